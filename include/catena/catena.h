@@ -1,0 +1,12 @@
+#ifndef CATENA_CATENA_H
+#define CATENA_CATENA_H
+
+#include <catena/coll.h>
+#include <catena/context.h>
+#include <catena/datatype.h>
+#include <catena/group.h>
+#include <catena/heap.h>
+#include <catena/request.h>
+#include <catena/status.h>
+
+#endif

@@ -1,0 +1,60 @@
+#ifndef CATENA_COLL_H
+#define CATENA_COLL_H
+
+#include <stddef.h>
+
+#include <catena/datatype.h>
+#include <catena/group.h>
+#include <catena/request.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** As send buffer: take the blocks from the receive buffer and replace them
+ * by what is received. All ranks of the group must do the same. */
+#define CATENA_IN_PLACE ((const void *)-1)
+
+/** Return when all ranks of the group have called. */
+CATENA_API catena_status_t catena_barrier(catena_group_t *group);
+CATENA_API catena_status_t catena_ibarrier(catena_group_t *group,
+                                           catena_request_t **request);
+CATENA_API catena_status_t catena_barrier_init(catena_group_t *group,
+                                               catena_request_t **request);
+
+/** Send block d to rank d; receive block s from rank s (MPI_Alltoall with
+ * one count).
+ * @param[in]  send  [p][count] elements, or CATENA_IN_PLACE
+ * @param[out] recv  [p][count] elements, not overlapping send
+ * @param[in]  count elements per block; 0 is allowed
+ * @param[in]  type  same size on all ranks
+ * @param[in]  group p ranks; all call, in the same order
+ * Buffers from the shared heap are moved with a single copy on the node; any
+ * others work too, and ranks may mix.
+ * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_PEER
+ * @see docs/algorithms.md A2A-1 to A2A-5; Peng, Liu, Xie, Algorithms 1 to 5 */
+CATENA_API catena_status_t catena_alltoall(const void *send, void *recv,
+                                           size_t count,
+                                           catena_datatype_t type,
+                                           catena_group_t *group);
+
+/** As catena_alltoall, without blocking. Buffers belong to catena until the
+ * request is complete.
+ * @param[out] request set only on CATENA_OK */
+CATENA_API catena_status_t catena_ialltoall(const void *send, void *recv,
+                                            size_t count,
+                                            catena_datatype_t type,
+                                            catena_group_t *group,
+                                            catena_request_t **request);
+
+/** As catena_alltoall, prepared once and started with catena_start. */
+CATENA_API catena_status_t catena_alltoall_init(const void *send, void *recv,
+                                                size_t count,
+                                                catena_datatype_t type,
+                                                catena_group_t *group,
+                                                catena_request_t **request);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,81 @@
+#ifndef CATENA_CONTEXT_H
+#define CATENA_CONTEXT_H
+
+#include <stdio.h>
+
+#include <catena/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One process's membership in a job. A context is used by one thread at a
+ * time; the shared heap (heap.h) alone may be used by several. */
+typedef struct catena_context catena_context_t;
+
+/** An ordered set of ranks, held as a chain; see group.h. */
+typedef struct catena_group catena_group_t;
+
+/** Settings handed over in the program. They win over the environment. */
+typedef struct catena_config {
+    /** NULL-terminated list of "NAME=VALUE", names without the prefix
+     * CATENA_ ("HEAP_SIZE=2g"); may be NULL. Read during catena_init only. */
+    const char *const *settings;
+} catena_config_t;
+
+/** Join the job. Collective over all ranks that the launcher started; a
+ * program started by hand is a job of one rank.
+ * @param[in]  config  NULL: environment (CATENA_*) and defaults
+ * @param[out] context set only on CATENA_OK; release with catena_finalize
+ * @return CATENA_OK, ERR_ARG (bad setting), ERR_NO_MEMORY (shared heap),
+ *         ERR_LAUNCHER, ERR_TRANSPORT, ERR_SYSTEM; the first place that
+ *         detects an error logs what was expected and what to change */
+CATENA_API catena_status_t catena_init(const catena_config_t *config,
+                                       catena_context_t **context);
+
+/** Leave the job. Collective; all requests must be complete. Frees the
+ * context, its world and its heap; other groups must be freed before. */
+CATENA_API catena_status_t catena_finalize(catena_context_t *context);
+
+/** The group of all ranks of the job. Owned by the context. */
+CATENA_API catena_group_t *catena_world(catena_context_t *context);
+
+/** End the whole job with `code` as exit code. Does not return. */
+CATENA_API _Noreturn void catena_abort(catena_context_t *context, int code);
+
+/** Advance all operations in flight once; never blocks. */
+CATENA_API catena_status_t catena_progress(catena_context_t *context);
+
+/** Seconds since an arbitrary moment, from the context's clock (wall clock
+ * on real machines, virtual time in the simulator). */
+CATENA_API double catena_time(catena_context_t *context);
+
+/** Facts about this rank's place, constant over the life of the context. */
+typedef struct catena_place {
+    int rank;             /**< rank in the world */
+    int size;             /**< ranks in the world */
+    int node;             /**< index of this rank's node, 0.. */
+    int nodes;            /**< nodes of the job */
+    int local_rank;       /**< rank among the ranks of the node */
+    int local_size;       /**< ranks on this node */
+    int numa;             /**< NUMA domain, -1: not bound to one */
+    const char *hostname; /**< node name as the launcher gives it */
+    const char *launcher; /**< "pmix" or "singleton" */
+    const char *network;  /**< "none", or the network in words */
+} catena_place_t;
+
+/** @param[out] place filled; strings live as long as the context */
+CATENA_API catena_status_t catena_place(catena_context_t *context,
+                                        catena_place_t *place);
+
+/** Print the settings there are, one `CATENA_NAME=value` a line.
+ * @param help nonzero: with explanation, type and default of each */
+CATENA_API catena_status_t catena_config_print(FILE *stream, int help);
+
+/** "MAJOR.MINOR.PATCH" of the library that is loaded. */
+CATENA_API const char *catena_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,56 @@
+#ifndef CATENA_REQUEST_H
+#define CATENA_REQUEST_H
+
+#include <stddef.h>
+
+#include <catena/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An operation under way (catena_i...), or one that can be started again
+ * and again (catena_..._init). As in MPI: completing a nonblocking request
+ * frees it and sets the handle to NULL; a persistent one becomes inactive
+ * and stays until catena_request_free. A NULL handle counts as complete. */
+typedef struct catena_request catena_request_t;
+
+/** Start a persistent request. ERR_STATE when it is active. */
+CATENA_API catena_status_t catena_start(catena_request_t *request);
+CATENA_API catena_status_t catena_startall(size_t count,
+                                           catena_request_t *requests[]);
+
+/** Make progress once; `done` tells whether the request is complete.
+ * @return the operation's status when it is complete */
+CATENA_API catena_status_t catena_test(catena_request_t **request, int *done);
+
+/** Block until the request is complete. */
+CATENA_API catena_status_t catena_wait(catena_request_t **request);
+
+/** Block until all are complete; the first error is returned. */
+CATENA_API catena_status_t catena_waitall(size_t count,
+                                          catena_request_t *requests[]);
+
+/** `done` is set only when all are complete. */
+CATENA_API catena_status_t catena_testall(size_t count,
+                                          catena_request_t *requests[],
+                                          int *done);
+
+/** Block until one active request is complete.
+ * @param[out] index its place, or `count` when none is active */
+CATENA_API catena_status_t catena_waitany(size_t count,
+                                          catena_request_t *requests[],
+                                          size_t *index);
+
+/** Free an inactive persistent request. ERR_STATE when it is active. */
+CATENA_API catena_status_t catena_request_free(catena_request_t **request);
+
+/** In which phase an operation is and which rank (of its group) it waits
+ * for: "alltoall/onmpml: exchange, waits for rank 7". Always terminated. */
+CATENA_API catena_status_t catena_request_describe(
+    const catena_request_t *request, char *text, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,51 @@
+#ifndef CATENA_STATUS_H
+#define CATENA_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CATENA_API __attribute__((visibility("default")))
+#else
+#define CATENA_API
+#endif
+
+/**
+ * What a catena function reports. Outputs are set only on CATENA_OK.
+ *
+ * The errors are grouped by the largest thing that is broken afterwards, so
+ * that a caller knows what to rebuild:
+ *   - the call: arguments were refused, nothing happened;
+ *   - the operation: it failed, the group is intact;
+ *   - the group: free it, other groups work;
+ *   - the context: finalize or abort.
+ */
+typedef enum catena_status {
+    CATENA_OK = 0,
+
+    /* the call */
+    CATENA_ERR_ARG = -1,         /**< NULL, overflow, bad value */
+    CATENA_ERR_UNSUPPORTED = -2, /**< valid, but not available here */
+    CATENA_ERR_NO_MEMORY = -3,   /**< process memory or shared heap is full */
+    CATENA_ERR_STATE = -4,       /**< not allowed now (request active, ...) */
+
+    /* the operation */
+    CATENA_ERR_CANCELED = -20, /**< ended before it was complete */
+
+    /* the group */
+    CATENA_ERR_PEER = -40, /**< a rank of the group is gone */
+
+    /* the context */
+    CATENA_ERR_LAUNCHER = -60, /**< the PMIx server is gone or refused */
+    CATENA_ERR_TRANSPORT = -61, /**< the network failed */
+    CATENA_ERR_SYSTEM = -62     /**< the operating system refused */
+} catena_status_t;
+
+/** One line of English for a status; never NULL. The string is constant. */
+CATENA_API const char *catena_status_string(catena_status_t status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,314 @@
+#include "boot/boot.h"
+
+#include <pmix.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+typedef struct boot_pmix {
+    pmix_proc_t self;
+    size_t handler;
+    bool handling;
+} boot_pmix_t;
+
+/* ---- the launcher is gone ---- */
+
+/** Runs on PMIx's own thread, which is why it only writes and ends. */
+static void on_lost_launcher(size_t id, pmix_status_t status,
+                             const pmix_proc_t *source, pmix_info_t info[],
+                             size_t ninfo, pmix_info_t results[],
+                             size_t nresults,
+                             pmix_event_notification_cbfunc_fn_t done,
+                             void *done_data)
+{
+    (void)id, (void)status, (void)source, (void)info, (void)ninfo;
+    (void)results, (void)nresults, (void)done, (void)done_data;
+    static const char text[] =
+        "[catena] the launcher is gone: ending this rank\n";
+    ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+    (void)written;
+    _exit(1);
+}
+
+static void watch_launcher(boot_pmix_t *pmix)
+{
+    pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
+    /* With a NULL callback the call blocks and returns the handler's id. */
+    pmix_status_t id = PMIx_Register_event_handler(
+        &code, 1, NULL, 0, on_lost_launcher, NULL, NULL);
+    if (id >= 0) {
+        pmix->handler = (size_t)id;
+        pmix->handling = true;
+    }
+}
+
+/* ---- facts about the job ---- */
+
+static catena_status_t get_number(ctn_boot_t *boot, pmix_rank_t rank,
+                                  const char *key, uint32_t *number)
+{
+    boot_pmix_t *pmix = boot->pmix;
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, pmix->self.nspace, rank);
+    pmix_value_t *value = NULL;
+    pmix_status_t rc = PMIx_Get(&proc, key, NULL, 0, &value);
+    if (rc != PMIX_SUCCESS) {
+        ctn_error(boot->log, "the launcher gives no %s: %s", key,
+                  PMIx_Error_string(rc));
+        return CATENA_ERR_LAUNCHER;
+    }
+    PMIX_VALUE_GET_NUMBER(rc, value, *number, uint32_t);
+    PMIX_VALUE_RELEASE(value);
+    return rc == PMIX_SUCCESS ? CATENA_OK : CATENA_ERR_LAUNCHER;
+}
+
+/** A string that need not be there: malloc'd, or NULL. */
+static char *get_string(ctn_boot_t *boot, pmix_rank_t rank, const char *key)
+{
+    boot_pmix_t *pmix = boot->pmix;
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, pmix->self.nspace, rank);
+    pmix_info_t optional;
+    PMIX_INFO_LOAD(&optional, PMIX_OPTIONAL, NULL, PMIX_BOOL);
+    pmix_value_t *value = NULL;
+    char *string = NULL;
+    if (PMIx_Get(&proc, key, &optional, 1, &value) == PMIX_SUCCESS) {
+        if (value->type == PMIX_STRING && value->data.string != NULL) {
+            string = strdup(value->data.string);
+        }
+        PMIX_VALUE_RELEASE(value);
+    }
+    PMIX_INFO_DESTRUCT(&optional);
+    return string;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/** "0,1,2" to local_ranks; the number of peers the string names. */
+static catena_status_t parse_peers(ctn_boot_t *boot, const char *peers)
+{
+    uint32_t count = 1;
+    for (const char *c = peers; *c != '\0'; c++) {
+        count += *c == ',';
+    }
+    boot->local_ranks = calloc(count, sizeof(uint32_t));
+    if (boot->local_ranks == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    const char *c = peers;
+    for (uint32_t i = 0; i < count; i++) {
+        char *end;
+        boot->local_ranks[i] = (uint32_t)strtoul(c, &end, 10);
+        if (end == c) {
+            ctn_error(boot->log, "the launcher's list of local peers is "
+                                 "'%s'; expected ranks separated by commas",
+                      peers);
+            return CATENA_ERR_LAUNCHER;
+        }
+        c = end + 1;
+    }
+    boot->local_size = count;
+    qsort(boot->local_ranks, count, sizeof(uint32_t), compare_ranks);
+    return CATENA_OK;
+}
+
+/** The position of this rank among its node's: the launcher's own local rank
+ * may number several jobs' ranks, so it is derived. */
+static catena_status_t find_local_rank(ctn_boot_t *boot)
+{
+    for (uint32_t i = 0; i < boot->local_size; i++) {
+        if (boot->local_ranks[i] == boot->rank) {
+            boot->local_rank = i;
+            return CATENA_OK;
+        }
+    }
+    ctn_error(boot->log, "the launcher's list of local peers lacks rank %u",
+              boot->rank);
+    return CATENA_ERR_LAUNCHER;
+}
+
+static catena_status_t learn_peers(ctn_boot_t *boot)
+{
+    char *peers = get_string(boot, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS);
+    if (peers == NULL) {
+        peers = get_string(boot, boot->rank, PMIX_LOCAL_PEERS);
+    }
+    if (peers == NULL) {
+        ctn_error(boot->log, "the launcher gives no list of local peers (%s)",
+                  PMIX_LOCAL_PEERS);
+        return CATENA_ERR_LAUNCHER;
+    }
+    catena_status_t status = parse_peers(boot, peers);
+    free(peers);
+    return status != CATENA_OK ? status : find_local_rank(boot);
+}
+
+/** Never gethostname alone: a launcher may put several nodes on one host. */
+static void learn_node(ctn_boot_t *boot)
+{
+    char *name = get_string(boot, boot->rank, PMIX_HOSTNAME);
+    if (name == NULL) {
+        struct utsname host;
+        name = strdup(uname(&host) == 0 ? host.nodename : "localhost");
+    }
+    snprintf(boot->node, sizeof(boot->node), "%s",
+             name != NULL ? name : "localhost");
+    free(name);
+}
+
+static catena_status_t learn_job(ctn_boot_t *boot)
+{
+    boot_pmix_t *pmix = boot->pmix;
+    boot->rank = pmix->self.rank;
+    catena_status_t status =
+        get_number(boot, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &boot->size);
+    if (status == CATENA_OK) {
+        learn_node(boot);
+        status = learn_peers(boot);
+    }
+    return status;
+}
+
+static catena_status_t become_singleton(ctn_boot_t *boot)
+{
+    struct utsname host;
+    boot->singleton = true;
+    boot->size = boot->local_size = 1;
+    boot->local_ranks = calloc(1, sizeof(uint32_t));
+    snprintf(boot->node, sizeof(boot->node), "%s",
+             uname(&host) == 0 ? host.nodename : "localhost");
+    return boot->local_ranks != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+}
+
+/** A program started by hand has no PMIx server in its environment; then
+ * PMIx_Init would only search the machine for one. */
+static bool launched(void)
+{
+    return getenv("PMIX_NAMESPACE") != NULL;
+}
+
+static catena_status_t join(ctn_boot_t *boot)
+{
+    if (!launched()) {
+        return become_singleton(boot);
+    }
+    boot_pmix_t *pmix = calloc(1, sizeof(*pmix));
+    if (pmix == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    pmix_status_t rc = PMIx_Init(&pmix->self, NULL, 0);
+    if (rc != PMIX_SUCCESS) {
+        free(pmix);
+        if (rc == PMIX_ERR_UNREACH) {
+            return become_singleton(boot);
+        }
+        ctn_error(boot->log, "PMIx_Init: %s. Is the launcher still there?",
+                  PMIx_Error_string(rc));
+        return CATENA_ERR_LAUNCHER;
+    }
+    boot->pmix = pmix;
+    watch_launcher(pmix);
+    return learn_job(boot);
+}
+
+catena_status_t ctn_boot_create(ctn_log_t *log, ctn_boot_t **out)
+{
+    ctn_boot_t *boot = calloc(1, sizeof(*boot));
+    if (boot == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    boot->log = log;
+    catena_status_t status = join(boot);
+    if (status != CATENA_OK) {
+        ctn_boot_destroy(boot);
+        return status;
+    }
+    log->rank = (int)boot->rank;
+    snprintf(log->host, sizeof(log->host), "%.63s", boot->node);
+    *out = boot;
+    return CATENA_OK;
+}
+
+void ctn_boot_destroy(ctn_boot_t *boot)
+{
+    boot_pmix_t *pmix = boot->pmix;
+    if (pmix != NULL) {
+        if (pmix->handling) {
+            PMIx_Deregister_event_handler(pmix->handler, NULL, NULL);
+        }
+        PMIx_Finalize(NULL, 0);
+        free(pmix);
+    }
+    free(boot->local_ranks);
+    free(boot);
+}
+
+/* ---- cards ---- */
+
+catena_status_t ctn_boot_publish(ctn_boot_t *boot, const char *key,
+                                 const void *bytes, size_t count)
+{
+    if (boot->singleton) {
+        return CATENA_OK;
+    }
+    pmix_value_t value;
+    PMIX_VALUE_CONSTRUCT(&value);
+    value.type = PMIX_BYTE_OBJECT;
+    value.data.bo.bytes = malloc(count);
+    value.data.bo.size = count;
+    if (value.data.bo.bytes == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    memcpy(value.data.bo.bytes, bytes, count);
+    pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, key, &value);
+    PMIX_VALUE_DESTRUCT(&value);
+    if (rc == PMIX_SUCCESS) {
+        rc = PMIx_Commit();
+    }
+    if (rc != PMIX_SUCCESS) {
+        ctn_error(boot->log, "the launcher does not take %s: %s", key,
+                  PMIx_Error_string(rc));
+        return CATENA_ERR_LAUNCHER;
+    }
+    return CATENA_OK;
+}
+
+catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
+                                const char *key, void **bytes, size_t *count)
+{
+    if (boot->singleton) {
+        ctn_error(boot->log, "rank %u was asked for in a job of one", rank);
+        return CATENA_ERR_ARG;
+    }
+    boot_pmix_t *pmix = boot->pmix;
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, pmix->self.nspace, rank);
+    pmix_value_t *value = NULL;
+    pmix_status_t rc = PMIx_Get(&proc, key, NULL, 0, &value);
+    if (rc != PMIX_SUCCESS || value->type != PMIX_BYTE_OBJECT) {
+        ctn_error(boot->log, "no %s of rank %u: %s. Did that rank fail?", key,
+                  rank, PMIx_Error_string(rc));
+        return CATENA_ERR_LAUNCHER;
+    }
+    *bytes = value->data.bo.bytes;
+    *count = value->data.bo.size;
+    value->data.bo.bytes = NULL;
+    value->data.bo.size = 0;
+    PMIX_VALUE_RELEASE(value);
+    return CATENA_OK;
+}
+
+void ctn_boot_abort(ctn_boot_t *boot, int code, const char *message)
+{
+    if (boot != NULL && !boot->singleton) {
+        PMIx_Abort(code, message, NULL, 0);
+    }
+    _exit(code);
+}

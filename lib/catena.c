@@ -1,0 +1,355 @@
+/* Where the parts are put together: joining and leaving a job. */
+
+#include <catena/catena.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "boot/boot.h"
+#include "coll/barrier.h"
+#include "core/context.h"
+#include "exec/exec.h"
+#include "group/group.h"
+#include "heap/heap.h"
+#include "topo/site.h"
+#include "topo/topo.h"
+#include "transports/shm/shm.h"
+
+/* Keys under which ranks publish how to reach them. */
+static const char segment_key[] = "catena.segment";
+static const char card_key[] = "catena.card";
+
+/* ---- the heap ---- */
+
+/** Local rank 0 makes the node's segment and says how it is reached. */
+static catena_status_t join_heap(catena_context_t *context)
+{
+    ctn_boot_t *boot = context->boot;
+    ctn_heap_params_t params = {
+        .log = &context->log,
+        .limit = context->config.heap_size,
+        .local_rank = (int)boot->local_rank,
+        .local_size = (int)boot->local_size,
+        .numa = context->site.numa,
+        .huge = context->config.heap_huge,
+    };
+    if (boot->local_rank == 0) {
+        char name[64] = "";
+        catena_status_t status =
+            ctn_heap_create(&params, &context->heap, name);
+        return status != CATENA_OK || boot->local_size == 1
+                   ? status
+                   : ctn_boot_publish(boot, segment_key, name, sizeof(name));
+    }
+    void *name;
+    size_t bytes;
+    catena_status_t status = ctn_boot_lookup(boot, boot->local_ranks[0],
+                                             segment_key, &name, &bytes);
+    if (status == CATENA_OK) {
+        status = ctn_heap_attach(&params, name, &context->heap);
+        free(name);
+    }
+    return status;
+}
+
+/* ---- the transports ---- */
+
+static catena_status_t join_node(catena_context_t *context)
+{
+    ctn_boot_t *boot = context->boot;
+    unsigned char **arenas = calloc(boot->local_size, sizeof(*arenas));
+    if (arenas == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < boot->local_size; i++) {
+        arenas[i] = ctn_heap_arena(context->heap, (int)i);
+    }
+    context->node =
+        ctn_shm_create(boot->local_size, boot->local_ranks, arenas);
+    free(arenas);
+    return context->node != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+}
+
+static catena_status_t look_up_card(void *argument, uint64_t process,
+                                    void **card, size_t *bytes)
+{
+    catena_context_t *context = argument;
+    return ctn_boot_lookup(context->boot, (uint32_t)process, card_key, card,
+                           bytes);
+}
+
+/** Only a job of several nodes has a network. */
+static catena_status_t join_network(catena_context_t *context)
+{
+    ctn_boot_t *boot = context->boot;
+    if (boot->local_size == boot->size) {
+        return CATENA_OK;
+    }
+    ctn_transport_params_t params = {
+        .log = &context->log,
+        .process = boot->rank,
+        .arena = ctn_heap_arena(context->heap, (int)boot->local_rank),
+        .arena_bytes = ctn_heap_arena_bytes(context->heap),
+        .put_mode = context->config.ucx_put,
+        .lookup = look_up_card,
+        .lookup_context = context,
+    };
+    catena_status_t status = ctn_ucx_ops.create(&params, &context->network);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    const void *card;
+    size_t bytes;
+    ctn_ucx_ops.card(context->network, &card, &bytes);
+    return ctn_boot_publish(boot, card_key, card, bytes);
+}
+
+/* ---- exec ---- */
+
+static void decide_waiting(catena_context_t *context)
+{
+    const ctn_config_t *config = &context->config;
+    ctn_waiting_t *waiting = &context->exec->waiting;
+    context->exec->crowded = context->site.crowded;
+    waiting->spin = context->site.crowded ? 0 : 20000;
+    if (config->spin == CTN_CONFIG_INF) {
+        waiting->spin = UINT32_MAX;
+    } else if (config->spin != CTN_CONFIG_AUTO) {
+        waiting->spin = (uint32_t)config->spin;
+    }
+    waiting->sleep_ns = config->sleep_ms == CTN_CONFIG_INF
+                            ? UINT64_MAX
+                            : (uint64_t)config->sleep_ms * 1000000u;
+}
+
+static catena_status_t make_exec(catena_context_t *context)
+{
+    ctn_exec_t *exec = calloc(1, sizeof(*exec));
+    if (exec == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    context->exec = exec;
+    exec->log = &context->log;
+    exec->heap = context->heap;
+    exec->local = context->node;
+    exec->network = context->network;
+    decide_waiting(context);
+    catena_status_t status = ctn_exec_init(exec);
+    for (uint32_t i = 0;
+         status == CATENA_OK && i < context->boot->local_size; i++) {
+        status = ctn_exec_add_endpoint(exec,
+                                       ctn_shm_endpoint(context->node, i));
+    }
+    return status;
+}
+
+/* ---- the world ---- */
+
+/** The world's chain needs no agreement: every rank's block is the first
+ * thing it takes from its arena, so all lie at the same offset. */
+static void link_world(catena_context_t *context)
+{
+    ctn_chain_t *chain = &context->world->lane.chain;
+    chain->rank = context->boot->rank;
+    chain->size = context->boot->size;
+    chain->left = chain->right = chain->self;
+    chain->left.process--;
+    chain->right.process++;
+    if (chain->rank == 0) {
+        chain->left = CTN_NO_ADDRESS;
+    }
+    if (chain->rank + 1 == chain->size) {
+        chain->right = CTN_NO_ADDRESS;
+    }
+}
+
+static catena_status_t make_world(catena_context_t *context)
+{
+    catena_status_t status =
+        ctn_group_create(context->exec, &context->site, &context->config,
+                         &context->world);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    link_world(context);
+    /* A first barrier builds the topology and shows that all are there. */
+    status = catena_barrier(context->world);
+    if (status == CATENA_OK && context->boot->local_rank == 0) {
+        ctn_heap_attached(context->heap);
+    }
+    if (status == CATENA_OK &&
+        ctn_topo_local_size(ctn_topo_of(context->world)) !=
+            context->boot->local_size) {
+        ctn_error(&context->log,
+                  "the launcher names %u ranks on this node, but %u ranks "
+                  "have the node name '%s'",
+                  context->boot->local_size,
+                  ctn_topo_local_size(ctn_topo_of(context->world)),
+                  context->boot->node);
+        status = CATENA_ERR_LAUNCHER;
+    }
+    return status;
+}
+
+/* ---- life ---- */
+
+static catena_status_t find_site(catena_context_t *context)
+{
+    const ctn_boot_t *boot = context->boot;
+    ctn_site_t *site = &context->site;
+    size_t ranks = context->config.host_ranks;
+    site->process = boot->rank;
+    site->node = boot->node;
+    site->local_rank = boot->local_rank;
+    site->local_size = boot->local_size;
+    if (ranks == CTN_CONFIG_AUTO || ranks < boot->local_size) {
+        ranks = boot->local_size;
+    }
+    site->crowded = ranks > ctn_site_cores();
+    return ctn_site_find(&context->log, context->config.topology, site);
+}
+
+static catena_status_t join(catena_context_t *context)
+{
+    catena_status_t status =
+        ctn_boot_create(&context->log, &context->boot);
+    if (status == CATENA_OK && context->boot->rank == 0) {
+        (void)ctn_config_warn_unknown(&context->log);
+    }
+    static catena_status_t (*const steps[])(catena_context_t *) = {
+        find_site, join_heap, join_node, join_network, make_exec, make_world};
+    for (size_t i = 0;
+         status == CATENA_OK && i < sizeof(steps) / sizeof(steps[0]); i++) {
+        status = steps[i](context);
+    }
+    return status;
+}
+
+/** Undo what has been done, in the opposite order. */
+static void leave(catena_context_t *context)
+{
+    if (context->world != NULL) {
+        ctn_group_release(context->world);
+    }
+    if (context->network != NULL) {
+        context->network->ops->destroy(context->network);
+    }
+    if (context->exec != NULL) {
+        ctn_exec_release(context->exec);
+        free(context->exec);
+    }
+    if (context->node != NULL) {
+        context->node->ops->destroy(context->node);
+    }
+    if (context->heap != NULL) {
+        ctn_heap_destroy(context->heap);
+    }
+    if (context->boot != NULL) {
+        ctn_boot_destroy(context->boot);
+    }
+    ctn_config_release(&context->config);
+    free(context);
+}
+
+catena_status_t catena_init(const catena_config_t *config,
+                            catena_context_t **out)
+{
+    if (out == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    catena_context_t *context = calloc(1, sizeof(*context));
+    if (context == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    context->log = (ctn_log_t){.level = CTN_LOG_WARN, .rank = -1};
+    catena_status_t status =
+        ctn_config_read(&context->config, config, &context->log);
+    if (status != CATENA_OK) {
+        free(context);
+        return status;
+    }
+    context->log.level = context->config.log_level;
+    status = join(context);
+    if (status != CATENA_OK) {
+        leave(context);
+        return status;
+    }
+    *out = context;
+    return CATENA_OK;
+}
+
+catena_status_t catena_finalize(catena_context_t *context)
+{
+    if (context == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    catena_status_t status = catena_group_free(context->world);
+    if (status == CATENA_ERR_STATE) {
+        return status; /* operations are under way; nothing was freed */
+    }
+    context->world = NULL;
+    leave(context);
+    return status;
+}
+
+catena_group_t *catena_world(catena_context_t *context)
+{
+    return context->world;
+}
+
+void catena_abort(catena_context_t *context, int code)
+{
+    char message[64];
+    snprintf(message, sizeof(message), "rank %d called catena_abort(%d)",
+             context->log.rank, code);
+    ctn_error(&context->log, "%s", message);
+    ctn_boot_abort(context->boot, code, message);
+}
+
+catena_status_t catena_progress(catena_context_t *context)
+{
+    return context != NULL ? ctn_exec_progress(context->exec) : CATENA_ERR_ARG;
+}
+
+double catena_time(catena_context_t *context)
+{
+    return (double)ctn_exec_time(context->exec) * 1e-9;
+}
+
+catena_status_t catena_place(catena_context_t *context, catena_place_t *place)
+{
+    if (context == NULL || place == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    const ctn_topo_t *topo = ctn_topo_of(context->world);
+    *place = (catena_place_t){
+        .rank = (int)context->boot->rank,
+        .size = (int)context->boot->size,
+        .node = (int)topo->node_index,
+        .nodes = (int)topo->roster.nodes,
+        .local_rank = (int)context->boot->local_rank,
+        .local_size = (int)context->boot->local_size,
+        .numa = context->site.numa,
+        .hostname = context->boot->node,
+        .launcher = context->boot->singleton ? "singleton" : "pmix",
+        .network = context->network != NULL
+                       ? context->network->ops->describe(context->network)
+                       : "none",
+    };
+    return CATENA_OK;
+}
+
+catena_status_t catena_node_fence(catena_context_t *context)
+{
+    if (context == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_op_t *op = ctn_fence_create(context->world);
+    if (op == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_op_start(op);
+    catena_status_t status = ctn_op_wait(op);
+    ctn_op_release(op);
+    return status;
+}

@@ -1,0 +1,52 @@
+/* A2A-1: direct alltoall. Peng, Liu, Xie: GLEX-Alltoall, section 6.2
+ * (pairwise). Rounds: p; messages: one per pair and direction; memory: one
+ * grant word per pair, touched only by large messages.
+ * Differs from the paper: rounds pair the members (round j joins i with
+ * j - i) instead of shifting by j, so that in place needs no second buffer;
+ * as many rounds as there are slots run at once. */
+
+#include "coll/alltoall.h"
+
+typedef struct direct {
+    ctn_alltoall_t call;
+    ctn_pairwise_t exchange;
+} direct_t;
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    direct_t *direct = ctn_op_state(op);
+    const ctn_alltoall_t *call = &direct->call;
+    ctn_pairwise_t *x = &direct->exchange;
+    ctn_step_t step = ctn_topo_need(op, call->group, &x->topo);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    x->order = x->topo->roster.by_rank;
+    x->n = call->group->lane.chain.size;
+    x->me = call->group->lane.chain.rank;
+    x->send = call->send;
+    x->receive = call->receive;
+    x->bytes = call->bytes;
+    x->in_place = call->in_place;
+    ctn_pairwise_begin(op, x);
+    ctn_op_set_network(op, x->topo->roster.nodes > 1);
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t exchange(ctn_op_t *op)
+{
+    direct_t *direct = ctn_op_state(op);
+    return ctn_pairwise_advance(op, &direct->exchange);
+}
+
+static const ctn_phase_t phases[] = {
+    {"begin", begin}, {"exchange", exchange}, {NULL, NULL}};
+
+const ctn_algorithm_t ctn_alltoall_direct = {
+    .name = "alltoall/direct",
+    .state_bytes = sizeof(direct_t),
+    .phases = phases,
+    .synchronizing = true,
+};
+
+_Static_assert(sizeof(direct_t) <= CTN_OP_STATE_BYTES, "fits an operation");

@@ -1,0 +1,255 @@
+/* BAR-1: barrier. On the node, flags: with few members, or with more ranks
+ * than cores, every member writes one word and reads all (one step, nobody
+ * waits for a particular member to run again); else the root reads all and
+ * writes one word that all read. Across nodes the roots run a dissemination
+ * barrier (Hensgen, Finkel, Manber: Two algorithms for barrier
+ * synchronization, IJPP 17, 1988) between their gathering and their release.
+ * Rounds between nodes: ceil(log2 nodes). Messages between nodes: one per
+ * root and round. Graham, Ladd, Gorentla Venkata describe the two levels
+ * (figure 2). */
+
+#include "coll/barrier.h"
+
+#include <catena/coll.h>
+#include <stdio.h>
+
+/* Up to this many members each reads all the others' words. */
+enum { FLAT_MEMBERS = 8 };
+
+typedef struct barrier {
+    /* argument */
+    catena_group_t *group;
+    /* working */
+    ctn_topo_t *topo;
+    uint64_t *words; /* the members' */
+    uint64_t value;  /* what they hold once their members have come */
+    uint32_t seen;   /* members known to have come */
+    bool flat;
+    unsigned round;
+    bool sent;
+} barrier_t;
+
+static bool flat_here(const ctn_op_t *op, const ctn_topo_t *topo)
+{
+    return op->exec->crowded || ctn_topo_local_size(topo) <= FLAT_MEMBERS;
+}
+
+/** Words only grow: of several barriers under way the later may get here
+ * first, and says then that the earlier ones were reached as well. */
+static void post(ctn_op_t *op, uint64_t *word, uint64_t value)
+{
+    if (*word < value) {
+        ctn_exec_post(op->exec, word, value);
+    }
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    barrier_t *barrier = ctn_op_state(op);
+    ctn_step_t step = ctn_topo_need(op, barrier->group, &barrier->topo);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    const ctn_topo_t *topo = barrier->topo;
+    barrier->flat = topo->roster.nodes == 1 && flat_here(op, topo);
+    barrier->seen = barrier->round = 0;
+    barrier->sent = false;
+    barrier->words = topo->board.arrived;
+    barrier->value = op->seq + 1;
+    post(op, &barrier->words[ctn_topo_local_rank(topo) * topo->board.stride],
+         barrier->value);
+    return CTN_STEP_NEXT;
+}
+
+/** The flat barrier waits here for all members; else only the root does. */
+static ctn_step_t gather(ctn_op_t *op)
+{
+    barrier_t *barrier = ctn_op_state(op);
+    const ctn_topo_t *topo = barrier->topo;
+    if (!barrier->flat && ctn_topo_local_rank(topo) != 0) {
+        return CTN_STEP_NEXT;
+    }
+    uint32_t n = ctn_topo_local_size(topo);
+    while (barrier->seen < n) {
+        /* A later barrier's value says that this one was reached, too. */
+        if (ctn_word_load(&barrier->words[barrier->seen *
+                                          topo->board.stride]) <
+            barrier->value) {
+            op->waits_for = ctn_topo_local(topo, barrier->seen)->rank;
+            return CTN_STEP_WAIT;
+        }
+        barrier->seen++;
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t disseminate(ctn_op_t *op)
+{
+    barrier_t *barrier = ctn_op_state(op);
+    const ctn_topo_t *topo = barrier->topo;
+    uint32_t nodes = topo->roster.nodes;
+    if (ctn_topo_local_rank(topo) != 0) {
+        return CTN_STEP_NEXT;
+    }
+    while (UINT64_C(1) << barrier->round < nodes) {
+        uint64_t distance = UINT64_C(1) << barrier->round;
+        uint32_t to = (uint32_t)((topo->node_index + distance) % nodes);
+        uint32_t from =
+            (uint32_t)((topo->node_index + nodes - distance) % nodes);
+        if (!barrier->sent) {
+            catena_status_t status = ctn_op_send(
+                op, topo->roster.member[topo->roster.first[to]].address,
+                barrier->round, NULL, 0);
+            if (status != CATENA_OK) {
+                return ctn_op_fail(op, status);
+            }
+            barrier->sent = true;
+        }
+        if (!ctn_op_arrived(op, barrier->round)) {
+            op->waits_for =
+                topo->roster.member[topo->roster.first[from]].rank;
+            ctn_op_set_network(op, true);
+            return CTN_STEP_WAIT;
+        }
+        barrier->sent = false;
+        barrier->round++;
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t release(ctn_op_t *op)
+{
+    barrier_t *barrier = ctn_op_state(op);
+    const ctn_topo_t *topo = barrier->topo;
+    if (barrier->flat) {
+        return CTN_STEP_NEXT;
+    }
+    if (ctn_topo_local_rank(topo) == 0) {
+        post(op, topo->board.released, barrier->value);
+        return CTN_STEP_NEXT;
+    }
+    op->waits_for = ctn_topo_local(topo, 0)->rank;
+    return ctn_word_load(topo->board.released) >= barrier->value
+               ? CTN_STEP_NEXT
+               : CTN_STEP_WAIT;
+}
+
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"gather", gather},
+                                     {"disseminate", disseminate},
+                                     {"release", release},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t barrier_algorithm = {
+    .name = "barrier",
+    .state_bytes = sizeof(barrier_t),
+    .phases = phases,
+    .synchronizing = true,
+};
+
+ctn_op_t *ctn_barrier_create(catena_group_t *group)
+{
+    ctn_op_t *op =
+        ctn_op_create(group->exec, &barrier_algorithm, &group->channel);
+    if (op != NULL) {
+        ((barrier_t *)ctn_op_state(op))->group = group;
+    }
+    return op;
+}
+
+/* ---- the node's fence ---- */
+
+static ctn_step_t begin_fence(ctn_op_t *op)
+{
+    barrier_t *barrier = ctn_op_state(op);
+    barrier->topo = ctn_topo_of(barrier->group);
+    barrier->flat = true;
+    barrier->seen = 0;
+    barrier->words = barrier->topo->board.fenced;
+    uint64_t *own = &barrier->words[ctn_topo_local_rank(barrier->topo) *
+                                    barrier->topo->board.stride];
+    barrier->value = *own + 1;
+    post(op, own, barrier->value);
+    return CTN_STEP_NEXT;
+}
+
+static const ctn_phase_t fence_phases[] = {
+    {"begin", begin_fence}, {"gather", gather}, {NULL, NULL}};
+
+static const ctn_algorithm_t fence_algorithm = {
+    .name = "node fence",
+    .state_bytes = sizeof(barrier_t),
+    .phases = fence_phases,
+};
+
+ctn_op_t *ctn_fence_create(catena_group_t *group)
+{
+    ctn_op_t *op = ctn_op_create(group->exec, &fence_algorithm, NULL);
+    if (op != NULL) {
+        ((barrier_t *)ctn_op_state(op))->group = group;
+    }
+    return op;
+}
+
+/* ---- public ---- */
+
+void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes)
+{
+    const ctn_topo_t *topo = ctn_topo_of(group);
+    if (topo == NULL || topo->state != CTN_TOPO_READY) {
+        snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
+        return;
+    }
+    bool flat = group->exec->crowded ||
+                ctn_topo_local_size(topo) <= FLAT_MEMBERS;
+    snprintf(text, bytes, "algorithm=%s nodes=%u",
+             topo->roster.nodes > 1 ? "root+dissemination"
+             : flat                 ? "flat"
+                                    : "root",
+             topo->roster.nodes);
+}
+
+catena_status_t catena_barrier(catena_group_t *group)
+{
+    if (group == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_op_t *op = ctn_barrier_create(group);
+    if (op == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_op_start(op);
+    catena_status_t status = ctn_op_wait(op);
+    ctn_op_release(op);
+    return status;
+}
+
+catena_status_t catena_ibarrier(catena_group_t *group,
+                                catena_request_t **request)
+{
+    if (group == NULL || request == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_op_t *op = ctn_barrier_create(group);
+    if (op == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_op_start(op);
+    *request = op;
+    return CATENA_OK;
+}
+
+catena_status_t catena_barrier_init(catena_group_t *group,
+                                    catena_request_t **request)
+{
+    if (group == NULL || request == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_op_t *op = ctn_barrier_create(group);
+    if (op == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    op->persistent = true;
+    *request = op;
+    return CATENA_OK;
+}

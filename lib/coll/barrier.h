@@ -1,0 +1,16 @@
+#ifndef CTN_COLL_BARRIER_H
+#define CTN_COLL_BARRIER_H
+
+#include "topo/topo.h"
+
+/** An inactive barrier of `group`; NULL: no memory. */
+ctn_op_t *ctn_barrier_create(catena_group_t *group);
+
+/** An inactive barrier of the members of `group` on this node: on-node words
+ * only. The topology must be built. NULL: no memory. */
+ctn_op_t *ctn_fence_create(catena_group_t *group);
+
+/** What the last barrier did, for catena_group_explain. */
+void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes);
+
+#endif

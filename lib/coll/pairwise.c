@@ -1,0 +1,344 @@
+#include "coll/pairwise.h"
+
+#include <string.h>
+
+static const ctn_member_t *member(const ctn_pairwise_t *x, uint32_t i)
+{
+    const ctn_roster_t *roster = &x->topo->roster;
+    uint32_t index = x->order != NULL
+                         ? x->order[i]
+                         : roster->first[x->topo->node_index] + i;
+    return &roster->member[index];
+}
+
+static uint32_t partner(const ctn_pairwise_t *x, uint32_t round)
+{
+    return (round + x->n - x->me) % x->n;
+}
+
+static const unsigned char *send_block(const ctn_pairwise_t *x,
+                                       const ctn_member_t *to)
+{
+    return x->send + to->rank * x->bytes;
+}
+
+static unsigned char *receive_block(const ctn_pairwise_t *x,
+                                    const ctn_member_t *from)
+{
+    return x->receive + from->rank * x->bytes;
+}
+
+uint64_t ctn_heap_place(ctn_exec_t *exec, const void *block, size_t bytes)
+{
+    uint64_t offset;
+    return ctn_heap_contains(exec->heap, block, bytes, &offset) ? offset
+                                                                : CTN_STAGED;
+}
+
+/** The count that announces `part` of `round`: a slot serves many rounds, so
+ * it goes on from where the slot's earlier rounds ended. */
+static uint32_t count_of(const ctn_pairwise_t *x, uint32_t round, uint32_t part)
+{
+    return round / x->slots * x->parts + part + 1;
+}
+
+static size_t part_bytes(const ctn_pairwise_t *x, uint32_t part)
+{
+    size_t rest = x->bytes - (size_t)part * CTN_PART_BYTES;
+    return rest < CTN_PART_BYTES ? rest : CTN_PART_BYTES;
+}
+
+void ctn_pairwise_begin(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    x->passage = x->bytes <= CTN_INLINE_BYTES ? CTN_PASSAGE_INLINE
+                 : x->bytes <= CTN_PART_BYTES ? CTN_PASSAGE_WIDE
+                                              : CTN_PASSAGE_GRANTED;
+    /* In place the partner may write only what has been sent: staged. */
+    x->receive_offset =
+        x->in_place ? CTN_STAGED
+                    : ctn_heap_place(op->exec, x->receive,
+                                     x->topo->roster.size * x->bytes);
+    uint32_t most =
+        x->passage == CTN_PASSAGE_INLINE ? CTN_SLOTS : CTN_WIDE_SLOTS;
+    x->slots = x->n < most ? x->n : most;
+    x->parts = (uint32_t)((x->bytes + CTN_PART_BYTES - 1) / CTN_PART_BYTES);
+    x->open = x->slots == 64 ? UINT64_MAX : (UINT64_C(1) << x->slots) - 1;
+    for (uint32_t s = 0; s < x->slots; s++) {
+        x->stream[s] = (ctn_stream_t){.send_round = s, .receive_round = s};
+    }
+    if (!x->in_place) {
+        const ctn_member_t *self = member(x, x->me);
+        memcpy(receive_block(x, self), send_block(x, self), x->bytes);
+        ctn_exec_charge(op->exec, CTN_WORK_COPY, x->bytes);
+    }
+}
+
+/* ---- sending ---- */
+
+/** What `peer` allows in this operation; NULL: nothing yet. */
+static const ctn_grant_t *grant_of(const ctn_op_t *op, const ctn_pairwise_t *x,
+                                   const ctn_member_t *peer)
+{
+    const ctn_grant_t *grant =
+        &x->topo->grants[(op->seq % CTN_RINGS) * x->topo->roster.size +
+                         peer->rank];
+    return ctn_tag_matches(ctn_word_load(&grant->word), op->seq) ? grant
+                                                                 : NULL;
+}
+
+static catena_status_t put(ctn_op_t *op, ctn_pairwise_t *x,
+                           const ctn_member_t *to, const unsigned char *source,
+                           size_t bytes, uint64_t offset, uint32_t slot,
+                           uint32_t part)
+{
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, to->address.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
+    return ctn_put_signal(endpoint, source, bytes, offset,
+                          ctn_slot_word_offset(to->address, op->channel->base,
+                                               op->seq, slot,
+                                               part % CTN_PARTS),
+                          ctn_tag(op->seq,
+                                  count_of(x, x->stream[slot].send_round,
+                                           part)),
+                          &op->pending);
+}
+
+static catena_status_t put_small(ctn_op_t *op, ctn_pairwise_t *x,
+                                 const ctn_member_t *to, uint32_t slot)
+{
+    uint64_t offset =
+        x->passage == CTN_PASSAGE_INLINE
+            ? ctn_slot_data_offset(to->address, op->channel->base, op->seq,
+                                   slot)
+            : ctn_wide_offset(to->address, op->seq, slot, 0);
+    return put(op, x, to, send_block(x, to), x->bytes, offset, slot, 0);
+}
+
+/** Parts as far as the receiver has taken earlier ones. */
+static catena_status_t put_parts(ctn_op_t *op, ctn_pairwise_t *x,
+                                 const ctn_member_t *to, uint32_t slot,
+                                 uint32_t taken)
+{
+    ctn_stream_t *stream = &x->stream[slot];
+    catena_status_t status = CATENA_OK;
+    while (status == CATENA_OK && stream->parts_sent < x->parts &&
+           stream->parts_sent < taken + CTN_PARTS) {
+        uint32_t part = stream->parts_sent++;
+        status = put(op, x, to,
+                     send_block(x, to) + (size_t)part * CTN_PART_BYTES,
+                     part_bytes(x, part),
+                     ctn_wide_offset(to->address, op->seq, slot,
+                                     part % CTN_PARTS),
+                     slot, part);
+    }
+    return status;
+}
+
+/** Send what may be sent of the slot's round. MOVED: something was; NEXT:
+ * the round is over. */
+static ctn_step_t send_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
+{
+    ctn_stream_t *stream = &x->stream[slot];
+    const ctn_member_t *to = member(x, partner(x, stream->send_round));
+    catena_status_t status;
+    bool over = true;
+    bool moved = true;
+    if (x->passage != CTN_PASSAGE_GRANTED && stream->send_round < x->slots) {
+        status = put_small(op, x, to, slot);
+    } else {
+        const ctn_grant_t *grant = grant_of(op, x, to);
+        if (grant == NULL) {
+            op->waits_for = to->rank;
+            return CTN_STEP_WAIT;
+        }
+        if (x->passage != CTN_PASSAGE_GRANTED) {
+            status = put_small(op, x, to, slot);
+        } else if (grant->offset != CTN_STAGED) {
+            uint64_t at = grant->offset +
+                          x->topo->group->lane.chain.rank * x->bytes;
+            status = put(op, x, to, send_block(x, to), x->bytes, at, slot, 0);
+        } else {
+            uint32_t before = stream->parts_sent;
+            status = put_parts(op, x, to, slot,
+                               ctn_tag_count(ctn_word_load(&grant->word)));
+            moved = stream->parts_sent > before;
+            over = stream->parts_sent == x->parts;
+        }
+    }
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    return over ? CTN_STEP_NEXT : moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+}
+
+/* ---- receiving ---- */
+
+static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,
+                        const ctn_member_t *from, uint32_t taken)
+{
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, from->address.process, &endpoint);
+    if (status == CATENA_OK) {
+        uint64_t at = from->grants +
+                      ((op->seq % CTN_RINGS) * x->topo->roster.size +
+                       x->topo->group->lane.chain.rank) *
+                          sizeof(ctn_grant_t);
+        status = ctn_put_signal(endpoint, &x->receive_offset,
+                                sizeof(x->receive_offset),
+                                at + offsetof(ctn_grant_t, offset),
+                                at + offsetof(ctn_grant_t, word),
+                                ctn_tag(op->seq, taken), &op->pending);
+    }
+    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+}
+
+/** In place, a block may be overwritten when it has left: the transport has
+ * no part of it any more. */
+static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
+                          const ctn_stream_t *stream, uint32_t part)
+{
+    return !x->in_place ||
+           ((stream->send_round > stream->receive_round ||
+             stream->parts_sent > part) &&
+            op->pending == 0);
+}
+
+static void take(ctn_op_t *op, unsigned char *target, const void *source,
+                 size_t bytes)
+{
+    memcpy(target, source, bytes);
+    ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
+}
+
+static const unsigned char *own_wide(const ctn_op_t *op,
+                                     const ctn_pairwise_t *x, uint32_t slot,
+                                     uint32_t part)
+{
+    return x->topo->group->lane.block->wide[op->seq % CTN_RINGS][slot][part];
+}
+
+static ctn_step_t receive_staged(ctn_op_t *op, ctn_pairwise_t *x,
+                                 const ctn_member_t *from, uint32_t slot)
+{
+    ctn_stream_t *stream = &x->stream[slot];
+    uint32_t part = stream->parts_received;
+    const uint64_t *word = &ctn_op_slot(op, slot)->word[part % CTN_PARTS];
+    uint32_t count = count_of(x, stream->receive_round, part);
+    if (ctn_word_load(word) != ctn_tag(op->seq, count) ||
+        !may_overwrite(op, x, stream, part)) {
+        op->waits_for = from->rank;
+        return CTN_STEP_WAIT;
+    }
+    take(op, receive_block(x, from) + (size_t)part * CTN_PART_BYTES,
+         own_wide(op, x, slot, part % CTN_PARTS), part_bytes(x, part));
+    stream->parts_received++;
+    if (stream->parts_received == x->parts) {
+        return CTN_STEP_NEXT;
+    }
+    return part + CTN_PARTS < x->parts
+               ? grant(op, x, from, stream->parts_received)
+               : CTN_STEP_MOVED;
+}
+
+static ctn_step_t receive_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
+{
+    ctn_stream_t *stream = &x->stream[slot];
+    const ctn_member_t *from = member(x, partner(x, stream->receive_round));
+    if (!stream->granted && (x->passage == CTN_PASSAGE_GRANTED ||
+                             stream->receive_round >= x->slots)) {
+        stream->granted = true;
+        return grant(op, x, from, 0);
+    }
+    if (x->passage == CTN_PASSAGE_GRANTED && x->receive_offset == CTN_STAGED) {
+        return receive_staged(op, x, from, slot);
+    }
+    if (ctn_word_load(&ctn_op_slot(op, slot)->word[0]) !=
+            ctn_tag(op->seq, count_of(x, stream->receive_round, 0)) ||
+        !may_overwrite(op, x, stream, 0)) {
+        op->waits_for = from->rank;
+        return CTN_STEP_WAIT;
+    }
+    if (x->passage == CTN_PASSAGE_INLINE) {
+        take(op, receive_block(x, from), ctn_op_slot(op, slot)->data,
+             x->bytes);
+    } else if (x->passage == CTN_PASSAGE_WIDE) {
+        take(op, receive_block(x, from), own_wide(op, x, slot, 0), x->bytes);
+    }
+    return CTN_STEP_NEXT;
+}
+
+/* ---- both ---- */
+
+/** Move one direction of a stream on to its next round. */
+static void next_round(const ctn_pairwise_t *x, uint32_t *round)
+{
+    *round = x->n - *round > x->slots ? *round + x->slots : x->n;
+}
+
+/** Rounds in which a member would meet itself are skipped. */
+static void skip_self(const ctn_pairwise_t *x, uint32_t *round)
+{
+    if (*round < x->n && partner(x, *round) == x->me) {
+        next_round(x, round);
+    }
+}
+
+static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x,
+                                 uint32_t slot)
+{
+    ctn_stream_t *stream = &x->stream[slot];
+    ctn_step_t sent = CTN_STEP_WAIT;
+    ctn_step_t got = CTN_STEP_WAIT;
+    skip_self(x, &stream->send_round);
+    if (stream->send_round < x->n) {
+        sent = send_round(op, x, slot);
+        if (sent == CTN_STEP_NEXT) {
+            next_round(x, &stream->send_round);
+            stream->parts_sent = 0;
+        }
+    }
+    skip_self(x, &stream->receive_round);
+    if (stream->receive_round < x->n && sent != CTN_STEP_FAIL) {
+        got = receive_round(op, x, slot);
+        if (got == CTN_STEP_NEXT) {
+            next_round(x, &stream->receive_round);
+            stream->parts_received = 0;
+            stream->granted = false;
+        }
+    }
+    if (sent == CTN_STEP_FAIL || got == CTN_STEP_FAIL) {
+        return CTN_STEP_FAIL;
+    }
+    skip_self(x, &stream->send_round);
+    skip_self(x, &stream->receive_round);
+    if (stream->send_round == x->n && stream->receive_round == x->n) {
+        return CTN_STEP_NEXT;
+    }
+    return sent == CTN_STEP_WAIT && got == CTN_STEP_WAIT ? CTN_STEP_WAIT
+                                                         : CTN_STEP_MOVED;
+}
+
+ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    ctn_step_t result = CTN_STEP_WAIT;
+    for (uint64_t left = x->open; left != 0; left &= left - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctzll(left);
+        ctn_step_t step = advance_stream(op, x, slot);
+        if (step == CTN_STEP_FAIL) {
+            return step;
+        }
+        if (step == CTN_STEP_NEXT) {
+            x->open &= ~(UINT64_C(1) << slot);
+        }
+        if (step != CTN_STEP_WAIT) {
+            result = CTN_STEP_MOVED;
+        }
+    }
+    return x->open == 0 ? CTN_STEP_NEXT : result;
+}

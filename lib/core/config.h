@@ -1,0 +1,57 @@
+#ifndef CTN_CORE_CONFIG_H
+#define CTN_CORE_CONFIG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <catena/context.h>
+
+#include "core/log.h"
+
+/* All settings of the library, read once by catena_init. One table in
+ * config.c holds name, type, default, help and offset of each. */
+
+#define CTN_CONFIG_AUTO ((size_t)-1) /* a size or count left to catena */
+#define CTN_CONFIG_INF ((size_t)-2)
+
+typedef enum ctn_put_mode { /* CATENA_UCX_PUT */
+                            CTN_PUT_AUTO,
+                            CTN_PUT_AM, /* one active message carries data and
+                                           signal */
+                            CTN_PUT_RMA /* put, fence, put */
+} ctn_put_mode_t;
+
+typedef struct ctn_config {
+    ctn_log_level_t log_level; /* LOG_LEVEL: fatal..trace, warn */
+    size_t heap_size;          /* HEAP_SIZE: bytes per node, auto */
+    size_t heap_huge;          /* HEAP_HUGE_PAGES: 0 or 1 or auto */
+    size_t
+        host_ranks;  /* HOST_RANKS: ranks that share this host's cores, auto */
+    size_t spin;     /* SPIN: polls before the core is given away, auto */
+    size_t sleep_ms; /* SLEEP: ms of waiting before sleeping, 20, inf */
+    size_t leaders;  /* ALLTOALL_LEADERS: per node, auto */
+    char *alltoall;  /* ALLTOALL_ALGORITHM: auto */
+    char *topology;  /* TOPOLOGY: hwloc synthetic description, empty */
+    ctn_put_mode_t ucx_put; /* UCX_PUT: auto, am, rma */
+} ctn_config_t;
+
+/** Read environment (CATENA_*) and then `settings`, which win. A bad value
+ * anywhere, and an unknown name in `settings`, is an error and is logged;
+ * unknown names in the environment are left to ctn_config_warn_unknown.
+ * @param[out] config set only on CATENA_OK; its strings (never NULL) are
+ *             released with ctn_config_release
+ * @param[in]  settings may be NULL
+ * @param[in]  log      may be NULL, its rank may be -1
+ * @return CATENA_OK, ERR_ARG, ERR_NO_MEMORY */
+catena_status_t ctn_config_read(ctn_config_t *config,
+                                const catena_config_t *settings,
+                                const ctn_log_t *log);
+void ctn_config_release(ctn_config_t *config);
+
+/** Warn about each CATENA_ variable of the environment that is no setting,
+ * with the nearest known name. Apart from reading so that one rank of a job
+ * can do it for all.
+ * @return how many there were */
+size_t ctn_config_warn_unknown(const ctn_log_t *log);
+
+#endif

@@ -1,0 +1,24 @@
+#ifndef CTN_CORE_CONTEXT_H
+#define CTN_CORE_CONTEXT_H
+
+#include <catena/context.h>
+
+#include "core/config.h"
+#include "core/log.h"
+#include "core/site.h"
+
+/* Everything that a process's membership in a job consists of; there is no
+ * state outside. Made and taken down in lib/catena.c. */
+struct catena_context {
+    ctn_log_t log;
+    ctn_config_t config;
+    ctn_site_t site;
+    struct ctn_boot *boot;
+    struct ctn_heap *heap;
+    struct ctn_transport *node;    /* on-node endpoints: transports/shm */
+    struct ctn_transport *network; /* NULL: the job has one node */
+    struct ctn_exec *exec;
+    catena_group_t *world;
+};
+
+#endif

@@ -1,0 +1,18 @@
+#ifndef CTN_CORE_SITE_H
+#define CTN_CORE_SITE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Where this process is: known from the launcher and from hwloc, without
+ * talking to anybody. */
+typedef struct ctn_site {
+    uint64_t process;    /* world rank */
+    const char *node;    /* node name; lives as long as the context */
+    uint32_t local_rank; /* among the job's processes on the node */
+    uint32_t local_size;
+    int numa;     /* NUMA domain this process is bound to, -1: several */
+    bool crowded; /* the host has more ranks than cores */
+} ctn_site_t;
+
+#endif

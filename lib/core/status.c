@@ -1,0 +1,41 @@
+#include <catena/context.h>
+#include <catena/status.h>
+
+#include <stddef.h>
+
+/* The build gives the version of the project; this one serves builds by
+ * hand. */
+#ifndef CATENA_VERSION
+#define CATENA_VERSION "0.1.0"
+#endif
+
+/* One line of English for each code of catena/status.h. The compiler warns
+ * (-Wswitch) when a code is missing here. */
+#define STATUS_LIST(X)                                                         \
+    X(CATENA_OK, "success")                                                    \
+    X(CATENA_ERR_ARG, "invalid argument")                                      \
+    X(CATENA_ERR_UNSUPPORTED, "not available here")                            \
+    X(CATENA_ERR_NO_MEMORY, "out of memory (process or shared heap)")          \
+    X(CATENA_ERR_STATE, "not allowed in the present state")                    \
+    X(CATENA_ERR_CANCELED, "operation canceled")                               \
+    X(CATENA_ERR_PEER, "a rank of the group is gone")                          \
+    X(CATENA_ERR_LAUNCHER, "the launcher (PMIx server) is gone or refused")    \
+    X(CATENA_ERR_TRANSPORT, "the network failed")                              \
+    X(CATENA_ERR_SYSTEM, "the operating system refused")
+
+const char *catena_status_string(catena_status_t status)
+{
+#define STATUS_CASE(code, text)                                                \
+    case code:                                                                 \
+        return text;
+    switch (status) {
+        STATUS_LIST(STATUS_CASE)
+    }
+#undef STATUS_CASE
+    return "unknown status";
+}
+
+const char *catena_version(void)
+{
+    return CATENA_VERSION;
+}

@@ -1,0 +1,102 @@
+#ifndef CTN_EXEC_CONTROL_H
+#define CTN_EXEC_CONTROL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/address.h"
+
+/* The control block of a member of a group: the one place, besides buffers
+ * that were announced for an operation, where other members may put. Its size
+ * does not depend on the group.
+ *
+ *   block:   | service channel | user channel | wide slots of the user channel |
+ *   channel: CTN_RINGS rings; operation `seq` uses ring seq % CTN_RINGS
+ *   ring:    CTN_SLOTS slots, each written by one sender at a time
+ *
+ * Why a sender may write into ring seq % CTN_RINGS without asking. Let F be
+ * the operations that one rank lets run at once on a channel, and R the
+ * rings. A rank starts operation n only when its own n - F is complete. An
+ * operation is synchronizing when nobody completes it before all have started
+ * it. So a rank that has completed the synchronizing operation s knows: all
+ * have started s, hence all have completed s - F and everything before. It
+ * may start n when n - R <= s - F. With R = 2F and synchronizing operations
+ * only, that is always so: start costs no message. */
+
+#define CTN_RINGS 4u
+#define CTN_FLIGHT (CTN_RINGS / 2)
+
+#define CTN_SLOTS 64u        /* 2 per round of a chain operation: 2^32 ranks */
+#define CTN_INLINE_BYTES 112u /* payload within a slot */
+#define CTN_WIDE_SLOTS 32u    /* slots that have a wide payload as well */
+#define CTN_PARTS 2u          /* parts of a wide payload, for pipelining */
+#define CTN_PART_BYTES 8192u
+
+/** A message: what arrived is told by the word, see ctn_tag. */
+typedef struct ctn_slot {
+    uint64_t word[CTN_PARTS]; /* word[0] also announces inline data */
+    unsigned char data[CTN_INLINE_BYTES];
+} ctn_slot_t;
+
+typedef struct ctn_ring {
+    ctn_slot_t slot[CTN_SLOTS];
+} ctn_ring_t;
+
+typedef struct ctn_block {
+    ctn_ring_t service[CTN_RINGS];
+    ctn_ring_t user[CTN_RINGS];
+    /* Only groups that applications use have what follows. */
+    unsigned char wide[CTN_RINGS][CTN_WIDE_SLOTS][CTN_PARTS][CTN_PART_BYTES];
+} ctn_block_t;
+
+_Static_assert(sizeof(ctn_slot_t) == 128, "a slot is two cache lines");
+_Static_assert(offsetof(ctn_block_t, wide) % 4096 == 0,
+               "wide slots start on a page");
+
+/** Bytes of a block that only carries chain operations. */
+#define CTN_SERVICE_BLOCK_BYTES offsetof(ctn_block_t, user)
+
+/** Offsets of a word and of a payload in a member's arena. `base` is the
+ * channel's offset in the block. */
+static inline uint64_t ctn_slot_word_offset(ctn_address_t member, uint64_t base,
+                                            uint64_t seq, unsigned slot,
+                                            unsigned part)
+{
+    return member.offset + base + (seq % CTN_RINGS) * sizeof(ctn_ring_t) +
+           slot * sizeof(ctn_slot_t) + part * sizeof(uint64_t);
+}
+
+static inline uint64_t ctn_slot_data_offset(ctn_address_t member, uint64_t base,
+                                            uint64_t seq, unsigned slot)
+{
+    return ctn_slot_word_offset(member, base, seq, slot, 0) +
+           offsetof(ctn_slot_t, data);
+}
+
+static inline uint64_t ctn_wide_offset(ctn_address_t member, uint64_t seq,
+                                       unsigned slot, unsigned part)
+{
+    return member.offset + offsetof(ctn_block_t, wide) +
+           (((seq % CTN_RINGS) * CTN_WIDE_SLOTS + slot) * CTN_PARTS + part) *
+               CTN_PART_BYTES;
+}
+
+/** What a word holds: which operation, and a count within it. Fresh memory is
+ * zero, which is no operation's tag. */
+static inline uint64_t ctn_tag(uint64_t seq, uint64_t count)
+{
+    return (seq + 1) << 32 | (count & UINT32_MAX);
+}
+
+/** Whether `word` is of operation `seq`; its count then. */
+static inline int ctn_tag_matches(uint64_t word, uint64_t seq)
+{
+    return word >> 32 == ((seq + 1) & UINT32_MAX);
+}
+
+static inline uint32_t ctn_tag_count(uint64_t word)
+{
+    return (uint32_t)word;
+}
+
+#endif

@@ -1,0 +1,472 @@
+#include "exec/exec.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+catena_status_t ctn_exec_init(ctn_exec_t *exec)
+{
+    exec->virtual_time = (exec->local->caps & CTN_CAP_VIRTUAL) != 0;
+    exec->endpoint_slots = 64;
+    exec->endpoint_count = 0;
+    exec->endpoints = calloc(exec->endpoint_slots, sizeof(*exec->endpoints));
+    return exec->endpoints != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+}
+
+void ctn_exec_release(ctn_exec_t *exec)
+{
+    while (exec->pool != NULL) {
+        ctn_op_t *op = exec->pool;
+        exec->pool = op->next;
+        free(op);
+    }
+    free(exec->endpoints);
+    exec->endpoints = NULL;
+}
+
+/* ---- endpoints ---- */
+
+static size_t endpoint_slot(const ctn_exec_t *exec, uint64_t process)
+{
+    size_t mask = exec->endpoint_slots - 1;
+    size_t slot = (size_t)(process * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
+    while (exec->endpoints[slot] != NULL &&
+           exec->endpoints[slot]->process != process) {
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
+static catena_status_t grow_endpoints(ctn_exec_t *exec)
+{
+    size_t old_slots = exec->endpoint_slots;
+    ctn_endpoint_t **old = exec->endpoints;
+    ctn_endpoint_t **grown = calloc(old_slots * 2, sizeof(ctn_endpoint_t *));
+    if (grown == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    exec->endpoints = grown;
+    exec->endpoint_slots = old_slots * 2;
+    for (size_t i = 0; i < old_slots; i++) {
+        if (old[i] != NULL) {
+            grown[endpoint_slot(exec, old[i]->process)] = old[i];
+        }
+    }
+    free(old);
+    return CATENA_OK;
+}
+
+catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
+                                      ctn_endpoint_t *endpoint)
+{
+    if (exec->endpoint_count * 2 >= exec->endpoint_slots) {
+        catena_status_t status = grow_endpoints(exec);
+        if (status != CATENA_OK) {
+            return status;
+        }
+    }
+    exec->endpoints[endpoint_slot(exec, endpoint->process)] = endpoint;
+    exec->endpoint_count++;
+    return CATENA_OK;
+}
+
+catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
+                                 ctn_endpoint_t **endpoint)
+{
+    ctn_endpoint_t *known = exec->endpoints[endpoint_slot(exec, process)];
+    if (known != NULL) {
+        *endpoint = known;
+        return CATENA_OK;
+    }
+    if (exec->network == NULL) {
+        ctn_error(exec->log,
+                  "rank %llu is not on this node and there is no network",
+                  (unsigned long long)process);
+        return CATENA_ERR_TRANSPORT;
+    }
+    ctn_endpoint_t *made = NULL;
+    catena_status_t status =
+        exec->network->ops->connect(exec->network, process, &made);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    *endpoint = made;
+    return ctn_exec_add_endpoint(exec, made);
+}
+
+/* ---- channels ---- */
+
+void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block,
+                      uint64_t base, unsigned flight)
+{
+    memset(channel, 0, sizeof(*channel));
+    channel->rings = (ctn_ring_t *)(void *)((unsigned char *)block + base);
+    channel->base = base;
+    channel->flight = flight;
+    channel->queue_end = &channel->queue;
+}
+
+/** See exec/control.h: op `seq` may run when the ring it uses is free at all
+ * ranks, which follows from what completed here. */
+static bool may_activate(const ctn_channel_t *channel, uint64_t seq)
+{
+    if (seq >= channel->complete + channel->flight) {
+        return false;
+    }
+    /* Everybody has started operation synchronized - 1, so everybody has
+     * completed all below synchronized - flight. */
+    assert(seq < CTN_RINGS ||
+           seq - CTN_RINGS + channel->flight < channel->synchronized);
+    return true;
+}
+
+static void channel_completed(ctn_channel_t *channel, const ctn_op_t *op)
+{
+    if (op->algorithm->synchronizing && channel->synchronized <= op->seq) {
+        channel->synchronized = op->seq + 1;
+    }
+    channel->done_mask |= 1u << (op->seq - channel->complete);
+    while (channel->done_mask & 1u) {
+        channel->done_mask >>= 1;
+        channel->complete++;
+    }
+}
+
+/* ---- operations ---- */
+
+ctn_op_t *ctn_op_create(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
+                        ctn_channel_t *channel)
+{
+    assert(algorithm->state_bytes <= CTN_OP_STATE_BYTES);
+    ctn_op_t *op = exec->pool;
+    if (op != NULL) {
+        exec->pool = op->next;
+    } else {
+        op = aligned_alloc(64, sizeof(*op));
+        if (op == NULL) {
+            return NULL;
+        }
+    }
+    memset(op, 0, offsetof(ctn_op_t, memory));
+    memset(op->memory, 0, algorithm->state_bytes);
+    op->algorithm = algorithm;
+    op->exec = exec;
+    op->channel = channel;
+    op->waits_for = -1;
+    return op;
+}
+
+static const ctn_phase_t no_phases[] = {{NULL, NULL}};
+
+static const ctn_algorithm_t empty_algorithm = {
+    .name = "nothing",
+    .phases = no_phases,
+};
+
+ctn_op_t *ctn_op_create_empty(ctn_exec_t *exec)
+{
+    return ctn_op_create(exec, &empty_algorithm, NULL);
+}
+
+void ctn_op_release(ctn_op_t *op)
+{
+    assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
+    op->next = op->exec->pool;
+    op->exec->pool = op;
+}
+
+void ctn_op_set_network(ctn_op_t *op, bool network)
+{
+    op->exec->network_waits += (unsigned)network - (unsigned)op->network;
+    op->network = network;
+}
+
+static void op_activate(ctn_op_t *op)
+{
+    ctn_exec_t *exec = op->exec;
+    op->state = CTN_OP_ACTIVE;
+    op->previous = NULL;
+    op->next = exec->active;
+    if (exec->active != NULL) {
+        exec->active->previous = op;
+    }
+    exec->active = op;
+}
+
+/** Let those queued operations begin that now may, in start order. */
+static void channel_activate(ctn_channel_t *channel)
+{
+    while (channel->queue != NULL &&
+           may_activate(channel, channel->queue->seq)) {
+        ctn_op_t *op = channel->queue;
+        channel->queue = op->next;
+        if (channel->queue == NULL) {
+            channel->queue_end = &channel->queue;
+        }
+        op_activate(op);
+    }
+}
+
+static void op_finish(ctn_op_t *op)
+{
+    ctn_exec_t *exec = op->exec;
+    ctn_op_set_network(op, false);
+    if (op->previous != NULL) {
+        op->previous->next = op->next;
+    } else {
+        exec->active = op->next;
+    }
+    if (op->next != NULL) {
+        op->next->previous = op->previous;
+    }
+    if (op->algorithm->finish != NULL) {
+        op->algorithm->finish(op);
+    }
+    op->state = CTN_OP_DONE;
+    if (op->channel != NULL) {
+        channel_completed(op->channel, op);
+        channel_activate(op->channel);
+    }
+}
+
+/** True when the operation it called is over. The child advances by itself,
+ * as every active operation does. */
+static bool child_done(ctn_op_t *op)
+{
+    ctn_op_t *child = op->child;
+    if (child->state != CTN_OP_DONE) {
+        return false;
+    }
+    if (op->status == CATENA_OK) {
+        op->status = child->status;
+    }
+    op->child = NULL;
+    ctn_op_release(child);
+    return true;
+}
+
+/** Run an active operation as far as it goes. True: something was done. */
+static bool op_advance(ctn_op_t *op)
+{
+    bool moved = false;
+    if (op->exec->status != CATENA_OK) {
+        op->status = op->exec->status;
+    }
+    for (;;) {
+        if (op->child != NULL) {
+            if (!child_done(op)) {
+                return moved;
+            }
+            moved = true;
+        }
+        if (op->status != CATENA_OK) {
+            break;
+        }
+        const ctn_phase_t *phase = &op->algorithm->phases[op->phase];
+        if (phase->run == NULL) {
+            break;
+        }
+        switch (phase->run(op)) {
+        case CTN_STEP_WAIT:
+            return moved;
+        case CTN_STEP_NEXT:
+            op->phase++;
+            break;
+        case CTN_STEP_MOVED:
+        case CTN_STEP_FAIL:
+            break;
+        }
+        moved = true;
+    }
+    /* Sources of puts belong to the transport until it says otherwise; after
+     * an error of the network nothing will say so any more. */
+    if (op->pending != 0 && op->exec->status == CATENA_OK) {
+        ctn_op_set_network(op, true);
+        return moved;
+    }
+    op_finish(op);
+    return true;
+}
+
+void ctn_op_start(ctn_op_t *op)
+{
+    assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
+    op->phase = 0;
+    op->pending = 0;
+    op->status = CATENA_OK;
+    op->waits_for = -1;
+    op->next = NULL;
+    ctn_channel_t *channel = op->channel;
+    if (channel == NULL) {
+        op_activate(op);
+        (void)op_advance(op);
+        return;
+    }
+    op->seq = channel->started++;
+    op->state = CTN_OP_QUEUED;
+    *channel->queue_end = op;
+    channel->queue_end = &op->next;
+    channel_activate(channel);
+    if (op->state == CTN_OP_ACTIVE) {
+        (void)op_advance(op);
+    }
+}
+
+bool ctn_op_test(ctn_op_t *op)
+{
+    if (op->state == CTN_OP_ACTIVE) {
+        (void)op_advance(op);
+    }
+    return op->state == CTN_OP_DONE;
+}
+
+ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child)
+{
+    if (child == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    op->child = child;
+    ctn_op_start(child);
+    return CTN_STEP_NEXT;
+}
+
+ctn_step_t ctn_op_jump(ctn_op_t *op, unsigned index)
+{
+    op->phase = index;
+    return CTN_STEP_MOVED;
+}
+
+ctn_step_t ctn_op_become(ctn_op_t *op, const ctn_algorithm_t *algorithm)
+{
+    assert(algorithm->synchronizing == op->algorithm->synchronizing);
+    op->algorithm = algorithm;
+    op->phase = 0;
+    return CTN_STEP_MOVED;
+}
+
+ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status)
+{
+    op->status = status;
+    return CTN_STEP_FAIL;
+}
+
+catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member, unsigned slot,
+                            const void *data, size_t bytes)
+{
+    assert(bytes <= CTN_INLINE_BYTES && slot < CTN_SLOTS);
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, member.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    uint64_t base = op->channel->base;
+    if (bytes == 0) {
+        return ctn_signal(endpoint,
+                          ctn_slot_word_offset(member, base, op->seq, slot, 0),
+                          ctn_tag(op->seq, 0));
+    }
+    return ctn_put_signal(
+        endpoint, data, bytes,
+        ctn_slot_data_offset(member, base, op->seq, slot),
+        ctn_slot_word_offset(member, base, op->seq, slot, 0),
+        ctn_tag(op->seq, 0), &op->pending);
+}
+
+void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)
+{
+    if (bytes == 0) {
+        return;
+    }
+    if (op->state != CTN_OP_ACTIVE) {
+        static const char *const states[] = {"inactive", "queued", "active",
+                                             "complete"};
+        snprintf(text, bytes, "%s: %s", op->algorithm->name,
+                 states[op->state]);
+        return;
+    }
+    const char *phase = op->algorithm->phases[op->phase].name;
+    char peer[48] = "";
+    if (op->waits_for >= 0) {
+        snprintf(peer, sizeof(peer), ", waits for rank %lld",
+                 (long long)op->waits_for);
+    }
+    int n = snprintf(text, bytes, "%s: %s%s", op->algorithm->name,
+                     phase != NULL ? phase : "completing", peer);
+    if (op->child != NULL && n > 0 && (size_t)n + 2 < bytes) {
+        snprintf(text + n, bytes - (size_t)n, ", in ");
+        size_t used = strlen(text);
+        ctn_op_describe(op->child, text + used, bytes - used);
+    }
+}
+
+/* ---- progress ---- */
+
+/** Advance the network; true when something came. */
+static bool progress_network(ctn_exec_t *exec)
+{
+    if (exec->network == NULL) {
+        return false;
+    }
+    int result = exec->network->ops->progress(exec->network);
+    if (result < 0 && exec->status == CATENA_OK) {
+        exec->status = (catena_status_t)result;
+    }
+    return result != 0;
+}
+
+/** Advance every active operation; true when one did something. */
+static bool progress_operations(ctn_exec_t *exec)
+{
+    bool moved = false;
+    ctn_op_t *op = exec->active;
+    while (op != NULL) {
+        ctn_op_t *next = op->next;
+        bool had_child = op->child != NULL;
+        if (op_advance(op)) {
+            moved = true;
+            /* It may have released its child, which `next` may be. */
+            if (had_child) {
+                return true;
+            }
+        }
+        op = next;
+    }
+    return moved;
+}
+
+bool ctn_exec_poll(ctn_exec_t *exec)
+{
+    bool moved = progress_network(exec);
+    return progress_operations(exec) || moved;
+}
+
+catena_status_t ctn_exec_progress(ctn_exec_t *exec)
+{
+    (void)ctn_exec_poll(exec);
+    return exec->status;
+}
+
+catena_status_t ctn_op_wait(ctn_op_t *op)
+{
+    ctn_exec_t *exec = op->exec;
+    ctn_patience_t patience = {0, 0};
+    while (op->state != CTN_OP_DONE) {
+        bool moved = progress_operations(exec);
+        /* Polling the network costs system calls: do it at once when an
+         * operation waits for it, now and then when only peers may. */
+        if (op->state != CTN_OP_DONE &&
+            (exec->network_waits > 0 || patience.misses % 8 == 7)) {
+            moved |= progress_network(exec);
+        }
+        if (moved) {
+            patience.misses = 0;
+            patience.since_ns = 0;
+        } else {
+            ctn_exec_idle(exec, &patience);
+        }
+    }
+    return op->status;
+}

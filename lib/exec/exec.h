@@ -1,0 +1,228 @@
+#ifndef CTN_EXEC_EXEC_H
+#define CTN_EXEC_EXEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <catena/status.h>
+
+#include "core/log.h"
+#include "exec/control.h"
+#include "heap/heap.h"
+#include "transports/transport.h"
+
+/* The one mechanism that runs everything. An algorithm is a list of phases
+ * and a state; exec calls the phase that an operation is in until it says
+ * that the next may begin. Blocking is start and wait; nonblocking is start,
+ * progress, test; a persistent operation keeps its state between starts. No
+ * phase ever blocks, so any number of operations of any number of groups
+ * advance together, on any transport. */
+
+typedef struct ctn_exec ctn_exec_t;
+typedef struct catena_request ctn_op_t; /* what a request is, inside */
+typedef struct ctn_channel ctn_channel_t;
+
+/** What a phase reports. */
+typedef enum ctn_step {
+    CTN_STEP_WAIT,  /* nothing could be done: waits for a word */
+    CTN_STEP_MOVED, /* something was done, call again */
+    CTN_STEP_NEXT,  /* the phase is over */
+    CTN_STEP_FAIL   /* op->status says why */
+} ctn_step_t;
+
+typedef struct ctn_phase {
+    const char *name;
+    ctn_step_t (*run)(ctn_op_t *op);
+} ctn_phase_t;
+
+/** The first phase sets up the working part of the state from its arguments,
+ * so an operation can be started again. `phases` ends with a NULL run. */
+typedef struct ctn_algorithm {
+    const char *name;
+    size_t state_bytes;
+    const ctn_phase_t *phases;
+    /** No rank completes it before all ranks of the channel have started. */
+    bool synchronizing;
+    /** Called once when it ends, however it ends; may be NULL. */
+    void (*finish)(ctn_op_t *op);
+} ctn_algorithm_t;
+
+typedef enum ctn_op_state {
+    CTN_OP_INACTIVE,
+    CTN_OP_QUEUED, /* waits for earlier operations of its channel */
+    CTN_OP_ACTIVE,
+    CTN_OP_DONE
+} ctn_op_state_t;
+
+#define CTN_OP_STATE_BYTES 1984u
+
+struct catena_request {
+    const ctn_algorithm_t *algorithm;
+    ctn_exec_t *exec;
+    ctn_channel_t *channel; /* NULL: only calls others, has no sequence */
+    uint64_t seq;
+    uint64_t pending; /* puts whose source is not free yet */
+    unsigned phase;
+    ctn_op_state_t state;
+    catena_status_t status;
+    bool persistent;
+    bool network;      /* what it waits for may come over the network */
+    int64_t waits_for; /* rank of its group, -1: nobody in particular */
+    ctn_op_t *child;   /* runs now; the next phase begins after it */
+    ctn_op_t *next;    /* in exec's list, the channel's queue, or the pool */
+    ctn_op_t *previous;
+    _Alignas(64) unsigned char memory[CTN_OP_STATE_BYTES];
+};
+
+/** One numbered sequence of operations of a group: all its ranks start the
+ * same operations in the same order. See exec/control.h for the rings. */
+struct ctn_channel {
+    ctn_ring_t *rings;  /* in this rank's block */
+    uint64_t base;      /* of the rings in the block */
+    uint64_t started;   /* sequence number of the next operation */
+    uint64_t activated; /* of the next that may become active */
+    uint64_t complete;  /* all below are complete here */
+    uint64_t synchronized; /* 1 + last synchronizing one completed here */
+    unsigned done_mask; /* completed ones from `complete` on */
+    unsigned flight;    /* operations at once: CTN_FLIGHT or 1 */
+    ctn_op_t *queue;    /* started, not yet active */
+    ctn_op_t **queue_end;
+};
+
+/** How a rank waits; see exec/wait.c. */
+typedef struct ctn_waiting {
+    uint32_t spin; /* polls before the core is given away */
+    uint64_t sleep_ns; /* of waiting before sleeping; UINT64_MAX: never */
+} ctn_waiting_t;
+
+struct ctn_exec {
+    const ctn_log_t *log;
+    ctn_heap_t *heap;
+    ctn_transport_t *network; /* NULL: nobody beyond this node */
+    ctn_transport_t *local;   /* clock and node words; never NULL */
+    bool virtual_time;
+    ctn_waiting_t waiting;
+    bool crowded; /* more ranks than cores on this host */
+    catena_status_t status; /* first error of the network; sticky */
+    ctn_op_t *active;
+    ctn_op_t *pool;
+    unsigned network_waits; /* active operations with `network` set */
+    /* Endpoints by process, open addressing, grows with those in use. */
+    ctn_endpoint_t **endpoints;
+    size_t endpoint_slots;
+    size_t endpoint_count;
+};
+
+catena_status_t ctn_exec_init(ctn_exec_t *exec);
+void ctn_exec_release(ctn_exec_t *exec);
+
+/** Endpoint to a process, made on first use. */
+catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
+                                 ctn_endpoint_t **endpoint);
+/** Tell exec of an on-node endpoint. */
+catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
+                                      ctn_endpoint_t *endpoint);
+
+/** A channel over zeroed rings. */
+void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block,
+                      uint64_t base, unsigned flight);
+
+/** An operation from the pool, inactive, its state zeroed; NULL: no memory. */
+ctn_op_t *ctn_op_create(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
+                        ctn_channel_t *channel);
+/** An operation that has nothing to do; NULL: no memory. */
+ctn_op_t *ctn_op_create_empty(ctn_exec_t *exec);
+/** Back to the pool; the operation must be inactive or done. */
+void ctn_op_release(ctn_op_t *op);
+/** Give it its number and run it as far as it goes. */
+void ctn_op_start(ctn_op_t *op);
+/** Advance it; true when it is done. */
+bool ctn_op_test(ctn_op_t *op);
+/** Block until it is done; makes everything else progress too. */
+catena_status_t ctn_op_wait(ctn_op_t *op);
+/** In which phase, and for whom it waits. */
+void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes);
+
+static inline void *ctn_op_state(ctn_op_t *op)
+{
+    return op->memory;
+}
+
+/** Whether all earlier operations of its channel are complete here. What is
+ * built for a whole group is built by the oldest operation only, so that all
+ * members build the same things in the same order. */
+static inline bool ctn_op_is_oldest(const ctn_op_t *op)
+{
+    return op->channel == NULL || op->seq == op->channel->complete;
+}
+
+/** From within a phase: run `child` (owned by exec from now on) before the
+ * next phase. Return its value. */
+ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child);
+/** From within a phase: go on with phase `index`. Return its value. */
+ctn_step_t ctn_op_jump(ctn_op_t *op, unsigned index);
+/** From within a phase: go on as another algorithm, from its first phase. The
+ * state stays as it is; from now on, starting again starts that one. Return
+ * its value. */
+ctn_step_t ctn_op_become(ctn_op_t *op, const ctn_algorithm_t *algorithm);
+/** From within a phase: end with an error. Return its value. */
+ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status);
+
+/** Advance all operations and the network once; true: something was done. */
+bool ctn_exec_poll(ctn_exec_t *exec);
+/** The same, reporting the state of the network. */
+catena_status_t ctn_exec_progress(ctn_exec_t *exec);
+
+/** Patience of one wait. */
+typedef struct ctn_patience {
+    uint32_t misses;
+    uint64_t since_ns;
+} ctn_patience_t;
+
+/** Called when a poll found nothing; gives the core away when it is time. */
+void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience);
+
+uint64_t ctn_exec_time(ctn_exec_t *exec);
+
+/** Say whether what an operation waits for may come over the network: then
+ * every poll asks the network, too. */
+void ctn_op_set_network(ctn_op_t *op, bool network);
+
+/* Inline: what algorithms do most. */
+
+static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
+{
+    return &op->channel->rings[op->seq % CTN_RINGS].slot[slot];
+}
+
+/** Put a small message into a slot of `member`: at most CTN_INLINE_BYTES. */
+catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member, unsigned slot,
+                            const void *data, size_t bytes);
+
+/** Whether the message for `slot` is there. */
+static inline bool ctn_op_arrived(const ctn_op_t *op, unsigned slot)
+{
+    return ctn_word_load(&ctn_op_slot(op, slot)->word[0]) ==
+           ctn_tag(op->seq, 0);
+}
+
+/** Write a word that every rank of the node reads. */
+static inline void ctn_exec_post(ctn_exec_t *exec, uint64_t *word,
+                                 uint64_t value)
+{
+    if (exec->virtual_time) {
+        exec->local->ops->post(exec->local, word, value);
+    } else {
+        ctn_word_store(word, value);
+    }
+}
+
+static inline void ctn_exec_charge(ctn_exec_t *exec, ctn_work_t work, size_t n)
+{
+    if (exec->virtual_time) {
+        exec->local->ops->charge(exec->local, work, n);
+    }
+}
+
+#endif

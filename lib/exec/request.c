@@ -1,0 +1,169 @@
+#include <catena/request.h>
+
+#include "exec/exec.h"
+
+/* Requests are operations seen from outside. */
+
+static bool complete(const ctn_op_t *op)
+{
+    return op == NULL || op->state == CTN_OP_DONE ||
+           op->state == CTN_OP_INACTIVE;
+}
+
+/** Hand over what a complete request reports; the handle is done with unless
+ * it is persistent. */
+static catena_status_t harvest(catena_request_t **request)
+{
+    ctn_op_t *op = *request;
+    if (op == NULL) {
+        return CATENA_OK;
+    }
+    catena_status_t status = op->status;
+    if (op->persistent) {
+        op->state = CTN_OP_INACTIVE;
+        op->status = CATENA_OK;
+    } else {
+        *request = NULL;
+        ctn_op_release(op);
+    }
+    return status;
+}
+
+catena_status_t catena_start(catena_request_t *request)
+{
+    if (request == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    if (!request->persistent || request->state != CTN_OP_INACTIVE) {
+        return CATENA_ERR_STATE;
+    }
+    ctn_op_start(request);
+    return CATENA_OK;
+}
+
+catena_status_t catena_startall(size_t count, catena_request_t *requests[])
+{
+    catena_status_t first = CATENA_OK;
+    for (size_t i = 0; i < count; i++) {
+        catena_status_t status = catena_start(requests[i]);
+        first = first == CATENA_OK ? status : first;
+    }
+    return first;
+}
+
+catena_status_t catena_test(catena_request_t **request, int *done)
+{
+    if (request == NULL || done == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    if (!complete(*request)) {
+        (void)ctn_exec_progress((*request)->exec);
+    }
+    *done = complete(*request);
+    return *done ? harvest(request) : CATENA_OK;
+}
+
+catena_status_t catena_wait(catena_request_t **request)
+{
+    if (request == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    if (!complete(*request)) {
+        (void)ctn_op_wait(*request);
+    }
+    return harvest(request);
+}
+
+catena_status_t catena_waitall(size_t count, catena_request_t *requests[])
+{
+    catena_status_t first = CATENA_OK;
+    for (size_t i = 0; i < count; i++) {
+        catena_status_t status = catena_wait(&requests[i]);
+        first = first == CATENA_OK ? status : first;
+    }
+    return first;
+}
+
+catena_status_t catena_testall(size_t count, catena_request_t *requests[],
+                               int *done)
+{
+    if (done == NULL || (requests == NULL && count > 0)) {
+        return CATENA_ERR_ARG;
+    }
+    bool progressed = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!complete(requests[i]) && !progressed) {
+            (void)ctn_exec_progress(requests[i]->exec);
+            progressed = true;
+        }
+        if (!complete(requests[i])) {
+            *done = 0;
+            return CATENA_OK;
+        }
+    }
+    *done = 1;
+    return catena_waitall(count, requests);
+}
+
+/** Whether a request can be waited for at all. */
+static bool active(const ctn_op_t *op)
+{
+    return op != NULL && op->state != CTN_OP_INACTIVE;
+}
+
+catena_status_t catena_waitany(size_t count, catena_request_t *requests[],
+                               size_t *index)
+{
+    if (index == NULL || (requests == NULL && count > 0)) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_patience_t patience = {0, 0};
+    for (;;) {
+        ctn_exec_t *exec = NULL;
+        for (size_t i = 0; i < count; i++) {
+            if (active(requests[i]) && complete(requests[i])) {
+                *index = i;
+                return harvest(&requests[i]);
+            }
+            if (active(requests[i])) {
+                exec = requests[i]->exec;
+            }
+        }
+        if (exec == NULL) {
+            *index = count;
+            return CATENA_OK;
+        }
+        if (!ctn_exec_poll(exec)) {
+            ctn_exec_idle(exec, &patience);
+        } else {
+            patience = (ctn_patience_t){0, 0};
+        }
+    }
+}
+
+catena_status_t catena_request_free(catena_request_t **request)
+{
+    if (request == NULL || *request == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    if (!(*request)->persistent || !complete(*request)) {
+        return CATENA_ERR_STATE;
+    }
+    ctn_op_release(*request);
+    *request = NULL;
+    return CATENA_OK;
+}
+
+catena_status_t catena_request_describe(const catena_request_t *request,
+                                        char *text, size_t bytes)
+{
+    if (text == NULL || bytes == 0) {
+        return CATENA_ERR_ARG;
+    }
+    if (request == NULL) {
+        text[0] = '\0';
+        return CATENA_OK;
+    }
+    ctn_op_describe(request, text, bytes);
+    return CATENA_OK;
+}

@@ -1,0 +1,106 @@
+#ifndef CTN_GROUP_CHAIN_H
+#define CTN_GROUP_CHAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exec/exec.h"
+
+/* A group as a chain ([Moody], section 2): size, rank, own address and the
+ * addresses of both neighbours. Fixed memory for any size. Collectives on it
+ * find further members by forwarding addresses: after round d a member knows
+ * those 2^d away. The operations here are what splits and topology are made
+ * of; each takes its channel's slots 2d (from the left) and 2d + 1 (from the
+ * right) in round d. */
+
+typedef struct ctn_chain {
+    uint32_t size;
+    uint32_t rank;
+    ctn_address_t self;
+    ctn_address_t left;  /* CTN_NO_ADDRESS at rank 0 */
+    ctn_address_t right; /* CTN_NO_ADDRESS at rank size - 1 */
+} ctn_chain_t;
+
+/** Bytes that a scan can carry: a slot less the forwarded address. */
+#define CTN_SCAN_BYTES (CTN_INLINE_BYTES - sizeof(ctn_address_t))
+
+/** Fold `far`, the value of members further away, into `near`, the value of
+ * members between them and this one. Associative. `leftwards`: the far ones
+ * are to the left. */
+typedef void (*ctn_fold_t)(void *near, const void *far, int leftwards);
+
+/** Arguments and results of a double scan: state of ctn_scan_algorithm. */
+typedef struct ctn_scan {
+    /* arguments */
+    const ctn_chain_t *chain;
+    ctn_fold_t fold;
+    size_t bytes; /* of a value, at most CTN_SCAN_BYTES */
+    unsigned char *own;     /* this member's value */
+    unsigned char *from[2]; /* results: exclusive scan of the members to the
+                               left (0) and to the right (1); set to the
+                               identity by the caller */
+    /* working */
+    unsigned char inclusive[2][CTN_SCAN_BYTES];
+    ctn_address_t partner[2];
+    unsigned round;
+    unsigned sent;
+    unsigned received;
+} ctn_scan_t;
+
+/** Both exclusive scans at once, ceil(log2 p) rounds, O(1) memory ([Moody],
+ * section 2, figure 1). Synchronizing. */
+extern const ctn_algorithm_t ctn_scan_algorithm;
+
+/** Arguments and result of a shift: each member's bytes go to its right
+ * neighbour. Not synchronizing. */
+typedef struct ctn_shift {
+    const ctn_chain_t *chain;
+    const void *send;
+    size_t send_bytes; /* at most CTN_SHIFT_BYTES */
+    void *receive;     /* room for CTN_SHIFT_BYTES; rank 0 receives nothing */
+    size_t *received;  /* bytes received, set before it completes */
+    unsigned slot; /* working */
+} ctn_shift_t;
+
+#define CTN_SHIFT_BYTES ((size_t)(CTN_SLOTS - 1) * CTN_INLINE_BYTES)
+
+extern const ctn_algorithm_t ctn_shift_algorithm;
+
+/** Arguments of an allgather into a table in each member's arena: record i
+ * is member i's. */
+typedef struct ctn_gather {
+    /* arguments */
+    const ctn_chain_t *chain;
+    uint64_t table;        /* offset of this member's table in its arena */
+    unsigned char *memory; /* the same, as memory */
+    size_t record_bytes;
+    /* Member i contributes records first[i] .. first[i + 1] - 1; NULL: one
+     * each. Known to all. */
+    const uint32_t *first;
+    /* working */
+    struct ctn_gather_peer {
+        ctn_address_t address;
+        uint64_t table;
+    } partner[2];
+    unsigned round;
+    unsigned sent;
+    unsigned received;
+} ctn_gather_t;
+
+/** ceil(log2 p) + 1 rounds of doubling, every record travels to each member
+ * once. Synchronizing. */
+extern const ctn_algorithm_t ctn_gather_algorithm;
+
+/* Folds. */
+
+/** Values are uint64_t[]: the bytes are added, or ORed, word by word. */
+typedef struct ctn_words {
+    uint64_t word[4];
+} ctn_words_t;
+void ctn_fold_sum(void *near, const void *far, int leftwards);
+
+/** What rank 0 of a chain tells all: the value of the leftmost member. Use
+ * with the result from[0]; rank 0 itself has its own. */
+void ctn_fold_first(void *near, const void *far, int leftwards);
+
+#endif

@@ -1,0 +1,39 @@
+#ifndef CTN_GROUP_GROUP_H
+#define CTN_GROUP_GROUP_H
+
+#include <catena/group.h>
+
+#include "core/config.h"
+#include "core/site.h"
+#include "group/split.h"
+
+/** Something that a higher layer keeps with a group: embedded first. */
+typedef struct ctn_attachment {
+    const void *key; /* address of a constant of the layer */
+    void (*release)(ctn_exec_t *exec, struct ctn_attachment *attachment);
+    struct ctn_attachment *next;
+} ctn_attachment_t;
+
+/** A group: a chain, and two numbered sequences of operations on it. Its own
+ * size does not depend on the number of ranks; what higher layers learn
+ * about it (nodes, leaders) hangs in the attachments, made when needed. */
+struct catena_group {
+    ctn_exec_t *exec;
+    const ctn_site_t *site;
+    const ctn_config_t *config;
+    ctn_lane_t lane;      /* the chain; channel for chain operations */
+    ctn_channel_t channel; /* for the application's operations */
+    ctn_attachment_t *attachments;
+};
+
+/** A group over a fresh block of its own whose chain is not set yet. */
+catena_status_t ctn_group_create(ctn_exec_t *exec, const ctn_site_t *site,
+                                 const ctn_config_t *config,
+                                 catena_group_t **group);
+/** Release it locally; nobody may put into its block any more. */
+void ctn_group_release(catena_group_t *group);
+
+ctn_attachment_t *ctn_group_find(const catena_group_t *group, const void *key);
+void ctn_group_attach(catena_group_t *group, ctn_attachment_t *attachment);
+
+#endif

@@ -1,0 +1,120 @@
+#include <string.h>
+
+#include <catena/heap.h>
+
+#include "core/context.h"
+#include "heap/heap.h"
+#include "transports/shm/shm.h"
+#include "transports/transport.h"
+
+/* The heap as applications see it. */
+
+void *catena_malloc(catena_context_t *context, size_t bytes)
+{
+    return ctn_heap_alloc(context->heap, 0, bytes);
+}
+
+void *catena_calloc(catena_context_t *context, size_t count, size_t bytes)
+{
+    size_t all;
+    if (__builtin_mul_overflow(count, bytes, &all)) {
+        return NULL;
+    }
+    return ctn_heap_calloc(context->heap, 0, all);
+}
+
+void *catena_realloc(catena_context_t *context, void *block, size_t bytes)
+{
+    return ctn_heap_realloc(context->heap, block, bytes);
+}
+
+void *catena_aligned_alloc(catena_context_t *context, size_t alignment,
+                           size_t bytes)
+{
+    return ctn_heap_alloc(context->heap, alignment, bytes);
+}
+
+void catena_free(catena_context_t *context, void *block)
+{
+    ctn_heap_free(context->heap, block);
+}
+
+catena_status_t catena_heap_stats(catena_context_t *context,
+                                  catena_heap_stats_t *stats)
+{
+    if (context == NULL || stats == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_heap_get_stats(context->heap, stats);
+    return CATENA_OK;
+}
+
+catena_status_t catena_heap_offset(catena_context_t *context, const void *block,
+                                   uint64_t *offset)
+{
+    uint64_t found;
+    if (context == NULL || offset == NULL ||
+        !ctn_heap_contains(context->heap, block, 1, &found)) {
+        return CATENA_ERR_ARG;
+    }
+    *offset = found;
+    return CATENA_OK;
+}
+
+/** [offset, offset + bytes) of a rank's heap here; NULL: not on this node, or
+ * beyond the heap. */
+static void *reach(catena_context_t *context, int rank, uint64_t offset,
+                   size_t bytes)
+{
+    ctn_endpoint_t *endpoint;
+    size_t arena = ctn_heap_arena_bytes(context->heap);
+    if (context->node->ops->connect(context->node, (uint64_t)rank, &endpoint) !=
+        CATENA_OK) {
+        ctn_error(&context->log, "rank %d is not on this node", rank);
+        return NULL;
+    }
+    if (offset > arena || bytes > arena - offset) {
+        ctn_error(&context->log,
+                  "%zu bytes at offset %llu are beyond the heap of rank %d",
+                  bytes, (unsigned long long)offset, rank);
+        return NULL;
+    }
+    return endpoint->arena + offset;
+}
+
+catena_status_t catena_local_pointer(catena_context_t *context, int rank,
+                                     uint64_t offset, void **local)
+{
+    void *found = context != NULL && local != NULL
+                      ? reach(context, rank, offset, 1)
+                      : NULL;
+    if (found == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    *local = found;
+    return CATENA_OK;
+}
+
+catena_status_t catena_node_put(catena_context_t *context, int rank,
+                                uint64_t offset, const void *source,
+                                size_t bytes)
+{
+    void *target = context != NULL ? reach(context, rank, offset, bytes) : NULL;
+    if (target == NULL || (source == NULL && bytes > 0)) {
+        return CATENA_ERR_ARG;
+    }
+    memcpy(target, source, bytes);
+    return CATENA_OK;
+}
+
+catena_status_t catena_node_get(catena_context_t *context, int rank,
+                                uint64_t offset, void *target, size_t bytes)
+{
+    const void *source =
+        context != NULL ? reach(context, rank, offset, bytes) : NULL;
+    if (source == NULL || (target == NULL && bytes > 0)) {
+        return CATENA_ERR_ARG;
+    }
+    memcpy(target, source, bytes);
+    return CATENA_OK;
+}

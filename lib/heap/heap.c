@@ -1,0 +1,192 @@
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <numa.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "heap/segment.h"
+
+/* The heap of a rank: its arena, and the count of bytes that all ranks of the
+ * node have taken from the segment. */
+
+static const size_t KEEP_MAX = (size_t)32 << 20;
+
+static bool source_take(void *argument, uint64_t offset, size_t bytes)
+{
+    ctn_heap_t *heap = argument;
+    ctn_segment_header_t *header = heap->header;
+    uint64_t taken = __atomic_load_n(&header->taken, __ATOMIC_RELAXED);
+
+    /* Relaxed: a plain count, no data is ordered by it. */
+    do {
+        if (bytes > heap->limit || taken > heap->limit - bytes) {
+            return false;
+        }
+    } while (!__atomic_compare_exchange_n(&header->taken, &taken, taken + bytes,
+                                          true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    if (heap->kind == CTN_SEGMENT_MEMFD) {
+        return true;
+    }
+    /* /dev/shm has a size of its own. To touch a page that it has no room
+     * for is SIGBUS, so get the room now. */
+    off_t start = (off_t)(heap->own - (unsigned char *)header) + (off_t)offset;
+    int error = posix_fallocate(heap->fd, start, (off_t)bytes);
+    if (error != 0) {
+        ctn_debug(heap->log, "heap: no %zu bytes more in /dev/shm: %s", bytes,
+                  strerror(error));
+        /* A part may have been allocated. */
+        fallocate(heap->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start,
+                  (off_t)bytes);
+        __atomic_fetch_sub(&header->taken, bytes, __ATOMIC_RELAXED);
+        return false;
+    }
+    return true;
+}
+
+static bool source_give(void *argument, uint64_t offset, size_t bytes)
+{
+    ctn_heap_t *heap = argument;
+
+    /* Fails where the system's pages are larger than ours. */
+    if (madvise(heap->own + offset, bytes, MADV_REMOVE) != 0) {
+        return false;
+    }
+    __atomic_fetch_sub(&heap->header->taken, bytes, __ATOMIC_RELAXED);
+    return true;
+}
+
+static bool source_short(void *argument)
+{
+    const ctn_heap_t *heap = argument;
+    uint64_t limit = heap->limit;
+    return __atomic_load_n(&heap->header->taken, __ATOMIC_RELAXED) >
+           limit - limit / 8;
+}
+
+static void bind_numa(const ctn_heap_t *heap, int numa)
+{
+    if (numa < 0 || numa_available() < 0) {
+        return;
+    }
+    if (numa > numa_max_node()) {
+        ctn_warn(heap->log,
+                 "heap: there is no NUMA domain %d, the last one is %d; the "
+                 "heap of this rank is not bound",
+                 numa, numa_max_node());
+        return;
+    }
+    numa_tonode_memory(heap->own, heap->own_bytes, numa);
+}
+
+catena_status_t ctn_heap_start(ctn_heap_t *heap,
+                               const ctn_heap_params_t *params)
+{
+    const ctn_segment_header_t *header = heap->header;
+    size_t keep = header->limit / 8 / header->local_size;
+
+    heap->local_size = params->local_size;
+    heap->own_bytes = header->arena_bytes;
+    heap->own = ctn_heap_arena(heap, params->local_rank);
+    heap->limit = header->limit;
+    bind_numa(heap, params->numa);
+    if (header->huge_off < header->arena_bytes &&
+        madvise(heap->own + header->huge_off,
+                header->arena_bytes - header->huge_off, MADV_HUGEPAGE) != 0) {
+        ctn_debug(heap->log, "heap: no huge pages: %s", strerror(errno));
+    }
+    ctn_arena_params_t arena = {
+        .log = params->log,
+        .base = heap->own,
+        .bytes = header->arena_bytes,
+        .huge_off = header->huge_off,
+        .keep_bytes = keep < KEEP_MAX ? keep : KEEP_MAX,
+        .caches = true,
+        .source = {source_take, source_give, source_short, heap}};
+    catena_status_t status = ctn_arena_init(&heap->arena, &arena);
+    if (status != CATENA_OK) {
+        ctn_error(heap->log,
+                  "heap: no process memory for the tables of an arena of %zu "
+                  "bytes; a smaller CATENA_HEAP_SIZE needs less",
+                  arena.bytes);
+    }
+    return status;
+}
+
+unsigned char *ctn_heap_arena(const ctn_heap_t *heap, int local_rank)
+{
+    assert(local_rank >= 0 && local_rank < heap->local_size);
+    return (unsigned char *)heap->header + CTN_SEGMENT_HEADER_BYTES +
+           (size_t)local_rank * heap->own_bytes;
+}
+
+size_t ctn_heap_arena_bytes(const ctn_heap_t *heap)
+{
+    return heap->own_bytes;
+}
+
+bool ctn_heap_contains(const ctn_heap_t *heap, const void *block, size_t bytes,
+                       uint64_t *offset)
+{
+    size_t off = (size_t)((uintptr_t)block - (uintptr_t)heap->own);
+
+    if (off >= heap->own_bytes || bytes > heap->own_bytes - off) {
+        return false;
+    }
+    *offset = off;
+    return true;
+}
+
+void *ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
+{
+    return ctn_arena_alloc(&heap->arena, alignment, bytes);
+}
+
+void *ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
+{
+    return ctn_arena_calloc(&heap->arena, alignment, bytes);
+}
+
+void *ctn_heap_realloc(ctn_heap_t *heap, void *block, size_t bytes)
+{
+    return ctn_arena_realloc(&heap->arena, block, bytes);
+}
+
+void ctn_heap_free(ctn_heap_t *heap, void *block)
+{
+    ctn_arena_free(&heap->arena, block);
+}
+
+void ctn_heap_get_stats(ctn_heap_t *heap, catena_heap_stats_t *stats)
+{
+    ctn_arena_stats(&heap->arena, stats);
+    stats->limit = heap->limit;
+    stats->node_taken = __atomic_load_n(&heap->header->taken, __ATOMIC_RELAXED);
+}
+
+void ctn_heap_check(ctn_heap_t *heap)
+{
+    ctn_arena_check(&heap->arena);
+}
+
+void ctn_heap_attached(ctn_heap_t *heap)
+{
+    if (heap->path[0] != '\0') {
+        shm_unlink(heap->path);
+        heap->path[0] = '\0';
+    } else if (heap->kind == CTN_SEGMENT_MEMFD && heap->fd >= 0) {
+        close(heap->fd);
+        heap->fd = -1;
+    }
+}
+
+void ctn_heap_destroy(ctn_heap_t *heap)
+{
+    if (heap == NULL) {
+        return;
+    }
+    ctn_arena_release(&heap->arena);
+    ctn_heap_delete(heap);
+}

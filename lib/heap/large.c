@@ -1,0 +1,199 @@
+#include <string.h>
+
+#include "heap/arena.h"
+
+/* Blocks larger than CTN_SMALL_MAX: a run each. Some of those that a thread
+ * freed last stay in its cache. */
+
+enum { SPARE_PART = 4 }; /* of the pages asked for may be left unused */
+
+static void cache_push(ctn_cache_t *cache, ctn_run_t *run)
+{
+    run->cached = 1;
+    cache->length[cache->runs] = run->pages;
+    cache->run[cache->runs++] = run;
+    cache->run_pages += run->pages;
+}
+
+static ctn_run_t *cache_remove(ctn_cache_t *cache, uint32_t i)
+{
+    ctn_run_t *run = cache->run[i];
+
+    cache->runs--;
+    cache->run_pages -= run->pages;
+    for (; i < cache->runs; i++) {
+        cache->run[i] = cache->run[i + 1];
+        cache->length[i] = cache->length[i + 1];
+    }
+    run->cached = 0;
+    return run;
+}
+
+/* The newest run of the own cache that is not much too long. */
+static ctn_run_t *cached_run(ctn_arena_t *arena,
+                             const ctn_run_request_t *request)
+{
+    ctn_cache_t *cache = ctn_cache_enter(arena);
+    uint32_t spare = request->pages / SPARE_PART;
+
+    if (cache == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = cache->runs; i-- > 0;) {
+        /* Less than request->pages wraps around and is too much as well. */
+        if (cache->length[i] - request->pages <= spare &&
+            (cache->run[i]->first & (request->align_pages - 1)) == 0) {
+            ctn_run_t *run = cache_remove(cache, i);
+            ctn_cache_count_alloc(cache, ctn_run_bytes(run));
+            ctn_cache_leave(cache);
+            return run;
+        }
+    }
+    ctn_cache_leave(cache);
+    return NULL;
+}
+
+static ctn_run_t *take_run(ctn_arena_t *arena, const ctn_run_request_t *request,
+                           bool *fresh)
+{
+    pthread_mutex_lock(&arena->mutex);
+    ctn_cache_t *cache = ctn_cache_claim(arena);
+    ctn_run_t *run = ctn_runs_take(arena, request, fresh);
+    if (run == NULL) { /* what is free may lie in pieces too small */
+        ctn_runs_give_back(arena, 0);
+        run = ctn_runs_take(arena, request, fresh);
+    }
+    if (run == NULL) {
+        ctn_arena_trim_locked(arena);
+        run = ctn_runs_take(arena, request, fresh);
+    }
+    if (run == NULL) {
+        ctn_arena_log_full(arena, (size_t)request->pages << CTN_PAGE_SHIFT);
+    } else if (cache != NULL) {
+        ctn_cache_count_alloc(cache, ctn_run_bytes(run));
+        ctn_cache_publish(arena, cache);
+    } else {
+        arena->allocations++;
+        ctn_arena_count(arena, (int64_t)ctn_run_bytes(run));
+    }
+    pthread_mutex_unlock(&arena->mutex);
+    return run;
+}
+
+/* Huge pages where they waste less than a quarter. */
+static void use_huge(ctn_run_request_t *request, size_t bytes)
+{
+    size_t whole = (bytes + CTN_HUGE_BYTES - 1) & ~(size_t)(CTN_HUGE_BYTES - 1);
+    if (whole - bytes <= bytes / 4) {
+        request->huge = true;
+        request->pages = (uint32_t)(whole >> CTN_PAGE_SHIFT);
+        request->align_pages = CTN_HUGE_BYTES >> CTN_PAGE_SHIFT;
+    }
+}
+
+unsigned char *ctn_large_alloc(ctn_arena_t *arena, size_t alignment,
+                               size_t bytes, bool zero)
+{
+    bool fresh = false;
+    bool sparse = zero && bytes >= CTN_SPARSE_MIN;
+    ctn_run_t *run = NULL;
+
+    if (bytes > arena->bytes) {
+        pthread_mutex_lock(&arena->mutex);
+        ctn_arena_log_full(arena, bytes);
+        pthread_mutex_unlock(&arena->mutex);
+        return NULL;
+    }
+    ctn_run_request_t request = {
+        .pages = (uint32_t)((bytes + CTN_PAGE_BYTES - 1) >> CTN_PAGE_SHIFT),
+        .align_pages = alignment > CTN_PAGE_BYTES
+                           ? (uint32_t)(alignment >> CTN_PAGE_SHIFT)
+                           : 1,
+        .fresh = sparse};
+    if (arena->zone[1] != NULL && !zero) {
+        use_huge(&request, bytes);
+    }
+    if (!sparse) {
+        run = cached_run(arena, &request);
+    }
+    if (run == NULL) {
+        run = take_run(arena, &request, &fresh);
+    }
+    if (run == NULL) {
+        return NULL;
+    }
+    unsigned char *block = ctn_run_start(arena, run);
+    ctn_unpoison(block, ctn_run_bytes(run));
+    if (zero && !fresh) {
+        memset(block, 0, bytes);
+    }
+    return block;
+}
+
+static __attribute__((noinline)) void free_run_slow(ctn_arena_t *arena,
+                                                    ctn_run_t *run)
+{
+    size_t bytes = ctn_run_bytes(run);
+
+    pthread_mutex_lock(&arena->mutex);
+    ctn_cache_t *cache = ctn_cache_claim(arena);
+    if (cache != NULL) {
+        ctn_cache_count_free(cache, bytes);
+        ctn_cache_publish(arena, cache);
+    } else {
+        arena->frees++;
+        ctn_arena_count(arena, -(int64_t)bytes);
+    }
+    if (cache != NULL && run->pages <= arena->cache_pages) {
+        /* Make room for several: the mutex is what costs. */
+        uint32_t half = arena->cache_pages / 2;
+        ctn_cache_spill_runs(
+            arena, cache,
+            run->pages < half ? half : arena->cache_pages - run->pages);
+        cache_push(cache, run);
+    } else {
+        ctn_runs_put(arena, run);
+    }
+    pthread_mutex_unlock(&arena->mutex);
+}
+
+void ctn_large_free(ctn_arena_t *arena, ctn_run_t *run)
+{
+    ctn_cache_t *cache = ctn_cache_enter(arena);
+
+    ctn_poison(ctn_run_start(arena, run), ctn_run_bytes(run));
+    if (cache != NULL) {
+        if (cache->runs < CTN_CACHED_RUNS &&
+            cache->run_pages + run->pages <= arena->cache_pages) {
+            cache_push(cache, run);
+            ctn_cache_count_free(cache, ctn_run_bytes(run));
+            ctn_cache_leave(cache);
+            return;
+        }
+        ctn_cache_leave(cache);
+    }
+    free_run_slow(arena, run);
+}
+
+bool ctn_large_resize(ctn_arena_t *arena, ctn_run_t *run, uint32_t pages)
+{
+    size_t before = ctn_run_bytes(run);
+    bool done = true;
+
+    if (pages == run->pages) {
+        return true;
+    }
+    pthread_mutex_lock(&arena->mutex);
+    ctn_cache_t *cache = ctn_cache_claim(arena);
+    if (cache != NULL) {
+        ctn_cache_publish(arena, cache);
+    }
+    if (pages < run->pages) {
+        ctn_runs_shrink(arena, run, pages);
+    } else {
+        done = ctn_runs_grow(arena, run, pages);
+    }
+    ctn_arena_count(arena, (int64_t)ctn_run_bytes(run) - (int64_t)before);
+    pthread_mutex_unlock(&arena->mutex);
+    return done;
+}

@@ -1,0 +1,545 @@
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "heap/arena.h"
+
+/* Runs of pages: good fit from bins by size, split on take, merged with free
+ * neighbours on put. Fresh and free runs are kept apart, so that calloc knows
+ * what is zero, and so that address space does not run out with the pages. */
+
+enum {
+    DESCRIPTORS_AT_ONCE = 15, /* with their link, 1 KiB */
+    LOOK_IN_BIN = 16,
+    SMALL_MAP_BYTES = 128 << 10
+};
+
+struct ctn_descriptors {
+    ctn_descriptors_t *next;
+    struct {
+        _Alignas(64) ctn_run_t run;
+    } item[DESCRIPTORS_AT_ONCE];
+};
+
+static ctn_run_t *descriptor_get(ctn_arena_t *arena)
+{
+    if (arena->spare == NULL) {
+        ctn_descriptors_t *more = aligned_alloc(64, sizeof(*more));
+        if (more == NULL) {
+            return NULL;
+        }
+        more->next = arena->descriptors;
+        arena->descriptors = more;
+        for (unsigned i = 0; i < DESCRIPTORS_AT_ONCE; i++) {
+            more->item[i].run.next = arena->spare;
+            arena->spare = &more->item[i].run;
+        }
+    }
+    ctn_run_t *run = arena->spare;
+    arena->spare = run->next;
+    memset(run, 0, sizeof(*run));
+    return run;
+}
+
+static void descriptor_put(ctn_arena_t *arena, ctn_run_t *run)
+{
+    run->next = arena->spare;
+    arena->spare = run;
+}
+
+static ctn_zone_t *zone_of(const ctn_arena_t *arena, uint32_t page)
+{
+    return page < arena->zone[0]->end ? arena->zone[0] : arena->zone[1];
+}
+
+/* Runs of 1 to 3 pages have bins of their own; then 4 bins a doubling. */
+static unsigned bin_of(uint32_t pages)
+{
+    if (pages < 4) {
+        return pages;
+    }
+    unsigned log2 = 31 - (unsigned)__builtin_clz(pages);
+    return (log2 - 1) * 4 + ((pages >> (log2 - 2)) & 3);
+}
+
+static ctn_run_t **bin_head(ctn_zone_t *zone, unsigned kind, unsigned bin)
+{
+    return &zone->bin[kind * zone->bins + bin];
+}
+
+static void bin_insert(ctn_arena_t *arena, ctn_run_t *run)
+{
+    ctn_zone_t *zone = zone_of(arena, run->first);
+    unsigned bin = bin_of(run->pages);
+    ctn_run_t **head = bin_head(zone, run->kind, bin);
+
+    run->previous = NULL;
+    run->next = *head;
+    if (run->next != NULL) {
+        run->next->previous = run;
+    }
+    *head = run;
+    zone->filled[run->kind][bin / 64] |= UINT64_C(1) << (bin % 64);
+    arena->free_pages += run->kind == CTN_RUN_FREE ? run->pages : 0;
+}
+
+static void bin_remove(ctn_arena_t *arena, ctn_run_t *run)
+{
+    ctn_zone_t *zone = zone_of(arena, run->first);
+    unsigned bin = bin_of(run->pages);
+
+    if (run->next != NULL) {
+        run->next->previous = run->previous;
+    }
+    if (run->previous != NULL) {
+        run->previous->next = run->next;
+    } else {
+        *bin_head(zone, run->kind, bin) = run->next;
+        if (run->next == NULL) {
+            zone->filled[run->kind][bin / 64] &= ~(UINT64_C(1) << (bin % 64));
+        }
+    }
+    run->next = run->previous = NULL;
+    arena->free_pages -= run->kind == CTN_RUN_FREE ? run->pages : 0;
+}
+
+static void map_ends(ctn_arena_t *arena, const ctn_run_t *run,
+                     ctn_run_t *target)
+{
+    ctn_map_set(arena, run->first, target);
+    ctn_map_set(arena, run->first + run->pages - 1, target);
+}
+
+void ctn_runs_map_inside(ctn_arena_t *arena, const ctn_run_t *run,
+                         ctn_run_t *target)
+{
+    for (uint32_t i = 1; i + 1 < run->pages; i++) {
+        ctn_map_set(arena, run->first + i, target);
+    }
+}
+
+/* Merge with neighbours of the same kind, then bin. Returns what it became. */
+static ctn_run_t *free_insert(ctn_arena_t *arena, ctn_run_t *run)
+{
+    const ctn_zone_t *zone = zone_of(arena, run->first);
+
+    map_ends(arena, run, NULL);
+    if (run->first > zone->first) {
+        ctn_run_t *left = ctn_map_get(arena, run->first - 1);
+        if (left->kind == run->kind) {
+            bin_remove(arena, left);
+            map_ends(arena, left, NULL);
+            run->first = left->first;
+            run->pages += left->pages;
+            descriptor_put(arena, left);
+        }
+    }
+    if (run->first + run->pages < zone->end) {
+        ctn_run_t *right = ctn_map_get(arena, run->first + run->pages);
+        if (right->kind == run->kind) {
+            bin_remove(arena, right);
+            map_ends(arena, right, NULL);
+            run->pages += right->pages;
+            descriptor_put(arena, right);
+        }
+    }
+    map_ends(arena, run, run);
+    bin_insert(arena, run);
+    return run;
+}
+
+/* Cut `run`, which is in no bin, after `pages`; the rest becomes a run of the
+ * same kind, in no bin either. NULL: no memory, nothing has changed. */
+static ctn_run_t *cut(ctn_arena_t *arena, ctn_run_t *run, uint32_t pages)
+{
+    ctn_run_t *rest = descriptor_get(arena);
+    if (rest == NULL) {
+        return NULL;
+    }
+    rest->kind = run->kind;
+    rest->first = run->first + pages;
+    rest->pages = run->pages - pages;
+    run->pages = pages;
+    map_ends(arena, run, run);
+    map_ends(arena, rest, rest);
+    return rest;
+}
+
+/* Pages to skip from the start of `run` to the first aligned one. The base
+ * of the arena has the largest alignment there is. */
+static uint32_t skip_pages(const ctn_run_t *run, uint32_t align_pages)
+{
+    return -run->first & (align_pages - 1);
+}
+
+static bool fits(const ctn_run_t *run, const ctn_run_request_t *request)
+{
+    uint32_t skip = skip_pages(run, request->align_pages);
+    return run->pages >= request->pages && run->pages - request->pages >= skip;
+}
+
+static ctn_run_t *find_in_bin(const ctn_run_t *run, unsigned look,
+                              const ctn_run_request_t *request)
+{
+    ctn_run_t *best = NULL;
+    for (; run != NULL && look > 0; run = run->next, look--) {
+        if (fits(run, request) && (best == NULL || run->pages < best->pages)) {
+            best = (ctn_run_t *)run;
+            if (run->pages == request->pages) {
+                break;
+            }
+        }
+    }
+    return best;
+}
+
+/* Only the bin of the size itself, and any bin under an alignment, may hold
+ * runs that do not fit; there we look at a few, and at all of them before
+ * giving up. */
+static ctn_run_t *find(ctn_zone_t *zone, unsigned kind,
+                       const ctn_run_request_t *request)
+{
+    static const unsigned looks[2] = {LOOK_IN_BIN, UINT32_MAX};
+    unsigned start = bin_of(request->pages);
+
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (unsigned word = start / 64; word < 2; word++) {
+            uint64_t filled = zone->filled[kind][word];
+            if (word == start / 64) {
+                filled &= ~UINT64_C(0) << (start % 64);
+            }
+            for (; filled != 0; filled &= filled - 1) {
+                unsigned bin = word * 64 + (unsigned)__builtin_ctzll(filled);
+                ctn_run_t *run = find_in_bin(*bin_head(zone, kind, bin),
+                                             looks[pass], request);
+                if (run != NULL) {
+                    return run;
+                }
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Cut exactly the requested pages out of a free run that fits. */
+static ctn_run_t *carve(ctn_arena_t *arena, ctn_run_t *run,
+                        const ctn_run_request_t *request)
+{
+    uint32_t skip = skip_pages(run, request->align_pages);
+
+    bin_remove(arena, run);
+    if (skip > 0) {
+        ctn_run_t *head = run;
+        run = cut(arena, head, skip);
+        bin_insert(arena, head);
+        if (run == NULL) {
+            return NULL;
+        }
+    }
+    if (run->pages > request->pages) {
+        ctn_run_t *tail = cut(arena, run, request->pages);
+        if (tail == NULL) {
+            free_insert(arena, run);
+            return NULL;
+        }
+        bin_insert(arena, tail);
+    }
+    return run;
+}
+
+static bool source_take(ctn_arena_t *arena, const ctn_run_t *run)
+{
+    const ctn_arena_source_t *source = &arena->params.source;
+    if (!source->take(source->argument, (uint64_t)run->first << CTN_PAGE_SHIFT,
+                      ctn_run_bytes(run))) {
+        return false;
+    }
+    arena->taken_pages += run->pages;
+    return true;
+}
+
+static ctn_run_t *take_fresh(ctn_arena_t *arena, ctn_zone_t *zone,
+                             const ctn_run_request_t *request)
+{
+    ctn_run_t *run = find(zone, CTN_RUN_FRESH, request);
+    if (run != NULL) {
+        run = carve(arena, run, request);
+    }
+    if (run != NULL && !source_take(arena, run)) {
+        free_insert(arena, run);
+        return NULL;
+    }
+    return run;
+}
+
+static ctn_run_t *take_free(ctn_arena_t *arena, ctn_zone_t *zone,
+                            const ctn_run_request_t *request)
+{
+    ctn_run_t *run = find(zone, CTN_RUN_FREE, request);
+    return run != NULL ? carve(arena, run, request) : NULL;
+}
+
+/* Fresh pages were asked for, but the limit is reached: make old ones fresh. */
+static ctn_run_t *refresh(ctn_arena_t *arena, ctn_run_t *run, bool *fresh)
+{
+    const ctn_arena_source_t *source = &arena->params.source;
+
+    *fresh =
+        source->give(source->argument, (uint64_t)run->first << CTN_PAGE_SHIFT,
+                     ctn_run_bytes(run));
+    if (!*fresh) {
+        return run;
+    }
+    arena->taken_pages -= run->pages;
+    if (source_take(arena, run)) {
+        return run;
+    }
+    run->kind = CTN_RUN_FRESH; /* another rank was faster */
+    free_insert(arena, run);
+    return NULL;
+}
+
+/* In one zone: what is preferred, else the other. */
+static ctn_run_t *take_in(ctn_arena_t *arena, ctn_zone_t *zone,
+                          const ctn_run_request_t *request, bool *fresh)
+{
+    ctn_run_t *run = NULL;
+
+    if (!request->fresh) {
+        run = take_free(arena, zone, request);
+        *fresh = false;
+    }
+    if (run == NULL) {
+        run = take_fresh(arena, zone, request);
+        *fresh = true;
+    }
+    if (run == NULL && request->fresh) {
+        run = take_free(arena, zone, request);
+        run = run != NULL ? refresh(arena, run, fresh) : NULL;
+    }
+    return run;
+}
+
+ctn_run_t *ctn_runs_take(ctn_arena_t *arena, const ctn_run_request_t *request,
+                         bool *fresh)
+{
+    bool huge = request->huge && arena->zone[1] != NULL;
+
+    /* The other zone is better than none. */
+    for (int turn = 0; turn < 2; turn++, huge = !huge) {
+        ctn_zone_t *zone = arena->zone[huge ? 1 : 0];
+        if (zone == NULL) {
+            continue;
+        }
+        ctn_run_t *run = take_in(arena, zone, request, fresh);
+        if (run != NULL) {
+            run->kind = CTN_RUN_BLOCK;
+            return run;
+        }
+    }
+    return NULL;
+}
+
+void ctn_runs_put(ctn_arena_t *arena, ctn_run_t *run)
+{
+    const ctn_arena_source_t *source = &arena->params.source;
+    size_t keep = arena->params.keep_bytes >> CTN_PAGE_SHIFT;
+
+    ctn_poison(ctn_run_start(arena, run), ctn_run_bytes(run));
+    run->kind = CTN_RUN_FREE;
+    run->cached = 0;
+    free_insert(arena, run);
+    if (source->short_of_memory(source->argument)) {
+        ctn_runs_give_back(arena, 0);
+    } else if (arena->free_pages > keep) {
+        ctn_runs_give_back(arena, keep / 2);
+    }
+}
+
+static bool give_back_run(ctn_arena_t *arena, ctn_run_t *run)
+{
+    const ctn_arena_source_t *source = &arena->params.source;
+
+    if (!source->give(source->argument, (uint64_t)run->first << CTN_PAGE_SHIFT,
+                      ctn_run_bytes(run))) {
+        return false;
+    }
+    arena->taken_pages -= run->pages;
+    bin_remove(arena, run);
+    run->kind = CTN_RUN_FRESH;
+    free_insert(arena, run);
+    return true;
+}
+
+/* Largest runs first: they cost one system call each. */
+void ctn_runs_give_back(ctn_arena_t *arena, size_t keep)
+{
+    for (unsigned z = 0; z < 2; z++) {
+        ctn_zone_t *zone = arena->zone[z];
+        for (unsigned bin = zone != NULL ? zone->bins : 0; bin-- > 0;) {
+            ctn_run_t *run = *bin_head(zone, CTN_RUN_FREE, bin);
+            while (run != NULL && arena->free_pages > keep) {
+                ctn_run_t *next = run->next;
+                give_back_run(arena, run);
+                run = next;
+            }
+        }
+    }
+}
+
+bool ctn_runs_grow(ctn_arena_t *arena, ctn_run_t *run, uint32_t pages)
+{
+    uint32_t more = pages - run->pages;
+    const ctn_zone_t *zone = zone_of(arena, run->first);
+
+    if (run->first + run->pages == zone->end) {
+        return false;
+    }
+    ctn_run_t *next = ctn_map_get(arena, run->first + run->pages);
+    if (next->kind > CTN_RUN_FREE || next->pages < more) {
+        return false;
+    }
+    ctn_run_request_t request = {.pages = more, .align_pages = 1};
+    bool fresh = next->kind == CTN_RUN_FRESH;
+    next = carve(arena, next, &request);
+    if (next == NULL) {
+        return false;
+    }
+    if (fresh && !source_take(arena, next)) {
+        free_insert(arena, next);
+        return false;
+    }
+    map_ends(arena, next, NULL);
+    map_ends(arena, run, NULL);
+    run->pages += next->pages;
+    map_ends(arena, run, run);
+    descriptor_put(arena, next);
+    ctn_unpoison(ctn_run_start(arena, run), ctn_run_bytes(run));
+    return true;
+}
+
+void ctn_runs_shrink(ctn_arena_t *arena, ctn_run_t *run, uint32_t pages)
+{
+    ctn_run_t *rest = cut(arena, run, pages);
+    if (rest != NULL) {
+        ctn_runs_put(arena, rest);
+    }
+}
+
+static ctn_zone_t *zone_new(ctn_arena_t *arena, size_t first, size_t end)
+{
+    uint32_t bins = bin_of((uint32_t)(end - first)) + 1;
+    ctn_zone_t *zone =
+        calloc(1, sizeof(*zone) + (size_t)bins * 2 * sizeof(zone->bin[0]));
+    ctn_run_t *run = descriptor_get(arena);
+
+    if (zone == NULL || run == NULL) {
+        free(zone);
+        return NULL;
+    }
+    zone->bins = bins;
+    zone->first = (uint32_t)first;
+    zone->end = (uint32_t)end;
+    run->kind = CTN_RUN_FRESH;
+    run->first = (uint32_t)first;
+    run->pages = (uint32_t)(end - first);
+    arena->zone[first == 0 ? 0 : 1] = zone;
+    map_ends(arena, run, run);
+    bin_insert(arena, run);
+    return zone;
+}
+
+bool ctn_runs_init(ctn_arena_t *arena)
+{
+    size_t pages = arena->bytes >> CTN_PAGE_SHIFT;
+    size_t huge = arena->params.huge_off >> CTN_PAGE_SHIFT;
+
+    arena->map_bytes = pages * sizeof(*arena->map);
+    /* Sparse like the arena itself: entries of pages never used cost nothing.
+     * Small ones come from malloc, since the number of mappings is limited. */
+    if (arena->map_bytes <= SMALL_MAP_BYTES) {
+        arena->map = calloc(1, arena->map_bytes);
+    } else {
+        arena->map = mmap(NULL, arena->map_bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    }
+    if (arena->map == NULL || arena->map == MAP_FAILED) {
+        arena->map = NULL;
+        return false;
+    }
+    return zone_new(arena, 0, huge) != NULL &&
+           (huge == pages || zone_new(arena, huge, pages) != NULL);
+}
+
+void ctn_runs_release(ctn_arena_t *arena)
+{
+    while (arena->descriptors != NULL) {
+        ctn_descriptors_t *next = arena->descriptors->next;
+        free(arena->descriptors);
+        arena->descriptors = next;
+    }
+    free(arena->zone[0]);
+    free(arena->zone[1]);
+    if (arena->map_bytes <= SMALL_MAP_BYTES) {
+        free(arena->map);
+    } else if (arena->map != NULL) {
+        munmap(arena->map, arena->map_bytes);
+    }
+}
+
+/* Runs tile each zone; entries between ends are as the page map promises;
+ * no two free runs of a kind touch; counts agree with the bins. */
+static void zone_check(ctn_arena_t *arena, ctn_zone_t *zone, size_t *taken,
+                       size_t *free_pages)
+{
+    unsigned before = CTN_RUN_SLAB;
+
+    for (uint32_t page = zone->first; page < zone->end;) {
+        const ctn_run_t *run = ctn_map_get(arena, page);
+        assert(run != NULL && run->first == page && run->pages > 0);
+        assert(page + run->pages <= zone->end);
+        assert(ctn_map_get(arena, page + run->pages - 1) == run);
+        assert(run->kind > CTN_RUN_FREE || run->kind != before);
+        /* The large fresh rest of a zone would take too long. */
+        uint32_t look = run->kind == CTN_RUN_FRESH ? 1024 : run->pages;
+        for (uint32_t i = 1; i < look && i + 1 < run->pages; i++) {
+            assert(ctn_map_get(arena, page + i) ==
+                   (run->kind == CTN_RUN_SLAB ? run : NULL));
+        }
+        if (run->kind == CTN_RUN_SLAB) {
+            ctn_slab_check(arena, run);
+        }
+        *taken += run->kind != CTN_RUN_FRESH ? run->pages : 0;
+        *free_pages += run->kind == CTN_RUN_FREE ? run->pages : 0;
+        before = run->kind;
+        page += run->pages;
+    }
+    (void)before;
+    for (unsigned kind = 0; kind < 2; kind++) {
+        for (unsigned bin = 0; bin < zone->bins; bin++) {
+            const ctn_run_t *run = *bin_head(zone, kind, bin);
+            assert((run != NULL) ==
+                   (zone->filled[kind][bin / 64] >> (bin % 64) & 1));
+            for (; run != NULL; run = run->next) {
+                assert(run->kind == kind && bin_of(run->pages) == bin);
+                assert(ctn_map_get(arena, run->first) == run);
+            }
+        }
+    }
+}
+
+void ctn_runs_check(ctn_arena_t *arena)
+{
+    size_t taken = 0;
+    size_t free_pages = 0;
+
+    for (unsigned z = 0; z < 2; z++) {
+        if (arena->zone[z] != NULL) {
+            zone_check(arena, arena->zone[z], &taken, &free_pages);
+        }
+    }
+    assert(taken == arena->taken_pages && free_pages == arena->free_pages);
+    (void)taken;
+    (void)free_pages;
+}

@@ -1,0 +1,403 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "core/config.h"
+#include "heap/arena.h"
+#include "heap/segment.h"
+
+/* The segment: how it is made, found and mapped. */
+
+/* All arenas together: leaves room for everything else in 47 bits, and under
+ * the sanitizers. */
+static const size_t MAPPING_MAX = (size_t)1 << 46;
+static const size_t LIMIT_MIN = (size_t)64 << 10;
+static const char MAGIC[8] = "catenaH";
+
+/* --- mapping --- */
+
+/* Map the whole segment at an address aligned to huge pages. */
+static void *map_aligned(int fd, size_t bytes)
+{
+    size_t room = bytes + CTN_HUGE_BYTES;
+    unsigned char *area =
+        mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+             -1, 0);
+    if (area == MAP_FAILED) {
+        return NULL;
+    }
+    size_t head = -(uintptr_t)area & (CTN_HUGE_BYTES - 1);
+    void *start = mmap(area + head, bytes, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
+    if (start == MAP_FAILED) {
+        int error = errno;
+        munmap(area, room);
+        errno = error;
+        return NULL;
+    }
+    if (head > 0) {
+        munmap(area, head);
+    }
+    munmap(area + head + bytes, room - bytes - head);
+    return start;
+}
+
+static bool params_valid(const ctn_heap_params_t *params)
+{
+    if (params->local_size > 0 && params->local_rank >= 0 &&
+        params->local_rank < params->local_size) {
+        return true;
+    }
+    ctn_error(params->log, "heap: there is no local rank %d of %d",
+              params->local_rank, params->local_size);
+    return false;
+}
+
+static ctn_heap_t *heap_new(const ctn_heap_params_t *params)
+{
+    ctn_heap_t *heap = calloc(1, sizeof(*heap));
+    if (heap != NULL) {
+        heap->log = params->log;
+        heap->fd = -1;
+    } else {
+        ctn_error(params->log, "heap: out of process memory");
+    }
+    return heap;
+}
+
+void ctn_heap_delete(ctn_heap_t *heap)
+{
+    if (heap->header != NULL) {
+        munmap(heap->header, heap->mapped_bytes);
+    }
+    if (heap->fd >= 0) {
+        close(heap->fd);
+    }
+    if (heap->path[0] != '\0') {
+        shm_unlink(heap->path);
+    }
+    free(heap);
+}
+
+/* --- create --- */
+
+static catena_status_t choose_limit(const ctn_heap_t *heap, size_t asked,
+                                    size_t *limit)
+{
+    struct statvfs fs;
+    size_t there = ctn_memory_usable();
+    const char *where = "physical memory, or the limit of the control group";
+
+    if (heap->kind == CTN_SEGMENT_SHM && fstatvfs(heap->fd, &fs) == 0 &&
+        (uint64_t)fs.f_bavail * fs.f_frsize < there) {
+        there = (size_t)fs.f_bavail * fs.f_frsize;
+        where = "free in /dev/shm";
+    }
+    if (asked == CTN_CONFIG_AUTO) {
+        asked = there / 2;
+    } else if (asked == CTN_CONFIG_INF) {
+        asked = there;
+    }
+    if (asked > there || asked < LIMIT_MIN) {
+        ctn_error(heap->log,
+                  "heap: there are %zu bytes (%s), the least is %zu, and %zu "
+                  "were asked for; change CATENA_HEAP_SIZE",
+                  there, where, LIMIT_MIN, asked);
+        return asked > there ? CATENA_ERR_NO_MEMORY : CATENA_ERR_ARG;
+    }
+    *limit = asked & ~(size_t)(CTN_PAGE_BYTES - 1);
+    return CATENA_OK;
+}
+
+static size_t round_huge(size_t bytes)
+{
+    return (bytes + CTN_HUGE_BYTES - 1) & ~(size_t)(CTN_HUGE_BYTES - 1);
+}
+
+/* Map the file with the largest arenas that are possible: as long as the
+ * limit; twice that with huge pages, which have addresses of their own. */
+static catena_status_t map_new(ctn_heap_t *heap, size_t limit, bool huge,
+                               int local_size, size_t *zone_bytes)
+{
+    size_t zones = (size_t)local_size * (huge ? 2 : 1);
+    size_t wanted = round_huge(limit);
+    size_t most = MAPPING_MAX / zones & ~(size_t)(CTN_HUGE_BYTES - 1);
+    int error = ENOMEM;
+
+    *zone_bytes = wanted < most ? wanted : most;
+    while (*zone_bytes > 0) {
+        heap->mapped_bytes = CTN_SEGMENT_HEADER_BYTES + *zone_bytes * zones;
+        if (ftruncate(heap->fd, (off_t)heap->mapped_bytes) == 0) {
+            heap->header = map_aligned(heap->fd, heap->mapped_bytes);
+        }
+        if (heap->header != NULL) {
+            break;
+        }
+        error = errno;
+        *zone_bytes = *zone_bytes / 2 & ~(size_t)(CTN_HUGE_BYTES - 1);
+    }
+    if (heap->header == NULL) {
+        ctn_error(heap->log,
+                  "heap: cannot map arenas for %d ranks with a limit of %zu "
+                  "bytes: %s; look at the limit of address space (ulimit -v), "
+                  "or make CATENA_HEAP_SIZE smaller",
+                  local_size, limit, strerror(error));
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (*zone_bytes < wanted) {
+        ctn_warn(heap->log,
+                 "heap: addresses are short: each of %d ranks can use %zu "
+                 "bytes of the %zu that CATENA_HEAP_SIZE gives to the node",
+                 local_size, *zone_bytes, limit);
+    }
+    return CATENA_OK;
+}
+
+static bool random_id(uint64_t *id)
+{
+    return getrandom(id, sizeof(*id), 0) == (ssize_t)sizeof(*id);
+}
+
+static catena_status_t open_new(ctn_heap_t *heap, uint64_t id)
+{
+    char probe[CTN_HEAP_NAME_BYTES];
+
+    if (heap->kind == CTN_SEGMENT_MEMFD) {
+        heap->fd = memfd_create("catena-heap", MFD_CLOEXEC);
+        snprintf(probe, sizeof(probe), "/proc/%ld/fd/%d", (long)getpid(),
+                 heap->fd);
+        if (heap->fd < 0 || access(probe, R_OK | W_OK) != 0) {
+            return CATENA_ERR_SYSTEM;
+        }
+    } else {
+        snprintf(probe, sizeof(probe), "/catena-%016" PRIx64, id);
+        heap->fd = shm_open(probe, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (heap->fd < 0) {
+            return CATENA_ERR_SYSTEM;
+        }
+        memcpy(heap->path, probe, sizeof(probe));
+    }
+    return fchmod(heap->fd, 0600) == 0 ? CATENA_OK : CATENA_ERR_SYSTEM;
+}
+
+static catena_status_t fill_new(ctn_heap_t *heap,
+                                const ctn_heap_params_t *params, uint64_t id)
+{
+    size_t limit = 0;
+    size_t zone_bytes = 0;
+    bool huge = params->huge == CTN_CONFIG_AUTO ? ctn_huge_pages_allowed()
+                                                : params->huge != 0;
+
+    catena_status_t status = choose_limit(heap, params->limit, &limit);
+    if (status == CATENA_OK) {
+        status = map_new(heap, limit, huge, params->local_size, &zone_bytes);
+    }
+    /* The header is not counted, but must not be SIGBUS either. */
+    if (status == CATENA_OK && heap->kind == CTN_SEGMENT_SHM &&
+        posix_fallocate(heap->fd, 0, CTN_PAGE_BYTES) != 0) {
+        ctn_error(heap->log, "heap: /dev/shm is full");
+        status = CATENA_ERR_NO_MEMORY;
+    }
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_segment_header_t *header = heap->header;
+    header->version = CTN_SEGMENT_VERSION;
+    header->local_size = (uint32_t)params->local_size;
+    header->id = id;
+    header->limit = limit;
+    header->arena_bytes = zone_bytes * (huge ? 2 : 1);
+    header->huge_off = zone_bytes;
+    /* The name is given away only after this, which orders it. */
+    memcpy(header->magic, MAGIC, sizeof(MAGIC));
+    return ctn_heap_start(heap, params);
+}
+
+catena_status_t ctn_heap_create_kind(const ctn_heap_params_t *params,
+                                     ctn_segment_kind_t kind, ctn_heap_t **heap,
+                                     char name[64])
+{
+    uint64_t id;
+
+    if (!params_valid(params)) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_heap_t *made = heap_new(params);
+    if (made == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    made->kind = kind;
+    catena_status_t status =
+        random_id(&id) ? open_new(made, id) : CATENA_ERR_SYSTEM;
+    if (status != CATENA_OK) {
+        ctn_debug(params->log, "heap: no %s segment: %s",
+                  kind == CTN_SEGMENT_MEMFD ? "memfd" : "shm_open",
+                  strerror(errno));
+    } else {
+        status = fill_new(made, params, id);
+    }
+    if (status != CATENA_OK) {
+        ctn_heap_delete(made);
+        return status;
+    }
+    if (kind == CTN_SEGMENT_MEMFD) {
+        snprintf(name, CTN_HEAP_NAME_BYTES, "/proc/%ld/fd/%d:%016" PRIx64,
+                 (long)getpid(), made->fd, id);
+    } else {
+        snprintf(name, CTN_HEAP_NAME_BYTES, "%.32s:%016" PRIx64, made->path,
+                 id);
+    }
+    ctn_info(params->log, "heap: %s, limit %zu bytes, %d arenas of %zu bytes",
+             name, made->limit, made->local_size, made->own_bytes);
+    *heap = made;
+    return CATENA_OK;
+}
+
+catena_status_t ctn_heap_create(const ctn_heap_params_t *params,
+                                ctn_heap_t **heap, char name[64])
+{
+    catena_status_t status =
+        ctn_heap_create_kind(params, CTN_SEGMENT_MEMFD, heap, name);
+    if (status != CATENA_ERR_SYSTEM) {
+        return status;
+    }
+    status = ctn_heap_create_kind(params, CTN_SEGMENT_SHM, heap, name);
+    if (status == CATENA_ERR_SYSTEM) {
+        ctn_error(params->log,
+                  "heap: neither memfd_create with /proc nor shm_open with "
+                  "/dev/shm works here (%s); the ranks of a node need one of "
+                  "them to share memory",
+                  strerror(errno));
+    }
+    return status;
+}
+
+/* --- attach --- */
+
+/* "PATH:ID" into its parts. */
+static bool parse_name(const char *name, char path[CTN_HEAP_NAME_BYTES],
+                       uint64_t *id)
+{
+    const char *colon = memchr(name, ':', strnlen(name, CTN_HEAP_NAME_BYTES));
+    char *end = NULL;
+
+    if (name[0] != '/' || colon == NULL || strlen(colon) != 17) {
+        return false;
+    }
+    memcpy(path, name, (size_t)(colon - name));
+    path[colon - name] = '\0';
+    errno = 0;
+    *id = strtoull(colon + 1, &end, 16);
+    return errno == 0 && *end == '\0';
+}
+
+/* Whether the open file is the segment we were told of. Says why not. */
+static const char *verify(ctn_heap_t *heap, const ctn_heap_params_t *params,
+                          uint64_t id)
+{
+    ctn_segment_header_t header;
+    struct stat file;
+
+    if (fstat(heap->fd, &file) != 0 || !S_ISREG(file.st_mode)) {
+        return "it is not a memory segment";
+    }
+    if (file.st_uid != geteuid()) {
+        return "it belongs to another user";
+    }
+    if (pread(heap->fd, &header, sizeof(header), 0) != sizeof(header) ||
+        memcmp(header.magic, MAGIC, sizeof(MAGIC)) != 0) {
+        return "it is not a heap of catena";
+    }
+    if (header.version != CTN_SEGMENT_VERSION) {
+        return "it was made by another version of catena";
+    }
+    if (header.id != id) {
+        return "it is another heap than the one announced";
+    }
+    if (header.local_size != (uint32_t)params->local_size) {
+        return "it was made for another number of ranks";
+    }
+    heap->mapped_bytes =
+        CTN_SEGMENT_HEADER_BYTES + header.arena_bytes * header.local_size;
+    if ((size_t)file.st_size != heap->mapped_bytes) {
+        return "it has another size than its header says";
+    }
+    return NULL;
+}
+
+static catena_status_t open_named(ctn_heap_t *heap,
+                                  const ctn_heap_params_t *params,
+                                  const char *path, uint64_t id)
+{
+    if (strncmp(path, "/proc/", 6) == 0) {
+        heap->kind = CTN_SEGMENT_MEMFD;
+        heap->fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    } else {
+        heap->kind = CTN_SEGMENT_SHM;
+        heap->fd = shm_open(path, O_RDWR | O_CLOEXEC, 0);
+    }
+    if (heap->fd < 0) {
+        ctn_error(heap->log,
+                  "heap: cannot open %s, the heap of local rank 0: %s; the "
+                  "ranks of a node must be of one user and see the same /proc "
+                  "and /dev/shm",
+                  path, strerror(errno));
+        return CATENA_ERR_SYSTEM;
+    }
+    const char *wrong = verify(heap, params, id);
+    if (wrong != NULL) {
+        ctn_error(heap->log,
+                  "heap: %s was said to be the heap of local rank 0, but %s",
+                  path, wrong);
+        return CATENA_ERR_SYSTEM;
+    }
+    heap->header = map_aligned(heap->fd, heap->mapped_bytes);
+    if (heap->header == NULL) {
+        ctn_error(heap->log,
+                  "heap: cannot map %zu bytes of addresses: %s; look at the "
+                  "limit of address space (ulimit -v), or make "
+                  "CATENA_HEAP_SIZE smaller",
+                  heap->mapped_bytes, strerror(errno));
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (heap->kind == CTN_SEGMENT_MEMFD) {
+        close(heap->fd);
+        heap->fd = -1;
+    }
+    return ctn_heap_start(heap, params);
+}
+
+catena_status_t ctn_heap_attach(const ctn_heap_params_t *params,
+                                const char *name, ctn_heap_t **heap)
+{
+    char path[CTN_HEAP_NAME_BYTES];
+    uint64_t id;
+
+    if (!params_valid(params)) {
+        return CATENA_ERR_ARG;
+    }
+    if (!parse_name(name, path, &id)) {
+        ctn_error(params->log,
+                  "heap: '%.63s' is not the name of a heap (PATH:ID)", name);
+        return CATENA_ERR_ARG;
+    }
+    ctn_heap_t *made = heap_new(params);
+    if (made == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    catena_status_t status = open_named(made, params, path, id);
+    if (status != CATENA_OK) {
+        ctn_heap_delete(made);
+        return status;
+    }
+    *heap = made;
+    return CATENA_OK;
+}

@@ -1,0 +1,95 @@
+#include "topo/site.h"
+
+#include <hwloc.h>
+#include <numa.h>
+#include <unistd.h>
+
+/** The one NUMA domain that covers `cpuset`, or -1 when there are several or
+ * when there is nothing to choose from. */
+static int domain_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset)
+{
+    int domains = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+    int found = -1;
+    if (domains < 2) {
+        return -1;
+    }
+    hwloc_nodeset_t nodes = hwloc_bitmap_alloc();
+    if (nodes != NULL) {
+        hwloc_cpuset_to_nodeset(topology, cpuset, nodes);
+        if (hwloc_bitmap_weight(nodes) == 1) {
+            found = hwloc_bitmap_first(nodes);
+        }
+        hwloc_bitmap_free(nodes);
+    }
+    return found;
+}
+
+static int synthetic_domain(hwloc_topology_t topology, unsigned local_rank)
+{
+    int units = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+    if (units <= 0) {
+        return -1;
+    }
+    hwloc_obj_t unit = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU,
+                                             local_rank % (unsigned)units);
+    return domain_of(topology, unit->cpuset);
+}
+
+static int bound_domain(hwloc_topology_t topology)
+{
+    int domain = -1;
+    hwloc_cpuset_t bound = hwloc_bitmap_alloc();
+    if (bound != NULL &&
+        hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_PROCESS) == 0) {
+        domain = domain_of(topology, bound);
+    }
+    hwloc_bitmap_free(bound);
+    return domain;
+}
+
+/** What loading needs: domains and processing units, no caches, no devices. */
+static int load(hwloc_topology_t topology, const char *synthetic)
+{
+    if (synthetic != NULL &&
+        hwloc_topology_set_synthetic(topology, synthetic) != 0) {
+        return -1;
+    }
+    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    return hwloc_topology_load(topology);
+}
+
+catena_status_t ctn_site_find(const ctn_log_t *log, const char *synthetic,
+                              ctn_site_t *site)
+{
+    site->numa = -1;
+    if (synthetic != NULL && synthetic[0] == '\0') {
+        synthetic = NULL;
+    }
+    /* Reading the machine costs milliseconds a rank: not for one domain. */
+    if (synthetic == NULL && (numa_available() < 0 || numa_max_node() == 0)) {
+        return CATENA_OK;
+    }
+    hwloc_topology_t topology;
+    if (hwloc_topology_init(&topology) != 0) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (load(topology, synthetic) != 0) {
+        hwloc_topology_destroy(topology);
+        ctn_error(log,
+                  "CATENA_TOPOLOGY is '%s'; expected a synthetic description "
+                  "that hwloc reads, such as 'numa:2 core:8 pu:1'",
+                  synthetic != NULL ? synthetic : "");
+        return synthetic != NULL ? CATENA_ERR_ARG : CATENA_ERR_SYSTEM;
+    }
+    site->numa = synthetic != NULL
+                     ? synthetic_domain(topology, site->local_rank)
+                     : bound_domain(topology);
+    hwloc_topology_destroy(topology);
+    return CATENA_OK;
+}
+
+unsigned ctn_site_cores(void)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (unsigned)online : 1;
+}

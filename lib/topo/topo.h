@@ -1,0 +1,112 @@
+#ifndef CTN_TOPO_TOPO_H
+#define CTN_TOPO_TOPO_H
+
+#include "group/group.h"
+
+/* Where the members of a group are. Built by splits when an operation first
+ * asks: the node's members form a chain, the first of each node (its root)
+ * form another, and what is known of all members, which direct and leader
+ * algorithms need, is kept once per node in the shared heap. */
+
+/** One member of a group, as all others see it. */
+typedef struct ctn_member {
+    ctn_address_t address;
+    uint64_t grants; /* offset of its grant table, see ctn_grant_t */
+    uint32_t rank;   /* in the group */
+    int32_t numa;    /* domain it is bound to, -1: none */
+} ctn_member_t;
+
+_Static_assert(sizeof(ctn_member_t) == 32, "records of fixed size");
+
+/** What peer `p` of a group has allowed a member to send it: written by the
+ * peer into grants[ring][p] of the member. One for each pair, since peers may
+ * run any number of rounds ahead. Sparse: pairs that never talk cost nothing. */
+typedef struct ctn_grant {
+    uint64_t word;
+    uint64_t offset; /* the peer's buffer, or CTN_STAGED */
+} ctn_grant_t;
+
+#define CTN_STAGED UINT64_MAX
+
+/** Node by node, the members of a group; node b's are member[first[b]] to
+ * member[first[b + 1] - 1], in group order. The arrays lie in the heap of the
+ * node's root. */
+typedef struct ctn_roster {
+    uint32_t nodes;
+    uint32_t size;
+    const uint32_t *first;       /* nodes + 1 */
+    const ctn_member_t *member;  /* size */
+    const uint32_t *by_rank;     /* size: group rank to index in member */
+} ctn_roster_t;
+
+/** A line that one member writes and all members on its node read: it says
+ * that the member has started an operation, and where its buffers are. */
+typedef struct ctn_post {
+    uint64_t word;
+    uint64_t send; /* offset in its arena, or CTN_STAGED */
+    uint64_t receive;
+    uint64_t unused[5];
+} ctn_post_t;
+
+_Static_assert(sizeof(ctn_post_t) == 64, "a post is a cache line");
+
+/** Words shared by the members on a node, in the heap of its root. Each has
+ * one writer; i counts the node's members. */
+typedef struct ctn_board {
+    uint64_t *arrived; /* barrier: [i * stride], grows with the operations */
+    size_t stride;     /* in words: a line each, or dense when crowded */
+    uint64_t *released; /* barrier: written by the root */
+    uint64_t *fenced;   /* node fence: [i * stride] */
+    ctn_post_t *post;   /* [ring][i] */
+    uint64_t *departed; /* [ring][i * stride] */
+} ctn_board_t;
+
+typedef struct ctn_topo {
+    ctn_attachment_t attachment;
+    catena_group_t *group;
+    enum { CTN_TOPO_NEW, CTN_TOPO_BUILDING, CTN_TOPO_READY } state;
+    ctn_lane_t node;    /* the members on this node */
+    ctn_lane_t leaders; /* the roots of all nodes; only roots use it */
+    uint32_t node_index;
+    ctn_roster_t roster;
+    ctn_board_t board;
+    ctn_endpoint_t **peer; /* to the members on this node */
+    ctn_grant_t *grants;   /* this member's, [ring][size] */
+    uint64_t grants_offset;
+    /* What a root owns, NULL elsewhere. */
+    void *shared; /* roster and board */
+    void *enrolled; /* working: the node's members before all are known */
+} ctn_topo_t;
+
+static inline uint32_t ctn_topo_local_size(const ctn_topo_t *topo)
+{
+    return topo->node.chain.size;
+}
+
+static inline uint32_t ctn_topo_local_rank(const ctn_topo_t *topo)
+{
+    return topo->node.chain.rank;
+}
+
+static inline uint32_t ctn_roster_count(const ctn_roster_t *roster,
+                                        uint32_t node)
+{
+    return roster->first[node + 1] - roster->first[node];
+}
+
+static inline const ctn_member_t *ctn_topo_local(const ctn_topo_t *topo,
+                                                 uint32_t i)
+{
+    return &topo->roster.member[topo->roster.first[topo->node_index] + i];
+}
+
+/** The topology of a group, not necessarily built yet; NULL: no memory. */
+ctn_topo_t *ctn_topo_of(catena_group_t *group);
+
+/** A phase's way to have it built: sets *topo and returns NEXT when it is
+ * ready, else begins or awaits the building. All operations of a group start
+ * in the same order, so all members build at the same point. */
+ctn_step_t ctn_topo_need(ctn_op_t *op, catena_group_t *group,
+                         ctn_topo_t **topo);
+
+#endif

@@ -1,0 +1,595 @@
+#include <check.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/config.h"
+#include "transports/transport.h"
+
+/* The network between processes of this host: each test forks ranks that
+ * find each other's cards in shared memory. A rank that sees something wrong
+ * says so and exits nonzero. */
+
+#define RANKS_MAX 4
+#define CARD_MAX 4096
+#define ARENA_BYTES ((size_t)32 << 20)
+#define DEADLINE_NS UINT64_C(20000000000)
+
+/** What the ranks of one test share. */
+typedef struct meeting {
+    uint64_t arrived[16]; /* one counter per barrier */
+    uint64_t card_bytes[RANKS_MAX];
+    unsigned char cards[RANKS_MAX][CARD_MAX];
+    pid_t pids[RANKS_MAX];
+} meeting_t;
+
+typedef struct rank {
+    meeting_t *meeting;
+    ctn_log_t log;
+    int rank, size;
+    unsigned mode;
+    size_t arena_bytes;
+    unsigned char *arena;
+    ctn_transport_t *transport;
+    int barriers;
+} rank_t;
+
+#define NEED(condition)                                                        \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "rank %d: line %d: %s\n", r->rank, __LINE__,       \
+                    #condition);                                               \
+            _exit(1);                                                          \
+        }                                                                      \
+    } while (0)
+
+static const struct {
+    const char *tls; /* NULL: UCX's choice */
+    unsigned mode;
+} variants[] =
+    {
+        {"tcp,self", CTN_PUT_AM},   {"tcp,self", CTN_PUT_RMA},
+        {NULL, CTN_PUT_AUTO},       {NULL, CTN_PUT_RMA},
+        {"posix,self", CTN_PUT_AM}, /* here UCX does not tell of deaths */
+};
+#define VARIANTS ((int)(sizeof(variants) / sizeof(variants[0])))
+#define VARIANTS_NETWORK (VARIANTS - 1)
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static catena_status_t lookup(void *context, uint64_t process, void **card,
+                              size_t *bytes)
+{
+    meeting_t *meeting = context;
+    *bytes = meeting->card_bytes[process];
+    *card = malloc(*bytes);
+    memcpy(*card, meeting->cards[process], *bytes);
+    return CATENA_OK;
+}
+
+/** All ranks come here; the network progresses meanwhile. */
+static void meet(rank_t *r)
+{
+    uint64_t *arrived = &r->meeting->arrived[r->barriers++];
+    uint64_t end = now_ns() + DEADLINE_NS;
+    __atomic_add_fetch(arrived, 1, __ATOMIC_ACQ_REL);
+    while (ctn_word_load(arrived) < (uint64_t)r->size) {
+        NEED(r->transport->ops->progress(r->transport) >= 0);
+        NEED(now_ns() < end);
+        sched_yield();
+    }
+}
+
+static void step(rank_t *r, uint64_t end)
+{
+    int progress = r->transport->ops->progress(r->transport);
+    NEED(progress >= 0);
+    NEED(now_ns() < end);
+    if (progress == 0)
+        sched_yield();
+}
+
+static void wait_word(rank_t *r, uint64_t offset, uint64_t value)
+{
+    uint64_t end = now_ns() + DEADLINE_NS;
+    while (ctn_word_load((uint64_t *)(void *)(r->arena + offset)) != value)
+        step(r, end);
+}
+
+static void wait_pending(rank_t *r, const uint64_t *pending)
+{
+    uint64_t end = now_ns() + DEADLINE_NS;
+    while (*pending > 0)
+        step(r, end);
+}
+
+static ctn_endpoint_t *connect_to(rank_t *r, int peer)
+{
+    ctn_endpoint_t *endpoint = NULL, *again = NULL;
+    NEED(r->transport->ops->connect(r->transport, (uint64_t)peer, &endpoint) ==
+         CATENA_OK);
+    NEED(r->transport->ops->connect(r->transport, (uint64_t)peer, &again) ==
+         CATENA_OK);
+    NEED(endpoint == again && endpoint->process == (uint64_t)peer);
+    return endpoint;
+}
+
+static void open_rank(rank_t *r)
+{
+    int fd = memfd_create("arena", 0);
+    NEED(fd >= 0 && ftruncate(fd, (off_t)r->arena_bytes) == 0);
+    r->arena = mmap(NULL, r->arena_bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_NORESERVE, fd, 0);
+    NEED(r->arena != MAP_FAILED);
+    close(fd);
+    ctn_transport_params_t params = {
+        .log = &r->log,
+        .process = (uint64_t)r->rank,
+        .arena = r->arena,
+        .arena_bytes = r->arena_bytes,
+        .put_mode = r->mode,
+        .lookup = lookup,
+        .lookup_context = r->meeting,
+    };
+    NEED(ctn_ucx_ops.create(&params, &r->transport) == CATENA_OK);
+    const void *card;
+    size_t bytes;
+    r->transport->ops->card(r->transport, &card, &bytes);
+    NEED(bytes <= CARD_MAX);
+    memcpy(r->meeting->cards[r->rank], card, bytes);
+    r->meeting->card_bytes[r->rank] = bytes;
+    meet(r);
+}
+
+static void close_rank(rank_t *r)
+{
+    uint64_t start = now_ns();
+    r->transport->ops->destroy(r->transport);
+    NEED(now_ns() - start < 5 * UINT64_C(1000000000));
+    munmap(r->arena, r->arena_bytes);
+}
+
+/** Fork `size` ranks that run `body`; `victim` (-1: none) may be killed. */
+static void run_ranks(int size, int variant, size_t arena_bytes, int victim,
+                      void (*body)(rank_t *r))
+{
+    meeting_t *meeting = mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(meeting, MAP_FAILED);
+    if (variants[variant].tls != NULL)
+        setenv("UCX_TLS", variants[variant].tls, 1);
+    else
+        unsetenv("UCX_TLS");
+    for (int i = 0; i < size; i++) {
+        pid_t pid = fork();
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0) {
+            rank_t r = {
+                .meeting = meeting,
+                .log = {.level = CTN_LOG_ERROR, .rank = i, .host = "test"},
+                .rank = i,
+                .size = size,
+                .mode = variants[variant].mode,
+                .arena_bytes = arena_bytes,
+            };
+            meeting->pids[i] = getpid();
+            open_rank(&r);
+            body(&r);
+            close_rank(&r);
+            _exit(0);
+        }
+    }
+    int bad = 0;
+    for (int i = 0; i < size; i++) {
+        int status;
+        pid_t pid = wait(&status);
+        if (status != 0 && (victim < 0 || pid != meeting->pids[victim]))
+            bad++;
+    }
+    ck_assert_int_eq(bad, 0);
+    munmap(meeting, sizeof(*meeting));
+}
+
+static unsigned char pattern(uint64_t seed, size_t i)
+{
+    return (unsigned char)(seed * 131 + i * 7 + (i >> 8));
+}
+
+static void fill(unsigned char *at, size_t bytes, uint64_t seed)
+{
+    for (size_t i = 0; i < bytes; i++)
+        at[i] = pattern(seed, i);
+}
+
+static bool filled(const unsigned char *at, size_t bytes, uint64_t seed)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (at[i] != pattern(seed, i))
+            return false;
+    return true;
+}
+
+static const size_t sizes[] = {0,      1,      8,       100,    4096,
+                               4097,   8192,   65536,   130048, 130049,
+                               262144, 999999, 1 << 20, 4 << 20};
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+#define FROM ((size_t)8 << 20) /* where a rank keeps what it sends */
+
+/** Each size to the right neighbour in every way there is. */
+static void body_sizes(rank_t *r)
+{
+    const ctn_transport_ops_t *ops = r->transport->ops;
+    int left = (r->rank + r->size - 1) % r->size;
+    ctn_endpoint_t *right = connect_to(r, (r->rank + 1) % r->size);
+    ctn_endpoint_t *back = connect_to(r, left);
+    unsigned char *got = malloc(4 << 20);
+
+    for (size_t i = 0; i < SIZES; i++) {
+        size_t bytes = sizes[i];
+        uint64_t pending = 0;
+        uint64_t seed = 1000 * i + (uint64_t)r->rank;
+        uint64_t left_seed = 1000 * i + (uint64_t)left;
+
+        fill(r->arena + FROM, bytes, seed);
+        NEED(ops->put_signal(right, r->arena + FROM, bytes, 4096, 64, i + 1,
+                             &pending) == CATENA_OK);
+        wait_word(r, 64, i + 1);
+        NEED(filled(r->arena + 4096, bytes, left_seed));
+        wait_pending(r, &pending);
+
+        /* The neighbour has seen its data before they are put again. */
+        NEED(ops->signal(back, 128, i + 1) == CATENA_OK);
+        wait_word(r, 128, i + 1);
+        fill(r->arena + FROM, bytes, seed + 50);
+        NEED(ops->put(right, r->arena + FROM, bytes, 4096, &pending) ==
+             CATENA_OK);
+        wait_pending(r, &pending);
+        NEED(ops->flush(r->transport, &pending) == CATENA_OK);
+        wait_pending(r, &pending);
+        NEED(ops->get(right, got, bytes, 4096, &pending) == CATENA_OK);
+        wait_pending(r, &pending);
+        NEED(filled(got, bytes, seed + 50));
+        NEED(ops->signal(right, 192, i + 1) == CATENA_OK);
+        wait_word(r, 192, i + 1);
+        NEED(filled(r->arena + 4096, bytes, left_seed + 50));
+        NEED(ops->signal(back, 256, i + 1) == CATENA_OK);
+        wait_word(r, 256, i + 1);
+    }
+    free(got);
+    meet(r);
+}
+
+START_TEST(test_sizes)
+{
+    run_ranks(2, _i, ARENA_BYTES, -1, body_sizes);
+}
+END_TEST
+
+START_TEST(test_ring_of_four)
+{
+    run_ranks(4, _i, ARENA_BYTES, -1, body_sizes);
+}
+END_TEST
+
+#define MESSAGES 400
+#define SLOT_BYTES ((size_t)16384)
+
+static size_t message_bytes(int from, int message)
+{
+    unsigned x = (unsigned)(from * 7919 + message * 104729);
+    return message % 40 == 0 ? 12000 + x % 4000 : x % 700;
+}
+
+static size_t slot(int from, int message)
+{
+    return ((size_t)from * MESSAGES + (size_t)message) * SLOT_BYTES;
+}
+
+/** All messages at once; whenever a word is there, its data are. */
+static void body_many(rank_t *r)
+{
+    const ctn_transport_ops_t *ops = r->transport->ops;
+    uint64_t pending = 0, end = now_ns() + DEADLINE_NS;
+    unsigned char *source = malloc(SLOT_BYTES * MESSAGES);
+
+    for (int m = 0; m < MESSAGES; m++) {
+        size_t bytes = message_bytes(r->rank, m);
+        unsigned char *at = source + SLOT_BYTES * (size_t)m;
+        for (int peer = 0; peer < r->size; peer++) {
+            if (peer == r->rank)
+                continue;
+            size_t to = slot(r->rank, m);
+            fill(at, bytes, (uint64_t)(r->rank + m));
+            NEED(ops->put_signal(connect_to(r, peer), at, bytes, to + 8, to,
+                                 (uint64_t)m + 1, &pending) == CATENA_OK);
+        }
+        /* When nothing is pending the source is ours again. */
+        if (pending == 0)
+            memset(at, 0xff, bytes);
+    }
+    for (int left = (r->size - 1) * MESSAGES; left > 0;) {
+        for (int from = 0; from < r->size; from++)
+            for (int m = 0; m < MESSAGES; m++) {
+                uint64_t *word = (uint64_t *)(void *)(r->arena + slot(from, m));
+                if (ctn_word_load(word) != (uint64_t)m + 1)
+                    continue;
+                NEED(filled((unsigned char *)(word + 1), message_bytes(from, m),
+                            (uint64_t)(from + m)));
+                *word = 0;
+                left--;
+            }
+        step(r, end);
+    }
+    wait_pending(r, &pending);
+    free(source);
+    meet(r);
+}
+
+START_TEST(test_many_in_flight)
+{
+    run_ranks(4, _i, slot(4, 0), -1, body_many);
+}
+END_TEST
+
+static void body_self(rank_t *r)
+{
+    const ctn_transport_ops_t *ops = r->transport->ops;
+    uint64_t pending = 0;
+    ctn_endpoint_t *self = connect_to(r, r->rank);
+
+    fill(r->arena + FROM, 300000, 5);
+    NEED(ops->put_signal(self, r->arena + FROM, 300000, 4096, 64, 9,
+                         &pending) == CATENA_OK);
+    wait_word(r, 64, 9);
+    NEED(filled(r->arena + 4096, 300000, 5));
+    wait_pending(r, &pending);
+    NEED(ops->flush(r->transport, &pending) == CATENA_OK);
+    wait_pending(r, &pending);
+}
+
+START_TEST(test_self)
+{
+    run_ranks(1, _i, ARENA_BYTES, -1, body_self);
+}
+END_TEST
+
+/** Progress must report ERR_PEER before the deadline. */
+static void need_peer_error(rank_t *r)
+{
+    uint64_t end = now_ns() + DEADLINE_NS;
+    int progress;
+    while ((progress = r->transport->ops->progress(r->transport)) >= 0) {
+        NEED(now_ns() < end);
+        sched_yield();
+    }
+    NEED(progress == CATENA_ERR_PEER);
+    NEED(r->transport->ops->progress(r->transport) == CATENA_ERR_PEER);
+}
+
+/** Rank 2 dies. Rank 0 sends to it all the time; rank 1 only ever received
+ * from it. */
+static void body_killed(rank_t *r)
+{
+    const ctn_transport_ops_t *ops = r->transport->ops;
+    uint64_t pending = 0;
+
+    r->log.level = CTN_LOG_FATAL;
+    if (r->rank == 2) {
+        NEED(ops->signal(connect_to(r, 0), 64, 1) == CATENA_OK);
+        NEED(ops->signal(connect_to(r, 1), 64, 1) == CATENA_OK);
+        wait_word(r, 64, 1);
+        meet(r);
+        kill(getpid(), SIGKILL);
+    }
+    if (r->rank == 0)
+        NEED(ops->signal(connect_to(r, 2), 64, 1) == CATENA_OK);
+    wait_word(r, 64, 1);
+    meet(r);
+    if (r->rank == 0) {
+        ctn_endpoint_t *dead = connect_to(r, 2);
+        uint64_t end = now_ns() + DEADLINE_NS;
+        while (ops->put_signal(dead, r->arena + FROM, 1 << 20, 4096, 64, 2,
+                               &pending) == CATENA_OK) {
+            NEED(now_ns() < end);
+            if (ops->progress(r->transport) < 0)
+                break;
+        }
+        NEED(ops->signal(dead, 64, 3) != CATENA_OK);
+    }
+    need_peer_error(r);
+}
+
+START_TEST(test_killed_peer)
+{
+    run_ranks(3, _i, ARENA_BYTES, 2, body_killed);
+}
+END_TEST
+
+/** Rank 0 leaves early; for the others that is no failure. */
+static void body_leave(rank_t *r)
+{
+    for (int peer = 0; peer < r->size; peer++)
+        if (peer < r->rank)
+            NEED(r->transport->ops->signal(connect_to(r, peer),
+                                           64 + 8 * (uint64_t)r->rank,
+                                           1) == CATENA_OK);
+    for (int peer = r->rank + 1; peer < r->size; peer++)
+        wait_word(r, 64 + 8 * (uint64_t)peer, 1);
+    meet(r);
+    uint64_t end = now_ns() + 300000000u * (uint64_t)r->rank;
+    while (now_ns() < end) {
+        NEED(r->transport->ops->progress(r->transport) >= 0);
+        sched_yield();
+    }
+}
+
+START_TEST(test_leave)
+{
+    run_ranks(3, _i, ARENA_BYTES, -1, body_leave);
+}
+END_TEST
+
+static void body_sleep(rank_t *r)
+{
+    const ctn_transport_ops_t *ops = r->transport->ops;
+    ctn_endpoint_t *peer = connect_to(r, 1 - r->rank);
+
+    NEED((r->transport->caps & CTN_CAP_SLEEP) != 0);
+    NEED(ops->signal(peer, 64, 1) == CATENA_OK);
+    wait_word(r, 64, 1);
+    meet(r);
+    uint64_t start = now_ns();
+    if (r->rank == 0) {
+        usleep(200000);
+        NEED(ops->signal(peer, 64, 2) == CATENA_OK);
+    } else {
+        int wakes = 0;
+        while (ctn_word_load((uint64_t *)(void *)(r->arena + 64)) != 2) {
+            if (ops->progress(r->transport) == 0) {
+                ops->sleep(r->transport, UINT64_MAX);
+                wakes++;
+            }
+        }
+        NEED(now_ns() - start < 700000000u); /* woken, not timed out */
+        NEED(wakes < 50);
+        start = now_ns();
+        for (int i = 0; i < 20; i++) {
+            ops->progress(r->transport);
+            ops->sleep(r->transport, 1000000);
+        }
+        NEED(now_ns() - start < 700000000u);
+    }
+    meet(r);
+}
+
+START_TEST(test_sleep)
+{
+    run_ranks(2, _i, ARENA_BYTES, -1, body_sleep);
+}
+END_TEST
+
+/** Offsets outside the arena are refused by the target. */
+static void body_outside(rank_t *r)
+{
+    static const uint64_t bad[][3] = {/* offset, word, bytes */
+                                      {ARENA_BYTES - 8, 64, 16},
+                                      {UINT64_MAX - 4, 64, 16},
+                                      {ARENA_BYTES + 4096, 64, 300000},
+                                      {4096, UINT64_MAX - 7, 16},
+                                      {4096, 65, 16},
+                                      {4096, ARENA_BYTES - 4, 300000}};
+    uint64_t pending = 0, end = now_ns() + DEADLINE_NS;
+    int progress;
+
+    r->log.level = CTN_LOG_FATAL;
+    if (r->rank == 0) {
+        for (int i = 0; i < r->size - 1; i++) {
+            const uint64_t *b = bad[r->arena_bytes == ARENA_BYTES ? i : i + 3];
+            NEED(r->transport->ops->put_signal(connect_to(r, i + 1),
+                                               r->arena + FROM, b[2], b[0],
+                                               b[1], 7, &pending) == CATENA_OK);
+        }
+        wait_pending(r, &pending);
+    } else {
+        while ((progress = r->transport->ops->progress(r->transport)) >= 0) {
+            NEED(now_ns() < end);
+            sched_yield();
+        }
+        NEED(progress == CATENA_ERR_TRANSPORT);
+        NEED(ctn_word_load((uint64_t *)(void *)(r->arena + 64)) == 0);
+    }
+}
+
+START_TEST(test_outside_arena)
+{
+    run_ranks(4, 0, ARENA_BYTES, -1, body_outside);
+    /* the second half of the table */
+    run_ranks(4, 0, ARENA_BYTES - 8, -1, body_outside);
+}
+END_TEST
+
+/** Whatever is cut off or changed in a card, it is refused. */
+static void body_cards(rank_t *r)
+{
+    ctn_endpoint_t *endpoint = NULL;
+    uint64_t bytes = r->meeting->card_bytes[0];
+
+    r->log.level = CTN_LOG_FATAL;
+    for (uint64_t n = 0; n < bytes; n++) {
+        r->meeting->card_bytes[0] = n;
+        NEED(r->transport->ops->connect(r->transport, 0, &endpoint) !=
+             CATENA_OK);
+    }
+    r->meeting->card_bytes[0] = bytes;
+    for (int i = 0; i < 16; i++) { /* magic, version, process */
+        r->meeting->cards[0][i] ^= 0x55;
+        NEED(r->transport->ops->connect(r->transport, 0, &endpoint) !=
+             CATENA_OK);
+        r->meeting->cards[0][i] ^= 0x55;
+    }
+    NEED(endpoint == NULL);
+    connect_to(r, 0);
+}
+
+START_TEST(test_cards)
+{
+    run_ranks(1, 0, ARENA_BYTES, -1, body_cards);
+}
+END_TEST
+
+static void body_sparse(rank_t *r)
+{
+    struct rusage usage;
+    uint64_t pending = 0;
+    uint64_t far = r->arena_bytes - 4096;
+
+    NEED(r->transport->ops->put_signal(connect_to(r, 1 - r->rank), "far", 4,
+                                       far, far + 8, 1, &pending) == CATENA_OK);
+    wait_word(r, far + 8, 1);
+    NEED(memcmp(r->arena + far, "far", 4) == 0);
+    wait_pending(r, &pending);
+    getrusage(RUSAGE_SELF, &usage);
+    NEED(usage.ru_maxrss < 200 * 1024);
+    meet(r);
+}
+
+START_TEST(test_sparse_arena)
+{
+    run_ranks(2, _i, (size_t)12 << 30, -1, body_sparse);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ucx");
+    TCase *tcase = tcase_create("ucx");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, test_sizes, 0, VARIANTS);
+    tcase_add_loop_test(tcase, test_ring_of_four, 0, VARIANTS);
+    tcase_add_loop_test(tcase, test_many_in_flight, 0, VARIANTS);
+    tcase_add_loop_test(tcase, test_self, 0, VARIANTS);
+    tcase_add_loop_test(tcase, test_killed_peer, 0, VARIANTS_NETWORK);
+    tcase_add_loop_test(tcase, test_leave, 0, VARIANTS);
+    tcase_add_loop_test(tcase, test_sleep, 0, VARIANTS_NETWORK);
+    tcase_add_test(tcase, test_outside_arena);
+    tcase_add_test(tcase, test_cards);
+    tcase_add_loop_test(tcase, test_sparse_arena, 0, VARIANTS);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}

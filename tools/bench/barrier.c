@@ -1,0 +1,154 @@
+/* catena-bench barrier. The check looks at the ranks of the own node, whose
+ * memory can be read: each writes the number of the call before it enters,
+ * and after leaving nobody may be behind. */
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "bench.h"
+
+struct words {
+    _Atomic uint64_t *mine;
+    int count; /* ranks of this node, with this one */
+    struct peer {
+        int rank;
+        _Atomic uint64_t *word;
+    } peers[];
+};
+
+/* What each rank tells the others. */
+struct card {
+    uint64_t offset;
+    int64_t node;
+};
+
+static catena_status_t find_peers(struct bench_call *call, struct words *words)
+{
+    struct bench *bench = call->bench;
+    size_t size = (size_t)call->size;
+    struct card *send = bench_alloc(bench, 2 * size, sizeof(*send));
+    struct card *recv = send + size;
+    struct card card = {.node = bench->place.node};
+    catena_status_t status;
+
+    status =
+        catena_heap_offset(bench->context, (void *)words->mine, &card.offset);
+    for (size_t i = 0; i < size; i++)
+        send[i] = card;
+    bench_exchange(bench, send, recv, sizeof(card));
+    for (int rank = 0; rank < call->size && status == CATENA_OK; rank++) {
+        struct peer *peer = &words->peers[words->count];
+        void *local;
+
+        if (recv[rank].node != card.node ||
+            words->count == bench->place.local_size)
+            continue;
+        status = catena_local_pointer(bench->context, rank, recv[rank].offset,
+                                      &local);
+        if (status != CATENA_OK)
+            break;
+        peer->rank = rank;
+        peer->word = local;
+        words->count++;
+    }
+    free(send);
+    return status;
+}
+
+static catena_status_t prepare(struct bench_call *call)
+{
+    struct bench *bench = call->bench;
+    size_t peers = (size_t)bench->place.local_size;
+    struct words *words;
+
+    if (!bench->options->check)
+        return CATENA_OK;
+    words =
+        bench_alloc(bench, 1, sizeof(*words) + peers * sizeof(words->peers[0]));
+    words->mine = catena_calloc(bench->context, 1, 64);
+    if (words->mine == NULL) {
+        free(words);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    call->state = words;
+    return find_peers(call, words);
+}
+
+/* Collective: nobody may look at the words any more when they are freed. */
+static void release(struct bench_call *call)
+{
+    struct words *words = call->state;
+
+    if (words == NULL)
+        return;
+    (void)bench_max(call->bench, 0);
+    catena_free(call->bench->context, (void *)words->mine);
+    free(words);
+    call->state = NULL;
+}
+
+static catena_status_t blocking(struct bench_call *call)
+{
+    return catena_barrier(call->group);
+}
+
+static catena_status_t start(struct bench_call *call,
+                             catena_request_t **request)
+{
+    return catena_ibarrier(call->group, request);
+}
+
+static catena_status_t init(struct bench_call *call, catena_request_t **request)
+{
+    return catena_barrier_init(call->group, request);
+}
+
+/* Each rank in turn comes late, so that leaving early would be seen. */
+static void fill(struct bench_call *call, uint64_t stamp)
+{
+    struct words *words = call->state;
+
+    if (stamp % (uint64_t)call->size == (uint64_t)call->rank) {
+        double until = catena_time(call->bench->context) + 20e-6;
+
+        while (catena_time(call->bench->context) < until)
+            ;
+    }
+    /* Release: the barrier must not be entered before this is visible. */
+    atomic_store_explicit(words->mine, stamp, memory_order_release);
+}
+
+static uint64_t verify(struct bench_call *call, uint64_t stamp,
+                       struct bench_mismatch *first)
+{
+    struct words *words = call->state;
+    uint64_t wrong = 0;
+
+    for (int i = 0; i < words->count; i++) {
+        struct peer *peer = &words->peers[i];
+        uint64_t seen = atomic_load_explicit(peer->word, memory_order_acquire);
+
+        /* A peer may be one call ahead already, never behind. */
+        if (seen >= stamp)
+            continue;
+        if (wrong++ == 0)
+            *first = (struct bench_mismatch){.where = "not entered",
+                                             .source = peer->rank,
+                                             .expected = (unsigned)stamp,
+                                             .found = (unsigned)seen};
+    }
+    return wrong;
+}
+
+const struct bench_collective bench_barrier = {
+    .name = "barrier",
+    .help = "every rank waits for every rank",
+    .quick = true,
+    .prepare = prepare,
+    .release = release,
+    .blocking = blocking,
+    .start = start,
+    .init = init,
+    .fill = fill,
+    .verify = verify,
+};

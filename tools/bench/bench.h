@@ -1,0 +1,148 @@
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <catena/catena.h>
+
+#include "heap.h"
+
+/* What the files of catena-bench share. */
+
+enum { BENCH_OK = 0, BENCH_FAILED = 1, BENCH_USAGE = 2 }; /* exit codes */
+enum { BENCH_MAX_VARIANTS = 16 };
+
+#define BENCH_AUTO ((size_t)-1) /* a number left to catena-bench */
+
+enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON };
+enum bench_buffers { BENCH_HEAP, BENCH_MALLOC, BENCH_MIXED };
+enum bench_mode { BENCH_BLOCKING, BENCH_NONBLOCKING, BENCH_PERSISTENT };
+
+struct bench_options {
+    const char *name; /* of the collective */
+    size_t min;       /* bytes per block; BENCH_AUTO: the collective's own */
+    size_t max;
+    size_t iterations; /* BENCH_AUTO: by size and time */
+    size_t warmup;     /* BENCH_AUTO: a tenth of the iterations */
+    bool check;
+    bool full;
+    bool in_place;
+    bool flag; /* barrier: measure the raw flag exchange beside it */
+    enum bench_format format;
+    enum bench_buffers buffers;
+    enum bench_mode mode;
+    const char *algorithms[BENCH_MAX_VARIANTS];
+    size_t algorithm_count; /* 0: leave the choice to the library */
+    const char *leaders;    /* NULL: leave it */
+    struct bench_heap_options heap;
+};
+
+/* One process of the benchmark. */
+struct bench {
+    const struct bench_options *options;
+    catena_context_t *context;
+    catena_group_t *world;   /* what is measured */
+    catena_group_t *control; /* for exchanging results: apart from `world`,
+                                whose settings and reports stay untouched */
+    catena_place_t place;
+};
+
+/* The first wrong byte that a check found. */
+struct bench_mismatch {
+    const char *where; /* buffer and kind of block, ends before a rank */
+    int source;        /* the block's rank: source, or target when sending */
+    size_t offset;     /* in the block */
+    unsigned expected;
+    unsigned found;
+};
+
+/* One operation that is measured: who calls what with which buffers. */
+struct bench_call {
+    struct bench *bench;
+    catena_group_t *group;
+    int rank;
+    int size;
+    size_t bytes;        /* per block */
+    const void *send;    /* may be CATENA_IN_PLACE */
+    unsigned char *recv; /* followed by BENCH_GUARD_BYTES of guard */
+    void *state;         /* of the collective, set by prepare */
+};
+
+enum { BENCH_GUARD_BYTES = 64 };
+
+/* A collective: one row of the table in table.c and one file. Functions may
+ * be NULL where the comment says so. */
+struct bench_collective {
+    const char *name;
+    const char *help;
+    size_t min; /* default sizes, bytes per block; 0, 0: has no sizes */
+    size_t max;
+    bool synced;                 /* a barrier stands before each timed call */
+    bool quick;                  /* may be timed in batches of many calls */
+    bool full;                   /* print all columns by default */
+    const char *algorithm;       /* catena_group_set name; NULL: no choice */
+    const char *algorithm_names; /* for messages */
+    const char *leaders;
+    /* Why it cannot run here, from facts all ranks share; NULL: it can.
+     * May be NULL. */
+    const char *(*refuse)(const struct bench *bench);
+    /* Bytes of the send and of the receive buffer; may be NULL. */
+    size_t (*buffer_bytes)(size_t bytes, int ranks);
+    /* Prepare `state`, collectively; may be NULL. */
+    catena_status_t (*prepare)(struct bench_call *call);
+    void (*release)(struct bench_call *call);
+    /* The call itself, in three ways; start and init may be NULL. */
+    catena_status_t (*blocking)(struct bench_call *call);
+    catena_status_t (*start)(struct bench_call *call,
+                             catena_request_t **request);
+    catena_status_t (*init)(struct bench_call *call,
+                            catena_request_t **request);
+    /* Instead of `blocking` in a loop; may be NULL. */
+    catena_status_t (*batch)(struct bench_call *call, size_t calls);
+    /* Contents that differ with `stamp`, and the number of wrong bytes
+     * after the call; NULL: cannot be checked. */
+    void (*fill)(struct bench_call *call, uint64_t stamp);
+    uint64_t (*verify)(struct bench_call *call, uint64_t stamp,
+                       struct bench_mismatch *first);
+};
+
+extern const struct bench_collective bench_alltoall;
+extern const struct bench_collective bench_barrier;
+extern const struct bench_collective bench_flag;
+
+/* table.c */
+const struct bench_collective *bench_find(const char *name);
+const struct bench_collective *bench_list(size_t index); /* NULL: the end */
+
+/* options.c: fills `options`, or prints one line and returns an exit code. */
+int bench_parse(int argc, char **argv, struct bench_options *options);
+/** "64k" and the like; returns false when `text` is no size. */
+bool bench_parse_size(const char *text, size_t *bytes);
+
+/* collective.c: measure and report; returns an exit code. */
+int bench_collective(struct bench *bench, const struct bench_collective *row);
+
+/* exchange.c: all are collective over bench->control and end the job when
+ * they fail. */
+void bench_exchange(struct bench *bench, const void *send, void *recv,
+                    size_t bytes);
+uint64_t bench_max(struct bench *bench, uint64_t value);
+/** Replace times[n] by the maximum over ranks of each; valid on rank 0. */
+void bench_max_times(struct bench *bench, double *times, size_t n);
+/** For qsort of doubles. */
+int bench_compare_times(const void *a, const void *b);
+void *bench_alloc(struct bench *bench, size_t count, size_t bytes);
+_Noreturn void bench_die(struct bench *bench, const char *what,
+                         catena_status_t status);
+
+/* check.c */
+uint64_t bench_seed(uint64_t stamp, int source, int target);
+void bench_fill(void *block, size_t bytes, uint64_t seed);
+/** Number of bytes that differ from bench_fill's; the first one goes to
+ * `first` (offset, expected, found). */
+uint64_t bench_compare(const void *block, size_t bytes, uint64_t seed,
+                       struct bench_mismatch *first);
+
+#endif

@@ -1,0 +1,348 @@
+/* Measure one collective over its sizes: variants, buffers, results. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "measure.h"
+#include "report.h"
+
+enum { PAGE = 4096 };
+
+struct buffers {
+    bool heap;
+    unsigned char *send;
+    unsigned char *recv;
+};
+
+/* What each rank tells all others about one variant. */
+struct summary {
+    double mean_s;
+    double min_s;
+    uint64_t errors;
+};
+
+static void *buffer_alloc(struct bench *bench, bool heap, size_t bytes)
+{
+    void *block;
+
+    bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+    block = heap ? catena_aligned_alloc(bench->context, PAGE, bytes)
+                 : aligned_alloc(PAGE, bytes);
+    if (block == NULL)
+        bench_die(bench, "memory for buffers (try a smaller -m)",
+                  CATENA_ERR_NO_MEMORY);
+    memset(block, 0, bytes); /* no page faults while measuring */
+    return block;
+}
+
+static void buffers_open(struct bench *bench, size_t bytes,
+                         struct buffers *buffers)
+{
+    const struct bench_options *options = bench->options;
+
+    buffers->heap =
+        options->buffers == BENCH_HEAP ||
+        (options->buffers == BENCH_MIXED && bench->place.rank % 2 == 0);
+    buffers->recv =
+        buffer_alloc(bench, buffers->heap, bytes + BENCH_GUARD_BYTES);
+    if (!options->in_place)
+        buffers->send =
+            buffer_alloc(bench, buffers->heap, bytes > 0 ? bytes : 1);
+}
+
+static void buffers_close(struct bench *bench, struct buffers *buffers)
+{
+    if (buffers->heap) {
+        catena_free(bench->context, buffers->send);
+        catena_free(bench->context, buffers->recv);
+    } else {
+        free(buffers->send);
+        free(buffers->recv);
+    }
+}
+
+static void add_variant(struct bench_run *run, const char *name,
+                        const char *algorithm,
+                        const struct bench_collective *row)
+{
+    struct bench *bench = run->bench;
+    struct bench_variant *variant = &run->variants[run->count++];
+    catena_status_t status;
+
+    *variant = (struct bench_variant){
+        .name = name,
+        .algorithm = algorithm,
+        .row = row,
+        .call = {.bench = bench,
+                 .group = bench->world,
+                 .rank = catena_group_rank(bench->world),
+                 .size = catena_group_size(bench->world)}};
+    if (row->prepare != NULL) {
+        status = row->prepare(&variant->call);
+        if (status != CATENA_OK)
+            bench_die(bench, row->name, status);
+    }
+}
+
+/* Without -a there is one variant, whatever the library or its environment
+ * chooses; the report says what that was. */
+static void add_variants(struct bench_run *run,
+                         const struct bench_collective *row)
+{
+    const struct bench_options *options = run->bench->options;
+
+    for (size_t i = 0; i < options->algorithm_count; i++)
+        add_variant(run, options->algorithms[i], options->algorithms[i], row);
+    if (options->algorithm_count == 0)
+        add_variant(run, row->algorithm != NULL ? "default" : row->name, NULL,
+                    row);
+    if (options->flag)
+        add_variant(run, bench_flag.name, NULL, &bench_flag);
+}
+
+/* Point the calls at this size; persistent requests are made here. */
+static void begin_size(struct bench_run *run, const struct buffers *buffers,
+                       size_t bytes)
+{
+    const struct bench_options *options = run->bench->options;
+
+    for (size_t v = 0; v < run->count; v++) {
+        struct bench_variant *variant = &run->variants[v];
+        catena_status_t status = CATENA_OK;
+
+        variant->call.bytes = bytes;
+        variant->call.recv = buffers->recv;
+        variant->call.send =
+            options->in_place ? CATENA_IN_PLACE : buffers->send;
+        variant->errors = 0;
+        variant->complained = false;
+        if (options->mode != BENCH_PERSISTENT || variant->row->init == NULL)
+            continue;
+        bench_use(run, variant);
+        status = variant->row->init(&variant->call, &variant->request);
+        if (status != CATENA_OK)
+            bench_die(run->bench, variant->row->name, status);
+    }
+}
+
+static void end_size(struct bench_run *run)
+{
+    for (size_t v = 0; v < run->count; v++) {
+        struct bench_variant *variant = &run->variants[v];
+
+        free(variant->times);
+        variant->times = NULL;
+        if (variant->request != NULL)
+            catena_request_free(&variant->request);
+    }
+}
+
+/* Nearest rank; `sorted` has n > 0 values. */
+static double percentile(const double *sorted, size_t n, size_t percent)
+{
+    size_t rank = (n * percent + 99) / 100;
+
+    return sorted[rank > 0 ? rank - 1 : 0];
+}
+
+static double mean(const double *times, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += times[i];
+    return sum / (double)n;
+}
+
+/* How many times as long the first variant took: within each round both
+ * were measured shortly after each other, and the median over the rounds
+ * does not follow the few that something else on the machine disturbed. */
+static double median_ratio(const struct bench_run *run,
+                           const struct bench_variant *variant, double *ratios)
+{
+    const struct bench_plan *plan = &run->plan;
+
+    for (size_t round = 0; round < plan->rounds; round++) {
+        size_t begin = round * plan->block;
+        size_t n = plan->values - begin;
+        double own;
+
+        if (n > plan->block)
+            n = plan->block;
+        own = mean(variant->times + begin, n);
+        ratios[round] =
+            own > 0 ? mean(run->variants[0].times + begin, n) / own : 1;
+    }
+    qsort(ratios, plan->rounds, sizeof(*ratios), bench_compare_times);
+    return percentile(ratios, plan->rounds, 50);
+}
+
+/* Largest mean, least time and sum of errors over all ranks. */
+static struct summary summarize(struct bench *bench,
+                                const struct bench_variant *variant, size_t n)
+{
+    size_t size = (size_t)bench->place.size;
+    struct summary *send = bench_alloc(bench, 2 * size, sizeof(*send));
+    struct summary *recv = send + size;
+    struct summary own = {mean(variant->times, n), variant->times[0],
+                          variant->errors};
+    struct summary all;
+
+    for (size_t i = 1; i < n; i++)
+        if (variant->times[i] < own.min_s)
+            own.min_s = variant->times[i];
+    for (size_t i = 0; i < size; i++)
+        send[i] = own;
+    bench_exchange(bench, send, recv, sizeof(own));
+    all = recv[0];
+    for (size_t i = 1; i < size; i++) {
+        if (recv[i].mean_s > all.mean_s)
+            all.mean_s = recv[i].mean_s;
+        if (recv[i].min_s < all.min_s)
+            all.min_s = recv[i].min_s;
+        all.errors += recv[i].errors;
+    }
+    free(send);
+    return all;
+}
+
+/* Gather and report this size; returns the errors of all ranks. */
+static uint64_t report_size(struct bench_run *run)
+{
+    struct bench *bench = run->bench;
+    size_t n = run->plan.values;
+    struct bench_result results[BENCH_MAX_VARIANTS + 1] = {0};
+    double *ratios = bench_alloc(bench, run->plan.rounds, sizeof(*ratios));
+    uint64_t errors = 0;
+
+    for (size_t v = 0; v < run->count; v++) {
+        struct bench_variant *variant = &run->variants[v];
+        struct summary all = summarize(bench, variant, n);
+
+        bench_max_times(bench, variant->times, n);
+        results[v].avg_us = all.mean_s * 1e6;
+        results[v].min_us = all.min_s * 1e6;
+        results[v].errors = all.errors;
+        errors += all.errors;
+    }
+    for (size_t v = 0; v < run->count; v++)
+        results[v].ratio = median_ratio(run, &run->variants[v], ratios);
+    for (size_t v = 0; v < run->count; v++) {
+        struct bench_variant *variant = &run->variants[v];
+        struct bench_result *result = &results[v];
+        double *times = variant->times;
+
+        qsort(times, n, sizeof(*times), bench_compare_times);
+        result->variant = variant->name;
+        result->explain = variant->explain;
+        result->bytes = variant->call.bytes;
+        result->iterations = n * run->plan.batch;
+        result->max_us = times[n - 1] * 1e6;
+        result->p50_us = percentile(times, n, 50) * 1e6;
+        result->p99_us = percentile(times, n, 99) * 1e6;
+        bench_report_result(run->report, result);
+    }
+    free(ratios);
+    return errors;
+}
+
+static uint64_t run_size(struct bench_run *run, const struct buffers *buffers,
+                         size_t bytes)
+{
+    uint64_t errors;
+
+    begin_size(run, buffers, bytes);
+    bench_make_plan(run);
+    for (size_t v = 0; v < run->count; v++)
+        run->variants[v].times =
+            bench_alloc(run->bench, run->plan.values, sizeof(double));
+    bench_measure(run);
+    errors = report_size(run);
+    end_size(run);
+    return errors;
+}
+
+static uint64_t run_sizes(struct bench_run *run,
+                          const struct bench_collective *row)
+{
+    struct bench *bench = run->bench;
+    const struct bench_options *options = bench->options;
+    size_t min = options->min != BENCH_AUTO ? options->min : row->min;
+    size_t max = options->max != BENCH_AUTO ? options->max : row->max;
+    struct buffers buffers = {0};
+    uint64_t errors = 0;
+
+    if (row->buffer_bytes == NULL)
+        return run_size(run, &buffers, 0);
+    if (options->min == BENCH_AUTO && max < min)
+        min = max;
+    if (options->max == BENCH_AUTO && max < min)
+        max = min;
+    if (max > SIZE_MAX / 4 / (size_t)bench->place.size)
+        bench_die(bench, "size of buffers (try a smaller -m)",
+                  CATENA_ERR_NO_MEMORY);
+    buffers_open(bench, row->buffer_bytes(max, bench->place.size), &buffers);
+    for (size_t bytes = min; bytes <= max; bytes = bytes ? 2 * bytes : 1)
+        errors += run_size(run, &buffers, bytes);
+    buffers_close(bench, &buffers);
+    return errors;
+}
+
+static bool known(struct bench *bench, const char *option, const char *name,
+                  const char *value, const char *expected)
+{
+    catena_status_t status = catena_group_set(bench->world, name, value);
+
+    if (status == CATENA_OK)
+        return true;
+    if (bench->place.rank == 0)
+        fprintf(stderr, "catena-bench: %s: expected %s, found \"%s\": %s\n",
+                option, expected, value, catena_status_string(status));
+    return false;
+}
+
+/* Settings are tried before anything is measured. */
+static bool settings_known(struct bench *bench,
+                           const struct bench_collective *row)
+{
+    const struct bench_options *options = bench->options;
+
+    for (size_t i = 0; i < options->algorithm_count; i++)
+        if (!known(bench, "-a", row->algorithm, options->algorithms[i],
+                   row->algorithm_names))
+            return false;
+    return options->leaders == NULL ||
+           known(bench, "--leaders", row->leaders, options->leaders,
+                 "a number per node, or auto");
+}
+
+int bench_collective(struct bench *bench, const struct bench_collective *row)
+{
+    struct bench_variant variants[BENCH_MAX_VARIANTS + 1];
+    struct bench_report report;
+    struct bench_run run = {
+        .bench = bench, .report = &report, .variants = variants};
+    const char *refused = row->refuse != NULL ? row->refuse(bench) : NULL;
+    uint64_t errors;
+
+    if (refused == NULL && bench->options->flag)
+        refused = bench_flag.refuse(bench);
+    if (refused != NULL) {
+        if (bench->place.rank == 0)
+            fprintf(stderr, "catena-bench: %s, found %d on %d\n", refused,
+                    bench->place.size, bench->place.nodes);
+        return BENCH_USAGE;
+    }
+    if (!settings_known(bench, row))
+        return BENCH_USAGE;
+    add_variants(&run, row);
+    bench_report_open(&report, bench, row, run.count > 1);
+    errors = run_sizes(&run, row);
+    bench_report_close(&report);
+    for (size_t v = 0; v < run.count; v++)
+        if (variants[v].row->release != NULL)
+            variants[v].row->release(&variants[v].call);
+    return errors == 0 ? BENCH_OK : BENCH_FAILED;
+}

@@ -1,0 +1,24 @@
+#ifndef BENCH_HEAP_H
+#define BENCH_HEAP_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include <catena/catena.h>
+
+/** What `catena-bench heap` may be told; zeros stand for the defaults. */
+struct bench_heap_options {
+    size_t iterations; /**< malloc+free pairs a round for small blocks, 50000;
+                            fewer for large ones */
+    int repetitions;   /**< rounds of each allocator, 15 */
+    int csv;           /**< nonzero: comma-separated values */
+    FILE *output;      /**< NULL: stdout */
+};
+
+/** Compare catena_malloc and catena_free with malloc and free of the C
+ * library, one thread and two, and print a table. Local to the calling rank.
+ * @return 0, or 1 when memory or threads run out (said on stderr) */
+int bench_heap(catena_context_t *context,
+               const struct bench_heap_options *options);
+
+#endif

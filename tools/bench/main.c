@@ -1,0 +1,85 @@
+/* catena-bench: measure catena's collectives in the manner of the OSU
+ * benchmarks. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+
+static catena_status_t open_bench(struct bench *bench)
+{
+    catena_status_t status;
+
+    status = catena_place(bench->context, &bench->place);
+    if (status != CATENA_OK)
+        return status;
+    bench->world = catena_world(bench->context);
+    status = catena_group_dup(bench->world, &bench->control);
+    if (status != CATENA_OK)
+        return status;
+    /* Results travel by the simplest algorithm, whatever is measured. */
+    status = catena_group_set(bench->control, "alltoall_algorithm", "direct");
+    if (status != CATENA_OK)
+        catena_group_free(bench->control);
+    return status;
+}
+
+static int run_collective(catena_context_t *context,
+                          const struct bench_options *options)
+{
+    struct bench bench = {.options = options, .context = context};
+    catena_status_t status = open_bench(&bench);
+    int code;
+
+    if (status != CATENA_OK) {
+        fprintf(stderr, "catena-bench: preparing: %s\n",
+                catena_status_string(status));
+        catena_abort(context, BENCH_FAILED);
+    }
+    code = bench_collective(&bench, bench_find(options->name));
+    status = catena_group_free(bench.control);
+    if (status != CATENA_OK)
+        bench_die(&bench, "freeing a group", status);
+    return code;
+}
+
+/* The allocator is measured on rank 0 alone; the others wait at the end. */
+static int run_heap(catena_context_t *context,
+                    const struct bench_options *options)
+{
+    if (catena_group_rank(catena_world(context)) != 0)
+        return BENCH_OK;
+    return bench_heap(context, &options->heap);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench_options options;
+    catena_context_t *context;
+    catena_status_t status;
+    int code = bench_parse(argc, argv, &options);
+
+    if (code != BENCH_OK)
+        return code;
+    status = catena_init(NULL, &context);
+    if (status != CATENA_OK) {
+        fprintf(stderr, "catena-bench: catena_init: %s\n",
+                catena_status_string(status));
+        return BENCH_FAILED;
+    }
+    if (strcmp(options.name, "heap") == 0)
+        code = run_heap(context, &options);
+    else
+        code = run_collective(context, &options);
+    status = catena_finalize(context);
+    if (status != CATENA_OK) {
+        fprintf(stderr, "catena-bench: catena_finalize: %s\n",
+                catena_status_string(status));
+        return BENCH_FAILED;
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "catena-bench: writing the results failed\n");
+        return BENCH_FAILED;
+    }
+    return code;
+}

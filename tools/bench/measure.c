@@ -1,0 +1,327 @@
+/* The measuring loop: [Peng], Algorithm 6. A barrier, then the time of one
+ * call on each rank. Contents are made and checked outside the timed part. */
+
+#include "measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double size_limit_s = 3; /* for all variants of one size */
+static const double slow_call_s = 0.05;
+static const double quick_call_s = 5e-6; /* clock reading matters below */
+
+enum {
+    QUICK_BATCH = 200,
+    LEAST_ROUNDS = 11,
+    MOST_ROUNDS = 33,
+    FEW_VALUES = 330
+};
+enum {
+    FEW_PROBES = 3,
+    MANY_PROBES = 20,
+    LARGE_BYTES = 8192,
+    LEAST_VALUES = 5,
+    MAX_WARMUP = 200
+};
+
+void bench_use(struct bench_run *run, struct bench_variant *variant)
+{
+    catena_status_t status;
+
+    if (variant->algorithm == NULL)
+        return;
+    status = catena_group_set(variant->call.group, variant->row->algorithm,
+                              variant->algorithm);
+    if (status != CATENA_OK)
+        bench_die(run->bench, variant->algorithm, status);
+}
+
+static catena_status_t call_once(struct bench_variant *variant,
+                                 enum bench_mode mode)
+{
+    catena_request_t *request;
+    catena_status_t status;
+
+    switch (mode) {
+    case BENCH_BLOCKING:
+        return variant->row->blocking(&variant->call);
+    case BENCH_NONBLOCKING:
+        status = variant->row->start(&variant->call, &request);
+        break;
+    case BENCH_PERSISTENT:
+    default:
+        request = variant->request;
+        status = catena_start(request);
+        break;
+    }
+    return status == CATENA_OK ? catena_wait(&request) : status;
+}
+
+static catena_status_t call_batch(struct bench_variant *variant,
+                                  enum bench_mode mode, size_t calls)
+{
+    catena_status_t status = CATENA_OK;
+
+    if (variant->row->batch != NULL)
+        return variant->row->batch(&variant->call, calls);
+    for (size_t i = 0; i < calls && status == CATENA_OK; i++)
+        status = call_once(variant, mode);
+    return status;
+}
+
+/* On the rank that found it, at once: if catena is broken, results may not
+ * reach rank 0. */
+static void complain(const struct bench_run *run,
+                     const struct bench_variant *variant,
+                     const struct bench_mismatch *first)
+{
+    int rank = run->bench->place.rank;
+    unsigned long long stamp = run->stamp;
+
+    if (variant->row->buffer_bytes == NULL)
+        fprintf(stderr,
+                "catena-bench: rank %d: %s, call %llu: rank %d had not "
+                "entered, expected number %u, found %u\n",
+                rank, variant->row->name, stamp, first->source, first->expected,
+                first->found);
+    else
+        fprintf(stderr,
+                "catena-bench: rank %d: %s/%s, %zu bytes, call %llu: wrong "
+                "byte in the %s %d, offset %zu: expected 0x%02x, found "
+                "0x%02x\n",
+                rank, variant->row->name, variant->name, variant->call.bytes,
+                stamp, first->where, first->source, first->offset,
+                first->expected, first->found);
+}
+
+static void verify(struct bench_run *run, struct bench_variant *variant)
+{
+    struct bench_mismatch first = {0};
+    uint64_t wrong;
+
+    wrong = variant->row->verify(&variant->call, run->stamp, &first);
+    if (wrong != 0 && !variant->complained) {
+        complain(run, variant, &first);
+        variant->complained = true;
+    }
+    variant->errors += wrong;
+}
+
+/* One timed value: seconds per call on this rank. */
+static double measure_value(struct bench_run *run,
+                            struct bench_variant *variant, size_t calls)
+{
+    struct bench *bench = run->bench;
+    bool check = bench->options->check && variant->row->verify != NULL;
+    catena_status_t status = CATENA_OK;
+    double begin, end;
+
+    if (check)
+        variant->row->fill(&variant->call, ++run->stamp);
+    if (variant->row->synced)
+        status = catena_barrier(bench->world);
+    if (status != CATENA_OK)
+        bench_die(bench, "barrier", status);
+    begin = catena_time(bench->context);
+    status = call_batch(variant, bench->options->mode, calls);
+    end = catena_time(bench->context);
+    if (status != CATENA_OK)
+        bench_die(bench, variant->row->name, status);
+    if (check)
+        verify(run, variant);
+    return (end - begin) / (double)calls;
+}
+
+/* What one value costs, as the slowest rank sees it. */
+struct cost {
+    double all_s;  /* median, with all that is done around the call */
+    double call_s; /* the quickest call */
+};
+
+static double seconds_of_slowest(struct bench *bench, double seconds)
+{
+    return (double)bench_max(bench, (uint64_t)(seconds * 1e9)) * 1e-9;
+}
+
+/* The first call pays for what is set up once. Then the median: on a busy
+ * machine a single call may take a thousand times as long as the others. */
+static struct cost probe(struct bench_run *run, struct bench_variant *variant)
+{
+    struct bench *bench = run->bench;
+    double begin = catena_time(bench->context);
+    double all_s[MANY_PROBES];
+    struct cost cost;
+    int probes;
+
+    cost.call_s = measure_value(run, variant, 1);
+    cost.all_s = catena_time(bench->context) - begin;
+    cost.all_s = seconds_of_slowest(bench, cost.all_s);
+    if (cost.all_s <= slow_call_s) {
+        probes =
+            cost.all_s < slow_call_s / MANY_PROBES ? MANY_PROBES : FEW_PROBES;
+        for (int i = 0; i < probes; i++) {
+            double call_s;
+
+            begin = catena_time(bench->context);
+            call_s = measure_value(run, variant, 1);
+            all_s[i] = catena_time(bench->context) - begin;
+            if (call_s < cost.call_s)
+                cost.call_s = call_s;
+        }
+        qsort(all_s, (size_t)probes, sizeof(*all_s), bench_compare_times);
+        cost.all_s = seconds_of_slowest(bench, all_s[probes / 2]);
+    }
+    cost.call_s = seconds_of_slowest(bench, cost.call_s);
+    return cost;
+}
+
+/* Calls per variant by default, within the time that a size may take. */
+static size_t default_calls(struct bench_run *run, double seconds, size_t batch)
+{
+    size_t bytes = run->variants[0].call.bytes;
+    size_t calls = (bytes > LARGE_BYTES ? 100 : 1000) * batch;
+    size_t rounds = calls < FEW_VALUES * batch ? LEAST_ROUNDS : MOST_ROUNDS;
+    /* A tenth is warmup; each turn begins with an untimed call. */
+    double total = seconds * (1.1 * (double)calls + (double)(rounds * batch));
+    size_t reduced = calls;
+
+    if (total > size_limit_s)
+        reduced = (size_t)((double)calls * size_limit_s / total);
+    if (reduced < LEAST_VALUES * batch)
+        reduced = LEAST_VALUES * batch;
+    reduced = (reduced + batch - 1) / batch * batch;
+    if (reduced < calls)
+        bench_report_note(run->report,
+                          "%s, %zu B: %zu iterations instead of %zu, to stay "
+                          "near %g s",
+                          run->variants[0].row->name, bytes, reduced, calls,
+                          size_limit_s);
+    return reduced < calls ? reduced : calls;
+}
+
+static void keep_explanation(struct bench_run *run,
+                             struct bench_variant *variant)
+{
+    char text[BENCH_EXPLAIN_BYTES] = "";
+
+    if (variant->row->blocking == NULL) /* not catena's */
+        return;
+    if (catena_group_explain(variant->call.group, variant->row->name, text,
+                             sizeof(text)) != CATENA_OK ||
+        strcmp(text, variant->explain) == 0)
+        return;
+    memcpy(variant->explain, text, sizeof(text));
+    if (variant->row->buffer_bytes != NULL)
+        bench_report_note(run->report, "%s, from %zu B: %s", variant->name,
+                          variant->call.bytes, text);
+    else
+        bench_report_note(run->report, "%s: %s", variant->name, text);
+}
+
+void bench_make_plan(struct bench_run *run)
+{
+    const struct bench_options *options = run->bench->options;
+    struct bench_plan *plan = &run->plan;
+    double seconds = 0, slowest = 0;
+    size_t calls;
+
+    for (size_t v = 0; v < run->count; v++) {
+        struct cost cost;
+
+        bench_use(run, &run->variants[v]);
+        cost = probe(run, &run->variants[v]);
+        seconds += cost.all_s;
+        if (cost.call_s > slowest)
+            slowest = cost.call_s;
+        keep_explanation(run, &run->variants[v]);
+    }
+    plan->batch = 1;
+    if (run->variants[0].row->quick && !options->check &&
+        slowest < quick_call_s)
+        plan->batch = QUICK_BATCH;
+    calls = options->iterations;
+    if (calls == BENCH_AUTO)
+        calls = default_calls(run, seconds, plan->batch);
+    if (plan->batch > calls / LEAST_ROUNDS)
+        plan->batch = calls < LEAST_ROUNDS ? 1 : calls / LEAST_ROUNDS;
+    plan->values = (calls + plan->batch - 1) / plan->batch;
+
+    plan->warmup = options->warmup;
+    if (plan->warmup != BENCH_AUTO)
+        plan->warmup = (plan->warmup + plan->batch - 1) / plan->batch;
+    else if (plan->values > 10 * MAX_WARMUP)
+        plan->warmup = MAX_WARMUP;
+    else
+        plan->warmup = (plan->values + 9) / 10;
+
+    plan->block =
+        plan->values / (plan->values < FEW_VALUES ? LEAST_ROUNDS : MOST_ROUNDS);
+    if (plan->block == 0)
+        plan->block = 1;
+    plan->rounds = (plan->values + plan->block - 1) / plan->block;
+}
+
+/* One turn of a variant. The first call is not timed: it finds the caches and
+ * the staging memory as the variant before left them. */
+static void take_turn(struct bench_run *run, struct bench_variant *variant,
+                      size_t begin)
+{
+    const struct bench_plan *plan = &run->plan;
+    size_t end = begin + plan->block;
+
+    if (end > plan->values)
+        end = plan->values;
+    bench_use(run, variant);
+    measure_value(run, variant, plan->batch);
+    for (size_t i = begin; i < end; i++)
+        variant->times[i] = measure_value(run, variant, plan->batch);
+}
+
+/* Whether a size takes far longer than planned, as when the machine became
+ * busy meanwhile: what has been measured must do then. Never with -i. */
+static bool overdue(struct bench_run *run, double begin)
+{
+    struct bench *bench = run->bench;
+    double elapsed;
+
+    if (bench->options->iterations != BENCH_AUTO)
+        return false;
+    elapsed = seconds_of_slowest(bench, catena_time(bench->context) - begin);
+    return elapsed > 3 * size_limit_s;
+}
+
+static void cut_short(struct bench_run *run, size_t rounds)
+{
+    struct bench_plan *plan = &run->plan;
+
+    plan->rounds = rounds;
+    plan->values = rounds * plan->block;
+    bench_report_note(run->report,
+                      "%s, %zu B: ended after %zu iterations, calls became "
+                      "slower than at first",
+                      run->variants[0].row->name, run->variants[0].call.bytes,
+                      plan->values * plan->batch);
+}
+
+void bench_measure(struct bench_run *run)
+{
+    struct bench_plan *plan = &run->plan;
+    double begin = catena_time(run->bench->context);
+
+    for (size_t v = 0; v < run->count; v++) {
+        bench_use(run, &run->variants[v]);
+        for (size_t i = 0; i < plan->warmup; i++)
+            measure_value(run, &run->variants[v], plan->batch);
+    }
+    for (size_t round = 0; round < plan->rounds; round++) {
+        bench_report_progress(run->report, "%s, %zu bytes: round %zu of %zu",
+                              run->variants[0].row->name,
+                              run->variants[0].call.bytes, round + 1,
+                              plan->rounds);
+        for (size_t v = 0; v < run->count; v++)
+            take_turn(run, &run->variants[v], round * plan->block);
+        if (round + 1 < plan->rounds && overdue(run, begin))
+            cut_short(run, round + 1);
+    }
+}

@@ -1,0 +1,48 @@
+#ifndef BENCH_MEASURE_H
+#define BENCH_MEASURE_H
+
+#include "bench.h"
+#include "report.h"
+
+enum { BENCH_EXPLAIN_BYTES = 512 };
+
+/* One of the ways that are compared: an algorithm of a collective, or the
+ * raw flag exchange beside a barrier. */
+struct bench_variant {
+    const char *name;
+    const char *algorithm; /* to set; NULL: leave it */
+    const struct bench_collective *row;
+    struct bench_call call;
+    catena_request_t *request; /* persistent */
+    double *times;             /* seconds per call, [plan.values] */
+    uint64_t errors;           /* of this size, on this rank */
+    bool complained;           /* the first wrong byte was named */
+    char explain[BENCH_EXPLAIN_BYTES];
+};
+
+/* How often a size is measured; the same on all ranks. */
+struct bench_plan {
+    size_t batch;  /* calls per timed value */
+    size_t values; /* timed values per variant */
+    size_t warmup; /* untimed values per variant */
+    size_t block;  /* values of a variant before the next has its turn */
+    size_t rounds;
+};
+
+struct bench_run {
+    struct bench *bench;
+    struct bench_report *report;
+    struct bench_variant *variants;
+    size_t count;
+    uint64_t stamp; /* number of the checked call */
+    struct bench_plan plan;
+};
+
+/** Choose the variant's algorithm for the calls that follow. */
+void bench_use(struct bench_run *run, struct bench_variant *variant);
+/** Fill run->plan for the present size after some calls for practice. */
+void bench_make_plan(struct bench_run *run);
+/** Measure all variants in turns; fills their `times`. */
+void bench_measure(struct bench_run *run);
+
+#endif

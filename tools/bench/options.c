@@ -1,0 +1,390 @@
+/* The command line, in the manner of the OSU benchmarks. */
+
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+enum { /* options without a letter */
+       KEY_LEADERS = 256,
+       KEY_CSV,
+       KEY_JSON,
+       KEY_PERSISTENT,
+       KEY_NONBLOCKING,
+       KEY_BUFFERS,
+       KEY_IN_PLACE,
+       KEY_FLAG,
+       KEY_VERSION
+};
+
+struct parse {
+    struct bench_options *options;
+    bool refused; /* a line has been printed */
+    bool sized;   /* -m was given */
+    int next;     /* index of the argument after the last one taken */
+};
+
+static const struct argp_option known[] = {
+    {"message-size", 'm', "MIN:MAX", 0,
+     "bytes per block, doubling from MIN to MAX, with units (64k, 1m); "
+     "also MAX alone",
+     0},
+    {"iterations", 'i', "N", 0,
+     "calls per size (default: 1000, from 8 KiB on 100, fewer when a size "
+     "would take more than a few seconds)",
+     0},
+    {"warmup", 'x', "N", 0,
+     "untimed calls before (default: a tenth of the iterations)", 0},
+    {"check", 'c', NULL, 0,
+     "check every byte of every call against the definition", 0},
+    {"algorithm", 'a', "NAME[,NAME...]", 0,
+     "algorithms to compare; measured in turns within one run", 0},
+    {"leaders", KEY_LEADERS, "N", 0, "leaders per node, or auto", 0},
+    {"full", 'f', NULL, 0, "print all columns", 0},
+    {"csv", KEY_CSV, NULL, 0, "print comma-separated values", 0},
+    {"json", KEY_JSON, NULL, 0, "print one JSON document", 0},
+    {"persistent", KEY_PERSISTENT, NULL, 0,
+     "time start and wait of a persistent request", 0},
+    {"nonblocking", KEY_NONBLOCKING, NULL, 0,
+     "time the nonblocking call and its wait", 0},
+    {"buffers", KEY_BUFFERS, "KIND", 0,
+     "heap (shared heap, the default), malloc, or mixed: even ranks heap, "
+     "odd ranks malloc",
+     0},
+    {"in-place", KEY_IN_PLACE, NULL, 0, "send from the receive buffer", 0},
+    {"flag", KEY_FLAG, NULL, 0,
+     "barrier of 2 ranks: measure the raw flag exchange beside it", 0},
+    {"help", 'h', NULL, 0, "print this help", -1},
+    {"version", KEY_VERSION, NULL, 0, "print the version", -1},
+    {0}};
+
+/* Every rank parses the same line; one of them is enough to complain. The
+ * job is not joined yet, so the launcher's word for the rank must do. */
+static bool speaks(void)
+{
+    const char *rank = getenv("PMIX_RANK");
+
+    return rank == NULL || strcmp(rank, "0") == 0;
+}
+
+static error_t __attribute__((format(printf, 2, 3)))
+refuse(struct parse *parse, const char *format, ...)
+{
+    va_list arguments;
+
+    if (speaks() && !parse->refused) {
+        fputs("catena-bench: ", stderr);
+        va_start(arguments, format);
+        vfprintf(stderr, format, arguments);
+        va_end(arguments);
+        fputc('\n', stderr);
+    }
+    parse->refused = true;
+    return EINVAL;
+}
+
+bool bench_parse_size(const char *text, size_t *bytes)
+{
+    static const char units[] = "kmg";
+    unsigned long long number;
+    const char *unit;
+    int shift = 0;
+    char *end;
+
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    errno = 0;
+    number = strtoull(text, &end, 10);
+    if (errno != 0)
+        return false;
+    if (*end != '\0') {
+        unit = strchr(units, tolower((unsigned char)*end));
+        if (unit == NULL || end[1] != '\0')
+            return false;
+        shift = 10 * (int)(unit - units + 1);
+    }
+    if (number > ((SIZE_MAX / 4) >> shift))
+        return false;
+    *bytes = (size_t)number << shift;
+    return true;
+}
+
+/* "MIN:MAX", "MAX", "MIN:", ":MAX" */
+static bool read_range(struct bench_options *options, const char *text)
+{
+    const char *colon = strchr(text, ':');
+    size_t length;
+    char min[32] = "";
+
+    if (colon == NULL)
+        return bench_parse_size(text, &options->max);
+    length = (size_t)(colon - text);
+    if (length >= sizeof(min) || (length == 0 && colon[1] == '\0'))
+        return false;
+    memcpy(min, text, length);
+    if (length > 0 && !bench_parse_size(min, &options->min))
+        return false;
+    return colon[1] == '\0' || bench_parse_size(colon + 1, &options->max);
+}
+
+static error_t parse_range(struct parse *parse, const char *text)
+{
+    const struct bench_options *options = parse->options;
+
+    parse->sized = true;
+    if (!read_range(parse->options, text))
+        return refuse(parse,
+                      "-m: expected MIN:MAX or MAX in bytes, such as "
+                      "8:64k, found \"%s\"",
+                      text);
+    if (options->min != BENCH_AUTO && options->max != BENCH_AUTO &&
+        options->min > options->max)
+        return refuse(parse, "-m: expected MIN not above MAX, found \"%s\"",
+                      text);
+    return 0;
+}
+
+static error_t parse_count(struct parse *parse, const char *option,
+                           const char *text, size_t least, size_t *count)
+{
+    size_t read;
+
+    if (!bench_parse_size(text, &read) || read < least || read > 1000000000)
+        return refuse(parse,
+                      "%s: expected a number from %zu to 1000000000, found "
+                      "\"%s\"",
+                      option, least, text);
+    *count = read;
+    return 0;
+}
+
+/* Names are cut out of the argument itself, which lives as long as main. */
+static error_t parse_algorithms(struct parse *parse, char *text)
+{
+    struct bench_options *options = parse->options;
+    char *name;
+
+    while ((name = strsep(&text, ",")) != NULL) {
+        if (*name == '\0')
+            return refuse(parse, "-a: expected names separated by commas, "
+                                 "found an empty one");
+        if (options->algorithm_count == BENCH_MAX_VARIANTS)
+            return refuse(parse, "-a: expected at most %d names",
+                          (int)BENCH_MAX_VARIANTS);
+        options->algorithms[options->algorithm_count++] = name;
+    }
+    return 0;
+}
+
+static error_t parse_buffers(struct parse *parse, const char *text)
+{
+    if (strcmp(text, "heap") == 0)
+        parse->options->buffers = BENCH_HEAP;
+    else if (strcmp(text, "malloc") == 0)
+        parse->options->buffers = BENCH_MALLOC;
+    else if (strcmp(text, "mixed") == 0)
+        parse->options->buffers = BENCH_MIXED;
+    else
+        return refuse(parse,
+                      "--buffers: expected heap, malloc or mixed, "
+                      "found \"%s\"",
+                      text);
+    return 0;
+}
+
+static error_t parse_mode(struct parse *parse, enum bench_mode mode)
+{
+    struct bench_options *options = parse->options;
+
+    if (options->mode != BENCH_BLOCKING && options->mode != mode)
+        return refuse(parse, "expected one of --persistent and --nonblocking, "
+                             "found both");
+    options->mode = mode;
+    return 0;
+}
+
+static error_t parse_name(struct parse *parse, const char *name)
+{
+    if (parse->options->name != NULL)
+        return refuse(parse,
+                      "expected one collective, found \"%s\" and "
+                      "\"%s\"",
+                      parse->options->name, name);
+    parse->options->name = name;
+    return 0;
+}
+
+static error_t parse_switch(struct parse *parse, int key)
+{
+    struct bench_options *options = parse->options;
+
+    switch (key) {
+    case 'c':
+        options->check = true;
+        return 0;
+    case 'f':
+        options->full = true;
+        return 0;
+    case KEY_CSV:
+        options->format = BENCH_CSV;
+        return 0;
+    case KEY_JSON:
+        options->format = BENCH_JSON;
+        return 0;
+    case KEY_IN_PLACE:
+        options->in_place = true;
+        return 0;
+    case KEY_FLAG:
+        options->flag = true;
+        return 0;
+    case KEY_PERSISTENT:
+        return parse_mode(parse, BENCH_PERSISTENT);
+    case KEY_NONBLOCKING:
+        return parse_mode(parse, BENCH_NONBLOCKING);
+    case KEY_VERSION:
+        printf("catena-bench %s\n", catena_version());
+        exit(EXIT_SUCCESS);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct parse *parse = state->input;
+    struct bench_options *options = parse->options;
+
+    if (key < ARGP_KEY_END) /* not when argp ends: it is past the error */
+        parse->next = state->next;
+    switch (key) {
+    case 'm':
+        return parse_range(parse, argument);
+    case 'i':
+        return parse_count(parse, "-i", argument, 1, &options->iterations);
+    case 'x':
+        return parse_count(parse, "-x", argument, 0, &options->warmup);
+    case 'a':
+        return parse_algorithms(parse, argument);
+    case KEY_LEADERS:
+        options->leaders = argument;
+        return 0;
+    case KEY_BUFFERS:
+        return parse_buffers(parse, argument);
+    case ARGP_KEY_ARG:
+        return parse_name(parse, argument);
+    case 'h': /* argp prints no help of its own with ARGP_NO_ERRS */
+        argp_help(state->root_argp, stdout,
+                  ARGP_HELP_LONG | ARGP_HELP_USAGE | ARGP_HELP_DOC,
+                  state->name);
+        exit(EXIT_SUCCESS);
+    default:
+        return parse_switch(parse, key);
+    }
+}
+
+/* The collectives, for the end of --help and for messages. */
+static void list_names(char *text, size_t bytes, bool help)
+{
+    const struct bench_collective *row;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; (row = bench_list(i)) != NULL && used < bytes; i++)
+        used += help ? (size_t)snprintf(text + used, bytes - used,
+                                        "  %-10s %s\n", row->name, row->help)
+                     : (size_t)snprintf(text + used, bytes - used, "%s, ",
+                                        row->name);
+    if (used < bytes)
+        snprintf(text + used, bytes - used,
+                 help ? "  heap       the shared heap's allocator\n" : "heap");
+}
+
+/* heap is no collective: it takes -i and --csv, and prints its own table. */
+static error_t check_heap(struct parse *parse)
+{
+    struct bench_options *options = parse->options;
+
+    if (parse->sized || options->check || options->algorithm_count > 0 ||
+        options->leaders != NULL || options->in_place || options->flag ||
+        options->mode != BENCH_BLOCKING || options->format == BENCH_JSON ||
+        options->warmup != BENCH_AUTO || options->full ||
+        options->buffers != BENCH_HEAP)
+        return refuse(parse, "heap: expected no options but -i and --csv");
+    if (options->iterations != BENCH_AUTO)
+        options->heap.iterations = options->iterations;
+    options->heap.csv = options->format == BENCH_CSV;
+    return 0;
+}
+
+/* Options that this collective has no use for are refused, not ignored. */
+static error_t check_options(struct parse *parse)
+{
+    const struct bench_options *options = parse->options;
+    const struct bench_collective *row;
+    char names[256];
+
+    list_names(names, sizeof(names), false);
+    if (options->name == NULL)
+        return refuse(parse, "expected a collective: %s", names);
+    if (strcmp(options->name, "heap") == 0)
+        return check_heap(parse);
+    row = bench_find(options->name);
+    if (row == NULL)
+        return refuse(parse, "expected a collective (%s), found \"%s\"", names,
+                      options->name);
+    if (parse->sized && row->buffer_bytes == NULL)
+        return refuse(parse, "%s has no message sizes (-m)", row->name);
+    if (options->in_place && row->buffer_bytes == NULL)
+        return refuse(parse, "%s has no buffers (--in-place)", row->name);
+    if (options->algorithm_count > 0 && row->algorithm == NULL)
+        return refuse(parse, "%s has no choice of algorithms (-a)", row->name);
+    if (options->leaders != NULL && row->leaders == NULL)
+        return refuse(parse, "%s has no leaders (--leaders)", row->name);
+    if (options->check && row->verify == NULL)
+        return refuse(parse, "%s has nothing to check (-c)", row->name);
+    if ((options->mode == BENCH_NONBLOCKING && row->start == NULL) ||
+        (options->mode == BENCH_PERSISTENT && row->init == NULL))
+        return refuse(parse, "%s has the blocking call only", row->name);
+    if (options->flag && row != &bench_barrier)
+        return refuse(parse, "--flag: expected barrier, found \"%s\"",
+                      row->name);
+    return 0;
+}
+
+int bench_parse(int argc, char **argv, struct bench_options *options)
+{
+    struct parse parse = {.options = options, .next = 1};
+    char doc[1024];
+    struct argp argp = {.options = known,
+                        .parser = parse_option,
+                        .args_doc = "COLLECTIVE",
+                        .doc = doc};
+    int used;
+
+    used = snprintf(doc, sizeof(doc),
+                    "Measure catena's collectives, one line per message "
+                    "size.\vCollectives:\n");
+    list_names(doc + used, sizeof(doc) - (size_t)used, true);
+    *options = (struct bench_options){.min = BENCH_AUTO,
+                                      .max = BENCH_AUTO,
+                                      .iterations = BENCH_AUTO,
+                                      .warmup = BENCH_AUTO};
+    /* argp's own messages take two lines and do not say what is wrong with
+     * a value. */
+    if (argp_parse(&argp, argc, argv,
+                   ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_IN_ORDER, NULL,
+                   &parse) != 0) {
+        if (!parse.refused)
+            refuse(&parse,
+                   "unknown or incomplete option \"%s\"; --help "
+                   "lists what there is",
+                   parse.next < argc ? argv[parse.next] : argv[argc - 1]);
+        return BENCH_USAGE;
+    }
+    return check_options(&parse) == 0 ? BENCH_OK : BENCH_USAGE;
+}

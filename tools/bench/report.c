@@ -1,0 +1,289 @@
+/* Printing of results. */
+
+#include "report.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SIZE_COLUMN = 10, NAME_COLUMN = 12, TIME_COLUMN = 18 };
+enum { MAX_NODES_SHOWN = 8 };
+
+static bool full(const struct bench_report *report)
+{
+    return report->bench->options->full || report->row->full;
+}
+
+static void erase_progress(const struct bench_report *report)
+{
+    if (report->progress)
+        fputs("\r\033[K", stderr);
+}
+
+/* "16 ranks on 4 nodes (4+4+4+4)". Each rank knows only its own node. */
+static void describe_layout(struct bench *bench, char *text, size_t bytes)
+{
+    struct card {
+        int32_t node;
+        int32_t ranks;
+    } card = {bench->place.node, bench->place.local_size};
+    size_t size = (size_t)bench->place.size;
+    int nodes = bench->place.nodes;
+    struct card *send = bench_alloc(bench, 2 * size, sizeof(*send));
+    struct card *recv = send + size;
+    int32_t ranks[MAX_NODES_SHOWN] = {0};
+    size_t used;
+
+    for (size_t i = 0; i < size; i++)
+        send[i] = card;
+    bench_exchange(bench, send, recv, sizeof(card));
+    for (size_t i = 0; i < size; i++)
+        if (recv[i].node >= 0 && recv[i].node < MAX_NODES_SHOWN)
+            ranks[recv[i].node] = recv[i].ranks;
+    free(send);
+
+    used = (size_t)snprintf(text, bytes, "%zu rank%s on %d node%s (", size,
+                            size == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
+    for (int i = 0; i < nodes && i < MAX_NODES_SHOWN && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%s%d",
+                                 i > 0 ? "+" : "", (int)ranks[i]);
+    if (used < bytes)
+        snprintf(text + used, bytes - used,
+                 nodes > MAX_NODES_SHOWN ? "+...)" : ")");
+}
+
+static const char *buffers_text(const struct bench_report *report)
+{
+    static const char *const texts[] = {"shared heap", "malloc",
+                                        "even ranks shared heap, odd malloc"};
+
+    if (report->row->buffer_bytes == NULL)
+        return "none";
+    return texts[report->bench->options->buffers];
+}
+
+static const char *mode_text(const struct bench_report *report)
+{
+    static const char *const texts[] = {"blocking", "nonblocking and wait",
+                                        "persistent, start and wait"};
+
+    return report->row->batch != NULL ? "raw loads and stores"
+                                      : texts[report->bench->options->mode];
+}
+
+static void open_json(struct bench_report *report, const char *layout)
+{
+    struct bench *bench = report->bench;
+
+    report->notes = json_array();
+    report->results = json_array();
+    report->document = json_pack(
+        "{s:s, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:o, "
+        "s:o}",
+        "catena", catena_version(), "collective", report->row->name, "ranks",
+        bench->place.size, "nodes", bench->place.nodes, "layout", layout,
+        "network", bench->place.network, "launcher", bench->place.launcher,
+        "host", bench->place.hostname, "buffers", buffers_text(report), "mode",
+        mode_text(report), "in_place", (int)bench->options->in_place, "checked",
+        (int)bench->options->check, "notes", report->notes, "results",
+        report->results);
+    if (report->document == NULL)
+        bench_die(bench, "JSON document", CATENA_ERR_NO_MEMORY);
+}
+
+void bench_report_open(struct bench_report *report, struct bench *bench,
+                       const struct bench_collective *row, bool several)
+{
+    const struct bench_options *options = bench->options;
+    char layout[256];
+
+    *report = (struct bench_report){.bench = bench,
+                                    .row = row,
+                                    .several = several,
+                                    .speaks = bench->place.rank == 0};
+    describe_layout(bench, layout, sizeof(layout));
+    if (!report->speaks)
+        return;
+    report->progress = isatty(STDERR_FILENO) != 0;
+    if (options->format == BENCH_JSON) {
+        open_json(report, layout);
+    } else {
+        printf("# catena %s %s latency\n", catena_version(), row->name);
+        printf("# layout: %s, launcher %s, host %s with %ld cores\n", layout,
+               bench->place.launcher, bench->place.hostname,
+               sysconf(_SC_NPROCESSORS_ONLN));
+        printf("# network: %s\n", bench->place.network);
+        printf("# buffers: %s%s; calls: %s%s\n", buffers_text(report),
+               options->in_place ? ", in place" : "", mode_text(report),
+               options->check ? "; every byte checked" : "");
+    }
+    bench_report_note(report,
+                      "times: %sAvg: largest mean of a rank; Min, Max: of any "
+                      "rank and iteration; p50, p99: over iterations, of the "
+                      "slowest rank in each%s",
+                      row->synced ? "barrier before each call; " : "",
+                      row->quick ? "; quick calls are timed in batches" : "");
+    if (several)
+        bench_report_note(report, "ratio: first one's time / this one's, "
+                                  "median over the rounds of their means "
+                                  "(above 1: faster than the first)");
+}
+
+void bench_report_note(struct bench_report *report, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+
+    if (!report->speaks)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (report->document != NULL) {
+        json_array_append_new(report->notes, json_string(text));
+        return;
+    }
+    erase_progress(report);
+    printf("# %s\n", text);
+    fflush(stdout);
+}
+
+static void print_columns(const struct bench_report *report)
+{
+    const struct bench_options *options = report->bench->options;
+
+    if (options->format == BENCH_CSV) {
+        puts("collective,algorithm,ranks,nodes,bytes,avg_us,min_us,max_us,"
+             "p50_us,p99_us,iterations,errors,ratio");
+        return;
+    }
+    if (report->row->buffer_bytes != NULL)
+        printf("%-*s", SIZE_COLUMN, "# Size");
+    else
+        printf("%-*s", SIZE_COLUMN, "#");
+    if (report->several)
+        printf("%-*s", NAME_COLUMN, "Algorithm");
+    printf("%*s", TIME_COLUMN, "Avg Latency(us)");
+    if (full(report))
+        printf("%*s%*s%*s%*s%*s", TIME_COLUMN, "Min Latency(us)", TIME_COLUMN,
+               "Max Latency(us)", TIME_COLUMN, "Iterations", TIME_COLUMN,
+               "p50 Latency(us)", TIME_COLUMN, "p99 Latency(us)");
+    if (report->several)
+        printf("%*s", NAME_COLUMN, "Ratio");
+    if (options->check)
+        printf("%*s", NAME_COLUMN, "Errors");
+    putchar('\n');
+}
+
+/* As OSU, but with a digit more where it carries information. */
+static void print_time(double us)
+{
+    printf("%*.*f", TIME_COLUMN, us < 10 ? 3 : 2, us);
+}
+
+static void print_table(const struct bench_report *report,
+                        const struct bench_result *result)
+{
+    if (report->row->buffer_bytes != NULL)
+        printf("%-*zu", SIZE_COLUMN, result->bytes);
+    else
+        printf("%-*s", SIZE_COLUMN, "");
+    if (report->several)
+        printf("%-*s", NAME_COLUMN, result->variant);
+    print_time(result->avg_us);
+    if (full(report)) {
+        print_time(result->min_us);
+        print_time(result->max_us);
+        printf("%*zu", TIME_COLUMN, result->iterations);
+        print_time(result->p50_us);
+        print_time(result->p99_us);
+    }
+    if (report->several)
+        printf("%*.3f", NAME_COLUMN, result->ratio);
+    if (report->bench->options->check)
+        printf("%*llu", NAME_COLUMN, (unsigned long long)result->errors);
+    putchar('\n');
+}
+
+static void print_csv(const struct bench_report *report,
+                      const struct bench_result *result)
+{
+    const catena_place_t *place = &report->bench->place;
+
+    printf("%s,%s,%d,%d,%zu,%.4f,%.4f,%.4f,%.4f,%.4f,%zu,", report->row->name,
+           result->variant, place->size, place->nodes, result->bytes,
+           result->avg_us, result->min_us, result->max_us, result->p50_us,
+           result->p99_us, result->iterations);
+    if (report->bench->options->check)
+        printf("%llu", (unsigned long long)result->errors);
+    printf(",%.4f\n", result->ratio);
+}
+
+static void keep_json(struct bench_report *report,
+                      const struct bench_result *result)
+{
+    json_t *entry = json_pack(
+        "{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:s}", "algorithm",
+        result->variant, "bytes", (json_int_t)result->bytes, "avg_us",
+        result->avg_us, "min_us", result->min_us, "max_us", result->max_us,
+        "p50_us", result->p50_us, "p99_us", result->p99_us, "iterations",
+        (json_int_t)result->iterations, "ratio", result->ratio, "explain",
+        result->explain);
+
+    json_object_set_new(entry, "errors",
+                        report->bench->options->check
+                            ? json_integer((json_int_t)result->errors)
+                            : json_null());
+    json_array_append_new(report->results, entry);
+}
+
+void bench_report_result(struct bench_report *report,
+                         const struct bench_result *result)
+{
+    if (!report->speaks)
+        return;
+    if (report->document != NULL) {
+        keep_json(report, result);
+        return;
+    }
+    erase_progress(report);
+    if (!report->started)
+        print_columns(report);
+    report->started = true;
+    if (report->bench->options->format == BENCH_CSV)
+        print_csv(report, result);
+    else
+        print_table(report, result);
+    fflush(stdout);
+}
+
+void bench_report_progress(struct bench_report *report, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!report->progress)
+        return;
+    erase_progress(report);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fflush(stderr);
+}
+
+void bench_report_close(struct bench_report *report)
+{
+    if (!report->speaks)
+        return;
+    erase_progress(report);
+    if (report->document == NULL)
+        return;
+    json_dumpf(report->document, stdout,
+               JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    fflush(stdout);
+    json_decref(report->document);
+    report->document = NULL;
+}

@@ -1,0 +1,49 @@
+#ifndef BENCH_REPORT_H
+#define BENCH_REPORT_H
+
+#include "bench.h"
+
+struct json_t;
+
+/* Where results go: a table, comma-separated values, or one JSON document.
+ * Only rank 0 prints; the others may call all the same. */
+struct bench_report {
+    struct bench *bench;
+    const struct bench_collective *row;
+    bool several; /* variants: print algorithm and ratio */
+    bool speaks;  /* rank 0 */
+    bool started; /* column names are printed */
+    bool progress;
+    struct json_t *document;
+    struct json_t *notes;
+    struct json_t *results;
+};
+
+struct bench_result {
+    const char *variant;
+    const char *explain;
+    size_t bytes;
+    double avg_us; /* largest mean of a rank */
+    double min_us; /* of any rank and iteration */
+    double max_us;
+    double p50_us; /* over iterations, of the slowest rank in each */
+    double p99_us;
+    size_t iterations;
+    uint64_t errors;
+    double ratio;
+};
+
+/** Print or keep the facts about this run; collective over bench->control. */
+void bench_report_open(struct bench_report *report, struct bench *bench,
+                       const struct bench_collective *row, bool several);
+/** A `#` line; in JSON an entry of "notes". */
+void bench_report_note(struct bench_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void bench_report_result(struct bench_report *report,
+                         const struct bench_result *result);
+/** A line on a terminal that the next one replaces; nothing elsewhere. */
+void bench_report_progress(struct bench_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void bench_report_close(struct bench_report *report);
+
+#endif

@@ -1,0 +1,76 @@
+/* From prun's stdin to the ranks that asked for it. One chunk at a time: the
+ * next is read when every rank has taken this one, so the slowest rank holds
+ * the others back and nothing grows. */
+#include "input.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static bool prun_input_has_target(const struct prun_job *job)
+{
+    for (uint32_t i = 0; i < job->started; i++)
+        if (job->ranks[i].stdin_fd >= 0)
+            return true;
+    return false;
+}
+
+bool prun_input_wanted(const struct prun_job *job)
+{
+    /* Ranks that are still to be started must not miss the beginning. */
+    if (!job->input_open || job->input.used > 0 ||
+        job->started < job->options->np || !prun_input_has_target(job))
+        return false;
+    return !isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+void prun_input_read(struct prun_job *job)
+{
+    char chunk[65536];
+    ssize_t got = read(STDIN_FILENO, chunk, sizeof chunk);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (got < 0 && errno == EIO && isatty(STDIN_FILENO))
+        return; /* put into the background in between */
+    if (got <= 0)
+        job->input_open = false;
+    else
+        prun_buffer_append(&job->input, chunk, (size_t)got);
+}
+
+bool prun_input_pending(const struct prun_job *job,
+                        const struct prun_rank *rank)
+{
+    return rank->stdin_fd >= 0 && rank->stdin_sent < job->input.used;
+}
+
+void prun_input_close(struct prun_rank *rank)
+{
+    if (rank->stdin_fd >= 0)
+        close(rank->stdin_fd);
+    rank->stdin_fd = -1;
+}
+
+void prun_input_give(struct prun_job *job, struct prun_rank *rank)
+{
+    if (!prun_input_pending(job, rank))
+        return;
+    ssize_t done = write(rank->stdin_fd, job->input.data + rank->stdin_sent,
+                         job->input.used - rank->stdin_sent);
+    if (done >= 0)
+        rank->stdin_sent += (size_t)done;
+    else if (errno != EAGAIN && errno != EINTR)
+        prun_input_close(rank);
+}
+
+void prun_input_settle(struct prun_job *job)
+{
+    for (uint32_t i = 0; i < job->started; i++)
+        if (prun_input_pending(job, &job->ranks[i]))
+            return;
+    for (uint32_t i = 0; i < job->started; i++) {
+        job->ranks[i].stdin_sent = 0;
+        if (!job->input_open && job->started == job->options->np)
+            prun_input_close(&job->ranks[i]);
+    }
+    job->input.used = 0;
+}

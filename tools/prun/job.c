@@ -1,0 +1,307 @@
+/* How the job ends: who failed first, who is told, when TERM becomes KILL. */
+#include "job.h"
+
+#include "guardian.h"
+#include "input.h"
+#include "launch.h"
+#include "output.h"
+#include "server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* TERM to KILL: after a failure, and when the user asked the ranks to end. */
+#define PRUN_GRACE_NS 500000000u
+#define PRUN_USER_GRACE_NS 3000000000u
+#define PRUN_KILL_AGAIN_NS 200000000u
+#define PRUN_SETTLE_US 3000
+
+static void prun_say_list(struct prun_job *job, const char *format,
+                          va_list list)
+{
+    char line[1024];
+    int length = vsnprintf(line, sizeof line, format, list);
+    if (length < 0)
+        return;
+    size_t bytes = strnlen(line, sizeof line);
+    prun_sink_append(&job->sinks[1], "prun: ", 6);
+    prun_sink_append(&job->sinks[1], line, bytes);
+    prun_sink_append(&job->sinks[1], "\n", 1);
+}
+
+void prun_job_say(struct prun_job *job, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    prun_say_list(job, format, list);
+    va_end(list);
+}
+
+static void prun_kill_groups(const struct prun_job *job, int signal)
+{
+    for (uint32_t i = 0; i < job->started; i++)
+        if (!job->ranks[i].group_gone)
+            kill(-job->ranks[i].pid, signal);
+}
+
+static void prun_end_ranks(struct prun_job *job, int signal, uint64_t grace_ns)
+{
+    job->phase = PRUN_ENDING;
+    job->kill_at_ns = prun_now_ns() + grace_ns;
+    prun_kill_groups(job, signal);
+    /* A stopped process acts on nothing but KILL. */
+    prun_kill_groups(job, SIGCONT);
+}
+
+static void prun_kill_ranks(struct prun_job *job)
+{
+    job->phase = PRUN_KILLED;
+    job->kill_at_ns = prun_now_ns() + PRUN_KILL_AGAIN_NS;
+    prun_kill_groups(job, SIGKILL);
+}
+
+void prun_job_fail(struct prun_job *job, int code, const char *format, ...)
+{
+    if (job->phase != PRUN_RUNNING)
+        return;
+    va_list list;
+    va_start(list, format);
+    prun_say_list(job, format, list);
+    va_end(list);
+    job->failed = true;
+    job->exit_code = code;
+    prun_end_ranks(job, SIGTERM, PRUN_GRACE_NS);
+}
+
+/* "; the other 3 ranks were ended" */
+static const char *prun_others(const struct prun_job *job, char text[64])
+{
+    uint32_t others = job->started - job->ended;
+    if (others == 0)
+        text[0] = 0;
+    else
+        snprintf(text, 64, "; the other %u rank%s ended", others,
+                 others == 1 ? " was" : "s were");
+    return text;
+}
+
+static const char *prun_host_of(const struct prun_job *job, uint32_t rank)
+{
+    return job->layout->nodes[job->layout->node_of[rank]].name;
+}
+
+static void prun_check_abort(struct prun_job *job)
+{
+    struct prun_abort abort;
+    char others[64];
+    if (job->phase != PRUN_RUNNING || !job->server ||
+        !prun_server_aborted(job->server, &abort) || abort.rank >= job->started)
+        return;
+    /* The caller is still there as a rule, and is not one of the others. */
+    bool itself = !job->ranks[abort.rank].ended;
+    job->ended += itself;
+    prun_others(job, others);
+    job->ended -= itself;
+    int code = abort.code & 0xff;
+    prun_job_fail(job, code ? code : 1,
+                  "rank %u (pid %d on %s) called PMIx_Abort with code %d%s%s%s",
+                  abort.rank, (int)job->ranks[abort.rank].pid,
+                  prun_host_of(job, abort.rank), abort.code,
+                  abort.message[0] ? ": " : "", abort.message, others);
+}
+
+static void prun_check_exec(struct prun_job *job)
+{
+    struct prun_exec_error error;
+    while (read(job->status_read_fd, &error, sizeof error) ==
+           (ssize_t)sizeof error) {
+        const struct prun_options *options = job->options;
+        bool missing = error.error == ENOENT || error.error == ENOTDIR;
+        int code = missing ? PRUN_EXIT_NOT_FOUND : PRUN_EXIT_NOT_EXECUTABLE;
+        if (error.wdir)
+            prun_job_fail(job, PRUN_EXIT_USAGE,
+                          "--wdir wants a directory that ranks may enter, got "
+                          "'%s' (%s); name another",
+                          options->wdir, strerror(error.error));
+        else if (missing)
+            prun_job_fail(job, code,
+                          "program '%s' was not found (%s); give its path, or "
+                          "put its directory into PATH",
+                          options->program, strerror(error.error));
+        else
+            prun_job_fail(job, code,
+                          "program '%s' cannot be executed (%s); see its "
+                          "permissions and format",
+                          options->program, strerror(error.error));
+    }
+}
+
+void prun_job_check_events(struct prun_job *job)
+{
+    prun_check_exec(job);
+    prun_check_abort(job);
+}
+
+static bool prun_forgot_finalize(const struct prun_rank *rank)
+{
+    return atomic_load(&rank->connected) && !atomic_load(&rank->finalized);
+}
+
+static void prun_blame(struct prun_job *job, uint32_t rank)
+{
+    const struct prun_rank *it = &job->ranks[rank];
+    int status = it->status;
+    char others[64];
+    prun_others(job, others);
+    if (WIFSIGNALED(status)) {
+        int signal = WTERMSIG(status);
+        prun_job_fail(job, 128 + signal,
+                      "rank %u (pid %d on %s) was killed by signal %d (%s)%s",
+                      rank, (int)it->pid, prun_host_of(job, rank), signal,
+                      strsignal(signal), others);
+    } else if (WEXITSTATUS(status) != 0) {
+        prun_job_fail(job, WEXITSTATUS(status),
+                      "rank %u (pid %d on %s) exited with code %d%s", rank,
+                      (int)it->pid, prun_host_of(job, rank),
+                      WEXITSTATUS(status), others);
+    } else {
+        prun_job_fail(job, PRUN_EXIT_INTERNAL,
+                      "rank %u (pid %d on %s) exited with code 0 after "
+                      "PMIx_Init but without PMIx_Finalize%s",
+                      rank, (int)it->pid, prun_host_of(job, rank), others);
+    }
+}
+
+static void prun_rank_ended(struct prun_job *job, uint32_t rank, int status)
+{
+    struct prun_rank *it = &job->ranks[rank];
+    it->ended = true;
+    it->status = status;
+    job->ended++;
+    prun_input_close(it);
+    bool failed = status != 0 || prun_forgot_finalize(it);
+    if (failed &&
+        (job->suspect < 0 || (WIFSIGNALED(status) &&
+                              !WIFSIGNALED(job->ranks[job->suspect].status))))
+        job->suspect = rank;
+}
+
+/* Groups that have become empty. prun is the subreaper, so it sees the last
+ * process of a group go and the number is not in use again before this. */
+static void prun_check_groups(struct prun_job *job)
+{
+    for (uint32_t i = 0; i < job->started; i++) {
+        struct prun_rank *rank = &job->ranks[i];
+        if (!rank->ended || rank->group_gone)
+            continue;
+        if (kill(-rank->pid, 0) != 0 && errno == ESRCH) {
+            rank->group_gone = true;
+            prun_guardian_leave(job->guardian_fd, rank->pid);
+        }
+    }
+}
+
+static void prun_collect(struct prun_job *job)
+{
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        if (pid == job->guardian_pid) {
+            job->guardian_pid = 0; /* PR_SET_PDEATHSIG still holds */
+            continue;
+        }
+        uint32_t rank = 0;
+        while (rank < job->started &&
+               (job->ranks[rank].pid != pid || job->ranks[rank].ended))
+            rank++;
+        if (rank < job->started)
+            prun_rank_ended(job, rank, status);
+    }
+}
+
+void prun_job_reap(struct prun_job *job)
+{
+    prun_collect(job);
+    /* Whatever a rank said before it ended explains the end better. */
+    prun_job_check_events(job);
+    if (job->suspect >= 0 && job->phase == PRUN_RUNNING) {
+        /* When a rank is killed the others lose a peer and may exit for that
+         * reason at nearly the same time, and the system hands them out in any
+         * order. The killed one is the cause, so it gets a moment to show. */
+        if (!WIFSIGNALED(job->ranks[job->suspect].status)) {
+            usleep(PRUN_SETTLE_US);
+            prun_collect(job);
+            prun_job_check_events(job);
+        }
+        prun_blame(job, (uint32_t)job->suspect);
+    }
+    prun_check_groups(job);
+}
+
+static void prun_interrupt(struct prun_job *job, int signal)
+{
+    job->interrupts++;
+    if (job->phase != PRUN_RUNNING) {
+        prun_kill_ranks(job); /* asked twice: no more grace */
+        return;
+    }
+    job->failed = true;
+    job->exit_code = 128 + signal;
+    prun_job_say(job, "got signal %d (%s) and passed it on to %u ranks", signal,
+                 strsignal(signal), job->started - job->ended);
+    prun_end_ranks(job, signal, PRUN_USER_GRACE_NS);
+}
+
+void prun_job_signal(struct prun_job *job, int signal)
+{
+    if (signal == SIGCHLD)
+        prun_job_reap(job);
+    else if (signal == SIGUSR1 || signal == SIGUSR2)
+        prun_kill_groups(job, signal);
+    else
+        prun_interrupt(job, signal);
+}
+
+void prun_job_tick(struct prun_job *job, uint64_t now_ns)
+{
+    if (job->timeout_at_ns && now_ns >= job->timeout_at_ns) {
+        job->timeout_at_ns = 0;
+        prun_job_fail(job, PRUN_EXIT_TIMEOUT,
+                      "the job ran longer than --timeout %s seconds; its %u "
+                      "ranks were ended",
+                      job->options->timeout_text, job->started - job->ended);
+    }
+    if (job->phase != PRUN_RUNNING && now_ns >= job->kill_at_ns)
+        prun_kill_ranks(job);
+}
+
+uint64_t prun_job_next_ns(const struct prun_job *job)
+{
+    uint64_t next = job->timeout_at_ns ? job->timeout_at_ns : UINT64_MAX;
+    if (job->phase != PRUN_RUNNING && job->kill_at_ns < next)
+        next = job->kill_at_ns;
+    return next;
+}
+
+bool prun_job_done(struct prun_job *job)
+{
+    bool complete =
+        job->started == job->options->np || job->phase != PRUN_RUNNING;
+    if (!complete || job->ended < job->started)
+        return false;
+    prun_check_groups(job);
+    for (uint32_t i = 0; i < job->started; i++) {
+        if (job->ranks[i].group_gone)
+            continue;
+        /* The ranks have ended and left processes of theirs behind. */
+        if (job->phase == PRUN_RUNNING)
+            prun_end_ranks(job, SIGTERM, PRUN_GRACE_NS);
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,249 @@
+/* Fork and exec of one rank. Between the two stand only calls that are allowed
+ * in the child of a process with threads; all else is made ready before. */
+#include "launch.h"
+
+#include "bind.h"
+#include "guardian.h"
+#include "server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+struct prun_launcher {
+    struct prun_job *job;
+    const struct prun_inherited *inherited;
+    char **environment; /* what all ranks have in common */
+    size_t environment_count;
+    int null_fd;
+    int fd_limit; /* of prun itself */
+    pid_t own_pid;
+};
+
+/* The ends of a rank's pipes that the rank gets. */
+struct prun_plan {
+    uint32_t rank;
+    int fds[3];
+    char **environment;
+    const cpu_set_t *cpus;
+    size_t cpus_bytes;
+};
+
+static void prun_set_variable(char ***list, size_t *count, const char *entry)
+{
+    size_t name = strcspn(entry, "=") + 1;
+    for (size_t i = 0; i < *count; i++)
+        if (strncmp((*list)[i], entry, name) == 0) {
+            free((*list)[i]);
+            (*list)[i] = prun_format("%s", entry);
+            return;
+        }
+    *list = prun_grow(*list, (*count + 2) * sizeof **list);
+    (*list)[(*count)++] = prun_format("%s", entry);
+    (*list)[*count] = NULL;
+}
+
+/* PMIX_ variables of a job around us would mislead the ranks; settings of the
+ * library (PMIX_MCA_) are the user's. */
+static bool prun_inherits(const char *entry)
+{
+    return strncmp(entry, "PMIX_", 5) != 0 ||
+           strncmp(entry, "PMIX_MCA_", 9) == 0;
+}
+
+struct prun_launcher *prun_launcher_make(struct prun_job *job,
+                                         const struct prun_inherited *inherited)
+{
+    struct prun_launcher *launcher = prun_alloc(1, sizeof *launcher);
+    const struct prun_options *options = job->options;
+    launcher->job = job;
+    launcher->inherited = inherited;
+    launcher->own_pid = getpid();
+    launcher->fd_limit = (int)sysconf(_SC_OPEN_MAX);
+    launcher->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (launcher->null_fd < 0)
+        prun_die(PRUN_EXIT_INTERNAL, "cannot open /dev/null: %m");
+
+    char ***list = &launcher->environment;
+    size_t *count = &launcher->environment_count;
+    char *entry = prun_format("CATENA_HOST_RANKS=%u", options->np);
+    prun_set_variable(list, count, entry);
+    free(entry);
+    for (char **next = environ; *next; next++)
+        if (prun_inherits(*next))
+            prun_set_variable(list, count, *next);
+    if (options->wdir) {
+        entry = prun_format("PWD=%s", options->wdir);
+        prun_set_variable(list, count, entry);
+        free(entry);
+    }
+    for (size_t i = 0; i < options->export_count; i++)
+        prun_set_variable(list, count, options->exports[i]);
+    return launcher;
+}
+
+static void prun_free_list(char **list)
+{
+    for (char **next = list; next && *next; next++)
+        free(*next);
+    free(list);
+}
+
+void prun_launcher_free(struct prun_launcher *launcher)
+{
+    prun_free_list(launcher->environment);
+    close(launcher->null_fd);
+    free(launcher);
+}
+
+static char **prun_rank_environment(const struct prun_launcher *launcher,
+                                    uint32_t rank)
+{
+    const struct prun_layout *layout = launcher->job->layout;
+    size_t count = launcher->environment_count;
+    char **list = prun_alloc(count + 1, sizeof *list);
+    for (size_t i = 0; i < count; i++)
+        list[i] = prun_format("%s", launcher->environment[i]);
+    if (!prun_server_environment(launcher->job, rank, &list)) {
+        prun_free_list(list);
+        errno = ENOMEM;
+        return NULL;
+    }
+    for (count = 0; list[count];)
+        count++;
+    /* The library names this machine; the rank is on a node of the layout. */
+    char *host = prun_format("PMIX_HOSTNAME=%s",
+                             layout->nodes[layout->node_of[rank]].name);
+    prun_set_variable(&list, &count, host);
+    free(host);
+    return list;
+}
+
+static void prun_restore_signals(const struct prun_inherited *inherited)
+{
+    static const int handled[] = {SIGINT,  SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD,
+                                  SIGPIPE, SIGTTIN, SIGQUIT, SIGHUP};
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
+        if (handled[i] != SIGHUP || !inherited->hangup_ignored)
+            sigaction(handled[i], &action, NULL);
+    sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
+}
+
+_Noreturn static void prun_child_fail(const struct prun_launcher *launcher,
+                                      uint32_t rank, int wdir)
+{
+    struct prun_exec_error error = {.rank = rank, .error = errno, .wdir = wdir};
+    ssize_t done = write(launcher->job->status_write_fd, &error, sizeof error);
+    _exit(done < 0 ? PRUN_EXIT_INTERNAL : PRUN_EXIT_NOT_FOUND);
+}
+
+/* The PMIx library does not mark its connections close-on-exec. A rank that
+ * held those of others would keep them open after prun's end, and the others
+ * would not learn of it. */
+static void prun_close_at_exec(const struct prun_launcher *launcher)
+{
+    const int first = STDERR_FILENO + 1;
+    if (close_range((unsigned)first, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
+        return;
+    for (int fd = first; fd < launcher->fd_limit; fd++)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+_Noreturn static void prun_child(const struct prun_launcher *launcher,
+                                 const struct prun_plan *plan)
+{
+    const struct prun_job *job = launcher->job;
+    const struct prun_options *options = job->options;
+    setpgid(0, 0);
+    /* Reaches us even if the guardian gets killed as well. Who has another
+     * parent already was too late to ask. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != launcher->own_pid)
+        _exit(PRUN_EXIT_INTERNAL);
+    prun_guardian_enter(job->guardian_fd, getpid());
+
+    for (int i = 0; i < 3; i++)
+        if (dup2(plan->fds[i], i) < 0)
+            prun_child_fail(launcher, plan->rank, 0);
+    if (options->wdir && chdir(options->wdir) != 0)
+        prun_child_fail(launcher, plan->rank, 1);
+    /* A CPU that has just been taken from us is no reason to fail. */
+    if (plan->cpus)
+        sched_setaffinity(0, plan->cpus_bytes, plan->cpus);
+    prun_close_at_exec(launcher);
+    setrlimit(RLIMIT_NOFILE, &launcher->inherited->files);
+    prun_restore_signals(launcher->inherited);
+    execvpe(options->program, options->argv, plan->environment);
+    prun_child_fail(launcher, plan->rank, 0);
+}
+
+static bool prun_open_output(struct prun_job *job, uint32_t rank, int which,
+                             struct prun_plan *plan)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    job->ranks[rank].streams[which] = (struct prun_stream){
+        .fd = ends[0], .rank = rank, .sink = &job->sinks[which]};
+    plan->fds[1 + which] = ends[1];
+    return true;
+}
+
+static bool prun_open_input(struct prun_launcher *launcher, uint32_t rank,
+                            struct prun_plan *plan)
+{
+    int wanted = launcher->job->options->stdin_rank;
+    int ends[2];
+    if (wanted != PRUN_STDIN_ALL && wanted != (int)rank) {
+        plan->fds[0] = launcher->null_fd;
+        return true;
+    }
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    launcher->job->ranks[rank].stdin_fd = ends[1];
+    plan->fds[0] = ends[0];
+    return true;
+}
+
+static void prun_close_plan(const struct prun_launcher *launcher,
+                            struct prun_plan *plan)
+{
+    for (int i = 0; i < 3; i++)
+        if (plan->fds[i] >= 0 && plan->fds[i] != launcher->null_fd)
+            close(plan->fds[i]);
+    prun_free_list(plan->environment);
+}
+
+bool prun_launch_next(struct prun_launcher *launcher)
+{
+    struct prun_job *job = launcher->job;
+    uint32_t rank = job->started;
+    struct prun_plan plan = {.rank = rank, .fds = {-1, -1, -1}};
+    pid_t pid = -1;
+    plan.cpus = prun_binding_of(job, rank, &plan.cpus_bytes);
+    plan.environment = prun_rank_environment(launcher, rank);
+    if (plan.environment && prun_open_output(job, rank, 0, &plan) &&
+        prun_open_output(job, rank, 1, &plan) &&
+        prun_open_input(launcher, rank, &plan))
+        pid = fork();
+    if (pid == 0)
+        prun_child(launcher, &plan);
+    int error = errno;
+    prun_close_plan(launcher, &plan);
+    errno = error;
+    if (pid < 0)
+        return false;
+    /* Here too, so that the group exists whichever of us runs first. */
+    setpgid(pid, pid);
+    job->ranks[rank].pid = pid;
+    job->started++;
+    return true;
+}

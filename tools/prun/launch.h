@@ -1,0 +1,35 @@
+#ifndef PRUN_LAUNCH_H
+#define PRUN_LAUNCH_H
+
+#include "prun.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+/* What a child tells when it cannot become the program. */
+struct prun_exec_error {
+    uint32_t rank;
+    int error;
+    int wdir; /* it was the directory, not the program */
+};
+
+/* What prun changed for itself and the ranks shall find as it was. */
+struct prun_inherited {
+    sigset_t mask;
+    struct rlimit files;
+    bool hangup_ignored; /* started by nohup */
+};
+
+struct prun_launcher;
+
+/** Prepare the ranks' common environment. */
+struct prun_launcher *
+prun_launcher_make(struct prun_job *job,
+                   const struct prun_inherited *inherited);
+void prun_launcher_free(struct prun_launcher *launcher);
+
+/** Fork the next rank (number job->started) and count it.
+ * @return false with errno if the system refuses */
+bool prun_launch_next(struct prun_launcher *launcher);
+
+#endif

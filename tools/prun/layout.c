@@ -1,0 +1,85 @@
+#include "layout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void prun_layout_make(struct prun_layout *layout,
+                      const struct prun_options *options, const char *host)
+{
+    uint32_t np = options->np;
+    uint32_t ppn = options->ppn ? options->ppn : np;
+    uint32_t count = (np + ppn - 1) / ppn;
+
+    layout->np = np;
+    layout->node_count = count;
+    layout->nodes = prun_alloc(count, sizeof *layout->nodes);
+    layout->node_of = prun_alloc(np, sizeof *layout->node_of);
+    layout->local_of = prun_alloc(np, sizeof *layout->local_of);
+    for (uint32_t n = 0; n < count; n++) {
+        layout->nodes[n].name = count == 1 ? prun_format("%s", host)
+                                           : prun_format("%s-vn%u", host, n);
+        layout->nodes[n].ranks = prun_alloc(ppn, sizeof(uint32_t));
+    }
+    for (uint32_t rank = 0; rank < np; rank++) {
+        uint32_t n = options->by_node ? rank % count : rank / ppn;
+        struct prun_node *node = &layout->nodes[n];
+        layout->node_of[rank] = n;
+        layout->local_of[rank] = node->size;
+        node->ranks[node->size++] = rank;
+    }
+}
+
+void prun_layout_free(struct prun_layout *layout)
+{
+    for (uint32_t n = 0; n < layout->node_count; n++) {
+        free(layout->nodes[n].name);
+        free(layout->nodes[n].ranks);
+    }
+    free(layout->nodes);
+    free(layout->node_of);
+    free(layout->local_of);
+    *layout = (struct prun_layout){0};
+}
+
+static void prun_append_ranks(struct prun_buffer *text,
+                              const struct prun_node *node)
+{
+    for (uint32_t i = 0; i < node->size; i++) {
+        char number[16];
+        int length = snprintf(number, sizeof number, "%s%u", i ? "," : "",
+                              node->ranks[i]);
+        prun_buffer_append(text, number, (size_t)length);
+    }
+}
+
+char *prun_layout_peers(const struct prun_node *node)
+{
+    struct prun_buffer text = {0};
+    prun_append_ranks(&text, node);
+    prun_buffer_append(&text, "", 1);
+    return text.data;
+}
+
+char *prun_layout_names(const struct prun_layout *layout)
+{
+    struct prun_buffer text = {0};
+    for (uint32_t n = 0; n < layout->node_count; n++) {
+        const char *name = layout->nodes[n].name;
+        prun_buffer_append(&text, ",", n ? 1 : 0);
+        prun_buffer_append(&text, name, strlen(name));
+    }
+    prun_buffer_append(&text, "", 1);
+    return text.data;
+}
+
+char *prun_layout_ranks(const struct prun_layout *layout)
+{
+    struct prun_buffer text = {0};
+    for (uint32_t n = 0; n < layout->node_count; n++) {
+        prun_buffer_append(&text, ";", n ? 1 : 0);
+        prun_append_ranks(&text, &layout->nodes[n]);
+    }
+    prun_buffer_append(&text, "", 1);
+    return text.data;
+}

@@ -1,0 +1,178 @@
+/* The one place where prun waits. */
+#include "loop.h"
+
+#include "input.h"
+#include "job.h"
+#include "output.h"
+#include "server.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* How often to look at what has no descriptor: held lines, a terminal that
+ * may become ours, processes left behind in a group. */
+#define PRUN_LOOK_NS 20000000u
+#define PRUN_LOOK_SLOWLY_NS 500000000u
+/* How long the output of a failed job may take to be written. */
+#define PRUN_DRAIN_NS 800000000u
+
+/* Rebuilt for each turn; kept to save the allocation. */
+static struct pollfd *prun_fds;
+static struct prun_stream **prun_streams; /* same index; NULL: not a stream */
+static nfds_t prun_capacity;
+
+static void prun_watch(nfds_t *count, int fd, short events,
+                       struct prun_stream *stream)
+{
+    if (*count == prun_capacity) {
+        prun_capacity = prun_capacity ? 2 * prun_capacity : 64;
+        prun_fds = prun_grow(prun_fds, prun_capacity * sizeof *prun_fds);
+        prun_streams =
+            prun_grow(prun_streams, prun_capacity * sizeof *prun_streams);
+    }
+    prun_fds[*count] = (struct pollfd){.fd = fd, .events = events};
+    prun_streams[(*count)++] = stream;
+}
+
+static bool prun_watch_rank(struct prun_job *job, struct prun_rank *rank,
+                            nfds_t *count)
+{
+    bool held = false;
+    for (int i = 0; i < 2; i++) {
+        struct prun_stream *stream = &rank->streams[i];
+        held |= stream->fd >= 0 && stream->line.used > 0;
+        if (stream->fd >= 0 && !prun_sink_full(stream->sink))
+            prun_watch(count, stream->fd, POLLIN, stream);
+    }
+    if (prun_input_pending(job, rank))
+        prun_watch(count, rank->stdin_fd, POLLOUT, NULL);
+    return held;
+}
+
+static int prun_wait_ms(const struct prun_job *job, uint64_t limit_ns,
+                        uint64_t look_ns)
+{
+    uint64_t now = prun_now_ns();
+    uint64_t next = prun_job_next_ns(job);
+    uint64_t wait_ns = limit_ns;
+    if (next != UINT64_MAX && (next < now ? 0 : next - now) < wait_ns)
+        wait_ns = next < now ? 0 : next - now;
+    if (look_ns < wait_ns)
+        wait_ns = look_ns;
+    if (wait_ns > 3600000000000u)
+        return 3600000;
+    return (int)((wait_ns + 999999) / 1000000);
+}
+
+static void prun_take_signals(struct prun_job *job)
+{
+    struct signalfd_siginfo info;
+    while (read(job->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+        prun_job_signal(job, (int)info.ssi_signo);
+}
+
+static void prun_take_server_events(struct prun_job *job, int fd)
+{
+    uint64_t count;
+    if (read(fd, &count, sizeof count) < 0)
+        return;
+    prun_job_check_events(job);
+}
+
+static void prun_move_input(struct prun_job *job)
+{
+    for (uint32_t i = 0; i < job->started; i++)
+        prun_input_give(job, &job->ranks[i]);
+    prun_input_settle(job);
+}
+
+static void prun_move_output(struct prun_job *job)
+{
+    uint64_t now = prun_now_ns();
+    for (uint32_t i = 0; i < job->started; i++)
+        for (int j = 0; j < 2; j++)
+            prun_stream_age(&job->ranks[i].streams[j], job->options->tag, now);
+    for (int j = 0; j < 2; j++)
+        prun_sink_flush(&job->sinks[j]);
+}
+
+/* Fill the list. @return how long to wait at most for its own sake */
+static uint64_t prun_watch_all(struct prun_job *job, nfds_t *count)
+{
+    uint64_t look_ns = UINT64_MAX;
+    prun_watch(count, job->signal_fd, POLLIN, NULL);
+    prun_watch(count, prun_server_event_fd(job->server), POLLIN, NULL);
+    prun_watch(count, job->status_read_fd, POLLIN, NULL);
+    /* Always index 3; poll passes over a negative descriptor. */
+    bool input = prun_input_wanted(job);
+    prun_watch(count, input ? STDIN_FILENO : -1, POLLIN, NULL);
+    if (!input && job->input_open && isatty(STDIN_FILENO))
+        look_ns = PRUN_LOOK_SLOWLY_NS;
+    for (int i = 0; i < 2; i++)
+        if (prun_sink_pending(&job->sinks[i]))
+            prun_watch(count, job->sinks[i].fd, POLLOUT, NULL);
+    for (uint32_t i = 0; i < job->started; i++)
+        if (prun_watch_rank(job, &job->ranks[i], count))
+            look_ns = PRUN_LOOK_NS;
+    if (job->phase != PRUN_RUNNING)
+        look_ns = PRUN_LOOK_NS;
+    return look_ns;
+}
+
+void prun_loop_once(struct prun_job *job, uint64_t limit_ns)
+{
+    nfds_t count = 0;
+    uint64_t look_ns = prun_watch_all(job, &count);
+    if (poll(prun_fds, count, prun_wait_ms(job, limit_ns, look_ns)) > 0) {
+        if (prun_fds[0].revents)
+            prun_take_signals(job);
+        if (prun_fds[1].revents)
+            prun_take_server_events(job, prun_fds[1].fd);
+        if (prun_fds[2].revents)
+            prun_job_check_events(job);
+        if (prun_fds[3].revents)
+            prun_input_read(job);
+        for (nfds_t i = 4; i < count; i++)
+            if (prun_streams[i] && prun_fds[i].revents &&
+                prun_streams[i]->fd >= 0)
+                prun_stream_read(prun_streams[i], job->options->tag);
+    }
+    prun_move_input(job);
+    prun_move_output(job);
+    prun_job_tick(job, prun_now_ns());
+}
+
+static bool prun_sinks_pending(const struct prun_job *job)
+{
+    return prun_sink_pending(&job->sinks[0]) ||
+           prun_sink_pending(&job->sinks[1]);
+}
+
+void prun_loop_drain(struct prun_job *job)
+{
+    for (uint32_t i = 0; i < job->started; i++)
+        for (int j = 0; j < 2; j++)
+            prun_stream_drain(&job->ranks[i].streams[j], job->options->tag);
+    uint64_t start = prun_now_ns();
+    prun_move_output(job);
+    /* A reader may be slow as long as it likes, unless the job has failed or
+     * prun is told to end. */
+    while (prun_sinks_pending(job) &&
+           !(job->failed && prun_now_ns() - start > PRUN_DRAIN_NS)) {
+        bool failed = job->failed;
+        prun_loop_once(job, PRUN_LOOK_NS);
+        if (job->failed && !failed)
+            start = prun_now_ns();
+    }
+}
+
+void prun_loop_free(void)
+{
+    free(prun_fds);
+    free(prun_streams);
+    prun_fds = NULL;
+    prun_streams = NULL;
+    prun_capacity = 0;
+}

@@ -1,0 +1,252 @@
+/* prun: start ranks on this machine and be their PMIx server.
+ *
+ *   options.c   the command line            launch.c    fork and exec
+ *   layout.c    which rank is on which node job.c       how the job ends
+ *   bind.c      which core                  loop.c      waiting
+ *   server.c    the PMIx server             output.c, input.c  stdio
+ *   register.c  its keys                    guardian.c, sweep.c  if prun dies
+ */
+#include "bind.h"
+#include "guardian.h"
+#include "input.h"
+#include "job.h"
+#include "launch.h"
+#include "layout.h"
+#include "loop.h"
+#include "options.h"
+#include "output.h"
+#include "server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Descriptors a rank costs prun: two outputs, an input, a PMIx connection. */
+#define PRUN_FDS_PER_RANK 4
+#define PRUN_FDS_OWN 64
+
+/* For the exit handler alone. */
+static struct prun_job *prun_exit_job;
+
+/* Our pipes must not become descriptors 0 to 2. */
+static void prun_open_standard_fds(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+static void prun_raise_limit(struct prun_inherited *inherited, uint32_t np)
+{
+    rlim_t need = (rlim_t)np * PRUN_FDS_PER_RANK + PRUN_FDS_OWN;
+    getrlimit(RLIMIT_NOFILE, &inherited->files);
+    struct rlimit limit = inherited->files;
+    if (limit.rlim_max != RLIM_INFINITY && need > limit.rlim_max)
+        prun_die(PRUN_EXIT_USAGE,
+                 "-n %u needs %llu file descriptors and the limit is %llu; "
+                 "raise it (ulimit -Hn) or start fewer ranks",
+                 np, (unsigned long long)need,
+                 (unsigned long long)limit.rlim_max);
+    if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < need)
+        limit.rlim_cur = need;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Signals are read from a descriptor. They are blocked before any thread is
+ * made, so that no thread of the PMIx library gets one. */
+static void prun_take_over_signals(struct prun_job *job,
+                                   struct prun_inherited *inherited)
+{
+    struct sigaction action;
+    sigset_t set;
+    sigaction(SIGHUP, NULL, &action);
+    inherited->hangup_ignored = action.sa_handler == SIG_IGN;
+    action = (struct sigaction){.sa_handler = SIG_DFL};
+    sigaction(SIGCHLD, &action, NULL);
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGTTIN, &action, NULL);
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
+    if (!inherited->hangup_ignored)
+        sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, &inherited->mask);
+    /* A caller that blocks them (a test runner, a shell's trap) does not mean
+     * that our ranks cannot be asked to end. */
+    for (int signal = 1; signal < NSIG; signal++)
+        if (sigismember(&set, signal) == 1)
+            sigdelset(&inherited->mask, signal);
+    job->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (job->signal_fd < 0)
+        prun_die(PRUN_EXIT_INTERNAL, "no signal descriptor to be had: %m");
+}
+
+/* A job around us must not be taken for ours; and only the hash store leaves
+ * no files behind that the ranks map. */
+static void prun_clean_environment(void)
+{
+    static const char *const names[] = {
+        "PMIX_NAMESPACE",         "PMIX_RANK",          "PMIX_SERVER_URI",
+        "PMIX_SERVER_URI2",       "PMIX_SERVER_URI21",  "PMIX_SERVER_URI3",
+        "PMIX_SERVER_URI4",       "PMIX_SERVER_URI41",  "PMIX_SERVER_URI42",
+        "PMIX_HOSTNAME",          "PMIX_GDS_MODULE",    "PMIX_SERVER_TMPDIR",
+        "PMIX_SYSTEM_TMPDIR",     "PMIX_SERVER_RANK",   "PMIX_SERVER_NSPACE",
+        "PMIX_LAUNCHER_RNDZ_URI", "PMIX_KEEPALIVE_PIPE"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unsetenv(names[i]);
+    setenv("PMIX_MCA_gds", "hash", 1);
+}
+
+static void prun_name_job(struct prun_job *job)
+{
+    uint64_t random = 0;
+    const char *parent = getenv("TMPDIR");
+    char *resolved = realpath(parent && *parent ? parent : "/tmp", NULL);
+    if (!resolved)
+        prun_die(PRUN_EXIT_USAGE,
+                 "TMPDIR wants a directory, got '%s' (%m); set it to one that "
+                 "can be written to",
+                 parent ? parent : "/tmp");
+    if (getrandom(&random, sizeof random, 0) < 0)
+        random = prun_now_ns();
+    if (gethostname(job->host, sizeof job->host - 1) != 0 || !job->host[0])
+        snprintf(job->host, sizeof job->host, "localhost");
+    snprintf(job->name_space, sizeof job->name_space, "prun-%d-%08x",
+             (int)getpid(), (unsigned)random);
+    job->directory = prun_format("%s/%s", resolved, job->name_space);
+    free(resolved);
+}
+
+static void prun_at_exit(void)
+{
+    struct prun_job *job = prun_exit_job;
+    if (!job)
+        return;
+    prun_exit_job = NULL;
+    prun_remove_tree(job->directory);
+    /* With ranks alive the guardian ends them: it is not told to stop. */
+    if (job->ended == job->started)
+        prun_guardian_stop(job);
+}
+
+static void prun_prepare(struct prun_job *job, struct prun_inherited *inherited)
+{
+    int ends[2];
+    prun_raise_limit(inherited, job->options->np);
+    prun_take_over_signals(job, inherited);
+    prun_clean_environment();
+    prun_name_job(job);
+    /* The guardian before the directory, so that nothing is left whenever we
+     * are killed. */
+    prun_guardian_start(job);
+    prun_exit_job = job;
+    atexit(prun_at_exit);
+    if (mkdir(job->directory, 0700) != 0)
+        prun_die(PRUN_EXIT_USAGE,
+                 "cannot make the directory %s (%m); set TMPDIR to one that "
+                 "can be written to",
+                 job->directory);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        prun_die(PRUN_EXIT_INTERNAL, "no pipe to be had: %m");
+    job->status_read_fd = ends[0];
+    job->status_write_fd = ends[1];
+}
+
+static void prun_launch_all(struct prun_job *job,
+                            const struct prun_inherited *inherited)
+{
+    struct prun_launcher *launcher = prun_launcher_make(job, inherited);
+    while (job->started < job->options->np && job->phase == PRUN_RUNNING) {
+        if (!prun_launch_next(launcher))
+            prun_job_fail(job, PRUN_EXIT_INTERNAL,
+                          "rank %u of %u cannot be started (%m); see ulimit "
+                          "-u and -n, or start fewer ranks",
+                          job->started, job->options->np);
+        /* Ranks that end, write or are to be ended do not wait for the rest. */
+        if (job->started % 8 == 0)
+            prun_loop_once(job, 0);
+    }
+    prun_launcher_free(launcher);
+}
+
+static void prun_run(struct prun_job *job,
+                     const struct prun_inherited *inherited)
+{
+    if (job->options->timeout_ns)
+        job->timeout_at_ns = prun_now_ns() + job->options->timeout_ns;
+    prun_bindings_make(job);
+    prun_server_start(job, prun_bindings_topology(job));
+    prun_sink_open(&job->sinks[0], STDOUT_FILENO);
+    prun_sink_open(&job->sinks[1], STDERR_FILENO);
+    prun_launch_all(job, inherited);
+    while (!prun_job_done(job))
+        prun_loop_once(job, UINT64_MAX);
+    /* What left its group must not outlive a job that failed. */
+    for (int i = 0; job->failed && i < 20 && prun_sweep(job->name_space); i++)
+        usleep(5000);
+    prun_loop_drain(job);
+}
+
+static void prun_finish(struct prun_job *job, struct prun_layout *layout)
+{
+    /* After a failure the library may wait for answers that never come. */
+    if (!job->failed)
+        prun_server_stop(job);
+    for (int i = 0; i < 2; i++)
+        prun_sink_close(&job->sinks[i]);
+    prun_buffer_free(&job->input);
+    prun_loop_free();
+    if (!job->failed)
+        prun_bindings_free(job);
+    prun_layout_free(layout);
+    free(job->ranks);
+    job->ranks = NULL;
+}
+
+int main(int argc, char **argv)
+{
+    struct prun_options options;
+    struct prun_inherited inherited;
+    struct prun_layout layout;
+    struct prun_job job = {
+        .options = &options,
+        .layout = &layout,
+        .suspect = -1,
+        .input_open = true,
+        .guardian_fd = -1,
+    };
+    prun_open_standard_fds();
+    prun_options_parse(&options, argc, argv);
+    job.ranks = prun_alloc(options.np, sizeof *job.ranks);
+    for (uint32_t i = 0; i < options.np; i++) {
+        job.ranks[i].stdin_fd = -1;
+        job.ranks[i].streams[0].fd = job.ranks[i].streams[1].fd = -1;
+    }
+    prun_prepare(&job, &inherited);
+    prun_layout_make(&layout, &options, job.host);
+    prun_run(&job, &inherited);
+    prun_finish(&job, &layout);
+    int code = job.exit_code;
+    prun_at_exit();
+    fflush(NULL);
+    /* After a failure threads of the library still run: no exit handlers of
+     * theirs under their feet. */
+    _exit(code);
+}

@@ -1,0 +1,322 @@
+#include "options.h"
+
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* More processes than this is past what one machine's process table takes. */
+#define PRUN_MAX_RANKS 32768
+
+enum {
+    OPTION_PPN = 256,
+    OPTION_MAP_BY,
+    OPTION_BIND_TO,
+    OPTION_REPORT_BINDINGS,
+    OPTION_OUTPUT,
+    OPTION_TIMEOUT,
+    OPTION_WDIR,
+    OPTION_STDIN,
+    OPTION_HOST,
+    OPTION_IGNORED,
+};
+
+const char *argp_program_version = "prun (catena) " PRUN_VERSION;
+
+static const struct argp_option prun_argp_options[] = {
+    {"np", 'n', "N", 0, "Start N ranks (default 1)", 0},
+    {"n", 'n', NULL, OPTION_ALIAS, NULL, 0},
+    {"ppn", OPTION_PPN, "K", 0,
+     "Every K ranks are a node of their own (virtual nodes)", 0},
+    {"map-by", OPTION_MAP_BY, "HOW", 0,
+     "slot: fill one node after the other (default); node: deal ranks "
+     "round-robin over the nodes; ppr:K:node: as --ppn K",
+     0},
+    {"bind-to", OPTION_BIND_TO, "WHAT", 0,
+     "none, core or numa (default: core if each rank can have one, else none)",
+     0},
+    {"report-bindings", OPTION_REPORT_BINDINGS, NULL, 0,
+     "Say on stderr what each rank is bound to", 0},
+    {NULL, 'x', "NAME[=VALUE]", 0, "Set NAME in the ranks' environment", 0},
+    {"wdir", OPTION_WDIR, "DIR", 0, "Start the ranks in DIR", 0},
+    {"wd", OPTION_WDIR, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
+    {"stdin", OPTION_STDIN, "RANK", 0,
+     "Which rank reads prun's stdin: a rank, all or none (default 0)", 0},
+    {"output", OPTION_OUTPUT, "tag", 0,
+     "tag: prefix each line of output with [rank]", 0},
+    {"timeout", OPTION_TIMEOUT, "S", 0,
+     "End the job after S seconds with exit code 124", 0},
+    {"help", 'h', NULL, 0, "Give this help list", -1},
+    {"version", 'V', NULL, 0, "Print program version", -1},
+    /* Options of launchers for several machines: refused with a reason. */
+    {"host", OPTION_HOST, "HOSTS", OPTION_HIDDEN, NULL, 0},
+    {NULL, 'H', "HOSTS", OPTION_HIDDEN, NULL, 0},
+    {"hostfile", OPTION_HOST, "FILE", OPTION_HIDDEN, NULL, 0},
+    {"machinefile", OPTION_HOST, "FILE", OPTION_HIDDEN, NULL, 0},
+    {"default-hostfile", OPTION_HOST, "FILE", OPTION_HIDDEN, NULL, 0},
+    /* What these ask of mpirun prun always does. */
+    {"oversubscribe", OPTION_IGNORED, NULL, OPTION_HIDDEN, NULL, 0},
+    {"allow-run-as-root", OPTION_IGNORED, NULL, OPTION_HIDDEN, NULL, 0},
+    {0},
+};
+
+static const char prun_doc[] =
+    "Start N ranks of a PMIx program on this machine and be their PMIx server."
+    "\v"
+    "The exit code is that of the first rank that failed, 128 + signal for a "
+    "killed one, 124 after --timeout, 2 for a mistake in the options. INT, "
+    "TERM, HUP, USR1 and USR2 are passed on to the ranks. For several "
+    "machines use mpirun, srun or PRRTE's prun: the same programs run there.";
+
+static uint32_t prun_parse_count(const char *option, const char *text)
+{
+    char *end = NULL;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (errno || end == text || *end || !isdigit((unsigned char)*text) ||
+        value < 1 || value > PRUN_MAX_RANKS)
+        prun_die(PRUN_EXIT_USAGE,
+                 "%s wants a whole number from 1 to %d, got '%s'; "
+                 "say for example %s 4",
+                 option, PRUN_MAX_RANKS, text, option);
+    return (uint32_t)value;
+}
+
+static void prun_set_ppn(struct prun_options *options, const char *option,
+                         const char *text)
+{
+    uint32_t ppn = prun_parse_count(option, text);
+    if (options->ppn && options->ppn != ppn)
+        prun_die(PRUN_EXIT_USAGE,
+                 "%s asks for %u ranks per node, an option before it for %u; "
+                 "give one of them",
+                 option, ppn, options->ppn);
+    options->ppn = ppn;
+}
+
+static void prun_parse_map_by(struct prun_options *options, const char *text)
+{
+    const char *end = strrchr(text, ':');
+    if (strcmp(text, "slot") == 0) {
+        options->by_node = false;
+    } else if (strcmp(text, "node") == 0) {
+        options->by_node = true;
+    } else if (strncmp(text, "ppr:", 4) == 0 && end > text + 3 &&
+               strcmp(end, ":node") == 0) {
+        char *count = strndup(text + 4, (size_t)(end - text - 4));
+        prun_set_ppn(options, "--map-by ppr:K:node: K", count ? count : "");
+        free(count);
+        options->by_node = false;
+    } else {
+        prun_die(PRUN_EXIT_USAGE,
+                 "--map-by wants slot, node or ppr:K:node, got '%s'; to place "
+                 "ranks on cores or NUMA domains use --bind-to",
+                 text);
+    }
+}
+
+static void prun_parse_bind_to(struct prun_options *options, const char *text)
+{
+    if (strcmp(text, "none") == 0)
+        options->binding = PRUN_BIND_NONE;
+    else if (strcmp(text, "core") == 0)
+        options->binding = PRUN_BIND_CORE;
+    else if (strcmp(text, "numa") == 0)
+        options->binding = PRUN_BIND_NUMA;
+    else
+        prun_die(PRUN_EXIT_USAGE,
+                 "--bind-to wants none, core or numa, got '%s'; leave it out "
+                 "for the default",
+                 text);
+}
+
+static void prun_parse_timeout(struct prun_options *options, const char *text)
+{
+    char *end = NULL;
+    double seconds = strtod(text, &end);
+    if (end == text || *end || !isfinite(seconds) || seconds <= 0 ||
+        seconds > 1e9)
+        prun_die(PRUN_EXIT_USAGE,
+                 "--timeout wants seconds above 0, got '%s'; "
+                 "say for example --timeout 60",
+                 text);
+    options->timeout_ns = (uint64_t)(seconds * 1e9) + 1;
+    options->timeout_text = text;
+}
+
+static void prun_parse_stdin(struct prun_options *options, const char *text)
+{
+    char *end = NULL;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (strcmp(text, "all") == 0)
+        options->stdin_rank = PRUN_STDIN_ALL;
+    else if (strcmp(text, "none") == 0)
+        options->stdin_rank = PRUN_STDIN_NONE;
+    else if (!errno && end != text && !*end && value >= 0 &&
+             value < PRUN_MAX_RANKS)
+        options->stdin_rank = (int)value;
+    else
+        prun_die(PRUN_EXIT_USAGE,
+                 "--stdin wants a rank, all or none, got '%s'; "
+                 "say for example --stdin 0",
+                 text);
+}
+
+static void prun_parse_export(struct prun_options *options, const char *text)
+{
+    size_t name = strcspn(text, "=");
+    bool valid = name > 0 && !isdigit((unsigned char)text[0]);
+    for (size_t i = 0; i < name; i++)
+        valid &= isalnum((unsigned char)text[i]) || text[i] == '_';
+    if (!valid)
+        prun_die(PRUN_EXIT_USAGE,
+                 "-x wants NAME or NAME=VALUE, got '%s'; "
+                 "say for example -x UCX_TLS=tcp,self",
+                 text);
+    /* The whole environment is passed on anyway: only a value adds to it. */
+    if (!text[name]) {
+        if (!getenv(text))
+            prun_error("-x %s: no such variable in the environment; the ranks "
+                       "start without it, give one with -x %s=VALUE",
+                       text, text);
+        return;
+    }
+    options->exports =
+        prun_grow(options->exports,
+                  (options->export_count + 1) * sizeof *options->exports);
+    options->exports[options->export_count++] = prun_format("%s", text);
+}
+
+static void prun_parse_wdir(struct prun_options *options, const char *text)
+{
+    struct stat info;
+    char *path = realpath(text, NULL);
+    if (!path || stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        prun_die(PRUN_EXIT_USAGE,
+                 "--wdir wants a directory, got '%s' (%s); make it first or "
+                 "name another",
+                 text, path ? "not a directory" : strerror(errno));
+    options->wdir = path;
+}
+
+/* With ARGP_NO_ERRS argp says nothing itself, since it would need two lines. */
+static void prun_option_error(const struct argp_state *state)
+{
+    const char *text = state->argv[state->next > 0 ? state->next - 1 : 0];
+    const char *name = text + strspn(text, "-");
+    for (const struct argp_option *known = prun_argp_options;
+         known->name || known->key; known++) {
+        bool same = known->name ? strcmp(known->name, name) == 0 : false;
+        if (same || (name[0] == known->key && !name[1]))
+            prun_die(PRUN_EXIT_USAGE,
+                     "option %s wants a value and has none; see prun --help",
+                     text);
+    }
+    prun_die(PRUN_EXIT_USAGE,
+             "option '%s' is not one of prun's or lacks its value; see prun "
+             "--help, and put the program's own options after its name",
+             text);
+}
+
+static error_t prun_parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct prun_options *options = state->input;
+    switch (key) {
+    case 'n':
+        /* "-np 4" reaches us as -n with the value "p", as mpirun's users
+         * write it. */
+        if (strcmp(arg, "p") == 0 &&
+            strcmp(state->argv[state->next - 1], "-np") == 0) {
+            arg = state->next < state->argc ? state->argv[state->next++] : "";
+        }
+        options->np = prun_parse_count("-n", arg);
+        return 0;
+    case OPTION_PPN:
+        prun_set_ppn(options, "--ppn", arg);
+        return 0;
+    case OPTION_MAP_BY:
+        prun_parse_map_by(options, arg);
+        return 0;
+    case OPTION_BIND_TO:
+        prun_parse_bind_to(options, arg);
+        return 0;
+    case OPTION_REPORT_BINDINGS:
+        options->report_bindings = true;
+        return 0;
+    case 'x':
+        prun_parse_export(options, arg);
+        return 0;
+    case OPTION_OUTPUT:
+        if (strcmp(arg, "tag") != 0)
+            prun_die(PRUN_EXIT_USAGE,
+                     "--output wants tag, got '%s'; leave it out for plain "
+                     "output",
+                     arg);
+        options->tag = true;
+        return 0;
+    case OPTION_TIMEOUT:
+        prun_parse_timeout(options, arg);
+        return 0;
+    case OPTION_WDIR:
+        prun_parse_wdir(options, arg);
+        return 0;
+    case OPTION_STDIN:
+        prun_parse_stdin(options, arg);
+        return 0;
+    case OPTION_HOST:
+    case 'H':
+        prun_die(PRUN_EXIT_USAGE,
+                 "prun starts ranks on this machine only, got a list of hosts "
+                 "'%s'; for several machines use mpirun, srun or PRRTE's prun",
+                 arg);
+    case OPTION_IGNORED:
+        return 0;
+    case 'h':
+        /* argp_state_help would say nothing, see ARGP_NO_ERRS below. */
+        argp_help(state->root_argp, stdout, ARGP_HELP_STD_HELP, "prun");
+        exit(0);
+    case 'V':
+        printf("%s\n", argp_program_version);
+        exit(0);
+    case ARGP_KEY_ARG:
+        /* The program: all that follows is its own. */
+        options->argv = &state->argv[state->next - 1];
+        options->program = arg;
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_ERROR:
+        prun_option_error(state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void prun_options_parse(struct prun_options *options, int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = prun_argp_options,
+        .parser = prun_parse_option,
+        .args_doc = "PROGRAM [ARGS...]",
+        .doc = prun_doc,
+    };
+    *options = (struct prun_options){.np = 1, .stdin_rank = 0};
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_HELP,
+               NULL, options);
+    if (!options->program)
+        prun_die(PRUN_EXIT_USAGE,
+                 "no program to start: expected prun [options] program "
+                 "[args...]; see prun --help");
+    if (options->stdin_rank >= 0 &&
+        (uint32_t)options->stdin_rank >= options->np)
+        prun_die(PRUN_EXIT_USAGE,
+                 "--stdin %d names a rank that is not there: there are %u "
+                 "ranks, the last is %u",
+                 options->stdin_rank, options->np, options->np - 1);
+}

@@ -1,0 +1,170 @@
+/* From the ranks' pipes to prun's stdout and stderr. Lines stay whole: with
+ * tags always; without, an unfinished line is held for PRUN_HOLD_NS only, so
+ * that a prompt is seen. */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PRUN_HOLD_NS 30000000u
+#define PRUN_SINK_LIMIT_BYTES (1u << 20)
+#define PRUN_LINE_LIMIT_BYTES (64u << 20)
+#define PRUN_PLAIN_LIMIT_BYTES (64u << 10)
+
+void prun_sink_open(struct prun_sink *sink, int fd)
+{
+    struct stat info;
+    *sink = (struct prun_sink){.fd = fd};
+    if (fstat(fd, &info) != 0) {
+        sink->broken = true;
+        return;
+    }
+    /* O_NONBLOCK belongs to the open file, which we share with our parent; so
+     * we open the pipe or terminal once more. */
+    if (S_ISFIFO(info.st_mode) || (S_ISCHR(info.st_mode) && isatty(fd))) {
+        char path[64];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (own >= 0)
+            sink->fd = own;
+    }
+}
+
+void prun_sink_close(struct prun_sink *sink)
+{
+    if (sink->fd > STDERR_FILENO)
+        close(sink->fd);
+    sink->fd = -1;
+    prun_buffer_free(&sink->queue);
+}
+
+void prun_sink_append(struct prun_sink *sink, const void *data, size_t bytes)
+{
+    if (!sink->broken)
+        prun_buffer_append(&sink->queue, data, bytes);
+}
+
+bool prun_sink_pending(const struct prun_sink *sink)
+{
+    return !sink->broken && sink->queue.used > sink->sent;
+}
+
+bool prun_sink_full(const struct prun_sink *sink)
+{
+    return sink->queue.used - sink->sent > PRUN_SINK_LIMIT_BYTES;
+}
+
+static ssize_t prun_sink_write(const struct prun_sink *sink)
+{
+    const char *data = sink->queue.data + sink->sent;
+    size_t bytes = sink->queue.used - sink->sent;
+    ssize_t done = send(sink->fd, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (done >= 0 || errno != ENOTSOCK)
+        return done;
+    return write(sink->fd, data, bytes);
+}
+
+void prun_sink_flush(struct prun_sink *sink)
+{
+    while (prun_sink_pending(sink)) {
+        ssize_t done = prun_sink_write(sink);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (done < 0) {
+            /* The streams that feed it get closed, so the ranks see it as
+             * they would without prun: SIGPIPE. */
+            sink->broken = true;
+            sink->sent = sink->queue.used;
+            break;
+        }
+        sink->sent += (size_t)done;
+    }
+    /* Moving the rest to the front is paid for by what has been written. */
+    if (sink->sent > 0 && sink->sent * 2 >= sink->queue.used) {
+        prun_buffer_consume(&sink->queue, sink->sent);
+        sink->sent = 0;
+    }
+}
+
+static void prun_emit(const struct prun_stream *stream, bool tag,
+                      const char *data, size_t bytes)
+{
+    char prefix[16];
+    size_t length =
+        (size_t)snprintf(prefix, sizeof prefix, "[%u] ", stream->rank);
+    while (tag && bytes > 0) {
+        const char *end = memchr(data, '\n', bytes);
+        size_t line = end ? (size_t)(end - data) + 1 : bytes;
+        prun_sink_append(stream->sink, prefix, length);
+        prun_sink_append(stream->sink, data, line);
+        if (!end)
+            prun_sink_append(stream->sink, "\n", 1);
+        data += line;
+        bytes -= line;
+    }
+    if (!tag)
+        prun_sink_append(stream->sink, data, bytes);
+}
+
+static void prun_emit_front(struct prun_stream *stream, bool tag, size_t bytes)
+{
+    prun_emit(stream, tag, stream->line.data, bytes);
+    prun_buffer_consume(&stream->line, bytes);
+}
+
+static void prun_stream_close(struct prun_stream *stream, bool tag)
+{
+    prun_emit_front(stream, tag, stream->line.used);
+    prun_buffer_free(&stream->line);
+    close(stream->fd);
+    stream->fd = -1;
+}
+
+bool prun_stream_read(struct prun_stream *stream, bool tag)
+{
+    static char chunk[65536];
+    if (stream->sink->broken) {
+        prun_stream_close(stream, tag);
+        return false;
+    }
+    ssize_t got = read(stream->fd, chunk, sizeof chunk);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (got <= 0) {
+        prun_stream_close(stream, tag);
+        return false;
+    }
+    struct prun_buffer *line = &stream->line;
+    const char *last = memrchr(chunk, '\n', (size_t)got);
+    prun_buffer_append(line, chunk, (size_t)got);
+    stream->held_since_ns = prun_now_ns();
+    if (last)
+        prun_emit_front(stream, tag,
+                        line->used - (size_t)(chunk + got - last - 1));
+    else if (line->used >=
+             (tag ? PRUN_LINE_LIMIT_BYTES : PRUN_PLAIN_LIMIT_BYTES))
+        prun_emit_front(stream, tag, line->used);
+    return true;
+}
+
+void prun_stream_age(struct prun_stream *stream, bool tag, uint64_t now_ns)
+{
+    if (!tag && stream->fd >= 0 && stream->line.used > 0 &&
+        now_ns - stream->held_since_ns >= PRUN_HOLD_NS)
+        prun_emit_front(stream, tag, stream->line.used);
+}
+
+void prun_stream_drain(struct prun_stream *stream, bool tag)
+{
+    while (stream->fd >= 0 && prun_stream_read(stream, tag))
+        continue;
+    if (stream->fd >= 0)
+        prun_stream_close(stream, tag);
+}

@@ -1,0 +1,326 @@
+/* The PMIx server. Upcalls arrive on PMIx's progress thread: they answer at
+ * once, set a flag of the rank or record the first abort, and wake the main
+ * loop through an event descriptor. All ranks are clients of this one server,
+ * which collects fences and answers gets itself, so little is left to do. */
+#include "server.h"
+
+#include <pmix.h>
+#include <pmix_server.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+struct prun_server {
+    int event_fd;
+    struct prun_rank *ranks;
+    uint32_t np;
+    char name_space[128];
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    /* Under lock: */
+    bool aborted;
+    struct prun_abort abort;
+    uint32_t pending; /* register calls without an answer */
+    int register_status;
+};
+
+/* PMIx passes no context to its upcalls: the one server of this process. */
+static struct prun_server prun_the_server = {
+    .event_fd = -1,
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .changed = PTHREAD_COND_INITIALIZER,
+};
+
+static struct prun_rank *prun_client(const pmix_proc_t *proc)
+{
+    struct prun_server *server = &prun_the_server;
+    if (strcmp(proc->nspace, server->name_space) != 0 ||
+        proc->rank >= server->np)
+        return NULL;
+    return &server->ranks[proc->rank];
+}
+
+static pmix_status_t
+prun_client_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
+                      size_t count, pmix_op_cbfunc_t answer, void *answer_data)
+{
+    (void)object;
+    (void)info;
+    (void)count;
+    struct prun_rank *rank = prun_client(proc);
+    if (!rank)
+        return PMIX_ERR_NOT_FOUND;
+    atomic_store(&rank->finalized, false);
+    atomic_store(&rank->connected, true);
+    if (answer)
+        answer(PMIX_SUCCESS, answer_data);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t prun_client_finalized(const pmix_proc_t *proc,
+                                           void *object,
+                                           pmix_op_cbfunc_t answer,
+                                           void *answer_data)
+{
+    (void)object;
+    struct prun_rank *rank = prun_client(proc);
+    /* Set before the answer: the rank may exit right after it. */
+    if (rank)
+        atomic_store(&rank->finalized, true);
+    if (answer)
+        answer(PMIX_SUCCESS, answer_data);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t prun_client_abort(const pmix_proc_t *proc, void *object,
+                                       int code, const char message[],
+                                       pmix_proc_t procs[], size_t count,
+                                       pmix_op_cbfunc_t answer,
+                                       void *answer_data)
+{
+    struct prun_server *server = &prun_the_server;
+    (void)object;
+    (void)procs;
+    (void)count;
+    pthread_mutex_lock(&server->lock);
+    if (!server->aborted) {
+        server->aborted = true;
+        server->abort.rank = proc->rank;
+        server->abort.code = code;
+        snprintf(server->abort.message, sizeof server->abort.message, "%s",
+                 message ? message : "");
+    }
+    pthread_mutex_unlock(&server->lock);
+    uint64_t one = 1;
+    if (write(server->event_fd, &one, sizeof one) < 0)
+        return PMIX_ERROR;
+    if (answer)
+        answer(PMIX_SUCCESS, answer_data);
+    return PMIX_SUCCESS;
+}
+
+/* Called once all participants are here: there is no other server to ask, so
+ * the data that came in is the answer. It belongs to us until then. */
+static pmix_status_t prun_fence(const pmix_proc_t procs[], size_t proc_count,
+                                const pmix_info_t info[], size_t count,
+                                char *data, size_t bytes,
+                                pmix_modex_cbfunc_t answer, void *answer_data)
+{
+    (void)procs;
+    (void)proc_count;
+    (void)info;
+    (void)count;
+    if (answer)
+        answer(PMIX_SUCCESS, data, bytes, answer_data, free, data);
+    return PMIX_SUCCESS;
+}
+
+/* Only for ranks of other servers, and there are none. */
+static pmix_status_t prun_direct_modex(const pmix_proc_t *proc,
+                                       const pmix_info_t info[], size_t count,
+                                       pmix_modex_cbfunc_t answer,
+                                       void *answer_data)
+{
+    (void)proc;
+    (void)info;
+    (void)count;
+    (void)answer;
+    (void)answer_data;
+    return PMIX_ERR_NOT_FOUND;
+}
+
+static pmix_status_t prun_connect(const pmix_proc_t procs[], size_t proc_count,
+                                  const pmix_info_t info[], size_t count,
+                                  pmix_op_cbfunc_t answer, void *answer_data)
+{
+    (void)procs;
+    (void)proc_count;
+    (void)info;
+    (void)count;
+    if (answer)
+        answer(PMIX_SUCCESS, answer_data);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t prun_register_events(pmix_status_t *codes, size_t ncodes,
+                                          const pmix_info_t info[],
+                                          size_t count, pmix_op_cbfunc_t answer,
+                                          void *answer_data)
+{
+    (void)codes;
+    (void)ncodes;
+    (void)info;
+    (void)count;
+    (void)answer;
+    (void)answer_data;
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t prun_deregister_events(pmix_status_t *codes, size_t ncodes,
+                                            pmix_op_cbfunc_t answer,
+                                            void *answer_data)
+{
+    (void)codes;
+    (void)ncodes;
+    (void)answer;
+    (void)answer_data;
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+/* The library has told its own clients already, which are all there are. */
+static pmix_status_t
+prun_notify_event(pmix_status_t code, const pmix_proc_t *source,
+                  pmix_data_range_t range, pmix_info_t info[], size_t count,
+                  pmix_op_cbfunc_t answer, void *answer_data)
+{
+    (void)code;
+    (void)source;
+    (void)range;
+    (void)info;
+    (void)count;
+    (void)answer;
+    (void)answer_data;
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_server_module_t prun_server_module = {
+    .client_connected2 = prun_client_connected,
+    .client_finalized = prun_client_finalized,
+    .abort = prun_client_abort,
+    .fence_nb = prun_fence,
+    .direct_modex = prun_direct_modex,
+    .connect = prun_connect,
+    .disconnect = prun_connect,
+    .register_events = prun_register_events,
+    .deregister_events = prun_deregister_events,
+    .notify_event = prun_notify_event,
+};
+
+static void prun_registered(pmix_status_t status, void *data)
+{
+    struct prun_server *server = data;
+    pthread_mutex_lock(&server->lock);
+    if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
+        server->register_status = status;
+    server->pending--;
+    pthread_cond_signal(&server->changed);
+    pthread_mutex_unlock(&server->lock);
+}
+
+/* All clients are registered at once and awaited together; one after the
+ * other would cost a thread switch each. */
+static int prun_register_clients(struct prun_server *server)
+{
+    struct timespec deadline;
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += 30;
+    server->pending = server->np;
+    for (uint32_t rank = 0; rank < server->np; rank++) {
+        pmix_proc_t proc;
+        PMIX_LOAD_PROCID(&proc, server->name_space, rank);
+        int status = PMIx_server_register_client(&proc, geteuid(), getegid(),
+                                                 NULL, prun_registered, server);
+        if (status != PMIX_SUCCESS)
+            prun_registered(status, server);
+    }
+    int late = 0;
+    pthread_mutex_lock(&server->lock);
+    while (server->pending > 0 && !late)
+        late =
+            pthread_cond_timedwait(&server->changed, &server->lock, &deadline);
+    int status = late ? PMIX_ERR_TIMEOUT : server->register_status;
+    pthread_mutex_unlock(&server->lock);
+    return status;
+}
+
+static int prun_server_init(const struct prun_job *job, void *topology)
+{
+    pmix_info_t info[4];
+    size_t count = 0;
+    pmix_topology_t shared = {.source = "hwloc", .topology = topology};
+    PMIX_INFO_LOAD(&info[count], PMIX_SERVER_TMPDIR, job->directory,
+                   PMIX_STRING);
+    count++;
+    PMIX_INFO_LOAD(&info[count], PMIX_SYSTEM_TMPDIR, job->directory,
+                   PMIX_STRING);
+    count++;
+    PMIX_INFO_LOAD(&info[count], PMIX_HOSTNAME, job->host, PMIX_STRING);
+    count++;
+    if (topology) {
+        /* Saves PMIx from finding out about the machine a second time. The
+         * entry only borrows the pointer, so it is not destructed. */
+        PMIX_LOAD_KEY(info[count].key, PMIX_TOPOLOGY2);
+        info[count].flags = 0;
+        info[count].value.type = PMIX_TOPO;
+        info[count].value.data.topo = &shared;
+        count++;
+    }
+    int status = PMIx_server_init(&prun_server_module, info, count);
+    for (size_t i = 0; i < 3; i++)
+        PMIX_INFO_DESTRUCT(&info[i]);
+    return status;
+}
+
+void prun_server_start(struct prun_job *job, void *topology)
+{
+    struct prun_server *server = &prun_the_server;
+    server->ranks = job->ranks;
+    server->np = job->layout->np;
+    snprintf(server->name_space, sizeof server->name_space, "%s",
+             job->name_space);
+    server->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (server->event_fd < 0)
+        prun_die(PRUN_EXIT_INTERNAL, "no event descriptor to be had: %m");
+
+    const char *what = "start";
+    int status = prun_server_init(job, topology);
+    if (status == PMIX_SUCCESS) {
+        what = "take the job's keys";
+        status = prun_register_job(job, server->name_space);
+    }
+    if (status == PMIX_SUCCESS) {
+        what = "take the ranks";
+        status = prun_register_clients(server);
+    }
+    if (status != PMIX_SUCCESS)
+        prun_die(PRUN_EXIT_INTERNAL,
+                 "the PMIx server could not %s: %s (%d); is there room in %s?",
+                 what, PMIx_Error_string(status), status, job->directory);
+    job->server = server;
+}
+
+int prun_server_event_fd(const struct prun_server *server)
+{
+    return server->event_fd;
+}
+
+bool prun_server_aborted(struct prun_server *server, struct prun_abort *out)
+{
+    pthread_mutex_lock(&server->lock);
+    bool aborted = server->aborted;
+    *out = server->abort;
+    pthread_mutex_unlock(&server->lock);
+    return aborted;
+}
+
+bool prun_server_environment(struct prun_job *job, uint32_t rank,
+                             char ***environment)
+{
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, job->name_space, rank);
+    return PMIx_server_setup_fork(&proc, environment) == PMIX_SUCCESS;
+}
+
+void prun_server_stop(struct prun_job *job)
+{
+    if (!job->server)
+        return;
+    PMIx_server_finalize();
+    close(job->server->event_fd);
+    job->server->event_fd = -1;
+    job->server = NULL;
+}

@@ -1,0 +1,296 @@
+#include <stdlib.h>
+
+#include "transports/ucx/ucx.h"
+
+/* What arrives. Handlers run inside ucp_worker_progress and call nothing of
+ * UCP: what needs that goes into a letter and is done right after. Nothing
+ * that comes from the wire is believed before it is checked. */
+
+static ucs_status_t refuse(ctn_ucx_t *transport, const char *what)
+{
+    ctn_error(transport->params.log,
+              "the network delivered a message with %s; it is dropped. Do all "
+              "processes run the same version of catena?",
+              what);
+    ctn_ucx_fail(transport, CATENA_ERR_TRANSPORT);
+    return UCS_OK;
+}
+
+static bool inside_arena(const ctn_ucx_t *transport, uint64_t offset,
+                         size_t bytes)
+{
+    return bytes <= transport->params.arena_bytes &&
+           offset <= transport->params.arena_bytes - bytes;
+}
+
+static bool is_word(const ctn_ucx_t *transport, uint64_t offset)
+{
+    return offset % sizeof(uint64_t) == 0 &&
+           inside_arena(transport, offset, sizeof(uint64_t));
+}
+
+static void store_word(ctn_ucx_t *transport, uint64_t offset, uint64_t value)
+{
+    unsigned char *arena = transport->params.arena;
+    ctn_word_store((uint64_t *)(void *)(arena + offset), value);
+}
+
+static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes,
+                           void *data, size_t bytes,
+                           const ucp_am_recv_param_t *param)
+{
+    ctn_ucx_t *transport = arg;
+    ctn_ucx_put_header_t put;
+
+    if (header_bytes != sizeof(put) ||
+        (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
+        return refuse(transport, "an unknown format");
+    memcpy(&put, header, sizeof(put));
+    if (!is_word(transport, put.word_offset))
+        return refuse(transport, "a word outside the registered memory");
+    if (bytes > 0) {
+        if (!inside_arena(transport, put.offset, bytes))
+            return refuse(transport, "data outside the registered memory");
+        unsigned char *arena = transport->params.arena;
+        memcpy(arena + put.offset, data, bytes);
+    }
+    store_word(transport, put.word_offset, put.value);
+    return UCS_OK;
+}
+
+/** Where the pointer to the record of this message is, or would be. */
+static ctn_ucx_partial_t **find_partial(ctn_ucx_t *transport, uint64_t process,
+                                        uint64_t message)
+{
+    size_t bucket = (process * 31 + message) % CTN_UCX_PARTIAL_BUCKETS;
+    ctn_ucx_partial_t **link = &transport->partials[bucket];
+    while (*link != NULL &&
+           ((*link)->process != process || (*link)->message != message))
+        link = &(*link)->next;
+    return link;
+}
+
+static ucs_status_t on_fragment(void *arg, const void *header,
+                                size_t header_bytes, void *data, size_t bytes,
+                                const ucp_am_recv_param_t *param)
+{
+    ctn_ucx_t *transport = arg;
+    ctn_ucx_fragment_header_t part;
+
+    if (header_bytes != sizeof(part) ||
+        (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
+        return refuse(transport, "an unknown format");
+    memcpy(&part, header, sizeof(part));
+    if (!is_word(transport, part.put.word_offset))
+        return refuse(transport, "a word outside the registered memory");
+    if (!inside_arena(transport, part.put.offset, bytes))
+        return refuse(transport, "data outside the registered memory");
+
+    ctn_ucx_partial_t **link =
+        find_partial(transport, part.process, part.message);
+    ctn_ucx_partial_t *partial = *link;
+    if (partial == NULL) {
+        partial = calloc(1, sizeof(*partial));
+        if (partial == NULL) {
+            ctn_error(transport->params.log, "no memory to receive a message");
+            ctn_ucx_fail(transport, CATENA_ERR_NO_MEMORY);
+            return UCS_OK;
+        }
+        partial->process = part.process;
+        partial->message = part.message;
+        *link = partial;
+    }
+    if (partial->arrived_bytes > part.total ||
+        bytes > part.total - partial->arrived_bytes)
+        return refuse(transport, "more data than announced");
+    unsigned char *arena = transport->params.arena;
+    memcpy(arena + part.put.offset, data, bytes);
+    partial->arrived_bytes += bytes;
+    if (partial->arrived_bytes == part.total) {
+        *link = partial->next;
+        free(partial);
+        store_word(transport, part.put.word_offset, part.put.value);
+    }
+    return UCS_OK;
+}
+
+/** HELLO, SYNC: to be answered later. */
+static ucs_status_t on_letter(ctn_ucx_t *transport, unsigned id,
+                              const void *header, size_t header_bytes,
+                              const void *data, size_t bytes,
+                              const ucp_am_recv_param_t *param)
+{
+    ctn_ucx_control_header_t control;
+
+    if (header_bytes != sizeof(control) ||
+        (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
+        return refuse(transport, "an unknown format");
+    memcpy(&control, header, sizeof(control));
+    catena_status_t status =
+        ctn_ucx_write_letter(transport, id, control, data, bytes);
+    if (status != CATENA_OK)
+        ctn_ucx_fail(transport, status);
+    return UCS_OK;
+}
+
+static ucs_status_t on_hello(void *arg, const void *header, size_t header_bytes,
+                             void *data, size_t bytes,
+                             const ucp_am_recv_param_t *param)
+{
+    return on_letter(arg, CTN_UCX_AM_HELLO, header, header_bytes, data, bytes,
+                     param);
+}
+
+static ucs_status_t on_bye(void *arg, const void *header, size_t header_bytes,
+                           void *data, size_t bytes,
+                           const ucp_am_recv_param_t *param)
+{
+    ctn_ucx_t *transport = arg;
+    ctn_ucx_control_header_t control;
+
+    (void)data;
+    (void)bytes;
+    (void)param;
+    if (header_bytes != sizeof(control))
+        return refuse(transport, "an unknown format");
+    memcpy(&control, header, sizeof(control));
+    /* At once, not by letter: the connection may be closed by the very next
+     * event. A HELLO not yet answered need not be any more. */
+    ctn_ucx_endpoint_t *endpoint = ctn_ucx_find(transport, control.process);
+    if (endpoint != NULL) {
+        endpoint->departed = true;
+        if (endpoint->sync_cookie != 0) /* no answer will come */
+            ctn_ucx_synced(transport, control.process, endpoint->sync_cookie);
+    }
+    for (ctn_ucx_letter_t *l = transport->letters; l != NULL; l = l->next)
+        if (l->id == CTN_UCX_AM_HELLO && l->header.process == control.process)
+            l->id = CTN_UCX_AM_BYE;
+    return UCS_OK;
+}
+
+static ucs_status_t on_sync(void *arg, const void *header, size_t header_bytes,
+                            void *data, size_t bytes,
+                            const ucp_am_recv_param_t *param)
+{
+    (void)data;
+    (void)bytes;
+    return on_letter(arg, CTN_UCX_AM_SYNC, header, header_bytes, NULL, 0,
+                     param);
+}
+
+static ucs_status_t on_synced(void *arg, const void *header,
+                              size_t header_bytes, void *data, size_t bytes,
+                              const ucp_am_recv_param_t *param)
+{
+    ctn_ucx_control_header_t control;
+
+    (void)data;
+    (void)bytes;
+    (void)param;
+    if (header_bytes != sizeof(control))
+        return refuse(arg, "an unknown format");
+    memcpy(&control, header, sizeof(control));
+    ctn_ucx_synced(arg, control.process, control.cookie);
+    return UCS_OK;
+}
+
+catena_status_t ctn_ucx_set_handlers(ctn_ucx_t *transport)
+{
+    static const ucp_am_recv_callback_t handlers[CTN_UCX_AM_COUNT] = {
+        [CTN_UCX_AM_PUT] = on_put,     [CTN_UCX_AM_FRAGMENT] = on_fragment,
+        [CTN_UCX_AM_HELLO] = on_hello, [CTN_UCX_AM_BYE] = on_bye,
+        [CTN_UCX_AM_SYNC] = on_sync,   [CTN_UCX_AM_SYNCED] = on_synced,
+    };
+    for (unsigned id = 0; id < CTN_UCX_AM_COUNT; id++) {
+        ucp_am_handler_param_t param = {
+            .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
+                          UCP_AM_HANDLER_PARAM_FIELD_CB |
+                          UCP_AM_HANDLER_PARAM_FIELD_ARG,
+            .id = id,
+            .cb = handlers[id],
+            .arg = transport,
+        };
+        ucs_status_t status =
+            ucp_worker_set_am_recv_handler(transport->worker, &param);
+        if (status != UCS_OK) {
+            ctn_error(transport->params.log,
+                      "UCX refused an active message handler: %s",
+                      ucs_status_string(status));
+            return ctn_ucx_status(status);
+        }
+    }
+    return CATENA_OK;
+}
+
+catena_status_t ctn_ucx_write_letter(ctn_ucx_t *transport, unsigned id,
+                                     ctn_ucx_control_header_t header,
+                                     const void *card, size_t bytes)
+{
+    ctn_ucx_letter_t *letter = malloc(sizeof(*letter) + bytes);
+    if (letter == NULL) {
+        ctn_error(transport->params.log, "no memory to answer a process");
+        return CATENA_ERR_NO_MEMORY;
+    }
+    letter->next = NULL;
+    letter->id = id;
+    letter->header = header;
+    letter->bytes = bytes;
+    if (bytes > 0)
+        memcpy(letter->card, card, bytes);
+    *transport->letters_end = letter;
+    transport->letters_end = &letter->next;
+    return CATENA_OK;
+}
+
+static void answer_sync(ctn_ucx_t *transport,
+                        const ctn_ucx_control_header_t *asked)
+{
+    ctn_ucx_endpoint_t *endpoint = ctn_ucx_find(transport, asked->process);
+    if (endpoint == NULL || endpoint->failed)
+        return;
+    ctn_ucx_control_header_t answer = {transport->params.process,
+                                       asked->cookie};
+    ctn_ucx_send_copied(endpoint, CTN_UCX_AM_SYNCED, &answer, sizeof(answer),
+                        NULL, 0);
+}
+
+void ctn_ucx_read_letters(ctn_ucx_t *transport)
+{
+    while (transport->letters != NULL) {
+        ctn_ucx_letter_t *letter = transport->letters;
+        transport->letters = letter->next;
+        if (transport->letters == NULL)
+            transport->letters_end = &transport->letters;
+        switch (letter->id) {
+        case CTN_UCX_AM_HELLO:
+            ctn_ucx_answer_hello(transport, letter->header.process,
+                                 letter->card, letter->bytes);
+            break;
+        case CTN_UCX_AM_SYNC:
+            answer_sync(transport, &letter->header);
+            break;
+        case CTN_UCX_AM_SYNCED:
+            ctn_ucx_flushed(transport, letter->header.cookie);
+            break;
+        default: /* a HELLO that was taken back */
+            break;
+        }
+        free(letter);
+    }
+}
+
+void ctn_ucx_free_arrivals(ctn_ucx_t *transport)
+{
+    while (transport->letters != NULL) {
+        ctn_ucx_letter_t *next = transport->letters->next;
+        free(transport->letters);
+        transport->letters = next;
+    }
+    transport->letters_end = &transport->letters;
+    for (unsigned i = 0; i < CTN_UCX_PARTIAL_BUCKETS; i++)
+        while (transport->partials[i] != NULL) {
+            ctn_ucx_partial_t *next = transport->partials[i]->next;
+            free(transport->partials[i]);
+            transport->partials[i] = next;
+        }
+}

@@ -1,0 +1,331 @@
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "transports/ucx/ucx.h"
+
+/* Cards and endpoints. An endpoint is made on first use, or when a peer says
+ * HELLO, and lives until the transport is destroyed. */
+
+#define CARD_MAGIC 0x63746e75u /* reads otherwise on another byte order */
+#define CARD_VERSION 1u
+
+/** How a card begins; then the packed key, then the worker's address. */
+typedef struct card_head {
+    uint32_t magic;
+    uint32_t version;
+    uint64_t process;
+    uint64_t base;
+    uint32_t key_bytes;
+    uint32_t address_bytes;
+} card_head_t;
+
+/** How long the peers may take to notice that this process leaves. */
+#define LEAVE_NS UINT64_C(2000000000)
+#define CLOSE_NS UINT64_C(1000000000)
+
+catena_status_t ctn_ucx_make_card(ctn_ucx_t *transport)
+{
+    catena_status_t result = CATENA_OK;
+    ucp_address_t *address = NULL;
+    size_t address_bytes = 0, key_bytes = 0;
+    void *key = NULL;
+
+    ucs_status_t status =
+        ucp_rkey_pack(transport->context, transport->memory, &key, &key_bytes);
+    if (status == UCS_OK)
+        status =
+            ucp_worker_get_address(transport->worker, &address, &address_bytes);
+    if (status != UCS_OK) {
+        ctn_error(transport->params.log,
+                  "UCX gave no address or key of this process: %s",
+                  ucs_status_string(status));
+        result = ctn_ucx_status(status);
+        goto out_release;
+    }
+    card_head_t head = {
+        .magic = CARD_MAGIC,
+        .version = CARD_VERSION,
+        .process = transport->params.process,
+        .base = (uint64_t)(uintptr_t)transport->params.arena,
+        .key_bytes = (uint32_t)key_bytes,
+        .address_bytes = (uint32_t)address_bytes,
+    };
+    transport->card_bytes = sizeof(head) + key_bytes + address_bytes;
+    transport->card = malloc(transport->card_bytes);
+    if (transport->card == NULL) {
+        result = CATENA_ERR_NO_MEMORY;
+        goto out_release;
+    }
+    unsigned char *at = transport->card;
+    memcpy(at, &head, sizeof(head));
+    memcpy(at + sizeof(head), key, key_bytes);
+    memcpy(at + sizeof(head) + key_bytes, address, address_bytes);
+
+out_release:
+    if (address != NULL)
+        ucp_worker_release_address(transport->worker, address);
+    if (key != NULL)
+        ucp_rkey_buffer_release(key);
+    return result;
+}
+
+/** The parts of a card, or false when it is none of `process`. */
+static bool parse_card(const unsigned char *card, size_t bytes,
+                       uint64_t process, card_head_t *head)
+{
+    if (card == NULL || bytes < sizeof(*head))
+        return false;
+    memcpy(head, card, sizeof(*head));
+    return head->magic == CARD_MAGIC && head->version == CARD_VERSION &&
+           head->process == process && head->key_bytes > 0 &&
+           head->address_bytes > 0 &&
+           bytes - sizeof(*head) ==
+               (size_t)head->key_bytes + head->address_bytes;
+}
+
+static size_t slot_of(uint64_t process, size_t slots)
+{
+    return (size_t)((process * UINT64_C(0x9e3779b97f4a7c15)) >> 32) &
+           (slots - 1);
+}
+
+ctn_ucx_endpoint_t *ctn_ucx_find(const ctn_ucx_t *transport, uint64_t process)
+{
+    size_t slots = transport->endpoint_slots;
+    if (slots == 0)
+        return NULL;
+    size_t i = slot_of(process, slots);
+    while (transport->endpoints[i] != NULL &&
+           transport->endpoints[i]->base.process != process)
+        i = (i + 1) & (slots - 1);
+    return transport->endpoints[i];
+}
+
+static void insert(ctn_ucx_endpoint_t **endpoints, size_t slots,
+                   ctn_ucx_endpoint_t *endpoint)
+{
+    size_t i = slot_of(endpoint->base.process, slots);
+    while (endpoints[i] != NULL)
+        i = (i + 1) & (slots - 1);
+    endpoints[i] = endpoint;
+}
+
+static int make_room(ctn_ucx_t *transport)
+{
+    size_t slots = transport->endpoint_slots;
+    if (2 * (transport->endpoint_count + 1) <= slots)
+        return 0;
+    size_t wider = slots == 0 ? 16 : 2 * slots;
+    ctn_ucx_endpoint_t **endpoints = calloc(wider, sizeof(*endpoints));
+    if (endpoints == NULL)
+        return -1;
+    for (size_t i = 0; i < slots; i++)
+        if (transport->endpoints[i] != NULL)
+            insert(endpoints, wider, transport->endpoints[i]);
+    free(transport->endpoints);
+    transport->endpoints = endpoints;
+    transport->endpoint_slots = wider;
+    return 0;
+}
+
+void ctn_ucx_peer_failed(ctn_ucx_endpoint_t *endpoint, ucs_status_t status)
+{
+    ctn_ucx_t *transport = (ctn_ucx_t *)endpoint->base.transport;
+    catena_status_t result = ctn_ucx_status(status);
+
+    if (endpoint->failed || transport->closing)
+        return;
+    if (result == CATENA_ERR_PEER)
+        endpoint->failed = true;
+    if (result == CATENA_ERR_PEER && endpoint->departed)
+        return;
+    ctn_error(
+        transport->params.log,
+        result == CATENA_ERR_PEER ? "process %llu is gone: %s"
+                                  : "a message to process %llu failed: %s",
+        (unsigned long long)endpoint->base.process, ucs_status_string(status));
+    ctn_ucx_fail(transport, result);
+}
+
+static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
+{
+    ctn_ucx_endpoint_t *endpoint = arg;
+    (void)ep;
+    /* Whatever UCX calls it, this endpoint carries nothing any more. */
+    if (ctn_ucx_status(status) != CATENA_ERR_PEER)
+        status = UCS_ERR_ENDPOINT_TIMEOUT;
+    ctn_ucx_peer_failed(endpoint, status);
+}
+
+/** UCP's endpoint and the peer's key from its card. */
+static catena_status_t open_endpoint(ctn_ucx_t *transport,
+                                     ctn_ucx_endpoint_t *endpoint,
+                                     const unsigned char *card, size_t bytes)
+{
+    card_head_t head;
+    uint64_t process = endpoint->base.process;
+
+    if (!parse_card(card, bytes, process, &head)) {
+        ctn_error(transport->params.log,
+                  "the card of process %llu (%zu bytes) is not a UCX card of "
+                  "this version of catena",
+                  (unsigned long long)process, bytes);
+        return CATENA_ERR_TRANSPORT;
+    }
+    const unsigned char *key = card + sizeof(head);
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address = (const ucp_address_t *)(const void *)(key + head.key_bytes),
+        .err_mode = transport->error_mode,
+        .err_handler = {.cb = on_error, .arg = endpoint},
+    };
+    ucs_status_t status =
+        ucp_ep_create(transport->worker, &params, &endpoint->ep);
+    if (status == UCS_OK)
+        status = ucp_ep_rkey_unpack(endpoint->ep, key, &endpoint->rkey);
+    if (status != UCS_OK) {
+        ctn_error(transport->params.log,
+                  "UCX cannot reach process %llu: %s. Is UCX_TLS or "
+                  "UCX_NET_DEVICES the same on all nodes?",
+                  (unsigned long long)process, ucs_status_string(status));
+        return ctn_ucx_status(status);
+    }
+    endpoint->remote_base = head.base;
+    return CATENA_OK;
+}
+
+static catena_status_t add_endpoint(ctn_ucx_t *transport, uint64_t process,
+                                    const void *card, size_t bytes,
+                                    ctn_ucx_endpoint_t **result)
+{
+    ctn_ucx_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
+    if (endpoint == NULL || make_room(transport) != 0) {
+        ctn_error(transport->params.log, "no memory for one more endpoint");
+        free(endpoint);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    endpoint->base.transport = &transport->base;
+    endpoint->base.process = process;
+    catena_status_t status = open_endpoint(transport, endpoint, card, bytes);
+    /* An endpoint that UCP has opened but whose key is bad is kept, marked
+     * failed, so that it is closed with the others. */
+    if (status != CATENA_OK && endpoint->ep == NULL) {
+        free(endpoint);
+        return status;
+    }
+    endpoint->failed = status != CATENA_OK;
+    insert(transport->endpoints, transport->endpoint_slots, endpoint);
+    transport->endpoint_count++;
+    *result = endpoint;
+    return status;
+}
+
+catena_status_t ctn_ucx_connect(ctn_transport_t *base, uint64_t process,
+                                ctn_endpoint_t **result)
+{
+    ctn_ucx_t *transport = (ctn_ucx_t *)base;
+    ctn_ucx_endpoint_t *endpoint = ctn_ucx_find(transport, process);
+    if (endpoint != NULL) {
+        *result = &endpoint->base;
+        return CATENA_OK;
+    }
+    void *card = NULL;
+    size_t bytes = 0;
+    catena_status_t status = transport->params.lookup(
+        transport->params.lookup_context, process, &card, &bytes);
+    if (status != CATENA_OK)
+        return status;
+    status = add_endpoint(transport, process, card, bytes, &endpoint);
+    free(card);
+    if (status != CATENA_OK)
+        return status;
+    ctn_ucx_control_header_t hello = {transport->params.process, 0};
+    status =
+        ctn_ucx_send_copied(endpoint, CTN_UCX_AM_HELLO, &hello, sizeof(hello),
+                            transport->card, transport->card_bytes);
+    if (status != CATENA_OK)
+        return status;
+    *result = &endpoint->base;
+    return CATENA_OK;
+}
+
+void ctn_ucx_answer_hello(ctn_ucx_t *transport, uint64_t process,
+                          const void *card, size_t bytes)
+{
+    ctn_ucx_endpoint_t *endpoint = ctn_ucx_find(transport, process);
+    if (endpoint != NULL || transport->closing)
+        return;
+    catena_status_t status =
+        add_endpoint(transport, process, card, bytes, &endpoint);
+    if (status != CATENA_OK)
+        ctn_ucx_fail(transport, status);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/** Progress until `request` is complete or the time is over; frees it. */
+static void wait_until(ctn_ucx_t *transport, ucs_status_ptr_t request,
+                       uint64_t deadline)
+{
+    if (!UCS_PTR_IS_PTR(request))
+        return;
+    while (ucp_request_check_status(request) == UCS_INPROGRESS &&
+           now_ns() < deadline)
+        if (ucp_worker_progress(transport->worker) == 0)
+            sched_yield(); /* whom we wait for may need this core */
+    ucp_request_free(request);
+}
+
+/** Tell everybody that our connections are about to close; it has arrived
+ * when this returns, unless a peer stands still for LEAVE_NS. */
+static void take_leave(ctn_ucx_t *transport)
+{
+    ctn_ucx_control_header_t bye = {transport->params.process, 0};
+    ucp_request_param_t none = {0};
+
+    for (size_t i = 0; i < transport->endpoint_slots; i++) {
+        ctn_ucx_endpoint_t *endpoint = transport->endpoints[i];
+        if (endpoint != NULL && !endpoint->failed && !endpoint->departed)
+            ctn_ucx_send_copied(endpoint, CTN_UCX_AM_BYE, &bye, sizeof(bye),
+                                NULL, 0);
+    }
+    wait_until(transport, ucp_worker_flush_nbx(transport->worker, &none),
+               now_ns() + LEAVE_NS);
+}
+
+void ctn_ucx_disconnect(ctn_ucx_t *transport)
+{
+    if (transport->endpoint_count > 0)
+        take_leave(transport);
+    uint64_t deadline = now_ns() + CLOSE_NS;
+    ucp_request_param_t force = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = transport->error_mode == UCP_ERR_HANDLING_MODE_PEER
+                     ? UCP_EP_CLOSE_FLAG_FORCE
+                     : 0, /* UCP then knows no force */
+    };
+    for (size_t i = 0; i < transport->endpoint_slots; i++) {
+        ctn_ucx_endpoint_t *endpoint = transport->endpoints[i];
+        if (endpoint == NULL)
+            continue;
+        if (endpoint->rkey != NULL)
+            ucp_rkey_destroy(endpoint->rkey);
+        if (endpoint->ep != NULL)
+            wait_until(transport, ucp_ep_close_nbx(endpoint->ep, &force),
+                       deadline);
+    }
+    for (size_t i = 0; i < transport->endpoint_slots; i++)
+        free(transport->endpoints[i]);
+    free(transport->endpoints);
+    transport->endpoints = NULL;
+    transport->endpoint_slots = 0;
+    transport->endpoint_count = 0;
+}

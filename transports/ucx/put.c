@@ -1,0 +1,224 @@
+#include <stdlib.h>
+
+#include "transports/ucx/ucx.h"
+
+/* What moves data. `put_signal` is the operation that counts: one active
+ * message up to CTN_UCX_MESSAGE_BYTES, several beyond, or, where the wire
+ * has RDMA, put, fence, put. */
+
+/** Data up to here are copied rather than waited for. */
+#define COPIED_BYTES 4096u
+/** Data beyond do not fit into what UCX sends from the stack (tcp: 8 KiB). */
+#define AT_ONCE_BYTES 8192u
+
+catena_status_t ctn_ucx_send_copied(ctn_ucx_endpoint_t *endpoint, unsigned id,
+                                    const void *header, size_t header_bytes,
+                                    const void *source, size_t bytes)
+{
+    ctn_ucx_t *transport = (ctn_ucx_t *)endpoint->base.transport;
+    ctn_ucx_op_t *op = ctn_ucx_op_get(transport, endpoint);
+    if (op == NULL)
+        return CATENA_ERR_NO_MEMORY;
+    memcpy(&op->header, header, header_bytes);
+    if (bytes > 0) {
+        op->copy = malloc(bytes);
+        if (op->copy == NULL) {
+            ctn_error(transport->params.log,
+                      "no memory to copy a message of %zu bytes", bytes);
+            ctn_ucx_op_put(op);
+            return CATENA_ERR_NO_MEMORY;
+        }
+        memcpy(op->copy, source, bytes);
+    }
+    ucp_request_param_t param = ctn_ucx_op_param(op);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_AM_SEND_FLAG_EAGER;
+    ucs_status_ptr_t request = ucp_am_send_nbx(
+        endpoint->ep, id, &op->header, header_bytes, op->copy, bytes, &param);
+    return ctn_ucx_op_started(op, request, NULL);
+}
+
+/** Send data of any size where they lie; `pending` rises unless they left at
+ * once. */
+static catena_status_t send_in_place(ctn_ucx_endpoint_t *endpoint, unsigned id,
+                                     const void *header, size_t header_bytes,
+                                     const void *source, size_t bytes,
+                                     uint64_t *pending)
+{
+    ctn_ucx_t *transport = (ctn_ucx_t *)endpoint->base.transport;
+    ctn_ucx_op_t *op = ctn_ucx_op_get(transport, endpoint);
+    if (op == NULL)
+        return CATENA_ERR_NO_MEMORY;
+    memcpy(&op->header, header, header_bytes);
+    ucp_request_param_t param = ctn_ucx_op_param(op);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_AM_SEND_FLAG_EAGER;
+    ucs_status_ptr_t request = ucp_am_send_nbx(
+        endpoint->ep, id, &op->header, header_bytes, source, bytes, &param);
+    return ctn_ucx_op_started(op, request, pending);
+}
+
+/** One message with data and word. */
+static inline catena_status_t put_am(ctn_ucx_endpoint_t *endpoint,
+                                     const void *source, size_t bytes,
+                                     const ctn_ucx_put_header_t *header,
+                                     uint64_t *pending)
+{
+    /* Small messages nearly always leave at once: then nothing need outlive
+     * this call, so take nothing from the pool. */
+    static const ucp_request_param_t at_once = {
+        .op_attr_mask =
+            UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL,
+        .flags = UCP_AM_SEND_FLAG_EAGER,
+    };
+    if (bytes <= AT_ONCE_BYTES) {
+        ucs_status_ptr_t request =
+            ucp_am_send_nbx(endpoint->ep, CTN_UCX_AM_PUT, header,
+                            sizeof(*header), source, bytes, &at_once);
+        if (request == NULL)
+            return CATENA_OK;
+        if (UCS_PTR_RAW_STATUS(request) != UCS_ERR_NO_RESOURCE) {
+            ctn_ucx_peer_failed(endpoint, UCS_PTR_RAW_STATUS(request));
+            return ctn_ucx_status(UCS_PTR_RAW_STATUS(request));
+        }
+    }
+    if (bytes <= COPIED_BYTES)
+        return ctn_ucx_send_copied(endpoint, CTN_UCX_AM_PUT, header,
+                                   sizeof(*header), source, bytes);
+    return send_in_place(endpoint, CTN_UCX_AM_PUT, header, sizeof(*header),
+                         source, bytes, pending);
+}
+
+/** Fragments of at most CTN_UCX_MESSAGE_BYTES. UCP does not promise that they
+ * arrive in order, so the target counts bytes and the last one stores the
+ * word. */
+static catena_status_t put_fragments(ctn_ucx_endpoint_t *endpoint,
+                                     const unsigned char *source, size_t bytes,
+                                     const ctn_ucx_put_header_t *put,
+                                     uint64_t *pending)
+{
+    ctn_ucx_t *transport = (ctn_ucx_t *)endpoint->base.transport;
+    ctn_ucx_fragment_header_t header = {
+        .put = *put,
+        .total = bytes,
+        .process = transport->params.process,
+        .message = transport->next_message++,
+    };
+    while (bytes > 0) {
+        size_t n =
+            bytes < CTN_UCX_MESSAGE_BYTES ? bytes : CTN_UCX_MESSAGE_BYTES;
+        catena_status_t status =
+            send_in_place(endpoint, CTN_UCX_AM_FRAGMENT, &header,
+                          sizeof(header), source, n, pending);
+        if (status != CATENA_OK)
+            return status;
+        source += n;
+        header.put.offset += n;
+        bytes -= n;
+    }
+    return CATENA_OK;
+}
+
+static catena_status_t put_rma(ctn_ucx_endpoint_t *endpoint, const void *source,
+                               size_t bytes, uint64_t offset, uint64_t *pending)
+{
+    ctn_ucx_op_t *op =
+        ctn_ucx_op_get((ctn_ucx_t *)endpoint->base.transport, endpoint);
+    if (op == NULL)
+        return CATENA_ERR_NO_MEMORY;
+    ucp_request_param_t param = ctn_ucx_op_param(op);
+    ucs_status_ptr_t request =
+        ucp_put_nbx(endpoint->ep, source, bytes, endpoint->remote_base + offset,
+                    endpoint->rkey, &param);
+    return ctn_ucx_op_started(op, request, pending);
+}
+
+/** The word lies in the operation until it has left. */
+static catena_status_t signal_rma(ctn_ucx_endpoint_t *endpoint,
+                                  uint64_t word_offset, uint64_t value)
+{
+    ctn_ucx_op_t *op =
+        ctn_ucx_op_get((ctn_ucx_t *)endpoint->base.transport, endpoint);
+    if (op == NULL)
+        return CATENA_ERR_NO_MEMORY;
+    op->header.put.value = value;
+    ucp_request_param_t param = ctn_ucx_op_param(op);
+    ucs_status_ptr_t request = ucp_put_nbx(
+        endpoint->ep, &op->header.put.value, sizeof(value),
+        endpoint->remote_base + word_offset, endpoint->rkey, &param);
+    return ctn_ucx_op_started(op, request, NULL);
+}
+
+catena_status_t ctn_ucx_put(ctn_endpoint_t *base, const void *source,
+                            size_t bytes, uint64_t offset, uint64_t *pending)
+{
+    ctn_ucx_endpoint_t *endpoint = (ctn_ucx_endpoint_t *)base;
+    if (endpoint->failed)
+        return CATENA_ERR_PEER;
+    if (bytes == 0)
+        return CATENA_OK;
+    return put_rma(endpoint, source, bytes, offset, pending);
+}
+
+catena_status_t ctn_ucx_get(ctn_endpoint_t *base, void *target, size_t bytes,
+                            uint64_t offset, uint64_t *pending)
+{
+    ctn_ucx_endpoint_t *endpoint = (ctn_ucx_endpoint_t *)base;
+    if (endpoint->failed)
+        return CATENA_ERR_PEER;
+    if (bytes == 0)
+        return CATENA_OK;
+    ctn_ucx_op_t *op =
+        ctn_ucx_op_get((ctn_ucx_t *)endpoint->base.transport, endpoint);
+    if (op == NULL)
+        return CATENA_ERR_NO_MEMORY;
+    ucp_request_param_t param = ctn_ucx_op_param(op);
+    ucs_status_ptr_t request =
+        ucp_get_nbx(endpoint->ep, target, bytes, endpoint->remote_base + offset,
+                    endpoint->rkey, &param);
+    return ctn_ucx_op_started(op, request, pending);
+}
+
+catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *base, const void *source,
+                                   size_t bytes, uint64_t offset,
+                                   uint64_t word_offset, uint64_t value,
+                                   uint64_t *pending)
+{
+    ctn_ucx_endpoint_t *endpoint = (ctn_ucx_endpoint_t *)base;
+    ctn_ucx_t *transport = (ctn_ucx_t *)endpoint->base.transport;
+
+    if (endpoint->failed)
+        return CATENA_ERR_PEER;
+    if (transport->rma) {
+        if (bytes > 0) {
+            catena_status_t status =
+                put_rma(endpoint, source, bytes, offset, pending);
+            if (status != CATENA_OK)
+                return status;
+            ucs_status_t fenced = ucp_worker_fence(transport->worker);
+            if (fenced != UCS_OK)
+                return ctn_ucx_status(fenced);
+        }
+        return signal_rma(endpoint, word_offset, value);
+    }
+    endpoint->unsynced = true;
+    ctn_ucx_put_header_t header = {offset, word_offset, value};
+    if (bytes <= CTN_UCX_MESSAGE_BYTES)
+        return put_am(endpoint, source, bytes, &header, pending);
+    return put_fragments(endpoint, source, bytes, &header, pending);
+}
+
+catena_status_t ctn_ucx_signal(ctn_endpoint_t *base, uint64_t word_offset,
+                               uint64_t value)
+{
+    ctn_ucx_endpoint_t *endpoint = (ctn_ucx_endpoint_t *)base;
+    ctn_ucx_t *transport = (ctn_ucx_t *)endpoint->base.transport;
+
+    if (endpoint->failed)
+        return CATENA_ERR_PEER;
+    if (transport->rma)
+        return signal_rma(endpoint, word_offset, value);
+    endpoint->unsynced = true;
+    ctn_ucx_put_header_t header = {0, word_offset, value};
+    return put_am(endpoint, NULL, 0, &header, NULL);
+}

@@ -1,0 +1,349 @@
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "transports/ucx/ucx.h"
+
+/* The transport's life, progress and sleep. */
+
+/** The longest that sleep() trusts the event descriptor alone. */
+#define LONGEST_SLEEP_NS UINT64_C(1000000000)
+
+void ctn_ucx_fail(ctn_ucx_t *transport, catena_status_t status)
+{
+    if (transport->status == CATENA_OK)
+        transport->status = status;
+}
+
+catena_status_t ctn_ucx_status(ucs_status_t status)
+{
+    switch (status) {
+    case UCS_OK:
+    case UCS_INPROGRESS:
+        return CATENA_OK;
+    case UCS_ERR_NO_MEMORY:
+        return CATENA_ERR_NO_MEMORY;
+    case UCS_ERR_CANCELED:
+    case UCS_ERR_CONNECTION_RESET:
+    case UCS_ERR_ENDPOINT_TIMEOUT:
+    case UCS_ERR_NOT_CONNECTED:
+    case UCS_ERR_REJECTED:
+    case UCS_ERR_TIMED_OUT:
+    case UCS_ERR_UNREACHABLE:
+        return CATENA_ERR_PEER;
+    default:
+        return CATENA_ERR_TRANSPORT;
+    }
+}
+
+/** Whether UCX_TLS lets UCX use tcp. */
+static bool tcp_allowed(void)
+{
+    const char *tls = getenv("UCX_TLS");
+    if (tls == NULL || strcmp(tls, "all") == 0)
+        return true;
+    return (tls[0] == '^') == (strstr(tls, "tcp") == NULL);
+}
+
+/** What suits catena better than UCX's defaults; the user's environment
+ * comes before. */
+static catena_status_t read_config(const ctn_log_t *log, ucp_config_t **config)
+{
+    static const struct {
+        const char *variable, *key, *value;
+        bool tcp; /* UCX warns when no transport takes it */
+    } settings[] = {
+        /* 64 KiB of data and their headers in one message, not two. 64 KiB to
+         * each of 12 peers, 16 processes on 2 cores: 1.6 ms, not 1.9. */
+        {"UCX_TCP_RX_SEG_SIZE", "RX_SEG_SIZE", "128k", true},
+        /* UCX would warn of variables that only other versions know. */
+        {"UCX_WARN_UNUSED_ENV_VARS", "WARN_UNUSED_ENV_VARS", "n", false},
+    };
+    ucs_status_t status = ucp_config_read(NULL, NULL, config);
+    if (status != UCS_OK) {
+        ctn_error(log, "UCX cannot read its UCX_ settings: %s",
+                  ucs_status_string(status));
+        return ctn_ucx_status(status);
+    }
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        if (getenv(settings[i].variable) != NULL ||
+            (settings[i].tcp && !tcp_allowed()))
+            continue;
+        status = ucp_config_modify(*config, settings[i].key, settings[i].value);
+        if (status != UCS_OK)
+            ctn_debug(log, "this UCX does not know %s: %s", settings[i].key,
+                      ucs_status_string(status));
+    }
+    return CATENA_OK;
+}
+
+static catena_status_t open_context(ctn_ucx_t *transport)
+{
+    ucp_config_t *config;
+    catena_status_t result = read_config(transport->params.log, &config);
+    if (result != CATENA_OK)
+        return result;
+    ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES,
+        .features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_WAKEUP,
+    };
+    ucs_status_t status = ucp_init(&params, config, &transport->context);
+    ucp_config_release(config);
+    if (status != UCS_OK) {
+        ctn_error(transport->params.log,
+                  "UCX found no network: %s. UCX_TLS is %s",
+                  ucs_status_string(status),
+                  getenv("UCX_TLS") != NULL ? getenv("UCX_TLS") : "not set");
+        return ctn_ucx_status(status);
+    }
+    return CATENA_OK;
+}
+
+static catena_status_t open_worker(ctn_ucx_t *transport)
+{
+    ucp_worker_params_t params = {
+        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SINGLE,
+    };
+    ucs_status_t status =
+        ucp_worker_create(transport->context, &params, &transport->worker);
+    if (status != UCS_OK) {
+        ctn_error(transport->params.log,
+                  "UCX made no worker: %s. Each process needs some open "
+                  "files for the network (ulimit -n)",
+                  ucs_status_string(status));
+        return ctn_ucx_status(status);
+    }
+    if (ucp_worker_get_efd(transport->worker, &transport->event_fd) == UCS_OK)
+        transport->base.caps |= CTN_CAP_SLEEP;
+    else
+        transport->event_fd = -1;
+    return CATENA_OK;
+}
+
+/** The arena is sparse and may be larger than the memory: nothing of it may
+ * be touched, so the mapping is nonblocking. */
+static catena_status_t register_arena(ctn_ucx_t *transport)
+{
+    ucp_mem_map_params_t params = {
+        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                      UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                      UCP_MEM_MAP_PARAM_FIELD_FLAGS,
+        .address = transport->params.arena,
+        .length = transport->params.arena_bytes,
+        .flags = UCP_MEM_MAP_NONBLOCK,
+    };
+    ucs_status_t status =
+        ucp_mem_map(transport->context, &params, &transport->memory);
+    if (status != UCS_OK) {
+        ctn_error(transport->params.log,
+                  "UCX cannot register %zu bytes of the heap: %s. The limit "
+                  "of locked memory (ulimit -l) may be too small; "
+                  "CATENA_HEAP_SIZE makes the heap smaller",
+                  transport->params.arena_bytes, ucs_status_string(status));
+        return ctn_ucx_status(status);
+    }
+    return CATENA_OK;
+}
+
+/** Whether this transport of UCX puts by RDMA. tcp and shared memory put by
+ * active messages or copies that need the target's progress. */
+static bool is_rdma(const char *name)
+{
+    static const char *const prefixes[] = {"rc_", "dc_", "ugni_rdma"};
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+/** Whether it reaches only processes of the same host. */
+static bool is_local(const char *name)
+{
+    static const char *const names[] = {"self", "sysv", "posix",
+                                        "cma",  "knem", "xpmem"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/** What UCX has to work with, after UCX_TLS and UCX_NET_DEVICES. */
+typedef struct survey {
+    bool rdma;
+    bool network;
+    char names[80]; /* without self, separated by commas */
+} survey_t;
+
+static void survey_add(survey_t *survey, char *name)
+{
+    size_t used = strlen(survey->names);
+
+    name[strcspn(name, "/")] = '\0'; /* the device */
+    survey->rdma = survey->rdma || is_rdma(name);
+    survey->network = survey->network || !is_local(name);
+    if (strcmp(name, "self") == 0 || strstr(survey->names, name) != NULL ||
+        used + strlen(name) + 2 > sizeof(survey->names))
+        return;
+    snprintf(survey->names + used, sizeof(survey->names) - used, "%s%s",
+             used > 0 ? "," : "", name);
+}
+
+/** UCP tells its transports only in print: lines "# resource 0 : md 0 dev 0
+ * flags -- tcp/eth0". Without them we take it that there is plain tcp. */
+static survey_t survey_transports(const ctn_ucx_t *transport)
+{
+    survey_t survey = {.rdma = false};
+    char *text = NULL, *rest = NULL;
+    size_t bytes = 0;
+    unsigned lines = 0;
+
+    FILE *stream = open_memstream(&text, &bytes);
+    if (stream != NULL) {
+        ucp_context_print_info(transport->context, stream);
+        fclose(stream);
+    }
+    for (char *line = text != NULL ? strtok_r(text, "\n", &rest) : NULL;
+         line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        char *name = strrchr(line, ' ');
+        if (strstr(line, " resource ") == NULL || name == NULL)
+            continue;
+        survey_add(&survey, name + 1);
+        lines++;
+    }
+    free(text);
+    survey.network = survey.network || lines == 0;
+    return survey;
+}
+
+static void choose_modes(ctn_ucx_t *transport)
+{
+    survey_t survey = survey_transports(transport);
+    unsigned mode = transport->params.put_mode;
+
+    transport->rma =
+        mode == CTN_PUT_RMA || (mode == CTN_PUT_AUTO && survey.rdma);
+    if (survey.rdma && transport->rma)
+        transport->base.caps |= CTN_CAP_RDMA;
+    /* Without this the death of a peer is a wait without end. It costs
+     * nothing over tcp (measured), but UCX 1.13 cannot do it over shared
+     * memory. So UCX uses shared memory, which can join only virtual nodes
+     * of one host, only where it is told to use nothing else. */
+    transport->error_mode = survey.network ? UCP_ERR_HANDLING_MODE_PEER
+                                           : UCP_ERR_HANDLING_MODE_NONE;
+    snprintf(transport->description, sizeof(transport->description),
+             "ucx %s, %s", survey.names[0] != '\0' ? survey.names : "self",
+             transport->rma ? "put, fence, put" : "active messages");
+}
+
+static void ucx_destroy(ctn_transport_t *base)
+{
+    ctn_ucx_t *transport = (ctn_ucx_t *)base;
+    if (transport == NULL)
+        return;
+    transport->closing = true;
+    if (transport->worker != NULL) {
+        ctn_ucx_disconnect(transport);
+        ucp_worker_destroy(transport->worker);
+    }
+    if (transport->memory != NULL)
+        ucp_mem_unmap(transport->context, transport->memory);
+    if (transport->context != NULL)
+        ucp_cleanup(transport->context);
+    ctn_ucx_free_ops(transport);
+    ctn_ucx_free_arrivals(transport);
+    ctn_ucx_free_syncs(transport);
+    free(transport->card);
+    free(transport);
+}
+
+static catena_status_t ucx_create(const ctn_transport_params_t *params,
+                                  ctn_transport_t **result)
+{
+    ctn_ucx_t *transport = calloc(1, sizeof(*transport));
+    if (transport == NULL) {
+        ctn_error(params->log, "no memory for the network");
+        return CATENA_ERR_NO_MEMORY;
+    }
+    transport->base.ops = &ctn_ucx_ops;
+    transport->params = *params;
+    transport->event_fd = -1;
+    transport->letters_end = &transport->letters;
+
+    catena_status_t status = open_context(transport);
+    if (status == CATENA_OK)
+        status = open_worker(transport);
+    if (status == CATENA_OK)
+        status = register_arena(transport);
+    if (status == CATENA_OK)
+        status = ctn_ucx_set_handlers(transport);
+    if (status == CATENA_OK)
+        status = ctn_ucx_make_card(transport);
+    if (status != CATENA_OK) {
+        ucx_destroy(&transport->base);
+        return status;
+    }
+    choose_modes(transport);
+    ctn_debug(params->log, "%s", transport->description);
+    *result = &transport->base;
+    return CATENA_OK;
+}
+
+static void ucx_card(ctn_transport_t *base, const void **card, size_t *bytes)
+{
+    ctn_ucx_t *transport = (ctn_ucx_t *)base;
+    *card = transport->card;
+    *bytes = transport->card_bytes;
+}
+
+static int ucx_progress(ctn_transport_t *base)
+{
+    ctn_ucx_t *transport = (ctn_ucx_t *)base;
+    unsigned events = ucp_worker_progress(transport->worker);
+    if (transport->letters != NULL)
+        ctn_ucx_read_letters(transport);
+    if (transport->status != CATENA_OK)
+        return transport->status;
+    return events > 0;
+}
+
+static void ucx_sleep(ctn_transport_t *base, uint64_t timeout_ns)
+{
+    ctn_ucx_t *transport = (ctn_ucx_t *)base;
+    if (timeout_ns > LONGEST_SLEEP_NS)
+        timeout_ns = LONGEST_SLEEP_NS;
+    struct timespec timeout = {
+        .tv_sec = (time_t)(timeout_ns / 1000000000u),
+        .tv_nsec = (long)(timeout_ns % 1000000000u),
+    };
+    struct pollfd event = {.fd = transport->event_fd, .events = POLLIN};
+
+    if (transport->letters != NULL || transport->status != CATENA_OK)
+        return;
+    /* BUSY: something has happened since the last progress. */
+    if (event.fd >= 0 && ucp_worker_arm(transport->worker) != UCS_OK)
+        return;
+    ppoll(&event, event.fd >= 0 ? 1 : 0, &timeout, NULL);
+}
+
+static const char *ucx_describe(ctn_transport_t *base)
+{
+    return ((ctn_ucx_t *)base)->description;
+}
+
+const ctn_transport_ops_t ctn_ucx_ops = {
+    .name = "ucx",
+    .create = ucx_create,
+    .destroy = ucx_destroy,
+    .card = ucx_card,
+    .connect = ctn_ucx_connect,
+    .put = ctn_ucx_put,
+    .get = ctn_ucx_get,
+    .put_signal = ctn_ucx_put_signal,
+    .signal = ctn_ucx_signal,
+    .flush = ctn_ucx_flush,
+    .progress = ucx_progress,
+    .sleep = ucx_sleep,
+    .describe = ucx_describe,
+};

@@ -1,0 +1,215 @@
+#ifndef CTN_TRANSPORTS_UCX_UCX_H
+#define CTN_TRANSPORTS_UCX_UCX_H
+
+#include <ucp/api/ucp.h>
+
+#include "core/config.h"
+#include "transports/transport.h"
+
+/* The network through UCP. Private to this folder.
+ *
+ * Every process has one worker and registers its arena once. An endpoint is
+ * always two-sided: who connects says HELLO and sends its card along, and
+ * the other side makes its endpoint to it from that. So both notice when the
+ * other dies, and who leaves can say BYE to everybody who would otherwise
+ * take the closed connection for a death. */
+
+/** Active messages of catena. The numbers are on the wire. */
+enum ctn_ucx_am {
+    CTN_UCX_AM_PUT,      /* data and word in one message */
+    CTN_UCX_AM_FRAGMENT, /* part of the data; the last to arrive stores */
+    CTN_UCX_AM_HELLO,    /* the sender's card */
+    CTN_UCX_AM_BYE,      /* the sender closes its endpoints soon */
+    CTN_UCX_AM_SYNC,     /* answer when everything before has arrived */
+    CTN_UCX_AM_SYNCED,   /* that answer */
+    CTN_UCX_AM_COUNT
+};
+
+typedef struct ctn_ucx_put_header {
+    uint64_t offset; /* in the target's arena */
+    uint64_t word_offset;
+    uint64_t value;
+} ctn_ucx_put_header_t;
+
+typedef struct ctn_ucx_fragment_header {
+    ctn_ucx_put_header_t put; /* offset: of this fragment */
+    uint64_t total;           /* bytes of all fragments of this message */
+    uint64_t process;         /* process and message name the message */
+    uint64_t message;
+} ctn_ucx_fragment_header_t;
+
+/** HELLO, BYE: only process. SYNC and its answer: both. */
+typedef struct ctn_ucx_control_header {
+    uint64_t process;
+    uint64_t cookie;
+} ctn_ucx_control_header_t;
+
+typedef union ctn_ucx_header {
+    ctn_ucx_put_header_t put;
+    ctn_ucx_fragment_header_t fragment;
+    ctn_ucx_control_header_t control;
+} ctn_ucx_header_t;
+
+typedef struct ctn_ucx ctn_ucx_t;
+
+typedef struct ctn_ucx_endpoint {
+    ctn_endpoint_t base;
+    ucp_ep_h ep;
+    ucp_rkey_h rkey;
+    uint64_t remote_base; /* address of the peer's arena in the peer */
+    bool failed;          /* an error was seen; nothing can be sent */
+    bool departed;        /* said BYE: its closing is no failure */
+    bool unsynced;        /* active messages went out since the last SYNC */
+    uint64_t sync_cookie; /* of a SYNC not yet answered, else 0 */
+} ctn_ucx_endpoint_t;
+
+/** What must live until UCP is done with a message: its header, small data
+ * that were copied so that the caller could go on, and whom to tell. */
+typedef struct ctn_ucx_op {
+    struct ctn_ucx_op *next; /* while free */
+    ctn_ucx_t *transport;
+    ctn_ucx_endpoint_t *endpoint; /* NULL: of no one peer */
+    uint64_t *pending;            /* NULL: nobody waits */
+    void *copy;                   /* malloc'd; may be NULL */
+    ctn_ucx_header_t header;
+} ctn_ucx_op_t;
+
+/** A message of several fragments, some of which have arrived. */
+typedef struct ctn_ucx_partial {
+    struct ctn_ucx_partial *next;
+    uint64_t process;
+    uint64_t message;
+    uint64_t arrived_bytes;
+} ctn_ucx_partial_t;
+
+/** What a handler or callback leaves to be done when UCP is not running:
+ * a HELLO or a SYNC to answer, or SYNCs to send after a flush. */
+typedef struct ctn_ucx_letter {
+    struct ctn_ucx_letter *next;
+    unsigned id; /* ctn_ucx_am */
+    ctn_ucx_control_header_t header;
+    size_t bytes;
+    unsigned char card[];
+} ctn_ucx_letter_t;
+
+/** A flush that waits for the answers of its targets. */
+typedef struct ctn_ucx_sync {
+    struct ctn_ucx_sync *next;
+    uint64_t cookie;
+    uint64_t answers_left;
+    uint64_t *pending;
+} ctn_ucx_sync_t;
+
+/** The largest data of one active message: what UCX receives over tcp with
+ * one call (RX_SEG_SIZE in ucx.c, less room for headers). Larger data go in
+ * fragments of this size, each copied once to its place; left to UCP, a large
+ * message is put together elsewhere and copied again. 1 MiB both ways between
+ * two processes: 0.22 ms in these fragments, 0.44 as one eager message, 0.52
+ * by rendezvous, 0.74 with put, fence, put. */
+#define CTN_UCX_MESSAGE_BYTES ((size_t)(128u << 10) - 1024)
+
+#define CTN_UCX_PARTIAL_BUCKETS 64u
+
+struct ctn_ucx {
+    ctn_transport_t base;
+    ctn_transport_params_t params;
+    ucp_context_h context;
+    ucp_worker_h worker;
+    ucp_mem_h memory;
+    int event_fd; /* -1: sleep only waits for the time */
+    ucp_err_handling_mode_t error_mode;
+    bool rma;     /* put, fence, put instead of one active message */
+    bool closing; /* callers are gone: errors and `pending` do not matter */
+    catena_status_t status; /* the first error; stays */
+
+    /* endpoints by process: open addressing, a power of two, half full */
+    ctn_ucx_endpoint_t **endpoints;
+    size_t endpoint_slots;
+    size_t endpoint_count;
+
+    ctn_ucx_op_t *free_ops;
+    void *op_slabs; /* each begins with the pointer to the next */
+    ctn_ucx_letter_t *letters;
+    ctn_ucx_letter_t **letters_end;
+    ctn_ucx_sync_t *syncs;
+    uint64_t next_cookie;
+    ctn_ucx_partial_t *partials[CTN_UCX_PARTIAL_BUCKETS];
+    uint64_t next_message;
+
+    void *card;
+    size_t card_bytes;
+    char description[128];
+};
+
+/* ucx.c */
+
+/** Keep the first error for progress to report. */
+void ctn_ucx_fail(ctn_ucx_t *transport, catena_status_t status);
+catena_status_t ctn_ucx_status(ucs_status_t status);
+
+/* endpoint.c */
+
+catena_status_t ctn_ucx_make_card(ctn_ucx_t *transport);
+catena_status_t ctn_ucx_connect(ctn_transport_t *transport, uint64_t process,
+                                ctn_endpoint_t **endpoint);
+/** The endpoint to `process`, or NULL when there is none yet. */
+ctn_ucx_endpoint_t *ctn_ucx_find(const ctn_ucx_t *transport, uint64_t process);
+/** Make the endpoint that a HELLO asked for. */
+void ctn_ucx_answer_hello(ctn_ucx_t *transport, uint64_t process,
+                          const void *card, size_t bytes);
+/** Say BYE, flush and close all endpoints, in bounded time. */
+void ctn_ucx_disconnect(ctn_ucx_t *transport);
+/** The peer is gone, unless it took its leave. */
+void ctn_ucx_peer_failed(ctn_ucx_endpoint_t *endpoint, ucs_status_t status);
+
+/* put.c */
+
+catena_status_t ctn_ucx_put(ctn_endpoint_t *endpoint, const void *source,
+                            size_t bytes, uint64_t offset, uint64_t *pending);
+catena_status_t ctn_ucx_get(ctn_endpoint_t *endpoint, void *target,
+                            size_t bytes, uint64_t offset, uint64_t *pending);
+catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *endpoint, const void *source,
+                                   size_t bytes, uint64_t offset,
+                                   uint64_t word_offset, uint64_t value,
+                                   uint64_t *pending);
+catena_status_t ctn_ucx_signal(ctn_endpoint_t *endpoint, uint64_t word_offset,
+                               uint64_t value);
+/** Send one active message; header and data are copied when they cannot
+ * leave at once, so they are free on return. */
+catena_status_t ctn_ucx_send_copied(ctn_ucx_endpoint_t *endpoint, unsigned id,
+                                    const void *header, size_t header_bytes,
+                                    const void *source, size_t bytes);
+
+/* op.c */
+
+/** An operation from the pool, or NULL. */
+ctn_ucx_op_t *ctn_ucx_op_get(ctn_ucx_t *transport,
+                             ctn_ucx_endpoint_t *endpoint);
+void ctn_ucx_op_put(ctn_ucx_op_t *op);
+/** Parameters of a UCP call that `op` waits for. */
+ucp_request_param_t ctn_ucx_op_param(ctn_ucx_op_t *op);
+/** What came of that call: done (op goes back to the pool), under way
+ * (pending rises until the callback) or refused. */
+catena_status_t ctn_ucx_op_started(ctn_ucx_op_t *op, ucs_status_ptr_t request,
+                                   uint64_t *pending);
+void ctn_ucx_free_ops(ctn_ucx_t *transport);
+
+/* am.c */
+
+catena_status_t ctn_ucx_set_handlers(ctn_ucx_t *transport);
+/** Do what the handlers left to do. */
+void ctn_ucx_read_letters(ctn_ucx_t *transport);
+catena_status_t ctn_ucx_write_letter(ctn_ucx_t *transport, unsigned id,
+                                     ctn_ucx_control_header_t header,
+                                     const void *card, size_t bytes);
+void ctn_ucx_free_arrivals(ctn_ucx_t *transport);
+
+/* flush.c */
+
+catena_status_t ctn_ucx_flush(ctn_transport_t *transport, uint64_t *pending);
+/** UCP's own flush is over: ask the targets of active messages. */
+void ctn_ucx_flushed(ctn_ucx_t *transport, uint64_t cookie);
+void ctn_ucx_synced(ctn_ucx_t *transport, uint64_t process, uint64_t cookie);
+void ctn_ucx_free_syncs(ctn_ucx_t *transport);
+
+#endif
