@@ -26,7 +26,7 @@ enum {
     OPTION_IGNORED,
 };
 
-const char *argp_program_version = "prun (catena) " PRUN_VERSION;
+const char *argp_program_version = "prun (catena) " CATENA_VERSION;
 
 static const struct argp_option prun_argp_options[] = {
     {"np", 'n', "N", 0, "Start N ranks (default 1)", 0},

@@ -10,8 +10,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#ifndef PRUN_VERSION
-#define PRUN_VERSION "0.1.0"
+/* The build gives it; a version of our own would only go stale. */
+#ifndef CATENA_VERSION
+#define CATENA_VERSION "unknown"
 #endif
 
 enum {
