@@ -39,7 +39,7 @@ static catena_status_t join_heap(catena_context_t *context)
             ctn_heap_create(&params, &context->heap, name);
         return status != CATENA_OK || boot->local_size == 1
                    ? status
-                   : ctn_boot_publish(boot, segment_key, name, sizeof(name));
+                   : ctn_boot_put(boot, segment_key, name, sizeof(name));
     }
     void *name;
     size_t bytes;
@@ -101,7 +101,12 @@ static catena_status_t join_network(catena_context_t *context)
     const void *card;
     size_t bytes;
     ctn_ucx_ops.card(context->network, &card, &bytes);
-    return ctn_boot_publish(boot, card_key, card, bytes);
+    return ctn_boot_put(boot, card_key, card, bytes);
+}
+
+static catena_status_t publish(catena_context_t *context)
+{
+    return ctn_boot_publish(context->boot);
 }
 
 /* ---- exec ---- */
@@ -217,7 +222,7 @@ static catena_status_t join(catena_context_t *context)
         (void)ctn_config_warn_unknown(&context->log);
     }
     static catena_status_t (*const steps[])(catena_context_t *) = {
-        find_site, join_heap, join_node, join_network, make_exec, make_world};
+        find_site, join_heap, join_node, join_network, publish, make_exec, make_world};
     for (size_t i = 0;
          status == CATENA_OK && i < sizeof(steps) / sizeof(steps[0]); i++) {
         status = steps[i](context);

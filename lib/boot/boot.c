@@ -252,8 +252,8 @@ void ctn_boot_destroy(ctn_boot_t *boot)
 
 /* ---- cards ---- */
 
-catena_status_t ctn_boot_publish(ctn_boot_t *boot, const char *key,
-                                 const void *bytes, size_t count)
+catena_status_t ctn_boot_put(ctn_boot_t *boot, const char *key,
+                             const void *bytes, size_t count)
 {
     if (boot->singleton) {
         return CATENA_OK;
@@ -269,11 +269,19 @@ catena_status_t ctn_boot_publish(ctn_boot_t *boot, const char *key,
     memcpy(value.data.bo.bytes, bytes, count);
     pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, key, &value);
     PMIX_VALUE_DESTRUCT(&value);
-    if (rc == PMIX_SUCCESS) {
-        rc = PMIx_Commit();
-    }
     if (rc != PMIX_SUCCESS) {
-        ctn_error(boot->log, "the launcher does not take %s: %s", key,
+        ctn_error(boot->log, "PMIx does not take %s: %s", key,
+                  PMIx_Error_string(rc));
+        return CATENA_ERR_LAUNCHER;
+    }
+    return CATENA_OK;
+}
+
+catena_status_t ctn_boot_publish(ctn_boot_t *boot)
+{
+    pmix_status_t rc = boot->singleton ? PMIX_SUCCESS : PMIx_Commit();
+    if (rc != PMIX_SUCCESS) {
+        ctn_error(boot->log, "the launcher takes no cards: %s",
                   PMIx_Error_string(rc));
         return CATENA_ERR_LAUNCHER;
     }

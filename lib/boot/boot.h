@@ -33,9 +33,13 @@ typedef struct ctn_boot {
 catena_status_t ctn_boot_create(ctn_log_t *log, ctn_boot_t **boot);
 void ctn_boot_destroy(ctn_boot_t *boot);
 
-/** Publish `bytes` under `key` (at most 40 characters) for other ranks. */
-catena_status_t ctn_boot_publish(ctn_boot_t *boot, const char *key,
-                                 const void *value, size_t bytes);
+/** Prepare to publish `bytes` under `key` (at most 40 characters). */
+catena_status_t ctn_boot_put(ctn_boot_t *boot, const char *key,
+                             const void *value, size_t bytes);
+
+/** Publish all that was put, once: a launcher answers a lookup as soon as a
+ * rank has published anything, with "not found" if the key is not in it. */
+catena_status_t ctn_boot_publish(ctn_boot_t *boot);
 
 /** What `rank` published under `key`; waits until it has. The caller frees
  * `*value`. */
