@@ -38,6 +38,10 @@ typedef enum ctn_work {
     CTN_WORK_TRANSPOSE
 } ctn_work_t;
 
+/** The source of a put_signal up to this size is free on return, always: small
+ * messages may be composed on the stack. */
+#define CTN_SMALL_BYTES 128u
+
 enum {
     CTN_CAP_LOADSTORE = 1u << 0, /* peers' memory is plain memory here */
     CTN_CAP_RDMA = 1u << 1,      /* puts need no progress at the target */
@@ -80,7 +84,8 @@ typedef struct ctn_transport_ops {
                            size_t bytes, uint64_t offset, uint64_t *pending);
     catena_status_t (*get)(ctn_endpoint_t *endpoint, void *target,
                            size_t bytes, uint64_t offset, uint64_t *pending);
-    /** Data and the word that announces it, as one operation. */
+    /** Data and the word that announces it, as one operation; up to
+     * CTN_SMALL_BYTES `pending` stays as it is. */
     catena_status_t (*put_signal)(ctn_endpoint_t *endpoint, const void *source,
                                   size_t bytes, uint64_t offset,
                                   uint64_t word_offset, uint64_t value,

@@ -362,6 +362,8 @@ catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member, unsigned slot,
     if (status != CATENA_OK) {
         return status;
     }
+    _Static_assert(CTN_INLINE_BYTES <= CTN_SMALL_BYTES,
+                   "callers compose messages on the stack");
     uint64_t base = op->channel->base;
     if (bytes == 0) {
         return ctn_signal(endpoint,

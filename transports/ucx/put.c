@@ -8,6 +8,7 @@
 
 /** Data up to here are copied rather than waited for. */
 #define COPIED_BYTES 4096u
+_Static_assert(CTN_SMALL_BYTES <= COPIED_BYTES, "small messages are copied");
 /** Data beyond do not fit into what UCX sends from the stack (tcp: 8 KiB). */
 #define AT_ONCE_BYTES 8192u
 
@@ -133,6 +134,35 @@ static catena_status_t put_rma(ctn_ucx_endpoint_t *endpoint, const void *source,
     return ctn_ucx_op_started(op, request, pending);
 }
 
+/** A small put whose source is free on return: at once, or of a copy. */
+static catena_status_t put_rma_small(ctn_ucx_endpoint_t *endpoint,
+                                     const void *source, size_t bytes,
+                                     uint64_t offset)
+{
+    static const ucp_request_param_t at_once = {
+        .op_attr_mask = UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL};
+    ucs_status_ptr_t request =
+        ucp_put_nbx(endpoint->ep, source, bytes, endpoint->remote_base + offset,
+                    endpoint->rkey, &at_once);
+    if (request == NULL)
+        return CATENA_OK;
+    ctn_ucx_op_t *op =
+        ctn_ucx_op_get((ctn_ucx_t *)endpoint->base.transport, endpoint);
+    if (op == NULL)
+        return CATENA_ERR_NO_MEMORY;
+    op->copy = malloc(bytes);
+    if (op->copy == NULL) {
+        ctn_ucx_op_put(op);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    memcpy(op->copy, source, bytes);
+    ucp_request_param_t param = ctn_ucx_op_param(op);
+    request = ucp_put_nbx(endpoint->ep, op->copy, bytes,
+                          endpoint->remote_base + offset, endpoint->rkey,
+                          &param);
+    return ctn_ucx_op_started(op, request, NULL);
+}
+
 /** The word lies in the operation until it has left. */
 static catena_status_t signal_rma(ctn_ucx_endpoint_t *endpoint,
                                   uint64_t word_offset, uint64_t value)
@@ -192,7 +222,9 @@ catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *base, const void *source,
     if (transport->rma) {
         if (bytes > 0) {
             catena_status_t status =
-                put_rma(endpoint, source, bytes, offset, pending);
+                bytes <= CTN_SMALL_BYTES
+                    ? put_rma_small(endpoint, source, bytes, offset)
+                    : put_rma(endpoint, source, bytes, offset, pending);
             if (status != CATENA_OK)
                 return status;
             ucs_status_t fenced = ucp_worker_fence(transport->worker);
