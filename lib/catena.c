@@ -7,6 +7,7 @@
 
 #include "boot/boot.h"
 #include "coll/barrier.h"
+#include "coll/plan.h"
 #include "core/context.h"
 #include "exec/exec.h"
 #include "group/group.h"
@@ -176,6 +177,7 @@ static catena_status_t make_world(catena_context_t *context)
     if (status != CATENA_OK) {
         return status;
     }
+    context->world->permanent = true;
     link_world(context);
     /* A first barrier builds the topology and shows that all are there. */
     status = catena_barrier(context->world);
@@ -187,10 +189,10 @@ static catena_status_t make_world(catena_context_t *context)
             context->boot->local_size) {
         ctn_error(&context->log,
                   "the launcher names %u ranks on this node, but %u ranks "
-                  "have the node name '%s'",
+                  "have its name and number, '%s'",
                   context->boot->local_size,
                   ctn_topo_local_size(ctn_topo_of(context->world)),
-                  context->boot->node);
+                  context->boot->node_key);
         status = CATENA_ERR_LAUNCHER;
     }
     return status;
@@ -204,7 +206,7 @@ static catena_status_t find_site(catena_context_t *context)
     ctn_site_t *site = &context->site;
     size_t ranks = context->config.host_ranks;
     site->process = boot->rank;
-    site->node = boot->node;
+    site->node = boot->node_key;
     site->local_rank = boot->local_rank;
     site->local_size = boot->local_size;
     if (ranks == CTN_CONFIG_AUTO || ranks < boot->local_size) {
@@ -228,6 +230,18 @@ static catena_status_t join(catena_context_t *context)
         status = steps[i](context);
     }
     return status;
+}
+
+static catena_status_t check_leaders(const catena_context_t *context)
+{
+    size_t leaders = context->config.leaders;
+    if (leaders != CTN_CONFIG_AUTO && leaders > CTN_MAX_LEADERS) {
+        ctn_error(&context->log,
+                  "CATENA_ALLTOALL_LEADERS is %zu; expected auto or 1 to %u",
+                  leaders, CTN_MAX_LEADERS);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
 }
 
 /** Undo what has been done, in the opposite order. */
@@ -274,7 +288,10 @@ catena_status_t catena_init(const catena_config_t *config,
         return status;
     }
     context->log.level = context->config.log_level;
-    status = join(context);
+    status = check_leaders(context);
+    if (status == CATENA_OK) {
+        status = join(context);
+    }
     if (status != CATENA_OK) {
         leave(context);
         return status;
@@ -288,9 +305,11 @@ catena_status_t catena_finalize(catena_context_t *context)
     if (context == NULL) {
         return CATENA_ERR_ARG;
     }
+    context->world->permanent = false;
     catena_status_t status = catena_group_free(context->world);
-    if (status == CATENA_ERR_STATE) {
-        return status; /* operations are under way; nothing was freed */
+    if (status == CATENA_ERR_STATE) { /* operations are under way */
+        context->world->permanent = true;
+        return status;
     }
     context->world = NULL;
     leave(context);

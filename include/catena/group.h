@@ -35,7 +35,9 @@ CATENA_API catena_status_t catena_group_split_level(catena_group_t *group,
 CATENA_API catena_status_t catena_group_dup(catena_group_t *group,
                                             catena_group_t **out);
 
-/** Collective; blocks until no peer can write into the group's memory. */
+/** Collective; blocks until no peer can write into the group's memory.
+ * @return CATENA_OK, ERR_ARG (the world: it goes with its context), ERR_STATE
+ *         (operations are under way; nothing was freed), ERR_PEER */
 CATENA_API catena_status_t catena_group_free(catena_group_t *group);
 
 /** Choose how this group's collectives run; all ranks must set the same.

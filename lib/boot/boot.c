@@ -46,14 +46,23 @@ static void watch_launcher(boot_pmix_t *pmix)
 
 /* ---- facts about the job ---- */
 
+/** @param optional it need not be there: then nothing is logged */
 static catena_status_t get_number(ctn_boot_t *boot, pmix_rank_t rank,
-                                  const char *key, uint32_t *number)
+                                  const char *key, bool optional,
+                                  uint32_t *number)
 {
     boot_pmix_t *pmix = boot->pmix;
     pmix_proc_t proc;
     PMIX_LOAD_PROCID(&proc, pmix->self.nspace, rank);
+    pmix_info_t at_once;
+    PMIX_INFO_LOAD(&at_once, PMIX_OPTIONAL, NULL, PMIX_BOOL);
     pmix_value_t *value = NULL;
-    pmix_status_t rc = PMIx_Get(&proc, key, NULL, 0, &value);
+    pmix_status_t rc =
+        PMIx_Get(&proc, key, &at_once, optional ? 1 : 0, &value);
+    PMIX_INFO_DESTRUCT(&at_once);
+    if (rc != PMIX_SUCCESS && optional) {
+        return CATENA_ERR_LAUNCHER;
+    }
     if (rc != PMIX_SUCCESS) {
         ctn_error(boot->log, "the launcher gives no %s: %s", key,
                   PMIx_Error_string(rc));
@@ -150,9 +159,11 @@ static catena_status_t learn_peers(ctn_boot_t *boot)
     return status != CATENA_OK ? status : find_local_rank(boot);
 }
 
-/** Never gethostname alone: a launcher may put several nodes on one host. */
+/** Never gethostname alone: a launcher may put several nodes on one host, and
+ * several hosts (containers) may have one name. */
 static void learn_node(ctn_boot_t *boot)
 {
+    uint32_t number = 0;
     char *name = get_string(boot, boot->rank, PMIX_HOSTNAME);
     if (name == NULL) {
         struct utsname host;
@@ -161,6 +172,9 @@ static void learn_node(ctn_boot_t *boot)
     snprintf(boot->node, sizeof(boot->node), "%s",
              name != NULL ? name : "localhost");
     free(name);
+    (void)get_number(boot, boot->rank, PMIX_NODEID, true, &number);
+    snprintf(boot->node_key, sizeof(boot->node_key), "%s#%u", boot->node,
+             number);
 }
 
 static catena_status_t learn_job(ctn_boot_t *boot)
@@ -168,7 +182,7 @@ static catena_status_t learn_job(ctn_boot_t *boot)
     boot_pmix_t *pmix = boot->pmix;
     boot->rank = pmix->self.rank;
     catena_status_t status =
-        get_number(boot, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &boot->size);
+        get_number(boot, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, false, &boot->size);
     if (status == CATENA_OK) {
         learn_node(boot);
         status = learn_peers(boot);
@@ -184,6 +198,7 @@ static catena_status_t become_singleton(ctn_boot_t *boot)
     boot->local_ranks = calloc(1, sizeof(uint32_t));
     snprintf(boot->node, sizeof(boot->node), "%s",
              uname(&host) == 0 ? host.nodename : "localhost");
+    snprintf(boot->node_key, sizeof(boot->node_key), "%s#0", boot->node);
     return boot->local_ranks != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 

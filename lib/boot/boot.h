@@ -25,6 +25,8 @@ typedef struct ctn_boot {
     uint32_t local_size;
     uint32_t *local_ranks; /* world ranks on this node, ascending */
     char node[256];        /* this node's name as the launcher gives it */
+    char node_key[288];    /* the same for all ranks of the node, and no others:
+                              name and number of the node */
     void *pmix;            /* private to boot.c */
 } ctn_boot_t;
 

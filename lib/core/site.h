@@ -8,7 +8,8 @@
  * talking to anybody. */
 typedef struct ctn_site {
     uint64_t process;    /* world rank */
-    const char *node;    /* node name; lives as long as the context */
+    const char *node;    /* what names the node, the same for all its ranks and
+                            no others; lives as long as the context */
     uint32_t local_rank; /* among the job's processes on the node */
     uint32_t local_size;
     int numa;     /* NUMA domain this process is bound to, -1: several */

@@ -134,7 +134,7 @@ static catena_status_t drain(catena_group_t *group)
 
 catena_status_t catena_group_free(catena_group_t *group)
 {
-    if (group == NULL) {
+    if (group == NULL || group->permanent) {
         return CATENA_ERR_ARG;
     }
     if (group->channel.complete != group->channel.started) {

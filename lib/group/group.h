@@ -24,6 +24,7 @@ struct catena_group {
     ctn_lane_t lane;      /* the chain; channel for chain operations */
     ctn_channel_t channel; /* for the application's operations */
     ctn_attachment_t *attachments;
+    bool permanent; /* the world: goes with its context */
 };
 
 /** A group over a fresh block of its own whose chain is not set yet. */
