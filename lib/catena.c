@@ -36,16 +36,15 @@ static catena_status_t join_heap(catena_context_t *context)
     };
     if (boot->local_rank == 0) {
         char name[64] = "";
-        catena_status_t status =
-            ctn_heap_create(&params, &context->heap, name);
+        catena_status_t status = ctn_heap_create(&params, &context->heap, name);
         return status != CATENA_OK || boot->local_size == 1
                    ? status
                    : ctn_boot_put(boot, segment_key, name, sizeof(name));
     }
     void *name;
     size_t bytes;
-    catena_status_t status = ctn_boot_lookup(boot, boot->local_ranks[0],
-                                             segment_key, &name, &bytes);
+    catena_status_t status =
+        ctn_boot_lookup(boot, boot->local_ranks[0], segment_key, &name, &bytes);
     if (status == CATENA_OK) {
         status = ctn_heap_attach(&params, name, &context->heap);
         free(name);
@@ -65,8 +64,7 @@ static catena_status_t join_node(catena_context_t *context)
     for (uint32_t i = 0; i < boot->local_size; i++) {
         arenas[i] = ctn_heap_arena(context->heap, (int)i);
     }
-    context->node =
-        ctn_shm_create(boot->local_size, boot->local_ranks, arenas);
+    context->node = ctn_shm_create(boot->local_size, boot->local_ranks, arenas);
     free(arenas);
     return context->node != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
@@ -141,10 +139,10 @@ static catena_status_t make_exec(catena_context_t *context)
     exec->network = context->network;
     decide_waiting(context);
     catena_status_t status = ctn_exec_init(exec);
-    for (uint32_t i = 0;
-         status == CATENA_OK && i < context->boot->local_size; i++) {
-        status = ctn_exec_add_endpoint(exec,
-                                       ctn_shm_endpoint(context->node, i));
+    for (uint32_t i = 0; status == CATENA_OK && i < context->boot->local_size;
+         i++) {
+        status =
+            ctn_exec_add_endpoint(exec, ctn_shm_endpoint(context->node, i));
     }
     return status;
 }
@@ -171,9 +169,8 @@ static void link_world(catena_context_t *context)
 
 static catena_status_t make_world(catena_context_t *context)
 {
-    catena_status_t status =
-        ctn_group_create(context->exec, &context->site, &context->config,
-                         &context->world);
+    catena_status_t status = ctn_group_create(
+        context->exec, &context->site, &context->config, &context->world);
     if (status != CATENA_OK) {
         return status;
     }
@@ -218,13 +215,13 @@ static catena_status_t find_site(catena_context_t *context)
 
 static catena_status_t join(catena_context_t *context)
 {
-    catena_status_t status =
-        ctn_boot_create(&context->log, &context->boot);
+    catena_status_t status = ctn_boot_create(&context->log, &context->boot);
     if (status == CATENA_OK && context->boot->rank == 0) {
         (void)ctn_config_warn_unknown(&context->log);
     }
     static catena_status_t (*const steps[])(catena_context_t *) = {
-        find_site, join_heap, join_node, join_network, publish, make_exec, make_world};
+        find_site, join_heap, join_node, join_network,
+        publish,   make_exec, make_world};
     for (size_t i = 0;
          status == CATENA_OK && i < sizeof(steps) / sizeof(steps[0]); i++) {
         status = steps[i](context);
@@ -368,12 +365,5 @@ catena_status_t catena_node_fence(catena_context_t *context)
     if (context == NULL) {
         return CATENA_ERR_ARG;
     }
-    ctn_op_t *op = ctn_fence_create(context->world);
-    if (op == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    ctn_op_start(op);
-    catena_status_t status = ctn_op_wait(op);
-    ctn_op_release(op);
-    return status;
+    return ctn_op_run(ctn_fence_create(context->world));
 }

@@ -52,8 +52,8 @@ enum {
 /** What a transport needs to know of this process. */
 typedef struct ctn_transport_params {
     const ctn_log_t *log;
-    uint64_t process;   /* this process: its world rank */
-    void *arena;        /* the registered memory of this process */
+    uint64_t process; /* this process: its world rank */
+    void *arena;      /* the registered memory of this process */
     size_t arena_bytes;
     unsigned put_mode; /* ctn_put_mode_t */
     /** Card of another process (what its `card` gave). Set *card to malloc'd
@@ -82,8 +82,8 @@ typedef struct ctn_transport_ops {
      * a later progress when it is. NULL is allowed for signal only. */
     catena_status_t (*put)(ctn_endpoint_t *endpoint, const void *source,
                            size_t bytes, uint64_t offset, uint64_t *pending);
-    catena_status_t (*get)(ctn_endpoint_t *endpoint, void *target,
-                           size_t bytes, uint64_t offset, uint64_t *pending);
+    catena_status_t (*get)(ctn_endpoint_t *endpoint, void *target, size_t bytes,
+                           uint64_t offset, uint64_t *pending);
     /** Data and the word that announces it, as one operation; up to
      * CTN_SMALL_BYTES `pending` stays as it is. */
     catena_status_t (*put_signal)(ctn_endpoint_t *endpoint, const void *source,
@@ -147,8 +147,8 @@ static inline catena_status_t ctn_put_signal(ctn_endpoint_t *endpoint,
                        value);
         return CATENA_OK;
     }
-    return endpoint->transport->ops->put_signal(
-        endpoint, source, bytes, offset, word_offset, value, pending);
+    return endpoint->transport->ops->put_signal(endpoint, source, bytes, offset,
+                                                word_offset, value, pending);
 }
 
 static inline catena_status_t ctn_signal(ctn_endpoint_t *endpoint,

@@ -34,8 +34,7 @@ CATENA_API catena_status_t catena_barrier_init(catena_group_t *group,
  * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_PEER
  * @see docs/algorithms.md A2A-1 to A2A-5; Peng, Liu, Xie, Algorithms 1 to 5 */
 CATENA_API catena_status_t catena_alltoall(const void *send, void *recv,
-                                           size_t count,
-                                           catena_datatype_t type,
+                                           size_t count, catena_datatype_t type,
                                            catena_group_t *group);
 
 /** As catena_alltoall, without blocking. Buffers belong to catena until the

@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* A group is a chain ([Moody], section 2): each member knows its rank, the size,
- * and the addresses of its left and right neighbours. */
+/* A group is a chain ([Moody], section 2): each member knows its rank, the
+ * size, and the addresses of its left and right neighbours. */
 
 /** Levels of the machine that a group can be split by. */
 typedef enum catena_level {

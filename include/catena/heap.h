@@ -17,11 +17,11 @@ extern "C" {
 
 /** What catena_heap_stats reports; sizes in bytes. */
 typedef struct catena_heap_stats {
-    size_t limit;         /**< CATENA_HEAP_SIZE of the node */
-    size_t node_taken;    /**< taken from the segment by all ranks of the node */
-    size_t taken;         /**< taken from the segment by this rank */
-    size_t in_use;        /**< handed out by this rank, rounded to its classes */
-    size_t peak;          /**< largest in_use so far */
+    size_t limit;      /**< CATENA_HEAP_SIZE of the node */
+    size_t node_taken; /**< taken from the segment by all ranks of the node */
+    size_t taken;      /**< taken from the segment by this rank */
+    size_t in_use;     /**< handed out by this rank, rounded to its classes */
+    size_t peak;       /**< largest in_use so far */
     uint64_t allocations; /**< successful allocations so far */
     uint64_t frees;       /**< frees so far */
 } catena_heap_stats_t;

@@ -37,7 +37,7 @@ typedef enum catena_status {
     CATENA_ERR_PEER = -40, /**< a rank of the group is gone */
 
     /* the context */
-    CATENA_ERR_LAUNCHER = -60, /**< the PMIx server is gone or refused */
+    CATENA_ERR_LAUNCHER = -60,  /**< the PMIx server is gone or refused */
     CATENA_ERR_TRANSPORT = -61, /**< the network failed */
     CATENA_ERR_SYSTEM = -62     /**< the operating system refused */
 } catena_status_t;

@@ -57,8 +57,7 @@ static catena_status_t get_number(ctn_boot_t *boot, pmix_rank_t rank,
     pmix_info_t at_once;
     PMIX_INFO_LOAD(&at_once, PMIX_OPTIONAL, NULL, PMIX_BOOL);
     pmix_value_t *value = NULL;
-    pmix_status_t rc =
-        PMIx_Get(&proc, key, &at_once, optional ? 1 : 0, &value);
+    pmix_status_t rc = PMIx_Get(&proc, key, &at_once, optional ? 1 : 0, &value);
     PMIX_INFO_DESTRUCT(&at_once);
     if (rc != PMIX_SUCCESS && optional) {
         return CATENA_ERR_LAUNCHER;
@@ -116,8 +115,9 @@ static catena_status_t parse_peers(ctn_boot_t *boot, const char *peers)
         char *end;
         boot->local_ranks[i] = (uint32_t)strtoul(c, &end, 10);
         if (end == c) {
-            ctn_error(boot->log, "the launcher's list of local peers is "
-                                 "'%s'; expected ranks separated by commas",
+            ctn_error(boot->log,
+                      "the launcher's list of local peers is "
+                      "'%s'; expected ranks separated by commas",
                       peers);
             return CATENA_ERR_LAUNCHER;
         }

@@ -133,13 +133,11 @@ static selection_t select_for(const choice_t *choice, const ctn_topo_t *topo,
         }
         wanted = best;
     }
-    return (selection_t){wanted,
-                         wanted->through_leaders
-                             ? leaders_for(choice, wanted, topo)
-                             : 0,
-                         choice->family != NULL ? "as asked for"
-                                                : "small blocks, several "
-                                                  "ranks per node"};
+    return (selection_t){
+        wanted, wanted->through_leaders ? leaders_for(choice, wanted, topo) : 0,
+        choice->family != NULL ? "as asked for"
+                               : "small blocks, several "
+                                 "ranks per node"};
 }
 
 /* ---- the operation: find the topology, choose, become what was chosen ---- */
@@ -255,12 +253,7 @@ catena_status_t catena_alltoall(const void *send, void *recv, size_t count,
 {
     ctn_op_t *op;
     catena_status_t status = prepare(send, recv, count, type, group, &op);
-    if (op != NULL) {
-        ctn_op_start(op);
-        status = ctn_op_wait(op);
-        ctn_op_release(op);
-    }
-    return status;
+    return op != NULL ? ctn_op_run(op) : status;
 }
 
 catena_status_t catena_ialltoall(const void *send, void *recv, size_t count,
@@ -281,8 +274,8 @@ catena_status_t catena_ialltoall(const void *send, void *recv, size_t count,
     return status;
 }
 
-catena_status_t catena_alltoall_init(const void *send, void *recv,
-                                     size_t count, catena_datatype_t type,
+catena_status_t catena_alltoall_init(const void *send, void *recv, size_t count,
+                                     catena_datatype_t type,
                                      catena_group_t *group,
                                      catena_request_t **request)
 {

@@ -72,8 +72,7 @@ static ctn_step_t gather(ctn_op_t *op)
     uint32_t n = ctn_topo_local_size(topo);
     while (barrier->seen < n) {
         /* A later barrier's value says that this one was reached, too. */
-        if (ctn_word_load(&barrier->words[barrier->seen *
-                                          topo->board.stride]) <
+        if (ctn_word_load(&barrier->words[barrier->seen * topo->board.stride]) <
             barrier->value) {
             op->waits_for = ctn_topo_local(topo, barrier->seen)->rank;
             return CTN_STEP_WAIT;
@@ -106,8 +105,7 @@ static ctn_step_t disseminate(ctn_op_t *op)
             barrier->sent = true;
         }
         if (!ctn_op_arrived(op, barrier->round)) {
-            op->waits_for =
-                topo->roster.member[topo->roster.first[from]].rank;
+            op->waits_for = topo->roster.member[topo->roster.first[from]].rank;
             ctn_op_set_network(op, true);
             return CTN_STEP_WAIT;
         }
@@ -200,8 +198,8 @@ void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes)
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
         return;
     }
-    bool flat = group->exec->crowded ||
-                ctn_topo_local_size(topo) <= FLAT_MEMBERS;
+    bool flat =
+        group->exec->crowded || ctn_topo_local_size(topo) <= FLAT_MEMBERS;
     snprintf(text, bytes, "algorithm=%s nodes=%u",
              topo->roster.nodes > 1 ? "root+dissemination"
              : flat                 ? "flat"
@@ -211,45 +209,41 @@ void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes)
 
 catena_status_t catena_barrier(catena_group_t *group)
 {
-    if (group == NULL) {
+    return group != NULL ? ctn_op_run(ctn_barrier_create(group))
+                         : CATENA_ERR_ARG;
+}
+
+/** A barrier as a request, inactive. */
+static catena_status_t barrier_request(catena_group_t *group,
+                                       catena_request_t **request)
+{
+    if (group == NULL || request == NULL) {
         return CATENA_ERR_ARG;
     }
     ctn_op_t *op = ctn_barrier_create(group);
     if (op == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_op_start(op);
-    catena_status_t status = ctn_op_wait(op);
-    ctn_op_release(op);
-    return status;
+    *request = op;
+    return CATENA_OK;
 }
 
 catena_status_t catena_ibarrier(catena_group_t *group,
                                 catena_request_t **request)
 {
-    if (group == NULL || request == NULL) {
-        return CATENA_ERR_ARG;
+    catena_status_t status = barrier_request(group, request);
+    if (status == CATENA_OK) {
+        ctn_op_start(*request);
     }
-    ctn_op_t *op = ctn_barrier_create(group);
-    if (op == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    ctn_op_start(op);
-    *request = op;
-    return CATENA_OK;
+    return status;
 }
 
 catena_status_t catena_barrier_init(catena_group_t *group,
                                     catena_request_t **request)
 {
-    if (group == NULL || request == NULL) {
-        return CATENA_ERR_ARG;
+    catena_status_t status = barrier_request(group, request);
+    if (status == CATENA_OK) {
+        (*request)->persistent = true;
     }
-    ctn_op_t *op = ctn_barrier_create(group);
-    if (op == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    op->persistent = true;
-    *request = op;
-    return CATENA_OK;
+    return status;
 }

@@ -5,9 +5,8 @@
 static const ctn_member_t *member(const ctn_pairwise_t *x, uint32_t i)
 {
     const ctn_roster_t *roster = &x->topo->roster;
-    uint32_t index = x->order != NULL
-                         ? x->order[i]
-                         : roster->first[x->topo->node_index] + i;
+    uint32_t index =
+        x->order != NULL ? x->order[i] : roster->first[x->topo->node_index] + i;
     return &roster->member[index];
 }
 
@@ -54,10 +53,10 @@ void ctn_pairwise_begin(ctn_op_t *op, ctn_pairwise_t *x)
                  : x->bytes <= CTN_PART_BYTES ? CTN_PASSAGE_WIDE
                                               : CTN_PASSAGE_GRANTED;
     /* In place the partner may write only what has been sent: staged. */
-    x->receive_offset =
-        x->in_place ? CTN_STAGED
-                    : ctn_heap_place(op->exec, x->receive,
-                                     x->topo->roster.size * x->bytes);
+    x->receive_offset = x->in_place
+                            ? CTN_STAGED
+                            : ctn_heap_place(op->exec, x->receive,
+                                             x->topo->roster.size * x->bytes);
     uint32_t most =
         x->passage == CTN_PASSAGE_INLINE ? CTN_SLOTS : CTN_WIDE_SLOTS;
     x->slots = x->n < most ? x->n : most;
@@ -82,8 +81,7 @@ static const ctn_grant_t *grant_of(const ctn_op_t *op, const ctn_pairwise_t *x,
     const ctn_grant_t *grant =
         &x->topo->grants[(op->seq % CTN_RINGS) * x->topo->roster.size +
                          peer->rank];
-    return ctn_tag_matches(ctn_word_load(&grant->word), op->seq) ? grant
-                                                                 : NULL;
+    return ctn_tag_matches(ctn_word_load(&grant->word), op->seq) ? grant : NULL;
 }
 
 static catena_status_t put(ctn_op_t *op, ctn_pairwise_t *x,
@@ -98,24 +96,21 @@ static catena_status_t put(ctn_op_t *op, ctn_pairwise_t *x,
         return status;
     }
     ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
-    return ctn_put_signal(endpoint, source, bytes, offset,
-                          ctn_slot_word_offset(to->address, op->channel->base,
-                                               op->seq, slot,
-                                               part % CTN_PARTS),
-                          ctn_tag(op->seq,
-                                  count_of(x, x->stream[slot].send_round,
-                                           part)),
-                          &op->pending);
+    return ctn_put_signal(
+        endpoint, source, bytes, offset,
+        ctn_slot_word_offset(to->address, op->channel->base, op->seq, slot,
+                             part % CTN_PARTS),
+        ctn_tag(op->seq, count_of(x, x->stream[slot].send_round, part)),
+        &op->pending);
 }
 
 static catena_status_t put_small(ctn_op_t *op, ctn_pairwise_t *x,
                                  const ctn_member_t *to, uint32_t slot)
 {
-    uint64_t offset =
-        x->passage == CTN_PASSAGE_INLINE
-            ? ctn_slot_data_offset(to->address, op->channel->base, op->seq,
-                                   slot)
-            : ctn_wide_offset(to->address, op->seq, slot, 0);
+    uint64_t offset = x->passage == CTN_PASSAGE_INLINE
+                          ? ctn_slot_data_offset(to->address, op->channel->base,
+                                                 op->seq, slot)
+                          : ctn_wide_offset(to->address, op->seq, slot, 0);
     return put(op, x, to, send_block(x, to), x->bytes, offset, slot, 0);
 }
 
@@ -129,12 +124,11 @@ static catena_status_t put_parts(ctn_op_t *op, ctn_pairwise_t *x,
     while (status == CATENA_OK && stream->parts_sent < x->parts &&
            stream->parts_sent < taken + CTN_PARTS) {
         uint32_t part = stream->parts_sent++;
-        status = put(op, x, to,
-                     send_block(x, to) + (size_t)part * CTN_PART_BYTES,
-                     part_bytes(x, part),
-                     ctn_wide_offset(to->address, op->seq, slot,
-                                     part % CTN_PARTS),
-                     slot, part);
+        status =
+            put(op, x, to, send_block(x, to) + (size_t)part * CTN_PART_BYTES,
+                part_bytes(x, part),
+                ctn_wide_offset(to->address, op->seq, slot, part % CTN_PARTS),
+                slot, part);
     }
     return status;
 }
@@ -159,8 +153,8 @@ static ctn_step_t send_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         if (x->passage != CTN_PASSAGE_GRANTED) {
             status = put_small(op, x, to, slot);
         } else if (grant->offset != CTN_STAGED) {
-            uint64_t at = grant->offset +
-                          x->topo->group->lane.chain.rank * x->bytes;
+            uint64_t at =
+                grant->offset + x->topo->group->lane.chain.rank * x->bytes;
             status = put(op, x, to, send_block(x, to), x->bytes, at, slot, 0);
         } else {
             uint32_t before = stream->parts_sent;
@@ -185,10 +179,10 @@ static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,
     catena_status_t status =
         ctn_exec_connect(op->exec, from->address.process, &endpoint);
     if (status == CATENA_OK) {
-        uint64_t at = from->grants +
-                      ((op->seq % CTN_RINGS) * x->topo->roster.size +
-                       x->topo->group->lane.chain.rank) *
-                          sizeof(ctn_grant_t);
+        uint64_t at =
+            from->grants + ((op->seq % CTN_RINGS) * x->topo->roster.size +
+                            x->topo->group->lane.chain.rank) *
+                               sizeof(ctn_grant_t);
         status = ctn_put_signal(endpoint, &x->receive_offset,
                                 sizeof(x->receive_offset),
                                 at + offsetof(ctn_grant_t, offset),
@@ -203,10 +197,9 @@ static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,
 static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
                           const ctn_stream_t *stream, uint32_t part)
 {
-    return !x->in_place ||
-           ((stream->send_round > stream->receive_round ||
-             stream->parts_sent > part) &&
-            op->pending == 0);
+    return !x->in_place || ((stream->send_round > stream->receive_round ||
+                             stream->parts_sent > part) &&
+                            op->pending == 0);
 }
 
 static void take(ctn_op_t *op, unsigned char *target, const void *source,
@@ -265,8 +258,7 @@ static ctn_step_t receive_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         return CTN_STEP_WAIT;
     }
     if (x->passage == CTN_PASSAGE_INLINE) {
-        take(op, receive_block(x, from), ctn_op_slot(op, slot)->data,
-             x->bytes);
+        take(op, receive_block(x, from), ctn_op_slot(op, slot)->data, x->bytes);
     } else if (x->passage == CTN_PASSAGE_WIDE) {
         take(op, receive_block(x, from), own_wide(op, x, slot, 0), x->bytes);
     }
@@ -289,8 +281,7 @@ static void skip_self(const ctn_pairwise_t *x, uint32_t *round)
     }
 }
 
-static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x,
-                                 uint32_t slot)
+static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
     ctn_stream_t *stream = &x->stream[slot];
     ctn_step_t sent = CTN_STEP_WAIT;

@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-ctn_geometry_t ctn_geometry(const ctn_plan_t *plan, size_t bytes,
-                            bool in_place)
+ctn_geometry_t ctn_geometry(const ctn_plan_t *plan, size_t bytes, bool in_place)
 {
     size_t most = (size_t)plan->most * plan->most * bytes;
     return (ctn_geometry_t){
@@ -62,8 +61,8 @@ ctn_cursor_t ctn_cell_piece(const ctn_geometry_t *g, uint32_t leader,
     uint64_t round = leader + cell / g->cells_per_round * g->leaders;
     uint32_t node = (uint32_t)((round + nodes - g->node) % nodes);
     uint32_t piece = (uint32_t)(cell % g->cells_per_round);
-    bool there = round < nodes && node != g->node &&
-                 ctn_piece_bytes(g, node, piece) > 0;
+    bool there =
+        round < nodes && node != g->node && ctn_piece_bytes(g, node, piece) > 0;
     return (ctn_cursor_t){cell, there ? node : UINT32_MAX, piece};
 }
 
@@ -88,7 +87,7 @@ ctn_cursor_t ctn_cursor_at(const ctn_geometry_t *g, uint32_t leader,
 typedef struct walk {
     size_t position; /* in the message, bytes */
     size_t end;
-    uint32_t inner; /* members in the inner loop */
+    uint32_t inner;  /* members in the inner loop */
     bool here_outer; /* this node's members are the outer loop */
     const ctn_member_t *there;
 } walk_t;
@@ -102,8 +101,8 @@ static walk_t walk_of(const ctn_geometry_t *g, const ctn_cursor_t *piece,
     walk.end = walk.position + ctn_piece_bytes(g, piece->node, piece->piece);
     /* [receiver][sender]; in place [lower node][higher node]. */
     walk.here_outer = g->in_place ? g->node < piece->node : !outgoing;
-    walk.inner = ctn_roster_count(
-        g->roster, walk.here_outer ? piece->node : g->node);
+    walk.inner =
+        ctn_roster_count(g->roster, walk.here_outer ? piece->node : g->node);
     walk.there = &g->roster->member[g->roster->first[piece->node]];
     return walk;
 }

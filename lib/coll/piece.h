@@ -22,10 +22,10 @@
 
 typedef struct ctn_geometry {
     const ctn_roster_t *roster;
-    uint32_t node;    /* this one */
-    uint32_t leaders; /* L */
+    uint32_t node;            /* this one */
+    uint32_t leaders;         /* L */
     uint64_t cells_per_round; /* F */
-    size_t bytes;     /* of a block */
+    size_t bytes;             /* of a block */
     bool in_place;
 } ctn_geometry_t;
 

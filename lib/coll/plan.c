@@ -132,10 +132,10 @@ static plan_layout_t lay_out(const ctn_plan_t *plan)
     plan_layout_t at;
     size_t n = ctn_topo_local_size(topo);
     size_t leaders = plan->leaders;
-    at.ready =
-        line_up(topo->roster.nodes * leaders * sizeof(ctn_address_t));
+    at.ready = line_up(topo->roster.nodes * leaders * sizeof(ctn_address_t));
     at.counter = at.ready + line_up(leaders * sizeof(uint64_t));
-    at.answer = at.counter + line_up(CTN_RINGS * leaders * sizeof(ctn_counter_t));
+    at.answer =
+        at.counter + line_up(CTN_RINGS * leaders * sizeof(ctn_counter_t));
     at.bytes = at.answer + CTN_RINGS * n * leaders * sizeof(ctn_answer_t);
     return at;
 }
@@ -201,9 +201,9 @@ static ctn_step_t begin(ctn_op_t *op)
 static unsigned char *shared_memory(plan_build_t *build)
 {
     ctn_plan_t *plan = build->plan;
-    return is_root(plan) ? plan->shared
-                         : ctn_pointer(plan->topo->peer[0],
-                                       build->heard.word[0]);
+    return is_root(plan)
+               ? plan->shared
+               : ctn_pointer(plan->topo->peer[0], build->heard.word[0]);
 }
 
 static ctn_step_t host(ctn_op_t *op)
@@ -225,8 +225,8 @@ static ctn_step_t host(ctn_op_t *op)
     uint64_t *ready = (void *)(memory + at.ready);
     for (uint32_t i = 0; i < plan->ports; i++) {
         uint32_t l = plan->port[i].leader;
-        own[l] = (ctn_address_t){topo->group->site->process,
-                                 plan->port[i].offset};
+        own[l] =
+            (ctn_address_t){topo->group->site->process, plan->port[i].offset};
         ctn_exec_post(op->exec, &ready[l], 1);
     }
     return CTN_STEP_NEXT;

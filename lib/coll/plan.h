@@ -12,8 +12,8 @@
 
 #define CTN_MAX_LEADERS 64u
 
-#define CTN_STAGE_SLOTS 8u      /* pieces under way to one virtual leader */
-#define CTN_STAGE_BYTES 65536u  /* of a piece */
+#define CTN_STAGE_SLOTS 8u     /* pieces under way to one virtual leader */
+#define CTN_STAGE_BYTES 65536u /* of a piece */
 
 typedef enum ctn_placement {
     CTN_PLACE_FIRST, /* the node's first members ([Peng], Algorithm 2) */
@@ -89,8 +89,8 @@ typedef struct ctn_plan {
     uint32_t leaders;
     ctn_placement_t placement;
     enum { CTN_PLAN_NEW, CTN_PLAN_BUILDING, CTN_PLAN_READY } state;
-    uint32_t most;    /* members on the largest node */
-    uint32_t *host;   /* [leaders]: member of this node */
+    uint32_t most;                  /* members on the largest node */
+    uint32_t *host;                 /* [leaders]: member of this node */
     ctn_endpoint_t **host_endpoint; /* [leaders] */
     uint32_t ports;
     ctn_port_t *port; /* hosted here */
@@ -100,7 +100,7 @@ typedef struct ctn_plan {
     ctn_answer_t *answer;         /* [ring][member][leader] */
     void *shared;                 /* all of it, at the root; else NULL */
     /* Working memory of the operations under way. */
-    ctn_service_t *service[CTN_FLIGHT];        /* [leaders] */
+    ctn_service_t *service[CTN_FLIGHT]; /* [leaders] */
     /* [member]: the buffers within a leader's reach, and our own alone */
     const unsigned char **source[CTN_FLIGHT];
     unsigned char **target[CTN_FLIGHT];
@@ -121,8 +121,8 @@ uint32_t ctn_plan_leader(const int32_t *domains, uint32_t n, uint32_t count,
 
 static inline size_t ctn_port_stage_start(uint32_t nodes)
 {
-    size_t words = sizeof(ctn_port_block_t) +
-                   (size_t)CTN_RINGS * nodes * sizeof(uint64_t);
+    size_t words =
+        sizeof(ctn_port_block_t) + (size_t)CTN_RINGS * nodes * sizeof(uint64_t);
     return (words + 4095) & ~(size_t)4095;
 }
 

@@ -10,9 +10,9 @@
  * that were announced for an operation, where other members may put. Its size
  * does not depend on the group.
  *
- *   block:   | service channel | user channel | wide slots of the user channel |
- *   channel: CTN_RINGS rings; operation `seq` uses ring seq % CTN_RINGS
- *   ring:    CTN_SLOTS slots, each written by one sender at a time
+ *   block:   | service channel | user channel | wide slots of the user channel
+ * | channel: CTN_RINGS rings; operation `seq` uses ring seq % CTN_RINGS ring:
+ * CTN_SLOTS slots, each written by one sender at a time
  *
  * Why a sender may write into ring seq % CTN_RINGS without asking. Let F be
  * the operations that one rank lets run at once on a channel, and R the
@@ -26,7 +26,7 @@
 #define CTN_RINGS 4u
 #define CTN_FLIGHT (CTN_RINGS / 2)
 
-#define CTN_SLOTS 64u        /* 2 per round of a chain operation: 2^32 ranks */
+#define CTN_SLOTS 64u         /* 2 per round of a chain operation: 2^32 ranks */
 #define CTN_INLINE_BYTES 112u /* payload within a slot */
 #define CTN_WIDE_SLOTS 32u    /* slots that have a wide payload as well */
 #define CTN_PARTS 2u          /* parts of a wide payload, for pipelining */

@@ -26,80 +26,10 @@ void ctn_exec_release(ctn_exec_t *exec)
     exec->endpoints = NULL;
 }
 
-/* ---- endpoints ---- */
-
-static size_t endpoint_slot(const ctn_exec_t *exec, uint64_t process)
-{
-    size_t mask = exec->endpoint_slots - 1;
-    size_t slot = (size_t)(process * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
-    while (exec->endpoints[slot] != NULL &&
-           exec->endpoints[slot]->process != process) {
-        slot = (slot + 1) & mask;
-    }
-    return slot;
-}
-
-static catena_status_t grow_endpoints(ctn_exec_t *exec)
-{
-    size_t old_slots = exec->endpoint_slots;
-    ctn_endpoint_t **old = exec->endpoints;
-    ctn_endpoint_t **grown = calloc(old_slots * 2, sizeof(ctn_endpoint_t *));
-    if (grown == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    exec->endpoints = grown;
-    exec->endpoint_slots = old_slots * 2;
-    for (size_t i = 0; i < old_slots; i++) {
-        if (old[i] != NULL) {
-            grown[endpoint_slot(exec, old[i]->process)] = old[i];
-        }
-    }
-    free(old);
-    return CATENA_OK;
-}
-
-catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
-                                      ctn_endpoint_t *endpoint)
-{
-    if (exec->endpoint_count * 2 >= exec->endpoint_slots) {
-        catena_status_t status = grow_endpoints(exec);
-        if (status != CATENA_OK) {
-            return status;
-        }
-    }
-    exec->endpoints[endpoint_slot(exec, endpoint->process)] = endpoint;
-    exec->endpoint_count++;
-    return CATENA_OK;
-}
-
-catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
-                                 ctn_endpoint_t **endpoint)
-{
-    ctn_endpoint_t *known = exec->endpoints[endpoint_slot(exec, process)];
-    if (known != NULL) {
-        *endpoint = known;
-        return CATENA_OK;
-    }
-    if (exec->network == NULL) {
-        ctn_error(exec->log,
-                  "rank %llu is not on this node and there is no network",
-                  (unsigned long long)process);
-        return CATENA_ERR_TRANSPORT;
-    }
-    ctn_endpoint_t *made = NULL;
-    catena_status_t status =
-        exec->network->ops->connect(exec->network, process, &made);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    *endpoint = made;
-    return ctn_exec_add_endpoint(exec, made);
-}
-
 /* ---- channels ---- */
 
-void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block,
-                      uint64_t base, unsigned flight)
+void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint64_t base,
+                      unsigned flight)
 {
     memset(channel, 0, sizeof(*channel));
     channel->rings = (ctn_ring_t *)(void *)((unsigned char *)block + base);
@@ -370,11 +300,10 @@ catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member, unsigned slot,
                           ctn_slot_word_offset(member, base, op->seq, slot, 0),
                           ctn_tag(op->seq, 0));
     }
-    return ctn_put_signal(
-        endpoint, data, bytes,
-        ctn_slot_data_offset(member, base, op->seq, slot),
-        ctn_slot_word_offset(member, base, op->seq, slot, 0),
-        ctn_tag(op->seq, 0), &op->pending);
+    return ctn_put_signal(endpoint, data, bytes,
+                          ctn_slot_data_offset(member, base, op->seq, slot),
+                          ctn_slot_word_offset(member, base, op->seq, slot, 0),
+                          ctn_tag(op->seq, 0), &op->pending);
 }
 
 void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)
@@ -385,8 +314,7 @@ void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)
     if (op->state != CTN_OP_ACTIVE) {
         static const char *const states[] = {"inactive", "queued", "active",
                                              "complete"};
-        snprintf(text, bytes, "%s: %s", op->algorithm->name,
-                 states[op->state]);
+        snprintf(text, bytes, "%s: %s", op->algorithm->name, states[op->state]);
         return;
     }
     const char *phase = op->algorithm->phases[op->phase].name;
@@ -471,4 +399,15 @@ catena_status_t ctn_op_wait(ctn_op_t *op)
         }
     }
     return op->status;
+}
+
+catena_status_t ctn_op_run(ctn_op_t *op)
+{
+    if (op == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_op_start(op);
+    catena_status_t status = ctn_op_wait(op);
+    ctn_op_release(op);
+    return status;
 }

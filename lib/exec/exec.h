@@ -78,21 +78,21 @@ struct catena_request {
 /** One numbered sequence of operations of a group: all its ranks start the
  * same operations in the same order. See exec/control.h for the rings. */
 struct ctn_channel {
-    ctn_ring_t *rings;  /* in this rank's block */
-    uint64_t base;      /* of the rings in the block */
-    uint64_t started;   /* sequence number of the next operation */
-    uint64_t activated; /* of the next that may become active */
-    uint64_t complete;  /* all below are complete here */
+    ctn_ring_t *rings;     /* in this rank's block */
+    uint64_t base;         /* of the rings in the block */
+    uint64_t started;      /* sequence number of the next operation */
+    uint64_t activated;    /* of the next that may become active */
+    uint64_t complete;     /* all below are complete here */
     uint64_t synchronized; /* 1 + last synchronizing one completed here */
-    unsigned done_mask; /* completed ones from `complete` on */
-    unsigned flight;    /* operations at once: CTN_FLIGHT or 1 */
-    ctn_op_t *queue;    /* started, not yet active */
+    unsigned done_mask;    /* completed ones from `complete` on */
+    unsigned flight;       /* operations at once: CTN_FLIGHT or 1 */
+    ctn_op_t *queue;       /* started, not yet active */
     ctn_op_t **queue_end;
 };
 
 /** How a rank waits; see exec/wait.c. */
 typedef struct ctn_waiting {
-    uint32_t spin; /* polls before the core is given away */
+    uint32_t spin;     /* polls before the core is given away */
     uint64_t sleep_ns; /* of waiting before sleeping; UINT64_MAX: never */
 } ctn_waiting_t;
 
@@ -103,7 +103,7 @@ struct ctn_exec {
     ctn_transport_t *local;   /* clock and node words; never NULL */
     bool virtual_time;
     ctn_waiting_t waiting;
-    bool crowded; /* more ranks than cores on this host */
+    bool crowded;           /* more ranks than cores on this host */
     catena_status_t status; /* first error of the network; sticky */
     ctn_op_t *active;
     ctn_op_t *pool;
@@ -125,8 +125,8 @@ catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
                                       ctn_endpoint_t *endpoint);
 
 /** A channel over zeroed rings. */
-void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block,
-                      uint64_t base, unsigned flight);
+void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint64_t base,
+                      unsigned flight);
 
 /** An operation from the pool, inactive, its state zeroed; NULL: no memory. */
 ctn_op_t *ctn_op_create(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
@@ -141,6 +141,8 @@ void ctn_op_start(ctn_op_t *op);
 bool ctn_op_test(ctn_op_t *op);
 /** Block until it is done; makes everything else progress too. */
 catena_status_t ctn_op_wait(ctn_op_t *op);
+/** Start, wait, release: a blocking call. NULL: ERR_NO_MEMORY. */
+catena_status_t ctn_op_run(ctn_op_t *op);
 /** In which phase, and for whom it waits. */
 void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes);
 

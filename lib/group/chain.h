@@ -34,7 +34,7 @@ typedef struct ctn_scan {
     /* arguments */
     const ctn_chain_t *chain;
     ctn_fold_t fold;
-    size_t bytes; /* of a value, at most CTN_SCAN_BYTES */
+    size_t bytes;           /* of a value, at most CTN_SCAN_BYTES */
     unsigned char *own;     /* this member's value */
     unsigned char *from[2]; /* results: exclusive scan of the members to the
                                left (0) and to the right (1); set to the
@@ -59,7 +59,7 @@ typedef struct ctn_shift {
     size_t send_bytes; /* at most CTN_SHIFT_BYTES */
     void *receive;     /* room for CTN_SHIFT_BYTES; rank 0 receives nothing */
     size_t *received;  /* bytes received, set before it completes */
-    unsigned slot; /* working */
+    unsigned slot;     /* working */
 } ctn_shift_t;
 
 #define CTN_SHIFT_BYTES ((size_t)(CTN_SLOTS - 1) * CTN_INLINE_BYTES)

@@ -66,7 +66,8 @@ static catena_status_t send(ctn_op_t *op, ctn_gather_t *gather, int side)
 {
     uint64_t rank = gather->chain->rank;
     uint64_t reach = UINT64_C(1) << gather->round;
-    uint64_t low = side == LEFT ? rank : rank + 1 - (reach < rank + 1 ? reach : rank + 1);
+    uint64_t low =
+        side == LEFT ? rank : rank + 1 - (reach < rank + 1 ? reach : rank + 1);
     uint64_t high = side == RIGHT ? rank : rank + reach - 1;
     if (high >= gather->chain->size) {
         high = gather->chain->size - 1;
@@ -81,12 +82,10 @@ static catena_status_t send(ctn_op_t *op, ctn_gather_t *gather, int side)
         return status;
     }
     unsigned slot = 2 * gather->round + (unsigned)!side;
-    status = ctn_put_signal(endpoint, gather->memory + start, bytes,
-                            to->table + start,
-                            ctn_slot_word_offset(to->address,
-                                                 op->channel->base, op->seq,
-                                                 slot, 1),
-                            ctn_tag(op->seq, 0), &op->pending);
+    status = ctn_put_signal(
+        endpoint, gather->memory + start, bytes, to->table + start,
+        ctn_slot_word_offset(to->address, op->channel->base, op->seq, slot, 1),
+        ctn_tag(op->seq, 0), &op->pending);
     if (status != CATENA_OK) {
         return status;
     }

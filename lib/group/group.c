@@ -16,8 +16,8 @@ catena_status_t ctn_group_create(ctn_exec_t *exec, const ctn_site_t *site,
     group->exec = exec;
     group->site = site;
     group->config = config;
-    catena_status_t status = ctn_lane_create(
-        exec, &group->lane, sizeof(ctn_block_t), site->process);
+    catena_status_t status =
+        ctn_lane_create(exec, &group->lane, sizeof(ctn_block_t), site->process);
     if (status != CATENA_OK) {
         free(group);
         return status;
@@ -64,18 +64,6 @@ int catena_group_size(const catena_group_t *group)
     return (int)group->lane.chain.size;
 }
 
-/** Block until `op` is done, and give it back. NULL: no memory. */
-static catena_status_t run(ctn_op_t *op)
-{
-    if (op == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    ctn_op_start(op);
-    catena_status_t status = ctn_op_wait(op);
-    ctn_op_release(op);
-    return status;
-}
-
 /** Split by color into a group of its own, then order by key. */
 static catena_status_t split(catena_group_t *group, const void *color,
                              size_t color_bytes, int64_t key,
@@ -87,10 +75,10 @@ static catena_status_t split(catena_group_t *group, const void *color,
     if (status != CATENA_OK) {
         return status;
     }
-    status = run(ctn_split_create(group->exec, &group->lane, &made->lane,
-                                  color, color_bytes));
+    status = ctn_op_run(ctn_split_create(group->exec, &group->lane, &made->lane,
+                                         color, color_bytes));
     if (status == CATENA_OK) {
-        status = run(ctn_order_create(group->exec, &made->lane, key));
+        status = ctn_op_run(ctn_order_create(group->exec, &made->lane, key));
     }
     if (status != CATENA_OK) {
         ctn_group_release(made);
@@ -128,8 +116,8 @@ static catena_status_t drain(catena_group_t *group)
     ctn_words_t own = {{0}};
     ctn_words_t left;
     ctn_words_t right;
-    return run(ctn_scan_create(group->exec, &group->lane, ctn_fold_sum, &own,
-                               &left, &right, sizeof(own)));
+    return ctn_op_run(ctn_scan_create(group->exec, &group->lane, ctn_fold_sum,
+                                      &own, &left, &right, sizeof(own)));
 }
 
 catena_status_t catena_group_free(catena_group_t *group)

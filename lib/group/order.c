@@ -61,8 +61,7 @@ static ctn_step_t hand_in(ctn_op_t *op)
     if (status == CATENA_OK) {
         status = ctn_put_signal(first, &record, sizeof(record),
                                 at + offsetof(entry_t, record),
-                                at + offsetof(entry_t, ready), 1,
-                                &op->pending);
+                                at + offsetof(entry_t, ready), 1, &op->pending);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
@@ -84,11 +83,11 @@ static catena_status_t answer(ctn_op_t *op, placing_t *placing)
     qsort(table, size, sizeof(entry_t), compare_records);
     ctn_exec_charge(op->exec, CTN_WORK_COMPARE, (size_t)size * 16);
     for (uint32_t i = 0; i < size; i++) {
-        place_t place = {
-            i, i > 0 ? table[i - 1].record.member : CTN_NO_ADDRESS,
-            i + 1 < size ? table[i + 1].record.member : CTN_NO_ADDRESS};
-        catena_status_t status = ctn_op_send(op, table[i].record.member, 0,
-                                             &place, sizeof(place));
+        place_t place = {i, i > 0 ? table[i - 1].record.member : CTN_NO_ADDRESS,
+                         i + 1 < size ? table[i + 1].record.member
+                                      : CTN_NO_ADDRESS};
+        catena_status_t status =
+            ctn_op_send(op, table[i].record.member, 0, &place, sizeof(place));
         if (status != CATENA_OK) {
             return status;
         }
@@ -141,8 +140,8 @@ static const ctn_algorithm_t placing_algorithm = {
 static ctn_step_t show_key(ctn_op_t *op)
 {
     order_t *order = ctn_op_state(op);
-    ctn_op_t *child = ctn_op_create(op->exec, &ctn_shift_algorithm,
-                                    &order->lane->channel);
+    ctn_op_t *child =
+        ctn_op_create(op->exec, &ctn_shift_algorithm, &order->lane->channel);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -161,14 +160,13 @@ static ctn_step_t count_disorder(ctn_op_t *op)
     order_t *order = ctn_op_state(op);
     int64_t left_key;
     memcpy(&left_key, order->left_key, sizeof(left_key));
-    bool disorder = ctn_address_exists(order->lane->chain.left) &&
-                    order->key < left_key;
+    bool disorder =
+        ctn_address_exists(order->lane->chain.left) && order->key < left_key;
     ctn_exec_charge(op->exec, CTN_WORK_COMPARE, 1);
     order->own = (ctn_words_t){{disorder, 0, 0, 0}};
-    return ctn_op_call(op, ctn_scan_create(op->exec, order->lane,
-                                           ctn_fold_sum, &order->own,
-                                           &order->left, &order->right,
-                                           sizeof(ctn_words_t)));
+    return ctn_op_call(op, ctn_scan_create(op->exec, order->lane, ctn_fold_sum,
+                                           &order->own, &order->left,
+                                           &order->right, sizeof(ctn_words_t)));
 }
 
 enum { PHASE_END = 4 };
@@ -182,8 +180,8 @@ static ctn_step_t announce_table(ctn_op_t *op)
     }
     memset(&order->own, 0, sizeof(order->own));
     if (chain->rank == 0) {
-        order->table = ctn_heap_calloc(op->exec->heap, 64,
-                                       chain->size * sizeof(entry_t));
+        order->table =
+            ctn_heap_calloc(op->exec->heap, 64, chain->size * sizeof(entry_t));
         if (order->table == NULL) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
         }
@@ -191,10 +189,9 @@ static ctn_step_t announce_table(ctn_op_t *op)
         (void)ctn_heap_contains(op->exec->heap, order->table, 1,
                                 &order->own.word[1]);
     }
-    return ctn_op_call(op, ctn_scan_create(op->exec, order->lane,
-                                           ctn_fold_first, &order->own,
-                                           &order->left, &order->right,
-                                           sizeof(ctn_words_t)));
+    return ctn_op_call(
+        op, ctn_scan_create(op->exec, order->lane, ctn_fold_first, &order->own,
+                            &order->left, &order->right, sizeof(ctn_words_t)));
 }
 
 static ctn_step_t place(ctn_op_t *op)

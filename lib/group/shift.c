@@ -26,8 +26,8 @@ static ctn_step_t begin(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     uint64_t length = shift->send_bytes;
-    catena_status_t status = ctn_op_send(op, shift->chain->right, 0, &length,
-                                         sizeof(length));
+    catena_status_t status =
+        ctn_op_send(op, shift->chain->right, 0, &length, sizeof(length));
     for (unsigned i = 0; status == CATENA_OK && i < parts(length); i++) {
         status = ctn_op_send(op, shift->chain->right, i + 1,
                              (const char *)shift->send + i * CTN_INLINE_BYTES,

@@ -149,9 +149,8 @@ static ctn_step_t begin(ctn_op_t *op)
     split_t *split = ctn_op_state(op);
     split->pass = 0;
     split->neighbour = malloc(CTN_SHIFT_BYTES);
-    return split->neighbour != NULL
-               ? CTN_STEP_NEXT
-               : ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    return split->neighbour != NULL ? CTN_STEP_NEXT
+                                    : ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
 }
 
 static ctn_step_t scan_bins(ctn_op_t *op)
@@ -160,17 +159,17 @@ static ctn_step_t scan_bins(ctn_op_t *op)
     split->bin = hash_to_bin(split->color, split->color_bytes, split->pass);
     ctn_exec_charge(op->exec, CTN_WORK_HASH, split->color_bytes);
     ctn_bins_set(&split->own, split->bin, split->lane->chain.self);
-    return ctn_op_call(op, ctn_scan_create(op->exec, current_lane(split),
-                                           ctn_fold_bins, &split->own,
-                                           &split->left, &split->right,
-                                           sizeof(ctn_bins_t)));
+    return ctn_op_call(op,
+                       ctn_scan_create(op->exec, current_lane(split),
+                                       ctn_fold_bins, &split->own, &split->left,
+                                       &split->right, sizeof(ctn_bins_t)));
 }
 
 static ctn_step_t link_bin(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
-    split->lane->chain = ctn_bins_chain(&split->left, &split->right,
-                                        split->bin, split->lane->chain.self);
+    split->lane->chain = ctn_bins_chain(&split->left, &split->right, split->bin,
+                                        split->lane->chain.self);
     split->pass++;
     return CTN_STEP_NEXT;
 }
@@ -178,8 +177,8 @@ static ctn_step_t link_bin(ctn_op_t *op)
 static ctn_step_t show_color(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
-    ctn_op_t *child = ctn_op_create(op->exec, &ctn_shift_algorithm,
-                                    &split->lane->channel);
+    ctn_op_t *child =
+        ctn_op_create(op->exec, &ctn_shift_algorithm, &split->lane->channel);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -195,16 +194,15 @@ static ctn_step_t show_color(ctn_op_t *op)
 static ctn_step_t scan_differences(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
-    bool differs = ctn_address_exists(split->lane->chain.left) &&
-                   (split->neighbour_bytes != split->color_bytes ||
-                    memcmp(split->neighbour, split->color,
-                           split->color_bytes) != 0);
+    bool differs =
+        ctn_address_exists(split->lane->chain.left) &&
+        (split->neighbour_bytes != split->color_bytes ||
+         memcmp(split->neighbour, split->color, split->color_bytes) != 0);
     ctn_exec_charge(op->exec, CTN_WORK_COMPARE, 1);
     memset(&split->differs, 0, sizeof(split->differs));
     split->differs.word[0] = differs;
-    return ctn_op_call(op, ctn_scan_create(op->exec, split->lane,
-                                           ctn_fold_sum, &split->differs,
-                                           &split->differ_left,
+    return ctn_op_call(op, ctn_scan_create(op->exec, split->lane, ctn_fold_sum,
+                                           &split->differs, &split->differ_left,
                                            &split->differ_right,
                                            sizeof(ctn_words_t)));
 }
@@ -215,7 +213,8 @@ static ctn_step_t judge(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
     if (split->differs.word[0] + split->differ_left.word[0] +
-            split->differ_right.word[0] > 0) {
+            split->differ_right.word[0] >
+        0) {
         return ctn_op_jump(op, PHASE_SCAN_BINS);
     }
     return CTN_STEP_NEXT;

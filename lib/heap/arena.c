@@ -181,7 +181,7 @@ static inline unsigned char *alloc_small(ctn_arena_t *arena,
 }
 
 static __attribute__((noinline)) void free_small_slow(ctn_arena_t *arena,
-                                                      const ctn_entry_t *entry,
+                                                      ctn_entry_t entry,
                                                       size_t bytes,
                                                       unsigned class_index)
 {
@@ -194,11 +194,11 @@ static __attribute__((noinline)) void free_small_slow(ctn_arena_t *arena,
         if (stack->count == stack->capacity) {
             ctn_cache_spill(arena, stack);
         }
-        stack->entry[stack->count++] = *entry;
+        stack->entry[stack->count++] = entry;
     } else {
         arena->frees++;
         ctn_arena_count(arena, -(int64_t)bytes);
-        ctn_slabs_put(arena, entry);
+        ctn_slabs_put(arena, &entry);
     }
     pthread_mutex_unlock(&arena->mutex);
 }
@@ -236,14 +236,18 @@ static inline void free_small(ctn_arena_t *arena, const ctn_run_t *slab,
     if (__builtin_expect(cache != NULL, 1)) {
         ctn_stack_t *stack = &cache->stack[class_index];
         if (__builtin_expect(stack->count < stack->capacity, 1)) {
-            stack->entry[stack->count++] = entry;
+            /* One by one: written as halves and copied as a whole, they would
+             * have to wait for each other in the store buffer. */
+            ctn_entry_t *top = &stack->entry[stack->count++];
+            top->block = entry.block;
+            top->used = entry.used;
             ctn_cache_count_free(cache, bytes);
             ctn_cache_leave(cache);
             return;
         }
         ctn_cache_leave(cache);
     }
-    free_small_slow(arena, &entry, bytes, class_index);
+    free_small_slow(arena, entry, bytes, class_index);
 }
 
 /* --- the interface --- */

@@ -26,12 +26,12 @@ typedef struct ctn_heap ctn_heap_t;
 
 typedef struct ctn_heap_params {
     const ctn_log_t *log;
-    size_t limit;     /* bytes for the whole node, CTN_CONFIG_AUTO: half of
-                         the memory this process may use */
-    int local_rank;   /* which arena is ours */
+    size_t limit;   /* bytes for the whole node, CTN_CONFIG_AUTO: half of
+                       the memory this process may use */
+    int local_rank; /* which arena is ours */
     int local_size;
-    int numa;         /* bind our arena to this NUMA domain, -1: no */
-    size_t huge;      /* 0 no, 1 yes, CTN_CONFIG_AUTO */
+    int numa;    /* bind our arena to this NUMA domain, -1: no */
+    size_t huge; /* 0 no, 1 yes, CTN_CONFIG_AUTO */
 } ctn_heap_params_t;
 
 /** Create the node's segment (local rank 0 only). `name` receives how the

@@ -56,7 +56,8 @@ static ctn_step_t begin(ctn_op_t *op)
     ctn_exec_t *exec = op->exec;
     uint64_t process = group->site->process;
     size_t grants = CTN_RINGS * (size_t)group->lane.chain.size;
-    topo->grants = ctn_heap_calloc(exec->heap, 64, grants * sizeof(ctn_grant_t));
+    topo->grants =
+        ctn_heap_calloc(exec->heap, 64, grants * sizeof(ctn_grant_t));
     if (topo->grants == NULL ||
         ctn_lane_create(exec, &topo->node, CTN_SERVICE_BLOCK_BYTES, process) !=
             CATENA_OK ||
@@ -75,19 +76,18 @@ static ctn_step_t find_roots(ctn_op_t *op)
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     ctn_bins_set(&build->own, is_root(topo), topo->leaders.chain.self);
-    return ctn_op_call(op, ctn_scan_create(op->exec, &topo->group->lane,
-                                           ctn_fold_bins, &build->own,
-                                           &build->left, &build->right,
-                                           sizeof(ctn_bins_t)));
+    return ctn_op_call(op,
+                       ctn_scan_create(op->exec, &topo->group->lane,
+                                       ctn_fold_bins, &build->own, &build->left,
+                                       &build->right, sizeof(ctn_bins_t)));
 }
 
 static ctn_step_t link_roots(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
-    topo->leaders.chain =
-        ctn_bins_chain(&build->left, &build->right, is_root(topo),
-                       topo->leaders.chain.self);
+    topo->leaders.chain = ctn_bins_chain(
+        &build->left, &build->right, is_root(topo), topo->leaders.chain.self);
     return CTN_STEP_NEXT;
 }
 
@@ -145,13 +145,11 @@ static ctn_step_t enrol(ctn_op_t *op)
     uint64_t place =
         words->word[1] + topo->node.chain.rank * sizeof(enrolment_t);
     ctn_endpoint_t *root;
-    catena_status_t status =
-        ctn_exec_connect(op->exec, words->word[0], &root);
+    catena_status_t status = ctn_exec_connect(op->exec, words->word[0], &root);
     if (status == CATENA_OK) {
-        status = ctn_put_signal(root, &self, sizeof(self),
-                                place + offsetof(enrolment_t, member),
-                                place + offsetof(enrolment_t, ready), 1,
-                                &op->pending);
+        status = ctn_put_signal(
+            root, &self, sizeof(self), place + offsetof(enrolment_t, member),
+            place + offsetof(enrolment_t, ready), 1, &op->pending);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
@@ -176,12 +174,11 @@ static ctn_step_t collect(ctn_op_t *op)
 /* ---- all members, among the roots ---- */
 
 static ctn_step_t gather_among_roots(ctn_op_t *op, void *table,
-                                     size_t record_bytes,
-                                     const uint32_t *first)
+                                     size_t record_bytes, const uint32_t *first)
 {
     ctn_topo_t *topo = building(op);
-    ctn_op_t *child = ctn_op_create(op->exec, &ctn_gather_algorithm,
-                                    &topo->leaders.channel);
+    ctn_op_t *child =
+        ctn_op_create(op->exec, &ctn_gather_algorithm, &topo->leaders.channel);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -201,8 +198,8 @@ static ctn_step_t gather_counts(ctn_op_t *op)
     if (!is_root(topo)) {
         return CTN_STEP_NEXT;
     }
-    build->counts = ctn_heap_calloc(
-        op->exec->heap, 64, topo->roster.nodes * sizeof(uint32_t));
+    build->counts = ctn_heap_calloc(op->exec->heap, 64,
+                                    topo->roster.nodes * sizeof(uint32_t));
     if (build->counts == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -233,8 +230,7 @@ static shared_layout_t lay_out(const ctn_topo_t *topo, bool crowded)
     at.first = line_up(topo->roster.size * sizeof(ctn_member_t));
     at.by_rank =
         at.first + line_up((topo->roster.nodes + 1) * sizeof(uint32_t));
-    at.arrived =
-        at.by_rank + line_up(topo->roster.size * sizeof(uint32_t));
+    at.arrived = at.by_rank + line_up(topo->roster.size * sizeof(uint32_t));
     at.released = at.arrived + words;
     at.fenced = at.released + 128;
     at.post = at.fenced + words;
@@ -280,8 +276,8 @@ static ctn_step_t gather_members(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     bool crowded = op->exec->crowded;
-    topo->shared = ctn_heap_calloc(op->exec->heap, 128,
-                                   lay_out(topo, crowded).bytes);
+    topo->shared =
+        ctn_heap_calloc(op->exec->heap, 128, lay_out(topo, crowded).bytes);
     if (topo->shared == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -333,8 +329,7 @@ static ctn_step_t settle(ctn_op_t *op)
     ctn_topo_t *topo = build->topo;
     const ctn_words_t *words = root_words(build);
     ctn_endpoint_t *root;
-    catena_status_t status =
-        ctn_exec_connect(op->exec, words->word[0], &root);
+    catena_status_t status = ctn_exec_connect(op->exec, words->word[0], &root);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
@@ -415,8 +410,7 @@ ctn_topo_t *ctn_topo_of(catena_group_t *group)
     return topo;
 }
 
-ctn_step_t ctn_topo_need(ctn_op_t *op, catena_group_t *group,
-                         ctn_topo_t **out)
+ctn_step_t ctn_topo_need(ctn_op_t *op, catena_group_t *group, ctn_topo_t **out)
 {
     ctn_topo_t *topo = ctn_topo_of(group);
     if (topo == NULL) {

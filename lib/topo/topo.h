@@ -20,7 +20,8 @@ _Static_assert(sizeof(ctn_member_t) == 32, "records of fixed size");
 
 /** What peer `p` of a group has allowed a member to send it: written by the
  * peer into grants[ring][p] of the member. One for each pair, since peers may
- * run any number of rounds ahead. Sparse: pairs that never talk cost nothing. */
+ * run any number of rounds ahead. Sparse: pairs that never talk cost nothing.
+ */
 typedef struct ctn_grant {
     uint64_t word;
     uint64_t offset; /* the peer's buffer, or CTN_STAGED */
@@ -34,9 +35,9 @@ typedef struct ctn_grant {
 typedef struct ctn_roster {
     uint32_t nodes;
     uint32_t size;
-    const uint32_t *first;       /* nodes + 1 */
-    const ctn_member_t *member;  /* size */
-    const uint32_t *by_rank;     /* size: group rank to index in member */
+    const uint32_t *first;      /* nodes + 1 */
+    const ctn_member_t *member; /* size */
+    const uint32_t *by_rank;    /* size: group rank to index in member */
 } ctn_roster_t;
 
 /** A line that one member writes and all members on its node read: it says
@@ -53,8 +54,8 @@ _Static_assert(sizeof(ctn_post_t) == 64, "a post is a cache line");
 /** Words shared by the members on a node, in the heap of its root. Each has
  * one writer; i counts the node's members. */
 typedef struct ctn_board {
-    uint64_t *arrived; /* barrier: [i * stride], grows with the operations */
-    size_t stride;     /* in words: a line each, or dense when crowded */
+    uint64_t *arrived;  /* barrier: [i * stride], grows with the operations */
+    size_t stride;      /* in words: a line each, or dense when crowded */
     uint64_t *released; /* barrier: written by the root */
     uint64_t *fenced;   /* node fence: [i * stride] */
     ctn_post_t *post;   /* [ring][i] */
@@ -74,7 +75,7 @@ typedef struct ctn_topo {
     ctn_grant_t *grants;   /* this member's, [ring][size] */
     uint64_t grants_offset;
     /* What a root owns, NULL elsewhere. */
-    void *shared; /* roster and board */
+    void *shared;   /* roster and board */
     void *enrolled; /* working: the node's members before all are known */
 } ctn_topo_t;
 

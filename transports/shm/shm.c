@@ -8,8 +8,8 @@ typedef struct shm_transport {
     ctn_endpoint_t endpoint[];
 } shm_transport_t;
 
-static catena_status_t shm_connect(ctn_transport_t *transport,
-                                   uint64_t process, ctn_endpoint_t **endpoint)
+static catena_status_t shm_connect(ctn_transport_t *transport, uint64_t process,
+                                   ctn_endpoint_t **endpoint)
 {
     shm_transport_t *shm = (shm_transport_t *)transport;
     for (size_t i = 0; i < shm->count; i++) {
@@ -22,8 +22,7 @@ static catena_status_t shm_connect(ctn_transport_t *transport,
 }
 
 static catena_status_t shm_put(ctn_endpoint_t *endpoint, const void *source,
-                               size_t bytes, uint64_t offset,
-                               uint64_t *pending)
+                               size_t bytes, uint64_t offset, uint64_t *pending)
 {
     (void)pending;
     memcpy(endpoint->arena + offset, source, bytes);
@@ -31,8 +30,7 @@ static catena_status_t shm_put(ctn_endpoint_t *endpoint, const void *source,
 }
 
 static catena_status_t shm_get(ctn_endpoint_t *endpoint, void *target,
-                               size_t bytes, uint64_t offset,
-                               uint64_t *pending)
+                               size_t bytes, uint64_t offset, uint64_t *pending)
 {
     (void)pending;
     memcpy(target, endpoint->arena + offset, bytes);

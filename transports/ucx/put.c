@@ -157,9 +157,9 @@ static catena_status_t put_rma_small(ctn_ucx_endpoint_t *endpoint,
     }
     memcpy(op->copy, source, bytes);
     ucp_request_param_t param = ctn_ucx_op_param(op);
-    request = ucp_put_nbx(endpoint->ep, op->copy, bytes,
-                          endpoint->remote_base + offset, endpoint->rkey,
-                          &param);
+    request =
+        ucp_put_nbx(endpoint->ep, op->copy, bytes,
+                    endpoint->remote_base + offset, endpoint->rkey, &param);
     return ctn_ucx_op_started(op, request, NULL);
 }
 

@@ -1,0 +1,105 @@
+/* Buffers outside the heap: no leader can reach them, so their member fills
+ * its part into the opened pieces and takes its part of the delivered ones. */
+
+#include "coll/leaders.h"
+
+/** What leaders do with our buffers when these are outside the heap, we do
+ * ourselves: for the virtual leaders that live elsewhere. */
+void ctn_service_begin(ctn_leaders_t *a)
+{
+    uint32_t me = ctn_topo_local_rank(a->topo);
+    a->plan->own_source[a->set][me] = a->call.send;
+    a->plan->own_target[a->set][me] = a->call.receive;
+    for (uint32_t l = 0; l < a->plan->leaders; l++) {
+        ctn_service_t *service = &a->plan->service[a->set][l];
+        uint64_t pieces =
+            a->plan->host[l] == me ? 0 : ctn_piece_count(&a->geometry, l);
+        *service = (ctn_service_t){
+            .push = ctn_cursor_at(&a->geometry, l, 0),
+            .to_push = a->push ? pieces : 0,
+            .to_take = a->take ? pieces : 0,
+        };
+    }
+}
+
+static unsigned char *leader_memory(const ctn_leaders_t *a, uint32_t leader,
+                                    size_t at)
+{
+    const ctn_address_t *port =
+        ctn_leaders_port(a, a->topo->node_index, leader);
+    return ctn_pointer(a->plan->host_endpoint[leader], port->offset + at);
+}
+
+/** Fill our part into the pieces that the leader has opened. */
+static bool push_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
+{
+    ctn_service_t *service = &a->plan->service[a->set][leader];
+    uint32_t me = ctn_topo_local_rank(a->topo);
+    uint64_t opened =
+        ctn_leaders_count(op, &ctn_leaders_counter(op, a, leader)->opened);
+    bool moved = false;
+    while (service->pushed < opened) {
+        unsigned char *stage = leader_memory(
+            a, leader,
+            ctn_port_send_at(a->topo->roster.nodes, a->set,
+                             service->push.cell % CTN_STAGE_SLOTS));
+        size_t copied = ctn_piece_gather(&a->geometry, &service->push,
+                                         a->plan->own_source[a->set], stage);
+        ctn_exec_charge(op->exec, CTN_WORK_TRANSPOSE, copied);
+        service->pushed++;
+        ctn_exec_post(op->exec, &ctn_leaders_answer(op, a, me, leader)->pushed,
+                      ctn_tag(op->seq, service->pushed));
+        service->push =
+            ctn_cursor_at(&a->geometry, leader, service->push.cell + 1);
+        moved = true;
+    }
+    return moved;
+}
+
+/** Take our part of the pieces that the leader has delivered. */
+static bool take_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
+{
+    ctn_service_t *service = &a->plan->service[a->set][leader];
+    const ctn_counter_t *counter = ctn_leaders_counter(op, a, leader);
+    uint32_t me = ctn_topo_local_rank(a->topo);
+    uint64_t delivered = ctn_leaders_count(op, &counter->delivered);
+    bool moved = false;
+    while (service->taken < delivered) {
+        uint64_t cell = counter->cell[service->taken % CTN_STAGE_SLOTS];
+        ctn_cursor_t piece = ctn_cell_piece(&a->geometry, leader, cell);
+        const unsigned char *stage = leader_memory(
+            a, leader,
+            ctn_port_receive_at(a->topo->roster.nodes, ctn_leaders_ring(op),
+                                cell % CTN_STAGE_SLOTS));
+        size_t copied = ctn_piece_scatter(&a->geometry, &piece,
+                                          a->plan->own_target[a->set], stage);
+        ctn_exec_charge(op->exec, CTN_WORK_COPY, copied);
+        service->taken++;
+        ctn_exec_post(op->exec, &ctn_leaders_answer(op, a, me, leader)->taken,
+                      ctn_tag(op->seq, service->taken));
+        moved = true;
+    }
+    return moved;
+}
+
+/** MOVED, WAIT, or NEXT when nothing is left to push or take. */
+ctn_step_t ctn_service_advance(ctn_op_t *op, ctn_leaders_t *a)
+{
+    bool moved = false;
+    bool done = true;
+    for (uint32_t l = 0; (a->push || a->take) && l < a->plan->leaders; l++) {
+        ctn_service_t *service = &a->plan->service[a->set][l];
+        if (service->pushed < service->to_push) {
+            moved |= push_parts(op, a, l);
+        }
+        if (service->taken < service->to_take) {
+            moved |= take_parts(op, a, l);
+        }
+        if (service->pushed < service->to_push ||
+            service->taken < service->to_take) {
+            done = false;
+            op->waits_for = ctn_topo_local(a->topo, a->plan->host[l])->rank;
+        }
+    }
+    return done ? CTN_STEP_NEXT : moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+}

@@ -1,0 +1,74 @@
+/* Endpoints by process: found here after their first use, wherever they lead.
+ */
+
+#include <stdlib.h>
+
+#include "exec/exec.h"
+
+static size_t endpoint_slot(const ctn_exec_t *exec, uint64_t process)
+{
+    size_t mask = exec->endpoint_slots - 1;
+    size_t slot = (size_t)(process * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
+    while (exec->endpoints[slot] != NULL &&
+           exec->endpoints[slot]->process != process) {
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
+static catena_status_t grow_endpoints(ctn_exec_t *exec)
+{
+    size_t old_slots = exec->endpoint_slots;
+    ctn_endpoint_t **old = exec->endpoints;
+    ctn_endpoint_t **grown = calloc(old_slots * 2, sizeof(ctn_endpoint_t *));
+    if (grown == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    exec->endpoints = grown;
+    exec->endpoint_slots = old_slots * 2;
+    for (size_t i = 0; i < old_slots; i++) {
+        if (old[i] != NULL) {
+            grown[endpoint_slot(exec, old[i]->process)] = old[i];
+        }
+    }
+    free(old);
+    return CATENA_OK;
+}
+
+catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
+                                      ctn_endpoint_t *endpoint)
+{
+    if (exec->endpoint_count * 2 >= exec->endpoint_slots) {
+        catena_status_t status = grow_endpoints(exec);
+        if (status != CATENA_OK) {
+            return status;
+        }
+    }
+    exec->endpoints[endpoint_slot(exec, endpoint->process)] = endpoint;
+    exec->endpoint_count++;
+    return CATENA_OK;
+}
+
+catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
+                                 ctn_endpoint_t **endpoint)
+{
+    ctn_endpoint_t *known = exec->endpoints[endpoint_slot(exec, process)];
+    if (known != NULL) {
+        *endpoint = known;
+        return CATENA_OK;
+    }
+    if (exec->network == NULL) {
+        ctn_error(exec->log,
+                  "rank %llu is not on this node and there is no network",
+                  (unsigned long long)process);
+        return CATENA_ERR_TRANSPORT;
+    }
+    ctn_endpoint_t *made = NULL;
+    catena_status_t status =
+        exec->network->ops->connect(exec->network, process, &made);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    *endpoint = made;
+    return ctn_exec_add_endpoint(exec, made);
+}
