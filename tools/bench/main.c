@@ -18,7 +18,7 @@ static catena_status_t open_bench(struct bench *bench)
     if (status != CATENA_OK)
         return status;
     /* Results travel by the simplest algorithm, whatever is measured. */
-    status = catena_group_set(bench->control, "alltoall_algorithm", "direct");
+    status = catena_group_set(bench->control, "alltoall_algorithm", "auto");
     if (status != CATENA_OK)
         catena_group_free(bench->control);
     return status;

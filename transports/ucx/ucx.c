@@ -54,6 +54,10 @@ static catena_status_t read_config(const ctn_log_t *log, ucp_config_t **config)
         const char *variable, *key, *value;
         bool tcp; /* UCX warns when no transport takes it */
     } settings[] = {
+        /* On the node catena has its own memory. UCX's could not notice a
+         * dead peer, and its files would stay in /dev/shm when a rank is
+         * killed while it starts. */
+        {"UCX_TLS", "TLS", "^sm", false},
         /* 64 KiB of data and their headers in one message, not two. 64 KiB to
          * each of 12 peers, 16 processes on 2 cores: 1.6 ms, not 1.9. */
         {"UCX_TCP_RX_SEG_SIZE", "RX_SEG_SIZE", "128k", true},
