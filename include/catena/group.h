@@ -21,7 +21,8 @@ CATENA_API int catena_group_rank(const catena_group_t *group);
 CATENA_API int catena_group_size(const catena_group_t *group);
 
 /** Split into one group per `level` resource, ordered by key, ties by rank.
- * Collective; blocks. O(log p) rounds, O(1) memory.
+ * Collective; blocks. O(log p) rounds; O(1) memory when the keys are in order
+ * of rank already, else O(members of the new group) at its rank 0.
  * @param[in]  key   position within the new group, see MPI_Comm_split
  * @param[out] out   the new group; free with catena_group_free
  * @return CATENA_OK, ERR_ARG, ERR_NO_MEMORY, ERR_PEER */
@@ -43,7 +44,7 @@ CATENA_API catena_status_t catena_group_free(catena_group_t *group);
 /** Choose how this group's collectives run; all ranks must set the same.
  * Names: "alltoall_algorithm" (auto, direct, l-a2a, mpml, nmpml, onmpml),
  * "alltoall_leaders" (a number per node, or auto). "auto" undoes.
- * Takes effect for operations started later.
+ * Holds for operations made later: started, or, if persistent, initialised.
  * @return CATENA_OK, ERR_ARG (unknown name or value; what is known is
  *         logged) */
 CATENA_API catena_status_t catena_group_set(catena_group_t *group,

@@ -11,7 +11,7 @@
 
 /* Choosing an algorithm: by facts that all members share. */
 
-typedef struct family {
+typedef struct ctn_family {
     const char *name;
     bool through_leaders;
     bool one_leader;
@@ -43,12 +43,19 @@ static const family_t *family_named(const char *name)
     return NULL;
 }
 
-/* What catena_group_set chose for a group. */
+/** What will run, and why not something faster. */
+typedef struct selection {
+    const family_t *family;
+    uint32_t leaders;
+    const char *reason;
+} selection_t;
+
+/* What catena_group_set chose for a group, and what ran last. */
 typedef struct choice {
     ctn_attachment_t attachment;
     const family_t *family; /* NULL: auto */
-    size_t leaders;         /* 0: auto */
-    size_t last_bytes;      /* of the last call, for explaining */
+    uint32_t leaders;       /* 0: auto */
+    selection_t last;       /* family NULL: nothing has run */
 } choice_t;
 
 static const char choice_key;
@@ -71,19 +78,12 @@ static choice_t *choice_of(catena_group_t *group)
         choice->attachment.release = release_choice;
         choice->family = family_named(group->config->alltoall);
         choice->leaders = group->config->leaders != CTN_CONFIG_AUTO
-                              ? group->config->leaders
+                              ? (uint32_t)group->config->leaders
                               : 0;
         ctn_group_attach(group, &choice->attachment);
     }
     return choice;
 }
-
-/** What will run, and why not something faster. */
-typedef struct selection {
-    const family_t *family;
-    uint32_t leaders;
-    const char *reason;
-} selection_t;
 
 /** Leaders per node when nobody says how many: one for each NUMA domain that
  * members are bound to, as [Peng] (6.1) has it, at least one. Every member
@@ -100,22 +100,21 @@ static uint32_t default_leaders(const ctn_topo_t *topo)
     return domains < CTN_MAX_LEADERS ? domains : CTN_MAX_LEADERS;
 }
 
-static uint32_t leaders_for(const choice_t *choice, const family_t *family,
+static uint32_t leaders_for(const ctn_alltoall_t *call, const family_t *family,
                             const ctn_topo_t *topo)
 {
     if (family->one_leader) {
         return 1;
     }
-    return choice->leaders > 0 ? (uint32_t)choice->leaders
-                               : default_leaders(topo);
+    return call->leaders > 0 ? call->leaders : default_leaders(topo);
 }
 
-static selection_t select_for(const choice_t *choice, const ctn_topo_t *topo,
-                              size_t bytes)
+static selection_t select_for(const ctn_alltoall_t *call,
+                              const ctn_topo_t *topo)
 {
     const family_t *direct = &families[0];
     const family_t *best = &families[FAMILIES - 1];
-    const family_t *wanted = choice->family;
+    const family_t *wanted = call->family;
     if (topo->roster.nodes == 1) {
         bool refused = wanted != NULL && wanted->through_leaders;
         return (selection_t){direct, 0,
@@ -124,7 +123,7 @@ static selection_t select_for(const choice_t *choice, const ctn_topo_t *topo,
                                      : "one node"};
     }
     if (wanted == NULL) {
-        if (bytes > LEADERS_UP_TO) {
+        if (call->bytes > LEADERS_UP_TO) {
             return (selection_t){direct, 0,
                                  "large blocks: aggregation would only copy"};
         }
@@ -134,10 +133,10 @@ static selection_t select_for(const choice_t *choice, const ctn_topo_t *topo,
         wanted = best;
     }
     return (selection_t){
-        wanted, wanted->through_leaders ? leaders_for(choice, wanted, topo) : 0,
-        choice->family != NULL ? "as asked for"
-                               : "small blocks, several "
-                                 "ranks per node"};
+        wanted, wanted->through_leaders ? leaders_for(call, wanted, topo) : 0,
+        call->family != NULL ? "as asked for"
+                             : "small blocks, several "
+                               "ranks per node"};
 }
 
 /* ---- the operation: find the topology, choose, become what was chosen ---- */
@@ -156,9 +155,8 @@ static ctn_step_t choose(ctn_op_t *op)
     if (choice == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    choice->last_bytes = call->bytes;
-    selection_t selection =
-        select_for(choice, ctn_topo_of(call->group), call->bytes);
+    selection_t selection = select_for(call, ctn_topo_of(call->group));
+    choice->last = selection;
     if (!selection.family->through_leaders) {
         return ctn_op_become(op, &ctn_alltoall_direct);
     }
@@ -185,11 +183,11 @@ void ctn_alltoall_explain(catena_group_t *group, char *text, size_t bytes)
 {
     const choice_t *choice = choice_of(group);
     const ctn_topo_t *topo = ctn_topo_of(group);
-    if (choice == NULL || topo == NULL || topo->state != CTN_TOPO_READY) {
+    if (choice == NULL || topo == NULL || choice->last.family == NULL) {
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
         return;
     }
-    selection_t s = select_for(choice, topo, choice->last_bytes);
+    selection_t s = choice->last;
     char leaders[32] = "";
     if (s.family->through_leaders) {
         snprintf(leaders, sizeof(leaders), " leaders=%u", s.leaders);
@@ -233,7 +231,10 @@ static catena_status_t prepare(const void *send, void *receive, size_t count,
     if (send == NULL || receive == NULL || receive == CATENA_IN_PLACE) {
         return CATENA_ERR_ARG;
     }
-    *op = ctn_op_create(group->exec, &algorithm, &group->channel);
+    const choice_t *choice = choice_of(group);
+    if (choice != NULL) {
+        *op = ctn_op_create(group->exec, &algorithm, &group->channel);
+    }
     if (*op == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -244,6 +245,8 @@ static catena_status_t prepare(const void *send, void *receive, size_t count,
         .receive = receive,
         .bytes = bytes,
         .in_place = in_place,
+        .family = choice->family,
+        .leaders = choice->leaders,
     };
     return CATENA_OK;
 }
@@ -329,7 +332,7 @@ static catena_status_t set_leaders(catena_group_t *group, choice_t *choice,
                   CTN_MAX_LEADERS);
         return CATENA_ERR_ARG;
     }
-    choice->leaders = leaders;
+    choice->leaders = (uint32_t)leaders;
     return CATENA_OK;
 }
 

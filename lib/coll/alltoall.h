@@ -11,6 +11,10 @@ typedef struct ctn_alltoall {
     unsigned char *receive;
     size_t bytes; /* of a block, not 0 */
     bool in_place;
+    /* What the group's settings were when the operation was made; it may wait
+     * for earlier ones, and settings change meanwhile. */
+    const struct ctn_family *family; /* NULL: auto */
+    uint32_t leaders;                /* 0: auto */
 } ctn_alltoall_t;
 
 /** Parameters of the leader family. */

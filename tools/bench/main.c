@@ -17,7 +17,7 @@ static catena_status_t open_bench(struct bench *bench)
     status = catena_group_dup(bench->world, &bench->control);
     if (status != CATENA_OK)
         return status;
-    /* Results travel by the simplest algorithm, whatever is measured. */
+    /* Results travel as suits the layout, whatever is measured. */
     status = catena_group_set(bench->control, "alltoall_algorithm", "auto");
     if (status != CATENA_OK)
         catena_group_free(bench->control);

@@ -1,0 +1,236 @@
+/* Groups, barriers, and the heap as ranks share it. */
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rank_test.h"
+
+/** What all ranks of the world say, by rank. The caller frees it. */
+static uint64_t *tell_all(rank_test_t *test, uint64_t value)
+{
+    size_t p = (size_t)test->place.size;
+    uint64_t *send = calloc(p, sizeof(uint64_t));
+    uint64_t *receive = calloc(p, sizeof(uint64_t));
+    for (size_t i = 0; i < p; i++) {
+        send[i] = value;
+    }
+    RANK_CHECK(test, catena_alltoall(send, receive, 1, CATENA_UINT64,
+                                     test->world) == CATENA_OK);
+    free(send);
+    return receive;
+}
+
+static void exchange_on(rank_test_t *test, catena_group_t *group,
+                        const char *what)
+{
+    rank_exchange_t x = {.group = group, .count = 37, .type = CATENA_INT16};
+    rank_exchange_open(test, &x);
+    for (uint64_t i = 0; i < 5; i++) {
+        rank_exchange_fill(test, &x, i);
+        RANK_CHECK(test, catena_alltoall(x.send, x.receive, x.count, x.type,
+                                         group) == CATENA_OK);
+        rank_exchange_check(test, &x, what);
+    }
+    rank_exchange_close(test, &x);
+}
+
+/** The rank that a split by node gives, from everybody's node and key. */
+static void expect_split(rank_test_t *test, catena_group_t *group, int key)
+{
+    uint64_t *nodes = tell_all(test, (uint64_t)test->place.node);
+    uint64_t *keys = tell_all(test, (uint64_t)(int64_t)key);
+    int rank = 0;
+    int size = 0;
+    for (int i = 0; i < test->place.size; i++) {
+        if ((int)nodes[i] != test->place.node) {
+            continue;
+        }
+        size++;
+        rank +=
+            (int)keys[i] < key || ((int)keys[i] == key && i < test->place.rank);
+    }
+    RANK_CHECK(test, catena_group_size(group) == size);
+    RANK_CHECK(test, catena_group_rank(group) == rank);
+    free(nodes);
+    free(keys);
+}
+
+static void split_by_node(rank_test_t *test)
+{
+    uint64_t state = 5 + (uint64_t)test->place.rank;
+    int keys[] = {0, test->place.rank, -test->place.rank,
+                  (int)(rank_random(&state) % 7)};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        catena_group_t *group = NULL;
+        RANK_CHECK(test,
+                   catena_group_split_level(test->world, CATENA_LEVEL_NODE,
+                                            keys[i], &group) == CATENA_OK);
+        expect_split(test, group, keys[i]);
+        exchange_on(test, group, "node group");
+        RANK_CHECK(test, catena_barrier(group) == CATENA_OK);
+        RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+    }
+}
+
+static void dup_of_dup(rank_test_t *test)
+{
+    catena_group_t *node = NULL;
+    catena_group_t *a = NULL;
+    catena_group_t *b = NULL;
+    RANK_CHECK(test,
+               catena_group_split_level(test->world, CATENA_LEVEL_NODE,
+                                        -test->place.rank, &node) == CATENA_OK);
+    RANK_CHECK(test, catena_group_dup(node, &a) == CATENA_OK);
+    RANK_CHECK(test, catena_group_dup(test->world, &b) == CATENA_OK);
+    RANK_CHECK(test, catena_group_rank(a) == catena_group_rank(node));
+    RANK_CHECK(test, catena_group_size(a) == catena_group_size(node));
+    RANK_CHECK(test, catena_group_rank(b) == test->place.rank);
+    RANK_CHECK(test, catena_group_free(node) == CATENA_OK);
+    exchange_on(test, b, "dup of the world");
+    exchange_on(test, a, "dup of a node group");
+    RANK_CHECK(test, catena_group_free(b) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(a) == CATENA_OK);
+}
+
+static void give_back_memory(rank_test_t *test)
+{
+    catena_heap_stats_t before;
+    catena_heap_stats_t after;
+    for (int i = 0; i < 12; i++) {
+        catena_group_t *group = NULL;
+        RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
+        exchange_on(test, group, "one of many");
+        RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+        catena_heap_stats(test->context, i == 1 ? &before : &after);
+    }
+    RANK_CHECK(test, before.in_use == after.in_use);
+}
+
+static void busy_group(rank_test_t *test)
+{
+    catena_group_t *group = NULL;
+    catena_request_t *request = NULL;
+    RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
+    RANK_CHECK(test, catena_ibarrier(group, &request) == CATENA_OK);
+    if (test->place.size > 1 && test->place.rank == 0) {
+        /* Whether it is complete by now depends on the others. */
+        char text[64];
+        catena_request_describe(request, text, sizeof(text));
+        RANK_CHECK(test, text[0] != '\0');
+    }
+    RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+    RANK_CHECK(test, catena_group_split_level(test->world, (catena_level_t)99,
+                                              0, &group) == CATENA_ERR_ARG);
+}
+
+/** Nobody leaves a barrier before all have come: a rank that comes late says
+ * so in its heap before; its node reads that after. */
+static void barrier_holds(rank_test_t *test)
+{
+    uint64_t *come = catena_calloc(test->context, 1, sizeof(*come));
+    uint64_t offset = 0;
+    RANK_CHECK(test,
+               catena_heap_offset(test->context, come, &offset) == CATENA_OK);
+    uint64_t *offsets = tell_all(test, offset);
+    uint64_t *nodes = tell_all(test, (uint64_t)test->place.node);
+    for (int round = 0; round < 30; round++) {
+        if (round % test->place.size == test->place.rank) {
+            usleep(2000);
+        }
+        __atomic_store_n(come, (uint64_t)round + 1, __ATOMIC_RELEASE);
+        RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+        for (int i = 0; i < test->place.size; i++) {
+            void *peer;
+            if ((int)nodes[i] == test->place.node &&
+                catena_local_pointer(test->context, i, offsets[i], &peer) ==
+                    CATENA_OK) {
+                RANK_CHECK(test,
+                           __atomic_load_n((uint64_t *)peer, __ATOMIC_ACQUIRE) >
+                               (uint64_t)round);
+            }
+        }
+        RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+    }
+    catena_free(test->context, come);
+    free(offsets);
+    free(nodes);
+}
+
+static void node_memory(rank_test_t *test)
+{
+    enum { WORDS = 1000 };
+    uint64_t *mine = catena_calloc(test->context, WORDS, sizeof(*mine));
+    uint64_t offset = 0;
+    catena_heap_offset(test->context, mine, &offset);
+    uint64_t *offsets = tell_all(test, offset);
+    uint64_t *nodes = tell_all(test, (uint64_t)test->place.node);
+    uint64_t *values = malloc(WORDS * sizeof(*values));
+    for (int i = 0; i < test->place.size; i++) {
+        uint64_t value = 0;
+        void *pointer;
+        bool here = (int)nodes[i] == test->place.node;
+        catena_status_t expected = here ? CATENA_OK : CATENA_ERR_ARG;
+        if (!here && i > 2) {
+            continue; /* a few refusals are enough: each is logged */
+        }
+        value = 1000 + (uint64_t)test->place.rank;
+        RANK_CHECK(test,
+                   catena_node_put(test->context, i,
+                                   offsets[i] + 8 * (uint64_t)test->place.rank,
+                                   &value, 8) == expected);
+        RANK_CHECK(test, catena_local_pointer(test->context, i, offsets[i],
+                                              &pointer) == expected);
+    }
+    RANK_CHECK(test, catena_node_fence(test->context) == CATENA_OK);
+    for (int i = 0; i < test->place.size; i++) {
+        if ((int)nodes[i] != test->place.node) {
+            continue;
+        }
+        RANK_CHECK(test, mine[i] == 1000 + (uint64_t)i);
+        RANK_CHECK(test, catena_node_get(test->context, i, offsets[i], values,
+                                         WORDS * 8) == CATENA_OK);
+        RANK_CHECK(test, values[test->place.rank] ==
+                             1000 + (uint64_t)test->place.rank);
+    }
+    RANK_CHECK(test, catena_node_fence(test->context) == CATENA_OK);
+    RANK_CHECK(test,
+               catena_node_get(test->context, test->place.rank, UINT64_MAX - 4,
+                               values, 8) == CATENA_ERR_ARG);
+    RANK_CHECK(test, catena_heap_offset(test->context, values, &offset) ==
+                         CATENA_ERR_ARG);
+    free(values);
+    free(offsets);
+    free(nodes);
+    catena_free(test->context, mine);
+}
+
+/** A heap that is full says no, and goes on when something was freed. */
+static void full_heap(rank_test_t *test)
+{
+    enum { BLOCK = 1 << 20 };
+    catena_heap_stats_t stats;
+    catena_heap_stats(test->context, &stats);
+    RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+    RANK_CHECK(test, catena_malloc(test->context, stats.limit) == NULL);
+    RANK_CHECK(test, catena_calloc(test->context, SIZE_MAX / 2, 3) == NULL);
+    void *block = catena_malloc(test->context, BLOCK);
+    RANK_CHECK(test, block != NULL);
+    catena_free(test->context, block);
+    RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+}
+
+static const rank_case_t cases[] = {{"split_by_node", split_by_node},
+                                    {"dup_of_dup", dup_of_dup},
+                                    {"give_back_memory", give_back_memory},
+                                    {"busy_group", busy_group},
+                                    {"barrier_holds", barrier_holds},
+                                    {"node_memory", node_memory},
+                                    {"full_heap", full_heap},
+                                    {NULL, NULL}};
+
+int main(int argc, char **argv)
+{
+    return rank_main(argc, argv, cases);
+}

@@ -1,0 +1,288 @@
+/* Requests: several in flight on a group, groups started in different orders
+ * on different ranks, persistent ones, and a random mixture of everything. */
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rank_test.h"
+
+enum { IN_FLIGHT = 6 };
+
+static const char *const algorithms[] = {"direct", "l-a2a", "mpml", "nmpml",
+                                         "onmpml"};
+
+static void start(rank_test_t *test, rank_exchange_t *x)
+{
+    RANK_CHECK(test,
+               catena_ialltoall(rank_exchange_source(x), x->receive, x->count,
+                                x->type, x->group, &x->request) == CATENA_OK);
+}
+
+static void open_several(rank_test_t *test, rank_exchange_t *x,
+                         catena_group_t *const *group)
+{
+    static const size_t counts[IN_FLIGHT] = {8, 3000, 0, 200, 20000, 1};
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        x[i] = (rank_exchange_t){.group = group[i],
+                                 .count = counts[i],
+                                 .type = CATENA_BYTE,
+                                 .send_memory = (rank_memory_t)(i % 2),
+                                 .receive_memory = (rank_memory_t)(i / 2 % 2),
+                                 .in_place = i == 3};
+        rank_exchange_open(test, &x[i]);
+        rank_exchange_fill(test, &x[i], (uint64_t)i + 77);
+    }
+}
+
+static void check_several(rank_test_t *test, rank_exchange_t *x,
+                          const char *what)
+{
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        rank_exchange_check(test, &x[i], what);
+        RANK_CHECK(test, x[i].request == NULL);
+        rank_exchange_close(test, &x[i]);
+    }
+}
+
+/** Complete by one of the four ways. */
+static void complete(rank_test_t *test, catena_request_t **requests,
+                     size_t count, int way)
+{
+    int done = 0;
+    size_t index;
+    switch (way) {
+    case 0:
+        RANK_CHECK(test, catena_waitall(count, requests) == CATENA_OK);
+        break;
+    case 1:
+        while (!done) {
+            RANK_CHECK(test,
+                       catena_testall(count, requests, &done) == CATENA_OK);
+        }
+        break;
+    case 2:
+        do {
+            RANK_CHECK(test,
+                       catena_waitany(count, requests, &index) == CATENA_OK);
+        } while (index < count);
+        break;
+    default: /* the last started first */
+        for (size_t i = count; i-- > 0;) {
+            for (done = 0; !done;) {
+                RANK_CHECK(test, catena_test(&requests[i], &done) == CATENA_OK);
+            }
+        }
+    }
+}
+
+static void several_in_flight(rank_test_t *test)
+{
+    catena_group_t *groups[IN_FLIGHT];
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        groups[i] = test->world;
+    }
+    for (int way = 0; way < 4; way++) {
+        for (int a = 0; a < 5; a++) {
+            rank_exchange_t x[IN_FLIGHT];
+            catena_request_t *requests[IN_FLIGHT + 1];
+            open_several(test, x, groups);
+            catena_group_set(test->world, "alltoall_algorithm", algorithms[a]);
+            for (int i = 0; i < IN_FLIGHT; i++) {
+                start(test, &x[i]);
+                requests[i] = x[i].request;
+                x[i].request = NULL;
+            }
+            RANK_CHECK(test,
+                       catena_ibarrier(test->world, &requests[IN_FLIGHT]) ==
+                           CATENA_OK);
+            complete(test, requests, IN_FLIGHT + 1, way);
+            for (int i = 0; i <= IN_FLIGHT; i++) {
+                RANK_CHECK(test, requests[i] == NULL);
+            }
+            check_several(test, x, algorithms[a]);
+        }
+    }
+}
+
+/** Even ranks start on group 0 first, odd ones on group 2 first. */
+static void different_orders(rank_test_t *test)
+{
+    catena_group_t *group[3];
+    RANK_CHECK(test, catena_group_dup(test->world, &group[0]) == CATENA_OK);
+    RANK_CHECK(test, catena_group_dup(test->world, &group[1]) == CATENA_OK);
+    RANK_CHECK(test, catena_group_dup(group[0], &group[2]) == CATENA_OK);
+    catena_group_t *groups[IN_FLIGHT];
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        groups[i] = group[i % 3];
+    }
+    for (int round = 0; round < 5; round++) {
+        rank_exchange_t x[IN_FLIGHT];
+        open_several(test, x, groups);
+        for (int step = 0; step < 3; step++) {
+            int g = test->place.rank % 2 == 0 ? step : 2 - step;
+            start(test, &x[g]);
+            start(test, &x[g + 3]);
+        }
+        for (int i = 0; i < IN_FLIGHT; i++) {
+            RANK_CHECK(test, catena_wait(&x[i].request) == CATENA_OK);
+        }
+        check_several(test, x, "different orders");
+    }
+    for (int g = 0; g < 3; g++) {
+        RANK_CHECK(test, catena_group_free(group[g]) == CATENA_OK);
+    }
+}
+
+static void persistent(rank_test_t *test)
+{
+    rank_exchange_t x[2];
+    catena_request_t *requests[3];
+    static const size_t counts[2] = {40, 9000};
+    for (int i = 0; i < 2; i++) {
+        x[i] = (rank_exchange_t){.group = test->world,
+                                 .count = counts[i],
+                                 .type = CATENA_BYTE,
+                                 .in_place = i == 1};
+        rank_exchange_open(test, &x[i]);
+        catena_group_set(test->world, "alltoall_algorithm",
+                         i == 0 ? "onmpml" : "direct");
+        RANK_CHECK(test, catena_alltoall_init(rank_exchange_source(&x[i]),
+                                              x[i].receive, x[i].count,
+                                              x[i].type, test->world,
+                                              &requests[i]) == CATENA_OK);
+    }
+    RANK_CHECK(test,
+               catena_barrier_init(test->world, &requests[2]) == CATENA_OK);
+    for (uint64_t round = 0; round < 20; round++) {
+        rank_exchange_fill(test, &x[0], round);
+        rank_exchange_fill(test, &x[1], round + 1000);
+        RANK_CHECK(test, catena_startall(3, requests) == CATENA_OK);
+        RANK_CHECK(test, catena_start(requests[0]) == CATENA_ERR_STATE);
+        RANK_CHECK(test, catena_request_free(&requests[0]) == CATENA_ERR_STATE);
+        RANK_CHECK(test, catena_waitall(3, requests) == CATENA_OK);
+        rank_exchange_check(test, &x[0], "persistent");
+        rank_exchange_check(test, &x[1], "persistent, in place");
+    }
+    for (int i = 0; i < 3; i++) {
+        RANK_CHECK(test, catena_request_free(&requests[i]) == CATENA_OK);
+        RANK_CHECK(test, requests[i] == NULL);
+    }
+    rank_exchange_close(test, &x[0]);
+    rank_exchange_close(test, &x[1]);
+}
+
+static void handles(rank_test_t *test)
+{
+    catena_request_t *none = NULL;
+    size_t index = 99;
+    int done = 0;
+    char text[128];
+    RANK_CHECK(test, catena_wait(&none) == CATENA_OK);
+    RANK_CHECK(test, catena_test(&none, &done) == CATENA_OK && done);
+    RANK_CHECK(test, catena_waitany(1, &none, &index) == CATENA_OK);
+    RANK_CHECK(test, index == 1);
+    RANK_CHECK(test, catena_request_free(&none) == CATENA_ERR_ARG);
+    catena_request_t *barrier = NULL;
+    RANK_CHECK(test, catena_ibarrier(test->world, &barrier) == CATENA_OK);
+    RANK_CHECK(test, catena_request_describe(barrier, text, sizeof(text)) ==
+                         CATENA_OK);
+    RANK_CHECK(test, strncmp(text, "barrier", 7) == 0);
+    RANK_CHECK(test, catena_start(barrier) == CATENA_ERR_STATE);
+    RANK_CHECK(test, catena_wait(&barrier) == CATENA_OK && barrier == NULL);
+    /* Nothing to do, but a request all the same. */
+    RANK_CHECK(test, catena_alltoall_init(NULL, NULL, 0, CATENA_INT8,
+                                          test->world, &none) == CATENA_OK);
+    RANK_CHECK(test, catena_start(none) == CATENA_OK);
+    RANK_CHECK(test, catena_wait(&none) == CATENA_OK && none != NULL);
+    RANK_CHECK(test, catena_request_free(&none) == CATENA_OK);
+}
+
+/* ---- a random mixture, the same on all ranks but for the pauses ---- */
+
+typedef struct mixture {
+    uint64_t shared;  /* generator of what is done */
+    uint64_t private; /* generator of when */
+    catena_group_t *group[3];
+    rank_exchange_t x[IN_FLIGHT];
+    bool busy[IN_FLIGHT];
+} mixture_t;
+
+static void pause_a_little(mixture_t *m)
+{
+    for (uint64_t n = rank_random(&m->private) % 4; n > 0; n--) {
+        sched_yield();
+    }
+}
+
+static void finish_one(rank_test_t *test, mixture_t *m, int i)
+{
+    if (m->busy[i]) {
+        RANK_CHECK(test, catena_wait(&m->x[i].request) == CATENA_OK);
+        rank_exchange_check(test, &m->x[i], "random");
+        rank_exchange_close(test, &m->x[i]);
+        m->busy[i] = false;
+    }
+}
+
+static void start_one(rank_test_t *test, mixture_t *m, int i)
+{
+    uint64_t what = rank_random(&m->shared);
+    uint64_t place = rank_random(&m->private);
+    static const size_t most[] = {20, 300, 9000, 30000};
+    rank_exchange_t *x = &m->x[i];
+    *x = (rank_exchange_t){.group = m->group[what % 3],
+                           .count = (size_t)(what >> 8) % most[what >> 4 & 3],
+                           .type = CATENA_BYTE,
+                           .send_memory = (rank_memory_t)(place & 1),
+                           .receive_memory = (rank_memory_t)(place >> 1 & 1),
+                           .in_place = (what >> 40) % 4 == 0};
+    char leaders[8];
+    snprintf(leaders, sizeof(leaders), "%d", (int)(what >> 44 & 3) + 1);
+    catena_group_set(x->group, "alltoall_algorithm",
+                     algorithms[(what >> 48) % 5]);
+    catena_group_set(x->group, "alltoall_leaders", leaders);
+    rank_exchange_open(test, x);
+    rank_exchange_fill(test, x, what);
+    start(test, x);
+    m->busy[i] = true;
+}
+
+static void random_mixture(rank_test_t *test)
+{
+    const char *given = getenv("RANK_TEST_SEED");
+    uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : 20260101;
+    mixture_t m = {.shared = seed,
+                   .private = seed + 31 * (uint64_t)test->place.rank};
+    m.group[0] = test->world;
+    RANK_CHECK(test, catena_group_dup(test->world, &m.group[1]) == CATENA_OK);
+    RANK_CHECK(test, catena_group_dup(test->world, &m.group[2]) == CATENA_OK);
+    for (int step = 0; step < 120; step++) {
+        int i = (int)(rank_random(&m.shared) % IN_FLIGHT);
+        finish_one(test, &m, i);
+        pause_a_little(&m);
+        start_one(test, &m, i);
+        if (step % 16 == 15) {
+            RANK_CHECK(test,
+                       catena_barrier(m.group[step / 16 % 3]) == CATENA_OK);
+        }
+    }
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        finish_one(test, &m, i);
+    }
+    RANK_CHECK(test, catena_group_free(m.group[2]) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(m.group[1]) == CATENA_OK);
+}
+
+static const rank_case_t cases[] = {{"several_in_flight", several_in_flight},
+                                    {"different_orders", different_orders},
+                                    {"persistent", persistent},
+                                    {"handles", handles},
+                                    {"random_mixture", random_mixture},
+                                    {NULL, NULL}};
+
+int main(int argc, char **argv)
+{
+    return rank_main(argc, argv, cases);
+}

@@ -1,0 +1,197 @@
+#include "rank_test.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD_BYTES = 64, GUARD = 0xa5 };
+
+void rank_fail(rank_test_t *test, const char *format, ...)
+{
+    if (test->errors++ > 0) {
+        return;
+    }
+    va_list arguments;
+    fprintf(stderr, "# rank %d: ", test->place.rank);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
+uint64_t rank_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/** Errors of all ranks: each tells each. */
+static unsigned long all_errors(rank_test_t *test)
+{
+    size_t p = (size_t)test->place.size;
+    uint64_t *send = calloc(p, sizeof(uint64_t));
+    uint64_t *receive = calloc(p, sizeof(uint64_t));
+    unsigned long sum = 0;
+    for (size_t i = 0; i < p; i++) {
+        send[i] = test->errors;
+    }
+    if (catena_alltoall(send, receive, 1, CATENA_UINT64, test->world) !=
+        CATENA_OK) {
+        sum = 1;
+    }
+    for (size_t i = 0; i < p; i++) {
+        sum += receive[i];
+    }
+    free(send);
+    free(receive);
+    return sum;
+}
+
+int rank_main(int argc, char **argv, const rank_case_t *cases)
+{
+    rank_test_t test = {0};
+    unsigned long failed = 0;
+    if (catena_init(NULL, &test.context) != CATENA_OK) {
+        fprintf(stderr, "not ok - catena_init\n");
+        return 1;
+    }
+    test.world = catena_world(test.context);
+    catena_place(test.context, &test.place);
+    for (const rank_case_t *c = cases; c->name != NULL; c++) {
+        if (argc > 1 && strcmp(argv[1], c->name) != 0) {
+            continue;
+        }
+        test.errors = 0;
+        c->run(&test);
+        catena_group_set(test.world, "alltoall_algorithm", "auto");
+        unsigned long errors = all_errors(&test);
+        failed += errors > 0;
+        if (test.place.rank == 0) {
+            printf("%s - %s, %d ranks on %d nodes\n",
+                   errors == 0 ? "ok" : "not ok", c->name, test.place.size,
+                   test.place.nodes);
+            fflush(stdout);
+        }
+    }
+    if (catena_finalize(test.context) != CATENA_OK) {
+        fprintf(stderr, "not ok - catena_finalize\n");
+        failed++;
+    }
+    return failed > 0;
+}
+
+/* ---- an alltoall ---- */
+
+static size_t block_bytes(const rank_exchange_t *x)
+{
+    return x->count * catena_datatype_size(x->type);
+}
+
+static size_t buffer_bytes(const rank_exchange_t *x)
+{
+    return block_bytes(x) * (size_t)catena_group_size(x->group);
+}
+
+static unsigned char *take(rank_test_t *test, rank_memory_t memory,
+                           size_t bytes)
+{
+    unsigned char *block =
+        memory == RANK_HEAP ? catena_malloc(test->context, bytes + GUARD_BYTES)
+                            : malloc(bytes + GUARD_BYTES);
+    if (block == NULL) {
+        fprintf(stderr, "not ok - no memory for %zu bytes\n", bytes);
+        catena_abort(test->context, 3);
+    }
+    return block;
+}
+
+static void give(rank_test_t *test, rank_memory_t memory, unsigned char *block)
+{
+    if (memory == RANK_HEAP) {
+        catena_free(test->context, block);
+    } else {
+        free(block);
+    }
+}
+
+/** The byte that rank `from` sends to rank `to` at `at`. */
+static unsigned char content(uint64_t seed, size_t from, size_t to, size_t at)
+{
+    uint64_t x = seed * 0x9e3779b97f4a7c15u + from * 0xff51afd7ed558ccdu +
+                 to * 0xc4ceb9fe1a85ec53u + at / 8 * 0x2545f4914f6cdd1du;
+    x ^= x >> 29;
+    x *= 0xbf58476d1ce4e5b9u;
+    return (unsigned char)(x >> (8 * (at % 8)));
+}
+
+const void *rank_exchange_source(const rank_exchange_t *x)
+{
+    return x->in_place ? CATENA_IN_PLACE : x->send;
+}
+
+void rank_exchange_open(rank_test_t *test, rank_exchange_t *x)
+{
+    x->send = take(test, x->send_memory, buffer_bytes(x));
+    x->receive = take(test, x->receive_memory, buffer_bytes(x));
+}
+
+void rank_exchange_close(rank_test_t *test, rank_exchange_t *x)
+{
+    give(test, x->send_memory, x->send);
+    give(test, x->receive_memory, x->receive);
+}
+
+void rank_exchange_fill(rank_test_t *test, rank_exchange_t *x, uint64_t seed)
+{
+    (void)test;
+    size_t rank = (size_t)catena_group_rank(x->group);
+    size_t block = block_bytes(x);
+    x->seed = seed;
+    memset(x->receive, 0xee, buffer_bytes(x));
+    for (size_t to = 0; to < (size_t)catena_group_size(x->group); to++) {
+        for (size_t at = 0; at < block; at++) {
+            x->send[to * block + at] = content(seed, rank, to, at);
+        }
+    }
+    if (x->in_place) {
+        memcpy(x->receive, x->send, buffer_bytes(x));
+    }
+    memset(x->receive + buffer_bytes(x), GUARD, GUARD_BYTES);
+}
+
+void rank_exchange_check(rank_test_t *test, const rank_exchange_t *x,
+                         const char *what)
+{
+    size_t rank = (size_t)catena_group_rank(x->group);
+    size_t block = block_bytes(x);
+    for (size_t from = 0; from < (size_t)catena_group_size(x->group); from++) {
+        for (size_t at = 0; at < block; at++) {
+            unsigned char found = x->receive[from * block + at];
+            unsigned char expected = content(x->seed, from, rank, at);
+            if (found != expected) {
+                rank_fail(test,
+                          "%s: %zu bytes: block of %zu, byte %zu: expected "
+                          "%02x, found %02x",
+                          what, block, from, at, expected, found);
+                return;
+            }
+        }
+    }
+    for (size_t i = 0; i < GUARD_BYTES; i++) {
+        if (x->receive[buffer_bytes(x) + i] != GUARD) {
+            rank_fail(test, "%s: written beyond the receive buffer", what);
+            return;
+        }
+    }
+    for (size_t to = 0; to < (size_t)catena_group_size(x->group); to++) {
+        for (size_t at = 0; at < block; at++) {
+            if (x->send[to * block + at] != content(x->seed, rank, to, at)) {
+                rank_fail(test, "%s: the send buffer was changed", what);
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Rank tests: each program in many layouts, under prun.
+# usage: tests/ranks/run.sh PRUN BUILD_DIR      RANKS_QUICK=1: fewer layouts
+set -u
+prun=$1
+programs=$2/tests/ranks
+passed=0
+failed=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# layout PROGRAM [NAME=VALUE ...] -- PRUN-OPTIONS
+layout() {
+    local program=$1 settings=() status n_ok n_bad
+    shift
+    while [ "$1" != -- ]; do
+        settings+=("$1")
+        shift
+    done
+    shift
+    env "${settings[@]}" "$prun" --timeout 100 "$@" \
+        "$programs/ranks_$program" >"$log" 2>&1
+    status=$?
+    n_ok=$(grep -c '^ok - ' "$log")
+    n_bad=$(grep -c '^not ok - ' "$log")
+    # A program that ended early counts as one more failure.
+    if [ "$status" -ne 0 ] && [ "$n_bad" -eq 0 ]; then
+        n_bad=1
+    fi
+    passed=$((passed + n_ok))
+    failed=$((failed + n_bad))
+    echo "$program ${settings[*]} $*: $n_ok passed, $n_bad failed"
+    if [ "$n_bad" -gt 0 ] || [ "$n_ok" -eq 0 ]; then
+        echo "exit status $status"
+        grep -v '^ok - ' "$log" | head -20
+    fi
+}
+
+tcp=UCX_TLS=tcp,self
+layout alltoall -- -n 1
+layout alltoall -- -n 2
+layout alltoall $tcp -- -n 7 --ppn 3
+layout alltoall $tcp CATENA_TOPOLOGY="numa:2 core:2 pu:1" -- -n 8 --ppn 4
+layout nonblocking $tcp -- -n 9 --ppn 4 --map-by node
+layout nonblocking -- -n 3
+layout groups $tcp -- -n 9 --ppn 4
+layout groups -- -n 5
+if [ -z "${RANKS_QUICK:-}" ]; then
+    layout alltoall -- -n 13
+    layout alltoall -- -n 2 --ppn 1
+    layout alltoall $tcp -- -n 9 --ppn 2 --map-by node
+    layout alltoall -- -n 16 --ppn 4
+    layout alltoall CATENA_UCX_PUT=rma $tcp -- -n 5 --ppn 2
+    layout nonblocking -- -n 1
+    layout nonblocking $tcp -- -n 16 --ppn 4
+    layout nonblocking -- -n 13 --ppn 5
+    layout nonblocking CATENA_SPIN=100 $tcp -- -n 4 --ppn 2
+    for seed in 1 2 3 4 5 6; do
+        layout nonblocking RANK_TEST_SEED=$seed $tcp -- -n 7 --ppn 3
+    done
+    layout groups -- -n 1
+    layout groups -- -n 16 --ppn 4
+    layout groups $tcp -- -n 13 --ppn 5 --map-by node
+    layout groups CATENA_HEAP_SIZE=256m -- -n 12
+    # More members than a ring has slots: rounds that wait for grants.
+    layout nonblocking -- -n 40
+    layout groups -- -n 70
+    layout nonblocking $tcp -- -n 70 --ppn 35
+fi
+echo "# $passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

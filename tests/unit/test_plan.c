@@ -1,0 +1,233 @@
+/* Leaders and pieces without ranks: against naive transcriptions. */
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/piece.h"
+#include "coll/plan.h"
+
+/* ---- placement ---- */
+
+START_TEST(first_members_lead)
+{
+    for (uint32_t i = 0; i < 5; i++) {
+        ck_assert_uint_eq(ctn_plan_leader(NULL, 9, 5, CTN_PLACE_FIRST, i), i);
+    }
+}
+END_TEST
+
+/** Algorithm 4 as printed: member r leads when r mod dist is 0 and r / dist
+ * is below the number of leaders. */
+START_TEST(spread_is_algorithm_4)
+{
+    for (uint32_t n = 1; n < 40; n++) {
+        for (uint32_t count = 1; count <= n; count++) {
+            uint32_t dist = n / count > 1 ? n / count : 1;
+            uint32_t found = 0;
+            for (uint32_t r = 0; r < n; r++) {
+                if (r % dist == 0 && r / dist < count) {
+                    ck_assert_uint_eq(ctn_plan_leader(NULL, n, count,
+                                                      CTN_PLACE_SPREAD, found),
+                                      r);
+                    found++;
+                }
+            }
+            ck_assert_uint_eq(found, count);
+        }
+    }
+}
+END_TEST
+
+START_TEST(spread_uses_every_domain)
+{
+    const int32_t domains[] = {3, 3, 3, 3, 3, 1, 1, 0};
+    const uint32_t expected[] = {0, 5, 7, 1, 6, 2, 3, 4};
+    for (uint32_t i = 0; i < 8; i++) {
+        ck_assert_uint_eq(ctn_plan_leader(domains, 8, 8, CTN_PLACE_SPREAD, i),
+                          expected[i]);
+    }
+}
+END_TEST
+
+/* ---- pieces: two nodes see the same message ---- */
+
+enum { NODES = 3, RANKS = 9 };
+
+typedef struct world {
+    ctn_member_t member[RANKS];
+    uint32_t first[NODES + 1];
+    ctn_topo_t topo;
+    ctn_plan_t plan;
+} world_t;
+
+/** Nodes of 3, 1 and 5 members; ranks in blocks or dealt round-robin. */
+static void make_world(world_t *w, bool dealt)
+{
+    static const uint32_t counts[NODES] = {3, 1, 5};
+    uint32_t next = 0;
+    uint32_t at[NODES];
+    memset(w, 0, sizeof(*w));
+    for (uint32_t b = 0; b < NODES; b++) {
+        w->first[b + 1] = w->first[b] + counts[b];
+        at[b] = 0;
+    }
+    for (uint32_t b = 0; next < RANKS; b = (b + 1) % NODES) {
+        uint32_t run = dealt ? 1 : counts[b];
+        for (; run > 0 && at[b] < counts[b]; run--) {
+            w->member[w->first[b] + at[b]++].rank = next++;
+        }
+    }
+    w->topo.roster = (ctn_roster_t){
+        .nodes = NODES, .size = RANKS, .first = w->first, .member = w->member};
+    w->plan.topo = &w->topo;
+    w->plan.most = 5;
+}
+
+static ctn_geometry_t geometry_of(world_t *w, uint32_t node, uint32_t leaders,
+                                  size_t bytes, bool in_place)
+{
+    w->topo.node_index = node;
+    w->plan.leaders = leaders;
+    return ctn_geometry(&w->plan, bytes, in_place);
+}
+
+static unsigned char content(size_t from, size_t to, size_t at)
+{
+    return (unsigned char)(from * 37 + to * 101 + at * 7 + (at >> 8));
+}
+
+typedef struct buffers {
+    unsigned char *send[RANKS];
+    unsigned char *receive[RANKS];
+} buffers_t;
+
+static void make_buffers(buffers_t *b, size_t bytes, bool in_place)
+{
+    for (size_t r = 0; r < RANKS; r++) {
+        b->send[r] = malloc(RANKS * bytes);
+        b->receive[r] = in_place ? b->send[r] : calloc(RANKS, bytes);
+        for (size_t i = 0; i < RANKS * bytes; i++) {
+            b->send[r][i] = content(r, i / bytes, i % bytes);
+        }
+    }
+}
+
+static void local_buffers(const world_t *w, uint32_t node,
+                          unsigned char *const *all, unsigned char **local)
+{
+    for (uint32_t i = w->first[node]; i < w->first[node + 1]; i++) {
+        local[i - w->first[node]] = all[w->member[i].rank];
+    }
+}
+
+/** Carry all pieces between nodes by hand, both ways of a pair at once. */
+static void carry(world_t *w, buffers_t *b, uint32_t leaders, size_t bytes,
+                  bool in_place)
+{
+    unsigned char *out = malloc(CTN_STAGE_BYTES);
+    unsigned char *in = malloc(CTN_STAGE_BYTES);
+    for (uint32_t node = 0; node < NODES; node++) {
+        ctn_geometry_t here = geometry_of(w, node, leaders, bytes, in_place);
+        unsigned char *mine[RANKS];
+        unsigned char *mine_in[RANKS];
+        local_buffers(w, node, b->send, mine);
+        local_buffers(w, node, b->receive, mine_in);
+        for (uint32_t l = 0; l < leaders; l++) {
+            ctn_cursor_t c = ctn_cursor_at(&here, l, 0);
+            uint64_t pieces = 0;
+            for (; !ctn_cursor_ended(&c);
+                 c = ctn_cursor_at(&here, l, c.cell + 1), pieces++) {
+                ctn_geometry_t there =
+                    geometry_of(w, c.node, leaders, bytes, in_place);
+                ctn_cursor_t back = ctn_cell_piece(&there, l, c.cell);
+                ck_assert_uint_eq(back.node, node);
+                ck_assert_uint_eq(back.piece, c.piece);
+                if (c.node < node) {
+                    continue; /* done when the other was `here` */
+                }
+                unsigned char *theirs[RANKS];
+                unsigned char *theirs_in[RANKS];
+                local_buffers(w, c.node, b->send, theirs);
+                local_buffers(w, c.node, b->receive, theirs_in);
+                ctn_piece_gather(&here, &c, (const unsigned char **)mine, out);
+                ctn_piece_gather(&there, &back, (const unsigned char **)theirs,
+                                 in);
+                ctn_piece_scatter(&here, &c, mine_in, in);
+                ctn_piece_scatter(&there, &back, theirs_in, out);
+            }
+            ck_assert_uint_eq(pieces, ctn_piece_count(&here, l));
+        }
+    }
+    free(out);
+    free(in);
+}
+
+static void check_received(const world_t *w, const buffers_t *b, size_t bytes)
+{
+    for (uint32_t x = 0; x < RANKS; x++) {
+        for (uint32_t y = 0; y < RANKS; y++) {
+            uint32_t nx = x < w->first[1] ? 0 : x < w->first[2] ? 1 : 2;
+            uint32_t ny = y < w->first[1] ? 0 : y < w->first[2] ? 1 : 2;
+            size_t to = w->member[x].rank;
+            size_t from = w->member[y].rank;
+            if (nx == ny) {
+                continue; /* not the leaders' business */
+            }
+            for (size_t i = 0; i < bytes; i++) {
+                ck_assert_uint_eq(b->receive[to][from * bytes + i],
+                                  content(from, to, i));
+            }
+        }
+    }
+}
+
+START_TEST(pieces_carry_everything)
+{
+    static const size_t sizes[] = {1, 8, 100, 4369, 20000, 70001};
+    size_t bytes = sizes[_i / 4];
+    bool dealt = _i % 2;
+    bool in_place = _i / 2 % 2;
+    for (uint32_t leaders = 1; leaders <= 5; leaders += 2) {
+        world_t w;
+        buffers_t b;
+        make_world(&w, dealt);
+        make_buffers(&b, bytes, in_place);
+        carry(&w, &b, leaders, bytes, in_place);
+        check_received(&w, &b, bytes);
+        for (size_t r = 0; r < RANKS; r++) {
+            free(b.send[r]);
+            if (!in_place) {
+                free(b.receive[r]);
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(tags_tell_operations_apart)
+{
+    ck_assert(ctn_tag_matches(ctn_tag(7, 3), 7));
+    ck_assert(!ctn_tag_matches(ctn_tag(7, 3), 8));
+    ck_assert(!ctn_tag_matches(0, 0)); /* fresh memory */
+    ck_assert_uint_eq(ctn_tag_count(ctn_tag(7, 3)), 3);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("plan");
+    TCase *tcase = tcase_create("plan");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, first_members_lead);
+    tcase_add_test(tcase, spread_is_algorithm_4);
+    tcase_add_test(tcase, spread_uses_every_domain);
+    tcase_add_loop_test(tcase, pieces_carry_everything, 0, 24);
+    tcase_add_test(tcase, tags_tell_operations_apart);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
