@@ -119,11 +119,12 @@ static void decide_waiting(catena_context_t *context)
     if (config->spin == CTN_CONFIG_INF) {
         waiting->spin = UINT32_MAX;
     } else if (config->spin != CTN_CONFIG_AUTO) {
-        waiting->spin = (uint32_t)config->spin;
+        waiting->spin =
+            config->spin < UINT32_MAX ? (uint32_t)config->spin : UINT32_MAX;
     }
-    waiting->sleep_ns = config->sleep_ms == CTN_CONFIG_INF
-                            ? UINT64_MAX
-                            : (uint64_t)config->sleep_ms * 1000000u;
+    waiting->sleep_ns = config->sleep_ms < UINT64_MAX / 1000000u
+                            ? (uint64_t)config->sleep_ms * 1000000u
+                            : UINT64_MAX; /* inf */
 }
 
 static catena_status_t make_exec(catena_context_t *context)

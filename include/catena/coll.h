@@ -29,8 +29,8 @@ CATENA_API catena_status_t catena_barrier_init(catena_group_t *group,
  * @param[in]  count elements per block; 0 is allowed
  * @param[in]  type  same size on all ranks
  * @param[in]  group p ranks; all call, in the same order
- * Buffers from the shared heap are moved with a single copy on the node; any
- * others work too, and ranks may mix.
+ * On the node, blocks over 8 KiB reach a receive buffer of the shared heap with
+ * a single copy. Any other buffers work too, and ranks may mix.
  * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_PEER
  * @see docs/algorithms.md A2A-1 to A2A-5; Peng, Liu, Xie, Algorithms 1 to 5 */
 CATENA_API catena_status_t catena_alltoall(const void *send, void *recv,

@@ -41,7 +41,8 @@ CATENA_API catena_status_t catena_finalize(catena_context_t *context);
 CATENA_API catena_group_t *catena_world(catena_context_t *context);
 
 /** End the whole job with `code` as exit code. Does not return. */
-CATENA_API _Noreturn void catena_abort(catena_context_t *context, int code);
+CATENA_API CATENA_NORETURN void catena_abort(catena_context_t *context,
+                                             int code);
 
 /** Advance all operations in flight once; never blocks. */
 CATENA_API catena_status_t catena_progress(catena_context_t *context);

@@ -11,8 +11,8 @@ extern "C" {
 #endif
 
 /* The shared heap: one memory segment per node, mapped by all its ranks
- * ([Peng], section 7.1). Collectives move data between heap buffers with a
- * single copy. Every function of this header may be called by several
+ * ([Peng], section 7.1). Collectives move large data into heap buffers with a
+ * single copy. All functions but the fence may be called by several
  * threads of a process at once. */
 
 /** What catena_heap_stats reports; sizes in bytes. */

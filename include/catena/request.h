@@ -46,7 +46,7 @@ CATENA_API catena_status_t catena_waitany(size_t count,
 CATENA_API catena_status_t catena_request_free(catena_request_t **request);
 
 /** In which phase an operation is and which rank (of its group) it waits
- * for: "alltoall/onmpml: exchange, waits for rank 7". Always terminated. */
+ * for: "alltoall/leaders: exchange, waits for rank 7". Always terminated. */
 CATENA_API catena_status_t catena_request_describe(
     const catena_request_t *request, char *text, size_t bytes);
 

@@ -7,8 +7,10 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define CATENA_API __attribute__((visibility("default")))
+#define CATENA_NORETURN __attribute__((noreturn))
 #else
 #define CATENA_API
+#define CATENA_NORETURN
 #endif
 
 /**
@@ -34,7 +36,8 @@ typedef enum catena_status {
     CATENA_ERR_CANCELED = -20, /**< ended before it was complete */
 
     /* the group */
-    CATENA_ERR_PEER = -40, /**< a rank of the group is gone */
+    CATENA_ERR_PEER =
+        -40, /**< a rank is gone; with it, for now, all its groups */
 
     /* the context */
     CATENA_ERR_LAUNCHER = -60,  /**< the PMIx server is gone or refused */

@@ -1,6 +1,7 @@
 /* A2A-1: direct alltoall. Peng, Liu, Xie: GLEX-Alltoall, section 6.2
- * (pairwise). Rounds: p; messages: one per pair and direction; memory: one
- * grant word per pair, touched only by large messages.
+ * (pairwise). Rounds: p; messages: one per pair and direction, and for
+ * large blocks and rounds beyond the slots a grant against it; staged blocks
+ * one per part. Memory: one grant per pair.
  * Differs from the paper: rounds pair the members (round j joins i with
  * j - i) instead of shifting by j, so that in place needs no second buffer;
  * as many rounds as there are slots run at once. */

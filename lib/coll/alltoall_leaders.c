@@ -2,15 +2,15 @@
  * leaders. Peng, Liu, Xie: GLEX-Alltoall, Algorithms 1 to 5; one
  * implementation with the number of leaders, their placement and the overlap
  * as parameters. Messages between nodes: one per pair of nodes and
- * CTN_STAGE_BYTES. Memory: CTN_STAGE_SLOTS pieces per virtual leader and
- * direction, whatever the size of the message.
- * Differs from the paper: virtual leaders, so nodes of any size work; nodes
- * are paired, so that in place needs no second buffer; blocks are transposed
- * in the gather, so that what arrives is copied once; blocks that stay on the
- * node go from member to member without a leader; the two barriers are words
- * that only those wait for who need them. Without overlap the steps (gather,
- * send, receive, scatter) follow each other for as many pieces as there are
- * staging slots, then again.
+ * CTN_STAGE_BYTES. Memory: CTN_STAGE_SLOTS pieces per virtual leader, for
+ * each ring it receives on and each operation it sends for, whatever the size
+ * of the message. Differs from the paper: virtual leaders, so nodes of any size
+ * work; nodes are paired, so that in place needs no second buffer; blocks are
+ * transposed in the gather, so that what arrives is copied once; blocks that
+ * stay on the node go from member to member without a leader; the two barriers
+ * are words that only those wait for who need them. Without overlap the steps
+ * (gather, send, receive, scatter) follow each other for as many pieces as
+ * there are staging slots, then again.
  *
  * Buffers in the heap are read and written by the leaders. A member whose
  * buffer is elsewhere fills its part into the opened piece itself, and takes

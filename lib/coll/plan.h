@@ -43,7 +43,7 @@ typedef struct ctn_answer {
     uint64_t taken;  /* delivered pieces it has taken its part of */
 } ctn_answer_t;
 
-/** Position in a virtual leader's sequence of pieces; see leaders.h. */
+/** Position in a virtual leader's sequence of pieces; see piece.h. */
 typedef struct ctn_cursor {
     uint64_t cell;
     uint32_t node;

@@ -10,9 +10,10 @@
  * that were announced for an operation, where other members may put. Its size
  * does not depend on the group.
  *
- *   block:   | service channel | user channel | wide slots of the user channel
- * | channel: CTN_RINGS rings; operation `seq` uses ring seq % CTN_RINGS ring:
- * CTN_SLOTS slots, each written by one sender at a time
+ * - A block holds a service channel, a user channel, and the wide slots of the
+ *   user channel.
+ * - A channel has CTN_RINGS rings; operation `seq` uses ring seq % CTN_RINGS.
+ * - A ring has CTN_SLOTS slots, each written by one sender at a time.
  *
  * Why a sender may write into ring seq % CTN_RINGS without asking. Let F be
  * the operations that one rank lets run at once on a channel, and R the
@@ -21,7 +22,8 @@
  * it. So a rank that has completed the synchronizing operation s knows: all
  * have started s, hence all have completed s - F and everything before. It
  * may start n when n - R <= s - F. With R = 2F and synchronizing operations
- * only, that is always so: start costs no message. */
+ * only, that is always so: start costs no message. (The service channel has
+ * F = 1, and never two operations in a row that are not synchronizing.) */
 
 #define CTN_RINGS 4u
 #define CTN_FLIGHT (CTN_RINGS / 2)

@@ -81,7 +81,6 @@ struct ctn_channel {
     ctn_ring_t *rings;     /* in this rank's block */
     uint64_t base;         /* of the rings in the block */
     uint64_t started;      /* sequence number of the next operation */
-    uint64_t activated;    /* of the next that may become active */
     uint64_t complete;     /* all below are complete here */
     uint64_t synchronized; /* 1 + last synchronizing one completed here */
     unsigned done_mask;    /* completed ones from `complete` on */

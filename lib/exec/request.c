@@ -146,7 +146,8 @@ catena_status_t catena_request_free(catena_request_t **request)
     if (request == NULL || *request == NULL) {
         return CATENA_ERR_ARG;
     }
-    if (!(*request)->persistent || !complete(*request)) {
+    /* Complete is not enough: it is active until its status was taken. */
+    if (!(*request)->persistent || (*request)->state != CTN_OP_INACTIVE) {
         return CATENA_ERR_STATE;
     }
     ctn_op_release(*request);

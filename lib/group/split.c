@@ -1,13 +1,13 @@
 /* Split by hashing. Moody, Ahn, de Supinski: Exascale Algorithms for
  * Generalized MPI_Comm_split, EuroMPI 2011, section 3.3 (Hash).
- * Rounds: ceil(log2 p) a pass; passes: log4 of the number of colors, expected.
- * Memory: O(1). Each pass hashes the color to one of four bins, a double
- * exclusive scan of the table of bins gives each member its neighbours within
- * its bin, and the bins are chains of their own from then on.
- * Differs from the paper: four bins, so that a table fits one slot; the test
- * for a single color compares each member's color with its left neighbour's
- * byte for byte, after every pass, instead of an allreduce of the color when
- * a pass did not shorten the chain. */
+ * Rounds: 2 ceil(log2 p) + 1 a pass; passes: log4 of the number of colors,
+ * expected. Memory: O(1). Each pass hashes the color to one of four bins, a
+ * double exclusive scan of the table of bins gives each member its neighbours
+ * within its bin, and the bins are chains of their own from then on. Differs
+ * from the paper: four bins, so that a table fits one slot; the test for a
+ * single color compares each member's color with its left neighbour's byte for
+ * byte, after every pass, instead of an allreduce of the color when a pass did
+ * not shorten the chain. */
 
 #include <stdlib.h>
 #include <string.h>

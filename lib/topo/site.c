@@ -2,6 +2,7 @@
 
 #include <hwloc.h>
 #include <numa.h>
+#include <stdio.h>
 #include <unistd.h>
 
 /** The one NUMA domain that covers `cpuset`, or -1 when there are several or
@@ -88,8 +89,27 @@ catena_status_t ctn_site_find(const ctn_log_t *log, const char *synthetic,
     return CATENA_OK;
 }
 
+/** Cores that the control group's quota is worth, rounded up; 0: no quota. */
+static unsigned quota_cores(void)
+{
+    long quota;
+    long period;
+    unsigned cores = 0;
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+    if (file == NULL) {
+        return 0;
+    }
+    if (fscanf(file, "%ld %ld", &quota, &period) == 2 && period > 0) {
+        cores = (unsigned)((quota + period - 1) / period);
+    }
+    fclose(file);
+    return cores;
+}
+
 unsigned ctn_site_cores(void)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (unsigned)online : 1;
+    unsigned cores = online > 0 ? (unsigned)online : 1;
+    unsigned quota = quota_cores();
+    return quota > 0 && quota < cores ? quota : cores;
 }

@@ -14,7 +14,8 @@
 catena_status_t ctn_site_find(const ctn_log_t *log, const char *synthetic,
                               ctn_site_t *site);
 
-/** Processing units that this job's ranks on this host can use together. */
+/** Processing units that this job's ranks on this host can use together: those
+ * online, less what the control group's quota withholds. */
 unsigned ctn_site_cores(void);
 
 #endif

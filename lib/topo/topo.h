@@ -20,7 +20,8 @@ _Static_assert(sizeof(ctn_member_t) == 32, "records of fixed size");
 
 /** What peer `p` of a group has allowed a member to send it: written by the
  * peer into grants[ring][p] of the member. One for each pair, since peers may
- * run any number of rounds ahead. Sparse: pairs that never talk cost nothing.
+ * run any number of rounds ahead. Pages of it that are never written cost no
+ * memory, though they count against the heap's limit.
  */
 typedef struct ctn_grant {
     uint64_t word;

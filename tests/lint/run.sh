@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# Rules that hold for the whole tree.
+# usage: tests/lint/run.sh BUILD_DIR
+set -u
+build=$(cd "$1" && pwd)
+cd "$(dirname "$0")/../.." || exit 1
+passed=0
+failed=0
+
+# report NAME VIOLATIONS: none is a pass
+report() {
+    if [ -z "$2" ]; then
+        echo "ok - $1"
+        passed=$((passed + 1))
+    else
+        echo "not ok - $1"
+        printf '%s\n' "$2" | head -10
+        failed=$((failed + 1))
+    fi
+}
+
+# Layers from the bottom up; each sees itself and those before it.
+layers=(core transports heap exec group topo type coll)
+
+layer_of() {
+    local i
+    for i in "${!layers[@]}"; do
+        if [ "$1" = "${layers[$i]}" ]; then
+            echo "$i"
+            return
+        fi
+    done
+}
+
+# Public functions of the heap need the whole context: heap/api.c may see
+# where the parts are put together.
+include_order() {
+    local file own path other
+    grep -rnE '^#include "(core|transports|heap|exec|group|topo|type|coll|boot)/' \
+        lib transports --include='*.[ch]' |
+        while IFS=: read -r file _ path; do
+            case "$file" in
+            lib/catena.c | lib/heap/api.c) continue ;;
+            transports/*) own=$(layer_of transports) ;;
+            lib/boot/*) own=$(layer_of core) ;;
+            lib/*) own=$(layer_of "$(echo "$file" | cut -d/ -f2)") ;;
+            esac
+            path=${path#*\"}
+            case "$path" in
+            boot/*)
+                [[ $file == lib/boot/* ]] || echo "$file includes $path"
+                continue
+                ;;
+            esac
+            other=$(layer_of "${path%%/*}")
+            [ "${other:-99}" -le "${own:-0}" ] || echo "$file includes $path"
+        done
+}
+
+# only_in PATTERN ALLOWED: files that include it elsewhere
+only_in() {
+    grep -rlE "^ *#include <$1" lib transports tools tests docs \
+        --include='*.[ch]' | grep -vE "^($2)"
+}
+
+public_headers() {
+    local header
+    for header in include/catena/*.h; do
+        cc -std=c17 -Wall -Wextra -Wundef -Werror -Iinclude -fsyntax-only \
+            -x c "$header" 2>&1
+        if command -v g++ >/dev/null; then
+            g++ -std=c++17 -Wall -Wextra -Werror -Iinclude -fsyntax-only \
+                -x c++ "$header" 2>&1
+        fi
+    done
+}
+
+# Data that can change belongs to a context, never to the library.
+mutable_globals() {
+    local object
+    for object in "$build"/lib/libcatena_objects.a.p/*.o; do
+        nm "$object" | awk -v o="$(basename "$object")" \
+            '$2 ~ /^[bBcC]$/ { print o ": " $3 }'
+        # Tables of pointers are relocated once and read-only afterwards.
+        objdump -t "$object" | awk -v o="$(basename "$object")" \
+            '$4 ~ /^\.(data|bss)$/ && $NF !~ /^\./ { print o ": " $NF }'
+    done
+}
+
+long_functions() {
+    find lib transports -name '*.c' | while read -r file; do
+        awk -v f="$file" '/^\{/ { start = NR }
+            /^\}/ { if (start && NR - start > 80) print f ":" start; start = 0 }' \
+            "$file"
+    done
+}
+
+shell_syntax() {
+    grep -rlE '^#!.*bash' tools tests .ci | while read -r file; do
+        bash -n "$file" 2>&1
+    done
+}
+
+formatting() {
+    git ls-files '*.[ch]' 2>/dev/null | xargs -r clang-format --dry-run 2>&1 |
+        grep -E 'warning' | cut -d: -f1 | sort -u
+}
+
+report "includes point one way" "$(include_order)"
+report "only transports/ucx includes UCX" \
+    "$(only_in '(ucp|uct|ucs)/' 'transports/ucx/')"
+report "only boot and the launcher include PMIx" \
+    "$(only_in 'pmix' 'lib/boot/|tools/prun/|tests/fault/')"
+report "only topo and the launcher's binding include hwloc" \
+    "$(only_in 'hwloc' 'lib/topo/|tools/prun/bind.c')"
+report "only heap and topo include libnuma" \
+    "$(only_in 'numa' 'lib/heap/|lib/topo/')"
+report "tools and examples see only public headers" \
+    "$(grep -rnE '#include "(core|transports|heap|exec|group|topo|type|coll|boot)/' \
+        tools docs tests/ranks --include='*.[ch]')"
+report "public headers compile alone" "$(public_headers)"
+report "no mutable globals" "$(mutable_globals)"
+report "no function over 80 lines" "$(long_functions)"
+report "nothing left for later" \
+    "$(grep -rnE '\b(TODO|FIXME|XXX|HACK)\b' lib include transports tools \
+        --include='*.[ch]')"
+report "shell scripts parse" "$(shell_syntax)"
+if command -v clang-format >/dev/null &&
+    clang-format --version | grep -q 'version 14'; then
+    report "clang-format" "$(formatting)"
+fi
+echo "# $passed passed, $failed failed"
+[ "$failed" -eq 0 ]
