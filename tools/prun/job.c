@@ -21,6 +21,9 @@
 #define PRUN_USER_GRACE_NS 3000000000u
 #define PRUN_KILL_AGAIN_NS 200000000u
 #define PRUN_SETTLE_US 3000
+/* A dying process closes its sockets, on which its peers fail, well before its
+ * parent hears of it: on busy cores tens of milliseconds. */
+#define PRUN_SETTLE_LOOKS 30
 
 static void prun_say_list(struct prun_job *job, const char *format,
                           va_list list)
@@ -94,58 +97,6 @@ static const char *prun_others(const struct prun_job *job, char text[64])
 static const char *prun_host_of(const struct prun_job *job, uint32_t rank)
 {
     return job->layout->nodes[job->layout->node_of[rank]].name;
-}
-
-static void prun_check_abort(struct prun_job *job)
-{
-    struct prun_abort abort;
-    char others[64];
-    if (job->phase != PRUN_RUNNING || !job->server ||
-        !prun_server_aborted(job->server, &abort) || abort.rank >= job->started)
-        return;
-    /* The caller is still there as a rule, and is not one of the others. */
-    bool itself = !job->ranks[abort.rank].ended;
-    job->ended += itself;
-    prun_others(job, others);
-    job->ended -= itself;
-    int code = abort.code & 0xff;
-    prun_job_fail(job, code ? code : 1,
-                  "rank %u (pid %d on %s) called PMIx_Abort with code %d%s%s%s",
-                  abort.rank, (int)job->ranks[abort.rank].pid,
-                  prun_host_of(job, abort.rank), abort.code,
-                  abort.message[0] ? ": " : "", abort.message, others);
-}
-
-static void prun_check_exec(struct prun_job *job)
-{
-    struct prun_exec_error error;
-    while (read(job->status_read_fd, &error, sizeof error) ==
-           (ssize_t)sizeof error) {
-        const struct prun_options *options = job->options;
-        bool missing = error.error == ENOENT || error.error == ENOTDIR;
-        int code = missing ? PRUN_EXIT_NOT_FOUND : PRUN_EXIT_NOT_EXECUTABLE;
-        if (error.wdir)
-            prun_job_fail(job, PRUN_EXIT_USAGE,
-                          "--wdir wants a directory that ranks may enter, got "
-                          "'%s' (%s); name another",
-                          options->wdir, strerror(error.error));
-        else if (missing)
-            prun_job_fail(job, code,
-                          "program '%s' was not found (%s); give its path, or "
-                          "put its directory into PATH",
-                          options->program, strerror(error.error));
-        else
-            prun_job_fail(job, code,
-                          "program '%s' cannot be executed (%s); see its "
-                          "permissions and format",
-                          options->program, strerror(error.error));
-    }
-}
-
-void prun_job_check_events(struct prun_job *job)
-{
-    prun_check_exec(job);
-    prun_check_abort(job);
 }
 
 static bool prun_forgot_finalize(const struct prun_rank *rank)
@@ -224,21 +175,86 @@ static void prun_collect(struct prun_job *job)
     }
 }
 
+/* When a rank is killed the others lose a peer, and may exit or abort for that
+ * reason before the system hands the dead one out. The killed one is the
+ * cause, so it gets a moment to show. */
+static void prun_settle(struct prun_job *job)
+{
+    for (int look = 0; look < PRUN_SETTLE_LOOKS; look++) {
+        if (job->suspect >= 0 && WIFSIGNALED(job->ranks[job->suspect].status))
+            return;
+        usleep(PRUN_SETTLE_US);
+        prun_collect(job);
+    }
+}
+
+static void prun_check_abort(struct prun_job *job)
+{
+    struct prun_abort abort;
+    char others[64];
+    if (job->phase != PRUN_RUNNING || !job->server ||
+        !prun_server_aborted(job->server, &abort) || abort.rank >= job->started)
+        return;
+    prun_settle(job);
+    if (job->suspect >= 0 && WIFSIGNALED(job->ranks[job->suspect].status)) {
+        prun_blame(job, (uint32_t)job->suspect);
+        return;
+    }
+    /* The caller is still there as a rule, and is not one of the others. */
+    bool itself = !job->ranks[abort.rank].ended;
+    job->ended += itself;
+    prun_others(job, others);
+    job->ended -= itself;
+    int code = abort.code & 0xff;
+    prun_job_fail(job, code ? code : 1,
+                  "rank %u (pid %d on %s) called PMIx_Abort with code %d%s%s%s",
+                  abort.rank, (int)job->ranks[abort.rank].pid,
+                  prun_host_of(job, abort.rank), abort.code,
+                  abort.message[0] ? ": " : "", abort.message, others);
+}
+
+static void prun_check_exec(struct prun_job *job)
+{
+    struct prun_exec_error error;
+    while (read(job->status_read_fd, &error, sizeof error) ==
+           (ssize_t)sizeof error) {
+        const struct prun_options *options = job->options;
+        bool missing = error.error == ENOENT || error.error == ENOTDIR;
+        int code = missing ? PRUN_EXIT_NOT_FOUND : PRUN_EXIT_NOT_EXECUTABLE;
+        if (error.wdir)
+            prun_job_fail(job, PRUN_EXIT_USAGE,
+                          "--wdir wants a directory that ranks may enter, got "
+                          "'%s' (%s); name another",
+                          options->wdir, strerror(error.error));
+        else if (missing)
+            prun_job_fail(job, code,
+                          "program '%s' was not found (%s); give its path, or "
+                          "put its directory into PATH",
+                          options->program, strerror(error.error));
+        else
+            prun_job_fail(job, code,
+                          "program '%s' cannot be executed (%s); see its "
+                          "permissions and format",
+                          options->program, strerror(error.error));
+    }
+}
+
+void prun_job_check_events(struct prun_job *job)
+{
+    prun_check_exec(job);
+    prun_check_abort(job);
+}
+
 void prun_job_reap(struct prun_job *job)
 {
     prun_collect(job);
     /* Whatever a rank said before it ended explains the end better. */
     prun_job_check_events(job);
     if (job->suspect >= 0 && job->phase == PRUN_RUNNING) {
-        /* When a rank is killed the others lose a peer and may exit for that
-         * reason at nearly the same time, and the system hands them out in any
-         * order. The killed one is the cause, so it gets a moment to show. */
-        if (!WIFSIGNALED(job->ranks[job->suspect].status)) {
-            usleep(PRUN_SETTLE_US);
-            prun_collect(job);
-            prun_job_check_events(job);
-        }
-        prun_blame(job, (uint32_t)job->suspect);
+        prun_settle(job);
+        prun_job_check_events(job);
+        if (job->phase == PRUN_RUNNING)
+            prun_blame(job, (uint32_t)job->suspect);
     }
     prun_check_groups(job);
 }
