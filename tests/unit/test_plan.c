@@ -163,23 +163,27 @@ static void carry(world_t *w, buffers_t *b, uint32_t leaders, size_t bytes,
     free(in);
 }
 
+static uint32_t node_of(const world_t *w, uint32_t index)
+{
+    return index < w->first[1] ? 0 : index < w->first[2] ? 1 : 2;
+}
+
 static void check_received(const world_t *w, const buffers_t *b, size_t bytes)
 {
+    size_t wrong = 0;
     for (uint32_t x = 0; x < RANKS; x++) {
         for (uint32_t y = 0; y < RANKS; y++) {
-            uint32_t nx = x < w->first[1] ? 0 : x < w->first[2] ? 1 : 2;
-            uint32_t ny = y < w->first[1] ? 0 : y < w->first[2] ? 1 : 2;
             size_t to = w->member[x].rank;
             size_t from = w->member[y].rank;
-            if (nx == ny) {
-                continue; /* not the leaders' business */
-            }
-            for (size_t i = 0; i < bytes; i++) {
-                ck_assert_uint_eq(b->receive[to][from * bytes + i],
-                                  content(from, to, i));
+            /* What stays on a node is not the leaders' business. */
+            for (size_t i = 0; node_of(w, x) != node_of(w, y) && i < bytes;
+                 i++) {
+                wrong +=
+                    b->receive[to][from * bytes + i] != content(from, to, i);
             }
         }
     }
+    ck_assert_uint_eq(wrong, 0);
 }
 
 START_TEST(pieces_carry_everything)
