@@ -19,8 +19,6 @@ extern "C" {
  * The errors are grouped by the largest thing that is broken afterwards, so
  * that a caller knows what to rebuild:
  *   - the call: arguments were refused, nothing happened;
- *   - the operation: it failed, the group is intact;
- *   - the group: free it, other groups work;
  *   - the context: finalize or abort.
  */
 typedef enum catena_status {
@@ -32,14 +30,8 @@ typedef enum catena_status {
     CATENA_ERR_NO_MEMORY = -3,   /**< process memory or shared heap is full */
     CATENA_ERR_STATE = -4,       /**< not allowed now (request active, ...) */
 
-    /* the operation */
-    CATENA_ERR_CANCELED = -20, /**< ended before it was complete */
-
-    /* the group */
-    CATENA_ERR_PEER =
-        -40, /**< a rank is gone; with it, for now, all its groups */
-
     /* the context */
+    CATENA_ERR_PEER = -40,      /**< a rank of the job is gone */
     CATENA_ERR_LAUNCHER = -60,  /**< the PMIx server is gone or refused */
     CATENA_ERR_TRANSPORT = -61, /**< the network failed */
     CATENA_ERR_SYSTEM = -62     /**< the operating system refused */

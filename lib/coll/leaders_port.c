@@ -71,6 +71,12 @@ static bool filled_in(ctn_op_t *op, const ctn_leaders_t *a,
     return true;
 }
 
+/** Whom to name when a node is waited for. */
+static uint32_t first_rank(const ctn_leaders_t *a, uint32_t node)
+{
+    return a->topo->roster.member[a->topo->roster.first[node]].rank;
+}
+
 /** Whether the slot at the other side is free: the first ones are, the
  * others when that side says so. */
 static bool may_send(ctn_op_t *op, const ctn_leaders_t *a,
@@ -87,8 +93,7 @@ static bool may_send(ctn_op_t *op, const ctn_leaders_t *a,
     if (ctn_leaders_count(op, granted) > piece->piece) {
         return true;
     }
-    op->waits_for =
-        a->topo->roster.member[a->topo->roster.first[piece->node]].rank;
+    op->waits_for = first_rank(a, piece->node);
     return false;
 }
 
@@ -215,6 +220,7 @@ static bool scatter_cell(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
             return true;
         }
         if (!has_arrived(op, a, port, &piece)) {
+            op->waits_for = first_rank(a, piece.node);
             return false;
         }
         size_t copied =

@@ -17,7 +17,6 @@
     X(CATENA_ERR_UNSUPPORTED, "not available here")                            \
     X(CATENA_ERR_NO_MEMORY, "out of memory (process or shared heap)")          \
     X(CATENA_ERR_STATE, "not allowed in the present state")                    \
-    X(CATENA_ERR_CANCELED, "operation canceled")                               \
     X(CATENA_ERR_PEER, "a rank of the group is gone")                          \
     X(CATENA_ERR_LAUNCHER, "the launcher (PMIx server) is gone or refused")    \
     X(CATENA_ERR_TRANSPORT, "the network failed")                              \
