@@ -17,12 +17,12 @@
  *
  * Remote memory is always named (process, offset): an offset in the arena
  * that the process registered. Everything is a put, every wait is on a word
- * in one's own arena. Puts and signals from one endpoint's put_signal and
- * signal become visible in the order of their words only as far as each
- * word's own data: a word never overtakes the data it announces; different
- * put_signals may overtake each other.
+ * in one's own arena. A word never overtakes the data it announces, and words
+ * sent over one endpoint become visible in the order they were sent. Words
+ * from different processes have no order.
  *
- * No function blocks. What cannot be sent now is queued by the transport.
+ * Nothing that moves data blocks; connect may, while its peer starts, and
+ * destroy. What cannot be sent now is queued by the transport.
  * Errors that appear later (a dead peer) are reported by progress. */
 
 typedef struct ctn_transport ctn_transport_t;
@@ -79,7 +79,7 @@ typedef struct ctn_transport_ops {
 
     /* The four that move data. `pending`, when the source (for get: the
      * target) is not yet free on return, is incremented, and decremented by
-     * a later progress when it is. NULL is allowed for signal only. */
+     * a later progress when it is. */
     catena_status_t (*put)(ctn_endpoint_t *endpoint, const void *source,
                            size_t bytes, uint64_t offset, uint64_t *pending);
     catena_status_t (*get)(ctn_endpoint_t *endpoint, void *target, size_t bytes,
