@@ -348,7 +348,7 @@ catena_status_t catena_place(catena_context_t *context, catena_place_t *place)
         .rank = (int)context->boot->rank,
         .size = (int)context->boot->size,
         .node = (int)topo->node_index,
-        .nodes = (int)topo->roster.nodes,
+        .nodes = (int)topo->nodes,
         .local_rank = (int)context->boot->local_rank,
         .local_size = (int)context->boot->local_size,
         .numa = context->site.numa,

@@ -115,7 +115,7 @@ static selection_t select_for(const ctn_alltoall_t *call,
     const family_t *direct = &families[0];
     const family_t *best = &families[FAMILIES - 1];
     const family_t *wanted = call->family;
-    if (topo->roster.nodes == 1) {
+    if (topo->nodes == 1) {
         bool refused = wanted != NULL && wanted->through_leaders;
         return (selection_t){direct, 0,
                              refused ? "one node: the shared heap is used "
@@ -127,7 +127,7 @@ static selection_t select_for(const ctn_alltoall_t *call,
             return (selection_t){direct, 0,
                                  "large blocks: aggregation would only copy"};
         }
-        if (topo->roster.nodes == topo->roster.size) {
+        if (topo->nodes == topo->roster.size) {
             return (selection_t){direct, 0, "one rank per node"};
         }
         wanted = best;
@@ -145,7 +145,7 @@ static ctn_step_t need_topology(ctn_op_t *op)
 {
     const ctn_alltoall_t *call = ctn_op_state(op);
     ctn_topo_t *topo;
-    return ctn_topo_need(op, call->group, &topo);
+    return ctn_roster_need(op, call->group, &topo);
 }
 
 static ctn_step_t choose(ctn_op_t *op)
@@ -196,10 +196,10 @@ void ctn_alltoall_explain(catena_group_t *group, char *text, size_t bytes)
     snprintf(text, bytes,
              "algorithm=%s%s nodes=%u ranks=%u transport=\"%s%s%s\" "
              "reason=\"%s\"",
-             s.family->name, leaders, topo->roster.nodes, topo->roster.size,
+             s.family->name, leaders, topo->nodes, topo->roster.size,
              group->exec->local->ops->describe(group->exec->local),
-             topo->roster.nodes > 1 ? " + " : "",
-             topo->roster.nodes > 1 && network != NULL
+             topo->nodes > 1 ? " + " : "",
+             topo->nodes > 1 && network != NULL
                  ? network->ops->describe(network)
                  : "",
              s.reason);

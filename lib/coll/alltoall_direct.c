@@ -18,7 +18,7 @@ static ctn_step_t begin(ctn_op_t *op)
     direct_t *direct = ctn_op_state(op);
     const ctn_alltoall_t *call = &direct->call;
     ctn_pairwise_t *x = &direct->exchange;
-    ctn_step_t step = ctn_topo_need(op, call->group, &x->topo);
+    ctn_step_t step = ctn_roster_need(op, call->group, &x->topo);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
@@ -30,7 +30,7 @@ static ctn_step_t begin(ctn_op_t *op)
     x->bytes = call->bytes;
     x->in_place = call->in_place;
     ctn_pairwise_begin(op, x);
-    ctn_op_set_network(op, x->topo->roster.nodes > 1);
+    ctn_op_set_network(op, x->topo->nodes > 1);
     return CTN_STEP_NEXT;
 }
 

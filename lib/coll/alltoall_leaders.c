@@ -24,7 +24,7 @@
 static ctn_step_t need_topology(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
-    return ctn_topo_need(op, a->call.group, &a->topo);
+    return ctn_roster_need(op, a->call.group, &a->topo);
 }
 
 static ctn_step_t need_plan(ctn_op_t *op)

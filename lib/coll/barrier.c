@@ -51,7 +51,7 @@ static ctn_step_t begin(ctn_op_t *op)
         return step;
     }
     const ctn_topo_t *topo = barrier->topo;
-    barrier->flat = topo->roster.nodes == 1 && flat_here(op, topo);
+    barrier->flat = topo->nodes == 1 && flat_here(op, topo);
     barrier->seen = barrier->round = 0;
     barrier->sent = false;
     barrier->words = topo->board.arrived;
@@ -86,26 +86,21 @@ static ctn_step_t disseminate(ctn_op_t *op)
 {
     barrier_t *barrier = ctn_op_state(op);
     const ctn_topo_t *topo = barrier->topo;
-    uint32_t nodes = topo->roster.nodes;
     if (ctn_topo_local_rank(topo) != 0) {
         return CTN_STEP_NEXT;
     }
-    while (UINT64_C(1) << barrier->round < nodes) {
-        uint64_t distance = UINT64_C(1) << barrier->round;
-        uint32_t to = (uint32_t)((topo->node_index + distance) % nodes);
-        uint32_t from =
-            (uint32_t)((topo->node_index + nodes - distance) % nodes);
+    while (barrier->round < ctn_rounds(topo->nodes)) {
+        const ctn_ring_round_t *ring = &topo->ring[barrier->round];
         if (!barrier->sent) {
-            catena_status_t status = ctn_op_send(
-                op, topo->roster.member[topo->roster.first[to]].address,
-                barrier->round, NULL, 0);
+            catena_status_t status =
+                ctn_op_send(op, ring->to.member, barrier->round, NULL, 0);
             if (status != CATENA_OK) {
                 return ctn_op_fail(op, status);
             }
             barrier->sent = true;
         }
         if (!ctn_op_arrived(op, barrier->round)) {
-            op->waits_for = topo->roster.member[topo->roster.first[from]].rank;
+            op->waits_for = (int64_t)ring->from.rank;
             ctn_op_set_network(op, true);
             return CTN_STEP_WAIT;
         }
@@ -194,17 +189,17 @@ ctn_op_t *ctn_fence_create(catena_group_t *group)
 void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes)
 {
     const ctn_topo_t *topo = ctn_topo_of(group);
-    if (topo == NULL || topo->state != CTN_TOPO_READY) {
+    if (topo == NULL || topo->state != CTN_BUILT) {
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
         return;
     }
     bool flat =
         group->exec->crowded || ctn_topo_local_size(topo) <= FLAT_MEMBERS;
     snprintf(text, bytes, "algorithm=%s nodes=%u",
-             topo->roster.nodes > 1 ? "root+dissemination"
-             : flat                 ? "flat"
-                                    : "root",
-             topo->roster.nodes);
+             topo->nodes > 1 ? "root+dissemination"
+             : flat          ? "flat"
+                             : "root",
+             topo->nodes);
 }
 
 catena_status_t catena_barrier(catena_group_t *group)

@@ -113,7 +113,7 @@ static catena_status_t open_ports(ctn_exec_t *exec, ctn_plan_t *plan)
 
 typedef struct plan_build {
     ctn_plan_t *plan; /* argument */
-    ctn_words_t say, heard, ignored;
+    ctn_words_t say, heard;
     uint32_t ready;
 } plan_build_t;
 
@@ -121,21 +121,17 @@ typedef struct plan_layout {
     size_t ready, counter, answer, bytes;
 } plan_layout_t;
 
-static size_t line_up(size_t bytes)
-{
-    return (bytes + 127) & ~(size_t)127;
-}
-
 static plan_layout_t lay_out(const ctn_plan_t *plan)
 {
     const ctn_topo_t *topo = plan->topo;
     plan_layout_t at;
     size_t n = ctn_topo_local_size(topo);
     size_t leaders = plan->leaders;
-    at.ready = line_up(topo->roster.nodes * leaders * sizeof(ctn_address_t));
-    at.counter = at.ready + line_up(leaders * sizeof(uint64_t));
+    at.ready =
+        ctn_line_up(topo->roster.nodes * leaders * sizeof(ctn_address_t));
+    at.counter = at.ready + ctn_line_up(leaders * sizeof(uint64_t));
     at.answer =
-        at.counter + line_up(CTN_RINGS * leaders * sizeof(ctn_counter_t));
+        at.counter + ctn_line_up(CTN_RINGS * leaders * sizeof(ctn_counter_t));
     at.bytes = at.answer + CTN_RINGS * n * leaders * sizeof(ctn_answer_t);
     return at;
 }
@@ -148,10 +144,8 @@ static bool is_root(const ctn_plan_t *plan)
 static ctn_step_t tell_node(ctn_op_t *op)
 {
     plan_build_t *build = ctn_op_state(op);
-    return ctn_op_call(op, ctn_scan_create(op->exec, &build->plan->topo->node,
-                                           ctn_fold_first, &build->say,
-                                           &build->heard, &build->ignored,
-                                           sizeof(ctn_words_t)));
+    return ctn_op_call(op, ctn_tell_create(op->exec, build->plan->topo,
+                                           &build->say, &build->heard));
 }
 
 static catena_status_t allocate(ctn_plan_t *plan)
@@ -198,20 +192,12 @@ static ctn_step_t begin(ctn_op_t *op)
     return tell_node(op);
 }
 
-static unsigned char *shared_memory(plan_build_t *build)
-{
-    ctn_plan_t *plan = build->plan;
-    return is_root(plan)
-               ? plan->shared
-               : ctn_pointer(plan->topo->peer[0], build->heard.word[0]);
-}
-
 static ctn_step_t host(ctn_op_t *op)
 {
     plan_build_t *build = ctn_op_state(op);
     ctn_plan_t *plan = build->plan;
     ctn_topo_t *topo = plan->topo;
-    unsigned char *memory = shared_memory(build);
+    unsigned char *memory = ctn_pointer(topo->peer[0], build->heard.word[0]);
     plan_layout_t at = lay_out(plan);
     plan->address = (const void *)memory;
     plan->counter = (void *)(memory + at.counter);

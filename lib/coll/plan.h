@@ -108,7 +108,7 @@ typedef struct ctn_plan {
     unsigned char **own_target[CTN_FLIGHT];
 } ctn_plan_t;
 
-/** A phase's way to have a plan: as ctn_topo_need. The topology is built. */
+/** A phase's way to have a plan: as ctn_topo_need. The roster is built. */
 ctn_step_t ctn_plan_need(ctn_op_t *op, ctn_topo_t *topo, uint32_t leaders,
                          ctn_placement_t placement, ctn_plan_t **plan);
 

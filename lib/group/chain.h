@@ -62,7 +62,8 @@ typedef struct ctn_shift {
     unsigned slot;     /* working */
 } ctn_shift_t;
 
-#define CTN_SHIFT_BYTES ((size_t)(CTN_SLOTS - 1) * CTN_INLINE_BYTES)
+#define CTN_SHIFT_BYTES                                                        \
+    ((size_t)CTN_SLOTS * CTN_INLINE_BYTES - sizeof(uint64_t))
 
 extern const ctn_algorithm_t ctn_shift_algorithm;
 
@@ -93,14 +94,16 @@ extern const ctn_algorithm_t ctn_gather_algorithm;
 
 /* Folds. */
 
-/** Values are uint64_t[]: the bytes are added, or ORed, word by word. */
+#define CTN_WORDS 6u
+
+/** Values are uint64_t[]: added word by word. */
 typedef struct ctn_words {
-    uint64_t word[4];
+    uint64_t word[CTN_WORDS];
 } ctn_words_t;
 void ctn_fold_sum(void *near, const void *far, int leftwards);
 
-/** What rank 0 of a chain tells all: the value of the leftmost member. Use
- * with the result from[0]; rank 0 itself has its own. */
-void ctn_fold_first(void *near, const void *far, int leftwards);
+/** The value of the farthest member: from[0] is that of rank 0 (what it tells
+ * all), from[1] that of the last; those two have only their own. */
+void ctn_fold_far(void *near, const void *far, int leftwards);
 
 #endif

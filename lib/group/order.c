@@ -163,7 +163,7 @@ static ctn_step_t count_disorder(ctn_op_t *op)
     bool disorder =
         ctn_address_exists(order->lane->chain.left) && order->key < left_key;
     ctn_exec_charge(op->exec, CTN_WORK_COMPARE, 1);
-    order->own = (ctn_words_t){{disorder, 0, 0, 0}};
+    order->own = (ctn_words_t){{disorder}};
     return ctn_op_call(op, ctn_scan_create(op->exec, order->lane, ctn_fold_sum,
                                            &order->own, &order->left,
                                            &order->right, sizeof(ctn_words_t)));
@@ -189,9 +189,9 @@ static ctn_step_t announce_table(ctn_op_t *op)
         (void)ctn_heap_contains(op->exec->heap, order->table, 1,
                                 &order->own.word[1]);
     }
-    return ctn_op_call(
-        op, ctn_scan_create(op->exec, order->lane, ctn_fold_first, &order->own,
-                            &order->left, &order->right, sizeof(ctn_words_t)));
+    return ctn_op_call(op, ctn_scan_create(op->exec, order->lane, ctn_fold_far,
+                                           &order->own, &order->left,
+                                           &order->right, sizeof(ctn_words_t)));
 }
 
 static ctn_step_t place(ctn_op_t *op)

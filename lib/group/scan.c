@@ -121,14 +121,13 @@ void ctn_fold_sum(void *near, const void *far, int leftwards)
     (void)leftwards;
     ctn_words_t *a = near;
     const ctn_words_t *b = far;
-    for (int i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < CTN_WORDS; i++) {
         a->word[i] += b->word[i];
     }
 }
 
-void ctn_fold_first(void *near, const void *far, int leftwards)
+void ctn_fold_far(void *near, const void *far, int leftwards)
 {
-    if (leftwards) {
-        memcpy(near, far, sizeof(ctn_words_t));
-    }
+    (void)leftwards;
+    memcpy(near, far, sizeof(ctn_words_t));
 }

@@ -1,22 +1,29 @@
-/* Each member's bytes to its right neighbour: as many slots as they need, the
- * first word of the first slot's data being the length. One round. */
+/* Each member's bytes to its right neighbour: their number, then the bytes, in
+ * as many slots as they need. One round; one message up to 104 bytes. */
 
 #include <string.h>
 
 #include "group/chain.h"
 
-static size_t part_bytes(size_t bytes, unsigned slot)
+enum { HEADER = sizeof(uint64_t) };
+
+/** Slots that `bytes` with their number take. */
+static unsigned slots_for(size_t bytes)
 {
-    size_t rest = bytes - (size_t)slot * CTN_INLINE_BYTES;
-    return rest < CTN_INLINE_BYTES ? rest : CTN_INLINE_BYTES;
+    return (unsigned)((HEADER + bytes + CTN_INLINE_BYTES - 1) /
+                      CTN_INLINE_BYTES);
 }
 
-static unsigned parts(size_t bytes)
+/** The stretch of the bytes that a slot holds: its start, its length, and
+ * where in the slot it lies. */
+static size_t stretch(size_t bytes, unsigned slot, size_t *start, size_t *at)
 {
-    return (unsigned)((bytes + CTN_INLINE_BYTES - 1) / CTN_INLINE_BYTES);
+    *at = slot == 0 ? HEADER : 0;
+    *start = slot == 0 ? 0 : slot * (size_t)CTN_INLINE_BYTES - HEADER;
+    size_t room = CTN_INLINE_BYTES - *at;
+    return bytes - *start < room ? bytes - *start : room;
 }
 
-/** The length goes into slot 0, the bytes into the slots from 1 on. */
 static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_shift_t *shift = ctn_op_state(op);
@@ -26,12 +33,15 @@ static ctn_step_t begin(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     uint64_t length = shift->send_bytes;
-    catena_status_t status =
-        ctn_op_send(op, shift->chain->right, 0, &length, sizeof(length));
-    for (unsigned i = 0; status == CATENA_OK && i < parts(length); i++) {
-        status = ctn_op_send(op, shift->chain->right, i + 1,
-                             (const char *)shift->send + i * CTN_INLINE_BYTES,
-                             part_bytes(length, i));
+    catena_status_t status = CATENA_OK;
+    for (unsigned i = 0; status == CATENA_OK && i < slots_for(length); i++) {
+        unsigned char message[CTN_INLINE_BYTES];
+        size_t start;
+        size_t at;
+        size_t n = stretch(length, i, &start, &at);
+        memcpy(message, &length, at);
+        memcpy(message + at, (const unsigned char *)shift->send + start, n);
+        status = ctn_op_send(op, shift->chain->right, i, message, at + n);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
@@ -48,15 +58,14 @@ static ctn_step_t receive(ctn_op_t *op)
             uint64_t length;
             memcpy(&length, data, sizeof(length));
             *shift->received = (size_t)length;
-        } else {
-            memcpy((char *)shift->receive +
-                       (shift->slot - 1) * CTN_INLINE_BYTES,
-                   data, part_bytes(*shift->received, shift->slot - 1));
         }
-        if (shift->slot == parts(*shift->received)) {
+        size_t start;
+        size_t at;
+        size_t n = stretch(*shift->received, shift->slot, &start, &at);
+        memcpy((unsigned char *)shift->receive + start, data + at, n);
+        if (++shift->slot == slots_for(*shift->received)) {
             return CTN_STEP_NEXT;
         }
-        shift->slot++;
     }
     return CTN_STEP_WAIT;
 }

@@ -1,13 +1,13 @@
 /* Split by hashing. Moody, Ahn, de Supinski: Exascale Algorithms for
  * Generalized MPI_Comm_split, EuroMPI 2011, section 3.3 (Hash).
- * Rounds: 2 ceil(log2 p) + 1 a pass; passes: log4 of the number of colors,
- * expected. Memory: O(1). Each pass hashes the color to one of four bins, a
- * double exclusive scan of the table of bins gives each member its neighbours
- * within its bin, and the bins are chains of their own from then on. Differs
- * from the paper: four bins, so that a table fits one slot; the test for a
- * single color compares each member's color with its left neighbour's byte for
- * byte, after every pass, instead of an allreduce of the color when a pass did
- * not shorten the chain. */
+ * Rounds: ceil(log2 p) + 1 a pass, p being what the passes before left of the
+ * chain; passes: log4 of the number of colors and one more, expected. Memory:
+ * O(1). Each pass hashes the color to one of four bins, a double exclusive scan
+ * of the table of bins gives each member its neighbours within its bin, and the
+ * bins are chains of their own from then on. Differs from the paper: four bins,
+ * so that a table fits one slot; the test for a single color travels with the
+ * same scan (each member compares its left neighbour's color byte for byte),
+ * where the paper adds an allreduce when a pass did not shorten the chain. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,24 +28,13 @@ typedef struct split {
     unsigned pass;
     unsigned char *neighbour; /* the left neighbour's color */
     size_t neighbour_bytes;
-    ctn_words_t differs;
-    ctn_words_t differ_left;
-    ctn_words_t differ_right;
 } split_t;
 
 /* ---- bins ---- */
 
-void ctn_bins_clear(ctn_bins_t *bins)
-{
-    for (unsigned b = 0; b < CTN_BINS; b++) {
-        bins->nearest[b] = CTN_NO_ADDRESS;
-        bins->count[b] = 0;
-    }
-}
-
 void ctn_bins_set(ctn_bins_t *bins, unsigned bin, ctn_address_t member)
 {
-    ctn_bins_clear(bins);
+    memset(bins, 0, sizeof(*bins));
     bins->nearest[bin] = member;
     bins->count[bin] = 1;
 }
@@ -61,14 +50,15 @@ void ctn_fold_bins(void *near, const void *far, int leftwards)
         }
         a->count[i] += b->count[i];
     }
+    a->differ += b->differ;
 }
 
 ctn_chain_t ctn_bins_chain(const ctn_bins_t *left, const ctn_bins_t *right,
                            unsigned bin, ctn_address_t member)
 {
     ctn_chain_t chain;
-    chain.rank = (uint32_t)left->count[bin];
-    chain.size = (uint32_t)(left->count[bin] + 1 + right->count[bin]);
+    chain.rank = left->count[bin];
+    chain.size = left->count[bin] + 1 + right->count[bin];
     chain.self = member;
     chain.left = left->count[bin] > 0 ? left->nearest[bin] : CTN_NO_ADDRESS;
     chain.right = right->count[bin] > 0 ? right->nearest[bin] : CTN_NO_ADDRESS;
@@ -153,37 +143,17 @@ static ctn_step_t begin(ctn_op_t *op)
                                     : ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
 }
 
-static ctn_step_t scan_bins(ctn_op_t *op)
-{
-    split_t *split = ctn_op_state(op);
-    split->bin = hash_to_bin(split->color, split->color_bytes, split->pass);
-    ctn_exec_charge(op->exec, CTN_WORK_HASH, split->color_bytes);
-    ctn_bins_set(&split->own, split->bin, split->lane->chain.self);
-    return ctn_op_call(op,
-                       ctn_scan_create(op->exec, current_lane(split),
-                                       ctn_fold_bins, &split->own, &split->left,
-                                       &split->right, sizeof(ctn_bins_t)));
-}
-
-static ctn_step_t link_bin(ctn_op_t *op)
-{
-    split_t *split = ctn_op_state(op);
-    split->lane->chain = ctn_bins_chain(&split->left, &split->right, split->bin,
-                                        split->lane->chain.self);
-    split->pass++;
-    return CTN_STEP_NEXT;
-}
-
 static ctn_step_t show_color(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
+    ctn_lane_t *lane = current_lane(split);
     ctn_op_t *child =
-        ctn_op_create(op->exec, &ctn_shift_algorithm, &split->lane->channel);
+        ctn_op_create(op->exec, &ctn_shift_algorithm, &lane->channel);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     ctn_shift_t *shift = ctn_op_state(child);
-    shift->chain = &split->lane->chain;
+    shift->chain = &lane->chain;
     shift->send = split->color;
     shift->send_bytes = split->color_bytes;
     shift->receive = split->neighbour;
@@ -191,33 +161,41 @@ static ctn_step_t show_color(ctn_op_t *op)
     return ctn_op_call(op, child);
 }
 
-static ctn_step_t scan_differences(ctn_op_t *op)
+static bool differs_from_left(const split_t *split, const ctn_lane_t *lane)
 {
-    split_t *split = ctn_op_state(op);
-    bool differs =
-        ctn_address_exists(split->lane->chain.left) &&
-        (split->neighbour_bytes != split->color_bytes ||
-         memcmp(split->neighbour, split->color, split->color_bytes) != 0);
-    ctn_exec_charge(op->exec, CTN_WORK_COMPARE, 1);
-    memset(&split->differs, 0, sizeof(split->differs));
-    split->differs.word[0] = differs;
-    return ctn_op_call(op, ctn_scan_create(op->exec, split->lane, ctn_fold_sum,
-                                           &split->differs, &split->differ_left,
-                                           &split->differ_right,
-                                           sizeof(ctn_words_t)));
+    return ctn_address_exists(lane->chain.left) &&
+           (split->neighbour_bytes != split->color_bytes ||
+            memcmp(split->neighbour, split->color, split->color_bytes) != 0);
 }
 
-enum { PHASE_SCAN_BINS = 1 };
-
-static ctn_step_t judge(ctn_op_t *op)
+static ctn_step_t scan_bins(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
-    if (split->differs.word[0] + split->differ_left.word[0] +
-            split->differ_right.word[0] >
-        0) {
-        return ctn_op_jump(op, PHASE_SCAN_BINS);
-    }
-    return CTN_STEP_NEXT;
+    ctn_lane_t *lane = current_lane(split);
+    split->bin = hash_to_bin(split->color, split->color_bytes, split->pass);
+    ctn_exec_charge(op->exec, CTN_WORK_HASH, split->color_bytes);
+    ctn_bins_set(&split->own, split->bin, split->lane->chain.self);
+    split->own.differ = differs_from_left(split, lane);
+    ctn_exec_charge(op->exec, CTN_WORK_COMPARE, 1);
+    return ctn_op_call(op, ctn_scan_create(op->exec, lane, ctn_fold_bins,
+                                           &split->own, &split->left,
+                                           &split->right, sizeof(ctn_bins_t)));
+}
+
+enum { PHASE_SHOW_COLOR = 1 };
+
+/** The bin is a chain of its own; another pass unless it has one color. */
+static ctn_step_t link_bin(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    ctn_chain_t *chain = &split->lane->chain;
+    *chain =
+        ctn_bins_chain(&split->left, &split->right, split->bin, chain->self);
+    split->pass++;
+    bool one_color =
+        split->own.differ + split->left.differ + split->right.differ == 0;
+    return one_color || chain->size == 1 ? CTN_STEP_NEXT
+                                         : ctn_op_jump(op, PHASE_SHOW_COLOR);
 }
 
 static void finish(ctn_op_t *op)
@@ -227,11 +205,9 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"show color", show_color},
                                      {"bins", scan_bins},
                                      {"link", link_bin},
-                                     {"show color", show_color},
-                                     {"compare", scan_differences},
-                                     {"judge", judge},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t split_algorithm = {

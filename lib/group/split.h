@@ -37,10 +37,13 @@ ctn_op_t *ctn_scan_create(ctn_exec_t *exec, ctn_lane_t *lane, ctn_fold_t fold,
 
 #define CTN_BINS 4u
 
-/** For each bin: how many members lie in a direction, and the nearest. */
+/** For each bin: how many members lie in a direction, and the nearest. And of
+ * all of them, how many have another color than their left neighbour. */
 typedef struct ctn_bins {
     ctn_address_t nearest[CTN_BINS];
-    uint64_t count[CTN_BINS];
+    uint32_t count[CTN_BINS];
+    uint32_t differ;
+    uint32_t unused;
 } ctn_bins_t;
 
 _Static_assert(sizeof(ctn_bins_t) <= CTN_SCAN_BYTES, "bins fit a scan");
@@ -48,7 +51,6 @@ _Static_assert(sizeof(ctn_bins_t) <= CTN_SCAN_BYTES, "bins fit a scan");
 void ctn_fold_bins(void *near, const void *far, int leftwards);
 /** A table with one member, in `bin`. */
 void ctn_bins_set(ctn_bins_t *bins, unsigned bin, ctn_address_t member);
-void ctn_bins_clear(ctn_bins_t *bins);
 /** The chain of the members of `bin` that `member` is one of. */
 ctn_chain_t ctn_bins_chain(const ctn_bins_t *left, const ctn_bins_t *right,
                            unsigned bin, ctn_address_t member);

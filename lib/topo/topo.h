@@ -5,8 +5,11 @@
 
 /* Where the members of a group are. Built by splits when an operation first
  * asks: the node's members form a chain, the first of each node (its root)
- * form another, and what is known of all members, which direct and leader
- * algorithms need, is kept once per node in the shared heap. */
+ * form another. So far memory does not grow with the group: a member keeps a
+ * handle and two blocks, a root a table of its node and of the log2(nodes)
+ * roots it meets. What is known of all members, which direct and leader
+ * algorithms need, is the roster (roster.c): kept once per node in the shared
+ * heap, and built only for them. */
 
 /** One member of a group, as all others see it. */
 typedef struct ctn_member {
@@ -17,6 +20,27 @@ typedef struct ctn_member {
 } ctn_member_t;
 
 _Static_assert(sizeof(ctn_member_t) == 32, "records of fixed size");
+
+/** A member of this node in the table of its root. */
+typedef struct ctn_local {
+    uint64_t ready; /* set by the member: how often it has filled it in */
+    uint64_t unused;
+    ctn_member_t member;
+} ctn_local_t;
+
+/** A root, as other roots know it. */
+typedef struct ctn_root {
+    ctn_address_t lane; /* of the leaders' chain */
+    ctn_address_t member;
+    uint64_t rank; /* in the group */
+} ctn_root_t;
+
+/** Whom a root meets in round d of a dissemination: the roots 2^d nodes away,
+ * the chain of roots being closed to a ring. */
+typedef struct ctn_ring_round {
+    ctn_root_t to;   /* to the right */
+    ctn_root_t from; /* to the left */
+} ctn_ring_round_t;
 
 /** What peer `p` of a group has allowed a member to send it: written by the
  * peer into grants[ring][p] of the member. One for each pair, since peers may
@@ -63,21 +87,27 @@ typedef struct ctn_board {
     uint64_t *departed; /* [ring][i * stride] */
 } ctn_board_t;
 
+typedef enum ctn_built { CTN_NEW, CTN_BUILDING, CTN_BUILT } ctn_built_t;
+
 typedef struct ctn_topo {
     ctn_attachment_t attachment;
     catena_group_t *group;
-    enum { CTN_TOPO_NEW, CTN_TOPO_BUILDING, CTN_TOPO_READY } state;
+    ctn_built_t state;
     ctn_lane_t node;    /* the members on this node */
-    ctn_lane_t leaders; /* the roots of all nodes; only roots use it */
+    ctn_lane_t leaders; /* the roots of all nodes; only roots have it */
     uint32_t node_index;
-    ctn_roster_t roster;
+    uint32_t nodes;
+    const ctn_local_t *local; /* the members on this node, in its root's heap */
     ctn_board_t board;
     ctn_endpoint_t **peer; /* to the members on this node */
-    ctn_grant_t *grants;   /* this member's, [ring][size] */
-    uint64_t grants_offset;
+    /* The roster, and what goes with it. */
+    ctn_built_t roster_state;
+    ctn_roster_t roster;
+    ctn_grant_t *grants; /* this member's, [ring][size] */
     /* What a root owns, NULL elsewhere. */
-    void *shared;   /* roster and board */
-    void *enrolled; /* working: the node's members before all are known */
+    ctn_ring_round_t *ring; /* log2 of the number of nodes */
+    void *shared;           /* local and board */
+    void *shared_roster;
 } ctn_topo_t;
 
 static inline uint32_t ctn_topo_local_size(const ctn_topo_t *topo)
@@ -90,6 +120,12 @@ static inline uint32_t ctn_topo_local_rank(const ctn_topo_t *topo)
     return topo->node.chain.rank;
 }
 
+/** Rounds of a dissemination among n. */
+static inline unsigned ctn_rounds(uint32_t n)
+{
+    return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
+}
+
 static inline uint32_t ctn_roster_count(const ctn_roster_t *roster,
                                         uint32_t node)
 {
@@ -99,7 +135,7 @@ static inline uint32_t ctn_roster_count(const ctn_roster_t *roster,
 static inline const ctn_member_t *ctn_topo_local(const ctn_topo_t *topo,
                                                  uint32_t i)
 {
-    return &topo->roster.member[topo->roster.first[topo->node_index] + i];
+    return &topo->local[i].member;
 }
 
 /** The topology of a group, not necessarily built yet; NULL: no memory. */
@@ -110,5 +146,28 @@ ctn_topo_t *ctn_topo_of(catena_group_t *group);
  * in the same order, so all members build at the same point. */
 ctn_step_t ctn_topo_need(ctn_op_t *op, catena_group_t *group,
                          ctn_topo_t **topo);
+
+/** Likewise for the topology together with its roster. */
+ctn_step_t ctn_roster_need(ctn_op_t *op, catena_group_t *group,
+                           ctn_topo_t **topo);
+
+/* For the files of this folder. */
+
+/** An operation that builds the ring of roots; NULL: no memory. */
+ctn_op_t *ctn_ring_create(ctn_exec_t *exec, ctn_topo_t *topo);
+/** What the node's root says, all its members hear; NULL: no memory. `heard`
+ * is set on all members, the root included. */
+ctn_op_t *ctn_tell_create(ctn_exec_t *exec, ctn_topo_t *topo,
+                          const ctn_words_t *say, ctn_words_t *heard);
+/** Have `child` (an operation just made, or NULL when there was no memory)
+ * build something and come back to the phase: sets *state to BUILDING. */
+ctn_step_t ctn_build_now(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state);
+/** A root's heap memory, as an offset. */
+uint64_t ctn_offset_of(const ctn_exec_t *exec, const void *memory);
+/** Memory in whole pairs of cache lines. */
+static inline size_t ctn_line_up(size_t bytes)
+{
+    return (bytes + 127) & ~(size_t)127;
+}
 
 #endif

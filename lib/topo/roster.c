@@ -1,0 +1,238 @@
+/* The roster: what a node knows of all members of a group, for algorithms in
+ * which all meet all. Rounds: 2 ceil(log2 nodes) among the roots, a few times
+ * ceil(log2 members) on the node. Memory: O(p) at a node, in the shared heap,
+ * and a grant for each pair, of which only those written cost anything. */
+
+#include <string.h>
+
+#include "topo/topo.h"
+
+typedef struct build {
+    ctn_topo_t *topo; /* argument */
+    ctn_words_t say;
+    ctn_words_t heard;
+    uint32_t *counts; /* root: members of each node */
+    uint32_t collected;
+} build_t;
+
+static bool is_root(const ctn_topo_t *topo)
+{
+    return ctn_topo_local_rank(topo) == 0;
+}
+
+/* ---- grants ---- */
+
+/** Every member opens a table of grants and completes its record. */
+static ctn_step_t open_grants(ctn_op_t *op)
+{
+    build_t *build = ctn_op_state(op);
+    ctn_topo_t *topo = build->topo;
+    uint32_t me = ctn_topo_local_rank(topo);
+    size_t grants = CTN_RINGS * (size_t)topo->group->lane.chain.size;
+    if (topo->grants == NULL) {
+        topo->grants =
+            ctn_heap_calloc(op->exec->heap, 64, grants * sizeof(ctn_grant_t));
+    }
+    if (topo->grants == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    uint64_t offset = ctn_offset_of(op->exec, topo->grants);
+    uint64_t at = build->heard.word[0] + me * sizeof(ctn_local_t);
+    catena_status_t status =
+        ctn_put_signal(topo->peer[0], &offset, sizeof(offset),
+                       at + offsetof(ctn_local_t, member.grants),
+                       at + offsetof(ctn_local_t, ready), 2, &op->pending);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static ctn_step_t tell_place(ctn_op_t *op)
+{
+    build_t *build = ctn_op_state(op);
+    ctn_topo_t *topo = build->topo;
+    if (is_root(topo)) {
+        build->say.word[0] = ctn_offset_of(op->exec, topo->shared);
+    }
+    return ctn_op_call(
+        op, ctn_tell_create(op->exec, topo, &build->say, &build->heard));
+}
+
+static ctn_step_t collect(ctn_op_t *op)
+{
+    build_t *build = ctn_op_state(op);
+    ctn_topo_t *topo = build->topo;
+    while (is_root(topo) && build->collected < ctn_topo_local_size(topo)) {
+        if (ctn_word_load(&topo->local[build->collected].ready) < 2) {
+            return CTN_STEP_WAIT;
+        }
+        build->collected++;
+    }
+    return CTN_STEP_NEXT;
+}
+
+/* ---- all members, among the roots ---- */
+
+static ctn_step_t gather_among_roots(ctn_op_t *op, void *table,
+                                     size_t record_bytes, const uint32_t *first)
+{
+    ctn_topo_t *topo = ((build_t *)ctn_op_state(op))->topo;
+    ctn_op_t *child =
+        ctn_op_create(op->exec, &ctn_gather_algorithm, &topo->leaders.channel);
+    if (child == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    ctn_gather_t *gather = ctn_op_state(child);
+    gather->chain = &topo->leaders.chain;
+    gather->memory = table;
+    gather->table = ctn_offset_of(op->exec, table);
+    gather->record_bytes = record_bytes;
+    gather->first = first;
+    return ctn_op_call(op, child);
+}
+
+static ctn_step_t gather_counts(ctn_op_t *op)
+{
+    build_t *build = ctn_op_state(op);
+    ctn_topo_t *topo = build->topo;
+    if (!is_root(topo)) {
+        return CTN_STEP_NEXT;
+    }
+    build->counts =
+        ctn_heap_calloc(op->exec->heap, 64, topo->nodes * sizeof(uint32_t));
+    if (build->counts == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    build->counts[topo->node_index] = ctn_topo_local_size(topo);
+    return gather_among_roots(op, build->counts, sizeof(uint32_t), NULL);
+}
+
+/* The root's memory: | members | first | by_rank |. */
+
+typedef struct roster_layout {
+    size_t first, by_rank, bytes;
+} roster_layout_t;
+
+static roster_layout_t lay_out(const ctn_topo_t *topo)
+{
+    size_t size = topo->group->lane.chain.size;
+    roster_layout_t at;
+    at.first = ctn_line_up(size * sizeof(ctn_member_t));
+    at.by_rank =
+        at.first + ctn_line_up(((size_t)topo->nodes + 1) * sizeof(uint32_t));
+    at.bytes = at.by_rank + ctn_line_up(size * sizeof(uint32_t));
+    return at;
+}
+
+static void point_into(ctn_topo_t *topo, unsigned char *memory)
+{
+    roster_layout_t at = lay_out(topo);
+    topo->roster = (ctn_roster_t){
+        .nodes = topo->nodes,
+        .size = topo->group->lane.chain.size,
+        .member = (const void *)memory,
+        .first = (const void *)(memory + at.first),
+        .by_rank = (const void *)(memory + at.by_rank),
+    };
+}
+
+static void fill_own_part(ctn_topo_t *topo, const uint32_t *counts)
+{
+    unsigned char *memory = topo->shared_roster;
+    uint32_t *first = (void *)(memory + lay_out(topo).first);
+    ctn_member_t *member = topo->shared_roster;
+    for (uint32_t b = 0; b < topo->nodes; b++) {
+        first[b + 1] = first[b] + counts[b];
+    }
+    for (uint32_t i = 0; i < counts[topo->node_index]; i++) {
+        member[first[topo->node_index] + i] = topo->local[i].member;
+    }
+}
+
+static ctn_step_t gather_members(ctn_op_t *op)
+{
+    build_t *build = ctn_op_state(op);
+    ctn_topo_t *topo = build->topo;
+    if (!is_root(topo)) {
+        return CTN_STEP_NEXT;
+    }
+    topo->shared_roster =
+        ctn_heap_calloc(op->exec->heap, 128, lay_out(topo).bytes);
+    if (topo->shared_roster == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    point_into(topo, topo->shared_roster);
+    fill_own_part(topo, build->counts);
+    return gather_among_roots(op, topo->shared_roster, sizeof(ctn_member_t),
+                              topo->roster.first);
+}
+
+static ctn_step_t publish(ctn_op_t *op)
+{
+    build_t *build = ctn_op_state(op);
+    ctn_topo_t *topo = build->topo;
+    if (is_root(topo)) {
+        unsigned char *memory = topo->shared_roster;
+        uint32_t *by_rank = (void *)(memory + lay_out(topo).by_rank);
+        for (uint32_t i = 0; i < topo->roster.size; i++) {
+            by_rank[topo->roster.member[i].rank] = i;
+        }
+        build->say.word[0] = ctn_offset_of(op->exec, memory);
+    }
+    return ctn_op_call(
+        op, ctn_tell_create(op->exec, topo, &build->say, &build->heard));
+}
+
+static ctn_step_t settle(ctn_op_t *op)
+{
+    build_t *build = ctn_op_state(op);
+    ctn_topo_t *topo = build->topo;
+    point_into(topo, ctn_pointer(topo->peer[0], build->heard.word[0]));
+    topo->roster_state = CTN_BUILT;
+    return CTN_STEP_NEXT;
+}
+
+static void finish(ctn_op_t *op)
+{
+    build_t *build = ctn_op_state(op);
+    ctn_heap_free(op->exec->heap, build->counts);
+    if (build->topo->roster_state != CTN_BUILT) {
+        build->topo->roster_state = CTN_NEW;
+    }
+}
+
+static const ctn_phase_t phases[] = {{"place", tell_place},
+                                     {"open grants", open_grants},
+                                     {"collect", collect},
+                                     {"gather counts", gather_counts},
+                                     {"gather members", gather_members},
+                                     {"publish", publish},
+                                     {"settle", settle},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t build_algorithm = {
+    .name = "roster",
+    .state_bytes = sizeof(build_t),
+    .phases = phases,
+    .finish = finish,
+};
+
+ctn_step_t ctn_roster_need(ctn_op_t *op, catena_group_t *group,
+                           ctn_topo_t **out)
+{
+    ctn_topo_t *topo;
+    ctn_step_t step = ctn_topo_need(op, group, &topo);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    if (topo->roster_state == CTN_BUILT) {
+        *out = topo;
+        return CTN_STEP_NEXT;
+    }
+    if (topo->roster_state == CTN_BUILDING || !ctn_op_is_oldest(op)) {
+        return CTN_STEP_WAIT;
+    }
+    ctn_op_t *child = ctn_op_create(op->exec, &build_algorithm, NULL);
+    if (child != NULL) {
+        ((build_t *)ctn_op_state(child))->topo = topo;
+    }
+    return ctn_build_now(op, child, &topo->roster_state);
+}
