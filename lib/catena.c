@@ -15,6 +15,7 @@
 #include "topo/site.h"
 #include "topo/topo.h"
 #include "transports/shm/shm.h"
+#include "transports/sim/sim.h"
 
 /* Keys under which ranks publish how to reach them. */
 static const char segment_key[] = "catena.segment";
@@ -108,6 +109,61 @@ static catena_status_t publish(catena_context_t *context)
     return ctn_boot_publish(context->boot);
 }
 
+/* ---- the same on a simulated machine ---- */
+
+/** What a launcher would tell. */
+static catena_status_t find_sim_place(catena_context_t *context)
+{
+    ctn_sim_place_t place = ctn_sim_place(context->sim);
+    ctn_boot_t *boot = calloc(1, sizeof(*boot));
+    if (boot == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    context->boot = boot;
+    boot->log = &context->log;
+    boot->rank = place.rank;
+    boot->size = place.ranks;
+    boot->local_rank = place.local_rank;
+    boot->local_size = place.local_size;
+    boot->local_ranks = (uint32_t *)(uintptr_t)place.local_ranks;
+    snprintf(boot->node, sizeof(boot->node), "node%u", place.node);
+    snprintf(boot->node_key, sizeof(boot->node_key), "%s", boot->node);
+    context->log.rank = (int)place.rank;
+    snprintf(context->log.host, sizeof(context->log.host), "node%u",
+             place.node);
+    context->site = (ctn_site_t){
+        .process = place.rank,
+        .node = boot->node_key,
+        .local_rank = place.local_rank,
+        .local_size = place.local_size,
+        .numa = place.numa,
+        .crowded = place.crowded,
+    };
+    return CATENA_OK;
+}
+
+static catena_status_t join_sim_heap(catena_context_t *context)
+{
+    _Static_assert(CTN_SIM_HEADER_BYTES == CTN_HEAP_HEADER_BYTES,
+                   "the simulator lays out nodes as the heap does");
+    ctn_sim_place_t place = ctn_sim_place(context->sim);
+    ctn_heap_params_t params = {
+        .log = &context->log,
+        .limit = context->config.heap_size,
+        .local_rank = (int)place.local_rank,
+        .local_size = (int)place.local_size,
+        .numa = -1,
+    };
+    return ctn_heap_adopt(&params, place.memory, place.arena_bytes,
+                          &context->heap);
+}
+
+static catena_status_t join_sim_network(catena_context_t *context)
+{
+    context->node = context->network = ctn_sim_transport(context->sim);
+    return CATENA_OK;
+}
+
 /* ---- exec ---- */
 
 static void decide_waiting(catena_context_t *context)
@@ -140,6 +196,12 @@ static catena_status_t make_exec(catena_context_t *context)
     exec->network = context->network;
     decide_waiting(context);
     catena_status_t status = ctn_exec_init(exec);
+    if (context->sim != NULL) {
+        catena_sim_payload_t payload = ctn_sim_payload(context->sim);
+        exec->drop_data = payload != CATENA_SIM_CARRY;
+        exec->drop_tables = payload == CATENA_SIM_COST;
+        return status;
+    }
     for (uint32_t i = 0; status == CATENA_OK && i < context->boot->local_size;
          i++) {
         status =
@@ -150,8 +212,9 @@ static catena_status_t make_exec(catena_context_t *context)
 
 /* ---- the world ---- */
 
-/** The world's chain needs no agreement: every rank's block is the first
- * thing it takes from its arena, so all lie at the same offset. */
+/** The chains of the world and of the node within it need no agreement: their
+ * blocks are the first things that every rank takes from its arena, so all lie
+ * at the same offsets. */
 static void link_world(catena_context_t *context)
 {
     ctn_chain_t *chain = &context->world->lane.chain;
@@ -177,21 +240,14 @@ static catena_status_t make_world(catena_context_t *context)
     }
     context->world->permanent = true;
     link_world(context);
+    status = ctn_topo_link_node(context->world, context->boot->local_ranks);
+    if (status != CATENA_OK) {
+        return status;
+    }
     /* A first barrier builds the topology and shows that all are there. */
     status = catena_barrier(context->world);
     if (status == CATENA_OK && context->boot->local_rank == 0) {
         ctn_heap_attached(context->heap);
-    }
-    if (status == CATENA_OK &&
-        ctn_topo_local_size(ctn_topo_of(context->world)) !=
-            context->boot->local_size) {
-        ctn_error(&context->log,
-                  "the launcher names %u ranks on this node, but %u ranks "
-                  "have its name and number, '%s'",
-                  context->boot->local_size,
-                  ctn_topo_local_size(ctn_topo_of(context->world)),
-                  context->boot->node_key);
-        status = CATENA_ERR_LAUNCHER;
     }
     return status;
 }
@@ -214,18 +270,29 @@ static catena_status_t find_site(catena_context_t *context)
     return ctn_site_find(&context->log, context->config.topology, site);
 }
 
-static catena_status_t join(catena_context_t *context)
+/** The launcher, first of all. */
+static catena_status_t join_launcher(catena_context_t *context)
 {
     catena_status_t status = ctn_boot_create(&context->log, &context->boot);
     if (status == CATENA_OK && context->boot->rank == 0) {
         (void)ctn_config_warn_unknown(&context->log);
     }
-    static catena_status_t (*const steps[])(catena_context_t *) = {
-        find_site, join_heap, join_node, join_network,
-        publish,   make_exec, make_world};
-    for (size_t i = 0;
-         status == CATENA_OK && i < sizeof(steps) / sizeof(steps[0]); i++) {
-        status = steps[i](context);
+    return status;
+}
+
+static catena_status_t join(catena_context_t *context)
+{
+    typedef catena_status_t (*step_t)(catena_context_t *);
+    static const step_t process[] = {join_launcher, find_site,    join_heap,
+                                     join_node,     join_network, publish,
+                                     make_exec,     make_world,   NULL};
+    static const step_t simulated[] = {find_sim_place,   join_sim_heap,
+                                       join_sim_network, make_exec,
+                                       make_world,       NULL};
+    const step_t *step = context->sim != NULL ? simulated : process;
+    catena_status_t status = CATENA_OK;
+    for (; status == CATENA_OK && *step != NULL; step++) {
+        status = (*step)(context);
     }
     return status;
 }
@@ -261,7 +328,9 @@ static void leave(catena_context_t *context)
     if (context->heap != NULL) {
         ctn_heap_destroy(context->heap);
     }
-    if (context->boot != NULL) {
+    if (context->sim != NULL) {
+        free(context->boot);
+    } else if (context->boot != NULL) {
         ctn_boot_destroy(context->boot);
     }
     ctn_config_release(&context->config);
@@ -286,6 +355,7 @@ catena_status_t catena_init(const catena_config_t *config,
         return status;
     }
     context->log.level = context->config.log_level;
+    context->sim = config != NULL ? config->sim : NULL;
     status = check_leaders(context);
     if (status == CATENA_OK) {
         status = join(context);
@@ -325,6 +395,9 @@ void catena_abort(catena_context_t *context, int code)
     snprintf(message, sizeof(message), "rank %d called catena_abort(%d)",
              context->log.rank, code);
     ctn_error(&context->log, "%s", message);
+    if (context->sim != NULL) {
+        ctn_sim_abort(context->sim, code);
+    }
     ctn_boot_abort(context->boot, code, message);
 }
 
@@ -336,6 +409,31 @@ catena_status_t catena_progress(catena_context_t *context)
 double catena_time(catena_context_t *context)
 {
     return (double)ctn_exec_time(context->exec) * 1e-9;
+}
+
+catena_status_t catena_compute(catena_context_t *context, double seconds)
+{
+    if (context == NULL || !(seconds >= 0)) {
+        return CATENA_ERR_ARG;
+    }
+    if (context->sim != NULL) {
+        ctn_sim_compute(context->sim, seconds);
+        return CATENA_OK;
+    }
+    double until = catena_time(context) + seconds;
+    while (catena_time(context) < until) {
+    }
+    return CATENA_OK;
+}
+
+catena_status_t catena_sim_stats(catena_context_t *context,
+                                 catena_sim_stats_t *stats)
+{
+    if (context == NULL || stats == NULL || context->sim == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_sim_rank_stats(context->sim, stats);
+    return CATENA_OK;
 }
 
 catena_status_t catena_place(catena_context_t *context, catena_place_t *place)
@@ -353,7 +451,9 @@ catena_status_t catena_place(catena_context_t *context, catena_place_t *place)
         .local_size = (int)context->boot->local_size,
         .numa = context->site.numa,
         .hostname = context->boot->node,
-        .launcher = context->boot->singleton ? "singleton" : "pmix",
+        .launcher = context->sim != NULL       ? "simulator"
+                    : context->boot->singleton ? "singleton"
+                                               : "pmix",
         .network = context->network != NULL
                        ? context->network->ops->describe(context->network)
                        : "none",

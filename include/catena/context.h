@@ -21,6 +21,9 @@ typedef struct catena_config {
     /** NULL-terminated list of "NAME=VALUE", names without the prefix
      * CATENA_ ("HEAP_SIZE=2g"); may be NULL. Read during catena_init only. */
     const char *const *settings;
+    /** The simulated rank that joins, as catena_sim_run hands it to the rank's
+     * program (sim.h); NULL: a process of its own. */
+    struct catena_sim_rank *sim;
 } catena_config_t;
 
 /** Join the job. Collective over all ranks that the launcher started; a
@@ -51,6 +54,11 @@ CATENA_API catena_status_t catena_progress(catena_context_t *context);
  * on real machines, virtual time in the simulator). */
 CATENA_API double catena_time(catena_context_t *context);
 
+/** Keep this rank busy for so long, as work of its own would: by the wall
+ * clock, or by virtual time in the simulator. No operation advances. */
+CATENA_API catena_status_t catena_compute(catena_context_t *context,
+                                          double seconds);
+
 /** Facts about this rank's place, constant over the life of the context. */
 typedef struct catena_place {
     int rank;             /**< rank in the world */
@@ -61,7 +69,7 @@ typedef struct catena_place {
     int local_size;       /**< ranks on this node */
     int numa;             /**< NUMA domain, -1: not bound to one */
     const char *hostname; /**< node name as the launcher gives it */
-    const char *launcher; /**< "pmix" or "singleton" */
+    const char *launcher; /**< "pmix", "singleton" or "simulator" */
     const char *network;  /**< "none", or the network in words */
 } catena_place_t;
 

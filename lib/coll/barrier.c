@@ -36,9 +36,10 @@ static bool flat_here(const ctn_op_t *op, const ctn_topo_t *topo)
 
 /** Words only grow: of several barriers under way the later may get here
  * first, and says then that the earlier ones were reached as well. */
-static void post(ctn_op_t *op, uint64_t *word, uint64_t value)
+static void post(ctn_op_t *op, uint64_t *word, uint64_t *last, uint64_t value)
 {
-    if (*word < value) {
+    if (*last < value) {
+        *last = value;
         ctn_exec_post(op->exec, word, value);
     }
 }
@@ -50,14 +51,14 @@ static ctn_step_t begin(ctn_op_t *op)
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    const ctn_topo_t *topo = barrier->topo;
+    ctn_topo_t *topo = barrier->topo;
     barrier->flat = topo->nodes == 1 && flat_here(op, topo);
     barrier->seen = barrier->round = 0;
     barrier->sent = false;
     barrier->words = topo->board.arrived;
     barrier->value = op->seq + 1;
     post(op, &barrier->words[ctn_topo_local_rank(topo) * topo->board.stride],
-         barrier->value);
+         &topo->arrived, barrier->value);
     return CTN_STEP_NEXT;
 }
 
@@ -113,12 +114,12 @@ static ctn_step_t disseminate(ctn_op_t *op)
 static ctn_step_t release(ctn_op_t *op)
 {
     barrier_t *barrier = ctn_op_state(op);
-    const ctn_topo_t *topo = barrier->topo;
+    ctn_topo_t *topo = barrier->topo;
     if (barrier->flat) {
         return CTN_STEP_NEXT;
     }
     if (ctn_topo_local_rank(topo) == 0) {
-        post(op, topo->board.released, barrier->value);
+        post(op, topo->board.released, &topo->released, barrier->value);
         return CTN_STEP_NEXT;
     }
     op->waits_for = ctn_topo_local(topo, 0)->rank;
@@ -155,14 +156,14 @@ ctn_op_t *ctn_barrier_create(catena_group_t *group)
 static ctn_step_t begin_fence(ctn_op_t *op)
 {
     barrier_t *barrier = ctn_op_state(op);
-    barrier->topo = ctn_topo_of(barrier->group);
+    ctn_topo_t *topo = ctn_topo_of(barrier->group);
+    barrier->topo = topo;
     barrier->flat = true;
     barrier->seen = 0;
-    barrier->words = barrier->topo->board.fenced;
-    uint64_t *own = &barrier->words[ctn_topo_local_rank(barrier->topo) *
-                                    barrier->topo->board.stride];
-    barrier->value = *own + 1;
-    post(op, own, barrier->value);
+    barrier->words = topo->board.fenced;
+    barrier->value = topo->fenced + 1;
+    post(op, &barrier->words[ctn_topo_local_rank(topo) * topo->board.stride],
+         &topo->fenced, barrier->value);
     return CTN_STEP_NEXT;
 }
 

@@ -117,7 +117,7 @@ static int send_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
     }
     uint64_t slot = piece->cell % CTN_STAGE_SLOTS;
     status = ctn_put_signal(
-        endpoint, send_stage(a, port, piece->cell),
+        endpoint, ctn_exec_data(op->exec, send_stage(a, port, piece->cell)),
         ctn_piece_bytes(&a->geometry, piece->node, piece->piece),
         to->offset + ctn_port_receive_at(a->topo->roster.nodes,
                                          ctn_leaders_ring(op), slot),

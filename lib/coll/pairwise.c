@@ -67,8 +67,8 @@ void ctn_pairwise_begin(ctn_op_t *op, ctn_pairwise_t *x)
     }
     if (!x->in_place) {
         const ctn_member_t *self = member(x, x->me);
-        memcpy(receive_block(x, self), send_block(x, self), x->bytes);
-        ctn_exec_charge(op->exec, CTN_WORK_COPY, x->bytes);
+        ctn_exec_copy(op->exec, receive_block(x, self), send_block(x, self),
+                      x->bytes);
     }
 }
 
@@ -95,9 +95,8 @@ static catena_status_t put(ctn_op_t *op, ctn_pairwise_t *x,
     if (status != CATENA_OK) {
         return status;
     }
-    ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
     return ctn_put_signal(
-        endpoint, source, bytes, offset,
+        endpoint, ctn_exec_data(op->exec, source), bytes, offset,
         ctn_slot_word_offset(to->address, op->channel->base, op->seq, slot,
                              part % CTN_PARTS),
         ctn_tag(op->seq, count_of(x, x->stream[slot].send_round, part)),
@@ -202,13 +201,6 @@ static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
                             op->pending == 0);
 }
 
-static void take(ctn_op_t *op, unsigned char *target, const void *source,
-                 size_t bytes)
-{
-    memcpy(target, source, bytes);
-    ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
-}
-
 static const unsigned char *own_wide(const ctn_op_t *op,
                                      const ctn_pairwise_t *x, uint32_t slot,
                                      uint32_t part)
@@ -228,8 +220,9 @@ static ctn_step_t receive_staged(ctn_op_t *op, ctn_pairwise_t *x,
         op->waits_for = from->rank;
         return CTN_STEP_WAIT;
     }
-    take(op, receive_block(x, from) + (size_t)part * CTN_PART_BYTES,
-         own_wide(op, x, slot, part % CTN_PARTS), part_bytes(x, part));
+    ctn_exec_copy(op->exec,
+                  receive_block(x, from) + (size_t)part * CTN_PART_BYTES,
+                  own_wide(op, x, slot, part % CTN_PARTS), part_bytes(x, part));
     stream->parts_received++;
     if (stream->parts_received == x->parts) {
         return CTN_STEP_NEXT;
@@ -258,9 +251,11 @@ static ctn_step_t receive_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         return CTN_STEP_WAIT;
     }
     if (x->passage == CTN_PASSAGE_INLINE) {
-        take(op, receive_block(x, from), ctn_op_slot(op, slot)->data, x->bytes);
+        ctn_exec_copy(op->exec, receive_block(x, from),
+                      ctn_op_slot(op, slot)->data, x->bytes);
     } else if (x->passage == CTN_PASSAGE_WIDE) {
-        take(op, receive_block(x, from), own_wide(op, x, slot, 0), x->bytes);
+        ctn_exec_copy(op->exec, receive_block(x, from),
+                      own_wide(op, x, slot, 0), x->bytes);
     }
     return CTN_STEP_NEXT;
 }

@@ -12,6 +12,7 @@ ctn_geometry_t ctn_geometry(const ctn_plan_t *plan, size_t bytes, bool in_place)
         .cells_per_round = (most + CTN_STAGE_BYTES - 1) / CTN_STAGE_BYTES,
         .bytes = bytes,
         .in_place = in_place,
+        .drop_data = plan->topo->group->exec->drop_data,
     };
 }
 
@@ -169,8 +170,10 @@ size_t ctn_piece_gather(const ctn_geometry_t *g, const ctn_cursor_t *piece,
         size_t at = walk.position - start;
         stretch_t stretch = next_stretch(g, &walk);
         if (source[stretch.here] != NULL) {
-            copy(staging + at, source[stretch.here] + stretch.offset,
-                 stretch.bytes);
+            if (!g->drop_data) {
+                copy(staging + at, source[stretch.here] + stretch.offset,
+                     stretch.bytes);
+            }
             copied += stretch.bytes;
         }
     }
@@ -188,8 +191,10 @@ size_t ctn_piece_scatter(const ctn_geometry_t *g, const ctn_cursor_t *piece,
         size_t at = walk.position - start;
         stretch_t stretch = next_stretch(g, &walk);
         if (target[stretch.here] != NULL) {
-            copy(target[stretch.here] + stretch.offset, staging + at,
-                 stretch.bytes);
+            if (!g->drop_data) {
+                copy(target[stretch.here] + stretch.offset, staging + at,
+                     stretch.bytes);
+            }
             copied += stretch.bytes;
         }
     }

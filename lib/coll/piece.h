@@ -27,6 +27,7 @@ typedef struct ctn_geometry {
     uint64_t cells_per_round; /* F */
     size_t bytes;             /* of a block */
     bool in_place;
+    bool drop_data; /* sizes only: nothing is copied */
 } ctn_geometry_t;
 
 ctn_geometry_t ctn_geometry(const ctn_plan_t *plan, size_t bytes,

@@ -40,13 +40,15 @@ typedef struct ctn_slot {
     unsigned char data[CTN_INLINE_BYTES];
 } ctn_slot_t;
 
-typedef struct ctn_ring {
-    ctn_slot_t slot[CTN_SLOTS];
-} ctn_ring_t;
+/** A channel's slots. The rings lie side by side: operations of few rounds,
+ * which are most, touch few pages. */
+typedef struct ctn_slots {
+    ctn_slot_t ring[CTN_RINGS];
+} ctn_slots_t;
 
 typedef struct ctn_block {
-    ctn_ring_t service[CTN_RINGS];
-    ctn_ring_t user[CTN_RINGS];
+    ctn_slots_t service[CTN_SLOTS];
+    ctn_slots_t user[CTN_SLOTS];
     /* Only groups that applications use have what follows. */
     unsigned char wide[CTN_RINGS][CTN_WIDE_SLOTS][CTN_PARTS][CTN_PART_BYTES];
 } ctn_block_t;
@@ -64,8 +66,8 @@ static inline uint64_t ctn_slot_word_offset(ctn_address_t member, uint64_t base,
                                             uint64_t seq, unsigned slot,
                                             unsigned part)
 {
-    return member.offset + base + (seq % CTN_RINGS) * sizeof(ctn_ring_t) +
-           slot * sizeof(ctn_slot_t) + part * sizeof(uint64_t);
+    return member.offset + base + slot * sizeof(ctn_slots_t) +
+           (seq % CTN_RINGS) * sizeof(ctn_slot_t) + part * sizeof(uint64_t);
 }
 
 static inline uint64_t ctn_slot_data_offset(ctn_address_t member, uint64_t base,

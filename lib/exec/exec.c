@@ -32,7 +32,7 @@ void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint64_t base,
                       unsigned flight)
 {
     memset(channel, 0, sizeof(*channel));
-    channel->rings = (ctn_ring_t *)(void *)((unsigned char *)block + base);
+    channel->slots = (ctn_slots_t *)(void *)((unsigned char *)block + base);
     channel->base = base;
     channel->flight = flight;
     channel->queue_end = &channel->queue;
@@ -375,7 +375,9 @@ bool ctn_exec_poll(ctn_exec_t *exec)
 
 catena_status_t ctn_exec_progress(ctn_exec_t *exec)
 {
-    (void)ctn_exec_poll(exec);
+    if (!ctn_exec_poll(exec)) {
+        ctn_exec_pass_time(exec);
+    }
     return exec->status;
 }
 
@@ -388,7 +390,8 @@ catena_status_t ctn_op_wait(ctn_op_t *op)
         /* Polling the network costs system calls: do it at once when an
          * operation waits for it, now and then when only peers may. */
         if (op->state != CTN_OP_DONE &&
-            (exec->network_waits > 0 || patience.misses % 8 == 7)) {
+            (exec->network_waits > 0 || patience.misses % 8 == 7 ||
+             exec->virtual_time)) {
             moved |= progress_network(exec);
         }
         if (moved) {

@@ -78,8 +78,8 @@ struct catena_request {
 /** One numbered sequence of operations of a group: all its ranks start the
  * same operations in the same order. See exec/control.h for the rings. */
 struct ctn_channel {
-    ctn_ring_t *rings;     /* in this rank's block */
-    uint64_t base;         /* of the rings in the block */
+    ctn_slots_t *slots;    /* in this rank's block */
+    uint64_t base;         /* of the slots in the block */
     uint64_t started;      /* sequence number of the next operation */
     uint64_t complete;     /* all below are complete here */
     uint64_t synchronized; /* 1 + last synchronizing one completed here */
@@ -101,6 +101,10 @@ struct ctn_exec {
     ctn_transport_t *network; /* NULL: nobody beyond this node */
     ctn_transport_t *local;   /* clock and node words; never NULL */
     bool virtual_time;
+    /* In the simulator, on request: users' data, and tables that are only
+     * exchanged and worked on, exist in size alone. */
+    bool drop_data;
+    bool drop_tables;
     ctn_waiting_t waiting;
     bool crowded;           /* more ranks than cores on this host */
     catena_status_t status; /* first error of the network; sticky */
@@ -184,6 +188,10 @@ typedef struct ctn_patience {
 /** Called when a poll found nothing; gives the core away when it is time. */
 void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience);
 
+/** Called when a caller that will not wait found nothing: virtual time moves
+ * only when somebody lets it. */
+void ctn_exec_pass_time(ctn_exec_t *exec);
+
 uint64_t ctn_exec_time(ctn_exec_t *exec);
 
 /** Say whether what an operation waits for may come over the network: then
@@ -194,7 +202,7 @@ void ctn_op_set_network(ctn_op_t *op, bool network);
 
 static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
 {
-    return &op->channel->rings[op->seq % CTN_RINGS].slot[slot];
+    return &op->channel->slots[slot].ring[op->seq % CTN_RINGS];
 }
 
 /** Put a small message into a slot of `member`: at most CTN_INLINE_BYTES. */
@@ -219,11 +227,28 @@ static inline void ctn_exec_post(ctn_exec_t *exec, uint64_t *word,
     }
 }
 
+/** Users' data as the source of a put: NULL when it has a size only. */
+static inline const void *ctn_exec_data(const ctn_exec_t *exec,
+                                        const void *data)
+{
+    return exec->drop_data ? NULL : data;
+}
+
 static inline void ctn_exec_charge(ctn_exec_t *exec, ctn_work_t work, size_t n)
 {
     if (exec->virtual_time) {
         exec->local->ops->charge(exec->local, work, n);
     }
+}
+
+/** Copy users' data. */
+static inline void ctn_exec_copy(ctn_exec_t *exec, void *target,
+                                 const void *source, size_t bytes)
+{
+    if (!exec->drop_data) {
+        memcpy(target, source, bytes);
+    }
+    ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
 }
 
 #endif

@@ -14,6 +14,9 @@ enum { CLOCK_EVERY = 64 }; /* yields between two looks at the clock */
 
 static const uint64_t NAP_NS = 1000000;
 
+/* What a look at requests that are not complete takes in virtual time. */
+static const uint64_t LOOK_NS = 100;
+
 static uint64_t wall_clock(void)
 {
     struct timespec now;
@@ -35,6 +38,13 @@ static void nap(ctn_exec_t *exec)
     }
     struct timespec pause = {0, (long)(NAP_NS / 4)};
     nanosleep(&pause, NULL);
+}
+
+void ctn_exec_pass_time(ctn_exec_t *exec)
+{
+    if (exec->virtual_time) {
+        exec->local->ops->sleep(exec->local, LOOK_NS);
+    }
 }
 
 void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)

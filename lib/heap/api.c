@@ -3,9 +3,8 @@
 #include <catena/heap.h>
 
 #include "core/context.h"
+#include "exec/exec.h"
 #include "heap/heap.h"
-#include "transports/shm/shm.h"
-#include "transports/transport.h"
 
 /* The heap as applications see it. */
 
@@ -69,7 +68,8 @@ static void *reach(catena_context_t *context, int rank, uint64_t offset,
     ctn_endpoint_t *endpoint;
     size_t arena = ctn_heap_arena_bytes(context->heap);
     if (context->node->ops->connect(context->node, (uint64_t)rank, &endpoint) !=
-        CATENA_OK) {
+            CATENA_OK ||
+        ctn_pointer(endpoint, 0) == NULL) {
         ctn_error(&context->log, "rank %d is not on this node", rank);
         return NULL;
     }
@@ -79,7 +79,7 @@ static void *reach(catena_context_t *context, int rank, uint64_t offset,
                   bytes, (unsigned long long)offset, rank);
         return NULL;
     }
-    return endpoint->arena + offset;
+    return ctn_pointer(endpoint, offset);
 }
 
 catena_status_t catena_local_pointer(catena_context_t *context, int rank,
@@ -104,6 +104,7 @@ catena_status_t catena_node_put(catena_context_t *context, int rank,
         return CATENA_ERR_ARG;
     }
     memcpy(target, source, bytes);
+    ctn_exec_charge(context->exec, CTN_WORK_COPY, bytes);
     return CATENA_OK;
 }
 
@@ -116,5 +117,6 @@ catena_status_t catena_node_get(catena_context_t *context, int rank,
         return CATENA_ERR_ARG;
     }
     memcpy(target, source, bytes);
+    ctn_exec_charge(context->exec, CTN_WORK_COPY, bytes);
     return CATENA_OK;
 }

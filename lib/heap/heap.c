@@ -27,7 +27,7 @@ static bool source_take(void *argument, uint64_t offset, size_t bytes)
     } while (!__atomic_compare_exchange_n(&header->taken, &taken, taken + bytes,
                                           true, __ATOMIC_RELAXED,
                                           __ATOMIC_RELAXED));
-    if (heap->kind == CTN_SEGMENT_MEMFD) {
+    if (heap->kind != CTN_SEGMENT_SHM) {
         return true;
     }
     /* /dev/shm has a size of its own. To touch a page that it has no room
@@ -51,7 +51,8 @@ static bool source_give(void *argument, uint64_t offset, size_t bytes)
     ctn_heap_t *heap = argument;
 
     /* Fails where the system's pages are larger than ours. */
-    if (madvise(heap->own + offset, bytes, MADV_REMOVE) != 0) {
+    int advice = heap->kind == CTN_SEGMENT_GIVEN ? MADV_DONTNEED : MADV_REMOVE;
+    if (madvise(heap->own + offset, bytes, advice) != 0) {
         return false;
     }
     __atomic_fetch_sub(&heap->header->taken, bytes, __ATOMIC_RELAXED);
@@ -103,7 +104,7 @@ catena_status_t ctn_heap_start(ctn_heap_t *heap,
         .bytes = header->arena_bytes,
         .huge_off = header->huge_off,
         .keep_bytes = keep < KEEP_MAX ? keep : KEEP_MAX,
-        .caches = true,
+        .caches = heap->kind != CTN_SEGMENT_GIVEN, /* thousands in a thread */
         .source = {source_take, source_give, source_short, heap}};
     catena_status_t status = ctn_arena_init(&heap->arena, &arena);
     if (status != CATENA_OK) {

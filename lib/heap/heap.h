@@ -24,6 +24,9 @@
 
 typedef struct ctn_heap ctn_heap_t;
 
+/** Before the first arena; keeps the arenas aligned to huge pages. */
+#define CTN_HEAP_HEADER_BYTES ((size_t)2 << 20)
+
 typedef struct ctn_heap_params {
     const ctn_log_t *log;
     size_t limit;   /* bytes for the whole node, CTN_CONFIG_AUTO: half of
@@ -45,6 +48,12 @@ catena_status_t ctn_heap_create(const ctn_heap_params_t *params,
  * @return as ctn_heap_create; ERR_ARG also when `name` is no heap's name */
 catena_status_t ctn_heap_attach(const ctn_heap_params_t *params,
                                 const char *name, ctn_heap_t **heap);
+/** A heap in memory that somebody else made and keeps (the simulator, where
+ * all ranks of all nodes are one process): aligned to 2 MiB, zero, sparse;
+ * CTN_HEAP_HEADER_BYTES, then an arena for each rank of the node. */
+catena_status_t ctn_heap_adopt(const ctn_heap_params_t *params,
+                               unsigned char *memory, size_t arena_bytes,
+                               ctn_heap_t **heap);
 /** All ranks of the node have attached: the name is no longer needed (with
  * shm_open it is unlinked now). Local rank 0 only. */
 void ctn_heap_attached(ctn_heap_t *heap);

@@ -75,7 +75,7 @@ static ctn_heap_t *heap_new(const ctn_heap_params_t *params)
 
 void ctn_heap_delete(ctn_heap_t *heap)
 {
-    if (heap->header != NULL) {
+    if (heap->header != NULL && heap->kind != CTN_SEGMENT_GIVEN) {
         munmap(heap->header, heap->mapped_bytes);
     }
     if (heap->fd >= 0) {
@@ -278,6 +278,41 @@ catena_status_t ctn_heap_create(const ctn_heap_params_t *params,
                   strerror(errno));
     }
     return status;
+}
+
+/* --- given --- */
+
+catena_status_t ctn_heap_adopt(const ctn_heap_params_t *params,
+                               unsigned char *memory, size_t arena_bytes,
+                               ctn_heap_t **heap)
+{
+    if (!params_valid(params)) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_heap_t *made = heap_new(params);
+    if (made == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    made->kind = CTN_SEGMENT_GIVEN;
+    made->header = (ctn_segment_header_t *)(void *)memory;
+    if (made->header->version == 0) { /* the first rank of the node */
+        size_t all = arena_bytes * (size_t)params->local_size;
+        bool limited = params->limit != CTN_CONFIG_AUTO && params->limit < all;
+        *made->header = (ctn_segment_header_t){
+            .version = CTN_SEGMENT_VERSION,
+            .local_size = (uint32_t)params->local_size,
+            .limit = limited ? params->limit : all,
+            .arena_bytes = arena_bytes,
+            .huge_off = arena_bytes,
+        };
+    }
+    catena_status_t status = ctn_heap_start(made, params);
+    if (status != CATENA_OK) {
+        ctn_heap_delete(made);
+        return status;
+    }
+    *heap = made;
+    return CATENA_OK;
 }
 
 /* --- attach --- */

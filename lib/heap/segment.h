@@ -6,15 +6,19 @@
 
 /* What a heap is made from. Private to lib/heap and its tests. */
 
+_Static_assert(CTN_HEAP_HEADER_BYTES == CTN_HUGE_BYTES,
+               "arenas are aligned to huge pages");
+
 enum {
-    CTN_SEGMENT_HEADER_BYTES = CTN_HUGE_BYTES, /* keeps arenas aligned */
+    CTN_SEGMENT_HEADER_BYTES = CTN_HEAP_HEADER_BYTES,
     CTN_SEGMENT_VERSION = 1,
     CTN_HEAP_NAME_BYTES = 64
 };
 
 typedef enum ctn_segment_kind {
     CTN_SEGMENT_MEMFD, /* reached through /proc, vanishes with its last user */
-    CTN_SEGMENT_SHM    /* a name in /dev/shm until ctn_heap_attached */
+    CTN_SEGMENT_SHM,   /* a name in /dev/shm until ctn_heap_attached */
+    CTN_SEGMENT_GIVEN  /* private memory that somebody else keeps */
 } ctn_segment_kind_t;
 
 /* The first page of the segment. The id tells a segment from another that

@@ -100,10 +100,37 @@ ctn_op_t *ctn_tell_create(ctn_exec_t *exec, ctn_topo_t *topo,
 
 /* ---- the chains ---- */
 
+catena_status_t ctn_topo_link_node(catena_group_t *group,
+                                   const uint32_t *local_ranks)
+{
+    ctn_topo_t *topo = ctn_topo_of(group);
+    const ctn_site_t *site = group->site;
+    if (topo == NULL ||
+        ctn_lane_create(group->exec, &topo->node, CTN_SERVICE_BLOCK_BYTES,
+                        site->process) != CATENA_OK) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_chain_t *chain = &topo->node.chain;
+    uint32_t i = site->local_rank;
+    chain->rank = i;
+    chain->size = site->local_size;
+    chain->left = chain->right = CTN_NO_ADDRESS;
+    if (i > 0) {
+        chain->left = (ctn_address_t){local_ranks[i - 1], chain->self.offset};
+    }
+    if (i + 1 < chain->size) {
+        chain->right = (ctn_address_t){local_ranks[i + 1], chain->self.offset};
+    }
+    return CATENA_OK;
+}
+
 static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_topo_t *topo = building(op);
     catena_group_t *group = topo->group;
+    if (topo->node.block != NULL) { /* linked */
+        return CTN_STEP_NEXT;
+    }
     if (ctn_lane_create(op->exec, &topo->node, CTN_SERVICE_BLOCK_BYTES,
                         group->site->process) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);

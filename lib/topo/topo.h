@@ -99,6 +99,10 @@ typedef struct ctn_topo {
     uint32_t nodes;
     const ctn_local_t *local; /* the members on this node, in its root's heap */
     ctn_board_t board;
+    /* What this member has last written to the board's words. */
+    uint64_t arrived;
+    uint64_t released; /* root */
+    uint64_t fenced;
     ctn_endpoint_t **peer; /* to the members on this node */
     /* The roster, and what goes with it. */
     ctn_built_t roster_state;
@@ -140,6 +144,14 @@ static inline const ctn_member_t *ctn_topo_local(const ctn_topo_t *topo,
 
 /** The topology of a group, not necessarily built yet; NULL: no memory. */
 ctn_topo_t *ctn_topo_of(catena_group_t *group);
+
+/** For the world: the launcher has named the members of the node, and all
+ * ranks take their blocks at the same point, so that they lie at the same
+ * offsets: no split is needed. To be called right after the group was made.
+ * @param local_ranks of this node, ascending
+ * @return ERR_NO_MEMORY */
+catena_status_t ctn_topo_link_node(catena_group_t *group,
+                                   const uint32_t *local_ranks);
 
 /** A phase's way to have it built: sets *topo and returns NEXT when it is
  * ready, else begins or awaits the building. All operations of a group start

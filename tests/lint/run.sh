@@ -20,7 +20,7 @@ report() {
 }
 
 # Layers from the bottom up; each sees itself and those before it.
-layers=(core transports heap exec group topo type coll)
+layers=(core model transports heap exec group topo type coll)
 
 layer_of() {
     local i
@@ -36,11 +36,11 @@ layer_of() {
 # where the parts are put together.
 include_order() {
     local file own path other
-    grep -rnE '^#include "(core|transports|heap|exec|group|topo|type|coll|boot)/' \
+    grep -rnE '^#include "(core|model|transports|heap|exec|group|topo|type|coll|boot)/' \
         lib transports --include='*.[ch]' |
         while IFS=: read -r file _ path; do
             case "$file" in
-            lib/catena.c | lib/heap/api.c) continue ;;
+            lib/catena.c | lib/sim.c | lib/heap/api.c) continue ;;
             transports/*) own=$(layer_of transports) ;;
             lib/boot/*) own=$(layer_of core) ;;
             lib/*) own=$(layer_of "$(echo "$file" | cut -d/ -f2)") ;;
@@ -113,10 +113,12 @@ report "only boot and the launcher include PMIx" \
     "$(only_in 'pmix' 'lib/boot/|tools/prun/|tests/fault/')"
 report "only topo and the launcher's binding include hwloc" \
     "$(only_in 'hwloc' 'lib/topo/|tools/prun/bind.c')"
+report "only the model and the benchmark include jansson" \
+    "$(only_in 'jansson' 'lib/model/|tools/bench/')"
 report "only heap and topo include libnuma" \
     "$(only_in 'numa' 'lib/heap/|lib/topo/')"
 report "tools and examples see only public headers" \
-    "$(grep -rnE '#include "(core|transports|heap|exec|group|topo|type|coll|boot)/' \
+    "$(grep -rnE '#include "(core|model|transports|heap|exec|group|topo|type|coll|boot)/' \
         tools docs tests/ranks --include='*.[ch]')"
 report "public headers compile alone" "$(public_headers)"
 report "no mutable globals" "$(mutable_globals)"

@@ -1,0 +1,54 @@
+#ifndef CATENA_MODEL_H
+#define CATENA_MODEL_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include <catena/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A machine's cost parameters; see docs/man/catena-machine.5.scd. */
+typedef struct catena_machine catena_machine_t;
+
+/** Read a machine: the name of one that ships ("hpc-a", "dawn", ...), or the
+ * path of a JSON file (when it contains '/' or ends in ".json"). What is
+ * wrong with it is written to stderr.
+ * @param[out] machine set only on CATENA_OK; release with catena_machine_close
+ * @return ERR_ARG (no such machine, bad parameter), ERR_SYSTEM, ERR_NO_MEMORY
+ */
+CATENA_API catena_status_t catena_machine_open(const char *name,
+                                               catena_machine_t **machine);
+CATENA_API void catena_machine_close(catena_machine_t *machine);
+
+/** Print the names of the machines that ship, one a line with what each is. */
+CATENA_API catena_status_t catena_machine_list(FILE *stream);
+
+/** Print a machine: each parameter with its value and source. */
+CATENA_API catena_status_t catena_machine_print(const catena_machine_t *machine,
+                                                FILE *stream);
+
+/** Where a formula is evaluated. */
+typedef struct catena_model_point {
+    const char *algorithm; /**< direct, l-a2a, mpml, nmpml or onmpml */
+    int nodes;             /**< M */
+    int ppn;               /**< ranks per node */
+    int leaders;           /**< ln, leaders and ports in use per node */
+    size_t bytes;          /**< sz, of a block */
+} catena_model_point_t;
+
+/** Time of an alltoall by the paper's formulas. Peng, Liu, Xie:
+ * GLEX-Alltoall, equations 6 (direct), 7 (l-a2a), 8 (mpml), 9 (nmpml) and
+ * 10 (onmpml); o, g, G, L and b' are the machine's.
+ * @param[out] seconds set only on CATENA_OK
+ * @return ERR_ARG: unknown algorithm, or a number below 1 */
+CATENA_API catena_status_t
+catena_model_alltoall(const catena_machine_t *machine,
+                      const catena_model_point_t *point, double *seconds);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

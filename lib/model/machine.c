@@ -1,0 +1,403 @@
+#include "model/machine.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/machines.h"
+
+/* ---- the parameters ---- */
+
+typedef enum kind {
+    COUNT, /* a whole number, uint32_t */
+    TIME,  /* nanoseconds, double */
+    RATE   /* MB/s in the file, kept as nanoseconds per byte */
+} kind_t;
+
+typedef struct parameter {
+    const char *section;
+    const char *name;
+    kind_t kind;
+    double least;
+    double most;
+    size_t offset;
+} parameter_t;
+
+#define FIELD(member) offsetof(catena_machine_t, member)
+
+static const parameter_t parameters[CTN_MACHINE_PARAMETERS] = {
+    {"node", "cores", COUNT, 1, 4096, FIELD(cores)},
+    {"node", "sockets", COUNT, 1, 4096, FIELD(sockets)},
+    {"node", "numa_domains", COUNT, 1, 4096, FIELD(numa_domains)},
+    {"node", "l3_caches", COUNT, 1, 4096, FIELD(l3_caches)},
+    {"node", "shared_cores", COUNT, 0, 4096, FIELD(shared_cores)},
+    {"node", "switch_ns", TIME, 0, 1e9, FIELD(switch_ns)},
+    {"network", "ports", COUNT, 1, 1024, FIELD(ports)},
+    {"network", "latency_ns", TIME, 0, 1e9, FIELD(latency_ns)},
+    {"network", "send_overhead_ns", TIME, 0, 1e9, FIELD(send_overhead_ns)},
+    {"network", "receive_overhead_ns", TIME, 0, 1e9,
+     FIELD(receive_overhead_ns)},
+    {"network", "gap_ns", TIME, 0, 1e9, FIELD(gap_ns)},
+    {"network", "port_MBps", RATE, 1e-3, 1e9, FIELD(gap_per_byte_ns)},
+    {"network", "node_MBps", RATE, 1e-3, 1e9, FIELD(node_per_byte_ns)},
+    {"memory", "copy_start_ns", TIME, 0, 1e9, FIELD(copy_start_ns)},
+    {"memory", "copy_MBps", RATE, 1e-3, 1e9, FIELD(copy_per_byte_ns)},
+    {"memory", "domain_MBps", RATE, 1e-3, 1e9, FIELD(domain_per_byte_ns)},
+    {"memory", "signal_l3_ns", TIME, 0, 1e9, FIELD(signal_ns[0])},
+    {"memory", "signal_socket_ns", TIME, 0, 1e9, FIELD(signal_ns[1])},
+    {"memory", "signal_node_ns", TIME, 0, 1e9, FIELD(signal_ns[2])},
+    {"memory", "poll_ns", TIME, 0, 1e9, FIELD(poll_ns)},
+    {"work", "transpose_MBps", RATE, 1e-3, 1e9, FIELD(transpose_per_byte_ns)},
+    {"work", "reduce_MBps", RATE, 1e-3, 1e9, FIELD(reduce_per_byte_ns)},
+    {"work", "hash_MBps", RATE, 1e-3, 1e9, FIELD(hash_per_byte_ns)},
+    {"work", "compare_ns", TIME, 0, 1e9, FIELD(compare_ns)},
+};
+
+static const char *const sections[] = {"node", "network", "memory", "work"};
+
+enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
+
+static double rate_of(double ns_per_byte)
+{
+    return 1e3 / ns_per_byte; /* MB/s and ns per byte are each other's */
+}
+
+/* ---- reading ---- */
+
+typedef struct reading {
+    const ctn_log_t *log;
+    const char *where; /* file or name */
+    catena_machine_t *machine;
+} reading_t;
+
+static catena_status_t read_text(const reading_t *reading, json_t *root,
+                                 const char *name, char *text, size_t bytes)
+{
+    json_t *found = json_object_get(root, name);
+    const char *string = json_string_value(found);
+    if (string == NULL || string[0] == '\0' || strlen(string) >= bytes) {
+        ctn_error(reading->log,
+                  "machine %s: \"%s\" is %s; expected a text of 1 to %zu "
+                  "characters",
+                  reading->where, name,
+                  found == NULL    ? "missing"
+                  : string == NULL ? "not a text"
+                                   : "too long or empty",
+                  bytes - 1);
+        return CATENA_ERR_ARG;
+    }
+    memcpy(text, string, strlen(string) + 1);
+    return CATENA_OK;
+}
+
+static void store(catena_machine_t *machine, const parameter_t *p, double value)
+{
+    void *field = (char *)machine + p->offset;
+    if (p->kind == COUNT) {
+        *(uint32_t *)field = (uint32_t)value;
+    } else {
+        *(double *)field = p->kind == RATE ? rate_of(value) : value;
+    }
+}
+
+/** One parameter: { "value": number, "source": text }. */
+static catena_status_t read_parameter(const reading_t *reading, json_t *section,
+                                      size_t index)
+{
+    const parameter_t *p = &parameters[index];
+    json_t *entry = json_object_get(section, p->name);
+    json_t *value = json_object_get(entry, "value");
+    const char *source = json_string_value(json_object_get(entry, "source"));
+    double number = json_number_value(value);
+    bool whole = p->kind != COUNT || json_is_integer(value);
+    if (!json_is_number(value) || !whole || number < p->least ||
+        number > p->most) {
+        char *found = entry != NULL
+                          ? json_dumps(entry, JSON_COMPACT | JSON_ENCODE_ANY)
+                          : NULL;
+        ctn_error(reading->log,
+                  "machine %s: %s.%s: expected { \"value\": a %snumber from "
+                  "%g to %g, \"source\": text }, found %s",
+                  reading->where, p->section, p->name,
+                  p->kind == COUNT ? "whole " : "", p->least, p->most,
+                  found != NULL ? found : "nothing");
+        free(found);
+        return CATENA_ERR_ARG;
+    }
+    if (source == NULL || source[0] == '\0') {
+        ctn_error(reading->log,
+                  "machine %s: %s.%s: expected a \"source\" that says where "
+                  "the value comes from, found none",
+                  reading->where, p->section, p->name);
+        return CATENA_ERR_ARG;
+    }
+    store(reading->machine, p, number);
+    reading->machine->source[index] = strdup(source);
+    return reading->machine->source[index] != NULL ? CATENA_OK
+                                                   : CATENA_ERR_NO_MEMORY;
+}
+
+static bool known_parameter(const char *section, const char *name)
+{
+    for (size_t i = 0; i < CTN_MACHINE_PARAMETERS; i++) {
+        if (strcmp(parameters[i].section, section) == 0 &&
+            strcmp(parameters[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool known_section(const char *name)
+{
+    bool known = strcmp(name, "name") == 0 || strcmp(name, "description") == 0;
+    for (size_t i = 0; i < SECTIONS; i++) {
+        known |= strcmp(name, sections[i]) == 0;
+    }
+    return known;
+}
+
+/** A misspelt name must not be passed over. */
+static catena_status_t refuse_unknown(const reading_t *reading, json_t *root)
+{
+    const char *name;
+    const char *inner;
+    json_t *section;
+    json_t *ignored;
+    json_object_foreach(root, name, section)
+    {
+        if (!known_section(name)) {
+            ctn_error(reading->log,
+                      "machine %s: there is no \"%s\"; expected name, "
+                      "description, node, network, memory and work",
+                      reading->where, name);
+            return CATENA_ERR_ARG;
+        }
+        json_object_foreach(section, inner, ignored)
+        {
+            if (!known_parameter(name, inner)) {
+                ctn_error(reading->log,
+                          "machine %s: there is no parameter %s.%s; "
+                          "catena-machine(5) lists them",
+                          reading->where, name, inner);
+                return CATENA_ERR_ARG;
+            }
+        }
+    }
+    return CATENA_OK;
+}
+
+/** Parts of a node are of one size, so that cores can be told apart. */
+static catena_status_t check_shape(const reading_t *reading)
+{
+    const catena_machine_t *m = reading->machine;
+    const struct {
+        const char *name;
+        uint32_t count;
+    } parts[] = {{"sockets", m->sockets},
+                 {"numa_domains", m->numa_domains},
+                 {"l3_caches", m->l3_caches}};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (m->cores % parts[i].count != 0) {
+            ctn_error(reading->log,
+                      "machine %s: %u cores do not divide into %u %s; "
+                      "expected parts of one size",
+                      reading->where, m->cores, parts[i].count, parts[i].name);
+            return CATENA_ERR_ARG;
+        }
+    }
+    if (m->shared_cores > m->cores) {
+        ctn_error(reading->log,
+                  "machine %s: node.shared_cores is %u; expected at most the "
+                  "%u cores of a node",
+                  reading->where, m->shared_cores, m->cores);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
+
+static catena_status_t read_root(const reading_t *reading, json_t *root)
+{
+    catena_machine_t *machine = reading->machine;
+    if (!json_is_object(root)) {
+        ctn_error(reading->log, "machine %s: expected a JSON object",
+                  reading->where);
+        return CATENA_ERR_ARG;
+    }
+    catena_status_t status = refuse_unknown(reading, root);
+    if (status == CATENA_OK) {
+        status = read_text(reading, root, "name", machine->name,
+                           sizeof(machine->name));
+    }
+    if (status == CATENA_OK) {
+        status = read_text(reading, root, "description", machine->description,
+                           sizeof(machine->description));
+    }
+    for (size_t i = 0; status == CATENA_OK && i < CTN_MACHINE_PARAMETERS; i++) {
+        status = read_parameter(
+            reading, json_object_get(root, parameters[i].section), i);
+    }
+    return status == CATENA_OK ? check_shape(reading) : status;
+}
+
+/* ---- finding ---- */
+
+static bool is_path(const char *name)
+{
+    size_t length = strlen(name);
+    return strchr(name, '/') != NULL ||
+           (length > 5 && strcmp(name + length - 5, ".json") == 0);
+}
+
+static json_t *load_file(const ctn_log_t *log, const char *path,
+                         catena_status_t *status)
+{
+    json_error_t error;
+    errno = 0;
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (root == NULL) {
+        bool unreadable =
+            json_error_code(&error) == json_error_cannot_open_file;
+        ctn_error(log, "machine %s: line %d: %s", path,
+                  unreadable ? 0 : error.line,
+                  unreadable ? strerror(errno) : error.text);
+        *status = unreadable ? CATENA_ERR_SYSTEM : CATENA_ERR_ARG;
+    }
+    return root;
+}
+
+static json_t *load_builtin(const ctn_log_t *log, const char *name,
+                            catena_status_t *status)
+{
+    char names[256] = "";
+    for (size_t i = 0; i < ctn_builtin_machines; i++) {
+        if (strcmp(ctn_builtin_machine[i].name, name) == 0) {
+            json_error_t error;
+            json_t *root = json_loads(ctn_builtin_machine[i].text, 0, &error);
+            *status = root != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+            return root;
+        }
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
+                 ctn_builtin_machine[i].name);
+    }
+    ctn_error(log,
+              "there is no machine '%s'; expected %s, or the path of a file "
+              "(with a '/', or ending in .json)",
+              name, names);
+    *status = CATENA_ERR_ARG;
+    return NULL;
+}
+
+catena_status_t ctn_machine_read(const ctn_log_t *log, const char *name,
+                                 catena_machine_t **out)
+{
+    catena_status_t status = CATENA_OK;
+    json_t *root = is_path(name) ? load_file(log, name, &status)
+                                 : load_builtin(log, name, &status);
+    if (root == NULL) {
+        return status;
+    }
+    catena_machine_t *machine = calloc(1, sizeof(*machine));
+    reading_t reading = {log, name, machine};
+    status = machine != NULL ? read_root(&reading, root) : CATENA_ERR_NO_MEMORY;
+    json_decref(root);
+    if (status != CATENA_OK) {
+        ctn_machine_free(machine);
+        return status;
+    }
+    *out = machine;
+    return CATENA_OK;
+}
+
+void ctn_machine_free(catena_machine_t *machine)
+{
+    if (machine == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < CTN_MACHINE_PARAMETERS; i++) {
+        free(machine->source[i]);
+    }
+    free(machine);
+}
+
+/* ---- places ---- */
+
+uint32_t ctn_machine_core(const catena_machine_t *machine, uint32_t i,
+                          uint32_t n)
+{
+    return n <= machine->cores ? (uint32_t)((uint64_t)i * machine->cores / n)
+                               : i % machine->cores;
+}
+
+uint32_t ctn_machine_domain(const catena_machine_t *machine, uint32_t core)
+{
+    return core / (machine->cores / machine->numa_domains);
+}
+
+ctn_distance_t ctn_machine_distance(const catena_machine_t *machine,
+                                    uint32_t core, uint32_t other)
+{
+    uint32_t l3 = machine->cores / machine->l3_caches;
+    uint32_t socket = machine->cores / machine->sockets;
+    if (core == other || core / l3 == other / l3) {
+        return CTN_DISTANCE_L3;
+    }
+    return core / socket == other / socket ? CTN_DISTANCE_SOCKET
+                                           : CTN_DISTANCE_NODE;
+}
+
+/* ---- public ---- */
+
+catena_status_t catena_machine_open(const char *name,
+                                    catena_machine_t **machine)
+{
+    static const ctn_log_t log = {.level = CTN_LOG_WARN, .rank = -1};
+    return name != NULL && machine != NULL
+               ? ctn_machine_read(&log, name, machine)
+               : CATENA_ERR_ARG;
+}
+
+void catena_machine_close(catena_machine_t *machine)
+{
+    ctn_machine_free(machine);
+}
+
+catena_status_t catena_machine_list(FILE *stream)
+{
+    if (stream == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    for (size_t i = 0; i < ctn_builtin_machines; i++) {
+        catena_machine_t *machine;
+        catena_status_t status =
+            catena_machine_open(ctn_builtin_machine[i].name, &machine);
+        if (status != CATENA_OK) {
+            return status;
+        }
+        fprintf(stream, "%-8s %s\n", machine->name, machine->description);
+        ctn_machine_free(machine);
+    }
+    return CATENA_OK;
+}
+
+catena_status_t catena_machine_print(const catena_machine_t *machine,
+                                     FILE *stream)
+{
+    if (machine == NULL || stream == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    fprintf(stream, "# %s: %s\n", machine->name, machine->description);
+    for (size_t i = 0; i < CTN_MACHINE_PARAMETERS; i++) {
+        const parameter_t *p = &parameters[i];
+        const void *field = (const char *)machine + p->offset;
+        double value = p->kind == COUNT  ? *(const uint32_t *)field
+                       : p->kind == RATE ? rate_of(*(const double *)field)
+                                         : *(const double *)field;
+        fprintf(stream, "%s.%s = %g  # %s\n", p->section, p->name, value,
+                machine->source[i]);
+    }
+    return CATENA_OK;
+}

@@ -1,0 +1,16 @@
+#ifndef CTN_MODEL_MACHINES_H
+#define CTN_MODEL_MACHINES_H
+
+#include <stddef.h>
+
+/** The machines that ship: the files of lib/model/machines, put into the
+ * library by embed.py. */
+typedef struct ctn_builtin_machine {
+    const char *name;
+    const char *text; /* JSON */
+} ctn_builtin_machine_t;
+
+extern const ctn_builtin_machine_t ctn_builtin_machine[];
+extern const size_t ctn_builtin_machines;
+
+#endif

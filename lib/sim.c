@@ -1,0 +1,163 @@
+/* Running a job on a simulated machine: the machine, its layout, and each
+ * rank's program. */
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "model/machine.h"
+#include "transports/sim/sim.h"
+
+enum { RANKS_MAX = 1 << 22 };
+
+typedef struct run {
+    const catena_sim_params_t *params;
+    catena_sim_program_t program;
+    void *argument;
+    int failed;
+    int code;
+} run_t;
+
+static double wall_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void run_rank(ctn_sim_rank_t *rank, void *argument)
+{
+    run_t *run = argument;
+    catena_config_t config = {.settings = run->params->settings, .sim = rank};
+    int code = run->program(&config, run->argument);
+    if (code != 0 && run->failed++ == 0) {
+        run->code = code;
+    }
+}
+
+/* ---- checking ---- */
+
+static catena_status_t check_values(const ctn_log_t *log,
+                                    const catena_sim_params_t *params)
+{
+    if (!(params->jitter >= 0 && params->jitter <= 1000)) {
+        ctn_error(log, "simulator: jitter is %g; expected 0 to 1000",
+                  params->jitter);
+        return CATENA_ERR_ARG;
+    }
+    if (params->ports < 0 || params->ports > 1024) {
+        ctn_error(log,
+                  "simulator: ports is %d; expected 0 (the machine's) to "
+                  "1024",
+                  params->ports);
+        return CATENA_ERR_ARG;
+    }
+    if (params->payload > CATENA_SIM_COST) {
+        ctn_error(log, "simulator: there is no payload mode %d",
+                  (int)params->payload);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
+
+/** Blocks of ppn ranks, or node by node as node_of says; no node is empty. */
+static catena_status_t check_layout(const ctn_log_t *log,
+                                    const catena_sim_params_t *params,
+                                    ctn_sim_setup_t *setup)
+{
+    long long ranks = params->node_of != NULL
+                          ? params->ranks
+                          : (long long)params->nodes * params->ppn;
+    if (params->nodes < 1 || ranks < 1 || ranks > RANKS_MAX ||
+        params->nodes > ranks || (params->node_of == NULL && params->ppn < 1)) {
+        ctn_error(log,
+                  "simulator: %d nodes and %lld ranks; expected at least one "
+                  "rank on each node, and 1 to %d ranks",
+                  params->nodes, ranks, RANKS_MAX);
+        return CATENA_ERR_ARG;
+    }
+    setup->ranks = (uint32_t)ranks;
+    setup->nodes = (uint32_t)params->nodes;
+    if (params->kill_event > 0 &&
+        (params->kill_rank < 0 || params->kill_rank >= ranks)) {
+        ctn_error(log, "simulator: kill_rank is %d; expected 0 to %lld",
+                  params->kill_rank, ranks - 1);
+        return CATENA_ERR_ARG;
+    }
+    if (params->node_of == NULL) {
+        return CATENA_OK;
+    }
+    unsigned char *used = calloc((size_t)params->nodes, 1);
+    long long empty = used != NULL ? params->nodes : 0;
+    for (long long r = 0; used != NULL && r < ranks; r++) {
+        int node = params->node_of[r];
+        if (node < 0 || node >= params->nodes) {
+            ctn_error(log,
+                      "simulator: rank %lld is on node %d; expected 0 to %d", r,
+                      node, params->nodes - 1);
+            free(used);
+            return CATENA_ERR_ARG;
+        }
+        empty -= used[node] == 0;
+        used[node] = 1;
+    }
+    free(used);
+    if (empty > 0) {
+        ctn_error(log, "simulator: %lld of %d nodes have no rank", empty,
+                  params->nodes);
+    }
+    return used == NULL ? CATENA_ERR_NO_MEMORY
+           : empty > 0  ? CATENA_ERR_ARG
+                        : CATENA_OK;
+}
+
+/* ---- running ---- */
+
+static catena_status_t go(const ctn_sim_setup_t *setup, run_t *run,
+                          catena_sim_report_t *report)
+{
+    ctn_sim_t *sim;
+    double begin = wall_clock();
+    catena_status_t status = ctn_sim_create(setup, &sim);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    status = ctn_sim_go(sim, run_rank, run);
+    if (report != NULL) {
+        *report = (catena_sim_report_t){.failed_ranks = run->failed,
+                                        .exit_code = run->code};
+        ctn_sim_report(sim, report);
+        report->wall_s = wall_clock() - begin;
+        if (ctn_sim_abort_code(sim) != 0) {
+            report->exit_code = ctn_sim_abort_code(sim);
+        }
+    }
+    ctn_sim_destroy(sim);
+    return status;
+}
+
+catena_status_t catena_sim_run(const catena_sim_params_t *params,
+                               catena_sim_program_t program, void *argument,
+                               catena_sim_report_t *report)
+{
+    static const ctn_log_t log = {.level = CTN_LOG_WARN, .rank = -1};
+    if (params == NULL || program == NULL || params->machine == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_sim_setup_t setup = {.log = &log, .params = params};
+    catena_status_t status = check_values(&log, params);
+    if (status == CATENA_OK) {
+        status = check_layout(&log, params, &setup);
+    }
+    catena_machine_t *machine = NULL;
+    if (status == CATENA_OK) {
+        status = ctn_machine_read(&log, params->machine, &machine);
+    }
+    if (status != CATENA_OK) {
+        return status;
+    }
+    setup.machine = machine;
+    run_t run = {.params = params, .program = program, .argument = argument};
+    status = go(&setup, &run, report);
+    ctn_machine_free(machine);
+    return status;
+}

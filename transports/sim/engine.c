@@ -1,0 +1,349 @@
+/* The engine: events in order of time, and ranks that run when one reaches
+ * them. */
+
+#include "transports/sim/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* ---- events ---- */
+
+/* A slab is about 2 MiB: a huge page, when there are many events. */
+enum { SLAB_EVENTS = 8000, FIRST_EVENTS = 500 };
+
+typedef struct sim_slab {
+    struct sim_slab *next;
+    size_t bytes;
+    sim_event_t event[];
+} sim_slab_t;
+
+/** Without memory for events nothing can go on: the run ends. */
+static void out_of_memory(ctn_sim_t *sim)
+{
+    if (!sim->no_memory) {
+        ctn_error(sim->log, "simulator: no memory for more events; make the "
+                            "job smaller");
+    }
+    sim->no_memory = sim->aborted = true;
+    if (sim->running != NULL) {
+        sim_suspend(sim->running, SIM_BLOCKED);
+    }
+}
+
+static bool more_events(ctn_sim_t *sim)
+{
+    size_t count = sim->slabs == NULL ? FIRST_EVENTS : SLAB_EVENTS;
+    size_t bytes = sizeof(sim_slab_t) + count * sizeof(sim_event_t);
+    sim_slab_t *slab = sim_reserve(bytes, count == SLAB_EVENTS);
+    if (slab == NULL) {
+        return false;
+    }
+    slab->next = sim->slabs;
+    slab->bytes = bytes;
+    sim->slabs = slab;
+    for (size_t i = count; i-- > 0;) {
+        slab->event[i].next = sim->free_events;
+        sim->free_events = &slab->event[i];
+    }
+    return true;
+}
+
+sim_event_t *sim_event(ctn_sim_t *sim, sim_kind_t kind, uint32_t target)
+{
+    if (sim->free_events == NULL && !more_events(sim)) {
+        out_of_memory(sim);
+        /* Only the engine itself gets here, between two events; the loop
+         * ends before this one is looked at. */
+        static const sim_event_t none = {0};
+        sim->spare = none;
+        return &sim->spare;
+    }
+    sim_event_t *event = sim->free_events;
+    sim->free_events = event->next;
+    memset(event, 0, offsetof(sim_event_t, small));
+    event->kind = (uint8_t)kind;
+    event->target = target;
+    return event;
+}
+
+void sim_recycle(ctn_sim_t *sim, sim_event_t *event)
+{
+    free(event->held);
+    event->next = sim->free_events;
+    sim->free_events = event;
+}
+
+void sim_push(ctn_sim_t *sim, uint64_t time, sim_event_t *event)
+{
+    uint64_t order = sim->order++;
+    if (sim->params.reorder) {
+        order = sim_random(&sim->random);
+    }
+    if (!ctn_queue_push(&sim->queue, time, order, event)) {
+        out_of_memory(sim);
+    }
+}
+
+/* ---- chance ---- */
+
+/** splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+ * generators, 2014). */
+uint64_t sim_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+uint64_t sim_jitter(ctn_sim_rank_t *rank, double ps)
+{
+    double jitter = rank->sim->params.jitter;
+    if (jitter > 0) {
+        double drawn = (double)(sim_random(&rank->random) >> 11) * 0x1p-53;
+        ps *= 1 + jitter * drawn;
+    }
+    return (uint64_t)(ps + 0.5);
+}
+
+/* ---- ranks ---- */
+
+static void run_rank(void *argument)
+{
+    ctn_sim_rank_t *rank = argument;
+    ctn_sim_t *sim = rank->sim;
+    ctn_fiber_begin(&rank->fiber, &sim->main);
+    sim->program(rank, sim->argument);
+    rank->state = SIM_ENDED;
+    sim->ended++;
+    sim->last_end = rank->clock > sim->last_end ? rank->clock : sim->last_end;
+    ctn_fiber_switch(&rank->fiber, &sim->main, 1);
+}
+
+void sim_suspend(ctn_sim_rank_t *rank, sim_state_t state)
+{
+    rank->state = (uint8_t)state;
+    ctn_fiber_switch(&rank->fiber, &rank->sim->main, 0);
+}
+
+/** A rank whose stack ran over has written into another's: nothing can be
+ * trusted any more. */
+static void check_stack(ctn_sim_t *sim, const ctn_sim_rank_t *rank)
+{
+    const unsigned char *at = rank->fiber.stack_pointer;
+    if ((rank->state == SIM_ENDED && ctn_fiber_overflowed(&rank->fiber)) ||
+        (rank->state != SIM_ENDED && at < rank->fiber.stack)) {
+        ctn_error(sim->log,
+                  "simulator: rank %u needs more than the %zu bytes of its "
+                  "stack; raise stack_bytes",
+                  rank->rank, sim->stack_bytes);
+        sim->aborted = true;
+    }
+}
+
+void sim_resume(ctn_sim_t *sim, ctn_sim_rank_t *rank)
+{
+    if (!sim_take_core(sim, rank)) {
+        return; /* it has an event for when the core is free */
+    }
+    if (rank->clock < sim->now) {
+        rank->clock = sim->now;
+    }
+    rank->state = SIM_RUNNING;
+    sim->running = rank;
+    ctn_fiber_switch(&sim->main, &rank->fiber, 0);
+    sim->running = NULL;
+    sim_leave_core(sim, rank);
+    check_stack(sim, rank);
+}
+
+void sim_run_at(ctn_sim_t *sim, ctn_sim_rank_t *rank, uint64_t time)
+{
+    rank->state = SIM_READY;
+    sim_push(sim, time, sim_event(sim, SIM_RUN, rank->rank));
+}
+
+void sim_notify(ctn_sim_t *sim, ctn_sim_rank_t *rank)
+{
+    if (rank->state != SIM_SLEEPING) {
+        rank->notified = true;
+    } else if (rank->clock > sim->now) {
+        sim_run_at(sim, rank, rank->clock);
+    } else {
+        sim_resume(sim, rank);
+    }
+}
+
+/* ---- the end of a rank, and of all ---- */
+
+/** All ranks that are left hear that the job is lost. */
+static void give_up(ctn_sim_t *sim, catena_status_t status)
+{
+    for (uint32_t r = 0; r < sim->ranks && !sim->aborted; r++) {
+        ctn_sim_rank_t *rank = &sim->rank[r];
+        if (rank->state == SIM_ENDED) {
+            continue;
+        }
+        if (rank->status == CATENA_OK) {
+            rank->status = status;
+        }
+        sim_notify(sim, rank);
+    }
+}
+
+static void kill_rank(ctn_sim_t *sim)
+{
+    ctn_sim_rank_t *rank = &sim->rank[sim->params.kill_rank];
+    if (rank->state == SIM_ENDED) {
+        return;
+    }
+    const uint64_t notice_ps = UINT64_C(1000000000); /* a millisecond */
+    sim->status = CATENA_ERR_PEER;
+    rank->killed = true;
+    rank->status = CATENA_ERR_PEER;
+    sim_push(sim, sim->now + notice_ps, sim_event(sim, SIM_NOTICE, 0));
+    sim_notify(sim, rank); /* its program ends by the error */
+}
+
+/** Nothing will happen any more, and yet ranks wait. Once told, they end with
+ * an error; if they do not, the run is broken off. */
+static bool all_stuck(ctn_sim_t *sim)
+{
+    if (sim->status == CATENA_ERR_STATE) {
+        return false;
+    }
+    ctn_error(sim->log,
+              "simulator: at %.3f us %u of %u ranks wait for something that "
+              "no rank is going to do",
+              (double)sim->now * 1e-6, sim->ranks - sim->ended, sim->ranks);
+    sim->status = CATENA_ERR_STATE;
+    give_up(sim, CATENA_ERR_TRANSPORT);
+    return true;
+}
+
+/* ---- the loop ---- */
+
+static void handle(ctn_sim_t *sim, sim_event_t *event)
+{
+    ctn_sim_rank_t *rank;
+    switch ((sim_kind_t)event->kind) {
+    case SIM_RUN:
+    case SIM_TIMER:
+        rank = &sim->rank[event->target];
+        if (event->kind == SIM_RUN ||
+            (rank->state == SIM_SLEEPING && rank->sleeps == event->number)) {
+            sim_recycle(sim, event);
+            sim_resume(sim, rank);
+            return;
+        }
+        break;
+    case SIM_HEAD:
+        sim_head(sim, event); /* the same event goes on as ARRIVE */
+        return;
+    case SIM_ARRIVE:
+        sim_arrive(sim, event);
+        break;
+    case SIM_SENT:
+        sim_sent(sim, event);
+        break;
+    case SIM_STORE:
+        sim_stored(sim, event);
+        break;
+    case SIM_COPIED:
+        sim_copied(sim, event);
+        break;
+    case SIM_NOTICE:
+        give_up(sim, CATENA_ERR_PEER);
+        break;
+    }
+    sim_recycle(sim, event);
+}
+
+/** With many ranks hardly anything is in a cache when its event comes. Fetch
+ * it step by step: the event, then its rank, then the rank's stack and what
+ * the event writes. */
+static void look_ahead(const ctn_sim_t *sim)
+{
+    enum { EVENT = 12, RANK = 7, STACK = 3 };
+    const sim_event_t *event = ctn_queue_ahead(&sim->queue, EVENT);
+    if (event != NULL) {
+        __builtin_prefetch(event);
+        __builtin_prefetch(event->small);
+        __builtin_prefetch(event->small + 64);
+    }
+    event = ctn_queue_ahead(&sim->queue, RANK);
+    if (event != NULL && event->kind != SIM_HEAD && event->kind != SIM_COPIED) {
+        __builtin_prefetch(&sim->rank[event->target]);
+        __builtin_prefetch(event->to, 1);
+        __builtin_prefetch(event->to + 64, 1);
+        __builtin_prefetch(event->word, 1);
+    }
+    event = ctn_queue_ahead(&sim->queue, STACK);
+    if (event != NULL && event->kind != SIM_HEAD && event->kind != SIM_COPIED) {
+        const unsigned char *stack =
+            sim->rank[event->target].fiber.stack_pointer;
+        for (size_t line = 0; line < 8; line++) {
+            __builtin_prefetch(stack + 64 * line);
+        }
+    }
+}
+
+catena_status_t ctn_sim_go(ctn_sim_t *sim,
+                           void (*program)(ctn_sim_rank_t *rank,
+                                           void *argument),
+                           void *argument)
+{
+    sim->program = program;
+    sim->argument = argument;
+    for (uint32_t r = 0; r < sim->ranks; r++) {
+        size_t color = r % 16 * 64; /* stacks should not share cache sets */
+        ctn_fiber_make(&sim->rank[r].fiber,
+                       sim->stacks + (size_t)r * sim->stack_bytes,
+                       sim->stack_bytes - color, run_rank, &sim->rank[r]);
+        sim_run_at(sim, &sim->rank[r], 0);
+    }
+    while (sim->ended < sim->ranks && !sim->aborted) {
+        if (ctn_queue_empty(&sim->queue)) {
+            if (!all_stuck(sim)) {
+                break;
+            }
+            continue;
+        }
+        ctn_queue_entry_t next = ctn_queue_pop(&sim->queue);
+        look_ahead(sim);
+        sim->now = next.time;
+        sim->events++;
+        if (sim->events == sim->params.kill_event) {
+            kill_rank(sim);
+        }
+        handle(sim, next.event);
+    }
+    if (sim->no_memory) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    return sim->aborted ? CATENA_ERR_SYSTEM : sim->status;
+}
+
+void ctn_sim_abort(ctn_sim_rank_t *rank, int code)
+{
+    rank->sim->aborted = true;
+    rank->sim->abort_code = code;
+    for (;;) {
+        sim_suspend(rank, SIM_BLOCKED);
+    }
+}
+
+void sim_release_events(ctn_sim_t *sim)
+{
+    while (!ctn_queue_empty(&sim->queue)) {
+        sim_event_t *event = ctn_queue_pop(&sim->queue).event;
+        free(event->held);
+    }
+    ctn_queue_release(&sim->queue);
+    while (sim->slabs != NULL) {
+        sim_slab_t *slab = sim->slabs;
+        sim->slabs = slab->next;
+        munmap(slab, slab->bytes);
+    }
+}

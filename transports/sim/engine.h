@@ -1,0 +1,221 @@
+#ifndef CTN_SIM_ENGINE_H
+#define CTN_SIM_ENGINE_H
+
+#include "transports/sim/fiber.h"
+#include "transports/sim/queue.h"
+#include "transports/sim/sim.h"
+
+/* What the files of the simulator share. Times are picoseconds: with bytes at
+ * some 0.1 ns each, nanoseconds would round too much.
+ *
+ * A rank that runs has a clock of its own, at or ahead of the time of the
+ * event that woke it: short work only moves the clock, and what the rank sends
+ * departs by it. Nothing that happens later than the event is ever seen by it,
+ * so that causes precede effects; memory may be written ahead of time, because
+ * only words say that it may be read. Long copies, which compete for memory
+ * with other copies, block the rank and end by an event. */
+
+enum { PS = 1000 };     /* picoseconds in a nanosecond */
+enum { SIM_ENDS = 64 }; /* copies that end together, at a time */
+
+typedef enum sim_state {
+    SIM_READY,    /* an event to run it is queued */
+    SIM_SLEEPING, /* waits for something to reach it, or a time */
+    SIM_BLOCKED,  /* works; ends by an event of its own */
+    SIM_RUNNING,
+    SIM_ENDED
+} sim_state_t;
+
+typedef struct sim_flush {
+    uint64_t *pending;
+    struct sim_flush *next;
+} sim_flush_t;
+
+struct catena_sim_rank {
+    /* What every event of a rank touches, in one line. */
+    _Alignas(64) ctn_transport_t base;
+    ctn_fiber_t fiber;
+    uint64_t clock; /* until then its core is busy */
+    uint8_t state;
+    bool notified; /* something came while it did not sleep */
+    bool killed;
+    int32_t status; /* what its progress reports */
+    /* And what it touches when it sends. */
+    uint64_t endpoint_free; /* its endpoint takes one message at a time */
+    uint64_t last_store;    /* its stores become visible in order */
+    uint64_t random;        /* of its own: draws do not depend on others */
+    uint64_t sleeps;        /* tells a sleep from an earlier one */
+    ctn_sim_t *sim;
+    unsigned char *arena;
+    uint32_t rank;
+    uint32_t node;
+    uint32_t local;
+    uint32_t core;
+    uint32_t domain;
+    ctn_endpoint_t endpoint; /* how the others reach it */
+    sim_flush_t *flushes;
+    catena_sim_stats_t stats;
+};
+
+/** Copies within a NUMA domain share its bandwidth: while n run, each goes on
+ * at 1 / slowdown(n) of its speed alone. `served` is the work that each copy
+ * has got since the domain was made, so a copy ends when it reaches what it
+ * was then plus the copy's work: the least of these is next. */
+typedef struct sim_copy {
+    double end; /* of `served` */
+    uint32_t rank;
+} sim_copy_t;
+
+typedef struct sim_domain {
+    double served; /* ps of work */
+    uint64_t since;
+    uint32_t count;
+    uint32_t generation; /* of the event for the next end */
+    sim_copy_t *copy;    /* [ranks of the domain] */
+} sim_domain_t;
+
+typedef struct sim_core {
+    uint64_t free;
+    uint32_t last; /* rank that had it */
+} sim_core_t;
+
+typedef struct sim_node {
+    uint32_t first; /* its ranks: members[first .. first + count - 1] */
+    uint32_t count;
+    uint64_t send_wire; /* the node's bandwidth, all ports together */
+    uint64_t receive_wire;
+} sim_node_t;
+
+typedef enum sim_kind {
+    SIM_RUN,    /* a rank goes on, whatever it waits for */
+    SIM_TIMER,  /* a rank's sleep is over */
+    SIM_SENT,   /* a source is free again */
+    SIM_HEAD,   /* a message's first byte reaches the receiving port */
+    SIM_ARRIVE, /* its last byte is there, and its word with it */
+    SIM_STORE,  /* a word becomes visible on the node */
+    SIM_COPIED, /* the next copy of a domain ends */
+    SIM_NOTICE  /* all ranks hear that one is gone */
+} sim_kind_t;
+
+/* Millions of events are under way in a large job, each touched a few times
+ * with long pauses between: what most of them need lies in the first line, and
+ * small data behind the rest. */
+typedef struct sim_event {
+    uint8_t kind;
+    bool to_node;    /* STORE: every rank of the node reads the word */
+    bool carried;    /* the data is in `small` */
+    uint32_t port;   /* HEAD: of the target's node */
+    uint32_t node;   /* HEAD: the target's */
+    uint32_t source; /* ranks; COPIED: target is the domain */
+    uint32_t target;
+    uint64_t *word;
+    uint64_t value;
+    unsigned char *to;
+    size_t bytes;
+    struct sim_event *next;
+    /* The second line: large data, and kinds that are few. */
+    uint64_t *pending;
+    const unsigned char *from;
+    unsigned char *held;     /* what `from` held when the source became free */
+    struct sim_event *other; /* SENT: the message whose source it frees */
+    uint64_t number;         /* TIMER: sleep; COPIED: generation */
+    _Alignas(64) unsigned char small[CTN_SMALL_BYTES];
+} sim_event_t;
+
+struct ctn_sim {
+    const ctn_log_t *log;
+    const catena_machine_t *machine;
+    catena_sim_params_t params;
+    uint32_t ranks;
+    uint32_t nodes;
+    uint32_t ports;
+    ctn_sim_rank_t *rank;
+    sim_node_t *node;
+    uint32_t *members;   /* ranks, node by node */
+    uint32_t *in_flight; /* [ranks]: messages sent and not yet delivered */
+    uint64_t *send_port; /* [node][port]: when it is free */
+    uint64_t *receive_port;
+    sim_domain_t *domain; /* [node][domain] */
+    sim_copy_t *copies;
+    sim_core_t *core; /* shared_cores; NULL: each rank has its own */
+    uint64_t *pair;   /* latest arrival of pairs, hashed; NULL: not needed */
+    unsigned char *memory; /* heaps: [node] header and arenas */
+    size_t memory_bytes;
+    size_t node_bytes;
+    size_t arena_bytes;
+    unsigned char *stacks;
+    size_t stacks_bytes;
+    size_t stack_bytes;
+    ctn_queue_t queue;
+    sim_event_t *free_events;
+    char text[160];    /* what it is, for people */
+    sim_event_t spare; /* when there is no memory */
+    struct sim_slab *slabs;
+    ctn_fiber_t main;
+    ctn_sim_rank_t *running;
+    uint64_t now;
+    uint64_t order;  /* of the next event of the same time */
+    uint64_t random; /* for orders */
+    uint64_t events;
+    uint64_t last_end;
+    uint32_t ended;
+    bool no_memory;
+    bool aborted;
+    int abort_code;
+    catena_status_t status;
+    void (*program)(ctn_sim_rank_t *rank, void *argument);
+    void *argument;
+    uint64_t numbers;  /* messages so far */
+    uint32_t flushing; /* flushes under way */
+};
+
+/* engine.c */
+sim_event_t *sim_event(ctn_sim_t *sim, sim_kind_t kind, uint32_t target);
+void sim_push(ctn_sim_t *sim, uint64_t time, sim_event_t *event);
+void sim_recycle(ctn_sim_t *sim, sim_event_t *event);
+void sim_release_events(ctn_sim_t *sim);
+/** Something reached the rank: it looks at its words now, or when it can. */
+void sim_notify(ctn_sim_t *sim, ctn_sim_rank_t *rank);
+/** Let the rank go on at the present time. */
+void sim_resume(ctn_sim_t *sim, ctn_sim_rank_t *rank);
+/** Let it go on at `time`. */
+void sim_run_at(ctn_sim_t *sim, ctn_sim_rank_t *rank, uint64_t time);
+/** From within a fiber: stop until resumed. */
+void sim_suspend(ctn_sim_rank_t *rank, sim_state_t state);
+uint64_t sim_random(uint64_t *state);
+/** `ps`, longer by the jitter that the rank draws. */
+uint64_t sim_jitter(ctn_sim_rank_t *rank, double ps);
+
+/* sim.c */
+/** Sparse memory of the process; `dense`: in huge pages where possible. NULL:
+ * no addresses. */
+void *sim_reserve(size_t bytes, bool dense);
+
+/* network.c */
+catena_status_t sim_network_create(ctn_sim_t *sim);
+void sim_network_release(ctn_sim_t *sim);
+/** A message departs; source, target and what to write are filled in. */
+void sim_send(ctn_sim_rank_t *rank, sim_event_t *message);
+void sim_head(ctn_sim_t *sim, sim_event_t *message);
+void sim_arrive(ctn_sim_t *sim, sim_event_t *message);
+void sim_sent(ctn_sim_t *sim, sim_event_t *event);
+/** Take the data along, write it, or leave it for later. */
+void sim_take_data(const ctn_sim_t *sim, sim_event_t *message);
+/** Keep what the source holds now, to be written later. */
+void sim_hold(sim_event_t *message);
+/** Write data and word into the target's memory. */
+void sim_write(sim_event_t *message);
+
+/* node.c */
+catena_status_t sim_node_create(ctn_sim_t *sim);
+void sim_node_release(ctn_sim_t *sim);
+void sim_work(ctn_sim_rank_t *rank, ctn_work_t work, size_t n);
+void sim_copied(ctn_sim_t *sim, sim_event_t *event);
+/** A word, with what it announces, becomes visible after a signal's time. */
+void sim_store(ctn_sim_rank_t *rank, sim_event_t *store);
+void sim_stored(ctn_sim_t *sim, sim_event_t *store);
+/** Take the core; false: it is not free, the rank runs when it is. */
+bool sim_take_core(ctn_sim_t *sim, ctn_sim_rank_t *rank);
+void sim_leave_core(ctn_sim_t *sim, ctn_sim_rank_t *rank);
+
+#endif

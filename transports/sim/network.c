@@ -1,0 +1,262 @@
+/* Between nodes: LogGP (Alexandrov, Ionescu, Schauser, Scheiman: LogGP, SPAA
+ * 1995) with endpoints and ports. A rank's endpoint takes one message at a
+ * time; it needs one of the node's ports for max(g, bytes * G), and all ports
+ * together share the node's bandwidth. The first byte is at the other side L
+ * later, where the port that belongs to the sender takes it in as soon as it
+ * is free: messages of one pair stay in order. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "transports/sim/engine.h"
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/** What the network carries of a message: its bytes and its word. */
+static size_t wire_bytes(const sim_event_t *message)
+{
+    return message->bytes + sizeof(uint64_t);
+}
+
+static uint64_t *first_free(uint64_t *port, uint32_t count)
+{
+    uint64_t *best = port;
+    for (uint32_t i = 1; i < count; i++) {
+        if (port[i] < *best) {
+            best = &port[i];
+        }
+    }
+    return best;
+}
+
+/* ---- orders ---- */
+
+enum { PAIRS = 1 << 18 };
+
+/** Where delays are drawn at random, the words of a pair must be kept in
+ * order. Pairs that fall together are kept in order, too, which is allowed. */
+static uint64_t in_order(ctn_sim_t *sim, const sim_event_t *message,
+                         uint64_t arrival)
+{
+    if (sim->pair == NULL) {
+        return arrival;
+    }
+    uint64_t hash = ((uint64_t)message->source << 32 | message->target) *
+                    UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t *last = &sim->pair[hash >> 46];
+    *last = later(*last + 1, arrival);
+    return *last;
+}
+
+_Static_assert(PAIRS == 1 << (64 - 46), "a pair's place is 18 bits");
+
+static uint64_t chance_latency(ctn_sim_rank_t *rank, sim_event_t *message)
+{
+    ctn_sim_t *sim = rank->sim;
+    double latency = sim->machine->latency_ns * PS;
+    if (sim->params.reorder) {
+        latency *= (double)(sim_random(&rank->random) % 64) / 8;
+    }
+    if (sim->params.delay != NULL) {
+        catena_sim_message_t seen = {
+            .source = (int)rank->rank,
+            .target = (int)message->target,
+            .bytes = message->bytes,
+            .number = sim->numbers,
+            .departed_s = (double)rank->clock * 1e-12,
+        };
+        double more = sim->params.delay(sim->params.delay_argument, &seen);
+        latency += more > 0 ? more * 1e12 : 0;
+    }
+    return sim_jitter(rank, latency);
+}
+
+/* ---- data ---- */
+
+/** Small data travels in the event. Large data usually goes to its place at
+ * once: nobody looks before the word says so. To find those who do, it can be
+ * held back until the word; and taken only when its source becomes free, to
+ * find those who reuse it before. */
+void sim_take_data(const ctn_sim_t *sim, sim_event_t *message)
+{
+    bool small = message->bytes <= CTN_SMALL_BYTES;
+    if (message->from == NULL || message->bytes == 0) {
+        message->from = NULL;
+    } else if (small) {
+        memcpy(message->small, message->from, message->bytes);
+        message->carried = true;
+        message->from = NULL;
+    } else if (!sim->params.reorder) {
+        memcpy(message->to, message->from, message->bytes);
+        message->from = NULL;
+    }
+}
+
+void sim_hold(sim_event_t *message)
+{
+    if (message->held == NULL && message->from != NULL) {
+        message->held = malloc(message->bytes);
+        if (message->held != NULL) {
+            memcpy(message->held, message->from, message->bytes);
+            message->from = NULL;
+        }
+    }
+}
+
+void sim_write(sim_event_t *message)
+{
+    const unsigned char *data = message->carried        ? message->small
+                                : message->held != NULL ? message->held
+                                                        : message->from;
+    if (data != NULL) {
+        memcpy(message->to, data, message->bytes);
+    }
+    if (message->word != NULL) {
+        ctn_word_store(message->word, message->value);
+    }
+}
+
+/* ---- a message ---- */
+
+void sim_send(ctn_sim_rank_t *rank, sim_event_t *message)
+{
+    ctn_sim_t *sim = rank->sim;
+    const catena_machine_t *machine = sim->machine;
+    sim_node_t *node = &sim->node[rank->node];
+    size_t bytes = wire_bytes(message);
+    rank->clock += sim_jitter(rank, machine->send_overhead_ns * PS);
+    sim_take_data(sim, message);
+
+    uint64_t *port =
+        first_free(&sim->send_port[rank->node * sim->ports], sim->ports);
+    uint64_t start = later(later(rank->clock, rank->endpoint_free),
+                           later(*port, node->send_wire));
+    uint64_t busy = (uint64_t)(machine->gap_per_byte_ns * PS * (double)bytes);
+    busy = later(busy, (uint64_t)(machine->gap_ns * PS));
+    *port = rank->endpoint_free = start + busy;
+    node->send_wire =
+        start + (uint64_t)(machine->node_per_byte_ns * PS * (double)bytes);
+    if (message->bytes > CTN_SMALL_BYTES) {
+        sim_event_t *sent = sim_event(sim, SIM_SENT, rank->rank);
+        sent->pending = message->pending;
+        ++*sent->pending;
+        if (message->from != NULL) {
+            sent->other = message;
+            message->other = sent;
+        }
+        sim_push(sim, start + busy, sent);
+    }
+    message->node = sim->rank[message->target].node;
+    message->port =
+        message->node * sim->ports + (rank->local + rank->node) % sim->ports;
+    uint64_t head = start + chance_latency(rank, message);
+    rank->stats.messages++;
+    rank->stats.bytes += bytes;
+    sim->in_flight[rank->rank]++;
+    sim->numbers++;
+    sim_push(sim, in_order(sim, message, head), message);
+}
+
+void sim_head(ctn_sim_t *sim, sim_event_t *message)
+{
+    const catena_machine_t *machine = sim->machine;
+    sim_node_t *node = &sim->node[message->node];
+    double bytes = (double)wire_bytes(message);
+    uint64_t *port = &sim->receive_port[message->port];
+    uint64_t start = later(sim->now, later(*port, node->receive_wire));
+    uint64_t transfer = (uint64_t)(machine->gap_per_byte_ns * PS * bytes);
+    *port = start + later(transfer, (uint64_t)(machine->gap_ns * PS));
+    node->receive_wire =
+        start + (uint64_t)(machine->node_per_byte_ns * PS * bytes);
+    message->kind = SIM_ARRIVE;
+    sim_push(sim, start + transfer + (uint64_t)(machine->poll_ns * PS),
+             message);
+}
+
+static void complete_flushes(ctn_sim_rank_t *rank)
+{
+    bool any = rank->flushes != NULL && rank->status == CATENA_OK;
+    while (any && rank->flushes != NULL) {
+        sim_flush_t *flush = rank->flushes;
+        rank->flushes = flush->next;
+        rank->sim->flushing--;
+        --*flush->pending;
+        free(flush);
+    }
+    if (any) {
+        sim_notify(rank->sim, rank);
+    }
+}
+
+void sim_arrive(ctn_sim_t *sim, sim_event_t *message)
+{
+    ctn_sim_rank_t *target = &sim->rank[message->target];
+    if (message->other != NULL) {
+        message->other->other = NULL; /* its source is not free yet */
+    }
+    if (--sim->in_flight[message->source] == 0 && sim->flushing > 0) {
+        complete_flushes(&sim->rank[message->source]);
+    }
+    if (target->killed || target->state == SIM_ENDED) {
+        return;
+    }
+    sim_write(message);
+    uint64_t work = (uint64_t)(sim->machine->receive_overhead_ns * PS);
+    if (work > 0) {
+        target->clock = later(target->clock, sim->now) + work;
+    }
+    sim_notify(sim, target);
+}
+
+void sim_sent(ctn_sim_t *sim, sim_event_t *event)
+{
+    ctn_sim_rank_t *rank = &sim->rank[event->target];
+    if (event->other != NULL) {
+        sim_hold(event->other);
+        event->other->other = NULL;
+    }
+    if (event->to != NULL && rank->state != SIM_ENDED) { /* a get */
+        memcpy(event->to, event->from, event->bytes);
+    }
+    /* An operation that failed has left; its counter is gone. */
+    if (rank->status != CATENA_OK || rank->state == SIM_ENDED) {
+        return;
+    }
+    --*event->pending;
+    sim_notify(sim, rank);
+}
+
+catena_status_t sim_network_create(ctn_sim_t *sim)
+{
+    size_t ports = (size_t)sim->nodes * sim->ports;
+    sim->send_port = calloc(ports, sizeof(uint64_t));
+    sim->receive_port = calloc(ports, sizeof(uint64_t));
+    sim->in_flight = calloc(sim->ranks, sizeof(uint32_t));
+    bool chance = sim->params.jitter > 0 || sim->params.reorder ||
+                  sim->params.delay != NULL;
+    if (chance) {
+        sim->pair = calloc(PAIRS, sizeof(uint64_t));
+    }
+    return sim->send_port != NULL && sim->receive_port != NULL &&
+                   sim->in_flight != NULL && (!chance || sim->pair != NULL)
+               ? CATENA_OK
+               : CATENA_ERR_NO_MEMORY;
+}
+
+void sim_network_release(ctn_sim_t *sim)
+{
+    free(sim->send_port);
+    free(sim->receive_port);
+    free(sim->pair);
+    free(sim->in_flight);
+    for (uint32_t r = 0; sim->rank != NULL && r < sim->ranks; r++) {
+        while (sim->rank[r].flushes != NULL) {
+            sim_flush_t *flush = sim->rank[r].flushes;
+            sim->rank[r].flushes = flush->next;
+            free(flush);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+/* On a node: work on cores, copies that share a domain's bandwidth, words
+ * that other cores see. */
+
+#include <stdlib.h>
+
+#include "transports/sim/engine.h"
+
+/* ---- copies ---- */
+
+/* Shorter ones only move the clock: an event each would cost more than it
+ * tells. They are charged for the company that they find, and are no company
+ * to others. */
+static const double LONG_COPY_PS = 500 * PS;
+
+/** How much longer a copy takes in company; tau-Lop (Rico-Gallego,
+ * Diaz-Martin: tau-Lop, Parallel Computing 46, 2015; [Peng], 6.1). */
+static double slowdown(const catena_machine_t *machine, uint32_t copies)
+{
+    double shared = (double)copies * machine->domain_per_byte_ns;
+    return shared > machine->copy_per_byte_ns
+               ? shared / machine->copy_per_byte_ns
+               : 1;
+}
+
+/** Give the copies what they have got since the last time. */
+static void serve(ctn_sim_t *sim, sim_domain_t *domain)
+{
+    if (domain->count > 0) {
+        domain->served += (double)(sim->now - domain->since) /
+                          slowdown(sim->machine, domain->count);
+    }
+    domain->since = sim->now;
+}
+
+static void await_next(ctn_sim_t *sim, sim_domain_t *domain)
+{
+    domain->generation++;
+    if (domain->count == 0) {
+        return;
+    }
+    double end = domain->copy[0].end;
+    for (uint32_t i = 1; i < domain->count; i++) {
+        end = domain->copy[i].end < end ? domain->copy[i].end : end;
+    }
+    double left =
+        (end - domain->served) * slowdown(sim->machine, domain->count);
+    sim_event_t *event =
+        sim_event(sim, SIM_COPIED, (uint32_t)(domain - sim->domain));
+    event->number = domain->generation;
+    sim_push(sim, sim->now + (uint64_t)(left > 0 ? left + 1 : 0), event);
+}
+
+static void long_copy(ctn_sim_rank_t *rank, double alone)
+{
+    ctn_sim_t *sim = rank->sim;
+    if (rank->clock > sim->now) {
+        /* It begins when the work before it is done. */
+        sim_push(sim, rank->clock, sim_event(sim, SIM_RUN, rank->rank));
+        sim_suspend(rank, SIM_BLOCKED);
+    }
+    sim_domain_t *domain = &sim->domain[rank->domain];
+    serve(sim, domain);
+    domain->copy[domain->count++] =
+        (sim_copy_t){domain->served + alone, rank->rank};
+    await_next(sim, domain);
+    sim_suspend(rank, SIM_BLOCKED);
+}
+
+void sim_copied(ctn_sim_t *sim, sim_event_t *event)
+{
+    sim_domain_t *domain = &sim->domain[event->target];
+    if (event->number != domain->generation) {
+        return; /* others came or went meanwhile */
+    }
+    serve(sim, domain);
+    uint32_t ended[SIM_ENDS];
+    uint32_t ends = 0;
+    for (uint32_t i = 0; i < domain->count && ends < SIM_ENDS;) {
+        if (domain->copy[i].end <= domain->served + 1) {
+            ended[ends++] = domain->copy[i].rank;
+            domain->copy[i] = domain->copy[--domain->count];
+        } else {
+            i++;
+        }
+    }
+    await_next(sim, domain);
+    for (uint32_t i = 0; i < ends; i++) {
+        sim_resume(sim, &sim->rank[ended[i]]);
+    }
+}
+
+/* ---- work ---- */
+
+static double cost_ps(const catena_machine_t *machine, ctn_work_t work,
+                      size_t n)
+{
+    double count = (double)n * PS;
+    switch (work) {
+    case CTN_WORK_COPY:
+        return machine->copy_start_ns * PS + count * machine->copy_per_byte_ns;
+    case CTN_WORK_TRANSPOSE:
+        return machine->copy_start_ns * PS +
+               count * machine->transpose_per_byte_ns;
+    case CTN_WORK_COMPARE:
+        return count * machine->compare_ns;
+    case CTN_WORK_HASH:
+        return count * machine->hash_per_byte_ns;
+    case CTN_WORK_REDUCE:
+        return count * machine->reduce_per_byte_ns;
+    }
+    return 0;
+}
+
+/** Copies under way beside one that this rank is about to begin. */
+static uint32_t company(const ctn_sim_rank_t *rank)
+{
+    const ctn_sim_t *sim = rank->sim;
+    if (sim->core == NULL) {
+        return sim->domain[rank->domain].count;
+    }
+    uint32_t others = 0;
+    for (uint32_t c = 0; c < sim->machine->shared_cores; c++) {
+        others += c != rank->core && sim->core[c].free > sim->now;
+    }
+    return others;
+}
+
+void sim_work(ctn_sim_rank_t *rank, ctn_work_t work, size_t n)
+{
+    ctn_sim_t *sim = rank->sim;
+    double alone = (double)sim_jitter(rank, cost_ps(sim->machine, work, n));
+    bool memory = work == CTN_WORK_COPY || work == CTN_WORK_TRANSPOSE;
+    if (memory && alone >= LONG_COPY_PS && sim->core == NULL &&
+        rank->status == CATENA_OK) {
+        long_copy(rank, alone);
+        return;
+    }
+    if (memory) {
+        alone *= slowdown(sim->machine, company(rank) + 1);
+    }
+    rank->clock += (uint64_t)alone;
+}
+
+/* ---- cores ---- */
+
+/** Ranks of emulated nodes share the host's cores: each waits its turn, and
+ * the core passes through those between, who look at their words and give it
+ * on. */
+static uint64_t turns(const ctn_sim_t *sim, const sim_core_t *core,
+                      const ctn_sim_rank_t *rank)
+{
+    uint32_t cores = sim->machine->shared_cores;
+    uint32_t on_core = (sim->ranks - rank->core + cores - 1) / cores;
+    uint32_t from = core->last / cores;
+    uint32_t to = rank->rank / cores;
+    return (to + on_core - from) % on_core;
+}
+
+bool sim_take_core(ctn_sim_t *sim, ctn_sim_rank_t *rank)
+{
+    if (sim->core == NULL || rank->state == SIM_BLOCKED) {
+        return true;
+    }
+    sim_core_t *core = &sim->core[rank->core];
+    if (core->free > sim->now) {
+        sim_run_at(sim, rank, core->free);
+        return false;
+    }
+    uint64_t until = sim->now + turns(sim, core, rank) *
+                                    (uint64_t)(sim->machine->switch_ns * PS);
+    rank->clock = rank->clock > until ? rank->clock : until;
+    core->last = rank->rank;
+    return true;
+}
+
+void sim_leave_core(ctn_sim_t *sim, ctn_sim_rank_t *rank)
+{
+    if (sim->core != NULL && sim->core[rank->core].free < rank->clock) {
+        sim->core[rank->core].free = rank->clock;
+    }
+}
+
+/* ---- words ---- */
+
+static double signal_ps(const ctn_sim_rank_t *from, const ctn_sim_rank_t *to)
+{
+    const catena_machine_t *machine = from->sim->machine;
+    ctn_distance_t distance =
+        ctn_machine_distance(machine, from->core, to->core);
+    return (machine->signal_ns[distance] + machine->poll_ns) * PS;
+}
+
+void sim_store(ctn_sim_rank_t *rank, sim_event_t *store)
+{
+    ctn_sim_t *sim = rank->sim;
+    const ctn_sim_rank_t *target =
+        store->to_node ? rank : &sim->rank[store->target];
+    double after = signal_ps(rank, target);
+    if (sim->params.reorder) {
+        after *= (double)(sim_random(&rank->random) % 64) / 8;
+    }
+    uint64_t time = rank->clock + sim_jitter(rank, after);
+    /* What a rank stores becomes visible in the order in which it did. */
+    rank->last_store = time > rank->last_store ? time : rank->last_store + 1;
+    rank->stats.node_messages++;
+    sim_push(sim, rank->last_store, store);
+}
+
+/** A rank far from the writer sees the word later than one near it. */
+static void notify_far(ctn_sim_t *sim, const ctn_sim_rank_t *source,
+                       ctn_sim_rank_t *rank)
+{
+    double more = signal_ps(source, rank) - signal_ps(source, source);
+    uint64_t time = sim->now + (uint64_t)(more > 0 ? more : 0);
+    if (rank->state == SIM_SLEEPING && time > rank->clock && time > sim->now) {
+        sim_run_at(sim, rank, time);
+    } else {
+        sim_notify(sim, rank);
+    }
+}
+
+void sim_stored(ctn_sim_t *sim, sim_event_t *store)
+{
+    const ctn_sim_rank_t *source = &sim->rank[store->source];
+    sim_write(store);
+    if (!store->to_node) {
+        sim_notify(sim, &sim->rank[store->target]);
+        return;
+    }
+    const sim_node_t *node = &sim->node[source->node];
+    for (uint32_t i = 0; i < node->count; i++) {
+        notify_far(sim, source, &sim->rank[sim->members[node->first + i]]);
+    }
+}
+
+/* ---- making it ---- */
+
+/** Where each rank sits, and how many share each domain. */
+static void seat(ctn_sim_t *sim, uint32_t *in_domain)
+{
+    const catena_machine_t *machine = sim->machine;
+    for (uint32_t r = 0; r < sim->ranks; r++) {
+        ctn_sim_rank_t *rank = &sim->rank[r];
+        rank->core = machine->shared_cores > 0
+                         ? r % machine->shared_cores
+                         : ctn_machine_core(machine, rank->local,
+                                            sim->node[rank->node].count);
+        rank->domain = rank->node * machine->numa_domains +
+                       ctn_machine_domain(machine, rank->core);
+        in_domain[rank->domain]++;
+    }
+}
+
+catena_status_t sim_node_create(ctn_sim_t *sim)
+{
+    const catena_machine_t *machine = sim->machine;
+    size_t domains = (size_t)sim->nodes * machine->numa_domains;
+    uint32_t *in_domain = calloc(domains, sizeof(*in_domain));
+    sim->domain = calloc(domains, sizeof(*sim->domain));
+    sim->copies = calloc(sim->ranks, sizeof(*sim->copies));
+    if (machine->shared_cores > 0) {
+        sim->core = calloc(machine->shared_cores, sizeof(*sim->core));
+    }
+    if (in_domain == NULL || sim->domain == NULL || sim->copies == NULL ||
+        (machine->shared_cores > 0 && sim->core == NULL)) {
+        free(in_domain);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    seat(sim, in_domain);
+    sim_copy_t *copy = sim->copies;
+    for (size_t d = 0; d < domains; d++) {
+        sim->domain[d].copy = copy;
+        copy += in_domain[d];
+    }
+    free(in_domain);
+    return CATENA_OK;
+}
+
+void sim_node_release(ctn_sim_t *sim)
+{
+    free(sim->domain);
+    free(sim->copies);
+    free(sim->core);
+}

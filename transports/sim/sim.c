@@ -1,0 +1,450 @@
+/* The simulator as a transport, and the making of it. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "transports/sim/engine.h"
+
+/* All heaps together: what 47 bits of addresses leave room for, and the most
+ * that one rank gets of it. */
+static const size_t MEMORY_MAX = (size_t)1 << 45;
+static const size_t ARENA_MAX = (size_t)1 << 35;
+static const size_t ALIGNMENT = CTN_SIM_HEADER_BYTES; /* of all heaps */
+enum {
+    STACK_BYTES = 128 << 10,
+    STACK_LEAST = 16 << 10,
+    STACK_DENSE = 32 << 10 /* a rank uses most of so small a stack */
+};
+
+/* ---- the operations of a rank ---- */
+
+static ctn_sim_rank_t *rank_of(ctn_transport_t *transport)
+{
+    return (ctn_sim_rank_t *)(void *)transport;
+}
+
+/** The endpoint is the target's; who uses it is who runs. */
+static ctn_sim_rank_t *target_of(ctn_endpoint_t *endpoint)
+{
+    return (ctn_sim_rank_t *)(void *)((unsigned char *)endpoint -
+                                      offsetof(ctn_sim_rank_t, endpoint));
+}
+
+static catena_status_t connect_rank(ctn_transport_t *transport,
+                                    uint64_t process, ctn_endpoint_t **endpoint)
+{
+    ctn_sim_t *sim = rank_of(transport)->sim;
+    if (process >= sim->ranks) {
+        return CATENA_ERR_ARG;
+    }
+    *endpoint = &sim->rank[process].endpoint;
+    return CATENA_OK;
+}
+
+/** Data, or a word, or both, on their way. */
+static void dispatch(ctn_endpoint_t *endpoint, const void *data, size_t bytes,
+                     uint64_t offset, uint64_t *word, uint64_t value,
+                     uint64_t *pending)
+{
+    ctn_sim_rank_t *target = target_of(endpoint);
+    ctn_sim_t *sim = target->sim;
+    ctn_sim_rank_t *rank = sim->running;
+    if (rank->status != CATENA_OK) {
+        return; /* a lost rank's messages reach nobody */
+    }
+    bool near = target->node == rank->node;
+    if (near && bytes > 0) {
+        sim_work(rank, CTN_WORK_COPY, bytes);
+    }
+    sim_event_t *event =
+        sim_event(sim, near ? SIM_STORE : SIM_HEAD, target->rank);
+    event->source = rank->rank;
+    event->word = word;
+    event->value = value;
+    event->bytes = bytes;
+    event->pending = pending;
+    event->to = target->arena + offset;
+    event->from = data;
+    if (!near) {
+        sim_send(rank, event);
+        return;
+    }
+    sim_take_data(sim, event);
+    sim_hold(event); /* the copy is done: the source is the caller's */
+    sim_store(rank, event);
+}
+
+static catena_status_t put(ctn_endpoint_t *endpoint, const void *source,
+                           size_t bytes, uint64_t offset, uint64_t *pending)
+{
+    dispatch(endpoint, source, bytes, offset, NULL, 0, pending);
+    return CATENA_OK;
+}
+
+static uint64_t *word_at(ctn_endpoint_t *endpoint, uint64_t offset)
+{
+    return (uint64_t *)(void *)(target_of(endpoint)->arena + offset);
+}
+
+static catena_status_t put_signal(ctn_endpoint_t *endpoint, const void *source,
+                                  size_t bytes, uint64_t offset,
+                                  uint64_t word_offset, uint64_t value,
+                                  uint64_t *pending)
+{
+    dispatch(endpoint, source, bytes, offset, word_at(endpoint, word_offset),
+             value, pending);
+    return CATENA_OK;
+}
+
+static catena_status_t signal(ctn_endpoint_t *endpoint, uint64_t word_offset,
+                              uint64_t value)
+{
+    dispatch(endpoint, NULL, 0, 0, word_at(endpoint, word_offset), value, NULL);
+    return CATENA_OK;
+}
+
+static catena_status_t get(ctn_endpoint_t *endpoint, void *target, size_t bytes,
+                           uint64_t offset, uint64_t *pending)
+{
+    ctn_sim_rank_t *from = target_of(endpoint);
+    ctn_sim_t *sim = from->sim;
+    ctn_sim_rank_t *rank = sim->running;
+    if (from->node == rank->node) {
+        sim_work(rank, CTN_WORK_COPY, bytes);
+        memcpy(target, from->arena + offset, bytes);
+        return CATENA_OK;
+    }
+    const catena_machine_t *machine = sim->machine;
+    rank->clock += sim_jitter(rank, machine->send_overhead_ns * PS);
+    sim_event_t *event = sim_event(sim, SIM_SENT, rank->rank);
+    event->to = target;
+    event->from = from->arena + offset;
+    event->bytes = bytes;
+    event->pending = pending;
+    ++*pending;
+    double there_and_back =
+        (2 * machine->latency_ns + (double)bytes * machine->gap_per_byte_ns +
+         machine->gap_ns) *
+        PS;
+    sim_push(sim, rank->clock + sim_jitter(rank, there_and_back), event);
+    return CATENA_OK;
+}
+
+static catena_status_t flush(ctn_transport_t *transport, uint64_t *pending)
+{
+    ctn_sim_rank_t *rank = rank_of(transport);
+    if (rank->sim->in_flight[rank->rank] == 0 || rank->status != CATENA_OK) {
+        return CATENA_OK;
+    }
+    sim_flush_t *waiting = malloc(sizeof(*waiting));
+    if (waiting == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    *waiting = (sim_flush_t){pending, rank->flushes};
+    rank->flushes = waiting;
+    rank->sim->flushing++;
+    ++*pending;
+    return CATENA_OK;
+}
+
+static int progress(ctn_transport_t *transport)
+{
+    return rank_of(transport)->status;
+}
+
+static void *pointer(ctn_endpoint_t *endpoint, uint64_t offset)
+{
+    ctn_sim_rank_t *target = target_of(endpoint);
+    return target->node == target->sim->running->node ? target->arena + offset
+                                                      : NULL;
+}
+
+static void post(ctn_transport_t *transport, uint64_t *word, uint64_t value)
+{
+    ctn_sim_rank_t *rank = rank_of(transport);
+    sim_event_t *event = sim_event(rank->sim, SIM_STORE, rank->rank);
+    event->source = rank->rank;
+    event->to_node = true;
+    event->word = word;
+    event->value = value;
+    sim_store(rank, event);
+}
+
+static void sleep_until(ctn_transport_t *transport, uint64_t timeout_ns)
+{
+    ctn_sim_rank_t *rank = rank_of(transport);
+    if (!rank->notified && rank->status == CATENA_OK) {
+        rank->sleeps++;
+        if (timeout_ns < UINT64_MAX / PS) {
+            sim_event_t *event = sim_event(rank->sim, SIM_TIMER, rank->rank);
+            event->number = rank->sleeps;
+            sim_push(rank->sim, rank->clock + timeout_ns * PS, event);
+        }
+        sim_suspend(rank, SIM_SLEEPING);
+    }
+    rank->notified = false;
+}
+
+/** Reading the clock takes a nanosecond, so that whoever watches it alone
+ * sees it move. */
+static uint64_t now(ctn_transport_t *transport)
+{
+    ctn_sim_rank_t *rank = rank_of(transport);
+    rank->clock += PS;
+    return rank->clock / PS;
+}
+
+static void charge(ctn_transport_t *transport, ctn_work_t work, size_t n)
+{
+    sim_work(rank_of(transport), work, n);
+}
+
+static const char *describe(ctn_transport_t *transport)
+{
+    return rank_of(transport)->sim->text;
+}
+
+static void destroy(ctn_transport_t *transport)
+{
+    (void)transport; /* belongs to the simulator */
+}
+
+const ctn_transport_ops_t ctn_sim_ops = {
+    .name = "sim",
+    .destroy = destroy,
+    .connect = connect_rank,
+    .put = put,
+    .get = get,
+    .put_signal = put_signal,
+    .signal = signal,
+    .flush = flush,
+    .progress = progress,
+    .pointer = pointer,
+    .post = post,
+    .sleep = sleep_until,
+    .time = now,
+    .charge = charge,
+    .describe = describe,
+};
+
+/* ---- making one ---- */
+
+static uint32_t node_of(const ctn_sim_t *sim, uint32_t rank)
+{
+    return sim->params.node_of != NULL ? (uint32_t)sim->params.node_of[rank]
+                                       : rank / (uint32_t)sim->params.ppn;
+}
+
+/** The ranks of each node, in order. */
+static void list_members(ctn_sim_t *sim)
+{
+    for (uint32_t r = 0; r < sim->ranks; r++) {
+        sim->node[node_of(sim, r)].count++;
+    }
+    for (uint32_t n = 1; n < sim->nodes; n++) {
+        sim->node[n].first = sim->node[n - 1].first + sim->node[n - 1].count;
+    }
+    for (uint32_t n = 0; n < sim->nodes; n++) {
+        sim->node[n].count = 0;
+    }
+    for (uint32_t r = 0; r < sim->ranks; r++) {
+        ctn_sim_rank_t *rank = &sim->rank[r];
+        sim_node_t *node = &sim->node[node_of(sim, r)];
+        rank->base =
+            (ctn_transport_t){&ctn_sim_ops, CTN_CAP_RDMA | CTN_CAP_VIRTUAL};
+        rank->endpoint = (ctn_endpoint_t){&rank->base, NULL, r};
+        rank->sim = sim;
+        rank->rank = r;
+        rank->node = node_of(sim, r);
+        rank->local = node->count++;
+        rank->random = sim->params.seed ^ (r + UINT64_C(1)) << 20;
+        sim->members[node->first + rank->local] = r;
+    }
+}
+
+/** Sparse memory: pages cost something when they are written.
+ * @param dense most of it will be: ask for huge pages */
+void *sim_reserve(size_t bytes, bool dense)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        return NULL;
+    }
+    if (dense) {
+        (void)madvise(memory, bytes, MADV_HUGEPAGE); /* best effort */
+    }
+    return memory;
+}
+
+static unsigned char *node_memory(const ctn_sim_t *sim, uint32_t node)
+{
+    uintptr_t first =
+        ((uintptr_t)sim->memory + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+    return (unsigned char *)first + node * sim->node_bytes;
+}
+
+static catena_status_t reserve_memory(ctn_sim_t *sim)
+{
+    uint32_t most = 0;
+    for (uint32_t n = 0; n < sim->nodes; n++) {
+        most = sim->node[n].count > most ? sim->node[n].count : most;
+    }
+    size_t arena = MEMORY_MAX / ((size_t)sim->nodes * (most + 1));
+    arena = arena < ARENA_MAX ? arena & ~(ALIGNMENT - 1) : ARENA_MAX;
+    sim->arena_bytes = arena;
+    sim->node_bytes = ALIGNMENT + most * arena;
+    sim->memory_bytes = sim->nodes * sim->node_bytes + ALIGNMENT;
+    sim->memory = arena > 0 ? sim_reserve(sim->memory_bytes, false) : NULL;
+    size_t stack = sim->params.stack_bytes;
+    stack = stack == 0 ? STACK_BYTES : stack;
+    stack = stack < STACK_LEAST ? STACK_LEAST : stack;
+    sim->stack_bytes = (stack + 4095) & ~(size_t)4095;
+    sim->stacks_bytes = sim->ranks * sim->stack_bytes;
+    sim->stacks = sim_reserve(sim->stacks_bytes, stack <= STACK_DENSE);
+    if (sim->memory == NULL || sim->stacks == NULL) {
+        ctn_error(sim->log,
+                  "simulator: no addresses for the heaps and stacks of %u "
+                  "ranks on %u nodes; look at the limit of address space "
+                  "(ulimit -v)",
+                  sim->ranks, sim->nodes);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    for (uint32_t r = 0; r < sim->ranks; r++) {
+        ctn_sim_rank_t *rank = &sim->rank[r];
+        rank->arena = node_memory(sim, rank->node) + CTN_SIM_HEADER_BYTES +
+                      rank->local * sim->arena_bytes;
+    }
+    return CATENA_OK;
+}
+
+catena_status_t ctn_sim_create(const ctn_sim_setup_t *setup, ctn_sim_t **out)
+{
+    ctn_sim_t *sim = calloc(1, sizeof(*sim));
+    if (sim == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    sim->log = setup->log;
+    sim->machine = setup->machine;
+    sim->params = *setup->params;
+    sim->ranks = setup->ranks;
+    sim->nodes = setup->nodes;
+    sim->ports = sim->params.ports > 0 ? (uint32_t)sim->params.ports
+                                       : setup->machine->ports;
+    sim->random = ~sim->params.seed;
+    snprintf(sim->text, sizeof(sim->text), "simulated %s, %u ports a node%s",
+             setup->machine->name, sim->ports,
+             sim->params.payload == CATENA_SIM_CARRY ? "" : ", no user data");
+    sim->rank = sim_reserve(sim->ranks * sizeof(*sim->rank), true);
+    sim->node = calloc(sim->nodes, sizeof(*sim->node));
+    sim->members = calloc(sim->ranks, sizeof(*sim->members));
+    catena_status_t status = CATENA_ERR_NO_MEMORY;
+    if (sim->rank != NULL && sim->node != NULL && sim->members != NULL) {
+        list_members(sim);
+        status = reserve_memory(sim);
+    }
+    status = status == CATENA_OK ? sim_network_create(sim) : status;
+    status = status == CATENA_OK ? sim_node_create(sim) : status;
+    if (status != CATENA_OK) {
+        ctn_sim_destroy(sim);
+        return status;
+    }
+    *out = sim;
+    return CATENA_OK;
+}
+
+void ctn_sim_destroy(ctn_sim_t *sim)
+{
+    sim_release_events(sim);
+    sim_network_release(sim);
+    sim_node_release(sim);
+    if (sim->memory != NULL) {
+        munmap(sim->memory, sim->memory_bytes);
+    }
+    if (sim->stacks != NULL) {
+        munmap(sim->stacks, sim->stacks_bytes);
+    }
+    if (sim->rank != NULL) {
+        munmap(sim->rank, sim->ranks * sizeof(*sim->rank));
+    }
+    free(sim->node);
+    free(sim->members);
+    free(sim);
+}
+
+/* ---- what a rank asks ---- */
+
+ctn_sim_place_t ctn_sim_place(const ctn_sim_rank_t *rank)
+{
+    const ctn_sim_t *sim = rank->sim;
+    const sim_node_t *node = &sim->node[rank->node];
+    const catena_machine_t *machine = sim->machine;
+    uint32_t cores =
+        machine->shared_cores > 0 ? machine->shared_cores : machine->cores;
+    uint32_t sharing = machine->shared_cores > 0 ? sim->ranks : node->count;
+    return (ctn_sim_place_t){
+        .rank = rank->rank,
+        .ranks = sim->ranks,
+        .node = rank->node,
+        .nodes = sim->nodes,
+        .local_rank = rank->local,
+        .local_size = node->count,
+        .local_ranks = &sim->members[node->first],
+        .numa = machine->numa_domains > 1
+                    ? (int)ctn_machine_domain(machine, rank->core)
+                    : -1,
+        .crowded = sharing > cores,
+        .memory = node_memory(sim, rank->node),
+        .arena_bytes = sim->arena_bytes,
+    };
+}
+
+ctn_transport_t *ctn_sim_transport(ctn_sim_rank_t *rank)
+{
+    return &rank->base;
+}
+
+ctn_sim_t *ctn_sim_of(const ctn_sim_rank_t *rank)
+{
+    return rank->sim;
+}
+
+catena_sim_payload_t ctn_sim_payload(const ctn_sim_rank_t *rank)
+{
+    return rank->sim->params.payload;
+}
+
+/** The core is busy, and what arrives meanwhile is seen afterwards. */
+void ctn_sim_compute(ctn_sim_rank_t *rank, double seconds)
+{
+    rank->clock += sim_jitter(rank, seconds * 1e12);
+    if (rank->status == CATENA_OK) {
+        sim_push(rank->sim, rank->clock,
+                 sim_event(rank->sim, SIM_RUN, rank->rank));
+        sim_suspend(rank, SIM_BLOCKED);
+    }
+}
+
+void ctn_sim_rank_stats(const ctn_sim_rank_t *rank, catena_sim_stats_t *stats)
+{
+    *stats = rank->stats;
+}
+
+void ctn_sim_report(const ctn_sim_t *sim, catena_sim_report_t *report)
+{
+    report->events = sim->events;
+    report->virtual_s = (double)sim->last_end * 1e-12;
+    for (uint32_t r = 0; r < sim->ranks; r++) {
+        const catena_sim_stats_t *stats = &sim->rank[r].stats;
+        report->messages += stats->messages;
+        report->bytes += stats->bytes;
+        report->node_messages += stats->node_messages;
+    }
+}
+
+int ctn_sim_abort_code(const ctn_sim_t *sim)
+{
+    return sim->aborted ? sim->abort_code : 0;
+}
