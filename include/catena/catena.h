@@ -6,6 +6,7 @@
 #include <catena/datatype.h>
 #include <catena/group.h>
 #include <catena/heap.h>
+#include <catena/model.h>
 #include <catena/request.h>
 #include <catena/sim.h>
 #include <catena/status.h>

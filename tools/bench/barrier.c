@@ -16,42 +16,57 @@ struct words {
     } peers[];
 };
 
-/* What each rank tells the others. */
+/* What the ranks of a node tell each other. */
 struct card {
     uint64_t offset;
-    int64_t node;
+    int64_t rank;
 };
+
+static catena_status_t look_up(struct bench *bench, struct words *words,
+                               const struct card *cards, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct peer *peer = &words->peers[words->count];
+        catena_status_t status;
+        void *local;
+
+        status = catena_local_pointer(bench->context, (int)cards[i].rank,
+                                      cards[i].offset, &local);
+        if (status != CATENA_OK)
+            return status;
+        peer->rank = (int)cards[i].rank;
+        peer->word = local;
+        words->count++;
+    }
+    return CATENA_OK;
+}
 
 static catena_status_t find_peers(struct bench_call *call, struct words *words)
 {
     struct bench *bench = call->bench;
-    size_t size = (size_t)call->size;
-    struct card *send = bench_alloc(bench, 2 * size, sizeof(*send));
-    struct card *recv = send + size;
-    struct card card = {.node = bench->place.node};
+    struct card card = {.rank = bench->place.rank};
+    struct card *send, *recv;
+    catena_group_t *node;
     catena_status_t status;
+    size_t size;
 
     status =
         catena_heap_offset(bench->context, (void *)words->mine, &card.offset);
+    if (status == CATENA_OK)
+        status = catena_group_split_level(bench->control, CATENA_LEVEL_NODE, 0,
+                                          &node);
+    if (status != CATENA_OK)
+        return status;
+    size = (size_t)catena_group_size(node);
+    send = bench_alloc(bench, 2 * size, sizeof(*send));
+    recv = send + size;
     for (size_t i = 0; i < size; i++)
         send[i] = card;
-    bench_exchange(bench, send, recv, sizeof(card));
-    for (int rank = 0; rank < call->size && status == CATENA_OK; rank++) {
-        struct peer *peer = &words->peers[words->count];
-        void *local;
-
-        if (recv[rank].node != card.node ||
-            words->count == bench->place.local_size)
-            continue;
-        status = catena_local_pointer(bench->context, rank, recv[rank].offset,
-                                      &local);
-        if (status != CATENA_OK)
-            break;
-        peer->rank = rank;
-        peer->word = local;
-        words->count++;
-    }
+    bench_exchange(bench, node, send, recv, sizeof(card));
+    status = look_up(bench, words, recv, (int)size);
     free(send);
+    if (status == CATENA_OK)
+        status = catena_group_free(node);
     return status;
 }
 
@@ -108,12 +123,8 @@ static void fill(struct bench_call *call, uint64_t stamp)
 {
     struct words *words = call->state;
 
-    if (stamp % (uint64_t)call->size == (uint64_t)call->rank) {
-        double until = catena_time(call->bench->context) + 20e-6;
-
-        while (catena_time(call->bench->context) < until)
-            ;
-    }
+    if (stamp % (uint64_t)call->size == (uint64_t)call->rank)
+        (void)catena_compute(call->bench->context, 20e-6);
     /* Release: the barrier must not be entered before this is visible. */
     atomic_store_explicit(words->mine, stamp, memory_order_release);
 }

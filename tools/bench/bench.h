@@ -37,7 +37,13 @@ struct bench_options {
     size_t algorithm_count; /* 0: leave the choice to the library */
     const char *leaders;    /* NULL: leave it */
     struct bench_heap_options heap;
+    const char *model;       /* print the formulas for this machine */
+    const char *calibrate;   /* write this machine's parameters there */
+    bool simulated;          /* as sim says */
+    catena_sim_params_t sim; /* nodes and ppn serve the formulas, too */
 };
+
+struct bench_board;
 
 /* One process of the benchmark. */
 struct bench {
@@ -47,6 +53,7 @@ struct bench {
     catena_group_t *control; /* for exchanging results: apart from `world`,
                                 whose settings and reports stay untouched */
     catena_place_t place;
+    struct bench_board *board; /* of a simulated job; NULL: real ranks */
 };
 
 /* The first wrong byte that a check found. */
@@ -124,10 +131,16 @@ bool bench_parse_size(const char *text, size_t *bytes);
 /* collective.c: measure and report; returns an exit code. */
 int bench_collective(struct bench *bench, const struct bench_collective *row);
 
-/* exchange.c: all are collective over bench->control and end the job when
- * they fail. */
-void bench_exchange(struct bench *bench, const void *send, void *recv,
-                    size_t bytes);
+/* exchange.c: all are collective and end the job when they fail. */
+
+/** Add what `from` holds to `into`: associative and commutative. */
+typedef void (*bench_fold_t)(void *into, const void *from, size_t bytes);
+/** Fold the records of all ranks; all get the result. */
+void bench_fold(struct bench *bench, void *record, size_t bytes,
+                bench_fold_t fold);
+/** Hand records to all ranks of a group: recv[i] is what rank i sent. */
+void bench_exchange(struct bench *bench, catena_group_t *group,
+                    const void *send, void *recv, size_t bytes);
 uint64_t bench_max(struct bench *bench, uint64_t value);
 /** Replace times[n] by the maximum over ranks of each; valid on rank 0. */
 void bench_max_times(struct bench *bench, double *times, size_t n);
@@ -136,6 +149,21 @@ int bench_compare_times(const void *a, const void *b);
 void *bench_alloc(struct bench *bench, size_t count, size_t bytes);
 _Noreturn void bench_die(struct bench *bench, const char *what,
                          catena_status_t status);
+
+/* sim.c: a job on a simulated machine; returns an exit code. */
+int bench_simulate(const struct bench_options *options);
+/** bench_fold among simulated ranks. They share this process, so what is
+ * measured is not disturbed by messages of the measurement. */
+void bench_board_fold(struct bench *bench, void *record, size_t bytes,
+                      bench_fold_t fold);
+
+/* main.c: what every rank does with its context; returns an exit code. */
+int bench_run_rank(const catena_config_t *config,
+                   const struct bench_options *options,
+                   struct bench_board *board);
+
+/* model.c: print the formulas' times; returns an exit code. */
+int bench_print_model(const struct bench_options *options);
 
 /* check.c */
 uint64_t bench_seed(uint64_t stamp, int source, int target);

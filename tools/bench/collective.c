@@ -16,11 +16,13 @@ struct buffers {
     unsigned char *recv;
 };
 
-/* What each rank tells all others about one variant. */
+/* What the ranks find out together about one variant. */
 struct summary {
-    double mean_s;
-    double min_s;
+    double mean_s; /* largest */
+    double min_s;  /* least */
     uint64_t errors;
+    catena_sim_stats_t sent; /* all of it */
+    uint64_t heap_bytes;     /* most of a rank */
 };
 
 static void *buffer_alloc(struct bench *bench, bool heap, size_t bytes)
@@ -33,7 +35,8 @@ static void *buffer_alloc(struct bench *bench, bool heap, size_t bytes)
     if (block == NULL)
         bench_die(bench, "memory for buffers (try a smaller -m)",
                   CATENA_ERR_NO_MEMORY);
-    memset(block, 0, bytes); /* no page faults while measuring */
+    if (bench->board == NULL)
+        memset(block, 0, bytes); /* no page faults while measuring */
     return block;
 }
 
@@ -179,32 +182,39 @@ static double median_ratio(const struct bench_run *run,
     return percentile(ratios, plan->rounds, 50);
 }
 
-/* Largest mean, least time and sum of errors over all ranks. */
+static void fold_summaries(void *into, const void *from, size_t bytes)
+{
+    struct summary *a = into;
+    const struct summary *b = from;
+
+    (void)bytes;
+    if (b->mean_s > a->mean_s)
+        a->mean_s = b->mean_s;
+    if (b->min_s < a->min_s)
+        a->min_s = b->min_s;
+    a->errors += b->errors;
+    a->sent.messages += b->sent.messages;
+    a->sent.bytes += b->sent.bytes;
+    a->sent.node_messages += b->sent.node_messages;
+    if (b->heap_bytes > a->heap_bytes)
+        a->heap_bytes = b->heap_bytes;
+}
+
 static struct summary summarize(struct bench *bench,
                                 const struct bench_variant *variant, size_t n)
 {
-    size_t size = (size_t)bench->place.size;
-    struct summary *send = bench_alloc(bench, 2 * size, sizeof(*send));
-    struct summary *recv = send + size;
-    struct summary own = {mean(variant->times, n), variant->times[0],
-                          variant->errors};
-    struct summary all;
+    struct summary all = {.mean_s = mean(variant->times, n),
+                          .min_s = variant->times[0],
+                          .errors = variant->errors,
+                          .sent = variant->sent};
+    catena_heap_stats_t heap;
 
     for (size_t i = 1; i < n; i++)
-        if (variant->times[i] < own.min_s)
-            own.min_s = variant->times[i];
-    for (size_t i = 0; i < size; i++)
-        send[i] = own;
-    bench_exchange(bench, send, recv, sizeof(own));
-    all = recv[0];
-    for (size_t i = 1; i < size; i++) {
-        if (recv[i].mean_s > all.mean_s)
-            all.mean_s = recv[i].mean_s;
-        if (recv[i].min_s < all.min_s)
-            all.min_s = recv[i].min_s;
-        all.errors += recv[i].errors;
-    }
-    free(send);
+        if (variant->times[i] < all.min_s)
+            all.min_s = variant->times[i];
+    if (catena_heap_stats(bench->context, &heap) == CATENA_OK)
+        all.heap_bytes = heap.peak;
+    bench_fold(bench, &all, sizeof(all), fold_summaries);
     return all;
 }
 
@@ -213,7 +223,8 @@ static uint64_t report_size(struct bench_run *run)
 {
     struct bench *bench = run->bench;
     size_t n = run->plan.values;
-    struct bench_result results[BENCH_MAX_VARIANTS + 1] = {0};
+    struct bench_result *results =
+        bench_alloc(bench, run->count, sizeof(*results));
     double *ratios = bench_alloc(bench, run->plan.rounds, sizeof(*ratios));
     uint64_t errors = 0;
 
@@ -225,6 +236,10 @@ static uint64_t report_size(struct bench_run *run)
         results[v].avg_us = all.mean_s * 1e6;
         results[v].min_us = all.min_s * 1e6;
         results[v].errors = all.errors;
+        results[v].messages = all.sent.messages / n;
+        results[v].wire_bytes = all.sent.bytes / n;
+        results[v].node_messages = all.sent.node_messages / n;
+        results[v].heap_bytes = all.heap_bytes;
         errors += all.errors;
     }
     for (size_t v = 0; v < run->count; v++)
@@ -245,6 +260,7 @@ static uint64_t report_size(struct bench_run *run)
         bench_report_result(run->report, result);
     }
     free(ratios);
+    free(results);
     return errors;
 }
 
@@ -320,10 +336,8 @@ static bool settings_known(struct bench *bench,
 
 int bench_collective(struct bench *bench, const struct bench_collective *row)
 {
-    struct bench_variant variants[BENCH_MAX_VARIANTS + 1];
     struct bench_report report;
-    struct bench_run run = {
-        .bench = bench, .report = &report, .variants = variants};
+    struct bench_run run = {.bench = bench, .report = &report};
     const char *refused = row->refuse != NULL ? row->refuse(bench) : NULL;
     uint64_t errors;
 
@@ -337,12 +351,15 @@ int bench_collective(struct bench *bench, const struct bench_collective *row)
     }
     if (!settings_known(bench, row))
         return BENCH_USAGE;
+    run.variants =
+        bench_alloc(bench, BENCH_MAX_VARIANTS + 1, sizeof(*run.variants));
     add_variants(&run, row);
     bench_report_open(&report, bench, row, run.count > 1);
     errors = run_sizes(&run, row);
     bench_report_close(&report);
     for (size_t v = 0; v < run.count; v++)
-        if (variants[v].row->release != NULL)
-            variants[v].row->release(&variants[v].call);
+        if (run.variants[v].row->release != NULL)
+            run.variants[v].row->release(&run.variants[v].call);
+    free(run.variants);
     return errors == 0 ? BENCH_OK : BENCH_FAILED;
 }

@@ -23,30 +23,61 @@ void *bench_alloc(struct bench *bench, size_t count, size_t bytes)
     return block;
 }
 
-void bench_exchange(struct bench *bench, const void *send, void *recv,
-                    size_t bytes)
+void bench_exchange(struct bench *bench, catena_group_t *group,
+                    const void *send, void *recv, size_t bytes)
 {
     catena_status_t status;
 
-    status = catena_alltoall(send, recv, bytes, CATENA_BYTE, bench->control);
+    status = catena_alltoall(send, recv, bytes, CATENA_BYTE, group);
     if (status != CATENA_OK)
         bench_die(bench, "exchanging results", status);
 }
 
-uint64_t bench_max(struct bench *bench, uint64_t value)
+void bench_fold(struct bench *bench, void *record, size_t bytes,
+                bench_fold_t fold)
 {
     size_t size = (size_t)bench->place.size;
-    uint64_t *send = bench_alloc(bench, 2 * size, sizeof(*send));
-    uint64_t *recv = send + size;
+    char *send, *recv;
 
+    if (bench->board != NULL) {
+        bench_board_fold(bench, record, bytes, fold);
+        return;
+    }
+    send = bench_alloc(bench, 2 * size, bytes);
+    recv = send + size * bytes;
     for (size_t i = 0; i < size; i++)
-        send[i] = value;
-    bench_exchange(bench, send, recv, sizeof(value));
-    for (size_t i = 0; i < size; i++)
-        if (recv[i] > value)
-            value = recv[i];
+        memcpy(send + i * bytes, record, bytes);
+    bench_exchange(bench, bench->control, send, recv, bytes);
+    memcpy(record, recv, bytes);
+    for (size_t i = 1; i < size; i++)
+        fold(record, recv + i * bytes, bytes);
     free(send);
+}
+
+static void fold_max(void *into, const void *from, size_t bytes)
+{
+    uint64_t *a = into;
+    const uint64_t *b = from;
+
+    for (size_t i = 0; i < bytes / sizeof(*a); i++)
+        if (b[i] > a[i])
+            a[i] = b[i];
+}
+
+uint64_t bench_max(struct bench *bench, uint64_t value)
+{
+    bench_fold(bench, &value, sizeof(value), fold_max);
     return value;
+}
+
+static void fold_max_times(void *into, const void *from, size_t bytes)
+{
+    double *a = into;
+    const double *b = from;
+
+    for (size_t i = 0; i < bytes / sizeof(*a); i++)
+        if (b[i] > a[i])
+            a[i] = b[i];
 }
 
 /* Each rank takes a slice of the iterations, finds its maxima, and sends
@@ -55,17 +86,22 @@ void bench_max_times(struct bench *bench, double *times, size_t n)
 {
     size_t size = (size_t)bench->place.size;
     size_t slice = (n + size - 1) / size;
-    double *send = bench_alloc(bench, 2 * size * slice, sizeof(*send));
-    double *recv = send + size * slice;
+    double *send, *recv;
 
+    if (bench->board != NULL) {
+        bench_board_fold(bench, times, n * sizeof(*times), fold_max_times);
+        return;
+    }
+    send = bench_alloc(bench, 2 * size * slice, sizeof(*send));
+    recv = send + size * slice;
     memcpy(send, times, n * sizeof(*times));
-    bench_exchange(bench, send, recv, slice * sizeof(*send));
+    bench_exchange(bench, bench->control, send, recv, slice * sizeof(*send));
     memset(send, 0, size * slice * sizeof(*send));
     for (size_t rank = 0; rank < size; rank++)
         for (size_t i = 0; i < slice; i++)
             if (recv[rank * slice + i] > send[i])
                 send[i] = recv[rank * slice + i]; /* block for rank 0 */
-    bench_exchange(bench, send, recv, slice * sizeof(*send));
+    bench_exchange(bench, bench->control, send, recv, slice * sizeof(*send));
     if (bench->place.rank == 0)
         memcpy(times, recv, n * sizeof(*times));
     free(send);

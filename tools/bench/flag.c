@@ -44,7 +44,7 @@ static catena_status_t prepare(struct bench_call *call)
     if (status != CATENA_OK)
         return status;
     send[0] = send[1] = offset;
-    bench_exchange(bench, send, recv, sizeof(offset));
+    bench_exchange(bench, bench->control, send, recv, sizeof(offset));
     status = catena_local_pointer(bench->context, peer, recv[peer], &local);
     if (status != CATENA_OK)
         return status;

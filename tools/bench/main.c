@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "calibrate.h"
 
 static catena_status_t open_bench(struct bench *bench)
 {
@@ -14,6 +15,10 @@ static catena_status_t open_bench(struct bench *bench)
     if (status != CATENA_OK)
         return status;
     bench->world = catena_world(bench->context);
+    if (bench->board != NULL) { /* results do not travel in messages */
+        bench->control = bench->world;
+        return CATENA_OK;
+    }
     status = catena_group_dup(bench->world, &bench->control);
     if (status != CATENA_OK)
         return status;
@@ -25,9 +30,11 @@ static catena_status_t open_bench(struct bench *bench)
 }
 
 static int run_collective(catena_context_t *context,
-                          const struct bench_options *options)
+                          const struct bench_options *options,
+                          struct bench_board *board)
 {
-    struct bench bench = {.options = options, .context = context};
+    struct bench bench = {
+        .options = options, .context = context, .board = board};
     catena_status_t status = open_bench(&bench);
     int code;
 
@@ -37,7 +44,8 @@ static int run_collective(catena_context_t *context,
         catena_abort(context, BENCH_FAILED);
     }
     code = bench_collective(&bench, bench_find(options->name));
-    status = catena_group_free(bench.control);
+    if (bench.control != bench.world)
+        status = catena_group_free(bench.control);
     if (status != CATENA_OK)
         bench_die(&bench, "freeing a group", status);
     return code;
@@ -52,31 +60,48 @@ static int run_heap(catena_context_t *context,
     return bench_heap(context, &options->heap);
 }
 
-int main(int argc, char **argv)
+int bench_run_rank(const catena_config_t *config,
+                   const struct bench_options *options,
+                   struct bench_board *board)
 {
-    struct bench_options options;
     catena_context_t *context;
     catena_status_t status;
-    int code = bench_parse(argc, argv, &options);
+    int code;
 
-    if (code != BENCH_OK)
-        return code;
-    status = catena_init(NULL, &context);
+    status = catena_init(config, &context);
     if (status != CATENA_OK) {
         fprintf(stderr, "catena-bench: catena_init: %s\n",
                 catena_status_string(status));
         return BENCH_FAILED;
     }
-    if (strcmp(options.name, "heap") == 0)
-        code = run_heap(context, &options);
+    if (options->calibrate != NULL)
+        code = bench_calibrate(context, options->calibrate);
+    else if (strcmp(options->name, "heap") == 0)
+        code = run_heap(context, options);
     else
-        code = run_collective(context, &options);
+        code = run_collective(context, options, board);
     status = catena_finalize(context);
     if (status != CATENA_OK) {
         fprintf(stderr, "catena-bench: catena_finalize: %s\n",
                 catena_status_string(status));
         return BENCH_FAILED;
     }
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench_options options;
+    int code = bench_parse(argc, argv, &options);
+
+    if (code != BENCH_OK)
+        return code;
+    if (options.model != NULL)
+        code = bench_print_model(&options);
+    else if (options.simulated)
+        code = bench_simulate(&options);
+    else
+        code = bench_run_rank(NULL, &options, NULL);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "catena-bench: writing the results failed\n");
         return BENCH_FAILED;

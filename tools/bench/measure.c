@@ -108,6 +108,20 @@ static void verify(struct bench_run *run, struct bench_variant *variant)
     variant->errors += wrong;
 }
 
+/* What this rank has sent since `before`. */
+static void count_sent(const struct bench *bench, struct bench_variant *variant,
+                       const catena_sim_stats_t *before)
+{
+    catena_sim_stats_t after = *before;
+
+    if (bench->board == NULL)
+        return;
+    catena_sim_stats(bench->context, &after);
+    variant->sent.messages += after.messages - before->messages;
+    variant->sent.bytes += after.bytes - before->bytes;
+    variant->sent.node_messages += after.node_messages - before->node_messages;
+}
+
 /* One timed value: seconds per call on this rank. */
 static double measure_value(struct bench_run *run,
                             struct bench_variant *variant, size_t calls)
@@ -115,6 +129,7 @@ static double measure_value(struct bench_run *run,
     struct bench *bench = run->bench;
     bool check = bench->options->check && variant->row->verify != NULL;
     catena_status_t status = CATENA_OK;
+    catena_sim_stats_t before = {0};
     double begin, end;
 
     if (check)
@@ -123,9 +138,12 @@ static double measure_value(struct bench_run *run,
         status = catena_barrier(bench->world);
     if (status != CATENA_OK)
         bench_die(bench, "barrier", status);
+    if (bench->board != NULL)
+        catena_sim_stats(bench->context, &before);
     begin = catena_time(bench->context);
     status = call_batch(variant, bench->options->mode, calls);
     end = catena_time(bench->context);
+    count_sent(bench, variant, &before);
     if (status != CATENA_OK)
         bench_die(bench, variant->row->name, status);
     if (check)
@@ -219,12 +237,32 @@ static void keep_explanation(struct bench_run *run,
         bench_report_note(run->report, "%s: %s", variant->name, text);
 }
 
+/* Virtual time is not disturbed by anything, so a few calls tell all. */
+static void make_virtual_plan(struct bench_run *run)
+{
+    const struct bench_options *options = run->bench->options;
+    bool varies = options->sim.jitter > 0 || options->sim.reorder;
+
+    run->plan = (struct bench_plan){
+        .batch = 1, .values = varies ? 20 : 3, .warmup = 1, .rounds = 1};
+    if (options->iterations != BENCH_AUTO)
+        run->plan.values = options->iterations;
+    if (options->warmup != BENCH_AUTO)
+        run->plan.warmup = options->warmup;
+    run->plan.block = run->plan.values;
+}
+
 void bench_make_plan(struct bench_run *run)
 {
     const struct bench_options *options = run->bench->options;
     struct bench_plan *plan = &run->plan;
     double seconds = 0, slowest = 0;
     size_t calls;
+
+    if (run->bench->board != NULL) {
+        make_virtual_plan(run);
+        return;
+    }
 
     for (size_t v = 0; v < run->count; v++) {
         struct cost cost;
@@ -262,8 +300,8 @@ void bench_make_plan(struct bench_run *run)
     plan->rounds = (plan->values + plan->block - 1) / plan->block;
 }
 
-/* One turn of a variant. The first call is not timed: it finds the caches and
- * the staging memory as the variant before left them. */
+/* One turn of a variant. On real ranks the first call is not timed: it finds
+ * the caches and the staging memory as the variant before left them. */
 static void take_turn(struct bench_run *run, struct bench_variant *variant,
                       size_t begin)
 {
@@ -273,9 +311,13 @@ static void take_turn(struct bench_run *run, struct bench_variant *variant,
     if (end > plan->values)
         end = plan->values;
     bench_use(run, variant);
-    measure_value(run, variant, plan->batch);
+    if (run->bench->board == NULL)
+        measure_value(run, variant, plan->batch);
+    variant->sent = (catena_sim_stats_t){0};
     for (size_t i = begin; i < end; i++)
         variant->times[i] = measure_value(run, variant, plan->batch);
+    if (run->bench->board != NULL)
+        keep_explanation(run, variant);
 }
 
 /* Whether a size takes far longer than planned, as when the machine became
@@ -285,7 +327,7 @@ static bool overdue(struct bench_run *run, double begin)
     struct bench *bench = run->bench;
     double elapsed;
 
-    if (bench->options->iterations != BENCH_AUTO)
+    if (bench->options->iterations != BENCH_AUTO || bench->board != NULL)
         return false;
     elapsed = seconds_of_slowest(bench, catena_time(bench->context) - begin);
     return elapsed > 3 * size_limit_s;

@@ -16,6 +16,7 @@ struct bench_variant {
     catena_request_t *request; /* persistent */
     double *times;             /* seconds per call, [plan.values] */
     uint64_t errors;           /* of this size, on this rank */
+    catena_sim_stats_t sent;   /* simulated: by this rank in timed calls */
     bool complained;           /* the first wrong byte was named */
     char explain[BENCH_EXPLAIN_BYTES];
 };
@@ -42,7 +43,7 @@ struct bench_run {
 void bench_use(struct bench_run *run, struct bench_variant *variant);
 /** Fill run->plan for the present size after some calls for practice. */
 void bench_make_plan(struct bench_run *run);
-/** Measure all variants in turns; fills their `times`. */
+/** Measure all variants in turns; fills their `times` and `sent`. */
 void bench_measure(struct bench_run *run);
 
 #endif

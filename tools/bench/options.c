@@ -19,13 +19,26 @@ enum { /* options without a letter */
        KEY_BUFFERS,
        KEY_IN_PLACE,
        KEY_FLAG,
-       KEY_VERSION
+       KEY_VERSION,
+       KEY_SIM,
+       KEY_NODES,
+       KEY_PPN,
+       KEY_PORTS,
+       KEY_SEED,
+       KEY_JITTER,
+       KEY_REORDER,
+       KEY_SIZES_ONLY,
+       KEY_COST_ONLY,
+       KEY_MODEL,
+       KEY_CALIBRATE,
+       KEY_MACHINES
 };
 
 struct parse {
     struct bench_options *options;
     bool refused; /* a line has been printed */
     bool sized;   /* -m was given */
+    bool placed;  /* an option that only simulated jobs have was given */
     int next;     /* index of the argument after the last one taken */
 };
 
@@ -59,6 +72,32 @@ static const struct argp_option known[] = {
     {"in-place", KEY_IN_PLACE, NULL, 0, "send from the receive buffer", 0},
     {"flag", KEY_FLAG, NULL, 0,
      "barrier of 2 ranks: measure the raw flag exchange beside it", 0},
+    {"sim", KEY_SIM, "MACHINE", 0,
+     "simulate the job on a machine, in this one process; --machines lists "
+     "those that ship, a path names a file of catena-machine(5)",
+     1},
+    {"nodes", KEY_NODES, "M", 0, "simulated nodes", 1},
+    {"ppn", KEY_PPN, "P", 0, "simulated ranks per node", 1},
+    {"ports", KEY_PORTS, "K", 0, "network ports per node (the machine's)", 1},
+    {"seed", KEY_SEED, "S", 0, "of jitter and orders (1)", 1},
+    {"jitter", KEY_JITTER, "X", 0,
+     "latencies and work take up to X times their length longer, at random "
+     "(0)",
+     1},
+    {"reorder", KEY_REORDER, NULL, 0,
+     "what may come in any order comes in a random one", 1},
+    {"sizes-only", KEY_SIZES_ONLY, NULL, 0, "do not move users' data", 1},
+    {"cost-only", KEY_COST_ONLY, NULL, 0,
+     "nor tables that are only exchanged and worked on", 1},
+    {"model", KEY_MODEL, "MACHINE", 0,
+     "print what the paper's formulas say for alltoall, with --nodes, --ppn, "
+     "--leaders and -m; nothing runs",
+     2},
+    {"machines", KEY_MACHINES, NULL, 0, "list the machines that ship", 2},
+    {"calibrate", KEY_CALIBRATE, "FILE", 0,
+     "measure this machine and write its parameters, to be used with --sim; "
+     "run as: prun -n 4 --ppn 2 catena-bench --calibrate FILE",
+     2},
     {"help", 'h', NULL, 0, "print this help", -1},
     {"version", KEY_VERSION, NULL, 0, "print the version", -1},
     {0}};
@@ -219,7 +258,86 @@ static error_t parse_name(struct parse *parse, const char *name)
     return 0;
 }
 
-static error_t parse_switch(struct parse *parse, int key)
+static error_t parse_small(struct parse *parse, const char *option,
+                           const char *text, int *number)
+{
+    size_t count = 0;
+    error_t error = parse_count(parse, option, text, 1, &count);
+
+    parse->placed = true;
+    if (error == 0)
+        *number = (int)count;
+    return error;
+}
+
+static error_t parse_jitter(struct parse *parse, const char *text)
+{
+    char *end;
+    double jitter = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !(jitter >= 0 && jitter <= 1000))
+        return refuse(parse,
+                      "--jitter: expected a number from 0 to 1000, found "
+                      "\"%s\"",
+                      text);
+    parse->placed = true;
+    parse->options->sim.jitter = jitter;
+    return 0;
+}
+
+static error_t parse_seed(struct parse *parse, const char *text)
+{
+    char *end;
+
+    errno = 0;
+    parse->placed = true;
+    parse->options->sim.seed = strtoull(text, &end, 0);
+    if (errno != 0 || end == text || *end != '\0' || text[0] == '-')
+        return refuse(parse, "--seed: expected a number, found \"%s\"", text);
+    return 0;
+}
+
+/* Options of simulated jobs. */
+static error_t parse_simulated(struct parse *parse, int key, char *text)
+{
+    struct bench_options *options = parse->options;
+
+    switch (key) {
+    case KEY_SIM:
+        options->simulated = true;
+        options->sim.machine = text;
+        return 0;
+    case KEY_NODES:
+        return parse_small(parse, "--nodes", text, &options->sim.nodes);
+    case KEY_PPN:
+        return parse_small(parse, "--ppn", text, &options->sim.ppn);
+    case KEY_PORTS:
+        return parse_small(parse, "--ports", text, &options->sim.ports);
+    case KEY_SEED:
+        return parse_seed(parse, text);
+    case KEY_JITTER:
+        return parse_jitter(parse, text);
+    case KEY_REORDER:
+        parse->placed = true;
+        options->sim.reorder = 1;
+        return 0;
+    case KEY_SIZES_ONLY:
+        parse->placed = true;
+        options->sim.payload = CATENA_SIM_SIZES;
+        return 0;
+    case KEY_COST_ONLY:
+        parse->placed = true;
+        options->sim.payload = CATENA_SIM_COST;
+        return 0;
+    case KEY_MACHINES:
+        exit(catena_machine_list(stdout) == CATENA_OK ? EXIT_SUCCESS
+                                                      : EXIT_FAILURE);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_switch(struct parse *parse, int key, char *text)
 {
     struct bench_options *options = parse->options;
 
@@ -250,7 +368,7 @@ static error_t parse_switch(struct parse *parse, int key)
         printf("catena-bench %s\n", catena_version());
         exit(EXIT_SUCCESS);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_simulated(parse, key, text);
     }
 }
 
@@ -275,6 +393,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_BUFFERS:
         return parse_buffers(parse, argument);
+    case KEY_MODEL:
+        options->model = argument;
+        return 0;
+    case KEY_CALIBRATE:
+        options->calibrate = argument;
+        return 0;
     case ARGP_KEY_ARG:
         return parse_name(parse, argument);
     case 'h': /* argp prints no help of its own with ARGP_NO_ERRS */
@@ -283,7 +407,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
                   state->name);
         exit(EXIT_SUCCESS);
     default:
-        return parse_switch(parse, key);
+        return parse_switch(parse, key, argument);
     }
 }
 
@@ -313,11 +437,59 @@ static error_t check_heap(struct parse *parse)
         options->leaders != NULL || options->in_place || options->flag ||
         options->mode != BENCH_BLOCKING || options->format == BENCH_JSON ||
         options->warmup != BENCH_AUTO || options->full ||
-        options->buffers != BENCH_HEAP)
+        options->buffers != BENCH_HEAP || options->simulated)
         return refuse(parse, "heap: expected no options but -i and --csv");
     if (options->iterations != BENCH_AUTO)
         options->heap.iterations = options->iterations;
     options->heap.csv = options->format == BENCH_CSV;
+    return 0;
+}
+
+/* What a simulated job needs, and what only it can use. */
+static error_t check_simulated(struct parse *parse)
+{
+    const struct bench_options *options = parse->options;
+
+    if (options->model != NULL &&
+        (options->simulated || options->calibrate != NULL))
+        return refuse(parse, "--model: expected neither --sim nor --calibrate "
+                             "with it");
+    if (!options->simulated && options->model == NULL) {
+        if (parse->placed)
+            return refuse(parse, "--nodes, --ppn, --ports, --seed, --jitter, "
+                                 "--reorder, --sizes-only and --cost-only "
+                                 "expect --sim MACHINE");
+        return 0;
+    }
+    if (options->sim.nodes == 0 || options->sim.ppn == 0)
+        return refuse(parse, "%s: expected --nodes M and --ppn P with it",
+                      options->simulated ? "--sim" : "--model");
+    if ((long long)options->sim.nodes * options->sim.ppn > 4194304)
+        return refuse(parse, "expected at most 4194304 ranks, found %lld",
+                      (long long)options->sim.nodes * options->sim.ppn);
+    if (options->simulated && (options->flag || options->calibrate != NULL))
+        return refuse(parse, "--sim: expected neither --flag nor --calibrate "
+                             "with it");
+    if (options->check && options->sim.payload != CATENA_SIM_CARRY)
+        return refuse(parse, "-c: expected neither --sizes-only nor "
+                             "--cost-only with it: nothing arrives");
+    return 0;
+}
+
+/* --model and --calibrate measure no collective of their own. */
+static error_t check_without_collective(struct parse *parse)
+{
+    const struct bench_options *options = parse->options;
+
+    if (options->calibrate != NULL && options->name != NULL)
+        return refuse(parse,
+                      "--calibrate: expected no collective, found "
+                      "\"%s\"",
+                      options->name);
+    if (options->model != NULL && options->name != NULL &&
+        strcmp(options->name, "alltoall") != 0)
+        return refuse(parse, "--model: expected alltoall, found \"%s\"",
+                      options->name);
     return 0;
 }
 
@@ -328,6 +500,10 @@ static error_t check_options(struct parse *parse)
     const struct bench_collective *row;
     char names[256];
 
+    if (check_simulated(parse) != 0)
+        return EINVAL;
+    if (options->model != NULL || options->calibrate != NULL)
+        return check_without_collective(parse);
     list_names(names, sizeof(names), false);
     if (options->name == NULL)
         return refuse(parse, "expected a collective: %s", names);
@@ -350,6 +526,8 @@ static error_t check_options(struct parse *parse)
     if ((options->mode == BENCH_NONBLOCKING && row->start == NULL) ||
         (options->mode == BENCH_PERSISTENT && row->init == NULL))
         return refuse(parse, "%s has the blocking call only", row->name);
+    if (options->simulated && row == &bench_flag)
+        return refuse(parse, "flag: expected real ranks, found --sim");
     if (options->flag && row != &bench_barrier)
         return refuse(parse, "--flag: expected barrier, found \"%s\"",
                       row->name);
@@ -373,7 +551,8 @@ int bench_parse(int argc, char **argv, struct bench_options *options)
     *options = (struct bench_options){.min = BENCH_AUTO,
                                       .max = BENCH_AUTO,
                                       .iterations = BENCH_AUTO,
-                                      .warmup = BENCH_AUTO};
+                                      .warmup = BENCH_AUTO,
+                                      .sim.seed = 1};
     /* argp's own messages take two lines and do not say what is wrong with
      * a value. */
     if (argp_parse(&argp, argc, argv,

@@ -9,7 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SIZE_COLUMN = 10, NAME_COLUMN = 12, TIME_COLUMN = 18 };
+enum {
+    SIZE_COLUMN = 10,
+    NAME_COLUMN = 12,
+    TIME_COLUMN = 18,
+    COUNT_COLUMN = 16
+};
 enum { MAX_NODES_SHOWN = 8 };
 
 static bool full(const struct bench_report *report)
@@ -23,36 +28,37 @@ static void erase_progress(const struct bench_report *report)
         fputs("\r\033[K", stderr);
 }
 
-/* "16 ranks on 4 nodes (4+4+4+4)". Each rank knows only its own node. */
+/* Each rank knows only how many ranks its own node has. */
+static void fold_ranks(void *into, const void *from, size_t bytes)
+{
+    int32_t *a = into;
+    const int32_t *b = from;
+
+    for (size_t i = 0; i < bytes / sizeof(*a); i++)
+        if (b[i] > a[i])
+            a[i] = b[i];
+}
+
+/* "16 ranks on 4 nodes (4+4+4+4)". */
 static void describe_layout(struct bench *bench, char *text, size_t bytes)
 {
-    struct card {
-        int32_t node;
-        int32_t ranks;
-    } card = {bench->place.node, bench->place.local_size};
-    size_t size = (size_t)bench->place.size;
-    int nodes = bench->place.nodes;
-    struct card *send = bench_alloc(bench, 2 * size, sizeof(*send));
-    struct card *recv = send + size;
+    const catena_place_t *place = &bench->place;
     int32_t ranks[MAX_NODES_SHOWN] = {0};
     size_t used;
 
-    for (size_t i = 0; i < size; i++)
-        send[i] = card;
-    bench_exchange(bench, send, recv, sizeof(card));
-    for (size_t i = 0; i < size; i++)
-        if (recv[i].node >= 0 && recv[i].node < MAX_NODES_SHOWN)
-            ranks[recv[i].node] = recv[i].ranks;
-    free(send);
-
-    used = (size_t)snprintf(text, bytes, "%zu rank%s on %d node%s (", size,
-                            size == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
-    for (int i = 0; i < nodes && i < MAX_NODES_SHOWN && used < bytes; i++)
+    if (place->node >= 0 && place->node < MAX_NODES_SHOWN)
+        ranks[place->node] = place->local_size;
+    bench_fold(bench, ranks, sizeof(ranks), fold_ranks);
+    used = (size_t)snprintf(text, bytes, "%d rank%s on %d node%s (",
+                            place->size, place->size == 1 ? "" : "s",
+                            place->nodes, place->nodes == 1 ? "" : "s");
+    for (int i = 0; i < place->nodes && i < MAX_NODES_SHOWN && used < bytes;
+         i++)
         used += (size_t)snprintf(text + used, bytes - used, "%s%d",
                                  i > 0 ? "+" : "", (int)ranks[i]);
     if (used < bytes)
         snprintf(text + used, bytes - used,
-                 nodes > MAX_NODES_SHOWN ? "+...)" : ")");
+                 place->nodes > MAX_NODES_SHOWN ? "+...)" : ")");
 }
 
 static const char *buffers_text(const struct bench_report *report)
@@ -112,9 +118,13 @@ void bench_report_open(struct bench_report *report, struct bench *bench,
         open_json(report, layout);
     } else {
         printf("# catena %s %s latency\n", catena_version(), row->name);
-        printf("# layout: %s, launcher %s, host %s with %ld cores\n", layout,
-               bench->place.launcher, bench->place.hostname,
-               sysconf(_SC_NPROCESSORS_ONLN));
+        if (bench->board != NULL)
+            printf("# layout: %s, simulated, seed %llu, jitter %g\n", layout,
+                   (unsigned long long)options->sim.seed, options->sim.jitter);
+        else
+            printf("# layout: %s, launcher %s, host %s with %ld cores\n",
+                   layout, bench->place.launcher, bench->place.hostname,
+                   sysconf(_SC_NPROCESSORS_ONLN));
         printf("# network: %s\n", bench->place.network);
         printf("# buffers: %s%s; calls: %s%s\n", buffers_text(report),
                options->in_place ? ", in place" : "", mode_text(report),
@@ -126,6 +136,10 @@ void bench_report_open(struct bench_report *report, struct bench *bench,
                       "slowest rank in each%s",
                       row->synced ? "barrier before each call; " : "",
                       row->quick ? "; quick calls are timed in batches" : "");
+    if (bench->board != NULL)
+        bench_report_note(report,
+                          "virtual time; Messages, Wire Bytes: between nodes, "
+                          "of one call; Heap/Rank: most of a rank, addresses");
     if (several)
         bench_report_note(report, "ratio: first one's time / this one's, "
                                   "median over the rounds of their means "
@@ -157,7 +171,8 @@ static void print_columns(const struct bench_report *report)
 
     if (options->format == BENCH_CSV) {
         puts("collective,algorithm,ranks,nodes,bytes,avg_us,min_us,max_us,"
-             "p50_us,p99_us,iterations,errors,ratio");
+             "p50_us,p99_us,iterations,errors,ratio,messages,wire_bytes,"
+             "node_messages,heap_bytes");
         return;
     }
     if (report->row->buffer_bytes != NULL)
@@ -175,6 +190,9 @@ static void print_columns(const struct bench_report *report)
         printf("%*s", NAME_COLUMN, "Ratio");
     if (options->check)
         printf("%*s", NAME_COLUMN, "Errors");
+    if (report->bench->board != NULL)
+        printf("%*s%*s%*s", COUNT_COLUMN, "Messages", COUNT_COLUMN,
+               "Wire Bytes", COUNT_COLUMN, "Heap/Rank");
     putchar('\n');
 }
 
@@ -205,6 +223,11 @@ static void print_table(const struct bench_report *report,
         printf("%*.3f", NAME_COLUMN, result->ratio);
     if (report->bench->options->check)
         printf("%*llu", NAME_COLUMN, (unsigned long long)result->errors);
+    if (report->bench->board != NULL)
+        printf("%*llu%*llu%*llu", COUNT_COLUMN,
+               (unsigned long long)result->messages, COUNT_COLUMN,
+               (unsigned long long)result->wire_bytes, COUNT_COLUMN,
+               (unsigned long long)result->heap_bytes);
     putchar('\n');
 }
 
@@ -219,7 +242,15 @@ static void print_csv(const struct bench_report *report,
            result->p99_us, result->iterations);
     if (report->bench->options->check)
         printf("%llu", (unsigned long long)result->errors);
-    printf(",%.4f\n", result->ratio);
+    printf(",%.4f,", result->ratio);
+    if (report->bench->board != NULL)
+        printf("%llu,%llu,%llu,%llu", (unsigned long long)result->messages,
+               (unsigned long long)result->wire_bytes,
+               (unsigned long long)result->node_messages,
+               (unsigned long long)result->heap_bytes);
+    else
+        fputs(",,,", stdout);
+    putchar('\n');
 }
 
 static void keep_json(struct bench_report *report,
@@ -237,6 +268,16 @@ static void keep_json(struct bench_report *report,
                         report->bench->options->check
                             ? json_integer((json_int_t)result->errors)
                             : json_null());
+    if (report->bench->board != NULL) {
+        json_object_set_new(entry, "messages",
+                            json_integer((json_int_t)result->messages));
+        json_object_set_new(entry, "wire_bytes",
+                            json_integer((json_int_t)result->wire_bytes));
+        json_object_set_new(entry, "node_messages",
+                            json_integer((json_int_t)result->node_messages));
+        json_object_set_new(entry, "heap_bytes",
+                            json_integer((json_int_t)result->heap_bytes));
+    }
     json_array_append_new(report->results, entry);
 }
 

@@ -31,6 +31,12 @@ struct bench_result {
     size_t iterations;
     uint64_t errors;
     double ratio;
+    /* Simulated: of one call, all ranks together; and the most heap of a rank,
+     * in addresses. */
+    uint64_t messages;
+    uint64_t wire_bytes;
+    uint64_t node_messages;
+    uint64_t heap_bytes;
 };
 
 /** Print or keep the facts about this run; collective over bench->control. */

@@ -1,0 +1,136 @@
+/* A job on a simulated machine: every rank does what the process of a real one
+ * does. */
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "bench.h"
+
+/* Where simulated ranks put results together. A rank is at most one fold ahead
+ * of the others, since all meet in each: two records in turns suffice. */
+struct bench_board {
+    const struct bench_options *options;
+    struct fold {
+        unsigned char *record;
+        size_t bytes;
+        int arrived;
+    } folds[2];
+    uint64_t *turn; /* [ranks]: folds that each has begun */
+};
+
+enum {
+    STACK_BYTES = 32 << 10,   /* what a rank of this program needs */
+    PROCESS_BYTES = 12 << 10, /* of process memory for a rank, about */
+    MANY_RANKS = 4096
+};
+
+void bench_board_fold(struct bench *bench, void *record, size_t bytes,
+                      bench_fold_t fold)
+{
+    struct bench_board *board = bench->board;
+    struct fold *shared = &board->folds[board->turn[bench->place.rank]++ % 2];
+    catena_status_t status;
+
+    if (shared->arrived == 0) {
+        free(shared->record);
+        shared->record = bench_alloc(bench, 1, bytes);
+        shared->bytes = bytes;
+        memcpy(shared->record, record, bytes);
+    } else {
+        fold(shared->record, record, bytes);
+    }
+    if (++shared->arrived == bench->place.size)
+        shared->arrived = 0;
+    status = catena_barrier(bench->control);
+    if (status != CATENA_OK)
+        bench_die(bench, "exchanging results", status);
+    memcpy(record, shared->record, bytes);
+}
+
+/* Each rank's small tables come from the C library's heap. With tens of
+ * thousands of ranks, huge pages for it save a third of the time. */
+static void prepare_heap(size_t ranks)
+{
+    size_t bytes = ranks * PROCESS_BYTES;
+    unsigned char *area, *start;
+
+    if (ranks < MANY_RANKS)
+        return;
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, 0x7fffffff);
+    area = malloc(bytes);
+    if (area == NULL)
+        return;
+    start = area + (-(uintptr_t)area & 4095);
+    (void)madvise(start, bytes - 4096, MADV_HUGEPAGE); /* best effort */
+    free(area);
+}
+
+static int run_rank(const catena_config_t *config, void *argument)
+{
+    struct bench_board *board = argument;
+
+    return bench_run_rank(config, board->options, board);
+}
+
+/* Most memory that this process has had, bytes. */
+static double resident(void)
+{
+    char line[128];
+    double kib = 0;
+    FILE *file = fopen("/proc/self/status", "re");
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        if (sscanf(line, "VmHWM: %lf", &kib) == 1)
+            break;
+    if (file != NULL)
+        fclose(file);
+    return kib * 1024;
+}
+
+/* What depends on this computer is not part of the results. */
+static void print_effort(const catena_sim_report_t *report, size_t ranks)
+{
+    double memory = resident();
+
+    fprintf(stderr,
+            "simulator: %llu events in %.2f s, %.2f million a second; %.1f us "
+            "of virtual time; %.2f GiB of memory, %.1f KiB a rank\n",
+            (unsigned long long)report->events, report->wall_s,
+            (double)report->events / report->wall_s * 1e-6,
+            report->virtual_s * 1e6, memory / (1 << 30),
+            memory / 1024 / (double)ranks);
+}
+
+int bench_simulate(const struct bench_options *options)
+{
+    struct bench_board board = {.options = options};
+    catena_sim_params_t params = options->sim;
+    catena_sim_report_t report = {0};
+    size_t ranks = (size_t)params.nodes * (size_t)params.ppn;
+    catena_status_t status;
+
+    params.stack_bytes = STACK_BYTES;
+    board.turn = calloc(ranks, sizeof(*board.turn));
+    if (board.turn == NULL) {
+        fprintf(stderr, "catena-bench: no memory for %zu ranks\n", ranks);
+        return BENCH_FAILED;
+    }
+    prepare_heap(ranks);
+    status = catena_sim_run(&params, run_rank, &board, &report);
+    for (int i = 0; i < 2; i++)
+        free(board.folds[i].record);
+    free(board.turn);
+    if (report.events > 0)
+        print_effort(&report, ranks);
+    if (status == CATENA_OK)
+        return report.exit_code;
+    fprintf(stderr, "catena-bench: simulating: %s\n",
+            catena_status_string(status));
+    if (report.exit_code != 0)
+        return report.exit_code;
+    return status == CATENA_ERR_ARG ? BENCH_USAGE : BENCH_FAILED;
+}
