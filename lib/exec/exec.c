@@ -220,6 +220,19 @@ static bool op_advance(ctn_op_t *op)
     return true;
 }
 
+/** Advance the network; true when something came. */
+static bool progress_network(ctn_exec_t *exec)
+{
+    if (exec->network == NULL) {
+        return false;
+    }
+    int result = exec->network->ops->progress(exec->network);
+    if (result < 0 && exec->status == CATENA_OK) {
+        exec->status = (catena_status_t)result;
+    }
+    return result != 0;
+}
+
 void ctn_op_start(ctn_op_t *op)
 {
     assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
@@ -228,6 +241,10 @@ void ctn_op_start(ctn_op_t *op)
     op->status = CATENA_OK;
     op->waits_for = -1;
     op->next = NULL;
+    if (op->exec->virtual_time) {
+        /* A simulated rank that never waits would not hear of its death. */
+        (void)progress_network(op->exec);
+    }
     ctn_channel_t *channel = op->channel;
     if (channel == NULL) {
         op_activate(op);
@@ -333,19 +350,6 @@ void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)
 }
 
 /* ---- progress ---- */
-
-/** Advance the network; true when something came. */
-static bool progress_network(ctn_exec_t *exec)
-{
-    if (exec->network == NULL) {
-        return false;
-    }
-    int result = exec->network->ops->progress(exec->network);
-    if (result < 0 && exec->status == CATENA_OK) {
-        exec->status = (catena_status_t)result;
-    }
-    return result != 0;
-}
 
 /** Advance every active operation; true when one did something. */
 static bool progress_operations(ctn_exec_t *exec)

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "rank_test.h"
 
@@ -137,7 +136,7 @@ static void barrier_holds(rank_test_t *test)
     uint64_t *nodes = tell_all(test, (uint64_t)test->place.node);
     for (int round = 0; round < 30; round++) {
         if (round % test->place.size == test->place.rank) {
-            usleep(2000);
+            rank_pause(test, 2000);
         }
         __atomic_store_n(come, (uint64_t)round + 1, __ATOMIC_RELEASE);
         RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);

@@ -209,9 +209,14 @@ typedef struct mixture {
     bool busy[IN_FLIGHT];
 } mixture_t;
 
-static void pause_a_little(mixture_t *m)
+static void pause_a_little(rank_test_t *test, mixture_t *m)
 {
-    for (uint64_t n = rank_random(&m->private) % 4; n > 0; n--) {
+    uint64_t turns = rank_random(&m->private) % 4;
+    if (test->simulated) {
+        rank_pause(test, (double)turns);
+        return;
+    }
+    for (; turns > 0; turns--) {
         sched_yield();
     }
 }
@@ -261,7 +266,7 @@ static void random_mixture(rank_test_t *test)
     for (int step = 0; step < 120; step++) {
         int i = (int)(rank_random(&m.shared) % IN_FLIGHT);
         finish_one(test, &m, i);
-        pause_a_little(&m);
+        pause_a_little(test, &m);
         start_one(test, &m, i);
         if (step % 16 == 15) {
             RANK_CHECK(test,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { GUARD_BYTES = 64, GUARD = 0xa5 };
 
@@ -50,30 +51,40 @@ static unsigned long all_errors(rank_test_t *test)
     return sum;
 }
 
-int rank_main(int argc, char **argv, const rank_case_t *cases)
+typedef struct program {
+    const rank_case_t *cases;
+    const char *only; /* NULL: all */
+} program_t;
+
+static void run_case(rank_test_t *test, const rank_case_t *c,
+                     unsigned long *failed)
 {
-    rank_test_t test = {0};
+    test->errors = 0;
+    c->run(test);
+    catena_group_set(test->world, "alltoall_algorithm", "auto");
+    unsigned long errors = all_errors(test);
+    *failed += errors > 0;
+    if (test->place.rank == 0) {
+        printf("%s - %s, %d ranks on %d nodes\n", errors == 0 ? "ok" : "not ok",
+               c->name, test->place.size, test->place.nodes);
+        fflush(stdout);
+    }
+}
+
+static int run_rank(const catena_config_t *config, void *argument)
+{
+    const program_t *program = argument;
+    rank_test_t test = {.simulated = config != NULL};
     unsigned long failed = 0;
-    if (catena_init(NULL, &test.context) != CATENA_OK) {
+    if (catena_init(config, &test.context) != CATENA_OK) {
         fprintf(stderr, "not ok - catena_init\n");
         return 1;
     }
     test.world = catena_world(test.context);
     catena_place(test.context, &test.place);
-    for (const rank_case_t *c = cases; c->name != NULL; c++) {
-        if (argc > 1 && strcmp(argv[1], c->name) != 0) {
-            continue;
-        }
-        test.errors = 0;
-        c->run(&test);
-        catena_group_set(test.world, "alltoall_algorithm", "auto");
-        unsigned long errors = all_errors(&test);
-        failed += errors > 0;
-        if (test.place.rank == 0) {
-            printf("%s - %s, %d ranks on %d nodes\n",
-                   errors == 0 ? "ok" : "not ok", c->name, test.place.size,
-                   test.place.nodes);
-            fflush(stdout);
+    for (const rank_case_t *c = program->cases; c->name != NULL; c++) {
+        if (program->only == NULL || strcmp(program->only, c->name) == 0) {
+            run_case(&test, c, &failed);
         }
     }
     if (catena_finalize(test.context) != CATENA_OK) {
@@ -81,6 +92,77 @@ int rank_main(int argc, char **argv, const rank_case_t *cases)
         failed++;
     }
     return failed > 0;
+}
+
+void rank_pause(rank_test_t *test, double microseconds)
+{
+    if (test->simulated) {
+        catena_compute(test->context, microseconds * 1e-6);
+    } else {
+        usleep((useconds_t)microseconds);
+    }
+}
+
+/* ---- simulated ---- */
+
+enum { MOST_NODES = 64 };
+
+/** Where each rank is, by "3+1+5". The caller frees it. */
+static int *read_layout(const char *text, catena_sim_params_t *params)
+{
+    int left[MOST_NODES] = {0};
+    bool deal = text[0] == ':';
+    char *at = (char *)(uintptr_t)(text + deal);
+    do {
+        left[params->nodes] = (int)strtol(at, &at, 10);
+        params->ranks += left[params->nodes++];
+    } while (*at++ == '+' && params->nodes < MOST_NODES);
+    int *node_of = calloc((size_t)params->ranks + 1, sizeof(int));
+    for (int r = 0, node = 0; r < params->ranks; r++) {
+        while (left[node] == 0) {
+            node = (node + 1) % params->nodes;
+        }
+        node_of[r] = node;
+        left[node]--;
+        node = deal ? (node + 1) % params->nodes : node;
+    }
+    params->node_of = node_of;
+    return node_of;
+}
+
+static int simulate(const char *layout, program_t *program)
+{
+    const char *seed = getenv("RANK_TEST_SEED");
+    static const char *const settings[] = {"HEAP_SIZE=1g", NULL};
+    catena_sim_params_t params = {
+        .machine = "hpc-b",
+        .seed = seed != NULL ? strtoull(seed, NULL, 0) : 1,
+        .jitter = 0.5,
+        .reorder = 1,
+        .settings = settings,
+    };
+    catena_sim_report_t report = {0};
+    int *node_of = read_layout(layout, &params);
+    catena_status_t status =
+        catena_sim_run(&params, run_rank, program, &report);
+    free(node_of);
+    if (status != CATENA_OK) {
+        printf("not ok - simulating %s: %s\n", layout,
+               catena_status_string(status));
+        return 1;
+    }
+    return report.failed_ranks > 0;
+}
+
+int rank_main(int argc, char **argv, const rank_case_t *cases)
+{
+    program_t program = {.cases = cases};
+    bool simulated = argc > 2 && strcmp(argv[1], "--sim") == 0;
+    int at = simulated ? 3 : 1;
+    if (argc > at) {
+        program.only = argv[at];
+    }
+    return simulated ? simulate(argv[2], &program) : run_rank(NULL, &program);
 }
 
 /* ---- an alltoall ---- */

@@ -15,6 +15,7 @@ typedef struct rank_test {
     catena_group_t *world;
     catena_place_t place;
     unsigned long errors; /* of this rank, in the case that runs */
+    bool simulated;
 } rank_test_t;
 
 typedef struct rank_case {
@@ -22,7 +23,12 @@ typedef struct rank_case {
     void (*run)(rank_test_t *test);
 } rank_case_t;
 
-/** Run all cases; rank 0 prints "ok - name" or "not ok - name: ..." each.
+/** Run all cases, or the one named; rank 0 prints "ok - name" or "not ok -
+ * name: ..." each. As a process under a launcher, or simulated:
+ *     PROGRAM [CASE]
+ *     PROGRAM --sim LAYOUT [CASE]
+ * where LAYOUT is the number of ranks of each node, "3+1+5"; with a ':' before
+ * it ranks are dealt round-robin. RANK_TEST_SEED is the seed of orders.
  * @return what main returns: 0 when all passed on this rank */
 int rank_main(int argc, char **argv, const rank_case_t *cases);
 
@@ -64,6 +70,9 @@ void rank_exchange_check(rank_test_t *test, const rank_exchange_t *x,
 void rank_exchange_close(rank_test_t *test, rank_exchange_t *x);
 /** The send argument: the buffer or CATENA_IN_PLACE. */
 const void *rank_exchange_source(const rank_exchange_t *x);
+
+/** Do nothing for so many microseconds, as work would. */
+void rank_pause(rank_test_t *test, double microseconds);
 
 /** A generator whose values all ranks share. */
 uint64_t rank_random(uint64_t *state);

@@ -127,6 +127,13 @@ void sim_suspend(ctn_sim_rank_t *rank, sim_state_t state)
     ctn_fiber_switch(&rank->fiber, &rank->sim->main, 0);
 }
 
+void sim_catch_up(ctn_sim_rank_t *rank)
+{
+    ctn_sim_t *sim = rank->sim;
+    sim_push(sim, rank->clock, sim_event(sim, SIM_RUN, rank->rank));
+    sim_suspend(rank, SIM_BLOCKED);
+}
+
 /** A rank whose stack ran over has written into another's: nothing can be
  * trusted any more. */
 static void check_stack(ctn_sim_t *sim, const ctn_sim_rank_t *rank)

@@ -182,6 +182,17 @@ void sim_resume(ctn_sim_t *sim, ctn_sim_rank_t *rank);
 void sim_run_at(ctn_sim_t *sim, ctn_sim_rank_t *rank, uint64_t time);
 /** From within a fiber: stop until resumed. */
 void sim_suspend(ctn_sim_rank_t *rank, sim_state_t state);
+/** From within a fiber: let the others go on until this rank's clock. */
+void sim_catch_up(ctn_sim_rank_t *rank);
+/** The same when it is far ahead: a rank that works without ever waiting must
+ * not keep the others from going on. */
+static inline void sim_stay_close(ctn_sim_rank_t *rank)
+{
+    const uint64_t ahead_ps = UINT64_C(20000000); /* 20 us */
+    if (rank->clock > rank->sim->now + ahead_ps && rank->status == CATENA_OK) {
+        sim_catch_up(rank);
+    }
+}
 uint64_t sim_random(uint64_t *state);
 /** `ps`, longer by the jitter that the rank draws. */
 uint64_t sim_jitter(ctn_sim_rank_t *rank, double ps);

@@ -54,9 +54,7 @@ static void long_copy(ctn_sim_rank_t *rank, double alone)
 {
     ctn_sim_t *sim = rank->sim;
     if (rank->clock > sim->now) {
-        /* It begins when the work before it is done. */
-        sim_push(sim, rank->clock, sim_event(sim, SIM_RUN, rank->rank));
-        sim_suspend(rank, SIM_BLOCKED);
+        sim_catch_up(rank); /* it begins when the work before it is done */
     }
     sim_domain_t *domain = &sim->domain[rank->domain];
     serve(sim, domain);
@@ -139,6 +137,7 @@ void sim_work(ctn_sim_rank_t *rank, ctn_work_t work, size_t n)
         alone *= slowdown(sim->machine, company(rank) + 1);
     }
     rank->clock += (uint64_t)alone;
+    sim_stay_close(rank);
 }
 
 /* ---- cores ---- */

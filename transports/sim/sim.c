@@ -193,6 +193,7 @@ static uint64_t now(ctn_transport_t *transport)
 {
     ctn_sim_rank_t *rank = rank_of(transport);
     rank->clock += PS;
+    sim_stay_close(rank);
     return rank->clock / PS;
 }
 
@@ -421,9 +422,7 @@ void ctn_sim_compute(ctn_sim_rank_t *rank, double seconds)
 {
     rank->clock += sim_jitter(rank, seconds * 1e12);
     if (rank->status == CATENA_OK) {
-        sim_push(rank->sim, rank->clock,
-                 sim_event(rank->sim, SIM_RUN, rank->rank));
-        sim_suspend(rank, SIM_BLOCKED);
+        sim_catch_up(rank);
     }
 }
 

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# The simulator: the rank tests in layouts that no machine here has, and runs
+# drawn from seeds.
+# usage: tests/sim/run.sh BUILD_DIR [SEEDS]      RANKS_QUICK=1: fewer layouts
+set -u
+build=$1
+seeds=${2:-500}
+passed=0
+failed=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# layout PROGRAM LAYOUT [SEED]: as tests/ranks/rank_test.h says
+layout() {
+    local status n_ok n_bad
+    RANK_TEST_SEED=${3:-1} timeout 300 "$build/tests/ranks/ranks_$1" --sim \
+        "$2" >"$log" 2>&1
+    status=$?
+    n_ok=$(grep -c '^ok - ' "$log")
+    n_bad=$(grep -c '^not ok - ' "$log")
+    if [ "$status" -ne 0 ] && [ "$n_bad" -eq 0 ]; then
+        n_bad=1
+    fi
+    passed=$((passed + n_ok))
+    failed=$((failed + n_bad))
+    echo "$*: $n_ok passed, $n_bad failed"
+    if [ "$n_bad" -gt 0 ] || [ "$n_ok" -eq 0 ]; then
+        echo "exit status $status"
+        grep -v '^ok - ' "$log" | head -20
+    fi
+}
+
+# random FIRST COUNT [MOST_RANKS]
+random() {
+    local n_ok n_bad
+    timeout 600 "$build/tests/sim/sim_random" "$@" >"$log" 2>&1
+    read -r n_ok n_bad < <(sed -nE \
+        's/^# ([0-9]+) passed, ([0-9]+) failed/\1 \2/p' "$log")
+    passed=$((passed + ${n_ok:-0}))
+    failed=$((failed + ${n_bad:-1}))
+    echo "random $*: ${n_ok:-0} passed, ${n_bad:-1} failed"
+    [ "${n_bad:-1}" -eq 0 ] || grep -v '^\[catena' "$log" | head -20
+}
+
+for program in alltoall nonblocking groups; do
+    layout $program 3+1+5
+    layout $program :2+4+1 2
+    if [ -z "${RANKS_QUICK:-}" ]; then
+        layout $program 1
+        layout $program 1+1+1+1+1
+        layout $program :3+1+5 3
+        layout $program 4+4+4+4 4
+        layout $program 13 5
+    fi
+done
+random 1 "$seeds"
+echo "# $passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
