@@ -21,6 +21,17 @@ static size_t wire_bytes(const sim_event_t *message)
     return message->bytes + sizeof(uint64_t);
 }
 
+/** When a message that is ready at `time` gets its share of the bandwidth that
+ * all ports of a node have together. It takes the share even while its port is
+ * not free, and others may go before it on other ports. */
+static uint64_t on_wire(uint64_t *wire, uint64_t time,
+                        const catena_machine_t *machine, size_t bytes)
+{
+    uint64_t start = later(time, *wire);
+    *wire = start + (uint64_t)(machine->node_per_byte_ns * PS * (double)bytes);
+    return start;
+}
+
 static uint64_t *first_free(uint64_t *port, uint32_t count)
 {
     uint64_t *best = port;
@@ -132,13 +143,12 @@ void sim_send(ctn_sim_rank_t *rank, sim_event_t *message)
 
     uint64_t *port =
         first_free(&sim->send_port[rank->node * sim->ports], sim->ports);
-    uint64_t start = later(later(rank->clock, rank->endpoint_free),
-                           later(*port, node->send_wire));
+    uint64_t start =
+        later(later(rank->endpoint_free, *port),
+              on_wire(&node->send_wire, rank->clock, machine, bytes));
     uint64_t busy = (uint64_t)(machine->gap_per_byte_ns * PS * (double)bytes);
     busy = later(busy, (uint64_t)(machine->gap_ns * PS));
     *port = rank->endpoint_free = start + busy;
-    node->send_wire =
-        start + (uint64_t)(machine->node_per_byte_ns * PS * (double)bytes);
     if (message->bytes > CTN_SMALL_BYTES) {
         sim_event_t *sent = sim_event(sim, SIM_SENT, rank->rank);
         sent->pending = message->pending;
@@ -164,13 +174,13 @@ void sim_head(ctn_sim_t *sim, sim_event_t *message)
 {
     const catena_machine_t *machine = sim->machine;
     sim_node_t *node = &sim->node[message->node];
-    double bytes = (double)wire_bytes(message);
+    size_t bytes = wire_bytes(message);
     uint64_t *port = &sim->receive_port[message->port];
-    uint64_t start = later(sim->now, later(*port, node->receive_wire));
-    uint64_t transfer = (uint64_t)(machine->gap_per_byte_ns * PS * bytes);
+    uint64_t start =
+        later(*port, on_wire(&node->receive_wire, sim->now, machine, bytes));
+    uint64_t transfer =
+        (uint64_t)(machine->gap_per_byte_ns * PS * (double)bytes);
     *port = start + later(transfer, (uint64_t)(machine->gap_ns * PS));
-    node->receive_wire =
-        start + (uint64_t)(machine->node_per_byte_ns * PS * bytes);
     message->kind = SIM_ARRIVE;
     sim_push(sim, start + transfer + (uint64_t)(machine->poll_ns * PS),
              message);
