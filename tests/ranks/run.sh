@@ -4,14 +4,11 @@
 set -u
 prun=$1
 programs=$2/tests/ranks
-passed=0
-failed=0
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+. "$(dirname "$0")/../tally.sh"
 
 # layout PROGRAM [NAME=VALUE ...] -- PRUN-OPTIONS
 layout() {
-    local program=$1 settings=() status n_ok n_bad
+    local program=$1 settings=()
     shift
     while [ "$1" != -- ]; do
         settings+=("$1")
@@ -20,20 +17,7 @@ layout() {
     shift
     env "${settings[@]}" "$prun" --timeout 100 "$@" \
         "$programs/ranks_$program" >"$log" 2>&1
-    status=$?
-    n_ok=$(grep -c '^ok - ' "$log")
-    n_bad=$(grep -c '^not ok - ' "$log")
-    # A program that ended early counts as one more failure.
-    if [ "$status" -ne 0 ] && [ "$n_bad" -eq 0 ]; then
-        n_bad=1
-    fi
-    passed=$((passed + n_ok))
-    failed=$((failed + n_bad))
-    echo "$program ${settings[*]} $*: $n_ok passed, $n_bad failed"
-    if [ "$n_bad" -gt 0 ] || [ "$n_ok" -eq 0 ]; then
-        echo "exit status $status"
-        grep -v '^ok - ' "$log" | head -20
-    fi
+    tally $? "$program ${settings[*]} $*"
 }
 
 tcp=UCX_TLS=tcp,self

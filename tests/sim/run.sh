@@ -5,29 +5,13 @@
 set -u
 build=$1
 seeds=${2:-500}
-passed=0
-failed=0
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+. "$(dirname "$0")/../tally.sh"
 
 # layout PROGRAM LAYOUT [SEED]: as tests/ranks/rank_test.h says
 layout() {
-    local status n_ok n_bad
     RANK_TEST_SEED=${3:-1} timeout 300 "$build/tests/ranks/ranks_$1" --sim \
         "$2" >"$log" 2>&1
-    status=$?
-    n_ok=$(grep -c '^ok - ' "$log")
-    n_bad=$(grep -c '^not ok - ' "$log")
-    if [ "$status" -ne 0 ] && [ "$n_bad" -eq 0 ]; then
-        n_bad=1
-    fi
-    passed=$((passed + n_ok))
-    failed=$((failed + n_bad))
-    echo "$*: $n_ok passed, $n_bad failed"
-    if [ "$n_bad" -gt 0 ] || [ "$n_ok" -eq 0 ]; then
-        echo "exit status $status"
-        grep -v '^ok - ' "$log" | head -20
-    fi
+    tally $? "$*"
 }
 
 # random FIRST COUNT [MOST_RANKS]
