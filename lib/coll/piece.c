@@ -159,6 +159,18 @@ static inline void copy(unsigned char *target, const unsigned char *source,
     }
 }
 
+/** Without data nothing is walked over, when all members take part. */
+static bool all_there(const ctn_geometry_t *g, const void *const *buffer)
+{
+    uint32_t n = ctn_roster_count(g->roster, g->node);
+    for (uint32_t i = 0; i < n; i++) {
+        if (buffer[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 size_t ctn_piece_gather(const ctn_geometry_t *g, const ctn_cursor_t *piece,
                         const unsigned char *const *source,
                         unsigned char *staging)
@@ -166,6 +178,9 @@ size_t ctn_piece_gather(const ctn_geometry_t *g, const ctn_cursor_t *piece,
     walk_t walk = walk_of(g, piece, true);
     size_t start = walk.position;
     size_t copied = 0;
+    if (g->drop_data && all_there(g, (const void *const *)source)) {
+        return walk.end - walk.position;
+    }
     while (walk.position < walk.end) {
         size_t at = walk.position - start;
         stretch_t stretch = next_stretch(g, &walk);
@@ -187,6 +202,9 @@ size_t ctn_piece_scatter(const ctn_geometry_t *g, const ctn_cursor_t *piece,
     walk_t walk = walk_of(g, piece, false);
     size_t start = walk.position;
     size_t copied = 0;
+    if (g->drop_data && all_there(g, (const void *const *)target)) {
+        return walk.end - walk.position;
+    }
     while (walk.position < walk.end) {
         size_t at = walk.position - start;
         stretch_t stretch = next_stretch(g, &walk);

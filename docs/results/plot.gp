@@ -1,0 +1,59 @@
+# Pictures from the tables: gnuplot plot.gp
+set datafile separator ","
+set terminal svg size 760,460 font "sans,12" background "white"
+set key top right
+set grid ytics lc rgb "#dddddd"
+set logscale x 2
+set xlabel "bytes per block"
+
+at(m, l, a) = sprintf("< awk -F, '$1==\"%s\" && $2==%d && $3==\"%s\" {print $6 \",\" $7}' alltoall.csv", m, l, a)
+# two algorithms side by side: size, time of the first, time of the second
+pair(m, l, a, b) = sprintf("< awk -F, '$1==\"%s\" && $2==%d {t[$3,$6]=$7} $1==\"%s\" && $2==%d && $3==\"%s\" {n[++k]=$6} END {for (i=1;i<=k;i++) if ((\"%s\",n[i]) in t) print n[i] \",\" t[\"%s\",n[i]] \",\" t[\"%s\",n[i]]}' alltoall.csv", m, l, m, l, b, a, a, b)
+
+do for [m in "hpc-a hpc-b"] {
+    set output m . "-ratios.svg"
+    set ylabel "times as fast"
+    set yrange [0:3]
+    set title m . ", simulated: each method against the one before"
+    plot 1 notitle lc rgb "#999999", \
+        pair(m, 2, "l-a2a", "mpml") using 1:($2/$3) with linespoints title "MPML/2 : L-a2a", \
+        pair(m, 4, "l-a2a", "mpml") using 1:($2/$3) with linespoints title "MPML/4 : L-a2a", \
+        pair(m, 2, "mpml", "nmpml") using 1:($2/$3) with linespoints title "NMPML/2 : MPML/2", \
+        pair(m, 4, "mpml", "nmpml") using 1:($2/$3) with linespoints title "NMPML/4 : MPML/4", \
+        pair(m, 2, "nmpml", "onmpml") using 1:($2/$3) with linespoints title "ONMPML/2 : NMPML/2", \
+        pair(m, 4, "nmpml", "onmpml") using 1:($2/$3) with linespoints title "ONMPML/4 : NMPML/4"
+}
+
+set logscale y
+set yrange [*:*]
+set key top left
+set ylabel "microseconds"
+set output "hpc-b-times.svg"
+set title "hpc-b, 50 nodes of 24 ranks, simulated, 4 leaders"
+plot for [a in "direct l-a2a mpml nmpml onmpml"] at("hpc-b", 4, a) using 1:2 with linespoints title a
+set output "hpc-a-times.svg"
+set title "hpc-a, 256 nodes of 32 ranks, simulated, 4 leaders"
+plot for [a in "direct l-a2a mpml nmpml onmpml"] at("hpc-a", 4, a) using 1:2 with linespoints title a
+
+unset logscale
+set logscale x 2
+set output "endpoints.svg"
+set title "node to node, simulated: throughput against ranks that send"
+set xlabel "ranks that send"
+set ylabel "MB/s"
+set yrange [0:*]
+set key top left
+ends(m, b) = sprintf("< awk -F, '$1==\"%s\" && $3==%d {print $2 \",\" $5}' endpoints.csv", m, b)
+plot for [m in "hpc-a hpc-b"] for [b in "1024 8192 65536"] ends(m, b + 0) using 1:2 with linespoints title m . ", " . b . " B"
+
+set output "measured.svg"
+set title "this machine: simulated against measured"
+set logscale xy 10
+set xlabel "measured, microseconds"
+set ylabel "simulated, microseconds"
+set yrange [*:*]
+set key top left
+plot x title "equal" lc rgb "#999999", 2*x title "twice, half" lc rgb "#cccccc", x/2 notitle lc rgb "#cccccc", \
+    "< grep ^barrier measured.csv" using 6:7 title "barrier", \
+    "< grep alltoall,direct measured.csv" using 6:7 title "alltoall direct", \
+    "< grep alltoall,onmpml measured.csv" using 6:7 title "alltoall onmpml"
