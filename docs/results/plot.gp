@@ -13,7 +13,7 @@ pair(m, l, a, b) = sprintf("< awk -F, '$1==\"%s\" && $2==%d {t[$3,$6]=$7} $1==\"
 do for [m in "hpc-a hpc-b"] {
     set output m . "-ratios.svg"
     set ylabel "times as fast"
-    set yrange [0:3]
+    set yrange [0:3.5]
     set title m . ", simulated: each method against the one before"
     plot 1 notitle lc rgb "#999999", \
         pair(m, 2, "l-a2a", "mpml") using 1:($2/$3) with linespoints title "MPML/2 : L-a2a", \
@@ -45,6 +45,12 @@ set yrange [0:*]
 set key top left
 ends(m, b) = sprintf("< awk -F, '$1==\"%s\" && $3==%d {print $2 \",\" $5}' endpoints.csv", m, b)
 plot for [m in "hpc-a hpc-b"] for [b in "1024 8192 65536"] ends(m, b + 0) using 1:2 with linespoints title m . ", " . b . " B"
+
+set output "gather.svg"
+set title "gathering on a node, 4 KiB blocks, simulated"
+set xlabel "leaders"
+g(m, p) = sprintf("< awk -F, '$1==\"%s\" && $2==\"%s\" && $4==4096 {print $3 \",\" $5}' gather.csv", m, p)
+plot for [m in "hpc-a hpc-b"] for [p in "packed spread"] g(m, p) using 1:2 with linespoints title m . ", " . p
 
 set output "measured.svg"
 set title "this machine: simulated against measured"

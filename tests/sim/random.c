@@ -287,6 +287,7 @@ static bool run_seed(uint64_t seed, int most_ranks)
                draw.nodes, draw.machine, catena_status_string(status),
                draw.errors);
     }
+    fflush(stdout);
     return good;
 }
 
