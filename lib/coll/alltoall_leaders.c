@@ -65,6 +65,7 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
     a->geometry = ctn_geometry(a->plan, a->call.bytes, a->call.in_place);
+    a->geometry.drop_data = op->exec->drop_data;
     a->set = op->seq % CTN_FLIGHT;
     a->here = 0;
     a->departed = 0;

@@ -12,7 +12,6 @@ ctn_geometry_t ctn_geometry(const ctn_plan_t *plan, size_t bytes, bool in_place)
         .cells_per_round = (most + CTN_STAGE_BYTES - 1) / CTN_STAGE_BYTES,
         .bytes = bytes,
         .in_place = in_place,
-        .drop_data = plan->topo->group->exec->drop_data,
     };
 }
 
