@@ -10,9 +10,22 @@ static const ctn_member_t *member(const ctn_pairwise_t *x, uint32_t i)
     return &roster->member[index];
 }
 
+/** Its rank in the group. Polls ask for no more than this of most members, so
+ * nothing of theirs is read where it is known. */
+static uint32_t rank_of(const ctn_pairwise_t *x, uint32_t i)
+{
+    return x->order != NULL ? i : member(x, i)->rank;
+}
+
+/** The round of a slot's turn; n or more: there is none. */
+static uint32_t round_of(const ctn_pairwise_t *x, uint32_t slot, uint32_t turn)
+{
+    return slot + turn * x->slots;
+}
+
 static uint32_t partner(const ctn_pairwise_t *x, uint32_t round)
 {
-    return (round + x->n - x->me) % x->n;
+    return round >= x->me ? round - x->me : round + x->n - x->me;
 }
 
 static const unsigned char *send_block(const ctn_pairwise_t *x,
@@ -34,11 +47,11 @@ uint64_t ctn_heap_place(ctn_exec_t *exec, const void *block, size_t bytes)
                                                                 : CTN_STAGED;
 }
 
-/** The count that announces `part` of `round`: a slot serves many rounds, so
- * it goes on from where the slot's earlier rounds ended. */
-static uint32_t count_of(const ctn_pairwise_t *x, uint32_t round, uint32_t part)
+/** The count that announces `part` of a turn: a slot serves many, so it goes on
+ * from where the earlier ones ended. */
+static uint32_t count_of(const ctn_pairwise_t *x, uint32_t turn, uint32_t part)
 {
-    return round / x->slots * x->parts + part + 1;
+    return turn * x->parts + part + 1;
 }
 
 static size_t part_bytes(const ctn_pairwise_t *x, uint32_t part)
@@ -63,7 +76,7 @@ void ctn_pairwise_begin(ctn_op_t *op, ctn_pairwise_t *x)
     x->parts = (uint32_t)((x->bytes + CTN_PART_BYTES - 1) / CTN_PART_BYTES);
     x->open = x->slots == 64 ? UINT64_MAX : (UINT64_C(1) << x->slots) - 1;
     for (uint32_t s = 0; s < x->slots; s++) {
-        x->stream[s] = (ctn_stream_t){.send_round = s, .receive_round = s};
+        x->stream[s] = (ctn_stream_t){0};
     }
     if (!x->in_place) {
         const ctn_member_t *self = member(x, x->me);
@@ -74,13 +87,12 @@ void ctn_pairwise_begin(ctn_op_t *op, ctn_pairwise_t *x)
 
 /* ---- sending ---- */
 
-/** What `peer` allows in this operation; NULL: nothing yet. */
+/** What a peer allows in this operation; NULL: nothing yet. */
 static const ctn_grant_t *grant_of(const ctn_op_t *op, const ctn_pairwise_t *x,
-                                   const ctn_member_t *peer)
+                                   uint32_t rank)
 {
     const ctn_grant_t *grant =
-        &x->topo->grants[(op->seq % CTN_RINGS) * x->topo->roster.size +
-                         peer->rank];
+        &x->topo->grants[(op->seq % CTN_RINGS) * x->topo->roster.size + rank];
     return ctn_tag_matches(ctn_word_load(&grant->word), op->seq) ? grant : NULL;
 }
 
@@ -99,7 +111,7 @@ static catena_status_t put(ctn_op_t *op, ctn_pairwise_t *x,
         endpoint, ctn_exec_data(op->exec, source), bytes, offset,
         ctn_slot_word_offset(to->address, op->channel->base, op->seq, slot,
                              part % CTN_PARTS),
-        ctn_tag(op->seq, count_of(x, x->stream[slot].send_round, part)),
+        ctn_tag(op->seq, count_of(x, x->stream[slot].send_turn, part)),
         &op->pending);
 }
 
@@ -137,18 +149,19 @@ static catena_status_t put_parts(ctn_op_t *op, ctn_pairwise_t *x,
 static ctn_step_t send_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
     ctn_stream_t *stream = &x->stream[slot];
-    const ctn_member_t *to = member(x, partner(x, stream->send_round));
+    uint32_t peer = partner(x, round_of(x, slot, stream->send_turn));
     catena_status_t status;
     bool over = true;
     bool moved = true;
-    if (x->passage != CTN_PASSAGE_GRANTED && stream->send_round < x->slots) {
-        status = put_small(op, x, to, slot);
+    if (x->passage != CTN_PASSAGE_GRANTED && stream->send_turn == 0) {
+        status = put_small(op, x, member(x, peer), slot);
     } else {
-        const ctn_grant_t *grant = grant_of(op, x, to);
+        const ctn_grant_t *grant = grant_of(op, x, rank_of(x, peer));
         if (grant == NULL) {
-            op->waits_for = to->rank;
+            op->waits_for = rank_of(x, peer);
             return CTN_STEP_WAIT;
         }
+        const ctn_member_t *to = member(x, peer);
         if (x->passage != CTN_PASSAGE_GRANTED) {
             status = put_small(op, x, to, slot);
         } else if (grant->offset != CTN_STAGED) {
@@ -196,7 +209,7 @@ static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,
 static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
                           const ctn_stream_t *stream, uint32_t part)
 {
-    return !x->in_place || ((stream->send_round > stream->receive_round ||
+    return !x->in_place || ((stream->send_turn > stream->receive_turn ||
                              stream->parts_sent > part) &&
                             op->pending == 0);
 }
@@ -208,18 +221,19 @@ static const unsigned char *own_wide(const ctn_op_t *op,
     return x->topo->group->lane.block->wide[op->seq % CTN_RINGS][slot][part];
 }
 
-static ctn_step_t receive_staged(ctn_op_t *op, ctn_pairwise_t *x,
-                                 const ctn_member_t *from, uint32_t slot)
+static ctn_step_t receive_staged(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
+                                 uint32_t slot)
 {
     ctn_stream_t *stream = &x->stream[slot];
     uint32_t part = stream->parts_received;
     const uint64_t *word = &ctn_op_slot(op, slot)->word[part % CTN_PARTS];
-    uint32_t count = count_of(x, stream->receive_round, part);
+    uint32_t count = count_of(x, stream->receive_turn, part);
     if (ctn_word_load(word) != ctn_tag(op->seq, count) ||
         !may_overwrite(op, x, stream, part)) {
-        op->waits_for = from->rank;
+        op->waits_for = rank_of(x, peer);
         return CTN_STEP_WAIT;
     }
+    const ctn_member_t *from = member(x, peer);
     ctn_exec_copy(op->exec,
                   receive_block(x, from) + (size_t)part * CTN_PART_BYTES,
                   own_wide(op, x, slot, part % CTN_PARTS), part_bytes(x, part));
@@ -235,21 +249,22 @@ static ctn_step_t receive_staged(ctn_op_t *op, ctn_pairwise_t *x,
 static ctn_step_t receive_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
     ctn_stream_t *stream = &x->stream[slot];
-    const ctn_member_t *from = member(x, partner(x, stream->receive_round));
-    if (!stream->granted && (x->passage == CTN_PASSAGE_GRANTED ||
-                             stream->receive_round >= x->slots)) {
+    uint32_t peer = partner(x, round_of(x, slot, stream->receive_turn));
+    if (!stream->granted &&
+        (x->passage == CTN_PASSAGE_GRANTED || stream->receive_turn > 0)) {
         stream->granted = true;
-        return grant(op, x, from, 0);
+        return grant(op, x, member(x, peer), 0);
     }
     if (x->passage == CTN_PASSAGE_GRANTED && x->receive_offset == CTN_STAGED) {
-        return receive_staged(op, x, from, slot);
+        return receive_staged(op, x, peer, slot);
     }
     if (ctn_word_load(&ctn_op_slot(op, slot)->word[0]) !=
-            ctn_tag(op->seq, count_of(x, stream->receive_round, 0)) ||
+            ctn_tag(op->seq, count_of(x, stream->receive_turn, 0)) ||
         !may_overwrite(op, x, stream, 0)) {
-        op->waits_for = from->rank;
+        op->waits_for = rank_of(x, peer);
         return CTN_STEP_WAIT;
     }
+    const ctn_member_t *from = member(x, peer);
     if (x->passage == CTN_PASSAGE_INLINE) {
         ctn_exec_copy(op->exec, receive_block(x, from),
                       ctn_op_slot(op, slot)->data, x->bytes);
@@ -262,18 +277,16 @@ static ctn_step_t receive_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 
 /* ---- both ---- */
 
-/** Move one direction of a stream on to its next round. */
-static void next_round(const ctn_pairwise_t *x, uint32_t *round)
+/** Whether a round is left; one in which a member would meet itself is
+ * skipped. */
+static bool has_round(const ctn_pairwise_t *x, uint32_t slot, uint32_t *turn)
 {
-    *round = x->n - *round > x->slots ? *round + x->slots : x->n;
-}
-
-/** Rounds in which a member would meet itself are skipped. */
-static void skip_self(const ctn_pairwise_t *x, uint32_t *round)
-{
-    if (*round < x->n && partner(x, *round) == x->me) {
-        next_round(x, round);
+    uint32_t round = round_of(x, slot, *turn);
+    if (round < x->n && partner(x, round) == x->me) {
+        ++*turn;
+        round += x->slots;
     }
+    return round < x->n;
 }
 
 static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
@@ -281,19 +294,17 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     ctn_stream_t *stream = &x->stream[slot];
     ctn_step_t sent = CTN_STEP_WAIT;
     ctn_step_t got = CTN_STEP_WAIT;
-    skip_self(x, &stream->send_round);
-    if (stream->send_round < x->n) {
+    if (has_round(x, slot, &stream->send_turn)) {
         sent = send_round(op, x, slot);
         if (sent == CTN_STEP_NEXT) {
-            next_round(x, &stream->send_round);
+            stream->send_turn++;
             stream->parts_sent = 0;
         }
     }
-    skip_self(x, &stream->receive_round);
-    if (stream->receive_round < x->n && sent != CTN_STEP_FAIL) {
+    if (has_round(x, slot, &stream->receive_turn) && sent != CTN_STEP_FAIL) {
         got = receive_round(op, x, slot);
         if (got == CTN_STEP_NEXT) {
-            next_round(x, &stream->receive_round);
+            stream->receive_turn++;
             stream->parts_received = 0;
             stream->granted = false;
         }
@@ -301,9 +312,8 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     if (sent == CTN_STEP_FAIL || got == CTN_STEP_FAIL) {
         return CTN_STEP_FAIL;
     }
-    skip_self(x, &stream->send_round);
-    skip_self(x, &stream->receive_round);
-    if (stream->send_round == x->n && stream->receive_round == x->n) {
+    if (!has_round(x, slot, &stream->send_turn) &&
+        !has_round(x, slot, &stream->receive_turn)) {
         return CTN_STEP_NEXT;
     }
     return sent == CTN_STEP_WAIT && got == CTN_STEP_WAIT ? CTN_STEP_WAIT

@@ -25,20 +25,22 @@ typedef enum ctn_passage {
     CTN_PASSAGE_GRANTED
 } ctn_passage_t;
 
-/** Rounds in flight at one slot. */
+/** Rounds in flight at one slot: round slot + turn * W, as long as there is
+ * such a round. All slots are looked at whenever anything may have come, so
+ * nothing here is divided. */
 typedef struct ctn_stream {
-    uint32_t send_round; /* next to send; n: all sent */
-    uint32_t receive_round;
+    uint32_t send_turn; /* next to send */
+    uint32_t receive_turn;
     uint32_t parts_sent; /* of the round under way, when staged */
     uint32_t parts_received;
-    bool granted; /* the grant of receive_round has been sent */
+    bool granted; /* the grant of receive_turn has been sent */
 } ctn_stream_t;
 
 typedef struct ctn_pairwise {
     /* arguments */
     ctn_topo_t *topo;
-    const uint32_t *order; /* i-th member: index in the roster; NULL: the
-                              node's members */
+    const uint32_t *order; /* the roster's by_rank: all members of the group,
+                              by rank; NULL: the node's members */
     uint32_t n;
     uint32_t me;
     const unsigned char *send; /* by group rank; recv when in place */
