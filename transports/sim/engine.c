@@ -306,7 +306,7 @@ catena_status_t ctn_sim_go(ctn_sim_t *sim,
     for (uint32_t r = 0; r < sim->ranks; r++) {
         size_t color = r % 16 * 64; /* stacks should not share cache sets */
         ctn_fiber_make(&sim->rank[r].fiber,
-                       sim->stacks + (size_t)r * sim->stack_bytes,
+                       sim->stacks + ((size_t)r + 1) * sim->stack_bytes,
                        sim->stack_bytes - color, run_rank, &sim->rank[r]);
         sim_run_at(sim, &sim->rank[r], 0);
     }

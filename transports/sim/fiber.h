@@ -28,8 +28,8 @@ void ctn_fiber_switch(ctn_fiber_t *from, ctn_fiber_t *to, int last);
  * to from (its stack becomes known here when it is the thread's own). */
 void ctn_fiber_begin(ctn_fiber_t *self, ctn_fiber_t *from);
 
-/** Whether the stack has come to its end: the last bytes, zero at first, are
- * not zero any more. There is no room for guard pages: the number of mappings
+/** Whether the stack has come to its end: the last KiB, zero at first, is not
+ * zero any more. There is no room for guard pages: the number of mappings
  * is limited. */
 int ctn_fiber_overflowed(const ctn_fiber_t *fiber);
 

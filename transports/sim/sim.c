@@ -303,7 +303,8 @@ static catena_status_t reserve_memory(ctn_sim_t *sim)
     stack = stack == 0 ? STACK_BYTES : stack;
     stack = stack < STACK_LEAST ? STACK_LEAST : stack;
     sim->stack_bytes = (stack + 4095) & ~(size_t)4095;
-    sim->stacks_bytes = sim->ranks * sim->stack_bytes;
+    /* One more, below the first: what runs over its end hits a stack. */
+    sim->stacks_bytes = (sim->ranks + (size_t)1) * sim->stack_bytes;
     sim->stacks = sim_reserve(sim->stacks_bytes, stack <= STACK_DENSE);
     if (sim->memory == NULL || sim->stacks == NULL) {
         ctn_error(sim->log,
