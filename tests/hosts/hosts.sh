@@ -1,0 +1,69 @@
+# Sourced by scripts that need several hosts: emulated ones, each a set of
+# namespaces (network, UTS, IPC, mount) with a /dev/shm, /etc/hosts and /sys of
+# its own, joined by a bridge. The script sets hosts_work (an empty directory
+# of its own) first, and calls hosts_down at its end.
+hosts_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export HOSTS_PIDS=$hosts_work/pids
+hosts_bridge=ctnbr$((RANDOM % 1000))
+
+hosts_down() {
+    local pid
+    if [ -f "$HOSTS_PIDS" ]; then
+        while read -r _ pid; do
+            kill -KILL "$pid" 2>/dev/null
+        done <"$HOSTS_PIDS"
+        rm -f "$HOSTS_PIDS"
+    fi
+    ip link del "$hosts_bridge" 2>/dev/null
+}
+
+host_up() { # NUMBER
+    local name=node$(($1 - 1)) pid
+    unshare -n -u -i -m sh -c "
+        hostname $name &&
+        mount --make-rprivate / &&
+        cp '$hosts_work/hosts' /dev/shm/hosts.$$ &&
+        mount --bind /dev/shm/hosts.$$ /etc/hosts && rm /dev/shm/hosts.$$ &&
+        mount -t tmpfs none /dev/shm &&
+        mount -t sysfs none /sys &&
+        exec sleep ${hosts_seconds:-600}" &
+    pid=$!
+    disown # its end is nobody's news
+    echo "$name $pid" >>"$HOSTS_PIDS"
+    for _ in $(seq 100); do
+        [ "$(nsenter -t $pid -u hostname 2>/dev/null)" = "$name" ] &&
+            nsenter -t $pid -m sh -c "grep -q 10.77.0 /etc/hosts" && break
+        sleep 0.02
+    done
+    ip link add "$hosts_bridge.$1" type veth peer name eth0 netns $pid &&
+        ip link set "$hosts_bridge.$1" master "$hosts_bridge" up &&
+        nsenter -t $pid -n ip addr add "10.77.0.$1/24" dev eth0 &&
+        nsenter -t $pid -n ip link set eth0 up &&
+        nsenter -t $pid -n ip link set lo up
+}
+
+# hosts_up N: node0 to node(N-1), 10.77.0.1 to 10.77.0.N. Status 2: not allowed
+# here; 1: the network could not be made.
+hosts_up() {
+    local i
+    unshare -n -u -i -m true 2>/dev/null || return 2
+    ip link add "$hosts_bridge" type bridge &&
+        ip link set "$hosts_bridge" up || return 1
+    echo '127.0.0.1 localhost' >"$hosts_work/hosts"
+    for i in $(seq "$1"); do
+        echo "10.77.0.$i node$((i - 1))" >>"$hosts_work/hosts"
+    done
+    for i in $(seq "$1"); do
+        host_up "$i" || return 1
+    done
+}
+
+# host_pid NUMBER: its holder, from 1
+host_pid() {
+    awk -v n="$1" 'NR == n { print $2 }' "$HOSTS_PIDS"
+}
+
+# on_head COMMAND...: on the first host
+on_head() {
+    nsenter -t "$(host_pid 1)" -n -u -i -m -- "$@"
+}

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""ratios.py RAW OUT: medians and ratios of a comparison.
+
+RAW has one row per layout, turn, side, setting and size. For each layout, Open
+MPI's best fixed setting is the one with the smallest geometric mean of its
+medians. A ratio is the median over the turns of peer time / catena time within
+one turn: above 1 catena is faster. Writes OUT/peers-COLLECTIVE.csv, .md and
+.svg, and prints the table.
+"""
+import csv
+import math
+import os
+import platform
+import subprocess
+import sys
+from collections import defaultdict
+from statistics import median
+
+
+def geometric_mean(values):
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+def read(path):
+    """times[layout][(side, setting)][bytes][turn] = microseconds"""
+    times = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+    errors = 0
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            side = (row["side"], row["setting"])
+            times[row["layout"]][side][int(row["bytes"])][int(row["turn"])] = \
+                float(row["avg_us"])
+            errors += int(row["errors"])
+            collective = row["collective"]
+    if not times:
+        sys.exit("ratios.py: no rows in " + path)
+    return collective, times, errors
+
+
+def best_setting(sides, name):
+    """The fixed setting of a side that is best over all sizes; or None."""
+    means = {side: geometric_mean([median(t.values()) for t in sizes.values()])
+             for side, sizes in sides.items() if side[0] == name}
+    return min(means, key=means.get) if means else None
+
+
+def ratio(peer, own):
+    """Median over the turns that both ran in."""
+    both = [peer[t] / own[t] for t in peer if t in own]
+    return median(both) if both else None
+
+
+def compare(times):
+    """Rows of results; one per layout and size."""
+    rows = []
+    for layout, sides in times.items():
+        own = best_setting(sides, "catena")
+        peers = {p: best_setting(sides, p) for p in ("openmpi", "mpich")}
+        for size in sorted(sides[own]):
+            row = {"layout": layout, "bytes": size,
+                   "turns": len(sides[own][size]),
+                   "catena_us": median(sides[own][size].values())}
+            for name, side in peers.items():
+                there = side is not None and size in sides[side]
+                row[name] = side[1] if there else ""
+                row[name + "_us"] = \
+                    median(sides[side][size].values()) if there else ""
+                row[name + "_ratio"] = \
+                    ratio(sides[side][size], sides[own][size]) if there else ""
+            rows.append(row)
+    return rows
+
+
+def versions():
+    def first_line(*command):
+        try:
+            return subprocess.run(command, capture_output=True, text=True,
+                                  check=False).stdout.strip().splitlines()[0]
+        except (OSError, IndexError):
+            return ""
+
+    def debian(package):
+        return first_line("dpkg-query", "-W", "-f", "${Version}\n", package)
+
+    model = ""
+    with open("/proc/cpuinfo") as info:
+        for line in info:
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    return (f"{os.cpu_count()} cores ({model}), Linux {platform.release()}; "
+            f"Open MPI {debian('openmpi-bin')}, MPICH {debian('mpich')}, "
+            f"UCX {debian('libucx0')}")
+
+
+def figure(value, digits=2):
+    if value == "" or value is None:
+        return ""
+    return f"{value:.{digits}f}" if value < 100 else f"{value:.0f}"
+
+
+def markdown(collective, rows, errors):
+    lines = [f"# {collective} beside Open MPI and MPICH", "", versions() + ".",
+             "",
+             "Average latency in microseconds, as the OSU benchmarks have it; "
+             "medians over the turns. Ratios: peer / catena, medians of the "
+             "ratios within a turn; above 1 catena is faster. Open MPI is in "
+             "its best fixed setting for the layout.", ""]
+    for layout in dict.fromkeys(r["layout"] for r in rows):
+        part = [r for r in rows if r["layout"] == layout]
+        lines += [f"## {layout}, {part[0]['turns']} turns", "",
+                  f"| bytes | catena | Open MPI {part[0]['openmpi']} | ratio | "
+                  "MPICH | ratio |", "| --: | --: | --: | --: | --: | --: |"]
+        for r in part:
+            lines.append("| " + " | ".join([
+                str(r["bytes"]), figure(r["catena_us"]),
+                figure(r["openmpi_us"]), figure(r["openmpi_ratio"]),
+                figure(r["mpich_us"]), figure(r["mpich_ratio"])]) + " |")
+        lines.append("")
+        ratios = [r["openmpi_ratio"] for r in part if r["openmpi_ratio"]]
+        if ratios:
+            small = [r["openmpi_ratio"] for r in part
+                     if r["openmpi_ratio"] and r["bytes"] <= 4096]
+            lines += [f"Open MPI / catena: geometric mean "
+                      f"{geometric_mean(ratios):.2f}, up to 4 KiB "
+                      f"{geometric_mean(small or ratios):.2f}, least "
+                      f"{min(ratios):.2f}.", ""]
+    one = [r["openmpi_ratio"] for r in rows
+           if r["openmpi_ratio"] and not r["layout"].startswith("hosts")]
+    if one:
+        lines += [f"All layouts of one host together: geometric mean "
+                  f"{geometric_mean(one):.2f}, least {min(one):.2f}.", ""]
+    lines += [f"Wrong bytes: {errors}.", ""]
+    return "\n".join(lines)
+
+
+PLOT = """
+set terminal svg size 760,460 font "sans,12" background "white"
+set output "{out}.svg"
+set datafile separator ","
+set logscale x 2
+set logscale y 2
+set grid ytics lc rgb "#dddddd"
+set key outside right
+set xlabel "bytes per block"
+set ylabel "Open MPI time / catena time"
+set title "{collective}: above 1 catena is faster"
+plot 1 notitle lc rgb "#999999", {curves}
+"""
+
+
+def plot(collective, rows, out):
+    curves = ", ".join(
+        f"\"< awk -F, '$1==\\\"{layout}\\\" && $7' {out}.csv\" "
+        f"using 2:7 with linespoints title \"{layout}\""
+        for layout in dict.fromkeys(r["layout"] for r in rows))
+    script = PLOT.format(out=out, collective=collective, curves=curves)
+    subprocess.run(["gnuplot"], input=script, text=True, check=False)
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    collective, times, errors = read(sys.argv[1])
+    rows = compare(times)
+    out = os.path.join(sys.argv[2], "peers-" + collective)
+    fields = ["layout", "bytes", "turns", "catena_us", "openmpi", "openmpi_us",
+              "openmpi_ratio", "mpich", "mpich_us", "mpich_ratio"]
+    with open(out + ".csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, fields, lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({k: round(v, 3) if isinstance(v, float) else v
+                             for k, v in row.items()})
+    text = markdown(collective, rows, errors)
+    with open(out + ".md", "w") as file:
+        file.write(text)
+    print(text)
+    plot(collective, rows, out)
+    if errors:
+        sys.exit(f"ratios.py: {errors} wrong bytes")
+
+
+if __name__ == "__main__":
+    main()
