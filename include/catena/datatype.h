@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/** What an element is. The fixed types are constants of the library. */
+/** What an element is. The fixed types are constants of the library; derived
+ * types are made by catena_type_*. */
 typedef const struct catena_datatype *catena_datatype_t;
 
 /** The fixed types, and the C type of each. */
@@ -48,8 +49,97 @@ CATENA_FIXED_TYPES(CATENA_DECLARE_TYPE)
 #define CATENA_COMPLEX_FLOAT (&catena_type_complex_float)
 #define CATENA_COMPLEX_DOUBLE (&catena_type_complex_double)
 
-/** Bytes of one element. */
+/* Derived types have MPI's meaning (MPI 4.1, chapter 5): a type is a list of
+ * fixed types at byte displacements, and its extent is the distance between
+ * consecutive elements of it. A constructor reads its arrays before it returns
+ * and keeps nothing of the caller's; what it makes is freed with
+ * catena_type_free. Counts of 0 are allowed and give types without data, of
+ * extent 0 unless said otherwise. Elements may overlap where they are only
+ * read. All constructors share:
+ * @param[in]  old what is repeated; may be freed once the call returned
+ * @param[out] out set only on CATENA_OK
+ * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY */
+
+/** `count` elements, one extent apart. */
+CATENA_API catena_status_t catena_type_contiguous(size_t count,
+                                                  catena_datatype_t old,
+                                                  catena_datatype_t *out);
+
+/** `count` blocks of `blocklength` consecutive elements.
+ * @param[in] stride extents of `old` from block to block; may be negative */
+CATENA_API catena_status_t catena_type_vector(size_t count, size_t blocklength,
+                                              ptrdiff_t stride,
+                                              catena_datatype_t old,
+                                              catena_datatype_t *out);
+
+/** As catena_type_vector.
+ * @param[in] stride_bytes bytes from block to block; may be negative */
+CATENA_API catena_status_t catena_type_hvector(size_t count, size_t blocklength,
+                                               ptrdiff_t stride_bytes,
+                                               catena_datatype_t old,
+                                               catena_datatype_t *out);
+
+/** `count` blocks of consecutive elements, in this order.
+ * @param[in] blocklengths  [count] elements; blocks of 0 are left out
+ * @param[in] displacements [count] extents of `old` from the base; may be
+ *                          negative */
+CATENA_API catena_status_t catena_type_indexed(size_t count,
+                                               const size_t *blocklengths,
+                                               const ptrdiff_t *displacements,
+                                               catena_datatype_t old,
+                                               catena_datatype_t *out);
+
+/** As catena_type_indexed.
+ * @param[in] displacements [count] bytes from the base */
+CATENA_API catena_status_t catena_type_hindexed(size_t count,
+                                                const size_t *blocklengths,
+                                                const ptrdiff_t *displacements,
+                                                catena_datatype_t old,
+                                                catena_datatype_t *out);
+
+/** Which index of an array is consecutive in memory. */
+typedef enum catena_order {
+    CATENA_ORDER_C,      /**< the last one */
+    CATENA_ORDER_FORTRAN /**< the first one */
+} catena_order_t;
+
+/** A box of an array. The base is that of the whole array, and so is the
+ * extent; the lower bound is 0. An empty box keeps the extent.
+ * @param[in] ndims    1 or more
+ * @param[in] sizes    [ndims] elements of the array
+ * @param[in] subsizes [ndims] elements of the box
+ * @param[in] starts   [ndims] where the box begins, from 0 in both orders
+ * @return also ERR_ARG: the box is not within the array */
+CATENA_API catena_status_t
+catena_type_subarray(size_t ndims, const size_t *sizes, const size_t *subsizes,
+                     const size_t *starts, catena_order_t order,
+                     catena_datatype_t old, catena_datatype_t *out);
+
+/** The same data with other bounds.
+ * @param[in] lower_bound bytes from the base; may be negative
+ * @param[in] extent      bytes; 0 and negative are allowed */
+CATENA_API catena_status_t catena_type_resized(catena_datatype_t old,
+                                               ptrdiff_t lower_bound,
+                                               ptrdiff_t extent,
+                                               catena_datatype_t *out);
+
+/** Give a derived type back. Types made of it and operations that use it keep
+ * what they need of it.
+ * @param[in,out] type NULL afterwards
+ * @return CATENA_OK, ERR_ARG (NULL, a fixed type; nothing happened) */
+CATENA_API catena_status_t catena_type_free(catena_datatype_t *type);
+
+/** Bytes of the data of one element, without gaps; 0 for NULL. */
 CATENA_API size_t catena_datatype_size(catena_datatype_t type);
+
+/** From where to where one element reaches, gaps included. No padding is added
+ * for alignment.
+ * @param[out] lower_bound bytes from the element's base
+ * @param[out] extent      bytes from one element to the next
+ * @return CATENA_OK, ERR_ARG (NULL) */
+CATENA_API catena_status_t catena_datatype_extent(catena_datatype_t type,
+                                                  ptrdiff_t *lower_bound,
+                                                  ptrdiff_t *extent);
 
 #ifdef __cplusplus
 }

@@ -22,8 +22,10 @@
  * it. So a rank that has completed the synchronizing operation s knows: all
  * have started s, hence all have completed s - F and everything before. It
  * may start n when n - R <= s - F. With R = 2F and synchronizing operations
- * only, that is always so: start costs no message. (The service channel has
- * F = 1, and never two operations in a row that are not synchronizing.) */
+ * only, that is always so: start costs no message. It is also so when of two
+ * operations in a row at least one is synchronizing: exec puts a fence between
+ * two that are not. (The service channel has F = 1, and never two such in a
+ * row.) */
 
 #define CTN_RINGS 4u
 #define CTN_FLIGHT (CTN_RINGS / 2)

@@ -39,17 +39,18 @@ void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint64_t base,
 }
 
 /** See exec/control.h: op `seq` may run when the ring it uses is free at all
- * ranks, which follows from what completed here. */
+ * ranks, which follows from what completed here: everybody has started
+ * operation synchronized - 1, so everybody has completed all below
+ * synchronized - flight. */
 static bool may_activate(const ctn_channel_t *channel, uint64_t seq)
 {
     if (seq >= channel->complete + channel->flight) {
         return false;
     }
-    /* Everybody has started operation synchronized - 1, so everybody has
-     * completed all below synchronized - flight. */
-    assert(seq < CTN_RINGS ||
-           seq - CTN_RINGS + channel->flight < channel->synchronized);
-    return true;
+    bool is_free = seq < CTN_RINGS ||
+                   seq - CTN_RINGS + channel->flight < channel->synchronized;
+    assert(is_free || channel->make_fence != NULL);
+    return is_free;
 }
 
 static void channel_completed(ctn_channel_t *channel, const ctn_op_t *op)
@@ -103,6 +104,9 @@ ctn_op_t *ctn_op_create_empty(ctn_exec_t *exec)
 void ctn_op_release(ctn_op_t *op)
 {
     assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
+    if (op->algorithm->release != NULL) {
+        op->algorithm->release(op);
+    }
     op->next = op->exec->pool;
     op->exec->pool = op;
 }
@@ -155,9 +159,15 @@ static void op_finish(ctn_op_t *op)
         op->algorithm->finish(op);
     }
     op->state = CTN_OP_DONE;
-    if (op->channel != NULL) {
-        channel_completed(op->channel, op);
-        channel_activate(op->channel);
+    ctn_channel_t *channel = op->channel;
+    if (channel != NULL) {
+        channel_completed(channel, op);
+    }
+    if (op->detached) {
+        ctn_op_release(op);
+    }
+    if (channel != NULL) {
+        channel_activate(channel);
     }
 }
 
@@ -233,6 +243,32 @@ static bool progress_network(ctn_exec_t *exec)
     return result != 0;
 }
 
+static void queue_up(ctn_channel_t *channel, ctn_op_t *op)
+{
+    op->seq = channel->started++;
+    op->state = CTN_OP_QUEUED;
+    *channel->queue_end = op;
+    channel->queue_end = &op->next;
+    channel->loose = !op->algorithm->synchronizing;
+}
+
+/** Every rank starts the same operations in the same order, so all of them
+ * put a fence at the same place. */
+static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
+{
+    if (!channel->loose || op->algorithm->synchronizing ||
+        channel->make_fence == NULL) {
+        return true;
+    }
+    ctn_op_t *fence = channel->make_fence(channel->fence_argument);
+    if (fence == NULL) {
+        return false;
+    }
+    fence->detached = true;
+    queue_up(channel, fence);
+    return true;
+}
+
 void ctn_op_start(ctn_op_t *op)
 {
     assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
@@ -251,10 +287,12 @@ void ctn_op_start(ctn_op_t *op)
         (void)op_advance(op);
         return;
     }
-    op->seq = channel->started++;
-    op->state = CTN_OP_QUEUED;
-    *channel->queue_end = op;
-    channel->queue_end = &op->next;
+    if (!fence_off(channel, op)) {
+        op->status = CATENA_ERR_NO_MEMORY;
+        op->state = CTN_OP_DONE;
+        return;
+    }
+    queue_up(channel, op);
     channel_activate(channel);
     if (op->state == CTN_OP_ACTIVE) {
         (void)op_advance(op);

@@ -46,6 +46,9 @@ typedef struct ctn_algorithm {
     bool synchronizing;
     /** Called once when it ends, however it ends; may be NULL. */
     void (*finish)(ctn_op_t *op);
+    /** Called once when the operation is given back, for what it keeps from
+     * start to start; may be NULL. */
+    void (*release)(ctn_op_t *op);
 } ctn_algorithm_t;
 
 typedef enum ctn_op_state {
@@ -67,6 +70,7 @@ struct catena_request {
     ctn_op_state_t state;
     catena_status_t status;
     bool persistent;
+    bool detached;     /* nobody asks for it: released when it ends */
     bool network;      /* what it waits for may come over the network */
     int64_t waits_for; /* rank of its group, -1: nobody in particular */
     ctn_op_t *child;   /* runs now; the next phase begins after it */
@@ -85,6 +89,12 @@ struct ctn_channel {
     uint64_t synchronized; /* 1 + last synchronizing one completed here */
     unsigned done_mask;    /* completed ones from `complete` on */
     unsigned flight;       /* operations at once: CTN_FLIGHT or 1 */
+    /* Two operations in a row that do not synchronize leave nothing to tell
+     * when rings are free again: exec puts a fence between them, a
+     * synchronizing operation made here. NULL: there never are two. */
+    ctn_op_t *(*make_fence)(void *argument);
+    void *fence_argument;
+    bool loose; /* the last one started does not synchronize */
     ctn_op_t *queue;       /* started, not yet active */
     ctn_op_t **queue_end;
 };

@@ -1,13 +1,91 @@
 #include "type/datatype.h"
 
-#include <stdint.h>
+#include <stdlib.h>
 
 #define DEFINE_TYPE(type_name, ctype)                                          \
     const struct catena_datatype catena_type_##type_name = {                   \
-        .name = #type_name, .bytes = sizeof(ctype)};
+        .name = #type_name,                                                    \
+        .bytes = sizeof(ctype),                                                \
+        .extent = sizeof(ctype),                                               \
+        .true_high = sizeof(ctype),                                            \
+        .dense = true,                                                         \
+        .run = sizeof(ctype),                                                  \
+        .stream_stride = sizeof(ctype)};
 CATENA_FIXED_TYPES(DEFINE_TYPE)
 
 size_t catena_datatype_size(catena_datatype_t type)
 {
     return type != NULL ? type->bytes : 0;
+}
+
+catena_status_t catena_datatype_extent(catena_datatype_t type,
+                                       ptrdiff_t *lower_bound,
+                                       ptrdiff_t *extent)
+{
+    if (type == NULL || lower_bound == NULL || extent == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    *lower_bound = type->lower;
+    *extent = type->extent;
+    return CATENA_OK;
+}
+
+/** A derived type is allocated memory, so its constness can be cast away. */
+static struct catena_datatype *writable(catena_datatype_t type)
+{
+    return (struct catena_datatype *)type;
+}
+
+catena_datatype_t ctn_type_hold(catena_datatype_t type)
+{
+    if (type->derived) {
+        /* Relaxed: the caller's own reference keeps the type alive. */
+        __atomic_fetch_add(&writable(type)->references, 1, __ATOMIC_RELAXED);
+    }
+    return type;
+}
+
+void ctn_type_drop(catena_datatype_t type)
+{
+    /* Release what this thread read of the type, acquire what others read:
+     * free comes after all of it. */
+    while (type != NULL && type->derived &&
+           __atomic_sub_fetch(&writable(type)->references, 1,
+                              __ATOMIC_ACQ_REL) == 0) {
+        catena_datatype_t held = type->held;
+        free(writable(type));
+        type = held;
+    }
+}
+
+catena_status_t catena_type_free(catena_datatype_t *type)
+{
+    if (type == NULL || *type == NULL || !(*type)->derived) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_type_drop(*type);
+    *type = NULL;
+    return CATENA_OK;
+}
+
+void ctn_type_span(catena_datatype_t type, size_t count, ptrdiff_t *low,
+                   ptrdiff_t *high)
+{
+    *low = 0;
+    *high = 0;
+    if (count == 0 || type->bytes == 0) {
+        return;
+    }
+    ptrdiff_t reach;
+    if (__builtin_mul_overflow(count - 1, type->extent, &reach)) {
+        reach = type->extent < 0 ? PTRDIFF_MIN : PTRDIFF_MAX;
+    }
+    *low = type->true_low;
+    *high = type->true_high;
+    if (reach < 0 && __builtin_add_overflow(*low, reach, low)) {
+        *low = PTRDIFF_MIN;
+    }
+    if (reach > 0 && __builtin_add_overflow(*high, reach, high)) {
+        *high = PTRDIFF_MAX;
+    }
 }

@@ -1,11 +1,96 @@
 #ifndef CTN_TYPE_DATATYPE_H
 #define CTN_TYPE_DATATYPE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include <catena/datatype.h>
 
+/* A type is a run of bytes that lie together, repeated by levels; level[0]
+ * repeats the run. What is below a level is its body. The stream of a type are
+ * the bytes of its data in the order of MPI, elements one after the other. */
+
+/* Each level holds two bodies or more, so there are fewer levels than `bytes`
+ * has bits, and recursion over them fits any stack. */
+enum { CTN_TYPE_LEVELS = 8 * sizeof(size_t) };
+
+typedef enum ctn_level_kind {
+    CTN_LEVEL_STRIDED,   /* body i at i * stride */
+    CTN_LEVEL_SCATTERED, /* body i at place[i] */
+    CTN_LEVEL_INDEXED    /* body k of block i at place[i] + k * stride */
+} ctn_level_kind_t;
+
+typedef struct ctn_level {
+    ctn_level_kind_t kind;
+    size_t bytes;           /* of the stream, all bodies together */
+    size_t count;           /* bodies; CTN_LEVEL_INDEXED: blocks */
+    ptrdiff_t stride;       /* bytes of memory */
+    const ptrdiff_t *place; /* [count] bytes of memory; place[0] is 0 */
+    const size_t *start;    /* [count + 1] where in the stream a block begins */
+} ctn_level_t;
+
+/* Invariants, while bytes > 0:
+ *   level[i].bytes = (all bodies of i) * (i > 0 ? level[i - 1].bytes : run)
+ *   bytes = depth > 0 ? level[depth - 1].bytes : run
+ *   no level has 1 body, and no strided one could be merged with what is below
+ * Types without data have depth, run, shift and the true bounds 0. */
 struct catena_datatype {
     const char *name;
-    size_t bytes;
+    size_t bytes; /* of the stream, one element */
+    ptrdiff_t lower;
+    ptrdiff_t extent;
+    ptrdiff_t true_low;  /* the memory of one element: [true_low, true_high) */
+    ptrdiff_t true_high; /* from its base */
+    bool dense;          /* the stream of any count is the memory at the base */
+    bool derived;        /* allocated and counted; else a constant */
+    uint32_t depth;
+    size_t run;      /* bytes */
+    ptrdiff_t shift; /* from the base to the first byte of the stream */
+    /* Consecutive elements are also consecutive bodies of `stream_depth`
+     * levels, `stream_stride` apart: one loop instead of two. */
+    uint32_t stream_depth;
+    ptrdiff_t stream_stride;
+    size_t references;
+    catena_datatype_t held; /* owns arrays that levels point to; or NULL */
+    ctn_level_t level[];
 };
+
+/** Keep a type while an operation uses it. Any thread; fixed types: nothing.
+ * @return type */
+catena_datatype_t ctn_type_hold(catena_datatype_t type);
+
+/** Undo one ctn_type_hold. */
+void ctn_type_drop(catena_datatype_t type);
+
+/** The memory that `count` elements touch, from the base of the first:
+ * [low, high), empty without data. What does not fit is the largest or smallest
+ * ptrdiff_t. */
+void ctn_type_span(catena_datatype_t type, size_t count, ptrdiff_t *low,
+                   ptrdiff_t *high);
+
+/** Copy a part of the stream out of memory. Allocates nothing.
+ * @param[in]  base  element i is at base + i * extent
+ * @param[in]  from  first byte of the stream; anywhere, also within a primitive
+ * @param[in]  bytes of the stream
+ * @param[out] out   [bytes], not overlapping the elements
+ * @return bytes copied: `bytes`, or 0 for a type without data */
+size_t ctn_type_pack(catena_datatype_t type, const void *base, size_t from,
+                     size_t bytes, void *out);
+
+/** Copy a part of the stream into memory; see ctn_type_pack. Gaps between the
+ * data are not touched.
+ * @param[in] in [bytes], not overlapping the elements */
+size_t ctn_type_unpack(catena_datatype_t type, void *base, size_t from,
+                       size_t bytes, const void *in);
+
+/** Where a byte of the stream lies.
+ * @param[out] offset bytes from the base of the first element
+ * @param[out] length bytes of the stream that lie together from there, 1 or
+ *                    more, and maybe more than the caller has elements: all the
+ *                    rest of an endless stream if type->dense. 0 (and offset 0)
+ *                    for a type without data. */
+void ctn_type_run(catena_datatype_t type, size_t from, ptrdiff_t *offset,
+                  size_t *length);
 
 #endif

@@ -1,0 +1,154 @@
+/* Types of even spacing: all but the indexed ones. */
+
+#include "core/log.h"
+#include "type/draft.h"
+
+static catena_status_t make_strided(const char *name, size_t count,
+                                    size_t blocklength, ptrdiff_t stride_bytes,
+                                    catena_datatype_t old,
+                                    catena_datatype_t *out)
+{
+    if (old == NULL || out == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_draft_t draft = ctn_draft_begin(name, old, 2, 0);
+    if (count == 0 || blocklength == 0) {
+        ctn_draft_clear(&draft);
+    } else {
+        ctn_draft_repeat(&draft, blocklength, old->extent);
+        ctn_draft_repeat(&draft, count, stride_bytes);
+    }
+    return ctn_draft_finish(&draft, out);
+}
+
+catena_status_t catena_type_contiguous(size_t count, catena_datatype_t old,
+                                       catena_datatype_t *out)
+{
+    return make_strided("contiguous", 1, count, 0, old, out);
+}
+
+catena_status_t catena_type_vector(size_t count, size_t blocklength,
+                                   ptrdiff_t stride, catena_datatype_t old,
+                                   catena_datatype_t *out)
+{
+    if (old == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ptrdiff_t bytes = 0;
+    /* The stride is not used if there is nothing to get to by it. */
+    if (count > 1 && blocklength > 0 &&
+        __builtin_mul_overflow(stride, old->extent, &bytes)) {
+        ctn_error(NULL,
+                  "type vector: a stride of %td elements of %td bytes does "
+                  "not fit the address space",
+                  stride, old->extent);
+        return CATENA_ERR_ARG;
+    }
+    return make_strided("vector", count, blocklength, bytes, old, out);
+}
+
+catena_status_t catena_type_hvector(size_t count, size_t blocklength,
+                                    ptrdiff_t stride_bytes,
+                                    catena_datatype_t old,
+                                    catena_datatype_t *out)
+{
+    return make_strided("hvector", count, blocklength, stride_bytes, old, out);
+}
+
+catena_status_t catena_type_resized(catena_datatype_t old,
+                                    ptrdiff_t lower_bound, ptrdiff_t extent,
+                                    catena_datatype_t *out)
+{
+    if (out == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_draft_t draft = ctn_draft_begin("resized", old, 0, 0);
+    if (draft.status == CATENA_OK) {
+        draft.type->lower = lower_bound;
+        draft.type->extent = extent;
+    }
+    return ctn_draft_finish(&draft, out);
+}
+
+typedef struct box {
+    size_t ndims;
+    const size_t *sizes;
+    const size_t *subsizes;
+    const size_t *starts;
+    catena_order_t order;
+} box_t;
+
+/** @param[out] empty the box has no elements */
+static catena_status_t check_box(const box_t *box, bool *empty)
+{
+    if (box->ndims == 0 || box->sizes == NULL || box->subsizes == NULL ||
+        box->starts == NULL ||
+        (box->order != CATENA_ORDER_C && box->order != CATENA_ORDER_FORTRAN)) {
+        return CATENA_ERR_ARG;
+    }
+    *empty = false;
+    for (size_t d = 0; d < box->ndims; d++) {
+        if (box->subsizes[d] > box->sizes[d] ||
+            box->starts[d] > box->sizes[d] - box->subsizes[d]) {
+            ctn_error(NULL,
+                      "type subarray: %zu elements from %zu are not within "
+                      "the %zu of dimension %zu",
+                      box->subsizes[d], box->starts[d], box->sizes[d], d);
+            return CATENA_ERR_ARG;
+        }
+        *empty |= box->subsizes[d] == 0;
+    }
+    return CATENA_OK;
+}
+
+/** Repeat from the index that is consecutive outwards. */
+static void repeat_box(ctn_draft_t *draft, const box_t *box, ptrdiff_t extent,
+                       bool empty)
+{
+    ptrdiff_t stride = extent;
+    for (size_t i = 0; i < box->ndims && draft->status == CATENA_OK; i++) {
+        bool c_order = box->order == CATENA_ORDER_C;
+        size_t d = c_order ? box->ndims - 1 - i : i;
+        ptrdiff_t start;
+        if (!empty) {
+            ctn_draft_repeat(draft, box->subsizes[d], stride);
+            if (__builtin_mul_overflow(box->starts[d], stride, &start)) {
+                draft->status = CATENA_ERR_ARG;
+            } else {
+                ctn_draft_shift(draft, start);
+            }
+        }
+        if (__builtin_mul_overflow(box->sizes[d], stride, &stride)) {
+            draft->status = CATENA_ERR_ARG;
+        }
+    }
+    if (draft->status == CATENA_OK) {
+        draft->type->lower = 0;
+        draft->type->extent = stride;
+    }
+}
+
+catena_status_t catena_type_subarray(size_t ndims, const size_t *sizes,
+                                     const size_t *subsizes,
+                                     const size_t *starts, catena_order_t order,
+                                     catena_datatype_t old,
+                                     catena_datatype_t *out)
+{
+    if (old == NULL || out == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    box_t box = {ndims, sizes, subsizes, starts, order};
+    bool empty;
+    catena_status_t status = check_box(&box, &empty);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    /* A box of more dimensions over 1 has too many elements. */
+    size_t levels = ndims < CTN_TYPE_LEVELS ? ndims : CTN_TYPE_LEVELS;
+    ctn_draft_t draft = ctn_draft_begin("subarray", old, levels, 0);
+    if (empty) {
+        ctn_draft_clear(&draft);
+    }
+    repeat_box(&draft, &box, old->extent, empty);
+    return ctn_draft_finish(&draft, out);
+}

@@ -1,0 +1,280 @@
+/* Types of blocks at any places: indexed, hindexed. Read twice: once to see
+ * what is regular, once to fill in what is not. */
+
+#include "type/draft.h"
+
+/** The caller's blocks, given out merged: the next begins elsewhere than
+ * where the last ended, and none is empty. */
+typedef struct blocks {
+    size_t count;
+    const size_t *lengths;
+    const ptrdiff_t *displacements;
+    ptrdiff_t unit; /* bytes, of a displacement */
+    catena_datatype_t old;
+    size_t next;
+    bool overflow;
+} blocks_t;
+
+typedef struct block {
+    ptrdiff_t place; /* bytes */
+    size_t length;   /* elements */
+} block_t;
+
+/** What can be said of all blocks. */
+typedef struct survey {
+    size_t blocks;
+    block_t first;
+    ptrdiff_t stride; /* from the first to the second */
+    bool same_length;
+    bool same_stride;
+    bool overflow;
+} survey_t;
+
+/** The next that is not empty; false at the end and on overflow. */
+static bool look_ahead(blocks_t *list, block_t *block)
+{
+    while (list->next < list->count && list->lengths[list->next] == 0) {
+        list->next++;
+    }
+    if (list->next >= list->count || list->overflow) {
+        return false;
+    }
+    block->length = list->lengths[list->next];
+    list->overflow = __builtin_mul_overflow(list->displacements[list->next],
+                                            list->unit, &block->place);
+    return !list->overflow;
+}
+
+static bool next_block(blocks_t *list, block_t *block)
+{
+    if (!look_ahead(list, block)) {
+        return false;
+    }
+    list->next++;
+    block_t after;
+    while (look_ahead(list, &after)) {
+        ptrdiff_t end;
+        if (__builtin_mul_overflow(block->length, list->old->extent, &end) ||
+            __builtin_add_overflow(block->place, end, &end) ||
+            end != after.place) {
+            break;
+        }
+        if (__builtin_add_overflow(block->length, after.length,
+                                   &block->length)) {
+            list->overflow = true;
+            return false;
+        }
+        list->next++;
+    }
+    return !list->overflow;
+}
+
+static survey_t look_over(blocks_t list)
+{
+    survey_t survey = {.same_length = true, .same_stride = true};
+    block_t block;
+    ptrdiff_t last = 0;
+    while (next_block(&list, &block)) {
+        ptrdiff_t stride = 0;
+        if (survey.blocks == 0) {
+            survey.first = block;
+        } else if (__builtin_sub_overflow(block.place, last, &stride)) {
+            list.overflow = true;
+            break;
+        } else if (survey.blocks == 1) {
+            survey.stride = stride;
+        }
+        survey.same_length &= block.length == survey.first.length;
+        survey.same_stride &= survey.blocks == 0 || stride == survey.stride;
+        survey.blocks++;
+        last = block.place;
+    }
+    survey.overflow = list.overflow;
+    return survey;
+}
+
+/** Widen *all to hold one more block of elements that have `bounds`. */
+static bool widen(ctn_bounds_t *all, bool first, ctn_bounds_t bounds,
+                  const block_t *block, ptrdiff_t extent)
+{
+    if (!ctn_bounds_repeat(&bounds, block->length, extent) ||
+        __builtin_add_overflow(bounds.low, block->place, &bounds.low) ||
+        __builtin_add_overflow(bounds.high, block->place, &bounds.high)) {
+        return false;
+    }
+    if (first || bounds.low < all->low) {
+        all->low = bounds.low;
+    }
+    if (first || bounds.high > all->high) {
+        all->high = bounds.high;
+    }
+    return true;
+}
+
+/** Bounds of all blocks, into the draft. Once the data's are known to be less
+ * than PTRDIFF_MAX apart, differences of places need no checks. */
+static bool set_bounds(struct catena_datatype *type, blocks_t list)
+{
+    catena_datatype_t old = list.old;
+    ctn_bounds_t marker = {old->lower, old->lower + old->extent};
+    ctn_bounds_t datum = {old->true_low, old->true_high};
+    ctn_bounds_t markers = {0, 0};
+    ctn_bounds_t data = {0, 0};
+    block_t block;
+    bool first = true;
+    for (; next_block(&list, &block); first = false) {
+        if (!widen(&markers, first, marker, &block, old->extent) ||
+            (old->bytes > 0 &&
+             !widen(&data, first, datum, &block, old->extent))) {
+            return false;
+        }
+    }
+    ptrdiff_t unused;
+    type->lower = markers.low;
+    type->true_low = data.low;
+    type->true_high = data.high;
+    return !list.overflow &&
+           !__builtin_sub_overflow(markers.high, markers.low, &type->extent) &&
+           !__builtin_sub_overflow(data.high, data.low, &unused);
+}
+
+/** Write the places, and if there is `start` the blocks' share of the stream.
+ * @return false on overflow */
+static bool fill(blocks_t list, ptrdiff_t *place, size_t *start, size_t *bytes)
+{
+    block_t block;
+    block_t first = {0, 0};
+    *bytes = 0;
+    for (size_t i = 0; next_block(&list, &block); i++) {
+        if (i == 0) {
+            first = block;
+        }
+        place[i] = block.place - first.place;
+        size_t more;
+        if (__builtin_mul_overflow(block.length, list.old->bytes, &more) ||
+            __builtin_add_overflow(*bytes, more, bytes)) {
+            return false;
+        }
+        if (start != NULL) {
+            start[0] = 0;
+            start[i + 1] = *bytes;
+        }
+    }
+    return true;
+}
+
+enum { ADDED_LEVELS = 2 }; /* a block's row, and the blocks */
+
+/** Add the level of the blocks to a draft of `old`. */
+static void add_blocks(ctn_draft_t *draft, const blocks_t *list,
+                       const survey_t *survey)
+{
+    struct catena_datatype *type = draft->type;
+    ctn_level_t level = {.kind = CTN_LEVEL_SCATTERED,
+                         .count = survey->blocks,
+                         .stride = list->old->extent};
+    if (survey->same_length) {
+        ctn_draft_repeat(draft, survey->first.length, level.stride);
+    }
+    ctn_draft_shift(draft, survey->first.place);
+    if (draft->status != CATENA_OK) {
+        return;
+    }
+    ptrdiff_t *place = ctn_draft_arrays(draft, list->old, ADDED_LEVELS);
+    size_t *start = NULL;
+    if (!survey->same_length) {
+        start = (size_t *)(void *)(place + survey->blocks);
+        level.kind = CTN_LEVEL_INDEXED;
+        ctn_type_flatten(type, &type->depth, &level.stride);
+    }
+    if (!set_bounds(type, *list)) {
+        draft->status = CATENA_ERR_ARG;
+        return;
+    }
+    if (type->bytes == 0) {
+        return;
+    }
+    if (!fill(*list, place, start, &level.bytes)) {
+        draft->status = CATENA_ERR_ARG;
+        return;
+    }
+    level.place = place;
+    level.start = start;
+    type->bytes = level.bytes;
+    type->level[type->depth++] = level;
+}
+
+/** Bytes of the arrays; SIZE_MAX, which nobody can allocate, on overflow. */
+static size_t array_bytes(const survey_t *survey)
+{
+    size_t words;
+    size_t bytes;
+    if (__builtin_mul_overflow(survey->blocks, survey->same_length ? 1 : 2,
+                               &words) ||
+        __builtin_add_overflow(words, 1, &words) ||
+        __builtin_mul_overflow(words, sizeof(size_t), &bytes)) {
+        return SIZE_MAX;
+    }
+    return bytes;
+}
+
+static catena_status_t make_indexed(const char *name, const blocks_t *list,
+                                    catena_datatype_t *out)
+{
+    if (list->count > 0 &&
+        (list->lengths == NULL || list->displacements == NULL)) {
+        return CATENA_ERR_ARG;
+    }
+    survey_t survey = look_over(*list);
+    bool regular = survey.same_length && survey.same_stride;
+    ctn_draft_t draft = ctn_draft_begin(name, list->old, ADDED_LEVELS,
+                                        regular ? 0 : array_bytes(&survey));
+    if (draft.status == CATENA_OK && survey.overflow) {
+        draft.status = CATENA_ERR_ARG;
+    }
+    if (draft.status != CATENA_OK) {
+        return ctn_draft_finish(&draft, out);
+    }
+    if (survey.blocks == 0) {
+        ctn_draft_clear(&draft);
+    } else if (regular) {
+        ctn_draft_repeat(&draft, survey.first.length, list->old->extent);
+        ctn_draft_repeat(&draft, survey.blocks, survey.stride);
+        ctn_draft_shift(&draft, survey.first.place);
+    } else {
+        add_blocks(&draft, list, &survey);
+    }
+    return ctn_draft_finish(&draft, out);
+}
+
+catena_status_t catena_type_indexed(size_t count, const size_t *blocklengths,
+                                    const ptrdiff_t *displacements,
+                                    catena_datatype_t old,
+                                    catena_datatype_t *out)
+{
+    if (old == NULL || out == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    blocks_t list = {.count = count,
+                     .lengths = blocklengths,
+                     .displacements = displacements,
+                     .unit = old->extent,
+                     .old = old};
+    return make_indexed("indexed", &list, out);
+}
+
+catena_status_t catena_type_hindexed(size_t count, const size_t *blocklengths,
+                                     const ptrdiff_t *displacements,
+                                     catena_datatype_t old,
+                                     catena_datatype_t *out)
+{
+    if (old == NULL || out == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    blocks_t list = {.count = count,
+                     .lengths = blocklengths,
+                     .displacements = displacements,
+                     .unit = 1,
+                     .old = old};
+    return make_indexed("hindexed", &list, out);
+}

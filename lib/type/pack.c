@@ -1,0 +1,302 @@
+/* Copies between the stream of a type and memory, from any position. A
+ * position is divided down the levels once; from there on all is loops. */
+
+#include "type/datatype.h"
+
+#include <string.h>
+
+#define INLINED static inline __attribute__((always_inline))
+
+/** Memory is addressed by offset, the stream is passed through. */
+typedef struct copier {
+    const ctn_level_t *level;
+    size_t run;
+    bool pack;
+    const unsigned char
+        *in;            /* pack: the base; unpack: the rest of the stream */
+    unsigned char *out; /* pack: the rest of the stream; unpack: the base */
+} copier_t;
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static ptrdiff_t times(size_t count, ptrdiff_t stride)
+{
+    return (ptrdiff_t)count * stride;
+}
+
+static void pass(copier_t *c, size_t bytes)
+{
+    if (c->pack) {
+        c->out += bytes;
+    } else {
+        c->in += bytes;
+    }
+}
+
+static void copy_bytes(copier_t *c, ptrdiff_t offset, size_t bytes)
+{
+    if (c->pack) {
+        memcpy(c->out, c->in + offset, bytes);
+    } else {
+        memcpy(c->out + offset, c->in, bytes);
+    }
+    pass(c, bytes);
+}
+
+/** Instantiated with constants: `run` so that memcpy becomes an instruction or
+ * two, the others so that the loop decides nothing. */
+INLINED void copy_loop(unsigned char *restrict out,
+                       const unsigned char *restrict in, bool pack,
+                       const ptrdiff_t *place, ptrdiff_t stride, size_t run,
+                       size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ptrdiff_t at = place != NULL ? place[i] : times(i, stride);
+        memcpy(out + (pack ? (ptrdiff_t)(i * run) : at),
+               in + (pack ? at : (ptrdiff_t)(i * run)), run);
+    }
+}
+
+INLINED void copy_both(unsigned char *out, const unsigned char *in, bool pack,
+                       const ptrdiff_t *place, ptrdiff_t stride, size_t run,
+                       size_t count)
+{
+    if (pack && place == NULL) {
+        copy_loop(out, in, true, NULL, stride, run, count);
+    } else if (pack) {
+        copy_loop(out, in, true, place, 0, run, count);
+    } else if (place == NULL) {
+        copy_loop(out, in, false, NULL, stride, run, count);
+    } else {
+        copy_loop(out, in, false, place, 0, run, count);
+    }
+}
+
+/** Whole runs: one at offset + place[i], or without places + i * stride. */
+static void copy_runs(copier_t *c, ptrdiff_t offset, const ptrdiff_t *place,
+                      ptrdiff_t stride, size_t count)
+{
+    unsigned char *out = c->out + (c->pack ? 0 : offset);
+    const unsigned char *in = c->in + (c->pack ? offset : 0);
+#define CASE(bytes)                                                            \
+    case bytes:                                                                \
+        copy_both(out, in, c->pack, place, stride, bytes, count);              \
+        break;
+    switch (c->run) {
+        CASE(1)
+        CASE(2)
+        CASE(4)
+        CASE(8)
+        CASE(12)
+        CASE(16)
+        CASE(24)
+        CASE(32)
+        CASE(48)
+        CASE(64)
+    default:
+        copy_both(out, in, c->pack, place, stride, c->run, count);
+    }
+#undef CASE
+    pass(c, count * c->run);
+}
+
+/** A row of runs, `stride` apart; position `from` of them. */
+static void copy_run_row(copier_t *c, ptrdiff_t offset, ptrdiff_t stride,
+                         size_t from, size_t bytes)
+{
+    size_t run = c->run;
+    if (stride == (ptrdiff_t)run) {
+        copy_bytes(c, offset + (ptrdiff_t)from, bytes);
+        return;
+    }
+    if (from >= run) {
+        offset += times(from / run, stride);
+        from %= run;
+    }
+    if (from > 0) {
+        size_t part = smaller(run - from, bytes);
+        copy_bytes(c, offset + (ptrdiff_t)from, part);
+        bytes -= part;
+        if (bytes == 0) {
+            return; /* one stride more may not fit ptrdiff_t */
+        }
+        offset += stride;
+    }
+    size_t whole = bytes / run;
+    if (whole > 0) {
+        copy_runs(c, offset, NULL, stride, whole);
+        bytes -= whole * run;
+    }
+    if (bytes > 0) {
+        copy_bytes(c, offset + times(whole, stride), bytes);
+    }
+}
+
+static void copy_row(copier_t *c, uint32_t depth, ptrdiff_t offset,
+                     ptrdiff_t stride, size_t from, size_t bytes);
+
+/** Bodies of `depth` levels at places of their own. */
+static void copy_scattered(copier_t *c, uint32_t depth,
+                           const ctn_level_t *level, ptrdiff_t offset,
+                           size_t from, size_t bytes)
+{
+    size_t body = depth > 0 ? c->level[depth - 1].bytes : c->run;
+    size_t i = from / body;
+    from -= i * body;
+    while (bytes > 0) {
+        size_t whole = bytes / body;
+        if (depth == 0 && from == 0 && whole > 0) {
+            copy_runs(c, offset, &level->place[i], 0, whole);
+            i += whole;
+            bytes -= whole * body;
+            continue;
+        }
+        size_t part = smaller(body - from, bytes);
+        copy_row(c, depth, offset + level->place[i], 0, from, part);
+        bytes -= part;
+        from = 0;
+        i++;
+    }
+}
+
+/** The block that a position of the stream is in: the last that does not begin
+ * after it. */
+static size_t find_block(const ctn_level_t *level, size_t from)
+{
+    size_t low = 0;
+    size_t high = level->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (level->start[middle] <= from) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void copy_indexed(copier_t *c, uint32_t depth, const ctn_level_t *level,
+                         ptrdiff_t offset, size_t from, size_t bytes)
+{
+    for (size_t i = find_block(level, from); bytes > 0; i++) {
+        size_t part = smaller(level->start[i + 1] - from, bytes);
+        copy_row(c, depth, offset + level->place[i], level->stride,
+                 from - level->start[i], part);
+        from += part;
+        bytes -= part;
+    }
+}
+
+/** One body of `depth` (1 or more) levels. */
+static void copy_body(copier_t *c, uint32_t depth, ptrdiff_t offset,
+                      size_t from, size_t bytes)
+{
+    const ctn_level_t *level = &c->level[depth - 1];
+    switch (level->kind) {
+    case CTN_LEVEL_STRIDED:
+        copy_row(c, depth - 1, offset, level->stride, from, bytes);
+        break;
+    case CTN_LEVEL_SCATTERED:
+        copy_scattered(c, depth - 1, level, offset, from, bytes);
+        break;
+    case CTN_LEVEL_INDEXED:
+        copy_indexed(c, depth - 1, level, offset, from, bytes);
+        break;
+    }
+}
+
+/** A row of bodies of `depth` levels, `stride` apart; position `from` of
+ * them. */
+static void copy_row(copier_t *c, uint32_t depth, ptrdiff_t offset,
+                     ptrdiff_t stride, size_t from, size_t bytes)
+{
+    if (depth == 0) {
+        copy_run_row(c, offset, stride, from, bytes);
+        return;
+    }
+    size_t body = c->level[depth - 1].bytes;
+    if (from >= body) {
+        offset += times(from / body, stride);
+        from %= body;
+    }
+    size_t part = smaller(body - from, bytes);
+    copy_body(c, depth, offset, from, part);
+    for (bytes -= part; bytes > 0; bytes -= part) {
+        offset += stride;
+        part = smaller(body, bytes);
+        copy_body(c, depth, offset, 0, part);
+    }
+}
+
+size_t ctn_type_pack(catena_datatype_t type, const void *base, size_t from,
+                     size_t bytes, void *out)
+{
+    if (bytes == 0 || type->bytes == 0) {
+        return 0;
+    }
+    copier_t c = {.level = type->level,
+                  .run = type->run,
+                  .pack = true,
+                  .in = base,
+                  .out = out};
+    copy_row(&c, type->stream_depth, type->shift, type->stream_stride, from,
+             bytes);
+    return bytes;
+}
+
+size_t ctn_type_unpack(catena_datatype_t type, void *base, size_t from,
+                       size_t bytes, const void *in)
+{
+    if (bytes == 0 || type->bytes == 0) {
+        return 0;
+    }
+    copier_t c = {.level = type->level,
+                  .run = type->run,
+                  .pack = false,
+                  .in = in,
+                  .out = base};
+    copy_row(&c, type->stream_depth, type->shift, type->stream_stride, from,
+             bytes);
+    return bytes;
+}
+
+void ctn_type_run(catena_datatype_t type, size_t from, ptrdiff_t *offset,
+                  size_t *length)
+{
+    *offset = 0;
+    *length = 0;
+    if (type->bytes == 0) {
+        return;
+    }
+    ptrdiff_t at = type->shift;
+    ptrdiff_t stride = type->stream_stride;
+    size_t row = SIZE_MAX; /* bytes of the row that `from` is in */
+    for (uint32_t depth = type->stream_depth; depth > 0; depth--) {
+        const ctn_level_t *level = &type->level[depth - 1];
+        at += times(from / level->bytes, stride);
+        from %= level->bytes;
+        row = level->bytes;
+        stride = level->stride;
+        if (level->kind == CTN_LEVEL_SCATTERED) {
+            row /= level->count;
+            at += level->place[from / row];
+            from %= row;
+        } else if (level->kind == CTN_LEVEL_INDEXED) {
+            size_t i = find_block(level, from);
+            at += level->place[i];
+            from -= level->start[i];
+            row = level->start[i + 1] - level->start[i];
+        }
+    }
+    if (stride != (ptrdiff_t)type->run) {
+        at += times(from / type->run, stride);
+        from %= type->run;
+        row = type->run;
+    }
+    *offset = at + (ptrdiff_t)from;
+    *length = row - from;
+}
