@@ -53,6 +53,60 @@ CATENA_API catena_status_t catena_alltoall_init(const void *send, void *recv,
                                                 catena_group_t *group,
                                                 catena_request_t **request);
 
+/** As catena_alltoall, with counts of their own for every pair
+ * (MPI_Alltoallv). What s sends to d must have as many bytes as what d receives
+ * from s; zero counts cost nothing.
+ * @param[in]  send   with a block for each rank, or CATENA_IN_PLACE: what is
+ *                    received from a rank replaces what is sent to it, and
+ *                    the send counts, displacements and type are not looked at
+ * @param[in]  send_counts        [p] elements
+ * @param[in]  send_displacements [p] of a block from send, in extents of
+ *                                send_type
+ * @param[out] recv   blocks likewise, not overlapping each other or send
+ * The arrays belong to catena until the call, the request, or the persistent
+ * request has ended; types may be freed at once.
+ * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_PEER
+ * @see docs/algorithms.md A2A-1 to A2A-6 */
+CATENA_API catena_status_t catena_alltoallv(
+    const void *send, const size_t send_counts[],
+    const ptrdiff_t send_displacements[], catena_datatype_t send_type,
+    void *recv, const size_t recv_counts[],
+    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
+    catena_group_t *group);
+CATENA_API catena_status_t catena_ialltoallv(
+    const void *send, const size_t send_counts[],
+    const ptrdiff_t send_displacements[], catena_datatype_t send_type,
+    void *recv, const size_t recv_counts[],
+    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
+    catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t catena_alltoallv_init(
+    const void *send, const size_t send_counts[],
+    const ptrdiff_t send_displacements[], catena_datatype_t send_type,
+    void *recv, const size_t recv_counts[],
+    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
+    catena_group_t *group, catena_request_t **request);
+
+/** As catena_alltoallv, with a type of its own for every block
+ * (MPI_Alltoallw). Displacements are in bytes. */
+CATENA_API catena_status_t catena_alltoallw(
+    const void *send, const size_t send_counts[],
+    const ptrdiff_t send_displacements[], const catena_datatype_t send_types[],
+    void *recv, const size_t recv_counts[],
+    const ptrdiff_t recv_displacements[], const catena_datatype_t recv_types[],
+    catena_group_t *group);
+CATENA_API catena_status_t catena_ialltoallw(
+    const void *send, const size_t send_counts[],
+    const ptrdiff_t send_displacements[], const catena_datatype_t send_types[],
+    void *recv, const size_t recv_counts[],
+    const ptrdiff_t recv_displacements[], const catena_datatype_t recv_types[],
+    catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t catena_alltoallw_init(
+    const void *send, const size_t send_counts[],
+    const ptrdiff_t send_displacements[], const catena_datatype_t send_types[],
+    void *recv, const size_t recv_counts[],
+    const ptrdiff_t recv_displacements[], const catena_datatype_t recv_types[],
+    catena_group_t *group, catena_request_t **request);
+
 #ifdef __cplusplus
 }
 #endif

@@ -20,6 +20,18 @@ typedef enum catena_level {
 CATENA_API int catena_group_rank(const catena_group_t *group);
 CATENA_API int catena_group_size(const catena_group_t *group);
 
+/** As color: be in no group. */
+#define CATENA_UNDEFINED (-32766)
+
+/** Split into one group per color, ordered by key, ties by rank (as
+ * MPI_Comm_split). Collective; blocks. Cost as catena_group_split_level.
+ * @param[in]  color 0 or more, or CATENA_UNDEFINED
+ * @param[out] out   set only on CATENA_OK: NULL for CATENA_UNDEFINED, else free
+ *                   with catena_group_free
+ * @return CATENA_OK, ERR_ARG, ERR_NO_MEMORY, ERR_PEER */
+CATENA_API catena_status_t catena_group_split(catena_group_t *group, int color,
+                                              int key, catena_group_t **out);
+
 /** Split into one group per `level` resource, ordered by key, ties by rank.
  * Collective; blocks. O(log p) rounds; O(1) memory when the keys are in order
  * of rank already, else O(members of the new group) at its rank 0.

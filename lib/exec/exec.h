@@ -94,8 +94,8 @@ struct ctn_channel {
      * synchronizing operation made here. NULL: there never are two. */
     ctn_op_t *(*make_fence)(void *argument);
     void *fence_argument;
-    bool loose; /* the last one started does not synchronize */
-    ctn_op_t *queue;       /* started, not yet active */
+    bool loose;      /* the last one started does not synchronize */
+    ctn_op_t *queue; /* started, not yet active */
     ctn_op_t **queue_end;
 };
 

@@ -88,6 +88,26 @@ static catena_status_t split(catena_group_t *group, const void *color,
     return CATENA_OK;
 }
 
+catena_status_t catena_group_split(catena_group_t *group, int color, int key,
+                                   catena_group_t **out)
+{
+    if (group == NULL || out == NULL ||
+        (color < 0 && color != CATENA_UNDEFINED)) {
+        return CATENA_ERR_ARG;
+    }
+    catena_group_t *made = NULL;
+    catena_status_t status = split(group, &color, sizeof(color), key, &made);
+    if (status == CATENA_OK && color == CATENA_UNDEFINED) {
+        /* Who wants no group has formed one with the others who do not. */
+        status = catena_group_free(made);
+        made = NULL;
+    }
+    if (status == CATENA_OK) {
+        *out = made;
+    }
+    return status;
+}
+
 catena_status_t catena_group_split_level(catena_group_t *group,
                                          catena_level_t level, int key,
                                          catena_group_t **out)

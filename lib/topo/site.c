@@ -56,6 +56,8 @@ static int load(hwloc_topology_t topology, const char *synthetic)
         return -1;
     }
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP,
+                                   HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
     return hwloc_topology_load(topology);
 }
 

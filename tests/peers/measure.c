@@ -3,7 +3,8 @@
  * barrier, then the time that one call takes on each rank, averaged over calls
  * and ranks. The contents are new in every call, so no library profits from
  * data that is still where it was. The first and last calls are checked byte by
- * byte. Rank 0 prints: name,collective,ranks,bytes,avg_us,max_us,calls,errors */
+ * byte. Rank 0 prints: name,collective,ranks,bytes,avg_us,max_us,calls,errors
+ */
 
 #include "peer.h"
 
@@ -77,9 +78,9 @@ static uint64_t check(const struct peer_call *call, unsigned number)
         const struct peer_block *b = &call->recvs[s];
 
         for (size_t r = 0; r < b->rows; r++)
-            errors += row_errors(call->recv + b->offset + r * b->stride,
-                                 b->row_bytes,
-                                 seed_of(number, s, call->rank) + r);
+            errors +=
+                row_errors(call->recv + b->offset + r * b->stride, b->row_bytes,
+                           seed_of(number, s, call->rank) + r);
     }
     return errors;
 }

@@ -6,6 +6,7 @@
 
 #include "bench.h"
 #include "calibrate.h"
+#include "motivation.h"
 
 static catena_status_t open_bench(struct bench *bench)
 {
@@ -35,6 +36,7 @@ static int run_collective(catena_context_t *context,
 {
     struct bench bench = {
         .options = options, .context = context, .board = board};
+    const struct bench_figure *figure = bench_find_figure(options->name);
     catena_status_t status = open_bench(&bench);
     int code;
 
@@ -43,7 +45,8 @@ static int run_collective(catena_context_t *context,
                 catena_status_string(status));
         catena_abort(context, BENCH_FAILED);
     }
-    code = bench_collective(&bench, bench_find(options->name));
+    code = figure != NULL ? figure->run(&bench, figure)
+                          : bench_collective(&bench, bench_find(options->name));
     if (bench.control != bench.world)
         status = catena_group_free(bench.control);
     if (status != CATENA_OK)

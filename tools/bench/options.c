@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "motivation.h"
 
 enum { /* options without a letter */
        KEY_LEADERS = 256,
@@ -57,7 +58,8 @@ static const struct argp_option known[] = {
      "check every byte of every call against the definition", 0},
     {"algorithm", 'a', "NAME[,NAME...]", 0,
      "algorithms to compare; measured in turns within one run", 0},
-    {"leaders", KEY_LEADERS, "N", 0, "leaders per node, or auto", 0},
+    {"leaders", KEY_LEADERS, "N", 0,
+     "leaders per node, or auto; gather_scatter: N[,N...] to compare", 0},
     {"full", 'f', NULL, 0, "print all columns", 0},
     {"csv", KEY_CSV, NULL, 0, "print comma-separated values", 0},
     {"json", KEY_JSON, NULL, 0, "print one JSON document", 0},
@@ -415,17 +417,24 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static void list_names(char *text, size_t bytes, bool help)
 {
     const struct bench_collective *row;
+    const struct bench_figure *figure;
     size_t used = 0;
 
     text[0] = '\0';
     for (size_t i = 0; (row = bench_list(i)) != NULL && used < bytes; i++)
         used += help ? (size_t)snprintf(text + used, bytes - used,
-                                        "  %-10s %s\n", row->name, row->help)
+                                        "  %-14s %s\n", row->name, row->help)
                      : (size_t)snprintf(text + used, bytes - used, "%s, ",
                                         row->name);
+    for (size_t i = 0; (figure = bench_list_figure(i)) != NULL && used < bytes;
+         i++)
+        used += (size_t)snprintf(text + used, bytes - used,
+                                 help ? "  %-14s %s\n" : "%s, ", figure->name,
+                                 figure->help);
     if (used < bytes)
         snprintf(text + used, bytes - used,
-                 help ? "  heap       the shared heap's allocator\n" : "heap");
+                 help ? "  heap           the shared heap's allocator\n"
+                      : "heap");
 }
 
 /* heap is no collective: it takes -i and --csv, and prints its own table. */
@@ -443,6 +452,32 @@ static error_t check_heap(struct parse *parse)
         options->heap.iterations = options->iterations;
     options->heap.csv = options->format == BENCH_CSV;
     return 0;
+}
+
+/* Nor are the figures of the motivation: they time what they must in their own
+ * way, on real ranks. */
+static error_t check_figure(struct parse *parse,
+                            const struct bench_figure *figure)
+{
+    const struct bench_options *options = parse->options;
+    const char *wrong;
+
+    if (options->algorithm_count > 0 || options->in_place || options->flag ||
+        options->mode != BENCH_BLOCKING || options->format == BENCH_JSON ||
+        options->full || options->buffers != BENCH_HEAP || options->simulated ||
+        (options->leaders != NULL && !figure->leaders))
+        return refuse(parse,
+                      "%s: expected no options but -m, -i, -x, -c%s "
+                      "and --csv",
+                      figure->name, figure->leaders ? ", --leaders" : "");
+    if (options->min == 0 || options->max == 0 ||
+        (options->max != BENCH_AUTO && options->max > FIGURE_BYTES_MOST) ||
+        (options->min != BENCH_AUTO && options->min > FIGURE_BYTES_MOST))
+        return refuse(parse, "%s: -m: expected 1 byte to 64m", figure->name);
+    wrong = figure->check != NULL ? figure->check(options) : NULL;
+    return wrong == NULL ? 0
+                         : refuse(parse, "%s: %s, found \"%s\"", figure->name,
+                                  wrong, options->leaders);
 }
 
 /* What a simulated job needs, and what only it can use. */
@@ -509,6 +544,8 @@ static error_t check_options(struct parse *parse)
         return refuse(parse, "expected a collective: %s", names);
     if (strcmp(options->name, "heap") == 0)
         return check_heap(parse);
+    if (bench_find_figure(options->name) != NULL)
+        return check_figure(parse, bench_find_figure(options->name));
     row = bench_find(options->name);
     if (row == NULL)
         return refuse(parse, "expected a collective (%s), found \"%s\"", names,
