@@ -1,143 +1,13 @@
+/* alltoall, alltoallv and alltoallw: from the arguments to an operation. */
+
 #include "coll/alltoall.h"
 
 #include <catena/coll.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "coll/barrier.h"
-#include "type/datatype.h"
-
-/* Choosing an algorithm: by facts that all members share. */
-
-typedef struct ctn_family {
-    const char *name;
-    bool through_leaders;
-    bool one_leader;
-    ctn_placement_t placement;
-    bool overlap;
-} family_t;
-
-static const family_t families[] = {
-    {"direct", false, false, CTN_PLACE_FIRST, false},
-    {"l-a2a", true, true, CTN_PLACE_FIRST, false},
-    {"mpml", true, false, CTN_PLACE_FIRST, false},
-    {"nmpml", true, false, CTN_PLACE_SPREAD, false},
-    {"onmpml", true, false, CTN_PLACE_SPREAD, true},
-};
-
-enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-
-/* Blocks from this size on travel without leaders: aggregation no longer pays
- * for the second copy. */
-enum { LEADERS_UP_TO = 8192 };
-
-static const family_t *family_named(const char *name)
-{
-    for (size_t i = 0; i < FAMILIES; i++) {
-        if (strcmp(name, families[i].name) == 0) {
-            return &families[i];
-        }
-    }
-    return NULL;
-}
-
-/** What will run, and why not something faster. */
-typedef struct selection {
-    const family_t *family;
-    uint32_t leaders;
-    const char *reason;
-} selection_t;
-
-/* What catena_group_set chose for a group, and what ran last. */
-typedef struct choice {
-    ctn_attachment_t attachment;
-    const family_t *family; /* NULL: auto */
-    uint32_t leaders;       /* 0: auto */
-    selection_t last;       /* family NULL: nothing has run */
-} choice_t;
-
-static const char choice_key;
-
-static void release_choice(ctn_exec_t *exec, ctn_attachment_t *attachment)
-{
-    (void)exec;
-    free(attachment);
-}
-
-static choice_t *choice_of(catena_group_t *group)
-{
-    ctn_attachment_t *found = ctn_group_find(group, &choice_key);
-    if (found != NULL) {
-        return (choice_t *)found;
-    }
-    choice_t *choice = calloc(1, sizeof(*choice));
-    if (choice != NULL) {
-        choice->attachment.key = &choice_key;
-        choice->attachment.release = release_choice;
-        choice->family = family_named(group->config->alltoall);
-        choice->leaders = group->config->leaders != CTN_CONFIG_AUTO
-                              ? (uint32_t)group->config->leaders
-                              : 0;
-        ctn_group_attach(group, &choice->attachment);
-    }
-    return choice;
-}
-
-/** Leaders per node when nobody says how many: one for each NUMA domain that
- * members are bound to, as [Peng] (6.1) has it, at least one. Every member
- * sees the same roster, so all find the same number. */
-static uint32_t default_leaders(const ctn_topo_t *topo)
-{
-    const ctn_roster_t *roster = &topo->roster;
-    int32_t highest = 0;
-    for (uint32_t i = 0; i < roster->size; i++) {
-        int32_t domain = roster->member[i].numa;
-        highest = domain > highest ? domain : highest;
-    }
-    uint32_t domains = (uint32_t)highest + 1;
-    return domains < CTN_MAX_LEADERS ? domains : CTN_MAX_LEADERS;
-}
-
-static uint32_t leaders_for(const ctn_alltoall_t *call, const family_t *family,
-                            const ctn_topo_t *topo)
-{
-    if (family->one_leader) {
-        return 1;
-    }
-    return call->leaders > 0 ? call->leaders : default_leaders(topo);
-}
-
-static selection_t select_for(const ctn_alltoall_t *call,
-                              const ctn_topo_t *topo)
-{
-    const family_t *direct = &families[0];
-    const family_t *best = &families[FAMILIES - 1];
-    const family_t *wanted = call->family;
-    if (topo->nodes == 1) {
-        bool refused = wanted != NULL && wanted->through_leaders;
-        return (selection_t){direct, 0,
-                             refused ? "one node: the shared heap is used "
-                                       "directly"
-                                     : "one node"};
-    }
-    if (wanted == NULL) {
-        if (call->bytes > LEADERS_UP_TO) {
-            return (selection_t){direct, 0,
-                                 "large blocks: aggregation would only copy"};
-        }
-        if (topo->nodes == topo->roster.size) {
-            return (selection_t){direct, 0, "one rank per node"};
-        }
-        wanted = best;
-    }
-    return (selection_t){
-        wanted, wanted->through_leaders ? leaders_for(call, wanted, topo) : 0,
-        call->family != NULL ? "as asked for"
-                             : "small blocks, several "
-                               "ranks per node"};
-}
+#include "coll/choice.h"
 
 /* ---- the operation: find the topology, choose, become what was chosen ---- */
 
@@ -150,131 +20,311 @@ static ctn_step_t need_topology(ctn_op_t *op)
 
 static ctn_step_t choose(ctn_op_t *op)
 {
-    const ctn_alltoall_t *call = ctn_op_state(op);
-    choice_t *choice = choice_of(call->group);
+    ctn_alltoall_t *call = ctn_op_state(op);
+    ctn_choice_t *choice = ctn_choice_of(call->group);
     if (choice == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    selection_t selection = select_for(call, ctn_topo_of(call->group));
+    ctn_selection_t selection =
+        ctn_alltoall_select(call, ctn_topo_of(call->group));
+    const ctn_family_t *family = selection.family;
     choice->last = selection;
-    if (!selection.family->through_leaders) {
-        return ctn_op_become(op, &ctn_alltoall_direct);
+    ctn_step_t step;
+    switch (family->kind) {
+    case CTN_KIND_LEADERS:
+        step = ctn_op_become(op, call->vector ? &ctn_alltoallv_leaders
+                                              : &ctn_alltoall_leaders);
+        *ctn_alltoall_leading(op) = (ctn_leading_t){
+            .leaders = selection.leaders,
+            .placement = family->placement,
+            .overlap = family->overlap,
+            .up_to = call->family != NULL ? SIZE_MAX : CTN_LEADERS_UP_TO,
+        };
+        return step;
+    case CTN_KIND_BRUCK:
+        return ctn_op_become(op, &ctn_alltoall_bruck);
+    case CTN_KIND_MORTON:
+        return ctn_op_become(op, &ctn_alltoall_morton);
+    case CTN_KIND_SHIFT:
+        call->order = CTN_ORDER_SHIFT;
+        break;
+    case CTN_KIND_DIRECT:
+    default:
+        break;
     }
-    ctn_leading_t *leading = ctn_alltoall_leading(op);
-    leading->leaders = selection.leaders;
-    leading->placement = selection.family->placement;
-    leading->overlap = selection.family->overlap;
-    return ctn_op_become(op, &ctn_alltoall_leaders);
+    return ctn_op_become(op, call->vector ? &ctn_alltoallv_direct
+                                          : &ctn_alltoall_direct);
 }
 
 static const ctn_phase_t phases[] = {
     {"topology", need_topology}, {"choose", choose}, {NULL, NULL}};
 
-static const ctn_algorithm_t algorithm = {
+static const ctn_algorithm_t alltoall = {
     .name = "alltoall",
     .state_bytes = sizeof(ctn_alltoall_t),
     .phases = phases,
     .synchronizing = true,
+    .release = ctn_alltoall_release,
 };
 
-/* ---- public ---- */
+static const ctn_algorithm_t alltoallv = {
+    .name = "alltoallv",
+    .state_bytes = sizeof(ctn_alltoall_t),
+    .phases = phases,
+    .release = ctn_alltoall_release,
+};
 
-void ctn_alltoall_explain(catena_group_t *group, char *text, size_t bytes)
+static void drop_types(ctn_alltoall_t *call)
 {
-    const choice_t *choice = choice_of(group);
-    const ctn_topo_t *topo = ctn_topo_of(group);
-    if (choice == NULL || topo == NULL || choice->last.family == NULL) {
-        snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
-        return;
+    for (uint32_t i = 0; i < call->held_count; i++) {
+        ctn_type_drop(call->held[i]);
     }
-    selection_t s = choice->last;
-    char leaders[32] = "";
-    if (s.family->through_leaders) {
-        snprintf(leaders, sizeof(leaders), " leaders=%u", s.leaders);
-    }
-    ctn_transport_t *network = group->exec->network;
-    snprintf(text, bytes,
-             "algorithm=%s%s nodes=%u ranks=%u transport=\"%s%s%s\" "
-             "reason=\"%s\"",
-             s.family->name, leaders, topo->nodes, topo->roster.size,
-             group->exec->local->ops->describe(group->exec->local),
-             topo->nodes > 1 ? " + " : "",
-             topo->nodes > 1 && network != NULL
-                 ? network->ops->describe(network)
-                 : "",
-             s.reason);
+    free(call->held);
 }
 
-/** Check the arguments and make the operation; *op is NULL when there is
- * nothing to do. */
-static catena_status_t prepare(const void *send, void *receive, size_t count,
-                               catena_datatype_t type, catena_group_t *group,
-                               ctn_op_t **op)
+void ctn_alltoall_release(ctn_op_t *op)
 {
-    *op = NULL;
-    if (group == NULL || type == NULL) {
+    ctn_alltoall_t *call = ctn_op_state(op);
+    drop_types(call);
+    ctn_heap_free(op->exec->heap, call->rows);
+}
+
+/* ---- arguments ---- */
+
+/** One side as it was given: with one count, or with arrays. */
+typedef struct side {
+    const void *buffer;
+    size_t count;
+    const size_t *counts;
+    const ptrdiff_t *displacements;
+    catena_datatype_t type;
+    const catena_datatype_t *types;
+} side_t;
+
+/** How the caller will wait. */
+typedef enum waiting {
+    MODE_BLOCKING,
+    MODE_NONBLOCKING,
+    MODE_PERSISTENT
+} waiting_t;
+
+/** Blocks of one length. */
+static catena_status_t read_alike(const catena_group_t *group,
+                                  const side_t *side, ctn_blocks_t *blocks)
+{
+    uint32_t p = group->lane.chain.size;
+    catena_datatype_t type = side->type;
+    size_t all;
+    ptrdiff_t step;
+    ptrdiff_t span;
+    if (type == NULL) {
         return CATENA_ERR_ARG;
     }
-    size_t bytes;
-    size_t all;
-    if (__builtin_mul_overflow(count, type->bytes, &bytes) ||
-        __builtin_mul_overflow(bytes, group->lane.chain.size, &all)) {
+    if (__builtin_mul_overflow(side->count, type->bytes, &blocks->bytes) ||
+        __builtin_mul_overflow(blocks->bytes, p, &all) ||
+        __builtin_mul_overflow(side->count, type->extent, &step) ||
+        __builtin_mul_overflow(step, (ptrdiff_t)p, &span)) {
         ctn_error(group->exec->log,
                   "alltoall: %zu elements for each of %u ranks do not fit the "
                   "address space",
-                  count, group->lane.chain.size);
+                  side->count, p);
         return CATENA_ERR_ARG;
     }
-    if (bytes == 0) {
-        return CATENA_OK;
-    }
-    if (send == NULL || receive == NULL || receive == CATENA_IN_PLACE) {
+    blocks->type = type;
+    blocks->step = step;
+    return CATENA_OK;
+}
+
+/** Blocks of lengths of their own; *empty: all are 0. */
+static catena_status_t read_vector(const catena_group_t *group,
+                                   const side_t *side, ctn_blocks_t *blocks,
+                                   bool *empty)
+{
+    uint32_t p = group->lane.chain.size;
+    size_t all = 0;
+    if (side->counts == NULL || side->displacements == NULL ||
+        (side->type == NULL && side->types == NULL)) {
         return CATENA_ERR_ARG;
     }
-    const choice_t *choice = choice_of(group);
-    if (choice != NULL) {
-        *op = ctn_op_create(group->exec, &algorithm, &group->channel);
+    for (uint32_t i = 0; i < p; i++) {
+        catena_datatype_t type =
+            side->types != NULL ? side->types[i] : side->type;
+        size_t bytes;
+        if (type == NULL) {
+            return CATENA_ERR_ARG;
+        }
+        if (__builtin_mul_overflow(side->counts[i], type->bytes, &bytes) ||
+            __builtin_add_overflow(all, bytes, &all)) {
+            ctn_error(group->exec->log,
+                      "alltoallv: %zu elements for rank %u do not fit the "
+                      "address space",
+                      side->counts[i], i);
+            return CATENA_ERR_ARG;
+        }
     }
-    if (*op == NULL) {
+    blocks->type = side->type;
+    blocks->types = side->types;
+    blocks->counts = side->counts;
+    blocks->displacements = side->displacements;
+    *empty = all == 0;
+    return CATENA_OK;
+}
+
+static catena_status_t read_side(const catena_group_t *group,
+                                 const side_t *side, ctn_blocks_t *blocks)
+{
+    bool empty;
+    catena_status_t status;
+    if (side->counts != NULL || side->types != NULL ||
+        side->displacements != NULL) {
+        status = read_vector(group, side, blocks, &empty);
+    } else {
+        status = read_alike(group, side, blocks);
+        empty = blocks->bytes == 0;
+    }
+    if (status == CATENA_OK && side->buffer == NULL && !empty) {
+        status = CATENA_ERR_ARG;
+    }
+    /* Our own buffer: catena writes to what it receives only. */
+    blocks->base = (unsigned char *)(uintptr_t)side->buffer;
+    return status;
+}
+
+/** The caller may free derived types, and for alltoallw forget their handles,
+ * before the operation ends. */
+static catena_status_t hold_types(ctn_alltoall_t *call)
+{
+    ctn_blocks_t *sides[] = {&call->send, &call->receive};
+    uint32_t p = call->group->lane.chain.size;
+    uint32_t each = call->receive.types != NULL ? p : 1;
+    call->held = malloc(2 * (size_t)each * sizeof(catena_datatype_t));
+    if (call->held == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    bool in_place = send == CATENA_IN_PLACE;
-    *(ctn_alltoall_t *)ctn_op_state(*op) = (ctn_alltoall_t){
-        .group = group,
-        .send = in_place ? receive : send,
-        .receive = receive,
-        .bytes = bytes,
-        .in_place = in_place,
-        .family = choice->family,
-        .leaders = choice->leaders,
-    };
+    for (int s = 0; s < 2; s++) {
+        catena_datatype_t *kept = call->held + call->held_count;
+        for (uint32_t i = 0; i < each; i++) {
+            kept[i] = ctn_type_hold(sides[s]->types != NULL ? sides[s]->types[i]
+                                                            : sides[s]->type);
+        }
+        call->held_count += each;
+        if (sides[s]->types != NULL) {
+            sides[s]->types = kept;
+        }
+    }
     return CATENA_OK;
+}
+
+static catena_status_t understand(const side_t *send, const side_t *receive,
+                                  ctn_alltoall_t *call)
+{
+    call->in_place = send->buffer == CATENA_IN_PLACE;
+    if (receive->buffer == CATENA_IN_PLACE) {
+        return CATENA_ERR_ARG;
+    }
+    catena_status_t status = read_side(call->group, receive, &call->receive);
+    if (status == CATENA_OK) {
+        status = read_side(call->group, call->in_place ? receive : send,
+                           &call->send);
+    }
+    call->vector = call->receive.counts != NULL;
+    return status;
+}
+
+/** Make the operation; *op is NULL when there is nothing to do. */
+static catena_status_t prepare(ctn_alltoall_t call, waiting_t mode,
+                               ctn_op_t **op)
+{
+    catena_group_t *group = call.group;
+    const ctn_choice_t *choice = ctn_choice_of(group);
+    *op = NULL;
+    if (!call.vector && call.receive.bytes == 0) {
+        return CATENA_OK;
+    }
+    if (choice == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    call.family = choice->family;
+    call.leaders = choice->leaders;
+    call.radix = choice->radix;
+    call.window = choice->window;
+    if (mode != MODE_BLOCKING && hold_types(&call) != CATENA_OK) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (call.vector) {
+        ctn_barrier_fences(group);
+    }
+    *op = ctn_op_create(group->exec, call.vector ? &alltoallv : &alltoall,
+                        &group->channel);
+    if (*op == NULL) {
+        drop_types(&call);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    *(ctn_alltoall_t *)ctn_op_state(*op) = call;
+    return CATENA_OK;
+}
+
+/** All nine entry points: check, make, and start as asked for. */
+static catena_status_t enter(const side_t *send, const side_t *receive,
+                             catena_group_t *group, waiting_t mode,
+                             catena_request_t **request)
+{
+    if (group == NULL || (mode != MODE_BLOCKING && request == NULL)) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_alltoall_t call = {.group = group};
+    ctn_op_t *op = NULL;
+    catena_status_t status = understand(send, receive, &call);
+    if (status == CATENA_OK) {
+        status = prepare(call, mode, &op);
+    }
+    if (status != CATENA_OK) {
+        return status;
+    }
+    switch (mode) {
+    case MODE_BLOCKING:
+        return op != NULL ? ctn_op_run(op) : CATENA_OK;
+    case MODE_NONBLOCKING:
+        if (op != NULL) {
+            ctn_op_start(op);
+        }
+        break;
+    case MODE_PERSISTENT:
+    default:
+        op = op != NULL ? op : ctn_op_create_empty(group->exec);
+        if (op == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+        op->persistent = true;
+    }
+    *request = op; /* NULL counts as complete */
+    return CATENA_OK;
+}
+
+/* ---- public ---- */
+
+static catena_status_t enter_alike(const void *send, void *recv, size_t count,
+                                   catena_datatype_t type,
+                                   catena_group_t *group, waiting_t mode,
+                                   catena_request_t **request)
+{
+    side_t from = {.buffer = send, .count = count, .type = type};
+    side_t to = {.buffer = recv, .count = count, .type = type};
+    return enter(&from, &to, group, mode, request);
 }
 
 catena_status_t catena_alltoall(const void *send, void *recv, size_t count,
                                 catena_datatype_t type, catena_group_t *group)
 {
-    ctn_op_t *op;
-    catena_status_t status = prepare(send, recv, count, type, group, &op);
-    return op != NULL ? ctn_op_run(op) : status;
+    return enter_alike(send, recv, count, type, group, MODE_BLOCKING, NULL);
 }
 
 catena_status_t catena_ialltoall(const void *send, void *recv, size_t count,
                                  catena_datatype_t type, catena_group_t *group,
                                  catena_request_t **request)
 {
-    if (request == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    ctn_op_t *op;
-    catena_status_t status = prepare(send, recv, count, type, group, &op);
-    if (status == CATENA_OK) {
-        if (op != NULL) {
-            ctn_op_start(op);
-        }
-        *request = op; /* NULL counts as complete */
-    }
-    return status;
+    return enter_alike(send, recv, count, type, group, MODE_NONBLOCKING,
+                       request);
 }
 
 catena_status_t catena_alltoall_init(const void *send, void *recv, size_t count,
@@ -282,97 +332,96 @@ catena_status_t catena_alltoall_init(const void *send, void *recv, size_t count,
                                      catena_group_t *group,
                                      catena_request_t **request)
 {
-    if (request == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    ctn_op_t *op;
-    catena_status_t status = prepare(send, recv, count, type, group, &op);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    if (op == NULL) {
-        op = ctn_op_create_empty(group->exec);
-    }
-    if (op == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    op->persistent = true;
-    *request = op;
-    return CATENA_OK;
+    return enter_alike(send, recv, count, type, group, MODE_PERSISTENT,
+                       request);
 }
 
-/* ---- settings and explanations of a group ---- */
+/* The parameters of v and w differ in what types are: one, or arrays. */
+#define VECTOR_PARAMETERS(send_type, recv_type)                                \
+    const void *send, const size_t send_counts[],                              \
+        const ptrdiff_t send_displacements[], send_type, void *recv,           \
+        const size_t recv_counts[], const ptrdiff_t recv_displacements[],      \
+        recv_type, catena_group_t *group
+#define V_PARAMETERS                                                           \
+    VECTOR_PARAMETERS(catena_datatype_t send_type, catena_datatype_t recv_type)
+#define W_PARAMETERS                                                           \
+    VECTOR_PARAMETERS(const catena_datatype_t send_types[],                    \
+                      const catena_datatype_t recv_types[])
 
-static catena_status_t set_family(catena_group_t *group, choice_t *choice,
-                                  const char *value)
+static catena_status_t enter_v(V_PARAMETERS, waiting_t mode,
+                               catena_request_t **request)
 {
-    const family_t *family = family_named(value);
-    if (family == NULL && strcmp(value, "auto") != 0) {
-        ctn_error(group->exec->log,
-                  "alltoall_algorithm is '%s'; expected auto, direct, l-a2a, "
-                  "mpml, nmpml or onmpml",
-                  value);
+    side_t from = {.buffer = send,
+                   .counts = send_counts,
+                   .displacements = send_displacements,
+                   .type = send_type};
+    side_t to = {.buffer = recv,
+                 .counts = recv_counts,
+                 .displacements = recv_displacements,
+                 .type = recv_type};
+    if (recv_counts == NULL ||
+        (send != CATENA_IN_PLACE && send_counts == NULL)) {
         return CATENA_ERR_ARG;
     }
-    choice->family = family;
-    return CATENA_OK;
+    return enter(&from, &to, group, mode, request);
 }
 
-static catena_status_t set_leaders(catena_group_t *group, choice_t *choice,
-                                   const char *value)
+static catena_status_t enter_w(W_PARAMETERS, waiting_t mode,
+                               catena_request_t **request)
 {
-    char *end;
-    unsigned long leaders = strtoul(value, &end, 10);
-    if (strcmp(value, "auto") == 0) {
-        leaders = 0;
-    } else if (*end != '\0' || end == value || leaders == 0 ||
-               leaders > CTN_MAX_LEADERS) {
-        ctn_error(group->exec->log,
-                  "alltoall_leaders is '%s'; expected auto or 1 to %u", value,
-                  CTN_MAX_LEADERS);
+    side_t from = {.buffer = send,
+                   .counts = send_counts,
+                   .displacements = send_displacements,
+                   .types = send_types};
+    side_t to = {.buffer = recv,
+                 .counts = recv_counts,
+                 .displacements = recv_displacements,
+                 .types = recv_types};
+    if (recv_counts == NULL ||
+        (send != CATENA_IN_PLACE && send_counts == NULL)) {
         return CATENA_ERR_ARG;
     }
-    choice->leaders = (uint32_t)leaders;
-    return CATENA_OK;
+    return enter(&from, &to, group, mode, request);
 }
 
-catena_status_t catena_group_set(catena_group_t *group, const char *name,
-                                 const char *value)
+catena_status_t catena_alltoallv(V_PARAMETERS)
 {
-    if (group == NULL || name == NULL || value == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    choice_t *choice = choice_of(group);
-    if (choice == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    if (strcmp(name, "alltoall_algorithm") == 0) {
-        return set_family(group, choice, value);
-    }
-    if (strcmp(name, "alltoall_leaders") == 0) {
-        return set_leaders(group, choice, value);
-    }
-    ctn_error(group->exec->log,
-              "a group has no setting '%s'; there are alltoall_algorithm and "
-              "alltoall_leaders",
-              name);
-    return CATENA_ERR_ARG;
+    return enter_v(send, send_counts, send_displacements, send_type, recv,
+                   recv_counts, recv_displacements, recv_type, group,
+                   MODE_BLOCKING, NULL);
 }
 
-catena_status_t catena_group_explain(catena_group_t *group,
-                                     const char *collective, char *text,
-                                     size_t bytes)
+catena_status_t catena_ialltoallv(V_PARAMETERS, catena_request_t **request)
 {
-    if (group == NULL || collective == NULL || text == NULL || bytes == 0) {
-        return CATENA_ERR_ARG;
-    }
-    if (strcmp(collective, "alltoall") == 0) {
-        ctn_alltoall_explain(group, text, bytes);
-        return CATENA_OK;
-    }
-    if (strcmp(collective, "barrier") == 0) {
-        ctn_barrier_explain(group, text, bytes);
-        return CATENA_OK;
-    }
-    return CATENA_ERR_ARG;
+    return enter_v(send, send_counts, send_displacements, send_type, recv,
+                   recv_counts, recv_displacements, recv_type, group,
+                   MODE_NONBLOCKING, request);
+}
+
+catena_status_t catena_alltoallv_init(V_PARAMETERS, catena_request_t **request)
+{
+    return enter_v(send, send_counts, send_displacements, send_type, recv,
+                   recv_counts, recv_displacements, recv_type, group,
+                   MODE_PERSISTENT, request);
+}
+
+catena_status_t catena_alltoallw(W_PARAMETERS)
+{
+    return enter_w(send, send_counts, send_displacements, send_types, recv,
+                   recv_counts, recv_displacements, recv_types, group,
+                   MODE_BLOCKING, NULL);
+}
+
+catena_status_t catena_ialltoallw(W_PARAMETERS, catena_request_t **request)
+{
+    return enter_w(send, send_counts, send_displacements, send_types, recv,
+                   recv_counts, recv_displacements, recv_types, group,
+                   MODE_NONBLOCKING, request);
+}
+
+catena_status_t catena_alltoallw_init(W_PARAMETERS, catena_request_t **request)
+{
+    return enter_w(send, send_counts, send_displacements, send_types, recv,
+                   recv_counts, recv_displacements, recv_types, group,
+                   MODE_PERSISTENT, request);
 }

@@ -4,7 +4,12 @@
  * one per part. Memory: one grant per pair.
  * Differs from the paper: rounds pair the members (round j joins i with
  * j - i) instead of shifting by j, so that in place needs no second buffer;
- * as many rounds as there are slots run at once. */
+ * as many rounds as there are slots run at once.
+ *
+ * A2A-7: linear shift exchange. The paper's reference 6: in round j member i
+ * sends to i + j and receives from i - j. The same messages in another order,
+ * at most `window` rounds at once. Not in place: a block would come before the
+ * one in its place has left. */
 
 #include "coll/alltoall.h"
 
@@ -17,20 +22,25 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     direct_t *direct = ctn_op_state(op);
     const ctn_alltoall_t *call = &direct->call;
-    ctn_pairwise_t *x = &direct->exchange;
-    ctn_step_t step = ctn_roster_need(op, call->group, &x->topo);
+    ctn_topo_t *topo;
+    ctn_step_t step = ctn_roster_need(op, call->group, &topo);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    x->order = x->topo->roster.by_rank;
+    ctn_pairwise_t *x = &direct->exchange;
+    x->topo = topo;
+    x->by_rank = topo->roster.by_rank;
     x->n = call->group->lane.chain.size;
     x->me = call->group->lane.chain.rank;
-    x->send = call->send;
-    x->receive = call->receive;
-    x->bytes = call->bytes;
+    x->send = &call->send;
+    x->receive = &call->receive;
+    x->list = NULL;
     x->in_place = call->in_place;
+    x->order = call->order;
+    x->window = call->window;
+    x->remote_above = 0;
     ctn_pairwise_begin(op, x);
-    ctn_op_set_network(op, x->topo->nodes > 1);
+    ctn_op_set_network(op, topo->nodes > 1);
     return CTN_STEP_NEXT;
 }
 
@@ -43,11 +53,27 @@ static ctn_step_t exchange(ctn_op_t *op)
 static const ctn_phase_t phases[] = {
     {"begin", begin}, {"exchange", exchange}, {NULL, NULL}};
 
+static void finish(ctn_op_t *op)
+{
+    direct_t *direct = ctn_op_state(op);
+    ctn_pairwise_finish(op, &direct->exchange);
+}
+
 const ctn_algorithm_t ctn_alltoall_direct = {
     .name = "alltoall/direct",
     .state_bytes = sizeof(direct_t),
     .phases = phases,
     .synchronizing = true,
+    .finish = finish,
+    .release = ctn_alltoall_release,
+};
+
+const ctn_algorithm_t ctn_alltoallv_direct = {
+    .name = "alltoallv/direct",
+    .state_bytes = sizeof(direct_t),
+    .phases = phases,
+    .finish = finish,
+    .release = ctn_alltoall_release,
 };
 
 _Static_assert(sizeof(direct_t) <= CTN_OP_STATE_BYTES, "fits an operation");

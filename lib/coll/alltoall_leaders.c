@@ -4,7 +4,8 @@
  * as parameters. Messages between nodes: one per pair of nodes and
  * CTN_STAGE_BYTES. Memory: CTN_STAGE_SLOTS pieces per virtual leader, for
  * each ring it receives on and each operation it sends for, whatever the size
- * of the message. Differs from the paper: virtual leaders, so nodes of any size
+ * of the message; alltoallv: a row of 32 bytes a member, on its node.
+ * Differs from the paper: virtual leaders, so nodes of any size
  * work; nodes are paired, so that in place needs no second buffer; blocks are
  * transposed in the gather, so that what arrives is copied once; blocks that
  * stay on the node go from member to member without a leader; the two barriers
@@ -34,29 +35,91 @@ static ctn_step_t need_plan(ctn_op_t *op)
                          &a->plan);
 }
 
-/** Say to the node where this member's buffers are. */
-static void announce(ctn_op_t *op, ctn_leaders_t *a)
+/** Leaders take what is not for this node and not too large. */
+static bool led(const ctn_leaders_t *a, uint32_t index, size_t bytes)
+{
+    const uint32_t *first = a->topo->roster.first;
+    uint32_t node = a->topo->node_index;
+    return bytes > 0 && bytes <= a->leading.up_to &&
+           (index < first[node] || index >= first[node + 1]);
+}
+
+/** Write down what leaders are to know of each block. */
+static void fill_rows(ctn_op_t *op, ctn_leaders_t *a)
 {
     const ctn_alltoall_t *call = &a->call;
-    size_t all = call->bytes * a->topo->roster.size;
+    for (uint32_t rank = 0; rank < a->topo->roster.size; rank++) {
+        uint32_t index = a->topo->roster.by_rank[rank];
+        ctn_span_t out = ctn_blocks_at(&call->send, rank);
+        ctn_span_t in = ctn_blocks_at(&call->receive, rank);
+        ctn_row_t *row = &call->rows[rank];
+        *row = (ctn_row_t){0};
+        if (led(a, index, out.bytes)) {
+            row->send_bytes = out.bytes;
+            row->send_at = ctn_span_place(op->exec, &out);
+        }
+        if (led(a, index, in.bytes)) {
+            row->receive_bytes = in.bytes;
+            row->receive_at = ctn_span_place(op->exec, &in);
+        }
+    }
+}
+
+/** Where a buffer counts from: its first block when all are alike, else the
+ * start of the arena. */
+static uint64_t base_of(ctn_op_t *op, const ctn_leaders_t *a,
+                        const ctn_blocks_t *blocks)
+{
+    if (!ctn_blocks_in_heap(op->exec, blocks, a->topo->roster.size)) {
+        return CTN_STAGED;
+    }
+    if (a->call.vector) {
+        return 0;
+    }
+    ctn_span_t first = ctn_blocks_at(blocks, 0);
+    return ctn_span_place(op->exec, &first);
+}
+
+/** Say to the node where this member's buffers are. */
+static catena_status_t announce(ctn_op_t *op, ctn_leaders_t *a)
+{
+    ctn_alltoall_t *call = &a->call;
     ctn_post_t *post = ctn_leaders_post(op, a, ctn_topo_local_rank(a->topo));
-    post->send = ctn_heap_place(op->exec, call->send, all);
-    post->receive = ctn_heap_place(op->exec, call->receive, all);
+    post->rows = CTN_STAGED;
+    if (call->vector) {
+        size_t bytes = a->topo->roster.size * sizeof(ctn_row_t);
+        if (call->rows == NULL) {
+            call->rows = ctn_heap_alloc(op->exec->heap, 64, bytes);
+        }
+        if (call->rows == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+        fill_rows(op, a);
+        (void)ctn_heap_contains(op->exec->heap, call->rows, bytes, &post->rows);
+    }
+    post->send = base_of(op, a, &call->send);
+    post->receive = base_of(op, a, &call->receive);
     a->push = post->send == CTN_STAGED;
     a->take = post->receive == CTN_STAGED;
     ctn_exec_post(op->exec, &post->word, ctn_tag(op->seq, 0));
+    return CATENA_OK;
 }
 
+/** Blocks that no leader carries: of the node, and large ones of others. */
 static void begin_local(ctn_op_t *op, ctn_leaders_t *a)
 {
+    bool vector = a->call.vector;
     a->local = (ctn_pairwise_t){
         .topo = a->topo,
-        .n = ctn_topo_local_size(a->topo),
-        .me = ctn_topo_local_rank(a->topo),
-        .send = a->call.send,
-        .receive = a->call.receive,
-        .bytes = a->call.bytes,
+        .by_rank = vector ? a->topo->roster.by_rank : NULL,
+        .n = vector ? a->topo->roster.size : ctn_topo_local_size(a->topo),
+        .me = vector ? a->call.group->lane.chain.rank
+                     : ctn_topo_local_rank(a->topo),
+        .send = &a->call.send,
+        .receive = &a->call.receive,
         .in_place = a->call.in_place,
+        .window = a->call.window,
+        .remote_above = vector ? a->leading.up_to : 0,
     };
     ctn_pairwise_begin(op, &a->local);
 }
@@ -64,51 +127,70 @@ static void begin_local(ctn_op_t *op, ctn_leaders_t *a)
 static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
-    a->geometry = ctn_geometry(a->plan, a->call.bytes, a->call.in_place);
-    a->geometry.drop_data = op->exec->drop_data;
+    a->geometry = (ctn_geometry_t){
+        .roster = &a->topo->roster,
+        .node = a->topo->node_index,
+        .me = ctn_topo_local_rank(a->topo),
+        .leaders = a->plan->leaders,
+        .bytes = a->call.send.bytes,
+        .in_place = a->call.in_place,
+        .drop_data = op->exec->drop_data,
+    };
     a->set = op->seq % CTN_FLIGHT;
     a->here = 0;
     a->departed = 0;
-    a->local_done = a->led = false;
+    a->local_done = a->led = a->met = false;
     a->any_staged_send = a->any_staged_receive = false;
-    announce(op, a);
-    if (a->push || a->take) {
-        ctn_service_begin(a);
+    if (announce(op, a) != CATENA_OK) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    ctn_ports_begin(a);
     begin_local(op, a);
-    ctn_op_set_network(op, a->plan->ports > 0);
+    ctn_op_set_network(op, a->plan->ports > 0 || a->call.vector);
     return CTN_STEP_NEXT;
 }
 
-/** Learn where the buffers of the node's members are; leaders only. */
-static bool all_here(ctn_op_t *op, ctn_leaders_t *a)
+/** What one member of the node has posted. */
+static void look_at(ctn_leaders_t *a, uint32_t i, const ctn_post_t *post)
 {
-    uint32_t n = ctn_topo_local_size(a->topo);
-    const unsigned char **source = a->plan->source[a->set];
-    unsigned char **target = a->plan->target[a->set];
-    for (; a->here < n; a->here++) {
-        uint32_t i = a->here;
-        const ctn_post_t *post = ctn_leaders_post(op, a, i);
-        if (ctn_word_load(&post->word) != ctn_tag(op->seq, 0)) {
-            op->waits_for = ctn_topo_local(a->topo, i)->rank;
-            return false;
-        }
-        if (i == ctn_topo_local_rank(a->topo)) {
-            source[i] = a->call.send; /* within reach wherever they are */
-            target[i] = a->call.receive;
-            continue;
-        }
-        ctn_endpoint_t *peer = a->topo->peer[i];
-        source[i] =
-            post->send != CTN_STAGED ? ctn_pointer(peer, post->send) : NULL;
-        target[i] = post->receive != CTN_STAGED
-                        ? ctn_pointer(peer, post->receive)
-                        : NULL;
-        a->any_staged_send |= source[i] == NULL;
-        a->any_staged_receive |= target[i] == NULL;
+    ctn_endpoint_t *peer = a->topo->peer[i];
+    bool own = i == ctn_topo_local_rank(a->topo);
+    unsigned char **source = &a->plan->source[a->set][i];
+    unsigned char **target = &a->plan->target[a->set][i];
+    *source = post->send != CTN_STAGED ? ctn_pointer(peer, post->send) : NULL;
+    *target =
+        post->receive != CTN_STAGED ? ctn_pointer(peer, post->receive) : NULL;
+    a->plan->rows[a->set][i] =
+        post->rows != CTN_STAGED ? ctn_pointer(peer, post->rows) : NULL;
+    if (!own) { /* our own are within our reach wherever they are */
+        a->any_staged_send |= *source == NULL;
+        a->any_staged_receive |= *target == NULL;
     }
-    return true;
+}
+
+/** Learn where the buffers of the node's members are, and how long the blocks
+ * in them. For leaders, and for who does a part of their work. NEXT: known. */
+static ctn_step_t meet(ctn_op_t *op, ctn_leaders_t *a)
+{
+    bool leads = a->plan->ports > 0;
+    bool serves = a->push || a->take;
+    if (!leads && !(serves && a->call.vector)) {
+        ctn_service_begin(a);
+        return CTN_STEP_NEXT;
+    }
+    for (; a->here < ctn_topo_local_size(a->topo); a->here++) {
+        const ctn_post_t *post = ctn_leaders_post(op, a, a->here);
+        if (ctn_word_load(&post->word) != ctn_tag(op->seq, 0)) {
+            op->waits_for = ctn_topo_local(a->topo, a->here)->rank;
+            return CTN_STEP_WAIT;
+        }
+        look_at(a, a->here, post);
+    }
+    if (a->call.vector) {
+        a->geometry.rows = a->plan->rows[a->set];
+    }
+    ctn_service_begin(a);
+    catena_status_t status = ctn_ports_begin(op, a);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 /* ---- everything together ---- */
@@ -119,12 +201,6 @@ static ctn_step_t lead(ctn_op_t *op, ctn_leaders_t *a)
     ctn_plan_t *plan = a->plan;
     bool moved = false;
     bool done = true;
-    if (plan->ports == 0) {
-        return CTN_STEP_NEXT;
-    }
-    if (!all_here(op, a)) {
-        return CTN_STEP_WAIT;
-    }
     for (uint32_t i = 0; i < plan->ports; i++) {
         ctn_port_t *port = &plan->port[i];
         if (!port->run[a->set].done) {
@@ -145,10 +221,38 @@ static void depart(ctn_op_t *op, ctn_leaders_t *a)
     uint32_t me = ctn_topo_local_rank(a->topo);
     a->led = true;
     if (a->plan->ports > 0) {
-        ctn_op_set_network(op, false);
+        ctn_op_set_network(op, a->call.vector);
         ctn_exec_post(op->exec, ctn_leaders_departed(op, a, me),
                       ctn_tag(op->seq, 0));
     }
+}
+
+/** What leaders do, and what is done for them. */
+static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
+{
+    if (!a->met) {
+        ctn_step_t step = meet(op, a);
+        if (step != CTN_STEP_NEXT) {
+            return step;
+        }
+        a->met = true;
+    }
+    bool moved = false;
+    if (!a->led) {
+        ctn_step_t led = lead(op, a);
+        if (led == CTN_STEP_FAIL) {
+            return led;
+        }
+        if (led == CTN_STEP_NEXT) {
+            depart(op, a);
+        }
+        moved = led != CTN_STEP_WAIT;
+    }
+    ctn_step_t served = ctn_service_advance(op, a);
+    if (a->led && served == CTN_STEP_NEXT) {
+        return CTN_STEP_NEXT;
+    }
+    return moved || served == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
 static ctn_step_t exchange(ctn_op_t *op)
@@ -156,23 +260,18 @@ static ctn_step_t exchange(ctn_op_t *op)
     ctn_leaders_t *a = ctn_op_state(op);
     ctn_step_t local =
         a->local_done ? CTN_STEP_NEXT : ctn_pairwise_advance(op, &a->local);
-    ctn_step_t led = a->led ? CTN_STEP_NEXT : lead(op, a);
-    if (local == CTN_STEP_FAIL || led == CTN_STEP_FAIL) {
-        return CTN_STEP_FAIL;
+    if (local == CTN_STEP_FAIL) {
+        return local;
     }
-    bool moved = local == CTN_STEP_MOVED || led == CTN_STEP_MOVED;
+    bool moved = local == CTN_STEP_MOVED;
     if (local == CTN_STEP_NEXT && !a->local_done) {
         a->local_done = moved = true;
     }
-    if (led == CTN_STEP_NEXT && !a->led) {
-        depart(op, a);
-        moved = true;
+    ctn_step_t led = exchange_led(op, a);
+    if (led == CTN_STEP_FAIL || (led == CTN_STEP_NEXT && a->local_done)) {
+        return led;
     }
-    ctn_step_t served = ctn_service_advance(op, a);
-    if (a->local_done && a->led && served == CTN_STEP_NEXT) {
-        return CTN_STEP_NEXT;
-    }
-    return moved || served == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+    return moved || led == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
 /** Our buffers are our own again when all hosts on the node are through. */
@@ -197,11 +296,27 @@ static const ctn_phase_t phases[] = {{"topology", need_topology},
                                      {"wait for leaders", wait_for_leaders},
                                      {NULL, NULL}};
 
+static void finish(ctn_op_t *op)
+{
+    ctn_leaders_t *a = ctn_op_state(op);
+    ctn_pairwise_finish(op, &a->local);
+}
+
 const ctn_algorithm_t ctn_alltoall_leaders = {
     .name = "alltoall/leaders",
     .state_bytes = sizeof(ctn_leaders_t),
     .phases = phases,
     .synchronizing = true,
+    .finish = finish,
+    .release = ctn_alltoall_release,
+};
+
+const ctn_algorithm_t ctn_alltoallv_leaders = {
+    .name = "alltoallv/leaders",
+    .state_bytes = sizeof(ctn_leaders_t),
+    .phases = phases,
+    .finish = finish,
+    .release = ctn_alltoall_release,
 };
 
 _Static_assert(sizeof(ctn_leaders_t) <= CTN_OP_STATE_BYTES,

@@ -151,6 +151,17 @@ ctn_op_t *ctn_barrier_create(catena_group_t *group)
     return op;
 }
 
+static ctn_op_t *make_fence(void *group)
+{
+    return ctn_barrier_create(group);
+}
+
+void ctn_barrier_fences(catena_group_t *group)
+{
+    group->channel.make_fence = make_fence;
+    group->channel.fence_argument = group;
+}
+
 /* ---- the node's fence ---- */
 
 static ctn_step_t begin_fence(ctn_op_t *op)

@@ -6,6 +6,10 @@
 /** An inactive barrier of `group`; NULL: no memory. */
 ctn_op_t *ctn_barrier_create(catena_group_t *group);
 
+/** Have exec put barriers between operations of this group that do not
+ * synchronize; to be called before one is started. */
+void ctn_barrier_fences(catena_group_t *group);
+
 /** An inactive barrier of the members of `group` on this node: on-node words
  * only. The topology must be built. NULL: no memory. */
 ctn_op_t *ctn_fence_create(catena_group_t *group);

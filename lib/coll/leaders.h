@@ -20,8 +20,9 @@ typedef struct ctn_leaders {
     bool led;             /* the hosted ports are through */
     bool any_staged_send; /* some member of the node, not this one, ... */
     bool any_staged_receive;
-    bool push;         /* our send buffer is outside the heap */
-    bool take;         /* our receive buffer is */
+    bool push; /* our send buffer is outside the heap, or no plain memory */
+    bool take; /* our receive buffer is */
+    bool met;  /* what others have posted has been looked at */
     uint32_t departed; /* virtual leaders known to be through */
     ctn_pairwise_t local;
 } ctn_leaders_t;
@@ -72,6 +73,15 @@ static inline uint64_t ctn_leaders_count(const ctn_op_t *op,
     return ctn_tag_matches(value, op->seq) ? ctn_tag_count(value) : 0;
 }
 
+/** What announces a piece: slots hold one after the other, never one twice in a
+ * row. `node` is the sender's. */
+static inline uint64_t ctn_leaders_arrival(const ctn_op_t *op, uint32_t node,
+                                           uint32_t number)
+{
+    return ctn_tag(op->seq,
+                   (uint64_t)((number + 1) & 0xffff) << 16 | (node & 0xffff));
+}
+
 /** The port of virtual leader `leader` on `node`. */
 static inline const ctn_address_t *
 ctn_leaders_port(const ctn_leaders_t *a, uint32_t node, uint32_t leader)
@@ -79,13 +89,13 @@ ctn_leaders_port(const ctn_leaders_t *a, uint32_t node, uint32_t leader)
     return &a->plan->address[node * a->plan->leaders + leader];
 }
 
-/** Set up the hosted ports. */
-void ctn_ports_begin(ctn_leaders_t *a);
+/** Set up the hosted ports and give the first places. */
+catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a);
 /** Do what can be done at a hosted port. 1: something was, 0: nothing,
  * < 0: status. */
 int ctn_port_advance(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port);
 
-/** Set up what this member does itself for its buffers. */
+/** Set up what this member does itself for its own buffers. */
 void ctn_service_begin(ctn_leaders_t *a);
 /** Do what can be done; NEXT: nothing is left. */
 ctn_step_t ctn_service_advance(ctn_op_t *op, ctn_leaders_t *a);

@@ -5,41 +5,28 @@
 
 #include <string.h>
 
-void ctn_ports_begin(ctn_leaders_t *a)
-{
-    ctn_plan_t *plan = a->plan;
-    for (uint32_t i = 0; i < plan->ports; i++) {
-        ctn_port_t *port = &plan->port[i];
-        ctn_port_run_t *run = &port->run[a->set];
-        memset(run, 0, sizeof(*run));
-        run->gather = ctn_cursor_at(&a->geometry, port->leader, 0);
-        run->send = run->gather;
-        run->batch_end = a->leading.overlap ? UINT64_MAX : CTN_STAGE_SLOTS;
-    }
-}
-
 /* ---- a port: gather and send ---- */
 
 static unsigned char *send_stage(const ctn_leaders_t *a, const ctn_port_t *port,
-                                 uint64_t cell)
+                                 uint64_t piece)
 {
     return (unsigned char *)port->block +
            ctn_port_send_at(a->topo->roster.nodes, a->set,
-                            cell % CTN_STAGE_SLOTS);
+                            piece % CTN_STAGE_SLOTS);
 }
 
 static bool gather_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 {
     ctn_port_run_t *run = &port->run[a->set];
-    ctn_cursor_t *piece = &run->gather;
-    if (ctn_cursor_ended(piece) || piece->cell >= run->batch_end ||
-        piece->cell >= run->send.cell + CTN_STAGE_SLOTS ||
-        run->pending[piece->cell % CTN_STAGE_SLOTS] != 0) {
+    if (ctn_cursor_ended(&run->gather) ||
+        run->opened >= run->sent + CTN_STAGE_SLOTS ||
+        run->pending[run->opened % CTN_STAGE_SLOTS] != 0) {
         return false;
     }
+    ctn_side_t side = {a->plan->source[a->set], &a->call.send};
     size_t copied =
-        ctn_piece_gather(&a->geometry, piece, a->plan->source[a->set],
-                         send_stage(a, port, piece->cell));
+        ctn_piece_copy(op->exec, &a->geometry, &run->gather.at, true, &side,
+                       send_stage(a, port, run->opened));
     ctn_exec_charge(op->exec, CTN_WORK_TRANSPOSE, copied);
     run->opened++;
     if (a->any_staged_send) {
@@ -47,7 +34,7 @@ static bool gather_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
                       &ctn_leaders_counter(op, a, port->leader)->opened,
                       ctn_tag(op->seq, run->opened));
     }
-    *piece = ctn_cursor_at(&a->geometry, port->leader, piece->cell + 1);
+    ctn_cursor_next(&a->geometry, port->leader, true, &run->gather);
     return true;
 }
 
@@ -59,8 +46,9 @@ static bool filled_in(ctn_op_t *op, const ctn_leaders_t *a,
         return true;
     }
     uint32_t n = ctn_topo_local_size(a->topo);
+    uint32_t me = ctn_topo_local_rank(a->topo);
     for (uint32_t i = 0; i < n; i++) {
-        if (a->plan->source[a->set][i] == NULL &&
+        if (i != me && a->plan->source[a->set][i] == NULL &&
             ctn_leaders_count(
                 op, &ctn_leaders_answer(op, a, i, port->leader)->pushed) <=
                 port->run[a->set].sent) {
@@ -77,80 +65,97 @@ static uint32_t first_rank(const ctn_leaders_t *a, uint32_t node)
     return a->topo->roster.member[a->topo->roster.first[node]].rank;
 }
 
-/** Whether the slot at the other side is free: the first ones are, the
- * others when that side says so. */
-static bool may_send(ctn_op_t *op, const ctn_leaders_t *a,
-                     const ctn_port_t *port, const ctn_cursor_t *piece)
+/* A grant counts the pieces that may be sent, and tells the slot of the last;
+ * those before it, save the opening, are in the slots before. */
+
+static uint64_t grant_for(uint32_t number, uint64_t slot)
 {
-    if (piece->cell < CTN_STAGE_SLOTS) {
-        return true;
+    return ((uint64_t)number + 1) * CTN_STAGE_SLOTS + slot;
+}
+
+/** Slot at the other side of the next piece to be sent; -1: none yet. */
+static int slot_there(const ctn_op_t *op, const ctn_leaders_t *a,
+                      const ctn_port_t *port)
+{
+    const ctn_cursor_t *piece = &port->run[a->set].send;
+    if (piece->opening) {
+        return (int)piece->turn;
     }
     const unsigned char *block = (const unsigned char *)port->block;
     const uint64_t *granted =
         (const void *)(block + ctn_port_granted_at(a->topo->roster.nodes,
                                                    ctn_leaders_ring(op),
-                                                   piece->node));
-    if (ctn_leaders_count(op, granted) > piece->piece) {
-        return true;
+                                                   piece->at.node));
+    uint64_t grant = ctn_leaders_count(op, granted);
+    uint64_t pieces = grant / CTN_STAGE_SLOTS;
+    if (pieces <= piece->at.number) {
+        return -1;
     }
-    op->waits_for = first_rank(a, piece->node);
-    return false;
+    return (int)((grant - (pieces - 1 - piece->at.number)) % CTN_STAGE_SLOTS);
 }
 
-/** 1: a piece was sent, 0: none could be, < 0: status. */
-static int send_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
+static catena_status_t put_piece(ctn_op_t *op, ctn_leaders_t *a,
+                                 ctn_port_t *port, uint64_t slot)
 {
     ctn_port_run_t *run = &port->run[a->set];
-    ctn_cursor_t *piece = &run->send;
-    bool gathered = run->gather.cell > piece->cell;
-    bool batched = run->gather.cell >= run->batch_end ||
-                   ctn_cursor_ended(&run->gather) || a->leading.overlap;
-    if (ctn_cursor_ended(piece) || !gathered || !batched ||
-        !filled_in(op, a, port) || !may_send(op, a, port, piece)) {
-        return 0;
-    }
+    const ctn_piece_t *piece = &run->send.at;
     const ctn_address_t *to = ctn_leaders_port(a, piece->node, port->leader);
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_exec_connect(op->exec, to->process, &endpoint);
     if (status != CATENA_OK) {
         return status;
     }
-    uint64_t slot = piece->cell % CTN_STAGE_SLOTS;
-    status = ctn_put_signal(
-        endpoint, ctn_exec_data(op->exec, send_stage(a, port, piece->cell)),
-        ctn_piece_bytes(&a->geometry, piece->node, piece->piece),
-        to->offset + ctn_port_receive_at(a->topo->roster.nodes,
-                                         ctn_leaders_ring(op), slot),
+    uint64_t ring = ctn_leaders_ring(op);
+    return ctn_put_signal(
+        endpoint, ctn_exec_data(op->exec, send_stage(a, port, run->sent)),
+        piece->bytes,
+        to->offset + ctn_port_receive_at(a->topo->roster.nodes, ring, slot),
         to->offset + offsetof(ctn_port_block_t, arrived) +
-            (ctn_leaders_ring(op) * CTN_STAGE_SLOTS + slot) * sizeof(uint64_t),
-        ctn_tag(op->seq, piece->cell + 1), &run->pending[slot]);
+            (ring * CTN_STAGE_SLOTS + slot) * sizeof(uint64_t),
+        ctn_leaders_arrival(op, a->geometry.node, piece->number),
+        &run->pending[run->sent % CTN_STAGE_SLOTS]);
+}
+
+/** 1: a piece was sent, 0: none could be, < 0: status. */
+static int send_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
+{
+    ctn_port_run_t *run = &port->run[a->set];
+    if (run->sent == run->opened || !filled_in(op, a, port)) {
+        return 0;
+    }
+    int slot = slot_there(op, a, port);
+    if (slot < 0) {
+        op->waits_for = first_rank(a, run->send.at.node);
+        return 0;
+    }
+    catena_status_t status = put_piece(op, a, port, (uint64_t)slot);
     if (status != CATENA_OK) {
         return status;
     }
     run->sent++;
-    *piece = ctn_cursor_at(&a->geometry, port->leader, piece->cell + 1);
+    ctn_cursor_next(&a->geometry, port->leader, true, &run->send);
     return 1;
 }
 
 /* ---- a port: receive and scatter ---- */
 
-static const unsigned char *receive_stage(const ctn_op_t *op,
-                                          const ctn_leaders_t *a,
-                                          const ctn_port_t *port, uint64_t cell)
+static unsigned char *receive_stage(const ctn_op_t *op, const ctn_leaders_t *a,
+                                    const ctn_port_t *port, uint64_t slot)
 {
-    return (const unsigned char *)port->block +
+    return (unsigned char *)port->block +
            ctn_port_receive_at(a->topo->roster.nodes, ctn_leaders_ring(op),
-                               cell % CTN_STAGE_SLOTS);
+                               slot);
 }
 
 /** Tell the members outside the heap of a piece that is in staging. */
 static void give_out(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
-                     uint64_t cell)
+                     uint64_t slot)
 {
     ctn_port_run_t *run = &port->run[a->set];
     ctn_counter_t *counter = ctn_leaders_counter(op, a, port->leader);
-    uint64_t slot = cell % CTN_STAGE_SLOTS;
-    counter->cell[run->delivered % CTN_STAGE_SLOTS] = cell;
+    const ctn_piece_t *piece = &run->in[slot].at;
+    counter->piece[run->delivered % CTN_STAGE_SLOTS] =
+        (uint64_t)piece->node << 32 | piece->number * CTN_STAGE_SLOTS | slot;
     run->entry[slot] = run->delivered++;
     run->given_out |= 1u << slot;
     ctn_exec_post(op->exec, &counter->delivered,
@@ -161,8 +166,9 @@ static bool taken_by_all(ctn_op_t *op, const ctn_leaders_t *a,
                          const ctn_port_t *port, uint64_t entry)
 {
     uint32_t n = ctn_topo_local_size(a->topo);
+    uint32_t me = ctn_topo_local_rank(a->topo);
     for (uint32_t i = 0; i < n; i++) {
-        if (a->plan->target[a->set][i] == NULL &&
+        if (i != me && a->plan->target[a->set][i] == NULL &&
             ctn_leaders_count(
                 op, &ctn_leaders_answer(op, a, i, port->leader)->taken) <=
                 entry) {
@@ -173,68 +179,74 @@ static bool taken_by_all(ctn_op_t *op, const ctn_leaders_t *a,
     return true;
 }
 
-static bool has_arrived(const ctn_op_t *op, const ctn_leaders_t *a,
-                        const ctn_port_t *port, const ctn_cursor_t *piece)
-{
-    uint64_t slot = piece->cell % CTN_STAGE_SLOTS;
-    return ctn_word_load(&port->block->arrived[ctn_leaders_ring(op)][slot]) ==
-               ctn_tag(op->seq, piece->cell + 1) &&
-           /* In place, what left with the piece must have left. */
-           (!a->call.in_place || port->run[a->set].send.cell > piece->cell);
-}
-
-/** Without overlap nothing is scattered before the batch has arrived. */
-static bool batch_has_arrived(const ctn_op_t *op, const ctn_leaders_t *a,
-                              const ctn_port_t *port)
+static bool has_arrived(ctn_op_t *op, const ctn_leaders_t *a,
+                        const ctn_port_t *port, uint64_t slot)
 {
     const ctn_port_run_t *run = &port->run[a->set];
-    if (a->leading.overlap) {
+    const ctn_cursor_t *in = &run->in[slot];
+    const uint64_t *word = &port->block->arrived[ctn_leaders_ring(op)][slot];
+    if (ctn_word_load(word) ==
+            ctn_leaders_arrival(op, in->at.node, in->at.number) &&
+        /* In place, what left with the piece must have left. */
+        (!a->call.in_place || ctn_cursor_passed(&run->send, in))) {
         return true;
     }
-    uint64_t end = ctn_cell_count(&a->geometry, port->leader);
-    end = run->batch_end < end ? run->batch_end : end;
-    for (uint64_t cell = run->base; cell < end; cell++) {
-        ctn_cursor_t piece = ctn_cell_piece(&a->geometry, port->leader, cell);
-        if (!ctn_cursor_ended(&piece) &&
-            (run->scattered & 1u << cell % CTN_STAGE_SLOTS) == 0 &&
-            !has_arrived(op, a, port, &piece)) {
+    op->waits_for = first_rank(a, in->at.node);
+    return false;
+}
+
+/** Without overlap nothing is scattered before all that has a place is there
+ * and all that may be sent has been. Sending waits for no scattering. */
+static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
+                        uint64_t place)
+{
+    ctn_port_run_t *run = &port->run[a->set];
+    if (a->leading.overlap || place < run->drain_end) {
+        return true;
+    }
+    if (run->base < run->drain_end ||
+        (!ctn_cursor_ended(&run->send) && slot_there(op, a, port) >= 0)) {
+        return false;
+    }
+    for (uint64_t v = run->base; v < run->ahead; v++) {
+        uint64_t slot = v % CTN_STAGE_SLOTS;
+        if ((run->scattered & 1u << slot) == 0 &&
+            !has_arrived(op, a, port, slot)) {
             return false;
         }
     }
-    return run->send.cell >= end;
+    run->drain_end = run->ahead;
+    return true;
 }
 
-/** One cell of the window: true when something was done. */
-static bool scatter_cell(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
-                         uint64_t cell)
+/** One place of the window: true when something was done. */
+static bool scatter_place(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
+                          uint64_t place)
 {
     ctn_port_run_t *run = &port->run[a->set];
-    uint32_t bit = 1u << cell % CTN_STAGE_SLOTS;
+    uint64_t slot = place % CTN_STAGE_SLOTS;
+    uint32_t bit = 1u << slot;
     if ((run->scattered & bit) != 0) {
         return false;
     }
     if ((run->given_out & bit) == 0) {
-        ctn_cursor_t piece = ctn_cell_piece(&a->geometry, port->leader, cell);
-        if (ctn_cursor_ended(&piece)) {
-            run->scattered |= bit;
-            return true;
-        }
-        if (!has_arrived(op, a, port, &piece)) {
-            op->waits_for = first_rank(a, piece.node);
+        if (!has_arrived(op, a, port, slot) ||
+            !may_scatter(op, a, port, place)) {
             return false;
         }
+        ctn_side_t side = {a->plan->target[a->set], &a->call.receive};
         size_t copied =
-            ctn_piece_scatter(&a->geometry, &piece, a->plan->target[a->set],
-                              receive_stage(op, a, port, cell));
+            ctn_piece_copy(op->exec, &a->geometry, &run->in[slot].at, false,
+                           &side, receive_stage(op, a, port, slot));
         ctn_exec_charge(op->exec, CTN_WORK_COPY, copied);
         if (!a->any_staged_receive) {
             run->scattered |= bit;
             return true;
         }
-        give_out(op, a, port, cell);
+        give_out(op, a, port, slot);
         return true;
     }
-    if (!taken_by_all(op, a, port, run->entry[cell % CTN_STAGE_SLOTS])) {
+    if (!taken_by_all(op, a, port, run->entry[slot])) {
         return false;
     }
     run->given_out &= ~bit;
@@ -242,16 +254,11 @@ static bool scatter_cell(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
     return true;
 }
 
-/** The slot of `cell` is free: tell the sender of its next piece. */
-static catena_status_t grant_next(ctn_op_t *op, ctn_leaders_t *a,
-                                  ctn_port_t *port, uint64_t cell)
+static catena_status_t send_grant(ctn_op_t *op, ctn_leaders_t *a,
+                                  ctn_port_t *port, const ctn_piece_t *piece,
+                                  uint64_t slot)
 {
-    ctn_cursor_t piece =
-        ctn_cell_piece(&a->geometry, port->leader, cell + CTN_STAGE_SLOTS);
-    if (ctn_cursor_ended(&piece)) {
-        return CATENA_OK;
-    }
-    const ctn_address_t *to = ctn_leaders_port(a, piece.node, port->leader);
+    const ctn_address_t *to = ctn_leaders_port(a, piece->node, port->leader);
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_exec_connect(op->exec, to->process, &endpoint);
     if (status != CATENA_OK) {
@@ -261,43 +268,82 @@ static catena_status_t grant_next(ctn_op_t *op, ctn_leaders_t *a,
                       to->offset + ctn_port_granted_at(a->topo->roster.nodes,
                                                        ctn_leaders_ring(op),
                                                        a->geometry.node),
-                      ctn_tag(op->seq, piece.piece + 1));
+                      ctn_tag(op->seq, grant_for(piece->number, slot)));
 }
 
-/** 1: moved, 0: not, < 0: status. Cells are scattered in any order, slots
- * given back in the order of cells, so that grants to a node only grow. */
-static int scatter(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
+/** Give the places that have become free to the pieces that come next. */
+static catena_status_t give_places(ctn_op_t *op, ctn_leaders_t *a,
+                                   ctn_port_t *port)
 {
     ctn_port_run_t *run = &port->run[a->set];
-    uint64_t end = ctn_cell_count(&a->geometry, port->leader);
-    int moved = 0;
-    if (!batch_has_arrived(op, a, port)) {
-        return 0;
-    }
-    for (uint64_t cell = run->base;
-         cell < end && cell < run->base + CTN_STAGE_SLOTS; cell++) {
-        moved |= scatter_cell(op, a, port, cell);
-    }
-    while (run->base < end &&
+    while (run->base < run->ahead &&
            (run->scattered & 1u << run->base % CTN_STAGE_SLOTS) != 0) {
-        catena_status_t status = grant_next(op, a, port, run->base);
-        if (status != CATENA_OK) {
-            return status;
-        }
         run->scattered &= ~(1u << run->base % CTN_STAGE_SLOTS);
         run->base++;
     }
-    if (run->base >= run->batch_end) {
-        run->batch_end += CTN_STAGE_SLOTS;
+    while (!ctn_cursor_ended(&run->expect) &&
+           run->ahead < run->base + CTN_STAGE_SLOTS) {
+        uint64_t slot = run->ahead++ % CTN_STAGE_SLOTS;
+        run->in[slot] = run->expect;
+        catena_status_t status =
+            send_grant(op, a, port, &run->in[slot].at, slot);
+        if (status != CATENA_OK) {
+            return status;
+        }
+        ctn_cursor_next(&a->geometry, port->leader, false, &run->expect);
     }
-    return moved;
+    return CATENA_OK;
+}
+
+/** 1: moved, 0: not, < 0: status. Pieces are scattered in any order, slots
+ * given back in the order of places. */
+static int scatter(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
+{
+    ctn_port_run_t *run = &port->run[a->set];
+    int moved = 0;
+    for (uint64_t place = run->base; place < run->ahead; place++) {
+        moved |= scatter_place(op, a, port, place);
+    }
+    catena_status_t status = moved ? give_places(op, a, port) : CATENA_OK;
+    return status == CATENA_OK ? moved : status;
+}
+
+/* ---- together ---- */
+
+/** The opening takes its places; a turn without any leaves its place free. */
+static catena_status_t begin_port(ctn_op_t *op, ctn_leaders_t *a,
+                                  ctn_port_t *port)
+{
+    const ctn_geometry_t *g = &a->geometry;
+    ctn_port_run_t *run = &port->run[a->set];
+    memset(run, 0, sizeof(*run));
+    run->gather = run->send = ctn_cursor_first(g, port->leader, true);
+    run->expect = ctn_cursor_first(g, port->leader, false);
+    uint32_t turns = ctn_turns(g, port->leader);
+    run->ahead = turns < CTN_STAGE_SLOTS ? turns : CTN_STAGE_SLOTS;
+    run->scattered = (1u << run->ahead) - 1;
+    while (!ctn_cursor_ended(&run->expect) && run->expect.opening) {
+        run->in[run->expect.turn] = run->expect;
+        run->scattered &= ~(1u << run->expect.turn);
+        ctn_cursor_next(g, port->leader, false, &run->expect);
+    }
+    return give_places(op, a, port);
+}
+
+catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a)
+{
+    catena_status_t status = CATENA_OK;
+    for (uint32_t i = 0; i < a->plan->ports && status == CATENA_OK; i++) {
+        status = begin_port(op, a, &a->plan->port[i]);
+    }
+    return status;
 }
 
 static bool port_finished(const ctn_leaders_t *a, const ctn_port_t *port)
 {
     const ctn_port_run_t *run = &port->run[a->set];
-    if (!ctn_cursor_ended(&run->send) ||
-        run->base < ctn_cell_count(&a->geometry, port->leader)) {
+    if (!ctn_cursor_ended(&run->send) || !ctn_cursor_ended(&run->expect) ||
+        run->base < run->ahead) {
         return false;
     }
     for (unsigned v = 0; v < CTN_STAGE_SLOTS; v++) {

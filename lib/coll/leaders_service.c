@@ -3,22 +3,22 @@
 
 #include "coll/leaders.h"
 
-/** What leaders do with our buffers when these are outside the heap, we do
+/** What leaders do with our buffers when these are out of their reach, we do
  * ourselves: for the virtual leaders that live elsewhere. */
 void ctn_service_begin(ctn_leaders_t *a)
 {
     uint32_t me = ctn_topo_local_rank(a->topo);
-    a->plan->own_source[a->set][me] = a->call.send;
-    a->plan->own_target[a->set][me] = a->call.receive;
-    for (uint32_t l = 0; l < a->plan->leaders; l++) {
+    for (uint32_t l = 0; (a->push || a->take) && l < a->plan->leaders; l++) {
+        bool ours = a->plan->host[l] == me;
         ctn_service_t *service = &a->plan->service[a->set][l];
-        uint64_t pieces =
-            a->plan->host[l] == me ? 0 : ctn_piece_count(&a->geometry, l);
-        *service = (ctn_service_t){
-            .push = ctn_cursor_at(&a->geometry, l, 0),
-            .to_push = a->push ? pieces : 0,
-            .to_take = a->take ? pieces : 0,
-        };
+        *service = (ctn_service_t){0};
+        if (a->push && !ours) {
+            service->push = ctn_cursor_first(&a->geometry, l, true);
+            service->to_push = ctn_piece_count(&a->geometry, l, true);
+        }
+        if (a->take && !ours) {
+            service->to_take = ctn_piece_count(&a->geometry, l, false);
+        }
     }
 }
 
@@ -37,20 +37,19 @@ static bool push_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
     uint32_t me = ctn_topo_local_rank(a->topo);
     uint64_t opened =
         ctn_leaders_count(op, &ctn_leaders_counter(op, a, leader)->opened);
+    ctn_side_t side = {a->plan->nobody, &a->call.send};
     bool moved = false;
     while (service->pushed < opened) {
-        unsigned char *stage = leader_memory(
-            a, leader,
-            ctn_port_send_at(a->topo->roster.nodes, a->set,
-                             service->push.cell % CTN_STAGE_SLOTS));
-        size_t copied = ctn_piece_gather(&a->geometry, &service->push,
-                                         a->plan->own_source[a->set], stage);
-        ctn_exec_charge(op->exec, CTN_WORK_TRANSPOSE, copied);
+        unsigned char *stage =
+            leader_memory(a, leader,
+                          ctn_port_send_at(a->topo->roster.nodes, a->set,
+                                           service->pushed % CTN_STAGE_SLOTS));
+        (void)ctn_piece_copy(op->exec, &a->geometry, &service->push.at, true,
+                             &side, stage);
         service->pushed++;
         ctn_exec_post(op->exec, &ctn_leaders_answer(op, a, me, leader)->pushed,
                       ctn_tag(op->seq, service->pushed));
-        service->push =
-            ctn_cursor_at(&a->geometry, leader, service->push.cell + 1);
+        ctn_cursor_next(&a->geometry, leader, true, &service->push);
         moved = true;
     }
     return moved;
@@ -63,17 +62,19 @@ static bool take_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
     const ctn_counter_t *counter = ctn_leaders_counter(op, a, leader);
     uint32_t me = ctn_topo_local_rank(a->topo);
     uint64_t delivered = ctn_leaders_count(op, &counter->delivered);
+    ctn_side_t side = {a->plan->nobody, &a->call.receive};
     bool moved = false;
     while (service->taken < delivered) {
-        uint64_t cell = counter->cell[service->taken % CTN_STAGE_SLOTS];
-        ctn_cursor_t piece = ctn_cell_piece(&a->geometry, leader, cell);
-        const unsigned char *stage = leader_memory(
+        uint64_t entry = counter->piece[service->taken % CTN_STAGE_SLOTS];
+        uint32_t number = (uint32_t)entry / CTN_STAGE_SLOTS;
+        ctn_piece_t piece =
+            ctn_piece_at(&a->geometry, (uint32_t)(entry >> 32), number, false);
+        unsigned char *stage = leader_memory(
             a, leader,
             ctn_port_receive_at(a->topo->roster.nodes, ctn_leaders_ring(op),
-                                cell % CTN_STAGE_SLOTS));
-        size_t copied = ctn_piece_scatter(&a->geometry, &piece,
-                                          a->plan->own_target[a->set], stage);
-        ctn_exec_charge(op->exec, CTN_WORK_COPY, copied);
+                                entry % CTN_STAGE_SLOTS));
+        (void)ctn_piece_copy(op->exec, &a->geometry, &piece, false, &side,
+                             stage);
         service->taken++;
         ctn_exec_post(op->exec, &ctn_leaders_answer(op, a, me, leader)->taken,
                       ctn_tag(op->seq, service->taken));

@@ -1,29 +1,41 @@
 #ifndef CTN_COLL_PAIRWISE_H
 #define CTN_COLL_PAIRWISE_H
 
+#include "coll/blocks.h"
 #include "topo/topo.h"
 
-/* An exchange of one block with each of n members, in rounds that pair them:
- * in round j member i meets member (j - i) mod n. Both send to and receive
- * from the same partner, so that blocks can be exchanged in place. It is the
- * whole of the direct alltoall, and the on-node part of the leaders'.
+/* An exchange of blocks between members, in rounds of one partner to send to
+ * and one to receive from. It is the whole of the direct alltoalls, the on-node
+ * part of the leaders', and what carries Bruck's rounds.
  *
- * How a block travels depends on its size alone, which all members know:
+ * How a block travels depends on its size, which both sides know:
  *   inline   in the slot itself                  (<= CTN_INLINE_BYTES)
  *   wide     in the slot's wide payload          (<= CTN_PART_BYTES)
  *   granted  when the receiver's grant is there: straight into its buffer
- *            when that lies in its heap, else staged, part by part, through
- *            the wide payload
+ *            when that is plain memory in its heap, else staged, part by part,
+ *            through the wide payload
+ * An empty block does not travel.
  *
  * Round j uses slot j mod W. Rounds beyond the first W of the small ones, and
  * all large ones, wait for a grant: the receiver's word that the slot is free,
  * which also carries where its buffer is and how many parts it has taken. */
 
-typedef enum ctn_passage {
-    CTN_PASSAGE_INLINE,
-    CTN_PASSAGE_WIDE,
-    CTN_PASSAGE_GRANTED
-} ctn_passage_t;
+/** Who meets whom. */
+typedef enum ctn_order {
+    /* In round j member i meets member (j - i) mod n, both ways: blocks can
+     * be exchanged in place. */
+    CTN_ORDER_PAIRED,
+    /* In round j member i sends to i + j and receives from i - j. */
+    CTN_ORDER_SHIFT,
+    CTN_ORDER_LISTED /* as in a list */
+} ctn_order_t;
+
+/** A round of a list. The block that is received takes the place of the one
+ * that is sent. */
+typedef struct ctn_round {
+    uint32_t to, from; /* members */
+    ctn_span_t block;
+} ctn_round_t;
 
 /** Rounds in flight at one slot: round slot + turn * W, as long as there is
  * such a round. All slots are looked at whenever anything may have come, so
@@ -31,40 +43,51 @@ typedef enum ctn_passage {
 typedef struct ctn_stream {
     uint32_t send_turn; /* next to send */
     uint32_t receive_turn;
-    uint32_t parts_sent; /* of the round under way, when staged */
+    uint32_t parts_sent; /* of the round under way, when in parts */
     uint32_t parts_received;
     bool granted; /* the grant of receive_turn has been sent */
 } ctn_stream_t;
 
+/** Where parts of blocks that are no plain memory wait for the network. */
+typedef struct ctn_bounce {
+    uint64_t pending;
+    unsigned char data[CTN_PART_BYTES];
+} ctn_bounce_t;
+
 typedef struct ctn_pairwise {
     /* arguments */
     ctn_topo_t *topo;
-    const uint32_t *order; /* the roster's by_rank: all members of the group,
-                              by rank; NULL: the node's members */
-    uint32_t n;
+    const uint32_t *by_rank; /* the roster's: all members of the group take
+                                part; NULL: the node's members */
+    uint32_t n;              /* rounds; members, unless listed */
     uint32_t me;
-    const unsigned char *send; /* by group rank; recv when in place */
-    unsigned char *receive;
-    size_t bytes; /* of a block */
+    const ctn_blocks_t *send; /* by group rank; recv when in place */
+    const ctn_blocks_t *receive;
+    const ctn_round_t *list; /* of CTN_ORDER_LISTED */
     bool in_place;
+    ctn_order_t order;
+    uint32_t window; /* rounds at once; 0: as many as there are slots */
+    /* Blocks up to this size between nodes go another way. */
+    size_t remote_above;
     /* working */
-    ctn_passage_t passage;
-    uint64_t receive_offset; /* of the buffer in this arena, or CTN_STAGED */
-    uint32_t slots;          /* W, at most n */
-    uint32_t parts;          /* of a staged block */
-    uint64_t open;           /* slots whose rounds are not over */
+    uint32_t limit; /* rounds that may begin; n unless the caller says less */
+    uint32_t slots; /* W, at most n */
+    uint64_t open;  /* slots whose rounds are not over */
+    ctn_bounce_t *bounce; /* [slots][CTN_PARTS], made when first needed */
     ctn_stream_t stream[CTN_SLOTS];
 } ctn_pairwise_t;
 
 /** Set up the working part and move this member's own block. */
 void ctn_pairwise_begin(ctn_op_t *op, ctn_pairwise_t *exchange);
 
+/** Let rounds below `limit` begin. */
+void ctn_pairwise_extend(ctn_pairwise_t *exchange, uint32_t limit);
+
 /** Do what can be done. NEXT: all sent and received (sources may still be
  * pending with the operation). */
 ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *exchange);
 
-/** Offset of a block of this process's heap, or CTN_STAGED when any of it
- * lies elsewhere. */
-uint64_t ctn_heap_place(ctn_exec_t *exec, const void *block, size_t bytes);
+/** Give back what it holds; for an algorithm's finish. */
+void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *exchange);
 
 #endif

@@ -2,115 +2,211 @@
 
 #include <string.h>
 
-ctn_geometry_t ctn_geometry(const ctn_plan_t *plan, size_t bytes, bool in_place)
+/* ---- which pieces there are ---- */
+
+/** Bytes of the pair of a member here with one there. */
+static inline size_t pair_bytes(const ctn_geometry_t *g, uint32_t here,
+                                uint32_t there_rank, bool outgoing)
 {
-    size_t most = (size_t)plan->most * plan->most * bytes;
-    return (ctn_geometry_t){
-        .roster = &plan->topo->roster,
-        .node = plan->topo->node_index,
-        .leaders = plan->leaders,
-        .cells_per_round = (most + CTN_STAGE_BYTES - 1) / CTN_STAGE_BYTES,
-        .bytes = bytes,
-        .in_place = in_place,
-    };
+    if (g->rows == NULL) {
+        return g->bytes;
+    }
+    const ctn_row_t *row = &g->rows[here][there_rank];
+    return outgoing ? row->send_bytes : row->receive_bytes;
+}
+
+static const ctn_member_t *members_of(const ctn_geometry_t *g, uint32_t node)
+{
+    return &g->roster->member[g->roster->first[node]];
 }
 
 /** Bytes between this node and another, one way. */
-static size_t message_bytes(const ctn_geometry_t *g, uint32_t node)
+static size_t message_bytes(const ctn_geometry_t *g, uint32_t node,
+                            bool outgoing)
 {
-    return (size_t)ctn_roster_count(g->roster, g->node) *
-           ctn_roster_count(g->roster, node) * g->bytes;
-}
-
-size_t ctn_piece_bytes(const ctn_geometry_t *g, uint32_t node, uint32_t piece)
-{
-    size_t all = message_bytes(g, node);
-    size_t start = (size_t)piece * CTN_STAGE_BYTES;
-    if (start >= all) {
-        return 0;
+    uint32_t here = ctn_roster_count(g->roster, g->node);
+    uint32_t there = ctn_roster_count(g->roster, node);
+    if (g->rows == NULL) {
+        return (size_t)here * there * g->bytes;
     }
-    return all - start < CTN_STAGE_BYTES ? all - start : CTN_STAGE_BYTES;
+    const ctn_member_t *member = members_of(g, node);
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < here; i++) {
+        for (uint32_t k = 0; k < there; k++) {
+            bytes += pair_bytes(g, i, member[k].rank, outgoing);
+        }
+    }
+    return bytes;
 }
 
-uint64_t ctn_cell_count(const ctn_geometry_t *g, uint32_t leader)
+static size_t piece_bytes(size_t left)
 {
-    uint64_t nodes = g->roster->nodes;
-    uint64_t rounds =
-        leader < nodes ? (nodes - leader + g->leaders - 1) / g->leaders : 0;
-    return rounds * g->cells_per_round;
+    return left < CTN_STAGE_BYTES ? left : CTN_STAGE_BYTES;
 }
 
-uint64_t ctn_piece_count(const ctn_geometry_t *g, uint32_t leader)
+ctn_piece_t ctn_piece_at(const ctn_geometry_t *g, uint32_t node,
+                         uint32_t number, bool outgoing)
+{
+    size_t all = message_bytes(g, node, outgoing);
+    size_t start = (size_t)number * CTN_STAGE_BYTES;
+    return (ctn_piece_t){node, number,
+                         start < all ? piece_bytes(all - start) : 0};
+}
+
+uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader)
+{
+    uint32_t nodes = g->roster->nodes;
+    return leader < nodes ? (nodes - leader + g->leaders - 1) / g->leaders : 0;
+}
+
+static uint32_t node_of_turn(const ctn_geometry_t *g, uint32_t leader,
+                             uint32_t turn)
 {
     uint64_t nodes = g->roster->nodes;
+    uint64_t round = leader + (uint64_t)turn * g->leaders;
+    return (uint32_t)((round + nodes - g->node) % nodes);
+}
+
+/** Point the cursor at what a turn has in its part of the order. */
+static void enter_turn(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
+                       ctn_cursor_t *c)
+{
+    uint32_t node = node_of_turn(g, leader, c->turn);
+    size_t all = node == g->node ? 0 : message_bytes(g, node, outgoing);
+    size_t first = piece_bytes(all);
+    c->at = (ctn_piece_t){node, 0, first};
+    c->rest = c->opening ? 0 : all - first;
+    if (!c->opening && c->turn < CTN_STAGE_SLOTS) {
+        c->at = (ctn_piece_t){node, 1, piece_bytes(c->rest)};
+        c->rest -= c->at.bytes;
+    }
+}
+
+/** Go on to the next turn as long as there is nothing left of this one. */
+static void settle(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
+                   ctn_cursor_t *c)
+{
+    uint32_t turns = ctn_turns(g, leader);
+    while (c->at.bytes == 0) {
+        c->turn++;
+        if (c->opening && (c->turn == turns || c->turn == CTN_STAGE_SLOTS)) {
+            c->opening = false;
+            c->turn = 0;
+        }
+        if (c->turn >= turns) {
+            return;
+        }
+        enter_turn(g, leader, outgoing, c);
+    }
+}
+
+ctn_cursor_t ctn_cursor_first(const ctn_geometry_t *g, uint32_t leader,
+                              bool outgoing)
+{
+    ctn_cursor_t c = {.opening = true};
+    if (ctn_turns(g, leader) > 0) {
+        enter_turn(g, leader, outgoing, &c);
+        settle(g, leader, outgoing, &c);
+    }
+    return c;
+}
+
+void ctn_cursor_next(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
+                     ctn_cursor_t *c)
+{
+    c->at.number++;
+    c->at.bytes = piece_bytes(c->rest);
+    c->rest -= c->at.bytes;
+    settle(g, leader, outgoing, c);
+}
+
+uint64_t ctn_piece_count(const ctn_geometry_t *g, uint32_t leader,
+                         bool outgoing)
+{
     uint64_t count = 0;
-    for (uint64_t round = leader; round < nodes; round += g->leaders) {
-        uint32_t node = (uint32_t)((round + nodes - g->node) % nodes);
+    for (uint32_t turn = 0; turn < ctn_turns(g, leader); turn++) {
+        uint32_t node = node_of_turn(g, leader, turn);
         if (node != g->node) {
-            count += (message_bytes(g, node) + CTN_STAGE_BYTES - 1) /
+            count += (message_bytes(g, node, outgoing) + CTN_STAGE_BYTES - 1) /
                      CTN_STAGE_BYTES;
         }
     }
     return count;
 }
 
-ctn_cursor_t ctn_cell_piece(const ctn_geometry_t *g, uint32_t leader,
-                            uint64_t cell)
-{
-    uint64_t nodes = g->roster->nodes;
-    uint64_t round = leader + cell / g->cells_per_round * g->leaders;
-    uint32_t node = (uint32_t)((round + nodes - g->node) % nodes);
-    uint32_t piece = (uint32_t)(cell % g->cells_per_round);
-    bool there =
-        round < nodes && node != g->node && ctn_piece_bytes(g, node, piece) > 0;
-    return (ctn_cursor_t){cell, there ? node : UINT32_MAX, piece};
-}
-
-ctn_cursor_t ctn_cursor_at(const ctn_geometry_t *g, uint32_t leader,
-                           uint64_t from)
-{
-    uint64_t end = ctn_cell_count(g, leader);
-    ctn_cursor_t cursor = {end, UINT32_MAX, 0};
-    for (uint64_t cell = from; cell < end; cell++) {
-        cursor = ctn_cell_piece(g, leader, cell);
-        if (!ctn_cursor_ended(&cursor)) {
-            return cursor;
-        }
-    }
-    cursor.cell = end;
-    return cursor;
-}
-
 /* ---- copying ---- */
 
 /** A piece as a walk over the pairs of members of two nodes. */
 typedef struct walk {
-    size_t position; /* in the message, bytes */
-    size_t end;
-    uint32_t inner;  /* members in the inner loop */
-    bool here_outer; /* this node's members are the outer loop */
     const ctn_member_t *there;
+    uint32_t outer, inner; /* the pair it is at */
+    uint32_t inner_count;
+    bool here_outer; /* this node's members are the outer loop */
+    bool outgoing;
+    size_t within; /* the pair's block */
+    size_t left;   /* bytes */
 } walk_t;
 
-/** @param outgoing from this node to the other */
-static walk_t walk_of(const ctn_geometry_t *g, const ctn_cursor_t *piece,
+static uint32_t here_of(const walk_t *walk)
+{
+    return walk->here_outer ? walk->outer : walk->inner;
+}
+
+static uint32_t rank_there(const walk_t *walk)
+{
+    return walk->there[walk->here_outer ? walk->inner : walk->outer].rank;
+}
+
+static void next_pair(walk_t *walk)
+{
+    walk->within = 0;
+    if (++walk->inner == walk->inner_count) {
+        walk->inner = 0;
+        walk->outer++;
+    }
+}
+
+/** Go to a position in the message. */
+static void seek(const ctn_geometry_t *g, walk_t *walk, size_t position)
+{
+    if (g->rows == NULL) {
+        size_t pair = position / g->bytes;
+        walk->outer = (uint32_t)(pair / walk->inner_count);
+        walk->inner = (uint32_t)(pair % walk->inner_count);
+        walk->within = position % g->bytes;
+        return;
+    }
+    for (;;) {
+        size_t bytes =
+            pair_bytes(g, here_of(walk), rank_there(walk), walk->outgoing);
+        if (position < bytes) {
+            walk->within = position;
+            return;
+        }
+        position -= bytes;
+        next_pair(walk);
+    }
+}
+
+static walk_t walk_of(const ctn_geometry_t *g, const ctn_piece_t *piece,
                       bool outgoing)
 {
-    walk_t walk;
-    walk.position = (size_t)piece->piece * CTN_STAGE_BYTES;
-    walk.end = walk.position + ctn_piece_bytes(g, piece->node, piece->piece);
+    walk_t walk = {.there = members_of(g, piece->node),
+                   .outgoing = outgoing,
+                   .left = piece->bytes};
     /* [receiver][sender]; in place [lower node][higher node]. */
     walk.here_outer = g->in_place ? g->node < piece->node : !outgoing;
-    walk.inner =
+    walk.inner_count =
         ctn_roster_count(g->roster, walk.here_outer ? piece->node : g->node);
-    walk.there = &g->roster->member[g->roster->first[piece->node]];
+    seek(g, &walk, (size_t)piece->number * CTN_STAGE_BYTES);
     return walk;
 }
 
-/** One stretch of the walk: which member here, where in its buffer. */
+/** What comes next of the walk: whose it is, and which part of which block. */
 typedef struct stretch {
     uint32_t here;
-    size_t offset; /* in the member's buffer */
+    uint32_t there; /* rank */
+    size_t from;
     size_t bytes;
 } stretch_t;
 
@@ -118,25 +214,24 @@ typedef struct stretch {
  * of one buffer: as many as follow each other are one stretch. */
 static stretch_t next_stretch(const ctn_geometry_t *g, walk_t *walk)
 {
-    size_t block = walk->position / g->bytes;
-    size_t within = walk->position % g->bytes;
-    uint32_t outer = (uint32_t)(block / walk->inner);
-    uint32_t inner = (uint32_t)(block % walk->inner);
-    uint32_t there = walk->here_outer ? inner : outer;
-    stretch_t stretch = {walk->here_outer ? outer : inner,
-                         walk->there[there].rank * g->bytes + within,
-                         g->bytes - within};
-    if (walk->here_outer) {
-        while (++inner < walk->inner &&
-               walk->there[inner].rank == walk->there[inner - 1].rank + 1) {
-            stretch.bytes += g->bytes;
-        }
+    stretch_t s = {here_of(walk), rank_there(walk), walk->within, 0};
+    size_t block = pair_bytes(g, s.here, s.there, walk->outgoing);
+    s.bytes = block - walk->within;
+    if (s.bytes > walk->left) {
+        s.bytes = walk->left;
+        walk->within += s.bytes;
+        walk->left = 0;
+        return s;
     }
-    if (stretch.bytes > walk->end - walk->position) {
-        stretch.bytes = walk->end - walk->position;
+    next_pair(walk);
+    while (g->rows == NULL && walk->here_outer && walk->inner > 0 &&
+           s.bytes + block <= walk->left &&
+           rank_there(walk) == walk->there[walk->inner - 1].rank + 1) {
+        s.bytes += block;
+        next_pair(walk);
     }
-    walk->position += stretch.bytes;
-    return stretch;
+    walk->left -= s.bytes;
+    return s;
 }
 
 /** Most blocks are small and of few sizes. */
@@ -158,62 +253,67 @@ static inline void copy(unsigned char *target, const unsigned char *source,
     }
 }
 
+/** Where a stretch lies in the buffer of a member within reach. */
+static unsigned char *reach(const ctn_geometry_t *g, const ctn_side_t *side,
+                            const stretch_t *s, bool outgoing)
+{
+    unsigned char *base = side->base[s->here];
+    if (base == NULL) {
+        return NULL;
+    }
+    if (g->rows == NULL) {
+        return base + s->there * g->bytes + s->from;
+    }
+    const ctn_row_t *row = &g->rows[s->here][s->there];
+    return base + (outgoing ? row->send_at : row->receive_at) + s->from;
+}
+
 /** Without data nothing is walked over, when all members take part. */
-static bool all_there(const ctn_geometry_t *g, const void *const *buffer)
+static bool all_there(const ctn_geometry_t *g, const ctn_side_t *side)
 {
     uint32_t n = ctn_roster_count(g->roster, g->node);
     for (uint32_t i = 0; i < n; i++) {
-        if (buffer[i] == NULL) {
+        if (side->base[i] == NULL && (i != g->me || side->own == NULL)) {
             return false;
         }
     }
     return true;
 }
 
-size_t ctn_piece_gather(const ctn_geometry_t *g, const ctn_cursor_t *piece,
-                        const unsigned char *const *source,
-                        unsigned char *staging)
+/** One stretch of this member's own blocks, which may be of any type. */
+static void copy_own(ctn_exec_t *exec, const ctn_blocks_t *own,
+                     const stretch_t *s, bool outgoing, unsigned char *staging)
 {
-    walk_t walk = walk_of(g, piece, true);
-    size_t start = walk.position;
-    size_t copied = 0;
-    if (g->drop_data && all_there(g, (const void *const *)source)) {
-        return walk.end - walk.position;
+    ctn_span_t block = ctn_blocks_at(own, s->there);
+    if (outgoing) {
+        ctn_span_read(exec, &block, s->from, s->bytes, staging);
+    } else {
+        ctn_span_write(exec, &block, s->from, s->bytes, staging);
     }
-    while (walk.position < walk.end) {
-        size_t at = walk.position - start;
-        stretch_t stretch = next_stretch(g, &walk);
-        if (source[stretch.here] != NULL) {
-            if (!g->drop_data) {
-                copy(staging + at, source[stretch.here] + stretch.offset,
-                     stretch.bytes);
-            }
-            copied += stretch.bytes;
-        }
-    }
-    return copied;
 }
 
-size_t ctn_piece_scatter(const ctn_geometry_t *g, const ctn_cursor_t *piece,
-                         unsigned char *const *target,
-                         const unsigned char *staging)
+size_t ctn_piece_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
+                      const ctn_piece_t *piece, bool outgoing,
+                      const ctn_side_t *side, unsigned char *staging)
 {
-    walk_t walk = walk_of(g, piece, false);
-    size_t start = walk.position;
-    size_t copied = 0;
-    if (g->drop_data && all_there(g, (const void *const *)target)) {
-        return walk.end - walk.position;
+    if (g->drop_data && all_there(g, side)) {
+        return piece->bytes;
     }
-    while (walk.position < walk.end) {
-        size_t at = walk.position - start;
-        stretch_t stretch = next_stretch(g, &walk);
-        if (target[stretch.here] != NULL) {
-            if (!g->drop_data) {
-                copy(target[stretch.here] + stretch.offset, staging + at,
-                     stretch.bytes);
-            }
-            copied += stretch.bytes;
+    walk_t walk = walk_of(g, piece, outgoing);
+    size_t copied = 0;
+    while (walk.left > 0) {
+        stretch_t s = next_stretch(g, &walk);
+        unsigned char *buffer = reach(g, side, &s, outgoing);
+        if (buffer != NULL && !g->drop_data) {
+            copy(outgoing ? staging : buffer, outgoing ? buffer : staging,
+                 s.bytes);
+            copied += s.bytes;
+        } else if (buffer != NULL) {
+            copied += s.bytes;
+        } else if (side->own != NULL && s.here == g->me) {
+            copy_own(exec, side->own, &s, outgoing, staging);
         }
+        staging += s.bytes;
     }
     return copied;
 }

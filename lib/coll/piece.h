@@ -1,19 +1,24 @@
 #ifndef CTN_COLL_PIECE_H
 #define CTN_COLL_PIECE_H
 
+#include "coll/blocks.h"
 #include "coll/plan.h"
 
 /* What travels between two virtual leaders. All blocks from the members of
- * node A to those of node B are one sequence of bytes, in the order [member
- * of B][member of A][byte]: transposed in the gather, so that what each
- * receiver gets is together. It is cut into pieces of CTN_STAGE_BYTES.
+ * node A to those of node B are one message: a sequence of bytes in the order
+ * [member of B][member of A][byte], transposed in the gather, so that what
+ * each receiver gets is together. It is cut into pieces of CTN_STAGE_BYTES.
  *
  * Nodes meet in rounds, round i pairing node A with node (i - A) mod M;
- * virtual leader l does rounds l, l + L, l + 2L ... The pieces of its k-th
- * round are cells k * F to k * F + F - 1, F being what the two largest nodes
- * need, so that all nodes number cells alike; cells that a pair does not need
- * are passed over. Cell c uses staging slot c mod CTN_STAGE_SLOTS on both
- * sides.
+ * virtual leader l does rounds l, l + L, l + 2L ..., its turns 0, 1, 2 ... Its
+ * pieces have an order: first the opening, the first piece of each of the first
+ * CTN_STAGE_SLOTS turns; then turn by turn all others. Both nodes of a pair
+ * come to the same turn with the same pieces of it in the same order, whatever
+ * the lengths of the messages each has with others; which is why nobody waits
+ * for somebody who waits for him.
+ *
+ * The opening of turn t goes into staging slot t, unasked. All other pieces
+ * take the slots in rotation, in the receiver's order, when it grants them.
  *
  * In place, a block is overwritten by the one from its destination. Both
  * nodes then cut in the same order of pairs, [member of the lower node][member
@@ -22,49 +27,64 @@
 
 typedef struct ctn_geometry {
     const ctn_roster_t *roster;
-    uint32_t node;            /* this one */
-    uint32_t leaders;         /* L */
-    uint64_t cells_per_round; /* F */
-    size_t bytes;             /* of a block */
+    uint32_t node;                /* this one */
+    uint32_t me;                  /* this member of it */
+    uint32_t leaders;             /* L */
+    size_t bytes;                 /* of each block, or */
+    const ctn_row_t *const *rows; /* [member]: how long each is; else NULL */
     bool in_place;
     bool drop_data; /* sizes only: nothing is copied */
 } ctn_geometry_t;
 
-ctn_geometry_t ctn_geometry(const ctn_plan_t *plan, size_t bytes,
-                            bool in_place);
+/** Turns of a virtual leader, the one in which a node meets itself included. */
+uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader);
 
-/** Bytes of `piece` between this node and `node`; 0: there is none. */
-size_t ctn_piece_bytes(const ctn_geometry_t *g, uint32_t node, uint32_t piece);
-
-/** The first piece at cell `from` or after of virtual leader `leader`; its
- * node is UINT32_MAX at the end. */
-ctn_cursor_t ctn_cursor_at(const ctn_geometry_t *g, uint32_t leader,
-                           uint64_t from);
+/** The first of a leader's pieces, outgoing or incoming. */
+ctn_cursor_t ctn_cursor_first(const ctn_geometry_t *g, uint32_t leader,
+                              bool outgoing);
+/** The piece after. */
+void ctn_cursor_next(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
+                     ctn_cursor_t *cursor);
 static inline bool ctn_cursor_ended(const ctn_cursor_t *cursor)
 {
-    return cursor->node == UINT32_MAX;
+    return cursor->at.bytes == 0;
 }
 
-/** All cells of a virtual leader. */
-uint64_t ctn_cell_count(const ctn_geometry_t *g, uint32_t leader);
+/** Whether a cursor has passed where another, of the same order, stands. */
+static inline bool ctn_cursor_passed(const ctn_cursor_t *cursor,
+                                     const ctn_cursor_t *at)
+{
+    if (ctn_cursor_ended(cursor)) {
+        return true;
+    }
+    if (cursor->opening != at->opening) {
+        return at->opening;
+    }
+    return cursor->turn > at->turn ||
+           (cursor->turn == at->turn && cursor->at.number > at->at.number);
+}
 
-/** All pieces of a virtual leader: its cells less those passed over. */
-uint64_t ctn_piece_count(const ctn_geometry_t *g, uint32_t leader);
+/** Pieces of a leader, all in all. */
+uint64_t ctn_piece_count(const ctn_geometry_t *g, uint32_t leader,
+                         bool outgoing);
 
-/** The piece at `cell`; node UINT32_MAX when the cell is passed over. */
-ctn_cursor_t ctn_cell_piece(const ctn_geometry_t *g, uint32_t leader,
-                            uint64_t cell);
+/** A piece by its number in the message to or from a node; 0 bytes: there is
+ * none. */
+ctn_piece_t ctn_piece_at(const ctn_geometry_t *g, uint32_t node,
+                         uint32_t number, bool outgoing);
 
-/** Copy into staging, from the send buffers of this node's members, what the
- * piece holds; a member whose source is NULL is left out. Returns the bytes
- * copied. */
-size_t ctn_piece_gather(const ctn_geometry_t *g, const ctn_cursor_t *piece,
-                        const unsigned char *const *source,
-                        unsigned char *staging);
+/** One of a node's sides: all its members' send or receive buffers. */
+typedef struct ctn_side {
+    unsigned char *const *base; /* [member], NULL: out of reach. What rows or
+                                   ranks count from */
+    const ctn_blocks_t *own; /* this member's, if it is to be dealt with here */
+} ctn_side_t;
 
-/** Copy from staging into the receive buffers of this node's members. */
-size_t ctn_piece_scatter(const ctn_geometry_t *g, const ctn_cursor_t *piece,
-                         unsigned char *const *target,
-                         const unsigned char *staging);
+/** Copy what a piece holds between staging and the members' buffers: outgoing
+ * into staging, incoming out of it. Members out of reach are left out.
+ * @return the bytes copied */
+size_t ctn_piece_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
+                      const ctn_piece_t *piece, bool outgoing,
+                      const ctn_side_t *side, unsigned char *staging);
 
 #endif

@@ -154,16 +154,16 @@ static catena_status_t allocate(ctn_plan_t *plan)
     bool failed = false;
     plan->host = calloc(plan->leaders, sizeof(*plan->host));
     plan->host_endpoint = calloc(plan->leaders, sizeof(ctn_endpoint_t *));
-    failed |= plan->host == NULL || plan->host_endpoint == NULL;
+    plan->nobody = calloc(n, sizeof(*plan->nobody));
+    failed |= plan->host == NULL || plan->host_endpoint == NULL ||
+              plan->nobody == NULL;
     for (unsigned set = 0; set < CTN_FLIGHT; set++) {
         plan->service[set] = calloc(plan->leaders, sizeof(ctn_service_t));
         plan->source[set] = calloc(n, sizeof(*plan->source[set]));
         plan->target[set] = calloc(n, sizeof(*plan->target[set]));
-        plan->own_source[set] = calloc(n, sizeof(*plan->own_source[set]));
-        plan->own_target[set] = calloc(n, sizeof(*plan->own_target[set]));
+        plan->rows[set] = calloc(n, sizeof(*plan->rows[set]));
         failed |= plan->service[set] == NULL || plan->source[set] == NULL ||
-                  plan->target[set] == NULL || plan->own_source[set] == NULL ||
-                  plan->own_target[set] == NULL;
+                  plan->target[set] == NULL || plan->rows[set] == NULL;
     }
     return failed ? CATENA_ERR_NO_MEMORY : CATENA_OK;
 }
@@ -172,11 +172,6 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     plan_build_t *build = ctn_op_state(op);
     ctn_plan_t *plan = build->plan;
-    const ctn_roster_t *roster = &plan->topo->roster;
-    for (uint32_t b = 0; b < roster->nodes; b++) {
-        uint32_t count = ctn_roster_count(roster, b);
-        plan->most = count > plan->most ? count : plan->most;
-    }
     if (allocate(plan) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -296,12 +291,12 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
         free(plan->service[set]);
         free(plan->source[set]);
         free(plan->target[set]);
-        free(plan->own_source[set]);
-        free(plan->own_target[set]);
+        free(plan->rows[set]);
     }
     ctn_heap_free(exec->heap, plan->shared);
     free(plan->host);
     free(plan->host_endpoint);
+    free(plan->nobody);
     free(plan->port);
     free(plan);
 }

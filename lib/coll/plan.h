@@ -20,10 +20,20 @@ typedef enum ctn_placement {
     CTN_PLACE_SPREAD /* over its NUMA domains ([Peng], Algorithm 4) */
 } ctn_placement_t;
 
+/** What a member says of the blocks it exchanges with one rank, when they are
+ * not all alike; a row of these for each rank. Its leaders read them. */
+typedef struct ctn_row {
+    size_t send_bytes; /* 0: nothing that leaders are to carry */
+    size_t receive_bytes;
+    uint64_t send_at; /* in the member's arena, when its buffers lie there */
+    uint64_t receive_at;
+} ctn_row_t;
+
 /** The part of a port in its host's heap; offsets by the functions below. */
 typedef struct ctn_port_block {
+    /* which piece is in the slot, see ctn_leaders_arrival */
     uint64_t arrived[CTN_RINGS][CTN_STAGE_SLOTS];
-    /* then [ring][node]: pieces that the node's leader lets this one send */
+    /* then [ring][node]: which pieces that node's leader lets this one send */
     uint64_t granted[];
 } ctn_port_block_t;
 
@@ -34,7 +44,8 @@ typedef struct ctn_counter {
     uint64_t opened;    /* pieces open for their senders to fill in */
     uint64_t delivered; /* pieces arrived, for their receivers to take */
     uint64_t unused[6];
-    uint64_t cell[CTN_STAGE_SLOTS]; /* which the last delivered are */
+    /* which the last delivered are: node, number and staging slot */
+    uint64_t piece[CTN_STAGE_SLOTS];
 } ctn_counter_t;
 
 /** A member's answer; one for each ring, member and virtual leader. */
@@ -43,26 +54,40 @@ typedef struct ctn_answer {
     uint64_t taken;  /* delivered pieces it has taken its part of */
 } ctn_answer_t;
 
-/** Position in a virtual leader's sequence of pieces; see piece.h. */
-typedef struct ctn_cursor {
-    uint64_t cell;
+/** A piece of a message to or from a node; see piece.h. */
+typedef struct ctn_piece {
     uint32_t node;
-    uint32_t piece;
+    uint32_t number;
+    size_t bytes; /* 0: there is none */
+} ctn_piece_t;
+
+/** Position in the order of a virtual leader's pieces. */
+typedef struct ctn_cursor {
+    ctn_piece_t at;
+    uint32_t turn;
+    bool opening;
+    size_t rest; /* of the turn's message, behind this piece */
 } ctn_cursor_t;
 
-/** One operation's work at one hosted virtual leader. */
+/** One operation's work at one hosted virtual leader. Outgoing pieces are
+ * counted in their order and staged in rotation. Incoming ones have places:
+ * those of the opening are their turns, then they go on counting; place v is in
+ * slot v mod CTN_STAGE_SLOTS. */
 typedef struct ctn_port_run {
     ctn_cursor_t gather; /* next to be gathered */
     ctn_cursor_t send;   /* next to be sent */
     uint64_t opened;     /* pieces gathered */
     uint64_t sent;       /* pieces sent */
-    uint64_t base;       /* all cells below have been scattered */
-    uint32_t scattered;  /* bit v: the cell of slot v has been */
+    ctn_cursor_t expect; /* next to be given a place */
+    uint64_t base;       /* places below have been scattered */
+    uint64_t ahead;      /* places below have been given */
+    uint64_t drain_end;  /* without overlap: places that may be scattered */
+    uint32_t scattered;  /* bit v: the piece in slot v has been */
     uint32_t given_out;  /* bit v: its receivers have been told */
     uint64_t delivered;
+    ctn_cursor_t in[CTN_STAGE_SLOTS];  /* what has its place in the slot */
     uint64_t entry[CTN_STAGE_SLOTS];   /* delivery number of the slot */
     uint64_t pending[CTN_STAGE_SLOTS]; /* send slots the network still has */
-    uint64_t batch_end; /* without overlap: cells that may be gathered */
     bool done;
 } ctn_port_run_t;
 
@@ -76,7 +101,7 @@ typedef struct ctn_port {
 /** How far this member is with a virtual leader that it gives or takes parts
  * of pieces. */
 typedef struct ctn_service {
-    ctn_cursor_t push;
+    ctn_cursor_t push; /* the next piece to be opened */
     uint64_t pushed;
     uint64_t to_push;
     uint64_t taken;
@@ -89,7 +114,6 @@ typedef struct ctn_plan {
     uint32_t leaders;
     ctn_placement_t placement;
     enum { CTN_PLAN_NEW, CTN_PLAN_BUILDING, CTN_PLAN_READY } state;
-    uint32_t most;                  /* members on the largest node */
     uint32_t *host;                 /* [leaders]: member of this node */
     ctn_endpoint_t **host_endpoint; /* [leaders] */
     uint32_t ports;
@@ -101,11 +125,11 @@ typedef struct ctn_plan {
     void *shared;                 /* all of it, at the root; else NULL */
     /* Working memory of the operations under way. */
     ctn_service_t *service[CTN_FLIGHT]; /* [leaders] */
-    /* [member]: the buffers within a leader's reach, and our own alone */
-    const unsigned char **source[CTN_FLIGHT];
+    /* [member]: where its buffers count from, NULL when out of reach */
+    unsigned char **source[CTN_FLIGHT];
     unsigned char **target[CTN_FLIGHT];
-    const unsigned char **own_source[CTN_FLIGHT];
-    unsigned char **own_target[CTN_FLIGHT];
+    const ctn_row_t **rows[CTN_FLIGHT];
+    unsigned char **nobody; /* [member]: all out of reach */
 } ctn_plan_t;
 
 /** A phase's way to have a plan: as ctn_topo_need. The roster is built. */

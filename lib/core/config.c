@@ -46,8 +46,9 @@ static catena_status_t parse_string(const struct row *row, const char *text,
 static const char *const log_levels[] = {"fatal", "error", "warn", "info",
                                          "debug", "trace", NULL};
 static const char *const put_modes[] = {"auto", "am", "rma", NULL};
-static const char *const algorithms[] = {"auto",  "direct", "l-a2a", "mpml",
-                                         "nmpml", "onmpml", NULL};
+static const char *const algorithms[] = {"auto",   "direct", "shift", "bruck",
+                                         "morton", "l-a2a",  "mpml",  "nmpml",
+                                         "onmpml", NULL};
 
 _Static_assert(CTN_LOG_TRACE == 5, "log_levels follows ctn_log_level_t");
 _Static_assert(CTN_PUT_RMA == 2, "put_modes follows ctn_put_mode_t");
@@ -73,8 +74,8 @@ static const struct parser switch_parser = {"y, n or auto", ALLOW_AUTO, NULL,
 static const struct parser put_parser = {"auto, am or rma", 0, put_modes,
                                          parse_choice};
 static const struct parser algorithm_parser = {
-    "auto, direct, l-a2a, mpml, nmpml or onmpml", 0, algorithms,
-    parse_algorithm};
+    "auto, direct, shift, bruck, morton, l-a2a, mpml, nmpml or onmpml", 0,
+    algorithms, parse_algorithm};
 static const struct parser string_parser = {"any text", 0, NULL, parse_string};
 
 #define FIELD(name) offsetof(ctn_config_t, name)

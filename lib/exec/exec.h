@@ -177,9 +177,9 @@ static inline bool ctn_op_is_oldest(const ctn_op_t *op)
 ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child);
 /** From within a phase: go on with phase `index`. Return its value. */
 ctn_step_t ctn_op_jump(ctn_op_t *op, unsigned index);
-/** From within a phase: go on as another algorithm, from its first phase. The
- * state stays as it is; from now on, starting again starts that one. Return
- * its value. */
+/** From within a phase: go on as another algorithm, from its first phase. Its
+ * state begins with that of the one before, which stays; the rest is zeroed.
+ * From now on, starting again starts that one. Return its value. */
 ctn_step_t ctn_op_become(ctn_op_t *op, const ctn_algorithm_t *algorithm);
 /** From within a phase: end with an error. Return its value. */
 ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status);

@@ -71,7 +71,8 @@ typedef struct ctn_post {
     uint64_t word;
     uint64_t send; /* offset in its arena, or CTN_STAGED */
     uint64_t receive;
-    uint64_t unused[5];
+    uint64_t rows; /* offset of what it says of each block, or CTN_STAGED */
+    uint64_t unused[4];
 } ctn_post_t;
 
 _Static_assert(sizeof(ctn_post_t) == 64, "a post is a cache line");

@@ -7,7 +7,8 @@
 
 #include "rank_test.h"
 
-static const char *const algorithms[] = {"direct", "l-a2a",  "mpml",
+static const char *const algorithms[] = {"direct", "shift",  "bruck",
+                                         "morton", "l-a2a",  "mpml",
                                          "nmpml",  "onmpml", "auto"};
 static const char *const leaders[] = {"1", "2", "5", "auto"};
 
@@ -57,7 +58,7 @@ static void all_algorithms(rank_test_t *test, const shape_t *shape)
 {
     for (int a = 0; a < ALGORITHMS; a++) {
         /* The leader count matters to three of them only. */
-        int counts = a >= 2 && a <= 4 ? LEADERS : 1;
+        int counts = strstr(algorithms[a], "mpml") != NULL ? LEADERS : 1;
         for (int l = 0; l < counts; l++) {
             run_shape(test, shape, CATENA_BYTE, algorithms[a], leaders[l]);
         }
@@ -95,6 +96,29 @@ SWEEPS(mixed, .send = {RANK_HEAP, RANK_MALLOC},
        .receive = {RANK_MALLOC, RANK_HEAP})
 SWEEPS(in_place, .send = {RANK_HEAP, RANK_MALLOC},
        .receive = {RANK_HEAP, RANK_MALLOC}, .in_place = true)
+
+/** Parameters of two of them: any radix, any window. */
+static void parameters(rank_test_t *test)
+{
+    static const char *const radix[] = {"2", "3", "7", "65536", "auto"};
+    static const char *const window[] = {"1", "2", "5", "32", "auto"};
+    static const size_t sizes[] = {1, 100, 3000, 20000};
+    for (int i = 0; i < 5; i++) {
+        for (int k = 0; k < 4; k++) {
+            shape_t shape = {.count = sizes[k]};
+            catena_group_set(test->world, "alltoall_radix", radix[i]);
+            catena_group_set(test->world, "alltoall_window", window[i]);
+            run_shape(test, &shape, CATENA_BYTE, "bruck", "auto");
+            run_shape(test, &shape, CATENA_BYTE, "shift", "auto");
+            run_shape(test, &shape, CATENA_BYTE, "direct", "auto");
+            run_shape(test, &shape, CATENA_BYTE, "onmpml", "2");
+        }
+    }
+    RANK_CHECK(test, catena_group_set(test->world, "alltoall_radix", "1") ==
+                         CATENA_ERR_ARG);
+    RANK_CHECK(test, catena_group_set(test->world, "alltoall_window", "33") ==
+                         CATENA_ERR_ARG);
+}
 
 static void types(rank_test_t *test)
 {
@@ -146,6 +170,7 @@ static const rank_case_t cases[] = {{"small_heap", small_heap},
                                     {"large_malloc", large_malloc},
                                     {"large_mixed", large_mixed},
                                     {"large_in_place", large_in_place},
+                                    {"parameters", parameters},
                                     {"types", types},
                                     {"huge", huge},
                                     {"bad_arguments", bad_arguments},

@@ -58,7 +58,6 @@ typedef struct world {
     ctn_member_t member[RANKS];
     uint32_t first[NODES + 1];
     ctn_topo_t topo;
-    ctn_plan_t plan;
 } world_t;
 
 /** Nodes of 3, 1 and 5 members; ranks in blocks or dealt round-robin. */
@@ -80,16 +79,16 @@ static void make_world(world_t *w, bool dealt)
     }
     w->topo.roster = (ctn_roster_t){
         .nodes = NODES, .size = RANKS, .first = w->first, .member = w->member};
-    w->plan.topo = &w->topo;
-    w->plan.most = 5;
 }
 
-static ctn_geometry_t geometry_of(world_t *w, uint32_t node, uint32_t leaders,
-                                  size_t bytes, bool in_place)
+static ctn_geometry_t geometry_of(const world_t *w, uint32_t node,
+                                  uint32_t leaders, size_t bytes, bool in_place)
 {
-    w->topo.node_index = node;
-    w->plan.leaders = leaders;
-    return ctn_geometry(&w->plan, bytes, in_place);
+    return (ctn_geometry_t){.roster = &w->topo.roster,
+                            .node = node,
+                            .leaders = leaders,
+                            .bytes = bytes,
+                            .in_place = in_place};
 }
 
 static unsigned char content(size_t from, size_t to, size_t at)
@@ -121,6 +120,17 @@ static void local_buffers(const world_t *w, uint32_t node,
     }
 }
 
+/** A piece from one node's buffers to staging, or from staging to them. */
+static void copy_piece(const ctn_geometry_t *g, const ctn_piece_t *piece,
+                       bool outgoing, unsigned char *const *base,
+                       unsigned char *staging)
+{
+    ctn_exec_t exec = {0};
+    ctn_side_t side = {base, NULL};
+    ck_assert_uint_eq(ctn_piece_copy(&exec, g, piece, outgoing, &side, staging),
+                      piece->bytes);
+}
+
 /** Carry all pieces between nodes by hand, both ways of a pair at once. */
 static void carry(world_t *w, buffers_t *b, uint32_t leaders, size_t bytes,
                   bool in_place)
@@ -134,29 +144,28 @@ static void carry(world_t *w, buffers_t *b, uint32_t leaders, size_t bytes,
         local_buffers(w, node, b->send, mine);
         local_buffers(w, node, b->receive, mine_in);
         for (uint32_t l = 0; l < leaders; l++) {
-            ctn_cursor_t c = ctn_cursor_at(&here, l, 0);
+            ctn_cursor_t c = ctn_cursor_first(&here, l, true);
             uint64_t pieces = 0;
             for (; !ctn_cursor_ended(&c);
-                 c = ctn_cursor_at(&here, l, c.cell + 1), pieces++) {
+                 ctn_cursor_next(&here, l, true, &c), pieces++) {
                 ctn_geometry_t there =
-                    geometry_of(w, c.node, leaders, bytes, in_place);
-                ctn_cursor_t back = ctn_cell_piece(&there, l, c.cell);
-                ck_assert_uint_eq(back.node, node);
-                ck_assert_uint_eq(back.piece, c.piece);
-                if (c.node < node) {
+                    geometry_of(w, c.at.node, leaders, bytes, in_place);
+                ctn_piece_t back =
+                    ctn_piece_at(&there, node, c.at.number, true);
+                ck_assert_uint_eq(back.bytes, c.at.bytes);
+                if (c.at.node < node) {
                     continue; /* done when the other was `here` */
                 }
                 unsigned char *theirs[RANKS];
                 unsigned char *theirs_in[RANKS];
-                local_buffers(w, c.node, b->send, theirs);
-                local_buffers(w, c.node, b->receive, theirs_in);
-                ctn_piece_gather(&here, &c, (const unsigned char **)mine, out);
-                ctn_piece_gather(&there, &back, (const unsigned char **)theirs,
-                                 in);
-                ctn_piece_scatter(&here, &c, mine_in, in);
-                ctn_piece_scatter(&there, &back, theirs_in, out);
+                local_buffers(w, c.at.node, b->send, theirs);
+                local_buffers(w, c.at.node, b->receive, theirs_in);
+                copy_piece(&here, &c.at, true, mine, out);
+                copy_piece(&there, &back, true, theirs, in);
+                copy_piece(&here, &c.at, false, mine_in, in);
+                copy_piece(&there, &back, false, theirs_in, out);
             }
-            ck_assert_uint_eq(pieces, ctn_piece_count(&here, l));
+            ck_assert_uint_eq(pieces, ctn_piece_count(&here, l, true));
         }
     }
     free(out);
@@ -209,6 +218,106 @@ START_TEST(pieces_carry_everything)
 }
 END_TEST
 
+/* Lengths that differ from pair to pair: what one node sends to another in
+ * pieces is, piece by piece, what the other expects. */
+
+static size_t length_between(size_t from, size_t to)
+{
+    static const size_t lengths[] = {0, 0, 5, 112, 3000, 8192, 66000, 0};
+    return lengths[(from * 5 + to * 3 + from * to) % 8];
+}
+
+static void make_rows(ctn_row_t rows[RANKS][RANKS])
+{
+    for (size_t me = 0; me < RANKS; me++) {
+        uint64_t at[2] = {0, 0};
+        for (size_t peer = 0; peer < RANKS; peer++) {
+            ctn_row_t *row = &rows[me][peer];
+            row->send_bytes = length_between(me, peer);
+            row->receive_bytes = length_between(peer, me);
+            row->send_at = at[0];
+            row->receive_at = at[1];
+            at[0] += row->send_bytes;
+            at[1] += row->receive_bytes;
+        }
+    }
+}
+
+static void local_rows(const world_t *w, uint32_t node,
+                       ctn_row_t rows[RANKS][RANKS], const ctn_row_t **local)
+{
+    for (uint32_t i = w->first[node]; i < w->first[node + 1]; i++) {
+        local[i - w->first[node]] = rows[w->member[i].rank];
+    }
+}
+
+/** The order in which a receiver gives places holds the same pieces as what all
+ * senders together send it. */
+static void carry_rows(const world_t *w, buffers_t *b,
+                       ctn_row_t rows[RANKS][RANKS], uint32_t leaders)
+{
+    unsigned char *staging = malloc(CTN_STAGE_BYTES);
+    uint64_t sent = 0;
+    uint64_t expected = 0;
+    for (uint32_t node = 0; node < NODES; node++) {
+        const ctn_row_t *here_rows[RANKS];
+        unsigned char *mine[RANKS];
+        ctn_geometry_t here = geometry_of(w, node, leaders, 0, false);
+        local_rows(w, node, rows, here_rows);
+        local_buffers(w, node, b->send, mine);
+        here.rows = here_rows;
+        for (uint32_t l = 0; l < leaders; l++) {
+            expected += ctn_piece_count(&here, l, false);
+            ctn_cursor_t c = ctn_cursor_first(&here, l, true);
+            for (; !ctn_cursor_ended(&c); ctn_cursor_next(&here, l, true, &c)) {
+                const ctn_row_t *there_rows[RANKS];
+                unsigned char *theirs[RANKS];
+                ctn_geometry_t there =
+                    geometry_of(w, c.at.node, leaders, 0, false);
+                local_rows(w, c.at.node, rows, there_rows);
+                local_buffers(w, c.at.node, b->receive, theirs);
+                there.rows = there_rows;
+                ctn_piece_t in = ctn_piece_at(&there, node, c.at.number, false);
+                ck_assert_uint_eq(in.bytes, c.at.bytes);
+                copy_piece(&here, &c.at, true, mine, staging);
+                copy_piece(&there, &in, false, theirs, staging);
+                sent++;
+            }
+        }
+    }
+    ck_assert_uint_eq(sent, expected);
+    free(staging);
+}
+
+START_TEST(pieces_of_rows_agree)
+{
+    static ctn_row_t rows[RANKS][RANKS];
+    world_t w;
+    buffers_t b;
+    make_world(&w, _i % 2);
+    make_rows(rows);
+    make_buffers(&b, 66000, false);
+    carry_rows(&w, &b, rows, 1 + (uint32_t)_i / 2);
+    for (uint32_t x = 0; x < RANKS; x++) {
+        for (uint32_t y = 0; y < RANKS; y++) {
+            size_t to = w.member[x].rank;
+            size_t from = w.member[y].rank;
+            if (node_of(&w, x) != node_of(&w, y)) {
+                ck_assert_int_eq(
+                    memcmp(b.receive[to] + rows[to][from].receive_at,
+                           b.send[from] + rows[from][to].send_at,
+                           length_between(from, to)),
+                    0);
+            }
+        }
+    }
+    for (size_t r = 0; r < RANKS; r++) {
+        free(b.send[r]);
+        free(b.receive[r]);
+    }
+}
+END_TEST
+
 START_TEST(tags_tell_operations_apart)
 {
     ck_assert(ctn_tag_matches(ctn_tag(7, 3), 7));
@@ -227,6 +336,7 @@ int main(void)
     tcase_add_test(tcase, spread_is_algorithm_4);
     tcase_add_test(tcase, spread_uses_every_domain);
     tcase_add_loop_test(tcase, pieces_carry_everything, 0, 24);
+    tcase_add_loop_test(tcase, pieces_of_rows_agree, 0, 6);
     tcase_add_test(tcase, tags_tell_operations_apart);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

@@ -1,0 +1,81 @@
+#include "coll/blocks.h"
+
+#include <string.h>
+
+#include "topo/topo.h"
+
+/* Between two blocks neither of which is plain. */
+enum { THROUGH_BYTES = 2048 };
+
+void ctn_span_read(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
+                   size_t bytes, void *out)
+{
+    if (block->type == NULL) {
+        ctn_exec_copy(exec, out, block->base + from, bytes);
+        return;
+    }
+    if (!exec->drop_data) {
+        (void)ctn_type_pack(block->type, block->base, from, bytes, out);
+    }
+    ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
+}
+
+void ctn_span_write(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
+                    size_t bytes, const void *in)
+{
+    if (block->type == NULL) {
+        ctn_exec_copy(exec, block->base + from, in, bytes);
+        return;
+    }
+    if (!exec->drop_data) {
+        (void)ctn_type_unpack(block->type, block->base, from, bytes, in);
+    }
+    ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
+}
+
+void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
+                   const ctn_span_t *source)
+{
+    size_t bytes =
+        target->bytes < source->bytes ? target->bytes : source->bytes;
+    if (target->type == NULL) {
+        ctn_span_read(exec, source, 0, bytes, target->base);
+        return;
+    }
+    if (source->type == NULL) {
+        ctn_span_write(exec, target, 0, bytes, source->base);
+        return;
+    }
+    unsigned char through[THROUGH_BYTES];
+    for (size_t at = 0; at < bytes; at += THROUGH_BYTES) {
+        size_t part = bytes - at < THROUGH_BYTES ? bytes - at : THROUGH_BYTES;
+        ctn_span_read(exec, source, at, part, through);
+        ctn_span_write(exec, target, at, part, through);
+    }
+}
+
+uint64_t ctn_span_place(const ctn_exec_t *exec, const ctn_span_t *block)
+{
+    uint64_t offset;
+    return block->type == NULL && ctn_heap_contains(exec->heap, block->base,
+                                                    block->bytes, &offset)
+               ? offset
+               : CTN_STAGED;
+}
+
+bool ctn_blocks_in_heap(const ctn_exec_t *exec, const ctn_blocks_t *blocks,
+                        uint32_t n)
+{
+    if (blocks->counts == NULL) {
+        ctn_span_t all = ctn_blocks_at(blocks, 0);
+        all.bytes *= n;
+        return ctn_span_place(exec, &all) != CTN_STAGED;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        ctn_span_t block = ctn_blocks_at(blocks, i);
+        if (block.bytes > 0 && ctn_span_place(exec, &block) == CTN_STAGED) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,78 @@
+#ifndef CTN_COLL_BLOCKS_H
+#define CTN_COLL_BLOCKS_H
+
+#include "exec/exec.h"
+#include "type/datatype.h"
+
+/* What one buffer of an exchange holds: a block for each member of the group.
+ * Sizes and positions within a block are those of its stream, the bytes of its
+ * data one after the other; only here is known where they lie in memory. */
+
+/** A block, or other data of one rank. Its stream is the memory at `base`,
+ * unless `type` says how the data lie. */
+typedef struct ctn_span {
+    unsigned char *base;
+    size_t bytes;
+    catena_datatype_t type; /* NULL: plain memory */
+} ctn_span_t;
+
+/** The blocks of a buffer. Read-only once set; arrays are the caller's. */
+typedef struct ctn_blocks {
+    unsigned char *base;
+    catena_datatype_t type; /* of all elements; NULL: see types */
+    /* all alike */
+    size_t bytes;   /* of each */
+    ptrdiff_t step; /* from one to the next */
+    /* or each different: counts is not NULL */
+    const size_t *counts; /* elements */
+    const ptrdiff_t *displacements;
+    const catena_datatype_t *types; /* then displacements are in bytes */
+} ctn_blocks_t;
+
+static inline ctn_span_t ctn_blocks_at(const ctn_blocks_t *blocks,
+                                       uint32_t rank)
+{
+    catena_datatype_t type = blocks->type;
+    if (blocks->counts == NULL) {
+        return (ctn_span_t){blocks->base + (ptrdiff_t)rank * blocks->step,
+                            blocks->bytes, type->dense ? NULL : type};
+    }
+    ptrdiff_t unit = 1;
+    if (blocks->types != NULL) {
+        type = blocks->types[rank];
+    } else {
+        unit = type->extent;
+    }
+    return (ctn_span_t){blocks->base + blocks->displacements[rank] * unit,
+                        blocks->counts[rank] * type->bytes,
+                        type->dense ? NULL : type};
+}
+
+static inline size_t ctn_blocks_bytes(const ctn_blocks_t *blocks, uint32_t rank)
+{
+    if (blocks->counts == NULL) {
+        return blocks->bytes;
+    }
+    catena_datatype_t type =
+        blocks->types != NULL ? blocks->types[rank] : blocks->type;
+    return blocks->counts[rank] * type->bytes;
+}
+
+/** Copy `bytes` of the block's stream from position `from`. */
+void ctn_span_read(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
+                   size_t bytes, void *out);
+void ctn_span_write(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
+                    size_t bytes, const void *in);
+/** Copy a block to another of as many bytes; neither overlaps the other. */
+void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
+                   const ctn_span_t *source);
+
+/** Offset of a block in this process's heap, or CTN_STAGED: some of it lies
+ * elsewhere, or it is no plain memory. */
+uint64_t ctn_span_place(const ctn_exec_t *exec, const ctn_span_t *block);
+
+/** Whether all blocks of n members are plain memory in this process's heap. */
+bool ctn_blocks_in_heap(const ctn_exec_t *exec, const ctn_blocks_t *blocks,
+                        uint32_t n);
+
+#endif
