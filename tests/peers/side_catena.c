@@ -82,19 +82,86 @@ void peer_free(void *block)
         catena_free(context, block);
 }
 
+struct prepared {
+    size_t *send_counts, *recv_counts;
+    ptrdiff_t *send_at, *recv_at;
+    catena_datatype_t *send_types, *recv_types;
+};
+
+static catena_datatype_t subarray(const struct peer_call *call,
+                                  const struct peer_block *block)
+{
+    size_t sizes[] = {block->rows, call->row_length};
+    size_t subsizes[] = {block->rows, block->row_bytes};
+    size_t starts[] = {0, block->offset};
+    catena_datatype_t type;
+
+    demand(catena_type_subarray(2, sizes, subsizes, starts, CATENA_ORDER_C,
+                                CATENA_BYTE, &type),
+           "catena_type_subarray");
+    return type;
+}
+
 bool peer_prepare(struct peer_call *call)
 {
-    return strcmp(call->collective, "alltoall") == 0;
+    size_t n = (size_t)call->size;
+    struct prepared *p = calloc(1, sizeof(*p));
+    bool w = strcmp(call->collective, "alltoallw") == 0;
+
+    if (p == NULL)
+        peer_abort("no memory");
+    call->prepared = p;
+    p->send_counts = calloc(2 * n, sizeof(size_t));
+    p->recv_counts = p->send_counts + n;
+    p->send_at = calloc(2 * n, sizeof(ptrdiff_t));
+    p->recv_at = p->send_at + n;
+    p->send_types = calloc(2 * n, sizeof(catena_datatype_t));
+    p->recv_types = p->send_types + n;
+    for (size_t i = 0; i < n; i++) {
+        p->send_counts[i] = w ? 1 : call->sends[i].row_bytes;
+        p->send_at[i] = w ? 0 : (ptrdiff_t)call->sends[i].offset;
+        p->recv_counts[i] = w ? 1 : call->recvs[i].row_bytes;
+        p->recv_at[i] = w ? 0 : (ptrdiff_t)call->recvs[i].offset;
+        if (w) {
+            p->send_types[i] = subarray(call, &call->sends[i]);
+            p->recv_types[i] = subarray(call, &call->recvs[i]);
+        }
+    }
+    return strncmp(call->collective, "alltoall", 8) == 0;
 }
 
 void peer_run(struct peer_call *call)
 {
-    demand(catena_alltoall(call->send, call->recv, call->bytes, CATENA_BYTE,
-                           world),
-           "catena_alltoall");
+    struct prepared *p = call->prepared;
+    catena_status_t status;
+
+    switch (call->collective[8]) {
+    case 'v':
+        status = catena_alltoallv(call->send, p->send_counts, p->send_at,
+                                  CATENA_BYTE, call->recv, p->recv_counts,
+                                  p->recv_at, CATENA_BYTE, world);
+        break;
+    case 'w':
+        status = catena_alltoallw(call->send, p->send_counts, p->send_at,
+                                  p->send_types, call->recv, p->recv_counts,
+                                  p->recv_at, p->recv_types, world);
+        break;
+    default:
+        status = catena_alltoall(call->send, call->recv, call->bytes,
+                                 CATENA_BYTE, world);
+    }
+    demand(status, call->collective);
 }
 
 void peer_release(struct peer_call *call)
 {
-    (void)call;
+    struct prepared *p = call->prepared;
+
+    if (strcmp(call->collective, "alltoallw") == 0)
+        for (int i = 0; i < 2 * call->size; i++)
+            catena_type_free(&p->send_types[i]);
+    free(p->send_counts);
+    free(p->send_at);
+    free(p->send_types);
+    free(p);
 }
