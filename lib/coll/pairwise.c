@@ -3,19 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum passage {
-    PASSAGE_INLINE,
-    PASSAGE_WIDE,
-    PASSAGE_GRANTED
-} passage_t;
-
-static inline passage_t passage_of(size_t bytes)
-{
-    return bytes <= CTN_INLINE_BYTES ? PASSAGE_INLINE
-           : bytes <= CTN_PART_BYTES ? PASSAGE_WIDE
-                                     : PASSAGE_GRANTED;
-}
-
 static uint32_t index_of(const ctn_pairwise_t *x, uint32_t i)
 {
     const ctn_roster_t *roster = &x->topo->roster;
@@ -33,6 +20,29 @@ static const ctn_member_t *member(const ctn_pairwise_t *x, uint32_t i)
 static inline uint32_t rank_of(const ctn_pairwise_t *x, uint32_t i)
 {
     return x->by_rank != NULL ? i : member(x, i)->rank;
+}
+
+static bool is_remote(const ctn_pairwise_t *x, uint32_t i)
+{
+    const ctn_roster_t *roster = &x->topo->roster;
+    uint32_t index = index_of(x, i);
+    return index < roster->first[x->topo->node_index] ||
+           index >= roster->first[x->topo->node_index + 1];
+}
+
+typedef enum passage {
+    PASSAGE_INLINE,
+    PASSAGE_EAGER,
+    PASSAGE_GRANTED
+} passage_t;
+
+static inline passage_t passage_of(const ctn_pairwise_t *x, size_t bytes,
+                                   uint32_t peer)
+{
+    return bytes <= CTN_INLINE_BYTES                      ? PASSAGE_INLINE
+           : bytes <= CTN_NEAR_EAGER                      ? PASSAGE_EAGER
+           : bytes <= CTN_FAR_EAGER && is_remote(x, peer) ? PASSAGE_EAGER
+                                                          : PASSAGE_GRANTED;
 }
 
 /* ---- rounds ---- */
@@ -75,14 +85,6 @@ static ctn_span_t block_of(const ctn_pairwise_t *x, const ctn_blocks_t *blocks,
 {
     return x->list != NULL ? x->list[round].block
                            : ctn_blocks_at(blocks, rank_of(x, peer));
-}
-
-static bool is_remote(const ctn_pairwise_t *x, uint32_t i)
-{
-    const ctn_roster_t *roster = &x->topo->roster;
-    uint32_t index = index_of(x, i);
-    return index < roster->first[x->topo->node_index] ||
-           index >= roster->first[x->topo->node_index + 1];
 }
 
 /** Bytes that a round moves in one direction; 0: it is passed over. */
@@ -131,7 +133,7 @@ static inline bool has_receive(const ctn_pairwise_t *x, uint32_t slot,
 static uint32_t slots_for(const ctn_pairwise_t *x)
 {
     bool small = x->list == NULL && x->receive->counts == NULL &&
-                 passage_of(x->receive->bytes) == PASSAGE_INLINE;
+                 x->receive->bytes <= CTN_INLINE_BYTES;
     uint32_t most = small ? CTN_SLOTS : CTN_WIDE_SLOTS;
     if (x->window > 0 && x->window < most) {
         most = x->window;
@@ -148,7 +150,7 @@ void ctn_pairwise_extend(ctn_pairwise_t *x, uint32_t limit)
 void ctn_pairwise_begin(ctn_op_t *op, ctn_pairwise_t *x)
 {
     x->slots = slots_for(x);
-    x->bounce = NULL;
+    x->aside = NULL;
     memset(x->stream, 0, x->slots * sizeof(x->stream[0]));
     ctn_pairwise_extend(x, x->n);
     if (!x->in_place && x->list == NULL) {
@@ -161,23 +163,71 @@ void ctn_pairwise_begin(ctn_op_t *op, ctn_pairwise_t *x)
     }
 }
 
+/** What a slot keeps aside; NULL: no memory. */
+static ctn_aside_t *aside_of(ctn_pairwise_t *x, uint32_t slot)
+{
+    if (x->aside == NULL) {
+        x->aside = calloc(x->slots, sizeof(*x->aside));
+    }
+    return x->aside != NULL ? &x->aside[slot] : NULL;
+}
+
 void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 {
     /* After an error the network may still hold parts of it. */
-    if (op->exec->status == CATENA_OK) {
-        free(x->bounce);
+    if (x->aside == NULL || op->exec->status != CATENA_OK) {
+        return;
     }
-    x->bounce = NULL;
+    for (uint32_t slot = 0; slot < x->slots; slot++) {
+        ctn_heap_free(op->exec->heap, x->aside[slot].stage);
+        free(x->aside[slot].bounce);
+    }
+    free(x->aside);
+    x->aside = NULL;
 }
 
-static bool bounce_is_free(const ctn_pairwise_t *x)
+static bool aside_is_free(const ctn_pairwise_t *x)
 {
-    for (uint32_t i = 0; x->bounce != NULL && i < x->slots * CTN_PARTS; i++) {
-        if (x->bounce[i].pending != 0) {
-            return false;
+    for (uint32_t slot = 0; x->aside != NULL && slot < x->slots; slot++) {
+        for (unsigned i = 0; i < CTN_PARTS; i++) {
+            if (x->aside[slot].pending[i] != 0) {
+                return false;
+            }
         }
     }
     return true;
+}
+
+/* ---- parts ---- */
+
+/* A grant's offset is that of a buffer, or says that the block is staged: in
+ * the slot's wide payload (CTN_STAGED), or at an offset marked so. */
+
+#define AT_STAGE (UINT64_C(1) << 63)
+
+static inline ctn_place_t place_in(const ctn_grant_t *grant)
+{
+    return grant->offset == CTN_STAGED       ? CTN_PLACE_WIDE
+           : (grant->offset & AT_STAGE) != 0 ? CTN_PLACE_LARGE
+                                             : CTN_PLACE_BUFFER;
+}
+
+/** Bytes of a part by where it goes. */
+static inline size_t part_size(ctn_place_t place)
+{
+    return place == CTN_PLACE_WIDE ? CTN_PART_BYTES : CTN_LARGE_PART_BYTES;
+}
+
+static inline uint32_t parts_of(size_t bytes, size_t part_bytes)
+{
+    return (uint32_t)((bytes + part_bytes - 1) / part_bytes);
+}
+
+static inline size_t bytes_of_part(size_t bytes, size_t part_bytes,
+                                   uint32_t part)
+{
+    size_t rest = bytes - part * part_bytes;
+    return rest < part_bytes ? rest : part_bytes;
 }
 
 /* ---- sending ---- */
@@ -189,17 +239,6 @@ static inline uint32_t count_of(uint32_t turn, uint32_t part)
     return turn << 20 | ((part + 1) & 0xfffff);
 }
 
-static inline uint32_t parts_of(size_t bytes)
-{
-    return (uint32_t)((bytes + CTN_PART_BYTES - 1) / CTN_PART_BYTES);
-}
-
-static inline size_t part_bytes(size_t bytes, uint32_t part)
-{
-    size_t rest = bytes - (size_t)part * CTN_PART_BYTES;
-    return rest < CTN_PART_BYTES ? rest : CTN_PART_BYTES;
-}
-
 /** One put: some of a block's stream, and the word that announces it. */
 typedef struct put {
     const ctn_member_t *to;
@@ -208,9 +247,28 @@ typedef struct put {
     size_t bytes;
     uint64_t offset; /* in the target's arena */
     uint32_t slot;
-    uint32_t part; /* which word */
+    uint32_t part;
+    uint32_t word; /* which of the slot's */
     uint32_t count;
 } put_t;
+
+/** Where part `part` of a slot is packed to wait for the network; NULL: no
+ * memory. */
+static unsigned char *bounce_for(ctn_pairwise_t *x, const put_t *p,
+                                 uint64_t **pending)
+{
+    ctn_aside_t *aside = aside_of(x, p->slot);
+    if (aside == NULL) {
+        return NULL;
+    }
+    if (aside->bounce == NULL) {
+        aside->bounce = malloc(CTN_PARTS * CTN_LARGE_PART_BYTES);
+    }
+    *pending = &aside->pending[p->part % CTN_PARTS];
+    return aside->bounce != NULL
+               ? aside->bounce + p->part % CTN_PARTS * CTN_LARGE_PART_BYTES
+               : NULL;
+}
 
 /** Send data that are no plain memory: packed straight into the target when
  * that can be reached, else by way of a part of the bounce memory. 1: sent,
@@ -225,20 +283,17 @@ static int put_packed(ctn_op_t *op, ctn_pairwise_t *x, ctn_endpoint_t *endpoint,
         status = ctn_signal(endpoint, word_offset, value);
         return status == CATENA_OK ? 1 : status;
     }
-    if (x->bounce == NULL) {
-        x->bounce = calloc((size_t)x->slots * CTN_PARTS, sizeof(ctn_bounce_t));
-    }
-    if (x->bounce == NULL) {
+    uint64_t *pending;
+    unsigned char *bounce = bounce_for(x, p, &pending);
+    if (bounce == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_bounce_t *bounce = &x->bounce[p->slot * CTN_PARTS + p->part];
-    if (bounce->pending != 0) {
+    if (*pending != 0) {
         return 0;
     }
-    ctn_span_read(op->exec, p->block, p->from, p->bytes, bounce->data);
-    status = ctn_put_signal(endpoint, ctn_exec_data(op->exec, bounce->data),
-                            p->bytes, p->offset, word_offset, value,
-                            &bounce->pending);
+    ctn_span_read(op->exec, p->block, p->from, p->bytes, bounce);
+    status = ctn_put_signal(endpoint, ctn_exec_data(op->exec, bounce), p->bytes,
+                            p->offset, word_offset, value, pending);
     return status == CATENA_OK ? 1 : status;
 }
 
@@ -251,7 +306,7 @@ static int put(ctn_op_t *op, ctn_pairwise_t *x, const put_t *p)
         return status;
     }
     uint64_t word_offset = ctn_slot_word_offset(
-        p->to->address, op->channel->base, op->seq, p->slot, p->part);
+        p->to->address, op->channel->base, op->seq, p->slot, p->word);
     uint64_t value = ctn_tag(op->seq, p->count);
     if (p->block->type != NULL) {
         return put_packed(op, x, endpoint, p, word_offset, value);
@@ -270,7 +325,7 @@ static int put_small(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
         .to = to,
         .block = block,
         .bytes = block->bytes,
-        .offset = passage_of(block->bytes) == PASSAGE_INLINE
+        .offset = block->bytes <= CTN_INLINE_BYTES
                       ? ctn_slot_data_offset(to->address, op->channel->base,
                                              op->seq, slot)
                       : ctn_wide_offset(to->address, op->seq, slot, 0),
@@ -280,35 +335,28 @@ static int put_small(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
     return put(op, x, &p);
 }
 
-/** A block into the receiver's buffer: at once when it is plain or the buffer
- * within reach, else in parts, the last of which is announced. */
-static int put_straight(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
-                        const ctn_span_t *block, uint32_t slot, uint64_t at)
+/** Send parts of a block up to part `end`, beginning at `offset` in the
+ * target's arena; they are staged in rotation, or follow each other. 1:
+ * something was sent, 0: nothing, < 0: status. */
+static int put_parts(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t offset,
+                     uint32_t end)
 {
-    ctn_stream_t *stream = &x->stream[slot];
-    uint32_t parts = parts_of(block->bytes);
-    put_t p = {.to = to, .block = block, .offset = at, .slot = slot};
-    ctn_endpoint_t *endpoint;
-    catena_status_t status =
-        ctn_exec_connect(op->exec, to->address.process, &endpoint);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    if (block->type == NULL || ctn_pointer(endpoint, at) != NULL) {
-        p.bytes = block->bytes;
-        p.count = count_of(stream->send_turn, 0);
-        stream->parts_sent = parts;
-        return put(op, x, &p);
-    }
+    ctn_stream_t *stream = &x->stream[p.slot];
+    size_t size = part_size(stream->sent_to);
+    uint32_t parts = parts_of(p.block->bytes, size);
+    bool staged = stream->sent_to != CTN_PLACE_BUFFER;
     int sent = 0;
-    while (stream->parts_sent < parts) {
+    while (stream->parts_sent < parts && stream->parts_sent < end) {
         uint32_t part = stream->parts_sent;
+        uint32_t place = staged ? part % CTN_PARTS : part;
         bool last = part + 1 == parts;
-        p.from = (size_t)part * CTN_PART_BYTES;
-        p.bytes = part_bytes(block->bytes, part);
-        p.offset = at + p.from;
-        p.part = last ? 0 : 1;
-        p.count = count_of(stream->send_turn, last ? 0 : part);
+        p.part = part;
+        p.from = part * size;
+        p.bytes = bytes_of_part(p.block->bytes, size, part);
+        p.offset = offset + place * size;
+        /* Straight into a buffer, only the last is waited for. */
+        p.word = staged ? place : last ? 0 : 1;
+        p.count = count_of(stream->send_turn, staged || !last ? part : 0);
         int result = put(op, x, &p);
         if (result <= 0) {
             return result < 0 ? result : sent;
@@ -319,35 +367,45 @@ static int put_straight(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
     return sent;
 }
 
-/** Parts as far as the receiver has taken earlier ones. */
-static int put_staged(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
-                      const ctn_span_t *block, uint32_t slot, uint32_t taken)
+/** A block into the receiver's buffer: at once when it is plain or the buffer
+ * within reach, else in parts. */
+static int put_straight(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t at)
 {
-    ctn_stream_t *stream = &x->stream[slot];
-    uint32_t parts = parts_of(block->bytes);
-    int sent = 0;
-    while (stream->parts_sent < parts &&
-           stream->parts_sent < taken + CTN_PARTS) {
-        uint32_t part = stream->parts_sent;
-        put_t p = {
-            .to = to,
-            .block = block,
-            .from = (size_t)part * CTN_PART_BYTES,
-            .bytes = part_bytes(block->bytes, part),
-            .offset =
-                ctn_wide_offset(to->address, op->seq, slot, part % CTN_PARTS),
-            .slot = slot,
-            .part = part % CTN_PARTS,
-            .count = count_of(stream->send_turn, part),
-        };
-        int result = put(op, x, &p);
-        if (result <= 0) {
-            return result < 0 ? result : sent;
-        }
-        stream->parts_sent++;
-        sent = 1;
+    ctn_stream_t *stream = &x->stream[p.slot];
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, p.to->address.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
     }
-    return sent;
+    if (p.block->type != NULL && ctn_pointer(endpoint, at) == NULL) {
+        return put_parts(op, x, p, at, UINT32_MAX);
+    }
+    p.offset = at;
+    p.bytes = p.block->bytes;
+    p.count = count_of(stream->send_turn, 0);
+    stream->parts_sent = parts_of(p.bytes, part_size(CTN_PLACE_BUFFER));
+    return put(op, x, &p);
+}
+
+/** What a grant allows. */
+static int put_granted(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
+                       const ctn_grant_t *grant)
+{
+    uint32_t taken = ctn_tag_count(ctn_word_load(&grant->word));
+    ctn_stream_t *stream = &x->stream[p.slot];
+    stream->sent_to = (uint8_t)place_in(grant);
+    switch (stream->sent_to) {
+    case CTN_PLACE_BUFFER:
+        return put_straight(op, x, p, grant->offset);
+    case CTN_PLACE_LARGE:
+        return put_parts(op, x, p, grant->offset & ~AT_STAGE,
+                         taken + CTN_PARTS);
+    default:
+        return put_parts(op, x, p,
+                         ctn_wide_offset(p.to->address, op->seq, p.slot, 0),
+                         taken + CTN_PARTS);
+    }
 }
 
 /** What a peer allows in this operation; NULL: nothing yet. */
@@ -367,8 +425,8 @@ static ctn_step_t send_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     uint32_t round = round_of(x, slot, stream->send_turn);
     uint32_t peer = send_peer(x, round);
     const ctn_grant_t *grant = NULL;
-    bool small =
-        passage_of(bytes_of(x, x->send, round, peer)) != PASSAGE_GRANTED;
+    bool small = passage_of(x, bytes_of(x, x->send, round, peer), peer) !=
+                 PASSAGE_GRANTED;
     if (!small || stream->send_turn > 0) {
         grant = grant_of(op, x, rank_of(x, peer));
         if (grant == NULL) {
@@ -384,11 +442,10 @@ static ctn_step_t send_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         sent = put_small(op, x, to, &block, slot);
         over = sent > 0;
     } else {
-        sent = grant->offset != CTN_STAGED
-                   ? put_straight(op, x, to, &block, slot, grant->offset)
-                   : put_staged(op, x, to, &block, slot,
-                                ctn_tag_count(ctn_word_load(&grant->word)));
-        over = stream->parts_sent == parts_of(block.bytes);
+        put_t p = {.to = to, .block = &block, .slot = slot};
+        sent = put_granted(op, x, p, grant);
+        over = stream->parts_sent ==
+               parts_of(block.bytes, part_size(stream->sent_to));
     }
     if (sent < 0) {
         return ctn_op_fail(op, (catena_status_t)sent);
@@ -398,8 +455,10 @@ static ctn_step_t send_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 
 /* ---- receiving ---- */
 
+/** Tell a peer that a slot is ready for its block, where that is to go, and how
+ * many parts have been taken. */
 static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,
-                        const ctn_member_t *from, uint64_t place,
+                        const ctn_member_t *from, uint64_t offset,
                         uint32_t taken)
 {
     ctn_endpoint_t *endpoint;
@@ -410,7 +469,7 @@ static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,
             from->grants + ((op->seq % CTN_RINGS) * x->topo->roster.size +
                             x->topo->group->lane.chain.rank) *
                                sizeof(ctn_grant_t);
-        status = ctn_put_signal(endpoint, &place, sizeof(place),
+        status = ctn_put_signal(endpoint, &offset, sizeof(offset),
                                 at + offsetof(ctn_grant_t, offset),
                                 at + offsetof(ctn_grant_t, word),
                                 ctn_tag(op->seq, taken), &op->pending);
@@ -418,23 +477,28 @@ static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
-/** In place, a block may be overwritten when it has left: the transport has
- * no part of it any more. */
+/** In place, a part may be overwritten when it has left: the transport has
+ * none of it any more. The two ways may be cut into parts of different sizes.
+ */
 static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
-                          const ctn_stream_t *stream, uint32_t part)
+                          const ctn_stream_t *stream)
 {
-    return !x->in_place || ((stream->send_turn > stream->receive_turn ||
-                             stream->parts_sent > part) &&
-                            op->pending == 0);
+    if (!x->in_place) {
+        return true;
+    }
+    size_t end = (stream->parts_received + 1) * part_size(stream->place);
+    return (stream->send_turn > stream->receive_turn ||
+            stream->parts_sent * part_size(stream->sent_to) >= end) &&
+           op->pending == 0;
 }
 
-static bool has_come(const ctn_op_t *op, const ctn_pairwise_t *x, uint32_t slot,
-                     uint32_t part)
+static bool has_come(const ctn_op_t *op, const ctn_pairwise_t *x, uint32_t slot)
 {
     const ctn_stream_t *stream = &x->stream[slot];
+    uint32_t part = stream->parts_received;
     return ctn_word_load(&ctn_op_slot(op, slot)->word[part % CTN_PARTS]) ==
                ctn_tag(op->seq, count_of(stream->receive_turn, part)) &&
-           may_overwrite(op, x, stream, part);
+           may_overwrite(op, x, stream);
 }
 
 static const unsigned char *own_wide(const ctn_op_t *op,
@@ -444,29 +508,70 @@ static const unsigned char *own_wide(const ctn_op_t *op,
     return x->topo->group->lane.block->wide[op->seq % CTN_RINGS][slot][part];
 }
 
+/** Offset of the memory where a slot stages large parts; CTN_STAGED: there is
+ * none, and it takes more messages. */
+static uint64_t stage_at(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
+{
+    ctn_aside_t *aside = aside_of(x, slot);
+    uint64_t offset;
+    if (aside != NULL && aside->stage == NULL) {
+        aside->stage = ctn_heap_alloc(op->exec->heap, 4096,
+                                      CTN_PARTS * CTN_LARGE_PART_BYTES);
+    }
+    return aside != NULL &&
+                   ctn_heap_contains(op->exec->heap, aside->stage, 1, &offset)
+               ? offset | AT_STAGE
+               : CTN_STAGED;
+}
+
+/** What to say of where a slot's incoming block is to go. In place the partner
+ * may write only what has been sent: staged. */
+static uint64_t place_for(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
+                          const ctn_span_t *block)
+{
+    ctn_stream_t *stream = &x->stream[slot];
+    uint64_t offset =
+        x->in_place ? CTN_STAGED : ctn_span_place(op->exec, block);
+    stream->place = CTN_PLACE_BUFFER;
+    if (offset == CTN_STAGED) {
+        offset = block->bytes > CTN_PARTS * CTN_PART_BYTES
+                     ? stage_at(op, x, slot)
+                     : CTN_STAGED;
+        stream->place = offset == CTN_STAGED ? CTN_PLACE_WIDE : CTN_PLACE_LARGE;
+    }
+    return offset;
+}
+
+static const unsigned char *stage_of(const ctn_op_t *op,
+                                     const ctn_pairwise_t *x, uint32_t slot,
+                                     uint32_t part)
+{
+    return x->stream[slot].place == CTN_PLACE_WIDE
+               ? own_wide(op, x, slot, part % CTN_PARTS)
+               : x->aside[slot].stage + part % CTN_PARTS * CTN_LARGE_PART_BYTES;
+}
+
 /** One part of a staged block has come. */
 static ctn_step_t receive_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                                uint32_t slot, const ctn_span_t *block)
 {
     ctn_stream_t *stream = &x->stream[slot];
-    uint32_t parts = parts_of(block->bytes);
+    size_t size = part_size(stream->place);
+    uint32_t parts = parts_of(block->bytes, size);
     uint32_t part = stream->parts_received++;
-    ctn_span_write(op->exec, block, (size_t)part * CTN_PART_BYTES,
-                   part_bytes(block->bytes, part),
-                   own_wide(op, x, slot, part % CTN_PARTS));
+    ctn_span_write(op->exec, block, part * size,
+                   bytes_of_part(block->bytes, size, part),
+                   stage_of(op, x, slot, part));
     if (stream->parts_received == parts) {
         return CTN_STEP_NEXT;
     }
-    return part + CTN_PARTS < parts ? grant(op, x, member(x, peer), CTN_STAGED,
-                                            stream->parts_received)
-                                    : CTN_STEP_MOVED;
-}
-
-/** In place the partner may write only what has been sent: staged. */
-static uint64_t place_of(const ctn_op_t *op, const ctn_pairwise_t *x,
-                         const ctn_span_t *block)
-{
-    return x->in_place ? CTN_STAGED : ctn_span_place(op->exec, block);
+    if (part + CTN_PARTS >= parts) {
+        return CTN_STEP_MOVED;
+    }
+    return grant(op, x, member(x, peer),
+                 stream->place == CTN_PLACE_WIDE ? CTN_STAGED
+                                                 : stage_at(op, x, slot),
+                 stream->parts_received);
 }
 
 static ctn_step_t receive_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
@@ -474,14 +579,18 @@ static ctn_step_t receive_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     ctn_stream_t *stream = &x->stream[slot];
     uint32_t round = round_of(x, slot, stream->receive_turn);
     uint32_t peer = receive_peer(x, round);
-    passage_t passage = passage_of(bytes_of(x, x->receive, round, peer));
+    passage_t passage =
+        passage_of(x, bytes_of(x, x->receive, round, peer), peer);
     if (!stream->granted &&
         (passage == PASSAGE_GRANTED || stream->receive_turn > 0)) {
         ctn_span_t block = block_of(x, x->receive, round, peer);
         stream->granted = true;
-        return grant(op, x, member(x, peer), place_of(op, x, &block), 0);
+        return grant(op, x, member(x, peer),
+                     passage == PASSAGE_GRANTED ? place_for(op, x, slot, &block)
+                                                : CTN_STAGED,
+                     0);
     }
-    if (!has_come(op, x, slot, stream->parts_received)) {
+    if (!has_come(op, x, slot)) {
         op->waits_for = rank_of(x, peer);
         return CTN_STEP_WAIT;
     }
@@ -489,10 +598,10 @@ static ctn_step_t receive_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     if (passage == PASSAGE_INLINE) {
         ctn_span_write(op->exec, &block, 0, block.bytes,
                        ctn_op_slot(op, slot)->data);
-    } else if (passage == PASSAGE_WIDE) {
+    } else if (passage == PASSAGE_EAGER) {
         ctn_span_write(op->exec, &block, 0, block.bytes,
                        own_wide(op, x, slot, 0));
-    } else if (place_of(op, x, &block) == CTN_STAGED) {
+    } else if (stream->place != CTN_PLACE_BUFFER) {
         return receive_part(op, x, peer, slot, &block);
     }
     return CTN_STEP_NEXT;
@@ -556,5 +665,5 @@ ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
     if (x->open != 0) {
         return result;
     }
-    return bounce_is_free(x) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+    return aside_is_free(x) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }

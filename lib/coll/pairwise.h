@@ -8,17 +8,32 @@
  * and one to receive from. It is the whole of the direct alltoalls, the on-node
  * part of the leaders', and what carries Bruck's rounds.
  *
- * How a block travels depends on its size, which both sides know:
- *   inline   in the slot itself                  (<= CTN_INLINE_BYTES)
- *   wide     in the slot's wide payload          (<= CTN_PART_BYTES)
+ * How a block travels depends on its size and on whether its ends share a node,
+ * which both know:
+ *   inline   in the slot itself        (<= CTN_INLINE_BYTES)
+ *   eager    in the slot's wide payload, unasked
+ *            (<= CTN_NEAR_EAGER on a node, CTN_FAR_EAGER between nodes)
  *   granted  when the receiver's grant is there: straight into its buffer
  *            when that is plain memory in its heap, else staged, part by part,
- *            through the wide payload
+ *            through the wide payload or, for large ones, memory it took for
+ *            that
  * An empty block does not travel.
  *
  * Round j uses slot j mod W. Rounds beyond the first W of the small ones, and
  * all large ones, wait for a grant: the receiver's word that the slot is free,
  * which also carries where its buffer is and how many parts it has taken. */
+
+/* A second copy costs less than asking, which takes a round trip and between
+ * nodes a message more. */
+#define CTN_NEAR_EAGER 4096u
+#define CTN_FAR_EAGER 16384u
+
+_Static_assert(CTN_FAR_EAGER <= CTN_PARTS * CTN_PART_BYTES,
+               "an eager block fits the wide payload");
+
+/* Parts of large staged blocks: few messages, and two of them stay in a
+ * cache. */
+#define CTN_LARGE_PART_BYTES 65536u
 
 /** Who meets whom. */
 typedef enum ctn_order {
@@ -37,6 +52,13 @@ typedef struct ctn_round {
     ctn_span_t block;
 } ctn_round_t;
 
+/** Where a block that was asked for goes. */
+typedef enum ctn_place {
+    CTN_PLACE_BUFFER, /* straight into the receiver's buffer */
+    CTN_PLACE_WIDE,   /* in parts through the slot's wide payload */
+    CTN_PLACE_LARGE   /* in larger parts through memory taken for that */
+} ctn_place_t;
+
 /** Rounds in flight at one slot: round slot + turn * W, as long as there is
  * such a round. All slots are looked at whenever anything may have come, so
  * nothing here is divided. */
@@ -45,14 +67,18 @@ typedef struct ctn_stream {
     uint32_t receive_turn;
     uint32_t parts_sent; /* of the round under way, when in parts */
     uint32_t parts_received;
-    bool granted; /* the grant of receive_turn has been sent */
+    uint8_t sent_to; /* a ctn_place_t: where the block of send_turn goes */
+    uint8_t place;   /* and that of receive_turn */
+    bool granted;    /* the grant of receive_turn has been sent */
 } ctn_stream_t;
 
-/** Where parts of blocks that are no plain memory wait for the network. */
-typedef struct ctn_bounce {
-    uint64_t pending;
-    unsigned char data[CTN_PART_BYTES];
-} ctn_bounce_t;
+/** What a slot needs for blocks that cannot go straight from buffer to
+ * buffer. */
+typedef struct ctn_aside {
+    unsigned char *stage;  /* in the heap: large parts that come in, or NULL */
+    unsigned char *bounce; /* parts packed for the network, or NULL */
+    uint64_t pending[CTN_PARTS]; /* bounce parts the network still has */
+} ctn_aside_t;
 
 typedef struct ctn_pairwise {
     /* arguments */
@@ -73,7 +99,7 @@ typedef struct ctn_pairwise {
     uint32_t limit; /* rounds that may begin; n unless the caller says less */
     uint32_t slots; /* W, at most n */
     uint64_t open;  /* slots whose rounds are not over */
-    ctn_bounce_t *bounce; /* [slots][CTN_PARTS], made when first needed */
+    ctn_aside_t *aside; /* [slots], made when first needed */
     ctn_stream_t stream[CTN_SLOTS];
 } ctn_pairwise_t;
 

@@ -58,7 +58,7 @@ typedef enum ctn_op_state {
     CTN_OP_DONE
 } ctn_op_state_t;
 
-#define CTN_OP_STATE_BYTES 1984u
+#define CTN_OP_STATE_BYTES 2112u
 
 struct catena_request {
     const ctn_algorithm_t *algorithm;
