@@ -15,6 +15,13 @@ static unsigned char *send_stage(const ctn_leaders_t *a, const ctn_port_t *port,
                             piece % CTN_STAGE_SLOTS);
 }
 
+/** The next piece to be sent. */
+static const ctn_cursor_t *next_out(const ctn_port_run_t *run)
+{
+    return run->sent < run->opened ? &run->out[run->sent % CTN_STAGE_SLOTS]
+                                   : &run->gather;
+}
+
 static bool gather_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 {
     ctn_port_run_t *run = &port->run[a->set];
@@ -28,7 +35,7 @@ static bool gather_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
         ctn_piece_copy(op->exec, &a->geometry, &run->gather.at, true, &side,
                        send_stage(a, port, run->opened));
     ctn_exec_charge(op->exec, CTN_WORK_TRANSPOSE, copied);
-    run->opened++;
+    run->out[run->opened++ % CTN_STAGE_SLOTS] = run->gather;
     if (a->any_staged_send) {
         ctn_exec_post(op->exec,
                       &ctn_leaders_counter(op, a, port->leader)->opened,
@@ -65,8 +72,8 @@ static uint32_t first_rank(const ctn_leaders_t *a, uint32_t node)
     return a->topo->roster.member[a->topo->roster.first[node]].rank;
 }
 
-/* A grant counts the pieces that may be sent, and tells the slot of the last;
- * those before it, save the opening, are in the slots before. */
+/* A grant names the last piece that may be sent, and its slot; this leader's
+ * pieces before it, save the opening, are in the slots before. */
 
 static uint64_t grant_for(uint32_t number, uint64_t slot)
 {
@@ -77,9 +84,9 @@ static uint64_t grant_for(uint32_t number, uint64_t slot)
 static int slot_there(const ctn_op_t *op, const ctn_leaders_t *a,
                       const ctn_port_t *port)
 {
-    const ctn_cursor_t *piece = &port->run[a->set].send;
+    const ctn_cursor_t *piece = next_out(&port->run[a->set]);
     if (piece->opening) {
-        return (int)piece->turn;
+        return (int)(piece->round / a->geometry.leaders);
     }
     const unsigned char *block = (const unsigned char *)port->block;
     const uint64_t *granted =
@@ -87,18 +94,19 @@ static int slot_there(const ctn_op_t *op, const ctn_leaders_t *a,
                                                    ctn_leaders_ring(op),
                                                    piece->at.node));
     uint64_t grant = ctn_leaders_count(op, granted);
-    uint64_t pieces = grant / CTN_STAGE_SLOTS;
-    if (pieces <= piece->at.number) {
+    uint64_t named = grant / CTN_STAGE_SLOTS; /* number + 1; 0: none */
+    if (named <= piece->at.number) {
         return -1;
     }
-    return (int)((grant - (pieces - 1 - piece->at.number)) % CTN_STAGE_SLOTS);
+    uint64_t ahead = (named - 1 - piece->at.number) / a->geometry.leaders;
+    return (int)((grant - ahead) % CTN_STAGE_SLOTS);
 }
 
 static catena_status_t put_piece(ctn_op_t *op, ctn_leaders_t *a,
                                  ctn_port_t *port, uint64_t slot)
 {
     ctn_port_run_t *run = &port->run[a->set];
-    const ctn_piece_t *piece = &run->send.at;
+    const ctn_piece_t *piece = &next_out(run)->at;
     const ctn_address_t *to = ctn_leaders_port(a, piece->node, port->leader);
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_exec_connect(op->exec, to->process, &endpoint);
@@ -125,7 +133,7 @@ static int send_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
     }
     int slot = slot_there(op, a, port);
     if (slot < 0) {
-        op->waits_for = first_rank(a, run->send.at.node);
+        op->waits_for = first_rank(a, next_out(run)->at.node);
         return 0;
     }
     catena_status_t status = put_piece(op, a, port, (uint64_t)slot);
@@ -133,7 +141,6 @@ static int send_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
         return status;
     }
     run->sent++;
-    ctn_cursor_next(&a->geometry, port->leader, true, &run->send);
     return 1;
 }
 
@@ -188,7 +195,7 @@ static bool has_arrived(ctn_op_t *op, const ctn_leaders_t *a,
     if (ctn_word_load(word) ==
             ctn_leaders_arrival(op, in->at.node, in->at.number) &&
         /* In place, what left with the piece must have left. */
-        (!a->call.in_place || ctn_cursor_passed(&run->send, in))) {
+        (!a->call.in_place || ctn_cursor_passed(next_out(run), in))) {
         return true;
     }
     op->waits_for = first_rank(a, in->at.node);
@@ -205,7 +212,7 @@ static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
         return true;
     }
     if (run->base < run->drain_end ||
-        (!ctn_cursor_ended(&run->send) && slot_there(op, a, port) >= 0)) {
+        (!ctn_cursor_ended(next_out(run)) && slot_there(op, a, port) >= 0)) {
         return false;
     }
     for (uint64_t v = run->base; v < run->ahead; v++) {
@@ -317,14 +324,15 @@ static catena_status_t begin_port(ctn_op_t *op, ctn_leaders_t *a,
     const ctn_geometry_t *g = &a->geometry;
     ctn_port_run_t *run = &port->run[a->set];
     memset(run, 0, sizeof(*run));
-    run->gather = run->send = ctn_cursor_first(g, port->leader, true);
+    run->gather = ctn_cursor_first(g, port->leader, true);
     run->expect = ctn_cursor_first(g, port->leader, false);
     uint32_t turns = ctn_turns(g, port->leader);
     run->ahead = turns < CTN_STAGE_SLOTS ? turns : CTN_STAGE_SLOTS;
     run->scattered = (1u << run->ahead) - 1;
     while (!ctn_cursor_ended(&run->expect) && run->expect.opening) {
-        run->in[run->expect.turn] = run->expect;
-        run->scattered &= ~(1u << run->expect.turn);
+        uint32_t turn = run->expect.round / g->leaders;
+        run->in[turn] = run->expect;
+        run->scattered &= ~(1u << turn);
         ctn_cursor_next(g, port->leader, false, &run->expect);
     }
     return give_places(op, a, port);
@@ -342,7 +350,7 @@ catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a)
 static bool port_finished(const ctn_leaders_t *a, const ctn_port_t *port)
 {
     const ctn_port_run_t *run = &port->run[a->set];
-    if (!ctn_cursor_ended(&run->send) || !ctn_cursor_ended(&run->expect) ||
+    if (!ctn_cursor_ended(next_out(run)) || !ctn_cursor_ended(&run->expect) ||
         run->base < run->ahead) {
         return false;
     }

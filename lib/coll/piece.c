@@ -39,18 +39,21 @@ static size_t message_bytes(const ctn_geometry_t *g, uint32_t node,
     return bytes;
 }
 
-static size_t piece_bytes(size_t left)
+/** Bytes of piece `number` of a message of `all` bytes. */
+static size_t piece_bytes(size_t all, uint32_t number)
 {
-    return left < CTN_STAGE_BYTES ? left : CTN_STAGE_BYTES;
+    size_t start = (size_t)number * CTN_STAGE_BYTES;
+    if (start >= all) {
+        return 0;
+    }
+    return all - start < CTN_STAGE_BYTES ? all - start : CTN_STAGE_BYTES;
 }
 
 ctn_piece_t ctn_piece_at(const ctn_geometry_t *g, uint32_t node,
                          uint32_t number, bool outgoing)
 {
-    size_t all = message_bytes(g, node, outgoing);
-    size_t start = (size_t)number * CTN_STAGE_BYTES;
     return (ctn_piece_t){node, number,
-                         start < all ? piece_bytes(all - start) : 0};
+                         piece_bytes(message_bytes(g, node, outgoing), number)};
 }
 
 uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader)
@@ -59,64 +62,74 @@ uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader)
     return leader < nodes ? (nodes - leader + g->leaders - 1) / g->leaders : 0;
 }
 
-static uint32_t node_of_turn(const ctn_geometry_t *g, uint32_t leader,
-                             uint32_t turn)
+static uint32_t node_of_round(const ctn_geometry_t *g, uint32_t round)
 {
     uint64_t nodes = g->roster->nodes;
-    uint64_t round = leader + (uint64_t)turn * g->leaders;
     return (uint32_t)((round + nodes - g->node) % nodes);
 }
 
-/** Point the cursor at what a turn has in its part of the order. */
-static void enter_turn(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
-                       ctn_cursor_t *c)
+static size_t round_bytes(const ctn_geometry_t *g, uint32_t round,
+                          bool outgoing)
 {
-    uint32_t node = node_of_turn(g, leader, c->turn);
-    size_t all = node == g->node ? 0 : message_bytes(g, node, outgoing);
-    size_t first = piece_bytes(all);
-    c->at = (ctn_piece_t){node, 0, first};
-    c->rest = c->opening ? 0 : all - first;
-    if (!c->opening && c->turn < CTN_STAGE_SLOTS) {
-        c->at = (ctn_piece_t){node, 1, piece_bytes(c->rest)};
-        c->rest -= c->at.bytes;
-    }
+    uint32_t node = node_of_round(g, round);
+    return node == g->node ? 0 : message_bytes(g, node, outgoing);
 }
 
-/** Go on to the next turn as long as there is nothing left of this one. */
+/** The first of a round's pieces that are a leader's. */
+static uint32_t first_number(const ctn_geometry_t *g, uint32_t leader,
+                             uint32_t round)
+{
+    return (leader + g->leaders - round % g->leaders) % g->leaders;
+}
+
+/** Point the cursor at the first piece of a round that is in its part of the
+ * order. */
+static void enter_round(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
+                        ctn_cursor_t *c)
+{
+    uint32_t number = first_number(g, leader, c->round);
+    if (!c->opening && number == 0 && c->round / g->leaders < CTN_STAGE_SLOTS) {
+        number = g->leaders; /* the first was in the opening */
+    }
+    c->all = round_bytes(g, c->round, outgoing);
+    c->at = (ctn_piece_t){node_of_round(g, c->round), number,
+                          piece_bytes(c->all, number)};
+}
+
+/** Go on to the next round as long as there is nothing left of this one. */
 static void settle(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
                    ctn_cursor_t *c)
 {
-    uint32_t turns = ctn_turns(g, leader);
+    uint32_t nodes = g->roster->nodes;
     while (c->at.bytes == 0) {
-        c->turn++;
-        if (c->opening && (c->turn == turns || c->turn == CTN_STAGE_SLOTS)) {
+        c->round += c->opening ? g->leaders : 1;
+        if (c->opening &&
+            (c->round >= nodes || c->round / g->leaders >= CTN_STAGE_SLOTS)) {
             c->opening = false;
-            c->turn = 0;
+            c->round = 0;
         }
-        if (c->turn >= turns) {
+        if (c->round >= nodes) {
             return;
         }
-        enter_turn(g, leader, outgoing, c);
+        enter_round(g, leader, outgoing, c);
     }
 }
 
 ctn_cursor_t ctn_cursor_first(const ctn_geometry_t *g, uint32_t leader,
                               bool outgoing)
 {
-    ctn_cursor_t c = {.opening = true};
-    if (ctn_turns(g, leader) > 0) {
-        enter_turn(g, leader, outgoing, &c);
-        settle(g, leader, outgoing, &c);
-    }
+    bool opens = leader < g->roster->nodes;
+    ctn_cursor_t c = {.opening = opens, .round = opens ? leader : 0};
+    enter_round(g, leader, outgoing, &c);
+    settle(g, leader, outgoing, &c);
     return c;
 }
 
 void ctn_cursor_next(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
                      ctn_cursor_t *c)
 {
-    c->at.number++;
-    c->at.bytes = piece_bytes(c->rest);
-    c->rest -= c->at.bytes;
+    c->at.number += g->leaders;
+    c->at.bytes = c->opening ? 0 : piece_bytes(c->all, c->at.number);
     settle(g, leader, outgoing, c);
 }
 
@@ -124,12 +137,11 @@ uint64_t ctn_piece_count(const ctn_geometry_t *g, uint32_t leader,
                          bool outgoing)
 {
     uint64_t count = 0;
-    for (uint32_t turn = 0; turn < ctn_turns(g, leader); turn++) {
-        uint32_t node = node_of_turn(g, leader, turn);
-        if (node != g->node) {
-            count += (message_bytes(g, node, outgoing) + CTN_STAGE_BYTES - 1) /
-                     CTN_STAGE_BYTES;
-        }
+    for (uint32_t round = 0; round < g->roster->nodes; round++) {
+        size_t all = round_bytes(g, round, outgoing);
+        uint64_t pieces = (all + CTN_STAGE_BYTES - 1) / CTN_STAGE_BYTES;
+        uint32_t first = first_number(g, leader, round);
+        count += pieces > first ? (pieces - first - 1) / g->leaders + 1 : 0;
     }
     return count;
 }

@@ -9,13 +9,16 @@
  * [member of B][member of A][byte], transposed in the gather, so that what
  * each receiver gets is together. It is cut into pieces of CTN_STAGE_BYTES.
  *
- * Nodes meet in rounds, round i pairing node A with node (i - A) mod M;
- * virtual leader l does rounds l, l + L, l + 2L ..., its turns 0, 1, 2 ... Its
- * pieces have an order: first the opening, the first piece of each of the first
- * CTN_STAGE_SLOTS turns; then turn by turn all others. Both nodes of a pair
- * come to the same turn with the same pieces of it in the same order, whatever
- * the lengths of the messages each has with others; which is why nobody waits
- * for somebody who waits for him.
+ * Nodes meet in rounds, round i pairing node A with node (i - A) mod M. Piece n
+ * of round i is virtual leader (i + n) mod L's: the messages of small blocks,
+ * of one piece each, are dealt to the leaders in turn, and long ones striped
+ * over all of them and their ports. The first pieces that a leader has, of
+ * rounds l, l + L, l + 2L ..., are its turns 0, 1, 2 ... Its pieces have an
+ * order: first the opening, those of the first CTN_STAGE_SLOTS turns; then
+ * round by round all others. Both nodes of a pair come to the same round with
+ * the same pieces of it in the same order, whatever the lengths of the messages
+ * each has with others; which is why nobody waits for somebody who waits for
+ * him.
  *
  * The opening of turn t goes into staging slot t, unasked. All other pieces
  * take the slots in rotation, in the receiver's order, when it grants them.
@@ -60,8 +63,8 @@ static inline bool ctn_cursor_passed(const ctn_cursor_t *cursor,
     if (cursor->opening != at->opening) {
         return at->opening;
     }
-    return cursor->turn > at->turn ||
-           (cursor->turn == at->turn && cursor->at.number > at->at.number);
+    return cursor->round > at->round ||
+           (cursor->round == at->round && cursor->at.number > at->at.number);
 }
 
 /** Pieces of a leader, all in all. */

@@ -64,9 +64,9 @@ typedef struct ctn_piece {
 /** Position in the order of a virtual leader's pieces. */
 typedef struct ctn_cursor {
     ctn_piece_t at;
-    uint32_t turn;
+    uint32_t round;
     bool opening;
-    size_t rest; /* of the turn's message, behind this piece */
+    size_t all; /* bytes of the round's message */
 } ctn_cursor_t;
 
 /** One operation's work at one hosted virtual leader. Outgoing pieces are
@@ -74,16 +74,16 @@ typedef struct ctn_cursor {
  * those of the opening are their turns, then they go on counting; place v is in
  * slot v mod CTN_STAGE_SLOTS. */
 typedef struct ctn_port_run {
-    ctn_cursor_t gather; /* next to be gathered */
-    ctn_cursor_t send;   /* next to be sent */
-    uint64_t opened;     /* pieces gathered */
-    uint64_t sent;       /* pieces sent */
-    ctn_cursor_t expect; /* next to be given a place */
-    uint64_t base;       /* places below have been scattered */
-    uint64_t ahead;      /* places below have been given */
-    uint64_t drain_end;  /* without overlap: places that may be scattered */
-    uint32_t scattered;  /* bit v: the piece in slot v has been */
-    uint32_t given_out;  /* bit v: its receivers have been told */
+    ctn_cursor_t gather;               /* next to be gathered */
+    ctn_cursor_t out[CTN_STAGE_SLOTS]; /* gathered and not yet sent */
+    uint64_t opened;                   /* pieces gathered */
+    uint64_t sent;                     /* pieces sent */
+    ctn_cursor_t expect;               /* next to be given a place */
+    uint64_t base;                     /* places below have been scattered */
+    uint64_t ahead;                    /* places below have been given */
+    uint64_t drain_end; /* without overlap: places that may be scattered */
+    uint32_t scattered; /* bit v: the piece in slot v has been */
+    uint32_t given_out; /* bit v: its receivers have been told */
     uint64_t delivered;
     ctn_cursor_t in[CTN_STAGE_SLOTS];  /* what has its place in the slot */
     uint64_t entry[CTN_STAGE_SLOTS];   /* delivery number of the slot */
