@@ -85,16 +85,25 @@ static catena_status_t join_network(catena_context_t *context)
     if (boot->local_size == boot->size) {
         return CATENA_OK;
     }
+    char *devices;
+    catena_status_t status =
+        ctn_site_devices(&context->log, context->config.topology,
+                         context->config.net_devices, &context->site, &devices);
+    if (status != CATENA_OK) {
+        return status;
+    }
     ctn_transport_params_t params = {
         .log = &context->log,
         .process = boot->rank,
         .arena = ctn_heap_arena(context->heap, (int)boot->local_rank),
         .arena_bytes = ctn_heap_arena_bytes(context->heap),
         .put_mode = context->config.ucx_put,
+        .devices = devices,
         .lookup = look_up_card,
         .lookup_context = context,
     };
-    catena_status_t status = ctn_ucx_ops.create(&params, &context->network);
+    status = ctn_ucx_ops.create(&params, &context->network);
+    free(devices);
     if (status != CATENA_OK) {
         return status;
     }

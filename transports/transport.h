@@ -55,7 +55,8 @@ typedef struct ctn_transport_params {
     uint64_t process; /* this process: its world rank */
     void *arena;      /* the registered memory of this process */
     size_t arena_bytes;
-    unsigned put_mode; /* ctn_put_mode_t */
+    unsigned put_mode;   /* ctn_put_mode_t */
+    const char *devices; /* a list as UCX_NET_DEVICES; NULL: all */
     /** Card of another process (what its `card` gave). Set *card to malloc'd
      * memory that the caller frees. May block while that process starts. */
     catena_status_t (*lookup)(void *context, uint64_t process, void **card,

@@ -105,8 +105,14 @@ static const struct row rows[] = {
      &algorithm_parser},
     {"TOPOLOGY", "",
      "hwloc synthetic description to use instead of the real machine, such\n"
-     "as \"numa:2 core:4 pu:1\". Empty: the real machine.",
+     "as \"numa:2 core:4 pu:1\", or the path of an hwloc XML file (*.xml).\n"
+     "Empty: the real machine.",
      FIELD(topology), &string_parser},
+    {"NET_DEVICES", "auto",
+     "Network devices of a rank. auto: RDMA devices near its NUMA domain when\n"
+     "there are several devices; all; or lists as for UCX_NET_DEVICES,\n"
+     "separated by '/', dealt to the ranks of a node in turn.",
+     FIELD(net_devices), &string_parser},
     {"UCX_PUT", "auto",
      "How data and its signal travel between nodes. am: one active message;\n"
      "rma: put, fence, put. auto: rma where the network has RDMA.",
@@ -407,8 +413,10 @@ catena_status_t ctn_config_read(ctn_config_t *config,
 void ctn_config_release(ctn_config_t *config)
 {
     free(config->alltoall);
+    free(config->net_devices);
     free(config->topology);
     config->alltoall = NULL;
+    config->net_devices = NULL;
     config->topology = NULL;
 }
 

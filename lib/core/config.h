@@ -31,7 +31,8 @@ typedef struct ctn_config {
     size_t sleep_ms; /* SLEEP: ms of waiting before sleeping, 20, inf */
     size_t leaders;  /* ALLTOALL_LEADERS: per node, auto */
     char *alltoall;  /* ALLTOALL_ALGORITHM: auto */
-    char *topology;  /* TOPOLOGY: hwloc synthetic description, empty */
+    char *net_devices;      /* NET_DEVICES: auto */
+    char *topology;         /* TOPOLOGY: hwloc synthetic description, empty */
     ctn_put_mode_t ucx_put; /* UCX_PUT: auto, am, rma */
 } ctn_config_t;
 

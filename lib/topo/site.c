@@ -3,6 +3,7 @@
 #include <hwloc.h>
 #include <numa.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /** The one NUMA domain that covers `cpuset`, or -1 when there are several or
@@ -25,7 +26,7 @@ static int domain_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset)
     return found;
 }
 
-static int synthetic_domain(hwloc_topology_t topology, unsigned local_rank)
+static int described_domain(hwloc_topology_t topology, unsigned local_rank)
 {
     int units = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
     if (units <= 0) {
@@ -48,44 +49,62 @@ static int bound_domain(hwloc_topology_t topology)
     return domain;
 }
 
-/** What loading needs: domains and processing units, no caches, no devices. */
-static int load(hwloc_topology_t topology, const char *synthetic)
+static bool is_file(const char *description)
 {
-    if (synthetic != NULL &&
-        hwloc_topology_set_synthetic(topology, synthetic) != 0) {
+    size_t length = strlen(description);
+    return length > 4 && strcmp(description + length - 4, ".xml") == 0;
+}
+
+int ctn_site_load(hwloc_topology_t topology, const char *description,
+                  bool devices)
+{
+    int result = 0;
+    if (description != NULL && description[0] != '\0') {
+        result = is_file(description)
+                     ? hwloc_topology_set_xml(topology, description)
+                     : hwloc_topology_set_synthetic(topology, description);
+    }
+    if (result != 0) {
         return -1;
     }
-    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP,
-                                   HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
+    /* Packages and groups hold the domains apart and must stay. */
+    hwloc_topology_set_cache_types_filter(topology,
+                                          HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_icache_types_filter(topology,
+                                           HWLOC_TYPE_FILTER_KEEP_NONE);
+    if (devices) {
+        hwloc_topology_set_io_types_filter(topology,
+                                           HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    }
     return hwloc_topology_load(topology);
 }
 
-catena_status_t ctn_site_find(const ctn_log_t *log, const char *synthetic,
+catena_status_t ctn_site_find(const ctn_log_t *log, const char *description,
                               ctn_site_t *site)
 {
     site->numa = -1;
-    if (synthetic != NULL && synthetic[0] == '\0') {
-        synthetic = NULL;
+    if (description != NULL && description[0] == '\0') {
+        description = NULL;
     }
     /* Reading the machine costs milliseconds a rank: not for one domain. */
-    if (synthetic == NULL && (numa_available() < 0 || numa_max_node() == 0)) {
+    if (description == NULL && (numa_available() < 0 || numa_max_node() == 0)) {
         return CATENA_OK;
     }
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology) != 0) {
         return CATENA_ERR_NO_MEMORY;
     }
-    if (load(topology, synthetic) != 0) {
+    if (ctn_site_load(topology, description, false) != 0) {
         hwloc_topology_destroy(topology);
         ctn_error(log,
                   "CATENA_TOPOLOGY is '%s'; expected a synthetic description "
-                  "that hwloc reads, such as 'numa:2 core:8 pu:1'",
-                  synthetic != NULL ? synthetic : "");
-        return synthetic != NULL ? CATENA_ERR_ARG : CATENA_ERR_SYSTEM;
+                  "that hwloc reads, such as 'numa:2 core:8 pu:1', or the path "
+                  "of an XML file of hwloc's",
+                  description != NULL ? description : "");
+        return description != NULL ? CATENA_ERR_ARG : CATENA_ERR_SYSTEM;
     }
-    site->numa = synthetic != NULL
-                     ? synthetic_domain(topology, site->local_rank)
+    site->numa = description != NULL
+                     ? described_domain(topology, site->local_rank)
                      : bound_domain(topology);
     hwloc_topology_destroy(topology);
     return CATENA_OK;

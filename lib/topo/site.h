@@ -8,14 +8,29 @@
 
 /** Find out where this process is bound. Fills site->numa; local_rank must be
  * set.
- * @param synthetic hwloc description that stands for the real machine: the
- *                  process counts as bound to its local rank's processing
- *                  unit (modulo their number); NULL or "": the real one */
-catena_status_t ctn_site_find(const ctn_log_t *log, const char *synthetic,
+ * @param description what stands for the real machine, a synthetic description
+ *                    of hwloc or the path of an XML file (*.xml): the process
+ *                    counts as bound to its local rank's processing unit
+ *                    (modulo their number); NULL or "": the real one */
+catena_status_t ctn_site_find(const ctn_log_t *log, const char *description,
                               ctn_site_t *site);
+
+/** Which network devices this process is to use.
+ * @param setting CATENA_NET_DEVICES: "all"; "auto": the RDMA devices near its
+ *                NUMA domain; or lists that are dealt to the local ranks
+ * @param[out] devices a list for UCX that the caller frees; NULL: all */
+catena_status_t ctn_site_devices(const ctn_log_t *log, const char *description,
+                                 const char *setting, const ctn_site_t *site,
+                                 char **devices);
 
 /** Processing units that this job's ranks on this host can use together: those
  * online, less what the control group's quota withholds. */
 unsigned ctn_site_cores(void);
+
+struct hwloc_topology;
+/** Load what is asked for: domains and processing units, and devices if so; no
+ * caches. 0, or -1 as hwloc has it. For this folder. */
+int ctn_site_load(struct hwloc_topology *topology, const char *description,
+                  bool devices);
 
 #endif

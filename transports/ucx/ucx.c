@@ -48,8 +48,10 @@ static bool tcp_allowed(void)
 
 /** What suits catena better than UCX's defaults; the user's environment
  * comes before. */
-static catena_status_t read_config(const ctn_log_t *log, ucp_config_t **config)
+static catena_status_t read_config(const ctn_transport_params_t *asked,
+                                   ucp_config_t **config)
 {
+    const ctn_log_t *log = asked->log;
     static const struct {
         const char *variable, *key, *value;
         bool tcp; /* UCX warns when no transport takes it */
@@ -79,13 +81,18 @@ static catena_status_t read_config(const ctn_log_t *log, ucp_config_t **config)
             ctn_debug(log, "this UCX does not know %s: %s", settings[i].key,
                       ucs_status_string(status));
     }
+    if (asked->devices != NULL && getenv("UCX_NET_DEVICES") == NULL) {
+        status = ucp_config_modify(*config, "NET_DEVICES", asked->devices);
+        ctn_debug(log, "network devices: %s (%s)", asked->devices,
+                  ucs_status_string(status));
+    }
     return CATENA_OK;
 }
 
 static catena_status_t open_context(ctn_ucx_t *transport)
 {
     ucp_config_t *config;
-    catena_status_t result = read_config(transport->params.log, &config);
+    catena_status_t result = read_config(&transport->params, &config);
     if (result != CATENA_OK)
         return result;
     ucp_params_t params = {
@@ -96,9 +103,12 @@ static catena_status_t open_context(ctn_ucx_t *transport)
     ucp_config_release(config);
     if (status != UCS_OK) {
         ctn_error(transport->params.log,
-                  "UCX found no network: %s. UCX_TLS is %s",
+                  "UCX found no network: %s. UCX_TLS is %s, devices are %s "
+                  "(CATENA_NET_DEVICES, UCX_NET_DEVICES)",
                   ucs_status_string(status),
-                  getenv("UCX_TLS") != NULL ? getenv("UCX_TLS") : "not set");
+                  getenv("UCX_TLS") != NULL ? getenv("UCX_TLS") : "not set",
+                  transport->params.devices != NULL ? transport->params.devices
+                                                    : "all");
         return ctn_ucx_status(status);
     }
     return CATENA_OK;
@@ -288,6 +298,7 @@ static catena_status_t ucx_create(const ctn_transport_params_t *params,
         ucx_destroy(&transport->base);
         return status;
     }
+    transport->params.devices = NULL; /* the caller's */
     choose_modes(transport);
     ctn_debug(params->log, "%s", transport->description);
     *result = &transport->base;

@@ -1,0 +1,124 @@
+/* Which network devices a rank uses. Each leader is a process with a worker of
+ * its own; when every leader uses the devices near it, a node has as many ports
+ * as leaders ([Peng], section 4 and Algorithm 4). */
+
+#include <hwloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topo/site.h"
+
+/* ---- as asked for ---- */
+
+/** The list of this rank out of "a,b/c/d": dealt to the local ranks in turn. */
+static catena_status_t dealt(const ctn_log_t *log, const char *lists,
+                             uint32_t local_rank, char **devices)
+{
+    uint32_t count = 1;
+    for (const char *at = lists; *at != '\0'; at++) {
+        count += *at == '/';
+    }
+    const char *start = lists;
+    for (uint32_t skip = local_rank % count; skip > 0; skip--) {
+        start = strchr(start, '/') + 1;
+    }
+    size_t length = strcspn(start, "/");
+    if (length == 0) {
+        ctn_error(log,
+                  "CATENA_NET_DEVICES is '%s'; expected auto, all, or lists of "
+                  "devices separated by '/', such as mlx5_0:1/mlx5_1:1; one is "
+                  "empty",
+                  lists);
+        return CATENA_ERR_ARG;
+    }
+    *devices = strndup(start, length);
+    return *devices != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+}
+
+/* ---- near by ---- */
+
+/** hwloc's names of ports and their states; 4 is active. UCX knows a port as
+ * device:number. */
+static void add_ports(hwloc_obj_t device, char *text, size_t bytes)
+{
+    for (unsigned i = 0; i < device->infos_count; i++) {
+        unsigned port;
+        int end = 0;
+        if (sscanf(device->infos[i].name, "Port%uState%n", &port, &end) == 1 &&
+            end > 0 && strcmp(device->infos[i].value, "4") == 0) {
+            size_t used = strlen(text);
+            snprintf(text + used, bytes - used, "%s%s:%u", used > 0 ? "," : "",
+                     device->name, port);
+        }
+    }
+}
+
+static bool is_rdma(hwloc_obj_t device)
+{
+    return device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS;
+}
+
+static bool is_near(hwloc_topology_t topology, hwloc_obj_t device, int numa)
+{
+    hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topology, device);
+    return place != NULL && place->nodeset != NULL &&
+           hwloc_bitmap_isset(place->nodeset, (unsigned)numa);
+}
+
+/** The ports near a NUMA domain, when there is more than one device to choose
+ * from and the choice leaves some. */
+static void find_near(hwloc_topology_t topology, int numa, char *text,
+                      size_t bytes)
+{
+    unsigned all = 0;
+    text[0] = '\0';
+    for (hwloc_obj_t device = hwloc_get_next_osdev(topology, NULL);
+         device != NULL; device = hwloc_get_next_osdev(topology, device)) {
+        if (is_rdma(device)) {
+            all++;
+            if (is_near(topology, device, numa)) {
+                add_ports(device, text, bytes);
+            }
+        }
+    }
+    if (all < 2) {
+        text[0] = '\0';
+    }
+}
+
+static catena_status_t nearest(const char *description, const ctn_site_t *site,
+                               char **devices)
+{
+    char text[512] = "";
+    hwloc_topology_t topology;
+    /* Reading the machine costs milliseconds: not for one domain. */
+    if (site->numa < 0) {
+        return CATENA_OK;
+    }
+    if (hwloc_topology_init(&topology) != 0) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (ctn_site_load(topology, description, true) == 0) {
+        find_near(topology, site->numa, text, sizeof(text));
+    }
+    hwloc_topology_destroy(topology);
+    if (text[0] != '\0') {
+        *devices = strdup(text);
+        return *devices != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+    }
+    return CATENA_OK;
+}
+
+catena_status_t ctn_site_devices(const ctn_log_t *log, const char *description,
+                                 const char *setting, const ctn_site_t *site,
+                                 char **devices)
+{
+    *devices = NULL;
+    if (strcmp(setting, "all") == 0) {
+        return CATENA_OK;
+    }
+    return strcmp(setting, "auto") == 0
+               ? nearest(description, site, devices)
+               : dealt(log, setting, site->local_rank, devices);
+}
