@@ -9,24 +9,20 @@
 #include "coll/barrier.h"
 #include "coll/choice.h"
 
-/* ---- the operation: find the topology, choose, become what was chosen ---- */
-
-static ctn_step_t need_topology(ctn_op_t *op)
-{
-    const ctn_alltoall_t *call = ctn_op_state(op);
-    ctn_topo_t *topo;
-    return ctn_roster_need(op, call->group, &topo);
-}
+/* ---- the operation: choose, and become what was chosen ---- */
 
 static ctn_step_t choose(ctn_op_t *op)
 {
     ctn_alltoall_t *call = ctn_op_state(op);
+    ctn_step_t found = ctn_roster_need(op, call->group, &call->topo);
+    if (found != CTN_STEP_NEXT) {
+        return found;
+    }
     ctn_choice_t *choice = ctn_choice_of(call->group);
     if (choice == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    ctn_selection_t selection =
-        ctn_alltoall_select(call, ctn_topo_of(call->group));
+    ctn_selection_t selection = ctn_alltoall_select(call);
     const ctn_family_t *family = selection.family;
     choice->last = selection;
     ctn_step_t step;
@@ -56,8 +52,7 @@ static ctn_step_t choose(ctn_op_t *op)
                                           : &ctn_alltoall_direct);
 }
 
-static const ctn_phase_t phases[] = {
-    {"topology", need_topology}, {"choose", choose}, {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"choose", choose}, {NULL, NULL}};
 
 static const ctn_algorithm_t alltoall = {
     .name = "alltoall",
@@ -74,19 +69,13 @@ static const ctn_algorithm_t alltoallv = {
     .release = ctn_alltoall_release,
 };
 
-static void drop_types(ctn_alltoall_t *call)
+void ctn_alltoall_release(ctn_op_t *op)
 {
+    ctn_alltoall_t *call = ctn_op_state(op);
     for (uint32_t i = 0; i < call->held_count; i++) {
         ctn_type_drop(call->held[i]);
     }
     free(call->held);
-}
-
-void ctn_alltoall_release(ctn_op_t *op)
-{
-    ctn_alltoall_t *call = ctn_op_state(op);
-    drop_types(call);
-    ctn_heap_free(op->exec->heap, call->rows);
 }
 
 /* ---- arguments ---- */
@@ -231,37 +220,47 @@ static catena_status_t understand(const side_t *send, const side_t *receive,
     return status;
 }
 
-/** Make the operation; *op is NULL when there is nothing to do. */
-static catena_status_t prepare(ctn_alltoall_t call, waiting_t mode,
-                               ctn_op_t **op)
+/** Take over the group's settings of now. */
+static catena_status_t settle(ctn_alltoall_t *call, waiting_t mode)
 {
-    catena_group_t *group = call.group;
-    const ctn_choice_t *choice = ctn_choice_of(group);
-    *op = NULL;
-    if (!call.vector && call.receive.bytes == 0) {
-        return CATENA_OK;
-    }
+    const ctn_choice_t *choice = ctn_choice_of(call->group);
     if (choice == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    call.family = choice->family;
-    call.leaders = choice->leaders;
-    call.radix = choice->radix;
-    call.window = choice->window;
-    if (mode != MODE_BLOCKING && hold_types(&call) != CATENA_OK) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    if (call.vector) {
+    call->family = choice->family;
+    call->leaders = choice->leaders;
+    call->radix = choice->radix;
+    call->window = choice->window;
+    return mode != MODE_BLOCKING ? hold_types(call) : CATENA_OK;
+}
+
+/** Make the operation; *op is NULL when there is nothing to do. */
+static catena_status_t prepare(const side_t *send, const side_t *receive,
+                               catena_group_t *group, waiting_t mode,
+                               ctn_op_t **op)
+{
+    bool vector = receive->counts != NULL;
+    if (vector) {
         ctn_barrier_fences(group);
     }
-    *op = ctn_op_create(group->exec, call.vector ? &alltoallv : &alltoall,
-                        &group->channel);
-    if (*op == NULL) {
-        drop_types(&call);
+    ctn_op_t *made = ctn_op_create(group->exec, vector ? &alltoallv : &alltoall,
+                                   &group->channel);
+    if (made == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    *(ctn_alltoall_t *)ctn_op_state(*op) = call;
-    return CATENA_OK;
+    ctn_alltoall_t *call = ctn_op_state(made);
+    call->group = group;
+    catena_status_t status = understand(send, receive, call);
+    bool nothing = !vector && call->receive.bytes == 0;
+    if (status == CATENA_OK && !nothing) {
+        status = settle(call, mode);
+    }
+    if (status != CATENA_OK || nothing) {
+        ctn_op_release(made);
+        made = NULL;
+    }
+    *op = made;
+    return status;
 }
 
 /** All nine entry points: check, make, and start as asked for. */
@@ -272,12 +271,8 @@ static catena_status_t enter(const side_t *send, const side_t *receive,
     if (group == NULL || (mode != MODE_BLOCKING && request == NULL)) {
         return CATENA_ERR_ARG;
     }
-    ctn_alltoall_t call = {.group = group};
     ctn_op_t *op = NULL;
-    catena_status_t status = understand(send, receive, &call);
-    if (status == CATENA_OK) {
-        status = prepare(call, mode, &op);
-    }
+    catena_status_t status = prepare(send, receive, group, mode, &op);
     if (status != CATENA_OK) {
         return status;
     }

@@ -4,9 +4,10 @@
 #include "coll/pairwise.h"
 #include "coll/plan.h"
 
-/** One alltoall as the entry point understood it; read-only from then on. */
+/** One alltoall as the entry point understood it. */
 typedef struct ctn_alltoall {
     catena_group_t *group;
+    ctn_topo_t *topo;  /* with its roster; set before an algorithm is chosen */
     ctn_blocks_t send; /* the receive blocks when in place */
     ctn_blocks_t receive;
     bool in_place;
@@ -20,7 +21,7 @@ typedef struct ctn_alltoall {
     ctn_order_t order;               /* of the direct ones */
     catena_datatype_t *held;         /* types kept from being freed */
     uint32_t held_count;
-    ctn_row_t *rows; /* what leaders are told; kept from start to start */
+    void *kept; /* what the algorithm keeps from start to start; or NULL */
 } ctn_alltoall_t;
 
 /** Parameters of the leader family. */

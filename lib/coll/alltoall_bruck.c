@@ -14,17 +14,27 @@
 
 enum { DEFAULT_RADIX = 2 };
 
+/** What is made once and kept from start to start. */
+typedef struct tables {
+    uint32_t radix;
+    uint32_t count;
+    ctn_round_t *rounds; /* [count], digit by digit */
+    unsigned char
+        copy[]; /* [p] blocks: block i is for, later from, distance i */
+} tables_t;
+
 typedef struct bruck {
     ctn_alltoall_t call;
-    ctn_topo_t *topo;
-    uint32_t radix;
     uint32_t p;
     uint32_t me;
     uint32_t digit_step; /* r^k of the digit under way */
-    unsigned char *copy; /* [p]: block i is for, later from, distance i */
-    ctn_round_t *rounds;
     ctn_pairwise_t exchange;
 } bruck_t;
+
+static tables_t *tables_of(const bruck_t *b)
+{
+    return b->call.kept;
+}
 
 static uint32_t count_rounds(uint32_t p, uint32_t radix)
 {
@@ -40,8 +50,9 @@ static uint32_t count_rounds(uint32_t p, uint32_t radix)
 /** Messages of one digit. */
 static uint32_t rounds_of_digit(const bruck_t *b)
 {
-    uint64_t most = (b->p - 1) / b->digit_step;
-    return (uint32_t)(most < b->radix - 1 ? most : b->radix - 1);
+    uint32_t most = (b->p - 1) / b->digit_step;
+    uint32_t radix = tables_of(b)->radix;
+    return most < radix - 1 ? most : radix - 1;
 }
 
 /** The blocks whose distance has digit j at r^k = step: runs of `step` blocks,
@@ -68,33 +79,47 @@ static catena_status_t make_type(size_t bytes, uint32_t p, uint64_t step,
     return status;
 }
 
-/** All rounds, digit by digit. Kept from start to start. */
-static catena_status_t make_rounds(bruck_t *b)
+static catena_status_t make_round(const bruck_t *b, tables_t *t, uint64_t step,
+                                  uint64_t j)
 {
-    uint32_t n = count_rounds(b->p, b->radix);
-    uint32_t at = 0;
-    if (b->rounds != NULL) {
+    uint64_t distance = j * step;
+    ctn_round_t *round = &t->rounds[t->count];
+    catena_status_t status = make_type(b->call.send.bytes, b->p, step, j,
+                                       t->radix, &round->block.type);
+    if (status == CATENA_OK) {
+        round->block.base = t->copy;
+        round->block.bytes = round->block.type->bytes;
+        round->to = (uint32_t)((b->me + distance) % b->p);
+        round->from = (uint32_t)((b->me + b->p - distance) % b->p);
+        t->count++;
+    }
+    return status;
+}
+
+static catena_status_t make_tables(bruck_t *b)
+{
+    uint32_t radix = b->call.radix > 0 ? b->call.radix : DEFAULT_RADIX;
+    uint32_t n = count_rounds(b->p, radix);
+    catena_status_t status = CATENA_OK;
+    if (tables_of(b) != NULL) {
         return CATENA_OK;
     }
-    b->rounds = calloc(n > 0 ? n : 1, sizeof(*b->rounds));
-    b->copy = malloc(b->p * b->call.send.bytes);
-    if (b->rounds == NULL || b->copy == NULL) {
+    tables_t *t = malloc(sizeof(*t) + b->p * b->call.send.bytes);
+    if (t == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    for (uint64_t step = 1; step < b->p; step *= b->radix) {
-        for (uint64_t j = 1; j < b->radix && j * step < b->p; j++) {
-            uint32_t distance = (uint32_t)(j * step);
-            ctn_round_t *round = &b->rounds[at++];
-            catena_status_t status = make_type(b->call.send.bytes, b->p, step,
-                                               j, b->radix, &round->block.type);
+    *t = (tables_t){.radix = radix};
+    b->call.kept = t;
+    t->rounds = calloc(n > 0 ? n : 1, sizeof(*t->rounds));
+    if (t->rounds == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    for (uint64_t step = 1; step < b->p; step *= radix) {
+        for (uint64_t j = 1; j < radix && j * step < b->p; j++) {
+            status = make_round(b, t, step, j);
             if (status != CATENA_OK) {
                 return status;
             }
-            round->block.base = b->copy;
-            round->block.bytes = round->block.type->bytes;
-            round->to = (uint32_t)(((uint64_t)b->me + distance) % b->p);
-            round->from =
-                (uint32_t)(((uint64_t)b->me + b->p - distance) % b->p);
         }
     }
     return CATENA_OK;
@@ -105,7 +130,7 @@ static void rotate(ctn_op_t *op, bruck_t *b, bool out)
 {
     size_t bytes = b->call.send.bytes;
     for (uint32_t i = 0; i < b->p; i++) {
-        ctn_span_t copy = {b->copy + i * bytes, bytes, NULL};
+        ctn_span_t copy = {tables_of(b)->copy + i * bytes, bytes, NULL};
         uint64_t rank = out ? (uint64_t)b->me + i : (uint64_t)b->me + b->p - i;
         ctn_span_t block = ctn_blocks_at(out ? &b->call.send : &b->call.receive,
                                          (uint32_t)(rank % b->p));
@@ -120,31 +145,28 @@ static void rotate(ctn_op_t *op, bruck_t *b, bool out)
 static ctn_step_t begin(ctn_op_t *op)
 {
     bruck_t *b = ctn_op_state(op);
-    ctn_step_t step = ctn_roster_need(op, b->call.group, &b->topo);
-    if (step != CTN_STEP_NEXT) {
-        return step;
-    }
+    const ctn_topo_t *topo = b->call.topo;
     b->p = b->call.group->lane.chain.size;
     b->me = b->call.group->lane.chain.rank;
-    b->radix = b->call.radix > 0 ? b->call.radix : DEFAULT_RADIX;
     b->digit_step = 1;
-    catena_status_t status = make_rounds(b);
+    b->exchange.aside = NULL; /* `finish` comes even when nothing else does */
+    catena_status_t status = make_tables(b);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
     rotate(op, b, true);
     b->exchange = (ctn_pairwise_t){
-        .topo = b->topo,
-        .by_rank = b->topo->roster.by_rank,
-        .n = count_rounds(b->p, b->radix),
+        .topo = b->call.topo,
+        .by_rank = topo->roster.by_rank,
+        .n = tables_of(b)->count,
         .me = b->me,
-        .list = b->rounds,
+        .list = tables_of(b)->rounds,
         .in_place = true,
         .order = CTN_ORDER_LISTED,
     };
     ctn_pairwise_begin(op, &b->exchange);
     ctn_pairwise_extend(&b->exchange, b->p > 1 ? rounds_of_digit(b) : 0);
-    ctn_op_set_network(op, b->topo->nodes > 1);
+    ctn_op_set_network(op, topo->nodes > 1);
     return CTN_STEP_NEXT;
 }
 
@@ -156,7 +178,7 @@ static ctn_step_t exchange(ctn_op_t *op)
     if (step != CTN_STEP_NEXT || x->limit == x->n) {
         return step;
     }
-    b->digit_step *= b->radix;
+    b->digit_step *= tables_of(b)->radix;
     ctn_pairwise_extend(x, x->limit + rounds_of_digit(b));
     return CTN_STEP_MOVED;
 }
@@ -179,12 +201,14 @@ static void finish(ctn_op_t *op)
 static void release(ctn_op_t *op)
 {
     bruck_t *b = ctn_op_state(op);
-    uint32_t n = b->rounds != NULL ? count_rounds(b->p, b->radix) : 0;
-    for (uint32_t i = 0; i < n; i++) {
-        ctn_type_drop(b->rounds[i].block.type);
+    tables_t *t = tables_of(b);
+    for (uint32_t i = 0; t != NULL && i < t->count; i++) {
+        ctn_type_drop(t->rounds[i].block.type);
     }
-    free(b->rounds);
-    free(b->copy);
+    if (t != NULL) {
+        free(t->rounds);
+        free(t);
+    }
     ctn_alltoall_release(op);
 }
 

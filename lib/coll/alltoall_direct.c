@@ -22,11 +22,7 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     direct_t *direct = ctn_op_state(op);
     const ctn_alltoall_t *call = &direct->call;
-    ctn_topo_t *topo;
-    ctn_step_t step = ctn_roster_need(op, call->group, &topo);
-    if (step != CTN_STEP_NEXT) {
-        return step;
-    }
+    ctn_topo_t *topo = call->topo;
     ctn_pairwise_t *x = &direct->exchange;
     x->topo = topo;
     x->by_rank = topo->roster.by_rank;

@@ -22,15 +22,11 @@
 
 /* ---- beginning ---- */
 
-static ctn_step_t need_topology(ctn_op_t *op)
-{
-    ctn_leaders_t *a = ctn_op_state(op);
-    return ctn_roster_need(op, a->call.group, &a->topo);
-}
-
 static ctn_step_t need_plan(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
+    a->topo = a->call.topo;
+    a->local.aside = NULL; /* `finish` comes even when nothing else does */
     return ctn_plan_need(op, a->topo, a->leading.leaders, a->leading.placement,
                          &a->plan);
 }
@@ -45,14 +41,14 @@ static bool led(const ctn_leaders_t *a, uint32_t index, size_t bytes)
 }
 
 /** Write down what leaders are to know of each block. */
-static void fill_rows(ctn_op_t *op, ctn_leaders_t *a)
+static void fill_rows(ctn_op_t *op, ctn_leaders_t *a, ctn_row_t *rows)
 {
     const ctn_alltoall_t *call = &a->call;
     for (uint32_t rank = 0; rank < a->topo->roster.size; rank++) {
         uint32_t index = a->topo->roster.by_rank[rank];
         ctn_span_t out = ctn_blocks_at(&call->send, rank);
         ctn_span_t in = ctn_blocks_at(&call->receive, rank);
-        ctn_row_t *row = &call->rows[rank];
+        ctn_row_t *row = &rows[rank];
         *row = (ctn_row_t){0};
         if (led(a, index, out.bytes)) {
             row->send_bytes = out.bytes;
@@ -88,14 +84,14 @@ static catena_status_t announce(ctn_op_t *op, ctn_leaders_t *a)
     post->rows = CTN_STAGED;
     if (call->vector) {
         size_t bytes = a->topo->roster.size * sizeof(ctn_row_t);
-        if (call->rows == NULL) {
-            call->rows = ctn_heap_alloc(op->exec->heap, 64, bytes);
+        if (call->kept == NULL) {
+            call->kept = ctn_heap_alloc(op->exec->heap, 64, bytes);
         }
-        if (call->rows == NULL) {
+        if (call->kept == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
-        fill_rows(op, a);
-        (void)ctn_heap_contains(op->exec->heap, call->rows, bytes, &post->rows);
+        fill_rows(op, a, call->kept);
+        (void)ctn_heap_contains(op->exec->heap, call->kept, bytes, &post->rows);
     }
     post->send = base_of(op, a, &call->send);
     post->receive = base_of(op, a, &call->receive);
@@ -289,8 +285,7 @@ static ctn_step_t wait_for_leaders(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static const ctn_phase_t phases[] = {{"topology", need_topology},
-                                     {"plan", need_plan},
+static const ctn_phase_t phases[] = {{"plan", need_plan},
                                      {"begin", begin},
                                      {"exchange", exchange},
                                      {"wait for leaders", wait_for_leaders},
@@ -302,13 +297,20 @@ static void finish(ctn_op_t *op)
     ctn_pairwise_finish(op, &a->local);
 }
 
+static void release(ctn_op_t *op)
+{
+    ctn_leaders_t *a = ctn_op_state(op);
+    ctn_heap_free(op->exec->heap, a->call.kept);
+    ctn_alltoall_release(op);
+}
+
 const ctn_algorithm_t ctn_alltoall_leaders = {
     .name = "alltoall/leaders",
     .state_bytes = sizeof(ctn_leaders_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
-    .release = ctn_alltoall_release,
+    .release = release,
 };
 
 const ctn_algorithm_t ctn_alltoallv_leaders = {
@@ -316,7 +318,7 @@ const ctn_algorithm_t ctn_alltoallv_leaders = {
     .state_bytes = sizeof(ctn_leaders_t),
     .phases = phases,
     .finish = finish,
-    .release = ctn_alltoall_release,
+    .release = release,
 };
 
 _Static_assert(sizeof(ctn_leaders_t) <= CTN_OP_STATE_BYTES,

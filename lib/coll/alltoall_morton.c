@@ -45,10 +45,7 @@ static uint64_t place(ctn_op_t *op, const ctn_blocks_t *blocks, uint32_t n)
 static ctn_step_t begin(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
-    ctn_step_t step = ctn_roster_need(op, m->call.group, &m->topo);
-    if (step != CTN_STEP_NEXT) {
-        return step;
-    }
+    m->topo = m->call.topo;
     uint32_t n = ctn_topo_local_size(m->topo);
     ctn_post_t *post = post_of(op, m->topo, ctn_topo_local_rank(m->topo));
     post->send = place(op, &m->call.send, n);

@@ -196,9 +196,9 @@ static ctn_selection_t best_for(const ctn_alltoall_t *call,
     return (ctn_selection_t){onmpml, 0, "small blocks, several ranks per node"};
 }
 
-ctn_selection_t ctn_alltoall_select(const ctn_alltoall_t *call,
-                                    const ctn_topo_t *topo)
+ctn_selection_t ctn_alltoall_select(const ctn_alltoall_t *call)
 {
+    const ctn_topo_t *topo = call->topo;
     ctn_selection_t chosen = {call->family, 0, "as asked for"};
     if (call->family == NULL) {
         chosen = best_for(call, topo);

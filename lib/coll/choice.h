@@ -50,8 +50,7 @@ typedef struct ctn_choice {
 /** The choice of a group; NULL: no memory. */
 ctn_choice_t *ctn_choice_of(catena_group_t *group);
 
-/** By facts that all members share. The roster is built. */
-ctn_selection_t ctn_alltoall_select(const ctn_alltoall_t *call,
-                                    const ctn_topo_t *topo);
+/** By facts that all members share. The call's topology is there. */
+ctn_selection_t ctn_alltoall_select(const ctn_alltoall_t *call);
 
 #endif

@@ -325,12 +325,8 @@ ctn_step_t ctn_op_jump(ctn_op_t *op, unsigned index)
 
 ctn_step_t ctn_op_become(ctn_op_t *op, const ctn_algorithm_t *algorithm)
 {
-    size_t known = op->algorithm->state_bytes;
     assert(algorithm->synchronizing == op->algorithm->synchronizing);
     assert(algorithm->state_bytes <= CTN_OP_STATE_BYTES);
-    if (algorithm->state_bytes > known) {
-        memset(op->memory + known, 0, algorithm->state_bytes - known);
-    }
     op->algorithm = algorithm;
     op->phase = 0;
     return CTN_STEP_MOVED;

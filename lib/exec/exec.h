@@ -178,8 +178,8 @@ ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child);
 /** From within a phase: go on with phase `index`. Return its value. */
 ctn_step_t ctn_op_jump(ctn_op_t *op, unsigned index);
 /** From within a phase: go on as another algorithm, from its first phase. Its
- * state begins with that of the one before, which stays; the rest is zeroed.
- * From now on, starting again starts that one. Return its value. */
+ * state begins with that of the one before, which stays; the rest holds
+ * anything. From now on, starting again starts that one. Return its value. */
 ctn_step_t ctn_op_become(ctn_op_t *op, const ctn_algorithm_t *algorithm);
 /** From within a phase: end with an error. Return its value. */
 ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status);
