@@ -4,7 +4,7 @@
  * as parameters. Messages between nodes: one per pair of nodes and
  * CTN_STAGE_BYTES. Memory: CTN_STAGE_SLOTS pieces per virtual leader, for
  * each ring it receives on and each operation it sends for, whatever the size
- * of the message; alltoallv: a row of 32 bytes a member, on its node.
+ * of the message; alltoallv: 4 p rows of 32 bytes at each member.
  * Differs from the paper: virtual leaders, so nodes of any size
  * work; nodes are paired, so that in place needs no second buffer; blocks are
  * transposed in the gather, so that what arrives is copied once; blocks that
@@ -76,29 +76,40 @@ static uint64_t base_of(ctn_op_t *op, const ctn_leaders_t *a,
     return ctn_span_place(op->exec, &first);
 }
 
+/** Rows of this operation, filled in; an offset. They stay for who comes late:
+ * a member that moves its parts itself reads all of its node's. */
+static catena_status_t write_rows(ctn_op_t *op, ctn_leaders_t *a,
+                                  uint64_t *offset)
+{
+    ctn_plan_t *plan = a->plan;
+    size_t count = a->topo->roster.size;
+    if (plan->own_rows == NULL) {
+        plan->own_rows = ctn_heap_alloc(op->exec->heap, 64,
+                                        CTN_RINGS * count * sizeof(ctn_row_t));
+    }
+    if (plan->own_rows == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_row_t *rows = plan->own_rows + ctn_leaders_ring(op) * count;
+    fill_rows(op, a, rows);
+    (void)ctn_heap_contains(op->exec->heap, rows, 1, offset);
+    return CATENA_OK;
+}
+
 /** Say to the node where this member's buffers are. */
 static catena_status_t announce(ctn_op_t *op, ctn_leaders_t *a)
 {
-    ctn_alltoall_t *call = &a->call;
+    const ctn_alltoall_t *call = &a->call;
     ctn_post_t *post = ctn_leaders_post(op, a, ctn_topo_local_rank(a->topo));
     post->rows = CTN_STAGED;
-    if (call->vector) {
-        size_t bytes = a->topo->roster.size * sizeof(ctn_row_t);
-        if (call->kept == NULL) {
-            call->kept = ctn_heap_alloc(op->exec->heap, 64, bytes);
-        }
-        if (call->kept == NULL) {
-            return CATENA_ERR_NO_MEMORY;
-        }
-        fill_rows(op, a, call->kept);
-        (void)ctn_heap_contains(op->exec->heap, call->kept, bytes, &post->rows);
-    }
+    catena_status_t status =
+        call->vector ? write_rows(op, a, &post->rows) : CATENA_OK;
     post->send = base_of(op, a, &call->send);
     post->receive = base_of(op, a, &call->receive);
     a->push = post->send == CTN_STAGED;
     a->take = post->receive == CTN_STAGED;
     ctn_exec_post(op->exec, &post->word, ctn_tag(op->seq, 0));
-    return CATENA_OK;
+    return status;
 }
 
 /** Blocks that no leader carries: of the node, and large ones of others. */
@@ -297,20 +308,13 @@ static void finish(ctn_op_t *op)
     ctn_pairwise_finish(op, &a->local);
 }
 
-static void release(ctn_op_t *op)
-{
-    ctn_leaders_t *a = ctn_op_state(op);
-    ctn_heap_free(op->exec->heap, a->call.kept);
-    ctn_alltoall_release(op);
-}
-
 const ctn_algorithm_t ctn_alltoall_leaders = {
     .name = "alltoall/leaders",
     .state_bytes = sizeof(ctn_leaders_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
-    .release = release,
+    .release = ctn_alltoall_release,
 };
 
 const ctn_algorithm_t ctn_alltoallv_leaders = {
@@ -318,7 +322,7 @@ const ctn_algorithm_t ctn_alltoallv_leaders = {
     .state_bytes = sizeof(ctn_leaders_t),
     .phases = phases,
     .finish = finish,
-    .release = release,
+    .release = ctn_alltoall_release,
 };
 
 _Static_assert(sizeof(ctn_leaders_t) <= CTN_OP_STATE_BYTES,

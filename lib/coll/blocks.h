@@ -29,6 +29,8 @@ typedef struct ctn_blocks {
     const catena_datatype_t *types; /* then displacements are in bytes */
 } ctn_blocks_t;
 
+/** Of an empty block nothing but its length may be looked at: its displacement
+ * and the buffer may be anything. */
 static inline ctn_span_t ctn_blocks_at(const ctn_blocks_t *blocks,
                                        uint32_t rank)
 {
@@ -36,6 +38,9 @@ static inline ctn_span_t ctn_blocks_at(const ctn_blocks_t *blocks,
     if (blocks->counts == NULL) {
         return (ctn_span_t){blocks->base + (ptrdiff_t)rank * blocks->step,
                             blocks->bytes, type->dense ? NULL : type};
+    }
+    if (blocks->counts[rank] == 0) {
+        return (ctn_span_t){NULL, 0, NULL};
     }
     ptrdiff_t unit = 1;
     if (blocks->types != NULL) {

@@ -294,6 +294,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
         free(plan->rows[set]);
     }
     ctn_heap_free(exec->heap, plan->shared);
+    ctn_heap_free(exec->heap, plan->own_rows);
     free(plan->host);
     free(plan->host_endpoint);
     free(plan->nobody);

@@ -123,6 +123,9 @@ typedef struct ctn_plan {
     ctn_counter_t *counter;       /* [ring][leader] */
     ctn_answer_t *answer;         /* [ring][member][leader] */
     void *shared;                 /* all of it, at the root; else NULL */
+    /* In this member's heap, made when first needed: what it says of its
+     * blocks, [ring][rank]. Others may read it until the ring is used again. */
+    ctn_row_t *own_rows;
     /* Working memory of the operations under way. */
     ctn_service_t *service[CTN_FLIGHT]; /* [leaders] */
     /* [member]: where its buffers count from, NULL when out of reach */

@@ -103,6 +103,12 @@ static const struct row rows[] = {
      FIELD(leaders), &count_parser},
     {"ALLTOALL_ALGORITHM", "auto", "Algorithm of alltoall.", FIELD(alltoall),
      &algorithm_parser},
+    {"TUNING", "auto",
+     "Rules by which algorithms are chosen where none is asked for. auto:\n"
+     "those that ship; machine:NAME: the formulas of the models, with that\n"
+     "machine's parameters; with a '/' or ending in .json: a file as\n"
+     "catena-bench --tune writes it, the same for all ranks.",
+     FIELD(tuning), &string_parser},
     {"TOPOLOGY", "",
      "hwloc synthetic description to use instead of the real machine, such\n"
      "as \"numa:2 core:4 pu:1\", or the path of an hwloc XML file (*.xml).\n"
@@ -142,14 +148,32 @@ static int unit_shift(const char *unit)
     return *unit == '\0' ? shift : -1;
 }
 
+bool ctn_config_bytes(const char *text, size_t *bytes)
+{
+    unsigned long long number;
+    char *end;
+    int shift;
+
+    if (!isdigit((unsigned char)text[0])) /* strtoull takes "-1" and " 1" */
+        return false;
+    errno = 0;
+    number = strtoull(text, &end, 10);
+    shift = unit_shift(end);
+    if (errno != 0 || shift < 0 || number > (SIZE_MAX >> shift))
+        return false;
+    number <<= shift;
+    if (number >= CTN_CONFIG_INF)
+        return false;
+    *bytes = (size_t)number;
+    return true;
+}
+
 static catena_status_t parse_size(const struct row *row, const char *text,
                                   void *field)
 {
     unsigned flags = row->parser->flags;
-    unsigned long long number;
     size_t *out = field;
-    char *end;
-    int shift;
+    size_t number;
 
     if ((flags & ALLOW_AUTO) && strcasecmp(text, "auto") == 0) {
         *out = CTN_CONFIG_AUTO;
@@ -159,17 +183,10 @@ static catena_status_t parse_size(const struct row *row, const char *text,
         *out = CTN_CONFIG_INF;
         return CATENA_OK;
     }
-    if (!isdigit((unsigned char)text[0])) /* strtoull takes "-1" and " 1" */
+    if (!ctn_config_bytes(text, &number) ||
+        (number == 0 && !(flags & ALLOW_ZERO)))
         return CATENA_ERR_ARG;
-    errno = 0;
-    number = strtoull(text, &end, 10);
-    shift = unit_shift(end);
-    if (errno != 0 || shift < 0 || number > (SIZE_MAX >> shift))
-        return CATENA_ERR_ARG;
-    number <<= shift;
-    if (number >= CTN_CONFIG_INF || (number == 0 && !(flags & ALLOW_ZERO)))
-        return CATENA_ERR_ARG;
-    *out = (size_t)number;
+    *out = number;
     return CATENA_OK;
 }
 
@@ -415,8 +432,10 @@ void ctn_config_release(ctn_config_t *config)
     free(config->alltoall);
     free(config->net_devices);
     free(config->topology);
+    free(config->tuning);
     config->alltoall = NULL;
     config->net_devices = NULL;
+    config->tuning = NULL;
     config->topology = NULL;
 }
 

@@ -1,6 +1,7 @@
 #ifndef CTN_CORE_CONFIG_H
 #define CTN_CORE_CONFIG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,7 @@ typedef struct ctn_config {
     size_t leaders;  /* ALLTOALL_LEADERS: per node, auto */
     char *alltoall;  /* ALLTOALL_ALGORITHM: auto */
     char *net_devices;      /* NET_DEVICES: auto */
+    char *tuning;           /* TUNING: auto, machine:NAME, or a path */
     char *topology;         /* TOPOLOGY: hwloc synthetic description, empty */
     ctn_put_mode_t ucx_put; /* UCX_PUT: auto, am, rma */
 } ctn_config_t;
@@ -48,6 +50,10 @@ catena_status_t ctn_config_read(ctn_config_t *config,
                                 const catena_config_t *settings,
                                 const ctn_log_t *log);
 void ctn_config_release(ctn_config_t *config);
+
+/** A size as settings have it: bytes, or with unit ("64k", "2mb").
+ * @return false: it is none, or too large; *bytes is left as it was */
+bool ctn_config_bytes(const char *text, size_t *bytes);
 
 /** Warn about each CATENA_ variable of the environment that is no setting,
  * with the nearest known name. Apart from reading so that one rank of a job

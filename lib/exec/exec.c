@@ -164,6 +164,7 @@ static void op_finish(ctn_op_t *op)
         channel_completed(channel, op);
     }
     if (op->detached) {
+        channel->detached--;
         ctn_op_release(op);
     }
     if (channel != NULL) {
@@ -265,6 +266,7 @@ static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
         return false;
     }
     fence->detached = true;
+    channel->detached++;
     queue_up(channel, fence);
     return true;
 }
@@ -445,6 +447,18 @@ catena_status_t ctn_op_wait(ctn_op_t *op)
         }
     }
     return op->status;
+}
+
+void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel)
+{
+    ctn_patience_t patience = {0, 0};
+    while (channel->detached > 0) {
+        if (ctn_exec_poll(exec)) {
+            patience = (ctn_patience_t){0, 0};
+        } else {
+            ctn_exec_idle(exec, &patience);
+        }
+    }
 }
 
 catena_status_t ctn_op_run(ctn_op_t *op)

@@ -94,8 +94,9 @@ struct ctn_channel {
      * synchronizing operation made here. NULL: there never are two. */
     ctn_op_t *(*make_fence)(void *argument);
     void *fence_argument;
-    bool loose;      /* the last one started does not synchronize */
-    ctn_op_t *queue; /* started, not yet active */
+    bool loose;        /* the last one started does not synchronize */
+    unsigned detached; /* fences under way */
+    ctn_op_t *queue;   /* started, not yet active */
     ctn_op_t **queue_end;
 };
 
@@ -140,6 +141,16 @@ catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
 /** A channel over zeroed rings. */
 void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint64_t base,
                       unsigned flight);
+
+/** Let the fences end that nobody else waits for: to be called before the
+ * channel is given up, when all its other operations are complete. */
+void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel);
+/** Operations that have been started and are not complete, fences included. */
+static inline uint64_t ctn_channel_under_way(const ctn_channel_t *channel)
+{
+    return channel->started - channel->complete -
+           (unsigned)__builtin_popcount(channel->done_mask);
+}
 
 /** An operation from the pool, inactive, its state zeroed; NULL: no memory. */
 ctn_op_t *ctn_op_create(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,

@@ -145,12 +145,14 @@ catena_status_t catena_group_free(catena_group_t *group)
     if (group == NULL || group->permanent) {
         return CATENA_ERR_ARG;
     }
-    if (group->channel.complete != group->channel.started) {
+    uint64_t under_way = ctn_channel_under_way(&group->channel);
+    if (under_way == group->channel.detached) {
+        ctn_channel_settle(group->exec, &group->channel);
+    } else {
         ctn_error(group->exec->log,
                   "a group is freed with %llu of its operations under way; "
                   "complete them first",
-                  (unsigned long long)(group->channel.started -
-                                       group->channel.complete));
+                  (unsigned long long)(under_way - group->channel.detached));
         return CATENA_ERR_STATE;
     }
     catena_status_t status = drain(group);

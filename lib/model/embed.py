@@ -1,4 +1,6 @@
-"""Turn machine files into one C source: embed.py OUTPUT INPUT..."""
+"""Turn JSON files into one C source: embed.py KIND OUTPUT INPUT...
+
+KIND is what each of them describes, machine or tuning."""
 
 import json
 import os
@@ -13,10 +15,10 @@ def c_string(text):
 
 
 def main():
-    output, inputs = sys.argv[1], sys.argv[2:]
+    kind, output, inputs = sys.argv[1], sys.argv[2], sys.argv[3:]
     with open(output, "w", encoding="ascii") as out:
-        out.write('#include "model/machines.h"\n\n')
-        out.write("const ctn_builtin_machine_t ctn_builtin_machine[] = {\n")
+        out.write(f'#include "model/{kind}s.h"\n\n')
+        out.write(f"const ctn_builtin_{kind}_t ctn_builtin_{kind}[] = {{\n")
         for path in inputs:
             with open(path, encoding="ascii") as file:
                 text = file.read()
@@ -25,7 +27,7 @@ def main():
                 sys.exit(f"{path}: its name is {name}")
             out.write(f'    {{"{name}",\n{c_string(text)}}},\n')
         out.write("};\n\n")
-        out.write(f"const size_t ctn_builtin_machines = {len(inputs)};\n")
+        out.write(f"const size_t ctn_builtin_{kind}s = {len(inputs)};\n")
 
 
 main()

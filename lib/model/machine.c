@@ -1,11 +1,11 @@
 #include "model/machine.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/document.h"
 #include "model/machines.h"
 
 /* ---- the parameters ---- */
@@ -244,30 +244,6 @@ static catena_status_t read_root(const reading_t *reading, json_t *root)
 
 /* ---- finding ---- */
 
-static bool is_path(const char *name)
-{
-    size_t length = strlen(name);
-    return strchr(name, '/') != NULL ||
-           (length > 5 && strcmp(name + length - 5, ".json") == 0);
-}
-
-static json_t *load_file(const ctn_log_t *log, const char *path,
-                         catena_status_t *status)
-{
-    json_error_t error;
-    errno = 0;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL) {
-        bool unreadable =
-            json_error_code(&error) == json_error_cannot_open_file;
-        ctn_error(log, "machine %s: line %d: %s", path,
-                  unreadable ? 0 : error.line,
-                  unreadable ? strerror(errno) : error.text);
-        *status = unreadable ? CATENA_ERR_SYSTEM : CATENA_ERR_ARG;
-    }
-    return root;
-}
-
 static json_t *load_builtin(const ctn_log_t *log, const char *name,
                             catena_status_t *status)
 {
@@ -295,8 +271,9 @@ catena_status_t ctn_machine_read(const ctn_log_t *log, const char *name,
                                  catena_machine_t **out)
 {
     catena_status_t status = CATENA_OK;
-    json_t *root = is_path(name) ? load_file(log, name, &status)
-                                 : load_builtin(log, name, &status);
+    json_t *root = ctn_document_is_path(name)
+                       ? ctn_document_load(log, "machine", name, &status)
+                       : load_builtin(log, name, &status);
     if (root == NULL) {
         return status;
     }

@@ -1,5 +1,6 @@
 /* Groups, barriers, and the heap as ranks share it. */
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,99 @@ static void split_by_node(rank_test_t *test)
         RANK_CHECK(test, catena_barrier(group) == CATENA_OK);
         RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
     }
+}
+
+/** Members of this rank's color, in order: a naive sort of all. */
+static int expect_members(rank_test_t *test, int color, int key, int *members)
+{
+    uint64_t *colors = tell_all(test, (uint64_t)(int64_t)color);
+    uint64_t *keys = tell_all(test, (uint64_t)(int64_t)key);
+    int size = 0;
+    for (int i = 0; i < test->place.size; i++) {
+        int at = size;
+        if ((int)colors[i] != color) {
+            continue;
+        }
+        for (; at > 0 && (int)keys[members[at - 1]] > (int)keys[i]; at--) {
+            members[at] = members[at - 1];
+        }
+        members[at] = i;
+        size++;
+    }
+    free(colors);
+    free(keys);
+    return size;
+}
+
+/** Each member tells its rank in the world to the members of its group. */
+static void expect_order(rank_test_t *test, catena_group_t *group,
+                         const int *members, int size)
+{
+    int32_t *send = calloc((size_t)size, sizeof(*send));
+    int32_t *receive = calloc((size_t)size, sizeof(*receive));
+    for (int i = 0; i < size; i++) {
+        send[i] = test->place.rank;
+    }
+    RANK_CHECK(test, catena_group_size(group) == size);
+    if (catena_group_size(group) == size) {
+        RANK_CHECK(test, catena_alltoall(send, receive, 1, CATENA_INT32,
+                                         group) == CATENA_OK);
+        RANK_CHECK(test, memcmp(receive, members,
+                                (size_t)size * sizeof(int32_t)) == 0);
+        RANK_CHECK(test, members[catena_group_rank(group)] == test->place.rank);
+    }
+    free(send);
+    free(receive);
+}
+
+static void split_once(rank_test_t *test, int color, int key)
+{
+    catena_group_t *group = test->world; /* to be replaced in any case */
+    int *members = calloc((size_t)test->place.size, sizeof(*members));
+    int size = expect_members(test, color, key, members);
+    RANK_CHECK(test, catena_group_split(test->world, color, key, &group) ==
+                         CATENA_OK);
+    if (color == CATENA_UNDEFINED) {
+        RANK_CHECK(test, group == NULL);
+    } else if (group == NULL || group == test->world) {
+        rank_fail(test, "no group of color %d", color);
+    } else {
+        catena_group_t *again = NULL;
+        expect_order(test, group, members, size);
+        exchange_on(test, group, "group of a color");
+        RANK_CHECK(test, catena_group_split(group, 7, 0, &again) == CATENA_OK);
+        expect_order(test, again, members, size);
+        RANK_CHECK(test, catena_group_free(again) == CATENA_OK);
+        RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+    }
+    free(members);
+}
+
+/** Colors of few or many, keys in order, backwards, with ties, extreme. */
+static void split_by_color(rank_test_t *test)
+{
+    int rank = test->place.rank;
+    uint64_t state = 11 + (uint64_t)rank;
+    split_once(test, 0, 0);
+    split_once(test, rank, rank);
+    split_once(test, rank % 3, -rank);
+    split_once(test, INT_MAX - rank / 2, rank % 2 == 0 ? INT_MAX : INT_MIN);
+    split_once(test, CATENA_UNDEFINED, rank);
+    split_once(test, rank == 0 ? CATENA_UNDEFINED : 0, 5);
+    split_once(test, rank == 0 ? 0 : CATENA_UNDEFINED, 5);
+    for (int i = 0; i < 8; i++) {
+        uint64_t what = rank_random(&state);
+        split_once(test,
+                   what % 4 == 0 ? CATENA_UNDEFINED : (int)(what >> 8 & 3),
+                   (int)(what >> 16 & 3) - 1);
+    }
+    catena_group_t *group = NULL;
+    RANK_CHECK(test, catena_group_split(test->world, -1, 0, &group) ==
+                         CATENA_ERR_ARG);
+    RANK_CHECK(test, catena_group_split(NULL, 0, 0, &group) == CATENA_ERR_ARG);
+    RANK_CHECK(test,
+               catena_group_split(test->world, 0, 0, NULL) == CATENA_ERR_ARG);
+    RANK_CHECK(test, group == NULL);
 }
 
 static void dup_of_dup(rank_test_t *test)
@@ -221,6 +315,7 @@ static void full_heap(rank_test_t *test)
 }
 
 static const rank_case_t cases[] = {{"split_by_node", split_by_node},
+                                    {"split_by_color", split_by_color},
                                     {"dup_of_dup", dup_of_dup},
                                     {"give_back_memory", give_back_memory},
                                     {"busy_group", busy_group},

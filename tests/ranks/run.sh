@@ -25,6 +25,9 @@ layout alltoall -- -n 1
 layout alltoall -- -n 2
 layout alltoall $tcp -- -n 7 --ppn 3
 layout alltoall $tcp CATENA_TOPOLOGY="numa:2 core:2 pu:1" -- -n 8 --ppn 4
+layout alltoallv -- -n 1
+layout alltoallv -- -n 3
+layout alltoallv $tcp -- -n 7 --ppn 3
 layout nonblocking $tcp -- -n 9 --ppn 4 --map-by node
 layout nonblocking -- -n 3
 layout groups $tcp -- -n 9 --ppn 4
@@ -35,6 +38,10 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     layout alltoall $tcp -- -n 9 --ppn 2 --map-by node
     layout alltoall -- -n 16 --ppn 4
     layout alltoall CATENA_UCX_PUT=rma $tcp -- -n 5 --ppn 2
+    layout alltoallv -- -n 9
+    layout alltoallv $tcp -- -n 9 --ppn 2 --map-by node
+    layout alltoallv -- -n 16 --ppn 4
+    layout alltoallv CATENA_UCX_PUT=rma $tcp -- -n 5 --ppn 2
     layout nonblocking -- -n 1
     layout nonblocking $tcp -- -n 16 --ppn 4
     layout nonblocking -- -n 13 --ppn 5

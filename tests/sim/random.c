@@ -6,20 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks/rank_test.h"
+#include "ranks/rank_vector.h"
 
 enum { MOST_RANKS = 200, MOST_BYTES = 3000000, IN_FLIGHT = 4 };
 
 static const char *const machines[] = {"hpc-a",  "hpc-b",  "dawn",
                                        "sierra", "jaguar", "smoky"};
-static const char *const algorithms[] = {"direct", "l-a2a",  "mpml",
+static const char *const algorithms[] = {"direct", "shift",  "bruck",
+                                         "morton", "l-a2a",  "mpml",
                                          "nmpml",  "onmpml", "auto"};
+
+enum { ALGORITHMS = sizeof(algorithms) / sizeof(algorithms[0]) };
 
 typedef struct draw draw_t;
 
 typedef struct kind {
     const char *name;
     void (*run)(rank_test_t *test, draw_t *draw, uint64_t random);
+    bool vectors; /* counts and types for every pair, in most exchanges */
     bool kills;
 } kind_t;
 
@@ -47,13 +51,28 @@ static size_t draw_count(const draw_t *draw, uint64_t *random, int ranks)
     return rank_random(random) % 16 == 0 ? 0 : count;
 }
 
-static void draw_exchange(rank_test_t *test, const draw_t *draw,
-                          uint64_t *random, catena_group_t *group,
-                          rank_exchange_t *x)
+static void draw_settings(uint64_t *random, catena_group_t *group)
+{
+    char leaders[8];
+    snprintf(leaders, sizeof(leaders), "%d",
+             (int)(rank_random(random) % 5) + 1);
+    catena_group_set(group, "alltoall_algorithm",
+                     algorithms[rank_random(random) % ALGORITHMS]);
+    catena_group_set(group, "alltoall_leaders", leaders);
+}
+
+/** An exchange of either sort. */
+typedef struct exchange {
+    bool vector;
+    rank_exchange_t even;
+    rank_vector_t x;
+} exchange_t;
+
+static void draw_even(rank_test_t *test, const draw_t *draw, uint64_t *random,
+                      catena_group_t *group, rank_exchange_t *x)
 {
     uint64_t own = rank_random(random) + (uint64_t)test->place.rank;
     uint64_t place = rank_random(&own);
-    char leaders[8];
     *x = (rank_exchange_t){
         .group = group,
         .count = draw_count(draw, random, catena_group_size(group)),
@@ -62,13 +81,149 @@ static void draw_exchange(rank_test_t *test, const draw_t *draw,
         .receive_memory = (rank_memory_t)(place >> 1 & 1),
         .in_place = rank_random(random) % 4 == 0,
     };
-    snprintf(leaders, sizeof(leaders), "%d",
-             (int)(rank_random(random) % 5) + 1);
-    catena_group_set(group, "alltoall_algorithm",
-                     algorithms[rank_random(random) % 6]);
-    catena_group_set(group, "alltoall_leaders", leaders);
+    draw_settings(random, group);
     rank_exchange_open(test, x);
     rank_exchange_fill(test, x, rank_random(random));
+}
+
+/** Most members have nothing for most others. */
+static size_t sparse(const rank_vector_t *x, size_t from, size_t to)
+{
+    return rank_hash(x->shape, from, to) % 16 == 0
+               ? rank_amount_random(x, from, to)
+               : 0;
+}
+
+/** All or most that is sent goes to one member, or comes from it. */
+static size_t hub(const rank_vector_t *x, size_t from, size_t to)
+{
+    size_t size = (size_t)catena_group_size(x->group);
+    size_t most = x->limit / 8 * size;
+    size_t middle = (size_t)(x->shape % size);
+    if (x->shape % 2 == 0 && from == middle &&
+        to == (middle + size / 2) % size) {
+        return most;
+    }
+    return to == middle || from == middle ? rank_amount_random(x, from, to) : 0;
+}
+
+static size_t even(const rank_vector_t *x, size_t from, size_t to)
+{
+    (void)from;
+    (void)to;
+    return x->limit;
+}
+
+static void draw_vector(rank_test_t *test, const draw_t *draw, uint64_t *random,
+                        catena_group_t *group, rank_vector_t *x)
+{
+    static const rank_amount_t amounts[] = {rank_amount_random, sparse, hub,
+                                            rank_amount_random};
+    static const size_t units[] = {1, 1, 16, 24, 48};
+    uint64_t own = rank_random(random) + (uint64_t)test->place.rank;
+    uint64_t place = rank_random(&own);
+    uint64_t what = rank_random(random);
+    size_t unit = units[(what >> 4) % 5];
+    bool plain = what % 5 == 4;
+    size_t most = draw_count(draw, random, catena_group_size(group)) / unit;
+    *x = (rank_vector_t){
+        .group = group,
+        .call = plain          ? RANK_ALLTOALL
+                : what % 5 < 2 ? RANK_ALLTOALLV
+                               : RANK_ALLTOALLW,
+        .amount = plain ? even : amounts[(what >> 8) % 4],
+        .shape = rank_random(random),
+        .unit = unit,
+        .limit = plain ? most : 4 * most,
+        .in_place = (what >> 16) % 4 == 0,
+        .ordered = (place >> 8) % 4 == 0,
+    };
+    x->send.memory = (rank_memory_t)(place & 1);
+    x->receive.memory = (rank_memory_t)(place >> 1 & 1);
+    uint64_t kind = plain ? what >> 24 : place >> 16;
+    x->send.elements = (rank_elements_t)(kind % 3);
+    x->receive.elements = (rank_elements_t)((kind >> 8) % 3);
+    draw_settings(random, group);
+    rank_vector_open(test, x);
+    rank_vector_fill(test, x, rank_random(random));
+}
+
+static void draw_exchange(rank_test_t *test, const draw_t *draw,
+                          uint64_t *random, catena_group_t *group,
+                          exchange_t *e)
+{
+    *e = (exchange_t){.vector =
+                          draw->kind->vectors && rank_random(random) % 5 != 0};
+    if (e->vector) {
+        draw_vector(test, draw, random, group, &e->x);
+    } else {
+        draw_even(test, draw, random, group, &e->even);
+    }
+}
+
+static catena_status_t run_exchange(exchange_t *e)
+{
+    rank_exchange_t *x = &e->even;
+    return e->vector ? rank_vector_run(&e->x)
+                     : catena_alltoall(rank_exchange_source(x), x->receive,
+                                       x->count, x->type, x->group);
+}
+
+/** Begin it, and give up the types. */
+static catena_status_t start_exchange(rank_test_t *test, exchange_t *e,
+                                      catena_request_t **request)
+{
+    rank_exchange_t *x = &e->even;
+    if (!e->vector) {
+        return catena_ialltoall(rank_exchange_source(x), x->receive, x->count,
+                                x->type, x->group, request);
+    }
+    catena_status_t status = rank_vector_start(&e->x);
+    *request = e->x.request;
+    rank_vector_free_types(test, &e->x);
+    return status;
+}
+
+static catena_status_t init_exchange(rank_test_t *test, exchange_t *e,
+                                     catena_request_t **request)
+{
+    rank_exchange_t *x = &e->even;
+    if (!e->vector) {
+        return catena_alltoall_init(rank_exchange_source(x), x->receive,
+                                    x->count, x->type, x->group, request);
+    }
+    catena_status_t status = rank_vector_init(&e->x);
+    *request = e->x.request;
+    rank_vector_free_types(test, &e->x);
+    return status;
+}
+
+static void fill_exchange(rank_test_t *test, exchange_t *e, uint64_t seed)
+{
+    if (e->vector) {
+        rank_vector_fill(test, &e->x, seed);
+    } else {
+        rank_exchange_fill(test, &e->even, seed);
+    }
+}
+
+static void check_exchange(rank_test_t *test, const exchange_t *e,
+                           const char *what)
+{
+    if (e->vector) {
+        rank_vector_check(test, &e->x, what);
+    } else {
+        rank_exchange_check(test, &e->even, what);
+    }
+}
+
+static void close_exchange(rank_test_t *test, exchange_t *e)
+{
+    if (e->vector) {
+        rank_vector_close(test, &e->x);
+    } else {
+        rank_exchange_close(test, &e->even);
+    }
 }
 
 static void pause_somewhere(rank_test_t *test, uint64_t shared)
@@ -82,80 +237,82 @@ static void pause_somewhere(rank_test_t *test, uint64_t shared)
 static void exchanges(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     for (int i = 0; i < 6; i++) {
-        rank_exchange_t x;
-        draw_exchange(test, draw, &random, test->world, &x);
+        exchange_t e;
+        draw_exchange(test, draw, &random, test->world, &e);
         pause_somewhere(test, random);
-        RANK_CHECK(test,
-                   catena_alltoall(rank_exchange_source(&x), x.receive, x.count,
-                                   x.type, test->world) == CATENA_OK);
-        rank_exchange_check(test, &x, draw->kind->name);
-        rank_exchange_close(test, &x);
+        RANK_CHECK(test, run_exchange(&e) == CATENA_OK);
+        check_exchange(test, &e, draw->kind->name);
+        close_exchange(test, &e);
     }
 }
 
 static void in_flight(rank_test_t *test, draw_t *draw, uint64_t random)
 {
+    exchange_t *e = calloc(IN_FLIGHT, sizeof(*e));
+    catena_request_t *requests[IN_FLIGHT];
     for (int round = 0; round < 2; round++) {
-        rank_exchange_t x[IN_FLIGHT];
         for (int i = 0; i < IN_FLIGHT; i++) {
-            draw_exchange(test, draw, &random, test->world, &x[i]);
+            draw_exchange(test, draw, &random, test->world, &e[i]);
             pause_somewhere(test, random);
-            RANK_CHECK(test, catena_ialltoall(rank_exchange_source(&x[i]),
-                                              x[i].receive, x[i].count,
-                                              x[i].type, test->world,
-                                              &x[i].request) == CATENA_OK);
+            RANK_CHECK(test,
+                       start_exchange(test, &e[i], &requests[i]) == CATENA_OK);
         }
         for (int i = IN_FLIGHT; i-- > 0;) {
             int done = rank_random(&random) % 2 == 0;
             while (!done) {
-                RANK_CHECK(test,
-                           catena_test(&x[i].request, &done) == CATENA_OK);
+                RANK_CHECK(test, catena_test(&requests[i], &done) == CATENA_OK);
             }
-            RANK_CHECK(test, catena_wait(&x[i].request) == CATENA_OK);
-            rank_exchange_check(test, &x[i], draw->kind->name);
-            rank_exchange_close(test, &x[i]);
+            RANK_CHECK(test, catena_wait(&requests[i]) == CATENA_OK);
+            check_exchange(test, &e[i], draw->kind->name);
+            close_exchange(test, &e[i]);
         }
     }
+    free(e);
 }
 
 static void persistent(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    rank_exchange_t x;
-    draw_exchange(test, draw, &random, test->world, &x);
-    RANK_CHECK(test, catena_alltoall_init(rank_exchange_source(&x), x.receive,
-                                          x.count, x.type, test->world,
-                                          &x.request) == CATENA_OK);
+    exchange_t e;
+    catena_request_t *request = NULL;
+    draw_exchange(test, draw, &random, test->world, &e);
+    RANK_CHECK(test, init_exchange(test, &e, &request) == CATENA_OK);
     for (int i = 0; i < 5; i++) {
-        rank_exchange_fill(test, &x, rank_random(&random));
+        fill_exchange(test, &e, rank_random(&random));
         pause_somewhere(test, random);
-        RANK_CHECK(test, catena_start(x.request) == CATENA_OK);
-        RANK_CHECK(test, catena_wait(&x.request) == CATENA_OK);
-        rank_exchange_check(test, &x, draw->kind->name);
+        RANK_CHECK(test, catena_start(request) == CATENA_OK);
+        RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
+        check_exchange(test, &e, draw->kind->name);
     }
-    RANK_CHECK(test, catena_request_free(&x.request) == CATENA_OK);
-    rank_exchange_close(test, &x);
+    RANK_CHECK(test, catena_request_free(&request) == CATENA_OK);
+    close_exchange(test, &e);
 }
 
 static void groups(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     catena_group_t *dup = NULL;
     catena_group_t *node = NULL;
+    catena_group_t *color = NULL;
     uint64_t own = random + (uint64_t)test->place.rank;
     int key = (int)(rank_random(&own) % 9);
+    int colors = (int)(rank_random(&random) % 4) + 1;
     RANK_CHECK(test, catena_group_dup(test->world, &dup) == CATENA_OK);
     RANK_CHECK(test, catena_group_split_level(dup, CATENA_LEVEL_NODE, key,
                                               &node) == CATENA_OK);
     RANK_CHECK(test, catena_group_size(node) == test->place.local_size);
-    catena_group_t *both[] = {dup, node};
-    for (int i = 0; i < 4; i++) {
-        rank_exchange_t x;
-        draw_exchange(test, draw, &random, both[i % 2], &x);
-        RANK_CHECK(test,
-                   catena_alltoall(rank_exchange_source(&x), x.receive, x.count,
-                                   x.type, x.group) == CATENA_OK);
-        rank_exchange_check(test, &x, draw->kind->name);
-        rank_exchange_close(test, &x);
+    RANK_CHECK(test, catena_group_split(test->world, test->place.rank % colors,
+                                        key, &color) == CATENA_OK);
+    RANK_CHECK(test,
+               catena_group_size(color) ==
+                   (draw->ranks - test->place.rank % colors - 1) / colors + 1);
+    catena_group_t *all[] = {dup, node, color};
+    for (int i = 0; i < 5; i++) {
+        exchange_t e;
+        draw_exchange(test, draw, &random, all[i % 3], &e);
+        RANK_CHECK(test, run_exchange(&e) == CATENA_OK);
+        check_exchange(test, &e, draw->kind->name);
+        close_exchange(test, &e);
     }
+    RANK_CHECK(test, catena_group_free(color) == CATENA_OK);
     RANK_CHECK(test, catena_group_free(node) == CATENA_OK);
     RANK_CHECK(test, catena_group_free(dup) == CATENA_OK);
 }
@@ -182,9 +339,17 @@ static void barriers(rank_test_t *test, draw_t *draw, uint64_t random)
 }
 
 static const kind_t kinds[] = {
-    {"exchanges", exchanges, false},   {"in flight", in_flight, false},
-    {"persistent", persistent, false}, {"groups", groups, false},
-    {"barriers", barriers, false},     {"a rank dies", exchanges, true},
+    {"exchanges", exchanges, false, false},
+    {"in flight", in_flight, false, false},
+    {"persistent", persistent, false, false},
+    {"groups", groups, false, false},
+    {"barriers", barriers, false, false},
+    {"a rank dies", exchanges, false, true},
+    {"vectors", exchanges, true, false},
+    {"vectors in flight", in_flight, true, false},
+    {"persistent vectors", persistent, true, false},
+    {"vectors in groups", groups, true, false},
+    {"a rank dies in vectors", exchanges, true, true},
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -195,13 +360,20 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
  * and give everything back. */
 static void run_dying(rank_test_t *test, draw_t *draw)
 {
-    uint64_t block[MOST_RANKS];
     catena_status_t status = CATENA_OK;
+    uint64_t random = draw->seed;
     while (status == CATENA_OK) {
-        uint64_t *receive = calloc((size_t)draw->ranks, sizeof(*receive));
-        memset(block, 0, sizeof(block));
-        status = catena_alltoall(block, receive, 1, CATENA_UINT64, test->world);
-        free(receive);
+        exchange_t e = {.vector = draw->kind->vectors};
+        if (e.vector) {
+            draw_vector(test, draw, &random, test->world, &e.x);
+        } else {
+            e.even = (rank_exchange_t){
+                .group = test->world, .count = 1, .type = CATENA_UINT64};
+            rank_exchange_open(test, &e.even);
+            rank_exchange_fill(test, &e.even, 0);
+        }
+        status = run_exchange(&e);
+        close_exchange(test, &e);
     }
     RANK_CHECK(test, status == CATENA_ERR_PEER);
 }

@@ -26,7 +26,7 @@ random() {
     [ "${n_bad:-1}" -eq 0 ] || grep -v '^\[catena' "$log" | head -20
 }
 
-for program in alltoall nonblocking groups; do
+for program in alltoall alltoallv nonblocking groups; do
     layout $program 3+1+5
     layout $program :2+4+1 2
     if [ -z "${RANKS_QUICK:-}" ]; then

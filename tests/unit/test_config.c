@@ -67,9 +67,11 @@ START_TEST(defaults)
     ck_assert(config.leaders == CTN_CONFIG_AUTO);
     ck_assert_str_eq(config.alltoall, "auto");
     ck_assert_str_eq(config.topology, "");
+    ck_assert_str_eq(config.tuning, "auto");
     ck_assert_int_eq(config.ucx_put, CTN_PUT_AUTO);
     ctn_config_release(&config);
     ck_assert_ptr_null(config.alltoall);
+    ck_assert_ptr_null(config.tuning);
     ck_assert_ptr_null(config.topology);
     ctn_config_release(&config); /* a second time does no harm */
 }
@@ -141,6 +143,7 @@ START_TEST(every_setting)
                                        "SLEEP=inf",
                                        "ALLTOALL_LEADERS=4",
                                        "ALLTOALL_ALGORITHM=ONMPML",
+                                       "TUNING=machine:hpc-b",
                                        "TOPOLOGY=numa:2 core:2=x",
                                        "UCX_PUT=rma",
                                        NULL};
@@ -156,6 +159,7 @@ START_TEST(every_setting)
     ck_assert(config.sleep_ms == CTN_CONFIG_INF);
     ck_assert_uint_eq(config.leaders, 4);
     ck_assert_str_eq(config.alltoall, "onmpml");
+    ck_assert_str_eq(config.tuning, "machine:hpc-b");
     ck_assert_str_eq(config.topology, "numa:2 core:2=x");
     ck_assert_int_eq(config.ucx_put, CTN_PUT_RMA);
     ctn_config_release(&config);
@@ -197,7 +201,7 @@ static const char *const bad[] = {
     "SLEEP=auto",
     "ALLTOALL_LEADERS=0",
     "ALLTOALL_LEADERS=-2",
-    "ALLTOALL_ALGORITHM=bruck",
+    "ALLTOALL_ALGORITHM=brook",
     "LOG_LEVEL=loud",
     "LOG_LEVEL=",
     "UCX_PUT=get",
@@ -364,7 +368,8 @@ START_TEST(listing)
     unsetenv("CATENA_SLEEP");
     ck_assert_ptr_nonnull(strstr(text, "CATENA_SLEEP=5\n"));
     ck_assert_ptr_nonnull(strstr(text, "CATENA_HEAP_SIZE=auto\n"));
-    ck_assert_int_eq(lines(text), 10);
+    ck_assert_ptr_nonnull(strstr(text, "CATENA_TUNING=auto\n"));
+    ck_assert_int_eq(lines(text), 12);
     ck_assert_int_eq(catena_config_print(NULL, 0), CATENA_ERR_ARG);
 }
 END_TEST

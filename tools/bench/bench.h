@@ -39,6 +39,7 @@ struct bench_options {
     struct bench_heap_options heap;
     const char *model;       /* print the formulas for this machine */
     const char *calibrate;   /* write this machine's parameters there */
+    const char *tune;        /* write the algorithms that were quickest there */
     bool simulated;          /* as sim says */
     catena_sim_params_t sim; /* nodes and ppn serve the formulas, too */
 };
@@ -156,6 +157,9 @@ int bench_simulate(const struct bench_options *options);
  * measured is not disturbed by messages of the measurement. */
 void bench_board_fold(struct bench *bench, void *record, size_t bytes,
                       bench_fold_t fold);
+
+/* tune.c: find the quickest algorithms for this layout; returns an exit code */
+int bench_tune(struct bench *bench);
 
 /* main.c: what every rank does with its context; returns an exit code. */
 int bench_run_rank(const catena_config_t *config,

@@ -1,17 +1,13 @@
 /* What was measured, as a machine file and as a table. */
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "calibrate_parts.h"
+#include "file.h"
 
 static const struct {
     const char *section;
@@ -45,26 +41,6 @@ static const struct {
 
 /* ---- the file ---- */
 
-/* Text that follows `label` and a colon in a file such as /proc/cpuinfo. */
-static void read_field(const char *path, const char *label, char *text,
-                       size_t bytes)
-{
-    char line[512];
-    FILE *stream = fopen(path, "r");
-
-    while (stream != NULL && fgets(line, sizeof(line), stream) != NULL) {
-        const char *colon = strchr(line, ':');
-
-        if (strncmp(line, label, strlen(label)) != 0 || colon == NULL)
-            continue;
-        colon += 1 + strspn(colon + 1, " \t");
-        snprintf(text, bytes, "%.*s", (int)strcspn(colon, "\n"), colon);
-        break;
-    }
-    if (stream != NULL)
-        fclose(stream);
-}
-
 /* Four digits are more than was measured. */
 static json_t *number(double value)
 {
@@ -85,7 +61,7 @@ static json_t *make_document(const struct calibration *c)
     json_t *document;
 
     gethostname(host, sizeof(host) - 1);
-    read_field("/proc/cpuinfo", "model name", model, sizeof(model));
+    bench_read_field("/proc/cpuinfo", "model name", model, sizeof(model));
     snprintf(description, sizeof(description),
              "%s; network: %s; measured by catena-bench --calibrate with %d "
              "ranks on %d %s",
@@ -108,77 +84,23 @@ static json_t *make_document(const struct calibration *c)
     return document;
 }
 
-static int complain(const char *doing, const char *path)
-{
-    fprintf(stderr, "catena-bench: --calibrate: %s %s: %s\n", doing, path,
-            strerror(errno));
-    return BENCH_FAILED;
-}
-
-/* A new file beside `path`; NULL: a line has been printed. */
-static FILE *open_beside(const char *path, char *name, size_t bytes)
-{
-    mode_t mask = umask(0);
-    FILE *stream;
-    int fd;
-
-    umask(mask);
-    snprintf(name, bytes, "%s.XXXXXX", path);
-    fd = mkstemp(name);
-    if (fd < 0) {
-        complain("creating a file beside", path);
-        return NULL;
-    }
-    (void)fchmod(fd, 0666 & ~mask);
-    stream = fdopen(fd, "w");
-    if (stream == NULL) {
-        complain("opening", name);
-        close(fd);
-        unlink(name);
-    }
-    return stream;
-}
-
 static int write_document(const json_t *document, const char *path)
 {
-    size_t bytes = strlen(path) + sizeof(".XXXXXX");
-    char *name = malloc(bytes);
-    FILE *stream = name != NULL ? open_beside(path, name, bytes) : NULL;
-    int code = BENCH_FAILED;
+    struct bench_file file;
     bool written;
 
-    if (stream != NULL) {
-        written = json_dumpf(document, stream,
-                             JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0;
-        written &= fputc('\n', stream) != EOF;
-        written &= fclose(stream) == 0;
-        if (!written)
-            complain("writing", name);
-        else if (rename(name, path) != 0)
-            complain("renaming to", path);
-        else
-            code = BENCH_OK;
-        if (code != BENCH_OK)
-            unlink(name);
-    }
-    free(name);
-    return code;
+    if (!bench_file_open(&file, "--calibrate", path))
+        return BENCH_FAILED;
+    written = json_dumpf(document, file.stream,
+                         JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0;
+    written &= fputc('\n', file.stream) != EOF;
+    return bench_file_close(&file, written);
 }
 
 /* Before time is spent on measuring. */
 int calibrate_try_path(const char *path)
 {
-    size_t bytes = strlen(path) + sizeof(".XXXXXX");
-    char *name = malloc(bytes);
-    FILE *stream = name != NULL ? open_beside(path, name, bytes) : NULL;
-    int code = stream != NULL ? BENCH_OK : BENCH_FAILED;
-
-    if (stream != NULL) {
-        fclose(stream);
-        unlink(name);
-    }
-    free(name);
-    return code;
+    return bench_file_try("--calibrate", path);
 }
 
 int calibrate_report(const struct calibration *c, const char *path)

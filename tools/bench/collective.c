@@ -142,46 +142,6 @@ static void end_size(struct bench_run *run)
     }
 }
 
-/* Nearest rank; `sorted` has n > 0 values. */
-static double percentile(const double *sorted, size_t n, size_t percent)
-{
-    size_t rank = (n * percent + 99) / 100;
-
-    return sorted[rank > 0 ? rank - 1 : 0];
-}
-
-static double mean(const double *times, size_t n)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += times[i];
-    return sum / (double)n;
-}
-
-/* How many times as long the first variant took: within each round both
- * were measured shortly after each other, and the median over the rounds
- * does not follow the few that something else on the machine disturbed. */
-static double median_ratio(const struct bench_run *run,
-                           const struct bench_variant *variant, double *ratios)
-{
-    const struct bench_plan *plan = &run->plan;
-
-    for (size_t round = 0; round < plan->rounds; round++) {
-        size_t begin = round * plan->block;
-        size_t n = plan->values - begin;
-        double own;
-
-        if (n > plan->block)
-            n = plan->block;
-        own = mean(variant->times + begin, n);
-        ratios[round] =
-            own > 0 ? mean(run->variants[0].times + begin, n) / own : 1;
-    }
-    qsort(ratios, plan->rounds, sizeof(*ratios), bench_compare_times);
-    return percentile(ratios, plan->rounds, 50);
-}
-
 static void fold_summaries(void *into, const void *from, size_t bytes)
 {
     struct summary *a = into;
@@ -203,7 +163,7 @@ static void fold_summaries(void *into, const void *from, size_t bytes)
 static struct summary summarize(struct bench *bench,
                                 const struct bench_variant *variant, size_t n)
 {
-    struct summary all = {.mean_s = mean(variant->times, n),
+    struct summary all = {.mean_s = bench_mean(variant->times, n),
                           .min_s = variant->times[0],
                           .errors = variant->errors,
                           .sent = variant->sent};
@@ -242,8 +202,10 @@ static uint64_t report_size(struct bench_run *run)
         results[v].heap_bytes = all.heap_bytes;
         errors += all.errors;
     }
-    for (size_t v = 0; v < run->count; v++)
-        results[v].ratio = median_ratio(run, &run->variants[v], ratios);
+    for (size_t v = 0; v < run->count; v++) {
+        bench_ratios(run, &run->variants[0], &run->variants[v], ratios);
+        results[v].ratio = bench_percentile(ratios, run->plan.rounds, 50);
+    }
     for (size_t v = 0; v < run->count; v++) {
         struct bench_variant *variant = &run->variants[v];
         struct bench_result *result = &results[v];
@@ -255,8 +217,8 @@ static uint64_t report_size(struct bench_run *run)
         result->bytes = variant->call.bytes;
         result->iterations = n * run->plan.batch;
         result->max_us = times[n - 1] * 1e6;
-        result->p50_us = percentile(times, n, 50) * 1e6;
-        result->p99_us = percentile(times, n, 99) * 1e6;
+        result->p50_us = bench_percentile(times, n, 50) * 1e6;
+        result->p99_us = bench_percentile(times, n, 99) * 1e6;
         bench_report_result(run->report, result);
     }
     free(ratios);

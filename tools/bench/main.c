@@ -30,13 +30,24 @@ static catena_status_t open_bench(struct bench *bench)
     return status;
 }
 
+static int run_what_is_asked(struct bench *bench)
+{
+    const struct bench_options *options = bench->options;
+    const struct bench_figure *figure;
+
+    if (options->tune != NULL)
+        return bench_tune(bench);
+    figure = bench_find_figure(options->name);
+    return figure != NULL ? figure->run(bench, figure)
+                          : bench_collective(bench, bench_find(options->name));
+}
+
 static int run_collective(catena_context_t *context,
                           const struct bench_options *options,
                           struct bench_board *board)
 {
     struct bench bench = {
         .options = options, .context = context, .board = board};
-    const struct bench_figure *figure = bench_find_figure(options->name);
     catena_status_t status = open_bench(&bench);
     int code;
 
@@ -45,8 +56,7 @@ static int run_collective(catena_context_t *context,
                 catena_status_string(status));
         catena_abort(context, BENCH_FAILED);
     }
-    code = figure != NULL ? figure->run(&bench, figure)
-                          : bench_collective(&bench, bench_find(options->name));
+    code = run_what_is_asked(&bench);
     if (bench.control != bench.world)
         status = catena_group_free(bench.control);
     if (status != CATENA_OK)
@@ -79,7 +89,7 @@ int bench_run_rank(const catena_config_t *config,
     }
     if (options->calibrate != NULL)
         code = bench_calibrate(context, options->calibrate);
-    else if (strcmp(options->name, "heap") == 0)
+    else if (options->tune == NULL && strcmp(options->name, "heap") == 0)
         code = run_heap(context, options);
     else
         code = run_collective(context, options, board);

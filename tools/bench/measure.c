@@ -25,16 +25,21 @@ enum {
     MAX_WARMUP = 200
 };
 
+static void set(struct bench_run *run, struct bench_variant *variant,
+                const char *name, const char *value)
+{
+    catena_status_t status = CATENA_OK;
+
+    if (value != NULL)
+        status = catena_group_set(variant->call.group, name, value);
+    if (status != CATENA_OK)
+        bench_die(run->bench, value, status);
+}
+
 void bench_use(struct bench_run *run, struct bench_variant *variant)
 {
-    catena_status_t status;
-
-    if (variant->algorithm == NULL)
-        return;
-    status = catena_group_set(variant->call.group, variant->row->algorithm,
-                              variant->algorithm);
-    if (status != CATENA_OK)
-        bench_die(run->bench, variant->algorithm, status);
+    set(run, variant, variant->row->algorithm, variant->algorithm);
+    set(run, variant, variant->row->leaders, variant->leaders);
 }
 
 static catena_status_t call_once(struct bench_variant *variant,
@@ -366,4 +371,41 @@ void bench_measure(struct bench_run *run)
         if (round + 1 < plan->rounds && overdue(run, begin))
             cut_short(run, round + 1);
     }
+}
+
+double bench_percentile(const double *sorted, size_t n, size_t percent)
+{
+    size_t rank = (n * percent + 99) / 100;
+
+    return sorted[rank > 0 ? rank - 1 : 0];
+}
+
+double bench_mean(const double *times, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += times[i];
+    return sum / (double)n;
+}
+
+/* Within each round both were measured shortly after each other, and the median
+ * over the rounds does not follow the few that something else on the machine
+ * disturbed. */
+void bench_ratios(const struct bench_run *run, const struct bench_variant *base,
+                  const struct bench_variant *variant, double *ratios)
+{
+    const struct bench_plan *plan = &run->plan;
+
+    for (size_t round = 0; round < plan->rounds; round++) {
+        size_t begin = round * plan->block;
+        size_t n = plan->values - begin;
+        double own;
+
+        if (n > plan->block)
+            n = plan->block;
+        own = bench_mean(variant->times + begin, n);
+        ratios[round] = own > 0 ? bench_mean(base->times + begin, n) / own : 1;
+    }
+    qsort(ratios, plan->rounds, sizeof(*ratios), bench_compare_times);
 }

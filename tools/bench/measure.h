@@ -11,6 +11,7 @@ enum { BENCH_EXPLAIN_BYTES = 512 };
 struct bench_variant {
     const char *name;
     const char *algorithm; /* to set; NULL: leave it */
+    const char *leaders;   /* likewise */
     const struct bench_collective *row;
     struct bench_call call;
     catena_request_t *request; /* persistent */
@@ -45,5 +46,14 @@ void bench_use(struct bench_run *run, struct bench_variant *variant);
 void bench_make_plan(struct bench_run *run);
 /** Measure all variants in turns; fills their `times` and `sent`. */
 void bench_measure(struct bench_run *run);
+
+/** How many times as long `base` took as `variant`, round by round, sorted;
+ * `ratios` has room for [plan.rounds]. Valid on rank 0 once bench_max_times was
+ * done with the times of both, in the order in which they were measured. */
+void bench_ratios(const struct bench_run *run, const struct bench_variant *base,
+                  const struct bench_variant *variant, double *ratios);
+/** Nearest rank; `sorted` has n > 0 values. */
+double bench_percentile(const double *sorted, size_t n, size_t percent);
+double bench_mean(const double *times, size_t n);
 
 #endif

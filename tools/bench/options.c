@@ -32,6 +32,7 @@ enum { /* options without a letter */
        KEY_COST_ONLY,
        KEY_MODEL,
        KEY_CALIBRATE,
+       KEY_TUNE,
        KEY_MACHINES
 };
 
@@ -99,6 +100,11 @@ static const struct argp_option known[] = {
     {"calibrate", KEY_CALIBRATE, "FILE", 0,
      "measure this machine and write its parameters, to be used with --sim; "
      "run as: prun -n 4 --ppn 2 catena-bench --calibrate FILE",
+     2},
+    {"tune", KEY_TUNE, "FILE", 0,
+     "measure alltoall with all algorithms on this layout of ranks and nodes, "
+     "and write which to use, for CATENA_TUNING; a file that exists keeps what "
+     "it says of other layouts",
      2},
     {"help", 'h', NULL, 0, "print this help", -1},
     {"version", KEY_VERSION, NULL, 0, "print the version", -1},
@@ -401,6 +407,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_CALIBRATE:
         options->calibrate = argument;
         return 0;
+    case KEY_TUNE:
+        options->tune = argument;
+        return 0;
     case ARGP_KEY_ARG:
         return parse_name(parse, argument);
     case 'h': /* argp prints no help of its own with ARGP_NO_ERRS */
@@ -528,6 +537,33 @@ static error_t check_without_collective(struct parse *parse)
     return 0;
 }
 
+/* --tune takes sizes and counts of calls, and has its own way with the rest. */
+static error_t check_tune(struct parse *parse)
+{
+    const struct bench_options *options = parse->options;
+    const char *path = options->tune;
+    size_t length = strlen(path);
+
+    if (options->name != NULL || options->check || options->in_place ||
+        options->algorithm_count > 0 || options->leaders != NULL ||
+        options->flag || options->mode != BENCH_BLOCKING ||
+        options->format != BENCH_TABLE || options->full ||
+        options->buffers != BENCH_HEAP || options->simulated ||
+        options->model != NULL || options->calibrate != NULL)
+        return refuse(parse, "--tune: expected no options but -m, -i and -x, "
+                             "and no collective");
+    if (options->min == 0 || options->max == 0)
+        return refuse(parse, "--tune: -m: expected 1 byte or more");
+    /* Else CATENA_TUNING would not take it for a file. */
+    if (strchr(path, '/') == NULL &&
+        (length <= 5 || strcmp(path + length - 5, ".json") != 0))
+        return refuse(parse,
+                      "--tune: expected a path with a '/' or one that ends in "
+                      ".json, found \"%s\"",
+                      path);
+    return 0;
+}
+
 /* Options that this collective has no use for are refused, not ignored. */
 static error_t check_options(struct parse *parse)
 {
@@ -537,6 +573,8 @@ static error_t check_options(struct parse *parse)
 
     if (check_simulated(parse) != 0)
         return EINVAL;
+    if (options->tune != NULL)
+        return check_tune(parse);
     if (options->model != NULL || options->calibrate != NULL)
         return check_without_collective(parse);
     list_names(names, sizeof(names), false);

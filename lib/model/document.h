@@ -1,0 +1,21 @@
+#ifndef CTN_MODEL_DOCUMENT_H
+#define CTN_MODEL_DOCUMENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include <catena/status.h>
+
+#include "core/log.h"
+
+/* JSON files of machines and tunings. */
+
+/** Whether a name means a file: it contains '/' or ends in ".json". */
+bool ctn_document_is_path(const char *name);
+
+/** Read a file; NULL: *status says why (ERR_SYSTEM: unreadable, ERR_ARG), and
+ * it is logged as of a `kind`, such as "machine". */
+json_t *ctn_document_load(const ctn_log_t *log, const char *kind,
+                          const char *path, catena_status_t *status);
+
+#endif

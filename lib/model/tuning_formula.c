@@ -1,0 +1,75 @@
+/* A tuning without rules: what catena_model_alltoall finds quickest. */
+
+#include <string.h>
+
+#include <catena/model.h>
+
+#include "model/tuning_parts.h"
+
+static double seconds_of(const ctn_tuning_t *tuning,
+                         catena_model_point_t *point, const char *algorithm,
+                         uint32_t leaders)
+{
+    double seconds = 0;
+    point->algorithm = algorithm;
+    point->leaders = (int)leaders;
+    /* The numbers were checked, so that there is an answer. */
+    (void)catena_model_alltoall(tuning->machine, point, &seconds);
+    return seconds;
+}
+
+/** The quickest; of equals the first, and the one with fewest leaders. */
+static ctn_rule_t quickest(const ctn_tuning_t *tuning,
+                           catena_model_point_t *point)
+{
+    ctn_rule_t rule = ctn_rule_anywhere;
+    double least = seconds_of(tuning, point, "direct", 1);
+    uint32_t most = (uint32_t)point->ppn;
+    most = most < tuning->machine->ports ? most : tuning->machine->ports;
+    most = most < CTN_TUNING_LEADERS ? most : CTN_TUNING_LEADERS;
+    strcpy(rule.algorithm, "direct");
+    rule.tuning = tuning->name;
+    /* On one node there is no use for leaders. */
+    for (size_t i = 1; i < CTN_TUNED_ALGORITHMS && point->nodes > 1; i++) {
+        uint32_t up_to = ctn_tuned_algorithm[i].leaders ? most : 1;
+        for (uint32_t n = 1; ctn_tuned_algorithm[i].formula && n <= up_to;
+             n *= 2) {
+            double seconds =
+                seconds_of(tuning, point, ctn_tuned_algorithm[i].name, n);
+            if (seconds < least) {
+                least = seconds;
+                strcpy(rule.algorithm, ctn_tuned_algorithm[i].name);
+                rule.leaders = n;
+            }
+        }
+    }
+    return rule;
+}
+
+/** From some length on blocks of an alltoallv are better sent directly. */
+static size_t length_of_leaders(const ctn_tuning_t *tuning,
+                                catena_model_point_t *point,
+                                const ctn_rule_t *rule)
+{
+    for (size_t best = point->bytes; best < (size_t)1 << 30; best *= 2) {
+        point->bytes = 2 * best;
+        if (seconds_of(tuning, point, "direct", 1) <
+            seconds_of(tuning, point, rule->algorithm, rule->leaders)) {
+            return best;
+        }
+    }
+    return SIZE_MAX;
+}
+
+ctn_rule_t ctn_tuning_by_formulas(const ctn_tuning_t *tuning,
+                                  ctn_collective_t collective, uint32_t nodes,
+                                  uint32_t ppn, size_t bytes)
+{
+    catena_model_point_t point = {
+        .nodes = (int)nodes, .ppn = (int)ppn, .bytes = bytes > 0 ? bytes : 1};
+    ctn_rule_t rule = quickest(tuning, &point);
+    if (collective == CTN_ALLTOALLV && rule.leaders > 0) {
+        rule.direct_above = length_of_leaders(tuning, &point, &rule);
+    }
+    return rule;
+}
