@@ -12,6 +12,7 @@
 #include "exec/exec.h"
 #include "group/group.h"
 #include "heap/heap.h"
+#include "model/tuning.h"
 #include "topo/site.h"
 #include "topo/topo.h"
 #include "transports/shm/shm.h"
@@ -306,6 +307,22 @@ static catena_status_t join(catena_context_t *context)
     return status;
 }
 
+/** A tuning that was asked for is read when a group needs it; that it can be is
+ * better known at once. */
+static catena_status_t check_tuning(const catena_context_t *context)
+{
+    ctn_tuning_t *tuning;
+    if (strcmp(context->config.tuning, "auto") == 0) {
+        return CATENA_OK;
+    }
+    catena_status_t status =
+        ctn_tuning_open(&context->log, context->config.tuning, &tuning);
+    if (status == CATENA_OK) {
+        ctn_tuning_close(tuning);
+    }
+    return status;
+}
+
 static catena_status_t check_leaders(const catena_context_t *context)
 {
     size_t leaders = context->config.leaders;
@@ -366,6 +383,9 @@ catena_status_t catena_init(const catena_config_t *config,
     context->log.level = context->config.log_level;
     context->sim = config != NULL ? config->sim : NULL;
     status = check_leaders(context);
+    if (status == CATENA_OK) {
+        status = check_tuning(context);
+    }
     if (status == CATENA_OK) {
         status = join(context);
     }

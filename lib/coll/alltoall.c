@@ -22,19 +22,24 @@ static ctn_step_t choose(ctn_op_t *op)
     if (choice == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    ctn_selection_t selection = ctn_alltoall_select(call);
-    const ctn_family_t *family = selection.family;
-    choice->last = selection;
+    catena_status_t status = ctn_alltoall_select(choice, call);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    const ctn_selection_t *selection = &choice->last;
+    const ctn_family_t *family = selection->family;
+    call->radix = selection->radix;
+    call->window = selection->window;
     ctn_step_t step;
     switch (family->kind) {
     case CTN_KIND_LEADERS:
         step = ctn_op_become(op, call->vector ? &ctn_alltoallv_leaders
                                               : &ctn_alltoall_leaders);
         *ctn_alltoall_leading(op) = (ctn_leading_t){
-            .leaders = selection.leaders,
+            .leaders = selection->leaders,
             .placement = family->placement,
             .overlap = family->overlap,
-            .up_to = call->family != NULL ? SIZE_MAX : CTN_LEADERS_UP_TO,
+            .up_to = selection->up_to,
         };
         return step;
     case CTN_KIND_BRUCK:

@@ -36,9 +36,14 @@ const ctn_family_t *ctn_family_named(const char *name)
 
 static const char choice_key;
 
+_Static_assert(CTN_TUNING_LEADERS == CTN_MAX_LEADERS &&
+                   CTN_TUNING_WINDOW == CTN_WIDE_SLOTS,
+               "tunings know what a group takes");
+
 static void release_choice(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     (void)exec;
+    ctn_tuning_close(((ctn_choice_t *)attachment)->tuning);
     free(attachment);
 }
 
@@ -173,48 +178,93 @@ static const char *refusal(const ctn_alltoall_t *call, const ctn_topo_t *topo,
     }
 }
 
-static ctn_selection_t best_for(const ctn_alltoall_t *call,
-                                const ctn_topo_t *topo)
+static uint32_t members_on_largest(const ctn_roster_t *roster)
 {
-    const ctn_family_t *direct = &families[0];
-    const ctn_family_t *onmpml = &families[FAMILIES - 1];
-    if (topo->nodes == 1) {
-        return (ctn_selection_t){direct, 0, "one node"};
+    uint32_t most = 0;
+    for (uint32_t node = 0; node < roster->nodes; node++) {
+        uint32_t count = ctn_roster_count(roster, node);
+        most = count > most ? count : most;
     }
-    if (topo->nodes == topo->roster.size) {
-        return (ctn_selection_t){direct, 0, "one rank per node"};
-    }
-    if (call->vector) {
-        return (ctn_selection_t){onmpml, 0,
-                                 "several ranks per node; large blocks go "
-                                 "directly"};
-    }
-    if (call->send.bytes > CTN_LEADERS_UP_TO) {
-        return (ctn_selection_t){direct, 0,
-                                 "large blocks: aggregation would only copy"};
-    }
-    return (ctn_selection_t){onmpml, 0, "small blocks, several ranks per node"};
+    return most;
 }
 
-ctn_selection_t ctn_alltoall_select(const ctn_alltoall_t *call)
+/** What the tuning says; kept, since the same size comes again. */
+static catena_status_t look_up(ctn_choice_t *choice, const ctn_alltoall_t *call)
 {
-    const ctn_topo_t *topo = call->topo;
-    ctn_selection_t chosen = {call->family, 0, "as asked for"};
-    if (call->family == NULL) {
-        chosen = best_for(call, topo);
-    } else {
-        const char *reason = refusal(call, topo, call->family);
-        if (reason != NULL) {
-            chosen = (ctn_selection_t){&families[0], 0, reason};
+    ctn_tuned_t *tuned = &choice->tuned;
+    ctn_selection_t *s = &tuned->selection;
+    size_t bytes = call->vector ? 0 : call->send.bytes;
+    ctn_rule_t rule;
+    if (s->family != NULL && tuned->vector == call->vector &&
+        tuned->bytes == bytes) {
+        return CATENA_OK;
+    }
+    if (choice->tuning == NULL) {
+        catena_status_t status =
+            ctn_tuning_open(call->group->exec->log, call->group->config->tuning,
+                            &choice->tuning);
+        if (status != CATENA_OK) {
+            return status;
         }
     }
-    if (chosen.family->kind == CTN_KIND_LEADERS) {
-        chosen.leaders = chosen.family->one_leader ? 1
-                         : call->leaders > 0       ? call->leaders
-                         : chosen.leaders > 0      ? chosen.leaders
-                                                   : default_leaders(topo);
+    if (!ctn_tuning_find(
+            choice->tuning, call->vector ? "alltoallv" : "alltoall",
+            call->topo->nodes, members_on_largest(&call->topo->roster), bytes,
+            &rule)) {
+        return CATENA_ERR_ARG;
     }
-    return chosen;
+    tuned->vector = call->vector;
+    tuned->bytes = bytes;
+    *s = (ctn_selection_t){.family = ctn_family_named(rule.algorithm),
+                           .leaders = rule.leaders,
+                           .radix = rule.radix,
+                           .window = rule.window,
+                           .up_to = rule.direct_above,
+                           .reason = tuned->reason};
+    if (rule.number > 0) {
+        snprintf(tuned->reason, sizeof(tuned->reason),
+                 "rule %u of tuning %.40s", rule.number, rule.tuning);
+    } else {
+        snprintf(tuned->reason, sizeof(tuned->reason),
+                 "formulas, machine %.40s", rule.tuning);
+    }
+    return CATENA_OK;
+}
+
+/** What an algorithm that was named cannot do goes directly. */
+static void refuse(const ctn_alltoall_t *call, ctn_selection_t *s)
+{
+    const char *reason = refusal(call, call->topo, s->family);
+    if (reason != NULL) {
+        s->family = &families[0];
+        s->reason = reason;
+    }
+}
+
+catena_status_t ctn_alltoall_select(ctn_choice_t *choice,
+                                    const ctn_alltoall_t *call)
+{
+    ctn_selection_t *s = &choice->last;
+    if (call->family == NULL) {
+        catena_status_t status = look_up(choice, call);
+        if (status != CATENA_OK) {
+            return status;
+        }
+        *s = choice->tuned.selection;
+    } else {
+        *s = (ctn_selection_t){.family = call->family,
+                               .up_to = SIZE_MAX,
+                               .reason = "as asked for"};
+    }
+    refuse(call, s);
+    s->leaders = call->leaders > 0 ? call->leaders : s->leaders;
+    s->radix = call->radix > 0 ? call->radix : s->radix;
+    s->window = call->window > 0 ? call->window : s->window;
+    if (s->family->kind == CTN_KIND_LEADERS &&
+        (s->leaders == 0 || s->family->one_leader)) {
+        s->leaders = s->family->one_leader ? 1 : default_leaders(call->topo);
+    }
+    return CATENA_OK;
 }
 
 /* ---- explaining ---- */
@@ -227,22 +277,22 @@ void ctn_alltoall_explain(catena_group_t *group, char *text, size_t bytes)
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
         return;
     }
-    ctn_selection_t s = choice->last;
+    const ctn_selection_t *s = &choice->last;
     char leaders[32] = "";
-    if (s.family->kind == CTN_KIND_LEADERS) {
-        snprintf(leaders, sizeof(leaders), " leaders=%u", s.leaders);
+    if (s->family->kind == CTN_KIND_LEADERS) {
+        snprintf(leaders, sizeof(leaders), " leaders=%u", s->leaders);
     }
     ctn_transport_t *network = group->exec->network;
     snprintf(text, bytes,
              "algorithm=%s%s nodes=%u ranks=%u transport=\"%s%s%s\" "
              "reason=\"%s\"",
-             s.family->name, leaders, topo->nodes, topo->roster.size,
+             s->family->name, leaders, topo->nodes, topo->roster.size,
              group->exec->local->ops->describe(group->exec->local),
              topo->nodes > 1 ? " + " : "",
              topo->nodes > 1 && network != NULL
                  ? network->ops->describe(network)
                  : "",
-             s.reason);
+             s->reason);
 }
 
 catena_status_t catena_group_explain(catena_group_t *group,

@@ -2,13 +2,10 @@
 #define CTN_COLL_CHOICE_H
 
 #include "coll/alltoall.h"
+#include "model/tuning.h"
 
 /* Which algorithm an alltoall runs: what the group's settings ask for, or what
  * is best by facts that all members share; and why. */
-
-/* Larger blocks travel without leaders: aggregation no longer pays for the
- * second copy. */
-#define CTN_LEADERS_UP_TO 8192u
 
 typedef enum ctn_kind {
     CTN_KIND_DIRECT,
@@ -32,10 +29,21 @@ const ctn_family_t *ctn_family_named(const char *name);
 
 /** What will run, and why not something else. */
 typedef struct ctn_selection {
-    const ctn_family_t *family;
+    const ctn_family_t *family; /* NULL: none yet */
     uint32_t leaders;
-    const char *reason;
+    uint32_t radix;
+    uint32_t window;
+    size_t up_to;       /* through leaders: larger vector blocks go directly */
+    const char *reason; /* as long as the choice */
 } ctn_selection_t;
+
+/** What the tuning says for one size; asked for again and again. */
+typedef struct ctn_tuned {
+    bool vector;
+    size_t bytes;
+    ctn_selection_t selection;
+    char reason[80];
+} ctn_tuned_t;
 
 /** What catena_group_set chose for a group, and what ran last. */
 typedef struct ctn_choice {
@@ -44,13 +52,17 @@ typedef struct ctn_choice {
     uint32_t leaders;           /* these: 0: auto */
     uint32_t radix;
     uint32_t window;
-    ctn_selection_t last; /* family NULL: nothing has run */
+    ctn_tuning_t *tuning; /* NULL: not asked yet */
+    ctn_tuned_t tuned;
+    ctn_selection_t last;
 } ctn_choice_t;
 
 /** The choice of a group; NULL: no memory. */
 ctn_choice_t *ctn_choice_of(catena_group_t *group);
 
-/** By facts that all members share. The call's topology is there. */
-ctn_selection_t ctn_alltoall_select(const ctn_alltoall_t *call);
+/** What this call is to run, by facts that all members share; in choice->last.
+ * The call's topology is there. @return ERR_NO_MEMORY, ERR_ARG (tuning) */
+catena_status_t ctn_alltoall_select(ctn_choice_t *choice,
+                                    const ctn_alltoall_t *call);
 
 #endif
