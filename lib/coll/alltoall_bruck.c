@@ -164,7 +164,7 @@ static ctn_step_t begin(ctn_op_t *op)
         .in_place = true,
         .order = CTN_ORDER_LISTED,
     };
-    ctn_pairwise_begin(op, &b->exchange);
+    ctn_pairwise_begin(op->exec, &b->exchange);
     ctn_pairwise_extend(&b->exchange, b->p > 1 ? rounds_of_digit(b) : 0);
     ctn_op_set_network(op, topo->nodes > 1);
     return CTN_STEP_NEXT;

@@ -113,7 +113,7 @@ static catena_status_t announce(ctn_op_t *op, ctn_leaders_t *a)
 }
 
 /** Blocks that no leader carries: of the node, and large ones of others. */
-static void begin_local(ctn_op_t *op, ctn_leaders_t *a)
+static void begin_local(const ctn_op_t *op, ctn_leaders_t *a)
 {
     bool vector = a->call.vector;
     a->local = (ctn_pairwise_t){
@@ -128,7 +128,7 @@ static void begin_local(ctn_op_t *op, ctn_leaders_t *a)
         .window = a->call.window,
         .remote_above = vector ? a->leading.up_to : 0,
     };
-    ctn_pairwise_begin(op, &a->local);
+    ctn_pairwise_begin(op->exec, &a->local);
 }
 
 static ctn_step_t begin(ctn_op_t *op)

@@ -40,7 +40,7 @@ static inline passage_t passage_of(const ctn_pairwise_t *x, size_t bytes,
                                    uint32_t peer)
 {
     return bytes <= CTN_INLINE_BYTES                      ? PASSAGE_INLINE
-           : bytes <= CTN_NEAR_EAGER                      ? PASSAGE_EAGER
+           : bytes <= x->near_eager                       ? PASSAGE_EAGER
            : bytes <= CTN_FAR_EAGER && is_remote(x, peer) ? PASSAGE_EAGER
                                                           : PASSAGE_GRANTED;
 }
@@ -147,19 +147,26 @@ void ctn_pairwise_extend(ctn_pairwise_t *x, uint32_t limit)
     x->open = x->slots == 64 ? UINT64_MAX : (UINT64_C(1) << x->slots) - 1;
 }
 
-void ctn_pairwise_begin(ctn_op_t *op, ctn_pairwise_t *x)
+void ctn_pairwise_begin(const ctn_exec_t *exec, ctn_pairwise_t *x)
 {
     x->slots = slots_for(x);
+    x->near_eager = exec->crowded ? CTN_CROWDED_EAGER : CTN_NEAR_EAGER;
     x->aside = NULL;
     memset(x->stream, 0, x->slots * sizeof(x->stream[0]));
     ctn_pairwise_extend(x, x->n);
-    if (!x->in_place && x->list == NULL) {
-        uint32_t me = rank_of(x, x->me);
-        ctn_span_t source = ctn_blocks_at(x->send, me);
-        ctn_span_t target = ctn_blocks_at(x->receive, me);
-        if (source.bytes > 0) {
-            ctn_span_copy(op->exec, &target, &source);
-        }
+    x->opened = false;
+}
+
+static void copy_own_block(ctn_op_t *op, const ctn_pairwise_t *x)
+{
+    if (x->in_place || x->list != NULL) {
+        return;
+    }
+    uint32_t me = rank_of(x, x->me);
+    ctn_span_t source = ctn_blocks_at(x->send, me);
+    ctn_span_t target = ctn_blocks_at(x->receive, me);
+    if (source.bytes > 0) {
+        ctn_span_copy(op->exec, &target, &source);
     }
 }
 
@@ -574,6 +581,26 @@ static ctn_step_t receive_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                  stream->parts_received);
 }
 
+/** Grant a slot's round if it has to be and has not been. WAIT: not so. */
+static ctn_step_t grant_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
+{
+    ctn_stream_t *stream = &x->stream[slot];
+    uint32_t round = round_of(x, slot, stream->receive_turn);
+    uint32_t peer = receive_peer(x, round);
+    passage_t passage =
+        passage_of(x, bytes_of(x, x->receive, round, peer), peer);
+    if (stream->granted ||
+        (passage != PASSAGE_GRANTED && stream->receive_turn == 0)) {
+        return CTN_STEP_WAIT;
+    }
+    ctn_span_t block = block_of(x, x->receive, round, peer);
+    stream->granted = true;
+    return grant(op, x, member(x, peer),
+                 passage == PASSAGE_GRANTED ? place_for(op, x, slot, &block)
+                                            : CTN_STAGED,
+                 0);
+}
+
 static ctn_step_t receive_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
     ctn_stream_t *stream = &x->stream[slot];
@@ -581,14 +608,9 @@ static ctn_step_t receive_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     uint32_t peer = receive_peer(x, round);
     passage_t passage =
         passage_of(x, bytes_of(x, x->receive, round, peer), peer);
-    if (!stream->granted &&
-        (passage == PASSAGE_GRANTED || stream->receive_turn > 0)) {
-        ctn_span_t block = block_of(x, x->receive, round, peer);
-        stream->granted = true;
-        return grant(op, x, member(x, peer),
-                     passage == PASSAGE_GRANTED ? place_for(op, x, slot, &block)
-                                                : CTN_STAGED,
-                     0);
+    ctn_step_t granted = grant_round(op, x, slot);
+    if (granted != CTN_STEP_WAIT) {
+        return granted;
     }
     if (!has_come(op, x, slot)) {
         op->waits_for = rank_of(x, peer);
@@ -632,8 +654,10 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
             stream->parts_received = 0;
             stream->granted = false;
             moved = true;
-            got = has_receive(x, slot, &stream->receive_turn) ? CTN_STEP_MOVED
-                                                              : CTN_STEP_NEXT;
+            if (has_receive(x, slot, &stream->receive_turn)) {
+                got = grant_round(op, x, slot);
+                got = got == CTN_STEP_WAIT ? CTN_STEP_MOVED : got;
+            }
         }
     }
     if (sent == CTN_STEP_FAIL || got == CTN_STEP_FAIL) {
@@ -646,7 +670,21 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
-ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
+/** What others wait for comes first: all grants, before anything is copied. Of
+ * two that copy first and grant then, one would wait for the other to end. */
+static ctn_step_t grant_all(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    for (uint64_t left = x->open; left != 0; left &= left - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctzll(left);
+        if (has_receive(x, slot, &x->stream[slot].receive_turn) &&
+            grant_round(op, x, slot) == CTN_STEP_FAIL) {
+            return CTN_STEP_FAIL;
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
 {
     ctn_step_t result = CTN_STEP_WAIT;
     for (uint64_t left = x->open; left != 0; left &= left - 1) {
@@ -666,4 +704,18 @@ ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
         return result;
     }
     return aside_is_free(x) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+}
+
+ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    if (x->opened) {
+        return advance_all(op, x);
+    }
+    x->opened = true;
+    if (grant_all(op, x) == CTN_STEP_FAIL) {
+        return CTN_STEP_FAIL;
+    }
+    ctn_step_t step = advance_all(op, x);
+    copy_own_block(op, x);
+    return step == CTN_STEP_WAIT ? CTN_STEP_MOVED : step;
 }

@@ -12,7 +12,7 @@
  * which both know:
  *   inline   in the slot itself        (<= CTN_INLINE_BYTES)
  *   eager    in the slot's wide payload, unasked
- *            (<= CTN_NEAR_EAGER on a node, CTN_FAR_EAGER between nodes)
+ *            (<= CTN_NEAR_EAGER or so on a node, CTN_FAR_EAGER between nodes)
  *   granted  when the receiver's grant is there: straight into its buffer
  *            when that is plain memory in its heap, else staged, part by part,
  *            through the wide payload or, for large ones, memory it took for
@@ -24,8 +24,10 @@
  * which also carries where its buffer is and how many parts it has taken. */
 
 /* A second copy costs less than asking, which takes a round trip and between
- * nodes a message more. */
-#define CTN_NEAR_EAGER 4096u
+ * nodes a message more. Two ranks on two cores, 1 KiB: 0.47 us granted, 0.55
+ * eager; eight ranks there: 8.9 eager, 14.8 granted, 2 KiB 10.2 and 15.2. */
+#define CTN_NEAR_EAGER 512u     /* on a node */
+#define CTN_CROWDED_EAGER 1024u /* there, with more ranks than cores */
 #define CTN_FAR_EAGER 16384u
 
 _Static_assert(CTN_FAR_EAGER <= CTN_PARTS * CTN_PART_BYTES,
@@ -98,13 +100,15 @@ typedef struct ctn_pairwise {
     /* working */
     uint32_t limit; /* rounds that may begin; n unless the caller says less */
     uint32_t slots; /* W, at most n */
-    uint64_t open;  /* slots whose rounds are not over */
+    uint32_t near_eager; /* larger blocks are granted, on a node */
+    bool opened;   /* first grants are out, this member's own block moved */
+    uint64_t open; /* slots whose rounds are not over */
     ctn_aside_t *aside; /* [slots], made when first needed */
     ctn_stream_t stream[CTN_SLOTS];
 } ctn_pairwise_t;
 
-/** Set up the working part and move this member's own block. */
-void ctn_pairwise_begin(ctn_op_t *op, ctn_pairwise_t *exchange);
+/** Set up the working part. */
+void ctn_pairwise_begin(const ctn_exec_t *exec, ctn_pairwise_t *exchange);
 
 /** Let rounds below `limit` begin. */
 void ctn_pairwise_extend(ctn_pairwise_t *exchange, uint32_t limit);
