@@ -262,6 +262,17 @@ static catena_status_t make_world(catena_context_t *context)
     return status;
 }
 
+/** Ranks of a host that wait for a core get one each, as far as there are. */
+static catena_status_t spread(catena_context_t *context)
+{
+    bool one_host = context->config.host_ranks != CTN_CONFIG_AUTO;
+    if (context->site.crowded) {
+        ctn_site_spread(one_host ? context->boot->rank
+                                 : context->boot->local_rank);
+    }
+    return CATENA_OK;
+}
+
 /* ---- life ---- */
 
 static catena_status_t find_site(catena_context_t *context)
@@ -293,9 +304,9 @@ static catena_status_t join_launcher(catena_context_t *context)
 static catena_status_t join(catena_context_t *context)
 {
     typedef catena_status_t (*step_t)(catena_context_t *);
-    static const step_t process[] = {join_launcher, find_site,    join_heap,
-                                     join_node,     join_network, publish,
-                                     make_exec,     make_world,   NULL};
+    static const step_t process[] = {
+        join_launcher, find_site, join_heap,  join_node, join_network,
+        publish,       make_exec, make_world, spread,    NULL};
     static const step_t simulated[] = {find_sim_place,   join_sim_heap,
                                        join_sim_network, make_exec,
                                        make_world,       NULL};
