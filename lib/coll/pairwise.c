@@ -149,12 +149,16 @@ void ctn_pairwise_extend(ctn_pairwise_t *x, uint32_t limit)
 
 void ctn_pairwise_begin(const ctn_exec_t *exec, ctn_pairwise_t *x)
 {
+    x->aside = NULL;
+    x->opened = false;
+    x->by_rows = ctn_rows_suit(exec, x);
+    if (x->by_rows) {
+        return;
+    }
     x->slots = slots_for(x);
     x->near_eager = exec->crowded ? CTN_CROWDED_EAGER : CTN_NEAR_EAGER;
-    x->aside = NULL;
     memset(x->stream, 0, x->slots * sizeof(x->stream[0]));
     ctn_pairwise_extend(x, x->n);
-    x->opened = false;
 }
 
 static void copy_own_block(ctn_op_t *op, const ctn_pairwise_t *x)
@@ -709,9 +713,13 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
 ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
 {
     if (x->opened) {
-        return advance_all(op, x);
+        return x->by_rows ? ctn_rows_advance(op, x) : advance_all(op, x);
     }
     x->opened = true;
+    if (x->by_rows) {
+        ctn_rows_begin(op, x);
+        return ctn_rows_advance(op, x);
+    }
     if (grant_all(op, x) == CTN_STEP_FAIL) {
         return CTN_STEP_FAIL;
     }

@@ -17,7 +17,8 @@
  *            when that is plain memory in its heap, else staged, part by part,
  *            through the wide payload or, for large ones, memory it took for
  *            that
- * An empty block does not travel.
+ * An empty block does not travel. Small blocks of one size among the members of
+ * a node take a shorter way, which rows.c describes.
  *
  * Round j uses slot j mod W. Rounds beyond the first W of the small ones, and
  * all large ones, wait for a grant: the receiver's word that the slot is free,
@@ -100,9 +101,11 @@ typedef struct ctn_pairwise {
     /* working */
     uint32_t limit; /* rounds that may begin; n unless the caller says less */
     uint32_t slots; /* W, at most n */
+    bool by_rows;   /* all on this node and small: see rows.c */
     uint32_t near_eager; /* larger blocks are granted, on a node */
     bool opened;   /* first grants are out, this member's own block moved */
-    uint64_t open; /* slots whose rounds are not over */
+    uint64_t open; /* by rows: members who are missing; else slots whose rounds
+                      are not over */
     ctn_aside_t *aside; /* [slots], made when first needed */
     ctn_stream_t stream[CTN_SLOTS];
 } ctn_pairwise_t;
@@ -112,6 +115,11 @@ void ctn_pairwise_begin(const ctn_exec_t *exec, ctn_pairwise_t *exchange);
 
 /** Let rounds below `limit` begin. */
 void ctn_pairwise_extend(ctn_pairwise_t *exchange, uint32_t limit);
+
+/* Small blocks among the members of a node; rows.c. */
+bool ctn_rows_suit(const ctn_exec_t *exec, const ctn_pairwise_t *exchange);
+void ctn_rows_begin(ctn_op_t *op, ctn_pairwise_t *exchange);
+ctn_step_t ctn_rows_advance(ctn_op_t *op, ctn_pairwise_t *exchange);
 
 /** Do what can be done. NEXT: all sent and received (sources may still be
  * pending with the operation). */

@@ -431,6 +431,7 @@ catena_status_t ctn_op_wait(ctn_op_t *op)
     ctn_exec_t *exec = op->exec;
     ctn_patience_t patience = {0, 0};
     while (op->state != CTN_OP_DONE) {
+        exec->look_again = false;
         bool moved = progress_operations(exec);
         /* Polling the network costs system calls: do it at once when an
          * operation waits for it, now and then when only peers may. */

@@ -117,7 +117,9 @@ struct ctn_exec {
     bool drop_data;
     bool drop_tables;
     ctn_waiting_t waiting;
-    bool crowded;           /* more ranks than cores on this host */
+    bool crowded;    /* more ranks than cores on this host */
+    bool look_again; /* set by a phase: what it waits for will come soon, from
+                        another core */
     catena_status_t status; /* first error of the network; sticky */
     ctn_op_t *active;
     ctn_op_t *pool;

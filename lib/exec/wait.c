@@ -10,7 +10,10 @@
  * after 2,000 and a futex). After a long wait the rank sleeps in short naps
  * that network traffic ends early. */
 
-enum { CLOCK_EVERY = 64 }; /* yields between two looks at the clock */
+enum {
+    CLOCK_EVERY = 64, /* yields between two looks at the clock */
+    SHORT_SPIN = 200  /* polls on a crowded host, when told to look again */
+};
 
 static const uint64_t NAP_NS = 1000000;
 
@@ -54,7 +57,11 @@ void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)
         return;
     }
     uint32_t misses = ++patience->misses;
-    if (misses <= exec->waiting.spin) {
+    uint32_t spin = exec->waiting.spin;
+    if (exec->look_again && spin < SHORT_SPIN) {
+        spin = SHORT_SPIN;
+    }
+    if (misses <= spin) {
         ctn_pause();
         return;
     }

@@ -22,16 +22,25 @@ static bool is_root(const ctn_topo_t *topo)
 
 /* ---- grants ---- */
 
+/** Grants, and rows where the node is small enough for them. */
+static size_t grants_bytes(const ctn_topo_t *topo)
+{
+    uint32_t members = ctn_topo_local_size(topo);
+    size_t bytes = ctn_rows_at(topo->group->lane.chain.size);
+    if (members <= CTN_ROWS_MEMBERS) {
+        bytes += CTN_ROWS_HEAD_BYTES + CTN_RINGS * ctn_rows_stride(members);
+    }
+    return bytes;
+}
+
 /** Every member opens a table of grants and completes its record. */
 static ctn_step_t open_grants(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     uint32_t me = ctn_topo_local_rank(topo);
-    size_t grants = CTN_RINGS * (size_t)topo->group->lane.chain.size;
     if (topo->grants == NULL) {
-        topo->grants =
-            ctn_heap_calloc(op->exec->heap, 64, grants * sizeof(ctn_grant_t));
+        topo->grants = ctn_heap_calloc(op->exec->heap, 128, grants_bytes(topo));
     }
     if (topo->grants == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);

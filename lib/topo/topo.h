@@ -54,6 +54,26 @@ typedef struct ctn_grant {
 
 #define CTN_STAGED UINT64_MAX
 
+/* Behind its grants a member keeps rows: small blocks for the members of its
+ * node, see coll/rows.c. A head, then one row for each ring. */
+#define CTN_ROWS_MEMBERS 64u /* more on a node have none */
+#define CTN_ROWS_BYTES 1024u /* most of a block */
+#define CTN_ROWS_HEAD_BYTES 128u
+
+/** From one row to the next. */
+static inline size_t ctn_rows_stride(uint32_t members)
+{
+    return (sizeof(uint64_t) + members * (size_t)CTN_ROWS_BYTES + 127) &
+           ~(size_t)127;
+}
+
+/** Where the rows begin behind the grants of a group of `size`. */
+static inline size_t ctn_rows_at(uint32_t size)
+{
+    return (CTN_RINGS * (size_t)size * sizeof(ctn_grant_t) + 127) &
+           ~(size_t)127;
+}
+
 /** Node by node, the members of a group; node b's are member[first[b]] to
  * member[first[b + 1] - 1], in group order. The arrays lie in the heap of the
  * node's root. */
@@ -108,7 +128,7 @@ typedef struct ctn_topo {
     /* The roster, and what goes with it. */
     ctn_built_t roster_state;
     ctn_roster_t roster;
-    ctn_grant_t *grants; /* this member's, [ring][size] */
+    ctn_grant_t *grants; /* this member's, [ring][size]; then its rows */
     /* What a root owns, NULL elsewhere. */
     ctn_ring_round_t *ring; /* log2 of the number of nodes */
     void *shared;           /* local and board */
