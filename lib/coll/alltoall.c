@@ -14,14 +14,15 @@
 static ctn_step_t choose(ctn_op_t *op)
 {
     ctn_alltoall_t *call = ctn_op_state(op);
-    ctn_step_t found = ctn_roster_need(op, call->group, &call->topo);
-    if (found != CTN_STEP_NEXT) {
-        return found;
+    ctn_choice_t *choice = call->choice;
+    if (choice->topo == NULL) {
+        ctn_step_t found = ctn_roster_need(op, call->group, &call->topo);
+        if (found != CTN_STEP_NEXT) {
+            return found;
+        }
+        choice->topo = call->topo;
     }
-    ctn_choice_t *choice = ctn_choice_of(call->group);
-    if (choice == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
+    call->topo = choice->topo;
     catena_status_t status = ctn_alltoall_select(choice, call);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
@@ -213,25 +214,35 @@ static catena_status_t understand(const side_t *send, const side_t *receive,
                                   ctn_alltoall_t *call)
 {
     call->in_place = send->buffer == CATENA_IN_PLACE;
+    call->vector = receive->counts != NULL;
     if (receive->buffer == CATENA_IN_PLACE) {
         return CATENA_ERR_ARG;
     }
     catena_status_t status = read_side(call->group, receive, &call->receive);
-    if (status == CATENA_OK) {
-        status = read_side(call->group, call->in_place ? receive : send,
-                           &call->send);
+    if (status != CATENA_OK) {
+        return status;
     }
-    call->vector = call->receive.counts != NULL;
+    if (call->vector && !call->in_place) {
+        return read_side(call->group, send, &call->send);
+    }
+    call->send = call->receive;
+    if (!call->in_place) { /* alike on both sides */
+        call->send.base = (unsigned char *)(uintptr_t)send->buffer;
+        status = send->buffer == NULL && call->receive.bytes > 0
+                     ? CATENA_ERR_ARG
+                     : CATENA_OK;
+    }
     return status;
 }
 
 /** Take over the group's settings of now. */
 static catena_status_t settle(ctn_alltoall_t *call, waiting_t mode)
 {
-    const ctn_choice_t *choice = ctn_choice_of(call->group);
+    ctn_choice_t *choice = ctn_choice_of(call->group);
     if (choice == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
+    call->choice = choice;
     call->family = choice->family;
     call->leaders = choice->leaders;
     call->radix = choice->radix;

@@ -14,6 +14,7 @@ typedef struct ctn_alltoall {
     bool vector; /* blocks of different lengths, known to their two ends */
     /* What the group's settings were when the operation was made; it may wait
      * for earlier ones, and settings change meanwhile. */
+    struct ctn_choice *choice;       /* the group's */
     const struct ctn_family *family; /* NULL: auto */
     uint32_t leaders;                /* 0: auto */
     uint32_t radix;                  /* of Bruck; 0: auto */

@@ -52,6 +52,7 @@ typedef struct ctn_choice {
     uint32_t leaders;           /* these: 0: auto */
     uint32_t radix;
     uint32_t window;
+    ctn_topo_t *topo;     /* with its roster, once it is there */
     ctn_tuning_t *tuning; /* NULL: not asked yet */
     ctn_tuned_t tuned;
     ctn_selection_t last;

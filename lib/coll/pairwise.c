@@ -39,10 +39,15 @@ typedef enum passage {
 static inline passage_t passage_of(const ctn_pairwise_t *x, size_t bytes,
                                    uint32_t peer)
 {
-    return bytes <= CTN_INLINE_BYTES                      ? PASSAGE_INLINE
-           : bytes <= x->near_eager                       ? PASSAGE_EAGER
-           : bytes <= CTN_FAR_EAGER && is_remote(x, peer) ? PASSAGE_EAGER
-                                                          : PASSAGE_GRANTED;
+    if (bytes <= CTN_LINE_BYTES) {
+        return PASSAGE_INLINE;
+    }
+    if (bytes <= x->near_eager) {
+        return bytes <= CTN_INLINE_BYTES && is_remote(x, peer) ? PASSAGE_INLINE
+                                                               : PASSAGE_EAGER;
+    }
+    return bytes <= CTN_FAR_EAGER && is_remote(x, peer) ? PASSAGE_EAGER
+                                                        : PASSAGE_GRANTED;
 }
 
 /* ---- rounds ---- */
@@ -133,7 +138,7 @@ static inline bool has_receive(const ctn_pairwise_t *x, uint32_t slot,
 static uint32_t slots_for(const ctn_pairwise_t *x)
 {
     bool small = x->list == NULL && x->receive->counts == NULL &&
-                 x->receive->bytes <= CTN_INLINE_BYTES;
+                 x->receive->bytes <= CTN_LINE_BYTES;
     uint32_t most = small ? CTN_SLOTS : CTN_WIDE_SLOTS;
     if (x->window > 0 && x->window < most) {
         most = x->window;
@@ -330,13 +335,13 @@ static int put(ctn_op_t *op, ctn_pairwise_t *x, const put_t *p)
 
 /** A block of one part, into the slot. */
 static int put_small(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
-                     const ctn_span_t *block, uint32_t slot)
+                     const ctn_span_t *block, uint32_t slot, passage_t passage)
 {
     put_t p = {
         .to = to,
         .block = block,
         .bytes = block->bytes,
-        .offset = block->bytes <= CTN_INLINE_BYTES
+        .offset = passage == PASSAGE_INLINE
                       ? ctn_slot_data_offset(to->address, op->channel->base,
                                              op->seq, slot)
                       : ctn_wide_offset(to->address, op->seq, slot, 0),
@@ -436,8 +441,8 @@ static ctn_step_t send_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     uint32_t round = round_of(x, slot, stream->send_turn);
     uint32_t peer = send_peer(x, round);
     const ctn_grant_t *grant = NULL;
-    bool small = passage_of(x, bytes_of(x, x->send, round, peer), peer) !=
-                 PASSAGE_GRANTED;
+    passage_t passage = passage_of(x, bytes_of(x, x->send, round, peer), peer);
+    bool small = passage != PASSAGE_GRANTED;
     if (!small || stream->send_turn > 0) {
         grant = grant_of(op, x, rank_of(x, peer));
         if (grant == NULL) {
@@ -450,7 +455,7 @@ static ctn_step_t send_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     int sent;
     bool over;
     if (small) {
-        sent = put_small(op, x, to, &block, slot);
+        sent = put_small(op, x, to, &block, slot, passage);
         over = sent > 0;
     } else {
         put_t p = {.to = to, .block = &block, .slot = slot};

@@ -10,7 +10,8 @@
  *
  * How a block travels depends on its size and on whether its ends share a node,
  * which both know:
- *   inline   in the slot itself        (<= CTN_INLINE_BYTES)
+ *   inline   in the slot itself        (<= CTN_LINE_BYTES on a node,
+ *            CTN_INLINE_BYTES between nodes)
  *   eager    in the slot's wide payload, unasked
  *            (<= CTN_NEAR_EAGER or so on a node, CTN_FAR_EAGER between nodes)
  *   granted  when the receiver's grant is there: straight into its buffer
@@ -30,6 +31,11 @@
 #define CTN_NEAR_EAGER 512u     /* on a node */
 #define CTN_CROWDED_EAGER 1024u /* there, with more ranks than cores */
 #define CTN_FAR_EAGER 16384u
+
+/* What shares the cache line of a slot's word. Of a slot of two lines the
+ * polling receiver would fetch the second, too, while it is being written: two
+ * ranks, 64 B: 0.37 us in the slot, 0.33 in the wide payload. */
+#define CTN_LINE_BYTES (64 - offsetof(ctn_slot_t, data))
 
 _Static_assert(CTN_FAR_EAGER <= CTN_PARTS * CTN_PART_BYTES,
                "an eager block fits the wide payload");

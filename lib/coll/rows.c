@@ -27,15 +27,6 @@ static row_t *row_at(unsigned char *rows, uint32_t members, uint64_t ring)
                     ring * ctn_rows_stride(members));
 }
 
-static unsigned char *rows_of(const ctn_pairwise_t *x, uint32_t i)
-{
-    const ctn_topo_t *topo = x->topo;
-    const ctn_member_t *member =
-        &topo->roster.member[topo->roster.first[topo->node_index] + i];
-    return ctn_pointer(topo->peer[i],
-                       member->grants + ctn_rows_at(topo->roster.size));
-}
-
 static uint32_t rank_here(const ctn_pairwise_t *x, uint32_t i)
 {
     const ctn_topo_t *topo = x->topo;
@@ -79,7 +70,7 @@ static void fill_row(ctn_op_t *op, const ctn_pairwise_t *x, row_t *row)
 void ctn_rows_begin(ctn_op_t *op, ctn_pairwise_t *x)
 {
     uint32_t me = ctn_topo_local_rank(x->topo);
-    unsigned char *rows = rows_of(x, me);
+    unsigned char *rows = x->topo->rows[me];
     row_t *row = row_at(rows, x->n, op->seq % CTN_RINGS);
     fill_row(op, x, row);
     ctn_exec_post(op->exec, &row->word, ctn_tag(op->seq, 0));
@@ -97,10 +88,9 @@ void ctn_rows_begin(ctn_op_t *op, ctn_pairwise_t *x)
  * then it pays to look again at once, and with more ranks than cores, too. */
 static bool run_elsewhere(const ctn_pairwise_t *x, uint32_t me)
 {
-    const rows_head_t *own = (void *)rows_of(x, me);
+    const rows_head_t *own = (void *)x->topo->rows[me];
     for (uint64_t left = x->open; left != 0; left &= left - 1) {
-        const rows_head_t *head =
-            (void *)rows_of(x, (uint32_t)__builtin_ctzll(left));
+        const rows_head_t *head = (void *)x->topo->rows[__builtin_ctzll(left)];
         uint32_t cpu = __atomic_load_n(&head->cpu, __ATOMIC_RELAXED);
         if (cpu == 0 || cpu == own->cpu) {
             return false;
@@ -115,7 +105,7 @@ ctn_step_t ctn_rows_advance(ctn_op_t *op, ctn_pairwise_t *x)
     uint64_t before = x->open;
     for (uint64_t left = x->open; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
-        const row_t *row = row_at(rows_of(x, i), x->n, op->seq % CTN_RINGS);
+        const row_t *row = row_at(x->topo->rows[i], x->n, op->seq % CTN_RINGS);
         if (ctn_word_load(&row->word) == ctn_tag(op->seq, 0)) {
             ctn_span_t block = ctn_blocks_at(x->receive, rank_here(x, i));
             ctn_span_write(op->exec, &block, 0, block.bytes,

@@ -3,6 +3,7 @@
  * ceil(log2 members) on the node. Memory: O(p) at a node, in the shared heap,
  * and a grant for each pair, of which only those written cost anything. */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "topo/topo.h"
@@ -190,11 +191,32 @@ static ctn_step_t publish(ctn_op_t *op)
         op, ctn_tell_create(op->exec, topo, &build->say, &build->heard));
 }
 
+/** Where the rows of the node's members are, at hand. */
+static bool find_rows(ctn_topo_t *topo)
+{
+    uint32_t members = ctn_topo_local_size(topo);
+    const ctn_roster_t *roster = &topo->roster;
+    if (members > CTN_ROWS_MEMBERS) {
+        return true;
+    }
+    topo->rows = calloc(members, sizeof(*topo->rows));
+    for (uint32_t i = 0; topo->rows != NULL && i < members; i++) {
+        const ctn_member_t *member =
+            &roster->member[roster->first[topo->node_index] + i];
+        topo->rows[i] = ctn_pointer(topo->peer[i],
+                                    member->grants + ctn_rows_at(roster->size));
+    }
+    return topo->rows != NULL;
+}
+
 static ctn_step_t settle(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     point_into(topo, ctn_pointer(topo->peer[0], build->heard.word[0]));
+    if (!find_rows(topo)) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
     topo->roster_state = CTN_BUILT;
     return CTN_STEP_NEXT;
 }

@@ -369,6 +369,7 @@ static const ctn_algorithm_t build_algorithm = {
 static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     ctn_topo_t *topo = (ctn_topo_t *)attachment;
+    free(topo->rows);
     ctn_lane_release(exec, &topo->node);
     ctn_lane_release(exec, &topo->leaders);
     ctn_heap_free(exec->heap, topo->grants);

@@ -128,7 +128,8 @@ typedef struct ctn_topo {
     /* The roster, and what goes with it. */
     ctn_built_t roster_state;
     ctn_roster_t roster;
-    ctn_grant_t *grants; /* this member's, [ring][size]; then its rows */
+    ctn_grant_t *grants;  /* this member's, [ring][size]; then its rows */
+    unsigned char **rows; /* of the members on this node, or NULL */
     /* What a root owns, NULL elsewhere. */
     ctn_ring_round_t *ring; /* log2 of the number of nodes */
     void *shared;           /* local and board */
