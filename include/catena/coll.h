@@ -29,10 +29,11 @@ CATENA_API catena_status_t catena_barrier_init(catena_group_t *group,
  * @param[in]  count elements per block; 0 is allowed
  * @param[in]  type  same size on all ranks
  * @param[in]  group p ranks; all call, in the same order
- * On the node, blocks over 8 KiB reach a receive buffer of the shared heap with
- * a single copy. Any other buffers work too, and ranks may mix.
+ * On the node, blocks over 512 B (1 KiB with more ranks than cores) reach a
+ * receive buffer of the shared heap with a single copy. Any other buffers work
+ * too, and ranks may mix.
  * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_PEER
- * @see docs/algorithms.md A2A-1 to A2A-5; Peng, Liu, Xie, Algorithms 1 to 5 */
+ * @see docs/algorithms.md A2A-1 to A2A-8; Peng, Liu, Xie, Algorithms 1 to 5 */
 CATENA_API catena_status_t catena_alltoall(const void *send, void *recv,
                                            size_t count, catena_datatype_t type,
                                            catena_group_t *group);
@@ -66,7 +67,7 @@ CATENA_API catena_status_t catena_alltoall_init(const void *send, void *recv,
  * The arrays belong to catena until the call, the request, or the persistent
  * request has ended; types may be freed at once.
  * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_PEER
- * @see docs/algorithms.md A2A-1 to A2A-6 */
+ * @see docs/algorithms.md A2A-1 to A2A-5 and A2A-7 */
 CATENA_API catena_status_t catena_alltoallv(
     const void *send, const size_t send_counts[],
     const ptrdiff_t send_displacements[], catena_datatype_t send_type,

@@ -54,8 +54,10 @@ CATENA_API catena_status_t catena_group_dup(catena_group_t *group,
 CATENA_API catena_status_t catena_group_free(catena_group_t *group);
 
 /** Choose how this group's collectives run; all ranks must set the same.
- * Names: "alltoall_algorithm" (auto, direct, l-a2a, mpml, nmpml, onmpml),
- * "alltoall_leaders" (a number per node, or auto). "auto" undoes.
+ * Names: "alltoall_algorithm" (auto, direct, shift, bruck, morton, l-a2a, mpml,
+ * nmpml, onmpml), "alltoall_leaders" (a number per node), "alltoall_radix" (of
+ * bruck), "alltoall_window" (rounds at once of direct and shift). They hold for
+ * alltoall, alltoallv and alltoallw; "auto" undoes.
  * Holds for operations made later: started, or, if persistent, initialised.
  * @return CATENA_OK, ERR_ARG (unknown name or value; what is known is
  *         logged) */
@@ -63,7 +65,8 @@ CATENA_API catena_status_t catena_group_set(catena_group_t *group,
                                             const char *name,
                                             const char *value);
 
-/** In words: how `collective` ("alltoall", "barrier") last ran on this group
+/** In words: how `collective` ("alltoall", which stands for v and w as well, or
+ * "barrier") last ran on this group
  * and, where a faster way was refused, why: "key=value" pairs, separated by
  * blanks, the reason last. Truncated to `bytes`, always terminated. */
 CATENA_API catena_status_t catena_group_explain(catena_group_t *group,

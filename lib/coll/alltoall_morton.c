@@ -1,6 +1,6 @@
 /* A2A-8: all blocks of a node in Morton order. Li, Zhang, Hoefler:
  * Cache-oblivious MPI all-to-all communications based on Morton order, IEEE
- * TPDS 29 (3), 2017. The p x p blocks, [receiver][sender], are walked along a
+ * TPDS 29 (3), 2018. The p x p blocks, [receiver][sender], are walked along a
  * Z curve cut into p shares; each member copies its share from buffer to
  * buffer, so that few senders and few receivers are touched at a time. One
  * copy a byte, two barriers, no memory. One node, buffers in the heap; else it
