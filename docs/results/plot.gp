@@ -63,3 +63,24 @@ plot x title "equal" lc rgb "#999999", 2*x title "twice, half" lc rgb "#cccccc",
     "< grep ^barrier measured.csv" using 6:7 title "barrier", \
     "< grep alltoall,direct measured.csv" using 6:7 title "alltoall direct", \
     "< grep alltoall,onmpml measured.csv" using 6:7 title "alltoall onmpml"
+
+unset logscale
+set logscale x 2
+set output "here-gather.svg"
+set title "gathering on this machine: 8 ranks on 2 cores"
+set xlabel "bytes per block"
+set ylabel "MB/s"
+set yrange [0:*]
+set key outside right
+here(l, p) = sprintf("< awk -F, '$4==%d && $5==\"%s\" {print $3 \",\" $7}' here-gather.csv", l, p)
+plot here(1, "any") using 1:2 with linespoints title "1 leader", \
+    for [l in "2 4"] here(l + 0, "packed") using 1:2 with linespoints title l . ", packed", \
+    for [l in "2 4"] here(l + 0, "spread") using 1:2 with linespoints title l . ", spread", \
+    here(8, "any") using 1:2 with linespoints title "8 leaders"
+
+set output "here-endpoints.svg"
+set title "node to node over TCP on this machine: endpoints in use"
+set logscale y 10
+set yrange [*:*]
+many(e) = sprintf("< awk -F, '$4==%d {print $3 \",\" $5}' here-endpoints.csv", e)
+plot for [e in "1 2 4"] many(e + 0) using 1:2 with linespoints title e

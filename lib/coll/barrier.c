@@ -34,14 +34,41 @@ static bool flat_here(const ctn_op_t *op, const ctn_topo_t *topo)
     return op->exec->crowded || ctn_topo_local_size(topo) <= FLAT_MEMBERS;
 }
 
+/* Beside its count a word tells where its writer ran: with more ranks than
+ * cores it pays to look again at once when all who are missing run on other
+ * cores. */
+enum { CPU_BITS = 8 };
+
+static uint64_t count_in(uint64_t word)
+{
+    return word >> CPU_BITS;
+}
+
 /** Words only grow: of several barriers under way the later may get here
  * first, and says then that the earlier ones were reached as well. */
 static void post(ctn_op_t *op, uint64_t *word, uint64_t *last, uint64_t value)
 {
     if (*last < value) {
+        uint64_t cpu = op->exec->crowded ? ctn_exec_cpu(op->exec) : 0;
         *last = value;
-        ctn_exec_post(op->exec, word, value);
+        ctn_exec_post(op->exec, word,
+                      value << CPU_BITS | (cpu & ((1u << CPU_BITS) - 1)));
     }
+}
+
+/** Whether all who are missing, from barrier->seen on, run on other cores. */
+static bool run_elsewhere(const ctn_op_t *op, const barrier_t *barrier)
+{
+    const ctn_topo_t *topo = barrier->topo;
+    uint64_t own = ctn_exec_cpu(op->exec) & ((1u << CPU_BITS) - 1);
+    for (uint32_t i = barrier->seen; i < ctn_topo_local_size(topo); i++) {
+        uint64_t word = ctn_word_load(&barrier->words[i * topo->board.stride]);
+        uint64_t cpu = word & ((1u << CPU_BITS) - 1);
+        if (count_in(word) < barrier->value && (cpu == 0 || cpu == own)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -73,9 +100,12 @@ static ctn_step_t gather(ctn_op_t *op)
     uint32_t n = ctn_topo_local_size(topo);
     while (barrier->seen < n) {
         /* A later barrier's value says that this one was reached, too. */
-        if (ctn_word_load(&barrier->words[barrier->seen * topo->board.stride]) <
-            barrier->value) {
+        const uint64_t *word =
+            &barrier->words[barrier->seen * topo->board.stride];
+        if (count_in(ctn_word_load(word)) < barrier->value) {
             op->waits_for = ctn_topo_local(topo, barrier->seen)->rank;
+            op->exec->look_again = op->exec->crowded && topo->nodes == 1 &&
+                                   run_elsewhere(op, barrier);
             return CTN_STEP_WAIT;
         }
         barrier->seen++;
@@ -123,7 +153,7 @@ static ctn_step_t release(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     op->waits_for = ctn_topo_local(topo, 0)->rank;
-    return ctn_word_load(topo->board.released) >= barrier->value
+    return count_in(ctn_word_load(topo->board.released)) >= barrier->value
                ? CTN_STEP_NEXT
                : CTN_STEP_WAIT;
 }

@@ -315,6 +315,9 @@ size_t ctn_piece_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
     size_t copied = 0;
     while (walk.left > 0) {
         stretch_t s = next_stretch(g, &walk);
+        if (s.bytes == 0) {
+            continue;
+        }
         unsigned char *buffer = reach(g, side, &s, outgoing);
         if (buffer != NULL && !g->drop_data) {
             copy(outgoing ? staging : buffer, outgoing ? buffer : staging,

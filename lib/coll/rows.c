@@ -6,8 +6,6 @@
  * slot for each pair: two lines are written instead of one a peer; 16 ranks on
  * 2 cores, 512 B: 16 us instead of 20. */
 
-#include <sched.h>
-
 #include "coll/pairwise.h"
 
 /** A member's row in one ring. */
@@ -44,8 +42,8 @@ bool ctn_rows_suit(const ctn_exec_t *exec, const ctn_pairwise_t *x)
 
 static void say_cpu(ctn_op_t *op, rows_head_t *head)
 {
-    if (op->exec->crowded && !op->exec->virtual_time) {
-        uint32_t cpu = (uint32_t)sched_getcpu() + 1;
+    if (op->exec->crowded) {
+        uint32_t cpu = ctn_exec_cpu(op->exec);
         if (head->cpu != cpu) {
             __atomic_store_n(&head->cpu, cpu, __ATOMIC_RELAXED); /* a hint */
         }
@@ -117,7 +115,7 @@ ctn_step_t ctn_rows_advance(ctn_op_t *op, ctn_pairwise_t *x)
         return CTN_STEP_NEXT;
     }
     op->waits_for = rank_here(x, (uint32_t)__builtin_ctzll(x->open));
-    if (op->exec->crowded && run_elsewhere(x, me)) {
+    if (op->exec->crowded && x->topo->nodes == 1 && run_elsewhere(x, me)) {
         op->exec->look_again = true;
     }
     return x->open == before ? CTN_STEP_WAIT : CTN_STEP_MOVED;

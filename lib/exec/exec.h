@@ -217,6 +217,10 @@ void ctn_exec_pass_time(ctn_exec_t *exec);
 
 uint64_t ctn_exec_time(ctn_exec_t *exec);
 
+/** 1 + the processing unit this rank runs on just now; 0: it does not matter.
+ */
+uint32_t ctn_exec_cpu(const ctn_exec_t *exec);
+
 /** Say whether what an operation waits for may come over the network: then
  * every poll asks the network, too. */
 void ctn_op_set_network(ctn_op_t *op, bool network);

@@ -12,7 +12,7 @@
 
 enum {
     CLOCK_EVERY = 64, /* yields between two looks at the clock */
-    SHORT_SPIN = 200  /* polls on a crowded host, when told to look again */
+    SHORT_SPIN = 100  /* polls on a crowded host, when told to look again */
 };
 
 static const uint64_t NAP_NS = 1000000;
@@ -31,6 +31,11 @@ uint64_t ctn_exec_time(ctn_exec_t *exec)
 {
     return exec->local->ops->time != NULL ? exec->local->ops->time(exec->local)
                                           : wall_clock();
+}
+
+uint32_t ctn_exec_cpu(const ctn_exec_t *exec)
+{
+    return exec->virtual_time ? 0 : (uint32_t)sched_getcpu() + 1;
 }
 
 static void nap(ctn_exec_t *exec)

@@ -33,12 +33,13 @@ finish() {
 }
 trap finish EXIT
 
-# checked NAME ROWS COMMAND...: a CSV with that many rows and no error
+# checked NAME ROWS COMMAND...: a CSV with that many rows of alltoalls and no
+# error
 checked() {
     local name=$1 rows=$2 summary
     shift 2
     "$@" >"$work/csv" 2>"$work/err"
-    summary="$? $(awk -F, '/^alltoall,/ { n++; e += $12 }
+    summary="$? $(awk -F, '/^alltoall[vw]?,/ { n++; e += $12 }
         END { print n + 0, e + 0 }' "$work/csv")"
     if [ "$summary" = "0 $rows 0" ]; then
         ok "$name"
@@ -51,6 +52,13 @@ checked "started by hand" 11 timeout 60 "$bench" alltoall -c --csv -m 1:1024 -i 
 # shellcheck disable=SC2086
 checked "mpirun, one host" 11 $mpirun -n 4 "$bench" alltoall -c --csv \
     -m 1:1024 -i 3
+for collective in alltoallv alltoallw; do
+    checked "$collective started by hand" 11 timeout 60 "$bench" $collective \
+        -c --csv -m 1:1024 -i 3
+    # shellcheck disable=SC2086
+    checked "$collective, mpirun, one host" 22 $mpirun -n 4 "$bench" \
+        $collective -c --csv -a direct,auto -m 1:1024 -i 3
+done
 
 over_hosts() {
     # shellcheck disable=SC2086
@@ -70,6 +78,11 @@ else
         checked "hosts of 3, 1 and 5 ranks, $buffers buffers" 85 \
             over_hosts "$bench" alltoall -c --csv -a $algorithms -m 1:65536 \
             -i 3 --buffers $buffers
+        for collective in alltoallv alltoallw; do
+            checked "$collective, hosts of 3, 1 and 5 ranks, $buffers" 44 \
+                over_hosts "$bench" $collective -c --csv \
+                -a direct,l-a2a,onmpml,auto -m 64:65536 -i 3 --buffers $buffers
+        done
     done
     if over_hosts "$bench" alltoall -m 8:8 -i 3 2>/dev/null |
         grep -q '9 ranks on 3 nodes'; then

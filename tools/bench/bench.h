@@ -7,6 +7,7 @@
 
 #include <catena/catena.h>
 
+#include "blocks.h"
 #include "heap.h"
 
 /* What the files of catena-bench share. */
@@ -72,10 +73,11 @@ struct bench_call {
     catena_group_t *group;
     int rank;
     int size;
-    size_t bytes;        /* per block */
-    const void *send;    /* may be CATENA_IN_PLACE */
-    unsigned char *recv; /* followed by BENCH_GUARD_BYTES of guard */
-    void *state;         /* of the collective, set by prepare */
+    size_t bytes;               /* per block */
+    const void *send;           /* may be CATENA_IN_PLACE */
+    unsigned char *recv;        /* followed by BENCH_GUARD_BYTES of guard */
+    struct bench_layout layout; /* set by lay_out */
+    void *state;                /* of the collective, set by prepare */
 };
 
 enum { BENCH_GUARD_BYTES = 64 };
@@ -93,11 +95,15 @@ struct bench_collective {
     const char *algorithm;       /* catena_group_set name; NULL: no choice */
     const char *algorithm_names; /* for messages */
     const char *leaders;
+    const char *blocks; /* what they are like; NULL: of Size bytes each */
     /* Why it cannot run here, from facts all ranks share; NULL: it can.
      * May be NULL. */
     const char *(*refuse)(const struct bench *bench);
-    /* Bytes of the send and of the receive buffer; may be NULL. */
-    size_t (*buffer_bytes)(size_t bytes, int ranks);
+    /* Set `layout` for blocks of call->bytes, on this rank. It serves all
+     * variants until it is dropped, and no smaller size needs larger buffers.
+     * NULL: has no buffers. drop_layout may be NULL. */
+    void (*lay_out)(struct bench_call *call);
+    void (*drop_layout)(struct bench_call *call);
     /* Prepare `state`, collectively; may be NULL. */
     catena_status_t (*prepare)(struct bench_call *call);
     void (*release)(struct bench_call *call);
@@ -117,6 +123,8 @@ struct bench_collective {
 };
 
 extern const struct bench_collective bench_alltoall;
+extern const struct bench_collective bench_alltoallv;
+extern const struct bench_collective bench_alltoallw;
 extern const struct bench_collective bench_barrier;
 extern const struct bench_collective bench_flag;
 

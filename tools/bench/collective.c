@@ -40,19 +40,59 @@ static void *buffer_alloc(struct bench *bench, bool heap, size_t bytes)
     return block;
 }
 
-static void buffers_open(struct bench *bench, size_t bytes,
+static void fold_sum(void *into, const void *from, size_t bytes)
+{
+    (void)bytes;
+    *(uint64_t *)into += *(const uint64_t *)from;
+}
+
+/* What blocks are like, and how long in truth: among few ranks random lengths
+ * may lie far from what was asked for. */
+static void describe_blocks(struct bench_run *run,
+                            const struct bench_collective *row, size_t bytes,
+                            size_t send_bytes)
+{
+    double ranks = run->bench->place.size;
+    uint64_t sum = send_bytes;
+
+    if (row->blocks == NULL)
+        return;
+    bench_fold(run->bench, &sum, sizeof(sum), fold_sum);
+    bench_report_note(run->report, "blocks: %s; at %zu B %.1f B on average",
+                      row->blocks, bytes, (double)sum / ranks / ranks);
+}
+
+static void drop_layout(struct bench_call *call,
+                        const struct bench_collective *row)
+{
+    if (row->drop_layout != NULL)
+        row->drop_layout(call);
+}
+
+/* Buffers for blocks of up to so many bytes. */
+static void buffers_open(struct bench_run *run,
+                         const struct bench_collective *row, size_t bytes,
                          struct buffers *buffers)
 {
+    struct bench *bench = run->bench;
     const struct bench_options *options = bench->options;
+    struct bench_call call = run->variants[0].call;
+    size_t send_bytes, recv_bytes;
 
+    call.bytes = bytes;
+    row->lay_out(&call);
+    send_bytes = call.layout.sends.bytes;
+    recv_bytes = call.layout.recvs.bytes;
+    drop_layout(&call, row);
+    describe_blocks(run, row, bytes, send_bytes);
     buffers->heap =
         options->buffers == BENCH_HEAP ||
         (options->buffers == BENCH_MIXED && bench->place.rank % 2 == 0);
     buffers->recv =
-        buffer_alloc(bench, buffers->heap, bytes + BENCH_GUARD_BYTES);
+        buffer_alloc(bench, buffers->heap, recv_bytes + BENCH_GUARD_BYTES);
     if (!options->in_place)
         buffers->send =
-            buffer_alloc(bench, buffers->heap, bytes > 0 ? bytes : 1);
+            buffer_alloc(bench, buffers->heap, send_bytes > 0 ? send_bytes : 1);
 }
 
 static void buffers_close(struct bench *bench, struct buffers *buffers)
@@ -110,12 +150,17 @@ static void begin_size(struct bench_run *run, const struct buffers *buffers,
                        size_t bytes)
 {
     const struct bench_options *options = run->bench->options;
+    struct bench_variant *leader = &run->variants[0];
 
+    leader->call.bytes = bytes;
+    if (leader->row->lay_out != NULL)
+        leader->row->lay_out(&leader->call);
     for (size_t v = 0; v < run->count; v++) {
         struct bench_variant *variant = &run->variants[v];
         catena_status_t status = CATENA_OK;
 
         variant->call.bytes = bytes;
+        variant->call.layout = leader->call.layout;
         variant->call.recv = buffers->recv;
         variant->call.send =
             options->in_place ? CATENA_IN_PLACE : buffers->send;
@@ -140,6 +185,7 @@ static void end_size(struct bench_run *run)
         if (variant->request != NULL)
             catena_request_free(&variant->request);
     }
+    drop_layout(&run->variants[0].call, run->variants[0].row);
 }
 
 static void fold_summaries(void *into, const void *from, size_t bytes)
@@ -252,16 +298,16 @@ static uint64_t run_sizes(struct bench_run *run,
     struct buffers buffers = {0};
     uint64_t errors = 0;
 
-    if (row->buffer_bytes == NULL)
+    if (row->lay_out == NULL)
         return run_size(run, &buffers, 0);
     if (options->min == BENCH_AUTO && max < min)
         min = max;
     if (options->max == BENCH_AUTO && max < min)
         max = min;
-    if (max > SIZE_MAX / 4 / (size_t)bench->place.size)
+    if (max > SIZE_MAX / 16 / (size_t)bench->place.size)
         bench_die(bench, "size of buffers (try a smaller -m)",
                   CATENA_ERR_NO_MEMORY);
-    buffers_open(bench, row->buffer_bytes(max, bench->place.size), &buffers);
+    buffers_open(run, row, max, &buffers);
     for (size_t bytes = min; bytes <= max; bytes = bytes ? 2 * bytes : 1)
         errors += run_size(run, &buffers, bytes);
     buffers_close(bench, &buffers);

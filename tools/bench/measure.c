@@ -84,7 +84,7 @@ static void complain(const struct bench_run *run,
     int rank = run->bench->place.rank;
     unsigned long long stamp = run->stamp;
 
-    if (variant->row->buffer_bytes == NULL)
+    if (variant->row->lay_out == NULL)
         fprintf(stderr,
                 "catena-bench: rank %d: %s, call %llu: rank %d had not "
                 "entered, expected number %u, found %u\n",
@@ -235,7 +235,7 @@ static void keep_explanation(struct bench_run *run,
         strcmp(text, variant->explain) == 0)
         return;
     memcpy(variant->explain, text, sizeof(text));
-    if (variant->row->buffer_bytes != NULL)
+    if (variant->row->lay_out != NULL)
         bench_report_note(run->report, "%s, from %zu B: %s", variant->name,
                           variant->call.bytes, text);
     else

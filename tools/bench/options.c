@@ -588,9 +588,9 @@ static error_t check_options(struct parse *parse)
     if (row == NULL)
         return refuse(parse, "expected a collective (%s), found \"%s\"", names,
                       options->name);
-    if (parse->sized && row->buffer_bytes == NULL)
+    if (parse->sized && row->lay_out == NULL)
         return refuse(parse, "%s has no message sizes (-m)", row->name);
-    if (options->in_place && row->buffer_bytes == NULL)
+    if (options->in_place && row->lay_out == NULL)
         return refuse(parse, "%s has no buffers (--in-place)", row->name);
     if (options->algorithm_count > 0 && row->algorithm == NULL)
         return refuse(parse, "%s has no choice of algorithms (-a)", row->name);

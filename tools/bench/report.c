@@ -66,7 +66,7 @@ static const char *buffers_text(const struct bench_report *report)
     static const char *const texts[] = {"shared heap", "malloc",
                                         "even ranks shared heap, odd malloc"};
 
-    if (report->row->buffer_bytes == NULL)
+    if (report->row->lay_out == NULL)
         return "none";
     return texts[report->bench->options->buffers];
 }
@@ -175,7 +175,7 @@ static void print_columns(const struct bench_report *report)
              "node_messages,heap_bytes");
         return;
     }
-    if (report->row->buffer_bytes != NULL)
+    if (report->row->lay_out != NULL)
         printf("%-*s", SIZE_COLUMN, "# Size");
     else
         printf("%-*s", SIZE_COLUMN, "#");
@@ -205,7 +205,7 @@ static void print_time(double us)
 static void print_table(const struct bench_report *report,
                         const struct bench_result *result)
 {
-    if (report->row->buffer_bytes != NULL)
+    if (report->row->lay_out != NULL)
         printf("%-*zu", SIZE_COLUMN, result->bytes);
     else
         printf("%-*s", SIZE_COLUMN, "");

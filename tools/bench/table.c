@@ -7,9 +7,8 @@
 #include "motivation.h"
 
 static const struct bench_collective *const table[] = {
-    &bench_alltoall,
-    &bench_barrier,
-    &bench_flag,
+    &bench_alltoall, &bench_alltoallv, &bench_alltoallw,
+    &bench_barrier,  &bench_flag,
 };
 
 const struct bench_collective *bench_list(size_t index)
