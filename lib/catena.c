@@ -267,8 +267,8 @@ static catena_status_t spread(catena_context_t *context)
 {
     bool one_host = context->config.host_ranks != CTN_CONFIG_AUTO;
     if (context->site.crowded) {
-        ctn_site_spread(one_host ? context->boot->rank
-                                 : context->boot->local_rank);
+        ctn_exec_spread(context->exec, one_host ? context->boot->rank
+                                                : context->boot->local_rank);
     }
     return CATENA_OK;
 }

@@ -96,11 +96,40 @@ static catena_status_t make_round(const bruck_t *b, tables_t *t, uint64_t step,
     return status;
 }
 
+static void free_tables(bruck_t *b)
+{
+    tables_t *t = tables_of(b);
+    if (t == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        ctn_type_drop(t->rounds[i].block.type);
+    }
+    free(t->rounds);
+    free(t);
+    b->call.kept = NULL;
+}
+
+static catena_status_t make_rounds(bruck_t *b, tables_t *t)
+{
+    uint32_t n = count_rounds(b->p, t->radix);
+    t->rounds = calloc(n > 0 ? n : 1, sizeof(*t->rounds));
+    if (t->rounds == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    for (uint64_t step = 1; step < b->p; step *= t->radix) {
+        for (uint64_t j = 1; j < t->radix && j * step < b->p; j++) {
+            catena_status_t status = make_round(b, t, step, j);
+            if (status != CATENA_OK) {
+                return status;
+            }
+        }
+    }
+    return CATENA_OK;
+}
+
 static catena_status_t make_tables(bruck_t *b)
 {
-    uint32_t radix = b->call.radix > 0 ? b->call.radix : DEFAULT_RADIX;
-    uint32_t n = count_rounds(b->p, radix);
-    catena_status_t status = CATENA_OK;
     if (tables_of(b) != NULL) {
         return CATENA_OK;
     }
@@ -108,21 +137,13 @@ static catena_status_t make_tables(bruck_t *b)
     if (t == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    *t = (tables_t){.radix = radix};
+    *t = (tables_t){.radix = b->call.radix > 0 ? b->call.radix : DEFAULT_RADIX};
     b->call.kept = t;
-    t->rounds = calloc(n > 0 ? n : 1, sizeof(*t->rounds));
-    if (t->rounds == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+    catena_status_t status = make_rounds(b, t);
+    if (status != CATENA_OK) {
+        free_tables(b);
     }
-    for (uint64_t step = 1; step < b->p; step *= radix) {
-        for (uint64_t j = 1; j < radix && j * step < b->p; j++) {
-            status = make_round(b, t, step, j);
-            if (status != CATENA_OK) {
-                return status;
-            }
-        }
-    }
-    return CATENA_OK;
+    return status;
 }
 
 /** Between the caller's blocks and the copy. */
@@ -164,7 +185,7 @@ static ctn_step_t begin(ctn_op_t *op)
         .in_place = true,
         .order = CTN_ORDER_LISTED,
     };
-    ctn_pairwise_begin(op->exec, &b->exchange);
+    ctn_pairwise_begin(&b->exchange);
     ctn_pairwise_extend(&b->exchange, b->p > 1 ? rounds_of_digit(b) : 0);
     ctn_op_set_network(op, topo->nodes > 1);
     return CTN_STEP_NEXT;
@@ -200,15 +221,7 @@ static void finish(ctn_op_t *op)
 
 static void release(ctn_op_t *op)
 {
-    bruck_t *b = ctn_op_state(op);
-    tables_t *t = tables_of(b);
-    for (uint32_t i = 0; t != NULL && i < t->count; i++) {
-        ctn_type_drop(t->rounds[i].block.type);
-    }
-    if (t != NULL) {
-        free(t->rounds);
-        free(t);
-    }
+    free_tables(ctn_op_state(op));
     ctn_alltoall_release(op);
 }
 

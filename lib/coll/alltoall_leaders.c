@@ -113,7 +113,7 @@ static catena_status_t announce(ctn_op_t *op, ctn_leaders_t *a)
 }
 
 /** Blocks that no leader carries: of the node, and large ones of others. */
-static void begin_local(const ctn_op_t *op, ctn_leaders_t *a)
+static void begin_local(ctn_leaders_t *a)
 {
     bool vector = a->call.vector;
     a->local = (ctn_pairwise_t){
@@ -128,7 +128,7 @@ static void begin_local(const ctn_op_t *op, ctn_leaders_t *a)
         .window = a->call.window,
         .remote_above = vector ? a->leading.up_to : 0,
     };
-    ctn_pairwise_begin(op->exec, &a->local);
+    ctn_pairwise_begin(&a->local);
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -151,7 +151,7 @@ static ctn_step_t begin(ctn_op_t *op)
     if (announce(op, a) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    begin_local(op, a);
+    begin_local(a);
     ctn_op_set_network(op, a->plan->ports > 0 || a->call.vector);
     return CTN_STEP_NEXT;
 }
@@ -189,6 +189,9 @@ static ctn_step_t meet(ctn_op_t *op, ctn_leaders_t *a)
         if (ctn_word_load(&post->word) != ctn_tag(op->seq, 0)) {
             op->waits_for = ctn_topo_local(a->topo, a->here)->rank;
             return CTN_STEP_WAIT;
+        }
+        if (a->call.vector && post->rows == CTN_STAGED) {
+            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY); /* as that member */
         }
         look_at(a, a->here, post);
     }

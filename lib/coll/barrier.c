@@ -29,9 +29,9 @@ typedef struct barrier {
     bool sent;
 } barrier_t;
 
-static bool flat_here(const ctn_op_t *op, const ctn_topo_t *topo)
+static bool flat_here(const ctn_topo_t *topo)
 {
-    return op->exec->crowded || ctn_topo_local_size(topo) <= FLAT_MEMBERS;
+    return topo->crowded || ctn_topo_local_size(topo) <= FLAT_MEMBERS;
 }
 
 /* Beside its count a word tells where its writer ran: with more ranks than
@@ -79,7 +79,7 @@ static ctn_step_t begin(ctn_op_t *op)
         return step;
     }
     ctn_topo_t *topo = barrier->topo;
-    barrier->flat = topo->nodes == 1 && flat_here(op, topo);
+    barrier->flat = topo->nodes == 1 && flat_here(topo);
     barrier->seen = barrier->round = 0;
     barrier->sent = false;
     barrier->words = topo->board.arrived;
@@ -235,8 +235,7 @@ void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes)
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
         return;
     }
-    bool flat =
-        group->exec->crowded || ctn_topo_local_size(topo) <= FLAT_MEMBERS;
+    bool flat = flat_here(topo);
     snprintf(text, bytes, "algorithm=%s nodes=%u",
              topo->nodes > 1 ? "root+dissemination"
              : flat          ? "flat"

@@ -39,14 +39,14 @@ static inline ctn_span_t ctn_blocks_at(const ctn_blocks_t *blocks,
         return (ctn_span_t){blocks->base + (ptrdiff_t)rank * blocks->step,
                             blocks->bytes, type->dense ? NULL : type};
     }
-    if (blocks->counts[rank] == 0) {
-        return (ctn_span_t){NULL, 0, NULL};
-    }
     ptrdiff_t unit = 1;
     if (blocks->types != NULL) {
         type = blocks->types[rank];
     } else {
         unit = type->extent;
+    }
+    if (blocks->counts[rank] == 0 || type->bytes == 0) {
+        return (ctn_span_t){NULL, 0, NULL};
     }
     return (ctn_span_t){blocks->base + blocks->displacements[rank] * unit,
                         blocks->counts[rank] * type->bytes,

@@ -292,6 +292,8 @@ static catena_status_t give_places(ctn_op_t *op, ctn_leaders_t *a,
            run->ahead < run->base + CTN_STAGE_SLOTS) {
         uint64_t slot = run->ahead++ % CTN_STAGE_SLOTS;
         run->in[slot] = run->expect;
+        /* Arrivals are told apart by few bits: begin anew. */
+        ctn_word_store(&port->block->arrived[ctn_leaders_ring(op)][slot], 0);
         catena_status_t status =
             send_grant(op, a, port, &run->in[slot].at, slot);
         if (status != CATENA_OK) {

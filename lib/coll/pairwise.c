@@ -152,16 +152,16 @@ void ctn_pairwise_extend(ctn_pairwise_t *x, uint32_t limit)
     x->open = x->slots == 64 ? UINT64_MAX : (UINT64_C(1) << x->slots) - 1;
 }
 
-void ctn_pairwise_begin(const ctn_exec_t *exec, ctn_pairwise_t *x)
+void ctn_pairwise_begin(ctn_pairwise_t *x)
 {
     x->aside = NULL;
     x->opened = false;
-    x->by_rows = ctn_rows_suit(exec, x);
+    x->by_rows = ctn_rows_suit(x);
     if (x->by_rows) {
         return;
     }
     x->slots = slots_for(x);
-    x->near_eager = exec->crowded ? CTN_CROWDED_EAGER : CTN_NEAR_EAGER;
+    x->near_eager = x->topo->crowded ? CTN_CROWDED_EAGER : CTN_NEAR_EAGER;
     memset(x->stream, 0, x->slots * sizeof(x->stream[0]));
     ctn_pairwise_extend(x, x->n);
 }
@@ -190,15 +190,21 @@ static ctn_aside_t *aside_of(ctn_pairwise_t *x, uint32_t slot)
 
 void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 {
-    /* After an error the network may still hold parts of it. */
-    if (x->aside == NULL || op->exec->status != CATENA_OK) {
-        return;
+    bool failed = op->status != CATENA_OK;
+    for (uint32_t slot = 0; x->aside != NULL && slot < x->slots; slot++) {
+        ctn_aside_t *aside = &x->aside[slot];
+        if (failed) { /* peers may still write to the stage */
+            ctn_exec_keep(op->exec, aside->bounce);
+        } else {
+            ctn_heap_free(op->exec->heap, aside->stage);
+            free(aside->bounce);
+        }
     }
-    for (uint32_t slot = 0; slot < x->slots; slot++) {
-        ctn_heap_free(op->exec->heap, x->aside[slot].stage);
-        free(x->aside[slot].bounce);
+    if (failed) {
+        ctn_exec_keep(op->exec, x->aside);
+    } else {
+        free(x->aside);
     }
-    free(x->aside);
     x->aside = NULL;
 }
 
@@ -603,6 +609,11 @@ static ctn_step_t grant_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         return CTN_STEP_WAIT;
     }
     ctn_span_t block = block_of(x, x->receive, round, peer);
+    /* Counts come round again after many turns, all of which may have been
+     * empty: nobody writes here before the grant is out. */
+    ctn_slot_t *own = ctn_op_slot(op, slot);
+    ctn_word_store(&own->word[0], 0);
+    ctn_word_store(&own->word[1], 0);
     stream->granted = true;
     return grant(op, x, member(x, peer),
                  passage == PASSAGE_GRANTED ? place_for(op, x, slot, &block)

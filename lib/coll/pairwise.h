@@ -117,13 +117,13 @@ typedef struct ctn_pairwise {
 } ctn_pairwise_t;
 
 /** Set up the working part. */
-void ctn_pairwise_begin(const ctn_exec_t *exec, ctn_pairwise_t *exchange);
+void ctn_pairwise_begin(ctn_pairwise_t *exchange);
 
 /** Let rounds below `limit` begin. */
 void ctn_pairwise_extend(ctn_pairwise_t *exchange, uint32_t limit);
 
 /* Small blocks among the members of a node; rows.c. */
-bool ctn_rows_suit(const ctn_exec_t *exec, const ctn_pairwise_t *exchange);
+bool ctn_rows_suit(const ctn_pairwise_t *exchange);
 void ctn_rows_begin(ctn_op_t *op, ctn_pairwise_t *exchange);
 ctn_step_t ctn_rows_advance(ctn_op_t *op, ctn_pairwise_t *exchange);
 

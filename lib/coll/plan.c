@@ -339,11 +339,11 @@ ctn_step_t ctn_plan_need(ctn_op_t *op, ctn_topo_t *topo, uint32_t leaders,
     if (plan->state == CTN_PLAN_BUILDING || !ctn_op_is_oldest(op)) {
         return CTN_STEP_WAIT;
     }
-    plan->state = CTN_PLAN_BUILDING;
     ctn_op_t *child = ctn_op_create(op->exec, &build_algorithm, NULL);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
+    plan->state = CTN_PLAN_BUILDING;
     ((plan_build_t *)ctn_op_state(child))->plan = plan;
     (void)ctn_op_call(op, child);
     return CTN_STEP_MOVED;

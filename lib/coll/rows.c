@@ -31,23 +31,44 @@ static uint32_t rank_here(const ctn_pairwise_t *x, uint32_t i)
     return topo->roster.member[topo->roster.first[topo->node_index] + i].rank;
 }
 
-bool ctn_rows_suit(const ctn_exec_t *exec, const ctn_pairwise_t *x)
+bool ctn_rows_suit(const ctn_pairwise_t *x)
 {
-    uint32_t limit = exec->crowded ? CTN_CROWDED_EAGER : CTN_NEAR_EAGER;
+    uint32_t limit = x->topo->crowded ? CTN_CROWDED_EAGER : CTN_NEAR_EAGER;
     /* Two ranks with a core each are quicker with a slot for the pair. */
-    return (exec->crowded || x->n > 2) && x->list == NULL && x->window == 0 &&
-           x->receive->counts == NULL && x->receive->bytes <= limit &&
-           x->n <= CTN_ROWS_MEMBERS && x->n == ctn_topo_local_size(x->topo);
+    return (x->topo->crowded || x->n > 2) && x->list == NULL &&
+           x->window == 0 && x->receive->counts == NULL &&
+           x->receive->bytes <= limit && x->n <= CTN_ROWS_MEMBERS &&
+           x->n == ctn_topo_local_size(x->topo);
 }
 
-static void say_cpu(ctn_op_t *op, rows_head_t *head)
+static void say_cpu(ctn_op_t *op, const ctn_topo_t *topo)
 {
-    if (op->exec->crowded) {
-        uint32_t cpu = ctn_exec_cpu(op->exec);
-        if (head->cpu != cpu) {
-            __atomic_store_n(&head->cpu, cpu, __ATOMIC_RELAXED); /* a hint */
+    if (!op->exec->crowded || topo->nodes > 1 || topo->rows == NULL) {
+        return;
+    }
+    rows_head_t *head = (void *)topo->rows[ctn_topo_local_rank(topo)];
+    uint32_t cpu = ctn_exec_cpu(op->exec);
+    if (head->cpu != cpu) {
+        __atomic_store_n(&head->cpu, cpu, __ATOMIC_RELAXED); /* a hint */
+    }
+}
+
+/** Whether those that are missing run on other cores, as far as they said: then
+ * it pays to look again at once, and with more ranks than cores, too. */
+static void look_again(ctn_op_t *op, const ctn_topo_t *topo, uint64_t missing)
+{
+    if (!op->exec->crowded || topo->nodes > 1 || topo->rows == NULL) {
+        return;
+    }
+    const rows_head_t *own = (void *)topo->rows[ctn_topo_local_rank(topo)];
+    for (; missing != 0; missing &= missing - 1) {
+        const rows_head_t *head = (void *)topo->rows[__builtin_ctzll(missing)];
+        uint32_t cpu = __atomic_load_n(&head->cpu, __ATOMIC_RELAXED);
+        if (cpu == 0 || cpu == own->cpu) {
+            return;
         }
     }
+    op->exec->look_again = true;
 }
 
 /** Copy what goes to each member into the own row. */
@@ -72,7 +93,7 @@ void ctn_rows_begin(ctn_op_t *op, ctn_pairwise_t *x)
     row_t *row = row_at(rows, x->n, op->seq % CTN_RINGS);
     fill_row(op, x, row);
     ctn_exec_post(op->exec, &row->word, ctn_tag(op->seq, 0));
-    say_cpu(op, (void *)rows);
+    say_cpu(op, x->topo);
     x->open = (x->n == 64 ? UINT64_MAX : (UINT64_C(1) << x->n) - 1) &
               ~(UINT64_C(1) << me);
     if (!x->in_place) {
@@ -80,21 +101,6 @@ void ctn_rows_begin(ctn_op_t *op, ctn_pairwise_t *x)
         ctn_span_write(op->exec, &target, 0, target.bytes,
                        row->block + me * target.bytes);
     }
-}
-
-/** Whether those that are missing run on other cores, as far as they said:
- * then it pays to look again at once, and with more ranks than cores, too. */
-static bool run_elsewhere(const ctn_pairwise_t *x, uint32_t me)
-{
-    const rows_head_t *own = (void *)x->topo->rows[me];
-    for (uint64_t left = x->open; left != 0; left &= left - 1) {
-        const rows_head_t *head = (void *)x->topo->rows[__builtin_ctzll(left)];
-        uint32_t cpu = __atomic_load_n(&head->cpu, __ATOMIC_RELAXED);
-        if (cpu == 0 || cpu == own->cpu) {
-            return false;
-        }
-    }
-    return true;
 }
 
 ctn_step_t ctn_rows_advance(ctn_op_t *op, ctn_pairwise_t *x)
@@ -115,8 +121,6 @@ ctn_step_t ctn_rows_advance(ctn_op_t *op, ctn_pairwise_t *x)
         return CTN_STEP_NEXT;
     }
     op->waits_for = rank_here(x, (uint32_t)__builtin_ctzll(x->open));
-    if (op->exec->crowded && x->topo->nodes == 1 && run_elsewhere(x, me)) {
-        op->exec->look_again = true;
-    }
+    look_again(op, x->topo, x->open);
     return x->open == before ? CTN_STEP_WAIT : CTN_STEP_MOVED;
 }

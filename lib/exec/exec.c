@@ -22,8 +22,23 @@ void ctn_exec_release(ctn_exec_t *exec)
         exec->pool = op->next;
         free(op);
     }
+    while (exec->remains != NULL) {
+        ctn_remains_t *kept = exec->remains;
+        exec->remains = kept->next;
+        free(kept->block);
+        free(kept);
+    }
     free(exec->endpoints);
     exec->endpoints = NULL;
+}
+
+void ctn_exec_keep(ctn_exec_t *exec, void *block)
+{
+    ctn_remains_t *kept = block != NULL ? malloc(sizeof(*kept)) : NULL;
+    if (kept != NULL) { /* else it is lost, but not harmful */
+        *kept = (ctn_remains_t){exec->remains, block};
+        exec->remains = kept;
+    }
 }
 
 /* ---- channels ---- */
@@ -290,6 +305,8 @@ void ctn_op_start(ctn_op_t *op)
         return;
     }
     if (!fence_off(channel, op)) {
+        /* Numbers do not agree with the others' any more. */
+        op->exec->status = CATENA_ERR_NO_MEMORY;
         op->status = CATENA_ERR_NO_MEMORY;
         op->state = CTN_OP_DONE;
         return;
@@ -395,6 +412,7 @@ void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)
 /** Advance every active operation; true when one did something. */
 static bool progress_operations(ctn_exec_t *exec)
 {
+    exec->look_again = false;
     bool moved = false;
     ctn_op_t *op = exec->active;
     while (op != NULL) {
@@ -431,7 +449,6 @@ catena_status_t ctn_op_wait(ctn_op_t *op)
     ctn_exec_t *exec = op->exec;
     ctn_patience_t patience = {0, 0};
     while (op->state != CTN_OP_DONE) {
-        exec->look_again = false;
         bool moved = progress_operations(exec);
         /* Polling the network costs system calls: do it at once when an
          * operation waits for it, now and then when only peers may. */
@@ -453,7 +470,7 @@ catena_status_t ctn_op_wait(ctn_op_t *op)
 void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel)
 {
     ctn_patience_t patience = {0, 0};
-    while (channel->detached > 0) {
+    while (ctn_channel_under_way(channel) > 0) {
         if (ctn_exec_poll(exec)) {
             patience = (ctn_patience_t){0, 0};
         } else {

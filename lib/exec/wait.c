@@ -11,8 +11,9 @@
  * that network traffic ends early. */
 
 enum {
-    CLOCK_EVERY = 64, /* yields between two looks at the clock */
-    SHORT_SPIN = 100  /* polls on a crowded host, when told to look again */
+    CLOCK_EVERY = 64,   /* yields between two looks at the clock */
+    LONG_ASTRAY = 1000, /* some milliseconds of small operations */
+    SHORT_SPIN = 100    /* polls on a crowded host, when told to look again */
 };
 
 static const uint64_t NAP_NS = 1000000;
@@ -33,9 +34,51 @@ uint64_t ctn_exec_time(ctn_exec_t *exec)
                                           : wall_clock();
 }
 
-uint32_t ctn_exec_cpu(const ctn_exec_t *exec)
+/** Move there, and leave it to the kernel what happens next. */
+static void go_home(const ctn_exec_t *exec)
 {
-    return exec->virtual_time ? 0 : (uint32_t)sched_getcpu() + 1;
+    cpu_set_t allowed;
+    cpu_set_t home;
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 ||
+        !CPU_ISSET(exec->home - 1, &allowed)) {
+        return;
+    }
+    CPU_ZERO(&home);
+    CPU_SET(exec->home - 1, &home);
+    (void)sched_setaffinity(0, sizeof(home), &home);
+    (void)sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
+void ctn_exec_spread(ctn_exec_t *exec, uint32_t index)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 ||
+        CPU_COUNT(&allowed) < 2) {
+        return;
+    }
+    uint32_t skip = index % (uint32_t)CPU_COUNT(&allowed);
+    for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &allowed) && skip-- == 0) {
+            exec->home = cpu + 1;
+            go_home(exec);
+            return;
+        }
+    }
+}
+
+uint32_t ctn_exec_cpu(ctn_exec_t *exec)
+{
+    if (exec->virtual_time) {
+        return 0;
+    }
+    uint32_t cpu = (uint32_t)sched_getcpu() + 1;
+    if (cpu == exec->home || exec->home == 0) {
+        exec->astray = 0;
+    } else if (++exec->astray >= LONG_ASTRAY) {
+        exec->astray = 0;
+        go_home(exec);
+    }
+    return cpu;
 }
 
 static void nap(ctn_exec_t *exec)

@@ -70,6 +70,9 @@ static catena_status_t split(catena_group_t *group, const void *color,
                              catena_group_t **out)
 {
     catena_group_t *made = NULL;
+    /* What operations build for the group, they build on its chain: not while
+     * the chain is used here. All members have started the same ones. */
+    ctn_channel_settle(group->exec, &group->channel);
     catena_status_t status =
         ctn_group_create(group->exec, group->site, group->config, &made);
     if (status != CATENA_OK) {

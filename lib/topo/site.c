@@ -2,7 +2,6 @@
 
 #include <hwloc.h>
 #include <numa.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,26 +108,6 @@ catena_status_t ctn_site_find(const ctn_log_t *log, const char *description,
                      : bound_domain(topology);
     hwloc_topology_destroy(topology);
     return CATENA_OK;
-}
-
-void ctn_site_spread(uint32_t index)
-{
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 ||
-        CPU_COUNT(&allowed) < 2) {
-        return;
-    }
-    uint32_t skip = index % (uint32_t)CPU_COUNT(&allowed);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &allowed) && skip-- == 0) {
-            cpu_set_t one;
-            CPU_ZERO(&one);
-            CPU_SET(cpu, &one);
-            (void)sched_setaffinity(0, sizeof(one), &one);
-            (void)sched_setaffinity(0, sizeof(allowed), &allowed);
-            return;
-        }
-    }
 }
 
 /** Cores that the control group's quota is worth, rounded up; 0: no quota. */

@@ -27,14 +27,6 @@ catena_status_t ctn_site_devices(const ctn_log_t *log, const char *description,
  * online, less what the control group's quota withholds. */
 unsigned ctn_site_cores(void);
 
-/** Move this process to one of the processing units it may use, without
- * binding it: the kernel takes it from there. With more ranks than cores, ranks
- * that started on few of them would else stay there for long, since ranks that
- * yield all the time look alike to the balancer: 4 ranks on 2 cores, 8 B
- * alltoall, take 1.1 us when dealt evenly and 1.9 in every other start.
- * @param index among the ranks of the host */
-void ctn_site_spread(uint32_t index);
-
 struct hwloc_topology;
 /** Load what is asked for: domains and processing units, and devices if so; no
  * caches. 0, or -1 as hwloc has it. For this folder. */

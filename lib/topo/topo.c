@@ -332,7 +332,8 @@ static ctn_step_t settle(ctn_op_t *op)
                   topo->group->site->node);
         return ctn_op_fail(op, CATENA_ERR_LAUNCHER);
     }
-    point_into(topo, memory, words[WORD_CROWDED] != 0);
+    topo->crowded = words[WORD_CROWDED] != 0;
+    point_into(topo, memory, topo->crowded);
     status = reach_peers(op, topo);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);

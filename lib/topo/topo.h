@@ -118,6 +118,8 @@ typedef struct ctn_topo {
     ctn_lane_t leaders; /* the roots of all nodes; only roots have it */
     uint32_t node_index;
     uint32_t nodes;
+    bool crowded; /* the host has more ranks than cores: as the root found, so
+                     that all members of the node go the same way */
     const ctn_local_t *local; /* the members on this node, in its root's heap */
     ctn_board_t board;
     /* What this member has last written to the board's words. */
