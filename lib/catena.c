@@ -262,13 +262,15 @@ static catena_status_t make_world(catena_context_t *context)
     return status;
 }
 
-/** Ranks of a host that wait for a core get one each, as far as there are. */
+/** Ranks of a crowded host get a core each, as far as there are. Each node begins
+ * with another one: virtual nodes share their cores, and the leaders of all,
+ * which have most to do, would else meet on the first. */
 static catena_status_t spread(catena_context_t *context)
 {
-    bool one_host = context->config.host_ranks != CTN_CONFIG_AUTO;
-    if (context->site.crowded) {
-        ctn_exec_spread(context->exec, one_host ? context->boot->rank
-                                                : context->boot->local_rank);
+    const ctn_topo_t *topo = ctn_topo_of(context->world);
+    if (context->site.crowded && topo != NULL) {
+        ctn_exec_spread(context->exec,
+                        context->boot->local_rank + topo->node_index);
     }
     return CATENA_OK;
 }

@@ -86,7 +86,7 @@ static int slot_there(const ctn_op_t *op, const ctn_leaders_t *a,
 {
     const ctn_cursor_t *piece = next_out(&port->run[a->set]);
     if (piece->opening) {
-        return (int)(piece->round / a->geometry.leaders);
+        return (int)ctn_opening_slot(&a->geometry, port->leader, piece);
     }
     const unsigned char *block = (const unsigned char *)port->block;
     const uint64_t *granted =
@@ -329,12 +329,13 @@ static catena_status_t begin_port(ctn_op_t *op, ctn_leaders_t *a,
     run->gather = ctn_cursor_first(g, port->leader, true);
     run->expect = ctn_cursor_first(g, port->leader, false);
     uint32_t turns = ctn_turns(g, port->leader);
-    run->ahead = turns < CTN_STAGE_SLOTS ? turns : CTN_STAGE_SLOTS;
+    run->ahead = turns < CTN_STAGE_SLOTS ? turns * ctn_opening(g, port->leader)
+                                         : CTN_STAGE_SLOTS;
     run->scattered = (1u << run->ahead) - 1;
     while (!ctn_cursor_ended(&run->expect) && run->expect.opening) {
-        uint32_t turn = run->expect.round / g->leaders;
-        run->in[turn] = run->expect;
-        run->scattered &= ~(1u << turn);
+        uint32_t slot = ctn_opening_slot(g, port->leader, &run->expect);
+        run->in[slot] = run->expect;
+        run->scattered &= ~(1u << slot);
         ctn_cursor_next(g, port->leader, false, &run->expect);
     }
     return give_places(op, a, port);

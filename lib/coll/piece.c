@@ -62,6 +62,12 @@ uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader)
     return leader < nodes ? (nodes - leader + g->leaders - 1) / g->leaders : 0;
 }
 
+uint32_t ctn_opening(const ctn_geometry_t *g, uint32_t leader)
+{
+    uint32_t turns = ctn_turns(g, leader);
+    return turns > 0 && turns < CTN_STAGE_SLOTS ? CTN_STAGE_SLOTS / turns : 1;
+}
+
 static uint32_t node_of_round(const ctn_geometry_t *g, uint32_t round)
 {
     uint64_t nodes = g->roster->nodes;
@@ -89,7 +95,7 @@ static void enter_round(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
 {
     uint32_t number = first_number(g, leader, c->round);
     if (!c->opening && number == 0 && c->round / g->leaders < CTN_STAGE_SLOTS) {
-        number = g->leaders; /* the first was in the opening */
+        number = ctn_opening(g, leader) * g->leaders; /* were in the opening */
     }
     c->all = round_bytes(g, c->round, outgoing);
     c->at = (ctn_piece_t){node_of_round(g, c->round), number,
@@ -129,7 +135,10 @@ void ctn_cursor_next(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
                      ctn_cursor_t *c)
 {
     c->at.number += g->leaders;
-    c->at.bytes = c->opening ? 0 : piece_bytes(c->all, c->at.number);
+    c->at.bytes = piece_bytes(c->all, c->at.number);
+    if (c->opening && c->at.number / g->leaders >= ctn_opening(g, leader)) {
+        c->at.bytes = 0;
+    }
     settle(g, leader, outgoing, c);
 }
 

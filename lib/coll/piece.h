@@ -12,16 +12,17 @@
  * Nodes meet in rounds, round i pairing node A with node (i - A) mod M. Piece n
  * of round i is virtual leader (i + n) mod L's: the messages of small blocks,
  * of one piece each, are dealt to the leaders in turn, and long ones striped
- * over all of them and their ports. The first pieces that a leader has, of
- * rounds l, l + L, l + 2L ..., are its turns 0, 1, 2 ... Its pieces have an
- * order: first the opening, those of the first CTN_STAGE_SLOTS turns; then
- * round by round all others. Both nodes of a pair come to the same round with
- * the same pieces of it in the same order, whatever the lengths of the messages
- * each has with others; which is why nobody waits for somebody who waits for
- * him.
+ * over all of them and their ports. Rounds l, l + L, l + 2L ... are leader l's
+ * turns 0, 1, 2 ... Its pieces have an order: first the opening, of each of the
+ * first CTN_STAGE_SLOTS turns the first piece, or the first few when there are
+ * fewer turns; then round by round all others. Both nodes of a pair come to the
+ * same round with the same pieces of it in the same order, whatever the lengths
+ * of the messages each has with others; which is why nobody waits for somebody
+ * who waits for him.
  *
- * The opening of turn t goes into staging slot t, unasked. All other pieces
- * take the slots in rotation, in the receiver's order, when it grants them.
+ * The opening goes into the staging slots unasked, turn by turn. All other
+ * pieces take the slots in rotation, in the receiver's order, when it grants
+ * them.
  *
  * In place, a block is overwritten by the one from its destination. Both
  * nodes then cut in the same order of pairs, [member of the lower node][member
@@ -41,6 +42,18 @@ typedef struct ctn_geometry {
 
 /** Turns of a virtual leader, the one in which a node meets itself included. */
 uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader);
+
+/** Pieces of each turn in the opening. */
+uint32_t ctn_opening(const ctn_geometry_t *g, uint32_t leader);
+
+/** Staging slot of a piece of the opening. */
+static inline uint32_t ctn_opening_slot(const ctn_geometry_t *g,
+                                        uint32_t leader,
+                                        const ctn_cursor_t *cursor)
+{
+    return cursor->round / g->leaders * ctn_opening(g, leader) +
+           cursor->at.number / g->leaders;
+}
 
 /** The first of a leader's pieces, outgoing or incoming. */
 ctn_cursor_t ctn_cursor_first(const ctn_geometry_t *g, uint32_t leader,
