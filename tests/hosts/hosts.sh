@@ -4,7 +4,6 @@
 # of its own) first, and calls hosts_down at its end.
 hosts_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export HOSTS_PIDS=$hosts_work/pids
-hosts_bridge=ctnbr$((RANDOM % 1000))
 
 hosts_down() {
     local pid
@@ -14,7 +13,7 @@ hosts_down() {
         done <"$HOSTS_PIDS"
         rm -f "$HOSTS_PIDS"
     fi
-    ip link del "$hosts_bridge" 2>/dev/null
+    [ -z "${hosts_bridge:-}" ] || ip link del "$hosts_bridge" 2>/dev/null
 }
 
 host_up() { # NUMBER
@@ -47,6 +46,7 @@ host_up() { # NUMBER
 hosts_up() {
     local i
     unshare -n -u -i -m true 2>/dev/null || return 2
+    hosts_bridge=ctnbr$((RANDOM % 10000)) # links of ended hosts go a little later
     ip link add "$hosts_bridge" type bridge &&
         ip link set "$hosts_bridge" up || return 1
     echo '127.0.0.1 localhost' >"$hosts_work/hosts"
