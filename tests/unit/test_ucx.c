@@ -21,6 +21,8 @@
 #define CARD_MAX 4096
 #define ARENA_BYTES ((size_t)32 << 20)
 #define DEADLINE_NS UINT64_C(20000000000)
+/* after which whoever is left has got what was sent */
+#define LINGER_NS UINT64_C(200000000)
 
 /** What the ranks of one test share. */
 typedef struct meeting {
@@ -502,6 +504,9 @@ static void body_outside(rank_t *r)
                                                b[1], 7, &pending) == CATENA_OK);
         }
         wait_pending(r, &pending);
+        /* Who refuses ends; what the others are to refuse must still leave. */
+        for (end = now_ns() + LINGER_NS; now_ns() < end; sched_yield())
+            (void)r->transport->ops->progress(r->transport);
     } else {
         while ((progress = r->transport->ops->progress(r->transport)) >= 0) {
             NEED(now_ns() < end);
