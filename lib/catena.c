@@ -262,9 +262,9 @@ static catena_status_t make_world(catena_context_t *context)
     return status;
 }
 
-/** Ranks of a crowded host get a core each, as far as there are. Each node begins
- * with another one: virtual nodes share their cores, and the leaders of all,
- * which have most to do, would else meet on the first. */
+/** Ranks of a crowded host get a core each, as far as there are. Each node
+ * begins with another one: virtual nodes share their cores, and the leaders of
+ * all, which have most to do, would else meet on the first. */
 static catena_status_t spread(catena_context_t *context)
 {
     const ctn_topo_t *topo = ctn_topo_of(context->world);
