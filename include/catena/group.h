@@ -24,7 +24,8 @@ CATENA_API int catena_group_size(const catena_group_t *group);
 #define CATENA_UNDEFINED (-32766)
 
 /** Split into one group per color, ordered by key, ties by rank (as
- * MPI_Comm_split). Collective; blocks. Cost as catena_group_split_level.
+ * MPI_Comm_split). Collective; blocks, also until the group's operations under
+ * way are complete. Cost as catena_group_split_level.
  * @param[in]  color 0 or more, or CATENA_UNDEFINED
  * @param[out] out   set only on CATENA_OK: NULL for CATENA_UNDEFINED, else free
  *                   with catena_group_free

@@ -61,21 +61,6 @@ static void fill_rows(ctn_op_t *op, ctn_leaders_t *a, ctn_row_t *rows)
     }
 }
 
-/** Where a buffer counts from: its first block when all are alike, else the
- * start of the arena. */
-static uint64_t base_of(ctn_op_t *op, const ctn_leaders_t *a,
-                        const ctn_blocks_t *blocks)
-{
-    if (!ctn_blocks_in_heap(op->exec, blocks, a->topo->roster.size)) {
-        return CTN_STAGED;
-    }
-    if (a->call.vector) {
-        return 0;
-    }
-    ctn_span_t first = ctn_blocks_at(blocks, 0);
-    return ctn_span_place(op->exec, &first);
-}
-
 /** Rows of this operation, filled in; an offset. They stay for who comes late:
  * a member that moves its parts itself reads all of its node's. */
 static catena_status_t write_rows(ctn_op_t *op, ctn_leaders_t *a,
@@ -100,12 +85,14 @@ static catena_status_t write_rows(ctn_op_t *op, ctn_leaders_t *a,
 static catena_status_t announce(ctn_op_t *op, ctn_leaders_t *a)
 {
     const ctn_alltoall_t *call = &a->call;
-    ctn_post_t *post = ctn_leaders_post(op, a, ctn_topo_local_rank(a->topo));
+    ctn_post_t *post =
+        ctn_topo_post(a->topo, op->seq, ctn_topo_local_rank(a->topo));
     post->rows = CTN_STAGED;
     catena_status_t status =
         call->vector ? write_rows(op, a, &post->rows) : CATENA_OK;
-    post->send = base_of(op, a, &call->send);
-    post->receive = base_of(op, a, &call->receive);
+    uint32_t n = a->topo->roster.size;
+    post->send = ctn_blocks_base(op->exec, &call->send, n);
+    post->receive = ctn_blocks_base(op->exec, &call->receive, n);
     a->push = post->send == CTN_STAGED;
     a->take = post->receive == CTN_STAGED;
     ctn_exec_post(op->exec, &post->word, ctn_tag(op->seq, 0));
@@ -185,7 +172,7 @@ static ctn_step_t meet(ctn_op_t *op, ctn_leaders_t *a)
         return CTN_STEP_NEXT;
     }
     for (; a->here < ctn_topo_local_size(a->topo); a->here++) {
-        const ctn_post_t *post = ctn_leaders_post(op, a, a->here);
+        const ctn_post_t *post = ctn_topo_post(a->topo, op->seq, a->here);
         if (ctn_word_load(&post->word) != ctn_tag(op->seq, 0)) {
             op->waits_for = ctn_topo_local(a->topo, a->here)->rank;
             return CTN_STEP_WAIT;
@@ -232,7 +219,7 @@ static void depart(ctn_op_t *op, ctn_leaders_t *a)
     a->led = true;
     if (a->plan->ports > 0) {
         ctn_op_set_network(op, a->call.vector);
-        ctn_exec_post(op->exec, ctn_leaders_departed(op, a, me),
+        ctn_exec_post(op->exec, ctn_topo_departed(a->topo, op->seq, me),
                       ctn_tag(op->seq, 0));
     }
 }
@@ -290,7 +277,7 @@ static ctn_step_t wait_for_leaders(ctn_op_t *op)
     ctn_leaders_t *a = ctn_op_state(op);
     for (; a->departed < a->plan->leaders; a->departed++) {
         uint32_t host = a->plan->host[a->departed];
-        if (ctn_word_load(ctn_leaders_departed(op, a, host)) !=
+        if (ctn_word_load(ctn_topo_departed(a->topo, op->seq, host)) !=
             ctn_tag(op->seq, 0)) {
             op->waits_for = ctn_topo_local(a->topo, host)->rank;
             return CTN_STEP_WAIT;

@@ -17,39 +17,15 @@ typedef struct morton {
     bool in_reach; /* all buffers */
 } morton_t;
 
-static ctn_post_t *post_of(const ctn_op_t *op, const ctn_topo_t *topo,
-                           uint32_t i)
-{
-    return &topo->board
-                .post[op->seq % CTN_RINGS * ctn_topo_local_size(topo) + i];
-}
-
-static uint64_t *departed_of(const ctn_op_t *op, const ctn_topo_t *topo,
-                             uint32_t i)
-{
-    return &topo->board
-                .departed[(op->seq % CTN_RINGS * ctn_topo_local_size(topo) +
-                           i) *
-                          topo->board.stride];
-}
-
-static uint64_t place(ctn_op_t *op, const ctn_blocks_t *blocks, uint32_t n)
-{
-    if (!ctn_blocks_in_heap(op->exec, blocks, n)) {
-        return CTN_STAGED;
-    }
-    ctn_span_t first = ctn_blocks_at(blocks, 0);
-    return ctn_span_place(op->exec, &first);
-}
-
 static ctn_step_t begin(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
     m->topo = m->call.topo;
     uint32_t n = ctn_topo_local_size(m->topo);
-    ctn_post_t *post = post_of(op, m->topo, ctn_topo_local_rank(m->topo));
-    post->send = place(op, &m->call.send, n);
-    post->receive = place(op, &m->call.receive, n);
+    ctn_post_t *post =
+        ctn_topo_post(m->topo, op->seq, ctn_topo_local_rank(m->topo));
+    post->send = ctn_blocks_base(op->exec, &m->call.send, n);
+    post->receive = ctn_blocks_base(op->exec, &m->call.receive, n);
     ctn_exec_post(op->exec, &post->word, ctn_tag(op->seq, 0));
     m->seen = 0;
     m->in_reach = true;
@@ -61,7 +37,7 @@ static ctn_step_t gather(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
     for (; m->seen < ctn_topo_local_size(m->topo); m->seen++) {
-        const ctn_post_t *post = post_of(op, m->topo, m->seen);
+        const ctn_post_t *post = ctn_topo_post(m->topo, op->seq, m->seen);
         if (ctn_word_load(&post->word) != ctn_tag(op->seq, 0)) {
             op->waits_for = ctn_topo_local(m->topo, m->seen)->rank;
             return CTN_STEP_WAIT;
@@ -77,10 +53,10 @@ static void copy_block(ctn_op_t *op, const morton_t *m, uint32_t receiver,
 {
     const ctn_topo_t *topo = m->topo;
     size_t bytes = m->call.send.bytes;
-    const unsigned char *from =
-        ctn_pointer(topo->peer[sender], post_of(op, topo, sender)->send);
-    unsigned char *to =
-        ctn_pointer(topo->peer[receiver], post_of(op, topo, receiver)->receive);
+    const unsigned char *from = ctn_pointer(
+        topo->peer[sender], ctn_topo_post(topo, op->seq, sender)->send);
+    unsigned char *to = ctn_pointer(
+        topo->peer[receiver], ctn_topo_post(topo, op->seq, receiver)->receive);
     ctn_exec_copy(op->exec, to + ctn_topo_local(topo, sender)->rank * bytes,
                   from + ctn_topo_local(topo, receiver)->rank * bytes, bytes);
 }
@@ -133,7 +109,7 @@ static ctn_step_t copy(ctn_op_t *op)
     }
     walk(op, m, all, me * n, (me + 1) * n, &number);
     m->seen = 0;
-    ctn_exec_post(op->exec, departed_of(op, m->topo, (uint32_t)me),
+    ctn_exec_post(op->exec, ctn_topo_departed(m->topo, op->seq, (uint32_t)me),
                   ctn_tag(op->seq, 0));
     return CTN_STEP_NEXT;
 }
@@ -142,7 +118,7 @@ static ctn_step_t wait_for_all(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
     for (; m->seen < ctn_topo_local_size(m->topo); m->seen++) {
-        if (ctn_word_load(departed_of(op, m->topo, m->seen)) !=
+        if (ctn_word_load(ctn_topo_departed(m->topo, op->seq, m->seen)) !=
             ctn_tag(op->seq, 0)) {
             op->waits_for = ctn_topo_local(m->topo, m->seen)->rank;
             return CTN_STEP_WAIT;

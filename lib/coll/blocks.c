@@ -63,19 +63,19 @@ uint64_t ctn_span_place(const ctn_exec_t *exec, const ctn_span_t *block)
                : CTN_STAGED;
 }
 
-bool ctn_blocks_in_heap(const ctn_exec_t *exec, const ctn_blocks_t *blocks,
-                        uint32_t n)
+uint64_t ctn_blocks_base(const ctn_exec_t *exec, const ctn_blocks_t *blocks,
+                         uint32_t n)
 {
     if (blocks->counts == NULL) {
         ctn_span_t all = ctn_blocks_at(blocks, 0);
         all.bytes *= n;
-        return ctn_span_place(exec, &all) != CTN_STAGED;
+        return ctn_span_place(exec, &all);
     }
     for (uint32_t i = 0; i < n; i++) {
         ctn_span_t block = ctn_blocks_at(blocks, i);
         if (block.bytes > 0 && ctn_span_place(exec, &block) == CTN_STAGED) {
-            return false;
+            return CTN_STAGED;
         }
     }
-    return true;
+    return 0;
 }

@@ -76,8 +76,10 @@ void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
  * elsewhere, or it is no plain memory. */
 uint64_t ctn_span_place(const ctn_exec_t *exec, const ctn_span_t *block);
 
-/** Whether all blocks of n members are plain memory in this process's heap. */
-bool ctn_blocks_in_heap(const ctn_exec_t *exec, const ctn_blocks_t *blocks,
-                        uint32_t n);
+/** Where the blocks of n members count from, as an offset in this process's
+ * heap: the first when all are alike, else the start of the arena. CTN_STAGED:
+ * not all of them are plain memory in the heap. */
+uint64_t ctn_blocks_base(const ctn_exec_t *exec, const ctn_blocks_t *blocks,
+                         uint32_t n);
 
 #endif

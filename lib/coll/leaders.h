@@ -34,21 +34,6 @@ static inline uint64_t ctn_leaders_ring(const ctn_op_t *op)
     return op->seq % CTN_RINGS;
 }
 
-static inline ctn_post_t *ctn_leaders_post(const ctn_op_t *op,
-                                           const ctn_leaders_t *a, uint32_t i)
-{
-    return &a->topo->board
-                .post[ctn_leaders_ring(op) * ctn_topo_local_size(a->topo) + i];
-}
-
-static inline uint64_t *ctn_leaders_departed(const ctn_op_t *op,
-                                             const ctn_leaders_t *a, uint32_t i)
-{
-    size_t n = ctn_topo_local_size(a->topo);
-    return &a->topo->board.departed[(ctn_leaders_ring(op) * n + i) *
-                                    a->topo->board.stride];
-}
-
 static inline ctn_counter_t *
 ctn_leaders_counter(const ctn_op_t *op, const ctn_leaders_t *a, uint32_t leader)
 {

@@ -148,6 +148,21 @@ static inline uint32_t ctn_topo_local_rank(const ctn_topo_t *topo)
     return topo->node.chain.rank;
 }
 
+/* The board's words of operation `seq`; i counts the node's members. */
+
+static inline ctn_post_t *ctn_topo_post(const ctn_topo_t *topo, uint64_t seq,
+                                        uint32_t i)
+{
+    return &topo->board.post[seq % CTN_RINGS * ctn_topo_local_size(topo) + i];
+}
+
+static inline uint64_t *ctn_topo_departed(const ctn_topo_t *topo, uint64_t seq,
+                                          uint32_t i)
+{
+    size_t at = seq % CTN_RINGS * ctn_topo_local_size(topo) + i;
+    return &topo->board.departed[at * topo->board.stride];
+}
+
 /** Rounds of a dissemination among n. */
 static inline unsigned ctn_rounds(uint32_t n)
 {
