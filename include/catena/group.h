@@ -2,8 +2,10 @@
 #define CATENA_GROUP_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <catena/context.h>
+#include <catena/request.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,9 +14,15 @@ extern "C" {
 /* A group is a chain ([Moody], section 2): each member knows its rank, the
  * size, and the addresses of its left and right neighbours. */
 
-/** Levels of the machine that a group can be split by. */
+/** Levels of the machine that a group can be split by: ranks that share the
+ * resource. A rank that is not bound to one such resource (it may run on
+ * several) shares the next larger one that it has to itself: levels nest. */
 typedef enum catena_level {
-    CATENA_LEVEL_NODE = 1 /**< ranks that share a node */
+    CATENA_LEVEL_NODE = 1, /**< ranks that share a node */
+    CATENA_LEVEL_SOCKET,   /**< a package */
+    CATENA_LEVEL_NUMA,     /**< a NUMA domain */
+    CATENA_LEVEL_L3,       /**< a third-level cache */
+    CATENA_LEVEL_CORE      /**< a core */
 } catena_level_t;
 
 CATENA_API int catena_group_rank(const catena_group_t *group);
@@ -25,7 +33,7 @@ CATENA_API int catena_group_size(const catena_group_t *group);
 
 /** Split into one group per color, ordered by key, ties by rank (as
  * MPI_Comm_split). Collective; blocks, also until the group's operations under
- * way are complete. Cost as catena_group_split_level.
+ * way are complete.
  * @param[in]  color 0 or more, or CATENA_UNDEFINED
  * @param[out] out   set only on CATENA_OK: NULL for CATENA_UNDEFINED, else free
  *                   with catena_group_free
@@ -33,9 +41,80 @@ CATENA_API int catena_group_size(const catena_group_t *group);
 CATENA_API catena_status_t catena_group_split(catena_group_t *group, int color,
                                               int key, catena_group_t **out);
 
-/** Split into one group per `level` resource, ordered by key, ties by rank.
- * Collective; blocks. O(log p) rounds; O(1) memory when the keys are in order
- * of rank already, else O(members of the new group) at its rank 0.
+/** Order of two values: below, at or above 0, as strcmp. Must give the same on
+ * all ranks and be an order; a split by one that is not ends with
+ * CATENA_ERR_ARG on all ranks or with groups that fit together, never hangs. */
+typedef int (*catena_compare_t)(const void *a, size_t a_bytes, const void *b,
+                                size_t b_bytes, void *argument);
+
+/** Compares values of 8 bytes as int64_t; algorithms know it. */
+CATENA_API int catena_compare_int64(const void *a, size_t a_bytes,
+                                    const void *b, size_t b_bytes,
+                                    void *argument);
+
+enum {
+    /** This rank is in no group. May differ between ranks. */
+    CATENA_SPLIT_UNDEFINED = 1u << 0,
+    /** All stay together whatever the color: reorder only. */
+    CATENA_SPLIT_NO_SPLIT = 1u << 1,
+    /** Ordered by rank whatever the key: split only. */
+    CATENA_SPLIT_NO_REORDER = 1u << 2
+};
+
+/** What to split by ([Moody], sections 1 and 3). Colors and keys are any bytes;
+ * their lengths may differ between ranks, 0 included. Zero all that you do not
+ * set. Comparators, argument, algorithm, and flags but for UNDEFINED must be
+ * the same on all ranks. */
+typedef struct catena_split {
+    const void *color;
+    size_t color_bytes;
+    /** When colors are the same, and their order; NULL: byte for byte. */
+    catena_compare_t color_compare;
+    const void *key;
+    size_t key_bytes;
+    /** Order within a group; NULL: byte for byte, a prefix first. Ties by
+     * rank. */
+    catena_compare_t key_compare;
+    void *argument; /**< handed to the comparators */
+    unsigned flags; /**< CATENA_SPLIT_... */
+    /** allgather, allgather-fast, gather-scatter, cheng (of 1024), cheng:M (128
+     * to 8192), bitonic, radix, hash, hash64; NULL or "auto": chosen by what
+     * all know (docs/tuning.md). radix takes colors and keys compared by
+     * catena_compare_int64; hash and hash64 colors without a comparator or with
+     * that one. */
+    const char *algorithm;
+} catena_split_t;
+
+/** Split by any data. Collective; blocks, also until the group's operations
+ * under way are complete.
+ * @param[in]  split may be released on return, as may what it points to
+ * @param[out] out   as in catena_group_split
+ * @return CATENA_OK, ERR_ARG (algorithm unknown or not made for this; a
+ *         comparator that contradicts itself; logged), ERR_NO_MEMORY,
+ *         ERR_PEER */
+CATENA_API catena_status_t catena_group_split_by(catena_group_t *group,
+                                                 const catena_split_t *split,
+                                                 catena_group_t **out);
+
+/** The same, nonblocking: ordered with the other operations of the group.
+ * Color, key and argument stay until it is complete, and *out is set then. */
+CATENA_API catena_status_t catena_group_isplit_by(catena_group_t *group,
+                                                  const catena_split_t *split,
+                                                  catena_group_t **out,
+                                                  catena_request_t **request);
+
+/** By a string, ordered by key, ties by rank. NULL: in no group. */
+CATENA_API catena_status_t catena_group_split_string(catena_group_t *group,
+                                                     const char *color, int key,
+                                                     catena_group_t **out);
+
+/** By any 64-bit integers, ordered by key, ties by rank. */
+CATENA_API catena_status_t catena_group_split_int64(catena_group_t *group,
+                                                    int64_t color, int64_t key,
+                                                    catena_group_t **out);
+
+/** Split into one group per `level` resource, ordered by key, ties by rank:
+ * a split by the resource's name.
  * @param[in]  key   position within the new group, see MPI_Comm_split
  * @param[out] out   the new group; free with catena_group_free
  * @return CATENA_OK, ERR_ARG, ERR_NO_MEMORY, ERR_PEER */
@@ -43,6 +122,21 @@ CATENA_API catena_status_t catena_group_split_level(catena_group_t *group,
                                                     catena_level_t level,
                                                     int key,
                                                     catena_group_t **out);
+
+/** What a group takes, and what the last split of it took on this rank. */
+typedef struct catena_group_stats {
+    size_t handle_bytes; /**< of any group */
+    size_t block_bytes;  /**< of its control block, in the shared heap */
+    const char *split_algorithm; /**< of the last split; NULL: none yet */
+    uint64_t split_rounds;       /**< in which this rank waited for a message */
+    uint64_t split_messages;     /**< sent by this rank */
+    uint64_t split_bytes;        /**< sent by this rank */
+    uint64_t split_memory;       /**< most bytes held at once, but for the new
+                                      group's */
+} catena_group_stats_t;
+
+CATENA_API catena_status_t catena_group_get_stats(const catena_group_t *group,
+                                                  catena_group_stats_t *stats);
 
 /** The same ranks in a group of their own, whose operations do not mix with
  * those of `group`. Collective; blocks. */
@@ -66,8 +160,8 @@ CATENA_API catena_status_t catena_group_set(catena_group_t *group,
                                             const char *name,
                                             const char *value);
 
-/** In words: how `collective` ("alltoall", which stands for v and w as well, or
- * "barrier") last ran on this group
+/** In words: how `collective` ("alltoall", which stands for v and w as well,
+ * "barrier", or "split") last ran on this group
  * and, where a faster way was refused, why: "key=value" pairs, separated by
  * blanks, the reason last. Truncated to `bytes`, always terminated. */
 CATENA_API catena_status_t catena_group_explain(catena_group_t *group,

@@ -124,7 +124,7 @@ static ctn_step_t disseminate(ctn_op_t *op)
         const ctn_ring_round_t *ring = &topo->ring[barrier->round];
         if (!barrier->sent) {
             catena_status_t status =
-                ctn_op_send(op, ring->to.member, barrier->round, NULL, 0);
+                ctn_op_send(op, ring->to.address, barrier->round, NULL, 0);
             if (status != CATENA_OK) {
                 return ctn_op_fail(op, status);
             }

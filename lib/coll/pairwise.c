@@ -527,7 +527,7 @@ static const unsigned char *own_wide(const ctn_op_t *op,
                                      const ctn_pairwise_t *x, uint32_t slot,
                                      uint32_t part)
 {
-    return x->topo->group->lane.block->wide[op->seq % CTN_RINGS][slot][part];
+    return x->topo->group->block->wide[op->seq % CTN_RINGS][slot][part];
 }
 
 /** Offset of the memory where a slot stages large parts; CTN_STAGED: there is

@@ -10,10 +10,13 @@
  * that were announced for an operation, where other members may put. Its size
  * does not depend on the group.
  *
- * - A block holds a service channel, a user channel, and the wide slots of the
- *   user channel.
+ * - A block holds three service channels (of the group's chain, of the chain of
+ *   its members on one node, of the chain of the nodes' first members), the
+ *   user channel, and the user channel's wide slots. A member is known by its
+ *   block's address on all of them.
  * - A channel has CTN_RINGS rings; operation `seq` uses ring seq % CTN_RINGS.
- * - A ring has CTN_SLOTS slots, each written by one sender at a time.
+ * - A ring has CTN_SLOTS (CTN_CHAIN_SLOTS) slots, each written by one sender at
+ * a time.
  *
  * Why a sender may write into ring seq % CTN_RINGS without asking. Let F be
  * the operations that one rank lets run at once on a channel, and R the
@@ -30,7 +33,10 @@
 #define CTN_RINGS 4u
 #define CTN_FLIGHT (CTN_RINGS / 2)
 
-#define CTN_SLOTS 64u         /* 2 per round of a chain operation: 2^32 ranks */
+#define CTN_SLOTS 64u /* of the user channel */
+#define CTN_CHAIN_SLOTS                                                        \
+    128u                      /* 4 per round of a chain operation: 2^32 ranks  \
+                               */
 #define CTN_INLINE_BYTES 112u /* payload within a slot */
 #define CTN_WIDE_SLOTS 32u    /* slots that have a wide payload as well */
 #define CTN_PARTS 2u          /* parts of a wide payload, for pipelining */
@@ -49,18 +55,17 @@ typedef struct ctn_slots {
 } ctn_slots_t;
 
 typedef struct ctn_block {
-    ctn_slots_t service[CTN_SLOTS];
+    ctn_slots_t service[CTN_CHAIN_SLOTS];
+    ctn_slots_t node[CTN_CHAIN_SLOTS];
+    ctn_slots_t leaders[CTN_CHAIN_SLOTS];
     ctn_slots_t user[CTN_SLOTS];
-    /* Only groups that applications use have what follows. */
+    /* What follows need not be zero in a new group. */
     unsigned char wide[CTN_RINGS][CTN_WIDE_SLOTS][CTN_PARTS][CTN_PART_BYTES];
 } ctn_block_t;
 
 _Static_assert(sizeof(ctn_slot_t) == 128, "a slot is two cache lines");
 _Static_assert(offsetof(ctn_block_t, wide) % 4096 == 0,
                "wide slots start on a page");
-
-/** Bytes of a block that only carries chain operations. */
-#define CTN_SERVICE_BLOCK_BYTES offsetof(ctn_block_t, user)
 
 /** Offsets of a word and of a payload in a member's arena. `base` is the
  * channel's offset in the block. */

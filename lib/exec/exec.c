@@ -28,6 +28,9 @@ void ctn_exec_release(ctn_exec_t *exec)
         free(kept->block);
         free(kept);
     }
+    while (exec->spares > 0) {
+        ctn_heap_free(exec->heap, exec->spare[--exec->spares]);
+    }
     free(exec->endpoints);
     exec->endpoints = NULL;
 }
@@ -41,7 +44,29 @@ void ctn_exec_keep(ctn_exec_t *exec, void *block)
     }
 }
 
-/* ---- channels ---- */
+/* ---- blocks and channels ---- */
+
+ctn_block_t *ctn_block_take(ctn_exec_t *exec)
+{
+    return exec->spares > 0
+               ? exec->spare[--exec->spares]
+               : ctn_heap_calloc(exec->heap, 4096, sizeof(ctn_block_t));
+}
+
+void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block)
+{
+    if (block != NULL && exec->spares < CTN_SPARE_BLOCKS) {
+        exec->spare[exec->spares++] = block;
+    } else {
+        ctn_heap_free(exec->heap, block);
+    }
+}
+
+void ctn_channel_clear(ctn_channel_t *channel)
+{
+    memset(channel->slots, 0, channel->touched * sizeof(ctn_slots_t));
+    channel->touched = 0;
+}
 
 void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint64_t base,
                       unsigned flight)
@@ -360,7 +385,7 @@ ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status)
 catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member, unsigned slot,
                             const void *data, size_t bytes)
 {
-    assert(bytes <= CTN_INLINE_BYTES && slot < CTN_SLOTS);
+    assert(bytes <= CTN_INLINE_BYTES && slot < CTN_CHAIN_SLOTS);
     ctn_endpoint_t *endpoint;
     catena_status_t status =
         ctn_exec_connect(op->exec, member.process, &endpoint);
@@ -370,6 +395,8 @@ catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member, unsigned slot,
     _Static_assert(CTN_INLINE_BYTES <= CTN_SMALL_BYTES,
                    "callers compose messages on the stack");
     uint64_t base = op->channel->base;
+    op->exec->tally.messages++;
+    op->exec->tally.bytes += bytes;
     if (bytes == 0) {
         return ctn_signal(endpoint,
                           ctn_slot_word_offset(member, base, op->seq, slot, 0),

@@ -89,6 +89,7 @@ struct ctn_channel {
     uint64_t synchronized; /* 1 + last synchronizing one completed here */
     unsigned done_mask;    /* completed ones from `complete` on */
     unsigned flight;       /* operations at once: CTN_FLIGHT or 1 */
+    unsigned touched;      /* 1 + the last slot looked at */
     /* Two operations in a row that do not synchronize leave nothing to tell
      * when rings are free again: exec puts a fence between them, a
      * synchronizing operation made here. NULL: there never are two. */
@@ -105,6 +106,20 @@ typedef struct ctn_waiting {
     uint32_t spin;     /* polls before the core is given away */
     uint64_t sleep_ns; /* of waiting before sleeping; UINT64_MAX: never */
 } ctn_waiting_t;
+
+/* Blocks of freed groups are kept for new ones: fresh memory costs faults, and
+ * zeroing it all more than the few slots that were used. */
+#define CTN_SPARE_BLOCKS 8u
+
+/** What operations have taken; for those who report it. */
+typedef struct ctn_tally {
+    uint64_t rounds;   /* waits for a message that was not there at once
+                          counted by algorithms: one per message exchange */
+    uint64_t messages; /* sent by ctn_op_send and ctn_mail_send */
+    uint64_t bytes;
+    uint64_t memory; /* held now by algorithms for themselves */
+    uint64_t most_memory;
+} ctn_tally_t;
 
 /** Memory that outlives the operation it was for. */
 typedef struct ctn_remains {
@@ -132,6 +147,9 @@ struct ctn_exec {
     ctn_op_t *active;
     ctn_op_t *pool;
     ctn_remains_t *remains;
+    ctn_block_t *spare[CTN_SPARE_BLOCKS];
+    unsigned spares;
+    ctn_tally_t tally;
     unsigned network_waits; /* active operations with `network` set */
     /* Endpoints by process, open addressing, grows with those in use. */
     ctn_endpoint_t **endpoints;
@@ -148,6 +166,15 @@ catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
 /** Tell exec of an on-node endpoint. */
 catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
                                       ctn_endpoint_t *endpoint);
+
+/** A control block whose slots are zero, from those given back or from the
+ * heap; NULL: no memory. */
+ctn_block_t *ctn_block_take(ctn_exec_t *exec);
+/** Give it back. Nobody may put into it any more, and its channels' slots are
+ * zero again (ctn_channel_clear). */
+void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block);
+/** Zero the slots that were used. */
+void ctn_channel_clear(ctn_channel_t *channel);
 
 /** A channel over zeroed rings. */
 void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint64_t base,
@@ -249,6 +276,9 @@ void ctn_op_set_network(ctn_op_t *op, bool network);
 
 static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
 {
+    if (slot >= op->channel->touched) {
+        op->channel->touched = slot + 1;
+    }
     return &op->channel->slots[slot].ring[op->seq % CTN_RINGS];
 }
 

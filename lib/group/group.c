@@ -16,14 +16,18 @@ catena_status_t ctn_group_create(ctn_exec_t *exec, const ctn_site_t *site,
     group->exec = exec;
     group->site = site;
     group->config = config;
-    catena_status_t status =
-        ctn_lane_create(exec, &group->lane, sizeof(ctn_block_t), site->process);
-    if (status != CATENA_OK) {
+    group->block = ctn_block_take(exec);
+    if (group->block == NULL) {
         free(group);
-        return status;
+        return CATENA_ERR_NO_MEMORY;
     }
-    ctn_channel_init(&group->channel, group->lane.block,
-                     offsetof(ctn_block_t, user), CTN_FLIGHT);
+    ctn_address_t address = {.process = site->process};
+    (void)ctn_heap_contains(exec->heap, group->block, sizeof(ctn_block_t),
+                            &address.offset);
+    ctn_lane_init(&group->lane, group->block, address,
+                  offsetof(ctn_block_t, service));
+    ctn_channel_init(&group->channel, group->block, offsetof(ctn_block_t, user),
+                     CTN_FLIGHT);
     *out = group;
     return CATENA_OK;
 }
@@ -35,7 +39,9 @@ void ctn_group_release(catena_group_t *group)
         group->attachments = attachment->next;
         attachment->release(group->exec, attachment);
     }
-    ctn_lane_release(group->exec, &group->lane);
+    ctn_channel_clear(&group->lane.channel);
+    ctn_channel_clear(&group->channel);
+    ctn_block_give(group->exec, group->block);
     free(group);
 }
 

@@ -21,6 +21,7 @@ struct catena_group {
     ctn_exec_t *exec;
     const ctn_site_t *site;
     const ctn_config_t *config;
+    ctn_block_t *block;
     ctn_lane_t lane;       /* the chain; channel for chain operations */
     ctn_channel_t channel; /* for the application's operations */
     ctn_attachment_t *attachments;

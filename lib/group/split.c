@@ -65,52 +65,7 @@ ctn_chain_t ctn_bins_chain(const ctn_bins_t *left, const ctn_bins_t *right,
     return chain;
 }
 
-/* ---- lanes ---- */
-
-catena_status_t ctn_lane_create(ctn_exec_t *exec, ctn_lane_t *lane,
-                                size_t bytes, uint64_t process)
-{
-    lane->block = ctn_heap_calloc(exec->heap, 4096, bytes);
-    if (lane->block == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    memset(&lane->chain, 0, sizeof(lane->chain));
-    lane->chain.self.process = process;
-    (void)ctn_heap_contains(exec->heap, lane->block, bytes,
-                            &lane->chain.self.offset);
-    ctn_channel_init(&lane->channel, lane->block,
-                     offsetof(ctn_block_t, service), 1);
-    return CATENA_OK;
-}
-
-void ctn_lane_release(ctn_exec_t *exec, ctn_lane_t *lane)
-{
-    if (lane->block != NULL) {
-        ctn_heap_free(exec->heap, lane->block);
-        lane->block = NULL;
-    }
-}
-
 /* ---- the operation ---- */
-
-ctn_op_t *ctn_scan_create(ctn_exec_t *exec, ctn_lane_t *lane, ctn_fold_t fold,
-                          void *own, void *left, void *right, size_t bytes)
-{
-    ctn_op_t *op = ctn_op_create(exec, &ctn_scan_algorithm, &lane->channel);
-    if (op == NULL) {
-        return NULL;
-    }
-    ctn_scan_t *scan = ctn_op_state(op);
-    scan->chain = &lane->chain;
-    scan->fold = fold;
-    scan->bytes = bytes;
-    scan->own = own;
-    scan->from[0] = left;
-    scan->from[1] = right;
-    memset(left, 0, bytes);
-    memset(right, 0, bytes);
-    return op;
-}
 
 /** Jenkins's one-at-a-time hash of the color, its bytes rotated by the pass;
  * each pass looks at other bits ([Moody], 3.3). */

@@ -1,25 +1,12 @@
 #ifndef CTN_GROUP_SPLIT_H
 #define CTN_GROUP_SPLIT_H
 
-#include "group/chain.h"
+#include "group/lane.h"
 
 /* Splitting a chain by arbitrary bytes ([Moody], section 3.3, Hash): members
  * with the same color end in the same new chain, in their old order. Every
  * member brings a zeroed block for the new chain, whose address travels in
  * the tables; nobody else's memory and no group number is ever agreed on. */
-
-/** A chain with the channel its operations run on. */
-typedef struct ctn_lane {
-    ctn_chain_t chain;
-    ctn_channel_t channel;
-    ctn_block_t *block; /* this member's, in its heap */
-} ctn_lane_t;
-
-/** A lane over a fresh block; its chain is set by a split.
- * @param bytes of the block: CTN_SERVICE_BLOCK_BYTES or sizeof(ctn_block_t) */
-catena_status_t ctn_lane_create(ctn_exec_t *exec, ctn_lane_t *lane,
-                                size_t bytes, uint64_t process);
-void ctn_lane_release(ctn_exec_t *exec, ctn_lane_t *lane);
 
 /** An operation that splits `parent` by `color` into `lane` (created, chain
  * not yet set). Until it is done the color must stay. Runs on the parent's
@@ -27,11 +14,6 @@ void ctn_lane_release(ctn_exec_t *exec, ctn_lane_t *lane);
 ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_lane_t *parent,
                            ctn_lane_t *lane, const void *color,
                            size_t color_bytes);
-
-/** A scan of `own` over `lane`; results as in ctn_scan_t. Sets the results
- * to zero first. NULL: no memory. */
-ctn_op_t *ctn_scan_create(ctn_exec_t *exec, ctn_lane_t *lane, ctn_fold_t fold,
-                          void *own, void *left, void *right, size_t bytes);
 
 /* Bins: what one round of a split scans. */
 

@@ -59,14 +59,13 @@ static catena_status_t tell(ctn_op_t *op, const closing_t *closing, int side)
     ctn_root_t content;
     ctn_address_t to;
     if (closing->round == 0) {
-        content = (ctn_root_t){.lane = topo->leaders.chain.self,
-                               .member = topo->group->lane.chain.self,
+        content = (ctn_root_t){.address = topo->leaders.chain.self,
                                .rank = topo->group->lane.chain.rank};
         to = closing->neighbour[side];
     } else {
         const ctn_ring_round_t *before = &topo->ring[closing->round - 1];
         content = side == LEFT ? before->to : before->from;
-        to = side == LEFT ? before->from.lane : before->to.lane;
+        to = side == LEFT ? before->from.address : before->to.address;
     }
     return ctn_op_send(op, to, 2 * closing->round + (side == LEFT), &content,
                        sizeof(content));

@@ -105,9 +105,7 @@ catena_status_t ctn_topo_link_node(catena_group_t *group,
 {
     ctn_topo_t *topo = ctn_topo_of(group);
     const ctn_site_t *site = group->site;
-    if (topo == NULL ||
-        ctn_lane_create(group->exec, &topo->node, CTN_SERVICE_BLOCK_BYTES,
-                        site->process) != CATENA_OK) {
+    if (topo == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_chain_t *chain = &topo->node.chain;
@@ -128,12 +126,8 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_topo_t *topo = building(op);
     catena_group_t *group = topo->group;
-    if (topo->node.block != NULL) { /* linked */
+    if (topo->node.chain.size > 0) { /* linked */
         return CTN_STEP_NEXT;
-    }
-    if (ctn_lane_create(op->exec, &topo->node, CTN_SERVICE_BLOCK_BYTES,
-                        group->site->process) != CATENA_OK) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     return ctn_op_call(op, ctn_split_create(op->exec, &group->lane, &topo->node,
                                             group->site->node,
@@ -145,15 +139,7 @@ static ctn_step_t find_roots(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
-    ctn_address_t self = CTN_NO_ADDRESS;
-    if (is_root(topo)) {
-        if (ctn_lane_create(op->exec, &topo->leaders, CTN_SERVICE_BLOCK_BYTES,
-                            topo->group->site->process) != CATENA_OK) {
-            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-        }
-        self = topo->leaders.chain.self;
-    }
-    ctn_bins_set(&build->own, is_root(topo), self);
+    ctn_bins_set(&build->own, is_root(topo), topo->leaders.chain.self);
     return ctn_op_call(op,
                        ctn_scan_create(op->exec, &topo->group->lane,
                                        ctn_fold_bins, &build->own, &build->left,
@@ -371,8 +357,8 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     ctn_topo_t *topo = (ctn_topo_t *)attachment;
     free(topo->rows);
-    ctn_lane_release(exec, &topo->node);
-    ctn_lane_release(exec, &topo->leaders);
+    ctn_channel_clear(&topo->node.channel);
+    ctn_channel_clear(&topo->leaders.channel);
     ctn_heap_free(exec->heap, topo->grants);
     ctn_heap_free(exec->heap, topo->shared);
     ctn_heap_free(exec->heap, topo->shared_roster);
@@ -392,6 +378,10 @@ ctn_topo_t *ctn_topo_of(catena_group_t *group)
         topo->attachment.key = &topo_key;
         topo->attachment.release = release;
         topo->group = group;
+        ctn_lane_init(&topo->node, group->block, group->lane.chain.self,
+                      offsetof(ctn_block_t, node));
+        ctn_lane_init(&topo->leaders, group->block, group->lane.chain.self,
+                      offsetof(ctn_block_t, leaders));
         ctn_group_attach(group, &topo->attachment);
     }
     return topo;

@@ -30,8 +30,7 @@ typedef struct ctn_local {
 
 /** A root, as other roots know it. */
 typedef struct ctn_root {
-    ctn_address_t lane; /* of the leaders' chain */
-    ctn_address_t member;
+    ctn_address_t address;
     uint64_t rank; /* in the group */
 } ctn_root_t;
 

@@ -1,0 +1,52 @@
+#ifndef CTN_EXEC_MAIL_H
+#define CTN_EXEC_MAIL_H
+
+#include "exec/exec.h"
+
+/* Messages of any length, one slot each. Up to CTN_MAIL_BYTES travel in the
+ * slot; of longer ones the sender keeps a copy that the receiver fetches and
+ * then acknowledges, so nobody needs to know lengths beforehand.
+ *
+ * `turn` tells apart the messages that use a slot one after the other within
+ * one operation: turn t + 1 may be sent only when the receiver is known to be
+ * done with turn t. For partners who exchange messages in both directions that
+ * is so for turn t + 2 once turn t + 1 of the partner is here, so two slots in
+ * alternation suffice. A sender's long messages of one operation differ in slot
+ * or turn. */
+
+#define CTN_MAIL_BYTES CTN_INLINE_BYTES
+
+/** The sender's side of a message; zeroed before the first use. */
+typedef struct ctn_parcel {
+    void *copy; /* in the own heap, until the receiver has it */
+    unsigned slot;
+    uint32_t turn;
+} ctn_parcel_t;
+
+/** Send `bytes` of `data`, free on return. `parcel` must have been taken. */
+catena_status_t ctn_mail_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
+                              uint32_t turn, const void *data, size_t bytes,
+                              ctn_parcel_t *parcel);
+
+/** Whether the receiver has it (short ones: always); releases the copy. To be
+ * asked until it says so before the operation ends. */
+bool ctn_mail_taken(ctn_op_t *op, ctn_parcel_t *parcel);
+
+/** The receiver's side; zeroed before the first use. */
+typedef struct ctn_letter {
+    const unsigned char *data; /* once it is here */
+    size_t bytes;
+    void *copy;       /* of a long one, in the own heap */
+    uint64_t pending; /* of fetching it */
+} ctn_letter_t;
+
+/** NEXT: it is here, and stays until ctn_letter_release (a long one) or until
+ * the sender may use the slot again (a short one). Else WAIT or FAIL. */
+ctn_step_t ctn_mail_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
+                            uint32_t turn, ctn_letter_t *letter);
+void ctn_letter_release(ctn_op_t *op, ctn_letter_t *letter);
+
+/** For finish: releases what an operation that failed still holds. */
+void ctn_parcel_drop(ctn_op_t *op, ctn_parcel_t *parcel);
+
+#endif

@@ -1,0 +1,30 @@
+#include "group/lane.h"
+
+#include <string.h>
+
+void ctn_lane_init(ctn_lane_t *lane, ctn_block_t *block, ctn_address_t address,
+                   size_t base)
+{
+    memset(&lane->chain, 0, sizeof(lane->chain));
+    lane->chain.self = address;
+    ctn_channel_init(&lane->channel, block, base, 1);
+}
+
+ctn_op_t *ctn_scan_create(ctn_exec_t *exec, ctn_lane_t *lane, ctn_fold_t fold,
+                          void *own, void *left, void *right, size_t bytes)
+{
+    ctn_op_t *op = ctn_op_create(exec, &ctn_scan_algorithm, &lane->channel);
+    if (op == NULL) {
+        return NULL;
+    }
+    ctn_scan_t *scan = ctn_op_state(op);
+    scan->chain = &lane->chain;
+    scan->fold = fold;
+    scan->bytes = bytes;
+    scan->own = own;
+    scan->from[0] = left;
+    scan->from[1] = right;
+    memset(left, 0, bytes);
+    memset(right, 0, bytes);
+    return op;
+}

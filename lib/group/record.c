@@ -1,0 +1,120 @@
+/* Records of a split: their order, and the chains that follow from it. */
+
+#include "group/record.h"
+
+#include <string.h>
+
+int ctn_compare_bytes(const void *a, size_t a_bytes, const void *b,
+                      size_t b_bytes)
+{
+    size_t both = a_bytes < b_bytes ? a_bytes : b_bytes;
+    int order = both > 0 ? memcmp(a, b, both) : 0;
+    return order != 0 ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
+}
+
+int catena_compare_int64(const void *a, size_t a_bytes, const void *b,
+                         size_t b_bytes, void *argument)
+{
+    int64_t x;
+    int64_t y;
+    (void)argument;
+    if (a_bytes != sizeof(x) || b_bytes != sizeof(y)) {
+        return ctn_compare_bytes(a, a_bytes, b, b_bytes);
+    }
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    return (x > y) - (x < y);
+}
+
+static int compare(const ctn_order_by_t *by, catena_compare_t with,
+                   const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+    return with != NULL ? with(a, a_bytes, b, b_bytes, by->argument)
+                        : ctn_compare_bytes(a, a_bytes, b, b_bytes);
+}
+
+int ctn_record_compare_colors(const ctn_order_by_t *by, const ctn_record_t *a,
+                              const ctn_record_t *b)
+{
+    ctn_exec_charge(by->exec, CTN_WORK_COMPARE, 1);
+    if (a->color_bytes == CTN_NO_COLOR || b->color_bytes == CTN_NO_COLOR) {
+        return (a->color_bytes == CTN_NO_COLOR) -
+               (b->color_bytes == CTN_NO_COLOR);
+    }
+    return compare(by, by->color, a->data, a->color_bytes, b->data,
+                   b->color_bytes);
+}
+
+int ctn_record_compare(const ctn_order_by_t *by, const ctn_record_t *a,
+                       const ctn_record_t *b)
+{
+    int order = ctn_record_compare_colors(by, a, b);
+    if (order == 0) {
+        order = compare(by, by->key, a->data + ctn_record_color_bytes(a),
+                        a->key_bytes, b->data + ctn_record_color_bytes(b),
+                        b->key_bytes);
+    }
+    return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/** Merge runs of `width` from `from` into `to`. */
+static void merge_runs(const ctn_order_by_t *by, const ctn_record_t **from,
+                       const ctn_record_t **to, uint32_t count, uint64_t width)
+{
+    for (uint64_t start = 0; start < count; start += 2 * width) {
+        uint64_t middle = start + width < count ? start + width : count;
+        uint64_t end = start + 2 * width < count ? start + 2 * width : count;
+        uint64_t a = start;
+        uint64_t b = middle;
+        for (uint64_t i = start; i < end; i++) {
+            bool first =
+                b == end ||
+                (a < middle && ctn_record_compare(by, from[a], from[b]) <= 0);
+            to[i] = first ? from[a++] : from[b++];
+        }
+    }
+}
+
+void ctn_records_sort(const ctn_order_by_t *by, const void *records,
+                      uint32_t count, const ctn_record_t **list)
+{
+    const unsigned char *at = records;
+    for (uint32_t i = 0; i < count; i++) {
+        list[i] = (const ctn_record_t *)(const void *)at;
+        at += ctn_record_bytes(list[i]);
+    }
+    const ctn_record_t **from = list;
+    const ctn_record_t **to = list + count;
+    for (uint64_t width = 1; width < count; width *= 2) {
+        merge_runs(by, from, to, count, width);
+        const ctn_record_t **swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != list) {
+        memcpy(list, from, count * sizeof(*list));
+    }
+}
+
+ctn_chain_t ctn_records_chain(const ctn_order_by_t *by,
+                              const ctn_record_t *const *sorted, uint32_t count,
+                              uint32_t i)
+{
+    uint32_t first = i;
+    uint32_t last = i;
+    while (first > 0 && ctn_record_compare_colors(by, sorted[first - 1],
+                                                  sorted[first]) == 0) {
+        first--;
+    }
+    while (last + 1 < count &&
+           ctn_record_compare_colors(by, sorted[last], sorted[last + 1]) == 0) {
+        last++;
+    }
+    return (ctn_chain_t){
+        .size = last - first + 1,
+        .rank = i - first,
+        .self = ctn_record_address(sorted[i]),
+        .left = i > first ? ctn_record_address(sorted[i - 1]) : CTN_NO_ADDRESS,
+        .right = i < last ? ctn_record_address(sorted[i + 1]) : CTN_NO_ADDRESS,
+    };
+}

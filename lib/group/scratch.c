@@ -1,0 +1,22 @@
+#include "group/splitting.h"
+
+void *ctn_scratch_alloc(ctn_exec_t *exec, size_t bytes)
+{
+    void *memory = ctn_heap_alloc(exec->heap, 64, bytes > 0 ? bytes : 1);
+    ctn_tally_t *tally = &exec->tally;
+    if (memory != NULL) {
+        tally->memory += bytes;
+        if (tally->memory > tally->most_memory) {
+            tally->most_memory = tally->memory;
+        }
+    }
+    return memory;
+}
+
+void ctn_scratch_free(ctn_exec_t *exec, void *memory, size_t bytes)
+{
+    if (memory != NULL) {
+        exec->tally.memory -= bytes;
+        ctn_heap_free(exec->heap, memory);
+    }
+}
