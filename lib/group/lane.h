@@ -8,7 +8,24 @@
 typedef struct ctn_lane {
     ctn_chain_t chain;
     ctn_channel_t channel;
+    struct ctn_logchain *log; /* NULL: not built; the same on all members */
 } ctn_lane_t;
+
+/** The members 2^d away on both sides, for each round d ([Moody], section 2:
+ * what forwarding addresses finds): built when an algorithm asks, and kept
+ * until it is dropped. O(log N) memory. */
+typedef struct ctn_logchain {
+    unsigned rounds; /* ceil(log2 of the chain's size) */
+    struct {
+        ctn_address_t side[2]; /* left, right; CTN_NO_ADDRESS beyond the ends */
+    } round[];
+} ctn_logchain_t;
+
+/** An operation that builds lane->log unless it is there: ceil(log2 N) rounds.
+ * Collective. Not synchronizing. NULL: no memory. */
+ctn_op_t *ctn_logchain_create(ctn_exec_t *exec, ctn_lane_t *lane);
+/** Drop it; to be done by all members at the same point. */
+void ctn_logchain_drop(ctn_lane_t *lane);
 
 /** A lane over one of the service channels of a block; its chain is set by a
  * split.
