@@ -443,6 +443,81 @@ START_TEST(test_leave)
 }
 END_TEST
 
+/** Rank 1 stands still, and then dies, while rank 0 gets from it: whatever of
+ * that is not there by then ends with an error. */
+static void body_killed_get(rank_t *r)
+{
+    const ctn_transport_ops_t *ops = r->transport->ops;
+    unsigned char *got = malloc(4 << 20);
+    uint64_t pending = 0;
+
+    r->log.level = CTN_LOG_FATAL;
+    NEED(ops->signal(connect_to(r, 1 - r->rank), 64, 1) == CATENA_OK);
+    wait_word(r, 64, 1);
+    meet(r);
+    if (r->rank == 1) {
+        usleep(100000);
+        kill(getpid(), SIGKILL);
+    }
+    for (int i = 0; i < 4; i++)
+        NEED(ops->get(connect_to(r, 1), got + ((size_t)i << 20), 1 << 20, FROM,
+                      &pending) == CATENA_OK);
+    if ((r->transport->caps & CTN_CAP_RDMA) == 0)
+        NEED(pending == 4);
+    need_peer_error(r);
+    uint64_t end = now_ns() + DEADLINE_NS;
+    while (pending > 0) {
+        (void)ops->progress(r->transport);
+        NEED(now_ns() < end);
+    }
+    NEED(ops->get(connect_to(r, 1), got, 8, FROM, &pending) != CATENA_OK);
+    NEED(pending == 0);
+    free(got);
+}
+
+START_TEST(test_killed_get)
+{
+    run_ranks(2, _i, ARENA_BYTES, 1, body_killed_get);
+}
+END_TEST
+
+/** Rank 0 leaves while the others get from it: either the data are there or an
+ * error tells that they are not. */
+static void body_leave_get(rank_t *r)
+{
+    const ctn_transport_ops_t *ops = r->transport->ops;
+    unsigned char *got = calloc(1, 4 << 20);
+    uint64_t pending = 0, end = now_ns() + DEADLINE_NS;
+
+    fill(r->arena + FROM, 4 << 20, (uint64_t)r->rank);
+    for (int peer = 0; peer < r->size; peer++)
+        if (peer != r->rank)
+            NEED(ops->signal(connect_to(r, peer), 64 + 8 * (uint64_t)r->rank,
+                             1) == CATENA_OK);
+    for (int peer = 0; peer < r->size; peer++)
+        if (peer != r->rank)
+            wait_word(r, 64 + 8 * (uint64_t)peer, 1);
+    meet(r);
+    if (r->rank > 0) {
+        int progress = 0;
+        r->log.level = CTN_LOG_FATAL;
+        NEED(ops->get(connect_to(r, 0), got, 4 << 20, FROM, &pending) ==
+             CATENA_OK);
+        while (pending > 0 && progress >= 0) {
+            progress = ops->progress(r->transport);
+            NEED(now_ns() < end);
+        }
+        NEED(progress < 0 || filled(got, 4 << 20, 0));
+    }
+    /* What is under way to `got` may still arrive: it goes with the process. */
+}
+
+START_TEST(test_leave_get)
+{
+    run_ranks(3, _i, ARENA_BYTES, -1, body_leave_get);
+}
+END_TEST
+
 static void body_sleep(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
@@ -586,7 +661,9 @@ int main(void)
     tcase_add_loop_test(tcase, test_many_in_flight, 0, VARIANTS);
     tcase_add_loop_test(tcase, test_self, 0, VARIANTS);
     tcase_add_loop_test(tcase, test_killed_peer, 0, VARIANTS_NETWORK);
+    tcase_add_loop_test(tcase, test_killed_get, 0, VARIANTS_NETWORK);
     tcase_add_loop_test(tcase, test_leave, 0, VARIANTS);
+    tcase_add_loop_test(tcase, test_leave_get, 0, VARIANTS_NETWORK);
     tcase_add_loop_test(tcase, test_sleep, 0, VARIANTS_NETWORK);
     tcase_add_test(tcase, test_outside_arena);
     tcase_add_test(tcase, test_cards);

@@ -39,6 +39,7 @@ ctn_ucx_op_t *ctn_ucx_op_get(ctn_ucx_t *transport, ctn_ucx_endpoint_t *endpoint)
     transport->free_ops = op->next;
     op->endpoint = endpoint;
     op->pending = NULL;
+    op->fetches = false;
     return op;
 }
 
@@ -63,6 +64,8 @@ static void op_done(void *request, ucs_status_t status, void *user_data)
             ctn_ucx_peer_failed(op->endpoint, status);
         else
             ctn_ucx_fail(transport, ctn_ucx_status(status));
+        if (op->fetches)
+            ctn_ucx_fail(transport, CATENA_ERR_PEER);
     }
     ctn_ucx_op_put(op);
     ucp_request_free(request);

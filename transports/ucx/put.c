@@ -202,6 +202,7 @@ catena_status_t ctn_ucx_get(ctn_endpoint_t *base, void *target, size_t bytes,
         ctn_ucx_op_get((ctn_ucx_t *)endpoint->base.transport, endpoint);
     if (op == NULL)
         return CATENA_ERR_NO_MEMORY;
+    op->fetches = true;
     ucp_request_param_t param = ctn_ucx_op_param(op);
     ucs_status_ptr_t request =
         ucp_get_nbx(endpoint->ep, target, bytes, endpoint->remote_base + offset,

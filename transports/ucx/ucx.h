@@ -71,6 +71,8 @@ typedef struct ctn_ucx_op {
     ctn_ucx_endpoint_t *endpoint; /* NULL: of no one peer */
     uint64_t *pending;            /* NULL: nobody waits */
     void *copy;                   /* malloc'd; may be NULL */
+    bool fetches; /* a get: what it is for is missing when it fails, even of
+                     a peer that took its leave */
     ctn_ucx_header_t header;
 } ctn_ucx_op_t;
 
