@@ -382,8 +382,9 @@ ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status)
     return CTN_STEP_FAIL;
 }
 
-catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member, unsigned slot,
-                            const void *data, size_t bytes)
+catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
+                                  unsigned slot, uint32_t count,
+                                  const void *data, size_t bytes)
 {
     assert(bytes <= CTN_INLINE_BYTES && slot < CTN_CHAIN_SLOTS);
     ctn_endpoint_t *endpoint;
@@ -400,12 +401,12 @@ catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member, unsigned slot,
     if (bytes == 0) {
         return ctn_signal(endpoint,
                           ctn_slot_word_offset(member, base, op->seq, slot, 0),
-                          ctn_tag(op->seq, 0));
+                          ctn_tag(op->seq, count));
     }
     return ctn_put_signal(endpoint, data, bytes,
                           ctn_slot_data_offset(member, base, op->seq, slot),
                           ctn_slot_word_offset(member, base, op->seq, slot, 0),
-                          ctn_tag(op->seq, 0), &op->pending);
+                          ctn_tag(op->seq, count), &op->pending);
 }
 
 void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)

@@ -115,9 +115,10 @@ typedef struct ctn_waiting {
 typedef struct ctn_tally {
     uint64_t rounds;   /* waits for a message that was not there at once
                           counted by algorithms: one per message exchange */
-    uint64_t messages; /* sent by ctn_op_send and ctn_mail_send */
-    uint64_t bytes;
-    uint64_t memory; /* held now by algorithms for themselves */
+    uint64_t messages; /* sent by ctn_op_send and ctn_mail_send, and the
+                          acknowledgements of long mail */
+    uint64_t bytes;    /* in them, or fetched because of them */
+    uint64_t memory;   /* held now by algorithms for themselves */
     uint64_t most_memory;
 } ctn_tally_t;
 
@@ -237,6 +238,11 @@ ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status);
  * have parts of it. */
 void ctn_exec_keep(ctn_exec_t *exec, void *block);
 
+/** Memory that an algorithm takes for itself, counted in exec->tally; in the
+ * shared heap. NULL: none. */
+void *ctn_scratch_alloc(ctn_exec_t *exec, size_t bytes);
+void ctn_scratch_free(ctn_exec_t *exec, void *memory, size_t bytes);
+
 /** Advance all operations and the network once; true: something was done. */
 bool ctn_exec_poll(ctn_exec_t *exec);
 /** The same, reporting the state of the network. */
@@ -282,9 +288,18 @@ static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
     return &op->channel->slots[slot].ring[op->seq % CTN_RINGS];
 }
 
-/** Put a small message into a slot of `member`: at most CTN_INLINE_BYTES. */
-catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member, unsigned slot,
-                            const void *data, size_t bytes);
+/** Put a small message into a slot of `member`: at most CTN_INLINE_BYTES. Its
+ * word tells `count`. */
+catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
+                                  unsigned slot, uint32_t count,
+                                  const void *data, size_t bytes);
+
+static inline catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member,
+                                          unsigned slot, const void *data,
+                                          size_t bytes)
+{
+    return ctn_op_send_count(op, member, slot, 0, data, bytes);
+}
 
 /** Whether the message for `slot` is there. */
 static inline bool ctn_op_arrived(const ctn_op_t *op, unsigned slot)

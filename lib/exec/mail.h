@@ -11,14 +11,17 @@
  * one operation: turn t + 1 may be sent only when the receiver is known to be
  * done with turn t. For partners who exchange messages in both directions that
  * is so for turn t + 2 once turn t + 1 of the partner is here, so two slots in
- * alternation suffice. A sender's long messages of one operation differ in slot
- * or turn. */
+ * alternation suffice. Turns are below 2^24.
+ *
+ * A long message is acknowledged in the slot of the same number at its sender:
+ * those that a sender has under way to different members differ in slot. */
 
 #define CTN_MAIL_BYTES CTN_INLINE_BYTES
 
 /** The sender's side of a message; zeroed before the first use. */
 typedef struct ctn_parcel {
     void *copy; /* in the own heap, until the receiver has it */
+    size_t bytes;
     unsigned slot;
     uint32_t turn;
 } ctn_parcel_t;
@@ -34,16 +37,16 @@ bool ctn_mail_taken(ctn_op_t *op, ctn_parcel_t *parcel);
 
 /** The receiver's side; zeroed before the first use. */
 typedef struct ctn_letter {
-    const unsigned char *data; /* once it is here */
+    const unsigned char *data; /* once it is here; aligned to 8 bytes */
     size_t bytes;
-    void *copy;       /* of a long one, in the own heap */
-    uint64_t pending; /* of fetching it */
+    void *copy; /* of a long one, in the own heap */
 } ctn_letter_t;
 
 /** NEXT: it is here, and stays until ctn_letter_release (a long one) or until
  * the sender may use the slot again (a short one). Else WAIT or FAIL. */
 ctn_step_t ctn_mail_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
                             uint32_t turn, ctn_letter_t *letter);
+/** Also for finish, of one that may not be here yet. */
 void ctn_letter_release(ctn_op_t *op, ctn_letter_t *letter);
 
 /** For finish: releases what an operation that failed still holds. */

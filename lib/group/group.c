@@ -39,7 +39,7 @@ void ctn_group_release(catena_group_t *group)
         group->attachments = attachment->next;
         attachment->release(group->exec, attachment);
     }
-    ctn_channel_clear(&group->lane.channel);
+    ctn_lane_release(&group->lane);
     ctn_channel_clear(&group->channel);
     ctn_block_give(group->exec, group->block);
     free(group);

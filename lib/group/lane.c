@@ -7,7 +7,14 @@ void ctn_lane_init(ctn_lane_t *lane, ctn_block_t *block, ctn_address_t address,
 {
     memset(&lane->chain, 0, sizeof(lane->chain));
     lane->chain.self = address;
+    lane->log = NULL;
     ctn_channel_init(&lane->channel, block, base, 1);
+}
+
+void ctn_lane_release(ctn_lane_t *lane)
+{
+    ctn_logchain_drop(lane);
+    ctn_channel_clear(&lane->channel);
 }
 
 ctn_op_t *ctn_scan_create(ctn_exec_t *exec, ctn_lane_t *lane, ctn_fold_t fold,

@@ -15,14 +15,16 @@ typedef struct ctn_lane {
  * what forwarding addresses finds): built when an algorithm asks, and kept
  * until it is dropped. O(log N) memory. */
 typedef struct ctn_logchain {
-    unsigned rounds; /* ceil(log2 of the chain's size) */
+    ctn_exec_t *exec; /* whose memory it is */
+    unsigned rounds;  /* ceil(log2 of the chain's size) */
     struct {
         ctn_address_t side[2]; /* left, right; CTN_NO_ADDRESS beyond the ends */
     } round[];
 } ctn_logchain_t;
 
-/** An operation that builds lane->log unless it is there: ceil(log2 N) rounds.
- * Collective. Not synchronizing. NULL: no memory. */
+/** An operation that builds lane->log: ceil(log2 N) rounds; synchronizing. Of a
+ * lane that has one already, an operation of no channel that has nothing to do.
+ * Collective. NULL: no memory. */
 ctn_op_t *ctn_logchain_create(ctn_exec_t *exec, ctn_lane_t *lane);
 /** Drop it; to be done by all members at the same point. */
 void ctn_logchain_drop(ctn_lane_t *lane);
@@ -32,6 +34,9 @@ void ctn_logchain_drop(ctn_lane_t *lane);
  * @param base offset of the channel in the block */
 void ctn_lane_init(ctn_lane_t *lane, ctn_block_t *block, ctn_address_t address,
                    size_t base);
+
+/** Give back what it holds: its log-chain; its slots are zeroed. */
+void ctn_lane_release(ctn_lane_t *lane);
 
 /** A double scan of `own` over `lane`; results as in ctn_scan_t. Sets the
  * results to zero first. NULL: no memory. */

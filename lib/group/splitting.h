@@ -56,10 +56,4 @@ ctn_op_t *ctn_split_hash64(const ctn_splitting_t *splitting);
 ctn_op_t *ctn_settle_create(const ctn_splitting_t *splitting,
                             const ctn_record_t *item);
 
-/* How much a split takes is counted in exec->tally. */
-
-/** Memory of an algorithm, counted; in the shared heap. NULL: none. */
-void *ctn_scratch_alloc(ctn_exec_t *exec, size_t bytes);
-void ctn_scratch_free(ctn_exec_t *exec, void *memory, size_t bytes);
-
 #endif

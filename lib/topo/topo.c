@@ -357,8 +357,8 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     ctn_topo_t *topo = (ctn_topo_t *)attachment;
     free(topo->rows);
-    ctn_channel_clear(&topo->node.channel);
-    ctn_channel_clear(&topo->leaders.channel);
+    ctn_lane_release(&topo->node);
+    ctn_lane_release(&topo->leaders);
     ctn_heap_free(exec->heap, topo->grants);
     ctn_heap_free(exec->heap, topo->shared);
     ctn_heap_free(exec->heap, topo->shared_roster);

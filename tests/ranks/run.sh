@@ -4,20 +4,28 @@
 set -u
 prun=$1
 programs=$2/tests/ranks
+units=$2/tests/unit
 . "$(dirname "$0")/../tally.sh"
 
-# layout PROGRAM [NAME=VALUE ...] -- PRUN-OPTIONS
+# layout PROGRAM [NAME=VALUE ...] -- PRUN-OPTIONS. PROGRAM: of this folder, or
+# unit/NAME for the ranks of a unit test
 layout() {
-    local program=$1 settings=()
+    local program=$programs/ranks_$1 title=$1 rank=() settings=()
+    case $1 in
+    unit/*)
+        program=$units/test_${1#unit/}
+        rank=(--rank)
+        ;;
+    esac
     shift
     while [ "$1" != -- ]; do
         settings+=("$1")
         shift
     done
     shift
-    env "${settings[@]}" "$prun" --timeout 100 "$@" \
-        "$programs/ranks_$program" >"$log" 2>&1
-    tally $? "$program ${settings[*]} $*"
+    env "${settings[@]}" "$prun" --timeout 100 "$@" "$program" "${rank[@]}" \
+        >"$log" 2>&1
+    tally $? "$title ${settings[*]} $*"
 }
 
 tcp=UCX_TLS=tcp,self
@@ -32,6 +40,9 @@ layout nonblocking $tcp -- -n 9 --ppn 4 --map-by node
 layout nonblocking -- -n 3
 layout groups $tcp -- -n 9 --ppn 4
 layout groups -- -n 5
+layout unit/mail -- -n 3
+layout unit/mail $tcp -- -n 5 --ppn 2
+layout unit/mail $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
 if [ -z "${RANKS_QUICK:-}" ]; then
     layout alltoall -- -n 13
     layout alltoall -- -n 2 --ppn 1

@@ -1,4 +1,4 @@
-#include "group/splitting.h"
+#include "exec/exec.h"
 
 void *ctn_scratch_alloc(ctn_exec_t *exec, size_t bytes)
 {

@@ -1,0 +1,191 @@
+/* Messages of any length. A word's count holds turn and length, so a short
+ * message is one put_signal. A long one takes three steps: a notice of where
+ * its copy lies, the get (on the node a copy), and the acknowledgement. Memory:
+ * the message, once at either side. */
+
+#include "exec/mail.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Of a word's count: the lower bits are the length, those above the turn. */
+enum { LENGTH_BITS = 8, LONG = (1 << LENGTH_BITS) - 1 };
+_Static_assert(CTN_MAIL_BYTES < LONG, "lengths fit their bits");
+
+/** What is sent in place of a long message. */
+typedef struct notice {
+    uint64_t offset; /* in the sender's arena */
+    uint64_t bytes;
+} notice_t;
+
+/** What a long message is fetched into. The count lies with it, since the
+ * transport may come back to both when the operation has failed. */
+typedef struct fetched {
+    uint64_t pending;
+    _Alignas(64) unsigned char data[];
+} fetched_t;
+
+static uint32_t count_of(uint32_t turn, size_t length)
+{
+    return turn << LENGTH_BITS | (uint32_t)length;
+}
+
+/* ---- the sender ---- */
+
+/** Long messages wait for the peer to fetch, which may be one that needs this
+ * process's progress, too. */
+static void expect_network(ctn_op_t *op, const ctn_endpoint_t *endpoint)
+{
+    if (endpoint->arena == NULL) {
+        ctn_op_set_network(op, true);
+    }
+}
+
+static catena_status_t send_notice(ctn_op_t *op, ctn_address_t to,
+                                   const ctn_parcel_t *parcel)
+{
+    ctn_endpoint_t *endpoint;
+    catena_status_t status = ctn_exec_connect(op->exec, to.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    expect_network(op, endpoint);
+    notice_t notice = {.bytes = parcel->bytes};
+    (void)ctn_heap_contains(op->exec->heap, parcel->copy, parcel->bytes,
+                            &notice.offset);
+    op->exec->tally.bytes += parcel->bytes;
+    return ctn_op_send_count(op, to, parcel->slot, count_of(parcel->turn, LONG),
+                             &notice, sizeof(notice));
+}
+
+catena_status_t ctn_mail_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
+                              uint32_t turn, const void *data, size_t bytes,
+                              ctn_parcel_t *parcel)
+{
+    assert(parcel->copy == NULL && turn >> (32 - LENGTH_BITS) == 0);
+    if (bytes <= CTN_MAIL_BYTES) {
+        return ctn_op_send_count(op, to, slot, count_of(turn, bytes), data,
+                                 bytes);
+    }
+    void *copy = ctn_scratch_alloc(op->exec, bytes);
+    if (copy == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    memcpy(copy, data, bytes);
+    ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
+    *parcel = (ctn_parcel_t){copy, bytes, slot, turn};
+    return send_notice(op, to, parcel);
+}
+
+bool ctn_mail_taken(ctn_op_t *op, ctn_parcel_t *parcel)
+{
+    if (parcel->copy == NULL) {
+        return true;
+    }
+    uint64_t word = ctn_word_load(&ctn_op_slot(op, parcel->slot)->word[1]);
+    /* A later turn's acknowledgement tells of the earlier ones, too. */
+    if (!ctn_tag_matches(word, op->seq) ||
+        ctn_tag_count(word) < count_of(parcel->turn, LONG)) {
+        return false;
+    }
+    ctn_scratch_free(op->exec, parcel->copy, parcel->bytes);
+    parcel->copy = NULL;
+    return true;
+}
+
+void ctn_parcel_drop(ctn_op_t *op, ctn_parcel_t *parcel)
+{
+    /* One that was not taken stays until the heap goes: the receiver may be
+     * fetching it. */
+    (void)ctn_mail_taken(op, parcel);
+    parcel->copy = NULL;
+}
+
+/* ---- the receiver ---- */
+
+static catena_status_t fetch(ctn_op_t *op, ctn_address_t from, unsigned slot,
+                             ctn_letter_t *letter)
+{
+    notice_t notice;
+    memcpy(&notice, ctn_op_slot(op, slot)->data, sizeof(notice));
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, from.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    fetched_t *fetched =
+        ctn_scratch_alloc(op->exec, sizeof(*fetched) + notice.bytes);
+    if (fetched == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    fetched->pending = 0;
+    letter->copy = fetched;
+    letter->bytes = notice.bytes;
+    const void *near = ctn_pointer(endpoint, notice.offset);
+    if (near != NULL) {
+        memcpy(fetched->data, near, notice.bytes);
+        ctn_exec_charge(op->exec, CTN_WORK_COPY, notice.bytes);
+        return CATENA_OK;
+    }
+    expect_network(op, endpoint);
+    return endpoint->transport->ops->get(endpoint, fetched->data, notice.bytes,
+                                         notice.offset, &fetched->pending);
+}
+
+static catena_status_t acknowledge(ctn_op_t *op, ctn_address_t to,
+                                   unsigned slot, uint32_t turn)
+{
+    ctn_endpoint_t *endpoint;
+    catena_status_t status = ctn_exec_connect(op->exec, to.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    op->exec->tally.messages++;
+    return ctn_signal(
+        endpoint, ctn_slot_word_offset(to, op->channel->base, op->seq, slot, 1),
+        ctn_tag(op->seq, count_of(turn, LONG)));
+}
+
+ctn_step_t ctn_mail_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
+                            uint32_t turn, ctn_letter_t *letter)
+{
+    if (letter->data != NULL) {
+        return CTN_STEP_NEXT;
+    }
+    catena_status_t status = CATENA_OK;
+    if (letter->copy == NULL) {
+        ctn_slot_t *at = ctn_op_slot(op, slot);
+        uint64_t word = ctn_word_load(&at->word[0]);
+        uint32_t count = ctn_tag_count(word);
+        if (!ctn_tag_matches(word, op->seq) || count >> LENGTH_BITS != turn) {
+            return CTN_STEP_WAIT;
+        }
+        if ((count & LONG) != LONG) {
+            letter->data = at->data;
+            letter->bytes = count & LONG;
+            return CTN_STEP_NEXT;
+        }
+        status = fetch(op, from, slot, letter);
+    }
+    fetched_t *fetched = letter->copy;
+    if (status == CATENA_OK && fetched->pending != 0) {
+        return CTN_STEP_WAIT;
+    }
+    if (status == CATENA_OK) {
+        letter->data = fetched->data;
+        status = acknowledge(op, from, slot, turn);
+    }
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+void ctn_letter_release(ctn_op_t *op, ctn_letter_t *letter)
+{
+    fetched_t *fetched = letter->copy;
+    /* One that is still on its way, of an operation that failed, stays until
+     * the heap goes: the transport may write it yet. */
+    if (fetched != NULL && fetched->pending == 0) {
+        ctn_scratch_free(op->exec, fetched, sizeof(*fetched) + letter->bytes);
+    }
+    *letter = (ctn_letter_t){NULL, 0, NULL};
+}

@@ -1,0 +1,100 @@
+#include "job.h"
+
+#include <catena/catena.h>
+#include <stdlib.h>
+
+typedef struct run {
+    job_body_t body;
+    uint64_t seed;
+} run_t;
+
+uint64_t job_random(uint64_t *state)
+{
+    uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static int run_rank(const catena_config_t *config, void *argument)
+{
+    const run_t *run = argument;
+    job_t job = {.seed = run->seed};
+    if (catena_init(config, &job.context) != CATENA_OK) {
+        return 1;
+    }
+    job.exec = job.context->exec;
+    job.lane = &job.context->world->lane;
+    job.rank = job.lane->chain.rank;
+    job.size = job.lane->chain.size;
+    run->body(&job);
+    if (catena_finalize(job.context) != CATENA_OK) {
+        return 1;
+    }
+    return job.errors > 0;
+}
+
+/** Nodes of any sizes, their ranks side by side, dealt or mixed. */
+static void draw_layout(uint64_t *random, catena_sim_params_t *params,
+                        int *node_of)
+{
+    static const char *const machines[] = {"hpc-a",  "hpc-b",  "dawn",
+                                           "sierra", "jaguar", "smoky"};
+    uint64_t sort = job_random(random) % 3;
+    int ranks = params->ranks;
+    int nodes = (int)(job_random(random) % (unsigned)ranks) + 1;
+    for (int r = 0; r < ranks; r++) {
+        node_of[r] = sort == 0   ? (int)((long long)r * nodes / ranks)
+                     : sort == 1 ? r % nodes
+                     : r < nodes ? r
+                                 : (int)(job_random(random) % (unsigned)nodes);
+    }
+    params->machine = machines[job_random(random) % 6];
+    params->nodes = nodes;
+    params->node_of = node_of;
+}
+
+static catena_status_t simulate(uint32_t ranks, uint64_t seed, uint64_t event,
+                                job_body_t body, catena_sim_report_t *report)
+{
+    run_t run = {body, seed};
+    uint64_t random = seed * 1000 + ranks;
+    int *node_of = malloc(ranks * sizeof(*node_of));
+    if (node_of == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    catena_sim_params_t params = {
+        .ranks = (int)ranks,
+        .seed = seed,
+        .jitter = 0.5,
+        .reorder = job_random(&random) % 4 != 0,
+        .kill_rank = (int)(job_random(&random) % ranks),
+        .kill_event = event,
+#if defined(__SANITIZE_ADDRESS__)
+        .stack_bytes = 512 << 10,
+#endif
+    };
+    draw_layout(&random, &params, node_of);
+    catena_status_t status = catena_sim_run(&params, run_rank, &run, report);
+    free(node_of);
+    return status;
+}
+
+int job_simulate(uint32_t ranks, uint64_t seed, job_body_t body)
+{
+    catena_sim_report_t report = {0};
+    catena_status_t status = simulate(ranks, seed, 0, body, &report);
+    return status == CATENA_OK ? report.failed_ranks : -1;
+}
+
+void job_simulate_death(uint32_t ranks, uint64_t seed, uint64_t event,
+                        job_body_t body)
+{
+    (void)simulate(ranks, seed, event, body, NULL);
+}
+
+int job_rank(uint64_t seed, job_body_t body)
+{
+    run_t run = {body, seed};
+    return run_rank(NULL, &run);
+}

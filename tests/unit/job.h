@@ -1,0 +1,49 @@
+#ifndef UNIT_JOB_H
+#define UNIT_JOB_H
+
+#include <stdio.h>
+
+#include "core/context.h"
+#include "group/group.h"
+
+/* Ranks that run what is inside the library: simulated, with machine, layout
+ * and the order of everything that has none drawn from a seed, or real ones
+ * under a launcher. */
+
+typedef struct job {
+    catena_context_t *context;
+    ctn_exec_t *exec;
+    ctn_lane_t *lane; /* the world's */
+    uint32_t rank;
+    uint32_t size;
+    uint64_t seed; /* the same on all ranks */
+    int errors;    /* of this rank */
+} job_t;
+
+typedef void (*job_body_t)(job_t *job);
+
+/** Count an error of this rank; the first ones are shown. */
+#define JOB_CHECK(job, condition)                                              \
+    do {                                                                       \
+        if (!(condition) && (job)->errors++ < 3) {                             \
+            fprintf(stderr, "%s:%d: rank %u of %u, seed %llu: %s\n", __FILE__, \
+                    __LINE__, (job)->rank, (job)->size,                        \
+                    (unsigned long long)(job)->seed, #condition);              \
+        }                                                                      \
+    } while (0)
+
+/** Run `body` on so many simulated ranks. @return ranks that saw an error, or
+ * -1 when the run did not come to its end */
+int job_simulate(uint32_t ranks, uint64_t seed, job_body_t body);
+/** The same; a rank is killed after so many events. What comes of it is the
+ * body's, and that it comes to an end. */
+void job_simulate_death(uint32_t ranks, uint64_t seed, uint64_t event,
+                        job_body_t body);
+
+/** As one rank under a launcher. @return what main returns */
+int job_rank(uint64_t seed, job_body_t body);
+
+/** The next of a sequence of numbers. */
+uint64_t job_random(uint64_t *state);
+
+#endif
