@@ -148,6 +148,8 @@ static catena_status_t find_sim_place(catena_context_t *context)
         .local_size = place.local_size,
         .numa = place.numa,
         .crowded = place.crowded,
+        .simulated = true,
+        .resources = &context->resources,
     };
     return CATENA_OK;
 }
@@ -286,6 +288,7 @@ static catena_status_t find_site(catena_context_t *context)
     site->node = boot->node_key;
     site->local_rank = boot->local_rank;
     site->local_size = boot->local_size;
+    site->resources = &context->resources;
     if (ranks == CTN_CONFIG_AUTO || ranks < boot->local_size) {
         ranks = boot->local_size;
     }

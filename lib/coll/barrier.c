@@ -25,6 +25,7 @@ typedef struct barrier {
     uint64_t value;  /* what they hold once their members have come */
     uint32_t seen;   /* members known to have come */
     bool flat;
+    bool cards; /* fence: the one that shows cards */
     unsigned round;
     bool sent;
 } barrier_t;
@@ -201,10 +202,11 @@ static ctn_step_t begin_fence(ctn_op_t *op)
     barrier->topo = topo;
     barrier->flat = true;
     barrier->seen = 0;
-    barrier->words = topo->board.fenced;
-    barrier->value = topo->fenced + 1;
+    uint64_t *last = barrier->cards ? &topo->shown : &topo->fenced;
+    barrier->words = barrier->cards ? topo->board.shown : topo->board.fenced;
+    barrier->value = *last + 1;
     post(op, &barrier->words[ctn_topo_local_rank(topo) * topo->board.stride],
-         &topo->fenced, barrier->value);
+         last, barrier->value);
     return CTN_STEP_NEXT;
 }
 
@@ -222,6 +224,15 @@ ctn_op_t *ctn_fence_create(catena_group_t *group)
     ctn_op_t *op = ctn_op_create(group->exec, &fence_algorithm, NULL);
     if (op != NULL) {
         ((barrier_t *)ctn_op_state(op))->group = group;
+    }
+    return op;
+}
+
+ctn_op_t *ctn_show_create(catena_group_t *group)
+{
+    ctn_op_t *op = ctn_fence_create(group);
+    if (op != NULL) {
+        ((barrier_t *)ctn_op_state(op))->cards = true;
     }
     return op;
 }

@@ -14,6 +14,10 @@ void ctn_barrier_fences(catena_group_t *group);
  * only. The topology must be built. NULL: no memory. */
 ctn_op_t *ctn_fence_create(catena_group_t *group);
 
+/** The same, but numbered apart: what a member has written to its card is seen
+ * by all others on the node when it is over. */
+ctn_op_t *ctn_show_create(catena_group_t *group);
+
 /** What the last barrier did, for catena_group_explain. */
 void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes);
 

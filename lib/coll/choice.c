@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "coll/barrier.h"
+#include "coll/split.h"
 
 static const ctn_family_t families[] = {
     {.name = "direct", .kind = CTN_KIND_DIRECT},
@@ -308,6 +309,10 @@ catena_status_t catena_group_explain(catena_group_t *group,
     }
     if (strcmp(collective, "barrier") == 0) {
         ctn_barrier_explain(group, text, bytes);
+        return CATENA_OK;
+    }
+    if (strcmp(collective, "split") == 0) {
+        ctn_split_explain(group, text, bytes);
         return CATENA_OK;
     }
     return CATENA_ERR_ARG;

@@ -4,6 +4,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/** Which of the node's resources a process has to itself or shares as a whole,
+ * by logical index, smallest kind first; -1: parts of several. See
+ * topo/resource.c. */
+#define CTN_RESOURCES 4
+typedef struct ctn_resources {
+    bool known; /* reading the machine takes long: done when asked for */
+    int index[CTN_RESOURCES];
+} ctn_resources_t;
+
 /** Where this process is: known from the launcher and from hwloc, without
  * talking to anybody. */
 typedef struct ctn_site {
@@ -14,6 +23,8 @@ typedef struct ctn_site {
     uint32_t local_size;
     int numa;     /* NUMA domain this process is bound to, -1: several */
     bool crowded; /* the host has more ranks than cores */
+    bool simulated;
+    ctn_resources_t *resources;
 } ctn_site_t;
 
 #endif

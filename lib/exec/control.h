@@ -42,6 +42,8 @@
 #define CTN_PARTS 2u          /* parts of a wide payload, for pipelining */
 #define CTN_PART_BYTES 8192u
 
+#define CTN_BOARD_BYTES (96u * 1024)
+
 /** A message: what arrived is told by the word, see ctn_tag. */
 typedef struct ctn_slot {
     uint64_t word[CTN_PARTS]; /* word[0] also announces inline data */
@@ -59,7 +61,10 @@ typedef struct ctn_block {
     ctn_slots_t node[CTN_CHAIN_SLOTS];
     ctn_slots_t leaders[CTN_CHAIN_SLOTS];
     ctn_slots_t user[CTN_SLOTS];
-    /* What follows need not be zero in a new group. */
+    /* What members on a node share, in the block of the first of them; its
+     * layout is the topology's. Zero in a new group. */
+    unsigned char board[CTN_BOARD_BYTES];
+    /* What follows need not be zero. */
     unsigned char wide[CTN_RINGS][CTN_WIDE_SLOTS][CTN_PARTS][CTN_PART_BYTES];
 } ctn_block_t;
 

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/order.h"
-
 catena_status_t ctn_group_create(ctn_exec_t *exec, const ctn_site_t *site,
                                  const ctn_config_t *config,
                                  catena_group_t **out)
@@ -68,73 +66,6 @@ int catena_group_rank(const catena_group_t *group)
 int catena_group_size(const catena_group_t *group)
 {
     return (int)group->lane.chain.size;
-}
-
-/** Split by color into a group of its own, then order by key. */
-static catena_status_t split(catena_group_t *group, const void *color,
-                             size_t color_bytes, int64_t key,
-                             catena_group_t **out)
-{
-    catena_group_t *made = NULL;
-    /* What operations build for the group, they build on its chain: not while
-     * the chain is used here. All members have started the same ones. */
-    ctn_channel_settle(group->exec, &group->channel);
-    catena_status_t status =
-        ctn_group_create(group->exec, group->site, group->config, &made);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    status = ctn_op_run(ctn_split_create(group->exec, &group->lane, &made->lane,
-                                         color, color_bytes));
-    if (status == CATENA_OK) {
-        status = ctn_op_run(ctn_order_create(group->exec, &made->lane, key));
-    }
-    if (status != CATENA_OK) {
-        ctn_group_release(made);
-        return status;
-    }
-    *out = made;
-    return CATENA_OK;
-}
-
-catena_status_t catena_group_split(catena_group_t *group, int color, int key,
-                                   catena_group_t **out)
-{
-    if (group == NULL || out == NULL ||
-        (color < 0 && color != CATENA_UNDEFINED)) {
-        return CATENA_ERR_ARG;
-    }
-    catena_group_t *made = NULL;
-    catena_status_t status = split(group, &color, sizeof(color), key, &made);
-    if (status == CATENA_OK && color == CATENA_UNDEFINED) {
-        /* Who wants no group has formed one with the others who do not. */
-        status = catena_group_free(made);
-        made = NULL;
-    }
-    if (status == CATENA_OK) {
-        *out = made;
-    }
-    return status;
-}
-
-catena_status_t catena_group_split_level(catena_group_t *group,
-                                         catena_level_t level, int key,
-                                         catena_group_t **out)
-{
-    if (group == NULL || out == NULL || level != CATENA_LEVEL_NODE) {
-        return CATENA_ERR_ARG;
-    }
-    const char *node = group->site->node;
-    return split(group, node, strlen(node), key, out);
-}
-
-catena_status_t catena_group_dup(catena_group_t *group, catena_group_t **out)
-{
-    if (group == NULL || out == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    static const char same_color = 0;
-    return split(group, &same_color, 1, 0, out);
 }
 
 /** When a scan is complete here, all members have begun to free the group, so

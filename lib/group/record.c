@@ -75,14 +75,9 @@ static void merge_runs(const ctn_order_by_t *by, const ctn_record_t **from,
     }
 }
 
-void ctn_records_sort(const ctn_order_by_t *by, const void *records,
-                      uint32_t count, const ctn_record_t **list)
+void ctn_records_merge_sort(const ctn_order_by_t *by, const ctn_record_t **list,
+                            uint32_t count)
 {
-    const unsigned char *at = records;
-    for (uint32_t i = 0; i < count; i++) {
-        list[i] = (const ctn_record_t *)(const void *)at;
-        at += ctn_record_bytes(list[i]);
-    }
     const ctn_record_t **from = list;
     const ctn_record_t **to = list + count;
     for (uint64_t width = 1; width < count; width *= 2) {
@@ -94,6 +89,17 @@ void ctn_records_sort(const ctn_order_by_t *by, const void *records,
     if (from != list) {
         memcpy(list, from, count * sizeof(*list));
     }
+}
+
+void ctn_records_sort(const ctn_order_by_t *by, const void *records,
+                      uint32_t count, const ctn_record_t **list)
+{
+    const unsigned char *at = records;
+    for (uint32_t i = 0; i < count; i++) {
+        list[i] = (const ctn_record_t *)(const void *)at;
+        at += ctn_record_bytes(list[i]);
+    }
+    ctn_records_merge_sort(by, list, count);
 }
 
 ctn_chain_t ctn_records_chain(const ctn_order_by_t *by,

@@ -57,8 +57,12 @@ int ctn_record_compare_colors(const ctn_order_by_t *by, const ctn_record_t *a,
 int ctn_record_compare(const ctn_order_by_t *by, const ctn_record_t *a,
                        const ctn_record_t *b);
 
-/** Sort records that lie one behind the other. Merges: ends whatever the
- * comparator says.
+/** Sort `count` records. Merges: ends whatever the comparator says.
+ * @param list room for 2 * count; the first count are what is sorted */
+void ctn_records_merge_sort(const ctn_order_by_t *by, const ctn_record_t **list,
+                            uint32_t count);
+
+/** Sort records that lie one behind the other.
  * @param list room for 2 * count; the first count are the result */
 void ctn_records_sort(const ctn_order_by_t *by, const void *records,
                       uint32_t count, const ctn_record_t **list);

@@ -56,4 +56,16 @@ ctn_op_t *ctn_split_hash64(const ctn_splitting_t *splitting);
 ctn_op_t *ctn_settle_create(const ctn_splitting_t *splitting,
                             const ctn_record_t *item);
 
+/** Whether a comparator of the user's decides, who may be mistaken. */
+static inline bool ctn_splitting_may_lie(const ctn_splitting_t *splitting)
+{
+    const ctn_order_by_t *by = &splitting->by;
+    return (by->color != NULL && by->color != catena_compare_int64) ||
+           (by->key != NULL && by->key != catena_compare_int64);
+}
+
+/** Each member has found its chain by itself: a double scan of the parent tells
+ * whether they fit together; fails with CATENA_ERR_ARG on all if not. */
+ctn_op_t *ctn_agree_create(const ctn_splitting_t *splitting);
+
 #endif

@@ -99,7 +99,7 @@ static catena_status_t nearest(const char *description, const ctn_site_t *site,
     if (hwloc_topology_init(&topology) != 0) {
         return CATENA_ERR_NO_MEMORY;
     }
-    if (ctn_site_load(topology, description, true) == 0) {
+    if (ctn_site_load(topology, description, CTN_LOAD_DEVICES) == 0) {
         find_near(topology, site->numa, text, sizeof(text));
     }
     hwloc_topology_destroy(topology);

@@ -56,7 +56,7 @@ static bool is_file(const char *description)
 }
 
 int ctn_site_load(hwloc_topology_t topology, const char *description,
-                  bool devices)
+                  unsigned what)
 {
     int result = 0;
     if (description != NULL && description[0] != '\0') {
@@ -68,11 +68,13 @@ int ctn_site_load(hwloc_topology_t topology, const char *description,
         return -1;
     }
     /* Packages and groups hold the domains apart and must stay. */
-    hwloc_topology_set_cache_types_filter(topology,
-                                          HWLOC_TYPE_FILTER_KEEP_NONE);
+    if ((what & CTN_LOAD_CACHES) == 0) {
+        hwloc_topology_set_cache_types_filter(topology,
+                                              HWLOC_TYPE_FILTER_KEEP_NONE);
+    }
     hwloc_topology_set_icache_types_filter(topology,
                                            HWLOC_TYPE_FILTER_KEEP_NONE);
-    if (devices) {
+    if ((what & CTN_LOAD_DEVICES) != 0) {
         hwloc_topology_set_io_types_filter(topology,
                                            HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     }
@@ -94,7 +96,7 @@ catena_status_t ctn_site_find(const ctn_log_t *log, const char *description,
     if (hwloc_topology_init(&topology) != 0) {
         return CATENA_ERR_NO_MEMORY;
     }
-    if (ctn_site_load(topology, description, false) != 0) {
+    if (ctn_site_load(topology, description, 0) != 0) {
         hwloc_topology_destroy(topology);
         ctn_error(log,
                   "CATENA_TOPOLOGY is '%s'; expected a synthetic description "

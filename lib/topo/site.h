@@ -1,7 +1,7 @@
 #ifndef CTN_TOPO_SITE_H
 #define CTN_TOPO_SITE_H
 
-#include <catena/status.h>
+#include <catena/group.h>
 
 #include "core/log.h"
 #include "core/site.h"
@@ -27,10 +27,21 @@ catena_status_t ctn_site_devices(const ctn_log_t *log, const char *description,
  * online, less what the control group's quota withholds. */
 unsigned ctn_site_cores(void);
 
+#define CTN_RESOURCE_BYTES 384u /* of a name, with the node's */
+
+/** The name of this process's resource of a level: the same for all that share
+ * it, of no other. Where it may run on several, of the next larger kind.
+ * @return ERR_ARG (no such level), ERR_SYSTEM; logged */
+catena_status_t ctn_site_resource(const ctn_log_t *log, const char *description,
+                                  const ctn_site_t *site, catena_level_t level,
+                                  char *name);
+
+/* What to load beside domains, packages and processing units. */
+enum { CTN_LOAD_DEVICES = 1u << 0, CTN_LOAD_CACHES = 1u << 1 };
+
 struct hwloc_topology;
-/** Load what is asked for: domains and processing units, and devices if so; no
- * caches. 0, or -1 as hwloc has it. For this folder. */
+/** 0, or -1 as hwloc has it. For this folder. */
 int ctn_site_load(struct hwloc_topology *topology, const char *description,
-                  bool devices);
+                  unsigned what);
 
 #endif

@@ -164,44 +164,30 @@ static ctn_step_t link_roots(ctn_op_t *op)
 
 /* ---- the node's members ---- */
 
-/* The root's shared memory: | local | arrived | released | ... |. */
-
-typedef struct shared_layout {
-    size_t arrived, released, fenced, post, departed, bytes;
-    size_t stride;
-} shared_layout_t;
-
-/** On crowded hosts each poll follows a switch of process, so few lines are
- * best; else every writer has lines of its own (two: prefetching pairs). */
-static shared_layout_t lay_out(const ctn_topo_t *topo, bool crowded)
-{
-    shared_layout_t at;
-    size_t n = ctn_topo_local_size(topo);
-    at.stride = crowded ? 1 : 16;
-    size_t words = ctn_line_up(n * at.stride * sizeof(uint64_t));
-    at.arrived = ctn_line_up(n * sizeof(ctn_local_t));
-    at.released = at.arrived + words;
-    at.fenced = at.released + 128;
-    at.post = at.fenced + words;
-    at.departed = at.post + ctn_line_up(CTN_RINGS * n * sizeof(ctn_post_t));
-    at.bytes = at.departed + CTN_RINGS * words;
-    return at;
-}
-
-static void point_into(ctn_topo_t *topo, unsigned char *memory, bool crowded)
-{
-    shared_layout_t at = lay_out(topo, crowded);
-    topo->local = (const void *)memory;
-    topo->board.arrived = (void *)(memory + at.arrived);
-    topo->board.released = (void *)(memory + at.released);
-    topo->board.fenced = (void *)(memory + at.fenced);
-    topo->board.post = (void *)(memory + at.post);
-    topo->board.departed = (void *)(memory + at.departed);
-    topo->board.stride = at.stride;
-}
-
 /** What the root's words hold. */
 enum { WORD_PROCESS, WORD_OFFSET, WORD_NODE, WORD_NODES, WORD_CROWDED };
+
+/** In the block, or, on large nodes, in memory of its own. */
+static bool take_board(ctn_topo_t *topo, bool crowded)
+{
+    uint32_t n = ctn_topo_local_size(topo);
+    topo->crowded = crowded;
+    topo->shared = n <= CTN_BOARD_MEMBERS
+                       ? topo->group->block->board
+                       : ctn_heap_calloc(topo->group->exec->heap, 128,
+                                         ctn_board_bytes(n, crowded));
+    return topo->shared != NULL;
+}
+
+static void give_board(ctn_exec_t *exec, ctn_topo_t *topo)
+{
+    uint32_t n = ctn_topo_local_size(topo);
+    if (n > CTN_BOARD_MEMBERS) {
+        ctn_heap_free(exec->heap, topo->shared);
+    } else if (topo->shared != NULL) {
+        memset(topo->shared, 0, ctn_board_bytes(n, topo->crowded));
+    }
+}
 
 static ctn_step_t open_enrolment(ctn_op_t *op)
 {
@@ -209,9 +195,7 @@ static ctn_step_t open_enrolment(ctn_op_t *op)
     ctn_topo_t *topo = build->topo;
     if (is_root(topo)) {
         bool crowded = op->exec->crowded;
-        topo->shared =
-            ctn_heap_calloc(op->exec->heap, 128, lay_out(topo, crowded).bytes);
-        if (topo->shared == NULL) {
+        if (!take_board(topo, crowded)) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
         }
         build->say = (ctn_words_t){{
@@ -279,24 +263,6 @@ static ctn_step_t publish(ctn_op_t *op)
 
 /* ---- ready ---- */
 
-static catena_status_t reach_peers(ctn_op_t *op, ctn_topo_t *topo)
-{
-    uint32_t n = ctn_topo_local_size(topo);
-    topo->peer = calloc(n, sizeof(ctn_endpoint_t *));
-    if (topo->peer == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t process = ctn_topo_local(topo, i)->address.process;
-        catena_status_t status =
-            ctn_exec_connect(op->exec, process, &topo->peer[i]);
-        if (status != CATENA_OK) {
-            return status;
-        }
-    }
-    return CATENA_OK;
-}
-
 static ctn_step_t settle(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
@@ -319,8 +285,8 @@ static ctn_step_t settle(ctn_op_t *op)
         return ctn_op_fail(op, CATENA_ERR_LAUNCHER);
     }
     topo->crowded = words[WORD_CROWDED] != 0;
-    point_into(topo, memory, topo->crowded);
-    status = reach_peers(op, topo);
+    ctn_board_find(topo, memory, topo->crowded);
+    status = ctn_topo_reach(topo);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
@@ -360,9 +326,10 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     ctn_lane_release(&topo->node);
     ctn_lane_release(&topo->leaders);
     ctn_heap_free(exec->heap, topo->grants);
-    ctn_heap_free(exec->heap, topo->shared);
+    give_board(exec, topo);
     ctn_heap_free(exec->heap, topo->shared_roster);
     free(topo->ring);
+    free(topo->known);
     free(topo->peer);
     free(topo);
 }

@@ -96,6 +96,24 @@ typedef struct ctn_post {
 
 _Static_assert(sizeof(ctn_post_t) == 64, "a post is a cache line");
 
+/** What a member shows the others on its node when the group is split: a
+ * record, or where a longer one lies (see coll/split_fast.c). */
+typedef struct ctn_card {
+    uint64_t bytes;  /* of the record */
+    uint64_t offset; /* in the member's arena, or CTN_STAGED: it is here */
+    unsigned char data[112];
+} ctn_card_t;
+
+_Static_assert(sizeof(ctn_card_t) == 128, "a card is two cache lines");
+
+/** Where the roots' gathered cards are: written by the root. */
+typedef struct ctn_notice {
+    uint64_t word; /* counts the splits */
+    uint64_t offset;
+    uint64_t bytes;
+    uint64_t unused[5];
+} ctn_notice_t;
+
 /** Words shared by the members on a node, in the heap of its root. Each has
  * one writer; i counts the node's members. */
 typedef struct ctn_board {
@@ -105,7 +123,14 @@ typedef struct ctn_board {
     uint64_t *fenced;   /* node fence: [i * stride] */
     ctn_post_t *post;   /* [ring][i] */
     uint64_t *departed; /* [ring][i * stride] */
+    /* Splits, two of which may be looked at at once: */
+    uint64_t *shown;      /* cards: [i * stride], grows with the splits */
+    ctn_card_t *card;     /* [split % 2][i] */
+    ctn_notice_t *notice; /* [split % 2] */
 } ctn_board_t;
+
+/** Nodes of up to so many members have their board in their root's block. */
+#define CTN_BOARD_MEMBERS 64u
 
 typedef enum ctn_built { CTN_NEW, CTN_BUILDING, CTN_BUILT } ctn_built_t;
 
@@ -125,7 +150,10 @@ typedef struct ctn_topo {
     uint64_t arrived;
     uint64_t released; /* root */
     uint64_t fenced;
+    uint64_t shown;
+    uint64_t splits; /* begun by showing cards */
     ctn_endpoint_t **peer; /* to the members on this node */
+    ctn_local_t *known;    /* `local`, of a member that was told of all */
     /* The roster, and what goes with it. */
     ctn_built_t roster_state;
     ctn_roster_t roster;
@@ -133,7 +161,7 @@ typedef struct ctn_topo {
     unsigned char **rows; /* of the members on this node, or NULL */
     /* What a root owns, NULL elsewhere. */
     ctn_ring_round_t *ring; /* log2 of the number of nodes */
-    void *shared;           /* local and board */
+    void *shared;           /* local and board; may lie in the block */
     void *shared_roster;
 } ctn_topo_t;
 
@@ -191,6 +219,24 @@ ctn_topo_t *ctn_topo_of(catena_group_t *group);
 catena_status_t ctn_topo_link_node(catena_group_t *group,
                                    const uint32_t *local_ranks);
 
+/** A member of a new group, as those know it who have seen all its members. */
+typedef struct ctn_known {
+    ctn_address_t address;
+    uint32_t node; /* any number, the same for members on one node only */
+    int32_t numa;
+} ctn_known_t;
+
+/** Build the topology of a group from what is known of its members, without a
+ * message. All of them must do so; see ctn_topo_knowable.
+ * @param member in group order, as many as the group has
+ * @return ERR_NO_MEMORY */
+catena_status_t ctn_topo_link(catena_group_t *group, const ctn_known_t *member,
+                              bool crowded);
+
+/** Whether that can be done: no node may have more than CTN_BOARD_MEMBERS.
+ * O(n * nodes). */
+bool ctn_topo_knowable(const ctn_known_t *member, uint32_t n);
+
 /** A phase's way to have it built: sets *topo and returns NEXT when it is
  * ready, else begins or awaits the building. All operations of a group start
  * in the same order, so all members build at the same point. */
@@ -212,6 +258,11 @@ ctn_op_t *ctn_tell_create(ctn_exec_t *exec, ctn_topo_t *topo,
 /** Have `child` (an operation just made, or NULL when there was no memory)
  * build something and come back to the phase: sets *state to BUILDING. */
 ctn_step_t ctn_build_now(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state);
+/** Lay out and find the board in its root's memory. */
+void ctn_board_find(ctn_topo_t *topo, unsigned char *memory, bool crowded);
+size_t ctn_board_bytes(uint32_t members, bool crowded);
+/** Reach the members on this node; ERR_NO_MEMORY or as ctn_exec_connect. */
+catena_status_t ctn_topo_reach(ctn_topo_t *topo);
 /** A root's heap memory, as an offset. */
 uint64_t ctn_offset_of(const ctn_exec_t *exec, const void *memory);
 /** Memory in whole pairs of cache lines. */

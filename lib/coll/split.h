@@ -1,0 +1,53 @@
+#ifndef CTN_COLL_SPLIT_H
+#define CTN_COLL_SPLIT_H
+
+#include "group/splitting.h"
+#include "topo/topo.h"
+
+/** allgather-fast: an operation that splits `parent` into `made`, whose
+ * topology it knows as well where it can be; as those of group/splitting.h.
+ * @param host the split itself, whose slots on the user channel it uses */
+ctn_op_t *ctn_split_fast(ctn_op_t *host, catena_group_t *parent,
+                         catena_group_t *made,
+                         const ctn_splitting_t *splitting);
+
+/** Bytes in the shared heap. */
+typedef struct ctn_table {
+    unsigned char *memory;
+    size_t bytes;
+} ctn_table_t;
+
+unsigned char *ctn_table_open(ctn_exec_t *exec, ctn_table_t *table,
+                              size_t bytes);
+void ctn_table_close(ctn_exec_t *exec, ctn_table_t *table);
+
+/** An operation of the nodes' roots: each gets what all have, in any order.
+ * @param host as above
+ * @param all  opened by it */
+ctn_op_t *ctn_exchange_create(ctn_op_t *host, const ctn_topo_t *topo,
+                              const ctn_table_t *own, ctn_table_t *all);
+
+/** Which algorithm splits, and why. */
+typedef struct ctn_split_choice {
+    const char *name;
+    /** NULL: allgather-fast */
+    ctn_op_t *(*make)(const ctn_splitting_t *splitting);
+    uint32_t most; /* of cheng */
+    const char *reason;
+} ctn_split_choice_t;
+
+/** Find the algorithm of a name; chosen later when it is "auto" or NULL.
+ * Logs what is wrong.
+ * @return ERR_ARG: unknown, or not made for such colors and keys */
+catena_status_t ctn_split_named(const ctn_log_t *log,
+                                const catena_split_t *split,
+                                ctn_split_choice_t *choice);
+
+/** Choose by what all members know. */
+void ctn_split_choose(const catena_group_t *group, const catena_split_t *split,
+                      ctn_split_choice_t *choice);
+
+/** How the last split of this group went, for catena_group_explain. */
+void ctn_split_explain(const catena_group_t *group, char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPL-2: split by gathering through the node. Where Moody, Ahn, de Supinski
+ * (Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section
+ * 3.1) have AllgatherMPI, which stands on the best allgather there is, the
+ * members of a node show each other their records in shared memory, and the
+ * nodes' first members gather those of all nodes. Who has seen all records
+ * knows the new group's nodes as well: its topology, which the first collective
+ * would otherwise have to find out by messages, comes with it. Rounds: one on
+ * the node, ceil(log2 nodes) between nodes. Memory: O(N) at a node, not at each
+ * member; and the members of the own color in a list. Differs from the paper:
+ * only the own color's records are sorted (as MPI libraries do).
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/barrier.h"
+#include "coll/split.h"
+
+/** A record as it is shown: with where its owner is. */
+typedef struct entry {
+    uint32_t node; /* in the parent */
+    int32_t numa;
+    ctn_record_t record;
+} entry_t;
+
+/* Up to so many members take no memory but the operation's. */
+enum { FEW = 16 };
+
+typedef struct fast {
+    /* arguments */
+    ctn_op_t *host;
+    catena_group_t *parent;
+    catena_group_t *made;
+    ctn_splitting_t splitting;
+    /* working */
+    ctn_topo_t *topo; /* of the parent */
+    entry_t *own;     /* when it is too long for a card */
+    size_t own_bytes;
+    bool long_cards;  /* somebody on the node has one */
+    unsigned turn;    /* which half of cards and notices */
+    ctn_table_t node; /* root, of several nodes: what its node has shown */
+    ctn_table_t all;  /* and what all have */
+    const unsigned char *table;
+    size_t table_bytes;
+    /* the members of the own color */
+    uint32_t members;
+    const ctn_record_t **list;
+    ctn_known_t *known;
+    void *memory; /* of both, unless few */
+    size_t memory_bytes;
+    const ctn_record_t *few[2 * FEW];
+    ctn_known_t few_known[FEW];
+} fast_t;
+
+_Static_assert(sizeof(fast_t) <= CTN_OP_STATE_BYTES, "fits an operation");
+
+static bool is_root(const fast_t *fast)
+{
+    return ctn_topo_local_rank(fast->topo) == 0;
+}
+
+/* ---- showing ---- */
+
+static ctn_card_t *card_of(const fast_t *fast, uint32_t i)
+{
+    return &fast->topo->board
+                .card[fast->turn * ctn_topo_local_size(fast->topo) + i];
+}
+
+static void fill_entry(const fast_t *fast, entry_t *entry)
+{
+    const ctn_record_t *record = fast->splitting.record;
+    entry->node = fast->topo->node_index;
+    entry->numa = fast->parent->site->numa;
+    memcpy(&entry->record, record, ctn_record_bytes(record));
+}
+
+static catena_status_t fill_card(ctn_op_t *op, fast_t *fast)
+{
+    ctn_card_t *card = card_of(fast, ctn_topo_local_rank(fast->topo));
+    size_t bytes =
+        offsetof(entry_t, record) + ctn_record_bytes(fast->splitting.record);
+    card->bytes = bytes;
+    card->offset = CTN_STAGED;
+    if (bytes <= sizeof(card->data)) {
+        fill_entry(fast, (entry_t *)(void *)card->data);
+        return CATENA_OK;
+    }
+    fast->own = ctn_scratch_alloc(op->exec, bytes);
+    if (fast->own == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    fast->own_bytes = bytes;
+    fill_entry(fast, fast->own);
+    card->offset = ctn_offset_of(op->exec, fast->own);
+    return CATENA_OK;
+}
+
+static ctn_step_t show(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    ctn_step_t step = ctn_topo_need(op, fast->parent, &fast->topo);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    fast->turn = fast->topo->splits++ % 2;
+    catena_status_t status = fill_card(op, fast);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    op->exec->tally.rounds++;
+    return ctn_op_call(op, ctn_show_create(fast->parent));
+}
+
+static const entry_t *entry_on(const fast_t *fast, uint32_t i)
+{
+    const ctn_card_t *card = card_of(fast, i);
+    return card->offset == CTN_STAGED
+               ? (const entry_t *)(const void *)card->data
+               : ctn_pointer(fast->topo->peer[i], card->offset);
+}
+
+/* ---- between nodes ---- */
+
+static bool collect_node(ctn_op_t *op, fast_t *fast)
+{
+    uint32_t n = ctn_topo_local_size(fast->topo);
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        bytes += card_of(fast, i)->bytes;
+    }
+    unsigned char *at = ctn_table_open(op->exec, &fast->node, bytes);
+    for (uint32_t i = 0; at != NULL && i < n; i++) {
+        const entry_t *entry = entry_on(fast, i);
+        memcpy(at, entry, card_of(fast, i)->bytes);
+        at += card_of(fast, i)->bytes;
+    }
+    return fast->node.memory != NULL;
+}
+
+/** What the nodes' members show goes from root to root. */
+static ctn_step_t gather(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    for (uint32_t i = 0; i < ctn_topo_local_size(fast->topo); i++) {
+        fast->long_cards |= card_of(fast, i)->offset != CTN_STAGED;
+    }
+    if (fast->topo->nodes == 1 || !is_root(fast)) {
+        return CTN_STEP_NEXT;
+    }
+    if (!collect_node(op, fast)) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    return ctn_op_call(op, ctn_exchange_create(fast->host, fast->topo,
+                                               &fast->node, &fast->all));
+}
+
+/** The root says where the table is, the others read it there. */
+static ctn_step_t publish(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    const ctn_topo_t *topo = fast->topo;
+    if (topo->nodes == 1) {
+        return CTN_STEP_NEXT;
+    }
+    ctn_notice_t *notice = &topo->board.notice[fast->turn];
+    if (is_root(fast)) {
+        notice->offset = ctn_offset_of(op->exec, fast->all.memory);
+        notice->bytes = fast->all.bytes;
+        ctn_exec_post(op->exec, &notice->word, topo->splits);
+    } else if (ctn_word_load(&notice->word) != topo->splits) {
+        op->waits_for = ctn_topo_local(topo, 0)->rank;
+        return CTN_STEP_WAIT;
+    }
+    fast->table = ctn_pointer(topo->peer[0], notice->offset);
+    fast->table_bytes = notice->bytes;
+    return CTN_STEP_NEXT;
+}
+
+/* ---- the own color's members ---- */
+
+/** The next entry; `at` starts at 0: a card's number or a place in the table.
+ */
+static const entry_t *next_entry(const fast_t *fast, size_t *at)
+{
+    if (fast->topo->nodes == 1) {
+        return *at < ctn_topo_local_size(fast->topo)
+                   ? entry_on(fast, (uint32_t)(*at)++)
+                   : NULL;
+    }
+    if (*at >= fast->table_bytes) {
+        return NULL;
+    }
+    const entry_t *entry = (const void *)(fast->table + *at);
+    *at += offsetof(entry_t, record) + ctn_record_bytes(&entry->record);
+    return entry;
+}
+
+/** Room for lists of all members of the parent. */
+static bool make_room(ctn_op_t *op, fast_t *fast)
+{
+    size_t n = fast->splitting.parent->chain.size;
+    fast->list = fast->few;
+    fast->known = fast->few_known;
+    if (n <= FEW) {
+        return true;
+    }
+    size_t list_bytes = 2 * n * sizeof(*fast->list);
+    fast->memory_bytes = list_bytes + n * sizeof(*fast->known);
+    fast->memory = ctn_scratch_alloc(op->exec, fast->memory_bytes);
+    fast->list = fast->memory;
+    fast->known = (void *)((unsigned char *)fast->memory + list_bytes);
+    return fast->memory != NULL;
+}
+
+static const entry_t *entry_of(const ctn_record_t *record)
+{
+    return (const void *)((const unsigned char *)record -
+                          offsetof(entry_t, record));
+}
+
+/** Sort the members of the own color, and find this one among them. */
+static ctn_step_t sort(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    const ctn_splitting_t *s = &fast->splitting;
+    if (!make_room(op, fast)) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    size_t at = 0;
+    const entry_t *entry;
+    while ((entry = next_entry(fast, &at)) != NULL) {
+        if (entry->record.rank == s->record->rank ||
+            ctn_record_compare_colors(&s->by, &entry->record, s->record) == 0) {
+            fast->list[fast->members++] = &entry->record;
+        }
+    }
+    ctn_records_merge_sort(&s->by, fast->list, fast->members);
+    uint32_t me = 0;
+    for (uint32_t i = 0; i < fast->members; i++) {
+        const ctn_record_t *record = fast->list[i];
+        fast->known[i] = (ctn_known_t){.address = ctn_record_address(record),
+                                       .node = entry_of(record)->node,
+                                       .numa = entry_of(record)->numa};
+        me = record->rank == s->record->rank ? i : me;
+    }
+    s->lane->chain = (ctn_chain_t){
+        .size = fast->members,
+        .rank = me,
+        .self = s->lane->chain.self,
+        .left = me > 0 ? fast->known[me - 1].address : CTN_NO_ADDRESS,
+        .right = me + 1 < fast->members ? fast->known[me + 1].address
+                                        : CTN_NO_ADDRESS,
+    };
+    return CTN_STEP_NEXT;
+}
+
+/* ---- the end ---- */
+
+/** Every member has sorted for itself: with a comparator of the user's, see
+ * whether they agree. */
+static ctn_step_t compare_links(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    const ctn_splitting_t *s = &fast->splitting;
+    return ctn_splitting_may_lie(s) ? ctn_op_call(op, ctn_agree_create(s))
+                                    : CTN_STEP_NEXT;
+}
+
+static ctn_step_t link(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    if (fast->splitting.record->color_bytes == CTN_NO_COLOR ||
+        !ctn_topo_knowable(fast->known, fast->members)) {
+        return CTN_STEP_NEXT;
+    }
+    catena_status_t status =
+        ctn_topo_link(fast->made, fast->known, fast->topo->crowded);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** What others read here stays until they have; cards in the board stay until
+ * the split after the next. */
+static ctn_step_t close_cards(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    return fast->long_cards || fast->topo->nodes > 1
+               ? ctn_op_call(op, ctn_show_create(fast->parent))
+               : CTN_STEP_NEXT;
+}
+
+static void finish(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    ctn_scratch_free(op->exec, fast->own, fast->own_bytes);
+    ctn_scratch_free(op->exec, fast->memory, fast->memory_bytes);
+    ctn_table_close(op->exec, &fast->node);
+    ctn_table_close(op->exec, &fast->all);
+}
+
+static const ctn_phase_t phases[] = {{"show", show},
+                                     {"gather", gather},
+                                     {"publish", publish},
+                                     {"sort", sort},
+                                     {"compare links", compare_links},
+                                     {"link", link},
+                                     {"close", close_cards},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t fast_algorithm = {
+    .name = "split/allgather-fast",
+    .state_bytes = offsetof(fast_t, few),
+    .phases = phases,
+    .finish = finish,
+};
+
+ctn_op_t *ctn_split_fast(ctn_op_t *host, catena_group_t *parent,
+                         catena_group_t *made, const ctn_splitting_t *splitting)
+{
+    ctn_op_t *op = ctn_op_create(host->exec, &fast_algorithm, NULL);
+    if (op != NULL) {
+        fast_t *fast = ctn_op_state(op);
+        fast->host = host;
+        fast->parent = parent;
+        fast->made = made;
+        fast->splitting = *splitting;
+    }
+    return op;
+}

@@ -1,0 +1,73 @@
+/* Whether chains that members found by themselves fit together. Every link is
+ * seen from both its ends; each adds what it takes it for, one with the
+ * opposite sign, and the sum over all members is 0 when both mean the same.
+ * Rounds: ceil(log2 N), a double scan. Memory: O(1). */
+
+#include "group/splitting.h"
+
+typedef struct agree {
+    ctn_splitting_t splitting; /* argument */
+    ctn_words_t own, left, right;
+} agree_t;
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    /* Two rounds of the finalizer of splitmix64 (Steele, Lea, Flood, OOPSLA
+     * 2014) hold values apart that differ in few bits. */
+    hash = (hash ^ value) * UINT64_C(0xbf58476d1ce4e5b9);
+    hash = (hash ^ hash >> 30) * UINT64_C(0x94d049bb133111eb);
+    return hash ^ hash >> 31;
+}
+
+/** The link from the member of rank `left_rank` to the next. */
+static uint64_t link_hash(ctn_address_t left, ctn_address_t right,
+                          uint32_t left_rank, uint32_t size)
+{
+    uint64_t hash = mix(left_rank, size);
+    hash = mix(mix(hash, left.process), left.offset);
+    return mix(mix(hash, right.process), right.offset);
+}
+
+static ctn_step_t compare(ctn_op_t *op)
+{
+    agree_t *agree = ctn_op_state(op);
+    const ctn_chain_t *chain = &agree->splitting.lane->chain;
+    if (ctn_address_exists(chain->right)) {
+        agree->own.word[0] +=
+            link_hash(chain->self, chain->right, chain->rank, chain->size);
+    }
+    if (ctn_address_exists(chain->left)) {
+        agree->own.word[0] -=
+            link_hash(chain->left, chain->self, chain->rank - 1, chain->size);
+    }
+    return ctn_op_call(op,
+                       ctn_scan_create(op->exec, agree->splitting.parent,
+                                       ctn_fold_sum, &agree->own, &agree->left,
+                                       &agree->right, sizeof(ctn_words_t)));
+}
+
+static ctn_step_t judge(ctn_op_t *op)
+{
+    agree_t *agree = ctn_op_state(op);
+    uint64_t sum =
+        agree->own.word[0] + agree->left.word[0] + agree->right.word[0];
+    return sum == 0 ? CTN_STEP_NEXT : ctn_op_fail(op, CATENA_ERR_ARG);
+}
+
+static const ctn_phase_t phases[] = {
+    {"compare", compare}, {"judge", judge}, {NULL, NULL}};
+
+static const ctn_algorithm_t agree_algorithm = {
+    .name = "split/agree",
+    .state_bytes = sizeof(agree_t),
+    .phases = phases,
+};
+
+ctn_op_t *ctn_agree_create(const ctn_splitting_t *splitting)
+{
+    ctn_op_t *op = ctn_op_create(splitting->by.exec, &agree_algorithm, NULL);
+    if (op != NULL) {
+        ((agree_t *)ctn_op_state(op))->splitting = *splitting;
+    }
+    return op;
+}

@@ -1,0 +1,14 @@
+#include "group/splitting.h"
+#define T(n)                                                                   \
+    ctn_op_t *n(const ctn_splitting_t *s)                                      \
+    {                                                                          \
+        (void)s;                                                               \
+        return NULL;                                                           \
+    }
+T(ctn_split_allgather)
+T(ctn_split_gather_scatter)
+T(ctn_split_cheng)
+T(ctn_split_bitonic)
+T(ctn_split_radix)
+T(ctn_split_hash)
+T(ctn_split_hash64)

@@ -1,0 +1,72 @@
+/* The board: memory of a node's root that all its members read and write. */
+
+#include "topo/topo.h"
+
+#include <stdlib.h>
+
+/* | local | arrived | released | ... | */
+typedef struct layout {
+    size_t arrived, released, fenced, post, departed, shown, card, notice;
+    size_t bytes;
+    size_t stride; /* of words, in words */
+} layout_t;
+
+/** On crowded hosts each poll follows a switch of process, so few lines are
+ * best; else every writer has lines of its own (two: prefetching pairs). */
+static layout_t lay_out(size_t members, bool crowded)
+{
+    layout_t at;
+    at.stride = crowded ? 1 : 16;
+    size_t words = ctn_line_up(members * at.stride * sizeof(uint64_t));
+    at.arrived = ctn_line_up(members * sizeof(ctn_local_t));
+    at.released = at.arrived + words;
+    at.fenced = at.released + 128;
+    at.post = at.fenced + words;
+    at.departed =
+        at.post + ctn_line_up(CTN_RINGS * members * sizeof(ctn_post_t));
+    at.shown = at.departed + CTN_RINGS * words;
+    at.notice = at.shown + words;
+    at.card = at.notice + ctn_line_up(2 * sizeof(ctn_notice_t));
+    at.bytes = at.card + 2 * members * sizeof(ctn_card_t);
+    return at;
+}
+
+size_t ctn_board_bytes(uint32_t members, bool crowded)
+{
+    return lay_out(members, crowded).bytes;
+}
+
+void ctn_board_find(ctn_topo_t *topo, unsigned char *memory, bool crowded)
+{
+    layout_t at = lay_out(ctn_topo_local_size(topo), crowded);
+    topo->local = (const void *)memory;
+    topo->board = (ctn_board_t){
+        .arrived = (void *)(memory + at.arrived),
+        .stride = at.stride,
+        .released = (void *)(memory + at.released),
+        .fenced = (void *)(memory + at.fenced),
+        .post = (void *)(memory + at.post),
+        .departed = (void *)(memory + at.departed),
+        .shown = (void *)(memory + at.shown),
+        .notice = (void *)(memory + at.notice),
+        .card = (void *)(memory + at.card),
+    };
+}
+
+catena_status_t ctn_topo_reach(ctn_topo_t *topo)
+{
+    uint32_t n = ctn_topo_local_size(topo);
+    topo->peer = calloc(n, sizeof(ctn_endpoint_t *));
+    if (topo->peer == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t process = ctn_topo_local(topo, i)->address.process;
+        catena_status_t status =
+            ctn_exec_connect(topo->group->exec, process, &topo->peer[i]);
+        if (status != CATENA_OK) {
+            return status;
+        }
+    }
+    return CATENA_OK;
+}
