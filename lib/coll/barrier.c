@@ -182,15 +182,14 @@ ctn_op_t *ctn_barrier_create(catena_group_t *group)
     return op;
 }
 
-static ctn_op_t *make_fence(void *group)
+static ctn_op_t *make_fence(ctn_channel_t *channel)
 {
-    return ctn_barrier_create(group);
+    return ctn_barrier_create(ctn_group_of(channel));
 }
 
 void ctn_barrier_fences(catena_group_t *group)
 {
     group->channel.make_fence = make_fence;
-    group->channel.fence_argument = group;
 }
 
 /* ---- the node's fence ---- */

@@ -68,13 +68,13 @@ void ctn_channel_clear(ctn_channel_t *channel)
     channel->touched = 0;
 }
 
-void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint64_t base,
+void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint32_t base,
                       unsigned flight)
 {
     memset(channel, 0, sizeof(*channel));
     channel->slots = (ctn_slots_t *)(void *)((unsigned char *)block + base);
     channel->base = base;
-    channel->flight = flight;
+    channel->flight = (uint8_t)flight;
     channel->queue_end = &channel->queue;
 }
 
@@ -98,7 +98,8 @@ static void channel_completed(ctn_channel_t *channel, const ctn_op_t *op)
     if (op->algorithm->synchronizing && channel->synchronized <= op->seq) {
         channel->synchronized = op->seq + 1;
     }
-    channel->done_mask |= 1u << (op->seq - channel->complete);
+    channel->done_mask =
+        (uint8_t)(channel->done_mask | 1u << (op->seq - channel->complete));
     while (channel->done_mask & 1u) {
         channel->done_mask >>= 1;
         channel->complete++;
@@ -301,7 +302,7 @@ static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
         channel->make_fence == NULL) {
         return true;
     }
-    ctn_op_t *fence = channel->make_fence(channel->fence_argument);
+    ctn_op_t *fence = channel->make_fence(channel);
     if (fence == NULL) {
         return false;
     }

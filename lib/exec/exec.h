@@ -83,22 +83,21 @@ struct catena_request {
  * same operations in the same order. See exec/control.h for the rings. */
 struct ctn_channel {
     ctn_slots_t *slots;    /* in this rank's block */
-    uint64_t base;         /* of the slots in the block */
     uint64_t started;      /* sequence number of the next operation */
     uint64_t complete;     /* all below are complete here */
     uint64_t synchronized; /* 1 + last synchronizing one completed here */
-    unsigned done_mask;    /* completed ones from `complete` on */
-    unsigned flight;       /* operations at once: CTN_FLIGHT or 1 */
-    unsigned touched;      /* 1 + the last slot looked at */
+    ctn_op_t *queue;       /* started, not yet active */
+    ctn_op_t **queue_end;
     /* Two operations in a row that do not synchronize leave nothing to tell
      * when rings are free again: exec puts a fence between them, a
      * synchronizing operation made here. NULL: there never are two. */
-    ctn_op_t *(*make_fence)(void *argument);
-    void *fence_argument;
+    ctn_op_t *(*make_fence)(ctn_channel_t *channel);
+    uint32_t base;     /* of the slots in the block */
+    uint16_t detached; /* fences under way */
+    uint8_t touched;   /* 1 + the last slot looked at */
+    uint8_t done_mask; /* completed ones from `complete` on */
+    uint8_t flight;    /* operations at once: CTN_FLIGHT or 1 */
     bool loose;        /* the last one started does not synchronize */
-    unsigned detached; /* fences under way */
-    ctn_op_t *queue;   /* started, not yet active */
-    ctn_op_t **queue_end;
 };
 
 /** How a rank waits; see exec/wait.c. */
@@ -178,7 +177,7 @@ void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block);
 void ctn_channel_clear(ctn_channel_t *channel);
 
 /** A channel over zeroed rings. */
-void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint64_t base,
+void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint32_t base,
                       unsigned flight);
 
 /** Operations that have been started and are not complete, fences included. */
@@ -283,7 +282,7 @@ void ctn_op_set_network(ctn_op_t *op, bool network);
 static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
 {
     if (slot >= op->channel->touched) {
-        op->channel->touched = slot + 1;
+        op->channel->touched = (uint8_t)(slot + 1);
     }
     return &op->channel->slots[slot].ring[op->seq % CTN_RINGS];
 }

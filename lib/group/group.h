@@ -28,6 +28,15 @@ struct catena_group {
     bool permanent; /* the world: goes with its context */
 };
 
+_Static_assert(sizeof(struct catena_group) <= 256, "a handle is small");
+
+/** The group whose user channel it is. */
+static inline catena_group_t *ctn_group_of(ctn_channel_t *channel)
+{
+    return (catena_group_t *)(void *)((unsigned char *)channel -
+                                      offsetof(catena_group_t, channel));
+}
+
 /** A group over a fresh block of its own whose chain is not set yet. */
 catena_status_t ctn_group_create(ctn_exec_t *exec, const ctn_site_t *site,
                                  const ctn_config_t *config,

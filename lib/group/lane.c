@@ -3,7 +3,7 @@
 #include <string.h>
 
 void ctn_lane_init(ctn_lane_t *lane, ctn_block_t *block, ctn_address_t address,
-                   size_t base)
+                   uint32_t base)
 {
     memset(&lane->chain, 0, sizeof(lane->chain));
     lane->chain.self = address;

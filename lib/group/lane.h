@@ -33,7 +33,7 @@ void ctn_logchain_drop(ctn_lane_t *lane);
  * split.
  * @param base offset of the channel in the block */
 void ctn_lane_init(ctn_lane_t *lane, ctn_block_t *block, ctn_address_t address,
-                   size_t base);
+                   uint32_t base);
 
 /** Give back what it holds: its log-chain; its slots are zeroed. */
 void ctn_lane_release(ctn_lane_t *lane);

@@ -8,7 +8,6 @@
 T(ctn_split_allgather)
 T(ctn_split_gather_scatter)
 T(ctn_split_cheng)
-T(ctn_split_bitonic)
 T(ctn_split_radix)
 T(ctn_split_hash)
 T(ctn_split_hash64)
