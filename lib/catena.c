@@ -151,7 +151,12 @@ static catena_status_t find_sim_place(catena_context_t *context)
         .simulated = true,
         .resources = &context->resources,
     };
-    return CATENA_OK;
+    /* A description holds for what ranks are told and split by; what memory
+     * and network cost is the simulated machine's. */
+    const char *description = context->config.topology;
+    return description != NULL && description[0] != '\0'
+               ? ctn_site_find(&context->log, description, &context->site)
+               : CATENA_OK;
 }
 
 static catena_status_t join_sim_heap(catena_context_t *context)

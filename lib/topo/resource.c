@@ -22,20 +22,35 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 _Static_assert(KINDS == CTN_RESOURCES, "one for each level within a node");
 
-/** The one object of a kind that has all of `cpuset`; -1: none, or several have
- * parts of it. Domains are found by their own sets: they have no processing
- * units of their own in the tree. */
-static int covering(hwloc_topology_t topology, hwloc_obj_type_t type,
-                    hwloc_const_cpuset_t cpuset)
+/** The one object of a kind that has all of `cpuset`; NULL: none, or several
+ * have parts of it. */
+static hwloc_obj_t covering(hwloc_topology_t topology, hwloc_obj_type_t type,
+                            hwloc_const_cpuset_t cpuset)
 {
     hwloc_obj_t object = NULL;
     while ((object = hwloc_get_next_obj_by_type(topology, type, object)) !=
            NULL) {
         if (hwloc_bitmap_isincluded(cpuset, object->cpuset)) {
-            return (int)object->logical_index;
+            return object;
         }
     }
-    return -1;
+    return NULL;
+}
+
+/** From the largest kind down. One that does not lie within the next larger one
+ * (a domain over several packages) does not count: levels nest. */
+static void find_nested(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset,
+                        ctn_resources_t *found)
+{
+    hwloc_obj_t outer = NULL;
+    for (unsigned i = KINDS; i-- > 0;) {
+        hwloc_obj_t object = covering(topology, kinds[i].type, cpuset);
+        bool nests = object != NULL &&
+                     (outer == NULL ||
+                      hwloc_bitmap_isincluded(object->cpuset, outer->cpuset));
+        found->index[i] = nests ? (int)object->logical_index : -1;
+        outer = nests ? object : outer;
+    }
 }
 
 /** Where this process may run; the caller frees it. */
@@ -70,8 +85,8 @@ static catena_status_t find_all(const char *description, const ctn_site_t *site,
     if (ctn_site_load(topology, description, CTN_LOAD_CACHES) == 0) {
         cpuset = own_cpuset(topology, described, site);
     }
-    for (unsigned i = 0; cpuset != NULL && i < KINDS; i++) {
-        found->index[i] = covering(topology, kinds[i].type, cpuset);
+    if (cpuset != NULL) {
+        find_nested(topology, cpuset, found);
     }
     catena_status_t status = cpuset != NULL ? CATENA_OK : CATENA_ERR_SYSTEM;
     hwloc_bitmap_free(cpuset);
