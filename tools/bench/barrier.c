@@ -143,7 +143,7 @@ static uint64_t verify(struct bench_call *call, uint64_t stamp,
         if (seen >= stamp)
             continue;
         if (wrong++ == 0)
-            *first = (struct bench_mismatch){.where = "not entered",
+            *first = (struct bench_mismatch){.where = "number of rank",
                                              .source = peer->rank,
                                              .expected = (unsigned)stamp,
                                              .found = (unsigned)seen};

@@ -21,6 +21,15 @@ enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON };
 enum bench_buffers { BENCH_HEAP, BENCH_MALLOC, BENCH_MIXED };
 enum bench_mode { BENCH_BLOCKING, BENCH_NONBLOCKING, BENCH_PERSISTENT };
 
+/* As given; NULL: not. */
+struct bench_split_options {
+    const char *groups;
+    const char *color;
+    const char *key;
+    bool no_split;
+    bool no_reorder;
+};
+
 struct bench_options {
     const char *name; /* of the collective */
     size_t min;       /* bytes per block; BENCH_AUTO: the collective's own */
@@ -38,6 +47,7 @@ struct bench_options {
     size_t algorithm_count; /* 0: leave the choice to the library */
     const char *leaders;    /* NULL: leave it */
     struct bench_heap_options heap;
+    struct bench_split_options split;
     const char *model;       /* print the formulas for this machine */
     const char *calibrate;   /* write this machine's parameters there */
     const char *tune;        /* write the algorithms that were quickest there */
@@ -46,6 +56,7 @@ struct bench_options {
 };
 
 struct bench_board;
+struct bench_report;
 
 /* One process of the benchmark. */
 struct bench {
@@ -58,7 +69,7 @@ struct bench {
     struct bench_board *board; /* of a simulated job; NULL: real ranks */
 };
 
-/* The first wrong byte that a check found. */
+/* The first wrong byte, or other number, that a check found. */
 struct bench_mismatch {
     const char *where; /* buffer and kind of block, ends before a rank */
     int source;        /* the block's rank: source, or target when sending */
@@ -73,6 +84,7 @@ struct bench_call {
     catena_group_t *group;
     int rank;
     int size;
+    const char *algorithm;      /* asked for; NULL: the library's choice */
     size_t bytes;               /* per block */
     const void *send;           /* may be CATENA_IN_PLACE */
     unsigned char *recv;        /* followed by BENCH_GUARD_BYTES of guard */
@@ -81,6 +93,13 @@ struct bench_call {
 };
 
 enum { BENCH_GUARD_BYTES = 64 };
+enum { BENCH_MAX_FACTS = 8 };
+
+/* A number that a collective tells of itself. */
+struct bench_fact {
+    const char *name;  /* for programs */
+    const char *title; /* of its column in the table; NULL: has none */
+};
 
 /* A collective: one row of the table in table.c and one file. Functions may
  * be NULL where the comment says so. */
@@ -92,10 +111,17 @@ struct bench_collective {
     bool synced;                 /* a barrier stands before each timed call */
     bool quick;                  /* may be timed in batches of many calls */
     bool full;                   /* print all columns by default */
-    const char *algorithm;       /* catena_group_set name; NULL: no choice */
-    const char *algorithm_names; /* for messages */
+    const char *algorithm;       /* catena_group_set name; NULL: the call has
+                                    its own way to say it */
+    const char *algorithm_names; /* for messages; NULL: no choice */
     const char *leaders;
     const char *blocks; /* what they are like; NULL: of Size bytes each */
+    const struct bench_fact *facts; /* up to BENCH_MAX_FACTS, the name after
+                                       them is NULL; NULL: has none */
+    /* What is wrong with the options, and the value that is; NULL: nothing.
+     * May be NULL. */
+    const char *(*check)(const struct bench_options *options,
+                         const char **found);
     /* Why it cannot run here, from facts all ranks share; NULL: it can.
      * May be NULL. */
     const char *(*refuse)(const struct bench *bench);
@@ -107,6 +133,9 @@ struct bench_collective {
     /* Prepare `state`, collectively; may be NULL. */
     catena_status_t (*prepare)(struct bench_call *call);
     void (*release)(struct bench_call *call);
+    /* Lines for the head; may be NULL. */
+    void (*describe)(const struct bench_call *call,
+                     struct bench_report *report);
     /* The call itself, in three ways; start and init may be NULL. */
     catena_status_t (*blocking)(struct bench_call *call);
     catena_status_t (*start)(struct bench_call *call,
@@ -115,6 +144,9 @@ struct bench_collective {
                             catena_request_t **request);
     /* Instead of `blocking` in a loop; may be NULL. */
     catena_status_t (*batch)(struct bench_call *call, size_t calls);
+    /* Undo what one call has made, and fill the facts, outside of the timed
+     * part; may be NULL. Not with `quick`. */
+    catena_status_t (*finish)(struct bench_call *call, uint64_t *facts);
     /* Contents that differ with `stamp`, and the number of wrong bytes
      * after the call; NULL: cannot be checked. */
     void (*fill)(struct bench_call *call, uint64_t stamp);
@@ -127,6 +159,7 @@ extern const struct bench_collective bench_alltoallv;
 extern const struct bench_collective bench_alltoallw;
 extern const struct bench_collective bench_barrier;
 extern const struct bench_collective bench_flag;
+extern const struct bench_collective bench_split;
 
 /* table.c */
 const struct bench_collective *bench_find(const char *name);

@@ -21,8 +21,9 @@ struct summary {
     double mean_s; /* largest */
     double min_s;  /* least */
     uint64_t errors;
-    catena_sim_stats_t sent; /* all of it */
-    uint64_t heap_bytes;     /* most of a rank */
+    catena_sim_stats_t sent;         /* all of it */
+    uint64_t heap_bytes;             /* most of a rank */
+    uint64_t facts[BENCH_MAX_FACTS]; /* likewise */
 };
 
 static void *buffer_alloc(struct bench *bench, bool heap, size_t bytes)
@@ -114,14 +115,15 @@ static void add_variant(struct bench_run *run, const char *name,
     struct bench_variant *variant = &run->variants[run->count++];
     catena_status_t status;
 
-    *variant = (struct bench_variant){
-        .name = name,
-        .algorithm = algorithm,
-        .row = row,
-        .call = {.bench = bench,
-                 .group = bench->world,
-                 .rank = catena_group_rank(bench->world),
-                 .size = catena_group_size(bench->world)}};
+    *variant =
+        (struct bench_variant){.name = name,
+                               .algorithm = algorithm,
+                               .row = row,
+                               .call = {.bench = bench,
+                                        .group = bench->world,
+                                        .rank = catena_group_rank(bench->world),
+                                        .size = catena_group_size(bench->world),
+                                        .algorithm = algorithm}};
     if (row->prepare != NULL) {
         status = row->prepare(&variant->call);
         if (status != CATENA_OK)
@@ -139,8 +141,8 @@ static void add_variants(struct bench_run *run,
     for (size_t i = 0; i < options->algorithm_count; i++)
         add_variant(run, options->algorithms[i], options->algorithms[i], row);
     if (options->algorithm_count == 0)
-        add_variant(run, row->algorithm != NULL ? "default" : row->name, NULL,
-                    row);
+        add_variant(run, row->algorithm_names != NULL ? "default" : row->name,
+                    NULL, row);
     if (options->flag)
         add_variant(run, bench_flag.name, NULL, &bench_flag);
 }
@@ -204,6 +206,9 @@ static void fold_summaries(void *into, const void *from, size_t bytes)
     a->sent.node_messages += b->sent.node_messages;
     if (b->heap_bytes > a->heap_bytes)
         a->heap_bytes = b->heap_bytes;
+    for (size_t i = 0; i < BENCH_MAX_FACTS; i++)
+        if (b->facts[i] > a->facts[i])
+            a->facts[i] = b->facts[i];
 }
 
 static struct summary summarize(struct bench *bench,
@@ -220,6 +225,7 @@ static struct summary summarize(struct bench *bench,
             all.min_s = variant->times[i];
     if (catena_heap_stats(bench->context, &heap) == CATENA_OK)
         all.heap_bytes = heap.peak;
+    memcpy(all.facts, variant->facts, sizeof(all.facts));
     bench_fold(bench, &all, sizeof(all), fold_summaries);
     return all;
 }
@@ -246,6 +252,7 @@ static uint64_t report_size(struct bench_run *run)
         results[v].wire_bytes = all.sent.bytes / n;
         results[v].node_messages = all.sent.node_messages / n;
         results[v].heap_bytes = all.heap_bytes;
+        memcpy(results[v].facts, all.facts, sizeof(all.facts));
         errors += all.errors;
     }
     for (size_t v = 0; v < run->count; v++) {
@@ -333,7 +340,8 @@ static bool settings_known(struct bench *bench,
 {
     const struct bench_options *options = bench->options;
 
-    for (size_t i = 0; i < options->algorithm_count; i++)
+    for (size_t i = 0; row->algorithm != NULL && i < options->algorithm_count;
+         i++)
         if (!known(bench, "-a", row->algorithm, options->algorithms[i],
                    row->algorithm_names))
             return false;
@@ -363,6 +371,8 @@ int bench_collective(struct bench *bench, const struct bench_collective *row)
         bench_alloc(bench, BENCH_MAX_VARIANTS + 1, sizeof(*run.variants));
     add_variants(&run, row);
     bench_report_open(&report, bench, row, run.count > 1);
+    if (row->describe != NULL)
+        row->describe(&run.variants[0].call, &report);
     errors = run_sizes(&run, row);
     bench_report_close(&report);
     for (size_t v = 0; v < run.count; v++)

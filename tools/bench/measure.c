@@ -30,7 +30,7 @@ static void set(struct bench_run *run, struct bench_variant *variant,
 {
     catena_status_t status = CATENA_OK;
 
-    if (value != NULL)
+    if (name != NULL && value != NULL)
         status = catena_group_set(variant->call.group, name, value);
     if (status != CATENA_OK)
         bench_die(run->bench, value, status);
@@ -86,10 +86,10 @@ static void complain(const struct bench_run *run,
 
     if (variant->row->lay_out == NULL)
         fprintf(stderr,
-                "catena-bench: rank %d: %s, call %llu: rank %d had not "
-                "entered, expected number %u, found %u\n",
-                rank, variant->row->name, stamp, first->source, first->expected,
-                first->found);
+                "catena-bench: rank %d: %s/%s, call %llu: %s %d: expected %u, "
+                "found %u\n",
+                rank, variant->row->name, variant->name, stamp, first->where,
+                first->source, first->expected, first->found);
     else
         fprintf(stderr,
                 "catena-bench: rank %d: %s/%s, %zu bytes, call %llu: wrong "
@@ -153,6 +153,10 @@ static double measure_value(struct bench_run *run,
         bench_die(bench, variant->row->name, status);
     if (check)
         verify(run, variant);
+    if (variant->row->finish != NULL)
+        status = variant->row->finish(&variant->call, variant->facts);
+    if (status != CATENA_OK)
+        bench_die(bench, variant->row->name, status);
     return (end - begin) / (double)calls;
 }
 

@@ -18,7 +18,8 @@ struct bench_variant {
     double *times;             /* seconds per call, [plan.values] */
     uint64_t errors;           /* of this size, on this rank */
     catena_sim_stats_t sent;   /* simulated: by this rank in timed calls */
-    bool complained;           /* the first wrong byte was named */
+    uint64_t facts[BENCH_MAX_FACTS]; /* of the last call, on this rank */
+    bool complained;                 /* the first wrong byte was named */
     char explain[BENCH_EXPLAIN_BYTES];
 };
 

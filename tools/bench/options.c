@@ -20,6 +20,11 @@ enum { /* options without a letter */
        KEY_BUFFERS,
        KEY_IN_PLACE,
        KEY_FLAG,
+       KEY_GROUPS,
+       KEY_COLOR,
+       KEY_KEY,
+       KEY_NO_SPLIT,
+       KEY_NO_REORDER,
        KEY_VERSION,
        KEY_SIM,
        KEY_NODES,
@@ -75,6 +80,17 @@ static const struct argp_option known[] = {
     {"in-place", KEY_IN_PLACE, NULL, 0, "send from the receive buffer", 0},
     {"flag", KEY_FLAG, NULL, 0,
      "barrier of 2 ranks: measure the raw flag exchange beside it", 0},
+    {"groups", KEY_GROUPS, "G", 0,
+     "split: groups that come out, N: as many as ranks (2)", 0},
+    {"color", KEY_COLOR, "KIND", 0,
+     "split: int, the default, or string:LEN, different letters for each group",
+     0},
+    {"key", KEY_KEY, "KIND", 0,
+     "split: int, the default, in random order; none: as --no-reorder", 0},
+    {"no-split", KEY_NO_SPLIT, NULL, 0,
+     "split: all ranks stay together, in the order of their keys", 0},
+    {"no-reorder", KEY_NO_REORDER, NULL, 0,
+     "split: ranks keep their order in each group", 0},
     {"sim", KEY_SIM, "MACHINE", 0,
      "simulate the job on a machine, in this one process; --machines lists "
      "those that ship, a path names a file of catena-machine(5)",
@@ -345,6 +361,31 @@ static error_t parse_simulated(struct parse *parse, int key, char *text)
     }
 }
 
+static error_t parse_split(struct parse *parse, int key, char *text)
+{
+    struct bench_split_options *split = &parse->options->split;
+
+    switch (key) {
+    case KEY_GROUPS:
+        split->groups = text;
+        return 0;
+    case KEY_COLOR:
+        split->color = text;
+        return 0;
+    case KEY_KEY:
+        split->key = text;
+        return 0;
+    case KEY_NO_SPLIT:
+        split->no_split = true;
+        return 0;
+    case KEY_NO_REORDER:
+        split->no_reorder = true;
+        return 0;
+    default:
+        return parse_simulated(parse, key, text);
+    }
+}
+
 static error_t parse_switch(struct parse *parse, int key, char *text)
 {
     struct bench_options *options = parse->options;
@@ -376,7 +417,7 @@ static error_t parse_switch(struct parse *parse, int key, char *text)
         printf("catena-bench %s\n", catena_version());
         exit(EXIT_SUCCESS);
     default:
-        return parse_simulated(parse, key, text);
+        return parse_split(parse, key, text);
     }
 }
 
@@ -564,14 +605,63 @@ static error_t check_tune(struct parse *parse)
     return 0;
 }
 
+/* What only split can be told. */
+static error_t check_split(struct parse *parse)
+{
+    const struct bench_options *options = parse->options;
+    const struct bench_split_options *split = &options->split;
+    const char *name = options->name != NULL ? options->name : "";
+
+    if (strcmp(name, bench_split.name) == 0 ||
+        (split->groups == NULL && split->color == NULL && split->key == NULL &&
+         !split->no_split && !split->no_reorder))
+        return 0;
+    return refuse(parse,
+                  "--groups, --color, --key, --no-split and --no-reorder: "
+                  "expected split, found \"%s\"",
+                  name);
+}
+
 /* Options that this collective has no use for are refused, not ignored. */
+static error_t check_row(struct parse *parse,
+                         const struct bench_collective *row)
+{
+    const struct bench_options *options = parse->options;
+    const char *wrong, *found = NULL;
+
+    if (parse->sized && row->lay_out == NULL)
+        return refuse(parse, "%s has no message sizes (-m)", row->name);
+    if (options->in_place && row->lay_out == NULL)
+        return refuse(parse, "%s has no buffers (--in-place)", row->name);
+    if (options->buffers != BENCH_HEAP && row->lay_out == NULL)
+        return refuse(parse, "%s has no buffers (--buffers)", row->name);
+    if (options->algorithm_count > 0 && row->algorithm_names == NULL)
+        return refuse(parse, "%s has no choice of algorithms (-a)", row->name);
+    if (options->leaders != NULL && row->leaders == NULL)
+        return refuse(parse, "%s has no leaders (--leaders)", row->name);
+    if (options->check && row->verify == NULL)
+        return refuse(parse, "%s has nothing to check (-c)", row->name);
+    if ((options->mode == BENCH_NONBLOCKING && row->start == NULL) ||
+        (options->mode == BENCH_PERSISTENT && row->init == NULL))
+        return refuse(parse, "%s has the blocking call only", row->name);
+    if (options->simulated && row == &bench_flag)
+        return refuse(parse, "flag: expected real ranks, found --sim");
+    if (options->flag && row != &bench_barrier)
+        return refuse(parse, "--flag: expected barrier, found \"%s\"",
+                      row->name);
+    wrong = row->check != NULL ? row->check(options, &found) : NULL;
+    return wrong == NULL
+               ? 0
+               : refuse(parse, "%s: %s, found \"%s\"", row->name, wrong, found);
+}
+
 static error_t check_options(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
     const struct bench_collective *row;
     char names[256];
 
-    if (check_simulated(parse) != 0)
+    if (check_simulated(parse) != 0 || check_split(parse) != 0)
         return EINVAL;
     if (options->tune != NULL)
         return check_tune(parse);
@@ -588,25 +678,7 @@ static error_t check_options(struct parse *parse)
     if (row == NULL)
         return refuse(parse, "expected a collective (%s), found \"%s\"", names,
                       options->name);
-    if (parse->sized && row->lay_out == NULL)
-        return refuse(parse, "%s has no message sizes (-m)", row->name);
-    if (options->in_place && row->lay_out == NULL)
-        return refuse(parse, "%s has no buffers (--in-place)", row->name);
-    if (options->algorithm_count > 0 && row->algorithm == NULL)
-        return refuse(parse, "%s has no choice of algorithms (-a)", row->name);
-    if (options->leaders != NULL && row->leaders == NULL)
-        return refuse(parse, "%s has no leaders (--leaders)", row->name);
-    if (options->check && row->verify == NULL)
-        return refuse(parse, "%s has nothing to check (-c)", row->name);
-    if ((options->mode == BENCH_NONBLOCKING && row->start == NULL) ||
-        (options->mode == BENCH_PERSISTENT && row->init == NULL))
-        return refuse(parse, "%s has the blocking call only", row->name);
-    if (options->simulated && row == &bench_flag)
-        return refuse(parse, "flag: expected real ranks, found --sim");
-    if (options->flag && row != &bench_barrier)
-        return refuse(parse, "--flag: expected barrier, found \"%s\"",
-                      row->name);
-    return 0;
+    return check_row(parse, row);
 }
 
 int bench_parse(int argc, char **argv, struct bench_options *options)

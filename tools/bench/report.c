@@ -13,7 +13,8 @@ enum {
     SIZE_COLUMN = 10,
     NAME_COLUMN = 12,
     TIME_COLUMN = 18,
-    COUNT_COLUMN = 16
+    COUNT_COLUMN = 16,
+    FACT_COLUMN = 12
 };
 enum { MAX_NODES_SHOWN = 8 };
 
@@ -80,6 +81,13 @@ static const char *mode_text(const struct bench_report *report)
                                       : texts[report->bench->options->mode];
 }
 
+static const char *check_text(const struct bench_report *report)
+{
+    if (!report->bench->options->check)
+        return "";
+    return report->row->lay_out != NULL ? "; every byte checked" : "; checked";
+}
+
 static void open_json(struct bench_report *report, const char *layout)
 {
     struct bench *bench = report->bench;
@@ -128,7 +136,7 @@ void bench_report_open(struct bench_report *report, struct bench *bench,
         printf("# network: %s\n", bench->place.network);
         printf("# buffers: %s%s; calls: %s%s\n", buffers_text(report),
                options->in_place ? ", in place" : "", mode_text(report),
-               options->check ? "; every byte checked" : "");
+               check_text(report));
     }
     bench_report_note(report,
                       "times: %sAvg: largest mean of a rank; Min, Max: of any "
@@ -165,16 +173,30 @@ void bench_report_note(struct bench_report *report, const char *format, ...)
     fflush(stdout);
 }
 
+/* What the collective tells of itself; the end: no more. */
+static const struct bench_fact *first_fact(const struct bench_report *report)
+{
+    static const struct bench_fact none;
+
+    return report->row->facts != NULL ? report->row->facts : &none;
+}
+
+static void print_csv_columns(const struct bench_report *report)
+{
+    fputs("collective,algorithm,ranks,nodes,bytes,avg_us,min_us,max_us,"
+          "p50_us,p99_us,iterations,errors,ratio,messages,wire_bytes,"
+          "node_messages,heap_bytes",
+          stdout);
+    for (const struct bench_fact *fact = first_fact(report); fact->name != NULL;
+         fact++)
+        printf(",%s", fact->name);
+    putchar('\n');
+}
+
 static void print_columns(const struct bench_report *report)
 {
     const struct bench_options *options = report->bench->options;
 
-    if (options->format == BENCH_CSV) {
-        puts("collective,algorithm,ranks,nodes,bytes,avg_us,min_us,max_us,"
-             "p50_us,p99_us,iterations,errors,ratio,messages,wire_bytes,"
-             "node_messages,heap_bytes");
-        return;
-    }
     if (report->row->lay_out != NULL)
         printf("%-*s", SIZE_COLUMN, "# Size");
     else
@@ -190,6 +212,10 @@ static void print_columns(const struct bench_report *report)
         printf("%*s", NAME_COLUMN, "Ratio");
     if (options->check)
         printf("%*s", NAME_COLUMN, "Errors");
+    for (const struct bench_fact *fact = first_fact(report); fact->name != NULL;
+         fact++)
+        if (fact->title != NULL)
+            printf("%*s", FACT_COLUMN, fact->title);
     if (report->bench->board != NULL)
         printf("%*s%*s%*s", COUNT_COLUMN, "Messages", COUNT_COLUMN,
                "Wire Bytes", COUNT_COLUMN, "Heap/Rank");
@@ -197,32 +223,38 @@ static void print_columns(const struct bench_report *report)
 }
 
 /* As OSU, but with a digit more where it carries information. */
-static void print_time(double us)
+static void print_time(double us, int column)
 {
-    printf("%*.*f", TIME_COLUMN, us < 10 ? 3 : 2, us);
+    printf("%*.*f", column, us < 10 ? 3 : 2, us);
 }
 
 static void print_table(const struct bench_report *report,
                         const struct bench_result *result)
 {
+    const struct bench_fact *facts = first_fact(report);
+    int over = 0; /* of a long name, at the cost of the next column */
+
     if (report->row->lay_out != NULL)
         printf("%-*zu", SIZE_COLUMN, result->bytes);
     else
         printf("%-*s", SIZE_COLUMN, "");
     if (report->several)
-        printf("%-*s", NAME_COLUMN, result->variant);
-    print_time(result->avg_us);
+        over = printf("%-*s", NAME_COLUMN, result->variant) - NAME_COLUMN;
+    print_time(result->avg_us, TIME_COLUMN - over);
     if (full(report)) {
-        print_time(result->min_us);
-        print_time(result->max_us);
+        print_time(result->min_us, TIME_COLUMN);
+        print_time(result->max_us, TIME_COLUMN);
         printf("%*zu", TIME_COLUMN, result->iterations);
-        print_time(result->p50_us);
-        print_time(result->p99_us);
+        print_time(result->p50_us, TIME_COLUMN);
+        print_time(result->p99_us, TIME_COLUMN);
     }
     if (report->several)
         printf("%*.3f", NAME_COLUMN, result->ratio);
     if (report->bench->options->check)
         printf("%*llu", NAME_COLUMN, (unsigned long long)result->errors);
+    for (size_t i = 0; facts[i].name != NULL; i++)
+        if (facts[i].title != NULL)
+            printf("%*llu", FACT_COLUMN, (unsigned long long)result->facts[i]);
     if (report->bench->board != NULL)
         printf("%*llu%*llu%*llu", COUNT_COLUMN,
                (unsigned long long)result->messages, COUNT_COLUMN,
@@ -235,6 +267,7 @@ static void print_csv(const struct bench_report *report,
                       const struct bench_result *result)
 {
     const catena_place_t *place = &report->bench->place;
+    const struct bench_fact *facts = first_fact(report);
 
     printf("%s,%s,%d,%d,%zu,%.4f,%.4f,%.4f,%.4f,%.4f,%zu,", report->row->name,
            result->variant, place->size, place->nodes, result->bytes,
@@ -250,12 +283,15 @@ static void print_csv(const struct bench_report *report,
                (unsigned long long)result->heap_bytes);
     else
         fputs(",,,", stdout);
+    for (size_t i = 0; facts[i].name != NULL; i++)
+        printf(",%llu", (unsigned long long)result->facts[i]);
     putchar('\n');
 }
 
 static void keep_json(struct bench_report *report,
                       const struct bench_result *result)
 {
+    const struct bench_fact *facts = first_fact(report);
     json_t *entry = json_pack(
         "{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:s}", "algorithm",
         result->variant, "bytes", (json_int_t)result->bytes, "avg_us",
@@ -278,6 +314,9 @@ static void keep_json(struct bench_report *report,
         json_object_set_new(entry, "heap_bytes",
                             json_integer((json_int_t)result->heap_bytes));
     }
+    for (size_t i = 0; facts[i].name != NULL; i++)
+        json_object_set_new(entry, facts[i].name,
+                            json_integer((json_int_t)result->facts[i]));
     json_array_append_new(report->results, entry);
 }
 
@@ -291,13 +330,16 @@ void bench_report_result(struct bench_report *report,
         return;
     }
     erase_progress(report);
-    if (!report->started)
-        print_columns(report);
-    report->started = true;
-    if (report->bench->options->format == BENCH_CSV)
+    if (report->bench->options->format == BENCH_CSV) {
+        if (!report->started)
+            print_csv_columns(report);
         print_csv(report, result);
-    else
+    } else {
+        if (!report->started)
+            print_columns(report);
         print_table(report, result);
+    }
+    report->started = true;
     fflush(stdout);
 }
 

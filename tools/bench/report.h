@@ -37,6 +37,7 @@ struct bench_result {
     uint64_t wire_bytes;
     uint64_t node_messages;
     uint64_t heap_bytes;
+    uint64_t facts[BENCH_MAX_FACTS]; /* of one call, most of a rank */
 };
 
 /** Print or keep the facts about this run; collective over bench->control. */

@@ -8,7 +8,7 @@
 
 static const struct bench_collective *const table[] = {
     &bench_alltoall, &bench_alltoallv, &bench_alltoallw,
-    &bench_barrier,  &bench_flag,
+    &bench_barrier,  &bench_flag,      &bench_split,
 };
 
 const struct bench_collective *bench_list(size_t index)

@@ -1,0 +1,429 @@
+/* catena-bench split: groups by colors and keys ([Moody], section 4), and the
+ * first barrier of each new group, so that a split that leaves work for later
+ * gains nothing by it. Groups are freed outside the timed part.
+ *
+ * Groups are of the same size, but for one rank, and their members lie anywhere
+ * in the parent. Keys are a permutation of its ranks. With -c colors and keys
+ * are others in every call. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "report.h"
+
+enum {
+    DEFAULT_GROUPS = 2,
+    LETTERS = 26,
+    NUMBER_LETTERS = 5, /* of a string: 26^5 groups are enough */
+    STRING_MOST = 65536,
+    CHENG_LEAST = 128,
+    CHENG_MOST = 8192,
+    FEISTEL_ROUNDS = 4
+};
+
+/* What bench_seed is asked for; calls that are checked have their stamps. */
+enum stream { COLORS, KEYS, STRINGS };
+
+#define ALGORITHMS                                                             \
+    "auto, allgather, allgather-fast, gather-scatter, cheng, cheng:M (128 to " \
+    "8192), bitonic, radix, hash or hash64"
+
+/* What to split by, out of the options. */
+struct wish {
+    size_t groups;       /* BENCH_AUTO: as many as ranks */
+    size_t string_bytes; /* of colors; 0: they are int64_t */
+    bool split;
+    bool reorder;
+};
+
+struct split {
+    struct wish wish;
+    size_t groups;
+    uint64_t stamp; /* that colors and keys were made for */
+    int64_t number; /* the color, unless it is a string */
+    int64_t key;
+    catena_split_t by;
+    catena_group_t *made;
+    char string[];
+};
+
+/* ---- options ---- */
+
+/* "cheng:M"; without units, as the library takes it */
+static bool is_cheng(const char *name)
+{
+    static const char prefix[] = "cheng:";
+    const char *number = name + sizeof(prefix) - 1;
+    size_t items;
+
+    return strncmp(name, prefix, sizeof(prefix) - 1) == 0 &&
+           number[strspn(number, "0123456789")] == '\0' &&
+           bench_parse_size(number, &items) && items >= CHENG_LEAST &&
+           items <= CHENG_MOST;
+}
+
+static bool is_algorithm(const char *name)
+{
+    static const char *const known[] = {
+        "auto",    "allgather", "allgather-fast", "gather-scatter", "cheng",
+        "bitonic", "radix",     "hash",           "hash64",
+    };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(name, known[i]) == 0)
+            return true;
+    return is_cheng(name);
+}
+
+/* "int" or "string:LEN" */
+static bool read_color(const char *text, size_t *string_bytes)
+{
+    static const char prefix[] = "string:";
+
+    *string_bytes = 0;
+    if (strcmp(text, "int") == 0)
+        return true;
+    return strncmp(text, prefix, sizeof(prefix) - 1) == 0 &&
+           bench_parse_size(text + sizeof(prefix) - 1, string_bytes) &&
+           *string_bytes >= NUMBER_LETTERS && *string_bytes <= STRING_MOST;
+}
+
+/* What is wrong with the options, and which value; NULL: nothing. */
+static const char *read_wish(const struct bench_split_options *options,
+                             struct wish *wish, const char **found)
+{
+    const char *key = options->key != NULL ? options->key : "int";
+    const char *color = options->color != NULL ? options->color : "int";
+
+    *wish = (struct wish){.groups = options->no_split ? 1 : DEFAULT_GROUPS,
+                          .split = !options->no_split,
+                          .reorder =
+                              !options->no_reorder && strcmp(key, "none") != 0};
+    *found = options->groups != NULL ? options->groups : options->color;
+    if (options->no_split && *found != NULL)
+        return "--no-split: expected neither --groups nor --color with it";
+    *found = options->groups;
+    if (*found != NULL && strcmp(*found, "N") == 0)
+        wish->groups = BENCH_AUTO;
+    else if (*found != NULL &&
+             (!bench_parse_size(*found, &wish->groups) || wish->groups == 0))
+        return "--groups: expected a number from 1, or N: as many as ranks";
+    *found = color;
+    if (!read_color(color, &wish->string_bytes))
+        return "--color: expected int, or string:LEN with LEN from 5 to 64k";
+    *found = key;
+    if (strcmp(key, "int") != 0 && strcmp(key, "none") != 0)
+        return "--key: expected int or none";
+    if (options->no_reorder && options->key != NULL && key[0] != 'n')
+        return "--no-reorder: expected no --key with it";
+    return NULL;
+}
+
+static const char *check(const struct bench_options *options,
+                         const char **found)
+{
+    struct wish wish;
+    const char *wrong = read_wish(&options->split, &wish, found);
+
+    for (size_t i = 0; i < options->algorithm_count && wrong == NULL; i++) {
+        *found = options->algorithms[i];
+        if (!is_algorithm(*found))
+            return "-a: expected " ALGORITHMS;
+        if (strcmp(*found, "radix") == 0 && wish.string_bytes > 0)
+            return "-a: expected one that takes strings (--color)";
+    }
+    return wrong;
+}
+
+static const char *refuse(const struct bench *bench)
+{
+    const struct bench_split_options *options = &bench->options->split;
+    const char *found;
+    struct wish wish;
+
+    (void)read_wish(options, &wish, &found);
+    if (options->groups != NULL && wish.groups != BENCH_AUTO &&
+        wish.groups > (size_t)bench->place.size)
+        return "--groups: expected at least as many ranks as groups";
+    return NULL;
+}
+
+/* ---- colors and keys ---- */
+
+/* A permutation of 0 to n - 1 that looks random: a Feistel network on the next
+ * power of four, until the value is below n. */
+static uint64_t permute(uint64_t value, uint64_t n, uint64_t seed)
+{
+    unsigned half = 1;
+    uint64_t mask;
+
+    while ((uint64_t)1 << 2 * half < n)
+        half++;
+    mask = ((uint64_t)1 << half) - 1;
+    do {
+        for (int round = 0; round < FEISTEL_ROUNDS; round++) {
+            uint64_t right = value & mask;
+            uint64_t mixed = bench_seed(seed, round, (int)right);
+
+            value = right << half | ((value >> half ^ mixed >> 32) & mask);
+        }
+    } while (value >= n);
+    return value;
+}
+
+/* Permuted, so that the members of a group are not those of a node. */
+static int64_t group_of(const struct split *split, int rank, int size)
+{
+    uint64_t seed = bench_seed(split->stamp, COLORS, 0);
+
+    return (int64_t)(permute((uint64_t)rank, (uint64_t)size, seed) %
+                     split->groups);
+}
+
+static int64_t key_of(const struct split *split, int rank, int size)
+{
+    uint64_t seed = bench_seed(split->stamp, KEYS, 0);
+
+    if (!split->wish.reorder)
+        return 0;
+    return (int64_t)permute((uint64_t)rank, (uint64_t)size, seed);
+}
+
+/* Letters that no other group has: the last ones are its number. */
+static void spell(char *text, size_t bytes, int64_t group)
+{
+    uint64_t number, words = 1;
+    size_t i = 0;
+
+    for (int letter = 0; letter < NUMBER_LETTERS; letter++)
+        words *= LETTERS;
+    number = permute((uint64_t)group, words, STRINGS);
+    for (; i < bytes - NUMBER_LETTERS; i++)
+        text[i] =
+            (char)('a' + bench_seed(STRINGS, (int)group, (int)i) / 3 % LETTERS);
+    for (; i < bytes; i++, number /= LETTERS)
+        text[i] = (char)('a' + number % LETTERS);
+}
+
+static void fill(struct bench_call *call, uint64_t stamp)
+{
+    struct split *split = call->state;
+
+    split->stamp = stamp;
+    split->number = group_of(split, call->rank, call->size);
+    split->key = key_of(split, call->rank, call->size);
+    if (split->wish.string_bytes > 0)
+        spell(split->string, split->wish.string_bytes, split->number);
+}
+
+static catena_status_t prepare(struct bench_call *call)
+{
+    const char *found;
+    struct wish wish;
+    struct split *split;
+
+    (void)read_wish(&call->bench->options->split, &wish, &found);
+    split = bench_alloc(call->bench, 1, sizeof(*split) + wish.string_bytes);
+    split->wish = wish;
+    split->groups = (size_t)call->size;
+    if (wish.groups < split->groups) /* the default is for one rank, too */
+        split->groups = wish.groups;
+    split->by.algorithm = call->algorithm;
+    split->by.flags = (wish.split ? 0 : CATENA_SPLIT_NO_SPLIT) |
+                      (wish.reorder ? 0 : CATENA_SPLIT_NO_REORDER);
+    if (wish.split && wish.string_bytes > 0) {
+        split->by.color = split->string;
+        split->by.color_bytes = wish.string_bytes;
+    } else if (wish.split) {
+        split->by.color = &split->number;
+        split->by.color_bytes = sizeof(split->number);
+        split->by.color_compare = catena_compare_int64;
+    }
+    if (wish.reorder) {
+        split->by.key = &split->key;
+        split->by.key_bytes = sizeof(split->key);
+        split->by.key_compare = catena_compare_int64;
+    }
+    call->state = split;
+    fill(call, 0);
+    return CATENA_OK;
+}
+
+static void release(struct bench_call *call)
+{
+    free(call->state);
+    call->state = NULL;
+}
+
+/* ---- the call ---- */
+
+static catena_status_t blocking(struct bench_call *call)
+{
+    struct split *split = call->state;
+    catena_status_t status;
+
+    status = catena_group_split_by(call->group, &split->by, &split->made);
+    return status == CATENA_OK ? catena_barrier(split->made) : status;
+}
+
+static catena_status_t finish(struct bench_call *call, uint64_t *facts)
+{
+    struct split *split = call->state;
+    catena_group_stats_t stats;
+    catena_status_t status;
+
+    status = catena_group_get_stats(call->group, &stats);
+    if (status != CATENA_OK)
+        return status;
+    facts[0] = split->groups;
+    facts[1] = split->by.color_bytes;
+    facts[2] = split->by.key_bytes;
+    facts[3] = stats.split_rounds;
+    facts[4] = stats.split_messages;
+    facts[5] = stats.split_bytes;
+    facts[6] = stats.split_memory;
+    status = catena_group_free(split->made);
+    split->made = NULL;
+    return status;
+}
+
+static void describe(const struct bench_call *call, struct bench_report *report)
+{
+    const struct split *split = call->state;
+    catena_group_stats_t stats;
+    char order[64] = "keys are a permutation of the ranks (int64)";
+    char colors[64] = "colors are int64";
+    catena_status_t status = catena_group_get_stats(call->group, &stats);
+
+    if (status != CATENA_OK)
+        bench_die(call->bench, "size of a group", status);
+    if (split->wish.string_bytes > 0)
+        snprintf(colors, sizeof(colors), "colors are strings of %zu letters",
+                 split->wish.string_bytes);
+    if (!split->wish.split)
+        snprintf(colors, sizeof(colors), "no colors");
+    if (!split->wish.reorder)
+        snprintf(order, sizeof(order), "no keys");
+    bench_report_note(report, "split: %zu group%s; %s; %s", split->groups,
+                      split->groups == 1 ? "" : "s", colors, order);
+    bench_report_note(report,
+                      "a group takes %zu B, and %zu B of the shared heap "
+                      "(addresses)",
+                      stats.handle_bytes, stats.block_bytes);
+    bench_report_note(report,
+                      "calls: the split and a barrier of the new group; Rounds "
+                      "to Memory: of one split alone, most of a rank");
+}
+
+/* ---- checks ---- */
+
+struct member {
+    int64_t key;
+    int rank; /* in the parent */
+};
+
+static int compare_members(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* The group as it should be: who has the same color, by keys and ranks. */
+static int list_members(const struct bench_call *call, struct member *members)
+{
+    const struct split *split = call->state;
+    int count = 0;
+
+    for (int rank = 0; rank < call->size; rank++)
+        if (group_of(split, rank, call->size) == split->number)
+            members[count++] =
+                (struct member){key_of(split, rank, call->size), rank};
+    qsort(members, (size_t)count, sizeof(*members), compare_members);
+    return count;
+}
+
+static uint64_t differs(struct bench_mismatch *first, const char *where,
+                        int which, int expected, int found)
+{
+    if (expected == found)
+        return 0;
+    if (first->where == NULL)
+        *first = (struct bench_mismatch){.where = where,
+                                         .source = which,
+                                         .expected = (unsigned)expected,
+                                         .found = (unsigned)found};
+    return 1;
+}
+
+/* Every member tells all what it was in the parent. */
+static uint64_t compare_order(struct bench_call *call,
+                              const struct member *members, int count,
+                              struct bench_mismatch *first)
+{
+    struct split *split = call->state;
+    size_t n = (size_t)count;
+    int32_t *send = bench_alloc(call->bench, 2 * n, sizeof(*send));
+    int32_t *recv = send + n;
+    uint64_t wrong = 0;
+
+    for (size_t i = 0; i < n; i++)
+        send[i] = call->rank;
+    bench_exchange(call->bench, split->made, send, recv, sizeof(*send));
+    for (int i = 0; i < count; i++)
+        wrong +=
+            differs(first, "old rank of new rank", i, members[i].rank, recv[i]);
+    free(send);
+    return wrong;
+}
+
+static uint64_t verify(struct bench_call *call, uint64_t stamp,
+                       struct bench_mismatch *first)
+{
+    struct split *split = call->state;
+    struct member *members =
+        bench_alloc(call->bench, (size_t)call->size, sizeof(*members));
+    int count = list_members(call, members), place = 0;
+    uint64_t wrong;
+
+    (void)stamp; /* fill has kept it */
+    while (members[place].rank != call->rank)
+        place++;
+    wrong = differs(first, "size of the group of rank", call->rank, count,
+                    catena_group_size(split->made));
+    wrong += differs(first, "new rank of rank", call->rank, place,
+                     catena_group_rank(split->made));
+    /* Members that do not agree on these could not exchange anything. */
+    if (bench_max(call->bench, wrong) == 0)
+        wrong += compare_order(call, members, count, first);
+    free(members);
+    return wrong;
+}
+
+static const struct bench_fact facts[] = {
+    {"groups", NULL},           {"color_bytes", NULL},
+    {"key_bytes", NULL},        {"split_rounds", "Rounds"},
+    {"split_messages", "Sent"}, {"split_bytes", "Sent Bytes"},
+    {"split_memory", "Memory"}, {NULL, NULL},
+};
+
+const struct bench_collective bench_split = {
+    .name = "split",
+    .help = "groups by colors and keys, and their first barrier",
+    .synced = true,
+    .algorithm_names = ALGORITHMS,
+    .facts = facts,
+    .check = check,
+    .refuse = refuse,
+    .prepare = prepare,
+    .release = release,
+    .describe = describe,
+    .blocking = blocking,
+    .finish = finish,
+    .fill = fill,
+    .verify = verify,
+};
