@@ -3,7 +3,9 @@
  * barrier, then the time that one call takes on each rank, averaged over calls
  * and ranks. The contents are new in every call, so no library profits from
  * data that is still where it was. The first and last calls are checked byte by
- * byte. Rank 0 prints: name,collective,ranks,bytes,avg_us,max_us,calls,errors
+ * byte. "split" has no sizes: groups of every other rank, other ones in every
+ * call, and their first barrier; freeing them is not timed. Rank 0 prints:
+ * name,collective,ranks,bytes,avg_us,max_us,calls,errors
  */
 
 #include "peer.h"
@@ -59,8 +61,28 @@ static uint64_t row_errors(const unsigned char *row, size_t bytes,
     return errors + (memcmp(row + i, &seed, bytes - i) != 0);
 }
 
+/* Colors are others in every call, and every other call turns the order of the
+ * ranks round, so no library profits from the group of the call before. */
+static void choose_group(struct peer_call *call, unsigned number)
+{
+    call->color = (int)(((unsigned)call->rank + number) % 2);
+    call->key = number % 2 == 0 ? call->rank : -call->rank;
+}
+
+static uint64_t group_errors(const struct peer_call *call, unsigned number)
+{
+    int size = (call->size + 1 - call->rank % 2) / 2;
+    int rank = call->rank / 2;
+
+    if (number % 2 != 0)
+        rank = size - 1 - rank;
+    return (uint64_t)(call->new_size != size) + (call->new_rank != rank);
+}
+
 static void fill(struct peer_call *call, unsigned number)
 {
+    if (call->split)
+        choose_group(call, number);
     for (int d = 0; d < call->size; d++) {
         const struct peer_block *b = &call->sends[d];
 
@@ -72,7 +94,7 @@ static void fill(struct peer_call *call, unsigned number)
 
 static uint64_t check(const struct peer_call *call, unsigned number)
 {
-    uint64_t errors = 0;
+    uint64_t errors = call->split ? group_errors(call, number) : 0;
 
     for (int s = 0; s < call->size; s++) {
         const struct peer_block *b = &call->recvs[s];
@@ -144,13 +166,16 @@ struct result {
 
 static double timed_call(struct peer_call *call, unsigned number)
 {
-    double begin;
+    double begin, end;
 
     fill(call, number);
     peer_barrier();
     begin = now_us();
     peer_run(call);
-    return now_us() - begin;
+    end = now_us();
+    if (call->split)
+        peer_finish(call);
+    return end - begin;
 }
 
 static double largest(const double *values, int n)
@@ -223,6 +248,7 @@ static bool run_size(const char *collective, size_t bytes, double budget_us,
                              .rank = rank,
                              .size = size,
                              .bytes = bytes,
+                             .split = strcmp(collective, "split") == 0,
                              .sends = blocks,
                              .recvs = blocks + size};
     struct result result;
@@ -268,8 +294,13 @@ int main(int argc, char **argv)
         peer_stop();
         return 2;
     }
-    for (size_t bytes = min; bytes <= max; bytes *= 2)
+    if (strcmp(argv[1], "split") == 0)
+        min = max = 0;
+    for (size_t bytes = min; bytes <= max; bytes *= 2) {
         good &= run_size(argv[1], bytes, budget_us, rank, size);
+        if (bytes == 0)
+            break;
+    }
     peer_stop();
     return good ? 0 : 1;
 }

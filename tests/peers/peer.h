@@ -25,7 +25,10 @@ struct peer_call {
     const struct peer_block *recvs; /* [size] */
     size_t row_length;              /* of the arrays that blocks are cut from */
     unsigned char *send, *recv;
-    void *prepared; /* the side's own */
+    bool split;             /* makes a group of each color, and no data moves */
+    int color, key;         /* split: of this rank, in this call */
+    int new_rank, new_size; /* split: what came out, as peer_finish found it */
+    void *prepared;         /* the side's own */
 };
 
 /** Name of the library, for the table. */
@@ -43,7 +46,10 @@ void peer_free(void *block);
 /** Make ready what a program would keep from call to call: counts, types.
  * False: this side has no such collective. */
 bool peer_prepare(struct peer_call *call);
+/** The call itself; of a split also the first barrier of the new group. */
 void peer_run(struct peer_call *call);
+/** After a split, outside of the timed part: look at the group and free it. */
+void peer_finish(struct peer_call *call);
 void peer_release(struct peer_call *call);
 
 #endif

@@ -4,7 +4,8 @@
 RAW has one row per layout, turn, side, setting and size. For each layout, Open
 MPI's best fixed setting is the one with the smallest geometric mean of its
 medians. A ratio is the median over the turns of peer time / catena time within
-one turn: above 1 catena is faster. Writes OUT/peers-COLLECTIVE.csv, .md and
+one turn: above 1 catena is faster. A collective of 0 bytes has no sizes: one
+table and one bar for each layout. Writes OUT/peers-COLLECTIVE.csv, .md and
 .svg, and prints the table.
 """
 import csv
@@ -71,6 +72,10 @@ def compare(times):
     return rows
 
 
+def sizeless(rows):
+    return all(row["bytes"] == 0 for row in rows)
+
+
 def versions():
     def first_line(*command):
         try:
@@ -99,24 +104,25 @@ def figure(value, digits=2):
     return f"{value:.{digits}f}" if value < 100 else f"{value:.0f}"
 
 
-def markdown(collective, rows, errors):
-    lines = [f"# {collective} beside Open MPI and MPICH", "", versions() + ".",
-             "",
-             "Average latency in microseconds, as the OSU benchmarks have it; "
-             "medians over the turns. Ratios: peer / catena, medians of the "
-             "ratios within a turn; above 1 catena is faster. Open MPI is in "
-             "its best fixed setting for the layout.", ""]
+def table(first, key, part, setting):
+    """One line per row; its first column is row[key]."""
+    lines = [f"| {first} | catena | Open MPI{setting} | ratio | MPICH | ratio |",
+             "| --: | --: | --: | --: | --: | --: |"]
+    for r in part:
+        lines.append("| " + " | ".join([
+            str(r[key]), figure(r["catena_us"]),
+            figure(r["openmpi_us"]), figure(r["openmpi_ratio"]),
+            figure(r["mpich_us"]), figure(r["mpich_ratio"])]) + " |")
+    return lines + [""]
+
+
+def by_size(rows):
+    """A table for each layout."""
+    lines = []
     for layout in dict.fromkeys(r["layout"] for r in rows):
         part = [r for r in rows if r["layout"] == layout]
-        lines += [f"## {layout}, {part[0]['turns']} turns", "",
-                  f"| bytes | catena | Open MPI {part[0]['openmpi']} | ratio | "
-                  "MPICH | ratio |", "| --: | --: | --: | --: | --: | --: |"]
-        for r in part:
-            lines.append("| " + " | ".join([
-                str(r["bytes"]), figure(r["catena_us"]),
-                figure(r["openmpi_us"]), figure(r["openmpi_ratio"]),
-                figure(r["mpich_us"]), figure(r["mpich_ratio"])]) + " |")
-        lines.append("")
+        lines += [f"## {layout}, {part[0]['turns']} turns", ""]
+        lines += table("bytes", "bytes", part, " " + part[0]["openmpi"])
         ratios = [r["openmpi_ratio"] for r in part if r["openmpi_ratio"]]
         if ratios:
             small = [r["openmpi_ratio"] for r in part
@@ -125,12 +131,30 @@ def markdown(collective, rows, errors):
                       f"{geometric_mean(ratios):.2f}, up to 4 KiB "
                       f"{geometric_mean(small or ratios):.2f}, least "
                       f"{min(ratios):.2f}.", ""]
+    return lines
+
+
+def by_layout(rows):
+    settings = ", ".join(f"{r['openmpi']} ({r['layout']})"
+                         for r in rows if r["openmpi"])
+    return (table("layout", "layout", rows, "") +
+            [f"Turns: {rows[0]['turns']}. Open MPI: {settings}.", ""])
+
+
+def markdown(collective, rows, errors):
+    lines = [f"# {collective} beside Open MPI and MPICH", "", versions() + ".",
+             "",
+             "Average latency in microseconds, as the OSU benchmarks have it; "
+             "medians over the turns. Ratios: peer / catena, medians of the "
+             "ratios within a turn; above 1 catena is faster. Open MPI is in "
+             "its best fixed setting for the layout.", ""]
+    lines += by_layout(rows) if sizeless(rows) else by_size(rows)
     one = [r["openmpi_ratio"] for r in rows
            if r["openmpi_ratio"] and not r["layout"].startswith("hosts")]
     if one:
         lines += [f"All layouts of one host together: geometric mean "
                   f"{geometric_mean(one):.2f}, least {min(one):.2f}.", ""]
-    lines += [f"Wrong bytes: {errors}.", ""]
+    lines += [f"Wrong {'groups' if sizeless(rows) else 'bytes'}: {errors}.", ""]
     return "\n".join(lines)
 
 
@@ -138,14 +162,27 @@ PLOT = """
 set terminal svg size 760,460 font "sans,12" background "white"
 set output "{out}.svg"
 set datafile separator ","
-set logscale x 2
 set logscale y 2
 set grid ytics lc rgb "#dddddd"
-set key outside right
-set xlabel "bytes per block"
 set ylabel "Open MPI time / catena time"
 set title "{collective}: above 1 catena is faster"
+{body}
+"""
+
+BY_SIZE = """
+set logscale x 2
+set key outside right
+set xlabel "bytes per block"
 plot 1 notitle lc rgb "#999999", {curves}
+"""
+
+# Bars stand on 1/4: a logarithmic axis has no zero.
+BY_LAYOUT = """
+set style fill solid 0.5
+set boxwidth 0.6
+set yrange [0.25:*]
+plot "{out}.csv" using 7:xticlabel(1) skip 1 with boxes notitle, \\
+    1 notitle lc rgb "#999999"
 """
 
 
@@ -154,7 +191,9 @@ def plot(collective, rows, out):
         f"\"< awk -F, '$1==\\\"{layout}\\\" && $7' {out}.csv\" "
         f"using 2:7 with linespoints title \"{layout}\""
         for layout in dict.fromkeys(r["layout"] for r in rows))
-    script = PLOT.format(out=out, collective=collective, curves=curves)
+    body = (BY_LAYOUT if sizeless(rows) else BY_SIZE).format(out=out,
+                                                             curves=curves)
+    script = PLOT.format(out=out, collective=collective, body=body)
     subprocess.run(["gnuplot"], input=script, text=True, check=False)
 
 

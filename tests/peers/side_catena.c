@@ -86,6 +86,7 @@ struct prepared {
     size_t *send_counts, *recv_counts;
     ptrdiff_t *send_at, *recv_at;
     catena_datatype_t *send_types, *recv_types;
+    catena_group_t *made; /* by a split */
 };
 
 static catena_datatype_t subarray(const struct peer_call *call,
@@ -127,7 +128,7 @@ bool peer_prepare(struct peer_call *call)
             p->recv_types[i] = subarray(call, &call->recvs[i]);
         }
     }
-    return strncmp(call->collective, "alltoall", 8) == 0;
+    return call->split || strncmp(call->collective, "alltoall", 8) == 0;
 }
 
 void peer_run(struct peer_call *call)
@@ -135,6 +136,12 @@ void peer_run(struct peer_call *call)
     struct prepared *p = call->prepared;
     catena_status_t status;
 
+    if (call->split) {
+        demand(catena_group_split(world, call->color, call->key, &p->made),
+               "catena_group_split");
+        demand(catena_barrier(p->made), "catena_barrier");
+        return;
+    }
     switch (call->collective[8]) {
     case 'v':
         status = catena_alltoallv(call->send, p->send_counts, p->send_at,
@@ -151,6 +158,15 @@ void peer_run(struct peer_call *call)
                                  CATENA_BYTE, world);
     }
     demand(status, call->collective);
+}
+
+void peer_finish(struct peer_call *call)
+{
+    struct prepared *p = call->prepared;
+
+    call->new_rank = catena_group_rank(p->made);
+    call->new_size = catena_group_size(p->made);
+    demand(catena_group_free(p->made), "catena_group_free");
 }
 
 void peer_release(struct peer_call *call)

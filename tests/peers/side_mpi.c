@@ -16,6 +16,7 @@ const char *const peer_name = "mpich";
 struct prepared {
     int *send_counts, *send_at, *recv_counts, *recv_at;
     MPI_Datatype *send_types, *recv_types;
+    MPI_Comm made; /* by a split */
 };
 
 void peer_start(int *argc, char ***argv, int *rank, int *size)
@@ -102,13 +103,18 @@ bool peer_prepare(struct peer_call *call)
             p->recv_types[i] = subarray(call, &call->recvs[i]);
         }
     }
-    return strncmp(call->collective, "alltoall", 8) == 0;
+    return call->split || strncmp(call->collective, "alltoall", 8) == 0;
 }
 
 void peer_run(struct peer_call *call)
 {
     struct prepared *p = call->prepared;
 
+    if (call->split) {
+        MPI_Comm_split(MPI_COMM_WORLD, call->color, call->key, &p->made);
+        MPI_Barrier(p->made);
+        return;
+    }
     switch (call->collective[8]) {
     case 'v':
         MPI_Alltoallv(call->send, p->send_counts, p->send_at, MPI_BYTE,
@@ -124,6 +130,15 @@ void peer_run(struct peer_call *call)
         MPI_Alltoall(call->send, (int)call->bytes, MPI_BYTE, call->recv,
                      (int)call->bytes, MPI_BYTE, MPI_COMM_WORLD);
     }
+}
+
+void peer_finish(struct peer_call *call)
+{
+    struct prepared *p = call->prepared;
+
+    MPI_Comm_rank(p->made, &call->new_rank);
+    MPI_Comm_size(p->made, &call->new_size);
+    MPI_Comm_free(&p->made);
 }
 
 void peer_release(struct peer_call *call)
