@@ -84,3 +84,26 @@ set logscale y 10
 set yrange [*:*]
 many(e) = sprintf("< awk -F, '$4==%d {print $3 \",\" $5}' here-endpoints.csv", e)
 plot for [e in "1 2 4"] many(e + 0) using 1:2 with linespoints title e
+
+# Splits: many groups are as many as ranks, few are 8.
+set logscale x 4
+set logscale y 10
+set xlabel "processes"
+set ylabel "microseconds"
+set key outside right
+splits(f, m, a, c, g) = sprintf("< awk -F, '$1==\"%s\" && $2==\"%s\" && $4==\"%s\" && %s {print $5 \",\" $6}' split-%s.csv", m, a, c, g, f)
+groups(many) = many ? "$3==$5" : "$3==8"
+do for [m in "dawn sierra"] {
+    set output "split-reorder-" . m . ".svg"
+    set title m . ", simulated: reorder without split, integer keys"
+    plot for [a in "allgather allgather-fast gather-scatter cheng:128 cheng:1024 cheng:8192 bitonic radix"] \
+        splits("reorder", m, a, "none", "1") using 1:2 with linespoints title a
+    do for [f in "colors both"] {
+        do for [many = 0:1] {
+            set output "split-" . f . "-" . (many ? "many" : "few") . "-" . m . ".svg"
+            set title m . ", simulated: split " . (f eq "colors" ? "without" : "with") . " reorder, " . (many ? "a group for each process" : "8 groups")
+            plot for [l in "5 80"] for [a in "bitonic hash hash64"] \
+                splits(f, m, a, "string:" . l, groups(many)) using 1:2 with linespoints title a . ", " . l . " B"
+        }
+    }
+}

@@ -355,6 +355,7 @@ int bench_collective(struct bench *bench, const struct bench_collective *row)
     struct bench_report report;
     struct bench_run run = {.bench = bench, .report = &report};
     const char *refused = row->refuse != NULL ? row->refuse(bench) : NULL;
+    size_t count = bench->options->algorithm_count;
     uint64_t errors;
 
     if (refused == NULL && bench->options->flag)
@@ -367,8 +368,9 @@ int bench_collective(struct bench *bench, const struct bench_collective *row)
     }
     if (!settings_known(bench, row))
         return BENCH_USAGE;
-    run.variants =
-        bench_alloc(bench, BENCH_MAX_VARIANTS + 1, sizeof(*run.variants));
+    /* No more than there are: every simulated rank has its own. */
+    count = (count > 0 ? count : 1) + (bench->options->flag ? 1 : 0);
+    run.variants = bench_alloc(bench, count, sizeof(*run.variants));
     add_variants(&run, row);
     bench_report_open(&report, bench, row, run.count > 1);
     if (row->describe != NULL)
