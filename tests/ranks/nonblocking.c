@@ -46,44 +46,13 @@ static void check_several(rank_test_t *test, rank_exchange_t *x,
     }
 }
 
-/** Complete by one of the four ways. */
-static void complete(rank_test_t *test, catena_request_t **requests,
-                     size_t count, int way)
-{
-    int done = 0;
-    size_t index;
-    switch (way) {
-    case 0:
-        RANK_CHECK(test, catena_waitall(count, requests) == CATENA_OK);
-        break;
-    case 1:
-        while (!done) {
-            RANK_CHECK(test,
-                       catena_testall(count, requests, &done) == CATENA_OK);
-        }
-        break;
-    case 2:
-        do {
-            RANK_CHECK(test,
-                       catena_waitany(count, requests, &index) == CATENA_OK);
-        } while (index < count);
-        break;
-    default: /* the last started first */
-        for (size_t i = count; i-- > 0;) {
-            for (done = 0; !done;) {
-                RANK_CHECK(test, catena_test(&requests[i], &done) == CATENA_OK);
-            }
-        }
-    }
-}
-
 static void several_in_flight(rank_test_t *test)
 {
     catena_group_t *groups[IN_FLIGHT];
     for (int i = 0; i < IN_FLIGHT; i++) {
         groups[i] = test->world;
     }
-    for (int way = 0; way < 4; way++) {
+    for (int way = 0; way < RANK_WAYS; way++) {
         for (int a = 0; a < 5; a++) {
             rank_exchange_t x[IN_FLIGHT];
             catena_request_t *requests[IN_FLIGHT + 1];
@@ -97,7 +66,7 @@ static void several_in_flight(rank_test_t *test)
             RANK_CHECK(test,
                        catena_ibarrier(test->world, &requests[IN_FLIGHT]) ==
                            CATENA_OK);
-            complete(test, requests, IN_FLIGHT + 1, way);
+            rank_complete(test, requests, IN_FLIGHT + 1, way);
             for (int i = 0; i <= IN_FLIGHT; i++) {
                 RANK_CHECK(test, requests[i] == NULL);
             }

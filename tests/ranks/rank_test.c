@@ -60,6 +60,7 @@ static void run_case(rank_test_t *test, const rank_case_t *c,
                      unsigned long *failed)
 {
     test->errors = 0;
+    test->name = c->name;
     c->run(test);
     catena_group_set(test->world, "alltoall_algorithm", "auto");
     unsigned long errors = all_errors(test);
@@ -100,6 +101,36 @@ void rank_pause(rank_test_t *test, double microseconds)
         catena_compute(test->context, microseconds * 1e-6);
     } else {
         usleep((useconds_t)microseconds);
+    }
+}
+
+void rank_complete(rank_test_t *test, catena_request_t **requests, size_t count,
+                   int way)
+{
+    int done = 0;
+    size_t index;
+    switch (way) {
+    case 0:
+        RANK_CHECK(test, catena_waitall(count, requests) == CATENA_OK);
+        break;
+    case 1:
+        while (!done) {
+            RANK_CHECK(test,
+                       catena_testall(count, requests, &done) == CATENA_OK);
+        }
+        break;
+    case 2:
+        do {
+            RANK_CHECK(test,
+                       catena_waitany(count, requests, &index) == CATENA_OK);
+        } while (index < count);
+        break;
+    default: /* the last started first */
+        for (size_t i = count; i-- > 0;) {
+            for (done = 0; !done;) {
+                RANK_CHECK(test, catena_test(&requests[i], &done) == CATENA_OK);
+            }
+        }
     }
 }
 

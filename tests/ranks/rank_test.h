@@ -14,7 +14,8 @@ typedef struct rank_test {
     catena_context_t *context;
     catena_group_t *world;
     catena_place_t place;
-    unsigned long errors; /* of this rank, in the case that runs */
+    const char *name;     /* of the case that runs */
+    unsigned long errors; /* of this rank, in that case */
     bool simulated;
 } rank_test_t;
 
@@ -70,6 +71,12 @@ void rank_exchange_check(rank_test_t *test, const rank_exchange_t *x,
 void rank_exchange_close(rank_test_t *test, rank_exchange_t *x);
 /** The send argument: the buffer or CATENA_IN_PLACE. */
 const void *rank_exchange_source(const rank_exchange_t *x);
+
+/** Ways to complete requests: all at once, by testing, in the order they are
+ * done, the last first. */
+enum { RANK_WAYS = 4 };
+void rank_complete(rank_test_t *test, catena_request_t **requests, size_t count,
+                   int way);
 
 /** Do nothing for so many microseconds, as work would. */
 void rank_pause(rank_test_t *test, double microseconds);
