@@ -29,6 +29,7 @@ layout() {
 }
 
 tcp=UCX_TLS=tcp,self
+machine="pack:2 numa:2 l3:2 core:1 pu:2"
 layout alltoall -- -n 1
 layout alltoall -- -n 2
 layout alltoall $tcp -- -n 7 --ppn 3
@@ -43,6 +44,8 @@ layout groups -- -n 5
 layout unit/mail -- -n 3
 layout unit/mail $tcp -- -n 5 --ppn 2
 layout unit/mail $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
+layout split -- -n 2
+layout split $tcp CATENA_TOPOLOGY="$machine" -- -n 9 --ppn 4 --map-by node
 if [ -z "${RANKS_QUICK:-}" ]; then
     layout alltoall -- -n 13
     layout alltoall -- -n 2 --ppn 1
@@ -64,9 +67,14 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     layout groups -- -n 16 --ppn 4
     layout groups $tcp -- -n 13 --ppn 5 --map-by node
     layout groups CATENA_HEAP_SIZE=256m -- -n 12
+    layout split -- -n 1
+    layout split CATENA_TOPOLOGY="$machine" -- -n 5
+    layout split CATENA_TOPOLOGY="pack:2 core:2 pu:1" -- -n 12 --ppn 4
+    layout split CATENA_UCX_PUT=rma $tcp -- -n 7 --ppn 2
     # More members than a ring has slots: rounds that wait for grants.
     layout nonblocking -- -n 40
     layout groups -- -n 70
+    layout split -- -n 40
     layout nonblocking $tcp -- -n 70 --ppn 35
 fi
 echo "# $passed passed, $failed failed"
