@@ -1,12 +1,14 @@
 /* Simulated runs from seeds: each draws what is tested, how many ranks on
  * which nodes of which machine, sizes, and the order of everything that has
- * none. usage: sim_random FIRST COUNT [MOST_RANKS] */
+ * none. usage: sim_random FIRST COUNT [MOST_RANKS [KIND]]
+ * KIND: only kinds whose name contains it. */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ranks/rank_vector.h"
+#include "sim/random.h"
 
 enum { MOST_RANKS = 200, MOST_BYTES = 3000000, IN_FLIGHT = 4 };
 
@@ -17,28 +19,6 @@ static const char *const algorithms[] = {"direct", "shift",  "bruck",
                                          "nmpml",  "onmpml", "auto"};
 
 enum { ALGORITHMS = sizeof(algorithms) / sizeof(algorithms[0]) };
-
-typedef struct draw draw_t;
-
-typedef struct kind {
-    const char *name;
-    void (*run)(rank_test_t *test, draw_t *draw, uint64_t random);
-    bool vectors; /* counts and types for every pair, in most exchanges */
-    bool kills;
-} kind_t;
-
-/** One seed's job. The ranks share it: they are one process. */
-struct draw {
-    uint64_t seed;
-    const kind_t *kind;
-    const char *machine;
-    int ranks;
-    int nodes;
-    int *node_of;
-    double *entered; /* [ranks]: virtual time */
-    unsigned long errors;
-    bool through; /* some rank ended without an error */
-};
 
 /* ---- what is tested ---- */
 
@@ -226,7 +206,7 @@ static void close_exchange(rank_test_t *test, exchange_t *e)
     }
 }
 
-static void pause_somewhere(rank_test_t *test, uint64_t shared)
+void pause_somewhere(rank_test_t *test, uint64_t shared)
 {
     uint64_t own = shared ^ (uint64_t)test->place.rank * 977;
     if (rank_random(&own) % 3 == 0) {
@@ -338,30 +318,11 @@ static void barriers(rank_test_t *test, draw_t *draw, uint64_t random)
     }
 }
 
-static const kind_t kinds[] = {
-    {"exchanges", exchanges, false, false},
-    {"in flight", in_flight, false, false},
-    {"persistent", persistent, false, false},
-    {"groups", groups, false, false},
-    {"barriers", barriers, false, false},
-    {"a rank dies", exchanges, false, true},
-    {"vectors", exchanges, true, false},
-    {"vectors in flight", in_flight, true, false},
-    {"persistent vectors", persistent, true, false},
-    {"vectors in groups", groups, true, false},
-    {"a rank dies in vectors", exchanges, true, true},
-};
-
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
-/* ---- a run ---- */
-
 /** When a rank is to die, errors are what is expected: all ranks end with one
  * and give everything back. */
-static void run_dying(rank_test_t *test, draw_t *draw)
+static void dying(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     catena_status_t status = CATENA_OK;
-    uint64_t random = draw->seed;
     while (status == CATENA_OK) {
         exchange_t e = {.vector = draw->kind->vectors};
         if (e.vector) {
@@ -378,6 +339,29 @@ static void run_dying(rank_test_t *test, draw_t *draw)
     RANK_CHECK(test, status == CATENA_ERR_PEER);
 }
 
+static const kind_t kinds[] = {
+    {"exchanges", exchanges, false, false},
+    {"in flight", in_flight, false, false},
+    {"persistent", persistent, false, false},
+    {"groups", groups, false, false},
+    {"barriers", barriers, false, false},
+    {"a rank dies", dying, false, true},
+    {"vectors", exchanges, true, false},
+    {"vectors in flight", in_flight, true, false},
+    {"persistent vectors", persistent, true, false},
+    {"vectors in groups", groups, true, false},
+    {"a rank dies in vectors", dying, true, true},
+    {"splits", splits, false, false},
+    {"splits in flight", splits_in_flight, true, false},
+    {"splits of splits", splits_of_splits, false, false},
+    {"splits by liars", splits_by_liars, false, false},
+    {"a rank dies in splits", dying_splits, false, true},
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* ---- a run ---- */
+
 static int run_rank(const catena_config_t *config, void *argument)
 {
     draw_t *draw = argument;
@@ -389,11 +373,7 @@ static int run_rank(const catena_config_t *config, void *argument)
     }
     test.world = catena_world(test.context);
     catena_place(test.context, &test.place);
-    if (draw->kind->kills) {
-        run_dying(&test, draw);
-    } else {
-        draw->kind->run(&test, draw, draw->seed);
-    }
+    draw->kind->run(&test, draw, draw->seed);
     draw->errors += test.errors;
     status = catena_finalize(test.context);
     draw->through |= status == CATENA_OK;
@@ -422,13 +402,31 @@ static void draw_layout(draw_t *draw, uint64_t *random, int most_ranks)
     }
 }
 
-static bool run_seed(uint64_t seed, int most_ranks)
+/** NULL: there is none of that name. */
+static const kind_t *draw_kind(uint64_t *random, const char *only)
+{
+    const kind_t *fit[KINDS];
+    uint64_t count = 0;
+    for (size_t i = 0; i < KINDS; i++) {
+        if (strstr(kinds[i].name, only) != NULL) {
+            fit[count++] = &kinds[i];
+        }
+    }
+    uint64_t drawn = rank_random(random);
+    return count > 0 ? fit[drawn % count] : NULL;
+}
+
+static bool run_seed(uint64_t seed, int most_ranks, const char *only)
 {
     int node_of[MOST_RANKS];
     double entered[2 * MOST_RANKS] = {0};
     uint64_t random = seed * 7919;
     draw_t draw = {.seed = seed, .node_of = node_of, .entered = entered};
-    draw.kind = &kinds[rank_random(&random) % KINDS];
+    draw.kind = draw_kind(&random, only);
+    if (draw.kind == NULL) {
+        printf("not ok - no kind of runs is named '%s'\n", only);
+        return false;
+    }
     draw.machine = machines[rank_random(&random) % 6];
     draw_layout(&draw, &random, most_ranks);
     catena_sim_params_t params = {
@@ -468,10 +466,11 @@ int main(int argc, char **argv)
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 500;
     int most = argc > 3 ? atoi(argv[3]) : MOST_RANKS;
+    const char *only = argc > 4 ? argv[4] : "";
     int failed = 0;
     most = most < 1 || most > MOST_RANKS ? MOST_RANKS : most;
     for (uint64_t seed = first; seed < first + count; seed++) {
-        failed += !run_seed(seed, most);
+        failed += !run_seed(seed, most, only);
     }
     printf("# %llu passed, %d failed\n",
            (unsigned long long)count - (unsigned long long)failed, failed);

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # The simulator: the rank tests in layouts that no machine here has, and runs
 # drawn from seeds.
-# usage: tests/sim/run.sh BUILD_DIR [SEEDS]      RANKS_QUICK=1: fewer layouts
+# usage: tests/sim/run.sh BUILD_DIR [SEEDS [SPLITS]]
+# SEEDS: how many runs of any kind; SPLITS: how many more of splits
+# RANKS_QUICK=1: fewer layouts
 set -u
 build=$1
 seeds=${2:-500}
+splits=${3:-200}
 . "$(dirname "$0")/../tally.sh"
 
 # layout PROGRAM LAYOUT [SEED]: as tests/ranks/rank_test.h says
@@ -14,7 +17,7 @@ layout() {
     tally $? "$*"
 }
 
-# random FIRST COUNT [MOST_RANKS]
+# random FIRST COUNT [MOST_RANKS [KIND]]
 random() {
     local n_ok n_bad
     timeout 600 "$build/tests/sim/sim_random" "$@" >"$log" 2>&1
@@ -26,7 +29,7 @@ random() {
     [ "${n_bad:-1}" -eq 0 ] || grep -v '^\[catena' "$log" | head -20
 }
 
-for program in alltoall alltoallv nonblocking groups; do
+for program in alltoall alltoallv nonblocking groups split; do
     layout $program 3+1+5
     layout $program :2+4+1 2
     if [ -z "${RANKS_QUICK:-}" ]; then
@@ -37,6 +40,8 @@ for program in alltoall alltoallv nonblocking groups; do
         layout $program 13 5
     fi
 done
+layout split 1+1 # many splits: the ranks are few
 random 1 "$seeds"
+random 100001 "$splits" 200 split
 echo "# $passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

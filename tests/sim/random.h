@@ -1,0 +1,41 @@
+#ifndef SIM_RANDOM_H
+#define SIM_RANDOM_H
+
+#include "ranks/rank_test.h"
+
+typedef struct draw draw_t;
+
+typedef struct kind {
+    const char *name;
+    void (*run)(rank_test_t *test, draw_t *draw, uint64_t random);
+    bool vectors; /* counts and types for every pair, in most exchanges */
+    bool kills;   /* a rank; it runs until that is noticed */
+} kind_t;
+
+/** One seed's job. The ranks share it: they are one process. */
+struct draw {
+    uint64_t seed;
+    const kind_t *kind;
+    const char *machine;
+    int ranks;
+    int nodes;
+    int *node_of;
+    double *entered; /* [ranks]: virtual time */
+    unsigned long errors;
+    bool through; /* some rank ended without an error */
+};
+
+/** Now and then, some ranks are late. */
+void pause_somewhere(rank_test_t *test, uint64_t shared);
+
+/* Kinds of splits.c, by any algorithm. */
+
+/** One after the other, of the world. */
+void splits(rank_test_t *test, draw_t *draw, uint64_t random);
+/** Between exchanges, on a group and on groups made of it. */
+void splits_in_flight(rank_test_t *test, draw_t *draw, uint64_t random);
+void splits_of_splits(rank_test_t *test, draw_t *draw, uint64_t random);
+void splits_by_liars(rank_test_t *test, draw_t *draw, uint64_t random);
+void dying_splits(rank_test_t *test, draw_t *draw, uint64_t random);
+
+#endif
