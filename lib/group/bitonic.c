@@ -12,7 +12,6 @@
  * round waits for an answer; what they keep is checked when the chains are
  * made. */
 
-#include "exec/mail.h"
 #include "group/sorting.h"
 
 enum { LEFT, RIGHT, ROUNDS_MAX = 32 };

@@ -12,7 +12,6 @@
 
 #include <string.h>
 
-#include "exec/mail.h"
 #include "group/sorting.h"
 
 enum { LEFT, RIGHT };

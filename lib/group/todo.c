@@ -6,7 +6,6 @@
         return NULL;                                                           \
     }
 T(ctn_split_allgather)
-T(ctn_split_gather_scatter)
 T(ctn_split_cheng)
 T(ctn_split_radix)
 T(ctn_split_hash)

@@ -43,6 +43,7 @@ typedef struct algorithm {
 
 static const algorithm_t algorithms[] = {
     {"bitonic", ctn_split_bitonic, 0},
+    {"gather-scatter", ctn_split_gather_scatter, 0},
 };
 
 enum { ALGORITHMS = sizeof(algorithms) / sizeof(algorithms[0]) };
