@@ -1,6 +1,7 @@
 #ifndef CTN_CORE_ADDRESS_H
 #define CTN_CORE_ADDRESS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,6 +21,32 @@ _Static_assert(sizeof(ctn_address_t) == 16, "an address is 16 bytes");
 static inline bool ctn_address_exists(ctn_address_t address)
 {
     return address.process != CTN_NO_PROCESS;
+}
+
+/* An address in 8 bytes, for messages with many: members' memory starts on a
+ * page, and a node's arenas together are no larger than 2^46 bytes (see
+ * heap/segment.c). */
+
+#define CTN_MEMBER_ALIGNMENT 4096u
+#define CTN_PACKED_NONE UINT64_MAX
+
+static inline uint64_t ctn_address_pack(ctn_address_t address)
+{
+    if (!ctn_address_exists(address)) {
+        return CTN_PACKED_NONE;
+    }
+    assert(address.offset % CTN_MEMBER_ALIGNMENT == 0);
+    assert(address.offset >> 46 == 0 && address.process >> 30 == 0);
+    return address.process << 34 | address.offset / CTN_MEMBER_ALIGNMENT;
+}
+
+static inline ctn_address_t ctn_address_unpack(uint64_t packed)
+{
+    return packed == CTN_PACKED_NONE
+               ? CTN_NO_ADDRESS
+               : (ctn_address_t){packed >> 34,
+                                 (packed & ((UINT64_C(1) << 34) - 1)) *
+                                     CTN_MEMBER_ALIGNMENT};
 }
 
 #endif

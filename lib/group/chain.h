@@ -21,8 +21,8 @@ typedef struct ctn_chain {
     ctn_address_t right; /* CTN_NO_ADDRESS at rank size - 1 */
 } ctn_chain_t;
 
-/** Bytes that a scan can carry: a slot less the forwarded address. */
-#define CTN_SCAN_BYTES (CTN_INLINE_BYTES - sizeof(ctn_address_t))
+/** Bytes that a scan can carry: a slot less the forwarded address, packed. */
+#define CTN_SCAN_BYTES (CTN_INLINE_BYTES - sizeof(uint64_t))
 
 /** Fold `far`, the value of members further away, into `near`, the value of
  * members between them and this one. Associative. `leftwards`: the far ones
@@ -30,7 +30,9 @@ typedef struct ctn_chain {
 typedef void (*ctn_fold_t)(void *near, const void *far, int leftwards);
 
 /** Arguments and results of a double scan: state of ctn_scan_algorithm. */
-typedef struct ctn_scan {
+typedef struct ctn_scan ctn_scan_t;
+
+struct ctn_scan {
     /* arguments */
     const ctn_chain_t *chain;
     ctn_fold_t fold;
@@ -39,13 +41,23 @@ typedef struct ctn_scan {
     unsigned char *from[2]; /* results: exclusive scan of the members to the
                                left (0) and to the right (1); set to the
                                identity by the caller */
+    /* What neighbours tell each other in the first round in place of their
+     * values; NULL: just these. `meet` folds what follows from it into
+     * from[side] and inclusive[side]. What it knows only then (how neighbours
+     * differ) it may add to `own` and to inclusive[] on both sides: that goes
+     * along from the second round on, so each member sees the additions of
+     * every second one. Both ends of an edge add it: then all see all edges. */
+    const void *opening;
+    size_t opening_bytes; /* at most CTN_SCAN_BYTES */
+    void (*meet)(ctn_scan_t *scan, int side, const void *opening);
+    void *context; /* for it */
     /* working */
     unsigned char inclusive[2][CTN_SCAN_BYTES];
     ctn_address_t partner[2];
     unsigned round;
     unsigned sent;
     unsigned received;
-} ctn_scan_t;
+};
 
 /** Both exclusive scans at once, ceil(log2 p) rounds, O(1) memory ([Moody],
  * section 2, figure 1). Synchronizing. */

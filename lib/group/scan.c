@@ -12,7 +12,7 @@ enum { LEFT, RIGHT };
 
 /** A message: the sender's partner on its far side, and its running value. */
 typedef struct scan_message {
-    ctn_address_t beyond;
+    uint64_t beyond; /* packed */
     unsigned char value[CTN_SCAN_BYTES];
 } scan_message_t;
 
@@ -35,11 +35,14 @@ static ctn_step_t begin(ctn_op_t *op)
 static catena_status_t send(ctn_op_t *op, ctn_scan_t *scan, int side)
 {
     scan_message_t message;
-    message.beyond = scan->partner[!side];
-    memcpy(message.value, scan->inclusive[!side], scan->bytes);
+    bool opens = scan->round == 0 && scan->opening != NULL;
+    size_t bytes = opens ? scan->opening_bytes : scan->bytes;
+    message.beyond = ctn_address_pack(scan->partner[!side]);
+    memcpy(message.value, opens ? scan->opening : scan->inclusive[!side],
+           bytes);
     unsigned slot = 2 * scan->round + (unsigned)!side;
     return ctn_op_send(op, scan->partner[side], slot, &message,
-                       sizeof(ctn_address_t) + scan->bytes);
+                       offsetof(scan_message_t, value) + bytes);
 }
 
 static ctn_step_t send_both(ctn_op_t *op, ctn_scan_t *scan)
@@ -53,6 +56,7 @@ static ctn_step_t send_both(ctn_op_t *op, ctn_scan_t *scan)
         }
     }
     scan->sent = 1;
+    op->exec->tally.rounds++;
     return CTN_STEP_MOVED;
 }
 
@@ -74,8 +78,12 @@ static bool receive(ctn_op_t *op, ctn_scan_t *scan, int side)
         return false;
     }
     const scan_message_t *message = message_from(op, scan, side);
-    scan->fold(scan->from[side], message->value, side == LEFT);
-    scan->fold(scan->inclusive[side], message->value, side == LEFT);
+    if (scan->round == 0 && scan->opening != NULL) {
+        scan->meet(scan, side, message->value);
+    } else {
+        scan->fold(scan->from[side], message->value, side == LEFT);
+        scan->fold(scan->inclusive[side], message->value, side == LEFT);
+    }
     ctn_exec_charge(op->exec, CTN_WORK_REDUCE, 2 * scan->bytes);
     scan->received |= 1u << side;
     return true;
@@ -98,7 +106,8 @@ static ctn_step_t rounds(ctn_op_t *op)
     }
     for (int side = LEFT; side <= RIGHT; side++) {
         if (ctn_address_exists(scan->partner[side])) {
-            scan->partner[side] = message_from(op, scan, side)->beyond;
+            scan->partner[side] =
+                ctn_address_unpack(message_from(op, scan, side)->beyond);
         }
     }
     scan->round++;

@@ -8,5 +8,3 @@
 T(ctn_split_allgather)
 T(ctn_split_cheng)
 T(ctn_split_radix)
-T(ctn_split_hash)
-T(ctn_split_hash64)
