@@ -1,0 +1,553 @@
+/* Splits by hash and by radix, on simulated ranks, against an oracle that
+ * counts: colors and keys of every kind, and colors made to collide. usage:
+ * test_hash, or as a rank under a launcher: test_hash --rank */
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "group/splitting.h"
+#include "job.h"
+
+enum { MEMBERS_MAX = 1024, LONG_BYTES = 100000, RING_TURNS = 6 };
+
+typedef struct value {
+    const void *bytes;
+    uint32_t count;
+} value_t;
+
+/** What the ranks, which are one process, are given and leave. */
+typedef struct member {
+    value_t color; /* count CTN_NO_COLOR: none */
+    value_t key;
+    int64_t number[2]; /* that of color and key, where they are integers */
+    catena_status_t status;
+    ctn_chain_t chain;
+    uint64_t rounds;
+    uint64_t messages;
+} member_t;
+
+typedef ctn_op_t *(*algorithm_t)(const ctn_splitting_t *splitting);
+
+/** The run at hand. */
+static struct {
+    const char *name;
+    algorithm_t algorithm;
+    catena_compare_t color_compare;
+    catena_compare_t key_compare;
+    bool reorder;
+    bool in_place;
+    catena_status_t expected;
+    member_t member[MEMBERS_MAX];
+} run;
+
+/* ---- a rank ---- */
+
+static ctn_record_t *make_record(const member_t *member, ctn_chain_t from,
+                                 ctn_address_t address)
+{
+    bool none = member->color.count == CTN_NO_COLOR;
+    size_t color_bytes = none ? 0 : member->color.count;
+    size_t key_bytes = run.reorder ? member->key.count : 0;
+    ctn_record_t *record =
+        calloc(1, sizeof(*record) + color_bytes + key_bytes + 8);
+    record->rank = from.rank;
+    record->process = (uint32_t)address.process;
+    record->offset = address.offset;
+    record->color_bytes = member->color.count;
+    record->key_bytes = (uint32_t)key_bytes;
+    if (color_bytes > 0) {
+        memcpy(record->data, member->color.bytes, color_bytes);
+    }
+    if (key_bytes > 0) {
+        memcpy(record->data + color_bytes, member->key.bytes, key_bytes);
+    }
+    return record;
+}
+
+/** The chain is one, and its members count its operations alike: scans over it
+ * count its members, more often than there are rings. */
+static void check_chain(job_t *job, ctn_lane_t *lane)
+{
+    ctn_words_t left;
+    ctn_words_t right;
+    for (int i = 0; i < RING_TURNS; i++) {
+        ctn_words_t own = {{1}};
+        JOB_CHECK(job, ctn_op_run(ctn_scan_create(job->exec, lane, ctn_fold_sum,
+                                                  &own, &left, &right,
+                                                  sizeof(own))) == CATENA_OK);
+        JOB_CHECK(job, left.word[0] == lane->chain.rank);
+        JOB_CHECK(job, left.word[0] + 1 + right.word[0] == lane->chain.size);
+    }
+}
+
+static void split(job_t *job, member_t *member, ctn_lane_t *parent,
+                  ctn_lane_t *lane)
+{
+    ctn_record_t *record = make_record(member, parent->chain, lane->chain.self);
+    ctn_splitting_t splitting = {
+        .parent = parent,
+        .lane = lane,
+        .by = {job->exec, run.color_compare, run.key_compare, NULL},
+        .record = record,
+        .reorder = run.reorder,
+    };
+    ctn_tally_t before = job->exec->tally;
+    member->status = ctn_op_run(run.algorithm(&splitting));
+    member->rounds = job->exec->tally.rounds - before.rounds;
+    member->messages = job->exec->tally.messages - before.messages;
+    member->chain = lane->chain;
+    free(record);
+}
+
+static void split_world(job_t *job)
+{
+    uint64_t memory = job->exec->tally.memory;
+    member_t *member = &run.member[job->rank];
+    const catena_group_t *world = job->context->world;
+    catena_group_t *made = NULL;
+    if (run.in_place) {
+        JOB_CHECK(job,
+                  catena_group_dup(job->context->world, &made) == CATENA_OK);
+    } else {
+        JOB_CHECK(job, ctn_group_create(job->exec, world->site, world->config,
+                                        &made) == CATENA_OK);
+    }
+    split(job, member, run.in_place ? &made->lane : job->lane, &made->lane);
+    if (member->status == CATENA_OK) {
+        check_chain(job, &made->lane);
+    }
+    if (member->status == CATENA_OK || run.in_place) {
+        JOB_CHECK(job, catena_group_free(made) == CATENA_OK);
+    } else {
+        ctn_group_release(made); /* nobody has used it yet */
+    }
+    ctn_logchain_drop(job->lane);
+    JOB_CHECK(job, job->exec->tally.memory == memory);
+}
+
+/* ---- the oracle ---- */
+
+static int compare_values(catena_compare_t compare, value_t a, value_t b)
+{
+    return compare != NULL
+               ? compare(a.bytes, a.count, b.bytes, b.count, NULL)
+               : ctn_compare_bytes(a.bytes, a.count, b.bytes, b.count);
+}
+
+static bool same_color(const member_t *a, const member_t *b)
+{
+    return a->color.count == b->color.count &&
+           (a->color.count == CTN_NO_COLOR ||
+            compare_values(NULL, a->color, b->color) == 0);
+}
+
+/** Whether `b` comes before `a` in their group. */
+static bool is_before(const member_t *b, const member_t *a)
+{
+    int order =
+        run.reorder ? compare_values(run.key_compare, b->key, a->key) : 0;
+    return order < 0 || (order == 0 && b < a);
+}
+
+static bool same_address(ctn_address_t a, ctn_address_t b)
+{
+    return a.process == b.process && a.offset == b.offset;
+}
+
+/** Its place, by counting, and those next to it. */
+static void check_member(const member_t *a, uint32_t members)
+{
+    uint32_t size = 0;
+    uint32_t rank = 0;
+    const member_t *left = NULL;
+    const member_t *right = NULL;
+    for (uint32_t j = 0; j < members; j++) {
+        const member_t *b = &run.member[j];
+        if (!same_color(a, b)) {
+            continue;
+        }
+        size++;
+        if (is_before(b, a)) {
+            rank++;
+            left = left == NULL || is_before(left, b) ? b : left;
+        } else if (b != a) {
+            right = right == NULL || is_before(b, right) ? b : right;
+        }
+    }
+    ck_assert_uint_eq(a->chain.size, size);
+    ck_assert_uint_eq(a->chain.rank, rank);
+    ck_assert(left != NULL ? same_address(a->chain.left, left->chain.self)
+                           : !ctn_address_exists(a->chain.left));
+    ck_assert(right != NULL ? same_address(a->chain.right, right->chain.self)
+                            : !ctn_address_exists(a->chain.right));
+}
+
+static void go(uint32_t members, uint64_t seed)
+{
+    ck_assert_msg(job_simulate(members, seed, split_world) == 0,
+                  "%s of %u, seed %llu", run.name, members,
+                  (unsigned long long)seed);
+    for (uint32_t i = 0; i < members; i++) {
+        ck_assert_int_eq(run.member[i].status, run.expected);
+        if (run.expected == CATENA_OK) {
+            check_member(&run.member[i], members);
+        }
+    }
+}
+
+/* ---- colors ---- */
+
+static value_t number(int64_t *place, int64_t value)
+{
+    *place = value;
+    return (value_t){place, sizeof(*place)};
+}
+
+static value_t text(const char *bytes)
+{
+    return (value_t){bytes, (uint32_t)strlen(bytes)};
+}
+
+/** What is much the same at its start: 3 of them. */
+static value_t long_value(unsigned which)
+{
+    static unsigned char bytes[3][LONG_BYTES];
+    for (unsigned i = 0; i < 3; i++) {
+        memset(bytes[i], 'x', LONG_BYTES);
+        bytes[i][LONG_BYTES - 1] = (unsigned char)i;
+    }
+    return (value_t){bytes[which % 3], LONG_BYTES};
+}
+
+/** Jenkins's one-at-a-time hash, from byte `start` on around. */
+static uint32_t hash(value_t value, size_t start)
+{
+    const unsigned char *bytes = value.bytes;
+    uint32_t sum = 0;
+    for (size_t i = 0; i < value.count; i++) {
+        sum += bytes[(start + i) % value.count];
+        sum += sum << 10;
+        sum ^= sum >> 6;
+    }
+    sum += sum << 3;
+    sum ^= sum >> 11;
+    return sum + (sum << 15);
+}
+
+typedef struct hashed {
+    uint64_t hash;
+    unsigned index;
+} hashed_t;
+
+static int compare_hashed(const void *a, const void *b)
+{
+    const hashed_t *x = a;
+    const hashed_t *y = b;
+    return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+/** Two indices of the same hash, the `skip`th such pair. */
+static void find_pair(hashed_t *all, size_t count, unsigned skip,
+                      unsigned pair[2])
+{
+    qsort(all, count, sizeof(*all), compare_hashed);
+    for (size_t i = 1; i < count; i++) {
+        if (all[i].hash == all[i - 1].hash && skip-- == 0) {
+            pair[0] = all[i - 1].index;
+            pair[1] = all[i].index;
+            return;
+        }
+    }
+    ck_abort_msg("no collision among %zu", count);
+}
+
+enum { RUN_BYTES = 1200, RUN_LEAST = 90, SHORT_COLORS = 30000 };
+
+/** Colors of one repeated byte, whose hashes are the same however they are
+ * rotated: no pass can tell them apart. */
+static value_t same_hash(unsigned which)
+{
+    static unsigned char bytes[2][RUN_BYTES];
+    static value_t made[2];
+    if (made[0].bytes == NULL) {
+        size_t count = 0;
+        hashed_t *all = malloc(sizeof(*all) * 255 * RUN_BYTES);
+        for (unsigned byte = 1; byte < 256; byte++) {
+            unsigned char line[RUN_BYTES];
+            memset(line, (int)byte, sizeof(line));
+            for (uint32_t n = RUN_LEAST; n < RUN_BYTES; n++) {
+                value_t value = {line, n};
+                all[count++] = (hashed_t){hash(value, 0), byte << 16 | n};
+            }
+        }
+        unsigned pair[2] = {0, 0};
+        find_pair(all, count, 0, pair);
+        free(all);
+        for (int i = 0; i < 2; i++) {
+            memset(bytes[i], (int)(pair[i] >> 16), RUN_BYTES);
+            made[i] = (value_t){bytes[i], pair[i] & 0xffff};
+        }
+    }
+    return made[which % 2];
+}
+
+/** Short colors that fall into the same bins in the first eight passes. */
+static value_t same_bins(unsigned which)
+{
+    static char bytes[4][16];
+    if (bytes[0][0] == '\0') {
+        hashed_t *all = malloc(sizeof(*all) * SHORT_COLORS);
+        for (unsigned i = 0; i < SHORT_COLORS; i++) {
+            char color[16];
+            snprintf(color, sizeof(color), "color%u", i);
+            uint64_t bins = 0;
+            for (unsigned pass = 0; pass < 8; pass++) {
+                uint64_t bin = hash(text(color), pass % strlen(color));
+                bins = bins << 3 | (bin >> 3 * pass & 7);
+            }
+            all[i] = (hashed_t){bins, i};
+        }
+        for (unsigned skip = 0; skip < 2; skip++) {
+            unsigned pair[2] = {0, 0};
+            find_pair(all, SHORT_COLORS, skip, pair);
+            snprintf(bytes[2 * skip], 16, "color%u", pair[0]);
+            snprintf(bytes[2 * skip + 1], 16, "color%u", pair[1]);
+        }
+        free(all);
+    }
+    return text(bytes[which % 4]);
+}
+
+enum {
+    ONE,
+    ALL_DIFFERENT,
+    FEW,
+    MANY,
+    MOSTLY_ONE,
+    EXTREMES,
+    INTEGERS, /* up to here */
+    PREFIXES = INTEGERS,
+    SAME_BINS,
+    SAME_HASH,
+    LONG,
+    COLORS
+};
+
+static value_t draw_color(int kind, uint64_t *random, uint32_t members,
+                          uint32_t rank, int64_t *place)
+{
+    static const int64_t extremes[] = {INT64_MIN, INT64_MIN + 1, -1,       0,
+                                       1,         INT64_MAX - 1, INT64_MAX};
+    static const char *const prefixes[] = {"", "a", "aa", "aaa", "ab", "b"};
+    uint64_t drawn = job_random(random);
+    switch (kind) {
+    case ONE:
+        return number(place, 42);
+    case ALL_DIFFERENT:
+        return number(place, -(int64_t)rank);
+    case FEW:
+        return number(place, (int64_t)(drawn % 5) - 2);
+    case MANY:
+        return number(place, (int64_t)(drawn % members * 0x100000001));
+    case MOSTLY_ONE:
+        return number(place, drawn % 16 == 0 ? (int64_t)rank : -7);
+    case EXTREMES:
+        return number(place, extremes[drawn % 7]);
+    case PREFIXES:
+        return text(prefixes[drawn % 6]);
+    case SAME_BINS:
+        return same_bins((unsigned)drawn);
+    case SAME_HASH:
+        return same_hash((unsigned)drawn);
+    default:
+        return long_value((unsigned)drawn);
+    }
+}
+
+/* ---- keys ---- */
+
+static int compare_backwards(const void *a, size_t a_bytes, const void *b,
+                             size_t b_bytes, void *argument)
+{
+    (void)argument;
+    return ctn_compare_bytes(b, b_bytes, a, a_bytes);
+}
+
+enum {
+    NO_KEYS,
+    EQUAL,
+    ORDERED,
+    REVERSED,
+    SHUFFLED,
+    KEY_EXTREMES,
+    INTEGER_KEYS,
+    BYTES = INTEGER_KEYS,
+    BACKWARDS,
+    LONG_KEYS,
+    KEYS
+};
+
+static value_t draw_key(int kind, uint64_t *random, uint32_t rank,
+                        int64_t *place)
+{
+    static const char *const letters[] = {"", "k", "kk", "l"};
+    uint64_t drawn = job_random(random);
+    switch (kind) {
+    case NO_KEYS:
+    case EQUAL:
+        return number(place, 7);
+    case ORDERED:
+        return number(place, (int64_t)rank / 2 - 3);
+    case REVERSED:
+        return number(place, -(int64_t)rank);
+    case SHUFFLED:
+        return number(place, (int64_t)drawn);
+    case KEY_EXTREMES:
+        return number(place, drawn % 3 == 0   ? INT64_MIN
+                             : drawn % 3 == 1 ? INT64_MAX
+                                              : 0);
+    case LONG_KEYS:
+        return long_value((unsigned)drawn);
+    default:
+        return text(letters[drawn % 4]);
+    }
+}
+
+/* ---- runs ---- */
+
+typedef struct candidate {
+    const char *name;
+    algorithm_t algorithm;
+    int colors; /* kinds of them that it takes */
+    int keys;
+} candidate_t;
+
+static const candidate_t candidates[] = {
+    {"hash", ctn_split_hash, COLORS, KEYS},
+    {"hash64", ctn_split_hash64, COLORS, KEYS},
+};
+
+enum { CANDIDATES = sizeof(candidates) / sizeof(candidates[0]) };
+
+static void prepare(const candidate_t *candidate, uint32_t members, int color,
+                    int key, uint64_t seed)
+{
+    uint64_t random = seed * 7919 + members;
+    uint64_t undefined = job_random(&random) % 3;
+    run.name = candidate->name;
+    run.algorithm = candidate->algorithm;
+    run.color_compare = color < INTEGERS ? catena_compare_int64 : NULL;
+    run.key_compare = key < INTEGER_KEYS ? catena_compare_int64
+                      : key == BACKWARDS ? compare_backwards
+                                         : NULL;
+    run.reorder = key != NO_KEYS;
+    run.in_place = job_random(&random) % 2 == 0;
+    run.expected = CATENA_OK;
+    memset(run.member, 0, sizeof(run.member));
+    for (uint32_t i = 0; i < members; i++) {
+        member_t *member = &run.member[i];
+        member->color =
+            draw_color(color, &random, members, i, &member->number[0]);
+        member->key = draw_key(key, &random, i, &member->number[1]);
+        if (undefined == 0 && job_random(&random) % 4 == 0) {
+            member->color.count = CTN_NO_COLOR;
+        }
+    }
+}
+
+/** Of the longest colors in a few runs only: they are large. */
+START_TEST(all_numbers_of_members)
+{
+    const candidate_t *candidate = &candidates[_i];
+    for (uint32_t members = 1; members <= 70; members++) {
+        for (uint32_t i = 0; i < 5; i++) {
+            int color = (int)((members * 5 + i) % (uint32_t)candidate->colors);
+            int key = (int)((members + i * 3) % (uint32_t)candidate->keys);
+            if ((color != LONG && key != LONG_KEYS) || members < 20) {
+                prepare(candidate, members, color, key, members);
+                go(members, i);
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(many_members)
+{
+    static const uint32_t numbers[] = {97, 128, 200};
+    const candidate_t *candidate = &candidates[_i];
+    for (int i = 0; i < 3; i++) {
+        for (int color = 0; color < candidate->colors; color++) {
+            int key = (color + i * 4) % candidate->keys;
+            if (color != LONG && key != LONG_KEYS) {
+                prepare(candidate, numbers[i], color, key, (uint64_t)key);
+                go(numbers[i], (uint64_t)color);
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_thousand_members)
+{
+    const candidate_t *candidate = &candidates[_i];
+    prepare(candidate, 1024, MANY, SHUFFLED, 1);
+    go(1024, 1);
+    prepare(candidate, 1024, FEW, NO_KEYS, 2);
+    go(1024, 2);
+}
+END_TEST
+
+/** What it is for: one color, keys in order already, takes a scan and no more,
+ * the more so without keys. */
+START_TEST(nothing_to_do_is_one_scan)
+{
+    static const int kinds[] = {NO_KEYS, EQUAL, ORDERED};
+    for (int i = 0; i < 3; i++) {
+        prepare(&candidates[0], 100, ONE, kinds[i], 1);
+        for (int r = 0; r < 100; r++) {
+            run.member[r].color.count = sizeof(int64_t);
+        }
+        go(100, 3);
+        for (int r = 0; r < 100; r++) {
+            ck_assert_uint_le(run.member[r].rounds, 7);
+            ck_assert_uint_le(run.member[r].messages, 14);
+        }
+    }
+}
+END_TEST
+
+/* ---- under a launcher ---- */
+
+static void everything(job_t *job)
+{
+    for (int i = 0; i < CANDIDATES; i++) {
+        for (int color = 0; color < candidates[i].colors; color++) {
+            prepare(&candidates[i], job->size, color,
+                    color % candidates[i].keys, (uint64_t)color);
+            split_world(job);
+            JOB_CHECK(job, run.member[job->rank].status == CATENA_OK);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--rank") == 0) {
+        return job_rank(1, everything);
+    }
+    Suite *suite = suite_create("hash");
+    TCase *tcase = tcase_create("hash");
+    tcase_set_timeout(tcase, 100);
+    tcase_add_loop_test(tcase, all_numbers_of_members, 0, CANDIDATES);
+    tcase_add_loop_test(tcase, many_members, 0, CANDIDATES);
+    tcase_add_loop_test(tcase, a_thousand_members, 0, CANDIDATES);
+    tcase_add_test(tcase, nothing_to_do_is_one_scan);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
