@@ -12,20 +12,20 @@ ctn_op_t *ctn_split_fast(ctn_op_t *host, catena_group_t *parent,
                          const ctn_splitting_t *splitting);
 
 /** Bytes in the shared heap. */
-typedef struct ctn_table {
+typedef struct ctn_bytes {
     unsigned char *memory;
     size_t bytes;
-} ctn_table_t;
+} ctn_bytes_t;
 
-unsigned char *ctn_table_open(ctn_exec_t *exec, ctn_table_t *table,
+unsigned char *ctn_bytes_open(ctn_exec_t *exec, ctn_bytes_t *table,
                               size_t bytes);
-void ctn_table_close(ctn_exec_t *exec, ctn_table_t *table);
+void ctn_bytes_close(ctn_exec_t *exec, ctn_bytes_t *table);
 
 /** An operation of the nodes' roots: each gets what all have, in any order.
  * @param host as above
  * @param all  opened by it */
 ctn_op_t *ctn_exchange_create(ctn_op_t *host, const ctn_topo_t *topo,
-                              const ctn_table_t *own, ctn_table_t *all);
+                              const ctn_bytes_t *own, ctn_bytes_t *all);
 
 /** Which algorithm splits, and why. */
 typedef struct ctn_split_choice {

@@ -22,30 +22,30 @@ typedef struct exchange {
     /* arguments */
     ctn_op_t *host;
     const ctn_topo_t *topo;
-    ctn_table_t *all;
+    ctn_bytes_t *all;
     /* working */
     unsigned round;
     bool sent;
     uint32_t nodes;                   /* whose pieces are here */
-    ctn_table_t held;                 /* their pieces, the own first */
-    ctn_table_t message[MOST_ROUNDS]; /* sent, until the end */
+    ctn_bytes_t held;                 /* their pieces, the own first */
+    ctn_bytes_t message[MOST_ROUNDS]; /* sent, until the end */
     ctn_parcel_t parcel;
     ctn_letter_t letter;
 } exchange_t;
 
 _Static_assert(sizeof(exchange_t) <= CTN_OP_STATE_BYTES, "fits an operation");
 
-unsigned char *ctn_table_open(ctn_exec_t *exec, ctn_table_t *table,
+unsigned char *ctn_bytes_open(ctn_exec_t *exec, ctn_bytes_t *table,
                               size_t bytes)
 {
-    *table = (ctn_table_t){ctn_scratch_alloc(exec, bytes), bytes};
+    *table = (ctn_bytes_t){ctn_scratch_alloc(exec, bytes), bytes};
     return table->memory;
 }
 
-void ctn_table_close(ctn_exec_t *exec, ctn_table_t *table)
+void ctn_bytes_close(ctn_exec_t *exec, ctn_bytes_t *table)
 {
     ctn_scratch_free(exec, table->memory, table->bytes);
-    *table = (ctn_table_t){NULL, 0};
+    *table = (ctn_bytes_t){NULL, 0};
 }
 
 /* A piece is a node's table with its length before it. */
@@ -58,7 +58,7 @@ static size_t piece_bytes(const unsigned char *piece)
 }
 
 /** Bytes of the first `n` pieces. */
-static size_t prefix_bytes(const ctn_table_t *pieces, uint32_t n)
+static size_t prefix_bytes(const ctn_bytes_t *pieces, uint32_t n)
 {
     size_t at = 0;
     while (n-- > 0) {
@@ -72,9 +72,9 @@ static size_t prefix_bytes(const ctn_table_t *pieces, uint32_t n)
 static catena_status_t send(ctn_op_t *op, exchange_t *x, uint32_t count)
 {
     const ctn_root_t *to = &x->topo->ring[x->round].to;
-    ctn_table_t *message = &x->message[x->round];
+    ctn_bytes_t *message = &x->message[x->round];
     uint64_t bytes = prefix_bytes(&x->held, count);
-    if (ctn_table_open(op->exec, message, sizeof(bytes) + bytes) == NULL) {
+    if (ctn_bytes_open(op->exec, message, sizeof(bytes) + bytes) == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     memcpy(message->memory, &bytes, sizeof(bytes));
@@ -103,15 +103,15 @@ static catena_status_t send(ctn_op_t *op, exchange_t *x, uint32_t count)
 static bool append(ctn_op_t *op, exchange_t *x, const unsigned char *message)
 {
     uint64_t bytes;
-    ctn_table_t grown;
+    ctn_bytes_t grown;
     memcpy(&bytes, message, sizeof(bytes));
-    if (ctn_table_open(op->exec, &grown, x->held.bytes + bytes) == NULL) {
+    if (ctn_bytes_open(op->exec, &grown, x->held.bytes + bytes) == NULL) {
         return false;
     }
     memcpy(grown.memory, x->held.memory, x->held.bytes);
     memcpy(grown.memory + x->held.bytes, message + sizeof(bytes), bytes);
     ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
-    ctn_table_close(op->exec, &x->held);
+    ctn_bytes_close(op->exec, &x->held);
     x->held = grown;
     return true;
 }
@@ -185,7 +185,7 @@ static ctn_step_t hand_over(ctn_op_t *op)
     exchange_t *x = ctn_op_state(op);
     size_t lengths = x->topo->nodes * sizeof(uint64_t);
     unsigned char *to =
-        ctn_table_open(op->exec, x->all, x->held.bytes - lengths);
+        ctn_bytes_open(op->exec, x->all, x->held.bytes - lengths);
     if (to == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -204,9 +204,9 @@ static void finish(ctn_op_t *op)
     exchange_t *x = ctn_op_state(op);
     ctn_parcel_drop(x->host, &x->parcel);
     ctn_letter_release(x->host, &x->letter);
-    ctn_table_close(op->exec, &x->held);
+    ctn_bytes_close(op->exec, &x->held);
     for (unsigned i = 0; i < MOST_ROUNDS; i++) {
-        ctn_table_close(op->exec, &x->message[i]);
+        ctn_bytes_close(op->exec, &x->message[i]);
     }
 }
 
@@ -223,7 +223,7 @@ static const ctn_algorithm_t exchange_algorithm = {
 };
 
 ctn_op_t *ctn_exchange_create(ctn_op_t *host, const ctn_topo_t *topo,
-                              const ctn_table_t *own, ctn_table_t *all)
+                              const ctn_bytes_t *own, ctn_bytes_t *all)
 {
     ctn_op_t *op = ctn_op_create(host->exec, &exchange_algorithm, NULL);
     if (op == NULL) {
@@ -235,7 +235,7 @@ ctn_op_t *ctn_exchange_create(ctn_op_t *host, const ctn_topo_t *topo,
     x->all = all;
     x->nodes = 1;
     uint64_t bytes = own->bytes;
-    if (ctn_table_open(host->exec, &x->held, sizeof(bytes) + bytes) == NULL) {
+    if (ctn_bytes_open(host->exec, &x->held, sizeof(bytes) + bytes) == NULL) {
         ctn_op_release(op);
         return NULL;
     }

@@ -38,8 +38,8 @@ typedef struct fast {
     size_t own_bytes;
     bool long_cards;  /* somebody on the node has one */
     unsigned turn;    /* which half of cards and notices */
-    ctn_table_t node; /* root, of several nodes: what its node has shown */
-    ctn_table_t all;  /* and what all have */
+    ctn_bytes_t node; /* root, of several nodes: what its node has shown */
+    ctn_bytes_t all;  /* and what all have */
     const unsigned char *table;
     size_t table_bytes;
     /* the members of the own color */
@@ -129,7 +129,7 @@ static bool collect_node(ctn_op_t *op, fast_t *fast)
     for (uint32_t i = 0; i < n; i++) {
         bytes += card_of(fast, i)->bytes;
     }
-    unsigned char *at = ctn_table_open(op->exec, &fast->node, bytes);
+    unsigned char *at = ctn_bytes_open(op->exec, &fast->node, bytes);
     for (uint32_t i = 0; at != NULL && i < n; i++) {
         const entry_t *entry = entry_on(fast, i);
         memcpy(at, entry, card_of(fast, i)->bytes);
@@ -219,7 +219,6 @@ static const entry_t *entry_of(const ctn_record_t *record)
                           offsetof(entry_t, record));
 }
 
-/** Sort the members of the own color, and find this one among them. */
 static ctn_step_t sort(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -228,30 +227,20 @@ static ctn_step_t sort(ctn_op_t *op)
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     size_t at = 0;
+    uint32_t n = 0;
     const entry_t *entry;
     while ((entry = next_entry(fast, &at)) != NULL) {
-        if (entry->record.rank == s->record->rank ||
-            ctn_record_compare_colors(&s->by, &entry->record, s->record) == 0) {
-            fast->list[fast->members++] = &entry->record;
-        }
+        fast->list[n++] = &entry->record;
     }
-    ctn_records_merge_sort(&s->by, fast->list, fast->members);
-    uint32_t me = 0;
+    fast->members = ctn_records_own_part(&s->by, s->record, fast->list, n);
+    s->lane->chain = ctn_records_chain(s->record, fast->list, fast->members);
     for (uint32_t i = 0; i < fast->members; i++) {
-        const ctn_record_t *record = fast->list[i];
-        fast->known[i] = (ctn_known_t){.address = ctn_record_address(record),
-                                       .node = entry_of(record)->node,
-                                       .numa = entry_of(record)->numa};
-        me = record->rank == s->record->rank ? i : me;
+        entry = entry_of(fast->list[i]);
+        fast->known[i] =
+            (ctn_known_t){.address = ctn_record_address(&entry->record),
+                          .node = entry->node,
+                          .numa = entry->numa};
     }
-    s->lane->chain = (ctn_chain_t){
-        .size = fast->members,
-        .rank = me,
-        .self = s->lane->chain.self,
-        .left = me > 0 ? fast->known[me - 1].address : CTN_NO_ADDRESS,
-        .right = me + 1 < fast->members ? fast->known[me + 1].address
-                                        : CTN_NO_ADDRESS,
-    };
     return CTN_STEP_NEXT;
 }
 
@@ -294,8 +283,8 @@ static void finish(ctn_op_t *op)
     fast_t *fast = ctn_op_state(op);
     ctn_scratch_free(op->exec, fast->own, fast->own_bytes);
     ctn_scratch_free(op->exec, fast->memory, fast->memory_bytes);
-    ctn_table_close(op->exec, &fast->node);
-    ctn_table_close(op->exec, &fast->all);
+    ctn_bytes_close(op->exec, &fast->node);
+    ctn_bytes_close(op->exec, &fast->all);
 }
 
 static const ctn_phase_t phases[] = {{"show", show},

@@ -75,8 +75,8 @@ static void merge_runs(const ctn_order_by_t *by, const ctn_record_t **from,
     }
 }
 
-void ctn_records_merge_sort(const ctn_order_by_t *by, const ctn_record_t **list,
-                            uint32_t count)
+static void sort(const ctn_order_by_t *by, const ctn_record_t **list,
+                 uint32_t count)
 {
     const ctn_record_t **from = list;
     const ctn_record_t **to = list + count;
@@ -91,36 +91,33 @@ void ctn_records_merge_sort(const ctn_order_by_t *by, const ctn_record_t **list,
     }
 }
 
-void ctn_records_sort(const ctn_order_by_t *by, const void *records,
-                      uint32_t count, const ctn_record_t **list)
+uint32_t ctn_records_own_part(const ctn_order_by_t *by, const ctn_record_t *own,
+                              const ctn_record_t **list, uint32_t count)
 {
-    const unsigned char *at = records;
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
-        list[i] = (const ctn_record_t *)(const void *)at;
-        at += ctn_record_bytes(list[i]);
+        if (list[i]->rank == own->rank ||
+            ctn_record_compare_colors(by, list[i], own) == 0) {
+            list[kept++] = list[i];
+        }
     }
-    ctn_records_merge_sort(by, list, count);
+    sort(by, list, kept);
+    return kept;
 }
 
-ctn_chain_t ctn_records_chain(const ctn_order_by_t *by,
-                              const ctn_record_t *const *sorted, uint32_t count,
-                              uint32_t i)
+ctn_chain_t ctn_records_chain(const ctn_record_t *own,
+                              const ctn_record_t *const *list, uint32_t count)
 {
-    uint32_t first = i;
-    uint32_t last = i;
-    while (first > 0 && ctn_record_compare_colors(by, sorted[first - 1],
-                                                  sorted[first]) == 0) {
-        first--;
-    }
-    while (last + 1 < count &&
-           ctn_record_compare_colors(by, sorted[last], sorted[last + 1]) == 0) {
-        last++;
+    uint32_t me = 0;
+    while (list[me]->rank != own->rank) {
+        me++;
     }
     return (ctn_chain_t){
-        .size = last - first + 1,
-        .rank = i - first,
-        .self = ctn_record_address(sorted[i]),
-        .left = i > first ? ctn_record_address(sorted[i - 1]) : CTN_NO_ADDRESS,
-        .right = i < last ? ctn_record_address(sorted[i + 1]) : CTN_NO_ADDRESS,
+        .size = count,
+        .rank = me,
+        .self = ctn_record_address(own),
+        .left = me > 0 ? ctn_record_address(list[me - 1]) : CTN_NO_ADDRESS,
+        .right =
+            me + 1 < count ? ctn_record_address(list[me + 1]) : CTN_NO_ADDRESS,
     };
 }

@@ -57,19 +57,15 @@ int ctn_record_compare_colors(const ctn_order_by_t *by, const ctn_record_t *a,
 int ctn_record_compare(const ctn_order_by_t *by, const ctn_record_t *a,
                        const ctn_record_t *b);
 
-/** Sort `count` records. Merges: ends whatever the comparator says.
- * @param list room for 2 * count; the first count are what is sorted */
-void ctn_records_merge_sort(const ctn_order_by_t *by, const ctn_record_t **list,
-                            uint32_t count);
+/** Of `count` records, `own` among them, keep those of its color, in order.
+ * Merges: ends whatever the comparator says.
+ * @param list room for 2 * count; what is kept comes first
+ * @return how many are kept */
+uint32_t ctn_records_own_part(const ctn_order_by_t *by, const ctn_record_t *own,
+                              const ctn_record_t **list, uint32_t count);
 
-/** Sort records that lie one behind the other.
- * @param list room for 2 * count; the first count are the result */
-void ctn_records_sort(const ctn_order_by_t *by, const void *records,
-                      uint32_t count, const ctn_record_t **list);
-
-/** The chain that the i-th of `count` sorted records is in. */
-ctn_chain_t ctn_records_chain(const ctn_order_by_t *by,
-                              const ctn_record_t *const *sorted, uint32_t count,
-                              uint32_t i);
+/** The chain of these members, seen from `own`, which is one of them. */
+ctn_chain_t ctn_records_chain(const ctn_record_t *own,
+                              const ctn_record_t *const *list, uint32_t count);
 
 #endif
