@@ -38,24 +38,31 @@ void ctn_place_take(ctn_lane_t *lane, const ctn_place_t *place)
     lane->chain.right = place->right;
 }
 
-static bool first_is_lower(const ctn_order_by_t *by, const void *a,
-                           const void *a_end, const void *b, const void *b_end)
+/** What is left of a stretch of records. */
+typedef struct rest {
+    const unsigned char *at;
+    size_t bytes;
+} rest_t;
+
+static bool is_lower(const ctn_order_by_t *by, const rest_t *a, const rest_t *b)
 {
-    return b == b_end || (a != a_end && ctn_record_compare(by, a, b) <= 0);
+    return b->bytes == 0 ||
+           (a->bytes > 0 && ctn_record_compare(by, (const void *)a->at,
+                                               (const void *)b->at) <= 0);
 }
 
 void ctn_records_merge(const ctn_order_by_t *by, const void *a, size_t a_bytes,
                        const void *b, size_t b_bytes, void *to)
 {
-    const void *a_end = (const unsigned char *)a + a_bytes;
-    const void *b_end = (const unsigned char *)b + b_bytes;
+    rest_t rest[2] = {{a, a_bytes}, {b, b_bytes}};
     unsigned char *at = to;
-    while (a != a_end || b != b_end) {
-        const void **from = first_is_lower(by, a, a_end, b, b_end) ? &a : &b;
-        size_t bytes = ctn_record_bytes(*from);
-        memcpy(at, *from, bytes);
+    while (rest[0].bytes + rest[1].bytes > 0) {
+        rest_t *from = &rest[!is_lower(by, &rest[0], &rest[1])];
+        size_t bytes = ctn_record_bytes((const void *)from->at);
+        memcpy(at, from->at, bytes);
         at += bytes;
-        *from = ctn_record_next(*from);
+        from->at += bytes;
+        from->bytes -= bytes;
     }
     ctn_exec_charge(by->exec, CTN_WORK_COPY, a_bytes + b_bytes);
 }

@@ -6,5 +6,4 @@
         return NULL;                                                           \
     }
 T(ctn_split_allgather)
-T(ctn_split_cheng)
 T(ctn_split_radix)

@@ -61,18 +61,26 @@ static uint64_t row_errors(const unsigned char *row, size_t bytes,
     return errors + (memcmp(row + i, &seed, bytes - i) != 0);
 }
 
-/* Colors are others in every call, and every other call turns the order of the
- * ranks round, so no library profits from the group of the call before. */
+/* Two groups, then one, with other colors in every call; and every other call
+ * turns the order of the ranks round: no library profits from the group of the
+ * call before. */
+static unsigned groups_in(unsigned number)
+{
+    return number / 2 % 2 + 1;
+}
+
 static void choose_group(struct peer_call *call, unsigned number)
 {
-    call->color = (int)(((unsigned)call->rank + number) % 2);
+    call->color =
+        (int)(((unsigned)call->rank % groups_in(number) + number) % 2);
     call->key = number % 2 == 0 ? call->rank : -call->rank;
 }
 
 static uint64_t group_errors(const struct peer_call *call, unsigned number)
 {
-    int size = (call->size + 1 - call->rank % 2) / 2;
-    int rank = call->rank / 2;
+    int groups = (int)groups_in(number);
+    int size = (call->size + groups - 1 - call->rank % groups) / groups;
+    int rank = call->rank / groups;
 
     if (number % 2 != 0)
         rank = size - 1 - rank;
