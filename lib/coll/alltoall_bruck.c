@@ -170,7 +170,7 @@ static ctn_step_t begin(ctn_op_t *op)
     b->p = b->call.group->lane.chain.size;
     b->me = b->call.group->lane.chain.rank;
     b->digit_step = 1;
-    b->exchange.aside = NULL; /* `finish` comes even when nothing else does */
+    ctn_pairwise_clear(&b->exchange);
     catena_status_t status = make_tables(b);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);

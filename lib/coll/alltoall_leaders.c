@@ -26,7 +26,7 @@ static ctn_step_t need_plan(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
     a->topo = a->call.topo;
-    a->local.aside = NULL; /* `finish` comes even when nothing else does */
+    ctn_pairwise_clear(&a->local);
     return ctn_plan_need(op, a->topo, a->leading.leaders, a->leading.placement,
                          &a->plan);
 }

@@ -154,7 +154,7 @@ void ctn_pairwise_extend(ctn_pairwise_t *x, uint32_t limit)
 
 void ctn_pairwise_begin(ctn_pairwise_t *x)
 {
-    x->aside = NULL;
+    ctn_pairwise_clear(x);
     x->opened = false;
     x->by_rows = ctn_rows_suit(x);
     if (x->by_rows) {
@@ -179,45 +179,19 @@ static void copy_own_block(ctn_op_t *op, const ctn_pairwise_t *x)
     }
 }
 
-/** What a slot keeps aside; NULL: no memory. */
-static ctn_aside_t *aside_of(ctn_pairwise_t *x, uint32_t slot)
-{
-    if (x->aside == NULL) {
-        x->aside = calloc(x->slots, sizeof(*x->aside));
-    }
-    return x->aside != NULL ? &x->aside[slot] : NULL;
-}
-
 void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 {
-    bool failed = op->status != CATENA_OK;
-    for (uint32_t slot = 0; x->aside != NULL && slot < x->slots; slot++) {
-        ctn_aside_t *aside = &x->aside[slot];
-        if (failed) { /* peers may still write to the stage */
-            ctn_exec_keep(op->exec, aside->bounce);
-        } else {
-            ctn_heap_free(op->exec->heap, aside->stage);
-            free(aside->bounce);
-        }
+    /* After a failure peers may still write to the stages. */
+    for (uint32_t slot = 0;
+         x->stage != NULL && slot < x->slots && op->status == CATENA_OK;
+         slot++) {
+        ctn_heap_free(op->exec->heap, x->stage[slot]);
     }
-    if (failed) {
-        ctn_exec_keep(op->exec, x->aside);
-    } else {
-        free(x->aside);
+    free(x->stage);
+    x->stage = NULL;
+    if (x->packed) {
+        ctn_bounce_trim(op->exec);
     }
-    x->aside = NULL;
-}
-
-static bool aside_is_free(const ctn_pairwise_t *x)
-{
-    for (uint32_t slot = 0; x->aside != NULL && slot < x->slots; slot++) {
-        for (unsigned i = 0; i < CTN_PARTS; i++) {
-            if (x->aside[slot].pending[i] != 0) {
-                return false;
-            }
-        }
-    }
-    return true;
 }
 
 /* ---- parts ---- */
@@ -274,27 +248,9 @@ typedef struct put {
     uint32_t count;
 } put_t;
 
-/** Where part `part` of a slot is packed to wait for the network; NULL: no
- * memory. */
-static unsigned char *bounce_for(ctn_pairwise_t *x, const put_t *p,
-                                 uint64_t **pending)
-{
-    ctn_aside_t *aside = aside_of(x, p->slot);
-    if (aside == NULL) {
-        return NULL;
-    }
-    if (aside->bounce == NULL) {
-        aside->bounce = malloc(CTN_PARTS * CTN_LARGE_PART_BYTES);
-    }
-    *pending = &aside->pending[p->part % CTN_PARTS];
-    return aside->bounce != NULL
-               ? aside->bounce + p->part % CTN_PARTS * CTN_LARGE_PART_BYTES
-               : NULL;
-}
-
 /** Send data that are no plain memory: packed straight into the target when
- * that can be reached, else by way of a part of the bounce memory. 1: sent,
- * 0: the network still has what that part held, < 0: status. */
+ * that can be reached, else by way of bounce memory. 1: sent, 0: the network
+ * still has all of that, < 0: status. */
 static int put_packed(ctn_op_t *op, ctn_pairwise_t *x, ctn_endpoint_t *endpoint,
                       const put_t *p, uint64_t word_offset, uint64_t value)
 {
@@ -305,17 +261,16 @@ static int put_packed(ctn_op_t *op, ctn_pairwise_t *x, ctn_endpoint_t *endpoint,
         status = ctn_signal(endpoint, word_offset, value);
         return status == CATENA_OK ? 1 : status;
     }
-    uint64_t *pending;
-    unsigned char *bounce = bounce_for(x, p, &pending);
-    if (bounce == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+    ctn_bounce_t *bounce;
+    status = ctn_bounce_get(op, &bounce);
+    if (status != CATENA_OK || bounce == NULL) {
+        return status;
     }
-    if (*pending != 0) {
-        return 0;
-    }
-    ctn_span_read(op->exec, p->block, p->from, p->bytes, bounce);
-    status = ctn_put_signal(endpoint, ctn_exec_data(op->exec, bounce), p->bytes,
-                            p->offset, word_offset, value, pending);
+    x->packed = true;
+    ctn_span_read(op->exec, p->block, p->from, p->bytes, bounce->data);
+    status = ctn_put_signal(endpoint, ctn_exec_data(op->exec, bounce->data),
+                            p->bytes, p->offset, word_offset, value,
+                            &bounce->pending);
     return status == CATENA_OK ? 1 : status;
 }
 
@@ -534,14 +489,16 @@ static const unsigned char *own_wide(const ctn_op_t *op,
  * none, and it takes more messages. */
 static uint64_t stage_at(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
-    ctn_aside_t *aside = aside_of(x, slot);
     uint64_t offset;
-    if (aside != NULL && aside->stage == NULL) {
-        aside->stage = ctn_heap_alloc(op->exec->heap, 4096,
-                                      CTN_PARTS * CTN_LARGE_PART_BYTES);
+    if (x->stage == NULL) {
+        x->stage = calloc(x->slots, sizeof(*x->stage));
     }
-    return aside != NULL &&
-                   ctn_heap_contains(op->exec->heap, aside->stage, 1, &offset)
+    if (x->stage != NULL && x->stage[slot] == NULL) {
+        x->stage[slot] = ctn_heap_alloc(op->exec->heap, 4096,
+                                        CTN_PARTS * CTN_LARGE_PART_BYTES);
+    }
+    return x->stage != NULL &&
+                   ctn_heap_contains(op->exec->heap, x->stage[slot], 1, &offset)
                ? offset | AT_STAGE
                : CTN_STAGED;
 }
@@ -570,7 +527,7 @@ static const unsigned char *stage_of(const ctn_op_t *op,
 {
     return x->stream[slot].place == CTN_PLACE_WIDE
                ? own_wide(op, x, slot, part % CTN_PARTS)
-               : x->aside[slot].stage + part % CTN_PARTS * CTN_LARGE_PART_BYTES;
+               : x->stage[slot] + part % CTN_PARTS * CTN_LARGE_PART_BYTES;
 }
 
 /** One part of a staged block has come. */
@@ -723,7 +680,7 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
     if (x->open != 0) {
         return result;
     }
-    return aside_is_free(x) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+    return x->packed && ctn_bounce_has(op) ? CTN_STEP_WAIT : CTN_STEP_NEXT;
 }
 
 ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)

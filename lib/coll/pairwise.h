@@ -42,7 +42,7 @@ _Static_assert(CTN_FAR_EAGER <= CTN_PARTS * CTN_PART_BYTES,
 
 /* Parts of large staged blocks: few messages, and two of them stay in a
  * cache. */
-#define CTN_LARGE_PART_BYTES 65536u
+#define CTN_LARGE_PART_BYTES CTN_BOUNCE_BYTES
 
 /** Who meets whom. */
 typedef enum ctn_order {
@@ -81,14 +81,6 @@ typedef struct ctn_stream {
     bool granted;    /* the grant of receive_turn has been sent */
 } ctn_stream_t;
 
-/** What a slot needs for blocks that cannot go straight from buffer to
- * buffer. */
-typedef struct ctn_aside {
-    unsigned char *stage;  /* in the heap: large parts that come in, or NULL */
-    unsigned char *bounce; /* parts packed for the network, or NULL */
-    uint64_t pending[CTN_PARTS]; /* bounce parts the network still has */
-} ctn_aside_t;
-
 typedef struct ctn_pairwise {
     /* arguments */
     ctn_topo_t *topo;
@@ -110,11 +102,20 @@ typedef struct ctn_pairwise {
     bool by_rows;   /* all on this node and small: see rows.c */
     uint32_t near_eager; /* larger blocks are granted, on a node */
     bool opened;   /* first grants are out, this member's own block moved */
+    bool packed;   /* some blocks were packed for the network */
     uint64_t open; /* by rows: members who are missing; else slots whose rounds
                       are not over */
-    ctn_aside_t *aside; /* [slots], made when first needed */
+    unsigned char **stage; /* [slots] in the heap: large parts that come in, or
+                              NULL; made when first needed */
     ctn_stream_t stream[CTN_SLOTS];
 } ctn_pairwise_t;
+
+/** It holds nothing yet: for algorithms that may finish before they begin. */
+static inline void ctn_pairwise_clear(ctn_pairwise_t *exchange)
+{
+    exchange->stage = NULL;
+    exchange->packed = false;
+}
 
 /** Set up the working part. */
 void ctn_pairwise_begin(ctn_pairwise_t *exchange);

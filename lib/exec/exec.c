@@ -31,6 +31,7 @@ void ctn_exec_release(ctn_exec_t *exec)
     while (exec->spares > 0) {
         ctn_heap_free(exec->heap, exec->spare[--exec->spares]);
     }
+    ctn_bounce_release(exec);
     free(exec->endpoints);
     exec->endpoints = NULL;
 }

@@ -59,6 +59,7 @@ typedef enum ctn_op_state {
 } ctn_op_state_t;
 
 #define CTN_OP_STATE_BYTES 2112u
+#define CTN_BOUNCE_BYTES 65536u
 
 struct catena_request {
     const ctn_algorithm_t *algorithm;
@@ -127,6 +128,14 @@ typedef struct ctn_remains {
     void *block;
 } ctn_remains_t;
 
+/** Memory where some data are packed to wait for the network; exec/bounce.c. */
+typedef struct ctn_bounce {
+    struct ctn_bounce *next;
+    const ctn_op_t *op; /* whose data they are */
+    uint64_t pending;   /* puts of it that have not left yet */
+    unsigned char data[CTN_BOUNCE_BYTES];
+} ctn_bounce_t;
+
 struct ctn_exec {
     const ctn_log_t *log;
     ctn_heap_t *heap;
@@ -155,6 +164,8 @@ struct ctn_exec {
     ctn_endpoint_t **endpoints;
     size_t endpoint_slots;
     size_t endpoint_count;
+    ctn_bounce_t *bounces; /* the one used last first */
+    unsigned bounce_count;
 };
 
 catena_status_t ctn_exec_init(ctn_exec_t *exec);
@@ -241,6 +252,16 @@ void ctn_exec_keep(ctn_exec_t *exec, void *block);
  * shared heap. NULL: none. */
 void *ctn_scratch_alloc(ctn_exec_t *exec, size_t bytes);
 void ctn_scratch_free(ctn_exec_t *exec, void *memory, size_t bytes);
+/** Memory to pack data of an operation in, to be put with its `pending`; it may
+ * be had again as soon as that is 0. *bounce NULL: the network still has too
+ * many of them. */
+catena_status_t ctn_bounce_get(const ctn_op_t *op, ctn_bounce_t **bounce);
+/** Whether the network still has packed data of an operation. */
+bool ctn_bounce_has(const ctn_op_t *op);
+/** Give back what need not be kept; when an operation ends that used some. */
+void ctn_bounce_trim(ctn_exec_t *exec);
+/** Give back all of it, when the network is gone. */
+void ctn_bounce_release(ctn_exec_t *exec);
 
 /** Advance all operations and the network once; true: something was done. */
 bool ctn_exec_poll(ctn_exec_t *exec);
