@@ -118,6 +118,11 @@ typedef struct ctn_transport_ops {
     /** Tell of local work (NULL: it takes its time by itself). */
     void (*charge)(ctn_transport_t *transport, ctn_work_t work, size_t n);
 
+    /** A word's worth of memory that all simulated ranks share, NULL at first:
+     * where each of them would have the same, there can be one for all. NULL
+     * unless `members` are all ranks (NULL: not simulated). */
+    void **(*common)(ctn_transport_t *transport, uint32_t members);
+
     /** The network in words, for people: "ucx tcp/lo, active messages". */
     const char *(*describe)(ctn_transport_t *transport);
 } ctn_transport_ops_t;

@@ -27,6 +27,14 @@ void ctn_bytes_close(ctn_exec_t *exec, ctn_bytes_t *table);
 ctn_op_t *ctn_exchange_create(ctn_op_t *host, const ctn_topo_t *topo,
                               const ctn_bytes_t *own, ctn_bytes_t *all);
 
+/** Messages up to here go into wide slots. */
+#define CTN_EXCHANGE_AT_ONCE (CTN_PARTS * CTN_PART_BYTES)
+
+/** Its messages without content, `bytes` at each node: for simulations of costs
+ * only. */
+ctn_op_t *ctn_exchange_sizes_create(ctn_op_t *host, const ctn_topo_t *topo,
+                                    size_t bytes);
+
 /** Which algorithm splits, and why. */
 typedef struct ctn_split_choice {
     const char *name;

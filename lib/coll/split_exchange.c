@@ -12,7 +12,6 @@
 
 enum {
     MOST_ROUNDS = 32,
-    AT_ONCE = CTN_PARTS * CTN_PART_BYTES,
     COUNT_WIDE = -1 /* as count of a word; mail has others */
 };
 
@@ -79,7 +78,7 @@ static catena_status_t send(ctn_op_t *op, exchange_t *x, uint32_t count)
     }
     memcpy(message->memory, &bytes, sizeof(bytes));
     memcpy(message->memory + sizeof(bytes), x->held.memory, bytes);
-    if (message->bytes > AT_ONCE) {
+    if (message->bytes > CTN_EXCHANGE_AT_ONCE) {
         return ctn_mail_send(x->host, to->address, x->round, 0, message->memory,
                              message->bytes, &x->parcel);
     }

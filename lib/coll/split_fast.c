@@ -15,6 +15,7 @@
 
 #include "coll/barrier.h"
 #include "coll/split.h"
+#include "group/shared.h"
 
 /** A record as it is shown: with where its owner is. */
 typedef struct entry {
@@ -42,6 +43,7 @@ typedef struct fast {
     ctn_bytes_t all;  /* and what all have */
     const unsigned char *table;
     size_t table_bytes;
+    ctn_shared_t *shared; /* the table of a simulation that carries none */
     /* the members of the own color */
     uint32_t members;
     const ctn_record_t **list;
@@ -138,12 +140,35 @@ static bool collect_node(ctn_op_t *op, fast_t *fast)
     return fast->node.memory != NULL;
 }
 
+/** The same where there is one table for all simulated ranks. */
+static ctn_step_t gather_sizes(ctn_op_t *op, fast_t *fast)
+{
+    uint32_t n = ctn_topo_local_size(fast->topo);
+    size_t bytes = 0;
+    fast->shared = ctn_shared_open(&fast->splitting);
+    if (fast->shared == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    if (fast->topo->nodes == 1 || !is_root(fast)) {
+        return CTN_STEP_NEXT;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        bytes += card_of(fast, i)->bytes;
+    }
+    ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
+    return ctn_op_call(
+        op, ctn_exchange_sizes_create(fast->host, fast->topo, bytes));
+}
+
 /** What the nodes' members show goes from root to root. */
 static ctn_step_t gather(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
     for (uint32_t i = 0; i < ctn_topo_local_size(fast->topo); i++) {
         fast->long_cards |= card_of(fast, i)->offset != CTN_STAGED;
+    }
+    if (op->exec->drop_tables) {
+        return gather_sizes(op, fast);
     }
     if (fast->topo->nodes == 1 || !is_root(fast)) {
         return CTN_STEP_NEXT;
@@ -223,6 +248,10 @@ static ctn_step_t sort(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
     const ctn_splitting_t *s = &fast->splitting;
+    if (fast->shared != NULL) {
+        ctn_lane_set(s->lane, ctn_shared_chain(fast->shared, s));
+        return CTN_STEP_NEXT;
+    }
     if (!make_room(op, fast)) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -252,14 +281,16 @@ static ctn_step_t compare_links(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
     const ctn_splitting_t *s = &fast->splitting;
-    return ctn_splitting_may_lie(s) ? ctn_op_call(op, ctn_agree_create(s))
-                                    : CTN_STEP_NEXT;
+    return ctn_splitting_may_lie(s)
+               ? ctn_op_call(op, ctn_agree_create(s, s->lane->chain))
+               : CTN_STEP_NEXT;
 }
 
 static ctn_step_t link(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
-    if (fast->splitting.record->color_bytes == CTN_NO_COLOR ||
+    if (fast->shared != NULL ||
+        fast->splitting.record->color_bytes == CTN_NO_COLOR ||
         !ctn_topo_knowable(fast->known, fast->members)) {
         return CTN_STEP_NEXT;
     }
@@ -285,6 +316,7 @@ static void finish(ctn_op_t *op)
     ctn_scratch_free(op->exec, fast->memory, fast->memory_bytes);
     ctn_bytes_close(op->exec, &fast->node);
     ctn_bytes_close(op->exec, &fast->all);
+    ctn_shared_close(fast->shared);
 }
 
 static const ctn_phase_t phases[] = {{"show", show},

@@ -6,7 +6,8 @@
 #include "group/splitting.h"
 
 typedef struct agree {
-    ctn_splitting_t splitting; /* argument */
+    ctn_lane_t *parent; /* arguments */
+    ctn_chain_t chain;
     ctn_words_t own, left, right;
 } agree_t;
 
@@ -31,7 +32,7 @@ static uint64_t link_hash(ctn_address_t left, ctn_address_t right,
 static ctn_step_t compare(ctn_op_t *op)
 {
     agree_t *agree = ctn_op_state(op);
-    const ctn_chain_t *chain = &agree->splitting.lane->chain;
+    const ctn_chain_t *chain = &agree->chain;
     if (ctn_address_exists(chain->right)) {
         agree->own.word[0] +=
             link_hash(chain->self, chain->right, chain->rank, chain->size);
@@ -40,10 +41,9 @@ static ctn_step_t compare(ctn_op_t *op)
         agree->own.word[0] -=
             link_hash(chain->left, chain->self, chain->rank - 1, chain->size);
     }
-    return ctn_op_call(op,
-                       ctn_scan_create(op->exec, agree->splitting.parent,
-                                       ctn_fold_sum, &agree->own, &agree->left,
-                                       &agree->right, sizeof(ctn_words_t)));
+    return ctn_op_call(
+        op, ctn_scan_create(op->exec, agree->parent, ctn_fold_sum, &agree->own,
+                            &agree->left, &agree->right, sizeof(ctn_words_t)));
 }
 
 static ctn_step_t judge(ctn_op_t *op)
@@ -63,11 +63,13 @@ static const ctn_algorithm_t agree_algorithm = {
     .phases = phases,
 };
 
-ctn_op_t *ctn_agree_create(const ctn_splitting_t *splitting)
+ctn_op_t *ctn_agree_create(const ctn_splitting_t *splitting, ctn_chain_t chain)
 {
     ctn_op_t *op = ctn_op_create(splitting->by.exec, &agree_algorithm, NULL);
     if (op != NULL) {
-        ((agree_t *)ctn_op_state(op))->splitting = *splitting;
+        agree_t *agree = ctn_op_state(op);
+        agree->parent = splitting->parent;
+        agree->chain = chain;
     }
     return op;
 }

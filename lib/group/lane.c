@@ -17,6 +17,12 @@ void ctn_lane_release(ctn_lane_t *lane)
     ctn_channel_clear(&lane->channel);
 }
 
+void ctn_lane_set(ctn_lane_t *lane, ctn_chain_t chain)
+{
+    ctn_logchain_drop(lane);
+    lane->chain = chain;
+}
+
 ctn_op_t *ctn_scan_create(ctn_exec_t *exec, ctn_lane_t *lane, ctn_fold_t fold,
                           void *own, void *left, void *right, size_t bytes)
 {

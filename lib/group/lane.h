@@ -38,6 +38,9 @@ void ctn_lane_init(ctn_lane_t *lane, ctn_block_t *block, ctn_address_t address,
 /** Give back what it holds: its log-chain; its slots are zeroed. */
 void ctn_lane_release(ctn_lane_t *lane);
 
+/** Make it another chain, whose log-chain is not built. */
+void ctn_lane_set(ctn_lane_t *lane, ctn_chain_t chain);
+
 /** A double scan of `own` over `lane`; results as in ctn_scan_t. Sets the
  * results to zero first. NULL: no memory. */
 ctn_op_t *ctn_scan_create(ctn_exec_t *exec, ctn_lane_t *lane, ctn_fold_t fold,

@@ -36,7 +36,9 @@ static int compare(const ctn_order_by_t *by, catena_compare_t with,
 int ctn_record_compare_colors(const ctn_order_by_t *by, const ctn_record_t *a,
                               const ctn_record_t *b)
 {
-    ctn_exec_charge(by->exec, CTN_WORK_COMPARE, 1);
+    if (by->exec != NULL) {
+        ctn_exec_charge(by->exec, CTN_WORK_COMPARE, 1);
+    }
     if (a->color_bytes == CTN_NO_COLOR || b->color_bytes == CTN_NO_COLOR) {
         return (a->color_bytes == CTN_NO_COLOR) -
                (b->color_bytes == CTN_NO_COLOR);
@@ -75,8 +77,8 @@ static void merge_runs(const ctn_order_by_t *by, const ctn_record_t **from,
     }
 }
 
-static void sort(const ctn_order_by_t *by, const ctn_record_t **list,
-                 uint32_t count)
+void ctn_records_sort(const ctn_order_by_t *by, const ctn_record_t **list,
+                      uint32_t count)
 {
     const ctn_record_t **from = list;
     const ctn_record_t **to = list + count;
@@ -101,7 +103,7 @@ uint32_t ctn_records_own_part(const ctn_order_by_t *by, const ctn_record_t *own,
             list[kept++] = list[i];
         }
     }
-    sort(by, list, kept);
+    ctn_records_sort(by, list, kept);
     return kept;
 }
 

@@ -23,7 +23,7 @@ _Static_assert(sizeof(ctn_record_t) == 24, "records are small");
 
 /** How records are compared. */
 typedef struct ctn_order_by {
-    ctn_exec_t *exec;       /* comparisons are charged to it */
+    ctn_exec_t *exec;       /* comparisons are charged to it; NULL: to nobody */
     catena_compare_t color; /* NULL: byte for byte */
     catena_compare_t key;
     void *argument;
@@ -57,9 +57,13 @@ int ctn_record_compare_colors(const ctn_order_by_t *by, const ctn_record_t *a,
 int ctn_record_compare(const ctn_order_by_t *by, const ctn_record_t *a,
                        const ctn_record_t *b);
 
+/** Sort: merges, ends whatever the comparator says.
+ * @param list room for 2 * count; the first count are what is sorted */
+void ctn_records_sort(const ctn_order_by_t *by, const ctn_record_t **list,
+                      uint32_t count);
+
 /** Of `count` records, `own` among them, keep those of its color, in order.
- * Merges: ends whatever the comparator says.
- * @param list room for 2 * count; what is kept comes first
+ * @param list as above; what is kept comes first
  * @return how many are kept */
 uint32_t ctn_records_own_part(const ctn_order_by_t *by, const ctn_record_t *own,
                               const ctn_record_t **list, uint32_t count);

@@ -64,8 +64,8 @@ static inline bool ctn_splitting_may_lie(const ctn_splitting_t *splitting)
            (by->key != NULL && by->key != catena_compare_int64);
 }
 
-/** Each member has found its chain by itself: a double scan of the parent tells
- * whether they fit together; fails with CATENA_ERR_ARG on all if not. */
-ctn_op_t *ctn_agree_create(const ctn_splitting_t *splitting);
+/** Each member has found its new chain by itself: a double scan of the parent
+ * tells whether they fit together; fails with CATENA_ERR_ARG on all if not. */
+ctn_op_t *ctn_agree_create(const ctn_splitting_t *splitting, ctn_chain_t chain);
 
 #endif

@@ -166,6 +166,7 @@ struct ctn_sim {
     void (*program)(ctn_sim_rank_t *rank, void *argument);
     void *argument;
     uint64_t numbers;  /* messages so far */
+    void *common;      /* what the ranks have made of it */
     uint32_t flushing; /* flushes under way */
 };
 

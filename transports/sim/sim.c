@@ -202,6 +202,12 @@ static void charge(ctn_transport_t *transport, ctn_work_t work, size_t n)
     sim_work(rank_of(transport), work, n);
 }
 
+static void **common(ctn_transport_t *transport, uint32_t members)
+{
+    ctn_sim_t *sim = rank_of(transport)->sim;
+    return members == sim->ranks ? &sim->common : NULL;
+}
+
 static const char *describe(ctn_transport_t *transport)
 {
     return rank_of(transport)->sim->text;
@@ -227,6 +233,7 @@ const ctn_transport_ops_t ctn_sim_ops = {
     .sleep = sleep_until,
     .time = now,
     .charge = charge,
+    .common = common,
     .describe = describe,
 };
 
