@@ -27,13 +27,15 @@ typedef struct sort {
     /* working */
     ctn_tree_t tree;
     ctn_table_t table;
-    ctn_lane_t sorters; /* a chain of their own */
-    void *slots;        /* that its operations run on */
+    ctn_lane_t sorters;   /* a chain of their own */
+    unsigned char *slots; /* that its operations run on */
     const unsigned char *data;
     size_t bytes;
 } sort_t;
 
-#define LANE_BYTES (CTN_CHAIN_SLOTS * sizeof(ctn_slots_t))
+/* Members' memory starts on a page, wherever the heap puts it. */
+#define LANE_BYTES                                                             \
+    (CTN_CHAIN_SLOTS * sizeof(ctn_slots_t) + CTN_MEMBER_ALIGNMENT)
 
 /** Levels of the blocks' trees. */
 static unsigned levels_of(const ctn_splitting_t *splitting)
@@ -76,37 +78,43 @@ static const ctn_address_t *next_sorters(const sort_t *sort)
     return sort->splitting->parent->log->round[sort->tree.levels].side;
 }
 
-/** A lane for the sorters, whose addresses the neighbours must know. */
+/** A lane for the sorters. */
+static catena_status_t make_lane(ctn_exec_t *exec, sort_t *sort)
+{
+    const ctn_chain_t *chain = &sort->splitting->parent->chain;
+    sort->slots = ctn_scratch_alloc(exec, LANE_BYTES);
+    if (sort->slots == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    memset(sort->slots, 0, LANE_BYTES);
+    ctn_address_t self = {.process = chain->self.process};
+    (void)ctn_heap_contains(exec->heap, sort->slots, 1, &self.offset);
+    uint64_t up = -self.offset % CTN_MEMBER_ALIGNMENT;
+    self.offset += up;
+    ctn_lane_init(&sort->sorters, (void *)(sort->slots + up), self, 0);
+    sort->sorters.chain.rank = chain->rank >> sort->tree.levels;
+    sort->sorters.chain.size = ((chain->size - 1) >> sort->tree.levels) + 1;
+    return CATENA_OK;
+}
+
+/** Neighbours must know where it is. */
 static ctn_step_t greet(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
     if (!sorts_with_others(sort)) {
         return CTN_STEP_NEXT;
     }
-    const ctn_chain_t *chain = &sort->splitting->parent->chain;
-    sort->slots = ctn_scratch_alloc(op->exec, LANE_BYTES);
-    if (sort->slots == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    memset(sort->slots, 0, LANE_BYTES);
-    ctn_address_t self = {.process = chain->self.process};
-    (void)ctn_heap_contains(op->exec->heap, sort->slots, 1, &self.offset);
-    ctn_lane_init(&sort->sorters, sort->slots, self, 0);
-    sort->sorters.chain.rank = chain->rank >> sort->tree.levels;
-    sort->sorters.chain.size = ((chain->size - 1) >> sort->tree.levels) + 1;
-    for (unsigned side = LEFT; side <= RIGHT; side++) {
+    catena_status_t status = make_lane(op->exec, sort);
+    for (unsigned side = LEFT; status == CATENA_OK && side <= RIGHT; side++) {
         ctn_address_t neighbour = next_sorters(sort)[side];
-        catena_status_t status =
-            ctn_address_exists(neighbour)
-                ? ctn_op_send(op, neighbour, GREET_SLOT + !side, &self,
-                              sizeof(self))
-                : CATENA_OK;
-        if (status != CATENA_OK) {
-            return ctn_op_fail(op, status);
+        if (ctn_address_exists(neighbour)) {
+            status =
+                ctn_op_send(op, neighbour, GREET_SLOT + !side,
+                            &sort->sorters.chain.self, sizeof(ctn_address_t));
         }
     }
     op->exec->tally.rounds++;
-    return CTN_STEP_NEXT;
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 static ctn_step_t sort_tables(ctn_op_t *op)

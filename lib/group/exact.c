@@ -20,6 +20,7 @@
 
 #include "group/exact.h"
 
+#include <assert.h>
 #include <string.h>
 
 /** What each tells all others first. */
@@ -721,6 +722,7 @@ static ctn_step_t merge(ctn_op_t *op)
         ctn_exec_charge(op->exec, CTN_WORK_COPY, x->sorted.bytes);
     }
     pool_close(op, x);
+    assert(count_records(&x->sorted) == x->count);
     return CTN_STEP_NEXT;
 }
 
