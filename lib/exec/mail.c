@@ -42,7 +42,8 @@ static void expect_network(ctn_op_t *op, const ctn_endpoint_t *endpoint)
 }
 
 static catena_status_t send_notice(ctn_op_t *op, ctn_address_t to,
-                                   const ctn_parcel_t *parcel)
+                                   unsigned slot, uint32_t turn,
+                                   const void *data, size_t bytes)
 {
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_exec_connect(op->exec, to.process, &endpoint);
@@ -50,22 +51,45 @@ static catena_status_t send_notice(ctn_op_t *op, ctn_address_t to,
         return status;
     }
     expect_network(op, endpoint);
-    notice_t notice = {.bytes = parcel->bytes};
-    (void)ctn_heap_contains(op->exec->heap, parcel->copy, parcel->bytes,
-                            &notice.offset);
-    op->exec->tally.bytes += parcel->bytes;
-    return ctn_op_send_count(op, to, parcel->slot, count_of(parcel->turn, LONG),
-                             &notice, sizeof(notice));
+    notice_t notice = {.bytes = bytes};
+    bool inside =
+        ctn_heap_contains(op->exec->heap, data, bytes, &notice.offset);
+    assert(inside);
+    (void)inside;
+    op->exec->tally.bytes += bytes;
+    return ctn_op_send_count(op, to, slot, count_of(turn, LONG), &notice,
+                             sizeof(notice));
+}
+
+catena_status_t ctn_mail_lend(ctn_op_t *op, ctn_address_t to, unsigned slot,
+                              uint32_t turn, const void *data, size_t bytes)
+{
+    assert(turn >> (32 - LENGTH_BITS) == 0);
+    return bytes <= CTN_MAIL_BYTES
+               ? ctn_op_send_count(op, to, slot, count_of(turn, bytes), data,
+                                   bytes)
+               : send_notice(op, to, slot, turn, data, bytes);
+}
+
+bool ctn_mail_returned(const ctn_op_t *op, unsigned slot, uint32_t turn,
+                       size_t bytes)
+{
+    if (bytes <= CTN_MAIL_BYTES) {
+        return true;
+    }
+    uint64_t word = ctn_word_load(&ctn_op_slot(op, slot)->word[1]);
+    /* A later turn's acknowledgement tells of the earlier ones, too. */
+    return ctn_tag_matches(word, op->seq) &&
+           ctn_tag_count(word) >= count_of(turn, LONG);
 }
 
 catena_status_t ctn_mail_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
                               uint32_t turn, const void *data, size_t bytes,
                               ctn_parcel_t *parcel)
 {
-    assert(parcel->copy == NULL && turn >> (32 - LENGTH_BITS) == 0);
+    assert(parcel->copy == NULL);
     if (bytes <= CTN_MAIL_BYTES) {
-        return ctn_op_send_count(op, to, slot, count_of(turn, bytes), data,
-                                 bytes);
+        return ctn_mail_lend(op, to, slot, turn, data, bytes);
     }
     void *copy = ctn_scratch_alloc(op->exec, bytes);
     if (copy == NULL) {
@@ -74,7 +98,7 @@ catena_status_t ctn_mail_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
     memcpy(copy, data, bytes);
     ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
     *parcel = (ctn_parcel_t){copy, bytes, slot, turn};
-    return send_notice(op, to, parcel);
+    return ctn_mail_lend(op, to, slot, turn, copy, bytes);
 }
 
 bool ctn_mail_taken(ctn_op_t *op, ctn_parcel_t *parcel)
@@ -82,10 +106,7 @@ bool ctn_mail_taken(ctn_op_t *op, ctn_parcel_t *parcel)
     if (parcel->copy == NULL) {
         return true;
     }
-    uint64_t word = ctn_word_load(&ctn_op_slot(op, parcel->slot)->word[1]);
-    /* A later turn's acknowledgement tells of the earlier ones, too. */
-    if (!ctn_tag_matches(word, op->seq) ||
-        ctn_tag_count(word) < count_of(parcel->turn, LONG)) {
+    if (!ctn_mail_returned(op, parcel->slot, parcel->turn, parcel->bytes)) {
         return false;
     }
     ctn_scratch_free(op->exec, parcel->copy, parcel->bytes);

@@ -35,6 +35,14 @@ catena_status_t ctn_mail_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
  * asked until it says so before the operation ends. */
 bool ctn_mail_taken(ctn_op_t *op, ctn_parcel_t *parcel);
 
+/** The same for data in the own heap that stay as they are until
+ * ctn_mail_returned says that they may go: nothing is copied. */
+catena_status_t ctn_mail_lend(ctn_op_t *op, ctn_address_t to, unsigned slot,
+                              uint32_t turn, const void *data, size_t bytes);
+/** Whether the receiver has what was lent (short messages: always). */
+bool ctn_mail_returned(const ctn_op_t *op, unsigned slot, uint32_t turn,
+                       size_t bytes);
+
 /** The receiver's side; zeroed before the first use. */
 typedef struct ctn_letter {
     const unsigned char *data; /* once it is here; aligned to 8 bytes */

@@ -64,6 +64,11 @@ static ctn_step_t send(ctn_op_t *op, exchange_t *x, unsigned side)
                       x->turn, data, bytes, parcel);
     memset(data, 0xee, bytes); /* it is free on return */
     free(data);
+    if (ctn_mail_taken(op, parcel)) { /* and so is the copy now */
+        void *reused = ctn_scratch_alloc(op->exec, bytes);
+        memset(reused, 0xdd, bytes);
+        ctn_scratch_free(op->exec, reused, bytes);
+    }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
