@@ -1,7 +1,9 @@
 /* Allgather on a chain into announced tables. Recursive doubling without
  * wrap-around: before round d a member holds the records of those less than
  * 2^d away on either side; the partner 2^d away needs exactly those of its
- * side. Rounds: ceil(log2 p), and one before to announce the tables. */
+ * side. Rounds: ceil(log2 p), and one before to announce the tables. Records
+ * whose number all know go where they stay, without a copy and in one step a
+ * round; those of any length (chain_allgather.c) are fetched and copied. */
 
 #include <string.h>
 
@@ -9,8 +11,11 @@
 
 enum { LEFT, RIGHT };
 
-/* The announcement of the tables takes the last two slots. */
-enum { ANNOUNCE_SLOT = CTN_SLOTS - 2 };
+/* Slots: two for the announcement of the tables, then two for each round. */
+static unsigned slot_of(unsigned round, unsigned side)
+{
+    return 2 + 2 * round + side;
+}
 
 static catena_status_t announce(ctn_op_t *op, ctn_gather_t *gather, int side)
 {
@@ -20,8 +25,8 @@ static catena_status_t announce(ctn_op_t *op, ctn_gather_t *gather, int side)
     if (!ctn_address_exists(peer)) {
         return CATENA_OK;
     }
-    return ctn_op_send(op, peer, ANNOUNCE_SLOT + (unsigned)!side,
-                       &gather->table, sizeof(gather->table));
+    return ctn_op_send(op, peer, (unsigned)!side, &gather->table,
+                       sizeof(gather->table));
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -41,7 +46,7 @@ static ctn_step_t meet(ctn_op_t *op)
 {
     ctn_gather_t *gather = ctn_op_state(op);
     for (int side = LEFT; side <= RIGHT; side++) {
-        unsigned slot = ANNOUNCE_SLOT + (unsigned)side;
+        unsigned slot = (unsigned)side;
         if (!ctn_address_exists(gather->partner[side].address)) {
             continue;
         }
@@ -81,7 +86,7 @@ static catena_status_t send(ctn_op_t *op, ctn_gather_t *gather, int side)
     if (status != CATENA_OK) {
         return status;
     }
-    unsigned slot = 2 * gather->round + (unsigned)!side;
+    unsigned slot = slot_of(gather->round, (unsigned)!side);
     status = ctn_put_signal(
         endpoint, gather->memory + start, bytes, to->table + start,
         ctn_slot_word_offset(to->address, op->channel->base, op->seq, slot, 1),
@@ -104,12 +109,13 @@ static ctn_step_t send_both(ctn_op_t *op, ctn_gather_t *gather)
         }
     }
     gather->sent = 1;
+    op->exec->tally.rounds++;
     return CTN_STEP_MOVED;
 }
 
 static bool received(ctn_op_t *op, const ctn_gather_t *gather, int side)
 {
-    unsigned slot = 2 * gather->round + (unsigned)side;
+    unsigned slot = slot_of(gather->round, (unsigned)side);
     return !ctn_address_exists(gather->partner[side].address) ||
            (ctn_op_arrived(op, slot) &&
             ctn_word_load(&ctn_op_slot(op, slot)->word[1]) ==
@@ -130,7 +136,7 @@ static ctn_step_t rounds(ctn_op_t *op)
         return CTN_STEP_WAIT;
     }
     for (int side = LEFT; side <= RIGHT; side++) {
-        unsigned slot = 2 * gather->round + (unsigned)side;
+        unsigned slot = slot_of(gather->round, (unsigned)side);
         if (ctn_address_exists(gather->partner[side].address)) {
             memcpy(&gather->partner[side], ctn_op_slot(op, slot)->data,
                    sizeof(gather->partner[0]));
