@@ -182,8 +182,9 @@ ctn_op_t *ctn_barrier_create(catena_group_t *group)
     return op;
 }
 
-static ctn_op_t *make_fence(ctn_channel_t *channel)
+static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
 {
+    (void)exec;
     return ctn_barrier_create(ctn_group_of(channel));
 }
 

@@ -27,8 +27,8 @@
  * may start n when n - R <= s - F. With R = 2F and synchronizing operations
  * only, that is always so: start costs no message. It is also so when of two
  * operations in a row at least one is synchronizing: exec puts a fence between
- * two that are not. (The service channel has F = 1, and never two such in a
- * row.) */
+ * two that are not. (The service channels have F = 1: a fence precedes the
+ * third such in a row.) */
 
 #define CTN_RINGS 4u
 #define CTN_FLIGHT (CTN_RINGS / 2)

@@ -292,18 +292,21 @@ static void queue_up(ctn_channel_t *channel, ctn_op_t *op)
     op->state = CTN_OP_QUEUED;
     *channel->queue_end = op;
     channel->queue_end = &op->next;
-    channel->loose = !op->algorithm->synchronizing;
+    channel->loose =
+        (uint8_t)(op->algorithm->synchronizing ? 0 : channel->loose + 1);
 }
 
-/** Every rank starts the same operations in the same order, so all of them
- * put a fence at the same place. */
+/** Whatever is started may use its ring only when of the CTN_RINGS - flight
+ * operations before it one synchronizes (see may_activate). Every rank starts
+ * the same operations in the same order, so all of them put a fence at the same
+ * place. */
 static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
 {
-    if (!channel->loose || op->algorithm->synchronizing ||
-        channel->make_fence == NULL) {
+    if (channel->loose + 1u < CTN_RINGS - channel->flight ||
+        op->algorithm->synchronizing || channel->make_fence == NULL) {
         return true;
     }
-    ctn_op_t *fence = channel->make_fence(channel);
+    ctn_op_t *fence = channel->make_fence(op->exec, channel);
     if (fence == NULL) {
         return false;
     }

@@ -89,16 +89,16 @@ struct ctn_channel {
     uint64_t synchronized; /* 1 + last synchronizing one completed here */
     ctn_op_t *queue;       /* started, not yet active */
     ctn_op_t **queue_end;
-    /* Two operations in a row that do not synchronize leave nothing to tell
-     * when rings are free again: exec puts a fence between them, a
-     * synchronizing operation made here. NULL: there never are two. */
-    ctn_op_t *(*make_fence)(ctn_channel_t *channel);
+    /* Operations in a row that do not synchronize leave nothing to tell when
+     * rings are free again: before they are too many, exec puts a fence, a
+     * synchronizing operation made here. */
+    ctn_op_t *(*make_fence)(ctn_exec_t *exec, ctn_channel_t *channel);
     uint32_t base;     /* of the slots in the block */
     uint16_t detached; /* fences under way */
     uint8_t touched;   /* 1 + the last slot looked at */
     uint8_t done_mask; /* completed ones from `complete` on */
     uint8_t flight;    /* operations at once: CTN_FLIGHT or 1 */
-    bool loose;        /* the last one started does not synchronize */
+    uint8_t loose;     /* the last ones started that do not synchronize */
 };
 
 /** How a rank waits; see exec/wait.c. */

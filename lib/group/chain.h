@@ -63,22 +63,6 @@ struct ctn_scan {
  * section 2, figure 1). Synchronizing. */
 extern const ctn_algorithm_t ctn_scan_algorithm;
 
-/** Arguments and result of a shift: each member's bytes go to its right
- * neighbour. Not synchronizing. */
-typedef struct ctn_shift {
-    const ctn_chain_t *chain;
-    const void *send;
-    size_t send_bytes; /* at most CTN_SHIFT_BYTES */
-    void *receive;     /* room for CTN_SHIFT_BYTES; rank 0 receives nothing */
-    size_t *received;  /* bytes received, set before it completes */
-    unsigned slot;     /* working */
-} ctn_shift_t;
-
-#define CTN_SHIFT_BYTES                                                        \
-    ((size_t)CTN_SLOTS * CTN_INLINE_BYTES - sizeof(uint64_t))
-
-extern const ctn_algorithm_t ctn_shift_algorithm;
-
 /** Arguments of an allgather into a table in each member's arena: record i
  * is member i's. */
 typedef struct ctn_gather {

@@ -1,6 +1,13 @@
-#include "group/lane.h"
-
 #include <string.h>
+
+#include "group/chain_coll.h"
+
+static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
+{
+    unsigned char *lane =
+        (unsigned char *)channel - offsetof(ctn_lane_t, channel);
+    return ctn_chain_barrier(exec, (ctn_lane_t *)(void *)lane);
+}
 
 void ctn_lane_init(ctn_lane_t *lane, ctn_block_t *block, ctn_address_t address,
                    uint32_t base)
@@ -9,6 +16,7 @@ void ctn_lane_init(ctn_lane_t *lane, ctn_block_t *block, ctn_address_t address,
     lane->chain.self = address;
     lane->log = NULL;
     ctn_channel_init(&lane->channel, block, base, 1);
+    lane->channel.make_fence = make_fence;
 }
 
 void ctn_lane_release(ctn_lane_t *lane)

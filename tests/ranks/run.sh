@@ -44,12 +44,15 @@ layout groups -- -n 5
 layout unit/mail -- -n 3
 layout unit/mail $tcp -- -n 5 --ppn 2
 layout unit/mail $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
+layout unit/chain $tcp -- -n 7 --ppn 3
 layout split -- -n 2
 layout split $tcp CATENA_TOPOLOGY="$machine" -- -n 9 --ppn 4 --map-by node
 layout unit/split -- -n 5
 layout unit/split $tcp -- -n 7 --ppn 3
 layout unit/split $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
 if [ -z "${RANKS_QUICK:-}" ]; then
+    layout unit/chain -- -n 5
+    layout unit/chain $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 1
     layout alltoall -- -n 13
     layout alltoall -- -n 2 --ppn 1
     layout alltoall $tcp -- -n 9 --ppn 2 --map-by node

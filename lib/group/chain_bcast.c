@@ -1,0 +1,129 @@
+/* Broadcast on a chain from any root. Moody, Ahn, de Supinski: Exascale
+ * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2.
+ * Rounds: ceil(log2 p). Messages: one per member. Memory: O(1) values, since
+ * all children fetch from the same. */
+
+#include <string.h>
+
+#include "group/rooted.h"
+
+typedef struct bcast {
+    ctn_rooted_t tree; /* first */
+    /* arguments */
+    void *data;
+    size_t bytes;
+    /* working */
+    unsigned char *copy; /* the root's, of what does not fit a slot */
+    const void *source;  /* for the children */
+    ctn_letter_t letter;
+} bcast_t;
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    bcast_t *bcast = ctn_op_state(op);
+    catena_status_t status = ctn_rooted_begin(&bcast->tree);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    bcast->source = bcast->data;
+    if (bcast->tree.is_root && bcast->bytes > CTN_MAIL_BYTES) {
+        bcast->copy = ctn_scratch_alloc(op->exec, bcast->bytes);
+        if (bcast->copy == NULL) {
+            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+        }
+        memcpy(bcast->copy, bcast->data, bcast->bytes);
+        ctn_exec_charge(op->exec, CTN_WORK_COPY, bcast->bytes);
+        bcast->source = bcast->copy;
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t receive(ctn_op_t *op)
+{
+    bcast_t *bcast = ctn_op_state(op);
+    const ctn_rooted_t *tree = &bcast->tree;
+    ctn_letter_t *letter = &bcast->letter;
+    if (tree->is_root) {
+        return CTN_STEP_NEXT;
+    }
+    ctn_step_t step = ctn_rooted_receive(op, tree->up, tree->up_round, letter);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    if (letter->bytes != bcast->bytes) {
+        return ctn_op_fail(op, CATENA_ERR_ARG); /* members do not agree */
+    }
+    bcast->source = letter->data;
+    return CTN_STEP_NEXT;
+}
+
+/** The farthest first: they have most to do. */
+static ctn_step_t pass_on(ctn_op_t *op)
+{
+    bcast_t *bcast = ctn_op_state(op);
+    for (unsigned round = CTN_ROOTED_ROUNDS; round-- > 0;) {
+        for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+            catena_status_t status = CATENA_OK;
+            if (round < bcast->tree.children[side]) {
+                status = ctn_rooted_lend(op, side, round, bcast->source,
+                                         bcast->bytes);
+            }
+            if (status != CATENA_OK) {
+                return ctn_op_fail(op, status);
+            }
+        }
+    }
+    if (!bcast->tree.is_root && bcast->bytes > 0) {
+        memcpy(bcast->data, bcast->source, bcast->bytes);
+        ctn_exec_charge(op->exec, CTN_WORK_COPY, bcast->bytes);
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t end(ctn_op_t *op)
+{
+    const bcast_t *bcast = ctn_op_state(op);
+    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+        for (unsigned i = 0; i < bcast->tree.children[side]; i++) {
+            if (!ctn_rooted_returned(op, side, i, bcast->bytes)) {
+                return CTN_STEP_WAIT;
+            }
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+static void finish(ctn_op_t *op)
+{
+    bcast_t *bcast = ctn_op_state(op);
+    if (op->status == CATENA_OK) { /* else they may be lent */
+        ctn_letter_release(op, &bcast->letter);
+        ctn_scratch_free(op->exec, bcast->copy, bcast->bytes);
+    }
+}
+
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"receive", receive},
+                                     {"pass on", pass_on},
+                                     {"end", end},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "chain/bcast",
+    .state_bytes = sizeof(bcast_t),
+    .phases = phases,
+    .finish = finish,
+};
+
+ctn_op_t *ctn_chain_bcast(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
+                          void *data, size_t bytes)
+{
+    void *state;
+    ctn_op_t *op = ctn_rooted_create(exec, lane, root, &algorithm, &state);
+    if (op != NULL) {
+        bcast_t *bcast = state;
+        bcast->data = data;
+        bcast->bytes = bytes;
+    }
+    return op;
+}

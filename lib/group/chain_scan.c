@@ -1,0 +1,225 @@
+/* Scans on a chain, and the allreduce that is one. Moody, Ahn, de Supinski:
+ * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2,
+ * figure 1.
+ * Rounds: ceil(log2 p). Messages: two per member and round. Memory: O(1)
+ * values. Differs from the paper: exclusive values are folded as they arrive,
+ * beside the inclusive ones, so no shift follows. */
+
+#include <string.h>
+
+#include "group/chain_coll.h"
+#include "group/spread.h"
+
+typedef struct scan {
+    ctn_spread_t spread; /* first */
+    /* arguments */
+    ctn_operator_t by;
+    const void *own;
+    size_t bytes;
+    bool wanted[2];     /* is scanned from that side */
+    void *exclusive[2]; /* results, NULL: not asked for */
+    void *inclusive;    /* from the left */
+    void *total;
+    /* working */
+    unsigned char *running[2]; /* of those within reach, with this one */
+    unsigned char *right;      /* exclusive from there, for the total */
+    bool any[2];               /* there is a value in exclusive */
+} scan_t;
+
+static unsigned char *new_value(ctn_op_t *op, const scan_t *scan)
+{
+    return ctn_scratch_alloc(op->exec, CTN_SPREAD_HEAD + scan->bytes);
+}
+
+static void copy_value(ctn_op_t *op, const scan_t *scan, void *to,
+                       const void *from)
+{
+    if (scan->bytes > 0) {
+        memcpy(to, from, scan->bytes);
+        ctn_exec_charge(op->exec, CTN_WORK_COPY, scan->bytes);
+    }
+}
+
+static void fold(ctn_op_t *op, const scan_t *scan, void *near, const void *far,
+                 unsigned side)
+{
+    scan->by.combine(near, far, scan->bytes, side == CTN_LEFT,
+                     scan->by.argument);
+    ctn_exec_charge(op->exec, CTN_WORK_REDUCE, scan->bytes);
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    scan_t *scan = ctn_op_state(op);
+    ctn_spread_begin(&scan->spread);
+    scan->any[CTN_LEFT] = scan->any[CTN_RIGHT] = false;
+    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+        if (!scan->wanted[side]) {
+            continue;
+        }
+        scan->running[side] = new_value(op, scan);
+        if (scan->running[side] == NULL) {
+            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+        }
+        copy_value(op, scan, scan->running[side] + CTN_SPREAD_HEAD, scan->own);
+    }
+    if (scan->total != NULL) {
+        scan->right = new_value(op, scan);
+        scan->exclusive[CTN_RIGHT] = scan->right;
+    }
+    return scan->total == NULL || scan->right != NULL
+               ? CTN_STEP_NEXT
+               : ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+}
+
+static unsigned char *outgoing(ctn_op_t *op, unsigned side, size_t *bytes)
+{
+    scan_t *scan = ctn_op_state(op);
+    *bytes = scan->wanted[side] ? scan->bytes : 0;
+    return scan->running[side];
+}
+
+static catena_status_t incoming(ctn_op_t *op, unsigned side,
+                                const unsigned char *value, size_t bytes)
+{
+    scan_t *scan = ctn_op_state(op);
+    if (bytes != (scan->wanted[side] ? scan->bytes : 0)) {
+        return CATENA_ERR_ARG; /* members do not agree */
+    }
+    if (!scan->wanted[side]) {
+        return CATENA_OK;
+    }
+    void *exclusive = scan->exclusive[side];
+    if (exclusive != NULL && scan->any[side]) {
+        fold(op, scan, exclusive, value, side);
+    } else if (exclusive != NULL) {
+        copy_value(op, scan, exclusive, value);
+    }
+    scan->any[side] = true;
+    fold(op, scan, scan->running[side] + CTN_SPREAD_HEAD, value, side);
+    return CATENA_OK;
+}
+
+static const ctn_spread_values_t values = {outgoing, incoming};
+
+static ctn_step_t hand_over(ctn_op_t *op)
+{
+    scan_t *scan = ctn_op_state(op);
+    void *result = scan->total != NULL ? scan->total : scan->inclusive;
+    if (result != NULL) {
+        copy_value(op, scan, result, scan->running[CTN_LEFT] + CTN_SPREAD_HEAD);
+    }
+    if (scan->total != NULL && scan->any[CTN_RIGHT]) {
+        fold(op, scan, scan->total, scan->right, CTN_RIGHT);
+    }
+    return CTN_STEP_NEXT;
+}
+
+static void finish(ctn_op_t *op)
+{
+    scan_t *scan = ctn_op_state(op);
+    size_t bytes = CTN_SPREAD_HEAD + scan->bytes;
+    ctn_spread_drop(op);
+    ctn_scratch_free(op->exec, scan->running[CTN_LEFT], bytes);
+    ctn_scratch_free(op->exec, scan->running[CTN_RIGHT], bytes);
+    ctn_scratch_free(op->exec, scan->right, bytes);
+    scan->running[CTN_LEFT] = scan->running[CTN_RIGHT] = scan->right = NULL;
+}
+
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"rounds", ctn_spread_rounds},
+                                     {"hand over", hand_over},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "chain/scan of any length",
+    .state_bytes = sizeof(scan_t),
+    .phases = phases,
+    .synchronizing = true,
+    .finish = finish,
+};
+
+static scan_t *create(ctn_exec_t *exec, ctn_lane_t *lane, ctn_operator_t by,
+                      const void *own, size_t bytes, ctn_op_t **op)
+{
+    *op = ctn_op_create(exec, &algorithm, &lane->channel);
+    if (*op == NULL) {
+        return NULL;
+    }
+    scan_t *scan = ctn_op_state(*op);
+    scan->spread.chain = &lane->chain;
+    scan->spread.values = &values;
+    scan->by = by;
+    scan->own = own;
+    scan->bytes = bytes;
+    scan->wanted[CTN_LEFT] = true;
+    return scan;
+}
+
+ctn_op_t *ctn_chain_inclusive(ctn_exec_t *exec, ctn_lane_t *lane,
+                              ctn_operator_t by, const void *own, size_t bytes,
+                              void *result)
+{
+    ctn_op_t *op;
+    scan_t *scan = create(exec, lane, by, own, bytes, &op);
+    if (scan != NULL) {
+        scan->inclusive = result;
+    }
+    return op;
+}
+
+ctn_op_t *ctn_chain_exclusive(ctn_exec_t *exec, ctn_lane_t *lane,
+                              ctn_operator_t by, const void *own, size_t bytes,
+                              void *result)
+{
+    ctn_op_t *op;
+    scan_t *scan = create(exec, lane, by, own, bytes, &op);
+    if (scan != NULL) {
+        scan->exclusive[CTN_LEFT] = result;
+    }
+    return op;
+}
+
+ctn_op_t *ctn_chain_double(ctn_exec_t *exec, ctn_lane_t *lane,
+                           ctn_operator_t by, const void *own, size_t bytes,
+                           void *left, void *right)
+{
+    ctn_op_t *op;
+    scan_t *scan = create(exec, lane, by, own, bytes, &op);
+    if (scan != NULL) {
+        scan->wanted[CTN_RIGHT] = true;
+        scan->exclusive[CTN_LEFT] = left;
+        scan->exclusive[CTN_RIGHT] = right;
+    }
+    return op;
+}
+
+ctn_op_t *ctn_chain_allreduce(ctn_exec_t *exec, ctn_lane_t *lane,
+                              ctn_operator_t by, const void *own, size_t bytes,
+                              void *result)
+{
+    ctn_op_t *op;
+    scan_t *scan = create(exec, lane, by, own, bytes, &op);
+    if (scan != NULL) {
+        scan->wanted[CTN_RIGHT] = true;
+        scan->total = result;
+    }
+    return op;
+}
+
+static void combine_nothing(void *near, const void *far, size_t bytes,
+                            bool far_is_left, void *argument)
+{
+    (void)near, (void)far, (void)bytes, (void)far_is_left, (void)argument;
+}
+
+ctn_op_t *ctn_chain_barrier(ctn_exec_t *exec, ctn_lane_t *lane)
+{
+    ctn_op_t *op;
+    ctn_operator_t nothing = {combine_nothing, NULL};
+    scan_t *scan = create(exec, lane, nothing, NULL, 0, &op);
+    if (scan != NULL) {
+        scan->wanted[CTN_LEFT] = false;
+    }
+    return op;
+}

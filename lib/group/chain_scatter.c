@@ -1,0 +1,180 @@
+/* Scatter on a chain from any root, of any lengths. Moody, Ahn, de Supinski:
+ * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2.
+ * Rounds: ceil(log2 p). Messages: one per member. Memory: that of the members
+ * below. A subtree gets its pieces as a stream, the nearest to the root first,
+ * of which each child's are a stretch: it fetches them from where they lie. */
+
+#include <string.h>
+
+#include "group/rooted.h"
+
+typedef struct scatter {
+    ctn_rooted_t tree; /* first */
+    /* arguments */
+    const ctn_piece_t *pieces; /* the root's */
+    ctn_pieces_t *result;
+    /* working */
+    ctn_stream_t stream[2];                 /* the root's, for either side */
+    ctn_letter_t letter;                    /* the others' */
+    size_t bound[2][CTN_ROOTED_ROUNDS + 1]; /* where children's pieces begin */
+} scatter_t;
+
+/** The root's pieces for one side, in the order in which they go there. */
+static catena_status_t pack(ctn_op_t *op, scatter_t *scatter, unsigned side)
+{
+    const ctn_chain_t *chain = &scatter->tree.lane->chain;
+    ctn_stream_t *stream = &scatter->stream[side];
+    int64_t step = side == CTN_LEFT ? -1 : 1;
+    size_t bytes = 0;
+    for (int64_t i = chain->rank + step; i >= 0 && i < chain->size; i += step) {
+        bytes += ctn_stream_bytes(scatter->pieces[i].bytes);
+    }
+    catena_status_t status = ctn_stream_reserve(op->exec, stream, bytes);
+    for (int64_t i = chain->rank + step;
+         status == CATENA_OK && i >= 0 && i < chain->size; i += step) {
+        status = ctn_stream_put(op->exec, stream, scatter->pieces[i]);
+    }
+    return status;
+}
+
+/** Children's pieces begin at 1, 2, 4, ... away, and the last one's end with
+ * the stream. `at`: where the first one's begin. */
+static void find_bounds(scatter_t *scatter, unsigned side,
+                        const unsigned char *records, size_t at, size_t end)
+{
+    unsigned children = scatter->tree.children[side];
+    for (unsigned child = 0; child < children; child++) {
+        scatter->bound[side][child] = at;
+        for (uint64_t i = 0; at < end && i < UINT64_C(1) << child; i++) {
+            (void)ctn_stream_next(records, &at);
+        }
+    }
+    scatter->bound[side][children] = at;
+}
+
+/** The result: this member's own, as if it were alone. */
+static catena_status_t keep(ctn_op_t *op, scatter_t *scatter, ctn_piece_t own)
+{
+    ctn_stream_t stream[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
+    catena_status_t status = ctn_stream_put(op->exec, &stream[CTN_RIGHT], own);
+    return status == CATENA_OK
+               ? ctn_pieces_take(op->exec, scatter->result, stream, 0, 0, 1)
+               : status;
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    scatter_t *scatter = ctn_op_state(op);
+    const ctn_rooted_t *tree = &scatter->tree;
+    catena_status_t status = ctn_rooted_begin(&scatter->tree);
+    if (status == CATENA_OK && tree->is_root) {
+        status = keep(op, scatter, scatter->pieces[tree->root]);
+    }
+    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+        if (status == CATENA_OK && tree->is_root) {
+            const ctn_stream_t *stream = &scatter->stream[side];
+            status = pack(op, scatter, side);
+            find_bounds(scatter, side, stream->memory, 0, stream->bytes);
+        }
+    }
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static ctn_step_t receive(ctn_op_t *op)
+{
+    scatter_t *scatter = ctn_op_state(op);
+    const ctn_rooted_t *tree = &scatter->tree;
+    ctn_letter_t *letter = &scatter->letter;
+    if (tree->is_root) {
+        return CTN_STEP_NEXT;
+    }
+    ctn_step_t step = ctn_rooted_receive(op, tree->up, tree->up_round, letter);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    size_t at = 0;
+    ctn_piece_t own = ctn_stream_next(letter->data, &at);
+    find_bounds(scatter, !tree->up, letter->data, at, letter->bytes);
+    catena_status_t status = keep(op, scatter, own);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static size_t child_bytes(const scatter_t *scatter, unsigned side,
+                          unsigned child)
+{
+    return scatter->bound[side][child + 1] - scatter->bound[side][child];
+}
+
+/** The farthest first: they have most to do. */
+static ctn_step_t pass_on(ctn_op_t *op)
+{
+    scatter_t *scatter = ctn_op_state(op);
+    const ctn_rooted_t *tree = &scatter->tree;
+    for (unsigned child = CTN_ROOTED_ROUNDS; child-- > 0;) {
+        for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+            if (child >= tree->children[side]) {
+                continue;
+            }
+            const unsigned char *records = tree->is_root
+                                               ? scatter->stream[side].memory
+                                               : scatter->letter.data;
+            catena_status_t status = ctn_rooted_lend(
+                op, side, child, records + scatter->bound[side][child],
+                child_bytes(scatter, side, child));
+            if (status != CATENA_OK) {
+                return ctn_op_fail(op, status);
+            }
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t end(ctn_op_t *op)
+{
+    const scatter_t *scatter = ctn_op_state(op);
+    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+        for (unsigned i = 0; i < scatter->tree.children[side]; i++) {
+            if (!ctn_rooted_returned(op, side, i,
+                                     child_bytes(scatter, side, i))) {
+                return CTN_STEP_WAIT;
+            }
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+static void finish(ctn_op_t *op)
+{
+    scatter_t *scatter = ctn_op_state(op);
+    if (op->status == CATENA_OK) { /* else they may be lent */
+        ctn_letter_release(op, &scatter->letter);
+        ctn_stream_release(op->exec, &scatter->stream[CTN_LEFT]);
+        ctn_stream_release(op->exec, &scatter->stream[CTN_RIGHT]);
+    }
+}
+
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"receive", receive},
+                                     {"pass on", pass_on},
+                                     {"end", end},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "chain/scatter",
+    .state_bytes = sizeof(scatter_t),
+    .phases = phases,
+    .finish = finish,
+};
+
+ctn_op_t *ctn_chain_scatter(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
+                            const ctn_piece_t *pieces, ctn_pieces_t *result)
+{
+    void *state;
+    ctn_op_t *op = ctn_rooted_create(exec, lane, root, &algorithm, &state);
+    if (op != NULL) {
+        scatter_t *scatter = state;
+        scatter->pieces = pieces;
+        scatter->result = result;
+    }
+    return op;
+}

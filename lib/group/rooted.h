@@ -1,0 +1,56 @@
+#ifndef CTN_GROUP_ROOTED_H
+#define CTN_GROUP_ROOTED_H
+
+#include "group/chain_coll.h"
+#include "group/spread.h"
+
+/* The tree of a collective with a root: two binomial trees that meet in the
+ * root, one over the members on either side. A member v away from the root has
+ * its parent 2^d nearer, d being the number of v's lowest bit that is set, and
+ * children 2^0 to 2^(d - 1) further away. So a subtree is a stretch of the
+ * chain, and all distances are in the log-chain. Depth and rounds:
+ * ceil(log2 p). */
+
+#define CTN_ROOTED_ROUNDS 32u
+
+/** First in the state of an operation on a tree. */
+typedef struct ctn_tree {
+    /* arguments */
+    ctn_lane_t *lane;
+    uint32_t root;
+    /* working */
+    bool is_root;
+    unsigned up;          /* side of the parent */
+    unsigned up_round;    /* it is 2^up_round away */
+    unsigned children[2]; /* on each side, 2^0, 2^1, ... away */
+} ctn_rooted_t;
+
+/** An operation that makes sure of the log-chain, then runs one made of
+ * `algorithm`, whose state begins with the tree: `*state`, to be filled in. It
+ * runs once. NULL: no memory. */
+ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
+                            const ctn_algorithm_t *algorithm, void **state);
+
+/** The first thing of such an operation. @return ERR_ARG: no such root */
+catena_status_t ctn_rooted_begin(ctn_rooted_t *tree);
+
+/* Messages to and from the member 2^round away on `side`. An operation lends
+ * in one direction only, up or down. */
+
+/** See ctn_mail_lend. */
+catena_status_t ctn_rooted_lend(ctn_op_t *op, unsigned side, unsigned round,
+                                const void *data, size_t bytes);
+bool ctn_rooted_returned(const ctn_op_t *op, unsigned side, unsigned round,
+                         size_t bytes);
+/** See ctn_mail_receive. */
+ctn_step_t ctn_rooted_receive(ctn_op_t *op, unsigned side, unsigned round,
+                              ctn_letter_t *letter);
+
+/** Make a list of pieces of a member's two streams, which are taken over: both
+ * begin, after `head` bytes, with its own piece; then come those of its side,
+ * the nearest first. The first member's left one may be empty. */
+catena_status_t ctn_pieces_take(ctn_exec_t *exec, ctn_pieces_t *pieces,
+                                ctn_stream_t *stream, size_t head,
+                                uint32_t rank, uint32_t count);
+
+#endif

@@ -1,0 +1,73 @@
+#include "group/stream.h"
+
+#include <string.h>
+
+catena_status_t ctn_stream_reserve(ctn_exec_t *exec, ctn_stream_t *stream,
+                                   size_t bytes)
+{
+    size_t needed = stream->bytes + bytes;
+    if (needed <= stream->room) {
+        return CATENA_OK;
+    }
+    size_t room = stream->room + stream->room / 2;
+    room = room < needed ? needed : room;
+    unsigned char *memory = ctn_scratch_alloc(exec, room);
+    if (memory == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (stream->bytes > 0) {
+        memcpy(memory, stream->memory, stream->bytes);
+        ctn_exec_charge(exec, CTN_WORK_COPY, stream->bytes);
+    }
+    ctn_scratch_free(exec, stream->memory, stream->room);
+    stream->memory = memory;
+    stream->room = room;
+    return CATENA_OK;
+}
+
+catena_status_t ctn_stream_put(ctn_exec_t *exec, ctn_stream_t *stream,
+                               ctn_piece_t piece)
+{
+    size_t bytes = ctn_stream_bytes(piece.bytes);
+    catena_status_t status = ctn_stream_reserve(exec, stream, bytes);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    unsigned char *at = stream->memory + stream->bytes;
+    uint64_t length = piece.bytes;
+    memset(at + bytes - sizeof(uint64_t), 0, sizeof(uint64_t)); /* padding */
+    memcpy(at, &length, sizeof(length));
+    if (piece.bytes > 0) {
+        memcpy(at + sizeof(length), piece.data, piece.bytes);
+        ctn_exec_charge(exec, CTN_WORK_COPY, piece.bytes);
+    }
+    stream->bytes += bytes;
+    return CATENA_OK;
+}
+
+catena_status_t ctn_stream_append(ctn_exec_t *exec, ctn_stream_t *stream,
+                                  const void *records, size_t bytes)
+{
+    catena_status_t status = ctn_stream_reserve(exec, stream, bytes);
+    if (status == CATENA_OK && bytes > 0) {
+        memcpy(stream->memory + stream->bytes, records, bytes);
+        ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
+        stream->bytes += bytes;
+    }
+    return status;
+}
+
+void ctn_stream_release(ctn_exec_t *exec, ctn_stream_t *stream)
+{
+    ctn_scratch_free(exec, stream->memory, stream->room);
+    *stream = (ctn_stream_t){NULL, 0, 0};
+}
+
+ctn_piece_t ctn_stream_next(const unsigned char *records, size_t *at)
+{
+    uint64_t length;
+    memcpy(&length, records + *at, sizeof(length));
+    ctn_piece_t piece = {records + *at + sizeof(length), (size_t)length};
+    *at += ctn_stream_bytes(piece.bytes);
+    return piece;
+}
