@@ -5,5 +5,4 @@
         (void)s;                                                               \
         return NULL;                                                           \
     }
-T(ctn_split_allgather)
 T(ctn_split_radix)
