@@ -16,7 +16,7 @@
  *   hash is told; where these agree in the end, members show what they have to
  *   their right neighbours once (one message, one scan).
  * - In the same way it is found out that keys are in order already: then
- *   nothing is sorted.
+ *   nothing is sorted. With a comparator of the user's bitonic sort does all.
  * - Time has a bound, not only an expected one: passes that leave a chain
  *   longer than half are counted, and when there were too many of them (colors
  *   made to collide) bitonic sort finishes. So passes are O(log p) always.
@@ -37,10 +37,13 @@ enum {
     LONG = 1u << 1,      /* a color that is only compared by its hash */
     REORDER = 1u << 2,   /* somebody wants it */
     DISORDER = 1u << 3,  /* two neighbours' keys */
-    UNSEEN = 1u << 4,    /* a key that neighbours cannot compare */
+    UNSEEN = 1u << 4,    /* a key that is not told to neighbours */
     KEY_BYTES = 1u << 5, /* how keys are compared; the same on all, unless */
-    KEY_INT64 = 1u << 6  /* the caller errs */
+    KEY_INT64 = 1u << 6, /* the caller errs */
+    KEY_ASKED = 1u << 7  /* by a comparator of the user's */
 };
+
+enum { KEY_KINDS = KEY_BYTES | KEY_INT64 | KEY_ASKED };
 
 /* Lengths of colors in an opening that are none. */
 enum { IS_LONG = 254, IS_NONE = 255, COLOR_MOST = 80, KEY_UNSEEN = 255 };
@@ -110,11 +113,18 @@ static unsigned hash_to_bin(uint32_t hash, unsigned pass)
 
 /* ---- neighbours ---- */
 
+static unsigned kind_of_keys(const ctn_order_by_t *by)
+{
+    return by->key == NULL                   ? KEY_BYTES
+           : by->key == catena_compare_int64 ? KEY_INT64
+                                             : KEY_ASKED;
+}
+
 /** What an opening says in all passes. */
 static void prepare(split_t *split)
 {
     const ctn_record_t *record = split->splitting.record;
-    catena_compare_t compare = split->splitting.by.key;
+    unsigned kind = kind_of_keys(&split->splitting.by);
     opening_t *opening = &split->opening;
     size_t color_bytes = ctn_record_color_bytes(record);
     bool is_long = color_bytes > COLOR_MOST;
@@ -123,14 +133,11 @@ static void prepare(split_t *split)
                            : is_long ? IS_LONG
                                      : (uint8_t)color_bytes;
     size_t key_at = is_long ? 0 : color_bytes;
-    bool unseen = record->key_bytes > sizeof(opening->data) - key_at ||
-                  (compare != NULL && compare != catena_compare_int64);
+    bool unseen = record->key_bytes > sizeof(opening->data) - key_at;
     opening->key_bytes = unseen ? KEY_UNSEEN : (uint8_t)record->key_bytes;
-    opening->flags = (uint8_t)((is_long ? LONG : 0) |
+    opening->flags = (uint8_t)(kind | (is_long ? LONG : 0) |
                                (split->splitting.reorder ? REORDER : 0) |
-                               (unseen            ? UNSEEN
-                                : compare != NULL ? KEY_INT64
-                                                  : KEY_BYTES));
+                               (unseen ? UNSEEN : 0));
     memcpy(opening->data, record->data, key_at);
     if (!unseen) {
         memcpy(opening->data + key_at, record->data + color_bytes,
@@ -163,14 +170,13 @@ static uint32_t compare_neighbours(const split_t *split, const opening_t *a,
         b->key_bytes == KEY_UNSEEN) {
         return differ ? DIFFER : 0;
     }
-    catena_compare_t compare =
-        split->splitting.by.key != NULL ? catena_compare_int64 : NULL;
     const unsigned char *x = a->data + bytes;
     const unsigned char *y = b->data + bytes;
     ctn_exec_charge(exec, CTN_WORK_COMPARE, 1);
-    int order = compare != NULL
-                    ? compare(x, a->key_bytes, y, b->key_bytes, NULL)
-                    : ctn_compare_bytes(x, a->key_bytes, y, b->key_bytes);
+    int order =
+        (a->flags & KEY_INT64) != 0
+            ? catena_compare_int64(x, a->key_bytes, y, b->key_bytes, NULL)
+            : ctn_compare_bytes(x, a->key_bytes, y, b->key_bytes);
     return order > 0 ? DISORDER : 0;
 }
 
@@ -217,23 +223,6 @@ static ctn_step_t show_own(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Colors are the same when their bytes are; keys are compared by the right
- * one of two neighbours alone, which all then believe. */
-static uint32_t compare_records(const ctn_order_by_t *by, bool reorder,
-                                const ctn_record_t *left,
-                                const ctn_record_t *own)
-{
-    ctn_exec_charge(by->exec, CTN_WORK_COMPARE, 1);
-    size_t bytes = ctn_record_color_bytes(own);
-    if (left->color_bytes != own->color_bytes ||
-        memcmp(left->data, own->data, bytes) != 0) {
-        return DIFFER;
-    }
-    ctn_order_by_t keys = *by;
-    keys.color = NULL; /* known to be the same */
-    return reorder && ctn_record_compare(&keys, left, own) > 0 ? DISORDER : 0;
-}
-
 static ctn_step_t look_left(ctn_op_t *op)
 {
     show_t *show = ctn_op_state(op);
@@ -247,10 +236,15 @@ static ctn_step_t look_left(ctn_op_t *op)
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    const void *record = show->letter.data;
+    const ctn_order_by_t *by = &split->splitting.by;
+    const ctn_record_t *record = (const void *)show->letter.data;
+    const ctn_record_t *own = split->splitting.record;
     bool reorder = (split->own.flags & REORDER) != 0;
-    *show->flags = compare_records(&split->splitting.by, reorder, record,
-                                   split->splitting.record);
+    if (ctn_record_compare_colors(by, record, own) != 0) {
+        *show->flags = DIFFER;
+    } else if (reorder && ctn_record_compare(by, record, own) > 0) {
+        *show->flags = DISORDER;
+    }
     ctn_letter_release(op, &show->letter);
     return CTN_STEP_NEXT;
 }
@@ -365,31 +359,44 @@ static ctn_step_t divide(ctn_op_t *op, uint32_t size_before)
                                       : leave_to(op, ctn_split_bitonic);
 }
 
+/** One color as far as is known. */
+static ctn_step_t conclude(ctn_op_t *op, uint32_t flags)
+{
+    bool reorder = (flags & REORDER) != 0;
+    if (reorder && (flags & UNSEEN) == 0 && (flags & DISORDER) != 0) {
+        return leave_to(op, ctn_split_bitonic);
+    }
+    bool doubtful = (flags & LONG) != 0 || (reorder && (flags & UNSEEN) != 0);
+    return ctn_op_jump(op, doubtful ? PHASE_SHOW : PHASE_END);
+}
+
+/** A comparator may contradict itself, which all are to hear of if any: so
+ * all are sorted together. The same where members do not compare alike. */
+static bool may_lie(uint32_t flags)
+{
+    uint32_t kinds = flags & KEY_KINDS;
+    return (flags & REORDER) != 0 && kinds != KEY_BYTES && kinds != KEY_INT64;
+}
+
 /** The bin is a chain of its own. */
 static ctn_step_t link_bin(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
     uint32_t size_before = split->lane->chain.size;
+    uint32_t flags = split->own.flags | split->left.flags | split->right.flags;
+    if (may_lie(flags)) {
+        return leave_to(op, ctn_split_bitonic);
+    }
     unsigned bin = hash_to_bin(split->opening.hash, split->pass);
     split->lane = split->splitting.lane;
     ctn_logchain_drop(split->lane); /* it is of the chain as it was */
     split->lane->chain = ctn_bins_chain(&split->left, &split->right, bin,
                                         split->lane->chain.self);
     split->pass++;
-    uint32_t flags = split->own.flags | split->left.flags | split->right.flags;
     split->own.flags = flags;
-    if (flags & DIFFER) {
-        return divide(op, size_before);
-    }
-    bool reorder = (flags & REORDER) != 0 && size_before > 1;
-    bool unknown = (flags & UNSEEN) != 0 ||
-                   ((flags & KEY_BYTES) != 0 && (flags & KEY_INT64) != 0);
-    if (reorder && !unknown && (flags & DISORDER) != 0) {
-        return leave_to(op, ctn_split_bitonic);
-    }
-    bool doubtful = (flags & LONG) != 0 || (reorder && unknown);
-    return ctn_op_jump(op,
-                       doubtful && size_before > 1 ? PHASE_SHOW : PHASE_END);
+    return (flags & DIFFER) != 0 ? divide(op, size_before)
+           : size_before == 1    ? ctn_op_jump(op, PHASE_END)
+                                 : conclude(op, flags);
 }
 
 static ctn_step_t show_record(ctn_op_t *op)
@@ -453,6 +460,7 @@ static ctn_op_t *create(const ctn_algorithm_t *algorithm,
     if (op != NULL) {
         split_t *split = ctn_op_state(op);
         split->splitting = *splitting;
+        split->splitting.by.color = NULL; /* bytes tell which are the same */
         split->below = algorithm == &hash64_algorithm ? 64 : 0;
     }
     return op;

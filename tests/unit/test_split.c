@@ -48,6 +48,8 @@ static const algorithm_t algorithms[] = {
     {"cheng:4", ctn_split_cheng, 4},
     {"cheng:24", ctn_split_cheng, 24},
     {"cheng:128", ctn_split_cheng, 128},
+    {"hash", ctn_split_hash, 0},
+    {"hash64", ctn_split_hash64, 0},
 };
 
 enum { ALGORITHMS = sizeof(algorithms) / sizeof(algorithms[0]) };
@@ -326,13 +328,25 @@ static void check_links(uint32_t members, bool colors)
 
 /* ---- runs ---- */
 
-static void draw_run(uint64_t seed, uint32_t members)
+/** Colors are not compared by a comparator, but by what their bytes are. */
+static bool takes_bytes(const algorithm_t *algorithm)
+{
+    return algorithm->create == ctn_split_hash ||
+           algorithm->create == ctn_split_hash64;
+}
+
+static void draw_run(const algorithm_t *algorithm, uint64_t seed,
+                     uint32_t members)
 {
     static const uint32_t lengths[] = {8, 8, 20, 80, 300};
     static const uint32_t key_lengths[] = {0, 8, 8, 8, 300};
     uint64_t random = seed * 31 + members;
     memset(&run, 0, offsetof(__typeof__(run), member));
+    run.algorithm = algorithm;
     run.color_order = (order_t)(job_random(&random) % ORDERS);
+    if (takes_bytes(algorithm) && run.color_order > INT64) {
+        run.color_order = BYTES;
+    }
     run.key_order = (order_t)(job_random(&random) % ORDERS);
     run.in_place = job_random(&random) % 2 == 0;
     run.colors = (uint32_t)(job_random(&random) %
@@ -346,8 +360,7 @@ static void draw_run(uint64_t seed, uint32_t members)
 static void run_honest(const algorithm_t *algorithm, uint32_t members,
                        uint64_t seed)
 {
-    draw_run(seed, members);
-    run.algorithm = algorithm;
+    draw_run(algorithm, seed, members);
     ck_assert_msg(job_simulate(members, seed, split_world) == 0,
                   "%s of %u, seed %llu", algorithm->name, members,
                   (unsigned long long)seed);
@@ -388,10 +401,9 @@ static void run_lies(const algorithm_t *algorithm, uint32_t members,
                      uint64_t seed)
 {
     uint64_t random = seed;
-    draw_run(seed, members);
-    run.algorithm = algorithm;
+    draw_run(algorithm, seed, members);
     order_t lie = (order_t)(ORDERS + seed % (ORDERS_ALL - ORDERS));
-    uint64_t which = job_random(&random) % 3;
+    uint64_t which = takes_bytes(algorithm) ? 0 : job_random(&random) % 3;
     run.color_order = which != 0 ? lie : run.color_order;
     run.key_order = which != 1 ? lie : run.key_order;
     ck_assert_msg(job_simulate(members, seed, split_world) == 0,
@@ -467,11 +479,10 @@ static void everything(job_t *job)
 {
     for (int i = 0; i < ALGORITHMS; i++) {
         for (uint64_t seed = 1; seed <= 15; seed++) {
-            draw_run(seed, job->size);
-            if (seed > 10) {
+            draw_run(&algorithms[i], seed, job->size);
+            if (seed > 10 && !takes_bytes(&algorithms[i])) {
                 run.color_order = (order_t)(ORDERS + seed - 11);
             }
-            run.algorithm = &algorithms[i];
             job->seed = seed;
             split_world(job);
         }
