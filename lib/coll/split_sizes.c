@@ -45,11 +45,12 @@ static ctn_step_t send(ctn_op_t *op)
     catena_status_t status = ctn_exec_connect(op->exec, to.process, &endpoint);
     if (status == CATENA_OK && bytes <= CTN_EXCHANGE_AT_ONCE) {
         op->exec->tally.messages++;
-        status = ctn_put_signal(endpoint, NULL, bytes,
-                                ctn_wide_offset(to, x->host->seq, x->round, 0),
-                                ctn_slot_word_offset(to, x->host->channel->base,
-                                                     x->host->seq, x->round, 0),
-                                ctn_tag(x->host->seq, 0), &op->pending);
+        status = endpoint->transport->ops->put_signal(
+            endpoint, NULL, bytes,
+            ctn_wide_offset(to, x->host->seq, x->round, 0),
+            ctn_slot_word_offset(to, x->host->channel->base, x->host->seq,
+                                 x->round, 0),
+            ctn_tag(x->host->seq, 0), &op->pending);
     } else if (status == CATENA_OK) {
         uint64_t notice[2] = {0, bytes};
         status = ctn_op_send(x->host, to, x->round, notice, sizeof(notice));

@@ -100,6 +100,22 @@ static void split(job_t *job, member_t *member, ctn_lane_t *parent,
     free(record);
 }
 
+/** One after the other, until a rank dies. */
+static void split_until_death(job_t *job)
+{
+    const catena_group_t *world = job->context->world;
+    member_t *member = &run.member[job->rank];
+    do {
+        catena_group_t *made = NULL;
+        if (ctn_group_create(job->exec, world->site, world->config, &made) !=
+            CATENA_OK) {
+            return;
+        }
+        split(job, member, job->lane, &made->lane);
+        ctn_group_release(made);
+    } while (member->status == CATENA_OK);
+}
+
 static void split_world(job_t *job)
 {
     uint64_t memory = job->exec->tally.memory;
@@ -326,6 +342,7 @@ enum {
     MANY,
     MOSTLY_ONE,
     EXTREMES,
+    OR_NOTHING,
     INTEGERS, /* up to here */
     PREFIXES = INTEGERS,
     SAME_BINS,
@@ -354,6 +371,8 @@ static value_t draw_color(int kind, uint64_t *random, uint32_t members,
         return number(place, drawn % 16 == 0 ? (int64_t)rank : -7);
     case EXTREMES:
         return number(place, extremes[drawn % 7]);
+    case OR_NOTHING:
+        return drawn % 4 == 0 ? text("") : number(place, (int64_t)drawn % 3);
     case PREFIXES:
         return text(prefixes[drawn % 6]);
     case SAME_BINS:
@@ -381,6 +400,7 @@ enum {
     REVERSED,
     SHUFFLED,
     KEY_EXTREMES,
+    KEY_OR_NOTHING,
     INTEGER_KEYS,
     BYTES = INTEGER_KEYS,
     BACKWARDS,
@@ -407,6 +427,8 @@ static value_t draw_key(int kind, uint64_t *random, uint32_t rank,
         return number(place, drawn % 3 == 0   ? INT64_MIN
                              : drawn % 3 == 1 ? INT64_MAX
                                               : 0);
+    case KEY_OR_NOTHING:
+        return drawn % 4 == 0 ? text("") : number(place, (int64_t)drawn % 3);
     case LONG_KEYS:
         return long_value((unsigned)drawn);
     default:
@@ -423,12 +445,13 @@ typedef struct candidate {
     int keys;
 } candidate_t;
 
-static const candidate_t candidates[] = {
-    {"hash", ctn_split_hash, COLORS, KEYS},
-    {"hash64", ctn_split_hash64, COLORS, KEYS},
-};
+enum { HASH, HASH64, RADIX, CANDIDATES };
 
-enum { CANDIDATES = sizeof(candidates) / sizeof(candidates[0]) };
+static const candidate_t candidates[CANDIDATES] = {
+    [HASH] = {"hash", ctn_split_hash, COLORS, KEYS},
+    [HASH64] = {"hash64", ctn_split_hash64, COLORS, KEYS},
+    [RADIX] = {"radix", ctn_split_radix, INTEGERS, INTEGER_KEYS},
+};
 
 static void prepare(const candidate_t *candidate, uint32_t members, int color,
                     int key, uint64_t seed)
@@ -505,7 +528,7 @@ START_TEST(nothing_to_do_is_one_scan)
 {
     static const int kinds[] = {NO_KEYS, EQUAL, ORDERED};
     for (int i = 0; i < 3; i++) {
-        prepare(&candidates[0], 100, ONE, kinds[i], 1);
+        prepare(&candidates[HASH], 100, ONE, kinds[i], 1);
         for (int r = 0; r < 100; r++) {
             run.member[r].color.count = sizeof(int64_t);
         }
@@ -514,6 +537,34 @@ START_TEST(nothing_to_do_is_one_scan)
             ck_assert_uint_le(run.member[r].rounds, 7);
             ck_assert_uint_le(run.member[r].messages, 14);
         }
+    }
+}
+END_TEST
+
+/** What one of them gets wrong is refused by all. */
+START_TEST(radix_takes_integers)
+{
+    static const int64_t number_of_9[2];
+    for (uint32_t members = 1; members < 20; members++) {
+        for (uint32_t i = 0; i < 4; i++) {
+            prepare(&candidates[RADIX], members, FEW, SHUFFLED, members);
+            member_t *member = &run.member[members * i / 4];
+            value_t *value = i % 2 == 0 ? &member->color : &member->key;
+            *value = (value_t){number_of_9, i < 2 ? 9 : 4};
+            run.expected = CATENA_ERR_ARG;
+            go(members, i);
+        }
+    }
+}
+END_TEST
+
+/** A rank dies somewhere in between: the others see it, nothing crashes. */
+START_TEST(a_member_dies)
+{
+    for (uint64_t seed = 1; seed <= 15; seed++) {
+        prepare(&candidates[_i], 12, seed % 3 == 0 ? ONE : MANY,
+                seed % 2 == 0 ? SHUFFLED : NO_KEYS, seed);
+        job_simulate_death(12, seed, 500 + seed * seed * 40, split_until_death);
     }
 }
 END_TEST
@@ -544,6 +595,8 @@ int main(int argc, char **argv)
     tcase_add_loop_test(tcase, many_members, 0, CANDIDATES);
     tcase_add_loop_test(tcase, a_thousand_members, 0, CANDIDATES);
     tcase_add_test(tcase, nothing_to_do_is_one_scan);
+    tcase_add_test(tcase, radix_takes_integers);
+    tcase_add_loop_test(tcase, a_member_dies, 0, CANDIDATES);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
