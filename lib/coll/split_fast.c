@@ -82,6 +82,8 @@ static catena_status_t fill_card(ctn_op_t *op, fast_t *fast)
     ctn_card_t *card = card_of(fast, ctn_topo_local_rank(fast->topo));
     size_t bytes =
         offsetof(entry_t, record) + ctn_record_bytes(fast->splitting.record);
+    op->exec->tally.messages++;
+    op->exec->tally.bytes += bytes;
     card->bytes = bytes;
     card->offset = CTN_STAGED;
     if (bytes <= sizeof(card->data)) {

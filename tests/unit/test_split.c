@@ -458,8 +458,7 @@ START_TEST(a_rank_dies)
     enum { MEMBERS = 13 };
     int saw = 0;
     for (uint64_t seed = 1; seed <= 12; seed++) {
-        draw_run(seed, MEMBERS);
-        run.algorithm = &algorithms[_i];
+        draw_run(&algorithms[_i], seed, MEMBERS);
         job_simulate_death(MEMBERS, seed, 400 + seed * seed * 17,
                            split_until_death);
         for (int i = 0; i < MEMBERS; i++) {
