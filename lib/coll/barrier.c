@@ -35,41 +35,41 @@ static bool flat_here(const ctn_topo_t *topo)
     return topo->crowded || ctn_topo_local_size(topo) <= FLAT_MEMBERS;
 }
 
-/* Beside its count a word tells where its writer ran: with more ranks than
- * cores it pays to look again at once when all who are missing run on other
- * cores. */
-enum { CPU_BITS = 8 };
-
-static uint64_t count_in(uint64_t word)
-{
-    return word >> CPU_BITS;
-}
-
 /** Words only grow: of several barriers under way the later may get here
  * first, and says then that the earlier ones were reached as well. */
-static void post(ctn_op_t *op, uint64_t *word, uint64_t *last, uint64_t value)
+static void post(ctn_exec_t *exec, uint64_t *word, uint64_t *last,
+                 uint64_t value)
 {
     if (*last < value) {
-        uint64_t cpu = op->exec->crowded ? ctn_exec_cpu(op->exec) : 0;
         *last = value;
-        ctn_exec_post(op->exec, word,
-                      value << CPU_BITS | (cpu & ((1u << CPU_BITS) - 1)));
+        ctn_exec_post(exec, word, value);
     }
 }
 
-/** Whether all who are missing, from barrier->seen on, run on other cores. */
-static bool run_elsewhere(const ctn_op_t *op, const barrier_t *barrier)
+/** Whether all who are missing, from barrier->seen on, ran on other cores. */
+static bool all_elsewhere(const barrier_t *barrier)
 {
     const ctn_topo_t *topo = barrier->topo;
-    uint64_t own = ctn_exec_cpu(op->exec) & ((1u << CPU_BITS) - 1);
     for (uint32_t i = barrier->seen; i < ctn_topo_local_size(topo); i++) {
-        uint64_t word = ctn_word_load(&barrier->words[i * topo->board.stride]);
-        uint64_t cpu = word & ((1u << CPU_BITS) - 1);
-        if (count_in(word) < barrier->value && (cpu == 0 || cpu == own)) {
+        const uint64_t *word = &barrier->words[i * topo->board.stride];
+        if (ctn_word_load(word) < barrier->value &&
+            !ctn_topo_elsewhere(topo, i)) {
             return false;
         }
     }
     return true;
+}
+
+/** This member has come. */
+static void arrive(ctn_exec_t *exec, barrier_t *barrier, uint64_t seq)
+{
+    ctn_topo_t *topo = barrier->topo;
+    barrier->seen = 0;
+    barrier->words = topo->board.arrived;
+    barrier->value = seq + 1;
+    post(exec, &barrier->words[ctn_topo_local_rank(topo) * topo->board.stride],
+         &topo->arrived, barrier->value);
+    ctn_topo_say_cpu(exec, topo);
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -81,13 +81,28 @@ static ctn_step_t begin(ctn_op_t *op)
     }
     ctn_topo_t *topo = barrier->topo;
     barrier->flat = topo->nodes == 1 && flat_here(topo);
-    barrier->seen = barrier->round = 0;
+    barrier->round = 0;
     barrier->sent = false;
-    barrier->words = topo->board.arrived;
-    barrier->value = op->seq + 1;
-    post(op, &barrier->words[ctn_topo_local_rank(topo) * topo->board.stride],
-         &topo->arrived, barrier->value);
+    arrive(op->exec, barrier, op->seq);
     return CTN_STEP_NEXT;
+}
+
+/** Whether all members have come. */
+static bool all_here(ctn_exec_t *exec, barrier_t *barrier)
+{
+    const ctn_topo_t *topo = barrier->topo;
+    uint32_t n = ctn_topo_local_size(topo);
+    while (barrier->seen < n) {
+        /* A later barrier's value says that this one was reached, too. */
+        const uint64_t *word =
+            &barrier->words[barrier->seen * topo->board.stride];
+        if (ctn_word_load(word) < barrier->value) {
+            exec->look_again = all_elsewhere(barrier);
+            return false;
+        }
+        barrier->seen++;
+    }
+    return true;
 }
 
 /** The flat barrier waits here for all members; else only the root does. */
@@ -95,23 +110,12 @@ static ctn_step_t gather(ctn_op_t *op)
 {
     barrier_t *barrier = ctn_op_state(op);
     const ctn_topo_t *topo = barrier->topo;
-    if (!barrier->flat && ctn_topo_local_rank(topo) != 0) {
+    if ((!barrier->flat && ctn_topo_local_rank(topo) != 0) ||
+        all_here(op->exec, barrier)) {
         return CTN_STEP_NEXT;
     }
-    uint32_t n = ctn_topo_local_size(topo);
-    while (barrier->seen < n) {
-        /* A later barrier's value says that this one was reached, too. */
-        const uint64_t *word =
-            &barrier->words[barrier->seen * topo->board.stride];
-        if (count_in(ctn_word_load(word)) < barrier->value) {
-            op->waits_for = ctn_topo_local(topo, barrier->seen)->rank;
-            op->exec->look_again = op->exec->crowded && topo->nodes == 1 &&
-                                   run_elsewhere(op, barrier);
-            return CTN_STEP_WAIT;
-        }
-        barrier->seen++;
-    }
-    return CTN_STEP_NEXT;
+    op->waits_for = ctn_topo_local(topo, barrier->seen)->rank;
+    return CTN_STEP_WAIT;
 }
 
 static ctn_step_t disseminate(ctn_op_t *op)
@@ -150,11 +154,11 @@ static ctn_step_t release(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     if (ctn_topo_local_rank(topo) == 0) {
-        post(op, topo->board.released, &topo->released, barrier->value);
+        post(op->exec, topo->board.released, &topo->released, barrier->value);
         return CTN_STEP_NEXT;
     }
     op->waits_for = ctn_topo_local(topo, 0)->rank;
-    return count_in(ctn_word_load(topo->board.released)) >= barrier->value
+    return ctn_word_load(topo->board.released) >= barrier->value
                ? CTN_STEP_NEXT
                : CTN_STEP_WAIT;
 }
@@ -205,8 +209,9 @@ static ctn_step_t begin_fence(ctn_op_t *op)
     uint64_t *last = barrier->cards ? &topo->shown : &topo->fenced;
     barrier->words = barrier->cards ? topo->board.shown : topo->board.fenced;
     barrier->value = *last + 1;
-    post(op, &barrier->words[ctn_topo_local_rank(topo) * topo->board.stride],
-         last, barrier->value);
+    post(op->exec,
+         &barrier->words[ctn_topo_local_rank(topo) * topo->board.stride], last,
+         barrier->value);
     return CTN_STEP_NEXT;
 }
 

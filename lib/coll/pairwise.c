@@ -156,7 +156,10 @@ void ctn_pairwise_begin(ctn_pairwise_t *x)
 {
     ctn_pairwise_clear(x);
     x->opened = false;
-    x->by_rows = ctn_rows_suit(x);
+    x->by_rows = x->list == NULL && x->window == 0 &&
+                 x->receive->counts == NULL &&
+                 x->n == ctn_topo_local_size(x->topo) &&
+                 ctn_rows_suit(x->receive->bytes, x->n, x->topo->crowded);
     if (x->by_rows) {
         return;
     }
@@ -683,15 +686,30 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
     return x->packed && ctn_bounce_has(op) ? CTN_STEP_WAIT : CTN_STEP_NEXT;
 }
 
+static ctn_step_t advance_rows(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    if (ctn_rows_advance(op->exec, &x->rows)) {
+        return CTN_STEP_NEXT;
+    }
+    op->waits_for = ctn_rows_missing(&x->rows);
+    /* All that had come was taken: another look at once would find nothing. */
+    return CTN_STEP_WAIT;
+}
+
 ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
 {
     if (x->opened) {
-        return x->by_rows ? ctn_rows_advance(op, x) : advance_all(op, x);
+        return x->by_rows ? advance_rows(op, x) : advance_all(op, x);
     }
     x->opened = true;
     if (x->by_rows) {
-        ctn_rows_begin(op, x);
-        return ctn_rows_advance(op, x);
+        x->rows = (ctn_rows_t){.topo = x->topo,
+                               .send = x->send,
+                               .receive = x->receive,
+                               .seq = op->seq,
+                               .in_place = x->in_place};
+        ctn_rows_begin(op->exec, &x->rows);
+        return advance_rows(op, x);
     }
     if (grant_all(op, x) == CTN_STEP_FAIL) {
         return CTN_STEP_FAIL;

@@ -2,6 +2,7 @@
 #define CTN_COLL_PAIRWISE_H
 
 #include "coll/blocks.h"
+#include "coll/rows.h"
 #include "topo/topo.h"
 
 /* An exchange of blocks between members, in rounds of one partner to send to
@@ -99,15 +100,15 @@ typedef struct ctn_pairwise {
     /* working */
     uint32_t limit; /* rounds that may begin; n unless the caller says less */
     uint32_t slots; /* W, at most n */
-    bool by_rows;   /* all on this node and small: see rows.c */
+    bool by_rows;   /* all on this node and small: see rows.h */
     uint32_t near_eager; /* larger blocks are granted, on a node */
     bool opened;   /* first grants are out, this member's own block moved */
     bool packed;   /* some blocks were packed for the network */
-    uint64_t open; /* by rows: members who are missing; else slots whose rounds
-                      are not over */
+    uint64_t open; /* slots whose rounds are not over */
     unsigned char **stage; /* [slots] in the heap: large parts that come in, or
                               NULL; made when first needed */
     ctn_stream_t stream[CTN_SLOTS];
+    ctn_rows_t rows;
 } ctn_pairwise_t;
 
 /** It holds nothing yet: for algorithms that may finish before they begin. */
@@ -122,11 +123,6 @@ void ctn_pairwise_begin(ctn_pairwise_t *exchange);
 
 /** Let rounds below `limit` begin. */
 void ctn_pairwise_extend(ctn_pairwise_t *exchange, uint32_t limit);
-
-/* Small blocks among the members of a node; rows.c. */
-bool ctn_rows_suit(const ctn_pairwise_t *exchange);
-void ctn_rows_begin(ctn_op_t *op, ctn_pairwise_t *exchange);
-ctn_step_t ctn_rows_advance(ctn_op_t *op, ctn_pairwise_t *exchange);
 
 /** Do what can be done. NEXT: all sent and received (sources may still be
  * pending with the operation). */

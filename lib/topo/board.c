@@ -6,7 +6,7 @@
 
 /* | local | arrived | released | ... | */
 typedef struct layout {
-    size_t arrived, released, fenced, post, departed, shown, card, notice;
+    size_t arrived, released, fenced, post, departed, cpu, shown, card, notice;
     size_t bytes;
     size_t stride; /* of words, in words */
 } layout_t;
@@ -24,7 +24,8 @@ static layout_t lay_out(size_t members, bool crowded)
     at.post = at.fenced + words;
     at.departed =
         at.post + ctn_line_up(CTN_RINGS * members * sizeof(ctn_post_t));
-    at.shown = at.departed + CTN_RINGS * words;
+    at.cpu = at.departed + CTN_RINGS * words;
+    at.shown = at.cpu + ctn_line_up(members * sizeof(uint32_t));
     at.notice = at.shown + words;
     at.card = at.notice + ctn_line_up(2 * sizeof(ctn_notice_t));
     at.bytes = at.card + 2 * members * sizeof(ctn_card_t);
@@ -47,6 +48,7 @@ void ctn_board_find(ctn_topo_t *topo, unsigned char *memory, bool crowded)
         .fenced = (void *)(memory + at.fenced),
         .post = (void *)(memory + at.post),
         .departed = (void *)(memory + at.departed),
+        .cpu = (void *)(memory + at.cpu),
         .shown = (void *)(memory + at.shown),
         .notice = (void *)(memory + at.notice),
         .card = (void *)(memory + at.card),

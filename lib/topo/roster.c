@@ -23,15 +23,27 @@ static bool is_root(const ctn_topo_t *topo)
 
 /* ---- grants ---- */
 
-/** Grants, and rows where the node is small enough for them. */
+/** Whether the node is small enough for rows, and where they are then. */
+static bool has_rows(const ctn_topo_t *topo, bool side_by_side)
+{
+    return ctn_topo_local_size(topo) <= CTN_ROWS_MEMBERS &&
+           topo->crowded == side_by_side;
+}
+
+/** Bytes of the rows of so many writers. */
+static size_t rows_bytes(const ctn_topo_t *topo, uint32_t writers)
+{
+    uint32_t n = ctn_topo_local_size(topo);
+    size_t all = n * ctn_rows_most(n, topo->crowded);
+    all = all < CTN_ROWS_BYTES ? all : CTN_ROWS_BYTES;
+    return ctn_rows_of(ctn_rows_class(all) + 1, writers);
+}
+
+/** Grants, and maybe rows. */
 static size_t grants_bytes(const ctn_topo_t *topo)
 {
-    uint32_t members = ctn_topo_local_size(topo);
-    size_t bytes = ctn_rows_at(topo->group->lane.chain.size);
-    if (members <= CTN_ROWS_MEMBERS) {
-        bytes += CTN_ROWS_HEAD_BYTES + CTN_RINGS * ctn_rows_stride(members);
-    }
-    return bytes;
+    return ctn_rows_at(topo->group->lane.chain.size) +
+           (has_rows(topo, false) ? rows_bytes(topo, 1) : 0);
 }
 
 /** Every member opens a table of grants and completes its record. */
@@ -115,10 +127,10 @@ static ctn_step_t gather_counts(ctn_op_t *op)
     return gather_among_roots(op, build->counts, sizeof(uint32_t), NULL);
 }
 
-/* The root's memory: | members | first | by_rank |. */
+/* The root's memory: | members | first | by_rank | rows |. */
 
 typedef struct roster_layout {
-    size_t first, by_rank, bytes;
+    size_t first, by_rank, rows, bytes;
 } roster_layout_t;
 
 static roster_layout_t lay_out(const ctn_topo_t *topo)
@@ -128,7 +140,12 @@ static roster_layout_t lay_out(const ctn_topo_t *topo)
     at.first = ctn_line_up(size * sizeof(ctn_member_t));
     at.by_rank =
         at.first + ctn_line_up(((size_t)topo->nodes + 1) * sizeof(uint32_t));
-    at.bytes = at.by_rank + ctn_line_up(size * sizeof(uint32_t));
+    at.rows = at.by_rank + ctn_line_up(size * sizeof(uint32_t));
+    at.bytes = at.rows;
+    if (has_rows(topo, true)) {
+        at.rows = (at.rows + 4095) & ~(size_t)4095;
+        at.bytes = at.rows + rows_bytes(topo, ctn_topo_local_size(topo));
+    }
     return at;
 }
 
@@ -142,6 +159,7 @@ static void point_into(ctn_topo_t *topo, unsigned char *memory)
         .first = (const void *)(memory + at.first),
         .by_rank = (const void *)(memory + at.by_rank),
     };
+    topo->side_by_side = has_rows(topo, true) ? memory + at.rows : NULL;
 }
 
 static void fill_own_part(ctn_topo_t *topo, const uint32_t *counts)
@@ -165,7 +183,7 @@ static ctn_step_t gather_members(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     topo->shared_roster =
-        ctn_heap_calloc(op->exec->heap, 128, lay_out(topo).bytes);
+        ctn_heap_calloc(op->exec->heap, 4096, lay_out(topo).bytes);
     if (topo->shared_roster == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -191,12 +209,12 @@ static ctn_step_t publish(ctn_op_t *op)
         op, ctn_tell_create(op->exec, topo, &build->say, &build->heard));
 }
 
-/** Where the rows of the node's members are, at hand. */
+/** Where each of the node's members has its rows, at hand. */
 static bool find_rows(ctn_topo_t *topo)
 {
     uint32_t members = ctn_topo_local_size(topo);
     const ctn_roster_t *roster = &topo->roster;
-    if (members > CTN_ROWS_MEMBERS) {
+    if (!has_rows(topo, false)) {
         return true;
     }
     topo->rows = calloc(members, sizeof(*topo->rows));

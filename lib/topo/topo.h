@@ -53,17 +53,53 @@ typedef struct ctn_grant {
 
 #define CTN_STAGED UINT64_MAX
 
-/* Behind its grants a member keeps rows: small blocks for the members of its
- * node, see coll/rows.c. A head, then one row for each ring. */
-#define CTN_ROWS_MEMBERS 64u /* more on a node have none */
-#define CTN_ROWS_BYTES 1024u /* most of a block */
-#define CTN_ROWS_HEAD_BYTES 128u
+/* Rows: small blocks for the members of a node, see coll/rows.c. They come in
+ * classes of lengths, and of each class there is one for each ring and writer.
+ * A member keeps its own behind its grants. On crowded hosts all of a node lie
+ * side by side in the memory of its root: there each poll follows a switch of
+ * process, which may have emptied the TLB, so few pages are best. Every class
+ * has places of its own, so that what is read as a word is a word. */
+#define CTN_ROWS_MEMBERS 64u  /* more on a node have none */
+#define CTN_ROWS_BYTES 65536u /* most of all blocks of a row */
+/* A block has at most: */
+#define CTN_PAIR_ROWS 256u     /* of two members with a core each */
+#define CTN_NEAR_ROWS 512u     /* of more */
+#define CTN_CROWDED_ROWS 2048u /* with more ranks than cores */
 
-/** From one row to the next. */
-static inline size_t ctn_rows_stride(uint32_t members)
+/** Most bytes of a block among so many, if a row can hold them all. */
+static inline size_t ctn_rows_most(uint32_t members, bool crowded)
 {
-    return (sizeof(uint64_t) + members * (size_t)CTN_ROWS_BYTES + 127) &
-           ~(size_t)127;
+    return crowded       ? CTN_CROWDED_ROWS
+           : members > 2 ? CTN_NEAR_ROWS
+                         : CTN_PAIR_ROWS;
+}
+
+/** Whether blocks of so many bytes take the way of rows among so many. */
+static inline bool ctn_rows_suit(size_t bytes, uint32_t members, bool crowded)
+{
+    return members <= CTN_ROWS_MEMBERS &&
+           bytes <= ctn_rows_most(members, crowded) &&
+           members * bytes <= CTN_ROWS_BYTES;
+}
+
+/** Class of the rows that hold a word and so many bytes. */
+static inline unsigned ctn_rows_class(size_t bytes)
+{
+    size_t lines = (sizeof(uint64_t) + bytes - 1) / 64;
+    return lines <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(lines - 1);
+}
+
+/** From one row of a class to the next: whole lines, an odd number of them, so
+ * that those of many rows meet in different sets of a cache. */
+static inline size_t ctn_rows_stride(unsigned class)
+{
+    return ((size_t)64 << class) + 64;
+}
+
+/** Where a class begins among the rows of `writers`. */
+static inline size_t ctn_rows_of(unsigned class, size_t writers)
+{
+    return CTN_RINGS * writers * (((size_t)64 << class) - 64 + class * 64);
 }
 
 /** Where the rows begin behind the grants of a group of `size`. */
@@ -127,6 +163,7 @@ typedef struct ctn_board {
     uint64_t *shown;      /* cards: [i * stride], grows with the splits */
     ctn_card_t *card;     /* [split % 2][i] */
     ctn_notice_t *notice; /* [split % 2] */
+    uint32_t *cpu;        /* [i]: 1 + where it ran last, 0: it does not say */
 } ctn_board_t;
 
 /** Nodes of up to so many members have their board in their root's block. */
@@ -152,6 +189,7 @@ typedef struct ctn_topo {
     uint64_t fenced;
     uint64_t shown;
     uint64_t splits; /* begun by showing cards */
+    uint32_t cpu;
     ctn_endpoint_t **peer; /* to the members on this node */
     ctn_local_t *known;    /* `local`, of a member that was told of all */
     /* The roster, and what goes with it. */
@@ -159,6 +197,7 @@ typedef struct ctn_topo {
     ctn_roster_t roster;
     ctn_grant_t *grants;  /* this member's, [ring][size]; then its rows */
     unsigned char **rows; /* of the members on this node, or NULL */
+    unsigned char *side_by_side; /* all their rows, when crowded; or NULL */
     /* What a root owns, NULL elsewhere. */
     ctn_ring_round_t *ring; /* log2 of the number of nodes */
     void *shared;           /* local and board; may lie in the block */
@@ -188,6 +227,29 @@ static inline uint64_t *ctn_topo_departed(const ctn_topo_t *topo, uint64_t seq,
 {
     size_t at = seq % CTN_RINGS * ctn_topo_local_size(topo) + i;
     return &topo->board.departed[at * topo->board.stride];
+}
+
+/** On a crowded host of one node, tell where this member runs; hardly ever does
+ * that change. */
+static inline void ctn_topo_say_cpu(ctn_exec_t *exec, ctn_topo_t *topo)
+{
+    if (exec->crowded && topo->nodes == 1) {
+        uint32_t cpu = ctn_exec_cpu(exec);
+        if (topo->cpu != cpu) {
+            topo->cpu = cpu;
+            __atomic_store_n(&topo->board.cpu[ctn_topo_local_rank(topo)], cpu,
+                             __ATOMIC_RELAXED); /* a hint */
+        }
+    }
+}
+
+/** Whether member i ran last on another core than this one: then what it is to
+ * do will come soon, and with more ranks than cores, too, it pays to look again
+ * at once. */
+static inline bool ctn_topo_elsewhere(const ctn_topo_t *topo, uint32_t i)
+{
+    uint32_t cpu = __atomic_load_n(&topo->board.cpu[i], __ATOMIC_RELAXED);
+    return cpu != 0 && topo->cpu != 0 && cpu != topo->cpu;
 }
 
 /** Rounds of a dissemination among n. */
