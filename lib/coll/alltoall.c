@@ -11,6 +11,21 @@
 
 /* ---- the operation: choose, and become what was chosen ---- */
 
+/** Blocks of which a call like this need not be an operation when it is alone;
+ * 0: none. */
+static size_t quick_bytes(const ctn_alltoall_t *call,
+                          const ctn_selection_t *selection)
+{
+    return !call->vector && call->topo->nodes == 1 &&
+                   selection->family->kind == CTN_KIND_DIRECT &&
+                   selection->window == 0 &&
+                   ctn_rows_suit(call->receive.bytes,
+                                 ctn_topo_local_size(call->topo),
+                                 call->topo->crowded)
+               ? call->receive.bytes
+               : 0;
+}
+
 static ctn_step_t choose(ctn_op_t *op)
 {
     ctn_alltoall_t *call = ctn_op_state(op);
@@ -28,6 +43,7 @@ static ctn_step_t choose(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     const ctn_selection_t *selection = &choice->last;
+    choice->quick_bytes = quick_bytes(call, selection);
     const ctn_family_t *family = selection->family;
     call->radix = selection->radix;
     call->window = selection->window;
@@ -279,6 +295,35 @@ static catena_status_t prepare(const side_t *send, const side_t *receive,
     return status;
 }
 
+/** A blocking call that is alone and goes by rows, as the last one did. False:
+ * it is to be an operation. */
+static bool run_alone(const side_t *send, const side_t *receive,
+                      catena_group_t *group, catena_status_t *status)
+{
+    ctn_choice_t *choice = ctn_choice_of(group);
+    if (choice == NULL || choice->quick_bytes == 0 || receive->counts != NULL) {
+        return false;
+    }
+    ctn_alltoall_t call = {.group = group};
+    ctn_rows_t rows;
+    *status = understand(send, receive, &call);
+    if (*status != CATENA_OK || call.receive.bytes != choice->quick_bytes ||
+        !ctn_alone_begin(group->exec, &group->channel, &rows.seq)) {
+        return *status != CATENA_OK;
+    }
+    rows.topo = choice->topo;
+    rows.send = &call.send;
+    rows.receive = &call.receive;
+    rows.in_place = call.in_place;
+    ctn_patience_t patience = {0, 0};
+    ctn_rows_begin(group->exec, &rows);
+    while (!ctn_rows_advance(group->exec, &rows) &&
+           ctn_alone_wait(group->exec, &patience)) {
+    }
+    *status = ctn_alone_end(group->exec, &group->channel);
+    return true;
+}
+
 /** All nine entry points: check, make, and start as asked for. */
 static catena_status_t enter(const side_t *send, const side_t *receive,
                              catena_group_t *group, waiting_t mode,
@@ -288,7 +333,11 @@ static catena_status_t enter(const side_t *send, const side_t *receive,
         return CATENA_ERR_ARG;
     }
     ctn_op_t *op = NULL;
-    catena_status_t status = prepare(send, receive, group, mode, &op);
+    catena_status_t status;
+    if (mode == MODE_BLOCKING && run_alone(send, receive, group, &status)) {
+        return status;
+    }
+    status = prepare(send, receive, group, mode, &op);
     if (status != CATENA_OK) {
         return status;
     }

@@ -259,10 +259,33 @@ void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes)
              topo->nodes);
 }
 
+/** A flat barrier that is alone. False: it is to be an operation. */
+static bool run_alone(catena_group_t *group, catena_status_t *status)
+{
+    ctn_exec_t *exec = group->exec;
+    barrier_t barrier = {.topo = ctn_topo_of(group)};
+    const ctn_topo_t *topo = barrier.topo;
+    uint64_t seq;
+    if (topo == NULL || topo->state != CTN_BUILT || topo->nodes > 1 ||
+        !flat_here(topo) || !ctn_alone_begin(exec, &group->channel, &seq)) {
+        return false;
+    }
+    ctn_patience_t patience = {0, 0};
+    arrive(exec, &barrier, seq);
+    while (!all_here(exec, &barrier) && ctn_alone_wait(exec, &patience)) {
+    }
+    *status = ctn_alone_end(exec, &group->channel);
+    return true;
+}
+
 catena_status_t catena_barrier(catena_group_t *group)
 {
-    return group != NULL ? ctn_op_run(ctn_barrier_create(group))
-                         : CATENA_ERR_ARG;
+    catena_status_t status;
+    if (group == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    return run_alone(group, &status) ? status
+                                     : ctn_op_run(ctn_barrier_create(group));
 }
 
 /** A barrier as a request, inactive. */

@@ -124,6 +124,7 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
     if (choice == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
+    choice->quick_bytes = 0;
     if (strcmp(name, "alltoall_algorithm") == 0) {
         return set_family(group, choice, value);
     }

@@ -56,6 +56,8 @@ typedef struct ctn_choice {
     ctn_tuning_t *tuning; /* NULL: not asked yet */
     ctn_tuned_t tuned;
     ctn_selection_t last;
+    size_t quick_bytes; /* blocks of so many, as the last ones, go by rows on
+                           one node; 0: they do not */
 } ctn_choice_t;
 
 /** The choice of a group; NULL: no memory. */

@@ -477,27 +477,58 @@ catena_status_t ctn_exec_progress(ctn_exec_t *exec)
     return exec->status;
 }
 
+/** After a look at all operations, which maybe moved something. */
+static void wait_on(ctn_exec_t *exec, ctn_patience_t *patience, bool moved)
+{
+    /* Polling the network costs system calls: do it at once when an operation
+     * waits for it, now and then when only peers may. */
+    if (exec->network_waits > 0 || patience->misses % 8 == 7 ||
+        exec->virtual_time) {
+        moved |= progress_network(exec);
+    }
+    if (moved) {
+        *patience = (ctn_patience_t){0, 0};
+    } else {
+        ctn_exec_idle(exec, patience);
+    }
+}
+
 catena_status_t ctn_op_wait(ctn_op_t *op)
 {
-    ctn_exec_t *exec = op->exec;
     ctn_patience_t patience = {0, 0};
     while (op->state != CTN_OP_DONE) {
-        bool moved = progress_operations(exec);
-        /* Polling the network costs system calls: do it at once when an
-         * operation waits for it, now and then when only peers may. */
-        if (op->state != CTN_OP_DONE &&
-            (exec->network_waits > 0 || patience.misses % 8 == 7 ||
-             exec->virtual_time)) {
-            moved |= progress_network(exec);
-        }
-        if (moved) {
-            patience.misses = 0;
-            patience.since_ns = 0;
-        } else {
-            ctn_exec_idle(exec, &patience);
+        bool moved = progress_operations(op->exec);
+        if (op->state != CTN_OP_DONE) {
+            wait_on(op->exec, &patience, moved);
         }
     }
     return op->status;
+}
+
+bool ctn_alone_begin(const ctn_exec_t *exec, ctn_channel_t *channel,
+                     uint64_t *seq)
+{
+    if (exec->active != NULL || exec->virtual_time ||
+        exec->status != CATENA_OK || ctn_channel_under_way(channel) > 0 ||
+        !may_activate(channel, channel->started)) {
+        return false;
+    }
+    *seq = channel->started++;
+    channel->loose = false;
+    return true;
+}
+
+bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience)
+{
+    wait_on(exec, patience, false);
+    exec->look_again = false;
+    return exec->status == CATENA_OK;
+}
+
+catena_status_t ctn_alone_end(const ctn_exec_t *exec, ctn_channel_t *channel)
+{
+    channel->complete = channel->synchronized = channel->started;
+    return exec->status;
 }
 
 void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel)

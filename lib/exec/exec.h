@@ -122,6 +122,12 @@ typedef struct ctn_tally {
     uint64_t most_memory;
 } ctn_tally_t;
 
+/** Patience of one wait. */
+typedef struct ctn_patience {
+    uint32_t misses;
+    uint64_t since_ns;
+} ctn_patience_t;
+
 /** Memory that outlives the operation it was for. */
 typedef struct ctn_remains {
     struct ctn_remains *next;
@@ -214,6 +220,16 @@ void ctn_op_start(ctn_op_t *op);
 bool ctn_op_test(ctn_op_t *op);
 /** Block until it is done; makes everything else progress too. */
 catena_status_t ctn_op_wait(ctn_op_t *op);
+/** A blocking call that would be the only operation under way need not be one:
+ * it may take its number, a synchronizing operation's, and run at once. False:
+ * it is not alone, or must wait for its ring; then it is to be an operation. */
+bool ctn_alone_begin(const ctn_exec_t *exec, ctn_channel_t *channel,
+                     uint64_t *seq);
+/** It looked for its peers and has to look again. False: the network failed,
+ * and nothing will come any more. */
+bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience);
+/** It is over. @return what became of it */
+catena_status_t ctn_alone_end(const ctn_exec_t *exec, ctn_channel_t *channel);
 /** Start, wait, release: a blocking call. NULL: ERR_NO_MEMORY. */
 catena_status_t ctn_op_run(ctn_op_t *op);
 /** In which phase, and for whom it waits. */
@@ -267,12 +283,6 @@ void ctn_bounce_release(ctn_exec_t *exec);
 bool ctn_exec_poll(ctn_exec_t *exec);
 /** The same, reporting the state of the network. */
 catena_status_t ctn_exec_progress(ctn_exec_t *exec);
-
-/** Patience of one wait. */
-typedef struct ctn_patience {
-    uint32_t misses;
-    uint64_t since_ns;
-} ctn_patience_t;
 
 /** Called when a poll found nothing; gives the core away when it is time. */
 void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience);
