@@ -297,8 +297,8 @@ static catena_status_t prepare(const side_t *send, const side_t *receive,
 
 /** A blocking call that is alone and goes by rows, as the last one did. False:
  * it is to be an operation. */
-static bool run_alone(const side_t *send, const side_t *receive,
-                      catena_group_t *group, catena_status_t *status)
+CTN_HOT static bool run_alone(const side_t *send, const side_t *receive,
+                              catena_group_t *group, catena_status_t *status)
 {
     ctn_choice_t *choice = ctn_choice_of(group);
     if (choice == NULL || choice->quick_bytes == 0 || receive->counts != NULL) {
@@ -325,9 +325,9 @@ static bool run_alone(const side_t *send, const side_t *receive,
 }
 
 /** All nine entry points: check, make, and start as asked for. */
-static catena_status_t enter(const side_t *send, const side_t *receive,
-                             catena_group_t *group, waiting_t mode,
-                             catena_request_t **request)
+CTN_HOT static catena_status_t enter(const side_t *send, const side_t *receive,
+                                     catena_group_t *group, waiting_t mode,
+                                     catena_request_t **request)
 {
     if (group == NULL || (mode != MODE_BLOCKING && request == NULL)) {
         return CATENA_ERR_ARG;
@@ -363,18 +363,18 @@ static catena_status_t enter(const side_t *send, const side_t *receive,
 
 /* ---- public ---- */
 
-static catena_status_t enter_alike(const void *send, void *recv, size_t count,
-                                   catena_datatype_t type,
-                                   catena_group_t *group, waiting_t mode,
-                                   catena_request_t **request)
+CTN_HOT static catena_status_t
+enter_alike(const void *send, void *recv, size_t count, catena_datatype_t type,
+            catena_group_t *group, waiting_t mode, catena_request_t **request)
 {
     side_t from = {.buffer = send, .count = count, .type = type};
     side_t to = {.buffer = recv, .count = count, .type = type};
     return enter(&from, &to, group, mode, request);
 }
 
-catena_status_t catena_alltoall(const void *send, void *recv, size_t count,
-                                catena_datatype_t type, catena_group_t *group)
+CTN_HOT catena_status_t catena_alltoall(const void *send, void *recv,
+                                        size_t count, catena_datatype_t type,
+                                        catena_group_t *group)
 {
     return enter_alike(send, recv, count, type, group, MODE_BLOCKING, NULL);
 }

@@ -88,7 +88,7 @@ static ctn_step_t begin(ctn_op_t *op)
 }
 
 /** Whether all members have come. */
-static bool all_here(ctn_exec_t *exec, barrier_t *barrier)
+CTN_HOT static bool all_here(ctn_exec_t *exec, barrier_t *barrier)
 {
     const ctn_topo_t *topo = barrier->topo;
     uint32_t n = ctn_topo_local_size(topo);
@@ -260,7 +260,7 @@ void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes)
 }
 
 /** A flat barrier that is alone. False: it is to be an operation. */
-static bool run_alone(catena_group_t *group, catena_status_t *status)
+CTN_HOT static bool run_alone(catena_group_t *group, catena_status_t *status)
 {
     ctn_exec_t *exec = group->exec;
     barrier_t barrier = {.topo = ctn_topo_of(group)};
@@ -278,7 +278,7 @@ static bool run_alone(catena_group_t *group, catena_status_t *status)
     return true;
 }
 
-catena_status_t catena_barrier(catena_group_t *group)
+CTN_HOT catena_status_t catena_barrier(catena_group_t *group)
 {
     catena_status_t status;
     if (group == NULL) {

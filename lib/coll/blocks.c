@@ -7,8 +7,8 @@
 /* Between two blocks neither of which is plain. */
 enum { THROUGH_BYTES = 2048 };
 
-void ctn_span_read(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
-                   size_t bytes, void *out)
+CTN_HOT void ctn_span_read(ctn_exec_t *exec, const ctn_span_t *block,
+                           size_t from, size_t bytes, void *out)
 {
     if (block->type == NULL) {
         ctn_exec_copy(exec, out, block->base + from, bytes);
@@ -20,8 +20,8 @@ void ctn_span_read(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
     ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
 }
 
-void ctn_span_write(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
-                    size_t bytes, const void *in)
+CTN_HOT void ctn_span_write(ctn_exec_t *exec, const ctn_span_t *block,
+                            size_t from, size_t bytes, const void *in)
 {
     if (block->type == NULL) {
         ctn_exec_copy(exec, block->base + from, in, bytes);
@@ -33,8 +33,8 @@ void ctn_span_write(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
     ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
 }
 
-void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
-                   const ctn_span_t *source)
+CTN_HOT void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
+                           const ctn_span_t *source)
 {
     size_t bytes =
         target->bytes < source->bytes ? target->bytes : source->bytes;

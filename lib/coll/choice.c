@@ -48,7 +48,7 @@ static void release_choice(ctn_exec_t *exec, ctn_attachment_t *attachment)
     free(attachment);
 }
 
-ctn_choice_t *ctn_choice_of(catena_group_t *group)
+CTN_HOT ctn_choice_t *ctn_choice_of(catena_group_t *group)
 {
     ctn_attachment_t *found = ctn_group_find(group, &choice_key);
     if (found != NULL) {

@@ -86,7 +86,7 @@ static void copy_own_block(ctn_exec_t *exec, const ctn_rows_t *r, uint32_t me)
     ctn_span_copy(exec, &target, &source);
 }
 
-void ctn_rows_begin(ctn_exec_t *exec, ctn_rows_t *r)
+CTN_HOT void ctn_rows_begin(ctn_exec_t *exec, ctn_rows_t *r)
 {
     uint32_t n = ctn_topo_local_size(r->topo);
     uint32_t me = ctn_topo_local_rank(r->topo);
@@ -104,7 +104,7 @@ void ctn_rows_begin(ctn_exec_t *exec, ctn_rows_t *r)
     }
 }
 
-bool ctn_rows_advance(ctn_exec_t *exec, ctn_rows_t *r)
+CTN_HOT bool ctn_rows_advance(ctn_exec_t *exec, ctn_rows_t *r)
 {
     uint32_t me = ctn_topo_local_rank(r->topo);
     for (uint64_t left = r->open; left != 0; left &= left - 1) {

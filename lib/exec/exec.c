@@ -505,8 +505,8 @@ catena_status_t ctn_op_wait(ctn_op_t *op)
     return op->status;
 }
 
-bool ctn_alone_begin(const ctn_exec_t *exec, ctn_channel_t *channel,
-                     uint64_t *seq)
+CTN_HOT bool ctn_alone_begin(const ctn_exec_t *exec, ctn_channel_t *channel,
+                             uint64_t *seq)
 {
     if (exec->active != NULL || exec->virtual_time ||
         exec->status != CATENA_OK || ctn_channel_under_way(channel) > 0 ||
@@ -518,14 +518,15 @@ bool ctn_alone_begin(const ctn_exec_t *exec, ctn_channel_t *channel,
     return true;
 }
 
-bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience)
+CTN_HOT bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience)
 {
     wait_on(exec, patience, false);
     exec->look_again = false;
     return exec->status == CATENA_OK;
 }
 
-catena_status_t ctn_alone_end(const ctn_exec_t *exec, ctn_channel_t *channel)
+CTN_HOT catena_status_t ctn_alone_end(const ctn_exec_t *exec,
+                                      ctn_channel_t *channel)
 {
     channel->complete = channel->synchronized = channel->started;
     return exec->status;

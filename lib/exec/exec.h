@@ -19,6 +19,10 @@
  * phase ever blocks, so any number of operations of any number of groups
  * advance together, on any transport. */
 
+/** What small blocking calls go through: kept together, in few pages. With more
+ * than a few ranks on a core each finds an empty TLB whenever it runs again. */
+#define CTN_HOT __attribute__((hot))
+
 typedef struct ctn_exec ctn_exec_t;
 typedef struct catena_request ctn_op_t; /* what a request is, inside */
 typedef struct ctn_channel ctn_channel_t;

@@ -66,7 +66,7 @@ void ctn_exec_spread(ctn_exec_t *exec, uint32_t index)
     }
 }
 
-uint32_t ctn_exec_cpu(ctn_exec_t *exec)
+CTN_HOT uint32_t ctn_exec_cpu(ctn_exec_t *exec)
 {
     if (exec->virtual_time) {
         return 0;
@@ -98,7 +98,7 @@ void ctn_exec_pass_time(ctn_exec_t *exec)
     }
 }
 
-void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)
+CTN_HOT void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)
 {
     if (exec->virtual_time) {
         exec->local->ops->sleep(exec->local, UINT64_MAX);

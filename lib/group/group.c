@@ -43,7 +43,8 @@ void ctn_group_release(catena_group_t *group)
     free(group);
 }
 
-ctn_attachment_t *ctn_group_find(const catena_group_t *group, const void *key)
+CTN_HOT ctn_attachment_t *ctn_group_find(const catena_group_t *group,
+                                         const void *key)
 {
     ctn_attachment_t *found = group->attachments;
     while (found != NULL && found->key != key) {

@@ -334,7 +334,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     free(topo);
 }
 
-ctn_topo_t *ctn_topo_of(catena_group_t *group)
+CTN_HOT ctn_topo_t *ctn_topo_of(catena_group_t *group)
 {
     ctn_attachment_t *found = ctn_group_find(group, &topo_key);
     if (found != NULL) {
