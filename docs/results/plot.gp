@@ -85,13 +85,13 @@ set yrange [*:*]
 many(e) = sprintf("< awk -F, '$4==%d {print $3 \",\" $5}' here-endpoints.csv", e)
 plot for [e in "1 2 4"] many(e + 0) using 1:2 with linespoints title e
 
-# Splits: many groups are as many as ranks, few are 8.
+# Splits without the barrier; many groups are as many as ranks, few are 8.
 set logscale x 4
 set logscale y 10
 set xlabel "processes"
 set ylabel "microseconds"
 set key outside right
-splits(f, m, a, c, g) = sprintf("< awk -F, '$1==\"%s\" && $2==\"%s\" && $4==\"%s\" && %s {print $5 \",\" $6}' split-%s.csv", m, a, c, g, f)
+splits(f, m, a, c, g) = sprintf("< awk -F, '$1==\"%s\" && $2==\"%s\" && $4==\"%s\" && %s {print $5 \",\" $11}' split-%s.csv", m, a, c, g, f)
 groups(many) = many ? "$3==$5" : "$3==8"
 do for [m in "dawn sierra"] {
     set output "split-reorder-" . m . ".svg"

@@ -102,11 +102,12 @@ grep -v '^#' "$work/out" >"$work/csv"
 [ "$(head -1 "$work/csv")" = "collective,algorithm,ranks,nodes,bytes,avg_us,\
 min_us,max_us,p50_us,p99_us,iterations,errors,ratio,messages,wire_bytes,\
 node_messages,heap_bytes,groups,color_bytes,key_bytes,split_rounds,\
-split_messages,split_bytes,split_memory" ] &&
+split_messages,split_bytes,split_memory,split_ns" ] &&
     [ "$(cut -d, -f1-4,18-20 "$work/csv" | tail -n +2 | tr '\n' ' ')" = \
         "split,bitonic,8,4,4,12,8 split,hash,8,4,4,12,8 " ] &&
-    awk -F, 'NR > 1 && (NF != 24 || $6 <= 0 || $21 < 3 || $22 < 3 ||
-        $23 < 24 || $24 !~ /^[0-9]+$/) { exit 1 }' "$work/csv"
+    awk -F, 'NR > 1 && (NF != 25 || $6 <= 0 || $21 < 3 || $22 < 3 ||
+        $23 < 24 || $24 !~ /^[0-9]+$/ ||
+        $25 < 1 || $25 >= 1000 * $6) { exit 1 }' "$work/csv"
 report "columns of the CSV" $?
 
 simulated 4 2 -i 1 --json -a gather-scatter --no-split && python3 - "$work/out" <<'END'
