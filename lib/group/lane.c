@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <string.h>
 
 #include "group/chain_coll.h"
@@ -6,6 +7,7 @@ static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
 {
     unsigned char *lane =
         (unsigned char *)channel - offsetof(ctn_lane_t, channel);
+    assert(((ctn_lane_t *)(void *)lane)->chain.size > 0); /* it is linked */
     return ctn_chain_barrier(exec, (ctn_lane_t *)(void *)lane);
 }
 

@@ -1,11 +1,13 @@
 #include "job.h"
 
 #include <catena/catena.h>
+#include <errno.h>
 #include <stdlib.h>
 
 typedef struct run {
     job_body_t body;
     uint64_t seed;
+    bool first; /* what ran here was rank 0 */
 } run_t;
 
 uint64_t job_random(uint64_t *state)
@@ -18,7 +20,7 @@ uint64_t job_random(uint64_t *state)
 
 static int run_rank(const catena_config_t *config, void *argument)
 {
-    const run_t *run = argument;
+    run_t *run = argument;
     job_t job = {.seed = run->seed};
     if (catena_init(config, &job.context) != CATENA_OK) {
         return 1;
@@ -27,6 +29,7 @@ static int run_rank(const catena_config_t *config, void *argument)
     job.lane = &job.context->world->lane;
     job.rank = job.lane->chain.rank;
     job.size = job.lane->chain.size;
+    run->first = job.rank == 0;
     run->body(&job);
     if (catena_finalize(job.context) != CATENA_OK) {
         return 1;
@@ -57,7 +60,7 @@ static void draw_layout(uint64_t *random, catena_sim_params_t *params,
 static catena_status_t simulate(uint32_t ranks, uint64_t seed, uint64_t event,
                                 job_body_t body, catena_sim_report_t *report)
 {
-    run_t run = {body, seed};
+    run_t run = {.body = body, .seed = seed};
     uint64_t random = seed * 1000 + ranks;
     int *node_of = malloc(ranks * sizeof(*node_of));
     if (node_of == NULL) {
@@ -95,6 +98,11 @@ void job_simulate_death(uint32_t ranks, uint64_t seed, uint64_t event,
 
 int job_rank(uint64_t seed, job_body_t body)
 {
-    run_t run = {body, seed};
-    return run_rank(NULL, &run);
+    run_t run = {.body = body, .seed = seed};
+    int bad = run_rank(NULL, &run);
+    if (run.first) {
+        printf("%sok - %s\n", bad == 0 ? "" : "not ",
+               program_invocation_short_name);
+    }
+    return bad;
 }

@@ -40,7 +40,8 @@ int job_simulate(uint32_t ranks, uint64_t seed, job_body_t body);
 void job_simulate_death(uint32_t ranks, uint64_t seed, uint64_t event,
                         job_body_t body);
 
-/** As one rank under a launcher. @return what main returns */
+/** As one rank under a launcher; the first one prints "ok - " or "not ok - "
+ * and the program's name. @return what main returns */
 int job_rank(uint64_t seed, job_body_t body);
 
 /** The next of a sequence of numbers. */
