@@ -544,6 +544,21 @@ void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel)
     }
 }
 
+void ctn_exec_deliver(ctn_exec_t *exec)
+{
+    uint64_t pending = 0;
+    ctn_patience_t patience = {0, 0};
+    if (!exec->virtual_time ||
+        exec->local->ops->flush(exec->local, &pending) != CATENA_OK) {
+        return;
+    }
+    while (pending != 0 && exec->status == CATENA_OK) {
+        if (!ctn_exec_poll(exec)) {
+            ctn_exec_idle(exec, &patience);
+        }
+    }
+}
+
 catena_status_t ctn_op_run(ctn_op_t *op)
 {
     if (op == NULL) {

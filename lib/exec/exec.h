@@ -295,6 +295,10 @@ void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience);
  * only when somebody lets it. */
 void ctn_exec_pass_time(ctn_exec_t *exec);
 
+/** Wait until what this rank has stored can be seen. Processors see to it in
+ * order, so only simulated stores, which may be slow, are waited for. */
+void ctn_exec_deliver(ctn_exec_t *exec);
+
 uint64_t ctn_exec_time(ctn_exec_t *exec);
 
 /** 1 + the processing unit this rank runs on just now; 0: it does not matter. A

@@ -71,12 +71,14 @@ int catena_group_size(const catena_group_t *group)
 
 /** When a scan is complete here, all members have begun to free the group, so
  * all have completed everything before; and every put aimed at this member
- * has arrived. Nothing late can land in the memory that is given back. */
+ * has arrived. Nothing late can land in the memory that is given back: not even
+ * words that nobody waits for, which have been delivered before. */
 static catena_status_t drain(catena_group_t *group)
 {
     ctn_words_t own = {{0}};
     ctn_words_t left;
     ctn_words_t right;
+    ctn_exec_deliver(group->exec);
     return ctn_op_run(ctn_scan_create(group->exec, &group->lane, ctn_fold_sum,
                                       &own, &left, &right, sizeof(own)));
 }

@@ -132,7 +132,7 @@ struct ctn_sim {
     ctn_sim_rank_t *rank;
     sim_node_t *node;
     uint32_t *members;   /* ranks, node by node */
-    uint32_t *in_flight; /* [ranks]: messages sent and not yet delivered */
+    uint32_t *in_flight; /* [ranks]: messages and stores not yet delivered */
     uint64_t *send_port; /* [node][port]: when it is free */
     uint64_t *receive_port;
     sim_domain_t *domain; /* [node][domain] */
@@ -210,6 +210,8 @@ void sim_network_release(ctn_sim_t *sim);
 void sim_send(ctn_sim_rank_t *rank, sim_event_t *message);
 void sim_head(ctn_sim_t *sim, sim_event_t *message);
 void sim_arrive(ctn_sim_t *sim, sim_event_t *message);
+/** One thing less that the rank has sent or stored is under way. */
+void sim_delivered(ctn_sim_t *sim, ctn_sim_rank_t *source);
 void sim_sent(ctn_sim_t *sim, sim_event_t *event);
 /** Take the data along, write it, or leave it for later. */
 void sim_take_data(const ctn_sim_t *sim, sim_event_t *message);

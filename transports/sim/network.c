@@ -201,15 +201,20 @@ static void complete_flushes(ctn_sim_rank_t *rank)
     }
 }
 
+void sim_delivered(ctn_sim_t *sim, ctn_sim_rank_t *source)
+{
+    if (--sim->in_flight[source->rank] == 0 && sim->flushing > 0) {
+        complete_flushes(source);
+    }
+}
+
 void sim_arrive(ctn_sim_t *sim, sim_event_t *message)
 {
     ctn_sim_rank_t *target = &sim->rank[message->target];
     if (message->other != NULL) {
         message->other->other = NULL; /* its source is not free yet */
     }
-    if (--sim->in_flight[message->source] == 0 && sim->flushing > 0) {
-        complete_flushes(&sim->rank[message->source]);
-    }
+    sim_delivered(sim, &sim->rank[message->source]);
     if (target->killed || target->state == SIM_ENDED) {
         return;
     }

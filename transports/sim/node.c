@@ -202,6 +202,7 @@ void sim_store(ctn_sim_rank_t *rank, sim_event_t *store)
     /* What a rank stores becomes visible in the order in which it did. */
     rank->last_store = time > rank->last_store ? time : rank->last_store + 1;
     rank->stats.node_messages++;
+    sim->in_flight[rank->rank]++;
     sim_push(sim, rank->last_store, store);
 }
 
@@ -220,8 +221,9 @@ static void notify_far(ctn_sim_t *sim, const ctn_sim_rank_t *source,
 
 void sim_stored(ctn_sim_t *sim, sim_event_t *store)
 {
-    const ctn_sim_rank_t *source = &sim->rank[store->source];
+    ctn_sim_rank_t *source = &sim->rank[store->source];
     sim_write(store);
+    sim_delivered(sim, source);
     if (!store->to_node) {
         sim_notify(sim, &sim->rank[store->target]);
         return;
