@@ -43,6 +43,7 @@ layout groups $tcp -- -n 9 --ppn 4
 layout groups -- -n 5
 layout unit/mail -- -n 3
 layout unit/mail $tcp -- -n 5 --ppn 2
+layout unit/hash $tcp -- -n 7 --ppn 3
 layout unit/mail $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
 layout unit/chain $tcp -- -n 7 --ppn 3
 layout split -- -n 2

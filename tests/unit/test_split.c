@@ -479,8 +479,10 @@ static void everything(job_t *job)
     for (int i = 0; i < ALGORITHMS; i++) {
         for (uint64_t seed = 1; seed <= 15; seed++) {
             draw_run(&algorithms[i], seed, job->size);
-            if (seed > 10 && !takes_bytes(&algorithms[i])) {
-                run.color_order = (order_t)(ORDERS + seed - 11);
+            if (seed > 10) {
+                order_t lie = (order_t)(ORDERS + seed - 11);
+                *(takes_bytes(&algorithms[i]) ? &run.key_order
+                                              : &run.color_order) = lie;
             }
             job->seed = seed;
             split_world(job);
