@@ -288,10 +288,12 @@ static ctn_step_t compare_links(ctn_op_t *op)
                : CTN_STEP_NEXT;
 }
 
+/** Members whose comparator has fooled them may agree about their links and
+ * still have different lists: then the topology is found out by messages. */
 static ctn_step_t link(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
-    if (fast->shared != NULL ||
+    if (fast->shared != NULL || ctn_splitting_may_lie(&fast->splitting) ||
         fast->splitting.record->color_bytes == CTN_NO_COLOR ||
         !ctn_topo_knowable(fast->known, fast->members)) {
         return CTN_STEP_NEXT;

@@ -292,7 +292,8 @@ catena_status_t ctn_exec_progress(ctn_exec_t *exec);
 void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience);
 
 /** Called when a caller that will not wait found nothing: virtual time moves
- * only when somebody lets it. */
+ * only when somebody lets it, and on a crowded host those who are waited for
+ * only run when somebody gives a core away. */
 void ctn_exec_pass_time(ctn_exec_t *exec);
 
 /** Wait until what this rank has stored can be seen. Processors see to it in

@@ -95,6 +95,8 @@ void ctn_exec_pass_time(ctn_exec_t *exec)
 {
     if (exec->virtual_time) {
         exec->local->ops->sleep(exec->local, LOOK_NS);
+    } else if (exec->crowded) {
+        sched_yield();
     }
 }
 
