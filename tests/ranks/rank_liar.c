@@ -113,7 +113,15 @@ void rank_split_by_liar(rank_test_t *test, const rank_split_t *split,
     rank_split_describe(split, words, sizeof(words));
     snprintf(what, sizeof(what), "%s %s%s%s", rank_liars[liar->way],
              color ? "of colors, " : "", key ? "of keys, " : "", words);
-    catena_status_t status = catena_group_split_by(test->world, &call, &group);
+    catena_request_t *request = NULL;
+    catena_status_t status;
+    if (split->seed % 2 == 0) {
+        status = catena_group_split_by(test->world, &call, &group);
+    } else {
+        status = catena_group_isplit_by(test->world, &call, &group, &request);
+        RANK_CHECK(test, status == CATENA_OK);
+        status = catena_wait(&request);
+    }
     RANK_CHECK(test, status == CATENA_OK || status == CATENA_ERR_ARG);
     RANK_CHECK(test, group == NULL || status == CATENA_OK);
     told_t *say = calloc(p, sizeof(*say));

@@ -31,22 +31,37 @@ void rank_members_free(rank_members_t *members)
     *members = (rank_members_t){0};
 }
 
+/** Before which of the members so far `next` belongs: the first whose key puts
+ * it after. */
+static int place_of(const rank_split_t *split, const rank_members_t *made,
+                    int next)
+{
+    int low = 0;
+    int high = made->size;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (rank_split_after(split, made->rank[middle], next)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
 rank_members_t rank_split_expect(const rank_split_t *split,
                                  const rank_members_t *parent, int rank)
 {
     rank_members_t made = {0, calloc((size_t)parent->size + 1, sizeof(int))};
     for (int i = 0; i < parent->size; i++) {
         int next = parent->rank[i];
-        int at = made.size;
-        if (!rank_split_together(split, rank, next)) {
-            continue;
+        if (rank_split_together(split, rank, next)) {
+            int at = place_of(split, &made, next);
+            memmove(&made.rank[at + 1], &made.rank[at],
+                    (size_t)(made.size - at) * sizeof(int));
+            made.rank[at] = next;
+            made.size++;
         }
-        for (; at > 0 && rank_split_after(split, made.rank[at - 1], next);
-             at--) {
-            made.rank[at] = made.rank[at - 1];
-        }
-        made.rank[at] = next;
-        made.size++;
     }
     return made;
 }

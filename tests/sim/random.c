@@ -10,7 +10,12 @@
 #include "ranks/rank_vector.h"
 #include "sim/random.h"
 
-enum { MOST_RANKS = 200, MOST_BYTES = 3000000, IN_FLIGHT = 4 };
+enum {
+    MOST_RANKS = 4000,
+    USUAL_RANKS = 200,
+    MOST_BYTES = 3000000,
+    IN_FLIGHT = 4
+};
 
 static const char *const machines[] = {"hpc-a",  "hpc-b",  "dawn",
                                        "sierra", "jaguar", "smoky"};
@@ -351,7 +356,7 @@ static const kind_t kinds[] = {
     {"persistent vectors", persistent, true, false},
     {"vectors in groups", groups, true, false},
     {"a rank dies in vectors", dying, true, true},
-    {"splits", splits, false, false},
+    {"splits of the world", splits, false, false},
     {"splits in flight", splits_in_flight, true, false},
     {"splits of splits", splits_of_splits, false, false},
     {"splits by liars", splits_by_liars, false, false},
@@ -465,10 +470,10 @@ int main(int argc, char **argv)
 {
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 500;
-    int most = argc > 3 ? atoi(argv[3]) : MOST_RANKS;
+    int most = argc > 3 ? atoi(argv[3]) : USUAL_RANKS;
     const char *only = argc > 4 ? argv[4] : "";
     int failed = 0;
-    most = most < 1 || most > MOST_RANKS ? MOST_RANKS : most;
+    most = most < 1 ? 1 : most > MOST_RANKS ? MOST_RANKS : most;
     for (uint64_t seed = first; seed < first + count; seed++) {
         failed += !run_seed(seed, most, only);
     }

@@ -23,6 +23,9 @@ struct draw {
     double *entered; /* [ranks]: virtual time */
     unsigned long errors;
     bool through; /* some rank ended without an error */
+    /* What a kind keeps for all ranks, and how often they will still ask. */
+    void *shared;
+    int asked;
 };
 
 /** Now and then, some ranks are late. */

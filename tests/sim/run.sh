@@ -43,5 +43,7 @@ done
 layout split 1+1 # many splits: the ranks are few
 random 1 "$seeds"
 random 100001 "$splits" 200 split
+# Enough ranks for cheng:128 to have several sorters.
+random 200001 $((splits / 60)) 1000 "splits of the world"
 echo "# $passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

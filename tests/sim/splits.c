@@ -8,21 +8,52 @@
 
 enum { SPLITS = 4, GROUPS = 3 };
 
-/** All ranks write down what all bring, so the more ranks, the less each. */
+/** Where all ranks write down what all bring: the more ranks, the less each. */
 static size_t most_bytes(const draw_t *draw)
 {
     size_t most = 4000000 / ((size_t)draw->ranks * (size_t)draw->ranks);
     return most < 300 ? 300 : most > 100000 ? 100000 : most;
 }
 
+/** The splits of a run, written down once for all ranks. */
+static const rank_split_t *open_shared(draw_t *draw, uint64_t random)
+{
+    if (draw->shared == NULL) {
+        rank_split_t *all = calloc(SPLITS, sizeof(*all));
+        for (int i = 0; i < SPLITS; i++) {
+            rank_split_draw(&all[i], &random, most_bytes(draw));
+            rank_split_open(&all[i], draw->ranks);
+        }
+        draw->shared = all;
+        draw->asked = draw->ranks;
+    }
+    return draw->shared;
+}
+
+static void close_shared(draw_t *draw)
+{
+    rank_split_t *all = draw->shared;
+    if (--draw->asked > 0) {
+        return;
+    }
+    for (int i = 0; i < SPLITS; i++) {
+        rank_split_close(&all[i]);
+    }
+    free(all);
+    draw->shared = NULL;
+}
+
 void splits(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    for (int i = 0; i < SPLITS; i++) {
-        rank_split_t split = {.algorithm = NULL};
-        rank_split_draw(&split, &random, most_bytes(draw));
-        pause_somewhere(test, random);
-        rank_split_world(test, &split);
+    const rank_split_t *all = open_shared(draw, random);
+    rank_members_t world = rank_members_world(draw->ranks);
+    for (uint64_t i = 0; i < SPLITS; i++) {
+        pause_somewhere(test, random + i);
+        rank_group_free(
+            test, rank_split_run(test, &all[i], test->world, &world, NULL));
     }
+    rank_members_free(&world);
+    close_shared(draw);
 }
 
 void splits_of_splits(rank_test_t *test, draw_t *draw, uint64_t random)
