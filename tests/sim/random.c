@@ -1,7 +1,8 @@
 /* Simulated runs from seeds: each draws what is tested, how many ranks on
  * which nodes of which machine, sizes, and the order of everything that has
- * none. usage: sim_random FIRST COUNT [MOST_RANKS [KIND]]
- * KIND: only kinds whose name contains it. */
+ * none. usage: sim_random FIRST COUNT [RANKS [KIND]]
+ * RANKS: at most so many, or "LEAST-MOST"; KIND: only kinds whose name contains
+ * it. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -386,10 +387,8 @@ static int run_rank(const catena_config_t *config, void *argument)
 }
 
 /** Blocks of the same size, uneven ones, or every rank anywhere. */
-static void draw_layout(draw_t *draw, uint64_t *random, int most_ranks)
+static void draw_layout(draw_t *draw, uint64_t *random)
 {
-    int most = 1 + (int)(rank_random(random) % (uint64_t)most_ranks);
-    draw->ranks = 1 + (int)(rank_random(random) % (uint64_t)most);
     draw->nodes = 1 + (int)(rank_random(random) % (uint64_t)draw->ranks);
     int way = (int)(rank_random(random) % 3);
     int per_node = (draw->ranks + draw->nodes - 1) / draw->nodes;
@@ -421,19 +420,38 @@ static const kind_t *draw_kind(uint64_t *random, const char *only)
     return count > 0 ? fit[drawn % count] : NULL;
 }
 
-static bool run_seed(uint64_t seed, int most_ranks, const char *only)
+/** What all seeds have in common. */
+typedef struct limits {
+    int least_ranks; /* 0: any, few more often than many */
+    int most_ranks;
+    const char *only; /* of kinds */
+} limits_t;
+
+static int draw_ranks(uint64_t *random, const limits_t *limits)
+{
+    int least = limits->least_ranks;
+    int most = limits->most_ranks;
+    if (least == 0) {
+        most = 1 + (int)(rank_random(random) % (uint64_t)most);
+        least = 1;
+    }
+    return least + (int)(rank_random(random) % (uint64_t)(most - least + 1));
+}
+
+static bool run_seed(uint64_t seed, const limits_t *limits)
 {
     int node_of[MOST_RANKS];
     double entered[2 * MOST_RANKS] = {0};
     uint64_t random = seed * 7919;
     draw_t draw = {.seed = seed, .node_of = node_of, .entered = entered};
-    draw.kind = draw_kind(&random, only);
+    draw.kind = draw_kind(&random, limits->only);
     if (draw.kind == NULL) {
-        printf("not ok - no kind of runs is named '%s'\n", only);
+        printf("not ok - no kind of runs is named '%s'\n", limits->only);
         return false;
     }
     draw.machine = machines[rank_random(&random) % 6];
-    draw_layout(&draw, &random, most_ranks);
+    draw.ranks = draw_ranks(&random, limits);
+    draw_layout(&draw, &random);
     catena_sim_params_t params = {
         .machine = draw.machine,
         .nodes = draw.nodes,
@@ -470,12 +488,22 @@ int main(int argc, char **argv)
 {
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 500;
-    int most = argc > 3 ? atoi(argv[3]) : USUAL_RANKS;
-    const char *only = argc > 4 ? argv[4] : "";
+    limits_t limits = {.most_ranks = USUAL_RANKS,
+                       .only = argc > 4 ? argv[4] : ""};
     int failed = 0;
-    most = most < 1 ? 1 : most > MOST_RANKS ? MOST_RANKS : most;
+    if (argc > 3 && sscanf(argv[3], "%d-%d", &limits.least_ranks,
+                           &limits.most_ranks) == 1) {
+        limits.most_ranks = limits.least_ranks;
+        limits.least_ranks = 0;
+    }
+    if (limits.least_ranks < 0 || limits.most_ranks < limits.least_ranks ||
+        limits.most_ranks < 1 || limits.most_ranks > MOST_RANKS) {
+        printf("not ok - ranks: at most %d\n# 0 passed, 1 failed\n",
+               MOST_RANKS);
+        return 1;
+    }
     for (uint64_t seed = first; seed < first + count; seed++) {
-        failed += !run_seed(seed, most, only);
+        failed += !run_seed(seed, &limits);
     }
     printf("# %llu passed, %d failed\n",
            (unsigned long long)count - (unsigned long long)failed, failed);

@@ -17,7 +17,7 @@ layout() {
     tally $? "$*"
 }
 
-# random FIRST COUNT [MOST_RANKS [KIND]]
+# random FIRST COUNT [RANKS [KIND]]
 random() {
     local n_ok n_bad
     timeout 600 "$build/tests/sim/sim_random" "$@" >"$log" 2>&1
@@ -44,6 +44,6 @@ layout split 1+1 # many splits: the ranks are few
 random 1 "$seeds"
 random 100001 "$splits" 200 split
 # Enough ranks for cheng:128 to have several sorters.
-random 200001 $((splits / 60)) 1000 "splits of the world"
+random 200001 $((splits / 100 + 1)) 500-900 "splits of the world"
 echo "# $passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
