@@ -81,7 +81,7 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     # More members than a ring has slots: rounds that wait for grants.
     layout nonblocking -- -n 40
     layout groups -- -n 70
-    layout split -- -n 40
+    layout split -- -n 70
     layout nonblocking $tcp -- -n 70 --ppn 35
 fi
 echo "# $passed passed, $failed failed"

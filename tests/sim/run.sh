@@ -7,7 +7,7 @@
 set -u
 build=$1
 seeds=${2:-500}
-splits=${3:-200}
+splits=${3:-150}
 . "$(dirname "$0")/../tally.sh"
 
 # layout PROGRAM LAYOUT [SEED]: as tests/ranks/rank_test.h says
