@@ -40,6 +40,7 @@ for program in alltoall alltoallv nonblocking groups split; do
         layout $program 13 5
     fi
 done
+layout split :9+4+20
 layout split 1+1 # many splits: the ranks are few
 random 1 "$seeds"
 random 100001 "$splits" 200 split
