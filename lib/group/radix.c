@@ -212,14 +212,20 @@ static void meet(ctn_scan_t *scan, int side, const void *data)
     }
 }
 
-/** A channel of its own, in memory that nobody knows of before the first scan.
- */
+/* Rounds of the largest chain that there can be. */
+enum { MOST_ROUNDS = 32 };
+
+/** A channel of its own, in memory that nobody knows of before the first scan:
+ * as much for any number of members, though only what their rounds take is
+ * touched. */
 static catena_status_t open_mailbox(ctn_op_t *op, radix_t *radix)
 {
     uint32_t size = radix->splitting.parent->chain.size;
     size_t rounds = size > 1 ? 32 - (size_t)__builtin_clz(size - 1) : 0;
-    size_t bytes = sizeof(mailbox_t) + 2 * rounds * sizeof(ctn_slots_t);
-    radix->scratch_bytes = bytes + CTN_MEMBER_ALIGNMENT - 64;
+    size_t used = sizeof(mailbox_t) + 2 * rounds * sizeof(ctn_slots_t);
+    radix->scratch_bytes = sizeof(mailbox_t) +
+                           2 * MOST_ROUNDS * sizeof(ctn_slots_t) +
+                           CTN_MEMBER_ALIGNMENT - 64;
     radix->scratch = ctn_scratch_alloc(op->exec, radix->scratch_bytes);
     if (radix->scratch == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -229,7 +235,7 @@ static catena_status_t open_mailbox(ctn_op_t *op, radix_t *radix)
     size_t skip = -self.offset & (CTN_MEMBER_ALIGNMENT - 1);
     self.offset += skip;
     radix->mailbox = (void *)((unsigned char *)radix->scratch + skip);
-    memset(radix->mailbox, 0, bytes);
+    memset(radix->mailbox, 0, used);
     ctn_lane_init(&radix->work, (void *)radix->mailbox, self,
                   offsetof(mailbox_t, slots));
     return CATENA_OK;
