@@ -78,7 +78,8 @@ typedef struct catena_split {
     void *argument; /**< handed to the comparators */
     unsigned flags; /**< CATENA_SPLIT_... */
     /** allgather, allgather-fast, gather-scatter, cheng (of 1024), cheng:M (128
-     * to 8192), bitonic, radix, hash, hash64; NULL or "auto": chosen by what
+     * to 8192), bitonic, radix, radix-plain (as in the paper: by every bit),
+     * hash, hash64; NULL or "auto": chosen by what
      * all know (docs/tuning.md). radix takes colors and keys compared by
      * catena_compare_int64; hash and hash64 colors without a comparator or with
      * that one. */

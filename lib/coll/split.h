@@ -41,6 +41,7 @@ typedef struct ctn_split_choice {
     /** NULL: allgather-fast */
     ctn_op_t *(*make)(const ctn_splitting_t *splitting);
     uint32_t most; /* of cheng */
+    bool plain;    /* of radix */
     const char *reason;
 } ctn_split_choice_t;
 

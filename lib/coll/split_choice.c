@@ -12,25 +12,27 @@ typedef struct row {
     bool integers;   /* colors and keys only of catena_compare_int64 */
     bool same_bytes; /* colors are the same when their bytes are */
     bool takes_most; /* a number may follow, as in cheng:1024 */
+    bool plain;      /* as the paper has it */
 } row_t;
 
 static const row_t rows[] = {
-    {"allgather", ctn_split_allgather, false, false, false},
-    {"allgather-fast", NULL, false, false, false},
-    {"gather-scatter", ctn_split_gather_scatter, false, false, false},
-    {"cheng", ctn_split_cheng, false, false, true},
-    {"bitonic", ctn_split_bitonic, false, false, false},
-    {"radix", ctn_split_radix, true, false, false},
-    {"hash", ctn_split_hash, false, true, false},
-    {"hash64", ctn_split_hash64, false, true, false},
+    {"allgather", ctn_split_allgather, false, false, false, false},
+    {"allgather-fast", NULL, false, false, false, false},
+    {"gather-scatter", ctn_split_gather_scatter, false, false, false, false},
+    {"cheng", ctn_split_cheng, false, false, true, false},
+    {"bitonic", ctn_split_bitonic, false, false, false, false},
+    {"radix", ctn_split_radix, true, false, false, false},
+    {"radix-plain", ctn_split_radix, true, false, false, true},
+    {"hash", ctn_split_hash, false, true, false, false},
+    {"hash64", ctn_split_hash64, false, true, false, false},
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 enum { CHENG_LEAST = 128, CHENG_USUAL = 1024, CHENG_MOST = 8192 };
 
-static const char names[] = "auto, allgather, allgather-fast, gather-scatter, "
-                            "cheng, cheng:128 to cheng:8192, bitonic, radix, "
-                            "hash, hash64";
+static const char names[] =
+    "auto, allgather, allgather-fast, gather-scatter, cheng, cheng:128 to "
+    "cheng:8192, bitonic, radix, radix-plain, hash, hash64";
 
 /** Lengths may be wrong on one rank alone: the algorithm finds that out, with
  * all ranks. */
@@ -107,6 +109,7 @@ catena_status_t ctn_split_named(const ctn_log_t *log,
     }
     choice->name = row->name;
     choice->make = row->make;
+    choice->plain = row->plain;
     return CATENA_OK;
 }
 

@@ -27,8 +27,9 @@
  * same): 2 ceil(log2 p) of them, at most 39 KiB.
  *
  * Differs from the paper: bits that are the same throughout a chain are left
- * out (how neighbours differ travels with the scan), and sorted parts are
- * joined in two rounds in the end, not on each level. */
+ * out (how neighbours differ travels with the scan; radix-plain takes every
+ * bit, for comparison), and sorted parts are joined in two rounds in the end,
+ * not on each level. */
 
 #include <assert.h>
 #include <string.h>
@@ -41,7 +42,8 @@ enum { LEFT, RIGHT };
 /* What is compared, in this order; each of 64 bits, the first two of color. An
  * empty value is below all others, no color above. */
 enum { COLOR_KIND, COLOR, KEY_KIND, KEY, LIMBS };
-enum { KIND_EMPTY, KIND_INTEGER, KIND_NONE };
+enum { KIND_EMPTY, KIND_INTEGER, KIND_NONE, KIND_BITS };
+_Static_assert(KIND_BITS == 3, "kinds are two bits");
 
 /* Bins of a pass, and limits between them. A limit is known by the bin to the
  * right of it. */
@@ -104,6 +106,8 @@ typedef struct radix {
     void *scratch;
     size_t scratch_bytes;
     uint64_t vary[LIMBS]; /* only these bits vary in the chain, at most */
+    uint64_t rest[LIMBS]; /* bits to divide by */
+    bool begun;           /* what varies is known */
     window_t window;
     unsigned bin; /* by the window */
     opening_t opening;
@@ -152,15 +156,15 @@ static uint64_t top_bit(uint64_t bits)
     return bits != 0 ? UINT64_C(1) << (63 - __builtin_clzll(bits)) : 0;
 }
 
-/** The two highest bits that vary. */
-static window_t next_window(const uint64_t *vary)
+/** The two highest bits of those left. */
+static window_t next_window(const uint64_t *rest)
 {
     window_t window = {0, 0, 0};
-    while (window.limb < KEY && vary[window.limb] == 0) {
+    while (window.limb < KEY && rest[window.limb] == 0) {
         window.limb++;
     }
-    window.high = top_bit(vary[window.limb]);
-    window.low = top_bit(vary[window.limb] & ~window.high);
+    window.high = top_bit(rest[window.limb]);
+    window.low = top_bit(rest[window.limb] & ~window.high);
     return window;
 }
 
@@ -258,7 +262,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t pass(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
-    radix->window = next_window(radix->vary);
+    radix->window = next_window(radix->rest);
     radix->bin = bin_of(&radix->window, radix->opening.limb);
     radix->own = table_of(&radix->window, &radix->opening);
     ctn_op_t *child =
@@ -294,12 +298,14 @@ static void find_limits(radix_t *radix)
     };
     assert(radix->level < LEVELS);
     uint32_t before = part->size;
+    bool divided = false;
     for (unsigned bin = BINS - 1; bin > 0; bin--) {
         uint32_t count = count_of(radix, bin);
         before -= count;
         if (count == 0 || before == 0) {
             continue;
         }
+        divided = true;
         limit.index = bin - 1;
         if (is_agent) {
             radix->awaits[radix->level] |= (uint8_t)(1u << limit.index);
@@ -311,7 +317,27 @@ static void find_limits(radix_t *radix)
             radix->base += before;
         }
     }
-    radix->level++;
+    radix->level += divided;
+}
+
+/** Bits of a limb that are to be divided by: those that vary, or,
+ * as in the paper, each there is. */
+static uint64_t rest_of(const radix_t *radix, unsigned limb)
+{
+    const ctn_splitting_t *splitting = &radix->splitting;
+    bool used = limb <= COLOR ? splitting->by.color != NULL
+                              : splitting->reorder && splitting->by.key != NULL;
+    if (!splitting->plain) {
+        return radix->vary[limb];
+    }
+    if (!radix->begun) {
+        return !used                                    ? 0
+               : limb == COLOR_KIND || limb == KEY_KIND ? KIND_BITS
+                                                        : UINT64_MAX;
+    }
+    return limb == radix->window.limb
+               ? radix->rest[limb] & ~(radix->window.high | radix->window.low)
+               : radix->rest[limb];
 }
 
 enum { PHASE_PASS = 1 };
@@ -337,8 +363,10 @@ static ctn_step_t link_bin(ctn_op_t *op)
         if (i == radix->window.limb) {
             radix->vary[i] &= ~(radix->window.high | radix->window.low);
         }
-        rest |= radix->vary[i];
+        radix->rest[i] = rest_of(radix, i);
+        rest |= radix->rest[i];
     }
+    radix->begun = true;
     bool one_color = (radix->vary[COLOR_KIND] | radix->vary[COLOR]) == 0;
     if (radix->size == 0 && (one_color || chain->size == 1)) {
         radix->size = chain->size;

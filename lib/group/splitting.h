@@ -25,6 +25,7 @@ typedef struct ctn_splitting {
     const ctn_record_t *record; /* this member's own; stays */
     bool reorder;               /* else keys are empty */
     uint32_t most;              /* cheng: records at a sorter */
+    bool plain;                 /* radix: by every bit, as in the paper */
 } ctn_splitting_t;
 
 /* What `splitting` points to is copied but for what it points to in turn. NULL:

@@ -6,9 +6,9 @@
 #include <string.h>
 
 const char *const rank_split_algorithms[RANK_SPLIT_ALGORITHMS] = {
-    "allgather",  "allgather-fast", "gather-scatter", "cheng:128", "cheng",
-    "cheng:8192", "bitonic",        "radix",          "hash",      "hash64",
-    "auto"};
+    "allgather",   "allgather-fast", "gather-scatter", "cheng:128",
+    "cheng",       "cheng:8192",     "bitonic",        "radix",
+    "radix-plain", "hash",           "hash64",         "auto"};
 
 /* ---- contents ---- */
 
@@ -345,7 +345,7 @@ bool rank_split_fits(const rank_split_t *split)
         (split->key_order == RANK_ORDER_INT64 && split->key > RANK_KEY_INTS)) {
         return false;
     }
-    if (strcmp(split->algorithm, "radix") == 0) {
+    if (strncmp(split->algorithm, "radix", 5) == 0) {
         return split->color_order == RANK_ORDER_INT64 &&
                split->key_order == RANK_ORDER_INT64;
     }

@@ -97,7 +97,7 @@ typedef struct rank_members {
 } rank_members_t;
 
 /** All that a split can be asked for by name. */
-enum { RANK_SPLIT_ALGORITHMS = 11 };
+enum { RANK_SPLIT_ALGORITHMS = 12 };
 extern const char *const rank_split_algorithms[RANK_SPLIT_ALGORITHMS];
 
 /** Whether the algorithm is made for such comparators. */

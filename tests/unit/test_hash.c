@@ -36,6 +36,7 @@ static struct {
     catena_compare_t color_compare;
     catena_compare_t key_compare;
     bool reorder;
+    bool plain;
     bool in_place;
     catena_status_t expected;
     member_t member[MEMBERS_MAX];
@@ -91,6 +92,7 @@ static void split(job_t *job, member_t *member, ctn_lane_t *parent,
         .by = {job->exec, run.color_compare, run.key_compare, NULL},
         .record = record,
         .reorder = run.reorder,
+        .plain = run.plain,
     };
     ctn_tally_t before = job->exec->tally;
     member->status = ctn_op_run(run.algorithm(&splitting));
@@ -445,12 +447,13 @@ typedef struct candidate {
     int keys;
 } candidate_t;
 
-enum { HASH, HASH64, RADIX, CANDIDATES };
+enum { HASH, HASH64, RADIX, RADIX_PLAIN, CANDIDATES };
 
 static const candidate_t candidates[CANDIDATES] = {
     [HASH] = {"hash", ctn_split_hash, COLORS, KEYS},
     [HASH64] = {"hash64", ctn_split_hash64, COLORS, KEYS},
     [RADIX] = {"radix", ctn_split_radix, INTEGERS, INTEGER_KEYS},
+    [RADIX_PLAIN] = {"radix-plain", ctn_split_radix, INTEGERS, INTEGER_KEYS},
 };
 
 static void prepare(const candidate_t *candidate, uint32_t members, int color,
@@ -460,6 +463,7 @@ static void prepare(const candidate_t *candidate, uint32_t members, int color,
     uint64_t undefined = job_random(&random) % 3;
     run.name = candidate->name;
     run.algorithm = candidate->algorithm;
+    run.plain = candidate == &candidates[RADIX_PLAIN];
     run.color_compare = color < INTEGERS ? catena_compare_int64 : NULL;
     run.key_compare = key < INTEGER_KEYS ? catena_compare_int64
                       : key == BACKWARDS ? compare_backwards

@@ -28,7 +28,7 @@ enum stream { COLORS, KEYS, STRINGS };
 
 #define ALGORITHMS                                                             \
     "auto, allgather, allgather-fast, gather-scatter, cheng, cheng:M (128 to " \
-    "8192), bitonic, radix, hash or hash64"
+    "8192), bitonic, radix, radix-plain, hash or hash64"
 
 /* What to split by, out of the options. */
 struct wish {
@@ -69,7 +69,7 @@ static bool is_algorithm(const char *name)
 {
     static const char *const known[] = {
         "auto",    "allgather", "allgather-fast", "gather-scatter", "cheng",
-        "bitonic", "radix",     "hash",           "hash64",
+        "bitonic", "radix",     "radix-plain",    "hash",           "hash64",
     };
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -132,7 +132,7 @@ static const char *check(const struct bench_options *options,
         *found = options->algorithms[i];
         if (!is_algorithm(*found))
             return "-a: expected " ALGORITHMS;
-        if (strcmp(*found, "radix") == 0 && wish.string_bytes > 0)
+        if (strncmp(*found, "radix", 5) == 0 && wish.string_bytes > 0)
             return "-a: expected one that takes strings (--color)";
     }
     return wrong;
