@@ -43,11 +43,11 @@ static void every_pattern(rank_test_t *test)
                          .color = RANK_COLOR_FEW,
                          .key = RANK_KEY_RANDOM,
                          .most_bytes = MOST_BYTES};
-    for (int color = 0; color < RANK_COLORS; color++) {
+    for (int i = 0; i < 2 * RANK_COLORS; i++) {
         rank_split_t split = base;
-        split.color = (rank_color_t)color;
-        split.flags = color % 2 == 0 ? CATENA_SPLIT_NO_REORDER : 0;
-        split.seed = (uint64_t)color;
+        split.color = (rank_color_t)(i / 2);
+        split.flags = i % 2 == 0 ? CATENA_SPLIT_NO_REORDER : 0;
+        split.seed = (uint64_t)(i / 2 + i % 2);
         split_if_fits(test, split);
     }
     for (int key = 0; key < RANK_KEYS; key++) {
