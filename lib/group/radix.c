@@ -325,19 +325,21 @@ static void find_limits(radix_t *radix)
 static uint64_t rest_of(const radix_t *radix, unsigned limb)
 {
     const ctn_splitting_t *splitting = &radix->splitting;
-    bool used = limb <= COLOR ? splitting->by.color != NULL
-                              : splitting->reorder && splitting->by.key != NULL;
     if (!splitting->plain) {
         return radix->vary[limb];
     }
-    if (!radix->begun) {
-        return !used                                    ? 0
-               : limb == COLOR_KIND || limb == KEY_KIND ? KIND_BITS
-                                                        : UINT64_MAX;
+    if (radix->begun) {
+        return limb == radix->window.limb
+                   ? radix->rest[limb] &
+                         ~(radix->window.high | radix->window.low)
+                   : radix->rest[limb];
     }
-    return limb == radix->window.limb
-               ? radix->rest[limb] & ~(radix->window.high | radix->window.low)
-               : radix->rest[limb];
+    if (limb == COLOR_KIND || limb == KEY_KIND) {
+        return KIND_BITS;
+    }
+    bool used =
+        limb == COLOR ? splitting->by.color != NULL : splitting->by.key != NULL;
+    return used ? UINT64_MAX : 0;
 }
 
 enum { PHASE_PASS = 1 };
