@@ -129,7 +129,7 @@ typedef struct catena_group_stats {
     size_t handle_bytes; /**< of any group */
     size_t block_bytes;  /**< of its control block, in the shared heap */
     const char *split_algorithm; /**< of the last split; NULL: none yet */
-    uint64_t split_rounds;       /**< in which this rank waited for a message */
+    uint64_t split_rounds;       /**< of messages that this rank took part in */
     uint64_t split_messages;     /**< sent by this rank */
     uint64_t split_bytes;        /**< sent by this rank */
     uint64_t split_memory;       /**< most bytes held at once, but for the new

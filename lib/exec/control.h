@@ -12,11 +12,11 @@
  *
  * - A block holds three service channels (of the group's chain, of the chain of
  *   its members on one node, of the chain of the nodes' first members), the
- *   user channel, and the user channel's wide slots. A member is known by its
- *   block's address on all of them.
+ *   user channel, the node's board, and the user channel's wide slots. A member
+ *   is known by its block's address on all of them.
  * - A channel has CTN_RINGS rings; operation `seq` uses ring seq % CTN_RINGS.
- * - A ring has CTN_SLOTS (CTN_CHAIN_SLOTS) slots, each written by one sender at
- * a time.
+ * - A ring has CTN_SLOTS slots, of a service channel CTN_CHAIN_SLOTS, each
+ *   written by one sender at a time.
  *
  * Why a sender may write into ring seq % CTN_RINGS without asking. Let F be
  * the operations that one rank lets run at once on a channel, and R the

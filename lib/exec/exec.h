@@ -117,8 +117,7 @@ typedef struct ctn_waiting {
 
 /** What operations have taken; for those who report it. */
 typedef struct ctn_tally {
-    uint64_t rounds;   /* waits for a message that was not there at once
-                          counted by algorithms: one per message exchange */
+    uint64_t rounds;   /* exchanges of messages, as algorithms count them */
     uint64_t messages; /* sent by ctn_op_send and ctn_mail_send, and the
                           acknowledgements of long mail */
     uint64_t bytes;    /* in them, or fetched because of them */

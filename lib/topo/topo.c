@@ -1,5 +1,6 @@
 /* Building the topology of a group. Rounds: a few times ceil(log2 p), plus
- * log4 of the number of nodes, expected. Memory: O(1) at a member; at a root
+ * as many for each pass of a split by hash, of which log8 of the number of
+ * nodes and one or two more are expected. Memory: O(1) at a member; at a root
  * O(members on the node + log nodes). */
 
 #include "topo/topo.h"

@@ -6,7 +6,7 @@
 /* Where the members of a group are. Built by splits when an operation first
  * asks: the node's members form a chain, the first of each node (its root)
  * form another. So far memory does not grow with the group: a member keeps a
- * handle and two blocks, a root a table of its node and of the log2(nodes)
+ * handle and its block, a root a table of its node and of the log2(nodes)
  * roots it meets. What is known of all members, which direct and leader
  * algorithms need, is the roster (roster.c): kept once per node in the shared
  * heap, and built only for them. */
