@@ -96,7 +96,7 @@ groups(many) = many ? "$3==$5" : "$3==8"
 do for [m in "dawn sierra"] {
     set output "split-reorder-" . m . ".svg"
     set title m . ", simulated: reorder without split, integer keys"
-    plot for [a in "allgather allgather-fast gather-scatter cheng:128 cheng:1024 cheng:8192 bitonic radix"] \
+    plot for [a in "allgather allgather-fast gather-scatter cheng:128 cheng:512 cheng:2048 cheng:8192 bitonic radix radix-plain"] \
         splits("reorder", m, a, "none", "1") using 1:2 with linespoints title a
     do for [f in "colors both"] {
         do for [many = 0:1] {
