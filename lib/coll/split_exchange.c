@@ -137,6 +137,8 @@ static ctn_step_t receive(ctn_op_t *op, exchange_t *x)
 
 /* ---- phases ---- */
 
+enum { PHASE_ROUNDS, PHASE_SETTLE };
+
 static ctn_step_t rounds(ctn_op_t *op)
 {
     exchange_t *x = ctn_op_state(op);
@@ -164,7 +166,7 @@ static ctn_step_t rounds(ctn_op_t *op)
     }
     x->nodes += count;
     x->sent = false;
-    return ctn_op_jump(op, 1);
+    return ctn_op_jump(op, PHASE_SETTLE);
 }
 
 /** A long message must have been fetched before its slot is used again. */
@@ -175,7 +177,8 @@ static ctn_step_t settle(ctn_op_t *op)
         return CTN_STEP_WAIT;
     }
     x->round++;
-    return x->nodes < x->topo->nodes ? ctn_op_jump(op, 0) : CTN_STEP_NEXT;
+    return x->nodes < x->topo->nodes ? ctn_op_jump(op, PHASE_ROUNDS)
+                                     : CTN_STEP_NEXT;
 }
 
 /** The pieces without their lengths. */

@@ -14,6 +14,8 @@ typedef struct sizes {
     uint64_t pending;
 } sizes_t;
 
+enum { PHASE_SEND, PHASE_END = 4 };
+
 /** Slots of the second half acknowledge. */
 static unsigned acknowledgement(const sizes_t *x)
 {
@@ -35,7 +37,7 @@ static ctn_step_t send(ctn_op_t *op)
 {
     sizes_t *x = ctn_op_state(op);
     if (x->nodes == x->topo->nodes) {
-        return ctn_op_jump(op, 4);
+        return ctn_op_jump(op, PHASE_END);
     }
     ctn_address_t to = x->topo->ring[x->round].to.address;
     size_t bytes = message_bytes(x);
@@ -101,7 +103,7 @@ static ctn_step_t next_round(ctn_op_t *op)
     }
     x->nodes += count(x);
     x->round++;
-    return ctn_op_jump(op, 0);
+    return ctn_op_jump(op, PHASE_SEND);
 }
 
 static const ctn_phase_t phases[] = {{"send", send},

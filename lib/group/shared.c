@@ -114,6 +114,8 @@ ctn_chain_t ctn_shared_chain(ctn_shared_t *shared,
 
 enum { LEFT, RIGHT };
 
+enum { PHASE_ANNOUNCE = 1, PHASE_END = 5 };
+
 /** What announces a message: who comes next on the sender's far side. */
 typedef struct notice {
     ctn_address_t beyond;
@@ -153,7 +155,7 @@ static ctn_step_t announce(ctn_op_t *op)
     gather_t *gather = ctn_op_state(op);
     if (!ctn_address_exists(gather->partner[LEFT]) &&
         !ctn_address_exists(gather->partner[RIGHT])) {
-        return ctn_op_jump(op, 5);
+        return ctn_op_jump(op, PHASE_END);
     }
     for (int side = LEFT; side <= RIGHT; side++) {
         if (!ctn_address_exists(gather->partner[side])) {
@@ -255,7 +257,7 @@ static ctn_step_t next_round(ctn_op_t *op)
     }
     memcpy(gather->partner, gather->beyond, sizeof(gather->partner));
     gather->round++;
-    return ctn_op_jump(op, 1);
+    return ctn_op_jump(op, PHASE_ANNOUNCE);
 }
 
 static const ctn_phase_t phases[] = {
