@@ -11,12 +11,27 @@
 
 /* ---- the operation: choose, and become what was chosen ---- */
 
+/** Whether a call as made now runs the same: this one was not made before
+ * other settings, nor in place and refused for that. */
+static bool is_usual(const ctn_alltoall_t *call,
+                     const ctn_selection_t *selection)
+{
+    const ctn_choice_t *choice = call->choice;
+    const ctn_family_t *wanted =
+        call->family != NULL ? call->family : choice->tuned.selection.family;
+    return call->family == choice->family && call->leaders == choice->leaders &&
+           call->radix == choice->radix && call->window == choice->window &&
+           (!call->in_place || wanted == selection->family);
+}
+
 /** Blocks of which a call like this need not be an operation when it is alone;
- * 0: none. */
+ * 0: none. Other members may have to make it one: it must be the same for
+ * them. */
 static size_t quick_bytes(const ctn_alltoall_t *call,
                           const ctn_selection_t *selection)
 {
-    return !call->vector && call->topo->nodes == 1 &&
+    return is_usual(call, selection) && !call->vector &&
+                   call->topo->nodes == 1 &&
                    selection->family->kind == CTN_KIND_DIRECT &&
                    selection->window == 0 &&
                    ctn_rows_suit(call->receive.bytes,

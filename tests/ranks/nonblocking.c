@@ -1,12 +1,11 @@
 /* Requests: several in flight on a group, groups started in different orders
  * on different ranks, persistent ones, and a random mixture of everything. */
 
+#include "rank_test.h"
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "rank_test.h"
 
 enum { IN_FLIGHT = 6 };
 
@@ -101,6 +100,68 @@ static void different_orders(rank_test_t *test)
     }
     for (int g = 0; g < 3; g++) {
         RANK_CHECK(test, catena_group_free(group[g]) == CATENA_OK);
+    }
+}
+
+/** A small blocking alltoall that is alone on some ranks only, of an algorithm
+ * that was set. */
+static void alone_on_some(rank_test_t *test, catena_group_t *group,
+                          const char *algorithm)
+{
+    catena_request_t *barrier = NULL;
+    char told[300] = "";
+    rank_exchange_t x = {.group = group, .count = 8, .type = CATENA_BYTE};
+    rank_exchange_open(test, &x);
+    rank_exchange_fill(test, &x, 5);
+    if (test->place.rank == 0) {
+        RANK_CHECK(test, catena_ibarrier(test->world, &barrier) == CATENA_OK);
+    }
+    RANK_CHECK(test, catena_alltoall(x.send, x.receive, x.count, x.type,
+                                     group) == CATENA_OK);
+    RANK_CHECK(test, catena_group_explain(group, "alltoall", told,
+                                          sizeof(told)) == CATENA_OK);
+    if (strstr(told, "reason=\"as asked for\"") != NULL) {
+        RANK_CHECK(test, strstr(told, algorithm) != NULL);
+    }
+    if (test->place.rank != 0) {
+        RANK_CHECK(test, catena_ibarrier(test->world, &barrier) == CATENA_OK);
+    }
+    RANK_CHECK(test, catena_wait(&barrier) == CATENA_OK);
+    rank_exchange_check(test, &x, "alone on some ranks");
+    rank_exchange_close(test, &x);
+}
+
+/** What ran last, with other settings or in place, is not what is to run. */
+static void settings_of_now(rank_test_t *test)
+{
+    static const char *const set[] = {"bruck", "shift", "morton"};
+    for (int i = 0; i < 6; i++) {
+        catena_group_t *group = NULL;
+        catena_request_t *request = NULL;
+        RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
+        rank_exchange_t x = {.group = group,
+                             .count = 8,
+                             .type = CATENA_BYTE,
+                             .in_place = i % 2 == 0};
+        rank_exchange_open(test, &x);
+        rank_exchange_fill(test, &x, 6);
+        if (!x.in_place) { /* prepared before */
+            RANK_CHECK(test,
+                       catena_alltoall_init(x.send, x.receive, x.count, x.type,
+                                            group, &request) == CATENA_OK);
+        }
+        catena_group_set(group, "alltoall_algorithm", set[i / 2]);
+        RANK_CHECK(test,
+                   (x.in_place ? catena_alltoall(CATENA_IN_PLACE, x.receive,
+                                                 x.count, x.type, group)
+                               : catena_start(request)) == CATENA_OK);
+        RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
+        rank_exchange_check(test, &x, "settings of now");
+        alone_on_some(test, group, set[i / 2]);
+        RANK_CHECK(test, request == NULL ||
+                             catena_request_free(&request) == CATENA_OK);
+        rank_exchange_close(test, &x);
+        RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
     }
 }
 
@@ -252,6 +313,7 @@ static void random_mixture(rank_test_t *test)
 static const rank_case_t cases[] = {{"several_in_flight", several_in_flight},
                                     {"different_orders", different_orders},
                                     {"persistent", persistent},
+                                    {"settings_of_now", settings_of_now},
                                     {"handles", handles},
                                     {"random_mixture", random_mixture},
                                     {NULL, NULL}};
