@@ -279,14 +279,19 @@ static ctn_step_t sort(ctn_op_t *op)
 /* ---- the end ---- */
 
 /** Every member has sorted for itself: with a comparator of the user's, see
- * whether they agree. */
-static ctn_step_t compare_links(ctn_op_t *op)
+ * whether they agree, on all members since all make the topology. */
+static ctn_step_t compare_lists(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
     const ctn_splitting_t *s = &fast->splitting;
-    return ctn_splitting_may_lie(s)
-               ? ctn_op_call(op, ctn_agree_create(s, s->lane->chain))
-               : CTN_STEP_NEXT;
+    if (!ctn_splitting_may_lie(s)) {
+        return CTN_STEP_NEXT;
+    }
+    uint64_t digest = 0;
+    for (uint32_t i = 0; i < fast->members; i++) {
+        digest = ctn_agree_digest(digest, fast->known[i].address);
+    }
+    return ctn_op_call(op, ctn_agree_create(s, s->lane->chain, digest));
 }
 
 /** Members whose comparator has fooled them may agree about their links and
@@ -328,7 +333,7 @@ static const ctn_phase_t phases[] = {{"show", show},
                                      {"gather", gather},
                                      {"publish", publish},
                                      {"sort", sort},
-                                     {"compare links", compare_links},
+                                     {"compare lists", compare_lists},
                                      {"link", link},
                                      {"close", close_cards},
                                      {NULL, NULL}};

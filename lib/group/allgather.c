@@ -60,7 +60,7 @@ static ctn_step_t compare_links(ctn_op_t *op)
 {
     allgather_t *a = ctn_op_state(op);
     return ctn_splitting_may_lie(&a->splitting)
-               ? ctn_op_call(op, ctn_agree_create(&a->splitting, a->chain))
+               ? ctn_op_call(op, ctn_agree_create(&a->splitting, a->chain, 0))
                : CTN_STEP_NEXT;
 }
 

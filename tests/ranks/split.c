@@ -646,6 +646,48 @@ static void lies(rank_test_t *test)
     rank_split_world(test, &honest);
 }
 
+/** In order of numbers; with an argument, from 2 on the other way round. */
+static int compare_but_others(const void *a, size_t a_bytes, const void *b,
+                              size_t b_bytes, void *argument)
+{
+    int64_t x;
+    int64_t y;
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    int order = catena_compare_int64(a, a_bytes, b, b_bytes, NULL);
+    return argument != NULL && x >= 2 && y >= 2 ? -order : order;
+}
+
+/** The first rank errs about the order of others: all links fit together, but
+ * not what that rank takes the group to be. */
+static void errs_about_others(rank_test_t *test)
+{
+    int64_t key = test->place.rank;
+    for (int a = 0; a < RANK_SPLIT_ALGORITHMS; a++) {
+        catena_group_t *group = NULL;
+        catena_split_t split = {.key = &key,
+                                .key_bytes = sizeof(key),
+                                .key_compare = compare_but_others,
+                                .argument = key == 0 ? test : NULL,
+                                .algorithm = rank_split_algorithms[a]};
+        if (strcmp(split.algorithm, "radix") == 0) {
+            continue;
+        }
+        catena_status_t status =
+            catena_group_split_by(test->world, &split, &group);
+        RANK_CHECK(test, status == CATENA_OK || status == CATENA_ERR_ARG);
+        if (status == CATENA_OK) {
+            RANK_CHECK(test, catena_barrier(group) == CATENA_OK);
+            int32_t *told = rank_tell_members(test, group, test->place.rank);
+            RANK_CHECK(test,
+                       told[catena_group_rank(group)] == test->place.rank);
+            free(told);
+            RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+        }
+        RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+    }
+}
+
 /* ---- what is told of a split ---- */
 
 static void stats(rank_test_t *test)
@@ -784,6 +826,7 @@ static const rank_case_t cases[] = {{"allgather", every_pattern},
                                     {"splits_of_splits", splits_of_splits},
                                     {"refused", refused},
                                     {"lies", lies},
+                                    {"errs_about_others", errs_about_others},
                                     {"stats", stats},
                                     {"again_and_again", again_and_again},
                                     {NULL, NULL}};
