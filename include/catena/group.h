@@ -47,7 +47,8 @@ CATENA_API catena_status_t catena_group_split(catena_group_t *group, int color,
 typedef int (*catena_compare_t)(const void *a, size_t a_bytes, const void *b,
                                 size_t b_bytes, void *argument);
 
-/** Compares values of 8 bytes as int64_t; algorithms know it. */
+/** Compares values of 8 bytes as int64_t; shorter ones come before these,
+ * longer ones after them, both byte for byte. Algorithms know it. */
 CATENA_API int catena_compare_int64(const void *a, size_t a_bytes,
                                     const void *b, size_t b_bytes,
                                     void *argument);

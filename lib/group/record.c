@@ -18,7 +18,13 @@ int catena_compare_int64(const void *a, size_t a_bytes, const void *b,
     int64_t x;
     int64_t y;
     (void)argument;
-    if (a_bytes != sizeof(x) || b_bytes != sizeof(y)) {
+    /* Otherwise bytes between two numbers could order them the other way. */
+    int a_length = (a_bytes > sizeof(x)) - (a_bytes < sizeof(x));
+    int b_length = (b_bytes > sizeof(y)) - (b_bytes < sizeof(y));
+    if (a_length != b_length) {
+        return a_length < b_length ? -1 : 1;
+    }
+    if (a_length != 0) {
         return ctn_compare_bytes(a, a_bytes, b, b_bytes);
     }
     memcpy(&x, a, sizeof(x));

@@ -688,6 +688,41 @@ static void errs_about_others(rank_test_t *test)
     }
 }
 
+/** Lengths may differ, and 8 bytes are then compared otherwise than the rest:
+ * {0, 5, 0} lies between 256 and 1, byte for byte. */
+static void mixed_lengths(rank_test_t *test)
+{
+    static const unsigned char bytes[3] = {0, 5, 0};
+    int p = test->place.size;
+    int rank = test->place.rank;
+    int64_t number = rank % 3 == 0 ? 256 : 1;
+    bool is_number = rank % 3 != 2;
+    /* Where it comes: the shorter ones, those of 1, those of 256. */
+    int shorter = p / 3;
+    int not_above = shorter + p / 3 + (p % 3 == 2);
+    int place = (!is_number      ? 0
+                 : rank % 3 == 1 ? shorter
+                                 : not_above) +
+                rank / 3;
+    for (int a = 0; a < RANK_SPLIT_ALGORITHMS; a++) {
+        catena_group_t *group = NULL;
+        catena_split_t split = {
+            .key = is_number ? (const void *)&number : bytes,
+            .key_bytes = is_number ? sizeof(number) : sizeof(bytes),
+            .key_compare = catena_compare_int64,
+            .algorithm = rank_split_algorithms[a]};
+        if (strcmp(split.algorithm, "radix") == 0) {
+            continue;
+        }
+        RANK_CHECK(test, catena_group_split_by(test->world, &split, &group) ==
+                             CATENA_OK);
+        RANK_CHECK(test, catena_group_size(group) == p);
+        RANK_CHECK(test, catena_group_rank(group) == place);
+        RANK_CHECK(test, catena_barrier(group) == CATENA_OK);
+        RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+    }
+}
+
 /* ---- what is told of a split ---- */
 
 static void stats(rank_test_t *test)
@@ -827,6 +862,7 @@ static const rank_case_t cases[] = {{"allgather", every_pattern},
                                     {"refused", refused},
                                     {"lies", lies},
                                     {"errs_about_others", errs_about_others},
+                                    {"mixed_lengths", mixed_lengths},
                                     {"stats", stats},
                                     {"again_and_again", again_and_again},
                                     {NULL, NULL}};
