@@ -29,6 +29,7 @@ typedef struct split {
     catena_group_t **out;
     /* working */
     catena_group_t *made;
+    bool known; /* others may know it */
     ctn_record_t *record;
     size_t record_bytes;
     ctn_tally_t before;
@@ -118,6 +119,7 @@ static ctn_step_t run(ctn_op_t *op)
         .most = split->choice.most,
         .plain = split->choice.plain,
     };
+    split->known = true;
     return ctn_op_call(
         op, split->choice.make != NULL
                 ? split->choice.make(&splitting)
@@ -183,9 +185,16 @@ static void finish(ctn_op_t *op)
     split_t *split = ctn_op_state(op);
     ctn_scratch_free(op->exec, split->record_bytes > 0 ? split->record : NULL,
                      split->record_bytes);
-    if (split->made != NULL) {
-        ctn_group_release(split->made);
+    if (split->made == NULL) {
+        return;
     }
+    if (split->known && op->status != CATENA_OK &&
+        op->status != CATENA_ERR_ARG) {
+        /* Members that have not failed may still put into its block, which
+         * stays until the heap goes. */
+        split->made->block = NULL;
+    }
+    ctn_group_release(split->made);
 }
 
 static const ctn_phase_t phases[] = {

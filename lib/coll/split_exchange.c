@@ -207,7 +207,9 @@ static void finish(ctn_op_t *op)
     ctn_parcel_drop(x->host, &x->parcel);
     ctn_letter_release(x->host, &x->letter);
     ctn_bytes_close(op->exec, &x->held);
-    for (unsigned i = 0; i < MOST_ROUNDS; i++) {
+    /* When it failed the network may still have messages, which others would
+     * take for what was meant: they stay until the heap goes. */
+    for (unsigned i = 0; i < MOST_ROUNDS && op->pending == 0; i++) {
         ctn_bytes_close(op->exec, &x->message[i]);
     }
 }

@@ -319,13 +319,17 @@ static ctn_step_t close_cards(ctn_op_t *op)
                : CTN_STEP_NEXT;
 }
 
+/** What others read stays until the heap goes when this member has failed
+ * without them: they may be reading. */
 static void finish(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
-    ctn_scratch_free(op->exec, fast->own, fast->own_bytes);
+    if (op->status == CATENA_OK || op->status == CATENA_ERR_ARG) {
+        ctn_scratch_free(op->exec, fast->own, fast->own_bytes);
+        ctn_bytes_close(op->exec, &fast->all);
+    }
     ctn_scratch_free(op->exec, fast->memory, fast->memory_bytes);
     ctn_bytes_close(op->exec, &fast->node);
-    ctn_bytes_close(op->exec, &fast->all);
     ctn_shared_close(fast->shared);
 }
 
