@@ -670,7 +670,7 @@ static void errs_about_others(rank_test_t *test)
                                 .key_compare = compare_but_others,
                                 .argument = key == 0 ? test : NULL,
                                 .algorithm = rank_split_algorithms[a]};
-        if (strcmp(split.algorithm, "radix") == 0) {
+        if (strncmp(split.algorithm, "radix", 5) == 0) {
             continue;
         }
         catena_status_t status =
@@ -711,7 +711,7 @@ static void mixed_lengths(rank_test_t *test)
             .key_bytes = is_number ? sizeof(number) : sizeof(bytes),
             .key_compare = catena_compare_int64,
             .algorithm = rank_split_algorithms[a]};
-        if (strcmp(split.algorithm, "radix") == 0) {
+        if (strncmp(split.algorithm, "radix", 5) == 0) {
             continue;
         }
         RANK_CHECK(test, catena_group_split_by(test->world, &split, &group) ==
