@@ -285,8 +285,8 @@ static int put(ctn_op_t *op, ctn_pairwise_t *x, const put_t *p)
     if (status != CATENA_OK) {
         return status;
     }
-    uint64_t word_offset = ctn_slot_word_offset(
-        p->to->address, op->channel->base, op->seq, p->slot, p->word);
+    uint64_t word_offset = ctn_slot_word_offset(op->channel, p->to->address,
+                                                op->seq, p->slot, p->word);
     uint64_t value = ctn_tag(op->seq, p->count);
     if (p->block->type != NULL) {
         return put_packed(op, x, endpoint, p, word_offset, value);
@@ -305,10 +305,10 @@ static int put_small(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
         .to = to,
         .block = block,
         .bytes = block->bytes,
-        .offset = passage == PASSAGE_INLINE
-                      ? ctn_slot_data_offset(to->address, op->channel->base,
-                                             op->seq, slot)
-                      : ctn_wide_offset(to->address, op->seq, slot, 0),
+        .offset =
+            passage == PASSAGE_INLINE
+                ? ctn_slot_data_offset(op->channel, to->address, op->seq, slot)
+                : ctn_wide_offset(to->address, op->seq, slot, 0),
         .slot = slot,
         .count = count_of(x->stream[slot].send_turn, 0),
     };

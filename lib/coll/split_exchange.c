@@ -88,14 +88,13 @@ static catena_status_t send(ctn_op_t *op, exchange_t *x, uint32_t count)
     if (status != CATENA_OK) {
         return status;
     }
-    uint64_t base = x->host->channel->base;
     uint64_t seq = x->host->seq;
     op->exec->tally.messages++;
     op->exec->tally.bytes += message->bytes;
     return ctn_put_signal(
         endpoint, message->memory, message->bytes,
         ctn_wide_offset(to->address, seq, x->round, 0),
-        ctn_slot_word_offset(to->address, base, seq, x->round, 0),
+        ctn_slot_word_offset(x->host->channel, to->address, seq, x->round, 0),
         ctn_tag(seq, (uint32_t)COUNT_WIDE), &op->pending);
 }
 

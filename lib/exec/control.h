@@ -72,23 +72,6 @@ _Static_assert(sizeof(ctn_slot_t) == 128, "a slot is two cache lines");
 _Static_assert(offsetof(ctn_block_t, wide) % 4096 == 0,
                "wide slots start on a page");
 
-/** Offsets of a word and of a payload in a member's arena. `base` is the
- * channel's offset in the block. */
-static inline uint64_t ctn_slot_word_offset(ctn_address_t member, uint64_t base,
-                                            uint64_t seq, unsigned slot,
-                                            unsigned part)
-{
-    return member.offset + base + slot * sizeof(ctn_slots_t) +
-           (seq % CTN_RINGS) * sizeof(ctn_slot_t) + part * sizeof(uint64_t);
-}
-
-static inline uint64_t ctn_slot_data_offset(ctn_address_t member, uint64_t base,
-                                            uint64_t seq, unsigned slot)
-{
-    return ctn_slot_word_offset(member, base, seq, slot, 0) +
-           offsetof(ctn_slot_t, data);
-}
-
 static inline uint64_t ctn_wide_offset(ctn_address_t member, uint64_t seq,
                                        unsigned slot, unsigned part)
 {

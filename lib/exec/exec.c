@@ -65,7 +65,8 @@ void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block)
 
 void ctn_channel_clear(ctn_channel_t *channel)
 {
-    memset(channel->slots, 0, channel->touched * sizeof(ctn_slots_t));
+    memset(channel->slots, 0,
+           (size_t)channel->touched * channel->rings * sizeof(ctn_slot_t));
     channel->touched = 0;
 }
 
@@ -73,7 +74,8 @@ void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint32_t base,
                       unsigned flight)
 {
     memset(channel, 0, sizeof(*channel));
-    channel->slots = (ctn_slots_t *)(void *)((unsigned char *)block + base);
+    channel->slots = (ctn_slot_t *)(void *)((unsigned char *)block + base);
+    channel->rings = CTN_RINGS;
     channel->base = base;
     channel->flight = (uint8_t)flight;
     channel->queue_end = &channel->queue;
@@ -88,8 +90,9 @@ static bool may_activate(const ctn_channel_t *channel, uint64_t seq)
     if (seq >= channel->complete + channel->flight) {
         return false;
     }
-    bool is_free = seq < CTN_RINGS ||
-                   seq - CTN_RINGS + channel->flight < channel->synchronized;
+    bool is_free =
+        seq < channel->rings ||
+        seq - channel->rings + channel->flight < channel->synchronized;
     assert(is_free || channel->make_fence != NULL);
     return is_free;
 }
@@ -236,6 +239,8 @@ static bool op_advance(ctn_op_t *op)
     bool moved = false;
     if (op->exec->status != CATENA_OK) {
         op->status = op->exec->status;
+    } else if (op->held) {
+        return false;
     }
     for (;;) {
         if (op->child != NULL) {
@@ -296,13 +301,13 @@ static void queue_up(ctn_channel_t *channel, ctn_op_t *op)
         (uint8_t)(op->algorithm->synchronizing ? 0 : channel->loose + 1);
 }
 
-/** Whatever is started may use its ring only when of the CTN_RINGS - flight
+/** Whatever is started may use its ring only when of the rings - flight
  * operations before it one synchronizes (see may_activate). Every rank starts
  * the same operations in the same order, so all of them put a fence at the same
  * place. */
 static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
 {
-    if (channel->loose + 1u < CTN_RINGS - channel->flight ||
+    if (channel->loose + 1u < (unsigned)(channel->rings - channel->flight) ||
         op->algorithm->synchronizing || channel->make_fence == NULL) {
         return true;
     }
@@ -346,6 +351,12 @@ void ctn_op_start(ctn_op_t *op)
     if (op->state == CTN_OP_ACTIVE) {
         (void)op_advance(op);
     }
+}
+
+void ctn_op_start_held(ctn_op_t *op)
+{
+    op->held = true;
+    ctn_op_start(op);
 }
 
 bool ctn_op_test(ctn_op_t *op)
@@ -400,18 +411,19 @@ catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
     }
     _Static_assert(CTN_INLINE_BYTES <= CTN_SMALL_BYTES,
                    "callers compose messages on the stack");
-    uint64_t base = op->channel->base;
     op->exec->tally.messages++;
     op->exec->tally.bytes += bytes;
     if (bytes == 0) {
-        return ctn_signal(endpoint,
-                          ctn_slot_word_offset(member, base, op->seq, slot, 0),
-                          ctn_tag(op->seq, count));
+        return ctn_signal(
+            endpoint,
+            ctn_slot_word_offset(op->channel, member, op->seq, slot, 0),
+            ctn_tag(op->seq, count));
     }
-    return ctn_put_signal(endpoint, data, bytes,
-                          ctn_slot_data_offset(member, base, op->seq, slot),
-                          ctn_slot_word_offset(member, base, op->seq, slot, 0),
-                          ctn_tag(op->seq, count), &op->pending);
+    return ctn_put_signal(
+        endpoint, data, bytes,
+        ctn_slot_data_offset(op->channel, member, op->seq, slot),
+        ctn_slot_word_offset(op->channel, member, op->seq, slot, 0),
+        ctn_tag(op->seq, count), &op->pending);
 }
 
 void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)

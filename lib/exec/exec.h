@@ -77,6 +77,7 @@ struct catena_request {
     bool persistent;
     bool detached;     /* nobody asks for it: released when it ends */
     bool network;      /* what it waits for may come over the network */
+    bool held;         /* started, but waits to be let go */
     int64_t waits_for; /* rank of its group, -1: nobody in particular */
     ctn_op_t *child;   /* runs now; the next phase begins after it */
     ctn_op_t *next;    /* in exec's list, the channel's queue, or the pool */
@@ -85,9 +86,10 @@ struct catena_request {
 };
 
 /** One numbered sequence of operations of a group: all its ranks start the
- * same operations in the same order. See exec/control.h for the rings. */
+ * same operations in the same order. See exec/control.h for the rings; how many
+ * there are is the channel's. */
 struct ctn_channel {
-    ctn_slots_t *slots;    /* in this rank's block */
+    ctn_slot_t *slots;     /* in this rank's memory: [slot][ring] */
     uint64_t started;      /* sequence number of the next operation */
     uint64_t complete;     /* all below are complete here */
     uint64_t synchronized; /* 1 + last synchronizing one completed here */
@@ -101,7 +103,8 @@ struct ctn_channel {
     uint16_t detached; /* fences under way */
     uint8_t touched;   /* 1 + the last slot looked at */
     uint8_t done_mask; /* completed ones from `complete` on */
-    uint8_t flight;    /* operations at once: CTN_FLIGHT or 1 */
+    uint8_t flight;    /* operations at once; at most half the rings */
+    uint8_t rings;     /* a power of two */
     uint8_t loose;     /* the last ones started that do not synchronize */
 };
 
@@ -196,9 +199,34 @@ void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block);
 /** Zero the slots that were used. */
 void ctn_channel_clear(ctn_channel_t *channel);
 
-/** A channel over zeroed rings. */
+/** A channel of CTN_RINGS rings, over the zeroed slots of a block. */
 void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint32_t base,
                       unsigned flight);
+
+/** Where a slot is among the slots of a channel, in bytes. */
+static inline uint64_t ctn_slot_at(const ctn_channel_t *channel, uint64_t seq,
+                                   unsigned slot)
+{
+    return (slot * (uint64_t)channel->rings + (seq & (channel->rings - 1u))) *
+           sizeof(ctn_slot_t);
+}
+
+/** Offsets of a word and of a payload in a member's arena. */
+static inline uint64_t ctn_slot_word_offset(const ctn_channel_t *channel,
+                                            ctn_address_t member, uint64_t seq,
+                                            unsigned slot, unsigned part)
+{
+    return member.offset + channel->base + ctn_slot_at(channel, seq, slot) +
+           part * sizeof(uint64_t);
+}
+
+static inline uint64_t ctn_slot_data_offset(const ctn_channel_t *channel,
+                                            ctn_address_t member, uint64_t seq,
+                                            unsigned slot)
+{
+    return ctn_slot_word_offset(channel, member, seq, slot, 0) +
+           offsetof(ctn_slot_t, data);
+}
 
 /** Operations that have been started and are not complete, fences included. */
 static inline uint64_t ctn_channel_under_way(const ctn_channel_t *channel)
@@ -219,6 +247,14 @@ ctn_op_t *ctn_op_create_empty(ctn_exec_t *exec);
 void ctn_op_release(ctn_op_t *op);
 /** Give it its number and run it as far as it goes. */
 void ctn_op_start(ctn_op_t *op);
+/** Give it its number, but let it do nothing until it is let go: so members
+ * number alike what each of them comes to when something else is over. */
+void ctn_op_start_held(ctn_op_t *op);
+/** Let it go: the next poll runs it. */
+static inline void ctn_op_let_go(ctn_op_t *op)
+{
+    op->held = false;
+}
 /** Advance it; true when it is done. */
 bool ctn_op_test(ctn_op_t *op);
 /** Block until it is done; makes everything else progress too. */
@@ -323,7 +359,8 @@ static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
     if (slot >= op->channel->touched) {
         op->channel->touched = (uint8_t)(slot + 1);
     }
-    return &op->channel->slots[slot].ring[op->seq % CTN_RINGS];
+    return &op->channel->slots[slot * op->channel->rings +
+                               (op->seq & (op->channel->rings - 1u))];
 }
 
 /** Put a small message into a slot of `member`: at most CTN_INLINE_BYTES. Its

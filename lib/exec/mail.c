@@ -163,9 +163,9 @@ static catena_status_t acknowledge(ctn_op_t *op, ctn_address_t to,
         return status;
     }
     op->exec->tally.messages++;
-    return ctn_signal(
-        endpoint, ctn_slot_word_offset(to, op->channel->base, op->seq, slot, 1),
-        ctn_tag(op->seq, count_of(turn, LONG)));
+    return ctn_signal(endpoint,
+                      ctn_slot_word_offset(op->channel, to, op->seq, slot, 1),
+                      ctn_tag(op->seq, count_of(turn, LONG)));
 }
 
 ctn_step_t ctn_mail_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,

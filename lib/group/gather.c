@@ -89,7 +89,7 @@ static catena_status_t send(ctn_op_t *op, ctn_gather_t *gather, int side)
     unsigned slot = slot_of(gather->round, (unsigned)!side);
     status = ctn_put_signal(
         endpoint, gather->memory + start, bytes, to->table + start,
-        ctn_slot_word_offset(to->address, op->channel->base, op->seq, slot, 1),
+        ctn_slot_word_offset(op->channel, to->address, op->seq, slot, 1),
         ctn_tag(op->seq, 0), &op->pending);
     if (status != CATENA_OK) {
         return status;

@@ -83,14 +83,27 @@ static catena_status_t drain(catena_group_t *group)
                                       &own, &left, &right, sizeof(own)));
 }
 
+/** Let the fences end that are under way. */
+static void settle(catena_group_t *group)
+{
+    ctn_channel_settle(group->exec, &group->channel);
+    for (ctn_attachment_t *attachment = group->attachments; attachment != NULL;
+         attachment = attachment->next) {
+        if (attachment->settle != NULL) {
+            attachment->settle(group->exec, attachment);
+        }
+    }
+}
+
 catena_status_t catena_group_free(catena_group_t *group)
 {
     if (group == NULL || group->permanent) {
         return CATENA_ERR_ARG;
     }
-    uint64_t under_way = ctn_channel_under_way(&group->channel);
+    uint64_t under_way =
+        ctn_channel_under_way(&group->channel) + group->composed;
     if (under_way == group->channel.detached) {
-        ctn_channel_settle(group->exec, &group->channel);
+        settle(group);
     } else {
         ctn_error(group->exec->log,
                   "a group is freed with %llu of its operations under way; "

@@ -10,6 +10,9 @@
 /** Something that a higher layer keeps with a group: embedded first. */
 typedef struct ctn_attachment {
     const void *key; /* address of a constant of the layer */
+    /** Let what nobody waits for end (fences), before the members part; may be
+     * NULL. */
+    void (*settle)(ctn_exec_t *exec, struct ctn_attachment *attachment);
     void (*release)(ctn_exec_t *exec, struct ctn_attachment *attachment);
     struct ctn_attachment *next;
 } ctn_attachment_t;
@@ -25,7 +28,8 @@ struct catena_group {
     ctn_lane_t lane;       /* the chain; channel for chain operations */
     ctn_channel_t channel; /* for the application's operations */
     ctn_attachment_t *attachments;
-    bool permanent; /* the world: goes with its context */
+    uint32_t composed; /* operations under way that have no channel */
+    bool permanent;    /* the world: goes with its context */
 };
 
 _Static_assert(sizeof(struct catena_group) <= 256, "a handle is small");

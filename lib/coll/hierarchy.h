@@ -1,0 +1,58 @@
+#ifndef CTN_COLL_HIERARCHY_H
+#define CTN_COLL_HIERARCHY_H
+
+#include "coll/bcol.h"
+#include "topo/topo.h"
+
+/* A chain of levels ([Graham], section 3): each is a rule for subgroups and a
+ * component that serves them. All ranks are in subgroups of the first level;
+ * the leaders of these are in subgroups of the second, and so on, until one
+ * subgroup is left. Subgroups of one member do nothing and are left out. */
+
+#define CTN_MOST_LEVELS 8u
+
+typedef struct ctn_hierarchy {
+    struct ctn_hierarchy *next; /* of the group */
+    char *text;                 /* as asked for: "numa:shm,node:shm" */
+    ctn_built_t state;
+    catena_status_t status; /* why it could not be built; the same everywhere,
+                               unless the network failed */
+    /* Of this rank: the subgroups it is in, the lowest first; none when it is
+     * alone in the group. */
+    unsigned levels;
+    ctn_module_t *level[CTN_MOST_LEVELS];
+    bool top;      /* the last of them is the one that joins all */
+    bool in_order; /* all subgroups on all ranks are: see ctn_sbgp_t */
+    bool crowded;  /* some host has more ranks than cores */
+    bool one_node; /* all ranks share a heap */
+    /* Operations of the group that use it take their turn in making their
+     * basic collectives, so that all ranks make them in the same order. */
+    uint64_t started; /* numbers given */
+    uint64_t turn;    /* of which is this operation's */
+} ctn_hierarchy_t;
+
+/** The hierarchy of a group and a collective ("barrier", "bcast", ...), by the
+ * group's settings, else CATENA_<COLLECTIVE>_HIERARCHY, else CATENA_HIERARCHY.
+ * Not necessarily built yet: the first to ask starts building, which goes on by
+ * itself; so all ranks have to ask in the same order.
+ * @return ERR_ARG (nonsense; logged with the reason and what there is),
+ *         ERR_NO_MEMORY */
+catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
+                                 ctn_hierarchy_t **hierarchy);
+
+/** A hierarchy of one level, all ranks, p2p: for what must go in the order of
+ * ranks where the group's hierarchy does not. */
+catena_status_t ctn_hierarchy_flat(catena_group_t *group,
+                                   ctn_hierarchy_t **hierarchy);
+
+/** Settings of a group: "hierarchy", "<collective>_hierarchy". False: it is
+ * none of them. *status: as catena_group_set. */
+bool ctn_hierarchy_set(catena_group_t *group, const char *name,
+                       const char *value, catena_status_t *status);
+
+/** In words: "numa:shm(6) node:shm(2)": this rank's levels, with their sizes.
+ */
+void ctn_hierarchy_describe(const ctn_hierarchy_t *hierarchy, char *text,
+                            size_t bytes);
+
+#endif
