@@ -8,6 +8,23 @@
  * calls of one library. Both sides are built from the same loop, so that only
  * the library differs. */
 
+enum peer_kind {
+    PEER_ALLTOALL,
+    PEER_ALLTOALLV,
+    PEER_ALLTOALLW,
+    PEER_SPLIT,
+    PEER_BARRIER,
+    PEER_BCAST,
+    PEER_REDUCE,
+    PEER_ALLREDUCE,
+    PEER_GATHER,
+    PEER_SCATTER,
+    PEER_ALLGATHER,
+    PEER_REDUCE_SCATTER, /* blocks of one length */
+    PEER_SCAN,
+    PEER_KINDS
+};
+
 /** The part of a buffer that goes to, or comes from, one rank. */
 struct peer_block {
     size_t offset;    /* of the first row, in bytes */
@@ -16,16 +33,17 @@ struct peer_block {
     size_t stride;    /* from row to row, in bytes */
 };
 
-/** One collective at one size, as every side sees it. */
+/** One collective at one size, as every side sees it. Vectors that are reduced
+ * are sums of doubles. A bcast is of `recv`. */
 struct peer_call {
     const char *collective;
-    int rank, size;
-    size_t bytes;                   /* of a block, on average */
-    const struct peer_block *sends; /* [size] */
+    enum peer_kind kind;
+    int rank, size, root;
+    size_t bytes;                   /* of a block, on average; of a vector */
+    const struct peer_block *sends; /* [size]: to and from each rank */
     const struct peer_block *recvs; /* [size] */
     size_t row_length;              /* of the arrays that blocks are cut from */
     unsigned char *send, *recv;
-    bool split;             /* makes a group of each color, and no data moves */
     int color, key;         /* split: of this rank, in this call */
     int new_rank, new_size; /* split: what came out, as peer_finish found it */
     void *prepared;         /* the side's own */

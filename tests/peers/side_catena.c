@@ -107,7 +107,7 @@ bool peer_prepare(struct peer_call *call)
 {
     size_t n = (size_t)call->size;
     struct prepared *p = calloc(1, sizeof(*p));
-    bool w = strcmp(call->collective, "alltoallw") == 0;
+    bool w = call->kind == PEER_ALLTOALLW;
 
     if (p == NULL)
         peer_abort("no memory");
@@ -128,36 +128,83 @@ bool peer_prepare(struct peer_call *call)
             p->recv_types[i] = subarray(call, &call->recvs[i]);
         }
     }
-    return call->split || strncmp(call->collective, "alltoall", 8) == 0;
+    return true;
+}
+
+static catena_status_t run_alltoall(struct peer_call *call)
+{
+    struct prepared *p = call->prepared;
+
+    if (call->kind == PEER_ALLTOALLV)
+        return catena_alltoallv(call->send, p->send_counts, p->send_at,
+                                CATENA_BYTE, call->recv, p->recv_counts,
+                                p->recv_at, CATENA_BYTE, world);
+    if (call->kind == PEER_ALLTOALLW)
+        return catena_alltoallw(call->send, p->send_counts, p->send_at,
+                                p->send_types, call->recv, p->recv_counts,
+                                p->recv_at, p->recv_types, world);
+    return catena_alltoall(call->send, call->recv, call->bytes, CATENA_BYTE,
+                           world);
+}
+
+static catena_status_t run_vector(struct peer_call *call)
+{
+    size_t n = call->bytes / sizeof(double);
+
+    if (call->kind == PEER_REDUCE)
+        return catena_reduce(call->send, call->recv, n, CATENA_DOUBLE,
+                             CATENA_SUM, call->root, world);
+    if (call->kind == PEER_ALLREDUCE)
+        return catena_allreduce(call->send, call->recv, n, CATENA_DOUBLE,
+                                CATENA_SUM, world);
+    if (call->kind == PEER_REDUCE_SCATTER)
+        return catena_reduce_scatter_block(call->send, call->recv, n,
+                                           CATENA_DOUBLE, CATENA_SUM, world);
+    return catena_scan(call->send, call->recv, n, CATENA_DOUBLE, CATENA_SUM,
+                       world);
+}
+
+static catena_status_t run_split(struct peer_call *call)
+{
+    struct prepared *p = call->prepared;
+    catena_status_t status =
+        catena_group_split(world, call->color, call->key, &p->made);
+
+    return status == CATENA_OK ? catena_barrier(p->made) : status;
+}
+
+static catena_status_t run(struct peer_call *call)
+{
+    size_t n = call->bytes;
+
+    switch (call->kind) {
+    case PEER_SPLIT:
+        return run_split(call);
+    case PEER_BARRIER:
+        return catena_barrier(world);
+    case PEER_BCAST:
+        return catena_bcast(call->recv, n, CATENA_BYTE, call->root, world);
+    case PEER_GATHER:
+        return catena_gather(call->send, n, CATENA_BYTE, call->recv, n,
+                             CATENA_BYTE, call->root, world);
+    case PEER_SCATTER:
+        return catena_scatter(call->send, n, CATENA_BYTE, call->recv, n,
+                              CATENA_BYTE, call->root, world);
+    case PEER_ALLGATHER:
+        return catena_allgather(call->send, n, CATENA_BYTE, call->recv, n,
+                                CATENA_BYTE, world);
+    case PEER_ALLTOALL:
+    case PEER_ALLTOALLV:
+    case PEER_ALLTOALLW:
+        return run_alltoall(call);
+    default:
+        return run_vector(call);
+    }
 }
 
 void peer_run(struct peer_call *call)
 {
-    struct prepared *p = call->prepared;
-    catena_status_t status;
-
-    if (call->split) {
-        demand(catena_group_split(world, call->color, call->key, &p->made),
-               "catena_group_split");
-        demand(catena_barrier(p->made), "catena_barrier");
-        return;
-    }
-    switch (call->collective[8]) {
-    case 'v':
-        status = catena_alltoallv(call->send, p->send_counts, p->send_at,
-                                  CATENA_BYTE, call->recv, p->recv_counts,
-                                  p->recv_at, CATENA_BYTE, world);
-        break;
-    case 'w':
-        status = catena_alltoallw(call->send, p->send_counts, p->send_at,
-                                  p->send_types, call->recv, p->recv_counts,
-                                  p->recv_at, p->recv_types, world);
-        break;
-    default:
-        status = catena_alltoall(call->send, call->recv, call->bytes,
-                                 CATENA_BYTE, world);
-    }
-    demand(status, call->collective);
+    demand(run(call), call->collective);
 }
 
 void peer_finish(struct peer_call *call)
@@ -173,7 +220,7 @@ void peer_release(struct peer_call *call)
 {
     struct prepared *p = call->prepared;
 
-    if (strcmp(call->collective, "alltoallw") == 0)
+    if (call->kind == PEER_ALLTOALLW)
         for (int i = 0; i < 2 * call->size; i++)
             catena_type_free(&p->send_types[i]);
     free(p->send_counts);

@@ -82,7 +82,7 @@ bool peer_prepare(struct peer_call *call)
 {
     size_t n = (size_t)call->size;
     struct prepared *p = calloc(1, sizeof(*p));
-    bool w = strcmp(call->collective, "alltoallw") == 0;
+    bool w = call->kind == PEER_ALLTOALLW;
 
     if (p == NULL)
         peer_abort("no memory");
@@ -103,32 +103,79 @@ bool peer_prepare(struct peer_call *call)
             p->recv_types[i] = subarray(call, &call->recvs[i]);
         }
     }
-    return call->split || strncmp(call->collective, "alltoall", 8) == 0;
+    return true;
+}
+
+static void run_alltoall(struct peer_call *call)
+{
+    struct prepared *p = call->prepared;
+
+    if (call->kind == PEER_ALLTOALLV)
+        MPI_Alltoallv(call->send, p->send_counts, p->send_at, MPI_BYTE,
+                      call->recv, p->recv_counts, p->recv_at, MPI_BYTE,
+                      MPI_COMM_WORLD);
+    else if (call->kind == PEER_ALLTOALLW)
+        MPI_Alltoallw(call->send, p->send_counts, p->send_at, p->send_types,
+                      call->recv, p->recv_counts, p->recv_at, p->recv_types,
+                      MPI_COMM_WORLD);
+    else
+        MPI_Alltoall(call->send, (int)call->bytes, MPI_BYTE, call->recv,
+                     (int)call->bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void run_vector(struct peer_call *call)
+{
+    int n = (int)(call->bytes / sizeof(double));
+
+    if (call->kind == PEER_REDUCE)
+        MPI_Reduce(call->send, call->recv, n, MPI_DOUBLE, MPI_SUM, call->root,
+                   MPI_COMM_WORLD);
+    else if (call->kind == PEER_ALLREDUCE)
+        MPI_Allreduce(call->send, call->recv, n, MPI_DOUBLE, MPI_SUM,
+                      MPI_COMM_WORLD);
+    else if (call->kind == PEER_REDUCE_SCATTER)
+        MPI_Reduce_scatter_block(call->send, call->recv, n, MPI_DOUBLE, MPI_SUM,
+                                 MPI_COMM_WORLD);
+    else
+        MPI_Scan(call->send, call->recv, n, MPI_DOUBLE, MPI_SUM,
+                 MPI_COMM_WORLD);
 }
 
 void peer_run(struct peer_call *call)
 {
     struct prepared *p = call->prepared;
+    int n = (int)call->bytes;
 
-    if (call->split) {
+    switch (call->kind) {
+    case PEER_SPLIT:
         MPI_Comm_split(MPI_COMM_WORLD, call->color, call->key, &p->made);
         MPI_Barrier(p->made);
-        return;
-    }
-    switch (call->collective[8]) {
-    case 'v':
-        MPI_Alltoallv(call->send, p->send_counts, p->send_at, MPI_BYTE,
-                      call->recv, p->recv_counts, p->recv_at, MPI_BYTE,
+        break;
+    case PEER_BARRIER:
+        MPI_Barrier(MPI_COMM_WORLD);
+        break;
+    case PEER_BCAST:
+        MPI_Bcast(call->recv, n, MPI_BYTE, call->root, MPI_COMM_WORLD);
+        break;
+    case PEER_GATHER:
+        MPI_Gather(call->send, n, MPI_BYTE, call->recv, n, MPI_BYTE, call->root,
+                   MPI_COMM_WORLD);
+        break;
+    case PEER_SCATTER:
+        MPI_Scatter(call->send, n, MPI_BYTE, call->recv, n, MPI_BYTE,
+                    call->root, MPI_COMM_WORLD);
+        break;
+    case PEER_ALLGATHER:
+        MPI_Allgather(call->send, n, MPI_BYTE, call->recv, n, MPI_BYTE,
                       MPI_COMM_WORLD);
         break;
-    case 'w':
-        MPI_Alltoallw(call->send, p->send_counts, p->send_at, p->send_types,
-                      call->recv, p->recv_counts, p->recv_at, p->recv_types,
-                      MPI_COMM_WORLD);
+    case PEER_ALLTOALL:
+    case PEER_ALLTOALLV:
+    case PEER_ALLTOALLW:
+        run_alltoall(call);
         break;
     default:
-        MPI_Alltoall(call->send, (int)call->bytes, MPI_BYTE, call->recv,
-                     (int)call->bytes, MPI_BYTE, MPI_COMM_WORLD);
+        run_vector(call);
     }
 }
 
@@ -145,7 +192,7 @@ void peer_release(struct peer_call *call)
 {
     struct prepared *p = call->prepared;
 
-    if (strcmp(call->collective, "alltoallw") == 0)
+    if (call->kind == PEER_ALLTOALLW)
         for (int i = 0; i < 2 * call->size; i++)
             MPI_Type_free(&p->send_types[i]);
     free(p->send_counts);
