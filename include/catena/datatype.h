@@ -14,9 +14,39 @@ extern "C" {
  * types are made by catena_type_*. */
 typedef const struct catena_datatype *catena_datatype_t;
 
-/** The fixed types, and the C type of each. */
-#define CATENA_FIXED_TYPES(X)                                                  \
-    X(byte, unsigned char)                                                     \
+/* Elements of catena_op_minloc and catena_op_maxloc: a value, and where it was
+ * found. */
+typedef struct catena_float_int32 {
+    float value;
+    int32_t index;
+} catena_float_int32_t;
+typedef struct catena_double_int32 {
+    double value;
+    int32_t index;
+} catena_double_int32_t;
+typedef struct catena_int16_int32 {
+    int16_t value;
+    int32_t index;
+} catena_int16_int32_t;
+typedef struct catena_int32_int32 {
+    int32_t value;
+    int32_t index;
+} catena_int32_int32_t;
+typedef struct catena_int64_int32 {
+    int64_t value;
+    int32_t index;
+} catena_int64_int32_t;
+typedef struct catena_double_int64 {
+    double value;
+    int64_t index;
+} catena_double_int64_t;
+typedef struct catena_int64_int64 {
+    int64_t value;
+    int64_t index;
+} catena_int64_int64_t;
+
+/* The fixed types, and the C type of each. */
+#define CATENA_INTEGER_TYPES(X)                                                \
     X(int8, int8_t)                                                            \
     X(int16, int16_t)                                                          \
     X(int32, int32_t)                                                          \
@@ -24,11 +54,30 @@ typedef const struct catena_datatype *catena_datatype_t;
     X(uint8, uint8_t)                                                          \
     X(uint16, uint16_t)                                                        \
     X(uint32, uint32_t)                                                        \
-    X(uint64, uint64_t)                                                        \
+    X(uint64, uint64_t)
+#define CATENA_FLOAT_TYPES(X)                                                  \
     X(float, float)                                                            \
-    X(double, double)                                                          \
+    X(double, double)
+#define CATENA_COMPLEX_TYPES(X)                                                \
     X(complex_float, float _Complex)                                           \
     X(complex_double, double _Complex)
+/** A pair is one element, padding included: its size and its extent are those
+ * of the struct, where MPI_DOUBLE_INT and others have a smaller size and a gap.
+ * Padding moves with its pair. */
+#define CATENA_PAIR_TYPES(X)                                                   \
+    X(float_int32, catena_float_int32_t)                                       \
+    X(double_int32, catena_double_int32_t)                                     \
+    X(int16_int32, catena_int16_int32_t)                                       \
+    X(int32_int32, catena_int32_int32_t)                                       \
+    X(int64_int32, catena_int64_int32_t)                                       \
+    X(double_int64, catena_double_int64_t)                                     \
+    X(int64_int64, catena_int64_int64_t)
+#define CATENA_FIXED_TYPES(X)                                                  \
+    X(byte, unsigned char)                                                     \
+    CATENA_INTEGER_TYPES(X)                                                    \
+    CATENA_FLOAT_TYPES(X)                                                      \
+    CATENA_COMPLEX_TYPES(X)                                                    \
+    CATENA_PAIR_TYPES(X)
 
 #define CATENA_DECLARE_TYPE(name, ctype)                                       \
     extern CATENA_API const struct catena_datatype catena_type_##name;
@@ -48,6 +97,13 @@ CATENA_FIXED_TYPES(CATENA_DECLARE_TYPE)
 #define CATENA_DOUBLE (&catena_type_double)
 #define CATENA_COMPLEX_FLOAT (&catena_type_complex_float)
 #define CATENA_COMPLEX_DOUBLE (&catena_type_complex_double)
+#define CATENA_FLOAT_INT32 (&catena_type_float_int32)
+#define CATENA_DOUBLE_INT32 (&catena_type_double_int32)
+#define CATENA_INT16_INT32 (&catena_type_int16_int32)
+#define CATENA_INT32_INT32 (&catena_type_int32_int32)
+#define CATENA_INT64_INT32 (&catena_type_int64_int32)
+#define CATENA_DOUBLE_INT64 (&catena_type_double_int64)
+#define CATENA_INT64_INT64 (&catena_type_int64_int64)
 
 /* Derived types have MPI's meaning (MPI 4.1, chapter 5): a type is a list of
  * fixed types at byte displacements, and its extent is the distance between

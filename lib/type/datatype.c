@@ -9,6 +9,7 @@
         .extent = sizeof(ctype),                                               \
         .true_high = sizeof(ctype),                                            \
         .dense = true,                                                         \
+        .element = CTN_FIXED_##type_name,                                      \
         .run = sizeof(ctype),                                                  \
         .stream_stride = sizeof(ctype)};
 CATENA_FIXED_TYPES(DEFINE_TYPE)

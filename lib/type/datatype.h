@@ -15,6 +15,14 @@
  * has bits, and recursion over them fits any stack. */
 enum { CTN_TYPE_LEVELS = 8 * sizeof(size_t) };
 
+/** Numbers of the fixed types. */
+typedef enum ctn_fixed {
+#define CTN_FIXED_NUMBER(name, ctype) CTN_FIXED_##name,
+    CATENA_FIXED_TYPES(CTN_FIXED_NUMBER)
+#undef CTN_FIXED_NUMBER
+        CTN_FIXED_TYPES
+} ctn_fixed_t;
+
 typedef enum ctn_level_kind {
     CTN_LEVEL_STRIDED,   /* body i at i * stride */
     CTN_LEVEL_SCATTERED, /* body i at place[i] */
@@ -44,6 +52,7 @@ struct catena_datatype {
     ptrdiff_t true_high; /* from its base */
     bool dense;          /* the stream of any count is the memory at the base */
     bool derived;        /* allocated and counted; else a constant */
+    ctn_fixed_t element; /* all data is of this fixed type */
     uint32_t depth;
     size_t run;      /* bytes */
     ptrdiff_t shift; /* from the base to the first byte of the stream */

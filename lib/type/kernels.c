@@ -1,0 +1,157 @@
+/* Loops that the compiler makes vectors of. CTN_KERNELS is the name of the
+ * table. */
+
+#include "type/kernels.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Operands may lie anywhere in a user's buffer or in a message. */
+#define ANYWHERE __attribute__((aligned(1), may_alias))
+
+/* Results may replace an operand, element by element, but nothing overlaps
+ * otherwise: no iteration reads what another wrote. */
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+/** out[i] = result of a and b, elements of `left` and `right`. */
+#define KERNEL(op, name, ctype, result)                                        \
+    static void op##_##name(const void *left, const void *right, void *out,    \
+                            size_t count)                                      \
+    {                                                                          \
+        typedef ctype ANYWHERE element_t;                                      \
+        const element_t *lefts = left;                                         \
+        const element_t *rights = right;                                       \
+        element_t *outs = out;                                                 \
+        INDEPENDENT                                                            \
+        for (size_t i = 0; i < count; i++) {                                   \
+            ctype a = lefts[i];                                                \
+            ctype b = rights[i];                                               \
+            outs[i] = (ctype)(result);                                         \
+        }                                                                      \
+    }
+
+/* Unsigned, and not narrower than unsigned: wraps, where signed overflow is
+ * undefined. */
+#define WRAPPING(ctype, a) (1u * (ctype##_unsigned)(a))
+typedef uint8_t int8_t_unsigned, uint8_t_unsigned;
+typedef uint16_t int16_t_unsigned, uint16_t_unsigned;
+typedef uint32_t int32_t_unsigned, uint32_t_unsigned;
+typedef uint64_t int64_t_unsigned, uint64_t_unsigned;
+
+#define COMPARE(name, ctype)                                                   \
+    KERNEL(max, name, ctype, a > b ? a : b)                                    \
+    KERNEL(min, name, ctype, a < b ? a : b)
+#define BITWISE(name, ctype)                                                   \
+    KERNEL(band, name, ctype, a &b)                                            \
+    KERNEL(bor, name, ctype, a | b)                                            \
+    KERNEL(bxor, name, ctype, a ^ b)
+#define LOGICAL(name, ctype)                                                   \
+    KERNEL(land, name, ctype, (a != 0) & (b != 0))                             \
+    KERNEL(lor, name, ctype, (a != 0) | (b != 0))                              \
+    KERNEL(lxor, name, ctype, (a != 0) ^ (b != 0))
+#define INTEGER(name, ctype)                                                   \
+    KERNEL(sum, name, ctype, WRAPPING(ctype, a) + WRAPPING(ctype, b))          \
+    KERNEL(prod, name, ctype, WRAPPING(ctype, a) * WRAPPING(ctype, b))
+#define FLOAT(name, ctype)                                                     \
+    KERNEL(sum, name, ctype, a + b)                                            \
+    KERNEL(prod, name, ctype, a *b)
+
+CATENA_INTEGER_TYPES(COMPARE)
+CATENA_INTEGER_TYPES(INTEGER)
+CATENA_INTEGER_TYPES(LOGICAL)
+CATENA_INTEGER_TYPES(BITWISE)
+BITWISE(byte, unsigned char)
+CATENA_FLOAT_TYPES(COMPARE)
+CATENA_FLOAT_TYPES(FLOAT)
+
+/* By parts: C's own product looks for infinities, in a call for each. */
+#define COMPLEX(name, part)                                                    \
+    static void sum_complex_##name(const void *left, const void *right,        \
+                                   void *out, size_t count)                    \
+    {                                                                          \
+        sum_##name(left, right, out, 2 * count);                               \
+    }                                                                          \
+    static void prod_complex_##name(const void *left, const void *right,       \
+                                    void *out, size_t count)                   \
+    {                                                                          \
+        typedef part ANYWHERE part_t;                                          \
+        const part_t *lefts = left;                                            \
+        const part_t *rights = right;                                          \
+        part_t *outs = out;                                                    \
+        INDEPENDENT                                                            \
+        for (size_t i = 0; i < count; i++) {                                   \
+            part real = lefts[2 * i] * rights[2 * i] -                         \
+                        lefts[2 * i + 1] * rights[2 * i + 1];                  \
+            part imaginary = lefts[2 * i] * rights[2 * i + 1] +                \
+                             lefts[2 * i + 1] * rights[2 * i];                 \
+            outs[2 * i] = real;                                                \
+            outs[2 * i + 1] = imaginary;                                       \
+        }                                                                      \
+    }
+CATENA_FLOAT_TYPES(COMPLEX)
+
+/* Whole pairs are chosen, so that padding is that of one operand: the same on
+ * all ranks. Of two that are equal in value and index it is the left one. */
+#define LOCATE(op, name, ctype, better)                                        \
+    static void op##_##name(const void *left, const void *right, void *out,    \
+                            size_t count)                                      \
+    {                                                                          \
+        enum { WORDS = sizeof(ctype) / sizeof(uint64_t) };                     \
+        union {                                                                \
+            ctype pair;                                                        \
+            uint64_t word[WORDS];                                              \
+        } a, b;                                                                \
+        _Static_assert(sizeof(a) == sizeof(ctype), "whole words");             \
+        for (size_t i = 0; i < count; i++) {                                   \
+            memcpy(&a, (const char *)left + i * sizeof(a), sizeof(a));         \
+            memcpy(&b, (const char *)right + i * sizeof(b), sizeof(b));        \
+            bool take_left = a.pair.value better b.pair.value ||               \
+                             (a.pair.value == b.pair.value &&                  \
+                              a.pair.index <= b.pair.index);                   \
+            for (size_t w = 0; w < WORDS; w++) {                               \
+                b.word[w] = take_left ? a.word[w] : b.word[w];                 \
+            }                                                                  \
+            memcpy((char *)out + i * sizeof(b), &b, sizeof(b));                \
+        }                                                                      \
+    }
+#define PAIR(name, ctype)                                                      \
+    LOCATE(minloc, name, ctype, <)                                             \
+    LOCATE(maxloc, name, ctype, >)
+CATENA_PAIR_TYPES(PAIR)
+
+/* One row of the table for each operation, by what it takes. */
+#define ENTRY(op, name) [CTN_FIXED_##name] = op##_##name,
+#define ENTRY_MAX(name, ctype) ENTRY(max, name)
+#define ENTRY_MIN(name, ctype) ENTRY(min, name)
+#define ENTRY_SUM(name, ctype) ENTRY(sum, name)
+#define ENTRY_PROD(name, ctype) ENTRY(prod, name)
+#define ENTRY_LAND(name, ctype) ENTRY(land, name)
+#define ENTRY_BAND(name, ctype) ENTRY(band, name)
+#define ENTRY_LOR(name, ctype) ENTRY(lor, name)
+#define ENTRY_BOR(name, ctype) ENTRY(bor, name)
+#define ENTRY_LXOR(name, ctype) ENTRY(lxor, name)
+#define ENTRY_BXOR(name, ctype) ENTRY(bxor, name)
+#define ENTRY_MINLOC(name, ctype) ENTRY(minloc, name)
+#define ENTRY_MAXLOC(name, ctype) ENTRY(maxloc, name)
+
+#define ORDERED(X) CATENA_INTEGER_TYPES(X) CATENA_FLOAT_TYPES(X)
+#define NUMBERS(X) ORDERED(X) CATENA_COMPLEX_TYPES(X)
+#define BITS(X) X(byte, unsigned char) CATENA_INTEGER_TYPES(X)
+
+const ctn_kernels_t CTN_KERNELS = {
+    [CTN_PREDEFINED_max] = {ORDERED(ENTRY_MAX)},
+    [CTN_PREDEFINED_min] = {ORDERED(ENTRY_MIN)},
+    [CTN_PREDEFINED_sum] = {NUMBERS(ENTRY_SUM)},
+    [CTN_PREDEFINED_prod] = {NUMBERS(ENTRY_PROD)},
+    [CTN_PREDEFINED_land] = {CATENA_INTEGER_TYPES(ENTRY_LAND)},
+    [CTN_PREDEFINED_band] = {BITS(ENTRY_BAND)},
+    [CTN_PREDEFINED_lor] = {CATENA_INTEGER_TYPES(ENTRY_LOR)},
+    [CTN_PREDEFINED_bor] = {BITS(ENTRY_BOR)},
+    [CTN_PREDEFINED_lxor] = {CATENA_INTEGER_TYPES(ENTRY_LXOR)},
+    [CTN_PREDEFINED_bxor] = {BITS(ENTRY_BXOR)},
+    [CTN_PREDEFINED_minloc] = {CATENA_PAIR_TYPES(ENTRY_MINLOC)},
+    [CTN_PREDEFINED_maxloc] = {CATENA_PAIR_TYPES(ENTRY_MAXLOC)}};

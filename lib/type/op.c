@@ -1,0 +1,190 @@
+#include "type/op.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "type/kernels.h"
+
+struct catena_op {
+    const char *name;
+    ctn_predefined_t number;       /* of a predefined one */
+    catena_op_function_t function; /* NULL: predefined, a constant; else
+                                      allocated and counted */
+    void *argument;
+    bool commutes;
+    size_t references;
+};
+
+#define DEFINE_OP(op_name)                                                     \
+    const struct catena_op catena_op_##op_name = {                             \
+        .name = #op_name,                                                      \
+        .number = CTN_PREDEFINED_##op_name,                                    \
+        .commutes = true};
+CATENA_PREDEFINED_OPS(DEFINE_OP)
+
+static const struct catena_datatype *const fixed_types[CTN_FIXED_TYPES] = {
+#define FIXED_TYPE(name, ctype) [CTN_FIXED_##name] = &catena_type_##name,
+    CATENA_FIXED_TYPES(FIXED_TYPE)
+#undef FIXED_TYPE
+};
+
+catena_status_t catena_op_create(catena_op_function_t function, void *argument,
+                                 int commute, catena_op_t *out)
+{
+    if (function == NULL || out == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    struct catena_op *op = malloc(sizeof(*op));
+    if (op == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    *op = (struct catena_op){.name = "of a function",
+                             .function = function,
+                             .argument = argument,
+                             .commutes = commute != 0,
+                             .references = 1};
+    *out = op;
+    return CATENA_OK;
+}
+
+catena_status_t catena_op_free(catena_op_t *op)
+{
+    if (op == NULL || *op == NULL || (*op)->function == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_op_drop(*op);
+    *op = NULL;
+    return CATENA_OK;
+}
+
+/** An operation with a function is allocated memory, so its constness can be
+ * cast away. */
+static struct catena_op *writable(catena_op_t op)
+{
+    return (struct catena_op *)op;
+}
+
+catena_op_t ctn_op_hold(catena_op_t op)
+{
+    if (op->function != NULL) {
+        /* Relaxed: the caller's own reference keeps the operation alive. */
+        __atomic_fetch_add(&writable(op)->references, 1, __ATOMIC_RELAXED);
+    }
+    return op;
+}
+
+void ctn_op_drop(catena_op_t op)
+{
+    /* Release what this thread read of it, acquire what others read: free
+     * comes after all of it. */
+    if (op != NULL && op->function != NULL &&
+        __atomic_sub_fetch(&writable(op)->references, 1, __ATOMIC_ACQ_REL) ==
+            0) {
+        free(writable(op));
+    }
+}
+
+bool ctn_op_commutes(catena_op_t op)
+{
+    return op->commutes;
+}
+
+/** What is best on this processor. */
+static const ctn_kernels_t *kernels(void)
+{
+#ifdef __x86_64__
+    /* These read what was found out before main. */
+    if (__builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+        return &ctn_kernels_avx512;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        return &ctn_kernels_avx2;
+    }
+#endif
+    return &ctn_kernels_any;
+}
+
+bool ctn_op_valid(catena_op_t op, catena_datatype_t type)
+{
+    return type->dense && (op->function != NULL ||
+                           ctn_kernels_any[op->number][type->element] != NULL);
+}
+
+const char *ctn_op_refusal(catena_op_t op, catena_datatype_t type, char *text,
+                           size_t bytes)
+{
+    if (!type->dense) {
+        snprintf(text, bytes,
+                 "type %s has gaps or another order than memory; operation %s "
+                 "takes dense types",
+                 type->name, op->name);
+        return text;
+    }
+    size_t at = (size_t)snprintf(text, bytes,
+                                 "operation %s does not take elements of type "
+                                 "%s, but of",
+                                 op->name, fixed_types[type->element]->name);
+    for (int i = 0; i < CTN_FIXED_TYPES && at < bytes; i++) {
+        if (ctn_kernels_any[op->number][i] != NULL) {
+            at += (size_t)snprintf(text + at, bytes - at, " %s",
+                                   fixed_types[i]->name);
+        }
+    }
+    return text;
+}
+
+/** By a function that replaces its second operand. */
+static bool call(const ctn_reducer_t *by, const char *left, const char *right,
+                 char *out, size_t bytes)
+{
+    enum { PIECE = 4096 };
+    size_t element = by->type->bytes;
+    if (out != left) {
+        if (out != right) {
+            memcpy(out, right, bytes);
+        }
+        by->op->function(left, out, bytes / element, by->type,
+                         by->op->argument);
+        return true;
+    }
+    /* The result goes where the first operand is: through a copy, piece by
+     * piece. */
+    _Alignas(64) char on_stack[PIECE];
+    char *copy = element <= PIECE ? on_stack : malloc(element);
+    if (copy == NULL) {
+        return false;
+    }
+    size_t most = element <= PIECE ? PIECE - PIECE % element : element;
+    for (size_t at = 0; at < bytes; at += most) {
+        size_t piece = bytes - at < most ? bytes - at : most;
+        memcpy(copy, right + at, piece);
+        by->op->function(left + at, copy, piece / element, by->type,
+                         by->op->argument);
+        memcpy(out + at, copy, piece);
+    }
+    if (copy != on_stack) {
+        free(copy);
+    }
+    return true;
+}
+
+bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
+                void *out, size_t bytes)
+{
+    assert(ctn_op_valid(by->op, by->type));
+    if (bytes == 0) {
+        return true;
+    }
+    assert(bytes % by->type->bytes == 0);
+    if (by->op->function != NULL) {
+        return call(by, left, right, out, bytes);
+    }
+    ctn_fixed_t element = by->type->element;
+    (*kernels())[by->op->number][element](left, right, out,
+                                          bytes / fixed_types[element]->bytes);
+    return true;
+}
