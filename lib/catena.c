@@ -183,6 +183,10 @@ static catena_status_t join_sim_network(catena_context_t *context)
 
 /* ---- exec ---- */
 
+/* Looks at a word, with some pauses between them, that are made at once: a few
+ * microseconds. */
+enum { FIRST_LOOKS = 64 };
+
 static void decide_waiting(catena_context_t *context)
 {
     const ctn_config_t *config = &context->config;
@@ -195,6 +199,7 @@ static void decide_waiting(catena_context_t *context)
         waiting->spin =
             config->spin < UINT32_MAX ? (uint32_t)config->spin : UINT32_MAX;
     }
+    waiting->looks = waiting->spin >= FIRST_LOOKS ? FIRST_LOOKS : 1;
     waiting->sleep_ns = config->sleep_ms < UINT64_MAX / 1000000u
                             ? (uint64_t)config->sleep_ms * 1000000u
                             : UINT64_MAX; /* inf */

@@ -87,8 +87,9 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Whether all members have come. */
-CTN_HOT static bool all_here(ctn_exec_t *exec, barrier_t *barrier)
+/** Whether all members have come, after so many looks at who has not. */
+CTN_HOT static bool all_here(ctn_exec_t *exec, barrier_t *barrier,
+                             uint32_t looks)
 {
     const ctn_topo_t *topo = barrier->topo;
     uint32_t n = ctn_topo_local_size(topo);
@@ -96,8 +97,8 @@ CTN_HOT static bool all_here(ctn_exec_t *exec, barrier_t *barrier)
         /* A later barrier's value says that this one was reached, too. */
         const uint64_t *word =
             &barrier->words[barrier->seen * topo->board.stride];
-        if (ctn_word_load(word) < barrier->value) {
-            exec->look_again = all_elsewhere(barrier);
+        if (!ctn_word_reaches(word, barrier->value, looks)) {
+            exec->look_again = exec->crowded && all_elsewhere(barrier);
             return false;
         }
         barrier->seen++;
@@ -111,7 +112,7 @@ static ctn_step_t gather(ctn_op_t *op)
     barrier_t *barrier = ctn_op_state(op);
     const ctn_topo_t *topo = barrier->topo;
     if ((!barrier->flat && ctn_topo_local_rank(topo) != 0) ||
-        all_here(op->exec, barrier)) {
+        all_here(op->exec, barrier, 1)) {
         return CTN_STEP_NEXT;
     }
     op->waits_for = ctn_topo_local(topo, barrier->seen)->rank;
@@ -272,7 +273,10 @@ CTN_HOT static bool run_alone(catena_group_t *group, catena_status_t *status)
     }
     ctn_patience_t patience = {0, 0};
     arrive(exec, &barrier, seq);
-    while (!all_here(exec, &barrier) && ctn_alone_wait(exec, &patience)) {
+    uint32_t looks = exec->waiting.looks;
+    while (!all_here(exec, &barrier, looks) &&
+           ctn_alone_wait(exec, &patience)) {
+        looks = 1;
     }
     *status = ctn_alone_end(exec, &group->channel);
     return true;

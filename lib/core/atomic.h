@@ -1,6 +1,7 @@
 #ifndef CTN_CORE_ATOMIC_H
 #define CTN_CORE_ATOMIC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A word: 8 aligned bytes in the shared heap with one writer at a time.
@@ -24,6 +25,24 @@ static inline void ctn_pause(void)
 #elif defined(__aarch64__)
     __asm__ volatile("yield" ::: "memory");
 #endif
+}
+
+/** Whether a word that only grows reaches `value` within so many loads (> 0).
+ * With pauses in between: who looks all the time takes the line from who writes
+ * it. A barrier of two ranks with a core each, us: no pause 0.19, one 0.17,
+ * four 0.156, where the raw exchange takes 0.139. */
+static inline bool ctn_word_reaches(const uint64_t *word, uint64_t value,
+                                    uint32_t loads)
+{
+    while (ctn_word_load(word) < value) {
+        if (--loads == 0) {
+            return false;
+        }
+        for (int i = 0; i < 4; i++) {
+            ctn_pause();
+        }
+    }
+    return true;
 }
 
 #endif

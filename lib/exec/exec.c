@@ -81,22 +81,6 @@ void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint32_t base,
     channel->queue_end = &channel->queue;
 }
 
-/** See exec/control.h: op `seq` may run when the ring it uses is free at all
- * ranks, which follows from what completed here: everybody has started
- * operation synchronized - 1, so everybody has completed all below
- * synchronized - flight. */
-static bool may_activate(const ctn_channel_t *channel, uint64_t seq)
-{
-    if (seq >= channel->complete + channel->flight) {
-        return false;
-    }
-    bool is_free =
-        seq < channel->rings ||
-        seq - channel->rings + channel->flight < channel->synchronized;
-    assert(is_free || channel->make_fence != NULL);
-    return is_free;
-}
-
 static void channel_completed(ctn_channel_t *channel, const ctn_op_t *op)
 {
     if (op->algorithm->synchronizing && channel->synchronized <= op->seq) {
@@ -178,7 +162,7 @@ static void op_activate(ctn_op_t *op)
 static void channel_activate(ctn_channel_t *channel)
 {
     while (channel->queue != NULL &&
-           may_activate(channel, channel->queue->seq)) {
+           ctn_channel_may_run(channel, channel->queue->seq)) {
         ctn_op_t *op = channel->queue;
         channel->queue = op->next;
         if (channel->queue == NULL) {
@@ -302,9 +286,9 @@ static void queue_up(ctn_channel_t *channel, ctn_op_t *op)
 }
 
 /** Whatever is started may use its ring only when of the rings - flight
- * operations before it one synchronizes (see may_activate). Every rank starts
- * the same operations in the same order, so all of them put a fence at the same
- * place. */
+ * operations before it one synchronizes (see ctn_channel_may_run). Every rank
+ * starts the same operations in the same order, so all of them put a fence at
+ * the same place. */
 static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
 {
     if (channel->loose + 1u < (unsigned)(channel->rings - channel->flight) ||
@@ -517,31 +501,11 @@ catena_status_t ctn_op_wait(ctn_op_t *op)
     return op->status;
 }
 
-CTN_HOT bool ctn_alone_begin(const ctn_exec_t *exec, ctn_channel_t *channel,
-                             uint64_t *seq)
-{
-    if (exec->active != NULL || exec->virtual_time ||
-        exec->status != CATENA_OK || ctn_channel_under_way(channel) > 0 ||
-        !may_activate(channel, channel->started)) {
-        return false;
-    }
-    *seq = channel->started++;
-    channel->loose = false;
-    return true;
-}
-
 CTN_HOT bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience)
 {
     wait_on(exec, patience, false);
     exec->look_again = false;
     return exec->status == CATENA_OK;
-}
-
-CTN_HOT catena_status_t ctn_alone_end(const ctn_exec_t *exec,
-                                      ctn_channel_t *channel)
-{
-    channel->complete = channel->synchronized = channel->started;
-    return exec->status;
 }
 
 void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel)

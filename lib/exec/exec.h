@@ -1,6 +1,7 @@
 #ifndef CTN_EXEC_EXEC_H
 #define CTN_EXEC_EXEC_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -110,6 +111,7 @@ struct ctn_channel {
 
 /** How a rank waits; see exec/wait.c. */
 typedef struct ctn_waiting {
+    uint32_t looks;    /* at a word, when a blocking call starts to wait */
     uint32_t spin;     /* polls before the core is given away */
     uint64_t sleep_ns; /* of waiting before sleeping; UINT64_MAX: never */
 } ctn_waiting_t;
@@ -235,6 +237,23 @@ static inline uint64_t ctn_channel_under_way(const ctn_channel_t *channel)
            (unsigned)__builtin_popcount(channel->done_mask);
 }
 
+/** See exec/control.h: op `seq` may run when the ring it uses is free at all
+ * ranks, which follows from what completed here: everybody has started
+ * operation synchronized - 1, so everybody has completed all below
+ * synchronized - flight. */
+static inline bool ctn_channel_may_run(const ctn_channel_t *channel,
+                                       uint64_t seq)
+{
+    if (seq >= channel->complete + channel->flight) {
+        return false;
+    }
+    bool is_free =
+        seq < channel->rings ||
+        seq - channel->rings + channel->flight < channel->synchronized;
+    assert(is_free || channel->make_fence != NULL);
+    return is_free;
+}
+
 /** Let all of them end. */
 void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel);
 
@@ -259,16 +278,6 @@ static inline void ctn_op_let_go(ctn_op_t *op)
 bool ctn_op_test(ctn_op_t *op);
 /** Block until it is done; makes everything else progress too. */
 catena_status_t ctn_op_wait(ctn_op_t *op);
-/** A blocking call that would be the only operation under way need not be one:
- * it may take its number, a synchronizing operation's, and run at once. False:
- * it is not alone, or must wait for its ring; then it is to be an operation. */
-bool ctn_alone_begin(const ctn_exec_t *exec, ctn_channel_t *channel,
-                     uint64_t *seq);
-/** It looked for its peers and has to look again. False: the network failed,
- * and nothing will come any more. */
-bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience);
-/** It is over. @return what became of it */
-catena_status_t ctn_alone_end(const ctn_exec_t *exec, ctn_channel_t *channel);
 /** Start, wait, release: a blocking call. NULL: ERR_NO_MEMORY. */
 catena_status_t ctn_op_run(ctn_op_t *op);
 /** In which phase, and for whom it waits. */
@@ -392,6 +401,37 @@ static inline void ctn_exec_post(ctn_exec_t *exec, uint64_t *word,
     } else {
         ctn_word_store(word, value);
     }
+}
+
+/* Small blocking calls. What takes a barrier of two ranks is one cache line on
+ * its way, and what is done before and after: so these are inline. */
+
+/** A blocking call that would be the only operation under way need not be one:
+ * it may take its number, a synchronizing operation's, and run at once. False:
+ * it is not alone, or must wait for its ring; then it is to be an operation. */
+static inline bool ctn_alone_begin(const ctn_exec_t *exec,
+                                   ctn_channel_t *channel, uint64_t *seq)
+{
+    if (exec->active != NULL || exec->virtual_time ||
+        exec->status != CATENA_OK || channel->started != channel->complete ||
+        !ctn_channel_may_run(channel, channel->started)) {
+        return false;
+    }
+    *seq = channel->started++;
+    channel->loose = 0;
+    return true;
+}
+
+/** It looked for its peers and has to look again. False: the network failed,
+ * and nothing will come any more. */
+bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience);
+
+/** It is over. @return what became of it */
+static inline catena_status_t ctn_alone_end(const ctn_exec_t *exec,
+                                            ctn_channel_t *channel)
+{
+    channel->complete = channel->synchronized = channel->started;
+    return exec->status;
 }
 
 /** Users' data as the source of a put: NULL when it has a size only. */

@@ -43,16 +43,6 @@ void ctn_group_release(catena_group_t *group)
     free(group);
 }
 
-CTN_HOT ctn_attachment_t *ctn_group_find(const catena_group_t *group,
-                                         const void *key)
-{
-    ctn_attachment_t *found = group->attachments;
-    while (found != NULL && found->key != key) {
-        found = found->next;
-    }
-    return found;
-}
-
 void ctn_group_attach(catena_group_t *group, ctn_attachment_t *attachment)
 {
     attachment->next = group->attachments;

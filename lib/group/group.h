@@ -48,7 +48,15 @@ catena_status_t ctn_group_create(ctn_exec_t *exec, const ctn_site_t *site,
 /** Release it locally; nobody may put into its block any more. */
 void ctn_group_release(catena_group_t *group);
 
-ctn_attachment_t *ctn_group_find(const catena_group_t *group, const void *key);
+static inline ctn_attachment_t *ctn_group_find(const catena_group_t *group,
+                                               const void *key)
+{
+    ctn_attachment_t *found = group->attachments;
+    while (found != NULL && found->key != key) {
+        found = found->next;
+    }
+    return found;
+}
 void ctn_group_attach(catena_group_t *group, ctn_attachment_t *attachment);
 
 #endif
