@@ -10,7 +10,8 @@
 
 /* The loops of the predefined operations. kernels.c is compiled once for any
  * processor of the architecture and once for each extension that is worth it
- * (lib/meson.build); all give the same bits, so ranks may differ in theirs. */
+ * (lib/meson.build); all give the same bits, so ranks may differ in theirs (but
+ * for which of two NaN is the sum or the product of both). */
 
 /** Numbers of the predefined operations. */
 typedef enum ctn_predefined {
@@ -32,5 +33,8 @@ extern const ctn_kernels_t ctn_kernels_any;
 extern const ctn_kernels_t ctn_kernels_avx2;
 extern const ctn_kernels_t ctn_kernels_avx512;
 #endif
+
+/** What this processor can run, the best first; NULL: no more of them. */
+const ctn_kernels_t *ctn_kernels(size_t nth);
 
 #endif

@@ -91,21 +91,23 @@ bool ctn_op_commutes(catena_op_t op)
     return op->commutes;
 }
 
-/** What is best on this processor. */
-static const ctn_kernels_t *kernels(void)
+const ctn_kernels_t *ctn_kernels(size_t nth)
 {
+    const ctn_kernels_t *usable[3];
+    size_t count = 0;
 #ifdef __x86_64__
     /* These read what was found out before main. */
     if (__builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl")) {
-        return &ctn_kernels_avx512;
+        usable[count++] = &ctn_kernels_avx512;
     }
     if (__builtin_cpu_supports("avx2")) {
-        return &ctn_kernels_avx2;
+        usable[count++] = &ctn_kernels_avx2;
     }
 #endif
-    return &ctn_kernels_any;
+    usable[count++] = &ctn_kernels_any;
+    return nth < count ? usable[nth] : NULL;
 }
 
 bool ctn_op_valid(catena_op_t op, catena_datatype_t type)
@@ -184,7 +186,7 @@ bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
         return call(by, left, right, out, bytes);
     }
     ctn_fixed_t element = by->type->element;
-    (*kernels())[by->op->number][element](left, right, out,
-                                          bytes / fixed_types[element]->bytes);
+    ctn_kernel_t kernel = (*ctn_kernels(0))[by->op->number][element];
+    kernel(left, right, out, bytes / fixed_types[element]->bytes);
     return true;
 }
