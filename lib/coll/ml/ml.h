@@ -1,0 +1,241 @@
+#ifndef CTN_COLL_ML_ML_H
+#define CTN_COLL_ML_ML_H
+
+#include "coll/blocks.h"
+#include "coll/hierarchy.h"
+
+/* Collectives of a group ([Graham], section 3: ML), put together from the basic
+ * collectives of this rank's modules, level by level. One file says how one
+ * collective is put together (a composition); engine.c runs them all.
+ *
+ * The data are cut into segments. A segment goes through stages, one after the
+ * other: basic collectives, and local steps before and after them. Of several
+ * segments that are under way each is in another stage. All members of a module
+ * have to start the same operations in the same order. So the stages of a
+ * segment are started (numbered) long before their time, held, and let go when
+ * the one before is over; and operations of a group take turns in doing so (see
+ * ctn_hierarchy_t). The order is that of
+ *     up(0) up(1) ... up(LAG) down(0) up(LAG + 1) down(1) ...
+ * where up(s) and down(s) are the two parts of segment s: of an order that
+ * leaves all downs of a segment before the ups of the next nothing would
+ * overlap, since a channel runs few operations at once. Every rank has stages
+ * in this order, upwards level by level and then downwards, each only with
+ * members to which it is the same one: whatever the first stage is that has not
+ * ended anywhere, nothing that it needs comes later. So nobody waits in a
+ * circle. */
+
+typedef struct ctn_composition ctn_composition_t;
+typedef struct ctn_ml ctn_ml_t;
+typedef struct ctn_segment ctn_segment_t;
+
+/** One collective as the entry point understood it; read-only from then on.
+ * Lengths are in bytes of streams (see ctn_span_t). */
+typedef struct ctn_call {
+    const ctn_composition_t *composition;
+    catena_group_t *group;
+    uint32_t root; /* of a rooted one */
+    /** Of reductions: the smallest type that the operation takes, of which the
+     * user's consists. */
+    ctn_reducer_t by;
+    /** What this rank alone gives and gets. bcast: the same on both sides;
+     * reductions: vectors, plain memory, `in` is `out` when in place;
+     * reduce_scatter: `in` is all blocks, one after the other; gather,
+     * allgather: `in` is this rank's block, in place the one in `all`; scatter:
+     * likewise `out`. What does not matter on this rank is all 0. */
+    ctn_span_t in;
+    ctn_span_t out;
+    /** A block for each rank: gather (at the root) and allgather: received;
+     * scatter (at the root): sent; reduce_scatter: lengths alone count. */
+    ctn_blocks_t all;
+    bool in_place;
+    bool in_order; /* has to go in the order of ranks */
+    bool waits;    /* a blocking call: nothing else is started meanwhile */
+} ctn_call_t;
+
+/** Does what is local to this rank: packs, copies, combines. */
+typedef void (*ctn_local_step_t)(ctn_ml_t *ml, ctn_segment_t *segment);
+
+/** A basic collective of one module. What its members have to agree on (see
+ * ctn_basic_t) is there when the segment has been composed; the rest may be
+ * filled in up to `before`. */
+typedef struct ctn_stage {
+    ctn_module_t *module; /* NULL: nothing but the local steps */
+    ctn_basic_kind_t kind;
+    ctn_basic_t basic;
+    ctn_local_step_t before; /* it is let go; NULL: nothing to do */
+    ctn_local_step_t after;  /* it is over */
+    ctn_op_t *op;            /* the engine's */
+} ctn_stage_t;
+
+/** Stages of one segment at most: three for each level. */
+#define CTN_STAGES (3 * CTN_MOST_LEVELS)
+
+struct ctn_segment {
+    /* for compositions */
+    uint32_t index;
+    /** Of this segment alone: ml->scratch_bytes in the shared heap; NULL if
+     * that is 0. */
+    unsigned char *scratch;
+    unsigned stages;
+    unsigned down; /* the first stage of the second part; set by ctn_ml_down */
+    /** Nothing of it, or of those behind it, begins before those in front of it
+     * are over; all ranks know. They are started completely before it, then. */
+    bool alone;
+    /* the engine's */
+    unsigned started;    /* stages that have their number */
+    unsigned at;         /* the stage that runs, or is the next to */
+    bool let_go;         /* it runs */
+    ctn_segment_t *next; /* of those that nobody uses */
+    ctn_stage_t stage[CTN_STAGES];
+};
+
+/** Segments under way at once, and how many ups come before the first down. */
+#define CTN_SEGMENTS 4u
+#define CTN_LAG 2u
+
+_Static_assert(CTN_LAG < CTN_SEGMENTS,
+               "a segment's second part starts while it is under way");
+
+/** The state of an operation. */
+struct ctn_ml {
+    ctn_call_t call;
+    /* for compositions */
+    ctn_exec_t *exec;
+    ctn_hierarchy_t *hierarchy; /* built */
+    uint32_t segments;          /* these three are set by `plan` */
+    size_t segment_bytes;       /* of a vector; the last may have fewer */
+    size_t scratch_bytes;       /* for each segment under way */
+    void *table;                /* what the composition keeps: ctn_ml_keep */
+    /* the engine's */
+    struct ctn_kept *kept;
+    ctn_hierarchy_t *other; /* of in_order: the one that may not be needed */
+    uint64_t number[2];     /* of this operation in them */
+    uint32_t composed;      /* segments */
+    uint32_t lowered;       /* whose second part was started */
+    uint32_t over;          /* segments 0 to over - 1 are over */
+    uint32_t begun;         /* and so many have begun */
+    catena_status_t status; /* the first error of a stage */
+    bool enlisted;          /* has its numbers */
+    bool passed;            /* others may take their turn */
+    ctn_segment_t *segment[CTN_SEGMENTS]; /* segment s is in s % SEGMENTS */
+};
+
+/** How a collective is put together. */
+struct ctn_composition {
+    const char *name;
+    const char *settings; /* whose hierarchy and algorithm it uses, as in
+                             CATENA_<...>_HIERARCHY, in lower case */
+    uint32_t kinds;       /* 1 << kind of the basic collectives that it uses */
+    ctn_basic_kind_t whole; /* which it is on a single level */
+    /** Once for each start, when the hierarchy is there: set segments,
+     * segment_bytes, scratch_bytes; take memory with ctn_ml_keep. What members
+     * have to agree on must follow from what all of them know.
+     * @return ERR_NO_MEMORY; the members' numbers do not agree any more then,
+     *         which ends everything */
+    catena_status_t (*plan)(ctn_ml_t *ml);
+    /** Add the stages of a segment, in order; none: nothing is to be done. */
+    void (*compose)(ctn_ml_t *ml, ctn_segment_t *segment);
+};
+
+extern const ctn_composition_t ctn_ml_barrier;
+extern const ctn_composition_t ctn_ml_bcast;
+extern const ctn_composition_t ctn_ml_reduce;
+extern const ctn_composition_t ctn_ml_allreduce;
+extern const ctn_composition_t ctn_ml_gather;
+extern const ctn_composition_t ctn_ml_gatherv;
+extern const ctn_composition_t ctn_ml_scatter;
+extern const ctn_composition_t ctn_ml_scatterv;
+extern const ctn_composition_t ctn_ml_allgather;
+extern const ctn_composition_t ctn_ml_allgatherv;
+extern const ctn_composition_t ctn_ml_reduce_scatter;
+extern const ctn_composition_t ctn_ml_reduce_scatter_block;
+extern const ctn_composition_t ctn_ml_scan;
+extern const ctn_composition_t ctn_ml_exscan;
+
+/* ---- for compositions ---- */
+
+/** Plan a vector of `bytes`: segments of whole elements of `unit` bytes,
+ * CTN_SEGMENT_BYTES at most. */
+void ctn_ml_cut(ctn_ml_t *ml, size_t bytes, size_t unit);
+
+/** Where a segment of such a vector begins, and how long it is. */
+static inline size_t ctn_ml_from(const ctn_ml_t *ml,
+                                 const ctn_segment_t *segment)
+{
+    return segment->index * ml->segment_bytes;
+}
+static inline size_t ctn_ml_bytes(const ctn_ml_t *ml,
+                                  const ctn_segment_t *segment, size_t bytes)
+{
+    size_t left = bytes - ctn_ml_from(ml, segment);
+    return left < ml->segment_bytes ? left : ml->segment_bytes;
+}
+
+/** A new last stage, of this rank's module on `level`; its basic is zero but
+ * for reducer and algorithm. */
+ctn_stage_t *ctn_ml_add(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
+                        ctn_basic_kind_t kind);
+/** A new last stage that consists of one local step. */
+void ctn_ml_add_local(ctn_segment_t *segment, ctn_local_step_t step);
+/** The second part of the segment begins with the next stage that is added. If
+ * never called, all is the first. All members of a module put each of its
+ * stages in the same part. */
+static inline void ctn_ml_down(ctn_segment_t *segment)
+{
+    segment->down = segment->stages;
+}
+
+/** Memory until this run of the operation is over; not zeroed. NULL: none. Not
+ * the shared heap. */
+void *ctn_ml_keep(ctn_ml_t *ml, size_t bytes);
+
+static inline const ctn_sbgp_t *ctn_ml_sbgp(const ctn_ml_t *ml, unsigned level)
+{
+    return ml->hierarchy->level[level]->sbgp;
+}
+/** This rank's levels; the last is the top if hierarchy->top. 0: it is alone in
+ * the group. */
+static inline unsigned ctn_ml_levels(const ctn_ml_t *ml)
+{
+    return ml->hierarchy->levels;
+}
+static inline uint32_t ctn_ml_rank(const ctn_ml_t *ml)
+{
+    return ml->call.group->lane.chain.rank;
+}
+static inline uint32_t ctn_ml_size(const ctn_ml_t *ml)
+{
+    return ml->call.group->lane.chain.size;
+}
+
+/** Which member stands for the root on a level; false: none of them. */
+static inline bool ctn_ml_find_root(const ctn_ml_t *ml, unsigned level,
+                                    uint32_t *member)
+{
+    const ctn_sbgp_t *sbgp = ctn_ml_sbgp(ml, level);
+    *member = ctn_sbgp_find(sbgp, ml->call.root);
+    return *member < sbgp->size;
+}
+
+/** Combine: out = left op right, as ctn_reduce. Not `out` for `left` when the
+ * operation is not predefined. */
+void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
+                 size_t bytes);
+
+/* ---- for entry points ---- */
+
+/** How the caller will wait. */
+typedef enum ctn_waiting_mode {
+    CTN_BLOCKING,
+    CTN_NONBLOCKING,
+    CTN_PERSISTENT
+} ctn_waiting_mode_t;
+
+/** Run a call, or make a request of it, started or not.
+ * @param[in] nothing  it moves no data: no rank waits for another
+ * @param[out] request of CTN_BLOCKING: not looked at */
+catena_status_t ctn_ml_enter(const ctn_call_t *call, bool nothing,
+                             ctn_waiting_mode_t mode,
+                             catena_request_t **request);
+
+#endif
