@@ -5,15 +5,17 @@
 
 #include <catena/datatype.h>
 #include <catena/group.h>
+#include <catena/op.h>
 #include <catena/request.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** As send buffer: take the blocks from the receive buffer and replace them
- * by what is received. All ranks of the group must do the same. */
-#define CATENA_IN_PLACE ((const void *)-1)
+/** As send buffer: take the data from the receive buffer and replace them by
+ * what is received; all ranks of the group must do the same. Of rooted
+ * collectives at the root only, for scatter as receive buffer. */
+#define CATENA_IN_PLACE ((void *)-1)
 
 /** Return when all ranks of the group have called. */
 CATENA_API catena_status_t catena_barrier(catena_group_t *group);
@@ -107,6 +109,274 @@ CATENA_API catena_status_t catena_alltoallw_init(
     void *recv, const size_t recv_counts[],
     const ptrdiff_t recv_displacements[], const catena_datatype_t recv_types[],
     catena_group_t *group, catena_request_t **request);
+
+/* ---- collectives of levels ----
+ *
+ * What follows goes through the group's hierarchy (catena_group_set,
+ * CATENA_HIERARCHY): subgroups of ranks that share something, each served by a
+ * component, joined by their leaders. Parameters are in MPI's order and mean
+ * what they mean there; counts are size_t. All share:
+ * @param[in] type of an element. A type may differ between ranks if the data
+ *                 that a rank sends are as many bytes as their receivers
+ *                 expect. Reductions need the same type on all ranks, dense (no
+ *                 gaps, in order), and such that `op` takes it
+ * @param[in] root rank in the group, the same on all
+ * @param[in] group p ranks; all call, in the same order
+ * Buffers of a call do not overlap, but for CATENA_IN_PLACE. Buffers and arrays
+ * belong to catena until the call, the request, or the persistent request has
+ * ended; types and operations may be freed at once. Where nothing is to be
+ * moved (counts of 0) nothing happens: no rank waits for another. A call is no
+ * barrier: it ends as soon as this rank's part is done.
+ * @return CATENA_OK, ERR_ARG (NULL, overflow, root, type, operation; logged),
+ *         ERR_UNSUPPORTED (an element of a reduction over 32 KiB; logged),
+ *         ERR_NO_MEMORY, ERR_PEER
+ * @see docs/algorithms.md, HIER; Graham, Ladd, Gorentla Venkata, section 3 */
+
+/* Parameters shared by the three forms of each: blocking (catena_X),
+ * nonblocking (catena_iX: buffers as above, `request` is set only on
+ * CATENA_OK), and persistent (catena_X_init: started with catena_start). */
+
+/** `count` elements of the root's buffer to all others' (MPI_Bcast).
+ * @param[in,out] buffer [count] elements: read at the root, else written */
+CATENA_API catena_status_t catena_bcast(void *buffer, size_t count,
+                                        catena_datatype_t type, int root,
+                                        catena_group_t *group);
+CATENA_API catena_status_t catena_ibcast(void *buffer, size_t count,
+                                         catena_datatype_t type, int root,
+                                         catena_group_t *group,
+                                         catena_request_t **request);
+CATENA_API catena_status_t catena_bcast_init(void *buffer, size_t count,
+                                             catena_datatype_t type, int root,
+                                             catena_group_t *group,
+                                             catena_request_t **request);
+
+/** Combine all ranks' elements, in the order of ranks, at the root
+ * (MPI_Reduce). Of floats the result may depend on sizes, settings and layout,
+ * not on timing.
+ * @param[in]  send [count] elements; at the root also CATENA_IN_PLACE: they are
+ *                  in recv
+ * @param[out] recv [count] elements; looked at at the root only */
+CATENA_API catena_status_t catena_reduce(const void *send, void *recv,
+                                         size_t count, catena_datatype_t type,
+                                         catena_op_t op, int root,
+                                         catena_group_t *group);
+CATENA_API catena_status_t catena_ireduce(const void *send, void *recv,
+                                          size_t count, catena_datatype_t type,
+                                          catena_op_t op, int root,
+                                          catena_group_t *group,
+                                          catena_request_t **request);
+CATENA_API catena_status_t catena_reduce_init(const void *send, void *recv,
+                                              size_t count,
+                                              catena_datatype_t type,
+                                              catena_op_t op, int root,
+                                              catena_group_t *group,
+                                              catena_request_t **request);
+
+/** As catena_reduce, the result on all ranks, the same bits (MPI_Allreduce).
+ * @param[in]  send [count] elements, or on all ranks CATENA_IN_PLACE
+ * @param[out] recv [count] elements */
+CATENA_API catena_status_t catena_allreduce(const void *send, void *recv,
+                                            size_t count,
+                                            catena_datatype_t type,
+                                            catena_op_t op,
+                                            catena_group_t *group);
+CATENA_API catena_status_t catena_iallreduce(
+    const void *send, void *recv, size_t count, catena_datatype_t type,
+    catena_op_t op, catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t catena_allreduce_init(
+    const void *send, void *recv, size_t count, catena_datatype_t type,
+    catena_op_t op, catena_group_t *group, catena_request_t **request);
+
+/** A block of each rank, in the order of ranks, at the root (MPI_Gather).
+ * @param[in]  send [send_count] elements; at the root also CATENA_IN_PLACE: its
+ *                  block is in recv, in its place
+ * @param[out] recv [p][recv_count] elements; it, recv_count and recv_type are
+ *                  looked at at the root only */
+CATENA_API catena_status_t catena_gather(const void *send, size_t send_count,
+                                         catena_datatype_t send_type,
+                                         void *recv, size_t recv_count,
+                                         catena_datatype_t recv_type, int root,
+                                         catena_group_t *group);
+CATENA_API catena_status_t catena_igather(const void *send, size_t send_count,
+                                          catena_datatype_t send_type,
+                                          void *recv, size_t recv_count,
+                                          catena_datatype_t recv_type, int root,
+                                          catena_group_t *group,
+                                          catena_request_t **request);
+CATENA_API catena_status_t catena_gather_init(
+    const void *send, size_t send_count, catena_datatype_t send_type,
+    void *recv, size_t recv_count, catena_datatype_t recv_type, int root,
+    catena_group_t *group, catena_request_t **request);
+
+/** As catena_gather, with blocks of different lengths (MPI_Gatherv).
+ * @param[in] recv_counts        [p] elements; at the root only
+ * @param[in] recv_displacements [p] of a block from recv, in extents of
+ *                               recv_type; at the root only */
+CATENA_API catena_status_t catena_gatherv(const void *send, size_t send_count,
+                                          catena_datatype_t send_type,
+                                          void *recv,
+                                          const size_t recv_counts[],
+                                          const ptrdiff_t recv_displacements[],
+                                          catena_datatype_t recv_type, int root,
+                                          catena_group_t *group);
+CATENA_API catena_status_t catena_igatherv(
+    const void *send, size_t send_count, catena_datatype_t send_type,
+    void *recv, const size_t recv_counts[],
+    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type, int root,
+    catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t catena_gatherv_init(
+    const void *send, size_t send_count, catena_datatype_t send_type,
+    void *recv, const size_t recv_counts[],
+    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type, int root,
+    catena_group_t *group, catena_request_t **request);
+
+/** Blocks of the root, one to each rank (MPI_Scatter).
+ * @param[in]  send [p][send_count] elements; it, send_count and send_type are
+ *                  looked at at the root only
+ * @param[out] recv [recv_count] elements; at the root also CATENA_IN_PLACE: its
+ *                  block stays where it is */
+CATENA_API catena_status_t catena_scatter(const void *send, size_t send_count,
+                                          catena_datatype_t send_type,
+                                          void *recv, size_t recv_count,
+                                          catena_datatype_t recv_type, int root,
+                                          catena_group_t *group);
+CATENA_API catena_status_t catena_iscatter(const void *send, size_t send_count,
+                                           catena_datatype_t send_type,
+                                           void *recv, size_t recv_count,
+                                           catena_datatype_t recv_type,
+                                           int root, catena_group_t *group,
+                                           catena_request_t **request);
+CATENA_API catena_status_t catena_scatter_init(
+    const void *send, size_t send_count, catena_datatype_t send_type,
+    void *recv, size_t recv_count, catena_datatype_t recv_type, int root,
+    catena_group_t *group, catena_request_t **request);
+
+/** As catena_scatter, with blocks of different lengths (MPI_Scatterv).
+ * @param[in] send_counts        [p] elements; at the root only
+ * @param[in] send_displacements [p] of a block from send, in extents of
+ *                               send_type; at the root only */
+CATENA_API catena_status_t catena_scatterv(const void *send,
+                                           const size_t send_counts[],
+                                           const ptrdiff_t send_displacements[],
+                                           catena_datatype_t send_type,
+                                           void *recv, size_t recv_count,
+                                           catena_datatype_t recv_type,
+                                           int root, catena_group_t *group);
+CATENA_API catena_status_t catena_iscatterv(
+    const void *send, const size_t send_counts[],
+    const ptrdiff_t send_displacements[], catena_datatype_t send_type,
+    void *recv, size_t recv_count, catena_datatype_t recv_type, int root,
+    catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t catena_scatterv_init(
+    const void *send, const size_t send_counts[],
+    const ptrdiff_t send_displacements[], catena_datatype_t send_type,
+    void *recv, size_t recv_count, catena_datatype_t recv_type, int root,
+    catena_group_t *group, catena_request_t **request);
+
+/** As catena_gather, to all ranks (MPI_Allgather).
+ * @param[in]  send [send_count] elements, or on all ranks CATENA_IN_PLACE: each
+ *                  block is in recv, in its place
+ * @param[out] recv [p][recv_count] elements */
+CATENA_API catena_status_t catena_allgather(const void *send, size_t send_count,
+                                            catena_datatype_t send_type,
+                                            void *recv, size_t recv_count,
+                                            catena_datatype_t recv_type,
+                                            catena_group_t *group);
+CATENA_API catena_status_t catena_iallgather(
+    const void *send, size_t send_count, catena_datatype_t send_type,
+    void *recv, size_t recv_count, catena_datatype_t recv_type,
+    catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t catena_allgather_init(
+    const void *send, size_t send_count, catena_datatype_t send_type,
+    void *recv, size_t recv_count, catena_datatype_t recv_type,
+    catena_group_t *group, catena_request_t **request);
+
+/** As catena_allgather, with blocks of different lengths (MPI_Allgatherv): of
+ * as many bytes each on all ranks.
+ * @param[in] recv_counts        [p] elements
+ * @param[in] recv_displacements [p] of a block from recv, in extents of
+ *                               recv_type */
+CATENA_API catena_status_t catena_allgatherv(
+    const void *send, size_t send_count, catena_datatype_t send_type,
+    void *recv, const size_t recv_counts[],
+    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
+    catena_group_t *group);
+CATENA_API catena_status_t catena_iallgatherv(
+    const void *send, size_t send_count, catena_datatype_t send_type,
+    void *recv, const size_t recv_counts[],
+    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
+    catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t catena_allgatherv_init(
+    const void *send, size_t send_count, catena_datatype_t send_type,
+    void *recv, const size_t recv_counts[],
+    const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
+    catena_group_t *group, catena_request_t **request);
+
+/** As catena_reduce; block i of the result at rank i (MPI_Reduce_scatter).
+ * @param[in]  send        all blocks, one after the other, or on all ranks
+ *                         CATENA_IN_PLACE: they are in recv, which has room for
+ *                         them; what is behind the result is undefined then
+ * @param[out] recv        [recv_counts[rank]] elements
+ * @param[in]  recv_counts [p] elements, the same on all ranks */
+CATENA_API catena_status_t catena_reduce_scatter(const void *send, void *recv,
+                                                 const size_t recv_counts[],
+                                                 catena_datatype_t type,
+                                                 catena_op_t op,
+                                                 catena_group_t *group);
+CATENA_API catena_status_t catena_ireduce_scatter(const void *send, void *recv,
+                                                  const size_t recv_counts[],
+                                                  catena_datatype_t type,
+                                                  catena_op_t op,
+                                                  catena_group_t *group,
+                                                  catena_request_t **request);
+CATENA_API catena_status_t catena_reduce_scatter_init(
+    const void *send, void *recv, const size_t recv_counts[],
+    catena_datatype_t type, catena_op_t op, catena_group_t *group,
+    catena_request_t **request);
+
+/** As catena_reduce_scatter, with blocks of one length
+ * (MPI_Reduce_scatter_block).
+ * @param[in]  send  [p][count] elements, or CATENA_IN_PLACE
+ * @param[out] recv  [count] elements */
+CATENA_API catena_status_t catena_reduce_scatter_block(const void *send,
+                                                       void *recv, size_t count,
+                                                       catena_datatype_t type,
+                                                       catena_op_t op,
+                                                       catena_group_t *group);
+CATENA_API catena_status_t catena_ireduce_scatter_block(
+    const void *send, void *recv, size_t count, catena_datatype_t type,
+    catena_op_t op, catena_group_t *group, catena_request_t **request);
+CATENA_API catena_status_t catena_reduce_scatter_block_init(
+    const void *send, void *recv, size_t count, catena_datatype_t type,
+    catena_op_t op, catena_group_t *group, catena_request_t **request);
+
+/** The elements of ranks 0 to this one combined, in this order (MPI_Scan).
+ * @param[in]  send [count] elements, or on all ranks CATENA_IN_PLACE: they are
+ *                  in recv
+ * @param[out] recv [count] elements */
+CATENA_API catena_status_t catena_scan(const void *send, void *recv,
+                                       size_t count, catena_datatype_t type,
+                                       catena_op_t op, catena_group_t *group);
+CATENA_API catena_status_t catena_iscan(const void *send, void *recv,
+                                        size_t count, catena_datatype_t type,
+                                        catena_op_t op, catena_group_t *group,
+                                        catena_request_t **request);
+CATENA_API catena_status_t catena_scan_init(
+    const void *send, void *recv, size_t count, catena_datatype_t type,
+    catena_op_t op, catena_group_t *group, catena_request_t **request);
+
+/** As catena_scan, without this rank's own (MPI_Exscan).
+ * @param[out] recv [count] elements; of rank 0 it is not written */
+CATENA_API catena_status_t catena_exscan(const void *send, void *recv,
+                                         size_t count, catena_datatype_t type,
+                                         catena_op_t op, catena_group_t *group);
+CATENA_API catena_status_t catena_iexscan(const void *send, void *recv,
+                                          size_t count, catena_datatype_t type,
+                                          catena_op_t op, catena_group_t *group,
+                                          catena_request_t **request);
+CATENA_API catena_status_t catena_exscan_init(
+    const void *send, void *recv, size_t count, catena_datatype_t type,
+    catena_op_t op, catena_group_t *group, catena_request_t **request);
 
 #ifdef __cplusplus
 }
