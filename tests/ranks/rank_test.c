@@ -56,27 +56,31 @@ typedef struct program {
     const char *only; /* NULL: all */
 } program_t;
 
-static void run_case(rank_test_t *test, const rank_case_t *c,
-                     unsigned long *failed)
+void rank_conclude(rank_test_t *test, const char *name)
+{
+    unsigned long errors = all_errors(test);
+    test->failed += errors > 0;
+    test->errors = 0;
+    if (test->place.rank == 0) {
+        printf("%s - %s, %d ranks on %d nodes\n", errors == 0 ? "ok" : "not ok",
+               name, test->place.size, test->place.nodes);
+        fflush(stdout);
+    }
+}
+
+static void run_case(rank_test_t *test, const rank_case_t *c)
 {
     test->errors = 0;
     test->name = c->name;
     c->run(test);
     catena_group_set(test->world, "alltoall_algorithm", "auto");
-    unsigned long errors = all_errors(test);
-    *failed += errors > 0;
-    if (test->place.rank == 0) {
-        printf("%s - %s, %d ranks on %d nodes\n", errors == 0 ? "ok" : "not ok",
-               c->name, test->place.size, test->place.nodes);
-        fflush(stdout);
-    }
+    rank_conclude(test, c->name);
 }
 
 static int run_rank(const catena_config_t *config, void *argument)
 {
     const program_t *program = argument;
     rank_test_t test = {.simulated = config != NULL};
-    unsigned long failed = 0;
     if (catena_init(config, &test.context) != CATENA_OK) {
         fprintf(stderr, "not ok - catena_init\n");
         return 1;
@@ -85,14 +89,14 @@ static int run_rank(const catena_config_t *config, void *argument)
     catena_place(test.context, &test.place);
     for (const rank_case_t *c = program->cases; c->name != NULL; c++) {
         if (program->only == NULL || strcmp(program->only, c->name) == 0) {
-            run_case(&test, c, &failed);
+            run_case(&test, c);
         }
     }
     if (catena_finalize(test.context) != CATENA_OK) {
         fprintf(stderr, "not ok - catena_finalize\n");
-        failed++;
+        test.failed++;
     }
-    return failed > 0;
+    return test.failed > 0;
 }
 
 void rank_pause(rank_test_t *test, double microseconds)
@@ -131,6 +135,27 @@ void rank_complete(rank_test_t *test, catena_request_t **requests, size_t count,
                 RANK_CHECK(test, catena_test(&requests[i], &done) == CATENA_OK);
             }
         }
+    }
+}
+
+unsigned char *rank_take(rank_test_t *test, rank_memory_t memory, size_t bytes)
+{
+    unsigned char *block = memory == RANK_HEAP
+                               ? catena_malloc(test->context, bytes)
+                               : malloc(bytes);
+    if (block == NULL) {
+        fprintf(stderr, "not ok - no memory for %zu bytes\n", bytes);
+        catena_abort(test->context, 3);
+    }
+    return block;
+}
+
+void rank_give(rank_test_t *test, rank_memory_t memory, unsigned char *block)
+{
+    if (memory == RANK_HEAP) {
+        catena_free(test->context, block);
+    } else {
+        free(block);
     }
 }
 
@@ -208,28 +233,6 @@ static size_t buffer_bytes(const rank_exchange_t *x)
     return block_bytes(x) * (size_t)catena_group_size(x->group);
 }
 
-static unsigned char *take(rank_test_t *test, rank_memory_t memory,
-                           size_t bytes)
-{
-    unsigned char *block =
-        memory == RANK_HEAP ? catena_malloc(test->context, bytes + GUARD_BYTES)
-                            : malloc(bytes + GUARD_BYTES);
-    if (block == NULL) {
-        fprintf(stderr, "not ok - no memory for %zu bytes\n", bytes);
-        catena_abort(test->context, 3);
-    }
-    return block;
-}
-
-static void give(rank_test_t *test, rank_memory_t memory, unsigned char *block)
-{
-    if (memory == RANK_HEAP) {
-        catena_free(test->context, block);
-    } else {
-        free(block);
-    }
-}
-
 /** The byte that rank `from` sends to rank `to` at `at`. */
 static unsigned char content(uint64_t seed, size_t from, size_t to, size_t at)
 {
@@ -247,14 +250,15 @@ const void *rank_exchange_source(const rank_exchange_t *x)
 
 void rank_exchange_open(rank_test_t *test, rank_exchange_t *x)
 {
-    x->send = take(test, x->send_memory, buffer_bytes(x));
-    x->receive = take(test, x->receive_memory, buffer_bytes(x));
+    x->send = rank_take(test, x->send_memory, buffer_bytes(x) + GUARD_BYTES);
+    x->receive =
+        rank_take(test, x->receive_memory, buffer_bytes(x) + GUARD_BYTES);
 }
 
 void rank_exchange_close(rank_test_t *test, rank_exchange_t *x)
 {
-    give(test, x->send_memory, x->send);
-    give(test, x->receive_memory, x->receive);
+    rank_give(test, x->send_memory, x->send);
+    rank_give(test, x->receive_memory, x->receive);
 }
 
 void rank_exchange_fill(rank_test_t *test, rank_exchange_t *x, uint64_t seed)

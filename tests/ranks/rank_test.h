@@ -10,12 +10,16 @@
 /* What the rank tests share: a program of cases, contents that say where each
  * byte comes from, and a naive reference to hold the results against. */
 
+/** Where a buffer lies. */
+typedef enum rank_memory { RANK_HEAP, RANK_MALLOC } rank_memory_t;
+
 typedef struct rank_test {
     catena_context_t *context;
     catena_group_t *world;
     catena_place_t place;
     const char *name;     /* of the case that runs */
     unsigned long errors; /* of this rank, in that case */
+    unsigned long failed; /* cases, so far */
     bool simulated;
 } rank_test_t;
 
@@ -33,6 +37,14 @@ typedef struct rank_case {
  * @return what main returns: 0 when all passed on this rank */
 int rank_main(int argc, char **argv, const rank_case_t *cases);
 
+/** For a case that consists of many: count what has run since the last time as
+ * one of its own, by this name; printed as others are. */
+void rank_conclude(rank_test_t *test, const char *name);
+
+/** Memory for tests, and back. */
+unsigned char *rank_take(rank_test_t *test, rank_memory_t memory, size_t bytes);
+void rank_give(rank_test_t *test, rank_memory_t memory, unsigned char *block);
+
 /** Count an error of this rank; the first of a case is shown. */
 void rank_fail(rank_test_t *test, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -43,9 +55,6 @@ void rank_fail(rank_test_t *test, const char *format, ...)
             rank_fail(test, "%s:%d: %s", __FILE__, __LINE__, #condition);      \
         }                                                                      \
     } while (0)
-
-/** Where a buffer lies. */
-typedef enum rank_memory { RANK_HEAP, RANK_MALLOC } rank_memory_t;
 
 /** One alltoall with contents and guards. Blocks are `count` elements. */
 typedef struct rank_exchange {

@@ -1,0 +1,223 @@
+/* Every collective against a naive reference: a set of cases in which every two
+ * values of what can be varied meet, or (with "matrix") all cases of
+ * collective, algorithm, hierarchy, type, operation and place, the rest being
+ * drawn. COLL_ONLY=N: only case N; COLL_KIND=NAME: only that collective. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll_case.h"
+
+enum { STARTS = 3 };
+
+typedef struct bench {
+    rank_test_t *test;
+    coll_table_t table;
+    catena_group_t *group[COLL_GROUPS]; /* NULL: not in it */
+    bool network;
+    const char *only_kind;
+    long only; /* -1: all */
+    long number;
+} bench_t;
+
+static void open_bench(rank_test_t *test, bench_t *bench)
+{
+    const char *only = getenv("COLL_ONLY");
+    int rank = test->place.rank;
+    *bench = (bench_t){.test = test,
+                       .network = test->simulated || test->place.nodes > 1,
+                       .only_kind = getenv("COLL_KIND"),
+                       .only = only != NULL ? strtol(only, NULL, 0) : -1};
+    coll_table_open(test, &bench->table);
+    bench->group[COLL_WORLD] = test->world;
+    RANK_CHECK(test, catena_group_split(
+                         test->world, rank % 4 == 3 ? CATENA_UNDEFINED : 0,
+                         -rank, &bench->group[COLL_TURNED]) == CATENA_OK);
+    for (int g = 0; g < COLL_GROUPS; g++) {
+        const char *name = rank % 3 == 0 ? "red" : "blue";
+        RANK_CHECK(test, bench->group[g] == NULL ||
+                             catena_group_set(bench->group[g], "subgroup",
+                                              name) == CATENA_OK);
+    }
+}
+
+static void close_bench(bench_t *bench)
+{
+    rank_test_t *test = bench->test;
+    coll_table_close(test, &bench->table);
+    RANK_CHECK(test,
+               bench->group[COLL_TURNED] == NULL ||
+                   catena_group_free(bench->group[COLL_TURNED]) == CATENA_OK);
+}
+
+static void choose(rank_test_t *test, const coll_case_t *c,
+                   catena_group_t *group)
+{
+    char name[64];
+    const char *setting = coll_setting_name(c->value[COLL_KIND]);
+    snprintf(name, sizeof(name), "%s_hierarchy", setting);
+    RANK_CHECK(
+        test, catena_group_set(group, name,
+                               coll_hierarchy_name(c->value[COLL_HIERARCHY])) ==
+                  CATENA_OK);
+    snprintf(name, sizeof(name), "%s_algorithm", setting);
+    RANK_CHECK(
+        test, catena_group_set(group, name,
+                               coll_algorithm_name(c->value[COLL_KIND],
+                                                   c->value[COLL_ALGORITHM])) ==
+                  CATENA_OK);
+}
+
+static void run_once(rank_test_t *test, coll_call_t *call, uint64_t seed)
+{
+    coll_fill(call, seed);
+    RANK_CHECK(test, coll_run(call) == CATENA_OK);
+    if (call->c.value[COLL_MODE] == COLL_NONBLOCKING) {
+        RANK_CHECK(test, catena_wait(&call->request) == CATENA_OK);
+    }
+    coll_check(test, call, "");
+}
+
+static void run_persistent(rank_test_t *test, coll_call_t *call, uint64_t seed)
+{
+    coll_fill(call, seed);
+    RANK_CHECK(test, coll_run(call) == CATENA_OK);
+    for (unsigned i = 0; i < STARTS; i++) {
+        coll_fill(call, seed + i);
+        RANK_CHECK(test, catena_start(call->request) == CATENA_OK);
+        RANK_CHECK(test, catena_wait(&call->request) == CATENA_OK);
+        coll_check(test, call, i == 0 ? "" : "started again: ");
+    }
+    RANK_CHECK(test, catena_request_free(&call->request) == CATENA_OK);
+}
+
+static bool wanted(const bench_t *bench, const coll_case_t *c)
+{
+    const char *kind = coll_kind_name(c->value[COLL_KIND]);
+    if (bench->only >= 0 && bench->number != bench->only) {
+        return false;
+    }
+    if (!bench->network &&
+        strstr(coll_hierarchy_name(c->value[COLL_HIERARCHY]), "ucx") != NULL) {
+        return false; /* one node has no network */
+    }
+    return bench->only_kind == NULL || strcmp(bench->only_kind, kind) == 0;
+}
+
+static void run_case(bench_t *bench, const coll_case_t *c)
+{
+    rank_test_t *test = bench->test;
+    char text[256], name[300];
+    bench->number++;
+    if (!wanted(bench, c)) {
+        return;
+    }
+    coll_call_t call = {.c = *c,
+                        .group = bench->group[c->value[COLL_GROUP]],
+                        .table = &bench->table,
+                        .seed = 77u * (uint64_t)bench->number};
+    if (call.group != NULL) {
+        choose(test, c, call.group);
+        coll_open(test, &call);
+        if (c->value[COLL_MODE] == COLL_PERSISTENT) {
+            run_persistent(test, &call, call.seed);
+        } else {
+            run_once(test, &call, call.seed);
+        }
+        coll_close(test, &call);
+    }
+    coll_describe(c, text, sizeof(text));
+    snprintf(name, sizeof(name), "#%ld %s", bench->number, text);
+    rank_conclude(test, name);
+}
+
+/* ---- the sets ---- */
+
+static void cover(rank_test_t *test)
+{
+    size_t count;
+    coll_case_t *set = coll_cover(&count);
+    bench_t bench;
+    open_bench(test, &bench);
+    RANK_CHECK(test, coll_uncovered(set, count) == 0);
+    RANK_CHECK(test, coll_uncovered(set, count / 2) > 0);
+    rank_conclude(test, "every two values meet");
+    for (size_t i = 0; i < count; i++) {
+        run_case(&bench, &set[i]);
+    }
+    close_bench(&bench);
+    free(set);
+}
+
+static void matrix(rank_test_t *test)
+{
+    /* The last of these is varied first. */
+    static const coll_factor_t varied[] = {COLL_KIND,      COLL_HIERARCHY,
+                                           COLL_ALGORITHM, COLL_TYPE,
+                                           COLL_OP,        COLL_PLACE};
+    enum { VARIED = sizeof(varied) / sizeof(varied[0]) };
+    uint64_t state = 6;
+    coll_case_t c = {{0}};
+    bench_t bench;
+    open_bench(test, &bench);
+    for (;;) {
+        c.value[COLL_SIZE] = (uint8_t)(rank_random(&state) % COLL_SIZES);
+        c.value[COLL_ROOT] = (uint8_t)(rank_random(&state) % COLL_ROOTS);
+        c.value[COLL_GROUP] = (uint8_t)(rank_random(&state) % COLL_GROUPS);
+        c.value[COLL_MODE] = (uint8_t)(rank_random(&state) % COLL_MODES);
+        c.value[COLL_MEMORY] = (uint8_t)(rank_random(&state) % COLL_MEMORIES);
+        coll_case_t now = c;
+        coll_repair(&now);
+        if (coll_valid(&now)) {
+            run_case(&bench, &now);
+        }
+        unsigned i = VARIED;
+        while (i > 0 &&
+               ++c.value[varied[i - 1]] == coll_values(varied[i - 1])) {
+            c.value[varied[--i]] = 0;
+        }
+        if (i == 0) {
+            break;
+        }
+    }
+    close_bench(&bench);
+}
+
+/* ---- the same bits everywhere ---- */
+
+static void bits(rank_test_t *test)
+{
+    size_t p = (size_t)test->place.size;
+    static const size_t counts[] = {1, 5, 300, 5000, 20000};
+    double *all = calloc(p * 20000, sizeof(*all));
+    double *own = calloc(20000, sizeof(*own));
+    for (unsigned c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
+        uint64_t state = 31u + (uint64_t)test->place.rank;
+        size_t n = counts[c];
+        for (size_t i = 0; i < n; i++) {
+            own[i] = (double)rank_random(&state) * 1e-7;
+        }
+        RANK_CHECK(test,
+                   catena_allreduce(CATENA_IN_PLACE, own, n, CATENA_DOUBLE,
+                                    CATENA_SUM, test->world) == CATENA_OK);
+        RANK_CHECK(test,
+                   catena_allgather(own, n, CATENA_DOUBLE, all, n,
+                                    CATENA_DOUBLE, test->world) == CATENA_OK);
+        for (size_t r = 0; r < p; r++) {
+            RANK_CHECK(test, memcmp(all + r * n, own, n * sizeof(*own)) == 0);
+        }
+    }
+    free(all);
+    free(own);
+}
+
+int main(int argc, char **argv)
+{
+    static const rank_case_t cases[] = {{"covering set", cover},
+                                        {"allreduce gives the same bits", bits},
+                                        {NULL, NULL}};
+    static const rank_case_t all[] = {{"matrix", matrix}, {NULL, NULL}};
+    bool full = argc > 1 && strcmp(argv[argc - 1], "matrix") == 0;
+    return rank_main(argc, argv, full ? all : cases);
+}

@@ -1,0 +1,2 @@
+/* What CATENA_<COLLECTIVE>_ALGORITHM takes beside auto: see docs/tuning.md. */
+[COLL_BCAST] = {NULL},
