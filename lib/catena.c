@@ -7,6 +7,7 @@
 
 #include "boot/boot.h"
 #include "coll/barrier.h"
+#include "coll/hierarchy.h"
 #include "coll/plan.h"
 #include "core/context.h"
 #include "exec/exec.h"
@@ -79,11 +80,20 @@ static catena_status_t look_up_card(void *argument, uint64_t process,
                            bytes);
 }
 
-/** Only a job of several nodes has a network. */
+/** A job of several nodes has a network; of one node, if it is asked for. */
+static bool wants_network(const catena_context_t *context)
+{
+    size_t network = context->config.network;
+    return context->boot->local_size < context->boot->size ||
+           (network == CTN_CONFIG_AUTO
+                ? ctn_hierarchy_names(&context->config, "ucx")
+                : network != 0);
+}
+
 static catena_status_t join_network(catena_context_t *context)
 {
     ctn_boot_t *boot = context->boot;
-    if (boot->local_size == boot->size) {
+    if (!wants_network(context)) {
         return CATENA_OK;
     }
     char *devices;
@@ -409,6 +419,9 @@ catena_status_t catena_init(const catena_config_t *config,
     context->log.level = context->config.log_level;
     context->sim = config != NULL ? config->sim : NULL;
     status = check_leaders(context);
+    if (status == CATENA_OK) {
+        status = ctn_hierarchy_check(&context->log, &context->config);
+    }
     if (status == CATENA_OK) {
         status = check_tuning(context);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "coll/barrier.h"
+#include "coll/hierarchy.h"
 #include "coll/split.h"
 
 static const ctn_family_t families[] = {
@@ -120,6 +121,10 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
     if (group == NULL || name == NULL || value == NULL) {
         return CATENA_ERR_ARG;
     }
+    catena_status_t status;
+    if (ctn_hierarchy_set(group, name, value, &status)) {
+        return status;
+    }
     ctn_choice_t *choice = ctn_choice_of(group);
     if (choice == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -135,7 +140,9 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
     }
     ctn_error(group->exec->log,
               "a group has no setting '%s'; there are alltoall_algorithm, "
-              "alltoall_leaders, alltoall_radix and alltoall_window",
+              "alltoall_leaders, alltoall_radix, alltoall_window, hierarchy, "
+              "subgroup and COLLECTIVE_hierarchy for barrier, bcast, reduce, "
+              "allreduce, gather, scatter, allgather, reduce_scatter and scan",
               name);
     return CATENA_ERR_ARG;
 }

@@ -11,30 +11,41 @@
 
 #define CTN_MOST_LEVELS 8u
 
+/* Operations of the group that use the same modules take their turn in making
+ * their basic collectives, so that all ranks make them in the same order. */
+typedef struct ctn_turns {
+    uint64_t started; /* numbers given */
+    uint64_t turn;    /* of which is this operation's */
+} ctn_turns_t;
+
 typedef struct ctn_hierarchy {
     struct ctn_hierarchy *next; /* of the group */
-    char *text;                 /* as asked for: "numa:shm,node:shm" */
+    char *text;                 /* "numa:shm,node:shm", or "auto" */
+    bool outdated;              /* not to be found by its text any more */
     ctn_built_t state;
     catena_status_t status; /* why it could not be built; the same everywhere,
                                unless the network failed */
     /* Of this rank: the subgroups it is in, the lowest first; none when it is
      * alone in the group. */
     unsigned levels;
-    ctn_module_t *level[CTN_MOST_LEVELS];
+    ctn_module_t *level[CTN_MOST_LEVELS]; /* they are the group's */
     bool top;      /* the last of them is the one that joins all */
     bool in_order; /* all subgroups on all ranks are: see ctn_sbgp_t */
     bool crowded;  /* some host has more ranks than cores */
     bool one_node; /* all ranks share a heap */
-    /* Operations of the group that use it take their turn in making their
-     * basic collectives, so that all ranks make them in the same order. */
-    uint64_t started; /* numbers given */
-    uint64_t turn;    /* of which is this operation's */
+    /* Those of a group that are of the same text have the same modules, and
+     * take turns together. */
+    ctn_turns_t *turns;
+    ctn_turns_t own;
 } ctn_hierarchy_t;
 
-/** The hierarchy of a group and a collective ("barrier", "bcast", ...), by the
- * group's settings, else CATENA_<COLLECTIVE>_HIERARCHY, else CATENA_HIERARCHY.
- * Not necessarily built yet: the first to ask starts building, which goes on by
- * itself; so all ranks have to ask in the same order.
+/** The hierarchy of a group and a collective ("barrier", "bcast", ...: see
+ * ctn_collective_names), by the group's settings, else
+ * CATENA_<COLLECTIVE>_HIERARCHY, else CATENA_HIERARCHY, each unless it is auto.
+ * Not necessarily built yet: the first to ask, also the first after a change of
+ * the group's settings, starts building, which goes on by itself; so all ranks
+ * have to ask in the same order. It stays, as it was built, as long as the
+ * group.
  * @return ERR_ARG (nonsense; logged with the reason and what there is),
  *         ERR_NO_MEMORY */
 catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
@@ -45,10 +56,21 @@ catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
 catena_status_t ctn_hierarchy_flat(catena_group_t *group,
                                    ctn_hierarchy_t **hierarchy);
 
-/** Settings of a group: "hierarchy", "<collective>_hierarchy". False: it is
- * none of them. *status: as catena_group_set. */
+/** Settings of a group: "hierarchy", "<collective>_hierarchy", "subgroup".
+ * False: it is none of them. *status: as catena_group_set. */
 bool ctn_hierarchy_set(catena_group_t *group, const char *name,
                        const char *value, catena_status_t *status);
+
+/** What names this rank's subgroup by the rule "user". */
+const char *ctn_hierarchy_subgroup(const catena_group_t *group);
+
+/** Whether the settings of the environment make sense.
+ * @return ERR_ARG (logged) */
+catena_status_t ctn_hierarchy_check(const ctn_log_t *log,
+                                    const ctn_config_t *config);
+
+/** Whether any of them names a component. */
+bool ctn_hierarchy_names(const ctn_config_t *config, const char *component);
 
 /** In words: "numa:shm(6) node:shm(2)": this rank's levels, with their sizes.
  */

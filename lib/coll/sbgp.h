@@ -26,8 +26,14 @@ extern const ctn_sbgp_rule_t ctn_sbgp_node;
 extern const ctn_sbgp_rule_t ctn_sbgp_network; /* all of the group */
 extern const ctn_sbgp_rule_t ctn_sbgp_user;    /* by CATENA_SUBGROUP */
 
-/** NULL-terminated. */
+/** NULL-terminated; those of the machine first, from the smallest up to the
+ * network. */
 extern const ctn_sbgp_rule_t *const ctn_sbgp_rules[];
+
+/** The name of this rank's resource of a level: ctn_site_resource. */
+catena_status_t ctn_sbgp_resource(const catena_group_t *group,
+                                  catena_level_t level,
+                                  char name[CTN_SBGP_NAME_BYTES]);
 
 /** Ranks of the group that follow each other. */
 typedef struct ctn_range {

@@ -8,6 +8,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "core/names.h"
+
 #define PREFIX "CATENA_"
 
 /* How a value is read. `flags` is what besides plain values is allowed. */
@@ -76,9 +78,23 @@ static const struct parser put_parser = {"auto, am or rma", 0, put_modes,
 static const struct parser algorithm_parser = {
     "auto, direct, shift, bruck, morton, l-a2a, mpml, nmpml or onmpml", 0,
     algorithms, parse_algorithm};
+static const struct parser levels_parser = {
+    "auto, or levels from the lowest up: rule:component,rule:component,...", 0,
+    NULL, parse_string};
+static const struct parser name_parser = {"auto, or an algorithm's name", 0,
+                                          NULL, parse_string};
 static const struct parser string_parser = {"any text", 0, NULL, parse_string};
 
 #define FIELD(name) offsetof(ctn_config_t, name)
+
+#define ROWS_OF_COLLECTIVE(NAME, name)                                         \
+    {#NAME "_HIERARCHY", "auto",                                               \
+     "Levels of " name "; auto: as CATENA_HIERARCHY says.",                    \
+     FIELD(way[CTN_OF_##NAME].hierarchy), &levels_parser},                     \
+        {#NAME "_ALGORITHM", "auto",                                           \
+         "Algorithm of " name                                                  \
+         ", in those components of its hierarchy that have it.",               \
+         FIELD(way[CTN_OF_##NAME].algorithm), &name_parser},
 
 static const struct row rows[] = {
     {"LOG_LEVEL", "warn", "Messages up to this level are written to stderr.",
@@ -123,9 +139,29 @@ static const struct row rows[] = {
      "How data and its signal travel between nodes. am: one active message;\n"
      "rma: put, fence, put. auto: rma where the network has RDMA.",
      FIELD(ucx_put), &put_parser},
-};
+    {"NETWORK", "auto",
+     "Whether a job of one node opens the network, too, for component ucx.\n"
+     "auto: when a hierarchy of the environment names it. Jobs of several\n"
+     "nodes always do.",
+     FIELD(network), &switch_parser},
+    {"HIERARCHY", "auto",
+     "Levels of collectives. Rules: core, l3, numa, socket, node, network,\n"
+     "user; components: shm, p2p, ucx. auto: numa:shm,node:shm,network:ucx,\n"
+     "without numa where a host has more ranks than cores.",
+     FIELD(hierarchy), &levels_parser},
+    {"SUBGROUP", "",
+     "Name of the subgroup this rank is in by the rule \"user\".",
+     FIELD(subgroup), &string_parser},
+    CTN_EACH_COLLECTIVE(ROWS_OF_COLLECTIVE)};
+
+#undef ROWS_OF_COLLECTIVE
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+#define NAME_OF_COLLECTIVE(NAME, name) name,
+const char *const ctn_collective_names[] = {
+    CTN_EACH_COLLECTIVE(NAME_OF_COLLECTIVE) NULL};
+#undef NAME_OF_COLLECTIVE
 
 /* -- values ---------------------------------------------------------- */
 
@@ -280,52 +316,14 @@ static const struct row *find_row(const char *name, size_t length)
     return NULL;
 }
 
-enum { NAME_BYTES = 64 }; /* longer names resemble nothing */
-
-/* Levenshtein distance without regard to case, one line of the table at a
- * time; `length` <= NAME_BYTES. */
-static size_t edit_distance(const char *name, size_t length, const char *known)
-{
-    size_t line[NAME_BYTES + 1];
-
-    for (size_t i = 0; i <= length; i++)
-        line[i] = i;
-    for (size_t k = 0; known[k] != '\0'; k++) {
-        size_t diagonal = line[0];
-
-        line[0] = k + 1;
-        for (size_t i = 1; i <= length; i++) {
-            size_t above = line[i];
-            size_t best = diagonal + (toupper((unsigned char)name[i - 1]) !=
-                                      toupper((unsigned char)known[k]));
-
-            if (above + 1 < best)
-                best = above + 1;
-            if (line[i - 1] + 1 < best)
-                best = line[i - 1] + 1;
-            line[i] = best;
-            diagonal = above;
-        }
-    }
-    return line[length];
-}
-
 static const struct row *nearest_row(const char *name, size_t length)
 {
-    char typed[NAME_BYTES + 1];
     const struct row *nearest = &rows[0];
     size_t least = SIZE_MAX;
 
-    if (length > NAME_BYTES)
-        length = NAME_BYTES;
-    memcpy(typed, name, length);
-    typed[length] = '\0';
     for (size_t i = 0; i < ROWS; i++) {
-        size_t distance = edit_distance(typed, length, rows[i].name);
+        size_t distance = ctn_name_distance(name, length, rows[i].name);
 
-        /* A name of several words typed without one of them is near. */
-        if (length >= 4 && strcasestr(rows[i].name, typed) != NULL)
-            distance = 1;
         if (distance < least) {
             least = distance;
             nearest = &rows[i];
@@ -362,7 +360,7 @@ size_t ctn_config_warn_unknown(const ctn_log_t *log)
 static catena_status_t read_environment(ctn_config_t *config,
                                         const ctn_log_t *log)
 {
-    char name[sizeof(PREFIX) + NAME_BYTES];
+    char name[sizeof(PREFIX) + CTN_NAME_BYTES];
     catena_status_t status = CATENA_OK;
 
     for (size_t i = 0; i < ROWS && status == CATENA_OK; i++) {
@@ -429,14 +427,14 @@ catena_status_t ctn_config_read(ctn_config_t *config,
 
 void ctn_config_release(ctn_config_t *config)
 {
-    free(config->alltoall);
-    free(config->net_devices);
-    free(config->topology);
-    free(config->tuning);
-    config->alltoall = NULL;
-    config->net_devices = NULL;
-    config->tuning = NULL;
-    config->topology = NULL;
+    for (size_t i = 0; i < ROWS; i++)
+        if (rows[i].parser->parse == parse_string ||
+            rows[i].parser->parse == parse_algorithm) {
+            char **text = (void *)((char *)config + rows[i].offset);
+
+            free(*text);
+            *text = NULL;
+        }
 }
 
 /* -- listing --------------------------------------------------------- */
@@ -471,7 +469,7 @@ catena_status_t catena_config_print(FILE *stream, int help)
     ctn_config_release(&checked);
 
     for (size_t i = 0; i < ROWS; i++) {
-        char name[sizeof(PREFIX) + NAME_BYTES];
+        char name[sizeof(PREFIX) + CTN_NAME_BYTES];
         const char *text;
 
         snprintf(name, sizeof(name), PREFIX "%s", rows[i].name);

@@ -22,6 +22,32 @@ typedef enum ctn_put_mode { /* CATENA_UCX_PUT */
                             CTN_PUT_RMA /* put, fence, put */
 } ctn_put_mode_t;
 
+/* Collectives that are put together from levels, with settings of their own:
+ * CATENA_<NAME>_HIERARCHY and CATENA_<NAME>_ALGORITHM. Variants go with theirs:
+ * v variants, and exscan with scan. This list is the only one. */
+#define CTN_EACH_COLLECTIVE(DO)                                                \
+    DO(BARRIER, "barrier")                                                     \
+    DO(BCAST, "bcast")                                                         \
+    DO(REDUCE, "reduce")                                                       \
+    DO(ALLREDUCE, "allreduce")                                                 \
+    DO(GATHER, "gather")                                                       \
+    DO(SCATTER, "scatter")                                                     \
+    DO(ALLGATHER, "allgather")                                                 \
+    DO(REDUCE_SCATTER, "reduce_scatter")                                       \
+    DO(SCAN, "scan")
+
+#define CTN_OF_COLLECTIVE(NAME, name) CTN_OF_##NAME,
+typedef enum ctn_of {
+    CTN_EACH_COLLECTIVE(CTN_OF_COLLECTIVE) CTN_WAYS
+} ctn_of_t;
+#undef CTN_OF_COLLECTIVE
+
+/** How one of them goes. */
+typedef struct ctn_way {
+    char *hierarchy; /* auto: as the setting for all */
+    char *algorithm; /* auto */
+} ctn_way_t;
+
 typedef struct ctn_config {
     ctn_log_level_t log_level; /* LOG_LEVEL: fatal..trace, warn */
     size_t heap_size;          /* HEAP_SIZE: bytes per node, auto */
@@ -32,10 +58,14 @@ typedef struct ctn_config {
     size_t sleep_ms; /* SLEEP: ms of waiting before sleeping, 20, inf */
     size_t leaders;  /* ALLTOALL_LEADERS: per node, auto */
     char *alltoall;  /* ALLTOALL_ALGORITHM: auto */
-    char *net_devices;      /* NET_DEVICES: auto */
-    char *tuning;           /* TUNING: auto, machine:NAME, or a path */
-    char *topology;         /* TOPOLOGY: hwloc synthetic description, empty */
-    ctn_put_mode_t ucx_put; /* UCX_PUT: auto, am, rma */
+    char *net_devices;       /* NET_DEVICES: auto */
+    char *tuning;            /* TUNING: auto, machine:NAME, or a path */
+    char *topology;          /* TOPOLOGY: hwloc synthetic description, empty */
+    ctn_put_mode_t ucx_put;  /* UCX_PUT: auto, am, rma */
+    char *hierarchy;         /* HIERARCHY: auto, or levels */
+    char *subgroup;          /* SUBGROUP: of the rule "user", empty */
+    size_t network;          /* NETWORK: on one node, 0 or 1 or auto */
+    ctn_way_t way[CTN_WAYS]; /* <NAME>_HIERARCHY, <NAME>_ALGORITHM */
 } ctn_config_t;
 
 /** Read environment (CATENA_*) and then `settings`, which win. A bad value
@@ -50,6 +80,9 @@ catena_status_t ctn_config_read(ctn_config_t *config,
                                 const catena_config_t *settings,
                                 const ctn_log_t *log);
 void ctn_config_release(ctn_config_t *config);
+
+/** "barrier", "bcast", ... in the order of ctn_of_t; NULL-terminated. */
+extern const char *const ctn_collective_names[];
 
 /** A size as settings have it: bytes, or with unit ("64k", "2mb").
  * @return false: it is none, or too large; *bytes is left as it was */

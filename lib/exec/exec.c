@@ -343,6 +343,13 @@ void ctn_op_start_held(ctn_op_t *op)
     ctn_op_start(op);
 }
 
+void ctn_op_start_detached(ctn_op_t *op)
+{
+    op->detached = true;
+    op->channel->detached++;
+    ctn_op_start(op);
+}
+
 bool ctn_op_test(ctn_op_t *op)
 {
     if (op->state == CTN_OP_ACTIVE) {

@@ -101,7 +101,7 @@ struct ctn_channel {
      * synchronizing operation made here. */
     ctn_op_t *(*make_fence)(ctn_exec_t *exec, ctn_channel_t *channel);
     uint32_t base;     /* of the slots in the block */
-    uint16_t detached; /* fences under way */
+    uint16_t detached; /* operations under way that nobody waits for */
     uint8_t touched;   /* 1 + the last slot looked at */
     uint8_t done_mask; /* completed ones from `complete` on */
     uint8_t flight;    /* operations at once; at most half the rings */
@@ -269,6 +269,9 @@ void ctn_op_start(ctn_op_t *op);
 /** Give it its number, but let it do nothing until it is let go: so members
  * number alike what each of them comes to when something else is over. */
 void ctn_op_start_held(ctn_op_t *op);
+/** Start an operation of a channel that nobody waits for: exec owns it from now
+ * on. */
+void ctn_op_start_detached(ctn_op_t *op);
 /** Let it go: the next poll runs it. */
 static inline void ctn_op_let_go(ctn_op_t *op)
 {

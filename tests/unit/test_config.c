@@ -1,6 +1,7 @@
 /* Settings: values, names, order of precedence. */
 
 #include <check.h>
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +70,15 @@ START_TEST(defaults)
     ck_assert_str_eq(config.topology, "");
     ck_assert_str_eq(config.tuning, "auto");
     ck_assert_int_eq(config.ucx_put, CTN_PUT_AUTO);
+    ck_assert(config.network == CTN_CONFIG_AUTO);
+    ck_assert_str_eq(config.hierarchy, "auto");
+    ck_assert_str_eq(config.subgroup, "");
+    for (int i = 0; i < CTN_WAYS; i++) {
+        ck_assert_str_eq(config.way[i].hierarchy, "auto");
+        ck_assert_str_eq(config.way[i].algorithm, "auto");
+    }
     ctn_config_release(&config);
+    ck_assert_ptr_null(config.way[CTN_OF_SCAN].algorithm);
     ck_assert_ptr_null(config.alltoall);
     ck_assert_ptr_null(config.tuning);
     ck_assert_ptr_null(config.topology);
@@ -146,6 +155,10 @@ START_TEST(every_setting)
                                        "TUNING=machine:hpc-b",
                                        "TOPOLOGY=numa:2 core:2=x",
                                        "UCX_PUT=rma",
+                                       "NETWORK=y",
+                                       "HIERARCHY=node:shm,network:p2p",
+                                       "SUBGROUP=row 3",
+                                       "REDUCE_SCATTER_ALGORITHM=ring",
                                        NULL};
     catena_config_t settings = {.settings = list};
     ctn_config_t config;
@@ -162,6 +175,37 @@ START_TEST(every_setting)
     ck_assert_str_eq(config.tuning, "machine:hpc-b");
     ck_assert_str_eq(config.topology, "numa:2 core:2=x");
     ck_assert_int_eq(config.ucx_put, CTN_PUT_RMA);
+    ck_assert_uint_eq(config.network, 1);
+    ck_assert_str_eq(config.hierarchy, "node:shm,network:p2p");
+    ck_assert_str_eq(config.subgroup, "row 3");
+    ck_assert_str_eq(config.way[CTN_OF_REDUCE_SCATTER].algorithm, "ring");
+    ctn_config_release(&config);
+}
+END_TEST
+
+/* Each collective's settings reach its own fields, and no others. */
+START_TEST(every_collective)
+{
+    char setting[64], variable[64];
+    ctn_config_t config;
+
+    snprintf(setting, sizeof(setting), "%s_HIERARCHY=node:p2p",
+             ctn_collective_names[_i]);
+    snprintf(variable, sizeof(variable), "CATENA_%s_ALGORITHM",
+             ctn_collective_names[_i]);
+    for (char *c = setting; *c != '='; c++)
+        *c = (char)toupper((unsigned char)*c);
+    for (char *c = variable; *c != '\0'; c++)
+        *c = (char)toupper((unsigned char)*c);
+    setenv(variable, "tree", 1);
+    ck_assert_int_eq(read_one(&config, setting), CATENA_OK);
+    unsetenv(variable);
+    for (int i = 0; i < CTN_WAYS; i++) {
+        ck_assert_str_eq(config.way[i].hierarchy,
+                         i == _i ? "node:p2p" : "auto");
+        ck_assert_str_eq(config.way[i].algorithm, i == _i ? "tree" : "auto");
+    }
+    ck_assert_ptr_null(ctn_collective_names[CTN_WAYS]);
     ctn_config_release(&config);
 }
 END_TEST
@@ -205,6 +249,7 @@ static const char *const bad[] = {
     "LOG_LEVEL=loud",
     "LOG_LEVEL=",
     "UCX_PUT=get",
+    "NETWORK=2",
     "HEAP_SIZE",
     "",
     "=1",
@@ -298,6 +343,10 @@ static const struct {
     {"LOGLEVEL", "LOG_LEVEL"},
     {"UXC_PUT", "UCX_PUT"},
     {"SLEEPS", "SLEEP"},
+    {"BCASTHIERARCHY", "BCAST_HIERARCHY"},
+    {"HIERACHY", "HIERARCHY"},
+    {"BCST_ALGORITHM", "BCAST_ALGORITHM"},
+    {"SUBGROUPS", "SUBGROUP"},
 };
 
 START_TEST(nearest_name)
@@ -369,7 +418,7 @@ START_TEST(listing)
     ck_assert_ptr_nonnull(strstr(text, "CATENA_SLEEP=5\n"));
     ck_assert_ptr_nonnull(strstr(text, "CATENA_HEAP_SIZE=auto\n"));
     ck_assert_ptr_nonnull(strstr(text, "CATENA_TUNING=auto\n"));
-    ck_assert_int_eq(lines(text), 12);
+    ck_assert_int_eq(lines(text), 15 + 2 * CTN_WAYS);
     ck_assert_int_eq(catena_config_print(NULL, 0), CATENA_ERR_ARG);
 }
 END_TEST
@@ -396,6 +445,7 @@ int main(void)
     tcase_add_loop_test(test, units, 0, COUNT(sizes));
     tcase_add_loop_test(test, booleans, 0, COUNT(switches));
     tcase_add_test(test, every_setting);
+    tcase_add_loop_test(test, every_collective, 0, CTN_WAYS);
     tcase_add_test(test, zero_where_it_means_something);
     tcase_add_loop_test(test, bad_values, 0, COUNT(bad));
     tcase_add_test(test, message_says_expected_and_found);

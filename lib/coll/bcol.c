@@ -1,0 +1,3 @@
+#include "coll/bcol.h"
+
+const ctn_bcol_t *const ctn_bcols[] = {NULL};

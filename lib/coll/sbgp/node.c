@@ -1,0 +1,13 @@
+#include "coll/sbgp.h"
+
+static catena_status_t find(const catena_group_t *group,
+                            char name[CTN_SBGP_NAME_BYTES])
+{
+    return ctn_sbgp_resource(group, CATENA_LEVEL_NODE, name);
+}
+
+const ctn_sbgp_rule_t ctn_sbgp_node = {
+    .name = "node",
+    .help = "ranks of one node, who share a heap",
+    .find = find,
+};
