@@ -73,9 +73,7 @@ static catena_status_t simulate(uint32_t ranks, uint64_t seed, uint64_t event,
         .reorder = job_random(&random) % 4 != 0,
         .kill_rank = (int)(job_random(&random) % ranks),
         .kill_event = event,
-#if defined(__SANITIZE_ADDRESS__)
-        .stack_bytes = 512 << 10,
-#endif
+        .stack_bytes = JOB_STACK_BYTES,
     };
     draw_layout(&random, &params, node_of);
     catena_status_t status = catena_sim_run(&params, run_rank, &run, report);
@@ -87,6 +85,14 @@ int job_simulate(uint32_t ranks, uint64_t seed, job_body_t body)
 {
     catena_sim_report_t report = {0};
     catena_status_t status = simulate(ranks, seed, 0, body, &report);
+    return status == CATENA_OK ? report.failed_ranks : -1;
+}
+
+int job_simulate_on(const catena_sim_params_t *params, job_body_t body)
+{
+    run_t run = {.body = body, .seed = params->seed};
+    catena_sim_report_t report = {0};
+    catena_status_t status = catena_sim_run(params, run_rank, &run, &report);
     return status == CATENA_OK ? report.failed_ranks : -1;
 }
 

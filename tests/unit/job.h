@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include <catena/sim.h>
+
 #include "core/context.h"
 #include "group/group.h"
 
@@ -32,11 +34,20 @@ typedef void (*job_body_t)(job_t *job);
         }                                                                      \
     } while (0)
 
+/** Of a simulated rank; 0: as the simulator has it. */
+#if defined(__SANITIZE_ADDRESS__)
+#define JOB_STACK_BYTES ((size_t)512 << 10)
+#else
+#define JOB_STACK_BYTES 0
+#endif
+
 /** Run `body` on so many simulated ranks. @return ranks that saw an error, or
  * -1 when the run did not come to its end */
 int job_simulate(uint32_t ranks, uint64_t seed, job_body_t body);
-/** The same; a rank is killed after so many events. What comes of it is the
- * body's, and that it comes to an end. */
+/** The same on a machine, in a layout and with settings that are given. */
+int job_simulate_on(const catena_sim_params_t *params, job_body_t body);
+/** The same as job_simulate; a rank is killed after so many events. What comes
+ * of it is the body's, and that it comes to an end. */
 void job_simulate_death(uint32_t ranks, uint64_t seed, uint64_t event,
                         job_body_t body);
 

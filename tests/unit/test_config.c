@@ -2,40 +2,12 @@
 
 #include <check.h>
 #include <ctype.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "capture.h"
 #include "core/config.h"
-
-/* What catena writes to stderr between capture_start and capture_stop. */
-struct capture {
-    FILE *file;
-    int saved;
-    char text[4096];
-};
-
-static void capture_start(struct capture *capture)
-{
-    capture->file = tmpfile();
-    ck_assert_ptr_nonnull(capture->file);
-    capture->saved = dup(STDERR_FILENO);
-    dup2(fileno(capture->file), STDERR_FILENO);
-}
-
-static void capture_stop(struct capture *capture)
-{
-    size_t length;
-
-    dup2(capture->saved, STDERR_FILENO);
-    close(capture->saved);
-    rewind(capture->file);
-    length = fread(capture->text, 1, sizeof(capture->text) - 1, capture->file);
-    capture->text[length] = '\0';
-    fclose(capture->file);
-}
 
 static int lines(const char *text)
 {
@@ -257,7 +229,7 @@ static const char *const bad[] = {
 
 START_TEST(bad_values)
 {
-    struct capture capture;
+    capture_t capture;
     ctn_config_t config, before;
     catena_status_t status;
 
@@ -275,7 +247,7 @@ END_TEST
 
 START_TEST(message_says_expected_and_found)
 {
-    struct capture capture;
+    capture_t capture;
     ctn_config_t config;
 
     capture_start(&capture);
@@ -317,7 +289,7 @@ END_TEST
 
 START_TEST(bad_environment)
 {
-    struct capture capture;
+    capture_t capture;
     ctn_config_t config;
 
     setenv("CATENA_SLEEP", "soon", 1);
@@ -351,7 +323,7 @@ static const struct {
 
 START_TEST(nearest_name)
 {
-    struct capture capture;
+    capture_t capture;
     char variable[64], setting[64], expected[64];
     ctn_config_t config;
 
@@ -378,7 +350,7 @@ END_TEST
 
 START_TEST(very_long_name)
 {
-    struct capture capture;
+    capture_t capture;
     char variable[600];
 
     memset(variable, 'X', sizeof(variable) - 1);
@@ -395,7 +367,7 @@ END_TEST
 START_TEST(log_level_is_kept)
 {
     ctn_log_t log = {.level = CTN_LOG_ERROR, .rank = 3, .host = "here"};
-    struct capture capture;
+    capture_t capture;
 
     capture_start(&capture);
     ctn_warn(&log, "not shown");
