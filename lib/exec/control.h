@@ -42,6 +42,10 @@
 #define CTN_PARTS 2u          /* parts of a wide payload, for pipelining */
 #define CTN_PART_BYTES 8192u
 
+/* The same of channels that a component of collectives has for itself: for one
+ * message of a whole segment. */
+#define CTN_WIDE_BYTES 32768u
+
 #define CTN_BOARD_BYTES (96u * 1024)
 
 /** A message: what arrived is told by the word, see ctn_tag. */

@@ -70,15 +70,24 @@ void ctn_channel_clear(ctn_channel_t *channel)
     channel->touched = 0;
 }
 
+void ctn_channel_set(ctn_channel_t *channel, ctn_slot_t *slots, unsigned rings,
+                     unsigned flight)
+{
+    assert(rings <= 8 && (rings & (rings - 1)) == 0 && flight <= rings / 2);
+    memset(channel, 0, sizeof(*channel));
+    channel->slots = slots;
+    channel->rings = (uint8_t)rings;
+    channel->flight = (uint8_t)flight;
+    channel->queue_end = &channel->queue;
+}
+
 void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint32_t base,
                       unsigned flight)
 {
-    memset(channel, 0, sizeof(*channel));
-    channel->slots = (ctn_slot_t *)(void *)((unsigned char *)block + base);
-    channel->rings = CTN_RINGS;
+    ctn_channel_set(channel,
+                    (ctn_slot_t *)(void *)((unsigned char *)block + base),
+                    CTN_RINGS, flight);
     channel->base = base;
-    channel->flight = (uint8_t)flight;
-    channel->queue_end = &channel->queue;
 }
 
 static void channel_completed(ctn_channel_t *channel, const ctn_op_t *op)
@@ -389,14 +398,23 @@ ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status)
     return CTN_STEP_FAIL;
 }
 
+catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
+                               ctn_endpoint_t **endpoint)
+{
+    ctn_exec_t *exec = op->exec;
+    return op->channel->network_only && !exec->virtual_time
+               ? exec->network->ops->connect(exec->network, process, endpoint)
+               : ctn_exec_connect(exec, process, endpoint);
+}
+
 catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
                                   unsigned slot, uint32_t count,
                                   const void *data, size_t bytes)
 {
-    assert(bytes <= CTN_INLINE_BYTES && slot < CTN_CHAIN_SLOTS);
+    const ctn_channel_t *channel = op->channel;
+    assert(bytes <= ctn_slot_room(channel, slot));
     ctn_endpoint_t *endpoint;
-    catena_status_t status =
-        ctn_exec_connect(op->exec, member.process, &endpoint);
+    catena_status_t status = ctn_op_connect(op, member.process, &endpoint);
     if (status != CATENA_OK) {
         return status;
     }
@@ -404,17 +422,16 @@ catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
                    "callers compose messages on the stack");
     op->exec->tally.messages++;
     op->exec->tally.bytes += bytes;
+    uint64_t word = ctn_slot_word_offset(channel, member, op->seq, slot, 0);
     if (bytes == 0) {
-        return ctn_signal(
-            endpoint,
-            ctn_slot_word_offset(op->channel, member, op->seq, slot, 0),
-            ctn_tag(op->seq, count));
+        return ctn_signal(endpoint, word, ctn_tag(op->seq, count));
     }
-    return ctn_put_signal(
-        endpoint, data, bytes,
-        ctn_slot_data_offset(op->channel, member, op->seq, slot),
-        ctn_slot_word_offset(op->channel, member, op->seq, slot, 0),
-        ctn_tag(op->seq, count), &op->pending);
+    uint64_t at = bytes <= CTN_INLINE_BYTES
+                      ? ctn_slot_data_offset(channel, member, op->seq, slot)
+                      : member.offset + channel->base +
+                            ctn_slot_wide_at(channel, op->seq, slot);
+    return ctn_put_signal(endpoint, data, bytes, at, word,
+                          ctn_tag(op->seq, count), &op->pending);
 }
 
 void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)

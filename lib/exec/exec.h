@@ -100,13 +100,16 @@ struct ctn_channel {
      * rings are free again: before they are too many, exec puts a fence, a
      * synchronizing operation made here. */
     ctn_op_t *(*make_fence)(ctn_exec_t *exec, ctn_channel_t *channel);
-    uint32_t base;     /* of the slots in the block */
-    uint16_t detached; /* operations under way that nobody waits for */
-    uint8_t touched;   /* 1 + the last slot looked at */
-    uint8_t done_mask; /* completed ones from `complete` on */
-    uint8_t flight;    /* operations at once; at most half the rings */
-    uint8_t rings;     /* a power of two */
-    uint8_t loose;     /* the last ones started that do not synchronize */
+    uint32_t base;      /* of the slots in the block */
+    uint16_t detached;  /* under way, that nobody waits for */
+    uint8_t touched;    /* 1 + the last slot looked at */
+    uint8_t done_mask;  /* completed ones from `complete` on */
+    uint8_t flight;     /* operations at once; at most half the rings */
+    uint8_t rings;      /* a power of two */
+    uint8_t loose;      /* the last ones started that do not synchronize */
+    uint8_t wide_page;  /* where wide payloads begin, from the slots on */
+    uint8_t wide_slots; /* those that have one, from the first on */
+    bool network_only;  /* also between members on one node */
 };
 
 /** How a rank waits; see exec/wait.c. */
@@ -185,6 +188,9 @@ struct ctn_exec {
 catena_status_t ctn_exec_init(ctn_exec_t *exec);
 void ctn_exec_release(ctn_exec_t *exec);
 
+/** Whether a process shares this one's heap; in the simulator none is said
+ * to. */
+bool ctn_exec_is_near(const ctn_exec_t *exec, uint64_t process);
 /** Endpoint to a process, made on first use. */
 catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
                                  ctn_endpoint_t **endpoint);
@@ -201,6 +207,11 @@ void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block);
 /** Zero the slots that were used. */
 void ctn_channel_clear(ctn_channel_t *channel);
 
+/** A channel over zeroed slots, [slot][rings].
+ * @param rings a power of two, at most 8
+ * @param flight at most half of them */
+void ctn_channel_set(ctn_channel_t *channel, ctn_slot_t *slots, unsigned rings,
+                     unsigned flight);
 /** A channel of CTN_RINGS rings, over the zeroed slots of a block. */
 void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint32_t base,
                       unsigned flight);
@@ -228,6 +239,22 @@ static inline uint64_t ctn_slot_data_offset(const ctn_channel_t *channel,
 {
     return ctn_slot_word_offset(channel, member, seq, slot, 0) +
            offsetof(ctn_slot_t, data);
+}
+
+/** Where a wide payload is, from the slots of a channel on. */
+static inline uint64_t ctn_slot_wide_at(const ctn_channel_t *channel,
+                                        uint64_t seq, unsigned slot)
+{
+    uint64_t ring = seq & (channel->rings - 1u);
+    return channel->wide_page * UINT64_C(4096) +
+           (ring * channel->wide_slots + slot) * CTN_WIDE_BYTES;
+}
+
+/** The longest message that a slot takes, with its wide payload if it has
+ * one. */
+static inline size_t ctn_slot_room(const ctn_channel_t *channel, unsigned slot)
+{
+    return slot < channel->wide_slots ? CTN_WIDE_BYTES : CTN_INLINE_BYTES;
 }
 
 /** Operations that have been started and are not complete, fences included. */
@@ -375,8 +402,13 @@ static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
                                (op->seq & (op->channel->rings - 1u))];
 }
 
-/** Put a small message into a slot of `member`: at most CTN_INLINE_BYTES. Its
- * word tells `count`. */
+/** The endpoint that messages of an operation's channel go by. */
+catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
+                               ctn_endpoint_t **endpoint);
+
+/** Put a message into a slot of `member`: at most ctn_slot_room. Its word tells
+ * `count`. Beyond CTN_INLINE_BYTES `data` belong to the transport until
+ * op->pending is 0; NULL: users' data that have a size only. */
 catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
                                   unsigned slot, uint32_t count,
                                   const void *data, size_t bytes);

@@ -1,7 +1,7 @@
-/* Messages of any length. A word's count holds turn and length, so a short
- * message is one put_signal. A long one takes three steps: a notice of where
- * its copy lies, the get (on the node a copy), and the acknowledgement. Memory:
- * the message, once at either side. */
+/* Messages of any length. A word's count holds turn and length, so a message
+ * that fits its slot is one put_signal. A long one takes three steps: a notice
+ * of where its copy lies, the get (on the node a copy), and the
+ * acknowledgement. Memory: the message, once at either side. */
 
 #include "exec/mail.h"
 
@@ -9,14 +9,17 @@
 #include <string.h>
 
 /* Of a word's count: the lower bits are the length, those above the turn. */
-enum { LENGTH_BITS = 8, LONG = (1 << LENGTH_BITS) - 1 };
-_Static_assert(CTN_MAIL_BYTES < LONG, "lengths fit their bits");
+enum { LENGTH_BITS = 16, LONG = (1 << LENGTH_BITS) - 1 };
+_Static_assert(CTN_WIDE_BYTES < LONG && CTN_MAIL_BYTES < CTN_WIDE_BYTES,
+               "lengths fit their bits");
 
 /** What is sent in place of a long message. */
 typedef struct notice {
-    uint64_t offset; /* in the sender's arena */
+    uint64_t offset; /* in the sender's arena; NOWHERE: there is a size only */
     uint64_t bytes;
 } notice_t;
+
+#define NOWHERE UINT64_MAX
 
 /** What a long message is fetched into. The count lies with it, since the
  * transport may come back to both when the operation has failed. */
@@ -28,6 +31,11 @@ typedef struct fetched {
 static uint32_t count_of(uint32_t turn, size_t length)
 {
     return turn << LENGTH_BITS | (uint32_t)length;
+}
+
+static bool is_long(const ctn_op_t *op, unsigned slot, size_t bytes)
+{
+    return bytes > ctn_slot_room(op->channel, slot);
 }
 
 /* ---- the sender ---- */
@@ -46,14 +54,14 @@ static catena_status_t send_notice(ctn_op_t *op, ctn_address_t to,
                                    const void *data, size_t bytes)
 {
     ctn_endpoint_t *endpoint;
-    catena_status_t status = ctn_exec_connect(op->exec, to.process, &endpoint);
+    catena_status_t status = ctn_op_connect(op, to.process, &endpoint);
     if (status != CATENA_OK) {
         return status;
     }
     expect_network(op, endpoint);
-    notice_t notice = {.bytes = bytes};
-    bool inside =
-        ctn_heap_contains(op->exec->heap, data, bytes, &notice.offset);
+    notice_t notice = {.offset = NOWHERE, .bytes = bytes};
+    bool inside = data == NULL || ctn_heap_contains(op->exec->heap, data, bytes,
+                                                    &notice.offset);
     assert(inside);
     (void)inside;
     op->exec->tally.bytes += bytes;
@@ -65,17 +73,17 @@ catena_status_t ctn_mail_lend(ctn_op_t *op, ctn_address_t to, unsigned slot,
                               uint32_t turn, const void *data, size_t bytes)
 {
     assert(turn >> (32 - LENGTH_BITS) == 0);
-    return bytes <= CTN_MAIL_BYTES
-               ? ctn_op_send_count(op, to, slot, count_of(turn, bytes), data,
-                                   bytes)
-               : send_notice(op, to, slot, turn, data, bytes);
+    return is_long(op, slot, bytes)
+               ? send_notice(op, to, slot, turn, data, bytes)
+               : ctn_op_send_count(op, to, slot, count_of(turn, bytes), data,
+                                   bytes);
 }
 
 bool ctn_mail_returned(const ctn_op_t *op, unsigned slot, uint32_t turn,
                        size_t bytes)
 {
-    if (bytes <= CTN_MAIL_BYTES) {
-        return true;
+    if (!is_long(op, slot, bytes)) {
+        return bytes <= CTN_MAIL_BYTES || op->pending == 0;
     }
     uint64_t word = ctn_word_load(&ctn_op_slot(op, slot)->word[1]);
     /* A later turn's acknowledgement tells of the earlier ones, too. */
@@ -130,35 +138,53 @@ static catena_status_t fetch(ctn_op_t *op, ctn_address_t from, unsigned slot,
     notice_t notice;
     memcpy(&notice, ctn_op_slot(op, slot)->data, sizeof(notice));
     ctn_endpoint_t *endpoint;
-    catena_status_t status =
-        ctn_exec_connect(op->exec, from.process, &endpoint);
+    catena_status_t status = ctn_op_connect(op, from.process, &endpoint);
     if (status != CATENA_OK) {
         return status;
     }
-    fetched_t *fetched =
-        ctn_scratch_alloc(op->exec, sizeof(*fetched) + notice.bytes);
-    if (fetched == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    fetched->pending = 0;
-    letter->copy = fetched;
     letter->bytes = notice.bytes;
-    const void *near = ctn_pointer(endpoint, notice.offset);
+    unsigned char *target = letter->into;
+    uint64_t *pending = &op->pending;
+    if (target == NULL) {
+        fetched_t *fetched =
+            ctn_scratch_alloc(op->exec, sizeof(*fetched) + notice.bytes);
+        if (fetched == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+        fetched->pending = 0;
+        letter->copy = fetched;
+        target = fetched->data;
+        pending = &fetched->pending;
+    }
+    letter->fetching = true;
+    bool nowhere = notice.offset == NOWHERE;
+    const void *near = ctn_pointer(endpoint, nowhere ? 0 : notice.offset);
     if (near != NULL) {
-        memcpy(fetched->data, near, notice.bytes);
+        if (!nowhere) {
+            memcpy(target, near, notice.bytes);
+        }
         ctn_exec_charge(op->exec, CTN_WORK_COPY, notice.bytes);
         return CATENA_OK;
     }
     expect_network(op, endpoint);
-    return endpoint->transport->ops->get(endpoint, fetched->data, notice.bytes,
-                                         notice.offset, &fetched->pending);
+    return endpoint->transport->ops->get(endpoint, nowhere ? NULL : target,
+                                         notice.bytes,
+                                         nowhere ? 0 : notice.offset, pending);
+}
+
+/** Whether what is fetched is here. What goes into memory of the caller's is
+ * counted with all else the operation waits for, since that outlives it. */
+static bool fetched_all(const ctn_op_t *op, const ctn_letter_t *letter)
+{
+    const fetched_t *fetched = letter->copy;
+    return (fetched != NULL ? fetched->pending : op->pending) == 0;
 }
 
 static catena_status_t acknowledge(ctn_op_t *op, ctn_address_t to,
                                    unsigned slot, uint32_t turn)
 {
     ctn_endpoint_t *endpoint;
-    catena_status_t status = ctn_exec_connect(op->exec, to.process, &endpoint);
+    catena_status_t status = ctn_op_connect(op, to.process, &endpoint);
     if (status != CATENA_OK) {
         return status;
     }
@@ -175,7 +201,7 @@ ctn_step_t ctn_mail_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
         return CTN_STEP_NEXT;
     }
     catena_status_t status = CATENA_OK;
-    if (letter->copy == NULL) {
+    if (!letter->fetching) {
         ctn_slot_t *at = ctn_op_slot(op, slot);
         uint64_t word = ctn_word_load(&at->word[0]);
         uint32_t count = ctn_tag_count(word);
@@ -183,18 +209,22 @@ ctn_step_t ctn_mail_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
             return CTN_STEP_WAIT;
         }
         if ((count & LONG) != LONG) {
-            letter->data = at->data;
             letter->bytes = count & LONG;
+            letter->data =
+                letter->bytes <= CTN_MAIL_BYTES
+                    ? at->data
+                    : (unsigned char *)op->channel->slots +
+                          ctn_slot_wide_at(op->channel, op->seq, slot);
             return CTN_STEP_NEXT;
         }
         status = fetch(op, from, slot, letter);
     }
-    fetched_t *fetched = letter->copy;
-    if (status == CATENA_OK && fetched->pending != 0) {
+    if (status == CATENA_OK && !fetched_all(op, letter)) {
         return CTN_STEP_WAIT;
     }
     if (status == CATENA_OK) {
-        letter->data = fetched->data;
+        const fetched_t *fetched = letter->copy;
+        letter->data = fetched != NULL ? fetched->data : letter->into;
         status = acknowledge(op, from, slot, turn);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -208,5 +238,5 @@ void ctn_letter_release(ctn_op_t *op, ctn_letter_t *letter)
     if (fetched != NULL && fetched->pending == 0) {
         ctn_scratch_free(op->exec, fetched, sizeof(*fetched) + letter->bytes);
     }
-    *letter = (ctn_letter_t){NULL, 0, NULL};
+    *letter = (ctn_letter_t){.data = NULL};
 }

@@ -4,14 +4,15 @@
 #include "exec/exec.h"
 
 /* Messages of any length, one slot each. Up to CTN_MAIL_BYTES travel in the
- * slot; of longer ones the sender keeps a copy that the receiver fetches and
- * then acknowledges, so nobody needs to know lengths beforehand.
+ * slot, up to ctn_slot_room in its wide payload, where the channel has those;
+ * of longer ones the sender keeps a copy that the receiver fetches and then
+ * acknowledges, so nobody needs to know lengths beforehand.
  *
  * `turn` tells apart the messages that use a slot one after the other within
  * one operation: turn t + 1 may be sent only when the receiver is known to be
  * done with turn t. For partners who exchange messages in both directions that
  * is so for turn t + 2 once turn t + 1 of the partner is here, so two slots in
- * alternation suffice. Turns are below 2^24.
+ * alternation suffice. Turns are below 2^16.
  *
  * A long message is acknowledged in the slot of the same number at its sender:
  * those that a sender has under way to different members differ in slot. */
@@ -35,11 +36,12 @@ catena_status_t ctn_mail_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
  * asked until it says so before the operation ends. */
 bool ctn_mail_taken(ctn_op_t *op, ctn_parcel_t *parcel);
 
-/** The same for data in the own heap that stay as they are until
- * ctn_mail_returned says that they may go: nothing is copied. */
+/** The same for data that stay as they are until ctn_mail_returned says that
+ * they may go: nothing is copied. What does not fit the slot lies in the own
+ * heap. NULL: users' data that have a size only. */
 catena_status_t ctn_mail_lend(ctn_op_t *op, ctn_address_t to, unsigned slot,
                               uint32_t turn, const void *data, size_t bytes);
-/** Whether the receiver has what was lent (short messages: always). */
+/** Whether what was lent may go (short messages: always). */
 bool ctn_mail_returned(const ctn_op_t *op, unsigned slot, uint32_t turn,
                        size_t bytes);
 
@@ -48,10 +50,15 @@ typedef struct ctn_letter {
     const unsigned char *data; /* once it is here; aligned to 8 bytes */
     size_t bytes;
     void *copy; /* of a long one, in the own heap */
+    /** Set by who receives, before it is asked for: where a long one goes
+     * instead. It stays there until the operation ends. */
+    void *into;
+    bool fetching;
 } ctn_letter_t;
 
 /** NEXT: it is here, and stays until ctn_letter_release (a long one) or until
- * the sender may use the slot again (a short one). Else WAIT or FAIL. */
+ * the sender may use the slot again (one that fits it). Until then it is this
+ * member's to write, too. Else WAIT or FAIL. */
 ctn_step_t ctn_mail_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
                             uint32_t turn, ctn_letter_t *letter);
 /** Also for finish, of one that may not be here yet. */

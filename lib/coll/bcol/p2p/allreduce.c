@@ -1,0 +1,94 @@
+/* Allreduce of short vectors: recursive doubling. Thakur, Rabenseifner, Gropp:
+ * Optimization of Collective Communication Operations in MPICH, IJHPCA 19,
+ * 2005, section 4.5.
+ * Rounds: log2 m, and two more unless m is a power of two. Messages: one per
+ * member and round. Memory: none; each round's result lies where what arrived
+ * for it lay. Both partners of a round combine the same two vectors, the lower
+ * members' to the left: all have the same bits. */
+
+#include "coll/bcol/p2p/fold.h"
+
+typedef struct doubling {
+    ctn_p2p_fold_t fold; /* first */
+    unsigned round;
+    bool sent;
+} doubling_t;
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    doubling_t *doubling = ctn_op_state(op);
+    doubling->round = 0;
+    doubling->sent = false;
+    return ctn_p2p_fold_begin(op);
+}
+
+/** MOVED: the round is over. */
+static ctn_step_t exchange(ctn_op_t *op, doubling_t *doubling)
+{
+    ctn_p2p_fold_t *fold = &doubling->fold;
+    const ctn_basic_t *basic = fold->call.basic;
+    uint32_t other = fold->worker ^ UINT32_C(1) << doubling->round;
+    uint32_t partner = ctn_p2p_worker(fold, other);
+    catena_status_t status = CATENA_OK;
+    if (!doubling->sent) {
+        status = ctn_p2p_send(op, partner, doubling->round, 0, fold->value,
+                              basic->bytes);
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+        doubling->sent = true;
+    }
+    unsigned char *theirs;
+    ctn_step_t step = ctn_p2p_receive_vector(op, partner, doubling->round,
+                                             basic->bytes, &theirs);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    bool is_last = doubling->round + 1 == fold->rounds;
+    if (is_last && !ctn_p2p_may_write(op)) {
+        return CTN_STEP_WAIT;
+    }
+    bool is_left = other < fold->worker;
+    void *out = is_last ? basic->out : theirs;
+    status = ctn_p2p_reduce(op, is_left ? theirs : fold->value,
+                            is_left ? fold->value : theirs, out, basic->bytes);
+    fold->value = out;
+    doubling->sent = false;
+    doubling->round++;
+    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+}
+
+static ctn_step_t double_up(ctn_op_t *op)
+{
+    doubling_t *doubling = ctn_op_state(op);
+    ctn_p2p_fold_t *fold = &doubling->fold;
+    while (!fold->idle && doubling->round < fold->rounds) {
+        ctn_step_t step = exchange(op, doubling);
+        if (step != CTN_STEP_MOVED) {
+            return step;
+        }
+    }
+    if (fold->rounds == 0) { /* alone */
+        ctn_p2p_copy(op, fold->call.basic->out, fold->value,
+                     fold->call.basic->bytes);
+    }
+    return CTN_STEP_NEXT;
+}
+
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"fold in", ctn_p2p_fold_in},
+                                     {"double", double_up},
+                                     {"fold out", ctn_p2p_fold_out},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "p2p/allreduce, recursive-doubling",
+    .state_bytes = sizeof(doubling_t),
+    .phases = phases,
+    .synchronizing = true,
+};
+
+ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    return ctn_p2p_create(module, &algorithm, basic);
+}

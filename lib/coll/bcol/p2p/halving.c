@@ -1,0 +1,161 @@
+/* Allreduce of long vectors: Rabenseifner's. Thakur, Rabenseifner, Gropp:
+ * Optimization of Collective Communication Operations in MPICH, IJHPCA 19,
+ * 2005, section 4.5.
+ * A reduce-scatter by halving the vector, then an allgather by doubling what
+ * each has. Rounds: 2 log2 m, and two more unless m is a power of two. A member
+ * sends 2n bytes in all, where recursive doubling sends n log2 m. Memory: none;
+ * what is halved lies in the result.
+ * Differs from the paper: the nearest exchange first, so each stands for a
+ * stretch of members, and operations need not commute. */
+
+#include "coll/bcol/p2p/fold.h"
+
+/* Members are uint32_t. */
+enum { ROUNDS = 32 };
+
+/** Elements of the vector, in bytes. */
+typedef struct span {
+    size_t begin;
+    size_t end;
+} span_t;
+
+typedef struct halving {
+    ctn_p2p_fold_t fold; /* first */
+    unsigned round;
+    bool sent;
+    span_t span[ROUNDS + 1]; /* before each round, this member's part */
+} halving_t;
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    halving_t *halving = ctn_op_state(op);
+    halving->round = 0;
+    halving->sent = false;
+    ctn_step_t step = ctn_p2p_fold_begin(op);
+    const ctn_basic_t *basic = halving->fold.call.basic;
+    halving->span[0] = (span_t){0, basic->bytes};
+    return step;
+}
+
+/** The halves of the span before a round: what this member keeps, and what its
+ * partner does. */
+static void split(const halving_t *halving, unsigned round, span_t *mine,
+                  span_t *theirs)
+{
+    size_t element = halving->fold.call.basic->by.type->bytes;
+    span_t whole = halving->span[round];
+    size_t middle =
+        whole.begin + (whole.end - whole.begin) / element / 2 * element;
+    span_t half[2] = {{whole.begin, middle}, {middle, whole.end}};
+    unsigned upper = halving->fold.worker >> round & 1;
+    *mine = half[upper];
+    *theirs = half[!upper];
+}
+
+/** Send a part of a vector in slot `slot` and receive one of so many bytes;
+ * NEXT: it is here. */
+static ctn_step_t exchange(ctn_op_t *op, unsigned slot, const void *vector,
+                           span_t part, size_t bytes, unsigned char **data)
+{
+    halving_t *halving = ctn_op_state(op);
+    const ctn_p2p_fold_t *fold = &halving->fold;
+    uint32_t partner =
+        ctn_p2p_worker(fold, fold->worker ^ UINT32_C(1) << halving->round);
+    if (!halving->sent) {
+        catena_status_t status = ctn_p2p_send(
+            op, partner, slot, 0, (const unsigned char *)vector + part.begin,
+            part.end - part.begin);
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+        halving->sent = true;
+    }
+    ctn_step_t step = ctn_p2p_receive_vector(op, partner, slot, bytes, data);
+    if (step == CTN_STEP_NEXT) {
+        halving->sent = false;
+    }
+    return step;
+}
+
+/** What is sent and what is written differ, so nothing has to have left. */
+static ctn_step_t halve(ctn_op_t *op)
+{
+    halving_t *halving = ctn_op_state(op);
+    ctn_p2p_fold_t *fold = &halving->fold;
+    unsigned char *out = fold->call.basic->out;
+    for (; halving->round < fold->rounds && !fold->idle; halving->round++) {
+        span_t mine;
+        span_t give;
+        split(halving, halving->round, &mine, &give);
+        size_t bytes = mine.end - mine.begin;
+        unsigned char *theirs;
+        ctn_step_t step =
+            exchange(op, halving->round, fold->value, give, bytes, &theirs);
+        if (step != CTN_STEP_NEXT) {
+            return step;
+        }
+        bool is_left = (fold->worker >> halving->round & 1) != 0;
+        const unsigned char *own =
+            (const unsigned char *)fold->value + mine.begin;
+        catena_status_t status =
+            ctn_p2p_reduce(op, is_left ? theirs : own, is_left ? own : theirs,
+                           out + mine.begin, bytes);
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+        fold->value = out;
+        halving->span[halving->round + 1] = mine;
+    }
+    if (fold->rounds == 0) { /* alone */
+        ctn_p2p_copy(op, out, fold->value, fold->call.basic->bytes);
+    }
+    return CTN_STEP_NEXT;
+}
+
+/** What the allgather writes was sent before. */
+static ctn_step_t settle(ctn_op_t *op)
+{
+    return op->pending == 0 ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+}
+
+/** halving->round goes back to 0. */
+static ctn_step_t gather(ctn_op_t *op)
+{
+    halving_t *halving = ctn_op_state(op);
+    const ctn_p2p_fold_t *fold = &halving->fold;
+    unsigned char *out = fold->call.basic->out;
+    while (!fold->idle && halving->round > 0) {
+        span_t mine;
+        span_t get;
+        unsigned char *theirs;
+        halving->round--;
+        split(halving, halving->round, &mine, &get);
+        size_t bytes = get.end - get.begin;
+        ctn_step_t step = exchange(op, fold->call.p2p->rounds + halving->round,
+                                   out, mine, bytes, &theirs);
+        if (step != CTN_STEP_NEXT) {
+            halving->round++;
+            return step;
+        }
+        ctn_p2p_copy(op, out + get.begin, theirs, bytes);
+    }
+    return CTN_STEP_NEXT;
+}
+
+static const ctn_phase_t phases[] = {
+    {"begin", begin},   {"fold in", ctn_p2p_fold_in},
+    {"halve", halve},   {"settle", settle},
+    {"gather", gather}, {"fold out", ctn_p2p_fold_out},
+    {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "p2p/allreduce, rabenseifner",
+    .state_bytes = sizeof(halving_t),
+    .phases = phases,
+    .synchronizing = true,
+};
+
+ctn_op_t *ctn_p2p_halving(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    return ctn_p2p_create(module, &algorithm, basic);
+}

@@ -1,0 +1,262 @@
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/bcol/p2p/p2p.h"
+
+/* ---- operations ---- */
+
+ctn_op_t *ctn_p2p_create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
+                         const ctn_basic_t *basic)
+{
+    ctn_op_t *op = ctn_op_create(module->exec, algorithm, module->channel);
+    if (op != NULL) {
+        ctn_p2p_call_t *call = ctn_op_state(op);
+        call->p2p = (ctn_p2p_t *)module;
+        call->basic = basic;
+    }
+    return op;
+}
+
+bool ctn_p2p_asked(const ctn_basic_t *basic, const char *name)
+{
+    return basic->algorithm != NULL && strcmp(basic->algorithm, name) == 0;
+}
+
+void ctn_p2p_begin(ctn_op_t *op)
+{
+    const ctn_p2p_call_t *call = ctn_op_state(op);
+    ctn_op_set_network(op, call->p2p->remote);
+}
+
+catena_status_t ctn_p2p_send(ctn_op_t *op, uint32_t member, unsigned slot,
+                             uint32_t turn, const void *data, size_t bytes)
+{
+    const ctn_p2p_call_t *call = ctn_op_state(op);
+    return ctn_mail_lend(op, call->p2p->module.sbgp->member[member].memory,
+                         slot, turn, ctn_exec_data(op->exec, data), bytes);
+}
+
+ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
+                           uint32_t turn, ctn_letter_t *letter)
+{
+    const ctn_p2p_call_t *call = ctn_op_state(op);
+    const ctn_sbgp_member_t *from = &call->p2p->module.sbgp->member[member];
+    bool is_new = letter->data == NULL;
+    ctn_step_t step = ctn_mail_receive(op, from->memory, slot, turn, letter);
+    if (step == CTN_STEP_NEXT) {
+        op->exec->tally.rounds += is_new;
+    } else {
+        op->waits_for = from->rank;
+    }
+    return step;
+}
+
+ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
+                                  size_t bytes, unsigned char **data)
+{
+    ctn_letter_t letter = {.data = NULL};
+    assert(bytes <= ctn_slot_room(op->channel, slot));
+    ctn_step_t step = ctn_p2p_receive(op, member, slot, 0, &letter);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    if (letter.bytes != bytes) {
+        ctn_letter_release(op, &letter);
+        return ctn_op_fail(op, CATENA_ERR_ARG);
+    }
+    *data = (unsigned char *)(uintptr_t)letter.data;
+    return CTN_STEP_NEXT;
+}
+
+catena_status_t ctn_p2p_reduce(ctn_op_t *op, const void *left,
+                               const void *right, void *out, size_t bytes)
+{
+    const ctn_p2p_call_t *call = ctn_op_state(op);
+    ctn_exec_charge(op->exec, CTN_WORK_REDUCE, bytes);
+    return bytes == 0 || op->exec->drop_data ||
+                   ctn_reduce(&call->basic->by, left, right, out, bytes)
+               ? CATENA_OK
+               : CATENA_ERR_NO_MEMORY;
+}
+
+bool ctn_p2p_may_write(ctn_op_t *op)
+{
+    const ctn_p2p_call_t *call = ctn_op_state(op);
+    return op->pending == 0 || call->basic->in != call->basic->out;
+}
+
+void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes)
+{
+    if (target != source && bytes > 0) {
+        ctn_exec_copy(op->exec, target, source, bytes);
+    }
+}
+
+/* ---- modules ---- */
+
+static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
+{
+    (void)exec;
+    unsigned char *p2p =
+        (unsigned char *)channel - offsetof(ctn_p2p_t, channel);
+    return ctn_p2p_barrier(&((ctn_p2p_t *)(void *)p2p)->module, NULL);
+}
+
+/** Where the wide payloads begin: on the first page after the slots. */
+static size_t slots_bytes(const ctn_p2p_t *p2p)
+{
+    size_t bytes =
+        (size_t)ctn_p2p_slots(p2p->rounds) * CTN_P2P_RINGS * sizeof(ctn_slot_t);
+    return (bytes + CTN_MEMBER_ALIGNMENT - 1) & ~(CTN_MEMBER_ALIGNMENT - 1);
+}
+
+/** Slots have to be zero, payloads do not. Memory that somebody used before
+ * would be zeroed all over, so only the simulator, whose ranks are many and
+ * whose memory is nearly always fresh, asks for zeroes. */
+static void *take_memory(ctn_exec_t *exec, const ctn_p2p_t *p2p)
+{
+    size_t bytes = slots_bytes(p2p) + (size_t)CTN_P2P_RINGS *
+                                          ctn_p2p_wide_slots(p2p->rounds) *
+                                          CTN_WIDE_BYTES;
+    if (exec->virtual_time) {
+        return ctn_heap_calloc(exec->heap, CTN_MEMBER_ALIGNMENT, bytes);
+    }
+    void *memory = ctn_heap_alloc(exec->heap, CTN_MEMBER_ALIGNMENT, bytes);
+    if (memory != NULL) {
+        memset(memory, 0, slots_bytes(p2p));
+    }
+    return memory;
+}
+
+static void set_channel(ctn_p2p_t *p2p)
+{
+    _Static_assert(CTN_SEGMENT_BYTES <= CTN_WIDE_BYTES,
+                   "a vector fits a message");
+    ctn_channel_t *channel = &p2p->channel;
+    ctn_channel_set(channel, p2p->memory, CTN_P2P_RINGS, CTN_P2P_FLIGHT);
+    channel->wide_page = (uint8_t)(slots_bytes(p2p) / CTN_MEMBER_ALIGNMENT);
+    channel->wide_slots = (uint8_t)ctn_p2p_wide_slots(p2p->rounds);
+    channel->make_fence = make_fence;
+    p2p->module.channel = channel;
+}
+
+static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
+                              uint32_t size, uint32_t me, ctn_p2p_t **out,
+                              uint64_t *offset)
+{
+    ctn_p2p_t *p2p = calloc(1, sizeof(*p2p));
+    if (p2p == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    p2p->module = (ctn_module_t){.bcol = bcol, .exec = exec};
+    p2p->size = size;
+    p2p->me = me;
+    while (UINT64_C(1) << p2p->rounds < size) {
+        p2p->rounds++;
+    }
+    p2p->memory = take_memory(exec, p2p);
+    if (p2p->memory == NULL) {
+        free(p2p);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    set_channel(p2p);
+    (void)ctn_heap_contains(exec->heap, p2p->memory, 1, offset);
+    *out = p2p;
+    return CATENA_OK;
+}
+
+static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
+                                  bool crowded, ctn_module_t **module,
+                                  uint64_t *offset)
+{
+    (void)crowded;
+    ctn_p2p_t *p2p;
+    catena_status_t status =
+        create(&ctn_bcol_p2p, exec, size, me, &p2p, offset);
+    if (status == CATENA_OK) {
+        *module = &p2p->module;
+    }
+    return status;
+}
+
+static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
+                                  bool crowded, ctn_module_t **module,
+                                  uint64_t *offset)
+{
+    (void)crowded;
+    if (exec->network == NULL) {
+        ctn_error(exec->log,
+                  "a hierarchy asks for ucx, but all ranks share a node and "
+                  "no network was opened; set CATENA_NETWORK=y, or use shm or "
+                  "p2p");
+        return CATENA_ERR_ARG;
+    }
+    ctn_p2p_t *p2p;
+    catena_status_t status =
+        create(&ctn_bcol_ucx, exec, size, me, &p2p, offset);
+    if (status == CATENA_OK) {
+        p2p->channel.network_only = true;
+        *module = &p2p->module;
+    }
+    return status;
+}
+
+static catena_status_t link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
+{
+    ctn_p2p_t *p2p = (ctn_p2p_t *)module;
+    assert(sbgp->size == p2p->size && sbgp->me == p2p->me);
+    module->sbgp = sbgp;
+    p2p->remote = p2p->channel.network_only && p2p->size > 1;
+    for (uint32_t i = 0; i < p2p->size && !p2p->remote; i++) {
+        p2p->remote =
+            !ctn_exec_is_near(module->exec, sbgp->member[i].memory.process);
+    }
+    return CATENA_OK;
+}
+
+static void destroy(ctn_module_t *module)
+{
+    ctn_p2p_t *p2p = (ctn_p2p_t *)module;
+    ctn_heap_free(module->exec->heap, p2p->memory);
+    free(p2p);
+}
+
+/* ---- the components ---- */
+
+static ctn_op_t *make_allreduce(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    return ctn_p2p_asked(basic, "rabenseifner")
+               ? ctn_p2p_halving(module, basic)
+               : ctn_p2p_allreduce(module, basic);
+}
+
+static const char *const allreduce_names[] = {"recursive-doubling",
+                                              "rabenseifner", NULL};
+
+#define P2P_COLLECTIVES                                                        \
+    .link = link, .destroy = destroy,                                          \
+    .make =                                                                    \
+        {[CTN_BARRIER] = ctn_p2p_barrier,  [CTN_FANIN] = ctn_p2p_fanin,        \
+         [CTN_FANOUT] = ctn_p2p_fanout,    [CTN_BCAST] = ctn_p2p_bcast,        \
+         [CTN_REDUCE] = ctn_p2p_reduction, [CTN_ALLREDUCE] = make_allreduce,   \
+         [CTN_SCAN] = ctn_p2p_scan,        [CTN_EXSCAN] = ctn_p2p_exscan},     \
+    .algorithms = {                                                            \
+        [CTN_FANIN] = ctn_p2p_shapes,      [CTN_FANOUT] = ctn_p2p_shapes,      \
+        [CTN_BCAST] = ctn_p2p_shapes,      [CTN_REDUCE] = ctn_p2p_shapes,      \
+        [CTN_ALLREDUCE] = allreduce_names,                                     \
+    }
+
+const ctn_bcol_t ctn_bcol_p2p = {
+    .name = "p2p",
+    .help = "messages, through the shared heap or the network",
+    .create = create_p2p,
+    P2P_COLLECTIVES,
+};
+
+const ctn_bcol_t ctn_bcol_ucx = {
+    .name = "ucx",
+    .help = "messages, through the network also on a node",
+    .create = create_ucx,
+    P2P_COLLECTIVES,
+};

@@ -1,0 +1,131 @@
+#ifndef CTN_COLL_BCOL_P2P_H
+#define CTN_COLL_BCOL_P2P_H
+
+#include "coll/bcol.h"
+#include "exec/mail.h"
+
+/* Basic collectives over messages, by stores or the network, whatever leads to
+ * a member; of the component "ucx" by the network always.
+ *
+ * A member's memory is a channel of its own: slots, and behind them a wide
+ * payload for each of the first of them, so any vector is one message. It is as
+ * long as its subgroup's logarithm, and mostly only addresses: a payload takes
+ * memory when a message first lies in it. What has arrived in a payload is the
+ * receiver's until the operation ends: reductions leave their results there and
+ * send them on from there, so they need no memory of their own. */
+
+#define CTN_P2P_RINGS 8u
+#define CTN_P2P_FLIGHT 4u
+
+typedef struct ctn_p2p {
+    ctn_module_t module; /* first */
+    ctn_channel_t channel;
+    void *memory; /* slots and wide payloads */
+    uint32_t size;
+    uint32_t me;
+    unsigned rounds; /* ceil(log2 size) */
+    bool remote;     /* some members are reached by the network */
+} ctn_p2p_t;
+
+/** Slots of a module: 4 * rounds + 8, which of them have a wide payload: the
+ * first 2 * rounds + 4. */
+static inline unsigned ctn_p2p_slots(unsigned rounds)
+{
+    return 4 * rounds + 8;
+}
+
+static inline unsigned ctn_p2p_wide_slots(unsigned rounds)
+{
+    return 2 * rounds + 4;
+}
+
+/** First in the state of an operation. */
+typedef struct ctn_p2p_call {
+    ctn_p2p_t *p2p;
+    const ctn_basic_t *basic;
+} ctn_p2p_call_t;
+
+/** An operation of a module, whose state begins with ctn_p2p_call_t; NULL: no
+ * memory. */
+ctn_op_t *ctn_p2p_create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
+                         const ctn_basic_t *basic);
+
+/** Whether the caller asked for the algorithm of this name. */
+bool ctn_p2p_asked(const ctn_basic_t *basic, const char *name);
+
+/** To be called first by the first phase. */
+void ctn_p2p_begin(ctn_op_t *op);
+
+/** Send `bytes` of users' data, which stay as they are until op->pending is 0.
+ * Those that do not fit the slot (ctn_slot_room) lie in the own heap; they stay
+ * until ctn_mail_returned. */
+catena_status_t ctn_p2p_send(ctn_op_t *op, uint32_t member, unsigned slot,
+                             uint32_t turn, const void *data, size_t bytes);
+
+/** See ctn_mail_receive. */
+ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
+                           uint32_t turn, ctn_letter_t *letter);
+
+/** The same, of a message that fits its slot and has to have so many bytes,
+ * else the operation fails: members do not agree.
+ * @param[out] data of the message, to be written as well */
+ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
+                                  size_t bytes, unsigned char **data);
+
+/** out = left by right; see ctn_reduce. */
+catena_status_t ctn_p2p_reduce(ctn_op_t *op, const void *left,
+                               const void *right, void *out, size_t bytes);
+
+/** Whether the result may be written: it is not where a vector lies that is
+ * still being sent. */
+bool ctn_p2p_may_write(ctn_op_t *op);
+
+/** Copy users' data to where they may be already. */
+void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes);
+
+/* ---- trees ---- */
+
+/* A tree of members, for any root. Subtrees are stretches of members, and
+ * children are listed so that folding them in one after the other keeps the
+ * order: on either side the nearest comes first. */
+
+#define CTN_P2P_CHILDREN 64u
+
+typedef enum ctn_p2p_shape {
+    CTN_P2P_BINOMIAL, /* two binomial trees that meet in the root */
+    CTN_P2P_CHAIN,    /* two chains that do */
+    CTN_P2P_LINEAR    /* all are children of the root */
+} ctn_p2p_shape_t;
+
+typedef struct ctn_p2p_tree {
+    uint32_t parent; /* size: this is the root */
+    unsigned slot;   /* of this member at its parent */
+    unsigned children;
+    struct ctn_p2p_child {
+        uint32_t member;
+        unsigned slot; /* of it at this member */
+    } child[CTN_P2P_CHILDREN];
+} ctn_p2p_tree_t;
+
+/** The shape of these trees that the caller asked for, or `otherwise`; linear
+ * ones only where all children have a wide slot. */
+ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
+                                     const ctn_basic_t *basic,
+                                     ctn_p2p_shape_t otherwise);
+void ctn_p2p_plant(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape, uint32_t root,
+                   ctn_p2p_tree_t *tree);
+extern const char *const ctn_p2p_shapes[]; /* names, NULL-terminated */
+
+/* ---- what is made of them: one file each ---- */
+
+ctn_op_t *ctn_p2p_barrier(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_fanin(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_fanout(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_bcast(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_reduction(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_halving(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_scan(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_exscan(ctn_module_t *module, const ctn_basic_t *basic);
+
+#endif

@@ -1,0 +1,102 @@
+/* Trees over the members of a subgroup. The binomial one is that of
+ * group/rooted.h: a member v away from the root has its parent 2^d nearer, d
+ * being the number of v's lowest bit that is set, and children 2^0 to
+ * 2^(d - 1) further away. Depth: ceil(log2 m). */
+
+#include <assert.h>
+
+#include "coll/bcol/p2p/p2p.h"
+
+const char *const ctn_p2p_shapes[] = {
+    [CTN_P2P_BINOMIAL] = "binomial",
+    [CTN_P2P_CHAIN] = "chain",
+    [CTN_P2P_LINEAR] = "linear",
+    NULL,
+};
+
+ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
+                                     const ctn_basic_t *basic,
+                                     ctn_p2p_shape_t otherwise)
+{
+    ctn_p2p_shape_t shape = otherwise;
+    for (unsigned i = 0; ctn_p2p_shapes[i] != NULL; i++) {
+        if (ctn_p2p_asked(basic, ctn_p2p_shapes[i])) {
+            shape = (ctn_p2p_shape_t)i;
+        }
+    }
+    return shape == CTN_P2P_LINEAR && p2p->size > p2p->channel.wide_slots + 1u
+               ? CTN_P2P_BINOMIAL
+               : shape;
+}
+
+static void add(ctn_p2p_tree_t *tree, uint32_t member, unsigned slot)
+{
+    assert(tree->children < CTN_P2P_CHILDREN);
+    tree->child[tree->children++] = (struct ctn_p2p_child){member, slot};
+}
+
+/** Children 1, 2, 4, ... away, `most` of them, on the sides where there are
+ * members that are no nearer to the root. Those 2^d away have slots 2d (to the
+ * left) and 2d + 1. */
+static void add_children(const ctn_p2p_t *p2p, uint32_t root, unsigned most,
+                         ctn_p2p_tree_t *tree)
+{
+    uint32_t me = p2p->me;
+    uint32_t left = me <= root ? me : 0;
+    uint32_t right = me >= root ? p2p->size - 1 - me : 0;
+    for (unsigned d = 0; d < most; d++) {
+        uint64_t away = UINT64_C(1) << d;
+        if (away <= left) {
+            add(tree, (uint32_t)(me - away), 2 * d);
+        }
+        if (away <= right) {
+            add(tree, (uint32_t)(me + away), 2 * d + 1);
+        }
+    }
+}
+
+static void plant_stretches(const ctn_p2p_t *p2p, bool chain, uint32_t root,
+                            ctn_p2p_tree_t *tree)
+{
+    uint32_t me = p2p->me;
+    unsigned most = chain ? 1 : p2p->rounds;
+    if (me != root) {
+        bool is_right = me > root;
+        uint32_t away = is_right ? me - root : root - me;
+        unsigned d = chain ? 0 : (unsigned)__builtin_ctz(away);
+        uint32_t step = UINT32_C(1) << d;
+        tree->parent = is_right ? me - step : me + step;
+        tree->slot = 2 * d + is_right;
+        most = chain ? 1 : d;
+    }
+    add_children(p2p, root, most, tree);
+}
+
+static void plant_linear(const ctn_p2p_t *p2p, uint32_t root,
+                         ctn_p2p_tree_t *tree)
+{
+    if (p2p->me != root) {
+        tree->parent = root;
+        tree->slot = p2p->me < root ? p2p->me : p2p->me - 1;
+        return;
+    }
+    for (uint32_t i = root; i-- > 0;) {
+        add(tree, i, i);
+    }
+    for (uint32_t i = root + 1; i < p2p->size; i++) {
+        add(tree, i, i - 1);
+    }
+}
+
+void ctn_p2p_plant(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape, uint32_t root,
+                   ctn_p2p_tree_t *tree)
+{
+    tree->parent = p2p->size;
+    tree->slot = 0;
+    tree->children = 0;
+    if (shape == CTN_P2P_LINEAR) {
+        plant_linear(p2p, root, tree);
+    } else {
+        plant_stretches(p2p, shape == CTN_P2P_CHAIN, root, tree);
+    }
+}
