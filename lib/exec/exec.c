@@ -294,14 +294,12 @@ static void queue_up(ctn_channel_t *channel, ctn_op_t *op)
         (uint8_t)(op->algorithm->synchronizing ? 0 : channel->loose + 1);
 }
 
-/** Whatever is started may use its ring only when of the rings - flight
- * operations before it one synchronizes (see ctn_channel_may_run). Every rank
- * starts the same operations in the same order, so all of them put a fence at
- * the same place. */
+/** Every rank starts the same operations in the same order, so all of them put
+ * a fence at the same place. */
 static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
 {
-    if (channel->loose + 1u < (unsigned)(channel->rings - channel->flight) ||
-        op->algorithm->synchronizing || channel->make_fence == NULL) {
+    if (!ctn_channel_fence_due(channel) || op->algorithm->synchronizing ||
+        channel->make_fence == NULL) {
         return true;
     }
     ctn_op_t *fence = channel->make_fence(op->exec, channel);

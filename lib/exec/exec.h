@@ -281,6 +281,14 @@ static inline bool ctn_channel_may_run(const ctn_channel_t *channel,
     return is_free;
 }
 
+/** Whether the next operation, if it does not synchronize, follows a fence:
+ * whatever is started may use its ring only when of the rings - flight
+ * operations before it one synchronizes (exec/control.h). */
+static inline bool ctn_channel_fence_due(const ctn_channel_t *channel)
+{
+    return channel->loose + 1u >= (unsigned)(channel->rings - channel->flight);
+}
+
 /** Let all of them end. */
 void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel);
 
@@ -380,6 +388,29 @@ uint64_t ctn_exec_time(ctn_exec_t *exec);
  * rank that was given a home and has been elsewhere for long goes back. */
 uint32_t ctn_exec_cpu(ctn_exec_t *exec);
 
+/** On a crowded host, tell the others where this rank runs; hardly ever does
+ * that change.
+ * @param said  what it has told last
+ * @param where they look */
+static inline void ctn_exec_say_cpu(ctn_exec_t *exec, uint32_t *said,
+                                    uint32_t *where)
+{
+    uint32_t cpu = ctn_exec_cpu(exec);
+    if (*said != cpu) {
+        *said = cpu;
+        __atomic_store_n(where, cpu, __ATOMIC_RELAXED); /* a hint */
+    }
+}
+
+/** Whether another rank ran last on another core than this one, where it has
+ * said `own`: then what it is to do will come soon, and with more ranks than
+ * cores, too, it pays to look again at once. */
+static inline bool ctn_exec_elsewhere(uint32_t own, const uint32_t *where)
+{
+    uint32_t cpu = __atomic_load_n(where, __ATOMIC_RELAXED);
+    return cpu != 0 && own != 0 && cpu != own;
+}
+
 /** Give this rank a home: move it to one of the processing units it may use,
  * without binding it. Ranks that yield all the time look alike to the kernel's
  * balancer, so uneven starts stay uneven: 4 ranks on 2 cores, alltoall of 8 B,
@@ -457,6 +488,19 @@ static inline bool ctn_alone_begin(const ctn_exec_t *exec,
     return true;
 }
 
+/** The same for one that does not synchronize. Not when a fence is due: run
+ * that before. */
+static inline bool ctn_alone_begin_loose(const ctn_exec_t *exec,
+                                         ctn_channel_t *channel, uint64_t *seq)
+{
+    uint8_t loose = channel->loose;
+    if (!ctn_alone_begin(exec, channel, seq)) {
+        return false;
+    }
+    channel->loose = (uint8_t)(loose + 1);
+    return true;
+}
+
 /** It looked for its peers and has to look again. False: the network failed,
  * and nothing will come any more. */
 bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience);
@@ -465,7 +509,10 @@ bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience);
 static inline catena_status_t ctn_alone_end(const ctn_exec_t *exec,
                                             ctn_channel_t *channel)
 {
-    channel->complete = channel->synchronized = channel->started;
+    channel->complete = channel->started;
+    if (channel->loose == 0) {
+        channel->synchronized = channel->started;
+    }
     return exec->status;
 }
 

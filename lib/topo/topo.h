@@ -229,27 +229,19 @@ static inline uint64_t *ctn_topo_departed(const ctn_topo_t *topo, uint64_t seq,
     return &topo->board.departed[at * topo->board.stride];
 }
 
-/** On a crowded host of one node, tell where this member runs; hardly ever does
- * that change. */
+/** On a crowded host of one node, tell where this member runs. */
 static inline void ctn_topo_say_cpu(ctn_exec_t *exec, ctn_topo_t *topo)
 {
     if (exec->crowded && topo->nodes == 1) {
-        uint32_t cpu = ctn_exec_cpu(exec);
-        if (topo->cpu != cpu) {
-            topo->cpu = cpu;
-            __atomic_store_n(&topo->board.cpu[ctn_topo_local_rank(topo)], cpu,
-                             __ATOMIC_RELAXED); /* a hint */
-        }
+        ctn_exec_say_cpu(exec, &topo->cpu,
+                         &topo->board.cpu[ctn_topo_local_rank(topo)]);
     }
 }
 
-/** Whether member i ran last on another core than this one: then what it is to
- * do will come soon, and with more ranks than cores, too, it pays to look again
- * at once. */
+/** Whether member i ran last on another core; see ctn_exec_elsewhere. */
 static inline bool ctn_topo_elsewhere(const ctn_topo_t *topo, uint32_t i)
 {
-    uint32_t cpu = __atomic_load_n(&topo->board.cpu[i], __ATOMIC_RELAXED);
-    return cpu != 0 && topo->cpu != 0 && cpu != topo->cpu;
+    return ctn_exec_elsewhere(topo->cpu, &topo->board.cpu[i]);
 }
 
 /** Rounds of a dissemination among n. */

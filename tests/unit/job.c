@@ -37,15 +37,17 @@ static int run_rank(const catena_config_t *config, void *argument)
     return job.errors > 0;
 }
 
-/** Nodes of any sizes, their ranks side by side, dealt or mixed. */
+/** So many nodes, or any number (0), of any sizes, their ranks side by side,
+ * dealt or mixed. */
 static void draw_layout(uint64_t *random, catena_sim_params_t *params,
-                        int *node_of)
+                        int nodes, int *node_of)
 {
     static const char *const machines[] = {"hpc-a",  "hpc-b",  "dawn",
                                            "sierra", "jaguar", "smoky"};
     uint64_t sort = job_random(random) % 3;
     int ranks = params->ranks;
-    int nodes = (int)(job_random(random) % (unsigned)ranks) + 1;
+    int any = (int)(job_random(random) % (unsigned)ranks) + 1;
+    nodes = nodes > 0 ? nodes : any;
     for (int r = 0; r < ranks; r++) {
         node_of[r] = sort == 0   ? (int)((long long)r * nodes / ranks)
                      : sort == 1 ? r % nodes
@@ -57,8 +59,9 @@ static void draw_layout(uint64_t *random, catena_sim_params_t *params,
     params->node_of = node_of;
 }
 
-static catena_status_t simulate(uint32_t ranks, uint64_t seed, uint64_t event,
-                                job_body_t body, catena_sim_report_t *report)
+static catena_status_t simulate(uint32_t ranks, int nodes, uint64_t seed,
+                                uint64_t event, job_body_t body,
+                                catena_sim_report_t *report)
 {
     run_t run = {.body = body, .seed = seed};
     uint64_t random = seed * 1000 + ranks;
@@ -75,16 +78,17 @@ static catena_status_t simulate(uint32_t ranks, uint64_t seed, uint64_t event,
         .kill_event = event,
         .stack_bytes = JOB_STACK_BYTES,
     };
-    draw_layout(&random, &params, node_of);
+    draw_layout(&random, &params, nodes, node_of);
     catena_status_t status = catena_sim_run(&params, run_rank, &run, report);
     free(node_of);
     return status;
 }
 
-int job_simulate(uint32_t ranks, uint64_t seed, job_body_t body)
+int job_simulate_nodes(uint32_t ranks, int nodes, uint64_t seed,
+                       job_body_t body)
 {
     catena_sim_report_t report = {0};
-    catena_status_t status = simulate(ranks, seed, 0, body, &report);
+    catena_status_t status = simulate(ranks, nodes, seed, 0, body, &report);
     return status == CATENA_OK ? report.failed_ranks : -1;
 }
 
@@ -96,10 +100,20 @@ int job_simulate_on(const catena_sim_params_t *params, job_body_t body)
     return status == CATENA_OK ? report.failed_ranks : -1;
 }
 
+int job_simulate(uint32_t ranks, uint64_t seed, job_body_t body)
+{
+    return job_simulate_nodes(ranks, 0, seed, body);
+}
+
+int job_simulate_node(uint32_t ranks, uint64_t seed, job_body_t body)
+{
+    return job_simulate_nodes(ranks, 1, seed, body);
+}
+
 void job_simulate_death(uint32_t ranks, uint64_t seed, uint64_t event,
                         job_body_t body)
 {
-    (void)simulate(ranks, seed, event, body, NULL);
+    (void)simulate(ranks, 0, seed, event, body, NULL);
 }
 
 int job_rank(uint64_t seed, job_body_t body)

@@ -46,8 +46,12 @@ typedef void (*job_body_t)(job_t *job);
 int job_simulate(uint32_t ranks, uint64_t seed, job_body_t body);
 /** The same on a machine, in a layout and with settings that are given. */
 int job_simulate_on(const catena_sim_params_t *params, job_body_t body);
-/** The same as job_simulate; a rank is killed after so many events. What comes
- * of it is the body's, and that it comes to an end. */
+/** The same, all ranks on one node; or on so many. */
+int job_simulate_node(uint32_t ranks, uint64_t seed, job_body_t body);
+int job_simulate_nodes(uint32_t ranks, int nodes, uint64_t seed,
+                       job_body_t body);
+/** As job_simulate; a rank is killed after so many events. What comes of it is
+ * the body's, and that it comes to an end. */
 void job_simulate_death(uint32_t ranks, uint64_t seed, uint64_t event,
                         job_body_t body);
 

@@ -1,0 +1,157 @@
+/* SHM-4: allreduce.
+ * Flat: all show their vectors, each folds all of them: one step.
+ * Shared: each folds a part of all vectors and shows what it gives, all collect
+ * the parts: two steps, but each vector is read once only.
+ * Last: who comes last folds all vectors and shows the result. With more ranks
+ * than cores that is as fast as one step: who has shown a vector has to wait
+ * for a core again, and finds the result then.
+ * All members get the same bits: parts have one who folds them, and in the flat
+ * way all fold alike. */
+
+#include "coll/bcol/shm/fold.h"
+
+/* Up to so many bytes one step is faster than two: */
+enum { FLAT_PAIR_BYTES = 8192, FLAT_BYTES = 2048, LAST_BYTES = 8192 };
+/* With more ranks than cores, up to so many bytes of all members: */
+enum { FLAT_CROWDED_BYTES = 256 };
+/* Copies of longer vectors cost more than to wait for readers. */
+enum { LEND_BYTES = 4096 };
+
+/** Whether the result does not replace what others may be reading. */
+static bool apart(const shm_call_t *call)
+{
+    return call->basic->in != call->basic->out;
+}
+
+static bool show_flat(shm_call_t *call)
+{
+    const ctn_basic_t *basic = call->basic;
+    shm_show(call, basic->in, basic->bytes,
+             basic->bytes >= LEND_BYTES && apart(call));
+    return true;
+}
+
+static bool fold_all(shm_call_t *call)
+{
+    if (!shm_fold(call, call->shm->size, shm_whole(call), call->basic->out)) {
+        return false;
+    }
+    if (call->basic->bytes >= LEND_BYTES) {
+        shm_say(call, shm_flag_of(call, call->shm->me));
+    }
+    return true;
+}
+
+static bool await_readers(shm_call_t *call)
+{
+    return !call->lent || shm_all_flags(call);
+}
+
+static const shm_way_t flat = {SHM_ALGORITHM("flat", true),
+                               {show_flat, fold_all, await_readers}};
+
+/* ---- shared ---- */
+
+/** Results come after all have read: what is lent may then be replaced. */
+static bool show(shm_call_t *call)
+{
+    const ctn_basic_t *basic = call->basic;
+    shm_show(call, basic->in, basic->bytes, basic->bytes >= LEND_BYTES);
+    call->own = basic->in; /* so the stage is free */
+    return true;
+}
+
+static bool fold_part(shm_call_t *call)
+{
+    shm_part_t part = shm_part_of(call, call->shm->me);
+    if (!shm_fold(call, call->shm->size, part,
+                  shm_stage_of(call, call->shm->me) + part.at)) {
+        return false;
+    }
+    shm_say(call, &shm_share_of(call, call->shm->me)->word);
+    return true;
+}
+
+static bool await_parts(shm_call_t *call)
+{
+    return !call->lent || apart(call) || shm_all_shares(call);
+}
+
+static bool collect(shm_call_t *call)
+{
+    for (; call->seen < call->shm->size; call->seen++) {
+        if (!shm_heard(call, &shm_share_of(call, call->seen)->word)) {
+            return false;
+        }
+        shm_part_t part = shm_part_of(call, call->seen);
+        shm_copy(call, (unsigned char *)call->basic->out + part.at,
+                 shm_stage_of(call, call->seen) + part.at, part.bytes);
+    }
+    return true;
+}
+
+static const shm_way_t shared = {SHM_ALGORITHM("shared", true),
+                                 {show, fold_part, await_parts, collect}};
+
+/* ---- last ---- */
+
+/** Who comes last: the only one for whom all vectors are there for certain
+ * before it has looked. */
+static bool fold_if_last(shm_call_t *call)
+{
+    const ctn_basic_t *basic = call->basic;
+    shm_last_t *last = shm_last_of(call);
+    uint32_t size = call->shm->size;
+    if (call->at == 0) {
+        /* Release and acquire: what the others have shown is to be seen. */
+        call->at = __atomic_add_fetch(&last->arrived, 1, __ATOMIC_ACQ_REL);
+    }
+    if (call->at % size != 0) {
+        return true;
+    }
+    /* In virtual time a post may still be on its way. */
+    if (!shm_fold(call, size, shm_whole(call),
+                  shm_place_of(call, call->shm->me, basic->bytes))) {
+        return false;
+    }
+    ctn_exec_post(call->shm->module.exec, &last->word,
+                  ctn_tag(call->seq, call->shm->me));
+    return true;
+}
+
+static bool take(shm_call_t *call)
+{
+    const ctn_basic_t *basic = call->basic;
+    uint64_t word = ctn_word_load(&shm_last_of(call)->word);
+    call->seen = call->shm->size; /* nobody in particular */
+    if (!ctn_tag_matches(word, call->seq)) {
+        return false;
+    }
+    shm_copy(call, basic->out,
+             shm_place_of(call, ctn_tag_count(word), basic->bytes),
+             basic->bytes);
+    return true;
+}
+
+static const shm_way_t last_folds = {SHM_ALGORITHM("last", true),
+                                     {show, fold_if_last, take}};
+
+static const shm_way_t *const ways[] = {&flat, &shared, &last_folds, NULL};
+const char *const shm_allreduce_names[] = {"flat", "shared", "last", NULL};
+
+static const shm_way_t *choose(const shm_t *shm, size_t bytes)
+{
+    if (shm->crowded) {
+        return bytes * shm->size <= FLAT_CROWDED_BYTES ? &flat
+               : bytes <= LAST_BYTES                   ? &last_folds
+                                                       : &shared;
+    }
+    return bytes <= (shm->size <= 2 ? FLAT_PAIR_BYTES : FLAT_BYTES) ? &flat
+                                                                    : &shared;
+}
+
+const shm_way_t *shm_allreduce_way(const shm_t *shm, const ctn_basic_t *basic)
+{
+    const shm_way_t *named = shm_named_way(ways, basic);
+    return named != NULL ? named : choose(shm, basic->bytes);
+}

@@ -1,0 +1,51 @@
+#include "coll/bcol/shm/fold.h"
+
+shm_part_t shm_part_of(const shm_call_t *call, uint32_t i)
+{
+    const ctn_basic_t *basic = call->basic;
+    size_t unit = basic->by.type->bytes;
+    if (64 % unit == 0) {
+        unit = 64;
+    }
+    size_t units = (basic->bytes + unit - 1) / unit;
+    size_t first = units * i / call->shm->size * unit;
+    size_t end = units * (i + 1) / call->shm->size * unit;
+    first = first < basic->bytes ? first : basic->bytes;
+    end = end < basic->bytes ? end : basic->bytes;
+    return (shm_part_t){first, end - first};
+}
+
+/** Where the vector of member i is that it has shown. False: not yet. */
+static bool find_vector(const shm_call_t *call, uint32_t i,
+                        const unsigned char **vector)
+{
+    if (i == call->shm->me) {
+        *vector = call->own;
+        return true;
+    }
+    if (!shm_heard(call, &shm_post_of(call, i)->word)) {
+        return false;
+    }
+    *vector = shm_shown(call, i, call->basic->bytes);
+    return true;
+}
+
+bool shm_fold(shm_call_t *call, uint32_t end, shm_part_t part, void *out)
+{
+    for (; call->seen < end; call->seen++) {
+        const unsigned char *vector;
+        if (!find_vector(call, call->seen, &vector)) {
+            return false;
+        }
+        if (call->seen == 0) {
+            call->left = vector + part.at; /* nothing to fold yet */
+        } else {
+            shm_reduce(call, call->left, vector + part.at, out, part.bytes);
+            call->left = out;
+        }
+    }
+    if (call->left != out) {
+        shm_copy(call, out, call->left, part.bytes);
+    }
+    return true;
+}

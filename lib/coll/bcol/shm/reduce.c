@@ -1,0 +1,99 @@
+/* SHM-3: reduce. Flat: all show their vectors, the root folds them in the order
+ * of members. Shared: each member folds a part of all vectors and shows what it
+ * gives, the root collects the parts. */
+
+#include "coll/bcol/shm/fold.h"
+
+/* From here on, with a core for each, many hands are faster than one. */
+enum { SHARED_BYTES = 16384, SHARED_MEMBERS = 4 };
+
+static bool is_root(const shm_call_t *call)
+{
+    return call->shm->me == call->basic->root;
+}
+
+/** The root reads its own vector where it is, unless it is where the result
+ * grows. */
+static bool keep_own(shm_call_t *call)
+{
+    const ctn_basic_t *basic = call->basic;
+    call->own = basic->in;
+    if (basic->in == basic->out && call->shm->me > 0) {
+        void *place = shm_place_of(call, call->shm->me, basic->bytes);
+        shm_copy(call, place, basic->in, basic->bytes);
+        call->own = place;
+    }
+    return true;
+}
+
+static bool show_to_root(shm_call_t *call)
+{
+    if (is_root(call)) {
+        return keep_own(call);
+    }
+    shm_show(call, call->basic->in, call->basic->bytes, false);
+    return true;
+}
+
+static bool fold_at_root(shm_call_t *call)
+{
+    return !is_root(call) ||
+           shm_fold(call, call->shm->size, shm_whole(call), call->basic->out);
+}
+
+static const shm_way_t flat = {SHM_ALGORITHM("flat", false),
+                               {show_to_root, fold_at_root}};
+
+static bool show_to_all(shm_call_t *call)
+{
+    shm_show(call, call->basic->in, call->basic->bytes, true);
+    return true;
+}
+
+/** Own vectors stay where they are until all parts are folded, also where the
+ * result is to replace them; so stages are free for the parts. */
+static bool fold_part(shm_call_t *call)
+{
+    shm_part_t part = shm_part_of(call, call->shm->me);
+    call->own = call->basic->in;
+    if (!shm_fold(call, call->shm->size, part,
+                  shm_stage_of(call, call->shm->me) + part.at)) {
+        return false;
+    }
+    shm_say(call, &shm_share_of(call, call->shm->me)->word);
+    return true;
+}
+
+/** Nobody reads the vectors any more when all parts are folded. */
+static bool await_parts(shm_call_t *call)
+{
+    return (!is_root(call) && !call->lent) || shm_all_shares(call);
+}
+
+static bool collect(shm_call_t *call)
+{
+    if (!is_root(call)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < call->shm->size; i++) {
+        shm_part_t part = shm_part_of(call, i);
+        shm_copy(call, (unsigned char *)call->basic->out + part.at,
+                 shm_stage_of(call, i) + part.at, part.bytes);
+    }
+    return true;
+}
+
+static const shm_way_t shared = {
+    SHM_ALGORITHM("shared", true),
+    {show_to_all, fold_part, await_parts, collect}};
+
+static const shm_way_t *const ways[] = {&flat, &shared, NULL};
+const char *const shm_reduce_names[] = {"flat", "shared", NULL};
+
+const shm_way_t *shm_reduce_way(const shm_t *shm, const ctn_basic_t *basic)
+{
+    const shm_way_t *named = shm_named_way(ways, basic);
+    bool long_one = basic->bytes >= SHARED_BYTES &&
+                    shm->size >= SHARED_MEMBERS && !shm->crowded;
+    return named != NULL ? named : long_one ? &shared : &flat;
+}

@@ -1,0 +1,436 @@
+/* The component at work: its memory, and how ways become operations. */
+
+#include "coll/bcol/shm/shm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory ---- */
+
+/** Where things begin in the memory of a member; all but the stages at member
+ * 0 only. */
+typedef struct layout {
+    size_t flag_stride, line_stride;
+    size_t flags, cpus, last, posts, shares, rows, stages;
+    size_t bytes;
+} layout_t;
+
+/** A row, and a line that makes their number odd: so those of many members meet
+ * in different sets of a cache. */
+static size_t row_stride(size_t bytes)
+{
+    return (((bytes + 63) / 64) | 1) * 64;
+}
+
+static size_t line_up(size_t bytes)
+{
+    return (bytes + 127) & ~(size_t)127;
+}
+
+static size_t page_up(size_t bytes)
+{
+    return (bytes + CTN_MEMBER_ALIGNMENT - 1) &
+           ~(size_t)(CTN_MEMBER_ALIGNMENT - 1);
+}
+
+static layout_t lay_out(size_t size, bool leader, bool crowded)
+{
+    layout_t at = {.flag_stride = crowded ? sizeof(uint64_t) : 128,
+                   .line_stride = crowded ? sizeof(shm_line_t) : 128};
+    size_t lines = leader ? SHM_RINGS * size * at.line_stride : 0;
+    at.cpus = leader ? line_up(SHM_RINGS * size * at.flag_stride) : 0;
+    at.last = at.cpus + (leader ? line_up(size * sizeof(uint32_t)) : 0);
+    at.posts = at.last + (leader ? SHM_RINGS * sizeof(shm_last_t) : 0);
+    at.shares = at.posts + lines;
+    at.rows = at.shares + lines;
+    at.stages = page_up(
+        at.rows + (leader ? SHM_RINGS * size * row_stride(SHM_ROW_BYTES) : 0));
+    at.bytes = at.stages + SHM_RINGS * CTN_SEGMENT_BYTES;
+    return at;
+}
+
+void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes)
+{
+    const shm_t *shm = call->shm;
+    if (bytes <= SHM_LINE_DATA) {
+        return shm_post_of(call, i)->data;
+    }
+    if (bytes > SHM_ROW_BYTES) {
+        return shm_stage_of(call, i);
+    }
+    /* Rows of one operation lie close together, whatever their length. */
+    size_t ring = (call->seq % SHM_RINGS) * shm->size;
+    return shm->rows + ring * row_stride(SHM_ROW_BYTES) + i * row_stride(bytes);
+}
+
+/* ---- words and data ---- */
+
+static void say_cpu(shm_t *shm)
+{
+    ctn_exec_t *exec = shm->module.exec;
+    if (shm->crowded) {
+        ctn_exec_say_cpu(exec, &shm->cpu, &shm->cpus[shm->me]);
+    }
+}
+
+bool shm_heard(const shm_call_t *call, const uint64_t *word)
+{
+    return ctn_word_becomes(word, ctn_tag(call->seq, 0), call->looks);
+}
+
+/** All words of a kind, `stride` bytes apart. */
+static bool all_heard(shm_call_t *call, const void *first, size_t stride)
+{
+    const shm_t *shm = call->shm;
+    const unsigned char *words = first;
+    for (; call->seen < shm->size; call->seen++) {
+        if (!shm_heard(call, (const void *)(words + call->seen * stride))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool shm_all_flags(shm_call_t *call)
+{
+    return all_heard(call, shm_flag_of(call, 0), call->shm->flag_stride);
+}
+
+bool shm_all_posts(shm_call_t *call)
+{
+    return all_heard(call, shm_post_of(call, 0), call->shm->line_stride);
+}
+
+bool shm_all_shares(shm_call_t *call)
+{
+    return all_heard(call, shm_share_of(call, 0), call->shm->line_stride);
+}
+
+void shm_show(shm_call_t *call, const void *data, size_t bytes, bool may_lend)
+{
+    ctn_exec_t *exec = call->shm->module.exec;
+    shm_line_t *line = shm_post_of(call, call->shm->me);
+    uint64_t offset;
+    if (may_lend && ctn_heap_contains(exec->heap, data, bytes, &offset)) {
+        line->offset = offset;
+        call->lent = true;
+        call->own = data;
+    } else {
+        void *place = shm_place_of(call, call->shm->me, bytes);
+        line->offset = SHM_STAGED;
+        ctn_exec_copy(exec, place, data, bytes);
+        call->own = place;
+    }
+    shm_say(call, &line->word);
+}
+
+const void *shm_shown(const shm_call_t *call, uint32_t i, size_t bytes)
+{
+    const shm_t *shm = call->shm;
+    uint64_t offset = shm_post_of(call, i)->offset;
+    return offset == SHM_STAGED ? shm_place_of(call, i, bytes)
+                                : ctn_pointer(shm->peer[i].endpoint, offset);
+}
+
+void shm_reduce(shm_call_t *call, const void *left, const void *right,
+                void *out, size_t bytes)
+{
+    ctn_exec_t *exec = call->shm->module.exec;
+    if (!exec->drop_data &&
+        !ctn_reduce(&call->basic->by, left, right, out, bytes)) {
+        call->failed = true; /* but the others shall not wait for this one */
+    }
+    ctn_exec_charge(exec, CTN_WORK_REDUCE, bytes);
+}
+
+/* ---- ways as operations ---- */
+
+static void begin(shm_call_t *call, uint64_t seq)
+{
+    call->seq = seq;
+    call->step = 0;
+    call->seen = 0;
+    call->looks = 1;
+    call->lent = false;
+    call->failed = false;
+    call->at = 0;
+    say_cpu(call->shm);
+}
+
+/** Go on as far as it goes. True: it is over. */
+static bool advance(shm_call_t *call)
+{
+    while (call->way->step[call->step] != NULL) {
+        if (!call->way->step[call->step](call)) {
+            return false;
+        }
+        call->step++;
+        call->seen = 0;
+    }
+    return true;
+}
+
+/** On crowded hosts: whether the one who is waited for, and all after it, ran
+ * on other cores. */
+static bool all_elsewhere(const shm_call_t *call)
+{
+    const shm_t *shm = call->shm;
+    if (!shm->crowded || call->seen >= shm->size) {
+        return false;
+    }
+    for (uint32_t i = call->seen; i < shm->size; i++) {
+        if (i != shm->me && !ctn_exec_elsewhere(shm->cpu, &shm->cpus[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static ctn_step_t run_begin(ctn_op_t *op)
+{
+    begin(ctn_op_state(op), op->seq);
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t run_steps(ctn_op_t *op)
+{
+    shm_call_t *call = ctn_op_state(op);
+    if (advance(call)) {
+        return call->failed ? ctn_op_fail(op, CATENA_ERR_NO_MEMORY)
+                            : CTN_STEP_NEXT;
+    }
+    const ctn_sbgp_t *sbgp = call->shm->module.sbgp;
+    op->waits_for =
+        call->seen < sbgp->size ? (int64_t)sbgp->member[call->seen].rank : -1;
+    op->exec->look_again = all_elsewhere(call);
+    return CTN_STEP_WAIT;
+}
+
+const ctn_phase_t shm_phases[] = {
+    {"begin", run_begin}, {"exchange", run_steps}, {NULL, NULL}};
+
+static ctn_op_t *make(ctn_module_t *module, const ctn_basic_t *basic,
+                      const shm_way_t *way)
+{
+    ctn_op_t *op =
+        ctn_op_create(module->exec, &way->algorithm, module->channel);
+    if (op != NULL) {
+        shm_call_t *call = ctn_op_state(op);
+        call->shm = (shm_t *)module;
+        call->basic = basic;
+        call->way = way;
+    }
+    return op;
+}
+
+const shm_way_t *shm_named_way(const shm_way_t *const *ways,
+                               const ctn_basic_t *basic)
+{
+    for (; basic->algorithm != NULL && *ways != NULL; ways++) {
+        if (strcmp((*ways)->algorithm.name, basic->algorithm) == 0) {
+            return *ways;
+        }
+    }
+    return NULL;
+}
+
+/* ---- the kinds ---- */
+
+typedef const shm_way_t *(*chooser_t)(const shm_t *shm,
+                                      const ctn_basic_t *basic);
+
+static const chooser_t choosers[CTN_BASICS] = {
+    [CTN_BARRIER] = shm_barrier_way, [CTN_FANIN] = shm_fanin_way,
+    [CTN_FANOUT] = shm_fanout_way,   [CTN_BCAST] = shm_bcast_way,
+    [CTN_REDUCE] = shm_reduce_way,   [CTN_ALLREDUCE] = shm_allreduce_way,
+    [CTN_SCAN] = shm_scan_way,       [CTN_EXSCAN] = shm_exscan_way,
+};
+
+static ctn_op_t *make_kind(ctn_module_t *module, const ctn_basic_t *basic,
+                           ctn_basic_kind_t kind)
+{
+    return make(module, basic, choosers[kind]((shm_t *)module, basic));
+}
+
+#define MAKE(name, kind)                                                       \
+    static ctn_op_t *make_##name(ctn_module_t *module,                         \
+                                 const ctn_basic_t *basic)                     \
+    {                                                                          \
+        return make_kind(module, basic, kind);                                 \
+    }
+MAKE(barrier, CTN_BARRIER)
+MAKE(fanin, CTN_FANIN)
+MAKE(fanout, CTN_FANOUT)
+MAKE(bcast, CTN_BCAST)
+MAKE(reduce, CTN_REDUCE)
+MAKE(allreduce, CTN_ALLREDUCE)
+MAKE(scan, CTN_SCAN)
+MAKE(exscan, CTN_EXSCAN)
+
+static const ctn_basic_t nothing = {.root = 0};
+
+static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
+{
+    (void)exec;
+    shm_t *shm = (void *)((unsigned char *)channel - offsetof(shm_t, channel));
+    return make_kind(&shm->module, &nothing, CTN_BARRIER);
+}
+
+/* ---- at once ---- */
+
+static bool alone_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
+{
+    ctn_exec_t *exec = shm->module.exec;
+    return synchronizing ? ctn_alone_begin(exec, &shm->channel, seq)
+                         : ctn_alone_begin_loose(exec, &shm->channel, seq);
+}
+
+CTN_HOT static bool quick(ctn_module_t *module, ctn_basic_kind_t kind,
+                          const ctn_basic_t *basic, catena_status_t *status)
+{
+    shm_t *shm = (shm_t *)module;
+    ctn_exec_t *exec = module->exec;
+    shm_call_t call = {
+        .shm = shm, .basic = basic, .way = choosers[kind](shm, basic)};
+    bool synchronizing = call.way->algorithm.synchronizing;
+    if (!synchronizing && ctn_channel_fence_due(&shm->channel)) {
+        if (!quick(module, CTN_BARRIER, &nothing, status)) {
+            return false;
+        }
+        if (*status != CATENA_OK) {
+            return true;
+        }
+    }
+    uint64_t seq;
+    if (!alone_begin(shm, synchronizing, &seq)) {
+        return false;
+    }
+    ctn_patience_t patience = {0, 0};
+    begin(&call, seq);
+    call.looks = exec->waiting.looks;
+    while (!advance(&call)) {
+        call.looks = 1;
+        exec->look_again = all_elsewhere(&call);
+        if (!ctn_alone_wait(exec, &patience)) {
+            break;
+        }
+    }
+    *status = ctn_alone_end(exec, &shm->channel);
+    if (*status == CATENA_OK && call.failed) {
+        *status = CATENA_ERR_NO_MEMORY;
+    }
+    return true;
+}
+
+/* ---- the module ---- */
+
+static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
+                                  bool crowded, ctn_module_t **module,
+                                  uint64_t *offset)
+{
+    layout_t at = lay_out(size, me == 0, crowded);
+    shm_t *shm = calloc(1, sizeof(*shm));
+    if (shm == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    shm->memory = ctn_heap_calloc(exec->heap, CTN_MEMBER_ALIGNMENT, at.bytes);
+    shm->peer = calloc(size, sizeof(shm_peer_t));
+    if (shm->memory == NULL || shm->peer == NULL ||
+        !ctn_heap_contains(exec->heap, shm->memory, at.bytes, offset)) {
+        ctn_heap_free(exec->heap, shm->memory);
+        free(shm->peer);
+        free(shm);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    shm->module = (ctn_module_t){
+        .bcol = &ctn_bcol_shm, .exec = exec, .channel = &shm->channel};
+    shm->channel = (ctn_channel_t){.rings = SHM_RINGS,
+                                   .flight = SHM_FLIGHT,
+                                   .make_fence = make_fence,
+                                   .queue_end = &shm->channel.queue};
+    shm->size = size;
+    shm->me = me;
+    shm->crowded = crowded;
+    *module = &shm->module;
+    return CATENA_OK;
+}
+
+/** Endpoints to all members, who must share this rank's heap. */
+static catena_status_t reach(shm_t *shm, const ctn_sbgp_t *sbgp)
+{
+    ctn_exec_t *exec = shm->module.exec;
+    for (uint32_t i = 0; i < sbgp->size; i++) {
+        const ctn_sbgp_member_t *member = &sbgp->member[i];
+        shm_peer_t *peer = &shm->peer[i];
+        catena_status_t status =
+            ctn_exec_connect(exec, member->memory.process, &peer->endpoint);
+        if (status != CATENA_OK) {
+            return status;
+        }
+        unsigned char *memory =
+            ctn_pointer(peer->endpoint, member->memory.offset);
+        if (memory == NULL) {
+            ctn_error(exec->log,
+                      "level %s cannot be served by shm: ranks %u and %u share "
+                      "no heap; use ucx or p2p",
+                      sbgp->rule->name, sbgp->member[shm->me].rank,
+                      member->rank);
+            return CATENA_ERR_ARG;
+        }
+        peer->stages = memory + lay_out(shm->size, i == 0, shm->crowded).stages;
+    }
+    return CATENA_OK;
+}
+
+static catena_status_t shm_link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
+{
+    shm_t *shm = (shm_t *)module;
+    catena_status_t status = reach(shm, sbgp);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    layout_t at = lay_out(sbgp->size, true, shm->crowded);
+    unsigned char *memory =
+        ctn_pointer(shm->peer[0].endpoint, sbgp->member[0].memory.offset);
+    module->sbgp = sbgp;
+    shm->flag_stride = at.flag_stride;
+    shm->line_stride = at.line_stride;
+    shm->flags = memory + at.flags;
+    shm->cpus = (void *)(memory + at.cpus);
+    shm->last = (void *)(memory + at.last);
+    shm->posts = memory + at.posts;
+    shm->shares = memory + at.shares;
+    shm->rows = memory + at.rows;
+    return CATENA_OK;
+}
+
+static void shm_destroy(ctn_module_t *module)
+{
+    shm_t *shm = (shm_t *)module;
+    ctn_heap_free(module->exec->heap, shm->memory);
+    free(shm->peer);
+    free(shm);
+}
+
+const ctn_bcol_t ctn_bcol_shm = {
+    .name = "shm",
+    .help = "flags and the shared heap: members on one node",
+    .create = shm_create,
+    .link = shm_link,
+    .destroy = shm_destroy,
+    .make = {[CTN_BARRIER] = make_barrier,
+             [CTN_FANIN] = make_fanin,
+             [CTN_FANOUT] = make_fanout,
+             [CTN_BCAST] = make_bcast,
+             [CTN_REDUCE] = make_reduce,
+             [CTN_ALLREDUCE] = make_allreduce,
+             [CTN_SCAN] = make_scan,
+             [CTN_EXSCAN] = make_exscan},
+    .quick = quick,
+    .algorithms = {[CTN_BARRIER] = shm_barrier_names,
+                   [CTN_BCAST] = shm_bcast_names,
+                   [CTN_REDUCE] = shm_reduce_names,
+                   [CTN_ALLREDUCE] = shm_allreduce_names,
+                   [CTN_SCAN] = shm_scan_names,
+                   [CTN_EXSCAN] = shm_scan_names},
+};

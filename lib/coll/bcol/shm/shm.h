@@ -1,0 +1,212 @@
+#ifndef CTN_COLL_BCOL_SHM_SHM_H
+#define CTN_COLL_BCOL_SHM_SHM_H
+
+#include "coll/bcol.h"
+
+/* The component of flags and the shared heap, for members of one node.
+ *
+ *   in the memory of member 0, for each ring:
+ *     flag[i]   a word of each member: it has come, or it has read
+ *     post[i]   a line of each member: word, and up to 48 bytes of data, or
+ *               where its data are
+ *     share[i]  another line of each member: a second post
+ *     row[i]    up to 2 KiB of data of each member; no words
+ *     last      who folded for all, and a count of those who have come
+ *   in each member's own memory, for each ring: a segment, its stage
+ *
+ * Words hold ctn_tag(seq, ...) and are written after the data they announce,
+ * and only lines and flags have words, so what is read as a word is a word,
+ * whatever the lengths of the operation that used the ring before. Nobody asks
+ * whether a ring is free (exec/control.h). A vector that lies in the shared
+ * heap may be lent instead of copied: its post says where it lies, and the
+ * lender does not end before all readers have set their flags.
+ *
+ * With more ranks than cores what each member has lies close together, since
+ * each look at it follows a switch of process; else every writer has pairs of
+ * lines of its own. */
+
+#define SHM_RINGS 16u
+#define SHM_FLIGHT 4u
+#define SHM_LINE_DATA 48u /* most in a post */
+#define SHM_ROW_BYTES 2048u
+
+typedef struct shm_line {
+    uint64_t word;
+    uint64_t offset; /* of data that is lent, in its owner's arena; SHM_STAGED:
+                        it is where data of this length is put */
+    unsigned char data[SHM_LINE_DATA]; /* aligned as users' functions expect */
+} shm_line_t;
+
+_Static_assert(sizeof(shm_line_t) == 64, "a cache line");
+
+#define SHM_STAGED UINT64_MAX
+
+/** Common to all members, for each ring. */
+typedef struct shm_last {
+    uint64_t word;    /* ctn_tag(seq, who folded) */
+    uint64_t arrived; /* all of them add 1 */
+    uint64_t unused[6];
+} shm_last_t;
+
+/** A member, as this one reaches it. */
+typedef struct shm_peer {
+    ctn_endpoint_t *endpoint;
+    unsigned char *stages; /* [ring] of CTN_SEGMENT_BYTES */
+} shm_peer_t;
+
+typedef struct shm {
+    ctn_module_t module;
+    ctn_channel_t channel;
+    uint32_t size;
+    uint32_t me;
+    bool crowded;
+    uint32_t cpu;          /* 1 + where this member runs, as it has said */
+    unsigned char *memory; /* its own */
+    /* In the memory of member 0, see above: [ring][size], so far apart. */
+    size_t flag_stride;
+    size_t line_stride;
+    unsigned char *flags;
+    unsigned char *posts;
+    unsigned char *shares;
+    unsigned char *rows;
+    shm_last_t *last; /* [ring] */
+    uint32_t *cpus;   /* [size] */
+    shm_peer_t *peer; /* [size] */
+} shm_t;
+
+typedef struct shm_call shm_call_t;
+
+/** A way to do one kind of basic collective: steps, one after the other. */
+typedef struct shm_way {
+    ctn_algorithm_t algorithm; /* SHM_ALGORITHM */
+    /** Do what can be done now; true: the step is over. Call->seen is 0 when a
+     * step begins, and counts members up to who is waited for. */
+    bool (*step[8])(shm_call_t *call);
+} shm_way_t;
+
+/** What is known of one basic collective under way. */
+struct shm_call {
+    /* arguments */
+    shm_t *shm;
+    const ctn_basic_t *basic;
+    const shm_way_t *way;
+    /* working */
+    uint64_t seq;
+    unsigned step;
+    uint32_t seen;
+    uint32_t looks;   /* at a word before something else is looked after */
+    bool lent;        /* others read what is the caller's */
+    bool failed;      /* a user's operation had no memory */
+    const void *own;  /* own vector, where it stays while `out` is written */
+    const void *left; /* what has been folded so far */
+    uint64_t at;      /* for each way to use; 0 at first */
+};
+
+extern const ctn_phase_t shm_phases[];
+
+/** The part of a way that exec sees. */
+#define SHM_ALGORITHM(shown_name, synchronizes)                                \
+    {                                                                          \
+        .name = (shown_name), .state_bytes = sizeof(shm_call_t),               \
+        .phases = shm_phases, .synchronizing = (synchronizes),                 \
+    }
+
+/** A way for each kind, by what all members know. */
+const shm_way_t *shm_barrier_way(const shm_t *shm, const ctn_basic_t *basic);
+const shm_way_t *shm_fanin_way(const shm_t *shm, const ctn_basic_t *basic);
+const shm_way_t *shm_fanout_way(const shm_t *shm, const ctn_basic_t *basic);
+const shm_way_t *shm_bcast_way(const shm_t *shm, const ctn_basic_t *basic);
+const shm_way_t *shm_reduce_way(const shm_t *shm, const ctn_basic_t *basic);
+const shm_way_t *shm_allreduce_way(const shm_t *shm, const ctn_basic_t *basic);
+const shm_way_t *shm_scan_way(const shm_t *shm, const ctn_basic_t *basic);
+const shm_way_t *shm_exscan_way(const shm_t *shm, const ctn_basic_t *basic);
+
+/** Their names, NULL-terminated; where there is more than one. */
+extern const char *const shm_barrier_names[];
+extern const char *const shm_bcast_names[];
+extern const char *const shm_reduce_names[];
+extern const char *const shm_allreduce_names[];
+extern const char *const shm_scan_names[];
+
+/** The one of `ways` (NULL-terminated) that the caller has named, or NULL. */
+const shm_way_t *shm_named_way(const shm_way_t *const *ways,
+                               const ctn_basic_t *basic);
+
+/* ---- words ---- */
+
+static inline size_t shm_index(const shm_call_t *call, uint32_t i)
+{
+    return (call->seq % SHM_RINGS) * call->shm->size + i;
+}
+
+static inline uint64_t *shm_flag_of(const shm_call_t *call, uint32_t i)
+{
+    const shm_t *shm = call->shm;
+    return (void *)(shm->flags + shm_index(call, i) * shm->flag_stride);
+}
+
+static inline shm_line_t *shm_post_of(const shm_call_t *call, uint32_t i)
+{
+    const shm_t *shm = call->shm;
+    return (void *)(shm->posts + shm_index(call, i) * shm->line_stride);
+}
+
+static inline shm_line_t *shm_share_of(const shm_call_t *call, uint32_t i)
+{
+    const shm_t *shm = call->shm;
+    return (void *)(shm->shares + shm_index(call, i) * shm->line_stride);
+}
+
+static inline shm_last_t *shm_last_of(const shm_call_t *call)
+{
+    return &call->shm->last[call->seq % SHM_RINGS];
+}
+
+/** Say something with a word of one's own. */
+static inline void shm_say(const shm_call_t *call, uint64_t *word)
+{
+    ctn_exec_post(call->shm->module.exec, word, ctn_tag(call->seq, 0));
+}
+
+/** Whether a word that another member says has come. */
+bool shm_heard(const shm_call_t *call, const uint64_t *word);
+
+/** Whether all members have set their flags; likewise posts, shares. Counts in
+ * call->seen. */
+bool shm_all_flags(shm_call_t *call);
+bool shm_all_posts(shm_call_t *call);
+bool shm_all_shares(shm_call_t *call);
+
+/* ---- data ---- */
+
+/** Where a member's stage for this ring is: a segment. */
+static inline unsigned char *shm_stage_of(const shm_call_t *call, uint32_t i)
+{
+    return call->shm->peer[i].stages +
+           call->seq % SHM_RINGS * CTN_SEGMENT_BYTES;
+}
+
+/** Where member i puts data of so many bytes, up to a segment, that are not
+ * lent. */
+void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes);
+/** Show data to all: by a copy, or lent when that is allowed and possible. */
+void shm_show(shm_call_t *call, const void *data, size_t bytes, bool may_lend);
+/** Where the data are that member i has shown; its post has been seen. */
+const void *shm_shown(const shm_call_t *call, uint32_t i, size_t bytes);
+/** Whether what member i shows is lent. */
+static inline bool shm_is_lent(const shm_call_t *call, uint32_t i)
+{
+    return shm_post_of(call, i)->offset != SHM_STAGED;
+}
+
+static inline void shm_copy(const shm_call_t *call, void *to, const void *from,
+                            size_t bytes)
+{
+    ctn_exec_copy(call->shm->module.exec, to, from, bytes);
+}
+
+/** out = left op right, of call->basic->by. */
+void shm_reduce(shm_call_t *call, const void *left, const void *right,
+                void *out, size_t bytes);
+
+#endif
