@@ -1,6 +1,6 @@
 /* The component at work: its memory, and how ways become operations. */
 
-#include "coll/bcol/shm/shm.h"
+#include "coll/bcol/shm/block.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,18 +49,23 @@ static layout_t lay_out(size_t size, bool leader, bool crowded)
     return at;
 }
 
-void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes)
+void *shm_row_of(const shm_call_t *call, uint32_t i, size_t longest)
 {
     const shm_t *shm = call->shm;
+    size_t ring = (call->seq % SHM_RINGS) * shm->size;
+    return shm->rows + ring * row_stride(SHM_ROW_BYTES) +
+           i * row_stride(longest);
+}
+
+void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes)
+{
     if (bytes <= SHM_LINE_DATA) {
         return shm_post_of(call, i)->data;
     }
     if (bytes > SHM_ROW_BYTES) {
         return shm_stage_of(call, i);
     }
-    /* Rows of one operation lie close together, whatever their length. */
-    size_t ring = (call->seq % SHM_RINGS) * shm->size;
-    return shm->rows + ring * row_stride(SHM_ROW_BYTES) + i * row_stride(bytes);
+    return shm_row_of(call, i, bytes);
 }
 
 /* ---- words and data ---- */
@@ -152,7 +157,10 @@ static void begin(shm_call_t *call, uint64_t seq)
     call->seen = 0;
     call->looks = 1;
     call->lent = false;
+    call->thanks = false;
     call->failed = false;
+    call->longest = SHM_ROW_BYTES;
+    call->room = (shm_room_t){.memory = NULL};
     call->at = 0;
     say_cpu(call->shm);
 }
@@ -240,10 +248,18 @@ typedef const shm_way_t *(*chooser_t)(const shm_t *shm,
                                       const ctn_basic_t *basic);
 
 static const chooser_t choosers[CTN_BASICS] = {
-    [CTN_BARRIER] = shm_barrier_way, [CTN_FANIN] = shm_fanin_way,
-    [CTN_FANOUT] = shm_fanout_way,   [CTN_BCAST] = shm_bcast_way,
-    [CTN_REDUCE] = shm_reduce_way,   [CTN_ALLREDUCE] = shm_allreduce_way,
-    [CTN_SCAN] = shm_scan_way,       [CTN_EXSCAN] = shm_exscan_way,
+    [CTN_BARRIER] = shm_barrier_way,
+    [CTN_FANIN] = shm_fanin_way,
+    [CTN_FANOUT] = shm_fanout_way,
+    [CTN_BCAST] = shm_bcast_way,
+    [CTN_REDUCE] = shm_reduce_way,
+    [CTN_ALLREDUCE] = shm_allreduce_way,
+    [CTN_SCAN] = shm_scan_way,
+    [CTN_EXSCAN] = shm_exscan_way,
+    [CTN_GATHER] = shm_gather_way,
+    [CTN_SCATTER] = shm_scatter_way,
+    [CTN_ALLGATHER] = shm_allgather_way,
+    [CTN_REDUCE_SCATTER] = shm_reduce_scatter_way,
 };
 
 static ctn_op_t *make_kind(ctn_module_t *module, const ctn_basic_t *basic,
@@ -266,6 +282,10 @@ MAKE(reduce, CTN_REDUCE)
 MAKE(allreduce, CTN_ALLREDUCE)
 MAKE(scan, CTN_SCAN)
 MAKE(exscan, CTN_EXSCAN)
+MAKE(gather, CTN_GATHER)
+MAKE(scatter, CTN_SCATTER)
+MAKE(allgather, CTN_ALLGATHER)
+MAKE(reduce_scatter, CTN_REDUCE_SCATTER)
 
 static const ctn_basic_t nothing = {.root = 0};
 
@@ -407,6 +427,7 @@ static catena_status_t shm_link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
 static void shm_destroy(ctn_module_t *module)
 {
     shm_t *shm = (shm_t *)module;
+    shm_release_kept(shm);
     ctn_heap_free(module->exec->heap, shm->memory);
     free(shm->peer);
     free(shm);
@@ -425,12 +446,20 @@ const ctn_bcol_t ctn_bcol_shm = {
              [CTN_REDUCE] = make_reduce,
              [CTN_ALLREDUCE] = make_allreduce,
              [CTN_SCAN] = make_scan,
-             [CTN_EXSCAN] = make_exscan},
+             [CTN_EXSCAN] = make_exscan,
+             [CTN_GATHER] = make_gather,
+             [CTN_SCATTER] = make_scatter,
+             [CTN_ALLGATHER] = make_allgather,
+             [CTN_REDUCE_SCATTER] = make_reduce_scatter},
     .quick = quick,
     .algorithms = {[CTN_BARRIER] = shm_barrier_names,
                    [CTN_BCAST] = shm_bcast_names,
                    [CTN_REDUCE] = shm_reduce_names,
                    [CTN_ALLREDUCE] = shm_allreduce_names,
                    [CTN_SCAN] = shm_scan_names,
-                   [CTN_EXSCAN] = shm_scan_names},
+                   [CTN_EXSCAN] = shm_scan_names,
+                   [CTN_GATHER] = shm_block_names,
+                   [CTN_SCATTER] = shm_block_names,
+                   [CTN_ALLGATHER] = shm_block_names,
+                   [CTN_REDUCE_SCATTER] = shm_block_names},
 };

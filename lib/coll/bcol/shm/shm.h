@@ -48,6 +48,13 @@ typedef struct shm_last {
     uint64_t unused[6];
 } shm_last_t;
 
+/** Memory that stays when an operation ends, for copies that others read. */
+typedef struct shm_kept {
+    void *memory;
+    size_t bytes;
+    uint64_t seq; /* of the last operation that used it */
+} shm_kept_t;
+
 /** A member, as this one reaches it. */
 typedef struct shm_peer {
     ctn_endpoint_t *endpoint;
@@ -72,6 +79,7 @@ typedef struct shm {
     shm_last_t *last; /* [ring] */
     uint32_t *cpus;   /* [size] */
     shm_peer_t *peer; /* [size] */
+    shm_kept_t kept[SHM_RINGS];
 } shm_t;
 
 typedef struct shm_call shm_call_t;
@@ -83,6 +91,14 @@ typedef struct shm_way {
      * step begins, and counts members up to who is waited for. */
     bool (*step[8])(shm_call_t *call);
 } shm_way_t;
+
+/** Where a call copies what fits no place. */
+typedef struct shm_room {
+    unsigned char *memory;
+    size_t bytes;
+    size_t used;
+    bool kept; /* it stays when the call ends */
+} shm_room_t;
 
 /** What is known of one basic collective under way. */
 struct shm_call {
@@ -96,10 +112,13 @@ struct shm_call {
     uint32_t seen;
     uint32_t looks;   /* at a word before something else is looked after */
     bool lent;        /* others read what is the caller's */
-    bool failed;      /* a user's operation had no memory */
+    bool thanks;      /* a block that was read is lent */
+    bool failed;      /* there was no memory */
     const void *own;  /* own vector, where it stays while `out` is written */
     const void *left; /* what has been folded so far */
     uint64_t at;      /* for each way to use; 0 at first */
+    size_t longest;   /* of the blocks that may lie in rows */
+    shm_room_t room;
 };
 
 extern const ctn_phase_t shm_phases[];
@@ -120,6 +139,11 @@ const shm_way_t *shm_reduce_way(const shm_t *shm, const ctn_basic_t *basic);
 const shm_way_t *shm_allreduce_way(const shm_t *shm, const ctn_basic_t *basic);
 const shm_way_t *shm_scan_way(const shm_t *shm, const ctn_basic_t *basic);
 const shm_way_t *shm_exscan_way(const shm_t *shm, const ctn_basic_t *basic);
+const shm_way_t *shm_gather_way(const shm_t *shm, const ctn_basic_t *basic);
+const shm_way_t *shm_scatter_way(const shm_t *shm, const ctn_basic_t *basic);
+const shm_way_t *shm_allgather_way(const shm_t *shm, const ctn_basic_t *basic);
+const shm_way_t *shm_reduce_scatter_way(const shm_t *shm,
+                                        const ctn_basic_t *basic);
 
 /** Their names, NULL-terminated; where there is more than one. */
 extern const char *const shm_barrier_names[];
@@ -127,6 +151,7 @@ extern const char *const shm_bcast_names[];
 extern const char *const shm_reduce_names[];
 extern const char *const shm_allreduce_names[];
 extern const char *const shm_scan_names[];
+extern const char *const shm_block_names[]; /* of gather and so on */
 
 /** The one of `ways` (NULL-terminated) that the caller has named, or NULL. */
 const shm_way_t *shm_named_way(const shm_way_t *const *ways,
@@ -186,6 +211,9 @@ static inline unsigned char *shm_stage_of(const shm_call_t *call, uint32_t i)
            call->seq % SHM_RINGS * CTN_SEGMENT_BYTES;
 }
 
+/** Member i's row among those of up to `longest` bytes, which lie close
+ * together. */
+void *shm_row_of(const shm_call_t *call, uint32_t i, size_t longest);
 /** Where member i puts data of so many bytes, up to a segment, that are not
  * lent. */
 void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes);
@@ -202,7 +230,9 @@ static inline bool shm_is_lent(const shm_call_t *call, uint32_t i)
 static inline void shm_copy(const shm_call_t *call, void *to, const void *from,
                             size_t bytes)
 {
-    ctn_exec_copy(call->shm->module.exec, to, from, bytes);
+    if (bytes > 0) { /* of nothing there may be no address */
+        ctn_exec_copy(call->shm->module.exec, to, from, bytes);
+    }
 }
 
 /** out = left op right, of call->basic->by. */

@@ -1,0 +1,65 @@
+/* SHM-8: allgather. Each shows its part, and copies those of all: one step.
+ * Nobody waits for a particular member, nor at the end, unless parts are lent.
+ * With more ranks than cores the copy of one's own part, which the others read,
+ * is cheaper than the wait of all for the last who reads: they end one after
+ * the other instead of together. */
+
+#include "coll/bcol/shm/block.h"
+
+/* From here on, with a core for each, a copy more costs more than the wait. */
+enum { LEND_BYTES = 8192 };
+
+/** Who knows all lengths can have rows closer together. */
+static bool show(shm_call_t *call)
+{
+    const size_t *at = call->basic->at;
+    size_t longest = 0;
+    for (uint32_t i = 0; i < call->shm->size; i++) {
+        size_t bytes = at[i + 1] - at[i];
+        longest = bytes > longest ? bytes : longest;
+    }
+    if (longest < call->longest) {
+        call->longest = longest;
+    }
+    return shm_show_own(call);
+}
+
+CTN_HOT static bool take_all(shm_call_t *call)
+{
+    const ctn_basic_t *basic = call->basic;
+    uint32_t me = call->shm->me;
+    for (uint32_t i; (i = call->seen) < call->shm->size; call->seen++) {
+        size_t bytes = basic->at[i + 1] - basic->at[i];
+        unsigned char *to = (unsigned char *)basic->out + basic->at[i];
+        if (!shm_heard(call, &shm_post_of(call, i)->word)) {
+            return false;
+        }
+        const void *part = shm_block_shown(call, i, i, bytes);
+        part = i == me ? basic->in : part;
+        if (part != NULL && part != to) {
+            shm_copy(call, to, part, bytes);
+        }
+    }
+    return true;
+}
+
+#define ALLGATHER(name, lend)                                                  \
+    {                                                                          \
+        .way = {SHM_ALGORITHM(name, true),                                     \
+                {show, take_all, shm_thank, shm_await_thanks}},                \
+        .lend_from = (lend),                                                   \
+    }
+
+static const shm_block_way_t staged = ALLGATHER("staged", SIZE_MAX);
+static const shm_block_way_t lent = ALLGATHER("lent", 0);
+static const shm_block_way_t crowded =
+    ALLGATHER("allgather", SHM_KEPT_BYTES + 1);
+static const shm_block_way_t uncrowded = ALLGATHER("allgather", LEND_BYTES);
+
+static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};
+
+const shm_way_t *shm_allgather_way(const shm_t *shm, const ctn_basic_t *basic)
+{
+    const shm_way_t *named = shm_named_way(ways, basic);
+    return named != NULL ? named : shm->crowded ? &crowded.way : &uncrowded.way;
+}

@@ -1,0 +1,195 @@
+#include "coll/bcol/shm/block.h"
+
+#include <assert.h>
+
+const char *const shm_block_names[] = {"staged", "lent", NULL};
+
+/** In a line whose data lie elsewhere: what about them. */
+typedef enum how {
+    LENT,   /* the owner waits until they have been read */
+    KEPT,   /* they stay until all members are through */
+    MISSING /* there was no memory */
+} how_t;
+
+/* ---- room for copies ---- */
+
+/** Whether all members are known to be through with operation `seq`: it used
+ * the same ring, or is so long ago that all have ended it before they started
+ * the last one that synchronizes (exec/control.h). */
+static bool is_over(const shm_call_t *call, uint64_t seq)
+{
+    const ctn_channel_t *channel = &call->shm->channel;
+    return seq + SHM_RINGS <= call->seq ||
+           seq + channel->flight < channel->synchronized;
+}
+
+/** The first that is free: so few are used, and those are still in the cache.
+ * There are as many as rings, so one is. */
+static shm_kept_t *find_kept(const shm_call_t *call)
+{
+    shm_kept_t *kept = call->shm->kept;
+    while (kept->memory != NULL && !is_over(call, kept->seq)) {
+        kept++;
+        assert(kept < call->shm->kept + SHM_RINGS);
+    }
+    return kept;
+}
+
+static unsigned char *take_kept(const shm_call_t *call, size_t bytes)
+{
+    ctn_exec_t *exec = call->shm->module.exec;
+    shm_kept_t *kept = find_kept(call);
+    if (kept->bytes < bytes) {
+        ctn_scratch_free(exec, kept->memory, kept->bytes);
+        kept->bytes =
+            bytes <= SHM_KEPT_BYTES / 2 ? SHM_KEPT_BYTES / 2 : SHM_KEPT_BYTES;
+        kept->memory = ctn_scratch_alloc(exec, kept->bytes);
+    }
+    if (kept->memory == NULL) {
+        kept->bytes = 0;
+    }
+    kept->seq = call->seq;
+    return kept->memory;
+}
+
+void shm_release_kept(shm_t *shm)
+{
+    for (unsigned k = 0; k < SHM_RINGS; k++) {
+        ctn_scratch_free(shm->module.exec, shm->kept[k].memory,
+                         shm->kept[k].bytes);
+    }
+}
+
+void shm_take_room(shm_call_t *call, size_t bytes)
+{
+    bool kept = bytes <= SHM_KEPT_BYTES;
+    unsigned char *memory =
+        kept ? take_kept(call, bytes)
+             : ctn_scratch_alloc(call->shm->module.exec, bytes);
+    call->room = (shm_room_t){memory, memory != NULL ? bytes : 0, 0, kept};
+}
+
+void shm_leave_room(shm_call_t *call)
+{
+    if (!call->room.kept) {
+        ctn_scratch_free(call->shm->module.exec, call->room.memory,
+                         call->room.bytes);
+    }
+    call->room = (shm_room_t){.memory = NULL};
+}
+
+/* ---- showing ---- */
+
+/** Whether a part is to be lent, and where it lies then. */
+static bool lends_at(const shm_call_t *call, const void *data, size_t bytes,
+                     uint64_t *offset)
+{
+    const shm_block_way_t *way = (const void *)call->way;
+    return bytes >= way->lend_from && bytes > SHM_LINE_DATA &&
+           ctn_heap_contains(call->shm->module.exec->heap, data, bytes, offset);
+}
+
+bool shm_lends(const shm_call_t *call, const void *data, size_t bytes)
+{
+    uint64_t offset;
+    return lends_at(call, data, bytes, &offset);
+}
+
+/** Where the block in the line of member i is put that is not lent; up to a
+ * segment. */
+static void *place_of(const shm_call_t *call, uint32_t i, size_t bytes)
+{
+    return bytes > SHM_LINE_DATA && bytes <= SHM_ROW_BYTES
+               ? shm_row_of(call, i, call->longest)
+               : shm_place_of(call, i, bytes);
+}
+
+/** A copy where there is room. */
+static how_t copy_to_room(shm_call_t *call, const void *data, size_t bytes,
+                          uint64_t *offset)
+{
+    shm_room_t *room = &call->room;
+    unsigned char *to = room->memory + room->used;
+    if (room->bytes - room->used < bytes ||
+        !ctn_heap_contains(call->shm->module.exec->heap, to, bytes, offset)) {
+        *offset = 0;
+        return MISSING;
+    }
+    shm_copy(call, to, data, bytes);
+    room->used += bytes;
+    return room->kept ? KEPT : LENT;
+}
+
+void shm_show_block(shm_call_t *call, uint32_t i, const void *data,
+                    size_t bytes)
+{
+    shm_line_t *line = shm_post_of(call, i);
+    uint64_t offset = SHM_STAGED;
+    bool lends = lends_at(call, data, bytes, &offset);
+    if (!lends && bytes <= CTN_SEGMENT_BYTES) {
+        offset = SHM_STAGED;
+        shm_copy(call, place_of(call, i, bytes), data, bytes);
+    } else {
+        how_t how = lends ? LENT : copy_to_room(call, data, bytes, &offset);
+        line->data[0] = (unsigned char)how;
+        call->lent |= how == LENT;
+        call->failed |= how == MISSING;
+    }
+    line->offset = offset;
+    shm_say(call, &line->word);
+}
+
+bool shm_has_lent(const shm_call_t *call, uint32_t i)
+{
+    const shm_line_t *line = shm_post_of(call, i);
+    return line->offset != SHM_STAGED && line->data[0] == LENT;
+}
+
+const void *shm_block_shown(shm_call_t *call, uint32_t i, uint32_t owner,
+                            size_t bytes)
+{
+    const shm_line_t *line = shm_post_of(call, i);
+    if (line->offset == SHM_STAGED) {
+        return place_of(call, i, bytes);
+    }
+    if (line->data[0] == MISSING) {
+        call->failed = true;
+        return NULL;
+    }
+    call->thanks |= line->data[0] == LENT;
+    return ctn_pointer(call->shm->peer[owner].endpoint, line->offset);
+}
+
+void shm_show_in(shm_call_t *call, size_t bytes)
+{
+    const void *in = call->basic->in;
+    if (bytes > CTN_SEGMENT_BYTES && !shm_lends(call, in, bytes)) {
+        shm_take_room(call, bytes);
+    }
+    shm_show_block(call, call->shm->me, in, bytes);
+}
+
+/* ---- steps ---- */
+
+bool shm_show_own(shm_call_t *call)
+{
+    shm_show_in(call, call->basic->bytes);
+    return true;
+}
+
+bool shm_thank(shm_call_t *call)
+{
+    if (call->thanks) {
+        shm_say(call, shm_flag_of(call, call->shm->me));
+    }
+    return true;
+}
+
+bool shm_await_thanks(shm_call_t *call)
+{
+    if (call->lent && !shm_all_flags(call)) {
+        return false;
+    }
+    shm_leave_room(call);
+    return true;
+}
