@@ -193,28 +193,6 @@ static catena_status_t join_sim_network(catena_context_t *context)
 
 /* ---- exec ---- */
 
-/* Looks at a word, with some pauses between them, that are made at once: a few
- * microseconds. */
-enum { FIRST_LOOKS = 64 };
-
-static void decide_waiting(catena_context_t *context)
-{
-    const ctn_config_t *config = &context->config;
-    ctn_waiting_t *waiting = &context->exec->waiting;
-    context->exec->crowded = context->site.crowded;
-    waiting->spin = context->site.crowded ? 0 : 20000;
-    if (config->spin == CTN_CONFIG_INF) {
-        waiting->spin = UINT32_MAX;
-    } else if (config->spin != CTN_CONFIG_AUTO) {
-        waiting->spin =
-            config->spin < UINT32_MAX ? (uint32_t)config->spin : UINT32_MAX;
-    }
-    waiting->looks = waiting->spin >= FIRST_LOOKS ? FIRST_LOOKS : 1;
-    waiting->sleep_ns = config->sleep_ms < UINT64_MAX / 1000000u
-                            ? (uint64_t)config->sleep_ms * 1000000u
-                            : UINT64_MAX; /* inf */
-}
-
 static catena_status_t make_exec(catena_context_t *context)
 {
     ctn_exec_t *exec = calloc(1, sizeof(*exec));
@@ -226,7 +204,12 @@ static catena_status_t make_exec(catena_context_t *context)
     exec->heap = context->heap;
     exec->local = context->node;
     exec->network = context->network;
-    decide_waiting(context);
+    exec->crowded = context->site.crowded;
+    /* In virtual time a store wakes whom it concerns. */
+    ctn_bell_open(&exec->bell, &context->log, context->heap,
+                  context->boot->local_rank,
+                  context->sim == NULL ? context->boot->local_size : 1);
+    ctn_exec_decide_waiting(exec, &context->config);
     catena_status_t status = ctn_exec_init(exec);
     if (context->sim != NULL) {
         catena_sim_payload_t payload = ctn_sim_payload(context->sim);

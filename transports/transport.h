@@ -109,8 +109,9 @@ typedef struct ctn_transport_ops {
      * suffices). The simulator wakes the node's ranks here. */
     void (*post)(ctn_transport_t *transport, uint64_t *word, uint64_t value);
 
-    /** Block until something may have happened or `timeout_ns` is over. */
-    void (*sleep)(ctn_transport_t *transport, uint64_t timeout_ns);
+    /** Block until something may have happened, `fd` (-1: none) can be read,
+     * or `timeout_ns` is over. @return whether fd can be read */
+    bool (*sleep)(ctn_transport_t *transport, uint64_t timeout_ns, int fd);
 
     /** Nanoseconds since an arbitrary moment (NULL: the wall clock). */
     uint64_t (*time)(ctn_transport_t *transport);
@@ -130,6 +131,7 @@ typedef struct ctn_transport_ops {
 struct ctn_transport {
     const ctn_transport_ops_t *ops;
     unsigned caps;
+    bool told; /* words were stored that others may sleep for; exec asks */
 };
 
 /** Transports embed this first. */
@@ -151,6 +153,7 @@ static inline catena_status_t ctn_put_signal(ctn_endpoint_t *endpoint,
         memcpy(endpoint->arena + offset, source, bytes);
         ctn_word_store((uint64_t *)(void *)(endpoint->arena + word_offset),
                        value);
+        endpoint->transport->told = true;
         return CATENA_OK;
     }
     return endpoint->transport->ops->put_signal(endpoint, source, bytes, offset,
@@ -163,6 +166,7 @@ static inline catena_status_t ctn_signal(ctn_endpoint_t *endpoint,
     if (endpoint->arena != NULL) {
         ctn_word_store((uint64_t *)(void *)(endpoint->arena + word_offset),
                        value);
+        endpoint->transport->told = true;
         return CATENA_OK;
     }
     return endpoint->transport->ops->signal(endpoint, word_offset, value);

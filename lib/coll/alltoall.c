@@ -330,7 +330,7 @@ CTN_HOT static bool run_alone(const side_t *send, const side_t *receive,
     rows.send = &call.send;
     rows.receive = &call.receive;
     rows.in_place = call.in_place;
-    ctn_patience_t patience = {0, 0};
+    ctn_patience_t patience = {0};
     ctn_rows_begin(group->exec, &rows);
     while (!ctn_rows_advance(group->exec, &rows) &&
            ctn_alone_wait(group->exec, &patience)) {

@@ -271,7 +271,7 @@ CTN_HOT static bool run_alone(catena_group_t *group, catena_status_t *status)
         !flat_here(topo) || !ctn_alone_begin(exec, &group->channel, &seq)) {
         return false;
     }
-    ctn_patience_t patience = {0, 0};
+    ctn_patience_t patience = {0};
     arrive(exec, &barrier, seq);
     uint32_t looks = exec->waiting.looks;
     while (!all_here(exec, &barrier, looks) &&

@@ -44,18 +44,21 @@ static catena_status_t parse_algorithm(const struct row *row, const char *text,
 static catena_status_t parse_string(const struct row *row, const char *text,
                                     void *field);
 
-/* In the order of ctn_log_level_t and ctn_put_mode_t. */
+/* In the order of ctn_log_level_t, ctn_put_mode_t and ctn_wait_t. */
 static const char *const log_levels[] = {"fatal", "error", "warn", "info",
                                          "debug", "trace", NULL};
 static const char *const put_modes[] = {"auto", "am", "rma", NULL};
+static const char *const waits[] = {"auto", "spin", "yield", "sleep", NULL};
 static const char *const algorithms[] = {"auto",   "direct", "shift", "bruck",
                                          "morton", "l-a2a",  "mpml",  "nmpml",
                                          "onmpml", NULL};
 
 _Static_assert(CTN_LOG_TRACE == 5, "log_levels follows ctn_log_level_t");
 _Static_assert(CTN_PUT_RMA == 2, "put_modes follows ctn_put_mode_t");
+_Static_assert(CTN_WAIT_SLEEP == 3, "waits follows ctn_wait_t");
 _Static_assert(sizeof(ctn_log_level_t) == sizeof(unsigned) &&
-                   sizeof(ctn_put_mode_t) == sizeof(unsigned),
+                   sizeof(ctn_put_mode_t) == sizeof(unsigned) &&
+                   sizeof(ctn_wait_t) == sizeof(unsigned),
                "parse_choice writes enums as unsigned");
 
 static const struct parser level_parser = {
@@ -68,9 +71,11 @@ static const struct parser count_parser = {"a number above 0, or auto",
 static const struct parser spin_parser = {
     "a number (64k is allowed), auto or inf",
     ALLOW_AUTO | ALLOW_INF | ALLOW_ZERO, NULL, parse_size};
-static const struct parser time_parser = {"a number of milliseconds, or inf",
-                                          ALLOW_INF | ALLOW_ZERO, NULL,
-                                          parse_size};
+static const struct parser time_parser = {
+    "a number of milliseconds, auto or inf",
+    ALLOW_AUTO | ALLOW_INF | ALLOW_ZERO, NULL, parse_size};
+static const struct parser wait_parser = {"auto, spin, yield or sleep", 0,
+                                          waits, parse_choice};
 static const struct parser switch_parser = {"y, n or auto", ALLOW_AUTO, NULL,
                                             parse_switch};
 static const struct parser put_parser = {"auto, am or rma", 0, put_modes,
@@ -109,11 +114,19 @@ static const struct row rows[] = {
      "Ranks that share this host's cores; set by the launcher. With more\n"
      "ranks than cores, waiting ranks give the core away early.",
      FIELD(host_ranks), &count_parser},
+    {"WAIT", "auto",
+     "How a rank waits. spin: it keeps its core; yield: it gives the core\n"
+     "away after a while, but never sleeps; sleep: it sleeps soon. auto: it\n"
+     "spins where each rank has a core, then yields, and sleeps after 20 ms.\n"
+     "SPIN and SLEEP, when they are set, win.",
+     FIELD(wait), &wait_parser},
     {"SPIN", "auto",
-     "Polls of a waiting rank before it gives the core away. inf: never.",
+     "Polls of a waiting rank before it gives the core away. inf: never.\n"
+     "auto: as WAIT has it.",
      FIELD(spin), &spin_parser},
-    {"SLEEP", "20",
-     "Milliseconds of waiting after which a rank sleeps. inf: never.",
+    {"SLEEP", "auto",
+     "Milliseconds of waiting after which a rank sleeps. inf: never. auto:\n"
+     "as WAIT has it.",
      FIELD(sleep_ms), &time_parser},
     {"ALLTOALL_LEADERS", "auto", "Leaders on every node for alltoall.",
      FIELD(leaders), &count_parser},

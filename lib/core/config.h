@@ -48,6 +48,13 @@ typedef struct ctn_way {
     char *algorithm; /* auto */
 } ctn_way_t;
 
+typedef enum ctn_wait { /* CATENA_WAIT */
+                        CTN_WAIT_AUTO,
+                        CTN_WAIT_SPIN,  /* never give the core away */
+                        CTN_WAIT_YIELD, /* never sleep */
+                        CTN_WAIT_SLEEP  /* soon */
+} ctn_wait_t;
+
 typedef struct ctn_config {
     ctn_log_level_t log_level; /* LOG_LEVEL: fatal..trace, warn */
     size_t heap_size;          /* HEAP_SIZE: bytes per node, auto */
@@ -55,7 +62,8 @@ typedef struct ctn_config {
     size_t
         host_ranks;  /* HOST_RANKS: ranks that share this host's cores, auto */
     size_t spin;     /* SPIN: polls before the core is given away, auto */
-    size_t sleep_ms; /* SLEEP: ms of waiting before sleeping, 20, inf */
+    size_t sleep_ms; /* SLEEP: ms of waiting before sleeping, auto, inf */
+    ctn_wait_t wait; /* WAIT: auto, spin, yield, sleep */
     size_t leaders;  /* ALLTOALL_LEADERS: per node, auto */
     char *alltoall;  /* ALLTOALL_ALGORITHM: auto */
     char *net_devices;       /* NET_DEVICES: auto */

@@ -17,6 +17,7 @@ catena_status_t ctn_exec_init(ctn_exec_t *exec)
 
 void ctn_exec_release(ctn_exec_t *exec)
 {
+    ctn_bell_close(&exec->bell);
     while (exec->pool != NULL) {
         ctn_op_t *op = exec->pool;
         exec->pool = op->next;
@@ -227,7 +228,7 @@ static bool child_done(ctn_op_t *op)
 }
 
 /** Run an active operation as far as it goes. True: something was done. */
-static bool op_advance(ctn_op_t *op)
+static bool run_phases(ctn_op_t *op)
 {
     bool moved = false;
     if (op->exec->status != CATENA_OK) {
@@ -269,6 +270,15 @@ static bool op_advance(ctn_op_t *op)
     }
     op_finish(op);
     return true;
+}
+
+/** The same, and wake those of the node whom it told something. */
+static bool op_advance(ctn_op_t *op)
+{
+    ctn_exec_t *exec = op->exec; /* the operation may be gone afterwards */
+    bool moved = run_phases(op);
+    ctn_exec_wake(exec);
+    return moved;
 }
 
 /** Advance the network; true when something came. */
@@ -505,7 +515,7 @@ static void wait_on(ctn_exec_t *exec, ctn_patience_t *patience, bool moved)
         moved |= progress_network(exec);
     }
     if (moved) {
-        *patience = (ctn_patience_t){0, 0};
+        *patience = (ctn_patience_t){0};
     } else {
         ctn_exec_idle(exec, patience);
     }
@@ -513,7 +523,7 @@ static void wait_on(ctn_exec_t *exec, ctn_patience_t *patience, bool moved)
 
 catena_status_t ctn_op_wait(ctn_op_t *op)
 {
-    ctn_patience_t patience = {0, 0};
+    ctn_patience_t patience = {0};
     while (op->state != CTN_OP_DONE) {
         bool moved = progress_operations(op->exec);
         if (op->state != CTN_OP_DONE) {
@@ -525,6 +535,7 @@ catena_status_t ctn_op_wait(ctn_op_t *op)
 
 CTN_HOT bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience)
 {
+    ctn_exec_wake(exec);
     wait_on(exec, patience, false);
     exec->look_again = false;
     return exec->status == CATENA_OK;
@@ -532,10 +543,10 @@ CTN_HOT bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience)
 
 void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel)
 {
-    ctn_patience_t patience = {0, 0};
+    ctn_patience_t patience = {0};
     while (ctn_channel_under_way(channel) > 0) {
         if (ctn_exec_poll(exec)) {
-            patience = (ctn_patience_t){0, 0};
+            patience = (ctn_patience_t){0};
         } else {
             ctn_exec_idle(exec, &patience);
         }
@@ -545,7 +556,7 @@ void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel)
 void ctn_exec_deliver(ctn_exec_t *exec)
 {
     uint64_t pending = 0;
-    ctn_patience_t patience = {0, 0};
+    ctn_patience_t patience = {0};
     if (!exec->virtual_time ||
         exec->local->ops->flush(exec->local, &pending) != CATENA_OK) {
         return;

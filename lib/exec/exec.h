@@ -8,7 +8,9 @@
 
 #include <catena/status.h>
 
+#include "core/config.h"
 #include "core/log.h"
+#include "exec/bell.h"
 #include "exec/control.h"
 #include "heap/heap.h"
 #include "transports/transport.h"
@@ -117,6 +119,7 @@ typedef struct ctn_waiting {
     uint32_t looks;    /* at a word, when a blocking call starts to wait */
     uint32_t spin;     /* polls before the core is given away */
     uint64_t sleep_ns; /* of waiting before sleeping; UINT64_MAX: never */
+    uint64_t nap_ns;   /* the longest */
 } ctn_waiting_t;
 
 /* Blocks of freed groups are kept for new ones: fresh memory costs faults, and
@@ -137,6 +140,8 @@ typedef struct ctn_tally {
 typedef struct ctn_patience {
     uint32_t misses;
     uint64_t since_ns;
+    uint32_t rings; /* in a row that were for nothing */
+    bool listens;   /* its bell is rung for it */
 } ctn_patience_t;
 
 /** Memory that outlives the operation it was for. */
@@ -164,6 +169,7 @@ struct ctn_exec {
     bool drop_data;
     bool drop_tables;
     ctn_waiting_t waiting;
+    ctn_bell_t bell;
     bool crowded;    /* more ranks than cores on this host */
     uint32_t home;   /* 1 + processing unit; 0: none */
     uint32_t astray; /* times in a row it was seen elsewhere */
@@ -370,6 +376,9 @@ bool ctn_exec_poll(ctn_exec_t *exec);
 /** The same, reporting the state of the network. */
 catena_status_t ctn_exec_progress(ctn_exec_t *exec);
 
+/** Decide how this rank waits, once its transports and its bell are there. */
+void ctn_exec_decide_waiting(ctn_exec_t *exec, const ctn_config_t *config);
+
 /** Called when a poll found nothing; gives the core away when it is time. */
 void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience);
 
@@ -466,6 +475,18 @@ static inline void ctn_exec_post(ctn_exec_t *exec, uint64_t *word,
         exec->local->ops->post(exec->local, word, value);
     } else {
         ctn_word_store(word, value);
+        exec->local->told = true;
+    }
+}
+
+/** After words were stored, maybe: wake those of the node who sleep. */
+static inline void ctn_exec_wake(ctn_exec_t *exec)
+{
+    if (exec->local->told) {
+        exec->local->told = false;
+        if (ctn_bell_wanted(&exec->bell)) {
+            ctn_bell_ring(&exec->bell);
+        }
     }
 }
 
@@ -506,9 +527,10 @@ static inline bool ctn_alone_begin_loose(const ctn_exec_t *exec,
 bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience);
 
 /** It is over. @return what became of it */
-static inline catena_status_t ctn_alone_end(const ctn_exec_t *exec,
+static inline catena_status_t ctn_alone_end(ctn_exec_t *exec,
                                             ctn_channel_t *channel)
 {
+    ctn_exec_wake(exec);
     channel->complete = channel->started;
     if (channel->loose == 0) {
         channel->synchronized = channel->started;

@@ -117,7 +117,7 @@ catena_status_t catena_waitany(size_t count, catena_request_t *requests[],
     if (index == NULL || (requests == NULL && count > 0)) {
         return CATENA_ERR_ARG;
     }
-    ctn_patience_t patience = {0, 0};
+    ctn_patience_t patience = {0};
     for (;;) {
         ctn_exec_t *exec = NULL;
         for (size_t i = 0; i < count; i++) {
@@ -136,7 +136,7 @@ catena_status_t catena_waitany(size_t count, catena_request_t *requests[],
         if (!ctn_exec_poll(exec)) {
             ctn_exec_idle(exec, &patience);
         } else {
-            patience = (ctn_patience_t){0, 0};
+            patience = (ctn_patience_t){0};
         }
     }
 }

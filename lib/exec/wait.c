@@ -7,19 +7,70 @@
  * more ranks than cores the rank that everybody waits for may not be running,
  * so the core is given away at the first miss (measured with 16 ranks on 2
  * cores: 11 us per barrier when yielding at once, 24 after 100 pauses, 209
- * after 2,000 and a futex). After a long wait the rank sleeps in short naps
- * that network traffic ends early. */
+ * after 2,000 and a futex). After a long wait the rank sleeps, in naps that
+ * words of the node (exec/bell.h) and network traffic end early. */
 
 enum {
-    CLOCK_EVERY = 64,   /* yields between two looks at the clock */
-    LONG_ASTRAY = 1000, /* some milliseconds of small operations */
-    SHORT_SPIN = 100    /* polls on a crowded host, when told to look again */
+    LONG_SPIN = 20000,     /* polls where each rank has a core */
+    SOON_SPIN = 1000,      /* the same, when it is to sleep soon */
+    FIRST_LOOKS = 64,      /* some microseconds */
+    RINGS_FOR_NOTHING = 4, /* before a nap undisturbed */
+    CLOCK_EVERY = 64,      /* yields between two looks at the clock */
+    LONG_ASTRAY = 1000,    /* some milliseconds of small operations */
+    SHORT_SPIN = 100 /* polls on a crowded host, when told to look again */
 };
 
-static const uint64_t NAP_NS = 1000000;
+static const uint64_t SLEEP_NS = 20000000; /* of waiting before */
+static const uint64_t LEAST_NAP_NS = 50000;
+static const uint64_t MOST_NAP_NS = 100000000;
+static const uint64_t DEAF_NAP_NS = 20000000;
+/* Where something may come that wakes nobody: from ranks of the node without a
+ * bell, or from a network that stores without the help of this process. */
+static const uint64_t SHORT_NAP_NS = 1000000;
 
 /* What a look at requests that are not complete takes in virtual time. */
 static const uint64_t LOOK_NS = 100;
+
+static uint32_t decide_spin(const ctn_config_t *config, bool crowded)
+{
+    if (config->spin == CTN_CONFIG_AUTO) {
+        return config->wait == CTN_WAIT_SPIN    ? UINT32_MAX
+               : crowded                        ? 0
+               : config->wait == CTN_WAIT_SLEEP ? SOON_SPIN
+                                                : LONG_SPIN;
+    }
+    return config->spin < UINT32_MAX ? (uint32_t)config->spin : UINT32_MAX;
+}
+
+static uint64_t decide_sleep(const ctn_config_t *config)
+{
+    if (config->sleep_ms == CTN_CONFIG_AUTO) {
+        return config->wait == CTN_WAIT_AUTO    ? SLEEP_NS
+               : config->wait == CTN_WAIT_SLEEP ? 0
+                                                : UINT64_MAX;
+    }
+    return config->sleep_ms < UINT64_MAX / 1000000u
+               ? (uint64_t)config->sleep_ms * 1000000u
+               : UINT64_MAX; /* inf */
+}
+
+static bool network_wakes(const ctn_transport_t *network)
+{
+    return network == NULL || ((network->caps & CTN_CAP_SLEEP) != 0 &&
+                               (network->caps & CTN_CAP_RDMA) == 0);
+}
+
+void ctn_exec_decide_waiting(ctn_exec_t *exec, const ctn_config_t *config)
+{
+    ctn_waiting_t *waiting = &exec->waiting;
+    waiting->spin = decide_spin(config, exec->crowded);
+    waiting->looks = waiting->spin >= FIRST_LOOKS ? FIRST_LOOKS : 1;
+    waiting->sleep_ns = decide_sleep(config);
+    waiting->nap_ns =
+        ctn_bell_hears(&exec->bell) && network_wakes(exec->network)
+            ? MOST_NAP_NS
+            : SHORT_NAP_NS;
+}
 
 static uint64_t wall_clock(void)
 {
@@ -81,21 +132,39 @@ CTN_HOT uint32_t ctn_exec_cpu(ctn_exec_t *exec)
     return cpu;
 }
 
-static void nap(ctn_exec_t *exec)
+/** Sleep, or first see to it that somebody wakes this rank: then everything is
+ * to be looked at once more. Naps are as long as the wait was so far, so none
+ * that nobody ends more than doubles it. A rank that was rung some times for
+ * what others wait for takes a nap undisturbed: else those who are busy would
+ * have to ring with everything they do. */
+static void nap(ctn_exec_t *exec, ctn_patience_t *patience, uint64_t waited_ns)
 {
-    if (exec->network != NULL && (exec->network->caps & CTN_CAP_SLEEP) != 0) {
-        exec->network->ops->sleep(exec->network, NAP_NS);
+    bool deaf = patience->rings > RINGS_FOR_NOTHING;
+    if (exec->bell.named && !deaf && !patience->listens) {
+        ctn_bell_listen(&exec->bell);
+        patience->listens = true;
         return;
     }
-    struct timespec pause = {0, (long)(NAP_NS / 4)};
-    nanosleep(&pause, NULL);
+    uint64_t most = exec->waiting.nap_ns;
+    if (deaf && most > DEAF_NAP_NS) {
+        most = DEAF_NAP_NS;
+    }
+    uint64_t ns = waited_ns < LEAST_NAP_NS ? LEAST_NAP_NS : waited_ns;
+    ctn_transport_t *transport =
+        exec->network != NULL && (exec->network->caps & CTN_CAP_SLEEP) != 0
+            ? exec->network
+            : exec->local;
+    bool rung = transport->ops->sleep(transport, ns < most ? ns : most,
+                                      patience->listens ? exec->bell.fd : -1);
+    patience->rings = rung ? patience->rings + 1 : 0;
+    patience->listens = false;
 }
 
 void ctn_exec_pass_time(ctn_exec_t *exec)
 {
     if (exec->virtual_time) {
-        exec->local->ops->sleep(exec->local, LOOK_NS);
-    } else if (exec->crowded) {
+        (void)exec->local->ops->sleep(exec->local, LOOK_NS, -1);
+    } else if (exec->crowded && exec->waiting.spin != UINT32_MAX) {
         sched_yield();
     }
 }
@@ -103,7 +172,7 @@ void ctn_exec_pass_time(ctn_exec_t *exec)
 CTN_HOT void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)
 {
     if (exec->virtual_time) {
-        exec->local->ops->sleep(exec->local, UINT64_MAX);
+        (void)exec->local->ops->sleep(exec->local, UINT64_MAX, -1);
         return;
     }
     uint32_t misses = ++patience->misses;
@@ -121,7 +190,7 @@ CTN_HOT void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)
             patience->since_ns = now;
         } else if (now - patience->since_ns > exec->waiting.sleep_ns) {
             patience->misses--; /* look at the clock next time, too */
-            nap(exec);
+            nap(exec, patience, now - patience->since_ns);
             return;
         }
     }

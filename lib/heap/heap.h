@@ -27,6 +27,15 @@ typedef struct ctn_heap ctn_heap_t;
 /** Before the first arena; keeps the arenas aligned to huge pages. */
 #define CTN_HEAP_HEADER_BYTES ((size_t)2 << 20)
 
+/** Who of the node sleeps and can be woken: exec/bell.h. In the first page of
+ * the segment, so of ranks beyond these nothing is said. */
+#define CTN_HEAP_BELLS 3840u
+
+typedef struct ctn_bells {
+    _Alignas(64) uint32_t anyone;
+    _Alignas(64) uint8_t asleep[CTN_HEAP_BELLS];
+} ctn_bells_t;
+
 typedef struct ctn_heap_params {
     const ctn_log_t *log;
     size_t limit;   /* bytes for the whole node, CTN_CONFIG_AUTO: half of
@@ -64,6 +73,9 @@ void ctn_heap_destroy(ctn_heap_t *heap);
  * huge pages have addresses of their own), less where addresses are short. */
 unsigned char *ctn_heap_arena(const ctn_heap_t *heap, int local_rank);
 size_t ctn_heap_arena_bytes(const ctn_heap_t *heap);
+
+/** The node's bells, and the random number that no other heap has. */
+ctn_bells_t *ctn_heap_bells(ctn_heap_t *heap, uint64_t *id);
 
 /** Whether [block, block + bytes) lies in this rank's own arena, and its
  * offset there. */

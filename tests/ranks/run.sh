@@ -34,6 +34,10 @@ layout alltoall -- -n 1
 layout alltoall -- -n 2
 layout alltoall $tcp -- -n 7 --ppn 3
 layout alltoall $tcp CATENA_TOPOLOGY="numa:2 core:2 pu:1" -- -n 8 --ppn 4
+for wait in auto spin yield sleep; do
+    layout waiting CATENA_WAIT=$wait -- -n 2
+    layout waiting CATENA_WAIT=$wait $tcp -- -n 4 --ppn 2
+done
 layout alltoallv -- -n 1
 layout alltoallv -- -n 3
 layout alltoallv $tcp -- -n 7 --ppn 3
@@ -65,6 +69,14 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     layout alltoall $tcp -- -n 9 --ppn 2 --map-by node
     layout alltoall -- -n 16 --ppn 4
     layout alltoall CATENA_UCX_PUT=rma $tcp -- -n 5 --ppn 2
+    for wait in auto spin yield sleep; do
+        layout waiting CATENA_WAIT=$wait -- -n 1
+        layout waiting CATENA_WAIT=$wait -- -n 5
+    done
+    layout waiting CATENA_WAIT=sleep -- -n 16
+    layout waiting CATENA_WAIT=sleep $tcp -- -n 16 --ppn 8
+    layout nonblocking CATENA_WAIT=sleep $tcp -- -n 7 --ppn 3
+    layout groups CATENA_WAIT=sleep -- -n 5
     layout alltoallv -- -n 9
     layout alltoallv $tcp -- -n 9 --ppn 2 --map-by node
     layout alltoallv -- -n 16 --ppn 4

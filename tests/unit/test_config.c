@@ -36,7 +36,8 @@ START_TEST(defaults)
     ck_assert(config.heap_huge == CTN_CONFIG_AUTO);
     ck_assert(config.host_ranks == CTN_CONFIG_AUTO);
     ck_assert(config.spin == CTN_CONFIG_AUTO);
-    ck_assert_uint_eq(config.sleep_ms, 20);
+    ck_assert(config.sleep_ms == CTN_CONFIG_AUTO);
+    ck_assert_int_eq(config.wait, CTN_WAIT_AUTO);
     ck_assert(config.leaders == CTN_CONFIG_AUTO);
     ck_assert_str_eq(config.alltoall, "auto");
     ck_assert_str_eq(config.topology, "");
@@ -122,6 +123,7 @@ START_TEST(every_setting)
                                        "HOST_RANKS=16",
                                        "SPIN=inf",
                                        "SLEEP=inf",
+                                       "WAIT=Yield",
                                        "ALLTOALL_LEADERS=4",
                                        "ALLTOALL_ALGORITHM=ONMPML",
                                        "TUNING=machine:hpc-b",
@@ -142,6 +144,7 @@ START_TEST(every_setting)
     ck_assert_uint_eq(config.host_ranks, 16);
     ck_assert(config.spin == CTN_CONFIG_INF);
     ck_assert(config.sleep_ms == CTN_CONFIG_INF);
+    ck_assert_int_eq(config.wait, CTN_WAIT_YIELD);
     ck_assert_uint_eq(config.leaders, 4);
     ck_assert_str_eq(config.alltoall, "onmpml");
     ck_assert_str_eq(config.tuning, "machine:hpc-b");
@@ -214,7 +217,9 @@ static const char *const bad[] = {
     "HEAP_HUGE_PAGES=",
     "HOST_RANKS=0",
     "SPIN=often",
-    "SLEEP=auto",
+    "SLEEP=soon",
+    "WAIT=",
+    "WAIT=often",
     "ALLTOALL_LEADERS=0",
     "ALLTOALL_LEADERS=-2",
     "ALLTOALL_ALGORITHM=brook",
@@ -390,7 +395,7 @@ START_TEST(listing)
     ck_assert_ptr_nonnull(strstr(text, "CATENA_SLEEP=5\n"));
     ck_assert_ptr_nonnull(strstr(text, "CATENA_HEAP_SIZE=auto\n"));
     ck_assert_ptr_nonnull(strstr(text, "CATENA_TUNING=auto\n"));
-    ck_assert_int_eq(lines(text), 15 + 2 * CTN_WAYS);
+    ck_assert_int_eq(lines(text), 16 + 2 * CTN_WAYS);
     ck_assert_int_eq(catena_config_print(NULL, 0), CATENA_ERR_ARG);
 }
 END_TEST

@@ -535,7 +535,7 @@ static void body_sleep(rank_t *r)
         int wakes = 0;
         while (ctn_word_load((uint64_t *)(void *)(r->arena + 64)) != 2) {
             if (ops->progress(r->transport) == 0) {
-                ops->sleep(r->transport, UINT64_MAX);
+                (void)ops->sleep(r->transport, UINT64_MAX, -1);
                 wakes++;
             }
         }
@@ -544,9 +544,18 @@ static void body_sleep(rank_t *r)
         start = now_ns();
         for (int i = 0; i < 20; i++) {
             ops->progress(r->transport);
-            ops->sleep(r->transport, 1000000);
+            (void)ops->sleep(r->transport, 1000000, -1);
         }
         NEED(now_ns() - start < 700000000u);
+        int fds[2];
+        NEED(pipe(fds) == 0 && write(fds[1], "", 1) == 1);
+        wakes = 0;
+        while (!ops->sleep(r->transport, UINT64_MAX, fds[0])) {
+            ops->progress(r->transport);
+            NEED(++wakes < 50);
+        }
+        close(fds[0]);
+        close(fds[1]);
     }
     meet(r);
 }

@@ -1,6 +1,8 @@
 #include "transports/shm/shm.h"
 
+#include <poll.h>
 #include <stdlib.h>
+#include <time.h>
 
 typedef struct shm_transport {
     ctn_transport_t base;
@@ -64,6 +66,18 @@ static int shm_progress(ctn_transport_t *transport)
     return 0;
 }
 
+/** Nothing but the descriptor can wake it. */
+static bool shm_sleep(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
+{
+    (void)transport;
+    struct timespec timeout = {
+        .tv_sec = (time_t)(timeout_ns / 1000000000u),
+        .tv_nsec = (long)(timeout_ns % 1000000000u),
+    };
+    struct pollfd event = {.fd = fd, .events = POLLIN};
+    return ppoll(&event, 1, &timeout, NULL) > 0;
+}
+
 static void shm_destroy(ctn_transport_t *transport)
 {
     free(transport);
@@ -85,6 +99,7 @@ const ctn_transport_ops_t ctn_shm_ops = {
     .signal = shm_signal,
     .flush = shm_flush,
     .progress = shm_progress,
+    .sleep = shm_sleep,
     .describe = shm_describe,
 };
 

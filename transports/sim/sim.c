@@ -172,9 +172,10 @@ static void post(ctn_transport_t *transport, uint64_t *word, uint64_t value)
     sim_store(rank, event);
 }
 
-static void sleep_until(ctn_transport_t *transport, uint64_t timeout_ns)
+static bool sleep_until(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
 {
     ctn_sim_rank_t *rank = rank_of(transport);
+    (void)fd; /* nobody outside can wake it */
     if (!rank->notified && rank->status == CATENA_OK) {
         rank->sleeps++;
         if (timeout_ns < UINT64_MAX / PS) {
@@ -185,6 +186,7 @@ static void sleep_until(ctn_transport_t *transport, uint64_t timeout_ns)
         sim_suspend(rank, SIM_SLEEPING);
     }
     rank->notified = false;
+    return false;
 }
 
 /** Reading the clock takes a nanosecond, so that whoever watches it alone
@@ -260,8 +262,8 @@ static void list_members(ctn_sim_t *sim)
     for (uint32_t r = 0; r < sim->ranks; r++) {
         ctn_sim_rank_t *rank = &sim->rank[r];
         sim_node_t *node = &sim->node[node_of(sim, r)];
-        rank->base =
-            (ctn_transport_t){&ctn_sim_ops, CTN_CAP_RDMA | CTN_CAP_VIRTUAL};
+        rank->base = (ctn_transport_t){.ops = &ctn_sim_ops,
+                                       .caps = CTN_CAP_RDMA | CTN_CAP_VIRTUAL};
         rank->endpoint = (ctn_endpoint_t){&rank->base, NULL, r};
         rank->sim = sim;
         rank->rank = r;

@@ -323,7 +323,7 @@ static int ucx_progress(ctn_transport_t *base)
     return events > 0;
 }
 
-static void ucx_sleep(ctn_transport_t *base, uint64_t timeout_ns)
+static bool ucx_sleep(ctn_transport_t *base, uint64_t timeout_ns, int fd)
 {
     ctn_ucx_t *transport = (ctn_ucx_t *)base;
     if (timeout_ns > LONGEST_SLEEP_NS)
@@ -332,14 +332,16 @@ static void ucx_sleep(ctn_transport_t *base, uint64_t timeout_ns)
         .tv_sec = (time_t)(timeout_ns / 1000000000u),
         .tv_nsec = (long)(timeout_ns % 1000000000u),
     };
-    struct pollfd event = {.fd = transport->event_fd, .events = POLLIN};
+    /* Those that are -1 are passed over. */
+    struct pollfd event[] = {{.fd = transport->event_fd, .events = POLLIN},
+                             {.fd = fd, .events = POLLIN}};
 
     if (transport->letters != NULL || transport->status != CATENA_OK)
-        return;
+        return false;
     /* BUSY: something has happened since the last progress. */
-    if (event.fd >= 0 && ucp_worker_arm(transport->worker) != UCS_OK)
-        return;
-    ppoll(&event, event.fd >= 0 ? 1 : 0, &timeout, NULL);
+    if (transport->event_fd >= 0 && ucp_worker_arm(transport->worker) != UCS_OK)
+        return false;
+    return ppoll(event, 2, &timeout, NULL) > 0 && event[1].revents != 0;
 }
 
 static const char *ucx_describe(ctn_transport_t *base)
