@@ -12,11 +12,14 @@ typedef struct layout {
 } layout_t;
 
 /** On crowded hosts each poll follows a switch of process, so few lines are
- * best; else every writer has lines of its own (two: prefetching pairs). */
+ * best; else every writer has lines of its own (two: prefetching pairs). Two
+ * members share a line: who takes it to write sees the other's word with it.
+ * Barriers of two ranks with a core each, one after the other: 0.07 us, and
+ * 0.18 with a line each; with 0.25 us of work between them 0.33 and 0.39. */
 static layout_t lay_out(size_t members, bool crowded)
 {
     layout_t at;
-    at.stride = crowded ? 1 : 16;
+    at.stride = crowded || members == 2 ? 1 : 16;
     size_t words = ctn_line_up(members * at.stride * sizeof(uint64_t));
     at.arrived = ctn_line_up(members * sizeof(ctn_local_t));
     at.released = at.arrived + words;

@@ -154,7 +154,7 @@ typedef struct ctn_notice {
  * one writer; i counts the node's members. */
 typedef struct ctn_board {
     uint64_t *arrived;  /* barrier: [i * stride], grows with the operations */
-    size_t stride;      /* in words: a line each, or dense when crowded */
+    size_t stride;      /* in words: a line each, or dense (board.c) */
     uint64_t *released; /* barrier: written by the root */
     uint64_t *fenced;   /* node fence: [i * stride] */
     ctn_post_t *post;   /* [ring][i] */
