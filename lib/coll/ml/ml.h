@@ -16,17 +16,17 @@
  * the one before is over; and operations of a group take turns in doing so (see
  * ctn_hierarchy_t). The order is that of
  *     up(0) up(1) ... up(LAG) down(0) up(LAG + 1) down(1) ...
- * where up(s) and down(s) are the two parts of segment s: of an order that
- * leaves all downs of a segment before the ups of the next nothing would
- * overlap, since a channel runs few operations at once. Every rank has stages
- * in this order, upwards level by level and then downwards, each only with
- * members to which it is the same one: whatever the first stage is that has not
- * ended anywhere, nothing that it needs comes later. So nobody waits in a
- * circle. */
+ * where up(s) and down(s) are the two parts of segment s: with all of a segment
+ * before the next one little would overlap, since a channel runs few operations
+ * at once. Every rank has stages in this order, upwards level by level and then
+ * downwards, each with members to which it is the same one: whatever the first
+ * stage is that has not ended everywhere, nothing that it waits for comes
+ * later. So nobody waits in a circle. */
 
 typedef struct ctn_composition ctn_composition_t;
 typedef struct ctn_ml ctn_ml_t;
 typedef struct ctn_segment ctn_segment_t;
+typedef struct ctn_use ctn_use_t;
 
 /** One collective as the entry point understood it; read-only from then on.
  * Lengths are in bytes of streams (see ctn_span_t). */
@@ -34,14 +34,15 @@ typedef struct ctn_call {
     const ctn_composition_t *composition;
     catena_group_t *group;
     uint32_t root; /* of a rooted one */
-    /** Of reductions: the smallest type that the operation takes, of which the
-     * user's consists. */
+    /** Of reductions. The type is the smallest that the operation takes of
+     * which the user's consists. */
     ctn_reducer_t by;
     /** What this rank alone gives and gets. bcast: the same on both sides;
-     * reductions: vectors, plain memory, `in` is `out` when in place;
-     * reduce_scatter: `in` is all blocks, one after the other; gather,
-     * allgather: `in` is this rank's block, in place the one in `all`; scatter:
-     * likewise `out`. What does not matter on this rank is all 0. */
+     * reductions: vectors, plain memory, `in` is `out` when in place (reduce:
+     * `out` at the root only); reduce_scatter: `in` is all blocks, one after
+     * the other; gather, allgather: `in` is this rank's block, in place the one
+     * in `all`; scatter: likewise `out`. What does not matter on this rank is
+     * all 0. */
     ctn_span_t in;
     ctn_span_t out;
     /** A block for each rank: gather (at the root) and allgather: received;
@@ -50,6 +51,7 @@ typedef struct ctn_call {
     bool in_place;
     bool in_order; /* has to go in the order of ranks */
     bool waits;    /* a blocking call: nothing else is started meanwhile */
+    bool holds;    /* types and operation are kept from being freed */
 } ctn_call_t;
 
 /** Does what is local to this rank: packs, copies, combines. */
@@ -72,20 +74,22 @@ typedef struct ctn_stage {
 
 struct ctn_segment {
     /* for compositions */
-    uint32_t index;
+    uint64_t index;
     /** Of this segment alone: ml->scratch_bytes in the shared heap; NULL if
      * that is 0. */
     unsigned char *scratch;
     unsigned stages;
-    unsigned down; /* the first stage of the second part; set by ctn_ml_down */
+    unsigned down; /* the first stage of the second part; see ctn_ml_down */
     /** Nothing of it, or of those behind it, begins before those in front of it
      * are over; all ranks know. They are started completely before it, then. */
     bool alone;
     /* the engine's */
-    unsigned started;    /* stages that have their number */
-    unsigned at;         /* the stage that runs, or is the next to */
-    bool let_go;         /* it runs */
-    ctn_segment_t *next; /* of those that nobody uses */
+    bool let_go;      /* the stage at `at` runs */
+    unsigned at;      /* the stage that runs, or is the next to */
+    unsigned started; /* stages that have their number */
+    size_t scratch_bytes;
+    ctn_segment_t *next;  /* of those that nobody uses */
+    ctn_segment_t *older; /* of all of the group */
     ctn_stage_t stage[CTN_STAGES];
 };
 
@@ -102,40 +106,55 @@ struct ctn_ml {
     /* for compositions */
     ctn_exec_t *exec;
     ctn_hierarchy_t *hierarchy; /* built */
-    uint32_t segments;          /* these three are set by `plan` */
+    uint64_t segments;          /* these three are set by `plan` */
     size_t segment_bytes;       /* of a vector; the last may have fewer */
     size_t scratch_bytes;       /* for each segment under way */
     void *table;                /* what the composition keeps: ctn_ml_keep */
     /* the engine's */
     struct ctn_kept *kept;
-    ctn_hierarchy_t *other; /* of in_order: the one that may not be needed */
-    uint64_t number[2];     /* of this operation in them */
-    uint32_t composed;      /* segments */
-    uint32_t lowered;       /* whose second part was started */
-    uint32_t over;          /* segments 0 to over - 1 are over */
-    uint32_t begun;         /* and so many have begun */
-    catena_status_t status; /* the first error of a stage */
-    bool enlisted;          /* has its numbers */
+    ctn_use_t *use;
+    ctn_hierarchy_t *main;  /* as the settings have it */
+    ctn_hierarchy_t *flat;  /* of in_order: maybe it is needed; or NULL */
+    uint64_t number[2];     /* of this operation in these two */
+    uint64_t composed;      /* segments */
+    uint64_t lowered;       /* whose second part was started */
+    uint64_t over;          /* segments 0 to over - 1 are over */
+    uint64_t begun;         /* and so many have begun */
+    bool enlisted;          /* it has its numbers */
     bool passed;            /* others may take their turn */
-    ctn_segment_t *segment[CTN_SEGMENTS]; /* segment s is in s % SEGMENTS */
+    catena_status_t status; /* the first error of a stage */
+    ctn_segment_t *segment[CTN_SEGMENTS]; /* s is in s % SEGMENTS */
 };
 
 /** How a collective is put together. */
 struct ctn_composition {
-    const char *name;
-    const char *settings; /* whose hierarchy and algorithm it uses, as in
-                             CATENA_<...>_HIERARCHY, in lower case */
-    uint32_t kinds;       /* 1 << kind of the basic collectives that it uses */
-    ctn_basic_kind_t whole; /* which it is on a single level */
+    ctn_algorithm_t algorithm; /* CTN_ML_ALGORITHM("its name") */
+    ctn_of_t of;               /* whose settings it follows */
+    uint32_t kinds; /* 1 << kind of the basic collectives that it uses */
+    /** On a single level it is one operation of this kind. */
+    ctn_basic_kind_t whole;
+    /** And then its basic follows from the call: `in`, `out`, their length,
+     * root and reducer. */
+    bool vector;
     /** Once for each start, when the hierarchy is there: set segments,
      * segment_bytes, scratch_bytes; take memory with ctn_ml_keep. What members
      * have to agree on must follow from what all of them know.
-     * @return ERR_NO_MEMORY; the members' numbers do not agree any more then,
-     *         which ends everything */
+     * @return ERR_NO_MEMORY; numbers do not agree any more then, which ends
+     *         everything */
     catena_status_t (*plan)(ctn_ml_t *ml);
     /** Add the stages of a segment, in order; none: nothing is to be done. */
     void (*compose)(ctn_ml_t *ml, ctn_segment_t *segment);
 };
+
+extern const ctn_phase_t ctn_ml_phases[];
+void ctn_ml_finish(ctn_op_t *op);
+void ctn_ml_release(ctn_op_t *op);
+#define CTN_ML_ALGORITHM(its_name)                                             \
+    {                                                                          \
+        .name = its_name, .state_bytes = sizeof(ctn_ml_t),                     \
+        .phases = ctn_ml_phases, .finish = ctn_ml_finish,                      \
+        .release = ctn_ml_release                                              \
+    }
 
 extern const ctn_composition_t ctn_ml_barrier;
 extern const ctn_composition_t ctn_ml_bcast;
@@ -179,7 +198,8 @@ ctn_stage_t *ctn_ml_add(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
 void ctn_ml_add_local(ctn_segment_t *segment, ctn_local_step_t step);
 /** The second part of the segment begins with the next stage that is added. If
  * never called, all is the first. All members of a module put each of its
- * stages in the same part. */
+ * stages in the same part; levels ascend in the first and descend in the
+ * second. */
 static inline void ctn_ml_down(ctn_segment_t *segment)
 {
     segment->down = segment->stages;
@@ -199,6 +219,11 @@ static inline unsigned ctn_ml_levels(const ctn_ml_t *ml)
 {
     return ml->hierarchy->levels;
 }
+/** Whether a level is the one that joins all. */
+static inline bool ctn_ml_is_top(const ctn_ml_t *ml, unsigned level)
+{
+    return ml->hierarchy->top && level + 1 == ml->hierarchy->levels;
+}
 static inline uint32_t ctn_ml_rank(const ctn_ml_t *ml)
 {
     return ml->call.group->lane.chain.rank;
@@ -217,25 +242,63 @@ static inline bool ctn_ml_find_root(const ctn_ml_t *ml, unsigned level,
     return *member < sbgp->size;
 }
 
-/** Combine: out = left op right, as ctn_reduce. Not `out` for `left` when the
- * operation is not predefined. */
+/** Combine: out = left op right, as ctn_reduce. Should memory lack, the
+ * operation ends with that. */
 void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
                  size_t bytes);
 
-/* ---- for entry points ---- */
+/* ---- what ML keeps with a group: group.c ---- */
+
+/** How a group's collectives of one setting go; looked at in every call. */
+struct ctn_use {
+    ctn_hierarchy_t *hierarchy; /* NULL: not asked for yet */
+    ctn_hierarchy_t *flat;      /* likewise */
+    const char *algorithm;      /* NULL: auto */
+    char *set;                  /* by catena_group_set; or NULL */
+    /* the last one that ran, for those who ask */
+    const ctn_composition_t *ran;
+    const ctn_hierarchy_t *through;
+    uint64_t segments;
+    size_t segment_bytes;
+};
+
+/** Ask for the hierarchy of these collectives and, if `in_order`, for the flat
+ * one as well; sets both in *use.
+ * @return as ctn_hierarchy_of; ERR_ARG also: no component has the algorithm
+ *         that was asked for (logged) */
+catena_status_t ctn_use_find(catena_group_t *group, ctn_of_t of, bool in_order,
+                             ctn_use_t **use);
+
+/** A segment that nobody uses; NULL: no memory. */
+ctn_segment_t *ctn_segment_take(catena_group_t *group);
+void ctn_segment_give(catena_group_t *group, ctn_segment_t *segment);
+
+/** The group's settings have changed. */
+void ctn_ml_forget(catena_group_t *group);
+
+/** The setting "<collective>_algorithm" of a group. False: it is none. *status:
+ * as catena_group_set. */
+bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
+                catena_status_t *status);
+
+/** How a collective last ran, for catena_group_explain. False: it is none of
+ * these. */
+bool ctn_ml_explain(catena_group_t *group, const char *collective, char *text,
+                    size_t bytes);
+
+/* ---- for entry points: enter.c ---- */
 
 /** How the caller will wait. */
-typedef enum ctn_waiting_mode {
+typedef enum ctn_mode {
     CTN_BLOCKING,
     CTN_NONBLOCKING,
     CTN_PERSISTENT
-} ctn_waiting_mode_t;
+} ctn_mode_t;
 
 /** Run a call, or make a request of it, started or not.
- * @param[in] nothing  it moves no data: no rank waits for another
- * @param[out] request of CTN_BLOCKING: not looked at */
+ * @param[in] nothing  no data are moved: no rank waits for another
+ * @param[out] request if not CTN_BLOCKING; may be NULL then: ERR_ARG */
 catena_status_t ctn_ml_enter(const ctn_call_t *call, bool nothing,
-                             ctn_waiting_mode_t mode,
-                             catena_request_t **request);
+                             ctn_mode_t mode, catena_request_t **request);
 
 #endif

@@ -1,0 +1,262 @@
+/* What the collectives of levels keep with a group: how each of them goes, and
+ * memory for segments. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/ml/ml.h"
+
+typedef struct kept_with_group {
+    ctn_attachment_t attachment;
+    ctn_use_t use[CTN_COLLECTIVES];
+    ctn_segment_t *unused;
+    ctn_segment_t *all;
+} kept_with_group_t;
+
+static const char key;
+
+static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
+{
+    kept_with_group_t *kept = (kept_with_group_t *)attachment;
+    while (kept->all != NULL) {
+        ctn_segment_t *segment = kept->all;
+        kept->all = segment->older;
+        ctn_scratch_free(exec, segment->scratch, segment->scratch_bytes);
+        free(segment);
+    }
+    for (size_t i = 0; i < CTN_COLLECTIVES; i++) {
+        free(kept->use[i].set);
+    }
+    free(kept);
+}
+
+/** NULL: no memory. */
+CTN_HOT static kept_with_group_t *kept_with(catena_group_t *group)
+{
+    ctn_attachment_t *found = ctn_group_find(group, &key);
+    if (found != NULL) {
+        return (kept_with_group_t *)found;
+    }
+    kept_with_group_t *kept = calloc(1, sizeof(*kept));
+    if (kept != NULL) {
+        kept->attachment.key = &key;
+        kept->attachment.release = release;
+        ctn_group_attach(group, &kept->attachment);
+    }
+    return kept;
+}
+
+/* ---- segments ---- */
+
+ctn_segment_t *ctn_segment_take(catena_group_t *group)
+{
+    kept_with_group_t *kept = kept_with(group);
+    ctn_segment_t *segment = kept->unused;
+    if (segment != NULL) {
+        kept->unused = segment->next;
+        return segment;
+    }
+    segment = malloc(sizeof(*segment));
+    if (segment != NULL) {
+        segment->older = kept->all;
+        kept->all = segment;
+    }
+    return segment;
+}
+
+void ctn_segment_give(catena_group_t *group, ctn_segment_t *segment)
+{
+    kept_with_group_t *kept = kept_with(group);
+    segment->scratch = NULL;
+    segment->next = kept->unused;
+    kept->unused = segment;
+}
+
+/* ---- algorithms ---- */
+
+static const ctn_composition_t *const compositions[] = {
+    &ctn_ml_barrier,   &ctn_ml_bcast, &ctn_ml_reduce,
+    &ctn_ml_allreduce, &ctn_ml_scan,  &ctn_ml_exscan,
+};
+
+enum { COMPOSITIONS = sizeof(compositions) / sizeof(compositions[0]) };
+
+static const char *const names[] = {
+#define NAME_OF(NAME, name) [CTN_OF_##NAME] = name,
+    CTN_EACH_COLLECTIVE(NAME_OF)
+#undef NAME_OF
+};
+
+/** The basic collectives that those of one setting use. */
+static uint32_t kinds_of(ctn_of_t of)
+{
+    uint32_t kinds = 0;
+    for (size_t i = 0; i < COMPOSITIONS; i++) {
+        kinds |= compositions[i]->of == of ? compositions[i]->kinds : 0;
+    }
+    return kinds;
+}
+
+/** Calls `visit` with the algorithms that components have for some kinds, until
+ * it says so. */
+typedef bool (*visit_t)(const char *name, void *argument);
+
+static bool each_algorithm(uint32_t kinds, visit_t visit, void *argument)
+{
+    for (const ctn_bcol_t *const *bcol = ctn_bcols; *bcol != NULL; bcol++) {
+        for (int kind = 0; kind < CTN_BASICS; kind++) {
+            const char *const *name = (*bcol)->algorithms[kind];
+            while ((kinds >> kind & 1) != 0 && name != NULL && *name != NULL) {
+                if (visit(*name++, argument)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+static bool is_same(const char *name, void *argument)
+{
+    return strcmp(name, argument) == 0;
+}
+
+/** Add it to a list that does not have it. */
+static bool list(const char *name, void *argument)
+{
+    char(*text)[256] = argument;
+    size_t length = strlen(name);
+    for (const char *at = *text; (at = strstr(at, name)) != NULL; at++) {
+        if ((at == *text || at[-1] == ' ') && strchr(", ", at[length])) {
+            return false;
+        }
+    }
+    size_t used = strlen(*text);
+    snprintf(*text + used, sizeof(*text) - used, ", %s", name);
+    return false;
+}
+
+/** Check the algorithm that was asked for; NULL stands for auto. */
+static catena_status_t check_algorithm(catena_group_t *group, ctn_of_t of,
+                                       const char **algorithm)
+{
+    uint32_t kinds = kinds_of(of);
+    if (strcmp(*algorithm, "auto") == 0) {
+        *algorithm = NULL;
+        return CATENA_OK;
+    }
+    if (each_algorithm(kinds, is_same, (void *)(uintptr_t)*algorithm)) {
+        return CATENA_OK;
+    }
+    char known[256] = "auto";
+    (void)each_algorithm(kinds, list, &known);
+    ctn_error(group->exec->log, "%s_algorithm is '%s'; expected one of %s",
+              names[of], *algorithm, known);
+    return CATENA_ERR_ARG;
+}
+
+/* ---- uses ---- */
+
+CTN_HOT catena_status_t ctn_use_find(catena_group_t *group, ctn_of_t of,
+                                     bool in_order, ctn_use_t **out)
+{
+    kept_with_group_t *kept = kept_with(group);
+    if (kept == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_use_t *use = &kept->use[of];
+    catena_status_t status = CATENA_OK;
+    *out = use;
+    if (use->hierarchy == NULL) {
+        const char *wanted =
+            use->set != NULL ? use->set : group->config->way[of].algorithm;
+        status = check_algorithm(group, of, &wanted);
+        if (status == CATENA_OK) {
+            use->algorithm = wanted;
+            status = ctn_hierarchy_of(group, names[of], &use->hierarchy);
+        }
+    }
+    if (status == CATENA_OK && in_order && use->flat == NULL) {
+        status = ctn_hierarchy_flat(group, &use->flat);
+    }
+    return status;
+}
+
+void ctn_ml_forget(catena_group_t *group)
+{
+    kept_with_group_t *kept = (kept_with_group_t *)ctn_group_find(group, &key);
+    for (size_t i = 0; kept != NULL && i < CTN_COLLECTIVES; i++) {
+        kept->use[i].hierarchy = NULL;
+    }
+}
+
+/* ---- settings ---- */
+
+bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
+                catena_status_t *status)
+{
+    static const char suffix[] = "_algorithm";
+    size_t of = 0;
+    while (of < CTN_COLLECTIVES &&
+           (strncmp(name, names[of], strlen(names[of])) != 0 ||
+            strcmp(name + strlen(names[of]), suffix) != 0)) {
+        of++;
+    }
+    if (of == CTN_COLLECTIVES) {
+        return false;
+    }
+    kept_with_group_t *kept = kept_with(group);
+    char *copy = kept != NULL ? strdup(value) : NULL;
+    if (copy == NULL) {
+        *status = CATENA_ERR_NO_MEMORY;
+        return true;
+    }
+    *status = check_algorithm(group, (ctn_of_t)of, &value);
+    if (*status != CATENA_OK) {
+        free(copy);
+        return true;
+    }
+    ctn_use_t *use = &kept->use[of];
+    char *before = use->set;
+    use->set = copy;
+    use->hierarchy = NULL;
+    free(before);
+    return true;
+}
+
+/* ---- explaining ---- */
+
+bool ctn_ml_explain(catena_group_t *group, const char *collective, char *text,
+                    size_t bytes)
+{
+    const ctn_composition_t *asked = NULL;
+    for (size_t i = 0; i < COMPOSITIONS; i++) {
+        if (strcmp(compositions[i]->algorithm.name, collective) == 0) {
+            asked = compositions[i];
+        }
+    }
+    if (asked == NULL) {
+        return false;
+    }
+    kept_with_group_t *kept = (kept_with_group_t *)ctn_group_find(group, &key);
+    const ctn_use_t *use = kept != NULL ? &kept->use[asked->of] : NULL;
+    if (use == NULL || use->ran != asked) {
+        snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
+        return true;
+    }
+    char levels[160];
+    ctn_hierarchy_describe(use->through, levels, sizeof(levels));
+    snprintf(text, bytes,
+             "algorithm=%s hierarchy=\"%s\" levels=\"%s\" segments=%llu "
+             "segment_bytes=%zu reason=\"%s\"",
+             use->algorithm != NULL ? use->algorithm : "auto",
+             use->through->text, levels, (unsigned long long)use->segments,
+             use->segment_bytes,
+             use->through == use->flat && use->through != use->hierarchy
+                 ? "the order of ranks counts, and not all subgroups of the "
+                   "hierarchy keep it"
+             : use->algorithm != NULL ? "as asked for"
+                                      : "each component chooses by sizes");
+    return true;
+}
