@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "coll/barrier.h"
-#include "coll/hierarchy.h"
+#include "coll/ml/ml.h"
 #include "coll/split.h"
 
 static const ctn_family_t families[] = {
@@ -123,6 +123,10 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
     }
     catena_status_t status;
     if (ctn_hierarchy_set(group, name, value, &status)) {
+        ctn_ml_forget(group);
+        return status;
+    }
+    if (ctn_ml_set(group, name, value, &status)) {
         return status;
     }
     ctn_choice_t *choice = ctn_choice_of(group);
@@ -141,7 +145,8 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
     ctn_error(group->exec->log,
               "a group has no setting '%s'; there are alltoall_algorithm, "
               "alltoall_leaders, alltoall_radix, alltoall_window, hierarchy, "
-              "subgroup and COLLECTIVE_hierarchy for barrier, bcast, reduce, "
+              "subgroup, COLLECTIVE_hierarchy and COLLECTIVE_algorithm for "
+              "barrier, bcast, reduce, "
               "allreduce, gather, scatter, allgather, reduce_scatter and scan",
               name);
     return CATENA_ERR_ARG;
@@ -323,5 +328,6 @@ catena_status_t catena_group_explain(catena_group_t *group,
         ctn_split_explain(group, text, bytes);
         return CATENA_OK;
     }
-    return CATENA_ERR_ARG;
+    return ctn_ml_explain(group, collective, text, bytes) ? CATENA_OK
+                                                          : CATENA_ERR_ARG;
 }

@@ -116,6 +116,11 @@ bool ctn_op_valid(catena_op_t op, catena_datatype_t type)
                            ctn_kernels_any[op->number][type->element] != NULL);
 }
 
+catena_datatype_t ctn_op_unit(catena_op_t op, catena_datatype_t type)
+{
+    return op->function == NULL ? fixed_types[type->element] : type;
+}
+
 const char *ctn_op_refusal(catena_op_t op, catena_datatype_t type, char *text,
                            size_t bytes)
 {

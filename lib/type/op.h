@@ -28,6 +28,10 @@ bool ctn_reduce(const ctn_reducer_t *by, const void *left, const void *right,
 /** Can elements of this type be combined so? */
 bool ctn_op_valid(catena_op_t op, catena_datatype_t type);
 
+/** The smallest type that may take the place of one that is valid: what it
+ * consists of, if the operation goes by that, else the type itself. */
+catena_datatype_t ctn_op_unit(catena_op_t op, catena_datatype_t type);
+
 /** Why not, in one line without an end: what was given, what is allowed.
  * @param[out] text [bytes], always terminated
  * @return text */

@@ -39,7 +39,7 @@ ctn_stage_t *ctn_ml_add(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
     stage->module = ml->hierarchy->level[level];
     stage->kind = kind;
     stage->basic.by = ml->call.by;
-    stage->basic.algorithm = ml->use->algorithm;
+    stage->basic.algorithm = ml->algorithm;
     return stage;
 }
 
@@ -237,7 +237,7 @@ static bool start_segments(ctn_ml_t *ml)
     }
     if (ml->composed == ml->segments) {
         lower(ml, ml->segments);
-        ml->hierarchy->turn++;
+        ml->hierarchy->turns->turn++;
         ml->passed = true;
     }
     return moved;
@@ -247,7 +247,7 @@ static bool start_segments(ctn_ml_t *ml)
 
 static bool is_turn(const ctn_hierarchy_t *hierarchy, uint64_t number)
 {
-    return hierarchy->state == CTN_BUILT && hierarchy->turn == number;
+    return hierarchy->state == CTN_BUILT && hierarchy->turns->turn == number;
 }
 
 /** At once when it is started, so that all ranks number alike. */
@@ -264,10 +264,11 @@ static ctn_step_t enlist(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     ml->main = ml->use->hierarchy;
-    ml->number[0] = ml->main->started++;
-    if (call->in_order && ml->use->flat != ml->main) {
+    ml->algorithm = ml->use->algorithm;
+    ml->number[0] = ml->main->turns->started++;
+    if (call->in_order && ml->use->flat->turns != ml->main->turns) {
         ml->flat = ml->use->flat;
-        ml->number[1] = ml->flat->started++;
+        ml->number[1] = ml->flat->turns->started++;
     }
     call->group->composed++;
     ml->enlisted = true;
@@ -284,7 +285,7 @@ static ctn_step_t await_turn(ctn_op_t *op)
     if (ml->flat != NULL && !ml->main->in_order &&
         ml->main->status == CATENA_OK) {
         ml->hierarchy = ml->flat;
-        ml->main->turn++;
+        ml->main->turns->turn++;
     }
     return CTN_STEP_NEXT;
 }
@@ -300,7 +301,7 @@ static ctn_step_t await_flat(ctn_op_t *op)
         return CTN_STEP_WAIT;
     }
     if (ml->hierarchy != ml->flat) {
-        ml->flat->turn++;
+        ml->flat->turns->turn++;
     }
     return CTN_STEP_NEXT;
 }
@@ -311,7 +312,7 @@ static ctn_step_t plan(ctn_op_t *op)
     const ctn_composition_t *composition = ml->call.composition;
     catena_status_t status = ml->hierarchy->status;
     if (status != CATENA_OK) {
-        ml->hierarchy->turn++;
+        ml->hierarchy->turns->turn++;
         ml->passed = true;
         return ctn_op_fail(op, status);
     }
@@ -420,12 +421,5 @@ void ctn_ml_finish(ctn_op_t *op)
 
 void ctn_ml_release(ctn_op_t *op)
 {
-    const ctn_call_t *call = &((ctn_ml_t *)ctn_op_state(op))->call;
-    if (call->holds) {
-        ctn_type_drop(call->in.type);
-        ctn_type_drop(call->out.type);
-        ctn_type_drop(call->all.type);
-        ctn_type_drop(call->by.type);
-        ctn_op_drop(call->by.op);
-    }
+    ctn_call_drop(&((ctn_ml_t *)ctn_op_state(op))->call);
 }

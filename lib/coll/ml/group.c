@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "coll/ml/ml.h"
 
 typedef struct kept_with_group {
     ctn_attachment_t attachment;
-    ctn_use_t use[CTN_COLLECTIVES];
+    ctn_use_t use[CTN_WAYS];
     ctn_segment_t *unused;
     ctn_segment_t *all;
 } kept_with_group_t;
@@ -24,9 +25,6 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
         kept->all = segment->older;
         ctn_scratch_free(exec, segment->scratch, segment->scratch_bytes);
         free(segment);
-    }
-    for (size_t i = 0; i < CTN_COLLECTIVES; i++) {
-        free(kept->use[i].set);
     }
     free(kept);
 }
@@ -82,12 +80,6 @@ static const ctn_composition_t *const compositions[] = {
 
 enum { COMPOSITIONS = sizeof(compositions) / sizeof(compositions[0]) };
 
-static const char *const names[] = {
-#define NAME_OF(NAME, name) [CTN_OF_##NAME] = name,
-    CTN_EACH_COLLECTIVE(NAME_OF)
-#undef NAME_OF
-};
-
 /** The basic collectives that those of one setting use. */
 static uint32_t kinds_of(ctn_of_t of)
 {
@@ -98,62 +90,58 @@ static uint32_t kinds_of(ctn_of_t of)
     return kinds;
 }
 
-/** Calls `visit` with the algorithms that components have for some kinds, until
- * it says so. */
-typedef bool (*visit_t)(const char *name, void *argument);
+/** What is wanted of the algorithms that components have. */
+typedef struct search {
+    const char *name;
+    const char *found; /* the component's own; NULL: none */
+    char known[256];   /* all there are */
+} search_t;
 
-static bool each_algorithm(uint32_t kinds, visit_t visit, void *argument)
+static bool has_word(const char *list, const char *word)
 {
+    size_t length = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at++) {
+        if (at[-1] == ' ' && strchr(",", at[length]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_at(search_t *search, const char *name)
+{
+    if (strcmp(name, search->name) == 0) {
+        search->found = name;
+    }
+    if (!has_word(search->known, name)) {
+        size_t used = strlen(search->known);
+        snprintf(search->known + used, sizeof(search->known) - used, ", %s",
+                 name);
+    }
+}
+
+/** Which algorithm of theirs it is; NULL stands for auto. */
+static catena_status_t find_algorithm(catena_group_t *group, ctn_of_t of,
+                                      const char *name, const char **found)
+{
+    search_t search = {.name = name, .known = " auto"};
+    uint32_t kinds = kinds_of(of);
     for (const ctn_bcol_t *const *bcol = ctn_bcols; *bcol != NULL; bcol++) {
         for (int kind = 0; kind < CTN_BASICS; kind++) {
-            const char *const *name = (*bcol)->algorithms[kind];
-            while ((kinds >> kind & 1) != 0 && name != NULL && *name != NULL) {
-                if (visit(*name++, argument)) {
-                    return true;
-                }
+            const char *const *each = (*bcol)->algorithms[kind];
+            for (; (kinds >> kind & 1) != 0 && each != NULL && *each != NULL;
+                 each++) {
+                look_at(&search, *each);
             }
         }
     }
-    return false;
-}
-
-static bool is_same(const char *name, void *argument)
-{
-    return strcmp(name, argument) == 0;
-}
-
-/** Add it to a list that does not have it. */
-static bool list(const char *name, void *argument)
-{
-    char(*text)[256] = argument;
-    size_t length = strlen(name);
-    for (const char *at = *text; (at = strstr(at, name)) != NULL; at++) {
-        if ((at == *text || at[-1] == ' ') && strchr(", ", at[length])) {
-            return false;
-        }
+    if (search.found == NULL && strcasecmp(name, "auto") != 0) {
+        ctn_error(group->exec->log, "%s_algorithm is '%s'; expected one of%s",
+                  ctn_collective_names[of], name, search.known);
+        return CATENA_ERR_ARG;
     }
-    size_t used = strlen(*text);
-    snprintf(*text + used, sizeof(*text) - used, ", %s", name);
-    return false;
-}
-
-/** Check the algorithm that was asked for; NULL stands for auto. */
-static catena_status_t check_algorithm(catena_group_t *group, ctn_of_t of,
-                                       const char **algorithm)
-{
-    uint32_t kinds = kinds_of(of);
-    if (strcmp(*algorithm, "auto") == 0) {
-        *algorithm = NULL;
-        return CATENA_OK;
-    }
-    if (each_algorithm(kinds, is_same, (void *)(uintptr_t)*algorithm)) {
-        return CATENA_OK;
-    }
-    char known[256] = "auto";
-    (void)each_algorithm(kinds, list, &known);
-    ctn_error(group->exec->log, "%s_algorithm is '%s'; expected one of %s",
-              names[of], *algorithm, known);
-    return CATENA_ERR_ARG;
+    *found = search.found;
+    return CATENA_OK;
 }
 
 /* ---- uses ---- */
@@ -169,12 +157,13 @@ CTN_HOT catena_status_t ctn_use_find(catena_group_t *group, ctn_of_t of,
     catena_status_t status = CATENA_OK;
     *out = use;
     if (use->hierarchy == NULL) {
-        const char *wanted =
-            use->set != NULL ? use->set : group->config->way[of].algorithm;
-        status = check_algorithm(group, of, &wanted);
+        if (!use->set) {
+            status = find_algorithm(group, of, group->config->way[of].algorithm,
+                                    &use->algorithm);
+        }
         if (status == CATENA_OK) {
-            use->algorithm = wanted;
-            status = ctn_hierarchy_of(group, names[of], &use->hierarchy);
+            status = ctn_hierarchy_of(group, ctn_collective_names[of],
+                                      &use->hierarchy);
         }
     }
     if (status == CATENA_OK && in_order && use->flat == NULL) {
@@ -186,7 +175,7 @@ CTN_HOT catena_status_t ctn_use_find(catena_group_t *group, ctn_of_t of,
 void ctn_ml_forget(catena_group_t *group)
 {
     kept_with_group_t *kept = (kept_with_group_t *)ctn_group_find(group, &key);
-    for (size_t i = 0; kept != NULL && i < CTN_COLLECTIVES; i++) {
+    for (size_t i = 0; kept != NULL && i < CTN_WAYS; i++) {
         kept->use[i].hierarchy = NULL;
     }
 }
@@ -198,30 +187,25 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
 {
     static const char suffix[] = "_algorithm";
     size_t of = 0;
-    while (of < CTN_COLLECTIVES &&
-           (strncmp(name, names[of], strlen(names[of])) != 0 ||
-            strcmp(name + strlen(names[of]), suffix) != 0)) {
+    while (of < CTN_WAYS &&
+           (strncmp(name, ctn_collective_names[of],
+                    strlen(ctn_collective_names[of])) != 0 ||
+            strcmp(name + strlen(ctn_collective_names[of]), suffix) != 0)) {
         of++;
     }
-    if (of == CTN_COLLECTIVES) {
+    if (of == CTN_WAYS) {
         return false;
     }
     kept_with_group_t *kept = kept_with(group);
-    char *copy = kept != NULL ? strdup(value) : NULL;
-    if (copy == NULL) {
+    if (kept == NULL) {
         *status = CATENA_ERR_NO_MEMORY;
         return true;
     }
-    *status = check_algorithm(group, (ctn_of_t)of, &value);
-    if (*status != CATENA_OK) {
-        free(copy);
-        return true;
-    }
     ctn_use_t *use = &kept->use[of];
-    char *before = use->set;
-    use->set = copy;
-    use->hierarchy = NULL;
-    free(before);
+    *status = find_algorithm(group, (ctn_of_t)of, value, &use->algorithm);
+    if (*status == CATENA_OK) {
+        use->set = true;
+    }
     return true;
 }
 

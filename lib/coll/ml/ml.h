@@ -113,6 +113,7 @@ struct ctn_ml {
     /* the engine's */
     struct ctn_kept *kept;
     ctn_use_t *use;
+    const char *algorithm;  /* as it was when this was started */
     ctn_hierarchy_t *main;  /* as the settings have it */
     ctn_hierarchy_t *flat;  /* of in_order: maybe it is needed; or NULL */
     uint64_t number[2];     /* of this operation in these two */
@@ -253,8 +254,8 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
 struct ctn_use {
     ctn_hierarchy_t *hierarchy; /* NULL: not asked for yet */
     ctn_hierarchy_t *flat;      /* likewise */
-    const char *algorithm;      /* NULL: auto */
-    char *set;                  /* by catena_group_set; or NULL */
+    const char *algorithm;      /* the component's own name; NULL: auto */
+    bool set;                   /* by catena_group_set */
     /* the last one that ran, for those who ask */
     const ctn_composition_t *ran;
     const ctn_hierarchy_t *through;
@@ -288,6 +289,9 @@ bool ctn_ml_explain(catena_group_t *group, const char *collective, char *text,
 
 /* ---- for entry points: enter.c ---- */
 
+/** Let go of the types and the operation that it holds, if it does. */
+void ctn_call_drop(const ctn_call_t *call);
+
 /** How the caller will wait. */
 typedef enum ctn_mode {
     CTN_BLOCKING,
@@ -296,9 +300,10 @@ typedef enum ctn_mode {
 } ctn_mode_t;
 
 /** Run a call, or make a request of it, started or not.
- * @param[in] nothing  no data are moved: no rank waits for another
- * @param[out] request if not CTN_BLOCKING; may be NULL then: ERR_ARG */
-catena_status_t ctn_ml_enter(const ctn_call_t *call, bool nothing,
-                             ctn_mode_t mode, catena_request_t **request);
+ * @param[in,out] call    `waits` and `holds` are set
+ * @param[in]     nothing no data are moved: no rank waits for another
+ * @param[out]    request if not CTN_BLOCKING */
+catena_status_t ctn_ml_enter(ctn_call_t *call, bool nothing, ctn_mode_t mode,
+                             catena_request_t **request);
 
 #endif

@@ -1,0 +1,37 @@
+/* HIER-1: barrier of a hierarchy. Every level gathers at its leaders (fan-in),
+ * the top is a barrier, every level is released by its leaders (fan-out):
+ * [Graham], figure 2. It runs where a hierarchy is asked for; else
+ * coll/barrier.c does the same for nodes and network by hand. */
+
+#include "coll/ml/ml.h"
+
+static catena_status_t plan(ctn_ml_t *ml)
+{
+    ml->segments = 1;
+    return CATENA_OK;
+}
+
+static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    unsigned levels = ctn_ml_levels(ml);
+    for (unsigned level = 0; level < levels; level++) {
+        (void)ctn_ml_add(ml, segment, level,
+                         ctn_ml_is_top(ml, level) ? CTN_BARRIER : CTN_FANIN);
+    }
+    ctn_ml_down(segment);
+    for (unsigned level = levels; level-- > 0;) {
+        if (!ctn_ml_is_top(ml, level)) {
+            (void)ctn_ml_add(ml, segment, level, CTN_FANOUT);
+        }
+    }
+}
+
+const ctn_composition_t ctn_ml_barrier = {
+    .algorithm = CTN_ML_ALGORITHM("barrier"),
+    .of = CTN_OF_BARRIER,
+    .kinds = 1u << CTN_FANIN | 1u << CTN_BARRIER | 1u << CTN_FANOUT,
+    .whole = CTN_BARRIER,
+    .vector = true,
+    .plan = plan,
+    .compose = compose,
+};

@@ -1,0 +1,75 @@
+/* HIER-2: bcast. Subgroups that have the root under them run on the way up,
+ * with the member that stands for it as their root; all others on the way down,
+ * from their leaders. So each runs one basic bcast, and no data go through
+ * ranks that do not need them: a leader is a member like all others. */
+
+#include "coll/ml/ml.h"
+
+static catena_status_t plan(ctn_ml_t *ml)
+{
+    const ctn_span_t *buffer = &ml->call.in;
+    ctn_ml_cut(ml, buffer->bytes, 1);
+    ml->scratch_bytes = buffer->type != NULL ? ml->segment_bytes : 0;
+    return CATENA_OK;
+}
+
+static void pack(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const ctn_span_t *buffer = &ml->call.in;
+    ctn_span_read(ml->exec, buffer, ctn_ml_from(ml, segment),
+                  ctn_ml_bytes(ml, segment, buffer->bytes), segment->scratch);
+}
+
+static void unpack(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const ctn_span_t *buffer = &ml->call.in;
+    ctn_span_write(ml->exec, buffer, ctn_ml_from(ml, segment),
+                   ctn_ml_bytes(ml, segment, buffer->bytes), segment->scratch);
+}
+
+static void add(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
+                uint32_t root)
+{
+    const ctn_span_t *buffer = &ml->call.in;
+    ctn_basic_t *basic = &ctn_ml_add(ml, segment, level, CTN_BCAST)->basic;
+    basic->root = root;
+    basic->out = buffer->type != NULL ? segment->scratch
+                                      : buffer->base + ctn_ml_from(ml, segment);
+    basic->in = basic->out;
+    basic->bytes = ctn_ml_bytes(ml, segment, buffer->bytes);
+}
+
+static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    unsigned levels = ctn_ml_levels(ml);
+    unsigned below = 0; /* levels that do not have the root */
+    uint32_t root = 0;
+    bool packed = ml->call.in.type != NULL && levels > 0;
+    if (packed && ctn_ml_rank(ml) == ml->call.root) {
+        ctn_ml_add_local(segment, pack);
+    }
+    while (below < levels && !ctn_ml_find_root(ml, below, &root)) {
+        below++;
+    }
+    for (unsigned level = below; level < levels; level++) {
+        (void)ctn_ml_find_root(ml, level, &root);
+        add(ml, segment, level, root);
+    }
+    ctn_ml_down(segment);
+    for (unsigned level = below; level-- > 0;) {
+        add(ml, segment, level, 0);
+    }
+    if (packed && ctn_ml_rank(ml) != ml->call.root) {
+        ctn_ml_add_local(segment, unpack);
+    }
+}
+
+const ctn_composition_t ctn_ml_bcast = {
+    .algorithm = CTN_ML_ALGORITHM("bcast"),
+    .of = CTN_OF_BCAST,
+    .kinds = 1u << CTN_BCAST,
+    .whole = CTN_BCAST,
+    .vector = true,
+    .plan = plan,
+    .compose = compose,
+};

@@ -1,0 +1,33 @@
+#ifndef CTN_COLL_ML_GIVEN_H
+#define CTN_COLL_ML_GIVEN_H
+
+#include "coll/ml/ml.h"
+
+/** One side of a collective as it was given: one count, or arrays. */
+typedef struct ctn_given_side {
+    const void *buffer;
+    size_t count;
+    const size_t *counts;
+    const ptrdiff_t *displacements;
+    catena_datatype_t type;
+} ctn_given_side_t;
+
+/** A collective as it was given. What it does not have is 0. */
+typedef struct ctn_given {
+    const ctn_composition_t *composition;
+    ctn_given_side_t send;
+    ctn_given_side_t recv;
+    catena_op_t op;
+    int root;
+    catena_group_t *group; /* not NULL */
+} ctn_given_t;
+
+/** Check it and say it in other words. What is looked at on this rank alone is
+ * checked there alone.
+ * @param[out] call    its `waits` and `holds` are false
+ * @param[out] nothing no data are moved, as all ranks see
+ * @return ERR_ARG, ERR_UNSUPPORTED (logged) */
+catena_status_t ctn_ml_understand(const ctn_given_t *given, ctn_call_t *call,
+                                  bool *nothing);
+
+#endif

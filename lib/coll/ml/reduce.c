@@ -1,0 +1,207 @@
+/* HIER-3: reduce; HIER-4: allreduce. Every level reduces to its leaders.
+ *
+ * At the top the result goes to the member that stands for the root, and from
+ * there down to the root: on each level from the leader to the member that
+ * stands for the root, as a scatter in which nobody else has a part. A single
+ * level reduces to the root directly.
+ *
+ * allreduce: the top gives the result to all its members, and every level to
+ * its members from its leader.
+ *
+ * Partial results are kept in the receive buffer where there is one, else in
+ * scratch. */
+
+#include "coll/ml/ml.h"
+
+/** This rank's part of a segment, and where its results are kept. */
+static const unsigned char *own(const ctn_ml_t *ml,
+                                const ctn_segment_t *segment)
+{
+    return ml->call.in.base + ctn_ml_from(ml, segment);
+}
+
+static unsigned char *results(const ctn_ml_t *ml, const ctn_segment_t *segment)
+{
+    return ml->call.out.base != NULL
+               ? ml->call.out.base + ctn_ml_from(ml, segment)
+               : segment->scratch;
+}
+
+/** The first stage of each level reads what this rank gives; others what has
+ * come of it. */
+static ctn_basic_t *add_up(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
+                           ctn_basic_kind_t kind, uint32_t root)
+{
+    ctn_basic_t *basic = &ctn_ml_add(ml, segment, level, kind)->basic;
+    unsigned char *kept = results(ml, segment);
+    basic->root = root;
+    basic->bytes = ctn_ml_bytes(ml, segment, ml->call.in.bytes);
+    basic->in = level == 0 ? own(ml, segment) : kept;
+    basic->out = kind == CTN_ALLREDUCE || ctn_ml_sbgp(ml, level)->me == root
+                     ? kept
+                     : NULL;
+    return basic;
+}
+
+static void copy(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    ctn_exec_copy(ml->exec, results(ml, segment), own(ml, segment),
+                  ctn_ml_bytes(ml, segment, ml->call.in.bytes));
+}
+
+/** Alone in the group. */
+static void compose_alone(const ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    if (!ml->call.in_place) {
+        ctn_ml_add_local(segment, copy);
+    }
+}
+
+/* ---- reduce ---- */
+
+/** Where the members' parts lie in the scatters down to the root, for whole
+ * segments and for the last, of each level; NULL where nothing is sent. */
+typedef struct paths {
+    size_t *at[2][CTN_MOST_LEVELS];
+} paths_t;
+
+/** Whether a level passes the result on; the member that gets it. */
+static bool passes_on(const ctn_ml_t *ml, unsigned level, uint32_t *to)
+{
+    return !ctn_ml_is_top(ml, level) && ctn_ml_find_root(ml, level, to) &&
+           *to != 0;
+}
+
+/** All of it is member `to`'s. */
+static size_t *make_parts(ctn_ml_t *ml, uint32_t size, uint32_t to,
+                          size_t bytes)
+{
+    size_t *at = ctn_ml_keep(ml, (size + (size_t)1) * sizeof(*at));
+    for (uint32_t i = 0; at != NULL && i <= size; i++) {
+        at[i] = i <= to ? 0 : bytes;
+    }
+    return at;
+}
+
+static catena_status_t plan_paths(ctn_ml_t *ml)
+{
+    size_t rest = ml->call.in.bytes - (ml->segments - 1) * ml->segment_bytes;
+    paths_t *paths = NULL;
+    uint32_t to;
+    for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
+        const ctn_sbgp_t *sbgp = ctn_ml_sbgp(ml, level);
+        if (sbgp->me != 0 || !passes_on(ml, level, &to)) {
+            continue;
+        }
+        paths = paths != NULL ? paths : ctn_ml_keep(ml, sizeof(*paths));
+        if (paths == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+        ml->table = paths;
+        paths->at[0][level] = make_parts(ml, sbgp->size, to, ml->segment_bytes);
+        paths->at[1][level] = make_parts(ml, sbgp->size, to, rest);
+        if (paths->at[0][level] == NULL || paths->at[1][level] == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+    }
+    return CATENA_OK;
+}
+
+static catena_status_t plan_reduce(ctn_ml_t *ml)
+{
+    ctn_ml_cut(ml, ml->call.in.bytes, ml->call.by.type->bytes);
+    /* Who leads no level has no results of others. */
+    bool leads = ctn_ml_levels(ml) > 0 && ctn_ml_sbgp(ml, 0)->me == 0;
+    ml->scratch_bytes =
+        ml->call.out.base == NULL && leads ? ml->segment_bytes : 0;
+    return plan_paths(ml);
+}
+
+static void add_passing(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
+                        uint32_t to)
+{
+    const ctn_sbgp_t *sbgp = ctn_ml_sbgp(ml, level);
+    const paths_t *paths = ml->table;
+    bool last = segment->index + 1 == ml->segments;
+    ctn_basic_t *basic = &ctn_ml_add(ml, segment, level, CTN_SCATTER)->basic;
+    if (sbgp->me == 0) {
+        basic->in = results(ml, segment);
+        basic->at = paths->at[last][level];
+    } else if (sbgp->me == to) {
+        basic->out = results(ml, segment);
+        basic->bytes = ctn_ml_bytes(ml, segment, ml->call.in.bytes);
+    }
+}
+
+static void compose_reduce(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    unsigned levels = ctn_ml_levels(ml);
+    if (levels == 0) {
+        compose_alone(ml, segment);
+        return;
+    }
+    for (unsigned level = 0; level < levels; level++) {
+        uint32_t root = 0;
+        if (ctn_ml_is_top(ml, level)) {
+            (void)ctn_ml_find_root(ml, level, &root);
+        }
+        (void)add_up(ml, segment, level, CTN_REDUCE, root);
+    }
+    ctn_ml_down(segment);
+    for (unsigned level = levels; level-- > 0;) {
+        uint32_t to;
+        if (passes_on(ml, level, &to)) {
+            add_passing(ml, segment, level, to);
+        }
+    }
+}
+
+const ctn_composition_t ctn_ml_reduce = {
+    .algorithm = CTN_ML_ALGORITHM("reduce"),
+    .of = CTN_OF_REDUCE,
+    .kinds = 1u << CTN_REDUCE | 1u << CTN_SCATTER,
+    .whole = CTN_REDUCE,
+    .vector = true,
+    .plan = plan_reduce,
+    .compose = compose_reduce,
+};
+
+/* ---- allreduce ---- */
+
+static catena_status_t plan_allreduce(ctn_ml_t *ml)
+{
+    ctn_ml_cut(ml, ml->call.in.bytes, ml->call.by.type->bytes);
+    return CATENA_OK;
+}
+
+static void compose_allreduce(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    unsigned levels = ctn_ml_levels(ml);
+    if (levels == 0) {
+        compose_alone(ml, segment);
+        return;
+    }
+    for (unsigned level = 0; level < levels; level++) {
+        (void)add_up(ml, segment, level,
+                     ctn_ml_is_top(ml, level) ? CTN_ALLREDUCE : CTN_REDUCE, 0);
+    }
+    ctn_ml_down(segment);
+    for (unsigned level = levels; level-- > 0;) {
+        if (!ctn_ml_is_top(ml, level)) {
+            ctn_basic_t *basic =
+                &ctn_ml_add(ml, segment, level, CTN_BCAST)->basic;
+            basic->in = basic->out = results(ml, segment);
+            basic->bytes = ctn_ml_bytes(ml, segment, ml->call.in.bytes);
+        }
+    }
+}
+
+const ctn_composition_t ctn_ml_allreduce = {
+    .algorithm = CTN_ML_ALGORITHM("allreduce"),
+    .of = CTN_OF_ALLREDUCE,
+    .kinds = 1u << CTN_REDUCE | 1u << CTN_ALLREDUCE | 1u << CTN_BCAST,
+    .whole = CTN_ALLREDUCE,
+    .vector = true,
+    .plan = plan_allreduce,
+    .compose = compose_allreduce,
+};

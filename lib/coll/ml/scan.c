@@ -1,0 +1,179 @@
+/* HIER-5: scan and exscan. Sanders, Traeff: Parallel Prefix (Scan) Algorithms
+ * for MPI, EuroPVM/MPI 2006, for any number of levels. On the way up every
+ * level finds, among what its members stand for, what is before each (exscan)
+ * and the total (reduce, to the leader), which goes into the next level; on the
+ * way down every leader tells its members what is before all of them (bcast),
+ * which each puts in front of what it has. Only for hierarchies whose members
+ * are in the order of ranks; a single level is one basic scan.
+ *
+ * Who has a member before it on some level leads none above. So each rank finds
+ * what is before it in one exscan at most, and that is followed by what is
+ * before its subgroup. */
+
+#include "coll/ml/ml.h"
+
+/** This rank's part of a segment. */
+static unsigned char *own(const ctn_ml_t *ml, const ctn_segment_t *segment)
+{
+    return ml->call.in.base + ctn_ml_from(ml, segment);
+}
+
+static unsigned char *result(const ctn_ml_t *ml, const ctn_segment_t *segment)
+{
+    return ml->call.out.base + ctn_ml_from(ml, segment);
+}
+
+static size_t length(const ctn_ml_t *ml, const ctn_segment_t *segment)
+{
+    return ctn_ml_bytes(ml, segment, ml->call.in.bytes);
+}
+
+/** The total of those whom a leader stands for; then, of who leads no more,
+ * what is before its subgroup. */
+static unsigned char *total(const ctn_segment_t *segment)
+{
+    return segment->scratch;
+}
+
+/** What is before this rank. */
+static unsigned char *prefix(const ctn_ml_t *ml, const ctn_segment_t *segment)
+{
+    return ml->call.in_place ? segment->scratch + ml->segment_bytes
+                             : result(ml, segment);
+}
+
+static bool is_whole(const ctn_ml_t *ml)
+{
+    return ctn_ml_levels(ml) == 1 && ctn_ml_is_top(ml, 0);
+}
+
+static catena_status_t plan(ctn_ml_t *ml)
+{
+    ctn_ml_cut(ml, ml->call.in.bytes, ml->call.by.type->bytes);
+    if (ctn_ml_levels(ml) > 0 && !is_whole(ml)) {
+        ml->scratch_bytes = ml->segment_bytes * (ml->call.in_place ? 2 : 1);
+    }
+    return CATENA_OK;
+}
+
+/* ---- local steps ---- */
+
+static void put_in_front(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    unsigned char *before = prefix(ml, segment);
+    ctn_ml_fold(ml, total(segment), before, before, length(ml, segment));
+}
+
+/** scan: what is before this rank is known; itself comes last. */
+static void include(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    ctn_ml_fold(ml, prefix(ml, segment), own(ml, segment), result(ml, segment),
+                length(ml, segment));
+}
+
+static void copy_own(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    ctn_exec_copy(ml->exec, result(ml, segment), own(ml, segment),
+                  length(ml, segment));
+}
+
+static void copy_prefix(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    ctn_exec_copy(ml->exec, result(ml, segment), prefix(ml, segment),
+                  length(ml, segment));
+}
+
+/** The last one; NULL: there is nothing left to do. */
+static ctn_local_step_t conclusion(const ctn_ml_t *ml)
+{
+    bool first = ctn_ml_rank(ml) == 0;
+    bool in_place = ml->call.in_place;
+    if (ml->call.composition == &ctn_ml_scan) {
+        return !first ? include : in_place ? NULL : copy_own;
+    }
+    return !first && in_place ? copy_prefix : NULL;
+}
+
+/* ---- stages ---- */
+
+static ctn_stage_t *add(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
+                        ctn_basic_kind_t kind, const unsigned char *in,
+                        unsigned char *out)
+{
+    ctn_stage_t *stage = ctn_ml_add(ml, segment, level, kind);
+    stage->basic.in = in;
+    stage->basic.out = out;
+    stage->basic.bytes = length(ml, segment);
+    return stage;
+}
+
+static void add_up(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level)
+{
+    const unsigned char *in = level == 0 ? own(ml, segment) : total(segment);
+    (void)add(ml, segment, level, CTN_EXSCAN, in, prefix(ml, segment));
+    if (!ctn_ml_is_top(ml, level)) {
+        (void)add(ml, segment, level, CTN_REDUCE, in,
+                  ctn_ml_sbgp(ml, level)->me == 0 ? total(segment) : NULL);
+    }
+}
+
+static void add_down(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level)
+{
+    const ctn_sbgp_t *sbgp = ctn_ml_sbgp(ml, level);
+    unsigned char *before = prefix(ml, segment);
+    if (ctn_ml_is_top(ml, level) || sbgp->member[0].range[0].first == 0) {
+        return; /* nothing is before them */
+    }
+    if (sbgp->me == 0) {
+        (void)add(ml, segment, level, CTN_BCAST, before, before);
+    } else {
+        add(ml, segment, level, CTN_BCAST, total(segment), total(segment))
+            ->after = put_in_front;
+    }
+}
+
+static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    unsigned levels = ctn_ml_levels(ml);
+    if (is_whole(ml)) {
+        (void)add(ml, segment, 0, ml->call.composition->whole, own(ml, segment),
+                  result(ml, segment));
+        return;
+    }
+    for (unsigned level = 0; level < levels; level++) {
+        add_up(ml, segment, level);
+    }
+    ctn_ml_down(segment);
+    for (unsigned level = levels; level-- > 0;) {
+        add_down(ml, segment, level);
+    }
+    ctn_local_step_t last = conclusion(ml);
+    if (last != NULL) {
+        ctn_ml_add_local(segment, last);
+    }
+}
+
+enum {
+    KINDS =
+        1u << CTN_EXSCAN | 1u << CTN_REDUCE | 1u << CTN_BCAST | 1u << CTN_SCAN
+};
+
+const ctn_composition_t ctn_ml_scan = {
+    .algorithm = CTN_ML_ALGORITHM("scan"),
+    .of = CTN_OF_SCAN,
+    .kinds = KINDS,
+    .whole = CTN_SCAN,
+    .vector = true,
+    .plan = plan,
+    .compose = compose,
+};
+
+const ctn_composition_t ctn_ml_exscan = {
+    .algorithm = CTN_ML_ALGORITHM("exscan"),
+    .of = CTN_OF_SCAN,
+    .kinds = KINDS,
+    .whole = CTN_EXSCAN,
+    .vector = true,
+    .plan = plan,
+    .compose = compose,
+};
