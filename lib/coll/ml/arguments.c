@@ -227,13 +227,88 @@ static catena_status_t read_vectors(const check_t *check, bool gets,
 static catena_status_t understand_reduction(const check_t *check, bool *nothing)
 {
     const ctn_composition_t *composition = check->given->composition;
-    bool rooted = composition == &ctn_ml_reduce;
+    bool rooted = composition->whole == CTN_REDUCE;
     catena_status_t status = rooted ? check_root(check) : CATENA_OK;
     if (status == CATENA_OK) {
         status = read_vectors(check, !rooted || is_root(check), nothing);
     }
     check->call->in_order |= composition->of == CTN_OF_SCAN;
     return status;
+}
+
+/** What this rank gives of blocks that all are in one buffer, or gets. */
+static catena_status_t read_own(const check_t *check, const char *what,
+                                const ctn_given_side_t *side, bool may_be_there,
+                                ctn_span_t *own)
+{
+    ctn_call_t *call = check->call;
+    if (!may_be_there || side->buffer != CATENA_IN_PLACE) {
+        return read_span(check, what, side, own);
+    }
+    call->in_place = true;
+    *own = ctn_blocks_at(&call->all, group_of(check)->lane.chain.rank);
+    return CATENA_OK;
+}
+
+/** gather, allgather, and scatter, which is gather the other way round: `all`
+ * is the side with a block for each rank, `one` that with this rank's. */
+static catena_status_t read_gathering(const check_t *check, const char *all,
+                                      const ctn_given_side_t *all_side,
+                                      const char *one,
+                                      const ctn_given_side_t *one_side,
+                                      ctn_span_t *own, bool *nothing)
+{
+    const ctn_composition_t *composition = check->given->composition;
+    bool rooted = composition->whole != CTN_ALLGATHER;
+    size_t bytes = 0;
+    catena_status_t status = rooted ? check_root(check) : CATENA_OK;
+    bool has_all = !rooted || is_root(check);
+    if (status == CATENA_OK && has_all) {
+        status =
+            read_blocks(check, all, all_side, composition->lengths, &bytes);
+    }
+    if (status == CATENA_OK) {
+        status = read_own(check, one, one_side, has_all, own);
+    }
+    /* With lengths of their own those who have one block do not know. */
+    *nothing = (has_all ? bytes : own->bytes) == 0 &&
+               (!rooted || !composition->lengths);
+    return status;
+}
+
+static catena_status_t understand_reduce_scatter(const check_t *check,
+                                                 bool *nothing)
+{
+    const ctn_given_t *given = check->given;
+    ctn_call_t *call = check->call;
+    ctn_given_side_t recv = given->recv;
+    size_t all = 0;
+    catena_status_t status = read_reducer(check, recv.type);
+    if (status == CATENA_OK && given->composition->lengths &&
+        recv.counts == NULL) {
+        REFUSE(check, "the %s are NULL", "counts");
+        status = CATENA_ERR_ARG;
+    }
+    if (status == CATENA_OK) {
+        call->all.type = recv.type;
+        status = given->composition->lengths
+                     ? read_vector(check, "send", &recv, &call->all, &all)
+                     : read_alike(check, "send", &recv, &call->all, &all);
+    }
+    if (status != CATENA_OK) {
+        return status;
+    }
+    call->in_place = given->send.buffer == CATENA_IN_PLACE;
+    const void *send = call->in_place ? recv.buffer : given->send.buffer;
+    status = check_buffer(check, call->in_place ? "recv" : "send", send, all);
+    call->in =
+        (ctn_span_t){.base = (unsigned char *)(uintptr_t)send, .bytes = all};
+    recv.count = recv.counts != NULL
+                     ? recv.counts[group_of(check)->lane.chain.rank]
+                     : recv.count;
+    *nothing = all == 0;
+    return status == CATENA_OK ? read_span(check, "recv", &recv, &call->out)
+                               : status;
 }
 
 catena_status_t ctn_ml_understand(const ctn_given_t *given, ctn_call_t *call,
@@ -250,7 +325,16 @@ catena_status_t ctn_ml_understand(const ctn_given_t *given, ctn_call_t *call,
     case CTN_SCAN:
     case CTN_EXSCAN:
         return understand_reduction(&check, nothing);
-    default:
+    case CTN_GATHER:
+    case CTN_ALLGATHER:
+        return read_gathering(&check, "recv", &given->recv, "send",
+                              &given->send, &call->in, nothing);
+    case CTN_SCATTER:
+        return read_gathering(&check, "send", &given->send, "recv",
+                              &given->recv, &call->out, nothing);
+    case CTN_REDUCE_SCATTER:
+        return understand_reduce_scatter(&check, nothing);
+    default: /* no data */
         *nothing = false;
         return CATENA_OK;
     }

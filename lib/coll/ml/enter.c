@@ -1,6 +1,6 @@
 /* From a call to what runs it: at once, as an operation, or as a request. */
 
-#include "coll/ml/ml.h"
+#include "coll/ml/given.h"
 
 /** Of a call that is to return when all is done, the hierarchy it goes by, if
  * that is built; else NULL. */
@@ -143,4 +143,17 @@ CTN_HOT catena_status_t ctn_ml_enter(ctn_call_t *call, bool nothing,
     }
     *request = op; /* NULL counts as complete */
     return CATENA_OK;
+}
+
+CTN_HOT catena_status_t ctn_ml_run(const ctn_given_t *given, ctn_mode_t mode,
+                                   catena_request_t **request)
+{
+    ctn_call_t call;
+    bool nothing;
+    if (given->group == NULL || (mode != CTN_BLOCKING && request == NULL)) {
+        return CATENA_ERR_ARG;
+    }
+    catena_status_t status = ctn_ml_understand(given, &call, &nothing);
+    return status == CATENA_OK ? ctn_ml_enter(&call, nothing, mode, request)
+                               : status;
 }

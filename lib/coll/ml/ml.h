@@ -137,6 +137,7 @@ struct ctn_composition {
     /** And then its basic follows from the call: `in`, `out`, their length,
      * root and reducer. */
     bool vector;
+    bool lengths; /* of collectives of blocks: each has a length of its own */
     /** Once for each start, when the hierarchy is there: set segments,
      * segment_bytes, scratch_bytes; take memory with ctn_ml_keep. What members
      * have to agree on must follow from what all of them know.
