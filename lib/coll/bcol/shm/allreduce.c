@@ -47,8 +47,9 @@ static bool await_readers(shm_call_t *call)
     return !call->lent || shm_all_flags(call);
 }
 
-static const shm_way_t flat = {SHM_ALGORITHM("flat", true),
-                               {show_flat, fold_all, await_readers}};
+static const shm_way_t flat = {.algorithm = SHM_ALGORITHM("flat", true),
+                               .step = {show_flat, fold_all, await_readers},
+                               .lines = true};
 
 /* ---- shared ---- */
 
@@ -90,8 +91,9 @@ static bool collect(shm_call_t *call)
     return true;
 }
 
-static const shm_way_t shared = {SHM_ALGORITHM("shared", true),
-                                 {show, fold_part, await_parts, collect}};
+static const shm_way_t shared = {
+    .algorithm = SHM_ALGORITHM("shared", true),
+    .step = {show, fold_part, await_parts, collect}};
 
 /* ---- last ---- */
 
@@ -133,8 +135,8 @@ static bool take(shm_call_t *call)
     return true;
 }
 
-static const shm_way_t last_folds = {SHM_ALGORITHM("last", true),
-                                     {show, fold_if_last, take}};
+static const shm_way_t last_folds = {.algorithm = SHM_ALGORITHM("last", true),
+                                     .step = {show, fold_if_last, take}};
 
 static const shm_way_t *const ways[] = {&flat, &shared, &last_folds, NULL};
 const char *const shm_allreduce_names[] = {"flat", "shared", "last", NULL};

@@ -62,12 +62,14 @@ static bool await_readers(shm_call_t *call)
     return !call->lent || shm_all_flags(call);
 }
 
-static const shm_way_t either = {SHM_ALGORITHM("bcast", false),
-                                 {show_either, take, await_readers}};
-static const shm_way_t staged = {SHM_ALGORITHM("staged", false),
-                                 {show_staged, take}};
-static const shm_way_t lent = {SHM_ALGORITHM("lent", false),
-                               {show_lent, take, await_readers}};
+static const shm_way_t either = {.algorithm = SHM_ALGORITHM("bcast", false),
+                                 .step = {show_either, take, await_readers},
+                                 .lines = true};
+static const shm_way_t staged = {.algorithm = SHM_ALGORITHM("staged", false),
+                                 .step = {show_staged, take},
+                                 .lines = true};
+static const shm_way_t lent = {.algorithm = SHM_ALGORITHM("lent", false),
+                               .step = {show_lent, take, await_readers}};
 
 static const shm_way_t *const ways[] = {&staged, &lent, NULL};
 const char *const shm_bcast_names[] = {"staged", "lent", NULL};

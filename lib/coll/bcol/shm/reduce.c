@@ -41,8 +41,9 @@ static bool fold_at_root(shm_call_t *call)
            shm_fold(call, call->shm->size, shm_whole(call), call->basic->out);
 }
 
-static const shm_way_t flat = {SHM_ALGORITHM("flat", false),
-                               {show_to_root, fold_at_root}};
+static const shm_way_t flat = {.algorithm = SHM_ALGORITHM("flat", false),
+                               .step = {show_to_root, fold_at_root},
+                               .lines = true};
 
 static bool show_to_all(shm_call_t *call)
 {
@@ -84,8 +85,8 @@ static bool collect(shm_call_t *call)
 }
 
 static const shm_way_t shared = {
-    SHM_ALGORITHM("shared", true),
-    {show_to_all, fold_part, await_parts, collect}};
+    .algorithm = SHM_ALGORITHM("shared", true),
+    .step = {show_to_all, fold_part, await_parts, collect}};
 
 static const shm_way_t *const ways[] = {&flat, &shared, NULL};
 const char *const shm_reduce_names[] = {"flat", "shared", NULL};

@@ -29,9 +29,10 @@ static bool fold_before(shm_call_t *call)
            shm_fold(call, call->shm->me, shm_whole(call), call->basic->out);
 }
 
-static const shm_way_t flat = {SHM_ALGORITHM("flat", false), {show, fold}};
-static const shm_way_t flat_exclusive = {SHM_ALGORITHM("flat", false),
-                                         {show, fold_before}};
+static const shm_way_t flat = {.algorithm = SHM_ALGORITHM("flat", false),
+                               .step = {show, fold}};
+static const shm_way_t flat_exclusive = {
+    .algorithm = SHM_ALGORITHM("flat", false), .step = {show, fold_before}};
 
 /* ---- chain ---- */
 
@@ -79,9 +80,10 @@ static bool take_before(shm_call_t *call)
     return true;
 }
 
-static const shm_way_t chain = {SHM_ALGORITHM("chain", false), {pass_on, take}};
-static const shm_way_t chain_exclusive = {SHM_ALGORITHM("chain", false),
-                                          {pass_on, take_before}};
+static const shm_way_t chain = {.algorithm = SHM_ALGORITHM("chain", false),
+                                .step = {pass_on, take}};
+static const shm_way_t chain_exclusive = {
+    .algorithm = SHM_ALGORITHM("chain", false), .step = {pass_on, take_before}};
 
 static const shm_way_t *const inclusive[] = {&flat, &chain, NULL};
 static const shm_way_t *const exclusive[] = {&flat_exclusive, &chain_exclusive,

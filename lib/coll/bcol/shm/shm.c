@@ -78,11 +78,6 @@ static void say_cpu(shm_t *shm)
     }
 }
 
-bool shm_heard(const shm_call_t *call, const uint64_t *word)
-{
-    return ctn_word_becomes(word, ctn_tag(call->seq, 0), call->looks);
-}
-
 /** All words of a kind, `stride` bytes apart. */
 static bool all_heard(shm_call_t *call, const void *first, size_t stride)
 {
@@ -178,15 +173,12 @@ static bool advance(shm_call_t *call)
     return true;
 }
 
-/** On crowded hosts: whether the one who is waited for, and all after it, ran
- * on other cores. */
-static bool all_elsewhere(const shm_call_t *call)
+bool shm_all_elsewhere(const shm_t *shm, uint32_t first)
 {
-    const shm_t *shm = call->shm;
-    if (!shm->crowded || call->seen >= shm->size) {
+    if (!shm->crowded || first >= shm->size) {
         return false;
     }
-    for (uint32_t i = call->seen; i < shm->size; i++) {
+    for (uint32_t i = first; i < shm->size; i++) {
         if (i != shm->me && !ctn_exec_elsewhere(shm->cpu, &shm->cpus[i])) {
             return false;
         }
@@ -210,7 +202,7 @@ static ctn_step_t run_steps(ctn_op_t *op)
     const ctn_sbgp_t *sbgp = call->shm->module.sbgp;
     op->waits_for =
         call->seen < sbgp->size ? (int64_t)sbgp->member[call->seen].rank : -1;
-    op->exec->look_again = all_elsewhere(call);
+    op->exec->look_again = shm_all_elsewhere(call->shm, call->seen);
     return CTN_STEP_WAIT;
 }
 
@@ -305,39 +297,56 @@ static bool alone_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
                          : ctn_alone_begin_loose(exec, &shm->channel, seq);
 }
 
-CTN_HOT static bool quick(ctn_module_t *module, ctn_basic_kind_t kind,
-                          const ctn_basic_t *basic, catena_status_t *status)
+static catena_status_t run_alone(shm_t *shm, const ctn_basic_t *basic,
+                                 const shm_way_t *way, uint64_t seq)
 {
-    shm_t *shm = (shm_t *)module;
-    ctn_exec_t *exec = module->exec;
-    shm_call_t call = {
-        .shm = shm, .basic = basic, .way = choosers[kind](shm, basic)};
-    bool synchronizing = call.way->algorithm.synchronizing;
-    if (!synchronizing && ctn_channel_fence_due(&shm->channel)) {
-        if (!quick(module, CTN_BARRIER, &nothing, status)) {
-            return false;
-        }
-        if (*status != CATENA_OK) {
-            return true;
-        }
-    }
-    uint64_t seq;
-    if (!alone_begin(shm, synchronizing, &seq)) {
-        return false;
-    }
+    ctn_exec_t *exec = shm->module.exec;
     ctn_patience_t patience = {0, 0};
+    shm_call_t call = {.shm = shm, .basic = basic, .way = way};
     begin(&call, seq);
     call.looks = exec->waiting.looks;
     while (!advance(&call)) {
         call.looks = 1;
-        exec->look_again = all_elsewhere(&call);
+        exec->look_again = shm_all_elsewhere(shm, call.seen);
         if (!ctn_alone_wait(exec, &patience)) {
             break;
         }
     }
-    *status = ctn_alone_end(exec, &shm->channel);
-    if (*status == CATENA_OK && call.failed) {
-        *status = CATENA_ERR_NO_MEMORY;
+    catena_status_t status = ctn_alone_end(exec, &shm->channel);
+    return status == CATENA_OK && call.failed ? CATENA_ERR_NO_MEMORY : status;
+}
+
+/** One that does not synchronize waits for a fence now and then. */
+static bool pass_fence(shm_t *shm, catena_status_t *status)
+{
+    uint64_t seq;
+    if (!ctn_channel_fence_due(&shm->channel)) {
+        return true;
+    }
+    if (!alone_begin(shm, true, &seq)) {
+        return false;
+    }
+    *status = run_alone(shm, &nothing, shm_barrier_way(shm, &nothing), seq);
+    return *status == CATENA_OK;
+}
+
+CTN_HOT static bool quick(ctn_module_t *module, ctn_basic_kind_t kind,
+                          const ctn_basic_t *basic, catena_status_t *status)
+{
+    shm_t *shm = (shm_t *)module;
+    const shm_way_t *way = choosers[kind](shm, basic);
+    bool synchronizing = way->algorithm.synchronizing;
+    uint64_t seq;
+    *status = CATENA_OK;
+    if ((!synchronizing && !pass_fence(shm, status)) ||
+        !alone_begin(shm, synchronizing, &seq)) {
+        return *status != CATENA_OK;
+    }
+    if (way->lines && basic->bytes <= SHM_LINE_DATA) {
+        say_cpu(shm);
+        *status = shm_run_lines(shm, kind, basic, seq);
+    } else {
+        *status = run_alone(shm, basic, way, seq);
     }
     return true;
 }

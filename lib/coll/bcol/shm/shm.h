@@ -90,6 +90,7 @@ typedef struct shm_way {
     /** Do what can be done now; true: the step is over. Call->seen is 0 when a
      * step begins, and counts members up to who is waited for. */
     bool (*step[8])(shm_call_t *call);
+    bool lines; /* vectors of a line only can be had from shm_run_lines */
 } shm_way_t;
 
 /** Where a call copies what fits no place. */
@@ -153,6 +154,14 @@ extern const char *const shm_allreduce_names[];
 extern const char *const shm_scan_names[];
 extern const char *const shm_block_names[]; /* of gather and so on */
 
+/** What "flat" allreduce and reduce, and staged bcast, do with vectors of up to
+ * SHM_LINE_DATA; alone, under the number `seq`. */
+catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
+                              const ctn_basic_t *basic, uint64_t seq);
+
+/** On crowded hosts: whether the members from `first` on ran on other cores. */
+bool shm_all_elsewhere(const shm_t *shm, uint32_t first);
+
 /** The one of `ways` (NULL-terminated) that the caller has named, or NULL. */
 const shm_way_t *shm_named_way(const shm_way_t *const *ways,
                                const ctn_basic_t *basic);
@@ -194,7 +203,10 @@ static inline void shm_say(const shm_call_t *call, uint64_t *word)
 }
 
 /** Whether a word that another member says has come. */
-bool shm_heard(const shm_call_t *call, const uint64_t *word);
+static inline bool shm_heard(const shm_call_t *call, const uint64_t *word)
+{
+    return ctn_word_becomes(word, ctn_tag(call->seq, 0), call->looks);
+}
 
 /** Whether all members have set their flags; likewise posts, shares. Counts in
  * call->seen. */

@@ -32,13 +32,14 @@ static bool release(shm_call_t *call)
     return shm_heard(call, &line->word);
 }
 
-static const shm_way_t flat = {SHM_ALGORITHM("flat", true),
-                               {come, shm_all_flags}};
-static const shm_way_t root_gathers = {SHM_ALGORITHM("root", true),
-                                       {come, gather_at_root, release}};
-static const shm_way_t fanin = {SHM_ALGORITHM("fan-in", false),
-                                {come, gather_at_root}};
-static const shm_way_t fanout = {SHM_ALGORITHM("fan-out", false), {release}};
+static const shm_way_t flat = {.algorithm = SHM_ALGORITHM("flat", true),
+                               .step = {come, shm_all_flags}};
+static const shm_way_t root_gathers = {.algorithm = SHM_ALGORITHM("root", true),
+                                       .step = {come, gather_at_root, release}};
+static const shm_way_t fanin = {.algorithm = SHM_ALGORITHM("fan-in", false),
+                                .step = {come, gather_at_root}};
+static const shm_way_t fanout = {.algorithm = SHM_ALGORITHM("fan-out", false),
+                                 .step = {release}};
 
 static const shm_way_t *const barriers[] = {&flat, &root_gathers, NULL};
 const char *const shm_barrier_names[] = {"flat", "root", NULL};

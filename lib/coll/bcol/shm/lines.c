@@ -1,0 +1,116 @@
+/* Blocking calls whose vectors fit a line, on the stack: what the ways "flat"
+ * of allreduce and reduce, and bcast, do with lines, without steps to go
+ * through. 2 ranks with a core each, allreduce of 8 B, a barrier before each:
+ * 0.20 us instead of 0.26. */
+
+#include <string.h>
+
+#include "coll/bcol/shm/shm.h"
+
+typedef struct pass {
+    shm_t *shm;
+    const ctn_basic_t *basic;
+    uint64_t tag;
+    unsigned char *lines; /* of this ring */
+    uint32_t looks;
+    ctn_patience_t patience;
+} pass_t;
+
+static shm_line_t *line_of(const pass_t *pass, uint32_t i)
+{
+    return (void *)(pass->lines + i * pass->shm->line_stride);
+}
+
+static void copy_small(void *to, const void *from, size_t bytes)
+{
+    if (bytes == sizeof(uint64_t)) { /* one load and one store */
+        memcpy(to, from, sizeof(uint64_t));
+    } else {
+        memcpy(to, from, bytes);
+    }
+}
+
+/** Wait for a member's line. NULL: the network failed. */
+static const shm_line_t *hear(pass_t *pass, uint32_t i)
+{
+    shm_t *shm = pass->shm;
+    ctn_exec_t *exec = shm->module.exec;
+    const shm_line_t *line = line_of(pass, i);
+    while (!ctn_word_becomes(&line->word, pass->tag, pass->looks)) {
+        pass->looks = 1;
+        exec->look_again = shm_all_elsewhere(shm, i);
+        if (!ctn_alone_wait(exec, &pass->patience)) {
+            return NULL;
+        }
+    }
+    return line;
+}
+
+/** The own vector is in the own line. */
+static void fold(pass_t *pass)
+{
+    const ctn_basic_t *basic = pass->basic;
+    const void *left = NULL;
+    for (uint32_t i = 0; i < pass->shm->size; i++) {
+        const shm_line_t *line =
+            i == pass->shm->me ? line_of(pass, i) : hear(pass, i);
+        if (line == NULL) {
+            return;
+        }
+        if (i > 0) {
+            /* Elements this short never need memory. */
+            (void)ctn_reduce(&basic->by, left, line->data, basic->out,
+                             basic->bytes);
+        }
+        left = i > 0 ? basic->out : line->data;
+    }
+    if (left != basic->out) {
+        copy_small(basic->out, left, basic->bytes);
+    }
+}
+
+/** Write the own line, and post it if others read it. */
+static void speak(const pass_t *pass, bool post)
+{
+    shm_line_t *line = line_of(pass, pass->shm->me);
+    copy_small(line->data, pass->basic->in, pass->basic->bytes);
+    if (post) {
+        line->offset = SHM_STAGED;
+        ctn_word_store(&line->word, pass->tag);
+    }
+}
+
+static void bcast(pass_t *pass)
+{
+    const ctn_basic_t *basic = pass->basic;
+    if (pass->shm->me == basic->root) {
+        speak(pass, true);
+        return;
+    }
+    const shm_line_t *line = hear(pass, basic->root);
+    if (line != NULL) {
+        copy_small(basic->out, line->data, basic->bytes);
+    }
+}
+
+CTN_HOT catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
+                                      const ctn_basic_t *basic, uint64_t seq)
+{
+    ctn_exec_t *exec = shm->module.exec;
+    pass_t pass = {.shm = shm,
+                   .basic = basic,
+                   .tag = ctn_tag(seq, 0),
+                   .lines = shm->posts +
+                            seq % SHM_RINGS * shm->size * shm->line_stride,
+                   .looks = exec->waiting.looks};
+    if (kind == CTN_BCAST) {
+        bcast(&pass);
+    } else {
+        bool root = shm->me == basic->root;
+        speak(&pass, kind == CTN_ALLREDUCE || !root);
+        if (kind == CTN_ALLREDUCE || root) {
+            fold(&pass);
+        }
+    }
+    return ctn_alone_end(exec, &shm->channel);
+}
