@@ -77,12 +77,12 @@ static catena_status_t await_order(const ctn_call_t *call)
 {
     ctn_exec_t *exec = call->group->exec;
     ctn_use_t *use;
-    ctn_patience_t patience = {0, 0};
+    ctn_patience_t patience = {0};
     catena_status_t status =
         ctn_use_find(call->group, call->composition->of, false, &use);
     while (status == CATENA_OK && use->hierarchy->state != CTN_BUILT) {
         if (ctn_exec_poll(exec)) {
-            patience = (ctn_patience_t){0, 0};
+            patience = (ctn_patience_t){0};
         } else {
             ctn_exec_idle(exec, &patience);
         }

@@ -301,7 +301,7 @@ static catena_status_t run_alone(shm_t *shm, const ctn_basic_t *basic,
                                  const shm_way_t *way, uint64_t seq)
 {
     ctn_exec_t *exec = shm->module.exec;
-    ctn_patience_t patience = {0, 0};
+    ctn_patience_t patience = {0};
     shm_call_t call = {.shm = shm, .basic = basic, .way = way};
     begin(&call, seq);
     call.looks = exec->waiting.looks;
