@@ -1,2 +1,8 @@
 /* What CATENA_<COLLECTIVE>_ALGORITHM takes beside auto: see docs/tuning.md. */
-[COLL_BCAST] = {NULL},
+[COLL_BARRIER] = {"flat", "root"},
+[COLL_BCAST] = {"staged", "lent"},
+[COLL_REDUCE] = {"flat", "shared"},
+[COLL_ALLREDUCE] = {"flat", "shared", "last", "recursive-doubling",
+                    "rabenseifner"},
+[COLL_SCAN] = {"flat", "chain"},
+[COLL_EXSCAN] = {"flat", "chain"},
