@@ -42,19 +42,20 @@ catena_status_t subgroup_open(subgroup_t *subgroup, job_t *job,
                               ctn_lane_t *lane, const ctn_bcol_t *bcol)
 {
     const ctn_chain_t *chain = &lane->chain;
+    bool crowded = job->seed % 2 == 1; /* both choices of algorithms are met */
     *subgroup = (subgroup_t){.job = job, .lane = lane};
     subgroup->sbgp = (ctn_sbgp_t){
         .size = chain->size,
         .me = chain->rank,
         .ranks = chain->size,
         .in_order = true,
-        .crowded = job->exec->crowded,
+        .crowded = crowded,
         .member = calloc(chain->size, sizeof(ctn_sbgp_member_t)),
     };
     subgroup->ranges = calloc(chain->size, sizeof(ctn_range_t));
     ctn_address_t own = {.process = chain->self.process};
     catena_status_t status =
-        bcol->create(job->exec, chain->size, chain->rank, job->exec->crowded,
+        bcol->create(job->exec, chain->size, chain->rank, crowded,
                      &subgroup->module, &own.offset);
     if (status == CATENA_OK) {
         status = exchange(subgroup, own);

@@ -52,13 +52,13 @@ static const ctn_phase_t phases[] = {
     {"begin", begin}, {"disseminate", disseminate}, {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
-    .name = "p2p/barrier",
+    .name = "p2p/barrier, dissemination",
     .state_bytes = sizeof(barrier_t),
     .phases = phases,
     .synchronizing = true,
 };
 
-ctn_op_t *ctn_p2p_barrier(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_dissemination(ctn_module_t *module, const ctn_basic_t *basic)
 {
     return ctn_p2p_create(module, &algorithm, basic);
 }

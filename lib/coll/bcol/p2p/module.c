@@ -100,7 +100,7 @@ static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
     (void)exec;
     unsigned char *p2p =
         (unsigned char *)channel - offsetof(ctn_p2p_t, channel);
-    return ctn_p2p_barrier(&((ctn_p2p_t *)(void *)p2p)->module, NULL);
+    return ctn_p2p_dissemination(&((ctn_p2p_t *)(void *)p2p)->module, NULL);
 }
 
 /** Where the wide payloads begin: on the first page after the slots. */
@@ -224,27 +224,24 @@ static void destroy(ctn_module_t *module)
 
 /* ---- the components ---- */
 
-static ctn_op_t *make_allreduce(ctn_module_t *module, const ctn_basic_t *basic)
-{
-    return ctn_p2p_asked(basic, "rabenseifner")
-               ? ctn_p2p_halving(module, basic)
-               : ctn_p2p_allreduce(module, basic);
-}
-
-static const char *const allreduce_names[] = {"recursive-doubling",
-                                              "rabenseifner", NULL};
-
 #define P2P_COLLECTIVES                                                        \
     .link = link, .destroy = destroy,                                          \
-    .make =                                                                    \
-        {[CTN_BARRIER] = ctn_p2p_barrier,  [CTN_FANIN] = ctn_p2p_fanin,        \
-         [CTN_FANOUT] = ctn_p2p_fanout,    [CTN_BCAST] = ctn_p2p_bcast,        \
-         [CTN_REDUCE] = ctn_p2p_reduction, [CTN_ALLREDUCE] = make_allreduce,   \
-         [CTN_SCAN] = ctn_p2p_scan,        [CTN_EXSCAN] = ctn_p2p_exscan},     \
-    .algorithms = {                                                            \
-        [CTN_FANIN] = ctn_p2p_shapes,      [CTN_FANOUT] = ctn_p2p_shapes,      \
-        [CTN_BCAST] = ctn_p2p_shapes,      [CTN_REDUCE] = ctn_p2p_shapes,      \
-        [CTN_ALLREDUCE] = allreduce_names,                                     \
+    .make = {[CTN_BARRIER] = ctn_p2p_barrier,                                  \
+             [CTN_FANIN] = ctn_p2p_fanin,                                      \
+             [CTN_FANOUT] = ctn_p2p_fanout,                                    \
+             [CTN_BCAST] = ctn_p2p_bcast,                                      \
+             [CTN_REDUCE] = ctn_p2p_reduction,                                 \
+             [CTN_ALLREDUCE] = ctn_p2p_allreduce,                              \
+             [CTN_SCAN] = ctn_p2p_scan,                                        \
+             [CTN_EXSCAN] = ctn_p2p_exscan},                                   \
+    .algorithms =                                                              \
+        {                                                                      \
+            [CTN_BARRIER] = ctn_p2p_barriers,                                  \
+            [CTN_FANIN] = ctn_p2p_shapes,                                      \
+            [CTN_FANOUT] = ctn_p2p_shapes,                                     \
+            [CTN_BCAST] = ctn_p2p_shapes,                                      \
+            [CTN_REDUCE] = ctn_p2p_shapes,                                     \
+            [CTN_ALLREDUCE] = ctn_p2p_allreduces,                              \
     }
 
 const ctn_bcol_t ctn_bcol_p2p = {

@@ -107,24 +107,36 @@ typedef struct ctn_p2p_tree {
     } child[CTN_P2P_CHILDREN];
 } ctn_p2p_tree_t;
 
-/** The shape of these trees that the caller asked for, or `otherwise`; linear
- * ones only where all children have a wide slot. */
-ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
-                                     const ctn_basic_t *basic,
-                                     ctn_p2p_shape_t otherwise);
 void ctn_p2p_plant(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape, uint32_t root,
                    ctn_p2p_tree_t *tree);
-extern const char *const ctn_p2p_shapes[]; /* names, NULL-terminated */
+/* ---- algorithms ---- */
 
-/* ---- what is made of them: one file each ---- */
+/* One way each; those below choose. */
+ctn_op_t *ctn_p2p_dissemination(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_doubling(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_halving(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_up_and_down(ctn_module_t *module, const ctn_basic_t *basic);
+/** The same of nothing. */
+ctn_op_t *ctn_p2p_meet(ctn_module_t *module, const ctn_basic_t *basic);
 
+/** The shape of the tree that the caller asked for, or the best one.
+ * @param up whether data go to the root */
+ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
+                                     const ctn_basic_t *basic, bool up,
+                                     size_t bytes);
+
+/* Names, NULL-terminated. */
+extern const char *const ctn_p2p_shapes[];
+extern const char *const ctn_p2p_barriers[];
+extern const char *const ctn_p2p_allreduces[];
+
+/* What the components make. */
 ctn_op_t *ctn_p2p_barrier(ctn_module_t *module, const ctn_basic_t *basic);
 ctn_op_t *ctn_p2p_fanin(ctn_module_t *module, const ctn_basic_t *basic);
 ctn_op_t *ctn_p2p_fanout(ctn_module_t *module, const ctn_basic_t *basic);
 ctn_op_t *ctn_p2p_bcast(ctn_module_t *module, const ctn_basic_t *basic);
 ctn_op_t *ctn_p2p_reduction(ctn_module_t *module, const ctn_basic_t *basic);
 ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_halving(ctn_module_t *module, const ctn_basic_t *basic);
 ctn_op_t *ctn_p2p_scan(ctn_module_t *module, const ctn_basic_t *basic);
 ctn_op_t *ctn_p2p_exscan(ctn_module_t *module, const ctn_basic_t *basic);
 

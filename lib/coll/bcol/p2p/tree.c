@@ -7,28 +7,6 @@
 
 #include "coll/bcol/p2p/p2p.h"
 
-const char *const ctn_p2p_shapes[] = {
-    [CTN_P2P_BINOMIAL] = "binomial",
-    [CTN_P2P_CHAIN] = "chain",
-    [CTN_P2P_LINEAR] = "linear",
-    NULL,
-};
-
-ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
-                                     const ctn_basic_t *basic,
-                                     ctn_p2p_shape_t otherwise)
-{
-    ctn_p2p_shape_t shape = otherwise;
-    for (unsigned i = 0; ctn_p2p_shapes[i] != NULL; i++) {
-        if (ctn_p2p_asked(basic, ctn_p2p_shapes[i])) {
-            shape = (ctn_p2p_shape_t)i;
-        }
-    }
-    return shape == CTN_P2P_LINEAR && p2p->size > p2p->channel.wide_slots + 1u
-               ? CTN_P2P_BINOMIAL
-               : shape;
-}
-
 static void add(ctn_p2p_tree_t *tree, uint32_t member, unsigned slot)
 {
     assert(tree->children < CTN_P2P_CHILDREN);

@@ -88,7 +88,7 @@ static const ctn_algorithm_t algorithm = {
     .synchronizing = true,
 };
 
-ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_doubling(ctn_module_t *module, const ctn_basic_t *basic)
 {
     return ctn_p2p_create(module, &algorithm, basic);
 }

@@ -1,0 +1,107 @@
+/* Which algorithm runs when the caller asks for none. By what all members
+ * share: their number, the bytes, and whether some host has more ranks than
+ * cores.
+ *
+ * There the number of messages decides, since all ranks' work is done by few
+ * cores. Everybody sending to the root by itself is then best for few members,
+ * and going up a tree and down again, 2(m - 1) messages, beats what exchanges
+ * m log2 m of them. 8 hosts on 2 cores over tcp, 8 B and 32 KiB: allreduce up
+ * and down 50 and 81 us, by doubling 60 and 116; barrier 47 for 53 us; reduce
+ * to the root 11 and 16, by a binomial tree 18 and 23.
+ *
+ * Where each rank has a core rounds decide, and then the bytes of the busiest
+ * member. Simulated machines hpc-a, hpc-b, sierra, a rank on each of 4 to 64
+ * nodes: Rabenseifner's allreduce of 32 KiB takes 0.37 to 0.94 of the time of
+ * doubling, of 1 KiB 1.4 to 1.9 times as much; they meet at about 8 KiB. A
+ * whole segment mostly is one of many, so what counts is how fast they follow
+ * each other: a bcast of 1 MiB in segments of 32 KiB, 4 at a time, takes by
+ * chains 0.53 to 0.63 of the time of binomial trees with 4 members, 0.53 to
+ * 0.97 with 16, up to 2.3 times as much with 64. */
+
+#include "coll/bcol/p2p/p2p.h"
+
+enum {
+    CHAIN_MEMBERS = 8,        /* up to so many, of whole segments */
+    LINEAR_MEMBERS = 4,       /* up to so many, to the root */
+    CROWDED_MEMBERS = 8,      /* where ranks share cores */
+    HALVING_BYTES = 8192 + 1, /* from here on */
+    HALVING_MEMBERS = 4
+};
+
+const char *const ctn_p2p_shapes[] = {
+    [CTN_P2P_BINOMIAL] = "binomial",
+    [CTN_P2P_CHAIN] = "chain",
+    [CTN_P2P_LINEAR] = "linear",
+    NULL,
+};
+
+const char *const ctn_p2p_barriers[] = {"dissemination", "tree", NULL};
+
+const char *const ctn_p2p_allreduces[] = {"recursive-doubling", "rabenseifner",
+                                          "tree", NULL};
+
+static bool is_crowded(const ctn_p2p_t *p2p)
+{
+    return p2p->module.sbgp->crowded;
+}
+
+/** All children of a linear tree need a wide slot. */
+static bool fits_linear(const ctn_p2p_t *p2p)
+{
+    return p2p->size <= p2p->channel.wide_slots + 1u;
+}
+
+static bool is_segment(size_t bytes)
+{
+    return bytes == CTN_SEGMENT_BYTES;
+}
+
+static ctn_p2p_shape_t best_shape(const ctn_p2p_t *p2p, bool up, size_t bytes)
+{
+    bool crowded = is_crowded(p2p);
+    if (is_segment(bytes) && !crowded && p2p->size <= CHAIN_MEMBERS) {
+        return CTN_P2P_CHAIN;
+    }
+    return up && p2p->size <= (crowded ? CROWDED_MEMBERS : LINEAR_MEMBERS)
+               ? CTN_P2P_LINEAR
+               : CTN_P2P_BINOMIAL;
+}
+
+ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
+                                     const ctn_basic_t *basic, bool up,
+                                     size_t bytes)
+{
+    ctn_p2p_shape_t shape = best_shape(p2p, up, bytes);
+    for (unsigned i = 0; ctn_p2p_shapes[i] != NULL; i++) {
+        if (ctn_p2p_asked(basic, ctn_p2p_shapes[i])) {
+            shape = (ctn_p2p_shape_t)i;
+        }
+    }
+    return shape == CTN_P2P_LINEAR && !fits_linear(p2p) ? CTN_P2P_BINOMIAL
+                                                        : shape;
+}
+
+ctn_op_t *ctn_p2p_barrier(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
+    bool tree = ctn_p2p_asked(basic, "tree") ||
+                (is_crowded(p2p) && !ctn_p2p_asked(basic, "dissemination"));
+    return tree ? ctn_p2p_meet(module, basic)
+                : ctn_p2p_dissemination(module, basic);
+}
+
+ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
+    bool doubling = ctn_p2p_asked(basic, "recursive-doubling");
+    bool halving = ctn_p2p_asked(basic, "rabenseifner");
+    bool tree = ctn_p2p_asked(basic, "tree");
+    if (!doubling && !halving && !tree) {
+        tree = is_crowded(p2p);
+        halving = !tree && basic->bytes >= HALVING_BYTES &&
+                  p2p->size >= HALVING_MEMBERS;
+    }
+    return tree      ? ctn_p2p_up_and_down(module, basic)
+           : halving ? ctn_p2p_halving(module, basic)
+                     : ctn_p2p_doubling(module, basic);
+}

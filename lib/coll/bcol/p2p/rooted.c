@@ -1,0 +1,251 @@
+/* What goes up a tree to a root, or down from it: reduction and broadcast, from
+ * any root; fan-in and fan-out, which are those of nothing; and an allreduce
+ * that is one after the other.
+ *
+ * The binomial tree is that of Thakur, Rabenseifner, Gropp: Optimization of
+ * Collective Communication Operations in MPICH, IJHPCA 19, 2005, sections 4.2
+ * and 4.5, but with the root in its middle, see tree.c: so the order of members
+ * is kept for any root, and operations need not commute. What is combined with
+ * what does not depend on who comes first, so neither do the bits of the
+ * result.
+ * Rounds each way: ceil(log2 m); of a chain up to m - 1, which many segments
+ * one behind the other make up for; linear: one. Messages each way: m - 1.
+ * Memory: none; members fold into their payloads and pass on what lies there,
+ * the root folds into its result. */
+
+#include "coll/bcol/p2p/p2p.h"
+
+typedef struct rooted {
+    ctn_p2p_call_t call; /* first */
+    /* arguments */
+    ctn_p2p_shape_t shape;
+    size_t bytes;
+    bool down_only; /* the vector is the root's */
+    bool up_and_down;
+    /* working */
+    ctn_p2p_tree_t tree;
+    const void *value; /* of the members heard of; the result */
+    unsigned heard;    /* children */
+} rooted_t;
+
+static bool is_root(const rooted_t *rooted)
+{
+    return rooted->tree.parent == rooted->call.p2p->size;
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    rooted_t *rooted = ctn_op_state(op);
+    const ctn_basic_t *basic = rooted->call.basic;
+    ctn_p2p_begin(op);
+    ctn_p2p_plant(rooted->call.p2p, rooted->shape,
+                  rooted->up_and_down ? 0 : basic->root, &rooted->tree);
+    rooted->value = rooted->down_only ? basic->out : basic->in;
+    rooted->heard = 0;
+    return CTN_STEP_NEXT;
+}
+
+/* ---- up ---- */
+
+static catena_status_t fold(ctn_op_t *op, rooted_t *rooted, bool is_left,
+                            unsigned char *theirs)
+{
+    void *out = is_root(rooted) ? rooted->call.basic->out : theirs;
+    const void *left = is_left ? theirs : rooted->value;
+    const void *right = is_left ? rooted->value : theirs;
+    rooted->value = out;
+    return ctn_p2p_reduce(op, left, right, out, rooted->bytes);
+}
+
+static ctn_step_t collect(ctn_op_t *op)
+{
+    rooted_t *rooted = ctn_op_state(op);
+    const ctn_p2p_tree_t *tree = &rooted->tree;
+    for (; rooted->heard < tree->children; rooted->heard++) {
+        const struct ctn_p2p_child *child = &tree->child[rooted->heard];
+        unsigned char *theirs;
+        ctn_step_t step = ctn_p2p_receive_vector(op, child->member, child->slot,
+                                                 rooted->bytes, &theirs);
+        if (step != CTN_STEP_NEXT) {
+            return step;
+        }
+        catena_status_t status =
+            fold(op, rooted, child->member < rooted->call.p2p->me, theirs);
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t hand_up(ctn_op_t *op)
+{
+    rooted_t *rooted = ctn_op_state(op);
+    const ctn_p2p_tree_t *tree = &rooted->tree;
+    catena_status_t status = CATENA_OK;
+    if (is_root(rooted)) {
+        ctn_p2p_copy(op, rooted->call.basic->out, rooted->value, rooted->bytes);
+    } else {
+        status = ctn_p2p_send(op, tree->parent, tree->slot, 0, rooted->value,
+                              rooted->bytes);
+    }
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/* ---- down ---- */
+
+/** No child of a member with a parent sends to this one. */
+static unsigned slot_down(const rooted_t *rooted)
+{
+    return 2 * rooted->call.p2p->rounds;
+}
+
+static ctn_step_t receive(ctn_op_t *op)
+{
+    rooted_t *rooted = ctn_op_state(op);
+    unsigned char *data = NULL;
+    if (is_root(rooted)) {
+        return CTN_STEP_NEXT;
+    }
+    ctn_step_t step = ctn_p2p_receive_vector(
+        op, rooted->tree.parent, slot_down(rooted), rooted->bytes, &data);
+    rooted->value = data;
+    return step;
+}
+
+/** The farthest first: they have most to do. */
+static ctn_step_t hand_down(ctn_op_t *op)
+{
+    rooted_t *rooted = ctn_op_state(op);
+    const ctn_p2p_tree_t *tree = &rooted->tree;
+    const void *source =
+        is_root(rooted) ? rooted->call.basic->out : rooted->value;
+    for (unsigned i = tree->children; i-- > 0;) {
+        catena_status_t status =
+            ctn_p2p_send(op, tree->child[i].member, slot_down(rooted), 0,
+                         source, rooted->bytes);
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t keep(ctn_op_t *op)
+{
+    rooted_t *rooted = ctn_op_state(op);
+    if (is_root(rooted)) {
+        return CTN_STEP_NEXT;
+    }
+    if (rooted->up_and_down && !ctn_p2p_may_write(op)) {
+        return CTN_STEP_WAIT;
+    }
+    ctn_p2p_copy(op, rooted->call.basic->out, rooted->value, rooted->bytes);
+    return CTN_STEP_NEXT;
+}
+
+/* ---- the operations ---- */
+
+static const ctn_phase_t up[] = {
+    {"begin", begin}, {"collect", collect}, {"hand up", hand_up}, {NULL, NULL}};
+
+static const ctn_phase_t down[] = {{"begin", begin},
+                                   {"receive", receive},
+                                   {"hand down", hand_down},
+                                   {"keep", keep},
+                                   {NULL, NULL}};
+
+static const ctn_phase_t up_and_down[] = {
+    {"begin", begin},     {"collect", collect},     {"hand up", hand_up},
+    {"receive", receive}, {"hand down", hand_down}, {"keep", keep},
+    {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm_up = {
+    .name = "p2p/reduce",
+    .state_bytes = sizeof(rooted_t),
+    .phases = up,
+};
+
+static const ctn_algorithm_t algorithm_down = {
+    .name = "p2p/bcast",
+    .state_bytes = sizeof(rooted_t),
+    .phases = down,
+};
+
+static const ctn_algorithm_t algorithm_up_and_down = {
+    .name = "p2p/up and down",
+    .state_bytes = sizeof(rooted_t),
+    .phases = up_and_down,
+    .synchronizing = true,
+};
+
+static rooted_t *create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
+                        const ctn_basic_t *basic, size_t bytes, ctn_op_t **op)
+{
+    *op = ctn_p2p_create(module, algorithm, basic);
+    if (*op == NULL) {
+        return NULL;
+    }
+    rooted_t *rooted = ctn_op_state(*op);
+    rooted->bytes = bytes;
+    rooted->shape = ctn_p2p_choose_shape(rooted->call.p2p, basic,
+                                         algorithm != &algorithm_down, bytes);
+    return rooted;
+}
+
+ctn_op_t *ctn_p2p_reduction(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    ctn_op_t *op;
+    (void)create(module, &algorithm_up, basic, basic->bytes, &op);
+    return op;
+}
+
+ctn_op_t *ctn_p2p_fanin(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    ctn_op_t *op;
+    (void)create(module, &algorithm_up, basic, 0, &op);
+    return op;
+}
+
+static ctn_op_t *make_down(ctn_module_t *module, const ctn_basic_t *basic,
+                           size_t bytes)
+{
+    ctn_op_t *op;
+    rooted_t *rooted = create(module, &algorithm_down, basic, bytes, &op);
+    if (rooted != NULL) {
+        rooted->down_only = true;
+    }
+    return op;
+}
+
+ctn_op_t *ctn_p2p_bcast(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    return make_down(module, basic, basic->bytes);
+}
+
+ctn_op_t *ctn_p2p_fanout(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    return make_down(module, basic, 0);
+}
+
+static ctn_op_t *make_up_and_down(ctn_module_t *module,
+                                  const ctn_basic_t *basic, size_t bytes)
+{
+    ctn_op_t *op;
+    rooted_t *rooted =
+        create(module, &algorithm_up_and_down, basic, bytes, &op);
+    if (rooted != NULL) {
+        rooted->up_and_down = true;
+    }
+    return op;
+}
+
+ctn_op_t *ctn_p2p_up_and_down(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    return make_up_and_down(module, basic, basic->bytes);
+}
+
+ctn_op_t *ctn_p2p_meet(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    return make_up_and_down(module, basic, 0);
+}
