@@ -155,7 +155,7 @@ typedef struct ctn_bounce {
     struct ctn_bounce *next;
     const ctn_op_t *op; /* whose data they are */
     uint64_t pending;   /* puts of it that have not left yet */
-    unsigned char data[CTN_BOUNCE_BYTES];
+    _Alignas(16) unsigned char data[CTN_BOUNCE_BYTES]; /* or what is reduced */
 } ctn_bounce_t;
 
 struct ctn_exec {

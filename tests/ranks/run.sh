@@ -53,6 +53,8 @@ layout unit/chain $tcp -- -n 7 --ppn 3
 layout unit/bcol_p2p -- -n 3
 layout unit/bcol_p2p $tcp -- -n 7 --ppn 3
 layout unit/bcol_p2p UCX_TLS=posix,tcp,self -- -n 4 --ppn 2
+layout unit/bcol_p2p_blocks -- -n 3
+layout unit/bcol_p2p_blocks $tcp -- -n 7 --ppn 3
 layout split -- -n 2
 layout split $tcp CATENA_TOPOLOGY="$machine" -- -n 9 --ppn 4 --map-by node
 layout unit/split -- -n 5
@@ -64,6 +66,8 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     layout unit/bcol_p2p -- -n 13
     layout unit/bcol_p2p $tcp -- -n 4 --ppn 1
     layout unit/bcol_p2p $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 2
+    layout unit/bcol_p2p_blocks UCX_TLS=posix,tcp,self -- -n 9 --ppn 4
+    layout unit/bcol_p2p_blocks $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
     layout alltoall -- -n 13
     layout alltoall -- -n 2 --ppn 1
     layout alltoall $tcp -- -n 9 --ppn 2 --map-by node

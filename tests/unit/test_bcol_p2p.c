@@ -7,32 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "matrix.h"
 #include "subgroup.h"
 
 /* ---- elements ---- */
-
-/* 2 x 2 matrices: their product is associative and not commutative, and each of
- * them can be inverted, so no member's part is lost. */
-typedef struct matrix {
-    uint32_t a, b, c, d;
-} matrix_t;
-
-static matrix_t product(matrix_t x, matrix_t y)
-{
-    return (matrix_t){x.a * y.a + x.b * y.c, x.a * y.b + x.b * y.d,
-                      x.c * y.a + x.d * y.c, x.c * y.b + x.d * y.d};
-}
-
-static void multiply(const void *in, void *inout, size_t count,
-                     catena_datatype_t type, void *argument)
-{
-    const matrix_t *x = in;
-    matrix_t *y = inout;
-    (void)type, (void)argument;
-    for (size_t i = 0; i < count; i++) {
-        y[i] = product(x[i], y[i]);
-    }
-}
 
 static uint64_t draw(uint64_t salt, uint32_t member, size_t i)
 {
@@ -63,8 +41,8 @@ static catena_status_t set_up(fixture_t *f, job_t *job, const ctn_bcol_t *bcol)
     if (status == CATENA_OK) {
         JOB_CHECK(job, catena_type_contiguous(4, CATENA_UINT32, &f->matrix) ==
                            CATENA_OK);
-        JOB_CHECK(job, catena_op_create(multiply, NULL, 0, &f->product) ==
-                           CATENA_OK);
+        JOB_CHECK(job, catena_op_create(matrix_multiply, NULL, 0,
+                                        &f->product) == CATENA_OK);
     }
     return status;
 }
@@ -131,10 +109,8 @@ static void reference(const call_t *call, uint32_t first, uint32_t last,
     for (size_t i = 0; call->matrices && i < bytes / sizeof(matrix_t); i++) {
         matrix_t value = {1, 0, 0, 1};
         for (uint32_t member = first; member <= last; member++) {
-            uint64_t drawn = draw(call->salt, member, i);
-            uint32_t x = (uint32_t)drawn;
-            uint32_t y = (uint32_t)(drawn >> 32);
-            value = product(value, (matrix_t){x * y + 1, x, y, 1});
+            value =
+                matrix_product(value, matrix_from(draw(call->salt, member, i)));
         }
         ((matrix_t *)(void *)vector)[i] = value;
     }

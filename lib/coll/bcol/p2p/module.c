@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/bcol/p2p/p2p.h"
+#include "coll/bcol/p2p/bundle.h"
+#include "coll/bcol/p2p/parts.h"
 
 /* ---- operations ---- */
 
@@ -233,7 +234,11 @@ static void destroy(ctn_module_t *module)
              [CTN_REDUCE] = ctn_p2p_reduction,                                 \
              [CTN_ALLREDUCE] = ctn_p2p_allreduce,                              \
              [CTN_SCAN] = ctn_p2p_scan,                                        \
-             [CTN_EXSCAN] = ctn_p2p_exscan},                                   \
+             [CTN_EXSCAN] = ctn_p2p_exscan,                                    \
+             [CTN_GATHER] = ctn_p2p_gather,                                    \
+             [CTN_SCATTER] = ctn_p2p_scatter,                                  \
+             [CTN_ALLGATHER] = ctn_p2p_allgather,                              \
+             [CTN_REDUCE_SCATTER] = ctn_p2p_reduce_scatter},                   \
     .algorithms =                                                              \
         {                                                                      \
             [CTN_BARRIER] = ctn_p2p_barriers,                                  \
@@ -242,6 +247,10 @@ static void destroy(ctn_module_t *module)
             [CTN_BCAST] = ctn_p2p_shapes,                                      \
             [CTN_REDUCE] = ctn_p2p_shapes,                                     \
             [CTN_ALLREDUCE] = ctn_p2p_allreduces,                              \
+            [CTN_GATHER] = ctn_bundling_shapes,                                \
+            [CTN_SCATTER] = ctn_bundling_shapes,                               \
+            [CTN_ALLGATHER] = ctn_p2p_allgathers,                              \
+            [CTN_REDUCE_SCATTER] = ctn_p2p_reduce_scatters,                    \
     }
 
 const ctn_bcol_t ctn_bcol_p2p = {

@@ -139,5 +139,10 @@ ctn_op_t *ctn_p2p_reduction(ctn_module_t *module, const ctn_basic_t *basic);
 ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module, const ctn_basic_t *basic);
 ctn_op_t *ctn_p2p_scan(ctn_module_t *module, const ctn_basic_t *basic);
 ctn_op_t *ctn_p2p_exscan(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_gather(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_scatter(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_allgather(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_reduce_scatter(ctn_module_t *module,
+                                 const ctn_basic_t *basic);
 
 #endif

@@ -1,0 +1,223 @@
+/* BC-AG1: allgather over messages, Bruck. Bruck, Ho, Kipnis, Upfal, Weathersby:
+ * Efficient algorithms for all-to-all communications in multiport
+ * message-passing systems, IEEE TPDS 8 (11), 1997. In round r a member has its
+ * own part and those of the 2^r - 1 members behind it, and sends as many of
+ * them as are missing to the member 2^r before it. Rounds: ceil(log2 m).
+ * Messages: one per member and round. Memory: what is sent from both ends of
+ * the result, since one message takes it. Every part lies in its place from the
+ * first: nothing is rotated at the end. */
+
+#include "coll/bcol/p2p/parts.h"
+
+enum { MOST_ROUNDS = 32 };
+
+typedef struct bruck {
+    ctn_p2p_call_t call; /* first */
+    unsigned round;
+    bool sent;
+    unsigned char *packed;
+    size_t packed_bytes;
+    size_t packed_used;
+} bruck_t;
+
+/** Members m to m + count - 1, of which some may begin again at 0. */
+typedef struct stretch {
+    uint32_t first;
+    uint32_t count; /* up to the last member */
+    uint32_t again; /* from member 0 on */
+} stretch_t;
+
+static stretch_t stretch_from(uint32_t size, uint32_t first, uint32_t count)
+{
+    uint32_t rest = size - first;
+    return count <= rest ? (stretch_t){first, count, 0}
+                         : (stretch_t){first, rest, count - rest};
+}
+
+static size_t bytes_before(const ctn_basic_t *basic, const stretch_t *s)
+{
+    return basic->at[s->first + s->count] - basic->at[s->first];
+}
+
+static size_t bytes_again(const ctn_basic_t *basic, const stretch_t *s)
+{
+    return basic->at[s->again] - basic->at[0];
+}
+
+/** Parts that a message of a round holds. */
+static uint32_t parts_in(uint32_t size, unsigned round)
+{
+    uint32_t have = UINT32_C(1) << round;
+    return have < size - have ? have : size - have;
+}
+
+static uint32_t ahead(const ctn_p2p_t *p2p, uint32_t away)
+{
+    uint32_t rest = p2p->size - p2p->me;
+    return away < rest ? p2p->me + away : away - rest;
+}
+
+static uint32_t behind(const ctn_p2p_t *p2p, uint32_t away)
+{
+    return away <= p2p->me ? p2p->me - away : p2p->me + (p2p->size - away);
+}
+
+/** What the rounds' messages take that are sent from both ends. */
+static size_t bytes_to_pack(const bruck_t *bruck)
+{
+    const ctn_p2p_t *p2p = bruck->call.p2p;
+    const ctn_basic_t *basic = bruck->call.basic;
+    size_t bytes = 0;
+    for (unsigned r = 0; r < p2p->rounds; r++) {
+        stretch_t s = stretch_from(p2p->size, p2p->me, parts_in(p2p->size, r));
+        size_t again = bytes_again(basic, &s);
+        bytes += again > 0
+                     ? (bytes_before(basic, &s) + again + 15) & ~(size_t)15
+                     : 0;
+    }
+    return bytes;
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    bruck_t *bruck = ctn_op_state(op);
+    const ctn_p2p_t *p2p = bruck->call.p2p;
+    const ctn_basic_t *basic = bruck->call.basic;
+    ctn_p2p_begin(op);
+    bruck->round = 0;
+    bruck->sent = false;
+    bruck->packed = NULL;
+    bruck->packed_used = 0;
+    bruck->packed_bytes = bytes_to_pack(bruck);
+    if (bruck->packed_bytes > 0) {
+        bruck->packed = ctn_scratch_alloc(op->exec, bruck->packed_bytes);
+        if (bruck->packed == NULL) {
+            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+        }
+    }
+    ctn_p2p_copy(op, ctn_part_at(basic, p2p->me), basic->in,
+                 ctn_part_bytes(basic, p2p->me));
+    return CTN_STEP_NEXT;
+}
+
+/** What goes in one message: where it lies, or packed when that is at both
+ * ends. */
+static const unsigned char *gathered(ctn_op_t *op, bruck_t *bruck,
+                                     const stretch_t *s, size_t *bytes)
+{
+    const ctn_basic_t *basic = bruck->call.basic;
+    size_t before = bytes_before(basic, s);
+    size_t again = bytes_again(basic, s);
+    *bytes = before + again;
+    if (again == 0) {
+        return ctn_part_at(basic, s->first);
+    }
+    unsigned char *packed = bruck->packed + bruck->packed_used;
+    bruck->packed_used += (*bytes + 15) & ~(size_t)15;
+    ctn_p2p_copy(op, packed, ctn_part_at(basic, s->first), before);
+    ctn_p2p_copy(op, packed + before, ctn_part_at(basic, 0), again);
+    return packed;
+}
+
+static ctn_step_t take(ctn_op_t *op, const bruck_t *bruck)
+{
+    const ctn_p2p_t *p2p = bruck->call.p2p;
+    const ctn_basic_t *basic = bruck->call.basic;
+    uint32_t away = UINT32_C(1) << bruck->round;
+    stretch_t s = stretch_from(p2p->size, ahead(p2p, away),
+                               parts_in(p2p->size, bruck->round));
+    size_t before = bytes_before(basic, &s);
+    size_t again = bytes_again(basic, &s);
+    unsigned char *data;
+    ctn_step_t step = ctn_p2p_receive_vector(op, s.first, bruck->round,
+                                             before + again, &data);
+    if (step == CTN_STEP_NEXT) {
+        ctn_p2p_copy(op, ctn_part_at(basic, s.first), data, before);
+        ctn_p2p_copy(op, ctn_part_at(basic, 0), data + before, again);
+    }
+    return step;
+}
+
+static ctn_step_t rounds(ctn_op_t *op)
+{
+    bruck_t *bruck = ctn_op_state(op);
+    const ctn_p2p_t *p2p = bruck->call.p2p;
+    while (bruck->round < p2p->rounds) {
+        if (!bruck->sent) {
+            stretch_t s = stretch_from(p2p->size, p2p->me,
+                                       parts_in(p2p->size, bruck->round));
+            size_t bytes;
+            const unsigned char *data = gathered(op, bruck, &s, &bytes);
+            catena_status_t status =
+                ctn_p2p_send(op, behind(p2p, UINT32_C(1) << bruck->round),
+                             bruck->round, 0, data, bytes);
+            if (status != CATENA_OK) {
+                return ctn_op_fail(op, status);
+            }
+            bruck->sent = true;
+        }
+        ctn_step_t step = take(op, bruck);
+        if (step != CTN_STEP_NEXT) {
+            return step;
+        }
+        bruck->sent = false;
+        bruck->round++;
+    }
+    return CTN_STEP_NEXT;
+}
+
+static void finish(ctn_op_t *op)
+{
+    bruck_t *bruck = ctn_op_state(op);
+    if (op->status == CATENA_OK) { /* else the network may still read it */
+        ctn_scratch_free(op->exec, bruck->packed, bruck->packed_bytes);
+    }
+    bruck->packed = NULL;
+}
+
+static const ctn_phase_t phases[] = {
+    {"begin", begin}, {"rounds", rounds}, {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "p2p/allgather/bruck",
+    .state_bytes = sizeof(bruck_t),
+    .phases = phases,
+    .synchronizing = true,
+    .finish = finish,
+};
+
+/* ---- the choice ---- */
+
+const char *const ctn_p2p_allgathers[] = {"bruck", "ring", NULL};
+
+/* Longer results go round. */
+enum { SHORT_RESULT = 65536 };
+
+/** Whether all messages fit their slots. Windows of the largest message hold
+ * those of all others. */
+static bool fits(const ctn_p2p_t *p2p, const ctn_basic_t *basic)
+{
+    uint32_t most = 1;
+    for (unsigned r = 0; r < p2p->rounds; r++) {
+        uint32_t parts = parts_in(p2p->size, r);
+        most = parts > most ? parts : most;
+    }
+    size_t room = ctn_slot_room(&p2p->channel, 0);
+    for (uint32_t first = 0; first < p2p->size; first++) {
+        stretch_t s = stretch_from(p2p->size, first, most);
+        if (bytes_before(basic, &s) + bytes_again(basic, &s) > room) {
+            return false;
+        }
+    }
+    return true;
+}
+
+ctn_op_t *ctn_p2p_allgather(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
+    bool small = ctn_parts_total(basic, p2p->size) <= SHORT_RESULT;
+    bool bruck = fits(p2p, basic) && !ctn_p2p_asked(basic, "ring") &&
+                 (small || ctn_p2p_asked(basic, "bruck"));
+    return bruck ? ctn_p2p_create(module, &algorithm, basic)
+                 : ctn_p2p_allgather_ring(module, basic);
+}

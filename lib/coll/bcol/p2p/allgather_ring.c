@@ -1,0 +1,169 @@
+/* BC-AG2: allgather over messages, ring. Thakur, Rabenseifner, Gropp:
+ * Optimization of collective communication operations in MPICH, IJHPCA 19 (1),
+ * 2005, section 3.1. Every member sends to the one behind it the parts that
+ * come from the one before, its own first, in pieces of up to 64 KiB, each as
+ * soon as it is here; where the result is in the heap they go from place to
+ * place. Rounds: m - 1. Messages: one per member and piece of each other part
+ * (an empty part is one, too, so that all hear of all), and a grant. Memory:
+ * none, else two pieces. */
+
+#include "coll/bcol/p2p/flow.h"
+#include "coll/bcol/p2p/parts.h"
+
+/* Slots: where pieces come in, and grants. */
+enum { PIECES, GRANTS };
+
+/** A piece: of the part of the member `step` before. */
+typedef struct cursor {
+    uint32_t step;
+    size_t from;
+} cursor_t;
+
+typedef struct ring {
+    ctn_p2p_call_t call; /* first */
+    ctn_inflow_t in;
+    ctn_outflow_t out;
+    cursor_t received; /* the piece that comes next */
+    cursor_t sent;     /* the one to send next */
+} ring_t;
+
+static uint32_t member_at(const ctn_p2p_t *p2p, const cursor_t *cursor)
+{
+    return cursor->step <= p2p->me ? p2p->me - cursor->step
+                                   : p2p->me + (p2p->size - cursor->step);
+}
+
+static size_t piece_at(const ring_t *ring, const cursor_t *cursor)
+{
+    uint32_t member = member_at(ring->call.p2p, cursor);
+    return ctn_flow_piece(ctn_part_bytes(ring->call.basic, member),
+                          cursor->from);
+}
+
+static void pass(const ring_t *ring, cursor_t *cursor)
+{
+    uint32_t member = member_at(ring->call.p2p, cursor);
+    cursor->from += piece_at(ring, cursor);
+    if (cursor->from == ctn_part_bytes(ring->call.basic, member)) {
+        *cursor = (cursor_t){cursor->step + 1, 0};
+    }
+}
+
+/** What will come, from `left`. */
+static ctn_inflow_plan_t plan_of(const ring_t *ring, ctn_address_t left)
+{
+    const ctn_p2p_t *p2p = ring->call.p2p;
+    const ctn_basic_t *basic = ring->call.basic;
+    ctn_inflow_plan_t plan = {.from = left,
+                              .slot = PIECES,
+                              .grant_slot = GRANTS,
+                              .target = ctn_part_at(basic, 0),
+                              .target_bytes =
+                                  ctn_parts_total(basic, p2p->size)};
+    for (uint32_t i = 0; i < p2p->size; i++) {
+        size_t bytes = i != p2p->me ? ctn_part_bytes(basic, i) : 0;
+        size_t longest = ctn_flow_piece(bytes, 0);
+        plan.longest = longest > plan.longest ? longest : plan.longest;
+        if (i != p2p->me) {
+            plan.pieces += bytes > 0 ? ctn_flow_pieces(bytes) : 1;
+        }
+    }
+    return plan;
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    ring_t *ring = ctn_op_state(op);
+    const ctn_p2p_t *p2p = ring->call.p2p;
+    const ctn_basic_t *basic = ring->call.basic;
+    const ctn_sbgp_member_t *member = p2p->module.sbgp->member;
+    uint32_t left = p2p->me > 0 ? p2p->me - 1 : p2p->size - 1;
+    uint32_t right = p2p->me + 1 < p2p->size ? p2p->me + 1 : 0;
+    catena_status_t status = CATENA_OK;
+    ctn_p2p_begin(op);
+    ring->received = (cursor_t){1, 0};
+    ring->sent = (cursor_t){0, 0};
+    ring->in.stage = NULL;
+    if (p2p->size > 1) {
+        ctn_outflow_open(&ring->out, member[right].memory, GRANTS);
+        ctn_inflow_plan_t plan = plan_of(ring, member[left].memory);
+        status = ctn_inflow_open(op, &ring->in, &plan);
+        op->waits_for = member[left].rank;
+    }
+    ctn_p2p_copy(op, ctn_part_at(basic, p2p->me), basic->in,
+                 ctn_part_bytes(basic, p2p->me));
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** The next piece, if it is here. */
+static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
+{
+    const ctn_basic_t *basic = ring->call.basic;
+    uint32_t member = member_at(ring->call.p2p, &ring->received);
+    ctn_step_t step = ctn_inflow_take(
+        op, &ring->in, ctn_part_at(basic, member) + ring->received.from,
+        piece_at(ring, &ring->received));
+    if (step == CTN_STEP_NEXT) {
+        pass(ring, &ring->received);
+        step = CTN_STEP_MOVED;
+    }
+    return step;
+}
+
+static bool is_here(const ring_t *ring, const cursor_t *cursor)
+{
+    return cursor->step < ring->received.step ||
+           (cursor->step == ring->received.step &&
+            cursor->from < ring->received.from);
+}
+
+/** The next piece, if it is here and granted. */
+static ctn_step_t send(ctn_op_t *op, ring_t *ring)
+{
+    if (!is_here(ring, &ring->sent) || !ctn_outflow_granted(op, &ring->out)) {
+        return CTN_STEP_WAIT;
+    }
+    const ctn_basic_t *basic = ring->call.basic;
+    uint32_t member = member_at(ring->call.p2p, &ring->sent);
+    uint64_t at = basic->at[member] - basic->at[0] + ring->sent.from;
+    catena_status_t status = ctn_outflow_put(
+        op, &ring->out, ctn_part_at(basic, member) + ring->sent.from,
+        piece_at(ring, &ring->sent), at, &op->pending);
+    pass(ring, &ring->sent);
+    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+}
+
+static ctn_step_t go_round(ctn_op_t *op)
+{
+    ring_t *ring = ctn_op_state(op);
+    uint32_t size = ring->call.p2p->size;
+    bool more = ring->sent.step + 1 < size;
+    ctn_step_t step = more ? send(op, ring) : CTN_STEP_NEXT;
+    if (step == CTN_STEP_MOVED || step == CTN_STEP_FAIL ||
+        ring->received.step == size) {
+        return step;
+    }
+    return receive(op, ring);
+}
+
+static void finish(ctn_op_t *op)
+{
+    ring_t *ring = ctn_op_state(op);
+    ctn_inflow_close(op, &ring->in);
+}
+
+static const ctn_phase_t phases[] = {
+    {"begin", begin}, {"round", go_round}, {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "p2p/allgather/ring",
+    .state_bytes = sizeof(ring_t),
+    .phases = phases,
+    .synchronizing = true,
+    .finish = finish,
+};
+
+ctn_op_t *ctn_p2p_allgather_ring(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    return ctn_p2p_create(module, &algorithm, basic);
+}

@@ -1,0 +1,35 @@
+#ifndef CTN_COLL_BCOL_P2P_PARTS_H
+#define CTN_COLL_BCOL_P2P_PARTS_H
+
+#include "coll/bcol/p2p/p2p.h"
+
+/* The parts of a whole whose lengths all members know. */
+
+static inline size_t ctn_part_bytes(const ctn_basic_t *basic, uint32_t member)
+{
+    return basic->at[member + 1] - basic->at[member];
+}
+
+/** The place of a member's part in the whole that is written. */
+static inline unsigned char *ctn_part_at(const ctn_basic_t *basic,
+                                         uint32_t member)
+{
+    return (unsigned char *)basic->out + basic->at[member];
+}
+
+static inline size_t ctn_parts_total(const ctn_basic_t *basic, uint32_t size)
+{
+    return basic->at[size] - basic->at[0];
+}
+
+/** Names of algorithms, NULL-terminated. */
+extern const char *const ctn_p2p_allgathers[];
+extern const char *const ctn_p2p_reduce_scatters[];
+
+/* For long ones. */
+ctn_op_t *ctn_p2p_allgather_ring(ctn_module_t *module,
+                                 const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_reduce_scatter_ring(ctn_module_t *module,
+                                      const ctn_basic_t *basic);
+
+#endif

@@ -1,0 +1,384 @@
+/* BC-RS1: reduce_scatter over messages, recursive halving. Thakur,
+ * Rabenseifner, Gropp: Optimization of collective communication operations in
+ * MPICH, IJHPCA 19 (1), 2005, section 3.3. Of two members 2^r apart each sends,
+ * in round r, the half of its parts that the other one keeps. Rounds: log2 m;
+ * when m is no power of 2, some members give their vector to a neighbour first
+ * and get their part from it in the end. Messages: one per member and round.
+ * Memory: the vector, or what fits the slots of it: longer ones go slice by
+ * slice.
+ * Differs from the paper: partners are neighbours first, and far away last, so
+ * that values are always of members in a row, and operations need not commute.
+ * For that the parts are laid in the order of their members' reversed bits. */
+
+#include "coll/bcol/p2p/parts.h"
+
+enum { LEAST_SLICE = 1024, MOST_PASSES = 65535, MOST_ROUNDS = 32 };
+
+/* Slots, two of each, by turns: from a neighbour its vector, the part back, and
+ * those of rounds. */
+enum { VECTOR = 0, RESULT = 2, ROUND = 4 };
+
+typedef struct halving {
+    ctn_p2p_call_t call; /* first */
+    /* Partners: members `first` and, of the lower ones, the next one. */
+    unsigned rounds;  /* there are 2^rounds of them */
+    uint32_t paired;  /* so many have two members */
+    uint32_t partner; /* this member is of */
+    bool passive;     /* the second of two */
+    size_t slice;     /* of each part, in a pass */
+    uint32_t passes;
+    uint32_t pass;
+    /* The slices of partner bits-of-p-reversed lie from start[p] on. */
+    size_t *start; /* [2^rounds + 1], then the vector */
+    unsigned char *vector;
+    size_t memory_bytes;
+    uint32_t low, high; /* what is kept so far */
+    unsigned round;
+    bool sent;
+    size_t sent_bytes[MOST_ROUNDS];
+    ctn_letter_t letter;
+} halving_t;
+
+/* ---- members, partners, places ---- */
+
+static uint32_t first_of(const halving_t *halving, uint32_t partner)
+{
+    return partner < halving->paired ? 2 * partner : partner + halving->paired;
+}
+
+static uint32_t count_of(const halving_t *halving, uint32_t partner)
+{
+    return partner < halving->paired ? 2 : 1;
+}
+
+static uint32_t reversed(uint32_t bits, unsigned count)
+{
+    uint32_t result = 0;
+    for (unsigned i = 0; i < count; i++) {
+        result = result << 1 | (bits >> i & 1);
+    }
+    return result;
+}
+
+/** Bytes of a member's part in this pass. */
+static size_t slice_of(const halving_t *halving, uint32_t member)
+{
+    size_t bytes = ctn_part_bytes(halving->call.basic, member);
+    size_t from = halving->pass * halving->slice;
+    size_t rest = bytes > from ? bytes - from : 0;
+    return rest < halving->slice ? rest : halving->slice;
+}
+
+/** Number the partners. */
+static void pair_up(halving_t *halving)
+{
+    const ctn_p2p_t *p2p = halving->call.p2p;
+    halving->rounds = 0;
+    while (UINT64_C(2) << halving->rounds <= p2p->size) {
+        halving->rounds++;
+    }
+    halving->paired = p2p->size - (UINT32_C(1) << halving->rounds);
+    bool pair = p2p->me < 2 * halving->paired;
+    halving->partner = pair ? p2p->me / 2 : p2p->me - halving->paired;
+    halving->passive = pair && p2p->me % 2 == 1;
+}
+
+/** So much of each part that messages fit their slots; whole elements. */
+static void cut(halving_t *halving)
+{
+    const ctn_p2p_t *p2p = halving->call.p2p;
+    const ctn_basic_t *basic = halving->call.basic;
+    size_t element = basic->by.type->bytes > 0 ? basic->by.type->bytes : 1;
+    size_t longest = 0;
+    for (uint32_t i = 0; i < p2p->size; i++) {
+        size_t bytes = ctn_part_bytes(basic, i);
+        longest = bytes > longest ? bytes : longest;
+    }
+    size_t slice = longest;
+    if (ctn_parts_total(basic, p2p->size) > CTN_SEGMENT_BYTES) {
+        uint32_t parts = halving->paired > 0 ? p2p->size : (p2p->size + 1) / 2;
+        slice = CTN_SEGMENT_BYTES / parts;
+        slice = slice < LEAST_SLICE ? LEAST_SLICE : slice;
+        slice = slice < longest / MOST_PASSES + 1 ? longest / MOST_PASSES + 1
+                                                  : slice;
+        slice = slice < element ? element : slice / element * element;
+    }
+    halving->slice = slice;
+    halving->passes =
+        longest > 0 ? (uint32_t)((longest + slice - 1) / slice) : 1;
+}
+
+/** Where the slices of this pass lie. @return bytes of all of them */
+static size_t lay_out(halving_t *halving)
+{
+    size_t at = 0;
+    for (uint32_t p = 0; p < UINT32_C(1) << halving->rounds; p++) {
+        uint32_t partner = reversed(p, halving->rounds);
+        uint32_t member = first_of(halving, partner);
+        halving->start[p] = at;
+        at += slice_of(halving, member);
+        at +=
+            count_of(halving, partner) == 2 ? slice_of(halving, member + 1) : 0;
+    }
+    halving->start[UINT32_C(1) << halving->rounds] = at;
+    return at;
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    halving_t *halving = ctn_op_state(op);
+    ctn_p2p_begin(op);
+    pair_up(halving);
+    cut(halving);
+    halving->pass = 0;
+    halving->letter = (ctn_letter_t){.data = NULL};
+    size_t vector = 0;
+    for (uint32_t i = 0; i < halving->call.p2p->size; i++) {
+        vector += slice_of(halving, i);
+    }
+    size_t table =
+        (((size_t)1 << halving->rounds) + 1) * sizeof(*halving->start);
+    table = (table + 63) & ~(size_t)63;
+    halving->memory_bytes = table + vector;
+    halving->start = ctn_scratch_alloc(op->exec, halving->memory_bytes);
+    if (halving->start == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    halving->vector = (unsigned char *)halving->start + table;
+    return CTN_STEP_NEXT;
+}
+
+/* ---- a pass ---- */
+
+static ctn_step_t pack(ctn_op_t *op)
+{
+    halving_t *halving = ctn_op_state(op);
+    const ctn_basic_t *basic = halving->call.basic;
+    const unsigned char *in = basic->in;
+    size_t from = halving->pass * halving->slice;
+    (void)lay_out(halving);
+    for (uint32_t p = 0; p < UINT32_C(1) << halving->rounds; p++) {
+        unsigned char *at = halving->vector + halving->start[p];
+        uint32_t partner = reversed(p, halving->rounds);
+        uint32_t member = first_of(halving, partner);
+        for (uint32_t n = count_of(halving, partner); n > 0; n--, member++) {
+            size_t bytes = slice_of(halving, member);
+            ctn_p2p_copy(op, at, in + basic->at[member] + from, bytes);
+            at += bytes;
+        }
+    }
+    halving->low = 0;
+    halving->high = UINT32_C(1) << halving->rounds;
+    halving->round = 0;
+    halving->sent = false;
+    return CTN_STEP_NEXT;
+}
+
+static size_t bytes_between(const halving_t *halving, uint32_t low,
+                            uint32_t high)
+{
+    return halving->start[high] - halving->start[low];
+}
+
+static catena_status_t send(ctn_op_t *op, uint32_t member, unsigned slot,
+                            const void *data, size_t bytes)
+{
+    halving_t *halving = ctn_op_state(op);
+    slot += halving->pass % 2;
+    return ctn_p2p_send(op, member, slot, halving->pass, data, bytes);
+}
+
+/** NEXT: it is in halving->letter. */
+static ctn_step_t receive(ctn_op_t *op, uint32_t member, unsigned slot,
+                          size_t bytes)
+{
+    halving_t *halving = ctn_op_state(op);
+    slot += halving->pass % 2;
+    ctn_step_t step =
+        ctn_p2p_receive(op, member, slot, halving->pass, &halving->letter);
+    return step == CTN_STEP_NEXT && halving->letter.bytes != bytes
+               ? ctn_op_fail(op, CATENA_ERR_ARG)
+               : step;
+}
+
+/** Fold what has come into what is kept. */
+static ctn_step_t fold_in(ctn_op_t *op, bool from_the_left)
+{
+    halving_t *halving = ctn_op_state(op);
+    unsigned char *own = halving->vector + halving->start[halving->low];
+    const unsigned char *other = halving->letter.data;
+    catena_status_t status = ctn_p2p_reduce(
+        op, from_the_left ? other : own, from_the_left ? own : other, own,
+        bytes_between(halving, halving->low, halving->high));
+    ctn_letter_release(op, &halving->letter);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** Those that have a neighbour to do it for them give their vector away. */
+static ctn_step_t give_vector(ctn_op_t *op)
+{
+    halving_t *halving = ctn_op_state(op);
+    uint32_t me = halving->call.p2p->me;
+    if (halving->partner >= halving->paired) {
+        return CTN_STEP_NEXT;
+    }
+    size_t bytes = bytes_between(halving, 0, halving->high);
+    if (halving->passive) {
+        catena_status_t status =
+            send(op, me - 1, VECTOR, halving->vector, bytes);
+        halving->sent_bytes[0] = bytes;
+        return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    }
+    ctn_step_t step = receive(op, me + 1, VECTOR, bytes);
+    return step == CTN_STEP_NEXT ? fold_in(op, false) : step;
+}
+
+/** Send the half that the partner of this round keeps, and keep the other. */
+static catena_status_t send_half(ctn_op_t *op, uint32_t member, bool upper)
+{
+    halving_t *halving = ctn_op_state(op);
+    uint32_t middle = halving->low + (halving->high - halving->low) / 2;
+    uint32_t low = upper ? halving->low : middle;
+    uint32_t high = upper ? middle : halving->high;
+    size_t bytes = bytes_between(halving, low, high);
+    *(upper ? &halving->low : &halving->high) = middle;
+    halving->sent_bytes[halving->round] = bytes;
+    return send(op, member, ROUND + 2 * halving->round,
+                halving->vector + halving->start[low], bytes);
+}
+
+static ctn_step_t exchange(ctn_op_t *op)
+{
+    halving_t *halving = ctn_op_state(op);
+    while (!halving->passive && halving->round < halving->rounds) {
+        uint32_t bit = UINT32_C(1) << halving->round;
+        uint32_t member = first_of(halving, halving->partner ^ bit);
+        bool upper = (halving->partner & bit) != 0;
+        if (!halving->sent) {
+            catena_status_t status = send_half(op, member, upper);
+            if (status != CATENA_OK) {
+                return ctn_op_fail(op, status);
+            }
+            halving->sent = true;
+        }
+        ctn_step_t step =
+            receive(op, member, ROUND + 2 * halving->round,
+                    bytes_between(halving, halving->low, halving->high));
+        if (step == CTN_STEP_NEXT) {
+            step = fold_in(op, upper);
+        }
+        if (step != CTN_STEP_NEXT) {
+            return step;
+        }
+        halving->sent = false;
+        halving->round++;
+    }
+    return CTN_STEP_NEXT;
+}
+
+/** Each has its part: of two, the second gets its own from the first. */
+static ctn_step_t hand_over(ctn_op_t *op)
+{
+    halving_t *halving = ctn_op_state(op);
+    uint32_t me = halving->call.p2p->me;
+    unsigned char *out = halving->call.basic->out;
+    size_t bytes = slice_of(halving, me);
+    out += halving->pass * halving->slice;
+    if (halving->passive) {
+        ctn_step_t step = receive(op, me - 1, RESULT, bytes);
+        if (step == CTN_STEP_NEXT) {
+            ctn_p2p_copy(op, out, halving->letter.data, bytes);
+            ctn_letter_release(op, &halving->letter);
+        }
+        return step;
+    }
+    const unsigned char *own = halving->vector + halving->start[halving->low];
+    ctn_p2p_copy(op, out, own, bytes);
+    if (halving->partner < halving->paired) {
+        catena_status_t status =
+            send(op, me + 1, RESULT, own + bytes, slice_of(halving, me + 1));
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+/** The vector is free when all that was sent of it has left. */
+static bool all_left(const ctn_op_t *op, const halving_t *halving)
+{
+    unsigned odd = halving->pass % 2;
+    uint32_t me = halving->call.p2p->me;
+    if (halving->passive) {
+        return ctn_mail_returned(op, VECTOR + odd, halving->pass,
+                                 halving->sent_bytes[0]);
+    }
+    for (unsigned r = 0; r < halving->rounds; r++) {
+        if (!ctn_mail_returned(op, ROUND + 2 * r + odd, halving->pass,
+                               halving->sent_bytes[r])) {
+            return false;
+        }
+    }
+    return halving->partner >= halving->paired ||
+           ctn_mail_returned(op, RESULT + odd, halving->pass,
+                             slice_of(halving, me + 1));
+}
+
+/* Of phases. */
+enum { PACK = 1 };
+
+static ctn_step_t end_pass(ctn_op_t *op)
+{
+    halving_t *halving = ctn_op_state(op);
+    if (!all_left(op, halving)) {
+        return CTN_STEP_WAIT;
+    }
+    return ++halving->pass < halving->passes ? ctn_op_jump(op, PACK)
+                                             : CTN_STEP_NEXT;
+}
+
+static void finish(ctn_op_t *op)
+{
+    halving_t *halving = ctn_op_state(op);
+    ctn_letter_release(op, &halving->letter);
+    if (op->status == CATENA_OK) { /* else others may still fetch from it */
+        ctn_scratch_free(op->exec, halving->start, halving->memory_bytes);
+    }
+    halving->start = NULL;
+}
+
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"pack", pack},
+                                     {"vector", give_vector},
+                                     {"exchange", exchange},
+                                     {"hand over", hand_over},
+                                     {"end", end_pass},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "p2p/reduce_scatter/recursive halving",
+    .state_bytes = sizeof(halving_t),
+    .phases = phases,
+    .synchronizing = true,
+    .finish = finish,
+};
+
+/* ---- the choice ---- */
+
+const char *const ctn_p2p_reduce_scatters[] = {"recursive-halving", "ring",
+                                               NULL};
+
+/* Longer vectors go round. */
+enum { SHORT_VECTOR = 65536 };
+
+ctn_op_t *ctn_p2p_reduce_scatter(ctn_module_t *module, const ctn_basic_t *basic)
+{
+    const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
+    bool large = ctn_parts_total(basic, p2p->size) > SHORT_VECTOR &&
+                 !ctn_p2p_asked(basic, "recursive-halving");
+    bool ring = (large || ctn_p2p_asked(basic, "ring")) &&
+                ctn_op_commutes(basic->by.op) &&
+                basic->by.type->bytes <= CTN_BOUNCE_BYTES;
+    return ring ? ctn_p2p_reduce_scatter_ring(module, basic)
+                : ctn_p2p_create(module, &algorithm, basic);
+}

@@ -1,0 +1,245 @@
+/* BC-RS2: reduce_scatter over messages, ring; for operations that commute.
+ * Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of
+ * workstations, JPDC 69 (2), 2009. What becomes the part of member i starts at
+ * member i + 1 and goes round; each adds its own. Parts are cut in pieces of up
+ * to 64 KiB; two of them are under way in each step. Rounds: m - 1. Messages:
+ * one per member and piece of each other part (an empty part is one, too, so
+ * that all hear of all), and a grant for most pieces. Memory: four pieces. The
+ * order of reduction, hence the result, follows from the member alone. */
+
+#include "coll/bcol/p2p/flow.h"
+#include "coll/bcol/p2p/parts.h"
+
+/* Slots: where pieces come in, and grants. */
+enum { PIECES, GRANTS };
+
+/* Pieces of a part that go round together. A member takes a piece out of its
+ * stage when it has a place for the result, of which there is one beside the
+ * two stages of the next member: with one piece more, all could wait for the
+ * member after them. */
+enum { TOGETHER = CTN_FLOW_STAGES };
+
+/** A piece under way: in `step` steps it has come so far. */
+typedef struct cursor {
+    uint32_t group; /* of TOGETHER pieces */
+    uint32_t step;
+    uint32_t index; /* in the group */
+} cursor_t;
+
+typedef struct ring {
+    ctn_p2p_call_t call; /* first */
+    size_t piece;        /* bytes: whole elements */
+    uint32_t pieces;     /* of the longest part */
+    ctn_inflow_t in;
+    ctn_outflow_t out;
+    cursor_t received;   /* the piece that comes next */
+    cursor_t sent;       /* the one to send next */
+    ctn_bounce_t *ready; /* it, when this member has added to it */
+} ring_t;
+
+/** Member `away` before this one; at most twice round. */
+static uint32_t before(const ctn_p2p_t *p2p, uint32_t away)
+{
+    uint64_t at = (uint64_t)p2p->me + 2 * (uint64_t)p2p->size - away;
+    return (uint32_t)(at % p2p->size);
+}
+
+/** Whose part it will be. Those that come in are of one member before. */
+static uint32_t owner(const ring_t *ring, const cursor_t *cursor, bool incoming)
+{
+    return before(ring->call.p2p, cursor->step + 1 + incoming);
+}
+
+static size_t offset_of(const ring_t *ring, const cursor_t *cursor)
+{
+    return ((size_t)cursor->group * TOGETHER + cursor->index) * ring->piece;
+}
+
+static size_t bytes_of(const ring_t *ring, const cursor_t *cursor,
+                       bool incoming)
+{
+    size_t bytes =
+        ctn_part_bytes(ring->call.basic, owner(ring, cursor, incoming));
+    size_t from = offset_of(ring, cursor);
+    size_t rest = bytes > from ? bytes - from : 0;
+    return rest < ring->piece ? rest : ring->piece;
+}
+
+static bool ended(const ring_t *ring, const cursor_t *cursor)
+{
+    return (uint64_t)cursor->group * TOGETHER >= ring->pieces;
+}
+
+/** To the next piece that travels: of each part the first, and all that have
+ * bytes. */
+static void pass(const ring_t *ring, cursor_t *cursor, bool incoming)
+{
+    do {
+        uint32_t left = ring->pieces - cursor->group * TOGETHER;
+        if (++cursor->index >= (left < TOGETHER ? left : TOGETHER)) {
+            cursor->index = 0;
+            cursor->step++;
+        }
+        if (cursor->step + 1 >= ring->call.p2p->size) {
+            *cursor = (cursor_t){cursor->group + 1, 0, 0};
+        }
+    } while (!ended(ring, cursor) && offset_of(ring, cursor) > 0 &&
+             bytes_of(ring, cursor, incoming) == 0);
+}
+
+static const unsigned char *own_piece(const ring_t *ring,
+                                      const cursor_t *cursor, bool incoming)
+{
+    const ctn_basic_t *basic = ring->call.basic;
+    return (const unsigned char *)basic->in +
+           basic->at[owner(ring, cursor, incoming)] + offset_of(ring, cursor);
+}
+
+/* ---- beginning ---- */
+
+/** What will come. */
+static ctn_inflow_plan_t plan_of(ring_t *ring)
+{
+    const ctn_p2p_t *p2p = ring->call.p2p;
+    uint32_t last = before(p2p, 1); /* whose part begins here */
+    ctn_inflow_plan_t plan = {.from = p2p->module.sbgp->member[last].memory,
+                              .slot = PIECES,
+                              .grant_slot = GRANTS};
+    ring->pieces = 1;
+    for (uint32_t i = 0; i < p2p->size; i++) {
+        size_t bytes = ctn_part_bytes(ring->call.basic, i);
+        uint32_t pieces =
+            bytes > 0 ? (uint32_t)((bytes - 1) / ring->piece) + 1 : 1;
+        ring->pieces = pieces > ring->pieces ? pieces : ring->pieces;
+        if (i != last) {
+            size_t longest = bytes < ring->piece ? bytes : ring->piece;
+            plan.longest = longest > plan.longest ? longest : plan.longest;
+            plan.pieces += pieces;
+        }
+    }
+    return plan;
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    ring_t *ring = ctn_op_state(op);
+    const ctn_p2p_t *p2p = ring->call.p2p;
+    const ctn_basic_t *basic = ring->call.basic;
+    const ctn_sbgp_member_t *member = p2p->module.sbgp->member;
+    size_t element = basic->by.type->bytes > 0 ? basic->by.type->bytes : 1;
+    ctn_p2p_begin(op);
+    ring->piece = CTN_BOUNCE_BYTES / element * element;
+    ring->received = ring->sent = (cursor_t){0, 0, 0};
+    ring->ready = NULL;
+    ring->in.stage = NULL;
+    ring->pieces = 0;
+    if (p2p->size == 1) {
+        ctn_p2p_copy(op, basic->out, basic->in, ctn_part_bytes(basic, 0));
+        return CTN_STEP_NEXT;
+    }
+    ctn_inflow_plan_t plan = plan_of(ring);
+    ctn_outflow_open(&ring->out, member[before(p2p, p2p->size - 1)].memory,
+                     GRANTS);
+    op->waits_for = member[before(p2p, 1)].rank;
+    catena_status_t status = ctn_inflow_open(op, &ring->in, &plan);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/* ---- round ---- */
+
+static ctn_step_t send(ctn_op_t *op, ring_t *ring)
+{
+    bool own = ring->sent.step == 0;
+    if ((!own && ring->ready == NULL) || !ctn_outflow_granted(op, &ring->out)) {
+        return CTN_STEP_WAIT;
+    }
+    catena_status_t status = ctn_outflow_put(
+        op, &ring->out,
+        own ? own_piece(ring, &ring->sent, false) : ring->ready->data,
+        bytes_of(ring, &ring->sent, false), 0,
+        own ? &op->pending : &ring->ready->pending);
+    if (!own) {
+        ring->ready->pending--; /* see receive */
+        ring->ready = NULL;
+    }
+    pass(ring, &ring->sent, false);
+    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+}
+
+/** Add the own part to the piece that comes next. */
+static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
+{
+    const unsigned char *data = NULL;
+    bool last = ring->received.step + 2 == ring->call.p2p->size;
+    if ((!last && ring->ready != NULL) ||
+        ctn_inflow_next(op, &ring->in, &data) == CTN_STEP_WAIT) {
+        return CTN_STEP_WAIT;
+    }
+    catena_status_t status = CATENA_OK;
+    unsigned char *target = ring->call.basic->out;
+    if (last) {
+        target += offset_of(ring, &ring->received);
+    } else {
+        status = ctn_bounce_get(op, &ring->ready);
+        if (status == CATENA_OK && ring->ready == NULL) {
+            return CTN_STEP_WAIT;
+        }
+        if (status == CATENA_OK) { /* not free until it has been sent */
+            ring->ready->pending++;
+            target = ring->ready->data;
+        }
+    }
+    if (status == CATENA_OK) {
+        status =
+            ctn_p2p_reduce(op, data, own_piece(ring, &ring->received, true),
+                           target, bytes_of(ring, &ring->received, true));
+    }
+    if (status == CATENA_OK) {
+        status = ctn_inflow_took(op, &ring->in);
+    }
+    pass(ring, &ring->received, true);
+    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+}
+
+static ctn_step_t go_round(ctn_op_t *op)
+{
+    ring_t *ring = ctn_op_state(op);
+    ctn_step_t step = CTN_STEP_NEXT;
+    if (!ended(ring, &ring->sent)) {
+        step = send(op, ring);
+    }
+    if (step == CTN_STEP_MOVED || step == CTN_STEP_FAIL ||
+        ended(ring, &ring->received)) {
+        return step;
+    }
+    return receive(op, ring);
+}
+
+static ctn_step_t end(ctn_op_t *op)
+{
+    return ctn_bounce_has(op) ? CTN_STEP_WAIT : CTN_STEP_NEXT;
+}
+
+static void finish(ctn_op_t *op)
+{
+    ring_t *ring = ctn_op_state(op);
+    ctn_inflow_close(op, &ring->in);
+    ctn_bounce_trim(op->exec);
+}
+
+static const ctn_phase_t phases[] = {
+    {"begin", begin}, {"round", go_round}, {"end", end}, {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "p2p/reduce_scatter/ring",
+    .state_bytes = sizeof(ring_t),
+    .phases = phases,
+    .synchronizing = true,
+    .finish = finish,
+};
+
+ctn_op_t *ctn_p2p_reduce_scatter_ring(ctn_module_t *module,
+                                      const ctn_basic_t *basic)
+{
+    return ctn_p2p_create(module, &algorithm, basic);
+}

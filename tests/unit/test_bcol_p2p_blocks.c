@@ -1,0 +1,303 @@
+/* Gather, scatter, allgather and reduce_scatter of the components of messages
+ * against naive references: all algorithms and roots, parts of all lengths in
+ * the heap and elsewhere, in place or not, many in flight. usage:
+ * test_bcol_p2p_blocks, or as a rank under a launcher: test_bcol_p2p_blocks
+ * --rank */
+
+#include <catena/catena.h>
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parts.h"
+
+static void run(part_fixture_t *f, ctn_basic_kind_t kind, const char *algorithm,
+                uint32_t root, lengths_t lengths)
+{
+    part_call_t call;
+    part_prepare(&call, f, kind, algorithm, root, lengths);
+    JOB_CHECK(f->job,
+              subgroup_run(&f->subgroup, kind, &call.basic) == CATENA_OK);
+    part_finish(&call);
+}
+
+/* ---- all of them ---- */
+
+static const ctn_basic_kind_t kinds[] = {CTN_GATHER, CTN_SCATTER, CTN_ALLGATHER,
+                                         CTN_REDUCE_SCATTER};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/** Long ones seldom: there are many roots and seeds. */
+static lengths_t draw_lengths_of(part_fixture_t *f)
+{
+    uint32_t drawn = part_pick(&f->random, 12);
+    return drawn == 0  ? LONG
+           : drawn < 3 ? MIXED
+           : drawn < 6 ? EQUAL
+           : drawn < 7 ? NOTHING
+                       : SHORT;
+}
+
+static void all_roots(part_fixture_t *f, ctn_basic_kind_t kind,
+                      const char *algorithm)
+{
+    bool rooted = kind == CTN_GATHER || kind == CTN_SCATTER;
+    uint32_t roots = rooted ? f->subgroup.sbgp.size : 2;
+    uint32_t step = roots > 20 ? roots / 5 : 1;
+    for (uint32_t root = 0; root < roots; root += step) {
+        run(f, kind, algorithm, rooted ? root : 0, draw_lengths_of(f));
+    }
+    for (lengths_t lengths = NOTHING; lengths < LENGTHS; lengths++) {
+        run(f, kind, algorithm, part_pick(&f->random, f->subgroup.sbgp.size),
+            lengths);
+    }
+}
+
+static void all_kinds(part_fixture_t *f)
+{
+    const ctn_bcol_t *bcol = f->subgroup.module->bcol;
+    for (unsigned i = 0; i < KINDS; i++) {
+        const char *const *name = bcol->algorithms[kinds[i]];
+        all_roots(f, kinds[i], NULL);
+        run(f, kinds[i], "nonsense", 0, SHORT);
+        for (; name != NULL && *name != NULL; name++) {
+            all_roots(f, kinds[i], *name);
+        }
+    }
+}
+
+/* ---- who waits for whom ---- */
+
+/** Somebody is late: nobody ends before it has begun, though there be nothing
+ * to tell, by the clock that all share. */
+static void meet(part_fixture_t *f, ctn_basic_kind_t kind,
+                 const char *algorithm, lengths_t lengths)
+{
+    job_t *job = f->job;
+    const ctn_sbgp_t *sbgp = &f->subgroup.sbgp;
+    uint32_t late = part_pick(&f->random, sbgp->size);
+    double until = 0;
+    part_call_t call;
+    part_prepare(&call, f, kind, algorithm, 0, lengths);
+    if (sbgp->me == late) {
+        JOB_CHECK(job, catena_compute(job->context, 2e-4) == CATENA_OK);
+        until = catena_time(job->context);
+    }
+    JOB_CHECK(job, subgroup_run(&f->subgroup, kind, &call.basic) == CATENA_OK);
+    double through = catena_time(job->context);
+    ctn_basic_t tell = {.root = late, .out = &until, .bytes = sizeof(until)};
+    JOB_CHECK(job, subgroup_run(&f->subgroup, CTN_BCAST, &tell) == CATENA_OK);
+    JOB_CHECK(job, through >= until);
+    part_finish(&call);
+}
+
+static void meetings(part_fixture_t *f)
+{
+    const ctn_bcol_t *bcol = f->subgroup.module->bcol;
+    for (unsigned i = 2; i < KINDS; i++) {
+        const char *const *name = bcol->algorithms[kinds[i]];
+        for (; name != NULL && *name != NULL; name++) {
+            meet(f, kinds[i], *name, NOTHING);
+            meet(f, kinds[i], *name, SHORT);
+        }
+    }
+}
+
+/* ---- memory that is taken ---- */
+
+/** Parts in the heap go straight from place to place, and other ones through
+ * little memory, however long they are. */
+static void take_little(part_fixture_t *f)
+{
+    enum { LITTLE = 8 * 65536 };
+    ctn_tally_t *tally = &f->job->exec->tally;
+    for (unsigned i = 0; i < KINDS; i++) {
+        part_call_t call;
+        part_prepare(&call, f, kinds[i], NULL, 0, LONG);
+        tally->most_memory = tally->memory;
+        JOB_CHECK(f->job, subgroup_run(&f->subgroup, kinds[i], &call.basic) ==
+                              CATENA_OK);
+        JOB_CHECK(f->job, tally->most_memory - tally->memory <= LITTLE);
+        if (kinds[i] == CTN_ALLGATHER && call.out.in_heap) {
+            JOB_CHECK(f->job, tally->most_memory - tally->memory <= 65536);
+        }
+        part_finish(&call);
+    }
+}
+
+/* ---- many at once ---- */
+
+enum { AT_ONCE = 11 };
+
+/** Started held, let go in an order of each member's own. */
+static void in_flight(part_fixture_t *f)
+{
+    part_call_t call[AT_ONCE];
+    ctn_op_t *op[AT_ONCE];
+    unsigned order[AT_ONCE];
+    ctn_module_t *module = f->subgroup.module;
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        part_prepare(&call[i], f, kinds[part_pick(&f->random, KINDS)], NULL,
+                     part_pick(&f->random, f->subgroup.sbgp.size),
+                     draw_lengths_of(f));
+        op[i] = module->bcol->make[call[i].kind](module, &call[i].basic);
+        ctn_op_start_held(op[i]);
+        unsigned at = part_pick(&f->own, i + 1);
+        order[i] = order[at];
+        order[at] = i;
+    }
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        JOB_CHECK(f->job, op[order[i]]->state != CTN_OP_DONE);
+        ctn_op_let_go(op[order[i]]);
+        if (part_pick(&f->own, 2) == 0) {
+            JOB_CHECK(f->job, catena_progress(f->job->context) == CATENA_OK);
+        }
+    }
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        JOB_CHECK(f->job, ctn_op_wait(op[i]) == CATENA_OK);
+        ctn_op_release(op[i]);
+        part_finish(&call[i]);
+    }
+}
+
+/** Many that do not synchronize, with none in between; and one of them again
+ * and again. */
+static void in_a_row(part_fixture_t *f)
+{
+    ctn_module_t *module = f->subgroup.module;
+    for (unsigned i = 0; i < 24; i++) {
+        run(f, kinds[i / 4 % 2], NULL,
+            part_pick(&f->random, f->subgroup.sbgp.size), SHORT);
+    }
+    for (unsigned i = 0; i < KINDS; i++) {
+        part_call_t call;
+        part_prepare(&call, f, kinds[i], NULL, 0, draw_lengths_of(f));
+        ctn_op_t *op = module->bcol->make[kinds[i]](module, &call.basic);
+        for (unsigned again = 0; again < 3; again++) {
+            ctn_op_start(op);
+            JOB_CHECK(f->job, ctn_op_wait(op) == CATENA_OK);
+            part_check_out(&call);
+        }
+        ctn_op_release(op);
+        part_finish(&call);
+    }
+}
+
+/** Data that have a size only. */
+static void without_data(part_fixture_t *f)
+{
+    ctn_exec_t *exec = f->job->exec;
+    const ctn_bcol_t *bcol = f->subgroup.module->bcol;
+    for (unsigned i = 0; i < KINDS; i++) {
+        const char *const *name = bcol->algorithms[kinds[i]];
+        for (; name != NULL && *name != NULL; name++) {
+            part_call_t call;
+            part_prepare(&call, f, kinds[i], *name, 0, MIXED);
+            exec->drop_data = true;
+            JOB_CHECK(f->job, subgroup_run(&f->subgroup, kinds[i],
+                                           &call.basic) == CATENA_OK);
+            exec->drop_data = false;
+            part_drop(&call);
+        }
+    }
+}
+
+/* ---- runs ---- */
+
+static void component(job_t *job, const ctn_bcol_t *bcol)
+{
+    part_fixture_t f;
+    uint64_t memory = job->exec->tally.memory;
+    catena_status_t status = part_open(&f, job, bcol);
+    if (bcol == &ctn_bcol_ucx && job->exec->network == NULL) {
+        JOB_CHECK(job, status == CATENA_ERR_ARG);
+        return;
+    }
+    JOB_CHECK(job, status == CATENA_OK);
+    all_kinds(&f);
+    meetings(&f);
+    take_little(&f);
+    in_flight(&f);
+    in_a_row(&f);
+    in_flight(&f);
+    if (job->exec->virtual_time) {
+        without_data(&f);
+    }
+    part_close(&f);
+    JOB_CHECK(job, job->exec->tally.memory == memory);
+}
+
+static void everything(job_t *job)
+{
+    component(job, &ctn_bcol_p2p);
+    component(job, &ctn_bcol_ucx);
+}
+
+static void messages(job_t *job)
+{
+    component(job, &ctn_bcol_p2p);
+}
+
+static void until_death(job_t *job)
+{
+    part_fixture_t f;
+    if (part_open(&f, job, &ctn_bcol_p2p) != CATENA_OK) {
+        return;
+    }
+    catena_status_t status = CATENA_OK;
+    for (uint32_t i = 0; status == CATENA_OK; i++) {
+        part_call_t call;
+        part_prepare(&call, &f, kinds[i % KINDS], NULL,
+                     i % f.subgroup.sbgp.size, i % 3 == 0 ? LONG : MIXED);
+        status = subgroup_run(&f.subgroup, call.kind, &call.basic);
+        if (status == CATENA_OK) {
+            part_check_out(&call);
+        }
+        part_drop(&call);
+    }
+    part_close(&f);
+}
+
+/* 132 runs: fewer where there are many members and roots. */
+enum { MEMBERS = 17, SEEDS = 12 };
+
+START_TEST(test_members)
+{
+    for (uint64_t seed = 1; seed <= SEEDS - (uint64_t)_i / 2; seed++) {
+        ck_assert_int_eq(job_simulate((uint32_t)_i, seed, messages), 0);
+    }
+}
+END_TEST
+
+START_TEST(test_many)
+{
+    static const uint32_t many[] = {25, 31, 32, 64};
+    ck_assert_int_eq(job_simulate(many[_i], (uint64_t)_i, messages), 0);
+}
+END_TEST
+
+START_TEST(test_death)
+{
+    job_simulate_death(6, (uint64_t)_i, 200 + (uint64_t)(_i * _i) * 29,
+                       until_death);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--rank") == 0) {
+        return job_rank(1, everything);
+    }
+    Suite *suite = suite_create("bcol_p2p_blocks");
+    TCase *tcase = tcase_create("bcol_p2p_blocks");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, test_members, 1, MEMBERS + 1);
+    tcase_add_loop_test(tcase, test_many, 0, 4);
+    tcase_add_loop_test(tcase, test_death, 1, 25);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
