@@ -130,6 +130,17 @@ void sim_write(sim_event_t *message)
     }
 }
 
+/** A rank that failed frees what it had not sent yet, and so never will. */
+static void lose_data(const ctn_sim_t *sim, sim_event_t *message)
+{
+    const ctn_sim_rank_t *source = &sim->rank[message->source];
+    if (message->from != NULL &&
+        (source->status != CATENA_OK || source->state == SIM_ENDED)) {
+        message->from = NULL;
+        message->word = NULL;
+    }
+}
+
 /* ---- a message ---- */
 
 void sim_send(ctn_sim_rank_t *rank, sim_event_t *message)
@@ -218,6 +229,7 @@ void sim_arrive(ctn_sim_t *sim, sim_event_t *message)
     if (target->killed || target->state == SIM_ENDED) {
         return;
     }
+    lose_data(sim, message);
     sim_write(message);
     uint64_t work = (uint64_t)(sim->machine->receive_overhead_ns * PS);
     if (work > 0) {
@@ -230,6 +242,7 @@ void sim_sent(ctn_sim_t *sim, sim_event_t *event)
 {
     ctn_sim_rank_t *rank = &sim->rank[event->target];
     if (event->other != NULL) {
+        lose_data(sim, event->other);
         sim_hold(event->other);
         event->other->other = NULL;
     }
