@@ -1,4 +1,4 @@
-/* BC-AG2: allgather over messages, ring. Thakur, Rabenseifner, Gropp:
+/* P2P-9: allgather over messages, ring. Thakur, Rabenseifner, Gropp:
  * Optimization of collective communication operations in MPICH, IJHPCA 19 (1),
  * 2005, section 3.1. Every member sends to the one behind it the parts that
  * come from the one before, its own first, in pieces of up to 64 KiB, each as

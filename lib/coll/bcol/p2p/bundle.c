@@ -3,12 +3,14 @@
 #include <string.h>
 
 /* Up to so many members the root serves all others itself: one step, and as
- * many messages as any tree has. */
+ * many messages as any tree has. 4 ranks on 4 hosts and 2 cores, gather of 8
+ * bytes and a barrier: 28 us, binomial 35. */
 enum { LINEAR_MEMBERS = 8, WIDE_RADIX = 4 };
 
 /* Parts up to here go with others, though they are copied once for each level:
- * a flow takes two messages more. */
-enum { ALWAYS_SHORT = 2048, NEVER_SHORT = 16384 };
+ * a flow takes a message and a step more (4 ranks as above, 16 KiB each: 34 us
+ * with others, 32 KiB by themselves: 57). */
+enum { ALWAYS_SHORT = 2048 };
 
 const char *const ctn_bundling_shapes[] = {"binomial", "linear", NULL};
 
@@ -40,9 +42,7 @@ static size_t longest_short(const ctn_ktree_t *tree)
     }
     size_t share = CTN_SEGMENT_BYTES / span;
     size_t limit = share > sizeof(uint64_t) ? share - sizeof(uint64_t) : 0;
-    return limit < ALWAYS_SHORT  ? ALWAYS_SHORT
-           : limit > NEVER_SHORT ? NEVER_SHORT
-                                 : limit & ~(size_t)7;
+    return limit < ALWAYS_SHORT ? ALWAYS_SHORT : limit & ~(size_t)7;
 }
 
 void ctn_bundling_set(ctn_bundling_t *bundling, const ctn_p2p_call_t *call)

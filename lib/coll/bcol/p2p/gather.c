@@ -1,4 +1,4 @@
-/* BC-G: gather over messages. Bundles of short parts go up a tree: binomial, of
+/* P2P-6: gather over messages. Bundles of short parts go up a tree: binomial, of
  * radix 4, or with all members below the root; long ones are put by their owner
  * straight into their place, when the root grants it. Thakur, Rabenseifner,
  * Gropp: Optimization of collective communication operations in MPICH, IJHPCA

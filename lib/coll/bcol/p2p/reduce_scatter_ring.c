@@ -1,4 +1,4 @@
-/* BC-RS2: reduce_scatter over messages, ring; for operations that commute.
+/* P2P-11: reduce_scatter over messages, ring; for operations that commute.
  * Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of
  * workstations, JPDC 69 (2), 2009. What becomes the part of member i starts at
  * member i + 1 and goes round; each adds its own. Parts are cut in pieces of up

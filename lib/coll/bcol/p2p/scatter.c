@@ -1,4 +1,4 @@
-/* BC-S: scatter over messages, the gather turned round: bundles of short parts
+/* P2P-7: scatter over messages, the gather turned round: bundles of short parts
  * go down the tree, and the root puts long ones straight into their place when
  * their owner grants it. Rounds, messages and memory as there; beyond the first
  * 4 long parts, their owners are told one after the other where their grants
