@@ -1,12 +1,12 @@
-/* P2P-6: gather over messages. Bundles of short parts go up a tree: binomial, of
- * radix 4, or with all members below the root; long ones are put by their owner
- * straight into their place, when the root grants it. Thakur, Rabenseifner,
- * Gropp: Optimization of collective communication operations in MPICH, IJHPCA
- * 19 (1), 2005, section 3 describe the tree. Rounds: the depth of the tree; for
- * long parts two more. Messages: one per member; for a long part a grant, and
- * one for each 64 KiB of it. Memory: of a member, the short parts of its
- * subtree. Nobody but the root and its owner needs to know how long a part
- * is. */
+/* P2P-6: gather over messages. Bundles of short parts go up a tree: binomial,
+ * of radix 4, or with all members below the root; long ones are put by their
+ * owner straight into their place, when the root grants it. Thakur,
+ * Rabenseifner, Gropp: Optimization of collective communication operations in
+ * MPICH, IJHPCA 19 (1), 2005, section 3 describe the tree. Rounds: the depth of
+ * the tree; for long parts two more. Messages: one per member; for a long part
+ * a grant, and one for each 64 KiB of it. Memory: of a member, the short parts
+ * of its subtree. Nobody but the root and its owner needs to know how long a
+ * part is. */
 
 #include "coll/bcol/p2p/bundle.h"
 

@@ -239,18 +239,17 @@ static void destroy(ctn_module_t *module)
              [CTN_SCATTER] = ctn_p2p_scatter,                                  \
              [CTN_ALLGATHER] = ctn_p2p_allgather,                              \
              [CTN_REDUCE_SCATTER] = ctn_p2p_reduce_scatter},                   \
-    .algorithms =                                                              \
-        {                                                                      \
-            [CTN_BARRIER] = ctn_p2p_barriers,                                  \
-            [CTN_FANIN] = ctn_p2p_shapes,                                      \
-            [CTN_FANOUT] = ctn_p2p_shapes,                                     \
-            [CTN_BCAST] = ctn_p2p_shapes,                                      \
-            [CTN_REDUCE] = ctn_p2p_shapes,                                     \
-            [CTN_ALLREDUCE] = ctn_p2p_allreduces,                              \
-            [CTN_GATHER] = ctn_bundling_shapes,                                \
-            [CTN_SCATTER] = ctn_bundling_shapes,                               \
-            [CTN_ALLGATHER] = ctn_p2p_allgathers,                              \
-            [CTN_REDUCE_SCATTER] = ctn_p2p_reduce_scatters,                    \
+    .algorithms = {                                                            \
+        [CTN_BARRIER] = ctn_p2p_barriers,                                      \
+        [CTN_FANIN] = ctn_p2p_shapes,                                          \
+        [CTN_FANOUT] = ctn_p2p_shapes,                                         \
+        [CTN_BCAST] = ctn_p2p_shapes,                                          \
+        [CTN_REDUCE] = ctn_p2p_shapes,                                         \
+        [CTN_ALLREDUCE] = ctn_p2p_allreduces,                                  \
+        [CTN_GATHER] = ctn_bundling_shapes,                                    \
+        [CTN_SCATTER] = ctn_bundling_shapes,                                   \
+        [CTN_ALLGATHER] = ctn_p2p_allgathers,                                  \
+        [CTN_REDUCE_SCATTER] = ctn_p2p_reduce_scatters,                        \
     }
 
 const ctn_bcol_t ctn_bcol_p2p = {
