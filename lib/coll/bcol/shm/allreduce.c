@@ -10,10 +10,13 @@
 
 #include "coll/bcol/shm/fold.h"
 
-/* Up to so many bytes one step is faster than two: */
-enum { FLAT_PAIR_BYTES = 8192, FLAT_BYTES = 2048, LAST_BYTES = 8192 };
-/* With more ranks than cores, up to so many bytes of all members: */
-enum { FLAT_CROWDED_BYTES = 256 };
+/* Three members or more, with a core for each: up to so many bytes one step is
+ * faster than two. Of two members, each would fold half of what it does in one
+ * step, but read as much. */
+enum { FLAT_BYTES = 2048 };
+/* With more ranks than cores, who comes last is fastest up to so many bytes a
+ * member; then it pays that all cores fold. */
+enum { LAST_BYTES_A_MEMBER = 1024 };
 /* Copies of longer vectors cost more than to wait for readers. */
 enum { LEND_BYTES = 4096 };
 
@@ -144,12 +147,11 @@ const char *const shm_allreduce_names[] = {"flat", "shared", "last", NULL};
 static const shm_way_t *choose(const shm_t *shm, size_t bytes)
 {
     if (shm->crowded) {
-        return bytes * shm->size <= FLAT_CROWDED_BYTES ? &flat
-               : bytes <= LAST_BYTES                   ? &last_folds
-                                                       : &shared;
+        return bytes <= SHM_LINE_DATA                     ? &flat
+               : bytes <= LAST_BYTES_A_MEMBER * shm->size ? &last_folds
+                                                          : &shared;
     }
-    return bytes <= (shm->size <= 2 ? FLAT_PAIR_BYTES : FLAT_BYTES) ? &flat
-                                                                    : &shared;
+    return bytes <= FLAT_BYTES || shm->size <= 2 ? &flat : &shared;
 }
 
 const shm_way_t *shm_allreduce_way(const shm_t *shm, const ctn_basic_t *basic)
