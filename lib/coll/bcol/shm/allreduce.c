@@ -18,7 +18,7 @@ enum { FLAT_BYTES = 2048 };
  * member; then it pays that all cores fold. */
 enum { LAST_BYTES_A_MEMBER = 1024 };
 /* Copies of longer vectors cost more than to wait for readers. */
-enum { LEND_BYTES = 4096 };
+enum { LEND_BYTES = 1024 };
 
 /** Whether the result does not replace what others may be reading. */
 static bool apart(const shm_call_t *call)
