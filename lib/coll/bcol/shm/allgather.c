@@ -24,20 +24,29 @@ static bool show(shm_call_t *call)
     return shm_show_own(call);
 }
 
-CTN_HOT static bool take_all(shm_call_t *call)
+/** While the others come. */
+CTN_HOT static bool copy_own(shm_call_t *call)
 {
     const ctn_basic_t *basic = call->basic;
-    uint32_t me = call->shm->me;
+    unsigned char *to = (unsigned char *)basic->out + basic->at[call->shm->me];
+    if (to != basic->in) {
+        shm_copy(call, to, basic->in, basic->bytes);
+    }
+    return true;
+}
+
+CTN_HOT static bool take_others(shm_call_t *call)
+{
+    const ctn_basic_t *basic = call->basic;
     for (uint32_t i; (i = call->seen) < call->shm->size; call->seen++) {
-        size_t bytes = basic->at[i + 1] - basic->at[i];
-        unsigned char *to = (unsigned char *)basic->out + basic->at[i];
         if (!shm_heard(call, &shm_post_of(call, i)->word)) {
             return false;
         }
-        const void *part = shm_block_shown(call, i, i, bytes);
-        part = i == me ? basic->in : part;
-        if (part != NULL && part != to) {
-            shm_copy(call, to, part, bytes);
+        size_t bytes = basic->at[i + 1] - basic->at[i];
+        const void *block = shm_block_shown(call, i, i, bytes);
+        if (block != NULL && i != call->shm->me) {
+            shm_copy(call, (unsigned char *)basic->out + basic->at[i], block,
+                     bytes);
         }
     }
     return true;
@@ -46,7 +55,7 @@ CTN_HOT static bool take_all(shm_call_t *call)
 #define ALLGATHER(name, lend)                                                  \
     {                                                                          \
         .way = {SHM_ALGORITHM(name, true),                                     \
-                {show, take_all, shm_thank, shm_await_thanks}},                \
+                {show, copy_own, take_others, shm_thank, shm_await_thanks}},   \
         .lend_from = (lend),                                                   \
     }
 
