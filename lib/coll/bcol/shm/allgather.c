@@ -7,17 +7,22 @@
 #include "coll/bcol/shm/block.h"
 
 /* From here on, with a core for each, a copy more costs more than the wait. */
-enum { LEND_BYTES = 8192 };
+enum { LEND_BYTES = 4096 };
+
+static size_t longest_block(const shm_t *shm, const ctn_basic_t *basic)
+{
+    size_t longest = 0;
+    for (uint32_t i = 0; i < shm->size; i++) {
+        size_t bytes = basic->at[i + 1] - basic->at[i];
+        longest = bytes > longest ? bytes : longest;
+    }
+    return longest;
+}
 
 /** Who knows all lengths can have rows closer together. */
 static bool show(shm_call_t *call)
 {
-    const size_t *at = call->basic->at;
-    size_t longest = 0;
-    for (uint32_t i = 0; i < call->shm->size; i++) {
-        size_t bytes = at[i + 1] - at[i];
-        longest = bytes > longest ? bytes : longest;
-    }
+    size_t longest = longest_block(call->shm, call->basic);
     if (longest < call->longest) {
         call->longest = longest;
     }
@@ -54,8 +59,9 @@ CTN_HOT static bool take_others(shm_call_t *call)
 
 #define ALLGATHER(name, lend)                                                  \
     {                                                                          \
-        .way = {SHM_ALGORITHM(name, true),                                     \
-                {show, copy_own, take_others, shm_thank, shm_await_thanks}},   \
+        .way = {.algorithm = SHM_ALGORITHM(name, true),                        \
+                .step = {show, copy_own, take_others, shm_thank,               \
+                         shm_await_thanks}},                                   \
         .lend_from = (lend),                                                   \
     }
 
@@ -65,10 +71,22 @@ static const shm_block_way_t crowded =
     ALLGATHER("allgather", SHM_KEPT_BYTES + 1);
 static const shm_block_way_t uncrowded = ALLGATHER("allgather", LEND_BYTES);
 
+static const shm_block_way_t short_ones = {
+    .way = {.algorithm = SHM_ALGORITHM("allgather", true),
+            .step = {show, copy_own, take_others},
+            .lines = true},
+    .lend_from = SIZE_MAX,
+};
+
 static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};
 
 const shm_way_t *shm_allgather_way(const shm_t *shm, const ctn_basic_t *basic)
 {
     const shm_way_t *named = shm_named_way(ways, basic);
-    return named != NULL ? named : shm->crowded ? &crowded.way : &uncrowded.way;
+    if (named != NULL) {
+        return named;
+    }
+    return longest_block(shm, basic) <= SHM_LINE_DATA ? &short_ones.way
+           : shm->crowded                             ? &crowded.way
+                                                      : &uncrowded.way;
 }

@@ -54,8 +54,8 @@ static bool await_root(shm_call_t *call)
 
 #define GATHER(name, lend)                                                     \
     {                                                                          \
-        .way = {SHM_ALGORITHM(name, false),                                    \
-                {show, take_all, shm_thank, await_root}},                      \
+        .way = {.algorithm = SHM_ALGORITHM(name, false),                       \
+                .step = {show, take_all, shm_thank, await_root}},              \
         .lend_from = (lend),                                                   \
     }
 

@@ -1,7 +1,7 @@
 /* Blocking calls whose vectors fit a line, on the stack: what the ways "flat"
- * of allreduce and reduce, and bcast, do with lines, without steps to go
- * through. 2 ranks with a core each, allreduce of 8 B, a barrier before each:
- * 0.20 us instead of 0.26. */
+ * of allreduce and reduce, bcast, and allgather do with lines, without steps to
+ * go through. 2 ranks with a core each, allreduce of 8 B, a barrier before
+ * each: 0.20 us instead of 0.26. */
 
 #include <string.h>
 
@@ -93,6 +93,21 @@ static void bcast(pass_t *pass)
     }
 }
 
+/** The own block is in the own line. */
+static void gather_all(pass_t *pass)
+{
+    const ctn_basic_t *basic = pass->basic;
+    for (uint32_t i = 0; i < pass->shm->size; i++) {
+        const shm_line_t *line =
+            i == pass->shm->me ? line_of(pass, i) : hear(pass, i);
+        if (line == NULL) {
+            return;
+        }
+        copy_small((unsigned char *)basic->out + basic->at[i], line->data,
+                   basic->at[i + 1] - basic->at[i]);
+    }
+}
+
 CTN_HOT catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
                                       const ctn_basic_t *basic, uint64_t seq)
 {
@@ -105,6 +120,9 @@ CTN_HOT catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
                    .looks = exec->waiting.looks};
     if (kind == CTN_BCAST) {
         bcast(&pass);
+    } else if (kind == CTN_ALLGATHER) {
+        speak(&pass, true);
+        gather_all(&pass);
     } else {
         bool root = shm->me == basic->root;
         speak(&pass, kind == CTN_ALLREDUCE || !root);

@@ -72,8 +72,9 @@ static bool fold(shm_call_t *call)
 
 #define REDUCE_SCATTER(name, lend)                                             \
     {                                                                          \
-        .way = {SHM_ALGORITHM(name, true),                                     \
-                {show, shm_all_posts, fold, shm_thank, shm_await_thanks}},     \
+        .way = {.algorithm = SHM_ALGORITHM(name, true),                        \
+                .step = {show, shm_all_posts, fold, shm_thank,                 \
+                         shm_await_thanks}},                                   \
         .lend_from = (lend),                                                   \
     }
 

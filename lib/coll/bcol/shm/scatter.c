@@ -93,8 +93,8 @@ static bool await_members(shm_call_t *call)
 
 #define SCATTER(name, lend)                                                    \
     {                                                                          \
-        .way = {SHM_ALGORITHM(name, false),                                    \
-                {show_all, take, shm_thank, await_members}},                   \
+        .way = {.algorithm = SHM_ALGORITHM(name, false),                       \
+                .step = {show_all, take, shm_thank, await_members}},           \
         .lend_from = (lend),                                                   \
     }
 

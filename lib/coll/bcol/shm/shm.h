@@ -154,8 +154,8 @@ extern const char *const shm_allreduce_names[];
 extern const char *const shm_scan_names[];
 extern const char *const shm_block_names[]; /* of gather and so on */
 
-/** What "flat" allreduce and reduce, and staged bcast, do with vectors of up to
- * SHM_LINE_DATA; alone, under the number `seq`. */
+/** What "flat" allreduce and reduce, staged bcast, and allgather do with
+ * vectors of up to SHM_LINE_DATA; alone, under the number `seq`. */
 catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
                               const ctn_basic_t *basic, uint64_t seq);
 
