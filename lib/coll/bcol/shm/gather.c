@@ -3,7 +3,8 @@
 
 #include "coll/bcol/shm/block.h"
 
-/* From here on a copy more costs more than to wait for the root. */
+/* From here on, with a core for each, a copy more costs the root more than
+ * those wait who have lent their blocks. */
 enum { LEND_BYTES = 8192 };
 
 static bool is_root(const shm_call_t *call)
@@ -61,13 +62,13 @@ static bool await_root(shm_call_t *call)
 
 static const shm_block_way_t staged = GATHER("staged", SIZE_MAX);
 static const shm_block_way_t lent = GATHER("lent", 0);
-static const shm_block_way_t either = GATHER("gather", LEND_BYTES);
+static const shm_block_way_t crowded = GATHER("gather", SHM_KEPT_BYTES + 1);
+static const shm_block_way_t uncrowded = GATHER("gather", LEND_BYTES);
 
 static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};
 
 const shm_way_t *shm_gather_way(const shm_t *shm, const ctn_basic_t *basic)
 {
     const shm_way_t *named = shm_named_way(ways, basic);
-    (void)shm;
-    return named != NULL ? named : &either.way;
+    return named != NULL ? named : shm->crowded ? &crowded.way : &uncrowded.way;
 }

@@ -5,8 +5,9 @@
 #include "coll/bcol/shm/block.h"
 
 enum {
-    LEND_BYTES = 8192,
-    FOLD_BYTES = 8192 /* of a result, while it stays in the nearest cache */
+    LEND_BYTES = 4096,    /* from here on a copy costs more than the wait */
+    LEND_CROWDED = 32768, /* for all to have read, which takes longer here */
+    FOLD_BYTES = 8192     /* of a result, while it stays in the nearest cache */
 };
 
 static size_t all_bytes(const shm_call_t *call)
@@ -80,7 +81,9 @@ static bool fold(shm_call_t *call)
 
 static const shm_block_way_t staged = REDUCE_SCATTER("staged", SIZE_MAX);
 static const shm_block_way_t lent = REDUCE_SCATTER("lent", 0);
-static const shm_block_way_t either =
+static const shm_block_way_t crowded =
+    REDUCE_SCATTER("reduce_scatter", LEND_CROWDED);
+static const shm_block_way_t uncrowded =
     REDUCE_SCATTER("reduce_scatter", LEND_BYTES);
 
 static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};
@@ -89,6 +92,5 @@ const shm_way_t *shm_reduce_scatter_way(const shm_t *shm,
                                         const ctn_basic_t *basic)
 {
     const shm_way_t *named = shm_named_way(ways, basic);
-    (void)shm;
-    return named != NULL ? named : &either.way;
+    return named != NULL ? named : shm->crowded ? &crowded.way : &uncrowded.way;
 }

@@ -5,7 +5,7 @@
 #include "coll/bcol/shm/block.h"
 
 /* From here on a copy more costs more than to wait for the reader. */
-enum { LEND_BYTES = 4096 };
+enum { LEND_BYTES = 2048 };
 
 static bool is_root(const shm_call_t *call)
 {
