@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group/chain_coll.h"
 #include "nodegroup.h"
 
 /* ---- what members contribute ---- */
@@ -441,6 +442,64 @@ static void every_length(subgroup_t *s, const tools_t *tools)
     }
 }
 
+/* ---- without memory ---- */
+
+enum { MOST_TAKEN = 4096, LEAST_TAKEN = 16384 };
+
+/** All that is left of the heap. */
+static unsigned take_heap(job_t *job, void **taken)
+{
+    unsigned count = 0;
+    for (size_t bytes = (size_t)1 << 40; bytes >= LEAST_TAKEN; bytes /= 2) {
+        while (count < MOST_TAKEN &&
+               (taken[count] = ctn_heap_alloc(job->exec->heap, 64, bytes)) !=
+                   NULL) {
+            count++;
+        }
+    }
+    return count;
+}
+
+static void meet(subgroup_t *s)
+{
+    JOB_CHECK(s->job, ctn_op_run(ctn_chain_barrier(
+                          s->job->exec, &s->group->lane)) == CATENA_OK);
+}
+
+/** Blocks that must be copied to more memory than there is: all hear of it, and
+ * nobody waits for ever. */
+static void without_memory(subgroup_t *s, const tools_t *tools)
+{
+    void **taken = calloc(MOST_TAKEN, sizeof(*taken));
+    trial_t t[4];
+    for (unsigned k = 0; k < 4; k++) {
+        open_trial(&t[k], s, kinds[k], 0, LENGTHS - 1, tools->op, tools->type);
+        JOB_CHECK(s->job, strcmp(t[k].basic.algorithm, "staged") == 0);
+    }
+    meet(s);
+    unsigned count = take_heap(s->job, taken);
+    meet(s);
+    for (unsigned k = 0; k < 4; k++) {
+        ctn_op_t *op = s->module->bcol->make[kinds[k]](s->module, &t[k].basic);
+        JOB_CHECK(s->job, ctn_op_run(op) == CATENA_ERR_NO_MEMORY);
+    }
+    meet(s);
+    for (unsigned i = 0; i < count; i++) {
+        ctn_heap_free(s->job->exec->heap, taken[i]);
+    }
+    meet(s);
+    for (unsigned k = 0; k < 4; k++) {
+        subgroup_run(s, kinds[k], &t[k].basic);
+        close_trial(&t[k]);
+    }
+    free(taken);
+}
+
+static void run_without_memory(job_t *job)
+{
+    with_subgroup(job, without_memory);
+}
+
 static void run_drawn(job_t *job)
 {
     with_subgroup(job, drawn);
@@ -482,6 +541,13 @@ START_TEST(test_lengths)
 }
 END_TEST
 
+START_TEST(test_without_memory)
+{
+    ck_assert_int_eq(
+        job_simulate_node((uint32_t)_i, (uint64_t)_i, run_without_memory), 0);
+}
+END_TEST
+
 static void everything(job_t *job)
 {
     run_drawn(job);
@@ -500,6 +566,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(tcase, test_drawn, 0, 4);
     tcase_add_loop_test(tcase, test_roots, 1, 18);
     tcase_add_loop_test(tcase, test_lengths, 1, 18);
+    tcase_add_loop_test(tcase, test_without_memory, 2, 6);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
