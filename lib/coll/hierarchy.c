@@ -30,11 +30,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     ctn_hierarchies_t *all = (ctn_hierarchies_t *)attachment;
     (void)exec;
-    while (all->serving != NULL) {
-        ctn_serving_t *serving = all->serving;
-        all->serving = serving->next;
-        ctn_serving_end(serving);
-    }
+    ctn_servings_end(&all->serving);
     while (all->first != NULL) {
         ctn_hierarchy_t *hierarchy = all->first;
         all->first = hierarchy->next;
@@ -180,7 +176,6 @@ static catena_status_t set_levels(const ctn_log_t *log, const char *name,
     return replace(text, given);
 }
 
-/** Other subgroups: what was built by the old ones is not to be found again. */
 static catena_status_t set_subgroup(ctn_hierarchies_t *all, const char *value)
 {
     if (strlen(value) >= CTN_SBGP_NAME_BYTES) {
@@ -189,10 +184,7 @@ static catena_status_t set_subgroup(ctn_hierarchies_t *all, const char *value)
                   strlen(value), CTN_SBGP_NAME_BYTES);
         return CATENA_ERR_ARG;
     }
-    for (ctn_hierarchy_t *hierarchy = all->first; hierarchy != NULL;
-         hierarchy = hierarchy->next) {
-        hierarchy->outdated |= strstr(hierarchy->text, "user:") != NULL;
-    }
+    all->era++;
     return replace(&all->subgroup, value);
 }
 
@@ -226,8 +218,10 @@ bool ctn_hierarchy_set(catena_group_t *group, const char *name,
 
 /* ---- asking ---- */
 
-catena_status_t ctn_hierarchy_text(const ctn_hierarchies_t *all, ctn_of_t of,
-                                   char text[CTN_LEVELS_BYTES])
+/** What a collective's hierarchy is to be: "auto", or as ctn_levels_write has
+ * it. */
+static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_of_t of,
+                               char text[CTN_LEVELS_BYTES])
 {
     const catena_group_t *group = all->group;
     const char *set =
@@ -254,39 +248,61 @@ catena_status_t ctn_hierarchy_text(const ctn_hierarchies_t *all, ctn_of_t of,
     return status;
 }
 
-static const ctn_hierarchy_t *find_same(const ctn_hierarchies_t *all,
-                                        const char *text)
+catena_status_t ctn_hierarchies_write(const ctn_hierarchies_t *all,
+                                      char text[CTN_WAYS * CTN_SETTING_BYTES])
 {
-    const ctn_hierarchy_t *same = all->first;
-    while (same != NULL && (same->outdated || strcmp(same->text, text) != 0)) {
-        same = same->next;
+    catena_status_t status = CATENA_OK;
+    char *at = text;
+    *at = '\0';
+    for (int i = 0; i < CTN_WAYS && status == CATENA_OK; i++) {
+        char levels[CTN_LEVELS_BYTES];
+        status = text_of(all, (ctn_of_t)i, levels);
+        if (status == CATENA_OK) {
+            at += snprintf(at, CTN_SETTING_BYTES, "%s%s=%s", i > 0 ? " " : "",
+                           ctn_collective_names[i], levels);
+        }
     }
-    return same;
+    return status;
 }
 
-/** A hierarchy of its own for each who asks: what it is shows when all have
- * agreed, and stays. */
+bool ctn_hierarchy_same(const ctn_hierarchy_t *a, const ctn_hierarchy_t *b)
+{
+    return a->era == b->era && strcmp(a->text, b->text) == 0;
+}
+
+/** Turns are those of the first that is the same, whatever comes of it: the
+ * modules may be its. */
+static ctn_turns_t *find_turns(const ctn_hierarchies_t *all,
+                               ctn_hierarchy_t *hierarchy)
+{
+    const ctn_hierarchy_t *same = all->first;
+    while (same != NULL && !ctn_hierarchy_same(same, hierarchy)) {
+        same = same->next;
+    }
+    return same != NULL ? same->turns : &hierarchy->own;
+}
+
+/** Each who asks gets one of its own: what it is shows when all have agreed,
+ * and stays. */
 static catena_status_t ask(ctn_hierarchies_t *all, const char *text,
                            ctn_hierarchy_t **out)
 {
-    const ctn_hierarchy_t *same = find_same(all, text);
     ctn_hierarchy_t *hierarchy = calloc(1, sizeof(*hierarchy));
     if (hierarchy == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     hierarchy->text = strdup(text);
-    hierarchy->turns = same != NULL ? same->turns : &hierarchy->own;
     if (hierarchy->text == NULL) {
         free(hierarchy);
         return CATENA_ERR_NO_MEMORY;
     }
+    hierarchy->era = strstr(text, "user:") != NULL ? 1 + all->era : 0;
+    hierarchy->turns = find_turns(all, hierarchy);
     hierarchy->next = all->first;
     all->first = hierarchy;
-    catena_status_t status = ctn_hierarchy_build(all, hierarchy, same);
+    catena_status_t status = ctn_hierarchy_build(all, hierarchy);
     if (status == CATENA_OK) {
         *out = hierarchy;
-    } else {
-        hierarchy->outdated = true;
     }
     return status;
 }
@@ -306,7 +322,7 @@ CTN_HOT catena_status_t ctn_hierarchy_of(catena_group_t *group,
     }
     if (all->of[of] == NULL) {
         char text[CTN_LEVELS_BYTES];
-        catena_status_t status = ctn_hierarchy_text(all, of, text);
+        catena_status_t status = text_of(all, of, text);
         if (status == CATENA_OK) {
             status = ask(all, text, &all->of[of]);
         }

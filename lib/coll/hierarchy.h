@@ -21,7 +21,8 @@ typedef struct ctn_turns {
 typedef struct ctn_hierarchy {
     struct ctn_hierarchy *next; /* of the group */
     char *text;                 /* "numa:shm,node:shm", or "auto" */
-    bool outdated;              /* not to be found by its text any more */
+    uint32_t era; /* of the names by which the rule "user" divides; 0: it does
+                     not */
     ctn_built_t state;
     catena_status_t status; /* why it could not be built; the same everywhere,
                                unless the network failed */

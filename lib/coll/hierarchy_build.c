@@ -28,11 +28,10 @@ static const char usual_crowded[] = "node:shm,network:ucx";
 
 /* What is so for any of those who agree. */
 enum {
-    DIFFER = 1u << 0,   /* digests do */
-    CROWDED = 1u << 1,  /* a host has more ranks than cores */
-    APART = 1u << 2,    /* two neighbours have no common heap */
-    DISORDER = 1u << 3, /* a subgroup is not in the order of ranks */
-    REFUSED = 1u << 4   /* was not to be built before */
+    DIFFER = 1u << 0,  /* digests do */
+    CROWDED = 1u << 1, /* a host has more ranks than cores */
+    APART = 1u << 2,   /* two neighbours have no common heap */
+    DISORDER = 1u << 3 /* a subgroup is not in the order of ranks */
 };
 
 /** What one rank knows, or several; zero: of none. */
@@ -60,21 +59,6 @@ static void fold_facts(void *near, const void *far, int leftwards)
 
 /* ---- state ---- */
 
-/** What a member tells the others of its subgroup. */
-typedef struct record {
-    ctn_address_t memory; /* of its module */
-    uint32_t rank;
-    int32_t status; /* whether it has one */
-    uint32_t ranges;
-    uint32_t unused;
-    ctn_range_t range[]; /* it stands for */
-} record_t;
-
-static size_t record_bytes(uint32_t ranges)
-{
-    return sizeof(record_t) + ranges * sizeof(ctn_range_t);
-}
-
 /* Temporary lanes: one for those who take part from the second level on, one
  * for the subgroup of each level. */
 enum {
@@ -91,17 +75,20 @@ typedef struct build {
     /* arguments */
     ctn_hierarchies_t *all;
     ctn_hierarchy_t *hierarchy;
-    const ctn_hierarchy_t *same;
     ctn_levels_t levels; /* of auto: none yet */
-    uint64_t digest;     /* of all settings */
+    /* Of this rank's subgroups, as they are when somebody asks: they may change
+     * before it is built. */
+    char name[CTN_MOST_LEVELS][CTN_SBGP_NAME_BYTES];
+    uint64_t digest; /* of all settings */
     /* working */
     catena_status_t status;
-    bool agreed;   /* others were not only told, but heard, of the status */
-    unsigned used; /* lanes */
+    bool agreed; /* others were not only told, but heard, of the status */
+    const ctn_hierarchy_t *same; /* that was built before; NULL: none */
+    unsigned used;               /* lanes */
     unsigned level;
     ctn_block_t *block[BLOCKS];
     ctn_lane_t lane[LANES];
-    record_t *record;
+    ctn_claim_t *claim;   /* of this rank */
     ctn_module_t *module; /* of this level, not serving yet */
     ctn_serving_t *serving;
     ctn_pieces_t pieces;
@@ -160,22 +147,6 @@ static uint64_t digest_text(uint64_t digest, const char *text)
     return digest;
 }
 
-static catena_status_t digest_settings(build_t *build)
-{
-    build->digest = UINT64_C(0xcbf29ce484222325);
-    for (int i = 0; i < CTN_WAYS; i++) {
-        char text[CTN_LEVELS_BYTES];
-        catena_status_t status =
-            ctn_hierarchy_text(build->all, (ctn_of_t)i, text);
-        if (status != CATENA_OK) {
-            return status;
-        }
-        build->digest = digest_text(build->digest, text);
-    }
-    build->digest = digest_text(build->digest, build->hierarchy->text);
-    return CATENA_OK;
-}
-
 static bool is_automatic(const build_t *build)
 {
     return build->levels.count == 0;
@@ -188,20 +159,13 @@ static void say_that_settings_differ(const build_t *build)
     if (build->left.ranks == 0 || build->left.digest == build->own.digest) {
         return;
     }
-    char list[512] = "";
-    for (int i = 0; i < CTN_WAYS; i++) {
-        char text[CTN_LEVELS_BYTES];
-        size_t used = strlen(list);
-        if (ctn_hierarchy_text(build->all, (ctn_of_t)i, text) == CATENA_OK) {
-            snprintf(list + used, sizeof(list) - used, " %s=%s",
-                     ctn_collective_names[i], text);
-        }
-    }
+    char list[CTN_WAYS * CTN_SETTING_BYTES];
+    (void)ctn_hierarchies_write(build->all, list);
     ctn_error(
         group->exec->log,
         "ranks %u and %u of a group have not the same hierarchies; expected "
         "the same settings CATENA_HIERARCHY, CATENA_<COLLECTIVE>_HIERARCHY "
-        "and of catena_group_set on all ranks, found on rank %u:%s",
+        "and of catena_group_set on all ranks, found on rank %u: %s",
         group->lane.chain.rank - 1, group->lane.chain.rank,
         group->lane.chain.rank, list);
 }
@@ -271,6 +235,27 @@ static ctn_step_t wait_turn(ctn_op_t *op)
     return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
 
+/** All that were begun before this one are done. What all ranks have agreed to
+ * be built is the same on all. */
+static const ctn_hierarchy_t *find_same(const build_t *build)
+{
+    const ctn_hierarchy_t *same = build->all->first;
+    while (same != NULL &&
+           (same->state != CTN_BUILT || same->status != CATENA_OK ||
+            !ctn_hierarchy_same(same, build->hierarchy))) {
+        same = same->next;
+    }
+    return same;
+}
+
+static void find_names(build_t *build)
+{
+    for (unsigned i = 0; i < build->levels.count; i++) {
+        note(build, build->levels.level[i].rule->find(build->all->group,
+                                                      build->name[i]));
+    }
+}
+
 /** Whether this rank and the one before it share a heap; if all do so, all
  * share one. */
 static bool is_apart(const catena_group_t *group)
@@ -288,11 +273,10 @@ static ctn_step_t agree_before(ctn_op_t *op)
     build_t *build = build_of(op);
     catena_group_t *group = build->all->group;
     uint32_t flags = 0;
+    build->same = find_same(build);
     note(build, take_blocks(build));
     flags |= op->exec->crowded ? CROWDED : 0;
     flags |= is_apart(group) ? APART : 0;
-    flags |=
-        build->same != NULL && build->same->status != CATENA_OK ? REFUSED : 0;
     return agree(op, &group->lane, build->digest, flags);
 }
 
@@ -329,9 +313,6 @@ static ctn_step_t decide(ctn_op_t *op)
         return end_alike(op, (catena_status_t)facts.status);
     }
     if (build->same != NULL) {
-        if ((facts.flags & REFUSED) != 0) {
-            return end_alike(op, build->same->status);
-        }
         take_over(hierarchy, build->same);
         return end_alike(op, CATENA_OK);
     }
@@ -348,6 +329,7 @@ static ctn_step_t decide(ctn_op_t *op)
         if (build->status != CATENA_OK) { /* on all ranks */
             return end_alike(op, build->status);
         }
+        find_names(build);
     }
     open_lane(build, 0);
     return CTN_STEP_NEXT;
@@ -358,10 +340,8 @@ static ctn_step_t decide(ctn_op_t *op)
 static ctn_step_t split_by_name(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    char name[CTN_SBGP_NAME_BYTES] = "";
+    const char *name = build->name[build->level];
     open_lane(build, 1 + build->level);
-    note(build,
-         build->levels.level[build->level].rule->find(build->all->group, name));
     return ctn_op_call(op, ctn_split_create(op->exec, lane_of_level(build),
                                             lane_of_subgroup(build), name,
                                             strlen(name)));
@@ -384,127 +364,40 @@ static ctn_step_t exchange(ctn_op_t *op)
     ctn_lane_t *lane = lane_of_subgroup(build);
     const ctn_chain_t *chain = &lane->chain;
     const ctn_bcol_t *bcol = build->levels.level[build->level].bcol;
-    record_t *record = build->record;
-    record->memory.process = chain->self.process;
-    record->memory.offset = 0;
+    ctn_claim_t *claim = build->claim;
+    claim->memory.process = chain->self.process;
+    claim->memory.offset = 0;
     note(build, (catena_status_t)agreed(build).status);
     if (build->status == CATENA_OK) {
         note(build, bcol->create(op->exec, chain->size, chain->rank,
                                  (agreed(build).flags & CROWDED) != 0,
-                                 &build->module, &record->memory.offset));
+                                 &build->module, &claim->memory.offset));
     }
-    record->status = build->status;
-    ctn_piece_t piece = {record, record_bytes(record->ranges)};
+    claim->status = build->status;
+    ctn_piece_t piece = {claim, ctn_claim_bytes(claim->ranges)};
     return ctn_op_call(
         op, ctn_chain_allgather(op->exec, lane, piece, &build->pieces));
 }
 
-static const record_t *told(const build_t *build, uint32_t member)
-{
-    return build->pieces.piece[member].data;
-}
-
-/** How many ranges all members have; notes what they could not do. */
-static uint32_t count_ranges(build_t *build)
-{
-    uint32_t ranges = 0;
-    for (uint32_t i = 0; i < build->pieces.count; i++) {
-        note(build, (catena_status_t)told(build, i)->status);
-        ranges += told(build, i)->ranges;
-    }
-    return ranges;
-}
-
-static void fill_member(const record_t *record, uint32_t before,
-                        ctn_range_t *ranges, ctn_sbgp_member_t *member)
-{
-    *member = (ctn_sbgp_member_t){
-        .memory = record->memory,
-        .rank = record->rank,
-        .before = before,
-        .ranges = record->ranges,
-        .range = ranges,
-    };
-    for (uint32_t i = 0; i < record->ranges; i++) {
-        ranges[i] = record->range[i];
-        member->ranks += ranges[i].count;
-    }
-}
-
-static bool follows(const ctn_sbgp_member_t *member,
-                    const ctn_sbgp_member_t *before)
-{
-    return member->ranges == 1 &&
-           (before == NULL || member->range->first ==
-                                  before->range->first + before->range->count);
-}
-
-/** The table of the subgroup, in one piece of memory; NULL: none. */
-static ctn_serving_t *describe_subgroup(build_t *build, uint32_t ranges)
-{
-    const ctn_chain_t *chain = &lane_of_subgroup(build)->chain;
-    size_t members = chain->size * sizeof(ctn_sbgp_member_t);
-    ctn_serving_t *serving =
-        calloc(1, sizeof(*serving) + members + ranges * sizeof(ctn_range_t));
-    if (serving == NULL) {
-        return NULL;
-    }
-    ctn_sbgp_t *sbgp = &serving->sbgp;
-    ctn_sbgp_member_t *member = serving->member;
-    ctn_range_t *range = (ctn_range_t *)(void *)(member + chain->size);
-    *sbgp = (ctn_sbgp_t){
-        .rule = build->levels.level[build->level].rule,
-        .size = chain->size,
-        .me = chain->rank,
-        .in_order = true,
-        .crowded = (agreed(build).flags & CROWDED) != 0,
-        .member = member,
-    };
-    for (uint32_t i = 0; i < chain->size; i++) {
-        fill_member(told(build, i), sbgp->ranks, range, &member[i]);
-        range += member[i].ranges;
-        sbgp->ranks += member[i].ranks;
-        sbgp->in_order &= follows(&member[i], i > 0 ? &member[i - 1] : NULL);
-    }
-    return serving;
-}
-
-static int compare_ranges(const void *a, const void *b)
-{
-    uint32_t x = ((const ctn_range_t *)a)->first;
-    uint32_t y = ((const ctn_range_t *)b)->first;
-    return (x > y) - (x < y);
-}
-
 /** The leader stands for all of them from now on. */
-static catena_status_t
-stand_for_all(build_t *build, const ctn_serving_t *serving, uint32_t ranges)
+static catena_status_t stand_for_all(build_t *build,
+                                     const ctn_serving_t *serving)
 {
-    record_t *record = malloc(record_bytes(ranges));
-    if (record == NULL) {
+    ctn_claim_t *claim = ctn_claim_of_all(&serving->sbgp);
+    if (claim == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    const ctn_sbgp_member_t *member = serving->sbgp.member;
-    *record = (record_t){.rank = member->rank};
-    memcpy(record->range, member->range, ranges * sizeof(ctn_range_t));
-    qsort(record->range, ranges, sizeof(ctn_range_t), compare_ranges);
-    ctn_range_t *last = record->range;
-    for (uint32_t i = 1; i < ranges; i++) {
-        if (record->range[i].first == last->first + last->count) {
-            last->count += record->range[i].count;
-        } else {
-            *++last = record->range[i];
-        }
-    }
-    record->ranges = (uint32_t)(last - record->range) + 1;
-    free(build->record);
-    build->record = record;
+    free(build->claim);
+    build->claim = claim;
     return CATENA_OK;
 }
 
-static catena_status_t serve(build_t *build, uint32_t ranges)
+static catena_status_t serve(build_t *build)
 {
-    ctn_serving_t *serving = describe_subgroup(build, ranges);
+    ctn_serving_t *serving = ctn_serving_create(
+        &build->pieces, build->levels.level[build->level].rule,
+        lane_of_subgroup(build)->chain.rank,
+        (agreed(build).flags & CROWDED) != 0);
     if (serving == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -520,16 +413,15 @@ static catena_status_t serve(build_t *build, uint32_t ranges)
     ctn_hierarchy_t *hierarchy = build->hierarchy;
     hierarchy->level[hierarchy->levels++] = serving->module;
     hierarchy->in_order &= serving->sbgp.in_order;
-    return serving->sbgp.me == 0 ? stand_for_all(build, serving, ranges)
-                                 : CATENA_OK;
+    return serving->sbgp.me == 0 ? stand_for_all(build, serving) : CATENA_OK;
 }
 
 static ctn_step_t take(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    uint32_t ranges = count_ranges(build);
+    note(build, ctn_claims_status(&build->pieces));
     if (build->status == CATENA_OK) {
-        note(build, serve(build, ranges));
+        note(build, serve(build));
     }
     ctn_pieces_release(op->exec, &build->pieces);
     return CTN_STEP_NEXT;
@@ -594,35 +486,15 @@ static ctn_step_t hand_over(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-void ctn_serving_end(ctn_serving_t *serving)
-{
-    serving->module->bcol->destroy(serving->module);
-    free(serving);
-}
-
 /** Modules of a hierarchy that was not built: nobody uses them. */
 static void drop_modules(build_t *build)
 {
     ctn_hierarchy_t *hierarchy = build->hierarchy;
     hierarchy->levels = 0;
     hierarchy->top = false;
-    while (build->serving != NULL) {
-        ctn_serving_t *serving = build->serving;
-        build->serving = serving->next;
-        ctn_serving_end(serving);
-    }
+    ctn_servings_end(&build->serving);
     if (build->module != NULL) {
         build->module->bcol->destroy(build->module);
-    }
-}
-
-static void keep_modules(build_t *build)
-{
-    while (build->serving != NULL) {
-        ctn_serving_t *serving = build->serving;
-        build->serving = serving->next;
-        serving->next = build->all->serving;
-        build->all->serving = serving;
     }
 }
 
@@ -635,7 +507,7 @@ static void finish(ctn_op_t *op)
     if (quiet && hierarchy->status != CATENA_OK) {
         drop_modules(build);
     } else {
-        keep_modules(build);
+        ctn_servings_move(&build->all->serving, &build->serving);
     }
     if (quiet) {
         give_blocks(build);
@@ -646,7 +518,7 @@ static void finish(ctn_op_t *op)
 static void release(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    free(build->record);
+    free(build->claim);
     free(build);
 }
 
@@ -670,43 +542,43 @@ static const ctn_algorithm_t build_algorithm = {
 /* ---- starting ---- */
 
 static catena_status_t prepare(build_t *build, ctn_hierarchies_t *all,
-                               ctn_hierarchy_t *hierarchy,
-                               const ctn_hierarchy_t *same)
+                               ctn_hierarchy_t *hierarchy)
 {
     build->all = all;
     build->hierarchy = hierarchy;
-    build->same = same;
-    build->record = malloc(record_bytes(1));
-    if (build->record == NULL) {
+    build->claim = ctn_claim_of_one(all->group->lane.chain.rank);
+    if (build->claim == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    *build->record =
-        (record_t){.rank = all->group->lane.chain.rank, .ranges = 1};
-    build->record->range[0] = (ctn_range_t){build->record->rank, 1};
-    catena_status_t status = digest_settings(build);
+    char list[CTN_WAYS * CTN_SETTING_BYTES];
+    catena_status_t status = ctn_hierarchies_write(all, list);
+    if (status == CATENA_OK) {
+        build->digest = digest_text(
+            digest_text(UINT64_C(0xcbf29ce484222325), list), hierarchy->text);
+    }
     if (status == CATENA_OK && strcmp(hierarchy->text, "auto") != 0) {
         status = ctn_levels_read(all->group->exec->log, "hierarchy",
                                  hierarchy->text, &build->levels);
+        find_names(build);
     }
     return status;
 }
 
 catena_status_t ctn_hierarchy_build(ctn_hierarchies_t *all,
-                                    ctn_hierarchy_t *hierarchy,
-                                    const ctn_hierarchy_t *same)
+                                    ctn_hierarchy_t *hierarchy)
 {
     catena_group_t *group = all->group;
     build_t *build = calloc(1, sizeof(*build));
     if (build == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    catena_status_t status = prepare(build, all, hierarchy, same);
+    catena_status_t status = prepare(build, all, hierarchy);
     ctn_op_t *op =
         status == CATENA_OK
             ? ctn_op_create(group->exec, &build_algorithm, &group->channel)
             : NULL;
     if (op == NULL) {
-        free(build->record);
+        free(build->claim);
         free(build);
         return status != CATENA_OK ? status : CATENA_ERR_NO_MEMORY;
     }

@@ -1,0 +1,125 @@
+#include "idle_bcol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "topo/topo.h"
+
+/** What a module shows the others. */
+typedef struct shown {
+    uint64_t magic;
+    uint64_t me;
+    uint64_t size;
+    uint64_t crowded;
+} shown_t;
+
+enum { MAGIC = 0x5a5a1234 };
+
+typedef struct module {
+    ctn_module_t base; /* first */
+    ctn_channel_t channel;
+    shown_t *shown;
+} module_t;
+
+idle_t idle = {.refuse_create = -1, .refuse_link = -1};
+
+static bool is_rank(const ctn_exec_t *exec, int rank)
+{
+    return exec->log->rank == rank;
+}
+
+static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
+                              uint32_t size, uint32_t me, bool crowded,
+                              ctn_module_t **out, uint64_t *offset)
+{
+    if (is_rank(exec, idle.refuse_create)) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    module_t *module = calloc(1, sizeof(*module));
+    module->base = (ctn_module_t){bcol, exec, NULL, &module->channel};
+    module->shown = ctn_heap_calloc(exec->heap, 64, sizeof(shown_t));
+    *module->shown = (shown_t){MAGIC, me, size, crowded};
+    *offset = ctn_offset_of(exec, module->shown);
+    *out = &module->base;
+    idle.modules++;
+    return CATENA_OK;
+}
+
+/** All are there, and as the table has it. */
+static catena_status_t link_up(ctn_module_t *base, const ctn_sbgp_t *sbgp)
+{
+    const module_t *module = (const module_t *)base;
+    base->sbgp = sbgp;
+    if (is_rank(base->exec, idle.refuse_link) ||
+        module->shown->size != sbgp->size || module->shown->me != sbgp->me ||
+        (module->shown->crowded != 0) != sbgp->crowded) {
+        return CATENA_ERR_ARG;
+    }
+    for (uint32_t i = 0; i < sbgp->size; i++) {
+        ctn_endpoint_t *endpoint;
+        ctn_address_t memory = sbgp->member[i].memory;
+        if (ctn_exec_connect(base->exec, memory.process, &endpoint) !=
+            CATENA_OK) {
+            return CATENA_ERR_PEER;
+        }
+        const shown_t *shown = ctn_pointer(endpoint, memory.offset);
+        bool far = shown == NULL;
+        if (far && strcmp(base->bcol->name, "shm") == 0) {
+            return CATENA_ERR_ARG;
+        }
+        if (!far && (shown->magic != MAGIC || shown->me != i ||
+                     shown->size != sbgp->size)) {
+            return CATENA_ERR_STATE;
+        }
+    }
+    return CATENA_OK;
+}
+
+static void destroy(ctn_module_t *base)
+{
+    module_t *module = (module_t *)base;
+    ctn_heap_free(base->exec->heap, module->shown);
+    free(module);
+    idle.modules--;
+}
+
+static catena_status_t create_shm(ctn_exec_t *exec, uint32_t size, uint32_t me,
+                                  bool crowded, ctn_module_t **module,
+                                  uint64_t *offset);
+static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
+                                  bool crowded, ctn_module_t **module,
+                                  uint64_t *offset);
+static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
+                                  bool crowded, ctn_module_t **module,
+                                  uint64_t *offset);
+
+static const ctn_bcol_t shm = {
+    .name = "shm", .create = create_shm, .link = link_up, .destroy = destroy};
+static const ctn_bcol_t p2p = {
+    .name = "p2p", .create = create_p2p, .link = link_up, .destroy = destroy};
+static const ctn_bcol_t ucx = {
+    .name = "ucx", .create = create_ucx, .link = link_up, .destroy = destroy};
+
+/* In place of the library's. */
+const ctn_bcol_t *const ctn_bcols[] = {&shm, &p2p, &ucx, NULL};
+
+static catena_status_t create_shm(ctn_exec_t *exec, uint32_t size, uint32_t me,
+                                  bool crowded, ctn_module_t **module,
+                                  uint64_t *offset)
+{
+    return create(&shm, exec, size, me, crowded, module, offset);
+}
+
+static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
+                                  bool crowded, ctn_module_t **module,
+                                  uint64_t *offset)
+{
+    return create(&p2p, exec, size, me, crowded, module, offset);
+}
+
+static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
+                                  bool crowded, ctn_module_t **module,
+                                  uint64_t *offset)
+{
+    return create(&ucx, exec, size, me, crowded, module, offset);
+}
