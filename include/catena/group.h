@@ -155,6 +155,15 @@ CATENA_API catena_status_t catena_group_free(catena_group_t *group);
  * nmpml, onmpml), "alltoall_leaders" (a number per node), "alltoall_radix" (of
  * bruck), "alltoall_window" (rounds at once of direct and shift). They hold for
  * alltoall, alltoallv and alltoallw; "auto" undoes.
+ * "hierarchy": the levels by which the other collectives go, from the lowest
+ * up: "rule:component,rule:component,...", such as "node:shm,network:ucx";
+ * "barrier_hierarchy", and likewise for bcast, reduce, allreduce, gather,
+ * scatter, allgather, reduce_scatter and scan, for one of them and its variants
+ * (docs/tuning.md has the rules and components). "subgroup": by the rule
+ * "user", ranks of the same text are together; the only one that may differ
+ * between ranks. After any of these three all ranks agree on them again: all
+ * have to call, or none. Levels that do not fit the group are found out when it
+ * is used: that fails with ERR_ARG on all ranks.
  * Holds for operations made later: started, or, if persistent, initialised.
  * @return CATENA_OK, ERR_ARG (unknown name or value; what is known is
  *         logged) */

@@ -327,7 +327,8 @@ START_TEST(nonsense_of_groups)
     ck_assert_ptr_nonnull(strstr(capture.text, "subgroup has 599 bytes"));
     ck_assert_ptr_nonnull(
         strstr(capture.text, "a group has no setting 'hierachy'"));
-    ck_assert_ptr_nonnull(strstr(capture.text, "COLLECTIVE_hierarchy for"));
+    ck_assert_ptr_nonnull(
+        strstr(capture.text, "subgroup, COLLECTIVE_hierarchy"));
     ck_assert_ptr_nonnull(strstr(capture.text, "'alltoall' has no hierarchy"));
 }
 END_TEST
