@@ -9,9 +9,11 @@
 
 #include "coll/ml/ml.h"
 
-/** Tables of a composition, in front of which this lies. */
+/** Tables of a composition, in front of which this lies, or its scratch. */
 typedef struct ctn_kept {
     struct ctn_kept *next;
+    void *scratch; /* in the shared heap, or NULL */
+    size_t scratch_bytes;
     _Alignas(16) unsigned char memory[];
 } ctn_kept_t;
 
@@ -57,8 +59,19 @@ void *ctn_ml_keep(ctn_ml_t *ml, size_t bytes)
         return NULL;
     }
     kept->next = ml->kept;
+    kept->scratch = NULL;
     ml->kept = kept;
     return kept->memory;
+}
+
+void *ctn_ml_scratch(ctn_ml_t *ml, size_t bytes)
+{
+    if (ctn_ml_keep(ml, 0) == NULL) {
+        return NULL;
+    }
+    ml->kept->scratch = ctn_scratch_alloc(ml->exec, bytes);
+    ml->kept->scratch_bytes = bytes;
+    return ml->kept->scratch;
 }
 
 void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
@@ -73,9 +86,7 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
 
 /* ---- stages ---- */
 
-/** Members' numbers do not agree any more: nothing that this rank waits for
- * will come. */
-static void break_down(ctn_ml_t *ml)
+void ctn_ml_break(ctn_ml_t *ml)
 {
     if (ml->exec->status == CATENA_OK) {
         ml->exec->status = CATENA_ERR_NO_MEMORY;
@@ -119,7 +130,7 @@ static void start_stages(ctn_ml_t *ml, ctn_segment_t *segment, unsigned end)
         stage->op = stage->module->bcol->make[stage->kind](stage->module,
                                                            &stage->basic);
         if (stage->op == NULL) {
-            break_down(ml);
+            ctn_ml_break(ml);
         } else if (segment->at + 1 == segment->started &&
                    may_begin(ml, segment)) {
             let_go(ml, segment, stage); /* so it need not be held first */
@@ -222,7 +233,7 @@ static bool start_segments(ctn_ml_t *ml)
     while (ml->composed < ml->segments &&
            ml->composed - ml->over < CTN_SEGMENTS) {
         if (!compose(ml)) {
-            break_down(ml);
+            ctn_ml_break(ml);
             return true;
         }
         ctn_segment_t *segment = segment_of(ml, ml->composed - 1);
@@ -318,7 +329,7 @@ static ctn_step_t plan(ctn_op_t *op)
     }
     status = composition->plan(ml);
     if (status != CATENA_OK) {
-        break_down(ml);
+        ctn_ml_break(ml);
         return ctn_op_fail(op, status);
     }
     ml->use->ran = composition;
@@ -410,6 +421,7 @@ void ctn_ml_finish(ctn_op_t *op)
         if (orphans) {
             ctn_exec_keep(ml->exec, kept);
         } else {
+            ctn_scratch_free(ml->exec, kept->scratch, kept->scratch_bytes);
             free(kept);
         }
     }

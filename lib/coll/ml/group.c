@@ -74,8 +74,11 @@ void ctn_segment_give(catena_group_t *group, ctn_segment_t *segment)
 /* ---- algorithms ---- */
 
 static const ctn_composition_t *const compositions[] = {
-    &ctn_ml_barrier,   &ctn_ml_bcast, &ctn_ml_reduce,
-    &ctn_ml_allreduce, &ctn_ml_scan,  &ctn_ml_exscan,
+    &ctn_ml_barrier,    &ctn_ml_bcast,          &ctn_ml_reduce,
+    &ctn_ml_allreduce,  &ctn_ml_gather,         &ctn_ml_gatherv,
+    &ctn_ml_scatter,    &ctn_ml_scatterv,       &ctn_ml_allgather,
+    &ctn_ml_allgatherv, &ctn_ml_reduce_scatter, &ctn_ml_reduce_scatter_block,
+    &ctn_ml_scan,       &ctn_ml_exscan,
 };
 
 enum { COMPOSITIONS = sizeof(compositions) / sizeof(compositions[0]) };

@@ -210,6 +210,12 @@ static inline void ctn_ml_down(ctn_segment_t *segment)
 /** Memory until this run of the operation is over; not zeroed. NULL: none. Not
  * the shared heap. */
 void *ctn_ml_keep(ctn_ml_t *ml, size_t bytes);
+/** The same in the shared heap, for data that others read. */
+void *ctn_ml_scratch(ctn_ml_t *ml, size_t bytes);
+
+/** This rank cannot do what its members count on: there is no memory. Nothing
+ * that it waits for will come, so all ends. */
+void ctn_ml_break(ctn_ml_t *ml);
 
 static inline const ctn_sbgp_t *ctn_ml_sbgp(const ctn_ml_t *ml, unsigned level)
 {

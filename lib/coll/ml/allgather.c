@@ -1,0 +1,181 @@
+/* HIER-9: allgather and allgatherv. Every level gathers at its leaders, the top
+ * gives all blocks to all its members, and every level to its members from its
+ * leader (bcast), cut in segments when they are many: these have places of
+ * their own then, behind segment 0, in which the blocks are gathered. A single
+ * level is one basic allgather.
+ *
+ * Blocks are kept, and go down, end to end in the order of ranks: in the
+ * receive buffer if they lie so there, else in scratch, of a segment only where
+ * nobody is led. */
+
+#include "coll/ml/route.h"
+
+typedef struct allgather {
+    ctn_route_t route; /* first */
+    size_t *at;        /* [ranks + 1] where blocks begin; NULL: all alike */
+    size_t bytes;      /* all of them */
+    unsigned char *users;
+    bool down; /* segments go down */
+    bool cut;  /* in places of their own */
+} allgather_t;
+
+static size_t begin_of(const ctn_ml_t *ml, const allgather_t *all, uint32_t i)
+{
+    return all->at != NULL ? all->at[i] : i * ml->call.all.bytes;
+}
+
+/** Lengths and memory of the cover. */
+static catena_status_t settle(ctn_ml_t *ml, allgather_t *all)
+{
+    ctn_cover_t *cover = &all->route.cover;
+    if (ml->call.composition->lengths) {
+        all->at = ctn_route_table(ml, &ml->call.all);
+        if (all->at == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+    }
+    all->bytes = begin_of(ml, all, ctn_ml_size(ml));
+    all->users = ctn_route_users(ml, &ml->call.all, all->at);
+    cover->at = all->route.keeps ? all->at : NULL;
+    cover->bytes = all->at == NULL ? ml->call.all.bytes : ml->call.in.bytes;
+    catena_status_t status =
+        ctn_route_settle(ml, &all->route, &ml->call.in, all->users);
+    return status == CATENA_OK ? ctn_route_lay(ml, &all->route) : status;
+}
+
+static catena_status_t plan(ctn_ml_t *ml)
+{
+    allgather_t *all = ctn_ml_keep(ml, sizeof(*all));
+    if (all == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ml->table = all;
+    all->at = NULL;
+    catena_status_t status = ctn_route_find(ml, &all->route, CTN_ROUTE_ALL);
+    if (status == CATENA_OK) {
+        status = settle(ml, all);
+    }
+    if (status != CATENA_OK) {
+        return status;
+    }
+    all->down = !ctn_route_is_whole(ml);
+    ctn_ml_cut(ml, all->bytes, 1);
+    all->cut = all->down && ml->segments > 1;
+    if (!all->down) {
+        ml->segments = 1;
+        ml->segment_bytes = all->bytes;
+    }
+    ml->segments += all->cut ? 1 : 0;
+    ml->scratch_bytes =
+        !all->route.keeps && all->users == NULL ? ml->segment_bytes : 0;
+    ctn_route_copy_own(ml, &all->route, &ml->call.in, true);
+    return CATENA_OK;
+}
+
+/** The part of all blocks that goes down in a segment. */
+static void find_part(const ctn_ml_t *ml, const ctn_segment_t *segment,
+                      size_t *from, size_t *bytes)
+{
+    const allgather_t *all = ml->table;
+    *from = (segment->index - (all->cut ? 1 : 0)) * ml->segment_bytes;
+    *bytes = all->bytes - *from < ml->segment_bytes ? all->bytes - *from
+                                                    : ml->segment_bytes;
+}
+
+/** Where it is. */
+static unsigned char *memory_of(const ctn_ml_t *ml,
+                                const ctn_segment_t *segment, size_t from)
+{
+    const allgather_t *all = ml->table;
+    if (all->users != NULL) {
+        return all->users + from;
+    }
+    return all->route.keeps ? all->route.cover.memory + from : segment->scratch;
+}
+
+/** The block that has byte `from` of all. */
+static uint32_t find_block(const ctn_ml_t *ml, const allgather_t *all,
+                           size_t from)
+{
+    uint32_t low = 0;
+    uint32_t high = ctn_ml_size(ml); /* begins behind it */
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (begin_of(ml, all, middle) <= from) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/** Copy what a segment has to the receive buffer. */
+static void deliver(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const allgather_t *all = ml->table;
+    size_t from;
+    size_t bytes;
+    find_part(ml, segment, &from, &bytes);
+    const unsigned char *memory = memory_of(ml, segment, from);
+    for (uint32_t i = find_block(ml, all, from); bytes > 0; i++) {
+        ctn_span_t block = ctn_blocks_at(&ml->call.all, i);
+        size_t skip = from - begin_of(ml, all, i);
+        size_t part = block.bytes - skip < bytes ? block.bytes - skip : bytes;
+        if (part > 0) {
+            ctn_span_write(ml->exec, &block, skip, part, memory);
+        }
+        from += part;
+        memory += part;
+        bytes -= part;
+    }
+}
+
+static void add_down(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    size_t from;
+    size_t bytes;
+    find_part(ml, segment, &from, &bytes);
+    ctn_ml_down(segment);
+    for (unsigned level = ctn_ml_levels(ml); level-- > 0;) {
+        if (!ctn_ml_is_top(ml, level)) {
+            ctn_basic_t *basic =
+                &ctn_ml_add(ml, segment, level, CTN_BCAST)->basic;
+            basic->in = basic->out = memory_of(ml, segment, from);
+            basic->bytes = bytes;
+        }
+    }
+}
+
+static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const allgather_t *all = ml->table;
+    unsigned levels = ctn_ml_levels(ml);
+    segment->alone = segment->index == 1;
+    if (segment->index == 0) {
+        ctn_route_gather(ml, segment, CTN_ROUTE_ALL);
+        if (levels > 0 && ml->hierarchy->top) {
+            ctn_route_allgather(ml, segment, levels - 1);
+        }
+        if (all->cut) {
+            return;
+        }
+    }
+    if (all->down) {
+        add_down(ml, segment);
+    }
+    if (all->users == NULL) {
+        ctn_ml_add_local(segment, deliver);
+    }
+}
+
+#define ALLGATHER(its_name, has_lengths)                                       \
+    {                                                                          \
+        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_ALLGATHER,       \
+        .kinds = 1u << CTN_GATHER | 1u << CTN_ALLGATHER | 1u << CTN_BCAST,     \
+        .whole = CTN_ALLGATHER, .lengths = (has_lengths), .plan = plan,        \
+        .compose = compose                                                     \
+    }
+
+const ctn_composition_t ctn_ml_allgather = ALLGATHER("allgather", false);
+const ctn_composition_t ctn_ml_allgatherv = ALLGATHER("allgatherv", true);

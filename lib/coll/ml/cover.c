@@ -1,0 +1,161 @@
+/* Blocks of ranks, packed; see cover.h. */
+
+#include "coll/ml/cover.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/** A place in a cover from which to look for what comes next. */
+typedef struct finger {
+    uint32_t range;
+    uint32_t before; /* ranks in the ranges before it */
+} finger_t;
+
+typedef struct stretch {
+    size_t from;
+    size_t bytes;
+} stretch_t;
+
+uint32_t ctn_cover_count(const ctn_range_t *range, uint32_t ranges)
+{
+    uint32_t ranks = 0;
+    for (uint32_t i = 0; i < ranges; i++) {
+        ranks += range[i].count;
+    }
+    return ranks;
+}
+
+/** Where the first of some ranks that follow each other comes: of those that a
+ * cover has, none is between them. */
+static uint32_t find(const ctn_cover_t *cover, uint32_t first, finger_t *finger)
+{
+    if (first < cover->range[finger->range].first) {
+        *finger = (finger_t){0, 0};
+    }
+    const ctn_range_t *range = &cover->range[finger->range];
+    while (first >= range->first + range->count) {
+        finger->before += range->count;
+        finger->range++;
+        range++;
+        assert(finger->range < cover->ranges);
+    }
+    return finger->before + first - range->first;
+}
+
+uint32_t ctn_cover_find(const ctn_cover_t *cover, uint32_t rank)
+{
+    return find(cover, rank, &(finger_t){0, 0});
+}
+
+static stretch_t stretch_of(const ctn_cover_t *cover, const ctn_range_t *range,
+                            finger_t *finger)
+{
+    uint32_t i = find(cover, range->first, finger);
+    size_t from = ctn_cover_at(cover, i);
+    return (stretch_t){from, ctn_cover_at(cover, i + range->count) - from};
+}
+
+/* ---- parts ---- */
+
+static int compare_ranges(const void *a, const void *b)
+{
+    uint32_t x = ((const ctn_range_t *)a)->first;
+    uint32_t y = ((const ctn_range_t *)b)->first;
+    return (x > y) - (x < y);
+}
+
+void ctn_parts_rest(ctn_parts_t *parts, uint32_t size, ctn_range_t *rest)
+{
+    const ctn_sbgp_t *sbgp = parts->sbgp;
+    uint32_t ranges = 0;
+    for (uint32_t i = 0; i < sbgp->size; i++) {
+        for (uint32_t k = 0; k < sbgp->member[i].ranges; k++) {
+            rest[ranges++] = sbgp->member[i].range[k];
+        }
+    }
+    qsort(rest, ranges, sizeof(*rest), compare_ranges);
+    uint32_t next = 0; /* rank that is in none of those before */
+    parts->rest = rest;
+    parts->rests = 0;
+    for (uint32_t i = 0; i < ranges; i++) { /* never writes what is to come */
+        ctn_range_t range = rest[i];
+        if (range.first > next) {
+            rest[parts->rests++] = (ctn_range_t){next, range.first - next};
+        }
+        next = range.first + range.count;
+    }
+    if (next < size) {
+        rest[parts->rests++] = (ctn_range_t){next, size - next};
+    }
+}
+
+static uint32_t ranges_of(const ctn_parts_t *parts, uint32_t member)
+{
+    return parts->sbgp->member[member].ranges +
+           (member == 0 ? parts->rests : 0);
+}
+
+static const ctn_range_t *range_of(const ctn_parts_t *parts, uint32_t member,
+                                   uint32_t k)
+{
+    const ctn_sbgp_member_t *it = &parts->sbgp->member[member];
+    return k < it->ranges ? &it->range[k] : &parts->rest[k - it->ranges];
+}
+
+bool ctn_part_lay(const ctn_cover_t *cover, const ctn_parts_t *parts,
+                  uint32_t member, size_t *bytes, size_t *from)
+{
+    finger_t finger = {0, 0};
+    bool together = true;
+    *bytes = 0;
+    *from = 0;
+    for (uint32_t k = 0; k < ranges_of(parts, member); k++) {
+        stretch_t stretch =
+            stretch_of(cover, range_of(parts, member, k), &finger);
+        if (stretch.bytes == 0) {
+            continue;
+        }
+        if (*bytes == 0) {
+            *from = stretch.from;
+        }
+        together &= stretch.from == *from + *bytes;
+        *bytes += stretch.bytes;
+    }
+    return together;
+}
+
+bool ctn_parts_lay(const ctn_cover_t *cover, const ctn_parts_t *parts,
+                   size_t *at, size_t *from)
+{
+    bool together = true;
+    at[0] = 0;
+    *from = 0;
+    for (uint32_t i = 0; i < parts->sbgp->size; i++) {
+        size_t bytes;
+        size_t begin;
+        together &= ctn_part_lay(cover, parts, i, &bytes, &begin);
+        if (at[i] == 0) {
+            *from = begin;
+        }
+        together &= bytes == 0 || begin == *from + at[i];
+        at[i + 1] = at[i] + bytes;
+    }
+    return together;
+}
+
+void ctn_part_copy(ctn_exec_t *exec, const ctn_cover_t *cover,
+                   const ctn_parts_t *parts, uint32_t member,
+                   unsigned char *packed, bool out)
+{
+    finger_t finger = {0, 0};
+    for (uint32_t k = 0; k < ranges_of(parts, member); k++) {
+        stretch_t stretch =
+            stretch_of(cover, range_of(parts, member, k), &finger);
+        unsigned char *kept = cover->memory + stretch.from;
+        if (stretch.bytes > 0) {
+            ctn_exec_copy(exec, out ? packed : kept, out ? kept : packed,
+                          stretch.bytes);
+            packed += stretch.bytes;
+        }
+    }
+}

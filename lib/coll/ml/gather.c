@@ -1,0 +1,61 @@
+/* HIER-7: gather and gatherv; the way is in route.h, lengths are in rooted.h.
+ * The root's buffer is where blocks are gathered, if they lie end to end there;
+ * else they are gathered in scratch and copied. */
+
+#include "coll/ml/rooted.h"
+
+static void give_own(ctn_ml_t *ml)
+{
+    const ctn_rooted_t *rooted = ml->table;
+    ctn_route_copy_own(ml, &rooted->route, &ml->call.in, true);
+}
+
+static catena_status_t plan(ctn_ml_t *ml)
+{
+    catena_status_t status = ctn_rooted_plan(ml);
+    const ctn_rooted_t *rooted = ml->table;
+    if (status == CATENA_OK && !rooted->ahead) {
+        give_own(ml);
+    }
+    return status;
+}
+
+static void turn(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    (void)segment;
+    ctn_rooted_turn(ml);
+    give_own(ml);
+}
+
+static void deliver(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const ctn_rooted_t *rooted = ml->table;
+    (void)segment;
+    if (!rooted->users) {
+        ctn_route_copy_blocks(ml, &ml->call.all, &rooted->route.cover, false);
+    }
+}
+
+static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const ctn_rooted_t *rooted = ml->table;
+    bool blocks = segment->index + 1 == ml->segments;
+    segment->alone = segment->index > 0;
+    if (blocks && rooted->ahead) {
+        ctn_ml_add_local(segment, turn);
+    }
+    ctn_route_gather(ml, segment, CTN_ROUTE_ROOTED);
+    if (blocks && ctn_rooted_is_root(ml)) {
+        ctn_ml_add_local(segment, deliver);
+    }
+}
+
+#define GATHER(its_name, has_lengths)                                          \
+    {                                                                          \
+        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_GATHER,          \
+        .kinds = 1u << CTN_GATHER, .whole = CTN_GATHER,                        \
+        .lengths = (has_lengths), .plan = plan, .compose = compose             \
+    }
+
+const ctn_composition_t ctn_ml_gather = GATHER("gather", false);
+const ctn_composition_t ctn_ml_gatherv = GATHER("gatherv", true);

@@ -1,0 +1,223 @@
+/* HIER-10: reduce_scatter and reduce_scatter_block. Every level reduces all
+ * blocks to its leaders, in segments; then the top is one basic reduce_scatter,
+ * of which each member gets the blocks of all it stands for, and every level
+ * scatters them from its leader. Many segments have places of their own, in
+ * front of that; one goes with it. A single level is one basic reduce_scatter.
+ */
+
+#include "coll/ml/route.h"
+
+typedef struct reduce_scatter {
+    ctn_route_t route;      /* first; of the way down */
+    ctn_cover_t all;        /* all blocks: given, then reduced */
+    unsigned char *results; /* this far: of those whom this rank leads */
+    /* of the top */
+    ctn_parts_t parts;
+    size_t *at;
+    unsigned char *packed; /* all blocks in its members' order; NULL: as they
+                              are */
+    bool last_alone;
+} reduce_scatter_t;
+
+static bool is_alone(const ctn_ml_t *ml)
+{
+    return ctn_ml_levels(ml) == 0;
+}
+
+/** Who leads keeps what is reduced. */
+static bool leads(const ctn_ml_t *ml)
+{
+    return !is_alone(ml) && !ctn_ml_is_top(ml, 0) &&
+           ctn_ml_sbgp(ml, 0)->me == 0;
+}
+
+static catena_status_t plan_top(ctn_ml_t *ml, reduce_scatter_t *it)
+{
+    unsigned levels = ctn_ml_levels(ml);
+    it->packed = NULL;
+    if (is_alone(ml) || !ml->hierarchy->top) {
+        return CATENA_OK;
+    }
+    it->parts = (ctn_parts_t){.sbgp = ctn_ml_sbgp(ml, levels - 1)};
+    it->at =
+        ctn_ml_keep(ml, (it->parts.sbgp->size + (size_t)1) * sizeof(*it->at));
+    if (it->at == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    size_t from;
+    if (!ctn_parts_lay(&it->all, &it->parts, it->at, &from)) {
+        it->packed = ctn_ml_scratch(ml, ml->call.in.bytes);
+        return it->packed != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+    }
+    return CATENA_OK;
+}
+
+/** Lengths of the blocks on the way down. */
+static catena_status_t measure(ctn_ml_t *ml, reduce_scatter_t *it)
+{
+    ctn_cover_t *cover = &it->route.cover;
+    cover->bytes = it->all.bytes;
+    if (it->all.at == NULL) {
+        return CATENA_OK;
+    }
+    size_t *at = ctn_ml_keep(ml, (it->route.ranks + (size_t)1) * sizeof(*at));
+    if (at == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    at[0] = 0;
+    for (uint32_t k = 0, i = 0; k < cover->ranges; k++) {
+        for (uint32_t n = 0; n < cover->range[k].count; n++, i++) {
+            uint32_t rank = cover->range[k].first + n;
+            at[i + 1] = at[i] + it->all.at[rank + 1] - it->all.at[rank];
+        }
+    }
+    cover->at = at;
+    return CATENA_OK;
+}
+
+static catena_status_t plan_parts(ctn_ml_t *ml, reduce_scatter_t *it)
+{
+    const ctn_call_t *call = &ml->call;
+    it->results = NULL;
+    it->all = (ctn_cover_t){.range = &it->route.all,
+                            .ranges = 1,
+                            .bytes = call->all.bytes,
+                            .memory = call->in.base};
+    if (call->composition->lengths) {
+        it->all.at = ctn_route_table(ml, &call->all);
+        if (it->all.at == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+    }
+    if (leads(ml)) {
+        it->results = ctn_ml_scratch(ml, call->in.bytes);
+        it->all.memory = it->results;
+        if (it->results == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+    }
+    /* The result must not come where data are that the top still reads. */
+    bool mixed = call->in_place && !is_alone(ml) && ctn_ml_is_top(ml, 0);
+    catena_status_t status = measure(ml, it);
+    if (status == CATENA_OK) {
+        status =
+            ctn_route_settle(ml, &it->route, mixed ? NULL : &call->out, NULL);
+    }
+    if (status == CATENA_OK) {
+        status = ctn_route_lay(ml, &it->route);
+    }
+    return status == CATENA_OK ? plan_top(ml, it) : status;
+}
+
+static catena_status_t plan(ctn_ml_t *ml)
+{
+    reduce_scatter_t *it = ctn_ml_keep(ml, sizeof(*it));
+    if (it == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ml->table = it;
+    ctn_ml_cut(ml, ml->call.in.bytes, ml->call.by.type->bytes);
+    it->last_alone = false;
+    if (is_alone(ml) || ctn_route_is_whole(ml)) {
+        ml->segments = 1;
+        ml->segment_bytes = ml->call.in.bytes;
+    } else if (ml->segments > 1) {
+        it->last_alone = true;
+        ml->segments++;
+    }
+    catena_status_t status = ctn_route_find(ml, &it->route, CTN_ROUTE_LEADERS);
+    return status == CATENA_OK ? plan_parts(ml, it) : status;
+}
+
+/* ---- steps ---- */
+
+static void pack(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const reduce_scatter_t *it = ml->table;
+    (void)segment;
+    for (uint32_t i = 0; i < it->parts.sbgp->size; i++) {
+        ctn_part_copy(ml->exec, &it->all, &it->parts, i, it->packed + it->at[i],
+                      true);
+    }
+}
+
+static void take_own(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const reduce_scatter_t *it = ml->table;
+    (void)segment;
+    ctn_route_copy_own(ml, &it->route, &ml->call.out, false);
+}
+
+/** The only rank there is. */
+static void copy(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const ctn_call_t *call = &ml->call;
+    (void)segment;
+    if (!call->in_place && call->out.bytes > 0) {
+        ctn_exec_copy(ml->exec, call->out.base, call->in.base, call->out.bytes);
+    }
+}
+
+static void add_up(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const reduce_scatter_t *it = ml->table;
+    size_t from = ctn_ml_from(ml, segment);
+    for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
+        if (ctn_ml_is_top(ml, level)) {
+            continue;
+        }
+        ctn_basic_t *basic = &ctn_ml_add(ml, segment, level, CTN_REDUCE)->basic;
+        basic->in = (level == 0 ? ml->call.in.base : it->results) + from;
+        basic->out =
+            ctn_ml_sbgp(ml, level)->me == 0 ? it->results + from : NULL;
+        basic->bytes = ctn_ml_bytes(ml, segment, ml->call.in.bytes);
+    }
+}
+
+static void add_top(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const reduce_scatter_t *it = ml->table;
+    ctn_stage_t *stage =
+        ctn_ml_add(ml, segment, ctn_ml_levels(ml) - 1, CTN_REDUCE_SCATTER);
+    stage->before = it->packed != NULL ? pack : NULL;
+    stage->basic.in = it->packed != NULL ? it->packed : it->all.memory;
+    stage->basic.out = it->route.cover.memory;
+    stage->basic.bytes = ctn_route_bytes(&it->route);
+    stage->basic.at = it->at;
+}
+
+static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const reduce_scatter_t *it = ml->table;
+    bool last = segment->index + 1 == ml->segments;
+    if (is_alone(ml)) {
+        ctn_ml_add_local(segment, copy);
+        return;
+    }
+    segment->alone = last && it->last_alone;
+    if (!segment->alone && !ctn_route_is_whole(ml)) {
+        add_up(ml, segment);
+    }
+    if (!last) {
+        return;
+    }
+    if (ml->hierarchy->top) {
+        add_top(ml, segment);
+    }
+    ctn_route_scatter(ml, segment, CTN_ROUTE_LEADERS);
+    ctn_ml_add_local(segment, take_own);
+}
+
+#define REDUCE_SCATTER(its_name, has_lengths)                                  \
+    {                                                                          \
+        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_REDUCE_SCATTER,  \
+        .kinds =                                                               \
+            1u << CTN_REDUCE | 1u << CTN_REDUCE_SCATTER | 1u << CTN_SCATTER,   \
+        .whole = CTN_REDUCE_SCATTER, .lengths = (has_lengths), .plan = plan,   \
+        .compose = compose                                                     \
+    }
+
+const ctn_composition_t ctn_ml_reduce_scatter =
+    REDUCE_SCATTER("reduce_scatter", true);
+const ctn_composition_t ctn_ml_reduce_scatter_block =
+    REDUCE_SCATTER("reduce_scatter_block", false);

@@ -1,0 +1,153 @@
+/* Ways of gather(v) and scatter(v); see rooted.h. */
+
+#include "coll/ml/rooted.h"
+
+#include <string.h>
+
+/* ---- lengths ---- */
+
+/** Lengths begin as what this rank knows of them. */
+static catena_status_t plan_lengths(ctn_ml_t *ml)
+{
+    ctn_rooted_t *rooted = ml->table;
+    ctn_cover_t *cover = &rooted->route.cover;
+    size_t bytes = rooted->route.ranks * sizeof(uint64_t);
+    rooted->lengths = &rooted->own;
+    if (rooted->route.keeps) {
+        rooted->lengths = ctn_ml_scratch(ml, bytes);
+        if (rooted->lengths == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+        memset(rooted->lengths, 0, bytes);
+    }
+    rooted->lengths[rooted->route.own] = ctn_rooted_own(ml)->bytes;
+    if (ml->call.composition->whole == CTN_SCATTER && ctn_rooted_is_root(ml)) {
+        for (uint32_t i = 0; i < rooted->route.ranks; i++) {
+            rooted->lengths[i] = ctn_blocks_bytes(&ml->call.all, i);
+        }
+    }
+    cover->bytes = sizeof(uint64_t);
+    cover->memory = (unsigned char *)rooted->lengths;
+    return ctn_route_lay(ml, &rooted->route);
+}
+
+static void refuse(ctn_ml_t *ml, uint32_t rank, uint64_t told, size_t expected)
+{
+    ctn_rooted_t *rooted = ml->table;
+    if (!rooted->differ) {
+        ctn_error(ml->exec->log,
+                  "%s: the block of rank %u has %llu bytes; expected %zu",
+                  ml->call.composition->algorithm.name, rank,
+                  (unsigned long long)told, expected);
+    }
+    rooted->differ = true;
+    ml->status = CATENA_ERR_ARG;
+}
+
+/** A gather's root expects some of all, a scatter's others their own. */
+static void check_lengths(ctn_ml_t *ml)
+{
+    const ctn_rooted_t *rooted = ml->table;
+    bool gathers = ml->call.composition->whole == CTN_GATHER;
+    if (gathers && ctn_rooted_is_root(ml)) {
+        for (uint32_t i = 0; i < rooted->route.ranks; i++) {
+            size_t expected = ctn_blocks_bytes(&ml->call.all, i);
+            if (rooted->lengths[i] != expected) {
+                refuse(ml, i, rooted->lengths[i], expected);
+            }
+        }
+    } else if (!gathers &&
+               rooted->lengths[rooted->route.own] != ml->call.out.bytes) {
+        refuse(ml, ctn_ml_rank(ml), rooted->lengths[rooted->route.own],
+               ml->call.out.bytes);
+    }
+}
+
+/* ---- blocks ---- */
+
+/** Where blocks of these lengths begin. */
+static catena_status_t measure(ctn_ml_t *ml)
+{
+    ctn_rooted_t *rooted = ml->table;
+    uint32_t ranks = rooted->route.ranks;
+    size_t *at = ctn_ml_keep(ml, (ranks + (size_t)1) * sizeof(*at));
+    if (at == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    at[0] = 0;
+    for (uint32_t i = 0; i < ranks; i++) {
+        if (__builtin_add_overflow(at[i], (size_t)rooted->lengths[i],
+                                   &at[i + 1])) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+    }
+    rooted->route.cover.at = at;
+    return CATENA_OK;
+}
+
+/** The cover has its lengths: find memory, and where parts lie. */
+static catena_status_t plan_blocks(ctn_ml_t *ml)
+{
+    ctn_rooted_t *rooted = ml->table;
+    ctn_cover_t *cover = &rooted->route.cover;
+    unsigned char *users = NULL;
+    if (ctn_rooted_is_root(ml) && !rooted->differ) {
+        users = ctn_route_users(ml, &ml->call.all, cover->at);
+    }
+    rooted->users = users != NULL;
+    catena_status_t status =
+        ctn_route_settle(ml, &rooted->route, ctn_rooted_own(ml), users);
+    return status == CATENA_OK ? ctn_route_lay(ml, &rooted->route) : status;
+}
+
+/** What is known without asking. */
+static catena_status_t plan_known(ctn_ml_t *ml)
+{
+    ctn_rooted_t *rooted = ml->table;
+    ctn_cover_t *cover = &rooted->route.cover;
+    cover->bytes = ctn_rooted_own(ml)->bytes;
+    if (ctn_rooted_is_root(ml)) {
+        cover->bytes = ml->call.all.bytes;
+        if (ml->call.composition->lengths) {
+            cover->at = ctn_route_table(ml, &ml->call.all);
+            if (cover->at == NULL) {
+                return CATENA_ERR_NO_MEMORY;
+            }
+        }
+    }
+    return plan_blocks(ml);
+}
+
+void ctn_rooted_turn(ctn_ml_t *ml)
+{
+    ctn_rooted_t *rooted = ml->table;
+    check_lengths(ml);
+    catena_status_t status = measure(ml);
+    if (status == CATENA_OK) {
+        status = plan_blocks(ml);
+    }
+    if (status != CATENA_OK) {
+        ctn_route_lay_nothing(ml, &rooted->route);
+        ml->status = status;
+        ctn_ml_break(ml);
+    }
+}
+
+catena_status_t ctn_rooted_plan(ctn_ml_t *ml)
+{
+    ctn_rooted_t *rooted = ctn_ml_keep(ml, sizeof(*rooted));
+    if (rooted == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ml->table = rooted;
+    rooted->ahead = ml->call.composition->lengths && !ctn_route_is_whole(ml) &&
+                    ctn_ml_levels(ml) > 0;
+    rooted->differ = false;
+    ml->segments = rooted->ahead ? 2 : 1;
+    catena_status_t status =
+        ctn_route_find(ml, &rooted->route, CTN_ROUTE_ROOTED);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    return rooted->ahead ? plan_lengths(ml) : plan_known(ml);
+}

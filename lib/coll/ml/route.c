@@ -1,0 +1,401 @@
+/* HIER-6: the way of blocks through levels; see route.h. */
+
+#include "coll/ml/route.h"
+
+#include <string.h>
+
+/* ---- finding it ---- */
+
+static void find_hop(ctn_ml_t *ml, ctn_route_t *route, unsigned level,
+                     ctn_route_kind_t kind)
+{
+    ctn_hop_t *hop = &route->hop[level];
+    const ctn_sbgp_t *sbgp = ctn_ml_sbgp(ml, level);
+    bool top = ctn_ml_is_top(ml, level);
+    uint32_t root = 0;
+    bool under = kind == CTN_ROUTE_ROOTED && ctn_ml_find_root(ml, level, &root);
+    *hop = (ctn_hop_t){.parts = {.sbgp = sbgp}, .root = under ? root : 0};
+    hop->crosses = hop->root != 0 && !top;
+    hop->holds = sbgp->me == hop->root;
+    if (top && kind != CTN_ROUTE_ROOTED) {
+        hop->holds = kind == CTN_ROUTE_ALL;
+    }
+    route->keeps |= hop->holds;
+}
+
+/** Whose blocks this rank keeps: of those whom it stands for at its last level,
+ * unless blocks from outside come through it. */
+static void choose_cover(ctn_ml_t *ml, ctn_route_t *route,
+                         ctn_route_kind_t kind)
+{
+    unsigned levels = ctn_ml_levels(ml);
+    uint32_t root;
+    bool full = levels == 0 || (kind == CTN_ROUTE_ALL && route->keeps);
+    if (kind == CTN_ROUTE_ROOTED && levels > 0) {
+        full = ctn_ml_rank(ml) == ml->call.root;
+        for (unsigned level = 0; level + 1 < levels; level++) {
+            full |= ctn_ml_find_root(ml, level, &root);
+        }
+    }
+    route->all = (ctn_range_t){0, ctn_ml_size(ml)};
+    route->cover = (ctn_cover_t){.range = &route->all, .ranges = 1};
+    if (!full) {
+        const ctn_sbgp_t *sbgp =
+            ctn_ml_sbgp(ml, kind == CTN_ROUTE_ALL ? 0 : levels - 1);
+        route->cover.range = sbgp->member[sbgp->me].range;
+        route->cover.ranges = sbgp->member[sbgp->me].ranges;
+    }
+    route->ranks = ctn_cover_count(route->cover.range, route->cover.ranges);
+    route->own = ctn_cover_find(&route->cover, ctn_ml_rank(ml));
+}
+
+/** Blocks from outside are part of what the leader gives, or gets. */
+static catena_status_t find_rest(ctn_ml_t *ml, ctn_hop_t *hop)
+{
+    const ctn_sbgp_t *sbgp = hop->parts.sbgp;
+    size_t ranges = 1;
+    if (!hop->crosses || (!hop->holds && sbgp->me != 0)) {
+        return CATENA_OK;
+    }
+    for (uint32_t i = 0; i < sbgp->size; i++) {
+        ranges += sbgp->member[i].ranges;
+    }
+    ctn_range_t *rest = ctn_ml_keep(ml, ranges * sizeof(*rest));
+    if (rest == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_parts_rest(&hop->parts, ctn_ml_size(ml), rest);
+    return CATENA_OK;
+}
+
+catena_status_t ctn_route_find(ctn_ml_t *ml, ctn_route_t *route,
+                               ctn_route_kind_t kind)
+{
+    catena_status_t status = CATENA_OK;
+    size_t entries = 0;
+    route->keeps = ctn_ml_levels(ml) == 0;
+    for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
+        find_hop(ml, route, level, kind);
+        entries +=
+            route->hop[level].holds ? ctn_ml_sbgp(ml, level)->size + 1u : 0;
+    }
+    choose_cover(ml, route, kind);
+    size_t *at = entries > 0 ? ctn_ml_keep(ml, entries * sizeof(*at)) : NULL;
+    if (entries > 0 && at == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
+        ctn_hop_t *hop = &route->hop[level];
+        if (hop->holds) {
+            hop->at = at;
+            at += hop->parts.sbgp->size + 1;
+        }
+        if (status == CATENA_OK) {
+            status = find_rest(ml, hop);
+        }
+    }
+    return status;
+}
+
+/* ---- memory ---- */
+
+catena_status_t ctn_route_settle(ctn_ml_t *ml, ctn_route_t *route,
+                                 const ctn_span_t *own, unsigned char *users)
+{
+    size_t bytes = ctn_route_bytes(route);
+    unsigned char *memory = users;
+    if (!route->keeps) {
+        bool serves = own != NULL && own->type == NULL && own->bytes == bytes;
+        memory = serves ? own->base : NULL;
+    }
+    if (memory == NULL && bytes > 0) {
+        memory = ctn_ml_scratch(ml, bytes);
+        if (memory == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+    }
+    route->cover.memory = memory;
+    return CATENA_OK;
+}
+
+void ctn_route_lay_nothing(ctn_ml_t *ml, ctn_route_t *route)
+{
+    route->cover.bytes = 0;
+    route->cover.at = NULL;
+    route->cover.memory = NULL;
+    for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
+        ctn_hop_t *hop = &route->hop[level];
+        hop->bytes = 0;
+        hop->place = NULL;
+        hop->packed = false;
+        if (hop->holds) {
+            memset(hop->at, 0,
+                   (hop->parts.sbgp->size + (size_t)1) * sizeof(*hop->at));
+        }
+    }
+}
+
+static catena_status_t lay_hop(ctn_ml_t *ml, const ctn_cover_t *cover,
+                               ctn_hop_t *hop)
+{
+    uint32_t me = hop->parts.sbgp->me;
+    size_t from;
+    size_t bytes;
+    if (hop->holds) {
+        hop->packed = !ctn_parts_lay(cover, &hop->parts, hop->at, &from);
+        hop->bytes = hop->at[me + 1] - hop->at[me];
+        bytes = hop->at[hop->parts.sbgp->size];
+    } else {
+        hop->packed = !ctn_part_lay(cover, &hop->parts, me, &hop->bytes, &from);
+        bytes = hop->bytes;
+    }
+    hop->place = bytes > 0 ? cover->memory + from : NULL;
+    if (hop->packed) {
+        hop->place = ctn_ml_scratch(ml, bytes);
+        if (hop->place == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+    }
+    return CATENA_OK;
+}
+
+catena_status_t ctn_route_lay(ctn_ml_t *ml, ctn_route_t *route)
+{
+    catena_status_t status = CATENA_OK;
+    unsigned levels = ctn_ml_levels(ml);
+    for (unsigned level = 0; level < levels && status == CATENA_OK; level++) {
+        status = lay_hop(ml, &route->cover, &route->hop[level]);
+    }
+    return status;
+}
+
+/* ---- stages ---- */
+
+static ctn_hop_t *hop_of(const ctn_ml_t *ml, const ctn_stage_t *stage)
+{
+    ctn_route_t *route = ml->table;
+    unsigned level = 0;
+    while (ml->hierarchy->level[level] != stage->module) {
+        level++;
+    }
+    return &route->hop[level];
+}
+
+/** Where this rank's part lies. */
+static unsigned char *part_of(const ctn_hop_t *hop)
+{
+    return hop->holds && hop->place != NULL
+               ? hop->place + hop->at[hop->parts.sbgp->me]
+               : hop->place;
+}
+
+/** Copy parts between where they are packed and the cover: this rank's, or
+ * those of the others. */
+static void move_parts(ctn_ml_t *ml, const ctn_hop_t *hop, bool own, bool out)
+{
+    const ctn_route_t *route = ml->table;
+    uint32_t me = hop->parts.sbgp->me;
+    if (!hop->packed) {
+        return;
+    }
+    if (own) {
+        ctn_part_copy(ml->exec, &route->cover, &hop->parts, me, part_of(hop),
+                      out);
+        return;
+    }
+    for (uint32_t i = 0; i < hop->parts.sbgp->size; i++) {
+        if (i != me) {
+            ctn_part_copy(ml->exec, &route->cover, &hop->parts, i,
+                          hop->place + hop->at[i], out);
+        }
+    }
+}
+
+static void begin_gather(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    ctn_stage_t *stage = &segment->stage[segment->at];
+    const ctn_hop_t *hop = hop_of(ml, stage);
+    /* Who gets all has its part already where it belongs. */
+    if (!hop->holds) {
+        move_parts(ml, hop, true, true);
+    }
+    stage->basic.in = part_of(hop);
+    stage->basic.out = hop->holds ? hop->place : NULL;
+    stage->basic.bytes = hop->bytes;
+    stage->basic.at = hop->at;
+}
+
+static void end_gather(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const ctn_hop_t *hop = hop_of(ml, &segment->stage[segment->at]);
+    if (hop->holds) {
+        move_parts(ml, hop, false, false);
+    }
+}
+
+static void begin_scatter(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    ctn_stage_t *stage = &segment->stage[segment->at];
+    const ctn_hop_t *hop = hop_of(ml, stage);
+    if (hop->holds) {
+        move_parts(ml, hop, false, true);
+    }
+    stage->basic.in = hop->holds ? hop->place : NULL;
+    stage->basic.out = part_of(hop);
+    stage->basic.bytes = hop->bytes;
+    stage->basic.at = hop->at;
+}
+
+static void end_scatter(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const ctn_hop_t *hop = hop_of(ml, &segment->stage[segment->at]);
+    if (!hop->holds) {
+        move_parts(ml, hop, true, false);
+    }
+}
+
+static void begin_allgather(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    move_parts(ml, hop_of(ml, &segment->stage[segment->at]), true, true);
+}
+
+static void add(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
+                ctn_basic_kind_t kind)
+{
+    const ctn_route_t *route = ml->table;
+    ctn_stage_t *stage = ctn_ml_add(ml, segment, level, kind);
+    stage->basic.root = route->hop[level].root;
+    stage->before = kind == CTN_GATHER ? begin_gather : begin_scatter;
+    stage->after = kind == CTN_GATHER ? end_gather : end_scatter;
+}
+
+/** Levels that are of use for a gather or scatter. */
+static unsigned levels_of(const ctn_ml_t *ml, ctn_route_kind_t kind)
+{
+    unsigned levels = ctn_ml_levels(ml);
+    return kind != CTN_ROUTE_ROOTED && ml->hierarchy->top ? levels - 1 : levels;
+}
+
+void ctn_route_gather(ctn_ml_t *ml, ctn_segment_t *segment,
+                      ctn_route_kind_t kind)
+{
+    const ctn_route_t *route = ml->table;
+    unsigned levels = levels_of(ml, kind);
+    for (unsigned level = 0; level < levels; level++) {
+        if (!route->hop[level].crosses) {
+            add(ml, segment, level, CTN_GATHER);
+        }
+    }
+    if (kind != CTN_ROUTE_ROOTED) {
+        return;
+    }
+    ctn_ml_down(segment);
+    for (unsigned level = levels; level-- > 0;) {
+        if (route->hop[level].crosses) {
+            add(ml, segment, level, CTN_GATHER);
+        }
+    }
+}
+
+void ctn_route_scatter(ctn_ml_t *ml, ctn_segment_t *segment,
+                       ctn_route_kind_t kind)
+{
+    const ctn_route_t *route = ml->table;
+    unsigned levels = levels_of(ml, kind);
+    for (unsigned level = 0; level < levels; level++) {
+        if (route->hop[level].crosses || ctn_ml_is_top(ml, level)) {
+            add(ml, segment, level, CTN_SCATTER);
+        }
+    }
+    ctn_ml_down(segment);
+    for (unsigned level = levels; level-- > 0;) {
+        if (!route->hop[level].crosses && !ctn_ml_is_top(ml, level)) {
+            add(ml, segment, level, CTN_SCATTER);
+        }
+    }
+}
+
+void ctn_route_allgather(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level)
+{
+    const ctn_route_t *route = ml->table;
+    const ctn_hop_t *hop = &route->hop[level];
+    ctn_stage_t *stage = ctn_ml_add(ml, segment, level, CTN_ALLGATHER);
+    stage->basic.in = part_of(hop);
+    stage->basic.out = hop->place;
+    stage->basic.bytes = hop->bytes;
+    stage->basic.at = hop->at;
+    stage->before = begin_allgather;
+    stage->after = end_gather;
+}
+
+/* ---- users' blocks ---- */
+
+size_t *ctn_route_table(ctn_ml_t *ml, const ctn_blocks_t *blocks)
+{
+    uint32_t size = ctn_ml_size(ml);
+    size_t *at = ctn_ml_keep(ml, (size + (size_t)1) * sizeof(*at));
+    if (at == NULL) {
+        return NULL;
+    }
+    at[0] = 0;
+    for (uint32_t i = 0; i < size; i++) {
+        at[i + 1] = at[i] + ctn_blocks_bytes(blocks, i);
+    }
+    return at;
+}
+
+unsigned char *ctn_route_users(const ctn_ml_t *ml, const ctn_blocks_t *blocks,
+                               const size_t *at)
+{
+    unsigned char *users = NULL;
+    if (!blocks->type->dense) {
+        return NULL;
+    }
+    if (at == NULL) {
+        return blocks->base;
+    }
+    for (uint32_t i = 0; i < ctn_ml_size(ml); i++) {
+        ctn_span_t block = ctn_blocks_at(blocks, i);
+        if (block.bytes == 0) {
+            continue;
+        }
+        users = users != NULL ? users : block.base;
+        if (block.base != users + at[i]) {
+            return NULL;
+        }
+    }
+    return users;
+}
+
+static void copy_block(ctn_ml_t *ml, const ctn_span_t *block,
+                       unsigned char *memory, size_t bytes, bool into)
+{
+    bytes = block->bytes < bytes ? block->bytes : bytes;
+    if (bytes == 0 || (block->base == memory && block->type == NULL)) {
+        return;
+    }
+    if (into) {
+        ctn_span_read(ml->exec, block, 0, bytes, memory);
+    } else {
+        ctn_span_write(ml->exec, block, 0, bytes, memory);
+    }
+}
+
+void ctn_route_copy_blocks(ctn_ml_t *ml, const ctn_blocks_t *blocks,
+                           const ctn_cover_t *cover, bool into)
+{
+    for (uint32_t i = 0; i < ctn_ml_size(ml); i++) {
+        ctn_span_t block = ctn_blocks_at(blocks, i);
+        size_t from = ctn_cover_at(cover, i);
+        copy_block(ml, &block, cover->memory + from,
+                   ctn_cover_at(cover, i + 1) - from, into);
+    }
+}
+
+void ctn_route_copy_own(ctn_ml_t *ml, const ctn_route_t *route,
+                        const ctn_span_t *own, bool into)
+{
+    size_t from = ctn_cover_at(&route->cover, route->own);
+    copy_block(ml, own, route->cover.memory + from,
+               ctn_cover_at(&route->cover, route->own + 1) - from, into);
+}

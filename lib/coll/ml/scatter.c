@@ -1,0 +1,63 @@
+/* HIER-8: scatter and scatterv; the way is in route.h, lengths are in rooted.h.
+ * Blocks leave from the root's buffer, if they lie end to end there; else they
+ * are copied to scratch first. */
+
+#include "coll/ml/rooted.h"
+
+static void collect(ctn_ml_t *ml)
+{
+    const ctn_rooted_t *rooted = ml->table;
+    if (ctn_rooted_is_root(ml) && !rooted->users) {
+        ctn_route_copy_blocks(ml, &ml->call.all, &rooted->route.cover, true);
+    }
+}
+
+static catena_status_t plan(ctn_ml_t *ml)
+{
+    catena_status_t status = ctn_rooted_plan(ml);
+    const ctn_rooted_t *rooted = ml->table;
+    if (status == CATENA_OK && !rooted->ahead) {
+        collect(ml);
+    }
+    return status;
+}
+
+static void turn(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    (void)segment;
+    ctn_rooted_turn(ml);
+    collect(ml);
+}
+
+static void take_own(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const ctn_rooted_t *rooted = ml->table;
+    (void)segment;
+    if (!ml->call.in_place) {
+        ctn_route_copy_own(ml, &rooted->route, &ml->call.out, false);
+    }
+}
+
+static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const ctn_rooted_t *rooted = ml->table;
+    bool blocks = segment->index + 1 == ml->segments;
+    segment->alone = segment->index > 0;
+    if (blocks && rooted->ahead) {
+        ctn_ml_add_local(segment, turn);
+    }
+    ctn_route_scatter(ml, segment, CTN_ROUTE_ROOTED);
+    if (blocks) {
+        ctn_ml_add_local(segment, take_own);
+    }
+}
+
+#define SCATTER(its_name, has_lengths)                                         \
+    {                                                                          \
+        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_SCATTER,         \
+        .kinds = 1u << CTN_SCATTER, .whole = CTN_SCATTER,                      \
+        .lengths = (has_lengths), .plan = plan, .compose = compose             \
+    }
+
+const ctn_composition_t ctn_ml_scatter = SCATTER("scatter", false);
+const ctn_composition_t ctn_ml_scatterv = SCATTER("scatterv", true);
