@@ -406,15 +406,6 @@ ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status)
     return CTN_STEP_FAIL;
 }
 
-catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
-                               ctn_endpoint_t **endpoint)
-{
-    ctn_exec_t *exec = op->exec;
-    return op->channel->network_only && !exec->virtual_time
-               ? exec->network->ops->connect(exec->network, process, endpoint)
-               : ctn_exec_connect(exec, process, endpoint);
-}
-
 catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
                                   unsigned slot, uint32_t count,
                                   const void *data, size_t bytes)

@@ -407,6 +407,29 @@ static void without_data(fixture_t *f)
     exec->drop_data = false;
 }
 
+/** Messages go by the heap where there is one in common, those of ucx never. */
+static void ways(fixture_t *f)
+{
+    ctn_exec_t *exec = f->job->exec;
+    ctn_module_t *module = f->subgroup.module;
+    const ctn_sbgp_t *sbgp = &f->subgroup.sbgp;
+    ctn_basic_t basic = {.bytes = 0};
+    ctn_op_t *op = module->bcol->make[CTN_BARRIER](module, &basic);
+    for (uint32_t i = 0; i < sbgp->size; i++) {
+        uint64_t process = sbgp->member[i].memory.process;
+        bool near =
+            module->bcol == &ctn_bcol_p2p && ctn_exec_is_near(exec, process);
+        ctn_endpoint_t *endpoint;
+        if (i != sbgp->me) {
+            JOB_CHECK(f->job,
+                      ctn_op_connect(op, process, &endpoint) == CATENA_OK);
+            JOB_CHECK(f->job, endpoint->transport ==
+                                  (near ? exec->local : exec->network));
+        }
+    }
+    ctn_op_release(op);
+}
+
 /* ---- runs ---- */
 
 static void component(job_t *job, const ctn_bcol_t *bcol)
@@ -419,6 +442,9 @@ static void component(job_t *job, const ctn_bcol_t *bcol)
         return;
     }
     JOB_CHECK(job, status == CATENA_OK);
+    if (!job->exec->virtual_time) {
+        ways(&f);
+    }
     all_kinds(&f);
     meetings(&f);
     roundings(&f);
