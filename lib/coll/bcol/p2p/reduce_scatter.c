@@ -368,8 +368,8 @@ static const ctn_algorithm_t algorithm = {
 const char *const ctn_p2p_reduce_scatters[] = {"recursive-halving", "ring",
                                                NULL};
 
-/* Longer vectors go round: 4 ranks on 4 hosts and 2 cores, 32 KiB for each: 84
- * us halving, 64 KiB: 168, and 156 round the ring. */
+/* Longer vectors go round. 4 ranks on 4 hosts and 2 cores, 32 KiB for each:
+ * 81 us halving, 88 round the ring; 64 KiB: 168 and 141. */
 enum { SHORT_VECTOR = 131072 };
 
 ctn_op_t *ctn_p2p_reduce_scatter(ctn_module_t *module, const ctn_basic_t *basic)
