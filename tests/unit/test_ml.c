@@ -65,6 +65,8 @@ typedef enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS } form_t;
 typedef enum which { BCAST, REDUCE, ALLREDUCE, SCAN, EXSCAN, KINDS } which_t;
 
 enum { MOST_COUNT = 20000, GUARD = 0x5a };
+enum { SEND_BYTES = (MOST_COUNT + 1) * sizeof(map_t) };
+enum { RECV_BYTES = (2 * MOST_COUNT + 1) * sizeof(map_t) };
 
 typedef struct call {
     job_t *job;
@@ -92,8 +94,8 @@ static size_t stride(const call_t *call)
 /** This rank's part where it is read; GUARD everywhere else. */
 static void fill(call_t *call)
 {
-    memset(call->send, GUARD, (MOST_COUNT + 1) * sizeof(map_t));
-    memset(call->recv, GUARD, (2 * MOST_COUNT + 1) * sizeof(map_t));
+    memset(call->send, GUARD, SEND_BYTES);
+    memset(call->recv, GUARD, RECV_BYTES);
     map_t *from =
         call->which == BCAST || call->in_place ? call->recv : call->send;
     bool reads = call->which != BCAST || call->rank == call->root;
@@ -249,6 +251,7 @@ static void draw(call_t *call, uint64_t *random)
     }
 }
 
+/** With a buffer in the shared heap, and one elsewhere. */
 static call_t *new_calls(job_t *job, catena_group_t *const *groups,
                          size_t count)
 {
@@ -256,10 +259,8 @@ static call_t *new_calls(job_t *job, catena_group_t *const *groups,
     for (size_t i = 0; i < count; i++) {
         calls[i].job = job;
         calls[i].group = groups[i];
-        /* One in the shared heap, one elsewhere. */
-        calls[i].send =
-            catena_malloc(job->context, (MOST_COUNT + 1) * sizeof(map_t));
-        calls[i].recv = malloc((2 * MOST_COUNT + 1) * sizeof(map_t));
+        calls[i].send = catena_malloc(job->context, SEND_BYTES);
+        calls[i].recv = malloc(RECV_BYTES);
     }
     return calls;
 }
@@ -433,37 +434,35 @@ static void freed_too_early(job_t *job)
     JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
 }
 
-/** Until a rank dies, and then until all know. */
+/** Until a rank dies, and then until all know. What the network may still have
+ * parts of after that lies in the heap. */
 static void until_death(job_t *job)
 {
     enum { AT_ONCE = 4 };
     uint64_t random = job->seed * 53 + 23;
     catena_group_t *world = job->context->world;
-    catena_group_t *of[AT_ONCE] = {world, world, world, world};
-    call_t *call = new_calls(job, of, AT_ONCE);
+    catena_request_t *request[AT_ONCE];
+    size_t most = 40000;
+    unsigned char *memory = catena_malloc(job->context, 2 * AT_ONCE * most);
     catena_status_t status = catena_group_set(
         world, "hierarchy", hierarchies[job_random(&random) % HIERARCHIES]);
     for (int turn = 0; status == CATENA_OK && turn < 50; turn++) {
         for (int i = 0; i < AT_ONCE; i++) {
-            draw(&call[i], &random);
-            call[i].spread = false;
-            fill(&call[i]);
-            (void)(call[i].which == BCAST
-                       ? catena_ibcast(call[i].recv, call[i].count,
-                                       CATENA_INT64, (int)call[i].root, world,
-                                       &call[i].request)
-                       : catena_iallreduce(call[i].send, call[i].recv,
-                                           call[i].count, CATENA_INT64,
-                                           CATENA_SUM, world,
-                                           &call[i].request));
+            unsigned char *send = memory + 2 * (size_t)i * most;
+            size_t count = job_random(&random) % (most / sizeof(int64_t));
+            int root = (int)(job_random(&random) % job->size);
+            request[i] = NULL;
+            (void)(root % 2 == 0
+                       ? catena_ireduce(send, send + most, count, CATENA_INT64,
+                                        CATENA_SUM, root, world, &request[i])
+                       : catena_iallreduce(send, send + most, count,
+                                           CATENA_INT64, CATENA_SUM, world,
+                                           &request[i]));
         }
-        for (int i = 0; i < AT_ONCE; i++) {
-            catena_status_t one = catena_wait(&call[i].request);
-            status = status == CATENA_OK ? one : status;
-        }
+        status = catena_waitall(AT_ONCE, request);
     }
-    JOB_CHECK(job, status == CATENA_OK || world->composed == 0);
-    free_calls(call, AT_ONCE);
+    JOB_CHECK(job, world->composed == 0);
+    catena_free(job->context, memory);
 }
 
 /* ---- arguments ---- */
@@ -473,16 +472,16 @@ typedef struct refusal {
     catena_status_t (*call)(catena_group_t *group);
 } refusal_t;
 
-static int64_t memory[4];
+static int64_t four[4];
 
 static catena_status_t bad_root(catena_group_t *group)
 {
-    return catena_bcast(memory, 1, CATENA_INT64, 1, group);
+    return catena_bcast(four, 1, CATENA_INT64, 1, group);
 }
 
 static catena_status_t negative_root(catena_group_t *group)
 {
-    return catena_reduce(memory, memory + 1, 1, CATENA_INT64, CATENA_SUM, -1,
+    return catena_reduce(four, four + 1, 1, CATENA_INT64, CATENA_SUM, -1,
                          group);
 }
 
@@ -493,17 +492,17 @@ static catena_status_t no_buffer(catena_group_t *group)
 
 static catena_status_t no_type(catena_group_t *group)
 {
-    return catena_allreduce(memory, memory + 1, 1, NULL, CATENA_SUM, group);
+    return catena_allreduce(four, four + 1, 1, NULL, CATENA_SUM, group);
 }
 
 static catena_status_t no_operation(catena_group_t *group)
 {
-    return catena_scan(memory, memory + 1, 1, CATENA_INT64, NULL, group);
+    return catena_scan(four, four + 1, 1, CATENA_INT64, NULL, group);
 }
 
 static catena_status_t wrong_type(catena_group_t *group)
 {
-    return catena_allreduce(memory, memory + 1, 1, CATENA_DOUBLE, CATENA_BAND,
+    return catena_allreduce(four, four + 1, 1, CATENA_DOUBLE, CATENA_BAND,
                             group);
 }
 
@@ -514,13 +513,13 @@ static catena_status_t in_place_bcast(catena_group_t *group)
 
 static catena_status_t in_place_recv(catena_group_t *group)
 {
-    return catena_allreduce(memory, CATENA_IN_PLACE, 1, CATENA_INT64,
-                            CATENA_SUM, group);
+    return catena_allreduce(four, CATENA_IN_PLACE, 1, CATENA_INT64, CATENA_SUM,
+                            group);
 }
 
 static catena_status_t too_long(catena_group_t *group)
 {
-    return catena_exscan(memory, memory, SIZE_MAX / 4, CATENA_INT64, CATENA_SUM,
+    return catena_exscan(four, four, SIZE_MAX / 4, CATENA_INT64, CATENA_SUM,
                          group);
 }
 
@@ -531,7 +530,7 @@ static catena_status_t with_gaps(catena_group_t *group)
         return CATENA_OK;
     }
     catena_status_t status =
-        catena_allreduce(memory, memory, 1, type, CATENA_SUM, group);
+        catena_allreduce(four, four, 1, type, CATENA_SUM, group);
     (void)catena_type_free(&type);
     return status;
 }
@@ -573,9 +572,9 @@ static void refuse(job_t *job)
         fprintf(stderr, "  found: %s\n", capture.text);
     }
     JOB_CHECK(job, world->composed == 0);
-    JOB_CHECK(job, catena_allreduce(memory, memory + 1, 1, CATENA_INT64, NULL,
+    JOB_CHECK(job, catena_allreduce(four, four + 1, 1, CATENA_INT64, NULL,
                                     NULL) == CATENA_ERR_ARG);
-    JOB_CHECK(job, catena_ibcast(memory, 1, CATENA_INT64, 0, world, NULL) ==
+    JOB_CHECK(job, catena_ibcast(four, 1, CATENA_INT64, 0, world, NULL) ==
                        CATENA_ERR_ARG);
 }
 
