@@ -54,6 +54,9 @@ layout unit/bcol_p2p -- -n 3
 layout unit/bcol_p2p $tcp -- -n 7 --ppn 3
 layout unit/bcol_p2p UCX_TLS=posix,tcp,self -- -n 4 --ppn 2
 layout unit/bcol_p2p_blocks -- -n 3
+layout unit/bcol_shm -- -n 2
+layout unit/bcol_shm -- -n 5
+layout unit/bcol_shm_blocks -- -n 3
 layout unit/bcol_p2p_blocks $tcp -- -n 7 --ppn 3
 layout split -- -n 2
 layout split $tcp CATENA_TOPOLOGY="$machine" -- -n 9 --ppn 4 --map-by node
@@ -64,6 +67,9 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     layout unit/chain -- -n 5
     layout unit/chain $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 1
     layout unit/bcol_p2p -- -n 13
+    layout unit/bcol_shm -- -n 1
+    layout unit/bcol_shm CATENA_WAIT=sleep -- -n 3
+    layout unit/bcol_shm -- -n 17
     layout unit/bcol_p2p $tcp -- -n 4 --ppn 1
     layout unit/bcol_p2p $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 2
     layout unit/bcol_p2p_blocks UCX_TLS=posix,tcp,self -- -n 9 --ppn 4

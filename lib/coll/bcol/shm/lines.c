@@ -76,7 +76,7 @@ static void speak(const pass_t *pass, bool post)
     copy_small(line->data, pass->basic->in, pass->basic->bytes);
     if (post) {
         line->offset = SHM_STAGED;
-        ctn_word_store(&line->word, pass->tag);
+        ctn_exec_post(pass->shm->module.exec, &line->word, pass->tag);
     }
 }
 
