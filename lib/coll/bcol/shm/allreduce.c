@@ -56,7 +56,7 @@ static const shm_way_t flat = {.algorithm = SHM_ALGORITHM("flat", true),
 
 /* ---- shared ---- */
 
-/** Results come after all have read: what is lent may then be replaced. */
+/** What is lent may be replaced: results come after all who read have. */
 static bool show(shm_call_t *call)
 {
     const ctn_basic_t *basic = call->basic;
@@ -65,38 +65,13 @@ static bool show(shm_call_t *call)
     return true;
 }
 
-static bool fold_part(shm_call_t *call)
-{
-    shm_part_t part = shm_part_of(call, call->shm->me);
-    if (!shm_fold(call, call->shm->size, part,
-                  shm_stage_of(call, call->shm->me) + part.at)) {
-        return false;
-    }
-    shm_say(call, &shm_share_of(call, call->shm->me)->word);
-    return true;
-}
-
-static bool await_parts(shm_call_t *call)
-{
-    return !call->lent || apart(call) || shm_all_shares(call);
-}
-
 static bool collect(shm_call_t *call)
 {
-    for (; call->seen < call->shm->size; call->seen++) {
-        if (!shm_heard(call, &shm_share_of(call, call->seen)->word)) {
-            return false;
-        }
-        shm_part_t part = shm_part_of(call, call->seen);
-        shm_copy(call, (unsigned char *)call->basic->out + part.at,
-                 shm_stage_of(call, call->seen) + part.at, part.bytes);
-    }
-    return true;
+    return shm_collect_parts(call, true);
 }
 
-static const shm_way_t shared = {
-    .algorithm = SHM_ALGORITHM("shared", true),
-    .step = {show, fold_part, await_parts, collect}};
+static const shm_way_t shared = {.algorithm = SHM_ALGORITHM("shared", true),
+                                 .step = {show, shm_fold_part, collect}};
 
 /* ---- last ---- */
 

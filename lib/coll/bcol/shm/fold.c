@@ -49,3 +49,30 @@ bool shm_fold(shm_call_t *call, uint32_t end, shm_part_t part, void *out)
     }
     return true;
 }
+
+bool shm_fold_part(shm_call_t *call)
+{
+    uint32_t me = call->shm->me;
+    shm_part_t part = shm_part_of(call, me);
+    if (!shm_fold(call, call->shm->size, part,
+                  shm_stage_of(call, me) + part.at)) {
+        return false;
+    }
+    shm_say(call, &shm_share_of(call, me)->word);
+    return true;
+}
+
+bool shm_collect_parts(shm_call_t *call, bool copy)
+{
+    for (; call->seen < call->shm->size; call->seen++) {
+        if (!shm_heard(call, &shm_share_of(call, call->seen)->word)) {
+            return false;
+        }
+        shm_part_t part = shm_part_of(call, call->seen);
+        if (copy) {
+            shm_copy(call, (unsigned char *)call->basic->out + part.at,
+                     shm_stage_of(call, call->seen) + part.at, part.bytes);
+        }
+    }
+    return true;
+}

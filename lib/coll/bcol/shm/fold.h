@@ -27,4 +27,16 @@ shm_part_t shm_part_of(const shm_call_t *call, uint32_t i);
  * @return all of them are in `out` */
 bool shm_fold(shm_call_t *call, uint32_t end, shm_part_t part, void *out);
 
+/* Many hands: each folds a part of all vectors, and shows it in its stage. */
+
+/** A step: fold one's own part, and show it. The own vector must not be in the
+ * stage. */
+bool shm_fold_part(shm_call_t *call);
+
+/** A step's work: wait for all parts, and copy them to `out` if told to. That
+ * may be where the own vector is: who has shown a part was the only one to read
+ * it there.
+ * @return all are there */
+bool shm_collect_parts(shm_call_t *call, bool copy);
+
 #endif

@@ -48,45 +48,19 @@ static const shm_way_t flat = {.algorithm = SHM_ALGORITHM("flat", false),
 static bool show_to_all(shm_call_t *call)
 {
     shm_show(call, call->basic->in, call->basic->bytes, true);
-    return true;
-}
-
-/** Own vectors stay where they are until all parts are folded, also where the
- * result is to replace them; so stages are free for the parts. */
-static bool fold_part(shm_call_t *call)
-{
-    shm_part_t part = shm_part_of(call, call->shm->me);
-    call->own = call->basic->in;
-    if (!shm_fold(call, call->shm->size, part,
-                  shm_stage_of(call, call->shm->me) + part.at)) {
-        return false;
-    }
-    shm_say(call, &shm_share_of(call, call->shm->me)->word);
+    call->own = call->basic->in; /* so the stage is free */
     return true;
 }
 
 /** Nobody reads the vectors any more when all parts are folded. */
-static bool await_parts(shm_call_t *call)
-{
-    return (!is_root(call) && !call->lent) || shm_all_shares(call);
-}
-
 static bool collect(shm_call_t *call)
 {
-    if (!is_root(call)) {
-        return true;
-    }
-    for (uint32_t i = 0; i < call->shm->size; i++) {
-        shm_part_t part = shm_part_of(call, i);
-        shm_copy(call, (unsigned char *)call->basic->out + part.at,
-                 shm_stage_of(call, i) + part.at, part.bytes);
-    }
-    return true;
+    return (!is_root(call) && !call->lent) ||
+           shm_collect_parts(call, is_root(call));
 }
 
-static const shm_way_t shared = {
-    .algorithm = SHM_ALGORITHM("shared", true),
-    .step = {show_to_all, fold_part, await_parts, collect}};
+static const shm_way_t shared = {.algorithm = SHM_ALGORITHM("shared", true),
+                                 .step = {show_to_all, shm_fold_part, collect}};
 
 static const shm_way_t *const ways[] = {&flat, &shared, NULL};
 const char *const shm_reduce_names[] = {"flat", "shared", NULL};

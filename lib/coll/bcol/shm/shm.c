@@ -101,11 +101,6 @@ bool shm_all_posts(shm_call_t *call)
     return all_heard(call, shm_post_of(call, 0), call->shm->line_stride);
 }
 
-bool shm_all_shares(shm_call_t *call)
-{
-    return all_heard(call, shm_share_of(call, 0), call->shm->line_stride);
-}
-
 void shm_show(shm_call_t *call, const void *data, size_t bytes, bool may_lend)
 {
     ctn_exec_t *exec = call->shm->module.exec;

@@ -208,11 +208,10 @@ static inline bool shm_heard(const shm_call_t *call, const uint64_t *word)
     return ctn_word_becomes(word, ctn_tag(call->seq, 0), call->looks);
 }
 
-/** Whether all members have set their flags; likewise posts, shares. Counts in
+/** Whether all members have set their flags; likewise posts. Counts in
  * call->seen. */
 bool shm_all_flags(shm_call_t *call);
 bool shm_all_posts(shm_call_t *call);
-bool shm_all_shares(shm_call_t *call);
 
 /* ---- data ---- */
 
