@@ -50,6 +50,8 @@ layout unit/mail $tcp -- -n 5 --ppn 2
 layout unit/hash $tcp -- -n 7 --ppn 3
 layout unit/mail $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
 layout unit/chain $tcp -- -n 7 --ppn 3
+layout unit/bcol_shm_blocks -- -n 2
+layout unit/bcol_shm_blocks $tcp -- -n 8 --ppn 5
 layout unit/bcol_p2p -- -n 3
 layout unit/bcol_p2p $tcp -- -n 7 --ppn 3
 layout unit/bcol_p2p UCX_TLS=posix,tcp,self -- -n 4 --ppn 2

@@ -4,11 +4,12 @@
 
 #include "coll/bcol/shm/block.h"
 
-enum {
-    LEND_BYTES = 4096,    /* from here on a copy costs more than the wait */
-    LEND_CROWDED = 32768, /* for all to have read, which takes longer here */
-    FOLD_BYTES = 8192     /* of a result, while it stays in the nearest cache */
-};
+/* From here on a copy costs more than the wait for all to have read, which
+ * takes longer with more ranks than cores. */
+enum { LEND_BYTES = 4096, LEND_CROWDED = SHM_KEPT_BYTES };
+
+/* So much of a result stays in the nearest cache. */
+enum { FOLD_BYTES = 8192 };
 
 static size_t all_bytes(const shm_call_t *call)
 {
