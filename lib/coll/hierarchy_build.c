@@ -493,9 +493,6 @@ static void drop_modules(build_t *build)
     hierarchy->levels = 0;
     hierarchy->top = false;
     ctn_servings_end(&build->serving);
-    if (build->module != NULL) {
-        build->module->bcol->destroy(build->module);
-    }
 }
 
 static void finish(ctn_op_t *op)
@@ -504,6 +501,12 @@ static void finish(ctn_op_t *op)
     ctn_hierarchy_t *hierarchy = build->hierarchy;
     bool quiet = build->agreed && op->status == CATENA_OK;
     hierarchy->status = quiet ? build->status : op->status;
+    if (build->module != NULL) { /* nobody uses it before all report */
+        build->module->bcol->destroy(build->module);
+    }
+    if (build->pieces.piece != NULL) {
+        ctn_pieces_release(op->exec, &build->pieces);
+    }
     if (quiet && hierarchy->status != CATENA_OK) {
         drop_modules(build);
     } else {
