@@ -260,7 +260,7 @@ static catena_status_t make_world(catena_context_t *context)
         return status;
     }
     /* A first barrier builds the topology and shows that all are there. */
-    status = catena_barrier(context->world);
+    status = ctn_op_run(ctn_barrier_create(context->world));
     if (status == CATENA_OK && context->boot->local_rank == 0) {
         ctn_heap_attached(context->heap);
     }

@@ -6,12 +6,16 @@
  * synchronization, IJPP 17, 1988) between their gathering and their release.
  * Rounds between nodes: ceil(log2 nodes). Messages between nodes: one per
  * root and round. Graham, Ladd, Gorentla Venkata describe the two levels
- * (figure 2). */
+ * (figure 2). Where settings name a hierarchy or an algorithm for barriers,
+ * those that users call are put together from its levels (coll/ml/barrier.c);
+ * by default they are the ones made here: nodes and network, by hand. */
 
 #include "coll/barrier.h"
 
 #include <catena/coll.h>
 #include <stdio.h>
+
+#include "coll/ml/given.h"
 
 /* Up to this many members each reads all the others' words. */
 enum { FLAT_MEMBERS = 8 };
@@ -260,6 +264,23 @@ void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes)
              topo->nodes);
 }
 
+bool ctn_barrier_by_levels(catena_group_t *group)
+{
+    if (group->barrier == CTN_BARRIER_UNKNOWN) {
+        group->barrier = ctn_ml_asked(group, CTN_OF_BARRIER)
+                             ? CTN_BARRIER_LEVELS
+                             : CTN_BARRIER_NODES;
+    }
+    return group->barrier == CTN_BARRIER_LEVELS;
+}
+
+static catena_status_t run_levels(catena_group_t *group, ctn_mode_t mode,
+                                  catena_request_t **request)
+{
+    const ctn_given_t given = {.composition = &ctn_ml_barrier, .group = group};
+    return ctn_ml_run(&given, mode, request);
+}
+
 /** A flat barrier that is alone. False: it is to be an operation. */
 CTN_HOT static bool run_alone(catena_group_t *group, catena_status_t *status)
 {
@@ -288,6 +309,9 @@ CTN_HOT catena_status_t catena_barrier(catena_group_t *group)
     if (group == NULL) {
         return CATENA_ERR_ARG;
     }
+    if (ctn_barrier_by_levels(group)) {
+        return run_levels(group, CTN_BLOCKING, NULL);
+    }
     return run_alone(group, &status) ? status
                                      : ctn_op_run(ctn_barrier_create(group));
 }
@@ -310,6 +334,9 @@ static catena_status_t barrier_request(catena_group_t *group,
 catena_status_t catena_ibarrier(catena_group_t *group,
                                 catena_request_t **request)
 {
+    if (group != NULL && ctn_barrier_by_levels(group)) {
+        return run_levels(group, CTN_NONBLOCKING, request);
+    }
     catena_status_t status = barrier_request(group, request);
     if (status == CATENA_OK) {
         ctn_op_start(*request);
@@ -320,6 +347,9 @@ catena_status_t catena_ibarrier(catena_group_t *group,
 catena_status_t catena_barrier_init(catena_group_t *group,
                                     catena_request_t **request)
 {
+    if (group != NULL && ctn_barrier_by_levels(group)) {
+        return run_levels(group, CTN_PERSISTENT, request);
+    }
     catena_status_t status = barrier_request(group, request);
     if (status == CATENA_OK) {
         (*request)->persistent = true;

@@ -18,6 +18,10 @@ ctn_op_t *ctn_fence_create(catena_group_t *group);
  * by all others on the node when it is over. */
 ctn_op_t *ctn_show_create(catena_group_t *group);
 
+/** Whether barriers of `group` are put together from levels, as its settings
+ * may have it, and not made here. */
+bool ctn_barrier_by_levels(catena_group_t *group);
+
 /** What the last barrier did, for catena_group_explain. */
 void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes);
 

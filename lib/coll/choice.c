@@ -320,7 +320,7 @@ catena_status_t catena_group_explain(catena_group_t *group,
         ctn_alltoall_explain(group, text, bytes);
         return CATENA_OK;
     }
-    if (strcmp(collective, "barrier") == 0) {
+    if (strcmp(collective, "barrier") == 0 && !ctn_barrier_by_levels(group)) {
         ctn_barrier_explain(group, text, bytes);
         return CATENA_OK;
     }

@@ -248,6 +248,15 @@ static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_of_t of,
     return status;
 }
 
+bool ctn_hierarchy_asked(const catena_group_t *group, ctn_of_t of)
+{
+    const ctn_hierarchies_t *all =
+        (const ctn_hierarchies_t *)ctn_group_find(group, &hierarchies_key);
+    return (all != NULL && (all->levels_of[of] != NULL || all->levels)) ||
+           setting(group->config, (int)of, NULL, 0) != NULL ||
+           setting(group->config, CTN_WAYS, NULL, 0) != NULL;
+}
+
 catena_status_t ctn_hierarchies_write(const ctn_hierarchies_t *all,
                                       char text[CTN_WAYS * CTN_SETTING_BYTES])
 {

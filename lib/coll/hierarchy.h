@@ -52,6 +52,9 @@ typedef struct ctn_hierarchy {
 catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
                                  ctn_hierarchy_t **hierarchy);
 
+/** Whether settings say which it is: else it is "auto". */
+bool ctn_hierarchy_asked(const catena_group_t *group, ctn_of_t of);
+
 /** A hierarchy of one level, all ranks, p2p: for what must go in the order of
  * ranks where the group's hierarchy does not. */
 catena_status_t ctn_hierarchy_flat(catena_group_t *group,

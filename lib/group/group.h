@@ -17,6 +17,13 @@ typedef struct ctn_attachment {
     struct ctn_attachment *next;
 } ctn_attachment_t;
 
+/** See coll/barrier.c. */
+typedef enum ctn_barrier_way {
+    CTN_BARRIER_UNKNOWN, /* nobody has looked at the settings yet */
+    CTN_BARRIER_NODES,
+    CTN_BARRIER_LEVELS
+} ctn_barrier_way_t;
+
 /** A group: a chain, and two numbered sequences of operations on it. Its own
  * size does not depend on the number of ranks; what higher layers learn
  * about it (nodes, leaders) hangs in the attachments, made when needed. */
@@ -30,6 +37,7 @@ struct catena_group {
     ctn_attachment_t *attachments;
     uint32_t composed; /* operations under way that have no channel */
     bool permanent;    /* the world: goes with its context */
+    uint8_t barrier;   /* ctn_barrier_way_t: how its barriers go */
 };
 
 _Static_assert(sizeof(struct catena_group) <= 256, "a handle is small");

@@ -398,7 +398,15 @@ static void barriers(job_t *job)
             JOB_CHECK(job, catena_compute(job->context, 1e-3) == CATENA_OK);
         }
         double before = catena_time(job->context);
-        JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+        catena_request_t *request = NULL;
+        if (i % 2 == 0) {
+            JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+        } else {
+            JOB_CHECK(job, catena_barrier_init(world, &request) == CATENA_OK);
+            JOB_CHECK(job, catena_start(request) == CATENA_OK);
+            JOB_CHECK(job, catena_wait(&request) == CATENA_OK);
+            JOB_CHECK(job, catena_request_free(&request) == CATENA_OK);
+        }
         double latest = before;
         JOB_CHECK(job, catena_allreduce(&before, &latest, 1, CATENA_DOUBLE,
                                         CATENA_MAX, world) == CATENA_OK);
@@ -622,6 +630,12 @@ static void explained(job_t *job)
                        strstr(text, "hierarchy=\"node:shm,network:p2p\"") &&
                        strstr(text, "segments=4 ") != NULL &&
                        strstr(text, "segment_bytes=32768") != NULL);
+    catena_request_t *request = NULL;
+    JOB_CHECK(job, catena_ibarrier(world, &request) == CATENA_OK);
+    JOB_CHECK(job, catena_wait(&request) == CATENA_OK);
+    JOB_CHECK(job, catena_group_explain(world, "barrier", text, sizeof(text)) ==
+                       CATENA_OK);
+    JOB_CHECK(job, strstr(text, "hierarchy=\"node:shm,network:p2p\""));
     JOB_CHECK(job, catena_op_create(combine, &combined, 0, &op) == CATENA_OK);
     JOB_CHECK(job, catena_allreduce(own, all, 4, CATENA_UINT64, op, world) ==
                        CATENA_OK);

@@ -178,6 +178,7 @@ CTN_HOT catena_status_t ctn_use_find(catena_group_t *group, ctn_of_t of,
 void ctn_ml_forget(catena_group_t *group)
 {
     kept_with_group_t *kept = (kept_with_group_t *)ctn_group_find(group, &key);
+    group->barrier = CTN_BARRIER_UNKNOWN;
     for (size_t i = 0; kept != NULL && i < CTN_WAYS; i++) {
         kept->use[i].hierarchy = NULL;
     }
@@ -209,7 +210,19 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
     if (*status == CATENA_OK) {
         use->set = true;
     }
+    group->barrier = CTN_BARRIER_UNKNOWN;
     return true;
+}
+
+bool ctn_ml_asked(catena_group_t *group, ctn_of_t of)
+{
+    const kept_with_group_t *kept =
+        (const kept_with_group_t *)ctn_group_find(group, &key);
+    const char *algorithm = group->config->way[of].algorithm;
+    bool chosen = kept != NULL && kept->use[of].set
+                      ? kept->use[of].algorithm != NULL
+                      : strcasecmp(algorithm, "auto") != 0;
+    return chosen || ctn_hierarchy_asked(group, of);
 }
 
 /* ---- explaining ---- */

@@ -289,6 +289,9 @@ void ctn_ml_forget(catena_group_t *group);
 bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
                 catena_status_t *status);
 
+/** Whether hierarchy or algorithm of these collectives have been asked for. */
+bool ctn_ml_asked(catena_group_t *group, ctn_of_t of);
+
 /** How a collective last ran, for catena_group_explain. False: it is none of
  * these. */
 bool ctn_ml_explain(catena_group_t *group, const char *collective, char *text,
