@@ -1,16 +1,15 @@
 /* From a call to what runs it: at once, as an operation, or as a request. */
 
+#include <catena/coll.h>
+#include <stdint.h>
+
 #include "coll/ml/given.h"
 
-/** Of a call that is to return when all is done, the hierarchy it goes by, if
- * that is built; else NULL. */
-static ctn_hierarchy_t *built(const ctn_call_t *call, const ctn_use_t *use)
+/** The hierarchy that a blocking call goes by, if that is built; else NULL. */
+static const ctn_hierarchy_t *built(const ctn_use_t *use, bool in_order)
 {
-    ctn_hierarchy_t *hierarchy = use->hierarchy;
-    if (hierarchy->state != CTN_BUILT) {
-        return NULL;
-    }
-    if (call->in_order && !hierarchy->in_order &&
+    const ctn_hierarchy_t *hierarchy = use->hierarchy;
+    if (hierarchy->state == CTN_BUILT && in_order && !hierarchy->in_order &&
         hierarchy->status == CATENA_OK) {
         hierarchy = use->flat;
     }
@@ -19,28 +18,75 @@ static ctn_hierarchy_t *built(const ctn_call_t *call, const ctn_use_t *use)
 }
 
 /** On a single level, alone, and short: the component may run it at once. */
-CTN_HOT static bool run_alone(const ctn_call_t *call, const ctn_use_t *use,
-                              catena_status_t *status)
+CTN_HOT static bool run_at_once(const ctn_composition_t *composition,
+                                const ctn_use_t *use, bool in_order,
+                                ctn_basic_t *basic, catena_status_t *status)
 {
-    const ctn_composition_t *composition = call->composition;
-    const ctn_hierarchy_t *hierarchy = built(call, use);
+    const ctn_hierarchy_t *hierarchy = built(use, in_order);
     if (hierarchy == NULL || hierarchy->levels != 1 || !hierarchy->top ||
-        hierarchy->status != CATENA_OK || !composition->vector ||
-        hierarchy->turns->started != hierarchy->turns->turn ||
-        call->in.type != NULL || call->in.bytes > CTN_SEGMENT_BYTES) {
+        hierarchy->status != CATENA_OK ||
+        hierarchy->turns->started != hierarchy->turns->turn) {
         return false;
     }
     ctn_module_t *module = hierarchy->level[0];
+    basic->algorithm = use->algorithm;
+    return module->bcol->quick != NULL &&
+           module->bcol->quick(module, composition->whole, basic, status);
+}
+
+CTN_HOT static bool run_alone(const ctn_call_t *call, const ctn_use_t *use,
+                              catena_status_t *status)
+{
     ctn_basic_t basic = {
         .root = call->root, /* members are all ranks in their order */
         .in = call->in.base,
         .out = call->out.base,
         .bytes = call->in.bytes,
         .by = call->by,
-        .algorithm = use->algorithm,
     };
-    return module->bcol->quick != NULL &&
-           module->bcol->quick(module, composition->whole, &basic, status);
+    return call->composition->vector && call->in.type == NULL &&
+           call->in.bytes <= CTN_SEGMENT_BYTES &&
+           run_at_once(call->composition, use, call->in_order, &basic, status);
+}
+
+/** What most calls are, a few elements of a fixed type between two buffers, is
+ * checked and run here, if it can run at once. False: it is to go the long way,
+ * on which it is refused, too. */
+CTN_HOT static bool run_plain(const ctn_given_t *given, catena_status_t *status)
+{
+    const ctn_composition_t *composition = given->composition;
+    const ctn_chain_t *chain = &given->group->lane.chain;
+    catena_datatype_t type = given->recv.type;
+    const void *in = given->send.buffer;
+    /* Of a reduce the root alone has one. */
+    bool gets = composition->whole != CTN_REDUCE ||
+                (uint32_t)given->root == chain->rank;
+    void *out = gets ? (void *)(uintptr_t)given->recv.buffer : NULL;
+    bool is_bcast = composition->whole == CTN_BCAST;
+    bool in_order = composition->of == CTN_OF_SCAN;
+    ctn_use_t *use;
+    if (!composition->vector || type == NULL || type->derived ||
+        given->recv.count - 1 >= CTN_SEGMENT_BYTES / type->bytes ||
+        (gets && out == NULL) || out == CATENA_IN_PLACE ||
+        (uint32_t)given->root >= chain->size) {
+        return false;
+    }
+    if (is_bcast) {
+        in = out;
+    } else if (in == NULL || in == CATENA_IN_PLACE || given->op == NULL ||
+               !ctn_op_valid(given->op, type)) {
+        return false;
+    } else {
+        in_order |= !ctn_op_commutes(given->op);
+    }
+    ctn_basic_t basic = {.root = (uint32_t)given->root,
+                         .in = in,
+                         .out = out,
+                         .bytes = given->recv.count * type->bytes,
+                         .by = {given->op, type}};
+    *status = ctn_use_find(given->group, composition->of, false, &use);
+    return *status != CATENA_OK ||
+           run_at_once(composition, use, in_order, &basic, status);
 }
 
 /** The caller may free types and the operation before it ends. */
@@ -153,7 +199,11 @@ CTN_HOT catena_status_t ctn_ml_run(const ctn_given_t *given, ctn_mode_t mode,
     if (given->group == NULL || (mode != CTN_BLOCKING && request == NULL)) {
         return CATENA_ERR_ARG;
     }
-    catena_status_t status = ctn_ml_understand(given, &call, &nothing);
+    catena_status_t status;
+    if (mode == CTN_BLOCKING && run_plain(given, &status)) {
+        return status;
+    }
+    status = ctn_ml_understand(given, &call, &nothing);
     return status == CATENA_OK ? ctn_ml_enter(&call, nothing, mode, request)
                                : status;
 }
