@@ -29,13 +29,13 @@ static catena_status_t settle(ctn_ml_t *ml, allgather_t *all)
 {
     ctn_cover_t *cover = &all->route.cover;
     if (ml->call.composition->lengths) {
-        all->at = ctn_route_table(ml, &ml->call.all);
+        all->at = ctn_route_table(ml);
         if (all->at == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
     }
     all->bytes = begin_of(ml, all, ctn_ml_size(ml));
-    all->users = ctn_route_users(ml, &ml->call.all, all->at);
+    all->users = ctn_route_users(&ml->call, all->at);
     cover->at = all->route.keeps ? all->at : NULL;
     cover->bytes = all->at == NULL ? ml->call.all.bytes : ml->call.in.bytes;
     catena_status_t status =
@@ -173,7 +173,8 @@ static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
     {                                                                          \
         .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_ALLGATHER,       \
         .kinds = 1u << CTN_GATHER | 1u << CTN_ALLGATHER | 1u << CTN_BCAST,     \
-        .whole = CTN_ALLGATHER, .lengths = (has_lengths), .plan = plan,        \
+        .whole = CTN_ALLGATHER, .lengths = (has_lengths),                      \
+        .whole_basic = ctn_route_gather_whole, .plan = plan,                   \
         .compose = compose                                                     \
     }
 

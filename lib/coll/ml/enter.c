@@ -17,13 +17,17 @@ static const ctn_hierarchy_t *built(const ctn_use_t *use, bool in_order)
                                                               : NULL;
 }
 
-/** On a single level, alone, and short: the component may run it at once. */
-CTN_HOT static bool run_at_once(const ctn_composition_t *composition,
+/** On a single level, alone, and short: the component may run it at once. The
+ * level has all ranks: that of a rank that is alone in its subgroup below may
+ * have other members. */
+CTN_HOT static bool run_at_once(const catena_group_t *group,
+                                const ctn_composition_t *composition,
                                 const ctn_use_t *use, bool in_order,
                                 ctn_basic_t *basic, catena_status_t *status)
 {
     const ctn_hierarchy_t *hierarchy = built(use, in_order);
-    if (hierarchy == NULL || hierarchy->levels != 1 || !hierarchy->top ||
+    if (hierarchy == NULL || hierarchy->levels != 1 ||
+        hierarchy->level[0]->sbgp->size != group->lane.chain.size ||
         hierarchy->status != CATENA_OK ||
         hierarchy->turns->started != hierarchy->turns->turn) {
         return false;
@@ -34,9 +38,10 @@ CTN_HOT static bool run_at_once(const ctn_composition_t *composition,
            module->bcol->quick(module, composition->whole, basic, status);
 }
 
-CTN_HOT static bool run_alone(const ctn_call_t *call, const ctn_use_t *use,
+CTN_HOT static bool run_alone(const ctn_call_t *call, ctn_use_t *use,
                               catena_status_t *status)
 {
+    const ctn_composition_t *composition = call->composition;
     ctn_basic_t basic = {
         .root = call->root, /* members are all ranks in their order */
         .in = call->in.base,
@@ -44,9 +49,14 @@ CTN_HOT static bool run_alone(const ctn_call_t *call, const ctn_use_t *use,
         .bytes = call->in.bytes,
         .by = call->by,
     };
-    return call->composition->vector && call->in.type == NULL &&
-           call->in.bytes <= CTN_SEGMENT_BYTES &&
-           run_at_once(call->composition, use, call->in_order, &basic, status);
+    if (call->in.type != NULL || call->in.bytes > CTN_SEGMENT_BYTES ||
+        (!composition->vector &&
+         (use->hierarchy->levels != 1 || composition->whole_basic == NULL ||
+          !composition->whole_basic(call, use, &basic)))) {
+        return false;
+    }
+    return run_at_once(call->group, composition, use, call->in_order, &basic,
+                       status);
 }
 
 /** What most calls are, a few elements of a fixed type between two buffers, is
@@ -85,8 +95,8 @@ CTN_HOT static bool run_plain(const ctn_given_t *given, catena_status_t *status)
                          .bytes = given->recv.count * type->bytes,
                          .by = {given->op, type}};
     *status = ctn_use_find(given->group, composition->of, false, &use);
-    return *status != CATENA_OK ||
-           run_at_once(composition, use, in_order, &basic, status);
+    return *status != CATENA_OK || run_at_once(given->group, composition, use,
+                                               in_order, &basic, status);
 }
 
 /** The caller may free types and the operation before it ends. */

@@ -54,7 +54,8 @@ static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
     {                                                                          \
         .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_GATHER,          \
         .kinds = 1u << CTN_GATHER, .whole = CTN_GATHER,                        \
-        .lengths = (has_lengths), .plan = plan, .compose = compose             \
+        .lengths = (has_lengths), .whole_basic = ctn_route_gather_whole,       \
+        .plan = plan, .compose = compose                                       \
     }
 
 const ctn_composition_t ctn_ml_gather = GATHER("gather", false);

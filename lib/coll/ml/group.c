@@ -26,6 +26,9 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
         ctn_scratch_free(exec, segment->scratch, segment->scratch_bytes);
         free(segment);
     }
+    for (size_t i = 0; i < CTN_WAYS; i++) {
+        free(kept->use[i].steps);
+    }
     free(kept);
 }
 

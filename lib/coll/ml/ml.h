@@ -138,6 +138,10 @@ struct ctn_composition {
      * root and reducer. */
     bool vector;
     bool lengths; /* of collectives of blocks: each has a length of its own */
+    /** Of those: set in, out, bytes and at of that basic, when nothing has to
+     * be packed for it; else false. NULL: never. */
+    bool (*whole_basic)(const ctn_call_t *call, ctn_use_t *use,
+                        ctn_basic_t *basic);
     /** Once for each start, when the hierarchy is there: set segments,
      * segment_bytes, scratch_bytes; take memory with ctn_ml_keep. What members
      * have to agree on must follow from what all of them know.
@@ -268,6 +272,10 @@ struct ctn_use {
     const ctn_hierarchy_t *through;
     uint64_t segments;
     size_t segment_bytes;
+    /* [ranks + 1]: where blocks begin that are all alike, or of the call that
+     * is being made; see ctn_route_steps */
+    size_t *steps;
+    size_t step;
 };
 
 /** Ask for the hierarchy of these collectives and, if `in_order`, for the flat

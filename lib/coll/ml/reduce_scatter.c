@@ -84,7 +84,7 @@ static catena_status_t plan_parts(ctn_ml_t *ml, reduce_scatter_t *it)
                             .bytes = call->all.bytes,
                             .memory = call->in.base};
     if (call->composition->lengths) {
-        it->all.at = ctn_route_table(ml, &call->all);
+        it->all.at = ctn_route_table(ml);
         if (it->all.at == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
@@ -208,13 +208,21 @@ static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
     ctn_ml_add_local(segment, take_own);
 }
 
+CTN_HOT static bool whole_basic(const ctn_call_t *call, ctn_use_t *use,
+                                ctn_basic_t *basic)
+{
+    basic->bytes = call->out.bytes;
+    basic->at = ctn_route_steps(call, use);
+    return basic->at != NULL && !call->in_place;
+}
+
 #define REDUCE_SCATTER(its_name, has_lengths)                                  \
     {                                                                          \
         .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_REDUCE_SCATTER,  \
         .kinds =                                                               \
             1u << CTN_REDUCE | 1u << CTN_REDUCE_SCATTER | 1u << CTN_SCATTER,   \
-        .whole = CTN_REDUCE_SCATTER, .lengths = (has_lengths), .plan = plan,   \
-        .compose = compose                                                     \
+        .whole = CTN_REDUCE_SCATTER, .lengths = (has_lengths),                 \
+        .whole_basic = whole_basic, .plan = plan, .compose = compose           \
     }
 
 const ctn_composition_t ctn_ml_reduce_scatter =

@@ -92,7 +92,7 @@ static catena_status_t plan_blocks(ctn_ml_t *ml)
     ctn_cover_t *cover = &rooted->route.cover;
     unsigned char *users = NULL;
     if (ctn_rooted_is_root(ml) && !rooted->differ) {
-        users = ctn_route_users(ml, &ml->call.all, cover->at);
+        users = ctn_route_users(&ml->call, cover->at);
     }
     rooted->users = users != NULL;
     catena_status_t status =
@@ -109,7 +109,7 @@ static catena_status_t plan_known(ctn_ml_t *ml)
     if (ctn_rooted_is_root(ml)) {
         cover->bytes = ml->call.all.bytes;
         if (ml->call.composition->lengths) {
-            cover->at = ctn_route_table(ml, &ml->call.all);
+            cover->at = ctn_route_table(ml);
             if (cover->at == NULL) {
                 return CATENA_ERR_NO_MEMORY;
             }

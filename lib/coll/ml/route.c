@@ -2,6 +2,7 @@
 
 #include "coll/ml/route.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- finding it ---- */
@@ -330,31 +331,55 @@ void ctn_route_allgather(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level)
 
 /* ---- users' blocks ---- */
 
-size_t *ctn_route_table(ctn_ml_t *ml, const ctn_blocks_t *blocks)
+static uint32_t size_of(const ctn_call_t *call)
 {
-    uint32_t size = ctn_ml_size(ml);
-    size_t *at = ctn_ml_keep(ml, (size + (size_t)1) * sizeof(*at));
-    if (at == NULL) {
-        return NULL;
-    }
+    return call->group->lane.chain.size;
+}
+
+static void fill_table(const ctn_call_t *call, size_t *at)
+{
     at[0] = 0;
-    for (uint32_t i = 0; i < size; i++) {
-        at[i + 1] = at[i] + ctn_blocks_bytes(blocks, i);
+    for (uint32_t i = 0; i < size_of(call); i++) {
+        at[i + 1] = at[i] + ctn_blocks_bytes(&call->all, i);
+    }
+}
+
+size_t *ctn_route_table(ctn_ml_t *ml)
+{
+    size_t *at =
+        ctn_ml_keep(ml, (size_of(&ml->call) + (size_t)1) * sizeof(*at));
+    if (at != NULL) {
+        fill_table(&ml->call, at);
     }
     return at;
 }
 
-unsigned char *ctn_route_users(const ctn_ml_t *ml, const ctn_blocks_t *blocks,
-                               const size_t *at)
+CTN_HOT const size_t *ctn_route_steps(const ctn_call_t *call, ctn_use_t *use)
 {
+    bool alike = call->all.counts == NULL;
+    if (use->steps == NULL) {
+        use->steps = malloc((size_of(call) + (size_t)1) * sizeof(*use->steps));
+        use->step = SIZE_MAX; /* of no blocks */
+    }
+    if (use->steps == NULL || (alike && use->step == call->all.bytes)) {
+        return use->steps;
+    }
+    fill_table(call, use->steps);
+    use->step = alike ? call->all.bytes : SIZE_MAX;
+    return use->steps;
+}
+
+CTN_HOT unsigned char *ctn_route_users(const ctn_call_t *call, const size_t *at)
+{
+    const ctn_blocks_t *blocks = &call->all;
     unsigned char *users = NULL;
     if (!blocks->type->dense) {
         return NULL;
     }
-    if (at == NULL) {
+    if (blocks->counts == NULL) {
         return blocks->base;
     }
-    for (uint32_t i = 0; i < ctn_ml_size(ml); i++) {
+    for (uint32_t i = 0; i < size_of(call); i++) {
         ctn_span_t block = ctn_blocks_at(blocks, i);
         if (block.bytes == 0) {
             continue;
@@ -365,6 +390,40 @@ unsigned char *ctn_route_users(const ctn_ml_t *ml, const ctn_blocks_t *blocks,
         }
     }
     return users;
+}
+
+CTN_HOT bool ctn_route_whole(const ctn_call_t *call, ctn_use_t *use,
+                             const ctn_span_t *own, unsigned char **all,
+                             ctn_basic_t *basic)
+{
+    uint32_t rank = call->group->lane.chain.rank;
+    *all = NULL;
+    basic->bytes = own->bytes;
+    if (own->type != NULL || own->bytes > CTN_SEGMENT_BYTES) {
+        return false;
+    }
+    if (call->all.type == NULL) {
+        return true;
+    }
+    const size_t *at = ctn_route_steps(call, use);
+    if (at == NULL || at[rank + 1] - at[rank] != own->bytes) {
+        return false;
+    }
+    basic->at = at;
+    *all = ctn_route_users(call, at);
+    return *all != NULL;
+}
+
+CTN_HOT bool ctn_route_gather_whole(const ctn_call_t *call, ctn_use_t *use,
+                                    ctn_basic_t *basic)
+{
+    unsigned char *all;
+    if (!ctn_route_whole(call, use, &call->in, &all, basic)) {
+        return false;
+    }
+    basic->in = call->in.base;
+    basic->out = all;
+    return true;
 }
 
 static void copy_block(ctn_ml_t *ml, const ctn_span_t *block,

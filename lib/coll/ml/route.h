@@ -90,16 +90,31 @@ void ctn_route_allgather(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level);
 
 /* ---- users' blocks ---- */
 
-/** Where the blocks of all ranks begin, of a buffer with lengths of their own,
- * end to end.
+/** Where the blocks of all ranks begin, with lengths of their own, end to end.
  * @return [ranks + 1]; NULL: no memory */
-size_t *ctn_route_table(ctn_ml_t *ml, const ctn_blocks_t *blocks);
+size_t *ctn_route_table(ctn_ml_t *ml);
 
-/** The memory of all blocks of a buffer, if they lie end to end in the order of
- * ranks; else NULL.
+/** The memory of all blocks of a call's buffer, if they lie end to end in the
+ * order of ranks; else NULL.
  * @param[in] at as ctn_route_table has it; NULL: all are alike */
-unsigned char *ctn_route_users(const ctn_ml_t *ml, const ctn_blocks_t *blocks,
-                               const size_t *at);
+unsigned char *ctn_route_users(const ctn_call_t *call, const size_t *at);
+
+/** Where the blocks of all ranks begin, for a call that is alone.
+ * @return [ranks + 1], until the next call; NULL: no memory */
+const size_t *ctn_route_steps(const ctn_call_t *call, ctn_use_t *use);
+
+/** Of a call that is alone, on a single level: set `bytes` and `at` of its
+ * basic collective.
+ * @param[in]  own this rank's block
+ * @param[out] all memory of all blocks, where they matter; else NULL
+ * @return false: something has to be packed, or copied, or is long */
+bool ctn_route_whole(const ctn_call_t *call, ctn_use_t *use,
+                     const ctn_span_t *own, unsigned char **all,
+                     ctn_basic_t *basic);
+
+/** The same for gather and allgather: all that ctn_composition_t asks for. */
+bool ctn_route_gather_whole(const ctn_call_t *call, ctn_use_t *use,
+                            ctn_basic_t *basic);
 
 /** Copy the blocks of all ranks between a buffer and a cover that has all: into
  * the cover, or out of it. Of blocks of different lengths what both have. */

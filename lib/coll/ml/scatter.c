@@ -52,11 +52,24 @@ static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
     }
 }
 
+CTN_HOT static bool whole_basic(const ctn_call_t *call, ctn_use_t *use,
+                                ctn_basic_t *basic)
+{
+    unsigned char *all;
+    if (!ctn_route_whole(call, use, &call->out, &all, basic)) {
+        return false;
+    }
+    basic->in = all;
+    basic->out = call->out.base;
+    return true;
+}
+
 #define SCATTER(its_name, has_lengths)                                         \
     {                                                                          \
         .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_SCATTER,         \
         .kinds = 1u << CTN_SCATTER, .whole = CTN_SCATTER,                      \
-        .lengths = (has_lengths), .plan = plan, .compose = compose             \
+        .lengths = (has_lengths), .whole_basic = whole_basic, .plan = plan,    \
+        .compose = compose                                                     \
     }
 
 const ctn_composition_t ctn_ml_scatter = SCATTER("scatter", false);
