@@ -596,6 +596,50 @@ START_TEST(lengths_that_differ)
 }
 END_TEST
 
+/* ---- data that are not moved ---- */
+
+static int run_sizes(job_body_t body)
+{
+    catena_sim_params_t params = {.machine = "hpc-a",
+                                  .nodes = 3,
+                                  .ppn = 3,
+                                  .payload = CATENA_SIM_SIZES,
+                                  .stack_bytes = JOB_STACK_BYTES};
+    return job_simulate_on(&params, body);
+}
+
+/** Everything runs but what sends lengths as data, which says so. */
+static void sizes_only(job_t *job)
+{
+    catena_group_t *world = job->context->world;
+    uint64_t random = 5;
+    JOB_CHECK(job, catena_group_set(world, "hierarchy",
+                                    "node:shm,network:p2p") == CATENA_OK);
+    for (int i = 0; i < 40; i++) {
+        call_t call;
+        draw(&call, job, world, &random);
+        call.one_spread = call.all_spread = false;
+        bool asks = call.which == GATHERV || call.which == SCATTERV;
+        catena_status_t status =
+            reduces(&call)
+                ? call_reduction(&call, BLOCKING)
+                : call_moving(&call, BLOCKING, CATENA_UINT64, CATENA_UINT64);
+        JOB_CHECK(job, status == (asks ? CATENA_ERR_UNSUPPORTED : CATENA_OK));
+        unlay(&call);
+    }
+}
+
+START_TEST(sizes)
+{
+    capture_t capture;
+    capture_start(&capture);
+    int failed = run_sizes(sizes_only);
+    capture_stop(&capture);
+    ck_assert_int_eq(failed, 0);
+    ck_assert_ptr_nonnull(strstr(capture.text, "lengths go ahead as data"));
+}
+END_TEST
+
 /* ---- what is told ---- */
 
 static void explained(job_t *job)
@@ -659,6 +703,7 @@ int main(void)
     tcase_add_loop_test(tcase, several_at_once, 0, SEEDS);
     tcase_add_loop_test(tcase, persistent_ones, 0, SEEDS);
     tcase_add_loop_test(tcase, lengths_that_differ, 0, 8);
+    tcase_add_test(tcase, sizes);
     tcase_add_test(tcase, explains);
     tcase_add_loop_test(tcase, deaths, 1, 25);
     suite_add_tcase(suite, tcase);

@@ -317,17 +317,27 @@ static ctn_step_t await_flat(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+/** It ends before any stage; all ranks know. */
+static ctn_step_t refuse(ctn_op_t *op, catena_status_t status)
+{
+    ctn_ml_t *ml = ctn_op_state(op);
+    ml->hierarchy->turns->turn++;
+    ml->passed = true;
+    return ctn_op_fail(op, status);
+}
+
 static ctn_step_t plan(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
     const ctn_composition_t *composition = ml->call.composition;
     catena_status_t status = ml->hierarchy->status;
     if (status != CATENA_OK) {
-        ml->hierarchy->turns->turn++;
-        ml->passed = true;
-        return ctn_op_fail(op, status);
+        return refuse(op, status);
     }
     status = composition->plan(ml);
+    if (status == CATENA_ERR_UNSUPPORTED) {
+        return refuse(op, status);
+    }
     if (status != CATENA_OK) {
         ctn_ml_break(ml);
         return ctn_op_fail(op, status);

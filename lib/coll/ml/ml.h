@@ -145,8 +145,8 @@ struct ctn_composition {
     /** Once for each start, when the hierarchy is there: set segments,
      * segment_bytes, scratch_bytes; take memory with ctn_ml_keep. What members
      * have to agree on must follow from what all of them know.
-     * @return ERR_NO_MEMORY; numbers do not agree any more then, which ends
-     *         everything */
+     * @return ERR_UNSUPPORTED (on all ranks; logged), ERR_NO_MEMORY; numbers do
+     *         not agree any more then, which ends everything */
     catena_status_t (*plan)(ctn_ml_t *ml);
     /** Add the stages of a segment, in order; none: nothing is to be done. */
     void (*compose)(ctn_ml_t *ml, ctn_segment_t *segment);

@@ -143,6 +143,14 @@ catena_status_t ctn_rooted_plan(ctn_ml_t *ml)
     rooted->ahead = ml->call.composition->lengths && !ctn_route_is_whole(ml) &&
                     ctn_ml_levels(ml) > 0;
     rooted->differ = false;
+    if (rooted->ahead && ml->exec->drop_data) {
+        ctn_error(ml->exec->log,
+                  "%s: through %u levels lengths go ahead as data, which are "
+                  "not moved in this simulation; expected another payload, or "
+                  "hierarchy network:p2p",
+                  ml->call.composition->algorithm.name, ctn_ml_levels(ml));
+        return CATENA_ERR_UNSUPPORTED;
+    }
     ml->segments = rooted->ahead ? 2 : 1;
     catena_status_t status =
         ctn_route_find(ml, &rooted->route, CTN_ROUTE_ROOTED);

@@ -32,7 +32,8 @@ static inline bool ctn_rooted_is_root(const ctn_ml_t *ml)
 
 /** Set segments, find the way, and make it ready: for lengths, which are what
  * this rank knows of them, if they go first; else for blocks.
- * @return ERR_NO_MEMORY */
+ * @return ERR_NO_MEMORY, ERR_UNSUPPORTED (lengths would go first, but what
+ * users send is not moved; logged) */
 catena_status_t ctn_rooted_plan(ctn_ml_t *ml);
 
 /** Lengths have come: make the way ready for blocks. Wrong ones are refused,
