@@ -93,9 +93,11 @@ struct ctn_segment {
     ctn_stage_t stage[CTN_STAGES];
 };
 
-/** Segments under way at once, and how many ups come before the first down. */
-#define CTN_SEGMENTS 4u
-#define CTN_LAG 2u
+/** Segments under way at once, and how many ups come before the first down. 8
+ * simulated nodes of 8 ranks of machine hpc-a, allreduce of 2 MiB: 7.6 ms with
+ * no lag, 6.9 with 1 (of 4 segments), 5.8 with 3 of 6, 5.7 with 4 of 8. */
+#define CTN_SEGMENTS 6u
+#define CTN_LAG 3u
 
 _Static_assert(CTN_LAG < CTN_SEGMENTS,
                "a segment's second part starts while it is under way");
