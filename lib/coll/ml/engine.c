@@ -261,23 +261,39 @@ static bool is_turn(const ctn_hierarchy_t *hierarchy, uint64_t number)
     return hierarchy->state == CTN_BUILT && hierarchy->turns->turn == number;
 }
 
+/** Whether it may come to the flat hierarchy: then all ranks have to ask for it
+ * now. Who is in a blocking call knows what the other one is (see
+ * ctn_ml_enter), and asks only if that is of no use; so do those who need no
+ * operation for it. */
+static bool may_need_flat(const ctn_call_t *call, const ctn_use_t *use)
+{
+    const ctn_hierarchy_t *hierarchy = use->hierarchy;
+    bool known = call->waits && hierarchy->state == CTN_BUILT;
+    return call->in_order &&
+           !(known && (hierarchy->in_order || hierarchy->status != CATENA_OK));
+}
+
 /** At once when it is started, so that all ranks number alike. */
 static ctn_step_t enlist(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
     const ctn_call_t *call = &ml->call;
+    ctn_of_t of = call->composition->of;
     memset((unsigned char *)ml + sizeof(ml->call), 0,
            sizeof(*ml) - sizeof(ml->call));
     ml->exec = op->exec;
-    catena_status_t status = ctn_use_find(call->group, call->composition->of,
-                                          call->in_order, &ml->use);
+    catena_status_t status = ctn_use_find(call->group, of, false, &ml->use);
+    bool flat = status == CATENA_OK && may_need_flat(call, ml->use);
+    if (flat) {
+        status = ctn_use_find(call->group, of, true, &ml->use);
+    }
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    ml->main = ml->use->hierarchy;
     ml->algorithm = ml->use->algorithm;
+    ml->main = ml->use->hierarchy;
     ml->number[0] = ml->main->turns->started++;
-    if (call->in_order && ml->use->flat->turns != ml->main->turns) {
+    if (flat && ml->use->flat->turns != ml->main->turns) {
         ml->flat = ml->use->flat;
         ml->number[1] = ml->flat->turns->started++;
     }
