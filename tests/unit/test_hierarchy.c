@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "coll/barrier.h"
 #include "coll/levels.h"
 #include "idle_bcol.h"
 #include "naive_levels.h"
@@ -241,7 +242,7 @@ static void differ(job_t *job)
     JOB_CHECK(job,
               catena_group_set(group, "scan_hierarchy", "auto") == CATENA_OK);
     two = ask(job, group, "scan"); /* as before */
-    JOB_CHECK(job, catena_barrier(group) == CATENA_OK);
+    JOB_CHECK(job, ctn_op_run(ctn_barrier_create(group)) == CATENA_OK);
     naive_await(job, two);
     JOB_CHECK(job, two->status == CATENA_OK && two->turns == before->turns);
 }
@@ -385,7 +386,8 @@ static void build_on_groups(job_t *job)
         ctn_hierarchy_t *hierarchy = ask(job, groups[i], "reduce_scatter");
         ctn_hierarchy_t *flat = NULL;
         JOB_CHECK(job, ctn_hierarchy_flat(groups[i], &flat) == CATENA_OK);
-        JOB_CHECK(job, catena_ibarrier(groups[i], &request[1]) == CATENA_OK);
+        request[1] = ctn_barrier_create(groups[i]);
+        ctn_op_start(request[1]);
         JOB_CHECK(job, catena_wait(&request[1]) == CATENA_OK);
         JOB_CHECK(job, catena_wait(&request[0]) == CATENA_OK);
         JOB_CHECK(job, receive[0] % 1000 == groups[i]->lane.chain.rank);
