@@ -163,8 +163,13 @@ CATENA_API catena_status_t catena_group_free(catena_group_t *group);
  * "user", ranks of the same text are together; the only one that may differ
  * between ranks. After any of these three all ranks agree on them again: all
  * have to call, or none. Levels that do not fit the group are found out when it
- * is used: that fails with ERR_ARG on all ranks.
- * Holds for operations made later: started, or, if persistent, initialised.
+ * is used: that fails with ERR_ARG on all ranks. "barrier_algorithm" and so on,
+ * for the same: the way of one kind of basic collective, by the name that a
+ * component has for it; kinds and components that have none of that name choose
+ * as if nothing was said. Barriers go by levels only where hierarchy or
+ * algorithm are set.
+ * Holds for operations made later: started, or, if a persistent alltoall,
+ * initialised.
  * @return CATENA_OK, ERR_ARG (unknown name or value; what is known is
  *         logged) */
 CATENA_API catena_status_t catena_group_set(catena_group_t *group,
@@ -172,7 +177,7 @@ CATENA_API catena_status_t catena_group_set(catena_group_t *group,
                                             const char *value);
 
 /** In words: how `collective` ("alltoall", which stands for v and w as well,
- * "barrier", or "split") last ran on this group
+ * "barrier", "split", or any other by its name) last ran on this group
  * and, where a faster way was refused, why: "key=value" pairs, separated by
  * blanks, the reason last. Truncated to `bytes`, always terminated. */
 CATENA_API catena_status_t catena_group_explain(catena_group_t *group,
