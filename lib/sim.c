@@ -110,6 +110,39 @@ static catena_status_t check_layout(const ctn_log_t *log,
                         : CATENA_OK;
 }
 
+/** Cores of the machine, each once. */
+static catena_status_t check_cores(const ctn_log_t *log,
+                                   const catena_sim_params_t *params,
+                                   const catena_machine_t *machine)
+{
+    if (params->cores == NULL) {
+        return CATENA_OK;
+    }
+    if (machine->shared_cores > 0 || params->core_count < 1) {
+        ctn_error(log,
+                  "simulator: %d cores for %s's ranks; expected at least one, "
+                  "and nodes with cores of their own",
+                  params->core_count, machine->name);
+        return CATENA_ERR_ARG;
+    }
+    for (int i = 0; i < params->core_count; i++) {
+        int core = params->cores[i];
+        bool again = false;
+        for (int j = 0; j < i; j++) {
+            again = again || params->cores[j] == core;
+        }
+        if (again || core < 0 || (uint32_t)core >= machine->cores) {
+            ctn_error(log,
+                      "simulator: core %d%s; expected cores of %s, 0 to %u, "
+                      "each once",
+                      core, again ? " again" : "", machine->name,
+                      machine->cores - 1);
+            return CATENA_ERR_ARG;
+        }
+    }
+    return CATENA_OK;
+}
+
 /* ---- running ---- */
 
 static catena_status_t go(const ctn_sim_setup_t *setup, run_t *run,
@@ -152,12 +185,15 @@ catena_status_t catena_sim_run(const catena_sim_params_t *params,
     if (status == CATENA_OK) {
         status = ctn_machine_read(&log, params->machine, &machine);
     }
-    if (status != CATENA_OK) {
-        return status;
+    if (status == CATENA_OK) {
+        status = check_cores(&log, params, machine);
     }
-    setup.machine = machine;
-    run_t run = {.params = params, .program = program, .argument = argument};
-    status = go(&setup, &run, report);
+    if (status == CATENA_OK) {
+        setup.machine = machine;
+        run_t run = {
+            .params = params, .program = program, .argument = argument};
+        status = go(&setup, &run, report);
+    }
     ctn_machine_free(machine);
     return status;
 }

@@ -42,7 +42,11 @@ typedef struct catena_sim_params {
     int ppn;            /**< ranks per node, in blocks of consecutive ranks */
     int ranks;          /**< with node_of: their number */
     const int *node_of; /**< node of each rank; NULL: nodes and ppn */
-    int ports;          /**< per node; 0: the machine's */
+    /** Cores for the ranks of a node, in their order; more ranks than cores
+     * begin again. NULL: all cores, the ranks spread evenly over them. */
+    const int *cores;
+    int core_count;
+    int ports; /**< per node; 0: the machine's */
     uint64_t seed;
     /** Latencies and local work take up to this part longer, at random. */
     double jitter;

@@ -179,6 +179,27 @@ START_TEST(a_message_takes_what_loggp_says)
 }
 END_TEST
 
+/** Of two ranks, on the same socket and on two; by themselves they are spread.
+ */
+START_TEST(ranks_sit_where_they_are_told)
+{
+    static const int places[][2] = {{1, 0}, {2, 3}, {3, 0}, {1, 2}};
+    shared_t spread = {0};
+    catena_sim_params_t params = on_round(1, 2);
+    ck_assert_int_eq(catena_sim_run(&params, time_barrier, &spread, NULL),
+                     CATENA_OK);
+    shared_t told = {0};
+    params.cores = places[_i];
+    params.core_count = 2;
+    ck_assert_int_eq(catena_sim_run(&params, time_barrier, &told, NULL),
+                     CATENA_OK);
+    for (int r = 0; r < 2; r++) { /* 100 ns on a socket, 300 between them */
+        double less = spread.times[r] - told.times[r];
+        ck_assert_msg(fabs(less - (_i < 2 ? 200 : 0)) < 1, "%g ns", less);
+    }
+}
+END_TEST
+
 /** n ranks copy m bytes each at the same time; the time of each. */
 static int time_copy(const catena_config_t *config, void *argument)
 {
@@ -433,10 +454,13 @@ START_TEST(bad_parameters)
 {
     static const int two_of_three[] = {0, 2};
     static const int beyond[] = {0, 3};
+    static const int no_core[] = {0, 4};
+    static const int twice[] = {1, 1};
+    enum { BAD = 12 };
     catena_sim_params_t good = on_round(2, 2);
-    catena_sim_params_t bad[9];
+    catena_sim_params_t bad[BAD];
     int ran = 0;
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < BAD; i++) {
         bad[i] = good;
     }
     bad[0].machine = "nowhere";
@@ -452,7 +476,12 @@ START_TEST(bad_parameters)
     bad[7].node_of = two_of_three;
     bad[8].ranks = 2;
     bad[8].node_of = beyond;
-    for (int i = 0; i < 9; i++) {
+    bad[9].cores = no_core;
+    bad[9].core_count = 2;
+    bad[10].cores = twice;
+    bad[10].core_count = 2;
+    bad[11].cores = twice;
+    for (int i = 0; i < BAD; i++) {
         ck_assert_int_eq(catena_sim_run(&bad[i], never_runs, &ran, NULL),
                          CATENA_ERR_ARG);
     }
@@ -472,6 +501,7 @@ int main(void)
     tcase_add_test(queue, queue_keeps_the_order_of_equals);
     tcase_add_checked_fixture(sim, write_machine, remove_machine);
     tcase_add_test(sim, a_message_takes_what_loggp_says);
+    tcase_add_loop_test(sim, ranks_sit_where_they_are_told, 0, 4);
     tcase_add_loop_test(sim, copies_share_a_domain, 0, 3);
     tcase_add_loop_test(sim, one_seed_one_run, 0, 2);
     tcase_add_test(sim, sizes_only_changes_no_time);

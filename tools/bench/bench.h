@@ -13,7 +13,7 @@
 /* What the files of catena-bench share. */
 
 enum { BENCH_OK = 0, BENCH_FAILED = 1, BENCH_USAGE = 2 }; /* exit codes */
-enum { BENCH_MAX_VARIANTS = 16 };
+enum { BENCH_MAX_VARIANTS = 16, BENCH_MAX_CORES = 256 };
 
 #define BENCH_AUTO ((size_t)-1) /* a number left to catena-bench */
 
@@ -48,11 +48,12 @@ struct bench_options {
     const char *leaders;    /* NULL: leave it */
     struct bench_heap_options heap;
     struct bench_split_options split;
-    const char *model;       /* print the formulas for this machine */
-    const char *calibrate;   /* write this machine's parameters there */
-    const char *tune;        /* write the algorithms that were quickest there */
-    bool simulated;          /* as sim says */
-    catena_sim_params_t sim; /* nodes and ppn serve the formulas, too */
+    const char *model;     /* print the formulas for this machine */
+    const char *calibrate; /* write this machine's parameters there */
+    const char *tune;      /* write the algorithms that were quickest there */
+    bool simulated;        /* as sim says */
+    int cores[BENCH_MAX_CORES]; /* what sim.cores points to */
+    catena_sim_params_t sim;    /* nodes and ppn serve the formulas, too */
 };
 
 struct bench_board;
@@ -194,6 +195,9 @@ _Noreturn void bench_die(struct bench *bench, const char *what,
 
 /* sim.c: a job on a simulated machine; returns an exit code. */
 int bench_simulate(const struct bench_options *options);
+/** "0-3,8" into options->cores; false when `text` is no such list, or a long
+ * one. Whether the machine has these cores is for the simulator to say. */
+bool bench_parse_cores(const char *text, struct bench_options *options);
 /** bench_fold among simulated ranks. They share this process, so what is
  * measured is not disturbed by messages of the measurement. */
 void bench_board_fold(struct bench *bench, void *record, size_t bytes,

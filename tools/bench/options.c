@@ -29,6 +29,7 @@ enum { /* options without a letter */
        KEY_SIM,
        KEY_NODES,
        KEY_PPN,
+       KEY_CORES,
        KEY_PORTS,
        KEY_SEED,
        KEY_JITTER,
@@ -97,6 +98,9 @@ static const struct argp_option known[] = {
      1},
     {"nodes", KEY_NODES, "M", 0, "simulated nodes", 1},
     {"ppn", KEY_PPN, "P", 0, "simulated ranks per node", 1},
+    {"cores", KEY_CORES, "LIST", 0,
+     "cores of a simulated node's ranks, as 0-3,8 (all, ranks spread evenly)",
+     1},
     {"ports", KEY_PORTS, "K", 0, "network ports per node (the machine's)", 1},
     {"seed", KEY_SEED, "S", 0, "of jitter and orders (1)", 1},
     {"jitter", KEY_JITTER, "X", 0,
@@ -321,6 +325,17 @@ static error_t parse_seed(struct parse *parse, const char *text)
     return 0;
 }
 
+static error_t parse_cores(struct parse *parse, const char *text)
+{
+    parse->placed = true;
+    return bench_parse_cores(text, parse->options)
+               ? 0
+               : refuse(parse,
+                        "--cores: expected up to %d numbers and ranges, such "
+                        "as 0-3,8, found \"%s\"",
+                        (int)BENCH_MAX_CORES, text);
+}
+
 /* Options of simulated jobs. */
 static error_t parse_simulated(struct parse *parse, int key, char *text)
 {
@@ -335,6 +350,8 @@ static error_t parse_simulated(struct parse *parse, int key, char *text)
         return parse_small(parse, "--nodes", text, &options->sim.nodes);
     case KEY_PPN:
         return parse_small(parse, "--ppn", text, &options->sim.ppn);
+    case KEY_CORES:
+        return parse_cores(parse, text);
     case KEY_PORTS:
         return parse_small(parse, "--ports", text, &options->sim.ports);
     case KEY_SEED:
@@ -541,9 +558,9 @@ static error_t check_simulated(struct parse *parse)
                              "with it");
     if (!options->simulated && options->model == NULL) {
         if (parse->placed)
-            return refuse(parse, "--nodes, --ppn, --ports, --seed, --jitter, "
-                                 "--reorder, --sizes-only and --cost-only "
-                                 "expect --sim MACHINE");
+            return refuse(parse, "--nodes, --ppn, --cores, --ports, --seed, "
+                                 "--jitter, --reorder, --sizes-only and "
+                                 "--cost-only expect --sim MACHINE");
         return 0;
     }
     if (options->sim.nodes == 0 || options->sim.ppn == 0)

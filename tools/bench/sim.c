@@ -1,6 +1,8 @@
 /* A job on a simulated machine: every rank does what the process of a real one
  * does. */
 
+#include <ctype.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +105,43 @@ static void print_effort(const catena_sim_report_t *report, size_t ranks)
             (double)report->events / report->wall_s * 1e-6,
             report->virtual_s * 1e6, memory / (1 << 30),
             memory / 1024 / (double)ranks);
+}
+
+/* "3" or "3-5", and what follows it; NULL: neither. */
+static const char *read_cores(const char *text, unsigned long *first,
+                              unsigned long *last)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)text[0]))
+        return NULL;
+    *first = *last = strtoul(text, &end, 10);
+    if (*end != '-')
+        return end;
+    if (!isdigit((unsigned char)end[1]))
+        return NULL;
+    *last = strtoul(end + 1, &end, 10);
+    return end;
+}
+
+bool bench_parse_cores(const char *text, struct bench_options *options)
+{
+    catena_sim_params_t *sim = &options->sim;
+    unsigned long first, last;
+
+    sim->cores = options->cores;
+    sim->core_count = 0;
+    do {
+        text = read_cores(text, &first, &last);
+        if (text == NULL || last < first || last > INT_MAX)
+            return false;
+        for (unsigned long core = first; core <= last; core++) {
+            if (sim->core_count == BENCH_MAX_CORES)
+                return false;
+            options->cores[sim->core_count++] = (int)core;
+        }
+    } while (*text++ == ',');
+    return text[-1] == '\0';
 }
 
 int bench_simulate(const struct bench_options *options)

@@ -236,16 +236,27 @@ void sim_stored(ctn_sim_t *sim, sim_event_t *store)
 
 /* ---- making it ---- */
 
+static uint32_t core_of(const ctn_sim_t *sim, const ctn_sim_rank_t *rank)
+{
+    const catena_machine_t *machine = sim->machine;
+    const catena_sim_params_t *params = &sim->params;
+    if (params->cores != NULL) {
+        return (uint32_t)
+            params->cores[rank->local % (uint32_t)params->core_count];
+    }
+    return machine->shared_cores > 0
+               ? rank->rank % machine->shared_cores
+               : ctn_machine_core(machine, rank->local,
+                                  sim->node[rank->node].count);
+}
+
 /** Where each rank sits, and how many share each domain. */
 static void seat(ctn_sim_t *sim, uint32_t *in_domain)
 {
     const catena_machine_t *machine = sim->machine;
     for (uint32_t r = 0; r < sim->ranks; r++) {
         ctn_sim_rank_t *rank = &sim->rank[r];
-        rank->core = machine->shared_cores > 0
-                         ? r % machine->shared_cores
-                         : ctn_machine_core(machine, rank->local,
-                                            sim->node[rank->node].count);
+        rank->core = core_of(sim, rank);
         rank->domain = rank->node * machine->numa_domains +
                        ctn_machine_domain(machine, rank->core);
         in_domain[rank->domain]++;

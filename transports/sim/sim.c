@@ -392,8 +392,10 @@ ctn_sim_place_t ctn_sim_place(const ctn_sim_rank_t *rank)
     const ctn_sim_t *sim = rank->sim;
     const sim_node_t *node = &sim->node[rank->node];
     const catena_machine_t *machine = sim->machine;
-    uint32_t cores =
-        machine->shared_cores > 0 ? machine->shared_cores : machine->cores;
+    uint32_t cores = sim->params.cores != NULL
+                         ? (uint32_t)sim->params.core_count
+                     : machine->shared_cores > 0 ? machine->shared_cores
+                                                 : machine->cores;
     uint32_t sharing = machine->shared_cores > 0 ? sim->ranks : node->count;
     return (ctn_sim_place_t){
         .rank = rank->rank,
