@@ -4,12 +4,15 @@
 
 static void lay_out(struct bench_call *call)
 {
-    struct bench_blocks *blocks = &call->layout.sends;
+    struct bench_blocks *sends = &call->layout.sends;
+    struct bench_blocks *recvs = &call->layout.recvs;
 
-    *blocks = (struct bench_blocks){.bytes = call->bytes * (size_t)call->size,
-                                    .rows = 1,
-                                    .row_bytes = call->bytes};
-    call->layout.recvs = *blocks;
+    call->layout =
+        (struct bench_layout){.sends = bench_blocks_to_all(call),
+                              .recvs = bench_blocks_from_all(call),
+                              .in_place = call->bench->options->in_place};
+    sends->row_bytes = recvs->row_bytes = call->bytes;
+    sends->bytes = recvs->bytes = call->bytes * (size_t)call->size;
 }
 
 static catena_status_t blocking(struct bench_call *call)

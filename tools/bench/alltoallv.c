@@ -1,70 +1,33 @@
 /* catena-bench alltoallv: as alltoall, with blocks of random lengths, one
  * behind the other. */
 
-#include <stdlib.h>
-
 #include "bench.h"
-
-/* Never that of a call. Of many that were tried this one is right for few
- * ranks, too: among 1, 2, 4, 8, 9 and 16 the mean is at most 9% off, and one
- * rank alone sends something. */
-static const uint64_t length_stamp = UINT64_MAX - 544375;
-
-/* What `source` sends to `target`: nothing in one case of four, else up to 8/3
- * of `bytes`, which makes `bytes` on average. Not less for more bytes, so what
- * the largest size needs is enough for all. */
-static size_t length_between(size_t bytes, int source, int target)
-{
-    uint64_t random = bench_seed(length_stamp, source, target);
-    uint64_t range = 8 * (uint64_t)bytes + 3; /* thirds of a byte */
-    uint64_t part = random >> 32;             /* of 2^32 */
-
-    if (random % 4 == 0)
-        return 0;
-    return ((range >> 32) * part + ((range & UINT32_MAX) * part >> 32)) / 3;
-}
 
 /* In place, a block is as long as the one that replaces it. */
 static size_t length(const struct bench_call *call, int source, int target)
 {
     if (call->bench->options->in_place && source > target)
-        return length_between(call->bytes, target, source);
-    return length_between(call->bytes, source, target);
-}
-
-static void pack(struct bench_blocks *blocks, int ranks)
-{
-    blocks->rows = 1;
-    blocks->bytes = 0;
-    for (int i = 0; i < ranks; i++) {
-        blocks->at[i] = (ptrdiff_t)blocks->bytes;
-        blocks->bytes += blocks->counts[i];
-    }
+        return bench_length(call->bytes, target, source);
+    return bench_length(call->bytes, source, target);
 }
 
 static void lay_out(struct bench_call *call)
 {
     struct bench_blocks *sends = &call->layout.sends;
     struct bench_blocks *recvs = &call->layout.recvs;
-    size_t n = (size_t)call->size;
 
-    call->layout = (struct bench_layout){0};
-    sends->counts = bench_alloc(call->bench, 2 * n, sizeof(*sends->counts));
-    recvs->counts = sends->counts + n;
-    sends->at = bench_alloc(call->bench, 2 * n, sizeof(*sends->at));
-    recvs->at = sends->at + n;
+    call->layout =
+        (struct bench_layout){.sends = bench_blocks_to_all(call),
+                              .recvs = bench_blocks_from_all(call),
+                              .in_place = call->bench->options->in_place};
+    bench_blocks_alloc(call->bench, sends);
+    bench_blocks_alloc(call->bench, recvs);
     for (int i = 0; i < call->size; i++) {
         sends->counts[i] = length(call, call->rank, i);
         recvs->counts[i] = length(call, i, call->rank);
     }
-    pack(sends, call->size);
-    pack(recvs, call->size);
-}
-
-static void drop_layout(struct bench_call *call)
-{
-    free(call->layout.sends.counts);
-    free(call->layout.sends.at);
+    bench_blocks_pack(sends);
+    bench_blocks_pack(recvs);
 }
 
 static catena_status_t blocking(struct bench_call *call)
@@ -104,7 +67,7 @@ const struct bench_collective bench_alltoallv = {
     .help = "alltoall with blocks of random lengths, a quarter empty",
     .blocks = "of random lengths, a quarter empty",
     .lay_out = lay_out,
-    .drop_layout = drop_layout,
+    .drop_layout = bench_blocks_free,
     .blocking = blocking,
     .start = start,
     .init = init,

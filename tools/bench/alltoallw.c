@@ -44,19 +44,27 @@ static catena_datatype_t column_block(struct bench_call *call, int rank)
     return type;
 }
 
+static void cut_columns(struct bench_blocks *blocks, size_t bytes, size_t width,
+                        size_t ranks)
+{
+    blocks->bytes = bytes * ranks;
+    blocks->rows = width > 0 ? bytes / width : 0;
+    blocks->stride = width * ranks;
+    blocks->row_bytes = width;
+}
+
 static void lay_out(struct bench_call *call)
 {
     struct bench *bench = call->bench;
     size_t n = (size_t)call->size, width = width_of(call->bytes);
     struct columns *columns = bench_alloc(bench, 1, sizeof(*columns));
 
-    call->layout.sends =
-        (struct bench_blocks){.bytes = call->bytes * n,
-                              .rows = width > 0 ? call->bytes / width : 0,
-                              .stride = width * n,
-                              .row_bytes = width};
-    call->layout.recvs = call->layout.sends;
-    call->layout.arrays = columns;
+    call->layout = (struct bench_layout){.sends = bench_blocks_to_all(call),
+                                         .recvs = bench_blocks_from_all(call),
+                                         .in_place = bench->options->in_place,
+                                         .arrays = columns};
+    cut_columns(&call->layout.sends, call->bytes, width, n);
+    cut_columns(&call->layout.recvs, call->bytes, width, n);
     columns->counts = bench_alloc(bench, n, sizeof(*columns->counts));
     columns->displacements =
         bench_alloc(bench, n, sizeof(*columns->displacements));

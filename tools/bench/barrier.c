@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "bench.h"
+#include "levels.h"
 
 struct words {
     _Atomic uint64_t *mine;
@@ -155,6 +155,7 @@ const struct bench_collective bench_barrier = {
     .name = "barrier",
     .help = "every rank waits for every rank",
     .quick = true,
+    BENCH_BY_HIERARCHY("barrier"),
     .prepare = prepare,
     .release = release,
     .blocking = blocking,

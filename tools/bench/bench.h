@@ -8,6 +8,7 @@
 #include <catena/catena.h>
 
 #include "blocks.h"
+#include "elements.h"
 #include "heap.h"
 
 /* What the files of catena-bench share. */
@@ -45,7 +46,14 @@ struct bench_options {
     enum bench_mode mode;
     const char *algorithms[BENCH_MAX_VARIANTS];
     size_t algorithm_count; /* 0: leave the choice to the library */
-    const char *leaders;    /* NULL: leave it */
+    const char *hierarchies[BENCH_MAX_VARIANTS];
+    size_t hierarchy_count;        /* 0: leave it */
+    const char *leaders;           /* NULL: leave it */
+    const struct bench_type *type; /* of reductions */
+    const struct bench_op *op;
+    int root;
+    bool overlap; /* how far computing hides the calls */
+    size_t tests; /* catena_test while computing */
     struct bench_heap_options heap;
     struct bench_split_options split;
     const char *model;     /* print the formulas for this machine */
@@ -68,6 +76,7 @@ struct bench {
                                 whose settings and reports stay untouched */
     catena_place_t place;
     struct bench_board *board; /* of a simulated job; NULL: real ranks */
+    double work_rate; /* steps of work in a second of a core; see overlap.h */
 };
 
 /* The first wrong byte, or other number, that a check found. */
@@ -109,14 +118,17 @@ struct bench_collective {
     const char *help;
     size_t min; /* default sizes, bytes per block; 0, 0: has no sizes */
     size_t max;
-    bool synced;                 /* a barrier stands before each timed call */
-    bool quick;                  /* may be timed in batches of many calls */
-    bool full;                   /* print all columns by default */
+    bool synced;  /* a barrier stands before each timed call */
+    bool quick;   /* may be timed in batches of many calls */
+    bool full;    /* print all columns by default */
+    bool reduces; /* sizes are of whole elements */
+    bool rooted;
     const char *algorithm;       /* catena_group_set name; NULL: the call has
                                     its own way to say it */
     const char *algorithm_names; /* for messages; NULL: no choice */
     const char *leaders;
-    const char *blocks; /* what they are like; NULL: of Size bytes each */
+    const char *hierarchy; /* likewise; NULL: goes by none */
+    const char *blocks;    /* what they are like; NULL: of Size bytes each */
     const struct bench_fact *facts; /* up to BENCH_MAX_FACTS, the name after
                                        them is NULL; NULL: has none */
     /* What is wrong with the options, and the value that is; NULL: nothing.
@@ -159,10 +171,26 @@ extern const struct bench_collective bench_alltoall;
 extern const struct bench_collective bench_alltoallv;
 extern const struct bench_collective bench_alltoallw;
 extern const struct bench_collective bench_barrier;
+extern const struct bench_collective bench_bcast;
+extern const struct bench_collective bench_reduce;
+extern const struct bench_collective bench_allreduce;
+extern const struct bench_collective bench_gather;
+extern const struct bench_collective bench_gatherv;
+extern const struct bench_collective bench_scatter;
+extern const struct bench_collective bench_scatterv;
+extern const struct bench_collective bench_allgather;
+extern const struct bench_collective bench_allgatherv;
+extern const struct bench_collective bench_reduce_scatter;
+extern const struct bench_collective bench_reduce_scatter_block;
+extern const struct bench_collective bench_scan;
+extern const struct bench_collective bench_exscan;
 extern const struct bench_collective bench_flag;
 extern const struct bench_collective bench_split;
 
 /* table.c */
+
+/** All names, for --help (a line for each) or for messages. */
+void bench_list_names(char *text, size_t bytes, bool help);
 const struct bench_collective *bench_find(const char *name);
 const struct bench_collective *bench_list(size_t index); /* NULL: the end */
 
@@ -216,6 +244,8 @@ int bench_print_model(const struct bench_options *options);
 
 /* check.c */
 uint64_t bench_seed(uint64_t stamp, int source, int target);
+/** The eight bytes of that number in bench_fill's. */
+uint64_t bench_word(uint64_t seed, size_t index);
 void bench_fill(void *block, size_t bytes, uint64_t seed);
 /** Number of bytes that differ from bench_fill's; the first one goes to
  * `first` (offset, expected, found). */

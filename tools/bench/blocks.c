@@ -1,11 +1,18 @@
-/* Contents of the blocks of an alltoall, and their check. */
+/* Contents of blocks, and their check. */
 
 #include "blocks.h"
+
+#include <stdlib.h>
 
 #include "bench.h"
 
 /* The stamp of the guard behind the receive buffer, never that of a call. */
 static const uint64_t guard_stamp = UINT64_MAX;
+
+/* Never that of a call. Of many that were tried this one is right for few
+ * ranks, too: among 1, 2, 4, 8, 9 and 16 the mean of an alltoall is at most 9%
+ * off, and one rank alone sends something. */
+static const uint64_t length_stamp = UINT64_MAX - 544375;
 
 struct block {
     unsigned char *begin;
@@ -13,9 +20,9 @@ struct block {
 };
 
 static struct block block_at(unsigned char *buffer,
-                             const struct bench_blocks *blocks, int rank)
+                             const struct bench_blocks *blocks, int index)
 {
-    size_t i = (size_t)rank;
+    size_t i = (size_t)index;
 
     if (blocks->counts == NULL)
         return (struct block){buffer + i * blocks->row_bytes,
@@ -23,10 +30,27 @@ static struct block block_at(unsigned char *buffer,
     return (struct block){buffer + blocks->at[i], blocks->counts[i]};
 }
 
+static int source_of(const struct bench_blocks *blocks, int index)
+{
+    return blocks->source == BENCH_EACH ? index : blocks->source;
+}
+
+static int target_of(const struct bench_blocks *blocks, int index)
+{
+    return blocks->target == BENCH_EACH ? index : blocks->target;
+}
+
+static uint64_t seed_of(const struct bench_blocks *blocks, int index,
+                        uint64_t stamp)
+{
+    return bench_seed(stamp, source_of(blocks, index),
+                      target_of(blocks, index));
+}
+
 static unsigned char *outgoing(const struct bench_call *call)
 {
-    if (call->send == CATENA_IN_PLACE)
-        return call->recv;
+    if (call->layout.in_place)
+        return call->recv + call->layout.sends_at;
     return (unsigned char *)call->send; /* our own buffer, see collective.c */
 }
 
@@ -41,9 +65,9 @@ void bench_fill_blocks(struct bench_call *call, uint64_t stamp)
 {
     const struct bench_blocks *sends = &call->layout.sends;
 
-    for (int target = 0; target < call->size; target++) {
-        struct block block = block_at(outgoing(call), sends, target);
-        uint64_t seed = bench_seed(stamp, call->rank, target);
+    for (int i = 0; i < sends->number; i++) {
+        struct block block = block_at(outgoing(call), sends, i);
+        uint64_t seed = seed_of(sends, i, stamp);
 
         for (size_t r = 0; r < sends->rows; r++)
             bench_fill(block.begin + r * sends->stride, block.row_bytes,
@@ -71,39 +95,99 @@ static void compare(struct search *search, const void *row, size_t bytes,
     search->wrong += here;
 }
 
-/* The block that is exchanged with `rank`. */
-static void compare_block(struct search *search, unsigned char *buffer,
-                          const struct bench_blocks *blocks, int rank,
-                          uint64_t seed, const char *where)
-{
-    struct block block = block_at(buffer, blocks, rank);
+/* A buffer in which block i was exchanged with a rank. */
+struct side {
+    unsigned char *buffer;
+    const struct bench_blocks *blocks;
+    int (*rank_of)(const struct bench_blocks *blocks, int index);
+    const char *where;
+};
 
-    for (size_t r = 0; r < blocks->rows; r++)
-        compare(search, block.begin + r * blocks->stride, block.row_bytes,
-                seed + r, r * block.row_bytes,
-                (struct bench_mismatch){.where = where, .source = rank});
+static void compare_side(struct search *search, const struct side *side,
+                         uint64_t stamp)
+{
+    for (int i = 0; i < side->blocks->number; i++) {
+        struct block block = block_at(side->buffer, side->blocks, i);
+        uint64_t seed = seed_of(side->blocks, i, stamp);
+
+        for (size_t r = 0; r < side->blocks->rows; r++)
+            compare(search, block.begin + r * side->blocks->stride,
+                    block.row_bytes, seed + r, r * block.row_bytes,
+                    (struct bench_mismatch){
+                        .where = side->where,
+                        .source = side->rank_of(side->blocks, i)});
+    }
 }
 
 uint64_t bench_verify_blocks(struct bench_call *call, uint64_t stamp,
                              struct bench_mismatch *first)
 {
     const struct bench_layout *layout = &call->layout;
+    struct side in = {call->recv, &layout->recvs, source_of,
+                      "receive buffer, block from rank"};
+    struct side out = {outgoing(call), &layout->sends, target_of,
+                       "send buffer (must not change), block for rank"};
     struct search search = {.first = first};
 
-    for (int source = 0; source < call->size; source++)
-        compare_block(&search, call->recv, &layout->recvs, source,
-                      bench_seed(stamp, source, call->rank),
-                      "receive buffer, block from rank");
+    compare_side(&search, &in, stamp);
     compare(&search, guard(call), BENCH_GUARD_BYTES,
             bench_seed(guard_stamp, call->rank, call->rank), 0,
             (struct bench_mismatch){
                 .where = "guard behind the receive buffer of rank",
                 .source = call->rank});
-    if (call->send == CATENA_IN_PLACE)
-        return search.wrong;
-    for (int target = 0; target < call->size; target++)
-        compare_block(&search, outgoing(call), &layout->sends, target,
-                      bench_seed(stamp, call->rank, target),
-                      "send buffer (must not change), block for rank");
+    if (!layout->in_place)
+        compare_side(&search, &out, stamp);
     return search.wrong;
+}
+
+struct bench_blocks bench_blocks_to_all(const struct bench_call *call)
+{
+    return (struct bench_blocks){.number = call->size,
+                                 .source = call->rank,
+                                 .target = BENCH_EACH,
+                                 .rows = 1};
+}
+
+struct bench_blocks bench_blocks_from_all(const struct bench_call *call)
+{
+    return (struct bench_blocks){.number = call->size,
+                                 .source = BENCH_EACH,
+                                 .target = call->rank,
+                                 .rows = 1};
+}
+
+void bench_blocks_alloc(struct bench *bench, struct bench_blocks *blocks)
+{
+    size_t n = (size_t)blocks->number;
+
+    blocks->counts = bench_alloc(bench, n, sizeof(*blocks->counts));
+    blocks->at = bench_alloc(bench, n, sizeof(*blocks->at));
+}
+
+void bench_blocks_free(struct bench_call *call)
+{
+    free(call->layout.sends.counts);
+    free(call->layout.sends.at);
+    free(call->layout.recvs.counts);
+    free(call->layout.recvs.at);
+}
+
+void bench_blocks_pack(struct bench_blocks *blocks)
+{
+    blocks->bytes = 0;
+    for (int i = 0; i < blocks->number; i++) {
+        blocks->at[i] = (ptrdiff_t)blocks->bytes;
+        blocks->bytes += blocks->counts[i];
+    }
+}
+
+size_t bench_length(size_t bytes, int source, int target)
+{
+    uint64_t random = bench_seed(length_stamp, source, target);
+    uint64_t range = 8 * (uint64_t)bytes + 3; /* thirds of a byte */
+    uint64_t part = random >> 32;             /* of 2^32 */
+
+    if (random % 4 == 0)
+        return 0;
+    return ((range >> 32) * part + ((range & UINT32_MAX) * part >> 32)) / 3;
 }

@@ -23,6 +23,11 @@ uint64_t bench_seed(uint64_t stamp, int source, int target)
     return mix(x + (uint64_t)(unsigned)target * step + 1);
 }
 
+uint64_t bench_word(uint64_t seed, size_t index)
+{
+    return mix(seed + index * step);
+}
+
 void bench_fill(void *block, size_t bytes, uint64_t seed)
 {
     unsigned char *out = block;

@@ -6,7 +6,9 @@
 
 #include "bench.h"
 #include "measure.h"
+#include "overlap.h"
 #include "report.h"
+#include "variants.h"
 
 enum { PAGE = 4096 };
 
@@ -19,6 +21,7 @@ struct buffers {
 /* What the ranks find out together about one variant. */
 struct summary {
     double mean_s; /* largest */
+    double sum_s;  /* of the medians */
     double min_s;  /* least */
     uint64_t errors;
     catena_sim_stats_t sent;         /* all of it */
@@ -41,26 +44,28 @@ static void *buffer_alloc(struct bench *bench, bool heap, size_t bytes)
     return block;
 }
 
-static void fold_sum(void *into, const void *from, size_t bytes)
+static void fold_sums(void *into, const void *from, size_t bytes)
 {
-    (void)bytes;
-    *(uint64_t *)into += *(const uint64_t *)from;
+    uint64_t *a = into;
+    const uint64_t *b = from;
+
+    for (size_t i = 0; i < bytes / sizeof(*a); i++)
+        a[i] += b[i];
 }
 
 /* What blocks are like, and how long in truth: among few ranks random lengths
  * may lie far from what was asked for. */
 static void describe_blocks(struct bench_run *run,
                             const struct bench_collective *row, size_t bytes,
-                            size_t send_bytes)
+                            const struct bench_blocks *sends)
 {
-    double ranks = run->bench->place.size;
-    uint64_t sum = send_bytes;
+    uint64_t sums[] = {sends->bytes, (uint64_t)sends->number};
 
     if (row->blocks == NULL)
         return;
-    bench_fold(run->bench, &sum, sizeof(sum), fold_sum);
+    bench_fold(run->bench, sums, sizeof(sums), fold_sums);
     bench_report_note(run->report, "blocks: %s; at %zu B %.1f B on average",
-                      row->blocks, bytes, (double)sum / ranks / ranks);
+                      row->blocks, bytes, (double)sums[0] / (double)sums[1]);
 }
 
 static void drop_layout(struct bench_call *call,
@@ -79,19 +84,21 @@ static void buffers_open(struct bench_run *run,
     const struct bench_options *options = bench->options;
     struct bench_call call = run->variants[0].call;
     size_t send_bytes, recv_bytes;
+    bool in_place;
 
     call.bytes = bytes;
     row->lay_out(&call);
     send_bytes = call.layout.sends.bytes;
     recv_bytes = call.layout.recvs.bytes;
+    in_place = call.layout.in_place;
+    describe_blocks(run, row, bytes, &call.layout.sends);
     drop_layout(&call, row);
-    describe_blocks(run, row, bytes, send_bytes);
     buffers->heap =
         options->buffers == BENCH_HEAP ||
         (options->buffers == BENCH_MIXED && bench->place.rank % 2 == 0);
     buffers->recv =
         buffer_alloc(bench, buffers->heap, recv_bytes + BENCH_GUARD_BYTES);
-    if (!options->in_place)
+    if (!in_place)
         buffers->send =
             buffer_alloc(bench, buffers->heap, send_bytes > 0 ? send_bytes : 1);
 }
@@ -105,46 +112,6 @@ static void buffers_close(struct bench *bench, struct buffers *buffers)
         free(buffers->send);
         free(buffers->recv);
     }
-}
-
-static void add_variant(struct bench_run *run, const char *name,
-                        const char *algorithm,
-                        const struct bench_collective *row)
-{
-    struct bench *bench = run->bench;
-    struct bench_variant *variant = &run->variants[run->count++];
-    catena_status_t status;
-
-    *variant =
-        (struct bench_variant){.name = name,
-                               .algorithm = algorithm,
-                               .row = row,
-                               .call = {.bench = bench,
-                                        .group = bench->world,
-                                        .rank = catena_group_rank(bench->world),
-                                        .size = catena_group_size(bench->world),
-                                        .algorithm = algorithm}};
-    if (row->prepare != NULL) {
-        status = row->prepare(&variant->call);
-        if (status != CATENA_OK)
-            bench_die(bench, row->name, status);
-    }
-}
-
-/* Without -a there is one variant, whatever the library or its environment
- * chooses; the report says what that was. */
-static void add_variants(struct bench_run *run,
-                         const struct bench_collective *row)
-{
-    const struct bench_options *options = run->bench->options;
-
-    for (size_t i = 0; i < options->algorithm_count; i++)
-        add_variant(run, options->algorithms[i], options->algorithms[i], row);
-    if (options->algorithm_count == 0)
-        add_variant(run, row->algorithm_names != NULL ? "default" : row->name,
-                    NULL, row);
-    if (options->flag)
-        add_variant(run, bench_flag.name, NULL, &bench_flag);
 }
 
 /* Point the calls at this size; persistent requests are made here. */
@@ -165,7 +132,7 @@ static void begin_size(struct bench_run *run, const struct buffers *buffers,
         variant->call.layout = leader->call.layout;
         variant->call.recv = buffers->recv;
         variant->call.send =
-            options->in_place ? CATENA_IN_PLACE : buffers->send;
+            variant->call.layout.in_place ? CATENA_IN_PLACE : buffers->send;
         variant->errors = 0;
         variant->complained = false;
         if (options->mode != BENCH_PERSISTENT || variant->row->init == NULL)
@@ -198,6 +165,7 @@ static void fold_summaries(void *into, const void *from, size_t bytes)
     (void)bytes;
     if (b->mean_s > a->mean_s)
         a->mean_s = b->mean_s;
+    a->sum_s += b->sum_s;
     if (b->min_s < a->min_s)
         a->min_s = b->min_s;
     a->errors += b->errors;
@@ -215,6 +183,7 @@ static struct summary summarize(struct bench *bench,
                                 const struct bench_variant *variant, size_t n)
 {
     struct summary all = {.mean_s = bench_mean(variant->times, n),
+                          .sum_s = bench_median(bench, variant->times, n),
                           .min_s = variant->times[0],
                           .errors = variant->errors,
                           .sent = variant->sent};
@@ -230,51 +199,77 @@ static struct summary summarize(struct bench *bench,
     return all;
 }
 
-/* Gather and report this size; returns the errors of all ranks. */
-static uint64_t report_size(struct bench_run *run)
+/* What the ranks have found; ends with the times of all in `times`. Returns
+ * the errors of all ranks. */
+static uint64_t gather_results(struct bench_run *run,
+                               struct bench_result *results)
 {
-    struct bench *bench = run->bench;
     size_t n = run->plan.values;
-    struct bench_result *results =
-        bench_alloc(bench, run->count, sizeof(*results));
-    double *ratios = bench_alloc(bench, run->plan.rounds, sizeof(*ratios));
     uint64_t errors = 0;
 
     for (size_t v = 0; v < run->count; v++) {
         struct bench_variant *variant = &run->variants[v];
-        struct summary all = summarize(bench, variant, n);
+        struct summary all = summarize(run->bench, variant, n);
 
-        bench_max_times(bench, variant->times, n);
-        results[v].avg_us = all.mean_s * 1e6;
-        results[v].min_us = all.min_s * 1e6;
-        results[v].errors = all.errors;
-        results[v].messages = all.sent.messages / n;
-        results[v].wire_bytes = all.sent.bytes / n;
-        results[v].node_messages = all.sent.node_messages / n;
-        results[v].heap_bytes = all.heap_bytes;
+        bench_max_times(run->bench, variant->times, n);
+        results[v] = (struct bench_result){
+            .variant = variant->name,
+            .explain = variant->explain,
+            .bytes = variant->call.bytes,
+            .iterations = n * run->plan.batch,
+            .avg_us = all.mean_s * 1e6,
+            .median_us = all.sum_s / run->bench->place.size * 1e6,
+            .min_us = all.min_s * 1e6,
+            .errors = all.errors,
+            .messages = all.sent.messages / n,
+            .wire_bytes = all.sent.bytes / n,
+            .node_messages = all.sent.node_messages / n,
+            .heap_bytes = all.heap_bytes};
         memcpy(results[v].facts, all.facts, sizeof(all.facts));
         errors += all.errors;
     }
+    return errors;
+}
+
+/* Needs the times in the order in which they were measured. */
+static void find_ratios(struct bench_run *run, struct bench_result *results)
+{
+    double *ratios = bench_alloc(run->bench, run->plan.rounds, sizeof(*ratios));
+
     for (size_t v = 0; v < run->count; v++) {
         bench_ratios(run, &run->variants[0], &run->variants[v], ratios);
         results[v].ratio = bench_percentile(ratios, run->plan.rounds, 50);
     }
-    for (size_t v = 0; v < run->count; v++) {
-        struct bench_variant *variant = &run->variants[v];
-        struct bench_result *result = &results[v];
-        double *times = variant->times;
-
-        qsort(times, n, sizeof(*times), bench_compare_times);
-        result->variant = variant->name;
-        result->explain = variant->explain;
-        result->bytes = variant->call.bytes;
-        result->iterations = n * run->plan.batch;
-        result->max_us = times[n - 1] * 1e6;
-        result->p50_us = bench_percentile(times, n, 50) * 1e6;
-        result->p99_us = bench_percentile(times, n, 99) * 1e6;
-        bench_report_result(run->report, result);
-    }
     free(ratios);
+}
+
+static void sort_times(const struct bench_variant *variant, size_t n,
+                       struct bench_result *result)
+{
+    double *times = variant->times;
+
+    qsort(times, n, sizeof(*times), bench_compare_times);
+    result->max_us = times[n - 1] * 1e6;
+    result->p50_us = bench_percentile(times, n, 50) * 1e6;
+    result->p99_us = bench_percentile(times, n, 99) * 1e6;
+}
+
+/* Gather and report this size; returns the errors of all ranks. */
+static uint64_t report_size(struct bench_run *run)
+{
+    size_t step = run->bench->options->overlap ? BENCH_PARTS : 1;
+    struct bench_result *results =
+        bench_alloc(run->bench, run->count, sizeof(*results));
+    uint64_t errors = gather_results(run, results);
+
+    find_ratios(run, results);
+    for (size_t v = 0; v < run->count; v++)
+        sort_times(&run->variants[v], run->plan.values, &results[v]);
+    for (size_t v = 0; v < run->count; v += step)
+        if (run->bench->options->overlap)
+            bench_report_overlap(run->report, &results[v]);
+        else
+            bench_report_result(run->report, &results[v]);
     free(results);
     return errors;
 }
@@ -295,91 +290,108 @@ static uint64_t run_size(struct bench_run *run, const struct buffers *buffers,
     return errors;
 }
 
+/* The least and the largest, of whole elements. */
+static void find_sizes(const struct bench_options *options,
+                       const struct bench_collective *row, size_t *least,
+                       size_t *most)
+{
+    size_t element = row->reduces ? options->type->bytes : 1;
+    size_t min = options->min != BENCH_AUTO ? options->min : row->min;
+    size_t max = options->max != BENCH_AUTO ? options->max : row->max;
+
+    if (options->min == BENCH_AUTO && min < element)
+        min = element;
+    if (options->min == BENCH_AUTO && max < min)
+        min = max / element * element;
+    if (options->max == BENCH_AUTO && max < min)
+        max = min;
+    *least = min;
+    *most = max;
+}
+
 static uint64_t run_sizes(struct bench_run *run,
                           const struct bench_collective *row)
 {
     struct bench *bench = run->bench;
-    const struct bench_options *options = bench->options;
-    size_t min = options->min != BENCH_AUTO ? options->min : row->min;
-    size_t max = options->max != BENCH_AUTO ? options->max : row->max;
+    size_t element = row->reduces ? bench->options->type->bytes : 1;
     struct buffers buffers = {0};
     uint64_t errors = 0;
+    size_t min, max;
 
     if (row->lay_out == NULL)
         return run_size(run, &buffers, 0);
-    if (options->min == BENCH_AUTO && max < min)
-        min = max;
-    if (options->max == BENCH_AUTO && max < min)
-        max = min;
+    find_sizes(bench->options, row, &min, &max);
     if (max > SIZE_MAX / 16 / (size_t)bench->place.size)
         bench_die(bench, "size of buffers (try a smaller -m)",
                   CATENA_ERR_NO_MEMORY);
     buffers_open(run, row, max, &buffers);
-    for (size_t bytes = min; bytes <= max; bytes = bytes ? 2 * bytes : 1)
+    for (size_t bytes = min; bytes <= max; bytes = bytes ? 2 * bytes : element)
         errors += run_size(run, &buffers, bytes);
     buffers_close(bench, &buffers);
     return errors;
 }
 
-static bool known(struct bench *bench, const char *option, const char *name,
-                  const char *value, const char *expected)
-{
-    catena_status_t status = catena_group_set(bench->world, name, value);
-
-    if (status == CATENA_OK)
-        return true;
-    if (bench->place.rank == 0)
-        fprintf(stderr, "catena-bench: %s: expected %s, found \"%s\": %s\n",
-                option, expected, value, catena_status_string(status));
-    return false;
-}
-
-/* Settings are tried before anything is measured. */
-static bool settings_known(struct bench *bench,
+/* Why it cannot run among these ranks; NULL: it can. */
+static const char *refusal(const struct bench *bench,
                            const struct bench_collective *row)
 {
     const struct bench_options *options = bench->options;
+    const char *refused = row->refuse != NULL ? row->refuse(bench) : NULL;
 
-    for (size_t i = 0; row->algorithm != NULL && i < options->algorithm_count;
-         i++)
-        if (!known(bench, "-a", row->algorithm, options->algorithms[i],
-                   row->algorithm_names))
-            return false;
-    return options->leaders == NULL ||
-           known(bench, "--leaders", row->leaders, options->leaders,
-                 "a number per node, or auto");
+    if (refused == NULL && row->rooted && options->root >= bench->place.size)
+        refused = "--root: expected a lower rank than there are ranks";
+    if (refused == NULL && options->flag)
+        refused = bench_flag.refuse(bench);
+    return refused;
+}
+
+static size_t longest_name(const struct bench_run *run)
+{
+    size_t longest = 0;
+
+    for (size_t v = 0; v < run->count; v++)
+        if (strlen(run->variants[v].name) > longest)
+            longest = strlen(run->variants[v].name);
+    return longest;
+}
+
+static void describe(struct bench_run *run, const struct bench_collective *row)
+{
+    const struct bench_options *options = run->bench->options;
+
+    if (row->reduces)
+        bench_report_note(run->report, "reduction: %s of %s", options->op->name,
+                          options->type->name);
+    if (row->rooted)
+        bench_report_note(run->report, "root: %d", options->root);
+    if (row->describe != NULL)
+        row->describe(&run->variants[0].call, run->report);
 }
 
 int bench_collective(struct bench *bench, const struct bench_collective *row)
 {
     struct bench_report report;
     struct bench_run run = {.bench = bench, .report = &report};
-    const char *refused = row->refuse != NULL ? row->refuse(bench) : NULL;
-    size_t count = bench->options->algorithm_count;
+    const char *refused = refusal(bench, row);
+    bool several;
     uint64_t errors;
 
-    if (refused == NULL && bench->options->flag)
-        refused = bench_flag.refuse(bench);
     if (refused != NULL) {
         if (bench->place.rank == 0)
             fprintf(stderr, "catena-bench: %s, found %d on %d\n", refused,
                     bench->place.size, bench->place.nodes);
         return BENCH_USAGE;
     }
-    if (!settings_known(bench, row))
+    if (!bench_settings_known(bench, row))
         return BENCH_USAGE;
-    /* No more than there are: every simulated rank has its own. */
-    count = (count > 0 ? count : 1) + (bench->options->flag ? 1 : 0);
-    run.variants = bench_alloc(bench, count, sizeof(*run.variants));
-    add_variants(&run, row);
-    bench_report_open(&report, bench, row, run.count > 1);
-    if (row->describe != NULL)
-        row->describe(&run.variants[0].call, &report);
+    if (bench->options->overlap)
+        bench_work_calibrate(bench);
+    bench_variants_open(&run, row);
+    several = run.count > (bench->options->overlap ? BENCH_PARTS : 1);
+    bench_report_open(&report, bench, row, several ? longest_name(&run) : 0);
+    describe(&run, row);
     errors = run_sizes(&run, row);
     bench_report_close(&report);
-    for (size_t v = 0; v < run.count; v++)
-        if (run.variants[v].row->release != NULL)
-            run.variants[v].row->release(&run.variants[v].call);
-    free(run.variants);
+    bench_variants_close(&run);
     return errors == 0 ? BENCH_OK : BENCH_FAILED;
 }

@@ -87,7 +87,7 @@ static catena_status_t batch(struct bench_call *call, size_t calls)
 
 const struct bench_collective bench_flag = {
     .name = "flag",
-    .help = "two ranks of a node exchange a raw flag (limit for barriers)",
+    .help = "two ranks exchange a raw flag (limit for barriers)",
     .quick = true,
     .full = true,
     .refuse = refuse,

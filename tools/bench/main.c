@@ -102,6 +102,25 @@ int bench_run_rank(const catena_config_t *config,
     return code;
 }
 
+/* Levels that go by the network need one, on one node, too. */
+static bool needs_network(const struct bench_options *options)
+{
+    for (size_t i = 0; i < options->hierarchy_count; i++)
+        if (strstr(options->hierarchies[i], ":ucx") != NULL)
+            return true;
+    return false;
+}
+
+static int run_real(const struct bench_options *options)
+{
+    static const char *const settings[] = {"NETWORK=y", NULL};
+    catena_config_t config = {0};
+
+    if (needs_network(options))
+        config.settings = settings;
+    return bench_run_rank(&config, options, NULL);
+}
+
 int main(int argc, char **argv)
 {
     struct bench_options options;
@@ -114,7 +133,7 @@ int main(int argc, char **argv)
     else if (options.simulated)
         code = bench_simulate(&options);
     else
-        code = bench_run_rank(NULL, &options, NULL);
+        code = run_real(&options);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "catena-bench: writing the results failed\n");
         return BENCH_FAILED;

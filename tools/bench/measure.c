@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "overlap.h"
+
 static const double size_limit_s = 3; /* for all variants of one size */
 static const double slow_call_s = 0.05;
 static const double quick_call_s = 5e-6; /* clock reading matters below */
@@ -40,38 +42,46 @@ void bench_use(struct bench_run *run, struct bench_variant *variant)
 {
     set(run, variant, variant->row->algorithm, variant->algorithm);
     set(run, variant, variant->row->leaders, variant->leaders);
+    set(run, variant, variant->row->hierarchy, variant->hierarchy);
 }
 
-static catena_status_t call_once(struct bench_variant *variant,
-                                 enum bench_mode mode)
+static catena_status_t begin_call(struct bench_variant *variant,
+                                  const struct bench_options *options,
+                                  catena_request_t **request)
 {
+    if (options->mode == BENCH_NONBLOCKING)
+        return variant->row->start(&variant->call, request);
+    *request = variant->request;
+    return catena_start(*request);
+}
+
+static catena_status_t call_once(struct bench_variant *variant)
+{
+    struct bench *bench = variant->call.bench;
+    const struct bench_options *options = bench->options;
     catena_request_t *request;
     catena_status_t status;
 
-    switch (mode) {
-    case BENCH_BLOCKING:
+    if (variant->part == BENCH_COMPUTE)
+        return bench_work(bench, variant->whole->compute_s, options->tests,
+                          NULL);
+    if (options->mode == BENCH_BLOCKING)
         return variant->row->blocking(&variant->call);
-    case BENCH_NONBLOCKING:
-        status = variant->row->start(&variant->call, &request);
-        break;
-    case BENCH_PERSISTENT:
-    default:
-        request = variant->request;
-        status = catena_start(request);
-        break;
-    }
+    status = begin_call(variant, options, &request);
+    if (status == CATENA_OK && variant->part == BENCH_OVERLAPPED)
+        status = bench_work(bench, variant->whole->compute_s, options->tests,
+                            &request);
     return status == CATENA_OK ? catena_wait(&request) : status;
 }
 
-static catena_status_t call_batch(struct bench_variant *variant,
-                                  enum bench_mode mode, size_t calls)
+static catena_status_t call_batch(struct bench_variant *variant, size_t calls)
 {
     catena_status_t status = CATENA_OK;
 
     if (variant->row->batch != NULL)
         return variant->row->batch(&variant->call, calls);
     for (size_t i = 0; i < calls && status == CATENA_OK; i++)
-        status = call_once(variant, mode);
+        status = call_once(variant);
     return status;
 }
 
@@ -132,7 +142,8 @@ static double measure_value(struct bench_run *run,
                             struct bench_variant *variant, size_t calls)
 {
     struct bench *bench = run->bench;
-    bool check = bench->options->check && variant->row->verify != NULL;
+    bool check = bench->options->check && variant->row->verify != NULL &&
+                 variant->part != BENCH_COMPUTE;
     catena_status_t status = CATENA_OK;
     catena_sim_stats_t before = {0};
     double begin, end;
@@ -146,7 +157,7 @@ static double measure_value(struct bench_run *run,
     if (bench->board != NULL)
         catena_sim_stats(bench->context, &before);
     begin = catena_time(bench->context);
-    status = call_batch(variant, bench->options->mode, calls);
+    status = call_batch(variant, calls);
     end = catena_time(bench->context);
     count_sent(bench, variant, &before);
     if (status != CATENA_OK)
@@ -227,18 +238,39 @@ static size_t default_calls(struct bench_run *run, double seconds, size_t batch)
     return reduced < calls ? reduced : calls;
 }
 
+/* "key=value" pairs that change with the size, and nothing else with them. */
+static const char *without_sizes(const char *text, char *out)
+{
+    const char *from = strstr(text, " segments=");
+    const char *to = from != NULL ? strstr(from, " reason=") : NULL;
+
+    snprintf(out, BENCH_EXPLAIN_BYTES, "%.*s%s",
+             (int)(to != NULL ? from - text : 0), text, to != NULL ? to : text);
+    return out;
+}
+
+static bool same_way(const char *a, const char *b)
+{
+    char one[BENCH_EXPLAIN_BYTES], other[BENCH_EXPLAIN_BYTES];
+
+    return strcmp(without_sizes(a, one), without_sizes(b, other)) == 0;
+}
+
 static void keep_explanation(struct bench_run *run,
                              struct bench_variant *variant)
 {
     char text[BENCH_EXPLAIN_BYTES] = "";
+    bool told;
 
-    if (variant->row->blocking == NULL) /* not catena's */
-        return;
+    if (variant->row->blocking == NULL || variant->part != BENCH_WHOLE)
+        return; /* not catena's, or told of the whole */
     if (catena_group_explain(variant->call.group, variant->row->name, text,
-                             sizeof(text)) != CATENA_OK ||
-        strcmp(text, variant->explain) == 0)
+                             sizeof(text)) != CATENA_OK)
         return;
+    told = same_way(text, variant->explain);
     memcpy(variant->explain, text, sizeof(text));
+    if (told)
+        return;
     if (variant->row->lay_out != NULL)
         bench_report_note(run->report, "%s, from %zu B: %s", variant->name,
                           variant->call.bytes, text);
@@ -278,6 +310,7 @@ void bench_make_plan(struct bench_run *run)
 
         bench_use(run, &run->variants[v]);
         cost = probe(run, &run->variants[v]);
+        run->variants[v].compute_s = cost.call_s;
         seconds += cost.all_s;
         if (cost.call_s > slowest)
             slowest = cost.call_s;
@@ -310,7 +343,8 @@ void bench_make_plan(struct bench_run *run)
 }
 
 /* One turn of a variant. On real ranks the first call is not timed: it finds
- * the caches and the staging memory as the variant before left them. */
+ * the caches and the staging memory as the variant before left them. Where the
+ * hierarchy has changed, ranks have to agree on it in the first call. */
 static void take_turn(struct bench_run *run, struct bench_variant *variant,
                       size_t begin)
 {
@@ -320,11 +354,13 @@ static void take_turn(struct bench_run *run, struct bench_variant *variant,
     if (end > plan->values)
         end = plan->values;
     bench_use(run, variant);
-    if (run->bench->board == NULL)
+    if (run->bench->board == NULL || variant->hierarchy != NULL)
         measure_value(run, variant, plan->batch);
     variant->sent = (catena_sim_stats_t){0};
     for (size_t i = begin; i < end; i++)
         variant->times[i] = measure_value(run, variant, plan->batch);
+    if (run->bench->options->overlap)
+        variant->compute_s = bench_median(run->bench, variant->times, end);
     if (run->bench->board != NULL)
         keep_explanation(run, variant);
 }
@@ -363,7 +399,8 @@ void bench_measure(struct bench_run *run)
     for (size_t v = 0; v < run->count; v++) {
         bench_use(run, &run->variants[v]);
         for (size_t i = 0; i < plan->warmup; i++)
-            measure_value(run, &run->variants[v], plan->batch);
+            run->variants[v].compute_s =
+                measure_value(run, &run->variants[v], plan->batch);
     }
     for (size_t round = 0; round < plan->rounds; round++) {
         bench_report_progress(run->report, "%s, %zu bytes: round %zu of %zu",
@@ -382,6 +419,18 @@ double bench_percentile(const double *sorted, size_t n, size_t percent)
     size_t rank = (n * percent + 99) / 100;
 
     return sorted[rank > 0 ? rank - 1 : 0];
+}
+
+double bench_median(struct bench *bench, const double *times, size_t n)
+{
+    double *sorted = bench_alloc(bench, n, sizeof(*sorted));
+    double median;
+
+    memcpy(sorted, times, n * sizeof(*sorted));
+    qsort(sorted, n, sizeof(*sorted), bench_compare_times);
+    median = bench_percentile(sorted, n, 50);
+    free(sorted);
+    return median;
 }
 
 double bench_mean(const double *times, size_t n)

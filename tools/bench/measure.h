@@ -6,12 +6,26 @@
 
 enum { BENCH_EXPLAIN_BYTES = 512 };
 
+/* What of a variant is measured. */
+enum bench_part {
+    BENCH_WHOLE,      /* the call, with its wait */
+    BENCH_COMPUTE,    /* computing for as long, alone */
+    BENCH_OVERLAPPED, /* the same with the call under way */
+    BENCH_PARTS
+};
+
 /* One of the ways that are compared: an algorithm of a collective, or the
  * raw flag exchange beside a barrier. */
 struct bench_variant {
     const char *name;
+    char *joined;          /* the name, if made of several; else NULL */
     const char *algorithm; /* to set; NULL: leave it */
     const char *leaders;   /* likewise */
+    const char *hierarchy; /* likewise */
+    enum bench_part part;
+    struct bench_variant *whole; /* the one that this is a part of, or itself */
+    double compute_s;            /* of a whole: how long it takes, on this rank
+                                  */
     const struct bench_collective *row;
     struct bench_call call;
     catena_request_t *request; /* persistent */
@@ -56,5 +70,6 @@ void bench_ratios(const struct bench_run *run, const struct bench_variant *base,
 /** Nearest rank; `sorted` has n > 0 values. */
 double bench_percentile(const double *sorted, size_t n, size_t percent);
 double bench_mean(const double *times, size_t n);
+double bench_median(struct bench *bench, const double *times, size_t n);
 
 #endif

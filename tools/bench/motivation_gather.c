@@ -487,7 +487,7 @@ static int run(struct bench *bench, const struct bench_figure *figure)
 
 const struct bench_figure bench_gather_scatter = {
     .name = "gather_scatter",
-    .help = "several leaders of a node gather and scatter (figures 1 to 3)",
+    .help = "leaders of a node gather and scatter (figures 1 to 3)",
     .min = 8,
     .max = 64 << 10,
     .turns = 31,

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "motivation.h"
+#include "options.h"
 
 enum { /* options without a letter */
        KEY_LEADERS = 256,
@@ -20,6 +19,12 @@ enum { /* options without a letter */
        KEY_BUFFERS,
        KEY_IN_PLACE,
        KEY_FLAG,
+       KEY_HIERARCHY,
+       KEY_TYPE,
+       KEY_OP,
+       KEY_ROOT,
+       KEY_OVERLAP,
+       KEY_TEST,
        KEY_GROUPS,
        KEY_COLOR,
        KEY_KEY,
@@ -42,14 +47,6 @@ enum { /* options without a letter */
        KEY_MACHINES
 };
 
-struct parse {
-    struct bench_options *options;
-    bool refused; /* a line has been printed */
-    bool sized;   /* -m was given */
-    bool placed;  /* an option that only simulated jobs have was given */
-    int next;     /* index of the argument after the last one taken */
-};
-
 static const struct argp_option known[] = {
     {"message-size", 'm', "MIN:MAX", 0,
      "bytes per block, doubling from MIN to MAX, with units (64k, 1m); "
@@ -65,6 +62,14 @@ static const struct argp_option known[] = {
      "check every byte of every call against the definition", 0},
     {"algorithm", 'a', "NAME[,NAME...]", 0,
      "algorithms to compare; measured in turns within one run", 0},
+    {"hierarchy", KEY_HIERARCHY, "LEVELS", 0,
+     "levels to go by, RULE:COMPONENT[,RULE:COMPONENT...]; given several "
+     "times: "
+     "to compare, measured in turns within one run",
+     0},
+    {"type", KEY_TYPE, "NAME", 0, "of the elements of a reduction (float)", 0},
+    {"op", KEY_OP, "NAME", 0, "the operation of a reduction (sum)", 0},
+    {"root", KEY_ROOT, "RANK", 0, "of bcast, reduce, gather, scatter (0)", 0},
     {"leaders", KEY_LEADERS, "N", 0,
      "leaders per node, or auto; gather_scatter: N[,N...] to compare", 0},
     {"full", 'f', NULL, 0, "print all columns", 0},
@@ -74,6 +79,9 @@ static const struct argp_option known[] = {
      "time start and wait of a persistent request", 0},
     {"nonblocking", KEY_NONBLOCKING, NULL, 0,
      "time the nonblocking call and its wait", 0},
+    {"overlap", KEY_OVERLAP, NULL, 0,
+     "how far computing hides nonblocking calls, as osu_i* have it", 0},
+    {"test", KEY_TEST, "N", 0, "calls of catena_test while computing (0)", 0},
     {"buffers", KEY_BUFFERS, "KIND", 0,
      "heap (shared heap, the default), malloc, or mixed: even ranks heap, "
      "odd ranks malloc",
@@ -139,8 +147,7 @@ static bool speaks(void)
     return rank == NULL || strcmp(rank, "0") == 0;
 }
 
-static error_t __attribute__((format(printf, 2, 3)))
-refuse(struct parse *parse, const char *format, ...)
+error_t bench_refuse(struct parse *parse, const char *format, ...)
 {
     va_list arguments;
 
@@ -205,14 +212,14 @@ static error_t parse_range(struct parse *parse, const char *text)
 
     parse->sized = true;
     if (!read_range(parse->options, text))
-        return refuse(parse,
-                      "-m: expected MIN:MAX or MAX in bytes, such as "
-                      "8:64k, found \"%s\"",
-                      text);
+        return bench_refuse(parse,
+                            "-m: expected MIN:MAX or MAX in bytes, such as "
+                            "8:64k, found \"%s\"",
+                            text);
     if (options->min != BENCH_AUTO && options->max != BENCH_AUTO &&
         options->min > options->max)
-        return refuse(parse, "-m: expected MIN not above MAX, found \"%s\"",
-                      text);
+        return bench_refuse(
+            parse, "-m: expected MIN not above MAX, found \"%s\"", text);
     return 0;
 }
 
@@ -222,10 +229,11 @@ static error_t parse_count(struct parse *parse, const char *option,
     size_t read;
 
     if (!bench_parse_size(text, &read) || read < least || read > 1000000000)
-        return refuse(parse,
-                      "%s: expected a number from %zu to 1000000000, found "
-                      "\"%s\"",
-                      option, least, text);
+        return bench_refuse(
+            parse,
+            "%s: expected a number from %zu to 1000000000, found "
+            "\"%s\"",
+            option, least, text);
     *count = read;
     return 0;
 }
@@ -238,14 +246,62 @@ static error_t parse_algorithms(struct parse *parse, char *text)
 
     while ((name = strsep(&text, ",")) != NULL) {
         if (*name == '\0')
-            return refuse(parse, "-a: expected names separated by commas, "
-                                 "found an empty one");
+            return bench_refuse(parse,
+                                "-a: expected names separated by commas, "
+                                "found an empty one");
         if (options->algorithm_count == BENCH_MAX_VARIANTS)
-            return refuse(parse, "-a: expected at most %d names",
-                          (int)BENCH_MAX_VARIANTS);
+            return bench_refuse(parse, "-a: expected at most %d names",
+                                (int)BENCH_MAX_VARIANTS);
         options->algorithms[options->algorithm_count++] = name;
     }
     return 0;
+}
+
+static error_t parse_hierarchy(struct parse *parse, const char *text)
+{
+    struct bench_options *options = parse->options;
+
+    if (options->hierarchy_count == BENCH_MAX_VARIANTS)
+        return bench_refuse(parse, "--hierarchy: expected it at most %d times",
+                            (int)BENCH_MAX_VARIANTS);
+    options->hierarchies[options->hierarchy_count++] = text;
+    return 0;
+}
+
+static error_t parse_type(struct parse *parse, const char *text)
+{
+    char names[256];
+
+    parse->typed = true;
+    parse->options->type = bench_find_type(text);
+    if (parse->options->type != NULL)
+        return 0;
+    bench_list_types(names, sizeof(names), NULL);
+    return bench_refuse(parse, "--type: expected one of %s, found \"%s\"",
+                        names, text);
+}
+
+static error_t parse_op(struct parse *parse, const char *text)
+{
+    char names[256];
+
+    parse->typed = true;
+    parse->options->op = bench_find_op(text);
+    if (parse->options->op != NULL)
+        return 0;
+    bench_list_ops(names, sizeof(names));
+    return bench_refuse(parse, "--op: expected one of %s, found \"%s\"", names,
+                        text);
+}
+
+static error_t parse_root(struct parse *parse, const char *text)
+{
+    size_t root = 0;
+    error_t error = parse_count(parse, "--root", text, 0, &root);
+
+    parse->rooted = true;
+    parse->options->root = (int)root;
+    return error;
 }
 
 static error_t parse_buffers(struct parse *parse, const char *text)
@@ -257,10 +313,10 @@ static error_t parse_buffers(struct parse *parse, const char *text)
     else if (strcmp(text, "mixed") == 0)
         parse->options->buffers = BENCH_MIXED;
     else
-        return refuse(parse,
-                      "--buffers: expected heap, malloc or mixed, "
-                      "found \"%s\"",
-                      text);
+        return bench_refuse(parse,
+                            "--buffers: expected heap, malloc or mixed, "
+                            "found \"%s\"",
+                            text);
     return 0;
 }
 
@@ -269,8 +325,9 @@ static error_t parse_mode(struct parse *parse, enum bench_mode mode)
     struct bench_options *options = parse->options;
 
     if (options->mode != BENCH_BLOCKING && options->mode != mode)
-        return refuse(parse, "expected one of --persistent and --nonblocking, "
-                             "found both");
+        return bench_refuse(parse,
+                            "expected one of --persistent and --nonblocking, "
+                            "found both");
     options->mode = mode;
     return 0;
 }
@@ -278,10 +335,10 @@ static error_t parse_mode(struct parse *parse, enum bench_mode mode)
 static error_t parse_name(struct parse *parse, const char *name)
 {
     if (parse->options->name != NULL)
-        return refuse(parse,
-                      "expected one collective, found \"%s\" and "
-                      "\"%s\"",
-                      parse->options->name, name);
+        return bench_refuse(parse,
+                            "expected one collective, found \"%s\" and "
+                            "\"%s\"",
+                            parse->options->name, name);
     parse->options->name = name;
     return 0;
 }
@@ -304,10 +361,10 @@ static error_t parse_jitter(struct parse *parse, const char *text)
     double jitter = strtod(text, &end);
 
     if (end == text || *end != '\0' || !(jitter >= 0 && jitter <= 1000))
-        return refuse(parse,
-                      "--jitter: expected a number from 0 to 1000, found "
-                      "\"%s\"",
-                      text);
+        return bench_refuse(parse,
+                            "--jitter: expected a number from 0 to 1000, found "
+                            "\"%s\"",
+                            text);
     parse->placed = true;
     parse->options->sim.jitter = jitter;
     return 0;
@@ -321,7 +378,8 @@ static error_t parse_seed(struct parse *parse, const char *text)
     parse->placed = true;
     parse->options->sim.seed = strtoull(text, &end, 0);
     if (errno != 0 || end == text || *end != '\0' || text[0] == '-')
-        return refuse(parse, "--seed: expected a number, found \"%s\"", text);
+        return bench_refuse(parse, "--seed: expected a number, found \"%s\"",
+                            text);
     return 0;
 }
 
@@ -403,6 +461,31 @@ static error_t parse_split(struct parse *parse, int key, char *text)
     }
 }
 
+/* Of collectives that go by hierarchies, and of their overlap. */
+static error_t parse_levels(struct parse *parse, int key, char *text)
+{
+    struct bench_options *options = parse->options;
+
+    switch (key) {
+    case KEY_HIERARCHY:
+        return parse_hierarchy(parse, text);
+    case KEY_TYPE:
+        return parse_type(parse, text);
+    case KEY_OP:
+        return parse_op(parse, text);
+    case KEY_ROOT:
+        return parse_root(parse, text);
+    case KEY_OVERLAP:
+        options->overlap = true;
+        return 0;
+    case KEY_TEST:
+        parse->tested = true;
+        return parse_count(parse, "--test", text, 0, &options->tests);
+    default:
+        return parse_split(parse, key, text);
+    }
+}
+
 static error_t parse_switch(struct parse *parse, int key, char *text)
 {
     struct bench_options *options = parse->options;
@@ -434,7 +517,7 @@ static error_t parse_switch(struct parse *parse, int key, char *text)
         printf("catena-bench %s\n", catena_version());
         exit(EXIT_SUCCESS);
     default:
-        return parse_split(parse, key, text);
+        return parse_levels(parse, key, text);
     }
 }
 
@@ -480,228 +563,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* The collectives, for the end of --help and for messages. */
-static void list_names(char *text, size_t bytes, bool help)
-{
-    const struct bench_collective *row;
-    const struct bench_figure *figure;
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (size_t i = 0; (row = bench_list(i)) != NULL && used < bytes; i++)
-        used += help ? (size_t)snprintf(text + used, bytes - used,
-                                        "  %-14s %s\n", row->name, row->help)
-                     : (size_t)snprintf(text + used, bytes - used, "%s, ",
-                                        row->name);
-    for (size_t i = 0; (figure = bench_list_figure(i)) != NULL && used < bytes;
-         i++)
-        used += (size_t)snprintf(text + used, bytes - used,
-                                 help ? "  %-14s %s\n" : "%s, ", figure->name,
-                                 figure->help);
-    if (used < bytes)
-        snprintf(text + used, bytes - used,
-                 help ? "  heap           the shared heap's allocator\n"
-                      : "heap");
-}
-
-/* heap is no collective: it takes -i and --csv, and prints its own table. */
-static error_t check_heap(struct parse *parse)
-{
-    struct bench_options *options = parse->options;
-
-    if (parse->sized || options->check || options->algorithm_count > 0 ||
-        options->leaders != NULL || options->in_place || options->flag ||
-        options->mode != BENCH_BLOCKING || options->format == BENCH_JSON ||
-        options->warmup != BENCH_AUTO || options->full ||
-        options->buffers != BENCH_HEAP || options->simulated)
-        return refuse(parse, "heap: expected no options but -i and --csv");
-    if (options->iterations != BENCH_AUTO)
-        options->heap.iterations = options->iterations;
-    options->heap.csv = options->format == BENCH_CSV;
-    return 0;
-}
-
-/* Nor are the figures of the motivation: they time what they must in their own
- * way, on real ranks. */
-static error_t check_figure(struct parse *parse,
-                            const struct bench_figure *figure)
-{
-    const struct bench_options *options = parse->options;
-    const char *wrong;
-
-    if (options->algorithm_count > 0 || options->in_place || options->flag ||
-        options->mode != BENCH_BLOCKING || options->format == BENCH_JSON ||
-        options->full || options->buffers != BENCH_HEAP || options->simulated ||
-        (options->leaders != NULL && !figure->leaders))
-        return refuse(parse,
-                      "%s: expected no options but -m, -i, -x, -c%s "
-                      "and --csv",
-                      figure->name, figure->leaders ? ", --leaders" : "");
-    if (options->min == 0 || options->max == 0 ||
-        (options->max != BENCH_AUTO && options->max > FIGURE_BYTES_MOST) ||
-        (options->min != BENCH_AUTO && options->min > FIGURE_BYTES_MOST))
-        return refuse(parse, "%s: -m: expected 1 byte to 64m", figure->name);
-    wrong = figure->check != NULL ? figure->check(options) : NULL;
-    return wrong == NULL ? 0
-                         : refuse(parse, "%s: %s, found \"%s\"", figure->name,
-                                  wrong, options->leaders);
-}
-
-/* What a simulated job needs, and what only it can use. */
-static error_t check_simulated(struct parse *parse)
-{
-    const struct bench_options *options = parse->options;
-
-    if (options->model != NULL &&
-        (options->simulated || options->calibrate != NULL))
-        return refuse(parse, "--model: expected neither --sim nor --calibrate "
-                             "with it");
-    if (!options->simulated && options->model == NULL) {
-        if (parse->placed)
-            return refuse(parse, "--nodes, --ppn, --cores, --ports, --seed, "
-                                 "--jitter, --reorder, --sizes-only and "
-                                 "--cost-only expect --sim MACHINE");
-        return 0;
-    }
-    if (options->sim.nodes == 0 || options->sim.ppn == 0)
-        return refuse(parse, "%s: expected --nodes M and --ppn P with it",
-                      options->simulated ? "--sim" : "--model");
-    if ((long long)options->sim.nodes * options->sim.ppn > 4194304)
-        return refuse(parse, "expected at most 4194304 ranks, found %lld",
-                      (long long)options->sim.nodes * options->sim.ppn);
-    if (options->simulated && (options->flag || options->calibrate != NULL))
-        return refuse(parse, "--sim: expected neither --flag nor --calibrate "
-                             "with it");
-    if (options->check && options->sim.payload != CATENA_SIM_CARRY)
-        return refuse(parse, "-c: expected neither --sizes-only nor "
-                             "--cost-only with it: nothing arrives");
-    return 0;
-}
-
-/* --model and --calibrate measure no collective of their own. */
-static error_t check_without_collective(struct parse *parse)
-{
-    const struct bench_options *options = parse->options;
-
-    if (options->calibrate != NULL && options->name != NULL)
-        return refuse(parse,
-                      "--calibrate: expected no collective, found "
-                      "\"%s\"",
-                      options->name);
-    if (options->model != NULL && options->name != NULL &&
-        strcmp(options->name, "alltoall") != 0)
-        return refuse(parse, "--model: expected alltoall, found \"%s\"",
-                      options->name);
-    return 0;
-}
-
-/* --tune takes sizes and counts of calls, and has its own way with the rest. */
-static error_t check_tune(struct parse *parse)
-{
-    const struct bench_options *options = parse->options;
-    const char *path = options->tune;
-    size_t length = strlen(path);
-
-    if (options->name != NULL || options->check || options->in_place ||
-        options->algorithm_count > 0 || options->leaders != NULL ||
-        options->flag || options->mode != BENCH_BLOCKING ||
-        options->format != BENCH_TABLE || options->full ||
-        options->buffers != BENCH_HEAP || options->simulated ||
-        options->model != NULL || options->calibrate != NULL)
-        return refuse(parse, "--tune: expected no options but -m, -i and -x, "
-                             "and no collective");
-    if (options->min == 0 || options->max == 0)
-        return refuse(parse, "--tune: -m: expected 1 byte or more");
-    /* Else CATENA_TUNING would not take it for a file. */
-    if (strchr(path, '/') == NULL &&
-        (length <= 5 || strcmp(path + length - 5, ".json") != 0))
-        return refuse(parse,
-                      "--tune: expected a path with a '/' or one that ends in "
-                      ".json, found \"%s\"",
-                      path);
-    return 0;
-}
-
-/* What only split can be told. */
-static error_t check_split(struct parse *parse)
-{
-    const struct bench_options *options = parse->options;
-    const struct bench_split_options *split = &options->split;
-    const char *name = options->name != NULL ? options->name : "";
-
-    if (strcmp(name, bench_split.name) == 0 ||
-        (split->groups == NULL && split->color == NULL && split->key == NULL &&
-         !split->no_split && !split->no_reorder))
-        return 0;
-    return refuse(parse,
-                  "--groups, --color, --key, --no-split and --no-reorder: "
-                  "expected split, found \"%s\"",
-                  name);
-}
-
-/* Options that this collective has no use for are refused, not ignored. */
-static error_t check_row(struct parse *parse,
-                         const struct bench_collective *row)
-{
-    const struct bench_options *options = parse->options;
-    const char *wrong, *found = NULL;
-
-    if (parse->sized && row->lay_out == NULL)
-        return refuse(parse, "%s has no message sizes (-m)", row->name);
-    if (options->in_place && row->lay_out == NULL)
-        return refuse(parse, "%s has no buffers (--in-place)", row->name);
-    if (options->buffers != BENCH_HEAP && row->lay_out == NULL)
-        return refuse(parse, "%s has no buffers (--buffers)", row->name);
-    if (options->algorithm_count > 0 && row->algorithm_names == NULL)
-        return refuse(parse, "%s has no choice of algorithms (-a)", row->name);
-    if (options->leaders != NULL && row->leaders == NULL)
-        return refuse(parse, "%s has no leaders (--leaders)", row->name);
-    if (options->check && row->verify == NULL)
-        return refuse(parse, "%s has nothing to check (-c)", row->name);
-    if ((options->mode == BENCH_NONBLOCKING && row->start == NULL) ||
-        (options->mode == BENCH_PERSISTENT && row->init == NULL))
-        return refuse(parse, "%s has the blocking call only", row->name);
-    if (options->simulated && row == &bench_flag)
-        return refuse(parse, "flag: expected real ranks, found --sim");
-    if (options->flag && row != &bench_barrier)
-        return refuse(parse, "--flag: expected barrier, found \"%s\"",
-                      row->name);
-    wrong = row->check != NULL ? row->check(options, &found) : NULL;
-    return wrong == NULL
-               ? 0
-               : refuse(parse, "%s: %s, found \"%s\"", row->name, wrong, found);
-}
-
-static error_t check_options(struct parse *parse)
-{
-    const struct bench_options *options = parse->options;
-    const struct bench_collective *row;
-    char names[256];
-
-    if (check_simulated(parse) != 0 || check_split(parse) != 0)
-        return EINVAL;
-    if (options->tune != NULL)
-        return check_tune(parse);
-    if (options->model != NULL || options->calibrate != NULL)
-        return check_without_collective(parse);
-    list_names(names, sizeof(names), false);
-    if (options->name == NULL)
-        return refuse(parse, "expected a collective: %s", names);
-    if (strcmp(options->name, "heap") == 0)
-        return check_heap(parse);
-    if (bench_find_figure(options->name) != NULL)
-        return check_figure(parse, bench_find_figure(options->name));
-    row = bench_find(options->name);
-    if (row == NULL)
-        return refuse(parse, "expected a collective (%s), found \"%s\"", names,
-                      options->name);
-    return check_row(parse, row);
-}
-
 int bench_parse(int argc, char **argv, struct bench_options *options)
 {
     struct parse parse = {.options = options, .next = 1};
-    char doc[1024];
+    char doc[2048];
     struct argp argp = {.options = known,
                         .parser = parse_option,
                         .args_doc = "COLLECTIVE",
@@ -711,11 +576,13 @@ int bench_parse(int argc, char **argv, struct bench_options *options)
     used = snprintf(doc, sizeof(doc),
                     "Measure catena's collectives, one line per message "
                     "size.\vCollectives:\n");
-    list_names(doc + used, sizeof(doc) - (size_t)used, true);
+    bench_list_names(doc + used, sizeof(doc) - (size_t)used, true);
     *options = (struct bench_options){.min = BENCH_AUTO,
                                       .max = BENCH_AUTO,
                                       .iterations = BENCH_AUTO,
                                       .warmup = BENCH_AUTO,
+                                      .type = bench_find_type("float"),
+                                      .op = bench_find_op("sum"),
                                       .sim.seed = 1};
     /* argp's own messages take two lines and do not say what is wrong with
      * a value. */
@@ -723,11 +590,11 @@ int bench_parse(int argc, char **argv, struct bench_options *options)
                    ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_IN_ORDER, NULL,
                    &parse) != 0) {
         if (!parse.refused)
-            refuse(&parse,
-                   "unknown or incomplete option \"%s\"; --help "
-                   "lists what there is",
-                   parse.next < argc ? argv[parse.next] : argv[argc - 1]);
+            bench_refuse(&parse,
+                         "unknown or incomplete option \"%s\"; --help "
+                         "lists what there is",
+                         parse.next < argc ? argv[parse.next] : argv[argc - 1]);
         return BENCH_USAGE;
     }
-    return check_options(&parse) == 0 ? BENCH_OK : BENCH_USAGE;
+    return bench_check_options(&parse) == 0 ? BENCH_OK : BENCH_USAGE;
 }

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "measure.h"
+#include "overlap.h"
+
 enum {
     SIZE_COLUMN = 10,
     NAME_COLUMN = 12,
@@ -108,15 +111,45 @@ static void open_json(struct bench_report *report, const char *layout)
         bench_die(bench, "JSON document", CATENA_ERR_NO_MEMORY);
 }
 
-void bench_report_open(struct bench_report *report, struct bench *bench,
-                       const struct bench_collective *row, bool several)
+static int name_column(size_t longest)
 {
+    return longest + 2 > NAME_COLUMN ? (int)longest + 2 : NAME_COLUMN;
+}
+
+static void note_times(struct bench_report *report)
+{
+    const struct bench_options *options = report->bench->options;
+
+    if (options->overlap)
+        bench_report_note(
+            report,
+            "times: %smedians over calls, their means over ranks; Pure: a call "
+            "and its wait; "
+            "Compute: as much work as takes a core so long; Overall: the call, "
+            "the work with %zu catena_test, the wait; Overlap: 1 - (Overall - "
+            "Compute) / Pure, 0 to 100%%",
+            report->row->synced ? "barrier before each; " : "", options->tests);
+    else
+        bench_report_note(
+            report,
+            "times: %sAvg: largest mean of a rank; Min, Max: of any rank and "
+            "iteration; p50, p99: over iterations, of the slowest rank in "
+            "each%s",
+            report->row->synced ? "barrier before each call; " : "",
+            report->row->quick ? "; quick calls are timed in batches" : "");
+}
+
+void bench_report_open(struct bench_report *report, struct bench *bench,
+                       const struct bench_collective *row, size_t longest_name)
+{
+    bool several = longest_name > 0;
     const struct bench_options *options = bench->options;
     char layout[256];
 
     *report = (struct bench_report){.bench = bench,
                                     .row = row,
                                     .several = several,
+                                    .name_column = name_column(longest_name),
                                     .speaks = bench->place.rank == 0};
     describe_layout(bench, layout, sizeof(layout));
     if (!report->speaks)
@@ -138,17 +171,12 @@ void bench_report_open(struct bench_report *report, struct bench *bench,
                options->in_place ? ", in place" : "", mode_text(report),
                check_text(report));
     }
-    bench_report_note(report,
-                      "times: %sAvg: largest mean of a rank; Min, Max: of any "
-                      "rank and iteration; p50, p99: over iterations, of the "
-                      "slowest rank in each%s",
-                      row->synced ? "barrier before each call; " : "",
-                      row->quick ? "; quick calls are timed in batches" : "");
-    if (bench->board != NULL)
+    note_times(report);
+    if (bench->board != NULL && !options->overlap)
         bench_report_note(report,
                           "virtual time; Messages, Wire Bytes: between nodes, "
                           "of one call; Heap/Rank: most of a rank, addresses");
-    if (several)
+    if (several && !options->overlap)
         bench_report_note(report, "ratio: first one's time / this one's, "
                                   "median over the rounds of their means "
                                   "(above 1: faster than the first)");
@@ -193,16 +221,19 @@ static void print_csv_columns(const struct bench_report *report)
     putchar('\n');
 }
 
+/* The columns that say what a line is about. */
+static void print_first_columns(const struct bench_report *report)
+{
+    printf("%-*s", SIZE_COLUMN, report->row->lay_out != NULL ? "# Size" : "#");
+    if (report->several)
+        printf("%-*s", report->name_column, "Algorithm");
+}
+
 static void print_columns(const struct bench_report *report)
 {
     const struct bench_options *options = report->bench->options;
 
-    if (report->row->lay_out != NULL)
-        printf("%-*s", SIZE_COLUMN, "# Size");
-    else
-        printf("%-*s", SIZE_COLUMN, "#");
-    if (report->several)
-        printf("%-*s", NAME_COLUMN, "Algorithm");
+    print_first_columns(report);
     printf("%*s", TIME_COLUMN, "Avg Latency(us)");
     if (full(report))
         printf("%*s%*s%*s%*s%*s", TIME_COLUMN, "Min Latency(us)", TIME_COLUMN,
@@ -228,19 +259,24 @@ static void print_time(double us, int column)
     printf("%*.*f", column, us < 10 ? 3 : 2, us);
 }
 
-static void print_table(const struct bench_report *report,
-                        const struct bench_result *result)
+static void print_subject(const struct bench_report *report,
+                          const struct bench_result *result)
 {
-    const struct bench_fact *facts = first_fact(report);
-    int over = 0; /* of a long name, at the cost of the next column */
-
     if (report->row->lay_out != NULL)
         printf("%-*zu", SIZE_COLUMN, result->bytes);
     else
         printf("%-*s", SIZE_COLUMN, "");
     if (report->several)
-        over = printf("%-*s", NAME_COLUMN, result->variant) - NAME_COLUMN;
-    print_time(result->avg_us, TIME_COLUMN - over);
+        printf("%-*s", report->name_column, result->variant);
+}
+
+static void print_table(const struct bench_report *report,
+                        const struct bench_result *result)
+{
+    const struct bench_fact *facts = first_fact(report);
+
+    print_subject(report, result);
+    print_time(result->avg_us, TIME_COLUMN);
     if (full(report)) {
         print_time(result->min_us, TIME_COLUMN);
         print_time(result->max_us, TIME_COLUMN);
@@ -263,16 +299,25 @@ static void print_table(const struct bench_report *report,
     putchar('\n');
 }
 
+/* What a line is about. Hierarchies have commas. */
+static void print_csv_subject(const struct bench_report *report,
+                              const struct bench_result *result)
+{
+    const catena_place_t *place = &report->bench->place;
+    const char *quote = strchr(result->variant, ',') != NULL ? "\"" : "";
+
+    printf("%s,%s%s%s,%d,%d,%zu,", report->row->name, quote, result->variant,
+           quote, place->size, place->nodes, result->bytes);
+}
+
 static void print_csv(const struct bench_report *report,
                       const struct bench_result *result)
 {
-    const catena_place_t *place = &report->bench->place;
     const struct bench_fact *facts = first_fact(report);
 
-    printf("%s,%s,%d,%d,%zu,%.4f,%.4f,%.4f,%.4f,%.4f,%zu,", report->row->name,
-           result->variant, place->size, place->nodes, result->bytes,
-           result->avg_us, result->min_us, result->max_us, result->p50_us,
-           result->p99_us, result->iterations);
+    print_csv_subject(report, result);
+    printf("%.4f,%.4f,%.4f,%.4f,%.4f,%zu,", result->avg_us, result->min_us,
+           result->max_us, result->p50_us, result->p99_us, result->iterations);
     if (report->bench->options->check)
         printf("%llu", (unsigned long long)result->errors);
     printf(",%.4f,", result->ratio);
@@ -288,6 +333,12 @@ static void print_csv(const struct bench_report *report,
     putchar('\n');
 }
 
+static json_t *json_errors(const struct bench_report *report, uint64_t errors)
+{
+    return report->bench->options->check ? json_integer((json_int_t)errors)
+                                         : json_null();
+}
+
 static void keep_json(struct bench_report *report,
                       const struct bench_result *result)
 {
@@ -300,10 +351,7 @@ static void keep_json(struct bench_report *report,
         (json_int_t)result->iterations, "ratio", result->ratio, "explain",
         result->explain);
 
-    json_object_set_new(entry, "errors",
-                        report->bench->options->check
-                            ? json_integer((json_int_t)result->errors)
-                            : json_null());
+    json_object_set_new(entry, "errors", json_errors(report, result->errors));
     if (report->bench->board != NULL) {
         json_object_set_new(entry, "messages",
                             json_integer((json_int_t)result->messages));
@@ -339,6 +387,97 @@ void bench_report_result(struct bench_report *report,
             print_columns(report);
         print_table(report, result);
     }
+    report->started = true;
+    fflush(stdout);
+}
+
+/* ---- overlap ---- */
+
+struct overlap {
+    double overall_us, compute_us, pure_us, percent;
+    uint64_t errors;
+};
+
+static void print_overlap_table(struct bench_report *report,
+                                const struct bench_result *whole,
+                                const struct overlap *overlap)
+{
+    bool check = report->bench->options->check;
+
+    if (!report->started) {
+        print_first_columns(report);
+        printf("%*s%*s%*s%*s", TIME_COLUMN, "Overall(us)", TIME_COLUMN,
+               "Compute(us)", TIME_COLUMN, "Pure Comm.(us)", TIME_COLUMN,
+               "Overlap(%)");
+        if (check)
+            printf("%*s", NAME_COLUMN, "Errors");
+        putchar('\n');
+    }
+    print_subject(report, whole);
+    print_time(overlap->overall_us, TIME_COLUMN);
+    print_time(overlap->compute_us, TIME_COLUMN);
+    print_time(overlap->pure_us, TIME_COLUMN);
+    printf("%*.2f", TIME_COLUMN, overlap->percent);
+    if (check)
+        printf("%*llu", NAME_COLUMN, (unsigned long long)overlap->errors);
+    putchar('\n');
+}
+
+static void print_overlap_csv(struct bench_report *report,
+                              const struct bench_result *whole,
+                              const struct overlap *overlap)
+{
+    if (!report->started)
+        puts("collective,algorithm,ranks,nodes,bytes,overall_us,compute_us,"
+             "pure_us,overlap_percent,tests,iterations,errors");
+    print_csv_subject(report, whole);
+    printf("%.4f,%.4f,%.4f,%.2f,%zu,%zu,", overlap->overall_us,
+           overlap->compute_us, overlap->pure_us, overlap->percent,
+           report->bench->options->tests, whole->iterations);
+    if (report->bench->options->check)
+        printf("%llu", (unsigned long long)overlap->errors);
+    putchar('\n');
+}
+
+static void keep_overlap_json(struct bench_report *report,
+                              const struct bench_result *whole,
+                              const struct overlap *overlap)
+{
+    json_array_append_new(
+        report->results,
+        json_pack(
+            "{s:s, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:s, s:o}", "algorithm",
+            whole->variant, "bytes", (json_int_t)whole->bytes, "overall_us",
+            overlap->overall_us, "compute_us", overlap->compute_us, "pure_us",
+            overlap->pure_us, "overlap_percent", overlap->percent, "tests",
+            (json_int_t)report->bench->options->tests, "iterations",
+            (json_int_t)whole->iterations, "explain", whole->explain, "errors",
+            json_errors(report, overlap->errors)));
+}
+
+void bench_report_overlap(struct bench_report *report,
+                          const struct bench_result parts[])
+{
+    const struct bench_result *whole = &parts[BENCH_WHOLE];
+    struct overlap overlap = {.overall_us = parts[BENCH_OVERLAPPED].median_us,
+                              .compute_us = parts[BENCH_COMPUTE].median_us,
+                              .pure_us = whole->median_us,
+                              .errors = whole->errors +
+                                        parts[BENCH_OVERLAPPED].errors};
+
+    overlap.percent = bench_overlap_percent(overlap.pure_us, overlap.compute_us,
+                                            overlap.overall_us);
+    if (!report->speaks)
+        return;
+    if (report->document != NULL) {
+        keep_overlap_json(report, whole, &overlap);
+        return;
+    }
+    erase_progress(report);
+    if (report->bench->options->format == BENCH_CSV)
+        print_overlap_csv(report, whole, &overlap);
+    else
+        print_overlap_table(report, whole, &overlap);
     report->started = true;
     fflush(stdout);
 }

@@ -11,6 +11,7 @@ struct bench_report {
     struct bench *bench;
     const struct bench_collective *row;
     bool several; /* variants: print algorithm and ratio */
+    int name_column;
     bool speaks;  /* rank 0 */
     bool started; /* column names are printed */
     bool progress;
@@ -23,8 +24,9 @@ struct bench_result {
     const char *variant;
     const char *explain;
     size_t bytes;
-    double avg_us; /* largest mean of a rank */
-    double min_us; /* of any rank and iteration */
+    double avg_us;    /* largest mean of a rank */
+    double median_us; /* mean of the ranks' medians */
+    double min_us;    /* of any rank and iteration */
     double max_us;
     double p50_us; /* over iterations, of the slowest rank in each */
     double p99_us;
@@ -40,14 +42,18 @@ struct bench_result {
     uint64_t facts[BENCH_MAX_FACTS]; /* of one call, most of a rank */
 };
 
-/** Print or keep the facts about this run; collective over bench->control. */
+/** Print or keep the facts about this run; collective over bench->control.
+ * @param[in] longest_name bytes, of a variant's; 0: there is only one */
 void bench_report_open(struct bench_report *report, struct bench *bench,
-                       const struct bench_collective *row, bool several);
+                       const struct bench_collective *row, size_t longest_name);
 /** A `#` line; in JSON an entry of "notes". */
 void bench_report_note(struct bench_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void bench_report_result(struct bench_report *report,
                          const struct bench_result *result);
+/** The parts of one variant, as enum bench_part has them, in one line. */
+void bench_report_overlap(struct bench_report *report,
+                          const struct bench_result parts[]);
 /** A line on a terminal that the next one replaces; nothing elsewhere. */
 void bench_report_progress(struct bench_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -1,14 +1,20 @@
 /* What can be measured: collectives, and the figures of the motivation. A new
  * one is a row here and a file of its own. */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
 #include "motivation.h"
 
 static const struct bench_collective *const table[] = {
-    &bench_alltoall, &bench_alltoallv, &bench_alltoallw,
-    &bench_barrier,  &bench_flag,      &bench_split,
+    &bench_alltoall,   &bench_alltoallv,      &bench_alltoallw,
+    &bench_barrier,    &bench_bcast,          &bench_reduce,
+    &bench_allreduce,  &bench_gather,         &bench_gatherv,
+    &bench_scatter,    &bench_scatterv,       &bench_allgather,
+    &bench_allgatherv, &bench_reduce_scatter, &bench_reduce_scatter_block,
+    &bench_scan,       &bench_exscan,         &bench_flag,
+    &bench_split,
 };
 
 const struct bench_collective *bench_list(size_t index)
@@ -44,4 +50,27 @@ const struct bench_figure *bench_find_figure(const char *name)
         if (strcmp(figure->name, name) == 0)
             return figure;
     return NULL;
+}
+
+void bench_list_names(char *text, size_t bytes, bool help)
+{
+    const struct bench_collective *row;
+    const struct bench_figure *figure;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; (row = bench_list(i)) != NULL && used < bytes; i++)
+        used += help ? (size_t)snprintf(text + used, bytes - used,
+                                        "  %-20s %s\n", row->name, row->help)
+                     : (size_t)snprintf(text + used, bytes - used, "%s, ",
+                                        row->name);
+    for (size_t i = 0; (figure = bench_list_figure(i)) != NULL && used < bytes;
+         i++)
+        used += (size_t)snprintf(text + used, bytes - used,
+                                 help ? "  %-20s %s\n" : "%s, ", figure->name,
+                                 figure->help);
+    if (used < bytes)
+        snprintf(text + used, bytes - used,
+                 help ? "  heap                 the shared heap's allocator\n"
+                      : "heap");
 }

@@ -1,0 +1,74 @@
+/* Computing while a collective is under way, in the manner of osu_i*. What is
+ * computed is a fixed piece of work, not until the clock says so: with more
+ * ranks than cores, the time in which others compute would count as one's own.
+ */
+
+#include "overlap.h"
+
+#include <time.h>
+
+static const double calibration_s = 5e-3;
+
+/* A chain of dependent multiplications, which no processor shortens. */
+static void work(uint64_t steps)
+{
+    uint64_t x = 1;
+
+    for (uint64_t i = 0; i < steps; i++) {
+        x *= 6364136223846793005u;
+        /* so that the compiler does not shorten it either */
+        __asm__ volatile("" : "+r"(x));
+    }
+}
+
+static double core_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* By the time that this thread had a core: others may want it as well. */
+void bench_work_calibrate(struct bench *bench)
+{
+    double seconds = 0;
+    uint64_t steps = 1 << 10;
+
+    while (seconds < calibration_s) {
+        double begin = core_seconds();
+
+        steps *= 2;
+        work(steps);
+        seconds = core_seconds() - begin;
+    }
+    bench->work_rate = (double)steps / seconds;
+}
+
+catena_status_t bench_work(struct bench *bench, double seconds, size_t tests,
+                           catena_request_t **request)
+{
+    double piece = seconds / (double)(tests + 1);
+    catena_status_t status = CATENA_OK;
+
+    for (size_t i = 0; i <= tests && status == CATENA_OK; i++) {
+        int done;
+
+        if (i > 0 && request != NULL)
+            status = catena_test(request, &done);
+        if (status != CATENA_OK)
+            return status;
+        if (bench->board != NULL)
+            status = catena_compute(bench->context, piece);
+        else
+            work((uint64_t)(piece * bench->work_rate));
+    }
+    return status;
+}
+
+double bench_overlap_percent(double pure, double compute, double overall)
+{
+    double percent = pure > 0 ? 100 * (1 - (overall - compute) / pure) : 0;
+
+    return percent < 0 ? 0 : percent > 100 ? 100 : percent;
+}

@@ -1,0 +1,203 @@
+/* Contents of the vectors of a reduction, and their check: every element
+ * against all ranks' combined one by one. */
+
+#include <string.h>
+
+#include "bench.h"
+
+/* Elements that are combined at once. */
+enum { CHUNK = 128 };
+
+/* Stamps of what stands where nothing has arrived, and of the guard: never
+ * those of a call. */
+static const uint64_t stale_stamp = UINT64_MAX - 1;
+static const uint64_t guard_stamp = UINT64_MAX;
+
+/* Room for elements of any type. */
+struct chunk {
+    _Alignas(BENCH_MOST_ELEMENT) unsigned char at[CHUNK * BENCH_MOST_ELEMENT];
+};
+
+/* A reduction, as this rank sees it. */
+struct reduction {
+    const struct bench_type *type;
+    enum bench_op_id op;
+    uint64_t stamp;
+};
+
+static struct reduction reduction_of(const struct bench_call *call,
+                                     uint64_t stamp)
+{
+    const struct bench_options *options = call->bench->options;
+
+    return (struct reduction){
+        .type = options->type, .op = options->op->id, .stamp = stamp};
+}
+
+static unsigned char *guard(const struct bench_call *call)
+{
+    return call->recv + call->layout.recvs.bytes;
+}
+
+/* Elements `first` and so on of what a rank sends. */
+static void make(const struct reduction *reduction, int rank, size_t first,
+                 size_t count, unsigned char *out)
+{
+    const struct bench_type *type = reduction->type;
+    uint64_t seed = bench_seed(reduction->stamp, rank, 0);
+
+    for (size_t i = 0; i < count; i++)
+        type->make(out + i * type->bytes, reduction->op,
+                   bench_word(seed, first + i));
+}
+
+/* The same of ranks 0 to `last`, combined. */
+static void combine(const struct reduction *reduction, int last, size_t first,
+                    size_t count, unsigned char *out)
+{
+    const struct bench_type *type = reduction->type;
+    struct chunk next;
+
+    make(reduction, 0, first, count, out);
+    for (int rank = 1; rank <= last; rank++) {
+        make(reduction, rank, first, count, next.at);
+        for (size_t i = 0; i < count * type->bytes; i += type->bytes)
+            type->combine(out + i, next.at + i, reduction->op);
+    }
+}
+
+void bench_fill_vector(struct bench_call *call, uint64_t stamp)
+{
+    const struct bench_layout *layout = &call->layout;
+    struct reduction reduction = reduction_of(call, stamp);
+    size_t count = layout->sends.bytes / reduction.type->bytes;
+
+    if (layout->in_place) {
+        make(&reduction, call->rank, 0, count, call->recv);
+    } else {
+        make(&reduction, call->rank, 0, count, (unsigned char *)call->send);
+        bench_fill(call->recv, layout->recvs.bytes,
+                   bench_seed(stale_stamp, call->rank, 0));
+    }
+    bench_fill(guard(call), BENCH_GUARD_BYTES,
+               bench_seed(guard_stamp, call->rank, 0));
+}
+
+/* An element that is wrong: the first byte that differs tells of it. */
+static struct bench_mismatch mismatch(const unsigned char *expected,
+                                      const unsigned char *found, size_t bytes)
+{
+    size_t i = 0;
+
+    while (i + 1 < bytes && expected[i] == found[i])
+        i++;
+    return (struct bench_mismatch){
+        .offset = i, .expected = expected[i], .found = found[i]};
+}
+
+/* What a vector should hold: elements `first` and so on of one rank, or of
+ * all up to one. */
+struct claim {
+    const char *where;
+    int rank;
+    bool combined;
+    size_t first;
+    size_t count;
+};
+
+static void make_claimed(const struct reduction *reduction,
+                         const struct claim *claim, size_t begin, size_t count,
+                         unsigned char *out)
+{
+    if (claim->combined)
+        combine(reduction, claim->rank, claim->first + begin, count, out);
+    else
+        make(reduction, claim->rank, claim->first + begin, count, out);
+}
+
+static uint64_t verify(const struct reduction *reduction,
+                       const unsigned char *vector, const struct claim *claim,
+                       uint64_t before, struct bench_mismatch *first)
+{
+    size_t bytes = reduction->type->bytes;
+    struct chunk chunk;
+    uint64_t wrong = 0;
+
+    for (size_t begin = 0; begin < claim->count; begin += CHUNK) {
+        size_t left = claim->count - begin, n = left < CHUNK ? left : CHUNK;
+
+        make_claimed(reduction, claim, begin, n, chunk.at);
+        for (size_t i = 0; i < n; i++) {
+            const unsigned char *found = vector + (begin + i) * bytes;
+            const unsigned char *expected = chunk.at + i * bytes;
+
+            if (reduction->type->same(expected, found))
+                continue;
+            if (before + wrong == 0) {
+                *first = mismatch(expected, found, bytes);
+                first->where = claim->where;
+                first->source = claim->rank;
+                first->offset += (begin + i) * bytes;
+            }
+            wrong += bytes;
+        }
+    }
+    return wrong;
+}
+
+/* The receive buffer: a result, or as it was. */
+static uint64_t verify_result(const struct bench_call *call,
+                              const struct reduction *reduction,
+                              struct bench_mismatch *first)
+{
+    const struct bench_layout *layout = &call->layout;
+    struct claim claim = {.where = "result of ranks 0 to",
+                          .rank = layout->last,
+                          .combined = true,
+                          .first = layout->first,
+                          .count = layout->results};
+
+    if (layout->last >= 0)
+        return verify(reduction, call->recv, &claim, 0, first);
+    if (layout->in_place) {
+        claim.where = "receive buffer (must not change) of rank";
+        claim.rank = call->rank;
+        claim.combined = false;
+        return verify(reduction, call->recv, &claim, 0, first);
+    }
+    first->where = "receive buffer (must not change) of rank";
+    first->source = call->rank;
+    return bench_compare(call->recv, layout->recvs.bytes,
+                         bench_seed(stale_stamp, call->rank, 0), first);
+}
+
+static uint64_t verify_guard(const struct bench_call *call, uint64_t before,
+                             struct bench_mismatch *first)
+{
+    struct bench_mismatch found = {
+        .where = "guard behind the receive buffer of rank",
+        .source = call->rank};
+    uint64_t wrong =
+        bench_compare(guard(call), BENCH_GUARD_BYTES,
+                      bench_seed(guard_stamp, call->rank, 0), &found);
+
+    if (wrong != 0 && before == 0)
+        *first = found;
+    return wrong;
+}
+
+uint64_t bench_verify_vector(struct bench_call *call, uint64_t stamp,
+                             struct bench_mismatch *first)
+{
+    const struct bench_layout *layout = &call->layout;
+    struct reduction reduction = reduction_of(call, stamp);
+    struct claim own = {.where = "send buffer (must not change) of rank",
+                        .rank = call->rank,
+                        .count = layout->sends.bytes / reduction.type->bytes};
+    uint64_t wrong = verify_result(call, &reduction, first);
+
+    wrong += verify_guard(call, wrong, first);
+    if (!layout->in_place)
+        wrong += verify(&reduction, call->send, &own, wrong, first);
+    return wrong;
+}

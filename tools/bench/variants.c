@@ -1,0 +1,140 @@
+/* What is compared in one run. */
+
+#include "variants.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Parts of each that are measured. */
+static int parts(const struct bench_options *options)
+{
+    return options->overlap ? BENCH_PARTS : 1;
+}
+
+/* Without a choice there is one, whatever the library or its environment
+ * chooses: NULL. */
+static size_t choices(size_t asked)
+{
+    return asked > 0 ? asked : 1;
+}
+
+static char *join(struct bench *bench, const char *algorithm,
+                  const char *hierarchy)
+{
+    size_t bytes = strlen(algorithm) + strlen(hierarchy) + 2;
+    char *name = bench_alloc(bench, 1, bytes);
+
+    snprintf(name, bytes, "%s@%s", algorithm, hierarchy);
+    return name;
+}
+
+/* The report says how the library ran the one that chose nothing. */
+static void name_variant(struct bench *bench, struct bench_variant *variant)
+{
+    const char *algorithm = variant->algorithm;
+    const char *hierarchy = variant->hierarchy;
+
+    if (algorithm != NULL && hierarchy != NULL)
+        variant->name = variant->joined = join(bench, algorithm, hierarchy);
+    else if (algorithm != NULL || hierarchy != NULL)
+        variant->name = algorithm != NULL ? algorithm : hierarchy;
+    else
+        variant->name = variant->row->algorithm_names != NULL
+                            ? "default"
+                            : variant->row->name;
+}
+
+static void add_part(struct bench_run *run, const struct bench_variant *which,
+                     enum bench_part part)
+{
+    struct bench *bench = run->bench;
+    struct bench_variant *variant = &run->variants[run->count++];
+    catena_status_t status;
+
+    *variant = *which;
+    variant->part = part;
+    variant->whole = variant - part;
+    variant->call = (struct bench_call){.bench = bench,
+                                        .group = bench->world,
+                                        .rank = catena_group_rank(bench->world),
+                                        .size = catena_group_size(bench->world),
+                                        .algorithm = which->algorithm};
+    name_variant(bench, variant);
+    if (variant->row->prepare == NULL)
+        return;
+    status = variant->row->prepare(&variant->call);
+    if (status != CATENA_OK)
+        bench_die(bench, variant->row->name, status);
+}
+
+static void add(struct bench_run *run, const struct bench_variant *which)
+{
+    for (int part = 0; part < parts(run->bench->options); part++)
+        add_part(run, which, (enum bench_part)part);
+}
+
+void bench_variants_open(struct bench_run *run,
+                         const struct bench_collective *row)
+{
+    const struct bench_options *options = run->bench->options;
+    size_t algorithms = choices(options->algorithm_count);
+    size_t hierarchies = choices(options->hierarchy_count);
+    size_t count = algorithms * hierarchies + (options->flag ? 1 : 0);
+
+    /* No more than there are: every simulated rank has its own. */
+    run->variants = bench_alloc(run->bench, count * (size_t)parts(options),
+                                sizeof(*run->variants));
+    for (size_t a = 0; a < algorithms; a++)
+        for (size_t h = 0; h < hierarchies; h++)
+            add(run,
+                &(struct bench_variant){.algorithm = options->algorithms[a],
+                                        .hierarchy = options->hierarchies[h],
+                                        .row = row});
+    if (options->flag)
+        add(run, &(struct bench_variant){.row = &bench_flag});
+}
+
+void bench_variants_close(struct bench_run *run)
+{
+    for (size_t v = 0; v < run->count; v++) {
+        struct bench_variant *variant = &run->variants[v];
+
+        if (variant->row->release != NULL)
+            variant->row->release(&variant->call);
+        free(variant->joined);
+    }
+    free(run->variants);
+}
+
+static bool known(struct bench *bench, const char *option, const char *name,
+                  const char *value, const char *expected)
+{
+    catena_status_t status = catena_group_set(bench->world, name, value);
+
+    if (status == CATENA_OK)
+        return true;
+    if (bench->place.rank == 0)
+        fprintf(stderr, "catena-bench: %s: expected %s, found \"%s\": %s\n",
+                option, expected, value, catena_status_string(status));
+    return false;
+}
+
+bool bench_settings_known(struct bench *bench,
+                          const struct bench_collective *row)
+{
+    const struct bench_options *options = bench->options;
+
+    for (size_t i = 0; row->algorithm != NULL && i < options->algorithm_count;
+         i++)
+        if (!known(bench, "-a", row->algorithm, options->algorithms[i],
+                   row->algorithm_names))
+            return false;
+    for (size_t i = 0; i < options->hierarchy_count; i++)
+        if (!known(bench, "--hierarchy", row->hierarchy,
+                   options->hierarchies[i], "RULE:COMPONENT[,...], or auto"))
+            return false;
+    return options->leaders == NULL ||
+           known(bench, "--leaders", row->leaders, options->leaders,
+                 "a number per node, or auto");
+}

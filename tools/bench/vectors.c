@@ -1,0 +1,109 @@
+/* catena-bench bcast, reduce, allreduce, scan, exscan: a vector of `Size` bytes
+ * on every rank. */
+
+#include "levels.h"
+
+/* ---- bcast: the only buffer is the one that receives ---- */
+
+static void lay_out_bcast(struct bench_call *call)
+{
+    struct bench_blocks vector = {.bytes = call->bytes,
+                                  .number = 1,
+                                  .source = call->bench->options->root,
+                                  .rows = 1,
+                                  .row_bytes = call->bytes};
+
+    call->layout =
+        (struct bench_layout){.recvs = vector, .in_place = bench_is_root(call)};
+    if (bench_is_root(call))
+        call->layout.sends = vector;
+}
+
+static const char *check_bcast(const struct bench_options *options,
+                               const char **found)
+{
+    *found = "--in-place";
+    return options->in_place ? "expected no option for a second buffer" : NULL;
+}
+
+BENCH_THREE_WAYS(bcast, call->recv, call->bytes, CATENA_BYTE, BENCH_ROOT)
+
+const struct bench_collective bench_bcast = {
+    BENCH_LEVELS_ROW(bcast, "bcast"),
+    BENCH_MOVES,
+    .help = "the root's vector to all",
+    .rooted = true,
+    .check = check_bcast,
+    .lay_out = lay_out_bcast,
+};
+
+/* ---- reductions ---- */
+
+/* The result is of ranks 0 to `last`; -1: there is none on this rank. */
+static void lay_out_result(struct bench_call *call, int last, bool in_place)
+{
+    call->layout = (struct bench_layout){.sends.bytes = call->bytes,
+                                         .recvs.bytes = call->bytes,
+                                         .in_place = in_place,
+                                         .results = BENCH_COUNT,
+                                         .last = last};
+}
+
+static void lay_out_reduce(struct bench_call *call)
+{
+    bool root = bench_is_root(call);
+
+    lay_out_result(call, root ? call->size - 1 : -1,
+                   root && call->bench->options->in_place);
+}
+
+static void lay_out_allreduce(struct bench_call *call)
+{
+    lay_out_result(call, call->size - 1, call->bench->options->in_place);
+}
+
+static void lay_out_scan(struct bench_call *call)
+{
+    lay_out_result(call, call->rank, call->bench->options->in_place);
+}
+
+static void lay_out_exscan(struct bench_call *call)
+{
+    lay_out_result(call, call->rank - 1, call->bench->options->in_place);
+}
+
+#define COMBINED call->send, call->recv, BENCH_COUNT, BENCH_TYPE, BENCH_OP
+
+BENCH_THREE_WAYS(reduce, COMBINED, BENCH_ROOT)
+BENCH_THREE_WAYS(allreduce, COMBINED)
+BENCH_THREE_WAYS(scan, COMBINED)
+BENCH_THREE_WAYS(exscan, COMBINED)
+
+const struct bench_collective bench_reduce = {
+    BENCH_LEVELS_ROW(reduce, "reduce"),
+    BENCH_REDUCES,
+    .help = "vectors of all combined at the root",
+    .rooted = true,
+    .lay_out = lay_out_reduce,
+};
+
+const struct bench_collective bench_allreduce = {
+    BENCH_LEVELS_ROW(allreduce, "allreduce"),
+    BENCH_REDUCES,
+    .help = "vectors of all combined, to all",
+    .lay_out = lay_out_allreduce,
+};
+
+const struct bench_collective bench_scan = {
+    BENCH_LEVELS_ROW(scan, "scan"),
+    BENCH_REDUCES,
+    .help = "vectors of ranks 0 to this one combined",
+    .lay_out = lay_out_scan,
+};
+
+const struct bench_collective bench_exscan = {
+    BENCH_LEVELS_ROW(exscan, "scan"),
+    BENCH_REDUCES,
+    .help = "the same without this rank's own",
+    .lay_out = lay_out_exscan,
+};
