@@ -1,4 +1,4 @@
-/* Building a hierarchy. Graham, Gorentla Venkata, Ladd, Shamis,
+/* HIER-11: building a hierarchy. Graham, Gorentla Venkata, Ladd, Shamis,
  * Rabinovitz, Filipov, Shainer: Cheetah: A Framework for Scalable Hierarchical
  * Collective Operations, CCGrid 2011, section 3.
  * Level by level from the lowest up: those who take part (all ranks, then the

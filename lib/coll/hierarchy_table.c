@@ -1,4 +1,4 @@
-/* Tables of subgroups: who stands for whom. */
+/* Tables of subgroups: who stands for whom; part of HIER-11. */
 
 #include "coll/levels.h"
 

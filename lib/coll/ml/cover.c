@@ -1,4 +1,4 @@
-/* Blocks of ranks, packed; see cover.h. */
+/* HIER-6: blocks of ranks, packed; see cover.h. */
 
 #include "coll/ml/cover.h"
 

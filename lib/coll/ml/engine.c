@@ -1,7 +1,7 @@
-/* HIER: runs what collectives are put together from; see ml.h. Graham, Ladd,
- * Gorentla Venkata: Hierarchy Aware Blocking and Nonblocking Collective
- * Communications, the Effects of Shared Memory in the Cray XT environment, CUG
- * 2011, section 3. */
+/* Runs HIER-1 to HIER-10, what collectives are put together from; see ml.h.
+ * Graham, Ladd, Gorentla Venkata: Hierarchy Aware Blocking and Nonblocking
+ * Collective Communications, the Effects of Shared Memory in the Cray XT
+ * environment, CUG 2011, section 3. */
 
 #include <assert.h>
 #include <stdlib.h>

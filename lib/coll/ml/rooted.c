@@ -1,4 +1,4 @@
-/* Ways of gather(v) and scatter(v); see rooted.h. */
+/* HIER-7, HIER-8: ways of gather(v) and scatter(v); see rooted.h. */
 
 #include "coll/ml/rooted.h"
 

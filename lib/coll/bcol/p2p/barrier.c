@@ -1,5 +1,6 @@
-/* Barrier: dissemination. Hensgen, Finkel, Manber: Two Algorithms for Barrier
- * Synchronization, International Journal of Parallel Programming 17, 1988.
+/* P2P-1: barrier, dissemination. Hensgen, Finkel, Manber: Two Algorithms for
+ * Barrier Synchronization, International Journal of Parallel Programming 17,
+ * 1988.
  * Rounds: ceil(log2 m). Messages: one per member and round, without data.
  * Memory: none. */
 

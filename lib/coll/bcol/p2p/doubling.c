@@ -1,6 +1,6 @@
-/* Allreduce of short vectors: recursive doubling. Thakur, Rabenseifner, Gropp:
- * Optimization of Collective Communication Operations in MPICH, IJHPCA 19,
- * 2005, section 4.5.
+/* P2P-3: allreduce of short vectors, recursive doubling. Thakur, Rabenseifner,
+ * Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA
+ * 19, 2005, section 4.5.
  * Rounds: log2 m, and two more unless m is a power of two. Messages: one per
  * member and round. Memory: none; each round's result lies where what arrived
  * for it lay. Both partners of a round combine the same two vectors, the lower

@@ -1,6 +1,6 @@
-/* Allreduce of long vectors: Rabenseifner's. Thakur, Rabenseifner, Gropp:
- * Optimization of Collective Communication Operations in MPICH, IJHPCA 19,
- * 2005, section 4.5.
+/* P2P-4: allreduce of long vectors, Rabenseifner's. Thakur, Rabenseifner,
+ * Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA
+ * 19, 2005, section 4.5.
  * A reduce-scatter by halving the vector, then an allgather by doubling what
  * each has. Rounds: 2 log2 m, and two more unless m is a power of two. A member
  * sends 2n bytes in all, where recursive doubling sends n log2 m. Memory: none;

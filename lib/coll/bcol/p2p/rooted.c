@@ -1,6 +1,6 @@
-/* What goes up a tree to a root, or down from it: reduction and broadcast, from
- * any root; fan-in and fan-out, which are those of nothing; and an allreduce
- * that is one after the other.
+/* P2P-2: what goes up a tree to a root, or down from it: reduction and
+ * broadcast, from any root; fan-in and fan-out, which are those of nothing; and
+ * an allreduce that is one after the other.
  *
  * The binomial tree is that of Thakur, Rabenseifner, Gropp: Optimization of
  * Collective Communication Operations in MPICH, IJHPCA 19, 2005, sections 4.2

@@ -1,6 +1,6 @@
-/* Scans: doubling. Hillis, Steele: Data Parallel Algorithms, Communications of
- * the ACM 29, 1986. In round d each member sends the value of the 2^d members
- * that end with it to the member 2^d further on.
+/* P2P-5: scans, doubling. Hillis, Steele: Data Parallel Algorithms,
+ * Communications of the ACM 29, 1986. In round d each member sends the value of
+ * the 2^d members that end with it to the member 2^d further on.
  * Rounds: ceil(log2 m). Messages: fewer than one per member and round. Memory:
  * none; the value lies where what arrived for it lay. An exclusive scan folds
  * what arrives twice, once without this member's part; then the value lies in
