@@ -44,6 +44,11 @@ static catena_status_t check_values(const ctn_log_t *log,
                   params->jitter);
         return CATENA_ERR_ARG;
     }
+    if (!(params->node_overhead_s >= 0 && params->node_overhead_s <= 1)) {
+        ctn_error(log, "simulator: node_overhead_s is %g; expected 0 to 1",
+                  params->node_overhead_s);
+        return CATENA_ERR_ARG;
+    }
     if (params->ports < 0 || params->ports > 1024) {
         ctn_error(log,
                   "simulator: ports is %d; expected 0 (the machine's) to "

@@ -50,6 +50,10 @@ typedef struct catena_sim_params {
     uint64_t seed;
     /** Latencies and local work take up to this part longer, at random. */
     double jitter;
+    /** o of messages within a node, for the core at either end: what a stack
+     * of software takes for them. The machines leave it out, and so name what
+     * the memory takes alone. */
+    double node_overhead_s;
     catena_sim_payload_t payload;
     /** Nonzero: whatever the transport's contract leaves open comes in random
      * order and as late as it may: messages of different pairs of ranks,

@@ -200,6 +200,27 @@ START_TEST(ranks_sit_where_they_are_told)
 }
 END_TEST
 
+/** One message each way between two ranks of a node: both ends of both take
+ * their time, the two cores at once. */
+START_TEST(messages_within_a_node_have_their_overhead)
+{
+    static const char *const settings[] = {"BARRIER_HIERARCHY=node:p2p", NULL};
+    shared_t without = {0};
+    shared_t with = {0};
+    catena_sim_params_t params = on_round(1, 2);
+    params.settings = settings;
+    ck_assert_int_eq(catena_sim_run(&params, time_barrier, &without, NULL),
+                     CATENA_OK);
+    params.node_overhead_s = 250e-9;
+    ck_assert_int_eq(catena_sim_run(&params, time_barrier, &with, NULL),
+                     CATENA_OK);
+    for (int r = 0; r < 2; r++) {
+        double more = with.times[r] - without.times[r];
+        ck_assert_msg(fabs(more - 500) < 1, "%g ns", more);
+    }
+}
+END_TEST
+
 /** n ranks copy m bytes each at the same time; the time of each. */
 static int time_copy(const catena_config_t *config, void *argument)
 {
@@ -456,7 +477,7 @@ START_TEST(bad_parameters)
     static const int beyond[] = {0, 3};
     static const int no_core[] = {0, 4};
     static const int twice[] = {1, 1};
-    enum { BAD = 12 };
+    enum { BAD = 13 };
     catena_sim_params_t good = on_round(2, 2);
     catena_sim_params_t bad[BAD];
     int ran = 0;
@@ -481,6 +502,7 @@ START_TEST(bad_parameters)
     bad[10].cores = twice;
     bad[10].core_count = 2;
     bad[11].cores = twice;
+    bad[12].node_overhead_s = -1;
     for (int i = 0; i < BAD; i++) {
         ck_assert_int_eq(catena_sim_run(&bad[i], never_runs, &ran, NULL),
                          CATENA_ERR_ARG);
@@ -502,6 +524,7 @@ int main(void)
     tcase_add_checked_fixture(sim, write_machine, remove_machine);
     tcase_add_test(sim, a_message_takes_what_loggp_says);
     tcase_add_loop_test(sim, ranks_sit_where_they_are_told, 0, 4);
+    tcase_add_test(sim, messages_within_a_node_have_their_overhead);
     tcase_add_loop_test(sim, copies_share_a_domain, 0, 3);
     tcase_add_loop_test(sim, one_seed_one_run, 0, 2);
     tcase_add_test(sim, sizes_only_changes_no_time);

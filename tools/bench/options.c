@@ -35,6 +35,7 @@ enum { /* options without a letter */
        KEY_NODES,
        KEY_PPN,
        KEY_CORES,
+       KEY_NODE_OVERHEAD,
        KEY_PORTS,
        KEY_SEED,
        KEY_JITTER,
@@ -109,6 +110,8 @@ static const struct argp_option known[] = {
     {"cores", KEY_CORES, "LIST", 0,
      "cores of a simulated node's ranks, as 0-3,8 (all, ranks spread evenly)",
      1},
+    {"node-overhead", KEY_NODE_OVERHEAD, "NS", 0,
+     "what a message within a node takes of the core at either end (0)", 1},
     {"ports", KEY_PORTS, "K", 0, "network ports per node (the machine's)", 1},
     {"seed", KEY_SEED, "S", 0, "of jitter and orders (1)", 1},
     {"jitter", KEY_JITTER, "X", 0,
@@ -355,19 +358,28 @@ static error_t parse_small(struct parse *parse, const char *option,
     return error;
 }
 
-static error_t parse_jitter(struct parse *parse, const char *text)
+static error_t parse_real(struct parse *parse, const char *option,
+                          const char *text, double most, double *number)
 {
     char *end;
-    double jitter = strtod(text, &end);
+    double read = strtod(text, &end);
 
-    if (end == text || *end != '\0' || !(jitter >= 0 && jitter <= 1000))
+    if (end == text || *end != '\0' || !(read >= 0 && read <= most))
         return bench_refuse(parse,
-                            "--jitter: expected a number from 0 to 1000, found "
-                            "\"%s\"",
-                            text);
+                            "%s: expected a number from 0 to %g, found \"%s\"",
+                            option, most, text);
     parse->placed = true;
-    parse->options->sim.jitter = jitter;
+    *number = read;
     return 0;
+}
+
+static error_t parse_node_overhead(struct parse *parse, const char *text)
+{
+    double ns = 0;
+    error_t error = parse_real(parse, "--node-overhead", text, 1e6, &ns);
+
+    parse->options->sim.node_overhead_s = ns * 1e-9;
+    return error;
 }
 
 static error_t parse_seed(struct parse *parse, const char *text)
@@ -388,10 +400,11 @@ static error_t parse_cores(struct parse *parse, const char *text)
     parse->placed = true;
     return bench_parse_cores(text, parse->options)
                ? 0
-               : refuse(parse,
-                        "--cores: expected up to %d numbers and ranges, such "
-                        "as 0-3,8, found \"%s\"",
-                        (int)BENCH_MAX_CORES, text);
+               : bench_refuse(
+                     parse,
+                     "--cores: expected up to %d numbers and ranges, such "
+                     "as 0-3,8, found \"%s\"",
+                     (int)BENCH_MAX_CORES, text);
 }
 
 /* Options of simulated jobs. */
@@ -410,12 +423,14 @@ static error_t parse_simulated(struct parse *parse, int key, char *text)
         return parse_small(parse, "--ppn", text, &options->sim.ppn);
     case KEY_CORES:
         return parse_cores(parse, text);
+    case KEY_NODE_OVERHEAD:
+        return parse_node_overhead(parse, text);
     case KEY_PORTS:
         return parse_small(parse, "--ports", text, &options->sim.ports);
     case KEY_SEED:
         return parse_seed(parse, text);
     case KEY_JITTER:
-        return parse_jitter(parse, text);
+        return parse_real(parse, "--jitter", text, 1000, &options->sim.jitter);
     case KEY_REORDER:
         parse->placed = true;
         options->sim.reorder = 1;

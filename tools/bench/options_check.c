@@ -64,7 +64,8 @@ static error_t check_simulated(struct parse *parse)
     if (!options->simulated && options->model == NULL) {
         if (parse->placed)
             return bench_refuse(parse,
-                                "--nodes, --ppn, --ports, --seed, --jitter, "
+                                "--nodes, --ppn, --cores, --node-overhead, "
+                                "--ports, --seed, --jitter, "
                                 "--reorder, --sizes-only and --cost-only "
                                 "expect --sim MACHINE");
         return 0;

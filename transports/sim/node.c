@@ -225,7 +225,13 @@ void sim_stored(ctn_sim_t *sim, sim_event_t *store)
     sim_write(store);
     sim_delivered(sim, source);
     if (!store->to_node) {
-        sim_notify(sim, &sim->rank[store->target]);
+        ctn_sim_rank_t *target = &sim->rank[store->target];
+        uint64_t work = (uint64_t)(sim->params.node_overhead_s * 1e12);
+        if (work > 0) {
+            target->clock =
+                (target->clock > sim->now ? target->clock : sim->now) + work;
+        }
+        sim_notify(sim, target);
         return;
     }
     const sim_node_t *node = &sim->node[source->node];

@@ -71,6 +71,7 @@ static void dispatch(ctn_endpoint_t *endpoint, const void *data, size_t bytes,
         sim_send(rank, event);
         return;
     }
+    rank->clock += sim_jitter(rank, sim->params.node_overhead_s * 1e12);
     sim_take_data(sim, event);
     sim_hold(event); /* the copy is done: the source is the caller's */
     sim_store(rank, event);
