@@ -107,3 +107,71 @@ do for [m in "dawn sierra"] {
         }
     }
 }
+
+# Barriers by levels; what the paper says in words, since its pictures have no
+# numbers: figure, ranks, shared, messages.
+$paper << EOD
+4,2,0.30,1.46
+4,12,1.57,8.18
+5,2,0.42,1.89
+5,16,2.14,11.89
+EOD
+unset logscale
+set logscale y 10
+set yrange [0.05:20]
+set xlabel "ranks"
+set key outside right
+levels(f, w) = sprintf("< awk -F, '$1==%d && $4==\"%s\" {print $6 \",\" $7}' hier-simulated.csv", f, w)
+kinds = "shared messages steps stack" # as in reproduce
+name(i) = i < 3 ? word(kinds, i) : "paper's o, " . word(kinds, i)
+do for [f in "4 5"] {
+    m = f eq "4" ? "jaguar" : "smoky"
+    set output "hier-" . m . ".svg"
+    set title "barrier on a node of " . m . ", simulated, and the paper's"
+    set xrange [1:(f eq "4" ? 13 : 17)]
+    plot for [i = 1:4] levels(f + 0, word(kinds, i)) using 1:2 with linespoints lc i title name(i), \
+        for [i = 1:4] levels(f + 0, word(kinds, i) . "-flat") using 1:2 with linespoints lc i dt 2 title name(i) . ", flat", \
+        $paper using 2:($1==(f + 0) ? $3 : 1/0) with points pt 5 ps 1.5 lc 3 title "paper, shared", \
+        $paper using 2:($1==(f + 0) ? $4 : 1/0) with points pt 5 ps 1.5 lc 4 title "paper, messages"
+}
+
+# Figures 6 and 7: what they say; the paper's 0.90 for one socket in figure 7
+# is at odds with figure 6 and with its own 68%.
+$sockets << EOD
+2 on 1,0 1,6,0.42
+2 on 2,0 4,6,0.51
+4 on 1,0 1 2 3,6,0.79
+4 on 2,0 1 4 5,6,0.90
+4 on 4,0 4 8 12,7,1.33
+EOD
+unset logscale
+set xrange [*:*]
+set yrange [0:*]
+set output "hier-sockets.svg"
+set title "barrier on smoky, simulated, and the paper's"
+set xlabel "ranks on sockets"
+set style data histograms
+set style fill solid 0.7
+ways(w) = "< awk -F, '$4==\"" . w . "\" && ($1==6 || ($1==7 && $3==\"0 4 8 12\")) {print $7}' hier-simulated.csv"
+plot $sockets using 4:xticlabel(1) title "paper", \
+    ways("steps-flat") using 1 title "paper's o, steps, flat", \
+    ways("shared") using 1 title "shared", \
+    ways("shared-flat") using 1 title "shared, flat"
+set style data points
+
+set logscale xy
+set logscale x 2
+set logscale y 10
+set yrange [0.05:500]
+set xlabel "ranks on 2 cores"
+set output "hier-here.svg"
+set title "barrier on this machine"
+way(w) = sprintf("< awk -F, '$1==\"%s\" {print $3 \",\" $4}' hier-here.csv", w)
+plot way("default") using 1:2 with linespoints title "default", \
+    way("shared-flat") using 1:2 with linespoints title "shared, flat", \
+    way("shared") using 1:2 with linespoints title "shared, two levels", \
+    way("messages-flat") using 1:2 with linespoints title "messages, flat", \
+    way("messages") using 1:2 with linespoints title "messages, two levels", \
+    way("network") using 1:2 with linespoints title "network: UCX over TCP", \
+    way("openmpi") using 1:2 with linespoints title "Open MPI", \
+    way("default-osu") using 1:2 with linespoints title "default, as Open MPI"
