@@ -1,5 +1,6 @@
 /* Every collective against a naive reference: a set of cases in which every two
- * values of what can be varied meet, or (with "matrix") all cases of
+ * values of what can be varied meet, and every collective goes by every
+ * algorithm in every hierarchy, or (with "matrix") all cases of
  * collective, algorithm, hierarchy, type, operation and place, the rest being
  * drawn. COLL_ONLY=N: only case N; COLL_KIND=NAME: only that collective. */
 
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "coll_case.h"
+#include "unit/capture.h"
 
 enum { STARTS = 3 };
 
@@ -34,6 +36,9 @@ static void open_bench(rank_test_t *test, bench_t *bench)
     RANK_CHECK(test, catena_group_split(
                          test->world, rank % 4 == 3 ? CATENA_UNDEFINED : 0,
                          -rank, &bench->group[COLL_TURNED]) == CATENA_OK);
+    RANK_CHECK(test,
+               catena_group_split(test->world, 0, rank % 3,
+                                  &bench->group[COLL_DEALT]) == CATENA_OK);
     for (int g = 0; g < COLL_GROUPS; g++) {
         const char *name = rank % 3 == 0 ? "red" : "blue";
         RANK_CHECK(test, bench->group[g] == NULL ||
@@ -46,9 +51,10 @@ static void close_bench(bench_t *bench)
 {
     rank_test_t *test = bench->test;
     coll_table_close(test, &bench->table);
-    RANK_CHECK(test,
-               bench->group[COLL_TURNED] == NULL ||
-                   catena_group_free(bench->group[COLL_TURNED]) == CATENA_OK);
+    for (int g = COLL_TURNED; g < COLL_GROUPS; g++) {
+        RANK_CHECK(test, bench->group[g] == NULL ||
+                             catena_group_free(bench->group[g]) == CATENA_OK);
+    }
 }
 
 static void choose(rank_test_t *test, const coll_case_t *c,
@@ -134,6 +140,44 @@ static void run_case(bench_t *bench, const coll_case_t *c)
 
 /* ---- the sets ---- */
 
+/** How many algorithms the library has for a collective: it says so when it is
+ * asked for one that it does not have. */
+static size_t offered(rank_test_t *test, unsigned kind)
+{
+    char name[64];
+    capture_t said;
+    size_t count = 0;
+    snprintf(name, sizeof(name), "%s_algorithm", coll_setting_name(kind));
+    capture_start(&said);
+    catena_status_t status = catena_group_set(test->world, name, "no-such");
+    capture_stop(&said);
+    RANK_CHECK(test, status == CATENA_ERR_ARG);
+    const char *at = strstr(said.text, "expected one of auto");
+    while (at != NULL) {
+        count++;
+        at = strchr(at + 1, ',');
+    }
+    return count;
+}
+
+/** Those that cases name exist, or choosing them fails; none is left out. In a
+ * simulated job stderr is everybody's: one rank asks. */
+static void check_algorithms(rank_test_t *test)
+{
+    for (unsigned kind = 0; kind < COLL_KINDS && test->place.rank == 0;
+         kind++) {
+        size_t there = offered(test, kind);
+        size_t known = coll_algorithms(kind);
+        if (there != known) {
+            rank_fail(test,
+                      "%s has %zu algorithms; coll_algorithms.h has %zu of "
+                      "them, with auto",
+                      coll_setting_name(kind), there, known);
+        }
+    }
+    rank_conclude(test, "all algorithms are in the table");
+}
+
 static void cover(rank_test_t *test)
 {
     size_t count;
@@ -143,6 +187,7 @@ static void cover(rank_test_t *test)
     RANK_CHECK(test, coll_uncovered(set, count) == 0);
     RANK_CHECK(test, coll_uncovered(set, count / 2) > 0);
     rank_conclude(test, "every two values meet");
+    check_algorithms(test);
     for (size_t i = 0; i < count; i++) {
         run_case(&bench, &set[i]);
     }

@@ -116,17 +116,20 @@ static void open_side(rank_test_t *test, coll_call_t *call, coll_side_t *side,
     size_t elements = in_blocks(call, receiving)
                           ? lay_out(call, side)
                           : plain_elements(call, receiving);
-    side->bytes = elements * type->extent + 2 * (size_t)GUARD;
+    /* Guards begin and end at odd addresses where the buffer does. */
+    size_t odd = call->c.value[COLL_MEMORY] >= COLL_ODD;
+    side->bytes = elements * type->extent + 2 * (size_t)GUARD + odd;
     side->block = rank_take(test, side->memory, side->bytes);
     side->image = malloc(side->bytes);
-    side->base = side->block + GUARD;
+    side->base = side->block + GUARD + odd;
 }
 
 /** Every size class is met from below and above. */
 static size_t elements_of(unsigned size, size_t bytes)
 {
     static const size_t limits[COLL_SIZES] = {
-        0, 0, 0, 56, 57, 2048, 2049, 32768, 32769, 70000, 100000};
+        0,     0,     0,     56,    57,     2048,   2049,  32768,
+        32769, 65536, 65537, 70000, 100000, 131072, 163841};
     return size == 0   ? 0
            : size == 1 ? 1
            : size == 2 ? 7
@@ -159,12 +162,9 @@ void coll_open(rank_test_t *test, coll_call_t *call)
     share_out(call);
     bool odd = call->rank % 2 == 1;
     unsigned memory = value[COLL_MEMORY];
-    call->send.memory = memory == 0 || memory == 2 || (memory == 4 && odd)
-                            ? RANK_HEAP
-                            : RANK_MALLOC;
-    call->receive.memory = memory == 0 || memory == 3 || (memory == 4 && odd)
-                               ? RANK_HEAP
-                               : RANK_MALLOC;
+    bool heap = memory == 0 || memory == COLL_ODD || (memory == 4 && odd);
+    call->send.memory = heap || memory == 2 ? RANK_HEAP : RANK_MALLOC;
+    call->receive.memory = heap || memory == 3 ? RANK_HEAP : RANK_MALLOC;
     open_side(test, call, &call->send, type, false);
     open_side(test, call, &call->receive,
               &call->table->receive[value[COLL_TYPE]], true);
@@ -209,7 +209,7 @@ static void element(const coll_call_t *call, size_t rank, size_t index,
 static void reduced(const coll_call_t *call, size_t first, size_t last,
                     size_t index, unsigned char *data)
 {
-    unsigned char next[16];
+    unsigned char next[COLL_ELEMENT_BYTES];
     element(call, first, index, data);
     for (size_t r = first + 1; r <= last; r++) {
         element(call, r, index, next);
@@ -223,7 +223,7 @@ static void give(const coll_call_t *call, coll_side_t *side,
                  const coll_type_t *type, size_t block, size_t index,
                  size_t count)
 {
-    unsigned char data[16];
+    unsigned char data[COLL_ELEMENT_BYTES];
     for (size_t i = 0; i < count; i++) {
         element(call, call->rank, index + i, data);
         put(side->base, type, place_of(call, side, block, i), data);
@@ -314,13 +314,19 @@ static size_t output_elements(const coll_call_t *call)
     return scatters ? call->share[call->rank] : plain_elements(call, true);
 }
 
+/** Where the image has what is to be in the buffer. */
+static unsigned char *image_of(const coll_side_t *side)
+{
+    return side->image + (side->base - side->block);
+}
+
 static void expect_block(coll_call_t *call, const coll_type_t *type,
                          size_t block, size_t count)
 {
     coll_side_t *side = &call->receive;
-    unsigned char data[16];
+    unsigned char data[COLL_ELEMENT_BYTES];
     for (size_t i = 0; i < count && expected(call, block, i, data); i++) {
-        put(side->image + GUARD, type, place_of(call, side, block, i), data);
+        put(image_of(side), type, place_of(call, side, block, i), data);
     }
 }
 
@@ -336,11 +342,11 @@ static void expect(coll_call_t *call, const coll_type_t *type)
     size_t all = plain_elements(call, true);
     expect_block(call, type, 0, count);
     /* In place a reduce_scatter may leave anything behind its result. */
-    memcpy(call->receive.image + GUARD + count * type->extent,
+    memcpy(image_of(&call->receive) + count * type->extent,
            call->receive.base + count * type->extent,
            (all - count) * type->extent);
     if (coll_reduces(kind_of(call))) {
-        coll_normalize(call->c.value[COLL_TYPE], call->receive.image + GUARD,
+        coll_normalize(call->c.value[COLL_TYPE], image_of(&call->receive),
                        count);
         coll_normalize(call->c.value[COLL_TYPE], call->receive.base, count);
     }
@@ -349,18 +355,20 @@ static void expect(coll_call_t *call, const coll_type_t *type)
 static void compare(rank_test_t *test, const coll_call_t *call,
                     const coll_side_t *side, const char *name, const char *what)
 {
-    for (size_t i = 0; i < side->bytes; i++) {
-        if (side->block[i] != side->image[i]) {
-            char text[256];
-            coll_describe(&call->c, text, sizeof(text));
-            rank_fail(test,
-                      "%s%s: %s buffer of member %zu of %zu, byte %td: "
-                      "expected %02x, found %02x",
-                      what, text, name, call->rank, call->size,
-                      (ptrdiff_t)i - GUARD, side->image[i], side->block[i]);
-            return;
-        }
+    if (memcmp(side->block, side->image, side->bytes) == 0) {
+        return;
     }
+    size_t i = 0;
+    while (side->block[i] == side->image[i]) {
+        i++;
+    }
+    char text[256];
+    coll_describe(&call->c, text, sizeof(text));
+    rank_fail(test,
+              "%s%s: %s buffer of member %zu of %zu, byte %td: expected %02x, "
+              "found %02x",
+              what, text, name, call->rank, call->size,
+              side->block + i - side->base, side->image[i], side->block[i]);
 }
 
 void coll_check(rank_test_t *test, coll_call_t *call, const char *what)

@@ -45,17 +45,32 @@ typedef struct coll_case {
 } coll_case_t;
 
 /* Values of some factors. */
-enum { COLL_WORLD, COLL_TURNED, COLL_GROUPS };
+/* All; three of four, the other way round; all, dealt out. */
+enum { COLL_WORLD, COLL_TURNED, COLL_DEALT, COLL_GROUPS };
 enum { COLL_BLOCKING, COLL_NONBLOCKING, COLL_PERSISTENT, COLL_MODES };
 enum { COLL_APART, COLL_IN_PLACE, COLL_PLACES };
 enum { COLL_FIRST, COLL_LAST, COLL_MIDDLE, COLL_ROOTS };
-enum { COLL_SIZES = 11, COLL_MEMORIES = 5 };
+/* Sizes from COLL_LONG on are for vectors only, not for blocks. */
+enum { COLL_LONG = 13, COLL_SIZES = 15 };
+/* Heap, malloc, one of each, both by rank; from COLL_ODD on at odd addresses,
+ * not for reductions. */
+enum { COLL_ODD = 5, COLL_MEMORIES = 7 };
 
 /* ---- coll_value.c: elements and operations ---- */
 
-enum { COLL_FIXED = 20, COLL_PAIR = 20, COLL_DERIVED = 21, COLL_TYPES = 25 };
-/* COLL_PAIR: two uint64; from COLL_DERIVED on: with gaps, or different types of
- * the same data on both sides; not for reductions. */
+/* Fixed types, then: several uint64; from COLL_VECTOR on with gaps, or
+ * different types of the same data on both sides, not for reductions. */
+enum {
+    COLL_FIXED = 20,
+    COLL_PAIR = COLL_FIXED,
+    COLL_TRIPLE, /* segments are no whole number of these */
+    COLL_VECTOR,
+    COLL_INDEXED,
+    COLL_RESIZED,
+    COLL_TO_BYTES,
+    COLL_TYPES
+};
+enum { COLL_ELEMENT_BYTES = 24 }; /* of data, at most */
 
 /** Operations: none, the predefined ones, users' that commutes or not. */
 enum { COLL_NO_OP, COLL_COMMUTING = 13, COLL_ORDERED, COLL_OPS };
@@ -113,15 +128,18 @@ bool coll_vector_counts(unsigned kind);
 /** Fill in what follows from the other factors, or does not matter. */
 void coll_repair(coll_case_t *c);
 
-/** A set in which every two values that go together meet. The caller frees
- * it. */
+/** A set in which every two values that go together meet, and every collective
+ * goes by every algorithm in every hierarchy. The caller frees it. */
 coll_case_t *coll_cover(size_t *count);
-/** How many pairs of values that go together meet nowhere in a set. */
+/** How many pairs of values that go together meet nowhere in a set, and how
+ * many of collective, algorithm and hierarchy. */
 size_t coll_uncovered(const coll_case_t *set, size_t count);
 
 const char *coll_kind_name(unsigned kind);
 /** As catena_group_set takes it: v variants go with theirs. */
 const char *coll_setting_name(unsigned kind);
+/** How many there are, with auto. */
+unsigned coll_algorithms(unsigned kind);
 const char *coll_algorithm_name(unsigned kind, unsigned algorithm);
 const char *coll_hierarchy_name(unsigned hierarchy);
 void coll_describe(const coll_case_t *c, char *text, size_t bytes);

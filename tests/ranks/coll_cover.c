@@ -7,7 +7,7 @@
 
 #include "coll_case.h"
 
-enum { MOST_ALGORITHMS = 6, MOST_VALUES = 32, TRIES = 30 };
+enum { MOST_ALGORITHMS = 12, MOST_VALUES = 32, TRIES = 30 };
 
 static const char *const kinds[COLL_KINDS] = {
     "barrier",   "bcast",      "reduce",         "allreduce",
@@ -15,11 +15,12 @@ static const char *const kinds[COLL_KINDS] = {
     "allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block",
     "scan",      "exscan"};
 
-/* Settings by which hierarchy and algorithm are chosen. */
-static const char *const settings[COLL_KINDS] = {
-    "barrier",        "bcast",          "reduce",  "allreduce", "gather",
-    "gather",         "scatter",        "scatter", "allgather", "allgather",
-    "reduce_scatter", "reduce_scatter", "scan",    "scan"};
+/* By whose settings hierarchy and algorithm are chosen. */
+static const coll_kind_t settings[COLL_KINDS] = {
+    COLL_BARRIER,   COLL_BCAST,     COLL_REDUCE,         COLL_ALLREDUCE,
+    COLL_GATHER,    COLL_GATHER,    COLL_SCATTER,        COLL_SCATTER,
+    COLL_ALLGATHER, COLL_ALLGATHER, COLL_REDUCE_SCATTER, COLL_REDUCE_SCATTER,
+    COLL_SCAN,      COLL_SCAN};
 
 static const char *const algorithms[COLL_KINDS][MOST_ALGORITHMS] = {
 #include "coll_algorithms.h"
@@ -42,12 +43,22 @@ const char *coll_kind_name(unsigned kind)
 
 const char *coll_setting_name(unsigned kind)
 {
-    return settings[kind];
+    return kinds[settings[kind]];
+}
+
+unsigned coll_algorithms(unsigned kind)
+{
+    unsigned count = 1;
+    while (count < MOST_ALGORITHMS &&
+           algorithms[settings[kind]][count - 1] != NULL) {
+        count++;
+    }
+    return count;
 }
 
 const char *coll_algorithm_name(unsigned kind, unsigned algorithm)
 {
-    return algorithm == 0 ? "auto" : algorithms[kind][algorithm - 1];
+    return algorithm == 0 ? "auto" : algorithms[settings[kind]][algorithm - 1];
 }
 
 const char *coll_hierarchy_name(unsigned hierarchy)
@@ -60,13 +71,13 @@ void coll_describe(const coll_case_t *c, char *text, size_t bytes)
     const uint8_t *v = c->value;
     static const char *const modes[] = {"", "i", "init "};
     static const char *const roots[] = {"first", "last", "middle"};
+    static const char *const groups[] = {"", " turned", " dealt"};
     snprintf(text, bytes,
              "%s%s algorithm=%s hierarchy=%s%s%s type=\"%s\" op=%s size=%u "
              "root=%s memory=%u",
              modes[v[COLL_MODE]], kinds[v[COLL_KIND]],
              coll_algorithm_name(v[COLL_KIND], v[COLL_ALGORITHM]),
-             hierarchies[v[COLL_HIERARCHY]],
-             v[COLL_GROUP] == COLL_TURNED ? " turned" : "",
+             hierarchies[v[COLL_HIERARCHY]], groups[v[COLL_GROUP]],
              v[COLL_PLACE] == COLL_IN_PLACE ? " in-place" : "",
              coll_type_name(v[COLL_TYPE]), coll_op_name(v[COLL_OP]),
              v[COLL_SIZE], roots[v[COLL_ROOT]], v[COLL_MEMORY]);
@@ -104,14 +115,10 @@ unsigned coll_values(coll_factor_t factor)
     return counts[factor];
 }
 
-static bool has_algorithm(unsigned kind, unsigned algorithm)
+/** Whether all ranks have a block in some buffer. */
+static bool has_blocks(unsigned kind)
 {
-    for (unsigned i = 0; i < algorithm; i++) {
-        if (algorithms[kind][i] == NULL) {
-            return false;
-        }
-    }
-    return true;
+    return kind >= COLL_GATHER && kind <= COLL_REDUCE_SCATTER_BLOCK;
 }
 
 bool coll_valid(const coll_case_t *c)
@@ -120,11 +127,13 @@ bool coll_valid(const coll_case_t *c)
     unsigned kind = v[COLL_KIND];
     bool reduces = coll_reduces(kind);
     bool barrier = kind == COLL_BARRIER;
-    if (!has_algorithm(kind, v[COLL_ALGORITHM]) ||
+    if (v[COLL_ALGORITHM] >= coll_algorithms(kind) ||
         reduces != (v[COLL_OP] != COLL_NO_OP) ||
         (reduces && !coll_op_takes(v[COLL_OP], v[COLL_TYPE])) ||
         (v[COLL_PLACE] == COLL_IN_PLACE && (barrier || kind == COLL_BCAST)) ||
-        (v[COLL_ROOT] != COLL_FIRST && !coll_rooted(kind))) {
+        (v[COLL_ROOT] != COLL_FIRST && !coll_rooted(kind)) ||
+        (v[COLL_MEMORY] >= COLL_ODD && reduces) ||
+        (v[COLL_SIZE] >= COLL_LONG && has_blocks(kind))) {
         return false;
     }
     return !barrier ||
@@ -140,14 +149,21 @@ void coll_repair(coll_case_t *c)
     if (!coll_rooted(v[COLL_KIND])) {
         v[COLL_ROOT] = COLL_FIRST;
     }
+    if (coll_reduces(v[COLL_KIND])) {
+        v[COLL_MEMORY] %= COLL_ODD;
+    }
+    if (has_blocks(v[COLL_KIND])) {
+        v[COLL_SIZE] %= COLL_LONG;
+    }
 }
 
 /* ---- covering ---- */
 
-/** Which pairs of values go together, or have met. */
-typedef struct pairs {
-    bool met[COLL_FACTORS][MOST_VALUES][COLL_FACTORS][MOST_VALUES];
-} pairs_t;
+/** Which values have met. */
+typedef struct met {
+    bool pair[COLL_FACTORS][MOST_VALUES][COLL_FACTORS][MOST_VALUES];
+    bool way[COLL_KINDS][MOST_ALGORITHMS][HIERARCHIES];
+} met_t;
 
 /** Whether there is a valid case with these values of two factors; it. What
  * may contradict each other are kind, type and operation; 0 goes with all of
@@ -187,12 +203,15 @@ static void for_each_pair(void (*run)(coll_factor_t f, unsigned fv,
     }
 }
 
-static size_t meet(pairs_t *pairs, const coll_case_t *c, bool count_only)
+static size_t meet(met_t *all, const coll_case_t *c, bool count_only)
 {
-    size_t fresh = 0;
+    bool *way = &all->way[c->value[COLL_KIND]][c->value[COLL_ALGORITHM]]
+                         [c->value[COLL_HIERARCHY]];
+    size_t fresh = !*way;
+    *way |= !count_only;
     for (coll_factor_t f = 0; f < COLL_FACTORS; f++) {
         for (coll_factor_t g = f + 1; g < COLL_FACTORS; g++) {
-            bool *met = &pairs->met[f][c->value[f]][g][c->value[g]];
+            bool *met = &all->pair[f][c->value[f]][g][c->value[g]];
             fresh += !*met;
             *met |= !count_only;
         }
@@ -201,21 +220,20 @@ static size_t meet(pairs_t *pairs, const coll_case_t *c, bool count_only)
 }
 
 /** Change single values at random as long as the case stays valid, but for
- * those of f and g. */
-static void shuffle(coll_case_t *c, coll_factor_t f, coll_factor_t g,
-                    uint64_t *state)
+ * those of the factors (bits) to keep. */
+static void shuffle(coll_case_t *c, unsigned keep, uint64_t *state)
 {
     for (unsigned i = 0; i < 8 * COLL_FACTORS; i++) {
         coll_case_t other = *c;
         coll_factor_t factor =
             (coll_factor_t)(rank_random(state) % COLL_FACTORS);
-        if (factor == f || factor == g) {
+        if ((keep >> factor & 1) != 0) {
             continue;
         }
         other.value[factor] =
             (uint8_t)(rank_random(state) % coll_values(factor));
         /* Operation and kind, or type, change together or not at all. */
-        if (factor == COLL_KIND && f != COLL_OP && g != COLL_OP) {
+        if (factor == COLL_KIND && (keep >> COLL_OP & 1) == 0) {
             other.value[COLL_OP] =
                 coll_reduces(other.value[COLL_KIND])
                     ? (uint8_t)(1 + rank_random(state) % (COLL_OPS - 1))
@@ -228,33 +246,29 @@ static void shuffle(coll_case_t *c, coll_factor_t f, coll_factor_t g,
 }
 
 typedef struct search {
-    pairs_t *pairs;
+    met_t *met;
     coll_case_t *set;
     size_t count;
     size_t room;
     uint64_t state;
 } search_t;
 
-static void cover_pair(coll_factor_t f, unsigned fv, coll_factor_t g,
-                       unsigned gv, void *argument)
+/** Add the case that brings most, of some that are like this one in what is to
+ * be kept. */
+static void add_like(search_t *search, const coll_case_t *first, unsigned keep)
 {
-    search_t *search = argument;
-    coll_case_t first, best;
+    coll_case_t best = *first;
     size_t most = 0;
-    if (search->pairs->met[f][fv][g][gv] || !complete(f, fv, g, gv, &first)) {
-        return;
-    }
-    best = first;
     for (unsigned i = 0; i < TRIES; i++) {
-        coll_case_t c = first;
-        shuffle(&c, f, g, &search->state);
-        size_t fresh = meet(search->pairs, &c, true);
+        coll_case_t c = *first;
+        shuffle(&c, keep, &search->state);
+        size_t fresh = meet(search->met, &c, true);
         if (fresh > most) {
             most = fresh;
             best = c;
         }
     }
-    (void)meet(search->pairs, &best, false);
+    (void)meet(search->met, &best, false);
     if (search->count == search->room) {
         search->room = 2 * search->room + 64;
         search->set = realloc(search->set, search->room * sizeof(*search->set));
@@ -262,11 +276,56 @@ static void cover_pair(coll_factor_t f, unsigned fv, coll_factor_t g,
     search->set[search->count++] = best;
 }
 
+static void cover_pair(coll_factor_t f, unsigned fv, coll_factor_t g,
+                       unsigned gv, void *argument)
+{
+    search_t *search = argument;
+    coll_case_t first;
+    if (!search->met->pair[f][fv][g][gv] && complete(f, fv, g, gv, &first)) {
+        add_like(search, &first, 1u << f | 1u << g);
+    }
+}
+
+/** Every collective by every algorithm in every hierarchy: which component runs
+ * what follows from these three. `run` says what is to be done with a case of
+ * each. */
+static void for_each_way(void (*run)(search_t *search, const coll_case_t *c),
+                         search_t *search)
+{
+    for (unsigned kind = 0; kind < COLL_KINDS; kind++) {
+        for (unsigned a = 0; a < MOST_ALGORITHMS; a++) {
+            coll_case_t c;
+            if (!complete(COLL_KIND, kind, COLL_ALGORITHM, a, &c)) {
+                continue;
+            }
+            for (unsigned h = 0; h < HIERARCHIES; h++) {
+                c.value[COLL_HIERARCHY] = (uint8_t)h;
+                run(search, &c);
+            }
+        }
+    }
+}
+
+static bool *way_of(const search_t *search, const coll_case_t *c)
+{
+    return &search->met->way[c->value[COLL_KIND]][c->value[COLL_ALGORITHM]]
+                            [c->value[COLL_HIERARCHY]];
+}
+
+static void cover_way(search_t *search, const coll_case_t *c)
+{
+    if (!*way_of(search, c)) {
+        add_like(search, c,
+                 1u << COLL_KIND | 1u << COLL_ALGORITHM | 1u << COLL_HIERARCHY);
+    }
+}
+
 coll_case_t *coll_cover(size_t *count)
 {
-    search_t search = {.pairs = calloc(1, sizeof(pairs_t)), .state = 2026};
+    search_t search = {.met = calloc(1, sizeof(met_t)), .state = 2026};
+    for_each_way(cover_way, &search);
     for_each_pair(cover_pair, &search);
-    free(search.pairs);
+    free(search.met);
     *count = search.count;
     return search.set;
 }
@@ -277,18 +336,24 @@ static void count_missing(coll_factor_t f, unsigned fv, coll_factor_t g,
     search_t *search = argument;
     coll_case_t c;
     search->count +=
-        !search->pairs->met[f][fv][g][gv] && complete(f, fv, g, gv, &c);
+        !search->met->pair[f][fv][g][gv] && complete(f, fv, g, gv, &c);
+}
+
+static void count_way(search_t *search, const coll_case_t *c)
+{
+    search->count += !*way_of(search, c);
 }
 
 size_t coll_uncovered(const coll_case_t *set, size_t count)
 {
-    search_t search = {.pairs = calloc(1, sizeof(pairs_t))};
+    search_t search = {.met = calloc(1, sizeof(met_t))};
     for (size_t i = 0; i < count; i++) {
         if (coll_valid(&set[i])) {
-            (void)meet(search.pairs, &set[i], false);
+            (void)meet(search.met, &set[i], false);
         }
     }
+    for_each_way(count_way, &search);
     for_each_pair(count_missing, &search);
-    free(search.pairs);
+    free(search.met);
     return search.count;
 }

@@ -39,7 +39,11 @@ static const char *const op_names[COLL_OPS] = {
 
 #define NAME(name, ctype) #name,
 static const char *const type_names[COLL_TYPES] = {
-    CATENA_FIXED_TYPES(NAME) "two uint64", "vector", "indexed", "resized",
+    CATENA_FIXED_TYPES(NAME) "two uint64",
+    "three uint64",
+    "vector",
+    "indexed",
+    "resized",
     "vector to bytes"};
 #undef NAME
 
@@ -53,6 +57,12 @@ const char *coll_op_name(unsigned op)
     return op_names[op];
 }
 
+/** Whether an element is several uint64. */
+static bool counts_whole(unsigned type)
+{
+    return type == COLL_PAIR || type == COLL_TRIPLE;
+}
+
 bool coll_op_takes(unsigned op, unsigned type)
 {
     bool pair = type >= OF_PAIR && type < COLL_FIXED;
@@ -61,7 +71,7 @@ bool coll_op_takes(unsigned op, unsigned type)
         return strcmp(type_names[type], "uint64") == 0;
     }
     if (op == COLL_ORDERED) {
-        return type == COLL_PAIR;
+        return counts_whole(type);
     }
     switch ((op_t)op) {
     case OP_NONE:
@@ -72,17 +82,17 @@ bool coll_op_takes(unsigned op, unsigned type)
     case OP_BAND:
     case OP_BOR:
     case OP_BXOR:
-        return integer || type == OF_BYTE || type == COLL_PAIR;
+        return integer || type == OF_BYTE || counts_whole(type);
     case OP_MAX:
     case OP_MIN:
         return integer || (type >= OF_FLOAT && type < OF_COMPLEX) ||
-               type == COLL_PAIR;
+               counts_whole(type);
     case OP_SUM:
     case OP_PROD:
         return integer || (type >= OF_FLOAT && type < OF_PAIR) ||
-               type == COLL_PAIR;
+               counts_whole(type);
     default:
-        return integer || type == COLL_PAIR;
+        return integer || counts_whole(type);
     }
 }
 
@@ -224,7 +234,10 @@ static const struct {
 
 /* ---- any element ---- */
 
-enum { UINT64_INDEX = 8, PRIME = 1000003, DERIVED_BYTES = 16 };
+enum { UINT64_INDEX = 8, PRIME = 1000003, MOST_WORDS = 3 };
+
+_Static_assert(COLL_ELEMENT_BYTES == MOST_WORDS * sizeof(uint64_t),
+               "the longest element is three words");
 
 static uint64_t mix(uint64_t x)
 {
@@ -234,22 +247,28 @@ static uint64_t mix(uint64_t x)
 void coll_element(unsigned type, unsigned op, uint64_t seed, size_t rank,
                   size_t index, void *element)
 {
-    uint64_t h = mix(seed ^ mix(rank * 0x10001u + 7) ^ mix(index));
+    uint64_t h = mix(seed ^ rank * UINT64_C(0xd6e8feb86659fd93) ^
+                     index * UINT64_C(0xff51afd7ed558ccd));
     if (type < COLL_FIXED) {
         fixed[type].make((op_t)(op < COLL_COMMUTING ? op : OP_SUM), h, element);
         return;
     }
-    uint64_t both[2] = {h >> 3, mix(h)};
-    static const size_t bytes[COLL_TYPES - COLL_FIXED] = {16, 12, 12, 3, 12};
-    memcpy(element, both, bytes[type - COLL_FIXED]);
+    uint64_t words[MOST_WORDS] = {h >> 3, mix(h), h << 1};
+    static const size_t bytes[COLL_TYPES - COLL_FIXED] = {16, 24, 12,
+                                                          12, 3,  12};
+    memcpy(element, words, bytes[type - COLL_FIXED]);
 }
 
-static void affine(const uint64_t *a, const uint64_t *b, uint64_t *out)
+/** Maps x to factor x + term, one after the other: the first word is the
+ * factor, all others are terms. */
+static void affine(const uint64_t *a, const uint64_t *b, size_t words,
+                   uint64_t *out)
 {
-    uint64_t factor = a[0] * b[0];
-    uint64_t term = a[1] * b[0] + b[1];
-    out[0] = factor;
-    out[1] = term;
+    uint64_t factor = b[0];
+    out[0] = a[0] * factor;
+    for (size_t i = 1; i < words; i++) {
+        out[i] = a[i] * factor + b[i];
+    }
 }
 
 static void add_modulo(const uint64_t *a, const uint64_t *b, uint64_t *out)
@@ -260,24 +279,24 @@ static void add_modulo(const uint64_t *a, const uint64_t *b, uint64_t *out)
 void coll_combine(unsigned type, unsigned op, const void *left,
                   const void *right, void *out)
 {
-    uint64_t a[2], b[2], c[2];
+    uint64_t a[MOST_WORDS], b[MOST_WORDS], c[MOST_WORDS];
     if (type < COLL_FIXED && op < COLL_COMMUTING) {
         fixed[type].combine((op_t)op, left, right, out);
         return;
     }
-    size_t bytes = type == COLL_PAIR ? 16 : 8;
-    memcpy(a, left, bytes);
-    memcpy(b, right, bytes);
+    size_t words = type == COLL_PAIR ? 2 : type == COLL_TRIPLE ? 3 : 1;
+    memcpy(a, left, words * sizeof(*a));
+    memcpy(b, right, words * sizeof(*b));
     if (op == COLL_ORDERED) {
-        affine(a, b, c);
+        affine(a, b, words, c);
     } else if (op == COLL_COMMUTING) {
         add_modulo(a, b, c);
     } else {
-        for (int i = 0; i < 2; i++) {
+        for (size_t i = 0; i < words; i++) {
             fixed[UINT64_INDEX].combine((op_t)op, &a[i], &b[i], &c[i]);
         }
     }
-    memcpy(out, c, bytes);
+    memcpy(out, c, words * sizeof(*c));
 }
 
 void coll_normalize(unsigned type, void *data, size_t elements)
@@ -301,12 +320,12 @@ void coll_normalize(unsigned type, void *data, size_t elements)
 static void apply_affine(const void *in, void *inout, size_t count,
                          catena_datatype_t type, void *argument)
 {
-    (void)type;
     (void)argument;
+    size_t words = catena_datatype_size(type) / sizeof(uint64_t);
     const uint64_t *a = in;
     uint64_t *b = inout;
     for (size_t i = 0; i < count; i++) {
-        affine(a + 2 * i, b + 2 * i, b + 2 * i);
+        affine(a + words * i, b + words * i, words, b + words * i);
     }
 }
 
@@ -354,25 +373,32 @@ void coll_table_open(rank_test_t *test, coll_table_t *table)
     }
     t[COLL_PAIR] =
         (coll_type_t){.bytes = 16, .extent = 16, .runs = 1, .run = {{0, 16}}};
-    t[21] = (coll_type_t){
+    t[COLL_TRIPLE] =
+        (coll_type_t){.bytes = 24, .extent = 24, .runs = 1, .run = {{0, 24}}};
+    t[COLL_VECTOR] = (coll_type_t){
         .bytes = 12, .extent = 16, .runs = 2, .run = {{0, 6}, {10, 6}}};
-    t[22] = (coll_type_t){
+    t[COLL_INDEXED] = (coll_type_t){
         .bytes = 12, .extent = 20, .runs = 2, .run = {{12, 8}, {0, 4}}};
-    t[23] = (coll_type_t){.bytes = 3, .extent = 8, .runs = 1, .run = {{0, 3}}};
-    t[24] = t[21];
+    t[COLL_RESIZED] =
+        (coll_type_t){.bytes = 3, .extent = 8, .runs = 1, .run = {{0, 3}}};
+    t[COLL_TO_BYTES] = t[COLL_VECTOR];
     bool made =
         catena_type_contiguous(2, CATENA_UINT64, &t[COLL_PAIR].type) ==
             CATENA_OK &&
-        catena_type_vector(2, 3, 5, CATENA_INT16, &t[21].type) == CATENA_OK &&
-        catena_type_indexed(2, lengths, places, CATENA_INT32, &t[22].type) ==
+        catena_type_contiguous(3, CATENA_UINT64, &t[COLL_TRIPLE].type) ==
             CATENA_OK &&
+        catena_type_vector(2, 3, 5, CATENA_INT16, &t[COLL_VECTOR].type) ==
+            CATENA_OK &&
+        catena_type_indexed(2, lengths, places, CATENA_INT32,
+                            &t[COLL_INDEXED].type) == CATENA_OK &&
         catena_type_contiguous(3, CATENA_BYTE, &three) == CATENA_OK &&
-        catena_type_resized(three, 0, 8, &t[23].type) == CATENA_OK &&
-        catena_type_vector(2, 3, 5, CATENA_INT16, &t[24].type) == CATENA_OK &&
+        catena_type_resized(three, 0, 8, &t[COLL_RESIZED].type) == CATENA_OK &&
+        catena_type_vector(2, 3, 5, CATENA_INT16, &t[COLL_TO_BYTES].type) ==
+            CATENA_OK &&
         catena_type_free(&three) == CATENA_OK;
     RANK_CHECK(test, made);
     memcpy(table->receive, t, sizeof(table->receive));
-    coll_type_t *dense = &table->receive[24];
+    coll_type_t *dense = &table->receive[COLL_TO_BYTES];
     *dense =
         (coll_type_t){.bytes = 12, .extent = 12, .runs = 1, .run = {{0, 12}}};
     RANK_CHECK(test, catena_type_contiguous(12, CATENA_BYTE, &dense->type) ==
@@ -384,7 +410,8 @@ void coll_table_close(rank_test_t *test, coll_table_t *table)
     for (unsigned i = COLL_PAIR; i < COLL_TYPES; i++) {
         RANK_CHECK(test, catena_type_free(&table->send[i].type) == CATENA_OK);
     }
-    RANK_CHECK(test, catena_type_free(&table->receive[24].type) == CATENA_OK);
+    RANK_CHECK(test, catena_type_free(&table->receive[COLL_TO_BYTES].type) ==
+                         CATENA_OK);
     RANK_CHECK(test, catena_op_free(&table->op[COLL_COMMUTING]) == CATENA_OK);
     RANK_CHECK(test, catena_op_free(&table->op[COLL_ORDERED]) == CATENA_OK);
 }

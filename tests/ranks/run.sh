@@ -45,6 +45,8 @@ layout nonblocking $tcp -- -n 9 --ppn 4 --map-by node
 layout nonblocking -- -n 3
 layout groups $tcp -- -n 9 --ppn 4
 layout groups -- -n 5
+layout coll -- -n 2
+layout coll $tcp -- -n 3 --ppn 2
 layout unit/mail -- -n 3
 layout unit/mail $tcp -- -n 5 --ppn 2
 layout unit/hash $tcp -- -n 7 --ppn 3
@@ -66,6 +68,12 @@ layout unit/split -- -n 5
 layout unit/split $tcp -- -n 7 --ppn 3
 layout unit/split $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
 if [ -z "${RANKS_QUICK:-}" ]; then
+    layout coll -- -n 1
+    layout coll CATENA_TOPOLOGY="$machine" -- -n 5
+    layout coll $tcp -- -n 7 --ppn 3
+    layout coll $tcp CATENA_TOPOLOGY="$machine" -- -n 9 --ppn 4 --map-by node
+    layout coll $tcp CATENA_WAIT=sleep -- -n 4 --ppn 1
+    layout coll $tcp -- -n 16 --ppn 8
     layout unit/chain -- -n 5
     layout unit/chain $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 1
     layout unit/bcol_p2p -- -n 13

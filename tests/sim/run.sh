@@ -40,6 +40,13 @@ for program in alltoall alltoallv nonblocking groups split; do
         layout $program 13 5
     fi
 done
+layout coll 1+1+1
+CATENA_TOPOLOGY="pack:2 numa:2 l3:2 core:1 pu:2" layout coll 4+1
+if [ -z "${RANKS_QUICK:-}" ]; then
+    for nodes in 1 3+1+5 :3+1+5 13 1+1+1+1+1; do
+        layout coll $nodes
+    done
+fi
 layout split :9+4+20
 layout split 1+1 # many splits: the ranks are few
 random 1 "$seeds"
