@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# catena-bench split: options, results, checks.
+# catena-bench: options, results and checks of split, and of the collectives of
+# levels.
 # usage: tests/bench/run.sh PRUN BUILD_DIR
 set -u
 prun=$1
 bench=$2/tools/catena-bench
 unordered=$2/tests/bench/unordered.so
+wrong=$2/tests/bench/wrong.so
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0
@@ -33,20 +35,29 @@ refused() {
     report "refused: $*" $?
 }
 
-# real RANKS PPN ARGUMENT...
-real() {
+# real_one RANKS PPN ARGUMENT...: any collective
+real_one() {
     local ranks=$1 ppn=$2
     shift 2
     "$prun" --timeout 100 -n "$ranks" --ppn "$ppn" -x UCX_TLS=tcp,self \
-        "$bench" split "$@" >"$work/out" 2>"$work/err"
+        "$bench" "$@" >"$work/out" 2>"$work/err"
 }
 
-# simulated NODES PPN ARGUMENT...
-simulated() {
+# simulated_one NODES PPN ARGUMENT...
+simulated_one() {
     local nodes=$1 ppn=$2
     shift 2
-    timeout 100 "$bench" --sim dawn --nodes "$nodes" --ppn "$ppn" split "$@" \
+    timeout 100 "$bench" --sim dawn --nodes "$nodes" --ppn "$ppn" "$@" \
         >"$work/out" 2>"$work/err"
+}
+
+# real RANKS PPN ARGUMENT...: split
+real() {
+    real_one "$1" "$2" split "${@:3}"
+}
+
+simulated() {
+    simulated_one "$1" "$2" split "${@:3}"
 }
 
 # checked ROWS JOB...: so many rows of CSV without an error
@@ -54,8 +65,9 @@ checked() {
     local rows=$1 summary
     shift
     "$@" -c --csv
-    summary="$? $(awk -F, '/^split,/ { n++; e += $12; s += $12 == "" }
-        END { print n + 0, e + 0, s + 0 }' "$work/out")"
+    summary="$? $(grep -v '^#' "$work/out" | sed 's/"[^"]*"/quoted/' |
+        awk -F, 'NR > 1 { n++; e += $12; s += $12 == "" }
+        END { print n + 0, e + 0, s + 0 }')"
     [ "$summary" = "0 $rows 0 0" ]
     report "checked: $*" $?
 }
@@ -142,6 +154,87 @@ report "groups are freed" $?
 LD_PRELOAD=$unordered simulated 4 3 -i 3 -c
 [ $? -eq 1 ] && grep -q 'split/default, call 1: new rank of rank' "$work/err"
 report "a wrong order is found" $?
+
+# ---- collectives of levels ----
+
+refused 'takes (int8, .*), found "byte"' reduce --type byte
+refused 'one of max, min, .*"mean"' scan --op mean
+refused 'whole elements of 16 bytes' allreduce --type complex_double -m 24:64
+refused 'whole elements of 4 bytes' allreduce -m 2
+refused 'expected a reduction' allgather --op max
+refused 'expected bcast, reduce, gather or scatter' allreduce --root 1
+refused 'expected a lower rank' gather --root 1
+refused 'that goes by levels' alltoall --hierarchy node:shm
+refused 'second buffer' bcast --in-place
+refused 'nonblocking call' split --overlap
+refused 'expected --overlap' bcast --test 3
+refused 'neither --flag nor -f' barrier --overlap -f
+
+moves="bcast gather gatherv scatter scatterv allgather allgatherv"
+reductions="reduce allreduce reduce_scatter reduce_scatter_block scan exscan"
+
+# Sizes that are no multiple of the ranks, so that parts are not alike.
+for name in $moves $reductions; do
+    checked 12 real_one 6 3 "$name" -m 4:8192 -i 2
+    checked 12 simulated_one 3 3 "$name" -m 4:8192 -i 2 --nonblocking \
+        --buffers mixed
+    [ "$name" = bcast ] ||
+        checked 12 simulated_one 3 3 "$name" -m 4:8192 -i 2 --persistent \
+            --in-place
+done
+for name in bcast gatherv scatterv; do
+    checked 5 simulated_one 3 2 "$name" -m 0:8 -i 2 --root 5
+done
+checked 3 simulated_one 3 2 reduce -m 0:8 -i 2 --root 5
+for kind in "prod complex_float" "min int8" "land uint32" "bxor byte" \
+    "maxloc double_int32" "max double"; do
+    # shellcheck disable=SC2086
+    set -- $kind
+    checked 3 simulated_one 2 3 allreduce --op "$1" --type "$2" -i 2 -m 16:64
+    checked 3 real_one 4 2 scan --op "$1" --type "$2" -i 2 -m 16:64
+done
+
+two="--hierarchy node:shm,network:ucx --hierarchy network:p2p"
+# shellcheck disable=SC2086
+{
+    checked 4 real_one 6 3 allgather $two -a bruck,ring -m 64:64 -i 3
+    checked 2 real_one 6 3 barrier $two -i 20
+    checked 2 simulated_one 3 3 barrier $two
+    real_one 4 2 bcast $two -m 8:8 -i 20 &&
+        [ "$(grep -cE '^8 +(node:shm,network:ucx|network:p2p) +[0-9.]+ +[0-9.]+$' \
+            "$work/out")" -eq 2 ] &&
+        grep -q '^# network:p2p, from 8 B: .*levels="network:p2p(4)"' "$work/out"
+    report "hierarchies side by side" $?
+    simulated_one 4 2 bcast $two -m 8:8 --csv &&
+        [ "$(grep -c '^bcast,\("node:shm,network:ucx"\|network:p2p\),8,4,8,' \
+            "$work/out")" -eq 2 ]
+    report "hierarchies in CSV" $?
+}
+
+# On the simulator's clock computing takes no core from anybody: what is sent
+# before the call returns is hidden, all else waits for the next call.
+checked 2 simulated_one 4 2 allreduce --overlap -m 8k:16k
+checked 1 real_one 2 2 barrier --overlap -i 20
+checked 1 real_one 4 2 alltoall --overlap --test 3 -m 64:64 -i 20
+overlap() {
+    simulated_one 4 2 allreduce --overlap --csv -m 64k:64k "$@" &&
+        awk -F, '/^allreduce,/ { print $9 }' "$work/out"
+}
+none=$(overlap) && much=$(overlap --test 100) &&
+    awk "BEGIN { exit !($none >= 0 && $none + 20 < $much && $much <= 100) }"
+report "tests make calls overlap: $none% to $much%" $?
+awk -F, '/^allreduce,/ { percent = 100 * (1 - ($6 - $7) / $8)
+    exit !(percent - $9 < 0.1 && $9 - percent < 0.1) }' "$work/out"
+report "overlap is what the times say" $?
+
+for job in "bcast block from rank 0, offset 7" \
+    "allreduce result of ranks 0 to 5, offset 7" "scatter guard" \
+    "exscan receive buffer (must not change) of rank 0" \
+    "exscan result of ranks 0 to 3"; do
+    LD_PRELOAD=$wrong simulated_one 3 2 "${job%% *}" -m 8:8 -i 2 -c
+    [ $? -eq 1 ] && grep -q -- "${job#* }" "$work/err"
+    report "found: $job" $?
+done
 
 echo "# $passed passed, $failed failed"
 [ "$failed" -eq 0 ]
