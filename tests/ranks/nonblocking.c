@@ -165,6 +165,41 @@ static void settings_of_now(rank_test_t *test)
     }
 }
 
+/** The right one: that of the last rank. */
+static void keep_right(const void *in, void *inout, size_t count,
+                       catena_datatype_t type, void *argument)
+{
+    (void)in, (void)inout, (void)count, (void)type, (void)argument;
+}
+
+/** The first reduction of a group that has to go in the order of ranks runs at
+ * once on most ranks, on rank 0 beside something else. */
+static void in_order_alone_on_some(rank_test_t *test)
+{
+    catena_group_t *group = NULL;
+    catena_request_t *barrier = NULL;
+    catena_op_t right = NULL;
+    int64_t rank = test->place.rank;
+    int64_t got = -1;
+    RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
+    RANK_CHECK(test,
+               catena_op_create(keep_right, NULL, 0, &right) == CATENA_OK);
+    RANK_CHECK(test, catena_allreduce(&rank, &got, 1, CATENA_INT64, CATENA_MAX,
+                                      group) == CATENA_OK);
+    if (rank == 0) {
+        RANK_CHECK(test, catena_ibarrier(test->world, &barrier) == CATENA_OK);
+    }
+    RANK_CHECK(test, catena_allreduce(&rank, &got, 1, CATENA_INT64, right,
+                                      group) == CATENA_OK);
+    RANK_CHECK(test, got == test->place.size - 1);
+    if (rank != 0) {
+        RANK_CHECK(test, catena_ibarrier(test->world, &barrier) == CATENA_OK);
+    }
+    RANK_CHECK(test, catena_wait(&barrier) == CATENA_OK);
+    RANK_CHECK(test, catena_op_free(&right) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+}
+
 static void persistent(rank_test_t *test)
 {
     rank_exchange_t x[2];
@@ -310,13 +345,15 @@ static void random_mixture(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(m.group[1]) == CATENA_OK);
 }
 
-static const rank_case_t cases[] = {{"several_in_flight", several_in_flight},
-                                    {"different_orders", different_orders},
-                                    {"persistent", persistent},
-                                    {"settings_of_now", settings_of_now},
-                                    {"handles", handles},
-                                    {"random_mixture", random_mixture},
-                                    {NULL, NULL}};
+static const rank_case_t cases[] = {
+    {"several_in_flight", several_in_flight},
+    {"different_orders", different_orders},
+    {"persistent", persistent},
+    {"settings_of_now", settings_of_now},
+    {"in_order_alone_on_some", in_order_alone_on_some},
+    {"handles", handles},
+    {"random_mixture", random_mixture},
+    {NULL, NULL}};
 
 int main(int argc, char **argv)
 {
