@@ -244,8 +244,13 @@ static const char *without_sizes(const char *text, char *out)
     const char *from = strstr(text, " segments=");
     const char *to = from != NULL ? strstr(from, " reason=") : NULL;
 
-    snprintf(out, BENCH_EXPLAIN_BYTES, "%.*s%s",
-             (int)(to != NULL ? from - text : 0), text, to != NULL ? to : text);
+    size_t head = to != NULL ? (size_t)(from - text) : 0;
+    const char *tail = to != NULL ? to : text;
+    size_t end = strnlen(tail, BENCH_EXPLAIN_BYTES - 1 - head);
+
+    memcpy(out, text, head);
+    memcpy(out + head, tail, end);
+    out[head + end] = '\0';
     return out;
 }
 
