@@ -137,6 +137,12 @@ static void count_sent(const struct bench *bench, struct bench_variant *variant,
     variant->sent.node_messages += after.node_messages - before->node_messages;
 }
 
+size_t bench_batch(const struct bench_run *run,
+                   const struct bench_variant *variant)
+{
+    return variant->quick ? run->plan.batch : 1;
+}
+
 /* One timed value: seconds per call on this rank. */
 static double measure_value(struct bench_run *run,
                             struct bench_variant *variant, size_t calls)
@@ -298,33 +304,48 @@ static void make_virtual_plan(struct bench_run *run)
     run->plan.block = run->plan.values;
 }
 
+/* Calls for practice, which also tell what a call of all variants costs.
+ * Returns seconds per call of a batch: where slow variants stand beside quick
+ * ones, only the quick are timed in batches. */
+static double probe_all(struct bench_run *run)
+{
+    const struct bench_options *options = run->bench->options;
+    double quick_s = 0, slow_s = 0;
+    size_t quick = 0;
+
+    for (size_t v = 0; v < run->count; v++) {
+        struct bench_variant *variant = &run->variants[v];
+        struct cost cost;
+
+        bench_use(run, variant);
+        cost = probe(run, variant);
+        variant->compute_s = cost.call_s;
+        variant->quick = variant->row->quick && !options->check &&
+                         cost.call_s < quick_call_s;
+        quick += variant->quick ? 1 : 0;
+        *(variant->quick ? &quick_s : &slow_s) += cost.all_s;
+        keep_explanation(run, variant);
+    }
+    /* -i counts calls: of all the same number. */
+    run->plan.batch =
+        quick == run->count || (quick > 0 && options->iterations == BENCH_AUTO)
+            ? QUICK_BATCH
+            : 1;
+    return quick_s + slow_s / (double)run->plan.batch;
+}
+
 void bench_make_plan(struct bench_run *run)
 {
     const struct bench_options *options = run->bench->options;
     struct bench_plan *plan = &run->plan;
-    double seconds = 0, slowest = 0;
+    double seconds;
     size_t calls;
 
     if (run->bench->board != NULL) {
         make_virtual_plan(run);
         return;
     }
-
-    for (size_t v = 0; v < run->count; v++) {
-        struct cost cost;
-
-        bench_use(run, &run->variants[v]);
-        cost = probe(run, &run->variants[v]);
-        run->variants[v].compute_s = cost.call_s;
-        seconds += cost.all_s;
-        if (cost.call_s > slowest)
-            slowest = cost.call_s;
-        keep_explanation(run, &run->variants[v]);
-    }
-    plan->batch = 1;
-    if (run->variants[0].row->quick && !options->check &&
-        slowest < quick_call_s)
-        plan->batch = QUICK_BATCH;
+    seconds = probe_all(run);
     calls = options->iterations;
     if (calls == BENCH_AUTO)
         calls = default_calls(run, seconds, plan->batch);
@@ -354,16 +375,16 @@ static void take_turn(struct bench_run *run, struct bench_variant *variant,
                       size_t begin)
 {
     const struct bench_plan *plan = &run->plan;
-    size_t end = begin + plan->block;
+    size_t end = begin + plan->block, calls = bench_batch(run, variant);
 
     if (end > plan->values)
         end = plan->values;
     bench_use(run, variant);
     if (run->bench->board == NULL || variant->hierarchy != NULL)
-        measure_value(run, variant, plan->batch);
+        measure_value(run, variant, calls);
     variant->sent = (catena_sim_stats_t){0};
     for (size_t i = begin; i < end; i++)
-        variant->times[i] = measure_value(run, variant, plan->batch);
+        variant->times[i] = measure_value(run, variant, calls);
     if (run->bench->options->overlap)
         variant->compute_s = bench_median(run->bench, variant->times, end);
     if (run->bench->board != NULL)
@@ -402,10 +423,12 @@ void bench_measure(struct bench_run *run)
     double begin = catena_time(run->bench->context);
 
     for (size_t v = 0; v < run->count; v++) {
-        bench_use(run, &run->variants[v]);
+        struct bench_variant *variant = &run->variants[v];
+
+        bench_use(run, variant);
         for (size_t i = 0; i < plan->warmup; i++)
-            run->variants[v].compute_s =
-                measure_value(run, &run->variants[v], plan->batch);
+            variant->compute_s =
+                measure_value(run, variant, bench_batch(run, variant));
     }
     for (size_t round = 0; round < plan->rounds; round++) {
         bench_report_progress(run->report, "%s, %zu bytes: round %zu of %zu",

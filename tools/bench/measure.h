@@ -29,6 +29,7 @@ struct bench_variant {
     const struct bench_collective *row;
     struct bench_call call;
     catena_request_t *request; /* persistent */
+    bool quick;                /* timed in batches */
     double *times;             /* seconds per call, [plan.values] */
     uint64_t errors;           /* of this size, on this rank */
     catena_sim_stats_t sent;   /* simulated: by this rank in timed calls */
@@ -39,7 +40,7 @@ struct bench_variant {
 
 /* How often a size is measured; the same on all ranks. */
 struct bench_plan {
-    size_t batch;  /* calls per timed value */
+    size_t batch;  /* calls per timed value, of quick variants */
     size_t values; /* timed values per variant */
     size_t warmup; /* untimed values per variant */
     size_t block;  /* values of a variant before the next has its turn */
@@ -59,6 +60,9 @@ struct bench_run {
 void bench_use(struct bench_run *run, struct bench_variant *variant);
 /** Fill run->plan for the present size after some calls for practice. */
 void bench_make_plan(struct bench_run *run);
+/** Calls per timed value. */
+size_t bench_batch(const struct bench_run *run,
+                   const struct bench_variant *variant);
 /** Measure all variants in turns; fills their `times` and `sent`. */
 void bench_measure(struct bench_run *run);
 
