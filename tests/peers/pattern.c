@@ -241,7 +241,7 @@ static uint64_t vector_errors(const struct peer_call *call, unsigned number)
 
         for (int rank = 0; rank <= last; rank++)
             sum += element(number, rank, first + i);
-        errors += sum < result[i] || sum > result[i];
+        errors += !(sum <= result[i] && sum >= result[i]); /* NaN, too */
     }
     return errors;
 }

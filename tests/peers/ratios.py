@@ -154,7 +154,7 @@ def markdown(collective, rows, errors):
     if one:
         lines += [f"All layouts of one host together: geometric mean "
                   f"{geometric_mean(one):.2f}, least {min(one):.2f}.", ""]
-    lines += [f"Wrong {'groups' if sizeless(rows) else 'bytes'}: {errors}.", ""]
+    lines += [f"Wrong results: {errors}.", ""]
     return "\n".join(lines)
 
 
@@ -217,7 +217,7 @@ def main():
     print(text)
     plot(collective, rows, out)
     if errors:
-        sys.exit(f"ratios.py: {errors} wrong bytes")
+        sys.exit(f"ratios.py: {errors} wrong results")
 
 
 if __name__ == "__main__":
