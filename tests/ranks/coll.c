@@ -57,24 +57,6 @@ static void close_bench(bench_t *bench)
     }
 }
 
-static void choose(rank_test_t *test, const coll_case_t *c,
-                   catena_group_t *group)
-{
-    char name[64];
-    const char *setting = coll_setting_name(c->value[COLL_KIND]);
-    snprintf(name, sizeof(name), "%s_hierarchy", setting);
-    RANK_CHECK(
-        test, catena_group_set(group, name,
-                               coll_hierarchy_name(c->value[COLL_HIERARCHY])) ==
-                  CATENA_OK);
-    snprintf(name, sizeof(name), "%s_algorithm", setting);
-    RANK_CHECK(
-        test, catena_group_set(group, name,
-                               coll_algorithm_name(c->value[COLL_KIND],
-                                                   c->value[COLL_ALGORITHM])) ==
-                  CATENA_OK);
-}
-
 static void run_once(rank_test_t *test, coll_call_t *call, uint64_t seed)
 {
     coll_fill(call, seed);
@@ -104,8 +86,7 @@ static bool wanted(const bench_t *bench, const coll_case_t *c)
     if (bench->only >= 0 && bench->number != bench->only) {
         return false;
     }
-    if (!bench->network &&
-        strstr(coll_hierarchy_name(c->value[COLL_HIERARCHY]), "ucx") != NULL) {
+    if (!bench->network && coll_by_network(c)) {
         return false; /* one node has no network */
     }
     return bench->only_kind == NULL || strcmp(bench->only_kind, kind) == 0;
@@ -124,7 +105,8 @@ static void run_case(bench_t *bench, const coll_case_t *c)
                         .table = &bench->table,
                         .seed = 77u * (uint64_t)bench->number};
     if (call.group != NULL) {
-        choose(test, c, call.group);
+        coll_choose_hierarchy(test, c, call.group);
+        coll_choose_algorithm(test, c, call.group);
         coll_open(test, &call);
         if (c->value[COLL_MODE] == COLL_PERSISTENT) {
             run_persistent(test, &call, call.seed);

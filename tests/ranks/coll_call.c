@@ -1,6 +1,7 @@
 /* One call: its buffers, what is to be in them afterwards, and the comparison.
  */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,31 @@ static size_t before(const coll_call_t *call, size_t rank)
         sum += call->share[r];
     }
     return sum;
+}
+
+/* ---- settings ---- */
+
+static void choose(rank_test_t *test, const coll_case_t *c,
+                   catena_group_t *group, const char *what, const char *value)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "%s_%s",
+             coll_setting_name(c->value[COLL_KIND]), what);
+    RANK_CHECK(test, catena_group_set(group, name, value) == CATENA_OK);
+}
+
+void coll_choose_hierarchy(rank_test_t *test, const coll_case_t *c,
+                           catena_group_t *group)
+{
+    choose(test, c, group, "hierarchy",
+           coll_hierarchy_name(c->value[COLL_HIERARCHY]));
+}
+
+void coll_choose_algorithm(rank_test_t *test, const coll_case_t *c,
+                           catena_group_t *group)
+{
+    choose(test, c, group, "algorithm",
+           coll_algorithm_name(c->value[COLL_KIND], c->value[COLL_ALGORITHM]));
 }
 
 /* ---- what goes where ---- */

@@ -128,6 +128,9 @@ bool coll_vector_counts(unsigned kind);
 /** Fill in what follows from the other factors, or does not matter. */
 void coll_repair(coll_case_t *c);
 
+/** Draw a valid case of a kind. */
+void coll_draw(coll_case_t *c, unsigned kind, bool network, uint64_t *random);
+
 /** A set in which every two values that go together meet, and every collective
  * goes by every algorithm in every hierarchy. The caller frees it. */
 coll_case_t *coll_cover(size_t *count);
@@ -142,6 +145,8 @@ const char *coll_setting_name(unsigned kind);
 unsigned coll_algorithms(unsigned kind);
 const char *coll_algorithm_name(unsigned kind, unsigned algorithm);
 const char *coll_hierarchy_name(unsigned hierarchy);
+/** Whether its hierarchy takes a network, which one node need not have. */
+bool coll_by_network(const coll_case_t *c);
 void coll_describe(const coll_case_t *c, char *text, size_t bytes);
 
 /* ---- coll_call.c: one call ---- */
@@ -172,6 +177,11 @@ typedef struct coll_call {
     catena_request_t *request;
 } coll_call_t;
 
+/** The setting of a case for its group's operations from now on. */
+void coll_choose_hierarchy(rank_test_t *test, const coll_case_t *c,
+                           catena_group_t *group);
+void coll_choose_algorithm(rank_test_t *test, const coll_case_t *c,
+                           catena_group_t *group);
 /** Take the buffers; c, group, table and seed are set. */
 void coll_open(rank_test_t *test, coll_call_t *call);
 /** Other contents. */

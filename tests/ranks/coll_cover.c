@@ -66,6 +66,11 @@ const char *coll_hierarchy_name(unsigned hierarchy)
     return hierarchies[hierarchy];
 }
 
+bool coll_by_network(const coll_case_t *c)
+{
+    return strstr(hierarchies[c->value[COLL_HIERARCHY]], "ucx") != NULL;
+}
+
 void coll_describe(const coll_case_t *c, char *text, size_t bytes)
 {
     const uint8_t *v = c->value;
@@ -155,6 +160,17 @@ void coll_repair(coll_case_t *c)
     if (has_blocks(v[COLL_KIND])) {
         v[COLL_SIZE] %= COLL_LONG;
     }
+}
+
+void coll_draw(coll_case_t *c, unsigned kind, bool network, uint64_t *random)
+{
+    do {
+        for (coll_factor_t f = 0; f < COLL_FACTORS; f++) {
+            c->value[f] = (uint8_t)(rank_random(random) % coll_values(f));
+        }
+        c->value[COLL_KIND] = (uint8_t)kind;
+        coll_repair(c);
+    } while (!coll_valid(c) || (!network && coll_by_network(c)));
 }
 
 /* ---- covering ---- */

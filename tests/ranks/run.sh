@@ -47,6 +47,8 @@ layout groups $tcp -- -n 9 --ppn 4
 layout groups -- -n 5
 layout coll -- -n 2
 layout coll $tcp -- -n 3 --ppn 2
+layout collmix -- -n 3
+layout collmix $tcp CATENA_TOPOLOGY="$machine" -- -n 7 --ppn 3
 layout unit/mail -- -n 3
 layout unit/mail $tcp -- -n 5 --ppn 2
 layout unit/hash $tcp -- -n 7 --ppn 3
@@ -74,6 +76,12 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     layout coll $tcp CATENA_TOPOLOGY="$machine" -- -n 9 --ppn 4 --map-by node
     layout coll $tcp CATENA_WAIT=sleep -- -n 4 --ppn 1
     layout coll $tcp -- -n 16 --ppn 8
+    layout collmix -- -n 2
+    layout collmix $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
+    layout collmix $tcp CATENA_WAIT=sleep -- -n 9 --ppn 4 --map-by node
+    for seed in 2 3 4 5 6 7; do
+        layout collmix RANK_TEST_SEED=$seed $tcp -- -n 6 --ppn 2 --map-by node
+    done
     layout unit/chain -- -n 5
     layout unit/chain $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 1
     layout unit/bcol_p2p -- -n 13

@@ -362,6 +362,8 @@ static const kind_t kinds[] = {
     {"splits of splits", splits_of_splits, false, false},
     {"splits by liars", splits_by_liars, false, false},
     {"a rank dies in splits", dying_splits, false, true},
+    {"mixed collectives", mixed_collectives, false, false},
+    {"a rank dies in collectives", dying_collectives, false, true},
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };

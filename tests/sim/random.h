@@ -31,6 +31,13 @@ struct draw {
 /** Now and then, some ranks are late. */
 void pause_somewhere(rank_test_t *test, uint64_t shared);
 
+/* Kinds of collectives.c. */
+
+/** Alltoalls, splits and collectives of levels on groups that overlap; fewer
+ * where there are many ranks, since each checks what it gets. */
+void mixed_collectives(rank_test_t *test, draw_t *draw, uint64_t random);
+void dying_collectives(rank_test_t *test, draw_t *draw, uint64_t random);
+
 /* Kinds of splits.c, by any algorithm. */
 
 /** One after the other, of the world. */

@@ -46,11 +46,17 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     for nodes in 1 3+1+5 :3+1+5 13 1+1+1+1+1; do
         layout coll $nodes
     done
+    for seed in 1 2 3 4; do
+        layout collmix 3+1+5 $seed
+        layout collmix :2+4+1 $seed
+    done
 fi
+layout collmix 1+3
 layout split :9+4+20
 layout split 1+1 # many splits: the ranks are few
 random 1 "$seeds"
 random 100001 "$splits" 200 split
+random 300001 "$((splits / 2))" 100 collectives
 # Enough ranks for cheng:128 to have several sorters.
 random 200001 $((splits / 100 + 1)) 500-900 "splits of the world"
 echo "# $passed passed, $failed failed"
