@@ -69,10 +69,10 @@ static void arrive(ctn_exec_t *exec, barrier_t *barrier, uint64_t seq)
 {
     ctn_topo_t *topo = barrier->topo;
     barrier->seen = 0;
-    barrier->words = topo->board.arrived;
+    barrier->words = ctn_topo_arrived(topo, seq, 0);
     barrier->value = seq + 1;
-    post(exec, &barrier->words[ctn_topo_local_rank(topo) * topo->board.stride],
-         &topo->arrived, barrier->value);
+    ctn_exec_post(exec, ctn_topo_arrived(topo, seq, ctn_topo_local_rank(topo)),
+                  barrier->value);
     ctn_topo_say_cpu(exec, topo);
 }
 

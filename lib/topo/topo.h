@@ -153,7 +153,9 @@ typedef struct ctn_notice {
 /** Words shared by the members on a node, in the heap of its root. Each has
  * one writer; i counts the node's members. */
 typedef struct ctn_board {
-    uint64_t *arrived;  /* barrier: [i * stride], grows with the operations */
+    /* barrier: [ring * arrived_ring + i * stride], grows with the operations */
+    uint64_t *arrived;
+    size_t arrived_ring;
     size_t stride;      /* in words: a line each, or dense (board.c) */
     uint64_t *released; /* barrier: written by the root */
     uint64_t *fenced;   /* node fence: [i * stride] */
@@ -184,7 +186,6 @@ typedef struct ctn_topo {
     const ctn_local_t *local; /* the members on this node, in its root's heap */
     ctn_board_t board;
     /* What this member has last written to the board's words. */
-    uint64_t arrived;
     uint64_t released; /* root */
     uint64_t fenced;
     uint64_t shown;
@@ -227,6 +228,13 @@ static inline uint64_t *ctn_topo_departed(const ctn_topo_t *topo, uint64_t seq,
 {
     size_t at = seq % CTN_RINGS * ctn_topo_local_size(topo) + i;
     return &topo->board.departed[at * topo->board.stride];
+}
+
+static inline uint64_t *ctn_topo_arrived(const ctn_topo_t *topo, uint64_t seq,
+                                         uint32_t i)
+{
+    return &topo->board.arrived[seq % CTN_RINGS * topo->board.arrived_ring +
+                                i * topo->board.stride];
 }
 
 /** On a crowded host of one node, tell where this member runs. */
