@@ -107,6 +107,12 @@ formatting() {
 }
 
 report "includes point one way" "$(include_order)"
+report "rules and components know nothing of hierarchies" \
+    "$(grep -rnE '#include "coll/(ml/|hierarchy|levels)' lib/coll/sbgp lib/coll/bcol |
+        grep -v '^lib/coll/sbgp/user.c:')"
+report "hierarchies know no component but by its table" \
+    "$(grep -rnE '#include "coll/bcol/' lib --include='*.[ch]' |
+        grep -v '^lib/coll/bcol/')"
 report "only transports/ucx includes UCX" \
     "$(only_in '(ucp|uct|ucs)/' 'transports/ucx/')"
 report "only boot and the launcher include PMIx" \
