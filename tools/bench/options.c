@@ -10,44 +10,6 @@
 
 #include "options.h"
 
-enum { /* options without a letter */
-       KEY_LEADERS = 256,
-       KEY_CSV,
-       KEY_JSON,
-       KEY_PERSISTENT,
-       KEY_NONBLOCKING,
-       KEY_BUFFERS,
-       KEY_IN_PLACE,
-       KEY_FLAG,
-       KEY_HIERARCHY,
-       KEY_TYPE,
-       KEY_OP,
-       KEY_ROOT,
-       KEY_OVERLAP,
-       KEY_TEST,
-       KEY_GROUPS,
-       KEY_COLOR,
-       KEY_KEY,
-       KEY_NO_SPLIT,
-       KEY_NO_REORDER,
-       KEY_VERSION,
-       KEY_SIM,
-       KEY_NODES,
-       KEY_PPN,
-       KEY_CORES,
-       KEY_NODE_OVERHEAD,
-       KEY_PORTS,
-       KEY_SEED,
-       KEY_JITTER,
-       KEY_REORDER,
-       KEY_SIZES_ONLY,
-       KEY_COST_ONLY,
-       KEY_MODEL,
-       KEY_CALIBRATE,
-       KEY_TUNE,
-       KEY_MACHINES
-};
-
 static const struct argp_option known[] = {
     {"message-size", 'm', "MIN:MAX", 0,
      "bytes per block, doubling from MIN to MAX, with units (64k, 1m); "
@@ -226,8 +188,8 @@ static error_t parse_range(struct parse *parse, const char *text)
     return 0;
 }
 
-static error_t parse_count(struct parse *parse, const char *option,
-                           const char *text, size_t least, size_t *count)
+error_t bench_parse_count(struct parse *parse, const char *option,
+                          const char *text, size_t least, size_t *count)
 {
     size_t read;
 
@@ -300,7 +262,7 @@ static error_t parse_op(struct parse *parse, const char *text)
 static error_t parse_root(struct parse *parse, const char *text)
 {
     size_t root = 0;
-    error_t error = parse_count(parse, "--root", text, 0, &root);
+    error_t error = bench_parse_count(parse, "--root", text, 0, &root);
 
     parse->rooted = true;
     parse->options->root = (int)root;
@@ -346,111 +308,6 @@ static error_t parse_name(struct parse *parse, const char *name)
     return 0;
 }
 
-static error_t parse_small(struct parse *parse, const char *option,
-                           const char *text, int *number)
-{
-    size_t count = 0;
-    error_t error = parse_count(parse, option, text, 1, &count);
-
-    parse->placed = true;
-    if (error == 0)
-        *number = (int)count;
-    return error;
-}
-
-static error_t parse_real(struct parse *parse, const char *option,
-                          const char *text, double most, double *number)
-{
-    char *end;
-    double read = strtod(text, &end);
-
-    if (end == text || *end != '\0' || !(read >= 0 && read <= most))
-        return bench_refuse(parse,
-                            "%s: expected a number from 0 to %g, found \"%s\"",
-                            option, most, text);
-    parse->placed = true;
-    *number = read;
-    return 0;
-}
-
-static error_t parse_node_overhead(struct parse *parse, const char *text)
-{
-    double ns = 0;
-    error_t error = parse_real(parse, "--node-overhead", text, 1e6, &ns);
-
-    parse->options->sim.node_overhead_s = ns * 1e-9;
-    return error;
-}
-
-static error_t parse_seed(struct parse *parse, const char *text)
-{
-    char *end;
-
-    errno = 0;
-    parse->placed = true;
-    parse->options->sim.seed = strtoull(text, &end, 0);
-    if (errno != 0 || end == text || *end != '\0' || text[0] == '-')
-        return bench_refuse(parse, "--seed: expected a number, found \"%s\"",
-                            text);
-    return 0;
-}
-
-static error_t parse_cores(struct parse *parse, const char *text)
-{
-    parse->placed = true;
-    return bench_parse_cores(text, parse->options)
-               ? 0
-               : bench_refuse(
-                     parse,
-                     "--cores: expected up to %d numbers and ranges, such "
-                     "as 0-3,8, found \"%s\"",
-                     (int)BENCH_MAX_CORES, text);
-}
-
-/* Options of simulated jobs. */
-static error_t parse_simulated(struct parse *parse, int key, char *text)
-{
-    struct bench_options *options = parse->options;
-
-    switch (key) {
-    case KEY_SIM:
-        options->simulated = true;
-        options->sim.machine = text;
-        return 0;
-    case KEY_NODES:
-        return parse_small(parse, "--nodes", text, &options->sim.nodes);
-    case KEY_PPN:
-        return parse_small(parse, "--ppn", text, &options->sim.ppn);
-    case KEY_CORES:
-        return parse_cores(parse, text);
-    case KEY_NODE_OVERHEAD:
-        return parse_node_overhead(parse, text);
-    case KEY_PORTS:
-        return parse_small(parse, "--ports", text, &options->sim.ports);
-    case KEY_SEED:
-        return parse_seed(parse, text);
-    case KEY_JITTER:
-        return parse_real(parse, "--jitter", text, 1000, &options->sim.jitter);
-    case KEY_REORDER:
-        parse->placed = true;
-        options->sim.reorder = 1;
-        return 0;
-    case KEY_SIZES_ONLY:
-        parse->placed = true;
-        options->sim.payload = CATENA_SIM_SIZES;
-        return 0;
-    case KEY_COST_ONLY:
-        parse->placed = true;
-        options->sim.payload = CATENA_SIM_COST;
-        return 0;
-    case KEY_MACHINES:
-        exit(catena_machine_list(stdout) == CATENA_OK ? EXIT_SUCCESS
-                                                      : EXIT_FAILURE);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 static error_t parse_split(struct parse *parse, int key, char *text)
 {
     struct bench_split_options *split = &parse->options->split;
@@ -472,7 +329,7 @@ static error_t parse_split(struct parse *parse, int key, char *text)
         split->no_reorder = true;
         return 0;
     default:
-        return parse_simulated(parse, key, text);
+        return bench_parse_simulated(parse, key, text);
     }
 }
 
@@ -495,7 +352,7 @@ static error_t parse_levels(struct parse *parse, int key, char *text)
         return 0;
     case KEY_TEST:
         parse->tested = true;
-        return parse_count(parse, "--test", text, 0, &options->tests);
+        return bench_parse_count(parse, "--test", text, 0, &options->tests);
     default:
         return parse_split(parse, key, text);
     }
@@ -547,9 +404,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 'm':
         return parse_range(parse, argument);
     case 'i':
-        return parse_count(parse, "-i", argument, 1, &options->iterations);
+        return bench_parse_count(parse, "-i", argument, 1,
+                                 &options->iterations);
     case 'x':
-        return parse_count(parse, "-x", argument, 0, &options->warmup);
+        return bench_parse_count(parse, "-x", argument, 0, &options->warmup);
     case 'a':
         return parse_algorithms(parse, argument);
     case KEY_LEADERS:

@@ -5,6 +5,44 @@
 
 #include "bench.h"
 
+enum { /* options without a letter */
+       KEY_LEADERS = 256,
+       KEY_CSV,
+       KEY_JSON,
+       KEY_PERSISTENT,
+       KEY_NONBLOCKING,
+       KEY_BUFFERS,
+       KEY_IN_PLACE,
+       KEY_FLAG,
+       KEY_HIERARCHY,
+       KEY_TYPE,
+       KEY_OP,
+       KEY_ROOT,
+       KEY_OVERLAP,
+       KEY_TEST,
+       KEY_GROUPS,
+       KEY_COLOR,
+       KEY_KEY,
+       KEY_NO_SPLIT,
+       KEY_NO_REORDER,
+       KEY_VERSION,
+       KEY_SIM,
+       KEY_NODES,
+       KEY_PPN,
+       KEY_CORES,
+       KEY_NODE_OVERHEAD,
+       KEY_PORTS,
+       KEY_SEED,
+       KEY_JITTER,
+       KEY_REORDER,
+       KEY_SIZES_ONLY,
+       KEY_COST_ONLY,
+       KEY_MODEL,
+       KEY_CALIBRATE,
+       KEY_TUNE,
+       KEY_MACHINES
+};
+
 /* The command line while it is read. */
 struct parse {
     struct bench_options *options;
@@ -20,6 +58,13 @@ struct parse {
 /** Print what is wrong, once, on one rank; returns EINVAL. */
 error_t bench_refuse(struct parse *parse, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/** Read a number from `least` to 10^9. */
+error_t bench_parse_count(struct parse *parse, const char *option,
+                          const char *text, size_t least, size_t *count);
+
+/** options_sim.c: ARGP_ERR_UNKNOWN: it is no option of simulated jobs. */
+error_t bench_parse_simulated(struct parse *parse, int key, char *text);
 
 /** options_check.c: whether all that was given makes sense together. */
 error_t bench_check_options(struct parse *parse);
