@@ -17,7 +17,9 @@ extern "C" {
  * collectives at the root only, for scatter as receive buffer. */
 #define CATENA_IN_PLACE ((void *)-1)
 
-/** Return when all ranks of the group have called. */
+/** Return when all ranks of the group have called (MPI_Barrier).
+ * @return CATENA_OK, ERR_ARG (NULL), ERR_NO_MEMORY, ERR_PEER
+ * @see docs/algorithms.md BAR-1, HIER-1 */
 CATENA_API catena_status_t catena_barrier(catena_group_t *group);
 CATENA_API catena_status_t catena_ibarrier(catena_group_t *group,
                                            catena_request_t **request);
@@ -31,7 +33,7 @@ CATENA_API catena_status_t catena_barrier_init(catena_group_t *group,
  * @param[in]  count elements per block; 0 is allowed
  * @param[in]  type  same size on all ranks
  * @param[in]  group p ranks; all call, in the same order
- * On the node, blocks over 512 B (1 KiB with more ranks than cores) reach a
+ * On the node, blocks over 512 B (2 KiB with more ranks than cores) reach a
  * receive buffer of the shared heap with a single copy. Any other buffers work
  * too, and ranks may mix.
  * @return CATENA_OK, ERR_ARG (NULL, overflow), ERR_NO_MEMORY, ERR_PEER
@@ -127,10 +129,12 @@ CATENA_API catena_status_t catena_alltoallw_init(
  * ended; types and operations may be freed at once. Where nothing is to be
  * moved (counts of 0) nothing happens: no rank waits for another. A call is no
  * barrier: it ends as soon as this rank's part is done.
- * @return CATENA_OK, ERR_ARG (NULL, overflow, root, type, operation; logged),
- *         ERR_UNSUPPORTED (an element of a reduction over 32 KiB; logged),
- *         ERR_NO_MEMORY, ERR_PEER
- * @see docs/algorithms.md, HIER; Graham, Ladd, Gorentla Venkata, section 3 */
+ * @return CATENA_OK, ERR_ARG (NULL, overflow, root, type, operation, or levels
+ *         that do not fit the group; logged), ERR_UNSUPPORTED (an element of a
+ *         reduction over 32 KiB; gatherv and scatterv of several levels where a
+ *         simulation moves no data; logged), ERR_NO_MEMORY, ERR_PEER
+ * @see docs/algorithms.md HIER-1 to HIER-10; Graham, Ladd, Gorentla Venkata,
+ *      section 3 */
 
 /* Parameters shared by the three forms of each: blocking (catena_X),
  * nonblocking (catena_iX: buffers as above, `request` is set only on

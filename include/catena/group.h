@@ -151,35 +151,48 @@ CATENA_API catena_status_t catena_group_dup(catena_group_t *group,
 CATENA_API catena_status_t catena_group_free(catena_group_t *group);
 
 /** Choose how this group's collectives run; all ranks must set the same.
- * Names: "alltoall_algorithm" (auto, direct, shift, bruck, morton, l-a2a, mpml,
- * nmpml, onmpml), "alltoall_leaders" (a number per node), "alltoall_radix" (of
- * bruck), "alltoall_window" (rounds at once of direct and shift). They hold for
- * alltoall, alltoallv and alltoallw; "auto" undoes.
- * "hierarchy": the levels by which the other collectives go, from the lowest
- * up: "rule:component,rule:component,...", such as "node:shm,network:ucx";
- * "barrier_hierarchy", and likewise for bcast, reduce, allreduce, gather,
- * scatter, allgather, reduce_scatter and scan, for one of them and its variants
- * (docs/tuning.md has the rules and components). "subgroup": by the rule
- * "user", ranks of the same text are together; the only one that may differ
- * between ranks. After any of these three all ranks agree on them again: all
- * have to call, or none. Levels that do not fit the group are found out when it
- * is used: that fails with ERR_ARG on all ranks. "barrier_algorithm" and so on,
- * for the same: the way of one kind of basic collective, by the name that a
- * component has for it; kinds and components that have none of that name choose
- * as if nothing was said. Barriers go by levels only where hierarchy or
- * algorithm are set.
- * Holds for operations made later: started, or, if a persistent alltoall,
- * initialised.
+ *
+ *   alltoall_algorithm  direct, shift, bruck, morton, l-a2a, mpml, nmpml,
+ *                       onmpml
+ *   alltoall_leaders    on every node, 1 to 64
+ *   alltoall_radix      of bruck, 2 to 65536
+ *   alltoall_window     rounds at once of direct and shift, 1 to 32
+ *   hierarchy           levels of the other collectives, from the lowest up:
+ *                       "rule:component,rule:component,...", such as
+ *                       "node:shm,network:ucx"
+ *   <c>_hierarchy       the same for one of them; comes before "hierarchy"
+ *   <c>_algorithm       of one of them, by the name that a component has for
+ *                       it; where none of that name is it chooses as if nothing
+ *                       was said
+ *   subgroup            any text: by the rule "user" ranks of the same are
+ *                       together; this alone may differ between ranks
+ *
+ * <c> is barrier, bcast, reduce, allreduce, gather, scatter, allgather,
+ * reduce_scatter or scan, and stands for its variants, too (gatherv, exscan,
+ * reduce_scatter_block, ...), as alltoall does. "auto" leaves algorithms and
+ * numbers to the library, hierarchies to the environment. docs/tuning.md has
+ * all rules, components and algorithms.
+ *
+ * After hierarchy, <c>_hierarchy and subgroup all ranks agree on them again:
+ * all have to call, or none. Levels that do not fit the group are found out
+ * when they are used: the collective fails with ERR_ARG on all ranks. Barriers
+ * go by levels only where a hierarchy or barrier_algorithm is set.
+ * Holds for operations started later; of persistent alltoalls, and for whether
+ * a persistent barrier goes by levels, for those initialised later.
  * @return CATENA_OK, ERR_ARG (unknown name or value; what is known is
- *         logged) */
+ *         logged), ERR_NO_MEMORY */
 CATENA_API catena_status_t catena_group_set(catena_group_t *group,
                                             const char *name,
                                             const char *value);
 
 /** In words: how `collective` ("alltoall", which stands for v and w as well,
- * "barrier", "split", or any other by its name) last ran on this group
- * and, where a faster way was refused, why: "key=value" pairs, separated by
- * blanks, the reason last. Truncated to `bytes`, always terminated. */
+ * "split", or any other by its own name: "gatherv") last ran on this group and,
+ * where a faster way was refused, why: "key=value" pairs, separated by blanks,
+ * the reason last. Of collectives of levels these are algorithm, hierarchy
+ * (that it went by), levels (this rank's, with the sizes of its subgroups),
+ * segments and segment_bytes. Small blocking calls of these, which run at once,
+ * leave no trace. Truncated to `bytes`, always terminated.
+ * @return CATENA_OK, ERR_ARG (NULL, no such collective) */
 CATENA_API catena_status_t catena_group_explain(catena_group_t *group,
                                                 const char *collective,
                                                 char *text, size_t bytes);
