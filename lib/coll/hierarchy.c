@@ -260,18 +260,21 @@ bool ctn_hierarchy_asked(const catena_group_t *group, ctn_of_t of)
 catena_status_t ctn_hierarchies_write(const ctn_hierarchies_t *all,
                                       char text[CTN_WAYS * CTN_SETTING_BYTES])
 {
-    catena_status_t status = CATENA_OK;
     char *at = text;
-    *at = '\0';
-    for (int i = 0; i < CTN_WAYS && status == CATENA_OK; i++) {
+    for (int i = 0; i < CTN_WAYS; i++) {
         char levels[CTN_LEVELS_BYTES];
-        status = text_of(all, (ctn_of_t)i, levels);
-        if (status == CATENA_OK) {
-            at += snprintf(at, CTN_SETTING_BYTES, "%s%s=%s", i > 0 ? " " : "",
-                           ctn_collective_names[i], levels);
+        const char *algorithm = all->group->config->way[i].algorithm;
+        catena_status_t status = text_of(all, (ctn_of_t)i, levels);
+        if (status != CATENA_OK) {
+            return status;
+        }
+        at += snprintf(at, CTN_LEVELS_BYTES + NAME_BYTES, "%s%s=%s",
+                       i > 0 ? " " : "", ctn_collective_names[i], levels);
+        if (strcasecmp(algorithm, automatic) != 0) {
+            at += snprintf(at, NAME_BYTES, "(%.*s)", NAME_BYTES - 3, algorithm);
         }
     }
-    return status;
+    return CATENA_OK;
 }
 
 bool ctn_hierarchy_same(const ctn_hierarchy_t *a, const ctn_hierarchy_t *b)

@@ -164,8 +164,9 @@ static void say_that_settings_differ(const build_t *build)
     ctn_error(
         group->exec->log,
         "ranks %u and %u of a group have not the same hierarchies; expected "
-        "the same settings CATENA_HIERARCHY, CATENA_<COLLECTIVE>_HIERARCHY "
-        "and of catena_group_set on all ranks, found on rank %u: %s",
+        "the same settings CATENA_HIERARCHY, CATENA_<COLLECTIVE>_HIERARCHY, "
+        "CATENA_<COLLECTIVE>_ALGORITHM and of catena_group_set on all ranks, "
+        "found on rank %u: %s",
         group->lane.chain.rank - 1, group->lane.chain.rank,
         group->lane.chain.rank, list);
 }

@@ -53,9 +53,10 @@ typedef struct ctn_hierarchies {
     ctn_hierarchy_t *flat;
 } ctn_hierarchies_t;
 
-#define CTN_SETTING_BYTES (CTN_LEVELS_BYTES + 32u)
+#define CTN_SETTING_BYTES (CTN_LEVELS_BYTES + 128u)
 
-/** What all collectives' hierarchies are to be: "barrier=auto bcast=...".
+/** What all collectives' hierarchies are to be, with the algorithms that the
+ * environment asks for: "barrier=auto bcast=node:shm,network:ucx(lent) ...".
  * @return as ctn_levels_read */
 catena_status_t ctn_hierarchies_write(const ctn_hierarchies_t *all,
                                       char text[CTN_WAYS * CTN_SETTING_BYTES]);

@@ -262,6 +262,33 @@ START_TEST(settings_that_differ)
 }
 END_TEST
 
+static void differ_in_algorithm(job_t *job)
+{
+    static char flat[] = "flat";
+    catena_group_t *group = job->context->world;
+    ctn_config_t *config = &job->context->config;
+    char *algorithm = config->way[CTN_OF_REDUCE].algorithm;
+    if (job->rank == job->size - 1) {
+        config->way[CTN_OF_REDUCE].algorithm = flat;
+    }
+    ctn_hierarchy_t *hierarchy = ask(job, group, "reduce");
+    naive_await(job, hierarchy);
+    JOB_CHECK(job, hierarchy->status == CATENA_ERR_ARG);
+    config->way[CTN_OF_REDUCE].algorithm = algorithm;
+}
+
+START_TEST(algorithms_that_differ)
+{
+    capture_t capture;
+    capture_start(&capture);
+    int failed = run_with(&shapes[4], "auto", 1, differ_in_algorithm);
+    capture_stop(&capture);
+    ck_assert_int_eq(failed, 0);
+    ck_assert_msg(strstr(capture.text, "reduce=auto(flat)") != NULL, "%s",
+                  capture.text);
+}
+END_TEST
+
 /* ---- settings of a group ---- */
 
 static void set_and_ask(job_t *job)
@@ -481,6 +508,7 @@ int main(void)
     tcase_add_test(tcase, in_words);
     tcase_add_test(tcase, refused_by_the_job);
     tcase_add_test(tcase, settings_that_differ);
+    tcase_add_test(tcase, algorithms_that_differ);
     tcase_add_test(tcase, settings_of_groups);
     tcase_add_test(tcase, nonsense_of_groups);
     tcase_add_test(tcase, subgroups_change);
