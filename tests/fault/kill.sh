@@ -5,6 +5,7 @@
 set -u
 prun=$1
 bench=$2/tools/catena-bench
+coll=$2/tests/ranks/ranks_coll
 rounds=${KILL_ROUNDS:-16}
 RANDOM=${KILL_SEED:-$(date +%s)}
 seed=$RANDOM
@@ -54,11 +55,14 @@ wait_gone() { # PID SECONDS
     ! kill -0 "$1" 2>/dev/null
 }
 
+# kill_a_rank OPTIONS WHAT COMMAND...     KILL_AFTER=WORD: when it has said that
 kill_a_rank() {
-    local options=$1 before pid victims victim start status took
+    local options=$1 title="kill -9 of a rank, $2, $1" before pid victims victim \
+        start status took
+    shift 2
     before=$(leftovers)
     # shellcheck disable=SC2086
-    "$prun" $options "$bench" alltoall -m 8:65536 -i 100000 >"$log" 2>&1 &
+    "$prun" $options "$@" >"$log" 2>&1 &
     pid=$!
     nap
     for _ in $(seq 200); do
@@ -69,16 +73,20 @@ kill_a_rank() {
     if [ ${#victims[@]} -eq 0 ]; then
         kill -KILL $pid
         wait $pid 2>/dev/null
-        not_ok "kill -9 of a rank, $options" "no rank ever started"
+        not_ok "$title" "no rank ever started"
         return
     fi
+    for _ in $(seq 300); do
+        grep -q "${KILL_AFTER:-}" "$log" || [ -z "${KILL_AFTER:-}" ] && break
+        sleep 0.01
+    done
     victim=${victims[RANDOM % ${#victims[@]}]}
     start=$(date +%s%N)
     kill -KILL "$victim"
     if ! wait_gone $pid 4; then
         kill -KILL $pid
         wait $pid 2>/dev/null
-        not_ok "kill -9 of a rank, $options" "prun did not end"
+        not_ok "$title" "prun did not end"
         return
     fi
     wait $pid
@@ -86,14 +94,14 @@ kill_a_rank() {
     took=$((($(date +%s%N) - start) / 1000000))
     sleep 0.1
     if [ $status -ne 137 ] || [ $took -gt 2000 ]; then
-        not_ok "kill -9 of a rank, $options" "status $status after $took ms"
+        not_ok "$title" "status $status after $took ms"
         head -3 "$log"
     elif [ -n "$(job_of $pid)" ]; then
-        not_ok "kill -9 of a rank, $options" "processes remain: $(job_of $pid)"
+        not_ok "$title" "processes remain: $(job_of $pid)"
     elif [ "$(leftovers)" != "$before" ]; then
-        not_ok "kill -9 of a rank, $options" "left behind: $(leftovers)"
+        not_ok "$title" "left behind: $(leftovers)"
     else
-        ok "kill -9 of a rank, $options ($took ms)"
+        ok "$title ($took ms)"
     fi
 }
 
@@ -137,9 +145,18 @@ says() {
 
 for round in $(seq "$rounds"); do
     case $((round % 3)) in
-    0) kill_a_rank "-n 6" ;;
-    *) kill_a_rank "-n 16 --ppn 4" ;;
+    0) options="-n 6" ;;
+    *) options="-n 16 --ppn 4" ;;
     esac
+    kill_a_rank "$options" alltoall "$bench" alltoall -m 8:65536 -i 100000
+done
+for name in barrier bcast reduce allreduce gather gatherv scatter scatterv allgather \
+    allgatherv reduce_scatter reduce_scatter_block scan exscan; do
+    case $((RANDOM % 2)) in
+    0) options="-n 6" ;;
+    *) options="-n 7 --ppn 3" ;;
+    esac
+    COLL_KIND=$name KILL_AFTER=running kill_a_rank "$options" $name "$coll" forever
 done
 for round in $(seq $((rounds / 2))); do
     kill_prun "-n 16 --ppn $((2 << round % 3))"

@@ -2,7 +2,8 @@
  * values of what can be varied meet, and every collective goes by every
  * algorithm in every hierarchy, or (with "matrix") all cases of
  * collective, algorithm, hierarchy, type, operation and place, the rest being
- * drawn. COLL_ONLY=N: only case N; COLL_KIND=NAME: only that collective. */
+ * drawn. COLL_ONLY=N: only case N; COLL_KIND=NAME: only that collective.
+ * "forever": that collective until a rank dies. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,12 +240,52 @@ static void bits(rank_test_t *test)
     free(own);
 }
 
+/* ---- until somebody dies ---- */
+
+static unsigned only_kind(const bench_t *bench)
+{
+    unsigned kind = 0;
+    while (bench->only_kind != NULL && kind + 1 < COLL_KINDS &&
+           strcmp(bench->only_kind, coll_kind_name(kind)) != 0) {
+        kind++;
+    }
+    return kind;
+}
+
+/** The collective of COLL_KIND, again and again, by all its ways. */
+static void forever(rank_test_t *test)
+{
+    bench_t bench;
+    uint64_t state = 8;
+    catena_status_t status = CATENA_OK;
+    open_bench(test, &bench);
+    for (uint64_t i = 0; status == CATENA_OK; i++) {
+        coll_call_t call = {.group = test->world, .table = &bench.table};
+        coll_draw(&call.c, only_kind(&bench), bench.network, &state);
+        call.c.value[COLL_MODE] = COLL_BLOCKING;
+        coll_choose_hierarchy(test, &call.c, call.group);
+        coll_choose_algorithm(test, &call.c, call.group);
+        coll_open(test, &call);
+        coll_fill(&call, i);
+        status = coll_run(&call);
+        coll_close(test, &call);
+        if (i == 0 && test->place.rank == 0) {
+            printf("running\n");
+            fflush(stdout);
+        }
+    }
+    rank_fail(test, "%s: %s", coll_kind_name(only_kind(&bench)),
+              catena_status_string(status));
+}
+
 int main(int argc, char **argv)
 {
     static const rank_case_t cases[] = {{"covering set", cover},
                                         {"allreduce gives the same bits", bits},
                                         {NULL, NULL}};
-    static const rank_case_t all[] = {{"matrix", matrix}, {NULL, NULL}};
-    bool full = argc > 1 && strcmp(argv[argc - 1], "matrix") == 0;
-    return rank_main(argc, argv, full ? all : cases);
+    static const rank_case_t named[] = {
+        {"matrix", matrix}, {"forever", forever}, {NULL, NULL}};
+    const char *last = argc > 1 ? argv[argc - 1] : "";
+    bool by_name = strcmp(last, "matrix") == 0 || strcmp(last, "forever") == 0;
+    return rank_main(argc, argv, by_name ? named : cases);
 }

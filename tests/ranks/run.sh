@@ -47,6 +47,8 @@ layout groups $tcp -- -n 9 --ppn 4
 layout groups -- -n 5
 layout coll -- -n 2
 layout coll $tcp -- -n 3 --ppn 2
+layout collbad -- -n 3
+layout collbad $tcp -- -n 5 --ppn 2
 layout collmix -- -n 3
 layout collmix $tcp CATENA_TOPOLOGY="$machine" -- -n 7 --ppn 3
 layout unit/mail -- -n 3

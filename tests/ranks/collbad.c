@@ -1,0 +1,404 @@
+/* Collectives that are called wrongly: an error that says what was expected and
+ * found, on every rank that can know; nothing is written beyond, nobody waits
+ * for ever, and the next collective works. */
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rank_test.h"
+#include "unit/capture.h"
+
+enum { N = 4, GUARD = 0x77 };
+
+static void hold_against(rank_test_t *test, const char *call,
+                         catena_status_t expected, catena_status_t found,
+                         const char *words, const char *said)
+{
+    if (found != expected || strstr(said, words) == NULL) {
+        rank_fail(test, "%s: expected %s and '%s', found %s and '%s'", call,
+                  catena_status_string(expected), words,
+                  catena_status_string(found), said);
+    }
+}
+
+/* The call is refused with such a message. */
+#define FAILS(test, expected, words, call)                                     \
+    do {                                                                       \
+        capture_t said_;                                                       \
+        capture_start(&said_);                                                 \
+        catena_status_t found_ = (call);                                       \
+        capture_stop(&said_);                                                  \
+        hold_against(test, #call, expected, found_, words, said_.text);        \
+    } while (0)
+#define REFUSED(test, words, call) FAILS(test, CATENA_ERR_ARG, words, call)
+
+/** A collective still works. */
+static void still_works(rank_test_t *test, catena_group_t *group)
+{
+    int32_t one = 1, sum = 0;
+    RANK_CHECK(test, catena_allreduce(&one, &sum, 1, CATENA_INT32, CATENA_SUM,
+                                      group) == CATENA_OK);
+    RANK_CHECK(test, sum == catena_group_size(group));
+}
+
+static void roots(rank_test_t *test)
+{
+    catena_group_t *g = test->world;
+    int p = test->place.size;
+    int32_t a[N] = {0}, *b = calloc((size_t)p * N, sizeof(*b));
+    size_t *counts = calloc((size_t)p, sizeof(*counts));
+    ptrdiff_t *places = calloc((size_t)p, sizeof(*places));
+    const int wrong[] = {-1, p, INT32_MAX};
+    for (int i = 0; i < 3; i++) {
+        int r = wrong[i];
+        catena_request_t *request = NULL;
+        REFUSED(test, "expected 0 to", catena_bcast(a, N, CATENA_INT32, r, g));
+        REFUSED(test, "expected 0 to",
+                catena_reduce(a, b, N, CATENA_INT32, CATENA_SUM, r, g));
+        REFUSED(test, "expected 0 to",
+                catena_gather(a, N, CATENA_INT32, b, N, CATENA_INT32, r, g));
+        REFUSED(test, "expected 0 to",
+                catena_gatherv(a, 0, CATENA_INT32, b, counts, places,
+                               CATENA_INT32, r, g));
+        REFUSED(test, "expected 0 to",
+                catena_scatter(b, N, CATENA_INT32, a, N, CATENA_INT32, r, g));
+        REFUSED(test, "expected 0 to",
+                catena_scatterv(b, counts, places, CATENA_INT32, a, 0,
+                                CATENA_INT32, r, g));
+        REFUSED(test, "expected 0 to",
+                catena_ibcast(a, N, CATENA_INT32, r, g, &request));
+        REFUSED(test, "expected 0 to",
+                catena_bcast_init(a, N, CATENA_INT32, r, g, &request));
+        RANK_CHECK(test, request == NULL);
+    }
+    still_works(test, g);
+    free(b);
+    free(counts);
+    free(places);
+}
+
+static void nulls(rank_test_t *test)
+{
+    catena_group_t *g = test->world;
+    catena_datatype_t type = CATENA_INT32;
+    size_t p = (size_t)test->place.size;
+    int32_t a[N] = {0}, *b = calloc(p * N, sizeof(*b));
+    size_t *counts = calloc(p, sizeof(*counts));
+    REFUSED(test, "expected 16 bytes", catena_bcast(NULL, N, type, 0, g));
+    REFUSED(test, "the type of", catena_bcast(a, N, NULL, 0, g));
+    REFUSED(test, "expected 16 bytes",
+            catena_allreduce(NULL, b, N, type, CATENA_SUM, g));
+    REFUSED(test, "expected 16 bytes",
+            catena_allreduce(a, NULL, N, type, CATENA_SUM, g));
+    REFUSED(test, "operation is NULL",
+            catena_allreduce(a, b, N, type, NULL, g));
+    REFUSED(test, "the type of", catena_scan(a, b, N, NULL, CATENA_SUM, g));
+    REFUSED(test, "expected 16 bytes",
+            catena_exscan(a, NULL, N, type, CATENA_SUM, g));
+    REFUSED(test, "expected 16 bytes",
+            catena_allgather(NULL, N, type, b, N, type, g));
+    REFUSED(test, "recv is NULL",
+            catena_allgather(a, N, type, NULL, N, type, g));
+    REFUSED(test, "are NULL",
+            catena_allgatherv(a, 0, type, b, counts, NULL, type, g));
+    REFUSED(test, "are NULL",
+            catena_allgatherv(a, 0, type, b, NULL, NULL, type, g));
+    REFUSED(test, "counts are NULL",
+            catena_reduce_scatter(a, b, NULL, type, CATENA_SUM, g));
+    REFUSED(test, "send is NULL",
+            catena_reduce_scatter_block(NULL, b, N, type, CATENA_SUM, g));
+    RANK_CHECK(test, catena_bcast(a, N, type, 0, NULL) == CATENA_ERR_ARG);
+    RANK_CHECK(test, catena_ibarrier(g, NULL) == CATENA_ERR_ARG);
+    still_works(test, g);
+    free(b);
+    free(counts);
+}
+
+/** More bytes than addresses. */
+static void overflow(rank_test_t *test)
+{
+    catena_group_t *g = test->world;
+    catena_datatype_t type = CATENA_DOUBLE;
+    const char *words = "does not fit the address space";
+    size_t much = SIZE_MAX / 4;
+    size_t p = (size_t)test->place.size;
+    double a[N] = {0};
+    size_t *counts = calloc(p, sizeof(*counts));
+    counts[p - 1] = much;
+    REFUSED(test, words, catena_bcast(a, much, type, 0, g));
+    REFUSED(test, words, catena_allreduce(a, a, much, type, CATENA_SUM, g));
+    REFUSED(test, words, catena_scan(a, a, much, type, CATENA_SUM, g));
+    REFUSED(test, words, catena_allgather(a, 1, type, a, much, type, g));
+    REFUSED(test, words,
+            catena_reduce_scatter(a, a, counts, type, CATENA_SUM, g));
+    REFUSED(test, words,
+            catena_reduce_scatter_block(a, a, much, type, CATENA_SUM, g));
+    still_works(test, g);
+    free(counts);
+}
+
+static void no_reduction(const void *in, void *inout, size_t count,
+                         catena_datatype_t type, void *argument)
+{
+    (void)in;
+    (void)inout;
+    (void)count;
+    (void)type;
+    (void)argument;
+}
+
+/** Operations, and types that they do not take. */
+static void operations(rank_test_t *test)
+{
+    catena_group_t *g = test->world;
+    catena_datatype_t gaps, large;
+    catena_op_t op;
+    static int64_t a[N], b[N];
+    bool made =
+        catena_type_vector(2, 1, 2, CATENA_INT32, &gaps) == CATENA_OK &&
+        catena_type_contiguous(40000, CATENA_BYTE, &large) == CATENA_OK &&
+        catena_op_create(no_reduction, NULL, 1, &op) == CATENA_OK;
+    RANK_CHECK(test, made);
+    REFUSED(test, "band",
+            catena_allreduce(a, b, 1, CATENA_DOUBLE, CATENA_BAND, g));
+    REFUSED(test, "max",
+            catena_allreduce(a, b, 1, CATENA_COMPLEX_FLOAT, CATENA_MAX, g));
+    REFUSED(test, "sum",
+            catena_scan(a, b, 1, CATENA_DOUBLE_INT32, CATENA_SUM, g));
+    REFUSED(test, "minloc",
+            catena_reduce(a, b, 1, CATENA_INT32, CATENA_MINLOC, 0, g));
+    REFUSED(test, "sum",
+            catena_reduce_scatter_block(a, b, 1, CATENA_BYTE, CATENA_SUM, g));
+    REFUSED(test, "gap", catena_allreduce(a, b, 1, gaps, CATENA_SUM, g));
+    REFUSED(test, "gap", catena_exscan(a, b, 1, gaps, op, g));
+    FAILS(test, CATENA_ERR_UNSUPPORTED, "40000 bytes",
+          catena_allreduce(a, b, 1, large, op, g));
+    still_works(test, g);
+    RANK_CHECK(test, catena_op_free(&op) == CATENA_OK);
+    RANK_CHECK(test, catena_type_free(&gaps) == CATENA_OK);
+    RANK_CHECK(test, catena_type_free(&large) == CATENA_OK);
+}
+
+static void in_place(rank_test_t *test)
+{
+    catena_group_t *g = test->world;
+    catena_datatype_t type = CATENA_INT32;
+    const char *words = "CATENA_IN_PLACE, which is not allowed";
+    size_t p = (size_t)test->place.size;
+    int32_t a[N] = {0}, *b = calloc(p * N, sizeof(*b));
+    void *here = CATENA_IN_PLACE;
+    REFUSED(test, words, catena_bcast(here, N, type, 0, g));
+    REFUSED(test, words, catena_allreduce(a, here, N, type, CATENA_SUM, g));
+    REFUSED(test, words, catena_scan(here, here, N, type, CATENA_SUM, g));
+    REFUSED(test, words, catena_allgather(a, N, type, here, N, type, g));
+    REFUSED(test, words,
+            catena_reduce_scatter_block(a, here, N, type, CATENA_SUM, g));
+    if (test->place.rank != 0) { /* who is not the root has no place */
+        REFUSED(test, words, catena_reduce(here, b, N, type, CATENA_SUM, 0, g));
+        REFUSED(test, words, catena_gather(here, N, type, b, N, type, 0, g));
+        REFUSED(test, words, catena_scatter(b, N, type, here, N, type, 0, g));
+    }
+    still_works(test, g);
+    free(b);
+}
+
+static void settings(rank_test_t *test)
+{
+    catena_group_t *g = test->world;
+    REFUSED(test, "expected one of auto, ",
+            catena_group_set(g, "bcast_algorithm", "magic"));
+    REFUSED(test, "expected one of auto, ",
+            catena_group_set(g, "scan_algorithm", ""));
+    REFUSED(test, "COLLECTIVE_algorithm",
+            catena_group_set(g, "exscan_algorithm", "auto"));
+    REFUSED(test, "'planet'",
+            catena_group_set(g, "hierarchy", "planet:shm,network:p2p"));
+    REFUSED(test, "'magic'",
+            catena_group_set(g, "hierarchy", "node:magic,network:p2p"));
+    REFUSED(test, "node",
+            catena_group_set(g, "reduce_hierarchy",
+                             "node:shm,node:p2p,network:p2p"));
+    REFUSED(test, "numa",
+            catena_group_set(g, "reduce_hierarchy",
+                             "node:shm,numa:shm,network:p2p"));
+    RANK_CHECK(test, catena_group_set(g, NULL, "auto") == CATENA_ERR_ARG);
+    RANK_CHECK(test, catena_group_set(g, "hierarchy", NULL) == CATENA_ERR_ARG);
+    still_works(test, g);
+}
+
+/** Of settings that differ all ranks hear; then they set the same. */
+static void settings_differ(rank_test_t *test)
+{
+    catena_group_t *g;
+    bool first = test->place.rank == 0;
+    RANK_CHECK(test, catena_group_dup(test->world, &g) == CATENA_OK);
+    for (int i = 0; i < 2 && test->place.size > 1; i++) {
+        RANK_CHECK(test, catena_group_set(g, "hierarchy",
+                                          first ? "network:p2p"
+                                                : "node:p2p,network:p2p") ==
+                             CATENA_OK);
+        /* One of two that find it says so. */
+        if (test->place.rank == 1) {
+            REFUSED(test, "expected the same settings", catena_barrier(g));
+        } else {
+            RANK_CHECK(test, catena_barrier(g) == CATENA_ERR_ARG);
+        }
+        RANK_CHECK(test, catena_group_set(g, "hierarchy",
+                                          "node:shm,network:p2p") == CATENA_OK);
+        still_works(test, g);
+    }
+    RANK_CHECK(test, catena_group_free(g) == CATENA_OK);
+}
+
+/** While operations are under way nothing is freed. */
+static void freed_early(rank_test_t *test)
+{
+    catena_group_t *g;
+    catena_request_t *request[2];
+    int32_t a[N] = {0}, b[N];
+    RANK_CHECK(test, catena_group_dup(test->world, &g) == CATENA_OK);
+    if (test->place.rank > 0) {
+        RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+    }
+    RANK_CHECK(test, catena_ibarrier(g, &request[0]) == CATENA_OK);
+    RANK_CHECK(test, catena_iallreduce(a, b, N, CATENA_INT32, CATENA_SUM, g,
+                                       &request[1]) == CATENA_OK);
+    if (test->place.rank == 0) { /* the others have not started theirs */
+        RANK_CHECK(test, test->place.size == 1 ||
+                             catena_group_free(g) == CATENA_ERR_STATE);
+        RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+    }
+    RANK_CHECK(test, catena_waitall(2, request) == CATENA_OK);
+    RANK_CHECK(test, catena_group_free(g) == CATENA_OK);
+}
+
+/* ---- lengths that do not agree ---- */
+
+typedef struct lengths {
+    rank_test_t *test;
+    catena_group_t *group;
+    size_t given;    /* elements of each block */
+    size_t expected; /* by who receives, of the last rank's */
+} lengths_t;
+
+static const char *const ways[] = {"node:shm,network:p2p",
+                                   "node:p2p,network:p2p"};
+
+static void gather_lengths(const lengths_t *l)
+{
+    rank_test_t *test = l->test;
+    size_t p = (size_t)test->place.size;
+    size_t room = p * (l->given + l->expected);
+    int32_t *a = calloc(l->given, sizeof(*a));
+    int32_t *b = malloc((room + N) * sizeof(*b));
+    size_t *counts = calloc(p, sizeof(*counts));
+    ptrdiff_t *places = calloc(p, sizeof(*places));
+    size_t end = 0;
+    for (size_t r = 0; r < p; r++) {
+        counts[r] = r + 1 < p ? l->given : l->expected;
+        places[r] = (ptrdiff_t)end;
+        end += counts[r];
+    }
+    memset(b, GUARD, (room + N) * sizeof(*b));
+    if (test->place.rank == 0) {
+        REFUSED(test, "expected",
+                catena_gatherv(a, l->given, CATENA_INT32, b, counts, places,
+                               CATENA_INT32, 0, l->group));
+    } else {
+        RANK_CHECK(test,
+                   catena_gatherv(a, l->given, CATENA_INT32, b, counts, places,
+                                  CATENA_INT32, 0, l->group) == CATENA_OK);
+    }
+    for (size_t i = end * sizeof(*b); i < (room + N) * sizeof(*b); i++) {
+        RANK_CHECK(test, ((unsigned char *)b)[i] == GUARD);
+    }
+    still_works(test, l->group);
+    free(a);
+    free(b);
+    free(counts);
+    free(places);
+}
+
+static void scatter_lengths(const lengths_t *l)
+{
+    rank_test_t *test = l->test;
+    size_t p = (size_t)test->place.size;
+    bool last = test->place.rank + 1 == test->place.size;
+    size_t mine = last ? l->expected : l->given;
+    int32_t *a = calloc(p * l->given, sizeof(*a));
+    int32_t *b = malloc((l->given + l->expected + N) * sizeof(*b));
+    size_t *counts = calloc(p, sizeof(*counts));
+    ptrdiff_t *places = calloc(p, sizeof(*places));
+    for (size_t r = 0; r < p; r++) {
+        counts[r] = l->given;
+        places[r] = (ptrdiff_t)(r * l->given);
+    }
+    memset(b, GUARD, (l->given + l->expected + N) * sizeof(*b));
+    if (last) {
+        REFUSED(test, "expected",
+                catena_scatterv(a, counts, places, CATENA_INT32, b, mine,
+                                CATENA_INT32, 0, l->group));
+    } else {
+        RANK_CHECK(test,
+                   catena_scatterv(a, counts, places, CATENA_INT32, b, mine,
+                                   CATENA_INT32, 0, l->group) == CATENA_OK);
+    }
+    for (size_t i = mine * sizeof(*b);
+         i < (l->given + l->expected + N) * sizeof(*b); i++) {
+        RANK_CHECK(test, ((unsigned char *)b)[i] == GUARD);
+    }
+    still_works(test, l->group);
+    free(a);
+    free(b);
+    free(counts);
+    free(places);
+}
+
+/** Through levels lengths go ahead; a single one takes what it is told. */
+static void lengths(rank_test_t *test, void (*run)(const lengths_t *l))
+{
+    bool levels = test->place.nodes > 1 && test->place.nodes < test->place.size;
+    static const size_t sizes[][2] = {{10, 7},      {7, 10},      {10, 0},
+                                      {5000, 4000}, {4000, 5000}, {30000, 1},
+                                      {1, 30000}};
+    lengths_t l = {.test = test};
+    for (size_t w = 0; w < 2 && levels; w++) {
+        RANK_CHECK(test, catena_group_dup(test->world, &l.group) == CATENA_OK);
+        RANK_CHECK(test, catena_group_set(l.group, "hierarchy", ways[w]) ==
+                             CATENA_OK);
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+            l.given = sizes[i][0];
+            l.expected = sizes[i][1];
+            run(&l);
+        }
+        RANK_CHECK(test, catena_group_free(l.group) == CATENA_OK);
+    }
+}
+
+static void gatherv_lengths(rank_test_t *test)
+{
+    lengths(test, gather_lengths);
+}
+
+static void scatterv_lengths(rank_test_t *test)
+{
+    lengths(test, scatter_lengths);
+}
+
+int main(int argc, char **argv)
+{
+    static const rank_case_t cases[] = {
+        {"roots", roots},
+        {"NULL", nulls},
+        {"more than there are addresses", overflow},
+        {"operations and types", operations},
+        {"in place where there is no place", in_place},
+        {"settings that make no sense", settings},
+        {"settings that differ", settings_differ},
+        {"a group freed while it is busy", freed_early},
+        {"gatherv of other lengths", gatherv_lengths},
+        {"scatterv of other lengths", scatterv_lengths},
+        {NULL, NULL}};
+    return rank_main(argc, argv, cases);
+}
