@@ -86,7 +86,7 @@ const shm_way_t *shm_allgather_way(const shm_t *shm, const ctn_basic_t *basic)
     if (named != NULL) {
         return named;
     }
-    return longest_block(shm, basic) <= SHM_LINE_DATA ? &short_ones.way
-           : shm->crowded                             ? &crowded.way
-                                                      : &uncrowded.way;
+    return longest_block(shm, basic) <= shm->line_data ? &short_ones.way
+           : shm->crowded                              ? &crowded.way
+                                                       : &uncrowded.way;
 }

@@ -122,7 +122,7 @@ const char *const shm_allreduce_names[] = {"flat", "shared", "last", NULL};
 static const shm_way_t *choose(const shm_t *shm, size_t bytes)
 {
     if (shm->crowded) {
-        return bytes <= SHM_LINE_DATA                     ? &flat
+        return bytes <= shm->line_data                    ? &flat
                : bytes <= LAST_BYTES_A_MEMBER * shm->size ? &last_folds
                                                           : &shared;
     }

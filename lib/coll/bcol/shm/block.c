@@ -85,7 +85,7 @@ static bool lends_at(const shm_call_t *call, const void *data, size_t bytes,
                      uint64_t *offset)
 {
     const shm_block_way_t *way = (const void *)call->way;
-    return bytes >= way->lend_from && bytes > SHM_LINE_DATA &&
+    return bytes >= way->lend_from && bytes > call->shm->line_data &&
            ctn_heap_contains(call->shm->module.exec->heap, data, bytes, offset);
 }
 
@@ -99,7 +99,7 @@ bool shm_lends(const shm_call_t *call, const void *data, size_t bytes)
  * segment. */
 static void *place_of(const shm_call_t *call, uint32_t i, size_t bytes)
 {
-    return bytes > SHM_LINE_DATA && bytes <= SHM_ROW_BYTES
+    return bytes > call->shm->line_data && bytes <= SHM_ROW_BYTES
                ? shm_row_of(call, i, call->longest)
                : shm_place_of(call, i, bytes);
 }

@@ -58,14 +58,14 @@ bool shm_fold_part(shm_call_t *call)
                   shm_stage_of(call, me) + part.at)) {
         return false;
     }
-    shm_say(call, &shm_share_of(call, me)->word);
+    shm_say(call, shm_share_of(call, me));
     return true;
 }
 
 bool shm_collect_parts(shm_call_t *call, bool copy)
 {
     for (; call->seen < call->shm->size; call->seen++) {
-        if (!shm_heard(call, &shm_share_of(call, call->seen)->word)) {
+        if (!shm_heard(call, shm_share_of(call, call->seen))) {
             return false;
         }
         shm_part_t part = shm_part_of(call, call->seen);

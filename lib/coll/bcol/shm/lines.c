@@ -93,18 +93,27 @@ static void bcast(pass_t *pass)
     }
 }
 
-/** The own block is in the own line. */
-static void gather_all(pass_t *pass)
+static void put_block(const pass_t *pass, uint32_t i, const void *block)
 {
     const ctn_basic_t *basic = pass->basic;
+    unsigned char *to = (unsigned char *)basic->out + basic->at[i];
+    if (to != block) {
+        copy_small(to, block, basic->at[i + 1] - basic->at[i]);
+    }
+}
+
+/** The own block first, while the others come. */
+static void gather_all(pass_t *pass)
+{
+    uint32_t me = pass->shm->me;
+    put_block(pass, me, pass->basic->in);
     for (uint32_t i = 0; i < pass->shm->size; i++) {
-        const shm_line_t *line =
-            i == pass->shm->me ? line_of(pass, i) : hear(pass, i);
-        if (line == NULL) {
+        const shm_line_t *line = i != me ? hear(pass, i) : NULL;
+        if (line != NULL) {
+            put_block(pass, i, line->data);
+        } else if (i != me) {
             return;
         }
-        copy_small((unsigned char *)basic->out + basic->at[i], line->data,
-                   basic->at[i + 1] - basic->at[i]);
     }
 }
 

@@ -10,10 +10,16 @@
 /** Where things begin in the memory of a member; all but the stages at member
  * 0 only. */
 typedef struct layout {
-    size_t flag_stride, line_stride;
+    size_t flag_stride, line_stride, share_stride;
     size_t flags, cpus, last, posts, shares, rows, stages;
     size_t bytes;
 } layout_t;
+
+/** Where members have lines of their own: data that follow their word come with
+ * it, from longer ones less is gained. An odd number of lines, as of rows. 2
+ * ranks with a core each, 128 B: allreduce 0.29 us instead of 0.42 with 64
+ * bytes here, bcast 0.19 instead of 0.23. */
+enum { LINE_BYTES = 320 };
 
 /** A row, and a line that makes their number odd: so those of many members meet
  * in different sets of a cache. */
@@ -36,13 +42,13 @@ static size_t page_up(size_t bytes)
 static layout_t lay_out(size_t size, bool leader, bool crowded)
 {
     layout_t at = {.flag_stride = crowded ? sizeof(uint64_t) : 128,
-                   .line_stride = crowded ? sizeof(shm_line_t) : 128};
-    size_t lines = leader ? SHM_RINGS * size * at.line_stride : 0;
+                   .line_stride = crowded ? 64 : LINE_BYTES,
+                   .share_stride = crowded ? 64 : 128};
     at.cpus = leader ? line_up(SHM_RINGS * size * at.flag_stride) : 0;
     at.last = at.cpus + (leader ? line_up(size * sizeof(uint32_t)) : 0);
     at.posts = at.last + (leader ? SHM_RINGS * sizeof(shm_last_t) : 0);
-    at.shares = at.posts + lines;
-    at.rows = at.shares + lines;
+    at.shares = at.posts + (leader ? SHM_RINGS * size * at.line_stride : 0);
+    at.rows = at.shares + (leader ? SHM_RINGS * size * at.share_stride : 0);
     at.stages = page_up(
         at.rows + (leader ? SHM_RINGS * size * row_stride(SHM_ROW_BYTES) : 0));
     at.bytes = at.stages + SHM_RINGS * CTN_SEGMENT_BYTES;
@@ -59,7 +65,7 @@ void *shm_row_of(const shm_call_t *call, uint32_t i, size_t longest)
 
 void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes)
 {
-    if (bytes <= SHM_LINE_DATA) {
+    if (bytes <= call->shm->line_data) {
         return shm_post_of(call, i)->data;
     }
     if (bytes > SHM_ROW_BYTES) {
@@ -337,7 +343,7 @@ CTN_HOT static bool quick(ctn_module_t *module, ctn_basic_kind_t kind,
         !alone_begin(shm, synchronizing, &seq)) {
         return *status != CATENA_OK;
     }
-    if (way->lines && basic->bytes <= SHM_LINE_DATA) {
+    if (way->lines && basic->bytes <= shm->line_data) {
         say_cpu(shm);
         *status = shm_run_lines(shm, kind, basic, seq);
     } else {
@@ -430,6 +436,8 @@ static catena_status_t shm_link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
     module->sbgp = sbgp;
     shm->flag_stride = at.flag_stride;
     shm->line_stride = at.line_stride;
+    shm->share_stride = at.share_stride;
+    shm->line_data = at.line_stride - sizeof(shm_line_t);
     shm->flags = memory + at.flags;
     shm->cpus = (void *)(memory + at.cpus);
     shm->last = (void *)(memory + at.last);

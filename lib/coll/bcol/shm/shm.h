@@ -7,9 +7,9 @@
  *
  *   in the memory of member 0, for each ring:
  *     flag[i]   a word of each member: it has come, or it has read
- *     post[i]   a line of each member: word, and up to 48 bytes of data, or
- *               where its data are
- *     share[i]  another line of each member: a second post
+ *     post[i]   a line of each member: word, and a few bytes of data, or where
+ *               its data are
+ *     share[i]  another line of each member, of a word only
  *     row[i]    up to 2 KiB of data of each member; no words
  *     last      who folded for all, and a count of those who have come
  *   in each member's own memory, for each ring: a segment, its stage
@@ -27,17 +27,15 @@
 
 #define SHM_RINGS 16u
 #define SHM_FLIGHT 4u
-#define SHM_LINE_DATA 48u /* most in a post */
 #define SHM_ROW_BYTES 2048u
 
 typedef struct shm_line {
     uint64_t word;
     uint64_t offset; /* of data that is lent, in its owner's arena; SHM_STAGED:
                         it is where data of this length is put */
-    unsigned char data[SHM_LINE_DATA]; /* aligned as users' functions expect */
+    unsigned char data[]; /* shm->line_data; aligned as users' functions
+                             expect */
 } shm_line_t;
-
-_Static_assert(sizeof(shm_line_t) == 64, "a cache line");
 
 #define SHM_STAGED UINT64_MAX
 
@@ -72,6 +70,8 @@ typedef struct shm {
     /* In the memory of member 0, see above: [ring][size], so far apart. */
     size_t flag_stride;
     size_t line_stride;
+    size_t share_stride;
+    size_t line_data; /* most in a post */
     unsigned char *flags;
     unsigned char *posts;
     unsigned char *shares;
@@ -155,7 +155,7 @@ extern const char *const shm_scan_names[];
 extern const char *const shm_block_names[]; /* of gather and so on */
 
 /** What "flat" allreduce and reduce, staged bcast, and allgather do with
- * vectors of up to SHM_LINE_DATA; alone, under the number `seq`. */
+ * vectors of up to shm->line_data; alone, under the number `seq`. */
 catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
                               const ctn_basic_t *basic, uint64_t seq);
 
@@ -185,10 +185,10 @@ static inline shm_line_t *shm_post_of(const shm_call_t *call, uint32_t i)
     return (void *)(shm->posts + shm_index(call, i) * shm->line_stride);
 }
 
-static inline shm_line_t *shm_share_of(const shm_call_t *call, uint32_t i)
+static inline uint64_t *shm_share_of(const shm_call_t *call, uint32_t i)
 {
     const shm_t *shm = call->shm;
-    return (void *)(shm->shares + shm_index(call, i) * shm->line_stride);
+    return (void *)(shm->shares + shm_index(call, i) * shm->share_stride);
 }
 
 static inline shm_last_t *shm_last_of(const shm_call_t *call)
