@@ -22,7 +22,7 @@
  * lender does not end before all readers have set their flags.
  *
  * With more ranks than cores what each member has lies close together, since
- * each look at it follows a switch of process; else every writer has pairs of
+ * each look at it follows a switch of process; else every writer has
  * lines of its own. */
 
 #define SHM_RINGS 16u
