@@ -178,8 +178,15 @@ void coll_draw(coll_case_t *c, unsigned kind, bool network, uint64_t *random)
 /** Which values have met. */
 typedef struct met {
     bool pair[COLL_FACTORS][MOST_VALUES][COLL_FACTORS][MOST_VALUES];
-    bool way[COLL_KINDS][MOST_ALGORITHMS][HIERARCHIES];
+    bool way[COLL_KINDS][MOST_ALGORITHMS][HIERARCHIES][2]; /* 1: ordered */
 } met_t;
+
+static bool *way_of(met_t *met, const coll_case_t *c)
+{
+    return &met->way[c->value[COLL_KIND]][c->value[COLL_ALGORITHM]]
+                    [c->value[COLL_HIERARCHY]]
+                    [c->value[COLL_OP] == COLL_ORDERED];
+}
 
 /** Whether there is a valid case with these values of two factors; it. What
  * may contradict each other are kind, type and operation; 0 goes with all of
@@ -221,8 +228,7 @@ static void for_each_pair(void (*run)(coll_factor_t f, unsigned fv,
 
 static size_t meet(met_t *all, const coll_case_t *c, bool count_only)
 {
-    bool *way = &all->way[c->value[COLL_KIND]][c->value[COLL_ALGORITHM]]
-                         [c->value[COLL_HIERARCHY]];
+    bool *way = way_of(all, c);
     size_t fresh = !*way;
     *way |= !count_only;
     for (coll_factor_t f = 0; f < COLL_FACTORS; f++) {
@@ -302,11 +308,20 @@ static void cover_pair(coll_factor_t f, unsigned fv, coll_factor_t g,
     }
 }
 
+typedef void (*for_way_t)(search_t *search, const coll_case_t *c);
+
+static void for_each_hierarchy(for_way_t run, search_t *search, coll_case_t c)
+{
+    for (unsigned h = 0; h < HIERARCHIES; h++) {
+        c.value[COLL_HIERARCHY] = (uint8_t)h;
+        run(search, &c);
+    }
+}
+
 /** Every collective by every algorithm in every hierarchy: which component runs
- * what follows from these three. `run` says what is to be done with a case of
- * each. */
-static void for_each_way(void (*run)(search_t *search, const coll_case_t *c),
-                         search_t *search)
+ * what follows from these three. Reductions twice: only an operation that does
+ * not commute tells the order, but it goes by ways of its own. */
+static void for_each_way(for_way_t run, search_t *search)
 {
     for (unsigned kind = 0; kind < COLL_KINDS; kind++) {
         for (unsigned a = 0; a < MOST_ALGORITHMS; a++) {
@@ -314,25 +329,23 @@ static void for_each_way(void (*run)(search_t *search, const coll_case_t *c),
             if (!complete(COLL_KIND, kind, COLL_ALGORITHM, a, &c)) {
                 continue;
             }
-            for (unsigned h = 0; h < HIERARCHIES; h++) {
-                c.value[COLL_HIERARCHY] = (uint8_t)h;
-                run(search, &c);
+            for_each_hierarchy(run, search, c);
+            if (coll_reduces(kind)) {
+                c.value[COLL_OP] = COLL_ORDERED;
+                c.value[COLL_TYPE] = COLL_TRIPLE;
+                for_each_hierarchy(run, search, c);
             }
         }
     }
 }
 
-static bool *way_of(const search_t *search, const coll_case_t *c)
-{
-    return &search->met->way[c->value[COLL_KIND]][c->value[COLL_ALGORITHM]]
-                            [c->value[COLL_HIERARCHY]];
-}
-
 static void cover_way(search_t *search, const coll_case_t *c)
 {
-    if (!*way_of(search, c)) {
+    unsigned ordered = c->value[COLL_OP] == COLL_ORDERED;
+    while (!*way_of(search->met, c)) { /* the operation may be drawn */
         add_like(search, c,
-                 1u << COLL_KIND | 1u << COLL_ALGORITHM | 1u << COLL_HIERARCHY);
+                 1u << COLL_KIND | 1u << COLL_ALGORITHM | 1u << COLL_HIERARCHY |
+                     ordered << COLL_OP);
     }
 }
 
@@ -357,7 +370,7 @@ static void count_missing(coll_factor_t f, unsigned fv, coll_factor_t g,
 
 static void count_way(search_t *search, const coll_case_t *c)
 {
-    search->count += !*way_of(search, c);
+    search->count += !*way_of(search->met, c);
 }
 
 size_t coll_uncovered(const coll_case_t *set, size_t count)
