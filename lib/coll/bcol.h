@@ -104,6 +104,14 @@ struct ctn_bcol {
     const char *const *algorithms[CTN_BASICS];
 };
 
+/** The block that the member `sender` has for this one is not as long as this
+ * one expects: say so. Who has it copies nothing, and ends with what this
+ * returns, but not before it has done what the others wait for.
+ * @return ERR_ARG */
+catena_status_t ctn_block_refused(const ctn_module_t *module, const char *what,
+                                  uint32_t sender, uint64_t found,
+                                  uint64_t expected);
+
 extern const ctn_bcol_t ctn_bcol_shm; /* flags and the shared heap */
 extern const ctn_bcol_t ctn_bcol_p2p; /* messages: heap or network */
 extern const ctn_bcol_t ctn_bcol_ucx; /* messages: the network always */

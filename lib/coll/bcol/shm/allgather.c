@@ -33,8 +33,9 @@ static bool show(shm_call_t *call)
 CTN_HOT static bool copy_own(shm_call_t *call)
 {
     const ctn_basic_t *basic = call->basic;
-    unsigned char *to = (unsigned char *)basic->out + basic->at[call->shm->me];
-    if (to != basic->in) {
+    const size_t *at = &basic->at[call->shm->me];
+    unsigned char *to = (unsigned char *)basic->out + at[0];
+    if (to != basic->in && at[1] - at[0] == basic->bytes) {
         shm_copy(call, to, basic->in, basic->bytes);
     }
     return true;
@@ -62,7 +63,7 @@ CTN_HOT static bool take_others(shm_call_t *call)
         .way = {.algorithm = SHM_ALGORITHM(name, true),                        \
                 .step = {show, copy_own, take_others, shm_thank,               \
                          shm_await_thanks}},                                   \
-        .lend_from = (lend),                                                   \
+        .lend_from = (lend), .what = "allgather",                              \
     }
 
 static const shm_block_way_t staged = ALLGATHER("staged", SIZE_MAX);
@@ -71,11 +72,13 @@ static const shm_block_way_t crowded =
     ALLGATHER("allgather", SHM_KEPT_BYTES + 1);
 static const shm_block_way_t uncrowded = ALLGATHER("allgather", LEND_BYTES);
 
+/** Nobody lends any, but one who has been told other lengths might. */
 static const shm_block_way_t short_ones = {
     .way = {.algorithm = SHM_ALGORITHM("allgather", true),
-            .step = {show, copy_own, take_others},
+            .step = {show, copy_own, take_others, shm_thank},
             .lines = true},
     .lend_from = SIZE_MAX,
+    .what = "allgather",
 };
 
 static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};

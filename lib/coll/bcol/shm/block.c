@@ -1,15 +1,21 @@
 #include "coll/bcol/shm/block.h"
 
 #include <assert.h>
+#include <string.h>
 
 const char *const shm_block_names[] = {"staged", "lent", NULL};
 
-/** In a line whose data lie elsewhere: what about them. */
 typedef enum how {
     LENT,   /* the owner waits until they have been read */
     KEPT,   /* they stay until all members are through */
     MISSING /* there was no memory */
 } how_t;
+
+/** In a line whose data lie elsewhere: what about them. */
+typedef struct elsewhere {
+    uint64_t bytes;
+    uint64_t how; /* how_t */
+} elsewhere_t;
 
 /* ---- room for copies ---- */
 
@@ -124,40 +130,79 @@ void shm_show_block(shm_call_t *call, uint32_t i, const void *data,
                     size_t bytes)
 {
     shm_line_t *line = shm_post_of(call, i);
-    uint64_t offset = SHM_STAGED;
+    uint64_t offset;
     bool lends = lends_at(call, data, bytes, &offset);
     if (!lends && bytes <= CTN_SEGMENT_BYTES) {
-        offset = SHM_STAGED;
+        offset = shm_staged_block(bytes);
         shm_copy(call, place_of(call, i, bytes), data, bytes);
     } else {
         how_t how = lends ? LENT : copy_to_room(call, data, bytes, &offset);
-        line->data[0] = (unsigned char)how;
+        elsewhere_t about = {bytes, how};
+        memcpy(line->data, &about, sizeof(about));
         call->lent |= how == LENT;
-        call->failed |= how == MISSING;
+        call->status = how == MISSING ? CATENA_ERR_NO_MEMORY : call->status;
     }
     line->offset = offset;
     shm_say(call, &line->word);
 }
 
+/** What a line says of its block, which is at its offset if it is not staged.
+ */
+static elsewhere_t read_line(const shm_line_t *line, bool *staged)
+{
+    elsewhere_t about = {.how = KEPT};
+    *staged = line->offset >= shm_staged_block(CTN_SEGMENT_BYTES);
+    if (*staged) {
+        about.bytes = SHM_STAGED - line->offset;
+    } else {
+        memcpy(&about, line->data, sizeof(about));
+    }
+    return about;
+}
+
 bool shm_has_lent(const shm_call_t *call, uint32_t i)
 {
-    const shm_line_t *line = shm_post_of(call, i);
-    return line->offset != SHM_STAGED && line->data[0] == LENT;
+    bool staged;
+    return read_line(shm_post_of(call, i), &staged).how == LENT;
+}
+
+/** The call fails; the first reason counts. */
+static const void *refuse(shm_call_t *call, uint32_t owner, size_t found,
+                          size_t expected)
+{
+    const shm_block_way_t *way = (const void *)call->way;
+    if (call->status == CATENA_OK) {
+        call->status = ctn_block_refused(&call->shm->module, way->what, owner,
+                                         found, expected);
+    }
+    return NULL;
 }
 
 const void *shm_block_shown(shm_call_t *call, uint32_t i, uint32_t owner,
                             size_t bytes)
 {
     const shm_line_t *line = shm_post_of(call, i);
-    if (line->offset == SHM_STAGED) {
+    bool staged;
+    elsewhere_t about = read_line(line, &staged);
+    call->thanks |= about.how == LENT;
+    if (about.bytes != bytes) {
+        return refuse(call, owner, about.bytes, bytes);
+    }
+    if (staged) {
         return place_of(call, i, bytes);
     }
-    if (line->data[0] == MISSING) {
-        call->failed = true;
+    if (about.how == MISSING) {
+        call->status = CATENA_ERR_NO_MEMORY;
         return NULL;
     }
-    call->thanks |= line->data[0] == LENT;
     return ctn_pointer(call->shm->peer[owner].endpoint, line->offset);
+}
+
+const void *shm_own_block(shm_call_t *call, const void *data, size_t bytes,
+                          size_t expected)
+{
+    return bytes == expected ? data
+                             : refuse(call, call->shm->me, bytes, expected);
 }
 
 void shm_show_in(shm_call_t *call, size_t bytes)

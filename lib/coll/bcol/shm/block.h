@@ -15,6 +15,7 @@
 typedef struct shm_block_way {
     shm_way_t way;
     size_t lend_from; /* so many bytes, of blocks in the shared heap */
+    const char *what; /* collective it is a way of */
 } shm_block_way_t;
 
 /** Take memory for what a call shows, cannot lend, and does not fit a segment:
@@ -32,9 +33,15 @@ void shm_show_block(shm_call_t *call, uint32_t i, const void *data,
                     size_t bytes);
 
 /** The part of `owner` in the line of member i, which has been heard. Remembers
- * whether it is lent. NULL: its owner had no memory, and the call fails. */
+ * whether it is lent. NULL: its owner had no memory, or it does not have so
+ * many bytes, and the call fails. */
 const void *shm_block_shown(shm_call_t *call, uint32_t i, uint32_t owner,
                             size_t bytes);
+
+/** The part at `data`, which this member has for itself. NULL: it expects
+ * another length, and the call fails. */
+const void *shm_own_block(shm_call_t *call, const void *data, size_t bytes,
+                          size_t expected);
 
 /** Whether this member has lent what it shows in the line of member i. */
 bool shm_has_lent(const shm_call_t *call, uint32_t i);

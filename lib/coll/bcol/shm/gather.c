@@ -26,8 +26,10 @@ static bool take_all(shm_call_t *call)
     for (uint32_t i; (i = call->seen) < call->shm->size; call->seen++) {
         size_t bytes = basic->at[i + 1] - basic->at[i];
         unsigned char *to = (unsigned char *)basic->out + basic->at[i];
-        const void *part = basic->in;
-        if (i != basic->root) {
+        const void *part = NULL;
+        if (i == basic->root) {
+            part = shm_own_block(call, basic->in, basic->bytes, bytes);
+        } else {
             if (!shm_heard(call, &shm_post_of(call, i)->word)) {
                 return false;
             }
@@ -57,7 +59,7 @@ static bool await_root(shm_call_t *call)
     {                                                                          \
         .way = {.algorithm = SHM_ALGORITHM(name, false),                       \
                 .step = {show, take_all, shm_thank, await_root}},              \
-        .lend_from = (lend),                                                   \
+        .lend_from = (lend), .what = "gather",                                 \
     }
 
 static const shm_block_way_t staged = GATHER("staged", SIZE_MAX);

@@ -5,15 +5,17 @@
 
 #include <string.h>
 
-#include "coll/bcol/shm/shm.h"
+#include "coll/bcol/shm/block.h"
 
 typedef struct pass {
     shm_t *shm;
     const ctn_basic_t *basic;
+    uint64_t seq;
     uint64_t tag;
     unsigned char *lines; /* of this ring */
     uint32_t looks;
     ctn_patience_t patience;
+    catena_status_t status;
 } pass_t;
 
 static shm_line_t *line_of(const pass_t *pass, uint32_t i)
@@ -69,13 +71,13 @@ static void fold(pass_t *pass)
     }
 }
 
-/** Write the own line, and post it if others read it. */
-static void speak(const pass_t *pass, bool post)
+/** Write the own line, and post it if others read it, who expect `offset`. */
+static void speak(const pass_t *pass, bool post, uint64_t offset)
 {
     shm_line_t *line = line_of(pass, pass->shm->me);
     copy_small(line->data, pass->basic->in, pass->basic->bytes);
     if (post) {
-        line->offset = SHM_STAGED;
+        line->offset = offset;
         ctn_exec_post(pass->shm->module.exec, &line->word, pass->tag);
     }
 }
@@ -84,13 +86,26 @@ static void bcast(pass_t *pass)
 {
     const ctn_basic_t *basic = pass->basic;
     if (pass->shm->me == basic->root) {
-        speak(pass, true);
+        speak(pass, true, SHM_STAGED);
         return;
     }
     const shm_line_t *line = hear(pass, basic->root);
     if (line != NULL) {
         copy_small(basic->out, line->data, basic->bytes);
     }
+}
+
+/** A member shows no block of this length: as the ways say it. */
+static void refuse(pass_t *pass, uint32_t i, size_t bytes)
+{
+    shm_call_t call = {.shm = pass->shm,
+                       .basic = pass->basic,
+                       .way = shm_allgather_way(pass->shm, pass->basic),
+                       .seq = pass->seq,
+                       .status = pass->status};
+    (void)shm_block_shown(&call, i, i, bytes);
+    (void)shm_thank(&call);
+    pass->status = call.status;
 }
 
 static void put_block(const pass_t *pass, uint32_t i, const void *block)
@@ -108,11 +123,18 @@ static void gather_all(pass_t *pass)
     uint32_t me = pass->shm->me;
     put_block(pass, me, pass->basic->in);
     for (uint32_t i = 0; i < pass->shm->size; i++) {
-        const shm_line_t *line = i != me ? hear(pass, i) : NULL;
-        if (line != NULL) {
-            put_block(pass, i, line->data);
-        } else if (i != me) {
+        if (i == me) {
+            continue;
+        }
+        const shm_line_t *line = hear(pass, i);
+        if (line == NULL) {
             return;
+        }
+        size_t bytes = pass->basic->at[i + 1] - pass->basic->at[i];
+        if (line->offset == shm_staged_block(bytes)) {
+            put_block(pass, i, line->data);
+        } else {
+            refuse(pass, i, bytes);
         }
     }
 }
@@ -123,6 +145,7 @@ CTN_HOT catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
     ctn_exec_t *exec = shm->module.exec;
     pass_t pass = {.shm = shm,
                    .basic = basic,
+                   .seq = seq,
                    .tag = ctn_tag(seq, 0),
                    .lines = shm->posts +
                             seq % SHM_RINGS * shm->size * shm->line_stride,
@@ -130,14 +153,15 @@ CTN_HOT catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
     if (kind == CTN_BCAST) {
         bcast(&pass);
     } else if (kind == CTN_ALLGATHER) {
-        speak(&pass, true);
+        speak(&pass, true, shm_staged_block(basic->bytes));
         gather_all(&pass);
     } else {
         bool root = shm->me == basic->root;
-        speak(&pass, kind == CTN_ALLREDUCE || !root);
+        speak(&pass, kind == CTN_ALLREDUCE || !root, SHM_STAGED);
         if (kind == CTN_ALLREDUCE || root) {
             fold(&pass);
         }
     }
-    return ctn_alone_end(exec, &shm->channel);
+    catena_status_t status = ctn_alone_end(exec, &shm->channel);
+    return status == CATENA_OK ? pass.status : status;
 }

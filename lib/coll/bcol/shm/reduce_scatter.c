@@ -22,7 +22,8 @@ static bool show(shm_call_t *call)
     return true;
 }
 
-/** What member i has from `at` on; NULL: it had no memory. */
+/** What member i has from `at` on; NULL: it had no memory,
+ * or something else. */
 static const unsigned char *contribution(shm_call_t *call, uint32_t i,
                                          size_t at)
 {
@@ -36,7 +37,7 @@ static bool all_there(shm_call_t *call)
     for (uint32_t i = 0; i < call->shm->size; i++) {
         (void)contribution(call, i, 0);
     }
-    return !call->failed;
+    return call->status == CATENA_OK;
 }
 
 /** A piece of the result, from the last member to the first: users' functions
@@ -77,7 +78,7 @@ static bool fold(shm_call_t *call)
         .way = {.algorithm = SHM_ALGORITHM(name, true),                        \
                 .step = {show, shm_all_posts, fold, shm_thank,                 \
                          shm_await_thanks}},                                   \
-        .lend_from = (lend),                                                   \
+        .lend_from = (lend), .what = "reduce_scatter",                         \
     }
 
 static const shm_block_way_t staged = REDUCE_SCATTER("staged", SIZE_MAX);

@@ -51,7 +51,8 @@ static bool show_all(shm_call_t *call)
         }
     }
     const void *own = part_of(basic, basic->root, &bytes);
-    if (basic->out != own) {
+    own = shm_own_block(call, own, bytes, basic->bytes);
+    if (own != NULL && basic->out != own) {
         shm_copy(call, basic->out, own, bytes);
     }
     return true;
@@ -95,7 +96,7 @@ static bool await_members(shm_call_t *call)
     {                                                                          \
         .way = {.algorithm = SHM_ALGORITHM(name, false),                       \
                 .step = {show_all, take, shm_thank, await_members}},           \
-        .lend_from = (lend),                                                   \
+        .lend_from = (lend), .what = "scatter",                                \
     }
 
 static const shm_block_way_t staged = SCATTER("staged", SIZE_MAX);

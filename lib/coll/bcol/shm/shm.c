@@ -139,7 +139,8 @@ void shm_reduce(shm_call_t *call, const void *left, const void *right,
     ctn_exec_t *exec = call->shm->module.exec;
     if (!exec->drop_data &&
         !ctn_reduce(&call->basic->by, left, right, out, bytes)) {
-        call->failed = true; /* but the others shall not wait for this one */
+        /* But the others shall not wait for this one. */
+        call->status = CATENA_ERR_NO_MEMORY;
     }
     ctn_exec_charge(exec, CTN_WORK_REDUCE, bytes);
 }
@@ -154,7 +155,7 @@ static void begin(shm_call_t *call, uint64_t seq)
     call->looks = 1;
     call->lent = false;
     call->thanks = false;
-    call->failed = false;
+    call->status = CATENA_OK;
     call->longest = SHM_ROW_BYTES;
     call->room = (shm_room_t){.memory = NULL};
     call->at = 0;
@@ -197,8 +198,8 @@ static ctn_step_t run_steps(ctn_op_t *op)
 {
     shm_call_t *call = ctn_op_state(op);
     if (advance(call)) {
-        return call->failed ? ctn_op_fail(op, CATENA_ERR_NO_MEMORY)
-                            : CTN_STEP_NEXT;
+        return call->status != CATENA_OK ? ctn_op_fail(op, call->status)
+                                         : CTN_STEP_NEXT;
     }
     const ctn_sbgp_t *sbgp = call->shm->module.sbgp;
     op->waits_for =
@@ -314,7 +315,7 @@ static catena_status_t run_alone(shm_t *shm, const ctn_basic_t *basic,
         }
     }
     catena_status_t status = ctn_alone_end(exec, &shm->channel);
-    return status == CATENA_OK && call.failed ? CATENA_ERR_NO_MEMORY : status;
+    return status == CATENA_OK ? call.status : status;
 }
 
 /** One that does not synchronize waits for a fence now and then. */

@@ -32,12 +32,20 @@
 typedef struct shm_line {
     uint64_t word;
     uint64_t offset; /* of data that is lent, in its owner's arena; SHM_STAGED:
-                        it is where data of this length is put */
+                        it is where data of this length is put; of a block:
+                        shm_staged_block */
     unsigned char data[]; /* shm->line_data; aligned as users' functions
                              expect */
 } shm_line_t;
 
 #define SHM_STAGED UINT64_MAX
+
+/** The offset that says of a block, of up to a segment, that it is where data
+ * of this length is put. So who expects another length finds out. */
+static inline uint64_t shm_staged_block(size_t bytes)
+{
+    return SHM_STAGED - bytes;
+}
 
 /** Common to all members, for each ring. */
 typedef struct shm_last {
@@ -114,11 +122,11 @@ struct shm_call {
     uint32_t looks;   /* at a word before something else is looked after */
     bool lent;        /* others read what is the caller's */
     bool thanks;      /* a block that was read is lent */
-    bool failed;      /* there was no memory */
     const void *own;  /* own vector, where it stays while `out` is written */
     const void *left; /* what has been folded so far */
     uint64_t at;      /* for each way to use; 0 at first */
-    size_t longest;   /* of the blocks that may lie in rows */
+    catena_status_t status; /* what it ends with */
+    size_t longest;         /* of the blocks that may lie in rows */
     shm_room_t room;
 };
 
