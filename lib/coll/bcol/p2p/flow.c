@@ -9,8 +9,10 @@ typedef struct grant {
     uint64_t offset; /* of the target or of the stages, in the receiver's arena
                       */
     uint32_t stage_bytes; /* 0: it is the target */
-    uint32_t slot;        /* where the receiver counts pieces */
+    uint32_t slot;        /* where the receiver counts pieces; or REFUSED */
 } grant_t;
+
+#define REFUSED UINT32_MAX
 
 /** What a slot counts; 0: nothing has come. */
 static uint32_t count_in(const ctn_op_t *op, unsigned slot)
@@ -128,12 +130,18 @@ bool ctn_outflow_granted(const ctn_op_t *op, const ctn_outflow_t *flow)
     return count_in(op, flow->grant_slot) > flow->sent;
 }
 
+static grant_t granted_by(const ctn_op_t *op, const ctn_outflow_t *flow)
+{
+    grant_t grant;
+    memcpy(&grant, ctn_op_slot(op, flow->grant_slot)->data, sizeof(grant));
+    return grant;
+}
+
 catena_status_t ctn_outflow_put(ctn_op_t *op, ctn_outflow_t *flow,
                                 const void *data, size_t bytes, uint64_t at,
                                 uint64_t *pending)
 {
-    grant_t grant;
-    memcpy(&grant, ctn_op_slot(op, flow->grant_slot)->data, sizeof(grant));
+    grant_t grant = granted_by(op, flow);
     uint32_t index = flow->sent++;
     if (bytes == 0) {
         return ctn_op_send_count(op, flow->to, grant.slot, flow->sent, NULL, 0);
@@ -171,6 +179,13 @@ catena_status_t ctn_part_expect(ctn_op_t *op, ctn_part_in_t *part,
     return ctn_inflow_open(op, &part->flow, &plan);
 }
 
+catena_status_t ctn_part_refuse(ctn_op_t *op, ctn_address_t from,
+                                unsigned grant_slot)
+{
+    grant_t grant = {.slot = REFUSED};
+    return ctn_op_send_count(op, from, grant_slot, 1, &grant, sizeof(grant));
+}
+
 ctn_step_t ctn_part_receive(ctn_op_t *op, ctn_part_in_t *part)
 {
     bool moved = false;
@@ -194,6 +209,9 @@ ctn_step_t ctn_part_send(ctn_op_t *op, ctn_part_out_t *part)
     while (part->sent < part->bytes) {
         if (!ctn_outflow_granted(op, &part->flow)) {
             return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+        }
+        if (granted_by(op, &part->flow).slot == REFUSED) {
+            return CTN_STEP_NEXT;
         }
         size_t piece = ctn_flow_piece(part->bytes, part->sent);
         catena_status_t status =

@@ -109,6 +109,9 @@ catena_status_t ctn_part_expect(ctn_op_t *op, ctn_part_in_t *part,
                                 ctn_address_t from, unsigned slot,
                                 unsigned grant_slot, void *target,
                                 size_t bytes);
+/** Let its sender end without sending it. */
+catena_status_t ctn_part_refuse(ctn_op_t *op, ctn_address_t from,
+                                unsigned grant_slot);
 /** NEXT: all of it is here; MOVED: some more; else WAIT or FAIL. */
 ctn_step_t ctn_part_receive(ctn_op_t *op, ctn_part_in_t *part);
 
@@ -119,8 +122,8 @@ typedef struct ctn_part_out {
     size_t sent;
 } ctn_part_out_t;
 
-/** NEXT: all of it is sent; MOVED: some more; else WAIT or FAIL. It is free
- * when op->pending is 0. */
+/** NEXT: all of it is sent, or refused; MOVED: some more; else WAIT or FAIL. It
+ * is free when op->pending is 0. */
 ctn_step_t ctn_part_send(ctn_op_t *op, ctn_part_out_t *part);
 
 #endif

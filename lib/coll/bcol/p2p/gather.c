@@ -23,6 +23,7 @@ typedef struct child {
 typedef struct gather {
     ctn_p2p_call_t call; /* first */
     ctn_bundling_t bundling;
+    catena_status_t status;               /* to end with */
     ctn_part_in_t part[CTN_BUNDLE_FLOWS]; /* of the root; 0 bytes: free */
     ctn_part_out_t own;                   /* when it is long */
     ctn_bundle_t bundle;
@@ -39,11 +40,20 @@ static unsigned char *place_of(const ctn_basic_t *basic, uint32_t member)
     return (unsigned char *)basic->out + basic->at[member];
 }
 
-static void move_own(ctn_op_t *op, const gather_t *gather)
+/** So many bytes of a member go to its place: else nothing does. */
+static bool agrees(ctn_op_t *op, gather_t *gather, uint32_t member,
+                   size_t bytes)
+{
+    const size_t *at = &gather->call.basic->at[member];
+    return ctn_p2p_agrees(op, &gather->status, member, bytes, at[1] - at[0]);
+}
+
+static void move_own(ctn_op_t *op, gather_t *gather)
 {
     const ctn_basic_t *basic = gather->call.basic;
     unsigned char *place = place_of(basic, basic->root);
-    if (basic->bytes > 0 && basic->in != place) {
+    if (agrees(op, gather, basic->root, basic->bytes) && basic->bytes > 0 &&
+        basic->in != place) {
         ctn_exec_copy(op->exec, place, basic->in, basic->bytes);
     }
 }
@@ -55,6 +65,7 @@ static ctn_step_t begin(ctn_op_t *op)
     ctn_bundling_t *bundling = &gather->bundling;
     ctn_p2p_begin(op);
     ctn_bundling_set(bundling, &gather->call);
+    gather->status = CATENA_OK;
     for (unsigned i = 0; i < bundling->tree.children; i++) {
         ctn_branch_t branch = ctn_ktree_child(&bundling->tree, i);
         gather->child[i] =
@@ -114,28 +125,46 @@ static ctn_step_t ask(ctn_op_t *op, gather_t *gather, uint32_t member,
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
+/** A part of another length is not taken. */
+static ctn_step_t refuse(ctn_op_t *op, const gather_t *gather, uint32_t member,
+                         const ctn_record_t *record)
+{
+    catena_status_t status =
+        record->data == NULL ? ctn_part_refuse(op, address_of(gather, member),
+                                               gather->bundling.slots)
+                             : CATENA_OK;
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** Take a part to its place, or have it sent. */
+static ctn_step_t take(ctn_op_t *op, gather_t *gather, uint32_t member,
+                       const ctn_record_t *record)
+{
+    if (record->data == NULL) {
+        return ask(op, gather, member, record->bytes);
+    }
+    if (record->bytes > 0) {
+        ctn_exec_copy(op->exec, place_of(gather->call.basic, member),
+                      record->data, record->bytes);
+    }
+    return CTN_STEP_NEXT;
+}
+
 /** Take the parts of a bundle to their places. NEXT: all, or they are on their
  * way. */
 static ctn_step_t unpack(ctn_op_t *op, gather_t *gather, child_t *child)
 {
-    const ctn_basic_t *basic = gather->call.basic;
     while (child->place < child->end) {
         uint32_t member =
             ctn_ktree_member(&gather->bundling.tree, child->place);
         ctn_record_t record;
         const unsigned char *next =
             ctn_record_get(&gather->bundling, child->at, &record);
-        if (record.bytes != basic->at[member + 1] - basic->at[member]) {
-            return ctn_op_fail(op, CATENA_ERR_ARG);
-        }
-        if (record.data == NULL) {
-            ctn_step_t step = ask(op, gather, member, record.bytes);
-            if (step != CTN_STEP_NEXT) {
-                return step;
-            }
-        } else if (record.bytes > 0) {
-            ctn_exec_copy(op->exec, place_of(basic, member), record.data,
-                          record.bytes);
+        ctn_step_t step = agrees(op, gather, member, record.bytes)
+                              ? take(op, gather, member, &record)
+                              : refuse(op, gather, member, &record);
+        if (step != CTN_STEP_NEXT) {
+            return step;
         }
         child->at = next;
         child->place++;
@@ -248,7 +277,7 @@ static ctn_step_t end(ctn_op_t *op)
     const ctn_ktree_t *tree = &gather->bundling.tree;
     return tree->place == 0 ||
                    ctn_mail_returned(op, tree->index, 0, gather->bundle.bytes)
-               ? CTN_STEP_NEXT
+               ? ctn_p2p_end(op, gather->status)
                : CTN_STEP_WAIT;
 }
 

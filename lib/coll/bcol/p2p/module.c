@@ -63,11 +63,36 @@ ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
         return step;
     }
     if (letter.bytes != bytes) {
+        catena_status_t status = CATENA_OK;
+        (void)ctn_p2p_agrees(op, &status, member, letter.bytes, bytes);
         ctn_letter_release(op, &letter);
-        return ctn_op_fail(op, CATENA_ERR_ARG);
+        return ctn_op_fail(op, status);
     }
     *data = (unsigned char *)(uintptr_t)letter.data;
     return CTN_STEP_NEXT;
+}
+
+bool ctn_p2p_agrees(ctn_op_t *op, catena_status_t *status, uint32_t member,
+                    size_t bytes, size_t expected)
+{
+    const ctn_p2p_call_t *call = ctn_op_state(op);
+    if (bytes != expected && *status == CATENA_OK) {
+        *status = ctn_block_refused(&call->p2p->module, op->algorithm->name,
+                                    member, bytes, expected);
+    }
+    return bytes == expected;
+}
+
+ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status)
+{
+    if (status == CATENA_OK) {
+        return CTN_STEP_NEXT;
+    }
+    if (op->pending > 0) {
+        return CTN_STEP_WAIT;
+    }
+    op->algorithm->finish(op); /* while it may give back all it holds */
+    return ctn_op_fail(op, status);
 }
 
 catena_status_t ctn_p2p_reduce(ctn_op_t *op, const void *left,

@@ -72,6 +72,14 @@ ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
 ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
                                   size_t bytes, unsigned char **data);
 
+/** Whether the block of a member is as long as expected. Else this is said,
+ * once, and is what the operation is to end with. */
+bool ctn_p2p_agrees(ctn_op_t *op, catena_status_t *status, uint32_t member,
+                    size_t bytes, size_t expected);
+/** The last step of one that has a finish, and to whom and from whom nothing is
+ * on its way: end with this status. */
+ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status);
+
 /** out = left by right; see ctn_reduce. */
 catena_status_t ctn_p2p_reduce(ctn_op_t *op, const void *left,
                                const void *right, void *out, size_t bytes);

@@ -19,6 +19,7 @@ enum { NO_SLOT = 255 };
 typedef struct scatter {
     ctn_p2p_call_t call; /* first */
     ctn_bundling_t bundling;
+    catena_status_t status; /* to end with */
     /* of the root */
     ctn_bundle_t bundle;
     ctn_part_out_t out[CTN_BUNDLE_FLOWS]; /* 0 bytes: free */
@@ -55,6 +56,7 @@ static ctn_step_t begin(ctn_op_t *op)
     scatter_t *scatter = ctn_op_state(op);
     ctn_p2p_begin(op);
     ctn_bundling_set(&scatter->bundling, &scatter->call);
+    scatter->status = CATENA_OK;
     scatter->bundle.memory = scatter->bundle.small;
     scatter->letter = (ctn_letter_t){.data = NULL};
     scatter->part = (ctn_part_in_t){.bytes = 0};
@@ -120,6 +122,17 @@ static catena_status_t bundle_up(ctn_op_t *op, scatter_t *scatter)
     return status;
 }
 
+/** Take the own part, if it has come, to its place. */
+static void take_own(ctn_op_t *op, scatter_t *scatter, const ctn_record_t *own)
+{
+    const ctn_basic_t *basic = scatter->call.basic;
+    if (ctn_p2p_agrees(op, &scatter->status, basic->root, own->bytes,
+                       basic->bytes) &&
+        own->data != NULL && own->bytes > 0 && own->data != basic->out) {
+        ctn_exec_copy(op->exec, basic->out, own->data, own->bytes);
+    }
+}
+
 static ctn_step_t send_all(ctn_op_t *op)
 {
     scatter_t *scatter = ctn_op_state(op);
@@ -135,9 +148,7 @@ static ctn_step_t send_all(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     ctn_record_t own = part_of(basic, basic->root);
-    if (own.bytes > 0 && basic->out != own.data) {
-        ctn_exec_copy(op->exec, basic->out, own.data, own.bytes);
-    }
+    take_own(op, scatter, &own);
     return CTN_STEP_NEXT;
 }
 
@@ -145,7 +156,6 @@ static ctn_step_t receive(ctn_op_t *op)
 {
     scatter_t *scatter = ctn_op_state(op);
     const ctn_ktree_t *tree = &scatter->bundling.tree;
-    const ctn_basic_t *basic = scatter->call.basic;
     if (tree->place == 0) {
         return CTN_STEP_NEXT;
     }
@@ -159,16 +169,10 @@ static ctn_step_t receive(ctn_op_t *op)
     catena_status_t status =
         send_bundles(op, ctn_record_get(&scatter->bundling,
                                         scatter->letter.data, &scatter->own));
-    if (status == CATENA_OK && scatter->own.bytes != basic->bytes) {
-        status = CATENA_ERR_ARG;
-    }
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    if (scatter->own.data != NULL && scatter->own.bytes > 0) {
-        ctn_exec_copy(op->exec, basic->out, scatter->own.data,
-                      scatter->own.bytes);
-    }
+    take_own(op, scatter, &scatter->own);
     return CTN_STEP_NEXT;
 }
 
@@ -185,6 +189,13 @@ static unsigned slot_at_root(const ctn_op_t *op, const scatter_t *scatter)
     return ctn_tag_matches(word, op->seq) ? ctn_tag_count(word) : NO_SLOT;
 }
 
+static ctn_step_t refuse_part(ctn_op_t *op, scatter_t *scatter, unsigned slot)
+{
+    catena_status_t status = ctn_part_refuse(
+        op, address_of(scatter, scatter->call.basic->root), slot);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
 static ctn_step_t receive_part(ctn_op_t *op, scatter_t *scatter)
 {
     const ctn_basic_t *basic = scatter->call.basic;
@@ -196,6 +207,9 @@ static ctn_step_t receive_part(ctn_op_t *op, scatter_t *scatter)
         unsigned slot = slot_at_root(op, scatter);
         if (slot == NO_SLOT) {
             return CTN_STEP_WAIT;
+        }
+        if (scatter->status != CATENA_OK) {
+            return refuse_part(op, scatter, slot);
         }
         catena_status_t status = ctn_part_expect(
             op, &scatter->part, address_of(scatter, basic->root),
@@ -275,7 +289,7 @@ static ctn_step_t end(ctn_op_t *op)
             return CTN_STEP_WAIT;
         }
     }
-    return CTN_STEP_NEXT;
+    return ctn_p2p_end(op, scatter->status);
 }
 
 static void finish(ctn_op_t *op)
