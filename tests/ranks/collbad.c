@@ -282,7 +282,7 @@ typedef struct lengths {
     size_t expected; /* by who receives, of the last rank's */
 } lengths_t;
 
-static const char *const ways[] = {"node:shm,network:p2p",
+static const char *const ways[] = {"network:p2p", "node:shm,network:p2p",
                                    "node:p2p,network:p2p"};
 
 static void gather_lengths(const lengths_t *l)
@@ -355,15 +355,13 @@ static void scatter_lengths(const lengths_t *l)
     free(places);
 }
 
-/** Through levels lengths go ahead; a single one takes what it is told. */
 static void lengths(rank_test_t *test, void (*run)(const lengths_t *l))
 {
-    bool levels = test->place.nodes > 1 && test->place.nodes < test->place.size;
     static const size_t sizes[][2] = {{10, 7},      {7, 10},      {10, 0},
                                       {5000, 4000}, {4000, 5000}, {30000, 1},
                                       {1, 30000}};
     lengths_t l = {.test = test};
-    for (size_t w = 0; w < 2 && levels; w++) {
+    for (size_t w = 0; w < 3 && test->place.size > 1; w++) {
         RANK_CHECK(test, catena_group_dup(test->world, &l.group) == CATENA_OK);
         RANK_CHECK(test, catena_group_set(l.group, "hierarchy", ways[w]) ==
                              CATENA_OK);
