@@ -4,9 +4,11 @@
  * RANKS: at most so many, or "LEAST-MOST"; KIND: only kinds whose name contains
  * it. */
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ranks/rank_vector.h"
 #include "sim/random.h"
@@ -14,6 +16,7 @@
 enum {
     MOST_RANKS = 4000,
     USUAL_RANKS = 200,
+    MOST_SECONDS = 100, /* for a seed; usual ones take a tenth of one */
     MOST_BYTES = 3000000,
     IN_FLIGHT = 4
 };
@@ -486,6 +489,27 @@ static bool run_seed(uint64_t seed, const limits_t *limits)
     return good;
 }
 
+/** A seed that does not end says which it is. */
+static char running[80];
+
+static void give_up(int signal)
+{
+    (void)signal;
+    if (write(STDOUT_FILENO, running, strlen(running)) >= 0) {
+        _exit(1);
+    }
+    _exit(2);
+}
+
+static bool run_in_time(uint64_t seed, const limits_t *limits)
+{
+    snprintf(running, sizeof(running),
+             "not ok - seed %llu did not end in %d seconds\n",
+             (unsigned long long)seed, MOST_SECONDS);
+    alarm(MOST_SECONDS);
+    return run_seed(seed, limits);
+}
+
 int main(int argc, char **argv)
 {
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
@@ -504,8 +528,9 @@ int main(int argc, char **argv)
                MOST_RANKS);
         return 1;
     }
+    signal(SIGALRM, give_up);
     for (uint64_t seed = first; seed < first + count; seed++) {
-        failed += !run_seed(seed, &limits);
+        failed += !run_in_time(seed, &limits);
     }
     printf("# %llu passed, %d failed\n",
            (unsigned long long)count - (unsigned long long)failed, failed);
