@@ -212,6 +212,51 @@ static void matrix(rank_test_t *test)
     close_bench(&bench);
 }
 
+/* ---- where one way ends and the next begins ---- */
+
+static void run_length(bench_t *bench, unsigned kind, size_t bytes)
+{
+    bool reduces = coll_reduces(kind);
+    for (unsigned mode = COLL_BLOCKING; mode <= COLL_NONBLOCKING; mode++) {
+        for (unsigned memory = 0; memory < 2; memory++) {
+            coll_call_t call = {
+                .c = {.value = {[COLL_KIND] = (uint8_t)kind,
+                                [COLL_MODE] = (uint8_t)mode,
+                                [COLL_TYPE] = COLL_BYTE,
+                                [COLL_OP] = reduces ? COLL_BXOR : COLL_NO_OP,
+                                [COLL_MEMORY] = (uint8_t)memory}},
+                .group = bench->test->world,
+                .table = &bench->table,
+                .exactly = bytes,
+            };
+            coll_open(bench->test, &call);
+            run_once(bench->test, &call, bytes);
+            coll_close(bench->test, &call);
+        }
+    }
+}
+
+/** Lengths beside those at which something changes: what fits a line, a slot, a
+ * row, a segment, and where blocks are lent. */
+static void limits(rank_test_t *test)
+{
+    static const size_t limit[] = {8,    16,   40,   48,   56,    64,   112,
+                                   1024, 2048, 4096, 8192, 16384, 32768};
+    bench_t bench;
+    open_bench(test, &bench);
+    for (unsigned kind = COLL_BCAST; kind < COLL_KINDS; kind++) {
+        char name[64];
+        for (size_t i = 0; i < sizeof(limit) / sizeof(limit[0]); i++) {
+            for (size_t bytes = limit[i] - 1; bytes <= limit[i] + 1; bytes++) {
+                run_length(&bench, kind, bytes);
+            }
+        }
+        snprintf(name, sizeof(name), "%s around limits", coll_kind_name(kind));
+        rank_conclude(test, name);
+    }
+    close_bench(&bench);
+}
+
 /* ---- the same bits everywhere ---- */
 
 static void bits(rank_test_t *test)
@@ -281,6 +326,7 @@ static void forever(rank_test_t *test)
 int main(int argc, char **argv)
 {
     static const rank_case_t cases[] = {{"covering set", cover},
+                                        {"around limits", limits},
                                         {"allreduce gives the same bits", bits},
                                         {NULL, NULL}};
     static const rank_case_t named[] = {

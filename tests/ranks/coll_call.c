@@ -184,7 +184,9 @@ void coll_open(rank_test_t *test, coll_call_t *call)
     call->root = value[COLL_ROOT] == COLL_FIRST  ? 0
                  : value[COLL_ROOT] == COLL_LAST ? call->size - 1
                                                  : call->size / 2;
-    call->count = elements_of(value[COLL_SIZE], type->bytes);
+    call->count = call->exactly > 0
+                      ? call->exactly
+                      : elements_of(value[COLL_SIZE], type->bytes);
     share_out(call);
     bool odd = call->rank % 2 == 1;
     unsigned memory = value[COLL_MEMORY];

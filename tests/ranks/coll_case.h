@@ -102,6 +102,9 @@ void coll_table_close(rank_test_t *test, coll_table_t *table);
 const char *coll_type_name(unsigned type);
 const char *coll_op_name(unsigned op);
 
+/** Single bytes, and an operation for them. */
+enum { COLL_BYTE = 0, COLL_BXOR = 10 };
+
 /** Whether an operation takes a type. */
 bool coll_op_takes(unsigned op, unsigned type);
 
@@ -166,6 +169,7 @@ typedef struct coll_call {
     coll_case_t c;
     catena_group_t *group;
     const coll_table_t *table;
+    size_t exactly; /* elements, whatever the case says; 0: as it says */
     size_t size;
     size_t rank;
     size_t root;
@@ -182,7 +186,7 @@ void coll_choose_hierarchy(rank_test_t *test, const coll_case_t *c,
                            catena_group_t *group);
 void coll_choose_algorithm(rank_test_t *test, const coll_case_t *c,
                            catena_group_t *group);
-/** Take the buffers; c, group, table and seed are set. */
+/** Take the buffers; c, group, table, seed and maybe exactly are set. */
 void coll_open(rank_test_t *test, coll_call_t *call);
 /** Other contents. */
 void coll_fill(coll_call_t *call, uint64_t seed);
