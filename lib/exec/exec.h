@@ -92,7 +92,10 @@ struct catena_request {
  * same operations in the same order. See exec/control.h for the rings; how many
  * there are is the channel's. */
 struct ctn_channel {
-    ctn_slot_t *slots;     /* in this rank's memory: [slot][ring] */
+    /* In this rank's memory: [slot][ring]. NULL: algorithms see by themselves
+     * to where their messages go and when that is free; the channel only
+     * numbers them and says how many run at once. */
+    ctn_slot_t *slots;
     uint64_t started;      /* sequence number of the next operation */
     uint64_t complete;     /* all below are complete here */
     uint64_t synchronized; /* 1 + last synchronizing one completed here */
@@ -281,7 +284,7 @@ static inline bool ctn_channel_may_run(const ctn_channel_t *channel,
         return false;
     }
     bool is_free =
-        seq < channel->rings ||
+        channel->slots == NULL || seq < channel->rings ||
         seq - channel->rings + channel->flight < channel->synchronized;
     assert(is_free || channel->make_fence != NULL);
     return is_free;

@@ -20,7 +20,7 @@ report() {
 }
 
 # Layers from the bottom up; each sees itself and those before it.
-layers=(core model transports heap exec group topo type coll)
+layers=(core model transports heap exec group topo type coll neighbor)
 
 layer_of() {
     local i
@@ -36,7 +36,7 @@ layer_of() {
 # where the parts are put together.
 include_order() {
     local file own path other
-    grep -rnE '^#include "(core|model|transports|heap|exec|group|topo|type|coll|boot)/' \
+    grep -rnE '^#include "(core|model|transports|heap|exec|group|topo|type|coll|neighbor|boot)/' \
         lib transports --include='*.[ch]' |
         while IFS=: read -r file _ path; do
             case "$file" in
@@ -124,7 +124,7 @@ report "only the model and the benchmark include jansson" \
 report "only heap and topo include libnuma" \
     "$(only_in 'numa' 'lib/heap/|lib/topo/')"
 report "tools and examples see only public headers" \
-    "$(grep -rnE '#include "(core|model|transports|heap|exec|group|topo|type|coll|boot)/' \
+    "$(grep -rnE '#include "(core|model|transports|heap|exec|group|topo|type|coll|neighbor|boot)/' \
         tools docs tests/ranks --include='*.[ch]')"
 report "public headers compile alone" "$(public_headers)"
 report "no mutable globals" "$(mutable_globals)"

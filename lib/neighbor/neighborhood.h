@@ -1,0 +1,173 @@
+#ifndef CTN_NEIGHBOR_NEIGHBORHOOD_H
+#define CTN_NEIGHBOR_NEIGHBORHOOD_H
+
+#include <catena/neighbor.h>
+
+#include "group/group.h"
+#include "neighbor/plan.h"
+#include "type/op.h"
+
+/** The algorithms there are; see choice.c. */
+typedef enum ctn_scheme {
+    CTN_SCHEME_DIRECT,
+    CTN_SCHEME_COLORED,
+    CTN_SCHEME_COMBINING,
+    CTN_SCHEME_AGGREGATED,
+    CTN_SCHEMES
+} ctn_scheme_t;
+
+/** An edge, as the rank at one end knows it. */
+typedef struct ctn_edge {
+    int rank;       /* at the other end, or CATENA_PROC_NULL */
+    uint32_t label; /* edges of one label between two ranks are matched with
+                       each other: in a grid the direction of travel, else 0 */
+    int weight;     /* the larger of what both ends said; 1 when unweighted */
+    uint32_t node;  /* of the other end: the lowest rank of the group there */
+    uint32_t peer_index; /* of this edge in the other end's list */
+    uint32_t link;  /* in out[] or in[]; CTN_NO_LINK: to itself, or nobody */
+    uint32_t round; /* color; set when it is asked for */
+} ctn_edge_t;
+
+#define CTN_NO_LINK UINT32_MAX
+
+/** A grid. */
+typedef struct ctn_grid {
+    int ndims;
+    int *dims;
+    int *periods;
+    int *coords;
+    /* Of a graph derived from it; else NULL and 0. */
+    int ndirs;
+    int *displacements; /* [ndirs][ndims] */
+} ctn_grid_t;
+
+/** Facts that all ranks have agreed on when it was made. */
+typedef struct ctn_census {
+    uint32_t nodes;        /* that the group's ranks are on */
+    uint32_t most_degree;  /* greatest number of sources or targets */
+    uint32_t most_remote;  /* the same of edges between nodes */
+    uint32_t most_on_node; /* ranks */
+    uint64_t weight_all;
+    uint64_t weight_between; /* nodes */
+    uint64_t weight_before;  /* between nodes, in the parent group's order */
+    int greatest_weight;
+    bool weighted;
+    bool connected; /* one component, maybe with ranks without neighbors */
+} ctn_census_t;
+
+struct catena_neighborhood {
+    catena_group_t *group; /* its own */
+    ctn_exec_t *exec;
+    const ctn_config_t *config;
+    ctn_channel_t channel; /* numbers the operations; has no slots */
+    unsigned operations;   /* it is made for */
+    bool check;            /* CATENA_CHECK: messages of no bytes are sent */
+    uint32_t sources, targets;
+    ctn_edge_t *source; /* [sources] */
+    ctn_edge_t *target; /* [targets] */
+    ctn_grid_t *grid;   /* or NULL */
+    ctn_census_t census;
+    /* Ends of the edges' links: one for each edge to another rank. */
+    uint32_t outs, ins;
+    ctn_link_out_t *out;
+    ctn_link_in_t *in;
+    void *memory; /* slots, wide payloads and cells, in the heap */
+    /* Plans, by scheme and pattern; NULL: not made, or not possible. */
+    ctn_plan_t *plan[CTN_SCHEMES][CTN_PATTERNS];
+    int wanted;       /* ctn_scheme_t, or -1: auto */
+    size_t bytes;     /* usual, along an edge of weight 1; 0: not known */
+    const char *last; /* algorithm of the last operation */
+    void *kept;       /* exchange.c: what operations use again, or NULL */
+};
+
+/* ---- who makes what; each returns a status that is the same on all ranks ----
+ */
+
+/** What a neighborhood is to be made from. */
+typedef struct ctn_graph {
+    unsigned operations;
+    uint32_t sources, targets;
+    /* Filled in: rank, label, weight. Copied. */
+    const ctn_edge_t *source;
+    const ctn_edge_t *target;
+    bool weighted;
+    /* Given to the neighborhood when it is made, freed when it is not. */
+    ctn_grid_t *grid;
+    uint64_t weight_before; /* see ctn_census_t; UINT64_MAX: as it is made */
+} ctn_graph_t;
+
+/** create.c: make it on a group, which it owns from now on (and frees if it is
+ * not made): match edges, connect links, agree on the census, make plans.
+ * Collective. `failed`: this rank has found its arguments wrong; then all ranks
+ * fail, with ERR_ARG where there was nothing wrong. */
+catena_status_t ctn_neighborhood_make(catena_group_t *group,
+                                      const ctn_graph_t *graph,
+                                      const catena_neighborhood_info_t *info,
+                                      catena_status_t failed,
+                                      catena_neighborhood_t **out);
+
+/** deliver.c: an exchange of records between any ranks of a group, by
+ * ceil(log2 p) rounds of its log-chain: what is for members 2^d or more away
+ * goes a step of 2^d.
+ * @param[in]  count   of records of `bytes`, each of which begins with the
+ *                     uint32_t rank that it is for
+ * @param[in]  record  [count][bytes]
+ * @param[out] came    malloc'd, the caller's: ordered by the rank they come
+ *                     from, then as that one listed them; each begins with the
+ *                     uint32_t rank that it comes from
+ * Collective; blocks. */
+catena_status_t ctn_deliver(catena_group_t *group, size_t bytes, size_t count,
+                            const void *record, void **came,
+                            size_t *came_count);
+
+/** agree.c: the worst of all ranks' statuses, and sums and maxima of words.
+ * Collective; blocks. */
+catena_status_t ctn_neighbor_agree(catena_group_t *group,
+                                   catena_status_t status, size_t count,
+                                   uint64_t sums[], size_t max_count,
+                                   uint64_t maxima[]);
+
+/** More links, for a plan: this rank sends to `to`, receives from `from`; every
+ * pair is named by both ends, k-th with k-th. Collective.
+ * @param[out] plan its links are set; it owns them */
+catena_status_t ctn_plan_connect(catena_neighborhood_t *neighborhood,
+                                 uint32_t outs, const uint32_t to[],
+                                 uint32_t ins, const uint32_t from[],
+                                 ctn_plan_t *plan);
+
+/* Builders, each a file: NULL in *plan where the graph is none for it (the same
+ * on all ranks). Collective. */
+catena_status_t ctn_plan_direct(catena_neighborhood_t *neighborhood,
+                                ctn_pattern_t pattern, ctn_plan_t **plan);
+/** Rounds in which a rank sends and receives at most one message; edges of the
+ * greatest weight first. */
+catena_status_t ctn_plan_colored(catena_neighborhood_t *neighborhood,
+                                 ctn_pattern_t pattern, ctn_plan_t **plan);
+/** Grids: along one dimension after the other; blocks for diagonals travel with
+ * those for the neighbors they pass. */
+catena_status_t ctn_plan_combining(catena_neighborhood_t *neighborhood,
+                                   ctn_pattern_t pattern, ctn_plan_t **plan);
+/** Edges between two nodes travel together, through one rank of each. */
+catena_status_t ctn_plan_aggregated(catena_neighborhood_t *neighborhood,
+                                    ctn_pattern_t pattern, ctn_plan_t **plan);
+
+/** choice.c: the plan for an operation. All ranks that edges join find the
+ * same, since they have the same census and the same bytes.
+ * @param bytes along an edge, where all are alike; else 0 */
+const ctn_plan_t *ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
+                                      ctn_pattern_t pattern, size_t bytes);
+/** -1: auto; -2: there is none of that name (logged, with those there are). */
+int ctn_scheme_named(const ctn_log_t *log, const char *name);
+
+/** order.c: new ranks for a graph, that put heavy neighbors on one node.
+ * Collective over `group`.
+ * @param[out] place this rank's new rank */
+catena_status_t ctn_reorder_graph(catena_group_t *group,
+                                  const ctn_graph_t *graph, int *place);
+/** The same for a grid without borders between blocks that fit nodes; weights
+ * by direction. Every rank computes it from the nodes of all.
+ * @param[out] place this rank's new rank, row-major */
+catena_status_t ctn_reorder_grid(catena_group_t *group, const ctn_grid_t *grid,
+                                 const int weights[], int *place);
+
+#endif

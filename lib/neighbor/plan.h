@@ -1,0 +1,75 @@
+#ifndef CTN_NEIGHBOR_PLAN_H
+#define CTN_NEIGHBOR_PLAN_H
+
+#include "neighbor/link.h"
+
+/* What a rank does in one exchange: which messages it sends and receives, what
+ * they are made of, and in which round. Algorithms are builders of plans; one
+ * executor (exchange.c) runs them all, for all operations. */
+
+/** What is exchanged. */
+typedef enum ctn_pattern {
+    CTN_PATTERN_ALLTOALL, /* target i gets block i of the send buffer */
+    CTN_PATTERN_GATHER,   /* all targets get the one block */
+    CTN_PATTERNS
+} ctn_pattern_t;
+
+/** A block, named by where it lies. */
+typedef enum ctn_part_of {
+    CTN_OF_SEND, /* block `index` of the send buffer: by target, or 0 */
+    CTN_OF_RECV, /* block `index` of the receive buffer: by source */
+    CTN_OF_STAGE /* block `index` of those passed on for others */
+} ctn_part_of_t;
+
+typedef struct ctn_part {
+    ctn_part_of_t of;
+    uint32_t index;
+} ctn_part_t;
+
+/** parts[first] to parts[first + count - 1], through links out[link] or
+ * in[link]. A message sent in a round is made of what was there before the
+ * first round, and of what earlier rounds have received. */
+typedef struct ctn_message {
+    uint32_t link;
+    uint32_t round;
+    uint32_t first;
+    uint32_t count;
+} ctn_message_t;
+
+/** Blocks that are here when a round begins: copied without a message. From
+ * CTN_OF_SEND or CTN_OF_STAGE, or CTN_OF_RECV received in an earlier round. */
+typedef struct ctn_transfer {
+    ctn_part_t from;
+    ctn_part_t to;
+    uint32_t round;
+} ctn_transfer_t;
+
+typedef struct ctn_plan {
+    const char *algorithm; /* its name */
+    ctn_pattern_t pattern;
+    uint32_t rounds;       /* the same on all ranks */
+    uint32_t heavy_rounds; /* likewise */
+    /* A rank begins round r when it has received all of rounds below r. Else
+     * rounds only order what is sent: all may be under way at once. */
+    bool in_step;
+    uint32_t stages; /* blocks passed on */
+    uint32_t sends, receives, transfers;
+    ctn_message_t *send;      /* by round */
+    ctn_message_t *receive;   /* by round */
+    ctn_transfer_t *transfer; /* by round */
+    ctn_part_t *part;
+    uint32_t parts;
+    /* The ends of its links: the edges' own (neighborhood->out, in), or others
+     * that the plan has. */
+    ctn_link_out_t *out;
+    ctn_link_in_t *in;
+    uint32_t outs, ins;
+    bool owns_links;
+} ctn_plan_t;
+
+/** A plan whose arrays have room for so many; NULL: no memory. */
+ctn_plan_t *ctn_plan_create(uint32_t sends, uint32_t receives,
+                            uint32_t transfers, uint32_t parts);
+void ctn_plan_free(ctn_plan_t *plan);
+
+#endif
