@@ -74,7 +74,8 @@ struct catena_neighborhood {
     void *memory; /* slots, wide payloads and cells, in the heap */
     /* Plans, by scheme and pattern; NULL: not made, or not possible. */
     ctn_plan_t *plan[CTN_SCHEMES][CTN_PATTERNS];
-    int wanted;       /* ctn_scheme_t, or -1: auto */
+    struct ctn_chooser *chooser; /* choice.c's */
+    int wanted;                  /* ctn_scheme_t, or -1: auto */
     size_t bytes;     /* usual, along an edge of weight 1; 0: not known */
     const char *last; /* algorithm of the last operation */
     void *kept;       /* exchange.c: what operations use again, or NULL */
@@ -150,6 +151,14 @@ catena_status_t ctn_plan_combining(catena_neighborhood_t *neighborhood,
 /** Edges between two nodes travel together, through one rank of each. */
 catena_status_t ctn_plan_aggregated(catena_neighborhood_t *neighborhood,
                                     ctn_pattern_t pattern, ctn_plan_t **plan);
+
+/** choice.c: make the plans that operations may run: the direct ones, and those
+ * of the algorithm that is `wanted` or, if that is auto, of all that may be
+ * best. `wanted`, `bytes`, census and links are there. An algorithm that is not
+ * possible for the graph is none: then it is chosen. Collective. */
+catena_status_t ctn_plans_make(catena_neighborhood_t *neighborhood);
+/** Free them, and what they were chosen by; also half of them. */
+void ctn_plans_free(catena_neighborhood_t *neighborhood);
 
 /** choice.c: the plan for an operation. All ranks that edges join find the
  * same, since they have the same census and the same bytes.

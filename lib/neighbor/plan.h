@@ -44,11 +44,23 @@ typedef struct ctn_transfer {
     uint32_t round;
 } ctn_transfer_t;
 
+/** How far a message goes. */
+enum { CTN_NEAR /* on the node */, CTN_FAR /* between nodes */, CTN_REACHES };
+
+/** What a plan takes, over all ranks: agreed when it was made. */
+typedef struct ctn_plan_facts {
+    uint64_t messages[CTN_REACHES];      /* sent by all ranks together */
+    uint64_t blocks[CTN_REACHES];        /* in them */
+    uint64_t most_messages[CTN_REACHES]; /* that a rank sends or receives */
+    uint64_t most_blocks[CTN_REACHES];
+} ctn_plan_facts_t;
+
 typedef struct ctn_plan {
     const char *algorithm; /* its name */
     ctn_pattern_t pattern;
-    uint32_t rounds;       /* the same on all ranks */
-    uint32_t heavy_rounds; /* likewise */
+    ctn_plan_facts_t facts; /* choice.c */
+    uint32_t rounds;        /* the same on all ranks */
+    uint32_t heavy_rounds;  /* likewise */
     /* A rank begins round r when it has received all of rounds below r. Else
      * rounds only order what is sent: all may be under way at once. */
     bool in_step;
