@@ -3,7 +3,8 @@
  * barrier, then the time that one call takes on each rank, averaged over calls
  * and ranks. The contents are new in every call, so no library profits from
  * data that is still where it was. The first and last calls are checked.
- * Vectors are sums of doubles; the root is rank 0. "barrier" and "split" have
+ * Vectors are sums of doubles; the root is rank 0; neighbors are those in a
+ * mesh of two dimensions with open borders. "barrier" and "split" have
  * no sizes; a split makes groups of every other rank, other ones in every call,
  * and their first barrier; freeing them is not timed. Rank 0 prints:
  * name,collective,ranks,bytes,avg_us,max_us,calls,errors
@@ -114,7 +115,7 @@ static struct result measure(struct peer_call *call, double budget_us)
 static bool run_size(const char *collective, size_t bytes, double budget_us,
                      int rank, int size)
 {
-    struct peer_block *blocks = calloc(2 * (size_t)size, sizeof(*blocks));
+    struct peer_block *blocks;
     struct peer_call call = {.collective = collective,
                              .kind = pattern_kind(collective),
                              .rank = rank,
@@ -122,11 +123,14 @@ static bool run_size(const char *collective, size_t bytes, double budget_us,
                              .bytes = bytes};
     struct result result;
 
+    peer_choose_dims(size, call.dims);
+    call.partners = pattern_partners(call.kind, size);
+    blocks = calloc(2 * (size_t)call.partners, sizeof(*blocks));
     if (blocks == NULL)
         peer_abort("no memory");
     pattern_lay_out(&call, blocks);
-    call.send = peer_alloc(pattern_extent(call.sends, size));
-    call.recv = peer_alloc(pattern_extent(call.recvs, size));
+    call.send = peer_alloc(pattern_extent(call.sends, call.partners));
+    call.recv = peer_alloc(pattern_extent(call.recvs, call.partners));
     if (!peer_prepare(&call)) {
         if (rank == 0)
             fprintf(stderr, "measure: %s has no %s\n", peer_name, collective);

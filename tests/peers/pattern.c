@@ -3,13 +3,25 @@
 #include <string.h>
 
 static const char *const names[PEER_KINDS] = {
-    [PEER_ALLTOALL] = "alltoall",   [PEER_ALLTOALLV] = "alltoallv",
-    [PEER_ALLTOALLW] = "alltoallw", [PEER_SPLIT] = "split",
-    [PEER_BARRIER] = "barrier",     [PEER_BCAST] = "bcast",
-    [PEER_REDUCE] = "reduce",       [PEER_ALLREDUCE] = "allreduce",
-    [PEER_GATHER] = "gather",       [PEER_SCATTER] = "scatter",
-    [PEER_ALLGATHER] = "allgather", [PEER_REDUCE_SCATTER] = "reduce_scatter",
+    [PEER_ALLTOALL] = "alltoall",
+    [PEER_ALLTOALLV] = "alltoallv",
+    [PEER_ALLTOALLW] = "alltoallw",
+    [PEER_SPLIT] = "split",
+    [PEER_BARRIER] = "barrier",
+    [PEER_BCAST] = "bcast",
+    [PEER_REDUCE] = "reduce",
+    [PEER_ALLREDUCE] = "allreduce",
+    [PEER_GATHER] = "gather",
+    [PEER_SCATTER] = "scatter",
+    [PEER_ALLGATHER] = "allgather",
+    [PEER_REDUCE_SCATTER] = "reduce_scatter",
     [PEER_SCAN] = "scan",
+    [PEER_NEIGHBOR_GATHER] = "neighbor_gather",
+    [PEER_NEIGHBOR_GATHERV] = "neighbor_gatherv",
+    [PEER_NEIGHBOR_ALLTOALL] = "neighbor_alltoall",
+    [PEER_NEIGHBOR_ALLTOALLV] = "neighbor_alltoallv",
+    [PEER_NEIGHBOR_ALLTOALLW] = "neighbor_alltoallw",
+    [PEER_NEIGHBOR_ALLTOALL_INIT] = "neighbor_alltoall_init",
 };
 
 enum peer_kind pattern_kind(const char *collective)
@@ -30,6 +42,42 @@ static bool reduces(enum peer_kind kind)
 {
     return kind == PEER_REDUCE || kind == PEER_ALLREDUCE ||
            kind == PEER_REDUCE_SCATTER || kind == PEER_SCAN;
+}
+
+/* All get the same from a rank, whose one block counts as that to rank 0. */
+static bool spreads(enum peer_kind kind)
+{
+    return kind == PEER_ALLGATHER || kind == PEER_BCAST ||
+           kind == PEER_NEIGHBOR_GATHER || kind == PEER_NEIGHBOR_GATHERV;
+}
+
+/* ---- neighbors ---- */
+
+static bool has_neighbors(enum peer_kind kind)
+{
+    return kind >= PEER_NEIGHBOR_GATHER && kind < PEER_KINDS;
+}
+
+int pattern_partners(enum peer_kind kind, int size)
+{
+    return has_neighbors(kind) ? PEER_NEIGHBORS : size;
+}
+
+static int neighbor(const struct peer_call *call, int i)
+{
+    int at[PEER_DIMS] = {call->rank / call->dims[1],
+                         call->rank % call->dims[1]};
+    int d = i / 2;
+
+    at[d] += i % 2 == 0 ? -1 : 1;
+    return at[d] < 0 || at[d] >= call->dims[d] ? PEER_NOBODY
+                                               : at[0] * call->dims[1] + at[1];
+}
+
+/* The rank that a block goes to, or comes from. */
+static int partner(const struct peer_call *call, int i)
+{
+    return has_neighbors(call->kind) ? neighbor(call, i) : i;
 }
 
 /* ---- what goes where ---- */
@@ -59,14 +107,16 @@ static size_t count_between(size_t bytes, int source, int target)
     return (size_t)((random >> 8) % (8 * bytes / 3 + 1));
 }
 
-/* Bytes that go from one rank to another. Where all get the same from a rank,
- * its one block counts as that to rank 0. */
+/* Bytes that go from one rank to another. */
 static size_t bytes_between(const struct peer_call *call, int source,
                             int target)
 {
     switch (call->kind) {
     case PEER_ALLTOALLV:
+    case PEER_NEIGHBOR_ALLTOALLV:
         return count_between(call->bytes, source, target);
+    case PEER_NEIGHBOR_GATHERV:
+        return count_between(call->bytes, source, 0);
     case PEER_GATHER:
         return target == call->root ? call->bytes : 0;
     case PEER_SCATTER:
@@ -90,11 +140,13 @@ static int block_count(const struct peer_call *call, bool sending)
     case PEER_SCAN:
         return 1;
     case PEER_ALLGATHER:
-        return sending ? 1 : call->size;
+    case PEER_NEIGHBOR_GATHER:
+    case PEER_NEIGHBOR_GATHERV:
+        return sending ? 1 : call->partners;
     case PEER_REDUCE_SCATTER:
         return sending ? call->size : 1;
     default:
-        return call->size;
+        return call->partners;
     }
 }
 
@@ -105,14 +157,16 @@ static void lay_out_side(struct peer_call *call, bool sending,
     size_t width = bytes / 8 > 8 ? bytes / 8 : bytes < 8 ? bytes : 8;
     size_t at = 0;
 
-    call->row_length = width * (size_t)call->size;
+    call->row_length = width * (size_t)call->partners;
     for (int p = 0; p < block_count(call, sending); p++) {
         struct peer_block *b = &blocks[p];
 
         *b = (struct peer_block){at, 1, 0, 0};
-        b->row_bytes = sending ? bytes_between(call, call->rank, p)
-                               : bytes_between(call, p, call->rank);
-        if (call->kind == PEER_ALLTOALLW) /* columns of all ranks' matrix */
+        b->row_bytes = sending
+                           ? bytes_between(call, call->rank, partner(call, p))
+                           : bytes_between(call, partner(call, p), call->rank);
+        if (call->kind == PEER_ALLTOALLW || /* columns of all ranks' matrix */
+            call->kind == PEER_NEIGHBOR_ALLTOALLW)
             *b = (struct peer_block){(size_t)p * width, bytes / width, width,
                                      call->row_length};
         at += b->row_bytes;
@@ -122,16 +176,16 @@ static void lay_out_side(struct peer_call *call, bool sending,
 void pattern_lay_out(struct peer_call *call, struct peer_block *blocks)
 {
     lay_out_side(call, true, blocks);
-    lay_out_side(call, false, blocks + call->size);
+    lay_out_side(call, false, blocks + call->partners);
     call->sends = blocks;
-    call->recvs = blocks + call->size;
+    call->recvs = blocks + call->partners;
 }
 
-size_t pattern_extent(const struct peer_block *blocks, int size)
+size_t pattern_extent(const struct peer_block *blocks, int count)
 {
     size_t end = 1;
 
-    for (int p = 0; p < size; p++) {
+    for (int p = 0; p < count; p++) {
         const struct peer_block *b = &blocks[p];
         size_t last =
             b->row_bytes == 0
@@ -166,10 +220,10 @@ static uint64_t row_errors(const unsigned char *row, size_t bytes,
     return errors + (memcmp(row + i, &seed, bytes - i) != 0);
 }
 
-/* Which of a rank's blocks went to another. */
+/* As what a block to that rank counts. */
 static int target_of(const struct peer_call *call, int rank)
 {
-    return call->kind == PEER_ALLGATHER || call->kind == PEER_BCAST ? 0 : rank;
+    return spreads(call->kind) ? 0 : rank;
 }
 
 static void fill_blocks(struct peer_call *call, unsigned number)
@@ -179,12 +233,13 @@ static void fill_blocks(struct peer_call *call, unsigned number)
             fill_row(call->recv, call->bytes, seed_of(number, call->root, 0));
         return;
     }
-    for (int d = 0; d < call->size; d++) {
+    for (int d = 0; d < block_count(call, true); d++) {
         const struct peer_block *b = &call->sends[d];
+        int target = target_of(call, partner(call, d));
 
         for (size_t r = 0; r < b->rows; r++)
             fill_row(call->send + b->offset + r * b->stride, b->row_bytes,
-                     seed_of(number, call->rank, d) + r);
+                     seed_of(number, call->rank, target) + r);
     }
 }
 
@@ -192,12 +247,14 @@ static uint64_t block_errors(const struct peer_call *call, unsigned number)
 {
     uint64_t errors = 0;
 
-    for (int s = 0; s < call->size; s++) {
+    for (int s = 0; s < call->partners; s++) {
         const struct peer_block *b = &call->recvs[s];
         int source = call->kind == PEER_BCAST || call->kind == PEER_SCATTER
                          ? call->root
-                         : s;
+                         : partner(call, s);
 
+        if (source == PEER_NOBODY)
+            continue;
         for (size_t r = 0; r < b->rows && b->row_bytes > 0; r++)
             errors += row_errors(
                 call->recv + b->offset + r * b->stride, b->row_bytes,

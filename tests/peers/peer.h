@@ -22,10 +22,21 @@ enum peer_kind {
     PEER_ALLGATHER,
     PEER_REDUCE_SCATTER, /* blocks of one length */
     PEER_SCAN,
+    PEER_NEIGHBOR_GATHER, /* to and from the neighbors in a mesh */
+    PEER_NEIGHBOR_GATHERV,
+    PEER_NEIGHBOR_ALLTOALL,
+    PEER_NEIGHBOR_ALLTOALLV,
+    PEER_NEIGHBOR_ALLTOALLW,
+    PEER_NEIGHBOR_ALLTOALL_INIT, /* started again and again */
     PEER_KINDS
 };
 
-/** The part of a buffer that goes to, or comes from, one rank. */
+/* A mesh has two dimensions and open borders; ranks count along its rows.
+ * Neighbors are in MPI's order: above, below, left, right. */
+enum { PEER_DIMS = 2, PEER_NEIGHBORS = 2 * PEER_DIMS, PEER_NOBODY = -1 };
+
+/** The part of a buffer that goes to, or comes from, one rank. A block of
+ * PEER_NOBODY has its place, and neither goes nor comes. */
 struct peer_block {
     size_t offset;    /* of the first row, in bytes */
     size_t rows;      /* 1: contiguous */
@@ -39,9 +50,11 @@ struct peer_call {
     const char *collective;
     enum peer_kind kind;
     int rank, size, root;
+    int dims[PEER_DIMS];            /* of the mesh */
+    int partners;                   /* all ranks, or neighbors */
     size_t bytes;                   /* of a block, on average; of a vector */
-    const struct peer_block *sends; /* [size]: to and from each rank */
-    const struct peer_block *recvs; /* [size] */
+    const struct peer_block *sends; /* [partners]: to and from each */
+    const struct peer_block *recvs; /* [partners] */
     size_t row_length;              /* of the arrays that blocks are cut from */
     unsigned char *send, *recv;
     int color, key;         /* split: of this rank, in this call */
@@ -56,6 +69,8 @@ void peer_start(int *argc, char ***argv, int *rank, int *size);
 void peer_stop(void);
 void peer_abort(const char *what);
 void peer_barrier(void);
+/** The library's choice of a mesh for so many ranks. */
+void peer_choose_dims(int size, int dims[PEER_DIMS]);
 /** What every rank says, to every rank; [size]. */
 void peer_gather(double value, double *all, int size);
 void *peer_alloc(size_t bytes);

@@ -3,6 +3,7 @@
 #include "peer.h"
 
 #include <catena/catena.h>
+#include <catena/neighbor.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +88,15 @@ struct prepared {
     ptrdiff_t *send_at, *recv_at;
     catena_datatype_t *send_types, *recv_types;
     catena_group_t *made; /* by a split */
+    catena_neighborhood_t *mesh;
+    catena_request_t *request;
 };
+
+void peer_choose_dims(int size, int dims[PEER_DIMS])
+{
+    dims[0] = dims[1] = 0;
+    demand(catena_dims_create(size, PEER_DIMS, dims), "catena_dims_create");
+}
 
 static catena_datatype_t subarray(const struct peer_call *call,
                                   const struct peer_block *block)
@@ -103,11 +112,31 @@ static catena_datatype_t subarray(const struct peer_call *call,
     return type;
 }
 
+static bool by_types(enum peer_kind kind)
+{
+    return kind == PEER_ALLTOALLW || kind == PEER_NEIGHBOR_ALLTOALLW;
+}
+
+static void prepare_mesh(struct peer_call *call)
+{
+    struct prepared *p = call->prepared;
+    int periods[PEER_DIMS] = {0};
+
+    demand(catena_cart_create(world, PEER_DIMS, call->dims, periods, 0, NULL,
+                              &p->mesh),
+           "catena_cart_create");
+    if (call->kind == PEER_NEIGHBOR_ALLTOALL_INIT)
+        demand(catena_neighbor_alltoall_init(
+                   call->send, call->bytes, CATENA_BYTE, call->recv,
+                   call->bytes, CATENA_BYTE, p->mesh, &p->request),
+               call->collective);
+}
+
 bool peer_prepare(struct peer_call *call)
 {
-    size_t n = (size_t)call->size;
+    size_t n = (size_t)call->partners;
     struct prepared *p = calloc(1, sizeof(*p));
-    bool w = call->kind == PEER_ALLTOALLW;
+    bool w = by_types(call->kind);
 
     if (p == NULL)
         peer_abort("no memory");
@@ -128,6 +157,8 @@ bool peer_prepare(struct peer_call *call)
             p->recv_types[i] = subarray(call, &call->recvs[i]);
         }
     }
+    if (call->kind >= PEER_NEIGHBOR_GATHER)
+        prepare_mesh(call);
     return true;
 }
 
@@ -145,6 +176,41 @@ static catena_status_t run_alltoall(struct peer_call *call)
                                 p->recv_at, p->recv_types, world);
     return catena_alltoall(call->send, call->recv, call->bytes, CATENA_BYTE,
                            world);
+}
+
+static catena_status_t run_neighbors(struct peer_call *call)
+{
+    struct prepared *p = call->prepared;
+    size_t n = call->bytes;
+
+    switch (call->kind) {
+    case PEER_NEIGHBOR_GATHER:
+        return catena_neighbor_gather(call->send, n, CATENA_BYTE, call->recv, n,
+                                      CATENA_BYTE, p->mesh);
+    case PEER_NEIGHBOR_GATHERV:
+        return catena_neighbor_gatherv(call->send, p->send_counts[0],
+                                       CATENA_BYTE, call->recv, p->recv_counts,
+                                       p->recv_at, CATENA_BYTE, p->mesh);
+    case PEER_NEIGHBOR_ALLTOALLV:
+        return catena_neighbor_alltoallv(
+            call->send, p->send_counts, p->send_at, CATENA_BYTE, call->recv,
+            p->recv_counts, p->recv_at, CATENA_BYTE, p->mesh);
+    case PEER_NEIGHBOR_ALLTOALLW:
+        return catena_neighbor_alltoallw(
+            call->send, p->send_counts, p->send_at, p->send_types, call->recv,
+            p->recv_counts, p->recv_at, p->recv_types, p->mesh);
+    default:
+        return catena_neighbor_alltoall(call->send, n, CATENA_BYTE, call->recv,
+                                        n, CATENA_BYTE, p->mesh);
+    }
+}
+
+static catena_status_t run_started(struct peer_call *call)
+{
+    struct prepared *p = call->prepared;
+    catena_status_t status = catena_start(p->request);
+
+    return status == CATENA_OK ? catena_wait(&p->request) : status;
 }
 
 static catena_status_t run_vector(struct peer_call *call)
@@ -197,6 +263,14 @@ static catena_status_t run(struct peer_call *call)
     case PEER_ALLTOALLV:
     case PEER_ALLTOALLW:
         return run_alltoall(call);
+    case PEER_NEIGHBOR_GATHER:
+    case PEER_NEIGHBOR_GATHERV:
+    case PEER_NEIGHBOR_ALLTOALL:
+    case PEER_NEIGHBOR_ALLTOALLV:
+    case PEER_NEIGHBOR_ALLTOALLW:
+        return run_neighbors(call);
+    case PEER_NEIGHBOR_ALLTOALL_INIT:
+        return run_started(call);
     default:
         return run_vector(call);
     }
@@ -220,9 +294,13 @@ void peer_release(struct peer_call *call)
 {
     struct prepared *p = call->prepared;
 
-    if (call->kind == PEER_ALLTOALLW)
-        for (int i = 0; i < 2 * call->size; i++)
+    if (by_types(call->kind))
+        for (int i = 0; i < 2 * call->partners; i++)
             catena_type_free(&p->send_types[i]);
+    if (p->request != NULL)
+        demand(catena_request_free(&p->request), "catena_request_free");
+    if (p->mesh != NULL)
+        demand(catena_neighborhood_free(p->mesh), "catena_neighborhood_free");
     free(p->send_counts);
     free(p->send_at);
     free(p->send_types);

@@ -1,4 +1,5 @@
-/* The calls of an MPI library. */
+/* The calls of an MPI library. PEER_PERSISTENT=y: of what is started again and
+ * again its persistent request, if it has one; else it is the blocking call. */
 
 #include "peer.h"
 
@@ -8,6 +9,17 @@
 #include <string.h>
 
 #ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
+
+/* MPI 4.0, or Open MPI's extension before it. */
+#if MPI_VERSION >= 4
+#define NEIGHBOR_ALLTOALL_INIT MPI_Neighbor_alltoall_init
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define NEIGHBOR_ALLTOALL_INIT MPIX_Neighbor_alltoall_init
+#endif
+
+#ifdef OPEN_MPI
 const char *const peer_name = "openmpi";
 #else
 const char *const peer_name = "mpich";
@@ -15,8 +27,11 @@ const char *const peer_name = "mpich";
 
 struct prepared {
     int *send_counts, *send_at, *recv_counts, *recv_at;
+    MPI_Aint *send_bytes, *recv_bytes; /* of neighbors, with types: all 0 */
     MPI_Datatype *send_types, *recv_types;
     MPI_Comm made; /* by a split */
+    MPI_Comm mesh;
+    MPI_Request request; /* MPI_REQUEST_NULL: the call is blocking */
 };
 
 void peer_start(int *argc, char ***argv, int *rank, int *size)
@@ -64,6 +79,12 @@ void peer_free(void *block)
     free(block);
 }
 
+void peer_choose_dims(int size, int dims[PEER_DIMS])
+{
+    dims[0] = dims[1] = 0;
+    MPI_Dims_create(size, PEER_DIMS, dims);
+}
+
 static MPI_Datatype subarray(const struct peer_call *call,
                              const struct peer_block *block)
 {
@@ -78,11 +99,41 @@ static MPI_Datatype subarray(const struct peer_call *call,
     return type;
 }
 
+static bool by_types(enum peer_kind kind)
+{
+    return kind == PEER_ALLTOALLW || kind == PEER_NEIGHBOR_ALLTOALLW;
+}
+
+static void prepare_request(struct peer_call *call)
+{
+    struct prepared *p = call->prepared;
+    const char *asked = getenv("PEER_PERSISTENT");
+
+    p->request = MPI_REQUEST_NULL;
+#ifdef NEIGHBOR_ALLTOALL_INIT
+    if (call->kind == PEER_NEIGHBOR_ALLTOALL_INIT && asked != NULL &&
+        strcmp(asked, "y") == 0)
+        NEIGHBOR_ALLTOALL_INIT(call->send, (int)call->bytes, MPI_BYTE,
+                               call->recv, (int)call->bytes, MPI_BYTE, p->mesh,
+                               MPI_INFO_NULL, &p->request);
+#endif
+}
+
+static void prepare_mesh(struct peer_call *call)
+{
+    struct prepared *p = call->prepared;
+    int periods[PEER_DIMS] = {0};
+
+    MPI_Cart_create(MPI_COMM_WORLD, PEER_DIMS, call->dims, periods, 0,
+                    &p->mesh);
+    prepare_request(call);
+}
+
 bool peer_prepare(struct peer_call *call)
 {
-    size_t n = (size_t)call->size;
+    size_t n = (size_t)call->partners;
     struct prepared *p = calloc(1, sizeof(*p));
-    bool w = call->kind == PEER_ALLTOALLW;
+    bool w = by_types(call->kind);
 
     if (p == NULL)
         peer_abort("no memory");
@@ -91,6 +142,8 @@ bool peer_prepare(struct peer_call *call)
     p->send_at = p->send_counts + n;
     p->recv_counts = p->send_at + n;
     p->recv_at = p->recv_counts + n;
+    p->send_bytes = calloc(2 * n, sizeof(MPI_Aint));
+    p->recv_bytes = p->send_bytes + n;
     p->send_types = calloc(2 * n, sizeof(MPI_Datatype));
     p->recv_types = p->send_types + n;
     for (size_t i = 0; i < n; i++) {
@@ -103,6 +156,9 @@ bool peer_prepare(struct peer_call *call)
             p->recv_types[i] = subarray(call, &call->recvs[i]);
         }
     }
+    p->mesh = MPI_COMM_NULL;
+    if (call->kind >= PEER_NEIGHBOR_GATHER)
+        prepare_mesh(call);
     return true;
 }
 
@@ -121,6 +177,49 @@ static void run_alltoall(struct peer_call *call)
     else
         MPI_Alltoall(call->send, (int)call->bytes, MPI_BYTE, call->recv,
                      (int)call->bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void run_neighbors(struct peer_call *call)
+{
+    struct prepared *p = call->prepared;
+    int n = (int)call->bytes;
+
+    switch (call->kind) {
+    case PEER_NEIGHBOR_GATHER:
+        MPI_Neighbor_allgather(call->send, n, MPI_BYTE, call->recv, n, MPI_BYTE,
+                               p->mesh);
+        break;
+    case PEER_NEIGHBOR_GATHERV:
+        MPI_Neighbor_allgatherv(call->send, p->send_counts[0], MPI_BYTE,
+                                call->recv, p->recv_counts, p->recv_at,
+                                MPI_BYTE, p->mesh);
+        break;
+    case PEER_NEIGHBOR_ALLTOALLV:
+        MPI_Neighbor_alltoallv(call->send, p->send_counts, p->send_at, MPI_BYTE,
+                               call->recv, p->recv_counts, p->recv_at, MPI_BYTE,
+                               p->mesh);
+        break;
+    case PEER_NEIGHBOR_ALLTOALLW:
+        MPI_Neighbor_alltoallw(call->send, p->send_counts, p->send_bytes,
+                               p->send_types, call->recv, p->recv_counts,
+                               p->recv_bytes, p->recv_types, p->mesh);
+        break;
+    default:
+        MPI_Neighbor_alltoall(call->send, n, MPI_BYTE, call->recv, n, MPI_BYTE,
+                              p->mesh);
+    }
+}
+
+static void run_started(struct peer_call *call)
+{
+    struct prepared *p = call->prepared;
+
+    if (p->request == MPI_REQUEST_NULL) {
+        run_neighbors(call);
+        return;
+    }
+    MPI_Start(&p->request);
+    MPI_Wait(&p->request, MPI_STATUS_IGNORE);
 }
 
 static void run_vector(struct peer_call *call)
@@ -174,6 +273,16 @@ void peer_run(struct peer_call *call)
     case PEER_ALLTOALLW:
         run_alltoall(call);
         break;
+    case PEER_NEIGHBOR_GATHER:
+    case PEER_NEIGHBOR_GATHERV:
+    case PEER_NEIGHBOR_ALLTOALL:
+    case PEER_NEIGHBOR_ALLTOALLV:
+    case PEER_NEIGHBOR_ALLTOALLW:
+        run_neighbors(call);
+        break;
+    case PEER_NEIGHBOR_ALLTOALL_INIT:
+        run_started(call);
+        break;
     default:
         run_vector(call);
     }
@@ -192,10 +301,16 @@ void peer_release(struct peer_call *call)
 {
     struct prepared *p = call->prepared;
 
-    if (call->kind == PEER_ALLTOALLW)
-        for (int i = 0; i < 2 * call->size; i++)
+    if (by_types(call->kind))
+        for (int i = 0; i < 2 * call->partners; i++)
             MPI_Type_free(&p->send_types[i]);
+    if (p->mesh != MPI_COMM_NULL) {
+        if (p->request != MPI_REQUEST_NULL)
+            MPI_Request_free(&p->request);
+        MPI_Comm_free(&p->mesh);
+    }
     free(p->send_counts);
+    free(p->send_bytes);
     free(p->send_types);
     free(p);
 }
