@@ -5,6 +5,9 @@
 
 #include "group/chain_coll.h"
 
+static const ctn_sbgp_rule_t whole_lane = {.name = "lane",
+                                           .help = "all members"};
+
 /** All members' memory, from what each of them tells. */
 static catena_status_t exchange(subgroup_t *subgroup, ctn_address_t own)
 {
@@ -42,9 +45,13 @@ catena_status_t subgroup_open(subgroup_t *subgroup, job_t *job,
                               ctn_lane_t *lane, const ctn_bcol_t *bcol)
 {
     const ctn_chain_t *chain = &lane->chain;
-    bool crowded = job->seed % 2 == 1; /* both choices of algorithms are met */
+    /* Simulated ranks are never crowded, but their memory may be laid out, and
+     * algorithms chosen, as if they were. */
+    bool crowded =
+        job->exec->virtual_time ? job->seed % 2 != 0 : job->exec->crowded;
     *subgroup = (subgroup_t){.job = job, .lane = lane};
     subgroup->sbgp = (ctn_sbgp_t){
+        .rule = &whole_lane,
         .size = chain->size,
         .me = chain->rank,
         .ranks = chain->size,

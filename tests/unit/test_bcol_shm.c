@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodegroup.h"
+#include "subgroup.h"
 
 /* ---- values ---- */
 
@@ -298,7 +298,7 @@ static void one(kit_t *k, ctn_basic_kind_t kind)
     fill_in(k, &t);
     if (job_random(&k->own) % 2 == 0 ||
         !module->bcol->quick(module, kind, &t.basic, &status)) {
-        subgroup_run(k->s, kind, &t.basic);
+        JOB_CHECK(k->job, subgroup_run(k->s, kind, &t.basic) == CATENA_OK);
     }
     JOB_CHECK(k->job, status == CATENA_OK);
     finish(k, &t);
@@ -376,11 +376,11 @@ static void order_in_time(kit_t *k)
             JOB_CHECK(job, catena_compute(job->context, 1e-4) == CATENA_OK);
             until = catena_time(job->context);
         }
-        subgroup_run(k->s, kind, &basic);
+        JOB_CHECK(k->job, subgroup_run(k->s, kind, &basic) == CATENA_OK);
         double through = catena_time(job->context);
         ctn_basic_t tell = {
             .root = late, .in = &until, .out = &until, .bytes = sizeof(until)};
-        subgroup_run(k->s, CTN_BCAST, &tell);
+        JOB_CHECK(k->job, subgroup_run(k->s, CTN_BCAST, &tell) == CATENA_OK);
         JOB_CHECK(job, (kind == CTN_FANIN && me != root) || through >= until);
     }
 }
@@ -396,7 +396,8 @@ static void everything(job_t *job)
               catena_op_create(multiply, NULL, 0, &k.product) == CATENA_OK);
     JOB_CHECK(job, catena_type_contiguous(sizeof(matrix_t), CATENA_UINT8,
                                           &k.matrix) == CATENA_OK);
-    subgroup_open(&s, job, job->context->world, &ctn_bcol_shm);
+    JOB_CHECK(job,
+              subgroup_open(&s, job, job->lane, &ctn_bcol_shm) == CATENA_OK);
     for (int kind = CTN_BARRIER; kind <= CTN_EXSCAN; kind++) {
         for (int i = 0; i < 4; i++) {
             one(&k, (ctn_basic_kind_t)kind);
@@ -419,7 +420,8 @@ static void everything(job_t *job)
 static void in_a_row(job_t *job)
 {
     subgroup_t s;
-    subgroup_open(&s, job, job->context->world, &ctn_bcol_shm);
+    JOB_CHECK(job,
+              subgroup_open(&s, job, job->lane, &ctn_bcol_shm) == CATENA_OK);
     for (uint32_t i = 0; i < 200; i++) {
         uint64_t value = i;
         ctn_basic_t basic = {.root = i < 100 ? 0 : i % job->size,
@@ -430,7 +432,7 @@ static void in_a_row(job_t *job)
         value = job->rank == basic.root ? i : 0;
         if ((i + job->rank) % 3 == 0 ||
             !s.module->bcol->quick(s.module, CTN_BCAST, &basic, &status)) {
-            subgroup_run(&s, CTN_BCAST, &basic);
+            JOB_CHECK(job, subgroup_run(&s, CTN_BCAST, &basic) == CATENA_OK);
         }
         JOB_CHECK(job, status == CATENA_OK && value == i);
     }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "group/chain_coll.h"
-#include "nodegroup.h"
+#include "subgroup.h"
 
 /* ---- what members contribute ---- */
 
@@ -352,7 +352,8 @@ static void run_trial(trial_t *t)
         module->bcol->quick(module, t->kind, &t->basic, &status)) {
         JOB_CHECK(t->s->job, status == CATENA_OK);
     } else {
-        subgroup_run(t->s, t->kind, &t->basic);
+        JOB_CHECK(t->s->job,
+                  subgroup_run(t->s, t->kind, &t->basic) == CATENA_OK);
     }
 }
 
@@ -411,7 +412,8 @@ static void with_subgroup(job_t *job,
     catena_group_t *group = node_group(job);
     uint64_t memory = job->exec->tally.memory;
     open_tools(job, &tools);
-    subgroup_open(&s, job, group, &ctn_bcol_shm);
+    JOB_CHECK(job,
+              subgroup_open(&s, job, &group->lane, &ctn_bcol_shm) == CATENA_OK);
     body(&s, &tools);
     subgroup_close(&s);
     close_tools(job, &tools);
@@ -462,8 +464,8 @@ static unsigned take_heap(job_t *job, void **taken)
 
 static void meet(subgroup_t *s)
 {
-    JOB_CHECK(s->job, ctn_op_run(ctn_chain_barrier(
-                          s->job->exec, &s->group->lane)) == CATENA_OK);
+    JOB_CHECK(s->job, ctn_op_run(ctn_chain_barrier(s->job->exec, s->lane)) ==
+                          CATENA_OK);
 }
 
 /** Blocks that must be copied to more memory than there is: all hear of it, and
@@ -489,7 +491,7 @@ static void without_memory(subgroup_t *s, const tools_t *tools)
     }
     meet(s);
     for (unsigned k = 0; k < 4; k++) {
-        subgroup_run(s, kinds[k], &t[k].basic);
+        JOB_CHECK(s->job, subgroup_run(s, kinds[k], &t[k].basic) == CATENA_OK);
         close_trial(&t[k]);
     }
     free(taken);
