@@ -173,12 +173,12 @@ CATENA_API catena_status_t catena_group_free(catena_group_t *group);
  * numbers to the library, hierarchies to the environment. docs/tuning.md has
  * all rules, components and algorithms.
  *
- * After hierarchy, <c>_hierarchy and subgroup all ranks agree on them again:
- * all have to call, or none. Levels that do not fit the group, and settings of
- * these and of the environment that differ, are found out when they are used:
- * the collective fails with ERR_ARG on all ranks. A <c>_algorithm that is set
- * here is not compared: ranks that differ may wait for each other for ever.
- * Barriers go by levels only where a hierarchy or barrier_algorithm is set.
+ * After hierarchy, <c>_hierarchy, <c>_algorithm and subgroup all ranks agree on
+ * them again: all have to call, or none. Levels that do not fit the group, and
+ * settings of these and of the environment that differ, are found out when they
+ * are used: the collective fails with ERR_ARG on all ranks, until they are set
+ * again. Barriers go by levels only where a hierarchy or barrier_algorithm is
+ * set: there ranks of which some have neither wait for each other for ever.
  * Holds for operations started later; of persistent alltoalls, and for whether
  * a persistent barrier goes by levels, for those initialised later.
  * @return CATENA_OK, ERR_ARG (unknown name or value; what is known is

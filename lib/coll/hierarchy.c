@@ -39,6 +39,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     }
     for (int i = 0; i < CTN_WAYS; i++) {
         free(all->levels_of[i]);
+        free(all->algorithm_of[i]);
     }
     free(all->levels);
     free(all->subgroup);
@@ -216,6 +217,26 @@ bool ctn_hierarchy_set(catena_group_t *group, const char *name,
     return true;
 }
 
+catena_status_t ctn_hierarchy_set_algorithm(catena_group_t *group, ctn_of_t of,
+                                            const char *name)
+{
+    ctn_hierarchies_t *all = hierarchies_of(group);
+    if (all == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    all->of[of] = NULL;
+    return name != NULL ? replace(&all->algorithm_of[of], name) : CATENA_OK;
+}
+
+const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_of_t of)
+{
+    const ctn_hierarchies_t *all =
+        (const ctn_hierarchies_t *)ctn_group_find(group, &hierarchies_key);
+    return all != NULL && all->algorithm_of[of] != NULL
+               ? all->algorithm_of[of]
+               : group->config->way[of].algorithm;
+}
+
 /* ---- asking ---- */
 
 /** What a collective's hierarchy is to be: "auto", or as ctn_levels_write has
@@ -263,7 +284,8 @@ catena_status_t ctn_hierarchies_write(const ctn_hierarchies_t *all,
     char *at = text;
     for (int i = 0; i < CTN_WAYS; i++) {
         char levels[CTN_LEVELS_BYTES];
-        const char *algorithm = all->group->config->way[i].algorithm;
+        const char *algorithm =
+            ctn_hierarchy_algorithm(all->group, (ctn_of_t)i);
         catena_status_t status = text_of(all, (ctn_of_t)i, levels);
         if (status != CATENA_OK) {
             return status;

@@ -65,6 +65,16 @@ catena_status_t ctn_hierarchy_flat(catena_group_t *group,
 bool ctn_hierarchy_set(catena_group_t *group, const char *name,
                        const char *value, catena_status_t *status);
 
+/** The setting of a group for the algorithm of these collectives; NULL: it
+ * stays as it is. In either case all ranks agree on settings again with the
+ * next of these collectives. @return ERR_NO_MEMORY */
+catena_status_t ctn_hierarchy_set_algorithm(catena_group_t *group, ctn_of_t of,
+                                            const char *name);
+
+/** The algorithm that is asked for, by the group's settings, else by
+ * CATENA_<COLLECTIVE>_ALGORITHM; or "auto". */
+const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_of_t of);
+
 /** What names this rank's subgroup by the rule "user". */
 const char *ctn_hierarchy_subgroup(const catena_group_t *group);
 

@@ -47,7 +47,8 @@ typedef struct ctn_hierarchies {
     /* Settings of the group, as ctn_levels_write has them, or NULL: auto. */
     char *levels;
     char *levels_of[CTN_WAYS];
-    char *subgroup; /* NULL: as in the environment */
+    char *algorithm_of[CTN_WAYS]; /* NULL: as in the environment */
+    char *subgroup;               /* likewise */
     /* What was given out by these settings; NULL: nobody has asked yet. */
     ctn_hierarchy_t *of[CTN_WAYS];
     ctn_hierarchy_t *flat;
@@ -55,8 +56,8 @@ typedef struct ctn_hierarchies {
 
 #define CTN_SETTING_BYTES (CTN_LEVELS_BYTES + 128u)
 
-/** What all collectives' hierarchies are to be, with the algorithms that the
- * environment asks for: "barrier=auto bcast=node:shm,network:ucx(lent) ...".
+/** What all collectives' hierarchies are to be, with the algorithms that are
+ * asked for: "barrier=auto bcast=node:shm,network:ucx(lent) ...".
  * @return as ctn_levels_read */
 catena_status_t ctn_hierarchies_write(const ctn_hierarchies_t *all,
                                       char text[CTN_WAYS * CTN_SETTING_BYTES]);

@@ -251,6 +251,34 @@ static void settings_differ(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(g) == CATENA_OK);
 }
 
+/** The same of algorithms, when the hierarchy is there already. */
+static void algorithms_differ(rank_test_t *test)
+{
+    catena_group_t *g;
+    bool first = test->place.rank == 0;
+    int32_t one = 1, sum = 0;
+    RANK_CHECK(test, catena_group_dup(test->world, &g) == CATENA_OK);
+    for (int i = 0; i < 2 && test->place.size > 1; i++) {
+        still_works(test, g);
+        RANK_CHECK(test,
+                   catena_group_set(g, "allreduce_algorithm",
+                                    first ? "flat" : "tree") == CATENA_OK);
+        capture_t said;
+        capture_start(&said);
+        catena_status_t status =
+            catena_allreduce(&one, &sum, 1, CATENA_INT32, CATENA_SUM, g);
+        capture_stop(&said);
+        hold_against(test, "allreduce", CATENA_ERR_ARG, status,
+                     test->place.rank == 1 ? "expected the same settings" : "",
+                     said.text);
+        RANK_CHECK(test,
+                   catena_group_set(g, "allreduce_algorithm",
+                                    i == 0 ? "auto" : "tree") == CATENA_OK);
+        still_works(test, g);
+    }
+    RANK_CHECK(test, catena_group_free(g) == CATENA_OK);
+}
+
 /** While operations are under way nothing is freed. */
 static void freed_early(rank_test_t *test)
 {
@@ -394,6 +422,7 @@ int main(int argc, char **argv)
         {"in place where there is no place", in_place},
         {"settings that make no sense", settings},
         {"settings that differ", settings_differ},
+        {"algorithms that differ", algorithms_differ},
         {"a group freed while it is busy", freed_early},
         {"gatherv of other lengths", gatherv_lengths},
         {"scatterv of other lengths", scatterv_lengths},

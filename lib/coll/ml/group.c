@@ -163,10 +163,8 @@ CTN_HOT catena_status_t ctn_use_find(catena_group_t *group, ctn_of_t of,
     catena_status_t status = CATENA_OK;
     *out = use;
     if (use->hierarchy == NULL) {
-        if (!use->set) {
-            status = find_algorithm(group, of, group->config->way[of].algorithm,
-                                    &use->algorithm);
-        }
+        status = find_algorithm(group, of, ctn_hierarchy_algorithm(group, of),
+                                &use->algorithm);
         if (status == CATENA_OK) {
             status = ctn_hierarchy_of(group, ctn_collective_names[of],
                                       &use->hierarchy);
@@ -203,15 +201,15 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
     if (of == CTN_WAYS) {
         return false;
     }
-    kept_with_group_t *kept = kept_with(group);
-    if (kept == NULL) {
-        *status = CATENA_ERR_NO_MEMORY;
-        return true;
-    }
-    ctn_use_t *use = &kept->use[of];
-    *status = find_algorithm(group, (ctn_of_t)of, value, &use->algorithm);
-    if (*status == CATENA_OK) {
-        use->set = true;
+    /* All ranks agree again, also those whose value was refused. */
+    const char *found;
+    *status = find_algorithm(group, (ctn_of_t)of, value, &found);
+    catena_status_t set = ctn_hierarchy_set_algorithm(
+        group, (ctn_of_t)of, *status == CATENA_OK ? value : NULL);
+    *status = *status == CATENA_OK ? set : *status;
+    kept_with_group_t *kept = (kept_with_group_t *)ctn_group_find(group, &key);
+    if (kept != NULL) {
+        kept->use[of].hierarchy = NULL;
     }
     group->barrier = CTN_BARRIER_UNKNOWN;
     return true;
@@ -219,13 +217,8 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
 
 bool ctn_ml_asked(catena_group_t *group, ctn_of_t of)
 {
-    const kept_with_group_t *kept =
-        (const kept_with_group_t *)ctn_group_find(group, &key);
-    const char *algorithm = group->config->way[of].algorithm;
-    bool chosen = kept != NULL && kept->use[of].set
-                      ? kept->use[of].algorithm != NULL
-                      : strcasecmp(algorithm, "auto") != 0;
-    return chosen || ctn_hierarchy_asked(group, of);
+    return strcasecmp(ctn_hierarchy_algorithm(group, of), "auto") != 0 ||
+           ctn_hierarchy_asked(group, of);
 }
 
 /* ---- explaining ---- */

@@ -268,7 +268,6 @@ struct ctn_use {
     ctn_hierarchy_t *hierarchy; /* NULL: not asked for yet */
     ctn_hierarchy_t *flat;      /* likewise */
     const char *algorithm;      /* the component's own name; NULL: auto */
-    bool set;                   /* by catena_group_set */
     /* the last one that ran, for those who ask */
     const ctn_composition_t *ran;
     const ctn_hierarchy_t *through;
