@@ -383,6 +383,36 @@ static void scatter_lengths(const lengths_t *l)
     free(places);
 }
 
+/** The last rank's block is not as long as all expect, itself included. */
+static void allgather_lengths(const lengths_t *l)
+{
+    rank_test_t *test = l->test;
+    size_t p = (size_t)test->place.size;
+    bool last = test->place.rank + 1 == test->place.size;
+    size_t mine = last ? l->expected : l->given;
+    int32_t *a = calloc(mine + N, sizeof(*a));
+    int32_t *b = malloc((p * l->given + N) * sizeof(*b));
+    memset(a, 1, (mine + N) * sizeof(*a));
+    memset(b, GUARD, (p * l->given + N) * sizeof(*b));
+    if (last) {
+        REFUSED(test, "expected",
+                catena_allgather(a, mine, CATENA_INT32, b, l->given,
+                                 CATENA_INT32, l->group));
+    } else {
+        RANK_CHECK(test, catena_allgather(a, mine, CATENA_INT32, b, l->given,
+                                          CATENA_INT32, l->group) == CATENA_OK);
+    }
+    for (size_t i = 0; i < (p - 1) * l->given * sizeof(*b); i++) {
+        RANK_CHECK(test, ((unsigned char *)b)[i] == 1);
+    }
+    for (size_t i = 0; i < N * sizeof(*b); i++) {
+        RANK_CHECK(test, ((unsigned char *)(b + p * l->given))[i] == GUARD);
+    }
+    still_works(test, l->group);
+    free(a);
+    free(b);
+}
+
 static void lengths(rank_test_t *test, void (*run)(const lengths_t *l))
 {
     static const size_t sizes[][2] = {{10, 7},      {7, 10},      {10, 0},
@@ -412,6 +442,15 @@ static void scatterv_lengths(rank_test_t *test)
     lengths(test, scatter_lengths);
 }
 
+static void allgather_other(rank_test_t *test)
+{
+    int32_t a[N] = {0}, b;
+    REFUSED(
+        test, "expected 0, as recv says",
+        catena_allgather(a, N, CATENA_INT32, &b, 0, CATENA_INT32, test->world));
+    lengths(test, allgather_lengths);
+}
+
 int main(int argc, char **argv)
 {
     static const rank_case_t cases[] = {
@@ -426,6 +465,7 @@ int main(int argc, char **argv)
         {"a group freed while it is busy", freed_early},
         {"gatherv of other lengths", gatherv_lengths},
         {"scatterv of other lengths", scatterv_lengths},
+        {"allgather of other lengths", allgather_other},
         {NULL, NULL}};
     return rank_main(argc, argv, cases);
 }

@@ -24,8 +24,28 @@ static size_t begin_of(const ctn_ml_t *ml, const allgather_t *all, uint32_t i)
     return all->at != NULL ? all->at[i] : i * ml->call.all.bytes;
 }
 
+/** This rank's block. If it is not as long as all expect, the call fails here,
+ * but goes through with what lies in its place, since the others know nothing
+ * of it. */
+static ctn_span_t own_block(ctn_ml_t *ml)
+{
+    uint32_t rank = ctn_ml_rank(ml);
+    size_t expected = ctn_blocks_bytes(&ml->call.all, rank);
+    if (ml->call.in.bytes == expected) {
+        return ml->call.in;
+    }
+    ctn_error(ml->exec->log,
+              "%s: the block of rank %u has %zu bytes; expected %zu, as its "
+              "receive count and type say",
+              ml->call.composition->algorithm.name, rank, ml->call.in.bytes,
+              expected);
+    ml->status = CATENA_ERR_ARG;
+    return ctn_blocks_at(&ml->call.all, rank);
+}
+
 /** Lengths and memory of the cover. */
-static catena_status_t settle(ctn_ml_t *ml, allgather_t *all)
+static catena_status_t settle(ctn_ml_t *ml, allgather_t *all,
+                              const ctn_span_t *own)
 {
     ctn_cover_t *cover = &all->route.cover;
     if (ml->call.composition->lengths) {
@@ -37,9 +57,8 @@ static catena_status_t settle(ctn_ml_t *ml, allgather_t *all)
     all->bytes = begin_of(ml, all, ctn_ml_size(ml));
     all->users = ctn_route_users(&ml->call, all->at);
     cover->at = all->route.keeps ? all->at : NULL;
-    cover->bytes = all->at == NULL ? ml->call.all.bytes : ml->call.in.bytes;
-    catena_status_t status =
-        ctn_route_settle(ml, &all->route, &ml->call.in, all->users);
+    cover->bytes = all->at == NULL ? ml->call.all.bytes : own->bytes;
+    catena_status_t status = ctn_route_settle(ml, &all->route, own, all->users);
     return status == CATENA_OK ? ctn_route_lay(ml, &all->route) : status;
 }
 
@@ -50,10 +69,11 @@ static catena_status_t plan(ctn_ml_t *ml)
         return CATENA_ERR_NO_MEMORY;
     }
     ml->table = all;
+    ctn_span_t own = own_block(ml);
     all->at = NULL;
     catena_status_t status = ctn_route_find(ml, &all->route, CTN_ROUTE_ALL);
     if (status == CATENA_OK) {
-        status = settle(ml, all);
+        status = settle(ml, all, &own);
     }
     if (status != CATENA_OK) {
         return status;
@@ -68,7 +88,7 @@ static catena_status_t plan(ctn_ml_t *ml)
     ml->segments += all->cut ? 1 : 0;
     ml->scratch_bytes =
         !all->route.keeps && all->users == NULL ? ml->segment_bytes : 0;
-    ctn_route_copy_own(ml, &all->route, &ml->call.in, true);
+    ctn_route_copy_own(ml, &all->route, &own, true);
     return CATENA_OK;
 }
 

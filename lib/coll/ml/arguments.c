@@ -270,6 +270,11 @@ static catena_status_t read_gathering(const check_t *check, const char *all,
     if (status == CATENA_OK) {
         status = read_own(check, one, one_side, has_all, own);
     }
+    if (status == CATENA_OK && !rooted && bytes == 0 && own->bytes > 0) {
+        REFUSE(check, "send has %zu bytes; expected 0, as recv says",
+               own->bytes);
+        status = CATENA_ERR_ARG;
+    }
     /* With lengths of their own those who have one block do not know. */
     *nothing = (has_all ? bytes : own->bytes) == 0 &&
                (!rooted || !composition->lengths);
