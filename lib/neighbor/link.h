@@ -30,17 +30,29 @@
 #define CTN_LINK_RINGS 4u
 #define CTN_LINK_FLIGHT 2u
 
-/** What a receiver tells the sender; in the sender's heap. */
+/** The longest messages that a link takes in its wide payloads, at a receiver
+ * with so many links of that kind. */
+size_t ctn_link_wide_bytes(uint32_t links, bool near);
+
+/** Memory that a receiver has for the message of one operation. */
+typedef struct ctn_link_grant {
+    uint64_t word; /* the operation's tag; written last */
+    uint64_t offset;
+    uint64_t bytes;
+    uint64_t unused;
+} ctn_link_grant_t;
+
+/** What a receiver tells the sender; in the sender's heap. An operation's
+ * entries are free when it is complete at the sender. */
 typedef struct ctn_link_cell {
-    struct {
-        uint64_t word; /* ctn_tag(seq, CTN_LINK_GRANTED or CTN_LINK_TAKEN) */
-        uint64_t offset;
-    } ring[CTN_LINK_RINGS];
-    uint64_t complete; /* operations that the receiver is done with */
-    uint64_t unused[7];
+    uint64_t complete;               /* operations the receiver is done with */
+    uint64_t taken[CTN_LINK_FLIGHT]; /* tag of one whose lent data were read */
+    uint64_t unused[8 - 1 - CTN_LINK_FLIGHT];
+    ctn_link_grant_t unasked[CTN_LINK_FLIGHT];
+    ctn_link_grant_t asked[CTN_LINK_FLIGHT];
 } ctn_link_cell_t;
 
-_Static_assert(sizeof(ctn_link_cell_t) == 128, "two cache lines");
+_Static_assert(sizeof(ctn_link_cell_t) == 192, "three cache lines");
 
 /** What both kinds of ends know of the other. */
 typedef struct ctn_link_peer {
@@ -59,6 +71,7 @@ typedef struct ctn_link_out {
     uint32_t wide_bytes;
     uint64_t complete; /* operations that the peer is known to be done with,
                           but for what the cell says */
+    uint64_t sent;     /* 1 + the last operation it carried a message in */
 } ctn_link_out_t;
 
 /** The receiver's end. */
@@ -72,11 +85,26 @@ typedef struct ctn_link_in {
     ctn_link_out_t *reverse; /* to the same peer, or NULL */
 } ctn_link_in_t;
 
+/** How much memory the ends of a rank's links take, page-aligned in the own
+ * heap. Needs in[].wide_bytes and in[].peer.near.
+ * @param[out] zero bytes from its start that are to be zero */
+size_t ctn_link_memory(uint32_t outs, const ctn_link_in_t *in, uint32_t ins,
+                       size_t *zero);
+/** Deal it out: sets out[].cell, in[].slots and in[].wide. All slots and cells
+ * lie side by side: with more ranks than cores each page costs. */
+void ctn_link_place(void *memory, ctn_link_out_t *out, uint32_t outs,
+                    ctn_link_in_t *in, uint32_t ins);
+
 /** One message under way, at the sender; zeroed before the first call. */
 typedef struct ctn_sending {
-    uint8_t stage; /* link.c's */
-    void *copy;    /* what was packed, in the own heap, or NULL */
+    /* link.c's */
+    uint8_t stage;
+    void *copy; /* what was packed to be lent, in the own heap, or NULL */
     size_t copy_bytes;
+    uint64_t target; /* of a granted message; how much of it has been sent: */
+    size_t done;     /* bytes, */
+    uint32_t part;   /* up to this part, */
+    size_t within;   /* and this byte of it */
 } ctn_sending_t;
 
 /** Send `count` parts as one message of `bytes`. To be called until it says
@@ -96,12 +124,15 @@ typedef struct ctn_link_layout {
 
 /** One message, at the receiver; zeroed before the first call. */
 typedef struct ctn_receiving {
-    uint8_t stage;
-    /* Once it is here: */
+    /* Once it is here; data is NULL where they have a size only: */
     const unsigned char *data;
     size_t bytes;
     ctn_link_layout_t layout; /* of data; see ctn_link_plain */
-    void *copy;               /* where it was put, in the own heap, or NULL */
+    /* link.c's */
+    uint8_t stage;
+    unsigned char *room; /* memory that was granted, ... */
+    size_t room_bytes;
+    void *copy; /* ... which is this, in the own heap, or the caller's: NULL */
     size_t copy_bytes;
 } ctn_receiving_t;
 
@@ -134,6 +165,10 @@ catena_status_t ctn_link_done(ctn_op_t *op, ctn_link_in_t *in,
  * nothing. */
 catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
                                   uint64_t complete);
+
+/** Before a barrier after which memory of links is freed: what this rank has
+ * told others and what they have not waited for is where it belongs. */
+catena_status_t ctn_link_settle(ctn_exec_t *exec);
 
 /** For finish: release what an operation that failed still holds. */
 void ctn_sending_drop(ctn_op_t *op, ctn_sending_t *sending);

@@ -1,0 +1,113 @@
+/* Links: where their ends lie, and what they know of each other. */
+
+#include "neighbor/link_way.h"
+
+/* Between nodes: up to 32 KiB, while all of a rank's links stay within this. */
+#define WIDE_MOST ((size_t)32 << 10)
+#define WIDE_LEAST ((size_t)1 << 10)
+#define WIDE_ALL ((size_t)4 << 20)
+#define WIDE_NEAR ((size_t)4 << 10)
+
+_Static_assert(WIDE_MOST <= CTN_BOUNCE_BYTES, "is packed in one piece");
+_Static_assert(WIDE_LEAST > CTN_INLINE_BYTES, "slots come first");
+
+/* ---- memory ---- */
+
+size_t ctn_link_wide_bytes(uint32_t links, bool near)
+{
+    if (near) {
+        return WIDE_NEAR;
+    }
+    size_t bytes = WIDE_MOST;
+    while (bytes > WIDE_LEAST && links * bytes * CTN_LINK_RINGS > WIDE_ALL) {
+        bytes /= 2;
+    }
+    return bytes;
+}
+
+/** Where the wide payloads of a link begin, the next free byte being `at`. */
+static size_t wide_start(const ctn_link_in_t *in, size_t at)
+{
+    size_t alignment = in->peer.near ? 64 : 4096;
+    return (at + alignment - 1) & ~(alignment - 1);
+}
+
+static size_t slots_and_cells(uint32_t outs, uint32_t ins)
+{
+    return ins * CTN_LINK_RINGS * sizeof(ctn_slot_t) +
+           outs * sizeof(ctn_link_cell_t);
+}
+
+size_t ctn_link_memory(uint32_t outs, const ctn_link_in_t *in, uint32_t ins,
+                       size_t *zero)
+{
+    size_t at = slots_and_cells(outs, ins);
+    *zero = at;
+    for (uint32_t i = 0; i < ins; i++) {
+        at = wide_start(&in[i], at) + in[i].wide_bytes * CTN_LINK_RINGS;
+    }
+    return at;
+}
+
+void ctn_link_place(void *memory, ctn_link_out_t *out, uint32_t outs,
+                    ctn_link_in_t *in, uint32_t ins)
+{
+    ctn_slot_t *slot = memory;
+    size_t at = slots_and_cells(outs, ins);
+    for (uint32_t i = 0; i < ins; i++) {
+        in[i].slots = &slot[i * CTN_LINK_RINGS];
+        at = wide_start(&in[i], at);
+        in[i].wide = (unsigned char *)memory + at;
+        at += in[i].wide_bytes * CTN_LINK_RINGS;
+    }
+    ctn_link_cell_t *cell = (void *)&slot[ins * CTN_LINK_RINGS];
+    for (uint32_t i = 0; i < outs; i++) {
+        out[i].cell = &cell[i];
+    }
+}
+
+/* ---- credits ---- */
+
+catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
+                                  uint64_t complete)
+{
+    const ctn_link_out_t *reverse = in->reverse;
+    if (reverse != NULL && reverse->sent > 0) {
+        uint64_t seen = ctn_link_completed_before(reverse->sent - 1);
+        in->told = seen > in->told ? seen : in->told;
+    }
+    /* The sender may be as far as operation told + CTN_LINK_RINGS - 1. */
+    if (complete < in->told + CTN_LINK_FLIGHT) {
+        return CATENA_OK;
+    }
+    catena_status_t status = ctn_link_reach(exec, &in->peer);
+    if (status == CATENA_OK) {
+        in->told = complete;
+        status = ctn_signal(in->peer.endpoint,
+                            in->cell + offsetof(ctn_link_cell_t, complete),
+                            complete);
+    }
+    return status;
+}
+
+static catena_status_t settle(ctn_exec_t *exec, ctn_transport_t *transport)
+{
+    uint64_t pending = 0;
+    catena_status_t status = transport->ops->flush(transport, &pending);
+    ctn_patience_t patience = {0};
+    while (status == CATENA_OK && pending != 0) {
+        if (!ctn_exec_poll(exec)) {
+            ctn_exec_idle(exec, &patience);
+        }
+        status = exec->status;
+    }
+    return status;
+}
+
+catena_status_t ctn_link_settle(ctn_exec_t *exec)
+{
+    catena_status_t status = settle(exec, exec->local);
+    return status == CATENA_OK && exec->network != NULL
+               ? settle(exec, exec->network)
+               : status;
+}

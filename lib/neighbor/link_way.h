@@ -1,0 +1,78 @@
+#ifndef CTN_NEIGHBOR_LINK_WAY_H
+#define CTN_NEIGHBOR_LINK_WAY_H
+
+#include "neighbor/link.h"
+
+/* What both ends of a link know of its messages; for link_send.c and
+ * link_receive.c.
+ *
+ * Word 0 of a slot tells of the message: its count is a length, or one of
+ * these, and a notice stands in the slot. */
+#define CTN_LINK_LENT (UINT32_C(1) << 31) /* the data lie at the sender */
+#define CTN_LINK_ASKS (UINT32_C(1) << 30) /* the data wait for a grant */
+/* Word 1 tells of data that go where they were granted: these are all here. */
+#define CTN_LINK_ARRIVED 1u
+
+/** What stands in the slot of a long message. */
+typedef struct ctn_link_notice {
+    uint64_t bytes;
+    uint64_t offset; /* in the sender's arena, or CTN_LINK_NOWHERE */
+    ctn_link_layout_t layout;
+} ctn_link_notice_t;
+
+_Static_assert(sizeof(ctn_link_notice_t) <= 64 - offsetof(ctn_slot_t, data),
+               "one cache line with its word");
+
+#define CTN_LINK_NOWHERE UINT64_MAX /* there is a size only */
+
+static inline unsigned ctn_link_ring(uint64_t seq)
+{
+    return seq % CTN_LINK_RINGS;
+}
+
+/** Of what a cell holds for each operation that is under way. */
+static inline unsigned ctn_link_entry(uint64_t seq)
+{
+    return seq % CTN_LINK_FLIGHT;
+}
+
+/** Operations that a peer has completed that is in operation `seq`. */
+static inline uint64_t ctn_link_completed_before(uint64_t seq)
+{
+    return seq + 1 > CTN_LINK_FLIGHT ? seq + 1 - CTN_LINK_FLIGHT : 0;
+}
+
+/** The peer of a link, or NULL, is in operation `seq`. */
+static inline void ctn_link_peer_is_in(ctn_link_out_t *out, uint64_t seq)
+{
+    uint64_t complete = ctn_link_completed_before(seq);
+    if (out != NULL && complete > out->complete) {
+        out->complete = complete;
+    }
+}
+
+static inline catena_status_t ctn_link_reach(ctn_exec_t *exec,
+                                             ctn_link_peer_t *peer)
+{
+    return peer->endpoint != NULL
+               ? CATENA_OK
+               : ctn_exec_connect(exec, peer->process, &peer->endpoint);
+}
+
+static inline ctn_step_t ctn_link_wait(ctn_op_t *op,
+                                       const ctn_link_peer_t *peer)
+{
+    if (!peer->near && !op->network) {
+        ctn_op_set_network(op, true);
+    }
+    return CTN_STEP_WAIT;
+}
+
+/** What follows from a status: `step`, or the end of the operation. */
+static inline ctn_step_t ctn_link_go_on(ctn_op_t *op, catena_status_t status,
+                                        ctn_step_t step)
+{
+    return status == CATENA_OK ? step : ctn_op_fail(op, status);
+}
+
+#endif
