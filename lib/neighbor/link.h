@@ -162,12 +162,12 @@ catena_status_t ctn_link_done(ctn_op_t *op, ctn_link_in_t *in,
 
 /** An operation of the channel is complete here (all below `complete` are):
  * tell the sender if it must know. For every link, also those that carried
- * nothing. */
+ * nothing, and before operations send that may begin because of it. */
 catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
                                   uint64_t complete);
 
-/** Before a barrier after which memory of links is freed: what this rank has
- * told others and what they have not waited for is where it belongs. */
+/** Before the barrier after which memory of links is freed: counts and grants
+ * for which nobody waits are where they belong. Blocks. */
 catena_status_t ctn_link_settle(ctn_exec_t *exec);
 
 /** For finish: release what an operation that failed still holds. */

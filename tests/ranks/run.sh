@@ -55,6 +55,10 @@ layout unit/mail -- -n 3
 layout unit/mail $tcp -- -n 5 --ppn 2
 layout unit/hash $tcp -- -n 7 --ppn 3
 layout unit/mail $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
+layout unit/links -- -n 4
+layout unit/links $tcp -- -n 4 --ppn 2
+layout unit/links $tcp -- -n 5 --ppn 1
+layout unit/links $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 2
 layout unit/chain $tcp -- -n 7 --ppn 3
 layout unit/bcol_shm_blocks -- -n 2
 layout unit/bcol_shm_blocks $tcp -- -n 8 --ppn 5
@@ -85,7 +89,11 @@ if [ -z "${RANKS_QUICK:-}" ]; then
         layout collmix RANK_TEST_SEED=$seed $tcp -- -n 6 --ppn 2 --map-by node
     done
     layout unit/chain -- -n 5
-    layout unit/chain $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 1
+    layout unit/links -- -n 4
+layout unit/links $tcp -- -n 4 --ppn 2
+layout unit/links $tcp -- -n 5 --ppn 1
+layout unit/links $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 2
+layout unit/chain $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 1
     layout unit/bcol_p2p -- -n 13
     layout unit/bcol_shm -- -n 1
     layout unit/bcol_shm CATENA_WAIT=sleep -- -n 3
