@@ -7,6 +7,7 @@
 #include <catena/group.h>
 #include <catena/heap.h>
 #include <catena/model.h>
+#include <catena/neighbor.h>
 #include <catena/op.h>
 #include <catena/request.h>
 #include <catena/sim.h>

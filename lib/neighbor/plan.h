@@ -77,6 +77,7 @@ typedef struct ctn_plan {
     ctn_link_in_t *in;
     uint32_t outs, ins;
     bool owns_links;
+    void *memory; /* in the heap, of links that it owns, else NULL */
 } ctn_plan_t;
 
 /** A plan whose arrays have room for so many; NULL: no memory. */

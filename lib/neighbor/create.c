@@ -1,0 +1,260 @@
+/* Making a neighborhood: all ranks agree on what it is to be, the ends of edges
+ * find each other, links are connected, and plans are made of them. What one
+ * rank finds wrong all know at the end of each step, so all give up together.
+ * Rounds: ceil(log2 p) for each of some deliveries and scans of the group's
+ * chain. Memory: O(degree). */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "neighbor/making.h"
+
+/* ---- what all ranks must say alike ---- */
+
+enum {
+    SAME_OPERATIONS,
+    SAME_ALGORITHM,
+    SAME_REORDER,
+    SAME_BYTES,
+    SAME_GRID,
+    SAMES
+};
+
+static const char *const same_names[SAMES] = {
+    "the operations", "the algorithm", "reorder", "bytes",
+    "the grid (or that there is one)"};
+
+/* FNV-1a (Fowler, Noll, Vo), by whole numbers. */
+#define DIGEST_BEGIN UINT64_C(0xcbf29ce484222325)
+
+static uint64_t digest(uint64_t hash, uint32_t value)
+{
+    return (hash ^ value) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t digest_all(uint64_t hash, const int *value, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        hash = digest(hash, (uint32_t)value[i]);
+    }
+    return hash;
+}
+
+/** 0: none. */
+static uint64_t text_digest(const char *text)
+{
+    uint64_t hash = text != NULL ? DIGEST_BEGIN : 0;
+    for (; text != NULL && *text != '\0'; text++) {
+        hash = digest(hash, (unsigned char)*text);
+    }
+    return hash;
+}
+
+/** 0: none. */
+static uint64_t grid_digest(const ctn_grid_t *grid)
+{
+    if (grid == NULL) {
+        return 0;
+    }
+    size_t n = (size_t)grid->ndims;
+    uint64_t hash = digest(DIGEST_BEGIN, (uint32_t)grid->ndims);
+    hash = digest_all(hash, grid->dims, n);
+    hash = digest_all(hash, grid->periods, n);
+    hash = digest(hash, (uint32_t)grid->ndirs);
+    return digest_all(hash, grid->displacements, (size_t)grid->ndirs * n);
+}
+
+static void log_difference(const catena_group_t *group, uint32_t which)
+{
+    if (group->lane.chain.rank == 0) {
+        ctn_error(group->exec->log,
+                  "neighborhood: %s must be the same on all ranks and are not",
+                  same_names[which]);
+    }
+}
+
+/** All give weights to their edges or nobody does; who has no edges says
+ * nothing. */
+static catena_status_t agree_on_weights(const catena_group_t *group,
+                                        const uint64_t *sums, bool *weighted)
+{
+    *weighted = sums[0] > 0;
+    if (sums[0] == 0 || sums[1] == 0) {
+        return CATENA_OK;
+    }
+    if (group->lane.chain.rank == 0) {
+        ctn_error(group->exec->log,
+                  "neighborhood: %llu ranks give their edges weights and %llu "
+                  "do not; all or none must",
+                  (unsigned long long)sums[0], (unsigned long long)sums[1]);
+    }
+    return CATENA_ERR_ARG;
+}
+
+/** Agree on what is the same everywhere, if it is. The largest of a value and
+ * that of its complement tell. */
+static catena_status_t settle(catena_group_t *group, const ctn_graph_t *graph,
+                              const catena_neighborhood_info_t *info,
+                              catena_status_t failed, bool *weighted)
+{
+    const uint64_t own[SAMES] = {
+        [SAME_OPERATIONS] = graph->operations,
+        [SAME_ALGORITHM] = text_digest(info->algorithm),
+        [SAME_REORDER] = info->reorder != 0,
+        [SAME_BYTES] = info->bytes,
+        [SAME_GRID] = grid_digest(graph->grid),
+    };
+    uint64_t maxima[2 * SAMES];
+    for (uint32_t i = 0; i < SAMES; i++) {
+        maxima[i] = own[i];
+        maxima[SAMES + i] = ~own[i];
+    }
+    bool any = graph->sources > 0 || graph->targets > 0;
+    uint64_t sums[2] = {any && graph->weighted, any && !graph->weighted};
+    catena_status_t status =
+        ctn_neighbor_agree(group, failed, 2, sums, 2 * SAMES, maxima);
+    for (uint32_t i = 0; status == CATENA_OK && i < SAMES; i++) {
+        if (maxima[i] != ~maxima[SAMES + i]) {
+            log_difference(group, i);
+            status = CATENA_ERR_ARG;
+        }
+    }
+    return status == CATENA_OK ? agree_on_weights(group, sums, weighted)
+                               : status;
+}
+
+/* ---- its memory ---- */
+
+static ctn_edge_t *copy_edges(const ctn_edge_t *edge, uint32_t count,
+                              bool weighted)
+{
+    ctn_edge_t *copy = calloc(count + 1u, sizeof(*copy));
+    for (uint32_t i = 0; copy != NULL && i < count; i++) {
+        copy[i].rank = edge[i].rank;
+        copy[i].label = edge[i].label;
+        copy[i].weight = weighted ? edge[i].weight : 1;
+    }
+    return copy;
+}
+
+static void free_grid(ctn_grid_t *grid)
+{
+    if (grid != NULL) {
+        free(grid->dims);
+        free(grid->periods);
+        free(grid->coords);
+        free(grid->displacements);
+        free(grid);
+    }
+}
+
+void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
+{
+    ctn_heap_t *heap = neighborhood->exec->heap;
+    free(neighborhood->source);
+    free(neighborhood->target);
+    free(neighborhood->out);
+    free(neighborhood->in);
+    ctn_heap_free(heap, neighborhood->memory);
+    free_grid(neighborhood->grid);
+    free(neighborhood);
+}
+
+/** NULL: no memory. */
+static catena_neighborhood_t *allocate(catena_group_t *group,
+                                       const ctn_graph_t *graph,
+                                       const catena_neighborhood_info_t *info)
+{
+    catena_neighborhood_t *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        free_grid(graph->grid);
+        return NULL;
+    }
+    made->group = group;
+    made->exec = group->exec;
+    made->config = group->config;
+    made->grid = graph->grid;
+    made->operations = graph->operations;
+    made->sources = graph->sources;
+    made->targets = graph->targets;
+    made->source = copy_edges(graph->source, graph->sources, graph->weighted);
+    made->target = copy_edges(graph->target, graph->targets, graph->weighted);
+    made->wanted = -1;
+    made->bytes = info->bytes;
+    ctn_channel_set(&made->channel, NULL, CTN_LINK_RINGS, CTN_LINK_FLIGHT);
+    if (made->source == NULL || made->target == NULL) {
+        ctn_neighborhood_release(made);
+        return NULL;
+    }
+    return made;
+}
+
+/* ---- steps ---- */
+
+/** Edges to other ranks have links, in the order of the list. */
+static void number_links(ctn_edge_t *edge, uint32_t count, uint32_t own)
+{
+    uint32_t links = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool linked =
+            edge[i].rank != CATENA_PROC_NULL && (uint32_t)edge[i].rank != own;
+        edge[i].link = linked ? links++ : CTN_NO_LINK;
+    }
+}
+
+/** Find out what there is to know of the edges. */
+static catena_status_t learn(catena_neighborhood_t *neighborhood)
+{
+    ctn_nodes_t nodes;
+    catena_status_t status = ctn_neighbor_nodes(neighborhood->group, &nodes);
+    if (status == CATENA_OK) {
+        status = ctn_neighbor_match(neighborhood, nodes.own);
+        status = ctn_neighbor_census(neighborhood, &nodes, status);
+    }
+    return status;
+}
+
+static catena_status_t build(catena_neighborhood_t *neighborhood,
+                             const ctn_graph_t *graph)
+{
+    catena_status_t status = learn(neighborhood);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    if (graph->weight_before != UINT64_MAX) {
+        neighborhood->census.weight_before = graph->weight_before;
+    }
+    uint32_t own = neighborhood->group->lane.chain.rank;
+    number_links(neighborhood->source, neighborhood->sources, own);
+    number_links(neighborhood->target, neighborhood->targets, own);
+    return ctn_neighbor_connect(neighborhood);
+}
+
+catena_status_t ctn_neighborhood_make(catena_group_t *group,
+                                      const ctn_graph_t *graph,
+                                      const catena_neighborhood_info_t *info,
+                                      catena_status_t failed,
+                                      catena_neighborhood_t **out)
+{
+    static const catena_neighborhood_info_t nothing = {NULL, 0, 0};
+    bool weighted = false;
+    info = info != NULL ? info : &nothing;
+    catena_neighborhood_t *made = allocate(group, graph, info);
+    if (made == NULL && failed == CATENA_OK) {
+        failed = CATENA_ERR_NO_MEMORY;
+    }
+    catena_status_t status = settle(group, graph, info, failed, &weighted);
+    if (status == CATENA_OK) {
+        made->census.weighted = weighted;
+        status = build(made, graph);
+    }
+    if (status == CATENA_OK) {
+        *out = made;
+        return CATENA_OK;
+    }
+    (void)catena_group_free(made != NULL ? made->group : group);
+    if (made != NULL) {
+        ctn_neighborhood_release(made);
+    }
+    return status;
+}

@@ -1,0 +1,227 @@
+/* Neighborhoods as the application makes, asks and frees them. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "neighbor/making.h"
+
+/* ---- arguments ---- */
+
+/** A list as the caller has it. */
+typedef struct list {
+    const char *what; /* "source" */
+    int count;
+    const int *rank;
+    const int *weight;
+} list_t;
+
+static catena_status_t check_edge(const catena_group_t *group,
+                                  const list_t *list, int i)
+{
+    int size = (int)group->lane.chain.size;
+    int rank = list->rank[i];
+    if (rank != CATENA_PROC_NULL && (rank < 0 || rank >= size)) {
+        ctn_error(group->exec->log,
+                  "neighborhood: %s %d is rank %d; the group has ranks 0 to "
+                  "%d, and there is CATENA_PROC_NULL",
+                  list->what, i, rank, size - 1);
+        return CATENA_ERR_ARG;
+    }
+    if (list->weight != CATENA_UNWEIGHTED && list->weight[i] < 0) {
+        ctn_error(group->exec->log,
+                  "neighborhood: the weight of %s %d is %d; expected 0 or more",
+                  list->what, i, list->weight[i]);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
+
+/** Edges as `list` says. NULL: it is wrong or there is no memory; then *status
+ * says why. */
+static ctn_edge_t *read_list(const catena_group_t *group, const list_t *list,
+                             catena_status_t *status)
+{
+    if (list->count < 0 || (list->rank == NULL && list->count > 0)) {
+        ctn_error(group->exec->log, "neighborhood: %d %ss %s", list->count,
+                  list->what, list->count < 0 ? "" : "and no list of them");
+        *status = CATENA_ERR_ARG;
+        return NULL;
+    }
+    ctn_edge_t *edge = calloc((size_t)list->count + 1, sizeof(*edge));
+    if (edge == NULL) {
+        *status = CATENA_ERR_NO_MEMORY;
+        return NULL;
+    }
+    for (int i = 0; i < list->count; i++) {
+        catena_status_t found = check_edge(group, list, i);
+        if (found != CATENA_OK) {
+            *status = found;
+            free(edge);
+            return NULL;
+        }
+        edge[i].rank = list->rank[i];
+        edge[i].weight = list->weight != NULL ? list->weight[i] : 1;
+    }
+    return edge;
+}
+
+static catena_status_t check_operations(const catena_group_t *group,
+                                        unsigned operations)
+{
+    if (operations == 0 || (operations & ~(unsigned)CATENA_NEIGHBOR_ALL) != 0) {
+        ctn_error(group->exec->log,
+                  "neighborhood: operations are 0x%x; expected "
+                  "CATENA_NEIGHBOR_..., one or more",
+                  operations);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
+
+/** Both lists of a rank have weights, or neither; an empty one says nothing. */
+static catena_status_t check_weights(const catena_group_t *group,
+                                     const list_t *sources,
+                                     const list_t *targets)
+{
+    if (sources->count > 0 && targets->count > 0 &&
+        (sources->weight == NULL) != (targets->weight == NULL)) {
+        ctn_error(group->exec->log,
+                  "neighborhood: %ss have weights and %ss have none",
+                  sources->weight != NULL ? sources->what : targets->what,
+                  sources->weight != NULL ? targets->what : sources->what);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
+
+/** Arguments of this rank that are wrong must not keep the others waiting. */
+static catena_status_t make_from_lists(catena_group_t *group,
+                                       unsigned operations,
+                                       const list_t *sources,
+                                       const list_t *targets,
+                                       const catena_neighborhood_info_t *info,
+                                       catena_neighborhood_t **out)
+{
+    catena_group_t *own;
+    catena_status_t status = catena_group_dup(group, &own);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_graph_t graph = {.operations = operations, .weight_before = UINT64_MAX};
+    catena_status_t failed = check_operations(group, operations);
+    ctn_edge_t *source = read_list(group, sources, &failed);
+    ctn_edge_t *target = read_list(group, targets, &failed);
+    if (failed == CATENA_OK) {
+        failed = check_weights(group, sources, targets);
+    }
+    if (failed == CATENA_OK) {
+        graph.source = source;
+        graph.target = target;
+        graph.sources = (uint32_t)sources->count;
+        graph.targets = (uint32_t)targets->count;
+        graph.weighted = sources->count > 0
+                             ? sources->weight != NULL
+                             : targets->count > 0 && targets->weight != NULL;
+    }
+    status = ctn_neighborhood_make(own, &graph, info, failed, out);
+    free(source);
+    free(target);
+    return status;
+}
+
+/* ---- public ---- */
+
+catena_status_t catena_neighborhood_create_for(
+    unsigned operations, catena_group_t *group, int source_count,
+    const int sources[], const int source_weights[], int target_count,
+    const int targets[], const int target_weights[],
+    const catena_neighborhood_info_t *info, catena_neighborhood_t **out)
+{
+    if (group == NULL || out == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    list_t source = {"source", source_count, sources, source_weights};
+    list_t target = {"target", target_count, targets, target_weights};
+    return make_from_lists(group, operations, &source, &target, info, out);
+}
+
+catena_status_t catena_neighborhood_create(
+    catena_group_t *group, int source_count, const int sources[],
+    const int source_weights[], int target_count, const int targets[],
+    const int target_weights[], const catena_neighborhood_info_t *info,
+    catena_neighborhood_t **out)
+{
+    return catena_neighborhood_create_for(
+        CATENA_NEIGHBOR_ALL, group, source_count, sources, source_weights,
+        target_count, targets, target_weights, info, out);
+}
+
+/** What has been sent is where it belongs before the group's members part; then
+ * nobody puts into anybody's links any more. */
+catena_status_t catena_neighborhood_free(catena_neighborhood_t *neighborhood)
+{
+    if (neighborhood == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_exec_t *exec = neighborhood->exec;
+    uint64_t under_way = ctn_channel_under_way(&neighborhood->channel);
+    if (under_way > 0) {
+        ctn_error(exec->log,
+                  "a neighborhood is freed with %llu of its operations under "
+                  "way; complete them first",
+                  (unsigned long long)under_way);
+        return CATENA_ERR_STATE;
+    }
+    catena_status_t settled = ctn_link_settle(exec);
+    catena_status_t status = catena_group_free(neighborhood->group);
+    if (status == CATENA_ERR_STATE) {
+        return status;
+    }
+    ctn_neighborhood_release(neighborhood);
+    return settled != CATENA_OK ? settled : status;
+}
+
+catena_group_t *
+catena_neighborhood_group(const catena_neighborhood_t *neighborhood)
+{
+    return neighborhood != NULL ? neighborhood->group : NULL;
+}
+
+catena_status_t
+catena_neighborhood_counts(const catena_neighborhood_t *neighborhood,
+                           int *source_count, int *target_count)
+{
+    if (neighborhood == NULL || source_count == NULL || target_count == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    *source_count = (int)neighborhood->sources;
+    *target_count = (int)neighborhood->targets;
+    return CATENA_OK;
+}
+
+static void copy_list(const ctn_edge_t *edge, uint32_t count, int most,
+                      int *rank, int *weight)
+{
+    for (uint32_t i = 0; i < count && (int)i < most; i++) {
+        rank[i] = edge[i].rank;
+        if (weight != NULL) {
+            weight[i] = edge[i].weight;
+        }
+    }
+}
+
+catena_status_t catena_neighborhood_neighbors(
+    const catena_neighborhood_t *neighborhood, int most_sources, int sources[],
+    int source_weights[], int most_targets, int targets[], int target_weights[])
+{
+    if (neighborhood == NULL || most_sources < 0 || most_targets < 0 ||
+        (most_sources > 0 && sources == NULL) ||
+        (most_targets > 0 && targets == NULL)) {
+        return CATENA_ERR_ARG;
+    }
+    copy_list(neighborhood->source, neighborhood->sources, most_sources,
+              sources, source_weights);
+    copy_list(neighborhood->target, neighborhood->targets, most_targets,
+              targets, target_weights);
+    return CATENA_OK;
+}
