@@ -78,6 +78,8 @@ static const struct parser wait_parser = {"auto, spin, yield or sleep", 0,
                                           waits, parse_choice};
 static const struct parser switch_parser = {"y, n or auto", ALLOW_AUTO, NULL,
                                             parse_switch};
+static const struct parser on_parser = {"on or off (y or n)", 0, NULL,
+                                        parse_switch};
 static const struct parser put_parser = {"auto, am or rma", 0, put_modes,
                                          parse_choice};
 static const struct parser algorithm_parser = {
@@ -157,6 +159,11 @@ static const struct row rows[] = {
      "auto: when a hierarchy of the environment names it. Jobs of several\n"
      "nodes always do.",
      FIELD(network), &switch_parser},
+    {"CHECK", "off",
+     "Look for calls of neighbors that do not fit each other wherever they\n"
+     "are: also where nothing is to be sent something is. The same on all\n"
+     "ranks.",
+     FIELD(check), &on_parser},
     {"HIERARCHY", "auto",
      "Levels of collectives. Rules: core, l3, numa, socket, node, network,\n"
      "user; components: shm, p2p, ucx. auto: numa:shm,node:shm,network:ucx,\n"

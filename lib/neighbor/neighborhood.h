@@ -78,7 +78,9 @@ struct catena_neighborhood {
     int wanted;                  /* ctn_scheme_t, or -1: auto */
     size_t bytes;     /* usual, along an edge of weight 1; 0: not known */
     const char *last; /* algorithm of the last operation */
-    void *kept;       /* exchange.c: what operations use again, or NULL */
+    /* exchange.c: */
+    const ctn_plan_t *ran; /* whose links know what is complete, or NULL */
+    void *kept;            /* memory that operations use again, or NULL */
 };
 
 /* ---- who makes what; each returns a status that is the same on all ranks ----
@@ -167,6 +169,9 @@ const ctn_plan_t *ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
                                       ctn_pattern_t pattern, size_t bytes);
 /** -1: auto; -2: there is none of that name (logged, with those there are). */
 int ctn_scheme_named(const ctn_log_t *log, const char *name);
+
+/** exchange.c: give back what operations have kept; none is under way. */
+void ctn_neighbor_forget(catena_neighborhood_t *neighborhood);
 
 /** order.c: new ranks for a graph, that put heavy neighbors on one node.
  * Collective over `group`.

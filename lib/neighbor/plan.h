@@ -64,7 +64,11 @@ typedef struct ctn_plan {
     /* A rank begins round r when it has received all of rounds below r. Else
      * rounds only order what is sent: all may be under way at once. */
     bool in_step;
-    uint32_t stages; /* blocks passed on */
+    /* Blocks go through other ranks, maybe; the same on all ranks. Then every
+     * message is sent, also one without a byte, and where blocks may differ in
+     * length a message says how long its parts are. */
+    bool passes_on;
+    uint32_t stages; /* blocks passed on by this rank */
     uint32_t sends, receives, transfers;
     ctn_message_t *send;      /* by round */
     ctn_message_t *receive;   /* by round */
@@ -80,9 +84,12 @@ typedef struct ctn_plan {
     void *memory; /* in the heap, of links that it owns, else NULL */
 } ctn_plan_t;
 
-/** A plan whose arrays have room for so many; NULL: no memory. */
+/** A plan whose arrays have room for so many, and as many are said to be in
+ * them; all else is 0. NULL: no memory. */
 ctn_plan_t *ctn_plan_create(uint32_t sends, uint32_t receives,
                             uint32_t transfers, uint32_t parts);
+/** NULL: nothing. The links that it owns go with it, but not the memory in the
+ * shared heap that they lie in. */
 void ctn_plan_free(ctn_plan_t *plan);
 
 #endif
