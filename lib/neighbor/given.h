@@ -1,0 +1,34 @@
+#ifndef CTN_NEIGHBOR_GIVEN_H
+#define CTN_NEIGHBOR_GIVEN_H
+
+#include "neighbor/exchange.h"
+
+/** One side of an operation as it was given: one count, or arrays. */
+typedef struct ctn_neighbor_side {
+    const void *buffer;
+    size_t count;
+    const size_t *counts;
+    const ptrdiff_t *displacements;
+    catena_datatype_t type;
+    const catena_datatype_t *types;
+} ctn_neighbor_side_t;
+
+/** An operation as it was given. What it does not have is 0. */
+typedef struct ctn_neighbor_given {
+    const ctn_neighbor_kind_t *kind;
+    ctn_neighbor_side_t send;
+    ctn_neighbor_side_t recv;
+    catena_op_t op;
+    catena_neighborhood_t *neighborhood; /* not NULL */
+} ctn_neighbor_given_t;
+
+/** Check it, and say it in blocks.
+ * @param[out] x zeroed; its arguments are set
+ * @return ERR_ARG (logged) */
+catena_status_t ctn_neighbor_understand(const ctn_neighbor_given_t *given,
+                                        ctn_exchange_t *x);
+
+/** Keep types and operation until the request is given back. */
+catena_status_t ctn_neighbor_hold(ctn_exchange_t *x);
+
+#endif
