@@ -173,14 +173,22 @@ int ctn_scheme_named(const ctn_log_t *log, const char *name);
 /** exchange.c: give back what operations have kept; none is under way. */
 void ctn_neighbor_forget(catena_neighborhood_t *neighborhood);
 
-/** order.c: new ranks for a graph, that put heavy neighbors on one node.
- * Collective over `group`.
- * @param[out] place this rank's new rank */
+/** order.c: new ranks for a graph, that put heavy neighbors on one node: rank 0
+ * finds them. The rank whose place is r becomes rank r, and takes over the
+ * edges of the one that has been rank r. Collective over `group`.
+ * @param[in]  graph targets of all ranks within the group, with the weights on
+ *                   which both ends agree; its sources are not looked at
+ * @param[out] place this rank's new rank
+ * @return CATENA_OK, ERR_NO_MEMORY, ERR_PEER */
 catena_status_t ctn_reorder_graph(catena_group_t *group,
                                   const ctn_graph_t *graph, int *place);
-/** The same for a grid without borders between blocks that fit nodes; weights
- * by direction. Every rank computes it from the nodes of all.
- * @param[out] place this rank's new rank, row-major */
+/** The same for a grid, whose sides may hold fewer cells than the group has
+ * ranks: blocks of it go to nodes.
+ * @param[in]  grid    the same on all ranks; its coords are not looked at
+ * @param[in]  weights by direction: [ndirs] of a derived graph, else [2 *
+ * ndims] with the lower neighbor first; NULL: all the same
+ * @param[out] place   this rank's new rank, row-major; beyond the grid: no cell
+ */
 catena_status_t ctn_reorder_grid(catena_group_t *group, const ctn_grid_t *grid,
                                  const int weights[], int *place);
 

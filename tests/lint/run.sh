@@ -123,6 +123,8 @@ report "only the model and the benchmark include jansson" \
     "$(only_in 'jansson' 'lib/model/|tools/bench/')"
 report "only heap and topo include libnuma" \
     "$(only_in 'numa' 'lib/heap/|lib/topo/')"
+report "only the mapping of graphs includes SCOTCH" \
+    "$(only_in 'scotch' 'lib/neighbor/order_scotch.c')"
 report "tools and examples see only public headers" \
     "$(grep -rnE '#include "(core|model|transports|heap|exec|group|topo|type|coll|neighbor|boot)/' \
         tools docs tests/ranks --include='*.[ch]')"
