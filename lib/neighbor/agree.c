@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "group/chain_coll.h"
-#include "neighbor/neighborhood.h"
+#include "neighbor/making.h"
 
 enum { MOST_WORDS = 32 };
 
@@ -60,4 +60,24 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
         memcpy(maxima, word + 1 + count, max_count * sizeof(*word));
     }
     return (catena_status_t) - (int64_t)word[0];
+}
+
+catena_status_t ctn_neighbor_agree_weights(catena_group_t *group,
+                                           catena_status_t status, bool any,
+                                           bool weighted, bool *all_weighted)
+{
+    uint64_t ranks[2] = {any && weighted, any && !weighted};
+    status = ctn_neighbor_agree(group, status, 2, ranks, 0, NULL);
+    if (status == CATENA_OK && ranks[0] > 0 && ranks[1] > 0) {
+        if (group->lane.chain.rank == 0) {
+            ctn_error(group->exec->log,
+                      "neighborhood: %llu ranks give their edges weights and "
+                      "%llu do not; all or none must",
+                      (unsigned long long)ranks[0],
+                      (unsigned long long)ranks[1]);
+        }
+        return CATENA_ERR_ARG;
+    }
+    *all_weighted = ranks[0] > 0;
+    return status;
 }

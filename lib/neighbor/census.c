@@ -159,9 +159,12 @@ catena_status_t ctn_neighbor_census(catena_neighborhood_t *neighborhood,
                                 maxima);
     if (status == CATENA_OK) {
         fill_in(&neighborhood->census, nodes, sums, maxima);
-        /* From each rank with neighbors a way leads down, to one that has none
-         * below it. Where there is one such, all are joined. */
         neighborhood->census.connected = sums[SUM_LOWEST] <= 1;
+    }
+    if (status == CATENA_OK && !neighborhood->census.connected) {
+        uint64_t components = 0;
+        status = ctn_neighbor_components(neighborhood, &components);
+        neighborhood->census.connected = components <= 1;
     }
     return status;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "neighbor/making.h"
+#include "neighbor/grid.h"
 
 /* ---- what all ranks must say alike ---- */
 
@@ -73,24 +73,6 @@ static void log_difference(const catena_group_t *group, uint32_t which)
     }
 }
 
-/** All give weights to their edges or nobody does; who has no edges says
- * nothing. */
-static catena_status_t agree_on_weights(const catena_group_t *group,
-                                        const uint64_t *sums, bool *weighted)
-{
-    *weighted = sums[0] > 0;
-    if (sums[0] == 0 || sums[1] == 0) {
-        return CATENA_OK;
-    }
-    if (group->lane.chain.rank == 0) {
-        ctn_error(group->exec->log,
-                  "neighborhood: %llu ranks give their edges weights and %llu "
-                  "do not; all or none must",
-                  (unsigned long long)sums[0], (unsigned long long)sums[1]);
-    }
-    return CATENA_ERR_ARG;
-}
-
 /** Agree on what is the same everywhere, if it is. The largest of a value and
  * that of its complement tell. */
 static catena_status_t settle(catena_group_t *group, const ctn_graph_t *graph,
@@ -109,18 +91,19 @@ static catena_status_t settle(catena_group_t *group, const ctn_graph_t *graph,
         maxima[i] = own[i];
         maxima[SAMES + i] = ~own[i];
     }
-    bool any = graph->sources > 0 || graph->targets > 0;
-    uint64_t sums[2] = {any && graph->weighted, any && !graph->weighted};
     catena_status_t status =
-        ctn_neighbor_agree(group, failed, 2, sums, 2 * SAMES, maxima);
+        ctn_neighbor_agree(group, failed, 0, NULL, 2 * SAMES, maxima);
     for (uint32_t i = 0; status == CATENA_OK && i < SAMES; i++) {
         if (maxima[i] != ~maxima[SAMES + i]) {
             log_difference(group, i);
             status = CATENA_ERR_ARG;
         }
     }
-    return status == CATENA_OK ? agree_on_weights(group, sums, weighted)
-                               : status;
+    return status == CATENA_OK
+               ? ctn_neighbor_agree_weights(
+                     group, status, graph->sources > 0 || graph->targets > 0,
+                     graph->weighted, weighted)
+               : status;
 }
 
 /* ---- its memory ---- */
@@ -137,17 +120,6 @@ static ctn_edge_t *copy_edges(const ctn_edge_t *edge, uint32_t count,
     return copy;
 }
 
-static void free_grid(ctn_grid_t *grid)
-{
-    if (grid != NULL) {
-        free(grid->dims);
-        free(grid->periods);
-        free(grid->coords);
-        free(grid->displacements);
-        free(grid);
-    }
-}
-
 void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
 {
     ctn_heap_t *heap = neighborhood->exec->heap;
@@ -156,7 +128,7 @@ void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
     free(neighborhood->out);
     free(neighborhood->in);
     ctn_heap_free(heap, neighborhood->memory);
-    free_grid(neighborhood->grid);
+    ctn_grid_free(neighborhood->grid);
     free(neighborhood);
 }
 
@@ -167,7 +139,7 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
 {
     catena_neighborhood_t *made = calloc(1, sizeof(*made));
     if (made == NULL) {
-        free_grid(graph->grid);
+        ctn_grid_free(graph->grid);
         return NULL;
     }
     made->group = group;

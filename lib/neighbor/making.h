@@ -39,6 +39,20 @@ catena_status_t ctn_neighbor_census(catena_neighborhood_t *neighborhood,
                                     const ctn_nodes_t *nodes,
                                     catena_status_t status);
 
+/** components.c: how many parts the graph has that no edge joins, ranks without
+ * neighbors left out. Collective; blocks. */
+catena_status_t ctn_neighbor_components(catena_neighborhood_t *neighborhood,
+                                        uint64_t *components);
+
+/** agree.c: all give weights to their edges or nobody does; who has none says
+ * nothing. Collective; blocks.
+ * @param status this rank's so far
+ * @param any    this rank has edges
+ * @return the worst of all ranks', or ERR_ARG, which is logged */
+catena_status_t ctn_neighbor_agree_weights(catena_group_t *group,
+                                           catena_status_t status, bool any,
+                                           bool weighted, bool *all_weighted);
+
 /** match.c: both ends of each edge find each other: sets peer_index, node, and
  * the weight that counts. Collective; blocks.
  * @return ERR_ARG where this rank or one that it names said something else,
@@ -53,8 +67,7 @@ catena_status_t ctn_neighbor_connect(catena_neighborhood_t *neighborhood);
 /** renumber.c: put the ranks in an order that suits the graph: the group
  * becomes another one, and this rank gets the edges of its new number.
  * Collective; blocks. Edges have to match. */
-catena_status_t ctn_neighbor_renumber(catena_neighborhood_t *neighborhood,
-                                      const ctn_graph_t *graph);
+catena_status_t ctn_neighbor_renumber(catena_neighborhood_t *neighborhood);
 
 /** Release a neighborhood but for its group, which nobody may put into any
  * more. */

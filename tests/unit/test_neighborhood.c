@@ -149,7 +149,7 @@ static void check_census(job_t *job, const graph_t *graph)
     JOB_CHECK(job, census->weight_between == between);
     JOB_CHECK(job, census->weight_before == between);
     JOB_CHECK(job, census->greatest_weight == greatest);
-    JOB_CHECK(job, !census->connected || graph_connected(graph));
+    JOB_CHECK(job, census->connected == graph_connected(graph));
     JOB_CHECK(job, census->weighted == (weighted && graph->count > 0) ||
                        graph->nulls);
 }
@@ -248,12 +248,354 @@ START_TEST(shapes)
 }
 END_TEST
 
+/* ---- lists that do not fit ---- */
+
+/* A graph of which one end says something else. */
+static graph_t wrong;
+static int liar, other_end;
+static int liar_says; /* edges more (+) or fewer (-) than there are */
+static bool liar_targets;
+
+/** What the liar adds or leaves out. */
+static void falsify(graph_list_t *list)
+{
+    if (liar_says > 0) {
+        for (int i = 0; i < liar_says; i++) {
+            list->weight[list->count] = 1;
+            list->rank[list->count++] = other_end;
+        }
+        return;
+    }
+    int left_out = 0;
+    int kept = 0;
+    for (int i = 0; i < list->count; i++) {
+        if (list->rank[i] == other_end && left_out < -liar_says) {
+            left_out++;
+            continue;
+        }
+        list->rank[kept++] = list->rank[i];
+    }
+    list->count = kept;
+}
+
+static void lie(job_t *job)
+{
+    int rank = (int)job->rank;
+    graph_list_t sources = graph_list(&wrong, rank, false, job->seed);
+    graph_list_t targets = graph_list(&wrong, rank, true, job->seed);
+    catena_neighborhood_t *own = NULL;
+    if (rank == liar) {
+        falsify(liar_targets ? &targets : &sources);
+    }
+    JOB_CHECK(job, catena_neighborhood_create(
+                       job->context->world, sources.count, sources.rank,
+                       CATENA_UNWEIGHTED, targets.count, targets.rank,
+                       CATENA_UNWEIGHTED, NULL, &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job, own == NULL);
+    graph_list_free(&sources);
+    graph_list_free(&targets);
+}
+
+static int occurrences(const char *text, const char *part)
+{
+    int count = 0;
+    for (text = strstr(text, part); text != NULL;
+         text = strstr(text + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+/** Both ends must say so, in the same words. */
+static void expect_complaint(const char *text, int failed, uint64_t seed)
+{
+    int from = liar_targets ? liar : other_end;
+    int to = liar_targets ? other_end : liar;
+    int edges = graph_edges(&wrong, from, to);
+    int as_target = edges + (liar_targets ? liar_says : 0);
+    int as_source = edges + (liar_targets ? 0 : liar_says);
+    char expected[200];
+    snprintf(expected, sizeof(expected),
+             "rank %d names rank %d as target %d time%s, rank %d names rank "
+             "%d as source %d time%s",
+             from, to, as_target, as_target == 1 ? "" : "s", to, from,
+             as_source, as_source == 1 ? "" : "s");
+    ck_assert_msg(failed == 0, "seed %d: %d ranks: %s", (int)seed, failed,
+                  text);
+    ck_assert_msg(occurrences(text, expected) == (from == to ? 1 : 2),
+                  "seed %d: expected '%s' on ranks %d and %d: %s", (int)seed,
+                  expected, from, to, text);
+    ck_assert_int_eq(occurrences(text, "ERROR"), from == to ? 1 : 2);
+    for (int end = 0; end < 2; end++) {
+        char head[32];
+        snprintf(head, sizeof(head), ":%d] ERROR", end == 0 ? from : to);
+        ck_assert_msg(strstr(text, head) != NULL, "'%s': %s", head, text);
+    }
+}
+
+START_TEST(mismatches)
+{
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        uint64_t random = seed;
+        int size = 2 + (int)(job_random(&random) % 20);
+        wrong = graph_make(
+            (enum graph_shape)(job_random(&random) % GRAPH_SHAPES), size, seed);
+        liar = (int)(job_random(&random) % (unsigned)size);
+        other_end = (int)(job_random(&random) % (unsigned)size);
+        liar_targets = job_random(&random) % 2 == 0;
+        int edges = liar_targets ? graph_edges(&wrong, liar, other_end)
+                                 : graph_edges(&wrong, other_end, liar);
+        liar_says = edges > 0 && seed % 2 == 0
+                        ? -1 - (int)(job_random(&random) % (unsigned)edges)
+                        : 1 + (int)(job_random(&random) % 2);
+        capture_t capture;
+        capture_start(&capture);
+        int failed = job_simulate((uint32_t)size, seed, lie);
+        capture_stop(&capture);
+        expect_complaint(capture.text, failed, seed);
+        graph_free(&wrong);
+    }
+}
+END_TEST
+
+/** A rank whom nobody names as it names them says so a few times only. */
+static void lie_to_all(job_t *job)
+{
+    int all[MOST_RANKS];
+    catena_neighborhood_t *own = NULL;
+    for (int i = 0; i < (int)job->size; i++) {
+        all[i] = i;
+    }
+    JOB_CHECK(job, catena_neighborhood_create(
+                       job->context->world, 0, NULL, CATENA_UNWEIGHTED,
+                       job->rank == 3 ? (int)job->size : 0, all,
+                       CATENA_UNWEIGHTED, NULL, &own) == CATENA_ERR_ARG);
+}
+
+START_TEST(many_mismatches)
+{
+    capture_t capture;
+    capture_start(&capture);
+    int failed = job_simulate(12, 1, lie_to_all);
+    capture_stop(&capture);
+    ck_assert_msg(failed == 0, "%d ranks: %s", failed, capture.text);
+    ck_assert_ptr_nonnull(strstr(capture.text, "8 more lists do not fit"));
+}
+END_TEST
+
+/* ---- arguments ---- */
+
+static catena_status_t ring_with(job_t *job, int change, int source,
+                                 const int *weight,
+                                 const catena_neighborhood_info_t *info,
+                                 unsigned operations)
+{
+    int size = (int)job->size;
+    int rank = (int)job->rank;
+    int from = (rank + size - 1) % size;
+    int to = (rank + 1) % size;
+    catena_neighborhood_t *own = NULL;
+    if (rank == change) {
+        from = source;
+    }
+    catena_status_t status = catena_neighborhood_create_for(
+        operations, job->context->world, 1, &from, weight, 1, &to, weight, info,
+        &own);
+    if (status == CATENA_OK) {
+        (void)catena_neighborhood_free(own);
+    }
+    return status;
+}
+
+static void give_wrong_arguments(job_t *job)
+{
+    int rank = (int)job->rank;
+    int weight = 1;
+    int negative = -1;
+    bool odd = rank == 2;
+    catena_neighborhood_info_t info = {.bytes = odd ? 8 : 16};
+    catena_neighborhood_info_t other = {.algorithm = odd ? "direct" : "auto"};
+    JOB_CHECK(job, ring_with(job, 2, 8, NULL, NULL, CATENA_NEIGHBOR_ALL) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, 2, -1, NULL, NULL, CATENA_NEIGHBOR_ALL) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, -1, 0, odd ? &negative : &weight, NULL,
+                             CATENA_NEIGHBOR_ALL) == CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, -1, 0, odd ? &weight : NULL, NULL,
+                             CATENA_NEIGHBOR_ALL) == CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, -1, 0, NULL, &info, CATENA_NEIGHBOR_ALL) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, -1, 0, NULL, &other, CATENA_NEIGHBOR_ALL) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              ring_with(job, -1, 0, NULL, NULL, odd ? 1 : 2) == CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              ring_with(job, -1, 0, NULL, NULL, odd ? 0 : 2) == CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              ring_with(job, -1, 0, NULL, NULL, odd ? 9 : 2) == CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, -1, 0, NULL, NULL, CATENA_NEIGHBOR_GATHER) ==
+                       CATENA_OK);
+    JOB_CHECK(job, ring_with(job, -1, 0, &weight, NULL, CATENA_NEIGHBOR_ALL) ==
+                       CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(NULL) == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_neighborhood_group(NULL) == NULL);
+}
+
+START_TEST(arguments)
+{
+    capture_t capture;
+    capture_start(&capture);
+    int failed = job_simulate(8, 1, give_wrong_arguments);
+    capture_stop(&capture);
+    ck_assert_msg(failed == 0, "%d ranks: %s", failed, capture.text);
+    static const char *const texts[] = {
+        "source 0 is rank 8",         "source 0 is rank -1",
+        "weight of source 0 is -1",   "1 ranks give their edges weights and 7",
+        "bytes must be the same",     "the algorithm must be the same",
+        "the operations must be the", "operations are 0x0",
+        "operations are 0x9"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        ck_assert_msg(strstr(capture.text, texts[i]) != NULL, "'%s': %s",
+                      texts[i], capture.text);
+    }
+}
+END_TEST
+
+/* ---- contributed edges ---- */
+
+/** Every edge is contributed by some rank, in runs of one node. */
+static int contributor(const graph_t *graph, int edge, uint64_t seed)
+{
+    uint64_t random = seed * 77 + (uint64_t)edge / 3;
+    return (int)(job_random(&random) % (unsigned)graph->size);
+}
+
+static void contribute(job_t *job)
+{
+    graph_t graph = graph_make(shape, (int)job->size, job->seed);
+    size_t most = (size_t)graph.count + 1;
+    int *lists = malloc(4 * most * sizeof(int));
+    int *nodes = lists, *degrees = lists + most, *targets = lists + 2 * most,
+        *weights = lists + 3 * most, count = 0, edges = 0;
+    for (int i = 0; i < graph.count; i++) {
+        if (contributor(&graph, i, job->seed) == (int)job->rank) {
+            if (count == 0 || nodes[count - 1] != graph.edge[i].from) {
+                nodes[count] = graph.edge[i].from;
+                degrees[count++] = 0;
+            }
+            degrees[count - 1]++;
+            targets[edges] = graph.edge[i].to;
+            weights[edges++] = graph.edge[i].from_weight;
+        }
+    }
+    catena_neighborhood_t *own = NULL;
+    JOB_CHECK(job, catena_dist_graph_create(
+                       job->context->world, count, nodes, degrees, targets,
+                       weighted ? weights : CATENA_UNWEIGHTED, NULL,
+                       &own) == CATENA_OK);
+    uint32_t source = 0;
+    uint32_t target = 0;
+    for (int who = 0; own != NULL && who < graph.size; who++) {
+        for (int i = 0; i < graph.count; i++) {
+            const graph_edge_t *edge = &graph.edge[i];
+            int weight = weighted ? edge->from_weight : 1;
+            if (contributor(&graph, i, job->seed) != who) {
+                continue;
+            }
+            if (edge->from == (int)job->rank) {
+                JOB_CHECK(job, target < own->targets &&
+                                   own->target[target].rank == edge->to &&
+                                   own->target[target].weight == weight);
+                target++;
+            }
+            if (edge->to == (int)job->rank) {
+                JOB_CHECK(job, source < own->sources &&
+                                   own->source[source].rank == edge->from &&
+                                   own->source[source].weight == weight);
+                source++;
+            }
+        }
+    }
+    JOB_CHECK(job, own != NULL && source == own->sources);
+    JOB_CHECK(job, own != NULL && target == own->targets);
+    made[job->rank] = own;
+    (void)catena_barrier(job->context->world);
+    if (own != NULL) {
+        check_ends(job);
+    }
+    (void)catena_barrier(job->context->world);
+    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+    free(lists);
+    graph_free(&graph);
+}
+
+START_TEST(contributions)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        for (shape = 0; shape < GRAPH_SHAPES; shape++) {
+            uint32_t size = (uint32_t)seed * 5 % 24 + 1;
+            weighted = (seed + shape) % 2 == 0;
+            int failed = job_simulate(size, seed, contribute);
+            ck_assert_msg(failed == 0, "shape %d, seed %d: %d failed",
+                          (int)shape, (int)seed, failed);
+        }
+    }
+}
+END_TEST
+
+static void contribute_wrongly(job_t *job)
+{
+    bool odd = job->rank == 1;
+    int node = odd ? 9 : 0;
+    int zero = 0;
+    int one = 1;
+    int minus = odd ? -1 : 1;
+    int target = odd ? CATENA_PROC_NULL : 2;
+    catena_group_t *world = job->context->world;
+    catena_neighborhood_t *own = NULL;
+    JOB_CHECK(job, catena_dist_graph_create(world, 1, &node, &one, &zero, NULL,
+                                            NULL, &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              catena_dist_graph_create(world, 1, &zero, &minus, &zero, NULL,
+                                       NULL, &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              catena_dist_graph_create(world, 1, &zero, &one, &target, NULL,
+                                       NULL, &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              catena_dist_graph_create(world, 1, &zero, &one, &zero, &minus,
+                                       NULL, &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_dist_graph_create(world, 1, &zero, &one, &zero,
+                                            odd ? &one : NULL, NULL,
+                                            &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              catena_dist_graph_create(world, minus, &zero, &one, &zero, NULL,
+                                       NULL, &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job, own == NULL);
+}
+
+START_TEST(wrong_contributions)
+{
+    capture_t capture;
+    capture_start(&capture);
+    int failed = job_simulate(5, 1, contribute_wrongly);
+    capture_stop(&capture);
+    ck_assert_msg(failed == 0, "%d ranks: %s", failed, capture.text);
+    ck_assert_ptr_nonnull(strstr(capture.text, "node 0 is rank 9"));
+    ck_assert_ptr_nonnull(strstr(capture.text, "weight of edge 0 is -1"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("neighborhood");
     TCase *tcase = tcase_create("all");
     tcase_set_timeout(tcase, 100);
     tcase_add_test(tcase, shapes);
+    tcase_add_test(tcase, mismatches);
+    tcase_add_test(tcase, many_mismatches);
+    tcase_add_test(tcase, arguments);
+    tcase_add_test(tcase, contributions);
+    tcase_add_test(tcase, wrong_contributions);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
