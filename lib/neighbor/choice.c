@@ -9,3 +9,24 @@ const ctn_plan_t *ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
         wanted >= 0 ? neighborhood->plan[wanted][pattern] : NULL;
     return plan != NULL ? plan : neighborhood->plan[CTN_SCHEME_DIRECT][pattern];
 }
+
+catena_status_t ctn_plans_make(catena_neighborhood_t *neighborhood)
+{
+    catena_status_t status = CATENA_OK;
+    for (int p = 0; p < CTN_PATTERNS && status == CATENA_OK; p++) {
+        status =
+            ctn_plan_direct(neighborhood, (ctn_pattern_t)p,
+                            &neighborhood->plan[CTN_SCHEME_DIRECT][p]);
+    }
+    return ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
+}
+
+void ctn_plans_free(catena_neighborhood_t *neighborhood)
+{
+    for (int s = 0; s < CTN_SCHEMES; s++) {
+        for (int p = 0; p < CTN_PATTERNS; p++) {
+            ctn_plan_free(neighborhood->plan[s][p]);
+            neighborhood->plan[s][p] = NULL;
+        }
+    }
+}

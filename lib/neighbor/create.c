@@ -123,6 +123,8 @@ static ctn_edge_t *copy_edges(const ctn_edge_t *edge, uint32_t count,
 void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
 {
     ctn_heap_t *heap = neighborhood->exec->heap;
+    ctn_neighbor_forget(neighborhood);
+    ctn_plans_free(neighborhood);
     free(neighborhood->source);
     free(neighborhood->target);
     free(neighborhood->out);
@@ -199,7 +201,9 @@ static catena_status_t build(catena_neighborhood_t *neighborhood,
     uint32_t own = neighborhood->group->lane.chain.rank;
     number_links(neighborhood->source, neighborhood->sources, own);
     number_links(neighborhood->target, neighborhood->targets, own);
-    return ctn_neighbor_connect(neighborhood);
+    neighborhood->check = neighborhood->config->check != 0;
+    status = ctn_neighbor_connect(neighborhood);
+    return status == CATENA_OK ? ctn_plans_make(neighborhood) : status;
 }
 
 catena_status_t ctn_neighborhood_make(catena_group_t *group,
