@@ -176,26 +176,34 @@ ctn_neighbor_understand(const ctn_neighbor_given_t *given, ctn_exchange_t *x)
 {
     const catena_neighborhood_t *n = given->neighborhood;
     const ctn_neighbor_kind_t *kind = given->kind;
-    const check_t send = {given,      "send",    &given->send,
-                          kind->send, n->target, n->targets};
-    const check_t recv = {given,      "recv",    &given->recv,
-                          kind->recv, n->source, n->sources};
+    bool in_place =
+        kind->may_be_in_place && given->send.buffer == CATENA_IN_PLACE;
+    const check_t send = {.given = given,
+                          .what = in_place ? "recv" : "send",
+                          .side = in_place ? &given->recv : &given->send,
+                          .shape = kind->send,
+                          .edge = n->target,
+                          .count = n->targets};
+    const check_t recv = {.given = given,
+                          .what = "recv",
+                          .side = &given->recv,
+                          .shape = kind->recv,
+                          .edge = n->source,
+                          .count = n->sources};
     catena_status_t status = check_kind(given);
     x->kind = kind;
     x->neighborhood = given->neighborhood;
-    x->in_place =
-        kind->may_be_in_place && given->send.buffer == CATENA_IN_PLACE;
+    x->in_place = in_place;
+    if (status == CATENA_OK && in_place) {
+        status = check_in_place(given);
+    }
     if (status == CATENA_OK && ctn_kind_reduces(kind)) {
         status = read_reducer(given, &x->by);
     }
     if (status == CATENA_OK) {
         status = read_side(&recv, &x->recv);
     }
-    if (status == CATENA_OK && !x->in_place) {
-        return read_side(&send, &x->send);
-    }
-    x->send = x->recv;
-    return status == CATENA_OK ? check_in_place(given) : status;
+    return status == CATENA_OK ? read_side(&send, &x->send) : status;
 }
 
 /* ---- for requests ---- */

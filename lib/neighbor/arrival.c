@@ -296,22 +296,20 @@ static catena_status_t keep_as_item(ctn_op_t *op, const ctn_transfer_t *t,
     return from != NULL ? ctn_item_used(op, from) : CATENA_OK;
 }
 
-catena_status_t ctn_transfer(ctn_op_t *op, const ctn_transfer_t *t)
+catena_status_t ctn_transfer(ctn_op_t *op, uint32_t index)
 {
     ctn_exchange_t *x = ctn_op_state(op);
+    const ctn_transfer_t *t = &x->run->plan->transfer[index];
     ctn_item_t *from = ctn_item_of(x, t->from);
     ctn_item_t *to = ctn_item_of(x, t->to);
-    ctn_span_t source = from != NULL ? from->span
-                        : t->from.of == CTN_OF_SEND
-                            ? ctn_blocks_at(&x->send, t->from.index)
-                            : ctn_blocks_at(&x->recv, t->from.index);
+    ctn_span_t source = from != NULL ? from->span : x->run->transfer[2 * index];
+    ctn_span_t target = x->run->transfer[2 * index + 1];
     if (to != NULL) {
         catena_status_t status = keep_as_item(op, t, from, to, source);
         return status == CATENA_OK && t->to.of == CTN_OF_RECV
                    ? ctn_fold_arrived(op)
                    : status;
     }
-    ctn_span_t target = ctn_blocks_at(&x->recv, t->to.index);
     if (source.bytes != target.bytes) {
         complain(op, t->to.index, source.bytes, target.bytes);
         return ctn_part_read(op, t->from);

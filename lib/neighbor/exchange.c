@@ -60,6 +60,10 @@ static void set_messages(ctn_exchange_t *x)
             in->bytes += in->part[k].bytes;
         }
     }
+    for (uint32_t t = 0; t < plan->transfers; t++) {
+        set_part(x, plan->transfer[t].from, &run->transfer[2 * t]);
+        set_part(x, plan->transfer[t].to, &run->transfer[2 * t + 1]);
+    }
 }
 
 catena_status_t ctn_exchange_prepare(ctn_exchange_t *x)
@@ -254,7 +258,7 @@ static ctn_step_t open_round(ctn_op_t *op)
     }
     while (run->next_transfer < plan->transfers && status == CATENA_OK &&
            plan->transfer[run->next_transfer].round <= last) {
-        status = ctn_transfer(op, &plan->transfer[run->next_transfer++]);
+        status = ctn_transfer(op, run->next_transfer++);
     }
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);

@@ -86,6 +86,7 @@ typedef struct ctn_run {
     bool far;                /* some of its links lead to other nodes */
     ctn_outgoing_t *send;    /* [plan->sends] */
     ctn_incoming_t *receive; /* [plan->receives] */
+    ctn_span_t *transfer;    /* [plan->transfers] from, to */
     uint32_t *open_send;     /* those under way */
     uint32_t *open_receive;
     ctn_item_t *item;     /* [plan->stages], then [sources] */
@@ -146,8 +147,8 @@ void ctn_run_give(catena_neighborhood_t *neighborhood, ctn_run_t *run);
 
 /** Take receive[m], which is here, out of its link. */
 catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m);
-/** Copy a block that is here already. */
-catena_status_t ctn_transfer(ctn_op_t *op, const ctn_transfer_t *transfer);
+/** Make transfer[t]: copy a block that is here already. */
+catena_status_t ctn_transfer(ctn_op_t *op, uint32_t t);
 /** A message or a transfer that was made of `part` has been made. */
 catena_status_t ctn_part_read(ctn_op_t *op, ctn_part_t part);
 /** Give back messages that the network has left. */

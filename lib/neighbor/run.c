@@ -34,7 +34,8 @@ static room_t measure(const catena_neighborhood_t *neighborhood,
         .lengths = plan->passes_on ? sent : 0,
         .items = (size_t)plan->stages + neighborhood->sources,
     };
-    room.spans += plan->passes_on ? messages : 0;
+    room.spans +=
+        (plan->passes_on ? messages : 0) + 2 * (size_t)plan->transfers;
     room.bytes = sizeof(ctn_run_t) + plan->sends * sizeof(ctn_outgoing_t) +
                  plan->receives * sizeof(ctn_incoming_t) +
                  room.spans * sizeof(ctn_span_t) +
@@ -56,6 +57,8 @@ static void *cut(unsigned char **at, size_t bytes)
 static void deal_parts(ctn_run_t *run, ctn_span_t *span, uint64_t *length)
 {
     const ctn_plan_t *plan = run->plan;
+    run->transfer = span;
+    span += 2 * (size_t)plan->transfers;
     uint32_t header = plan->passes_on ? 1 : 0;
     for (uint32_t m = 0; m < plan->sends; m++) {
         run->send[m].part = span + header;
