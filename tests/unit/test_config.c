@@ -44,6 +44,7 @@ START_TEST(defaults)
     ck_assert_str_eq(config.tuning, "auto");
     ck_assert_int_eq(config.ucx_put, CTN_PUT_AUTO);
     ck_assert(config.network == CTN_CONFIG_AUTO);
+    ck_assert_uint_eq(config.check, 0);
     ck_assert_str_eq(config.hierarchy, "auto");
     ck_assert_str_eq(config.subgroup, "");
     for (int i = 0; i < CTN_WAYS; i++) {
@@ -130,6 +131,7 @@ START_TEST(every_setting)
                                        "TOPOLOGY=numa:2 core:2=x",
                                        "UCX_PUT=rma",
                                        "NETWORK=y",
+                                       "CHECK=on",
                                        "HIERARCHY=node:shm,network:p2p",
                                        "SUBGROUP=row 3",
                                        "REDUCE_SCATTER_ALGORITHM=ring",
@@ -151,6 +153,7 @@ START_TEST(every_setting)
     ck_assert_str_eq(config.topology, "numa:2 core:2=x");
     ck_assert_int_eq(config.ucx_put, CTN_PUT_RMA);
     ck_assert_uint_eq(config.network, 1);
+    ck_assert_uint_eq(config.check, 1);
     ck_assert_str_eq(config.hierarchy, "node:shm,network:p2p");
     ck_assert_str_eq(config.subgroup, "row 3");
     ck_assert_str_eq(config.way[CTN_OF_REDUCE_SCATTER].algorithm, "ring");
@@ -227,6 +230,7 @@ static const char *const bad[] = {
     "LOG_LEVEL=",
     "UCX_PUT=get",
     "NETWORK=2",
+    "CHECK=auto",
     "HEAP_SIZE",
     "",
     "=1",
