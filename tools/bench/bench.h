@@ -9,6 +9,7 @@
 
 #include "blocks.h"
 #include "elements.h"
+#include "graph.h"
 #include "heap.h"
 
 /* What the files of catena-bench share. */
@@ -29,6 +30,16 @@ struct bench_split_options {
     const char *key;
     bool no_split;
     bool no_reorder;
+};
+
+/* On which neighborhood; NULL: not given. */
+struct bench_neighbor_options {
+    const char *neighborhood;
+    const char *weights;
+    struct bench_graph graph; /* what these two say */
+    bool reorder;
+    bool shuffle;
+    uint64_t shuffle_seed;
 };
 
 struct bench_options {
@@ -56,6 +67,7 @@ struct bench_options {
     size_t tests; /* catena_test while computing */
     struct bench_heap_options heap;
     struct bench_split_options split;
+    struct bench_neighbor_options neighbors;
     const char *model;     /* print the formulas for this machine */
     const char *calibrate; /* write this machine's parameters there */
     const char *tune;      /* write the algorithms that were quickest there */
@@ -129,6 +141,7 @@ struct bench_collective {
     const char *leaders;
     const char *hierarchy; /* likewise; NULL: goes by none */
     const char *blocks;    /* what they are like; NULL: of Size bytes each */
+    unsigned neighbors;    /* CATENA_NEIGHBOR_...; 0: is among all ranks */
     const struct bench_fact *facts; /* up to BENCH_MAX_FACTS, the name after
                                        them is NULL; NULL: has none */
     /* What is wrong with the options, and the value that is; NULL: nothing.
@@ -149,6 +162,9 @@ struct bench_collective {
     /* Lines for the head; may be NULL. */
     void (*describe)(const struct bench_call *call,
                      struct bench_report *report);
+    /* How the library ran it; NULL: as catena_group_explain says. */
+    catena_status_t (*explain)(const struct bench_call *call, char *text,
+                               size_t bytes);
     /* The call itself, in three ways; start and init may be NULL. */
     catena_status_t (*blocking)(struct bench_call *call);
     catena_status_t (*start)(struct bench_call *call,
@@ -184,6 +200,13 @@ extern const struct bench_collective bench_reduce_scatter;
 extern const struct bench_collective bench_reduce_scatter_block;
 extern const struct bench_collective bench_scan;
 extern const struct bench_collective bench_exscan;
+extern const struct bench_collective bench_neighbor_gather;
+extern const struct bench_collective bench_neighbor_gatherv;
+extern const struct bench_collective bench_neighbor_alltoall;
+extern const struct bench_collective bench_neighbor_alltoallv;
+extern const struct bench_collective bench_neighbor_alltoallw;
+extern const struct bench_collective bench_neighbor_reduce;
+extern const struct bench_collective bench_neighbor_reducev;
 extern const struct bench_collective bench_flag;
 extern const struct bench_collective bench_split;
 
@@ -241,6 +264,13 @@ int bench_run_rank(const catena_config_t *config,
 
 /* model.c: print the formulas' times; returns an exit code. */
 int bench_print_model(const struct bench_options *options);
+
+/* permute.c */
+
+/** Where a permutation of 0 to n - 1 takes a value; each seed has its own. */
+uint64_t bench_permute(uint64_t value, uint64_t n, uint64_t seed);
+/** What it takes there. */
+uint64_t bench_unpermute(uint64_t value, uint64_t n, uint64_t seed);
 
 /* check.c */
 uint64_t bench_seed(uint64_t stamp, int source, int target);

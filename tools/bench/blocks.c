@@ -22,29 +22,51 @@ struct block {
 static struct block block_at(unsigned char *buffer,
                              const struct bench_blocks *blocks, int index)
 {
-    size_t i = (size_t)index;
+    return (struct block){buffer + bench_block_offset(blocks, index),
+                          bench_block_bytes(blocks, index)};
+}
 
-    if (blocks->counts == NULL)
-        return (struct block){buffer + i * blocks->row_bytes,
-                              blocks->row_bytes};
-    return (struct block){buffer + blocks->at[i], blocks->counts[i]};
+static int rank_of(const struct bench_blocks *blocks, int index)
+{
+    return blocks->ranks != NULL ? blocks->ranks[index] : index;
 }
 
 static int source_of(const struct bench_blocks *blocks, int index)
 {
-    return blocks->source == BENCH_EACH ? index : blocks->source;
+    return blocks->source == BENCH_EACH ? rank_of(blocks, index)
+                                        : blocks->source;
 }
 
 static int target_of(const struct bench_blocks *blocks, int index)
 {
-    return blocks->target == BENCH_EACH ? index : blocks->target;
+    return blocks->target == BENCH_EACH ? rank_of(blocks, index)
+                                        : blocks->target;
 }
 
-static uint64_t seed_of(const struct bench_blocks *blocks, int index,
-                        uint64_t stamp)
+uint64_t bench_block_seed(const struct bench_blocks *blocks, int index,
+                          uint64_t stamp)
 {
-    return bench_seed(stamp, source_of(blocks, index),
-                      target_of(blocks, index));
+    uint64_t seed =
+        bench_seed(stamp, source_of(blocks, index), target_of(blocks, index));
+
+    return blocks->labels != NULL ? bench_seed(seed, blocks->labels[index], 0)
+                                  : seed;
+}
+
+bool bench_block_of_nobody(const struct bench_blocks *blocks, int index)
+{
+    return rank_of(blocks, index) == CATENA_PROC_NULL;
+}
+
+size_t bench_block_bytes(const struct bench_blocks *blocks, int index)
+{
+    return blocks->counts != NULL ? blocks->counts[index] : blocks->row_bytes;
+}
+
+size_t bench_block_offset(const struct bench_blocks *blocks, int index)
+{
+    return blocks->counts != NULL ? (size_t)blocks->at[index]
+                                  : (size_t)index * blocks->row_bytes;
 }
 
 static unsigned char *outgoing(const struct bench_call *call)
@@ -59,20 +81,28 @@ static unsigned char *guard(const struct bench_call *call)
     return call->recv + call->layout.recvs.bytes;
 }
 
+static void fill_block(unsigned char *buffer, const struct bench_blocks *blocks,
+                       int index, uint64_t stamp)
+{
+    struct block block = block_at(buffer, blocks, index);
+    uint64_t seed = bench_block_seed(blocks, index, stamp);
+
+    for (size_t r = 0; r < blocks->rows; r++)
+        bench_fill(block.begin + r * blocks->stride, block.row_bytes, seed + r);
+}
+
 /* What the call before left in the receive buffer has other contents, so a
  * block that does not arrive is seen without clearing the buffer. */
 void bench_fill_blocks(struct bench_call *call, uint64_t stamp)
 {
     const struct bench_blocks *sends = &call->layout.sends;
+    const struct bench_blocks *recvs = &call->layout.recvs;
 
-    for (int i = 0; i < sends->number; i++) {
-        struct block block = block_at(outgoing(call), sends, i);
-        uint64_t seed = seed_of(sends, i, stamp);
-
-        for (size_t r = 0; r < sends->rows; r++)
-            bench_fill(block.begin + r * sends->stride, block.row_bytes,
-                       seed + r);
-    }
+    for (int i = 0; i < sends->number; i++)
+        fill_block(outgoing(call), sends, i, stamp);
+    for (int i = 0; i < recvs->number && !call->layout.in_place; i++)
+        if (bench_block_of_nobody(recvs, i))
+            fill_block(call->recv, recvs, i, stamp);
     bench_fill(guard(call), BENCH_GUARD_BYTES,
                bench_seed(guard_stamp, call->rank, call->rank));
 }
@@ -99,6 +129,7 @@ static void compare(struct search *search, const void *row, size_t bytes,
 struct side {
     unsigned char *buffer;
     const struct bench_blocks *blocks;
+    const struct bench_blocks *kept; /* what stands in blocks of nobody */
     int (*rank_of)(const struct bench_blocks *blocks, int index);
     const char *where;
 };
@@ -108,7 +139,9 @@ static void compare_side(struct search *search, const struct side *side,
 {
     for (int i = 0; i < side->blocks->number; i++) {
         struct block block = block_at(side->buffer, side->blocks, i);
-        uint64_t seed = seed_of(side->blocks, i, stamp);
+        bool nobody = bench_block_of_nobody(side->blocks, i);
+        uint64_t seed =
+            bench_block_seed(nobody ? side->kept : side->blocks, i, stamp);
 
         for (size_t r = 0; r < side->blocks->rows; r++)
             compare(search, block.begin + r * side->blocks->stride,
@@ -123,9 +156,11 @@ uint64_t bench_verify_blocks(struct bench_call *call, uint64_t stamp,
                              struct bench_mismatch *first)
 {
     const struct bench_layout *layout = &call->layout;
-    struct side in = {call->recv, &layout->recvs, source_of,
-                      "receive buffer, block from rank"};
-    struct side out = {outgoing(call), &layout->sends, target_of,
+    struct side in = {call->recv, &layout->recvs,
+                      layout->in_place ? &layout->sends : &layout->recvs,
+                      source_of, "receive buffer, block from rank"};
+    struct side out = {outgoing(call), &layout->sends, &layout->sends,
+                       target_of,
                        "send buffer (must not change), block for rank"};
     struct search search = {.first = first};
 

@@ -10,6 +10,7 @@
 /* Elements of reductions: their types, the operations, and a reference that
  * combines them one by one. */
 
+struct bench_blocks;
 struct bench_call;
 struct bench_mismatch;
 
@@ -49,7 +50,15 @@ bool bench_takes(const struct bench_op *op, const struct bench_type *type);
 void bench_list_types(char *text, size_t bytes, const struct bench_op *taking);
 void bench_list_ops(char *text, size_t bytes);
 
-/** Fill the vector that is sent, and the guard behind the receive buffer. */
+/** A vector of this rank, the same for all that get it. */
+struct bench_blocks bench_vector_of(const struct bench_call *call,
+                                    size_t bytes);
+/** Vectors of ranks 0 to `last`, to be combined in a buffer of `bytes`; -1:
+ * none. */
+struct bench_blocks bench_vectors_to(int last, size_t bytes);
+
+/** Fill the vector, or vectors, that are sent, and the guard behind the receive
+ * buffer. */
 void bench_fill_vector(struct bench_call *call, uint64_t stamp);
 /** Number of wrong bytes in both buffers and the guard; a wrong element counts
  * with all its bytes. */

@@ -196,12 +196,13 @@ static void lay_out_result(struct bench_call *call, size_t sent, size_t first,
     size_t element = call->bench->options->type->bytes;
     bool in_place = asked_in_place(call);
 
-    call->layout = (struct bench_layout){.sends.bytes = sent * element,
-                                         .in_place = in_place,
-                                         .results = results,
-                                         .first = first,
-                                         .last = call->size - 1};
-    call->layout.recvs.bytes = (in_place ? sent : results) * element;
+    call->layout = (struct bench_layout){
+        .sends = bench_vector_of(call, sent * element),
+        .recvs = bench_vectors_to(call->size - 1,
+                                  (in_place ? sent : results) * element),
+        .in_place = in_place,
+        .results = results,
+        .first = first};
 }
 
 static void lay_out_reduce_scatter_block(struct bench_call *call)

@@ -6,22 +6,24 @@
 /* What the rows of collectives that go by a hierarchy have in common. */
 
 /** catena_X, catena_iX and catena_X_init with the same arguments, which are
- * made of `call`. */
-#define BENCH_THREE_WAYS(name, ...)                                            \
+ * made of `call`; the last is `where` it is called. */
+#define BENCH_THREE_WAYS_ON(where, name, ...)                                  \
     static catena_status_t name##_blocking(struct bench_call *call)            \
     {                                                                          \
-        return catena_##name(__VA_ARGS__, call->group);                        \
+        return catena_##name(__VA_ARGS__, where);                              \
     }                                                                          \
     static catena_status_t name##_start(struct bench_call *call,               \
                                         catena_request_t **request)            \
     {                                                                          \
-        return catena_i##name(__VA_ARGS__, call->group, request);              \
+        return catena_i##name(__VA_ARGS__, where, request);                    \
     }                                                                          \
     static catena_status_t name##_init(struct bench_call *call,                \
                                        catena_request_t **request)             \
     {                                                                          \
-        return catena_##name##_init(__VA_ARGS__, call->group, request);        \
+        return catena_##name##_init(__VA_ARGS__, where, request);              \
     }
+#define BENCH_THREE_WAYS(name, ...)                                            \
+    BENCH_THREE_WAYS_ON(call->group, name, __VA_ARGS__)
 
 #define BENCH_BY_HIERARCHY(family)                                             \
     .algorithm = family "_algorithm",                                          \

@@ -134,6 +134,7 @@ int main(int argc, char **argv)
         code = bench_simulate(&options);
     else
         code = run_real(&options);
+    bench_graph_free(&options.neighbors.graph);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "catena-bench: writing the results failed\n");
         return BENCH_FAILED;

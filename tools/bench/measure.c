@@ -275,8 +275,10 @@ static void keep_explanation(struct bench_run *run,
 
     if (variant->row->blocking == NULL || variant->part != BENCH_WHOLE)
         return; /* not catena's, or told of the whole */
-    if (catena_group_explain(variant->call.group, variant->row->name, text,
-                             sizeof(text)) != CATENA_OK)
+    if ((variant->row->explain != NULL
+             ? variant->row->explain(&variant->call, text, sizeof(text))
+             : catena_group_explain(variant->call.group, variant->row->name,
+                                    text, sizeof(text))) != CATENA_OK)
         return;
     told = same_way(text, variant->explain);
     memcpy(variant->explain, text, sizeof(text));

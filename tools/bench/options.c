@@ -63,6 +63,17 @@ static const struct argp_option known[] = {
      "split: all ranks stay together, in the order of their keys", 0},
     {"no-reorder", KEY_NO_REORDER, NULL, 0,
      "split: ranks keep their order in each group", 0},
+    {"neighborhood", KEY_NEIGHBORHOOD, "GRAPH", 0,
+     "neighbor_...: cart:DIMS[:periodic] (cart:auto), "
+     "stencil:POINTS:DIMS[:periodic], graph:FILE or random:DEGREE",
+     0},
+    {"weights", KEY_WEIGHTS, "KIND", 0,
+     "of its edges: uniform, random:MAX or heavy:WEIGHT (the file's, or "
+     "uniform)",
+     0},
+    {"reorder-ranks", KEY_REORDER_RANKS, NULL, 0,
+     "catena may number its ranks anew", 0},
+    {"shuffle", KEY_SHUFFLE, "SEED", 0, "number its ranks at random before", 0},
     {"sim", KEY_SIM, "MACHINE", 0,
      "simulate the job on a machine, in this one process; --machines lists "
      "those that ship, a path names a file of catena-machine(5)",
@@ -329,7 +340,7 @@ static error_t parse_split(struct parse *parse, int key, char *text)
         split->no_reorder = true;
         return 0;
     default:
-        return bench_parse_simulated(parse, key, text);
+        return bench_parse_neighbors(parse, key, text);
     }
 }
 

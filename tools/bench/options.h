@@ -25,6 +25,10 @@ enum { /* options without a letter */
        KEY_KEY,
        KEY_NO_SPLIT,
        KEY_NO_REORDER,
+       KEY_NEIGHBORHOOD,
+       KEY_WEIGHTS,
+       KEY_REORDER_RANKS,
+       KEY_SHUFFLE,
        KEY_VERSION,
        KEY_SIM,
        KEY_NODES,
@@ -63,8 +67,18 @@ error_t bench_refuse(struct parse *parse, const char *format, ...)
 error_t bench_parse_count(struct parse *parse, const char *option,
                           const char *text, size_t least, size_t *count);
 
+/** options_neighbors.c: ARGP_ERR_UNKNOWN: it is no option of neighborhoods or
+ * simulated jobs. */
+error_t bench_parse_neighbors(struct parse *parse, int key, char *text);
+/** Read the neighborhood, for collectives that have one; NULL: it is none. */
+error_t bench_check_neighbors(struct parse *parse,
+                              const struct bench_collective *row);
+
 /** options_sim.c: ARGP_ERR_UNKNOWN: it is no option of simulated jobs. */
 error_t bench_parse_simulated(struct parse *parse, int key, char *text);
+/** Any number of 64 bits. */
+error_t bench_parse_seed(struct parse *parse, const char *option,
+                         const char *text, uint64_t *seed);
 
 /** options_check.c: whether all that was given makes sense together. */
 error_t bench_check_options(struct parse *parse);

@@ -261,7 +261,7 @@ error_t bench_check_options(struct parse *parse)
     char names[512];
 
     if (check_simulated(parse) != 0 || check_split(parse) != 0 ||
-        check_levels(parse, row) != 0)
+        check_levels(parse, row) != 0 || bench_check_neighbors(parse, row) != 0)
         return EINVAL;
     if (options->tune != NULL)
         return check_tune(parse);

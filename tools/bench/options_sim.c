@@ -41,16 +41,16 @@ static error_t parse_node_overhead(struct parse *parse, const char *text)
     return error;
 }
 
-static error_t parse_seed(struct parse *parse, const char *text)
+error_t bench_parse_seed(struct parse *parse, const char *option,
+                         const char *text, uint64_t *seed)
 {
     char *end;
 
     errno = 0;
-    parse->placed = true;
-    parse->options->sim.seed = strtoull(text, &end, 0);
+    *seed = strtoull(text, &end, 0);
     if (errno != 0 || end == text || *end != '\0' || text[0] == '-')
-        return bench_refuse(parse, "--seed: expected a number, found \"%s\"",
-                            text);
+        return bench_refuse(parse, "%s: expected a number, found \"%s\"",
+                            option, text);
     return 0;
 }
 
@@ -86,7 +86,8 @@ error_t bench_parse_simulated(struct parse *parse, int key, char *text)
     case KEY_PORTS:
         return parse_small(parse, "--ports", text, &options->sim.ports);
     case KEY_SEED:
-        return parse_seed(parse, text);
+        parse->placed = true;
+        return bench_parse_seed(parse, "--seed", text, &options->sim.seed);
     case KEY_JITTER:
         return parse_real(parse, "--jitter", text, 1000, &options->sim.jitter);
     case KEY_REORDER:

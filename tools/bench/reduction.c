@@ -39,28 +39,45 @@ static unsigned char *guard(const struct bench_call *call)
     return call->recv + call->layout.recvs.bytes;
 }
 
-/* Elements `first` and so on of what a rank sends. */
-static void make(const struct reduction *reduction, int rank, size_t first,
+struct bench_blocks bench_vector_of(const struct bench_call *call, size_t bytes)
+{
+    return (struct bench_blocks){.number = 1,
+                                 .source = call->rank,
+                                 .rows = 1,
+                                 .row_bytes = bytes,
+                                 .bytes = bytes};
+}
+
+struct bench_blocks bench_vectors_to(int last, size_t bytes)
+{
+    return (struct bench_blocks){
+        .number = last + 1, .source = BENCH_EACH, .rows = 1, .bytes = bytes};
+}
+
+/* Elements `first` and so on of a vector. */
+static void make(const struct reduction *reduction,
+                 const struct bench_blocks *vectors, int which, size_t first,
                  size_t count, unsigned char *out)
 {
     const struct bench_type *type = reduction->type;
-    uint64_t seed = bench_seed(reduction->stamp, rank, 0);
+    uint64_t seed = bench_block_seed(vectors, which, reduction->stamp);
 
     for (size_t i = 0; i < count; i++)
         type->make(out + i * type->bytes, reduction->op,
                    bench_word(seed, first + i));
 }
 
-/* The same of ranks 0 to `last`, combined. */
-static void combine(const struct reduction *reduction, int last, size_t first,
+/* The same of all vectors, combined. */
+static void combine(const struct reduction *reduction,
+                    const struct bench_blocks *vectors, size_t first,
                     size_t count, unsigned char *out)
 {
     const struct bench_type *type = reduction->type;
     struct chunk next;
 
-    make(reduction, 0, first, count, out);
-    for (int rank = 1; rank <= last; rank++) {
-        make(reduction, rank, first, count, next.at);
+    make(reduction, vectors, 0, first, count, out);
+    for (int which = 1; which < vectors->number; which++) {
+        make(reduction, vectors, which, first, count, next.at);
         for (size_t i = 0; i < count * type->bytes; i += type->bytes)
             type->combine(out + i, next.at + i, reduction->op);
     }
@@ -69,16 +86,18 @@ static void combine(const struct reduction *reduction, int last, size_t first,
 void bench_fill_vector(struct bench_call *call, uint64_t stamp)
 {
     const struct bench_layout *layout = &call->layout;
+    const struct bench_blocks *sends = &layout->sends;
     struct reduction reduction = reduction_of(call, stamp);
-    size_t count = layout->sends.bytes / reduction.type->bytes;
+    unsigned char *out =
+        layout->in_place ? call->recv : (unsigned char *)call->send;
 
-    if (layout->in_place) {
-        make(&reduction, call->rank, 0, count, call->recv);
-    } else {
-        make(&reduction, call->rank, 0, count, (unsigned char *)call->send);
+    if (!layout->in_place)
         bench_fill(call->recv, layout->recvs.bytes,
                    bench_seed(stale_stamp, call->rank, 0));
-    }
+    for (int i = 0; i < sends->number; i++)
+        make(&reduction, sends, i, 0,
+             bench_block_bytes(sends, i) / reduction.type->bytes,
+             out + bench_block_offset(sends, i));
     bench_fill(guard(call), BENCH_GUARD_BYTES,
                bench_seed(guard_stamp, call->rank, 0));
 }
@@ -95,24 +114,28 @@ static struct bench_mismatch mismatch(const unsigned char *expected,
         .offset = i, .expected = expected[i], .found = found[i]};
 }
 
-/* What a vector should hold: elements `first` and so on of one rank, or of
- * all up to one. */
+/* What a vector should hold: elements `first` and so on of one of the vectors,
+ * or of all combined. */
 struct claim {
     const char *where;
     int rank;
-    bool combined;
+    const struct bench_blocks *vectors;
+    int which;
     size_t first;
     size_t count;
 };
+
+enum { COMBINED = -1 };
 
 static void make_claimed(const struct reduction *reduction,
                          const struct claim *claim, size_t begin, size_t count,
                          unsigned char *out)
 {
-    if (claim->combined)
-        combine(reduction, claim->rank, claim->first + begin, count, out);
+    if (claim->which == COMBINED)
+        combine(reduction, claim->vectors, claim->first + begin, count, out);
     else
-        make(reduction, claim->rank, claim->first + begin, count, out);
+        make(reduction, claim->vectors, claim->which, claim->first + begin,
+             count, out);
 }
 
 static uint64_t verify(const struct reduction *reduction,
@@ -151,18 +174,25 @@ static uint64_t verify_result(const struct bench_call *call,
                               struct bench_mismatch *first)
 {
     const struct bench_layout *layout = &call->layout;
-    struct claim claim = {.where = "result of ranks 0 to",
-                          .rank = layout->last,
-                          .combined = true,
+    const struct bench_blocks *from = &layout->recvs;
+    struct claim claim = {.where = from->ranks != NULL
+                                       ? "result of sources, the last is rank"
+                                       : "result of ranks 0 to",
+                          .vectors = from,
+                          .which = COMBINED,
                           .first = layout->first,
                           .count = layout->results};
 
-    if (layout->last >= 0)
+    if (from->number > 0) {
+        claim.rank = from->ranks != NULL ? from->ranks[from->number - 1]
+                                         : from->number - 1;
         return verify(reduction, call->recv, &claim, 0, first);
+    }
     if (layout->in_place) {
         claim.where = "receive buffer (must not change) of rank";
         claim.rank = call->rank;
-        claim.combined = false;
+        claim.vectors = &layout->sends;
+        claim.which = 0;
         return verify(reduction, call->recv, &claim, 0, first);
     }
     first->where = "receive buffer (must not change) of rank";
@@ -186,18 +216,36 @@ static uint64_t verify_guard(const struct bench_call *call, uint64_t before,
     return wrong;
 }
 
+static uint64_t verify_sent(const struct bench_call *call,
+                            const struct reduction *reduction, uint64_t before,
+                            struct bench_mismatch *first)
+{
+    const struct bench_blocks *sends = &call->layout.sends;
+    const unsigned char *buffer = call->send;
+    uint64_t wrong = 0;
+
+    for (int i = 0; i < sends->number; i++) {
+        struct claim own = {.where = "send buffer (must not change) of rank",
+                            .rank = call->rank,
+                            .vectors = sends,
+                            .which = i,
+                            .count = bench_block_bytes(sends, i) /
+                                     reduction->type->bytes};
+
+        wrong += verify(reduction, buffer + bench_block_offset(sends, i), &own,
+                        before + wrong, first);
+    }
+    return wrong;
+}
+
 uint64_t bench_verify_vector(struct bench_call *call, uint64_t stamp,
                              struct bench_mismatch *first)
 {
-    const struct bench_layout *layout = &call->layout;
     struct reduction reduction = reduction_of(call, stamp);
-    struct claim own = {.where = "send buffer (must not change) of rank",
-                        .rank = call->rank,
-                        .count = layout->sends.bytes / reduction.type->bytes};
     uint64_t wrong = verify_result(call, &reduction, first);
 
     wrong += verify_guard(call, wrong, first);
-    if (!layout->in_place)
-        wrong += verify(&reduction, call->send, &own, wrong, first);
+    if (!call->layout.in_place)
+        wrong += verify_sent(call, &reduction, wrong, first);
     return wrong;
 }

@@ -19,8 +19,7 @@ enum {
     NUMBER_LETTERS = 5, /* of a string: 26^5 groups are enough */
     STRING_MOST = 65536,
     CHENG_LEAST = 128,
-    CHENG_MOST = 8192,
-    FEISTEL_ROUNDS = 4
+    CHENG_MOST = 8192
 };
 
 /* What bench_seed is asked for; calls that are checked have their stamps. */
@@ -153,33 +152,12 @@ static const char *refuse(const struct bench *bench)
 
 /* ---- colors and keys ---- */
 
-/* A permutation of 0 to n - 1 that looks random: a Feistel network on the next
- * power of four, until the value is below n. */
-static uint64_t permute(uint64_t value, uint64_t n, uint64_t seed)
-{
-    unsigned half = 1;
-    uint64_t mask;
-
-    while ((uint64_t)1 << 2 * half < n)
-        half++;
-    mask = ((uint64_t)1 << half) - 1;
-    do {
-        for (int round = 0; round < FEISTEL_ROUNDS; round++) {
-            uint64_t right = value & mask;
-            uint64_t mixed = bench_seed(seed, round, (int)right);
-
-            value = right << half | ((value >> half ^ mixed >> 32) & mask);
-        }
-    } while (value >= n);
-    return value;
-}
-
 /* Permuted, so that the members of a group are not those of a node. */
 static int64_t group_of(const struct split *split, int rank, int size)
 {
     uint64_t seed = bench_seed(split->stamp, COLORS, 0);
 
-    return (int64_t)(permute((uint64_t)rank, (uint64_t)size, seed) %
+    return (int64_t)(bench_permute((uint64_t)rank, (uint64_t)size, seed) %
                      split->groups);
 }
 
@@ -189,7 +167,7 @@ static int64_t key_of(const struct split *split, int rank, int size)
 
     if (!split->wish.reorder)
         return 0;
-    return (int64_t)permute((uint64_t)rank, (uint64_t)size, seed);
+    return (int64_t)bench_permute((uint64_t)rank, (uint64_t)size, seed);
 }
 
 /* Letters that no other group has: the last ones are its number. */
@@ -200,7 +178,7 @@ static void spell(char *text, size_t bytes, int64_t group)
 
     for (int letter = 0; letter < NUMBER_LETTERS; letter++)
         words *= LETTERS;
-    number = permute((uint64_t)group, words, STRINGS);
+    number = bench_permute((uint64_t)group, words, STRINGS);
     for (; i < bytes - NUMBER_LETTERS; i++)
         text[i] =
             (char)('a' + bench_seed(STRINGS, (int)group, (int)i) / 3 % LETTERS);

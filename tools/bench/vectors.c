@@ -42,11 +42,11 @@ const struct bench_collective bench_bcast = {
 /* The result is of ranks 0 to `last`; -1: there is none on this rank. */
 static void lay_out_result(struct bench_call *call, int last, bool in_place)
 {
-    call->layout = (struct bench_layout){.sends.bytes = call->bytes,
-                                         .recvs.bytes = call->bytes,
-                                         .in_place = in_place,
-                                         .results = BENCH_COUNT,
-                                         .last = last};
+    call->layout =
+        (struct bench_layout){.sends = bench_vector_of(call, call->bytes),
+                              .recvs = bench_vectors_to(last, call->bytes),
+                              .in_place = in_place,
+                              .results = BENCH_COUNT};
 }
 
 static void lay_out_reduce(struct bench_call *call)

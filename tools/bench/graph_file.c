@@ -1,0 +1,178 @@
+/* Edges of a graph out of a file. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph.h"
+
+enum { MOST_RANKS = 4194304 };
+
+/* The file while it is read. */
+struct reader {
+    struct bench_graph *graph;
+    const char *path;
+    size_t line;
+    size_t room; /* for edges */
+    char *wrong;
+    size_t bytes;
+};
+
+static bool complain(struct reader *reader, const char *what, const char *found)
+{
+    int length = (int)strcspn(found, "\r\n");
+
+    snprintf(reader->wrong, reader->bytes,
+             "--neighborhood: %s:%zu: expected %s, found \"%.*s\"",
+             reader->path, reader->line, what, length < 80 ? length : 80,
+             found);
+    return false;
+}
+
+/* The next number of a line, and the comma before it, unless it is the first.
+ * NULL: there is none. */
+static const char *next_number(const char *text, bool first, long most,
+                               int *number)
+{
+    char *end;
+    long read;
+
+    text += strspn(text, " \t");
+    if (!first) {
+        if (*text != ',')
+            return NULL;
+        text += 1 + strspn(text + 1, " \t");
+    }
+    if (strspn(text, "0123456789") == 0)
+        return NULL;
+    errno = 0;
+    read = strtol(text, &end, 10);
+    if (errno != 0 || read > most)
+        return NULL;
+    *number = (int)read;
+    return end;
+}
+
+static bool blank(const char *text)
+{
+    return text[strspn(text, " \t\r\n")] == '\0';
+}
+
+static bool add_edge(struct reader *reader, struct bench_edge edge)
+{
+    struct bench_graph *graph = reader->graph;
+
+    if (graph->edge_count == reader->room) {
+        size_t room = 2 * reader->room + 64;
+        void *edges = realloc(graph->edges, room * sizeof(*graph->edges));
+
+        if (edges == NULL)
+            return complain(reader, "fewer edges: there is no memory for more",
+                            "");
+        graph->edges = edges;
+        reader->room = room;
+    }
+    graph->edges[graph->edge_count++] = edge;
+    if (edge.source >= graph->vertices)
+        graph->vertices = edge.source + 1;
+    if (edge.target >= graph->vertices)
+        graph->vertices = edge.target + 1;
+    return true;
+}
+
+static bool read_line(struct reader *reader, char *line)
+{
+    struct bench_edge edge = {.weight = 1};
+    const char *rest;
+
+    reader->line++;
+    line[strcspn(line, "#")] = '\0';
+    if (blank(line))
+        return true;
+    rest = next_number(line, true, MOST_RANKS - 1, &edge.source);
+    if (rest != NULL)
+        rest = next_number(rest, false, MOST_RANKS - 1, &edge.target);
+    if (rest == NULL)
+        return complain(reader, "two ranks, as \"source, target\"", line);
+    if (!blank(rest)) {
+        rest = next_number(rest, false, BENCH_MOST_WEIGHT, &edge.weight);
+        if (rest == NULL || !blank(rest))
+            return complain(reader,
+                            "nothing behind two ranks but \", weight\", up to "
+                            "1000000",
+                            line);
+        reader->graph->weights = BENCH_FROM_FILE;
+    }
+    return add_edge(reader, edge);
+}
+
+/* Edges by one of their ends, in the order of the file. */
+static bool sort_edges(const struct bench_graph *graph, bool by_source,
+                       size_t **order, size_t **begin)
+{
+    size_t n = graph->edge_count, vertices = (size_t)graph->vertices;
+    size_t *at = calloc(vertices + 2, sizeof(*at));
+    size_t *sorted = calloc(n, sizeof(*sorted));
+
+    *begin = at;
+    *order = sorted;
+    if (at == NULL || sorted == NULL)
+        return false;
+    /* Counts two places on, then begins one place on: filling moves them to
+     * where they belong. */
+    for (size_t i = 0; i < n; i++) {
+        const struct bench_edge *edge = &graph->edges[i];
+
+        at[(by_source ? edge->source : edge->target) + 2]++;
+    }
+    for (size_t v = 2; v < vertices + 2; v++)
+        at[v] += at[v - 1];
+    for (size_t i = 0; i < n; i++) {
+        const struct bench_edge *edge = &graph->edges[i];
+
+        sorted[at[(by_source ? edge->source : edge->target) + 1]++] = i;
+    }
+    return true;
+}
+
+static bool read_lines(struct reader *reader, FILE *file)
+{
+    char *line = NULL;
+    size_t room = 0;
+    bool good = true;
+
+    while (good && getline(&line, &room, file) >= 0)
+        good = read_line(reader, line);
+    free(line);
+    if (good && ferror(file))
+        good = complain(reader, "a file that can be read", "");
+    if (good && reader->graph->edge_count == 0)
+        good = complain(reader, "an edge, as \"source, target\"", "");
+    return good;
+}
+
+bool bench_graph_read_file(const char *path, struct bench_graph *graph,
+                           char *wrong, size_t bytes)
+{
+    struct reader reader = {
+        .graph = graph, .path = path, .wrong = wrong, .bytes = bytes};
+    FILE *file = fopen(path, "re");
+    bool good;
+
+    if (file == NULL) {
+        snprintf(wrong, bytes, "--neighborhood: %s: %s", path, strerror(errno));
+        return false;
+    }
+    good = read_lines(&reader, file);
+    fclose(file);
+    if (good && (!sort_edges(graph, true, &graph->from, &graph->from_begin) ||
+                 !sort_edges(graph, false, &graph->to, &graph->to_begin))) {
+        snprintf(wrong, bytes, "--neighborhood: %s: no memory for %zu edges",
+                 path, graph->edge_count);
+        good = false;
+    }
+    if (!good)
+        bench_graph_free(graph);
+    return good;
+}

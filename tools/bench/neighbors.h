@@ -1,0 +1,46 @@
+#ifndef BENCH_NEIGHBORS_H
+#define BENCH_NEIGHBORS_H
+
+#include "bench.h"
+
+/* What the rows of collectives among neighbors have in common. */
+
+/* The ends of this rank's edges on one side, as blocks are counted. */
+struct bench_ends {
+    int number;
+    int *ranks;
+    int *labels;
+    int *weights;
+};
+
+/* call->state */
+struct bench_neighbors {
+    struct bench_graph graph;
+    catena_neighborhood_t *neighborhood;
+    struct bench_ends targets;
+    struct bench_ends sources;
+    struct bench_ends present; /* sources, without CATENA_PROC_NULL */
+};
+
+static inline const struct bench_neighbors *
+bench_neighbors(const struct bench_call *call)
+{
+    return call->state;
+}
+
+extern const struct bench_fact bench_neighbor_facts[];
+
+/* As struct bench_collective has them. */
+const char *bench_neighbors_check(const struct bench_options *options,
+                                  const char **found);
+const char *bench_neighbors_refuse(const struct bench *bench);
+catena_status_t bench_neighbors_prepare(struct bench_call *call);
+void bench_neighbors_release(struct bench_call *call);
+void bench_neighbors_describe(const struct bench_call *call,
+                              struct bench_report *report);
+catena_status_t bench_neighbors_explain(const struct bench_call *call,
+                                        char *text, size_t bytes);
+catena_status_t bench_neighbors_finish(struct bench_call *call,
+                                       uint64_t *facts);
+
+#endif

@@ -1,0 +1,54 @@
+/* Permutations that look random, without a table: every rank knows where any
+ * other goes, and who comes to its own place. */
+
+#include "bench.h"
+
+enum { ROUNDS = 4 };
+
+/* Bits of half a value: the next power of four holds n. */
+static unsigned half_bits(uint64_t n)
+{
+    unsigned half = 1;
+
+    while ((uint64_t)1 << 2 * half < n)
+        half++;
+    return half;
+}
+
+static uint64_t mixed(uint64_t seed, int round, uint64_t half)
+{
+    return bench_seed(seed, round, (int)half) >> 32;
+}
+
+/* A Feistel network, until the value is below n. */
+uint64_t bench_permute(uint64_t value, uint64_t n, uint64_t seed)
+{
+    unsigned half = half_bits(n);
+    uint64_t mask = ((uint64_t)1 << half) - 1;
+
+    do {
+        for (int round = 0; round < ROUNDS; round++) {
+            uint64_t right = value & mask;
+
+            value = right << half |
+                    ((value >> half ^ mixed(seed, round, right)) & mask);
+        }
+    } while (value >= n);
+    return value;
+}
+
+uint64_t bench_unpermute(uint64_t value, uint64_t n, uint64_t seed)
+{
+    unsigned half = half_bits(n);
+    uint64_t mask = ((uint64_t)1 << half) - 1;
+
+    do {
+        for (int round = ROUNDS - 1; round >= 0; round--) {
+            uint64_t right = value >> half;
+
+            value =
+                ((value ^ mixed(seed, round, right)) & mask) << half | right;
+        }
+    } while (value >= n);
+    return value;
+}
