@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# catena-bench: options, results and checks of split, and of the collectives of
-# levels.
+# catena-bench: options, results and checks of split, of the collectives of
+# levels, and of those among neighbors.
 # usage: tests/bench/run.sh PRUN BUILD_DIR
 set -u
 prun=$1
@@ -227,7 +227,102 @@ awk -F, '/^allreduce,/ { percent = 100 * (1 - ($6 - $7) / $8)
     exit !(percent - $9 < 0.1 && $9 - percent < 0.1) }' "$work/out"
 report "overlap is what the times say" $?
 
+# ---- collectives among neighbors ----
+
+graph=$work/graph
+cat >"$graph" <<'END'
+# source, target: a self edge, two edges between two ranks, and ranks 3 and
+# above without targets
+0, 1
+0,1
+ 1 , 0
+2,2  # to itself
+0, 3
+
+END
+
+refused 'cart:DIMS.*found "ring:4"' neighbor_gather --neighborhood ring:4
+refused 'with DIMS as 4x4 or auto' neighbor_gather --neighborhood cart:4x
+refused '5 or 9 points' neighbor_reduce --neighborhood stencil:6:3x3
+refused 'random:DEGREE, .*"random:0"' neighbor_gather --neighborhood random:0
+refused 'as many points as there are ranks, found 1' neighbor_alltoall \
+    --neighborhood cart:2x2
+refused 'all ranks that the file names, found 1' neighbor_alltoall \
+    --neighborhood "graph:$graph"
+refused 'uniform, random:MAX or heavy:WEIGHT.*"heavy"' neighbor_gather \
+    --weights heavy
+refused 'direct, colored, .*"bruck"' neighbor_gather -a bruck
+refused 'expected a neighbor_' alltoall --shuffle 1
+refused 'expected a number, found "-1"' neighbor_gather --shuffle -1
+refused 'expected two buffers' neighbor_alltoallv --in-place
+refused 'up to 1g' neighbor_alltoall -m 2g
+refused 'No such file' neighbor_alltoall --neighborhood "graph:$work/none"
+for line in "0 1" "0" "a, b" "0, 5000000" "-1, 0" "0, 1, x" "0, 1, 2, 3" ""; do
+    printf '0, 1\n%s\n' "$line" >"$work/wrong"
+    [ -n "$line" ] || printf '# none\n\n' >"$work/wrong"
+    refused "wrong:2: expected .*\"$line\"" neighbor_alltoall \
+        --neighborhood "graph:$work/wrong"
+done
+! simulated_one 3 2 neighbor_alltoall --in-place --neighborhood "graph:$graph" &&
+    grep -q 'as many sources as targets' "$work/err"
+report "in place not where sources are more than targets" $?
+
+neighbors="gather gatherv alltoall alltoallv alltoallw reduce reducev"
+for name in $neighbors; do
+    checked 12 real_one 6 3 "neighbor_$name" -m 4:8192 -i 2
+    checked 12 simulated_one 3 3 "neighbor_$name" -m 4:8192 -i 2 \
+        --neighborhood stencil:9:auto:periodic --nonblocking --buffers mixed
+    checked 12 simulated_one 2 3 "neighbor_$name" -m 4:8192 -i 2 \
+        --neighborhood "graph:$graph" --persistent
+    checked 4 simulated_one 3 3 "neighbor_$name" -m 0:16 -i 2 \
+        --neighborhood random:4 --shuffle 3
+    checked 8 simulated_one 4 3 "neighbor_$name" -m 8:16 -i 2 \
+        --neighborhood stencil:27:3x2x2 -a direct,colored,combining,aggregated
+    checked 2 simulated_one 2 3 "neighbor_$name" -m 512:1k -i 2 \
+        --weights random:9 --reorder-ranks
+done
+checked 4 simulated_one 2 3 neighbor_alltoall -m 8:64 -i 2 --in-place
+checked 4 simulated_one 2 3 neighbor_reduce -m 8:64 -i 2 --in-place \
+    --op maxloc --type int32_int32 --neighborhood random:3
+checked 1 real_one 5 2 neighbor_alltoall -m 64:64 -i 5 --overlap
+
+# fields NAMES: of the only row of CSV
+fields() {
+    awk -F, -v names="$1" '/^collective,/ { for (i = 1; i <= NF; i++) at[$i] = i }
+        /^neighbor_/ { n = split(names, name, " ")
+            for (i = 1; i <= n; i++) printf "%s ", $at[name[i]] }' "$work/out"
+}
+
+# An open mesh of 4 by 4, a row on each node: 24 of its 48 edges lie between
+# rows, and an inner rank has four.
+simulated_one 4 4 neighbor_alltoall -a direct -m 64k:64k --csv &&
+    [ "$(fields "rank_messages rounds between_bytes before_bytes edge_bytes")" = \
+        "4 1 1572864 1572864 3145728 " ] &&
+    [ "$(fields wire_bytes | awk '{ print ($1 >= 1572864 && $1 < 1600000) }')" = 1 ]
+report "numbers of an open mesh" $?
+
+simulated_one 4 16 neighbor_alltoall --neighborhood cart:8x8 --shuffle 1 \
+    --reorder-ranks -m 64:64 --csv &&
+    fields "between_bytes before_bytes" |
+    awk '{ exit !($1 > 0 && 2 * $1 <= $2) }'
+report "numbered anew, not half as much goes between nodes" $?
+
+simulated_one 2 3 neighbor_alltoallv --neighborhood "graph:$graph" -m 8:8 --json &&
+    python3 - "$work/out" <<'END'
+import json
+import sys
+with open(sys.argv[1]) as file:
+    document = json.load(file)
+row = document["results"][0]
+assert row["edge_bytes"] == 5 * 8 and row["rank_messages"] == 3
+assert row["rounds"] >= 1
+assert any("5 edges of a file" in note for note in document["notes"])
+END
+report "JSON of neighbors" $?
+
 for job in "bcast block from rank 0, offset 7" \
+    "neighbor_alltoall block from rank 4, offset 7" \
+    "neighbor_reduce result of sources, the last is rank 5, offset 7" \
     "allreduce result of ranks 0 to 5, offset 7" "scatter guard" \
     "exscan receive buffer (must not change) of rank 0" \
     "exscan result of ranks 0 to 3"; do

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <catena/catena.h>
+#include <catena/neighbor.h>
 
 enum { WRONG_RANK = 1 };
 
@@ -73,4 +74,45 @@ catena_status_t catena_exscan(const void *send, void *recv, size_t count,
     exscan_t real = (exscan_t)dlsym(RTLD_NEXT, "catena_scan");
 
     return real(send, recv, count, type, op, group);
+}
+
+typedef catena_status_t (*neighbor_alltoall_t)(const void *, size_t,
+                                               catena_datatype_t, void *,
+                                               size_t, catena_datatype_t,
+                                               catena_neighborhood_t *);
+
+/* The block of the last source. */
+catena_status_t catena_neighbor_alltoall(const void *send, size_t send_count,
+                                         catena_datatype_t send_type,
+                                         void *recv, size_t recv_count,
+                                         catena_datatype_t recv_type,
+                                         catena_neighborhood_t *neighborhood)
+{
+    neighbor_alltoall_t real =
+        (neighbor_alltoall_t)dlsym(RTLD_NEXT, "catena_neighbor_alltoall");
+    catena_status_t status = real(send, send_count, send_type, recv, recv_count,
+                                  recv_type, neighborhood);
+    int sources = 0, targets = 0;
+
+    catena_neighborhood_counts(neighborhood, &sources, &targets);
+    spoil(recv, (size_t)sources * recv_count,
+          catena_neighborhood_group(neighborhood));
+    return status;
+}
+
+typedef catena_status_t (*neighbor_reduce_t)(const void *, void *, size_t,
+                                             catena_datatype_t, catena_op_t,
+                                             catena_neighborhood_t *);
+
+catena_status_t catena_neighbor_reduce(const void *send, void *recv,
+                                       size_t count, catena_datatype_t type,
+                                       catena_op_t op,
+                                       catena_neighborhood_t *neighborhood)
+{
+    neighbor_reduce_t real =
+        (neighbor_reduce_t)dlsym(RTLD_NEXT, "catena_neighbor_reduce");
+    catena_status_t status = real(send, recv, count, type, op, neighborhood);
+
+    spoil(recv, count * sizeof(float), catena_neighborhood_group(neighborhood));
+    return status;
 }
