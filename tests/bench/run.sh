@@ -274,10 +274,11 @@ for name in $neighbors; do
         --neighborhood stencil:9:auto:periodic --nonblocking --buffers mixed
     checked 12 simulated_one 2 3 "neighbor_$name" -m 4:8192 -i 2 \
         --neighborhood "graph:$graph" --persistent
-    checked 4 simulated_one 3 3 "neighbor_$name" -m 0:16 -i 2 \
+    checked 4 simulated_one 3 3 "neighbor_$name" -m 4:32 -i 2 \
         --neighborhood random:4 --shuffle 3
     checked 8 simulated_one 4 3 "neighbor_$name" -m 8:16 -i 2 \
         --neighborhood stencil:27:3x2x2 -a direct,colored,combining,aggregated
+    checked 1 simulated_one 3 2 "neighbor_$name" -m 0:0 -i 2
     checked 2 simulated_one 2 3 "neighbor_$name" -m 512:1k -i 2 \
         --weights random:9 --reorder-ranks
 done
