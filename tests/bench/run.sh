@@ -322,8 +322,8 @@ END
 report "JSON of neighbors" $?
 
 for job in "bcast block from rank 0, offset 7" \
-    "neighbor_alltoall block from rank 4, offset 7" \
-    "neighbor_reduce result of sources, the last is rank 5, offset 7" \
+    "neighbor_alltoall block of nobody, number 3, offset 7" \
+    "neighbor_reduce result of sources, the last is rank 0, offset 7" \
     "allreduce result of ranks 0 to 5, offset 7" "scatter guard" \
     "exscan receive buffer (must not change) of rank 0" \
     "exscan result of ranks 0 to 3"; do

@@ -142,13 +142,13 @@ static void compare_side(struct search *search, const struct side *side,
         bool nobody = bench_block_of_nobody(side->blocks, i);
         uint64_t seed =
             bench_block_seed(nobody ? side->kept : side->blocks, i, stamp);
+        struct bench_mismatch found = {
+            .where = nobody ? "block of nobody, number" : side->where,
+            .source = nobody ? i : side->rank_of(side->blocks, i)};
 
         for (size_t r = 0; r < side->blocks->rows; r++)
             compare(search, block.begin + r * side->blocks->stride,
-                    block.row_bytes, seed + r, r * block.row_bytes,
-                    (struct bench_mismatch){
-                        .where = side->where,
-                        .source = side->rank_of(side->blocks, i)});
+                    block.row_bytes, seed + r, r * block.row_bytes, found);
     }
 }
 
