@@ -259,6 +259,19 @@ static inline uint64_t ctn_slot_wide_at(const ctn_channel_t *channel,
            (ring * channel->wide_slots + slot) * CTN_WIDE_BYTES;
 }
 
+/** Wide payloads of an operation, of so many slots from `slot` on, as memory:
+ * for what is to lie there while no messages do. NULL: they are fewer bytes. */
+static inline void *ctn_op_wide(const ctn_op_t *op, unsigned slot,
+                                unsigned slots, size_t bytes)
+{
+    const ctn_channel_t *channel = op->channel;
+    return slot + slots <= channel->wide_slots &&
+                   bytes <= (size_t)slots * CTN_WIDE_BYTES
+               ? (unsigned char *)channel->slots +
+                     ctn_slot_wide_at(channel, op->seq, slot)
+               : NULL;
+}
+
 /** The longest message that a slot takes, with its wide payload if it has
  * one. */
 static inline size_t ctn_slot_room(const ctn_channel_t *channel, unsigned slot)

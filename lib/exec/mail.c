@@ -210,11 +210,9 @@ ctn_step_t ctn_mail_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
         }
         if ((count & LONG) != LONG) {
             letter->bytes = count & LONG;
-            letter->data =
-                letter->bytes <= CTN_MAIL_BYTES
-                    ? at->data
-                    : (unsigned char *)op->channel->slots +
-                          ctn_slot_wide_at(op->channel, op->seq, slot);
+            letter->data = letter->bytes <= CTN_MAIL_BYTES
+                               ? at->data
+                               : ctn_op_wide(op, slot, 1, letter->bytes);
             return CTN_STEP_NEXT;
         }
         status = fetch(op, from, slot, letter);

@@ -18,6 +18,30 @@ uint64_t job_random(uint64_t *state)
     return x ^ x >> 31;
 }
 
+void job_take_heap(job_t *job, job_hoard_t *hoard)
+{
+    enum { CRUMB = 16384, MOST = sizeof(hoard->block) / sizeof(void *) };
+    ctn_log_t *log = &job->context->log;
+    ctn_log_level_t level = log->level;
+    hoard->count = 0;
+    log->level = CTN_LOG_ERROR; /* that the heap is full is meant to be so */
+    for (size_t bytes = (size_t)1 << 40; bytes >= CRUMB; bytes /= 2) {
+        void *block = NULL;
+        while (hoard->count < MOST &&
+               (block = ctn_heap_alloc(job->exec->heap, 64, bytes)) != NULL) {
+            hoard->block[hoard->count++] = block;
+        }
+    }
+    log->level = level;
+}
+
+void job_give_heap(job_t *job, job_hoard_t *hoard)
+{
+    while (hoard->count > 0) {
+        ctn_heap_free(job->exec->heap, hoard->block[--hoard->count]);
+    }
+}
+
 static int run_rank(const catena_config_t *config, void *argument)
 {
     run_t *run = argument;

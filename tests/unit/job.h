@@ -59,6 +59,15 @@ void job_simulate_death(uint32_t ranks, uint64_t seed, uint64_t event,
  * and the program's name. @return what main returns */
 int job_rank(uint64_t seed, job_body_t body);
 
+/** All that is left of the heap, but for crumbs; and back. */
+typedef struct job_hoard {
+    void *block[4096];
+    unsigned count;
+} job_hoard_t;
+
+void job_take_heap(job_t *job, job_hoard_t *hoard);
+void job_give_heap(job_t *job, job_hoard_t *hoard);
+
 /** The next of a sequence of numbers. */
 uint64_t job_random(uint64_t *state);
 

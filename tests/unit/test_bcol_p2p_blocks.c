@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group/chain_coll.h"
 #include "parts.h"
 
 static void run(part_fixture_t *f, ctn_basic_kind_t kind, const char *algorithm,
@@ -125,6 +126,58 @@ static void take_little(part_fixture_t *f)
     }
 }
 
+/** All at the same point, with nothing of the component's. */
+static void await_all(part_fixture_t *f)
+{
+    JOB_CHECK(f->job, ctn_op_run(ctn_chain_barrier(
+                          f->job->exec, f->subgroup.lane)) == CATENA_OK);
+}
+
+/** Some members have no memory left: who receives parts may fail for that, but
+ * nobody waits for ever, and what comes next works. */
+static void starve(part_fixture_t *f, ctn_basic_kind_t kind,
+                   const char *algorithm, lengths_t lengths, bool starves)
+{
+    const ctn_sbgp_t *sbgp = &f->subgroup.sbgp;
+    job_hoard_t *hoard = malloc(sizeof(*hoard));
+    part_call_t call;
+    part_prepare(&call, f, kind, algorithm, 0, lengths);
+    bool receives = kind == (sbgp->me == 0 ? CTN_GATHER : CTN_SCATTER);
+    hoard->count = 0;
+    await_all(f);
+    if (starves) {
+        job_take_heap(f->job, hoard);
+    }
+    await_all(f);
+    catena_status_t status = subgroup_run(&f->subgroup, kind, &call.basic);
+    JOB_CHECK(f->job, status == CATENA_OK ||
+                          (receives && status == CATENA_ERR_NO_MEMORY));
+    await_all(f);
+    job_give_heap(f->job, hoard);
+    free(hoard);
+    await_all(f);
+    if (status == CATENA_OK) {
+        part_finish(&call);
+    } else {
+        part_drop(&call);
+    }
+    run(f, kind, algorithm, 0, lengths);
+}
+
+static void without_memory(part_fixture_t *f)
+{
+    const ctn_bcol_t *bcol = f->subgroup.module->bcol;
+    for (unsigned i = 0; i < KINDS; i++) {
+        const char *const *name = bcol->algorithms[kinds[i]];
+        for (; *name != NULL; name++) {
+            uint32_t who = part_pick(&f->random, 4);
+            uint32_t me = f->subgroup.sbgp.me;
+            starve(f, kinds[i], *name, LONG, me % 4 == who || who == 0);
+            starve(f, kinds[i], *name, MIXED, me % 2 == who % 2);
+        }
+    }
+}
+
 /* ---- many at once ---- */
 
 enum { AT_ONCE = 11 };
@@ -217,6 +270,7 @@ static void component(job_t *job, const ctn_bcol_t *bcol)
     all_kinds(&f);
     meetings(&f);
     take_little(&f);
+    without_memory(&f);
     in_flight(&f);
     in_a_row(&f);
     in_flight(&f);

@@ -446,22 +446,6 @@ static void every_length(subgroup_t *s, const tools_t *tools)
 
 /* ---- without memory ---- */
 
-enum { MOST_TAKEN = 4096, LEAST_TAKEN = 16384 };
-
-/** All that is left of the heap. */
-static unsigned take_heap(job_t *job, void **taken)
-{
-    unsigned count = 0;
-    for (size_t bytes = (size_t)1 << 40; bytes >= LEAST_TAKEN; bytes /= 2) {
-        while (count < MOST_TAKEN &&
-               (taken[count] = ctn_heap_alloc(job->exec->heap, 64, bytes)) !=
-                   NULL) {
-            count++;
-        }
-    }
-    return count;
-}
-
 static void meet(subgroup_t *s)
 {
     JOB_CHECK(s->job, ctn_op_run(ctn_chain_barrier(s->job->exec, s->lane)) ==
@@ -472,29 +456,27 @@ static void meet(subgroup_t *s)
  * nobody waits for ever. */
 static void without_memory(subgroup_t *s, const tools_t *tools)
 {
-    void **taken = calloc(MOST_TAKEN, sizeof(*taken));
+    job_hoard_t *hoard = malloc(sizeof(*hoard));
     trial_t t[4];
     for (unsigned k = 0; k < 4; k++) {
         open_trial(&t[k], s, kinds[k], 0, LENGTHS - 1, tools->op, tools->type);
         JOB_CHECK(s->job, strcmp(t[k].basic.algorithm, "staged") == 0);
     }
     meet(s);
-    unsigned count = take_heap(s->job, taken);
+    job_take_heap(s->job, hoard);
     meet(s);
     for (unsigned k = 0; k < 4; k++) {
         ctn_op_t *op = s->module->bcol->make[kinds[k]](s->module, &t[k].basic);
         JOB_CHECK(s->job, ctn_op_run(op) == CATENA_ERR_NO_MEMORY);
     }
     meet(s);
-    for (unsigned i = 0; i < count; i++) {
-        ctn_heap_free(s->job->exec->heap, taken[i]);
-    }
+    job_give_heap(s->job, hoard);
     meet(s);
     for (unsigned k = 0; k < 4; k++) {
         JOB_CHECK(s->job, subgroup_run(s, kinds[k], &t[k].basic) == CATENA_OK);
         close_trial(&t[k]);
     }
-    free(taken);
+    free(hoard);
 }
 
 static void run_without_memory(job_t *job)

@@ -16,6 +16,7 @@ typedef struct bruck {
     unsigned char *packed;
     size_t packed_bytes;
     size_t packed_used;
+    bool spare; /* packed: it is spare payloads */
 } bruck_t;
 
 /** Members m to m + count - 1, of which some may begin again at 0. */
@@ -85,10 +86,16 @@ static ctn_step_t begin(ctn_op_t *op)
     bruck->round = 0;
     bruck->sent = false;
     bruck->packed = NULL;
+    bruck->spare = false;
     bruck->packed_used = 0;
     bruck->packed_bytes = bytes_to_pack(bruck);
     if (bruck->packed_bytes > 0) {
         bruck->packed = ctn_scratch_alloc(op->exec, bruck->packed_bytes);
+        bruck->spare = bruck->packed == NULL;
+        if (bruck->spare) { /* one is free for each message of a round */
+            bruck->packed =
+                ctn_op_wide(op, p2p->rounds, p2p->rounds, bruck->packed_bytes);
+        }
         if (bruck->packed == NULL) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
         }
@@ -167,7 +174,8 @@ static ctn_step_t rounds(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     bruck_t *bruck = ctn_op_state(op);
-    if (op->status == CATENA_OK) { /* else the network may still read it */
+    /* After a failure the network may still read it. */
+    if (op->status == CATENA_OK && !bruck->spare) {
         ctn_scratch_free(op->exec, bruck->packed, bruck->packed_bytes);
     }
     bruck->packed = NULL;

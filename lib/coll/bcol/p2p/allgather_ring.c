@@ -5,7 +5,7 @@
  * soon as it is here; where the result is in the heap they go from place to
  * place. Rounds: m - 1. Messages: one per member and piece of each other part
  * (an empty part is one, too, so that all hear of all), and a grant. Memory:
- * none, else two pieces. */
+ * none, else two pieces, which lie in spare payloads when there is no more. */
 
 #include "coll/bcol/p2p/flow.h"
 #include "coll/bcol/p2p/parts.h"
@@ -58,8 +58,8 @@ static ctn_inflow_plan_t plan_of(const ring_t *ring, ctn_address_t left)
                               .slot = PIECES,
                               .grant_slot = GRANTS,
                               .target = ctn_part_at(basic, 0),
-                              .target_bytes =
-                                  ctn_parts_total(basic, p2p->size)};
+                              .target_bytes = ctn_parts_total(basic, p2p->size),
+                              .spare_slots = ctn_p2p_wide_slots(p2p->rounds)};
     for (uint32_t i = 0; i < p2p->size; i++) {
         size_t bytes = i != p2p->me ? ctn_part_bytes(basic, i) : 0;
         size_t longest = ctn_flow_piece(bytes, 0);

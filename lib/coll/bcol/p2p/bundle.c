@@ -85,20 +85,26 @@ const unsigned char *ctn_record_get(const ctn_bundling_t *bundling,
 
 /* ---- memory ---- */
 
-catena_status_t ctn_bundle_make(ctn_exec_t *exec, ctn_bundle_t *bundle,
-                                size_t bytes)
+catena_status_t ctn_bundle_make(const ctn_op_t *op, ctn_bundle_t *bundle,
+                                size_t bytes, unsigned spare)
 {
     bundle->bytes = bytes;
     bundle->memory = bytes <= sizeof(bundle->small)
                          ? bundle->small
-                         : ctn_scratch_alloc(exec, bytes);
+                         : ctn_scratch_alloc(op->exec, bytes);
+    bundle->spare = bundle->memory == NULL;
+    if (bundle->spare) {
+        bundle->memory =
+            ctn_op_wide(op, spare, op->channel->wide_slots - spare, bytes);
+    }
     return bundle->memory != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
 void ctn_bundle_drop(const ctn_op_t *op, ctn_bundle_t *bundle)
 {
     /* After a failure somebody may still be fetching it. */
-    if (bundle->memory != bundle->small && op->status == CATENA_OK) {
+    if (bundle->memory != bundle->small && !bundle->spare &&
+        op->status == CATENA_OK) {
         ctn_scratch_free(op->exec, bundle->memory, bundle->bytes);
     }
     bundle->memory = NULL;

@@ -55,11 +55,15 @@ const unsigned char *ctn_record_get(const ctn_bundling_t *bundling,
 typedef struct ctn_bundle {
     unsigned char *memory;
     size_t bytes;
+    bool spare; /* it is wide payloads */
     _Alignas(8) unsigned char small[CTN_INLINE_BYTES];
 } ctn_bundle_t;
 
-catena_status_t ctn_bundle_make(ctn_exec_t *exec, ctn_bundle_t *bundle,
-                                size_t bytes);
+/** @param spare the first slot from which on no messages lie in payloads: there
+ *               it is when there is no other memory
+ * @return ERR_NO_MEMORY: it is too long for that, too */
+catena_status_t ctn_bundle_make(const ctn_op_t *op, ctn_bundle_t *bundle,
+                                size_t bytes, unsigned spare);
 /** For finish, also of one that was not made. */
 void ctn_bundle_drop(const ctn_op_t *op, ctn_bundle_t *bundle);
 

@@ -35,15 +35,18 @@ static catena_status_t find_place(ctn_op_t *op, ctn_inflow_t *flow,
         return CATENA_OK;
     }
     flow->stage_bytes = (plan->longest + 63) & ~(size_t)63;
-    flow->stage =
-        ctn_scratch_alloc(op->exec, CTN_FLOW_STAGES * flow->stage_bytes);
+    size_t bytes = CTN_FLOW_STAGES * flow->stage_bytes;
+    flow->stage = ctn_scratch_alloc(op->exec, bytes);
+    if (flow->stage == NULL) {
+        flow->spare = true;
+        flow->stage =
+            ctn_op_wide(op, plan->spare_slot, plan->spare_slots, bytes);
+    }
     if (flow->stage == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     grant->stage_bytes = (uint32_t)flow->stage_bytes;
-    return ctn_heap_contains(heap, flow->stage,
-                             CTN_FLOW_STAGES * flow->stage_bytes,
-                             &grant->offset)
+    return ctn_heap_contains(heap, flow->stage, bytes, &grant->offset)
                ? CATENA_OK
                : CATENA_ERR_NO_MEMORY;
 }
@@ -111,7 +114,7 @@ ctn_step_t ctn_inflow_take(ctn_op_t *op, ctn_inflow_t *flow,
 void ctn_inflow_close(const ctn_op_t *op, ctn_inflow_t *flow)
 {
     /* After a failure the sender may still write to the stages. */
-    if (op->status == CATENA_OK) {
+    if (op->status == CATENA_OK && !flow->spare) {
         ctn_scratch_free(op->exec, flow->stage,
                          CTN_FLOW_STAGES * flow->stage_bytes);
     }

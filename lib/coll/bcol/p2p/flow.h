@@ -34,6 +34,7 @@ typedef struct ctn_inflow {
     ctn_address_t from;
     unsigned char *stage; /* in the own heap; NULL: pieces go straight */
     size_t stage_bytes;   /* of each */
+    bool spare;           /* they are spare payloads */
     uint32_t pieces;
     uint32_t taken;
     uint8_t slot;       /* here */
@@ -49,6 +50,10 @@ typedef struct ctn_inflow_plan {
     size_t longest; /* of the pieces */
     void *target;   /* they may go straight to anywhere in there; NULL: no */
     size_t target_bytes;
+    /** Wide payloads in which no messages of the operation lie: these are the
+     * stages when there is no other memory. */
+    unsigned spare_slot;
+    unsigned spare_slots;
 } ctn_inflow_plan_t;
 
 /** Let it begin. @return ERR_NO_MEMORY, or as sending */

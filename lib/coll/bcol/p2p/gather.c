@@ -76,6 +76,7 @@ static ctn_step_t begin(ctn_op_t *op)
     }
     gather->own = (ctn_part_out_t){.data = basic->in, .bytes = 0};
     gather->bundle.memory = gather->bundle.small;
+    gather->bundle.spare = false;
     ctn_outflow_open(&gather->own.flow, address_of(gather, basic->root),
                      bundling->slots);
     if (bundling->tree.place == 0) {
@@ -107,6 +108,14 @@ static ctn_step_t hear(ctn_op_t *op, gather_t *gather, unsigned index)
 
 /* ---- the root ---- */
 
+/** A long part is not taken. */
+static ctn_step_t refuse(ctn_op_t *op, const gather_t *gather, uint32_t member)
+{
+    catena_status_t status =
+        ctn_part_refuse(op, address_of(gather, member), gather->bundling.slots);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
 /** Ask for a long part. WAIT: as many as may be are under way. */
 static ctn_step_t ask(ctn_op_t *op, gather_t *gather, uint32_t member,
                       size_t bytes)
@@ -122,28 +131,25 @@ static ctn_step_t ask(ctn_op_t *op, gather_t *gather, uint32_t member,
     catena_status_t status = ctn_part_expect(
         op, &gather->part[i], address_of(gather, member), slots + i, slots,
         place_of(gather->call.basic, member), bytes);
+    if (status == CATENA_ERR_NO_MEMORY) { /* its owner shall not wait for it */
+        gather->status = status;
+        gather->part[i].bytes = 0;
+        return refuse(op, gather, member);
+    }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** A part of another length is not taken. */
-static ctn_step_t refuse(ctn_op_t *op, const gather_t *gather, uint32_t member,
-                         const ctn_record_t *record)
-{
-    catena_status_t status =
-        record->data == NULL ? ctn_part_refuse(op, address_of(gather, member),
-                                               gather->bundling.slots)
-                             : CATENA_OK;
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
-}
-
-/** Take a part to its place, or have it sent. */
+/** Take a part to its place, or have it sent, unless it is of another length.
+ */
 static ctn_step_t take(ctn_op_t *op, gather_t *gather, uint32_t member,
                        const ctn_record_t *record)
 {
+    bool wanted = agrees(op, gather, member, record->bytes);
     if (record->data == NULL) {
-        return ask(op, gather, member, record->bytes);
+        return wanted ? ask(op, gather, member, record->bytes)
+                      : refuse(op, gather, member);
     }
-    if (record->bytes > 0) {
+    if (wanted && record->bytes > 0) {
         ctn_exec_copy(op->exec, place_of(gather->call.basic, member),
                       record->data, record->bytes);
     }
@@ -160,9 +166,7 @@ static ctn_step_t unpack(ctn_op_t *op, gather_t *gather, child_t *child)
         ctn_record_t record;
         const unsigned char *next =
             ctn_record_get(&gather->bundling, child->at, &record);
-        ctn_step_t step = agrees(op, gather, member, record.bytes)
-                              ? take(op, gather, member, &record)
-                              : refuse(op, gather, member, &record);
+        ctn_step_t step = take(op, gather, member, &record);
         if (step != CTN_STEP_NEXT) {
             return step;
         }
@@ -229,7 +233,8 @@ static catena_status_t bundle_up(ctn_op_t *op, gather_t *gather)
     for (unsigned i = 0; i < bundling->tree.children; i++) {
         bytes += gather->child[i].letter.bytes;
     }
-    catena_status_t status = ctn_bundle_make(op->exec, &gather->bundle, bytes);
+    catena_status_t status =
+        ctn_bundle_make(op, &gather->bundle, bytes, bundling->tree.children);
     if (status != CATENA_OK) {
         return status;
     }

@@ -32,6 +32,7 @@ typedef struct halving {
     size_t *start; /* [2^rounds + 1], then the vector */
     unsigned char *vector;
     size_t memory_bytes;
+    bool spare;         /* it is spare payloads */
     uint32_t low, high; /* what is kept so far */
     unsigned round;
     bool sent;
@@ -124,6 +125,17 @@ static size_t lay_out(halving_t *halving)
     return at;
 }
 
+/** Payloads in which no messages lie: those of VECTOR and RESULT, when nobody
+ * has a neighbour to do it for, else two behind those of rounds, since there
+ * are slots for as many rounds as if all members had a partner. */
+static void *find_spare(const ctn_op_t *op, const halving_t *halving)
+{
+    return halving->paired == 0
+               ? ctn_op_wide(op, VECTOR, ROUND, halving->memory_bytes)
+               : ctn_op_wide(op, ROUND + 2 * halving->rounds, 2,
+                             halving->memory_bytes);
+}
+
 static ctn_step_t begin(ctn_op_t *op)
 {
     halving_t *halving = ctn_op_state(op);
@@ -141,6 +153,10 @@ static ctn_step_t begin(ctn_op_t *op)
     table = (table + 63) & ~(size_t)63;
     halving->memory_bytes = table + vector;
     halving->start = ctn_scratch_alloc(op->exec, halving->memory_bytes);
+    halving->spare = halving->start == NULL;
+    if (halving->spare) {
+        halving->start = find_spare(op, halving);
+    }
     if (halving->start == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -341,7 +357,8 @@ static void finish(ctn_op_t *op)
 {
     halving_t *halving = ctn_op_state(op);
     ctn_letter_release(op, &halving->letter);
-    if (op->status == CATENA_OK) { /* else others may still fetch from it */
+    /* After a failure others may still fetch from it. */
+    if (op->status == CATENA_OK && !halving->spare) {
         ctn_scratch_free(op->exec, halving->start, halving->memory_bytes);
     }
     halving->start = NULL;

@@ -104,7 +104,8 @@ static ctn_inflow_plan_t plan_of(ring_t *ring)
     uint32_t last = before(p2p, 1); /* whose part begins here */
     ctn_inflow_plan_t plan = {.from = p2p->module.sbgp->member[last].memory,
                               .slot = PIECES,
-                              .grant_slot = GRANTS};
+                              .grant_slot = GRANTS,
+                              .spare_slots = ctn_p2p_wide_slots(p2p->rounds)};
     ring->pieces = 1;
     for (uint32_t i = 0; i < p2p->size; i++) {
         size_t bytes = ctn_part_bytes(ring->call.basic, i);

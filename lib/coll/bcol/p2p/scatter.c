@@ -58,6 +58,7 @@ static ctn_step_t begin(ctn_op_t *op)
     ctn_bundling_set(&scatter->bundling, &scatter->call);
     scatter->status = CATENA_OK;
     scatter->bundle.memory = scatter->bundle.small;
+    scatter->bundle.spare = false;
     scatter->letter = (ctn_letter_t){.data = NULL};
     scatter->part = (ctn_part_in_t){.bytes = 0};
     scatter->own = (ctn_record_t){.bytes = 0};
@@ -108,7 +109,7 @@ static catena_status_t bundle_up(ctn_op_t *op, scatter_t *scatter)
         ctn_record_t part = part_of(basic, ctn_ktree_member(tree, place));
         bytes += ctn_record_bytes(bundling, part.bytes);
     }
-    catena_status_t status = ctn_bundle_make(op->exec, &scatter->bundle, bytes);
+    catena_status_t status = ctn_bundle_make(op, &scatter->bundle, bytes, 0);
     unsigned char *at = scatter->bundle.memory;
     unsigned longs = 0;
     for (uint32_t place = 1; place < tree->size && status == CATENA_OK;
@@ -215,6 +216,11 @@ static ctn_step_t receive_part(ctn_op_t *op, scatter_t *scatter)
             op, &scatter->part, address_of(scatter, basic->root),
             scatter->bundling.slots + PIECES, slot, basic->out,
             scatter->own.bytes);
+        if (status == CATENA_ERR_NO_MEMORY) { /* the root shall not wait */
+            scatter->status = status;
+            scatter->part.bytes = 0;
+            return refuse_part(op, scatter, slot);
+        }
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
