@@ -264,6 +264,9 @@ static catena_status_t make_world(catena_context_t *context)
     if (status == CATENA_OK && context->boot->local_rank == 0) {
         ctn_heap_attached(context->heap);
     }
+    if (context->sim == NULL) {
+        ctn_exec_hear_alarms(context->exec, context->world->block);
+    }
     return status;
 }
 

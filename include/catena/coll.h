@@ -133,6 +133,9 @@ CATENA_API catena_status_t catena_alltoallw_init(
  *         that do not fit the group; logged), ERR_UNSUPPORTED (an element of a
  *         reduction over 32 KiB; gatherv and scatterv of several levels where a
  *         simulation moves no data; logged), ERR_NO_MEMORY, ERR_PEER
+ * A rank that has no memory for what the others count on ends with
+ * ERR_NO_MEMORY for good, and so do all that wait for it: what is left to do is
+ * catena_finalize or catena_abort. Where a call can fail for itself it does.
  * @see docs/algorithms.md HIER-1 to HIER-10; Graham, Ladd, Gorentla Venkata,
  *      section 3 */
 

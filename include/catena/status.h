@@ -27,7 +27,8 @@ typedef enum catena_status {
     /* the call */
     CATENA_ERR_ARG = -1,         /**< NULL, overflow, bad value */
     CATENA_ERR_UNSUPPORTED = -2, /**< valid, but not available here */
-    CATENA_ERR_NO_MEMORY = -3,   /**< process memory or shared heap is full */
+    CATENA_ERR_NO_MEMORY = -3,   /**< process memory or shared heap is full; of
+                                    collectives see catena/coll.h */
     CATENA_ERR_STATE = -4,       /**< not allowed now (request active, ...) */
 
     /* the context */

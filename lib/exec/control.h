@@ -46,7 +46,7 @@
  * message of a whole segment. */
 #define CTN_WIDE_BYTES 32768u
 
-#define CTN_BOARD_BYTES (96u * 1024)
+#define CTN_BOARD_BYTES (96u * 1024 - 64)
 
 /** A message: what arrived is told by the word, see ctn_tag. */
 typedef struct ctn_slot {
@@ -68,6 +68,10 @@ typedef struct ctn_block {
     /* What members on a node share, in the block of the first of them; its
      * layout is the topology's. Zero in a new group. */
     unsigned char board[CTN_BOARD_BYTES];
+    /* Of the world's alone, in which all blocks lie at the same offset; see
+     * ctn_exec_break. */
+    uint64_t alarm;
+    unsigned char unused[64 - sizeof(uint64_t)];
     /* What follows need not be zero. */
     unsigned char wide[CTN_RINGS][CTN_WIDE_SLOTS][CTN_PARTS][CTN_PART_BYTES];
 } ctn_block_t;

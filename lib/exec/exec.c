@@ -199,6 +199,10 @@ static void op_finish(ctn_op_t *op)
     }
     op->state = CTN_OP_DONE;
     ctn_channel_t *channel = op->channel;
+    if (op->status == CATENA_ERR_NO_MEMORY && channel != NULL &&
+        channel->brittle && !op->clean) {
+        ctn_exec_break(exec, op->status);
+    }
     if (channel != NULL) {
         channel_completed(channel, op);
     }
@@ -327,6 +331,7 @@ void ctn_op_start(ctn_op_t *op)
     assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
     op->phase = 0;
     op->pending = 0;
+    op->clean = false;
     op->status = CATENA_OK;
     op->waits_for = -1;
     op->next = NULL;
@@ -342,7 +347,7 @@ void ctn_op_start(ctn_op_t *op)
     }
     if (!fence_off(channel, op)) {
         /* Numbers do not agree with the others' any more. */
-        op->exec->status = CATENA_ERR_NO_MEMORY;
+        ctn_exec_break(op->exec, CATENA_ERR_NO_MEMORY);
         op->status = CATENA_ERR_NO_MEMORY;
         op->state = CTN_OP_DONE;
         return;

@@ -81,6 +81,7 @@ struct catena_request {
     bool detached;     /* nobody asks for it: released when it ends */
     bool network;      /* what it waits for may come over the network */
     bool held;         /* started, but waits to be let go */
+    bool clean;        /* it failed, but did what others wait for */
     int64_t waits_for; /* rank of its group, -1: nobody in particular */
     ctn_op_t *child;   /* runs now; the next phase begins after it */
     ctn_op_t *next;    /* in exec's list, the channel's queue, or the pool */
@@ -115,6 +116,7 @@ struct ctn_channel {
     uint8_t wide_page;  /* where wide payloads begin, from the slots on */
     uint8_t wide_slots; /* those that have one, from the first on */
     bool network_only;  /* also between members on one node */
+    bool brittle;       /* others wait for one that fails and is not clean */
 };
 
 /** How a rank waits; see exec/wait.c. */
@@ -178,7 +180,7 @@ struct ctn_exec {
     uint32_t astray; /* times in a row it was seen elsewhere */
     bool look_again; /* set by a phase: what it waits for will come soon, from
                         another core */
-    catena_status_t status; /* first error of the network; sticky */
+    catena_status_t status; /* first error of the network, or alarm; sticky */
     ctn_op_t *active;
     ctn_op_t *pool;
     ctn_remains_t *remains;
@@ -192,10 +194,23 @@ struct ctn_exec {
     size_t endpoint_count;
     ctn_bounce_t *bounces; /* the one used last first */
     unsigned bounce_count;
+    const uint64_t *alarm; /* others write it; NULL: nobody does */
+    uint64_t alarm_offset; /* of it in every arena */
+    uint32_t passes;       /* of time: alarms are looked for now and then */
 };
 
 catena_status_t ctn_exec_init(ctn_exec_t *exec);
 void ctn_exec_release(ctn_exec_t *exec);
+
+/** What this rank's peers count on it cannot do: there is no memory. All ends
+ * with `status`, here and, since nothing that they wait for will come, at all
+ * ranks that it knows, which tell those that they know. */
+void ctn_exec_break(ctn_exec_t *exec, catena_status_t status);
+/** Whether another rank has done so is heard in long waits.
+ * @param block the world's, once it is known to all */
+void ctn_exec_hear_alarms(ctn_exec_t *exec, const ctn_block_t *block);
+/** Look. */
+void ctn_exec_look_for_alarm(ctn_exec_t *exec);
 
 /** Whether a process shares this one's heap; in the simulator none is said
  * to. */

@@ -15,7 +15,7 @@ enum {
     SOON_SPIN = 1000,      /* the same, when it is to sleep soon */
     FIRST_LOOKS = 64,      /* some microseconds */
     RINGS_FOR_NOTHING = 4, /* before a nap undisturbed */
-    CLOCK_EVERY = 64,      /* yields between two looks at the clock */
+    CLOCK_EVERY = 64,      /* polls between two looks at clock and alarm */
     LONG_ASTRAY = 1000,    /* some milliseconds of small operations */
     SHORT_SPIN = 100 /* polls on a crowded host, when told to look again */
 };
@@ -162,6 +162,9 @@ static void nap(ctn_exec_t *exec, ctn_patience_t *patience, uint64_t waited_ns)
 
 void ctn_exec_pass_time(ctn_exec_t *exec)
 {
+    if (++exec->passes % CLOCK_EVERY == 0) {
+        ctn_exec_look_for_alarm(exec);
+    }
     if (exec->virtual_time) {
         (void)exec->local->ops->sleep(exec->local, LOOK_NS, -1);
     } else if (exec->crowded && exec->waiting.spin != UINT32_MAX) {
@@ -176,6 +179,9 @@ CTN_HOT void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)
         return;
     }
     uint32_t misses = ++patience->misses;
+    if (misses % CLOCK_EVERY == 0) {
+        ctn_exec_look_for_alarm(exec);
+    }
     uint32_t spin = exec->waiting.spin;
     if (exec->look_again && spin < SHORT_SPIN) {
         spin = SHORT_SPIN;

@@ -88,9 +88,7 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
 
 void ctn_ml_break(ctn_ml_t *ml)
 {
-    if (ml->exec->status == CATENA_OK) {
-        ml->exec->status = CATENA_ERR_NO_MEMORY;
-    }
+    ctn_exec_break(ml->exec, CATENA_ERR_NO_MEMORY);
 }
 
 /** Segments begin in their order. */

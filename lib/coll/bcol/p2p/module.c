@@ -91,6 +91,7 @@ ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status)
     if (op->pending > 0) {
         return CTN_STEP_WAIT;
     }
+    op->clean = true;
     op->algorithm->finish(op); /* while it may give back all it holds */
     return ctn_op_fail(op, status);
 }
@@ -164,6 +165,7 @@ static void set_channel(ctn_p2p_t *p2p)
     channel->wide_page = (uint8_t)(slots_bytes(p2p) / CTN_MEMBER_ALIGNMENT);
     channel->wide_slots = (uint8_t)ctn_p2p_wide_slots(p2p->rounds);
     channel->make_fence = make_fence;
+    channel->brittle = true;
     p2p->module.channel = channel;
 }
 

@@ -1,0 +1,36 @@
+/* Ranks that cannot go on tell the others: each has a word in the block of its
+ * world, which is looked at now and then. Who hears of it ends, too, and passes
+ * it on to all it has an endpoint to; since the first barrier of the world
+ * these lead from every rank to every other one. */
+
+#include "exec/exec.h"
+
+void ctn_exec_hear_alarms(ctn_exec_t *exec, const ctn_block_t *block)
+{
+    exec->alarm = &block->alarm;
+    (void)ctn_heap_contains(exec->heap, exec->alarm, sizeof(*exec->alarm),
+                            &exec->alarm_offset);
+}
+
+void ctn_exec_break(ctn_exec_t *exec, catena_status_t status)
+{
+    if (exec->status != CATENA_OK) {
+        return;
+    }
+    exec->status = status;
+    for (size_t i = 0; exec->alarm != NULL && i < exec->endpoint_slots; i++) {
+        if (exec->endpoints[i] != NULL) { /* one that fails knows already */
+            (void)ctn_signal(exec->endpoints[i], exec->alarm_offset,
+                             (uint64_t)-status);
+        }
+    }
+    ctn_exec_wake(exec);
+}
+
+void ctn_exec_look_for_alarm(ctn_exec_t *exec)
+{
+    uint64_t word = exec->alarm != NULL ? ctn_word_load(exec->alarm) : 0;
+    if (word != 0) {
+        ctn_exec_break(exec, (catena_status_t) - (int64_t)word);
+    }
+}

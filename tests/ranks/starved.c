@@ -1,0 +1,70 @@
+/* A rank without memory for its part of a collective by levels: all ends, there
+ * and wherever somebody waits for it, be it in another group. As processes on
+ * two nodes or more. Prints "ok - " for each rank. */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <catena/catena.h>
+
+enum { ELEMENTS = 20000, BLOCKS = 4096, CRUMB = 16384 };
+
+/** All that is left of the heap, but for crumbs; it goes with the context. */
+static void take_heap(catena_context_t *context)
+{
+    int left = BLOCKS;
+    for (size_t bytes = (size_t)1 << 40; bytes >= CRUMB; bytes /= 2) {
+        while (left > 0 && catena_malloc(context, bytes) != NULL) {
+            left--;
+        }
+    }
+}
+
+/** The last rank is in no such group, and waits in the world's barrier. */
+static catena_status_t run(catena_context_t *context, const double *in,
+                           double *out)
+{
+    catena_group_t *world = catena_world(context);
+    bool last = catena_group_rank(world) + 1 == catena_group_size(world);
+    catena_group_t *group = NULL;
+    if (catena_group_split(world, last ? CATENA_UNDEFINED : 0, 0, &group) !=
+            CATENA_OK ||
+        (group != NULL &&
+         (catena_group_set(group, "hierarchy", "node:shm,network:p2p") !=
+              CATENA_OK ||
+          catena_scan(in, out, 1, CATENA_DOUBLE, CATENA_SUM, group) !=
+              CATENA_OK))) {
+        return CATENA_ERR_STATE;
+    }
+    if (catena_group_rank(world) == 0) {
+        take_heap(context);
+    }
+    catena_status_t status = catena_barrier(world);
+    if (status != CATENA_OK) { /* rank 0 may be further by now */
+        return status;
+    }
+    return last ? catena_barrier(world)
+                : catena_scan(in, out, ELEMENTS, CATENA_DOUBLE, CATENA_SUM,
+                              group);
+}
+
+int main(void)
+{
+    catena_context_t *context;
+    if (catena_init(NULL, &context) != CATENA_OK) {
+        return 1;
+    }
+    double *in = calloc(ELEMENTS, sizeof(*in));
+    double *out = calloc(ELEMENTS, sizeof(*out));
+    int rank = catena_group_rank(catena_world(context));
+    catena_status_t status = run(context, in, out);
+    printf("%s - rank %d hears of a rank without memory: %s\n",
+           status == CATENA_ERR_NO_MEMORY ? "ok" : "not ok", rank,
+           catena_status_string(status));
+    fflush(stdout);
+    (void)catena_finalize(context); /* fails, but ends */
+    free(in);
+    free(out);
+    return 0;
+}
