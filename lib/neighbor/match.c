@@ -88,6 +88,19 @@ static void complain(match_t *match, uint32_t from, uint32_t to, uint32_t named,
               from, to, named, times(named), to, from, known, times(known));
 }
 
+/** This rank and `peer` do not agree on the edges between them in one
+ * direction. Edges to itself are in both of its lists: it says so once. */
+static void differ(match_t *match, bool is_target, uint32_t peer, uint32_t mine,
+                   uint32_t theirs)
+{
+    uint32_t own = match->neighborhood->group->lane.chain.rank;
+    if (is_target) {
+        complain(match, own, peer, mine, theirs);
+    } else if (peer != own) {
+        complain(match, peer, own, theirs, mine);
+    }
+}
+
 /* ---- comparing ---- */
 
 /** What one of the own lists is compared with. */
@@ -120,7 +133,6 @@ static void join(ctn_edge_t *edge, const said_t *said)
 
 static void compare(match_t *match, const side_t *side)
 {
-    uint32_t own = match->neighborhood->group->lane.chain.rank;
     uint32_t i = 0;
     uint32_t j = 0;
     while (i < side->keys || j < side->count) {
@@ -140,10 +152,7 @@ static void compare(match_t *match, const side_t *side)
         }
         if (mine != theirs ||
             !same_labels(side->key + i, side->said + j, mine)) {
-            complain(match, side->is_target ? own : peer,
-                     side->is_target ? peer : own,
-                     side->is_target ? mine : theirs,
-                     side->is_target ? theirs : mine);
+            differ(match, side->is_target, peer, mine, theirs);
         } else {
             for (uint32_t k = 0; k < mine; k++) {
                 join(&side->edge[side->key[i + k].index], &side->said[j + k]);
