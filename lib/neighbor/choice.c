@@ -14,9 +14,8 @@ catena_status_t ctn_plans_make(catena_neighborhood_t *neighborhood)
 {
     catena_status_t status = CATENA_OK;
     for (int p = 0; p < CTN_PATTERNS && status == CATENA_OK; p++) {
-        status =
-            ctn_plan_direct(neighborhood, (ctn_pattern_t)p,
-                            &neighborhood->plan[CTN_SCHEME_DIRECT][p]);
+        status = ctn_plan_direct(neighborhood, (ctn_pattern_t)p,
+                                 &neighborhood->plan[CTN_SCHEME_DIRECT][p]);
     }
     return ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
 }
