@@ -35,6 +35,7 @@ static ctn_step_t begin(ctn_op_t *op)
     x->order = call->order;
     x->window = call->window;
     x->remote_above = 0;
+    x->announced = false;
     ctn_pairwise_begin(x);
     ctn_op_set_network(op, topo->nodes > 1);
     return CTN_STEP_NEXT;

@@ -85,17 +85,15 @@ static catena_status_t write_rows(ctn_op_t *op, ctn_leaders_t *a,
 static catena_status_t announce(ctn_op_t *op, ctn_leaders_t *a)
 {
     const ctn_alltoall_t *call = &a->call;
-    ctn_post_t *post =
-        ctn_topo_post(a->topo, op->seq, ctn_topo_local_rank(a->topo));
-    post->rows = CTN_STAGED;
+    uint64_t rows = CTN_STAGED;
     catena_status_t status =
-        call->vector ? write_rows(op, a, &post->rows) : CATENA_OK;
-    uint32_t n = a->topo->roster.size;
-    post->send = ctn_blocks_base(op->exec, &call->send, n);
-    post->receive = ctn_blocks_base(op->exec, &call->receive, n);
+        call->vector ? write_rows(op, a, &rows) : CATENA_OK;
+    ctn_posted_announce(op, a->topo, &call->send, &call->receive,
+                        call->in_place, rows);
+    const ctn_post_t *post =
+        ctn_topo_post(a->topo, op->seq, ctn_topo_local_rank(a->topo));
     a->push = post->send == CTN_STAGED;
     a->take = post->receive == CTN_STAGED;
-    ctn_exec_post(op->exec, &post->word, ctn_tag(op->seq, 0));
     return status;
 }
 
@@ -114,6 +112,7 @@ static void begin_local(ctn_leaders_t *a)
         .in_place = a->call.in_place,
         .window = a->call.window,
         .remote_above = vector ? a->leading.up_to : 0,
+        .announced = true,
     };
     ctn_pairwise_begin(&a->local);
 }

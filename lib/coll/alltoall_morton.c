@@ -21,12 +21,8 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
     m->topo = m->call.topo;
-    uint32_t n = ctn_topo_local_size(m->topo);
-    ctn_post_t *post =
-        ctn_topo_post(m->topo, op->seq, ctn_topo_local_rank(m->topo));
-    post->send = ctn_blocks_base(op->exec, &m->call.send, n);
-    post->receive = ctn_blocks_base(op->exec, &m->call.receive, n);
-    ctn_exec_post(op->exec, &post->word, ctn_tag(op->seq, 0));
+    ctn_posted_announce(op, m->topo, &m->call.send, &m->call.receive,
+                        m->call.in_place, CTN_STAGED);
     m->seen = 0;
     m->in_reach = true;
     return CTN_STEP_NEXT;

@@ -107,13 +107,22 @@ static inline size_t bytes_of(const ctn_pairwise_t *x,
     return bytes <= x->remote_above && is_remote(x, peer) ? 0 : bytes;
 }
 
+/** Whether the block of a round has been sent by posts. */
+static inline bool goes_straight(const ctn_pairwise_t *x, uint32_t round)
+{
+    uint32_t peer = send_peer(x, round);
+    return x->by_posts && !ctn_posted_is_unsent(&x->posted, peer) &&
+           !ctn_posted_is_staged(&x->posted, peer);
+}
+
 /** Whether a stream has a round to send in; *turn is moved to it. */
 static inline bool has_send(const ctn_pairwise_t *x, uint32_t slot,
                             uint32_t *turn)
 {
     uint32_t round = round_of(x, slot, *turn);
     while (round < x->limit &&
-           bytes_of(x, x->send, round, send_peer(x, round)) == 0) {
+           (goes_straight(x, round) ||
+            bytes_of(x, x->send, round, send_peer(x, round)) == 0)) {
         ++*turn;
         round += x->slots;
     }
@@ -125,6 +134,9 @@ static inline bool has_receive(const ctn_pairwise_t *x, uint32_t slot,
                                uint32_t *turn)
 {
     uint32_t round = round_of(x, slot, *turn);
+    if (x->by_posts && !x->posted.out_of_reach) {
+        return false;
+    }
     while (round < x->limit &&
            bytes_of(x, x->receive, round, receive_peer(x, round)) == 0) {
         ++*turn;
@@ -152,10 +164,18 @@ void ctn_pairwise_extend(ctn_pairwise_t *x, uint32_t limit)
     x->open = x->slots == 64 ? UINT64_MAX : (UINT64_C(1) << x->slots) - 1;
 }
 
+/** Blocks of one length among all of a node that are too large for rows. */
+static bool goes_by_posts(const ctn_pairwise_t *x)
+{
+    return x->list == NULL && x->window == 0 && x->receive->counts == NULL &&
+           x->n == ctn_topo_local_size(x->topo) && ctn_posted_suits(x->n);
+}
+
 void ctn_pairwise_begin(ctn_pairwise_t *x)
 {
     ctn_pairwise_clear(x);
     x->opened = false;
+    x->by_posts = false;
     x->by_rows = x->list == NULL && x->window == 0 &&
                  x->receive->counts == NULL &&
                  x->n == ctn_topo_local_size(x->topo) &&
@@ -167,6 +187,7 @@ void ctn_pairwise_begin(ctn_pairwise_t *x)
     x->near_eager = x->topo->crowded ? CTN_CROWDED_EAGER : CTN_NEAR_EAGER;
     memset(x->stream, 0, x->slots * sizeof(x->stream[0]));
     ctn_pairwise_extend(x, x->n);
+    x->by_posts = goes_by_posts(x);
 }
 
 static void copy_own_block(ctn_op_t *op, const ctn_pairwise_t *x)
@@ -407,6 +428,9 @@ static ctn_step_t send_round(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     const ctn_grant_t *grant = NULL;
     passage_t passage = passage_of(x, bytes_of(x, x->send, round, peer), peer);
     bool small = passage != PASSAGE_GRANTED;
+    if (x->by_posts && ctn_posted_is_unsent(&x->posted, peer)) {
+        return CTN_STEP_WAIT; /* it has not said which way */
+    }
     if (!small || stream->send_turn > 0) {
         grant = grant_of(op, x, rank_of(x, peer));
         if (grant == NULL) {
@@ -696,10 +720,45 @@ static ctn_step_t advance_rows(ctn_op_t *op, ctn_pairwise_t *x)
     return CTN_STEP_WAIT;
 }
 
+static void open_posted(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    x->posted = (ctn_posted_t){.topo = x->topo,
+                               .send = x->send,
+                               .receive = x->receive,
+                               .in_place = x->in_place};
+    if (!x->announced) {
+        ctn_posted_announce(op, x->topo, x->send, x->receive, x->in_place,
+                            CTN_STAGED);
+    }
+    ctn_posted_begin(op, &x->posted);
+}
+
+static ctn_step_t advance_posted(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    const ctn_posted_t *posted = &x->posted;
+    bool moved = ctn_posted_advance(op, &x->posted);
+    ctn_step_t rest = CTN_STEP_NEXT;
+    if (posted->staged != 0 || posted->out_of_reach) {
+        rest = advance_all(op, x);
+    }
+    if (rest == CTN_STEP_FAIL ||
+        (rest == CTN_STEP_NEXT && (posted->unsent | posted->awaited) == 0)) {
+        return rest;
+    }
+    return moved || rest == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+}
+
+static ctn_step_t advance_any(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    return x->by_rows    ? advance_rows(op, x)
+           : x->by_posts ? advance_posted(op, x)
+                         : advance_all(op, x);
+}
+
 ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
 {
     if (x->opened) {
-        return x->by_rows ? advance_rows(op, x) : advance_all(op, x);
+        return advance_any(op, x);
     }
     x->opened = true;
     if (x->by_rows) {
@@ -711,10 +770,13 @@ ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
         ctn_rows_begin(op->exec, &x->rows);
         return advance_rows(op, x);
     }
+    if (x->by_posts) {
+        open_posted(op, x);
+    }
     if (grant_all(op, x) == CTN_STEP_FAIL) {
         return CTN_STEP_FAIL;
     }
-    ctn_step_t step = advance_all(op, x);
+    ctn_step_t step = advance_any(op, x);
     copy_own_block(op, x);
     return step == CTN_STEP_WAIT ? CTN_STEP_MOVED : step;
 }

@@ -2,6 +2,7 @@
 #define CTN_COLL_PAIRWISE_H
 
 #include "coll/blocks.h"
+#include "coll/posted.h"
 #include "coll/rows.h"
 #include "topo/topo.h"
 
@@ -19,8 +20,9 @@
  *            when that is plain memory in its heap, else staged, part by part,
  *            through the wide payload or, for large ones, memory it took for
  *            that
- * An empty block does not travel. Small blocks of one size among the members of
- * a node take a shorter way, which rows.c describes.
+ * An empty block does not travel. Blocks of one size among the members of a
+ * node take shorter ways, which rows.c and posted.c describe; what comes here
+ * of them is for members whose buffers are out of reach.
  *
  * Round j uses slot j mod W. Rounds beyond the first W of the small ones, and
  * all large ones, wait for a grant: the receiver's word that the slot is free,
@@ -97,10 +99,12 @@ typedef struct ctn_pairwise {
     uint32_t window; /* rounds at once; 0: as many as there are slots */
     /* Blocks up to this size between nodes go another way. */
     size_t remote_above;
+    bool announced; /* the buffers, to the node */
     /* working */
     uint32_t limit; /* rounds that may begin; n unless the caller says less */
     uint32_t slots; /* W, at most n */
     bool by_rows;   /* all on this node and small: see rows.h */
+    bool by_posts;  /* all on this node and larger: see posted.h */
     uint32_t near_eager; /* larger blocks are granted, on a node */
     bool opened;   /* first grants are out, this member's own block moved */
     bool packed;   /* some blocks were packed for the network */
@@ -109,6 +113,7 @@ typedef struct ctn_pairwise {
                               NULL; made when first needed */
     ctn_stream_t stream[CTN_SLOTS];
     ctn_rows_t rows;
+    ctn_posted_t posted;
 } ctn_pairwise_t;
 
 /** It holds nothing yet: for algorithms that may finish before they begin. */

@@ -35,17 +35,9 @@ static unsigned char *block_in(row_t *row, uint32_t i, uint32_t reader,
     return row->block + (reader - (reader > i)) * bytes;
 }
 
-static uint32_t rank_here(const ctn_topo_t *topo, uint32_t i)
-{
-    const ctn_roster_t *roster = &topo->roster;
-    return topo->nodes == 1
-               ? i
-               : roster->member[roster->first[topo->node_index] + i].rank;
-}
-
 uint32_t ctn_rows_missing(const ctn_rows_t *r)
 {
-    return rank_here(r->topo, (uint32_t)__builtin_ctzll(r->open));
+    return ctn_topo_rank_here(r->topo, (uint32_t)__builtin_ctzll(r->open));
 }
 
 /** Whether all who are missing ran on other cores last. */
@@ -73,14 +65,15 @@ static void fill_part(ctn_exec_t *exec, const ctn_rows_t *r, uint32_t first,
         return;
     }
     for (uint32_t i = first; i < end; i++, to += bytes) {
-        ctn_span_t block = ctn_blocks_at(r->send, rank_here(r->topo, i));
+        ctn_span_t block =
+            ctn_blocks_at(r->send, ctn_topo_rank_here(r->topo, i));
         ctn_span_read(exec, &block, 0, bytes, to);
     }
 }
 
 static void copy_own_block(ctn_exec_t *exec, const ctn_rows_t *r, uint32_t me)
 {
-    uint32_t rank = rank_here(r->topo, me);
+    uint32_t rank = ctn_topo_rank_here(r->topo, me);
     ctn_span_t source = ctn_blocks_at(r->send, rank);
     ctn_span_t target = ctn_blocks_at(r->receive, rank);
     ctn_span_copy(exec, &target, &source);
@@ -111,7 +104,8 @@ CTN_HOT bool ctn_rows_advance(ctn_exec_t *exec, ctn_rows_t *r)
         uint32_t i = (uint32_t)__builtin_ctzll(left);
         row_t *row = row_of(r, i);
         if (ctn_word_load(&row->word) == ctn_tag(r->seq, 0)) {
-            ctn_span_t block = ctn_blocks_at(r->receive, rank_here(r->topo, i));
+            ctn_span_t block =
+                ctn_blocks_at(r->receive, ctn_topo_rank_here(r->topo, i));
             ctn_span_write(exec, &block, 0, block.bytes,
                            block_in(row, i, me, block.bytes));
             r->open &= ~(UINT64_C(1) << i);

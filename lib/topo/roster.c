@@ -23,11 +23,16 @@ static bool is_root(const ctn_topo_t *topo)
 
 /* ---- grants ---- */
 
-/** Whether the node is small enough for rows, and where they are then. */
+/** Whether all members of the node look at each other's words at once. */
+static bool is_small(const ctn_topo_t *topo)
+{
+    return ctn_topo_local_size(topo) <= CTN_ROWS_MEMBERS;
+}
+
+/** Whether there are rows, and they are there. */
 static bool has_rows(const ctn_topo_t *topo, bool side_by_side)
 {
-    return ctn_topo_local_size(topo) <= CTN_ROWS_MEMBERS &&
-           topo->crowded == side_by_side;
+    return is_small(topo) && topo->crowded == side_by_side;
 }
 
 /** Bytes of the rows of so many writers. */
@@ -127,10 +132,10 @@ static ctn_step_t gather_counts(ctn_op_t *op)
     return gather_among_roots(op, build->counts, sizeof(uint32_t), NULL);
 }
 
-/* The root's memory: | members | first | by_rank | rows |. */
+/* The root's memory: | members | first | by_rank | landed | rows |. */
 
 typedef struct roster_layout {
-    size_t first, by_rank, rows, bytes;
+    size_t first, by_rank, landed, rows, bytes;
 } roster_layout_t;
 
 static roster_layout_t lay_out(const ctn_topo_t *topo)
@@ -140,7 +145,14 @@ static roster_layout_t lay_out(const ctn_topo_t *topo)
     at.first = ctn_line_up(size * sizeof(ctn_member_t));
     at.by_rank =
         at.first + ctn_line_up(((size_t)topo->nodes + 1) * sizeof(uint32_t));
-    at.rows = at.by_rank + ctn_line_up(size * sizeof(uint32_t));
+    at.landed = at.by_rank + ctn_line_up(size * sizeof(uint32_t));
+    at.rows = at.landed;
+    if (is_small(topo)) {
+        size_t n = ctn_topo_local_size(topo);
+        at.rows += CTN_RINGS * n *
+                   ctn_landed_words((uint32_t)n, topo->crowded) *
+                   sizeof(uint64_t);
+    }
     at.bytes = at.rows;
     if (has_rows(topo, true)) {
         at.rows = (at.rows + 4095) & ~(size_t)4095;
@@ -159,6 +171,7 @@ static void point_into(ctn_topo_t *topo, unsigned char *memory)
         .first = (const void *)(memory + at.first),
         .by_rank = (const void *)(memory + at.by_rank),
     };
+    topo->landed = is_small(topo) ? (void *)(memory + at.landed) : NULL;
     topo->side_by_side = has_rows(topo, true) ? memory + at.rows : NULL;
 }
 

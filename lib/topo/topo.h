@@ -64,7 +64,7 @@ typedef struct ctn_grant {
 /* A block has at most: */
 #define CTN_PAIR_ROWS 256u     /* of two members with a core each */
 #define CTN_NEAR_ROWS 512u     /* of more */
-#define CTN_CROWDED_ROWS 2048u /* with more ranks than cores */
+#define CTN_CROWDED_ROWS 1024u /* with more ranks than cores */
 
 /** Most bytes of a block among so many, if a row can hold them all. */
 static inline size_t ctn_rows_most(uint32_t members, bool crowded)
@@ -102,6 +102,18 @@ static inline size_t ctn_rows_of(unsigned class, size_t writers)
     return CTN_RINGS * writers * (((size_t)64 << class) - 64 + class * 64);
 }
 
+/** Words of one reader, and from one writer's to the next: as on the board, a
+ * line each unless few lines are better. */
+static inline size_t ctn_landed_stride(uint32_t members, bool crowded)
+{
+    return crowded || members == 2 ? 1 : 8;
+}
+
+static inline size_t ctn_landed_words(uint32_t members, bool crowded)
+{
+    return (members * ctn_landed_stride(members, crowded) + 15) & ~(size_t)15;
+}
+
 /** Where the rows begin behind the grants of a group of `size`. */
 static inline size_t ctn_rows_at(uint32_t size)
 {
@@ -126,8 +138,9 @@ typedef struct ctn_post {
     uint64_t word;
     uint64_t send; /* offset in its arena, or CTN_STAGED */
     uint64_t receive;
-    uint64_t rows; /* offset of what it says of each block, or CTN_STAGED */
-    uint64_t unused[4];
+    uint64_t rows;     /* offset of what it says of each block, or CTN_STAGED */
+    uint64_t straight; /* receive, unless that holds what is to be sent */
+    uint64_t unused[3];
 } ctn_post_t;
 
 _Static_assert(sizeof(ctn_post_t) == 64, "a post is a cache line");
@@ -199,6 +212,7 @@ typedef struct ctn_topo {
     ctn_grant_t *grants;  /* this member's, [ring][size]; then its rows */
     unsigned char **rows; /* of the members on this node, or NULL */
     unsigned char *side_by_side; /* all their rows, when crowded; or NULL */
+    uint64_t *landed;            /* or NULL, see ctn_topo_landed */
     /* What a root owns, NULL elsewhere. */
     ctn_ring_round_t *ring; /* log2 of the number of nodes */
     void *shared;           /* local and board; may lie in the block */
@@ -230,11 +244,32 @@ static inline uint64_t *ctn_topo_departed(const ctn_topo_t *topo, uint64_t seq,
     return &topo->board.departed[at * topo->board.stride];
 }
 
+/** What member `from` writes when its block lies in the buffer of member `to`;
+ * only with up to CTN_ROWS_MEMBERS on the node. */
+static inline uint64_t *ctn_topo_landed(const ctn_topo_t *topo, uint64_t seq,
+                                        uint32_t to, uint32_t from)
+{
+    uint32_t n = ctn_topo_local_size(topo);
+    size_t stride = ctn_landed_stride(n, topo->crowded);
+    return &topo->landed[(seq % CTN_RINGS * n + to) *
+                             ctn_landed_words(n, topo->crowded) +
+                         from * stride];
+}
+
 static inline uint64_t *ctn_topo_arrived(const ctn_topo_t *topo, uint64_t seq,
                                          uint32_t i)
 {
     return &topo->board.arrived[seq % CTN_RINGS * topo->board.arrived_ring +
                                 i * topo->board.stride];
+}
+
+/** Group rank of the node's member i. */
+static inline uint32_t ctn_topo_rank_here(const ctn_topo_t *topo, uint32_t i)
+{
+    const ctn_roster_t *roster = &topo->roster;
+    return topo->nodes == 1
+               ? i
+               : roster->member[roster->first[topo->node_index] + i].rank;
 }
 
 /** On a crowded host of one node, tell where this member runs. */
