@@ -79,9 +79,9 @@ static catena_status_t answer(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
     return grant_room(op, in, bytes, NULL, offsetof(ctn_link_cell_t, asked), r);
 }
 
-static ctn_step_t is_here(ctn_link_in_t *in, const ctn_op_t *op,
-                          const unsigned char *data, size_t bytes,
-                          ctn_receiving_t *r)
+CTN_HOT static ctn_step_t is_here(ctn_link_in_t *in, const ctn_op_t *op,
+                                  const unsigned char *data, size_t bytes,
+                                  ctn_receiving_t *r)
 {
     ctn_link_peer_is_in(in->reverse, op->seq);
     r->data = data;
@@ -119,7 +119,8 @@ static ctn_step_t receive_notice(ctn_op_t *op, ctn_link_in_t *in,
                                 ctn_link_wait(op, &in->peer));
 }
 
-ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in, ctn_receiving_t *r)
+CTN_HOT ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
+                                    ctn_receiving_t *r)
 {
     if (r->stage >= HERE) {
         return CTN_STEP_NEXT;
@@ -159,8 +160,8 @@ static struct catena_datatype type_of(const ctn_link_layout_t *layout)
 }
 
 /** Copy from position `at` of a message to a part of it. */
-static void copy_part(ctn_exec_t *exec, const ctn_span_t *source, size_t at,
-                      const ctn_span_t *part)
+CTN_HOT static void copy_part(ctn_exec_t *exec, const ctn_span_t *source,
+                              size_t at, const ctn_span_t *part)
 {
     if (source->type == NULL) {
         if (source->base + at != part->base || part->type != NULL) {
@@ -181,8 +182,8 @@ static void copy_part(ctn_exec_t *exec, const ctn_span_t *source, size_t at,
     }
 }
 
-void ctn_link_copy(ctn_op_t *op, const ctn_receiving_t *receiving,
-                   const ctn_span_t *parts, uint32_t count)
+CTN_HOT void ctn_link_copy(ctn_op_t *op, const ctn_receiving_t *receiving,
+                           const ctn_span_t *parts, uint32_t count)
 {
     struct catena_datatype type = type_of(&receiving->layout);
     ctn_span_t source = {(unsigned char *)(uintptr_t)receiving->data,
@@ -217,8 +218,8 @@ catena_status_t ctn_link_plain(ctn_op_t *op, ctn_receiving_t *receiving)
     return CATENA_OK;
 }
 
-catena_status_t ctn_link_done(ctn_op_t *op, ctn_link_in_t *in,
-                              ctn_receiving_t *receiving)
+CTN_HOT catena_status_t ctn_link_done(ctn_op_t *op, ctn_link_in_t *in,
+                                      ctn_receiving_t *receiving)
 {
     assert(receiving->stage == HERE || receiving->stage == HERE_LENT);
     bool lent = receiving->stage == HERE_LENT;

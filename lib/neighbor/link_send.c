@@ -16,31 +16,7 @@ enum {
     PLAIN_LEAST = 16384 /* the same of parts that are put as they are */
 };
 
-/** Whether the ring that an operation uses is free. */
-static bool has_credit(ctn_link_out_t *out, uint64_t seq)
-{
-    if (seq < out->complete + CTN_LINK_RINGS) {
-        return true;
-    }
-    uint64_t told = ctn_word_load(&out->cell->complete);
-    if (told > out->complete) {
-        out->complete = told;
-    }
-    return seq < out->complete + CTN_LINK_RINGS;
-}
-
 /* ---- the sender: what fits ---- */
-
-static uint64_t word_of(const ctn_link_out_t *out, uint64_t seq, unsigned word)
-{
-    return out->slots + ctn_link_ring(seq) * sizeof(ctn_slot_t) +
-           word * sizeof(uint64_t);
-}
-
-static uint64_t slot_data_of(const ctn_link_out_t *out, uint64_t seq)
-{
-    return word_of(out, seq, 0) + offsetof(ctn_slot_t, data);
-}
 
 static void read_parts(ctn_exec_t *exec, const ctn_span_t *parts,
                        uint32_t count, unsigned char *to)
@@ -61,7 +37,7 @@ static catena_status_t put_packed(ctn_op_t *op, const ctn_link_out_t *out,
 {
     read_parts(op->exec, parts, count, memory);
     return ctn_put_signal(out->peer.endpoint, ctn_exec_data(op->exec, memory),
-                          bytes, to, word_of(out, op->seq, 0),
+                          bytes, to, ctn_link_word_at(out, op->seq, 0),
                           ctn_tag(op->seq, bytes), pending);
 }
 
@@ -80,19 +56,20 @@ static catena_status_t put_bounced(ctn_op_t *op, const ctn_link_out_t *out,
 }
 
 /** Into the slot or its wide payload. */
-static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
-                                 const ctn_span_t *parts, uint32_t count,
-                                 size_t bytes, bool *wait)
+CTN_HOT static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
+                                         const ctn_span_t *parts,
+                                         uint32_t count, size_t bytes,
+                                         bool *wait)
 {
     ctn_exec_t *exec = op->exec;
     ctn_endpoint_t *endpoint = out->peer.endpoint;
-    uint64_t word = word_of(out, op->seq, 0);
+    uint64_t word = ctn_link_word_at(out, op->seq, 0);
     uint64_t tag = ctn_tag(op->seq, bytes);
     if (bytes == 0) {
         return ctn_signal(endpoint, word, tag);
     }
     uint64_t to = bytes <= CTN_INLINE_BYTES
-                      ? slot_data_of(out, op->seq)
+                      ? ctn_link_data_at(out, op->seq)
                       : out->wide + ctn_link_ring(op->seq) * out->wide_bytes;
     if (count == 1 && parts->type == NULL) {
         return ctn_put_signal(endpoint, ctn_exec_data(exec, parts->base), bytes,
@@ -115,7 +92,8 @@ static catena_status_t put_notice(ctn_op_t *op, const ctn_link_out_t *out,
                                   const ctn_link_notice_t *notice)
 {
     return ctn_put_signal(out->peer.endpoint, notice, sizeof(*notice),
-                          slot_data_of(out, op->seq), word_of(out, op->seq, 0),
+                          ctn_link_data_at(out, op->seq),
+                          ctn_link_word_at(out, op->seq, 0),
                           ctn_tag(op->seq, kind), &op->pending);
 }
 
@@ -308,7 +286,7 @@ static catena_status_t put_piece(ctn_op_t *op, ctn_link_out_t *out,
     *moved = true;
     return ctn_put_signal(
         out->peer.endpoint, ctn_exec_data(op->exec, data), now, to,
-        word_of(out, op->seq, 1),
+        ctn_link_word_at(out, op->seq, 1),
         ctn_tag(op->seq, s->done == bytes ? CTN_LINK_ARRIVED : 0), pending);
 }
 
@@ -362,7 +340,7 @@ static ctn_step_t send_granted(ctn_op_t *op, ctn_link_out_t *out,
                    ? begin_stream(op, out, grant, parts, count, bytes, sending)
                    : ctn_link_wait(op, &out->peer);
     }
-    if (!has_credit(out, op->seq)) {
+    if (!ctn_link_has_credit(out, op->seq)) {
         return ctn_link_wait(op, &out->peer);
     }
     ctn_link_notice_t notice = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
@@ -374,9 +352,9 @@ static ctn_step_t send_granted(ctn_op_t *op, ctn_link_out_t *out,
 
 /* ---- the sender ---- */
 
-static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
-                             const ctn_span_t *parts, uint32_t count,
-                             size_t bytes, ctn_sending_t *sending)
+CTN_HOT static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
+                                     const ctn_span_t *parts, uint32_t count,
+                                     size_t bytes, ctn_sending_t *sending)
 {
     bool wait = false;
     catena_status_t status = put_eager(op, out, parts, count, bytes, &wait);
@@ -395,9 +373,9 @@ static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
     return stream(op, out, parts, count, bytes, sending);
 }
 
-static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
-                           const ctn_span_t *parts, uint32_t count,
-                           size_t bytes, ctn_sending_t *sending)
+CTN_HOT static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
+                                   const ctn_span_t *parts, uint32_t count,
+                                   size_t bytes, ctn_sending_t *sending)
 {
     catena_status_t status = ctn_link_reach(op->exec, &out->peer);
     if (status != CATENA_OK) {
@@ -406,7 +384,7 @@ static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
     if (bytes > out->wide_bytes && !out->peer.near) {
         return send_granted(op, out, parts, count, bytes, sending);
     }
-    if (!has_credit(out, op->seq)) {
+    if (!ctn_link_has_credit(out, op->seq)) {
         return ctn_link_wait(op, &out->peer);
     }
     return bytes > out->wide_bytes
@@ -416,14 +394,14 @@ static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
 
 static void count_message(ctn_op_t *op, ctn_link_out_t *out, size_t bytes)
 {
-    out->sent = op->seq + 1 > out->sent ? op->seq + 1 : out->sent;
+    ctn_link_has_sent(out, op->seq);
     op->exec->tally.messages++;
     op->exec->tally.bytes += bytes;
 }
 
-ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
-                         const ctn_span_t *parts, uint32_t count, size_t bytes,
-                         ctn_sending_t *sending)
+CTN_HOT ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
+                                 const ctn_span_t *parts, uint32_t count,
+                                 size_t bytes, ctn_sending_t *sending)
 {
     ctn_step_t step;
     switch (sending->stage) {

@@ -36,6 +36,19 @@ static inline unsigned ctn_link_entry(uint64_t seq)
     return seq % CTN_LINK_FLIGHT;
 }
 
+/** Offsets in the receiver's arena: of the words of a slot, of its data. */
+static inline uint64_t ctn_link_word_at(const ctn_link_out_t *out, uint64_t seq,
+                                        unsigned word)
+{
+    return out->slots + ctn_link_ring(seq) * sizeof(ctn_slot_t) +
+           word * sizeof(uint64_t);
+}
+
+static inline uint64_t ctn_link_data_at(const ctn_link_out_t *out, uint64_t seq)
+{
+    return ctn_link_word_at(out, seq, 0) + offsetof(ctn_slot_t, data);
+}
+
 /** Operations that a peer has completed that is in operation `seq`. */
 static inline uint64_t ctn_link_completed_before(uint64_t seq)
 {
@@ -48,6 +61,37 @@ static inline void ctn_link_peer_is_in(ctn_link_out_t *out, uint64_t seq)
     uint64_t complete = ctn_link_completed_before(seq);
     if (out != NULL && complete > out->complete) {
         out->complete = complete;
+    }
+}
+
+/** Whether the ring that an operation uses is free. */
+static inline bool ctn_link_has_credit(ctn_link_out_t *out, uint64_t seq)
+{
+    if (seq < out->complete + CTN_LINK_RINGS) {
+        return true;
+    }
+    uint64_t told = ctn_word_load(&out->cell->complete);
+    if (told > out->complete) {
+        out->complete = told;
+    }
+    return seq < out->complete + CTN_LINK_RINGS;
+}
+
+/** A message was sent in operation `seq`. */
+static inline void ctn_link_has_sent(ctn_link_out_t *out, uint64_t seq)
+{
+    if (seq >= out->sent) {
+        out->sent = seq + 1;
+    }
+}
+
+/** What the sender knows from the messages that went the other way. */
+static inline void ctn_link_note_sent(ctn_link_in_t *in)
+{
+    const ctn_link_out_t *reverse = in->reverse;
+    if (reverse != NULL && reverse->sent > 0) {
+        uint64_t seen = ctn_link_completed_before(reverse->sent - 1);
+        in->told = seen > in->told ? seen : in->told;
     }
 }
 
