@@ -93,10 +93,8 @@ struct catena_request {
  * same operations in the same order. See exec/control.h for the rings; how many
  * there are is the channel's. */
 struct ctn_channel {
-    /* In this rank's memory: [slot][ring]. NULL: algorithms see by themselves
-     * to where their messages go and when that is free; the channel only
-     * numbers them and says how many run at once. */
-    ctn_slot_t *slots;
+    ctn_slot_t *slots;     /* in this rank's memory: [slot][ring]; NULL: what
+                              has rings are words elsewhere */
     uint64_t started;      /* sequence number of the next operation */
     uint64_t complete;     /* all below are complete here */
     uint64_t synchronized; /* 1 + last synchronizing one completed here */
@@ -116,7 +114,10 @@ struct ctn_channel {
     uint8_t wide_page;  /* where wide payloads begin, from the slots on */
     uint8_t wide_slots; /* those that have one, from the first on */
     bool network_only;  /* also between members on one node */
-    bool brittle;       /* others wait for one that fails and is not clean */
+    /* Algorithms see by themselves to where their messages go and when that is
+     * free; the channel only numbers them and says how many run at once. */
+    bool ringless;
+    bool brittle; /* others wait for one that fails and is not clean */
 };
 
 /** How a rank waits; see exec/wait.c. */
@@ -312,7 +313,7 @@ static inline bool ctn_channel_may_run(const ctn_channel_t *channel,
         return false;
     }
     bool is_free =
-        channel->slots == NULL || seq < channel->rings ||
+        channel->ringless || seq < channel->rings ||
         seq - channel->rings + channel->flight < channel->synchronized;
     assert(is_free || channel->make_fence != NULL);
     return is_free;

@@ -156,6 +156,7 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     made->wanted = -1;
     made->bytes = info->bytes;
     ctn_channel_set(&made->channel, NULL, CTN_LINK_RINGS, CTN_LINK_FLIGHT);
+    made->channel.ringless = true;
     if (made->source == NULL || made->target == NULL) {
         ctn_neighborhood_release(made);
         return NULL;

@@ -439,6 +439,52 @@ static void in_a_row(job_t *job)
     subgroup_close(&s);
 }
 
+/** All others wait for the root of many that do not synchronize: when it comes
+ * it runs ahead of them, but not round the rings.
+ * @param before so many have ended, so fences come at other places */
+static void run_ahead(const subgroup_t *s, uint32_t before)
+{
+    enum { MANY = 40 };
+    job_t *job = s->job;
+    ctn_op_t *op[MANY];
+    ctn_basic_t basic[MANY];
+    uint64_t value[MANY];
+    bool late = job->rank == before % job->size;
+    for (uint32_t i = 0; i < before; i++) {
+        ctn_basic_t one = {
+            .in = value, .out = value, .bytes = sizeof(value[0])};
+        JOB_CHECK(job, subgroup_run(s, CTN_BCAST, &one) == CATENA_OK);
+    }
+    if (late) {
+        JOB_CHECK(job, catena_compute(job->context, 1e-4) == CATENA_OK);
+    }
+    for (uint32_t i = 0; i < MANY; i++) {
+        value[i] = late ? i : MANY;
+        basic[i] = (ctn_basic_t){.root = before % job->size,
+                                 .in = &value[i],
+                                 .out = &value[i],
+                                 .bytes = sizeof(value[i])};
+        op[i] = s->module->bcol->make[CTN_BCAST](s->module, &basic[i]);
+        ctn_op_start(op[i]);
+    }
+    for (uint32_t i = 0; i < MANY; i++) {
+        JOB_CHECK(job, ctn_op_wait(op[i]) == CATENA_OK);
+        JOB_CHECK(job, value[i] == i);
+        ctn_op_release(op[i]);
+    }
+}
+
+static void ahead(job_t *job)
+{
+    subgroup_t s;
+    JOB_CHECK(job,
+              subgroup_open(&s, job, job->lane, &ctn_bcol_shm) == CATENA_OK);
+    for (uint32_t before = 0; before < 16; before++) {
+        run_ahead(&s, before);
+    }
+    subgroup_close(&s);
+}
+
 /** Members on several nodes: refused. */
 static void two_nodes(job_t *job)
 {
@@ -476,6 +522,14 @@ START_TEST(test_in_a_row)
 }
 END_TEST
 
+START_TEST(test_ahead)
+{
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        ck_assert_int_eq(job_simulate_node((uint32_t)_i, seed, ahead), 0);
+    }
+}
+END_TEST
+
 START_TEST(test_two_nodes)
 {
     ck_assert_int_eq(job_simulate_nodes(2, 2, 1, two_nodes), 0);
@@ -489,6 +543,7 @@ static void all_on_world(job_t *job)
         everything(job);
     }
     in_a_row(job);
+    ahead(job);
 }
 
 int main(int argc, char **argv)
@@ -501,6 +556,7 @@ int main(int argc, char **argv)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_all, 1, 18);
     tcase_add_loop_test(tcase, test_in_a_row, 1, 6);
+    tcase_add_loop_test(tcase, test_ahead, 2, 6);
     tcase_add_test(tcase, test_two_nodes);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
