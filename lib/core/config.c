@@ -52,6 +52,9 @@ static const char *const waits[] = {"auto", "spin", "yield", "sleep", NULL};
 static const char *const algorithms[] = {"auto",   "direct", "shift", "bruck",
                                          "morton", "l-a2a",  "mpml",  "nmpml",
                                          "onmpml", NULL};
+/* 1 + ctn_scheme_t. */
+static const char *const schemes[] = {"auto",      "direct",     "colored",
+                                      "combining", "aggregated", NULL};
 
 _Static_assert(CTN_LOG_TRACE == 5, "log_levels follows ctn_log_level_t");
 _Static_assert(CTN_PUT_RMA == 2, "put_modes follows ctn_put_mode_t");
@@ -85,6 +88,8 @@ static const struct parser put_parser = {"auto, am or rma", 0, put_modes,
 static const struct parser algorithm_parser = {
     "auto, direct, shift, bruck, morton, l-a2a, mpml, nmpml or onmpml", 0,
     algorithms, parse_algorithm};
+static const struct parser scheme_parser = {
+    "auto, direct, colored, combining or aggregated", 0, schemes, parse_choice};
 static const struct parser levels_parser = {
     "auto, or levels from the lowest up: rule:component,rule:component,...", 0,
     NULL, parse_string};
@@ -134,6 +139,10 @@ static const struct row rows[] = {
      FIELD(leaders), &count_parser},
     {"ALLTOALL_ALGORITHM", "auto", "Algorithm of alltoall.", FIELD(alltoall),
      &algorithm_parser},
+    {"NEIGHBOR_ALGORITHM", "auto",
+     "Algorithm of neighborhoods that are made without one. auto: chosen for\n"
+     "each. The same on all ranks.",
+     FIELD(neighbor), &scheme_parser},
     {"TUNING", "auto",
      "Rules by which algorithms are chosen where none is asked for. auto:\n"
      "those that ship; machine:NAME: the formulas of the models, with that\n"

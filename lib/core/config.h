@@ -74,6 +74,7 @@ typedef struct ctn_config {
     char *subgroup;          /* SUBGROUP: of the rule "user", empty */
     size_t network;          /* NETWORK: on one node, 0 or 1 or auto */
     size_t check;            /* CHECK: 0 or 1 */
+    unsigned neighbor;       /* NEIGHBOR_ALGORITHM: 0 auto, else 1 + scheme */
     ctn_way_t way[CTN_WAYS]; /* <NAME>_HIERARCHY, <NAME>_ALGORITHM */
 } ctn_config_t;
 

@@ -17,8 +17,7 @@ static catena_status_t make(catena_group_t *group, unsigned operations,
                             const catena_neighborhood_info_t *info,
                             catena_status_t failed, catena_neighborhood_t **out)
 {
-    ctn_graph_t graph = {
-        .operations = operations, .grid = grid, .weight_before = UINT64_MAX};
+    ctn_graph_t graph = {.operations = operations, .grid = grid};
     if (failed == CATENA_OK) {
         ctn_grid_coords(grid, catena_group_rank(group), grid->ndims,
                         grid->coords);

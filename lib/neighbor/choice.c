@@ -1,5 +1,30 @@
 #include "neighbor/neighborhood.h"
 
+#include <string.h>
+
+/* In the order of ctn_scheme_t. */
+static const char *const names[] = {"direct", "colored", "combining",
+                                    "aggregated"};
+
+_Static_assert(sizeof(names) / sizeof(*names) == CTN_SCHEMES, "one each");
+
+int ctn_scheme_named(const ctn_log_t *log, const char *name)
+{
+    for (int i = 0; i < CTN_SCHEMES; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return i;
+        }
+    }
+    if (strcmp(name, "auto") == 0) {
+        return -1;
+    }
+    ctn_error(log,
+              "neighborhood: algorithm is '%s'; expected auto, direct, "
+              "colored, combining or aggregated",
+              name);
+    return -2;
+}
+
 const ctn_plan_t *ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
                                       ctn_pattern_t pattern, size_t bytes)
 {

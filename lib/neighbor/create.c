@@ -41,16 +41,6 @@ static uint64_t digest_all(uint64_t hash, const int *value, size_t count)
 }
 
 /** 0: none. */
-static uint64_t text_digest(const char *text)
-{
-    uint64_t hash = text != NULL ? DIGEST_BEGIN : 0;
-    for (; text != NULL && *text != '\0'; text++) {
-        hash = digest(hash, (unsigned char)*text);
-    }
-    return hash;
-}
-
-/** 0: none. */
 static uint64_t grid_digest(const ctn_grid_t *grid)
 {
     if (grid == NULL) {
@@ -77,11 +67,12 @@ static void log_difference(const catena_group_t *group, uint32_t which)
  * that of its complement tell. */
 static catena_status_t settle(catena_group_t *group, const ctn_graph_t *graph,
                               const catena_neighborhood_info_t *info,
-                              catena_status_t failed, bool *weighted)
+                              int wanted, catena_status_t failed,
+                              bool *weighted)
 {
     const uint64_t own[SAMES] = {
         [SAME_OPERATIONS] = graph->operations,
-        [SAME_ALGORITHM] = text_digest(info->algorithm),
+        [SAME_ALGORITHM] = (uint64_t)(wanted + 1),
         [SAME_REORDER] = info->reorder != 0,
         [SAME_BYTES] = info->bytes,
         [SAME_GRID] = grid_digest(graph->grid),
@@ -153,6 +144,7 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     made->targets = graph->targets;
     made->source = copy_edges(graph->source, graph->sources, graph->weighted);
     made->target = copy_edges(graph->target, graph->targets, graph->weighted);
+    made->check = group->config->check != 0;
     made->wanted = -1;
     made->bytes = info->bytes;
     ctn_channel_set(&made->channel, NULL, CTN_LINK_RINGS, CTN_LINK_FLIGHT);
@@ -189,22 +181,38 @@ static catena_status_t learn(catena_neighborhood_t *neighborhood)
     return status;
 }
 
-static catena_status_t build(catena_neighborhood_t *neighborhood,
-                             const ctn_graph_t *graph)
+static catena_status_t build(catena_neighborhood_t *neighborhood, bool reorder)
 {
     catena_status_t status = learn(neighborhood);
+    uint64_t before = neighborhood->census.weight_between;
+    if (status == CATENA_OK && reorder) {
+        status = ctn_neighbor_renumber(neighborhood);
+        status = status == CATENA_OK ? learn(neighborhood) : status;
+    }
     if (status != CATENA_OK) {
         return status;
     }
-    if (graph->weight_before != UINT64_MAX) {
-        neighborhood->census.weight_before = graph->weight_before;
-    }
+    neighborhood->census.weight_before = before;
     uint32_t own = neighborhood->group->lane.chain.rank;
     number_links(neighborhood->source, neighborhood->sources, own);
     number_links(neighborhood->target, neighborhood->targets, own);
-    neighborhood->check = neighborhood->config->check != 0;
     status = ctn_neighbor_connect(neighborhood);
     return status == CATENA_OK ? ctn_plans_make(neighborhood) : status;
+}
+
+/** What this rank has been told to run. -1: auto. */
+static int find_wanted(const catena_group_t *group,
+                       const catena_neighborhood_info_t *info,
+                       catena_status_t *failed)
+{
+    int wanted = info->algorithm != NULL
+                     ? ctn_scheme_named(group->exec->log, info->algorithm)
+                     : (int)group->config->neighbor - 1;
+    if (wanted < -1) {
+        *failed = CATENA_ERR_ARG;
+        return -1;
+    }
+    return wanted;
 }
 
 catena_status_t ctn_neighborhood_make(catena_group_t *group,
@@ -216,14 +224,17 @@ catena_status_t ctn_neighborhood_make(catena_group_t *group,
     static const catena_neighborhood_info_t nothing = {NULL, 0, 0};
     bool weighted = false;
     info = info != NULL ? info : &nothing;
+    int wanted = find_wanted(group, info, &failed);
     catena_neighborhood_t *made = allocate(group, graph, info);
     if (made == NULL && failed == CATENA_OK) {
         failed = CATENA_ERR_NO_MEMORY;
     }
-    catena_status_t status = settle(group, graph, info, failed, &weighted);
+    catena_status_t status =
+        settle(group, graph, info, wanted, failed, &weighted);
     if (status == CATENA_OK) {
+        made->wanted = wanted;
         made->census.weighted = weighted;
-        status = build(made, graph);
+        status = build(made, info->reorder != 0);
     }
     if (status == CATENA_OK) {
         *out = made;

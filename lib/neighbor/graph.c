@@ -164,8 +164,7 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
         return status;
     }
     given_t given = {count, nodes, degrees, targets, weights, 0};
-    ctn_graph_t graph = {.operations = CATENA_NEIGHBOR_ALL,
-                         .weight_before = UINT64_MAX};
+    ctn_graph_t graph = {.operations = CATENA_NEIGHBOR_ALL};
     catena_status_t failed = check_nodes(group, &given);
     if (failed == CATENA_OK) {
         failed = check_targets(group, &given);

@@ -107,7 +107,7 @@ static catena_status_t make_from_lists(catena_group_t *group,
     if (status != CATENA_OK) {
         return status;
     }
-    ctn_graph_t graph = {.operations = operations, .weight_before = UINT64_MAX};
+    ctn_graph_t graph = {.operations = operations};
     catena_status_t failed = check_operations(group, operations);
     ctn_edge_t *source = read_list(group, sources, &failed);
     ctn_edge_t *target = read_list(group, targets, &failed);

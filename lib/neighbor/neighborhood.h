@@ -96,7 +96,6 @@ typedef struct ctn_graph {
     bool weighted;
     /* Given to the neighborhood when it is made, freed when it is not. */
     ctn_grid_t *grid;
-    uint64_t weight_before; /* see ctn_census_t; UINT64_MAX: as it is made */
 } ctn_graph_t;
 
 /** create.c: make it on a group, which it owns from now on (and frees if it is

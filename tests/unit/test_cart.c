@@ -316,7 +316,8 @@ static void derive(job_t *job, catena_neighborhood_t *cart)
     }
     catena_status_t status = catena_cart_derive_graph(
         cart, vectors.count, flat,
-        vectors.weighted ? vectors.weight : CATENA_UNWEIGHTED, 0, NULL, &graph);
+        vectors.weighted ? vectors.weight : CATENA_UNWEIGHTED,
+        job->seed % 3 == 0, NULL, &graph);
     JOB_CHECK(job, status == CATENA_OK);
     if (status == CATENA_OK) {
         check_derived(job, graph, &vectors);

@@ -15,6 +15,9 @@ enum { MOST_RANKS = 64 };
 static catena_neighborhood_t *made[MOST_RANKS];
 static enum graph_shape shape;
 static bool weighted;
+static bool reorder;
+/* Of each rank of the world. */
+static const char *old_node[MOST_RANKS];
 
 static catena_status_t create(job_t *job, const graph_t *graph,
                               catena_neighborhood_t **out)
@@ -22,10 +25,12 @@ static catena_status_t create(job_t *job, const graph_t *graph,
     int rank = (int)job->rank;
     graph_list_t sources = graph_list(graph, rank, false, job->seed);
     graph_list_t targets = graph_list(graph, rank, true, job->seed);
+    catena_neighborhood_info_t info = {.reorder = reorder};
     catena_status_t status = catena_neighborhood_create(
         job->context->world, sources.count, sources.rank,
         weighted ? sources.weight : CATENA_UNWEIGHTED, targets.count,
-        targets.rank, weighted ? targets.weight : CATENA_UNWEIGHTED, NULL, out);
+        targets.rank, weighted ? targets.weight : CATENA_UNWEIGHTED,
+        reorder ? &info : NULL, out);
     graph_list_free(&sources);
     graph_list_free(&targets);
     return status;
@@ -128,6 +133,7 @@ static void check_census(job_t *job, const graph_t *graph)
     const ctn_census_t *census = &made[job->rank]->census;
     uint64_t all = 0;
     uint64_t between = 0;
+    uint64_t before = 0;
     int greatest = 0;
     uint32_t nodes = 0;
     for (int i = 0; i < graph->count; i++) {
@@ -140,6 +146,9 @@ static void check_census(job_t *job, const graph_t *graph)
         between += first_on_node(edge->from) != first_on_node(edge->to)
                        ? (uint64_t)weight
                        : 0;
+        before += strcmp(old_node[edge->from], old_node[edge->to]) != 0
+                      ? (uint64_t)weight
+                      : 0;
     }
     for (int i = 0; i < graph->size; i++) {
         nodes += first_on_node(i) == i;
@@ -147,7 +156,8 @@ static void check_census(job_t *job, const graph_t *graph)
     JOB_CHECK(job, census->nodes == nodes);
     JOB_CHECK(job, census->weight_all == all);
     JOB_CHECK(job, census->weight_between == between);
-    JOB_CHECK(job, census->weight_before == between);
+    JOB_CHECK(job, census->weight_before == before);
+    JOB_CHECK(job, reorder ? between <= before : between == before);
     JOB_CHECK(job, census->greatest_weight == greatest);
     JOB_CHECK(job, census->connected == graph_connected(graph));
     JOB_CHECK(job, census->weighted == (weighted && graph->count > 0) ||
@@ -218,9 +228,13 @@ static void make_one(job_t *job)
 {
     graph_t graph = graph_make(shape, (int)job->size, job->seed);
     catena_neighborhood_t *own = NULL;
+    old_node[job->rank] = job->context->site.node;
     catena_status_t status = create(job, &graph, &own);
-    made[job->rank] = own;
     JOB_CHECK(job, status == CATENA_OK);
+    if (status == CATENA_OK) { /* from now on ranks are those of its group */
+        job->rank = (uint32_t)catena_group_rank(own->group);
+        made[job->rank] = own;
+    }
     (void)catena_barrier(job->context->world);
     if (status == CATENA_OK) {
         check_ends(job);
@@ -240,11 +254,43 @@ START_TEST(shapes)
         for (shape = 0; shape < GRAPH_SHAPES; shape++) {
             uint32_t size = seed < 6 ? (uint32_t)seed : (uint32_t)seed * 7 % 40;
             weighted = (seed + shape) % 2 == 0;
+            reorder = seed % 3 == 0;
             int failed = job_simulate(size + 1, seed, make_one);
             ck_assert_msg(failed == 0, "shape %d, seed %d: %d failed",
                           (int)shape, (int)seed, failed);
         }
     }
+}
+END_TEST
+
+/* Pairs of ranks whose halves are dealt to other nodes meet when they are
+ * numbered anew. */
+static void bring_together(job_t *job)
+{
+    int size = (int)job->size;
+    int peer = ((int)job->rank + size / 2) % size;
+    catena_neighborhood_info_t info = {.reorder = 1};
+    catena_neighborhood_t *own = NULL;
+    JOB_CHECK(job, catena_neighborhood_create(
+                       job->context->world, 1, &peer, CATENA_UNWEIGHTED, 1,
+                       &peer, CATENA_UNWEIGHTED, &info, &own) == CATENA_OK);
+    if (own != NULL) {
+        JOB_CHECK(job, own->census.weight_before == job->size);
+        JOB_CHECK(job, own->census.weight_between == 0);
+        JOB_CHECK(job, own->target[0].rank ==
+                           (catena_group_rank(own->group) + size / 2) % size);
+        JOB_CHECK(job, own->out[0].peer.near);
+        JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+    }
+}
+
+START_TEST(new_numbers)
+{
+    catena_sim_params_t params = {.machine = "hpc-a",
+                                  .nodes = 4,
+                                  .ppn = 4,
+                                  .stack_bytes = JOB_STACK_BYTES};
+    ck_assert_int_eq(job_simulate_on(&params, bring_together), 0);
 }
 END_TEST
 
@@ -415,6 +461,7 @@ static void give_wrong_arguments(job_t *job)
     bool odd = rank == 2;
     catena_neighborhood_info_t info = {.bytes = odd ? 8 : 16};
     catena_neighborhood_info_t other = {.algorithm = odd ? "direct" : "auto"};
+    catena_neighborhood_info_t unknown = {.algorithm = odd ? "odd" : NULL};
     JOB_CHECK(job, ring_with(job, 2, 8, NULL, NULL, CATENA_NEIGHBOR_ALL) ==
                        CATENA_ERR_ARG);
     JOB_CHECK(job, ring_with(job, 2, -1, NULL, NULL, CATENA_NEIGHBOR_ALL) ==
@@ -426,6 +473,8 @@ static void give_wrong_arguments(job_t *job)
     JOB_CHECK(job, ring_with(job, -1, 0, NULL, &info, CATENA_NEIGHBOR_ALL) ==
                        CATENA_ERR_ARG);
     JOB_CHECK(job, ring_with(job, -1, 0, NULL, &other, CATENA_NEIGHBOR_ALL) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, -1, 0, NULL, &unknown, CATENA_NEIGHBOR_ALL) ==
                        CATENA_ERR_ARG);
     JOB_CHECK(job,
               ring_with(job, -1, 0, NULL, NULL, odd ? 1 : 2) == CATENA_ERR_ARG);
@@ -453,7 +502,7 @@ START_TEST(arguments)
         "weight of source 0 is -1",   "1 ranks give their edges weights and 7",
         "bytes must be the same",     "the algorithm must be the same",
         "the operations must be the", "operations are 0x0",
-        "operations are 0x9"};
+        "operations are 0x9",         "algorithm is 'odd'"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         ck_assert_msg(strstr(capture.text, texts[i]) != NULL, "'%s': %s",
                       texts[i], capture.text);
@@ -591,6 +640,7 @@ int main(void)
     TCase *tcase = tcase_create("all");
     tcase_set_timeout(tcase, 100);
     tcase_add_test(tcase, shapes);
+    tcase_add_test(tcase, new_numbers);
     tcase_add_test(tcase, mismatches);
     tcase_add_test(tcase, many_mismatches);
     tcase_add_test(tcase, arguments);
