@@ -272,9 +272,11 @@ static ctn_step_t open_round(ctn_op_t *op)
     return CTN_STEP_MOVED;
 }
 
-static bool in_last_round(const ctn_run_t *run)
+/** There may be transfers after the last round. */
+static bool all_begun(const ctn_run_t *run)
 {
-    return run->round >= run->plan->rounds;
+    return run->round >= run->plan->rounds &&
+           run->next_transfer == run->plan->transfers;
 }
 
 /** For whom this rank waits. */
@@ -294,7 +296,7 @@ static ctn_step_t await(ctn_op_t *op)
 static ctn_step_t exchange(ctn_op_t *op)
 {
     ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
-    if (run->receives_open == 0 && !in_last_round(run)) {
+    if (run->receives_open == 0 && !all_begun(run)) {
         return open_round(op);
     }
     ctn_step_t received = advance_receives(op);
@@ -308,7 +310,7 @@ static ctn_step_t exchange(ctn_op_t *op)
             return ctn_op_fail(op, status);
         }
     }
-    if (in_last_round(run) && run->receives_open == 0 && run->sends_open == 0 &&
+    if (all_begun(run) && run->receives_open == 0 && run->sends_open == 0 &&
         run->ended == 0) {
         return CTN_STEP_NEXT;
     }
