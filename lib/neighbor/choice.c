@@ -1,17 +1,51 @@
-#include "neighbor/neighborhood.h"
+/* Choosing among the plans of a neighborhood. The estimate: with a core for
+ * each rank what the busiest one does, message by message (LogGP); where ranks
+ * share cores what all of them do, on average; and for each round the time
+ * until the next can begin. What is estimated are facts that the ranks have
+ * agreed on when the plan was made, so all find the same. */
 
+#include "neighbor/choice.h"
+
+#include <stdlib.h>
 #include <string.h>
 
-/* In the order of ctn_scheme_t. */
-static const char *const names[] = {"direct", "colored", "combining",
-                                    "aggregated"};
+#include "model/machine.h"
+#include "neighbor/sketch.h"
+#include "topo/site.h"
 
-_Static_assert(sizeof(names) / sizeof(*names) == CTN_SCHEMES, "one each");
+const char *const ctn_scheme_names[] = {"direct", "colored", "combining",
+                                        "aggregated", NULL};
+
+_Static_assert(sizeof(ctn_scheme_names) / sizeof(*ctn_scheme_names) ==
+                   CTN_SCHEMES + 1,
+               "a name for each");
+
+typedef catena_status_t (*builder_t)(catena_neighborhood_t *neighborhood,
+                                     ctn_pattern_t pattern, ctn_plan_t **plan);
+
+static catena_status_t make_direct(catena_neighborhood_t *neighborhood,
+                                   ctn_pattern_t pattern, ctn_plan_t **plan)
+{
+    catena_status_t status = ctn_plan_direct(neighborhood, pattern, plan);
+    status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
+    if (status == CATENA_OK) {
+        status = ctn_plan_weigh(neighborhood, *plan);
+        (*plan)->facts.far_rounds = (*plan)->facts.messages[CTN_FAR] > 0;
+    }
+    return status;
+}
+
+static const builder_t builders[CTN_SCHEMES] = {
+    [CTN_SCHEME_DIRECT] = make_direct,
+    [CTN_SCHEME_COLORED] = ctn_plan_colored,
+    [CTN_SCHEME_COMBINING] = ctn_plan_combining,
+    [CTN_SCHEME_AGGREGATED] = ctn_plan_aggregated,
+};
 
 int ctn_scheme_named(const ctn_log_t *log, const char *name)
 {
     for (int i = 0; i < CTN_SCHEMES; i++) {
-        if (strcmp(name, names[i]) == 0) {
+        if (strcmp(name, ctn_scheme_names[i]) == 0) {
             return i;
         }
     }
@@ -25,32 +59,342 @@ int ctn_scheme_named(const ctn_log_t *log, const char *name)
     return -2;
 }
 
-const ctn_plan_t *ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
-                                      ctn_pattern_t pattern, size_t bytes)
+/* ---- costs ---- */
+
+/* Assumed where no machine is named: two ranks on a node, RDMA, and TCP, where
+ * the processors of both ends do the work. */
+static const ctn_neighbor_costs_t usual_costs = {
+    .round = {[CTN_NEAR] = 200, [CTN_FAR] = 2000},
+    .message = {[CTN_NEAR] = 200, [CTN_FAR] = 1000},
+    .byte = {[CTN_NEAR] = 0.2, [CTN_FAR] = 0.1},
+    .turn = 3000,
+    .share = 1,
+};
+
+enum { TCP_ROUND_NS = 25000, TCP_MESSAGE_NS = 15000 };
+#define TCP_BYTE_NS 0.6
+
+/** As the tuning says, if it names a machine. */
+static catena_status_t costs_of_machine(const catena_neighborhood_t *of,
+                                        ctn_neighbor_costs_t *costs)
 {
-    (void)bytes;
-    int wanted = neighborhood->wanted;
-    const ctn_plan_t *plan =
-        wanted >= 0 ? neighborhood->plan[wanted][pattern] : NULL;
-    return plan != NULL ? plan : neighborhood->plan[CTN_SCHEME_DIRECT][pattern];
+    static const char prefix[] = "machine:";
+    const char *tuning = of->config->tuning;
+    if (strncmp(tuning, prefix, sizeof(prefix) - 1) != 0) {
+        return CATENA_OK;
+    }
+    catena_machine_t *machine;
+    catena_status_t status =
+        ctn_machine_read(of->exec->log, tuning + sizeof(prefix) - 1, &machine);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    costs->round[CTN_NEAR] = machine->signal_ns[CTN_DISTANCE_L3];
+    costs->round[CTN_FAR] = machine->latency_ns;
+    costs->message[CTN_NEAR] = 2 * machine->copy_start_ns + machine->poll_ns;
+    costs->message[CTN_FAR] = machine->send_overhead_ns +
+                              machine->receive_overhead_ns + machine->gap_ns;
+    costs->byte[CTN_NEAR] = machine->copy_per_byte_ns;
+    costs->byte[CTN_FAR] = machine->gap_per_byte_ns;
+    costs->turn = machine->switch_ns;
+    ctn_machine_free(machine);
+    return CATENA_OK;
+}
+
+/** What this rank sees. */
+static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
+                                  ctn_neighbor_costs_t *costs)
+{
+    const ctn_exec_t *exec = neighborhood->exec;
+    const ctn_site_t *site = neighborhood->group->site;
+    *costs = usual_costs;
+    if (exec->network != NULL && (exec->network->caps & CTN_CAP_RDMA) == 0) {
+        costs->round[CTN_FAR] = TCP_ROUND_NS;
+        costs->message[CTN_FAR] = TCP_MESSAGE_NS;
+        costs->byte[CTN_FAR] = TCP_BYTE_NS;
+    }
+    if (exec->crowded && !site->simulated) {
+        size_t ranks = neighborhood->config->host_ranks;
+        if (ranks == CTN_CONFIG_AUTO || ranks < site->local_size) {
+            ranks = site->local_size;
+        }
+        costs->share = (double)ranks / ctn_site_cores();
+    }
+    return costs_of_machine(neighborhood, costs);
+}
+
+/** The greatest of what the ranks see, in thousandths. */
+static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
+                                   ctn_neighbor_costs_t *costs)
+{
+    catena_status_t status = find_costs(neighborhood, costs);
+    double *const cost[] = {
+        &costs->round[CTN_NEAR],
+        &costs->round[CTN_FAR],
+        &costs->message[CTN_NEAR],
+        &costs->message[CTN_FAR],
+        &costs->byte[CTN_NEAR],
+        &costs->byte[CTN_FAR],
+        &costs->turn,
+        &costs->share,
+    };
+    enum { COSTS = sizeof(cost) / sizeof(*cost) };
+    uint64_t maxima[COSTS];
+    for (int i = 0; i < COSTS; i++) {
+        maxima[i] = (uint64_t)(*cost[i] * 1000);
+    }
+    status =
+        ctn_neighbor_agree(neighborhood->group, status, 0, NULL, COSTS, maxima);
+    for (int i = 0; i < COSTS; i++) {
+        *cost[i] = (double)maxima[i] / 1000;
+    }
+    return status;
+}
+
+double ctn_plan_estimate(const catena_neighborhood_t *neighborhood,
+                         const ctn_outline_t *outline, size_t bytes)
+{
+    const ctn_neighbor_costs_t *costs = &neighborhood->chooser->costs;
+    const ctn_plan_facts_t *facts = &outline->facts;
+    double all = 0;
+    double most = 0;
+    for (int reach = 0; reach < CTN_REACHES; reach++) {
+        double block = costs->byte[reach] * (double)bytes;
+        all += costs->message[reach] * (double)facts->messages[reach] +
+               block * (double)facts->blocks[reach];
+        most += costs->message[reach] * (double)facts->most_messages[reach] +
+                block * (double)facts->most_blocks[reach];
+    }
+    all *= costs->share / neighborhood->group->lane.chain.size;
+    double far = facts->far_rounds;
+    double time = (all > most ? all : most) + far * costs->round[CTN_FAR] +
+                  (outline->rounds - far) * costs->round[CTN_NEAR];
+    return costs->share > 1
+               ? time + outline->rounds * costs->share * costs->turn
+               : time;
+}
+
+/* ---- making plans ---- */
+
+const char *ctn_scheme_refusal(const catena_neighborhood_t *neighborhood,
+                               ctn_scheme_t scheme)
+{
+    const ctn_census_t *census = &neighborhood->census;
+    const ctn_outline_t *outline = neighborhood->chooser->outline[scheme];
+    if (outline[CTN_PATTERN_ALLTOALL].possible ||
+        outline[CTN_PATTERN_GATHER].possible) {
+        return NULL;
+    }
+    if (scheme == CTN_SCHEME_COMBINING) {
+        return neighborhood->grid == NULL
+                   ? "it is no grid, and not derived from one"
+               : !census->connected
+                   ? "its edges do not connect all its ranks"
+                   : "blocks would pass ranks that have no edges";
+    }
+    return census->nodes < 2 ? "all ranks are on one node"
+                             : "its edges do not connect all its ranks";
+}
+
+bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
+                         ctn_pattern_t pattern)
+{
+    /* Reductions are of either: reduce, reducev. */
+    unsigned operations = neighborhood->operations;
+    return (operations & CATENA_NEIGHBOR_REDUCE) != 0 ||
+           (operations &
+            (pattern == CTN_PATTERN_GATHER ? CATENA_NEIGHBOR_GATHER
+                                           : CATENA_NEIGHBOR_ALLTOALL)) != 0;
+}
+
+catena_status_t ctn_scheme_make(catena_neighborhood_t *neighborhood,
+                                ctn_scheme_t scheme)
+{
+    catena_status_t status = CATENA_OK;
+    for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
+        ctn_plan_t **plan = &neighborhood->plan[scheme][pattern];
+        if (status == CATENA_OK && *plan == NULL &&
+            ctn_pattern_is_used(neighborhood, pattern)) {
+            status = builders[scheme](neighborhood, pattern, plan);
+        }
+        if (status == CATENA_OK && *plan != NULL) {
+            neighborhood->chooser->outline[scheme][pattern] = (ctn_outline_t){
+                true, (*plan)->rounds, (*plan)->heavy_rounds, (*plan)->facts};
+        }
+    }
+    neighborhood->chooser->tried[scheme] = status == CATENA_OK;
+    return status;
+}
+
+/** Whether it may be best: there is something to combine. That in rounds a rank
+ * sends to one other only is better where messages hinder each other, which
+ * the estimate does not know. */
+static bool is_candidate(const catena_neighborhood_t *neighborhood,
+                         ctn_scheme_t scheme)
+{
+    const ctn_census_t *census = &neighborhood->census;
+    switch (scheme) {
+    case CTN_SCHEME_COMBINING:
+        return neighborhood->grid != NULL && neighborhood->grid->ndirs > 1;
+    case CTN_SCHEME_AGGREGATED:
+        return census->nodes > 1 && census->most_on_node > 1;
+    case CTN_SCHEME_DIRECT:
+    case CTN_SCHEME_COLORED:
+    case CTN_SCHEMES:
+    default:
+        return false;
+    }
+}
+
+static void drop_plan(catena_neighborhood_t *neighborhood, ctn_plan_t **plan)
+{
+    if (*plan != NULL) {
+        ctn_heap_free(neighborhood->exec->heap, (*plan)->memory);
+        ctn_plan_free(*plan);
+        *plan = NULL;
+    }
+}
+
+/** Plans that are the best for no length. */
+static void drop_useless(catena_neighborhood_t *neighborhood)
+{
+    for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
+        bool best[CTN_SCHEMES] = {[CTN_SCHEME_DIRECT] = true};
+        for (uint32_t i = 0; i < CTN_NEIGHBOR_SIZES; i++) {
+            best[neighborhood->chooser->scheme[pattern][i]] = true;
+        }
+        for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+            if (!best[scheme]) {
+                drop_plan(neighborhood, &neighborhood->plan[scheme][pattern]);
+            }
+        }
+    }
+}
+
+/** Of the plans that are there. */
+static ctn_scheme_t find_best(const catena_neighborhood_t *neighborhood,
+                              ctn_pattern_t pattern, size_t bytes)
+{
+    const ctn_chooser_t *chooser = neighborhood->chooser;
+    ctn_scheme_t best = CTN_SCHEME_DIRECT;
+    double least = ctn_plan_estimate(neighborhood,
+                                     &chooser->outline[best][pattern], bytes);
+    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        if (neighborhood->plan[scheme][pattern] == NULL) {
+            continue;
+        }
+        double time = ctn_plan_estimate(
+            neighborhood, &chooser->outline[scheme][pattern], bytes);
+        if (time < least) {
+            best = scheme;
+            least = time;
+        }
+    }
+    return best;
+}
+
+/** Those among which is chosen, or the one that is wanted. */
+static catena_status_t make_all(catena_neighborhood_t *neighborhood)
+{
+    catena_status_t status = CATENA_OK;
+    if (neighborhood->wanted >= 0) {
+        ctn_scheme_t wanted = (ctn_scheme_t)neighborhood->wanted;
+        status = ctn_scheme_make(neighborhood, wanted);
+        if (status != CATENA_OK ||
+            ctn_scheme_refusal(neighborhood, wanted) == NULL) {
+            return status;
+        }
+    }
+    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        if (status == CATENA_OK && is_candidate(neighborhood, scheme)) {
+            status = ctn_scheme_make(neighborhood, scheme);
+        }
+    }
+    return status;
+}
+
+catena_status_t ctn_candidates_make(catena_neighborhood_t *neighborhood)
+{
+    catena_status_t status = make_all(neighborhood);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
+        for (uint32_t i = 0; i < CTN_NEIGHBOR_SIZES; i++) {
+            size_t bytes = i > 0 ? (size_t)3 << i >> 2 : 0;
+            neighborhood->chooser->scheme[pattern][i] =
+                (uint8_t)find_best(neighborhood, pattern, bytes);
+        }
+    }
+    return CATENA_OK;
+}
+
+/** Bytes of a block, as far as is known: a page where nothing is. */
+static catena_status_t find_usual(catena_neighborhood_t *neighborhood)
+{
+    uint64_t edges = 0;
+    for (uint32_t i = 0; i < neighborhood->targets; i++) {
+        edges += neighborhood->target[i].rank != CATENA_PROC_NULL;
+    }
+    catena_status_t status =
+        ctn_neighbor_agree(neighborhood->group, CATENA_OK, 1, &edges, 0, NULL);
+    double weight =
+        edges > 0 ? (double)neighborhood->census.weight_all / (double)edges : 1;
+    neighborhood->chooser->usual =
+        neighborhood->bytes > 0 ? (size_t)((double)neighborhood->bytes * weight)
+                                : 4096;
+    return status;
 }
 
 catena_status_t ctn_plans_make(catena_neighborhood_t *neighborhood)
 {
-    catena_status_t status = CATENA_OK;
-    for (int p = 0; p < CTN_PATTERNS && status == CATENA_OK; p++) {
-        status = ctn_plan_direct(neighborhood, (ctn_pattern_t)p,
-                                 &neighborhood->plan[CTN_SCHEME_DIRECT][p]);
+    neighborhood->chooser = calloc(1, sizeof(*neighborhood->chooser));
+    catena_status_t status = ctn_neighbor_agree(
+        neighborhood->group,
+        neighborhood->chooser != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY, 0,
+        NULL, 0, NULL);
+    if (status == CATENA_OK) {
+        status = agree_costs(neighborhood, &neighborhood->chooser->costs);
     }
-    return ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
+    if (status == CATENA_OK) {
+        status = find_usual(neighborhood);
+    }
+    if (status == CATENA_OK) {
+        status = ctn_scheme_make(neighborhood, CTN_SCHEME_DIRECT);
+    }
+    if (status == CATENA_OK) {
+        status = ctn_candidates_make(neighborhood);
+    }
+    if (status == CATENA_OK && neighborhood->wanted < 0) {
+        drop_useless(neighborhood);
+    }
+    return status;
 }
 
 void ctn_plans_free(catena_neighborhood_t *neighborhood)
 {
-    for (int s = 0; s < CTN_SCHEMES; s++) {
-        for (int p = 0; p < CTN_PATTERNS; p++) {
-            ctn_plan_free(neighborhood->plan[s][p]);
-            neighborhood->plan[s][p] = NULL;
+    for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
+            drop_plan(neighborhood, &neighborhood->plan[scheme][pattern]);
         }
     }
+    free(neighborhood->chooser);
+    neighborhood->chooser = NULL;
+}
+
+/* ---- choosing ---- */
+
+CTN_HOT const ctn_plan_t *
+ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
+                    ctn_pattern_t pattern, size_t bytes)
+{
+    const ctn_chooser_t *chooser = neighborhood->chooser;
+    if (neighborhood->wanted >= 0 &&
+        neighborhood->plan[neighborhood->wanted][pattern] != NULL) {
+        return neighborhood->plan[neighborhood->wanted][pattern];
+    }
+    uint64_t length = bytes > 0 ? bytes : chooser->usual;
+    uint32_t size = length > 0 ? 64 - (uint32_t)__builtin_clzll(length) : 0;
+    size = size < CTN_NEIGHBOR_SIZES ? size : CTN_NEIGHBOR_SIZES - 1;
+    return neighborhood->plan[chooser->scheme[pattern][size]][pattern];
 }

@@ -175,6 +175,7 @@ static catena_status_t learn(catena_neighborhood_t *neighborhood)
     ctn_nodes_t nodes;
     catena_status_t status = ctn_neighbor_nodes(neighborhood->group, &nodes);
     if (status == CATENA_OK) {
+        neighborhood->node = nodes.own;
         status = ctn_neighbor_match(neighborhood, nodes.own);
         status = ctn_neighbor_census(neighborhood, &nodes, status);
     }

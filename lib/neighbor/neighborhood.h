@@ -67,6 +67,7 @@ struct catena_neighborhood {
     ctn_edge_t *target; /* [targets] */
     ctn_grid_t *grid;   /* or NULL */
     ctn_census_t census;
+    uint32_t node; /* this rank's, as in ctn_edge_t */
     /* Ends of the edges' links: one for each edge to another rank. */
     uint32_t outs, ins;
     ctn_link_out_t *out;
@@ -166,6 +167,8 @@ void ctn_plans_free(catena_neighborhood_t *neighborhood);
  * @param bytes along an edge, where all are alike; else 0 */
 const ctn_plan_t *ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
                                       ctn_pattern_t pattern, size_t bytes);
+/** Their names, "direct" and so on; NULL-terminated. */
+extern const char *const ctn_scheme_names[];
 /** -1: auto; -2: there is none of that name (logged, with those there are). */
 int ctn_scheme_named(const ctn_log_t *log, const char *name);
 

@@ -36,8 +36,9 @@ typedef struct ctn_message {
     uint32_t count;
 } ctn_message_t;
 
-/** Blocks that are here when a round begins: copied without a message. From
- * CTN_OF_SEND or CTN_OF_STAGE, or CTN_OF_RECV received in an earlier round. */
+/** Blocks that are here when a round begins, or after the last one (then
+ * `round` is their number): copied without a message. From CTN_OF_SEND or
+ * CTN_OF_STAGE, or CTN_OF_RECV received in an earlier round. */
 typedef struct ctn_transfer {
     ctn_part_t from;
     ctn_part_t to;
@@ -53,6 +54,7 @@ typedef struct ctn_plan_facts {
     uint64_t blocks[CTN_REACHES];        /* in them */
     uint64_t most_messages[CTN_REACHES]; /* that a rank sends or receives */
     uint64_t most_blocks[CTN_REACHES];
+    uint32_t far_rounds; /* with messages between nodes */
 } ctn_plan_facts_t;
 
 typedef struct ctn_plan {
