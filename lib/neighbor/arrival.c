@@ -317,6 +317,8 @@ catena_status_t ctn_transfer(ctn_op_t *op, uint32_t index)
     if (!aim(op, t->to.index, &target)) {
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_span_copy(op->exec, &target, &source);
+    if (source.bytes > 0) { /* of nothing there need be no memory */
+        ctn_span_copy(op->exec, &target, &source);
+    }
     return ctn_part_read(op, t->from);
 }
