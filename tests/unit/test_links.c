@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "linknet.h"
-#include "neighbor/link_quick.h"
 
 enum {
     MOST_PARTS = 4,
@@ -17,18 +16,7 @@ enum {
 };
 
 /* What decides about a length is drawn from these, once for all ranks. */
-enum {
-    CARRIES,
-    LENGTH,
-    PARTS_OUT,
-    PARTS_IN,
-    EXPECTS,
-    HOLDS,
-    PLAINS,
-    QUICK_OUT,
-    QUICK_IN,
-    DRAWS
-};
+enum { CARRIES, LENGTH, PARTS_OUT, PARTS_IN, EXPECTS, HOLDS, PLAINS, DRAWS };
 
 static uint64_t draw(const linknet_t *net, uint64_t seq, uint32_t link,
                      unsigned what)
@@ -248,39 +236,6 @@ static catena_status_t expect(ctn_op_t *op, linknet_t *net, uint32_t i,
     }
 }
 
-/** Short messages on the node may go the quick way, at either end. */
-static bool is_quick(const linknet_t *net, uint64_t seq, uint32_t link,
-                     unsigned end, bool near, const buffer_t *b)
-{
-    return near && b->bytes <= CTN_INLINE_BYTES && b->count == 1 &&
-           b->part[0].type == NULL && draw(net, seq, link, end) % 2 == 0;
-}
-
-static ctn_step_t send_quick(const ctn_op_t *op, ctn_link_out_t *link,
-                             outgoing_t *out)
-{
-    out->done = ctn_link_quick_send(
-        link, op->seq, ctn_exec_data(op->exec, out->buffer.part[0].base),
-        out->buffer.bytes);
-    return out->done ? CTN_STEP_NEXT : CTN_STEP_WAIT;
-}
-
-static ctn_step_t receive_quick(const ctn_op_t *op, linknet_t *net, uint32_t i,
-                                incoming_t *in)
-{
-    size_t bytes;
-    const unsigned char *data =
-        ctn_link_quick_receive(&net->in[i], op->seq, &bytes);
-    if (data == NULL) {
-        return CTN_STEP_WAIT;
-    }
-    JOB_CHECK(net->job, bytes == in->buffer.bytes);
-    ctn_span_write(op->exec, &in->buffer.part[0], 0, in->buffer.bytes, data);
-    check_buffer(net, &in->buffer, op->seq, net->receives[i]);
-    in->done = true;
-    return CTN_STEP_NEXT;
-}
-
 static ctn_step_t send_one(ctn_op_t *op, linknet_t *net, uint32_t i,
                            outgoing_t *out)
 {
@@ -288,10 +243,6 @@ static ctn_step_t send_one(ctn_op_t *op, linknet_t *net, uint32_t i,
         return CTN_STEP_NEXT;
     }
     buffer_t *b = &out->buffer;
-    if (is_quick(net, op->seq, net->sends[i], QUICK_OUT, net->out[i].peer.near,
-                 b)) {
-        return send_quick(op, &net->out[i], out);
-    }
     ctn_step_t step = ctn_link_send(op, &net->out[i], b->part, b->count,
                                     b->bytes, &out->sending);
     out->done = step == CTN_STEP_NEXT;
@@ -322,10 +273,6 @@ static ctn_step_t receive_one(ctn_op_t *op, linknet_t *net, uint32_t i,
 {
     if (in->done) {
         return CTN_STEP_NEXT;
-    }
-    if (is_quick(net, op->seq, net->receives[i], QUICK_IN, net->in[i].peer.near,
-                 &in->buffer)) {
-        return receive_quick(op, net, i, in);
     }
     catena_status_t status = CATENA_OK;
     if (!in->expected) {
@@ -393,10 +340,8 @@ static void finish(ctn_op_t *op)
         complete++;
     }
     for (uint32_t i = 0; i < net->ins; i++) {
-        if (ctn_link_must_tell(&net->in[i], complete)) {
-            JOB_CHECK(net->job, ctn_link_complete(op->exec, &net->in[i],
-                                                  complete) == CATENA_OK);
-        }
+        JOB_CHECK(net->job, ctn_link_complete(op->exec, &net->in[i],
+                                              complete) == CATENA_OK);
     }
 }
 
