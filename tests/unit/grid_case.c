@@ -94,8 +94,7 @@ catena_status_t grid_case_make(job_t *job, const grid_case_t *grid,
     catena_group_t *group = NULL;
     ctn_graph_t graph = {.operations = CATENA_NEIGHBOR_ALL,
                          .weighted = grid->vectors > 0,
-                         .grid = make_grid(grid, (int)job->rank),
-                         .weight_before = UINT64_MAX};
+                         .grid = make_grid(grid, (int)job->rank)};
     catena_status_t status = ctn_grid_edges(
         graph.grid, grid->vectors > 0 ? grid->weight : CATENA_UNWEIGHTED,
         &graph);

@@ -144,6 +144,7 @@ linknet_t *linknet_open(job_t *job)
     net->out = calloc(net->outs + 1, sizeof(*net->out));
     net->in = calloc(net->ins + 1, sizeof(*net->in));
     ctn_channel_set(&net->channel, NULL, CTN_LINK_RINGS, CTN_LINK_FLIGHT);
+    net->channel.ringless = true;
     connect_links(net);
     return net;
 }
