@@ -92,7 +92,8 @@ typedef struct catena_split {
  * @param[in]  split may be released on return, as may what it points to
  * @param[out] out   as in catena_group_split
  * @return CATENA_OK, ERR_ARG (algorithm unknown or not made for this; a
- *         comparator that contradicts itself; logged), ERR_NO_MEMORY,
+ *         comparator that contradicts itself; logged), ERR_NO_MEMORY (on
+ *         all ranks and for good: see catena/coll.h),
  *         ERR_PEER */
 CATENA_API catena_status_t catena_group_split_by(catena_group_t *group,
                                                  const catena_split_t *split,

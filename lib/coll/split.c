@@ -183,6 +183,9 @@ static ctn_step_t hand_over(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
+    if (op->status == CATENA_ERR_NO_MEMORY) { /* the others wait for it */
+        ctn_exec_break(op->exec, op->status);
+    }
     ctn_scratch_free(op->exec, split->record_bytes > 0 ? split->record : NULL,
                      split->record_bytes);
     if (split->made == NULL) {

@@ -189,7 +189,7 @@ static int *read_layout(const char *text, catena_sim_params_t *params)
 static int simulate(const char *layout, program_t *program)
 {
     const char *seed = getenv("RANK_TEST_SEED");
-    static const char *const settings[] = {"HEAP_SIZE=1g", NULL};
+    static const char *const settings[] = {"HEAP_SIZE=4g", NULL};
     catena_sim_params_t params = {
         .machine = "hpc-b",
         .seed = seed != NULL ? strtoull(seed, NULL, 0) : 1,

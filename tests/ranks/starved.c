@@ -1,10 +1,12 @@
-/* A rank without memory for its part of a collective by levels: all ends, there
- * and wherever somebody waits for it, be it in another group. As processes on
- * two nodes or more. Prints "ok - " for each rank. */
+/* A rank without memory for its part of a collective by levels, or, with
+ * STARVED=split, of a split: all ends, there and wherever somebody waits for
+ * it, be it in another group. As processes on two nodes or more. Prints "ok - "
+ * for each rank. */
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <catena/catena.h>
 
@@ -44,9 +46,14 @@ static catena_status_t run(catena_context_t *context, const double *in,
     if (status != CATENA_OK) { /* rank 0 may be further by now */
         return status;
     }
-    return last ? catena_barrier(world)
-                : catena_scan(in, out, ELEMENTS, CATENA_DOUBLE, CATENA_SUM,
-                              group);
+    if (last) {
+        return catena_barrier(world);
+    }
+    const char *what = getenv("STARVED");
+    return what != NULL && strcmp(what, "split") == 0
+               ? catena_group_dup(group, &group)
+               : catena_scan(in, out, ELEMENTS, CATENA_DOUBLE, CATENA_SUM,
+                             group);
 }
 
 int main(void)

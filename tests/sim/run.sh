@@ -49,6 +49,7 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     for seed in 1 2 3 4; do
         layout collmix 3+1+5 $seed
         layout collmix :2+4+1 $seed
+        layout collmix :3+1+5 $((seed + 5))
     done
 fi
 layout collmix 1+3
