@@ -72,6 +72,7 @@ typedef struct ctn_link_out {
     uint64_t complete; /* operations that the peer is known to be done with,
                           but for what the cell says */
     uint64_t sent;     /* 1 + the last operation it carried a message in */
+    bool expected;     /* the last long message was granted unasked */
 } ctn_link_out_t;
 
 /** The receiver's end. */
@@ -99,7 +100,8 @@ void ctn_link_place(void *memory, ctn_link_out_t *out, uint32_t outs,
 typedef struct ctn_sending {
     /* link.c's */
     uint8_t stage;
-    void *copy; /* what was packed to be lent, in the own heap, or NULL */
+    uint8_t looks; /* for a grant, before asking */
+    void *copy;    /* what was packed to be lent, in the own heap, or NULL */
     size_t copy_bytes;
     uint64_t target; /* of a granted message; how much of it has been sent: */
     size_t done;     /* bytes, */

@@ -12,8 +12,9 @@
 enum { SENDING_NEW, SENDING_ASKED, SENDING_STREAM, SENDING_LENT, SENT };
 
 enum {
-    RUN_LEAST = 256,    /* bytes: shorter runs are packed, not lent */
-    PLAIN_LEAST = 16384 /* the same of parts that are put as they are */
+    RUN_LEAST = 256,     /* bytes: shorter runs are packed, not lent */
+    PLAIN_LEAST = 16384, /* the same of parts that are put as they are */
+    LOOKS_MOST = 200     /* for a grant that may come unasked */
 };
 
 /* ---- the sender: what fits ---- */
@@ -323,6 +324,20 @@ static ctn_step_t begin_stream(ctn_op_t *op, ctn_link_out_t *out,
     return stream(op, out, parts, count, bytes, sending);
 }
 
+/** Whether to ask for a grant now. Not yet, if there was one the last time:
+ * this one is on its way, or will be soon. Virtual time passes only when
+ * something happens, so there is no looking again. */
+static bool shall_ask(const ctn_op_t *op, const ctn_link_out_t *out,
+                      ctn_sending_t *sending)
+{
+    if (!out->expected || op->exec->virtual_time ||
+        sending->looks == LOOKS_MOST) {
+        return true;
+    }
+    sending->looks++;
+    return false;
+}
+
 /** A long message between nodes. A grant of another length than it has is not
  * looked at: the receiver hears the right one and grants again. */
 static ctn_step_t send_granted(ctn_op_t *op, ctn_link_out_t *out,
@@ -332,6 +347,7 @@ static ctn_step_t send_granted(ctn_op_t *op, ctn_link_out_t *out,
     unsigned entry = ctn_link_entry(op->seq);
     const ctn_link_grant_t *grant = &out->cell->unasked[entry];
     if (is_granted(op, grant, bytes)) {
+        out->expected = true;
         return begin_stream(op, out, grant, parts, count, bytes, sending);
     }
     if (sending->stage == SENDING_ASKED) {
@@ -340,9 +356,10 @@ static ctn_step_t send_granted(ctn_op_t *op, ctn_link_out_t *out,
                    ? begin_stream(op, out, grant, parts, count, bytes, sending)
                    : ctn_link_wait(op, &out->peer);
     }
-    if (!ctn_link_has_credit(out, op->seq)) {
+    if (!ctn_link_has_credit(out, op->seq) || !shall_ask(op, out, sending)) {
         return ctn_link_wait(op, &out->peer);
     }
+    out->expected = false;
     ctn_link_notice_t notice = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
     sending->stage = SENDING_ASKED;
     (void)ctn_link_wait(op, &out->peer);

@@ -484,7 +484,7 @@ END_TEST
 
 START_TEST(test_wide)
 {
-    ck_assert_uint_eq(ctn_link_wide_bytes(1, false), 32768);
+    ck_assert_uint_eq(ctn_link_wide_bytes(1, false), 65536);
     for (uint32_t links_here = 1; links_here < 100000; links_here *= 3) {
         size_t bytes = ctn_link_wide_bytes(links_here, false);
         ck_assert_uint_ge(bytes, 1024);
