@@ -106,7 +106,7 @@ static int by_order(const void *a, const void *b)
 graph_list_t graph_list(const graph_t *graph, int rank, bool targets,
                         uint64_t seed)
 {
-    size_t most = (size_t)graph->count * 2 + 2;
+    size_t most = (size_t)graph->count * 2 + 1 + GRAPH_SPARE;
     entry_t *entry = malloc(most * sizeof(*entry));
     graph_list_t list = {0, malloc(most * sizeof(int)),
                          malloc(most * sizeof(int))};
@@ -142,6 +142,25 @@ void graph_list_free(graph_list_t *list)
 {
     free(list->rank);
     free(list->weight);
+}
+
+/* ---- neighborhoods ---- */
+
+catena_status_t graph_create(job_t *job, const graph_t *graph, bool weighted,
+                             bool reorder, catena_neighborhood_t **out)
+{
+    int rank = (int)job->rank;
+    graph_list_t sources = graph_list(graph, rank, false, job->seed);
+    graph_list_t targets = graph_list(graph, rank, true, job->seed);
+    catena_neighborhood_info_t info = {.reorder = reorder};
+    catena_status_t status = catena_neighborhood_create(
+        job->context->world, sources.count, sources.rank,
+        weighted ? sources.weight : CATENA_UNWEIGHTED, targets.count,
+        targets.rank, weighted ? targets.weight : CATENA_UNWEIGHTED,
+        reorder ? &info : NULL, out);
+    graph_list_free(&sources);
+    graph_list_free(&targets);
+    return status;
 }
 
 /* ---- facts ---- */

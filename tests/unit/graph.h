@@ -37,6 +37,9 @@ enum graph_shape {
 graph_t graph_make(enum graph_shape shape, int size, uint64_t seed);
 void graph_free(graph_t *graph);
 
+/** Entries that a list has room for besides its own. */
+enum { GRAPH_SPARE = 2 };
+
 /** One end's list: in an order of its own but for edges with the same ends. */
 typedef struct graph_list {
     int count;
@@ -48,6 +51,10 @@ typedef struct graph_list {
 graph_list_t graph_list(const graph_t *graph, int rank, bool targets,
                         uint64_t seed);
 void graph_list_free(graph_list_t *list);
+
+/** The neighborhood of a graph on the world. */
+catena_status_t graph_create(job_t *job, const graph_t *graph, bool weighted,
+                             bool reorder, catena_neighborhood_t **out);
 
 /** How often `from` leads to `to`. */
 int graph_edges(const graph_t *graph, int from, int to);

@@ -449,7 +449,9 @@ static void refuse(job_t *job)
     JOB_CHECK(job, catena_cart_derive_graph(cart, own == 3 ? -1 : 1, dims,
                                             CATENA_UNWEIGHTED, 0, NULL,
                                             &graph) == CATENA_ERR_ARG);
-    (void)catena_cart_sub(cart, remain, &graph); /* not all of them may fail */
+    if (catena_cart_sub(cart, remain, &graph) == CATENA_OK) { /* for some */
+        JOB_CHECK(job, catena_neighborhood_free(graph) == CATENA_OK);
+    }
     JOB_CHECK(job, catena_neighborhood_free(cart) == CATENA_OK);
     JOB_CHECK(job, catena_neighborhood_create(world, 0, NULL, NULL, 0, NULL,
                                               NULL, NULL, &cart) == CATENA_OK);

@@ -1,0 +1,358 @@
+/* Neighborhoods that are not made: lists that do not fit each other, arguments
+ * that are wrong on one rank; and the end of those that are. */
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "graph.h"
+
+/* ---- lists that do not fit ---- */
+
+/* A graph of which one end says something else. */
+static graph_t wrong;
+static int liar, other_end;
+static int liar_says; /* edges more (+) or fewer (-) than there are */
+static bool liar_targets;
+
+/** What the liar adds or leaves out. */
+static void falsify(graph_list_t *list)
+{
+    if (liar_says > 0) {
+        for (int i = 0; i < liar_says; i++) {
+            list->weight[list->count] = 1;
+            list->rank[list->count++] = other_end;
+        }
+        return;
+    }
+    int left_out = 0;
+    int kept = 0;
+    for (int i = 0; i < list->count; i++) {
+        if (list->rank[i] == other_end && left_out < -liar_says) {
+            left_out++;
+            continue;
+        }
+        list->rank[kept++] = list->rank[i];
+    }
+    list->count = kept;
+}
+
+static void lie(job_t *job)
+{
+    int rank = (int)job->rank;
+    graph_list_t sources = graph_list(&wrong, rank, false, job->seed);
+    graph_list_t targets = graph_list(&wrong, rank, true, job->seed);
+    catena_neighborhood_t *own = NULL;
+    if (rank == liar) {
+        falsify(liar_targets ? &targets : &sources);
+    }
+    JOB_CHECK(job, catena_neighborhood_create(
+                       job->context->world, sources.count, sources.rank,
+                       CATENA_UNWEIGHTED, targets.count, targets.rank,
+                       CATENA_UNWEIGHTED, NULL, &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job, own == NULL);
+    graph_list_free(&sources);
+    graph_list_free(&targets);
+}
+
+static int occurrences(const char *text, const char *part)
+{
+    int count = 0;
+    for (text = strstr(text, part); text != NULL;
+         text = strstr(text + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+/** Both ends must say so, in the same words. */
+static void expect_complaint(const char *text, int failed, uint64_t seed)
+{
+    int from = liar_targets ? liar : other_end;
+    int to = liar_targets ? other_end : liar;
+    int edges = graph_edges(&wrong, from, to);
+    int as_target = edges + (liar_targets ? liar_says : 0);
+    int as_source = edges + (liar_targets ? 0 : liar_says);
+    char expected[200];
+    snprintf(expected, sizeof(expected),
+             "rank %d names rank %d as target %d time%s, rank %d names rank "
+             "%d as source %d time%s",
+             from, to, as_target, as_target == 1 ? "" : "s", to, from,
+             as_source, as_source == 1 ? "" : "s");
+    ck_assert_msg(failed == 0, "seed %d: %d ranks: %s", (int)seed, failed,
+                  text);
+    ck_assert_msg(occurrences(text, expected) == (from == to ? 1 : 2),
+                  "seed %d: expected '%s' on ranks %d and %d: %s", (int)seed,
+                  expected, from, to, text);
+    ck_assert_int_eq(occurrences(text, "ERROR"), from == to ? 1 : 2);
+    for (int end = 0; end < 2; end++) {
+        char head[32];
+        snprintf(head, sizeof(head), ":%d] ERROR", end == 0 ? from : to);
+        ck_assert_msg(strstr(text, head) != NULL, "'%s': %s", head, text);
+    }
+}
+
+START_TEST(mismatches)
+{
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        uint64_t random = seed;
+        int size = 2 + (int)(job_random(&random) % 20);
+        wrong = graph_make(
+            (enum graph_shape)(job_random(&random) % GRAPH_SHAPES), size, seed);
+        liar = (int)(job_random(&random) % (unsigned)size);
+        other_end = (int)(job_random(&random) % (unsigned)size);
+        liar_targets = job_random(&random) % 2 == 0;
+        int edges = liar_targets ? graph_edges(&wrong, liar, other_end)
+                                 : graph_edges(&wrong, other_end, liar);
+        liar_says = edges > 0 && seed % 2 == 0
+                        ? -1 - (int)(job_random(&random) % (unsigned)edges)
+                        : 1 + (int)(job_random(&random) % GRAPH_SPARE);
+        capture_t capture;
+        capture_start(&capture);
+        int failed = job_simulate((uint32_t)size, seed, lie);
+        capture_stop(&capture);
+        expect_complaint(capture.text, failed, seed);
+        graph_free(&wrong);
+    }
+}
+END_TEST
+
+/** A rank whom nobody names as it names them says so a few times only. */
+static void lie_to_all(job_t *job)
+{
+    int all[12];
+    catena_neighborhood_t *own = NULL;
+    for (int i = 0; i < (int)job->size; i++) {
+        all[i] = i;
+    }
+    JOB_CHECK(job, catena_neighborhood_create(
+                       job->context->world, 0, NULL, CATENA_UNWEIGHTED,
+                       job->rank == 3 ? (int)job->size : 0, all,
+                       CATENA_UNWEIGHTED, NULL, &own) == CATENA_ERR_ARG);
+}
+
+START_TEST(many_mismatches)
+{
+    capture_t capture;
+    capture_start(&capture);
+    int failed = job_simulate(12, 1, lie_to_all);
+    capture_stop(&capture);
+    ck_assert_msg(failed == 0, "%d ranks: %s", failed, capture.text);
+    ck_assert_ptr_nonnull(strstr(capture.text, "8 more lists do not fit"));
+}
+END_TEST
+
+/* ---- arguments ---- */
+
+static catena_status_t ring_with(job_t *job, int change, int source,
+                                 const int *weight,
+                                 const catena_neighborhood_info_t *info,
+                                 unsigned operations)
+{
+    int size = (int)job->size;
+    int rank = (int)job->rank;
+    int from = (rank + size - 1) % size;
+    int to = (rank + 1) % size;
+    catena_neighborhood_t *own = NULL;
+    if (rank == change) {
+        from = source;
+    }
+    catena_status_t status = catena_neighborhood_create_for(
+        operations, job->context->world, 1, &from, weight, 1, &to, weight, info,
+        &own);
+    if (status == CATENA_OK) {
+        (void)catena_neighborhood_free(own);
+    }
+    return status;
+}
+
+static void give_wrong_arguments(job_t *job)
+{
+    int rank = (int)job->rank;
+    int weight = 1;
+    int negative = -1;
+    bool odd = rank == 2;
+    catena_neighborhood_info_t info = {.bytes = odd ? 8 : 16};
+    catena_neighborhood_info_t other = {.algorithm = odd ? "direct" : "auto"};
+    catena_neighborhood_info_t unknown = {.algorithm = odd ? "odd" : NULL};
+    JOB_CHECK(job, ring_with(job, 2, 8, NULL, NULL, CATENA_NEIGHBOR_ALL) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, 2, -1, NULL, NULL, CATENA_NEIGHBOR_ALL) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, -1, 0, odd ? &negative : &weight, NULL,
+                             CATENA_NEIGHBOR_ALL) == CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, -1, 0, odd ? &weight : NULL, NULL,
+                             CATENA_NEIGHBOR_ALL) == CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, -1, 0, NULL, &info, CATENA_NEIGHBOR_ALL) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, -1, 0, NULL, &other, CATENA_NEIGHBOR_ALL) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, -1, 0, NULL, &unknown, CATENA_NEIGHBOR_ALL) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              ring_with(job, -1, 0, NULL, NULL, odd ? 1 : 2) == CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              ring_with(job, -1, 0, NULL, NULL, odd ? 0 : 2) == CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              ring_with(job, -1, 0, NULL, NULL, odd ? 9 : 2) == CATENA_ERR_ARG);
+    JOB_CHECK(job, ring_with(job, -1, 0, NULL, NULL, CATENA_NEIGHBOR_GATHER) ==
+                       CATENA_OK);
+    JOB_CHECK(job, ring_with(job, -1, 0, &weight, NULL, CATENA_NEIGHBOR_ALL) ==
+                       CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(NULL) == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_neighborhood_group(NULL) == NULL);
+}
+
+START_TEST(arguments)
+{
+    capture_t capture;
+    capture_start(&capture);
+    int failed = job_simulate(8, 1, give_wrong_arguments);
+    capture_stop(&capture);
+    ck_assert_msg(failed == 0, "%d ranks: %s", failed, capture.text);
+    static const char *const texts[] = {
+        "source 0 is rank 8",         "source 0 is rank -1",
+        "weight of source 0 is -1",   "1 ranks give their edges weights and 7",
+        "bytes must be the same",     "the algorithm must be the same",
+        "the operations must be the", "operations are 0x0",
+        "operations are 0x9",         "algorithm is 'odd'"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        ck_assert_msg(strstr(capture.text, texts[i]) != NULL, "'%s': %s",
+                      texts[i], capture.text);
+    }
+}
+END_TEST
+
+/* ---- the end ---- */
+
+/** Rank 0 alone has started something; the others do when it has tried. */
+static void free_too_early(job_t *job)
+{
+    catena_group_t *world = job->context->world;
+    int size = (int)job->size;
+    int peer[2] = {((int)job->rank + size - 1) % size,
+                   ((int)job->rank + 1) % size};
+    char sent[2] = {1, 2};
+    char received[2];
+    catena_neighborhood_t *own = NULL;
+    catena_request_t *request[2];
+    JOB_CHECK(job, catena_neighborhood_create(world, 2, peer, NULL, 2, peer,
+                                              NULL, NULL, &own) == CATENA_OK);
+    for (int kind = 0; kind < 2; kind++) {
+        if (job->rank > 0) {
+            JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+        }
+        JOB_CHECK(job,
+                  (kind == 0 ? catena_ineighbor_alltoall(
+                                   sent, 1, CATENA_BYTE, received, 1,
+                                   CATENA_BYTE, own, &request[0])
+                             : catena_ibarrier(catena_neighborhood_group(own),
+                                               &request[1])) == CATENA_OK);
+        if (job->rank == 0) {
+            JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_ERR_STATE);
+            JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+        }
+        JOB_CHECK(job, catena_wait(&request[kind]) == CATENA_OK);
+    }
+    JOB_CHECK(job, received[0] == 2 && received[1] == 1);
+    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+}
+
+START_TEST(not_yet_free)
+{
+    capture_t capture;
+    capture_start(&capture);
+    int failed = job_simulate(5, 1, free_too_early);
+    capture_stop(&capture);
+    ck_assert_msg(failed == 0, "%d ranks: %s", failed, capture.text);
+    ck_assert_ptr_nonnull(
+        strstr(capture.text, "freed with 1 of its operations under way"));
+}
+END_TEST
+
+static bool reorder;
+
+/** Whatever becomes of it, it comes to an end. */
+static void make_and_lose(job_t *job)
+{
+    graph_t graph = graph_make(GRAPH_SPARSE, (int)job->size, job->seed);
+    catena_neighborhood_t *own = NULL;
+    if (graph_create(job, &graph, true, reorder, &own) == CATENA_OK) {
+        (void)catena_neighborhood_free(own);
+    }
+    graph_free(&graph);
+}
+
+START_TEST(deaths)
+{
+    for (uint64_t event = 100; event < 20000; event += event / 3) {
+        reorder = event % 2 == 0;
+        capture_t capture;
+        capture_start(&capture);
+        job_simulate_death(9, event, event, make_and_lose);
+        capture_stop(&capture);
+    }
+}
+END_TEST
+
+static void contribute_wrongly(job_t *job)
+{
+    bool odd = job->rank == 1;
+    int node = odd ? 9 : 0;
+    int zero = 0;
+    int one = 1;
+    int minus = odd ? -1 : 1;
+    int target = odd ? CATENA_PROC_NULL : 2;
+    catena_group_t *world = job->context->world;
+    catena_neighborhood_t *own = NULL;
+    JOB_CHECK(job, catena_dist_graph_create(world, 1, &node, &one, &zero, NULL,
+                                            NULL, &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              catena_dist_graph_create(world, 1, &zero, &minus, &zero, NULL,
+                                       NULL, &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              catena_dist_graph_create(world, 1, &zero, &one, &target, NULL,
+                                       NULL, &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              catena_dist_graph_create(world, 1, &zero, &one, &zero, &minus,
+                                       NULL, &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_dist_graph_create(world, 1, &zero, &one, &zero,
+                                            odd ? &one : NULL, NULL,
+                                            &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              catena_dist_graph_create(world, minus, &zero, &one, &zero, NULL,
+                                       NULL, &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job, own == NULL);
+}
+
+START_TEST(wrong_contributions)
+{
+    capture_t capture;
+    capture_start(&capture);
+    int failed = job_simulate(5, 1, contribute_wrongly);
+    capture_stop(&capture);
+    ck_assert_msg(failed == 0, "%d ranks: %s", failed, capture.text);
+    ck_assert_ptr_nonnull(strstr(capture.text, "node 0 is rank 9"));
+    ck_assert_ptr_nonnull(strstr(capture.text, "weight of edge 0 is -1"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("neighborhood_errors");
+    TCase *tcase = tcase_create("all");
+    tcase_set_timeout(tcase, 100);
+    tcase_add_test(tcase, mismatches);
+    tcase_add_test(tcase, many_mismatches);
+    tcase_add_test(tcase, arguments);
+    tcase_add_test(tcase, not_yet_free);
+    tcase_add_test(tcase, deaths);
+    tcase_add_test(tcase, wrong_contributions);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
