@@ -127,6 +127,9 @@ static catena_status_t take_block(ctn_op_t *op, uint32_t source,
         complain(op, source, bytes, target.bytes);
         return CATENA_OK;
     }
+    if (bytes == 0) {
+        return CATENA_OK;
+    }
     if (!aim(op, source, &target)) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -312,6 +315,9 @@ catena_status_t ctn_transfer(ctn_op_t *op, uint32_t index)
     }
     if (source.bytes != target.bytes) {
         complain(op, t->to.index, source.bytes, target.bytes);
+        return ctn_part_read(op, t->from);
+    }
+    if (source.bytes == 0) {
         return ctn_part_read(op, t->from);
     }
     if (!aim(op, t->to.index, &target)) {

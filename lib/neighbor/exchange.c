@@ -7,81 +7,12 @@
  * would overwrite a block that is still to be read is copied aside, so that it
  * can be given back at once. */
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "neighbor/exchange.h"
 
-/* ---- what stays the same from start to start ---- */
-
+/** Whether messages are sent also if they have no data. */
 static bool sends_empty(const ctn_exchange_t *x)
 {
     return x->run->plan->passes_on || x->neighborhood->check;
-}
-
-/** Fill in a part that lies in a buffer of the caller. False: it does not. */
-static bool set_part(const ctn_exchange_t *x, ctn_part_t part, ctn_span_t *span)
-{
-    if (part.of == CTN_OF_SEND) {
-        *span = ctn_blocks_at(&x->send, part.index);
-        return true;
-    }
-    if (part.of == CTN_OF_RECV && !ctn_kind_reduces(x->kind)) {
-        *span = ctn_blocks_at(&x->recv, part.index);
-        return true;
-    }
-    /* An operand is as long as the result. */
-    *span = (ctn_span_t){
-        .bytes = part.of == CTN_OF_RECV ? ctn_blocks_bytes(&x->recv, 0) : 0};
-    return false;
-}
-
-static void set_messages(ctn_exchange_t *x)
-{
-    ctn_run_t *run = x->run;
-    const ctn_plan_t *plan = run->plan;
-    for (uint32_t m = 0; m < plan->sends; m++) {
-        const ctn_message_t *message = &plan->send[m];
-        ctn_outgoing_t *out = &run->send[m];
-        out->bytes = 0;
-        out->late = false;
-        for (uint32_t k = 0; k < message->count; k++) {
-            out->late |=
-                !set_part(x, plan->part[message->first + k], &out->part[k]);
-            out->bytes += out->part[k].bytes;
-        }
-    }
-    for (uint32_t m = 0; m < plan->receives; m++) {
-        const ctn_message_t *message = &plan->receive[m];
-        ctn_incoming_t *in = &run->receive[m];
-        in->bytes = 0;
-        for (uint32_t k = 0; k < message->count; k++) {
-            set_part(x, plan->part[message->first + k], &in->part[k]);
-            in->bytes += in->part[k].bytes;
-        }
-    }
-    for (uint32_t t = 0; t < plan->transfers; t++) {
-        set_part(x, plan->transfer[t].from, &run->transfer[2 * t]);
-        set_part(x, plan->transfer[t].to, &run->transfer[2 * t + 1]);
-    }
-}
-
-catena_status_t ctn_exchange_prepare(ctn_exchange_t *x)
-{
-    catena_neighborhood_t *neighborhood = x->neighborhood;
-    size_t bytes = ctn_kind_varies(x->kind)    ? 0
-                   : neighborhood->sources > 0 ? ctn_blocks_bytes(&x->recv, 0)
-                                               : ctn_blocks_bytes(&x->send, 0);
-    const ctn_plan_t *plan =
-        ctn_neighbor_choose(neighborhood, ctn_kind_pattern(x->kind), bytes);
-    x->run = ctn_run_take(neighborhood, plan);
-    if (x->run == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    x->headers = ctn_kind_varies(x->kind) && plan->passes_on &&
-                 !neighborhood->exec->drop_data;
-    set_messages(x);
-    return CATENA_OK;
 }
 
 /* ---- sending ---- */
@@ -194,8 +125,7 @@ static void *place_of(const ctn_exchange_t *x, const ctn_incoming_t *in,
                : NULL;
 }
 
-/** Begin to wait for one. */
-static catena_status_t open_receive(ctn_op_t *op, uint32_t m)
+catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_run_t *run = x->run;
@@ -209,7 +139,7 @@ static catena_status_t open_receive(ctn_op_t *op, uint32_t m)
         return CATENA_OK;
     }
     run->open_receive[run->receives_open++] = m;
-    return link->peer.near || run->plan->passes_on
+    return link->peer.near || (run->plan->passes_on && x->headers)
                ? CATENA_OK
                : ctn_link_expect(op, link, in->bytes, place_of(x, in, message),
                                  &in->receiving);
@@ -254,7 +184,7 @@ static ctn_step_t open_round(ctn_op_t *op)
     run->round = plan->in_step ? run->round + 1 : plan->rounds;
     while (run->next_receive < plan->receives && status == CATENA_OK &&
            plan->receive[run->next_receive].round <= last) {
-        status = open_receive(op, run->next_receive++);
+        status = ctn_exchange_open_receive(op, run->next_receive++);
     }
     while (run->next_transfer < plan->transfers && status == CATENA_OK &&
            plan->transfer[run->next_transfer].round <= last) {
@@ -293,7 +223,7 @@ static ctn_step_t await(ctn_op_t *op)
     return CTN_STEP_WAIT;
 }
 
-static ctn_step_t exchange(ctn_op_t *op)
+ctn_step_t ctn_exchange_rounds(ctn_op_t *op)
 {
     ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
     if (run->receives_open == 0 && !all_begun(run)) {
@@ -316,211 +246,4 @@ static ctn_step_t exchange(ctn_op_t *op)
     }
     return received == CTN_STEP_MOVED || sent == CTN_STEP_MOVED ? CTN_STEP_MOVED
                                                                 : await(op);
-}
-
-/* ---- before and after ---- */
-
-/** How often each block is to be read before it may be replaced. */
-static void count_still_sent(ctn_exchange_t *x)
-{
-    ctn_run_t *run = x->run;
-    const ctn_plan_t *plan = run->plan;
-    memset(run->still_sent, 0,
-           x->neighborhood->targets * sizeof(*run->still_sent));
-    for (uint32_t m = 0; m < plan->sends; m++) {
-        for (uint32_t k = 0; k < plan->send[m].count; k++) {
-            const ctn_part_t *part = &plan->part[plan->send[m].first + k];
-            if (part->of == CTN_OF_SEND) {
-                run->still_sent[part->index]++;
-            }
-        }
-    }
-    for (uint32_t t = 0; t < plan->transfers; t++) {
-        if (plan->transfer[t].from.of == CTN_OF_SEND) {
-            run->still_sent[plan->transfer[t].from.index]++;
-        }
-    }
-}
-
-static void forget_items(ctn_exchange_t *x)
-{
-    uint32_t operands =
-        ctn_kind_reduces(x->kind) ? x->neighborhood->sources : 0;
-    for (uint32_t i = 0; i < x->run->plan->stages + operands; i++) {
-        ctn_item_t *item = &x->run->item[i];
-        item->from = CTN_NO_MESSAGE;
-        item->here = false;
-        item->unfit = false;
-    }
-}
-
-/** Tell the senders what is complete here. */
-static catena_status_t tell(const catena_neighborhood_t *neighborhood,
-                            const ctn_plan_t *plan, uint64_t complete)
-{
-    catena_status_t status = CATENA_OK;
-    for (uint32_t i = 0; i < plan->ins && status == CATENA_OK; i++) {
-        status = ctn_link_complete(neighborhood->exec, &plan->in[i], complete);
-    }
-    return status;
-}
-
-static ctn_step_t begin(ctn_op_t *op)
-{
-    ctn_exchange_t *x = ctn_op_state(op);
-    catena_neighborhood_t *neighborhood = x->neighborhood;
-    ctn_run_t *run = x->run;
-    run->round = 0;
-    run->next_send = run->next_receive = run->next_transfer = 0;
-    run->sends_open = run->receives_open = 0;
-    run->ended = run->folded = 0;
-    run->first = CTN_NO_OPERAND;
-    run->result = NULL;
-    run->status = CATENA_OK;
-    if (x->in_place) {
-        count_still_sent(x);
-    }
-    forget_items(x);
-    if (run->far) {
-        ctn_op_set_network(op, true);
-    }
-    if (neighborhood->ran != run->plan) {
-        /* After other operations the links of this plan know least. */
-        neighborhood->ran = run->plan;
-        catena_status_t status =
-            tell(neighborhood, run->plan, neighborhood->channel.complete);
-        if (status != CATENA_OK) {
-            return ctn_op_fail(op, status);
-        }
-    }
-    return CTN_STEP_NEXT;
-}
-
-/** In place: what was kept aside goes where it belongs, when nothing is read
- * there any more. And now an error may be reported that concerns nobody else.
- */
-static ctn_step_t settle(ctn_op_t *op)
-{
-    ctn_exchange_t *x = ctn_op_state(op);
-    ctn_run_t *run = x->run;
-    if (run->substitute != NULL && op->pending != 0) {
-        return CTN_STEP_WAIT;
-    }
-    for (const ctn_substitute_t *s = run->substitute; s != NULL; s = s->next) {
-        ctn_span_write(op->exec, &s->target, 0, s->target.bytes, s->data);
-    }
-    return run->status == CATENA_OK ? CTN_STEP_NEXT
-                                    : ctn_op_fail(op, run->status);
-}
-
-const ctn_phase_t ctn_exchange_phases[] = {
-    {"begin", begin}, {"exchange", exchange}, {"settle", settle}, {NULL, NULL}};
-
-static void drop_substitutes(ctn_op_t *op, ctn_run_t *run)
-{
-    while (run->substitute != NULL) {
-        ctn_substitute_t *s = run->substitute;
-        run->substitute = s->next;
-        ctn_scratch_free(op->exec, s, s->taken);
-    }
-}
-
-/** All operations below are complete when this one is. */
-static uint64_t complete_with(const ctn_op_t *op)
-{
-    const ctn_channel_t *channel = op->channel;
-    uint32_t done = channel->done_mask | 1u << (op->seq - channel->complete);
-    return channel->complete + (unsigned)__builtin_ctz(~done);
-}
-
-static void tell_all(ctn_op_t *op)
-{
-    const ctn_exchange_t *x = ctn_op_state(op);
-    uint64_t complete = complete_with(op);
-    if (complete == op->channel->complete) {
-        return;
-    }
-    if (complete - op->channel->complete > 1) {
-        x->neighborhood->ran = NULL; /* those of another plan are told later */
-    }
-    catena_status_t status = tell(x->neighborhood, x->run->plan, complete);
-    if (status != CATENA_OK && op->status == CATENA_OK) {
-        op->status = status;
-    }
-}
-
-void ctn_exchange_finish(ctn_op_t *op)
-{
-    ctn_exchange_t *x = ctn_op_state(op);
-    ctn_run_t *run = x->run;
-    for (uint32_t i = 0; i < run->sends_open; i++) {
-        ctn_sending_drop(op, &run->send[run->open_send[i]].sending);
-    }
-    for (uint32_t m = 0; op->status != CATENA_OK && m < run->next_receive;
-         m++) {
-        ctn_receiving_drop(op, &run->receive[m].receiving);
-    }
-    drop_substitutes(op, run);
-    if (op->exec->status == CATENA_OK) {
-        tell_all(op);
-    }
-    x->neighborhood->last = run->plan->algorithm;
-    if (!op->persistent) {
-        ctn_run_give(x->neighborhood, run);
-        x->run = NULL;
-    }
-}
-
-void ctn_exchange_release(ctn_op_t *op)
-{
-    ctn_exchange_t *x = ctn_op_state(op);
-    for (size_t i = 0; i < x->held_count; i++) {
-        ctn_type_drop(x->held[i]);
-    }
-    free(x->held);
-    if (x->holds_op) {
-        ctn_op_drop(x->by.op);
-    }
-    /* One of a persistent operation: the neighborhood may be gone. */
-    free(x->run);
-    x->run = NULL;
-}
-
-/* ---- blocking calls ---- */
-
-/** Alone: the same phases, but nobody has to find the operation. */
-static void run_alone(ctn_op_t *op)
-{
-    ctn_exec_t *exec = op->exec;
-    ctn_patience_t patience = {0};
-    op->state = CTN_OP_ACTIVE;
-    while (ctn_exchange_phases[op->phase].run != NULL &&
-           op->status == CATENA_OK) {
-        ctn_step_t step = ctn_exchange_phases[op->phase].run(op);
-        op->phase += step == CTN_STEP_NEXT;
-        if (step == CTN_STEP_WAIT && !ctn_alone_wait(exec, &patience)) {
-            break;
-        }
-        if (step != CTN_STEP_WAIT) {
-            patience = (ctn_patience_t){0};
-        }
-    }
-    while (op->pending != 0 && ctn_alone_wait(exec, &patience)) {
-    }
-    op->status = op->status == CATENA_OK ? exec->status : op->status;
-    ctn_op_set_network(op, false);
-    ctn_exchange_finish(op);
-    op->state = CTN_OP_DONE;
-}
-
-CTN_HOT catena_status_t ctn_exchange_run(ctn_op_t *op)
-{
-    if (!ctn_alone_begin(op->exec, op->channel, &op->seq)) {
-        return ctn_op_run(op);
-    }
-    run_alone(op);
-    (void)ctn_alone_end(op->exec, op->channel);
-    catena_status_t status = op->status;
-    ctn_op_release(op);
-    return status;
 }

@@ -51,6 +51,8 @@ typedef struct ctn_item {
     bool unfit; /* an operand that was sent in another length */
 } ctn_item_t;
 
+typedef struct ctn_quick ctn_quick_t;
+
 #define CTN_NO_MESSAGE UINT32_MAX
 #define CTN_NO_OPERAND UINT32_MAX
 
@@ -118,6 +120,9 @@ typedef struct ctn_exchange {
     bool holds_op;
     bool headers; /* messages begin with the lengths of their parts */
     ctn_run_t *run;
+    ctn_quick_t *quick; /* what its messages may go through, or NULL */
+    bool went_quick;    /* they do, this time; and so many are missing: */
+    uint64_t missing;
 } ctn_exchange_t;
 
 extern const ctn_phase_t ctn_exchange_phases[];
@@ -135,6 +140,23 @@ void ctn_exchange_release(ctn_op_t *op);
 catena_status_t ctn_exchange_prepare(ctn_exchange_t *x);
 /** Run a prepared operation to its end, and give it back: a blocking call. */
 catena_status_t ctn_exchange_run(ctn_op_t *op);
+
+/** Run the rest of a blocking call that is number `seq` and alone: to receive
+ * these messages. */
+catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
+                                  uint64_t missing);
+
+/* ---- exchange.c: rounds ---- */
+
+/** A phase: all rounds of a plan. */
+ctn_step_t ctn_exchange_rounds(ctn_op_t *op);
+/** Begin to wait for receive[m]. */
+catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);
+
+/* ---- quick.c ---- */
+
+/** A short blocking call that is alone. False: nothing has been done. */
+bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status);
 
 /* ---- run.c: memory ---- */
 

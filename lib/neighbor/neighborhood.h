@@ -7,6 +7,8 @@
 #include "neighbor/plan.h"
 #include "type/op.h"
 
+#define CTN_DIRECT "direct" /* an algorithm's name */
+
 /** The algorithms there are; see choice.c. */
 typedef enum ctn_scheme {
     CTN_SCHEME_DIRECT,
@@ -80,8 +82,9 @@ struct catena_neighborhood {
     size_t bytes;     /* usual, along an edge of weight 1; 0: not known */
     const char *last; /* algorithm of the last operation */
     /* exchange.c: */
-    const ctn_plan_t *ran; /* whose links know what is complete, or NULL */
-    void *kept;            /* memory that operations use again, or NULL */
+    const ctn_link_in_t *ran; /* links that know what is complete, or NULL */
+    void *kept;               /* memory that operations use again, or NULL */
+    struct ctn_quick *quick;  /* for short messages, or NULL */
 };
 
 /* ---- who makes what; each returns a status that is the same on all ranks ----

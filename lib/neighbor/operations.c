@@ -6,30 +6,23 @@
 #include "coll/ml/ml.h"
 #include "neighbor/given.h"
 
-/** Make the operation of a call; *op is set on CATENA_OK. */
-CTN_HOT static catena_status_t make(const ctn_neighbor_given_t *given,
-                                    ctn_mode_t mode, ctn_op_t **op)
+/** Make the operation of a call that was understood; NULL: no memory. */
+CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
 {
-    catena_neighborhood_t *neighborhood = given->neighborhood;
-    ctn_op_t *made = ctn_op_create(neighborhood->exec, &given->kind->algorithm,
-                                   &neighborhood->channel);
-    if (made == NULL) {
-        return CATENA_ERR_NO_MEMORY;
+    catena_neighborhood_t *neighborhood = x->neighborhood;
+    ctn_op_t *op = ctn_op_create(neighborhood->exec, &x->kind->algorithm,
+                                 &neighborhood->channel);
+    if (op == NULL) {
+        return NULL;
     }
-    ctn_exchange_t *x = ctn_op_state(made);
-    catena_status_t status = ctn_neighbor_understand(given, x);
-    if (status == CATENA_OK && mode != CTN_BLOCKING) {
-        status = ctn_neighbor_hold(x);
+    ctn_exchange_t *made = ctn_op_state(op);
+    *made = *x;
+    if ((mode != CTN_BLOCKING && ctn_neighbor_hold(made) != CATENA_OK) ||
+        ctn_exchange_prepare(made) != CATENA_OK) {
+        ctn_op_release(op);
+        return NULL;
     }
-    if (status == CATENA_OK) {
-        status = ctn_exchange_prepare(x);
-    }
-    if (status != CATENA_OK) {
-        ctn_op_release(made);
-        return status;
-    }
-    *op = made;
-    return CATENA_OK;
+    return op;
 }
 
 /** What all of them do: check, and run or make a request. */
@@ -37,14 +30,19 @@ CTN_HOT static catena_status_t enter(const ctn_neighbor_given_t *given,
                                      ctn_mode_t mode,
                                      catena_request_t **request)
 {
-    ctn_op_t *op;
+    ctn_exchange_t x = {.kind = given->kind};
     if (given->neighborhood == NULL ||
         (mode != CTN_BLOCKING && request == NULL)) {
         return CATENA_ERR_ARG;
     }
-    catena_status_t status = make(given, mode, &op);
-    if (status != CATENA_OK) {
+    catena_status_t status = ctn_neighbor_understand(given, &x);
+    if (status != CATENA_OK ||
+        (mode == CTN_BLOCKING && ctn_quick_call(&x, &status))) {
         return status;
+    }
+    ctn_op_t *op = make(&x, mode);
+    if (op == NULL) {
+        return CATENA_ERR_NO_MEMORY;
     }
     if (mode == CTN_BLOCKING) {
         return ctn_exchange_run(op);

@@ -143,6 +143,8 @@ void ctn_run_give(catena_neighborhood_t *neighborhood, ctn_run_t *run)
 
 void ctn_neighbor_forget(catena_neighborhood_t *neighborhood)
 {
+    free(neighborhood->quick);
+    neighborhood->quick = NULL;
     while (neighborhood->kept != NULL) {
         ctn_run_t *run = neighborhood->kept;
         neighborhood->kept = run->next;

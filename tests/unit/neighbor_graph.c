@@ -26,10 +26,11 @@ static void shuffle(list_t *list, uint64_t *random)
     }
 }
 
-/** Edges from each rank to any. */
+/** Edges from each rank to any, in some graphs each with one back. */
 static void draw_edges(graph_t *graph, uint64_t *random)
 {
     uint64_t density = job_random(random) % 4; /* 3: a hub, else few */
+    bool mutual = job_random(random) % 3 == 0;
     for (uint32_t i = 0; i < graph->ranks; i++) {
         uint64_t degree = job_random(random) % 5;
         if (density == 3 && i == 0) {
@@ -41,6 +42,10 @@ static void draw_edges(graph_t *graph, uint64_t *random)
                               : (uint32_t)(job_random(random) % graph->ranks);
             add(&graph->targets[i], (int)to);
             add(&graph->sources[to], (int)i);
+            if (mutual) {
+                add(&graph->targets[to], (int)i);
+                add(&graph->sources[i], (int)to);
+            }
         }
     }
 }

@@ -23,11 +23,14 @@ static size_t draw_most(uint64_t *random)
 
 /* ---- what they do ---- */
 
+/** More than once: then it may go a shorter way. */
 static void run_blocking(neighbor_call_t *call)
 {
-    neighbor_fill(call);
-    JOB_CHECK(call->job, neighbor_run(call, BLOCKING) == CATENA_OK);
-    neighbor_check(call);
+    for (int i = 0; i < 3; i++) {
+        neighbor_fill(call);
+        JOB_CHECK(call->job, neighbor_run(call, BLOCKING) == CATENA_OK);
+        neighbor_check(call);
+    }
 }
 
 static void run_persistent(neighbor_call_t *call)
@@ -161,6 +164,34 @@ static void wrong_lengths(job_t *job)
     free(send);
 }
 
+/** A ring both ways, in which rank 0 suddenly sends more than all did before.
+ * What its neighbors send is wrong for it, and the other way round. */
+static void longer_than_usual(job_t *job)
+{
+    static const size_t longer[] = {2, 5, 500, 5000};
+    int ends[] = {(int)((job->rank + job->size - 1) % job->size),
+                  (int)((job->rank + 1) % job->size)};
+    bool concerned = job->rank < 2 || job->rank == job->size - 1;
+    uint64_t *send = calloc(3 * WRONG_WORDS, sizeof(*send));
+    uint64_t *recv = send + WRONG_WORDS;
+    catena_neighborhood_t *ring;
+    JOB_CHECK(job, catena_neighborhood_create(
+                       job->context->world, 2, ends, CATENA_UNWEIGHTED, 2, ends,
+                       CATENA_UNWEIGHTED, NULL, &ring) == CATENA_OK);
+    for (size_t i = 0; i < 4 * 4; i++) {
+        size_t count = i % 4 == 3 && job->rank == 0 ? longer[i / 4] : 1;
+        send[0] = job->rank + i;
+        catena_status_t status = catena_neighbor_gather(
+            send, count, CATENA_UINT64, recv, count, CATENA_UINT64, ring);
+        bool wrong = i % 4 == 3 && concerned;
+        JOB_CHECK(job, status == (wrong ? CATENA_ERR_ARG : CATENA_OK));
+        JOB_CHECK(job, wrong || (recv[0] == (uint64_t)ends[0] + i &&
+                                 recv[1] == (uint64_t)ends[1] + i));
+    }
+    JOB_CHECK(job, catena_neighborhood_free(ring) == CATENA_OK);
+    free(send);
+}
+
 START_TEST(lengths)
 {
     static const char *const said[] = {
@@ -176,6 +207,11 @@ START_TEST(lengths)
         int failed = job_simulate(5, seed, wrong_lengths);
         capture_stop(&capture);
         ck_assert_msg(failed == 0, "%s", capture.text);
+        capture_t unused;
+        capture_start(&unused);
+        failed = job_simulate(5, seed, longer_than_usual);
+        capture_stop(&unused);
+        ck_assert_msg(failed == 0, "%s", unused.text);
         for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
             ck_assert_msg(strstr(capture.text, said[i]) != NULL, "%s in %s",
                           said[i], capture.text);
@@ -312,8 +348,23 @@ START_TEST(components)
 }
 END_TEST
 
-int main(void)
+/** On ranks that are processes, where short messages go another way. */
+static void everything(job_t *job)
 {
+    for (job->seed = 1; job->seed <= 30; job->seed++) {
+        all_kinds(job);
+    }
+    if (job->size > 3) {
+        wrong_lengths(job);
+        longer_than_usual(job);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--rank") == 0) {
+        return job_rank(1, everything);
+    }
     Suite *suite = suite_create("neighbor_ops");
     TCase *tests = tcase_create("all");
     tcase_set_timeout(tests, 100);

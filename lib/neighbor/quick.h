@@ -1,0 +1,71 @@
+#ifndef CTN_NEIGHBOR_QUICK_H
+#define CTN_NEIGHBOR_QUICK_H
+
+#include "neighbor/exchange.h"
+
+/* Short messages of direct plans whose links all stay on the node and lead both
+ * ways. With more ranks than cores a rank finds an empty TLB whenever it runs,
+ * and what it takes is decided by the pages that it touches: what these
+ * messages need lies side by side here. They are messages of link.h, in the
+ * same rings; the other end need not know how one was sent or received. */
+
+/** Messages at most, each way: those that are missing are a mask. */
+#define CTN_QUICK_MOST 64u
+
+/** One end of a link, where it is mapped here. */
+typedef struct ctn_quick_end {
+    unsigned char *slots; /* [ring] at the receiver */
+    unsigned char *wide;  /* [ring][wide_bytes] */
+    uint32_t wide_bytes;
+    uint32_t neighbor; /* in the list of targets or of sources */
+} ctn_quick_end_t;
+
+struct ctn_quick {
+    uint64_t allowed; /* rings of operations below it are free */
+    bool ahead;       /* of what links know of that */
+    uint32_t sends, receives;
+    uint32_t most_bytes; /* of a message */
+    /* Calls of so many bytes are known to go by a direct plan. */
+    size_t alike[CTN_PATTERNS];
+    const ctn_plan_t *plan[CTN_PATTERNS];
+    int wanted; /* the setting then */
+    ctn_link_out_t *out;
+    const ctn_link_in_t *in;
+    const ctn_quick_end_t *receive; /* [receives], behind `send` */
+    ctn_quick_end_t send[];
+};
+
+/** What messages of a plan may go through, in the order of its sends and
+ * receives; NULL: they may not. Made when it is first asked for. */
+ctn_quick_t *ctn_quick_of(catena_neighborhood_t *neighborhood,
+                          const ctn_plan_t *plan);
+/** Calls of so many bytes along all edges go by this plan. */
+void ctn_quick_note(catena_neighborhood_t *neighborhood, const ctn_plan_t *plan,
+                    size_t bytes);
+
+/** Links are to be used without it: tell them what is known. */
+void ctn_quick_sync(ctn_quick_t *quick);
+
+/** Whether the rings of an operation are free that is about to begin. */
+bool ctn_quick_may_send(ctn_quick_t *quick, uint64_t seq);
+
+/** Send one message of an operation: 1 to quick->most_bytes. `data` are free
+ * afterwards. */
+void ctn_quick_send(const ctn_quick_end_t *end, uint64_t seq, const void *data,
+                    size_t bytes);
+
+/** Whether one is here, and where; the other calls of link.h must do for one of
+ * another length: NULL in *data. */
+bool ctn_quick_receive(const ctn_quick_end_t *end, uint64_t seq, size_t bytes,
+                       const void **data);
+
+/** All messages, as a mask. */
+static inline uint64_t ctn_quick_all(const ctn_quick_t *quick)
+{
+    return UINT64_MAX >> (CTN_QUICK_MOST - quick->receives);
+}
+
+/** All messages of an operation are here: their senders have begun it. */
+void ctn_quick_end(ctn_quick_t *quick, uint64_t seq);
+
+#endif
