@@ -584,11 +584,11 @@ static inline void ctn_exec_charge(ctn_exec_t *exec, ctn_work_t work, size_t n)
     }
 }
 
-/** Copy users' data. */
+/** Copy users' data; of nothing there need be no memory. */
 static inline void ctn_exec_copy(ctn_exec_t *exec, void *target,
                                  const void *source, size_t bytes)
 {
-    if (!exec->drop_data) {
+    if (bytes > 0 && !exec->drop_data) {
         memcpy(target, source, bytes);
     }
     ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
