@@ -393,7 +393,10 @@ ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
         neighborhood->plan[neighborhood->wanted][pattern] != NULL) {
         return neighborhood->plan[neighborhood->wanted][pattern];
     }
-    uint64_t length = bytes > 0 ? bytes : chooser->usual;
+    /* Ranks whose lengths do not agree, which a check is to find out, must not
+     * run different plans: they would wait for each other. */
+    bool known = bytes > 0 && !neighborhood->check;
+    uint64_t length = known ? bytes : chooser->usual;
     uint32_t size = length > 0 ? 64 - (uint32_t)__builtin_clzll(length) : 0;
     size = size < CTN_NEIGHBOR_SIZES ? size : CTN_NEIGHBOR_SIZES - 1;
     return neighborhood->plan[chooser->scheme[pattern][size]][pattern];

@@ -164,7 +164,8 @@ static void wrong_lengths(job_t *job)
     free(send);
 }
 
-/** A ring both ways, in which rank 0 suddenly sends more than all did before.
+/** A ring both ways, in which rank 0 suddenly sends more than all did before;
+ * by the same plan, whatever it sends.
  * What its neighbors send is wrong for it, and the other way round. */
 static void longer_than_usual(job_t *job)
 {
@@ -172,12 +173,13 @@ static void longer_than_usual(job_t *job)
     int ends[] = {(int)((job->rank + job->size - 1) % job->size),
                   (int)((job->rank + 1) % job->size)};
     bool concerned = job->rank < 2 || job->rank == job->size - 1;
+    catena_neighborhood_info_t info = {.algorithm = "direct"};
     uint64_t *send = calloc(3 * WRONG_WORDS, sizeof(*send));
     uint64_t *recv = send + WRONG_WORDS;
     catena_neighborhood_t *ring;
     JOB_CHECK(job, catena_neighborhood_create(
                        job->context->world, 2, ends, CATENA_UNWEIGHTED, 2, ends,
-                       CATENA_UNWEIGHTED, NULL, &ring) == CATENA_OK);
+                       CATENA_UNWEIGHTED, &info, &ring) == CATENA_OK);
     for (size_t i = 0; i < 4 * 4; i++) {
         size_t count = i % 4 == 3 && job->rank == 0 ? longer[i / 4] : 1;
         send[0] = job->rank + i;
