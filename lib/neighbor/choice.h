@@ -11,6 +11,8 @@ typedef struct ctn_neighbor_costs {
     double round[CTN_REACHES];   /* until what is sent can be worked on */
     double message[CTN_REACHES]; /* work at both ends together */
     double byte[CTN_REACHES];
+    double
+        packed;   /* for each byte that shares a message: copied at both ends */
     double turn;  /* until a rank that shares its core runs again, for each of
                      those it shares it with */
     double share; /* ranks of a core, at least 1 */

@@ -54,6 +54,8 @@ typedef struct ctn_plan_facts {
     uint64_t blocks[CTN_REACHES];        /* in them */
     uint64_t most_messages[CTN_REACHES]; /* that a rank sends or receives */
     uint64_t most_blocks[CTN_REACHES];
+    uint64_t packed; /* those of the blocks that share messages */
+    uint64_t most_packed;
     uint32_t far_rounds; /* with messages between nodes */
 } ctn_plan_facts_t;
 

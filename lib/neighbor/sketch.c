@@ -157,33 +157,46 @@ static catena_status_t count_rounds(const ctn_sketch_t *sketch,
     return CATENA_OK;
 }
 
+/* What is counted at either end of messages; by reach where there are two. */
+enum {
+    MESSAGES,
+    BLOCKS = MESSAGES + CTN_REACHES,
+    PACKED = BLOCKS + CTN_REACHES,
+    COUNTS
+};
+
+static void count(uint64_t *counts, const ctn_message_t *message, bool near)
+{
+    int reach = near ? CTN_NEAR : CTN_FAR;
+    counts[MESSAGES + reach]++;
+    counts[BLOCKS + reach] += message->count;
+    counts[PACKED] += message->count > 1 ? message->count : 0;
+}
+
 catena_status_t ctn_plan_weigh(const catena_neighborhood_t *neighborhood,
                                ctn_plan_t *plan)
 {
     ctn_plan_facts_t *facts = &plan->facts;
-    uint64_t sent[2 * CTN_REACHES] = {0};
-    uint64_t received[2 * CTN_REACHES] = {0};
+    uint64_t sent[COUNTS] = {0};
+    uint64_t most[COUNTS] = {0};
     for (uint32_t i = 0; i < plan->sends; i++) {
-        bool far = !plan->out[plan->send[i].link].peer.near;
-        sent[far]++;
-        sent[CTN_REACHES + far] += plan->send[i].count;
+        count(sent, &plan->send[i], plan->out[plan->send[i].link].peer.near);
     }
     for (uint32_t i = 0; i < plan->receives; i++) {
-        bool far = !plan->in[plan->receive[i].link].peer.near;
-        received[far]++;
-        received[CTN_REACHES + far] += plan->receive[i].count;
+        count(most, &plan->receive[i],
+              plan->in[plan->receive[i].link].peer.near);
     }
-    for (int i = 0; i < 2 * CTN_REACHES; i++) {
-        received[i] = received[i] > sent[i] ? received[i] : sent[i];
+    for (int i = 0; i < COUNTS; i++) {
+        most[i] = most[i] > sent[i] ? most[i] : sent[i];
     }
-    catena_status_t status =
-        ctn_neighbor_agree(neighborhood->group, CATENA_OK, 2 * CTN_REACHES,
-                           sent, 2 * CTN_REACHES, received);
-    memcpy(facts->messages, sent, sizeof(facts->messages));
-    memcpy(facts->blocks, &sent[CTN_REACHES], sizeof(facts->blocks));
-    memcpy(facts->most_messages, received, sizeof(facts->most_messages));
-    memcpy(facts->most_blocks, &received[CTN_REACHES],
-           sizeof(facts->most_blocks));
+    catena_status_t status = ctn_neighbor_agree(neighborhood->group, CATENA_OK,
+                                                COUNTS, sent, COUNTS, most);
+    memcpy(facts->messages, &sent[MESSAGES], sizeof(facts->messages));
+    memcpy(facts->blocks, &sent[BLOCKS], sizeof(facts->blocks));
+    memcpy(facts->most_messages, &most[MESSAGES], sizeof(facts->most_messages));
+    memcpy(facts->most_blocks, &most[BLOCKS], sizeof(facts->most_blocks));
+    facts->packed = sent[PACKED];
+    facts->most_packed = most[PACKED];
     return status;
 }
 
