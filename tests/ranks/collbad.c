@@ -6,32 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rank_test.h"
-#include "unit/capture.h"
+#include "rank_refuse.h"
 
 enum { N = 4, GUARD = 0x77 };
-
-static void hold_against(rank_test_t *test, const char *call,
-                         catena_status_t expected, catena_status_t found,
-                         const char *words, const char *said)
-{
-    if (found != expected || strstr(said, words) == NULL) {
-        rank_fail(test, "%s: expected %s and '%s', found %s and '%s'", call,
-                  catena_status_string(expected), words,
-                  catena_status_string(found), said);
-    }
-}
-
-/* The call is refused with such a message. */
-#define FAILS(test, expected, words, call)                                     \
-    do {                                                                       \
-        capture_t said_;                                                       \
-        capture_start(&said_);                                                 \
-        catena_status_t found_ = (call);                                       \
-        capture_stop(&said_);                                                  \
-        hold_against(test, #call, expected, found_, words, said_.text);        \
-    } while (0)
-#define REFUSED(test, words, call) FAILS(test, CATENA_ERR_ARG, words, call)
 
 /** A collective still works. */
 static void still_works(rank_test_t *test, catena_group_t *group)
@@ -268,9 +245,10 @@ static void algorithms_differ(rank_test_t *test)
         catena_status_t status =
             catena_allreduce(&one, &sum, 1, CATENA_INT32, CATENA_SUM, g);
         capture_stop(&said);
-        hold_against(test, "allreduce", CATENA_ERR_ARG, status,
-                     test->place.rank == 1 ? "expected the same settings" : "",
-                     said.text);
+        rank_hold_against(test, "allreduce", CATENA_ERR_ARG, status,
+                          test->place.rank == 1 ? "expected the same settings"
+                                                : "",
+                          said.text);
         RANK_CHECK(test,
                    catena_group_set(g, "allreduce_algorithm",
                                     i == 0 ? "auto" : "tree") == CATENA_OK);

@@ -53,6 +53,10 @@ layout starved $tcp CATENA_HEAP_SIZE=256m -- -n 5 --ppn 2
 layout starved STARVED=split $tcp CATENA_HEAP_SIZE=256m -- -n 5 --ppn 2
 layout collmix -- -n 3
 layout collmix $tcp CATENA_TOPOLOGY="$machine" -- -n 7 --ppn 3
+layout neighbor -- -n 3
+layout neighbor $tcp -- -n 7 --ppn 3
+layout neighborbad -- -n 3
+layout neighborbad $tcp CATENA_CHECK=on -- -n 5 --ppn 2
 layout unit/mail -- -n 3
 layout unit/mail $tcp -- -n 5 --ppn 2
 layout unit/hash $tcp -- -n 7 --ppn 3
@@ -93,6 +97,17 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     for seed in 2 3 4 5 6 7; do
         layout collmix RANK_TEST_SEED=$seed $tcp -- -n 6 --ppn 2 --map-by node
     done
+    layout neighbor -- -n 1
+    layout neighbor -- -n 2
+    layout neighbor CATENA_WAIT=sleep $tcp -- -n 5 --ppn 2 --map-by node
+    layout neighbor CATENA_CHECK=on $tcp -- -n 9 --ppn 4 --map-by node
+    layout neighbor $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
+    layout neighbor $tcp -- -n 16 --ppn 4
+    for seed in 2 3 4; do
+        layout neighbor RANK_TEST_SEED=$seed $tcp -- -n 6 --ppn 2
+    done
+    layout neighborbad -- -n 2
+    layout neighborbad $tcp -- -n 7 --ppn 3
     layout unit/chain -- -n 5
     layout unit/links -- -n 4
 layout unit/links $tcp -- -n 4 --ppn 2

@@ -367,6 +367,8 @@ static const kind_t kinds[] = {
     {"a rank dies in splits", dying_splits, false, true},
     {"mixed collectives", mixed_collectives, false, false},
     {"a rank dies in collectives", dying_collectives, false, true},
+    {"neighborhoods", neighborhoods, false, false},
+    {"a rank dies in neighborhoods", dying_neighborhoods, false, true},
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };

@@ -37,6 +37,8 @@ void pause_somewhere(rank_test_t *test, uint64_t shared);
  * where there are many ranks, since each checks what it gets. */
 void mixed_collectives(rank_test_t *test, draw_t *draw, uint64_t random);
 void dying_collectives(rank_test_t *test, draw_t *draw, uint64_t random);
+void neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random);
+void dying_neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random);
 
 /* Kinds of splits.c, by any algorithm. */
 

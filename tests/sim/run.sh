@@ -2,7 +2,8 @@
 # The simulator: the rank tests in layouts that no machine here has, and runs
 # drawn from seeds.
 # usage: tests/sim/run.sh BUILD_DIR [SEEDS [SPLITS]]
-# SEEDS: how many runs of any kind; SPLITS: how many more of splits
+# SEEDS: how many runs of any kind; SPLITS: how many more of splits, and of
+# neighborhoods
 # RANKS_QUICK=1: fewer layouts
 set -u
 build=$1
@@ -53,11 +54,21 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     done
 fi
 layout collmix 1+3
+layout neighbor 3+1+5
+layout neighbor :2+4+1 2
+if [ -z "${RANKS_QUICK:-}" ]; then
+    for seed in 3 4 5; do
+        layout neighbor 13 $seed
+        layout neighbor 1+1+1+1+1 $seed
+        layout neighbor 4+4+4 $seed
+    done
+fi
 layout split :9+4+20
 layout split 1+1 # many splits: the ranks are few
 random 1 "$seeds"
 random 100001 "$splits" 200 split
 random 300001 "$((splits / 2))" 100 collectives
+random 400001 "$((splits / 3))" 100 neighborhoods
 # Enough ranks for cheng:128 to have several sorters.
 random 200001 $((splits / 100 + 1)) 500-900 "splits of the world"
 echo "# $passed passed, $failed failed"

@@ -1,0 +1,14 @@
+#include "rank_refuse.h"
+
+#include <string.h>
+
+void rank_hold_against(rank_test_t *test, const char *call,
+                       catena_status_t expected, catena_status_t found,
+                       const char *words, const char *said)
+{
+    if (found != expected || strstr(said, words) == NULL) {
+        rank_fail(test, "%s: expected %s and '%s', found %s and '%s'", call,
+                  catena_status_string(expected), words,
+                  catena_status_string(found), said);
+    }
+}

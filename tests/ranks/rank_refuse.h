@@ -1,0 +1,24 @@
+#ifndef RANK_REFUSE_H
+#define RANK_REFUSE_H
+
+#include "rank_test.h"
+#include "unit/capture.h"
+
+/** Hold how a call ended, and what it said meanwhile, against what was
+ * expected: a status, and words among what was said. */
+void rank_hold_against(rank_test_t *test, const char *call,
+                       catena_status_t expected, catena_status_t found,
+                       const char *words, const char *said);
+
+/* The call fails with such a message. */
+#define FAILS(test, expected, words, call)                                     \
+    do {                                                                       \
+        capture_t said_;                                                       \
+        capture_start(&said_);                                                 \
+        catena_status_t found_ = (call);                                       \
+        capture_stop(&said_);                                                  \
+        rank_hold_against(test, #call, expected, found_, words, said_.text);   \
+    } while (0)
+#define REFUSED(test, words, call) FAILS(test, CATENA_ERR_ARG, words, call)
+
+#endif
