@@ -27,13 +27,30 @@ only_public_symbols() {
         grep -v '^catena_' | grep .
 }
 
-example() {
-    local name=$1
-    cc -std=c17 "$source_dir/docs/examples/$name.c" -o "$work/$name" \
+# Pictures are left out where there is no libpng.
+picture_flags() {
+    pkg-config --exists libpng &&
+        echo "-DHALO_PNG $(pkg-config --cflags --libs libpng)"
+}
+
+compile() {
+    cc -std=c17 "$source_dir/docs/examples/$1.c" -o "$work/$1" \
         $(PKG_CONFIG_PATH="$(dirname "$(find "$work/prefix" -name catena.pc)")" \
-            pkg-config --cflags --libs catena) &&
-        LD_LIBRARY_PATH="$(dirname "$library")" \
-            "$work/prefix/bin/prun" -n 4 --ppn 2 --timeout 60 "$work/$name"
+            pkg-config --cflags --libs catena) $(picture_flags)
+}
+
+run() {
+    LD_LIBRARY_PATH="$(dirname "$library")" \
+        "$work/prefix/bin/prun" -n 4 --ppn 2 --timeout 60 "$work/$1" "${@:2}"
+}
+
+example() {
+    compile "$1" && run "$1"
+}
+
+paints() {
+    run halo -s 60x90 -n 50 -o "$work/heat.png" &&
+        cmp -n 4 "$work/heat.png" <(printf '\x89PNG')
 }
 
 case_ "install" env DESTDIR= meson install -C "$build" --no-rebuild --quiet \
@@ -51,5 +68,12 @@ for program in "$source_dir"/docs/examples/*.c; do
     name=$(basename "$program" .c)
     case_ "example $name" example "$name"
 done
+for options in "-k 5 -x blocking -s 37x51" "-p -x persistent -s 40x31 -g 1x4" \
+    "-p -k 5 -r -s 9x8 -n 7"; do
+    case_ "example halo $options" run halo $options
+done
+if [ -n "$(picture_flags)" ]; then
+    case_ "example halo paints" paints
+fi
 echo "# $passed passed, $failed failed"
 [ "$failed" -eq 0 ]
