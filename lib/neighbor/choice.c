@@ -292,7 +292,8 @@ static ctn_scheme_t find_best(const catena_neighborhood_t *neighborhood,
         }
         double time = ctn_plan_estimate(
             neighborhood, &chooser->outline[scheme][pattern], bytes);
-        if (time < least) {
+        /* An estimate is one: what is not clearly better is not worth it. */
+        if (1.15 * time < least) {
             best = scheme;
             least = time;
         }
@@ -400,10 +401,13 @@ ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
         neighborhood->plan[neighborhood->wanted][pattern] != NULL) {
         return neighborhood->plan[neighborhood->wanted][pattern];
     }
-    /* Ranks whose lengths do not agree, which a check is to find out, must not
-     * run different plans: they would wait for each other. */
-    bool known = bytes > 0 && !neighborhood->check;
-    uint64_t length = known ? bytes : chooser->usual;
+    if (neighborhood->check) {
+        /* Ranks whose lengths do not agree must not run different plans: they
+         * would wait for each other. And only messages of their own tell whose
+         * they are. */
+        return neighborhood->plan[CTN_SCHEME_DIRECT][pattern];
+    }
+    uint64_t length = bytes > 0 ? bytes : chooser->usual;
     uint32_t size = length > 0 ? 64 - (uint32_t)__builtin_clzll(length) : 0;
     size = size < CTN_NEIGHBOR_SIZES ? size : CTN_NEIGHBOR_SIZES - 1;
     return neighborhood->plan[chooser->scheme[pattern][size]][pattern];

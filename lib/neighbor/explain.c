@@ -123,6 +123,10 @@ static void print_reason(page_t *page,
         print(page, "%s is not possible: %s; ", ctn_scheme_names[wanted],
               ctn_scheme_refusal(neighborhood, (ctn_scheme_t)wanted));
     }
+    if (neighborhood->check) {
+        print(page, "lengths are checked");
+        return;
+    }
     print(page,
           "least estimate for %zu bytes; a message %.1f us on a node, %.1f us "
           "between nodes, %.1f ranks a core",
