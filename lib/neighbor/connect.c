@@ -33,6 +33,8 @@ typedef struct links {
 /** How long messages may be that wait in the receiver's memory. */
 static void set_wide(links_t *links)
 {
+    ctn_link_kind_t near_kind =
+        links->neighborhood->exec->crowded ? CTN_LINK_CROWDED : CTN_LINK_NEAR;
     uint32_t near = 0;
     for (uint32_t i = 0; i < links->ins; i++) {
         ctn_link_in_t *in = &links->in[links->from[i].index];
@@ -42,8 +44,9 @@ static void set_wide(links_t *links)
     }
     for (uint32_t i = 0; i < links->ins; i++) {
         bool is_near = links->in[i].peer.near;
-        links->in[i].wide_bytes = (uint32_t)ctn_link_wide_bytes(
-            is_near ? near : links->ins - near, is_near);
+        links->in[i].wide_bytes =
+            (uint32_t)ctn_link_wide_bytes(is_near ? near : links->ins - near,
+                                          is_near ? near_kind : CTN_LINK_FAR);
     }
 }
 

@@ -10,23 +10,27 @@
 #define WIDE_LEAST ((size_t)1 << 10)
 #define WIDE_ALL ((size_t)4 << 20)
 
-/* On a node: from there on lending costs less than a second copy. 16 ranks on 2
- * cores with 4 neighbors each, us: 1 KiB 17.5 in the wide payload and 18 lent,
- * 2 KiB 21.3 and 19, 8 KiB 34.6 and 24; 2 ranks with a core each, 512 bytes 0.4
- * and 0.36, 1 KiB 0.6 and 0.36. */
+/* On a node: from there on lending costs less than a second copy. 2 ranks with
+ * a core each, us: 512 bytes 0.4 in the wide payload and 0.36 lent, 1 KiB 0.6
+ * and 0.36. With more ranks than cores the sender has to wait until the
+ * receiver has run: 16 ranks on 2 cores with 4 neighbors each, one exchange
+ * after a barrier: 2 KiB 18 and 28, 4 KiB 22 and 31, 8 KiB 31 and 36; exchange
+ * after exchange, where the next one waits anyway: 21 and 19, 8 KiB 35 and
+ * 24. */
 #define WIDE_NEAR ((size_t)1 << 10)
+#define WIDE_CROWDED ((size_t)8 << 10)
 
 _Static_assert(WIDE_MOST <= CTN_BOUNCE_BYTES, "is packed in one piece");
 _Static_assert(WIDE_LEAST > CTN_INLINE_BYTES, "slots come first");
 
 /* ---- memory ---- */
 
-size_t ctn_link_wide_bytes(uint32_t links, bool near)
+size_t ctn_link_wide_bytes(uint32_t links, ctn_link_kind_t kind)
 {
-    if (near) {
-        return WIDE_NEAR;
-    }
-    size_t bytes = WIDE_MOST;
+    static const size_t most[] = {[CTN_LINK_FAR] = WIDE_MOST,
+                                  [CTN_LINK_NEAR] = WIDE_NEAR,
+                                  [CTN_LINK_CROWDED] = WIDE_CROWDED};
+    size_t bytes = most[kind];
     while (bytes > WIDE_LEAST && links * bytes * CTN_LINK_RINGS > WIDE_ALL) {
         bytes /= 2;
     }

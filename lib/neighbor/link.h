@@ -30,9 +30,16 @@
 #define CTN_LINK_RINGS 4u
 #define CTN_LINK_FLIGHT 2u
 
+/** What a link is between. */
+typedef enum ctn_link_kind {
+    CTN_LINK_FAR, /* ranks of different nodes */
+    CTN_LINK_NEAR,
+    CTN_LINK_CROWDED /* ranks of a node with more ranks than cores */
+} ctn_link_kind_t;
+
 /** The longest messages that a link takes in its wide payloads, at a receiver
  * with so many links of that kind. */
-size_t ctn_link_wide_bytes(uint32_t links, bool near);
+size_t ctn_link_wide_bytes(uint32_t links, ctn_link_kind_t kind);
 
 /** Memory that a receiver has for the message of one operation. */
 typedef struct ctn_link_grant {

@@ -114,7 +114,10 @@ static void connect_links(linknet_t *net)
         ctn_link_in_t *in = &net->in[i];
         set_peer(net, &in->peer, net->link[net->receives[i]].from);
         in->wide_bytes = (uint32_t)ctn_link_wide_bytes(
-            net->job->seed % 2 == 0 ? 1 : 500, in->peer.near);
+            net->job->seed % 2 == 0 ? 1 : 500, !in->peer.near ? CTN_LINK_FAR
+                                               : net->job->seed % 3 == 0
+                                                   ? CTN_LINK_CROWDED
+                                                   : CTN_LINK_NEAR);
         for (uint32_t k = 0; k < net->outs && in->reverse == NULL; k++) {
             if (net->out[k].peer.rank == in->peer.rank) {
                 in->reverse = &net->out[k];

@@ -484,9 +484,9 @@ END_TEST
 
 START_TEST(test_wide)
 {
-    ck_assert_uint_eq(ctn_link_wide_bytes(1, false), 65536);
+    ck_assert_uint_eq(ctn_link_wide_bytes(1, CTN_LINK_FAR), 65536);
     for (uint32_t links_here = 1; links_here < 100000; links_here *= 3) {
-        size_t bytes = ctn_link_wide_bytes(links_here, false);
+        size_t bytes = ctn_link_wide_bytes(links_here, CTN_LINK_FAR);
         ck_assert_uint_ge(bytes, 1024);
         ck_assert(bytes == 1024 ||
                   bytes * links_here * CTN_LINK_RINGS <= (size_t)4 << 20);
