@@ -317,9 +317,6 @@ catena_status_t ctn_transfer(ctn_op_t *op, uint32_t index)
         complain(op, t->to.index, source.bytes, target.bytes);
         return ctn_part_read(op, t->from);
     }
-    if (source.bytes == 0) {
-        return ctn_part_read(op, t->from);
-    }
     if (!aim(op, t->to.index, &target)) {
         return CATENA_ERR_NO_MEMORY;
     }

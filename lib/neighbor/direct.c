@@ -72,7 +72,7 @@ catena_status_t ctn_plan_direct(catena_neighborhood_t *neighborhood,
     if (made == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    made->algorithm = CTN_DIRECT;
+    made->algorithm = "direct";
     made->pattern = pattern;
     made->rounds = 1;
     made->heavy_rounds = 1;

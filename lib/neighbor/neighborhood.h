@@ -7,8 +7,6 @@
 #include "neighbor/plan.h"
 #include "type/op.h"
 
-#define CTN_DIRECT "direct" /* an algorithm's name */
-
 /** The algorithms there are; see choice.c. */
 typedef enum ctn_scheme {
     CTN_SCHEME_DIRECT,

@@ -48,9 +48,10 @@ static bool suits(const catena_neighborhood_t *neighborhood,
                   const ctn_plan_t *plan)
 {
     return !neighborhood->exec->virtual_time &&
-           strcmp(plan->algorithm, CTN_DIRECT) == 0 && plan->outs > 0 &&
-           plan->outs <= CTN_QUICK_MOST && plan->ins <= CTN_QUICK_MOST &&
-           all_near(plan) && leads_both_ways(plan);
+           plan == neighborhood->plan[CTN_SCHEME_DIRECT][plan->pattern] &&
+           plan->outs > 0 && plan->outs <= CTN_QUICK_MOST &&
+           plan->ins <= CTN_QUICK_MOST && all_near(plan) &&
+           leads_both_ways(plan);
 }
 
 /** The next edge of a list that has a link. */
@@ -290,7 +291,7 @@ CTN_HOT bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status)
     while (missing != 0 && ctn_alone_wait(exec, &patience)) {
         unfit |= receive_here(x, quick, seq, &missing);
     }
-    neighborhood->last = CTN_DIRECT;
+    neighborhood->last = quick->plan[ctn_kind_pattern(x->kind)]->algorithm;
     ctn_quick_end(quick, seq);
     *status = unfit != 0 ? ctn_exchange_rest(x, seq, unfit) : CATENA_OK;
     catena_status_t ended = ctn_alone_end(exec, &neighborhood->channel);

@@ -104,15 +104,99 @@ static void match(list_t *lists, list_t *others, uint32_t ranks)
     }
 }
 
-void graph_draw(graph_t *graph, uint32_t ranks, bool balanced, uint64_t *random)
+static void start(graph_t *graph, uint32_t ranks)
 {
-    graph->ranks = ranks;
+    *graph = (graph_t){.ranks = ranks};
     graph->targets = calloc(ranks, sizeof(*graph->targets));
     graph->sources = calloc(ranks, sizeof(*graph->sources));
+}
+
+void graph_draw(graph_t *graph, uint32_t ranks, bool balanced, uint64_t *random)
+{
+    start(graph, ranks);
     draw_edges(graph, random);
     pad(graph, balanced, random);
     match(graph->targets, graph->sources, ranks);
     match(graph->sources, graph->targets, ranks);
+}
+
+/* ---- grids ---- */
+
+static void draw_dims(graph_t *graph, uint64_t *random)
+{
+    int left = (int)graph->ranks;
+    graph->ndims = 1 + (int)(job_random(random) % GRAPH_MOST_DIMS);
+    for (int d = 0; d < graph->ndims; d++) {
+        int size = 1 + (int)(job_random(random) % 4);
+        while (left % size != 0) {
+            size--;
+        }
+        graph->dims[d] = d + 1 < graph->ndims ? size : left;
+        graph->periods[d] = job_random(random) % 3 > 0;
+        left /= graph->dims[d];
+    }
+}
+
+/** Who is at a rank's place plus so many times a vector, or nobody. */
+static int at(const graph_t *graph, uint32_t rank, const int *vector, int times)
+{
+    int place[GRAPH_MOST_DIMS];
+    int there = 0;
+    for (int d = graph->ndims - 1; d >= 0; d--) {
+        place[d] = (int)rank % graph->dims[d];
+        rank /= (uint32_t)graph->dims[d];
+    }
+    for (int d = 0; d < graph->ndims; d++) {
+        int size = graph->dims[d];
+        int to = place[d] + times * vector[d];
+        if (!graph->periods[d] && (to < 0 || to >= size)) {
+            return CATENA_PROC_NULL;
+        }
+        there = there * size + (to % size + size) % size;
+    }
+    return there;
+}
+
+void graph_draw_grid(graph_t *graph, uint32_t ranks, uint64_t *random)
+{
+    start(graph, ranks);
+    draw_dims(graph, random);
+    int reach = job_random(random) % 4 == 0 ? 3 : 1;
+    graph->ndirs = (int)(job_random(random) % 10);
+    int n = graph->ndirs * graph->ndims;
+    graph->displacements = calloc((size_t)n + 1, sizeof(int));
+    for (int i = 0; i < n; i++) {
+        graph->displacements[i] =
+            (int)(job_random(random) % (unsigned)(2 * reach + 1)) - reach;
+    }
+    for (uint32_t r = 0; r < ranks; r++) {
+        list_t *lists[] = {&graph->targets[r], &graph->sources[r]};
+        for (int s = 0; s < 2; s++) {
+            lists[s]->other =
+                calloc((size_t)graph->ndirs + 1, sizeof(*lists[s]->other));
+            for (int i = 0; i < graph->ndirs; i++) {
+                add(lists[s],
+                    at(graph, r, &graph->displacements[i * graph->ndims],
+                       s == 0 ? 1 : -1));
+                lists[s]->other[i] = i;
+            }
+        }
+    }
+}
+
+static catena_neighborhood_t *make_grid(const graph_t *graph, job_t *job,
+                                        const catena_neighborhood_info_t *info)
+{
+    catena_neighborhood_t *grid = NULL;
+    catena_neighborhood_t *made = NULL;
+    JOB_CHECK(job,
+              catena_cart_create(job->context->world, graph->ndims, graph->dims,
+                                 graph->periods, 0, NULL, &grid) == CATENA_OK);
+    JOB_CHECK(job, catena_cart_derive_graph(
+                       grid, graph->ndirs, graph->displacements,
+                       CATENA_UNWEIGHTED, 0, info, &made) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(grid) == CATENA_OK);
+    return made;
 }
 
 void graph_release(graph_t *graph)
@@ -125,6 +209,7 @@ void graph_release(graph_t *graph)
     }
     free(graph->targets);
     free(graph->sources);
+    free(graph->displacements);
 }
 
 catena_neighborhood_t *graph_make(const graph_t *graph, job_t *job,
@@ -133,6 +218,9 @@ catena_neighborhood_t *graph_make(const graph_t *graph, job_t *job,
     const list_t *sources = &graph->sources[job->rank];
     const list_t *targets = &graph->targets[job->rank];
     catena_neighborhood_t *made = NULL;
+    if (graph->ndims > 0) {
+        return make_grid(graph, job, info);
+    }
     JOB_CHECK(job, catena_neighborhood_create(
                        job->context->world, sources->count, sources->rank,
                        CATENA_UNWEIGHTED, targets->count, targets->rank,

@@ -14,10 +14,18 @@ typedef struct list {
     int *other; /* index of the edge in the list at its other end */
 } list_t;
 
+#define GRAPH_MOST_DIMS 3
+
 typedef struct graph {
     uint32_t ranks;
     list_t *targets; /* [ranks] */
     list_t *sources; /* [ranks] */
+    /* One derived from a grid; else ndims is 0. */
+    int ndims;
+    int dims[GRAPH_MOST_DIMS];
+    int periods[GRAPH_MOST_DIMS];
+    int ndirs;
+    int *displacements; /* [ndirs][ndims] */
 } graph_t;
 
 /** Any graph: some ranks have many neighbors, some none; edges occur several
@@ -25,6 +33,8 @@ typedef struct graph {
  * @param balanced each rank has as many sources as targets */
 void graph_draw(graph_t *graph, uint32_t ranks, bool balanced,
                 uint64_t *random);
+/** Any grid of so many ranks, and any vectors. */
+void graph_draw_grid(graph_t *graph, uint32_t ranks, uint64_t *random);
 void graph_release(graph_t *graph);
 
 /** The neighborhood of this rank's lists. */

@@ -96,11 +96,20 @@ static void run_calls(job_t *job, const graph_t *graph,
 
 static void all_kinds(job_t *job)
 {
+    static const char *const algorithms[] = {NULL, "direct", "colored",
+                                             "combining", "aggregated"};
     uint64_t random = job->seed;
-    bool balanced = job_random(&random) % 2 == 0;
     graph_t graph;
-    graph_draw(&graph, job->size, balanced, &random);
-    catena_neighborhood_t *neighborhood = graph_make(&graph, job, NULL);
+    bool is_grid = job_random(&random) % 2 == 0;
+    bool balanced = is_grid || job_random(&random) % 2 == 0;
+    catena_neighborhood_info_t info = {.algorithm =
+                                           algorithms[job_random(&random) % 5]};
+    if (is_grid) {
+        graph_draw_grid(&graph, job->size, &random);
+    } else {
+        graph_draw(&graph, job->size, balanced, &random);
+    }
+    catena_neighborhood_t *neighborhood = graph_make(&graph, job, &info);
     run_calls(job, &graph, neighborhood, balanced, &random);
     JOB_CHECK(job, catena_neighborhood_free(neighborhood) == CATENA_OK);
     graph_release(&graph);
@@ -164,22 +173,27 @@ static void wrong_lengths(job_t *job)
     free(send);
 }
 
-/** A ring both ways, in which rank 0 suddenly sends more than all did before;
- * by the same plan, whatever it sends.
+/** A ring both ways, in which rank 0 suddenly sends more than all did before.
  * What its neighbors send is wrong for it, and the other way round. */
 static void longer_than_usual(job_t *job)
 {
+    /* Else the algorithm is chosen by a length that is not that of all. */
+    bool checked = job->seed % 2 == 0;
+    const catena_neighborhood_info_t direct = {.algorithm =
+                                                   checked ? NULL : "direct"};
     static const size_t longer[] = {2, 5, 500, 5000};
     int ends[] = {(int)((job->rank + job->size - 1) % job->size),
                   (int)((job->rank + 1) % job->size)};
     bool concerned = job->rank < 2 || job->rank == job->size - 1;
-    catena_neighborhood_info_t info = {.algorithm = "direct"};
+    /* Else the algorithm is chosen by a length that is not that of all. */
+    catena_neighborhood_info_t info = {.algorithm = checked ? NULL : "direct"};
     uint64_t *send = calloc(3 * WRONG_WORDS, sizeof(*send));
     uint64_t *recv = send + WRONG_WORDS;
     catena_neighborhood_t *ring;
     JOB_CHECK(job, catena_neighborhood_create(
                        job->context->world, 2, ends, CATENA_UNWEIGHTED, 2, ends,
                        CATENA_UNWEIGHTED, &info, &ring) == CATENA_OK);
+    ring->check = checked;
     for (size_t i = 0; i < 4 * 4; i++) {
         size_t count = i % 4 == 3 && job->rank == 0 ? longer[i / 4] : 1;
         send[0] = job->rank + i;
@@ -358,6 +372,8 @@ static void everything(job_t *job)
     }
     if (job->size > 3) {
         wrong_lengths(job);
+        longer_than_usual(job);
+        job->seed++;
         longer_than_usual(job);
     }
 }
