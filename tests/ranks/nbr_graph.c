@@ -244,6 +244,50 @@ static void fill_derived(nbr_graph_t *graph, uint64_t *random)
 
 /* ---- all ---- */
 
+/** Spread the mark of a rank to all that it is joined with. */
+static int spread(const nbr_graph_t *graph, bool *marked, int from)
+{
+    int *waiting = calloc((size_t)graph->size, sizeof(int));
+    int count = 0;
+    int found = 0;
+    marked[from] = true;
+    waiting[count++] = from;
+    while (found < count) {
+        int rank = waiting[found++];
+        const nbr_list_t *lists[] = {&graph->sources[rank],
+                                     &graph->targets[rank]};
+        for (int k = 0; k < 2; k++) {
+            for (int i = 0; i < lists[k]->count; i++) {
+                int to = lists[k]->rank[i];
+                if (to != CATENA_PROC_NULL && !marked[to]) {
+                    marked[to] = true;
+                    waiting[count++] = to;
+                }
+            }
+        }
+    }
+    free(waiting);
+    return found;
+}
+
+/** What is joined. Several of two or more ranks: not all. */
+static void find_joined(nbr_graph_t *graph)
+{
+    bool *marked = calloc((size_t)graph->size, sizeof(bool));
+    int components = 0;
+    int alone = 0;
+    for (int r = 0; r < graph->size; r++) {
+        if (!marked[r]) {
+            bool one = spread(graph, marked, r) == 1;
+            alone += one;
+            components += !one;
+        }
+    }
+    graph->joined = components == 1;
+    graph->full = graph->joined && alone == 0;
+    free(marked);
+}
+
 static void take_lists(nbr_graph_t *graph)
 {
     graph->sources = calloc((size_t)graph->size, sizeof(nbr_list_t));
@@ -277,6 +321,7 @@ void nbr_graph_draw(nbr_graph_t *graph, nbr_way_t way, int ranks, uint64_t seed)
             fill_adjacent(graph, kind, rank_random(&random));
         }
     }
+    find_joined(graph);
 }
 
 void nbr_graph_ring(nbr_graph_t *graph, int ranks)
@@ -289,6 +334,7 @@ void nbr_graph_ring(nbr_graph_t *graph, int ranks)
                            .periods = {1}};
     take_lists(graph);
     fill_cart(graph);
+    find_joined(graph);
 }
 
 static void free_list(nbr_list_t *list)

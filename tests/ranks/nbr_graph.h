@@ -39,6 +39,8 @@ typedef struct nbr_graph {
     nbr_list_t *sources; /* [size] */
     nbr_list_t *targets; /* [size] */
     int *color;          /* [size]: no edges join different ones */
+    bool joined;         /* edges join all ranks that have any to others */
+    bool full;           /* and all ranks have */
     int edges;
     nbr_edge_t *edge; /* NBR_DIST: by contributor, as listed */
     /* NBR_CART, NBR_DERIVED */

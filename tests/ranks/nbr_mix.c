@@ -14,14 +14,27 @@ const char *const nbr_algorithms[] = {"auto",      "direct",     "colored",
 
 enum { ALGORITHMS = 5 };
 
-bool nbr_possible(const rank_test_t *test, const nbr_graph_t *graph,
-                  const char *algorithm)
+/** Whether its ranks are on several nodes. */
+static bool on_several(rank_test_t *test, catena_group_t *group)
+{
+    int32_t node[] = {test->place.node, -test->place.node};
+    int32_t most[2];
+    RANK_CHECK(test, catena_allreduce(node, most, 2, CATENA_INT32, CATENA_MAX,
+                                      group) == CATENA_OK);
+    return most[0] != -most[1];
+}
+
+bool nbr_possible(rank_test_t *test, const nbr_graph_t *graph,
+                  catena_neighborhood_t *neighborhood, const char *algorithm)
 {
     if (strcmp(algorithm, "combining") == 0) {
-        return graph->way == NBR_CART || graph->way == NBR_DERIVED;
+        /* Else there may be ranks in the way that have no part in it. */
+        return (graph->way == NBR_CART || graph->way == NBR_DERIVED) &&
+               graph->full;
     }
     if (strcmp(algorithm, "aggregated") == 0) {
-        return test->place.nodes > 1;
+        return on_several(test, catena_neighborhood_group(neighborhood)) &&
+               graph->joined;
     }
     return true;
 }
@@ -39,7 +52,7 @@ typedef struct mix {
 static void choose(mix_t *mix, uint64_t *random)
 {
     const char *algorithm = nbr_algorithms[rank_random(random) % ALGORITHMS];
-    if (nbr_possible(mix->test, &mix->graph, algorithm)) {
+    if (nbr_possible(mix->test, &mix->graph, mix->neighborhood, algorithm)) {
         RANK_CHECK(mix->test,
                    catena_neighborhood_set(mix->neighborhood, "algorithm",
                                            algorithm) == CATENA_OK);

@@ -7,9 +7,9 @@
  */
 extern const char *const nbr_algorithms[];
 
-/** Whether a neighborhood has it, of what must be possible on its graph. */
-bool nbr_possible(const rank_test_t *test, const nbr_graph_t *graph,
-                  const char *algorithm);
+/** Whether a neighborhood has to have it. Collective over its group. */
+bool nbr_possible(rank_test_t *test, const nbr_graph_t *graph,
+                  catena_neighborhood_t *neighborhood, const char *algorithm);
 
 /** Draw a graph of that way, make a neighborhood of it, maybe in a new order,
  * and see what it tells of itself. On it all do `operations` of all kinds, by

@@ -56,7 +56,7 @@ static void all_of_them(rank_test_t *test, const nbr_graph_t *graph,
     uint64_t own = (uint64_t)test->place.rank;
     coll_table_open(test, &table);
     for (int a = 0; nbr_algorithms[a] != NULL; a++) {
-        if (!nbr_possible(test, graph, nbr_algorithms[a])) {
+        if (!nbr_possible(test, graph, neighborhood, nbr_algorithms[a])) {
             continue;
         }
         RANK_CHECK(test,

@@ -286,7 +286,8 @@ static void too_long(rank_test_t *test, nbr_way_t way, uint64_t seed)
         nbr_graph_settle(&graph, call.rank);
         coll_table_open(test, &table);
         for (int a = 0; nbr_algorithms[a] != NULL; a++) {
-            if (nbr_possible(test, &graph, nbr_algorithms[a])) {
+            if (nbr_possible(test, &graph, call.neighborhood,
+                             nbr_algorithms[a])) {
                 RANK_CHECK(test, catena_neighborhood_set(
                                      call.neighborhood, "algorithm",
                                      nbr_algorithms[a]) == CATENA_OK);
