@@ -287,7 +287,7 @@ checked 4 simulated_one 2 3 neighbor_reduce -m 8:64 -i 2 --in-place \
     --op maxloc --type int32_int32 --neighborhood random:3
 checked 1 real_one 5 2 neighbor_alltoall -m 64:64 -i 5 --overlap
 
-# fields NAMES: of the only row of CSV
+# fields NAMES: of the rows of CSV
 fields() {
     awk -F, -v names="$1" '/^collective,/ { for (i = 1; i <= NF; i++) at[$i] = i }
         /^neighbor_/ { n = split(names, name, " ")
@@ -301,6 +301,20 @@ simulated_one 4 4 neighbor_alltoall -a direct -m 64k:64k --csv &&
         "4 1 1572864 1572864 3145728 " ] &&
     [ "$(fields wire_bytes | awk '{ print ($1 >= 1572864 && $1 < 1600000) }')" = 1 ]
 report "numbers of an open mesh" $?
+
+# With diagonals an inner rank has eight neighbors; combining speaks to four.
+simulated_one 4 4 neighbor_alltoall --neighborhood stencil:9:4x4 -m 8:8 --csv \
+    -a direct,combining,colored &&
+    [ "$(fields "algorithm rank_messages")" = \
+        "direct 8 combining 4 colored 8 " ] &&
+    [ "$(fields rounds | awk '{ print $1, $2, ($3 >= 8) }')" = "1 2 1" ]
+report "messages and rounds of algorithms" $?
+
+# Heavy edges are between pairs, so one round is enough for them.
+simulated_one 4 4 neighbor_alltoall --weights heavy:9 -m 8:8 --csv \
+    -a colored,combining && [ "$(fields heavy_rounds | cut -d' ' -f1)" = 1 ] &&
+    grep -q '^# combining, from 8 B: .*combining is not possible' "$work/out"
+report "heavy edges share a round, and lists are no grid" $?
 
 simulated_one 4 16 neighbor_alltoall --neighborhood cart:8x8 --shuffle 1 \
     --reorder-ranks -m 64:64 --csv &&

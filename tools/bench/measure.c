@@ -26,6 +26,7 @@ enum {
     LEAST_VALUES = 5,
     MAX_WARMUP = 200
 };
+enum { EXPLAIN_LINES_BYTES = 2048 };
 
 static void set(struct bench_run *run, struct bench_variant *variant,
                 const char *name, const char *value)
@@ -260,17 +261,47 @@ static const char *without_sizes(const char *text, char *out)
     return out;
 }
 
-static bool same_way(const char *a, const char *b)
+/* Up to the reason. */
+static size_t way_bytes(const char *text)
+{
+    const char *reason = strstr(text, " reason=");
+
+    return reason != NULL ? (size_t)(reason - text) : strlen(text);
+}
+
+static bool same_way(const struct bench_collective *row, const char *a,
+                     const char *b)
 {
     char one[BENCH_EXPLAIN_BYTES], other[BENCH_EXPLAIN_BYTES];
 
+    if (row->explain != NULL) /* the reason itself changes with the size */
+        return way_bytes(a) == way_bytes(b) && strncmp(a, b, way_bytes(a)) == 0;
     return strcmp(without_sizes(a, one), without_sizes(b, other)) == 0;
+}
+
+/* The first line is what was done. Those behind it weigh what else could be:
+ * worth reading where the library has chosen. */
+static void note_lines(struct bench_run *run,
+                       const struct bench_variant *variant, char *lines)
+{
+    const char *line = strsep(&lines, "\n");
+
+    if (variant->row->lay_out != NULL)
+        bench_report_note(run->report, "%s, from %zu B: %s", variant->name,
+                          variant->call.bytes, line);
+    else
+        bench_report_note(run->report, "%s: %s", variant->name, line);
+    if (variant->algorithm != NULL && strcmp(variant->algorithm, "auto") != 0)
+        return;
+    while ((line = strsep(&lines, "\n")) != NULL)
+        bench_report_note(run->report, "    %s", line);
 }
 
 static void keep_explanation(struct bench_run *run,
                              struct bench_variant *variant)
 {
-    char text[BENCH_EXPLAIN_BYTES] = "";
+    char text[EXPLAIN_LINES_BYTES] = "";
+    size_t kept;
     bool told;
 
     if (variant->row->blocking == NULL || variant->part != BENCH_WHOLE)
@@ -280,15 +311,14 @@ static void keep_explanation(struct bench_run *run,
              : catena_group_explain(variant->call.group, variant->row->name,
                                     text, sizeof(text))) != CATENA_OK)
         return;
-    told = same_way(text, variant->explain);
-    memcpy(variant->explain, text, sizeof(text));
-    if (told)
-        return;
-    if (variant->row->lay_out != NULL)
-        bench_report_note(run->report, "%s, from %zu B: %s", variant->name,
-                          variant->call.bytes, text);
-    else
-        bench_report_note(run->report, "%s: %s", variant->name, text);
+    told = same_way(variant->row, text, variant->explain);
+    kept = strcspn(text, "\n");
+    if (kept >= sizeof(variant->explain))
+        kept = sizeof(variant->explain) - 1;
+    memcpy(variant->explain, text, kept);
+    variant->explain[kept] = '\0';
+    if (!told)
+        note_lines(run, variant, text);
 }
 
 /* Virtual time is not disturbed by anything, so a few calls tell all. */
