@@ -177,10 +177,7 @@ static void wrong_lengths(job_t *job)
  * What its neighbors send is wrong for it, and the other way round. */
 static void longer_than_usual(job_t *job)
 {
-    /* Else the algorithm is chosen by a length that is not that of all. */
     bool checked = job->seed % 2 == 0;
-    const catena_neighborhood_info_t direct = {.algorithm =
-                                                   checked ? NULL : "direct"};
     static const size_t longer[] = {2, 5, 500, 5000};
     int ends[] = {(int)((job->rank + job->size - 1) % job->size),
                   (int)((job->rank + 1) % job->size)};
