@@ -91,7 +91,8 @@ void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint32_t base,
     channel->base = base;
 }
 
-static void channel_completed(ctn_channel_t *channel, const ctn_op_t *op)
+CTN_HOT static void channel_completed(ctn_channel_t *channel,
+                                      const ctn_op_t *op)
 {
     if (op->algorithm->synchronizing && channel->synchronized <= op->seq) {
         channel->synchronized = op->seq + 1;
@@ -150,13 +151,13 @@ void ctn_op_release(ctn_op_t *op)
     op->exec->pool = op;
 }
 
-void ctn_op_set_network(ctn_op_t *op, bool network)
+CTN_HOT void ctn_op_set_network(ctn_op_t *op, bool network)
 {
     op->exec->network_waits += (unsigned)network - (unsigned)op->network;
     op->network = network;
 }
 
-static void op_activate(ctn_op_t *op)
+CTN_HOT static void op_activate(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
     op->state = CTN_OP_ACTIVE;
@@ -169,7 +170,7 @@ static void op_activate(ctn_op_t *op)
 }
 
 /** Let those queued operations begin that now may, in start order. */
-static void channel_activate(ctn_channel_t *channel)
+CTN_HOT static void channel_activate(ctn_channel_t *channel)
 {
     while (channel->queue != NULL &&
            ctn_channel_may_run(channel, channel->queue->seq)) {
@@ -182,7 +183,7 @@ static void channel_activate(ctn_channel_t *channel)
     }
 }
 
-static void op_finish(ctn_op_t *op)
+CTN_HOT static void op_finish(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
     ctn_op_set_network(op, false);
@@ -232,7 +233,7 @@ static bool child_done(ctn_op_t *op)
 }
 
 /** Run an active operation as far as it goes. True: something was done. */
-static bool run_phases(ctn_op_t *op)
+CTN_HOT static bool run_phases(ctn_op_t *op)
 {
     bool moved = false;
     if (op->exec->status != CATENA_OK) {
@@ -277,7 +278,7 @@ static bool run_phases(ctn_op_t *op)
 }
 
 /** The same, and wake those of the node whom it told something. */
-static bool op_advance(ctn_op_t *op)
+CTN_HOT static bool op_advance(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec; /* the operation may be gone afterwards */
     bool moved = run_phases(op);
@@ -298,7 +299,7 @@ static bool progress_network(ctn_exec_t *exec)
     return result != 0;
 }
 
-static void queue_up(ctn_channel_t *channel, ctn_op_t *op)
+CTN_HOT static void queue_up(ctn_channel_t *channel, ctn_op_t *op)
 {
     op->seq = channel->started++;
     op->state = CTN_OP_QUEUED;
@@ -310,7 +311,7 @@ static void queue_up(ctn_channel_t *channel, ctn_op_t *op)
 
 /** Every rank starts the same operations in the same order, so all of them put
  * a fence at the same place. */
-static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
+CTN_HOT static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
 {
     if (!ctn_channel_fence_due(channel) || op->algorithm->synchronizing ||
         channel->make_fence == NULL) {
@@ -326,7 +327,7 @@ static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
     return true;
 }
 
-void ctn_op_start(ctn_op_t *op)
+CTN_HOT void ctn_op_start(ctn_op_t *op)
 {
     assert(op->state == CTN_OP_INACTIVE || op->state == CTN_OP_DONE);
     op->phase = 0;
@@ -467,7 +468,7 @@ void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)
 /* ---- progress ---- */
 
 /** Advance every active operation; true when one did something. */
-static bool progress_operations(ctn_exec_t *exec)
+CTN_HOT static bool progress_operations(ctn_exec_t *exec)
 {
     exec->look_again = false;
     bool moved = false;
@@ -517,7 +518,7 @@ static void wait_on(ctn_exec_t *exec, ctn_patience_t *patience, bool moved)
     }
 }
 
-catena_status_t ctn_op_wait(ctn_op_t *op)
+CTN_HOT catena_status_t ctn_op_wait(ctn_op_t *op)
 {
     ctn_patience_t patience = {0};
     while (op->state != CTN_OP_DONE) {

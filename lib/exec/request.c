@@ -12,7 +12,7 @@ static bool complete(const ctn_op_t *op)
 
 /** Hand over what a complete request reports; the handle is done with unless
  * it is persistent. */
-static catena_status_t harvest(catena_request_t **request)
+CTN_HOT static catena_status_t harvest(catena_request_t **request)
 {
     ctn_op_t *op = *request;
     if (op == NULL) {
@@ -29,7 +29,7 @@ static catena_status_t harvest(catena_request_t **request)
     return status;
 }
 
-catena_status_t catena_start(catena_request_t *request)
+CTN_HOT catena_status_t catena_start(catena_request_t *request)
 {
     if (request == NULL) {
         return CATENA_ERR_ARG;
@@ -63,7 +63,7 @@ catena_status_t catena_test(catena_request_t **request, int *done)
     return *done ? harvest(request) : CATENA_OK;
 }
 
-catena_status_t catena_wait(catena_request_t **request)
+CTN_HOT catena_status_t catena_wait(catena_request_t **request)
 {
     if (request == NULL) {
         return CATENA_ERR_ARG;

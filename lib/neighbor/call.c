@@ -84,6 +84,10 @@ static void set_quick(ctn_exchange_t *x)
     for (uint32_t m = 0; quick != NULL && m < quick->receives; m++) {
         quick = is_short(quick, run->receive[m].part) ? quick : NULL;
     }
+    for (uint32_t t = 0; quick != NULL && t < run->plan->transfers; t++) {
+        const ctn_span_t *ends = &run->transfer[2 * t];
+        quick = ends[0].bytes == ends[1].bytes ? quick : NULL;
+    }
     x->quick = quick;
     if (quick != NULL && !ctn_kind_varies(x->kind)) {
         ctn_quick_note(x->neighborhood, run->plan, bytes_along(x));
@@ -185,7 +189,7 @@ static catena_status_t tell_first(catena_neighborhood_t *neighborhood,
 }
 
 /** Send all messages, which are short. */
-static ctn_step_t begin_quick(ctn_op_t *op)
+CTN_HOT static ctn_step_t begin_quick(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_run_t *run = x->run;
@@ -230,6 +234,8 @@ CTN_HOT static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
+enum { PHASE_SHORT = 1, PHASE_END = 4 };
+
 /** Short messages. One of another length than it should have goes the usual
  * way, on which that is found out. */
 CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
@@ -259,7 +265,8 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
     }
     if (x->missing == 0) {
         ctn_quick_end(x->quick, op->seq);
-        return CTN_STEP_NEXT;
+        return x->run->receives_open > 0 ? CTN_STEP_NEXT
+                                         : ctn_op_jump(op, PHASE_END);
     }
     const ctn_plan_t *plan = x->run->plan;
     uint32_t m = (uint32_t)__builtin_ctzll(x->missing);
@@ -323,7 +330,7 @@ static void tell_all(ctn_op_t *op)
     }
 }
 
-void ctn_exchange_finish(ctn_op_t *op)
+CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_run_t *run = x->run;
@@ -401,7 +408,7 @@ catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
     catena_status_t status = ctn_exchange_prepare(rest);
     if (status == CATENA_OK) {
         op->seq = seq;
-        op->phase = 1;
+        op->phase = PHASE_SHORT;
         begin_run(rest->run);
         skip_rounds(rest->run);
         rest->went_quick = true;
