@@ -36,25 +36,46 @@ static void set_transfers(const catena_neighborhood_t *neighborhood,
     }
 }
 
-/** A message for each edge with a link, of one part each.
- * @param part   the next free of the plan's parts
- * @param of     where the parts lie
- * @param shared all parts are the same block, 0 */
-static ctn_part_t *set_messages(const ctn_plan_t *plan, const ctn_edge_t *edge,
-                                uint32_t count, ctn_message_t *message,
-                                ctn_part_t *part, ctn_part_of_t of, bool shared)
+/** What is being filled in. */
+typedef struct filling {
+    const ctn_plan_t *plan;
+    ctn_message_t *message; /* the next of its list */
+    ctn_part_t *part;       /* the next */
+} filling_t;
+
+static void add_message(filling_t *filling, uint32_t link, ctn_part_t part)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        if (edge[i].link != CTN_NO_LINK) {
-            *message++ = (ctn_message_t){
-                .link = edge[i].link,
-                .first = (uint32_t)(part - plan->part),
-                .count = 1,
-            };
-            *part++ = (ctn_part_t){of, shared ? 0 : i};
+    *filling->message++ = (ctn_message_t){
+        .link = link,
+        .first = (uint32_t)(filling->part - filling->plan->part),
+        .count = 1,
+    };
+    *filling->part++ = part;
+}
+
+/** A message to each target on this node, or to each on another one. */
+static void add_sends(const catena_neighborhood_t *neighborhood,
+                      filling_t *filling, bool near)
+{
+    bool gathers = filling->plan->pattern == CTN_PATTERN_GATHER;
+    for (uint32_t i = 0; i < neighborhood->targets; i++) {
+        uint32_t link = neighborhood->target[i].link;
+        if (link != CTN_NO_LINK && neighborhood->out[link].peer.near == near) {
+            add_message(filling, link,
+                        (ctn_part_t){CTN_OF_SEND, gathers ? 0 : i});
         }
     }
-    return part;
+}
+
+static void add_receives(const catena_neighborhood_t *neighborhood,
+                         filling_t *filling)
+{
+    for (uint32_t i = 0; i < neighborhood->sources; i++) {
+        uint32_t link = neighborhood->source[i].link;
+        if (link != CTN_NO_LINK) {
+            add_message(filling, link, (ctn_part_t){CTN_OF_RECV, i});
+        }
+    }
 }
 
 catena_status_t ctn_plan_direct(catena_neighborhood_t *neighborhood,
@@ -81,10 +102,10 @@ catena_status_t ctn_plan_direct(catena_neighborhood_t *neighborhood,
     made->outs = neighborhood->outs;
     made->ins = neighborhood->ins;
     set_transfers(neighborhood, made);
-    ctn_part_t *part = set_messages(
-        made, neighborhood->target, neighborhood->targets, made->send,
-        made->part, CTN_OF_SEND, pattern == CTN_PATTERN_GATHER);
-    set_messages(made, neighborhood->source, neighborhood->sources,
-                 made->receive, part, CTN_OF_RECV, false);
+    filling_t filling = {made, made->send, made->part};
+    add_sends(neighborhood, &filling, false); /* they take longer */
+    add_sends(neighborhood, &filling, true);
+    filling.message = made->receive;
+    add_receives(neighborhood, &filling);
     return CATENA_OK;
 }
