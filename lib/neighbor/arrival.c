@@ -117,14 +117,34 @@ static void complain(ctn_op_t *op, uint32_t source, size_t bytes,
     x->run->status = CATENA_ERR_ARG;
 }
 
-/** A part that is a block of this rank's, as plain memory. */
+/** A block did not get further than a rank that wants it in another length. */
+static void complain_of_way(ctn_op_t *op, uint32_t source)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    ctn_error(op->exec->log,
+              "%s: rank %d sent another length for source %u of rank %u than "
+              "a rank that passes it on expects",
+              x->kind->algorithm.name, x->neighborhood->source[source].rank,
+              source, x->neighborhood->group->lane.chain.rank);
+    x->run->status = CATENA_ERR_ARG;
+}
+
+/** A part that is a block of this rank's, as plain memory. Where others wait
+ * for it whom it goes on to, they are told if it does not fit. */
 static catena_status_t take_block(ctn_op_t *op, uint32_t source,
                                   const ctn_span_t *part,
-                                  const unsigned char *data, size_t bytes)
+                                  const unsigned char *data, size_t bytes,
+                                  bool unfit)
 {
+    ctn_exchange_t *x = ctn_op_state(op);
     ctn_span_t target = *part;
-    if (bytes != target.bytes) {
+    if (unfit) {
+        complain_of_way(op, source);
+    } else if (bytes != target.bytes) {
         complain(op, source, bytes, target.bytes);
+    }
+    if (unfit || bytes != target.bytes) {
+        ctn_part_item(x->run, (ctn_part_t){CTN_OF_RECV, source})->unfit = true;
         return CATENA_OK;
     }
     if (bytes == 0) {
@@ -207,11 +227,15 @@ static bool read_lengths(const ctn_exchange_t *x,
     return true;
 }
 
-static size_t next_length(lengths_t *lengths, uint32_t k, uint32_t count)
+static size_t next_length(lengths_t *lengths, uint32_t k, uint32_t count,
+                          bool *unfit)
 {
     uint64_t bytes = k + 1 < count ? lengths->each : lengths->left;
+    *unfit = false;
     if (lengths->header != NULL) {
         memcpy(&bytes, lengths->header + k * sizeof(bytes), sizeof(bytes));
+        *unfit = (bytes & CTN_LENGTH_UNFIT) != 0;
+        bytes &= ~CTN_LENGTH_UNFIT;
     }
     bytes = bytes < lengths->left ? bytes : lengths->left;
     lengths->left -= bytes;
@@ -220,7 +244,8 @@ static size_t next_length(lengths_t *lengths, uint32_t k, uint32_t count)
 
 /** One part of a message that may have any. */
 static catena_status_t take_part(ctn_op_t *op, uint32_t m, uint32_t k,
-                                 const unsigned char *data, size_t bytes)
+                                 const unsigned char *data, size_t bytes,
+                                 bool unfit)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     const ctn_plan_t *plan = x->run->plan;
@@ -231,12 +256,13 @@ static catena_status_t take_part(ctn_op_t *op, uint32_t m, uint32_t k,
                        .bytes = bytes};
     if (item == NULL) {
         return take_block(op, part.index, &incoming(op, m)->part[k], data,
-                          bytes);
+                          bytes, unfit);
     }
     if (part.of == CTN_OF_RECV) {
         set_operand(op, part.index, item, m, span);
     } else {
         set_item(op, item, m, item->readers, span);
+        item->unfit = unfit;
     }
     return CATENA_OK;
 }
@@ -256,10 +282,11 @@ static catena_status_t take_parts(ctn_op_t *op, uint32_t m)
     size_t at = x->headers ? count * sizeof(uint64_t) : 0;
     incoming(op, m)->uses = 1; /* this one */
     for (uint32_t k = 0; k < count && status == CATENA_OK; k++) {
-        size_t bytes = next_length(&lengths, k, count);
+        bool unfit;
+        size_t bytes = next_length(&lengths, k, count, &unfit);
         status = take_part(
             op, m, k, receiving->data != NULL ? receiving->data + at : NULL,
-            bytes);
+            bytes, unfit);
         at += bytes;
     }
     if (status == CATENA_OK) {
@@ -313,6 +340,10 @@ catena_status_t ctn_transfer(ctn_op_t *op, uint32_t index)
                    ? ctn_fold_arrived(op)
                    : status;
     }
+    if (from != NULL && from->unfit) {
+        complain_of_way(op, t->to.index);
+        return ctn_part_read(op, t->from);
+    }
     if (source.bytes != target.bytes) {
         complain(op, t->to.index, source.bytes, target.bytes);
         return ctn_part_read(op, t->from);
@@ -320,8 +351,6 @@ catena_status_t ctn_transfer(ctn_op_t *op, uint32_t index)
     if (!aim(op, t->to.index, &target)) {
         return CATENA_ERR_NO_MEMORY;
     }
-    if (source.bytes > 0) { /* of nothing there need be no memory */
-        ctn_span_copy(op->exec, &target, &source);
-    }
+    ctn_span_copy(op->exec, &target, &source);
     return ctn_part_read(op, t->from);
 }

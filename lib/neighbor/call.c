@@ -137,7 +137,7 @@ static void count_still_sent(ctn_exchange_t *x)
 static void forget_items(ctn_exchange_t *x)
 {
     uint32_t operands =
-        ctn_kind_reduces(x->kind) ? x->neighborhood->sources : 0;
+        ctn_kind_reduces(x->kind) || x->headers ? x->neighborhood->sources : 0;
     for (uint32_t i = 0; i < x->run->plan->stages + operands; i++) {
         ctn_item_t *item = &x->run->item[i];
         item->from = CTN_NO_MESSAGE;
@@ -200,8 +200,10 @@ CTN_HOT static ctn_step_t begin_quick(ctn_op_t *op)
     }
     op->exec->local->told = true;
     for (uint32_t t = 0; t < run->plan->transfers; t++) {
-        ctn_span_copy(op->exec, &run->transfer[2 * t + 1],
-                      &run->transfer[2 * t]);
+        catena_status_t status = ctn_transfer(op, t);
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
     }
     skip_rounds(run);
     x->missing = ctn_quick_all(quick);

@@ -33,10 +33,16 @@ static void fill_late(ctn_exchange_t *x, uint32_t m)
     }
 }
 
-static void set_header(ctn_outgoing_t *out, uint32_t count)
+static void set_header(const ctn_exchange_t *x, uint32_t m)
 {
+    const ctn_plan_t *plan = x->run->plan;
+    ctn_outgoing_t *out = &x->run->send[m];
+    uint32_t count = plan->send[m].count;
     for (uint32_t k = 0; k < count; k++) {
-        out->length[k] = out->part[k].bytes;
+        ctn_part_t part = plan->part[plan->send[m].first + k];
+        bool unfit =
+            part.of != CTN_OF_SEND && ctn_part_item(x->run, part)->unfit;
+        out->length[k] = out->part[k].bytes | (unfit ? CTN_LENGTH_UNFIT : 0);
     }
     out->part[-1] = (ctn_span_t){.base = (unsigned char *)out->length,
                                  .bytes = count * sizeof(uint64_t)};
@@ -79,7 +85,7 @@ static ctn_step_t open_send(ctn_op_t *op, uint32_t m)
         return CTN_STEP_NEXT;
     }
     if (x->headers) {
-        set_header(out, run->plan->send[m].count);
+        set_header(x, m);
     }
     out->sending = (ctn_sending_t){0};
     ctn_step_t step = send_message(op, m);

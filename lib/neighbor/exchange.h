@@ -48,8 +48,12 @@ typedef struct ctn_item {
     uint32_t from;    /* message in run->receive, or CTN_NO_MESSAGE */
     uint32_t readers; /* messages and transfers made of it; the plan's */
     bool here;
-    bool unfit; /* an operand that was sent in another length */
+    bool unfit; /* an operand, or a block to be passed on, that was sent in
+                   another length than a rank on its way wants it */
 } ctn_item_t;
+
+/** In the header of a message: a length, of a block that is unfit. */
+#define CTN_LENGTH_UNFIT (UINT64_C(1) << 63)
 
 typedef struct ctn_quick ctn_quick_t;
 
@@ -176,14 +180,19 @@ catena_status_t ctn_part_read(ctn_op_t *op, ctn_part_t part);
 /** Give back messages that the network has left. */
 catena_status_t ctn_give_ended(ctn_op_t *op);
 
+/** What is known of a part that is not of the send buffer. */
+static inline ctn_item_t *ctn_part_item(const ctn_run_t *run, ctn_part_t part)
+{
+    uint32_t before = part.of == CTN_OF_RECV ? run->plan->stages : 0;
+    return &run->item[before + part.index];
+}
+
 /** The item that a part is; NULL: it lies in a buffer of the caller. */
 static inline ctn_item_t *ctn_item_of(const ctn_exchange_t *x, ctn_part_t part)
 {
-    if (part.of == CTN_OF_STAGE) {
-        return &x->run->item[part.index];
-    }
-    return part.of == CTN_OF_RECV && ctn_kind_reduces(x->kind)
-               ? &x->run->item[x->run->plan->stages + part.index]
+    return part.of == CTN_OF_STAGE ||
+                   (part.of == CTN_OF_RECV && ctn_kind_reduces(x->kind))
+               ? ctn_part_item(x->run, part)
                : NULL;
 }
 

@@ -115,7 +115,7 @@ static void arguments(rank_test_t *test)
                                            NULL, NULL, &n));
     if (p > 1) {
         info = (catena_neighborhood_info_t){.bytes = (size_t)test->place.rank};
-        REFUSED(test, "the same on all ranks",
+        REFUSED(test, test->place.rank == 0 ? "the same on all ranks" : "",
                 catena_neighborhood_create(test->world, 0, one, NULL, 0, one,
                                            NULL, &info, &n));
     }
@@ -251,10 +251,11 @@ static void too_long_once(rank_test_t *test, nbr_call_t call, uint64_t *random,
     }
     bool finds = wrong >= 0 && gets(&call, wrong, index);
     char words[32];
-    char title[64];
+    char title[128];
     snprintf(words, sizeof(words), "rank %d sent", wrong);
-    snprintf(title, sizeof(title), "%s %s", algorithm,
-             nbr_kind_name(call.kind));
+    snprintf(title, sizeof(title), "%s %s of %zu %s, %zu more", algorithm,
+             nbr_kind_name(call.kind), call.count, coll_type_name(call.type),
+             more);
     nbr_call_open(test, &call);
     nbr_call_fill(&call, *random);
     capture_t said;
