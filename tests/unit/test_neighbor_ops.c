@@ -361,6 +361,49 @@ START_TEST(components)
 }
 END_TEST
 
+/* ---- ranks that die ---- */
+
+/** Both ways round a ring, in all forms, until something fails. */
+static void until_death(job_t *job)
+{
+    int ends[] = {(int)((job->rank + job->size - 1) % job->size),
+                  (int)((job->rank + 1) % job->size)};
+    uint64_t random = job->seed;
+    size_t count = draw_most(&random) + 1;
+    uint64_t *send = calloc(6 * count, sizeof(*send));
+    uint64_t *recv = send + 2 * count;
+    uint64_t *result = recv + 2 * count;
+    catena_neighborhood_t *ring = NULL;
+    catena_request_t *requests[2] = {NULL, NULL};
+    catena_status_t status = catena_neighborhood_create(
+        job->context->world, 2, ends, CATENA_UNWEIGHTED, 2, ends,
+        CATENA_UNWEIGHTED, NULL, &ring);
+    for (int i = 0; i < 20 && status == CATENA_OK; i++) {
+        status =
+            catena_ineighbor_alltoall(send, count, CATENA_UINT64, recv, count,
+                                      CATENA_UINT64, ring, &requests[0]);
+        JOB_CHECK(job, status == CATENA_OK);
+        status = catena_ineighbor_reduce(send, result, count, CATENA_UINT64,
+                                         CATENA_SUM, ring, &requests[1]);
+        JOB_CHECK(job, status == CATENA_OK);
+        status = catena_waitall(2, requests);
+        if (status == CATENA_OK) {
+            status = catena_neighbor_alltoall(CATENA_IN_PLACE, 0, NULL, recv,
+                                              count, CATENA_UINT64, ring);
+        }
+    }
+    (void)catena_neighborhood_free(ring); /* NULL, or the death is known */
+    free(send);
+}
+
+START_TEST(deaths)
+{
+    for (uint64_t event = 1; event < 3000; event += 37) {
+        job_simulate_death(5, event, event, until_death);
+    }
+}
+END_TEST
+
 /** On ranks that are processes, where short messages go another way. */
 static void everything(job_t *job)
 {
@@ -388,6 +431,7 @@ int main(int argc, char **argv)
     tcase_add_test(tests, lengths);
     tcase_add_test(tests, arguments);
     tcase_add_test(tests, components);
+    tcase_add_test(tests, deaths);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
