@@ -75,12 +75,31 @@ static void maybe_pause(mix_t *mix)
     }
 }
 
+/** What was asked for was done, where there was something to do. */
+static void check_algorithm(mix_t *mix, const nbr_call_t *call)
+{
+    const nbr_list_t *targets = &mix->graph.targets[call->rank];
+    catena_neighborhood_stats_t stats = {0};
+    bool any = false;
+    for (int i = 0; i < targets->count; i++) {
+        any = any || targets->rank[i] != CATENA_PROC_NULL;
+    }
+    RANK_CHECK(mix->test, catena_neighborhood_get_stats(mix->neighborhood,
+                                                        &stats) == CATENA_OK);
+    if (any && call->count > 0 && call->kind == NBR_ALLTOALL &&
+        strcmp(mix->algorithm, "auto") != 0) {
+        RANK_CHECK(mix->test, stats.algorithm != NULL &&
+                                  strcmp(stats.algorithm, mix->algorithm) == 0);
+    }
+}
+
 static void one(mix_t *mix, uint64_t *random)
 {
     nbr_call_t call;
     draw_call(mix, &call, random);
     maybe_pause(mix);
     nbr_call_all(mix->test, &call, rank_random(random), mix->algorithm);
+    check_algorithm(mix, &call);
 }
 
 /** Several at once, whose requests end in any order. Types and operations are
