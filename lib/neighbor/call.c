@@ -316,14 +316,17 @@ static uint64_t complete_with(const ctn_op_t *op)
     return channel->complete + (unsigned)__builtin_ctz(~done);
 }
 
+/** Senders of short messages know from those that went the other way that this
+ * operation is complete, but not that one is which has ended before it. */
 static void tell_all(ctn_op_t *op)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     uint64_t complete = complete_with(op);
-    if (complete == op->channel->complete) {
+    uint64_t more = complete - op->channel->complete;
+    if (more == 0 || (more == 1 && x->went_quick)) {
         return;
     }
-    if (complete - op->channel->complete > 1) {
+    if (more > 1) {
         x->neighborhood->ran = NULL; /* those of another plan are told later */
     }
     catena_status_t status = tell(x->neighborhood, x->run->plan, complete);
@@ -344,7 +347,7 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
         ctn_receiving_drop(op, &run->receive[m].receiving);
     }
     drop_substitutes(op, run);
-    if (op->exec->status == CATENA_OK && !x->went_quick) {
+    if (op->exec->status == CATENA_OK) {
         tell_all(op);
     }
     x->neighborhood->last = run->plan->algorithm;

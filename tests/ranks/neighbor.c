@@ -96,9 +96,107 @@ static void every_one(rank_test_t *test)
     }
 }
 
+/* ---- operations that end in another order ---- */
+
+/** Two operations of a star of ranks 0 to 2 about rank 0: first a number along
+ * all edges, then one from rank 1 to rank 0 alone. */
+typedef struct pair {
+    int64_t send[2], recv[2];
+    int64_t alone[2];
+    catena_request_t *all, *one;
+} pair_t;
+
+static catena_status_t send_alone(rank_test_t *test, pair_t *pair,
+                                  catena_neighborhood_t *star)
+{
+    static const ptrdiff_t places[] = {0, 0};
+    static const size_t none[] = {0, 0};
+    static const size_t first[] = {1, 0};
+    int rank = test->place.rank;
+    pair->alone[0] = rank;
+    return catena_ineighbor_alltoallv(&pair->alone[0], rank == 1 ? first : none,
+                                      places, CATENA_INT64, &pair->alone[1],
+                                      rank == 0 ? first : none, places,
+                                      CATENA_INT64, star, &pair->one);
+}
+
+static void start_pair(rank_test_t *test, pair_t *pair,
+                       catena_neighborhood_t *star)
+{
+    *pair = (pair_t){.send = {test->place.rank, test->place.rank}};
+    RANK_CHECK(test, catena_ineighbor_alltoall(pair->send, 1, CATENA_INT64,
+                                               pair->recv, 1, CATENA_INT64,
+                                               star, &pair->all) == CATENA_OK);
+    RANK_CHECK(test, send_alone(test, pair, star) == CATENA_OK);
+}
+
+static void end_pair(rank_test_t *test, pair_t *pair)
+{
+    int rank = test->place.rank;
+    RANK_CHECK(test, catena_wait(&pair->one) == CATENA_OK);
+    RANK_CHECK(test, catena_wait(&pair->all) == CATENA_OK);
+    RANK_CHECK(test, rank != 0 || pair->alone[1] == 1);
+    RANK_CHECK(test, pair->recv[0] == (rank == 0) &&
+                         pair->recv[1] == (rank == 0 ? 2 : 0));
+}
+
+/** Rank 0 ends the second of two operations before the first, for which it
+ * waits for rank 2. Rank 1, which begins the next two before rank 0 does, must
+ * hear of both ends. */
+static void second_first(rank_test_t *test, catena_neighborhood_t *star)
+{
+    int rank = test->place.rank;
+    pair_t pair = {.one = NULL};
+    RANK_CHECK(test, send_alone(test, &pair, star) == CATENA_OK);
+    RANK_CHECK(test, catena_wait(&pair.one) == CATENA_OK);
+    if (rank == 2) {
+        RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+    }
+    start_pair(test, &pair, star);
+    if (rank == 0) {
+        RANK_CHECK(test, catena_wait(&pair.one) == CATENA_OK);
+    }
+    if (rank != 2) {
+        RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+    }
+    end_pair(test, &pair);
+    if (rank == 0) {
+        RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+    }
+    start_pair(test, &pair, star);
+    if (rank != 0) {
+        RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+    }
+    end_pair(test, &pair);
+}
+
+static void out_of_order(rank_test_t *test)
+{
+    static const int outer[] = {1, 2};
+    static const int center[] = {0};
+    int rank = test->place.rank;
+    int degree = test->place.size < 3 ? 0 : rank == 0 ? 2 : rank < 3;
+    const int *neighbors = rank == 0 ? outer : center;
+    catena_neighborhood_t *star = NULL;
+    RANK_CHECK(test, catena_neighborhood_create(test->world, degree, neighbors,
+                                                CATENA_UNWEIGHTED, degree,
+                                                neighbors, CATENA_UNWEIGHTED,
+                                                NULL, &star) == CATENA_OK);
+    for (int turn = 0; turn < 8 && test->place.size > 2; turn++) {
+        if (degree > 0) {
+            second_first(test, star);
+        } else {
+            RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+            RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+        }
+    }
+    RANK_CHECK(test, catena_neighborhood_free(star) == CATENA_OK);
+}
+
 int main(int argc, char **argv)
 {
     static const rank_case_t cases[] = {
+        {"operations that end out of order", out_of_order},
         {"graphs from both lists", adjacent},
         {"graphs from edges", dist},
         {"grids", carts},
