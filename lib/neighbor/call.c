@@ -416,6 +416,7 @@ catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
         op->phase = PHASE_SHORT;
         begin_run(rest->run);
         skip_rounds(rest->run);
+        rest->quick = neighborhood->quick; /* also in place */
         rest->went_quick = true;
         rest->missing = missing;
         run_alone(op);

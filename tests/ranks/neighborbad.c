@@ -372,6 +372,33 @@ static void in_place(rank_test_t *test)
     RANK_CHECK(test, catena_neighborhood_free(n) == CATENA_OK);
 }
 
+/** A mesh on a ring, whose ranks have exchanged short messages of one length;
+ * then one has more of them than its neighbors. */
+static void in_place_too_long(rank_test_t *test)
+{
+    int p = test->place.size;
+    int rank = test->place.rank;
+    const int neighbors[] = {(rank + p - 1) % p, (rank + 1) % p};
+    bool near = p > 2 && (neighbors[0] == 0 || neighbors[1] == 0);
+    int64_t a[4] = {0};
+    int64_t b[4];
+    catena_neighborhood_t *n = NULL;
+    RANK_CHECK(test, catena_neighborhood_create(
+                         test->world, 2, neighbors, CATENA_UNWEIGHTED, 2,
+                         neighbors, CATENA_UNWEIGHTED, NULL, &n) == CATENA_OK);
+    for (int turn = 0; turn < 3 && p > 2; turn++) {
+        RANK_CHECK(test,
+                   catena_neighbor_alltoall(a, 1, CATENA_INT64, b, 1,
+                                            CATENA_INT64, n) == CATENA_OK);
+        bool finds = rank == 0 || near;
+        FAILS(test, finds ? CATENA_ERR_ARG : CATENA_OK,
+              finds ? "neighbor_alltoall: rank" : "",
+              catena_neighbor_alltoall(CATENA_IN_PLACE, 0, NULL, a,
+                                       rank == 0 ? 2 : 1, CATENA_INT64, n));
+    }
+    RANK_CHECK(test, catena_neighborhood_free(n) == CATENA_OK);
+}
+
 /** Rank 1 cannot be through before rank 0 has begun. */
 static void freed_too_early(rank_test_t *test)
 {
@@ -403,6 +430,7 @@ int main(int argc, char **argv)
         {"arguments of a creation", arguments},
         {"arguments of operations", calls},
         {"in place", in_place},
+        {"in place, one too long", in_place_too_long},
         {"lengths that do not agree", lengths},
         {"one block too long", one_too_long},
         {"freed too early", freed_too_early},
