@@ -280,7 +280,7 @@ for name in $neighbors; do
         --neighborhood stencil:27:3x2x2 -a direct,colored,combining,aggregated
     checked 1 simulated_one 3 2 "neighbor_$name" -m 0:0 -i 2
     checked 2 simulated_one 2 3 "neighbor_$name" -m 512:1k -i 2 \
-        --weights random:9 --reorder-ranks
+        --weights random:9 --reorder
 done
 checked 4 simulated_one 2 3 neighbor_alltoall -m 8:64 -i 2 --in-place
 checked 4 simulated_one 2 3 neighbor_reduce -m 8:64 -i 2 --in-place \
@@ -317,7 +317,7 @@ simulated_one 4 4 neighbor_alltoall --weights heavy:9 -m 8:8 --csv \
 report "heavy edges share a round, and lists are no grid" $?
 
 simulated_one 4 16 neighbor_alltoall --neighborhood cart:8x8 --shuffle 1 \
-    --reorder-ranks -m 64:64 --csv &&
+    --reorder -m 64:64 --csv &&
     fields "between_bytes before_bytes" |
     awk '{ exit !($1 > 0 && 2 * $1 <= $2) }'
 report "numbered anew, not half as much goes between nodes" $?

@@ -71,8 +71,7 @@ static const struct argp_option known[] = {
      "of its edges: uniform, random:MAX or heavy:WEIGHT (the file's, or "
      "uniform)",
      0},
-    {"reorder-ranks", KEY_REORDER_RANKS, NULL, 0,
-     "catena may number its ranks anew", 0},
+    {"reorder", KEY_REORDER, NULL, 0, "catena may number its ranks anew", 0},
     {"shuffle", KEY_SHUFFLE, "SEED", 0, "number its ranks at random before", 0},
     {"sim", KEY_SIM, "MACHINE", 0,
      "simulate the job on a machine, in this one process; --machines lists "
@@ -91,7 +90,7 @@ static const struct argp_option known[] = {
      "latencies and work take up to X times their length longer, at random "
      "(0)",
      1},
-    {"reorder", KEY_REORDER, NULL, 0,
+    {"any-order", KEY_ANY_ORDER, NULL, 0,
      "what may come in any order comes in a random one", 1},
     {"sizes-only", KEY_SIZES_ONLY, NULL, 0, "do not move users' data", 1},
     {"cost-only", KEY_COST_ONLY, NULL, 0,

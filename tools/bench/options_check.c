@@ -66,7 +66,7 @@ static error_t check_simulated(struct parse *parse)
             return bench_refuse(parse,
                                 "--nodes, --ppn, --cores, --node-overhead, "
                                 "--ports, --seed, --jitter, "
-                                "--reorder, --sizes-only and --cost-only "
+                                "--any-order, --sizes-only and --cost-only "
                                 "expect --sim MACHINE");
         return 0;
     }

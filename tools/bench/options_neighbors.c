@@ -15,7 +15,7 @@ error_t bench_parse_neighbors(struct parse *parse, int key, char *text)
     case KEY_WEIGHTS:
         neighbors->weights = text;
         return 0;
-    case KEY_REORDER_RANKS:
+    case KEY_REORDER:
         neighbors->reorder = true;
         return 0;
     case KEY_SHUFFLE:
@@ -42,7 +42,7 @@ error_t bench_check_neighbors(struct parse *parse,
                        !neighbors->reorder && !neighbors->shuffle
                    ? 0
                    : bench_refuse(parse, "--neighborhood, --weights, "
-                                         "--reorder-ranks and --shuffle: "
+                                         "--reorder and --shuffle: "
                                          "expected a neighbor_... collective");
     if ((options->min != BENCH_AUTO && options->min > most_bytes) ||
         (options->max != BENCH_AUTO && options->max > most_bytes))

@@ -90,7 +90,7 @@ error_t bench_parse_simulated(struct parse *parse, int key, char *text)
         return bench_parse_seed(parse, "--seed", text, &options->sim.seed);
     case KEY_JITTER:
         return parse_real(parse, "--jitter", text, 1000, &options->sim.jitter);
-    case KEY_REORDER:
+    case KEY_ANY_ORDER:
         parse->placed = true;
         options->sim.reorder = 1;
         return 0;
