@@ -84,10 +84,6 @@ static void set_quick(ctn_exchange_t *x)
     for (uint32_t m = 0; quick != NULL && m < quick->receives; m++) {
         quick = is_short(quick, run->receive[m].part) ? quick : NULL;
     }
-    for (uint32_t t = 0; quick != NULL && t < run->plan->transfers; t++) {
-        const ctn_span_t *ends = &run->transfer[2 * t];
-        quick = ends[0].bytes == ends[1].bytes ? quick : NULL;
-    }
     x->quick = quick;
     if (quick != NULL && !ctn_kind_varies(x->kind)) {
         ctn_quick_note(x->neighborhood, run->plan, bytes_along(x));
@@ -267,8 +263,8 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
     }
     if (x->missing == 0) {
         ctn_quick_end(x->quick, op->seq);
-        return x->run->receives_open > 0 ? CTN_STEP_NEXT
-                                         : ctn_op_jump(op, PHASE_END);
+        bool ends = x->run->receives_open == 0 && x->run->status == CATENA_OK;
+        return ends ? ctn_op_jump(op, PHASE_END) : CTN_STEP_NEXT;
     }
     const ctn_plan_t *plan = x->run->plan;
     uint32_t m = (uint32_t)__builtin_ctzll(x->missing);
