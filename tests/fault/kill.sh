@@ -12,8 +12,13 @@ seed=$RANDOM
 RANDOM=$seed
 passed=0
 failed=0
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+# A directory for temporary files of its own: what other jobs leave there is
+# theirs.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+mkdir "$work/tmp"
+export TMPDIR=$work/tmp
 echo "# KILL_SEED=$seed (as drawn)"
 
 ok() {
@@ -25,9 +30,12 @@ not_ok() {
     failed=$((failed + 1))
 }
 
+# What has come into shared memory since `before`, and what the job of the prun
+# with this pid left elsewhere.
 leftovers() {
-    ls -1 /dev/shm
-    ls -1 /tmp | grep -E 'prun|pmix|catena|ompi'
+    comm -13 <(echo "$before") <(ls /dev/shm)
+    ls -A "$TMPDIR"
+    ls /tmp | grep -E "(prun|pmix|ucx|catena|ompi).*[-._]$1([-._]|\$)"
 }
 
 # Processes of the job that prun with this pid started.
@@ -60,7 +68,7 @@ kill_a_rank() {
     local options=$1 title="kill -9 of a rank, $2, $1" before pid victims victim \
         start status took
     shift 2
-    before=$(leftovers)
+    before=$(ls /dev/shm)
     # shellcheck disable=SC2086
     "$prun" $options "$@" >"$log" 2>&1 &
     pid=$!
@@ -98,8 +106,8 @@ kill_a_rank() {
         head -3 "$log"
     elif [ -n "$(job_of $pid)" ]; then
         not_ok "$title" "processes remain: $(job_of $pid)"
-    elif [ "$(leftovers)" != "$before" ]; then
-        not_ok "$title" "left behind: $(leftovers)"
+    elif [ -n "$(leftovers $pid)" ]; then
+        not_ok "$title" "left behind: $(leftovers $pid)"
     else
         ok "$title ($took ms)"
     fi
@@ -107,7 +115,7 @@ kill_a_rank() {
 
 kill_prun() {
     local options=$1 before pid
-    before=$(leftovers)
+    before=$(ls /dev/shm)
     # shellcheck disable=SC2086
     "$prun" $options "$bench" alltoall -m 8:65536 -i 100000 >"$log" 2>&1 &
     pid=$!
@@ -116,14 +124,14 @@ kill_prun() {
     wait $pid 2>/dev/null
     for _ in $(seq 100); do
         # shellcheck disable=SC2046
-        gone $(job_of $pid) && [ "$(leftovers)" = "$before" ] && break
+        gone $(job_of $pid) && [ -z "$(leftovers $pid)" ] && break
         sleep 0.02
     done
     # shellcheck disable=SC2046
     if ! gone $(job_of $pid); then
         not_ok "kill -9 of prun, $options" "ranks remain: $(job_of $pid)"
-    elif [ "$(leftovers)" != "$before" ]; then
-        not_ok "kill -9 of prun, $options" "left behind: $(leftovers)"
+    elif [ -n "$(leftovers $pid)" ]; then
+        not_ok "kill -9 of prun, $options" "left behind: $(leftovers $pid)"
     else
         ok "kill -9 of prun, $options"
     fi
