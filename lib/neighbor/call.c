@@ -99,8 +99,11 @@ catena_status_t ctn_exchange_prepare(ctn_exchange_t *x)
     if (x->run == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    x->headers = ctn_kind_varies(x->kind) && plan->passes_on &&
-                 !neighborhood->exec->drop_data;
+    /* Of blocks that share a message only this tells which is of a length that
+     * it should not have. */
+    bool may_differ = ctn_kind_varies(x->kind) || neighborhood->check;
+    x->headers =
+        may_differ && plan->passes_on && !neighborhood->exec->drop_data;
     set_messages(x);
     set_quick(x);
     return CATENA_OK;

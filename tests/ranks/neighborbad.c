@@ -196,6 +196,61 @@ static void lengths(rank_test_t *test)
     RANK_CHECK(test, catena_neighborhood_free(ring) == CATENA_OK);
 }
 
+/** A grid in which blocks for diagonals share messages with others: NULL at
+ * ranks beyond it. */
+static catena_neighborhood_t *make_diagonals(rank_test_t *test)
+{
+    const int dims[] = {2, test->place.size / 2};
+    const int periods[] = {1, 1};
+    const int vectors[] = {1, 0, 0, 1, 1, 1};
+    catena_neighborhood_info_t info = {.algorithm = "combining"};
+    catena_neighborhood_t *grid = NULL;
+    catena_neighborhood_t *diagonals = NULL;
+    RANK_CHECK(test, catena_cart_create(test->world, 2, dims, periods, 0, NULL,
+                                        &grid) == CATENA_OK);
+    if (grid != NULL) {
+        RANK_CHECK(test,
+                   catena_cart_derive_graph(grid, 3, vectors, NULL, 0, &info,
+                                            &diagonals) == CATENA_OK);
+        RANK_CHECK(test, catena_neighborhood_free(grid) == CATENA_OK);
+    }
+    return diagonals;
+}
+
+/** One rank sends as much more as another one, whose blocks come with its own,
+ * sends less: still all to whom they come say so. */
+static void lengths_together(rank_test_t *test)
+{
+    int less = test->place.size / 2;
+    int rank = test->place.rank;
+    catena_neighborhood_t *diagonals;
+    int source[3];
+    int target[3];
+    int32_t a[24] = {0};
+    int32_t b[12];
+    if (!checks() || test->place.size < 4) {
+        return;
+    }
+    diagonals = make_diagonals(test);
+    if (diagonals == NULL) {
+        return;
+    }
+    RANK_CHECK(test,
+               catena_neighborhood_neighbors(diagonals, 3, source, NULL, 3,
+                                             target, NULL) == CATENA_OK);
+    for (size_t by = 0; by <= 4; by += 2) { /* the first is right */
+        bool finds = false;
+        for (int i = 0; i < 3 && by > 0; i++) {
+            finds = finds || source[i] == 0 || source[i] == less;
+        }
+        size_t count = rank == 0 ? 4 + by : rank == less ? 4 - by : 4;
+        FAILS(test, finds ? CATENA_ERR_ARG : CATENA_OK, finds ? "sent" : "",
+              catena_neighbor_alltoall(a, count, CATENA_INT32, b, 4,
+                                       CATENA_INT32, diagonals));
+    }
+    RANK_CHECK(test, catena_neighborhood_free(diagonals) == CATENA_OK);
+}
+
 /* ---- one block of any graph is too long ---- */
 
 /** The rank from which a block is too long, and its target; -1: nobody has
@@ -432,6 +487,7 @@ int main(int argc, char **argv)
         {"in place", in_place},
         {"in place, one too long", in_place_too_long},
         {"lengths that do not agree", lengths},
+        {"lengths of blocks that share messages", lengths_together},
         {"one block too long", one_too_long},
         {"freed too early", freed_too_early},
         {NULL, NULL}};
