@@ -14,7 +14,10 @@ extern "C" {
  * targets and receives from its sources, and to and from nobody else. Making
  * one is collective over the group; operations involve neighbors only: ranks
  * that no path of edges joins never wait for each other, and a rank without
- * neighbors returns at once. */
+ * neighbors returns at once.
+ * [Hoefler]: T. Hoefler, J. L. Traeff, Sparse Collective Operations for MPI,
+ * HIPS 2009, and slides for the MPI Forum, June 2009.
+ * @see docs/algorithms.md NBR-1 to NBR-8, ORD-1 to ORD-4 */
 
 /** A graph on a group: lists of sources and of targets at every rank. */
 typedef struct catena_neighborhood catena_neighborhood_t;
@@ -37,32 +40,35 @@ enum {
 /** What a creation may be told besides the graph; the same on all ranks. NULL
  * or zeroed: nothing. */
 typedef struct catena_neighborhood_info {
-    /** "direct", "colored", "combining", "aggregated"; NULL or "auto": chosen
-     * from the graph, the machine and `bytes`. CATENA_NEIGHBOR_ALGORITHM is
-     * what counts when this is NULL. */
+    /** "direct", "colored", "combining", "aggregated"; "auto", or one that is
+     * not possible for the graph: chosen from the graph, the machine and the
+     * lengths of blocks. NULL: as CATENA_NEIGHBOR_ALGORITHM says. */
     const char *algorithm;
     /** Ranks may be numbered anew, so that heavy neighbors share a node: see
      * catena_neighborhood_group. */
     int reorder;
-    /** Usual bytes along an edge of weight 1, for choosing; 0: not known. */
+    /** Usual bytes along an edge of weight 1, for choosing where an operation
+     * does not say how many all edges carry; 0: not known. */
     size_t bytes;
 } catena_neighborhood_info_t;
 
 /** Make a neighborhood from both lists of every rank (as
- * MPI_Dist_graph_create_adjacent). Collective; blocks. ceil(log2 p) rounds of
- * messages that carry the edges, O(degree) memory.
+ * MPI_Dist_graph_create_adjacent). Collective; blocks. Two deliveries of edges,
+ * of ceil(log2 p) rounds each, and some scans; O(degree) memory and what is
+ * passed on, at rank 0 O(edges) to reorder, or if not all ranks are connected.
  *
  * If i names j as target, j must name i as source, as often as i names it: the
  * k-th edge from i to j in the list of i is the k-th in the list of j. Else the
  * creation fails on all ranks with ERR_ARG, and what both said is logged on the
- * ranks concerned. Edges to oneself, several edges between two ranks,
- * CATENA_PROC_NULL and empty lists are allowed.
+ * ranks concerned (of each the first few). Edges to oneself, several edges
+ * between two ranks, CATENA_PROC_NULL and empty lists are allowed.
  *
  * @param[in]  group          p ranks; may be freed afterwards
  * @param[in]  sources        [source_count] ranks of the group
  * @param[in]  source_weights [source_count] 0 or more, or CATENA_UNWEIGHTED:
  *                            how much an edge usually carries. Where both ends
- *                            differ the larger counts
+ *                            differ the larger counts. All ranks with edges
+ *                            give weights, or none does
  * @param[in]  targets        [target_count]
  * @param[in]  target_weights [target_count]
  * @param[in]  info           or NULL
@@ -92,7 +98,7 @@ CATENA_API catena_status_t catena_neighborhood_create_for(
  * @param[in] count   of the nodes this rank contributes edges of
  * @param[in] nodes   [count] ranks: where edges begin
  * @param[in] degrees [count] edges of each
- * @param[in] targets [sum of degrees] where they end
+ * @param[in] targets [sum of degrees] where they end; no CATENA_PROC_NULL
  * @param[in] weights [sum of degrees] or CATENA_UNWEIGHTED
  * @return as catena_neighborhood_create */
 CATENA_API catena_status_t catena_dist_graph_create(
@@ -129,6 +135,7 @@ CATENA_API catena_status_t catena_neighborhood_neighbors(
 
 /** Change a setting. Collective: all ranks make the same calls at the same
  * place among the neighborhood's operations, none of which may be under way.
+ * Persistent requests stay as they were made.
  * "algorithm": as in catena_neighborhood_info_t.
  * @return CATENA_OK, ERR_ARG (unknown, or not possible for this graph; logged
  *         with what there is), ERR_STATE, ERR_NO_MEMORY, ERR_PEER */
@@ -136,12 +143,15 @@ CATENA_API catena_status_t catena_neighborhood_set(
     catena_neighborhood_t *neighborhood, const char *name, const char *value);
 
 /** What an operation on blocks of `bytes` does, and why: the algorithm, how the
- * others were estimated, rounds. Always terminated, cut if need be. */
+ * others were estimated, rounds. Always terminated, cut if need be.
+ * @param[in] operation one CATENA_NEIGHBOR_..., which it is made for
+ * @param[in] bytes     0: of the usual length, as for blocks that differ */
 CATENA_API catena_status_t catena_neighborhood_explain(
     const catena_neighborhood_t *neighborhood, unsigned operation, size_t bytes,
     char *text, size_t text_bytes);
 
-/** One exchange (alltoall, unless said otherwise) in numbers. */
+/** One exchange in numbers: an alltoall, or a gather where that is all it is
+ * made for; by the algorithm that ran last, else by that for usual blocks. */
 typedef struct catena_neighborhood_stats {
     const char *algorithm;   /**< of the last operation; NULL: none yet */
     uint32_t messages;       /**< that this rank sends in it */
@@ -162,7 +172,7 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
 /** Sizes of a grid of `ranks`, as even as possible, not increasing (as
  * MPI_Dims_create).
  * @param[in,out] dims [ndims] > 0: kept; 0: set
- * @return CATENA_OK, ERR_ARG (ranks is no multiple of what is kept) */
+ * @return CATENA_OK, ERR_ARG (the product cannot be `ranks`) */
 CATENA_API catena_status_t catena_dims_create(int ranks, int ndims, int dims[]);
 
 /** A neighborhood that is a grid (as MPI_Cart_create): row-major, the last
@@ -224,14 +234,16 @@ CATENA_API catena_status_t catena_cart_derive_graph(
  * Types may differ between sender and receiver if the data are as many bytes.
  * Buffers and arrays belong to catena until the call, the request, or the
  * persistent request has ended; types and operations may be freed at once.
- * Blocks of CATENA_PROC_NULL are neither read nor written. With CATENA_CHECK=on
- * lengths on which the ends of an edge do not agree are found wherever they
- * are; without it where it costs nothing: then the receiver fails with ERR_ARG
- * and says which rank sent what.
+ * Blocks of CATENA_PROC_NULL are neither read nor written.
+ * Where the ends of an edge do not agree on a length, the receiver fails with
+ * ERR_ARG and says which rank sent what, when the operation is over. With
+ * CATENA_CHECK=on all such lengths are found. Without it blocks that share a
+ * message are measured together, and ranks may wait forever if one end has no
+ * data and the other expects some, or if lengths make them choose different
+ * algorithms.
  * @return CATENA_OK, ERR_ARG (NULL, overflow, made for other operations;
  *         logged), ERR_NO_MEMORY, ERR_PEER
- * @see docs/algorithms.md NBR-1 to NBR-8; Hoefler, Lumsdaine, Sparse Collective
- *      Operations for MPI, HIPS 2009 */
+ * @see docs/algorithms.md NBR-1 to NBR-4 and NBR-8 */
 
 /** The same block to all targets (MPI_Neighbor_allgather).
  * @param[in]  send [send_count] elements

@@ -1,9 +1,9 @@
-/* Choosing among the plans of a neighborhood. The estimate: what the busiest
- * rank does, message by message (LogGP), and for each round the time until the
- * next can begin; or, where ranks share cores and that is more, the work of all
- * that a core has, and a turn for each of them in each round. What is estimated
- * are facts that the ranks have agreed on when the plan was made, so all find
- * the same. */
+/* NBR-7. Choosing among the plans of a neighborhood. The estimate: what the
+ * busiest rank does, message by message (LogGP), and for each round the time
+ * until the next can begin; or, where ranks share cores and that is more, the
+ * work of all that a core has, and a turn for each of them in each round. What
+ * is estimated are facts that the ranks have agreed on when the plan was made,
+ * so all find the same. */
 
 #include "neighbor/choice.h"
 

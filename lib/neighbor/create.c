@@ -1,8 +1,8 @@
-/* Making a neighborhood: all ranks agree on what it is to be, the ends of edges
- * find each other, links are connected, and plans are made of them. What one
- * rank finds wrong all know at the end of each step, so all give up together.
- * Rounds: ceil(log2 p) for each of some deliveries and scans of the group's
- * chain. Memory: O(degree). */
+/* NBR-5. Making a neighborhood: all ranks agree on what it is to be, the ends
+ * of edges find each other, links are connected, and plans are made of them.
+ * What one rank finds wrong all know at the end of each step, so all give up
+ * together. Rounds: ceil(log2 p) for each of some deliveries and scans of the
+ * group's chain. Memory: O(degree). */
 
 #include <stdlib.h>
 #include <string.h>

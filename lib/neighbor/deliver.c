@@ -1,7 +1,7 @@
-/* Records from any members of a chain to any others, along its log-chain: in
- * round d, the greatest distance first, what is for members 2^d or more away
- * goes a step of 2^d. Moody, Ahn, de Supinski: Exascale Algorithms for
- * Generalized MPI_Comm_split, EuroMPI 2011, section 2, has the log-chain.
+/* NBR-5. Records from any members of a chain to any others, along its
+ * log-chain: in round d, the greatest distance first, what is for members 2^d
+ * or more away goes a step of 2^d. Moody, Ahn, de Supinski: Exascale Algorithms
+ * for Generalized MPI_Comm_split, EuroMPI 2011, section 2, has the log-chain.
  * Rounds: ceil(log2 p). Messages: two per member and round. Bytes: every record
  * travels as many steps as its distance has bits that are set. Memory: what is
  * on its way through a member, and once more what of it moves in a round. */

@@ -1,7 +1,7 @@
 /* NBR-1. Each edge has a message of its own, and all are under way at once: one
  * round, as many messages as a rank has targets, no scratch memory. What a
- * program with nonblocking sends and receives does ([Hoefler], section 3,
- * "start all isend, irecv + waitall"). */
+ * program with nonblocking sends and receives does ([Hoefler]: "start all
+ * isend, irecv + waitall"). */
 
 #include "neighbor/neighborhood.h"
 

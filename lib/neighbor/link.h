@@ -4,10 +4,11 @@
 #include "coll/blocks.h"
 #include "exec/exec.h"
 
-/* Links: what an edge of a neighborhood sends its messages through, from one
- * rank to another. A link carries at most one message in each operation of its
- * neighborhood's channel; both ends know in which. It knows no group: credits
- * are between its two ends alone, so nobody waits for whom no link leads to.
+/* NBR-6. Links: what an edge of a neighborhood sends its messages through, from
+ * one rank to another. A link carries at most one message in each operation of
+ * its neighborhood's channel; both ends know in which. It knows no group:
+ * credits are between its two ends alone, so nobody waits for whom no link
+ * leads to.
  *
  * At the receiver lie CTN_LINK_RINGS slots and as many wide payloads; at the
  * sender a cell that the receiver writes. The sender chooses the way, by length

@@ -1,7 +1,7 @@
-/* Both ends of every edge find each other. Each rank tells its neighbors how it
- * names them, and compares what it hears with its own lists: so what does not
- * fit is seen at both ends. One delivery of a record for each edge at either
- * end; O(degree) memory, O(degree log degree) time. */
+/* NBR-5. Both ends of every edge find each other. Each rank tells its neighbors
+ * how it names them, and compares what it hears with its own lists: so what
+ * does not fit is seen at both ends. One delivery of a record for each edge at
+ * either end; O(degree) memory, O(degree log degree) time. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Reductions of neighbors: what the sources have sent is combined in their
- * order, from the messages in which it lies. So one that comes early waits
- * there, and nothing is copied but where there is a single source. */
+/* NBR-8. Reductions of neighbors: what the sources have sent is combined in
+ * their order, from the messages in which it lies. So one that comes early
+ * waits there, and nothing is copied but where there is a single source. */
 
 #include <string.h>
 
