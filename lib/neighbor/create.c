@@ -125,20 +125,18 @@ void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
     free(neighborhood);
 }
 
-/** NULL: no memory. */
+/** NULL: no memory; then the grid is not taken over. */
 static catena_neighborhood_t *allocate(catena_group_t *group,
                                        const ctn_graph_t *graph,
                                        const catena_neighborhood_info_t *info)
 {
     catena_neighborhood_t *made = calloc(1, sizeof(*made));
     if (made == NULL) {
-        ctn_grid_free(graph->grid);
         return NULL;
     }
     made->group = group;
     made->exec = group->exec;
     made->config = group->config;
-    made->grid = graph->grid;
     made->operations = graph->operations;
     made->sources = graph->sources;
     made->targets = graph->targets;
@@ -153,6 +151,7 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
         ctn_neighborhood_release(made);
         return NULL;
     }
+    made->grid = graph->grid;
     return made;
 }
 
@@ -244,6 +243,8 @@ catena_status_t ctn_neighborhood_make(catena_group_t *group,
     (void)catena_group_free(made != NULL ? made->group : group);
     if (made != NULL) {
         ctn_neighborhood_release(made);
+    } else {
+        ctn_grid_free(graph->grid);
     }
     return status;
 }
