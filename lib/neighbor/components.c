@@ -91,18 +91,15 @@ catena_status_t ctn_neighbor_components(catena_neighborhood_t *neighborhood,
 {
     catena_group_t *group = neighborhood->group;
     size_t count;
-    size_t came_count;
+    size_t came_count = 0;
     void *came = NULL;
     joined_t *joined = list_lower(neighborhood, &count);
     catena_status_t status =
         ctn_deliver(group, sizeof(*joined), joined != NULL ? count : 1, joined,
                     &came, &came_count);
     free(joined);
-    if (status != CATENA_OK) {
-        return status;
-    }
     *components = 0;
-    if (group->lane.chain.rank == 0) {
+    if (status == CATENA_OK && group->lane.chain.rank == 0) {
         status = count_components(group->lane.chain.size, came, came_count,
                                   components);
     }

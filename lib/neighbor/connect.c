@@ -201,8 +201,8 @@ static catena_status_t connect(links_t *links)
     if (status == CATENA_OK) {
         status = hear(links, came, came_count);
         free(came);
-        status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
     }
+    status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
     if (status == CATENA_OK) {
         pair(links);
     } else {

@@ -38,7 +38,7 @@ typedef struct deliver {
     bool sent;
     bool here[2];
     /* This member's, or that of one it has heard from: it has no memory, and
-     * only says so on. At the end all have heard it. */
+     * only says so on. */
     catena_status_t status;
     ctn_parcel_t parcel[2];
     ctn_letter_t letter[2];
@@ -267,8 +267,9 @@ static void finish(ctn_op_t *op)
 static const ctn_phase_t phases[] = {
     {"begin", begin}, {"rounds", rounds}, {"judge", judge}, {NULL, NULL}};
 
-/* What a member says goes on to all others, whatever is between them: each
- * distance is a sum of steps in falling order. */
+/* What a member says from the beginning goes on to all others, whatever is
+ * between them: each distance is a sum of steps in falling order. What it says
+ * later goes where records would have gone that it had to let go of. */
 static const ctn_algorithm_t algorithm = {
     .name = "neighborhood/deliver",
     .state_bytes = sizeof(deliver_t),

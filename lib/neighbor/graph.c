@@ -129,10 +129,10 @@ static catena_status_t fill(const end_t *end, size_t count, ctn_graph_t *graph)
     return CATENA_OK;
 }
 
-/** From what each rank contributes to what each one has. @return a status that
- * is the same on all ranks but for a lack of memory, which is *failed */
+/** From what each rank contributes to what each one has. @return this rank's
+ * status */
 static catena_status_t exchange(catena_group_t *group, const given_t *given,
-                                ctn_graph_t *graph, catena_status_t *failed)
+                                ctn_graph_t *graph)
 {
     end_t *end = list_ends(given);
     size_t count = end != NULL ? 2 * given->edges : 1; /* NULL: tells all */
@@ -142,7 +142,7 @@ static catena_status_t exchange(catena_group_t *group, const given_t *given,
         ctn_deliver(group, sizeof(*end), count, end, &came, &came_count);
     free(end);
     if (status == CATENA_OK) {
-        *failed = fill(came, came_count, graph);
+        status = fill(came, came_count, graph);
         free(came);
     }
     return status;
@@ -173,9 +173,7 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
                                         failed == CATENA_OK && given.edges > 0,
                                         weights != NULL, &graph.weighted);
     if (status == CATENA_OK) {
-        status = exchange(own, &given, &graph, &failed);
-    }
-    if (status == CATENA_OK) {
+        failed = exchange(own, &given, &graph);
         status = ctn_neighborhood_make(own, &graph, info, failed, out);
     } else {
         (void)catena_group_free(own);

@@ -85,8 +85,8 @@ struct catena_neighborhood {
     struct ctn_quick *quick;  /* for short messages, or NULL */
 };
 
-/* ---- who makes what; each returns a status that is the same on all ranks ----
- */
+/* ---- who makes what; each returns a status that is the same on all ranks,
+ * unless it says otherwise ---- */
 
 /** What a neighborhood is to be made from. */
 typedef struct ctn_graph {
@@ -119,7 +119,11 @@ catena_status_t ctn_neighborhood_make(catena_group_t *group,
  * @param[out] came    malloc'd, the caller's: ordered by the rank they come
  *                     from, then as that one listed them; each begins with the
  *                     uint32_t rank that it comes from
- * Collective; blocks. */
+ * Collective; blocks.
+ * @return this rank's status, on which all have to agree yet. ERR_NO_MEMORY on
+ *         all where a rank begins with that, as it does with NULL for some
+ *         records; who runs out of memory later tells those to whom something
+ *         does not come because of it, and maybe others */
 catena_status_t ctn_deliver(catena_group_t *group, size_t bytes, size_t count,
                             const void *record, void **came,
                             size_t *came_count);
@@ -182,7 +186,8 @@ void ctn_neighbor_forget(catena_neighborhood_t *neighborhood);
  * @param[in]  graph targets of all ranks within the group, with the weights on
  *                   which both ends agree; its sources are not looked at
  * @param[out] place this rank's new rank
- * @return CATENA_OK, ERR_NO_MEMORY, ERR_PEER */
+ * @return this rank's status, on which all have to agree yet: CATENA_OK,
+ *         ERR_NO_MEMORY, ERR_PEER */
 catena_status_t ctn_reorder_graph(catena_group_t *group,
                                   const ctn_graph_t *graph, int *place);
 /** The same for a grid, whose sides may hold fewer cells than the group has

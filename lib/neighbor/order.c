@@ -128,7 +128,9 @@ static catena_status_t map(const gathered_t *gathered, uint32_t size,
                          place, &before, &after);
 }
 
-/** Of a graph, or of a grid. */
+/** Of a graph, or of a grid. All take part to the end, whatever happens to
+ * them.
+ * @return this rank's status */
 static catena_status_t reorder(catena_group_t *group, const ctn_graph_t *graph,
                                const ctn_grid_t *grid, const int weights[],
                                int *place)
@@ -136,13 +138,11 @@ static catena_status_t reorder(catena_group_t *group, const ctn_graph_t *graph,
     uint32_t size = group->lane.chain.size;
     saying_t *came = NULL;
     size_t came_count = 0;
-    catena_status_t status = gather(group, graph, &came, &came_count);
-    if (status != CATENA_OK) {
-        return status;
-    }
+    catena_status_t own = gather(group, graph, &came, &came_count);
+    catena_status_t status = own;
     gathered_t gathered = {0};
     uint32_t *places = NULL;
-    if (group->lane.chain.rank == 0) {
+    if (group->lane.chain.rank == 0 && status == CATENA_OK) {
         places = malloc((size_t)size * sizeof(*places));
         status = places == NULL ? CATENA_ERR_NO_MEMORY
                                 : sort_out(size, came, came_count, &gathered);
@@ -155,7 +155,7 @@ static catena_status_t reorder(catena_group_t *group, const ctn_graph_t *graph,
     free(gathered.edge);
     status = tell(group, places, status, place);
     free(places);
-    return status;
+    return own != CATENA_OK ? own : status;
 }
 
 catena_status_t ctn_reorder_graph(catena_group_t *group,

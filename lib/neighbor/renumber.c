@@ -94,9 +94,8 @@ static catena_status_t move(catena_neighborhood_t *neighborhood, uint32_t place)
     if (status == CATENA_OK) {
         status = unpack(neighborhood, came, came_count);
         free(came);
-        status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
     }
-    return status;
+    return ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
 }
 
 /* ---- places ---- */
@@ -139,6 +138,7 @@ catena_status_t ctn_neighbor_renumber(catena_neighborhood_t *neighborhood)
     int place;
     catena_group_t *fresh;
     catena_status_t status = find_place(neighborhood, &place);
+    status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
     if (status == CATENA_OK) {
         status = move(neighborhood, (uint32_t)place);
     }
