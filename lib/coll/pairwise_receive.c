@@ -1,0 +1,181 @@
+/* The receiving side of an exchange in rounds: grants, and taking what has come
+ * of the way that both sides know. */
+
+#include "coll/pairwise_stream.h"
+
+#include <stdlib.h>
+
+/** Tell a peer that a slot is ready for its block, where that is to go, and how
+ * many parts have been taken. */
+static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,
+                        const ctn_member_t *from, uint64_t offset,
+                        uint32_t taken)
+{
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, from->address.process, &endpoint);
+    if (status == CATENA_OK) {
+        uint64_t at =
+            from->grants + ((op->seq % CTN_RINGS) * x->topo->roster.size +
+                            x->topo->group->lane.chain.rank) *
+                               sizeof(ctn_grant_t);
+        status = ctn_put_signal(endpoint, &offset, sizeof(offset),
+                                at + offsetof(ctn_grant_t, offset),
+                                at + offsetof(ctn_grant_t, word),
+                                ctn_tag(op->seq, taken), &op->pending);
+    }
+    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+}
+
+/** In place, a part may be overwritten when it has left: the transport has
+ * none of it any more. The two ways may be cut into parts of different sizes.
+ */
+static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
+                          const ctn_stream_t *stream)
+{
+    if (!x->in_place) {
+        return true;
+    }
+    size_t end =
+        (stream->parts_received + 1) * pairwise_part_size(stream->place);
+    return (stream->send_turn > stream->receive_turn ||
+            stream->parts_sent * pairwise_part_size(stream->sent_to) >= end) &&
+           op->pending == 0;
+}
+
+static bool has_come(const ctn_op_t *op, const ctn_pairwise_t *x, uint32_t slot)
+{
+    const ctn_stream_t *stream = &x->stream[slot];
+    uint32_t part = stream->parts_received;
+    return ctn_word_load(&ctn_op_slot(op, slot)->word[part % CTN_PARTS]) ==
+               ctn_tag(op->seq,
+                       pairwise_count_of(stream->receive_turn, part)) &&
+           may_overwrite(op, x, stream);
+}
+
+static const unsigned char *own_wide(const ctn_op_t *op,
+                                     const ctn_pairwise_t *x, uint32_t slot,
+                                     uint32_t part)
+{
+    return x->topo->group->block->wide[op->seq % CTN_RINGS][slot][part];
+}
+
+/** Offset of the memory where a slot stages large parts; CTN_STAGED: there is
+ * none, and it takes more messages. */
+static uint64_t stage_at(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
+{
+    uint64_t offset;
+    if (x->stage == NULL) {
+        x->stage = calloc(x->slots, sizeof(*x->stage));
+    }
+    if (x->stage != NULL && x->stage[slot] == NULL) {
+        x->stage[slot] = ctn_heap_alloc(op->exec->heap, 4096,
+                                        CTN_PARTS * CTN_LARGE_PART_BYTES);
+    }
+    return x->stage != NULL &&
+                   ctn_heap_contains(op->exec->heap, x->stage[slot], 1, &offset)
+               ? offset | PAIRWISE_AT_STAGE
+               : CTN_STAGED;
+}
+
+/** What to say of where a slot's incoming block is to go. In place the partner
+ * may write only what has been sent: staged. */
+static uint64_t place_for(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
+                          const ctn_span_t *block)
+{
+    ctn_stream_t *stream = &x->stream[slot];
+    uint64_t offset =
+        x->in_place ? CTN_STAGED : ctn_span_place(op->exec, block);
+    stream->place = CTN_PLACE_BUFFER;
+    if (offset == CTN_STAGED) {
+        offset = block->bytes > CTN_PARTS * CTN_PART_BYTES
+                     ? stage_at(op, x, slot)
+                     : CTN_STAGED;
+        stream->place = offset == CTN_STAGED ? CTN_PLACE_WIDE : CTN_PLACE_LARGE;
+    }
+    return offset;
+}
+
+static const unsigned char *stage_of(const ctn_op_t *op,
+                                     const ctn_pairwise_t *x, uint32_t slot,
+                                     uint32_t part)
+{
+    return x->stream[slot].place == CTN_PLACE_WIDE
+               ? own_wide(op, x, slot, part % CTN_PARTS)
+               : x->stage[slot] + part % CTN_PARTS * CTN_LARGE_PART_BYTES;
+}
+
+/** One part of a staged block has come. */
+static ctn_step_t receive_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
+                               uint32_t slot, const ctn_span_t *block)
+{
+    ctn_stream_t *stream = &x->stream[slot];
+    size_t size = pairwise_part_size(stream->place);
+    uint32_t parts = pairwise_parts_of(block->bytes, size);
+    uint32_t part = stream->parts_received++;
+    ctn_span_write(op->exec, block, part * size,
+                   pairwise_bytes_of_part(block->bytes, size, part),
+                   stage_of(op, x, slot, part));
+    if (stream->parts_received == parts) {
+        return CTN_STEP_NEXT;
+    }
+    if (part + CTN_PARTS >= parts) {
+        return CTN_STEP_MOVED;
+    }
+    return grant(op, x, pairwise_member(x, peer),
+                 stream->place == CTN_PLACE_WIDE ? CTN_STAGED
+                                                 : stage_at(op, x, slot),
+                 stream->parts_received);
+}
+
+ctn_step_t ctn_pairwise_grant(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
+{
+    ctn_stream_t *stream = &x->stream[slot];
+    uint32_t round = pairwise_round_of(x, slot, stream->receive_turn);
+    uint32_t peer = pairwise_receive_peer(x, round);
+    pairwise_passage_t passage = pairwise_passage_of(
+        x, pairwise_bytes_of(x, x->receive, round, peer), peer);
+    if (stream->granted ||
+        (passage != PAIRWISE_GRANTED && stream->receive_turn == 0)) {
+        return CTN_STEP_WAIT;
+    }
+    ctn_span_t block = pairwise_block_of(x, x->receive, round, peer);
+    /* Counts come round again after many turns, all of which may have been
+     * empty: nobody writes here before the grant is out. */
+    ctn_slot_t *own = ctn_op_slot(op, slot);
+    ctn_word_store(&own->word[0], 0);
+    ctn_word_store(&own->word[1], 0);
+    stream->granted = true;
+    return grant(op, x, pairwise_member(x, peer),
+                 passage == PAIRWISE_GRANTED ? place_for(op, x, slot, &block)
+                                             : CTN_STAGED,
+                 0);
+}
+
+ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
+{
+    ctn_stream_t *stream = &x->stream[slot];
+    uint32_t round = pairwise_round_of(x, slot, stream->receive_turn);
+    uint32_t peer = pairwise_receive_peer(x, round);
+    pairwise_passage_t passage = pairwise_passage_of(
+        x, pairwise_bytes_of(x, x->receive, round, peer), peer);
+    ctn_step_t granted = ctn_pairwise_grant(op, x, slot);
+    if (granted != CTN_STEP_WAIT) {
+        return granted;
+    }
+    if (!has_come(op, x, slot)) {
+        op->waits_for = pairwise_rank_of(x, peer);
+        return CTN_STEP_WAIT;
+    }
+    ctn_span_t block = pairwise_block_of(x, x->receive, round, peer);
+    if (passage == PAIRWISE_INLINE) {
+        ctn_span_write(op->exec, &block, 0, block.bytes,
+                       ctn_op_slot(op, slot)->data);
+    } else if (passage == PAIRWISE_EAGER) {
+        ctn_span_write(op->exec, &block, 0, block.bytes,
+                       own_wide(op, x, slot, 0));
+    } else if (stream->place != CTN_PLACE_BUFFER) {
+        return receive_part(op, x, peer, slot, &block);
+    }
+    return CTN_STEP_NEXT;
+}
