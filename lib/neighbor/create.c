@@ -111,6 +111,21 @@ static ctn_edge_t *copy_edges(const ctn_edge_t *edge, uint32_t count,
     return copy;
 }
 
+catena_status_t ctn_edge_lists(size_t count, ctn_edge_t **source,
+                               ctn_edge_t **target)
+{
+    ctn_edge_t *sources = calloc(count + 1, sizeof(*sources));
+    ctn_edge_t *targets = calloc(count + 1, sizeof(*targets));
+    if (sources == NULL || targets == NULL) {
+        free(sources);
+        free(targets);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    *source = sources;
+    *target = targets;
+    return CATENA_OK;
+}
+
 void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
 {
     ctn_heap_t *heap = neighborhood->exec->heap;

@@ -113,13 +113,13 @@ static end_t *list_ends(const given_t *given)
 /** The lists of this rank. */
 static catena_status_t fill(const end_t *end, size_t count, ctn_graph_t *graph)
 {
-    ctn_edge_t *source = calloc(count + 1, sizeof(*source));
-    ctn_edge_t *target = calloc(count + 1, sizeof(*target));
-    graph->source = source;
-    graph->target = target;
-    if (source == NULL || target == NULL) {
+    ctn_edge_t *source;
+    ctn_edge_t *target;
+    if (ctn_edge_lists(count, &source, &target) != CATENA_OK) {
         return CATENA_ERR_NO_MEMORY;
     }
+    graph->source = source;
+    graph->target = target;
     for (size_t i = 0; i < count; i++) {
         ctn_edge_t *edge = end[i].is_target ? &target[graph->targets++]
                                             : &source[graph->sources++];

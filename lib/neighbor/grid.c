@@ -147,11 +147,9 @@ catena_status_t ctn_grid_edges(const ctn_grid_t *grid, const int *weights,
 {
     bool derived = grid->displacements != NULL;
     size_t count = derived ? (size_t)grid->ndirs : 2 * (size_t)grid->ndims;
-    ctn_edge_t *source = calloc(count + 1, sizeof(*source));
-    ctn_edge_t *target = calloc(count + 1, sizeof(*target));
-    if (source == NULL || target == NULL) {
-        free(source);
-        free(target);
+    ctn_edge_t *source;
+    ctn_edge_t *target;
+    if (ctn_edge_lists(count, &source, &target) != CATENA_OK) {
         return CATENA_ERR_NO_MEMORY;
     }
     if (derived) {

@@ -5,6 +5,11 @@
 
 /* The steps of making a neighborhood, which create.c puts together. */
 
+/** create.c: room for so many sources and as many targets, all zeros. Both are
+ * malloc'd, the caller's. */
+catena_status_t ctn_edge_lists(size_t count, ctn_edge_t **source,
+                               ctn_edge_t **target);
+
 /** An edge in the order in which both ends find it: by the rank at the other
  * end, then label, then as it was listed. */
 typedef struct ctn_edge_key {

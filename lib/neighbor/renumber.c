@@ -31,11 +31,9 @@ static moved_t *pack(moved_t *at, const ctn_edge_t *edge, uint32_t count,
 static catena_status_t unpack(catena_neighborhood_t *neighborhood,
                               const moved_t *moved, size_t count)
 {
-    ctn_edge_t *source = calloc(count + 1, sizeof(*source));
-    ctn_edge_t *target = calloc(count + 1, sizeof(*target));
-    if (source == NULL || target == NULL) {
-        free(source);
-        free(target);
+    ctn_edge_t *source;
+    ctn_edge_t *target;
+    if (ctn_edge_lists(count, &source, &target) != CATENA_OK) {
         return CATENA_ERR_NO_MEMORY;
     }
     free(neighborhood->source);

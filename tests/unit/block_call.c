@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "affine.h"
+
 const char *const block_names[] = {
     "gather",    "gatherv",    "scatter",        "scatterv",
     "allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block"};
@@ -38,35 +40,13 @@ static uint64_t given(const block_call_t *call, uint32_t rank, size_t i)
     return job_random(&state) | UINT64_C(1) << 32;
 }
 
-/** x -> a x + b, both modulo 2^32: applied one after the other. */
-static uint64_t after(uint64_t left, uint64_t right)
-{
-    uint32_t a = (uint32_t)(left >> 32);
-    uint32_t b = (uint32_t)left;
-    uint32_t c = (uint32_t)(right >> 32);
-    uint32_t d = (uint32_t)right;
-    return (uint64_t)(a * c) << 32 | (uint32_t)(a * d + b);
-}
-
-static void apply(const void *in, void *inout, size_t count,
-                  catena_datatype_t type, void *argument)
-{
-    const uint64_t *left = in;
-    uint64_t *right = inout;
-    (void)type;
-    (void)argument;
-    for (size_t i = 0; i < count; i++) {
-        right[i] = after(left[i], right[i]);
-    }
-}
-
 /** Element i of all ranks' vectors, combined. */
 static uint64_t combined(const block_call_t *call, size_t i)
 {
     uint64_t value = given(call, 0, i);
     for (uint32_t rank = 1; rank < call->size; rank++) {
         uint64_t next = given(call, rank, i);
-        value = call->sum ? value + next : after(value, next);
+        value = call->sum ? value + next : affine_after(value, next);
     }
     return value;
 }
@@ -238,7 +218,7 @@ static catena_status_t call_reduction(block_call_t *call, block_form_t form)
     catena_op_t op = CATENA_SUM;
     if (!call->sum) {
         JOB_CHECK(call->job,
-                  catena_op_create(apply, NULL, 0, &op) == CATENA_OK);
+                  catena_op_create(affine_apply, NULL, 0, &op) == CATENA_OK);
     }
     catena_status_t status = call->which == REDUCE_SCATTER
                                  ? FORMS_OF(reduce_scatter, send, recv,

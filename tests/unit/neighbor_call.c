@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "affine.h"
+
 const char *const neighbor_names[] = {
     "neighbor_gather",    "neighbor_gatherv",   "neighbor_alltoall",
     "neighbor_alltoallv", "neighbor_alltoallw", "neighbor_reduce",
@@ -62,28 +64,6 @@ static uint64_t sent(const neighbor_call_t *call, int rank, int target,
     return mix(call, (uint64_t)rank * 64 + block, 1000 + i) | UINT64_C(1) << 32;
 }
 
-/** x -> a x + b, both modulo 2^32: applied one after the other. */
-static uint64_t after(uint64_t left, uint64_t right)
-{
-    uint32_t a = (uint32_t)(left >> 32);
-    uint32_t b = (uint32_t)left;
-    uint32_t c = (uint32_t)(right >> 32);
-    uint32_t d = (uint32_t)right;
-    return (uint64_t)(a * c) << 32 | (uint32_t)(a * d + b);
-}
-
-static void apply(const void *in, void *inout, size_t count,
-                  catena_datatype_t type, void *argument)
-{
-    const uint64_t *left = in;
-    uint64_t *right = inout;
-    (void)type;
-    (void)argument;
-    for (size_t i = 0; i < count; i++) {
-        right[i] = after(left[i], right[i]);
-    }
-}
-
 /** Element i of what is received from source s. */
 static uint64_t received(const neighbor_call_t *call, int s, size_t i)
 {
@@ -100,7 +80,9 @@ static bool combined(const neighbor_call_t *call, size_t i, uint64_t *value)
             continue;
         }
         uint64_t next = received(call, s, i);
-        *value = !any ? next : call->sum ? *value + next : after(*value, next);
+        *value = !any        ? next
+                 : call->sum ? *value + next
+                             : affine_after(*value, next);
         any = true;
     }
     return any;
@@ -304,7 +286,7 @@ static catena_status_t call_reduction(neighbor_call_t *call,
     catena_op_t op = CATENA_SUM;
     if (!call->sum) {
         JOB_CHECK(call->job,
-                  catena_op_create(apply, NULL, 0, &op) == CATENA_OK);
+                  catena_op_create(affine_apply, NULL, 0, &op) == CATENA_OK);
     }
     catena_status_t status =
         call->which == REDUCE
