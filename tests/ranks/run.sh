@@ -109,14 +109,7 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     layout neighborbad -- -n 2
     layout neighborbad $tcp -- -n 7 --ppn 3
     layout unit/chain -- -n 5
-    layout unit/links -- -n 4
-layout unit/links $tcp -- -n 4 --ppn 2
-layout unit/links $tcp -- -n 5 --ppn 1
-layout unit/neighbor_ops -- -n 5
-layout unit/neighbor_ops $tcp -- -n 7 --ppn 3
-layout unit/neighbor_ops $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
-layout unit/links $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 2
-layout unit/chain $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 1
+    layout unit/chain $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 1
     layout unit/bcol_p2p -- -n 13
     layout unit/bcol_shm -- -n 1
     layout unit/bcol_shm CATENA_WAIT=sleep -- -n 3
