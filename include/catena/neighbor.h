@@ -75,8 +75,8 @@ typedef struct catena_neighborhood_info {
  * @param[out] out            set only on CATENA_OK; free with
  *                            catena_neighborhood_free
  * @return CATENA_OK, ERR_ARG (NULL, rank outside the group, negative weight,
- *         weights on some ranks only, lists that do not match, info that
- *         differs; logged), ERR_NO_MEMORY, ERR_PEER */
+ *         weights on some ranks only, lists that do not match, info or
+ *         CATENA_CHECK that differs; logged), ERR_NO_MEMORY, ERR_PEER */
 CATENA_API catena_status_t catena_neighborhood_create(
     catena_group_t *group, int source_count, const int sources[],
     const int source_weights[], int target_count, const int targets[],
@@ -137,8 +137,9 @@ CATENA_API catena_status_t catena_neighborhood_neighbors(
  * place among the neighborhood's operations, none of which may be under way.
  * Persistent requests stay as they were made.
  * "algorithm": as in catena_neighborhood_info_t.
- * @return CATENA_OK, ERR_ARG (unknown, or not possible for this graph; logged
- *         with what there is), ERR_STATE, ERR_NO_MEMORY, ERR_PEER */
+ * @return CATENA_OK, ERR_ARG (unknown, not the same on all ranks, or not
+ *         possible for this graph; logged with what there is), ERR_STATE,
+ *         ERR_NO_MEMORY, ERR_PEER */
 CATENA_API catena_status_t catena_neighborhood_set(
     catena_neighborhood_t *neighborhood, const char *name, const char *value);
 

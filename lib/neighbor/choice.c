@@ -141,6 +141,7 @@ static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
         &costs->message[CTN_FAR],
         &costs->byte[CTN_NEAR],
         &costs->byte[CTN_FAR],
+        &costs->packed,
         &costs->turn,
         &costs->share,
     };

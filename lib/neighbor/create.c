@@ -17,12 +17,16 @@ enum {
     SAME_REORDER,
     SAME_BYTES,
     SAME_GRID,
+    SAME_CHECK,
     SAMES
 };
 
-static const char *const same_names[SAMES] = {
-    "the operations", "the algorithm", "reorder", "bytes",
-    "the grid (or that there is one)"};
+static const char *const same_names[SAMES] = {"the operations",
+                                              "the algorithm",
+                                              "reorder",
+                                              "bytes",
+                                              "the grid (or that there is one)",
+                                              "CATENA_CHECK"};
 
 /* FNV-1a (Fowler, Noll, Vo), by whole numbers. */
 #define DIGEST_BEGIN UINT64_C(0xcbf29ce484222325)
@@ -76,6 +80,7 @@ static catena_status_t settle(catena_group_t *group, const ctn_graph_t *graph,
         [SAME_REORDER] = info->reorder != 0,
         [SAME_BYTES] = info->bytes,
         [SAME_GRID] = grid_digest(graph->grid),
+        [SAME_CHECK] = group->config->check,
     };
     uint64_t maxima[2 * SAMES];
     for (uint32_t i = 0; i < SAMES; i++) {

@@ -8,15 +8,42 @@
 
 /* ---- settings ---- */
 
-/** By name: what is not there yet is made. */
-static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
-                                     const char *name)
+/** What this rank is told to run, if that can be set. */
+static catena_status_t read_setting(const ctn_log_t *log, const char *name,
+                                    const char *value, int *wanted)
 {
-    const ctn_log_t *log = neighborhood->exec->log;
-    int wanted = ctn_scheme_named(log, name);
-    if (wanted < -1) {
+    if (strcmp(name, "algorithm") != 0) {
+        ctn_error(log, "a neighborhood has no setting '%s'; there is algorithm",
+                  name);
         return CATENA_ERR_ARG;
     }
+    *wanted = ctn_scheme_named(log, value);
+    return *wanted < -1 ? CATENA_ERR_ARG : CATENA_OK;
+}
+
+/** Ranks that are told other things would make other plans, and wait. */
+static catena_status_t agree_on(const catena_neighborhood_t *neighborhood,
+                                catena_status_t status, int wanted)
+{
+    uint64_t own = (uint64_t)(wanted + 1);
+    uint64_t most[2] = {own, ~own};
+    status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 2, most);
+    if (status == CATENA_OK && most[0] != ~most[1]) {
+        if (neighborhood->group->lane.chain.rank == 0) {
+            ctn_error(neighborhood->exec->log,
+                      "neighborhood: the algorithm must be the same on all "
+                      "ranks and is not");
+        }
+        status = CATENA_ERR_ARG;
+    }
+    return status;
+}
+
+/** What is not there yet is made. */
+static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
+                                     int wanted)
+{
+    const ctn_log_t *log = neighborhood->exec->log;
     int before = neighborhood->wanted;
     neighborhood->wanted = wanted;
     catena_status_t status = ctn_candidates_make(neighborhood);
@@ -27,7 +54,7 @@ static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
         ctn_error(log,
                   "neighborhood: algorithm '%s' is not possible: %s; there are "
                   "auto, direct and colored for all graphs",
-                  name, refusal);
+                  ctn_scheme_names[wanted], refusal);
         status = CATENA_ERR_ARG;
     }
     if (status != CATENA_OK) {
@@ -45,12 +72,11 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
     if (ctn_channel_under_way(&neighborhood->channel) > 0) {
         return CATENA_ERR_STATE;
     }
-    if (strcmp(name, "algorithm") == 0) {
-        return set_algorithm(neighborhood, value);
-    }
-    ctn_error(neighborhood->exec->log,
-              "a neighborhood has no setting '%s'; there is algorithm", name);
-    return CATENA_ERR_ARG;
+    int wanted = -1;
+    catena_status_t status =
+        read_setting(neighborhood->exec->log, name, value, &wanted);
+    status = agree_on(neighborhood, status, wanted);
+    return status == CATENA_OK ? set_algorithm(neighborhood, wanted) : status;
 }
 
 /* ---- numbers ---- */

@@ -8,7 +8,7 @@
 typedef struct capture {
     FILE *file;
     int saved;
-    char text[4096]; /* once it is stopped; cut off */
+    char text[16384]; /* once it is stopped; cut off */
 } capture_t;
 
 void capture_start(capture_t *capture);

@@ -310,6 +310,15 @@ static void check_settings(job_t *job)
               catena_neighborhood_set(own, "color", "1") == CATENA_ERR_ARG);
     JOB_CHECK(job, catena_neighborhood_set(NULL, "algorithm", "auto") ==
                        CATENA_ERR_ARG);
+    bool odd = job->rank == 3; /* one rank says something else */
+    JOB_CHECK(job, catena_neighborhood_set(own, "algorithm",
+                                           odd ? "direct" : "colored") ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              catena_neighborhood_set(own, "algorithm",
+                                      odd ? "none" : "auto") == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_neighborhood_set(own, odd ? "color" : "algorithm",
+                                           "auto") == CATENA_ERR_ARG);
     for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
         const char *name = ctn_scheme_names[scheme];
         if (scheme == CTN_SCHEME_COMBINING) {
@@ -330,6 +339,32 @@ static void check_settings(job_t *job)
                                           sizeof(text)) == CATENA_ERR_ARG);
     JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
 }
+
+/** One rank knows another machine: all choose by the same costs. */
+static void check_costs(job_t *job)
+{
+    static char machine[] = "machine:jaguar";
+    catena_neighborhood_t *own = NULL;
+    char *tuning = job->context->config.tuning;
+    if (job->rank == 1) {
+        job->context->config.tuning = machine;
+    }
+    make_heavy_mesh(job, &own);
+    job->context->config.tuning = tuning;
+    const ctn_neighbor_costs_t *costs = &own->chooser->costs;
+    uint64_t packed = (uint64_t)(costs->packed * 1000);
+    uint64_t most[2] = {packed, ~packed};
+    JOB_CHECK(job, ctn_neighbor_agree(own->group, CATENA_OK, 0, NULL, 2,
+                                      most) == CATENA_OK);
+    JOB_CHECK(job, most[0] == ~most[1]);
+    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+}
+
+START_TEST(costs)
+{
+    ck_assert_int_eq(job_simulate(16, 1, check_costs), 0);
+}
+END_TEST
 
 START_TEST(settings)
 {
@@ -359,6 +394,7 @@ int main(void)
     tcase_add_test(tcase, diagonals);
     tcase_add_test(tcase, heavy_edges);
     tcase_add_test(tcase, settings);
+    tcase_add_test(tcase, costs);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

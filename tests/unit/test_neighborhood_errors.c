@@ -196,6 +196,10 @@ static void give_wrong_arguments(job_t *job)
               ring_with(job, -1, 0, NULL, NULL, odd ? 0 : 2) == CATENA_ERR_ARG);
     JOB_CHECK(job,
               ring_with(job, -1, 0, NULL, NULL, odd ? 9 : 2) == CATENA_ERR_ARG);
+    job->context->config.check = odd;
+    JOB_CHECK(job, ring_with(job, -1, 0, NULL, NULL, CATENA_NEIGHBOR_ALL) ==
+                       CATENA_ERR_ARG);
+    job->context->config.check = 0;
     JOB_CHECK(job, ring_with(job, -1, 0, NULL, NULL, CATENA_NEIGHBOR_GATHER) ==
                        CATENA_OK);
     JOB_CHECK(job, ring_with(job, -1, 0, &weight, NULL, CATENA_NEIGHBOR_ALL) ==
@@ -216,7 +220,8 @@ START_TEST(arguments)
         "weight of source 0 is -1",   "1 ranks give their edges weights and 7",
         "bytes must be the same",     "the algorithm must be the same",
         "the operations must be the", "operations are 0x0",
-        "operations are 0x9",         "algorithm is 'odd'"};
+        "operations are 0x9",         "algorithm is 'odd'",
+        "CATENA_CHECK must be the"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         ck_assert_msg(strstr(capture.text, texts[i]) != NULL, "'%s': %s",
                       texts[i], capture.text);
