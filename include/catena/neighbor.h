@@ -246,7 +246,8 @@ CATENA_API catena_status_t catena_cart_derive_graph(
  *         logged), ERR_NO_MEMORY, ERR_PEER
  * @see docs/algorithms.md NBR-1 to NBR-4 and NBR-8 */
 
-/** The same block to all targets (MPI_Neighbor_allgather).
+/** The same block to all targets (MPI_Neighbor_allgather). One length for all
+ * ranks that edges join.
  * @param[in]  send [send_count] elements
  * @param[out] recv [s][recv_count] elements, in the order of the sources */
 CATENA_API catena_status_t catena_neighbor_gather(
@@ -281,7 +282,8 @@ CATENA_API catena_status_t catena_neighbor_gatherv_init(
     const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
     catena_neighborhood_t *neighborhood, catena_request_t **request);
 
-/** A block of its own to each target (MPI_Neighbor_alltoall).
+/** A block of its own to each target (MPI_Neighbor_alltoall). One length for
+ * all ranks that edges join.
  * @param[in]  send [t][send_count] elements, or CATENA_IN_PLACE where s is t:
  *                  what is received from source i replaces what was sent to
  *                  target i; send_count and send_type are not looked at then

@@ -8,12 +8,13 @@
 
 /* ---- what stays the same from start to start ---- */
 
-/** Bytes along each edge, where all are alike; else 0. */
+/** Bytes along each edge, where all are alike; else 0. Of what comes from
+ * nobody, or from the rank itself, others need not know. */
 static size_t bytes_along(const ctn_exchange_t *x)
 {
-    return ctn_kind_varies(x->kind)       ? 0
-           : x->neighborhood->sources > 0 ? ctn_blocks_bytes(&x->recv, 0)
-                                          : ctn_blocks_bytes(&x->send, 0);
+    return ctn_kind_varies(x->kind)   ? 0
+           : x->neighborhood->ins > 0 ? ctn_blocks_bytes(&x->recv, 0)
+                                      : ctn_blocks_bytes(&x->send, 0);
 }
 
 /** Fill in a part that lies in a buffer of the caller. False: it does not. */

@@ -353,6 +353,50 @@ static void apart(job_t *job)
     JOB_CHECK(job, catena_neighborhood_free(n) == CATENA_OK);
 }
 
+/** Ranks of 4 nodes that send to the next 6: the first has nobody before it,
+ * and nothing to say of what it receives. */
+static void from_nobody(job_t *job)
+{
+    enum { FAR = 6 };
+    int rank = (int)job->rank;
+    int sources[FAR + 1] = {CATENA_PROC_NULL};
+    int targets[FAR];
+    int source_count = 1;
+    int target_count = 0;
+    for (int i = 1; i <= FAR; i++) {
+        if (rank >= i) {
+            sources[source_count++] = rank - i;
+        }
+        if (rank + i < (int)job->size) {
+            targets[target_count++] = rank + i;
+        }
+    }
+    const catena_neighborhood_info_t info = {.bytes = (size_t)1 << 20};
+    catena_neighborhood_t *n;
+    JOB_CHECK(job, catena_neighborhood_create(
+                       job->context->world, source_count, sources,
+                       CATENA_UNWEIGHTED, target_count, targets,
+                       CATENA_UNWEIGHTED, &info, &n) == CATENA_OK);
+    /* Else this would show nothing. */
+    JOB_CHECK(job, ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 0) !=
+                       ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 8));
+    uint64_t send = job->rank;
+    uint64_t recv[FAR + 1];
+    JOB_CHECK(job, catena_neighbor_gather(&send, 1, CATENA_UINT64, recv,
+                                          rank == 0 ? 0 : 1, CATENA_UINT64,
+                                          n) == CATENA_OK);
+    for (int i = 1; i < source_count; i++) {
+        JOB_CHECK(job, recv[i] == (uint64_t)sources[i]);
+    }
+    JOB_CHECK(job, catena_neighborhood_free(n) == CATENA_OK);
+}
+
+START_TEST(nobody)
+{
+    ck_assert_int_eq(job_simulate_nodes(16, 4, 1, from_nobody), 0);
+}
+END_TEST
+
 START_TEST(components)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -431,6 +475,7 @@ int main(int argc, char **argv)
     tcase_add_test(tests, lengths);
     tcase_add_test(tests, arguments);
     tcase_add_test(tests, components);
+    tcase_add_test(tests, nobody);
     tcase_add_test(tests, deaths);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
