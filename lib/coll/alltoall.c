@@ -117,16 +117,6 @@ void ctn_alltoall_release(ctn_op_t *op)
 
 /* ---- arguments ---- */
 
-/** One side as it was given: with one count, or with arrays. */
-typedef struct side {
-    const void *buffer;
-    size_t count;
-    const size_t *counts;
-    const ptrdiff_t *displacements;
-    catena_datatype_t type;
-    const catena_datatype_t *types;
-} side_t;
-
 /** How the caller will wait. */
 typedef enum waiting {
     MODE_BLOCKING,
@@ -136,35 +126,29 @@ typedef enum waiting {
 
 /** Blocks of one length. */
 static catena_status_t read_alike(const catena_group_t *group,
-                                  const side_t *side, ctn_blocks_t *blocks)
+                                  const ctn_given_side_t *side,
+                                  ctn_blocks_t *blocks)
 {
     uint32_t p = group->lane.chain.size;
-    catena_datatype_t type = side->type;
     size_t all;
-    ptrdiff_t step;
-    ptrdiff_t span;
-    if (type == NULL) {
+    if (side->type == NULL) {
         return CATENA_ERR_ARG;
     }
-    if (__builtin_mul_overflow(side->count, type->bytes, &blocks->bytes) ||
-        __builtin_mul_overflow(blocks->bytes, p, &all) ||
-        __builtin_mul_overflow(side->count, type->extent, &step) ||
-        __builtin_mul_overflow(step, (ptrdiff_t)p, &span)) {
+    if (!ctn_blocks_read_alike(side, p, blocks, &all)) {
         ctn_error(group->exec->log,
                   "alltoall: %zu elements for each of %u ranks do not fit the "
                   "address space",
                   side->count, p);
         return CATENA_ERR_ARG;
     }
-    blocks->type = type;
-    blocks->step = step;
+    blocks->type = side->type;
     return CATENA_OK;
 }
 
 /** Blocks of lengths of their own; *empty: all are 0. */
 static catena_status_t read_vector(const catena_group_t *group,
-                                   const side_t *side, ctn_blocks_t *blocks,
-                                   bool *empty)
+                                   const ctn_given_side_t *side,
+                                   ctn_blocks_t *blocks, bool *empty)
 {
     uint32_t p = group->lane.chain.size;
     size_t all = 0;
@@ -197,7 +181,8 @@ static catena_status_t read_vector(const catena_group_t *group,
 }
 
 static catena_status_t read_side(const catena_group_t *group,
-                                 const side_t *side, ctn_blocks_t *blocks)
+                                 const ctn_given_side_t *side,
+                                 ctn_blocks_t *blocks)
 {
     bool empty;
     catena_status_t status;
@@ -241,7 +226,8 @@ static catena_status_t hold_types(ctn_alltoall_t *call)
     return CATENA_OK;
 }
 
-static catena_status_t understand(const side_t *send, const side_t *receive,
+static catena_status_t understand(const ctn_given_side_t *send,
+                                  const ctn_given_side_t *receive,
                                   ctn_alltoall_t *call)
 {
     call->in_place = send->buffer == CATENA_IN_PLACE;
@@ -282,7 +268,8 @@ static catena_status_t settle(ctn_alltoall_t *call, waiting_t mode)
 }
 
 /** Make the operation; *op is NULL when there is nothing to do. */
-static catena_status_t prepare(const side_t *send, const side_t *receive,
+static catena_status_t prepare(const ctn_given_side_t *send,
+                               const ctn_given_side_t *receive,
                                catena_group_t *group, waiting_t mode,
                                ctn_op_t **op)
 {
@@ -312,7 +299,8 @@ static catena_status_t prepare(const side_t *send, const side_t *receive,
 
 /** A blocking call that is alone and goes by rows, as the last one did. False:
  * it is to be an operation. */
-CTN_HOT static bool run_alone(const side_t *send, const side_t *receive,
+CTN_HOT static bool run_alone(const ctn_given_side_t *send,
+                              const ctn_given_side_t *receive,
                               catena_group_t *group, catena_status_t *status)
 {
     ctn_choice_t *choice = ctn_choice_of(group);
@@ -340,7 +328,8 @@ CTN_HOT static bool run_alone(const side_t *send, const side_t *receive,
 }
 
 /** All nine entry points: check, make, and start as asked for. */
-CTN_HOT static catena_status_t enter(const side_t *send, const side_t *receive,
+CTN_HOT static catena_status_t enter(const ctn_given_side_t *send,
+                                     const ctn_given_side_t *receive,
                                      catena_group_t *group, waiting_t mode,
                                      catena_request_t **request)
 {
@@ -382,8 +371,8 @@ CTN_HOT static catena_status_t
 enter_alike(const void *send, void *recv, size_t count, catena_datatype_t type,
             catena_group_t *group, waiting_t mode, catena_request_t **request)
 {
-    side_t from = {.buffer = send, .count = count, .type = type};
-    side_t to = {.buffer = recv, .count = count, .type = type};
+    ctn_given_side_t from = {.buffer = send, .count = count, .type = type};
+    ctn_given_side_t to = {.buffer = recv, .count = count, .type = type};
     return enter(&from, &to, group, mode, request);
 }
 
@@ -426,14 +415,14 @@ catena_status_t catena_alltoall_init(const void *send, void *recv, size_t count,
 static catena_status_t enter_v(V_PARAMETERS, waiting_t mode,
                                catena_request_t **request)
 {
-    side_t from = {.buffer = send,
-                   .counts = send_counts,
-                   .displacements = send_displacements,
-                   .type = send_type};
-    side_t to = {.buffer = recv,
-                 .counts = recv_counts,
-                 .displacements = recv_displacements,
-                 .type = recv_type};
+    ctn_given_side_t from = {.buffer = send,
+                             .counts = send_counts,
+                             .displacements = send_displacements,
+                             .type = send_type};
+    ctn_given_side_t to = {.buffer = recv,
+                           .counts = recv_counts,
+                           .displacements = recv_displacements,
+                           .type = recv_type};
     if (recv_counts == NULL ||
         (send != CATENA_IN_PLACE && send_counts == NULL)) {
         return CATENA_ERR_ARG;
@@ -444,14 +433,14 @@ static catena_status_t enter_v(V_PARAMETERS, waiting_t mode,
 static catena_status_t enter_w(W_PARAMETERS, waiting_t mode,
                                catena_request_t **request)
 {
-    side_t from = {.buffer = send,
-                   .counts = send_counts,
-                   .displacements = send_displacements,
-                   .types = send_types};
-    side_t to = {.buffer = recv,
-                 .counts = recv_counts,
-                 .displacements = recv_displacements,
-                 .types = recv_types};
+    ctn_given_side_t from = {.buffer = send,
+                             .counts = send_counts,
+                             .displacements = send_displacements,
+                             .types = send_types};
+    ctn_given_side_t to = {.buffer = recv,
+                           .counts = recv_counts,
+                           .displacements = recv_displacements,
+                           .types = recv_types};
     if (recv_counts == NULL ||
         (send != CATENA_IN_PLACE && send_counts == NULL)) {
         return CATENA_ERR_ARG;

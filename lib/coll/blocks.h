@@ -29,6 +29,34 @@ typedef struct ctn_blocks {
     const catena_datatype_t *types; /* then displacements are in bytes */
 } ctn_blocks_t;
 
+/** One side of a collective as it was given: one count, or arrays. What it does
+ * not have is 0. */
+typedef struct ctn_given_side {
+    const void *buffer;
+    size_t count;
+    const size_t *counts;
+    const ptrdiff_t *displacements;
+    catena_datatype_t type;
+    const catena_datatype_t *types;
+} ctn_given_side_t;
+
+/** n blocks of one length, of `count` elements of a type that is not NULL: sets
+ * `bytes` and `step`.
+ * @param[out] all bytes of all blocks
+ * @return false: they do not fit the address space */
+static inline bool ctn_blocks_read_alike(const ctn_given_side_t *side,
+                                         uint32_t n, ctn_blocks_t *blocks,
+                                         size_t *all)
+{
+    ptrdiff_t reach;
+    return !(__builtin_mul_overflow(side->count, side->type->bytes,
+                                    &blocks->bytes) ||
+             __builtin_mul_overflow(blocks->bytes, n, all) ||
+             __builtin_mul_overflow(side->count, side->type->extent,
+                                    &blocks->step) ||
+             __builtin_mul_overflow(blocks->step, (ptrdiff_t)n, &reach));
+}
+
 /** Of an empty block nothing but its length may be looked at: its displacement
  * and the buffer may be anything. */
 static inline ctn_span_t ctn_blocks_at(const ctn_blocks_t *blocks,

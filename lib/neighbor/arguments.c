@@ -9,7 +9,7 @@
 typedef struct check {
     const ctn_neighbor_given_t *given;
     const char *what;
-    const ctn_neighbor_side_t *side;
+    const ctn_given_side_t *side;
     ctn_side_shape_t shape;
     const ctn_edge_t *edge; /* [count] */
     uint32_t count;
@@ -49,28 +49,20 @@ static bool any_neighbor(const check_t *check)
 /** Blocks of one length; one block for all is the first of them. */
 static catena_status_t read_alike(const check_t *check, ctn_blocks_t *blocks)
 {
-    catena_datatype_t type = check->side->type;
-    size_t n = check->shape == CTN_SIDE_ONE ? 1 : check->count;
+    uint32_t n = check->shape == CTN_SIDE_ONE ? 1 : check->count;
     size_t all;
-    ptrdiff_t span;
-    if (type == NULL) {
+    if (check->side->type == NULL) {
         return check->count > 0 ? no_type(check) : CATENA_OK;
     }
-    if (__builtin_mul_overflow(check->side->count, type->bytes,
-                               &blocks->bytes) ||
-        __builtin_mul_overflow(blocks->bytes, n, &all) ||
-        __builtin_mul_overflow(check->side->count, type->extent,
-                               &blocks->step) ||
-        __builtin_mul_overflow(blocks->step, (ptrdiff_t)n, &span)) {
-        return too_long(check, check->side->count);
-    }
-    return CATENA_OK;
+    return ctn_blocks_read_alike(check->side, n, blocks, &all)
+               ? CATENA_OK
+               : too_long(check, check->side->count);
 }
 
 static catena_status_t read_vector(const check_t *check, ctn_blocks_t *blocks,
                                    bool *empty)
 {
-    const ctn_neighbor_side_t *side = check->side;
+    const ctn_given_side_t *side = check->side;
     size_t all = 0;
     if (check->count > 0 &&
         (side->counts == NULL || side->displacements == NULL ||
@@ -106,7 +98,7 @@ static catena_status_t read_vector(const check_t *check, ctn_blocks_t *blocks,
 
 static catena_status_t read_side(const check_t *check, ctn_blocks_t *blocks)
 {
-    const ctn_neighbor_side_t *side = check->side;
+    const ctn_given_side_t *side = check->side;
     bool vector = check->shape == CTN_SIDE_VECTOR;
     bool empty;
     catena_status_t status =

@@ -3,21 +3,11 @@
 
 #include "neighbor/exchange.h"
 
-/** One side of an operation as it was given: one count, or arrays. */
-typedef struct ctn_neighbor_side {
-    const void *buffer;
-    size_t count;
-    const size_t *counts;
-    const ptrdiff_t *displacements;
-    catena_datatype_t type;
-    const catena_datatype_t *types;
-} ctn_neighbor_side_t;
-
 /** An operation as it was given. What it does not have is 0. */
 typedef struct ctn_neighbor_given {
     const ctn_neighbor_kind_t *kind;
-    ctn_neighbor_side_t send;
-    ctn_neighbor_side_t recv;
+    ctn_given_side_t send;
+    ctn_given_side_t recv;
     catena_op_t op;
     catena_neighborhood_t *neighborhood; /* not NULL */
 } ctn_neighbor_given_t;

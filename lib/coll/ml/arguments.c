@@ -92,16 +92,9 @@ static catena_status_t read_alike(const check_t *check, const char *what,
                                   const ctn_given_side_t *side,
                                   ctn_blocks_t *blocks, size_t *all)
 {
-    uint32_t p = size_of(check);
-    catena_datatype_t type = side->type;
-    ptrdiff_t span;
-    if (__builtin_mul_overflow(side->count, type->bytes, &blocks->bytes) ||
-        __builtin_mul_overflow(blocks->bytes, p, all) ||
-        __builtin_mul_overflow(side->count, type->extent, &blocks->step) ||
-        __builtin_mul_overflow(blocks->step, (ptrdiff_t)p, &span)) {
-        return too_long(check, what, side->count);
-    }
-    return CATENA_OK;
+    return ctn_blocks_read_alike(side, size_of(check), blocks, all)
+               ? CATENA_OK
+               : too_long(check, what, side->count);
 }
 
 static catena_status_t read_vector(const check_t *check, const char *what,

@@ -3,15 +3,6 @@
 
 #include "coll/ml/ml.h"
 
-/** One side of a collective as it was given: one count, or arrays. */
-typedef struct ctn_given_side {
-    const void *buffer;
-    size_t count;
-    const size_t *counts;
-    const ptrdiff_t *displacements;
-    catena_datatype_t type;
-} ctn_given_side_t;
-
 /** A collective as it was given. What it does not have is 0. */
 typedef struct ctn_given {
     const ctn_composition_t *composition;
