@@ -3,6 +3,7 @@
  * RANK_TEST_SEED: which. */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "nbr_mix.h"
 
@@ -140,6 +141,14 @@ static void end_pair(rank_test_t *test, pair_t *pair)
                          pair->recv[1] == (rank == 0 ? 2 : 0));
 }
 
+/** Whether messages of nothing are sent, too: then nobody ends an operation
+ * before all its neighbors have begun it. */
+static bool checks_calls(void)
+{
+    const char *check = getenv("CATENA_CHECK");
+    return check != NULL && strcmp(check, "on") == 0;
+}
+
 /** Rank 0 ends the second of two operations before the first, for which it
  * waits for rank 2. Rank 1, which begins the next two before rank 0 does, must
  * hear of both ends. */
@@ -177,12 +186,14 @@ static void out_of_order(rank_test_t *test)
     int rank = test->place.rank;
     int degree = test->place.size < 3 ? 0 : rank == 0 ? 2 : rank < 3;
     const int *neighbors = rank == 0 ? outer : center;
+    catena_neighborhood_info_t info = {.algorithm = "direct"};
     catena_neighborhood_t *star = NULL;
     RANK_CHECK(test, catena_neighborhood_create(test->world, degree, neighbors,
                                                 CATENA_UNWEIGHTED, degree,
                                                 neighbors, CATENA_UNWEIGHTED,
-                                                NULL, &star) == CATENA_OK);
-    for (int turn = 0; turn < 8 && test->place.size > 2; turn++) {
+                                                &info, &star) == CATENA_OK);
+    int turns = test->place.size > 2 && !checks_calls() ? 8 : 0;
+    for (int turn = 0; turn < turns; turn++) {
         if (degree > 0) {
             second_first(test, star);
         } else {
