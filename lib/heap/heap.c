@@ -56,11 +56,8 @@ static bool source_give(void *argument, uint64_t offset, size_t bytes)
         return false;
     }
     __atomic_fetch_sub(&heap->header->taken, bytes, __ATOMIC_RELAXED);
-    if (heap->kind == CTN_SEGMENT_GIVEN) {
-        /* Whoever keeps the memory may use its addresses for something else
-         * when this heap is gone. */
-        ctn_unpoison(heap->own + offset, bytes);
-    }
+    /* Its addresses may be something else's when this heap is gone. */
+    ctn_unpoison(heap->own + offset, bytes);
     return true;
 }
 
