@@ -15,14 +15,20 @@ catena_status_t ctn_exec_init(ctn_exec_t *exec)
     return exec->endpoints != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
+static void free_operations(ctn_op_t *op)
+{
+    while (op != NULL) {
+        ctn_op_t *next = op->next;
+        free(op);
+        op = next;
+    }
+}
+
 void ctn_exec_release(ctn_exec_t *exec)
 {
     ctn_bell_close(&exec->bell);
-    while (exec->pool != NULL) {
-        ctn_op_t *op = exec->pool;
-        exec->pool = op->next;
-        free(op);
-    }
+    free_operations(exec->pool);
+    free_operations(exec->active); /* that an error has cut short */
     while (exec->remains != NULL) {
         ctn_remains_t *kept = exec->remains;
         exec->remains = kept->next;
