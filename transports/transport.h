@@ -94,6 +94,15 @@ typedef struct ctn_transport_ops {
     catena_status_t (*signal)(ctn_endpoint_t *endpoint, uint64_t word_offset,
                               uint64_t value);
 
+    /** The data of the put_signal of `bytes` that will store `value` to `word`
+     * are to go to `target` instead, which need not lie in the arena; both
+     * words are of this process, and that message has not come yet. NULL, or
+     * @return false: they go where the sender says. */
+    bool (*expect)(ctn_transport_t *transport, const uint64_t *word,
+                   uint64_t value, void *target, size_t bytes);
+    /** Forget it, unless it has come. */
+    void (*unexpect)(ctn_transport_t *transport, const uint64_t *word);
+
     /** Start completing everything put so far at its targets; `pending` as
      * above falls when that is so. */
     catena_status_t (*flush)(ctn_transport_t *transport, uint64_t *pending);

@@ -71,6 +71,10 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
     }
     free(x->stage);
     x->stage = NULL;
+    for (uint32_t slot = 0;
+         x->expects && slot < x->slots && op->status != CATENA_OK; slot++) {
+        ctn_op_unexpect(op, slot);
+    }
     if (x->packed) {
         ctn_bounce_trim(op->exec);
     }
@@ -139,7 +143,7 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         if (got == CTN_STEP_NEXT) {
             stream->receive_turn++;
             stream->parts_received = 0;
-            stream->granted = false;
+            stream->prepared = false;
             moved = true;
             if (has_receive(x, slot, &stream->receive_turn)) {
                 got = ctn_pairwise_grant(op, x, slot);

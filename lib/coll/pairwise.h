@@ -81,7 +81,7 @@ typedef struct ctn_stream {
     uint32_t parts_received;
     uint8_t sent_to; /* a ctn_place_t: where the block of send_turn goes */
     uint8_t place;   /* and that of receive_turn */
-    bool granted;    /* the grant of receive_turn has been sent */
+    bool prepared;   /* receive_turn: its grant, if any, has been sent */
 } ctn_stream_t;
 
 typedef struct ctn_pairwise {
@@ -108,6 +108,7 @@ typedef struct ctn_pairwise {
     uint32_t near_eager; /* larger blocks are granted, on a node */
     bool opened;   /* first grants are out, this member's own block moved */
     bool packed;   /* some blocks were packed for the network */
+    bool expects;  /* blocks that come unasked, maybe */
     uint64_t open; /* slots whose rounds are not over */
     unsigned char **stage; /* [slots] in the heap: large parts that come in, or
                               NULL; made when first needed */
@@ -121,6 +122,7 @@ static inline void ctn_pairwise_clear(ctn_pairwise_t *exchange)
 {
     exchange->stage = NULL;
     exchange->packed = false;
+    exchange->expects = false;
 }
 
 /** Set up the working part. */

@@ -128,28 +128,52 @@ static ctn_step_t receive_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                  stream->parts_received);
 }
 
+/** Whether a block that comes unasked goes to its place at once: a copy less,
+ * and no memory that has left the cache since the last time. */
+static bool comes_straight(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
+                           const ctn_span_t *block, uint32_t peer)
+{
+    bool expects =
+        !x->in_place && x->list == NULL && block->type == NULL &&
+        !op->exec->drop_data && pairwise_is_remote(x, peer) &&
+        ctn_op_expect(op, slot,
+                      pairwise_count_of(x->stream[slot].receive_turn, 0),
+                      block->base, block->bytes);
+    x->expects |= expects;
+    return expects;
+}
+
 ctn_step_t ctn_pairwise_grant(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
     ctn_stream_t *stream = &x->stream[slot];
+    if (stream->prepared) {
+        return CTN_STEP_WAIT;
+    }
     uint32_t round = pairwise_round_of(x, slot, stream->receive_turn);
     uint32_t peer = pairwise_receive_peer(x, round);
     pairwise_passage_t passage = pairwise_passage_of(
         x, pairwise_bytes_of(x, x->receive, round, peer), peer);
-    if (stream->granted ||
-        (passage != PAIRWISE_GRANTED && stream->receive_turn == 0)) {
-        return CTN_STEP_WAIT;
-    }
     ctn_span_t block = pairwise_block_of(x, x->receive, round, peer);
-    /* Counts come round again after many turns, all of which may have been
-     * empty: nobody writes here before the grant is out. */
-    ctn_slot_t *own = ctn_op_slot(op, slot);
-    ctn_word_store(&own->word[0], 0);
-    ctn_word_store(&own->word[1], 0);
-    stream->granted = true;
-    return grant(op, x, pairwise_member(x, peer),
-                 passage == PAIRWISE_GRANTED ? place_for(op, x, slot, &block)
-                                             : CTN_STAGED,
-                 0);
+    bool ask = passage == PAIRWISE_GRANTED || stream->receive_turn > 0;
+    stream->prepared = true;
+    if (ask) {
+        /* Counts come round again after many turns, all of which may have been
+         * empty: nobody writes here before the grant is out. */
+        ctn_slot_t *own = ctn_op_slot(op, slot);
+        ctn_word_store(&own->word[0], 0);
+        ctn_word_store(&own->word[1], 0);
+    }
+    if (passage == PAIRWISE_EAGER) {
+        stream->place = comes_straight(op, x, slot, &block, peer)
+                            ? CTN_PLACE_BUFFER
+                            : CTN_PLACE_WIDE;
+    }
+    return ask ? grant(op, x, pairwise_member(x, peer),
+                       passage == PAIRWISE_GRANTED
+                           ? place_for(op, x, slot, &block)
+                           : CTN_STAGED,
+                       0)
+               : CTN_STEP_WAIT;
 }
 
 ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
@@ -171,10 +195,12 @@ ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     if (passage == PAIRWISE_INLINE) {
         ctn_span_write(op->exec, &block, 0, block.bytes,
                        ctn_op_slot(op, slot)->data);
+    } else if (stream->place == CTN_PLACE_BUFFER) {
+        return CTN_STEP_NEXT;
     } else if (passage == PAIRWISE_EAGER) {
         ctn_span_write(op->exec, &block, 0, block.bytes,
                        own_wide(op, x, slot, 0));
-    } else if (stream->place != CTN_PLACE_BUFFER) {
+    } else {
         return receive_part(op, x, peer, slot, &block);
     }
     return CTN_STEP_NEXT;

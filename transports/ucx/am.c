@@ -35,6 +35,46 @@ static void store_word(ctn_ucx_t *transport, uint64_t offset, uint64_t value)
     ctn_word_store((uint64_t *)(void *)(arena + offset), value);
 }
 
+/** Where a word is expected, or would be. Words of one slot of a ring are one
+ * place: slots of 128 bytes. */
+static ctn_ucx_expected_t *expected_at(ctn_ucx_t *transport,
+                                       const uint64_t *word)
+{
+    return &transport->expected[(uintptr_t)word / 128 % CTN_UCX_EXPECTED];
+}
+
+bool ctn_ucx_expect(ctn_transport_t *base, const uint64_t *word, uint64_t value,
+                    void *target, size_t bytes)
+{
+    ctn_ucx_t *transport = (ctn_ucx_t *)base;
+    ctn_ucx_expected_t *expected = expected_at(transport, word);
+    if (transport->rma || bytes > CTN_UCX_MESSAGE_BYTES ||
+        expected->word != NULL)
+        return false;
+    *expected = (ctn_ucx_expected_t){word, value, target, bytes};
+    return true;
+}
+
+void ctn_ucx_unexpect(ctn_transport_t *base, const uint64_t *word)
+{
+    ctn_ucx_expected_t *expected = expected_at((ctn_ucx_t *)base, word);
+    if (expected->word == word)
+        expected->word = NULL;
+}
+
+/** Where the data of a put go: as it says, unless they are expected. */
+static void *target_of(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
+                       size_t bytes)
+{
+    unsigned char *arena = transport->params.arena;
+    const uint64_t *word = (const void *)(arena + put->word_offset);
+    ctn_ucx_expected_t *expected = expected_at(transport, word);
+    if (expected->word != word || expected->value != put->value)
+        return arena + put->offset;
+    expected->word = NULL;
+    return expected->bytes == bytes ? expected->target : arena + put->offset;
+}
+
 static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes,
                            void *data, size_t bytes,
                            const ucp_am_recv_param_t *param)
@@ -51,8 +91,7 @@ static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes,
     if (bytes > 0) {
         if (!inside_arena(transport, put.offset, bytes))
             return refuse(transport, "data outside the registered memory");
-        unsigned char *arena = transport->params.arena;
-        memcpy(arena + put.offset, data, bytes);
+        memcpy(target_of(transport, &put, bytes), data, bytes);
     }
     store_word(transport, put.word_offset, put.value);
     return UCS_OK;

@@ -84,6 +84,14 @@ typedef struct ctn_ucx_partial {
     uint64_t arrived_bytes;
 } ctn_ucx_partial_t;
 
+/** Data that go elsewhere than their sender says. */
+typedef struct ctn_ucx_expected {
+    const uint64_t *word; /* NULL: free */
+    uint64_t value;
+    void *target;
+    size_t bytes;
+} ctn_ucx_expected_t;
+
 /** What a handler or callback leaves to be done when UCP is not running:
  * a HELLO or a SYNC to answer, or SYNCs to send after a flush. */
 typedef struct ctn_ucx_letter {
@@ -111,6 +119,7 @@ typedef struct ctn_ucx_sync {
 #define CTN_UCX_MESSAGE_BYTES ((size_t)(128u << 10) - 1024)
 
 #define CTN_UCX_PARTIAL_BUCKETS 64u
+#define CTN_UCX_EXPECTED 256u /* as many slots as a group has in its rings */
 
 struct ctn_ucx {
     ctn_transport_t base;
@@ -137,6 +146,9 @@ struct ctn_ucx {
     uint64_t next_cookie;
     ctn_ucx_partial_t *partials[CTN_UCX_PARTIAL_BUCKETS];
     uint64_t next_message;
+    /* By word, one place for each: what finds its place taken is not
+     * expected. */
+    ctn_ucx_expected_t expected[CTN_UCX_EXPECTED];
 
     void *card;
     size_t card_bytes;
@@ -199,6 +211,9 @@ void ctn_ucx_free_ops(ctn_ucx_t *transport);
 /* am.c */
 
 catena_status_t ctn_ucx_set_handlers(ctn_ucx_t *transport);
+bool ctn_ucx_expect(ctn_transport_t *transport, const uint64_t *word,
+                    uint64_t value, void *target, size_t bytes);
+void ctn_ucx_unexpect(ctn_transport_t *transport, const uint64_t *word);
 /** Do what the handlers left to do. */
 void ctn_ucx_read_letters(ctn_ucx_t *transport);
 catena_status_t ctn_ucx_write_letter(ctn_ucx_t *transport, unsigned id,

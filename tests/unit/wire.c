@@ -1,0 +1,173 @@
+#include "wire.h"
+
+#include <check.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
+const wire_variant_t wire_variants[VARIANTS] =
+    {
+        {"tcp,self", CTN_PUT_AM},   {"tcp,self", CTN_PUT_RMA},
+        {NULL, CTN_PUT_AUTO},       {NULL, CTN_PUT_RMA},
+        {"posix,self", CTN_PUT_AM}, /* here UCX does not tell of deaths */
+};
+
+uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static catena_status_t lookup(void *context, uint64_t process, void **card,
+                              size_t *bytes)
+{
+    meeting_t *meeting = context;
+    *bytes = meeting->card_bytes[process];
+    *card = malloc(*bytes);
+    memcpy(*card, meeting->cards[process], *bytes);
+    return CATENA_OK;
+}
+
+void meet(rank_t *r)
+{
+    uint64_t *arrived = &r->meeting->arrived[r->barriers++];
+    uint64_t end = now_ns() + DEADLINE_NS;
+    __atomic_add_fetch(arrived, 1, __ATOMIC_ACQ_REL);
+    while (ctn_word_load(arrived) < (uint64_t)r->size) {
+        NEED(r->transport->ops->progress(r->transport) >= 0);
+        NEED(now_ns() < end);
+        sched_yield();
+    }
+}
+
+void step(rank_t *r, uint64_t end)
+{
+    int progress = r->transport->ops->progress(r->transport);
+    NEED(progress >= 0);
+    NEED(now_ns() < end);
+    if (progress == 0)
+        sched_yield();
+}
+
+void wait_word(rank_t *r, uint64_t offset, uint64_t value)
+{
+    uint64_t end = now_ns() + DEADLINE_NS;
+    while (ctn_word_load((uint64_t *)(void *)(r->arena + offset)) != value)
+        step(r, end);
+}
+
+void wait_pending(rank_t *r, const uint64_t *pending)
+{
+    uint64_t end = now_ns() + DEADLINE_NS;
+    while (*pending > 0)
+        step(r, end);
+}
+
+ctn_endpoint_t *connect_to(rank_t *r, int peer)
+{
+    ctn_endpoint_t *endpoint = NULL, *again = NULL;
+    NEED(r->transport->ops->connect(r->transport, (uint64_t)peer, &endpoint) ==
+         CATENA_OK);
+    NEED(r->transport->ops->connect(r->transport, (uint64_t)peer, &again) ==
+         CATENA_OK);
+    NEED(endpoint == again && endpoint->process == (uint64_t)peer);
+    return endpoint;
+}
+
+static void open_rank(rank_t *r)
+{
+    int fd = memfd_create("arena", 0);
+    NEED(fd >= 0 && ftruncate(fd, (off_t)r->arena_bytes) == 0);
+    r->arena = mmap(NULL, r->arena_bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_NORESERVE, fd, 0);
+    NEED(r->arena != MAP_FAILED);
+    close(fd);
+    ctn_transport_params_t params = {
+        .log = &r->log,
+        .process = (uint64_t)r->rank,
+        .arena = r->arena,
+        .arena_bytes = r->arena_bytes,
+        .put_mode = r->mode,
+        .lookup = lookup,
+        .lookup_context = r->meeting,
+    };
+    NEED(ctn_ucx_ops.create(&params, &r->transport) == CATENA_OK);
+    const void *card;
+    size_t bytes;
+    r->transport->ops->card(r->transport, &card, &bytes);
+    NEED(bytes <= CARD_MAX);
+    memcpy(r->meeting->cards[r->rank], card, bytes);
+    r->meeting->card_bytes[r->rank] = bytes;
+    meet(r);
+}
+
+static void close_rank(rank_t *r)
+{
+    uint64_t start = now_ns();
+    r->transport->ops->destroy(r->transport);
+    NEED(now_ns() - start < 5 * UINT64_C(1000000000));
+    munmap(r->arena, r->arena_bytes);
+}
+
+void run_ranks(int size, int variant, size_t arena_bytes, int victim,
+               void (*body)(rank_t *r))
+{
+    meeting_t *meeting = mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(meeting, MAP_FAILED);
+    if (wire_variants[variant].tls != NULL)
+        setenv("UCX_TLS", wire_variants[variant].tls, 1);
+    else
+        unsetenv("UCX_TLS");
+    for (int i = 0; i < size; i++) {
+        pid_t pid = fork();
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0) {
+            rank_t r = {
+                .meeting = meeting,
+                .log = {.level = CTN_LOG_ERROR, .rank = i, .host = "test"},
+                .rank = i,
+                .size = size,
+                .mode = wire_variants[variant].mode,
+                .arena_bytes = arena_bytes,
+            };
+            meeting->pids[i] = getpid();
+            open_rank(&r);
+            body(&r);
+            close_rank(&r);
+            _exit(0);
+        }
+    }
+    int bad = 0;
+    for (int i = 0; i < size; i++) {
+        int status;
+        pid_t pid = wait(&status);
+        if (status != 0 && (victim < 0 || pid != meeting->pids[victim]))
+            bad++;
+    }
+    ck_assert_int_eq(bad, 0);
+    munmap(meeting, sizeof(*meeting));
+}
+
+static unsigned char pattern(uint64_t seed, size_t i)
+{
+    return (unsigned char)(seed * 131 + i * 7 + (i >> 8));
+}
+
+void fill(unsigned char *at, size_t bytes, uint64_t seed)
+{
+    for (size_t i = 0; i < bytes; i++)
+        at[i] = pattern(seed, i);
+}
+
+bool filled(const unsigned char *at, size_t bytes, uint64_t seed)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (at[i] != pattern(seed, i))
+            return false;
+    return true;
+}

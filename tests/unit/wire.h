@@ -1,0 +1,85 @@
+#ifndef UNIT_WIRE_H
+#define UNIT_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "core/config.h"
+#include "transports/transport.h"
+
+/* The network between processes of this host: each test forks ranks that
+ * find each other's cards in shared memory. A rank that sees something wrong
+ * says so and exits nonzero. */
+
+#define RANKS_MAX 4
+#define CARD_MAX 4096
+#define ARENA_BYTES ((size_t)32 << 20)
+#define DEADLINE_NS UINT64_C(20000000000)
+
+/** What the ranks of one test share. */
+typedef struct meeting {
+    uint64_t arrived[16]; /* one counter per barrier */
+    uint64_t card_bytes[RANKS_MAX];
+    unsigned char cards[RANKS_MAX][CARD_MAX];
+    pid_t pids[RANKS_MAX];
+} meeting_t;
+
+typedef struct rank {
+    meeting_t *meeting;
+    ctn_log_t log;
+    int rank, size;
+    unsigned mode;
+    size_t arena_bytes;
+    unsigned char *arena;
+    ctn_transport_t *transport;
+    int barriers;
+} rank_t;
+
+#define NEED(condition)                                                        \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "rank %d: line %d: %s\n", r->rank, __LINE__,       \
+                    #condition);                                               \
+            _exit(1);                                                          \
+        }                                                                      \
+    } while (0)
+
+/** By which wire, and how puts go there. */
+typedef struct wire_variant {
+    const char *tls; /* NULL: UCX's choice */
+    unsigned mode;
+} wire_variant_t;
+
+#define VARIANTS 5
+#define VARIANTS_NETWORK (VARIANTS - 1)
+extern const wire_variant_t wire_variants[VARIANTS];
+
+uint64_t now_ns(void);
+
+/** All ranks come here; the network progresses meanwhile. */
+void meet(rank_t *r);
+
+/** Progress, or give the core away; not beyond `end`. */
+void step(rank_t *r, uint64_t end);
+
+/** Until the word at `offset` of the arena has that value. */
+void wait_word(rank_t *r, uint64_t offset, uint64_t value);
+
+/** Until nothing is pending. */
+void wait_pending(rank_t *r, const uint64_t *pending);
+
+/** The endpoint to a peer, which asking again does not change. */
+ctn_endpoint_t *connect_to(rank_t *r, int peer);
+
+/** Fork `size` ranks that run `body`; `victim` (-1: none) may be killed. */
+void run_ranks(int size, int variant, size_t arena_bytes, int victim,
+               void (*body)(rank_t *r));
+
+/** Bytes that tell their seed. */
+void fill(unsigned char *at, size_t bytes, uint64_t seed);
+bool filled(const unsigned char *at, size_t bytes, uint64_t seed);
+
+#endif
