@@ -316,6 +316,16 @@ simulated_one 4 4 neighbor_alltoall --weights heavy:9 -m 8:8 --csv \
     grep -q '^# combining, from 8 B: .*combining is not possible' "$work/out"
 report "heavy edges share a round, and lists are no grid" $?
 
+# Blocks that differ go by the usual length, alike ones by their own.
+estimated() {
+    simulated_one 2 3 "$1" -m "$2:$2" &&
+        grep -oE 'least estimate for [0-9]+ bytes' "$work/out" | sort -u
+}
+[ "$(estimated neighbor_alltoallv 16)" = "$(estimated neighbor_alltoallv 64k)" ] &&
+    [ "$(estimated neighbor_reducev 16)" = "$(estimated neighbor_gatherv 32k)" ] &&
+    [ "$(estimated neighbor_alltoall 16)" = "least estimate for 16 bytes" ]
+report "lengths that algorithms are chosen for" $?
+
 simulated_one 4 16 neighbor_alltoall --neighborhood cart:8x8 --shuffle 1 \
     --reorder -m 64:64 --csv &&
     fields "between_bytes before_bytes" |

@@ -64,8 +64,8 @@ static catena_status_t init(struct bench_call *call, catena_request_t **request)
 const struct bench_collective bench_alltoallv = {
     BENCH_ALLTOALL_ROW,
     .name = "alltoallv",
-    .help = "alltoall with blocks of random lengths, a quarter empty",
-    .blocks = "of random lengths, a quarter empty",
+    .help = "alltoall with blocks " BENCH_RANDOM_LENGTHS,
+    .blocks = BENCH_RANDOM_LENGTHS,
     .lay_out = lay_out,
     .drop_layout = bench_blocks_free,
     .blocking = blocking,

@@ -62,6 +62,7 @@ void bench_blocks_pack(struct bench_blocks *blocks);
 /** A random length that is `bytes` on average. What `source` sends to `target`:
  * nothing in one case of four, else up to 8/3 of `bytes`. Not less for more
  * bytes, so what the largest size needs is enough for all. */
+#define BENCH_RANDOM_LENGTHS "of random lengths, a quarter empty"
 size_t bench_length(size_t bytes, int source, int target);
 
 /** Contents of a block. */

@@ -135,8 +135,7 @@ BENCH_THREE_WAYS(allgather, OWN_SEND, ALIKE_RECVS)
 BENCH_THREE_WAYS(allgatherv, OWN_SEND, OTHER_RECVS)
 
 #define OF_RANDOM_LENGTHS                                                      \
-    .blocks = "of random lengths, a quarter empty",                            \
-    .drop_layout = bench_blocks_free
+    .blocks = BENCH_RANDOM_LENGTHS, .drop_layout = bench_blocks_free
 
 const struct bench_collective bench_gather = {
     BENCH_LEVELS_ROW(gather, "gather"),

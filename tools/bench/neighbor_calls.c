@@ -242,74 +242,67 @@ static const char *check_two_buffers(const struct bench_options *options,
     return "expected two buffers";
 }
 
-#define NEIGHBOR_ROW(shown, operation)                                         \
-    .name = #shown, .max = 65536, .synced = true, .neighbors = operation,      \
+#define NEIGHBOR_ROW(kind, operation)                                          \
+    .name = "neighbor_" #kind, .max = 65536, .synced = true,                   \
+    .neighbors = CATENA_NEIGHBOR_##operation,                                  \
     .algorithm_names = "auto, direct, colored, combining, aggregated",         \
     .facts = bench_neighbor_facts, .refuse = bench_neighbors_refuse,           \
     .prepare = bench_neighbors_prepare, .release = bench_neighbors_release,    \
     .describe = bench_neighbors_describe, .explain = bench_neighbors_explain,  \
-    .finish = bench_neighbors_finish, .blocking = shown##_blocking,            \
-    .start = shown##_start, .init = shown##_init
+    .finish = bench_neighbors_finish, .lay_out = lay_out_##kind,               \
+    .blocking = neighbor_##kind##_blocking, .start = neighbor_##kind##_start,  \
+    .init = neighbor_##kind##_init
+
+/* Of blocks that differ. */
+#define OTHER_ROW(kind, operation, lengths, drop)                              \
+    NEIGHBOR_ROW(kind, operation), .check = check_two_buffers,                 \
+                                   .blocks = lengths, .drop_layout = drop
 
 const struct bench_collective bench_neighbor_gather = {
-    NEIGHBOR_ROW(neighbor_gather, CATENA_NEIGHBOR_GATHER),
+    NEIGHBOR_ROW(gather, GATHER),
     BENCH_MOVES,
     .help = "a block to all neighbors",
     .check = check_two_buffers,
-    .lay_out = lay_out_gather,
 };
 
 const struct bench_collective bench_neighbor_gatherv = {
-    NEIGHBOR_ROW(neighbor_gatherv, CATENA_NEIGHBOR_GATHER),
+    OTHER_ROW(gatherv, GATHER, BENCH_RANDOM_LENGTHS, bench_blocks_free),
     BENCH_MOVES,
     .help = "the same with blocks of random lengths",
-    .blocks = "of random lengths, a quarter empty",
-    .check = check_two_buffers,
-    .lay_out = lay_out_gatherv,
-    .drop_layout = bench_blocks_free,
 };
 
 const struct bench_collective bench_neighbor_alltoall = {
-    NEIGHBOR_ROW(neighbor_alltoall, CATENA_NEIGHBOR_ALLTOALL),
+    NEIGHBOR_ROW(alltoall, ALLTOALL),
     BENCH_MOVES,
     .help = "a block to every neighbor",
     .check = bench_neighbors_check,
-    .lay_out = lay_out_alltoall,
 };
 
 const struct bench_collective bench_neighbor_alltoallv = {
-    NEIGHBOR_ROW(neighbor_alltoallv, CATENA_NEIGHBOR_ALLTOALL),
+    OTHER_ROW(alltoallv, ALLTOALL,
+              "as long as their edges weigh, else random, a quarter empty",
+              bench_blocks_free),
     BENCH_MOVES,
     .help = "the same with blocks of other lengths: by weight, or random",
-    .blocks = "as long as their edges weigh, else random, a quarter empty",
-    .check = check_two_buffers,
-    .lay_out = lay_out_alltoallv,
-    .drop_layout = bench_blocks_free,
 };
 
 const struct bench_collective bench_neighbor_alltoallw = {
-    NEIGHBOR_ROW(neighbor_alltoallw, CATENA_NEIGHBOR_ALLTOALL),
+    OTHER_ROW(alltoallw, ALLTOALL,
+              "columns of a matrix that has some for every neighbor",
+              drop_matrices),
     BENCH_MOVES,
     .help = "the same with column blocks of a matrix, a type for each",
-    .blocks = "columns of a matrix that has some for every neighbor",
-    .check = check_two_buffers,
-    .lay_out = lay_out_alltoallw,
-    .drop_layout = drop_matrices,
 };
 
 const struct bench_collective bench_neighbor_reduce = {
-    NEIGHBOR_ROW(neighbor_reduce, CATENA_NEIGHBOR_REDUCE),
+    NEIGHBOR_ROW(reduce, REDUCE),
     BENCH_REDUCES,
     .help = "neighbors' vectors combined",
     .check = bench_neighbors_check,
-    .lay_out = lay_out_reduce,
 };
 
 const struct bench_collective bench_neighbor_reducev = {
-    NEIGHBOR_ROW(neighbor_reducev, CATENA_NEIGHBOR_REDUCE),
+    OTHER_ROW(reducev, REDUCE, BENCH_RANDOM_LENGTHS, drop_elements),
     BENCH_REDUCES,
     .help = "vectors for every neighbor combined there, of random lengths",
-    .check = check_two_buffers,
-    .lay_out = lay_out_reducev,
-    .drop_layout = drop_elements,
 };

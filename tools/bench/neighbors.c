@@ -293,9 +293,12 @@ void bench_neighbors_describe(const struct bench_call *call,
 catena_status_t bench_neighbors_explain(const struct bench_call *call,
                                         char *text, size_t bytes)
 {
-    return catena_neighborhood_explain(bench_neighbors(call)->neighborhood,
-                                       row_of(call)->neighbors, call->bytes,
-                                       text, bytes);
+    const struct bench_collective *row = row_of(call);
+
+    /* Of blocks that differ the library goes by the usual length. */
+    return catena_neighborhood_explain(
+        bench_neighbors(call)->neighborhood, row->neighbors,
+        row->blocks == NULL ? call->bytes : 0, text, bytes);
 }
 
 const struct bench_fact bench_neighbor_facts[] = {
