@@ -15,7 +15,6 @@ typedef struct bcast {
     /* working */
     unsigned char *copy; /* the root's, of what does not fit a slot */
     const void *source;  /* for the children */
-    ctn_letter_t letter;
 } bcast_t;
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -41,12 +40,11 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t receive(ctn_op_t *op)
 {
     bcast_t *bcast = ctn_op_state(op);
-    const ctn_rooted_t *tree = &bcast->tree;
-    ctn_letter_t *letter = &bcast->letter;
-    if (tree->is_root) {
+    if (bcast->tree.is_root) {
         return CTN_STEP_NEXT;
     }
-    ctn_step_t step = ctn_rooted_receive(op, tree->up, tree->up_round, letter);
+    const ctn_letter_t *letter;
+    ctn_step_t step = ctn_rooted_receive(op, &letter);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
@@ -57,21 +55,19 @@ static ctn_step_t receive(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** The farthest first: they have most to do. */
+static ctn_piece_t all(ctn_op_t *op, unsigned side, unsigned child)
+{
+    (void)side, (void)child;
+    const bcast_t *bcast = ctn_op_state(op);
+    return (ctn_piece_t){bcast->source, bcast->bytes};
+}
+
 static ctn_step_t pass_on(ctn_op_t *op)
 {
     bcast_t *bcast = ctn_op_state(op);
-    for (unsigned round = CTN_ROOTED_ROUNDS; round-- > 0;) {
-        for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-            catena_status_t status = CATENA_OK;
-            if (round < bcast->tree.children[side]) {
-                status = ctn_rooted_lend(op, side, round, bcast->source,
-                                         bcast->bytes);
-            }
-            if (status != CATENA_OK) {
-                return ctn_op_fail(op, status);
-            }
-        }
+    catena_status_t status = ctn_rooted_lend_down(op, all);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
     }
     if (!bcast->tree.is_root && bcast->bytes > 0) {
         memcpy(bcast->data, bcast->source, bcast->bytes);
@@ -82,22 +78,14 @@ static ctn_step_t pass_on(ctn_op_t *op)
 
 static ctn_step_t end(ctn_op_t *op)
 {
-    const bcast_t *bcast = ctn_op_state(op);
-    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-        for (unsigned i = 0; i < bcast->tree.children[side]; i++) {
-            if (!ctn_rooted_returned(op, side, i, bcast->bytes)) {
-                return CTN_STEP_WAIT;
-            }
-        }
-    }
-    return CTN_STEP_NEXT;
+    return ctn_rooted_await_children(op, all);
 }
 
 static void finish(ctn_op_t *op)
 {
     bcast_t *bcast = ctn_op_state(op);
     if (op->status == CATENA_OK) { /* else they may be lent */
-        ctn_letter_release(op, &bcast->letter);
+        ctn_rooted_drop(op);
         ctn_scratch_free(op->exec, bcast->copy, bcast->bytes);
     }
 }

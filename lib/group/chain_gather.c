@@ -4,8 +4,6 @@
  * below. What a subtree sends are its pieces, the nearest to the root first, so
  * a parent lays the streams of its children end to end. */
 
-#include <string.h>
-
 #include "group/rooted.h"
 
 typedef struct gather {
@@ -15,8 +13,6 @@ typedef struct gather {
     ctn_pieces_t *result;
     /* working: by the side of the children */
     ctn_stream_t stream[2];
-    unsigned heard[2];
-    ctn_letter_t letter[2];
 } gather_t;
 
 /** Streams begin with the own piece: the root has two, others that away from
@@ -39,34 +35,17 @@ static ctn_step_t begin(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** The next child on `side`. MOVED: its pieces are in; NEXT: there is none. */
-static ctn_step_t hear(ctn_op_t *op, gather_t *gather, unsigned side)
+static catena_status_t take(ctn_op_t *op, unsigned side,
+                            const ctn_letter_t *letter)
 {
-    unsigned round = gather->heard[side];
-    ctn_letter_t *letter = &gather->letter[side];
-    if (round == gather->tree.children[side]) {
-        return CTN_STEP_NEXT;
-    }
-    ctn_step_t step = ctn_rooted_receive(op, side, round, letter);
-    if (step != CTN_STEP_NEXT) {
-        return step;
-    }
-    catena_status_t status = ctn_stream_append(op->exec, &gather->stream[side],
-                                               letter->data, letter->bytes);
-    ctn_letter_release(op, letter);
-    gather->heard[side]++;
-    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+    gather_t *gather = ctn_op_state(op);
+    return ctn_stream_append(op->exec, &gather->stream[side], letter->data,
+                             letter->bytes);
 }
 
 static ctn_step_t collect(ctn_op_t *op)
 {
-    gather_t *gather = ctn_op_state(op);
-    ctn_step_t left = hear(op, gather, CTN_LEFT);
-    if (left == CTN_STEP_MOVED || left == CTN_STEP_FAIL) {
-        return left;
-    }
-    ctn_step_t right = hear(op, gather, CTN_RIGHT);
-    return right == CTN_STEP_NEXT ? left : right;
+    return ctn_rooted_collect(op, take);
 }
 
 static ctn_step_t pass_on(ctn_op_t *op)
@@ -79,29 +58,23 @@ static ctn_step_t pass_on(ctn_op_t *op)
         tree->is_root
             ? ctn_pieces_take(op->exec, gather->result, gather->stream, 0,
                               chain->rank, chain->size)
-            : ctn_rooted_lend(op, tree->up, tree->up_round, stream->memory,
-                              stream->bytes);
+            : ctn_rooted_lend_up(op, stream->memory, stream->bytes);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 static ctn_step_t end(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
-    const ctn_rooted_t *tree = &gather->tree;
-    return tree->is_root || ctn_rooted_returned(op, tree->up, tree->up_round,
-                                                gather->stream[!tree->up].bytes)
-               ? CTN_STEP_NEXT
-               : CTN_STEP_WAIT;
+    return ctn_rooted_await_parent(op, gather->stream[!gather->tree.up].bytes);
 }
 
 static void finish(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
-    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-        ctn_letter_release(op, &gather->letter[side]);
-        if (op->status == CATENA_OK) { /* else it may be lent */
-            ctn_stream_release(op->exec, &gather->stream[side]);
-        }
+    ctn_rooted_drop(op);
+    if (op->status == CATENA_OK) { /* else one may be lent */
+        ctn_stream_release(op->exec, &gather->stream[CTN_LEFT]);
+        ctn_stream_release(op->exec, &gather->stream[CTN_RIGHT]);
     }
 }
 

@@ -16,8 +16,6 @@ typedef struct reduce {
     void *result;
     /* working */
     unsigned char *value; /* of the members heard of */
-    unsigned heard[2];    /* children on each side, the nearest first */
-    ctn_letter_t letter[2];
 } reduce_t;
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -38,48 +36,30 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** The next child on `side`. MOVED: its value is in; NEXT: there is none. */
-static ctn_step_t hear(ctn_op_t *op, reduce_t *reduce, unsigned side)
+static catena_status_t take(ctn_op_t *op, unsigned side,
+                            const ctn_letter_t *letter)
 {
-    unsigned round = reduce->heard[side];
-    ctn_letter_t *letter = &reduce->letter[side];
-    if (round == reduce->tree.children[side]) {
-        return CTN_STEP_NEXT;
-    }
-    ctn_step_t step = ctn_rooted_receive(op, side, round, letter);
-    if (step != CTN_STEP_NEXT) {
-        return step;
-    }
+    reduce_t *reduce = ctn_op_state(op);
     if (letter->bytes != reduce->bytes) {
-        return ctn_op_fail(op, CATENA_ERR_ARG); /* members do not agree */
+        return CATENA_ERR_ARG; /* members do not agree */
     }
     reduce->by.combine(reduce->value, letter->data, reduce->bytes,
                        side == CTN_LEFT, reduce->by.argument);
     ctn_exec_charge(op->exec, CTN_WORK_REDUCE, reduce->bytes);
-    ctn_letter_release(op, letter);
-    reduce->heard[side]++;
-    return CTN_STEP_MOVED;
+    return CATENA_OK;
 }
 
 static ctn_step_t collect(ctn_op_t *op)
 {
-    reduce_t *reduce = ctn_op_state(op);
-    ctn_step_t left = hear(op, reduce, CTN_LEFT);
-    if (left == CTN_STEP_MOVED || left == CTN_STEP_FAIL) {
-        return left;
-    }
-    ctn_step_t right = hear(op, reduce, CTN_RIGHT);
-    return right == CTN_STEP_NEXT ? left : right;
+    return ctn_rooted_collect(op, take);
 }
 
 static ctn_step_t pass_on(ctn_op_t *op)
 {
     reduce_t *reduce = ctn_op_state(op);
-    const ctn_rooted_t *tree = &reduce->tree;
     catena_status_t status = CATENA_OK;
-    if (!tree->is_root) {
-        status = ctn_rooted_lend(op, tree->up, tree->up_round, reduce->value,
-                                 reduce->bytes);
+    if (!reduce->tree.is_root) {
+        status = ctn_rooted_lend_up(op, reduce->value, reduce->bytes);
     } else if (reduce->bytes > 0) {
         memcpy(reduce->result, reduce->value, reduce->bytes);
         ctn_exec_charge(op->exec, CTN_WORK_COPY, reduce->bytes);
@@ -90,18 +70,13 @@ static ctn_step_t pass_on(ctn_op_t *op)
 static ctn_step_t end(ctn_op_t *op)
 {
     reduce_t *reduce = ctn_op_state(op);
-    const ctn_rooted_t *tree = &reduce->tree;
-    return tree->is_root || ctn_rooted_returned(op, tree->up, tree->up_round,
-                                                reduce->bytes)
-               ? CTN_STEP_NEXT
-               : CTN_STEP_WAIT;
+    return ctn_rooted_await_parent(op, reduce->bytes);
 }
 
 static void finish(ctn_op_t *op)
 {
     reduce_t *reduce = ctn_op_state(op);
-    ctn_letter_release(op, &reduce->letter[CTN_LEFT]);
-    ctn_letter_release(op, &reduce->letter[CTN_RIGHT]);
+    ctn_rooted_drop(op);
     if (op->status == CATENA_OK) { /* else it may be lent */
         ctn_scratch_free(op->exec, reduce->value, reduce->bytes);
     }

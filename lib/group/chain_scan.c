@@ -139,72 +139,65 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-static scan_t *create(ctn_exec_t *exec, ctn_lane_t *lane, ctn_operator_t by,
-                      const void *own, size_t bytes, ctn_op_t **op)
+static ctn_op_t *create(ctn_exec_t *exec, ctn_lane_t *lane,
+                        const scan_t *arguments)
 {
-    *op = ctn_op_create(exec, &algorithm, &lane->channel);
-    if (*op == NULL) {
-        return NULL;
+    ctn_op_t *op = ctn_op_create(exec, &algorithm, &lane->channel);
+    if (op != NULL) {
+        scan_t *scan = ctn_op_state(op);
+        *scan = *arguments;
+        scan->spread.chain = &lane->chain;
+        scan->spread.values = &values;
     }
-    scan_t *scan = ctn_op_state(*op);
-    scan->spread.chain = &lane->chain;
-    scan->spread.values = &values;
-    scan->by = by;
-    scan->own = own;
-    scan->bytes = bytes;
-    scan->wanted[CTN_LEFT] = true;
-    return scan;
+    return op;
 }
 
 ctn_op_t *ctn_chain_inclusive(ctn_exec_t *exec, ctn_lane_t *lane,
                               ctn_operator_t by, const void *own, size_t bytes,
                               void *result)
 {
-    ctn_op_t *op;
-    scan_t *scan = create(exec, lane, by, own, bytes, &op);
-    if (scan != NULL) {
-        scan->inclusive = result;
-    }
-    return op;
+    return create(exec, lane,
+                  &(scan_t){.by = by,
+                            .own = own,
+                            .bytes = bytes,
+                            .wanted = {true, false},
+                            .inclusive = result});
 }
 
 ctn_op_t *ctn_chain_exclusive(ctn_exec_t *exec, ctn_lane_t *lane,
                               ctn_operator_t by, const void *own, size_t bytes,
                               void *result)
 {
-    ctn_op_t *op;
-    scan_t *scan = create(exec, lane, by, own, bytes, &op);
-    if (scan != NULL) {
-        scan->exclusive[CTN_LEFT] = result;
-    }
-    return op;
+    return create(exec, lane,
+                  &(scan_t){.by = by,
+                            .own = own,
+                            .bytes = bytes,
+                            .wanted = {true, false},
+                            .exclusive = {result, NULL}});
 }
 
 ctn_op_t *ctn_chain_double(ctn_exec_t *exec, ctn_lane_t *lane,
                            ctn_operator_t by, const void *own, size_t bytes,
                            void *left, void *right)
 {
-    ctn_op_t *op;
-    scan_t *scan = create(exec, lane, by, own, bytes, &op);
-    if (scan != NULL) {
-        scan->wanted[CTN_RIGHT] = true;
-        scan->exclusive[CTN_LEFT] = left;
-        scan->exclusive[CTN_RIGHT] = right;
-    }
-    return op;
+    return create(exec, lane,
+                  &(scan_t){.by = by,
+                            .own = own,
+                            .bytes = bytes,
+                            .wanted = {true, true},
+                            .exclusive = {left, right}});
 }
 
 ctn_op_t *ctn_chain_allreduce(ctn_exec_t *exec, ctn_lane_t *lane,
                               ctn_operator_t by, const void *own, size_t bytes,
                               void *result)
 {
-    ctn_op_t *op;
-    scan_t *scan = create(exec, lane, by, own, bytes, &op);
-    if (scan != NULL) {
-        scan->wanted[CTN_RIGHT] = true;
-        scan->total = result;
-    }
-    return op;
+    return create(exec, lane,
+                  &(scan_t){.by = by,
+                            .own = own,
+                            .bytes = bytes,
+                            .wanted = {true, true},
+                            .total = result});
 }
 
 static void combine_nothing(void *near, const void *far, size_t bytes,
@@ -215,11 +208,5 @@ static void combine_nothing(void *near, const void *far, size_t bytes,
 
 ctn_op_t *ctn_chain_barrier(ctn_exec_t *exec, ctn_lane_t *lane)
 {
-    ctn_op_t *op;
-    ctn_operator_t nothing = {combine_nothing, NULL};
-    scan_t *scan = create(exec, lane, nothing, NULL, 0, &op);
-    if (scan != NULL) {
-        scan->wanted[CTN_LEFT] = false;
-    }
-    return op;
+    return create(exec, lane, &(scan_t){.by = {combine_nothing, NULL}});
 }

@@ -4,8 +4,6 @@
  * below. A subtree gets its pieces as a stream, the nearest to the root first,
  * of which each child's are a stretch: it fetches them from where they lie. */
 
-#include <string.h>
-
 #include "group/rooted.h"
 
 typedef struct scatter {
@@ -15,7 +13,7 @@ typedef struct scatter {
     ctn_pieces_t *result;
     /* working */
     ctn_stream_t stream[2];                 /* the root's, for either side */
-    ctn_letter_t letter;                    /* the others' */
+    const ctn_letter_t *letter;             /* the others' */
     size_t bound[2][CTN_ROOTED_ROUNDS + 1]; /* where children's pieces begin */
 } scatter_t;
 
@@ -83,71 +81,48 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t receive(ctn_op_t *op)
 {
     scatter_t *scatter = ctn_op_state(op);
-    const ctn_rooted_t *tree = &scatter->tree;
-    ctn_letter_t *letter = &scatter->letter;
-    if (tree->is_root) {
+    if (scatter->tree.is_root) {
         return CTN_STEP_NEXT;
     }
-    ctn_step_t step = ctn_rooted_receive(op, tree->up, tree->up_round, letter);
+    ctn_step_t step = ctn_rooted_receive(op, &scatter->letter);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
+    const ctn_letter_t *letter = scatter->letter;
     size_t at = 0;
     ctn_piece_t own = ctn_stream_next(letter->data, &at);
-    find_bounds(scatter, !tree->up, letter->data, at, letter->bytes);
+    find_bounds(scatter, !scatter->tree.up, letter->data, at, letter->bytes);
     catena_status_t status = keep(op, scatter, own);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static size_t child_bytes(const scatter_t *scatter, unsigned side,
-                          unsigned child)
+static ctn_piece_t stretch(ctn_op_t *op, unsigned side, unsigned child)
 {
-    return scatter->bound[side][child + 1] - scatter->bound[side][child];
+    const scatter_t *scatter = ctn_op_state(op);
+    const size_t *bound = scatter->bound[side];
+    const unsigned char *records = scatter->tree.is_root
+                                       ? scatter->stream[side].memory
+                                       : scatter->letter->data;
+    return (ctn_piece_t){records + bound[child],
+                         bound[child + 1] - bound[child]};
 }
 
-/** The farthest first: they have most to do. */
 static ctn_step_t pass_on(ctn_op_t *op)
 {
-    scatter_t *scatter = ctn_op_state(op);
-    const ctn_rooted_t *tree = &scatter->tree;
-    for (unsigned child = CTN_ROOTED_ROUNDS; child-- > 0;) {
-        for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-            if (child >= tree->children[side]) {
-                continue;
-            }
-            const unsigned char *records = tree->is_root
-                                               ? scatter->stream[side].memory
-                                               : scatter->letter.data;
-            catena_status_t status = ctn_rooted_lend(
-                op, side, child, records + scatter->bound[side][child],
-                child_bytes(scatter, side, child));
-            if (status != CATENA_OK) {
-                return ctn_op_fail(op, status);
-            }
-        }
-    }
-    return CTN_STEP_NEXT;
+    catena_status_t status = ctn_rooted_lend_down(op, stretch);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 static ctn_step_t end(ctn_op_t *op)
 {
-    const scatter_t *scatter = ctn_op_state(op);
-    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-        for (unsigned i = 0; i < scatter->tree.children[side]; i++) {
-            if (!ctn_rooted_returned(op, side, i,
-                                     child_bytes(scatter, side, i))) {
-                return CTN_STEP_WAIT;
-            }
-        }
-    }
-    return CTN_STEP_NEXT;
+    return ctn_rooted_await_children(op, stretch);
 }
 
 static void finish(ctn_op_t *op)
 {
     scatter_t *scatter = ctn_op_state(op);
     if (op->status == CATENA_OK) { /* else they may be lent */
-        ctn_letter_release(op, &scatter->letter);
+        ctn_rooted_drop(op);
         ctn_stream_release(op->exec, &scatter->stream[CTN_LEFT]);
         ctn_stream_release(op->exec, &scatter->stream[CTN_RIGHT]);
     }

@@ -108,8 +108,10 @@ static unsigned slot_of(unsigned side, unsigned round)
     return 2 * round + side;
 }
 
-catena_status_t ctn_rooted_lend(ctn_op_t *op, unsigned side, unsigned round,
-                                const void *data, size_t bytes)
+/* ---- messages to and from the member 2^round away on `side` ---- */
+
+static catena_status_t lend(ctn_op_t *op, unsigned side, unsigned round,
+                            const void *data, size_t bytes)
 {
     const ctn_rooted_t *tree = ctn_op_state(op);
     op->exec->tally.rounds++;
@@ -117,18 +119,18 @@ catena_status_t ctn_rooted_lend(ctn_op_t *op, unsigned side, unsigned round,
                          slot_of(!side, round), 0, data, bytes);
 }
 
-bool ctn_rooted_returned(const ctn_op_t *op, unsigned side, unsigned round,
-                         size_t bytes)
+static bool is_returned(const ctn_op_t *op, unsigned side, unsigned round,
+                        size_t bytes)
 {
     return ctn_mail_returned(op, slot_of(!side, round), 0, bytes);
 }
 
-ctn_step_t ctn_rooted_receive(ctn_op_t *op, unsigned side, unsigned round,
-                              ctn_letter_t *letter)
+static ctn_step_t receive(ctn_op_t *op, unsigned side, unsigned round)
 {
-    const ctn_rooted_t *tree = ctn_op_state(op);
-    ctn_step_t step = ctn_mail_receive(op, member_at(tree, side, round),
-                                       slot_of(side, round), 0, letter);
+    ctn_rooted_t *tree = ctn_op_state(op);
+    ctn_step_t step =
+        ctn_mail_receive(op, member_at(tree, side, round), slot_of(side, round),
+                         0, &tree->letter[side]);
     if (step == CTN_STEP_NEXT) {
         op->exec->tally.rounds++;
     } else {
@@ -137,4 +139,94 @@ ctn_step_t ctn_rooted_receive(ctn_op_t *op, unsigned side, unsigned round,
             tree->lane->chain.rank + (side == CTN_LEFT ? -away : away);
     }
     return step;
+}
+
+void ctn_rooted_drop(ctn_op_t *op)
+{
+    ctn_rooted_t *tree = ctn_op_state(op);
+    ctn_letter_release(op, &tree->letter[CTN_LEFT]);
+    ctn_letter_release(op, &tree->letter[CTN_RIGHT]);
+}
+
+/* ---- up ---- */
+
+/** The next child on `side`. MOVED: what it sent is taken; NEXT: there is
+ * none. */
+static ctn_step_t hear(ctn_op_t *op, ctn_rooted_take_t take, unsigned side)
+{
+    ctn_rooted_t *tree = ctn_op_state(op);
+    unsigned round = tree->heard[side];
+    if (round == tree->children[side]) {
+        return CTN_STEP_NEXT;
+    }
+    ctn_step_t step = receive(op, side, round);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    catena_status_t status = take(op, side, &tree->letter[side]);
+    ctn_letter_release(op, &tree->letter[side]);
+    tree->heard[side]++;
+    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+}
+
+ctn_step_t ctn_rooted_collect(ctn_op_t *op, ctn_rooted_take_t take)
+{
+    ctn_step_t left = hear(op, take, CTN_LEFT);
+    if (left == CTN_STEP_MOVED || left == CTN_STEP_FAIL) {
+        return left;
+    }
+    ctn_step_t right = hear(op, take, CTN_RIGHT);
+    return right == CTN_STEP_NEXT ? left : right;
+}
+
+catena_status_t ctn_rooted_lend_up(ctn_op_t *op, const void *data, size_t bytes)
+{
+    const ctn_rooted_t *tree = ctn_op_state(op);
+    return lend(op, tree->up, tree->up_round, data, bytes);
+}
+
+ctn_step_t ctn_rooted_await_parent(ctn_op_t *op, size_t bytes)
+{
+    const ctn_rooted_t *tree = ctn_op_state(op);
+    return tree->is_root || is_returned(op, tree->up, tree->up_round, bytes)
+               ? CTN_STEP_NEXT
+               : CTN_STEP_WAIT;
+}
+
+/* ---- down ---- */
+
+ctn_step_t ctn_rooted_receive(ctn_op_t *op, const ctn_letter_t **letter)
+{
+    ctn_rooted_t *tree = ctn_op_state(op);
+    *letter = &tree->letter[tree->up];
+    return receive(op, tree->up, tree->up_round);
+}
+
+/** The farthest first: they have most to do. */
+catena_status_t ctn_rooted_lend_down(ctn_op_t *op, ctn_rooted_part_t part)
+{
+    const ctn_rooted_t *tree = ctn_op_state(op);
+    catena_status_t status = CATENA_OK;
+    for (unsigned child = CTN_ROOTED_ROUNDS; child-- > 0;) {
+        for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+            if (status == CATENA_OK && child < tree->children[side]) {
+                ctn_piece_t piece = part(op, side, child);
+                status = lend(op, side, child, piece.data, piece.bytes);
+            }
+        }
+    }
+    return status;
+}
+
+ctn_step_t ctn_rooted_await_children(ctn_op_t *op, ctn_rooted_part_t part)
+{
+    const ctn_rooted_t *tree = ctn_op_state(op);
+    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+        for (unsigned child = 0; child < tree->children[side]; child++) {
+            if (!is_returned(op, side, child, part(op, side, child).bytes)) {
+                return CTN_STEP_WAIT;
+            }
+        }
+    }
+    return CTN_STEP_NEXT;
 }

@@ -23,6 +23,8 @@ typedef struct ctn_tree {
     unsigned up;          /* side of the parent */
     unsigned up_round;    /* it is 2^up_round away */
     unsigned children[2]; /* on each side, 2^0, 2^1, ... away */
+    unsigned heard[2];    /* of those, the nearest first */
+    ctn_letter_t letter[2];
 } ctn_rooted_t;
 
 /** An operation that makes sure of the log-chain, then runs one made of
@@ -34,17 +36,32 @@ ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
 /** The first thing of such an operation. @return ERR_ARG: no such root */
 catena_status_t ctn_rooted_begin(ctn_rooted_t *tree);
 
-/* Messages to and from the member 2^round away on `side`. An operation lends
- * in one direction only, up or down. */
+/** Give back what is held of messages. */
+void ctn_rooted_drop(ctn_op_t *op);
 
-/** See ctn_mail_lend. */
-catena_status_t ctn_rooted_lend(ctn_op_t *op, unsigned side, unsigned round,
-                                const void *data, size_t bytes);
-bool ctn_rooted_returned(const ctn_op_t *op, unsigned side, unsigned round,
-                         size_t bytes);
-/** See ctn_mail_receive. */
-ctn_step_t ctn_rooted_receive(ctn_op_t *op, unsigned side, unsigned round,
-                              ctn_letter_t *letter);
+/* Up: a message from each child, then one to the parent. */
+
+/** What a child on `side` has sent. */
+typedef catena_status_t (*ctn_rooted_take_t)(ctn_op_t *op, unsigned side,
+                                             const ctn_letter_t *letter);
+
+/** Take what the next child sent, on either side. NEXT: all have been heard. */
+ctn_step_t ctn_rooted_collect(ctn_op_t *op, ctn_rooted_take_t take);
+/** Lend `data` to the parent, and whether it has it; see ctn_mail_lend. */
+catena_status_t ctn_rooted_lend_up(ctn_op_t *op, const void *data,
+                                   size_t bytes);
+ctn_step_t ctn_rooted_await_parent(ctn_op_t *op, size_t bytes);
+/* Down: a message from the parent, then one to each child. */
+
+/** What a child on `side`, 2^child away, is to get. */
+typedef ctn_piece_t (*ctn_rooted_part_t)(ctn_op_t *op, unsigned side,
+                                         unsigned child);
+
+/** Receive the parent's message, which stays until ctn_rooted_drop. */
+ctn_step_t ctn_rooted_receive(ctn_op_t *op, const ctn_letter_t **letter);
+/** Lend its part to every child, and whether all have theirs. */
+catena_status_t ctn_rooted_lend_down(ctn_op_t *op, ctn_rooted_part_t part);
+ctn_step_t ctn_rooted_await_children(ctn_op_t *op, ctn_rooted_part_t part);
 
 /** Make a list of pieces of a member's two streams, which are taken over: both
  * begin, after `head` bytes, with its own piece; then come those of its side,
