@@ -5,9 +5,6 @@
 #include <catena/catena.h>
 #include <catena/coll.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "affine.h"
 
 const char *const block_names[] = {
     "gather",    "gatherv",    "scatter",        "scatterv",
@@ -36,8 +33,7 @@ static bool has_all(const block_call_t *call)
 
 static uint64_t given(const block_call_t *call, uint32_t rank, size_t i)
 {
-    uint64_t state = call->salt * 1000003 + rank * UINT64_C(65537) + i;
-    return job_random(&state) | UINT64_C(1) << 32;
+    return words_mix(call->salt, rank, i) | UINT64_C(1) << 32;
 }
 
 /** Element i of all ranks' vectors, combined. */
@@ -45,8 +41,7 @@ static uint64_t combined(const block_call_t *call, size_t i)
 {
     uint64_t value = given(call, 0, i);
     for (uint32_t rank = 1; rank < call->size; rank++) {
-        uint64_t next = given(call, rank, i);
-        value = call->sum ? value + next : affine_after(value, next);
+        value = words_combine(call->sum, value, given(call, rank, i));
     }
     return value;
 }
@@ -63,15 +58,6 @@ static size_t all_at(const block_call_t *call, uint32_t rank, size_t i)
     return ((size_t)call->displacements[rank] + i) * (call->all_spread ? 2 : 1);
 }
 
-static uint64_t *new_words(const block_call_t *call, bool shared, size_t words)
-{
-    uint64_t *memory =
-        shared ? catena_malloc(call->job->context, words * sizeof(uint64_t))
-               : malloc(words * sizeof(uint64_t));
-    JOB_CHECK(call->job, memory != NULL);
-    return memory;
-}
-
 /** Lengths, places, and buffers; some in the shared heap, some elsewhere. */
 static void lay(block_call_t *call)
 {
@@ -80,10 +66,9 @@ static void lay(block_call_t *call)
     call->displacements = calloc(call->size, sizeof(*call->displacements));
     for (uint32_t i = 0; i < call->size; i++) {
         uint64_t random = call->salt + i;
-        uint64_t x = job_random(&random);
-        call->counts[i] = !has_lengths(call) ? call->count
-                          : x % 4 == 0       ? 0
-                                             : x / 4 % (call->count + 1);
+        call->counts[i] = has_lengths(call)
+                              ? words_length(job_random(&random), call->count)
+                              : call->count;
     }
     for (uint32_t k = 0; k < call->size; k++) {
         uint32_t i = call->shuffled ? call->size - 1 - k : k;
@@ -92,23 +77,23 @@ static void lay(block_call_t *call)
     }
     call->ones = one_at(call, call->counts[call->rank]) + 1;
     call->alls = end * (call->all_spread ? 2 : 1) + 1;
-    call->one = new_words(call, false, call->ones);
-    call->all = new_words(call, true, call->alls);
+    call->one = words_take(call->job, false, call->ones);
+    call->all = words_take(call->job, true, call->alls);
 }
 
 void block_release(block_call_t *call)
 {
     free(call->counts);
     free(call->displacements);
-    free(call->one);
-    catena_free(call->job->context, call->all);
+    words_give(call->job, false, call->one);
+    words_give(call->job, true, call->all);
 }
 
 void block_fill(block_call_t *call)
 {
     size_t own = call->counts[call->rank];
-    memset(call->one, 0x5a, call->ones * sizeof(uint64_t));
-    memset(call->all, 0x5a, call->alls * sizeof(uint64_t));
+    words_untouch(call->one, call->ones);
+    words_untouch(call->all, call->alls);
     if (block_reduces(call)) {
         for (size_t i = 0; i + 1 < call->alls; i++) {
             call->all[i] = given(call, call->rank, i);
@@ -133,8 +118,8 @@ void block_fill(block_call_t *call)
 static void expect(const block_call_t *call, uint64_t *one, uint64_t *all)
 {
     size_t own = call->counts[call->rank];
-    memset(one, 0x5a, call->ones * sizeof(uint64_t));
-    memset(all, 0x5a, call->alls * sizeof(uint64_t));
+    words_untouch(one, call->ones);
+    words_untouch(all, call->alls);
     for (size_t i = 0; i < own && !block_reduces(call); i++) {
         if (!call->in_place) {
             one[one_at(call, i)] = given(call, call->rank, i);
@@ -158,10 +143,7 @@ static void check_words(const block_call_t *call, const char *what,
                         const uint64_t *words, const uint64_t *expected,
                         size_t count)
 {
-    size_t i = 0;
-    while (i < count && words[i] == expected[i]) {
-        i++;
-    }
+    size_t i = words_alike(words, expected, count);
     JOB_CHECK(call->job, i == count);
     if (i < count && call->job->errors < 3) {
         fprintf(stderr,
@@ -193,45 +175,28 @@ void block_check(const block_call_t *call)
 
 /* ---- calling ---- */
 
-/** Two words to an element where it is spread; freed right after the call. */
-static catena_datatype_t make_type(const block_call_t *call, bool spread)
-{
-    catena_datatype_t type;
-    JOB_CHECK(call->job,
-              catena_type_resized(CATENA_UINT64, 0,
-                                  (spread ? 2 : 1) * sizeof(uint64_t),
-                                  &type) == CATENA_OK);
-    return type;
-}
-
 #define FORMS_OF(name, ...)                                                    \
     (form == BLOCKING      ? catena_##name(__VA_ARGS__, g)                     \
      : form == NONBLOCKING ? catena_i##name(__VA_ARGS__, g, request)           \
                            : catena_##name##_init(__VA_ARGS__, g, request))
 
-static catena_status_t call_reduction(block_call_t *call, block_form_t form)
+static catena_status_t call_reduction(block_call_t *call, form_t form)
 {
     catena_group_t *g = call->group;
     catena_request_t **request = &call->request;
     const void *send = call->in_place ? CATENA_IN_PLACE : call->all;
     void *recv = call->in_place ? call->all : call->one;
-    catena_op_t op = CATENA_SUM;
-    if (!call->sum) {
-        JOB_CHECK(call->job,
-                  catena_op_create(affine_apply, NULL, 0, &op) == CATENA_OK);
-    }
+    catena_op_t op = words_op(call->job, call->sum);
     catena_status_t status = call->which == REDUCE_SCATTER
                                  ? FORMS_OF(reduce_scatter, send, recv,
                                             call->counts, CATENA_UINT64, op)
                                  : FORMS_OF(reduce_scatter_block, send, recv,
                                             call->count, CATENA_UINT64, op);
-    if (!call->sum) {
-        JOB_CHECK(call->job, catena_op_free(&op) == CATENA_OK);
-    }
+    words_op_drop(call->job, call->sum, op);
     return status;
 }
 
-static catena_status_t call_moving(block_call_t *call, block_form_t form,
+static catena_status_t call_moving(block_call_t *call, form_t form,
                                    catena_datatype_t one_type,
                                    catena_datatype_t all_type)
 {
@@ -263,23 +228,18 @@ static catena_status_t call_moving(block_call_t *call, block_form_t form,
     }
 }
 
-catena_status_t block_run(block_call_t *call, block_form_t form)
+catena_status_t block_run(block_call_t *call, form_t form)
 {
     call->request = NULL;
     if (block_reduces(call)) {
         return call_reduction(call, form);
     }
-    catena_datatype_t one_type = make_type(call, call->one_spread);
-    catena_datatype_t all_type = make_type(call, call->all_spread);
+    catena_datatype_t one_type = words_type(call->job, call->one_spread);
+    catena_datatype_t all_type = words_type(call->job, call->all_spread);
     catena_status_t status = call_moving(call, form, one_type, all_type);
     JOB_CHECK(call->job, catena_type_free(&one_type) == CATENA_OK);
     JOB_CHECK(call->job, catena_type_free(&all_type) == CATENA_OK);
     return status;
-}
-
-static bool draw_bool(uint64_t *random)
-{
-    return job_random(random) % 2 == 0;
 }
 
 void block_draw(block_call_t *call, job_t *job, catena_group_t *group,
@@ -293,12 +253,13 @@ void block_draw(block_call_t *call, job_t *job, catena_group_t *group,
     call->salt = job_random(random);
     call->root = (uint32_t)(job_random(random) % call->size);
     size_t up_to = most[job_random(random) % 7];
-    call->count = draw_bool(random) ? up_to : job_random(random) % (up_to + 1);
-    call->in_place = draw_bool(random);
-    call->one_spread = draw_bool(random);
-    call->all_spread = draw_bool(random);
-    call->shuffled = draw_bool(random) && has_lengths(call);
-    call->sum = draw_bool(random);
+    call->count =
+        words_draw_bool(random) ? up_to : job_random(random) % (up_to + 1);
+    call->in_place = words_draw_bool(random);
+    call->one_spread = words_draw_bool(random);
+    call->all_spread = words_draw_bool(random);
+    call->shuffled = words_draw_bool(random) && has_lengths(call);
+    call->sum = words_draw_bool(random);
     if (call->which < ALLGATHER && call->rank != call->root) {
         call->in_place = false;
     }

@@ -1,12 +1,10 @@
 #ifndef UNIT_BLOCK_CALL_H
 #define UNIT_BLOCK_CALL_H
 
-#include "job.h"
+#include "words.h"
 
 /* One collective of blocks, drawn, run, and checked in every byte of its
  * buffers against what each rank is known to give. */
-
-typedef enum block_form { BLOCKING, NONBLOCKING, PERSISTENT } block_form_t;
 
 typedef enum block_which {
     GATHER,
@@ -20,9 +18,6 @@ typedef enum block_which {
     KINDS
 } block_which_t;
 
-#define UNTOUCHED UINT64_C(0x5a5a5a5a5a5a5a5a)
-
-/* An element is 8 bytes; where it is spread, 8 bytes of gap follow. */
 typedef struct block_call {
     job_t *job;
     catena_group_t *group;
@@ -62,7 +57,7 @@ void block_release(block_call_t *call);
 void block_fill(block_call_t *call);
 /** Run it, or make call->request. Types and the operation are freed before this
  * returns. */
-catena_status_t block_run(block_call_t *call, block_form_t form);
+catena_status_t block_run(block_call_t *call, form_t form);
 /** Compare its buffers, gaps included. */
 void block_check(const block_call_t *call);
 

@@ -140,6 +140,11 @@ void job_simulate_death(uint32_t ranks, uint64_t seed, uint64_t event,
     (void)simulate(ranks, 0, seed, event, body, NULL);
 }
 
+bool job_is_rank(int argc, char **argv)
+{
+    return argc == 2 && strcmp(argv[1], "--rank") == 0;
+}
+
 int job_rank(uint64_t seed, job_body_t body)
 {
     run_t run = {.body = body, .seed = seed};

@@ -4,16 +4,11 @@
 
 #include <catena/catena.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "affine.h"
 
 const char *const neighbor_names[] = {
     "neighbor_gather",    "neighbor_gatherv",   "neighbor_alltoall",
     "neighbor_alltoallv", "neighbor_alltoallw", "neighbor_reduce",
     "neighbor_reducev"};
-
-#define UNTOUCHED UINT64_C(0x5a5a5a5a5a5a5a5a)
 
 static bool gathers(const neighbor_call_t *call)
 {
@@ -36,8 +31,7 @@ static bool varies(const neighbor_call_t *call)
 
 static uint64_t mix(const neighbor_call_t *call, uint64_t a, uint64_t b)
 {
-    uint64_t state = call->salt * 1000003 + a * UINT64_C(65537) + b;
-    return job_random(&state);
+    return words_mix(call->salt, a, b);
 }
 
 /** Elements of what a rank sends to one of its targets. */
@@ -54,7 +48,7 @@ static size_t length(const neighbor_call_t *call, int rank, int target)
         : call->which == GATHERV
             ? mix(call, (uint64_t)rank, 8)
             : mix(call, (uint64_t)rank, 100 + (uint64_t)target);
-    return x % 4 == 0 ? 0 : x / 4 % (call->count + 1);
+    return words_length(x, call->count);
 }
 
 static uint64_t sent(const neighbor_call_t *call, int rank, int target,
@@ -80,9 +74,7 @@ static bool combined(const neighbor_call_t *call, size_t i, uint64_t *value)
             continue;
         }
         uint64_t next = received(call, s, i);
-        *value = !any        ? next
-                 : call->sum ? *value + next
-                             : affine_after(*value, next);
+        *value = any ? words_combine(call->sum, *value, next) : next;
         any = true;
     }
     return any;
@@ -112,10 +104,7 @@ static void lay_side(neighbor_call_t *call, neighbor_side_t *side, bool vector,
         side->bytes_at[i] = (ptrdiff_t)(word_at(side, i, 0) * sizeof(uint64_t));
     }
     side->words = end * (side->spread ? 2 : 1) + 1;
-    size_t bytes = side->words * sizeof(uint64_t);
-    side->buffer =
-        side->shared ? catena_malloc(call->job->context, bytes) : malloc(bytes);
-    JOB_CHECK(call->job, side->buffer != NULL);
+    side->buffer = words_take(call->job, side->shared, side->words);
 }
 
 /** One block, of so many elements, that goes to all or comes of all. */
@@ -137,10 +126,9 @@ static void count_side(neighbor_side_t *side)
 /** What this rank receives in all, of a reduction. */
 static size_t result_length(const neighbor_call_t *call)
 {
-    uint64_t x = mix(call, call->job->rank, 7);
-    return call->which == REDUCE ? call->count
-           : x % 4 == 0          ? 0
-                                 : x / 4 % (call->count + 1);
+    return call->which == REDUCE
+               ? call->count
+               : words_length(mix(call, call->job->rank, 7), call->count);
 }
 
 static void lay(neighbor_call_t *call)
@@ -179,11 +167,7 @@ static void release_side(const neighbor_call_t *call, neighbor_side_t *side)
     free(side->displacements);
     free(side->bytes_at);
     free(side->types);
-    if (side->shared) {
-        catena_free(call->job->context, side->buffer);
-    } else {
-        free(side->buffer);
-    }
+    words_give(call->job, side->shared, side->buffer);
 }
 
 void neighbor_release(neighbor_call_t *call)
@@ -208,7 +192,7 @@ void neighbor_fill(neighbor_call_t *call)
 {
     neighbor_side_t *sides[] = {&call->send, &call->recv};
     for (int s = 0; s < 2; s++) {
-        memset(sides[s]->buffer, 0x5a, sides[s]->words * sizeof(uint64_t));
+        words_untouch(sides[s]->buffer, sides[s]->words);
     }
     write_sent(call, call->in_place ? &call->recv : &call->send,
                call->in_place ? call->recv.buffer : call->send.buffer);
@@ -218,7 +202,7 @@ void neighbor_fill(neighbor_call_t *call)
 static void expect(const neighbor_call_t *call, uint64_t *words)
 {
     const neighbor_side_t *recv = &call->recv;
-    memset(words, 0x5a, recv->words * sizeof(uint64_t));
+    words_untouch(words, recv->words);
     if (call->in_place) {
         write_sent(call, recv, words);
     }
@@ -238,11 +222,8 @@ void neighbor_check(const neighbor_call_t *call)
 {
     const neighbor_side_t *recv = &call->recv;
     uint64_t *words = malloc(recv->words * sizeof(uint64_t));
-    size_t i = 0;
     expect(call, words);
-    while (i < recv->words && recv->buffer[i] == words[i]) {
-        i++;
-    }
+    size_t i = words_alike(recv->buffer, words, recv->words);
     JOB_CHECK(call->job, i == recv->words);
     if (i < recv->words && call->job->errors < 3) {
         fprintf(stderr,
@@ -259,47 +240,30 @@ void neighbor_check(const neighbor_call_t *call)
 
 /* ---- calling ---- */
 
-static catena_datatype_t make_type(const neighbor_call_t *call, bool spread)
-{
-    catena_datatype_t type;
-    JOB_CHECK(call->job,
-              catena_type_resized(CATENA_UINT64, 0,
-                                  (spread ? 2 : 1) * sizeof(uint64_t),
-                                  &type) == CATENA_OK);
-    return type;
-}
-
 #define FORMS_OF(name, ...)                                                    \
     (form == BLOCKING ? catena_neighbor_##name(__VA_ARGS__, n)                 \
      : form == NONBLOCKING                                                     \
          ? catena_ineighbor_##name(__VA_ARGS__, n, request)                    \
          : catena_neighbor_##name##_init(__VA_ARGS__, n, request))
 
-static catena_status_t call_reduction(neighbor_call_t *call,
-                                      neighbor_form_t form)
+static catena_status_t call_reduction(neighbor_call_t *call, form_t form)
 {
     catena_neighborhood_t *n = call->neighborhood;
     catena_request_t **request = &call->request;
     const neighbor_side_t *from = &call->send;
     void *recv = call->recv.buffer;
     const void *send = call->in_place ? CATENA_IN_PLACE : from->buffer;
-    catena_op_t op = CATENA_SUM;
-    if (!call->sum) {
-        JOB_CHECK(call->job,
-                  catena_op_create(affine_apply, NULL, 0, &op) == CATENA_OK);
-    }
+    catena_op_t op = words_op(call->job, call->sum);
     catena_status_t status =
         call->which == REDUCE
             ? FORMS_OF(reduce, send, recv, call->count, CATENA_UINT64, op)
             : FORMS_OF(reducev, send, from->counts, from->displacements, recv,
                        call->recv.counts[0], CATENA_UINT64, op);
-    if (!call->sum) {
-        JOB_CHECK(call->job, catena_op_free(&op) == CATENA_OK);
-    }
+    words_op_drop(call->job, call->sum, op);
     return status;
 }
 
-static catena_status_t call_typed(neighbor_call_t *call, neighbor_form_t form)
+static catena_status_t call_typed(neighbor_call_t *call, form_t form)
 {
     catena_neighborhood_t *n = call->neighborhood;
     catena_request_t **request = &call->request;
@@ -310,7 +274,7 @@ static catena_status_t call_typed(neighbor_call_t *call, neighbor_form_t form)
                            (!call->in_place ||
                             sides[1 - s]->list->rank[i] == CATENA_PROC_NULL);
             sides[s]->types[i] =
-                is_null ? NULL : make_type(call, sides[s]->spread);
+                is_null ? NULL : words_type(call->job, sides[s]->spread);
         }
     }
     const void *send = call->in_place ? CATENA_IN_PLACE : call->send.buffer;
@@ -329,7 +293,7 @@ static catena_status_t call_typed(neighbor_call_t *call, neighbor_form_t form)
     return status;
 }
 
-static catena_status_t call_moving(neighbor_call_t *call, neighbor_form_t form,
+static catena_status_t call_moving(neighbor_call_t *call, form_t form,
                                    catena_datatype_t send_type,
                                    catena_datatype_t recv_type)
 {
@@ -355,7 +319,7 @@ static catena_status_t call_moving(neighbor_call_t *call, neighbor_form_t form,
     }
 }
 
-catena_status_t neighbor_run(neighbor_call_t *call, neighbor_form_t form)
+catena_status_t neighbor_run(neighbor_call_t *call, form_t form)
 {
     call->request = NULL;
     if (reduces(call)) {
@@ -364,27 +328,22 @@ catena_status_t neighbor_run(neighbor_call_t *call, neighbor_form_t form)
     if (call->which == ALLTOALLW) {
         return call_typed(call, form);
     }
-    catena_datatype_t send_type = make_type(call, call->send.spread);
-    catena_datatype_t recv_type = make_type(call, call->recv.spread);
+    catena_datatype_t send_type = words_type(call->job, call->send.spread);
+    catena_datatype_t recv_type = words_type(call->job, call->recv.spread);
     catena_status_t status = call_moving(call, form, send_type, recv_type);
     JOB_CHECK(call->job, catena_type_free(&send_type) == CATENA_OK);
     JOB_CHECK(call->job, catena_type_free(&recv_type) == CATENA_OK);
     return status;
 }
 
-static bool draw_bool(uint64_t *random)
-{
-    return job_random(random) % 2 == 0;
-}
-
 /** What this rank decides alone. */
 static void draw_own(neighbor_call_t *call)
 {
     uint64_t random = call->salt + 77 * call->job->rank;
-    call->send.spread = draw_bool(&random) && !reduces(call);
-    call->recv.spread = draw_bool(&random) && !reduces(call);
-    call->send.shared = draw_bool(&random);
-    call->recv.shared = draw_bool(&random);
+    call->send.spread = words_draw_bool(&random) && !reduces(call);
+    call->recv.spread = words_draw_bool(&random) && !reduces(call);
+    call->send.shared = words_draw_bool(&random);
+    call->recv.shared = words_draw_bool(&random);
 }
 
 void neighbor_draw(neighbor_call_t *call, job_t *job, const graph_t *graph,
@@ -395,11 +354,12 @@ void neighbor_draw(neighbor_call_t *call, job_t *job, const graph_t *graph,
         .job = job, .graph = graph, .neighborhood = neighborhood};
     call->which = (neighbor_which_t)(job_random(random) % KINDS);
     call->salt = job_random(random);
-    call->count = draw_bool(random) ? most : job_random(random) % (most + 1);
-    call->sum = draw_bool(random);
-    call->in_place =
-        draw_bool(random) && (call->which == REDUCE ||
-                              (balanced && !gathers(call) && !reduces(call)));
+    call->count =
+        words_draw_bool(random) ? most : job_random(random) % (most + 1);
+    call->sum = words_draw_bool(random);
+    call->in_place = words_draw_bool(random) &&
+                     (call->which == REDUCE ||
+                      (balanced && !gathers(call) && !reduces(call)));
     call->send.list = &graph->targets[job->rank];
     call->recv.list = &graph->sources[job->rank];
     draw_own(call);

@@ -2,15 +2,10 @@
 #define UNIT_NEIGHBOR_CALL_H
 
 #include "neighbor_graph.h"
+#include "words.h"
 
 /* One operation on neighbors, drawn, run, and checked in every byte of its
  * buffers against what each rank is known to send. */
-
-typedef enum neighbor_form {
-    BLOCKING,
-    NONBLOCKING,
-    PERSISTENT
-} neighbor_form_t;
 
 typedef enum neighbor_which {
     GATHER,
@@ -23,7 +18,6 @@ typedef enum neighbor_which {
     KINDS
 } neighbor_which_t;
 
-/* An element is 8 bytes; where it is spread, 8 bytes of gap follow. */
 typedef struct neighbor_side {
     const list_t *list;
     bool spread;
@@ -65,7 +59,7 @@ void neighbor_release(neighbor_call_t *call);
 void neighbor_fill(neighbor_call_t *call);
 /** Run it, or make call->request. Types and the operation are freed before this
  * returns. */
-catena_status_t neighbor_run(neighbor_call_t *call, neighbor_form_t form);
+catena_status_t neighbor_run(neighbor_call_t *call, form_t form);
 /** Compare its buffers, gaps included. */
 void neighbor_check(const neighbor_call_t *call);
 

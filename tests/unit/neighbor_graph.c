@@ -212,8 +212,9 @@ void graph_release(graph_t *graph)
     free(graph->displacements);
 }
 
-catena_neighborhood_t *graph_make(const graph_t *graph, job_t *job,
-                                  const catena_neighborhood_info_t *info)
+catena_neighborhood_t *
+graph_neighborhood(const graph_t *graph, job_t *job,
+                   const catena_neighborhood_info_t *info)
 {
     const list_t *sources = &graph->sources[job->rank];
     const list_t *targets = &graph->targets[job->rank];

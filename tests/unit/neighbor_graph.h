@@ -38,7 +38,8 @@ void graph_draw_grid(graph_t *graph, uint32_t ranks, uint64_t *random);
 void graph_release(graph_t *graph);
 
 /** The neighborhood of this rank's lists. */
-catena_neighborhood_t *graph_make(const graph_t *graph, job_t *job,
-                                  const catena_neighborhood_info_t *info);
+catena_neighborhood_t *
+graph_neighborhood(const graph_t *graph, job_t *job,
+                   const catena_neighborhood_info_t *info);
 
 #endif

@@ -5,12 +5,12 @@
  * --rank */
 
 #include <catena/catena.h>
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "group/chain_coll.h"
 #include "parts.h"
+#include "unit.h"
 
 static void run(part_fixture_t *f, ctn_basic_kind_t kind, const char *algorithm,
                 uint32_t root, lengths_t lengths)
@@ -337,21 +337,16 @@ START_TEST(test_death)
 }
 END_TEST
 
-int main(int argc, char **argv)
+static void add_cases(TCase *tcase)
 {
-    if (argc > 1 && strcmp(argv[1], "--rank") == 0) {
-        return job_rank(1, everything);
-    }
-    Suite *suite = suite_create("bcol_p2p_blocks");
-    TCase *tcase = tcase_create("bcol_p2p_blocks");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_members, 1, MEMBERS + 1);
     tcase_add_loop_test(tcase, test_many, 0, 4);
     tcase_add_loop_test(tcase, test_death, 1, 25);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    return job_is_rank(argc, argv)
+               ? job_rank(1, everything)
+               : unit_main("bcol_p2p_blocks", 60, add_cases);
 }

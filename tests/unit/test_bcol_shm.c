@@ -3,11 +3,11 @@
  * test_bcol_shm, or as a rank under a launcher: test_bcol_shm --rank */
 
 #include <catena/catena.h>
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "subgroup.h"
+#include "unit.h"
 
 /* ---- values ---- */
 
@@ -546,22 +546,16 @@ static void all_on_world(job_t *job)
     ahead(job);
 }
 
-int main(int argc, char **argv)
+static void add_cases(TCase *tcase)
 {
-    if (argc > 1 && strcmp(argv[1], "--rank") == 0) {
-        return job_rank(1, all_on_world);
-    }
-    Suite *suite = suite_create("bcol shm");
-    TCase *tcase = tcase_create("bcol shm");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_all, 1, 18);
     tcase_add_loop_test(tcase, test_in_a_row, 1, 6);
     tcase_add_loop_test(tcase, test_ahead, 2, 6);
     tcase_add_test(tcase, test_two_nodes);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    return job_is_rank(argc, argv) ? job_rank(1, all_on_world)
+                                   : unit_main("bcol shm", 60, add_cases);
 }

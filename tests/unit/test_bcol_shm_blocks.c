@@ -4,12 +4,12 @@
  * test_bcol_shm_blocks --rank */
 
 #include <catena/catena.h>
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "group/chain_coll.h"
 #include "subgroup.h"
+#include "unit.h"
 
 /* ---- what members contribute ---- */
 
@@ -539,22 +539,17 @@ static void everything(job_t *job)
     run_every_length(job);
 }
 
-int main(int argc, char **argv)
+static void add_cases(TCase *tcase)
 {
-    if (argc > 1 && strcmp(argv[1], "--rank") == 0) {
-        return job_rank(1, everything);
-    }
-    Suite *suite = suite_create("blocks in the shared heap");
-    TCase *tcase = tcase_create("blocks");
-    tcase_set_timeout(tcase, 100);
     tcase_add_loop_test(tcase, test_drawn, 0, 4);
     tcase_add_loop_test(tcase, test_roots, 1, 18);
     tcase_add_loop_test(tcase, test_lengths, 1, 18);
     tcase_add_loop_test(tcase, test_without_memory, 2, 6);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    return job_is_rank(argc, argv)
+               ? job_rank(1, everything)
+               : unit_main("blocks in the shared heap", 100, add_cases);
 }

@@ -1,13 +1,13 @@
 /* Grids: dimensions against a search of all, places and neighbors against sums
  * written out, derived graphs and parts of grids. */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "capture.h"
 #include "job.h"
 #include "neighbor/neighborhood.h"
+#include "unit.h"
 
 enum { MOST_DIMS = 4, MOST_DIRECTIONS = 6 };
 
@@ -472,20 +472,16 @@ START_TEST(refused)
 }
 END_TEST
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("cart");
-    TCase *tcase = tcase_create("all");
-    tcase_set_timeout(tcase, 100);
     tcase_add_test(tcase, dims_are_even);
     tcase_add_test(tcase, dims_that_are_kept);
     tcase_add_test(tcase, dims_of_large_numbers);
     tcase_add_test(tcase, grids);
     tcase_add_test(tcase, refused);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+}
+
+int main(void)
+{
+    return unit_main("cart", 100, add_cases);
 }

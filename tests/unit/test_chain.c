@@ -2,12 +2,12 @@
  * know what each contributes. usage: test_chain, or as a rank under a launcher:
  * test_chain --rank */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "group/chain_coll.h"
 #include "job.h"
+#include "unit.h"
 
 /* ---- values ---- */
 
@@ -556,24 +556,18 @@ static void everything(job_t *job)
     bad_roots(job);
 }
 
-int main(int argc, char **argv)
+static void add_cases(TCase *tcase)
 {
-    if (argc > 1 && strcmp(argv[1], "--rank") == 0) {
-        return job_rank(1, everything);
-    }
-    Suite *suite = suite_create("chain");
-    TCase *tcase = tcase_create("chain");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_all, 1, SIZES_END);
     tcase_add_loop_test(tcase, test_long, 0, 7);
     tcase_add_loop_test(tcase, test_in_a_row, 1, 20);
     tcase_add_loop_test(tcase, test_barrier, 0, 12);
     tcase_add_loop_test(tcase, test_two_lanes, 1, 20);
     tcase_add_loop_test(tcase, test_failures, 1, 25);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    return job_is_rank(argc, argv) ? job_rank(1, everything)
+                                   : unit_main("chain", 60, add_cases);
 }

@@ -1,6 +1,5 @@
 /* Settings: values, names, order of precedence. */
 
-#include <check.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "capture.h"
 #include "core/config.h"
+#include "unit.h"
 
 static int lines(const char *text)
 {
@@ -414,34 +414,27 @@ END_TEST
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
+static void add_cases(TCase *tcase)
+{
+    tcase_add_test(tcase, defaults);
+    tcase_add_loop_test(tcase, units, 0, COUNT(sizes));
+    tcase_add_loop_test(tcase, booleans, 0, COUNT(switches));
+    tcase_add_test(tcase, every_setting);
+    tcase_add_loop_test(tcase, every_collective, 0, CTN_WAYS);
+    tcase_add_test(tcase, zero_where_it_means_something);
+    tcase_add_loop_test(tcase, bad_values, 0, COUNT(bad));
+    tcase_add_test(tcase, message_says_expected_and_found);
+    tcase_add_test(tcase, environment_then_settings);
+    tcase_add_test(tcase, later_setting_wins);
+    tcase_add_test(tcase, bad_environment);
+    tcase_add_loop_test(tcase, nearest_name, 0, COUNT(names));
+    tcase_add_test(tcase, very_long_name);
+    tcase_add_test(tcase, log_level_is_kept);
+    tcase_add_test(tcase, listing);
+    tcase_add_test(tcase, status_strings);
+}
+
 int main(void)
 {
-    Suite *suite = suite_create("config");
-    TCase *test = tcase_create("config");
-    SRunner *runner;
-    int failed;
-
-    suite_add_tcase(suite, test);
-    tcase_add_test(test, defaults);
-    tcase_add_loop_test(test, units, 0, COUNT(sizes));
-    tcase_add_loop_test(test, booleans, 0, COUNT(switches));
-    tcase_add_test(test, every_setting);
-    tcase_add_loop_test(test, every_collective, 0, CTN_WAYS);
-    tcase_add_test(test, zero_where_it_means_something);
-    tcase_add_loop_test(test, bad_values, 0, COUNT(bad));
-    tcase_add_test(test, message_says_expected_and_found);
-    tcase_add_test(test, environment_then_settings);
-    tcase_add_test(test, later_setting_wins);
-    tcase_add_test(test, bad_environment);
-    tcase_add_loop_test(test, nearest_name, 0, COUNT(names));
-    tcase_add_test(test, very_long_name);
-    tcase_add_test(test, log_level_is_kept);
-    tcase_add_test(test, listing);
-    tcase_add_test(test, status_strings);
-
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return unit_main("config", 60, add_cases);
 }

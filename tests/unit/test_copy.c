@@ -1,10 +1,11 @@
 /* Copies past the caches: any place, any length. */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/copy.h"
+
+#include "unit.h"
 
 enum { MOST = 5 * 16384, MARGIN = 128 };
 
@@ -49,16 +50,13 @@ START_TEST(test_exceeds)
 }
 END_TEST
 
+static void add_cases(TCase *tcase)
+{
+    tcase_add_test(tcase, test_lengths);
+    tcase_add_test(tcase, test_exceeds);
+}
+
 int main(void)
 {
-    Suite *suite = suite_create("copy");
-    TCase *tests = tcase_create("copy");
-    tcase_add_test(tests, test_lengths);
-    tcase_add_test(tests, test_exceeds);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return unit_main("copy", 60, add_cases);
 }

@@ -1,12 +1,12 @@
 /* Records that ranks send each other along the log-chain, against what every
  * rank is known to send. */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "job.h"
 #include "neighbor/neighborhood.h"
+#include "unit.h"
 
 /* A record is a rank, then words that say who sent it and which it was. */
 enum { MOST_WORDS = 7 };
@@ -113,17 +113,13 @@ START_TEST(no_memory)
 }
 END_TEST
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("deliver");
-    TCase *tcase = tcase_create("all");
-    tcase_set_timeout(tcase, 100);
     tcase_add_test(tcase, records);
     tcase_add_test(tcase, no_memory);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+}
+
+int main(void)
+{
+    return unit_main("deliver", 100, add_cases);
 }

@@ -2,12 +2,12 @@
  * counts: colors and keys of every kind, and colors made to collide. usage:
  * test_hash, or as a rank under a launcher: test_hash --rank */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "group/splitting.h"
 #include "job.h"
+#include "unit.h"
 
 enum { MEMBERS_MAX = 1024, LONG_BYTES = 100000, RING_TURNS = 6 };
 
@@ -587,24 +587,18 @@ static void everything(job_t *job)
     }
 }
 
-int main(int argc, char **argv)
+static void add_cases(TCase *tcase)
 {
-    if (argc > 1 && strcmp(argv[1], "--rank") == 0) {
-        return job_rank(1, everything);
-    }
-    Suite *suite = suite_create("hash");
-    TCase *tcase = tcase_create("hash");
-    tcase_set_timeout(tcase, 100);
     tcase_add_loop_test(tcase, all_numbers_of_members, 0, CANDIDATES);
     tcase_add_loop_test(tcase, many_members, 0, CANDIDATES);
     tcase_add_loop_test(tcase, a_thousand_members, 0, CANDIDATES);
     tcase_add_test(tcase, nothing_to_do_is_one_scan);
     tcase_add_test(tcase, radix_takes_integers);
     tcase_add_loop_test(tcase, a_member_dies, 0, CANDIDATES);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    return job_is_rank(argc, argv) ? job_rank(1, everything)
+                                   : unit_main("hash", 100, add_cases);
 }

@@ -1,4 +1,3 @@
-#include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,6 +16,8 @@
 #include "core/config.h"
 #include "heap/arena.h"
 #include "heap/segment.h"
+
+#include "unit.h"
 
 static const ctn_log_t quiet = {.level = CTN_LOG_FATAL, .rank = 0};
 
@@ -1358,10 +1359,5 @@ static Suite *heap_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(heap_suite());
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return unit_run(heap_suite());
 }

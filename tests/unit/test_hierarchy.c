@@ -1,7 +1,6 @@
 /* Building hierarchies in simulated jobs, against a naive computation. */
 
 #include <catena/coll.h>
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "coll/levels.h"
 #include "idle_bcol.h"
 #include "naive_levels.h"
+#include "unit.h"
 
 /* ---- shapes ---- */
 
@@ -497,11 +497,8 @@ static void prepare(void)
     idle.refuse_create = idle.refuse_link = -1;
 }
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("hierarchy");
-    TCase *tcase = tcase_create("hierarchy");
-    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, prepare, NULL);
     tcase_add_loop_test(tcase, shapes_of_jobs, 0, SHAPES);
     tcase_add_test(tcase, default_levels);
@@ -515,10 +512,9 @@ int main(void)
     tcase_add_loop_test(tcase, groups_of_groups, 0, SHAPES);
     tcase_add_test(tcase, many_groups);
     tcase_add_loop_test(tcase, deaths, 1, 25);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(void)
+{
+    return unit_main("hierarchy", 60, add_cases);
 }

@@ -1,11 +1,11 @@
 /* Levels of hierarchies as text, and in settings. */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "capture.h"
 #include "coll/levels.h"
+#include "unit.h"
 
 static const struct {
     const char *text;
@@ -99,17 +99,14 @@ END_TEST
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("levels");
-    TCase *tcase = tcase_create("levels");
     tcase_add_loop_test(tcase, texts_that_are_nonsense, 0, COUNT(nonsense));
     tcase_add_test(tcase, texts_that_are_not);
     tcase_add_test(tcase, settings_of_the_environment);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(void)
+{
+    return unit_main("levels", 60, add_cases);
 }

@@ -3,11 +3,11 @@
  * operations at once, everything in any order. usage: test_links, or as a rank
  * under a launcher: test_links --rank */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "linknet.h"
+#include "unit.h"
 
 enum {
     MOST_PARTS = 4,
@@ -501,23 +501,17 @@ static void everything(job_t *job)
     }
 }
 
-int main(int argc, char **argv)
+static void add_cases(TCase *tcase)
 {
-    if (argc > 1 && strcmp(argv[1], "--rank") == 0) {
-        return job_rank(1, everything);
-    }
-    Suite *suite = suite_create("links");
-    TCase *tcase = tcase_create("links");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_links, 1, 9);
     tcase_add_loop_test(tcase, test_node, 2, 5);
     tcase_add_test(tcase, test_sizes);
     tcase_add_test(tcase, test_death);
     tcase_add_test(tcase, test_wide);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    return job_is_rank(argc, argv) ? job_rank(1, everything)
+                                   : unit_main("links", 60, add_cases);
 }

@@ -2,12 +2,12 @@
  * log-chain. usage: test_mail, or as a rank under a launcher: test_mail --rank
  */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exec/mail.h"
 #include "job.h"
+#include "unit.h"
 
 enum { LEFT, RIGHT };
 
@@ -281,21 +281,15 @@ static void everything(job_t *job)
     log_chain(job);
 }
 
-int main(int argc, char **argv)
+static void add_cases(TCase *tcase)
 {
-    if (argc > 1 && strcmp(argv[1], "--rank") == 0) {
-        return job_rank(1, everything);
-    }
-    Suite *suite = suite_create("mail");
-    TCase *tcase = tcase_create("mail");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_mail, 1, 7);
     tcase_add_test(tcase, test_death);
     tcase_add_loop_test(tcase, test_log_chain, 1, 34);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    return job_is_rank(argc, argv) ? job_rank(1, everything)
+                                   : unit_main("mail", 60, add_cases);
 }

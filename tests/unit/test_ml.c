@@ -5,13 +5,13 @@
 
 #include <catena/catena.h>
 #include <catena/coll.h>
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "capture.h"
 #include "coll/ml/ml.h"
 #include "job.h"
+#include "unit.h"
 
 /* ---- values ---- */
 
@@ -731,14 +731,8 @@ static void all_bodies(job_t *job)
     freed_too_early(job);
 }
 
-int main(int argc, char **argv)
+static void add_cases(TCase *tcase)
 {
-    if (argc == 2 && strcmp(argv[1], "--rank") == 0) {
-        return job_rank(1, all_bodies);
-    }
-    Suite *suite = suite_create("ml");
-    TCase *tcase = tcase_create("ml");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, results, 0, 56);
     tcase_add_loop_test(tcase, results_of_many, 0, 42);
     tcase_add_loop_test(tcase, results_of_persistent, 0, 42);
@@ -748,10 +742,10 @@ int main(int argc, char **argv)
     tcase_add_loop_test(tcase, arguments, 0, REFUSALS);
     tcase_add_test(tcase, zero_counts);
     tcase_add_test(tcase, in_words);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    return job_is_rank(argc, argv) ? job_rank(1, all_bodies)
+                                   : unit_main("ml", 60, add_cases);
 }

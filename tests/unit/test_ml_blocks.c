@@ -4,12 +4,12 @@
 
 #include <catena/catena.h>
 #include <catena/coll.h>
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "block_call.h"
 #include "capture.h"
+#include "unit.h"
 
 /* ---- jobs ---- */
 
@@ -75,7 +75,7 @@ static int run_on(int number, job_body_t body)
     return job_simulate_on(&params, body);
 }
 
-static void start(block_call_t *call, block_form_t form)
+static void start(block_call_t *call, form_t form)
 {
     block_fill(call);
     JOB_CHECK(call->job, block_run(call, form) == CATENA_OK);
@@ -328,11 +328,8 @@ START_TEST(deaths)
 }
 END_TEST
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("ml_blocks");
-    TCase *tcase = tcase_create("ml_blocks");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, each_by_itself, 0, SEEDS);
     tcase_add_loop_test(tcase, several_at_once, 0, SEEDS);
     tcase_add_loop_test(tcase, persistent_ones, 0, SEEDS);
@@ -340,10 +337,9 @@ int main(void)
     tcase_add_test(tcase, sizes);
     tcase_add_test(tcase, explains);
     tcase_add_loop_test(tcase, deaths, 1, 25);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(void)
+{
+    return unit_main("ml_blocks", 60, add_cases);
 }

@@ -1,6 +1,5 @@
 /* Machine files, and the formulas against a transcription of the paper. */
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,8 @@
 
 #include "model/machine.h"
 #include "model/machines.h"
+
+#include "unit.h"
 
 static const ctn_log_t quiet = {.level = CTN_LOG_FATAL, .rank = -1};
 
@@ -239,7 +240,6 @@ int main(void)
     Suite *suite = suite_create("model");
     TCase *machines = tcase_create("machines");
     TCase *formulas = tcase_create("formulas");
-    SRunner *runner = srunner_create(suite);
     tcase_add_test(machines, all_that_ship);
     tcase_add_test(machines, values_and_units);
     tcase_add_loop_test(machines, every_fault_is_refused, 0,
@@ -250,8 +250,5 @@ int main(void)
     tcase_add_test(formulas, bad_points);
     suite_add_tcase(suite, machines);
     suite_add_tcase(suite, formulas);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0;
+    return unit_run(suite);
 }

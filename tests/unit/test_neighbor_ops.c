@@ -4,13 +4,13 @@
  */
 
 #include <catena/catena.h>
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "capture.h"
 #include "neighbor/neighborhood.h"
 #include "neighbor_call.h"
+#include "unit.h"
 
 enum { CALLS = 12, AT_ONCE = 5 };
 
@@ -109,7 +109,8 @@ static void all_kinds(job_t *job)
     } else {
         graph_draw(&graph, job->size, balanced, &random);
     }
-    catena_neighborhood_t *neighborhood = graph_make(&graph, job, &info);
+    catena_neighborhood_t *neighborhood =
+        graph_neighborhood(&graph, job, &info);
     run_calls(job, &graph, neighborhood, balanced, &random);
     JOB_CHECK(job, catena_neighborhood_free(neighborhood) == CATENA_OK);
     graph_release(&graph);
@@ -462,25 +463,19 @@ static void everything(job_t *job)
     }
 }
 
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, any_ranks, 0, 20);
+    tcase_add_test(tcase, many_ranks);
+    tcase_add_test(tcase, lengths);
+    tcase_add_test(tcase, arguments);
+    tcase_add_test(tcase, components);
+    tcase_add_test(tcase, nobody);
+    tcase_add_test(tcase, deaths);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "--rank") == 0) {
-        return job_rank(1, everything);
-    }
-    Suite *suite = suite_create("neighbor_ops");
-    TCase *tests = tcase_create("all");
-    tcase_set_timeout(tests, 100);
-    tcase_add_loop_test(tests, any_ranks, 0, 20);
-    tcase_add_test(tests, many_ranks);
-    tcase_add_test(tests, lengths);
-    tcase_add_test(tests, arguments);
-    tcase_add_test(tests, components);
-    tcase_add_test(tests, nobody);
-    tcase_add_test(tests, deaths);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0;
+    return job_is_rank(argc, argv) ? job_rank(1, everything)
+                                   : unit_main("neighbor_ops", 100, add_cases);
 }

@@ -2,7 +2,6 @@
  * block by block, and each must come to where it belongs, once. Simulated ranks
  * are in one process, so the plans of all can be seen. */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "neighbor/choice.h"
 #include "plan_run.h"
 #include "plan_walk.h"
+#include "unit.h"
 
 /* The neighborhoods of all ranks of the job that runs. */
 static catena_neighborhood_t *made[PLAN_WALK_RANKS];
@@ -384,21 +384,17 @@ START_TEST(settings)
 }
 END_TEST
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("neighbor_plans");
-    TCase *tcase = tcase_create("all");
-    tcase_set_timeout(tcase, 100);
     tcase_add_test(tcase, graphs);
     tcase_add_test(tcase, grids);
     tcase_add_test(tcase, diagonals);
     tcase_add_test(tcase, heavy_edges);
     tcase_add_test(tcase, settings);
     tcase_add_test(tcase, costs);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+}
+
+int main(void)
+{
+    return unit_main("neighbor_plans", 100, add_cases);
 }

@@ -2,12 +2,12 @@
  * know, against graphs that all ranks know in full. Simulated ranks are in one
  * process, so a test sees the ends of all. */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph.h"
 #include "neighbor/neighborhood.h"
+#include "unit.h"
 
 /* The neighborhoods of all ranks of the job that runs. */
 enum { MOST_RANKS = 64 };
@@ -358,18 +358,14 @@ START_TEST(contributions)
 }
 END_TEST
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("neighborhood");
-    TCase *tcase = tcase_create("all");
-    tcase_set_timeout(tcase, 100);
     tcase_add_test(tcase, shapes);
     tcase_add_test(tcase, new_numbers);
     tcase_add_test(tcase, contributions);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+}
+
+int main(void)
+{
+    return unit_main("neighborhood", 100, add_cases);
 }

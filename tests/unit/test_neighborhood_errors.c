@@ -1,12 +1,12 @@
 /* Neighborhoods that are not made: lists that do not fit each other, arguments
  * that are wrong on one rank; and the end of those that are. */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "capture.h"
 #include "graph.h"
+#include "unit.h"
 
 /* ---- lists that do not fit ---- */
 
@@ -343,21 +343,17 @@ START_TEST(wrong_contributions)
 }
 END_TEST
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("neighborhood_errors");
-    TCase *tcase = tcase_create("all");
-    tcase_set_timeout(tcase, 100);
     tcase_add_test(tcase, mismatches);
     tcase_add_test(tcase, many_mismatches);
     tcase_add_test(tcase, arguments);
     tcase_add_test(tcase, not_yet_free);
     tcase_add_test(tcase, deaths);
     tcase_add_test(tcase, wrong_contributions);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+}
+
+int main(void)
+{
+    return unit_main("neighborhood_errors", 100, add_cases);
 }

@@ -1,13 +1,13 @@
 /* Neighborhoods that are made while there is no memory for one thing after the
  * other: the creation ends on all ranks, and leaves nothing behind. */
 
-#include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "capture.h"
 #include "job.h"
 #include "neighbor/grid.h"
+#include "unit.h"
 
 /* ---- memory that is refused once ---- */
 
@@ -152,16 +152,12 @@ START_TEST(creations)
 }
 END_TEST
 
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, creations, 0, 4);
+}
+
 int main(void)
 {
-    Suite *suite = suite_create("neighborhood_memory");
-    TCase *tcase = tcase_create("all");
-    tcase_set_timeout(tcase, 100);
-    tcase_add_loop_test(tcase, creations, 0, 4);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return unit_main("neighborhood_memory", 100, add_cases);
 }

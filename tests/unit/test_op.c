@@ -1,13 +1,14 @@
 /* Operations of reductions without ranks: every one on every type against its
  * definition, element by element. */
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "type/kernels.h"
 #include "type/op.h"
+
+#include "unit.h"
 
 enum { MOST = 1000 };
 
@@ -544,11 +545,8 @@ START_TEST(predefined_operations_stay)
 }
 END_TEST
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("op");
-    TCase *tcase = tcase_create("op");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, every_type, 0, OPS);
     tcase_add_loop_test(tcase, every_kernel, 0, OPS);
     tcase_add_test(tcase, promises);
@@ -557,10 +555,9 @@ int main(void)
     tcase_add_test(tcase, functions_of_users);
     tcase_add_test(tcase, held_operations_stay);
     tcase_add_test(tcase, predefined_operations_stay);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+}
+
+int main(void)
+{
+    return unit_main("op", 60, add_cases);
 }

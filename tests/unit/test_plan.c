@@ -1,11 +1,12 @@
 /* Leaders and pieces without ranks: against naive transcriptions. */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "coll/piece.h"
 #include "coll/plan.h"
+
+#include "unit.h"
 
 /* ---- placement ---- */
 
@@ -327,21 +328,17 @@ START_TEST(tags_tell_operations_apart)
 }
 END_TEST
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("plan");
-    TCase *tcase = tcase_create("plan");
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, first_members_lead);
     tcase_add_test(tcase, spread_is_algorithm_4);
     tcase_add_test(tcase, spread_uses_every_domain);
     tcase_add_loop_test(tcase, pieces_carry_everything, 0, 24);
     tcase_add_loop_test(tcase, pieces_of_rows_agree, 0, 6);
     tcase_add_test(tcase, tags_tell_operations_apart);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+}
+
+int main(void)
+{
+    return unit_main("plan", 60, add_cases);
 }

@@ -1,11 +1,12 @@
 /* Which process takes which vertex: what is said against what a naive count
  * says, and how good it is where that is known. */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "neighbor/order.h"
+
+#include "unit.h"
 
 enum { MOST = 600, EDGES = 8 * MOST };
 
@@ -524,9 +525,5 @@ int main(void)
     tcase_add_test(grids, derived_graphs);
     tcase_add_test(grids, grids_of_no_extent);
     suite_add_tcase(suite, grids);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return unit_run(suite);
 }

@@ -1,7 +1,6 @@
 /* The simulator itself: times against the model, the same twice, and every
  * way in which a run can end. */
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,8 @@
 #include <catena/catena.h>
 
 #include "transports/sim/queue.h"
+
+#include "unit.h"
 
 /* ---- the queue ---- */
 
@@ -518,7 +519,6 @@ int main(void)
     Suite *suite = suite_create("sim");
     TCase *queue = tcase_create("queue");
     TCase *sim = tcase_create("sim");
-    SRunner *runner = srunner_create(suite);
     tcase_add_loop_test(queue, queue_is_in_order, 0, 5);
     tcase_add_test(queue, queue_keeps_the_order_of_equals);
     tcase_add_checked_fixture(sim, write_machine, remove_machine);
@@ -535,8 +535,5 @@ int main(void)
     tcase_add_test(sim, bad_parameters);
     suite_add_tcase(suite, queue);
     suite_add_tcase(suite, sim);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0;
+    return unit_run(suite);
 }

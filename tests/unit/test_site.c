@@ -1,10 +1,11 @@
 /* Where a process is and which devices it uses, on machines from files. */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "topo/site.h"
+
+#include "unit.h"
 
 static const char machine[] = TEST_DATA "/two-devices.xml";
 static const ctn_log_t quiet = {.level = CTN_LOG_FATAL};
@@ -84,19 +85,16 @@ START_TEST(bad_input)
 }
 END_TEST
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("site");
-    TCase *tcase = tcase_create("site");
     tcase_add_test(tcase, ranks_lie_in_domains);
     tcase_add_test(tcase, near_devices_only);
     tcase_add_test(tcase, devices_as_asked_for);
     tcase_add_test(tcase, nothing_to_choose_from);
     tcase_add_test(tcase, bad_input);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(void)
+{
+    return unit_main("site", 60, add_cases);
 }

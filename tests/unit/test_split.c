@@ -3,12 +3,12 @@
  * that contradict themselves. usage: test_split, or as a rank under a launcher:
  * test_split --rank */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "group/splitting.h"
 #include "job.h"
+#include "unit.h"
 
 enum { MEMBERS_MAX = 1100, VALUE_MAX = 400 };
 
@@ -490,23 +490,17 @@ static void everything(job_t *job)
     }
 }
 
-int main(int argc, char **argv)
+static void add_cases(TCase *tcase)
 {
-    if (argc > 1 && strcmp(argv[1], "--rank") == 0) {
-        return job_rank(1, everything);
-    }
-    Suite *suite = suite_create("split");
-    TCase *tcase = tcase_create("split");
-    tcase_set_timeout(tcase, 100);
     tcase_add_loop_test(tcase, all_numbers_of_members, 0, ALGORITHMS);
     tcase_add_loop_test(tcase, many_members, 0, ALGORITHMS);
     tcase_add_loop_test(tcase, a_thousand_members, 0, ALGORITHMS);
     tcase_add_loop_test(tcase, comparators_lie, 0, ALGORITHMS);
     tcase_add_loop_test(tcase, a_rank_dies, 0, ALGORITHMS);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    return job_is_rank(argc, argv) ? job_rank(1, everything)
+                                   : unit_main("split", 100, add_cases);
 }

@@ -1,6 +1,5 @@
 /* Tunings: files and their faults, which rule decides, formulas. */
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,8 @@
 
 #include "model/machine.h"
 #include "model/tuning.h"
+
+#include "unit.h"
 
 static const ctn_log_t log_errors = {.level = CTN_LOG_ERROR, .rank = -1};
 
@@ -435,23 +436,20 @@ END_TEST
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
+static void add_cases(TCase *tcase)
+{
+    tcase_add_test(tcase, every_key);
+    tcase_add_test(tcase, first_match);
+    tcase_add_loop_test(tcase, bounds, 0, COUNT(ranges));
+    tcase_add_loop_test(tcase, units, 0, COUNT(sizes));
+    tcase_add_test(tcase, what_a_file_leaves_open);
+    tcase_add_loop_test(tcase, every_fault_is_named, 0, COUNT(faults));
+    tcase_add_test(tcase, missing_tunings);
+    tcase_add_loop_test(tcase, default_always_finds, 0, 3);
+    tcase_add_loop_test(tcase, formulas_decide, 0, 6);
+}
+
 int main(void)
 {
-    Suite *suite = suite_create("tuning");
-    TCase *test = tcase_create("tuning");
-    SRunner *runner = srunner_create(suite);
-    tcase_add_test(test, every_key);
-    tcase_add_test(test, first_match);
-    tcase_add_loop_test(test, bounds, 0, COUNT(ranges));
-    tcase_add_loop_test(test, units, 0, COUNT(sizes));
-    tcase_add_test(test, what_a_file_leaves_open);
-    tcase_add_loop_test(test, every_fault_is_named, 0, COUNT(faults));
-    tcase_add_test(test, missing_tunings);
-    tcase_add_loop_test(test, default_always_finds, 0, 3);
-    tcase_add_loop_test(test, formulas_decide, 0, 6);
-    suite_add_tcase(suite, test);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0;
+    return unit_main("tuning", 60, add_cases);
 }

@@ -1,11 +1,12 @@
 /* Datatypes without ranks: against explicit lists of byte offsets, written down
  * from MPI's definitions. */
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "type/datatype.h"
+
+#include "unit.h"
 
 /* ---- the oracle: a type map, byte by byte ---- */
 
@@ -1000,11 +1001,8 @@ START_TEST(deepest)
 }
 END_TEST
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("type");
-    TCase *tcase = tcase_create("type");
-    tcase_set_timeout(tcase, 100);
     tcase_add_loop_test(tcase, random_types_match_their_maps, 0, 8);
     tcase_add_test(tcase, fixed_types_are_dense);
     tcase_add_test(tcase, contiguous_stays_dense);
@@ -1021,10 +1019,9 @@ int main(void)
     tcase_add_test(tcase, bad_arguments);
     tcase_add_test(tcase, overflows);
     tcase_add_test(tcase, deepest);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+}
+
+int main(void)
+{
+    return unit_main("type", 100, add_cases);
 }

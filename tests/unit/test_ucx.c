@@ -1,4 +1,3 @@
-#include <check.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -6,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "unit.h"
 #include "wire.h"
 
 /* after which whoever is left has got what was sent */
@@ -448,11 +448,8 @@ START_TEST(test_sparse_arena)
 }
 END_TEST
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("ucx");
-    TCase *tcase = tcase_create("ucx");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_sizes, 0, VARIANTS);
     tcase_add_loop_test(tcase, test_ring_of_four, 0, VARIANTS);
     tcase_add_loop_test(tcase, test_many_in_flight, 0, VARIANTS);
@@ -465,10 +462,9 @@ int main(void)
     tcase_add_test(tcase, test_outside_arena);
     tcase_add_test(tcase, test_cards);
     tcase_add_loop_test(tcase, test_sparse_arena, 0, VARIANTS);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+}
+
+int main(void)
+{
+    return unit_main("ucx", 60, add_cases);
 }

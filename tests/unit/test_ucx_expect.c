@@ -1,6 +1,6 @@
-#include <check.h>
 #include <stdlib.h>
 
+#include "unit.h"
 #include "wire.h"
 
 /* Data that the target expects go where it says, and not where the sender does.
@@ -90,17 +90,13 @@ START_TEST(test_other)
 }
 END_TEST
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("ucx_expect");
-    TCase *tcase = tcase_create("ucx_expect");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_expected, 0, VARIANTS);
     tcase_add_test(tcase, test_other);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+}
+
+int main(void)
+{
+    return unit_main("ucx_expect", 60, add_cases);
 }

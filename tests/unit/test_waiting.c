@@ -1,4 +1,3 @@
-#include <check.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -7,6 +6,8 @@
 #include "core/config.h"
 #include "exec/exec.h"
 #include "transports/shm/shm.h"
+
+#include "unit.h"
 
 /* Ranks of one node, which for a doorbell may as well be one process: what it
  * says of them is in the heap. */
@@ -221,11 +222,8 @@ START_TEST(naps_are_short_where_nothing_wakes)
 }
 END_TEST
 
-int main(void)
+static void add_cases(TCase *tcase)
 {
-    Suite *suite = suite_create("waiting");
-    TCase *tcase = tcase_create("waiting");
-    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, open_bells, close_bells);
     tcase_add_test(tcase, rings_those_who_listen_once);
     tcase_add_test(tcase, rings_nobody_who_does_not_listen);
@@ -235,10 +233,9 @@ int main(void)
     tcase_add_loop_test(tcase, settings_decide, 0,
                         (int)(sizeof(ways) / sizeof(ways[0])));
     tcase_add_test(tcase, naps_are_short_where_nothing_wakes);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+}
+
+int main(void)
+{
+    return unit_main("waiting", 60, add_cases);
 }

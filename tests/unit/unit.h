@@ -1,0 +1,15 @@
+#ifndef UNIT_UNIT_H
+#define UNIT_UNIT_H
+
+#include <check.h>
+
+/* What the main of a unit test does. */
+
+/** Run cases, each in a process of its own, for so many seconds at most.
+ * @return what main returns */
+int unit_main(const char *name, double seconds, void (*add)(TCase *tcase));
+
+/** The same of cases of several kinds; the suite is freed. */
+int unit_run(Suite *suite);
+
+#endif
