@@ -291,39 +291,73 @@ typedef struct lengths {
 static const char *const ways[] = {"network:p2p", "node:shm,network:p2p",
                                    "node:p2p,network:p2p"};
 
+/** A call that one rank alone is told is wrong. */
+#define REFUSED_WHERE(test, here, call)                                        \
+    do {                                                                       \
+        if (here) {                                                            \
+            REFUSED(test, "expected", call);                                   \
+        } else {                                                               \
+            RANK_CHECK(test, (call) == CATENA_OK);                             \
+        }                                                                      \
+    } while (0)
+
+/** What is sent, zeros; room for what is received, guarded; and the blocks of
+ * one of them, one behind the other. */
+typedef struct blocks {
+    int32_t *send;
+    int32_t *recv;
+    size_t room; /* elements */
+    size_t *counts;
+    ptrdiff_t *places;
+    size_t end; /* of the blocks */
+} blocks_t;
+
+/** Blocks of the usual length, but for the last: of that. */
+static blocks_t take_blocks(const lengths_t *l, size_t sent, size_t room,
+                            size_t last)
+{
+    size_t p = (size_t)l->test->place.size;
+    blocks_t blocks = {.send = calloc(sent, sizeof(int32_t)),
+                       .recv = malloc((room + N) * sizeof(int32_t)),
+                       .room = room + N,
+                       .counts = calloc(p, sizeof(size_t)),
+                       .places = calloc(p, sizeof(ptrdiff_t))};
+    memset(blocks.recv, GUARD, blocks.room * sizeof(int32_t));
+    for (size_t r = 0; r < p; r++) {
+        blocks.counts[r] = r + 1 < p ? l->given : last;
+        blocks.places[r] = (ptrdiff_t)blocks.end;
+        blocks.end += blocks.counts[r];
+    }
+    return blocks;
+}
+
+/** Nothing was written behind so many elements. */
+static void drop_blocks(const lengths_t *l, blocks_t *blocks, size_t written)
+{
+    rank_test_t *test = l->test;
+    const unsigned char *bytes = (const unsigned char *)blocks->recv;
+    for (size_t i = written * sizeof(int32_t);
+         i < blocks->room * sizeof(int32_t); i++) {
+        RANK_CHECK(test, bytes[i] == GUARD);
+    }
+    still_works(test, l->group);
+    free(blocks->send);
+    free(blocks->recv);
+    free(blocks->counts);
+    free(blocks->places);
+}
+
 static void gather_lengths(const lengths_t *l)
 {
     rank_test_t *test = l->test;
     size_t p = (size_t)test->place.size;
-    size_t room = p * (l->given + l->expected);
-    int32_t *a = calloc(l->given, sizeof(*a));
-    int32_t *b = malloc((room + N) * sizeof(*b));
-    size_t *counts = calloc(p, sizeof(*counts));
-    ptrdiff_t *places = calloc(p, sizeof(*places));
-    size_t end = 0;
-    for (size_t r = 0; r < p; r++) {
-        counts[r] = r + 1 < p ? l->given : l->expected;
-        places[r] = (ptrdiff_t)end;
-        end += counts[r];
-    }
-    memset(b, GUARD, (room + N) * sizeof(*b));
-    if (test->place.rank == 0) {
-        REFUSED(test, "expected",
-                catena_gatherv(a, l->given, CATENA_INT32, b, counts, places,
-                               CATENA_INT32, 0, l->group));
-    } else {
-        RANK_CHECK(test,
-                   catena_gatherv(a, l->given, CATENA_INT32, b, counts, places,
-                                  CATENA_INT32, 0, l->group) == CATENA_OK);
-    }
-    for (size_t i = end * sizeof(*b); i < (room + N) * sizeof(*b); i++) {
-        RANK_CHECK(test, ((unsigned char *)b)[i] == GUARD);
-    }
-    still_works(test, l->group);
-    free(a);
-    free(b);
-    free(counts);
-    free(places);
+    blocks_t x =
+        take_blocks(l, l->given, p * (l->given + l->expected), l->expected);
+    REFUSED_WHERE(test, test->place.rank == 0,
+                  catena_gatherv(x.send, l->given, CATENA_INT32, x.recv,
+                                 x.counts, x.places, CATENA_INT32, 0,
+                                 l->group));
+    drop_blocks(l, &x, x.end);
 }
 
 static void scatter_lengths(const lengths_t *l)
@@ -332,33 +366,11 @@ static void scatter_lengths(const lengths_t *l)
     size_t p = (size_t)test->place.size;
     bool last = test->place.rank + 1 == test->place.size;
     size_t mine = last ? l->expected : l->given;
-    int32_t *a = calloc(p * l->given, sizeof(*a));
-    int32_t *b = malloc((l->given + l->expected + N) * sizeof(*b));
-    size_t *counts = calloc(p, sizeof(*counts));
-    ptrdiff_t *places = calloc(p, sizeof(*places));
-    for (size_t r = 0; r < p; r++) {
-        counts[r] = l->given;
-        places[r] = (ptrdiff_t)(r * l->given);
-    }
-    memset(b, GUARD, (l->given + l->expected + N) * sizeof(*b));
-    if (last) {
-        REFUSED(test, "expected",
-                catena_scatterv(a, counts, places, CATENA_INT32, b, mine,
-                                CATENA_INT32, 0, l->group));
-    } else {
-        RANK_CHECK(test,
-                   catena_scatterv(a, counts, places, CATENA_INT32, b, mine,
-                                   CATENA_INT32, 0, l->group) == CATENA_OK);
-    }
-    for (size_t i = mine * sizeof(*b);
-         i < (l->given + l->expected + N) * sizeof(*b); i++) {
-        RANK_CHECK(test, ((unsigned char *)b)[i] == GUARD);
-    }
-    still_works(test, l->group);
-    free(a);
-    free(b);
-    free(counts);
-    free(places);
+    blocks_t x = take_blocks(l, p * l->given, l->given + l->expected, l->given);
+    REFUSED_WHERE(test, last,
+                  catena_scatterv(x.send, x.counts, x.places, CATENA_INT32,
+                                  x.recv, mine, CATENA_INT32, 0, l->group));
+    drop_blocks(l, &x, mine);
 }
 
 /** The last rank's block is not as long as all expect, itself included. */
@@ -368,27 +380,15 @@ static void allgather_lengths(const lengths_t *l)
     size_t p = (size_t)test->place.size;
     bool last = test->place.rank + 1 == test->place.size;
     size_t mine = last ? l->expected : l->given;
-    int32_t *a = calloc(mine + N, sizeof(*a));
-    int32_t *b = malloc((p * l->given + N) * sizeof(*b));
-    memset(a, 1, (mine + N) * sizeof(*a));
-    memset(b, GUARD, (p * l->given + N) * sizeof(*b));
-    if (last) {
-        REFUSED(test, "expected",
-                catena_allgather(a, mine, CATENA_INT32, b, l->given,
-                                 CATENA_INT32, l->group));
-    } else {
-        RANK_CHECK(test, catena_allgather(a, mine, CATENA_INT32, b, l->given,
-                                          CATENA_INT32, l->group) == CATENA_OK);
+    blocks_t x = take_blocks(l, mine + N, p * l->given, l->given);
+    memset(x.send, 1, (mine + N) * sizeof(*x.send));
+    REFUSED_WHERE(test, last,
+                  catena_allgather(x.send, mine, CATENA_INT32, x.recv, l->given,
+                                   CATENA_INT32, l->group));
+    for (size_t i = 0; i < (p - 1) * l->given * sizeof(*x.recv); i++) {
+        RANK_CHECK(test, ((unsigned char *)x.recv)[i] == 1);
     }
-    for (size_t i = 0; i < (p - 1) * l->given * sizeof(*b); i++) {
-        RANK_CHECK(test, ((unsigned char *)b)[i] == 1);
-    }
-    for (size_t i = 0; i < N * sizeof(*b); i++) {
-        RANK_CHECK(test, ((unsigned char *)(b + p * l->given))[i] == GUARD);
-    }
-    still_works(test, l->group);
-    free(a);
-    free(b);
+    drop_blocks(l, &x, p * l->given);
 }
 
 static void lengths(rank_test_t *test, void (*run)(const lengths_t *l))
