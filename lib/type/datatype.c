@@ -68,25 +68,3 @@ catena_status_t catena_type_free(catena_datatype_t *type)
     *type = NULL;
     return CATENA_OK;
 }
-
-void ctn_type_span(catena_datatype_t type, size_t count, ptrdiff_t *low,
-                   ptrdiff_t *high)
-{
-    *low = 0;
-    *high = 0;
-    if (count == 0 || type->bytes == 0) {
-        return;
-    }
-    ptrdiff_t reach;
-    if (__builtin_mul_overflow(count - 1, type->extent, &reach)) {
-        reach = type->extent < 0 ? PTRDIFF_MIN : PTRDIFF_MAX;
-    }
-    *low = type->true_low;
-    *high = type->true_high;
-    if (reach < 0 && __builtin_add_overflow(*low, reach, low)) {
-        *low = PTRDIFF_MIN;
-    }
-    if (reach > 0 && __builtin_add_overflow(*high, reach, high)) {
-        *high = PTRDIFF_MAX;
-    }
-}

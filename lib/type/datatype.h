@@ -72,12 +72,6 @@ catena_datatype_t ctn_type_hold(catena_datatype_t type);
 /** Undo one ctn_type_hold. */
 void ctn_type_drop(catena_datatype_t type);
 
-/** The memory that `count` elements touch, from the base of the first:
- * [low, high), empty without data. What does not fit is the largest or smallest
- * ptrdiff_t. */
-void ctn_type_span(catena_datatype_t type, size_t count, ptrdiff_t *low,
-                   ptrdiff_t *high);
-
 /** Copy a part of the stream out of memory. Allocates nothing.
  * @param[in]  base  element i is at base + i * extent
  * @param[in]  from  first byte of the stream; anywhere, also within a primitive
@@ -92,14 +86,5 @@ size_t ctn_type_pack(catena_datatype_t type, const void *base, size_t from,
  * @param[in] in [bytes], not overlapping the elements */
 size_t ctn_type_unpack(catena_datatype_t type, void *base, size_t from,
                        size_t bytes, const void *in);
-
-/** Where a byte of the stream lies.
- * @param[out] offset bytes from the base of the first element
- * @param[out] length bytes of the stream that lie together from there, 1 or
- *                    more, and maybe more than the caller has elements: all the
- *                    rest of an endless stream if type->dense. 0 (and offset 0)
- *                    for a type without data. */
-void ctn_type_run(catena_datatype_t type, size_t from, ptrdiff_t *offset,
-                  size_t *length);
 
 #endif
