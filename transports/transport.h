@@ -64,6 +64,10 @@ typedef struct ctn_transport_params {
     void *lookup_context;
 } ctn_transport_params_t;
 
+/** Takes data that were expected; they lie there only meanwhile. It calls
+ * nothing of the transport's. */
+typedef void (*ctn_take_t)(void *context, const void *data, size_t bytes);
+
 typedef struct ctn_transport_ops {
     const char *name;
 
@@ -94,12 +98,13 @@ typedef struct ctn_transport_ops {
     catena_status_t (*signal)(ctn_endpoint_t *endpoint, uint64_t word_offset,
                               uint64_t value);
 
-    /** The data of the put_signal of `bytes` that will store `value` to `word`
-     * are to go to `target` instead, which need not lie in the arena; both
-     * words are of this process, and that message has not come yet. NULL, or
-     * @return false: they go where the sender says. */
+    /** The data of the put_signal of `bytes` that will store `value` to `word`,
+     * of this process and not here yet, are to be given to `take`, during a
+     * later progress, instead of going where the sender says. Once. NULL, or
+     * @return false: they go there. */
     bool (*expect)(ctn_transport_t *transport, const uint64_t *word,
-                   uint64_t value, void *target, size_t bytes);
+                   uint64_t value, size_t bytes, ctn_take_t take,
+                   void *context);
     /** Forget it, unless it has come. */
     void (*unexpect)(ctn_transport_t *transport, const uint64_t *word);
 
@@ -179,6 +184,25 @@ static inline catena_status_t ctn_signal(ctn_endpoint_t *endpoint,
         return CATENA_OK;
     }
     return endpoint->transport->ops->signal(endpoint, word_offset, value);
+}
+
+/** Have `take` get what is to come with `value` in `word`, see expect above.
+ * False: it goes where its sender says, or has done so already. `network` may
+ * be NULL. */
+static inline bool ctn_expect(ctn_transport_t *network, const uint64_t *word,
+                              uint64_t value, size_t bytes, ctn_take_t take,
+                              void *context)
+{
+    return network != NULL && network->ops->expect != NULL &&
+           ctn_word_load(word) != value &&
+           network->ops->expect(network, word, value, bytes, take, context);
+}
+
+/** It need not any more, if it has not. For after a ctn_expect that was true,
+ * of this word or another. */
+static inline void ctn_unexpect(ctn_transport_t *network, const uint64_t *word)
+{
+    network->ops->unexpect(network, word);
 }
 
 /** An on-node peer's memory as memory of this process; NULL for others. */

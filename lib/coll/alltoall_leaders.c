@@ -26,6 +26,7 @@ static ctn_step_t need_plan(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
     a->topo = a->call.topo;
+    a->expects = false;
     ctn_pairwise_clear(&a->local);
     return ctn_plan_need(op, a->topo, a->leading.leaders, a->leading.placement,
                          &a->plan);
@@ -295,6 +296,9 @@ static void finish(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
     ctn_pairwise_finish(op, &a->local);
+    if (op->status != CATENA_OK) {
+        ctn_ports_end(op, a);
+    }
 }
 
 const ctn_algorithm_t ctn_alltoall_leaders = {

@@ -20,9 +20,10 @@ typedef struct ctn_leaders {
     bool led;             /* the hosted ports are through */
     bool any_staged_send; /* some member of the node, not this one, ... */
     bool any_staged_receive;
-    bool push; /* our send buffer is outside the heap, or no plain memory */
-    bool take; /* our receive buffer is */
-    bool met;  /* what others have posted has been looked at */
+    bool push;    /* our send buffer is outside the heap, or no plain memory */
+    bool take;    /* our receive buffer is */
+    bool met;     /* what others have posted has been looked at */
+    bool expects; /* pieces, maybe */
     uint32_t departed; /* virtual leaders known to be through */
     ctn_pairwise_t local;
 } ctn_leaders_t;
@@ -76,6 +77,8 @@ ctn_leaders_port(const ctn_leaders_t *a, uint32_t node, uint32_t leader)
 
 /** Set up the hosted ports and give the first places. */
 catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a);
+/** Nothing is expected any more: for an operation that failed. */
+void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a);
 /** Do what can be done at a hosted port. 1: something was, 0: nothing,
  * < 0: status. */
 int ctn_port_advance(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port);

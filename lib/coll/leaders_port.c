@@ -154,6 +154,59 @@ static unsigned char *receive_stage(const ctn_op_t *op, const ctn_leaders_t *a,
                                slot);
 }
 
+static void scatter_piece(ctn_op_t *op, ctn_leaders_t *a,
+                          const ctn_port_t *port, uint64_t slot,
+                          const unsigned char *data)
+{
+    ctn_side_t side = {a->plan->target[a->set], &a->call.receive};
+    size_t copied =
+        ctn_piece_copy(op->exec, &a->geometry, &port->run[a->set].in[slot].at,
+                       false, &side, (unsigned char *)(uintptr_t)data);
+    ctn_exec_charge(op->exec, CTN_WORK_COPY, copied);
+}
+
+static void land(void *context, const void *data, size_t bytes)
+{
+    const ctn_landing_t *landing = context;
+    ctn_leaders_t *a = ctn_op_state(landing->op);
+    (void)bytes; /* the piece's */
+    scatter_piece(landing->op, a, landing->port, landing->slot, data);
+    landing->port->run[a->set].landed |= 1u << landing->slot;
+}
+
+static const uint64_t *arrival_word(const ctn_op_t *op, const ctn_port_t *port,
+                                    uint64_t slot)
+{
+    return &port->block->arrived[ctn_leaders_ring(op)][slot];
+}
+
+/** Have the piece that has its place in a slot scattered as it comes, if all
+ * are within reach whom it is for and nothing need leave or come before. */
+static void expect_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
+                         uint64_t slot)
+{
+    ctn_port_run_t *run = &port->run[a->set];
+    const ctn_piece_t *piece = &run->in[slot].at;
+    if (!a->leading.overlap || a->call.in_place || a->any_staged_receive) {
+        return;
+    }
+    run->landing[slot] = (ctn_landing_t){op, port, slot};
+    a->expects |=
+        ctn_expect(op->exec->network, arrival_word(op, port, slot),
+                   ctn_leaders_arrival(op, piece->node, piece->number),
+                   piece->bytes, land, &run->landing[slot]);
+}
+
+void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a)
+{
+    for (uint32_t i = 0; a->expects && i < a->plan->ports; i++) {
+        for (unsigned slot = 0; slot < CTN_STAGE_SLOTS; slot++) {
+            ctn_unexpect(op->exec->network,
+                         arrival_word(op, &a->plan->port[i], slot));
+        }
+    }
+}
+
 /** Tell the members outside the heap of a piece that is in staging. */
 static void give_out(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
                      uint64_t slot)
@@ -191,8 +244,7 @@ static bool has_arrived(ctn_op_t *op, const ctn_leaders_t *a,
 {
     const ctn_port_run_t *run = &port->run[a->set];
     const ctn_cursor_t *in = &run->in[slot];
-    const uint64_t *word = &port->block->arrived[ctn_leaders_ring(op)][slot];
-    if (ctn_word_load(word) ==
+    if (ctn_word_load(arrival_word(op, port, slot)) ==
             ctn_leaders_arrival(op, in->at.node, in->at.number) &&
         /* In place, what left with the piece must have left. */
         (!a->call.in_place || ctn_cursor_passed(next_out(run), in))) {
@@ -241,12 +293,11 @@ static bool scatter_place(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
             !may_scatter(op, a, port, place)) {
             return false;
         }
-        ctn_side_t side = {a->plan->target[a->set], &a->call.receive};
-        size_t copied =
-            ctn_piece_copy(op->exec, &a->geometry, &run->in[slot].at, false,
-                           &side, receive_stage(op, a, port, slot));
-        ctn_exec_charge(op->exec, CTN_WORK_COPY, copied);
+        if ((run->landed & bit) == 0) {
+            scatter_piece(op, a, port, slot, receive_stage(op, a, port, slot));
+        }
         if (!a->any_staged_receive) {
+            run->landed &= ~bit;
             run->scattered |= bit;
             return true;
         }
@@ -294,6 +345,7 @@ static catena_status_t give_places(ctn_op_t *op, ctn_leaders_t *a,
         run->in[slot] = run->expect;
         /* Arrivals are told apart by few bits: begin anew. */
         ctn_word_store(&port->block->arrived[ctn_leaders_ring(op)][slot], 0);
+        expect_piece(op, a, port, slot);
         catena_status_t status =
             send_grant(op, a, port, &run->in[slot].at, slot);
         if (status != CATENA_OK) {
@@ -336,6 +388,7 @@ static catena_status_t begin_port(ctn_op_t *op, ctn_leaders_t *a,
         uint32_t slot = ctn_opening_slot(g, port->leader, &run->expect);
         run->in[slot] = run->expect;
         run->scattered &= ~(1u << slot);
+        expect_piece(op, a, port, slot);
         ctn_cursor_next(g, port->leader, false, &run->expect);
     }
     return give_places(op, a, port);

@@ -73,7 +73,7 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
     x->stage = NULL;
     for (uint32_t slot = 0;
          x->expects && slot < x->slots && op->status != CATENA_OK; slot++) {
-        ctn_op_unexpect(op, slot);
+        ctn_unexpect(op->exec->network, &ctn_op_slot(op, slot)->word[0]);
     }
     if (x->packed) {
         ctn_bounce_trim(op->exec);

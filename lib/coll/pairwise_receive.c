@@ -4,6 +4,7 @@
 #include "coll/pairwise_stream.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /** Tell a peer that a slot is ready for its block, where that is to go, and how
  * many parts have been taken. */
@@ -128,17 +129,23 @@ static ctn_step_t receive_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                  stream->parts_received);
 }
 
+static void take_block(void *target, const void *data, size_t bytes)
+{
+    memcpy(target, data, bytes);
+}
+
 /** Whether a block that comes unasked goes to its place at once: a copy less,
  * and no memory that has left the cache since the last time. */
 static bool comes_straight(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
                            const ctn_span_t *block, uint32_t peer)
 {
+    uint32_t count = pairwise_count_of(x->stream[slot].receive_turn, 0);
     bool expects =
         !x->in_place && x->list == NULL && block->type == NULL &&
         !op->exec->drop_data && pairwise_is_remote(x, peer) &&
-        ctn_op_expect(op, slot,
-                      pairwise_count_of(x->stream[slot].receive_turn, 0),
-                      block->base, block->bytes);
+        ctn_expect(op->exec->network, &ctn_op_slot(op, slot)->word[0],
+                   ctn_tag(op->seq, count), block->bytes, take_block,
+                   block->base);
     x->expects |= expects;
     return expects;
 }

@@ -69,6 +69,13 @@ typedef struct ctn_cursor {
     size_t all; /* bytes of the round's message */
 } ctn_cursor_t;
 
+/** A piece that is scattered as it comes. */
+typedef struct ctn_landing {
+    ctn_op_t *op;
+    struct ctn_port *port;
+    uint64_t slot;
+} ctn_landing_t;
+
 /** One operation's work at one hosted virtual leader. Outgoing pieces are
  * counted in their order and staged in rotation. Incoming ones have places:
  * those of the opening are their turns, then they go on counting; place v is in
@@ -84,6 +91,8 @@ typedef struct ctn_port_run {
     uint64_t drain_end; /* without overlap: places that may be scattered */
     uint32_t scattered; /* bit v: the piece in slot v has been */
     uint32_t given_out; /* bit v: its receivers have been told */
+    uint32_t landed;    /* bit v: it never was there */
+    ctn_landing_t landing[CTN_STAGE_SLOTS];
     uint64_t delivered;
     ctn_cursor_t in[CTN_STAGE_SLOTS];  /* what has its place in the slot */
     uint64_t entry[CTN_STAGE_SLOTS];   /* delivery number of the slot */

@@ -492,27 +492,6 @@ static inline catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member,
     return ctn_op_send_count(op, member, slot, 0, data, bytes);
 }
 
-/** The message that tells `count` in `slot`, of a rank of another node and
- * not here yet, is to go to `target` instead of its slot. False: it will not.
- */
-static inline bool ctn_op_expect(const ctn_op_t *op, unsigned slot,
-                                 uint32_t count, void *target, size_t bytes)
-{
-    ctn_transport_t *network = op->exec->network;
-    const uint64_t *word = &ctn_op_slot(op, slot)->word[0];
-    uint64_t value = ctn_tag(op->seq, count);
-    return network != NULL && network->ops->expect != NULL &&
-           ctn_word_load(word) != value &&
-           network->ops->expect(network, word, value, target, bytes);
-}
-
-/** It need not any more. */
-static inline void ctn_op_unexpect(const ctn_op_t *op, unsigned slot)
-{
-    ctn_transport_t *network = op->exec->network;
-    network->ops->unexpect(network, &ctn_op_slot(op, slot)->word[0]);
-}
-
 /** Whether the message for `slot` is there. */
 static inline bool ctn_op_arrived(const ctn_op_t *op, unsigned slot)
 {

@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "unit.h"
 #include "wire.h"
@@ -14,6 +15,17 @@
 static const uint64_t *word_of(const rank_t *r, uint64_t offset)
 {
     return (const void *)(r->arena + offset);
+}
+
+static void take(void *context, const void *data, size_t bytes)
+{
+    memcpy(context, data, bytes);
+}
+
+static bool expect(rank_t *r, uint64_t value, unsigned char *aside)
+{
+    return r->transport->ops->expect(r->transport, word_of(r, WORD), value,
+                                     BYTES, take, aside);
 }
 
 /** Put what tells `seed` to the right neighbour, wait for the left one's. */
@@ -33,15 +45,13 @@ static void put_right(rank_t *r, size_t bytes, uint64_t value)
 /** Each expected message goes aside, and only that one. */
 static void body_expected(rank_t *r)
 {
-    const ctn_transport_ops_t *ops = r->transport->ops;
     unsigned char *aside = calloc(1, BYTES);
-    const uint64_t *word = word_of(r, WORD);
     bool by_put =
         r->mode == CTN_PUT_RMA || (r->transport->caps & CTN_CAP_RDMA) != 0;
 
     for (uint64_t value = 1; value <= 3; value++) {
         fill(r->arena + AT, BYTES, 99);
-        bool expected = ops->expect(r->transport, word, value, aside, BYTES);
+        bool expected = expect(r, value, aside);
         /* put, fence, put writes where it says without asking anybody */
         NEED(expected != by_put);
         put_right(r, BYTES, value);
@@ -59,19 +69,18 @@ static void body_other(rank_t *r)
 {
     const ctn_transport_ops_t *ops = r->transport->ops;
     unsigned char *aside = malloc(BYTES);
-    const uint64_t *word = word_of(r, WORD);
 
     fill(aside, BYTES, 7);
-    NEED(ops->expect(r->transport, word, 2, aside, BYTES));
-    NEED(!ops->expect(r->transport, word, 3, aside, BYTES)); /* one a word */
+    NEED(expect(r, 2, aside));
+    NEED(!expect(r, 3, aside)); /* one a word */
     put_right(r, BYTES, 1);
     NEED(filled(r->arena + AT, BYTES, 1) && filled(aside, BYTES, 7));
     put_right(r, BYTES / 2, 2); /* not what was expected, and over */
     NEED(filled(r->arena + AT, BYTES / 2, 2) && filled(aside, BYTES, 7));
-    NEED(ops->expect(r->transport, word, 3, aside, BYTES));
+    NEED(expect(r, 3, aside));
     ops->unexpect(r->transport, word_of(r, WORD + 128));
-    NEED(!ops->expect(r->transport, word, 3, aside, BYTES));
-    ops->unexpect(r->transport, word);
+    NEED(!expect(r, 3, aside));
+    ops->unexpect(r->transport, word_of(r, WORD));
     put_right(r, BYTES, 3);
     NEED(filled(r->arena + AT, BYTES, 3) && filled(aside, BYTES, 7));
     free(aside);

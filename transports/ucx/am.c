@@ -35,23 +35,24 @@ static void store_word(ctn_ucx_t *transport, uint64_t offset, uint64_t value)
     ctn_word_store((uint64_t *)(void *)(arena + offset), value);
 }
 
-/** Where a word is expected, or would be. Words of one slot of a ring are one
- * place: slots of 128 bytes. */
+/** Where a word is expected, or would be. The slots of a group's rings, of 128
+ * bytes each, have a place each, and so have 16 words that lie side by side. */
 static ctn_ucx_expected_t *expected_at(ctn_ucx_t *transport,
                                        const uint64_t *word)
 {
-    return &transport->expected[(uintptr_t)word / 128 % CTN_UCX_EXPECTED];
+    uintptr_t at = (uintptr_t)word / sizeof(uint64_t);
+    return &transport->expected[(at / 16 + at % 16 * 16) % CTN_UCX_EXPECTED];
 }
 
 bool ctn_ucx_expect(ctn_transport_t *base, const uint64_t *word, uint64_t value,
-                    void *target, size_t bytes)
+                    size_t bytes, ctn_take_t take, void *context)
 {
     ctn_ucx_t *transport = (ctn_ucx_t *)base;
     ctn_ucx_expected_t *expected = expected_at(transport, word);
     if (transport->rma || bytes > CTN_UCX_MESSAGE_BYTES ||
         expected->word != NULL)
         return false;
-    *expected = (ctn_ucx_expected_t){word, value, target, bytes};
+    *expected = (ctn_ucx_expected_t){word, value, bytes, take, context};
     return true;
 }
 
@@ -62,17 +63,21 @@ void ctn_ucx_unexpect(ctn_transport_t *base, const uint64_t *word)
         expected->word = NULL;
 }
 
-/** Where the data of a put go: as it says, unless they are expected. */
-static void *target_of(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
-                       size_t bytes)
+/** Bring the data of a put where they are expected, else where it says. */
+static void deliver(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
+                    const void *data, size_t bytes)
 {
     unsigned char *arena = transport->params.arena;
     const uint64_t *word = (const void *)(arena + put->word_offset);
     ctn_ucx_expected_t *expected = expected_at(transport, word);
-    if (expected->word != word || expected->value != put->value)
-        return arena + put->offset;
-    expected->word = NULL;
-    return expected->bytes == bytes ? expected->target : arena + put->offset;
+    if (expected->word == word && expected->value == put->value) {
+        expected->word = NULL;
+        if (expected->bytes == bytes) {
+            expected->take(expected->context, data, bytes);
+            return;
+        }
+    }
+    memcpy(arena + put->offset, data, bytes);
 }
 
 static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes,
@@ -91,7 +96,7 @@ static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes,
     if (bytes > 0) {
         if (!inside_arena(transport, put.offset, bytes))
             return refuse(transport, "data outside the registered memory");
-        memcpy(target_of(transport, &put, bytes), data, bytes);
+        deliver(transport, &put, data, bytes);
     }
     store_word(transport, put.word_offset, put.value);
     return UCS_OK;

@@ -84,12 +84,13 @@ typedef struct ctn_ucx_partial {
     uint64_t arrived_bytes;
 } ctn_ucx_partial_t;
 
-/** Data that go elsewhere than their sender says. */
+/** Data that do not go where their sender says. */
 typedef struct ctn_ucx_expected {
     const uint64_t *word; /* NULL: free */
     uint64_t value;
-    void *target;
     size_t bytes;
+    ctn_take_t take;
+    void *context;
 } ctn_ucx_expected_t;
 
 /** What a handler or callback leaves to be done when UCP is not running:
@@ -212,7 +213,8 @@ void ctn_ucx_free_ops(ctn_ucx_t *transport);
 
 catena_status_t ctn_ucx_set_handlers(ctn_ucx_t *transport);
 bool ctn_ucx_expect(ctn_transport_t *transport, const uint64_t *word,
-                    uint64_t value, void *target, size_t bytes);
+                    uint64_t value, size_t bytes, ctn_take_t take,
+                    void *context);
 void ctn_ucx_unexpect(ctn_transport_t *transport, const uint64_t *word);
 /** Do what the handlers left to do. */
 void ctn_ucx_read_letters(ctn_ucx_t *transport);
