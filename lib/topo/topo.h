@@ -173,7 +173,7 @@ typedef struct ctn_board {
     uint64_t *released; /* barrier: written by the root */
     uint64_t *fenced;   /* node fence: [i * stride] */
     ctn_post_t *post;   /* [ring][i] */
-    uint64_t *departed; /* [ring][i * stride] */
+    uint64_t *departed; /* [ring][i * stride]: i did what it does for others */
     /* Splits, two of which may be looked at at once: */
     uint64_t *shown;      /* cards: [i * stride], grows with the splits */
     ctn_card_t *card;     /* [split % 2][i] */

@@ -1,0 +1,48 @@
+#ifndef CTN_COLL_JOINT_H
+#define CTN_COLL_JOINT_H
+
+#include "coll/blocks.h"
+#include "topo/topo.h"
+
+/* Small blocks of one length between nodes, those from one member to all
+ * members of another node in one message; see joint.c. */
+
+/* When the blocks for a node are more, each travels by itself. */
+#define CTN_JOINT_BYTES (CTN_PARTS * CTN_PART_BYTES)
+
+/** A message that lands at a member: whose. */
+typedef struct ctn_joint_cursor {
+    uint32_t node; /* as many as there are: none */
+    uint32_t member;
+} ctn_joint_cursor_t;
+
+typedef struct ctn_joint {
+    /* arguments */
+    ctn_topo_t *topo;
+    const ctn_blocks_t *send; /* by group rank; receive when in place */
+    const ctn_blocks_t *receive;
+    bool in_place;
+    /* working */
+    bool packed;    /* the network may have data from bounce memory */
+    uint32_t first; /* slot of these messages */
+    uint32_t apart; /* slots for what one node sends to one member */
+    uint32_t sent;  /* nodes that were sent theirs */
+    ctn_joint_cursor_t awaited; /* the next to land here */
+    uint64_t open; /* members of the node at which messages land that have not
+                      been looked through */
+} ctn_joint_t;
+
+/** Whether blocks of so many bytes go this way: the same for all members. */
+bool ctn_joint_suits(const ctn_topo_t *topo, size_t bytes);
+
+/** Set up the working part. */
+void ctn_joint_begin(ctn_joint_t *joint);
+
+/** Send, and take what has come. NEXT: all was, and nothing is left with the
+ * network but by the operation's `pending`. */
+ctn_step_t ctn_joint_advance(ctn_op_t *op, ctn_joint_t *joint);
+
+/** For an algorithm's finish. */
+void ctn_joint_finish(const ctn_op_t *op, ctn_joint_t *joint);
+
+#endif
