@@ -7,6 +7,8 @@
 
 #include <catena/catena.h>
 
+#include "unit.h"
+
 enum { MOST_RANKS = 80, CALLS = 6 /* over the rings once */ };
 
 typedef struct sample {
@@ -174,16 +176,12 @@ START_TEST(messages_are_as_many_as_other_nodes)
 }
 END_TEST
 
+static void add(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, messages_are_as_many_as_other_nodes, 0, SAMPLES);
+}
+
 int main(void)
 {
-    Suite *suite = suite_create("joint");
-    TCase *joint = tcase_create("joint");
-    SRunner *runner = srunner_create(suite);
-    tcase_set_timeout(joint, 60);
-    tcase_add_loop_test(joint, messages_are_as_many_as_other_nodes, 0, SAMPLES);
-    suite_add_tcase(suite, joint);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0;
+    return unit_main("joint", 60, add);
 }
