@@ -200,6 +200,8 @@ START_TEST(what_a_file_leaves_open)
     ck_assert_str_eq(rule.tuning, "default");
     rule = find(t, "alltoallw", 2, 4, 8);
     ck_assert_str_eq(rule.algorithm, "onmpml");
+    ck_assert_uint_eq(rule.direct_above, 16384);
+    rule = find(t, "alltoallw", 2, 8, 8);
     ck_assert_uint_eq(rule.direct_above, 8192);
     memset(&rule, 0x5a, sizeof(rule));
     ctn_rule_t before = rule;
