@@ -347,6 +347,9 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
         ctn_receiving_drop(op, &run->receive[m].receiving);
     }
     drop_substitutes(op, run);
+    if (op->status == CATENA_ERR_NO_MEMORY) { /* neighbors wait for it */
+        ctn_exec_break(op->exec, op->status);
+    }
     if (op->exec->status == CATENA_OK) {
         tell_all(op);
     }

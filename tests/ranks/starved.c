@@ -1,5 +1,6 @@
 /* A rank without memory for its part of a collective by levels, or, with
- * STARVED=split, of a split: all ends, there and wherever somebody waits for
+ * STARVED=split, of a split, or, with STARVED=neighbor, of an exchange with
+ * neighbors: all ends, there and wherever somebody waits for
  * it, be it in another group. As processes on two nodes or more. Prints "ok - "
  * for each rank. */
 
@@ -7,10 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <catena/catena.h>
 
-enum { ELEMENTS = 20000, BLOCKS = 4096, CRUMB = 16384 };
+enum { ELEMENTS = 20000, BLOCKS = 4096, CRUMB = 16384, MOST = 16 };
 
 /** All that is left of the heap, but for crumbs; it goes with the context. */
 static void take_heap(catena_context_t *context)
@@ -23,6 +25,19 @@ static void take_heap(catena_context_t *context)
     }
 }
 
+/** All with all: everybody waits for everybody. */
+static catena_status_t make_complete(catena_group_t *group,
+                                     catena_neighborhood_t **complete)
+{
+    int size = catena_group_size(group);
+    int all[MOST];
+    for (int i = 0; i < size; i++) {
+        all[i] = i;
+    }
+    return catena_neighborhood_create(group, size, all, CATENA_UNWEIGHTED, size,
+                                      all, CATENA_UNWEIGHTED, NULL, complete);
+}
+
 /** The last rank is in no such group, and waits in the world's barrier. */
 static catena_status_t run(catena_context_t *context, const double *in,
                            double *out)
@@ -30,13 +45,15 @@ static catena_status_t run(catena_context_t *context, const double *in,
     catena_group_t *world = catena_world(context);
     bool last = catena_group_rank(world) + 1 == catena_group_size(world);
     catena_group_t *group = NULL;
+    catena_neighborhood_t *complete = NULL;
     if (catena_group_split(world, last ? CATENA_UNDEFINED : 0, 0, &group) !=
             CATENA_OK ||
         (group != NULL &&
          (catena_group_set(group, "hierarchy", "node:shm,network:p2p") !=
               CATENA_OK ||
           catena_scan(in, out, 1, CATENA_DOUBLE, CATENA_SUM, group) !=
-              CATENA_OK))) {
+              CATENA_OK ||
+          make_complete(group, &complete) != CATENA_OK))) {
         return CATENA_ERR_STATE;
     }
     if (catena_group_rank(world) == 0) {
@@ -50,6 +67,10 @@ static catena_status_t run(catena_context_t *context, const double *in,
         return catena_barrier(world);
     }
     const char *what = getenv("STARVED");
+    if (what != NULL && strcmp(what, "neighbor") == 0) {
+        return catena_neighbor_gather(in, ELEMENTS, CATENA_DOUBLE, out,
+                                      ELEMENTS, CATENA_DOUBLE, complete);
+    }
     return what != NULL && strcmp(what, "split") == 0
                ? catena_group_dup(group, &group)
                : catena_scan(in, out, ELEMENTS, CATENA_DOUBLE, CATENA_SUM,
@@ -63,13 +84,14 @@ int main(void)
         return 1;
     }
     double *in = calloc(ELEMENTS, sizeof(*in));
-    double *out = calloc(ELEMENTS, sizeof(*out));
+    double *out = calloc(MOST * ELEMENTS, sizeof(*out));
     int rank = catena_group_rank(catena_world(context));
     catena_status_t status = run(context, in, out);
     printf("%s - rank %d hears of a rank without memory: %s\n",
            status == CATENA_ERR_NO_MEMORY ? "ok" : "not ok", rank,
            catena_status_string(status));
     fflush(stdout);
+    usleep(300000); /* who is gone cannot be sent to, and that is heard first */
     (void)catena_finalize(context); /* fails, but ends */
     free(in);
     free(out);
