@@ -138,6 +138,10 @@ typedef struct ctn_transport_ops {
      * unless `members` are all ranks (NULL: not simulated). */
     void **(*common)(ctn_transport_t *transport, uint32_t members);
 
+    /** This rank cannot go on: its progress fails with `status` from now on,
+     * and soon that of all simulated ranks does (NULL: not simulated). */
+    void (*give_up)(ctn_transport_t *transport, catena_status_t status);
+
     /** The network in words, for people: "ucx tcp/lo, active messages". */
     const char *(*describe)(ctn_transport_t *transport);
 } ctn_transport_ops_t;

@@ -205,7 +205,7 @@ static void open_lane(build_t *build, unsigned i)
 static void give_blocks(build_t *build)
 {
     for (unsigned i = 0; i < build->used; i++) {
-        ctn_lane_release(&build->lane[i]);
+        ctn_lane_release(build->all->group->exec, &build->lane[i]);
     }
     for (unsigned i = 0; i < BLOCKS; i++) {
         if (build->block[i] != NULL) {

@@ -67,7 +67,7 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
     for (uint32_t slot = 0;
          x->stage != NULL && slot < x->slots && op->status == CATENA_OK;
          slot++) {
-        ctn_heap_free(op->exec->heap, x->stage[slot]);
+        ctn_exec_free(op->exec, x->stage[slot]);
     }
     free(x->stage);
     x->stage = NULL;

@@ -285,7 +285,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     ctn_plan_t *plan = (ctn_plan_t *)attachment;
     for (uint32_t i = 0; plan->port != NULL && i < plan->ports; i++) {
-        ctn_heap_free(exec->heap, plan->port[i].block);
+        ctn_exec_free(exec, plan->port[i].block);
     }
     for (unsigned set = 0; set < CTN_FLIGHT; set++) {
         free(plan->service[set]);
@@ -293,8 +293,8 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
         free(plan->target[set]);
         free(plan->rows[set]);
     }
-    ctn_heap_free(exec->heap, plan->shared);
-    ctn_heap_free(exec->heap, plan->own_rows);
+    ctn_exec_free(exec, plan->shared);
+    ctn_exec_free(exec, plan->own_rows);
     free(plan->host);
     free(plan->host_endpoint);
     free(plan->nobody);

@@ -169,7 +169,8 @@ static void remember(ctn_op_t *op, const split_t *split)
     };
 }
 
-static ctn_step_t hand_over(ctn_op_t *op)
+/** At the very end: until then it may still fail. */
+static void hand_over(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
     remember(op, split);
@@ -177,13 +178,14 @@ static ctn_step_t hand_over(ctn_op_t *op)
     if (!undefined(split)) {
         split->made = NULL;
     }
-    return CTN_STEP_NEXT;
 }
 
 static void finish(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
-    if (op->status == CATENA_ERR_NO_MEMORY) { /* the others wait for it */
+    if (op->status == CATENA_OK) {
+        hand_over(op);
+    } else if (op->status == CATENA_ERR_NO_MEMORY) { /* others wait for it */
         ctn_exec_break(op->exec, op->status);
     }
     ctn_scratch_free(op->exec, split->record_bytes > 0 ? split->record : NULL,
@@ -200,9 +202,11 @@ static void finish(ctn_op_t *op)
     ctn_group_release(split->made);
 }
 
-static const ctn_phase_t phases[] = {
-    {"wait", wait_turn}, {"prepare", prepare},     {"split", run},
-    {"part", part},      {"hand over", hand_over}, {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"wait", wait_turn},
+                                     {"prepare", prepare},
+                                     {"split", run},
+                                     {"part", part},
+                                     {NULL, NULL}};
 
 static const ctn_algorithm_t split_algorithm = {
     .name = "split",
@@ -278,7 +282,8 @@ static catena_status_t create(catena_group_t *group,
     }
     ctn_op_t *op =
         ctn_op_create(group->exec, &split_algorithm, &group->channel);
-    if (op == NULL) {
+    if (op == NULL) { /* it is for good on all ranks, wherever it happens */
+        ctn_exec_break(group->exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
     split_t *state = ctn_op_state(op);

@@ -1,7 +1,8 @@
 /* Ranks that cannot go on tell the others: each has a word in the block of its
  * world, which is looked at now and then. Who hears of it ends, too, and passes
  * it on to all it has an endpoint to; since the first barrier of the world
- * these lead from every rank to every other one. */
+ * these lead from every rank to every other one. Simulated ranks hear of it
+ * from the simulator, so that they need not look. */
 
 #include "exec/exec.h"
 
@@ -18,6 +19,9 @@ void ctn_exec_break(ctn_exec_t *exec, catena_status_t status)
         return;
     }
     exec->status = status;
+    if (exec->local->ops->give_up != NULL) {
+        exec->local->ops->give_up(exec->local, status);
+    }
     for (size_t i = 0; exec->alarm != NULL && i < exec->endpoint_slots; i++) {
         if (exec->endpoints[i] != NULL) { /* one that fails knows already */
             (void)ctn_signal(exec->endpoints[i], exec->alarm_offset,
@@ -25,6 +29,15 @@ void ctn_exec_break(ctn_exec_t *exec, catena_status_t status)
         }
     }
     ctn_exec_wake(exec);
+}
+
+catena_status_t ctn_op_run_or_break(ctn_exec_t *exec, ctn_op_t *op)
+{
+    catena_status_t status = ctn_op_run(op);
+    if (status == CATENA_ERR_NO_MEMORY) {
+        ctn_exec_break(exec, status);
+    }
+    return status;
 }
 
 void ctn_exec_look_for_alarm(ctn_exec_t *exec)

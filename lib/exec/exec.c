@@ -63,15 +63,19 @@ ctn_block_t *ctn_block_take(ctn_exec_t *exec)
 
 void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block)
 {
-    if (block != NULL && exec->spares < CTN_SPARE_BLOCKS) {
+    if (block != NULL && exec->spares < CTN_SPARE_BLOCKS &&
+        exec->status == CATENA_OK) {
         exec->spare[exec->spares++] = block;
     } else {
-        ctn_heap_free(exec->heap, block);
+        ctn_exec_free(exec, block);
     }
 }
 
-void ctn_channel_clear(ctn_channel_t *channel)
+void ctn_channel_clear(const ctn_exec_t *exec, ctn_channel_t *channel)
 {
+    if (exec->status != CATENA_OK) {
+        return;
+    }
     memset(channel->slots, 0,
            (size_t)channel->touched * channel->rings * sizeof(ctn_slot_t));
     channel->touched = 0;

@@ -229,8 +229,9 @@ ctn_block_t *ctn_block_take(ctn_exec_t *exec);
 /** Give it back. Nobody may put into it any more, and its channels' slots are
  * zero again (ctn_channel_clear). */
 void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block);
-/** Zero the slots that were used. */
-void ctn_channel_clear(ctn_channel_t *channel);
+/** Zero the slots that were used. Not when all has failed: see ctn_exec_free.
+ */
+void ctn_channel_clear(const ctn_exec_t *exec, ctn_channel_t *channel);
 
 /** A channel over zeroed slots, [slot][rings].
  * @param rings a power of two, at most 8
@@ -356,6 +357,9 @@ bool ctn_op_test(ctn_op_t *op);
 catena_status_t ctn_op_wait(ctn_op_t *op);
 /** Start, wait, release: a blocking call. NULL: ERR_NO_MEMORY. */
 catena_status_t ctn_op_run(ctn_op_t *op);
+/** The same, of what all ranks of a group run and nobody asks for again: with
+ * no memory for it all ends (ctn_exec_break). */
+catena_status_t ctn_op_run_or_break(ctn_exec_t *exec, ctn_op_t *op);
 /** In which phase, and for whom it waits. */
 void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes);
 
@@ -387,6 +391,11 @@ ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status);
 /** Keep memory of an operation that failed until the end: the network may still
  * have parts of it. */
 void ctn_exec_keep(ctn_exec_t *exec, void *block);
+
+/** Give back memory of the shared heap that peers reach. When all has failed
+ * some may not have heard of it: they still read what others have told them to
+ * be there, and it stays until the heap goes. */
+void ctn_exec_free(ctn_exec_t *exec, void *memory);
 
 /** Memory that an algorithm takes for itself, counted in exec->tally; in the
  * shared heap. NULL: none. */

@@ -1,5 +1,12 @@
 #include "exec/exec.h"
 
+void ctn_exec_free(ctn_exec_t *exec, void *memory)
+{
+    if (exec->status == CATENA_OK) {
+        ctn_heap_free(exec->heap, memory);
+    }
+}
+
 void *ctn_scratch_alloc(ctn_exec_t *exec, size_t bytes)
 {
     void *memory = ctn_heap_alloc(exec->heap, 64, bytes > 0 ? bytes : 1);
@@ -17,6 +24,6 @@ void ctn_scratch_free(ctn_exec_t *exec, void *memory, size_t bytes)
 {
     if (memory != NULL) {
         exec->tally.memory -= bytes;
-        ctn_heap_free(exec->heap, memory);
+        ctn_exec_free(exec, memory);
     }
 }

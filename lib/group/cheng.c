@@ -156,7 +156,7 @@ static ctn_step_t hand_out(ctn_op_t *op)
     static const unsigned char nothing[1];
     sort_t *sort = ctn_op_state(op);
     if (sort->slots != NULL) {
-        ctn_lane_release(&sort->sorters);
+        ctn_lane_release(op->exec, &sort->sorters);
         ctn_scratch_free(op->exec, sort->slots, LANE_BYTES);
     }
     /* A sorter that has none found a contradiction. */

@@ -37,8 +37,8 @@ void ctn_group_release(catena_group_t *group)
         group->attachments = attachment->next;
         attachment->release(group->exec, attachment);
     }
-    ctn_lane_release(&group->lane);
-    ctn_channel_clear(&group->channel);
+    ctn_lane_release(group->exec, &group->lane);
+    ctn_channel_clear(group->exec, &group->channel);
     ctn_block_give(group->exec, group->block);
     free(group);
 }
@@ -69,8 +69,9 @@ static catena_status_t drain(catena_group_t *group)
     ctn_words_t left;
     ctn_words_t right;
     ctn_exec_deliver(group->exec);
-    return ctn_op_run(ctn_scan_create(group->exec, &group->lane, ctn_fold_sum,
-                                      &own, &left, &right, sizeof(own)));
+    return ctn_op_run_or_break(
+        group->exec, ctn_scan_create(group->exec, &group->lane, ctn_fold_sum,
+                                     &own, &left, &right, sizeof(own)));
 }
 
 /** Let the fences end that are under way. */

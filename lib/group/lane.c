@@ -19,12 +19,13 @@ void ctn_lane_init(ctn_lane_t *lane, ctn_block_t *block, ctn_address_t address,
     lane->log = NULL;
     ctn_channel_init(&lane->channel, block, base, 1);
     lane->channel.make_fence = make_fence;
+    lane->channel.brittle = true;
 }
 
-void ctn_lane_release(ctn_lane_t *lane)
+void ctn_lane_release(const ctn_exec_t *exec, ctn_lane_t *lane)
 {
     ctn_logchain_drop(lane);
-    ctn_channel_clear(&lane->channel);
+    ctn_channel_clear(exec, &lane->channel);
 }
 
 void ctn_lane_set(ctn_lane_t *lane, ctn_chain_t chain)

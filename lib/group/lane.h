@@ -36,7 +36,7 @@ void ctn_lane_init(ctn_lane_t *lane, ctn_block_t *block, ctn_address_t address,
                    uint32_t base);
 
 /** Give back what it holds: its log-chain; its slots are zeroed. */
-void ctn_lane_release(ctn_lane_t *lane);
+void ctn_lane_release(const ctn_exec_t *exec, ctn_lane_t *lane);
 
 /** Make it another chain, whose log-chain is not built. */
 void ctn_lane_set(ctn_lane_t *lane, ctn_chain_t chain);

@@ -47,9 +47,11 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
     if (max_count > 0) {
         memcpy(word + 1 + count, maxima, max_count * sizeof(*word));
     }
-    catena_status_t ran = ctn_op_run(ctn_chain_allreduce(
-        group->exec, &group->lane, (ctn_operator_t){combine, &shape}, word,
-        (1 + count + max_count) * sizeof(*word), word));
+    catena_status_t ran = ctn_op_run_or_break(
+        group->exec,
+        ctn_chain_allreduce(group->exec, &group->lane,
+                            (ctn_operator_t){combine, &shape}, word,
+                            (1 + count + max_count) * sizeof(*word), word));
     if (ran != CATENA_OK) {
         return ran;
     }

@@ -106,7 +106,25 @@ static catena_status_t first_ranks(catena_group_t *group, int size,
     catena_status_t status = catena_group_split(
         group, rank < size ? 0 : CATENA_UNDEFINED, rank, part);
     catena_status_t freed = catena_group_free(group);
+    if (status == CATENA_OK && freed != CATENA_OK && *part != NULL) {
+        (void)catena_group_free(*part);
+    }
     return status != CATENA_OK ? status : freed;
+}
+
+/** Of what ranks of a group have made of parts of it: all get theirs, or none
+ * does. */
+static catena_status_t hand_out(catena_group_t *group, catena_status_t status,
+                                catena_neighborhood_t *made,
+                                catena_neighborhood_t **out)
+{
+    status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
+    if (status == CATENA_OK) {
+        *out = made;
+    } else if (made != NULL) {
+        (void)catena_neighborhood_free(made);
+    }
+    return status;
 }
 
 catena_status_t catena_cart_create(catena_group_t *group, int ndims,
@@ -142,14 +160,15 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
         ctn_grid_free(grid);
         return status;
     }
-    if (own == NULL) { /* beyond the grid */
+    catena_neighborhood_t *made = NULL;
+    if (own != NULL) {
+        catena_neighborhood_info_t own_info = with_reorder(info, reorder);
+        status = make(own, CATENA_NEIGHBOR_ALL, grid, CATENA_UNWEIGHTED,
+                      &own_info, CATENA_OK, &made);
+    } else { /* beyond the grid */
         ctn_grid_free(grid);
-        *out = NULL;
-        return CATENA_OK;
     }
-    catena_neighborhood_info_t own_info = with_reorder(info, reorder);
-    return make(own, CATENA_NEIGHBOR_ALL, grid, CATENA_UNWEIGHTED, &own_info,
-                CATENA_OK, out);
+    return hand_out(group, status, made, out);
 }
 
 /* ---- graphs from grids ---- */
@@ -270,8 +289,10 @@ catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
         status = CATENA_ERR_ARG;
     }
     catena_neighborhood_info_t info = {.bytes = cart->bytes};
-    return make(own, cart->operations, grid, CATENA_UNWEIGHTED, &info, status,
-                out);
+    catena_neighborhood_t *made = NULL;
+    status = make(own, cart->operations, grid, CATENA_UNWEIGHTED, &info, status,
+                  &made);
+    return hand_out(cart->group, status, made, out);
 }
 
 /* ---- questions ---- */

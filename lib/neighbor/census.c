@@ -48,7 +48,7 @@ catena_status_t ctn_neighbor_nodes(catena_group_t *group, ctn_nodes_t *nodes)
         look->group = group;
         look->nodes = nodes;
     }
-    return ctn_op_run(op);
+    return ctn_op_run_or_break(group->exec, op);
 }
 
 bool ctn_neighbor_is_near(catena_group_t *group, uint32_t rank)

@@ -257,7 +257,7 @@ static bool is_candidate(const catena_neighborhood_t *neighborhood,
 static void drop_plan(catena_neighborhood_t *neighborhood, ctn_plan_t **plan)
 {
     if (*plan != NULL) {
-        ctn_heap_free(neighborhood->exec->heap, (*plan)->memory);
+        ctn_exec_free(neighborhood->exec, (*plan)->memory);
         ctn_plan_free(*plan);
         *plan = NULL;
     }

@@ -88,7 +88,7 @@ static void give_memory(links_t *links)
 {
     free(links->out);
     free(links->in);
-    ctn_heap_free(links->neighborhood->exec->heap, links->memory);
+    ctn_exec_free(links->neighborhood->exec, links->memory);
 }
 
 /* ---- telling ---- */

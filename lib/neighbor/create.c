@@ -133,14 +133,13 @@ catena_status_t ctn_edge_lists(size_t count, ctn_edge_t **source,
 
 void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
 {
-    ctn_heap_t *heap = neighborhood->exec->heap;
     ctn_neighbor_forget(neighborhood);
     ctn_plans_free(neighborhood);
     free(neighborhood->source);
     free(neighborhood->target);
     free(neighborhood->out);
     free(neighborhood->in);
-    ctn_heap_free(heap, neighborhood->memory);
+    ctn_exec_free(neighborhood->exec, neighborhood->memory);
     ctn_grid_free(neighborhood->grid);
     free(neighborhood);
 }

@@ -251,6 +251,7 @@ static ctn_step_t rounds(ctn_op_t *op)
 static ctn_step_t judge(ctn_op_t *op)
 {
     deliver_t *deliver = ctn_op_state(op);
+    op->clean = true;
     return deliver->status == CATENA_OK ? CTN_STEP_NEXT
                                         : ctn_op_fail(op, deliver->status);
 }
@@ -355,13 +356,15 @@ catena_status_t ctn_deliver(catena_group_t *group, size_t bytes, size_t count,
 {
     bag_t bag = {NULL, 0, 0};
     uint32_t rank = group->lane.chain.rank;
-    catena_status_t status =
-        ctn_op_run(ctn_logchain_create(group->exec, &group->lane));
+    catena_status_t status = ctn_op_run_or_break(
+        group->exec, ctn_logchain_create(group->exec, &group->lane));
     if (status != CATENA_OK) {
         return status;
     }
     catena_status_t own = fill(&bag, rank, bytes, count, record);
-    status = ctn_op_run(create(group, bytes + sizeof(uint32_t), &bag, own));
+    ctn_op_t *op = create(group, bytes + sizeof(uint32_t), &bag, own);
+    status =
+        op != NULL ? ctn_op_run(op) : ctn_op_run_or_break(group->exec, NULL);
     if (status == CATENA_OK) {
         status = put_in_order(group->exec, &bag, bytes, came);
         *came_count = bag.count;

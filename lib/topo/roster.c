@@ -255,7 +255,7 @@ static ctn_step_t settle(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
-    ctn_heap_free(op->exec->heap, build->counts);
+    ctn_exec_free(op->exec, build->counts);
     if (build->topo->roster_state != CTN_BUILT) {
         build->topo->roster_state = CTN_NEW;
     }

@@ -184,8 +184,8 @@ static void give_board(ctn_exec_t *exec, ctn_topo_t *topo)
 {
     uint32_t n = ctn_topo_local_size(topo);
     if (n > CTN_BOARD_MEMBERS) {
-        ctn_heap_free(exec->heap, topo->shared);
-    } else if (topo->shared != NULL) {
+        ctn_exec_free(exec, topo->shared);
+    } else if (topo->shared != NULL && exec->status == CATENA_OK) {
         memset(topo->shared, 0, ctn_board_bytes(n, topo->crowded));
     }
 }
@@ -324,11 +324,11 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     ctn_topo_t *topo = (ctn_topo_t *)attachment;
     free(topo->rows);
-    ctn_lane_release(&topo->node);
-    ctn_lane_release(&topo->leaders);
-    ctn_heap_free(exec->heap, topo->grants);
+    ctn_lane_release(exec, &topo->node);
+    ctn_lane_release(exec, &topo->leaders);
+    ctn_exec_free(exec, topo->grants);
     give_board(exec, topo);
-    ctn_heap_free(exec->heap, topo->shared_roster);
+    ctn_exec_free(exec, topo->shared_roster);
     free(topo->ring);
     free(topo->known);
     free(topo->peer);

@@ -7,44 +7,17 @@
 #include "capture.h"
 #include "job.h"
 #include "neighbor/grid.h"
+#include "refusal.h"
 #include "unit.h"
-
-/* ---- memory that is refused once ---- */
-
-static bool armed;
-static unsigned long taken;   /* since it is armed */
-static unsigned long refused; /* the one that is refused, from 1 */
-
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *memory, size_t bytes);
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
-
-static bool refuses(void)
-{
-    return armed && ++taken == refused;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return refuses() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return refuses() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *memory, size_t bytes)
-{
-    return refuses() ? NULL : __real_realloc(memory, bytes);
-}
 
 /* ---- creations ---- */
 
 enum { RANKS = 6, SEED = 2 };
+
+bool refusal_applies(void)
+{
+    return true;
+}
 
 /** What is made. */
 typedef struct creation {
@@ -97,12 +70,12 @@ static void make(job_t *job)
     JOB_CHECK(job, catena_group_dup(job->context->world, &own) == CATENA_OK);
     JOB_CHECK(job, catena_barrier(job->context->world) == CATENA_OK);
     const ctn_edge_t *lists[] = {graph.source, graph.target};
-    armed = true; /* when the first rank comes here, */
+    refusal.armed = true; /* when the first rank comes here, */
     found[job->rank] =
         creation.algorithm != NULL
             ? ctn_neighborhood_make(own, &graph, &info, CATENA_OK, &made)
             : find_place(own, &graph);
-    armed = false; /* until the first is through */
+    refusal.armed = false; /* until the first is through */
     if (made != NULL) {
         JOB_CHECK(job, catena_neighborhood_free(made) == CATENA_OK);
     }
@@ -117,38 +90,39 @@ static bool expect_alike(bool all_taken)
 {
     for (int rank = 0; rank < RANKS; rank++) {
         ck_assert_msg(found[rank] == found[0], "%lu refused: rank %d: %s",
-                      refused, rank, catena_status_string(found[rank]));
+                      refusal.which, rank, catena_status_string(found[rank]));
     }
     ck_assert_msg(found[0] == CATENA_OK ||
                       (found[0] == CATENA_ERR_NO_MEMORY && !all_taken),
-                  "%lu refused: %s", refused, catena_status_string(found[0]));
+                  "%lu refused: %s", refusal.which,
+                  catena_status_string(found[0]));
     return found[0] == CATENA_OK;
 }
 
 START_TEST(creations)
 {
     static const creation_t all[] = {
-        {true, "combining", 0},
-        {false, "colored", 0},
-        {true, "aggregated", 0},
+        {true, "combining", 4}, /* the heap has no caches */
+        {false, "colored", 4},
+        {true, "aggregated", 4},
         {false, NULL, 20},
     };
     bool all_taken = false;
     unsigned made = 0;
     creation = all[_i];
-    for (refused = 1; !all_taken; refused++) {
+    for (refusal.which = 1; !all_taken; refusal.which++) {
         capture_t capture;
-        taken = 0;
+        refusal.taken = 0;
         capture_start(&capture);
         int failed = job_simulate(RANKS, SEED, make);
         capture_stop(&capture);
-        all_taken = taken < refused;
-        ck_assert_msg(failed == 0, "%lu refused: %d ranks: %s", refused, failed,
-                      capture.text);
+        all_taken = refusal.taken < refusal.which;
+        ck_assert_msg(failed == 0, "%lu refused: %d ranks: %s", refusal.which,
+                      failed, capture.text);
         made += expect_alike(all_taken);
     }
     ck_assert_uint_le(made, 1 + creation.spare);
-    ck_assert_uint_gt(refused, 100);
+    ck_assert_uint_gt(refusal.which, 100);
 }
 END_TEST
 

@@ -18,8 +18,7 @@ typedef struct sim_slab {
     sim_event_t event[];
 } sim_slab_t;
 
-/** Without memory for events nothing can go on: the run ends. */
-static void out_of_memory(ctn_sim_t *sim)
+void sim_no_memory(ctn_sim_t *sim)
 {
     if (!sim->no_memory) {
         ctn_error(sim->log, "simulator: no memory for more events; make the "
@@ -52,7 +51,7 @@ static bool more_events(ctn_sim_t *sim)
 sim_event_t *sim_event(ctn_sim_t *sim, sim_kind_t kind, uint32_t target)
 {
     if (sim->free_events == NULL && !more_events(sim)) {
-        out_of_memory(sim);
+        sim_no_memory(sim);
         /* Only the engine itself gets here, between two events; the loop
          * ends before this one is looked at. */
         static const sim_event_t none = {0};
@@ -81,7 +80,7 @@ void sim_push(ctn_sim_t *sim, uint64_t time, sim_event_t *event)
         order = sim_random(&sim->random);
     }
     if (!ctn_queue_push(&sim->queue, time, order, event)) {
-        out_of_memory(sim);
+        sim_no_memory(sim);
     }
 }
 
@@ -199,17 +198,25 @@ static void give_up(ctn_sim_t *sim, catena_status_t status)
     }
 }
 
+void sim_give_up(ctn_sim_rank_t *rank, catena_status_t status)
+{
+    ctn_sim_t *sim = rank->sim;
+    const uint64_t notice_ps = UINT64_C(1000000000); /* a millisecond */
+    sim_event_t *notice = sim_event(sim, SIM_NOTICE, 0);
+    notice->value = (uint64_t)-status;
+    rank->status = status;
+    sim_push(sim, sim->now + notice_ps, notice);
+}
+
 static void kill_rank(ctn_sim_t *sim)
 {
     ctn_sim_rank_t *rank = &sim->rank[sim->params.kill_rank];
     if (rank->state == SIM_ENDED) {
         return;
     }
-    const uint64_t notice_ps = UINT64_C(1000000000); /* a millisecond */
     sim->status = CATENA_ERR_PEER;
     rank->killed = true;
-    rank->status = CATENA_ERR_PEER;
-    sim_push(sim, sim->now + notice_ps, sim_event(sim, SIM_NOTICE, 0));
+    sim_give_up(rank, CATENA_ERR_PEER);
     sim_notify(sim, rank); /* its program ends by the error */
 }
 
@@ -261,7 +268,7 @@ static void handle(ctn_sim_t *sim, sim_event_t *event)
         sim_copied(sim, event);
         break;
     case SIM_NOTICE:
-        give_up(sim, CATENA_ERR_PEER);
+        give_up(sim, (catena_status_t) - (int64_t)event->value);
         break;
     }
     sim_recycle(sim, event);

@@ -94,7 +94,7 @@ typedef enum sim_kind {
     SIM_ARRIVE, /* its last byte is there, and its word with it */
     SIM_STORE,  /* a word becomes visible on the node */
     SIM_COPIED, /* the next copy of a domain ends */
-    SIM_NOTICE  /* all ranks hear that one is gone */
+    SIM_NOTICE  /* all ranks hear that one is gone, or cannot go on */
 } sim_kind_t;
 
 /* Millions of events are under way in a large job, each touched a few times
@@ -109,7 +109,7 @@ typedef struct sim_event {
     uint32_t source; /* ranks; COPIED: target is the domain */
     uint32_t target;
     uint64_t *word;
-    uint64_t value;
+    uint64_t value; /* NOTICE: what they fail with, negated */
     unsigned char *to;
     size_t bytes;
     struct sim_event *next;
@@ -172,6 +172,8 @@ struct ctn_sim {
 
 /* engine.c */
 sim_event_t *sim_event(ctn_sim_t *sim, sim_kind_t kind, uint32_t target);
+/** Without memory for what is under way nothing can go on: the run ends. */
+void sim_no_memory(ctn_sim_t *sim);
 void sim_push(ctn_sim_t *sim, uint64_t time, sim_event_t *event);
 void sim_recycle(ctn_sim_t *sim, sim_event_t *event);
 void sim_release_events(ctn_sim_t *sim);
@@ -181,6 +183,8 @@ void sim_notify(ctn_sim_t *sim, ctn_sim_rank_t *rank);
 void sim_resume(ctn_sim_t *sim, ctn_sim_rank_t *rank);
 /** Let it go on at `time`. */
 void sim_run_at(ctn_sim_t *sim, ctn_sim_rank_t *rank, uint64_t time);
+/** The rank fails with `status`, and a millisecond later all others do. */
+void sim_give_up(ctn_sim_rank_t *rank, catena_status_t status);
 /** From within a fiber: stop until resumed. */
 void sim_suspend(ctn_sim_rank_t *rank, sim_state_t state);
 /** From within a fiber: let the others go on until this rank's clock. */
@@ -216,7 +220,7 @@ void sim_sent(ctn_sim_t *sim, sim_event_t *event);
 /** Take the data along, write it, or leave it for later. */
 void sim_take_data(const ctn_sim_t *sim, sim_event_t *message);
 /** Keep what the source holds now, to be written later. */
-void sim_hold(sim_event_t *message);
+void sim_hold(ctn_sim_t *sim, sim_event_t *message);
 /** Write data and word into the target's memory. */
 void sim_write(sim_event_t *message);
 

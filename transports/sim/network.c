@@ -106,15 +106,18 @@ void sim_take_data(const ctn_sim_t *sim, sim_event_t *message)
     }
 }
 
-void sim_hold(sim_event_t *message)
+void sim_hold(ctn_sim_t *sim, sim_event_t *message)
 {
-    if (message->held == NULL && message->from != NULL) {
-        message->held = malloc(message->bytes);
-        if (message->held != NULL) {
-            memcpy(message->held, message->from, message->bytes);
-            message->from = NULL;
-        }
+    if (message->held != NULL || message->from == NULL) {
+        return;
     }
+    message->held = malloc(message->bytes);
+    if (message->held == NULL) {
+        sim_no_memory(sim);
+        return;
+    }
+    memcpy(message->held, message->from, message->bytes);
+    message->from = NULL;
 }
 
 void sim_write(sim_event_t *message)
@@ -243,7 +246,7 @@ void sim_sent(ctn_sim_t *sim, sim_event_t *event)
     ctn_sim_rank_t *rank = &sim->rank[event->target];
     if (event->other != NULL) {
         lose_data(sim, event->other);
-        sim_hold(event->other);
+        sim_hold(sim, event->other);
         event->other->other = NULL;
     }
     if (event->to != NULL && rank->state != SIM_ENDED) { /* a get */

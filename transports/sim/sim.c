@@ -73,7 +73,7 @@ static void dispatch(ctn_endpoint_t *endpoint, const void *data, size_t bytes,
     }
     rank->clock += sim_jitter(rank, sim->params.node_overhead_s * 1e12);
     sim_take_data(sim, event);
-    sim_hold(event); /* the copy is done: the source is the caller's */
+    sim_hold(sim, event); /* the copy is done: the source is the caller's */
     sim_store(rank, event);
 }
 
@@ -211,6 +211,14 @@ static void **common(ctn_transport_t *transport, uint32_t members)
     return members == sim->ranks ? &sim->common : NULL;
 }
 
+static void fail(ctn_transport_t *transport, catena_status_t status)
+{
+    ctn_sim_rank_t *rank = rank_of(transport);
+    if (rank->status == CATENA_OK) { /* else the others hear of that */
+        sim_give_up(rank, status);
+    }
+}
+
 static const char *describe(ctn_transport_t *transport)
 {
     return rank_of(transport)->sim->text;
@@ -237,6 +245,7 @@ const ctn_transport_ops_t ctn_sim_ops = {
     .time = now,
     .charge = charge,
     .common = common,
+    .give_up = fail,
     .describe = describe,
 };
 

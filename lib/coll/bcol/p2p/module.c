@@ -246,7 +246,7 @@ static catena_status_t link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
 static void destroy(ctn_module_t *module)
 {
     ctn_p2p_t *p2p = (ctn_p2p_t *)module;
-    ctn_heap_free(module->exec->heap, p2p->memory);
+    ctn_exec_free(module->exec, p2p->memory);
     free(p2p);
 }
 

@@ -379,7 +379,7 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
     shm->peer = calloc(size, sizeof(shm_peer_t));
     if (shm->memory == NULL || shm->peer == NULL ||
         !ctn_heap_contains(exec->heap, shm->memory, at.bytes, offset)) {
-        ctn_heap_free(exec->heap, shm->memory);
+        ctn_exec_free(exec, shm->memory);
         free(shm->peer);
         free(shm);
         return CATENA_ERR_NO_MEMORY;
@@ -453,7 +453,7 @@ static void shm_destroy(ctn_module_t *module)
 {
     shm_t *shm = (shm_t *)module;
     shm_release_kept(shm);
-    ctn_heap_free(module->exec->heap, shm->memory);
+    ctn_exec_free(module->exec, shm->memory);
     free(shm->peer);
     free(shm);
 }
