@@ -127,8 +127,9 @@ CATENA_API catena_status_t catena_alltoallw_init(
  * Buffers of a call do not overlap, but for CATENA_IN_PLACE. Buffers and arrays
  * belong to catena until the call, the request, or the persistent request has
  * ended; types and operations may be freed at once. Where nothing is to be
- * moved (counts of 0) nothing happens: no rank waits for another. A call is no
- * barrier: it ends as soon as this rank's part is done.
+ * moved (counts of 0) nothing happens: no rank waits for another. Where counts
+ * must be alike and are 0 on some ranks only, the others wait for ever. A call
+ * is no barrier: it ends as soon as this rank's part is done.
  * @return CATENA_OK, ERR_ARG (NULL, overflow, root, type, operation, or levels
  *         that do not fit the group; logged), ERR_UNSUPPORTED (an element of a
  *         reduction over 32 KiB; gatherv and scatterv of several levels where a

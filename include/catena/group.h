@@ -148,7 +148,8 @@ CATENA_API catena_status_t catena_group_dup(catena_group_t *group,
 
 /** Collective; blocks until no peer can write into the group's memory.
  * @return CATENA_OK, ERR_ARG (the world: it goes with its context), ERR_STATE
- *         (operations are under way; nothing was freed), ERR_PEER */
+ *         (on all ranks: one had operations under way, which it logs; they have
+ *         ended, and nothing was freed), ERR_PEER */
 CATENA_API catena_status_t catena_group_free(catena_group_t *group);
 
 /** Choose how this group's collectives run; all ranks must set the same.

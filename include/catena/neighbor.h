@@ -108,8 +108,8 @@ CATENA_API catena_status_t catena_dist_graph_create(
 
 /** Collective over the neighborhood's group; blocks. The neighborhood's group
  * goes with it.
- * @return CATENA_OK, ERR_ARG, ERR_STATE (operations are under way; nothing was
- *         freed), ERR_PEER */
+ * @return CATENA_OK, ERR_ARG, ERR_STATE (on all ranks: one has operations under
+ *         way, which it logs; nothing was freed), ERR_PEER */
 CATENA_API catena_status_t
 catena_neighborhood_free(catena_neighborhood_t *neighborhood);
 
@@ -138,8 +138,8 @@ CATENA_API catena_status_t catena_neighborhood_neighbors(
  * Persistent requests stay as they were made.
  * "algorithm": as in catena_neighborhood_info_t.
  * @return CATENA_OK, ERR_ARG (unknown, not the same on all ranks, or not
- *         possible for this graph; logged with what there is), ERR_STATE,
- *         ERR_NO_MEMORY, ERR_PEER */
+ *         possible for this graph; logged with what there is), ERR_STATE (on
+ *         all ranks: one has operations under way), ERR_NO_MEMORY, ERR_PEER */
 CATENA_API catena_status_t catena_neighborhood_set(
     catena_neighborhood_t *neighborhood, const char *name, const char *value);
 
@@ -242,6 +242,10 @@ CATENA_API catena_status_t catena_cart_derive_graph(
  * message are measured together, and ranks may wait forever if one end has no
  * data and the other expects some, or if lengths make them choose different
  * algorithms.
+ * A rank without memory for what its neighbors count on ends with ERR_NO_MEMORY
+ * for good, and so do all that wait for it (catena/coll.h). Without memory for
+ * a request nothing is started: that rank alone is told so, and may call again.
+ * So is one whose arguments are wrong: its neighbors wait until it calls again.
  * @return CATENA_OK, ERR_ARG (NULL, overflow, made for other operations;
  *         logged), ERR_NO_MEMORY, ERR_PEER
  * @see docs/algorithms.md NBR-1 to NBR-4 and NBR-8 */

@@ -504,6 +504,15 @@ bool ctn_exec_poll(ctn_exec_t *exec)
     return progress_operations(exec) || moved;
 }
 
+void ctn_exec_poll_or_idle(ctn_exec_t *exec, ctn_patience_t *patience)
+{
+    if (ctn_exec_poll(exec)) {
+        *patience = (ctn_patience_t){0};
+    } else {
+        ctn_exec_idle(exec, patience);
+    }
+}
+
 catena_status_t ctn_exec_progress(ctn_exec_t *exec)
 {
     if (!ctn_exec_poll(exec)) {
@@ -552,11 +561,7 @@ void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel)
 {
     ctn_patience_t patience = {0};
     while (ctn_channel_under_way(channel) > 0) {
-        if (ctn_exec_poll(exec)) {
-            patience = (ctn_patience_t){0};
-        } else {
-            ctn_exec_idle(exec, &patience);
-        }
+        ctn_exec_poll_or_idle(exec, &patience);
     }
 }
 

@@ -416,6 +416,8 @@ void ctn_bounce_release(ctn_exec_t *exec);
 bool ctn_exec_poll(ctn_exec_t *exec);
 /** The same, reporting the state of the network. */
 catena_status_t ctn_exec_progress(ctn_exec_t *exec);
+/** The same in a wait: idle when nothing was done. */
+void ctn_exec_poll_or_idle(ctn_exec_t *exec, ctn_patience_t *patience);
 
 /** Decide how this rank waits, once its transports and its bell are there. */
 void ctn_exec_decide_waiting(ctn_exec_t *exec, const ctn_config_t *config);

@@ -62,22 +62,31 @@ int catena_group_size(const catena_group_t *group)
 /** When a scan is complete here, all members have begun to free the group, so
  * all have completed everything before; and every put aimed at this member
  * has arrived. Nothing late can land in the memory that is given back: not even
- * words that nobody waits for, which have been delivered before. */
-static catena_status_t drain(catena_group_t *group)
+ * words that nobody waits for, which have been delivered before.
+ * @param busy this member has not; then it ends with ERR_STATE on all */
+static catena_status_t drain(catena_group_t *group, bool busy)
 {
-    ctn_words_t own = {{0}};
+    ctn_words_t own = {{busy}};
     ctn_words_t left;
     ctn_words_t right;
     ctn_exec_deliver(group->exec);
-    return ctn_op_run_or_break(
+    catena_status_t status = ctn_op_run_or_break(
         group->exec, ctn_scan_create(group->exec, &group->lane, ctn_fold_sum,
                                      &own, &left, &right, sizeof(own)));
+    bool any = busy || left.word[0] > 0 || right.word[0] > 0;
+    return status == CATENA_OK && any ? CATENA_ERR_STATE : status;
 }
 
-/** Let the fences end that are under way. */
+/** Let end what is under way: fences, and, where this member is too early, its
+ * operations, so that what they run on the group's chain comes before what
+ * follows, as it does at the others. */
 static void settle(catena_group_t *group)
 {
+    ctn_patience_t patience = {0};
     ctn_channel_settle(group->exec, &group->channel);
+    while (group->composed > 0) {
+        ctn_exec_poll_or_idle(group->exec, &patience);
+    }
     for (ctn_attachment_t *attachment = group->attachments; attachment != NULL;
          attachment = attachment->next) {
         if (attachment->settle != NULL) {
@@ -86,23 +95,27 @@ static void settle(catena_group_t *group)
     }
 }
 
-catena_status_t catena_group_free(catena_group_t *group)
+catena_status_t ctn_group_free(catena_group_t *group, bool busy)
 {
-    if (group == NULL || group->permanent) {
-        return CATENA_ERR_ARG;
-    }
     uint64_t under_way =
         ctn_channel_under_way(&group->channel) + group->composed;
-    if (under_way == group->channel.detached) {
-        settle(group);
-    } else {
+    if (under_way != group->channel.detached) {
+        busy = true;
         ctn_error(group->exec->log,
                   "a group is freed with %llu of its operations under way; "
                   "complete them first",
                   (unsigned long long)(under_way - group->channel.detached));
-        return CATENA_ERR_STATE;
     }
-    catena_status_t status = drain(group);
-    ctn_group_release(group);
+    settle(group);
+    catena_status_t status = drain(group, busy);
+    if (status != CATENA_ERR_STATE) {
+        ctn_group_release(group);
+    }
     return status;
+}
+
+catena_status_t catena_group_free(catena_group_t *group)
+{
+    return group != NULL && !group->permanent ? ctn_group_free(group, false)
+                                              : CATENA_ERR_ARG;
 }

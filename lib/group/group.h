@@ -53,6 +53,10 @@ static inline catena_group_t *ctn_group_of(ctn_channel_t *channel)
 catena_status_t ctn_group_create(ctn_exec_t *exec, const ctn_site_t *site,
                                  const ctn_config_t *config,
                                  catena_group_t **group);
+/** As catena_group_free.
+ * @param busy what belongs to the group has operations of its own under way at
+ *             this rank */
+catena_status_t ctn_group_free(catena_group_t *group, bool busy);
 /** Release it locally; nobody may put into its block any more. */
 void ctn_group_release(catena_group_t *group);
 

@@ -133,7 +133,7 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
                                    const catena_neighborhood_info_t *info,
                                    catena_neighborhood_t **out)
 {
-    if (group == NULL || out == NULL) {
+    if (group == NULL) {
         return CATENA_ERR_ARG;
     }
     catena_group_t *own;
@@ -143,7 +143,8 @@ catena_status_t catena_cart_create(catena_group_t *group, int ndims,
     }
     ctn_grid_t *grid = NULL;
     int size = 0;
-    status = check_dims(group->exec->log, ndims, dims, periods);
+    status = out != NULL ? check_dims(group->exec->log, ndims, dims, periods)
+                         : CATENA_ERR_ARG;
     if (status == CATENA_OK) {
         grid = ctn_grid_create(ndims, dims, periods, CTN_NOT_DERIVED);
         status = grid != NULL ? check_size(group, grid, &size)
@@ -215,7 +216,7 @@ catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
                                          const catena_neighborhood_info_t *info,
                                          catena_neighborhood_t **out)
 {
-    if (cart == NULL || cart->grid == NULL || out == NULL) {
+    if (cart == NULL || cart->grid == NULL) {
         return CATENA_ERR_ARG;
     }
     catena_group_t *own;
@@ -224,8 +225,9 @@ catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
         return status;
     }
     ctn_grid_t *grid = NULL;
-    status = check_directions(cart->exec->log, cart->grid->ndims, ndirs,
-                              displacements, weights);
+    status = out != NULL ? check_directions(cart->exec->log, cart->grid->ndims,
+                                            ndirs, displacements, weights)
+                         : CATENA_ERR_ARG;
     if (status == CATENA_OK) {
         status = derive(cart->grid, ndirs, displacements, &grid);
     }
@@ -236,7 +238,7 @@ catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
 
 /* ---- parts of grids ---- */
 
-/** The grid of the dimensions that remain. */
+/** The grid of the dimensions that remain. NULL: no memory. */
 static ctn_grid_t *remaining(const ctn_grid_t *grid, const int *remain)
 {
     ctn_grid_t *part = ctn_grid_create(grid->ndims, grid->dims, grid->periods,
@@ -268,19 +270,21 @@ static int part_of(const ctn_grid_t *grid, const int *remain)
 catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
                                 catena_neighborhood_t **out)
 {
-    if (cart == NULL || cart->grid == NULL || out == NULL ||
-        (remain == NULL && cart->grid->ndims > 0)) {
+    if (cart == NULL || cart->grid == NULL) {
         return CATENA_ERR_ARG;
     }
     catena_group_t *own;
+    bool given = out != NULL && (remain != NULL || cart->grid->ndims == 0);
     catena_status_t status =
-        catena_group_split(cart->group, part_of(cart->grid, remain),
+        catena_group_split(cart->group, given ? part_of(cart->grid, remain) : 0,
                            catena_group_rank(cart->group), &own);
     if (status != CATENA_OK) {
         return status;
     }
-    ctn_grid_t *grid = remaining(cart->grid, remain);
-    status = grid != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+    ctn_grid_t *grid = given ? remaining(cart->grid, remain) : NULL;
+    status = !given         ? CATENA_ERR_ARG
+             : grid != NULL ? CATENA_OK
+                            : CATENA_ERR_NO_MEMORY;
     if (grid != NULL && ctn_grid_size(grid) != catena_group_size(own)) {
         ctn_error(cart->exec->log,
                   "grid: a part of it is to have %d ranks, but %d came; what "

@@ -349,9 +349,10 @@ static catena_status_t find_usual(catena_neighborhood_t *neighborhood)
         ctn_neighbor_agree(neighborhood->group, CATENA_OK, 1, &edges, 0, NULL);
     double weight =
         edges > 0 ? (double)neighborhood->census.weight_all / (double)edges : 1;
+    double usual =
+        neighborhood->bytes > 0 ? (double)neighborhood->bytes * weight : 4096;
     neighborhood->chooser->usual =
-        neighborhood->bytes > 0 ? (size_t)((double)neighborhood->bytes * weight)
-                                : 4096;
+        usual < 0x1p63 ? (size_t)usual : SIZE_MAX; /* fits, if it can */
     return status;
 }
 

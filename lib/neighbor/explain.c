@@ -12,6 +12,9 @@
 static catena_status_t read_setting(const ctn_log_t *log, const char *name,
                                     const char *value, int *wanted)
 {
+    if (name == NULL || value == NULL) {
+        return CATENA_ERR_ARG;
+    }
     if (strcmp(name, "algorithm") != 0) {
         ctn_error(log, "a neighborhood has no setting '%s'; there is algorithm",
                   name);
@@ -66,15 +69,14 @@ static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
 catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
                                         const char *name, const char *value)
 {
-    if (neighborhood == NULL || name == NULL || value == NULL) {
+    if (neighborhood == NULL) {
         return CATENA_ERR_ARG;
     }
-    if (ctn_channel_under_way(&neighborhood->channel) > 0) {
-        return CATENA_ERR_STATE;
-    }
     int wanted = -1;
-    catena_status_t status =
-        read_setting(neighborhood->exec->log, name, value, &wanted);
+    catena_status_t status = CATENA_ERR_STATE;
+    if (ctn_channel_under_way(&neighborhood->channel) == 0) {
+        status = read_setting(neighborhood->exec->log, name, value, &wanted);
+    }
     status = agree_on(neighborhood, status, wanted);
     return status == CATENA_OK ? set_algorithm(neighborhood, wanted) : status;
 }

@@ -155,7 +155,7 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
                                          const catena_neighborhood_info_t *info,
                                          catena_neighborhood_t **out)
 {
-    if (group == NULL || out == NULL) {
+    if (group == NULL) {
         return CATENA_ERR_ARG;
     }
     catena_group_t *own;
@@ -165,7 +165,8 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
     }
     given_t given = {count, nodes, degrees, targets, weights, 0};
     ctn_graph_t graph = {.operations = CATENA_NEIGHBOR_ALL};
-    catena_status_t failed = check_nodes(group, &given);
+    catena_status_t failed =
+        out != NULL ? check_nodes(group, &given) : CATENA_ERR_ARG;
     if (failed == CATENA_OK) {
         failed = check_targets(group, &given);
     }

@@ -108,7 +108,8 @@ static catena_status_t make_from_lists(catena_group_t *group,
         return status;
     }
     ctn_graph_t graph = {.operations = operations};
-    catena_status_t failed = check_operations(group, operations);
+    catena_status_t failed =
+        out != NULL ? check_operations(group, operations) : CATENA_ERR_ARG;
     ctn_edge_t *source = read_list(group, sources, &failed);
     ctn_edge_t *target = read_list(group, targets, &failed);
     if (failed == CATENA_OK) {
@@ -137,7 +138,7 @@ catena_status_t catena_neighborhood_create_for(
     const int targets[], const int target_weights[],
     const catena_neighborhood_info_t *info, catena_neighborhood_t **out)
 {
-    if (group == NULL || out == NULL) {
+    if (group == NULL) {
         return CATENA_ERR_ARG;
     }
     list_t source = {"source", source_count, sources, source_weights};
@@ -170,10 +171,10 @@ catena_status_t catena_neighborhood_free(catena_neighborhood_t *neighborhood)
                   "a neighborhood is freed with %llu of its operations under "
                   "way; complete them first",
                   (unsigned long long)under_way);
-        return CATENA_ERR_STATE;
     }
-    catena_status_t settled = ctn_link_settle(exec);
-    catena_status_t status = catena_group_free(neighborhood->group);
+    catena_status_t settled =
+        under_way == 0 ? ctn_link_settle(exec) : CATENA_OK;
+    catena_status_t status = ctn_group_free(neighborhood->group, under_way > 0);
     if (status == CATENA_ERR_STATE) {
         return status;
     }

@@ -231,7 +231,8 @@ END_TEST
 
 /* ---- the end ---- */
 
-/** Rank 0 alone has started something; the others do when it has tried. */
+/** Rank 0 alone has started an exchange; the others do when all have tried. A
+ * barrier is under way where it was started first. */
 static void free_too_early(job_t *job)
 {
     catena_group_t *world = job->context->world;
@@ -244,22 +245,23 @@ static void free_too_early(job_t *job)
     catena_request_t *request[2];
     JOB_CHECK(job, catena_neighborhood_create(world, 2, peer, NULL, 2, peer,
                                               NULL, NULL, &own) == CATENA_OK);
-    for (int kind = 0; kind < 2; kind++) {
-        if (job->rank > 0) {
-            JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+    for (int turn = 0; turn < 2; turn++) {
+        if ((job->rank == 0) == (turn == 0)) {
+            JOB_CHECK(job, catena_ineighbor_alltoall(
+                               sent, 1, CATENA_BYTE, received, 1, CATENA_BYTE,
+                               own, &request[0]) == CATENA_OK);
         }
-        JOB_CHECK(job,
-                  (kind == 0 ? catena_ineighbor_alltoall(
-                                   sent, 1, CATENA_BYTE, received, 1,
-                                   CATENA_BYTE, own, &request[0])
-                             : catena_ibarrier(catena_neighborhood_group(own),
-                                               &request[1])) == CATENA_OK);
-        if (job->rank == 0) {
+        if (turn == 0) {
             JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_ERR_STATE);
-            JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+            JOB_CHECK(job, catena_neighborhood_set(own, "algorithm", "auto") ==
+                               CATENA_ERR_STATE);
         }
-        JOB_CHECK(job, catena_wait(&request[kind]) == CATENA_OK);
     }
+    JOB_CHECK(job, catena_wait(&request[0]) == CATENA_OK);
+    JOB_CHECK(job, catena_ibarrier(catena_neighborhood_group(own),
+                                   &request[1]) == CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_ERR_STATE);
+    JOB_CHECK(job, catena_wait(&request[1]) == CATENA_OK);
     JOB_CHECK(job, received[0] == 2 && received[1] == 1);
     JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
 }
@@ -343,6 +345,105 @@ START_TEST(wrong_contributions)
 }
 END_TEST
 
+/** The last rank has nowhere for what is made. */
+static void forget_results(job_t *job)
+{
+    static const int dims[] = {5};
+    static const int periods[] = {1};
+    static const int remain[] = {1};
+    bool last = job->rank + 1 == job->size;
+    int zero = 0;
+    int one = 1;
+    int size = (int)job->size;
+    int before = ((int)job->rank + size - 1) % size;
+    int after = ((int)job->rank + 1) % size;
+    catena_group_t *world = job->context->world;
+    catena_neighborhood_t *own = NULL;
+    catena_neighborhood_t *ring = NULL;
+    catena_neighborhood_t **out = last ? NULL : &own;
+    JOB_CHECK(job, catena_cart_create(world, 1, dims, periods, 0, NULL,
+                                      &ring) == CATENA_OK);
+    JOB_CHECK(job,
+              catena_neighborhood_create(world, 1, &before, NULL, 1, &after,
+                                         NULL, NULL, out) == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_dist_graph_create(world, 1, &zero, &one, &zero, NULL,
+                                            NULL, out) == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_cart_create(world, 1, dims, periods, 0, NULL, out) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_cart_derive_graph(ring, 1, &one, NULL, 0, NULL,
+                                            out) == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_cart_sub(ring, remain, out) == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_cart_sub(ring, last ? NULL : remain, &own) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_neighborhood_set(ring, last ? NULL : "algorithm",
+                                           "auto") == CATENA_ERR_ARG);
+    JOB_CHECK(job, own == NULL);
+    JOB_CHECK(job, catena_neighborhood_free(ring) == CATENA_OK);
+}
+
+START_TEST(nowhere)
+{
+    ck_assert_int_eq(job_simulate(5, 1, forget_results), 0);
+}
+END_TEST
+
+/** What is wrong on the ranks of a grid those beyond it hear as well. */
+static void wrong_beyond(job_t *job)
+{
+    static const int dims[] = {3};
+    static const int periods[] = {1};
+    catena_neighborhood_info_t info = {.algorithm = "sideways"};
+    catena_neighborhood_t *own = NULL;
+    JOB_CHECK(job, catena_cart_create(job->context->world, 1, dims, periods, 0,
+                                      &info, &own) == CATENA_ERR_ARG);
+    JOB_CHECK(job, own == NULL);
+}
+
+START_TEST(beyond)
+{
+    capture_t capture;
+    capture_start(&capture);
+    int failed = job_simulate(5, 1, wrong_beyond);
+    capture_stop(&capture);
+    ck_assert_msg(failed == 0, "%d ranks: %s", failed, capture.text);
+    ck_assert_int_eq(occurrences(capture.text, "sideways"), 3);
+}
+END_TEST
+
+/** Usual lengths that do not fit an address are long ones. */
+static void choose_for_long(job_t *job)
+{
+    static const int dims[] = {3, 3};
+    static const int periods[] = {1, 1};
+    static const int moves[] = {0, 1, 0, -1, 1, 0, -1, 0, 1, 1, -1, -1};
+    static const int weights[] = {3, 3, 3, 3, 3, 3};
+    static const size_t bytes[] = {1, SIZE_MAX / 64, SIZE_MAX};
+    char text[3][512];
+    catena_neighborhood_t *grid = NULL;
+    JOB_CHECK(job, catena_cart_create(job->context->world, 2, dims, periods, 0,
+                                      NULL, &grid) == CATENA_OK);
+    for (int i = 0; i < 3; i++) {
+        catena_neighborhood_info_t info = {.bytes = bytes[i]};
+        catena_neighborhood_t *own = NULL;
+        JOB_CHECK(job, catena_cart_derive_graph(grid, 6, moves, weights, 0,
+                                                &info, &own) == CATENA_OK);
+        JOB_CHECK(job, catena_neighborhood_explain(
+                           own, CATENA_NEIGHBOR_ALLTOALL, 0, text[i],
+                           sizeof(text[i])) == CATENA_OK);
+        *strchr(text[i], ' ') = '\0';
+        JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+    }
+    JOB_CHECK(job, strcmp(text[0], text[1]) != 0);
+    JOB_CHECK(job, strcmp(text[1], text[2]) == 0);
+    JOB_CHECK(job, catena_neighborhood_free(grid) == CATENA_OK);
+}
+
+START_TEST(lengths_beyond_all)
+{
+    ck_assert_int_eq(job_simulate_nodes(9, 3, 1, choose_for_long), 0);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
     tcase_add_test(tcase, mismatches);
@@ -351,6 +452,9 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, not_yet_free);
     tcase_add_test(tcase, deaths);
     tcase_add_test(tcase, wrong_contributions);
+    tcase_add_test(tcase, nowhere);
+    tcase_add_test(tcase, beyond);
+    tcase_add_test(tcase, lengths_beyond_all);
 }
 
 int main(void)

@@ -137,11 +137,7 @@ static catena_status_t await_order(const ctn_call_t *call)
     catena_status_t status =
         ctn_use_find(call->group, call->composition->of, false, &use);
     while (status == CATENA_OK && use->hierarchy->state != CTN_BUILT) {
-        if (ctn_exec_poll(exec)) {
-            patience = (ctn_patience_t){0};
-        } else {
-            ctn_exec_idle(exec, &patience);
-        }
+        ctn_exec_poll_or_idle(exec, &patience);
         status = exec->status;
     }
     return status;
