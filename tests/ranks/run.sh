@@ -23,9 +23,8 @@ layout() {
         shift
     done
     shift
-    env "${settings[@]}" "$prun" --timeout 100 "$@" "$program" "${rank[@]}" \
-        >"$log" 2>&1
-    tally $? "$title ${settings[*]} $*"
+    beside "$title ${settings[*]} $*" env "${settings[@]}" \
+        "$prun" --timeout 100 "$@" "$program" "${rank[@]}"
 }
 
 tcp=UCX_TLS=tcp,self
@@ -156,5 +155,6 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     layout split -- -n 70
     layout nonblocking $tcp -- -n 70 --ppn 35
 fi
+settle
 echo "# $passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

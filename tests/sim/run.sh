@@ -13,23 +13,43 @@ splits=${3:-150}
 
 # layout PROGRAM LAYOUT [SEED]: as tests/ranks/rank_test.h says
 layout() {
-    RANK_TEST_SEED=${3:-1} timeout 300 "$build/tests/ranks/ranks_$1" --sim \
-        "$2" >"$log" 2>&1
-    tally $? "$*"
+    beside "$*" env RANK_TEST_SEED="${3:-1}" timeout 300 \
+        "$build/tests/ranks/ranks_$1" --sim "$2"
 }
 
-# random FIRST COUNT [RANKS [KIND]]
+# random FIRST COUNT [RANKS [KIND]]: in parts, for all cores
 random() {
-    local n_ok n_bad
-    timeout 600 "$build/tests/sim/sim_random" "$@" >"$log" 2>&1
-    read -r n_ok n_bad < <(sed -nE \
-        's/^# ([0-9]+) passed, ([0-9]+) failed/\1 \2/p' "$log")
-    passed=$((passed + ${n_ok:-0}))
-    failed=$((failed + ${n_bad:-1}))
-    echo "random $*: ${n_ok:-0} passed, ${n_bad:-1} failed"
-    [ "${n_bad:-1}" -eq 0 ] || grep -v '^\[catena' "$log" | head -20
+    local first=$1 count=$2 part
+    part=$(((count + 3) / 4))
+    while [ "$count" -gt 0 ]; do
+        [ "$part" -le "$count" ] || part=$count
+        beside "random $first $part ${*:3}" timeout 600 \
+            "$build/tests/sim/sim_random" "$first" "$part" "${@:3}"
+        first=$((first + part))
+        count=$((count - part))
+    done
 }
 
+# What takes longest comes first.
+random 1 "$seeds"
+random 100001 "$splits" 200 split
+random 300001 "$((splits / 2))" 100 collectives
+random 400001 "$((splits / 3))" 100 neighborhoods
+# Enough ranks for cheng:128 to have several sorters.
+random 200001 $((splits / 100 + 1)) 500-900 "splits of the world"
+layout coll 1+1+1
+CATENA_TOPOLOGY="pack:2 numa:2 l3:2 core:1 pu:2" layout coll 4+1
+if [ -z "${RANKS_QUICK:-}" ]; then
+    for nodes in 1 :3+1+5 7; do
+        layout coll $nodes
+    done
+    for seed in 1 2 3 4; do
+        layout collmix 3+1+5 $seed
+        layout collmix :2+4+1 $seed
+        layout collmix :3+1+5 $((seed + 5))
+    done
+fi
+layout collmix 1+3
 for program in alltoall alltoallv nonblocking groups split; do
     layout $program 3+1+5
     layout $program :2+4+1 2
@@ -41,19 +61,6 @@ for program in alltoall alltoallv nonblocking groups split; do
         layout $program 13 5
     fi
 done
-layout coll 1+1+1
-CATENA_TOPOLOGY="pack:2 numa:2 l3:2 core:1 pu:2" layout coll 4+1
-if [ -z "${RANKS_QUICK:-}" ]; then
-    for nodes in 1 :3+1+5 13; do
-        layout coll $nodes
-    done
-    for seed in 1 2 3 4; do
-        layout collmix 3+1+5 $seed
-        layout collmix :2+4+1 $seed
-        layout collmix :3+1+5 $((seed + 5))
-    done
-fi
-layout collmix 1+3
 layout neighbor 3+1+5
 layout neighbor :2+4+1 2
 if [ -z "${RANKS_QUICK:-}" ]; then
@@ -65,11 +72,6 @@ if [ -z "${RANKS_QUICK:-}" ]; then
 fi
 layout split :9+4+20
 layout split 1+1 # many splits: the ranks are few
-random 1 "$seeds"
-random 100001 "$splits" 200 split
-random 300001 "$((splits / 2))" 100 collectives
-random 400001 "$((splits / 3))" 100 neighborhoods
-# Enough ranks for cheng:128 to have several sorters.
-random 200001 $((splits / 100 + 1)) 500-900 "splits of the world"
+settle
 echo "# $passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
