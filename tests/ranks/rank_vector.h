@@ -1,7 +1,7 @@
 #ifndef RANK_VECTOR_H
 #define RANK_VECTOR_H
 
-#include "rank_test.h"
+#include "rank_type.h"
 
 /* Exchanges with counts and types of their own for every pair. What has to be
  * where afterwards is worked out byte by byte from lists of byte offsets that
@@ -9,34 +9,11 @@
  * library's own view of a type is not asked. Both buffers are compared as a
  * whole, so gaps, guards and what was sent are covered too. */
 
-/** Data bytes that lie together, from the base of an element. */
-typedef struct rank_run {
-    ptrdiff_t at;
-    size_t bytes;
-} rank_run_t;
-
-typedef struct rank_type {
-    catena_datatype_t type;
-    bool derived;
-    size_t bytes; /* of data, one element */
-    ptrdiff_t lower;
-    ptrdiff_t extent;
-    size_t runs;
-    rank_run_t *run; /* [runs] in the order of the data */
-} rank_type_t;
-
 typedef enum rank_call {
     RANK_ALLTOALLV,
     RANK_ALLTOALLW,
     RANK_ALLTOALL /* all blocks as large as the amount of (0, 0) */
 } rank_call_t;
-
-/** What the elements of a buffer are. */
-typedef enum rank_elements {
-    RANK_BYTES,
-    RANK_FIXED,  /* any fixed type of a fitting size */
-    RANK_DERIVED /* vectors, lists of blocks, boxes of arrays, resized ones */
-} rank_elements_t;
 
 enum { RANK_TYPES = 12 };
 
