@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alltoallv.h"
 #include "rank_vector.h"
 
 typedef struct setting {
@@ -274,181 +275,12 @@ static void even_derived(rank_test_t *test)
 
 /* ---- cases: matrices, seen as users see them ---- */
 
-typedef struct matrix {
-    size_t n;      /* rows and columns of the whole */
-    size_t p;      /* ranks: each has rows, or columns, of its own */
-    size_t *first; /* [p + 1] uneven widths, 0 among them */
-    size_t mine;
-    size_t from;   /* my first */
-    int32_t *rows; /* [mine][n] */
-    int32_t *out;  /* [n][mine] or [mine][n] */
-    catena_datatype_t *send_types;
-    catena_datatype_t *receive_types;
-    size_t *send_counts;
-    size_t *receive_counts;
-    ptrdiff_t *zeros;
-} matrix_t;
-
-static int32_t entry(size_t row, size_t column)
-{
-    return (int32_t)(row * 10007 + column);
-}
-
-static void matrix_open(rank_test_t *test, matrix_t *m)
-{
-    size_t rank = (size_t)test->place.rank;
-    m->p = (size_t)test->place.size;
-    m->first = calloc(m->p + 1, sizeof(*m->first));
-    for (size_t i = 0; i < m->p; i++) {
-        m->first[i + 1] = m->first[i] + rank_hash(17, i, 0) % 6;
-    }
-    m->n = m->first[m->p];
-    m->from = m->first[rank];
-    m->mine = m->first[rank + 1] - m->from;
-    size_t bytes = (m->n * m->mine + 1) * sizeof(int32_t);
-    m->rows = malloc(bytes);
-    m->out = catena_malloc(test->context, bytes);
-    m->send_types = calloc(m->p, sizeof(*m->send_types));
-    m->receive_types = calloc(m->p, sizeof(*m->receive_types));
-    m->send_counts = calloc(m->p, sizeof(*m->send_counts));
-    m->receive_counts = calloc(m->p, sizeof(*m->receive_counts));
-    m->zeros = calloc(m->p, sizeof(*m->zeros));
-    for (size_t i = 0; i < m->mine * m->n; i++) {
-        m->rows[i] = entry(m->from + i / m->n, i % m->n);
-    }
-    for (size_t i = 0; i < m->p; i++) {
-        size_t width = m->first[i + 1] - m->first[i];
-        m->send_counts[i] = m->mine > 0 && width > 0;
-        m->receive_counts[i] = m->send_counts[i];
-        m->send_types[i] = CATENA_DOUBLE; /* where the count is 0 */
-        m->receive_types[i] = CATENA_INT8;
-    }
-}
-
-static void matrix_close(rank_test_t *test, matrix_t *m)
-{
-    free(m->first);
-    free(m->rows);
-    catena_free(test->context, m->out);
-    free(m->send_types);
-    free(m->receive_types);
-    free(m->send_counts);
-    free(m->receive_counts);
-    free(m->zeros);
-}
-
-/** Cut columns out of the rows; Fortran's order names the indices the other way
- * round. */
-static void cut_columns(rank_test_t *test, matrix_t *m, bool fortran)
-{
-    for (size_t i = 0; i < m->p; i++) {
-        size_t c[3][2] = {{m->mine, m->n},
-                          {m->mine, m->first[i + 1] - m->first[i]},
-                          {0, m->first[i]}};
-        size_t f[3][2] = {
-            {c[0][1], c[0][0]}, {c[1][1], c[1][0]}, {c[2][1], c[2][0]}};
-        if (m->send_counts[i] == 0) {
-            continue;
-        }
-        catena_status_t status =
-            fortran ? catena_type_subarray(2, f[0], f[1], f[2],
-                                           CATENA_ORDER_FORTRAN, CATENA_INT32,
-                                           &m->send_types[i])
-                    : catena_type_subarray(2, c[0], c[1], c[2], CATENA_ORDER_C,
-                                           CATENA_INT32, &m->send_types[i]);
-        RANK_CHECK(test, status == CATENA_OK);
-    }
-}
-
-/** Rows of my columns, one block after the other. */
-static void take_rows(rank_test_t *test, matrix_t *m)
-{
-    for (size_t i = 0; i < m->p; i++) {
-        size_t sizes[] = {m->n, m->mine};
-        size_t box[] = {m->first[i + 1] - m->first[i], m->mine};
-        size_t start[] = {m->first[i], 0};
-        if (m->receive_counts[i] > 0) {
-            RANK_CHECK(test,
-                       catena_type_subarray(2, sizes, box, start,
-                                            CATENA_ORDER_C, CATENA_INT32,
-                                            &m->receive_types[i]) == CATENA_OK);
-        }
-    }
-}
-
-/** Columns of my part of the transpose, [mine][n]: a row that arrives becomes
- * a column. The first column's place is part of the type. */
-static void take_columns(rank_test_t *test, matrix_t *m)
-{
-    ptrdiff_t row_bytes = (ptrdiff_t)(m->n * sizeof(int32_t));
-    for (size_t i = 0; i < m->p; i++) {
-        catena_datatype_t column = NULL;
-        catena_datatype_t narrow = NULL;
-        size_t width = m->first[i + 1] - m->first[i];
-        ptrdiff_t place = (ptrdiff_t)m->first[i];
-        if (m->receive_counts[i] == 0) {
-            continue;
-        }
-        RANK_CHECK(test,
-                   catena_type_hvector(m->mine, 1, row_bytes, CATENA_INT32,
-                                       &column) == CATENA_OK);
-        RANK_CHECK(test, catena_type_resized(column, 0, sizeof(int32_t),
-                                             &narrow) == CATENA_OK);
-        RANK_CHECK(test,
-                   catena_type_indexed(1, &width, &place, narrow,
-                                       &m->receive_types[i]) == CATENA_OK);
-        RANK_CHECK(test, catena_type_free(&column) == CATENA_OK);
-        RANK_CHECK(test, catena_type_free(&narrow) == CATENA_OK);
-    }
-}
-
-static void free_matrix_types(rank_test_t *test, matrix_t *m)
-{
-    for (size_t i = 0; i < m->p; i++) {
-        if (m->send_counts[i] > 0) {
-            RANK_CHECK(test, catena_type_free(&m->send_types[i]) == CATENA_OK);
-            RANK_CHECK(test,
-                       catena_type_free(&m->receive_types[i]) == CATENA_OK);
-        }
-    }
-}
-
-static void check_matrix(rank_test_t *test, const matrix_t *m, bool transposed)
-{
-    for (size_t i = 0; i < m->mine * m->n; i++) {
-        size_t row = transposed ? i % m->n : i / m->mine;
-        size_t column = m->from + (transposed ? i / m->n : i % m->mine);
-        if (m->out[i] != entry(row, column)) {
-            rank_fail(test, "entry %zu: expected %d, found %d", i,
-                      entry(row, column), m->out[i]);
-            return;
-        }
-    }
-    RANK_CHECK(test, m->out[m->mine * m->n] == -1);
-}
-
 static void matrices(rank_test_t *test)
 {
     for (int s = 0; s < SETTINGS; s++) {
         use(test, test->world, settings[s]);
         for (int way = 0; way < 4; way++) {
-            bool transposed = way % 2;
-            matrix_t m;
-            matrix_open(test, &m);
-            memset(m.out, 0xff, (m.n * m.mine + 1) * sizeof(int32_t));
-            cut_columns(test, &m, way / 2);
-            if (transposed) {
-                take_columns(test, &m);
-            } else {
-                take_rows(test, &m);
-            }
-            RANK_CHECK(test, catena_alltoallw(
-                                 m.rows, m.send_counts, m.zeros, m.send_types,
-                                 m.out, m.receive_counts, m.zeros,
-                                 m.receive_types, test->world) == CATENA_OK);
-            check_matrix(test, &m, transposed);
-            free_matrix_types(test, &m);
-            matrix_close(test, &m);
+            alltoallv_matrix(test, way / 2, way % 2);
         }
     }
     use(test, test->world, (setting_t){"auto", "auto"});
@@ -714,146 +546,6 @@ static void freed_group(rank_test_t *test)
     }
 }
 
-/* ---- cases: arguments ---- */
-
-/** What a call is made of; each check spoils one thing. */
-typedef struct arguments {
-    const void *send;
-    const size_t *send_counts;
-    const ptrdiff_t *send_displacements;
-    catena_datatype_t send_type;
-    void *receive;
-    const size_t *receive_counts;
-    const ptrdiff_t *receive_displacements;
-    catena_datatype_t receive_type;
-    catena_group_t *group;
-} arguments_t;
-
-static void expect(rank_test_t *test, arguments_t a, catena_status_t expected,
-                   const char *what)
-{
-    size_t p = (size_t)test->place.size;
-    catena_datatype_t *send_types = calloc(p, sizeof(*send_types));
-    catena_datatype_t *receive_types = calloc(p, sizeof(*receive_types));
-    for (size_t i = 0; i < p; i++) {
-        send_types[i] = a.send_type;
-        receive_types[i] = a.receive_type;
-    }
-    catena_request_t *request = NULL;
-    catena_status_t found[4] = {
-        catena_alltoallv(a.send, a.send_counts, a.send_displacements,
-                         a.send_type, a.receive, a.receive_counts,
-                         a.receive_displacements, a.receive_type, a.group),
-        catena_alltoallw(a.send, a.send_counts, a.send_displacements,
-                         send_types, a.receive, a.receive_counts,
-                         a.receive_displacements, receive_types, a.group),
-        catena_ialltoallv(a.send, a.send_counts, a.send_displacements,
-                          a.send_type, a.receive, a.receive_counts,
-                          a.receive_displacements, a.receive_type, a.group,
-                          &request)};
-    RANK_CHECK(test, expected == CATENA_OK || request == NULL);
-    RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
-    found[3] = catena_alltoallw_init(
-        a.send, a.send_counts, a.send_displacements, send_types, a.receive,
-        a.receive_counts, a.receive_displacements, receive_types, a.group,
-        &request);
-    if (found[3] == CATENA_OK) {
-        RANK_CHECK(test, catena_start(request) == CATENA_OK);
-        RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
-        RANK_CHECK(test, catena_request_free(&request) == CATENA_OK);
-    }
-    RANK_CHECK(test, request == NULL);
-    for (int i = 0; i < 4; i++) {
-        if (found[i] != expected) {
-            rank_fail(test, "%s, call %d: expected %s, found %s", what, i,
-                      catena_status_string(expected),
-                      catena_status_string(found[i]));
-        }
-    }
-    free(send_types);
-    free(receive_types);
-}
-
-static void null_arguments(rank_test_t *test, arguments_t good)
-{
-    arguments_t a = good;
-    a.send = NULL;
-    expect(test, a, CATENA_ERR_ARG, "no send buffer");
-    a = good;
-    a.send_counts = NULL;
-    expect(test, a, CATENA_ERR_ARG, "no send counts");
-    a = good;
-    a.send_displacements = NULL;
-    expect(test, a, CATENA_ERR_ARG, "no send displacements");
-    a = good;
-    a.send_type = NULL;
-    expect(test, a, CATENA_ERR_ARG, "no send type");
-    a = good;
-    a.receive = NULL;
-    expect(test, a, CATENA_ERR_ARG, "no receive buffer");
-    a = good;
-    a.receive = (void *)(uintptr_t)CATENA_IN_PLACE;
-    expect(test, a, CATENA_ERR_ARG, "received in place");
-    a = good;
-    a.receive_counts = NULL;
-    expect(test, a, CATENA_ERR_ARG, "no receive counts");
-    a = good;
-    a.receive_displacements = NULL;
-    expect(test, a, CATENA_ERR_ARG, "no receive displacements");
-    a = good;
-    a.receive_type = NULL;
-    expect(test, a, CATENA_ERR_ARG, "no receive type");
-    a.send = CATENA_IN_PLACE;
-    expect(test, a, CATENA_ERR_ARG, "in place, no receive type");
-    a = good;
-    a.group = NULL;
-    expect(test, a, CATENA_ERR_ARG, "no group");
-}
-
-static void bad_arguments(rank_test_t *test)
-{
-    size_t p = (size_t)test->place.size;
-    double *buffer = calloc(2 * p, sizeof(*buffer));
-    size_t *ones = calloc(p, sizeof(*ones));
-    size_t *zeros = calloc(p, sizeof(*zeros));
-    size_t *most = calloc(p, sizeof(*most));
-    ptrdiff_t *places = calloc(p, sizeof(*places));
-    ptrdiff_t *far = calloc(p, sizeof(*far));
-    for (size_t i = 0; i < p; i++) {
-        ones[i] = 1;
-        places[i] = (ptrdiff_t)(i * sizeof(double)); /* w; enough for v */
-        far[i] = PTRDIFF_MAX;
-    }
-    most[p - 1] = SIZE_MAX / 2;
-    arguments_t good = {buffer, ones,   places,      CATENA_BYTE, buffer + p,
-                        ones,   places, CATENA_BYTE, test->world};
-    expect(test, good, CATENA_OK, "nothing wrong");
-    null_arguments(test, good);
-    arguments_t a = good;
-    a.send_type = a.receive_type = CATENA_DOUBLE;
-    a.send_counts = most;
-    expect(test, a, CATENA_ERR_ARG, "too much to send");
-    a.send_counts = ones;
-    a.receive_counts = most;
-    expect(test, a, CATENA_ERR_ARG, "too much to receive");
-    a = (arguments_t){NULL,  zeros, far,           CATENA_BYTE, NULL,
-                      zeros, far,   CATENA_DOUBLE, test->world};
-    expect(test, a, CATENA_OK, "nothing to do");
-    a.send = CATENA_IN_PLACE;
-    a.send_counts = NULL;
-    a.send_displacements = NULL;
-    expect(test, a, CATENA_OK, "nothing to do, in place");
-    RANK_CHECK(test, catena_ialltoallv(buffer, ones, places, CATENA_BYTE,
-                                       buffer + p, ones, places, CATENA_BYTE,
-                                       test->world, NULL) == CATENA_ERR_ARG);
-    free(buffer);
-    free(ones);
-    free(zeros);
-    free(most);
-    free(places);
-    free(far);
-}
-
 static const rank_case_t cases[] = {{"random_counts", random_counts},
                                     {"large_counts", large_counts},
                                     {"no_counts", no_counts},
@@ -872,7 +564,7 @@ static const rank_case_t cases[] = {{"random_counts", random_counts},
                                     {"idle_ranks", idle_ranks},
                                     {"late_member", late_member},
                                     {"freed_group", freed_group},
-                                    {"bad_arguments", bad_arguments},
+                                    {"bad_arguments", alltoallv_arguments},
                                     {NULL, NULL}};
 
 int main(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "rank_liar.h"
+#include "split.h"
 
 enum { MOST_BYTES = 100000, IN_FLIGHT = 3 };
 
@@ -234,139 +235,6 @@ static void dup_of_split(rank_test_t *test)
     rank_split_close(&split);
 }
 
-/* ---- levels ---- */
-
-enum { LEVELS = CATENA_LEVEL_CORE + 1 };
-
-/** Processing units that one resource of a level has, as CATENA_TOPOLOGY
- * describes it; all, where it has no such level and no larger one.
- * @param[out] all of the node */
-static long units_of(const char *description, catena_level_t level, long *all)
-{
-    static const char *const names[LEVELS] = {[CATENA_LEVEL_SOCKET] = "pack",
-                                              [CATENA_LEVEL_NUMA] = "numa",
-                                              [CATENA_LEVEL_L3] = "l3",
-                                              [CATENA_LEVEL_CORE] = "core"};
-    long units = 0;
-    *all = 1;
-    for (const char *at = description; (at = strchr(at, ':')) != NULL; at++) {
-        *all *= strtol(at + 1, NULL, 10);
-    }
-    for (int i = level; i > CATENA_LEVEL_NODE && units == 0; i--) {
-        const char *at = strstr(description, names[i]);
-        if (at == NULL) {
-            continue;
-        }
-        units = 1;
-        at = strchr(at, ':') + 1; /* their own number does not count */
-        while ((at = strchr(at, ':')) != NULL) {
-            units *= strtol(++at, NULL, 10);
-        }
-    }
-    return units > 0 ? units : *all;
-}
-
-/** Which resource of a level a rank of this node is bound to. */
-static long resource_of(const char *description, catena_level_t level,
-                        int local_rank)
-{
-    long all;
-    long units = units_of(description, level, &all);
-    return local_rank % all / units;
-}
-
-/** The members of this rank's group of a level, the last rank first. */
-static rank_members_t expect_level(rank_test_t *test, catena_level_t level,
-                                   const char *description,
-                                   const int32_t *nodes, const int32_t *locals)
-{
-    int p = test->place.size;
-    rank_members_t made = {0, calloc((size_t)p, sizeof(int))};
-    long own = resource_of(description, level, test->place.local_rank);
-    for (int i = p; i-- > 0;) {
-        if (nodes[i] == test->place.node &&
-            resource_of(description, level, locals[i]) == own) {
-            made.rank[made.size++] = i;
-        }
-    }
-    return made;
-}
-
-/** Members share what the larger level has; a node is what the place says, and
- * so is a domain where `domains` is not NULL. */
-static void expect_nested(rank_test_t *test, int32_t *const *group_of,
-                          const int32_t *nodes, const int32_t *domains)
-{
-    int p = test->place.size;
-    int own = test->place.rank;
-    for (int i = 0; i < p; i++) {
-        RANK_CHECK(test, (group_of[CATENA_LEVEL_NODE][i] ==
-                          group_of[CATENA_LEVEL_NODE][own]) ==
-                             (nodes[i] == test->place.node));
-        for (int level = CATENA_LEVEL_SOCKET; level < LEVELS; level++) {
-            RANK_CHECK(test,
-                       group_of[level][i] != group_of[level][own] ||
-                           group_of[level - 1][i] == group_of[level - 1][own]);
-        }
-        if (domains != NULL && nodes[i] == test->place.node) {
-            RANK_CHECK(test, (group_of[CATENA_LEVEL_NUMA][i] ==
-                              group_of[CATENA_LEVEL_NUMA][own]) ==
-                                 (domains[i] == test->place.numa));
-        }
-    }
-}
-
-/** The first member of a group, which is the last rank of the world in it. */
-static int32_t first_member(rank_test_t *test, catena_group_t *group)
-{
-    int32_t *heard = rank_tell_members(test, group, test->place.rank);
-    int32_t first = heard[0];
-    for (int i = 1; i < catena_group_size(group); i++) {
-        RANK_CHECK(test, heard[i] < heard[i - 1]);
-    }
-    free(heard);
-    return first;
-}
-
-static void levels(rank_test_t *test)
-{
-    const char *description = getenv("CATENA_TOPOLOGY");
-    int32_t *group_of[LEVELS] = {NULL};
-    int32_t *nodes = rank_tell_members(test, test->world, test->place.node);
-    int32_t *domains = rank_tell_members(test, test->world, test->place.numa);
-    int32_t *locals =
-        rank_tell_members(test, test->world, test->place.local_rank);
-    for (int level = CATENA_LEVEL_NODE; level < LEVELS; level++) {
-        catena_group_t *group = NULL;
-        RANK_CHECK(test, catena_group_split_level(
-                             test->world, (catena_level_t)level,
-                             -test->place.rank, &group) == CATENA_OK);
-        if (group == NULL) {
-            goto end; /* so do all */
-        }
-        group_of[level] =
-            rank_tell_members(test, test->world, first_member(test, group));
-        if (description != NULL) {
-            rank_members_t expected = expect_level(test, (catena_level_t)level,
-                                                   description, nodes, locals);
-            rank_split_check(test, group, &expected, "level");
-            rank_members_free(&expected);
-        }
-        rank_group_free(test, group);
-    }
-    /* A description stands for real machines, not for simulated ones. */
-    bool known =
-        test->place.numa >= 0 && !(test->simulated && description != NULL);
-    expect_nested(test, group_of, nodes, known ? domains : NULL);
-end:
-    for (int level = 0; level < LEVELS; level++) {
-        free(group_of[level]);
-    }
-    free(nodes);
-    free(domains);
-    free(locals);
-}
-
 /* ---- in flight ---- */
 
 static void start_exchange(rank_test_t *test, catena_group_t *group,
@@ -499,230 +367,6 @@ static void splits_of_splits(rank_test_t *test)
     }
 }
 
-/* ---- refused ---- */
-
-/** Refused on all ranks: nothing happens, nothing is set. */
-static void refuse(rank_test_t *test, const catena_split_t *call,
-                   const char *what)
-{
-    catena_group_t *untouched = test->world;
-    catena_request_t *request = (void *)test;
-    if (catena_group_split_by(test->world, call, &untouched) !=
-        CATENA_ERR_ARG) {
-        rank_fail(test, "%s: not refused", what);
-    }
-    if (catena_group_isplit_by(test->world, call, &untouched, &request) !=
-        CATENA_ERR_ARG) {
-        rank_fail(test, "%s: not refused without blocking", what);
-    }
-    RANK_CHECK(test, untouched == test->world);
-    RANK_CHECK(test, request == (void *)test);
-    RANK_CHECK(test, catena_group_split_by(test->world, call, NULL) ==
-                         CATENA_ERR_ARG);
-}
-
-static void refuse_algorithms(rank_test_t *test)
-{
-    static const char *const unknown[] = {
-        "",           "nonsense", "Hash",        "hash65",      "bitonic ",
-        "cheng:",     "cheng:5",  "cheng:127",   "cheng:8193",  "cheng:1024x",
-        "cheng:-128", "radix:2",  "cheng:0x400", "cheng: 1024", "allgather-"};
-    rank_split_t split = {.algorithm = "auto"};
-    rank_split_open(&split, test->place.size);
-    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
-        catena_split_t call = rank_split_call(&split, test->place.rank);
-        call.algorithm = unknown[i];
-        refuse(test, &call, unknown[i]);
-    }
-    rank_split_close(&split);
-}
-
-/** Algorithms that are not made for such data. */
-static void refuse_misfits(rank_test_t *test)
-{
-    int refused = 0;
-    for (int a = 0; a < RANK_SPLIT_ALGORITHMS; a++) {
-        for (int orders = 0; orders < RANK_ORDERS * RANK_ORDERS; orders++) {
-            rank_split_t split = {
-                .algorithm = rank_split_algorithms[a],
-                .color_order = (rank_order_t)(orders % RANK_ORDERS),
-                .key_order = (rank_order_t)(orders / RANK_ORDERS)};
-            if (!rank_split_fits(&split)) {
-                rank_split_open(&split, test->place.size);
-                catena_split_t call = rank_split_call(&split, test->place.rank);
-                refuse(test, &call, split.algorithm);
-                rank_split_close(&split);
-                refused++;
-            }
-        }
-    }
-    RANK_CHECK(test, refused > RANK_ORDERS);
-}
-
-static void refuse_nothing(rank_test_t *test)
-{
-    rank_split_t split = {.algorithm = "auto", .color = RANK_COLOR_WORDS};
-    rank_split_open(&split, test->place.size);
-    catena_split_t call = rank_split_call(&split, test->place.rank);
-    catena_group_t *untouched = test->world;
-    catena_request_t *request = NULL;
-    refuse(test, NULL, "no split");
-    call.color = NULL;
-    refuse(test, &call, "no color");
-    call = rank_split_call(&split, test->place.rank);
-    call.key = NULL;
-    refuse(test, &call, "no key");
-    call = rank_split_call(&split, test->place.rank);
-    RANK_CHECK(test, catena_group_split_by(NULL, &call, &untouched) ==
-                         CATENA_ERR_ARG);
-    RANK_CHECK(test, catena_group_isplit_by(test->world, &call, NULL,
-                                            &request) == CATENA_ERR_ARG);
-    RANK_CHECK(test, catena_group_isplit_by(test->world, &call, &untouched,
-                                            NULL) == CATENA_ERR_ARG);
-    RANK_CHECK(test, catena_group_split_string(test->world, "a", 0, NULL) ==
-                         CATENA_ERR_ARG);
-    RANK_CHECK(test, catena_group_split_string(NULL, "a", 0, &untouched) ==
-                         CATENA_ERR_ARG);
-    RANK_CHECK(test, catena_group_split_int64(test->world, 1, 0, NULL) ==
-                         CATENA_ERR_ARG);
-    RANK_CHECK(test, catena_group_split_int64(NULL, 1, 0, &untouched) ==
-                         CATENA_ERR_ARG);
-    RANK_CHECK(test, catena_group_dup(NULL, &untouched) == CATENA_ERR_ARG);
-    for (int level = 0; level <= LEVELS; level += LEVELS) {
-        RANK_CHECK(test,
-                   catena_group_split_level(test->world, (catena_level_t)level,
-                                            0, &untouched) == CATENA_ERR_ARG);
-    }
-    RANK_CHECK(test, untouched == test->world && request == NULL);
-    rank_split_close(&split);
-}
-
-static void refused(rank_test_t *test)
-{
-    refuse_algorithms(test);
-    refuse_misfits(test);
-    refuse_nothing(test);
-    rank_split_t split = {.algorithm = "auto", .color = RANK_COLOR_WORDS};
-    rank_split_world(test, &split);
-}
-
-/* ---- comparators that lie ---- */
-
-/** Each liar about colors, keys, or both, in turn. */
-static void lie_to(rank_test_t *test, const char *algorithm, int i)
-{
-    bool color = i % 3 != 1;
-    bool key = i % 3 != 0;
-    rank_split_t split = {
-        .algorithm = algorithm,
-        .color = i % 2 == 0 ? RANK_COLOR_WORDS : RANK_COLOR_FEW,
-        .key = i % 4 < 2 ? RANK_KEY_RANDOM : RANK_KEY_WORDS,
-        /* as a comparator of the user's */
-        .color_order = color ? RANK_ORDER_BYTES : RANK_ORDER_NULL,
-        .key_order = key ? RANK_ORDER_BYTES : RANK_ORDER_NULL,
-        .left_out = i % 5 == 4 ? RANK_OUT_ONE : RANK_OUT_NONE,
-        .seed = (uint64_t)i};
-    rank_liar_t liar = {.way = i % RANK_LIARS,
-                        .random = (uint64_t)test->place.rank,
-                        .turned = test->place.rank % 2 == 1};
-    if (rank_split_fits(&split)) {
-        rank_split_open(&split, test->place.size);
-        rank_split_by_liar(test, &split, &liar, color, key);
-        rank_split_close(&split);
-    }
-}
-
-static void lies(rank_test_t *test)
-{
-    for (int a = 0; a < RANK_SPLIT_ALGORITHMS; a++) {
-        /* All pairs where that is quick; else half of those about colors. */
-        for (int i = 0; i < 3 * RANK_LIARS; i++) {
-            if (test->simulated || (i + a) % 2 == 0 || i % 3 == 1) {
-                lie_to(test, rank_split_algorithms[a], i);
-            }
-        }
-    }
-    rank_split_t honest = {.algorithm = "auto", .color = RANK_COLOR_WORDS};
-    rank_split_world(test, &honest);
-}
-
-/** In order of numbers; with an argument, from 2 on the other way round. */
-static int compare_but_others(const void *a, size_t a_bytes, const void *b,
-                              size_t b_bytes, void *argument)
-{
-    int64_t x;
-    int64_t y;
-    memcpy(&x, a, sizeof(x));
-    memcpy(&y, b, sizeof(y));
-    int order = catena_compare_int64(a, a_bytes, b, b_bytes, NULL);
-    return argument != NULL && x >= 2 && y >= 2 ? -order : order;
-}
-
-/** The first rank errs about the order of others: all links fit together, but
- * not what that rank takes the group to be. */
-static void errs_about_others(rank_test_t *test)
-{
-    int64_t key = test->place.rank;
-    for (int a = 0; a < RANK_SPLIT_ALGORITHMS; a++) {
-        catena_group_t *group = NULL;
-        catena_split_t split = {.key = &key,
-                                .key_bytes = sizeof(key),
-                                .key_compare = compare_but_others,
-                                .argument = key == 0 ? test : NULL,
-                                .algorithm = rank_split_algorithms[a]};
-        if (strncmp(split.algorithm, "radix", 5) == 0) {
-            continue;
-        }
-        catena_status_t status =
-            catena_group_split_by(test->world, &split, &group);
-        RANK_CHECK(test, status == CATENA_OK || status == CATENA_ERR_ARG);
-        if (status == CATENA_OK) {
-            RANK_CHECK(test, catena_barrier(group) == CATENA_OK);
-            int32_t *told = rank_tell_members(test, group, test->place.rank);
-            RANK_CHECK(test,
-                       told[catena_group_rank(group)] == test->place.rank);
-            free(told);
-            RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
-        }
-        RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
-    }
-}
-
-/** Lengths may differ, and 8 bytes are then compared otherwise than the rest:
- * {0, 5, 0} lies between 256 and 1, byte for byte. */
-static void mixed_lengths(rank_test_t *test)
-{
-    static const unsigned char bytes[3] = {0, 5, 0};
-    int p = test->place.size;
-    int rank = test->place.rank;
-    int64_t number = rank % 3 == 0 ? 256 : 1;
-    bool is_number = rank % 3 != 2;
-    /* Where it comes: the shorter ones, those of 1, those of 256. */
-    int shorter = p / 3;
-    int not_above = shorter + p / 3 + (p % 3 == 2);
-    int place = (!is_number      ? 0
-                 : rank % 3 == 1 ? shorter
-                                 : not_above) +
-                rank / 3;
-    for (int a = 0; a < RANK_SPLIT_ALGORITHMS; a++) {
-        catena_group_t *group = NULL;
-        catena_split_t split = {
-            .key = is_number ? (const void *)&number : bytes,
-            .key_bytes = is_number ? sizeof(number) : sizeof(bytes),
-            .key_compare = catena_compare_int64,
-            .algorithm = rank_split_algorithms[a]};
-        if (strncmp(split.algorithm, "radix", 5) == 0) {
-            continue;
-        }
-        RANK_CHECK(test, catena_group_split_by(test->world, &split, &group) ==
-                             CATENA_OK);
-        RANK_CHECK(test, catena_group_size(group) == p);
-        RANK_CHECK(test, catena_group_rank(group) == place);
-        RANK_CHECK(test, catena_barrier(group) == CATENA_OK);
-        RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
-    }
-}
-
 /* ---- what is told of a split ---- */
 
 static void stats(rank_test_t *test)
@@ -840,32 +484,33 @@ static void again_and_again(rank_test_t *test)
     }
 }
 
-static const rank_case_t cases[] = {{"allgather", every_pattern},
-                                    {"allgather-fast", every_pattern},
-                                    {"gather-scatter", every_pattern},
-                                    {"cheng:128", every_pattern},
-                                    {"cheng", every_pattern},
-                                    {"bitonic", every_pattern},
-                                    {"radix", every_pattern},
-                                    {"radix-plain", every_pattern},
-                                    {"hash", every_pattern},
-                                    {"hash64", every_pattern},
-                                    {"auto", every_pattern},
-                                    {"user_orders", user_orders},
-                                    {"colliding_colors", colliding_colors},
-                                    {"short_calls", short_calls},
-                                    {"dup_of_split", dup_of_split},
-                                    {"levels", levels},
-                                    {"between_operations", between_operations},
-                                    {"on_several_groups", on_several_groups},
-                                    {"splits_of_splits", splits_of_splits},
-                                    {"refused", refused},
-                                    {"lies", lies},
-                                    {"errs_about_others", errs_about_others},
-                                    {"mixed_lengths", mixed_lengths},
-                                    {"stats", stats},
-                                    {"again_and_again", again_and_again},
-                                    {NULL, NULL}};
+static const rank_case_t cases[] = {
+    {"allgather", every_pattern},
+    {"allgather-fast", every_pattern},
+    {"gather-scatter", every_pattern},
+    {"cheng:128", every_pattern},
+    {"cheng", every_pattern},
+    {"bitonic", every_pattern},
+    {"radix", every_pattern},
+    {"radix-plain", every_pattern},
+    {"hash", every_pattern},
+    {"hash64", every_pattern},
+    {"auto", every_pattern},
+    {"user_orders", user_orders},
+    {"colliding_colors", colliding_colors},
+    {"short_calls", short_calls},
+    {"dup_of_split", dup_of_split},
+    {"levels", split_levels},
+    {"between_operations", between_operations},
+    {"on_several_groups", on_several_groups},
+    {"splits_of_splits", splits_of_splits},
+    {"refused", split_refused},
+    {"lies", split_lies},
+    {"errs_about_others", split_errs_about_others},
+    {"mixed_lengths", split_mixed_lengths},
+    {"stats", stats},
+    {"again_and_again", again_and_again},
+    {NULL, NULL}};
 
 int main(int argc, char **argv)
 {
