@@ -38,8 +38,8 @@ random 400001 "$((splits / 3))" 100 neighborhoods
 # Enough ranks for cheng:128 to have several sorters.
 random 200001 $((splits / 100 + 1)) 500-900 "splits of the world"
 layout coll 1+1+1
-CATENA_TOPOLOGY="pack:2 numa:2 l3:2 core:1 pu:2" layout coll 4+1
 if [ -z "${RANKS_QUICK:-}" ]; then
+    CATENA_TOPOLOGY="pack:2 numa:2 l3:2 core:1 pu:2" layout coll 4+1
     for nodes in 1 :3+1+5 7; do
         layout coll $nodes
     done
