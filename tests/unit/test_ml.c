@@ -12,267 +12,7 @@
 #include "coll/ml/ml.h"
 #include "job.h"
 #include "unit.h"
-
-/* ---- values ---- */
-
-/** x -> a x + b: combining them in order is associative and does not commute,
- * and no rank's part is lost. */
-typedef struct map {
-    uint32_t a;
-    uint32_t b;
-} map_t;
-
-static map_t after(map_t left, map_t right)
-{
-    return (map_t){left.a * right.a, left.a * right.b + left.b};
-}
-
-static void combine(const void *in, void *inout, size_t count,
-                    catena_datatype_t type, void *argument)
-{
-    const map_t *left = in;
-    map_t *right = inout;
-    (void)type;
-    for (size_t i = 0; i < count; i++) {
-        right[i] = after(left[i], right[i]);
-    }
-    ++*(uint64_t *)argument;
-}
-
-static map_t given(uint64_t salt, uint32_t rank, size_t i)
-{
-    uint64_t state = salt * 1000003 + rank * UINT64_C(65537) + i;
-    uint64_t x = job_random(&state);
-    return (map_t){(uint32_t)x | 1, (uint32_t)(x >> 32)};
-}
-
-/** What ranks `first` to `last` come to. As sums: element by element. */
-static map_t expected(uint64_t salt, uint32_t first, uint32_t last, size_t i,
-                      bool sum)
-{
-    map_t value = given(salt, first, i);
-    for (uint32_t rank = first + 1; rank <= last; rank++) {
-        map_t next = given(salt, rank, i);
-        value = sum ? (map_t){value.a + next.a, value.b + next.b}
-                    : after(value, next);
-    }
-    return value;
-}
-
-/* ---- one collective ---- */
-
-typedef enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS } form_t;
-typedef enum which { BCAST, REDUCE, ALLREDUCE, SCAN, EXSCAN, KINDS } which_t;
-
-enum { MOST_COUNT = 20000, GUARD = 0x5a };
-enum { SEND_BYTES = (MOST_COUNT + 1) * sizeof(map_t) };
-enum { RECV_BYTES = (2 * MOST_COUNT + 1) * sizeof(map_t) };
-
-typedef struct call {
-    job_t *job;
-    catena_group_t *group;
-    uint32_t rank; /* in it */
-    uint32_t size;
-    which_t which;
-    uint64_t salt;
-    size_t count;
-    uint32_t root;
-    bool in_place;
-    bool sum;    /* else the operation that does not commute */
-    bool spread; /* bcast: elements with gaps between them */
-    uint64_t combined;
-    map_t *send;
-    map_t *recv;
-    catena_request_t *request;
-} call_t;
-
-static size_t stride(const call_t *call)
-{
-    return call->spread ? 2 : 1;
-}
-
-/** This rank's part where it is read; GUARD everywhere else. */
-static void fill(call_t *call)
-{
-    memset(call->send, GUARD, SEND_BYTES);
-    memset(call->recv, GUARD, RECV_BYTES);
-    map_t *from =
-        call->which == BCAST || call->in_place ? call->recv : call->send;
-    bool reads = call->which != BCAST || call->rank == call->root;
-    for (size_t i = 0; reads && i < call->count; i++) {
-        from[i * stride(call)] = given(call->salt, call->rank, i);
-    }
-}
-
-/** What element i is at the end on this rank; false: it is not written. */
-static bool result(const call_t *call, size_t i, map_t *value)
-{
-    uint32_t me = call->rank;
-    switch (call->which) {
-    case BCAST:
-        *value = given(call->salt, call->root, i);
-        return true;
-    case REDUCE:
-        *value = expected(call->salt, 0, call->size - 1, i, call->sum);
-        return me == call->root;
-    case ALLREDUCE:
-        *value = expected(call->salt, 0, call->size - 1, i, call->sum);
-        return true;
-    case SCAN:
-        *value = expected(call->salt, 0, me, i, call->sum);
-        return true;
-    default:
-        if (me > 0) {
-            *value = expected(call->salt, 0, me - 1, i, call->sum);
-        }
-        return me > 0;
-    }
-}
-
-static void check_result(const call_t *call)
-{
-    map_t untouched;
-    memset(&untouched, GUARD, sizeof(untouched));
-    for (size_t i = 0; i <= call->count * stride(call); i++) {
-        map_t value = untouched;
-        bool is_element =
-            i % stride(call) == 0 && i / stride(call) < call->count;
-        if (is_element && !result(call, i / stride(call), &value)) {
-            value =
-                call->in_place ? given(call->salt, call->rank, i) : untouched;
-        }
-        bool same = memcmp(&call->recv[i], &value, sizeof(value)) == 0;
-        JOB_CHECK(call->job, same);
-        if (!same) {
-            fprintf(stderr,
-                    "  collective %d, element %zu of %zu, root %u, in place "
-                    "%d, sum %d, spread %d, %u ranks\n",
-                    (int)call->which, i, call->count, call->root,
-                    call->in_place, call->sum, call->spread, call->size);
-            return;
-        }
-    }
-}
-
-/** The type of the elements, and the operation. They are freed right after the
- * call: operations under way keep what they need. */
-static void make_type(const call_t *call, catena_datatype_t *type)
-{
-    catena_datatype_t pair;
-    JOB_CHECK(call->job,
-              catena_type_contiguous(2, CATENA_UINT32, &pair) == CATENA_OK);
-    *type = pair;
-    if (call->spread) {
-        JOB_CHECK(call->job, catena_type_resized(pair, 0, 2 * sizeof(map_t),
-                                                 type) == CATENA_OK);
-        JOB_CHECK(call->job, catena_type_free(&pair) == CATENA_OK);
-    }
-}
-
-static catena_status_t start_combining(call_t *call, form_t form,
-                                       catena_datatype_t type, catena_op_t op)
-{
-    const void *send = call->in_place ? CATENA_IN_PLACE : call->send;
-    void *recv = call->recv;
-    size_t n = call->count;
-    catena_group_t *g = call->group;
-    catena_request_t **request = &call->request;
-    int root = (int)call->root;
-#define FORMS_OF(name, ...)                                                    \
-    (form == BLOCKING ? catena_##name(send, recv, n, type, __VA_ARGS__)        \
-     : form == NONBLOCKING                                                     \
-         ? catena_i##name(send, recv, n, type, __VA_ARGS__, request)           \
-         : catena_##name##_init(send, recv, n, type, __VA_ARGS__, request))
-    switch (call->which) {
-    case REDUCE:
-        recv = call->rank == call->root ? recv : NULL;
-        return FORMS_OF(reduce, op, root, g);
-    case ALLREDUCE:
-        return FORMS_OF(allreduce, op, g);
-    case SCAN:
-        return FORMS_OF(scan, op, g);
-    default:
-        return FORMS_OF(exscan, op, g);
-    }
-#undef FORMS_OF
-}
-
-static catena_status_t start_bcast(call_t *call, form_t form,
-                                   catena_datatype_t type)
-{
-    int root = (int)call->root;
-    return form == BLOCKING
-               ? catena_bcast(call->recv, call->count, type, root, call->group)
-           : form == NONBLOCKING
-               ? catena_ibcast(call->recv, call->count, type, root, call->group,
-                               &call->request)
-               : catena_bcast_init(call->recv, call->count, type, root,
-                                   call->group, &call->request);
-}
-
-static void start(call_t *call, form_t form)
-{
-    catena_datatype_t type;
-    catena_op_t op = CATENA_SUM;
-    make_type(call, &type);
-    if (!call->sum) {
-        JOB_CHECK(call->job, catena_op_create(combine, &call->combined, 0,
-                                              &op) == CATENA_OK);
-    }
-    call->request = NULL;
-    fill(call);
-    JOB_CHECK(call->job,
-              (call->which == BCAST
-                   ? start_bcast(call, form, type)
-                   : start_combining(call, form, type, op)) == CATENA_OK);
-    JOB_CHECK(call->job, catena_type_free(&type) == CATENA_OK);
-    if (!call->sum) {
-        JOB_CHECK(call->job, catena_op_free(&op) == CATENA_OK);
-    }
-}
-
-/** Draw what all ranks of the group agree on, and what they need not. */
-static void draw(call_t *call, uint64_t *random)
-{
-    static const size_t most[] = {1, 3, 40, 500, 4096, 4097, MOST_COUNT};
-    call->rank = (uint32_t)catena_group_rank(call->group);
-    call->size = (uint32_t)catena_group_size(call->group);
-    call->which = (which_t)(job_random(random) % KINDS);
-    call->salt = job_random(random);
-    call->root = (uint32_t)(job_random(random) % call->size);
-    size_t up_to = most[job_random(random) % 7];
-    call->count =
-        job_random(random) % 3 == 0 ? up_to : job_random(random) % (up_to + 1);
-    call->in_place = job_random(random) % 2 == 0 && call->which != BCAST;
-    call->sum = job_random(random) % 2 == 0;
-    call->spread = call->which == BCAST && job_random(random) % 2 == 0;
-    if (call->which == REDUCE && call->rank != call->root) {
-        call->in_place = false;
-    }
-}
-
-/** With a buffer in the shared heap, and one elsewhere. */
-static call_t *new_calls(job_t *job, catena_group_t *const *groups,
-                         size_t count)
-{
-    call_t *calls = calloc(count, sizeof(*calls));
-    for (size_t i = 0; i < count; i++) {
-        calls[i].job = job;
-        calls[i].group = groups[i];
-        calls[i].send = catena_malloc(job->context, SEND_BYTES);
-        calls[i].recv = malloc(RECV_BYTES);
-    }
-    return calls;
-}
-
-static void free_calls(call_t *calls, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        catena_free(calls[i].job->context, calls[i].send);
-        free(calls[i].recv);
-    }
-    free(calls);
-}
+#include "vector_call.h"
 
 /* ---- hierarchies ---- */
 
@@ -308,14 +48,14 @@ static void one_by_one(job_t *job)
 {
     uint64_t random = job->seed * 31 + 7;
     catena_group_t *world = job->context->world;
-    call_t *call = new_calls(job, &world, 1);
+    vector_call_t *call = vector_calls_new(job, &world, 1);
     set_hierarchy(job, world, &random);
     for (int i = 0; i < 12; i++) {
-        draw(call, &random);
-        start(call, BLOCKING);
-        check_result(call);
+        vector_draw(call, &random);
+        vector_start(call, BLOCKING);
+        vector_check(call);
     }
-    free_calls(call, 1);
+    vector_calls_free(call, 1);
     JOB_CHECK(job, world->composed == 0);
 }
 
@@ -334,24 +74,24 @@ static void many_at_once(job_t *job)
     for (int i = 0; i < AT_ONCE; i++) {
         of[i] = group[i / (AT_ONCE / 2)];
     }
-    call_t *call = new_calls(job, of, AT_ONCE);
+    vector_call_t *call = vector_calls_new(job, of, AT_ONCE);
     for (int turn = 0; turn < 4; turn++) {
         for (int i = 0; i < AT_ONCE; i++) {
-            draw(&call[i], &random);
+            vector_draw(&call[i], &random);
         }
         for (int i = 0; i < AT_ONCE; i++) {
-            start(&call[(i + job->rank % 2 * (AT_ONCE / 2)) % AT_ONCE],
-                  NONBLOCKING);
+            vector_start(&call[(i + job->rank % 2 * (AT_ONCE / 2)) % AT_ONCE],
+                         NONBLOCKING);
         }
         uint64_t first = job_random(&random) + job->rank;
         for (uint64_t i = 0; i < AT_ONCE; i++) {
-            call_t *ended = &call[(first + 5 * i) % AT_ONCE];
+            vector_call_t *ended = &call[(first + 5 * i) % AT_ONCE];
             JOB_CHECK(job, catena_wait(&ended->request) == CATENA_OK);
-            check_result(ended);
+            vector_check(ended);
         }
         JOB_CHECK(job, group[0]->composed == 0 && group[1]->composed == 0);
     }
-    free_calls(call, AT_ONCE);
+    vector_calls_free(call, AT_ONCE);
     JOB_CHECK(job, catena_group_free(group[1]) == CATENA_OK);
 }
 
@@ -363,28 +103,28 @@ static void again_and_again(job_t *job)
     catena_group_t *world = job->context->world;
     catena_group_t *of[AT_ONCE] = {world, world, world};
     catena_request_t *request[AT_ONCE];
-    call_t *call = new_calls(job, of, AT_ONCE);
+    vector_call_t *call = vector_calls_new(job, of, AT_ONCE);
     set_hierarchy(job, world, &random);
     for (int i = 0; i < AT_ONCE; i++) {
-        draw(&call[i], &random);
-        start(&call[i], PERSISTENT);
+        vector_draw(&call[i], &random);
+        vector_start(&call[i], PERSISTENT);
         request[i] = call[i].request;
     }
     for (int turn = 0; turn < 4; turn++) {
         for (int i = 0; i < AT_ONCE; i++) {
             call[i].salt += 17;
-            fill(&call[i]);
+            vector_fill(&call[i]);
         }
         JOB_CHECK(job, catena_startall(AT_ONCE, request) == CATENA_OK);
         JOB_CHECK(job, catena_waitall(AT_ONCE, request) == CATENA_OK);
         for (int i = 0; i < AT_ONCE; i++) {
-            check_result(&call[i]);
+            vector_check(&call[i]);
         }
     }
     for (int i = 0; i < AT_ONCE; i++) {
         JOB_CHECK(job, catena_request_free(&request[i]) == CATENA_OK);
     }
-    free_calls(call, AT_ONCE);
+    vector_calls_free(call, AT_ONCE);
 }
 
 /** Barriers of a hierarchy: nobody leaves before all have come. */
@@ -422,17 +162,17 @@ static void freed_too_early(job_t *job)
     uint64_t random = job->seed * 47 + 19;
     catena_group_t *group;
     JOB_CHECK(job, catena_group_dup(job->context->world, &group) == CATENA_OK);
-    call_t *call = new_calls(job, &group, 1);
+    vector_call_t *call = vector_calls_new(job, &group, 1);
     set_hierarchy(job, group, &random);
     do {
-        draw(call, &random);
+        vector_draw(call, &random);
     } while (call->which != ALLREDUCE || call->count == 0);
-    start(call, NONBLOCKING);
+    vector_start(call, NONBLOCKING);
     JOB_CHECK(job,
               job->size == 1 || catena_group_free(group) == CATENA_ERR_STATE);
     JOB_CHECK(job, catena_wait(&call->request) == CATENA_OK);
-    check_result(call);
-    free_calls(call, 1);
+    vector_check(call);
+    vector_calls_free(call, 1);
     JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
 }
 
@@ -630,7 +370,8 @@ static void explained(job_t *job)
     JOB_CHECK(job, catena_group_explain(world, "barrier", text, sizeof(text)) ==
                        CATENA_OK);
     JOB_CHECK(job, strstr(text, "hierarchy=\"node:shm,network:p2p\""));
-    JOB_CHECK(job, catena_op_create(combine, &combined, 0, &op) == CATENA_OK);
+    JOB_CHECK(job,
+              catena_op_create(vector_combine, &combined, 0, &op) == CATENA_OK);
     JOB_CHECK(job, catena_allreduce(own, all, 4, CATENA_UINT64, op, world) ==
                        CATENA_OK);
     JOB_CHECK(job, catena_op_free(&op) == CATENA_OK);
