@@ -67,6 +67,9 @@ void nbr_graph_spoil(nbr_graph_t *graph, uint64_t seed);
 /** Whether `from` names `to` as target as often as that names it as source. */
 bool nbr_graph_agree(const nbr_graph_t *graph, int from, int to);
 
+/** Where a rank of a grid is. */
+void nbr_graph_coords(const nbr_graph_t *graph, int rank, int coords[]);
+
 /** Find the other ends of the edges of a rank of the graph. */
 void nbr_graph_settle(nbr_graph_t *graph, int rank);
 
