@@ -73,8 +73,10 @@ static catena_status_t drain(catena_group_t *group, bool busy)
     catena_status_t status = ctn_op_run_or_break(
         group->exec, ctn_scan_create(group->exec, &group->lane, ctn_fold_sum,
                                      &own, &left, &right, sizeof(own)));
-    bool any = busy || left.word[0] > 0 || right.word[0] > 0;
-    return status == CATENA_OK && any ? CATENA_ERR_STATE : status;
+    if (status == CATENA_OK) {
+        busy = busy || left.word[0] > 0 || right.word[0] > 0;
+    }
+    return busy ? CATENA_ERR_STATE : status;
 }
 
 /** Let end what is under way: fences, and, where this member is too early, its
