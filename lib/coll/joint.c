@@ -1,9 +1,10 @@
-/* Small blocks between nodes: what a member has for all members of another node
- * is one message. It lands at one of them, in a slot of its own, where each of
- * the others, who share the heap, finds its block: nobody passes anything on.
- * The member where it lands sees to it that it does, and tells the node with
- * one word when all its messages are there. Member i's land at member i modulo
- * the members of that node, so these have equal shares of them. 32 members on 4
+/* Blocks between nodes, if not too long: what a member has for all members of
+ * another node is one message. It lands at one of them, in a slot of its own or
+ * in the wide payloads of a few that follow each other, where each of the
+ * others, who share the heap, finds its block: nobody passes anything on. The
+ * member where it lands sees to it that it does, and tells the node with one
+ * word when all its messages are there. Member i's land at member i modulo the
+ * members of that node, so these have equal shares of them. 32 members on 4
  * nodes send 96 messages instead of 768.
  *
  * Slots and words are used in turn like the rings (exec/control.h): a member
@@ -42,6 +43,13 @@ static uint32_t slots_of_node(range_t n, size_t bytes)
     return ctn_rows_suit(bytes, 2, false) ? 0 : n.most;
 }
 
+/** Slots that a message of so many bytes takes. */
+static uint32_t slots_of_message(size_t bytes)
+{
+    const size_t wide = CTN_PARTS * CTN_PART_BYTES;
+    return bytes <= wide ? 1 : (uint32_t)((bytes + wide - 1) / wide);
+}
+
 bool ctn_joint_suits(const ctn_topo_t *topo, size_t bytes)
 {
     const ctn_roster_t *roster = &topo->roster;
@@ -53,12 +61,14 @@ bool ctn_joint_suits(const ctn_topo_t *topo, size_t bytes)
     size_t all = n.most * bytes;
     uint32_t slots = all <= CTN_INLINE_BYTES ? CTN_SLOTS : CTN_WIDE_SLOTS;
     return n.most > 1 && n.most <= CTN_ROWS_MEMBERS && all <= CTN_JOINT_BYTES &&
-           slots_of_node(n, bytes) + (roster->nodes - 1) * most_at_one(n) <=
+           slots_of_node(n, bytes) + (roster->nodes - 1) * most_at_one(n) *
+                                         slots_of_message(all) <=
                slots;
 }
 
-_Static_assert(CTN_JOINT_BYTES <= CTN_ROWS_BYTES,
-               "what is short enough for rows is in rows");
+_Static_assert(CTN_JOINT_BYTES <= CTN_BOUNCE_BYTES &&
+                   CTN_ROWS_MEMBERS * CTN_PAIR_ROWS <= CTN_ROWS_BYTES,
+               "messages can be packed, and small blocks are in rows");
 
 /** The first message at member `at`, from this one on, that there is. */
 static ctn_joint_cursor_t settle(const ctn_topo_t *topo, uint32_t at,
@@ -99,7 +109,7 @@ static unsigned slot_for(const ctn_joint_t *x, ctn_joint_cursor_t from,
 {
     uint32_t n = ctn_roster_count(&x->topo->roster, to);
     return x->first + (from.node - (from.node > to)) * x->apart +
-           from.member / n;
+           from.member / n * x->span;
 }
 
 /** Where a message lies in the arena of the member where it lands. */
@@ -116,7 +126,8 @@ void ctn_joint_begin(ctn_joint_t *x)
     const ctn_topo_t *topo = x->topo;
     range_t n = members_of_nodes(&topo->roster);
     x->first = slots_of_node(n, x->send->bytes);
-    x->apart = most_at_one(n);
+    x->span = slots_of_message(n.most * x->send->bytes);
+    x->apart = most_at_one(n) * x->span;
     x->packed = false;
     x->sent = 0;
     x->awaited = first_at(topo, ctn_topo_local_rank(topo));

@@ -4,11 +4,11 @@
 #include "coll/blocks.h"
 #include "topo/topo.h"
 
-/* Small blocks of one length between nodes, those from one member to all
- * members of another node in one message; see joint.c. */
+/* Blocks of one length between nodes: those from one member to all members of
+ * another node are one message, if that is not too long; see joint.c. */
 
 /* When the blocks for a node are more, each travels by itself. */
-#define CTN_JOINT_BYTES (CTN_PARTS * CTN_PART_BYTES)
+#define CTN_JOINT_BYTES 65536u
 
 /** A message that lands at a member: whose. */
 typedef struct ctn_joint_cursor {
@@ -25,7 +25,8 @@ typedef struct ctn_joint {
     /* working */
     bool packed;    /* the network may have data from bounce memory */
     uint32_t first; /* slot of these messages */
-    uint32_t apart; /* slots for what one node sends to one member */
+    uint32_t span;  /* slots of each: the wide payloads follow each other */
+    uint32_t apart; /* of messages from one node and the next to one member */
     uint32_t sent;  /* nodes that were sent theirs */
     ctn_joint_cursor_t awaited; /* the next to land here */
     uint64_t open; /* members of the node at which messages land that have not

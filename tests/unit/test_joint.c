@@ -127,12 +127,14 @@ static const sample_t samples[] = {
     {{8, 8, 8, 8}, false, 256, "auto", false, true},
     {{8, 8, 8, 8}, false, 257, "auto", true, true},
     {{8, 8, 8, 8}, true, 2048, "auto", false, true},
-    {{8, 8, 8, 8}, false, 2049, "auto", false, false},
+    {{8, 8, 8, 8}, false, 8192, "auto", false, true},
+    {{8, 8, 8, 8}, false, 8193, "auto", false, false},
     {{8, 8, 8, 8}, false, 8, "4", false, false},
     {{3, 1, 5}, false, 8, "auto", true, true},
     {{3, 1, 5}, false, 3000, "auto", false, true},
     {{3, 1, 5}, true, 100, "auto", false, true},
-    {{3, 1, 5}, true, 3000, "auto", true, true},
+    {{3, 1, 5}, true, 6553, "auto", true, true},
+    {{3, 1, 5}, true, 6554, "auto", true, false}, /* three slots a message */
     {{1, 1, 1}, false, 8, "auto", false, false},
     {{1, 33, 2}, false, 8, "auto", false, false}, /* too many at one rank */
     {{FORTY_PAIRS}, false, 56, "auto", false, true},
