@@ -122,11 +122,8 @@ static ctn_step_t advance_sends(ctn_op_t *op)
 static void *place_of(const ctn_exchange_t *x, const ctn_incoming_t *in,
                       const ctn_message_t *message)
 {
-    uint64_t offset;
     return message->count == 1 && !x->in_place && !x->headers &&
-                   in->part[0].base != NULL && in->part[0].type == NULL &&
-                   ctn_heap_contains(x->neighborhood->exec->heap,
-                                     in->part[0].base, in->bytes, &offset)
+                   in->part[0].type == NULL
                ? in->part[0].base
                : NULL;
 }

@@ -144,12 +144,14 @@ typedef struct ctn_receiving {
     size_t room_bytes;
     void *copy; /* ... which is this, in the own heap, or the caller's: NULL */
     size_t copy_bytes;
+    const uint64_t *word; /* with which the network expects data for `room`, or
+                             NULL */
 } ctn_receiving_t;
 
 /** May be called before the first ctn_link_receive by who knows the length:
- * saves the sender of a long message between nodes to ask.
- * @param into where it goes if it is long, contiguous in the own heap; NULL:
- *             memory is taken */
+ * saves the sender of a long message between nodes to ask, and a copy of one
+ * that is not.
+ * @param into where it goes, contiguous; NULL: memory is taken if need be */
 catena_status_t ctn_link_expect(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
                                 void *into, ctn_receiving_t *receiving);
 

@@ -55,11 +55,47 @@ static catena_status_t grant_room(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
                           ctn_tag(op->seq, 0), &op->pending);
 }
 
+static void take_straight(void *into, const void *data, size_t bytes)
+{
+    memcpy(into, data, bytes);
+}
+
+/** A message that comes unasked may go straight to where it belongs. */
+static void expect_eager(const ctn_op_t *op, const ctn_link_in_t *in,
+                         size_t bytes, void *into, ctn_receiving_t *r)
+{
+    const uint64_t *word = &in->slots[ctn_link_ring(op->seq)].word[0];
+    if (into != NULL && bytes > CTN_INLINE_BYTES && !op->exec->drop_data &&
+        ctn_expect(op->exec->network, word, ctn_tag(op->seq, bytes), bytes,
+                   take_straight, into)) {
+        r->word = word;
+        r->room = into;
+        r->room_bytes = bytes;
+    }
+}
+
+/** Whether what has come went there. What nobody expected has another length.
+ */
+static bool went_straight(const ctn_op_t *op, size_t bytes, ctn_receiving_t *r)
+{
+    if (r->word == NULL) {
+        return false;
+    }
+    ctn_unexpect(op->exec->network, r->word);
+    r->word = NULL;
+    r->room = r->room_bytes == bytes ? r->room : NULL;
+    return r->room != NULL;
+}
+
 catena_status_t ctn_link_expect(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
                                 void *into, ctn_receiving_t *receiving)
 {
     assert(receiving->stage == RECEIVING_NEW);
-    if (in->peer.near || bytes <= in->wide_bytes) {
+    if (in->peer.near) {
+        return CATENA_OK;
+    }
+    if (bytes <= in->wide_bytes) {
+        expect_eager(op, in, bytes, into, receiving);
         return CATENA_OK;
     }
     receiving->stage = GRANTED;
@@ -126,7 +162,7 @@ CTN_HOT ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
         return CTN_STEP_NEXT;
     }
     const ctn_slot_t *slot = &in->slots[ctn_link_ring(op->seq)];
-    if (r->room != NULL &&
+    if (r->room != NULL && r->word == NULL &&
         ctn_word_load(&slot->word[1]) == ctn_tag(op->seq, CTN_LINK_ARRIVED)) {
         return is_here(in, op, r->room, r->room_bytes, r);
     }
@@ -135,6 +171,9 @@ CTN_HOT ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
         return ctn_link_wait(op, &in->peer);
     }
     uint32_t count = ctn_tag_count(word);
+    if (went_straight(op, count, r)) {
+        return is_here(in, op, r->room, count, r);
+    }
     if (count >= CTN_LINK_ASKS) {
         return receive_notice(op, in, slot, count, r);
     }
@@ -239,5 +278,6 @@ void ctn_receiving_drop(ctn_op_t *op, ctn_receiving_t *receiving)
     if (receiving->stage >= HERE) {
         give_back(op, receiving);
     }
+    (void)went_straight(op, 0, receiving);
     *receiving = (ctn_receiving_t){.stage = RECEIVING_NEW};
 }
