@@ -9,10 +9,9 @@
  * edge, or when all targets get the same block, one for each node with targets.
  * Scratch: the blocks that a leader passes on. */
 
-#include "neighbor/aggregated.h"
-
 #include <stdlib.h>
 
+#include "neighbor/bundle.h"
 #include "neighbor/sketch.h"
 
 typedef struct aggregate {
@@ -291,6 +290,10 @@ catena_status_t ctn_plan_aggregated(catena_neighborhood_t *neighborhood,
     }
     catena_status_t status = ctn_sketch_finish(&a.sketch, CTN_SCHEME_AGGREGATED,
                                                pattern, false, plan);
+    /* In virtual time nobody can add to what others send. */
+    if (status == CATENA_OK && !neighborhood->exec->virtual_time) {
+        status = ctn_plan_bundled(&a.leading, pattern, &(*plan)->alike);
+    }
     ctn_leading_drop(&a.leading);
     return status;
 }

@@ -27,7 +27,7 @@ typedef struct ctn_led {
 } ctn_led_t;
 
 typedef struct ctn_leading {
-    const catena_neighborhood_t *neighborhood;
+    catena_neighborhood_t *neighborhood;
     catena_status_t status; /* this rank's */
     uint32_t rank;
     ctn_pile_t leaders; /* ctn_lead_record_t: of this node, for each other one
@@ -40,7 +40,7 @@ typedef struct ctn_leading {
 } ctn_leading_t;
 
 /** Find out who leads. Collective; leading->status is only this rank's. */
-void ctn_leading_find(const catena_neighborhood_t *neighborhood,
+void ctn_leading_find(catena_neighborhood_t *neighborhood,
                       ctn_leading_t *leading);
 void ctn_leading_drop(ctn_leading_t *leading);
 

@@ -130,7 +130,11 @@ static void choose_leader(ctn_leading_t *leading,
     uint64_t edges = 0;
     for (uint32_t i = 0; i < count; i++) {
         load_t *load = load_of(loads, record[i].rank);
-        best = load->edges < best->edges ? load : best;
+        best =
+            (leading->neighborhood->exec->crowded ? load->edges > best->edges
+                                                  : load->edges < best->edges)
+                ? load
+                : best;
         edges += record[i].number;
     }
     best->edges += edges;
@@ -268,7 +272,7 @@ static void speak(ctn_leading_t *leading, int delivery, ctn_pile_t *came,
     }
 }
 
-void ctn_leading_find(const catena_neighborhood_t *neighborhood,
+void ctn_leading_find(catena_neighborhood_t *neighborhood,
                       ctn_leading_t *leading)
 {
     enum { DELIVERIES = 3 };

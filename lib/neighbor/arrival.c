@@ -129,12 +129,10 @@ static void complain_of_way(ctn_op_t *op, uint32_t source)
     x->run->status = CATENA_ERR_ARG;
 }
 
-/** A part that is a block of this rank's, as plain memory. Where others wait
- * for it whom it goes on to, they are told if it does not fit. */
-static catena_status_t take_block(ctn_op_t *op, uint32_t source,
-                                  const ctn_span_t *part,
-                                  const unsigned char *data, size_t bytes,
-                                  bool unfit)
+catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
+                               const ctn_span_t *part,
+                               const unsigned char *data, size_t bytes,
+                               bool unfit)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_span_t target = *part;
@@ -255,8 +253,8 @@ static catena_status_t take_part(ctn_op_t *op, uint32_t m, uint32_t k,
     ctn_span_t span = {.base = (unsigned char *)(uintptr_t)data,
                        .bytes = bytes};
     if (item == NULL) {
-        return take_block(op, part.index, &incoming(op, m)->part[k], data,
-                          bytes, unfit);
+        return ctn_take_block(op, part.index, &incoming(op, m)->part[k], data,
+                              bytes, unfit);
     }
     if (part.of == CTN_OF_RECV) {
         set_operand(op, part.index, item, m, span);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neighbor/bundle.h"
 #include "neighbor/quick.h"
 
 /* ---- what stays the same from start to start ---- */
@@ -94,8 +95,9 @@ static void set_quick(ctn_exchange_t *x)
 catena_status_t ctn_exchange_prepare(ctn_exchange_t *x)
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
-    const ctn_plan_t *plan = ctn_neighbor_choose(
-        neighborhood, ctn_kind_pattern(x->kind), bytes_along(x));
+    const ctn_plan_t *plan =
+        ctn_neighbor_choose(neighborhood, ctn_kind_pattern(x->kind),
+                            bytes_along(x), ctn_kind_reduces(x->kind));
     x->run = ctn_run_take(neighborhood, plan);
     if (x->run == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -214,6 +216,13 @@ CTN_HOT static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_run_t *run = x->run;
+    if (run->plan->bundles != NULL && !ctn_bundles_begin(op)) {
+        ctn_op_set_network(op, run->far);
+        return CTN_STEP_WAIT;
+    }
+    if (x->neighborhood->begun <= op->seq) {
+        x->neighborhood->begun = op->seq + 1;
+    }
     begin_run(run);
     catena_status_t status = tell_first(x->neighborhood, run->plan);
     if (status != CATENA_OK) {
@@ -349,6 +358,9 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
     drop_substitutes(op, run);
     if (op->status == CATENA_ERR_NO_MEMORY) { /* neighbors wait for it */
         ctn_exec_break(op->exec, op->status);
+    }
+    if (run->plan->bundles != NULL) {
+        ctn_bundles_finish(run);
     }
     if (op->exec->status == CATENA_OK) {
         tell_all(op);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "model/machine.h"
+#include "neighbor/bundle.h"
 #include "neighbor/sketch.h"
 #include "topo/site.h"
 
@@ -164,8 +165,13 @@ double ctn_plan_estimate(const catena_neighborhood_t *neighborhood,
     const ctn_neighbor_costs_t *costs = &neighborhood->chooser->costs;
     const ctn_plan_facts_t *facts = &outline->facts;
     double packed = costs->packed * (double)bytes;
-    double all = packed * (double)facts->packed;
-    double most = packed * (double)facts->most_packed;
+    /* As one half of a message on the node: it is written once, and read where
+     * the bundle has arrived. */
+    double added =
+        (costs->message[CTN_NEAR] + costs->byte[CTN_NEAR] * (double)bytes) / 2;
+    double all = packed * (double)facts->packed + added * (double)facts->added;
+    double most =
+        packed * (double)facts->most_packed + added * (double)facts->most_added;
     for (int reach = 0; reach < CTN_REACHES; reach++) {
         double block = costs->byte[reach] * (double)bytes;
         all += costs->message[reach] * (double)facts->messages[reach] +
@@ -215,6 +221,41 @@ bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
                                            : CATENA_NEIGHBOR_ALLTOALL)) != 0;
 }
 
+/** Before blocks are read all have to be added: that is a round more. */
+static ctn_outline_t outline_of(const ctn_plan_t *plan)
+{
+    return plan != NULL
+               ? (ctn_outline_t){.possible = true,
+                                 .most_bytes = plan->bundles != NULL
+                                                   ? plan->bundles->most_bytes
+                                                   : SIZE_MAX,
+                                 .rounds =
+                                     plan->rounds + (plan->bundles != NULL),
+                                 .heavy_rounds = plan->heavy_rounds,
+                                 .facts = plan->facts}
+               : (ctn_outline_t){.possible = false};
+}
+
+ctn_block_sort_t ctn_blocks_sort(const catena_neighborhood_t *neighborhood,
+                                 size_t bytes, bool combined)
+{
+    /* To find lengths that differ, messages say those of all their blocks. */
+    return bytes > 0 && !combined && !neighborhood->check ? CTN_BLOCKS_ALIKE
+                                                          : CTN_BLOCKS_ANY;
+}
+
+const ctn_outline_t *ctn_outline_for(const catena_neighborhood_t *neighborhood,
+                                     ctn_scheme_t scheme, ctn_pattern_t pattern,
+                                     ctn_block_sort_t blocks, size_t bytes)
+{
+    const ctn_chooser_t *chooser = neighborhood->chooser;
+    const ctn_outline_t *alike = &chooser->alike[scheme][pattern];
+    return blocks == CTN_BLOCKS_ALIKE && alike->possible &&
+                   bytes <= alike->most_bytes
+               ? alike
+               : &chooser->outline[scheme][pattern];
+}
+
 catena_status_t ctn_scheme_make(catena_neighborhood_t *neighborhood,
                                 ctn_scheme_t scheme)
 {
@@ -226,8 +267,9 @@ catena_status_t ctn_scheme_make(catena_neighborhood_t *neighborhood,
             status = builders[scheme](neighborhood, pattern, plan);
         }
         if (status == CATENA_OK && *plan != NULL) {
-            neighborhood->chooser->outline[scheme][pattern] = (ctn_outline_t){
-                true, (*plan)->rounds, (*plan)->heavy_rounds, (*plan)->facts};
+            ctn_chooser_t *chooser = neighborhood->chooser;
+            chooser->outline[scheme][pattern] = outline_of(*plan);
+            chooser->alike[scheme][pattern] = outline_of((*plan)->alike);
         }
     }
     neighborhood->chooser->tried[scheme] = status == CATENA_OK;
@@ -256,10 +298,14 @@ static bool is_candidate(const catena_neighborhood_t *neighborhood,
 
 static void drop_plan(catena_neighborhood_t *neighborhood, ctn_plan_t **plan)
 {
-    if (*plan != NULL) {
+    while (*plan != NULL) {
+        ctn_plan_t *alike = (*plan)->alike;
+        if ((*plan)->bundles != NULL) {
+            ctn_exec_free(neighborhood->exec, (*plan)->bundles->memory);
+        }
         ctn_exec_free(neighborhood->exec, (*plan)->memory);
         ctn_plan_free(*plan);
-        *plan = NULL;
+        *plan = alike;
     }
 }
 
@@ -268,8 +314,9 @@ static void drop_useless(catena_neighborhood_t *neighborhood)
 {
     for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
         bool best[CTN_SCHEMES] = {[CTN_SCHEME_DIRECT] = true};
-        for (uint32_t i = 0; i < CTN_NEIGHBOR_SIZES; i++) {
-            best[neighborhood->chooser->scheme[pattern][i]] = true;
+        for (uint32_t i = 0; i < CTN_BLOCK_SORTS * CTN_NEIGHBOR_SIZES; i++) {
+            best[neighborhood->chooser->scheme[i % CTN_BLOCK_SORTS][pattern]
+                                              [i / CTN_BLOCK_SORTS]] = true;
         }
         for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
             if (!best[scheme]) {
@@ -281,18 +328,21 @@ static void drop_useless(catena_neighborhood_t *neighborhood)
 
 /** Of the plans that are there. */
 static ctn_scheme_t find_best(const catena_neighborhood_t *neighborhood,
-                              ctn_pattern_t pattern, size_t bytes)
+                              ctn_pattern_t pattern, ctn_block_sort_t blocks,
+                              size_t bytes)
 {
-    const ctn_chooser_t *chooser = neighborhood->chooser;
     ctn_scheme_t best = CTN_SCHEME_DIRECT;
-    double least = ctn_plan_estimate(neighborhood,
-                                     &chooser->outline[best][pattern], bytes);
+    double least = ctn_plan_estimate(
+        neighborhood,
+        ctn_outline_for(neighborhood, best, pattern, blocks, bytes), bytes);
     for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
         if (neighborhood->plan[scheme][pattern] == NULL) {
             continue;
         }
         double time = ctn_plan_estimate(
-            neighborhood, &chooser->outline[scheme][pattern], bytes);
+            neighborhood,
+            ctn_outline_for(neighborhood, scheme, pattern, blocks, bytes),
+            bytes);
         /* An estimate is one: what is not clearly better is not worth it. */
         if (1.15 * time < least) {
             best = scheme;
@@ -328,11 +378,13 @@ catena_status_t ctn_candidates_make(catena_neighborhood_t *neighborhood)
     if (status != CATENA_OK) {
         return status;
     }
-    for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
-        for (uint32_t i = 0; i < CTN_NEIGHBOR_SIZES; i++) {
-            size_t bytes = i > 0 ? (size_t)3 << i >> 2 : 0;
-            neighborhood->chooser->scheme[pattern][i] =
-                (uint8_t)find_best(neighborhood, pattern, bytes);
+    for (uint32_t i = 0; i < CTN_NEIGHBOR_SIZES; i++) {
+        size_t bytes = i > 0 ? (size_t)3 << i >> 2 : 0;
+        for (int k = 0; k < CTN_BLOCK_SORTS * CTN_PATTERNS; k++) {
+            ctn_pattern_t pattern = (ctn_pattern_t)(k / CTN_BLOCK_SORTS);
+            ctn_block_sort_t blocks = (ctn_block_sort_t)(k % CTN_BLOCK_SORTS);
+            neighborhood->chooser->scheme[blocks][pattern][i] =
+                (uint8_t)find_best(neighborhood, pattern, blocks, bytes);
         }
     }
     return CATENA_OK;
@@ -394,23 +446,37 @@ void ctn_plans_free(catena_neighborhood_t *neighborhood)
 
 /* ---- choosing ---- */
 
-CTN_HOT const ctn_plan_t *
-ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
-                    ctn_pattern_t pattern, size_t bytes)
+/** Which algorithm. Ranks whose lengths do not agree must not run different
+ * plans where that is to be found: they would wait for each other. And only
+ * messages of their own tell whose they are. */
+static ctn_scheme_t choose(const catena_neighborhood_t *neighborhood,
+                           ctn_pattern_t pattern, ctn_block_sort_t blocks,
+                           size_t bytes)
 {
     const ctn_chooser_t *chooser = neighborhood->chooser;
     if (neighborhood->wanted >= 0 &&
         neighborhood->plan[neighborhood->wanted][pattern] != NULL) {
-        return neighborhood->plan[neighborhood->wanted][pattern];
+        return (ctn_scheme_t)neighborhood->wanted;
     }
     if (neighborhood->check) {
-        /* Ranks whose lengths do not agree must not run different plans: they
-         * would wait for each other. And only messages of their own tell whose
-         * they are. */
-        return neighborhood->plan[CTN_SCHEME_DIRECT][pattern];
+        return CTN_SCHEME_DIRECT;
     }
     uint64_t length = bytes > 0 ? bytes : chooser->usual;
     uint32_t size = length > 0 ? 64 - (uint32_t)__builtin_clzll(length) : 0;
     size = size < CTN_NEIGHBOR_SIZES ? size : CTN_NEIGHBOR_SIZES - 1;
-    return neighborhood->plan[chooser->scheme[pattern][size]][pattern];
+    return (ctn_scheme_t)chooser->scheme[blocks][pattern][size];
+}
+
+CTN_HOT const ctn_plan_t *
+ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
+                    ctn_pattern_t pattern, size_t bytes, bool combined)
+{
+    ctn_block_sort_t blocks = ctn_blocks_sort(neighborhood, bytes, combined);
+    const ctn_plan_t *plan =
+        neighborhood
+            ->plan[choose(neighborhood, pattern, blocks, bytes)][pattern];
+    return blocks == CTN_BLOCKS_ALIKE && plan->alike != NULL &&
+                   bytes <= plan->alike->bundles->most_bytes
+               ? plan->alike
+               : plan;
 }

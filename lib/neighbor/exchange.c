@@ -7,7 +7,7 @@
  * would overwrite a block that is still to be read is copied aside, so that it
  * can be given back at once. */
 
-#include "neighbor/exchange.h"
+#include "neighbor/bundle.h"
 
 /** Whether messages are sent also if they have no data. */
 static bool sends_empty(const ctn_exchange_t *x)
@@ -183,7 +183,8 @@ static ctn_step_t open_round(ctn_op_t *op)
     ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
     const ctn_plan_t *plan = run->plan;
     uint32_t last = plan->in_step ? run->round : UINT32_MAX;
-    catena_status_t status = CATENA_OK;
+    catena_status_t status =
+        plan->bundles != NULL ? ctn_bundles_send(op) : CATENA_OK;
     run->round = plan->in_step ? run->round + 1 : plan->rounds;
     while (run->next_receive < plan->receives && status == CATENA_OK &&
            plan->receive[run->next_receive].round <= last) {
@@ -222,6 +223,9 @@ static ctn_step_t await(ctn_op_t *op)
             plan->in[plan->receive[run->open_receive[0]].link].peer.rank;
     } else if (run->sends_open > 0) {
         op->waits_for = plan->out[plan->send[run->open_send[0]].link].peer.rank;
+    } else if (run->bundles_open > 0) {
+        const ctn_bundle_in_t *in = plan->bundles->in.item;
+        op->waits_for = in[run->open_bundle[0]].leader;
     }
     return CTN_STEP_WAIT;
 }
@@ -233,6 +237,10 @@ ctn_step_t ctn_exchange_rounds(ctn_op_t *op)
         return open_round(op);
     }
     ctn_step_t received = advance_receives(op);
+    if (run->bundles_open > 0 && received != CTN_STEP_FAIL) {
+        ctn_step_t taken = ctn_bundles_receive(op);
+        received = taken == CTN_STEP_WAIT ? received : taken;
+    }
     ctn_step_t sent = received == CTN_STEP_FAIL ? received : advance_sends(op);
     if (sent == CTN_STEP_FAIL) {
         return sent;
@@ -244,7 +252,7 @@ ctn_step_t ctn_exchange_rounds(ctn_op_t *op)
         }
     }
     if (all_begun(run) && run->receives_open == 0 && run->sends_open == 0 &&
-        run->ended == 0) {
+        run->bundles_open == 0 && run->ended == 0) {
         return CTN_STEP_NEXT;
     }
     return received == CTN_STEP_MOVED || sent == CTN_STEP_MOVED ? CTN_STEP_MOVED

@@ -95,13 +95,15 @@ typedef struct ctn_run {
     ctn_span_t *transfer;    /* [plan->transfers] from, to */
     uint32_t *open_send;     /* those under way */
     uint32_t *open_receive;
-    ctn_item_t *item;     /* [plan->stages], then [sources] */
-    uint32_t *still_sent; /* [targets] in place: how often each block is still
-                             to be read */
+    ctn_item_t *item;      /* [plan->stages], then [sources] */
+    uint32_t *still_sent;  /* [targets] in place: how often each block is still
+                              to be read */
+    uint32_t *open_bundle; /* those that have not come */
     /* From here on: of one start. */
     uint32_t round;
     uint32_t next_send, next_receive, next_transfer;
-    uint32_t sends_open, receives_open;
+    uint32_t sends_open, receives_open, bundles_open;
+    uint64_t use;    /* of the bundles' places */
     uint32_t ended;  /* messages with `ended` */
     uint32_t folded; /* operands 0 to folded - 1 are in the result, */
     uint32_t first;  /* or are this one alone, or CTN_NO_OPERAND */
@@ -175,6 +177,14 @@ void ctn_run_give(catena_neighborhood_t *neighborhood, ctn_run_t *run);
 catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m);
 /** Make transfer[t]: copy a block that is here already. */
 catena_status_t ctn_transfer(ctn_op_t *op, uint32_t t);
+/** A block of this rank's is here, as plain memory. Where others wait for it
+ * whom it goes on to, they are told if it does not fit.
+ * @param part  where it goes
+ * @param unfit it was found on its way to have another length than it should */
+catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
+                               const ctn_span_t *part,
+                               const unsigned char *data, size_t bytes,
+                               bool unfit);
 /** A message or a transfer that was made of `part` has been made. */
 catena_status_t ctn_part_read(ctn_op_t *op, ctn_part_t part);
 /** Give back messages that the network has left. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "neighbor/bundle.h"
 #include "neighbor/choice.h"
 
 /* ---- settings ---- */
@@ -101,7 +102,8 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
         ctn_pattern_is_used(neighborhood, CTN_PATTERN_ALLTOALL)
             ? CTN_PATTERN_ALLTOALL
             : CTN_PATTERN_GATHER;
-    const ctn_plan_t *plan = ctn_neighbor_choose(neighborhood, pattern, 0);
+    const ctn_plan_t *plan =
+        ctn_neighbor_choose(neighborhood, pattern, 0, false);
     for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
         const ctn_plan_t *other = neighborhood->plan[scheme][pattern];
         if (other != NULL && neighborhood->last != NULL &&
@@ -166,10 +168,11 @@ static void print_reason(page_t *page,
 static void print_scheme(page_t *page,
                          const catena_neighborhood_t *neighborhood,
                          ctn_scheme_t scheme, ctn_pattern_t pattern,
-                         size_t bytes)
+                         ctn_block_sort_t blocks, size_t bytes)
 {
     const ctn_chooser_t *chooser = neighborhood->chooser;
-    const ctn_outline_t *outline = &chooser->outline[scheme][pattern];
+    const ctn_outline_t *outline =
+        ctn_outline_for(neighborhood, scheme, pattern, blocks, bytes);
     const ctn_plan_facts_t *facts = &outline->facts;
     print(page, "\n%s: ", ctn_scheme_names[scheme]);
     if (!outline->possible) {
@@ -207,13 +210,20 @@ catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
                                 ? CTN_PATTERN_ALLTOALL
                                 : CTN_PATTERN_GATHER;
     size_t length = bytes > 0 ? bytes : neighborhood->chooser->usual;
-    const ctn_plan_t *plan = ctn_neighbor_choose(neighborhood, pattern, bytes);
-    print(&page, "algorithm=%s rounds=%u messages=%u reason=\"",
-          plan->algorithm, plan->rounds, plan->sends);
+    bool combined = operation == CATENA_NEIGHBOR_REDUCE;
+    const ctn_plan_t *plan =
+        ctn_neighbor_choose(neighborhood, pattern, bytes, combined);
+    ctn_block_sort_t blocks = ctn_blocks_sort(neighborhood, bytes, combined);
+    print(&page, "algorithm=%s rounds=%u messages=%u ", plan->algorithm,
+          plan->rounds, plan->sends);
+    if (plan->bundles != NULL) {
+        print(&page, "bundles=%u ", plan->bundles->out.count);
+    }
+    print(&page, "reason=\"");
     print_reason(&page, neighborhood, plan, length);
     print(&page, "\"");
     for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
-        print_scheme(&page, neighborhood, scheme, pattern, length);
+        print_scheme(&page, neighborhood, scheme, pattern, blocks, length);
     }
     return CATENA_OK;
 }

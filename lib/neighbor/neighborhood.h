@@ -81,6 +81,7 @@ struct catena_neighborhood {
     const char *last; /* algorithm of the last operation */
     /* exchange.c: */
     const ctn_link_in_t *ran; /* links that know what is complete, or NULL */
+    uint64_t begun;           /* 1 + the last operation that has */
     void *kept;               /* memory that operations use again, or NULL */
     struct ctn_quick *quick;  /* for short messages, or NULL */
 };
@@ -169,9 +170,11 @@ void ctn_plans_free(catena_neighborhood_t *neighborhood);
 
 /** choice.c: the plan for an operation. All ranks that edges join find the
  * same, since they have the same census and the same bytes.
- * @param bytes along an edge, where all are alike; else 0 */
+ * @param bytes    along an edge, where all are alike; else 0
+ * @param combined blocks are operands of a reduction */
 const ctn_plan_t *ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
-                                      ctn_pattern_t pattern, size_t bytes);
+                                      ctn_pattern_t pattern, size_t bytes,
+                                      bool combined);
 /** Their names, "direct" and so on; NULL-terminated. */
 extern const char *const ctn_scheme_names[];
 /** -1: auto; -2: there is none of that name (logged, with those there are). */

@@ -1,4 +1,4 @@
-#include "neighbor/plan.h"
+#include "neighbor/bundle.h"
 
 #include <stdlib.h>
 
@@ -38,6 +38,9 @@ void ctn_plan_free(ctn_plan_t *plan)
     if (plan != NULL && plan->owns_links) {
         free(plan->out);
         free(plan->in);
+    }
+    if (plan != NULL) {
+        ctn_bundles_free(plan->bundles);
     }
     free(plan);
 }

@@ -56,6 +56,8 @@ typedef struct ctn_plan_facts {
     uint64_t most_blocks[CTN_REACHES];
     uint64_t packed; /* those of the blocks that share messages */
     uint64_t most_packed;
+    uint64_t added; /* blocks, to bundles */
+    uint64_t most_added;
     uint32_t far_rounds; /* with messages between nodes */
 } ctn_plan_facts_t;
 
@@ -86,6 +88,10 @@ typedef struct ctn_plan {
     uint32_t outs, ins;
     bool owns_links;
     void *memory; /* in the heap, of links that it owns, else NULL */
+    struct ctn_bundles *bundles; /* what goes to other nodes beside messages;
+                                    NULL: nothing */
+    struct ctn_plan *alike; /* another one of this algorithm, for blocks that
+                               are all alike and not combined; or NULL */
 } ctn_plan_t;
 
 /** A plan whose arrays have room for so many, and as many are said to be in
@@ -93,7 +99,7 @@ typedef struct ctn_plan {
 ctn_plan_t *ctn_plan_create(uint32_t sends, uint32_t receives,
                             uint32_t transfers, uint32_t parts);
 /** NULL: nothing. The links that it owns go with it, but not the memory in the
- * shared heap that they lie in. */
+ * shared heap that they and bundles lie in, and not `alike`. */
 void ctn_plan_free(ctn_plan_t *plan);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "neighbor/exchange.h"
+#include "neighbor/bundle.h"
 
 /** Sizes of what lies behind a run, one after the other. */
 typedef struct room {
@@ -22,6 +22,11 @@ static size_t parts_of(const ctn_message_t *message, uint32_t count)
         parts += message[m].count;
     }
     return parts;
+}
+
+static uint32_t bundles_of(const ctn_plan_t *plan)
+{
+    return plan->bundles != NULL ? plan->bundles->in.count : 0;
 }
 
 static room_t measure(const catena_neighborhood_t *neighborhood,
@@ -41,7 +46,8 @@ static room_t measure(const catena_neighborhood_t *neighborhood,
                  room.spans * sizeof(ctn_span_t) +
                  room.lengths * sizeof(uint64_t) +
                  room.items * sizeof(ctn_item_t) +
-                 (messages + neighborhood->targets) * sizeof(uint32_t);
+                 (messages + neighborhood->targets + bundles_of(plan)) *
+                     sizeof(uint32_t);
     return room;
 }
 
@@ -116,6 +122,8 @@ static ctn_run_t *create(const catena_neighborhood_t *neighborhood,
     run->open_send = cut(&at, plan->sends * sizeof(uint32_t));
     run->open_receive = cut(&at, plan->receives * sizeof(uint32_t));
     run->still_sent = cut(&at, neighborhood->targets * sizeof(uint32_t));
+    run->open_bundle = cut(&at, bundles_of(plan) * sizeof(uint32_t));
+    run->far = plan->bundles != NULL && plan->bundles->leads;
     deal_parts(run, span, length);
     count_all_readers(run);
     return run;

@@ -206,6 +206,71 @@ static void longer_than_usual(job_t *job)
     free(send);
 }
 
+enum { BUNDLED_WORDS = 2000 };
+
+/** Each rank with all others, with blocks of `count` words. */
+static catena_status_t exchange_all(const job_t *job, catena_neighborhood_t *n,
+                                    bool gathers, size_t count, uint64_t *send,
+                                    uint64_t *recv)
+{
+    size_t blocks = job->size - 1;
+    for (size_t k = 0; k < blocks; k++) {
+        uint64_t to = gathers ? 0 : k + (k >= job->rank);
+        for (size_t w = 0; w < count; w++) {
+            send[k * count + w] = job->rank * 1000000 + to * 10000 + w;
+        }
+    }
+    catena_status_t status =
+        gathers ? catena_neighbor_gather(send, count, CATENA_UINT64, recv,
+                                         count, CATENA_UINT64, n)
+                : catena_neighbor_alltoall(send, count, CATENA_UINT64, recv,
+                                           count, CATENA_UINT64, n);
+    uint64_t own = gathers ? 0 : job->rank;
+    bool good = true;
+    for (size_t i = 0; status == CATENA_OK && i < blocks * count; i++) {
+        uint64_t from = i / count + (i / count >= job->rank);
+        good = good && recv[i] == from * 1000000 + own * 10000 + i % count;
+    }
+    return good ? status : CATENA_ERR_STATE;
+}
+
+/** Edges between all ranks: between nodes they share bundles. In one of four
+ * exchanges rank 0 has longer blocks, which spoils its bundles for all who read
+ * them. Blocks that are too long for bundles go another way. */
+static void bundled(job_t *job)
+{
+    static const size_t words[] = {1, 40, 500, BUNDLED_WORDS};
+    catena_neighborhood_info_t info = {.algorithm = "aggregated"};
+    catena_neighborhood_t *n;
+    int peers = (int)job->size - 1;
+    int *peer = calloc(job->size, sizeof(*peer));
+    uint64_t *send = calloc(2 * job->size * BUNDLED_WORDS, sizeof(*send));
+    for (int k = 0; k < peers; k++) {
+        peer[k] = k + (k >= (int)job->rank);
+    }
+    JOB_CHECK(job, catena_neighborhood_create(
+                       job->context->world, peers, peer, CATENA_UNWEIGHTED,
+                       peers, peer, CATENA_UNWEIGHTED, &info, &n) == CATENA_OK);
+    for (size_t i = 0; i < 4 * 8; i++) {
+        size_t count = words[i / 8];
+        char text[2000];
+        JOB_CHECK(job, catena_neighborhood_explain(n, CATENA_NEIGHBOR_ALLTOALL,
+                                                   8 * count, text,
+                                                   sizeof(text)) == CATENA_OK);
+        bool in_bundles = strstr(text, "bundles=") != NULL;
+        JOB_CHECK(job,
+                  count > 1 || n->check || in_bundles == (n->census.nodes > 1));
+        bool wrong = i % 4 == 2 && (in_bundles || n->census.nodes == 1);
+        catena_status_t status =
+            exchange_all(job, n, i % 8 < 4, count + (wrong && job->rank == 0),
+                         send, send + job->size * BUNDLED_WORDS);
+        JOB_CHECK(job, status == (wrong ? CATENA_ERR_ARG : CATENA_OK));
+    }
+    JOB_CHECK(job, catena_neighborhood_free(n) == CATENA_OK);
+    free(peer);
+    free(send);
+}
+
 START_TEST(lengths)
 {
     static const char *const said[] = {
@@ -379,8 +444,8 @@ static void from_nobody(job_t *job)
                        CATENA_UNWEIGHTED, target_count, targets,
                        CATENA_UNWEIGHTED, &info, &n) == CATENA_OK);
     /* Else this would show nothing. */
-    JOB_CHECK(job, ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 0) !=
-                       ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 8));
+    JOB_CHECK(job, ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 0, false) !=
+                       ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 8, false));
     uint64_t send = job->rank;
     uint64_t recv[FAR + 1];
     JOB_CHECK(job, catena_neighbor_gather(&send, 1, CATENA_UINT64, recv,
@@ -454,6 +519,9 @@ static void everything(job_t *job)
 {
     for (job->seed = 1; job->seed <= 30; job->seed++) {
         all_kinds(job);
+    }
+    if (job->size > 1) {
+        bundled(job);
     }
     if (job->size > 3) {
         wrong_lengths(job);
