@@ -18,6 +18,14 @@ static inline uint64_t ctn_word_load(const uint64_t *word)
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
+/** Where two may write: the one that finds it as it was. */
+static inline bool ctn_word_replace(uint64_t *word, uint64_t was,
+                                    uint64_t value)
+{
+    return __atomic_compare_exchange_n(word, &was, value, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
 static inline void ctn_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

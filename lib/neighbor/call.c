@@ -66,27 +66,29 @@ static void set_messages(ctn_exchange_t *x)
     }
 }
 
-/** Whether one message is short enough, and lies together. */
-static bool is_short(const ctn_quick_t *quick, const ctn_span_t *part)
+/** Whether a message lies together. @param[in,out] most of all so far */
+static bool is_plain(const ctn_span_t *part, size_t *most)
 {
-    return part->bytes > 0 && part->bytes <= quick->most_bytes &&
-           part->type == NULL;
+    *most = part->bytes > *most ? part->bytes : *most;
+    return part->bytes > 0 && part->type == NULL;
 }
 
-/** Find out whether all messages are short. */
+/** Find out whether all messages are short; a blocking call may go the short
+ * way also when they are not. */
 static void set_quick(ctn_exchange_t *x)
 {
     ctn_run_t *run = x->run;
     ctn_quick_t *quick = run->far || x->in_place || ctn_kind_reduces(x->kind)
                              ? NULL
                              : ctn_quick_of(x->neighborhood, run->plan);
+    size_t most = 0;
     for (uint32_t m = 0; quick != NULL && m < quick->sends; m++) {
-        quick = is_short(quick, run->send[m].part) ? quick : NULL;
+        quick = is_plain(run->send[m].part, &most) ? quick : NULL;
     }
     for (uint32_t m = 0; quick != NULL && m < quick->receives; m++) {
-        quick = is_short(quick, run->receive[m].part) ? quick : NULL;
+        quick = is_plain(run->receive[m].part, &most) ? quick : NULL;
     }
-    x->quick = quick;
+    x->quick = quick != NULL && most <= quick->most_bytes ? quick : NULL;
     if (quick != NULL && !ctn_kind_varies(x->kind)) {
         ctn_quick_note(x->neighborhood, run->plan, bytes_along(x));
     }
@@ -196,9 +198,13 @@ CTN_HOT static ctn_step_t begin_quick(ctn_op_t *op)
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_run_t *run = x->run;
     const ctn_quick_t *quick = x->quick;
+    for (uint32_t m = 0; m < quick->receives; m++) {
+        ctn_quick_want(op->exec, &quick->receive[m], op->seq,
+                       run->receive[m].part->base, run->receive[m].bytes);
+    }
     for (uint32_t m = 0; m < quick->sends; m++) {
-        ctn_quick_send(&quick->send[m], op->seq, run->send[m].part->base,
-                       run->send[m].bytes);
+        ctn_quick_send(op->exec, &quick->send[m], op->seq,
+                       run->send[m].part->base, run->send[m].bytes);
     }
     op->exec->local->told = true;
     for (uint32_t t = 0; t < run->plan->transfers; t++) {
@@ -260,15 +266,11 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
          left &= left - 1) {
         uint32_t m = (uint32_t)__builtin_ctzll(left);
         const ctn_span_t *part = x->run->receive[m].part;
-        const void *data;
-        if (ctn_quick_receive(&x->quick->receive[m], op->seq, part->bytes,
-                              &data)) {
+        bool fits;
+        if (ctn_quick_receive(op->exec, &x->quick->receive[m], op->seq,
+                              part->base, part->bytes, &fits)) {
             x->missing &= ~(left & -left);
-            if (data != NULL) {
-                memcpy(part->base, data, part->bytes);
-            } else {
-                status = ctn_exchange_open_receive(op, m);
-            }
+            status = fits ? CATENA_OK : ctn_exchange_open_receive(op, m);
         }
     }
     if (status != CATENA_OK) {

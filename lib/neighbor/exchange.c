@@ -142,7 +142,7 @@ catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m)
         return CATENA_OK;
     }
     run->open_receive[run->receives_open++] = m;
-    return link->peer.near || (run->plan->passes_on && x->headers)
+    return run->plan->passes_on && x->headers
                ? CATENA_OK
                : ctn_link_expect(op, link, in->bytes, place_of(x, in, message),
                                  &in->receiving);

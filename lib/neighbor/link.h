@@ -17,6 +17,8 @@
  *   eager   in the slot's wide payload       (<= wide_bytes)
  *   lent    on a node: the slot says where the data lie in the sender's heap;
  *           the receiver reads them there, and says when it is done
+ *   put     on a node with more ranks than cores: the receiver was there first
+ *           and has said in the slot where it wants the message
  *   granted between nodes: into memory that the receiver took for the message,
  *           or into its buffer, and named in the cell; unasked when it knew the
  *           length, else after the slot has told it
@@ -150,8 +152,9 @@ typedef struct ctn_receiving {
 
 /** May be called before the first ctn_link_receive by who knows the length:
  * saves the sender of a long message between nodes to ask, and a copy of one
- * that is not.
- * @param into where it goes, contiguous; NULL: memory is taken if need be */
+ * that is not; and lets one on this node put it where it belongs.
+ * @param into where it goes, contiguous and free from now on; NULL: memory is
+ *             taken if need be */
 catena_status_t ctn_link_expect(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
                                 void *into, ctn_receiving_t *receiving);
 

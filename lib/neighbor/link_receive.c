@@ -1,6 +1,7 @@
 /* Links, the receiver. What fits is looked at where it has arrived. A long
  * message on the node is copied from the sender's memory to where it belongs,
- * once; between nodes it arrives in the memory that was granted for it. */
+ * once, by whoever comes second; between nodes it arrives in the memory that
+ * was granted for it. */
 
 #include <assert.h>
 #include <string.h>
@@ -74,6 +75,19 @@ static void expect_eager(const ctn_op_t *op, const ctn_link_in_t *in,
     }
 }
 
+/** On a node: say where the message is to go, for a sender that comes later. */
+static void want(const ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
+                 void *into, ctn_receiving_t *r)
+{
+    uint64_t offset;
+    if (ctn_link_may_want(op->exec, into, bytes, &offset) &&
+        ctn_link_want(&in->slots[ctn_link_ring(op->seq)], op->seq, offset,
+                      bytes)) {
+        r->room = into;
+        r->room_bytes = bytes;
+    }
+}
+
 /** Whether what has come went there. What nobody expected has another length.
  */
 static bool went_straight(const ctn_op_t *op, size_t bytes, ctn_receiving_t *r)
@@ -92,6 +106,7 @@ catena_status_t ctn_link_expect(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
 {
     assert(receiving->stage == RECEIVING_NEW);
     if (in->peer.near) {
+        want(op, in, bytes, into, receiving);
         return CATENA_OK;
     }
     if (bytes <= in->wide_bytes) {
@@ -147,6 +162,9 @@ static ctn_step_t receive_notice(ctn_op_t *op, ctn_link_in_t *in,
                                  const ctn_slot_t *slot, uint32_t kind,
                                  ctn_receiving_t *r)
 {
+    if (kind == CTN_LINK_PUT) {
+        return is_here(in, op, r->room, r->room_bytes, r);
+    }
     ctn_link_notice_t notice;
     memcpy(&notice, slot->data, sizeof(notice));
     return kind == CTN_LINK_LENT
@@ -162,12 +180,12 @@ CTN_HOT ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
         return CTN_STEP_NEXT;
     }
     const ctn_slot_t *slot = &in->slots[ctn_link_ring(op->seq)];
-    if (r->room != NULL && r->word == NULL &&
+    if (r->stage != RECEIVING_NEW &&
         ctn_word_load(&slot->word[1]) == ctn_tag(op->seq, CTN_LINK_ARRIVED)) {
         return is_here(in, op, r->room, r->room_bytes, r);
     }
     uint64_t word = ctn_word_load(&slot->word[0]);
-    if (!ctn_tag_matches(word, op->seq)) {
+    if (!ctn_tag_matches(word, op->seq) || ctn_link_is_want(word)) {
         return ctn_link_wait(op, &in->peer);
     }
     uint32_t count = ctn_tag_count(word);

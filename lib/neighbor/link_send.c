@@ -1,7 +1,8 @@
 /* Links, the sender. A message that fits its slot or wide payload is one
  * put_signal, or on the node a copy and a store. Of a longer one on the node
- * the slot says where it lies. Between nodes the receiver has granted memory,
- * and the parts go there one after the other: plain memory as it is, all else
+ * the slot says where it lies; one that the receiver waits for already goes
+ * where it wants it. Between nodes the receiver has granted memory, and the
+ * parts go there one after the other: plain memory as it is, all else
  * packed on the way, 64 KiB at a time. A sender that finds no grant of the
  * right length asks for one. */
 
@@ -96,6 +97,28 @@ static catena_status_t put_notice(ctn_op_t *op, const ctn_link_out_t *out,
                           ctn_link_data_at(out, op->seq),
                           ctn_link_word_at(out, op->seq, 0),
                           ctn_tag(op->seq, kind), &op->pending);
+}
+
+/* ---- the sender: what is wanted ---- */
+
+/** Whether the receiver, on this node, has been here and said where the message
+ * is to go: then it has gone there. */
+static bool put_wanted(ctn_op_t *op, ctn_link_out_t *out,
+                       const ctn_span_t *parts, uint32_t count, size_t bytes,
+                       catena_status_t *status)
+{
+    uint64_t word = ctn_link_word_at(out, op->seq, 0);
+    uint64_t to;
+    *status = CATENA_OK;
+    if (!ctn_link_is_wanted(op->exec, ctn_pointer(out->peer.endpoint, word),
+                            op->seq, bytes, &to)) {
+        return false;
+    }
+    ctn_link_peer_is_in(out, op->seq);
+    read_parts(op->exec, parts, count, ctn_pointer(out->peer.endpoint, to));
+    *status =
+        ctn_signal(out->peer.endpoint, word, ctn_tag(op->seq, CTN_LINK_PUT));
+    return true;
 }
 
 /* ---- the sender: what is lent ---- */
@@ -400,6 +423,10 @@ CTN_HOT static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
     }
     if (bytes > out->wide_bytes && !out->peer.near) {
         return send_granted(op, out, parts, count, bytes, sending);
+    }
+    if (out->peer.near && put_wanted(op, out, parts, count, bytes, &status)) {
+        sending->stage = SENT;
+        return ctn_link_go_on(op, status, CTN_STEP_NEXT);
     }
     if (!ctn_link_has_credit(out, op->seq)) {
         return ctn_link_wait(op, &out->peer);

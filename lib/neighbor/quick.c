@@ -74,6 +74,8 @@ static void set_ends(const catena_neighborhood_t *neighborhood,
         *end = (ctn_quick_end_t){
             .slots = ctn_pointer(out->peer.endpoint, out->slots),
             .wide = ctn_pointer(out->peer.endpoint, out->wide),
+            .arena = ctn_pointer(out->peer.endpoint, 0),
+            .cell = out->cell,
             .wide_bytes = out->wide_bytes,
             .neighbor = at,
         };
@@ -84,6 +86,8 @@ static void set_ends(const catena_neighborhood_t *neighborhood,
         *end = (ctn_quick_end_t){
             .slots = (unsigned char *)in->slots,
             .wide = in->wide,
+            .arena = ctn_pointer(in->peer.endpoint, 0),
+            .cell = ctn_pointer(in->peer.endpoint, in->cell),
             .wide_bytes = in->wide_bytes,
             .neighbor = plan->part[plan->receive[m].first].index,
         };
@@ -131,7 +135,7 @@ void ctn_quick_note(catena_neighborhood_t *neighborhood, const ctn_plan_t *plan,
                     size_t bytes)
 {
     ctn_quick_t *quick = bytes > 0 ? ctn_quick_of(neighborhood, plan) : NULL;
-    if (quick != NULL && bytes <= quick->most_bytes) {
+    if (quick != NULL && bytes < CTN_LINK_WANTED) {
         quick->alike[plan->pattern] = bytes;
         quick->plan[plan->pattern] = plan;
         quick->wanted = neighborhood->wanted;
@@ -193,24 +197,88 @@ static unsigned char *payload(const ctn_quick_end_t *end, ctn_slot_t *slot,
                : end->wide + ctn_link_ring(seq) * (size_t)end->wide_bytes;
 }
 
-CTN_HOT void ctn_quick_send(const ctn_quick_end_t *end, uint64_t seq,
-                            const void *data, size_t bytes)
+CTN_HOT void ctn_quick_want(const ctn_exec_t *exec, const ctn_quick_end_t *end,
+                            uint64_t seq, void *into, size_t bytes)
 {
     ctn_slot_t *slot = (ctn_slot_t *)(void *)end->slots + ctn_link_ring(seq);
-    memcpy(payload(end, slot, seq, bytes), data, bytes);
-    ctn_word_store(&slot->word[0], ctn_tag(seq, bytes));
+    uint64_t offset;
+    if (ctn_link_may_want(exec, into, bytes, &offset)) {
+        (void)ctn_link_want(slot, seq, offset, bytes);
+    }
 }
 
-CTN_HOT bool ctn_quick_receive(const ctn_quick_end_t *end, uint64_t seq,
-                               size_t bytes, const void **data)
+/** Put a message where the receiver waits for it already. False: it does not.
+ */
+static bool put_wanted(const ctn_exec_t *exec, const ctn_quick_end_t *end,
+                       ctn_slot_t *slot, uint64_t seq, const void *data,
+                       size_t bytes)
+{
+    uint64_t to;
+    if (!ctn_link_is_wanted(exec, slot, seq, bytes, &to)) {
+        return false;
+    }
+    memcpy(end->arena + to, data, bytes);
+    ctn_word_store(&slot->word[0], ctn_tag(seq, CTN_LINK_PUT));
+    return true;
+}
+
+CTN_HOT void ctn_quick_send(const ctn_exec_t *exec, const ctn_quick_end_t *end,
+                            uint64_t seq, const void *data, size_t bytes)
+{
+    ctn_slot_t *slot = (ctn_slot_t *)(void *)end->slots + ctn_link_ring(seq);
+    if (!put_wanted(exec, end, slot, seq, data, bytes)) {
+        memcpy(payload(end, slot, seq, bytes), data, bytes);
+        ctn_word_store(&slot->word[0], ctn_tag(seq, bytes));
+    }
+}
+
+/** The same of one that may be lent. @return whether it is */
+static bool send_or_lend(const ctn_exec_t *exec, const ctn_quick_end_t *end,
+                         uint64_t seq, const void *data, uint64_t offset,
+                         size_t bytes)
+{
+    ctn_slot_t *slot = (ctn_slot_t *)(void *)end->slots + ctn_link_ring(seq);
+    if (put_wanted(exec, end, slot, seq, data, bytes)) {
+        return false;
+    }
+    ctn_link_notice_t notice = {.bytes = bytes, .offset = offset};
+    memcpy(slot->data, &notice, sizeof(notice));
+    ctn_word_store(&slot->word[0], ctn_tag(seq, CTN_LINK_LENT));
+    return true;
+}
+
+/** Copy a message that is lent, if it is as it should be. */
+static bool take_lent(ctn_exec_t *exec, const ctn_quick_end_t *end,
+                      const ctn_slot_t *slot, uint64_t seq, void *into,
+                      size_t bytes)
+{
+    ctn_link_notice_t notice;
+    memcpy(&notice, slot->data, sizeof(notice));
+    if (notice.bytes != bytes || notice.layout.run != 0) {
+        return false;
+    }
+    memcpy(into, end->arena + notice.offset, bytes);
+    ctn_exec_post(exec, &end->cell->taken[ctn_link_entry(seq)],
+                  ctn_tag(seq, 0));
+    return true;
+}
+
+CTN_HOT bool ctn_quick_receive(ctn_exec_t *exec, const ctn_quick_end_t *end,
+                               uint64_t seq, void *into, size_t bytes,
+                               bool *fits)
 {
     ctn_slot_t *slot = (ctn_slot_t *)(void *)end->slots + ctn_link_ring(seq);
     uint64_t word = ctn_word_load(&slot->word[0]);
-    if (!ctn_tag_matches(word, seq)) {
+    if (!ctn_tag_matches(word, seq) || ctn_link_is_want(word)) {
         return false;
     }
-    *data =
-        ctn_tag_count(word) == bytes ? payload(end, slot, seq, bytes) : NULL;
+    uint32_t count = ctn_tag_count(word);
+    *fits = count == bytes || count == CTN_LINK_PUT;
+    if (count == bytes) {
+        memcpy(into, payload(end, slot, seq, bytes), bytes);
+    } else if (count == CTN_LINK_LENT) {
+        *fits = take_lent(exec, end, slot, seq, into, bytes);
+    }
     return true;
 }
 
@@ -229,24 +297,77 @@ static bool serves(const ctn_quick_t *quick, const ctn_exchange_t *x)
            (!x->in_place || quick->plan[pattern]->transfers == 0);
 }
 
-static void send_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
+static void want_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
                      uint64_t seq)
 {
-    ctn_pattern_t pattern = ctn_kind_pattern(x->kind);
-    const ctn_plan_t *plan = quick->plan[pattern];
+    for (uint32_t m = 0; m < quick->receives && !x->in_place; m++) {
+        const ctn_quick_end_t *end = &quick->receive[m];
+        ctn_quick_want(x->neighborhood->exec, end, seq,
+                       x->recv.base + (ptrdiff_t)end->neighbor * x->recv.step,
+                       x->recv.bytes);
+    }
+}
+
+/** Whether what a call sends may be read by the others where it is, and is so
+ * long that it is better read there. */
+static bool may_lend(const ctn_exchange_t *x, const ctn_quick_t *quick,
+                     ptrdiff_t step, uint64_t *offset)
+{
+    const ctn_exec_t *exec = x->neighborhood->exec;
     size_t bytes = x->send.bytes;
-    ptrdiff_t step = pattern == CTN_PATTERN_GATHER ? 0 : x->send.step;
+    size_t before = (size_t)step * (x->neighborhood->targets - 1);
+    return (bytes > quick->most_bytes || ctn_link_may_wish(exec, bytes)) &&
+           !x->in_place && step >= 0 &&
+           ctn_heap_contains(exec->heap, x->send.base, before + bytes, offset);
+}
+
+/** From one block that is sent to the next. */
+static ptrdiff_t step_of(const ctn_exchange_t *x)
+{
+    return ctn_kind_pattern(x->kind) == CTN_PATTERN_GATHER ? 0 : x->send.step;
+}
+
+/** @param offset of the first block in the own arena, where blocks may be lent
+ * @return those that are, as a mask */
+static uint64_t send_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
+                         uint64_t seq, bool lend, uint64_t offset)
+{
+    const ctn_plan_t *plan = quick->plan[ctn_kind_pattern(x->kind)];
+    ctn_exec_t *exec = x->neighborhood->exec;
+    size_t bytes = x->send.bytes;
+    ptrdiff_t step = step_of(x);
+    uint64_t lent = 0;
     for (uint32_t m = 0; m < quick->sends; m++) {
         const ctn_quick_end_t *end = &quick->send[m];
-        ctn_quick_send(end, seq, x->send.base + (ptrdiff_t)end->neighbor * step,
-                       bytes);
+        ptrdiff_t at = (ptrdiff_t)end->neighbor * step;
+        if (!lend) {
+            ctn_quick_send(exec, end, seq, x->send.base + at, bytes);
+        } else if (send_or_lend(exec, end, seq, x->send.base + at,
+                                offset + (uint64_t)at, bytes)) {
+            lent |= UINT64_C(1) << m;
+        }
     }
-    x->neighborhood->exec->local->told = true;
+    exec->local->told = true;
     for (uint32_t t = 0; t < plan->transfers; t++) {
         const ctn_transfer_t *self = &plan->transfer[t];
         memcpy(x->recv.base + (ptrdiff_t)self->to.index * x->recv.step,
                x->send.base + (ptrdiff_t)self->from.index * step, bytes);
     }
+    return lent;
+}
+
+/** Of the blocks that are lent, those that still are. */
+static uint64_t still_lent(const ctn_quick_t *quick, uint64_t seq,
+                           uint64_t lent)
+{
+    for (uint64_t left = lent; left != 0; left &= left - 1) {
+        const ctn_link_cell_t *cell = quick->send[__builtin_ctzll(left)].cell;
+        if (ctn_word_load(&cell->taken[ctn_link_entry(seq)]) ==
+            ctn_tag(seq, 0)) {
+            lent &= ~(left & -left);
+        }
+    }
+    return lent;
 }
 
 /** Take what is here of those that are missing. @return messages that are of
@@ -258,16 +379,13 @@ static uint64_t receive_here(const ctn_exchange_t *x, const ctn_quick_t *quick,
     size_t bytes = x->recv.bytes;
     for (uint64_t left = *missing; left != 0; left &= left - 1) {
         const ctn_quick_end_t *end = &quick->receive[__builtin_ctzll(left)];
-        const void *data;
-        if (!ctn_quick_receive(end, seq, bytes, &data)) {
-            continue;
-        }
-        *missing &= ~(left & -left);
-        if (data == NULL) {
-            unfit |= left & -left;
-        } else {
-            memcpy(x->recv.base + (ptrdiff_t)end->neighbor * x->recv.step, data,
-                   bytes);
+        unsigned char *into =
+            x->recv.base + (ptrdiff_t)end->neighbor * x->recv.step;
+        bool fits;
+        if (ctn_quick_receive(x->neighborhood->exec, end, seq, into, bytes,
+                              &fits)) {
+            *missing &= ~(left & -left);
+            unfit |= fits ? 0 : left & -left;
         }
     }
     return unfit;
@@ -279,12 +397,20 @@ CTN_HOT bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status)
     ctn_exec_t *exec = neighborhood->exec;
     ctn_quick_t *quick = neighborhood->quick;
     uint64_t seq;
-    if (quick == NULL || !serves(quick, x) ||
+    if (quick == NULL || !serves(quick, x)) {
+        return false;
+    }
+    uint64_t offset = 0;
+    bool lend = may_lend(x, quick, step_of(x), &offset);
+    if ((x->send.bytes > quick->most_bytes && !lend) ||
         !ctn_quick_may_send(quick, neighborhood->channel.started) ||
         !ctn_alone_begin(exec, &neighborhood->channel, &seq)) {
         return false;
     }
-    send_all(x, quick, seq);
+    if (x->recv.bytes >= CTN_LINK_WANT_LEAST) {
+        want_all(x, quick, seq);
+    }
+    uint64_t lent = send_all(x, quick, seq, lend, offset);
     uint64_t missing = ctn_quick_all(quick);
     uint64_t unfit = receive_here(x, quick, seq, &missing);
     ctn_patience_t patience = {0};
@@ -293,7 +419,11 @@ CTN_HOT bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status)
     }
     neighborhood->last = quick->plan[ctn_kind_pattern(x->kind)]->algorithm;
     ctn_quick_end(quick, seq);
+    /* Those who wait for what is unfit to be taken wait no longer than that. */
     *status = unfit != 0 ? ctn_exchange_rest(x, seq, unfit) : CATENA_OK;
+    while ((lent = still_lent(quick, seq, lent)) != 0 &&
+           ctn_alone_wait(exec, &patience)) {
+    }
     catena_status_t ended = ctn_alone_end(exec, &neighborhood->channel);
     *status = ended != CATENA_OK ? ended : *status;
     return true;

@@ -4,10 +4,11 @@
 #include "neighbor/exchange.h"
 
 /* Short messages of direct plans whose links all stay on the node and lead both
- * ways. With more ranks than cores a rank finds an empty TLB whenever it runs,
- * and what it takes is decided by the pages that it touches: what these
- * messages need lies side by side here. They are messages of link.h, in the
- * same rings; the other end need not know how one was sent or received. */
+ * ways; those of blocking calls also if they are long, but can be lent. With
+ * more ranks than cores a rank finds an empty TLB whenever it runs, and what it
+ * takes is decided by the pages that it touches: what these messages need lies
+ * side by side here. They are messages of link.h, in the same rings; the other
+ * end need not know how one was sent or received. */
 
 /** Messages at most, each way: those that are missing are a mask. */
 #define CTN_QUICK_MOST 64u
@@ -16,6 +17,8 @@
 typedef struct ctn_quick_end {
     unsigned char *slots; /* [ring] at the receiver */
     unsigned char *wide;  /* [ring][wide_bytes] */
+    unsigned char *arena; /* of the other end */
+    ctn_link_cell_t *cell;
     uint32_t wide_bytes;
     uint32_t neighbor; /* in the list of targets or of sources */
 } ctn_quick_end_t;
@@ -49,15 +52,20 @@ void ctn_quick_sync(ctn_quick_t *quick);
 /** Whether the rings of an operation are free that is about to begin. */
 bool ctn_quick_may_send(ctn_quick_t *quick, uint64_t seq);
 
+/** Say where a message may go at once, if its sender comes later. `exec` is the
+ * rank's own, and nothing is read there any more. */
+void ctn_quick_want(const ctn_exec_t *exec, const ctn_quick_end_t *end,
+                    uint64_t seq, void *into, size_t bytes);
+
 /** Send one message of an operation: 1 to quick->most_bytes. `data` are free
  * afterwards. */
-void ctn_quick_send(const ctn_quick_end_t *end, uint64_t seq, const void *data,
-                    size_t bytes);
+void ctn_quick_send(const ctn_exec_t *exec, const ctn_quick_end_t *end,
+                    uint64_t seq, const void *data, size_t bytes);
 
-/** Whether one is here, and where; the other calls of link.h must do for one of
- * another length: NULL in *data. */
-bool ctn_quick_receive(const ctn_quick_end_t *end, uint64_t seq, size_t bytes,
-                       const void **data);
+/** Whether one is here; then it is in its buffer. The other calls of link.h
+ * must do for one of another length: it does not fit. */
+bool ctn_quick_receive(ctn_exec_t *exec, const ctn_quick_end_t *end,
+                       uint64_t seq, void *into, size_t bytes, bool *fits);
 
 /** All messages, as a mask. */
 static inline uint64_t ctn_quick_all(const ctn_quick_t *quick)
