@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nbr_long.h"
 #include "nbr_mix.h"
 #include "rank_refuse.h"
 
@@ -490,6 +491,7 @@ int main(int argc, char **argv)
         {"lengths that do not agree", lengths},
         {"lengths of blocks that share messages", lengths_together},
         {"one block too long", one_too_long},
+        {"long blocks", nbr_long},
         {"freed too early", freed_too_early},
         {NULL, NULL}};
     return rank_main(argc, argv, cases);
