@@ -51,7 +51,7 @@ static void post(ctn_exec_t *exec, uint64_t *word, uint64_t *last,
 }
 
 /** Whether all who are missing, from barrier->seen on, ran on other cores. */
-static bool all_elsewhere(const barrier_t *barrier)
+CTN_TURN static bool all_elsewhere(const barrier_t *barrier)
 {
     const ctn_topo_t *topo = barrier->topo;
     for (uint32_t i = barrier->seen; i < ctn_topo_local_size(topo); i++) {
@@ -65,7 +65,7 @@ static bool all_elsewhere(const barrier_t *barrier)
 }
 
 /** This member has come. */
-static void arrive(ctn_exec_t *exec, barrier_t *barrier, uint64_t seq)
+static inline void arrive(ctn_exec_t *exec, barrier_t *barrier, uint64_t seq)
 {
     ctn_topo_t *topo = barrier->topo;
     barrier->seen = 0;
@@ -92,8 +92,8 @@ static ctn_step_t begin(ctn_op_t *op)
 }
 
 /** Whether all members have come, after so many looks at who has not. */
-CTN_HOT static bool all_here(ctn_exec_t *exec, barrier_t *barrier,
-                             uint32_t looks)
+CTN_TURN static bool all_here(ctn_exec_t *exec, barrier_t *barrier,
+                              uint32_t looks)
 {
     const ctn_topo_t *topo = barrier->topo;
     uint32_t n = ctn_topo_local_size(topo);
@@ -282,10 +282,10 @@ static catena_status_t run_levels(catena_group_t *group, ctn_mode_t mode,
 }
 
 /** A flat barrier that is alone. False: it is to be an operation. */
-CTN_HOT static bool run_alone(catena_group_t *group, catena_status_t *status)
+CTN_TURN static bool run_alone(catena_group_t *group, catena_status_t *status)
 {
     ctn_exec_t *exec = group->exec;
-    barrier_t barrier = {.topo = ctn_topo_of(group)};
+    barrier_t barrier = {.topo = ctn_topo_known(group)};
     const ctn_topo_t *topo = barrier.topo;
     uint64_t seq;
     if (topo == NULL || topo->state != CTN_BUILT || topo->nodes > 1 ||
@@ -303,17 +303,23 @@ CTN_HOT static bool run_alone(catena_group_t *group, catena_status_t *status)
     return true;
 }
 
-CTN_HOT catena_status_t catena_barrier(catena_group_t *group)
+/** One that is the group's first, or cannot be run so. */
+CTN_COLD static catena_status_t run_usual(catena_group_t *group)
 {
-    catena_status_t status;
     if (group == NULL) {
         return CATENA_ERR_ARG;
     }
-    if (ctn_barrier_by_levels(group)) {
-        return run_levels(group, CTN_BLOCKING, NULL);
-    }
-    return run_alone(group, &status) ? status
-                                     : ctn_op_run(ctn_barrier_create(group));
+    return ctn_barrier_by_levels(group) ? run_levels(group, CTN_BLOCKING, NULL)
+                                        : ctn_op_run(ctn_barrier_create(group));
+}
+
+CTN_TURN catena_status_t catena_barrier(catena_group_t *group)
+{
+    catena_status_t status;
+    return group != NULL && group->barrier == CTN_BARRIER_NODES &&
+                   run_alone(group, &status)
+               ? status
+               : run_usual(group);
 }
 
 /** A barrier as a request, inactive. */

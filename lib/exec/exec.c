@@ -522,7 +522,8 @@ catena_status_t ctn_exec_progress(ctn_exec_t *exec)
 }
 
 /** After a look at all operations, which maybe moved something. */
-static void wait_on(ctn_exec_t *exec, ctn_patience_t *patience, bool moved)
+CTN_TURN static void wait_on(ctn_exec_t *exec, ctn_patience_t *patience,
+                             bool moved)
 {
     /* Polling the network costs system calls: do it at once when an operation
      * waits for it, now and then when only peers may. */
@@ -549,7 +550,7 @@ CTN_HOT catena_status_t ctn_op_wait(ctn_op_t *op)
     return op->status;
 }
 
-CTN_HOT bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience)
+CTN_TURN bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience)
 {
     ctn_exec_wake(exec);
     wait_on(exec, patience, false);

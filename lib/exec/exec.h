@@ -25,6 +25,12 @@
 /** What small blocking calls go through: kept together, in few pages. With more
  * than a few ranks on a core each finds an empty TLB whenever it runs again. */
 #define CTN_HOT __attribute__((hot))
+/** The same for what ranks that share a core run in every turn, from a barrier
+ * to the next small call and back: one piece of code in one or two pages, and
+ * no calls out of it but to give the core away. */
+#define CTN_TURN __attribute__((section(".text.sorted.catena")))
+/** What they hardly ever come to: to be kept out of that. */
+#define CTN_COLD __attribute__((cold, noinline))
 
 typedef struct ctn_exec ctn_exec_t;
 typedef struct catena_request ctn_op_t; /* what a request is, inside */
@@ -198,6 +204,7 @@ struct ctn_exec {
     const uint64_t *alarm; /* others write it; NULL: nobody does */
     uint64_t alarm_offset; /* of it in every arena */
     uint32_t passes;       /* of time: alarms are looked for now and then */
+    uint32_t said;         /* times that where it runs was to be told */
 };
 
 catena_status_t ctn_exec_init(ctn_exec_t *exec);
@@ -440,13 +447,18 @@ uint64_t ctn_exec_time(ctn_exec_t *exec);
  * rank that was given a home and has been elsewhere for long goes back. */
 uint32_t ctn_exec_cpu(ctn_exec_t *exec);
 
+enum { CTN_SAY_EVERY = 16 };
+
 /** On a crowded host, tell the others where this rank runs; hardly ever does
- * that change.
+ * that change, so only now and then is it looked at.
  * @param said  what it has told last
  * @param where they look */
 static inline void ctn_exec_say_cpu(ctn_exec_t *exec, uint32_t *said,
                                     uint32_t *where)
 {
+    if (*said != 0 && ++exec->said % CTN_SAY_EVERY != 0) {
+        return;
+    }
     uint32_t cpu = ctn_exec_cpu(exec);
     if (*said != cpu) {
         *said = cpu;

@@ -1,4 +1,5 @@
 #include <sched.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "exec/exec.h"
@@ -16,7 +17,8 @@ enum {
     FIRST_LOOKS = 64,      /* some microseconds */
     RINGS_FOR_NOTHING = 4, /* before a nap undisturbed */
     CLOCK_EVERY = 64,      /* polls between two looks at clock and alarm */
-    LONG_ASTRAY = 1000,    /* some milliseconds of small operations */
+    /* Some milliseconds of small operations. */
+    LONG_ASTRAY = 1024 / CTN_SAY_EVERY,
     SHORT_SPIN = 100 /* polls on a crowded host, when told to look again */
 };
 
@@ -160,6 +162,19 @@ static void nap(ctn_exec_t *exec, ctn_patience_t *patience, uint64_t waited_ns)
     patience->listens = false;
 }
 
+/** sched_yield. With more than a few ranks on a core each finds an empty TLB
+ * and cold code whenever it runs again, and the way through the C library is
+ * three pages more. */
+static inline void give_core_away(void)
+{
+#if defined(__x86_64__) && defined(__linux__) && defined(__LP64__)
+    long result = SYS_sched_yield;
+    __asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");
+#else
+    sched_yield();
+#endif
+}
+
 void ctn_exec_pass_time(ctn_exec_t *exec)
 {
     if (++exec->passes % CLOCK_EVERY == 0) {
@@ -168,37 +183,52 @@ void ctn_exec_pass_time(ctn_exec_t *exec)
     if (exec->virtual_time) {
         (void)exec->local->ops->sleep(exec->local, LOOK_NS, -1);
     } else if (exec->crowded && exec->waiting.spin != UINT32_MAX) {
-        sched_yield();
+        give_core_away();
     }
 }
 
-CTN_HOT void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)
+/** Count a miss. @return whether to look again at once, for as long as it
+ * spins */
+static inline bool spins(const ctn_exec_t *exec, ctn_patience_t *patience)
+{
+    uint32_t spin = exec->waiting.spin;
+    if (exec->look_again && spin < SHORT_SPIN) {
+        spin = SHORT_SPIN;
+    }
+    return patience->misses <= spin;
+}
+
+/** Those misses with which more is to be done than to look again. True: the
+ * rank has slept. */
+CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_patience_t *patience)
+{
+    ctn_exec_look_for_alarm(exec);
+    if (spins(exec, patience) || exec->waiting.sleep_ns == UINT64_MAX) {
+        return false;
+    }
+    uint64_t now = wall_clock();
+    if (patience->since_ns == 0) {
+        patience->since_ns = now;
+    } else if (now - patience->since_ns > exec->waiting.sleep_ns) {
+        patience->misses--; /* look at the clock next time, too */
+        nap(exec, patience, now - patience->since_ns);
+        return true;
+    }
+    return false;
+}
+
+CTN_TURN void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)
 {
     if (exec->virtual_time) {
         (void)exec->local->ops->sleep(exec->local, UINT64_MAX, -1);
         return;
     }
-    uint32_t misses = ++patience->misses;
-    if (misses % CLOCK_EVERY == 0) {
-        ctn_exec_look_for_alarm(exec);
-    }
-    uint32_t spin = exec->waiting.spin;
-    if (exec->look_again && spin < SHORT_SPIN) {
-        spin = SHORT_SPIN;
-    }
-    if (misses <= spin) {
-        ctn_pause();
+    if (++patience->misses % CLOCK_EVERY == 0 && idle_long(exec, patience)) {
         return;
     }
-    if (misses % CLOCK_EVERY == 0 && exec->waiting.sleep_ns != UINT64_MAX) {
-        uint64_t now = wall_clock();
-        if (patience->since_ns == 0) {
-            patience->since_ns = now;
-        } else if (now - patience->since_ns > exec->waiting.sleep_ns) {
-            patience->misses--; /* look at the clock next time, too */
-            nap(exec, patience, now - patience->since_ns);
-            return;
-        }
+    if (spins(exec, patience)) {
+        ctn_pause();
+    } else {
+        give_core_away();
     }
-    sched_yield();
 }

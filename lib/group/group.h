@@ -35,12 +35,13 @@ struct catena_group {
     ctn_lane_t lane;       /* the chain; channel for chain operations */
     ctn_channel_t channel; /* for the application's operations */
     ctn_attachment_t *attachments;
-    uint32_t composed; /* operations under way that have no channel */
-    bool permanent;    /* the world: goes with its context */
-    uint8_t barrier;   /* ctn_barrier_way_t: how its barriers go */
+    ctn_attachment_t *topo; /* of them the topology, or NULL */
+    uint32_t composed;      /* operations under way that have no channel */
+    bool permanent;         /* the world: goes with its context */
+    uint8_t barrier;        /* ctn_barrier_way_t: how its barriers go */
 };
 
-_Static_assert(sizeof(struct catena_group) <= 256, "a handle is small");
+_Static_assert(sizeof(struct catena_group) <= 264, "a handle is small");
 
 /** The group whose user channel it is. */
 static inline catena_group_t *ctn_group_of(ctn_channel_t *channel)

@@ -90,7 +90,7 @@ static void set_quick(ctn_exchange_t *x)
     }
     x->quick = quick != NULL && most <= quick->most_bytes ? quick : NULL;
     if (quick != NULL && !ctn_kind_varies(x->kind)) {
-        ctn_quick_note(x->neighborhood, run->plan, bytes_along(x));
+        ctn_quick_note(x, run->plan, bytes_along(x));
     }
 }
 

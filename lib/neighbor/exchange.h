@@ -164,6 +164,16 @@ catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);
 /** A short blocking call that is alone. False: nothing has been done. */
 bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status);
 
+/* ---- small.c ---- */
+
+/** Blocks up to so many bytes are copied by what is quickest to start. */
+#define CTN_SMALL_MOST 1024u
+struct ctn_neighbor_given;
+
+/** The same for blocks of at most CTN_SMALL_MOST bytes, given as before. */
+bool ctn_small_call(const struct ctn_neighbor_given *given,
+                    catena_status_t *status);
+
 /* ---- run.c: memory ---- */
 
 /** One kept with the neighborhood, or a new one; NULL: no memory. */

@@ -26,9 +26,9 @@ CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
 }
 
 /** What all of them do: check, and run or make a request. */
-CTN_HOT static catena_status_t enter(const ctn_neighbor_given_t *given,
-                                     ctn_mode_t mode,
-                                     catena_request_t **request)
+CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_given_t *given,
+                                            ctn_mode_t mode,
+                                            catena_request_t **request)
 {
     ctn_exchange_t x = {.kind = given->kind};
     if (given->neighborhood == NULL ||
@@ -56,16 +56,25 @@ CTN_HOT static catena_status_t enter(const ctn_neighbor_given_t *given,
     return CATENA_OK;
 }
 
+/** A blocking call, maybe one of those made most. */
+static inline catena_status_t enter(const ctn_neighbor_given_t *given)
+{
+    catena_status_t status;
+    return given->neighborhood != NULL && ctn_small_call(given, &status)
+               ? status
+               : enter_usual(given, CTN_BLOCKING, NULL);
+}
+
 /* Each has three forms of the same parameters: PUBLISH(name, (parameters but
  * the neighborhood), what they are in a ctn_neighbor_given_t). */
 #define LIST(...) __VA_ARGS__
 #define PUBLISH(name, parameters, ...)                                         \
-    CTN_HOT catena_status_t catena_neighbor_##name(                            \
+    CTN_TURN catena_status_t catena_neighbor_##name(                           \
         LIST parameters, catena_neighborhood_t *neighborhood)                  \
     {                                                                          \
         const ctn_neighbor_given_t given = {                                   \
             .kind = &name, .neighborhood = neighborhood, __VA_ARGS__};         \
-        return enter(&given, CTN_BLOCKING, NULL);                              \
+        return enter(&given);                                                  \
     }                                                                          \
     catena_status_t catena_ineighbor_##name(                                   \
         LIST parameters, catena_neighborhood_t *neighborhood,                  \
@@ -73,7 +82,7 @@ CTN_HOT static catena_status_t enter(const ctn_neighbor_given_t *given,
     {                                                                          \
         const ctn_neighbor_given_t given = {                                   \
             .kind = &name, .neighborhood = neighborhood, __VA_ARGS__};         \
-        return enter(&given, CTN_NONBLOCKING, request);                        \
+        return enter_usual(&given, CTN_NONBLOCKING, request);                  \
     }                                                                          \
     catena_status_t catena_neighbor_##name##_init(                             \
         LIST parameters, catena_neighborhood_t *neighborhood,                  \
@@ -81,7 +90,7 @@ CTN_HOT static catena_status_t enter(const ctn_neighbor_given_t *given,
     {                                                                          \
         const ctn_neighbor_given_t given = {                                   \
             .kind = &name, .neighborhood = neighborhood, __VA_ARGS__};         \
-        return enter(&given, CTN_PERSISTENT, request);                         \
+        return enter_usual(&given, CTN_PERSISTENT, request);                   \
     }
 
 /* The sides that several of them have. */

@@ -131,14 +131,38 @@ ctn_quick_t *ctn_quick_of(catena_neighborhood_t *neighborhood,
     return neighborhood->quick;
 }
 
-void ctn_quick_note(catena_neighborhood_t *neighborhood, const ctn_plan_t *plan,
+/** Not with types that may be freed, and others made in their place. */
+static void note_seen(const ctn_exchange_t *x, const ctn_plan_t *plan,
+                      size_t bytes, ctn_quick_seen_t *seen)
+{
+    *seen = (ctn_quick_seen_t){0};
+    if (bytes > CTN_SMALL_MOST || x->in_place || x->send.bytes != bytes ||
+        x->send.type->derived || x->recv.type->derived) {
+        return;
+    }
+    *seen = (ctn_quick_seen_t){
+        .kind = x->kind,
+        .send_type = x->send.type,
+        .recv_type = x->recv.type,
+        .send_count = bytes / x->send.type->bytes,
+        .recv_count = bytes / x->recv.type->bytes,
+        .send_step = plan->pattern == CTN_PATTERN_GATHER ? 0 : bytes,
+        .bytes = bytes,
+        .plan = plan->transfers > 0 ? plan : NULL,
+        .algorithm = plan->algorithm,
+    };
+}
+
+void ctn_quick_note(const ctn_exchange_t *x, const ctn_plan_t *plan,
                     size_t bytes)
 {
+    catena_neighborhood_t *neighborhood = x->neighborhood;
     ctn_quick_t *quick = bytes > 0 ? ctn_quick_of(neighborhood, plan) : NULL;
     if (quick != NULL && bytes < CTN_LINK_WANTED) {
         quick->alike[plan->pattern] = bytes;
         quick->plan[plan->pattern] = plan;
         quick->wanted = neighborhood->wanted;
+        note_seen(x, plan, bytes, &quick->seen[plan->pattern]);
     }
 }
 
@@ -178,13 +202,6 @@ CTN_HOT bool ctn_quick_may_send(ctn_quick_t *quick, uint64_t seq)
         ask_links(quick);
     }
     return seq < quick->allowed;
-}
-
-CTN_HOT void ctn_quick_end(ctn_quick_t *quick, uint64_t seq)
-{
-    uint64_t allowed = ctn_link_completed_before(seq) + CTN_LINK_RINGS;
-    quick->allowed = allowed > quick->allowed ? allowed : quick->allowed;
-    quick->ahead = true;
 }
 
 /* ---- messages ---- */

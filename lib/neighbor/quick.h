@@ -2,6 +2,7 @@
 #define CTN_NEIGHBOR_QUICK_H
 
 #include "neighbor/exchange.h"
+#include "neighbor/link_way.h"
 
 /* Short messages of direct plans whose links all stay on the node and lead both
  * ways; those of blocking calls also if they are long, but can be lent. With
@@ -23,7 +24,19 @@ typedef struct ctn_quick_end {
     uint32_t neighbor; /* in the list of targets or of sources */
 } ctn_quick_end_t;
 
+/** A call as it is given, of a kind whose blocks are all alike, that went by a
+ * direct plan: another that is given so will go the same way. */
+typedef struct ctn_quick_seen {
+    const ctn_neighbor_kind_t *kind;        /* NULL: there was none */
+    catena_datatype_t send_type, recv_type; /* constants */
+    size_t send_count, recv_count;
+    size_t send_step, bytes; /* also from one received block to the next */
+    const ctn_plan_t *plan;  /* if it has transfers; else NULL */
+    const char *algorithm;
+} ctn_quick_seen_t;
+
 struct ctn_quick {
+    ctn_quick_seen_t seen[CTN_PATTERNS];
     uint64_t allowed; /* rings of operations below it are free */
     bool ahead;       /* of what links know of that */
     uint32_t sends, receives;
@@ -42,8 +55,8 @@ struct ctn_quick {
  * receives; NULL: they may not. Made when it is first asked for. */
 ctn_quick_t *ctn_quick_of(catena_neighborhood_t *neighborhood,
                           const ctn_plan_t *plan);
-/** Calls of so many bytes along all edges go by this plan. */
-void ctn_quick_note(catena_neighborhood_t *neighborhood, const ctn_plan_t *plan,
+/** Calls of so many bytes along all edges go by this plan, as this one does. */
+void ctn_quick_note(const ctn_exchange_t *x, const ctn_plan_t *plan,
                     size_t bytes);
 
 /** Links are to be used without it: tell them what is known. */
@@ -74,6 +87,11 @@ static inline uint64_t ctn_quick_all(const ctn_quick_t *quick)
 }
 
 /** All messages of an operation are here: their senders have begun it. */
-void ctn_quick_end(ctn_quick_t *quick, uint64_t seq);
+static inline void ctn_quick_end(ctn_quick_t *quick, uint64_t seq)
+{
+    uint64_t allowed = ctn_link_completed_before(seq) + CTN_LINK_RINGS;
+    quick->allowed = allowed > quick->allowed ? allowed : quick->allowed;
+    quick->ahead = true;
+}
 
 #endif

@@ -323,6 +323,7 @@ static const ctn_algorithm_t build_algorithm = {
 static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     ctn_topo_t *topo = (ctn_topo_t *)attachment;
+    topo->group->topo = NULL;
     free(topo->rows);
     ctn_lane_release(exec, &topo->node);
     ctn_lane_release(exec, &topo->leaders);
@@ -337,11 +338,11 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 
 CTN_HOT ctn_topo_t *ctn_topo_of(catena_group_t *group)
 {
-    ctn_attachment_t *found = ctn_group_find(group, &topo_key);
-    if (found != NULL) {
-        return (ctn_topo_t *)found;
+    ctn_topo_t *topo = ctn_topo_known(group);
+    if (topo != NULL) {
+        return topo;
     }
-    ctn_topo_t *topo = calloc(1, sizeof(*topo));
+    topo = calloc(1, sizeof(*topo));
     if (topo != NULL) {
         topo->attachment.key = &topo_key;
         topo->attachment.release = release;
@@ -351,6 +352,7 @@ CTN_HOT ctn_topo_t *ctn_topo_of(catena_group_t *group)
         ctn_lane_init(&topo->leaders, group->block, group->lane.chain.self,
                       offsetof(ctn_block_t, leaders));
         ctn_group_attach(group, &topo->attachment);
+        group->topo = &topo->attachment;
     }
     return topo;
 }

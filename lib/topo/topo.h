@@ -307,6 +307,11 @@ static inline const ctn_member_t *ctn_topo_local(const ctn_topo_t *topo,
 
 /** The topology of a group, not necessarily built yet; NULL: no memory. */
 ctn_topo_t *ctn_topo_of(catena_group_t *group);
+/** The same, but not made here; NULL: there is none yet. */
+static inline ctn_topo_t *ctn_topo_known(const catena_group_t *group)
+{
+    return (ctn_topo_t *)group->topo;
+}
 
 /** For the world: the launcher has named the members of the node, and all
  * ranks take their blocks at the same point, so that they lie at the same
