@@ -83,6 +83,13 @@ struct catena_request {
     unsigned phase;
     ctn_op_state_t state;
     catena_status_t status;
+    /* Of requests that may go without their phases; else NULL.
+     * start: nothing else is under way; do at once what the first phases would.
+     * It is active afterwards, in the list of those. False: it is to be
+     * started. wait: it is the only one that is active. False: it still is, and
+     * is to be waited for. */
+    bool (*start)(ctn_op_t *op);
+    bool (*wait)(ctn_op_t *op);
     bool persistent;
     bool detached;     /* nobody asks for it: released when it ends */
     bool network;      /* what it waits for may come over the network */

@@ -4,7 +4,7 @@
 
 /* Requests are operations seen from outside. */
 
-static bool complete(const ctn_op_t *op)
+static inline bool complete(const ctn_op_t *op)
 {
     return op == NULL || op->state == CTN_OP_DONE ||
            op->state == CTN_OP_INACTIVE;
@@ -12,7 +12,7 @@ static bool complete(const ctn_op_t *op)
 
 /** Hand over what a complete request reports; the handle is done with unless
  * it is persistent. */
-CTN_HOT static catena_status_t harvest(catena_request_t **request)
+static inline catena_status_t harvest(catena_request_t **request)
 {
     ctn_op_t *op = *request;
     if (op == NULL) {
@@ -29,7 +29,7 @@ CTN_HOT static catena_status_t harvest(catena_request_t **request)
     return status;
 }
 
-CTN_HOT catena_status_t catena_start(catena_request_t *request)
+CTN_TURN catena_status_t catena_start(catena_request_t *request)
 {
     if (request == NULL) {
         return CATENA_ERR_ARG;
@@ -37,7 +37,9 @@ CTN_HOT catena_status_t catena_start(catena_request_t *request)
     if (!request->persistent || request->state != CTN_OP_INACTIVE) {
         return CATENA_ERR_STATE;
     }
-    ctn_op_start(request);
+    if (request->start == NULL || !request->start(request)) {
+        ctn_op_start(request);
+    }
     return CATENA_OK;
 }
 
@@ -63,13 +65,14 @@ catena_status_t catena_test(catena_request_t **request, int *done)
     return *done ? harvest(request) : CATENA_OK;
 }
 
-CTN_HOT catena_status_t catena_wait(catena_request_t **request)
+CTN_TURN catena_status_t catena_wait(catena_request_t **request)
 {
     if (request == NULL) {
         return CATENA_ERR_ARG;
     }
-    if (!complete(*request)) {
-        (void)ctn_op_wait(*request);
+    ctn_op_t *op = *request;
+    if (!complete(op) && (op->wait == NULL || !op->wait(op))) {
+        (void)ctn_op_wait(op);
     }
     return harvest(request);
 }

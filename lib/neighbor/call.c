@@ -214,6 +214,7 @@ CTN_HOT static ctn_step_t begin_quick(ctn_op_t *op)
         }
     }
     skip_rounds(run);
+    x->rests = true;
     x->missing = ctn_quick_all(quick);
     return CTN_STEP_NEXT;
 }
@@ -229,6 +230,7 @@ CTN_HOT static ctn_step_t begin(ctn_op_t *op)
     if (x->neighborhood->begun <= op->seq) {
         x->neighborhood->begun = op->seq + 1;
     }
+    x->rests = false;
     begin_run(run);
     catena_status_t status = tell_first(x->neighborhood, run->plan);
     if (status != CATENA_OK) {
@@ -251,8 +253,6 @@ CTN_HOT static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-enum { PHASE_SHORT = 1, PHASE_END = 4 };
-
 /** Short messages. One of another length than it should have goes the usual
  * way, on which that is found out. */
 CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
@@ -270,7 +270,10 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
         if (ctn_quick_receive(op->exec, &x->quick->receive[m], op->seq,
                               part->base, part->bytes, &fits)) {
             x->missing &= ~(left & -left);
-            status = fits ? CATENA_OK : ctn_exchange_open_receive(op, m);
+            if (!fits) {
+                status = ctn_exchange_open_receive(op, m);
+                x->rests = false;
+            }
         }
     }
     if (status != CATENA_OK) {
@@ -279,7 +282,7 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
     if (x->missing == 0) {
         ctn_quick_end(x->quick, op->seq);
         bool ends = x->run->receives_open == 0 && x->run->status == CATENA_OK;
-        return ends ? ctn_op_jump(op, PHASE_END) : CTN_STEP_NEXT;
+        return ends ? ctn_op_jump(op, CTN_EXCHANGE_END) : CTN_STEP_NEXT;
     }
     const ctn_plan_t *plan = x->run->plan;
     uint32_t m = (uint32_t)__builtin_ctzll(x->missing);
@@ -430,7 +433,7 @@ catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
     catena_status_t status = ctn_exchange_prepare(rest);
     if (status == CATENA_OK) {
         op->seq = seq;
-        op->phase = PHASE_SHORT;
+        op->phase = CTN_EXCHANGE_SHORT;
         begin_run(rest->run);
         skip_rounds(rest->run);
         rest->quick = neighborhood->quick; /* also in place */

@@ -129,8 +129,16 @@ typedef struct ctn_exchange {
     ctn_quick_t *quick; /* what its messages may go through, or NULL */
     bool went_quick;    /* they do, this time; and so many are missing: */
     uint64_t missing;
+    bool rests; /* its run is as a start leaves it that went quick */
+    /* Of requests whose blocks are small, all alike, and lie together. */
+    size_t small_bytes;
+    size_t small_step;                 /* from block to block to be sent */
+    const ctn_plan_t *small_transfers; /* NULL: there are none */
+    const char *small_algorithm;
 } ctn_exchange_t;
 
+/* Phases of an exchange. */
+enum { CTN_EXCHANGE_SHORT = 1, CTN_EXCHANGE_END = 4 };
 extern const ctn_phase_t ctn_exchange_phases[];
 void ctn_exchange_finish(ctn_op_t *op);
 void ctn_exchange_release(ctn_op_t *op);
@@ -173,6 +181,9 @@ struct ctn_neighbor_given;
 /** The same for blocks of at most CTN_SMALL_MOST bytes, given as before. */
 bool ctn_small_call(const struct ctn_neighbor_given *given,
                     catena_status_t *status);
+
+/** A request that may always go so: set op->start and op->wait. */
+void ctn_small_request(ctn_op_t *op);
 
 /* ---- run.c: memory ---- */
 

@@ -79,28 +79,29 @@ find_seen(const ctn_quick_t *quick, const ctn_neighbor_given_t *given)
 /** Buffers of a call, and how blocks lie in them. */
 typedef struct small {
     const ctn_quick_t *quick;
-    const ctn_quick_seen_t *seen;
     const unsigned char *send;
     unsigned char *recv;
+    size_t send_step, bytes; /* also from one received block to the next */
+    const ctn_plan_t *plan;  /* if it has transfers; else NULL */
     uint64_t seq;
 } small_t;
 
 static inline void send_all(const small_t *small)
 {
     const ctn_quick_t *quick = small->quick;
-    const ctn_quick_seen_t *seen = small->seen;
-    const ctn_plan_t *plan = seen->plan;
+    const ctn_plan_t *plan = small->plan;
+    size_t bytes = small->bytes;
     for (uint32_t m = 0; m < quick->sends; m++) {
         const ctn_quick_end_t *end = &quick->send[m];
         ctn_slot_t *slot = slot_of(end, small->seq);
-        copy(payload(end, slot, small->seq, seen->bytes),
-             small->send + end->neighbor * seen->send_step, seen->bytes);
-        ctn_word_store(&slot->word[0], ctn_tag(small->seq, seen->bytes));
+        copy(payload(end, slot, small->seq, bytes),
+             small->send + end->neighbor * small->send_step, bytes);
+        ctn_word_store(&slot->word[0], ctn_tag(small->seq, bytes));
     }
     for (uint32_t t = 0; plan != NULL && t < plan->transfers; t++) {
         const ctn_transfer_t *self = &plan->transfer[t];
-        copy(small->recv + self->to.index * seen->bytes,
-             small->send + self->from.index * seen->send_step, seen->bytes);
+        copy(small->recv + self->to.index * bytes,
+             small->send + self->from.index * small->send_step, bytes);
     }
 }
 
@@ -108,7 +109,7 @@ static inline void send_all(const small_t *small)
  * another length */
 static inline uint64_t receive_here(const small_t *small, uint64_t *missing)
 {
-    size_t bytes = small->seen->bytes;
+    size_t bytes = small->bytes;
     uint64_t unfit = 0;
     for (uint64_t left = *missing; left != 0; left &= left - 1) {
         const ctn_quick_end_t *end =
@@ -129,6 +130,33 @@ static inline uint64_t receive_here(const small_t *small, uint64_t *missing)
     return unfit;
 }
 
+/** Take a number, if nothing is under way that has one, or needs progress. */
+static inline bool take_number(catena_neighborhood_t *neighborhood,
+                               uint64_t *seq)
+{
+    ctn_channel_t *channel = &neighborhood->channel;
+    ctn_quick_t *quick = neighborhood->quick;
+    return neighborhood->ran == quick->in &&
+           (channel->started < quick->allowed ||
+            ctn_quick_may_send(quick, channel->started)) &&
+           ctn_alone_begin(neighborhood->exec, channel, seq);
+}
+
+/** What is here, until all is or nothing will come any more. @return messages
+ * that are of another length */
+static inline uint64_t receive_all(const small_t *small, ctn_exec_t *exec,
+                                   uint64_t *missing)
+{
+    uint64_t unfit = receive_here(small, missing);
+    ctn_patience_t patience = {0};
+    while (*missing != 0 && ctn_alone_wait(exec, &patience)) {
+        unfit |= receive_here(small, missing);
+    }
+    return unfit;
+}
+
+/* ---- blocking calls ---- */
+
 /** Messages of another length go the usual way, on which that is found out. */
 CTN_COLD static catena_status_t end_unfit(const ctn_neighbor_given_t *given,
                                           uint64_t seq, uint64_t unfit)
@@ -139,28 +167,26 @@ CTN_COLD static catena_status_t end_unfit(const ctn_neighbor_given_t *given,
 }
 
 /** Whether a call may begin that is given so. */
-static inline bool begin(const ctn_neighbor_given_t *given, small_t *small)
+static inline const ctn_quick_seen_t *begin(const ctn_neighbor_given_t *given,
+                                            small_t *small)
 {
     catena_neighborhood_t *neighborhood = given->neighborhood;
-    ctn_channel_t *channel = &neighborhood->channel;
     ctn_quick_t *quick = neighborhood->quick;
-    if (quick == NULL || neighborhood->wanted != quick->wanted ||
-        neighborhood->ran != quick->in) {
-        return false;
+    if (quick == NULL || neighborhood->wanted != quick->wanted) {
+        return NULL;
     }
     const ctn_quick_seen_t *seen = find_seen(quick, given);
-    if (seen == NULL ||
-        (channel->started >= quick->allowed &&
-         !ctn_quick_may_send(quick, channel->started)) ||
-        !ctn_alone_begin(neighborhood->exec, channel, &small->seq)) {
-        return false;
+    if (seen == NULL || !take_number(neighborhood, &small->seq)) {
+        return NULL;
     }
     small->quick = quick;
-    small->seen = seen;
     small->send = given->send.buffer;
     /* Our own buffer: catena writes to what it receives only. */
     small->recv = (unsigned char *)(uintptr_t)given->recv.buffer;
-    return true;
+    small->send_step = seen->send_step;
+    small->bytes = seen->bytes;
+    small->plan = seen->plan;
+    return seen;
 }
 
 CTN_TURN bool ctn_small_call(const ctn_neighbor_given_t *given,
@@ -169,21 +195,101 @@ CTN_TURN bool ctn_small_call(const ctn_neighbor_given_t *given,
     catena_neighborhood_t *neighborhood = given->neighborhood;
     ctn_exec_t *exec = neighborhood->exec;
     small_t small;
-    if (!begin(given, &small)) {
+    const ctn_quick_seen_t *seen = begin(given, &small);
+    if (seen == NULL) {
         return false;
     }
     send_all(&small);
     exec->local->told = true;
     uint64_t missing = ctn_quick_all(small.quick);
-    uint64_t unfit = receive_here(&small, &missing);
-    ctn_patience_t patience = {0};
-    while (missing != 0 && ctn_alone_wait(exec, &patience)) {
-        unfit |= receive_here(&small, &missing);
-    }
-    neighborhood->last = small.seen->algorithm;
+    uint64_t unfit = receive_all(&small, exec, &missing);
+    neighborhood->last = seen->algorithm;
     ctn_quick_end(neighborhood->quick, small.seq);
     *status = unfit != 0 ? end_unfit(given, small.seq, unfit) : CATENA_OK;
     catena_status_t ended = ctn_alone_end(exec, &neighborhood->channel);
     *status = ended != CATENA_OK ? ended : *status;
     return true;
+}
+
+/* ---- requests ---- */
+
+static inline small_t small_of(const ctn_exchange_t *x, uint64_t seq)
+{
+    return (small_t){.quick = x->quick,
+                     .send = x->send.base,
+                     .recv = x->recv.base,
+                     .send_step = x->small_step,
+                     .bytes = x->small_bytes,
+                     .plan = x->small_transfers,
+                     .seq = seq};
+}
+
+CTN_TURN static bool start_small(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    ctn_exec_t *exec = op->exec;
+    if (!x->rests || !take_number(x->neighborhood, &op->seq)) {
+        return false;
+    }
+    small_t small = small_of(x, op->seq);
+    send_all(&small);
+    exec->local->told = true;
+    ctn_exec_wake(exec);
+    x->neighborhood->begun = op->seq + 1;
+    x->missing = ctn_quick_all(x->quick);
+    op->phase = CTN_EXCHANGE_SHORT;
+    op->state = CTN_OP_ACTIVE;
+    op->waits_for = -1;
+    op->next = op->previous = NULL;
+    exec->active = op;
+    return true;
+}
+
+/** All that is under way here is one operation that was started so. */
+static inline bool is_alone(const ctn_op_t *op)
+{
+    const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
+    return op->persistent && op->exec->active == op && op->next == NULL &&
+           op->phase == CTN_EXCHANGE_SHORT && x->went_quick && x->rests &&
+           op->channel->queue == NULL && op->channel->started == op->seq + 1 &&
+           op->channel->complete == op->seq;
+}
+
+CTN_TURN static bool wait_small(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    ctn_exec_t *exec = op->exec;
+    if (!is_alone(op)) {
+        return false;
+    }
+    small_t small = small_of(x, op->seq);
+    /* Those that do not fit are still missing for the phases. */
+    uint64_t unfit = receive_all(&small, exec, &x->missing);
+    x->missing |= unfit;
+    if (x->missing != 0) {
+        return false;
+    }
+    ctn_quick_end(x->quick, op->seq);
+    x->neighborhood->last = x->small_algorithm;
+    exec->active = NULL;
+    op->state = CTN_OP_DONE;
+    op->status = ctn_alone_end(exec, op->channel);
+    return true;
+}
+
+void ctn_small_request(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    const ctn_plan_t *plan = x->run->plan;
+    if (x->quick == NULL || ctn_kind_varies(x->kind) ||
+        x->send.bytes != x->recv.bytes || x->send.bytes > CTN_SMALL_MOST ||
+        !x->send.type->dense || !x->recv.type->dense) {
+        return;
+    }
+    x->small_bytes = x->send.bytes;
+    x->small_step = plan->pattern == CTN_PATTERN_GATHER ? 0 : x->small_bytes;
+    x->small_transfers = plan->transfers > 0 ? plan : NULL;
+    x->small_algorithm = plan->algorithm;
+    op->start = start_small;
+    op->wait = wait_small;
 }
