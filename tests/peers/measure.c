@@ -1,8 +1,10 @@
 /* measure COLLECTIVE MIN:MAX [MILLISECONDS]: time a collective over block
- * sizes, each for about so many milliseconds, as the OSU benchmarks do: a
- * barrier, then the time that one call takes on each rank, averaged over calls
+ * sizes, each for about so many milliseconds, as the OSU benchmarks do: between
+ * two barriers the time that one call takes on each rank, averaged over calls
  * and ranks. The contents are new in every call, so no library profits from
- * data that is still where it was. The first and last calls are checked.
+ * data that is still where it was; and nobody writes them while others are in
+ * the call, who on a shared core would wait for that, too. The first and last
+ * calls are checked.
  * Vectors are sums of doubles; the root is rank 0; neighbors are those in a
  * mesh of two dimensions with open borders. "barrier" and "split" have
  * no sizes; a split makes groups of every other rank, other ones in every call,
@@ -45,6 +47,7 @@ static double timed_call(struct peer_call *call, unsigned number)
     begin = now_us();
     peer_run(call);
     end = now_us();
+    peer_barrier();
     if (call->kind == PEER_SPLIT)
         peer_finish(call);
     return end - begin;
