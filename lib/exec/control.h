@@ -12,8 +12,8 @@
  *
  * - A block holds three service channels (of the group's chain, of the chain of
  *   its members on one node, of the chain of the nodes' first members), the
- *   user channel, the node's board, and the user channel's wide slots. A member
- *   is known by its block's address on all of them.
+ *   user channel, one for parting, the node's board, and the user channel's
+ *   wide slots. A member is known by its block's address on all of them.
  * - A channel has CTN_RINGS rings; operation `seq` uses ring seq % CTN_RINGS.
  * - A ring has CTN_SLOTS slots, of a service channel CTN_CHAIN_SLOTS, each
  *   written by one sender at a time.
@@ -37,6 +37,8 @@
 #define CTN_CHAIN_SLOTS                                                        \
     128u                      /* 4 per round of a chain operation: 2^32 ranks  \
                                */
+#define CTN_PARTING_SLOTS 64u /* 2 per round of a scan */
+#define CTN_PARTING_RINGS 2u
 #define CTN_INLINE_BYTES 112u /* payload within a slot */
 #define CTN_WIDE_SLOTS 32u    /* slots that have a wide payload as well */
 #define CTN_PARTS 2u          /* parts of a wide payload, for pipelining */
@@ -65,6 +67,8 @@ typedef struct ctn_block {
     ctn_slots_t node[CTN_CHAIN_SLOTS];
     ctn_slots_t leaders[CTN_CHAIN_SLOTS];
     ctn_slots_t user[CTN_SLOTS];
+    /* Members part here, whatever the other channels have under way. */
+    ctn_slot_t parting[CTN_PARTING_SLOTS][CTN_PARTING_RINGS];
     /* What members on a node share, in the block of the first of them; its
      * layout is the topology's. Zero in a new group. */
     unsigned char board[CTN_BOARD_BYTES];

@@ -59,6 +59,22 @@ int catena_group_size(const catena_group_t *group)
     return (int)group->lane.chain.size;
 }
 
+/** The chain, over the channel for parting: who is too early need not end first
+ * what the others may never begin. */
+static void set_parting(const catena_group_t *group, ctn_lane_t *lane)
+{
+    ctn_channel_t *channel = &lane->channel;
+    lane->chain = group->lane.chain;
+    lane->log = NULL;
+    ctn_channel_set(channel, &group->block->parting[0][0], CTN_PARTING_RINGS,
+                    1);
+    channel->base = offsetof(ctn_block_t, parting);
+    channel->brittle = true;
+    channel->started = group->partings;
+    channel->complete = group->partings;
+    channel->synchronized = group->partings;
+}
+
 /** When a scan is complete here, all members have begun to free the group, so
  * all have completed everything before; and every put aimed at this member
  * has arrived. Nothing late can land in the memory that is given back: not even
@@ -69,26 +85,27 @@ static catena_status_t drain(catena_group_t *group, bool busy)
     ctn_words_t own = {{busy}};
     ctn_words_t left;
     ctn_words_t right;
+    ctn_lane_t lane;
     ctn_exec_deliver(group->exec);
+    set_parting(group, &lane);
+    group->partings++;
     catena_status_t status = ctn_op_run_or_break(
-        group->exec, ctn_scan_create(group->exec, &group->lane, ctn_fold_sum,
-                                     &own, &left, &right, sizeof(own)));
+        group->exec, ctn_scan_create(group->exec, &lane, ctn_fold_sum, &own,
+                                     &left, &right, sizeof(own)));
     if (status == CATENA_OK) {
         busy = busy || left.word[0] > 0 || right.word[0] > 0;
+    }
+    if (!busy) {
+        ctn_channel_clear(group->exec, &lane.channel);
     }
     return busy ? CATENA_ERR_STATE : status;
 }
 
-/** Let end what is under way: fences, and, where this member is too early, its
- * operations, so that what they run on the group's chain comes before what
- * follows, as it does at the others. */
+/** Let the fences end that are under way. */
 static void settle(catena_group_t *group)
 {
-    ctn_patience_t patience = {0};
     ctn_channel_settle(group->exec, &group->channel);
-    while (group->composed > 0) {
-        ctn_exec_poll_or_idle(group->exec, &patience);
-    }
+    ctn_channel_settle(group->exec, &group->lane.channel);
     for (ctn_attachment_t *attachment = group->attachments; attachment != NULL;
          attachment = attachment->next) {
         if (attachment->settle != NULL) {
@@ -108,7 +125,9 @@ catena_status_t ctn_group_free(catena_group_t *group, bool busy)
                   "complete them first",
                   (unsigned long long)(under_way - group->channel.detached));
     }
-    settle(group);
+    if (!busy) {
+        settle(group);
+    }
     catena_status_t status = drain(group, busy);
     if (status != CATENA_ERR_STATE) {
         ctn_group_release(group);

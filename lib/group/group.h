@@ -39,6 +39,7 @@ struct catena_group {
     uint32_t composed;      /* operations under way that have no channel */
     bool permanent;         /* the world: goes with its context */
     uint8_t barrier;        /* ctn_barrier_way_t: how its barriers go */
+    uint16_t partings;      /* times that all members have wanted to free it */
 };
 
 _Static_assert(sizeof(struct catena_group) <= 264, "a handle is small");
