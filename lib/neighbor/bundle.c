@@ -9,7 +9,7 @@
 #define SHORT_BYTES ((size_t)1 << 10)
 
 /** The count in the word of a bundle: who added to it had blocks of different
- * lengths. */
+ * lengths, or of one for which there is no room; then there are no data. */
 #define UNFIT (UINT32_C(1) << 31)
 
 /** How a place begins: where a bundle is put together. Where it arrives, the
@@ -119,15 +119,16 @@ void ctn_bundles_finish(ctn_run_t *run)
 
 /** All that was added is there: send it. */
 static catena_status_t send_bundle(ctn_op_t *op, ctn_bundle_out_t *out,
-                                   const place_t *place, size_t bytes)
+                                   const place_t *place)
 {
     const ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
     size_t most = run->plan->bundles->most_bytes;
     const ctn_bundle_area_t there = {.blocks = out->area.blocks};
-    uint32_t count = (uint32_t)bytes;
-    for (uint32_t i = 0; i < out->area.adders; i++) {
-        count = place->bytes[i] == bytes ? count : UNFIT;
+    uint32_t count = place->bytes[0];
+    for (uint32_t i = 1; i < out->area.adders; i++) {
+        count = place->bytes[i] == count ? count : UNFIT;
     }
+    size_t bytes = count != UNFIT ? count : 0;
     size_t all = bytes * out->area.blocks;
     op->exec->tally.messages++;
     op->exec->tally.bytes += all;
@@ -152,15 +153,16 @@ CTN_HOT static catena_status_t add_blocks(ctn_op_t *op, ctn_bundle_out_t *out)
     unsigned char *data =
         out->area.base + data_at(&out->area, use, bytes, bundles->most_bytes);
     const ctn_bundle_part_t *part = bundles->added.item;
-    for (uint32_t k = out->first; k < out->first + out->parts; k++) {
+    bool fits = bytes <= bundles->most_bytes;
+    for (uint32_t k = out->first; k < out->first + out->parts && fits; k++) {
         ctn_span_t block = ctn_blocks_at(&x->send, part[k].index);
         ctn_span_read(op->exec, &block, 0, bytes,
                       data + part[k].position * bytes);
     }
-    place->bytes[out->adder] = (uint32_t)bytes;
+    place->bytes[out->adder] = fits ? (uint32_t)bytes : UNFIT;
     uint64_t all = (use / CTN_BUNDLE_RINGS + 1) * out->area.adders;
     return __atomic_add_fetch(&place->added, 1, __ATOMIC_ACQ_REL) == all
-               ? send_bundle(op, out, place, bytes)
+               ? send_bundle(op, out, place)
                : CATENA_OK;
 }
 

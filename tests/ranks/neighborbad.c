@@ -455,6 +455,45 @@ static void in_place_too_long(rank_test_t *test)
     RANK_CHECK(test, catena_neighborhood_free(n) == CATENA_OK);
 }
 
+/** What is far longer than expected, and than memory for what blocks share, is
+ * written nowhere else; in a mesh on a ring. */
+static void far_too_long(rank_test_t *test)
+{
+    enum { FAR = 1 << 18 };
+    int p = test->place.size;
+    int rank = test->place.rank;
+    const int neighbors[] = {(rank + p - 1) % p, (rank + 1) % p};
+    catena_neighborhood_t *n = NULL;
+    int64_t *a = calloc(2 * FAR, sizeof(*a));
+    int64_t b[2];
+    RANK_CHECK(test, catena_neighborhood_create(
+                         test->world, 2, neighbors, CATENA_UNWEIGHTED, 2,
+                         neighbors, CATENA_UNWEIGHTED, NULL, &n) == CATENA_OK);
+    RANK_CHECK(test, a != NULL);
+    capture_t said;
+    capture_start(&said); /* on one node it is refused */
+    (void)catena_neighborhood_set(n, "algorithm", "aggregated");
+    capture_stop(&said);
+    for (int from = 0; from < p && p > 2; from++) {
+        bool near = neighbors[0] == from || neighbors[1] == from;
+        capture_start(&said);
+        catena_status_t status = catena_neighbor_alltoall(
+            a, rank == from ? FAR : 1, CATENA_INT64, b, 1, CATENA_INT64, n);
+        capture_stop(&said);
+        RANK_CHECK(test,
+                   status == CATENA_ERR_ARG || (status == CATENA_OK && !near));
+        for (int turn = 0; turn < 8; turn++) {
+            int64_t c[2] = {rank, rank};
+            RANK_CHECK(test,
+                       catena_neighbor_alltoall(c, 1, CATENA_INT64, b, 1,
+                                                CATENA_INT64, n) == CATENA_OK);
+            RANK_CHECK(test, b[0] == neighbors[0] && b[1] == neighbors[1]);
+        }
+    }
+    free(a);
+    RANK_CHECK(test, catena_neighborhood_free(n) == CATENA_OK);
+}
+
 /** Rank 1 cannot be through before rank 0 has begun. */
 static void freed_too_early(rank_test_t *test)
 {
@@ -492,6 +531,7 @@ int main(int argc, char **argv)
         {"lengths of blocks that share messages", lengths_together},
         {"one block too long", one_too_long},
         {"long blocks", nbr_long},
+        {"one far too long", far_too_long},
         {"freed too early", freed_too_early},
         {NULL, NULL}};
     return rank_main(argc, argv, cases);
