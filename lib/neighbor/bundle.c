@@ -75,46 +75,20 @@ static uint64_t word_of(const ctn_bundle_in_t *in, uint64_t use)
         (uint64_t *)(void *)(in->area.base + place_at(&in->area, use)));
 }
 
-/** Whether the bundles have come that show that the places of number `use` are
- * free. They have been read, unless an operation has failed. */
-static bool are_free(const ctn_bundles_t *bundles, uint64_t use)
-{
-    const ctn_bundle_in_t *in = bundles->in.item;
-    bool came = true;
-    for (uint32_t i = 0;
-         i < bundles->in.count && use >= 2 && came && use - 2 < bundles->unread;
-         i++) {
-        came = ctn_tag_matches(word_of(&in[i], use - 2),
-                               bundles->seq[(use - 2) % CTN_BUNDLE_RINGS]);
-    }
-    return came;
-}
-
 bool ctn_bundles_begin(const ctn_op_t *op)
 {
     const ctn_exchange_t *x = (const void *)op->memory;
     ctn_run_t *run = x->run;
     ctn_bundles_t *bundles = run->plan->bundles;
-    if ((op->channel->complete < op->seq && x->neighborhood->begun < op->seq) ||
-        !are_free(bundles, bundles->begun)) {
+    if (op->channel->complete < op->seq && x->neighborhood->begun < op->seq) {
         return false;
     }
     run->use = bundles->begun++;
-    bundles->seq[run->use % CTN_BUNDLE_RINGS] = op->seq;
     run->bundles_open = bundles->in.count;
     for (uint32_t i = 0; i < run->bundles_open; i++) {
         run->open_bundle[i] = i;
     }
     return true;
-}
-
-void ctn_bundles_finish(ctn_run_t *run)
-{
-    ctn_bundles_t *bundles = run->plan->bundles;
-    if (run->bundles_open > 0 && bundles->unread <= run->use) {
-        bundles->unread = run->use + 1;
-    }
-    run->bundles_open = 0;
 }
 
 /** All that was added is there: send it. */

@@ -21,9 +21,9 @@
  * use - 2 and has read the bundle that came the other way: all there had added
  * to it, so had completed number use - 4, and read what came from here. That
  * needs ranks that add to a bundle to read the one that comes the other way,
- * and the other way round; other graphs have no bundles. Who could not read
- * one, for want of memory, has to see that it came before it goes on. And ranks
- * have to number operations alike, also when two begin at once. */
+ * and the other way round; other graphs have no bundles. Who cannot read one,
+ * for want of memory, ends everything (call.c). And ranks have to number
+ * operations alike, also when two begin at once. */
 
 #define CTN_BUNDLE_RINGS 4u
 
@@ -60,14 +60,12 @@ typedef struct ctn_bundle_in {
 typedef struct ctn_bundles {
     size_t most_bytes; /* of a block */
     uint64_t begun;    /* operations of the plan */
-    uint64_t unread;   /* 1 + the last one that ended without all its bundles */
-    uint64_t seq[CTN_BUNDLE_RINGS]; /* of the operations that had the places */
-    bool leads;                     /* some come to this rank */
-    ctn_pile_t out;                 /* ctn_bundle_out_t */
-    ctn_pile_t in;                  /* ctn_bundle_in_t */
-    ctn_pile_t added; /* ctn_bundle_part_t, of all that it adds to */
-    ctn_pile_t read;  /* the same of those that it reads */
-    void *memory;     /* areas that it leads for, in the heap, or NULL */
+    bool leads;        /* some come to this rank */
+    ctn_pile_t out;    /* ctn_bundle_out_t */
+    ctn_pile_t in;     /* ctn_bundle_in_t */
+    ctn_pile_t added;  /* ctn_bundle_part_t, of all that it adds to */
+    ctn_pile_t read;   /* the same of those that it reads */
+    void *memory;      /* areas that it leads for, in the heap, or NULL */
 } ctn_bundles_t;
 
 /* ---- bundle_make.c ---- */
@@ -85,8 +83,6 @@ void ctn_bundles_free(ctn_bundles_t *bundles);
 
 /** Number an operation. False: not yet, one before it has not begun. */
 bool ctn_bundles_begin(const ctn_op_t *op);
-/** It has ended. */
-void ctn_bundles_finish(ctn_run_t *run);
 /** Add this rank's blocks, and send what is complete. */
 catena_status_t ctn_bundles_send(ctn_op_t *op);
 /** Take blocks of bundles that have come. MOVED: some have. */

@@ -364,9 +364,6 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
     if (op->status == CATENA_ERR_NO_MEMORY) { /* neighbors wait for it */
         ctn_exec_break(op->exec, op->status);
     }
-    if (run->plan->bundles != NULL) {
-        ctn_bundles_finish(run);
-    }
     if (op->exec->status == CATENA_OK) {
         tell_all(op);
     }
