@@ -155,7 +155,8 @@ CATENA_API catena_status_t catena_neighborhood_explain(
  * made for; by the algorithm that ran last, else by that for usual blocks. */
 typedef struct catena_neighborhood_stats {
     const char *algorithm;   /**< of the last operation; NULL: none yet */
-    uint32_t messages;       /**< that this rank sends in it */
+    uint32_t messages;       /**< that this rank sends in it; one that ranks of
+                                  a node put together counts at one of them */
     uint32_t rounds;         /**< one after the other; the same on all ranks */
     uint32_t heavy_rounds;   /**< that carry an edge of the greatest weight;
                                   the same on all ranks */

@@ -60,6 +60,7 @@ typedef struct ctn_bundle_in {
 typedef struct ctn_bundles {
     size_t most_bytes; /* of a block */
     uint64_t begun;    /* operations of the plan */
+    uint32_t led;      /* bundles that are put together at this rank */
     bool leads;        /* some come to this rank */
     ctn_pile_t out;    /* ctn_bundle_out_t */
     ctn_pile_t in;     /* ctn_bundle_in_t */

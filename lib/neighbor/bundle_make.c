@@ -464,6 +464,7 @@ static catena_status_t weigh(const making_t *m, ctn_plan_t *plan)
             count[in][BLOCKS] += area.blocks;
         }
     }
+    m->bundles->led = (uint32_t)count[0][BUNDLES];
     uint64_t *all = count[0];
     uint64_t *most = count[1];
     for (int k = 0; k < COUNTS; k++) {

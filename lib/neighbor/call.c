@@ -367,7 +367,7 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
     if (op->exec->status == CATENA_OK) {
         tell_all(op);
     }
-    x->neighborhood->last = run->plan->algorithm;
+    x->neighborhood->last = run->plan;
     if (!op->persistent) {
         ctn_run_give(x->neighborhood, run);
         x->run = NULL;

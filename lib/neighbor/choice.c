@@ -221,7 +221,6 @@ bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
                                            : CATENA_NEIGHBOR_ALLTOALL)) != 0;
 }
 
-/** Before blocks are read all have to be added: that is a round more. */
 static ctn_outline_t outline_of(const ctn_plan_t *plan)
 {
     return plan != NULL
@@ -229,8 +228,7 @@ static ctn_outline_t outline_of(const ctn_plan_t *plan)
                                  .most_bytes = plan->bundles != NULL
                                                    ? plan->bundles->most_bytes
                                                    : SIZE_MAX,
-                                 .rounds =
-                                     plan->rounds + (plan->bundles != NULL),
+                                 .rounds = ctn_plan_rounds(plan),
                                  .heavy_rounds = plan->heavy_rounds,
                                  .facts = plan->facts}
                : (ctn_outline_t){.possible = false};

@@ -134,7 +134,7 @@ typedef struct ctn_exchange {
     size_t small_bytes;
     size_t small_step;                 /* from block to block to be sent */
     const ctn_plan_t *small_transfers; /* NULL: there are none */
-    const char *small_algorithm;
+    const ctn_plan_t *small_ran;
 } ctn_exchange_t;
 
 /* Phases of an exchange. */

@@ -84,6 +84,29 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
 
 /* ---- numbers ---- */
 
+/** The plan of the last operation, or of one for the other pattern the plan of
+ * the same algorithm; else that for usual blocks. */
+static const ctn_plan_t *plan_to_tell(const catena_neighborhood_t *neighborhood)
+{
+    ctn_pattern_t pattern =
+        ctn_pattern_is_used(neighborhood, CTN_PATTERN_ALLTOALL)
+            ? CTN_PATTERN_ALLTOALL
+            : CTN_PATTERN_GATHER;
+    const ctn_plan_t *last = neighborhood->last;
+    if (last != NULL && last->pattern == pattern) {
+        return last;
+    }
+    for (int scheme = 0; scheme < CTN_SCHEMES && last != NULL; scheme++) {
+        const ctn_plan_t *plan = neighborhood->plan[scheme][pattern];
+        if (plan != NULL && strcmp(plan->algorithm, last->algorithm) == 0) {
+            return last->bundles != NULL && plan->alike != NULL ? plan->alike
+                                                                : plan;
+        }
+    }
+    return ctn_neighbor_choose(neighborhood, pattern,
+                               neighborhood->chooser->usual, false);
+}
+
 catena_status_t
 catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
                               catena_neighborhood_stats_t *stats)
@@ -92,28 +115,17 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
         return CATENA_ERR_ARG;
     }
     const ctn_census_t *census = &neighborhood->census;
+    const ctn_plan_t *last = neighborhood->last;
+    const ctn_plan_t *plan = plan_to_tell(neighborhood);
     *stats = (catena_neighborhood_stats_t){
-        .algorithm = neighborhood->last,
+        .algorithm = last != NULL ? last->algorithm : NULL,
+        .messages = ctn_plan_messages(plan),
+        .rounds = ctn_plan_rounds(plan),
+        .heavy_rounds = plan->heavy_rounds,
         .weight_between = census->weight_between,
         .weight_before = census->weight_before,
         .weight_all = census->weight_all,
     };
-    ctn_pattern_t pattern =
-        ctn_pattern_is_used(neighborhood, CTN_PATTERN_ALLTOALL)
-            ? CTN_PATTERN_ALLTOALL
-            : CTN_PATTERN_GATHER;
-    const ctn_plan_t *plan =
-        ctn_neighbor_choose(neighborhood, pattern, 0, false);
-    for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
-        const ctn_plan_t *other = neighborhood->plan[scheme][pattern];
-        if (other != NULL && neighborhood->last != NULL &&
-            strcmp(other->algorithm, neighborhood->last) == 0) {
-            plan = other;
-        }
-    }
-    stats->messages = plan->sends;
-    stats->rounds = plan->rounds;
-    stats->heavy_rounds = plan->heavy_rounds;
     return CATENA_OK;
 }
 
@@ -215,7 +227,7 @@ catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
         ctn_neighbor_choose(neighborhood, pattern, bytes, combined);
     ctn_block_sort_t blocks = ctn_blocks_sort(neighborhood, bytes, combined);
     print(&page, "algorithm=%s rounds=%u messages=%u ", plan->algorithm,
-          plan->rounds, plan->sends);
+          ctn_plan_rounds(plan), plan->sends);
     if (plan->bundles != NULL) {
         print(&page, "bundles=%u ", plan->bundles->out.count);
     }

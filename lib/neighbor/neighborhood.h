@@ -77,8 +77,8 @@ struct catena_neighborhood {
     ctn_plan_t *plan[CTN_SCHEMES][CTN_PATTERNS];
     struct ctn_chooser *chooser; /* choice.c's */
     int wanted;                  /* ctn_scheme_t, or -1: auto */
-    size_t bytes;     /* usual, along an edge of weight 1; 0: not known */
-    const char *last; /* algorithm of the last operation */
+    size_t bytes;           /* usual, along an edge of weight 1; 0: not known */
+    const ctn_plan_t *last; /* plan of the last operation, or NULL */
     /* exchange.c: */
     const ctn_link_in_t *ran; /* links that know what is complete, or NULL */
     uint64_t begun;           /* 1 + the last operation that has */

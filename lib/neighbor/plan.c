@@ -44,3 +44,13 @@ void ctn_plan_free(ctn_plan_t *plan)
     }
     free(plan);
 }
+
+uint32_t ctn_plan_rounds(const ctn_plan_t *plan)
+{
+    return plan->rounds + (plan->bundles != NULL);
+}
+
+uint32_t ctn_plan_messages(const ctn_plan_t *plan)
+{
+    return plan->sends + (plan->bundles != NULL ? plan->bundles->led : 0);
+}

@@ -102,4 +102,11 @@ ctn_plan_t *ctn_plan_create(uint32_t sends, uint32_t receives,
  * shared heap that they and bundles lie in, and not `alike`. */
 void ctn_plan_free(ctn_plan_t *plan);
 
+/** Rounds, one after the other: before blocks are read in bundles all have to
+ * be added. */
+uint32_t ctn_plan_rounds(const ctn_plan_t *plan);
+/** Messages that a rank sends. A bundle, which the last one sends that adds to
+ * it, counts at the rank where it is put together. */
+uint32_t ctn_plan_messages(const ctn_plan_t *plan);
+
 #endif

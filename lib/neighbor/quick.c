@@ -149,7 +149,7 @@ static void note_seen(const ctn_exchange_t *x, const ctn_plan_t *plan,
         .send_step = plan->pattern == CTN_PATTERN_GATHER ? 0 : bytes,
         .bytes = bytes,
         .plan = plan->transfers > 0 ? plan : NULL,
-        .algorithm = plan->algorithm,
+        .ran = plan,
     };
 }
 
@@ -434,7 +434,7 @@ CTN_HOT bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status)
     while (missing != 0 && ctn_alone_wait(exec, &patience)) {
         unfit |= receive_here(x, quick, seq, &missing);
     }
-    neighborhood->last = quick->plan[ctn_kind_pattern(x->kind)]->algorithm;
+    neighborhood->last = quick->plan[ctn_kind_pattern(x->kind)];
     ctn_quick_end(quick, seq);
     /* Those who wait for what is unfit to be taken wait no longer than that. */
     *status = unfit != 0 ? ctn_exchange_rest(x, seq, unfit) : CATENA_OK;

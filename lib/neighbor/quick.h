@@ -32,7 +32,7 @@ typedef struct ctn_quick_seen {
     size_t send_count, recv_count;
     size_t send_step, bytes; /* also from one received block to the next */
     const ctn_plan_t *plan;  /* if it has transfers; else NULL */
-    const char *algorithm;
+    const ctn_plan_t *ran;
 } ctn_quick_seen_t;
 
 struct ctn_quick {

@@ -203,7 +203,7 @@ CTN_TURN bool ctn_small_call(const ctn_neighbor_given_t *given,
     exec->local->told = true;
     uint64_t missing = ctn_quick_all(small.quick);
     uint64_t unfit = receive_all(&small, exec, &missing);
-    neighborhood->last = seen->algorithm;
+    neighborhood->last = seen->ran;
     ctn_quick_end(neighborhood->quick, small.seq);
     *status = unfit != 0 ? end_unfit(given, small.seq, unfit) : CATENA_OK;
     catena_status_t ended = ctn_alone_end(exec, &neighborhood->channel);
@@ -270,7 +270,7 @@ CTN_TURN static bool wait_small(ctn_op_t *op)
         return false;
     }
     ctn_quick_end(x->quick, op->seq);
-    x->neighborhood->last = x->small_algorithm;
+    x->neighborhood->last = x->small_ran;
     exec->active = NULL;
     op->state = CTN_OP_DONE;
     op->status = ctn_alone_end(exec, op->channel);
@@ -289,7 +289,7 @@ void ctn_small_request(ctn_op_t *op)
     x->small_bytes = x->send.bytes;
     x->small_step = plan->pattern == CTN_PATTERN_GATHER ? 0 : x->small_bytes;
     x->small_transfers = plan->transfers > 0 ? plan : NULL;
-    x->small_algorithm = plan->algorithm;
+    x->small_ran = plan;
     op->start = start_small;
     op->wait = wait_small;
 }

@@ -234,6 +234,27 @@ static catena_status_t exchange_all(const job_t *job, catena_neighborhood_t *n,
     return good ? status : CATENA_ERR_STATE;
 }
 
+/** What all ranks have sent in an operation is what they tell that they send,
+ * and in bundles there is one message for each two nodes, and another round. */
+static void check_sent(job_t *job, const catena_neighborhood_t *n,
+                       uint64_t sent, bool in_bundles)
+{
+    catena_neighborhood_stats_t stats;
+    uint64_t on_node = 0;
+    for (uint32_t i = 0; i < n->targets; i++) {
+        on_node += n->target[i].node == n->node;
+    }
+    JOB_CHECK(job, catena_neighborhood_get_stats(n, &stats) == CATENA_OK);
+    JOB_CHECK(job, !in_bundles || stats.rounds == 2);
+    uint64_t nodes = n->census.nodes;
+    uint64_t mine[] = {stats.messages, sent, on_node};
+    uint64_t all[3] = {0};
+    JOB_CHECK(job, catena_allreduce(mine, all, 3, CATENA_UINT64, CATENA_SUM,
+                                    job->context->world) == CATENA_OK);
+    JOB_CHECK(job, !in_bundles || all[0] == all[1]);
+    JOB_CHECK(job, !in_bundles || all[0] == all[2] + nodes * (nodes - 1));
+}
+
 /** Edges between all ranks: between nodes they share bundles. In one of four
  * exchanges rank 0 has longer blocks, which spoils its bundles for all who read
  * them. Blocks that are too long for bundles go another way. */
@@ -261,10 +282,12 @@ static void bundled(job_t *job)
         JOB_CHECK(job,
                   count > 1 || n->check || in_bundles == (n->census.nodes > 1));
         bool wrong = i % 4 == 2 && (in_bundles || n->census.nodes == 1);
+        uint64_t before = n->exec->tally.messages;
         catena_status_t status =
             exchange_all(job, n, i % 8 < 4, count + (wrong && job->rank == 0),
                          send, send + job->size * BUNDLED_WORDS);
         JOB_CHECK(job, status == (wrong ? CATENA_ERR_ARG : CATENA_OK));
+        check_sent(job, n, n->exec->tally.messages - before, in_bundles);
     }
     JOB_CHECK(job, catena_neighborhood_free(n) == CATENA_OK);
     free(peer);
