@@ -8,6 +8,7 @@
 
 #include "nbr_long.h"
 #include "nbr_mix.h"
+#include "nbr_small.h"
 #include "rank_refuse.h"
 
 enum { CASES = 100 };
@@ -532,6 +533,8 @@ int main(int argc, char **argv)
         {"one block too long", one_too_long},
         {"long blocks", nbr_long},
         {"one far too long", far_too_long},
+        {"small blocks", nbr_small},
+        {"requests for small blocks", nbr_small_requests},
         {"freed too early", freed_too_early},
         {NULL, NULL}};
     return rank_main(argc, argv, cases);
