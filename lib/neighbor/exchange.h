@@ -174,7 +174,8 @@ bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status);
 
 /* ---- small.c ---- */
 
-/** Blocks up to so many bytes are copied by what is quickest to start. */
+/** Blocks up to so many bytes are copied by what is quickest to start; they are
+ * not wanted anywhere (CTN_LINK_WANT_LEAST). */
 #define CTN_SMALL_MOST 1024u
 struct ctn_neighbor_given;
 

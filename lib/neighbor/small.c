@@ -11,6 +11,9 @@
 #include "neighbor/link_way.h"
 #include "neighbor/quick.h"
 
+_Static_assert(CTN_SMALL_MOST < CTN_LINK_WANT_LEAST,
+               "messages here have not been put where they are wanted");
+
 /** Copy a block of a few bytes at least 1. */
 static inline void copy_short(unsigned char *target,
                               const unsigned char *source, size_t bytes)

@@ -86,7 +86,9 @@ static void long_turn(rank_test_t *test, const long_calls_t *calls, int turn,
 
 void nbr_long(rank_test_t *test)
 {
-    static const size_t lengths_of[] = {1000, 4096, 8192, 8200, 20000, LONGEST};
+    static const size_t lengths_of[] = {1000, 2048,  4096,   8192,
+                                        8200, 20000, LONGEST};
+    enum { LENGTHS = sizeof(lengths_of) / sizeof(lengths_of[0]) };
     int p = test->place.size;
     int peer[2] = {(test->place.rank + p - 1) % p, (test->place.rank + 1) % p};
     uint64_t all = 3;
@@ -99,7 +101,7 @@ void nbr_long(rank_test_t *test)
         uint64_t n = rank_random(&all);
         long_calls_t calls = {
             .gather = (n >> 8) % 2 == 0,
-            .bytes = lengths_of[n % 6],
+            .bytes = lengths_of[n % LENGTHS],
             .wrong =
                 p > 1 && (n >> 16) % 2 == 0 ? (int)((n >> 24) % 64) % p : -1,
         };
