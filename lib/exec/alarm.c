@@ -1,8 +1,9 @@
-/* Ranks that cannot go on tell the others: each has a word in the block of its
- * world, which is looked at now and then. Who hears of it ends, too, and passes
- * it on to all it has an endpoint to; since the first barrier of the world
- * these lead from every rank to every other one. Simulated ranks hear of it
- * from the simulator, so that they need not look. */
+/* Ranks that cannot go on, for want of memory or of a peer, tell the others,
+ * who may wait for them and have no connection to that peer: each has a word in
+ * the block of its world, which is looked at now and then. Who hears of it
+ * ends, too, and passes it on to all it has an endpoint to; since the first
+ * barrier of the world these lead from every rank to every other one. Simulated
+ * ranks hear of it from the simulator, so that they need not look. */
 
 #include "exec/exec.h"
 

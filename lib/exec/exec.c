@@ -303,8 +303,10 @@ static bool progress_network(ctn_exec_t *exec)
         return false;
     }
     int result = exec->network->ops->progress(exec->network);
-    if (result < 0 && exec->status == CATENA_OK) {
-        exec->status = (catena_status_t)result;
+    if (result < 0 && exec->virtual_time && exec->status == CATENA_OK) {
+        exec->status = (catena_status_t)result; /* all hear of it by itself */
+    } else if (result < 0) {
+        ctn_exec_break(exec, (catena_status_t)result);
     }
     return result != 0;
 }

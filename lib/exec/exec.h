@@ -217,9 +217,10 @@ struct ctn_exec {
 catena_status_t ctn_exec_init(ctn_exec_t *exec);
 void ctn_exec_release(ctn_exec_t *exec);
 
-/** What this rank's peers count on it cannot do: there is no memory. All ends
- * with `status`, here and, since nothing that they wait for will come, at all
- * ranks that it knows, which tell those that they know. */
+/** What this rank's peers count on it cannot do: there is no memory, or one of
+ * them is gone. All ends with `status`, here and, since nothing that they wait
+ * for will come, at all ranks that it knows, which tell those that they know.
+ */
 void ctn_exec_break(ctn_exec_t *exec, catena_status_t status);
 /** Whether another rank has done so is heard in long waits.
  * @param block the world's, once it is known to all */
