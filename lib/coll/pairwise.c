@@ -73,8 +73,12 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
     x->stage = NULL;
     for (uint32_t slot = 0;
          x->expects && slot < x->slots && op->status != CATENA_OK; slot++) {
-        ctn_unexpect(op->exec->network, &ctn_op_slot(op, slot)->word[0]);
+        for (uint32_t word = 0; word < CTN_PARTS; word++) {
+            ctn_unexpect(op->exec->network, &ctn_op_slot(op, slot)->word[word]);
+        }
     }
+    free(x->expected);
+    x->expected = NULL;
     if (x->packed) {
         ctn_bounce_trim(op->exec);
     }

@@ -79,10 +79,18 @@ typedef struct ctn_stream {
     uint32_t receive_turn;
     uint32_t parts_sent; /* of the round under way, when in parts */
     uint32_t parts_received;
-    uint8_t sent_to; /* a ctn_place_t: where the block of send_turn goes */
-    uint8_t place;   /* and that of receive_turn */
-    bool prepared;   /* receive_turn: its grant, if any, has been sent */
+    uint8_t sent_to;  /* a ctn_place_t: where the block of send_turn goes */
+    uint8_t place;    /* and that of receive_turn */
+    uint8_t straight; /* by word: the part it tells of comes as expected */
+    bool prepared;    /* receive_turn: its grant, if any, has been sent */
 } ctn_stream_t;
+
+/** Where a part of a derived type goes that is expected. */
+typedef struct ctn_expected {
+    ctn_exec_t *exec;
+    ctn_span_t block;
+    size_t from; /* of the block's stream */
+} ctn_expected_t;
 
 typedef struct ctn_pairwise {
     /* arguments */
@@ -108,10 +116,11 @@ typedef struct ctn_pairwise {
     uint32_t near_eager; /* larger blocks are granted, on a node */
     bool opened;   /* first grants are out, this member's own block moved */
     bool packed;   /* some blocks were packed for the network */
-    bool expects;  /* blocks that come unasked, maybe */
+    bool expects;  /* some parts, maybe */
     uint64_t open; /* slots whose rounds are not over */
     unsigned char **stage; /* [slots] in the heap: large parts that come in, or
                               NULL; made when first needed */
+    ctn_expected_t *expected; /* [slots][CTN_PARTS] likewise */
     ctn_stream_t stream[CTN_SLOTS];
     ctn_rows_t rows;
     ctn_posted_t posted;
@@ -121,6 +130,7 @@ typedef struct ctn_pairwise {
 static inline void ctn_pairwise_clear(ctn_pairwise_t *exchange)
 {
     exchange->stage = NULL;
+    exchange->expected = NULL;
     exchange->packed = false;
     exchange->expects = false;
 }

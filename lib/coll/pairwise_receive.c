@@ -106,6 +106,84 @@ static const unsigned char *stage_of(const ctn_op_t *op,
                : x->stage[slot] + part % CTN_PARTS * CTN_LARGE_PART_BYTES;
 }
 
+static void take_plain(void *context, const void *data, size_t bytes)
+{
+    memcpy(context, data, bytes);
+}
+
+static void take_typed(void *context, const void *data, size_t bytes)
+{
+    const ctn_expected_t *expected = context;
+    ctn_span_write(expected->exec, &expected->block, expected->from, bytes,
+                   data);
+}
+
+/** What is to be known when a part of a derived type comes; NULL: no memory. */
+static ctn_expected_t *note_expected(const ctn_op_t *op, ctn_pairwise_t *x,
+                                     uint32_t slot, const ctn_span_t *block,
+                                     size_t from, uint32_t word)
+{
+    if (x->expected == NULL) {
+        x->expected = calloc(x->slots, CTN_PARTS * sizeof(*x->expected));
+    }
+    if (x->expected == NULL) {
+        return NULL;
+    }
+    ctn_expected_t *expected = &x->expected[slot * CTN_PARTS + word];
+    *expected = (ctn_expected_t){op->exec, *block, from};
+    return expected;
+}
+
+/** Have a part from another node, of those that are `size` bytes long but for
+ * the last, go to its place at once when it comes: a copy less, and no memory
+ * that has left the cache since the last time. */
+static void expect_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
+                        uint32_t slot, const ctn_span_t *block, size_t size,
+                        uint32_t part)
+{
+    ctn_stream_t *stream = &x->stream[slot];
+    uint32_t word = part % CTN_PARTS;
+    stream->straight &= (uint8_t) ~(1u << word);
+    if (x->in_place || x->list != NULL || op->exec->drop_data ||
+        !pairwise_is_remote(x, peer)) {
+        return;
+    }
+    void *to = block->type == NULL
+                   ? (void *)(block->base + part * size)
+                   : note_expected(op, x, slot, block, part * size, word);
+    uint64_t value =
+        ctn_tag(op->seq, pairwise_count_of(stream->receive_turn, part));
+    if (to != NULL &&
+        ctn_expect(op->exec->network, &ctn_op_slot(op, slot)->word[word], value,
+                   pairwise_bytes_of_part(block->bytes, size, part),
+                   block->type == NULL ? take_plain : take_typed, to)) {
+        stream->straight |= (uint8_t)(1u << word);
+        x->expects = true;
+    }
+}
+
+/** The first parts of a staged block, before they are granted. */
+static void expect_first(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
+                         uint32_t slot, const ctn_span_t *block)
+{
+    size_t size = pairwise_part_size(x->stream[slot].place);
+    uint32_t parts = pairwise_parts_of(block->bytes, size);
+    for (uint32_t part = 0; part < parts && part < CTN_PARTS; part++) {
+        expect_part(op, x, peer, slot, block, size, part);
+    }
+}
+
+/** Put a part that has come to its place, if it is not there. */
+static void place_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
+                       const ctn_span_t *block, size_t size, uint32_t part)
+{
+    if ((x->stream[slot].straight >> part % CTN_PARTS & 1) == 0) {
+        ctn_span_write(op->exec, block, part * size,
+                       pairwise_bytes_of_part(block->bytes, size, part),
+                       stage_of(op, x, slot, part));
+    }
+}
+
 /** One part of a staged block has come. */
 static ctn_step_t receive_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                                uint32_t slot, const ctn_span_t *block)
@@ -114,40 +192,18 @@ static ctn_step_t receive_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     size_t size = pairwise_part_size(stream->place);
     uint32_t parts = pairwise_parts_of(block->bytes, size);
     uint32_t part = stream->parts_received++;
-    ctn_span_write(op->exec, block, part * size,
-                   pairwise_bytes_of_part(block->bytes, size, part),
-                   stage_of(op, x, slot, part));
+    place_part(op, x, slot, block, size, part);
     if (stream->parts_received == parts) {
         return CTN_STEP_NEXT;
     }
     if (part + CTN_PARTS >= parts) {
         return CTN_STEP_MOVED;
     }
+    expect_part(op, x, peer, slot, block, size, part + CTN_PARTS);
     return grant(op, x, pairwise_member(x, peer),
                  stream->place == CTN_PLACE_WIDE ? CTN_STAGED
                                                  : stage_at(op, x, slot),
                  stream->parts_received);
-}
-
-static void take_block(void *target, const void *data, size_t bytes)
-{
-    memcpy(target, data, bytes);
-}
-
-/** Whether a block that comes unasked goes to its place at once: a copy less,
- * and no memory that has left the cache since the last time. */
-static bool comes_straight(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
-                           const ctn_span_t *block, uint32_t peer)
-{
-    uint32_t count = pairwise_count_of(x->stream[slot].receive_turn, 0);
-    bool expects =
-        !x->in_place && x->list == NULL && block->type == NULL &&
-        !op->exec->drop_data && pairwise_is_remote(x, peer) &&
-        ctn_expect(op->exec->network, &ctn_op_slot(op, slot)->word[0],
-                   ctn_tag(op->seq, count), block->bytes, take_block,
-                   block->base);
-    x->expects |= expects;
-    return expects;
 }
 
 ctn_step_t ctn_pairwise_grant(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
@@ -170,16 +226,17 @@ ctn_step_t ctn_pairwise_grant(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         ctn_word_store(&own->word[0], 0);
         ctn_word_store(&own->word[1], 0);
     }
+    uint64_t offset = CTN_STAGED;
     if (passage == PAIRWISE_EAGER) {
-        stream->place = comes_straight(op, x, slot, &block, peer)
-                            ? CTN_PLACE_BUFFER
-                            : CTN_PLACE_WIDE;
+        stream->place = CTN_PLACE_WIDE;
+        expect_part(op, x, peer, slot, &block, block.bytes, 0);
+    } else if (passage == PAIRWISE_GRANTED) {
+        offset = place_for(op, x, slot, &block);
+        if (stream->place != CTN_PLACE_BUFFER) {
+            expect_first(op, x, peer, slot, &block);
+        }
     }
-    return ask ? grant(op, x, pairwise_member(x, peer),
-                       passage == PAIRWISE_GRANTED
-                           ? place_for(op, x, slot, &block)
-                           : CTN_STAGED,
-                       0)
+    return ask ? grant(op, x, pairwise_member(x, peer), offset, 0)
                : CTN_STEP_WAIT;
 }
 
@@ -202,12 +259,9 @@ ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     if (passage == PAIRWISE_INLINE) {
         ctn_span_write(op->exec, &block, 0, block.bytes,
                        ctn_op_slot(op, slot)->data);
-    } else if (stream->place == CTN_PLACE_BUFFER) {
-        return CTN_STEP_NEXT;
     } else if (passage == PAIRWISE_EAGER) {
-        ctn_span_write(op->exec, &block, 0, block.bytes,
-                       own_wide(op, x, slot, 0));
-    } else {
+        place_part(op, x, slot, &block, block.bytes, 0);
+    } else if (stream->place != CTN_PLACE_BUFFER) {
         return receive_part(op, x, peer, slot, &block);
     }
     return CTN_STEP_NEXT;
