@@ -211,6 +211,11 @@ two="--hierarchy node:shm,network:ucx --hierarchy network:p2p"
     report "hierarchies in CSV" $?
 }
 
+# Blocks that come in one part, in two and in more, none of them straight to
+# where it belongs.
+checked 5 real_one 6 2 alltoallw -m 32k:512k -i 3 -a direct
+checked 5 real_one 6 2 alltoall -m 32k:512k -i 3 -a direct --buffers malloc
+
 # On the simulator's clock computing takes no core from anybody: what is sent
 # before the call returns is hidden, all else waits for the next call.
 checked 2 simulated_one 4 2 allreduce --overlap -m 8k:16k
