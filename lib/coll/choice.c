@@ -235,6 +235,7 @@ static catena_status_t look_up(ctn_choice_t *choice, const ctn_alltoall_t *call)
                            .window = rule.window,
                            .up_to = rule.direct_above,
                            .reason = tuned->reason};
+    tuned->up_to_w = rule.direct_above_w;
     if (rule.number > 0) {
         snprintf(tuned->reason, sizeof(tuned->reason),
                  "rule %u of tuning %.40s", rule.number, rule.tuning);
@@ -265,6 +266,9 @@ catena_status_t ctn_alltoall_select(ctn_choice_t *choice,
             return status;
         }
         *s = choice->tuned.selection;
+        if (call->receive.types != NULL && choice->tuned.up_to_w < s->up_to) {
+            s->up_to = choice->tuned.up_to_w;
+        }
     } else {
         *s = (ctn_selection_t){.family = call->family,
                                .up_to = SIZE_MAX,

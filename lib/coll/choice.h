@@ -42,6 +42,7 @@ typedef struct ctn_tuned {
     bool vector;
     size_t bytes;
     ctn_selection_t selection;
+    size_t up_to_w; /* alltoallw: leaders carry no larger blocks */
     char reason[80];
 } ctn_tuned_t;
 

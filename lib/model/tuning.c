@@ -22,6 +22,7 @@ const ctn_rule_t ctn_rule_anywhere = {
     .ppn_to = UINT32_MAX,
     .bytes_to = SIZE_MAX,
     .direct_above = SIZE_MAX,
+    .direct_above_w = SIZE_MAX,
 };
 
 /* ---- opening ---- */

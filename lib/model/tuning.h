@@ -32,6 +32,7 @@ typedef struct ctn_rule {
     uint32_t window;
     size_t direct_above; /* alltoallv: larger blocks travel directly; SIZE_MAX:
                             none */
+    size_t direct_above_w; /* alltoallw: those above this, too */
     /* whose it is, for explaining */
     const char *tuning; /* a name, as long as the tuning is open */
     uint32_t number;    /* in its list, from 1; 0: chosen by formulas */

@@ -123,7 +123,8 @@ enum {
 #define RANGE "a number from 1, or [from, to] with null for no bound"
 
 /* The lengths of an alltoallv's blocks are no fact that all members share, so
- * its rules cannot depend on them: direct_above leaves it to each block. */
+ * its rules cannot depend on them: direct_above leaves it to each block.
+ * Leaders do not copy derived types, so in alltoallw it may be less. */
 static const field_t keys[] = {
     {"nodes", read_range, FIELD(nodes_from), 1, UINT32_MAX, ALL, RANGE},
     {"ppn", read_range, FIELD(ppn_from), 1, UINT32_MAX, ALL, RANGE},
@@ -136,6 +137,8 @@ static const field_t keys[] = {
     {"window", read_count, FIELD(window), 1, CTN_TUNING_WINDOW, ALL,
      "a number from 1 to 32, or \"auto\""},
     {"direct_above", read_bytes, FIELD(direct_above), 0, 0, ALLTOALLV, BYTES},
+    {"direct_above_w", read_bytes, FIELD(direct_above_w), 0, 0, ALLTOALLV,
+     BYTES},
 };
 
 enum { KEYS = sizeof(keys) / sizeof(keys[0]) };

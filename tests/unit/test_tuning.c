@@ -73,7 +73,7 @@ START_TEST(every_key)
                   " \"radix\": 4, \"window\": 32}], \"alltoallv\": ["
                   "{\"nodes\": [null, 7], \"ppn\": [2, null],"
                   " \"algorithm\": \"onmpml\", \"leaders\": \"auto\","
-                  " \"direct_above\": 100}]}",
+                  " \"direct_above\": 100, \"direct_above_w\": \"1k\"}]}",
                   &t, said, sizeof(said)),
         CATENA_OK);
     ck_assert_str_eq(ctn_tuning_name(t), "n");
@@ -98,6 +98,7 @@ START_TEST(every_key)
     ck_assert_uint_eq(v.bytes_to, SIZE_MAX);
     ck_assert_uint_eq(v.leaders, 0);
     ck_assert_uint_eq(v.direct_above, 100);
+    ck_assert_uint_eq(v.direct_above_w, 1024);
     v = find(t, "alltoallw", 8, 2, 0);
     ck_assert_str_eq(v.tuning, "default");
     ctn_tuning_close(t);
@@ -201,6 +202,7 @@ START_TEST(what_a_file_leaves_open)
     rule = find(t, "alltoallw", 2, 4, 8);
     ck_assert_str_eq(rule.algorithm, "onmpml");
     ck_assert_uint_eq(rule.direct_above, 16384);
+    ck_assert_uint_eq(rule.direct_above_w, 8192);
     rule = find(t, "alltoallw", 2, 8, 8);
     ck_assert_uint_eq(rule.direct_above, 8192);
     memset(&rule, 0x5a, sizeof(rule));
@@ -255,7 +257,7 @@ static const struct {
      "alltoall, rule 2: there is no key \"direct_above\""},
     {VECTOR("{" ALGORITHM ", \"bytes_to\": 1}"),
      "alltoallv, rule 1: there is no key \"bytes_to\"; expected nodes, ppn, "
-     "algorithm, leaders, radix, window or direct_above"},
+     "algorithm, leaders, radix, window, direct_above or direct_above_w"},
     {VECTOR("{\"algorithm\": \"bruck\"}"),
      "alltoallv, rule 1: algorithm: expected direct, shift, l-a2a, mpml, "
      "nmpml or onmpml, found \"bruck\""},
@@ -283,6 +285,8 @@ static const struct {
     {RULE("{" ALGORITHM ", \"bytes_to\": null}"), "found null"},
     {VECTOR("{" ALGORITHM ", \"direct_above\": \"all\"}"),
      "alltoallv, rule 1: direct_above: expected a size"},
+    {VECTOR("{" ALGORITHM ", \"direct_above_w\": -1}"),
+     "alltoallv, rule 1: direct_above_w: expected a size"},
     {RULE("{" ALGORITHM ", \"leaders\": 0}"),
      "alltoall, rule 2: leaders: expected a number from 1 to 64, or "
      "\"auto\", found 0"},
