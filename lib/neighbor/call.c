@@ -73,8 +73,8 @@ static bool is_plain(const ctn_span_t *part, size_t *most)
     return part->bytes > 0 && part->type == NULL;
 }
 
-/** Find out whether all messages are short; a blocking call may go the short
- * way also when they are not. */
+/** Find out whether all messages are short, or may be lent; a blocking call may
+ * go the short way also when they are not. */
 static void set_quick(ctn_exchange_t *x)
 {
     ctn_run_t *run = x->run;
@@ -88,7 +88,10 @@ static void set_quick(ctn_exchange_t *x)
     for (uint32_t m = 0; quick != NULL && m < quick->receives; m++) {
         quick = is_plain(run->receive[m].part, &most) ? quick : NULL;
     }
-    x->quick = quick != NULL && most <= quick->most_bytes ? quick : NULL;
+    x->lends = quick != NULL && most < CTN_LINK_WANTED &&
+               ctn_quick_may_lend(x, quick, &x->lend_offset);
+    x->quick =
+        quick != NULL && (most <= quick->most_bytes || x->lends) ? quick : NULL;
     if (quick != NULL && !ctn_kind_varies(x->kind)) {
         ctn_quick_note(x, run->plan, bytes_along(x));
     }
@@ -192,7 +195,7 @@ static catena_status_t tell_first(catena_neighborhood_t *neighborhood,
     return tell(neighborhood, plan, neighborhood->channel.complete);
 }
 
-/** Send all messages, which are short. */
+/** Send all messages, which are short or may be lent. */
 CTN_HOT static ctn_step_t begin_quick(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -202,12 +205,16 @@ CTN_HOT static ctn_step_t begin_quick(ctn_op_t *op)
         ctn_quick_want(op->exec, &quick->receive[m], op->seq,
                        run->receive[m].part->base, run->receive[m].bytes);
     }
-    for (uint32_t m = 0; m < quick->sends; m++) {
+    if (x->lends) {
+        x->lent = ctn_quick_send_all(x, quick, run->plan, op->seq, true,
+                                     x->lend_offset);
+    }
+    for (uint32_t m = 0; !x->lends && m < quick->sends; m++) {
         ctn_quick_send(op->exec, &quick->send[m], op->seq,
                        run->send[m].part->base, run->send[m].bytes);
     }
     op->exec->local->told = true;
-    for (uint32_t t = 0; t < run->plan->transfers; t++) {
+    for (uint32_t t = 0; !x->lends && t < run->plan->transfers; t++) {
         catena_status_t status = ctn_transfer(op, t);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
@@ -231,6 +238,7 @@ CTN_HOT static ctn_step_t begin(ctn_op_t *op)
         x->neighborhood->begun = op->seq + 1;
     }
     x->rests = false;
+    x->lent = 0;
     begin_run(run);
     catena_status_t status = tell_first(x->neighborhood, run->plan);
     if (status != CATENA_OK) {
@@ -281,7 +289,8 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
     }
     if (x->missing == 0) {
         ctn_quick_end(x->quick, op->seq);
-        bool ends = x->run->receives_open == 0 && x->run->status == CATENA_OK;
+        bool ends = x->run->receives_open == 0 && x->lent == 0 &&
+                    x->run->status == CATENA_OK;
         return ends ? ctn_op_jump(op, CTN_EXCHANGE_END) : CTN_STEP_NEXT;
     }
     const ctn_plan_t *plan = x->run->plan;
@@ -290,14 +299,21 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
     return CTN_STEP_WAIT;
 }
 
-/** In place: what was kept aside goes where it belongs, when nothing is read
- * there any more. And now an error may be reported that concerns nobody else.
- */
+/** What is lent has been read. In place: what was kept aside goes where it
+ * belongs, when nothing is read there any more. And now an error may be
+ * reported that concerns nobody else. */
 static ctn_step_t settle(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_run_t *run = x->run;
     if (run->substitute != NULL && op->pending != 0) {
+        return CTN_STEP_WAIT;
+    }
+    x->lent =
+        x->lent != 0 ? ctn_quick_still_lent(x->quick, op->seq, x->lent) : 0;
+    if (x->lent != 0) {
+        uint32_t m = (uint32_t)__builtin_ctzll(x->lent);
+        op->waits_for = run->plan->out[run->plan->send[m].link].peer.rank;
         return CTN_STEP_WAIT;
     }
     for (const ctn_substitute_t *s = run->substitute; s != NULL; s = s->next) {

@@ -130,6 +130,10 @@ typedef struct ctn_exchange {
     bool went_quick;    /* they do, this time; and so many are missing: */
     uint64_t missing;
     bool rests; /* its run is as a start leaves it that went quick */
+    bool lends; /* messages that go so may be read where they are: from here
+                   on in the own arena; and so many still are: */
+    uint64_t lend_offset;
+    uint64_t lent;
     /* Of requests whose blocks are small, all alike, and lie together. */
     size_t small_bytes;
     size_t small_step;                 /* from block to block to be sent */
@@ -171,6 +175,10 @@ catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);
 
 /** A short blocking call that is alone. False: nothing has been done. */
 bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status);
+
+/** A request that may always go so, of more than CTN_SMALL_MOST bytes: set
+ * op->start and op->wait. */
+void ctn_quick_request(ctn_op_t *op);
 
 /* ---- small.c ---- */
 

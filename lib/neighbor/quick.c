@@ -299,44 +299,7 @@ CTN_HOT bool ctn_quick_receive(ctn_exec_t *exec, const ctn_quick_end_t *end,
     return true;
 }
 
-/* ---- blocking calls ---- */
-
-/** Whether a call is what this was found to serve. */
-static bool serves(const ctn_quick_t *quick, const ctn_exchange_t *x)
-{
-    ctn_pattern_t pattern = ctn_kind_pattern(x->kind);
-    return x->send.bytes == quick->alike[pattern] &&
-           x->recv.bytes == x->send.bytes && !ctn_kind_varies(x->kind) &&
-           !ctn_kind_reduces(x->kind) &&
-           x->neighborhood->wanted == quick->wanted &&
-           x->neighborhood->ran == quick->in && x->send.type->dense &&
-           x->recv.type->dense &&
-           (!x->in_place || quick->plan[pattern]->transfers == 0);
-}
-
-static void want_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
-                     uint64_t seq)
-{
-    for (uint32_t m = 0; m < quick->receives && !x->in_place; m++) {
-        const ctn_quick_end_t *end = &quick->receive[m];
-        ctn_quick_want(x->neighborhood->exec, end, seq,
-                       x->recv.base + (ptrdiff_t)end->neighbor * x->recv.step,
-                       x->recv.bytes);
-    }
-}
-
-/** Whether what a call sends may be read by the others where it is, and is so
- * long that it is better read there. */
-static bool may_lend(const ctn_exchange_t *x, const ctn_quick_t *quick,
-                     ptrdiff_t step, uint64_t *offset)
-{
-    const ctn_exec_t *exec = x->neighborhood->exec;
-    size_t bytes = x->send.bytes;
-    size_t before = (size_t)step * (x->neighborhood->targets - 1);
-    return (bytes > quick->most_bytes || ctn_link_may_wish(exec, bytes)) &&
-           !x->in_place && step >= 0 &&
-           ctn_heap_contains(exec->heap, x->send.base, before + bytes, offset);
-}
+/* ---- calls of alike, dense blocks ---- */
 
 /** From one block that is sent to the next. */
 static ptrdiff_t step_of(const ctn_exchange_t *x)
@@ -344,12 +307,44 @@ static ptrdiff_t step_of(const ctn_exchange_t *x)
     return ctn_kind_pattern(x->kind) == CTN_PATTERN_GATHER ? 0 : x->send.step;
 }
 
-/** @param offset of the first block in the own arena, where blocks may be lent
- * @return those that are, as a mask */
-static uint64_t send_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
-                         uint64_t seq, bool lend, uint64_t offset)
+/** Whether all its blocks are alike, and lie together. */
+static bool is_alike(const ctn_exchange_t *x)
 {
-    const ctn_plan_t *plan = quick->plan[ctn_kind_pattern(x->kind)];
+    return !ctn_kind_varies(x->kind) && !ctn_kind_reduces(x->kind) &&
+           x->send.bytes == x->recv.bytes && x->send.type->dense &&
+           x->recv.type->dense;
+}
+
+static void want_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
+                     uint64_t seq)
+{
+    for (uint32_t m = 0; m < quick->receives && !x->in_place &&
+                         x->recv.bytes >= CTN_LINK_WANT_LEAST;
+         m++) {
+        const ctn_quick_end_t *end = &quick->receive[m];
+        ctn_quick_want(x->neighborhood->exec, end, seq,
+                       x->recv.base + (ptrdiff_t)end->neighbor * x->recv.step,
+                       x->recv.bytes);
+    }
+}
+
+bool ctn_quick_may_lend(const ctn_exchange_t *x, const ctn_quick_t *quick,
+                        uint64_t *offset)
+{
+    const ctn_exec_t *exec = x->neighborhood->exec;
+    size_t bytes = x->send.bytes;
+    if (!is_alike(x) || x->in_place || step_of(x) < 0 ||
+        (bytes <= quick->most_bytes && !ctn_link_may_wish(exec, bytes))) {
+        return false;
+    }
+    size_t before = (size_t)step_of(x) * (x->neighborhood->targets - 1);
+    return ctn_heap_contains(exec->heap, x->send.base, before + bytes, offset);
+}
+
+uint64_t ctn_quick_send_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
+                            const ctn_plan_t *plan, uint64_t seq, bool lend,
+                            uint64_t offset)
+{
     ctn_exec_t *exec = x->neighborhood->exec;
     size_t bytes = x->send.bytes;
     ptrdiff_t step = step_of(x);
@@ -373,9 +368,8 @@ static uint64_t send_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
     return lent;
 }
 
-/** Of the blocks that are lent, those that still are. */
-static uint64_t still_lent(const ctn_quick_t *quick, uint64_t seq,
-                           uint64_t lent)
+uint64_t ctn_quick_still_lent(const ctn_quick_t *quick, uint64_t seq,
+                              uint64_t lent)
 {
     for (uint64_t left = lent; left != 0; left &= left - 1) {
         const ctn_link_cell_t *cell = quick->send[__builtin_ctzll(left)].cell;
@@ -408,6 +402,31 @@ static uint64_t receive_here(const ctn_exchange_t *x, const ctn_quick_t *quick,
     return unfit;
 }
 
+/** What is here, until all is or nothing will come any more. @return messages
+ * that are of another length */
+static uint64_t receive_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
+                            uint64_t seq, uint64_t *missing,
+                            ctn_patience_t *patience)
+{
+    uint64_t unfit = receive_here(x, quick, seq, missing);
+    while (*missing != 0 && ctn_alone_wait(x->neighborhood->exec, patience)) {
+        unfit |= receive_here(x, quick, seq, missing);
+    }
+    return unfit;
+}
+
+/* ---- blocking calls ---- */
+
+/** Whether a call is what this was found to serve. */
+static bool serves(const ctn_quick_t *quick, const ctn_exchange_t *x)
+{
+    ctn_pattern_t pattern = ctn_kind_pattern(x->kind);
+    return x->send.bytes == quick->alike[pattern] && is_alike(x) &&
+           x->neighborhood->wanted == quick->wanted &&
+           x->neighborhood->ran == quick->in &&
+           (!x->in_place || quick->plan[pattern]->transfers == 0);
+}
+
 CTN_HOT bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status)
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
@@ -418,30 +437,74 @@ CTN_HOT bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status)
         return false;
     }
     uint64_t offset = 0;
-    bool lend = may_lend(x, quick, step_of(x), &offset);
+    bool lend = ctn_quick_may_lend(x, quick, &offset);
     if ((x->send.bytes > quick->most_bytes && !lend) ||
         !ctn_quick_may_send(quick, neighborhood->channel.started) ||
         !ctn_alone_begin(exec, &neighborhood->channel, &seq)) {
         return false;
     }
-    if (x->recv.bytes >= CTN_LINK_WANT_LEAST) {
-        want_all(x, quick, seq);
-    }
-    uint64_t lent = send_all(x, quick, seq, lend, offset);
+    const ctn_plan_t *plan = quick->plan[ctn_kind_pattern(x->kind)];
+    want_all(x, quick, seq);
+    uint64_t lent = ctn_quick_send_all(x, quick, plan, seq, lend, offset);
     uint64_t missing = ctn_quick_all(quick);
-    uint64_t unfit = receive_here(x, quick, seq, &missing);
     ctn_patience_t patience = {0};
-    while (missing != 0 && ctn_alone_wait(exec, &patience)) {
-        unfit |= receive_here(x, quick, seq, &missing);
-    }
-    neighborhood->last = quick->plan[ctn_kind_pattern(x->kind)];
+    uint64_t unfit = receive_all(x, quick, seq, &missing, &patience);
+    neighborhood->last = plan;
     ctn_quick_end(quick, seq);
     /* Those who wait for what is unfit to be taken wait no longer than that. */
     *status = unfit != 0 ? ctn_exchange_rest(x, seq, unfit) : CATENA_OK;
-    while ((lent = still_lent(quick, seq, lent)) != 0 &&
+    while ((lent = ctn_quick_still_lent(quick, seq, lent)) != 0 &&
            ctn_alone_wait(exec, &patience)) {
     }
     catena_status_t ended = ctn_alone_end(exec, &neighborhood->channel);
     *status = ended != CATENA_OK ? ended : *status;
     return true;
+}
+
+/* ---- requests ---- */
+
+CTN_HOT static bool start_long(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    if (!x->rests || !ctn_quick_take_number(x->neighborhood, &op->seq)) {
+        return false;
+    }
+    want_all(x, x->quick, op->seq);
+    x->lent = ctn_quick_send_all(x, x->quick, x->small_ran, op->seq, x->lends,
+                                 x->lend_offset);
+    ctn_quick_activate(op);
+    return true;
+}
+
+CTN_HOT static bool wait_long(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    ctn_patience_t patience = {0};
+    if (!ctn_quick_is_alone(op)) {
+        return false;
+    }
+    /* Those that do not fit are still missing for the phases. */
+    uint64_t unfit = receive_all(x, x->quick, op->seq, &x->missing, &patience);
+    x->missing |= unfit;
+    if (x->missing != 0) {
+        return false;
+    }
+    ctn_quick_end(x->quick, op->seq);
+    while ((x->lent = ctn_quick_still_lent(x->quick, op->seq, x->lent)) != 0) {
+        if (!ctn_alone_wait(op->exec, &patience)) {
+            return false;
+        }
+    }
+    ctn_quick_complete(op);
+    return true;
+}
+
+void ctn_quick_request(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    if (x->quick != NULL && is_alike(x) && x->send.bytes > CTN_SMALL_MOST) {
+        x->small_ran = x->run->plan;
+        op->start = start_long;
+        op->wait = wait_long;
+    }
 }

@@ -80,6 +80,22 @@ void ctn_quick_send(const ctn_exec_t *exec, const ctn_quick_end_t *end,
 bool ctn_quick_receive(ctn_exec_t *exec, const ctn_quick_end_t *end,
                        uint64_t seq, void *into, size_t bytes, bool *fits);
 
+/** Whether what a call of alike, dense blocks sends may be read by the others
+ * where it is, and is so long that it is better read there.
+ * @param[out] offset of the first block in the own arena */
+bool ctn_quick_may_lend(const ctn_exchange_t *x, const ctn_quick_t *quick,
+                        uint64_t *offset);
+
+/** Send all messages of such a call, or lend them.
+ * @return those that are lent, as a mask */
+uint64_t ctn_quick_send_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
+                            const ctn_plan_t *plan, uint64_t seq, bool lend,
+                            uint64_t offset);
+
+/** Of the blocks that are lent, those that still are. */
+uint64_t ctn_quick_still_lent(const ctn_quick_t *quick, uint64_t seq,
+                              uint64_t lent);
+
 /** All messages, as a mask. */
 static inline uint64_t ctn_quick_all(const ctn_quick_t *quick)
 {
@@ -92,6 +108,56 @@ static inline void ctn_quick_end(ctn_quick_t *quick, uint64_t seq)
     uint64_t allowed = ctn_link_completed_before(seq) + CTN_LINK_RINGS;
     quick->allowed = allowed > quick->allowed ? allowed : quick->allowed;
     quick->ahead = true;
+}
+
+/* ---- calls without phases ---- */
+
+/** Take a number, if nothing is under way that has one, or needs progress. */
+static inline bool ctn_quick_take_number(catena_neighborhood_t *neighborhood,
+                                         uint64_t *seq)
+{
+    ctn_channel_t *channel = &neighborhood->channel;
+    ctn_quick_t *quick = neighborhood->quick;
+    return neighborhood->ran == quick->in &&
+           (channel->started < quick->allowed ||
+            ctn_quick_may_send(quick, channel->started)) &&
+           ctn_alone_begin(neighborhood->exec, channel, seq);
+}
+
+/** A request has taken its number, and has sent all of it: it is active. */
+static inline void ctn_quick_activate(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    ctn_exec_t *exec = op->exec;
+    exec->local->told = true;
+    ctn_exec_wake(exec);
+    x->neighborhood->begun = op->seq + 1;
+    x->missing = ctn_quick_all(x->quick);
+    op->phase = CTN_EXCHANGE_SHORT;
+    op->state = CTN_OP_ACTIVE;
+    op->waits_for = -1;
+    op->next = op->previous = NULL;
+    exec->active = op;
+}
+
+/** All that is under way here is one operation that was started so. */
+static inline bool ctn_quick_is_alone(const ctn_op_t *op)
+{
+    const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
+    return op->persistent && op->exec->active == op && op->next == NULL &&
+           op->phase == CTN_EXCHANGE_SHORT && x->went_quick && x->rests &&
+           op->channel->queue == NULL && op->channel->started == op->seq + 1 &&
+           op->channel->complete == op->seq;
+}
+
+/** It is alone, and over. */
+static inline void ctn_quick_complete(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    x->neighborhood->last = x->small_ran;
+    op->exec->active = NULL;
+    op->state = CTN_OP_DONE;
+    op->status = ctn_alone_end(op->exec, op->channel);
 }
 
 #endif

@@ -133,18 +133,6 @@ static inline uint64_t receive_here(const small_t *small, uint64_t *missing)
     return unfit;
 }
 
-/** Take a number, if nothing is under way that has one, or needs progress. */
-static inline bool take_number(catena_neighborhood_t *neighborhood,
-                               uint64_t *seq)
-{
-    ctn_channel_t *channel = &neighborhood->channel;
-    ctn_quick_t *quick = neighborhood->quick;
-    return neighborhood->ran == quick->in &&
-           (channel->started < quick->allowed ||
-            ctn_quick_may_send(quick, channel->started)) &&
-           ctn_alone_begin(neighborhood->exec, channel, seq);
-}
-
 /** What is here, until all is or nothing will come any more. @return messages
  * that are of another length */
 static inline uint64_t receive_all(const small_t *small, ctn_exec_t *exec,
@@ -179,7 +167,7 @@ static inline const ctn_quick_seen_t *begin(const ctn_neighbor_given_t *given,
         return NULL;
     }
     const ctn_quick_seen_t *seen = find_seen(quick, given);
-    if (seen == NULL || !take_number(neighborhood, &small->seq)) {
+    if (seen == NULL || !ctn_quick_take_number(neighborhood, &small->seq)) {
         return NULL;
     }
     small->quick = quick;
@@ -230,53 +218,30 @@ static inline small_t small_of(const ctn_exchange_t *x, uint64_t seq)
 CTN_TURN static bool start_small(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_exec_t *exec = op->exec;
-    if (!x->rests || !take_number(x->neighborhood, &op->seq)) {
+    if (!x->rests || !ctn_quick_take_number(x->neighborhood, &op->seq)) {
         return false;
     }
     small_t small = small_of(x, op->seq);
     send_all(&small);
-    exec->local->told = true;
-    ctn_exec_wake(exec);
-    x->neighborhood->begun = op->seq + 1;
-    x->missing = ctn_quick_all(x->quick);
-    op->phase = CTN_EXCHANGE_SHORT;
-    op->state = CTN_OP_ACTIVE;
-    op->waits_for = -1;
-    op->next = op->previous = NULL;
-    exec->active = op;
+    ctn_quick_activate(op);
     return true;
-}
-
-/** All that is under way here is one operation that was started so. */
-static inline bool is_alone(const ctn_op_t *op)
-{
-    const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
-    return op->persistent && op->exec->active == op && op->next == NULL &&
-           op->phase == CTN_EXCHANGE_SHORT && x->went_quick && x->rests &&
-           op->channel->queue == NULL && op->channel->started == op->seq + 1 &&
-           op->channel->complete == op->seq;
 }
 
 CTN_TURN static bool wait_small(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_exec_t *exec = op->exec;
-    if (!is_alone(op)) {
+    if (!ctn_quick_is_alone(op)) {
         return false;
     }
     small_t small = small_of(x, op->seq);
     /* Those that do not fit are still missing for the phases. */
-    uint64_t unfit = receive_all(&small, exec, &x->missing);
+    uint64_t unfit = receive_all(&small, op->exec, &x->missing);
     x->missing |= unfit;
     if (x->missing != 0) {
         return false;
     }
     ctn_quick_end(x->quick, op->seq);
-    x->neighborhood->last = x->small_ran;
-    exec->active = NULL;
-    op->state = CTN_OP_DONE;
-    op->status = ctn_alone_end(exec, op->channel);
+    ctn_quick_complete(op);
     return true;
 }
 

@@ -23,6 +23,7 @@ typedef struct small_call {
     const small_ring_t *ring;
     bool gather;
     size_t bytes; /* of a block */
+    size_t room;  /* of a buffer */
     uint64_t seed;
     bool by_words; /* sent as words of 8 bytes, where they are some */
     unsigned char *send;
@@ -59,7 +60,7 @@ static void fill(const rank_test_t *test, const small_call_t *call)
                 byte_of(call, test->place.rank, block, i);
         }
     }
-    memset(call->receive, GUARD, ROOM);
+    memset(call->receive, GUARD, call->room);
 }
 
 static void check(rank_test_t *test, const small_call_t *call)
@@ -76,7 +77,7 @@ static void check(rank_test_t *test, const small_call_t *call)
         }
         RANK_CHECK(test, i == bytes);
     }
-    for (size_t i = BLOCKS * bytes; i < ROOM; i++) {
+    for (size_t i = BLOCKS * bytes; i < call->room; i++) {
         RANK_CHECK(test, call->receive[i] == GUARD);
     }
 }
@@ -192,6 +193,7 @@ void nbr_small(rank_test_t *test)
             .ring = &rings[drawn % 2],
             .gather = (drawn >> 1) % 3 == 0,
             .bytes = lengths[(drawn >> 24) % LENGTHS],
+            .room = ROOM,
             .seed = drawn,
             .send = memory[0][mine % 2],
             .receive = memory[1][(mine >> 1) % 2],
@@ -212,15 +214,28 @@ void nbr_small(rank_test_t *test)
 enum { EACH = 2, REQUESTS = 2 * EACH };
 
 typedef struct requests {
+    size_t room; /* of a buffer */
     small_ring_t rings[2];
     small_call_t call[REQUESTS]; /* EACH of them on each ring */
     catena_request_t *request[REQUESTS];
     small_call_t between;
 } requests_t;
 
-static void open_requests(rank_test_t *test, requests_t *r)
+/** Short ones, or those that neighbors copy out of each other's memory. */
+static const size_t lengths_of[2][REQUESTS] = {{13, 700, 13, 8},
+                                               {2048, 70000, 1500, 9000}};
+
+/** Where the buffers of request i lie: neighbors need not do alike. */
+static rank_memory_t memory_of(const rank_test_t *test, int i, bool received)
 {
-    static const size_t lengths[REQUESTS] = {13, 700, 13, 8};
+    return (test->place.rank + i + (received ? 1 : 0)) % 3 == 0 ? RANK_MALLOC
+                                                                : RANK_HEAP;
+}
+
+static void open_requests(rank_test_t *test, requests_t *r, bool are_long)
+{
+    const size_t *lengths = lengths_of[are_long];
+    r->room = are_long ? BLOCKS * 70000 + 16 : ROOM;
     for (int i = 0; i < 2; i++) {
         r->rings[i] = open_ring(test, i + 1);
     }
@@ -229,24 +244,26 @@ static void open_requests(rank_test_t *test, requests_t *r)
             .ring = &r->rings[i / EACH],
             .gather = i == 1,
             .bytes = lengths[i],
+            .room = r->room,
             .by_words = i == 3,
-            .send = rank_take(test, RANK_MALLOC, ROOM),
-            .receive = rank_take(test, RANK_MALLOC, ROOM),
+            .send = rank_take(test, memory_of(test, i, false), r->room),
+            .receive = rank_take(test, memory_of(test, i, true), r->room),
         };
         RANK_CHECK(test, make_request(&r->call[i], PERSISTENT,
                                       &r->request[i]) == CATENA_OK);
     }
-    r->between = (small_call_t){.bytes = 24,
-                                .send = rank_take(test, RANK_HEAP, ROOM),
-                                .receive = rank_take(test, RANK_HEAP, ROOM)};
+    r->between = (small_call_t){.bytes = are_long ? 3000 : 24,
+                                .room = r->room,
+                                .send = rank_take(test, RANK_HEAP, r->room),
+                                .receive = rank_take(test, RANK_HEAP, r->room)};
 }
 
 static void close_requests(rank_test_t *test, requests_t *r)
 {
     for (int i = 0; i < REQUESTS; i++) {
         RANK_CHECK(test, catena_request_free(&r->request[i]) == CATENA_OK);
-        rank_give(test, RANK_MALLOC, r->call[i].send);
-        rank_give(test, RANK_MALLOC, r->call[i].receive);
+        rank_give(test, memory_of(test, i, false), r->call[i].send);
+        rank_give(test, memory_of(test, i, true), r->call[i].receive);
     }
     rank_give(test, RANK_HEAP, r->between.send);
     rank_give(test, RANK_HEAP, r->between.receive);
@@ -275,31 +292,77 @@ static void start_drawn(rank_test_t *test, requests_t *r, uint64_t drawn,
     }
 }
 
+static catena_status_t end_request(catena_request_t **request, bool tests)
+{
+    int done = 0;
+    catena_status_t status = CATENA_OK;
+    while (tests && !done) {
+        status = catena_test(request, &done);
+    }
+    return tests ? status : catena_wait(request);
+}
+
 static void wait_drawn(rank_test_t *test, requests_t *r, uint64_t drawn,
                        uint64_t own)
 {
     for (uint64_t n = 0; n < REQUESTS; n++) {
         uint64_t i = (own / 4 + (own % 2 != 0 ? n : REQUESTS - n)) % REQUESTS;
         if ((drawn >> i) % 2 != 0) {
-            RANK_CHECK(test, catena_wait(&r->request[i]) == CATENA_OK);
+            RANK_CHECK(test, end_request(&r->request[i],
+                                         (own >> 12) % 3 == 0) == CATENA_OK);
             check(test, &r->call[i]);
         }
     }
 }
 
-void nbr_small_requests(rank_test_t *test)
+static catena_status_t run_request(catena_request_t **request, bool tests)
 {
+    catena_status_t status = catena_start(*request);
+    return status == CATENA_OK ? end_request(request, tests) : status;
+}
+
+/** Request i alone, in whose place one rank calls with another length. */
+static void one_goes_wrong(rank_test_t *test, requests_t *r, int i,
+                           uint64_t drawn, bool tests)
+{
+    int rank = test->place.rank;
+    int wrong = (int)((drawn >> 24) % (uint64_t)test->place.size);
+    small_call_t *call = &r->call[i];
+    const int *peer = call->ring->peer;
+    bool finds = peer[0] != rank && (peer[0] == wrong || peer[1] == wrong);
+    call->seed++;
+    if (rank == wrong) {
+        one_call(test, *call, wrong, false, BLOCKING);
+        return;
+    }
+    fill(test, call);
+    FAILS(test, finds ? CATENA_ERR_ARG : CATENA_OK, finds ? "sent" : "",
+          run_request(&r->request[i], tests));
+    if (!finds) {
+        check(test, call);
+    }
+}
+
+static void request_turns(rank_test_t *test, bool are_long)
+{
+    enum { TURNS = 400, LONG_TURNS = 160 };
+    int turns = are_long ? LONG_TURNS : TURNS;
     uint64_t all = 9;
     uint64_t own = 21 + (uint64_t)test->place.rank;
     requests_t r = {0};
-    open_requests(test, &r);
-    for (int turn = 0; turn < 400; turn++) {
+    open_requests(test, &r, are_long);
+    for (int turn = 0; turn < turns; turn++) {
         uint64_t drawn = rank_random(&all);
-        /* Now and then one alone, several times in a row. */
-        drawn = turn / 50 % 2 == 0 ? (drawn & ~UINT64_C(15)) |
-                                         (UINT64_C(1) << turn / 100 % REQUESTS)
-                                   : drawn;
         uint64_t mine = rank_random(&own);
+        /* Now and then one alone, several times in a row. */
+        if (turn * 8 / turns % 2 == 0) {
+            int one = turn * 4 / turns;
+            drawn = (drawn & ~UINT64_C(15)) | (UINT64_C(1) << one);
+            if ((drawn >> 40) % 6 == 0) {
+                one_goes_wrong(test, &r, one, drawn, mine % 2 == 0);
+                continue;
+            }
+        }
         start_drawn(test, &r, drawn, mine);
         if ((drawn >> 16) % 3 == 0) {
             r.between.ring = &r.rings[(drawn >> 20) % 2];
@@ -310,4 +373,14 @@ void nbr_small_requests(rank_test_t *test)
         wait_drawn(test, &r, drawn, mine >> 8);
     }
     close_requests(test, &r);
+}
+
+void nbr_small_requests(rank_test_t *test)
+{
+    request_turns(test, false);
+}
+
+void nbr_long_requests(rank_test_t *test)
+{
+    request_turns(test, true);
 }

@@ -535,6 +535,7 @@ int main(int argc, char **argv)
         {"one far too long", far_too_long},
         {"small blocks", nbr_small},
         {"requests for small blocks", nbr_small_requests},
+        {"requests for long blocks", nbr_long_requests},
         {"freed too early", freed_too_early},
         {NULL, NULL}};
     return rank_main(argc, argv, cases);
