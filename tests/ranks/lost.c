@@ -107,7 +107,10 @@ int main(void)
                catena_status_string(status), took);
         fflush(stdout);
     }
-    sleep(LONG);                    /* nobody hears it from those who end */
-    (void)catena_finalize(context); /* fails, but ends */
+    sleep(LONG); /* nobody hears it from those who end */
+    if (complete != NULL) {
+        (void)catena_neighborhood_free(complete);
+    }
+    (void)catena_finalize(context); /* they fail, but end */
     return 0;
 }

@@ -40,12 +40,11 @@ static catena_status_t make_complete(catena_group_t *group,
 
 /** The last rank is in no such group, and waits in the world's barrier. */
 static catena_status_t run(catena_context_t *context, const double *in,
-                           double *out)
+                           double *out, catena_neighborhood_t **complete)
 {
     catena_group_t *world = catena_world(context);
     bool last = catena_group_rank(world) + 1 == catena_group_size(world);
     catena_group_t *group = NULL;
-    catena_neighborhood_t *complete = NULL;
     if (catena_group_split(world, last ? CATENA_UNDEFINED : 0, 0, &group) !=
             CATENA_OK ||
         (group != NULL &&
@@ -53,7 +52,7 @@ static catena_status_t run(catena_context_t *context, const double *in,
               CATENA_OK ||
           catena_scan(in, out, 1, CATENA_DOUBLE, CATENA_SUM, group) !=
               CATENA_OK ||
-          make_complete(group, &complete) != CATENA_OK))) {
+          make_complete(group, complete) != CATENA_OK))) {
         return CATENA_ERR_STATE;
     }
     if (catena_group_rank(world) == 0) {
@@ -69,7 +68,7 @@ static catena_status_t run(catena_context_t *context, const double *in,
     const char *what = getenv("STARVED");
     if (what != NULL && strcmp(what, "neighbor") == 0) {
         return catena_neighbor_gather(in, ELEMENTS, CATENA_DOUBLE, out,
-                                      ELEMENTS, CATENA_DOUBLE, complete);
+                                      ELEMENTS, CATENA_DOUBLE, *complete);
     }
     return what != NULL && strcmp(what, "split") == 0
                ? catena_group_dup(group, &group)
@@ -86,13 +85,17 @@ int main(void)
     double *in = calloc(ELEMENTS, sizeof(*in));
     double *out = calloc(MOST * ELEMENTS, sizeof(*out));
     int rank = catena_group_rank(catena_world(context));
-    catena_status_t status = run(context, in, out);
+    catena_neighborhood_t *complete = NULL;
+    catena_status_t status = run(context, in, out, &complete);
     printf("%s - rank %d hears of a rank without memory: %s\n",
            status == CATENA_ERR_NO_MEMORY ? "ok" : "not ok", rank,
            catena_status_string(status));
     fflush(stdout);
     usleep(300000); /* who is gone cannot be sent to, and that is heard first */
-    (void)catena_finalize(context); /* fails, but ends */
+    if (complete != NULL) {
+        (void)catena_neighborhood_free(complete);
+    }
+    (void)catena_finalize(context); /* they fail, but end */
     free(in);
     free(out);
     return 0;
