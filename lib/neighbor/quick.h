@@ -140,14 +140,15 @@ static inline void ctn_quick_activate(ctn_op_t *op)
     exec->active = op;
 }
 
-/** All that is under way here is one operation that was started so. */
+/** All that is under way here is one operation that was started so. Nothing
+ * waits behind it, or has a number after it; and what has one before it would
+ * be active, too. */
 static inline bool ctn_quick_is_alone(const ctn_op_t *op)
 {
     const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
-    return op->persistent && op->exec->active == op && op->next == NULL &&
-           op->phase == CTN_EXCHANGE_SHORT && x->went_quick && x->rests &&
-           op->channel->queue == NULL && op->channel->started == op->seq + 1 &&
-           op->channel->complete == op->seq;
+    return op->exec->active == op && op->next == NULL &&
+           op->phase == CTN_EXCHANGE_SHORT && x->rests &&
+           op->channel->started == op->seq + 1;
 }
 
 /** It is alone, and over. */
