@@ -40,19 +40,19 @@ static catena_status_t make_complete(catena_group_t *group,
 
 /** The last rank is in no such group, and waits in the world's barrier. */
 static catena_status_t run(catena_context_t *context, const double *in,
-                           double *out, catena_neighborhood_t **complete)
+                           double *out, catena_group_t **group,
+                           catena_neighborhood_t **complete)
 {
     catena_group_t *world = catena_world(context);
     bool last = catena_group_rank(world) + 1 == catena_group_size(world);
-    catena_group_t *group = NULL;
-    if (catena_group_split(world, last ? CATENA_UNDEFINED : 0, 0, &group) !=
+    if (catena_group_split(world, last ? CATENA_UNDEFINED : 0, 0, group) !=
             CATENA_OK ||
-        (group != NULL &&
-         (catena_group_set(group, "hierarchy", "node:shm,network:p2p") !=
+        (*group != NULL &&
+         (catena_group_set(*group, "hierarchy", "node:shm,network:p2p") !=
               CATENA_OK ||
-          catena_scan(in, out, 1, CATENA_DOUBLE, CATENA_SUM, group) !=
+          catena_scan(in, out, 1, CATENA_DOUBLE, CATENA_SUM, *group) !=
               CATENA_OK ||
-          make_complete(group, complete) != CATENA_OK))) {
+          make_complete(*group, complete) != CATENA_OK))) {
         return CATENA_ERR_STATE;
     }
     if (catena_group_rank(world) == 0) {
@@ -66,14 +66,15 @@ static catena_status_t run(catena_context_t *context, const double *in,
         return catena_barrier(world);
     }
     const char *what = getenv("STARVED");
+    catena_group_t *again;
     if (what != NULL && strcmp(what, "neighbor") == 0) {
         return catena_neighbor_gather(in, ELEMENTS, CATENA_DOUBLE, out,
                                       ELEMENTS, CATENA_DOUBLE, *complete);
     }
     return what != NULL && strcmp(what, "split") == 0
-               ? catena_group_dup(group, &group)
+               ? catena_group_dup(*group, &again)
                : catena_scan(in, out, ELEMENTS, CATENA_DOUBLE, CATENA_SUM,
-                             group);
+                             *group);
 }
 
 int main(void)
@@ -85,8 +86,9 @@ int main(void)
     double *in = calloc(ELEMENTS, sizeof(*in));
     double *out = calloc(MOST * ELEMENTS, sizeof(*out));
     int rank = catena_group_rank(catena_world(context));
+    catena_group_t *group = NULL;
     catena_neighborhood_t *complete = NULL;
-    catena_status_t status = run(context, in, out, &complete);
+    catena_status_t status = run(context, in, out, &group, &complete);
     printf("%s - rank %d hears of a rank without memory: %s\n",
            status == CATENA_ERR_NO_MEMORY ? "ok" : "not ok", rank,
            catena_status_string(status));
@@ -94,6 +96,9 @@ int main(void)
     usleep(300000); /* who is gone cannot be sent to, and that is heard first */
     if (complete != NULL) {
         (void)catena_neighborhood_free(complete);
+    }
+    if (group != NULL) {
+        (void)catena_group_free(group);
     }
     (void)catena_finalize(context); /* they fail, but end */
     free(in);
