@@ -167,6 +167,7 @@ refused 'expected a lower rank' gather --root 1
 refused 'that goes by levels' alltoall --hierarchy node:shm
 refused 'second buffer' bcast --in-place
 refused 'nonblocking call' split --overlap
+refused 'found --blocking' bcast --overlap --blocking
 refused 'expected --overlap' bcast --test 3
 refused 'neither --flag nor -f' barrier --overlap -f
 
@@ -279,6 +280,8 @@ for name in $neighbors; do
         --neighborhood stencil:9:auto:periodic --nonblocking --buffers mixed
     checked 12 simulated_one 2 3 "neighbor_$name" -m 4:8192 -i 2 \
         --neighborhood "graph:$graph" --persistent
+    checked 36 real_one 4 2 "neighbor_$name" -m 4:8192 -i 2 --persistent \
+        --blocking --nonblocking
     checked 4 simulated_one 3 3 "neighbor_$name" -m 4:32 -i 2 \
         --neighborhood random:4 --shuffle 3
     checked 8 simulated_one 4 3 "neighbor_$name" -m 8:16 -i 2 \

@@ -21,7 +21,13 @@ enum { BENCH_MAX_VARIANTS = 16, BENCH_MAX_CORES = 256 };
 
 enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON };
 enum bench_buffers { BENCH_HEAP, BENCH_MALLOC, BENCH_MIXED };
-enum bench_mode { BENCH_BLOCKING, BENCH_NONBLOCKING, BENCH_PERSISTENT };
+/* How a collective is called. */
+enum bench_mode {
+    BENCH_BLOCKING,
+    BENCH_NONBLOCKING,
+    BENCH_PERSISTENT,
+    BENCH_MODES
+};
 
 /* As given; NULL: not. */
 struct bench_split_options {
@@ -54,7 +60,8 @@ struct bench_options {
     bool flag; /* barrier: measure the raw flag exchange beside it */
     enum bench_format format;
     enum bench_buffers buffers;
-    enum bench_mode mode;
+    enum bench_mode modes[BENCH_MODES]; /* to compare, in this order */
+    size_t mode_count;                  /* 0: blocking */
     const char *algorithms[BENCH_MAX_VARIANTS];
     size_t algorithm_count; /* 0: leave the choice to the library */
     const char *hierarchies[BENCH_MAX_VARIANTS];

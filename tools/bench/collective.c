@@ -118,7 +118,6 @@ static void buffers_close(struct bench *bench, struct buffers *buffers)
 static void begin_size(struct bench_run *run, const struct buffers *buffers,
                        size_t bytes)
 {
-    const struct bench_options *options = run->bench->options;
     struct bench_variant *leader = &run->variants[0];
 
     leader->call.bytes = bytes;
@@ -135,7 +134,7 @@ static void begin_size(struct bench_run *run, const struct buffers *buffers,
             variant->call.layout.in_place ? CATENA_IN_PLACE : buffers->send;
         variant->errors = 0;
         variant->complained = false;
-        if (options->mode != BENCH_PERSISTENT || variant->row->init == NULL)
+        if (variant->mode != BENCH_PERSISTENT || variant->row->init == NULL)
             continue;
         bench_use(run, variant);
         status = variant->row->init(&variant->call, &variant->request);

@@ -47,10 +47,9 @@ void bench_use(struct bench_run *run, struct bench_variant *variant)
 }
 
 static catena_status_t begin_call(struct bench_variant *variant,
-                                  const struct bench_options *options,
                                   catena_request_t **request)
 {
-    if (options->mode == BENCH_NONBLOCKING)
+    if (variant->mode == BENCH_NONBLOCKING)
         return variant->row->start(&variant->call, request);
     *request = variant->request;
     return catena_start(*request);
@@ -59,19 +58,18 @@ static catena_status_t begin_call(struct bench_variant *variant,
 static catena_status_t call_once(struct bench_variant *variant)
 {
     struct bench *bench = variant->call.bench;
-    const struct bench_options *options = bench->options;
     catena_request_t *request;
     catena_status_t status;
 
     if (variant->part == BENCH_COMPUTE)
-        return bench_work(bench, variant->whole->compute_s, options->tests,
-                          NULL);
-    if (options->mode == BENCH_BLOCKING)
+        return bench_work(bench, variant->whole->compute_s,
+                          bench->options->tests, NULL);
+    if (variant->mode == BENCH_BLOCKING)
         return variant->row->blocking(&variant->call);
-    status = begin_call(variant, options, &request);
+    status = begin_call(variant, &request);
     if (status == CATENA_OK && variant->part == BENCH_OVERLAPPED)
-        status = bench_work(bench, variant->whole->compute_s, options->tests,
-                            &request);
+        status = bench_work(bench, variant->whole->compute_s,
+                            bench->options->tests, &request);
     return status == CATENA_OK ? catena_wait(&request) : status;
 }
 

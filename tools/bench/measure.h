@@ -22,6 +22,7 @@ struct bench_variant {
     const char *algorithm; /* to set; NULL: leave it */
     const char *leaders;   /* likewise */
     const char *hierarchy; /* likewise */
+    enum bench_mode mode;
     enum bench_part part;
     struct bench_variant *whole; /* the one that this is a part of, or itself */
     double compute_s;            /* of a whole: how long it takes, on this rank

@@ -38,10 +38,14 @@ static const struct argp_option known[] = {
     {"full", 'f', NULL, 0, "print all columns", 0},
     {"csv", KEY_CSV, NULL, 0, "print comma-separated values", 0},
     {"json", KEY_JSON, NULL, 0, "print one JSON document", 0},
-    {"persistent", KEY_PERSISTENT, NULL, 0,
-     "time start and wait of a persistent request", 0},
+    {"blocking", KEY_BLOCKING, NULL, 0,
+     "time the blocking call (the default); several of these three are "
+     "compared",
+     0},
     {"nonblocking", KEY_NONBLOCKING, NULL, 0,
      "time the nonblocking call and its wait", 0},
+    {"persistent", KEY_PERSISTENT, NULL, 0,
+     "time start and wait of a persistent request", 0},
     {"overlap", KEY_OVERLAP, NULL, 0,
      "how far computing hides nonblocking calls, as osu_i* have it", 0},
     {"test", KEY_TEST, "N", 0, "calls of catena_test while computing (0)", 0},
@@ -299,11 +303,10 @@ static error_t parse_mode(struct parse *parse, enum bench_mode mode)
 {
     struct bench_options *options = parse->options;
 
-    if (options->mode != BENCH_BLOCKING && options->mode != mode)
-        return bench_refuse(parse,
-                            "expected one of --persistent and --nonblocking, "
-                            "found both");
-    options->mode = mode;
+    for (size_t m = 0; m < options->mode_count; m++)
+        if (options->modes[m] == mode)
+            return 0;
+    options->modes[options->mode_count++] = mode;
     return 0;
 }
 
@@ -391,6 +394,8 @@ static error_t parse_switch(struct parse *parse, int key, char *text)
     case KEY_FLAG:
         options->flag = true;
         return 0;
+    case KEY_BLOCKING:
+        return parse_mode(parse, BENCH_BLOCKING);
     case KEY_PERSISTENT:
         return parse_mode(parse, BENCH_PERSISTENT);
     case KEY_NONBLOCKING:

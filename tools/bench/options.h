@@ -9,6 +9,7 @@ enum { /* options without a letter */
        KEY_LEADERS = 256,
        KEY_CSV,
        KEY_JSON,
+       KEY_BLOCKING,
        KEY_PERSISTENT,
        KEY_NONBLOCKING,
        KEY_BUFFERS,

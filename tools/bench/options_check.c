@@ -6,6 +6,14 @@
 #include "motivation.h"
 #include "options.h"
 
+static bool has_mode(const struct bench_options *options, enum bench_mode mode)
+{
+    for (size_t m = 0; m < options->mode_count; m++)
+        if (options->modes[m] == mode)
+            return true;
+    return false;
+}
+
 /* heap is no collective: it takes -i and --csv, and prints its own table. */
 static error_t check_heap(struct parse *parse)
 {
@@ -13,7 +21,7 @@ static error_t check_heap(struct parse *parse)
 
     if (parse->sized || options->check || options->algorithm_count > 0 ||
         options->leaders != NULL || options->in_place || options->flag ||
-        options->mode != BENCH_BLOCKING || options->format == BENCH_JSON ||
+        options->mode_count > 0 || options->format == BENCH_JSON ||
         options->warmup != BENCH_AUTO || options->full ||
         options->buffers != BENCH_HEAP || options->simulated)
         return bench_refuse(parse,
@@ -33,7 +41,7 @@ static error_t check_figure(struct parse *parse,
     const char *wrong;
 
     if (options->algorithm_count > 0 || options->in_place || options->flag ||
-        options->mode != BENCH_BLOCKING || options->format == BENCH_JSON ||
+        options->mode_count > 0 || options->format == BENCH_JSON ||
         options->full || options->buffers != BENCH_HEAP || options->simulated ||
         (options->leaders != NULL && !figure->leaders))
         return bench_refuse(parse,
@@ -112,7 +120,7 @@ static error_t check_tune(struct parse *parse)
 
     if (options->name != NULL || options->check || options->in_place ||
         options->algorithm_count > 0 || options->leaders != NULL ||
-        options->flag || options->mode != BENCH_BLOCKING ||
+        options->flag || options->mode_count > 0 ||
         options->format != BENCH_TABLE || options->full ||
         options->buffers != BENCH_HEAP || options->simulated ||
         options->model != NULL || options->calibrate != NULL)
@@ -187,8 +195,11 @@ static error_t check_overlap(struct parse *parse,
         return bench_refuse(parse,
                             "--overlap: expected neither --flag nor -f with "
                             "it");
-    if (options->mode == BENCH_BLOCKING)
-        options->mode = BENCH_NONBLOCKING;
+    if (has_mode(options, BENCH_BLOCKING))
+        return bench_refuse(parse, "--overlap: expected calls that do not "
+                                   "block, found --blocking");
+    if (options->mode_count == 0)
+        options->modes[options->mode_count++] = BENCH_NONBLOCKING;
     return 0;
 }
 
@@ -200,6 +211,9 @@ static error_t check_levels(struct parse *parse,
     const struct bench_options *options = parse->options;
     size_t algorithms = options->algorithm_count;
     size_t hierarchies = options->hierarchy_count;
+    size_t ways = (algorithms > 0 ? algorithms : 1) *
+                  (hierarchies > 0 ? hierarchies : 1) *
+                  (options->mode_count > 0 ? options->mode_count : 1);
 
     if (hierarchies > 0 && (row == NULL || row->hierarchy == NULL))
         return bench_refuse(parse, "--hierarchy: expected a collective that "
@@ -209,11 +223,11 @@ static error_t check_levels(struct parse *parse,
     if (parse->rooted && (row == NULL || !row->rooted))
         return bench_refuse(parse, "--root: expected bcast, reduce, gather or "
                                    "scatter");
-    if (algorithms * hierarchies > BENCH_MAX_VARIANTS)
+    if (ways > BENCH_MAX_VARIANTS)
         return bench_refuse(parse,
-                            "expected at most %d algorithms with hierarchies, "
-                            "found %zu",
-                            (int)BENCH_MAX_VARIANTS, algorithms * hierarchies);
+                            "expected at most %d algorithms with hierarchies "
+                            "and modes, found %zu",
+                            (int)BENCH_MAX_VARIANTS, ways);
     if (row != NULL && row->reduces && check_elements(parse) != 0)
         return EINVAL;
     return check_overlap(parse, row);
@@ -239,8 +253,8 @@ static error_t check_row(struct parse *parse,
         return bench_refuse(parse, "%s has no leaders (--leaders)", row->name);
     if (options->check && row->verify == NULL)
         return bench_refuse(parse, "%s has nothing to check (-c)", row->name);
-    if ((options->mode == BENCH_NONBLOCKING && row->start == NULL) ||
-        (options->mode == BENCH_PERSISTENT && row->init == NULL))
+    if ((has_mode(options, BENCH_NONBLOCKING) && row->start == NULL) ||
+        (has_mode(options, BENCH_PERSISTENT) && row->init == NULL))
         return bench_refuse(parse, "%s has the blocking call only", row->name);
     if (options->simulated && row == &bench_flag)
         return bench_refuse(parse, "flag: expected real ranks, found --sim");

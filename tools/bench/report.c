@@ -79,9 +79,13 @@ static const char *mode_text(const struct bench_report *report)
 {
     static const char *const texts[] = {"blocking", "nonblocking and wait",
                                         "persistent, start and wait"};
+    const struct bench_options *options = report->bench->options;
 
-    return report->row->batch != NULL ? "raw loads and stores"
-                                      : texts[report->bench->options->mode];
+    if (report->row->batch != NULL)
+        return "raw loads and stores";
+    if (options->mode_count > 1)
+        return "as named";
+    return texts[options->mode_count > 0 ? options->modes[0] : BENCH_BLOCKING];
 }
 
 static const char *check_text(const struct bench_report *report)

@@ -19,26 +19,38 @@ static size_t choices(size_t asked)
     return asked > 0 ? asked : 1;
 }
 
+/* ALGORITHM@HIERARCHY/MODE, of these what is compared; NULL: not. */
 static char *join(struct bench *bench, const char *algorithm,
-                  const char *hierarchy)
+                  const char *hierarchy, const char *mode)
 {
-    size_t bytes = strlen(algorithm) + strlen(hierarchy) + 2;
-    char *name = bench_alloc(bench, 1, bytes);
+    const char *parts[] = {algorithm, hierarchy, mode};
+    static const char marks[] = "@@/";
+    size_t bytes = 1, used = 0;
+    char *name;
 
-    snprintf(name, bytes, "%s@%s", algorithm, hierarchy);
+    for (int i = 0; i < 3; i++)
+        bytes += parts[i] != NULL ? strlen(parts[i]) + 1 : 0;
+    name = bench_alloc(bench, 1, bytes);
+    for (int i = 0; i < 3; i++) {
+        if (parts[i] != NULL && used > 0)
+            name[used++] = marks[i];
+        if (parts[i] != NULL)
+            used += (size_t)snprintf(name + used, bytes - used, "%s", parts[i]);
+    }
     return name;
 }
 
 /* The report says how the library ran the one that chose nothing. */
 static void name_variant(struct bench *bench, struct bench_variant *variant)
 {
-    const char *algorithm = variant->algorithm;
-    const char *hierarchy = variant->hierarchy;
+    static const char *const modes[] = {"blocking", "nonblocking",
+                                        "persistent"};
+    bool named = bench->options->mode_count > 1 && variant->row->batch == NULL;
 
-    if (algorithm != NULL && hierarchy != NULL)
-        variant->name = variant->joined = join(bench, algorithm, hierarchy);
-    else if (algorithm != NULL || hierarchy != NULL)
-        variant->name = algorithm != NULL ? algorithm : hierarchy;
+    if (variant->algorithm != NULL || variant->hierarchy != NULL || named)
+        variant->name = variant->joined =
+            join(bench, variant->algorithm, variant->hierarchy,
+                 named ? modes[variant->mode] : NULL);
     else
         variant->name = variant->row->algorithm_names != NULL
                             ? "default"
@@ -80,17 +92,19 @@ void bench_variants_open(struct bench_run *run,
     const struct bench_options *options = run->bench->options;
     size_t algorithms = choices(options->algorithm_count);
     size_t hierarchies = choices(options->hierarchy_count);
-    size_t count = algorithms * hierarchies + (options->flag ? 1 : 0);
+    size_t modes = choices(options->mode_count);
+    size_t ways = algorithms * hierarchies * modes;
+    size_t count = ways + (options->flag ? 1 : 0);
 
     /* No more than there are: every simulated rank has its own. */
     run->variants = bench_alloc(run->bench, count * (size_t)parts(options),
                                 sizeof(*run->variants));
-    for (size_t a = 0; a < algorithms; a++)
-        for (size_t h = 0; h < hierarchies; h++)
-            add(run,
-                &(struct bench_variant){.algorithm = options->algorithms[a],
-                                        .hierarchy = options->hierarchies[h],
-                                        .row = row});
+    for (size_t w = 0; w < ways; w++)
+        add(run, &(struct bench_variant){
+                     .algorithm = options->algorithms[w / modes / hierarchies],
+                     .hierarchy = options->hierarchies[w / modes % hierarchies],
+                     .mode = options->modes[w % modes],
+                     .row = row});
     if (options->flag)
         add(run, &(struct bench_variant){.row = &bench_flag});
 }
