@@ -10,6 +10,7 @@
 #include "coll/hierarchy.h"
 #include "coll/plan.h"
 #include "core/context.h"
+#include "core/lines.h"
 #include "exec/exec.h"
 #include "group/group.h"
 #include "heap/heap.h"
@@ -195,7 +196,7 @@ static catena_status_t join_sim_network(catena_context_t *context)
 
 static catena_status_t make_exec(catena_context_t *context)
 {
-    ctn_exec_t *exec = calloc(1, sizeof(*exec));
+    ctn_exec_t *exec = ctn_lines_alloc(sizeof(*exec));
     if (exec == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }

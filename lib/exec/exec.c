@@ -205,6 +205,8 @@ CTN_HOT static void op_finish(ctn_op_t *op)
     if (op->next != NULL) {
         op->next->previous = op->previous;
     }
+    op->next = op->previous = NULL;
+    op->waits_for = -1;
     if (op->algorithm->finish != NULL) {
         op->algorithm->finish(op);
     }

@@ -75,14 +75,10 @@ typedef enum ctn_op_state {
 #define CTN_BOUNCE_BYTES 65536u
 
 struct catena_request {
-    const ctn_algorithm_t *algorithm;
+    /* A cache line that is all of this that those without phases touch. */
     ctn_exec_t *exec;
     ctn_channel_t *channel; /* NULL: only calls others, has no sequence */
     uint64_t seq;
-    uint64_t pending; /* puts whose source is not free yet */
-    unsigned phase;
-    ctn_op_state_t state;
-    catena_status_t status;
     /* Of requests that may go without their phases; else NULL.
      * start: nothing else is under way; do at once what the first phases would.
      * It is active afterwards, in the list of those. False: it is to be
@@ -90,14 +86,21 @@ struct catena_request {
      * is to be waited for. */
     bool (*start)(ctn_op_t *op);
     bool (*wait)(ctn_op_t *op);
+    ctn_op_state_t state;
+    catena_status_t status; /* in between: gcc would take two constants side by
+                               side from where constants are, another page */
+    unsigned phase;
     bool persistent;
-    bool detached;     /* nobody asks for it: released when it ends */
-    bool network;      /* what it waits for may come over the network */
-    bool held;         /* started, but waits to be let go */
-    bool clean;        /* it failed, but did what others wait for */
+    bool detached; /* nobody asks for it: released when it ends */
+    bool network;  /* what it waits for may come over the network */
+    bool held;     /* started, but waits to be let go */
+    bool clean;    /* it failed, but did what others wait for */
+    const ctn_algorithm_t *algorithm;
+    uint64_t pending;  /* puts whose source is not free yet */
     int64_t waits_for; /* rank of its group, -1: nobody in particular */
     ctn_op_t *child;   /* runs now; the next phase begins after it */
-    ctn_op_t *next;    /* in exec's list, the channel's queue, or the pool */
+    /* In exec's list, the channel's queue, or the pool; else NULL. */
+    ctn_op_t *next;
     ctn_op_t *previous;
     _Alignas(64) unsigned char memory[CTN_OP_STATE_BYTES];
 };
@@ -178,30 +181,31 @@ typedef struct ctn_bounce {
 } ctn_bounce_t;
 
 struct ctn_exec {
-    const ctn_log_t *log;
-    ctn_heap_t *heap;
-    ctn_transport_t *network; /* NULL: nobody beyond this node */
+    /* Two cache lines that are all of this that small operations touch. */
+    _Alignas(64) ctn_op_t *active;
+    catena_status_t status;   /* first error of the network, or alarm; sticky */
+    unsigned network_waits;   /* active operations with `network` set */
     ctn_transport_t *local;   /* clock and node words; never NULL */
+    ctn_transport_t *network; /* NULL: nobody beyond this node */
     bool virtual_time;
+    bool look_again; /* set by a phase: what it waits for will come soon, from
+                        another core */
+    bool crowded;    /* more ranks than cores on this host */
     /* In the simulator, on request: users' data, and tables that are only
      * exchanged and worked on, exist in size alone. */
     bool drop_data;
     bool drop_tables;
     ctn_waiting_t waiting;
     ctn_bell_t bell;
-    bool crowded;    /* more ranks than cores on this host */
+    const ctn_log_t *log;
+    ctn_heap_t *heap;
     uint32_t home;   /* 1 + processing unit; 0: none */
     uint32_t astray; /* times in a row it was seen elsewhere */
-    bool look_again; /* set by a phase: what it waits for will come soon, from
-                        another core */
-    catena_status_t status; /* first error of the network, or alarm; sticky */
-    ctn_op_t *active;
     ctn_op_t *pool;
     ctn_remains_t *remains;
     ctn_block_t *spare[CTN_SPARE_BLOCKS];
     unsigned spares;
     ctn_tally_t tally;
-    unsigned network_waits; /* active operations with `network` set */
     /* Endpoints by process, open addressing, grows with those in use. */
     ctn_endpoint_t **endpoints;
     size_t endpoint_slots;
