@@ -202,16 +202,16 @@ CTN_HOT static ctn_step_t begin_quick(ctn_op_t *op)
     ctn_run_t *run = x->run;
     const ctn_quick_t *quick = x->quick;
     for (uint32_t m = 0; m < quick->receives; m++) {
-        ctn_quick_want(op->exec, &quick->receive[m], op->seq,
-                       run->receive[m].part->base, run->receive[m].bytes);
+        ctn_quick_want(op->exec, quick, m, op->seq, run->receive[m].part->base,
+                       run->receive[m].bytes);
     }
     if (x->lends) {
         x->lent = ctn_quick_send_all(x, quick, run->plan, op->seq, true,
                                      x->lend_offset);
     }
     for (uint32_t m = 0; !x->lends && m < quick->sends; m++) {
-        ctn_quick_send(op->exec, &quick->send[m], op->seq,
-                       run->send[m].part->base, run->send[m].bytes);
+        ctn_quick_send(op->exec, quick, m, op->seq, run->send[m].part->base,
+                       run->send[m].bytes);
     }
     op->exec->local->told = true;
     for (uint32_t t = 0; !x->lends && t < run->plan->transfers; t++) {
@@ -222,7 +222,7 @@ CTN_HOT static ctn_step_t begin_quick(ctn_op_t *op)
     }
     skip_rounds(run);
     x->rests = true;
-    x->missing = ctn_quick_all(quick);
+    x->missing = ctn_quick_all(quick->receives);
     return CTN_STEP_NEXT;
 }
 
@@ -237,19 +237,20 @@ CTN_HOT static ctn_step_t begin(ctn_op_t *op)
     if (x->neighborhood->begun <= op->seq) {
         x->neighborhood->begun = op->seq + 1;
     }
-    x->rests = false;
+    x->rests = x->alone = false;
     x->lent = 0;
     begin_run(run);
     catena_status_t status = tell_first(x->neighborhood, run->plan);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    x->went_quick = x->quick != NULL && ctn_quick_may_send(x->quick, op->seq);
+    x->went_quick =
+        x->quick != NULL && ctn_quick_may_send(x->neighborhood, op->seq);
     if (x->went_quick) {
         return begin_quick(op);
     }
     if (x->neighborhood->quick != NULL) {
-        ctn_quick_sync(x->neighborhood->quick);
+        ctn_quick_sync(x->neighborhood);
     }
     if (x->in_place) {
         count_still_sent(x);
@@ -275,8 +276,8 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
         uint32_t m = (uint32_t)__builtin_ctzll(left);
         const ctn_span_t *part = x->run->receive[m].part;
         bool fits;
-        if (ctn_quick_receive(op->exec, &x->quick->receive[m], op->seq,
-                              part->base, part->bytes, &fits)) {
+        if (ctn_quick_receive(op->exec, x->quick, m, op->seq, part->base,
+                              part->bytes, &fits)) {
             x->missing &= ~(left & -left);
             if (!fits) {
                 status = ctn_exchange_open_receive(op, m);
@@ -288,7 +289,7 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     if (x->missing == 0) {
-        ctn_quick_end(x->quick, op->seq);
+        ctn_quick_end(x->neighborhood, op->seq);
         bool ends = x->run->receives_open == 0 && x->lent == 0 &&
                     x->run->status == CATENA_OK;
         return ends ? ctn_op_jump(op, CTN_EXCHANGE_END) : CTN_STEP_NEXT;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/lines.h"
 #include "neighbor/grid.h"
 
 /* ---- what all ranks must say alike ---- */
@@ -149,7 +150,7 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
                                        const ctn_graph_t *graph,
                                        const catena_neighborhood_info_t *info)
 {
-    catena_neighborhood_t *made = calloc(1, sizeof(*made));
+    catena_neighborhood_t *made = ctn_lines_alloc(sizeof(*made));
     if (made == NULL) {
         return NULL;
     }

@@ -2,6 +2,7 @@
 #define CTN_NEIGHBOR_EXCHANGE_H
 
 #include "neighbor/neighborhood.h"
+#include "neighbor/small.h"
 
 /* The executor: one call of an operation on neighbors, as a plan says. Data
  * flow from blocks to messages (exchange.c), and from messages to blocks, to
@@ -114,8 +115,16 @@ typedef struct ctn_run {
 
 /** A call, as the entry point understood it; the state of its operation. */
 typedef struct ctn_exchange {
-    const ctn_neighbor_kind_t *kind;
+    /* Two cache lines that are all of this that requests touch whose blocks are
+     * small, all alike, and lie together. */
+    _Alignas(64) ctn_small_t small;
     catena_neighborhood_t *neighborhood;
+    uint64_t missing;        /* messages, of those that `went_quick` */
+    const ctn_link_in_t *in; /* the links of the plan */
+    const ctn_plan_t *ran;   /* it */
+    bool rests; /* its run is as a start leaves it that went quick */
+    bool alone; /* it was started when nothing else was under way */
+    const ctn_neighbor_kind_t *kind;
     ctn_blocks_t send; /* by target, or one for all */
     ctn_blocks_t recv; /* by source, or the result */
     ctn_reducer_t by;
@@ -127,18 +136,11 @@ typedef struct ctn_exchange {
     bool headers; /* messages begin with the lengths of their parts */
     ctn_run_t *run;
     ctn_quick_t *quick; /* what its messages may go through, or NULL */
-    bool went_quick;    /* they do, this time; and so many are missing: */
-    uint64_t missing;
-    bool rests; /* its run is as a start leaves it that went quick */
+    bool went_quick;    /* they do, this time */
     bool lends; /* messages that go so may be read where they are: from here
                    on in the own arena; and so many still are: */
     uint64_t lend_offset;
     uint64_t lent;
-    /* Of requests whose blocks are small, all alike, and lie together. */
-    size_t small_bytes;
-    size_t small_step;                 /* from block to block to be sent */
-    const ctn_plan_t *small_transfers; /* NULL: there are none */
-    const ctn_plan_t *small_ran;
 } ctn_exchange_t;
 
 /* Phases of an exchange. */
@@ -182,9 +184,6 @@ void ctn_quick_request(ctn_op_t *op);
 
 /* ---- small.c ---- */
 
-/** Blocks up to so many bytes are copied by what is quickest to start; they are
- * not wanted anywhere (CTN_LINK_WANT_LEAST). */
-#define CTN_SMALL_MOST 1024u
 struct ctn_neighbor_given;
 
 /** The same for blocks of at most CTN_SMALL_MOST bytes, given as before. */

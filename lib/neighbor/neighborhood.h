@@ -56,12 +56,21 @@ typedef struct ctn_census {
 } ctn_census_t;
 
 struct catena_neighborhood {
-    catena_group_t *group; /* its own */
+    /* Two cache lines that are all of this that small operations touch.
+     * exchange.c: */
+    _Alignas(64) struct ctn_quick *quick; /* for short messages, or NULL */
+    const ctn_link_in_t *ran; /* links that know what is complete, or NULL */
+    uint64_t begun;           /* 1 + the last operation that has */
+    uint64_t allowed; /* rings of short messages of those below are free */
+    bool ahead;       /* of what links know of that */
+    int wanted;       /* ctn_scheme_t, or -1: auto */
+    const ctn_plan_t *last; /* plan of the last operation, or NULL */
     ctn_exec_t *exec;
-    const ctn_config_t *config;
     ctn_channel_t channel; /* numbers the operations; has no slots */
-    unsigned operations;   /* it is made for */
-    bool check;            /* CATENA_CHECK: messages of no bytes are sent */
+    catena_group_t *group; /* its own */
+    const ctn_config_t *config;
+    unsigned operations; /* it is made for */
+    bool check;          /* CATENA_CHECK: messages of no bytes are sent */
     uint32_t sources, targets;
     ctn_edge_t *source; /* [sources] */
     ctn_edge_t *target; /* [targets] */
@@ -76,15 +85,13 @@ struct catena_neighborhood {
     /* Plans, by scheme and pattern; NULL: not made, or not possible. */
     ctn_plan_t *plan[CTN_SCHEMES][CTN_PATTERNS];
     struct ctn_chooser *chooser; /* choice.c's */
-    int wanted;                  /* ctn_scheme_t, or -1: auto */
-    size_t bytes;           /* usual, along an edge of weight 1; 0: not known */
-    const ctn_plan_t *last; /* plan of the last operation, or NULL */
-    /* exchange.c: */
-    const ctn_link_in_t *ran; /* links that know what is complete, or NULL */
-    uint64_t begun;           /* 1 + the last operation that has */
-    void *kept;               /* memory that operations use again, or NULL */
-    struct ctn_quick *quick;  /* for short messages, or NULL */
+    size_t bytes; /* usual, along an edge of weight 1; 0: not known */
+    void *kept;   /* memory that operations use again, or NULL */
 };
+
+_Static_assert(offsetof(catena_neighborhood_t, group) == 128 &&
+                   offsetof(catena_neighborhood_t, channel.started) == 64,
+               "a cache line, then the channel");
 
 /* ---- who makes what; each returns a status that is the same on all ranks,
  * unless it says otherwise ---- */

@@ -49,7 +49,6 @@ CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_given_t *given,
     }
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;
-        ctn_small_request(op);
         ctn_quick_request(op);
     } else {
         ctn_op_start(op);

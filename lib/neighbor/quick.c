@@ -63,42 +63,54 @@ static uint32_t next_linked(const ctn_edge_t *edge, uint32_t i)
     return i;
 }
 
-static void set_ends(const catena_neighborhood_t *neighborhood,
+/** Set an end. False: a number is too large for it. */
+static bool set_end(void *slots, const void *wide, uint32_t wide_bytes,
+                    uint32_t neighbor, ctn_quick_end_t *end)
+{
+    size_t before = (size_t)((const char *)wide - (const char *)slots);
+    size_t lines = wide_bytes / CTN_LINE;
+    *end = (ctn_quick_end_t){.slots = slots,
+                             .wide = (uint32_t)(before / CTN_LINE),
+                             .wide_lines = (uint16_t)lines,
+                             .neighbor = (uint16_t)neighbor};
+    return before % CTN_LINE == 0 && wide_bytes % CTN_LINE == 0 &&
+           before / CTN_LINE <= UINT32_MAX && lines <= UINT16_MAX &&
+           neighbor <= UINT16_MAX;
+}
+
+static bool set_ends(const catena_neighborhood_t *neighborhood,
                      const ctn_plan_t *plan, ctn_quick_t *quick)
 {
-    ctn_quick_end_t *end = quick->send;
+    ctn_quick_end_t *end = quick->end;
+    ctn_quick_peer_t *peer = quick->peer;
+    bool set = true;
     uint32_t at = 0;
-    for (uint32_t m = 0; m < plan->sends; m++, at++, end++) {
+    for (uint32_t m = 0; m < plan->sends; m++, at++) {
         const ctn_link_out_t *out = &plan->out[plan->send[m].link];
+        ctn_endpoint_t *to = out->peer.endpoint;
         at = next_linked(neighborhood->target, at);
-        *end = (ctn_quick_end_t){
-            .slots = ctn_pointer(out->peer.endpoint, out->slots),
-            .wide = ctn_pointer(out->peer.endpoint, out->wide),
-            .arena = ctn_pointer(out->peer.endpoint, 0),
-            .cell = out->cell,
-            .wide_bytes = out->wide_bytes,
-            .neighbor = at,
-        };
+        set &= set_end(ctn_pointer(to, out->slots), ctn_pointer(to, out->wide),
+                       out->wide_bytes, at, end++);
+        *peer++ =
+            (ctn_quick_peer_t){.arena = ctn_pointer(to, 0), .cell = out->cell};
     }
-    quick->receive = end;
-    for (uint32_t m = 0; m < plan->receives; m++, end++) {
+    for (uint32_t m = 0; m < plan->receives; m++) {
         const ctn_link_in_t *in = &plan->in[plan->receive[m].link];
-        *end = (ctn_quick_end_t){
-            .slots = (unsigned char *)in->slots,
-            .wide = in->wide,
-            .arena = ctn_pointer(in->peer.endpoint, 0),
-            .cell = ctn_pointer(in->peer.endpoint, in->cell),
-            .wide_bytes = in->wide_bytes,
-            .neighbor = plan->part[plan->receive[m].first].index,
-        };
+        ctn_endpoint_t *from = in->peer.endpoint;
+        set &= set_end(in->slots, in->wide, in->wide_bytes,
+                       plan->part[plan->receive[m].first].index, end++);
+        *peer++ = (ctn_quick_peer_t){.arena = ctn_pointer(from, 0),
+                                     .cell = ctn_pointer(from, in->cell)};
     }
+    return set;
 }
 
 static ctn_quick_t *make(const catena_neighborhood_t *neighborhood,
                          const ctn_plan_t *plan)
 {
     size_t ends = (size_t)plan->sends + plan->receives;
-    ctn_quick_t *quick = malloc(sizeof(*quick) + ends * sizeof(*quick->send));
+    size_t first = sizeof(ctn_quick_t) + ends * sizeof(ctn_quick_end_t);
+    ctn_quick_t *quick = malloc(first + ends * sizeof(ctn_quick_peer_t));
     if (quick == NULL) { /* it goes without */
         return NULL;
     }
@@ -109,10 +121,14 @@ static ctn_quick_t *make(const catena_neighborhood_t *neighborhood,
         .alike = {SIZE_MAX, SIZE_MAX},
         .out = plan->out,
         .in = plan->in,
+        .peer = (ctn_quick_peer_t *)((char *)quick + first),
     };
-    set_ends(neighborhood, plan, quick);
+    if (!set_ends(neighborhood, plan, quick)) {
+        free(quick);
+        return NULL;
+    }
     for (uint32_t i = 0; i < ends; i++) {
-        uint32_t bytes = quick->send[i].wide_bytes;
+        uint32_t bytes = quick->end[i].wide_lines * CTN_LINE;
         quick->most_bytes =
             bytes < quick->most_bytes ? bytes : quick->most_bytes;
     }
@@ -131,10 +147,24 @@ ctn_quick_t *ctn_quick_of(catena_neighborhood_t *neighborhood,
     return neighborhood->quick;
 }
 
+/** An exchange of small blocks through these ends, without its buffers. */
+static ctn_small_t small_through(const ctn_quick_t *quick,
+                                 const ctn_plan_t *plan, size_t bytes)
+{
+    bool one = plan->pattern == CTN_PATTERN_GATHER;
+    return (ctn_small_t){.end = quick->end,
+                         .transfers = plan->transfers > 0 ? plan : NULL,
+                         .sends = quick->sends,
+                         .receives = quick->receives,
+                         .send_step = one ? 0 : (uint32_t)bytes,
+                         .bytes = (uint32_t)bytes};
+}
+
 /** Not with types that may be freed, and others made in their place. */
 static void note_seen(const ctn_exchange_t *x, const ctn_plan_t *plan,
-                      size_t bytes, ctn_quick_seen_t *seen)
+                      size_t bytes, ctn_quick_t *quick)
 {
+    ctn_quick_seen_t *seen = &quick->seen[plan->pattern];
     *seen = (ctn_quick_seen_t){0};
     if (bytes > CTN_SMALL_MOST || x->in_place || x->send.bytes != bytes ||
         x->send.type->derived || x->recv.type->derived) {
@@ -146,10 +176,8 @@ static void note_seen(const ctn_exchange_t *x, const ctn_plan_t *plan,
         .recv_type = x->recv.type,
         .send_count = bytes / x->send.type->bytes,
         .recv_count = bytes / x->recv.type->bytes,
-        .send_step = plan->pattern == CTN_PATTERN_GATHER ? 0 : bytes,
-        .bytes = bytes,
-        .plan = plan->transfers > 0 ? plan : NULL,
         .ran = plan,
+        .small = small_through(quick, plan, bytes),
     };
 }
 
@@ -162,7 +190,7 @@ void ctn_quick_note(const ctn_exchange_t *x, const ctn_plan_t *plan,
         quick->alike[plan->pattern] = bytes;
         quick->plan[plan->pattern] = plan;
         quick->wanted = neighborhood->wanted;
-        note_seen(x, plan, bytes, &quick->seen[plan->pattern]);
+        note_seen(x, plan, bytes, quick);
     }
 }
 
@@ -175,58 +203,55 @@ static uint64_t allowed_by(const ctn_link_out_t *out)
 }
 
 /** Links may know more, when others have used them. */
-static void ask_links(ctn_quick_t *quick)
+static void ask_links(catena_neighborhood_t *neighborhood)
 {
+    const ctn_quick_t *quick = neighborhood->quick;
     uint64_t allowed = UINT64_MAX;
     for (uint32_t o = 0; o < quick->sends; o++) {
         uint64_t by = allowed_by(&quick->out[o]);
         allowed = by < allowed ? by : allowed;
     }
-    quick->allowed = allowed > quick->allowed ? allowed : quick->allowed;
+    if (allowed > neighborhood->allowed) {
+        neighborhood->allowed = allowed;
+    }
 }
 
-void ctn_quick_sync(ctn_quick_t *quick)
+void ctn_quick_sync(catena_neighborhood_t *neighborhood)
 {
-    for (uint32_t o = 0; o < quick->sends && quick->ahead; o++) {
-        uint64_t complete = quick->allowed - CTN_LINK_RINGS;
+    const ctn_quick_t *quick = neighborhood->quick;
+    for (uint32_t o = 0; neighborhood->ahead && o < quick->sends; o++) {
+        uint64_t complete = neighborhood->allowed - CTN_LINK_RINGS;
         if (quick->out[o].complete < complete) {
             quick->out[o].complete = complete;
         }
     }
-    quick->ahead = false;
+    neighborhood->ahead = false;
 }
 
-CTN_HOT bool ctn_quick_may_send(ctn_quick_t *quick, uint64_t seq)
+CTN_HOT bool ctn_quick_may_send(catena_neighborhood_t *neighborhood,
+                                uint64_t seq)
 {
-    if (seq >= quick->allowed) {
-        ask_links(quick);
+    if (seq >= neighborhood->allowed) {
+        ask_links(neighborhood);
     }
-    return seq < quick->allowed;
+    return seq < neighborhood->allowed;
 }
 
 /* ---- messages ---- */
 
-static unsigned char *payload(const ctn_quick_end_t *end, ctn_slot_t *slot,
-                              uint64_t seq, size_t bytes)
+CTN_HOT void ctn_quick_want(const ctn_exec_t *exec, const ctn_quick_t *quick,
+                            uint32_t m, uint64_t seq, void *into, size_t bytes)
 {
-    return bytes <= CTN_INLINE_BYTES
-               ? slot->data
-               : end->wide + ctn_link_ring(seq) * (size_t)end->wide_bytes;
-}
-
-CTN_HOT void ctn_quick_want(const ctn_exec_t *exec, const ctn_quick_end_t *end,
-                            uint64_t seq, void *into, size_t bytes)
-{
-    ctn_slot_t *slot = (ctn_slot_t *)(void *)end->slots + ctn_link_ring(seq);
+    const ctn_quick_end_t *end = &quick->end[quick->sends + m];
     uint64_t offset;
     if (ctn_link_may_want(exec, into, bytes, &offset)) {
-        (void)ctn_link_want(slot, seq, offset, bytes);
+        (void)ctn_link_want(ctn_quick_slot(end, seq), seq, offset, bytes);
     }
 }
 
 /** Put a message where the receiver waits for it already. False: it does not.
  */
-static bool put_wanted(const ctn_exec_t *exec, const ctn_quick_end_t *end,
+static bool put_wanted(const ctn_exec_t *exec, const ctn_quick_peer_t *peer,
                        ctn_slot_t *slot, uint64_t seq, const void *data,
                        size_t bytes)
 {
@@ -234,28 +259,30 @@ static bool put_wanted(const ctn_exec_t *exec, const ctn_quick_end_t *end,
     if (!ctn_link_is_wanted(exec, slot, seq, bytes, &to)) {
         return false;
     }
-    memcpy(end->arena + to, data, bytes);
+    memcpy(peer->arena + to, data, bytes);
     ctn_word_store(&slot->word[0], ctn_tag(seq, CTN_LINK_PUT));
     return true;
 }
 
-CTN_HOT void ctn_quick_send(const ctn_exec_t *exec, const ctn_quick_end_t *end,
-                            uint64_t seq, const void *data, size_t bytes)
+CTN_HOT void ctn_quick_send(const ctn_exec_t *exec, const ctn_quick_t *quick,
+                            uint32_t m, uint64_t seq, const void *data,
+                            size_t bytes)
 {
-    ctn_slot_t *slot = (ctn_slot_t *)(void *)end->slots + ctn_link_ring(seq);
-    if (!put_wanted(exec, end, slot, seq, data, bytes)) {
-        memcpy(payload(end, slot, seq, bytes), data, bytes);
+    const ctn_quick_end_t *end = &quick->end[m];
+    ctn_slot_t *slot = ctn_quick_slot(end, seq);
+    if (!put_wanted(exec, &quick->peer[m], slot, seq, data, bytes)) {
+        memcpy(ctn_quick_payload(end, seq, bytes), data, bytes);
         ctn_word_store(&slot->word[0], ctn_tag(seq, bytes));
     }
 }
 
 /** The same of one that may be lent. @return whether it is */
-static bool send_or_lend(const ctn_exec_t *exec, const ctn_quick_end_t *end,
-                         uint64_t seq, const void *data, uint64_t offset,
-                         size_t bytes)
+static bool send_or_lend(const ctn_exec_t *exec, const ctn_quick_t *quick,
+                         uint32_t m, uint64_t seq, const void *data,
+                         uint64_t offset, size_t bytes)
 {
-    ctn_slot_t *slot = (ctn_slot_t *)(void *)end->slots + ctn_link_ring(seq);
-    if (put_wanted(exec, end, slot, seq, data, bytes)) {
+    ctn_slot_t *slot = ctn_quick_slot(&quick->end[m], seq);
+    if (put_wanted(exec, &quick->peer[m], slot, seq, data, bytes)) {
         return false;
     }
     ctn_link_notice_t notice = {.bytes = bytes, .offset = offset};
@@ -265,7 +292,7 @@ static bool send_or_lend(const ctn_exec_t *exec, const ctn_quick_end_t *end,
 }
 
 /** Copy a message that is lent, if it is as it should be. */
-static bool take_lent(ctn_exec_t *exec, const ctn_quick_end_t *end,
+static bool take_lent(ctn_exec_t *exec, const ctn_quick_peer_t *peer,
                       const ctn_slot_t *slot, uint64_t seq, void *into,
                       size_t bytes)
 {
@@ -274,17 +301,19 @@ static bool take_lent(ctn_exec_t *exec, const ctn_quick_end_t *end,
     if (notice.bytes != bytes || notice.layout.run != 0) {
         return false;
     }
-    memcpy(into, end->arena + notice.offset, bytes);
-    ctn_exec_post(exec, &end->cell->taken[ctn_link_entry(seq)],
+    memcpy(into, peer->arena + notice.offset, bytes);
+    ctn_exec_post(exec, &peer->cell->taken[ctn_link_entry(seq)],
                   ctn_tag(seq, 0));
     return true;
 }
 
-CTN_HOT bool ctn_quick_receive(ctn_exec_t *exec, const ctn_quick_end_t *end,
-                               uint64_t seq, void *into, size_t bytes,
-                               bool *fits)
+CTN_HOT bool ctn_quick_receive(ctn_exec_t *exec, const ctn_quick_t *quick,
+                               uint32_t m, uint64_t seq, void *into,
+                               size_t bytes, bool *fits)
 {
-    ctn_slot_t *slot = (ctn_slot_t *)(void *)end->slots + ctn_link_ring(seq);
+    uint32_t at = quick->sends + m;
+    const ctn_quick_end_t *end = &quick->end[at];
+    ctn_slot_t *slot = ctn_quick_slot(end, seq);
     uint64_t word = ctn_word_load(&slot->word[0]);
     if (!ctn_tag_matches(word, seq) || ctn_link_is_want(word)) {
         return false;
@@ -292,9 +321,9 @@ CTN_HOT bool ctn_quick_receive(ctn_exec_t *exec, const ctn_quick_end_t *end,
     uint32_t count = ctn_tag_count(word);
     *fits = count == bytes || count == CTN_LINK_PUT;
     if (count == bytes) {
-        memcpy(into, payload(end, slot, seq, bytes), bytes);
+        memcpy(into, ctn_quick_payload(end, seq, bytes), bytes);
     } else if (count == CTN_LINK_LENT) {
-        *fits = take_lent(exec, end, slot, seq, into, bytes);
+        *fits = take_lent(exec, &quick->peer[at], slot, seq, into, bytes);
     }
     return true;
 }
@@ -315,16 +344,22 @@ static bool is_alike(const ctn_exchange_t *x)
            x->recv.type->dense;
 }
 
+/** Where message m goes. */
+static unsigned char *block_of(const ctn_exchange_t *x,
+                               const ctn_quick_t *quick, uint32_t m)
+{
+    const ctn_quick_end_t *end = &quick->end[quick->sends + m];
+    return x->recv.base + (ptrdiff_t)end->neighbor * x->recv.step;
+}
+
 static void want_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
                      uint64_t seq)
 {
     for (uint32_t m = 0; m < quick->receives && !x->in_place &&
                          x->recv.bytes >= CTN_LINK_WANT_LEAST;
          m++) {
-        const ctn_quick_end_t *end = &quick->receive[m];
-        ctn_quick_want(x->neighborhood->exec, end, seq,
-                       x->recv.base + (ptrdiff_t)end->neighbor * x->recv.step,
-                       x->recv.bytes);
+        ctn_quick_want(x->neighborhood->exec, quick, m, seq,
+                       block_of(x, quick, m), x->recv.bytes);
     }
 }
 
@@ -350,11 +385,10 @@ uint64_t ctn_quick_send_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
     ptrdiff_t step = step_of(x);
     uint64_t lent = 0;
     for (uint32_t m = 0; m < quick->sends; m++) {
-        const ctn_quick_end_t *end = &quick->send[m];
-        ptrdiff_t at = (ptrdiff_t)end->neighbor * step;
+        ptrdiff_t at = (ptrdiff_t)quick->end[m].neighbor * step;
         if (!lend) {
-            ctn_quick_send(exec, end, seq, x->send.base + at, bytes);
-        } else if (send_or_lend(exec, end, seq, x->send.base + at,
+            ctn_quick_send(exec, quick, m, seq, x->send.base + at, bytes);
+        } else if (send_or_lend(exec, quick, m, seq, x->send.base + at,
                                 offset + (uint64_t)at, bytes)) {
             lent |= UINT64_C(1) << m;
         }
@@ -372,7 +406,7 @@ uint64_t ctn_quick_still_lent(const ctn_quick_t *quick, uint64_t seq,
                               uint64_t lent)
 {
     for (uint64_t left = lent; left != 0; left &= left - 1) {
-        const ctn_link_cell_t *cell = quick->send[__builtin_ctzll(left)].cell;
+        const ctn_link_cell_t *cell = quick->peer[__builtin_ctzll(left)].cell;
         if (ctn_word_load(&cell->taken[ctn_link_entry(seq)]) ==
             ctn_tag(seq, 0)) {
             lent &= ~(left & -left);
@@ -389,12 +423,10 @@ static uint64_t receive_here(const ctn_exchange_t *x, const ctn_quick_t *quick,
     uint64_t unfit = 0;
     size_t bytes = x->recv.bytes;
     for (uint64_t left = *missing; left != 0; left &= left - 1) {
-        const ctn_quick_end_t *end = &quick->receive[__builtin_ctzll(left)];
-        unsigned char *into =
-            x->recv.base + (ptrdiff_t)end->neighbor * x->recv.step;
+        uint32_t m = (uint32_t)__builtin_ctzll(left);
         bool fits;
-        if (ctn_quick_receive(x->neighborhood->exec, end, seq, into, bytes,
-                              &fits)) {
+        if (ctn_quick_receive(x->neighborhood->exec, quick, m, seq,
+                              block_of(x, quick, m), bytes, &fits)) {
             *missing &= ~(left & -left);
             unfit |= fits ? 0 : left & -left;
         }
@@ -439,18 +471,18 @@ CTN_HOT bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status)
     uint64_t offset = 0;
     bool lend = ctn_quick_may_lend(x, quick, &offset);
     if ((x->send.bytes > quick->most_bytes && !lend) ||
-        !ctn_quick_may_send(quick, neighborhood->channel.started) ||
+        !ctn_quick_may_send(neighborhood, neighborhood->channel.started) ||
         !ctn_alone_begin(exec, &neighborhood->channel, &seq)) {
         return false;
     }
     const ctn_plan_t *plan = quick->plan[ctn_kind_pattern(x->kind)];
     want_all(x, quick, seq);
     uint64_t lent = ctn_quick_send_all(x, quick, plan, seq, lend, offset);
-    uint64_t missing = ctn_quick_all(quick);
+    uint64_t missing = ctn_quick_all(quick->receives);
     ctn_patience_t patience = {0};
     uint64_t unfit = receive_all(x, quick, seq, &missing, &patience);
     neighborhood->last = plan;
-    ctn_quick_end(quick, seq);
+    ctn_quick_end(neighborhood, seq);
     /* Those who wait for what is unfit to be taken wait no longer than that. */
     *status = unfit != 0 ? ctn_exchange_rest(x, seq, unfit) : CATENA_OK;
     while ((lent = ctn_quick_still_lent(quick, seq, lent)) != 0 &&
@@ -466,11 +498,11 @@ CTN_HOT bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status)
 CTN_HOT static bool start_long(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    if (!x->rests || !ctn_quick_take_number(x->neighborhood, &op->seq)) {
+    if (!x->rests || !ctn_quick_take_number(x->neighborhood, x->in, &op->seq)) {
         return false;
     }
     want_all(x, x->quick, op->seq);
-    x->lent = ctn_quick_send_all(x, x->quick, x->small_ran, op->seq, x->lends,
+    x->lent = ctn_quick_send_all(x, x->quick, x->ran, op->seq, x->lends,
                                  x->lend_offset);
     ctn_quick_activate(op);
     return true;
@@ -489,7 +521,7 @@ CTN_HOT static bool wait_long(ctn_op_t *op)
     if (x->missing != 0) {
         return false;
     }
-    ctn_quick_end(x->quick, op->seq);
+    ctn_quick_end(x->neighborhood, op->seq);
     while ((x->lent = ctn_quick_still_lent(x->quick, op->seq, x->lent)) != 0) {
         if (!ctn_alone_wait(op->exec, &patience)) {
             return false;
@@ -502,8 +534,15 @@ CTN_HOT static bool wait_long(ctn_op_t *op)
 void ctn_quick_request(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    if (x->quick != NULL && is_alike(x) && x->send.bytes > CTN_SMALL_MOST) {
-        x->small_ran = x->run->plan;
+    if (x->quick == NULL || !is_alike(x)) {
+        return;
+    }
+    x->ran = x->run->plan;
+    x->in = x->ran->in;
+    x->small = small_through(x->quick, x->ran, x->send.bytes);
+    if (x->send.bytes <= CTN_SMALL_MOST) {
+        ctn_small_request(op);
+    } else {
         op->start = start_long;
         op->wait = wait_long;
     }

@@ -14,15 +14,11 @@
 /** Messages at most, each way: those that are missing are a mask. */
 #define CTN_QUICK_MOST 64u
 
-/** One end of a link, where it is mapped here. */
-typedef struct ctn_quick_end {
-    unsigned char *slots; /* [ring] at the receiver */
-    unsigned char *wide;  /* [ring][wide_bytes] */
-    unsigned char *arena; /* of the other end */
+/** What long messages need besides. */
+typedef struct ctn_quick_peer {
+    unsigned char *arena; /* of the other end, where it is mapped here */
     ctn_link_cell_t *cell;
-    uint32_t wide_bytes;
-    uint32_t neighbor; /* in the list of targets or of sources */
-} ctn_quick_end_t;
+} ctn_quick_peer_t;
 
 /** A call as it is given, of a kind whose blocks are all alike, that went by a
  * direct plan: another that is given so will go the same way. */
@@ -30,25 +26,22 @@ typedef struct ctn_quick_seen {
     const ctn_neighbor_kind_t *kind;        /* NULL: there was none */
     catena_datatype_t send_type, recv_type; /* constants */
     size_t send_count, recv_count;
-    size_t send_step, bytes; /* also from one received block to the next */
-    const ctn_plan_t *plan;  /* if it has transfers; else NULL */
     const ctn_plan_t *ran;
+    ctn_small_t small; /* without the buffers */
 } ctn_quick_seen_t;
 
 struct ctn_quick {
     ctn_quick_seen_t seen[CTN_PATTERNS];
-    uint64_t allowed; /* rings of operations below it are free */
-    bool ahead;       /* of what links know of that */
+    int wanted; /* the setting then */
     uint32_t sends, receives;
+    const ctn_link_in_t *in;
+    ctn_link_out_t *out;
     uint32_t most_bytes; /* of a message */
     /* Calls of so many bytes are known to go by a direct plan. */
     size_t alike[CTN_PATTERNS];
     const ctn_plan_t *plan[CTN_PATTERNS];
-    int wanted; /* the setting then */
-    ctn_link_out_t *out;
-    const ctn_link_in_t *in;
-    const ctn_quick_end_t *receive; /* [receives], behind `send` */
-    ctn_quick_end_t send[];
+    ctn_quick_peer_t *peer; /* [sends], then [receives] */
+    ctn_quick_end_t end[];  /* likewise */
 };
 
 /** What messages of a plan may go through, in the order of its sends and
@@ -60,24 +53,24 @@ void ctn_quick_note(const ctn_exchange_t *x, const ctn_plan_t *plan,
                     size_t bytes);
 
 /** Links are to be used without it: tell them what is known. */
-void ctn_quick_sync(ctn_quick_t *quick);
+void ctn_quick_sync(catena_neighborhood_t *neighborhood);
 
 /** Whether the rings of an operation are free that is about to begin. */
-bool ctn_quick_may_send(ctn_quick_t *quick, uint64_t seq);
+bool ctn_quick_may_send(catena_neighborhood_t *neighborhood, uint64_t seq);
 
-/** Say where a message may go at once, if its sender comes later. `exec` is the
+/** Say where message m may go at once, if its sender comes later. `exec` is the
  * rank's own, and nothing is read there any more. */
-void ctn_quick_want(const ctn_exec_t *exec, const ctn_quick_end_t *end,
-                    uint64_t seq, void *into, size_t bytes);
+void ctn_quick_want(const ctn_exec_t *exec, const ctn_quick_t *quick,
+                    uint32_t m, uint64_t seq, void *into, size_t bytes);
 
-/** Send one message of an operation: 1 to quick->most_bytes. `data` are free
+/** Send message m of an operation: 1 to quick->most_bytes. `data` are free
  * afterwards. */
-void ctn_quick_send(const ctn_exec_t *exec, const ctn_quick_end_t *end,
-                    uint64_t seq, const void *data, size_t bytes);
+void ctn_quick_send(const ctn_exec_t *exec, const ctn_quick_t *quick,
+                    uint32_t m, uint64_t seq, const void *data, size_t bytes);
 
-/** Whether one is here; then it is in its buffer. The other calls of link.h
- * must do for one of another length: it does not fit. */
-bool ctn_quick_receive(ctn_exec_t *exec, const ctn_quick_end_t *end,
+/** Whether message m is here; then it is in its buffer. The other calls of
+ * link.h must do for one of another length: it does not fit. */
+bool ctn_quick_receive(ctn_exec_t *exec, const ctn_quick_t *quick, uint32_t m,
                        uint64_t seq, void *into, size_t bytes, bool *fits);
 
 /** Whether what a call of alike, dense blocks sends may be read by the others
@@ -96,35 +89,39 @@ uint64_t ctn_quick_send_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
 uint64_t ctn_quick_still_lent(const ctn_quick_t *quick, uint64_t seq,
                               uint64_t lent);
 
-/** All messages, as a mask. */
-static inline uint64_t ctn_quick_all(const ctn_quick_t *quick)
+/** So many messages, as a mask. */
+static inline uint64_t ctn_quick_all(uint32_t receives)
 {
-    return UINT64_MAX >> (CTN_QUICK_MOST - quick->receives);
+    return UINT64_MAX >> (CTN_QUICK_MOST - receives);
 }
 
 /** All messages of an operation are here: their senders have begun it. */
-static inline void ctn_quick_end(ctn_quick_t *quick, uint64_t seq)
+static inline void ctn_quick_end(catena_neighborhood_t *neighborhood,
+                                 uint64_t seq)
 {
     uint64_t allowed = ctn_link_completed_before(seq) + CTN_LINK_RINGS;
-    quick->allowed = allowed > quick->allowed ? allowed : quick->allowed;
-    quick->ahead = true;
+    if (allowed > neighborhood->allowed) {
+        neighborhood->allowed = allowed;
+    }
+    neighborhood->ahead = true;
 }
 
 /* ---- calls without phases ---- */
 
-/** Take a number, if nothing is under way that has one, or needs progress. */
+/** Take a number, if nothing is under way that has one, or needs progress.
+ * @param in the links of the plan */
 static inline bool ctn_quick_take_number(catena_neighborhood_t *neighborhood,
-                                         uint64_t *seq)
+                                         const ctn_link_in_t *in, uint64_t *seq)
 {
     ctn_channel_t *channel = &neighborhood->channel;
-    ctn_quick_t *quick = neighborhood->quick;
-    return neighborhood->ran == quick->in &&
-           (channel->started < quick->allowed ||
-            ctn_quick_may_send(quick, channel->started)) &&
+    return neighborhood->ran == in &&
+           (channel->started < neighborhood->allowed ||
+            ctn_quick_may_send(neighborhood, channel->started)) &&
            ctn_alone_begin(neighborhood->exec, channel, seq);
 }
 
-/** A request has taken its number, and has sent all of it: it is active. */
+/** A request has taken its number, and has sent all of it: it is active. It is
+ * in no list, which has left its pointers NULL. */
 static inline void ctn_quick_activate(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -132,22 +129,20 @@ static inline void ctn_quick_activate(ctn_op_t *op)
     exec->local->told = true;
     ctn_exec_wake(exec);
     x->neighborhood->begun = op->seq + 1;
-    x->missing = ctn_quick_all(x->quick);
+    x->missing = ctn_quick_all(x->small.receives);
+    x->alone = true;
     op->phase = CTN_EXCHANGE_SHORT;
     op->state = CTN_OP_ACTIVE;
-    op->waits_for = -1;
-    op->next = op->previous = NULL;
     exec->active = op;
 }
 
-/** All that is under way here is one operation that was started so. Nothing
- * waits behind it, or has a number after it; and what has one before it would
- * be active, too. */
+/** All that is under way here is one operation that was started so: others
+ * would be active before it, as the last ones started. Nothing waits behind it,
+ * or has a number after it. */
 static inline bool ctn_quick_is_alone(const ctn_op_t *op)
 {
     const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
-    return op->exec->active == op && op->next == NULL &&
-           op->phase == CTN_EXCHANGE_SHORT && x->rests &&
+    return op->exec->active == op && x->alone && x->rests &&
            op->channel->started == op->seq + 1;
 }
 
@@ -155,7 +150,7 @@ static inline bool ctn_quick_is_alone(const ctn_op_t *op)
 static inline void ctn_quick_complete(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    x->neighborhood->last = x->small_ran;
+    x->neighborhood->last = x->ran;
     op->exec->active = NULL;
     op->state = CTN_OP_DONE;
     op->status = ctn_alone_end(op->exec, op->channel);

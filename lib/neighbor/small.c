@@ -48,20 +48,6 @@ copy(unsigned char *target, const unsigned char *source, size_t bytes)
     memcpy(target + bytes - VECTOR, source + bytes - VECTOR, VECTOR);
 }
 
-static inline unsigned char *payload(const ctn_quick_end_t *end,
-                                     ctn_slot_t *slot, uint64_t seq,
-                                     size_t bytes)
-{
-    return bytes <= CTN_INLINE_BYTES
-               ? slot->data
-               : end->wide + ctn_link_ring(seq) * (size_t)end->wide_bytes;
-}
-
-static inline ctn_slot_t *slot_of(const ctn_quick_end_t *end, uint64_t seq)
-{
-    return (ctn_slot_t *)(void *)end->slots + ctn_link_ring(seq);
-}
-
 /** What was seen of calls that are given so, or NULL. */
 static inline const ctn_quick_seen_t *
 find_seen(const ctn_quick_t *quick, const ctn_neighbor_given_t *given)
@@ -79,53 +65,41 @@ find_seen(const ctn_quick_t *quick, const ctn_neighbor_given_t *given)
                : NULL;
 }
 
-/** Buffers of a call, and how blocks lie in them. */
-typedef struct small {
-    const ctn_quick_t *quick;
-    const unsigned char *send;
-    unsigned char *recv;
-    size_t send_step, bytes; /* also from one received block to the next */
-    const ctn_plan_t *plan;  /* if it has transfers; else NULL */
-    uint64_t seq;
-} small_t;
-
-static inline void send_all(const small_t *small)
+static inline void send_all(const ctn_small_t *small, uint64_t seq)
 {
-    const ctn_quick_t *quick = small->quick;
-    const ctn_plan_t *plan = small->plan;
+    const ctn_plan_t *plan = small->transfers;
     size_t bytes = small->bytes;
-    for (uint32_t m = 0; m < quick->sends; m++) {
-        const ctn_quick_end_t *end = &quick->send[m];
-        ctn_slot_t *slot = slot_of(end, small->seq);
-        copy(payload(end, slot, small->seq, bytes),
-             small->send + end->neighbor * small->send_step, bytes);
-        ctn_word_store(&slot->word[0], ctn_tag(small->seq, bytes));
+    for (uint32_t m = 0; m < small->sends; m++) {
+        const ctn_quick_end_t *end = &small->end[m];
+        copy(ctn_quick_payload(end, seq, bytes),
+             small->send + end->neighbor * (size_t)small->send_step, bytes);
+        ctn_word_store(&ctn_quick_slot(end, seq)->word[0], ctn_tag(seq, bytes));
     }
     for (uint32_t t = 0; plan != NULL && t < plan->transfers; t++) {
         const ctn_transfer_t *self = &plan->transfer[t];
         copy(small->recv + self->to.index * bytes,
-             small->send + self->from.index * small->send_step, bytes);
+             small->send + self->from.index * (size_t)small->send_step, bytes);
     }
 }
 
 /** Take what is here of those that are missing. @return messages that are of
  * another length */
-static inline uint64_t receive_here(const small_t *small, uint64_t *missing)
+static inline uint64_t receive_here(const ctn_small_t *small, uint64_t seq,
+                                    uint64_t *missing)
 {
+    const ctn_quick_end_t *first = small->end + small->sends;
     size_t bytes = small->bytes;
     uint64_t unfit = 0;
     for (uint64_t left = *missing; left != 0; left &= left - 1) {
-        const ctn_quick_end_t *end =
-            &small->quick->receive[__builtin_ctzll(left)];
-        ctn_slot_t *slot = slot_of(end, small->seq);
-        uint64_t word = ctn_word_load(&slot->word[0]);
-        if (!ctn_tag_matches(word, small->seq)) {
+        const ctn_quick_end_t *end = &first[__builtin_ctzll(left)];
+        uint64_t word = ctn_word_load(&ctn_quick_slot(end, seq)->word[0]);
+        if (!ctn_tag_matches(word, seq)) {
             continue;
         }
         *missing &= ~(left & -left);
         if (ctn_tag_count(word) == bytes) {
             copy(small->recv + end->neighbor * bytes,
-                 payload(end, slot, small->seq, bytes), bytes);
+                 ctn_quick_payload(end, seq, bytes), bytes);
         } else {
             unfit |= left & -left;
         }
@@ -135,13 +109,13 @@ static inline uint64_t receive_here(const small_t *small, uint64_t *missing)
 
 /** What is here, until all is or nothing will come any more. @return messages
  * that are of another length */
-static inline uint64_t receive_all(const small_t *small, ctn_exec_t *exec,
-                                   uint64_t *missing)
+static inline uint64_t receive_all(const ctn_small_t *small, uint64_t seq,
+                                   ctn_exec_t *exec, uint64_t *missing)
 {
-    uint64_t unfit = receive_here(small, missing);
+    uint64_t unfit = receive_here(small, seq, missing);
     ctn_patience_t patience = {0};
     while (*missing != 0 && ctn_alone_wait(exec, &patience)) {
-        unfit |= receive_here(small, missing);
+        unfit |= receive_here(small, seq, missing);
     }
     return unfit;
 }
@@ -159,24 +133,21 @@ CTN_COLD static catena_status_t end_unfit(const ctn_neighbor_given_t *given,
 
 /** Whether a call may begin that is given so. */
 static inline const ctn_quick_seen_t *begin(const ctn_neighbor_given_t *given,
-                                            small_t *small)
+                                            ctn_small_t *small, uint64_t *seq)
 {
     catena_neighborhood_t *neighborhood = given->neighborhood;
-    ctn_quick_t *quick = neighborhood->quick;
+    const ctn_quick_t *quick = neighborhood->quick;
     if (quick == NULL || neighborhood->wanted != quick->wanted) {
         return NULL;
     }
     const ctn_quick_seen_t *seen = find_seen(quick, given);
-    if (seen == NULL || !ctn_quick_take_number(neighborhood, &small->seq)) {
+    if (seen == NULL || !ctn_quick_take_number(neighborhood, quick->in, seq)) {
         return NULL;
     }
-    small->quick = quick;
+    *small = seen->small;
     small->send = given->send.buffer;
     /* Our own buffer: catena writes to what it receives only. */
     small->recv = (unsigned char *)(uintptr_t)given->recv.buffer;
-    small->send_step = seen->send_step;
-    small->bytes = seen->bytes;
-    small->plan = seen->plan;
     return seen;
 }
 
@@ -185,18 +156,19 @@ CTN_TURN bool ctn_small_call(const ctn_neighbor_given_t *given,
 {
     catena_neighborhood_t *neighborhood = given->neighborhood;
     ctn_exec_t *exec = neighborhood->exec;
-    small_t small;
-    const ctn_quick_seen_t *seen = begin(given, &small);
+    ctn_small_t small;
+    uint64_t seq;
+    const ctn_quick_seen_t *seen = begin(given, &small, &seq);
     if (seen == NULL) {
         return false;
     }
-    send_all(&small);
+    send_all(&small, seq);
     exec->local->told = true;
-    uint64_t missing = ctn_quick_all(small.quick);
-    uint64_t unfit = receive_all(&small, exec, &missing);
+    uint64_t missing = ctn_quick_all(small.receives);
+    uint64_t unfit = receive_all(&small, seq, exec, &missing);
     neighborhood->last = seen->ran;
-    ctn_quick_end(neighborhood->quick, small.seq);
-    *status = unfit != 0 ? end_unfit(given, small.seq, unfit) : CATENA_OK;
+    ctn_quick_end(neighborhood, seq);
+    *status = unfit != 0 ? end_unfit(given, seq, unfit) : CATENA_OK;
     catena_status_t ended = ctn_alone_end(exec, &neighborhood->channel);
     *status = ended != CATENA_OK ? ended : *status;
     return true;
@@ -204,25 +176,13 @@ CTN_TURN bool ctn_small_call(const ctn_neighbor_given_t *given,
 
 /* ---- requests ---- */
 
-static inline small_t small_of(const ctn_exchange_t *x, uint64_t seq)
-{
-    return (small_t){.quick = x->quick,
-                     .send = x->send.base,
-                     .recv = x->recv.base,
-                     .send_step = x->small_step,
-                     .bytes = x->small_bytes,
-                     .plan = x->small_transfers,
-                     .seq = seq};
-}
-
 CTN_TURN static bool start_small(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    if (!x->rests || !ctn_quick_take_number(x->neighborhood, &op->seq)) {
+    if (!x->rests || !ctn_quick_take_number(x->neighborhood, x->in, &op->seq)) {
         return false;
     }
-    small_t small = small_of(x, op->seq);
-    send_all(&small);
+    send_all(&x->small, op->seq);
     ctn_quick_activate(op);
     return true;
 }
@@ -233,31 +193,35 @@ CTN_TURN static bool wait_small(ctn_op_t *op)
     if (!ctn_quick_is_alone(op)) {
         return false;
     }
-    small_t small = small_of(x, op->seq);
     /* Those that do not fit are still missing for the phases. */
-    uint64_t unfit = receive_all(&small, op->exec, &x->missing);
+    uint64_t unfit = receive_all(&x->small, op->seq, op->exec, &x->missing);
     x->missing |= unfit;
     if (x->missing != 0) {
         return false;
     }
-    ctn_quick_end(x->quick, op->seq);
+    ctn_quick_end(x->neighborhood, op->seq);
     ctn_quick_complete(op);
     return true;
+}
+
+/** A request has ends of its own, beside its state, if there is room. */
+static void keep_ends(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    size_t ends = (size_t)x->small.sends + x->small.receives;
+    size_t bytes = ends * sizeof(ctn_quick_end_t);
+    if (sizeof(*x) + bytes <= CTN_OP_STATE_BYTES) {
+        memcpy(x + 1, x->small.end, bytes);
+        x->small.end = (const ctn_quick_end_t *)(const void *)(x + 1);
+    }
 }
 
 void ctn_small_request(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_plan_t *plan = x->run->plan;
-    if (x->quick == NULL || ctn_kind_varies(x->kind) ||
-        x->send.bytes != x->recv.bytes || x->send.bytes > CTN_SMALL_MOST ||
-        !x->send.type->dense || !x->recv.type->dense) {
-        return;
-    }
-    x->small_bytes = x->send.bytes;
-    x->small_step = plan->pattern == CTN_PATTERN_GATHER ? 0 : x->small_bytes;
-    x->small_transfers = plan->transfers > 0 ? plan : NULL;
-    x->small_ran = plan;
+    x->small.send = x->send.base;
+    x->small.recv = x->recv.base;
+    keep_ends(op);
     op->start = start_small;
     op->wait = wait_small;
 }
