@@ -1,14 +1,14 @@
-/* measure COLLECTIVE MIN:MAX [MILLISECONDS]: time a collective over block
- * sizes, each for about so many milliseconds, as the OSU benchmarks do: between
- * two barriers the time that one call takes on each rank, averaged over calls
- * and ranks. The contents are new in every call, so no library profits from
- * data that is still where it was; and nobody writes them while others are in
- * the call, who on a shared core would wait for that, too. The first and last
- * calls are checked.
- * Vectors are sums of doubles; the root is rank 0; neighbors are those in a
- * mesh of two dimensions with open borders. "barrier" and "split" have
- * no sizes; a split makes groups of every other rank, other ones in every call,
- * and their first barrier; freeing them is not timed. Rank 0 prints:
+/* measure COLLECTIVE[,COLLECTIVE] MIN:MAX [MILLISECONDS]: time a collective, or
+ * two by turns, over block sizes, each for about so many milliseconds, as the
+ * OSU benchmarks do: between two barriers the time that one call takes on each
+ * rank, averaged over calls and ranks. The contents are new in every call, so
+ * no library profits from data that is still where it was; and nobody writes
+ * them while others are in the call, who on a shared core would wait for that,
+ * too. The first and last calls are checked. Vectors are sums of doubles; the
+ * root is rank 0; neighbors are those in a mesh of two dimensions with open
+ * borders. "barrier" and "split" have no sizes; a split makes groups of every
+ * other rank, other ones in every call, and their first barrier; freeing them
+ * is not timed. Rank 0 prints:
  * name,collective,ranks,bytes,avg_us,max_us,calls,errors
  */
 
@@ -21,6 +21,7 @@
 #include <time.h>
 
 enum { LEAST_CALLS = 5, MOST_CALLS = 2000, CHECKED_CALLS = 2 };
+enum { MOST_TESTS = 2, TURNS = 20 };
 
 static double now_us(void)
 {
@@ -93,85 +94,155 @@ static unsigned plan(struct peer_call *call, double budget_us, double *all,
     return calls < LEAST_CALLS ? LEAST_CALLS : (unsigned)calls;
 }
 
-static struct result measure(struct peer_call *call, double budget_us)
+/* One collective of those that are measured by turns. */
+struct test {
+    struct peer_call call;
+    struct peer_block *blocks;
+    unsigned calls;
+    double time_us, errors;
+};
+
+static bool open_test(const char *collective, size_t bytes, int rank, int size,
+                      struct test *test)
 {
-    static unsigned number;
+    struct peer_call *call = &test->call;
+
+    *test = (struct test){.call = {.collective = collective,
+                                   .kind = pattern_kind(collective),
+                                   .rank = rank,
+                                   .size = size,
+                                   .bytes = bytes}};
+    peer_choose_dims(size, call->dims);
+    call->partners = pattern_partners(call->kind, size);
+    test->blocks = calloc(2 * (size_t)call->partners, sizeof(*test->blocks));
+    if (test->blocks == NULL)
+        peer_abort("no memory");
+    pattern_lay_out(call, test->blocks);
+    call->send = peer_alloc(pattern_extent(call->sends, call->partners));
+    call->recv = peer_alloc(pattern_extent(call->recvs, call->partners));
+    if (peer_prepare(call))
+        return true;
+    if (rank == 0)
+        fprintf(stderr, "measure: %s has no %s\n", peer_name, collective);
+    return false;
+}
+
+static void close_test(struct test *test)
+{
+    peer_release(&test->call);
+    peer_free(test->call.send);
+    peer_free(test->call.recv);
+    free(test->blocks);
+}
+
+/* Its turns, all of one number of calls but for what is left over. */
+static void take_turn(struct test *test, unsigned turn, unsigned *number)
+{
+    unsigned calls =
+        test->calls * (turn + 1) / TURNS - test->calls * turn / TURNS;
+
+    for (unsigned i = 0; i < calls; i++)
+        test->time_us += timed_call(&test->call, ++*number);
+}
+
+static struct result result_of(struct test *test)
+{
+    struct peer_call *call = &test->call;
     double *all = calloc((size_t)call->size, sizeof(*all));
-    struct result result = {0};
-    double errors = 0, time_us = 0;
+    struct result result = {.calls = test->calls};
 
     if (all == NULL)
         peer_abort("no memory");
-    result.calls = plan(call, budget_us, all, &number, &errors);
-    for (unsigned i = 0; i < result.calls; i++)
-        time_us += timed_call(call, ++number);
-    errors += (double)pattern_errors(call, number);
-    peer_gather(time_us / result.calls, all, call->size);
+    peer_gather(test->time_us / test->calls, all, call->size);
     result.avg_us = sum(all, call->size) / call->size;
     result.max_us = largest(all, call->size);
-    peer_gather(errors, all, call->size);
+    peer_gather(test->errors, all, call->size);
     result.errors = sum(all, call->size);
     free(all);
     return result;
 }
 
-static bool run_size(const char *collective, size_t bytes, double budget_us,
-                     int rank, int size)
+static void measure(struct test *tests, int count, double budget_us)
 {
-    struct peer_block *blocks;
-    struct peer_call call = {.collective = collective,
-                             .kind = pattern_kind(collective),
-                             .rank = rank,
-                             .size = size,
-                             .bytes = bytes};
-    struct result result;
+    static unsigned number;
+    double *all = calloc((size_t)tests[0].call.size, sizeof(*all));
 
-    peer_choose_dims(size, call.dims);
-    call.partners = pattern_partners(call.kind, size);
-    blocks = calloc(2 * (size_t)call.partners, sizeof(*blocks));
-    if (blocks == NULL)
+    if (all == NULL)
         peer_abort("no memory");
-    pattern_lay_out(&call, blocks);
-    call.send = peer_alloc(pattern_extent(call.sends, call.partners));
-    call.recv = peer_alloc(pattern_extent(call.recvs, call.partners));
-    if (!peer_prepare(&call)) {
-        if (rank == 0)
-            fprintf(stderr, "measure: %s has no %s\n", peer_name, collective);
-        return false;
+    for (int i = 0; i < count; i++)
+        tests[i].calls =
+            plan(&tests[i].call, budget_us, all, &number, &tests[i].errors);
+    for (unsigned turn = 0; turn < TURNS; turn++)
+        for (int i = 0; i < count; i++)
+            take_turn(&tests[i], turn, &number);
+    for (int i = 0; i < count; i++) {
+        timed_call(&tests[i].call, ++number);
+        tests[i].errors += (double)pattern_errors(&tests[i].call, number);
     }
-    result = measure(&call, budget_us);
-    if (rank == 0)
-        printf("%s,%s,%d,%zu,%.3f,%.3f,%u,%.0f\n", peer_name, collective, size,
-               bytes, result.avg_us, result.max_us, result.calls,
-               result.errors);
-    peer_release(&call);
-    peer_free(call.send);
-    peer_free(call.recv);
-    free(blocks);
-    return result.errors == 0;
+    free(all);
+}
+
+static bool run_size(char *const *collectives, int count, size_t bytes,
+                     double budget_us, int rank, int size)
+{
+    struct test tests[MOST_TESTS];
+    bool good = true;
+
+    for (int i = 0; i < count; i++)
+        if (!open_test(collectives[i], bytes, rank, size, &tests[i]))
+            return false;
+    measure(tests, count, budget_us);
+    for (int i = 0; i < count; i++) {
+        struct result result = result_of(&tests[i]);
+
+        if (rank == 0)
+            printf("%s,%s,%d,%zu,%.3f,%.3f,%u,%.0f\n", peer_name,
+                   collectives[i], size, bytes, result.avg_us, result.max_us,
+                   result.calls, result.errors);
+        good &= result.errors == 0;
+    }
+    for (int i = count; i-- > 0;)
+        close_test(&tests[i]);
+    return good;
+}
+
+/* The names in a list; 0: one is unknown, or they are too many. */
+static int find_names(char *list, char **names)
+{
+    int count = 0;
+
+    for (char *name = strtok(list, ","); name != NULL; name = strtok(NULL, ","))
+        if (count == MOST_TESTS || pattern_kind(name) == PEER_KINDS)
+            return 0;
+        else
+            names[count++] = name;
+    return count;
 }
 
 int main(int argc, char **argv)
 {
     size_t min, max;
     double budget_us = 30e3;
+    char *names[MOST_TESTS];
     bool good = true;
-    int rank, size;
+    int rank, size, count;
 
     peer_start(&argc, &argv, &rank, &size);
-    if (argc < 3 || pattern_kind(argv[1]) == PEER_KINDS ||
+    if (argc < 3 || (count = find_names(argv[1], names)) == 0 ||
         sscanf(argv[2], "%zu:%zu", &min, &max) != 2 || min == 0 ||
         (argc > 3 && (budget_us = 1e3 * atof(argv[3])) <= 0)) {
         if (rank == 0)
-            fprintf(stderr, "usage: %s COLLECTIVE MIN:MAX [MILLISECONDS]\n",
-                    argv[0]);
+            fprintf(
+                stderr,
+                "usage: %s COLLECTIVE[,COLLECTIVE] MIN:MAX [MILLISECONDS]\n",
+                argv[0]);
         peer_stop();
         return 2;
     }
-    if (!pattern_has_sizes(pattern_kind(argv[1])))
+    if (!pattern_has_sizes(pattern_kind(names[0])))
         min = max = 0;
     for (size_t bytes = min; bytes <= max; bytes *= 2) {
-        good &= run_size(argv[1], bytes, budget_us, rank, size);
+        good &= run_size(names, count, bytes, budget_us, rank, size);
         if (bytes == 0)
             break;
     }

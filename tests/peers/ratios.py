@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """ratios.py RAW OUT: medians and ratios of a comparison.
 
-RAW has one row per layout, turn, side, setting and size. For each layout, Open
-MPI's best fixed setting is the one with the smallest geometric mean of its
-medians. A ratio is the median over the turns of peer time / catena time within
-one turn: above 1 catena is faster. A collective of 0 bytes has no sizes: one
-table and one bar for each layout. Writes OUT/peers-COLLECTIVE.csv, .md and
-.svg, and prints the table.
+RAW has one row per layout, turn, side, setting and size; rows of a second
+collective are blocking calls beside persistent ones, and compared as a peer is.
+For each layout, Open MPI's best fixed setting is the one with the smallest
+geometric mean of its medians. A ratio is the median over the turns of peer time
+/ catena time within one turn: above 1 catena is faster. A collective of 0 bytes
+has no sizes: one table and one bar for each layout. Writes
+OUT/peers-COLLECTIVE.csv, .md and .svg, and prints the table.
 """
 import csv
 import math
@@ -25,14 +26,16 @@ def geometric_mean(values):
 def read(path):
     """times[layout][(side, setting)][bytes][turn] = microseconds"""
     times = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
-    errors = 0
+    errors, collective = 0, None
     with open(path, newline="") as file:
         for row in csv.DictReader(file):
-            side = (row["side"], row["setting"])
+            if collective is None:
+                collective = row["collective"]
+            other = row["collective"] != collective
+            side = ("blocking" if other else row["side"], row["setting"])
             times[row["layout"]][side][int(row["bytes"])][int(row["turn"])] = \
                 float(row["avg_us"])
             errors += int(row["errors"])
-            collective = row["collective"]
     if not times:
         sys.exit("ratios.py: no rows in " + path)
     return collective, times, errors
@@ -51,12 +54,15 @@ def ratio(peer, own):
     return median(both) if both else None
 
 
+PEERS = ("openmpi", "mpich", "blocking")
+
+
 def compare(times):
     """Rows of results; one per layout and size."""
     rows = []
     for layout, sides in times.items():
         own = best_setting(sides, "catena")
-        peers = {p: best_setting(sides, p) for p in ("openmpi", "mpich")}
+        peers = {p: best_setting(sides, p) for p in PEERS}
         for size in sorted(sides[own]):
             row = {"layout": layout, "bytes": size,
                    "turns": len(sides[own][size]),
@@ -106,13 +112,21 @@ def figure(value, digits=2):
 
 def table(first, key, part, setting):
     """One line per row; its first column is row[key]."""
-    lines = [f"| {first} | catena | Open MPI{setting} | ratio | MPICH | ratio |",
-             "| --: | --: | --: | --: | --: | --: |"]
+    titles = {"openmpi": "Open MPI" + setting, "mpich": "MPICH",
+              "blocking": "blocking"}
+    peers = [p for p in PEERS
+             if p != "blocking" or any(r["blocking_us"] for r in part)]
+    heads = [first, "catena"]
+    for peer in peers:
+        heads += [titles[peer], "ratio"]
+    lines = ["| " + " | ".join(heads) + " |", "| --: " * len(heads) + "|"]
     for r in part:
-        lines.append("| " + " | ".join([
-            str(r[key]), figure(r["catena_us"]),
-            figure(r["openmpi_us"]), figure(r["openmpi_ratio"]),
-            figure(r["mpich_us"]), figure(r["mpich_ratio"])]) + " |")
+        cells = [str(r[key]), figure(r["catena_us"])]
+        for peer in peers:
+            cells += [figure(r[peer + "_us"]),
+                      figure(r[peer + "_ratio"],
+                             3 if peer == "blocking" else 2)]
+        lines.append("| " + " | ".join(cells) + " |")
     return lines + [""]
 
 
@@ -205,8 +219,11 @@ def main():
     out = os.path.join(sys.argv[2], "peers-" + collective)
     fields = ["layout", "bytes", "turns", "catena_us", "openmpi", "openmpi_us",
               "openmpi_ratio", "mpich", "mpich_us", "mpich_ratio"]
+    if any(row["blocking_us"] for row in rows):
+        fields += ["blocking_us", "blocking_ratio"]
     with open(out + ".csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, fields, lineterminator="\n")
+        writer = csv.DictWriter(file, fields, lineterminator="\n",
+                                extrasaction="ignore")
         writer.writeheader()
         for row in rows:
             writer.writerow({k: round(v, 3) if isinstance(v, float) else v
