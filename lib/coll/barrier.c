@@ -294,9 +294,10 @@ CTN_TURN static bool run_alone(catena_group_t *group, catena_status_t *status)
     }
     ctn_patience_t patience = {0};
     arrive(exec, &barrier, seq);
+    ctn_exec_wake(exec);
     uint32_t looks = exec->waiting.looks;
     while (!all_here(exec, &barrier, looks) &&
-           ctn_alone_wait(exec, &patience)) {
+           ctn_alone_give_way(exec, &patience)) {
         looks = 1;
     }
     *status = ctn_alone_end(exec, &group->channel);
@@ -313,7 +314,7 @@ CTN_COLD static catena_status_t run_usual(catena_group_t *group)
                                         : ctn_op_run(ctn_barrier_create(group));
 }
 
-CTN_TURN catena_status_t catena_barrier(catena_group_t *group)
+CTN_TURN_FIRST catena_status_t catena_barrier(catena_group_t *group)
 {
     catena_status_t status;
     return group != NULL && group->barrier == CTN_BARRIER_NODES &&

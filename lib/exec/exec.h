@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "exec/bell.h"
 #include "exec/control.h"
+#include "exec/yield.h"
 #include "heap/heap.h"
 #include "transports/transport.h"
 
@@ -28,7 +29,12 @@
 /** The same for what ranks that share a core run in every turn, from a barrier
  * to the next small call and back: one piece of code in one or two pages, and
  * no calls out of it but to give the core away. */
-#define CTN_TURN __attribute__((section(".text.sorted.catena")))
+#define CTN_TURN __attribute__((section(".text.sorted.catena.1")))
+/** The same, at the beginning of a page; once. */
+#define CTN_TURN_FIRST                                                         \
+    __attribute__((section(".text.sorted.catena.0"), aligned(4096)))
+/** The same, behind all others, which fill that page but for what is left. */
+#define CTN_TURN_LAST __attribute__((section(".text.sorted.catena.2")))
 /** What they hardly ever come to: to be kept out of that. */
 #define CTN_COLD __attribute__((cold, noinline))
 
@@ -546,14 +552,20 @@ static inline void ctn_exec_post(ctn_exec_t *exec, uint64_t *word,
     }
 }
 
+/** Words were stored just now: wake those of the node who sleep. */
+static inline void ctn_exec_tell(ctn_exec_t *exec)
+{
+    if (ctn_bell_wanted(&exec->bell)) {
+        ctn_bell_ring(&exec->bell);
+    }
+}
+
 /** After words were stored, maybe: wake those of the node who sleep. */
 static inline void ctn_exec_wake(ctn_exec_t *exec)
 {
     if (exec->local->told) {
         exec->local->told = false;
-        if (ctn_bell_wanted(&exec->bell)) {
-            ctn_bell_ring(&exec->bell);
-        }
+        ctn_exec_tell(exec);
     }
 }
 
@@ -592,6 +604,21 @@ static inline bool ctn_alone_begin_loose(const ctn_exec_t *exec,
 /** It looked for its peers and has to look again. False: the network failed,
  * and nothing will come any more. */
 bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience);
+
+/** The same where all who were told something were woken, and nothing waits for
+ * the network; not in virtual time. On a crowded host a rank gives its core
+ * away at the first miss, and should find everything when it is its turn again:
+ * that is all the code it returns to. */
+static inline bool ctn_alone_give_way(ctn_exec_t *exec,
+                                      ctn_patience_t *patience)
+{
+    if (patience->misses == 0 && exec->waiting.spin == 0 && !exec->look_again) {
+        patience->misses = 1;
+        ctn_yield_core();
+        return true;
+    }
+    return ctn_alone_wait(exec, patience);
+}
 
 /** It is over. @return what became of it */
 static inline catena_status_t ctn_alone_end(ctn_exec_t *exec,

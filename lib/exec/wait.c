@@ -1,8 +1,8 @@
 #include <sched.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 #include "exec/exec.h"
+#include "exec/yield.h"
 
 /* Waiting. Where each rank has a core of its own, spinning is cheapest. With
  * more ranks than cores the rank that everybody waits for may not be running,
@@ -161,20 +161,6 @@ static void nap(ctn_exec_t *exec, ctn_patience_t *patience, uint64_t waited_ns)
     patience->rings = rung ? patience->rings + 1 : 0;
     patience->listens = false;
 }
-
-/** sched_yield. With more than a few ranks on a core each finds an empty TLB
- * and cold code whenever it runs again, and the way through the C library is
- * three pages more. */
-static inline void give_core_away(void)
-{
-#if defined(__x86_64__) && defined(__linux__) && defined(__LP64__)
-    long result = SYS_sched_yield;
-    __asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");
-#else
-    sched_yield();
-#endif
-}
-
 void ctn_exec_pass_time(ctn_exec_t *exec)
 {
     if (++exec->passes % CLOCK_EVERY == 0) {
@@ -183,7 +169,7 @@ void ctn_exec_pass_time(ctn_exec_t *exec)
     if (exec->virtual_time) {
         (void)exec->local->ops->sleep(exec->local, LOOK_NS, -1);
     } else if (exec->crowded && exec->waiting.spin != UINT32_MAX) {
-        give_core_away();
+        ctn_yield_core();
     }
 }
 
@@ -229,6 +215,6 @@ CTN_TURN void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)
     if (spins(exec, patience)) {
         ctn_pause();
     } else {
-        give_core_away();
+        ctn_yield_core();
     }
 }

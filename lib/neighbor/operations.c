@@ -70,7 +70,7 @@ static inline catena_status_t enter(const ctn_neighbor_given_t *given)
  * the neighborhood), what they are in a ctn_neighbor_given_t). */
 #define LIST(...) __VA_ARGS__
 #define PUBLISH(name, parameters, ...)                                         \
-    CTN_TURN catena_status_t catena_neighbor_##name(                           \
+    CTN_TURN_LAST catena_status_t catena_neighbor_##name(                      \
         LIST parameters, catena_neighborhood_t *neighborhood)                  \
     {                                                                          \
         const ctn_neighbor_given_t given = {                                   \

@@ -455,7 +455,6 @@ static bool serves(const ctn_quick_t *quick, const ctn_exchange_t *x)
     ctn_pattern_t pattern = ctn_kind_pattern(x->kind);
     return x->send.bytes == quick->alike[pattern] && is_alike(x) &&
            x->neighborhood->wanted == quick->wanted &&
-           x->neighborhood->ran == quick->in &&
            (!x->in_place || quick->plan[pattern]->transfers == 0);
 }
 
@@ -471,8 +470,7 @@ CTN_HOT bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status)
     uint64_t offset = 0;
     bool lend = ctn_quick_may_lend(x, quick, &offset);
     if ((x->send.bytes > quick->most_bytes && !lend) ||
-        !ctn_quick_may_send(neighborhood, neighborhood->channel.started) ||
-        !ctn_alone_begin(exec, &neighborhood->channel, &seq)) {
+        !ctn_quick_take_number(neighborhood, quick->in, &seq)) {
         return false;
     }
     const ctn_plan_t *plan = quick->plan[ctn_kind_pattern(x->kind)];
@@ -488,7 +486,8 @@ CTN_HOT bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status)
     while ((lent = ctn_quick_still_lent(quick, seq, lent)) != 0 &&
            ctn_alone_wait(exec, &patience)) {
     }
-    catena_status_t ended = ctn_alone_end(exec, &neighborhood->channel);
+    ctn_exec_wake(exec); /* the owners of lent blocks */
+    catena_status_t ended = ctn_quick_over(neighborhood);
     *status = ended != CATENA_OK ? ended : *status;
     return true;
 }
@@ -522,6 +521,7 @@ CTN_HOT static bool wait_long(ctn_op_t *op)
         return false;
     }
     ctn_quick_end(x->neighborhood, op->seq);
+    ctn_exec_wake(op->exec); /* the owners of lent blocks */
     while ((x->lent = ctn_quick_still_lent(x->quick, op->seq, x->lent)) != 0) {
         if (!ctn_alone_wait(op->exec, &patience)) {
             return false;

@@ -108,16 +108,32 @@ static inline void ctn_quick_end(catena_neighborhood_t *neighborhood,
 
 /* ---- calls without phases ---- */
 
-/** Take a number, if nothing is under way that has one, or needs progress.
+/** Take a number, if nothing is under way that has one, or needs progress. As
+ * ctn_alone_begin; the channel has no rings, and time is not virtual.
  * @param in the links of the plan */
 static inline bool ctn_quick_take_number(catena_neighborhood_t *neighborhood,
                                          const ctn_link_in_t *in, uint64_t *seq)
 {
+    const ctn_exec_t *exec = neighborhood->exec;
     ctn_channel_t *channel = &neighborhood->channel;
-    return neighborhood->ran == in &&
-           (channel->started < neighborhood->allowed ||
-            ctn_quick_may_send(neighborhood, channel->started)) &&
-           ctn_alone_begin(neighborhood->exec, channel, seq);
+    uint64_t next = channel->started;
+    if (neighborhood->ran != in || next != channel->complete ||
+        exec->active != NULL || exec->status != CATENA_OK ||
+        (next >= neighborhood->allowed &&
+         !ctn_quick_may_send(neighborhood, next))) {
+        return false;
+    }
+    *seq = next;
+    channel->started = next + 1;
+    return true;
+}
+
+/** One that has taken its number so is over. @return what became of it */
+static inline catena_status_t
+ctn_quick_over(catena_neighborhood_t *neighborhood)
+{
+    neighborhood->channel.complete = neighborhood->channel.started;
+    return neighborhood->exec->status;
 }
 
 /** A request has taken its number, and has sent all of it: it is active. It is
@@ -126,8 +142,7 @@ static inline void ctn_quick_activate(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_exec_t *exec = op->exec;
-    exec->local->told = true;
-    ctn_exec_wake(exec);
+    ctn_exec_tell(exec);
     x->neighborhood->begun = op->seq + 1;
     x->missing = ctn_quick_all(x->small.receives);
     x->alone = true;
@@ -153,7 +168,7 @@ static inline void ctn_quick_complete(ctn_op_t *op)
     x->neighborhood->last = x->ran;
     op->exec->active = NULL;
     op->state = CTN_OP_DONE;
-    op->status = ctn_alone_end(op->exec, op->channel);
+    op->status = ctn_quick_over(x->neighborhood);
 }
 
 #endif

@@ -65,9 +65,20 @@ find_seen(const ctn_quick_t *quick, const ctn_neighbor_given_t *given)
                : NULL;
 }
 
-static inline void send_all(const ctn_small_t *small, uint64_t seq)
+/** Copy what goes from this rank to itself. */
+CTN_COLD static void make_transfers(const ctn_small_t *small)
 {
     const ctn_plan_t *plan = small->transfers;
+    size_t bytes = small->bytes;
+    for (uint32_t t = 0; t < plan->transfers; t++) {
+        const ctn_transfer_t *self = &plan->transfer[t];
+        copy(small->recv + self->to.index * bytes,
+             small->send + self->from.index * (size_t)small->send_step, bytes);
+    }
+}
+
+static inline void send_all(const ctn_small_t *small, uint64_t seq)
+{
     size_t bytes = small->bytes;
     for (uint32_t m = 0; m < small->sends; m++) {
         const ctn_quick_end_t *end = &small->end[m];
@@ -75,10 +86,8 @@ static inline void send_all(const ctn_small_t *small, uint64_t seq)
              small->send + end->neighbor * (size_t)small->send_step, bytes);
         ctn_word_store(&ctn_quick_slot(end, seq)->word[0], ctn_tag(seq, bytes));
     }
-    for (uint32_t t = 0; plan != NULL && t < plan->transfers; t++) {
-        const ctn_transfer_t *self = &plan->transfer[t];
-        copy(small->recv + self->to.index * bytes,
-             small->send + self->from.index * (size_t)small->send_step, bytes);
+    if (small->transfers != NULL) {
+        make_transfers(small);
     }
 }
 
@@ -112,11 +121,11 @@ static inline uint64_t receive_here(const ctn_small_t *small, uint64_t seq,
 static inline uint64_t receive_all(const ctn_small_t *small, uint64_t seq,
                                    ctn_exec_t *exec, uint64_t *missing)
 {
-    uint64_t unfit = receive_here(small, seq, missing);
+    uint64_t unfit = 0;
     ctn_patience_t patience = {0};
-    while (*missing != 0 && ctn_alone_wait(exec, &patience)) {
+    do {
         unfit |= receive_here(small, seq, missing);
-    }
+    } while (*missing != 0 && ctn_alone_give_way(exec, &patience));
     return unfit;
 }
 
@@ -151,8 +160,8 @@ static inline const ctn_quick_seen_t *begin(const ctn_neighbor_given_t *given,
     return seen;
 }
 
-CTN_TURN bool ctn_small_call(const ctn_neighbor_given_t *given,
-                             catena_status_t *status)
+CTN_TURN_LAST bool ctn_small_call(const ctn_neighbor_given_t *given,
+                                  catena_status_t *status)
 {
     catena_neighborhood_t *neighborhood = given->neighborhood;
     ctn_exec_t *exec = neighborhood->exec;
@@ -163,13 +172,13 @@ CTN_TURN bool ctn_small_call(const ctn_neighbor_given_t *given,
         return false;
     }
     send_all(&small, seq);
-    exec->local->told = true;
+    ctn_exec_tell(exec);
     uint64_t missing = ctn_quick_all(small.receives);
     uint64_t unfit = receive_all(&small, seq, exec, &missing);
     neighborhood->last = seen->ran;
     ctn_quick_end(neighborhood, seq);
     *status = unfit != 0 ? end_unfit(given, seq, unfit) : CATENA_OK;
-    catena_status_t ended = ctn_alone_end(exec, &neighborhood->channel);
+    catena_status_t ended = ctn_quick_over(neighborhood);
     *status = ended != CATENA_OK ? ended : *status;
     return true;
 }
