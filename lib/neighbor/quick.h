@@ -157,8 +157,8 @@ static inline void ctn_quick_activate(ctn_op_t *op)
 static inline bool ctn_quick_is_alone(const ctn_op_t *op)
 {
     const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
-    return op->exec->active == op && x->alone && x->rests &&
-           op->channel->started == op->seq + 1;
+    return op->exec->active == op && op->phase == CTN_EXCHANGE_SHORT &&
+           x->alone && x->rests && op->channel->started == op->seq + 1;
 }
 
 /** It is alone, and over. */
