@@ -320,8 +320,11 @@ CTN_HOT static bool run_alone(const ctn_given_side_t *send,
     rows.in_place = call.in_place;
     ctn_patience_t patience = {0};
     ctn_rows_begin(group->exec, &rows);
-    while (!ctn_rows_advance(group->exec, &rows) &&
-           ctn_alone_wait(group->exec, &patience)) {
+    while (!ctn_rows_advance(group->exec, &rows)) {
+        ctn_exec_wake(group->exec);
+        if (!ctn_alone_give_way(group->exec, &patience)) {
+            break;
+        }
     }
     *status = ctn_alone_end(group->exec, &group->channel);
     return true;
