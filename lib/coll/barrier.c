@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "coll/ml/given.h"
+#include "exec/message.h"
 
 /* Up to this many members each reads all the others' words. */
 enum { FLAT_MEMBERS = 8 };

@@ -13,6 +13,8 @@
 
 #include "coll/joint.h"
 
+#include "exec/message.h"
+
 /* ---- who sends to whom ---- */
 
 typedef struct range {

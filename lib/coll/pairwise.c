@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/message.h"
+
 /* ---- beginning and end ---- */
 
 static uint32_t slots_for(const ctn_pairwise_t *x)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/message.h"
+
 /** Tell a peer that a slot is ready for its block, where that is to go, and how
  * many parts have been taken. */
 static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,

@@ -9,6 +9,7 @@
 
 #include "coll/split.h"
 #include "exec/mail.h"
+#include "exec/message.h"
 
 enum {
     MOST_ROUNDS = 32,

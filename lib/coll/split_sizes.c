@@ -2,6 +2,7 @@
  * costs only, in which all nodes have tables of the same length. */
 
 #include "coll/split.h"
+#include "exec/message.h"
 
 typedef struct sizes {
     /* arguments */

@@ -81,12 +81,3 @@ catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
     *endpoint = made;
     return ctn_exec_add_endpoint(exec, made);
 }
-
-catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
-                               ctn_endpoint_t **endpoint)
-{
-    ctn_exec_t *exec = op->exec;
-    return op->channel->network_only && !exec->virtual_time
-               ? exec->network->ops->connect(exec->network, process, endpoint)
-               : ctn_exec_connect(exec, process, endpoint);
-}

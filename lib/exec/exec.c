@@ -52,69 +52,6 @@ void ctn_exec_keep(ctn_exec_t *exec, void *block)
     }
 }
 
-/* ---- blocks and channels ---- */
-
-ctn_block_t *ctn_block_take(ctn_exec_t *exec)
-{
-    return exec->spares > 0
-               ? exec->spare[--exec->spares]
-               : ctn_heap_calloc(exec->heap, 4096, sizeof(ctn_block_t));
-}
-
-void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block)
-{
-    if (block != NULL && exec->spares < CTN_SPARE_BLOCKS &&
-        exec->status == CATENA_OK) {
-        exec->spare[exec->spares++] = block;
-    } else {
-        ctn_exec_free(exec, block);
-    }
-}
-
-void ctn_channel_clear(const ctn_exec_t *exec, ctn_channel_t *channel)
-{
-    if (exec->status != CATENA_OK) {
-        return;
-    }
-    memset(channel->slots, 0,
-           (size_t)channel->touched * channel->rings * sizeof(ctn_slot_t));
-    channel->touched = 0;
-}
-
-void ctn_channel_set(ctn_channel_t *channel, ctn_slot_t *slots, unsigned rings,
-                     unsigned flight)
-{
-    assert(rings <= 8 && (rings & (rings - 1)) == 0 && flight <= rings / 2);
-    memset(channel, 0, sizeof(*channel));
-    channel->slots = slots;
-    channel->rings = (uint8_t)rings;
-    channel->flight = (uint8_t)flight;
-    channel->queue_end = &channel->queue;
-}
-
-void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint32_t base,
-                      unsigned flight)
-{
-    ctn_channel_set(channel,
-                    (ctn_slot_t *)(void *)((unsigned char *)block + base),
-                    CTN_RINGS, flight);
-    channel->base = base;
-}
-
-CTN_HOT static void channel_completed(ctn_channel_t *channel,
-                                      const ctn_op_t *op)
-{
-    if (op->algorithm->synchronizing && channel->synchronized <= op->seq) {
-        channel->synchronized = op->seq + 1;
-    }
-    channel->done_mask =
-        (uint8_t)(channel->done_mask | 1u << (op->seq - channel->complete));
-    while (channel->done_mask & 1u) {
-        channel->done_mask >>= 1;
-        channel->complete++;
-    }
-}
-
 /* ---- operations ---- */
 
 ctn_op_t *ctn_op_create(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
@@ -177,6 +114,20 @@ CTN_HOT static void op_activate(ctn_op_t *op)
         exec->active->previous = op;
     }
     exec->active = op;
+}
+
+CTN_HOT static void channel_completed(ctn_channel_t *channel,
+                                      const ctn_op_t *op)
+{
+    if (op->algorithm->synchronizing && channel->synchronized <= op->seq) {
+        channel->synchronized = op->seq + 1;
+    }
+    channel->done_mask =
+        (uint8_t)(channel->done_mask | 1u << (op->seq - channel->complete));
+    while (channel->done_mask & 1u) {
+        channel->done_mask >>= 1;
+        channel->complete++;
+    }
 }
 
 /** Let those queued operations begin that now may, in start order. */
@@ -426,33 +377,6 @@ ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status)
     return CTN_STEP_FAIL;
 }
 
-catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
-                                  unsigned slot, uint32_t count,
-                                  const void *data, size_t bytes)
-{
-    const ctn_channel_t *channel = op->channel;
-    assert(bytes <= ctn_slot_room(channel, slot));
-    ctn_endpoint_t *endpoint;
-    catena_status_t status = ctn_op_connect(op, member.process, &endpoint);
-    if (status != CATENA_OK) {
-        return status;
-    }
-    _Static_assert(CTN_INLINE_BYTES <= CTN_SMALL_BYTES,
-                   "callers compose messages on the stack");
-    op->exec->tally.messages++;
-    op->exec->tally.bytes += bytes;
-    uint64_t word = ctn_slot_word_offset(channel, member, op->seq, slot, 0);
-    if (bytes == 0) {
-        return ctn_signal(endpoint, word, ctn_tag(op->seq, count));
-    }
-    uint64_t at = bytes <= CTN_INLINE_BYTES
-                      ? ctn_slot_data_offset(channel, member, op->seq, slot)
-                      : member.offset + channel->base +
-                            ctn_slot_wide_at(channel, op->seq, slot);
-    return ctn_put_signal(endpoint, data, bytes, at, word,
-                          ctn_tag(op->seq, count), &op->pending);
-}
-
 void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)
 {
     if (bytes == 0) {
@@ -560,14 +484,6 @@ CTN_TURN bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience)
     wait_on(exec, patience, false);
     exec->look_again = false;
     return exec->status == CATENA_OK;
-}
-
-void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel)
-{
-    ctn_patience_t patience = {0};
-    while (ctn_channel_under_way(channel) > 0) {
-        ctn_exec_poll_or_idle(exec, &patience);
-    }
 }
 
 void ctn_exec_deliver(ctn_exec_t *exec)

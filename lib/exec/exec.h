@@ -1,17 +1,17 @@
 #ifndef CTN_EXEC_EXEC_H
 #define CTN_EXEC_EXEC_H
 
-#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <catena/status.h>
 
 #include "core/config.h"
 #include "core/log.h"
 #include "exec/bell.h"
-#include "exec/control.h"
+#include "exec/channel.h"
 #include "exec/yield.h"
 #include "heap/heap.h"
 #include "transports/transport.h"
@@ -37,10 +37,6 @@
 #define CTN_TURN_LAST __attribute__((section(".text.sorted.catena.2")))
 /** What they hardly ever come to: to be kept out of that. */
 #define CTN_COLD __attribute__((cold, noinline))
-
-typedef struct ctn_exec ctn_exec_t;
-typedef struct catena_request ctn_op_t; /* what a request is, inside */
-typedef struct ctn_channel ctn_channel_t;
 
 /** What a phase reports. */
 typedef enum ctn_step {
@@ -109,37 +105,6 @@ struct catena_request {
     ctn_op_t *next;
     ctn_op_t *previous;
     _Alignas(64) unsigned char memory[CTN_OP_STATE_BYTES];
-};
-
-/** One numbered sequence of operations of a group: all its ranks start the
- * same operations in the same order. See exec/control.h for the rings; how many
- * there are is the channel's. */
-struct ctn_channel {
-    ctn_slot_t *slots;     /* in this rank's memory: [slot][ring]; NULL: what
-                              has rings are words elsewhere */
-    uint64_t started;      /* sequence number of the next operation */
-    uint64_t complete;     /* all below are complete here */
-    uint64_t synchronized; /* 1 + last synchronizing one completed here */
-    ctn_op_t *queue;       /* started, not yet active */
-    ctn_op_t **queue_end;
-    /* Operations in a row that do not synchronize leave nothing to tell when
-     * rings are free again: before they are too many, exec puts a fence, a
-     * synchronizing operation made here. */
-    ctn_op_t *(*make_fence)(ctn_exec_t *exec, ctn_channel_t *channel);
-    uint32_t base;      /* of the slots in the block */
-    uint16_t detached;  /* under way, that nobody waits for */
-    uint8_t touched;    /* 1 + the last slot looked at */
-    uint8_t done_mask;  /* completed ones from `complete` on */
-    uint8_t flight;     /* operations at once; at most half the rings */
-    uint8_t rings;      /* a power of two */
-    uint8_t loose;      /* the last ones started that do not synchronize */
-    uint8_t wide_page;  /* where wide payloads begin, from the slots on */
-    uint8_t wide_slots; /* those that have one, from the first on */
-    bool network_only;  /* also between members on one node */
-    /* Algorithms see by themselves to where their messages go and when that is
-     * free; the channel only numbers them and says how many run at once. */
-    bool ringless;
-    bool brittle; /* others wait for one that fails and is not clean */
 };
 
 /** How a rank waits; see exec/wait.c. */
@@ -247,114 +212,6 @@ catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
 /** Tell exec of an on-node endpoint. */
 catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
                                       ctn_endpoint_t *endpoint);
-
-/** A control block whose slots are zero, from those given back or from the
- * heap; NULL: no memory. */
-ctn_block_t *ctn_block_take(ctn_exec_t *exec);
-/** Give it back. Nobody may put into it any more, and its channels' slots are
- * zero again (ctn_channel_clear). */
-void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block);
-/** Zero the slots that were used. Not when all has failed: see ctn_exec_free.
- */
-void ctn_channel_clear(const ctn_exec_t *exec, ctn_channel_t *channel);
-
-/** A channel over zeroed slots, [slot][rings].
- * @param rings a power of two, at most 8
- * @param flight at most half of them */
-void ctn_channel_set(ctn_channel_t *channel, ctn_slot_t *slots, unsigned rings,
-                     unsigned flight);
-/** A channel of CTN_RINGS rings, over the zeroed slots of a block. */
-void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint32_t base,
-                      unsigned flight);
-
-/** Where a slot is among the slots of a channel, in bytes. */
-static inline uint64_t ctn_slot_at(const ctn_channel_t *channel, uint64_t seq,
-                                   unsigned slot)
-{
-    return (slot * (uint64_t)channel->rings + (seq & (channel->rings - 1u))) *
-           sizeof(ctn_slot_t);
-}
-
-/** Offsets of a word and of a payload in a member's arena. */
-static inline uint64_t ctn_slot_word_offset(const ctn_channel_t *channel,
-                                            ctn_address_t member, uint64_t seq,
-                                            unsigned slot, unsigned part)
-{
-    return member.offset + channel->base + ctn_slot_at(channel, seq, slot) +
-           part * sizeof(uint64_t);
-}
-
-static inline uint64_t ctn_slot_data_offset(const ctn_channel_t *channel,
-                                            ctn_address_t member, uint64_t seq,
-                                            unsigned slot)
-{
-    return ctn_slot_word_offset(channel, member, seq, slot, 0) +
-           offsetof(ctn_slot_t, data);
-}
-
-/** Where a wide payload is, from the slots of a channel on. */
-static inline uint64_t ctn_slot_wide_at(const ctn_channel_t *channel,
-                                        uint64_t seq, unsigned slot)
-{
-    uint64_t ring = seq & (channel->rings - 1u);
-    return channel->wide_page * UINT64_C(4096) +
-           (ring * channel->wide_slots + slot) * CTN_WIDE_BYTES;
-}
-
-/** Wide payloads of an operation, of so many slots from `slot` on, as memory:
- * for what is to lie there while no messages do. NULL: they are fewer bytes. */
-static inline void *ctn_op_wide(const ctn_op_t *op, unsigned slot,
-                                unsigned slots, size_t bytes)
-{
-    const ctn_channel_t *channel = op->channel;
-    return slot + slots <= channel->wide_slots &&
-                   bytes <= (size_t)slots * CTN_WIDE_BYTES
-               ? (unsigned char *)channel->slots +
-                     ctn_slot_wide_at(channel, op->seq, slot)
-               : NULL;
-}
-
-/** The longest message that a slot takes, with its wide payload if it has
- * one. */
-static inline size_t ctn_slot_room(const ctn_channel_t *channel, unsigned slot)
-{
-    return slot < channel->wide_slots ? CTN_WIDE_BYTES : CTN_INLINE_BYTES;
-}
-
-/** Operations that have been started and are not complete, fences included. */
-static inline uint64_t ctn_channel_under_way(const ctn_channel_t *channel)
-{
-    return channel->started - channel->complete -
-           (unsigned)__builtin_popcount(channel->done_mask);
-}
-
-/** See exec/control.h: op `seq` may run when the ring it uses is free at all
- * ranks, which follows from what completed here: everybody has started
- * operation synchronized - 1, so everybody has completed all below
- * synchronized - flight. */
-static inline bool ctn_channel_may_run(const ctn_channel_t *channel,
-                                       uint64_t seq)
-{
-    if (seq >= channel->complete + channel->flight) {
-        return false;
-    }
-    bool is_free =
-        channel->ringless || seq < channel->rings ||
-        seq - channel->rings + channel->flight < channel->synchronized;
-    assert(is_free || channel->make_fence != NULL);
-    return is_free;
-}
-
-/** Whether the next operation, if it does not synchronize, follows a fence:
- * whatever is started may use its ring only when of the rings - flight
- * operations before it one synchronizes (exec/control.h). */
-static inline bool ctn_channel_fence_due(const ctn_channel_t *channel)
-{
-    return channel->loose + 1u >= (unsigned)(channel->rings - channel->flight);
-}
-
-/** Let all of them end. */
-void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel);
 
 /** An operation from the pool, inactive, its state zeroed; NULL: no memory. */
 ctn_op_t *ctn_op_create(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
@@ -503,42 +360,6 @@ void ctn_exec_spread(ctn_exec_t *exec, uint32_t index);
 /** Say whether what an operation waits for may come over the network: then
  * every poll asks the network, too. */
 void ctn_op_set_network(ctn_op_t *op, bool network);
-
-/* Inline: what algorithms do most. */
-
-static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
-{
-    if (slot >= op->channel->touched) {
-        op->channel->touched = (uint8_t)(slot + 1);
-    }
-    return &op->channel->slots[slot * op->channel->rings +
-                               (op->seq & (op->channel->rings - 1u))];
-}
-
-/** The endpoint that messages of an operation's channel go by. */
-catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
-                               ctn_endpoint_t **endpoint);
-
-/** Put a message into a slot of `member`: at most ctn_slot_room. Its word tells
- * `count`. Beyond CTN_INLINE_BYTES `data` belong to the transport until
- * op->pending is 0; NULL: users' data that have a size only. */
-catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
-                                  unsigned slot, uint32_t count,
-                                  const void *data, size_t bytes);
-
-static inline catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member,
-                                          unsigned slot, const void *data,
-                                          size_t bytes)
-{
-    return ctn_op_send_count(op, member, slot, 0, data, bytes);
-}
-
-/** Whether the message for `slot` is there. */
-static inline bool ctn_op_arrived(const ctn_op_t *op, unsigned slot)
-{
-    return ctn_word_load(&ctn_op_slot(op, slot)->word[0]) ==
-           ctn_tag(op->seq, 0);
-}
 
 /** Write a word that every rank of the node reads. */
 static inline void ctn_exec_post(ctn_exec_t *exec, uint64_t *word,

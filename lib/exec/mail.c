@@ -8,6 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "exec/message.h"
+
 /* Of a word's count: the lower bits are the length, those above the turn. */
 enum { LENGTH_BITS = 16, LONG = (1 << LENGTH_BITS) - 1 };
 _Static_assert(CTN_WIDE_BYTES < LONG && CTN_MAIL_BYTES < CTN_WIDE_BYTES,

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "exec/message.h"
 #include "group/exact.h"
 
 enum { LEFT, RIGHT };

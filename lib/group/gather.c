@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "exec/message.h"
 #include "group/chain.h"
 
 enum { LEFT, RIGHT };

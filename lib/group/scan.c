@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "exec/message.h"
 #include "group/chain.h"
 
 enum { LEFT, RIGHT };

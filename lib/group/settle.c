@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "exec/message.h"
 #include "group/sorting.h"
 
 enum { LEFT, RIGHT };

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/message.h"
+
 /* What all simulated ranks see; they run one at a time. */
 struct ctn_shared {
     uint32_t count;

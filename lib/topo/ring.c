@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/message.h"
 #include "topo/topo.h"
 
 enum { LEFT, RIGHT };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/message.h"
 #include "matrix.h"
 #include "subgroup.h"
 #include "unit.h"

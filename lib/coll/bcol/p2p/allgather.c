@@ -9,6 +9,8 @@
 
 #include "coll/bcol/p2p/parts.h"
 
+#include "exec/message.h"
+
 typedef struct bruck {
     ctn_p2p_call_t call; /* first */
     unsigned round;

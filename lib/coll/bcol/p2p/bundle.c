@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "exec/message.h"
+
 /* Up to so many members the root serves all others itself: one step, and as
  * many messages as any tree has. 4 ranks on 4 hosts and 2 cores, gather of
  * 16 KiB each and a barrier: 28 us, binomial 48. */

@@ -1,5 +1,7 @@
 #include "coll/bcol/p2p/flow.h"
 
+#include "exec/message.h"
+
 /* Counts in words: of pieces that may be sent, in the slot of grants; of pieces
  * that have arrived, in the receiver's. Words sent over one endpoint become
  * visible in order, so the last one says all. */

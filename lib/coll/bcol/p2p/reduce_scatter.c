@@ -12,6 +12,8 @@
 
 #include "coll/bcol/p2p/parts.h"
 
+#include "exec/message.h"
+
 enum { LEAST_SLICE = 1024, MOST_PASSES = 65535, MOST_ROUNDS = 32 };
 
 /* Slots, two of each, by turns: from a neighbour its vector, the part back, and

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "exec/message.h"
+
 /* Beside the slots that all have: of the owner of a long part, where its pieces
  * come in and where it is told of a slot for its grants. The root's slots for
  * grants are numbered likewise. */

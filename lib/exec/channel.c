@@ -1,0 +1,62 @@
+/* Control blocks, and the channels over their slots. */
+
+#include "exec/channel.h"
+
+#include <string.h>
+
+#include "exec/exec.h"
+
+ctn_block_t *ctn_block_take(ctn_exec_t *exec)
+{
+    return exec->spares > 0
+               ? exec->spare[--exec->spares]
+               : ctn_heap_calloc(exec->heap, 4096, sizeof(ctn_block_t));
+}
+
+void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block)
+{
+    if (block != NULL && exec->spares < CTN_SPARE_BLOCKS &&
+        exec->status == CATENA_OK) {
+        exec->spare[exec->spares++] = block;
+    } else {
+        ctn_exec_free(exec, block);
+    }
+}
+
+void ctn_channel_clear(const ctn_exec_t *exec, ctn_channel_t *channel)
+{
+    if (exec->status != CATENA_OK) {
+        return;
+    }
+    memset(channel->slots, 0,
+           (size_t)channel->touched * channel->rings * sizeof(ctn_slot_t));
+    channel->touched = 0;
+}
+
+void ctn_channel_set(ctn_channel_t *channel, ctn_slot_t *slots, unsigned rings,
+                     unsigned flight)
+{
+    assert(rings <= 8 && (rings & (rings - 1)) == 0 && flight <= rings / 2);
+    memset(channel, 0, sizeof(*channel));
+    channel->slots = slots;
+    channel->rings = (uint8_t)rings;
+    channel->flight = (uint8_t)flight;
+    channel->queue_end = &channel->queue;
+}
+
+void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint32_t base,
+                      unsigned flight)
+{
+    ctn_channel_set(channel,
+                    (ctn_slot_t *)(void *)((unsigned char *)block + base),
+                    CTN_RINGS, flight);
+    channel->base = base;
+}
+
+void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel)
+{
+    ctn_patience_t patience = {0};
+    while (ctn_channel_under_way(channel) > 0) {
+        ctn_exec_poll_or_idle(exec, &patience);
+    }
+}
