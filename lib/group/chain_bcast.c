@@ -37,22 +37,16 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static ctn_step_t receive(ctn_op_t *op)
+static catena_status_t take(ctn_op_t *op, unsigned side,
+                            const ctn_letter_t *letter)
 {
+    (void)side;
     bcast_t *bcast = ctn_op_state(op);
-    if (bcast->tree.is_root) {
-        return CTN_STEP_NEXT;
-    }
-    const ctn_letter_t *letter;
-    ctn_step_t step = ctn_rooted_receive(op, &letter);
-    if (step != CTN_STEP_NEXT) {
-        return step;
-    }
     if (letter->bytes != bcast->bytes) {
-        return ctn_op_fail(op, CATENA_ERR_ARG); /* members do not agree */
+        return CATENA_ERR_ARG; /* members do not agree */
     }
     bcast->source = letter->data;
-    return CTN_STEP_NEXT;
+    return CATENA_OK;
 }
 
 static ctn_piece_t all(ctn_op_t *op, unsigned side, unsigned child)
@@ -62,23 +56,18 @@ static ctn_piece_t all(ctn_op_t *op, unsigned side, unsigned child)
     return (ctn_piece_t){bcast->source, bcast->bytes};
 }
 
+static const ctn_rooted_values_t values = {take, all};
+
+/** The children first: they have more to do. */
 static ctn_step_t pass_on(ctn_op_t *op)
 {
     bcast_t *bcast = ctn_op_state(op);
-    catena_status_t status = ctn_rooted_lend_down(op, all);
-    if (status != CATENA_OK) {
-        return ctn_op_fail(op, status);
-    }
-    if (!bcast->tree.is_root && bcast->bytes > 0) {
+    ctn_step_t step = ctn_rooted_lend_down(op);
+    if (step == CTN_STEP_NEXT && !bcast->tree.is_root && bcast->bytes > 0) {
         memcpy(bcast->data, bcast->source, bcast->bytes);
         ctn_exec_charge(op->exec, CTN_WORK_COPY, bcast->bytes);
     }
-    return CTN_STEP_NEXT;
-}
-
-static ctn_step_t end(ctn_op_t *op)
-{
-    return ctn_rooted_await_children(op, all);
+    return step;
 }
 
 static void finish(ctn_op_t *op)
@@ -91,9 +80,9 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"receive", receive},
+                                     {"receive", ctn_rooted_receive},
                                      {"pass on", pass_on},
-                                     {"end", end},
+                                     {"end", ctn_rooted_await_children},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
@@ -107,7 +96,8 @@ ctn_op_t *ctn_chain_bcast(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
                           void *data, size_t bytes)
 {
     void *state;
-    ctn_op_t *op = ctn_rooted_create(exec, lane, root, &algorithm, &state);
+    ctn_op_t *op =
+        ctn_rooted_create(exec, lane, root, &algorithm, &values, &state);
     if (op != NULL) {
         bcast_t *bcast = state;
         bcast->data = data;

@@ -49,10 +49,7 @@ static catena_status_t take(ctn_op_t *op, unsigned side,
     return CATENA_OK;
 }
 
-static ctn_step_t collect(ctn_op_t *op)
-{
-    return ctn_rooted_collect(op, take);
-}
+static const ctn_rooted_values_t values = {.take = take};
 
 static ctn_step_t pass_on(ctn_op_t *op)
 {
@@ -67,12 +64,6 @@ static ctn_step_t pass_on(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static ctn_step_t end(ctn_op_t *op)
-{
-    reduce_t *reduce = ctn_op_state(op);
-    return ctn_rooted_await_parent(op, reduce->bytes);
-}
-
 static void finish(ctn_op_t *op)
 {
     reduce_t *reduce = ctn_op_state(op);
@@ -83,9 +74,9 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"collect", collect},
+                                     {"collect", ctn_rooted_collect},
                                      {"pass on", pass_on},
-                                     {"end", end},
+                                     {"end", ctn_rooted_await_parent},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
@@ -100,7 +91,8 @@ ctn_op_t *ctn_chain_reduce(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
                            void *result)
 {
     void *state;
-    ctn_op_t *op = ctn_rooted_create(exec, lane, root, &algorithm, &state);
+    ctn_op_t *op =
+        ctn_rooted_create(exec, lane, root, &algorithm, &values, &state);
     if (op != NULL) {
         reduce_t *reduce = state;
         reduce->by = by;

@@ -78,22 +78,15 @@ static ctn_step_t begin(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static ctn_step_t receive(ctn_op_t *op)
+static catena_status_t take(ctn_op_t *op, unsigned side,
+                            const ctn_letter_t *letter)
 {
     scatter_t *scatter = ctn_op_state(op);
-    if (scatter->tree.is_root) {
-        return CTN_STEP_NEXT;
-    }
-    ctn_step_t step = ctn_rooted_receive(op, &scatter->letter);
-    if (step != CTN_STEP_NEXT) {
-        return step;
-    }
-    const ctn_letter_t *letter = scatter->letter;
+    scatter->letter = letter;
     size_t at = 0;
     ctn_piece_t own = ctn_stream_next(letter->data, &at);
-    find_bounds(scatter, !scatter->tree.up, letter->data, at, letter->bytes);
-    catena_status_t status = keep(op, scatter, own);
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+    find_bounds(scatter, !side, letter->data, at, letter->bytes);
+    return keep(op, scatter, own);
 }
 
 static ctn_piece_t stretch(ctn_op_t *op, unsigned side, unsigned child)
@@ -107,16 +100,7 @@ static ctn_piece_t stretch(ctn_op_t *op, unsigned side, unsigned child)
                          bound[child + 1] - bound[child]};
 }
 
-static ctn_step_t pass_on(ctn_op_t *op)
-{
-    catena_status_t status = ctn_rooted_lend_down(op, stretch);
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
-}
-
-static ctn_step_t end(ctn_op_t *op)
-{
-    return ctn_rooted_await_children(op, stretch);
-}
+static const ctn_rooted_values_t values = {take, stretch};
 
 static void finish(ctn_op_t *op)
 {
@@ -129,9 +113,9 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"receive", receive},
-                                     {"pass on", pass_on},
-                                     {"end", end},
+                                     {"receive", ctn_rooted_receive},
+                                     {"pass on", ctn_rooted_lend_down},
+                                     {"end", ctn_rooted_await_children},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
@@ -145,7 +129,8 @@ ctn_op_t *ctn_chain_scatter(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
                             const ctn_piece_t *pieces, ctn_pieces_t *result)
 {
     void *state;
-    ctn_op_t *op = ctn_rooted_create(exec, lane, root, &algorithm, &state);
+    ctn_op_t *op =
+        ctn_rooted_create(exec, lane, root, &algorithm, &values, &state);
     if (op != NULL) {
         scatter_t *scatter = state;
         scatter->pieces = pieces;

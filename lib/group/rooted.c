@@ -40,7 +40,8 @@ static const ctn_algorithm_t algorithm_with_log = {
 };
 
 ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
-                            const ctn_algorithm_t *algorithm, void **state)
+                            const ctn_algorithm_t *algorithm,
+                            const ctn_rooted_values_t *values, void **state)
 {
     ctn_op_t *op = ctn_op_create(exec, &algorithm_with_log, NULL);
     if (op == NULL) {
@@ -56,6 +57,7 @@ ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
     ctn_rooted_t *tree = ctn_op_state(with_log->on_tree);
     tree->lane = lane;
     tree->root = root;
+    tree->values = values;
     *state = tree;
     return op;
 }
@@ -148,82 +150,96 @@ void ctn_rooted_drop(ctn_op_t *op)
     ctn_letter_release(op, &tree->letter[CTN_RIGHT]);
 }
 
+/** The member 2^round away on `side` sends something. NEXT: it is taken. */
+static ctn_step_t take_from(ctn_op_t *op, unsigned side, unsigned round)
+{
+    ctn_rooted_t *tree = ctn_op_state(op);
+    ctn_step_t step = receive(op, side, round);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    catena_status_t status = tree->values->take(op, side, &tree->letter[side]);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
 /* ---- up ---- */
 
 /** The next child on `side`. MOVED: what it sent is taken; NEXT: there is
  * none. */
-static ctn_step_t hear(ctn_op_t *op, ctn_rooted_take_t take, unsigned side)
+static ctn_step_t hear(ctn_op_t *op, unsigned side)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
     unsigned round = tree->heard[side];
     if (round == tree->children[side]) {
         return CTN_STEP_NEXT;
     }
-    ctn_step_t step = receive(op, side, round);
+    ctn_step_t step = take_from(op, side, round);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    catena_status_t status = take(op, side, &tree->letter[side]);
     ctn_letter_release(op, &tree->letter[side]);
     tree->heard[side]++;
-    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+    return CTN_STEP_MOVED;
 }
 
-ctn_step_t ctn_rooted_collect(ctn_op_t *op, ctn_rooted_take_t take)
+ctn_step_t ctn_rooted_collect(ctn_op_t *op)
 {
-    ctn_step_t left = hear(op, take, CTN_LEFT);
+    ctn_step_t left = hear(op, CTN_LEFT);
     if (left == CTN_STEP_MOVED || left == CTN_STEP_FAIL) {
         return left;
     }
-    ctn_step_t right = hear(op, take, CTN_RIGHT);
+    ctn_step_t right = hear(op, CTN_RIGHT);
     return right == CTN_STEP_NEXT ? left : right;
 }
 
 catena_status_t ctn_rooted_lend_up(ctn_op_t *op, const void *data, size_t bytes)
 {
-    const ctn_rooted_t *tree = ctn_op_state(op);
+    ctn_rooted_t *tree = ctn_op_state(op);
+    tree->lent_bytes = bytes;
     return lend(op, tree->up, tree->up_round, data, bytes);
 }
 
-ctn_step_t ctn_rooted_await_parent(ctn_op_t *op, size_t bytes)
+ctn_step_t ctn_rooted_await_parent(ctn_op_t *op)
 {
     const ctn_rooted_t *tree = ctn_op_state(op);
-    return tree->is_root || is_returned(op, tree->up, tree->up_round, bytes)
+    return tree->is_root ||
+                   is_returned(op, tree->up, tree->up_round, tree->lent_bytes)
                ? CTN_STEP_NEXT
                : CTN_STEP_WAIT;
 }
 
 /* ---- down ---- */
 
-ctn_step_t ctn_rooted_receive(ctn_op_t *op, const ctn_letter_t **letter)
+ctn_step_t ctn_rooted_receive(ctn_op_t *op)
 {
-    ctn_rooted_t *tree = ctn_op_state(op);
-    *letter = &tree->letter[tree->up];
-    return receive(op, tree->up, tree->up_round);
+    const ctn_rooted_t *tree = ctn_op_state(op);
+    return tree->is_root ? CTN_STEP_NEXT
+                         : take_from(op, tree->up, tree->up_round);
 }
 
 /** The farthest first: they have most to do. */
-catena_status_t ctn_rooted_lend_down(ctn_op_t *op, ctn_rooted_part_t part)
+ctn_step_t ctn_rooted_lend_down(ctn_op_t *op)
 {
     const ctn_rooted_t *tree = ctn_op_state(op);
     catena_status_t status = CATENA_OK;
     for (unsigned child = CTN_ROOTED_ROUNDS; child-- > 0;) {
         for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
             if (status == CATENA_OK && child < tree->children[side]) {
-                ctn_piece_t piece = part(op, side, child);
+                ctn_piece_t piece = tree->values->part(op, side, child);
                 status = lend(op, side, child, piece.data, piece.bytes);
             }
         }
     }
-    return status;
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-ctn_step_t ctn_rooted_await_children(ctn_op_t *op, ctn_rooted_part_t part)
+ctn_step_t ctn_rooted_await_children(ctn_op_t *op)
 {
     const ctn_rooted_t *tree = ctn_op_state(op);
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         for (unsigned child = 0; child < tree->children[side]; child++) {
-            if (!is_returned(op, side, child, part(op, side, child).bytes)) {
+            size_t bytes = tree->values->part(op, side, child).bytes;
+            if (!is_returned(op, side, child, bytes)) {
                 return CTN_STEP_WAIT;
             }
         }
