@@ -139,13 +139,17 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-static ctn_op_t *create(ctn_exec_t *exec, ctn_lane_t *lane,
-                        const scan_t *arguments)
+/** @param asked from where to scan, and where results go */
+static ctn_op_t *create(ctn_exec_t *exec, ctn_lane_t *lane, ctn_operator_t by,
+                        const void *own, size_t bytes, const scan_t *asked)
 {
     ctn_op_t *op = ctn_op_create(exec, &algorithm, &lane->channel);
     if (op != NULL) {
         scan_t *scan = ctn_op_state(op);
-        *scan = *arguments;
+        *scan = *asked;
+        scan->by = by;
+        scan->own = own;
+        scan->bytes = bytes;
         scan->spread.chain = &lane->chain;
         scan->spread.values = &values;
     }
@@ -156,48 +160,34 @@ ctn_op_t *ctn_chain_inclusive(ctn_exec_t *exec, ctn_lane_t *lane,
                               ctn_operator_t by, const void *own, size_t bytes,
                               void *result)
 {
-    return create(exec, lane,
-                  &(scan_t){.by = by,
-                            .own = own,
-                            .bytes = bytes,
-                            .wanted = {true, false},
-                            .inclusive = result});
+    return create(exec, lane, by, own, bytes,
+                  &(scan_t){.wanted = {true, false}, .inclusive = result});
 }
 
 ctn_op_t *ctn_chain_exclusive(ctn_exec_t *exec, ctn_lane_t *lane,
                               ctn_operator_t by, const void *own, size_t bytes,
                               void *result)
 {
-    return create(exec, lane,
-                  &(scan_t){.by = by,
-                            .own = own,
-                            .bytes = bytes,
-                            .wanted = {true, false},
-                            .exclusive = {result, NULL}});
+    return create(
+        exec, lane, by, own, bytes,
+        &(scan_t){.wanted = {true, false}, .exclusive = {result, NULL}});
 }
 
 ctn_op_t *ctn_chain_double(ctn_exec_t *exec, ctn_lane_t *lane,
                            ctn_operator_t by, const void *own, size_t bytes,
                            void *left, void *right)
 {
-    return create(exec, lane,
-                  &(scan_t){.by = by,
-                            .own = own,
-                            .bytes = bytes,
-                            .wanted = {true, true},
-                            .exclusive = {left, right}});
+    return create(
+        exec, lane, by, own, bytes,
+        &(scan_t){.wanted = {true, true}, .exclusive = {left, right}});
 }
 
 ctn_op_t *ctn_chain_allreduce(ctn_exec_t *exec, ctn_lane_t *lane,
                               ctn_operator_t by, const void *own, size_t bytes,
                               void *result)
 {
-    return create(exec, lane,
-                  &(scan_t){.by = by,
-                            .own = own,
-                            .bytes = bytes,
-                            .wanted = {true, true},
-                            .total = result});
+    return create(exec, lane, by, own, bytes,
+                  &(scan_t){.wanted = {true, true}, .total = result});
 }
 
 static void combine_nothing(void *near, const void *far, size_t bytes,
@@ -208,5 +198,6 @@ static void combine_nothing(void *near, const void *far, size_t bytes,
 
 ctn_op_t *ctn_chain_barrier(ctn_exec_t *exec, ctn_lane_t *lane)
 {
-    return create(exec, lane, &(scan_t){.by = {combine_nothing, NULL}});
+    ctn_operator_t nothing = {combine_nothing, NULL};
+    return create(exec, lane, nothing, NULL, 0, &(scan_t){.own = NULL});
 }
