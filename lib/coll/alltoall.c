@@ -415,6 +415,18 @@ catena_status_t catena_alltoall_init(const void *send, void *recv, size_t count,
     VECTOR_PARAMETERS(const catena_datatype_t send_types[],                    \
                       const catena_datatype_t recv_types[])
 
+static catena_status_t enter_vector(const ctn_given_side_t *send,
+                                    const ctn_given_side_t *receive,
+                                    catena_group_t *group, waiting_t mode,
+                                    catena_request_t **request)
+{
+    if (receive->counts == NULL ||
+        (send->buffer != CATENA_IN_PLACE && send->counts == NULL)) {
+        return CATENA_ERR_ARG;
+    }
+    return enter(send, receive, group, mode, request);
+}
+
 static catena_status_t enter_v(V_PARAMETERS, waiting_t mode,
                                catena_request_t **request)
 {
@@ -426,11 +438,7 @@ static catena_status_t enter_v(V_PARAMETERS, waiting_t mode,
                            .counts = recv_counts,
                            .displacements = recv_displacements,
                            .type = recv_type};
-    if (recv_counts == NULL ||
-        (send != CATENA_IN_PLACE && send_counts == NULL)) {
-        return CATENA_ERR_ARG;
-    }
-    return enter(&from, &to, group, mode, request);
+    return enter_vector(&from, &to, group, mode, request);
 }
 
 static catena_status_t enter_w(W_PARAMETERS, waiting_t mode,
@@ -444,11 +452,7 @@ static catena_status_t enter_w(W_PARAMETERS, waiting_t mode,
                            .counts = recv_counts,
                            .displacements = recv_displacements,
                            .types = recv_types};
-    if (recv_counts == NULL ||
-        (send != CATENA_IN_PLACE && send_counts == NULL)) {
-        return CATENA_ERR_ARG;
-    }
-    return enter(&from, &to, group, mode, request);
+    return enter_vector(&from, &to, group, mode, request);
 }
 
 catena_status_t catena_alltoallv(V_PARAMETERS)
