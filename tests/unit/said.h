@@ -1,0 +1,14 @@
+#ifndef UNIT_SAID_H
+#define UNIT_SAID_H
+
+#include "capture.h"
+#include "job.h"
+
+/** Run `body` on so many simulated ranks, none of which is to see an error, and
+ * take what they say. */
+void said_by(capture_t *said, uint32_t ranks, job_body_t body);
+
+/** `text` is to be in it. */
+void said_has(const capture_t *said, const char *text);
+
+#endif
