@@ -5,39 +5,13 @@
 
 #include "matrix.h"
 
-uint32_t part_pick(uint64_t *random, uint32_t below)
-{
-    return (uint32_t)(job_random(random) % below);
-}
-
-catena_status_t part_open(part_fixture_t *f, job_t *job, const ctn_bcol_t *bcol)
-{
-    *f = (part_fixture_t){.job = job, .random = job->seed * 89};
-    f->own = f->random + job->rank + 1;
-    catena_status_t status = subgroup_open(&f->subgroup, job, job->lane, bcol);
-    if (status == CATENA_OK) {
-        JOB_CHECK(job, catena_type_contiguous(4, CATENA_UINT32, &f->matrix) ==
-                           CATENA_OK);
-        JOB_CHECK(job, catena_op_create(matrix_multiply, NULL, 0,
-                                        &f->product) == CATENA_OK);
-    }
-    return status;
-}
-
-void part_close(part_fixture_t *f)
-{
-    subgroup_close(&f->subgroup);
-    JOB_CHECK(f->job, catena_type_free(&f->matrix) == CATENA_OK);
-    JOB_CHECK(f->job, catena_op_free(&f->product) == CATENA_OK);
-}
-
 /* ---- memory ---- */
 
 enum { GUARD = 0x5a, GUARD_BYTES = 32 };
 
-static memory_t take(part_fixture_t *f, size_t bytes)
+static memory_t take(fixture_t *f, size_t bytes)
 {
-    memory_t memory = {NULL, bytes, part_pick(&f->own, 2) == 0};
+    memory_t memory = {NULL, bytes, fixture_pick(&f->own, 2) == 0};
     size_t all = (bytes + 15 + GUARD_BYTES) & ~(size_t)15;
     memory.data = memory.in_heap ? ctn_heap_alloc(f->job->exec->heap, 16, all)
                                  : aligned_alloc(16, all);
@@ -45,7 +19,7 @@ static memory_t take(part_fixture_t *f, size_t bytes)
     return memory;
 }
 
-static void give(part_fixture_t *f, memory_t *memory)
+static void give(fixture_t *f, memory_t *memory)
 {
     if (memory->in_heap) {
         ctn_heap_free(f->job->exec->heap, memory->data);
@@ -71,13 +45,13 @@ static size_t draw_length(uint64_t *random, lengths_t lengths, uint32_t members)
                                   2048, 2049, 16384, 16385, 33001, 70000};
     switch (lengths) {
     case SHORT:
-        return part_pick(random, 4) == 0 ? 0 : part_pick(random, 120);
+        return fixture_pick(random, 4) == 0 ? 0 : fixture_pick(random, 120);
     case MIXED:
-        return some[part_pick(random, 12)];
+        return some[fixture_pick(random, 12)];
     case LONG:
-        return part_pick(random, members) < 2
-                   ? 180000 + part_pick(random, 120001)
-                   : part_pick(random, 1000);
+        return fixture_pick(random, members) < 2
+                   ? 180000 + fixture_pick(random, 120001)
+                   : fixture_pick(random, 1000);
     default:
         return 0;
     }
@@ -87,8 +61,8 @@ static void draw_lengths(part_call_t *call, lengths_t lengths)
 {
     uint32_t size = call->f->subgroup.sbgp.size;
     size_t unit = call->matrices ? sizeof(matrix_t) : 1;
-    size_t equal =
-        draw_length(&call->f->random, part_pick(&call->f->random, 4), 3 * size);
+    size_t equal = draw_length(&call->f->random,
+                               fixture_pick(&call->f->random, 4), 3 * size);
     call->at = calloc(size + 1, sizeof(*call->at));
     for (uint32_t i = 0; i < size; i++) {
         size_t bytes = draw_length(&call->f->random, lengths, size);
@@ -177,7 +151,7 @@ static bool is_reduced(const part_call_t *call, const unsigned char *data)
 /** Buffers of this member, by kind. */
 static void set_buffers(part_call_t *call)
 {
-    part_fixture_t *f = call->f;
+    fixture_t *f = call->f;
     const ctn_sbgp_t *sbgp = &f->subgroup.sbgp;
     ctn_basic_t *basic = &call->basic;
     uint32_t me = sbgp->me;
@@ -185,7 +159,7 @@ static void set_buffers(part_call_t *call)
                    (call->kind == CTN_GATHER && me == basic->root);
     bool all_in = call->kind == CTN_REDUCE_SCATTER ||
                   (call->kind == CTN_SCATTER && me == basic->root);
-    bool in_place = part_pick(&f->own, 3) == 0;
+    bool in_place = fixture_pick(&f->own, 3) == 0;
     size_t whole = call->at[sbgp->size];
     size_t part = part_bytes(call, me);
     call->in = take(f, all_in ? whole : part);
@@ -221,13 +195,13 @@ static void fill_in(part_call_t *call)
     }
 }
 
-void part_prepare(part_call_t *call, part_fixture_t *f, ctn_basic_kind_t kind,
+void part_prepare(part_call_t *call, fixture_t *f, ctn_basic_kind_t kind,
                   const char *algorithm, uint32_t root, lengths_t lengths)
 {
     const ctn_sbgp_t *sbgp = &f->subgroup.sbgp;
     *call = (part_call_t){.f = f, .kind = kind, .salt = job_random(&f->random)};
     call->matrices =
-        kind == CTN_REDUCE_SCATTER && part_pick(&f->random, 2) == 0;
+        kind == CTN_REDUCE_SCATTER && fixture_pick(&f->random, 2) == 0;
     draw_lengths(call, lengths);
     call->basic = (ctn_basic_t){.root = root,
                                 .bytes = part_bytes(call, sbgp->me),

@@ -1,27 +1,10 @@
 #ifndef UNIT_PARTS_H
 #define UNIT_PARTS_H
 
-#include "subgroup.h"
+#include "fixture.h"
 
 /* Calls of collectives of parts (gather, scatter, allgather, reduce_scatter)
  * of a component, with buffers here and there, and what is to come of them. */
-
-typedef struct part_fixture {
-    job_t *job;
-    subgroup_t subgroup;
-    catena_datatype_t matrix;
-    catena_op_t product;
-    uint64_t random; /* the same on all members */
-    uint64_t own;    /* of this one */
-} part_fixture_t;
-
-/** Make a subgroup of all ranks; collective. @return as subgroup_open */
-catena_status_t part_open(part_fixture_t *f, job_t *job,
-                          const ctn_bcol_t *bcol);
-void part_close(part_fixture_t *f);
-
-/** The next of a sequence, below `below`. */
-uint32_t part_pick(uint64_t *random, uint32_t below);
 
 typedef struct memory {
     unsigned char *data;
@@ -31,7 +14,7 @@ typedef struct memory {
 
 /** A call and what it works on. */
 typedef struct part_call {
-    part_fixture_t *f;
+    fixture_t *f;
     ctn_basic_kind_t kind;
     ctn_basic_t basic;
     uint64_t salt;
@@ -44,7 +27,7 @@ typedef struct part_call {
 typedef enum lengths { NOTHING, SHORT, MIXED, LONG, EQUAL, LENGTHS } lengths_t;
 
 /** Draw lengths and buffers, in place or not, and fill them; collective. */
-void part_prepare(part_call_t *call, part_fixture_t *f, ctn_basic_kind_t kind,
+void part_prepare(part_call_t *call, fixture_t *f, ctn_basic_kind_t kind,
                   const char *algorithm, uint32_t root, lengths_t lengths);
 /** Check the result. */
 void part_check_out(const part_call_t *call);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "exec/message.h"
+#include "fixture.h"
 #include "matrix.h"
-#include "subgroup.h"
 #include "unit.h"
 
 /* ---- elements ---- */
@@ -20,39 +20,9 @@ static uint64_t draw(uint64_t salt, uint32_t member, size_t i)
     return x ^ x >> 32;
 }
 
-/* ---- what a case has at hand ---- */
-
-typedef struct fixture {
-    job_t *job;
-    subgroup_t subgroup;
-    catena_datatype_t matrix;
-    catena_op_t product;
-    uint64_t random;
-} fixture_t;
-
 static uint32_t pick(fixture_t *f, uint32_t below)
 {
-    return (uint32_t)(job_random(&f->random) % below);
-}
-
-static catena_status_t set_up(fixture_t *f, job_t *job, const ctn_bcol_t *bcol)
-{
-    *f = (fixture_t){.job = job, .random = job->seed * 97};
-    catena_status_t status = subgroup_open(&f->subgroup, job, job->lane, bcol);
-    if (status == CATENA_OK) {
-        JOB_CHECK(job, catena_type_contiguous(4, CATENA_UINT32, &f->matrix) ==
-                           CATENA_OK);
-        JOB_CHECK(job, catena_op_create(matrix_multiply, NULL, 0,
-                                        &f->product) == CATENA_OK);
-    }
-    return status;
-}
-
-static void tear_down(fixture_t *f)
-{
-    subgroup_close(&f->subgroup);
-    JOB_CHECK(f->job, catena_type_free(&f->matrix) == CATENA_OK);
-    JOB_CHECK(f->job, catena_op_free(&f->product) == CATENA_OK);
+    return fixture_pick(&f->random, below);
 }
 
 /* ---- one call ---- */
@@ -350,28 +320,14 @@ static void in_flight(fixture_t *f)
 {
     call_t call[AT_ONCE];
     ctn_op_t *op[AT_ONCE];
-    unsigned order[AT_ONCE];
     ctn_module_t *module = f->subgroup.module;
-    uint64_t own = job_random(&f->random) + f->subgroup.sbgp.me;
     for (unsigned i = 0; i < AT_ONCE; i++) {
         prepare(&call[i], f, vectors[pick(f, VECTORS)], NULL,
                 pick(f, f->subgroup.sbgp.size));
         op[i] = module->bcol->make[call[i].kind](module, &call[i].basic);
-        ctn_op_start_held(op[i]);
-        unsigned at = (unsigned)(job_random(&own) % (i + 1));
-        order[i] = order[at];
-        order[at] = i;
     }
+    fixture_run_held(f, op, AT_ONCE);
     for (unsigned i = 0; i < AT_ONCE; i++) {
-        JOB_CHECK(f->job, op[order[i]]->state != CTN_OP_DONE);
-        ctn_op_let_go(op[order[i]]);
-        if (job_random(&own) % 2 == 0) {
-            JOB_CHECK(f->job, catena_progress(f->job->context) == CATENA_OK);
-        }
-    }
-    for (unsigned i = 0; i < AT_ONCE; i++) {
-        JOB_CHECK(f->job, ctn_op_wait(op[i]) == CATENA_OK);
-        ctn_op_release(op[i]);
         finish(&call[i]);
     }
 }
@@ -433,61 +389,50 @@ static void ways(fixture_t *f)
 
 /* ---- runs ---- */
 
-static void component(job_t *job, const ctn_bcol_t *bcol)
+static void all(fixture_t *f)
 {
-    fixture_t f;
-    uint64_t memory = job->exec->tally.memory;
-    catena_status_t status = set_up(&f, job, bcol);
-    if (bcol == &ctn_bcol_ucx && job->exec->network == NULL) {
-        JOB_CHECK(job, status == CATENA_ERR_ARG);
-        return;
+    bool simulated = f->job->exec->virtual_time;
+    if (!simulated) {
+        ways(f);
     }
-    JOB_CHECK(job, status == CATENA_OK);
-    if (!job->exec->virtual_time) {
-        ways(&f);
+    all_kinds(f);
+    meetings(f);
+    roundings(f);
+    in_flight(f);
+    in_a_row(f);
+    in_flight(f);
+    if (simulated) {
+        without_data(f);
     }
-    all_kinds(&f);
-    meetings(&f);
-    roundings(&f);
-    in_flight(&f);
-    in_a_row(&f);
-    in_flight(&f);
-    if (job->exec->virtual_time) {
-        without_data(&f);
-    }
-    tear_down(&f);
-    JOB_CHECK(job, job->exec->tally.memory == memory);
-}
-
-static void everything(job_t *job)
-{
-    component(job, &ctn_bcol_p2p);
-    component(job, &ctn_bcol_ucx);
 }
 
 static void messages(job_t *job)
 {
-    component(job, &ctn_bcol_p2p);
+    fixture_run(job, &ctn_bcol_p2p, all);
+}
+
+static void everything(job_t *job)
+{
+    messages(job);
+    fixture_run(job, &ctn_bcol_ucx, all);
+}
+
+static catena_status_t call_once(fixture_t *f, uint32_t turn)
+{
+    call_t call;
+    prepare(&call, f, vectors[turn % VECTORS], NULL,
+            turn % f->subgroup.sbgp.size);
+    catena_status_t status = subgroup_run(&f->subgroup, call.kind, &call.basic);
+    if (status == CATENA_OK) {
+        check(&call);
+    }
+    drop(&call);
+    return status;
 }
 
 static void until_death(job_t *job)
 {
-    fixture_t f;
-    if (set_up(&f, job, &ctn_bcol_p2p) != CATENA_OK) {
-        return;
-    }
-    catena_status_t status = CATENA_OK;
-    for (uint32_t i = 0; status == CATENA_OK; i++) {
-        call_t call;
-        prepare(&call, &f, vectors[i % VECTORS], NULL,
-                i % f.subgroup.sbgp.size);
-        status = subgroup_run(&f.subgroup, call.kind, &call.basic);
-        if (status == CATENA_OK) {
-            check(&call);
-        }
-        drop(&call);
-    }
-    tear_down(&f);
+    fixture_run_until_death(job, call_once);
 }
 
 enum { MEMBERS = 17, SEEDS = 12 }; /* 204 runs */

@@ -12,7 +12,7 @@
 #include "parts.h"
 #include "unit.h"
 
-static void run(part_fixture_t *f, ctn_basic_kind_t kind, const char *algorithm,
+static void run(fixture_t *f, ctn_basic_kind_t kind, const char *algorithm,
                 uint32_t root, lengths_t lengths)
 {
     part_call_t call;
@@ -29,9 +29,9 @@ static const ctn_basic_kind_t kinds[] = {CTN_GATHER, CTN_SCATTER, CTN_ALLGATHER,
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 /** Long ones seldom: there are many roots and seeds. */
-static lengths_t draw_lengths_of(part_fixture_t *f)
+static lengths_t draw_lengths_of(fixture_t *f)
 {
-    uint32_t drawn = part_pick(&f->random, 12);
+    uint32_t drawn = fixture_pick(&f->random, 12);
     return drawn == 0  ? LONG
            : drawn < 3 ? MIXED
            : drawn < 6 ? EQUAL
@@ -39,7 +39,7 @@ static lengths_t draw_lengths_of(part_fixture_t *f)
                        : SHORT;
 }
 
-static void all_roots(part_fixture_t *f, ctn_basic_kind_t kind,
+static void all_roots(fixture_t *f, ctn_basic_kind_t kind,
                       const char *algorithm)
 {
     bool rooted = kind == CTN_GATHER || kind == CTN_SCATTER;
@@ -49,12 +49,12 @@ static void all_roots(part_fixture_t *f, ctn_basic_kind_t kind,
         run(f, kind, algorithm, rooted ? root : 0, draw_lengths_of(f));
     }
     for (lengths_t lengths = NOTHING; lengths < LENGTHS; lengths++) {
-        run(f, kind, algorithm, part_pick(&f->random, f->subgroup.sbgp.size),
+        run(f, kind, algorithm, fixture_pick(&f->random, f->subgroup.sbgp.size),
             lengths);
     }
 }
 
-static void all_kinds(part_fixture_t *f)
+static void all_kinds(fixture_t *f)
 {
     const ctn_bcol_t *bcol = f->subgroup.module->bcol;
     for (unsigned i = 0; i < KINDS; i++) {
@@ -71,12 +71,12 @@ static void all_kinds(part_fixture_t *f)
 
 /** Somebody is late: nobody ends before it has begun, though there be nothing
  * to tell, by the clock that all share. */
-static void meet(part_fixture_t *f, ctn_basic_kind_t kind,
-                 const char *algorithm, lengths_t lengths)
+static void meet(fixture_t *f, ctn_basic_kind_t kind, const char *algorithm,
+                 lengths_t lengths)
 {
     job_t *job = f->job;
     const ctn_sbgp_t *sbgp = &f->subgroup.sbgp;
-    uint32_t late = part_pick(&f->random, sbgp->size);
+    uint32_t late = fixture_pick(&f->random, sbgp->size);
     double until = 0;
     part_call_t call;
     part_prepare(&call, f, kind, algorithm, 0, lengths);
@@ -92,7 +92,7 @@ static void meet(part_fixture_t *f, ctn_basic_kind_t kind,
     part_finish(&call);
 }
 
-static void meetings(part_fixture_t *f)
+static void meetings(fixture_t *f)
 {
     const ctn_bcol_t *bcol = f->subgroup.module->bcol;
     for (unsigned i = 2; i < KINDS; i++) {
@@ -108,7 +108,7 @@ static void meetings(part_fixture_t *f)
 
 /** Parts in the heap go straight from place to place, and other ones through
  * little memory, however long they are. */
-static void take_little(part_fixture_t *f)
+static void take_little(fixture_t *f)
 {
     enum { LITTLE = 8 * 65536 };
     ctn_tally_t *tally = &f->job->exec->tally;
@@ -127,7 +127,7 @@ static void take_little(part_fixture_t *f)
 }
 
 /** All at the same point, with nothing of the component's. */
-static void await_all(part_fixture_t *f)
+static void await_all(fixture_t *f)
 {
     JOB_CHECK(f->job, ctn_op_run(ctn_chain_barrier(
                           f->job->exec, f->subgroup.lane)) == CATENA_OK);
@@ -135,8 +135,8 @@ static void await_all(part_fixture_t *f)
 
 /** Some members have no memory left: who receives parts may fail for that, but
  * nobody waits for ever, and what comes next works. */
-static void starve(part_fixture_t *f, ctn_basic_kind_t kind,
-                   const char *algorithm, lengths_t lengths, bool starves)
+static void starve(fixture_t *f, ctn_basic_kind_t kind, const char *algorithm,
+                   lengths_t lengths, bool starves)
 {
     const ctn_sbgp_t *sbgp = &f->subgroup.sbgp;
     job_hoard_t *hoard = malloc(sizeof(*hoard));
@@ -164,13 +164,13 @@ static void starve(part_fixture_t *f, ctn_basic_kind_t kind,
     run(f, kind, algorithm, 0, lengths);
 }
 
-static void without_memory(part_fixture_t *f)
+static void without_memory(fixture_t *f)
 {
     const ctn_bcol_t *bcol = f->subgroup.module->bcol;
     for (unsigned i = 0; i < KINDS; i++) {
         const char *const *name = bcol->algorithms[kinds[i]];
         for (; *name != NULL; name++) {
-            uint32_t who = part_pick(&f->random, 4);
+            uint32_t who = fixture_pick(&f->random, 4);
             uint32_t me = f->subgroup.sbgp.me;
             starve(f, kinds[i], *name, LONG, me % 4 == who || who == 0);
             starve(f, kinds[i], *name, MIXED, me % 2 == who % 2);
@@ -183,44 +183,31 @@ static void without_memory(part_fixture_t *f)
 enum { AT_ONCE = 11 };
 
 /** Started held, let go in an order of each member's own. */
-static void in_flight(part_fixture_t *f)
+static void in_flight(fixture_t *f)
 {
     part_call_t call[AT_ONCE];
     ctn_op_t *op[AT_ONCE];
-    unsigned order[AT_ONCE];
     ctn_module_t *module = f->subgroup.module;
     for (unsigned i = 0; i < AT_ONCE; i++) {
-        part_prepare(&call[i], f, kinds[part_pick(&f->random, KINDS)], NULL,
-                     part_pick(&f->random, f->subgroup.sbgp.size),
+        part_prepare(&call[i], f, kinds[fixture_pick(&f->random, KINDS)], NULL,
+                     fixture_pick(&f->random, f->subgroup.sbgp.size),
                      draw_lengths_of(f));
         op[i] = module->bcol->make[call[i].kind](module, &call[i].basic);
-        ctn_op_start_held(op[i]);
-        unsigned at = part_pick(&f->own, i + 1);
-        order[i] = order[at];
-        order[at] = i;
     }
+    fixture_run_held(f, op, AT_ONCE);
     for (unsigned i = 0; i < AT_ONCE; i++) {
-        JOB_CHECK(f->job, op[order[i]]->state != CTN_OP_DONE);
-        ctn_op_let_go(op[order[i]]);
-        if (part_pick(&f->own, 2) == 0) {
-            JOB_CHECK(f->job, catena_progress(f->job->context) == CATENA_OK);
-        }
-    }
-    for (unsigned i = 0; i < AT_ONCE; i++) {
-        JOB_CHECK(f->job, ctn_op_wait(op[i]) == CATENA_OK);
-        ctn_op_release(op[i]);
         part_finish(&call[i]);
     }
 }
 
 /** Many that do not synchronize, with none in between; and one of them again
  * and again. */
-static void in_a_row(part_fixture_t *f)
+static void in_a_row(fixture_t *f)
 {
     ctn_module_t *module = f->subgroup.module;
     for (unsigned i = 0; i < 24; i++) {
         run(f, kinds[i / 4 % 2], NULL,
-            part_pick(&f->random, f->subgroup.sbgp.size), SHORT);
+            fixture_pick(&f->random, f->subgroup.sbgp.size), SHORT);
     }
     for (unsigned i = 0; i < KINDS; i++) {
         part_call_t call;
@@ -237,7 +224,7 @@ static void in_a_row(part_fixture_t *f)
 }
 
 /** Data that have a size only. */
-static void without_data(part_fixture_t *f)
+static void without_data(fixture_t *f)
 {
     ctn_exec_t *exec = f->job->exec;
     const ctn_bcol_t *bcol = f->subgroup.module->bcol;
@@ -257,59 +244,47 @@ static void without_data(part_fixture_t *f)
 
 /* ---- runs ---- */
 
-static void component(job_t *job, const ctn_bcol_t *bcol)
+static void all(fixture_t *f)
 {
-    part_fixture_t f;
-    uint64_t memory = job->exec->tally.memory;
-    catena_status_t status = part_open(&f, job, bcol);
-    if (bcol == &ctn_bcol_ucx && job->exec->network == NULL) {
-        JOB_CHECK(job, status == CATENA_ERR_ARG);
-        return;
+    all_kinds(f);
+    meetings(f);
+    take_little(f);
+    without_memory(f);
+    in_flight(f);
+    in_a_row(f);
+    in_flight(f);
+    if (f->job->exec->virtual_time) {
+        without_data(f);
     }
-    JOB_CHECK(job, status == CATENA_OK);
-    all_kinds(&f);
-    meetings(&f);
-    take_little(&f);
-    without_memory(&f);
-    in_flight(&f);
-    in_a_row(&f);
-    in_flight(&f);
-    if (job->exec->virtual_time) {
-        without_data(&f);
-    }
-    part_close(&f);
-    JOB_CHECK(job, job->exec->tally.memory == memory);
-}
-
-static void everything(job_t *job)
-{
-    component(job, &ctn_bcol_p2p);
-    component(job, &ctn_bcol_ucx);
 }
 
 static void messages(job_t *job)
 {
-    component(job, &ctn_bcol_p2p);
+    fixture_run(job, &ctn_bcol_p2p, all);
+}
+
+static void everything(job_t *job)
+{
+    messages(job);
+    fixture_run(job, &ctn_bcol_ucx, all);
+}
+
+static catena_status_t call_once(fixture_t *f, uint32_t turn)
+{
+    part_call_t call;
+    part_prepare(&call, f, kinds[turn % KINDS], NULL,
+                 turn % f->subgroup.sbgp.size, turn % 3 == 0 ? LONG : MIXED);
+    catena_status_t status = subgroup_run(&f->subgroup, call.kind, &call.basic);
+    if (status == CATENA_OK) {
+        part_check_out(&call);
+    }
+    part_drop(&call);
+    return status;
 }
 
 static void until_death(job_t *job)
 {
-    part_fixture_t f;
-    if (part_open(&f, job, &ctn_bcol_p2p) != CATENA_OK) {
-        return;
-    }
-    catena_status_t status = CATENA_OK;
-    for (uint32_t i = 0; status == CATENA_OK; i++) {
-        part_call_t call;
-        part_prepare(&call, &f, kinds[i % KINDS], NULL,
-                     i % f.subgroup.sbgp.size, i % 3 == 0 ? LONG : MIXED);
-        status = subgroup_run(&f.subgroup, call.kind, &call.basic);
-        if (status == CATENA_OK) {
-            part_check_out(&call);
-        }
-        part_drop(&call);
-    }
-    part_close(&f);
+    fixture_run_until_death(job, call_once);
 }
 
 /* 45 runs: fewer where there are many members and roots. */
