@@ -5,16 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/splitting.h"
-#include "job.h"
+#include "split_case.h"
+#include "split_values.h"
 #include "unit.h"
 
-enum { MEMBERS_MAX = 1024, LONG_BYTES = 100000, RING_TURNS = 6 };
-
-typedef struct value {
-    const void *bytes;
-    uint32_t count;
-} value_t;
+enum {
+    MEMBERS_MAX = 1024,
+    SCANS = 6 /* over a chain that is made: more than there are rings */
+};
 
 /** What the ranks, which are one process, are given and leave. */
 typedef struct member {
@@ -44,48 +42,12 @@ static struct {
 
 /* ---- a rank ---- */
 
-static ctn_record_t *make_record(const member_t *member, ctn_chain_t from,
-                                 ctn_address_t address)
-{
-    bool none = member->color.count == CTN_NO_COLOR;
-    size_t color_bytes = none ? 0 : member->color.count;
-    size_t key_bytes = run.reorder ? member->key.count : 0;
-    ctn_record_t *record =
-        calloc(1, sizeof(*record) + color_bytes + key_bytes + 8);
-    record->rank = from.rank;
-    record->process = (uint32_t)address.process;
-    record->offset = address.offset;
-    record->color_bytes = member->color.count;
-    record->key_bytes = (uint32_t)key_bytes;
-    if (color_bytes > 0) {
-        memcpy(record->data, member->color.bytes, color_bytes);
-    }
-    if (key_bytes > 0) {
-        memcpy(record->data + color_bytes, member->key.bytes, key_bytes);
-    }
-    return record;
-}
-
-/** The chain is one, and its members count its operations alike: scans over it
- * count its members, more often than there are rings. */
-static void check_chain(job_t *job, ctn_lane_t *lane)
-{
-    ctn_words_t left;
-    ctn_words_t right;
-    for (int i = 0; i < RING_TURNS; i++) {
-        ctn_words_t own = {{1}};
-        JOB_CHECK(job, ctn_op_run(ctn_scan_create(job->exec, lane, ctn_fold_sum,
-                                                  &own, &left, &right,
-                                                  sizeof(own))) == CATENA_OK);
-        JOB_CHECK(job, left.word[0] == lane->chain.rank);
-        JOB_CHECK(job, left.word[0] + 1 + right.word[0] == lane->chain.size);
-    }
-}
-
 static void split(job_t *job, member_t *member, ctn_lane_t *parent,
                   ctn_lane_t *lane)
 {
-    ctn_record_t *record = make_record(member, parent->chain, lane->chain.self);
+    value_t no_key = {NULL, 0};
+    ctn_record_t *record = split_record(parent, lane, member->color,
+                                        run.reorder ? member->key : no_key);
     ctn_splitting_t splitting = {
         .parent = parent,
         .lane = lane,
@@ -120,28 +82,13 @@ static void split_until_death(job_t *job)
 
 static void split_world(job_t *job)
 {
-    uint64_t memory = job->exec->tally.memory;
     member_t *member = &run.member[job->rank];
-    const catena_group_t *world = job->context->world;
-    catena_group_t *made = NULL;
-    if (run.in_place) {
-        JOB_CHECK(job,
-                  catena_group_dup(job->context->world, &made) == CATENA_OK);
-    } else {
-        JOB_CHECK(job, ctn_group_create(job->exec, world->site, world->config,
-                                        &made) == CATENA_OK);
-    }
-    split(job, member, run.in_place ? &made->lane : job->lane, &made->lane);
+    split_target_t target = split_open(job, run.in_place);
+    split(job, member, target.parent, target.lane);
     if (member->status == CATENA_OK) {
-        check_chain(job, &made->lane);
+        split_check_chain(job, target.lane, SCANS);
     }
-    if (member->status == CATENA_OK || run.in_place) {
-        JOB_CHECK(job, catena_group_free(made) == CATENA_OK);
-    } else {
-        ctn_group_release(made); /* nobody has used it yet */
-    }
-    ctn_logchain_drop(job->lane);
-    JOB_CHECK(job, job->exec->tally.memory == memory);
+    split_close(job, &target, member->status);
 }
 
 /* ---- the oracle ---- */
@@ -168,11 +115,6 @@ static bool is_before(const member_t *b, const member_t *a)
     return order < 0 || (order == 0 && b < a);
 }
 
-static bool same_address(ctn_address_t a, ctn_address_t b)
-{
-    return a.process == b.process && a.offset == b.offset;
-}
-
 /** Its place, by counting, and those next to it. */
 static void check_member(const member_t *a, uint32_t members)
 {
@@ -195,10 +137,11 @@ static void check_member(const member_t *a, uint32_t members)
     }
     ck_assert_uint_eq(a->chain.size, size);
     ck_assert_uint_eq(a->chain.rank, rank);
-    ck_assert(left != NULL ? same_address(a->chain.left, left->chain.self)
+    ck_assert(left != NULL ? split_same_address(a->chain.left, left->chain.self)
                            : !ctn_address_exists(a->chain.left));
-    ck_assert(right != NULL ? same_address(a->chain.right, right->chain.self)
-                            : !ctn_address_exists(a->chain.right));
+    ck_assert(right != NULL
+                  ? split_same_address(a->chain.right, right->chain.self)
+                  : !ctn_address_exists(a->chain.right));
 }
 
 static void go(uint32_t members, uint64_t seed)
@@ -215,127 +158,6 @@ static void go(uint32_t members, uint64_t seed)
 }
 
 /* ---- colors ---- */
-
-static value_t number(int64_t *place, int64_t value)
-{
-    *place = value;
-    return (value_t){place, sizeof(*place)};
-}
-
-static value_t text(const char *bytes)
-{
-    return (value_t){bytes, (uint32_t)strlen(bytes)};
-}
-
-/** What is much the same at its start: 3 of them. */
-static value_t long_value(unsigned which)
-{
-    static unsigned char bytes[3][LONG_BYTES];
-    for (unsigned i = 0; i < 3; i++) {
-        memset(bytes[i], 'x', LONG_BYTES);
-        bytes[i][LONG_BYTES - 1] = (unsigned char)i;
-    }
-    return (value_t){bytes[which % 3], LONG_BYTES};
-}
-
-/** Jenkins's one-at-a-time hash, from byte `start` on around. */
-static uint32_t hash(value_t value, size_t start)
-{
-    const unsigned char *bytes = value.bytes;
-    uint32_t sum = 0;
-    for (size_t i = 0; i < value.count; i++) {
-        sum += bytes[(start + i) % value.count];
-        sum += sum << 10;
-        sum ^= sum >> 6;
-    }
-    sum += sum << 3;
-    sum ^= sum >> 11;
-    return sum + (sum << 15);
-}
-
-typedef struct hashed {
-    uint64_t hash;
-    unsigned index;
-} hashed_t;
-
-static int compare_hashed(const void *a, const void *b)
-{
-    const hashed_t *x = a;
-    const hashed_t *y = b;
-    return (x->hash > y->hash) - (x->hash < y->hash);
-}
-
-/** Two indices of the same hash, the `skip`th such pair. */
-static void find_pair(hashed_t *all, size_t count, unsigned skip,
-                      unsigned pair[2])
-{
-    qsort(all, count, sizeof(*all), compare_hashed);
-    for (size_t i = 1; i < count; i++) {
-        if (all[i].hash == all[i - 1].hash && skip-- == 0) {
-            pair[0] = all[i - 1].index;
-            pair[1] = all[i].index;
-            return;
-        }
-    }
-    ck_abort_msg("no collision among %zu", count);
-}
-
-enum { RUN_BYTES = 1200, RUN_LEAST = 90, SHORT_COLORS = 30000 };
-
-/** Colors of one repeated byte, whose hashes are the same however they are
- * rotated: no pass can tell them apart. */
-static value_t same_hash(unsigned which)
-{
-    static unsigned char bytes[2][RUN_BYTES];
-    static value_t made[2];
-    if (made[0].bytes == NULL) {
-        size_t count = 0;
-        hashed_t *all = malloc(sizeof(*all) * 255 * RUN_BYTES);
-        for (unsigned byte = 1; byte < 256; byte++) {
-            unsigned char line[RUN_BYTES];
-            memset(line, (int)byte, sizeof(line));
-            for (uint32_t n = RUN_LEAST; n < RUN_BYTES; n++) {
-                value_t value = {line, n};
-                all[count++] = (hashed_t){hash(value, 0), byte << 16 | n};
-            }
-        }
-        unsigned pair[2] = {0, 0};
-        find_pair(all, count, 0, pair);
-        free(all);
-        for (int i = 0; i < 2; i++) {
-            memset(bytes[i], (int)(pair[i] >> 16), RUN_BYTES);
-            made[i] = (value_t){bytes[i], pair[i] & 0xffff};
-        }
-    }
-    return made[which % 2];
-}
-
-/** Short colors that fall into the same bins in the first eight passes. */
-static value_t same_bins(unsigned which)
-{
-    static char bytes[4][16];
-    if (bytes[0][0] == '\0') {
-        hashed_t *all = malloc(sizeof(*all) * SHORT_COLORS);
-        for (unsigned i = 0; i < SHORT_COLORS; i++) {
-            char color[16];
-            snprintf(color, sizeof(color), "color%u", i);
-            uint64_t bins = 0;
-            for (unsigned pass = 0; pass < 8; pass++) {
-                uint64_t bin = hash(text(color), pass % strlen(color));
-                bins = bins << 3 | (bin >> 3 * pass & 7);
-            }
-            all[i] = (hashed_t){bins, i};
-        }
-        for (unsigned skip = 0; skip < 2; skip++) {
-            unsigned pair[2] = {0, 0};
-            find_pair(all, SHORT_COLORS, skip, pair);
-            snprintf(bytes[2 * skip], 16, "color%u", pair[0]);
-            snprintf(bytes[2 * skip + 1], 16, "color%u", pair[1]);
-        }
-        free(all);
-    }
-    return text(bytes[which % 4]);
-}
 
 enum {
     ONE,
@@ -362,38 +184,32 @@ static value_t draw_color(int kind, uint64_t *random, uint32_t members,
     uint64_t drawn = job_random(random);
     switch (kind) {
     case ONE:
-        return number(place, 42);
+        return value_of_number(place, 42);
     case ALL_DIFFERENT:
-        return number(place, -(int64_t)rank);
+        return value_of_number(place, -(int64_t)rank);
     case FEW:
-        return number(place, (int64_t)(drawn % 5) - 2);
+        return value_of_number(place, (int64_t)(drawn % 5) - 2);
     case MANY:
-        return number(place, (int64_t)(drawn % members * 0x100000001));
+        return value_of_number(place, (int64_t)(drawn % members * 0x100000001));
     case MOSTLY_ONE:
-        return number(place, drawn % 16 == 0 ? (int64_t)rank : -7);
+        return value_of_number(place, drawn % 16 == 0 ? (int64_t)rank : -7);
     case EXTREMES:
-        return number(place, extremes[drawn % 7]);
+        return value_of_number(place, extremes[drawn % 7]);
     case OR_NOTHING:
-        return drawn % 4 == 0 ? text("") : number(place, (int64_t)drawn % 3);
+        return drawn % 4 == 0 ? value_of_text("")
+                              : value_of_number(place, (int64_t)drawn % 3);
     case PREFIXES:
-        return text(prefixes[drawn % 6]);
+        return value_of_text(prefixes[drawn % 6]);
     case SAME_BINS:
-        return same_bins((unsigned)drawn);
+        return value_in_same_bins((unsigned)drawn);
     case SAME_HASH:
-        return same_hash((unsigned)drawn);
+        return value_of_same_hash((unsigned)drawn);
     default:
-        return long_value((unsigned)drawn);
+        return value_that_is_long((unsigned)drawn);
     }
 }
 
 /* ---- keys ---- */
-
-static int compare_backwards(const void *a, size_t a_bytes, const void *b,
-                             size_t b_bytes, void *argument)
-{
-    (void)argument;
-    return ctn_compare_bytes(b, b_bytes, a, a_bytes);
-}
 
 enum {
     NO_KEYS,
@@ -418,23 +234,24 @@ static value_t draw_key(int kind, uint64_t *random, uint32_t rank,
     switch (kind) {
     case NO_KEYS:
     case EQUAL:
-        return number(place, 7);
+        return value_of_number(place, 7);
     case ORDERED:
-        return number(place, (int64_t)rank / 2 - 3);
+        return value_of_number(place, (int64_t)rank / 2 - 3);
     case REVERSED:
-        return number(place, -(int64_t)rank);
+        return value_of_number(place, -(int64_t)rank);
     case SHUFFLED:
-        return number(place, (int64_t)drawn);
+        return value_of_number(place, (int64_t)drawn);
     case KEY_EXTREMES:
-        return number(place, drawn % 3 == 0   ? INT64_MIN
-                             : drawn % 3 == 1 ? INT64_MAX
-                                              : 0);
+        return value_of_number(place, drawn % 3 == 0   ? INT64_MIN
+                                      : drawn % 3 == 1 ? INT64_MAX
+                                                       : 0);
     case KEY_OR_NOTHING:
-        return drawn % 4 == 0 ? text("") : number(place, (int64_t)drawn % 3);
+        return drawn % 4 == 0 ? value_of_text("")
+                              : value_of_number(place, (int64_t)drawn % 3);
     case LONG_KEYS:
-        return long_value((unsigned)drawn);
+        return value_that_is_long((unsigned)drawn);
     default:
-        return text(letters[drawn % 4]);
+        return value_of_text(letters[drawn % 4]);
     }
 }
 
@@ -466,7 +283,7 @@ static void prepare(const candidate_t *candidate, uint32_t members, int color,
     run.plain = candidate == &candidates[RADIX_PLAIN];
     run.color_compare = color < INTEGERS ? catena_compare_int64 : NULL;
     run.key_compare = key < INTEGER_KEYS ? catena_compare_int64
-                      : key == BACKWARDS ? compare_backwards
+                      : key == BACKWARDS ? split_compare_backwards
                                          : NULL;
     run.reorder = key != NO_KEYS;
     run.in_place = job_random(&random) % 2 == 0;

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/splitting.h"
-#include "job.h"
+#include "split_case.h"
 #include "unit.h"
 
 enum { MEMBERS_MAX = 1100, VALUE_MAX = 400 };
@@ -70,13 +69,6 @@ static struct {
 
 /* ---- comparators ---- */
 
-static int compare_backwards(const void *a, size_t a_bytes, const void *b,
-                             size_t b_bytes, void *argument)
-{
-    (void)argument;
-    return ctn_compare_bytes(b, b_bytes, a, a_bytes);
-}
-
 static int lie_at_random(const void *a, size_t a_bytes, const void *b,
                          size_t b_bytes, void *argument)
 {
@@ -120,7 +112,7 @@ static int lie_in_circles(const void *a, size_t a_bytes, const void *b,
 }
 
 static const catena_compare_t comparators[ORDERS_ALL] = {
-    [INT64] = catena_compare_int64,     [BACKWARDS] = compare_backwards,
+    [INT64] = catena_compare_int64,     [BACKWARDS] = split_compare_backwards,
     [LIES_AT_RANDOM] = lie_at_random,   [LIES_ABOVE] = lie_above,
     [LIES_BELOW] = lie_below,           [LIES_BY_RANK] = lie_by_rank,
     [LIES_IN_CIRCLES] = lie_in_circles,
@@ -161,25 +153,12 @@ static void draw_member(const job_t *job, member_t *member)
     }
 }
 
-static ctn_record_t *make_record(const member_t *member, ctn_chain_t from,
-                                 ctn_address_t address)
-{
-    ctn_record_t *record = calloc(1, sizeof(*record) + 2 * VALUE_MAX + 8);
-    record->rank = from.rank;
-    record->process = (uint32_t)address.process;
-    record->offset = address.offset;
-    record->color_bytes = member->color_bytes;
-    record->key_bytes = member->key_bytes;
-    size_t color_bytes = ctn_record_color_bytes(record);
-    memcpy(record->data, member->color, color_bytes);
-    memcpy(record->data + color_bytes, member->key, member->key_bytes);
-    return record;
-}
-
 static catena_status_t split(job_t *job, const member_t *member,
                              ctn_lane_t *parent, ctn_lane_t *lane)
 {
-    ctn_record_t *record = make_record(member, parent->chain, lane->chain.self);
+    value_t color = {member->color, member->color_bytes};
+    value_t key = {member->key, member->key_bytes};
+    ctn_record_t *record = split_record(parent, lane, color, key);
     ctn_splitting_t splitting = {
         .parent = parent,
         .lane = lane,
@@ -194,59 +173,30 @@ static catena_status_t split(job_t *job, const member_t *member,
     return status;
 }
 
-/** The chain is one: a scan over it counts its members. */
-static void check_chain(job_t *job, ctn_lane_t *lane)
-{
-    ctn_words_t own = {{1}};
-    ctn_words_t left;
-    ctn_words_t right;
-    JOB_CHECK(job, ctn_op_run(ctn_scan_create(job->exec, lane, ctn_fold_sum,
-                                              &own, &left, &right,
-                                              sizeof(own))) == CATENA_OK);
-    JOB_CHECK(job, left.word[0] == lane->chain.rank);
-    JOB_CHECK(job, left.word[0] + 1 + right.word[0] == lane->chain.size);
-}
-
 /** What is in order already stays as it is. */
 static void split_again(job_t *job, const member_t *member, ctn_lane_t *lane)
 {
     ctn_chain_t before = lane->chain;
     JOB_CHECK(job, split(job, member, lane, lane) == CATENA_OK);
     JOB_CHECK(job, memcmp(&before, &lane->chain, sizeof(before)) == 0);
-    check_chain(job, lane);
+    split_check_chain(job, lane, 1);
 }
 
 static void split_world(job_t *job)
 {
-    uint64_t memory = job->exec->tally.memory;
     member_t *member = &run.member[job->rank];
-    const catena_group_t *world = job->context->world;
-    catena_group_t *made = NULL;
     memset(member, 0, sizeof(*member));
     draw_member(job, member);
-    if (run.in_place) {
-        JOB_CHECK(job,
-                  catena_group_dup(job->context->world, &made) == CATENA_OK);
-    } else {
-        JOB_CHECK(job, ctn_group_create(job->exec, world->site, world->config,
-                                        &made) == CATENA_OK);
-    }
-    ctn_lane_t *parent = run.in_place ? &made->lane : job->lane;
-    member->status = split(job, member, parent, &made->lane);
-    member->chain = made->lane.chain;
+    split_target_t target = split_open(job, run.in_place);
+    member->status = split(job, member, target.parent, target.lane);
+    member->chain = target.lane->chain;
     if (member->status == CATENA_OK) {
-        check_chain(job, &made->lane);
+        split_check_chain(job, target.lane, 1);
         if (run.color_order < ORDERS && run.key_order < ORDERS) {
-            split_again(job, member, &made->lane);
+            split_again(job, member, target.lane);
         }
     }
-    if (member->status == CATENA_OK || run.in_place) {
-        JOB_CHECK(job, catena_group_free(made) == CATENA_OK);
-    } else {
-        ctn_group_release(made); /* nobody has used it yet */
-    }
-    ctn_logchain_drop(job->lane);
-    JOB_CHECK(job, job->exec->tally.memory == memory);
+    split_close(job, &target, member->status);
 }
 
 /* ---- the oracle ---- */
@@ -265,12 +215,6 @@ static bool same_color(const member_t *a, const member_t *b)
     }
     return compare_values(run.color_order, a->color, a->color_bytes, b->color,
                           b->color_bytes) == 0;
-}
-
-static bool same_address(ctn_address_t a, ctn_address_t b)
-{
-    return a.process == b.process &&
-           (a.process == CTN_NO_PROCESS || a.offset == b.offset);
 }
 
 /** By counting: who has the same color, and who of them comes before. */
@@ -299,7 +243,8 @@ static void check_order(uint32_t members)
 static uint32_t find(uint32_t members, ctn_address_t address)
 {
     uint32_t i = 0;
-    while (i < members && !same_address(run.member[i].chain.self, address)) {
+    while (i < members &&
+           !split_same_address(run.member[i].chain.self, address)) {
         i++;
     }
     return i;
@@ -321,7 +266,7 @@ static void check_links(uint32_t members, bool colors)
         const ctn_chain_t *right = &run.member[next].chain;
         ck_assert_uint_eq(right->rank, chain->rank + 1);
         ck_assert_uint_eq(right->size, chain->size);
-        ck_assert(same_address(right->left, chain->self));
+        ck_assert(split_same_address(right->left, chain->self));
         ck_assert(!colors || same_color(&run.member[i], &run.member[next]));
     }
 }
