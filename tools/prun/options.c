@@ -168,6 +168,15 @@ static void prun_parse_stdin(struct prun_options *options, const char *text)
                  text);
 }
 
+static void prun_parse_output(struct prun_options *options, const char *text)
+{
+    if (strcmp(text, "tag") != 0)
+        prun_die(PRUN_EXIT_USAGE,
+                 "--output wants tag, got '%s'; leave it out for plain output",
+                 text);
+    options->tag = true;
+}
+
 static void prun_parse_export(struct prun_options *options, const char *text)
 {
     size_t name = strcspn(text, "=");
@@ -205,6 +214,33 @@ static void prun_parse_wdir(struct prun_options *options, const char *text)
     options->wdir = path;
 }
 
+static _Noreturn void prun_refuse_hosts(const char *text)
+{
+    prun_die(PRUN_EXIT_USAGE,
+             "prun starts ranks on this machine only, got a list of hosts "
+             "'%s'; for several machines use mpirun, srun or PRRTE's prun",
+             text);
+}
+
+/* "-np 4" reaches us as -n with the value "p", as mpirun's users write it. */
+static void prun_parse_np(struct prun_options *options, const char *text,
+                          struct argp_state *state)
+{
+    if (strcmp(text, "p") == 0 &&
+        strcmp(state->argv[state->next - 1], "-np") == 0)
+        text = state->next < state->argc ? state->argv[state->next++] : "";
+    options->np = prun_parse_count("-n", text);
+}
+
+/* All that follows the program is its own. */
+static void prun_take_program(struct prun_options *options, char *program,
+                              struct argp_state *state)
+{
+    options->argv = &state->argv[state->next - 1];
+    options->program = program;
+    state->next = state->argc;
+}
+
 /* With ARGP_NO_ERRS argp says nothing itself, since it would need two lines. */
 static void prun_option_error(const struct argp_state *state)
 {
@@ -229,13 +265,7 @@ static error_t prun_parse_option(int key, char *arg, struct argp_state *state)
     struct prun_options *options = state->input;
     switch (key) {
     case 'n':
-        /* "-np 4" reaches us as -n with the value "p", as mpirun's users
-         * write it. */
-        if (strcmp(arg, "p") == 0 &&
-            strcmp(state->argv[state->next - 1], "-np") == 0) {
-            arg = state->next < state->argc ? state->argv[state->next++] : "";
-        }
-        options->np = prun_parse_count("-n", arg);
+        prun_parse_np(options, arg, state);
         return 0;
     case OPTION_PPN:
         prun_set_ppn(options, "--ppn", arg);
@@ -253,12 +283,7 @@ static error_t prun_parse_option(int key, char *arg, struct argp_state *state)
         prun_parse_export(options, arg);
         return 0;
     case OPTION_OUTPUT:
-        if (strcmp(arg, "tag") != 0)
-            prun_die(PRUN_EXIT_USAGE,
-                     "--output wants tag, got '%s'; leave it out for plain "
-                     "output",
-                     arg);
-        options->tag = true;
+        prun_parse_output(options, arg);
         return 0;
     case OPTION_TIMEOUT:
         prun_parse_timeout(options, arg);
@@ -271,10 +296,7 @@ static error_t prun_parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case OPTION_HOST:
     case 'H':
-        prun_die(PRUN_EXIT_USAGE,
-                 "prun starts ranks on this machine only, got a list of hosts "
-                 "'%s'; for several machines use mpirun, srun or PRRTE's prun",
-                 arg);
+        prun_refuse_hosts(arg);
     case OPTION_IGNORED:
         return 0;
     case 'h':
@@ -285,10 +307,7 @@ static error_t prun_parse_option(int key, char *arg, struct argp_state *state)
         printf("%s\n", argp_program_version);
         exit(0);
     case ARGP_KEY_ARG:
-        /* The program: all that follows is its own. */
-        options->argv = &state->argv[state->next - 1];
-        options->program = arg;
-        state->next = state->argc;
+        prun_take_program(options, arg, state);
         return 0;
     case ARGP_KEY_ERROR:
         prun_option_error(state);
