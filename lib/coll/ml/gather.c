@@ -12,19 +12,7 @@ static void give_own(ctn_ml_t *ml)
 
 static catena_status_t plan(ctn_ml_t *ml)
 {
-    catena_status_t status = ctn_rooted_plan(ml);
-    const ctn_rooted_t *rooted = ml->table;
-    if (status == CATENA_OK && !rooted->ahead) {
-        give_own(ml);
-    }
-    return status;
-}
-
-static void turn(ctn_ml_t *ml, ctn_segment_t *segment)
-{
-    (void)segment;
-    ctn_rooted_turn(ml);
-    give_own(ml);
+    return ctn_rooted_plan(ml, give_own);
 }
 
 static void deliver(ctn_ml_t *ml, ctn_segment_t *segment)
@@ -38,12 +26,7 @@ static void deliver(ctn_ml_t *ml, ctn_segment_t *segment)
 
 static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
 {
-    const ctn_rooted_t *rooted = ml->table;
-    bool blocks = segment->index + 1 == ml->segments;
-    segment->alone = segment->index > 0;
-    if (blocks && rooted->ahead) {
-        ctn_ml_add_local(segment, turn);
-    }
+    bool blocks = ctn_rooted_open(ml, segment);
     ctn_route_gather(ml, segment, CTN_ROUTE_ROOTED);
     if (blocks && ctn_rooted_is_root(ml)) {
         ctn_ml_add_local(segment, deliver);

@@ -118,9 +118,11 @@ static catena_status_t plan_known(ctn_ml_t *ml)
     return plan_blocks(ml);
 }
 
-void ctn_rooted_turn(ctn_ml_t *ml)
+/** Lengths have come. */
+static void turn(ctn_ml_t *ml, ctn_segment_t *segment)
 {
     ctn_rooted_t *rooted = ml->table;
+    (void)segment;
     check_lengths(ml);
     catena_status_t status = measure(ml);
     if (status == CATENA_OK) {
@@ -131,9 +133,21 @@ void ctn_rooted_turn(ctn_ml_t *ml)
         ml->status = status;
         ctn_ml_break(ml);
     }
+    rooted->give(ml);
 }
 
-catena_status_t ctn_rooted_plan(ctn_ml_t *ml)
+bool ctn_rooted_open(ctn_ml_t *ml, ctn_segment_t *segment)
+{
+    const ctn_rooted_t *rooted = ml->table;
+    bool blocks = segment->index + 1 == ml->segments;
+    segment->alone = segment->index > 0;
+    if (blocks && rooted->ahead) {
+        ctn_ml_add_local(segment, turn);
+    }
+    return blocks;
+}
+
+catena_status_t ctn_rooted_plan(ctn_ml_t *ml, void (*give)(ctn_ml_t *ml))
 {
     ctn_rooted_t *rooted = ctn_ml_keep(ml, sizeof(*rooted));
     if (rooted == NULL) {
@@ -143,6 +157,7 @@ catena_status_t ctn_rooted_plan(ctn_ml_t *ml)
     rooted->ahead = ml->call.composition->lengths && !ctn_route_is_whole(ml) &&
                     ctn_ml_levels(ml) > 0;
     rooted->differ = false;
+    rooted->give = give;
     if (rooted->ahead && ml->exec->drop_data) {
         ctn_error(ml->exec->log,
                   "%s: through %u levels lengths go ahead as data, which are "
@@ -154,8 +169,11 @@ catena_status_t ctn_rooted_plan(ctn_ml_t *ml)
     ml->segments = rooted->ahead ? 2 : 1;
     catena_status_t status =
         ctn_route_find(ml, &rooted->route, CTN_ROUTE_ROOTED);
-    if (status != CATENA_OK) {
-        return status;
+    if (status == CATENA_OK) {
+        status = rooted->ahead ? plan_lengths(ml) : plan_known(ml);
     }
-    return rooted->ahead ? plan_lengths(ml) : plan_known(ml);
+    if (status == CATENA_OK && !rooted->ahead) {
+        give(ml);
+    }
+    return status;
 }

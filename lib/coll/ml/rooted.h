@@ -16,6 +16,8 @@ typedef struct ctn_rooted {
     bool users;        /* the root's buffer is the cover */
     uint64_t own;      /* this rank's length, if it keeps no others */
     uint64_t *lengths; /* [ranks of the cover] */
+    /* Copies what this rank gives, once the way is ready for blocks. */
+    void (*give)(ctn_ml_t *ml);
 } ctn_rooted_t;
 
 /** The block that this rank gives or gets, whether it gathers or scatters. */
@@ -31,13 +33,14 @@ static inline bool ctn_rooted_is_root(const ctn_ml_t *ml)
 }
 
 /** Set segments, find the way, and make it ready: for lengths, which are what
- * this rank knows of them, if they go first; else for blocks.
+ * this rank knows of them, if they go first; else for blocks, and `give`.
  * @return ERR_NO_MEMORY, ERR_UNSUPPORTED (lengths would go first, but what
  * users send is not moved; logged) */
-catena_status_t ctn_rooted_plan(ctn_ml_t *ml);
+catena_status_t ctn_rooted_plan(ctn_ml_t *ml, void (*give)(ctn_ml_t *ml));
 
-/** Lengths have come: make the way ready for blocks. Wrong ones are refused,
- * which ends the operation with an error when all is over. */
-void ctn_rooted_turn(ctn_ml_t *ml);
+/** Begin a segment; where lengths have come, make the way ready for blocks and
+ * give. Wrong lengths are refused, which ends the operation with an error when
+ * all is over. @return whether it is that of the blocks */
+bool ctn_rooted_open(ctn_ml_t *ml, ctn_segment_t *segment);
 
 #endif

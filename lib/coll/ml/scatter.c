@@ -14,19 +14,7 @@ static void collect(ctn_ml_t *ml)
 
 static catena_status_t plan(ctn_ml_t *ml)
 {
-    catena_status_t status = ctn_rooted_plan(ml);
-    const ctn_rooted_t *rooted = ml->table;
-    if (status == CATENA_OK && !rooted->ahead) {
-        collect(ml);
-    }
-    return status;
-}
-
-static void turn(ctn_ml_t *ml, ctn_segment_t *segment)
-{
-    (void)segment;
-    ctn_rooted_turn(ml);
-    collect(ml);
+    return ctn_rooted_plan(ml, collect);
 }
 
 static void take_own(ctn_ml_t *ml, ctn_segment_t *segment)
@@ -40,12 +28,7 @@ static void take_own(ctn_ml_t *ml, ctn_segment_t *segment)
 
 static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
 {
-    const ctn_rooted_t *rooted = ml->table;
-    bool blocks = segment->index + 1 == ml->segments;
-    segment->alone = segment->index > 0;
-    if (blocks && rooted->ahead) {
-        ctn_ml_add_local(segment, turn);
-    }
+    bool blocks = ctn_rooted_open(ml, segment);
     ctn_route_scatter(ml, segment, CTN_ROUTE_ROOTED);
     if (blocks) {
         ctn_ml_add_local(segment, take_own);
