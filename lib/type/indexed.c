@@ -218,16 +218,25 @@ static size_t array_bytes(const survey_t *survey)
     return bytes;
 }
 
-static catena_status_t make_indexed(const char *name, const blocks_t *list,
+/** @param in_bytes displacements are; else in extents */
+static catena_status_t make_indexed(const char *name, size_t count,
+                                    const size_t *lengths,
+                                    const ptrdiff_t *displacements,
+                                    bool in_bytes, catena_datatype_t old,
                                     catena_datatype_t *out)
 {
-    if (list->count > 0 &&
-        (list->lengths == NULL || list->displacements == NULL)) {
+    if (old == NULL || out == NULL ||
+        (count > 0 && (lengths == NULL || displacements == NULL))) {
         return CATENA_ERR_ARG;
     }
-    survey_t survey = look_over(*list);
+    const blocks_t list = {.count = count,
+                           .lengths = lengths,
+                           .displacements = displacements,
+                           .unit = in_bytes ? 1 : old->extent,
+                           .old = old};
+    survey_t survey = look_over(list);
     bool regular = survey.same_length && survey.same_stride;
-    ctn_draft_t draft = ctn_draft_begin(name, list->old, ADDED_LEVELS,
+    ctn_draft_t draft = ctn_draft_begin(name, old, ADDED_LEVELS,
                                         regular ? 0 : array_bytes(&survey));
     if (draft.status == CATENA_OK && survey.overflow) {
         draft.status = CATENA_ERR_ARG;
@@ -238,11 +247,11 @@ static catena_status_t make_indexed(const char *name, const blocks_t *list,
     if (survey.blocks == 0) {
         ctn_draft_clear(&draft);
     } else if (regular) {
-        ctn_draft_repeat(&draft, survey.first.length, list->old->extent);
+        ctn_draft_repeat(&draft, survey.first.length, old->extent);
         ctn_draft_repeat(&draft, survey.blocks, survey.stride);
         ctn_draft_shift(&draft, survey.first.place);
     } else {
-        add_blocks(&draft, list, &survey);
+        add_blocks(&draft, &list, &survey);
     }
     return ctn_draft_finish(&draft, out);
 }
@@ -252,15 +261,8 @@ catena_status_t catena_type_indexed(size_t count, const size_t *blocklengths,
                                     catena_datatype_t old,
                                     catena_datatype_t *out)
 {
-    if (old == NULL || out == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    blocks_t list = {.count = count,
-                     .lengths = blocklengths,
-                     .displacements = displacements,
-                     .unit = old->extent,
-                     .old = old};
-    return make_indexed("indexed", &list, out);
+    return make_indexed("indexed", count, blocklengths, displacements, false,
+                        old, out);
 }
 
 catena_status_t catena_type_hindexed(size_t count, const size_t *blocklengths,
@@ -268,13 +270,6 @@ catena_status_t catena_type_hindexed(size_t count, const size_t *blocklengths,
                                      catena_datatype_t old,
                                      catena_datatype_t *out)
 {
-    if (old == NULL || out == NULL) {
-        return CATENA_ERR_ARG;
-    }
-    blocks_t list = {.count = count,
-                     .lengths = blocklengths,
-                     .displacements = displacements,
-                     .unit = 1,
-                     .old = old};
-    return make_indexed("hindexed", &list, out);
+    return make_indexed("hindexed", count, blocklengths, displacements, true,
+                        old, out);
 }
