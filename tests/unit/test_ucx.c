@@ -448,6 +448,43 @@ START_TEST(test_sparse_arena)
 }
 END_TEST
 
+static long page_faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+/** With UCX's defaults the first message that leaves not from the stack makes
+ * a pool of one MiB and touches all of it: 130 page faults. */
+static void body_first_large(rank_t *r)
+{
+    const ctn_transport_ops_t *ops = r->transport->ops;
+    ctn_endpoint_t *peer = connect_to(r, 1 - r->rank);
+    uint64_t pending = 0;
+
+    memset(r->arena + 4096, 0, 16384); /* its pages do not count */
+    fill(r->arena + FROM, 16384, (uint64_t)r->rank);
+    NEED(ops->put_signal(peer, r->arena + FROM, 4096, 4096, 64, 1, &pending) ==
+         CATENA_OK);
+    wait_word(r, 64, 1);
+    wait_pending(r, &pending);
+    long faults = page_faults();
+    NEED(ops->put_signal(peer, r->arena + FROM, 16384, 4096, 128, 1,
+                         &pending) == CATENA_OK);
+    wait_word(r, 128, 1);
+    wait_pending(r, &pending);
+    NEED(page_faults() - faults < 64);
+    NEED(filled(r->arena + 4096, 16384, (uint64_t)(1 - r->rank)));
+    meet(r);
+}
+
+START_TEST(test_first_large)
+{
+    run_ranks(2, 0, ARENA_BYTES, -1, body_first_large);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, test_sizes, 0, VARIANTS);
@@ -462,6 +499,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, test_outside_arena);
     tcase_add_test(tcase, test_cards);
     tcase_add_loop_test(tcase, test_sparse_arena, 0, VARIANTS);
+    tcase_add_test(tcase, test_first_large);
 }
 
 int main(void)
