@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/mail.h"
+#include "group/showing.h"
 #include "group/split.h"
 #include "group/splitting.h"
 
@@ -201,78 +201,23 @@ static void meet(ctn_scan_t *scan, int side, const void *data)
     split->own.flags |= edge;
 }
 
-/** Each shows its record to its right neighbour: state of the operation. */
-typedef struct show {
-    const split_t *split;
-    uint32_t *flags; /* result: how the left neighbour's differs */
-    ctn_parcel_t parcel;
-    ctn_letter_t letter;
-} show_t;
-
-static ctn_step_t show_own(ctn_op_t *op)
+/** How the left neighbour's record differs. */
+static void see(void *context, const ctn_record_t *left)
 {
-    show_t *show = ctn_op_state(op);
-    const ctn_chain_t *chain = &show->split->lane->chain;
-    const ctn_record_t *record = show->split->splitting.record;
-    catena_status_t status = CATENA_OK;
-    if (ctn_address_exists(chain->right)) {
-        status = ctn_mail_send(op, chain->right, 0, 0, record,
-                               ctn_record_bytes(record), &show->parcel);
-    }
-    op->exec->tally.rounds++;
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
-}
-
-static ctn_step_t look_left(ctn_op_t *op)
-{
-    show_t *show = ctn_op_state(op);
-    const split_t *split = show->split;
-    ctn_address_t left = split->lane->chain.left;
-    *show->flags = 0;
-    if (!ctn_address_exists(left)) {
-        return CTN_STEP_NEXT;
-    }
-    ctn_step_t step = ctn_mail_receive(op, left, 0, 0, &show->letter);
-    if (step != CTN_STEP_NEXT) {
-        return step;
-    }
+    split_t *split = context;
     const ctn_order_by_t *by = &split->splitting.by;
-    const ctn_record_t *record = (const void *)show->letter.data;
     const ctn_record_t *own = split->splitting.record;
     bool reorder = (split->own.flags & REORDER) != 0;
-    if (ctn_record_compare_colors(by, record, own) != 0) {
-        *show->flags = DIFFER;
-    } else if (reorder && ctn_record_compare(by, record, own) > 0) {
-        *show->flags = DISORDER;
+    split->shown = 0;
+    if (left == NULL) {
+        return;
     }
-    ctn_letter_release(op, &show->letter);
-    return CTN_STEP_NEXT;
+    if (ctn_record_compare_colors(by, left, own) != 0) {
+        split->shown = DIFFER;
+    } else if (reorder && ctn_record_compare(by, left, own) > 0) {
+        split->shown = DISORDER;
+    }
 }
-
-static ctn_step_t until_seen(ctn_op_t *op)
-{
-    show_t *show = ctn_op_state(op);
-    return ctn_mail_taken(op, &show->parcel) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
-}
-
-static void finish_show(ctn_op_t *op)
-{
-    show_t *show = ctn_op_state(op);
-    ctn_letter_release(op, &show->letter);
-    ctn_parcel_drop(op, &show->parcel);
-}
-
-static const ctn_phase_t show_phases[] = {{"show", show_own},
-                                          {"look left", look_left},
-                                          {"until seen", until_seen},
-                                          {NULL, NULL}};
-
-static const ctn_algorithm_t show_algorithm = {
-    .name = "chain/show",
-    .state_bytes = sizeof(show_t),
-    .phases = show_phases,
-    .finish = finish_show,
-};
 
 /* ---- the operation ---- */
 
@@ -402,14 +347,9 @@ static ctn_step_t link_bin(ctn_op_t *op)
 static ctn_step_t show_record(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
-    ctn_op_t *child =
-        ctn_op_create(op->exec, &show_algorithm, &split->lane->channel);
-    if (child != NULL) {
-        show_t *show = ctn_op_state(child);
-        show->split = split;
-        show->flags = &split->shown;
-    }
-    return ctn_op_call(op, child);
+    return ctn_op_call(op,
+                       ctn_showing_create(op->exec, split->lane,
+                                          split->splitting.record, see, split));
 }
 
 /** Everybody hears of what anybody saw. */

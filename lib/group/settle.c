@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "exec/message.h"
+#include "group/showing.h"
 #include "group/sorting.h"
 
 enum { LEFT, RIGHT };
@@ -51,70 +52,6 @@ static void fold(void *near_part, const void *far_part, int leftwards)
     near->count[side] += far->count[side];
     near->closed = far->closed;
 }
-
-/* ---- each item to the right neighbour ---- */
-
-typedef struct showing {
-    settle_t *settle;
-    ctn_parcel_t parcel;
-    ctn_letter_t letter;
-} showing_t;
-
-static ctn_step_t show(ctn_op_t *op)
-{
-    showing_t *showing = ctn_op_state(op);
-    const ctn_chain_t *chain = &showing->settle->splitting.parent->chain;
-    const ctn_record_t *item = showing->settle->item;
-    op->exec->tally.rounds++;
-    if (!ctn_address_exists(chain->right)) {
-        return CTN_STEP_NEXT;
-    }
-    catena_status_t status = ctn_mail_send(
-        op, chain->right, 0, 0, item, ctn_record_bytes(item), &showing->parcel);
-    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
-}
-
-static ctn_step_t look(ctn_op_t *op)
-{
-    showing_t *showing = ctn_op_state(op);
-    settle_t *settle = showing->settle;
-    const ctn_chain_t *chain = &settle->splitting.parent->chain;
-    if (!ctn_address_exists(chain->left)) {
-        settle->order = -1;
-        return CTN_STEP_NEXT;
-    }
-    ctn_step_t step = ctn_mail_receive(op, chain->left, 0, 0, &showing->letter);
-    if (step == CTN_STEP_NEXT) {
-        const void *before = showing->letter.data;
-        settle->order = ctn_record_compare_colors(&settle->splitting.by, before,
-                                                  settle->item);
-        ctn_letter_release(op, &showing->letter);
-    }
-    return step;
-}
-
-static ctn_step_t shown(ctn_op_t *op)
-{
-    showing_t *showing = ctn_op_state(op);
-    return ctn_mail_taken(op, &showing->parcel) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
-}
-
-static void finish_showing(ctn_op_t *op)
-{
-    showing_t *showing = ctn_op_state(op);
-    ctn_parcel_drop(op, &showing->parcel);
-    ctn_letter_release(op, &showing->letter);
-}
-
-static const ctn_phase_t showing_phases[] = {
-    {"show", show}, {"look", look}, {"shown", shown}, {NULL, NULL}};
-
-static const ctn_algorithm_t showing_algorithm = {
-    .name = "split/show",
-    .state_bytes = sizeof(showing_t),
-    .phases = showing_phases,
-    .finish = finish_showing,
-};
 
 /* ---- each owner is told its place ---- */
 
@@ -156,17 +93,21 @@ static const ctn_algorithm_t telling_algorithm = {
 
 /* ---- the operation ---- */
 
+static void see(void *context, const ctn_record_t *left)
+{
+    settle_t *settle = context;
+    settle->order = left != NULL
+                        ? ctn_record_compare_colors(&settle->splitting.by, left,
+                                                    settle->item)
+                        : -1;
+}
+
 static ctn_step_t show_item(ctn_op_t *op)
 {
     settle_t *settle = ctn_op_state(op);
-    ctn_op_t *child = ctn_op_create(op->exec, &showing_algorithm,
-                                    &settle->splitting.parent->channel);
-    if (child == NULL) {
-        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
-    }
-    showing_t *showing = ctn_op_state(child);
-    showing->settle = settle;
-    return ctn_op_call(op, child);
+    return ctn_op_call(op,
+                       ctn_showing_create(op->exec, settle->splitting.parent,
+                                          settle->item, see, settle));
 }
 
 static uint64_t mix(uint64_t x)
