@@ -47,19 +47,28 @@ static void watch_launcher(boot_pmix_t *pmix)
 
 /* ---- facts about the job ---- */
 
+/** @param optional it need not be there, and is not waited for */
+static pmix_status_t get_value(const ctn_boot_t *boot, pmix_rank_t rank,
+                               const char *key, bool optional,
+                               pmix_value_t **value)
+{
+    const boot_pmix_t *pmix = boot->pmix;
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, pmix->self.nspace, rank);
+    pmix_info_t at_once;
+    PMIX_INFO_LOAD(&at_once, PMIX_OPTIONAL, NULL, PMIX_BOOL);
+    pmix_status_t rc = PMIx_Get(&proc, key, &at_once, optional ? 1 : 0, value);
+    PMIX_INFO_DESTRUCT(&at_once);
+    return rc;
+}
+
 /** @param optional it need not be there: then nothing is logged */
 static catena_status_t get_number(ctn_boot_t *boot, pmix_rank_t rank,
                                   const char *key, bool optional,
                                   uint32_t *number)
 {
-    boot_pmix_t *pmix = boot->pmix;
-    pmix_proc_t proc;
-    PMIX_LOAD_PROCID(&proc, pmix->self.nspace, rank);
-    pmix_info_t at_once;
-    PMIX_INFO_LOAD(&at_once, PMIX_OPTIONAL, NULL, PMIX_BOOL);
     pmix_value_t *value = NULL;
-    pmix_status_t rc = PMIx_Get(&proc, key, &at_once, optional ? 1 : 0, &value);
-    PMIX_INFO_DESTRUCT(&at_once);
+    pmix_status_t rc = get_value(boot, rank, key, optional, &value);
     if (rc != PMIX_SUCCESS && optional) {
         return CATENA_ERR_LAUNCHER;
     }
@@ -76,20 +85,15 @@ static catena_status_t get_number(ctn_boot_t *boot, pmix_rank_t rank,
 /** A string that need not be there: malloc'd, or NULL. */
 static char *get_string(ctn_boot_t *boot, pmix_rank_t rank, const char *key)
 {
-    boot_pmix_t *pmix = boot->pmix;
-    pmix_proc_t proc;
-    PMIX_LOAD_PROCID(&proc, pmix->self.nspace, rank);
-    pmix_info_t optional;
-    PMIX_INFO_LOAD(&optional, PMIX_OPTIONAL, NULL, PMIX_BOOL);
     pmix_value_t *value = NULL;
-    char *string = NULL;
-    if (PMIx_Get(&proc, key, &optional, 1, &value) == PMIX_SUCCESS) {
-        if (value->type == PMIX_STRING && value->data.string != NULL) {
-            string = strdup(value->data.string);
-        }
-        PMIX_VALUE_RELEASE(value);
+    if (get_value(boot, rank, key, true, &value) != PMIX_SUCCESS) {
+        return NULL;
     }
-    PMIX_INFO_DESTRUCT(&optional);
+    char *string = NULL;
+    if (value->type == PMIX_STRING && value->data.string != NULL) {
+        string = strdup(value->data.string);
+    }
+    PMIX_VALUE_RELEASE(value);
     return string;
 }
 
