@@ -24,7 +24,7 @@ typedef struct ctn_rooted_values {
 } ctn_rooted_values_t;
 
 /** First in the state of an operation on a tree. */
-typedef struct ctn_tree {
+typedef struct ctn_rooted {
     /* arguments */
     ctn_lane_t *lane;
     uint32_t root;

@@ -6,18 +6,18 @@
 
 static void give_own(ctn_ml_t *ml)
 {
-    const ctn_rooted_t *rooted = ml->table;
+    const ctn_ml_rooted_t *rooted = ml->table;
     ctn_route_copy_own(ml, &rooted->route, &ml->call.in, true);
 }
 
 static catena_status_t plan(ctn_ml_t *ml)
 {
-    return ctn_rooted_plan(ml, give_own);
+    return ctn_ml_rooted_plan(ml, give_own);
 }
 
 static void deliver(ctn_ml_t *ml, ctn_segment_t *segment)
 {
-    const ctn_rooted_t *rooted = ml->table;
+    const ctn_ml_rooted_t *rooted = ml->table;
     (void)segment;
     if (!rooted->users) {
         ctn_route_copy_blocks(ml, &ml->call.all, &rooted->route.cover, false);
@@ -26,9 +26,9 @@ static void deliver(ctn_ml_t *ml, ctn_segment_t *segment)
 
 static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
 {
-    bool blocks = ctn_rooted_open(ml, segment);
+    bool blocks = ctn_ml_rooted_open(ml, segment);
     ctn_route_gather(ml, segment, CTN_ROUTE_ROOTED);
-    if (blocks && ctn_rooted_is_root(ml)) {
+    if (blocks && ctn_ml_rooted_is_root(ml)) {
         ctn_ml_add_local(segment, deliver);
     }
 }

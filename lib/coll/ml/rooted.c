@@ -9,7 +9,7 @@
 /** Lengths begin as what this rank knows of them. */
 static catena_status_t plan_lengths(ctn_ml_t *ml)
 {
-    ctn_rooted_t *rooted = ml->table;
+    ctn_ml_rooted_t *rooted = ml->table;
     ctn_cover_t *cover = &rooted->route.cover;
     size_t bytes = rooted->route.ranks * sizeof(uint64_t);
     rooted->lengths = &rooted->own;
@@ -20,8 +20,9 @@ static catena_status_t plan_lengths(ctn_ml_t *ml)
         }
         memset(rooted->lengths, 0, bytes);
     }
-    rooted->lengths[rooted->route.own] = ctn_rooted_own(ml)->bytes;
-    if (ml->call.composition->whole == CTN_SCATTER && ctn_rooted_is_root(ml)) {
+    rooted->lengths[rooted->route.own] = ctn_ml_rooted_own(ml)->bytes;
+    if (ml->call.composition->whole == CTN_SCATTER &&
+        ctn_ml_rooted_is_root(ml)) {
         for (uint32_t i = 0; i < rooted->route.ranks; i++) {
             rooted->lengths[i] = ctn_blocks_bytes(&ml->call.all, i);
         }
@@ -33,7 +34,7 @@ static catena_status_t plan_lengths(ctn_ml_t *ml)
 
 static void refuse(ctn_ml_t *ml, uint32_t rank, uint64_t told, size_t expected)
 {
-    ctn_rooted_t *rooted = ml->table;
+    ctn_ml_rooted_t *rooted = ml->table;
     if (!rooted->differ) {
         ctn_error(ml->exec->log,
                   "%s: the block of rank %u has %llu bytes; expected %zu",
@@ -47,9 +48,9 @@ static void refuse(ctn_ml_t *ml, uint32_t rank, uint64_t told, size_t expected)
 /** A gather's root expects some of all, a scatter's others their own. */
 static void check_lengths(ctn_ml_t *ml)
 {
-    const ctn_rooted_t *rooted = ml->table;
+    const ctn_ml_rooted_t *rooted = ml->table;
     bool gathers = ml->call.composition->whole == CTN_GATHER;
-    if (gathers && ctn_rooted_is_root(ml)) {
+    if (gathers && ctn_ml_rooted_is_root(ml)) {
         for (uint32_t i = 0; i < rooted->route.ranks; i++) {
             size_t expected = ctn_blocks_bytes(&ml->call.all, i);
             if (rooted->lengths[i] != expected) {
@@ -68,7 +69,7 @@ static void check_lengths(ctn_ml_t *ml)
 /** Where blocks of these lengths begin. */
 static catena_status_t measure(ctn_ml_t *ml)
 {
-    ctn_rooted_t *rooted = ml->table;
+    ctn_ml_rooted_t *rooted = ml->table;
     uint32_t ranks = rooted->route.ranks;
     size_t *at = ctn_ml_keep(ml, (ranks + (size_t)1) * sizeof(*at));
     if (at == NULL) {
@@ -88,25 +89,25 @@ static catena_status_t measure(ctn_ml_t *ml)
 /** The cover has its lengths: find memory, and where parts lie. */
 static catena_status_t plan_blocks(ctn_ml_t *ml)
 {
-    ctn_rooted_t *rooted = ml->table;
+    ctn_ml_rooted_t *rooted = ml->table;
     ctn_cover_t *cover = &rooted->route.cover;
     unsigned char *users = NULL;
-    if (ctn_rooted_is_root(ml) && !rooted->differ) {
+    if (ctn_ml_rooted_is_root(ml) && !rooted->differ) {
         users = ctn_route_users(&ml->call, cover->at);
     }
     rooted->users = users != NULL;
     catena_status_t status =
-        ctn_route_settle(ml, &rooted->route, ctn_rooted_own(ml), users);
+        ctn_route_settle(ml, &rooted->route, ctn_ml_rooted_own(ml), users);
     return status == CATENA_OK ? ctn_route_lay(ml, &rooted->route) : status;
 }
 
 /** What is known without asking. */
 static catena_status_t plan_known(ctn_ml_t *ml)
 {
-    ctn_rooted_t *rooted = ml->table;
+    ctn_ml_rooted_t *rooted = ml->table;
     ctn_cover_t *cover = &rooted->route.cover;
-    cover->bytes = ctn_rooted_own(ml)->bytes;
-    if (ctn_rooted_is_root(ml)) {
+    cover->bytes = ctn_ml_rooted_own(ml)->bytes;
+    if (ctn_ml_rooted_is_root(ml)) {
         cover->bytes = ml->call.all.bytes;
         if (ml->call.composition->lengths) {
             cover->at = ctn_route_table(ml);
@@ -121,7 +122,7 @@ static catena_status_t plan_known(ctn_ml_t *ml)
 /** Lengths have come. */
 static void turn(ctn_ml_t *ml, ctn_segment_t *segment)
 {
-    ctn_rooted_t *rooted = ml->table;
+    ctn_ml_rooted_t *rooted = ml->table;
     (void)segment;
     check_lengths(ml);
     catena_status_t status = measure(ml);
@@ -136,9 +137,9 @@ static void turn(ctn_ml_t *ml, ctn_segment_t *segment)
     rooted->give(ml);
 }
 
-bool ctn_rooted_open(ctn_ml_t *ml, ctn_segment_t *segment)
+bool ctn_ml_rooted_open(ctn_ml_t *ml, ctn_segment_t *segment)
 {
-    const ctn_rooted_t *rooted = ml->table;
+    const ctn_ml_rooted_t *rooted = ml->table;
     bool blocks = segment->index + 1 == ml->segments;
     segment->alone = segment->index > 0;
     if (blocks && rooted->ahead) {
@@ -147,9 +148,9 @@ bool ctn_rooted_open(ctn_ml_t *ml, ctn_segment_t *segment)
     return blocks;
 }
 
-catena_status_t ctn_rooted_plan(ctn_ml_t *ml, void (*give)(ctn_ml_t *ml))
+catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml, void (*give)(ctn_ml_t *ml))
 {
-    ctn_rooted_t *rooted = ctn_ml_keep(ml, sizeof(*rooted));
+    ctn_ml_rooted_t *rooted = ctn_ml_keep(ml, sizeof(*rooted));
     if (rooted == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }

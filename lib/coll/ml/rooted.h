@@ -9,7 +9,7 @@
  * way: segment 0 then, and the blocks are segment 1. */
 
 /** What they keep in ml->table. */
-typedef struct ctn_rooted {
+typedef struct ctn_ml_rooted {
     ctn_route_t route; /* first */
     bool ahead;        /* lengths go first */
     bool differ;       /* what was told of lengths is not what was expected */
@@ -18,16 +18,16 @@ typedef struct ctn_rooted {
     uint64_t *lengths; /* [ranks of the cover] */
     /* Copies what this rank gives, once the way is ready for blocks. */
     void (*give)(ctn_ml_t *ml);
-} ctn_rooted_t;
+} ctn_ml_rooted_t;
 
 /** The block that this rank gives or gets, whether it gathers or scatters. */
-static inline const ctn_span_t *ctn_rooted_own(const ctn_ml_t *ml)
+static inline const ctn_span_t *ctn_ml_rooted_own(const ctn_ml_t *ml)
 {
     return ml->call.composition->whole == CTN_GATHER ? &ml->call.in
                                                      : &ml->call.out;
 }
 
-static inline bool ctn_rooted_is_root(const ctn_ml_t *ml)
+static inline bool ctn_ml_rooted_is_root(const ctn_ml_t *ml)
 {
     return ctn_ml_rank(ml) == ml->call.root;
 }
@@ -36,11 +36,11 @@ static inline bool ctn_rooted_is_root(const ctn_ml_t *ml)
  * this rank knows of them, if they go first; else for blocks, and `give`.
  * @return ERR_NO_MEMORY, ERR_UNSUPPORTED (lengths would go first, but what
  * users send is not moved; logged) */
-catena_status_t ctn_rooted_plan(ctn_ml_t *ml, void (*give)(ctn_ml_t *ml));
+catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml, void (*give)(ctn_ml_t *ml));
 
 /** Begin a segment; where lengths have come, make the way ready for blocks and
  * give. Wrong lengths are refused, which ends the operation with an error when
  * all is over. @return whether it is that of the blocks */
-bool ctn_rooted_open(ctn_ml_t *ml, ctn_segment_t *segment);
+bool ctn_ml_rooted_open(ctn_ml_t *ml, ctn_segment_t *segment);
 
 #endif

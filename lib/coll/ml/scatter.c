@@ -6,20 +6,20 @@
 
 static void collect(ctn_ml_t *ml)
 {
-    const ctn_rooted_t *rooted = ml->table;
-    if (ctn_rooted_is_root(ml) && !rooted->users) {
+    const ctn_ml_rooted_t *rooted = ml->table;
+    if (ctn_ml_rooted_is_root(ml) && !rooted->users) {
         ctn_route_copy_blocks(ml, &ml->call.all, &rooted->route.cover, true);
     }
 }
 
 static catena_status_t plan(ctn_ml_t *ml)
 {
-    return ctn_rooted_plan(ml, collect);
+    return ctn_ml_rooted_plan(ml, collect);
 }
 
 static void take_own(ctn_ml_t *ml, ctn_segment_t *segment)
 {
-    const ctn_rooted_t *rooted = ml->table;
+    const ctn_ml_rooted_t *rooted = ml->table;
     (void)segment;
     if (!ml->call.in_place) {
         ctn_route_copy_own(ml, &rooted->route, &ml->call.out, false);
@@ -28,7 +28,7 @@ static void take_own(ctn_ml_t *ml, ctn_segment_t *segment)
 
 static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
 {
-    bool blocks = ctn_rooted_open(ml, segment);
+    bool blocks = ctn_ml_rooted_open(ml, segment);
     ctn_route_scatter(ml, segment, CTN_ROUTE_ROOTED);
     if (blocks) {
         ctn_ml_add_local(segment, take_own);
