@@ -211,7 +211,8 @@ void nbr_small(rank_test_t *test)
 
 /* ---- requests of two neighborhoods ---- */
 
-enum { EACH = 2, REQUESTS = 2 * EACH };
+/* Of each so many that the last has to wait for its turn. */
+enum { EACH = 3, REQUESTS = 2 * EACH };
 
 typedef struct requests {
     size_t room; /* of a buffer */
@@ -222,8 +223,8 @@ typedef struct requests {
 } requests_t;
 
 /** Short ones, or those that neighbors copy out of each other's memory. */
-static const size_t lengths_of[2][REQUESTS] = {{13, 700, 13, 8},
-                                               {2048, 70000, 1500, 9000}};
+static const size_t lengths_of[2][REQUESTS] = {
+    {13, 700, 40, 13, 8, 1024}, {2048, 70000, 1500, 1500, 9000, 2048}};
 
 /** Where the buffers of request i lie: neighbors need not do alike. */
 static rank_memory_t memory_of(const rank_test_t *test, int i, bool received)
@@ -245,7 +246,7 @@ static void open_requests(rank_test_t *test, requests_t *r, bool are_long)
             .gather = i == 1,
             .bytes = lengths[i],
             .room = r->room,
-            .by_words = i == 3,
+            .by_words = i == EACH + 1,
             .send = rank_take(test, memory_of(test, i, false), r->room),
             .receive = rank_take(test, memory_of(test, i, true), r->room),
         };
@@ -355,9 +356,9 @@ static void request_turns(rank_test_t *test, bool are_long)
         uint64_t drawn = rank_random(&all);
         uint64_t mine = rank_random(&own);
         /* Now and then one alone, several times in a row. */
-        if (turn * 8 / turns % 2 == 0) {
-            int one = turn * 4 / turns;
-            drawn = (drawn & ~UINT64_C(15)) | (UINT64_C(1) << one);
+        if (turn * 2 * REQUESTS / turns % 2 == 0) {
+            int one = turn * REQUESTS / turns;
+            drawn = drawn >> REQUESTS << REQUESTS | UINT64_C(1) << one;
             if ((drawn >> 40) % 6 == 0) {
                 one_goes_wrong(test, &r, one, drawn, mine % 2 == 0);
                 continue;
