@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """ratios.py RAW OUT: medians and ratios of a comparison.
 
-RAW has one row per layout, turn, side, setting and size; rows of a second
-collective are blocking calls beside persistent ones, and compared as a peer is.
+RAW has one row per layout, turn, side, setting and size; those of the setting
+by-turns are catena's persistent and blocking calls, measured in one process.
 For each layout, Open MPI's best fixed setting is the one with the smallest
 geometric mean of its medians. A ratio is the median over the turns of peer time
 / catena time within one turn: above 1 catena is faster. A collective of 0 bytes
@@ -19,6 +19,10 @@ from collections import defaultdict
 from statistics import median
 
 
+PEERS = ("openmpi", "mpich", "blocking")
+BY_TURNS = "by-turns"
+
+
 def geometric_mean(values):
     return math.exp(sum(math.log(v) for v in values) / len(values))
 
@@ -29,10 +33,12 @@ def read(path):
     errors, collective = 0, None
     with open(path, newline="") as file:
         for row in csv.DictReader(file):
-            if collective is None:
+            side = (row["side"], row["setting"])
+            if row["setting"] != BY_TURNS:
                 collective = row["collective"]
-            other = row["collective"] != collective
-            side = ("blocking" if other else row["side"], row["setting"])
+            else:
+                persistent = row["collective"] == collective
+                side = ("persistent" if persistent else "blocking", BY_TURNS)
             times[row["layout"]][side][int(row["bytes"])][int(row["turn"])] = \
                 float(row["avg_us"])
             errors += int(row["errors"])
@@ -54,9 +60,6 @@ def ratio(peer, own):
     return median(both) if both else None
 
 
-PEERS = ("openmpi", "mpich", "blocking")
-
-
 def compare(times):
     """Rows of results; one per layout and size."""
     rows = []
@@ -72,8 +75,10 @@ def compare(times):
                 row[name] = side[1] if there else ""
                 row[name + "_us"] = \
                     median(sides[side][size].values()) if there else ""
+                beside = ("persistent", BY_TURNS) if name == "blocking" else own
                 row[name + "_ratio"] = \
-                    ratio(sides[side][size], sides[own][size]) if there else ""
+                    ratio(sides[side][size], sides[beside][size]) \
+                    if there else ""
             rows.append(row)
     return rows
 
@@ -113,7 +118,7 @@ def figure(value, digits=2):
 def table(first, key, part, setting):
     """One line per row; its first column is row[key]."""
     titles = {"openmpi": "Open MPI" + setting, "mpich": "MPICH",
-              "blocking": "blocking"}
+              "blocking": "blocking, by turns"}
     peers = [p for p in PEERS
              if p != "blocking" or any(r["blocking_us"] for r in part)]
     heads = [first, "catena"]
