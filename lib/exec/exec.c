@@ -338,14 +338,6 @@ void ctn_op_start_detached(ctn_op_t *op)
     ctn_op_start(op);
 }
 
-bool ctn_op_test(ctn_op_t *op)
-{
-    if (op->state == CTN_OP_ACTIVE) {
-        (void)op_advance(op);
-    }
-    return op->state == CTN_OP_DONE;
-}
-
 ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child)
 {
     if (child == NULL) {

@@ -168,6 +168,8 @@ struct ctn_exec {
     bool drop_tables;
     ctn_waiting_t waiting;
     ctn_bell_t bell;
+    uint32_t said;   /* times that where it runs was to be told */
+    uint32_t passes; /* of time: alarms are looked for now and then */
     const ctn_log_t *log;
     ctn_heap_t *heap;
     uint32_t home;   /* 1 + processing unit; 0: none */
@@ -185,8 +187,6 @@ struct ctn_exec {
     unsigned bounce_count;
     const uint64_t *alarm; /* others write it; NULL: nobody does */
     uint64_t alarm_offset; /* of it in every arena */
-    uint32_t passes;       /* of time: alarms are looked for now and then */
-    uint32_t said;         /* times that where it runs was to be told */
 };
 
 catena_status_t ctn_exec_init(ctn_exec_t *exec);
@@ -233,8 +233,6 @@ static inline void ctn_op_let_go(ctn_op_t *op)
 {
     op->held = false;
 }
-/** Advance it; true when it is done. */
-bool ctn_op_test(ctn_op_t *op);
 /** Block until it is done; makes everything else progress too. */
 catena_status_t ctn_op_wait(ctn_op_t *op);
 /** Start, wait, release: a blocking call. NULL: ERR_NO_MEMORY. */

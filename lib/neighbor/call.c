@@ -296,6 +296,7 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
     }
     const ctn_plan_t *plan = x->run->plan;
     uint32_t m = (uint32_t)__builtin_ctzll(x->missing);
+    x->alone = false; /* to be ended by its phases, which clear this: */
     op->waits_for = plan->in[plan->receive[m].link].peer.rank;
     return CTN_STEP_WAIT;
 }

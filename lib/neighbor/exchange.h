@@ -120,8 +120,8 @@ typedef struct ctn_exchange {
     _Alignas(64) ctn_small_t small;
     catena_neighborhood_t *neighborhood;
     uint64_t missing;        /* messages, of those that `went_quick` */
+    const ctn_plan_t *plan;  /* that its run is of */
     const ctn_link_in_t *in; /* the links of the plan */
-    const ctn_plan_t *ran;   /* it */
     bool rests; /* its run is as a start leaves it that went quick */
     bool alone; /* it was started when nothing else was under way */
     const ctn_neighbor_kind_t *kind;
@@ -178,8 +178,7 @@ catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);
 /** A short blocking call that is alone. False: nothing has been done. */
 bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status);
 
-/** A request that may always go so, of more than CTN_SMALL_MOST bytes: set
- * op->start and op->wait. */
+/** A request that may always go so: set op->start and op->wait. */
 void ctn_quick_request(ctn_op_t *op);
 
 /* ---- small.c ---- */
@@ -190,7 +189,8 @@ struct ctn_neighbor_given;
 bool ctn_small_call(const struct ctn_neighbor_given *given,
                     catena_status_t *status);
 
-/** A request that may always go so: set op->start and op->wait. */
+/** The same for one of at most CTN_SMALL_MOST bytes, whose x->small is set but
+ * for the buffers. */
 void ctn_small_request(ctn_op_t *op);
 
 /* ---- run.c: memory ---- */

@@ -56,8 +56,7 @@ typedef struct ctn_census {
 } ctn_census_t;
 
 struct catena_neighborhood {
-    /* Two cache lines that are all of this that small operations touch.
-     * exchange.c: */
+    /* Two cache lines that are all of this that small operations touch. */
     _Alignas(64) struct ctn_quick *quick; /* for short messages, or NULL */
     const ctn_link_in_t *ran; /* links that know what is complete, or NULL */
     uint64_t begun;           /* 1 + the last operation that has */

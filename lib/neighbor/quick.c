@@ -2,6 +2,7 @@
 
 #include "neighbor/quick.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +51,9 @@ static bool suits(const catena_neighborhood_t *neighborhood,
     return !neighborhood->exec->virtual_time &&
            plan == neighborhood->plan[CTN_SCHEME_DIRECT][plan->pattern] &&
            plan->outs > 0 && plan->outs <= CTN_QUICK_MOST &&
-           plan->ins <= CTN_QUICK_MOST && all_near(plan) &&
+           plan->ins <= CTN_QUICK_MOST &&
+           neighborhood->targets <= CTN_QUICK_LIST &&
+           neighborhood->sources <= CTN_QUICK_LIST && all_near(plan) &&
            leads_both_ways(plan);
 }
 
@@ -63,46 +66,44 @@ static uint32_t next_linked(const ctn_edge_t *edge, uint32_t i)
     return i;
 }
 
-/** Set an end. False: a number is too large for it. */
-static bool set_end(void *slots, const void *wide, uint32_t wide_bytes,
-                    uint32_t neighbor, ctn_quick_end_t *end)
+_Static_assert(CTN_BOUNCE_BYTES / CTN_LINE <= UINT16_MAX,
+               "no payload has more lines");
+
+static ctn_quick_end_t end_of(void *slots, const void *wide,
+                              uint32_t wide_bytes, uint32_t neighbor)
 {
     size_t before = (size_t)((const char *)wide - (const char *)slots);
-    size_t lines = wide_bytes / CTN_LINE;
-    *end = (ctn_quick_end_t){.slots = slots,
+    assert(before % CTN_LINE == 0 && before / CTN_LINE <= UINT32_MAX &&
+           wide_bytes % CTN_LINE == 0);
+    return (ctn_quick_end_t){.slots = slots,
                              .wide = (uint32_t)(before / CTN_LINE),
-                             .wide_lines = (uint16_t)lines,
+                             .wide_lines = (uint16_t)(wide_bytes / CTN_LINE),
                              .neighbor = (uint16_t)neighbor};
-    return before % CTN_LINE == 0 && wide_bytes % CTN_LINE == 0 &&
-           before / CTN_LINE <= UINT32_MAX && lines <= UINT16_MAX &&
-           neighbor <= UINT16_MAX;
 }
 
-static bool set_ends(const catena_neighborhood_t *neighborhood,
+static void set_ends(const catena_neighborhood_t *neighborhood,
                      const ctn_plan_t *plan, ctn_quick_t *quick)
 {
     ctn_quick_end_t *end = quick->end;
     ctn_quick_peer_t *peer = quick->peer;
-    bool set = true;
     uint32_t at = 0;
     for (uint32_t m = 0; m < plan->sends; m++, at++) {
         const ctn_link_out_t *out = &plan->out[plan->send[m].link];
         ctn_endpoint_t *to = out->peer.endpoint;
         at = next_linked(neighborhood->target, at);
-        set &= set_end(ctn_pointer(to, out->slots), ctn_pointer(to, out->wide),
-                       out->wide_bytes, at, end++);
+        *end++ = end_of(ctn_pointer(to, out->slots), ctn_pointer(to, out->wide),
+                        out->wide_bytes, at);
         *peer++ =
             (ctn_quick_peer_t){.arena = ctn_pointer(to, 0), .cell = out->cell};
     }
     for (uint32_t m = 0; m < plan->receives; m++) {
         const ctn_link_in_t *in = &plan->in[plan->receive[m].link];
         ctn_endpoint_t *from = in->peer.endpoint;
-        set &= set_end(in->slots, in->wide, in->wide_bytes,
-                       plan->part[plan->receive[m].first].index, end++);
+        *end++ = end_of(in->slots, in->wide, in->wide_bytes,
+                        plan->part[plan->receive[m].first].index);
         *peer++ = (ctn_quick_peer_t){.arena = ctn_pointer(from, 0),
                                      .cell = ctn_pointer(from, in->cell)};
     }
-    return set;
 }
 
 static ctn_quick_t *make(const catena_neighborhood_t *neighborhood,
@@ -123,10 +124,7 @@ static ctn_quick_t *make(const catena_neighborhood_t *neighborhood,
         .in = plan->in,
         .peer = (ctn_quick_peer_t *)((char *)quick + first),
     };
-    if (!set_ends(neighborhood, plan, quick)) {
-        free(quick);
-        return NULL;
-    }
+    set_ends(neighborhood, plan, quick);
     for (uint32_t i = 0; i < ends; i++) {
         uint32_t bytes = quick->end[i].wide_lines * CTN_LINE;
         quick->most_bytes =
@@ -501,7 +499,7 @@ CTN_HOT static bool start_long(ctn_op_t *op)
         return false;
     }
     want_all(x, x->quick, op->seq);
-    x->lent = ctn_quick_send_all(x, x->quick, x->ran, op->seq, x->lends,
+    x->lent = ctn_quick_send_all(x, x->quick, x->plan, op->seq, x->lends,
                                  x->lend_offset);
     ctn_quick_activate(op);
     return true;
@@ -537,9 +535,9 @@ void ctn_quick_request(ctn_op_t *op)
     if (x->quick == NULL || !is_alike(x)) {
         return;
     }
-    x->ran = x->run->plan;
-    x->in = x->ran->in;
-    x->small = small_through(x->quick, x->ran, x->send.bytes);
+    x->plan = x->run->plan;
+    x->in = x->plan->in;
+    x->small = small_through(x->quick, x->plan, x->send.bytes);
     if (x->send.bytes <= CTN_SMALL_MOST) {
         ctn_small_request(op);
     } else {

@@ -13,6 +13,8 @@
 
 /** Messages at most, each way: those that are missing are a mask. */
 #define CTN_QUICK_MOST 64u
+/** Neighbors at most in a list: their numbers are of two bytes. */
+#define CTN_QUICK_LIST 65536u
 
 /** What long messages need besides. */
 typedef struct ctn_quick_peer {
@@ -165,7 +167,7 @@ static inline bool ctn_quick_is_alone(const ctn_op_t *op)
 static inline void ctn_quick_complete(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    x->neighborhood->last = x->ran;
+    x->neighborhood->last = x->plan;
     op->exec->active = NULL;
     op->state = CTN_OP_DONE;
     op->status = ctn_quick_over(x->neighborhood);
