@@ -32,8 +32,8 @@ static bool gather_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
     }
     ctn_side_t side = {a->plan->source[a->set], &a->call.send};
     size_t copied =
-        ctn_piece_copy(op->exec, &a->geometry, &run->gather.at, true, &side,
-                       send_stage(a, port, run->opened));
+        ctn_leader_piece_copy(op->exec, &a->geometry, &run->gather.at, true,
+                              &side, send_stage(a, port, run->opened));
     ctn_exec_charge(op->exec, CTN_WORK_TRANSPOSE, copied);
     run->out[run->opened++ % CTN_STAGE_SLOTS] = run->gather;
     if (a->any_staged_send) {
@@ -106,7 +106,7 @@ static catena_status_t put_piece(ctn_op_t *op, ctn_leaders_t *a,
                                  ctn_port_t *port, uint64_t slot)
 {
     ctn_port_run_t *run = &port->run[a->set];
-    const ctn_piece_t *piece = &next_out(run)->at;
+    const ctn_leader_piece_t *piece = &next_out(run)->at;
     const ctn_address_t *to = ctn_leaders_port(a, piece->node, port->leader);
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_exec_connect(op->exec, to->process, &endpoint);
@@ -159,9 +159,9 @@ static void scatter_piece(ctn_op_t *op, ctn_leaders_t *a,
                           const unsigned char *data)
 {
     ctn_side_t side = {a->plan->target[a->set], &a->call.receive};
-    size_t copied =
-        ctn_piece_copy(op->exec, &a->geometry, &port->run[a->set].in[slot].at,
-                       false, &side, (unsigned char *)(uintptr_t)data);
+    size_t copied = ctn_leader_piece_copy(
+        op->exec, &a->geometry, &port->run[a->set].in[slot].at, false, &side,
+        (unsigned char *)(uintptr_t)data);
     ctn_exec_charge(op->exec, CTN_WORK_COPY, copied);
 }
 
@@ -186,7 +186,7 @@ static void expect_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
                          uint64_t slot)
 {
     ctn_port_run_t *run = &port->run[a->set];
-    const ctn_piece_t *piece = &run->in[slot].at;
+    const ctn_leader_piece_t *piece = &run->in[slot].at;
     if (!a->leading.overlap || a->call.in_place || a->any_staged_receive) {
         return;
     }
@@ -213,7 +213,7 @@ static void give_out(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
 {
     ctn_port_run_t *run = &port->run[a->set];
     ctn_counter_t *counter = ctn_leaders_counter(op, a, port->leader);
-    const ctn_piece_t *piece = &run->in[slot].at;
+    const ctn_leader_piece_t *piece = &run->in[slot].at;
     counter->piece[run->delivered % CTN_STAGE_SLOTS] =
         (uint64_t)piece->node << 32 | piece->number * CTN_STAGE_SLOTS | slot;
     run->entry[slot] = run->delivered++;
@@ -313,7 +313,8 @@ static bool scatter_place(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
 }
 
 static catena_status_t send_grant(ctn_op_t *op, ctn_leaders_t *a,
-                                  ctn_port_t *port, const ctn_piece_t *piece,
+                                  ctn_port_t *port,
+                                  const ctn_leader_piece_t *piece,
                                   uint64_t slot)
 {
     const ctn_address_t *to = ctn_leaders_port(a, piece->node, port->leader);

@@ -14,10 +14,10 @@ void ctn_service_begin(ctn_leaders_t *a)
         *service = (ctn_service_t){0};
         if (a->push && !ours) {
             service->push = ctn_cursor_first(&a->geometry, l, true);
-            service->to_push = ctn_piece_count(&a->geometry, l, true);
+            service->to_push = ctn_leader_piece_count(&a->geometry, l, true);
         }
         if (a->take && !ours) {
-            service->to_take = ctn_piece_count(&a->geometry, l, false);
+            service->to_take = ctn_leader_piece_count(&a->geometry, l, false);
         }
     }
 }
@@ -44,8 +44,8 @@ static bool push_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
             leader_memory(a, leader,
                           ctn_port_send_at(a->topo->roster.nodes, a->set,
                                            service->pushed % CTN_STAGE_SLOTS));
-        (void)ctn_piece_copy(op->exec, &a->geometry, &service->push.at, true,
-                             &side, stage);
+        (void)ctn_leader_piece_copy(op->exec, &a->geometry, &service->push.at,
+                                    true, &side, stage);
         service->pushed++;
         ctn_exec_post(op->exec, &ctn_leaders_answer(op, a, me, leader)->pushed,
                       ctn_tag(op->seq, service->pushed));
@@ -67,14 +67,14 @@ static bool take_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
     while (service->taken < delivered) {
         uint64_t entry = counter->piece[service->taken % CTN_STAGE_SLOTS];
         uint32_t number = (uint32_t)entry / CTN_STAGE_SLOTS;
-        ctn_piece_t piece =
-            ctn_piece_at(&a->geometry, (uint32_t)(entry >> 32), number, false);
+        ctn_leader_piece_t piece = ctn_leader_piece_at(
+            &a->geometry, (uint32_t)(entry >> 32), number, false);
         unsigned char *stage = leader_memory(
             a, leader,
             ctn_port_receive_at(a->topo->roster.nodes, ctn_leaders_ring(op),
                                 entry % CTN_STAGE_SLOTS));
-        (void)ctn_piece_copy(op->exec, &a->geometry, &piece, false, &side,
-                             stage);
+        (void)ctn_leader_piece_copy(op->exec, &a->geometry, &piece, false,
+                                    &side, stage);
         service->taken++;
         ctn_exec_post(op->exec, &ctn_leaders_answer(op, a, me, leader)->taken,
                       ctn_tag(op->seq, service->taken));

@@ -130,7 +130,7 @@ static inline bool has_receive(const ctn_pairwise_t *x, uint32_t slot,
 
 static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
-    ctn_stream_t *stream = &x->stream[slot];
+    ctn_pairwise_stream_t *stream = &x->stream[slot];
     ctn_step_t sent = CTN_STEP_NEXT;
     ctn_step_t got = CTN_STEP_NEXT;
     bool moved = false;

@@ -65,25 +65,25 @@ typedef struct ctn_round {
 } ctn_round_t;
 
 /** Where a block that was asked for goes. */
-typedef enum ctn_place {
+typedef enum ctn_pairwise_place {
     CTN_PLACE_BUFFER, /* straight into the receiver's buffer */
     CTN_PLACE_WIDE,   /* in parts through the slot's wide payload */
     CTN_PLACE_LARGE   /* in larger parts through memory taken for that */
-} ctn_place_t;
+} ctn_pairwise_place_t;
 
 /** Rounds in flight at one slot: round slot + turn * W, as long as there is
  * such a round. All slots are looked at whenever anything may have come, so
  * nothing here is divided. */
-typedef struct ctn_stream {
+typedef struct ctn_pairwise_stream {
     uint32_t send_turn; /* next to send */
     uint32_t receive_turn;
     uint32_t parts_sent; /* of the round under way, when in parts */
     uint32_t parts_received;
-    uint8_t sent_to;  /* a ctn_place_t: where the block of send_turn goes */
+    uint8_t sent_to;  /* a place: where the block of send_turn goes */
     uint8_t place;    /* and that of receive_turn */
     uint8_t straight; /* by word: the part it tells of comes as expected */
     bool prepared;    /* receive_turn: its grant, if any, has been sent */
-} ctn_stream_t;
+} ctn_pairwise_stream_t;
 
 /** Where a part of a derived type goes that is expected. */
 typedef struct ctn_expected {
@@ -121,7 +121,7 @@ typedef struct ctn_pairwise {
     unsigned char **stage; /* [slots] in the heap: large parts that come in, or
                               NULL; made when first needed */
     ctn_expected_t *expected; /* [slots][CTN_PARTS] likewise */
-    ctn_stream_t stream[CTN_SLOTS];
+    ctn_pairwise_stream_t stream[CTN_SLOTS];
     ctn_rows_t rows;
     ctn_posted_t posted;
 } ctn_pairwise_t;

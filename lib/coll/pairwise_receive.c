@@ -34,7 +34,7 @@ static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,
  * none of it any more. The two ways may be cut into parts of different sizes.
  */
 static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
-                          const ctn_stream_t *stream)
+                          const ctn_pairwise_stream_t *stream)
 {
     if (!x->in_place) {
         return true;
@@ -48,7 +48,7 @@ static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
 
 static bool has_come(const ctn_op_t *op, const ctn_pairwise_t *x, uint32_t slot)
 {
-    const ctn_stream_t *stream = &x->stream[slot];
+    const ctn_pairwise_stream_t *stream = &x->stream[slot];
     uint32_t part = stream->parts_received;
     return ctn_word_load(&ctn_op_slot(op, slot)->word[part % CTN_PARTS]) ==
                ctn_tag(op->seq,
@@ -86,7 +86,7 @@ static uint64_t stage_at(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 static uint64_t place_for(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
                           const ctn_span_t *block)
 {
-    ctn_stream_t *stream = &x->stream[slot];
+    ctn_pairwise_stream_t *stream = &x->stream[slot];
     uint64_t offset =
         x->in_place ? CTN_STAGED : ctn_span_place(op->exec, block);
     stream->place = CTN_PLACE_BUFFER;
@@ -143,7 +143,7 @@ static void expect_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                         uint32_t slot, const ctn_span_t *block, size_t size,
                         uint32_t part)
 {
-    ctn_stream_t *stream = &x->stream[slot];
+    ctn_pairwise_stream_t *stream = &x->stream[slot];
     uint32_t word = part % CTN_PARTS;
     stream->straight &= (uint8_t) ~(1u << word);
     if (x->in_place || x->list != NULL || op->exec->drop_data ||
@@ -190,7 +190,7 @@ static void place_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
 static ctn_step_t receive_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                                uint32_t slot, const ctn_span_t *block)
 {
-    ctn_stream_t *stream = &x->stream[slot];
+    ctn_pairwise_stream_t *stream = &x->stream[slot];
     size_t size = pairwise_part_size(stream->place);
     uint32_t parts = pairwise_parts_of(block->bytes, size);
     uint32_t part = stream->parts_received++;
@@ -210,7 +210,7 @@ static ctn_step_t receive_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
 
 ctn_step_t ctn_pairwise_grant(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
-    ctn_stream_t *stream = &x->stream[slot];
+    ctn_pairwise_stream_t *stream = &x->stream[slot];
     if (stream->prepared) {
         return CTN_STEP_WAIT;
     }
@@ -244,7 +244,7 @@ ctn_step_t ctn_pairwise_grant(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 
 ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
-    ctn_stream_t *stream = &x->stream[slot];
+    ctn_pairwise_stream_t *stream = &x->stream[slot];
     uint32_t round = pairwise_round_of(x, slot, stream->receive_turn);
     uint32_t peer = pairwise_receive_peer(x, round);
     pairwise_passage_t passage = pairwise_passage_of(

@@ -87,7 +87,7 @@ static int put_small(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
 static int put_parts(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t offset,
                      uint32_t end)
 {
-    ctn_stream_t *stream = &x->stream[p.slot];
+    ctn_pairwise_stream_t *stream = &x->stream[p.slot];
     size_t size = pairwise_part_size(stream->sent_to);
     uint32_t parts = pairwise_parts_of(p.block->bytes, size);
     bool staged = stream->sent_to != CTN_PLACE_BUFFER;
@@ -118,7 +118,7 @@ static int put_parts(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t offset,
  * within reach, else in parts. */
 static int put_straight(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t at)
 {
-    ctn_stream_t *stream = &x->stream[p.slot];
+    ctn_pairwise_stream_t *stream = &x->stream[p.slot];
     ctn_endpoint_t *endpoint;
     catena_status_t status =
         ctn_exec_connect(op->exec, p.to->address.process, &endpoint);
@@ -136,7 +136,7 @@ static int put_straight(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t at)
     return put(op, x, &p);
 }
 
-static ctn_place_t place_in(const ctn_grant_t *grant)
+static ctn_pairwise_place_t place_in(const ctn_grant_t *grant)
 {
     return grant->offset == CTN_STAGED                ? CTN_PLACE_WIDE
            : (grant->offset & PAIRWISE_AT_STAGE) != 0 ? CTN_PLACE_LARGE
@@ -148,7 +148,7 @@ static int put_granted(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
                        const ctn_grant_t *grant)
 {
     uint32_t taken = ctn_tag_count(ctn_word_load(&grant->word));
-    ctn_stream_t *stream = &x->stream[p.slot];
+    ctn_pairwise_stream_t *stream = &x->stream[p.slot];
     stream->sent_to = (uint8_t)place_in(grant);
     switch (stream->sent_to) {
     case CTN_PLACE_BUFFER:
@@ -174,7 +174,7 @@ static const ctn_grant_t *grant_of(const ctn_op_t *op, const ctn_pairwise_t *x,
 
 ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
-    ctn_stream_t *stream = &x->stream[slot];
+    ctn_pairwise_stream_t *stream = &x->stream[slot];
     uint32_t round = pairwise_round_of(x, slot, stream->send_turn);
     uint32_t peer = pairwise_send_peer(x, round);
     const ctn_grant_t *grant = NULL;

@@ -128,7 +128,7 @@ static inline size_t pairwise_bytes_of(const ctn_pairwise_t *x,
 #define PAIRWISE_AT_STAGE (UINT64_C(1) << 63)
 
 /** Bytes of a part by where it goes. */
-static inline size_t pairwise_part_size(ctn_place_t place)
+static inline size_t pairwise_part_size(ctn_pairwise_place_t place)
 {
     return place == CTN_PLACE_WIDE ? CTN_PART_BYTES : CTN_LARGE_PART_BYTES;
 }

@@ -49,11 +49,11 @@ static size_t piece_bytes(size_t all, uint32_t number)
     return all - start < CTN_STAGE_BYTES ? all - start : CTN_STAGE_BYTES;
 }
 
-ctn_piece_t ctn_piece_at(const ctn_geometry_t *g, uint32_t node,
-                         uint32_t number, bool outgoing)
+ctn_leader_piece_t ctn_leader_piece_at(const ctn_geometry_t *g, uint32_t node,
+                                       uint32_t number, bool outgoing)
 {
-    return (ctn_piece_t){node, number,
-                         piece_bytes(message_bytes(g, node, outgoing), number)};
+    return (ctn_leader_piece_t){
+        node, number, piece_bytes(message_bytes(g, node, outgoing), number)};
 }
 
 uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader)
@@ -98,8 +98,8 @@ static void enter_round(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
         number = ctn_opening(g, leader) * g->leaders; /* were in the opening */
     }
     c->all = round_bytes(g, c->round, outgoing);
-    c->at = (ctn_piece_t){node_of_round(g, c->round), number,
-                          piece_bytes(c->all, number)};
+    c->at = (ctn_leader_piece_t){node_of_round(g, c->round), number,
+                                 piece_bytes(c->all, number)};
 }
 
 /** Go on to the next round as long as there is nothing left of this one. */
@@ -142,8 +142,8 @@ void ctn_cursor_next(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
     settle(g, leader, outgoing, c);
 }
 
-uint64_t ctn_piece_count(const ctn_geometry_t *g, uint32_t leader,
-                         bool outgoing)
+uint64_t ctn_leader_piece_count(const ctn_geometry_t *g, uint32_t leader,
+                                bool outgoing)
 {
     uint64_t count = 0;
     for (uint32_t round = 0; round < g->roster->nodes; round++) {
@@ -209,7 +209,7 @@ static void seek(const ctn_geometry_t *g, walk_t *walk, size_t position)
     }
 }
 
-static walk_t walk_of(const ctn_geometry_t *g, const ctn_piece_t *piece,
+static walk_t walk_of(const ctn_geometry_t *g, const ctn_leader_piece_t *piece,
                       bool outgoing)
 {
     walk_t walk = {.there = members_of(g, piece->node),
@@ -313,9 +313,9 @@ static void copy_own(ctn_exec_t *exec, const ctn_blocks_t *own,
     }
 }
 
-size_t ctn_piece_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
-                      const ctn_piece_t *piece, bool outgoing,
-                      const ctn_side_t *side, unsigned char *staging)
+size_t ctn_leader_piece_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
+                             const ctn_leader_piece_t *piece, bool outgoing,
+                             const ctn_side_t *side, unsigned char *staging)
 {
     if (g->drop_data && all_there(g, side)) {
         return piece->bytes;

@@ -81,13 +81,13 @@ static inline bool ctn_cursor_passed(const ctn_cursor_t *cursor,
 }
 
 /** Pieces of a leader, all in all. */
-uint64_t ctn_piece_count(const ctn_geometry_t *g, uint32_t leader,
-                         bool outgoing);
+uint64_t ctn_leader_piece_count(const ctn_geometry_t *g, uint32_t leader,
+                                bool outgoing);
 
 /** A piece by its number in the message to or from a node; 0 bytes: there is
  * none. */
-ctn_piece_t ctn_piece_at(const ctn_geometry_t *g, uint32_t node,
-                         uint32_t number, bool outgoing);
+ctn_leader_piece_t ctn_leader_piece_at(const ctn_geometry_t *g, uint32_t node,
+                                       uint32_t number, bool outgoing);
 
 /** One of a node's sides: all its members' send or receive buffers. */
 typedef struct ctn_side {
@@ -99,8 +99,8 @@ typedef struct ctn_side {
 /** Copy what a piece holds between staging and the members' buffers: outgoing
  * into staging, incoming out of it. Members out of reach are left out.
  * @return the bytes copied */
-size_t ctn_piece_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
-                      const ctn_piece_t *piece, bool outgoing,
-                      const ctn_side_t *side, unsigned char *staging);
+size_t ctn_leader_piece_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
+                             const ctn_leader_piece_t *piece, bool outgoing,
+                             const ctn_side_t *side, unsigned char *staging);
 
 #endif

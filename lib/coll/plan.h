@@ -55,15 +55,15 @@ typedef struct ctn_answer {
 } ctn_answer_t;
 
 /** A piece of a message to or from a node; see piece.h. */
-typedef struct ctn_piece {
+typedef struct ctn_leader_piece {
     uint32_t node;
     uint32_t number;
     size_t bytes; /* 0: there is none */
-} ctn_piece_t;
+} ctn_leader_piece_t;
 
 /** Position in the order of a virtual leader's pieces. */
 typedef struct ctn_cursor {
-    ctn_piece_t at;
+    ctn_leader_piece_t at;
     uint32_t round;
     bool opening;
     size_t all; /* bytes of the round's message */

@@ -381,7 +381,7 @@ void ctn_arena_stats(ctn_arena_t *arena, catena_heap_stats_t *stats)
 
     stats->allocations = arena->allocations;
     stats->frees = arena->frees;
-    for (unsigned i = 0; arena->slots != NULL && i < CTN_SLOTS; i++) {
+    for (unsigned i = 0; arena->slots != NULL && i < CTN_CACHE_SLOTS; i++) {
         const ctn_cache_t *cache = arena->slots[i].cache;
         if (cache == NULL) {
             continue;
@@ -407,7 +407,7 @@ void ctn_arena_check(ctn_arena_t *arena)
 {
     pthread_mutex_lock(&arena->mutex);
     ctn_runs_check(arena);
-    for (unsigned i = 0; arena->slots != NULL && i < CTN_SLOTS; i++) {
+    for (unsigned i = 0; arena->slots != NULL && i < CTN_CACHE_SLOTS; i++) {
         const ctn_cache_t *cache = arena->slots[i].cache;
         for (unsigned c = 0; cache != NULL && c < CTN_CLASSES; c++) {
             const ctn_stack_t *stack = &cache->stack[c];

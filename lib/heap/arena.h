@@ -34,7 +34,7 @@ enum {
     CTN_ALIGN_MAX = 2 << 20,
     CTN_HUGE_BYTES = 2 << 20,
     CTN_SPARSE_MIN = 128 << 10, /* calloc from here on wants fresh pages */
-    CTN_SLOTS = 64, /* threads with a cache; others use slabs and runs */
+    CTN_CACHE_SLOTS = 64, /* threads with a cache; others use slabs and runs */
     CTN_CACHED_RUNS = 64
 };
 
@@ -126,18 +126,18 @@ typedef struct ctn_cache {
     ctn_entry_t entries[];
 } ctn_cache_t;
 
-typedef struct ctn_slot {
+typedef struct ctn_cache_slot {
     uintptr_t owner; /* thread, 0: free, or being emptied */
     ctn_cache_t *cache;
-} ctn_slot_t;
+} ctn_cache_slot_t;
 
 typedef struct ctn_descriptors ctn_descriptors_t;
 
 typedef struct ctn_arena {
     unsigned char *base;
     size_t bytes;
-    ctn_run_t **map;   /* one entry per page */
-    ctn_slot_t *slots; /* [CTN_SLOTS], NULL: no caches */
+    ctn_run_t **map;         /* one entry per page */
+    ctn_cache_slot_t *slots; /* [CTN_CACHE_SLOTS], NULL: no caches */
     size_t map_bytes;
 
     pthread_mutex_t mutex; /* guards all below, and empties caches */
@@ -249,7 +249,7 @@ void ctn_cache_spill_runs(ctn_arena_t *arena, ctn_cache_t *cache,
 /** Make room: put the older half of a stack back. */
 void ctn_cache_spill(ctn_arena_t *arena, ctn_stack_t *stack);
 /** The slot of a thread; needs no mutex. NULL: none, or being emptied. */
-ctn_slot_t *ctn_slot_find(ctn_slot_t *slots, uintptr_t self);
+ctn_cache_slot_t *ctn_cache_slot_find(ctn_cache_slot_t *slots, uintptr_t self);
 /** Add what the cache counted to the arena's in_use and peak. */
 void ctn_cache_publish(ctn_arena_t *arena, ctn_cache_t *cache);
 
@@ -300,12 +300,12 @@ static inline uintptr_t ctn_thread_self(void)
 #endif
 }
 
-static inline unsigned ctn_slot_first(uintptr_t self)
+static inline unsigned ctn_cache_slot_first(uintptr_t self)
 {
     return (unsigned)(((uint64_t)self * UINT64_C(0x9E3779B97F4A7C15)) >> 58);
 }
 
-_Static_assert(CTN_SLOTS == 1 << (64 - 58), "a slot number is 6 bits");
+_Static_assert(CTN_CACHE_SLOTS == 1 << (64 - 58), "a slot number is 6 bits");
 
 /** Begin to use the own cache; NULL: take the mutex and claim it. */
 static inline ctn_cache_t *ctn_cache_enter(ctn_arena_t *arena)
@@ -314,10 +314,10 @@ static inline ctn_cache_t *ctn_cache_enter(ctn_arena_t *arena)
         return NULL;
     }
     uintptr_t self = ctn_thread_self();
-    ctn_slot_t *slot = &arena->slots[ctn_slot_first(self)];
+    ctn_cache_slot_t *slot = &arena->slots[ctn_cache_slot_first(self)];
     if (__builtin_expect(
             __atomic_load_n(&slot->owner, __ATOMIC_RELAXED) != self, 0)) {
-        slot = ctn_slot_find(arena->slots, self);
+        slot = ctn_cache_slot_find(arena->slots, self);
         if (slot == NULL) {
             return NULL;
         }

@@ -43,11 +43,11 @@ bool ctn_caches_init(ctn_arena_t *arena)
     if (!arena->params.caches) {
         return true;
     }
-    arena->slots = aligned_alloc(64, CTN_SLOTS * sizeof(*arena->slots));
+    arena->slots = aligned_alloc(64, CTN_CACHE_SLOTS * sizeof(*arena->slots));
     if (arena->slots == NULL) {
         return false;
     }
-    memset(arena->slots, 0, CTN_SLOTS * sizeof(*arena->slots));
+    memset(arena->slots, 0, CTN_CACHE_SLOTS * sizeof(*arena->slots));
     arena->can_empty = membarrier_ready();
     arena->cache_pages = arena->can_empty ? (uint32_t)(pages / 2) : 0;
     return true;
@@ -55,7 +55,7 @@ bool ctn_caches_init(ctn_arena_t *arena)
 
 void ctn_caches_release(ctn_arena_t *arena)
 {
-    for (unsigned i = 0; arena->slots != NULL && i < CTN_SLOTS; i++) {
+    for (unsigned i = 0; arena->slots != NULL && i < CTN_CACHE_SLOTS; i++) {
         free(arena->slots[i].cache);
     }
     free(arena->slots);
@@ -82,17 +82,17 @@ static ctn_cache_t *cache_new(void)
     return cache;
 }
 
-static ctn_cache_t *slot_cache(const ctn_slot_t *slot)
+static ctn_cache_t *slot_cache(const ctn_cache_slot_t *slot)
 {
     return __atomic_load_n(&slot->cache, __ATOMIC_RELAXED);
 }
 
-ctn_slot_t *ctn_slot_find(ctn_slot_t *slots, uintptr_t self)
+ctn_cache_slot_t *ctn_cache_slot_find(ctn_cache_slot_t *slots, uintptr_t self)
 {
-    unsigned first = ctn_slot_first(self);
+    unsigned first = ctn_cache_slot_first(self);
 
-    for (unsigned i = 0; i < CTN_SLOTS; i++) {
-        ctn_slot_t *slot = &slots[(first + i) % CTN_SLOTS];
+    for (unsigned i = 0; i < CTN_CACHE_SLOTS; i++) {
+        ctn_cache_slot_t *slot = &slots[(first + i) % CTN_CACHE_SLOTS];
         if (__atomic_load_n(&slot->owner, __ATOMIC_ACQUIRE) == self) {
             return slot;
         }
@@ -110,14 +110,15 @@ ctn_cache_t *ctn_cache_claim(ctn_arena_t *arena)
     if (arena->slots == NULL) {
         return NULL;
     }
-    ctn_slot_t *slot = ctn_slot_find(arena->slots, self);
+    ctn_cache_slot_t *slot = ctn_cache_slot_find(arena->slots, self);
     if (slot != NULL) {
         return slot->cache;
     }
     unsigned i = 0;
     do {
-        slot = &arena->slots[(ctn_slot_first(self) + i) % CTN_SLOTS];
-    } while (slot_cache(slot) != NULL && ++i < CTN_SLOTS);
+        slot =
+            &arena->slots[(ctn_cache_slot_first(self) + i) % CTN_CACHE_SLOTS];
+    } while (slot_cache(slot) != NULL && ++i < CTN_CACHE_SLOTS);
     if (slot_cache(slot) != NULL) {
         return NULL;
     }
@@ -180,14 +181,14 @@ void ctn_cache_empty(ctn_arena_t *arena, ctn_cache_t *cache)
 
 void ctn_caches_empty(ctn_arena_t *arena)
 {
-    uintptr_t owner[CTN_SLOTS];
+    uintptr_t owner[CTN_CACHE_SLOTS];
     uintptr_t self = ctn_thread_self();
 
     if (arena->slots == NULL) {
         return;
     }
-    for (unsigned i = 0; i < CTN_SLOTS; i++) {
-        ctn_slot_t *slot = &arena->slots[i];
+    for (unsigned i = 0; i < CTN_CACHE_SLOTS; i++) {
+        ctn_cache_slot_t *slot = &arena->slots[i];
         owner[i] = slot->owner;
         if (owner[i] == self) {
             ctn_cache_empty(arena, slot->cache);
@@ -199,8 +200,8 @@ void ctn_caches_empty(ctn_arena_t *arena)
         return;
     }
     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-    for (unsigned i = 0; i < CTN_SLOTS; i++) {
-        ctn_slot_t *slot = &arena->slots[i];
+    for (unsigned i = 0; i < CTN_CACHE_SLOTS; i++) {
+        ctn_cache_slot_t *slot = &arena->slots[i];
         if (owner[i] == self || owner[i] == 0) {
             continue;
         }

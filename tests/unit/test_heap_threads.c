@@ -157,7 +157,7 @@ static void *few_blocks(void *argument)
 
 START_TEST(more_threads_than_slots)
 {
-    enum { THREADS = CTN_SLOTS + 30 };
+    enum { THREADS = CTN_CACHE_SLOTS + 30 };
     pthread_t thread[THREADS];
     ctn_heap_t *heap = heap_of(128 * MIB);
 

@@ -122,14 +122,15 @@ static void local_buffers(const world_t *w, uint32_t node,
 }
 
 /** A piece from one node's buffers to staging, or from staging to them. */
-static void copy_piece(const ctn_geometry_t *g, const ctn_piece_t *piece,
+static void copy_piece(const ctn_geometry_t *g, const ctn_leader_piece_t *piece,
                        bool outgoing, unsigned char *const *base,
                        unsigned char *staging)
 {
     ctn_exec_t exec = {0};
     ctn_side_t side = {base, NULL};
-    ck_assert_uint_eq(ctn_piece_copy(&exec, g, piece, outgoing, &side, staging),
-                      piece->bytes);
+    ck_assert_uint_eq(
+        ctn_leader_piece_copy(&exec, g, piece, outgoing, &side, staging),
+        piece->bytes);
 }
 
 /** Carry all pieces between nodes by hand, both ways of a pair at once. */
@@ -151,8 +152,8 @@ static void carry(world_t *w, buffers_t *b, uint32_t leaders, size_t bytes,
                  ctn_cursor_next(&here, l, true, &c), pieces++) {
                 ctn_geometry_t there =
                     geometry_of(w, c.at.node, leaders, bytes, in_place);
-                ctn_piece_t back =
-                    ctn_piece_at(&there, node, c.at.number, true);
+                ctn_leader_piece_t back =
+                    ctn_leader_piece_at(&there, node, c.at.number, true);
                 ck_assert_uint_eq(back.bytes, c.at.bytes);
                 if (c.at.node < node) {
                     continue; /* done when the other was `here` */
@@ -166,7 +167,7 @@ static void carry(world_t *w, buffers_t *b, uint32_t leaders, size_t bytes,
                 copy_piece(&here, &c.at, false, mine_in, in);
                 copy_piece(&there, &back, false, theirs_in, out);
             }
-            ck_assert_uint_eq(pieces, ctn_piece_count(&here, l, true));
+            ck_assert_uint_eq(pieces, ctn_leader_piece_count(&here, l, true));
         }
     }
     free(out);
@@ -268,7 +269,7 @@ static void carry_rows(const world_t *w, buffers_t *b,
         local_buffers(w, node, b->send, mine);
         here.rows = here_rows;
         for (uint32_t l = 0; l < leaders; l++) {
-            expected += ctn_piece_count(&here, l, false);
+            expected += ctn_leader_piece_count(&here, l, false);
             ctn_cursor_t c = ctn_cursor_first(&here, l, true);
             for (; !ctn_cursor_ended(&c); ctn_cursor_next(&here, l, true, &c)) {
                 const ctn_row_t *there_rows[RANKS];
@@ -278,7 +279,8 @@ static void carry_rows(const world_t *w, buffers_t *b,
                 local_rows(w, c.at.node, rows, there_rows);
                 local_buffers(w, c.at.node, b->receive, theirs);
                 there.rows = there_rows;
-                ctn_piece_t in = ctn_piece_at(&there, node, c.at.number, false);
+                ctn_leader_piece_t in =
+                    ctn_leader_piece_at(&there, node, c.at.number, false);
                 ck_assert_uint_eq(in.bytes, c.at.bytes);
                 copy_piece(&here, &c.at, true, mine, staging);
                 copy_piece(&there, &in, false, theirs, staging);

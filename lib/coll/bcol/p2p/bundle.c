@@ -62,27 +62,29 @@ void ctn_bundling_set(ctn_bundling_t *bundling, const ctn_p2p_call_t *call)
 /* A record begins with a word: the length, and above it the slot. */
 enum { SLOT_SHIFT = 56 };
 
-unsigned char *ctn_record_put(ctn_exec_t *exec, const ctn_bundling_t *bundling,
-                              unsigned char *at, ctn_record_t record)
+unsigned char *ctn_bundle_record_put(ctn_exec_t *exec,
+                                     const ctn_bundling_t *bundling,
+                                     unsigned char *at,
+                                     ctn_bundle_record_t record)
 {
     uint64_t word = record.bytes | (uint64_t)record.slot << SLOT_SHIFT;
     memcpy(at, &word, sizeof(word));
     if (record.bytes > 0 && record.bytes <= bundling->limit) {
         ctn_exec_copy(exec, at + sizeof(word), record.data, record.bytes);
     }
-    return at + ctn_record_bytes(bundling, record.bytes);
+    return at + ctn_bundle_record_bytes(bundling, record.bytes);
 }
 
-const unsigned char *ctn_record_get(const ctn_bundling_t *bundling,
-                                    const unsigned char *at,
-                                    ctn_record_t *record)
+const unsigned char *ctn_bundle_record_get(const ctn_bundling_t *bundling,
+                                           const unsigned char *at,
+                                           ctn_bundle_record_t *record)
 {
     uint64_t word;
     memcpy(&word, at, sizeof(word));
     record->bytes = word & ((UINT64_C(1) << SLOT_SHIFT) - 1);
     record->slot = (unsigned)(word >> SLOT_SHIFT);
     record->data = record->bytes <= bundling->limit ? at + sizeof(word) : NULL;
-    return at + ctn_record_bytes(bundling, record->bytes);
+    return at + ctn_bundle_record_bytes(bundling, record->bytes);
 }
 
 /* ---- memory ---- */

@@ -27,15 +27,15 @@ void ctn_bundling_set(ctn_bundling_t *bundling, const ctn_p2p_call_t *call);
 /** Names of trees, NULL-terminated. */
 extern const char *const ctn_bundling_shapes[];
 
-typedef struct ctn_record {
+typedef struct ctn_bundle_record {
     size_t bytes;
     const unsigned char *data; /* NULL: it is long */
     unsigned slot;             /* of a long one: what its writer said */
-} ctn_record_t;
+} ctn_bundle_record_t;
 
 /** What a part takes: its length, itself, padding to 8 bytes. */
-static inline size_t ctn_record_bytes(const ctn_bundling_t *bundling,
-                                      size_t bytes)
+static inline size_t ctn_bundle_record_bytes(const ctn_bundling_t *bundling,
+                                             size_t bytes)
 {
     return sizeof(uint64_t) +
            (bytes <= bundling->limit ? (bytes + 7) & ~(size_t)7 : 0);
@@ -43,13 +43,15 @@ static inline size_t ctn_record_bytes(const ctn_bundling_t *bundling,
 
 /** Write a record at `at`; `slot`, below 256, of a long one is for its reader.
  * @return where the next one begins */
-unsigned char *ctn_record_put(ctn_exec_t *exec, const ctn_bundling_t *bundling,
-                              unsigned char *at, ctn_record_t record);
+unsigned char *ctn_bundle_record_put(ctn_exec_t *exec,
+                                     const ctn_bundling_t *bundling,
+                                     unsigned char *at,
+                                     ctn_bundle_record_t record);
 
 /** Read the record at `at`. @return where the next one begins */
-const unsigned char *ctn_record_get(const ctn_bundling_t *bundling,
-                                    const unsigned char *at,
-                                    ctn_record_t *record);
+const unsigned char *ctn_bundle_record_get(const ctn_bundling_t *bundling,
+                                           const unsigned char *at,
+                                           ctn_bundle_record_t *record);
 
 /** Memory for a bundle; small ones lie in the operation. */
 typedef struct ctn_bundle {

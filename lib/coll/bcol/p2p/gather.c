@@ -142,7 +142,7 @@ static ctn_step_t ask(ctn_op_t *op, gather_t *gather, uint32_t member,
 /** Take a part to its place, or have it sent, unless it is of another length.
  */
 static ctn_step_t take(ctn_op_t *op, gather_t *gather, uint32_t member,
-                       const ctn_record_t *record)
+                       const ctn_bundle_record_t *record)
 {
     bool wanted = agrees(op, gather, member, record->bytes);
     if (record->data == NULL) {
@@ -163,9 +163,9 @@ static ctn_step_t unpack(ctn_op_t *op, gather_t *gather, child_t *child)
     while (child->place < child->end) {
         uint32_t member =
             ctn_ktree_member(&gather->bundling.tree, child->place);
-        ctn_record_t record;
+        ctn_bundle_record_t record;
         const unsigned char *next =
-            ctn_record_get(&gather->bundling, child->at, &record);
+            ctn_bundle_record_get(&gather->bundling, child->at, &record);
         ctn_step_t step = take(op, gather, member, &record);
         if (step != CTN_STEP_NEXT) {
             return step;
@@ -229,7 +229,7 @@ static catena_status_t bundle_up(ctn_op_t *op, gather_t *gather)
 {
     const ctn_bundling_t *bundling = &gather->bundling;
     size_t own = gather->call.basic->bytes;
-    size_t bytes = ctn_record_bytes(bundling, own);
+    size_t bytes = ctn_bundle_record_bytes(bundling, own);
     for (unsigned i = 0; i < bundling->tree.children; i++) {
         bytes += gather->child[i].letter.bytes;
     }
@@ -238,9 +238,9 @@ static catena_status_t bundle_up(ctn_op_t *op, gather_t *gather)
     if (status != CATENA_OK) {
         return status;
     }
-    unsigned char *at =
-        ctn_record_put(op->exec, bundling, gather->bundle.memory,
-                       (ctn_record_t){own, gather->call.basic->in, 0});
+    unsigned char *at = ctn_bundle_record_put(
+        op->exec, bundling, gather->bundle.memory,
+        (ctn_bundle_record_t){own, gather->call.basic->in, 0});
     for (unsigned i = 0; i < bundling->tree.children; i++) {
         ctn_letter_t *letter = &gather->child[i].letter;
         memcpy(at, letter->data, letter->bytes);

@@ -30,7 +30,7 @@ typedef struct scatter {
     /* of others */
     ctn_letter_t letter;
     ctn_part_in_t part;
-    ctn_record_t own;
+    ctn_bundle_record_t own;
     /* of all: what children get */
     size_t sent[CTN_BUNDLE_CHILDREN];
 } scatter_t;
@@ -46,11 +46,11 @@ static int64_t rank_of(const scatter_t *scatter, uint32_t member)
 }
 
 /** What the root has for a member. */
-static ctn_record_t part_of(const ctn_basic_t *basic, uint32_t member)
+static ctn_bundle_record_t part_of(const ctn_basic_t *basic, uint32_t member)
 {
-    return (ctn_record_t){basic->at[member + 1] - basic->at[member],
-                          (const unsigned char *)basic->in + basic->at[member],
-                          NO_SLOT};
+    return (ctn_bundle_record_t){
+        basic->at[member + 1] - basic->at[member],
+        (const unsigned char *)basic->in + basic->at[member], NO_SLOT};
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -63,7 +63,7 @@ static ctn_step_t begin(ctn_op_t *op)
     scatter->bundle.spare = false;
     scatter->letter = (ctn_letter_t){.data = NULL};
     scatter->part = (ctn_part_in_t){.bytes = 0};
-    scatter->own = (ctn_record_t){.bytes = 0};
+    scatter->own = (ctn_bundle_record_t){.bytes = 0};
     for (unsigned i = 0; i < CTN_BUNDLE_FLOWS; i++) {
         scatter->out[i] = (ctn_part_out_t){.bytes = 0};
     }
@@ -81,9 +81,9 @@ static catena_status_t send_bundles(ctn_op_t *op, const unsigned char *at)
     const ctn_ktree_t *tree = &scatter->bundling.tree;
     for (unsigned i = 0; i < tree->children; i++) {
         const unsigned char *from = at;
-        ctn_record_t record;
+        ctn_bundle_record_t record;
         for (uint32_t n = ctn_ktree_child(tree, i).span; n > 0; n--) {
-            at = ctn_record_get(&scatter->bundling, at, &record);
+            at = ctn_bundle_record_get(&scatter->bundling, at, &record);
         }
         scatter->sent[i] = (size_t)(at - from);
     }
@@ -108,25 +108,28 @@ static catena_status_t bundle_up(ctn_op_t *op, scatter_t *scatter)
     const ctn_basic_t *basic = scatter->call.basic;
     size_t bytes = 0;
     for (uint32_t place = 1; place < tree->size; place++) {
-        ctn_record_t part = part_of(basic, ctn_ktree_member(tree, place));
-        bytes += ctn_record_bytes(bundling, part.bytes);
+        ctn_bundle_record_t part =
+            part_of(basic, ctn_ktree_member(tree, place));
+        bytes += ctn_bundle_record_bytes(bundling, part.bytes);
     }
     catena_status_t status = ctn_bundle_make(op, &scatter->bundle, bytes, 0);
     unsigned char *at = scatter->bundle.memory;
     unsigned longs = 0;
     for (uint32_t place = 1; place < tree->size && status == CATENA_OK;
          place++) {
-        ctn_record_t part = part_of(basic, ctn_ktree_member(tree, place));
+        ctn_bundle_record_t part =
+            part_of(basic, ctn_ktree_member(tree, place));
         if (part.bytes > bundling->limit && longs < CTN_BUNDLE_FLOWS) {
             part.slot = bundling->slots + longs++;
         }
-        at = ctn_record_put(op->exec, bundling, at, part);
+        at = ctn_bundle_record_put(op->exec, bundling, at, part);
     }
     return status;
 }
 
 /** Take the own part, if it has come, to its place. */
-static void take_own(ctn_op_t *op, scatter_t *scatter, const ctn_record_t *own)
+static void take_own(ctn_op_t *op, scatter_t *scatter,
+                     const ctn_bundle_record_t *own)
 {
     const ctn_basic_t *basic = scatter->call.basic;
     if (ctn_p2p_agrees(op, &scatter->status, basic->root, own->bytes,
@@ -150,7 +153,7 @@ static ctn_step_t send_all(ctn_op_t *op)
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    ctn_record_t own = part_of(basic, basic->root);
+    ctn_bundle_record_t own = part_of(basic, basic->root);
     take_own(op, scatter, &own);
     return CTN_STEP_NEXT;
 }
@@ -169,9 +172,9 @@ static ctn_step_t receive(ctn_op_t *op)
         return step;
     }
     op->exec->tally.rounds++;
-    catena_status_t status =
-        send_bundles(op, ctn_record_get(&scatter->bundling,
-                                        scatter->letter.data, &scatter->own));
+    catena_status_t status = send_bundles(
+        op, ctn_bundle_record_get(&scatter->bundling, scatter->letter.data,
+                                  &scatter->own));
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
@@ -236,7 +239,7 @@ static ctn_step_t begin_part(ctn_op_t *op, scatter_t *scatter, unsigned index)
     const ctn_ktree_t *tree = &scatter->bundling.tree;
     for (; scatter->place < tree->size; scatter->place++) {
         uint32_t member = ctn_ktree_member(tree, scatter->place);
-        ctn_record_t part = part_of(scatter->call.basic, member);
+        ctn_bundle_record_t part = part_of(scatter->call.basic, member);
         if (part.bytes <= scatter->bundling.limit) {
             continue;
         }
