@@ -361,8 +361,8 @@ static catena_status_t check_leaders(const catena_context_t *context)
 /** Undo what has been done, in the opposite order. */
 static void leave(catena_context_t *context)
 {
-    if (context->world != NULL) {
-        ctn_group_release(context->world);
+    if (context->exec != NULL) {
+        (void)ctn_groups_release(context->exec);
     }
     if (context->network != NULL) {
         context->network->ops->destroy(context->network);
@@ -423,6 +423,21 @@ catena_status_t catena_init(const catena_config_t *config,
     return CATENA_OK;
 }
 
+/** Groups that the application has not freed, and neighborhoods with theirs.
+ * The peers may be gone, but all have come to the end: nobody is to put
+ * anything there, and what is late finds the heap. When all has failed there
+ * was no use in freeing them. */
+static void release_groups(const catena_context_t *context)
+{
+    size_t count = ctn_groups_release(context->exec);
+    if (count > 0 && context->exec->status == CATENA_OK) {
+        ctn_warn(&context->log,
+                 "catena_finalize: %zu group%s had not been freed (each "
+                 "neighborhood has one)",
+                 count, count > 1 ? "s" : "");
+    }
+}
+
 catena_status_t catena_finalize(catena_context_t *context)
 {
     if (context == NULL) {
@@ -435,6 +450,7 @@ catena_status_t catena_finalize(catena_context_t *context)
         return status;
     }
     context->world = NULL;
+    release_groups(context);
     leave(context);
     return status;
 }

@@ -37,7 +37,8 @@ CATENA_API catena_status_t catena_init(const catena_config_t *config,
                                        catena_context_t **context);
 
 /** Leave the job. Collective; all requests must be complete. Frees the
- * context, its world and its heap; other groups must be freed before. */
+ * context, its world and its heap. Other groups and neighborhoods should be
+ * freed before; those that were not go with the context, which is warned of. */
 CATENA_API catena_status_t catena_finalize(catena_context_t *context);
 
 /** The group of all ranks of the job. Owned by the context. */

@@ -185,8 +185,9 @@ struct ctn_exec {
     size_t endpoint_count;
     ctn_bounce_t *bounces; /* the one used last first */
     unsigned bounce_count;
-    const uint64_t *alarm; /* others write it; NULL: nobody does */
-    uint64_t alarm_offset; /* of it in every arena */
+    const uint64_t *alarm;       /* others write it; NULL: nobody does */
+    uint64_t alarm_offset;       /* of it in every arena */
+    struct catena_group *groups; /* that there are, newest first: group.c's */
 };
 
 catena_status_t ctn_exec_init(ctn_exec_t *exec);

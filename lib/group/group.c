@@ -3,6 +3,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- which there are ---- */
+
+static void join_list(catena_group_t *group)
+{
+    catena_group_t *older = group->exec->groups;
+    group->older = older;
+    if (older != NULL) {
+        older->newer = group;
+    }
+    group->exec->groups = group;
+}
+
+static void leave_list(catena_group_t *group)
+{
+    if (group->newer != NULL) {
+        group->newer->older = group->older;
+    } else {
+        group->exec->groups = group->older;
+    }
+    if (group->older != NULL) {
+        group->older->newer = group->newer;
+    }
+}
+
+/* ---- */
+
 catena_status_t ctn_group_create(ctn_exec_t *exec, const ctn_site_t *site,
                                  const ctn_config_t *config,
                                  catena_group_t **out)
@@ -26,12 +52,14 @@ catena_status_t ctn_group_create(ctn_exec_t *exec, const ctn_site_t *site,
                   offsetof(ctn_block_t, service));
     ctn_channel_init(&group->channel, group->block, offsetof(ctn_block_t, user),
                      CTN_FLIGHT);
+    join_list(group);
     *out = group;
     return CATENA_OK;
 }
 
 void ctn_group_release(catena_group_t *group)
 {
+    leave_list(group);
     while (group->attachments != NULL) {
         ctn_attachment_t *attachment = group->attachments;
         group->attachments = attachment->next;
@@ -41,6 +69,15 @@ void ctn_group_release(catena_group_t *group)
     ctn_channel_clear(group->exec, &group->channel);
     ctn_block_give(group->exec, group->block);
     free(group);
+}
+
+size_t ctn_groups_release(ctn_exec_t *exec)
+{
+    size_t count = 0;
+    for (; exec->groups != NULL; count++) {
+        ctn_group_release(exec->groups);
+    }
+    return count;
 }
 
 void ctn_group_attach(catena_group_t *group, ctn_attachment_t *attachment)

@@ -40,9 +40,11 @@ struct catena_group {
     bool permanent;         /* the world: goes with its context */
     uint8_t barrier;        /* ctn_barrier_way_t: how its barriers go */
     uint16_t partings;      /* times that all members have wanted to free it */
+    catena_group_t *newer;  /* in exec's list */
+    catena_group_t *older;
 };
 
-_Static_assert(sizeof(struct catena_group) <= 264, "a handle is small");
+_Static_assert(sizeof(struct catena_group) <= 280, "a handle is small");
 
 /** The group whose user channel it is. */
 static inline catena_group_t *ctn_group_of(ctn_channel_t *channel)
@@ -61,6 +63,9 @@ catena_status_t ctn_group_create(ctn_exec_t *exec, const ctn_site_t *site,
 catena_status_t ctn_group_free(catena_group_t *group, bool busy);
 /** Release it locally; nobody may put into its block any more. */
 void ctn_group_release(catena_group_t *group);
+/** The same of all groups that there are, with what belongs to them.
+ * @return how many there were */
+size_t ctn_groups_release(ctn_exec_t *exec);
 
 static inline ctn_attachment_t *ctn_group_find(const catena_group_t *group,
                                                const void *key)

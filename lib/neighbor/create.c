@@ -145,6 +145,16 @@ void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
     free(neighborhood);
 }
 
+static const char neighborhood_key;
+
+static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
+{
+    (void)exec;
+    ctn_neighborhood_release(
+        (void *)((unsigned char *)attachment -
+                 offsetof(catena_neighborhood_t, attachment)));
+}
+
 /** NULL: no memory; then the grid is not taken over. */
 static catena_neighborhood_t *allocate(catena_group_t *group,
                                        const ctn_graph_t *graph,
@@ -154,6 +164,8 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     if (made == NULL) {
         return NULL;
     }
+    made->attachment.key = &neighborhood_key;
+    made->attachment.release = release;
     made->group = group;
     made->exec = group->exec;
     made->config = group->config;
@@ -257,6 +269,7 @@ catena_status_t ctn_neighborhood_make(catena_group_t *group,
         status = build(made, info->reorder != 0);
     }
     if (status == CATENA_OK) {
+        ctn_group_attach(made->group, &made->attachment);
         *out = made;
         return CATENA_OK;
     }

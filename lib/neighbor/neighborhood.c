@@ -158,7 +158,7 @@ catena_status_t catena_neighborhood_create(
 }
 
 /** What has been sent is where it belongs before the group's members part; then
- * nobody puts into anybody's links any more. */
+ * nobody puts into anybody's links any more, and it goes with the group. */
 catena_status_t catena_neighborhood_free(catena_neighborhood_t *neighborhood)
 {
     if (neighborhood == NULL) {
@@ -175,11 +175,7 @@ catena_status_t catena_neighborhood_free(catena_neighborhood_t *neighborhood)
     catena_status_t settled =
         under_way == 0 ? ctn_link_settle(exec) : CATENA_OK;
     catena_status_t status = ctn_group_free(neighborhood->group, under_way > 0);
-    if (status == CATENA_ERR_STATE) {
-        return status;
-    }
-    ctn_neighborhood_release(neighborhood);
-    return settled != CATENA_OK ? settled : status;
+    return status == CATENA_OK ? settled : status;
 }
 
 catena_group_t *

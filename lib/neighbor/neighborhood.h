@@ -86,6 +86,7 @@ struct catena_neighborhood {
     struct ctn_chooser *chooser; /* choice.c's */
     size_t bytes; /* usual, along an edge of weight 1; 0: not known */
     void *kept;   /* memory that operations use again, or NULL */
+    ctn_attachment_t attachment; /* it goes with its group, once it is made */
 };
 
 _Static_assert(offsetof(catena_neighborhood_t, group) == 128 &&

@@ -246,8 +246,83 @@ START_TEST(groups)
 }
 END_TEST
 
+/* ---- groups that are there at the end ---- */
+
+static bool forgets;
+
+/** With what groups keep: topology, levels, settings, a neighborhood's plans
+ * and links. */
+static void forget(job_t *job)
+{
+    static const int dims[] = {RANKS};
+    static const int periods[] = {1};
+    int own = (int)job->rank;
+    int blocks[2 * RANKS] = {0};
+    catena_group_t *world = job->context->world;
+    catena_group_t *group = NULL;
+    catena_group_t *part = NULL;
+    catena_neighborhood_t *ring = NULL;
+    JOB_CHECK(job, catena_group_dup(world, &group) == CATENA_OK);
+    JOB_CHECK(job, catena_group_split(group, own % 2, 0, &part) == CATENA_OK);
+    JOB_CHECK(job, catena_cart_create(part, 1, dims, periods, 0, NULL, &ring) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_cart_create(group, 1, dims, periods, 0, NULL,
+                                      &ring) == CATENA_OK);
+    JOB_CHECK(job, catena_neighbor_gather(&own, 1, CATENA_INT32, blocks, 1,
+                                          CATENA_INT32, ring) == CATENA_OK);
+    JOB_CHECK(job, catena_group_set(part, "hierarchy",
+                                    "node:shm,network:p2p") == CATENA_OK);
+    JOB_CHECK(job, catena_allgather(&own, 1, CATENA_INT32, blocks, 1,
+                                    CATENA_INT32, part) == CATENA_OK);
+    JOB_CHECK(job, catena_alltoall(blocks, blocks + RANKS, 1, CATENA_INT32,
+                                   group) == CATENA_OK);
+    if (!forgets) {
+        JOB_CHECK(job, catena_neighborhood_free(ring) == CATENA_OK);
+        JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
+        JOB_CHECK(job, catena_group_free(part) == CATENA_OK);
+    }
+}
+
+/** @return blocks that are left */
+static long run_to_the_end(capture_t *capture)
+{
+    long live = refusal.live;
+    capture_start(capture);
+    int failed = job_simulate(RANKS, seed, forget);
+    capture_stop(capture);
+    ck_assert_msg(failed == 0, "%d ranks: %s", failed, capture->text);
+    return refusal.live - live;
+}
+
+static int times(const char *text, const char *words)
+{
+    int count = 0;
+    while ((text = strstr(text, words)) != NULL) {
+        text += strlen(words);
+        count++;
+    }
+    return count;
+}
+
+START_TEST(forgotten)
+{
+    static const char warning[] = "3 groups had not been freed";
+    capture_t capture;
+    seed = (uint64_t)_i + 1;
+    forgets = false;
+    (void)run_to_the_end(&capture); /* what the C library takes once */
+    long usual = run_to_the_end(&capture);
+    ck_assert_int_eq(times(capture.text, "had not been freed"), 0);
+    forgets = true;
+    long left = run_to_the_end(&capture);
+    ck_assert_msg(left == usual, "%ld blocks are left", left - usual);
+    ck_assert_int_eq(times(capture.text, warning), RANKS);
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
+    tcase_add_loop_test(tcase, forgotten, 0, 8);
     tcase_add_loop_test(tcase, groups, 0, MAKINGS * SEEDS);
 }
 
