@@ -72,8 +72,8 @@ typedef struct ctn_bundles {
 /* ---- bundle_make.c ---- */
 
 /** The plan for blocks that are all alike: as that of all blocks, but what goes
- * to other nodes goes in bundles. NULL: there is none. Collective; all agree on
- * the status. */
+ * to other nodes goes in bundles. NULL: there is none, or a rank has no memory
+ * for it. Collective; all agree on the status. */
 catena_status_t ctn_plan_bundled(ctn_leading_t *leading, ctn_pattern_t pattern,
                                  ctn_plan_t **plan);
 

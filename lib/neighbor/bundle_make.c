@@ -132,8 +132,10 @@ static catena_status_t agree(making_t *m, bool *possible)
     uint64_t most[] = {!both, ~(uint64_t)(out < in ? out : in)};
     catena_status_t status =
         ctn_neighbor_agree(n->group, m->status, 0, NULL, 2, most);
-    m->bundles->most_bytes = (size_t)~most[1];
-    *possible = most[0] == 0 && m->bundles->most_bytes > 0;
+    *possible = status == CATENA_OK && most[0] == 0 && ~most[1] > 0;
+    if (*possible) {
+        m->bundles->most_bytes = (size_t)~most[1];
+    }
     return status;
 }
 
@@ -501,6 +503,24 @@ static catena_status_t finish(making_t *m, ctn_plan_t **plan)
     return status;
 }
 
+/** For want of memory on one rank all go without, as they agree on each status:
+ * the plan of all blocks is there already. Who has broken off has not for want
+ * of bundles. */
+static catena_status_t do_without(const making_t *m)
+{
+    const catena_group_t *group = m->leading->neighborhood->group;
+    if (group->exec->status != CATENA_OK) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (m->leading->rank == 0) {
+        ctn_info(group->exec->log,
+                 "neighborhood: a rank has no memory for bundles of blocks of "
+                 "equal length (%s); these go between nodes as others do",
+                 m->pattern == CTN_PATTERN_GATHER ? "gather" : "alltoall");
+    }
+    return CATENA_OK;
+}
+
 catena_status_t ctn_plan_bundled(ctn_leading_t *leading, ctn_pattern_t pattern,
                                  ctn_plan_t **plan)
 {
@@ -517,9 +537,12 @@ catena_status_t ctn_plan_bundled(ctn_leading_t *leading, ctn_pattern_t pattern,
     sort(&leading->led_in);
     bool possible = false;
     catena_status_t status = agree(&m, &possible);
-    if (status == CATENA_OK && possible) {
+    if (possible) {
         status = connect(&m);
         status = status == CATENA_OK ? finish(&m, plan) : status;
+    }
+    if (status == CATENA_ERR_NO_MEMORY) {
+        status = do_without(&m);
     }
     if (*plan == NULL && m.bundles != NULL) {
         ctn_exec_free(neighborhood->exec, m.bundles->memory);

@@ -69,6 +69,7 @@ layout unit/links $tcp -- -n 5 --ppn 1
 layout unit/neighbor_ops -- -n 5
 layout unit/neighbor_ops $tcp -- -n 7 --ppn 3
 layout unit/neighbor_ops $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
+layout unit/neighborhood_memory $tcp -- -n 5 --ppn 3
 layout unit/links $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 2
 layout unit/chain $tcp -- -n 7 --ppn 3
 layout unit/bcol_shm_blocks -- -n 2
@@ -109,6 +110,7 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     done
     layout neighborbad -- -n 2
     layout neighborbad $tcp -- -n 7 --ppn 3
+    layout unit/neighborhood_memory $tcp -- -n 9 --ppn 3 --map-by node
     layout unit/chain -- -n 5
     layout unit/chain $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 1
     layout unit/bcol_p2p -- -n 13

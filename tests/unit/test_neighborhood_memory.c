@@ -1,11 +1,16 @@
 /* Neighborhoods that are made while there is no memory for one thing after the
- * other: the creation ends on all ranks, and leaves nothing behind. */
+ * other: the creation ends on all ranks, and leaves nothing behind; or goes
+ * without what can be done without. */
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <catena/catena.h>
 
 #include "capture.h"
 #include "job.h"
+#include "neighbor/bundle.h"
 #include "neighbor/grid.h"
 #include "refusal.h"
 #include "unit.h"
@@ -126,12 +131,164 @@ START_TEST(creations)
 }
 END_TEST
 
+/* ---- memory for bundles ---- */
+
+enum { AREA_LEAST = 65536 };
+
+/** What a rank asks for while it makes bundles. */
+static struct areas {
+    bool inside;
+    bool armed; /* the first one for `pattern` is refused */
+    ctn_pattern_t pattern;
+    bool refused;
+} areas;
+
+void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
+void *__real_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
+catena_status_t __wrap_ctn_plan_bundled(ctn_leading_t *leading,
+                                        ctn_pattern_t pattern,
+                                        ctn_plan_t **plan);
+catena_status_t __real_ctn_plan_bundled(ctn_leading_t *leading,
+                                        ctn_pattern_t pattern,
+                                        ctn_plan_t **plan);
+
+void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
+{
+    if (areas.inside && areas.armed && bytes >= AREA_LEAST) {
+        areas.armed = false;
+        areas.refused = true;
+        return NULL;
+    }
+    return __real_ctn_heap_alloc(heap, alignment, bytes);
+}
+
+catena_status_t __wrap_ctn_plan_bundled(ctn_leading_t *leading,
+                                        ctn_pattern_t pattern,
+                                        ctn_plan_t **plan)
+{
+    areas.inside = pattern == areas.pattern;
+    catena_status_t status = __real_ctn_plan_bundled(leading, pattern, plan);
+    areas.inside = false;
+    return status;
+}
+
+/** Each rank with all others, by leaders. */
+static catena_neighborhood_t *make_complete(job_t *job)
+{
+    catena_neighborhood_info_t info = {.algorithm = "aggregated"};
+    catena_neighborhood_t *made = NULL;
+    int peers = (int)job->size - 1;
+    int *peer = calloc(job->size, sizeof(*peer));
+    for (int k = 0; k < peers; k++) {
+        peer[k] = k + (k >= (int)job->rank);
+    }
+    JOB_CHECK(job, catena_neighborhood_create(job->context->world, peers, peer,
+                                              CATENA_UNWEIGHTED, peers, peer,
+                                              CATENA_UNWEIGHTED, &info,
+                                              &made) == CATENA_OK);
+    free(peer);
+    return made;
+}
+
+static void exchange(job_t *job, catena_neighborhood_t *complete)
+{
+    uint64_t *send = calloc(2 * job->size, sizeof(*send));
+    uint64_t *recv = send + job->size;
+    for (uint32_t k = 0; k + 1 < job->size; k++) {
+        send[k] = 1000 * job->rank + k + (k >= job->rank);
+    }
+    for (int i = 0; i < 3; i++) {
+        memset(recv, 0, job->size * sizeof(*recv));
+        JOB_CHECK(job, catena_neighbor_alltoall(send, 1, CATENA_UINT64, recv, 1,
+                                                CATENA_UINT64,
+                                                complete) == CATENA_OK);
+        for (uint32_t k = 0; k + 1 < job->size; k++) {
+            uint32_t from = k + (k >= job->rank);
+            JOB_CHECK(job, recv[k] == 1000 * from + job->rank);
+        }
+        JOB_CHECK(job,
+                  catena_neighbor_gather(&send[0], 1, CATENA_UINT64, recv, 1,
+                                         CATENA_UINT64, complete) == CATENA_OK);
+        JOB_CHECK(job, job->rank == 0 || recv[0] == 1);
+    }
+    free(send);
+}
+
+static bool has_bundles(job_t *job, catena_neighborhood_t *n,
+                        unsigned operation)
+{
+    char text[2000];
+    JOB_CHECK(job, catena_neighborhood_explain(n, operation, 8, text,
+                                               sizeof(text)) == CATENA_OK);
+    return strstr(text, "bundles=") != NULL;
+}
+
+/** One rank, if it leads, gets no area: then all go without bundles of that
+ * pattern, and the first one tells. @return whether it has happened */
+static bool starve(job_t *job, uint32_t starved, ctn_pattern_t pattern)
+{
+    static const char *const words[CTN_PATTERNS] = {
+        [CTN_PATTERN_ALLTOALL] = "no memory for bundles of blocks of equal "
+                                 "length (alltoall)",
+        [CTN_PATTERN_GATHER] = "no memory for bundles of blocks of equal "
+                               "length (gather)"};
+    ctn_log_t *log = &job->context->log;
+    ctn_log_level_t level = log->level;
+    capture_t said;
+    capture_start(&said);
+    log->level = CTN_LOG_INFO;
+    areas = (struct areas){.armed = job->rank == starved, .pattern = pattern};
+    catena_neighborhood_t *n = make_complete(job);
+    log->level = level;
+    capture_stop(&said);
+    if (n == NULL) {
+        return false;
+    }
+    uint64_t own = areas.refused;
+    uint64_t refused = 0;
+    JOB_CHECK(job,
+              catena_allreduce(&own, &refused, 1, CATENA_UINT64, CATENA_MAX,
+                               job->context->world) == CATENA_OK);
+    bool usual = n->census.nodes > 1;
+    bool alltoall = usual && !(refused && pattern == CTN_PATTERN_ALLTOALL);
+    bool gather = usual && !(refused && pattern == CTN_PATTERN_GATHER);
+    JOB_CHECK(job, has_bundles(job, n, CATENA_NEIGHBOR_ALLTOALL) == alltoall);
+    JOB_CHECK(job, has_bundles(job, n, CATENA_NEIGHBOR_GATHER) == gather);
+    JOB_CHECK(job, (strstr(said.text, words[pattern]) != NULL) ==
+                       (refused && job->rank == 0));
+    exchange(job, n);
+    JOB_CHECK(job, catena_neighborhood_free(n) == CATENA_OK);
+    return refused;
+}
+
+/** On ranks that are processes: simulated ones have no bundles. */
+static void without_bundles(job_t *job)
+{
+    unsigned refused = 0;
+    catena_heap_stats_t before, after;
+    catena_place_t place;
+    (void)starve(job, job->size, 0); /* connects */
+    JOB_CHECK(job, catena_heap_stats(job->context, &before) == CATENA_OK);
+    for (uint32_t starved = 0; starved < job->size; starved++) {
+        for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
+            refused += starve(job, starved, pattern);
+        }
+    }
+    JOB_CHECK(job, catena_heap_stats(job->context, &after) == CATENA_OK);
+    JOB_CHECK(job, after.in_use == before.in_use);
+    JOB_CHECK(job, catena_place(job->context, &place) == CATENA_OK);
+    JOB_CHECK(job, place.nodes == 1 ||
+                       refused >= CTN_PATTERNS * (unsigned)place.nodes);
+}
+
 static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, creations, 0, 4);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    return unit_main("neighborhood_memory", 100, add_cases);
+    return job_is_rank(argc, argv)
+               ? job_rank(1, without_bundles)
+               : unit_main("neighborhood_memory", 100, add_cases);
 }
