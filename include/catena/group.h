@@ -37,7 +37,8 @@ CATENA_API int catena_group_size(const catena_group_t *group);
  * @param[in]  color 0 or more, or CATENA_UNDEFINED
  * @param[out] out   set only on CATENA_OK: NULL for CATENA_UNDEFINED, else free
  *                   with catena_group_free
- * @return CATENA_OK, ERR_ARG, ERR_NO_MEMORY, ERR_PEER */
+ * @return CATENA_OK, ERR_ARG (see catena_group_split_by), ERR_NO_MEMORY,
+ *         ERR_PEER */
 CATENA_API catena_status_t catena_group_split(catena_group_t *group, int color,
                                               int key, catena_group_t **out);
 
@@ -91,6 +92,15 @@ typedef struct catena_split {
  * under way are complete.
  * @param[in]  split may be released on return, as may what it points to
  * @param[out] out   as in catena_group_split
+ *
+ * What is wrong on one rank alone ends the split with ERR_ARG on all ranks if
+ * they show each other what they bring anyhow: when none names an algorithm, in
+ * groups of up to 1,024 ranks, and with allgather-fast. Likewise if some have
+ * no comparator, catena_compare_int64, or one of their own where others have
+ * not. Other algorithms would need a round more for that: whoever is called
+ * wrongly returns ERR_ARG at once, and the others wait. So they do, always,
+ * where ranks name algorithms that are not the same, or where group is NULL.
+ *
  * @return CATENA_OK, ERR_ARG (algorithm unknown or not made for this; a
  *         comparator that contradicts itself; logged), ERR_NO_MEMORY (on
  *         all ranks and for good: see catena/coll.h),
@@ -100,7 +110,9 @@ CATENA_API catena_status_t catena_group_split_by(catena_group_t *group,
                                                  catena_group_t **out);
 
 /** The same, nonblocking: ordered with the other operations of the group.
- * Color, key and argument stay until it is complete, and *out is set then. */
+ * Color, key and argument stay until it is complete, and *out is set then.
+ * Whoever is called wrongly is told at once; the others' requests end as soon
+ * as it makes progress. */
 CATENA_API catena_status_t catena_group_isplit_by(catena_group_t *group,
                                                   const catena_split_t *split,
                                                   catena_group_t **out,

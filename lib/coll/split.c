@@ -27,6 +27,7 @@ typedef struct split {
     catena_split_t by;
     ctn_split_choice_t choice;
     catena_group_t **out;
+    bool wrong; /* it was called wrongly, and only tells the others */
     /* working */
     catena_group_t *made;
     bool known; /* others may know it */
@@ -120,10 +121,10 @@ static ctn_step_t run(ctn_op_t *op)
         .plain = split->choice.plain,
     };
     split->known = true;
-    return ctn_op_call(
-        op, split->choice.make != NULL
-                ? split->choice.make(&splitting)
-                : ctn_split_fast(op, split->parent, split->made, &splitting));
+    return ctn_op_call(op, split->choice.make != NULL
+                               ? split->choice.make(&splitting)
+                               : ctn_split_fast(op, split->parent, split->made,
+                                                &splitting, split->wrong));
 }
 
 /** Members without a color have formed a chain as well: when all of them have
@@ -263,22 +264,57 @@ static catena_status_t check(const catena_group_t *group,
     return CATENA_OK;
 }
 
-/** A split as an operation, inactive. */
-static catena_status_t create(catena_group_t *group,
-                              const catena_split_t *split, catena_group_t **out,
-                              ctn_op_t **made)
+/** What it was called with, as far as it counts. */
+static catena_status_t read_arguments(const catena_group_t *group,
+                                      const catena_split_t *split,
+                                      catena_group_t *const *out,
+                                      catena_split_t *by,
+                                      ctn_split_choice_t *choice)
 {
-    if (group == NULL || split == NULL || out == NULL) {
+    if (split == NULL || out == NULL) {
+        ctn_error(group->exec->log, "split: %s is NULL",
+                  split == NULL ? "what to split by"
+                                : "where to set the group");
         return CATENA_ERR_ARG;
     }
-    catena_split_t by = only_what_counts(split);
+    *by = only_what_counts(split);
+    catena_status_t status = check(group, by);
+    return status == CATENA_OK ? ctn_split_named(group->exec->log, by, choice)
+                               : status;
+}
+
+/** What tells the others that this rank was called wrongly. */
+static void take_nothing(const ctn_log_t *log, catena_split_t *by,
+                         ctn_split_choice_t *choice)
+{
+    *by = (catena_split_t){.flags = CATENA_SPLIT_UNDEFINED,
+                           .algorithm = "allgather-fast"};
+    (void)ctn_split_named(log, by, choice);
+}
+
+/** A split as an operation, inactive. If what this rank was called with is
+ * wrong it fails on all ranks; it is not made if they cannot be told.
+ * @param status ERR_ARG: it is known to be wrong already */
+static catena_status_t create(catena_group_t *group,
+                              const catena_split_t *split,
+                              catena_status_t status, catena_group_t **out,
+                              ctn_op_t **made)
+{
+    catena_split_t by;
     ctn_split_choice_t choice;
-    catena_status_t status = check(group, &by);
-    if (status == CATENA_OK) {
-        status = ctn_split_named(group->exec->log, &by, &choice);
+    if (group == NULL) {
+        return CATENA_ERR_ARG;
     }
-    if (status != CATENA_OK) {
+    if (status == CATENA_OK) {
+        status = read_arguments(group, split, out, &by, &choice);
+    }
+    bool wrong = status != CATENA_OK;
+    if (wrong &&
+        (group->exec->drop_tables || !ctn_split_can_tell(group, split))) {
         return status;
+    }
+    if (wrong) {
+        take_nothing(group->exec->log, &by, &choice);
     }
     ctn_op_t *op =
         ctn_op_create(group->exec, &split_algorithm, &group->channel);
@@ -291,8 +327,19 @@ static catena_status_t create(catena_group_t *group,
     state->by = by;
     state->choice = choice;
     state->out = out;
+    state->wrong = wrong;
     *made = op;
     return CATENA_OK;
+}
+
+/** @param status as above */
+static catena_status_t split_now(catena_group_t *group,
+                                 const catena_split_t *split,
+                                 catena_status_t status, catena_group_t **out)
+{
+    ctn_op_t *op;
+    status = create(group, split, status, out, &op);
+    return status == CATENA_OK ? ctn_op_run(op) : status;
 }
 
 /* ---- public ---- */
@@ -301,26 +348,29 @@ catena_status_t catena_group_split_by(catena_group_t *group,
                                       const catena_split_t *split,
                                       catena_group_t **out)
 {
-    ctn_op_t *op;
-    catena_status_t status = create(group, split, out, &op);
-    return status == CATENA_OK ? ctn_op_run(op) : status;
+    return split_now(group, split, CATENA_OK, out);
 }
 
+/** Who was called wrongly hears so at once, and the others when it makes
+ * progress. */
 catena_status_t catena_group_isplit_by(catena_group_t *group,
                                        const catena_split_t *split,
                                        catena_group_t **out,
                                        catena_request_t **request)
 {
-    if (request == NULL) {
+    ctn_op_t *op;
+    catena_status_t status = create(
+        group, split, request != NULL ? CATENA_OK : CATENA_ERR_ARG, out, &op);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    if (((const split_t *)ctn_op_state(op))->wrong) {
+        ctn_op_start_detached(op);
         return CATENA_ERR_ARG;
     }
-    ctn_op_t *op;
-    catena_status_t status = create(group, split, out, &op);
-    if (status == CATENA_OK) {
-        ctn_op_start(op);
-        *request = op;
-    }
-    return status;
+    ctn_op_start(op);
+    *request = op;
+    return CATENA_OK;
 }
 
 catena_status_t catena_group_split_int64(catena_group_t *group, int64_t color,
@@ -338,15 +388,15 @@ catena_status_t catena_group_split_int64(catena_group_t *group, int64_t color,
 catena_status_t catena_group_split(catena_group_t *group, int color, int key,
                                    catena_group_t **out)
 {
-    if (group == NULL || out == NULL) {
+    bool wrong = color < 0 && color != CATENA_UNDEFINED;
+    if (group == NULL) {
         return CATENA_ERR_ARG;
     }
-    if (color < 0 && color != CATENA_UNDEFINED) {
+    if (wrong) {
         ctn_error(group->exec->log,
                   "split: the color is %d; expected 0 or more, or "
                   "CATENA_UNDEFINED",
                   color);
-        return CATENA_ERR_ARG;
     }
     int64_t wide_color = color;
     int64_t wide_key = key;
@@ -358,7 +408,7 @@ catena_status_t catena_group_split(catena_group_t *group, int color, int key,
         .key_bytes = sizeof(wide_key),
         .key_compare = catena_compare_int64,
         .flags = color == CATENA_UNDEFINED ? CATENA_SPLIT_UNDEFINED : 0};
-    return catena_group_split_by(group, &split, out);
+    return split_now(group, &split, wrong ? CATENA_ERR_ARG : CATENA_OK, out);
 }
 
 catena_status_t catena_group_split_string(catena_group_t *group,
@@ -381,14 +431,14 @@ catena_status_t catena_group_split_level(catena_group_t *group,
                                          catena_group_t **out)
 {
     char name[CTN_RESOURCE_BYTES];
-    if (group == NULL || out == NULL) {
+    if (group == NULL) {
         return CATENA_ERR_ARG;
     }
     catena_status_t status = ctn_site_resource(
         group->exec->log, group->config->topology, group->site, level, name);
     return status == CATENA_OK
                ? catena_group_split_string(group, name, key, out)
-               : status;
+               : split_now(group, NULL, status, out);
 }
 
 catena_status_t catena_group_dup(catena_group_t *group, catena_group_t **out)

@@ -6,10 +6,13 @@
 
 /** allgather-fast: an operation that splits `parent` into `made`, whose
  * topology it knows as well where it can be; as those of group/splitting.h.
- * @param host the split itself, whose slots on the user channel it uses */
+ * Fails with CATENA_ERR_ARG on all members where they do not have comparators
+ * alike, as far as members can compare these, or one was called wrongly.
+ * @param host  the split itself, whose slots on the user channel it uses
+ * @param wrong this member was: its record says nothing */
 ctn_op_t *ctn_split_fast(ctn_op_t *host, catena_group_t *parent,
-                         catena_group_t *made,
-                         const ctn_splitting_t *splitting);
+                         catena_group_t *made, const ctn_splitting_t *splitting,
+                         bool wrong);
 
 /** Bytes in the shared heap. */
 typedef struct ctn_bytes {
@@ -51,6 +54,12 @@ typedef struct ctn_split_choice {
 catena_status_t ctn_split_named(const ctn_log_t *log,
                                 const catena_split_t *split,
                                 ctn_split_choice_t *choice);
+
+/** Whether a member that was called wrongly can tell the others so: whatever it
+ * was to say, they run allgather-fast.
+ * @param split what it was called with, or NULL */
+bool ctn_split_can_tell(const catena_group_t *group,
+                        const catena_split_t *split);
 
 /** Choose by what all members know. */
 void ctn_split_choose(const catena_group_t *group, const catena_split_t *split,

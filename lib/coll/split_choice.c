@@ -81,6 +81,11 @@ static bool read_most(const char *text, uint32_t *most)
            value >= CHENG_LEAST && value <= CHENG_MOST;
 }
 
+static bool is_auto(const char *name)
+{
+    return name == NULL || strcmp(name, "auto") == 0;
+}
+
 catena_status_t ctn_split_named(const ctn_log_t *log,
                                 const catena_split_t *split,
                                 ctn_split_choice_t *choice)
@@ -88,7 +93,7 @@ catena_status_t ctn_split_named(const ctn_log_t *log,
     const char *name = split->algorithm;
     *choice = (ctn_split_choice_t){.most = CHENG_USUAL,
                                    .reason = "asked for by name"};
-    if (name == NULL || strcmp(name, "auto") == 0) {
+    if (is_auto(name)) {
         return CATENA_OK;
     }
     const char *colon = strchr(name, ':');
@@ -116,6 +121,14 @@ catena_status_t ctn_split_named(const ctn_log_t *log,
 /** Sizes from which on an algorithm is the quickest; docs/tuning.md has the
  * measurements. */
 enum { GATHER_TO = 1024 };
+
+bool ctn_split_can_tell(const catena_group_t *group,
+                        const catena_split_t *split)
+{
+    const char *name = split != NULL ? split->algorithm : NULL;
+    return is_auto(name) ? group->lane.chain.size <= GATHER_TO
+                         : strcmp(name, "allgather-fast") == 0;
+}
 
 static void take(ctn_split_choice_t *choice, const char *name,
                  const char *reason)

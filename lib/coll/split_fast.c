@@ -18,10 +18,24 @@
 #include "coll/split.h"
 #include "group/shared.h"
 
+/** What members must have alike: a bit is set on all or on none. Who is in no
+ * group compares nothing, but has to know what the others will do then. */
+enum {
+    SAYS_WRONG = 1 << 0, /* it was called wrongly: on none */
+    SAYS_LIES = 1 << 1,  /* ctn_splitting_may_lie */
+    SAYS_COLOR_INT64 = 1 << 2,
+    SAYS_COLOR_OTHER = 1 << 3,
+    SAYS_KEY_INT64 = 1 << 4,
+    SAYS_KEY_OTHER = 1 << 5,
+    SAYS_COMPARES =
+        SAYS_COLOR_INT64 | SAYS_COLOR_OTHER | SAYS_KEY_INT64 | SAYS_KEY_OTHER
+};
+
 /** A record as it is shown: with where its owner is. */
 typedef struct entry {
     uint32_t node; /* in the parent */
-    int32_t numa;
+    int16_t numa;
+    uint16_t says;
     ctn_record_t record;
 } entry_t;
 
@@ -34,6 +48,7 @@ typedef struct fast {
     catena_group_t *parent;
     catena_group_t *made;
     ctn_splitting_t splitting;
+    bool wrong;
     /* working */
     ctn_topo_t *topo; /* of the parent */
     entry_t *own;     /* when it is too long for a card */
@@ -45,6 +60,9 @@ typedef struct fast {
     const unsigned char *table;
     size_t table_bytes;
     ctn_shared_t *shared; /* the table of a simulation that carries none */
+    uint16_t some_say;    /* of what members say, some do; */
+    uint16_t all_say;     /* all do */
+    uint32_t wrong_rank;
     /* the members of the own color */
     uint32_t members;
     const ctn_record_t **list;
@@ -70,11 +88,33 @@ static ctn_card_t *card_of(const fast_t *fast, uint32_t i)
                 .card[fast->turn * ctn_topo_local_size(fast->topo) + i];
 }
 
+static uint16_t says(const fast_t *fast)
+{
+    const ctn_order_by_t *by = &fast->splitting.by;
+    unsigned said = ctn_splitting_may_lie(&fast->splitting) ? SAYS_LIES : 0;
+    if (fast->wrong) {
+        return SAYS_WRONG;
+    }
+    if (fast->splitting.record->color_bytes == CTN_NO_COLOR) {
+        return (uint16_t)said;
+    }
+    if (by->color != NULL) {
+        said |= by->color == catena_compare_int64 ? SAYS_COLOR_INT64
+                                                  : SAYS_COLOR_OTHER;
+    }
+    if (by->key != NULL) {
+        said |=
+            by->key == catena_compare_int64 ? SAYS_KEY_INT64 : SAYS_KEY_OTHER;
+    }
+    return (uint16_t)said;
+}
+
 static void fill_entry(const fast_t *fast, entry_t *entry)
 {
     const ctn_record_t *record = fast->splitting.record;
     entry->node = fast->topo->node_index;
-    entry->numa = fast->parent->site->numa;
+    entry->numa = (int16_t)fast->parent->site->numa;
+    entry->says = says(fast);
     memcpy(&entry->record, record, ctn_record_bytes(record));
 }
 
@@ -247,6 +287,23 @@ static const entry_t *entry_of(const ctn_record_t *record)
                           offsetof(entry_t, record));
 }
 
+static void hear(fast_t *fast, const entry_t *entry)
+{
+    bool compares = entry->record.color_bytes != CTN_NO_COLOR;
+    fast->some_say |= entry->says;
+    fast->all_say &= (uint16_t)(entry->says | (compares ? 0 : SAYS_COMPARES));
+    if ((entry->says & SAYS_WRONG) != 0) {
+        fast->wrong_rank = entry->record.rank;
+    }
+}
+
+/** Whether what all have shown is no split; all find the same. */
+static bool refused(const fast_t *fast)
+{
+    return (fast->some_say & SAYS_WRONG) != 0 ||
+           (fast->some_say & ~fast->all_say) != 0;
+}
+
 static ctn_step_t sort(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -263,6 +320,10 @@ static ctn_step_t sort(ctn_op_t *op)
     const entry_t *entry;
     while ((entry = next_entry(fast, &at)) != NULL) {
         fast->list[n++] = &entry->record;
+        hear(fast, entry);
+    }
+    if (refused(fast)) {
+        return CTN_STEP_NEXT;
     }
     fast->members = ctn_records_own_part(&s->by, s->record, fast->list, n);
     s->lane->chain = ctn_records_chain(s->record, fast->list, fast->members);
@@ -284,7 +345,7 @@ static ctn_step_t compare_lists(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
     const ctn_splitting_t *s = &fast->splitting;
-    if (!ctn_splitting_may_lie(s)) {
+    if (!ctn_splitting_may_lie(s) || refused(fast)) {
         return CTN_STEP_NEXT;
     }
     uint64_t digest = 0;
@@ -299,7 +360,8 @@ static ctn_step_t compare_lists(ctn_op_t *op)
 static ctn_step_t link(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
-    if (fast->shared != NULL || ctn_splitting_may_lie(&fast->splitting) ||
+    if (fast->shared != NULL || refused(fast) ||
+        ctn_splitting_may_lie(&fast->splitting) ||
         fast->splitting.record->color_bytes == CTN_NO_COLOR ||
         !ctn_topo_knowable(fast->known, fast->members)) {
         return CTN_STEP_NEXT;
@@ -307,6 +369,20 @@ static ctn_step_t link(ctn_op_t *op)
     catena_status_t status =
         ctn_topo_link(fast->made, fast->known, fast->topo->crowded);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static void log_refusal(const ctn_op_t *op, const fast_t *fast)
+{
+    if (fast->splitting.parent->chain.rank != 0 || fast->wrong) {
+        return;
+    }
+    if ((fast->some_say & SAYS_WRONG) != 0) {
+        ctn_error(op->exec->log, "split: what rank %u was called with is wrong",
+                  fast->wrong_rank);
+    } else {
+        ctn_error(op->exec->log, "split: comparators must be the same on all "
+                                 "ranks and are not");
+    }
 }
 
 /** What others read here stays until they have; cards in the board stay until
@@ -317,6 +393,16 @@ static ctn_step_t close_cards(ctn_op_t *op)
     return fast->long_cards || fast->topo->nodes > 1
                ? ctn_op_call(op, ctn_show_create(fast->parent))
                : CTN_STEP_NEXT;
+}
+
+static ctn_step_t judge(ctn_op_t *op)
+{
+    const fast_t *fast = ctn_op_state(op);
+    if (!refused(fast)) {
+        return CTN_STEP_NEXT;
+    }
+    log_refusal(op, fast);
+    return ctn_op_fail(op, CATENA_ERR_ARG);
 }
 
 /** What others read stays until the heap goes when this member has failed
@@ -340,6 +426,7 @@ static const ctn_phase_t phases[] = {{"show", show},
                                      {"compare lists", compare_lists},
                                      {"link", link},
                                      {"close", close_cards},
+                                     {"judge", judge},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t fast_algorithm = {
@@ -350,7 +437,8 @@ static const ctn_algorithm_t fast_algorithm = {
 };
 
 ctn_op_t *ctn_split_fast(ctn_op_t *host, catena_group_t *parent,
-                         catena_group_t *made, const ctn_splitting_t *splitting)
+                         catena_group_t *made, const ctn_splitting_t *splitting,
+                         bool wrong)
 {
     ctn_op_t *op = ctn_op_create(host->exec, &fast_algorithm, NULL);
     if (op != NULL) {
@@ -359,6 +447,8 @@ ctn_op_t *ctn_split_fast(ctn_op_t *host, catena_group_t *parent,
         fast->parent = parent;
         fast->made = made;
         fast->splitting = *splitting;
+        fast->wrong = wrong;
+        fast->all_say = UINT16_MAX;
     }
     return op;
 }
