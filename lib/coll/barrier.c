@@ -103,7 +103,9 @@ CTN_TURN static bool all_here(ctn_exec_t *exec, barrier_t *barrier,
         const uint64_t *word =
             &barrier->words[barrier->seen * topo->board.stride];
         if (!ctn_word_reaches(word, barrier->value, looks)) {
-            exec->look_again = exec->crowded && all_elsewhere(barrier);
+            exec->look_again = exec->crowded && all_elsewhere(barrier)
+                                   ? CTN_LOOKS_FOR_SOME
+                                   : 0;
             return false;
         }
         barrier->seen++;

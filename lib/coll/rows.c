@@ -114,6 +114,7 @@ CTN_HOT bool ctn_rows_advance(ctn_exec_t *exec, ctn_rows_t *r)
     if (r->open == 0) {
         return true;
     }
-    exec->look_again = exec->crowded && all_elsewhere(r);
+    exec->look_again =
+        exec->crowded && all_elsewhere(r) ? CTN_LOOKS_FOR_SOME : 0;
     return false;
 }

@@ -400,7 +400,7 @@ void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)
 /** Advance every active operation; true when one did something. */
 CTN_HOT static bool progress_operations(ctn_exec_t *exec)
 {
-    exec->look_again = false;
+    exec->look_again = 0;
     bool moved = false;
     ctn_op_t *op = exec->active;
     while (op != NULL) {
@@ -474,7 +474,7 @@ CTN_TURN bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience)
 {
     ctn_exec_wake(exec);
     wait_on(exec, patience, false);
-    exec->look_again = false;
+    exec->look_again = 0;
     return exec->status == CATENA_OK;
 }
 

@@ -159,9 +159,10 @@ struct ctn_exec {
     ctn_transport_t *local;   /* clock and node words; never NULL */
     ctn_transport_t *network; /* NULL: nobody beyond this node */
     bool virtual_time;
-    bool look_again; /* set by a phase: what it waits for will come soon, from
-                        another core */
-    bool crowded;    /* more ranks than cores on this host */
+    bool crowded; /* more ranks than cores on this host */
+    /* Set by a phase: polls before the core is given away, since what it waits
+     * for will come soon, from another core. */
+    uint16_t look_again;
     /* In the simulator, on request: users' data, and tables that are only
      * exchanged and worked on, exist in size alone. */
     bool drop_data;
@@ -322,6 +323,11 @@ uint64_t ctn_exec_time(ctn_exec_t *exec);
 uint32_t ctn_exec_cpu(ctn_exec_t *exec);
 
 enum { CTN_SAY_EVERY = 16 };
+
+/** For exec->look_again. Who waits for a single rank waits until it has its
+ * turn on its core; who waits for some, mostly for the last steps of all. 16
+ * ranks on 2 cores, bcast of 32 B: 4.9 us with 100 polls, 4.1 with 200. */
+enum { CTN_LOOKS_FOR_SOME = 100, CTN_LOOKS_FOR_ONE = 200 };
 
 /** On a crowded host, tell the others where this rank runs; hardly ever does
  * that change, so only now and then is it looked at.

@@ -18,8 +18,7 @@ enum {
     RINGS_FOR_NOTHING = 4, /* before a nap undisturbed */
     CLOCK_EVERY = 64,      /* polls between two looks at clock and alarm */
     /* Some milliseconds of small operations. */
-    LONG_ASTRAY = 1024 / CTN_SAY_EVERY,
-    SHORT_SPIN = 100 /* polls on a crowded host, when told to look again */
+    LONG_ASTRAY = 1024 / CTN_SAY_EVERY
 };
 
 static const uint64_t SLEEP_NS = 20000000; /* of waiting before */
@@ -177,11 +176,8 @@ void ctn_exec_pass_time(ctn_exec_t *exec)
  * spins */
 static inline bool spins(const ctn_exec_t *exec, ctn_patience_t *patience)
 {
-    uint32_t spin = exec->waiting.spin;
-    if (exec->look_again && spin < SHORT_SPIN) {
-        spin = SHORT_SPIN;
-    }
-    return patience->misses <= spin;
+    return patience->misses <= exec->waiting.spin ||
+           patience->misses <= exec->look_again;
 }
 
 /** Those misses with which more is to be done than to look again. True: the

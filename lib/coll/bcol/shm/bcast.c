@@ -29,11 +29,11 @@ static bool lend(shm_call_t *call)
 static bool take(shm_call_t *call)
 {
     const ctn_basic_t *basic = call->basic;
-    call->seen = basic->root;
     if (is_root(call)) {
         return true;
     }
-    if (!shm_heard(call, &shm_post_of(call, basic->root)->word)) {
+    if (!shm_heard_from(call, basic->root,
+                        &shm_post_of(call, basic->root)->word)) {
         return false;
     }
     shm_copy(call, basic->out, shm_shown(call, basic->root, basic->bytes),

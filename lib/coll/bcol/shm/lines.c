@@ -32,15 +32,16 @@ static void copy_small(void *to, const void *from, size_t bytes)
     }
 }
 
-/** Wait for a member's line. NULL: the network failed. */
-static const shm_line_t *hear(pass_t *pass, uint32_t i)
+/** Wait for a member's line, and then, up to `end`, for others'. NULL: the
+ * network failed. */
+static const shm_line_t *hear(pass_t *pass, uint32_t i, uint32_t end)
 {
     shm_t *shm = pass->shm;
     ctn_exec_t *exec = shm->module.exec;
     const shm_line_t *line = line_of(pass, i);
     while (!ctn_word_becomes(&line->word, pass->tag, pass->looks)) {
         pass->looks = 1;
-        exec->look_again = shm_all_elsewhere(shm, i);
+        exec->look_again = shm_looks_for(shm, i, end);
         if (!ctn_alone_wait(exec, &pass->patience)) {
             return NULL;
         }
@@ -54,8 +55,9 @@ static void fold(pass_t *pass)
     const ctn_basic_t *basic = pass->basic;
     const void *left = NULL;
     for (uint32_t i = 0; i < pass->shm->size; i++) {
-        const shm_line_t *line =
-            i == pass->shm->me ? line_of(pass, i) : hear(pass, i);
+        const shm_line_t *line = i == pass->shm->me
+                                     ? line_of(pass, i)
+                                     : hear(pass, i, pass->shm->size);
         if (line == NULL) {
             return;
         }
@@ -89,7 +91,7 @@ static void bcast(pass_t *pass)
         speak(pass, true, SHM_STAGED);
         return;
     }
-    const shm_line_t *line = hear(pass, basic->root);
+    const shm_line_t *line = hear(pass, basic->root, basic->root + 1);
     if (line != NULL) {
         copy_small(basic->out, line->data, basic->bytes);
     }
@@ -126,7 +128,7 @@ static void gather_all(pass_t *pass)
         if (i == me) {
             continue;
         }
-        const shm_line_t *line = hear(pass, i);
+        const shm_line_t *line = hear(pass, i, pass->shm->size);
         if (line == NULL) {
             return;
         }

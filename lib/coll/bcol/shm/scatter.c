@@ -65,8 +65,7 @@ static bool take(shm_call_t *call)
     if (is_root(call)) {
         return true;
     }
-    call->seen = basic->root;
-    if (!shm_heard(call, &shm_post_of(call, me)->word)) {
+    if (!shm_heard_from(call, basic->root, &shm_post_of(call, me)->word)) {
         return false;
     }
     const void *part = shm_block_shown(call, me, basic->root, basic->bytes);

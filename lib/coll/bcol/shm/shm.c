@@ -152,6 +152,7 @@ static void begin(shm_call_t *call, uint64_t seq)
     call->seq = seq;
     call->step = 0;
     call->seen = 0;
+    call->end = call->shm->size;
     call->looks = 1;
     call->lent = false;
     call->thanks = false;
@@ -171,21 +172,22 @@ static bool advance(shm_call_t *call)
         }
         call->step++;
         call->seen = 0;
+        call->end = call->shm->size;
     }
     return true;
 }
 
-bool shm_all_elsewhere(const shm_t *shm, uint32_t first)
+uint16_t shm_looks_for(const shm_t *shm, uint32_t first, uint32_t end)
 {
-    if (!shm->crowded || first >= shm->size) {
-        return false;
+    if (!shm->crowded || first >= end) {
+        return 0;
     }
-    for (uint32_t i = first; i < shm->size; i++) {
+    for (uint32_t i = first; i < end; i++) {
         if (i != shm->me && !ctn_exec_elsewhere(shm->cpu, &shm->cpus[i])) {
-            return false;
+            return 0;
         }
     }
-    return true;
+    return end - first == 1 ? CTN_LOOKS_FOR_ONE : CTN_LOOKS_FOR_SOME;
 }
 
 static ctn_step_t run_begin(ctn_op_t *op)
@@ -204,7 +206,9 @@ static ctn_step_t run_steps(ctn_op_t *op)
     const ctn_sbgp_t *sbgp = call->shm->module.sbgp;
     op->waits_for =
         call->seen < sbgp->size ? (int64_t)sbgp->member[call->seen].rank : -1;
-    op->exec->look_again = shm_all_elsewhere(call->shm, call->seen);
+    /* Who alone is waited for may have to wait for the network itself. */
+    op->exec->look_again =
+        shm_looks_for(call->shm, call->seen, call->shm->size);
     return CTN_STEP_WAIT;
 }
 
@@ -309,7 +313,7 @@ static catena_status_t run_alone(shm_t *shm, const ctn_basic_t *basic,
     call.looks = exec->waiting.looks;
     while (!advance(&call)) {
         call.looks = 1;
-        exec->look_again = shm_all_elsewhere(shm, call.seen);
+        exec->look_again = shm_looks_for(shm, call.seen, call.end);
         if (!ctn_alone_wait(exec, &patience)) {
             break;
         }

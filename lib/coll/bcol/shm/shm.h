@@ -96,7 +96,8 @@ typedef struct shm_call shm_call_t;
 typedef struct shm_way {
     ctn_algorithm_t algorithm; /* SHM_ALGORITHM */
     /** Do what can be done now; true: the step is over. Call->seen is 0 when a
-     * step begins, and counts members up to who is waited for. */
+     * step begins, and counts members up to who is waited for, of those below
+     * call->end: all of them, or who alone is. */
     bool (*step[8])(shm_call_t *call);
     bool lines; /* vectors of a line only can be had from shm_run_lines */
 } shm_way_t;
@@ -119,6 +120,7 @@ struct shm_call {
     uint64_t seq;
     unsigned step;
     uint32_t seen;
+    uint32_t end;
     uint32_t looks;   /* at a word before something else is looked after */
     bool lent;        /* others read what is the caller's */
     bool thanks;      /* a block that was read is lent */
@@ -167,8 +169,9 @@ extern const char *const shm_block_names[]; /* of gather and so on */
 catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
                               const ctn_basic_t *basic, uint64_t seq);
 
-/** On crowded hosts: whether the members from `first` on ran on other cores. */
-bool shm_all_elsewhere(const shm_t *shm, uint32_t first);
+/** On crowded hosts, for exec->look_again: who waits for the members from
+ * `first` on, below `end`. */
+uint16_t shm_looks_for(const shm_t *shm, uint32_t first, uint32_t end);
 
 /** The one of `ways` (NULL-terminated) that the caller has named, or NULL. */
 const shm_way_t *shm_named_way(const shm_way_t *const *ways,
@@ -214,6 +217,15 @@ static inline void shm_say(const shm_call_t *call, uint64_t *word)
 static inline bool shm_heard(const shm_call_t *call, const uint64_t *word)
 {
     return ctn_word_becomes(word, ctn_tag(call->seq, 0), call->looks);
+}
+
+/** The same of a member whom alone the step waits for. */
+static inline bool shm_heard_from(shm_call_t *call, uint32_t i,
+                                  const uint64_t *word)
+{
+    call->seen = i;
+    call->end = i + 1;
+    return shm_heard(call, word);
 }
 
 /** Whether all members have set their flags; likewise posts. Counts in

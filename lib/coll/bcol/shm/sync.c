@@ -28,8 +28,7 @@ static bool release(shm_call_t *call)
         shm_say(call, &line->word);
         return true;
     }
-    call->seen = root;
-    return shm_heard(call, &line->word);
+    return shm_heard_from(call, root, &line->word);
 }
 
 static const shm_way_t flat = {.algorithm = SHM_ALGORITHM("flat", true),
