@@ -36,7 +36,7 @@ void ctn_channel_clear(const ctn_exec_t *exec, ctn_channel_t *channel)
 void ctn_channel_set(ctn_channel_t *channel, ctn_slot_t *slots, unsigned rings,
                      unsigned flight)
 {
-    assert(rings <= 8 && (rings & (rings - 1)) == 0 && flight <= rings / 2);
+    assert(rings <= 16 && (rings & (rings - 1)) == 0 && flight <= rings / 2);
     memset(channel, 0, sizeof(*channel));
     channel->slots = slots;
     channel->rings = (uint8_t)rings;

@@ -42,7 +42,8 @@ struct ctn_channel {
     /* Algorithms see by themselves to where their messages go and when that is
      * free; the channel only numbers them and says how many run at once. */
     bool ringless;
-    bool brittle; /* others wait for one that fails and is not clean */
+    bool brittle : 1; /* others wait for one that fails and is not clean */
+    bool ahead : 1;   /* blocking calls do not wait for the last fence */
 };
 
 /** A control block whose slots are zero, from those given back or from the
@@ -56,7 +57,7 @@ void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block);
 void ctn_channel_clear(const ctn_exec_t *exec, ctn_channel_t *channel);
 
 /** A channel over zeroed slots, [slot][rings].
- * @param rings a power of two, at most 8
+ * @param rings a power of two, at most 16
  * @param flight at most half of them */
 void ctn_channel_set(ctn_channel_t *channel, ctn_slot_t *slots, unsigned rings,
                      unsigned flight);
@@ -131,10 +132,12 @@ static inline bool ctn_channel_may_run(const ctn_channel_t *channel,
 
 /** Whether the next operation, if it does not synchronize, follows a fence:
  * whatever is started may use its ring only when of the rings - flight
- * operations before it one synchronizes (exec/control.h). */
+ * operations before it one synchronizes (exec/control.h). Where the last fence
+ * is not waited for that must be the one before it. */
 static inline bool ctn_channel_fence_due(const ctn_channel_t *channel)
 {
-    return channel->loose + 1u >= (unsigned)(channel->rings - channel->flight);
+    unsigned most = (unsigned)(channel->rings - channel->flight);
+    return channel->loose + 1u >= (channel->ahead ? most / 2 : most);
 }
 
 /** Let all its operations end. */

@@ -398,14 +398,21 @@ static inline void ctn_exec_wake(ctn_exec_t *exec)
 /* Small blocking calls. What takes a barrier of two ranks is one cache line on
  * its way, and what is done before and after: so these are inline. */
 
-/** A blocking call that would be the only operation under way need not be one:
- * it may take its number, a synchronizing operation's, and run at once. False:
- * it is not alone, or must wait for its ring; then it is to be an operation. */
+/** Whether a blocking call would be the only operation under way. */
+static inline bool ctn_alone(const ctn_exec_t *exec,
+                             const ctn_channel_t *channel)
+{
+    return exec->active == NULL && !exec->virtual_time &&
+           exec->status == CATENA_OK && channel->started == channel->complete;
+}
+
+/** Then it need not be one: it may take its number, a synchronizing
+ * operation's, and run at once. False: it is not alone, or must wait for its
+ * ring; then it is to be an operation. */
 static inline bool ctn_alone_begin(const ctn_exec_t *exec,
                                    ctn_channel_t *channel, uint64_t *seq)
 {
-    if (exec->active != NULL || exec->virtual_time ||
-        exec->status != CATENA_OK || channel->started != channel->complete ||
+    if (!ctn_alone(exec, channel) ||
         !ctn_channel_may_run(channel, channel->started)) {
         return false;
     }

@@ -166,6 +166,7 @@ static void set_channel(ctn_p2p_t *p2p)
     channel->wide_slots = (uint8_t)ctn_p2p_wide_slots(p2p->rounds);
     channel->make_fence = make_fence;
     channel->brittle = true;
+    channel->ahead = true;
     p2p->module.channel = channel;
 }
 

@@ -14,7 +14,7 @@
  * receiver's until the operation ends: reductions leave their results there and
  * send them on from there, so they need no memory of their own. */
 
-#define CTN_P2P_RINGS 8u
+#define CTN_P2P_RINGS 16u
 #define CTN_P2P_FLIGHT 4u
 
 typedef struct ctn_p2p {

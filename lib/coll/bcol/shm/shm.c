@@ -291,7 +291,7 @@ static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
 {
     (void)exec;
     shm_t *shm = (void *)((unsigned char *)channel - offsetof(shm_t, channel));
-    return make_kind(&shm->module, &nothing, CTN_BARRIER);
+    return make(&shm->module, &nothing, &shm_fence_way);
 }
 
 /* ---- at once ---- */
@@ -322,18 +322,37 @@ static catena_status_t run_alone(shm_t *shm, const ctn_basic_t *basic,
     return status == CATENA_OK ? call.status : status;
 }
 
-/** One that does not synchronize waits for a fence now and then. */
+/** Wait until all have come to the last fence. */
+static bool end_fence(shm_t *shm, catena_status_t *status)
+{
+    ctn_channel_t *channel = &shm->channel;
+    if (shm->fence > channel->synchronized) {
+        *status = run_alone(shm, &nothing, &shm_fenced_way, shm->fence - 1);
+        channel->synchronized = shm->fence;
+    }
+    return *status == CATENA_OK;
+}
+
+/** One that does not synchronize comes to a fence now and then: a word of this
+ * member, and a look at what all have said at the fence before. So nobody waits
+ * who is not far ahead. Until the next fence rings are free, and that may be an
+ * operation, which all wait for. */
 static bool pass_fence(shm_t *shm, catena_status_t *status)
 {
+    ctn_channel_t *channel = &shm->channel;
     uint64_t seq;
-    if (!ctn_channel_fence_due(&shm->channel)) {
+    if (!ctn_channel_fence_due(channel)) {
         return true;
     }
-    if (!alone_begin(shm, true, &seq)) {
+    if (!ctn_alone(shm->module.exec, channel) || !end_fence(shm, status) ||
+        !alone_begin(shm, true, &seq)) {
         return false;
     }
-    *status = run_alone(shm, &nothing, shm_barrier_way(shm, &nothing), seq);
-    return *status == CATENA_OK;
+    shm_call_t call = {.shm = shm, .seq = seq};
+    shm_say(&call, shm_flag_of(&call, shm->me));
+    shm->fence = channel->started;
+    channel->complete = channel->started;
+    return true;
 }
 
 CTN_HOT static bool quick(ctn_module_t *module, ctn_basic_kind_t kind,
@@ -392,6 +411,7 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
         .bcol = &ctn_bcol_shm, .exec = exec, .channel = &shm->channel};
     shm->channel = (ctn_channel_t){.rings = SHM_RINGS,
                                    .flight = SHM_FLIGHT,
+                                   .ahead = true,
                                    .make_fence = make_fence,
                                    .queue_end = &shm->channel.queue};
     shm->size = size;

@@ -74,6 +74,7 @@ typedef struct shm {
     uint32_t me;
     bool crowded;
     uint32_t cpu;          /* 1 + where this member runs, as it has said */
+    uint64_t fence;        /* 1 + the last that was passed ahead of others */
     unsigned char *memory; /* its own */
     /* In the memory of member 0, see above: [ring][size], so far apart. */
     size_t flag_stride;
@@ -168,6 +169,10 @@ extern const char *const shm_block_names[]; /* of gather and so on */
  * vectors of up to shm->line_data; alone, under the number `seq`. */
 catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
                               const ctn_basic_t *basic, uint64_t seq);
+
+/** What all come to now and then (ctn_channel_fence_due), and that all have. */
+extern const shm_way_t shm_fence_way;
+extern const shm_way_t shm_fenced_way;
 
 /** On crowded hosts, for exec->look_again: who waits for the members from
  * `first` on, below `end`. */

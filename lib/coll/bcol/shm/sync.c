@@ -40,6 +40,11 @@ static const shm_way_t fanin = {.algorithm = SHM_ALGORITHM("fan-in", false),
 static const shm_way_t fanout = {.algorithm = SHM_ALGORITHM("fan-out", false),
                                  .step = {release}};
 
+const shm_way_t shm_fence_way = {.algorithm = SHM_ALGORITHM("fence", true),
+                                 .step = {come, shm_all_flags}};
+const shm_way_t shm_fenced_way = {.algorithm = SHM_ALGORITHM("fence", false),
+                                  .step = {shm_all_flags}};
+
 static const shm_way_t *const barriers[] = {&flat, &root_gathers, NULL};
 const char *const shm_barrier_names[] = {"flat", "root", NULL};
 
