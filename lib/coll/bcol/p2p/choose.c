@@ -7,7 +7,10 @@
  * and going up a tree and down again, 2(m - 1) messages, beats what exchanges
  * m log2 m of them. 8 hosts on 2 cores over tcp, 8 B and 32 KiB: allreduce up
  * and down 50 and 81 us, by doubling 60 and 116; barrier 47 for 53 us; reduce
- * to the root 11 and 16, by a binomial tree 18 and 23.
+ * to the root 11 and 16, by a binomial tree 18 and 23. From the root all the
+ * more, since who passes data on must have its turn on a core before the next
+ * one can: bcast of 8 B to 64 KiB, binomial / linear, 4 hosts of 4 ranks 1.1 to
+ * 1.5, 6 and 8 hosts of 2 ranks 1.0 to 1.9, but once 0.94.
  *
  * Where each rank has a core rounds decide, and then the bytes of the busiest
  * member. Simulated machines hpc-a, hpc-b, sierra, a rank on each of 4 to 64
@@ -23,7 +26,7 @@
 enum {
     CHAIN_MEMBERS = 8,        /* up to so many, of whole segments */
     LINEAR_MEMBERS = 4,       /* up to so many, to the root */
-    CROWDED_MEMBERS = 8,      /* where ranks share cores */
+    CROWDED_MEMBERS = 8,      /* where ranks share cores, also from it */
     HALVING_BYTES = 8192 + 1, /* from here on */
     HALVING_MEMBERS = 4
 };
@@ -62,9 +65,8 @@ static ctn_p2p_shape_t best_shape(const ctn_p2p_t *p2p, bool up, size_t bytes)
     if (is_segment(bytes) && !crowded && p2p->size <= CHAIN_MEMBERS) {
         return CTN_P2P_CHAIN;
     }
-    return up && p2p->size <= (crowded ? CROWDED_MEMBERS : LINEAR_MEMBERS)
-               ? CTN_P2P_LINEAR
-               : CTN_P2P_BINOMIAL;
+    uint32_t linear = crowded ? CROWDED_MEMBERS : up ? LINEAR_MEMBERS : 0;
+    return p2p->size <= linear ? CTN_P2P_LINEAR : CTN_P2P_BINOMIAL;
 }
 
 ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
