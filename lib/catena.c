@@ -202,6 +202,8 @@ static catena_status_t make_exec(catena_context_t *context)
     }
     context->exec = exec;
     exec->log = &context->log;
+    exec->config = &context->config;
+    exec->site = &context->site;
     exec->heap = context->heap;
     exec->local = context->node;
     exec->network = context->network;
@@ -249,8 +251,7 @@ static void link_world(catena_context_t *context)
 
 static catena_status_t make_world(catena_context_t *context)
 {
-    catena_status_t status = ctn_group_create(
-        context->exec, &context->site, &context->config, &context->world);
+    catena_status_t status = ctn_group_create(context->exec, &context->world);
     if (status != CATENA_OK) {
         return status;
     }

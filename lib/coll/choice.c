@@ -59,9 +59,9 @@ CTN_HOT ctn_choice_t *ctn_choice_of(catena_group_t *group)
     if (choice != NULL) {
         choice->attachment.key = &choice_key;
         choice->attachment.release = release_choice;
-        choice->family = ctn_family_named(group->config->alltoall);
-        choice->leaders = group->config->leaders != CTN_CONFIG_AUTO
-                              ? (uint32_t)group->config->leaders
+        choice->family = ctn_family_named(group->exec->config->alltoall);
+        choice->leaders = group->exec->config->leaders != CTN_CONFIG_AUTO
+                              ? (uint32_t)group->exec->config->leaders
                               : 0;
         ctn_group_attach(group, &choice->attachment);
     }
@@ -215,8 +215,8 @@ static catena_status_t look_up(ctn_choice_t *choice, const ctn_alltoall_t *call)
     }
     if (choice->tuning == NULL) {
         catena_status_t status =
-            ctn_tuning_open(call->group->exec->log, call->group->config->tuning,
-                            &choice->tuning);
+            ctn_tuning_open(call->group->exec->log,
+                            call->group->exec->config->tuning, &choice->tuning);
         if (status != CATENA_OK) {
             return status;
         }

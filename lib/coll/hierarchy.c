@@ -144,7 +144,7 @@ const char *ctn_hierarchy_subgroup(const catena_group_t *group)
     const ctn_hierarchies_t *all =
         (const ctn_hierarchies_t *)ctn_group_find(group, &hierarchies_key);
     return all != NULL && all->subgroup != NULL ? all->subgroup
-                                                : group->config->subgroup;
+                                                : group->exec->config->subgroup;
 }
 
 /* ---- settings of a group ---- */
@@ -234,7 +234,7 @@ const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_of_t of)
         (const ctn_hierarchies_t *)ctn_group_find(group, &hierarchies_key);
     return all != NULL && all->algorithm_of[of] != NULL
                ? all->algorithm_of[of]
-               : group->config->way[of].algorithm;
+               : group->exec->config->way[of].algorithm;
 }
 
 /* ---- asking ---- */
@@ -252,9 +252,10 @@ static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_of_t of,
         return CATENA_OK;
     }
     char name[NAME_BYTES];
-    const char *given = setting(group->config, (int)of, name, sizeof(name));
+    const char *given =
+        setting(group->exec->config, (int)of, name, sizeof(name));
     if (given == NULL) {
-        given = setting(group->config, CTN_WAYS, name, sizeof(name));
+        given = setting(group->exec->config, CTN_WAYS, name, sizeof(name));
     }
     if (given == NULL) {
         snprintf(text, CTN_LEVELS_BYTES, "%s", automatic);
@@ -274,8 +275,8 @@ bool ctn_hierarchy_asked(const catena_group_t *group, ctn_of_t of)
     const ctn_hierarchies_t *all =
         (const ctn_hierarchies_t *)ctn_group_find(group, &hierarchies_key);
     return (all != NULL && (all->levels_of[of] != NULL || all->levels)) ||
-           setting(group->config, (int)of, NULL, 0) != NULL ||
-           setting(group->config, CTN_WAYS, NULL, 0) != NULL;
+           setting(group->exec->config, (int)of, NULL, 0) != NULL ||
+           setting(group->exec->config, CTN_WAYS, NULL, 0) != NULL;
 }
 
 catena_status_t ctn_hierarchies_write(const ctn_hierarchies_t *all,

@@ -193,7 +193,7 @@ static void open_lane(build_t *build, unsigned i)
 {
     const catena_group_t *group = build->all->group;
     ctn_block_t *block = build->block[i / BLOCK_LANES];
-    ctn_address_t address = {.process = group->site->process,
+    ctn_address_t address = {.process = group->exec->site->process,
                              .offset = ctn_offset_of(group->exec, block)};
     ctn_lane_init(&build->lane[i], block, address, bases[i % BLOCK_LANES]);
     build->used = i + 1 > build->used ? i + 1 : build->used;

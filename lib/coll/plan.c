@@ -206,8 +206,8 @@ static ctn_step_t host(ctn_op_t *op)
     uint64_t *ready = (void *)(memory + at.ready);
     for (uint32_t i = 0; i < plan->ports; i++) {
         uint32_t l = plan->port[i].leader;
-        own[l] =
-            (ctn_address_t){topo->group->site->process, plan->port[i].offset};
+        own[l] = (ctn_address_t){topo->group->exec->site->process,
+                                 plan->port[i].offset};
         ctn_exec_post(op->exec, &ready[l], 1);
     }
     return CTN_STEP_NEXT;

@@ -59,7 +59,7 @@ static catena_status_t fill_record(ctn_exec_t *exec, split_t *split)
     size_t color_bytes = undefined(split) ? 0 : by->color_bytes;
     ctn_record_t head = {
         .rank = split->parent->lane.chain.rank,
-        .process = (uint32_t)split->parent->site->process,
+        .process = (uint32_t)split->parent->exec->site->process,
         .offset = split->made->lane.chain.self.offset,
         .color_bytes = undefined(split) ? CTN_NO_COLOR : (uint32_t)color_bytes,
         .key_bytes = (uint32_t)by->key_bytes,
@@ -91,8 +91,7 @@ static ctn_step_t prepare(ctn_op_t *op)
     catena_group_t *parent = split->parent;
     split->before = op->exec->tally;
     op->exec->tally.most_memory = op->exec->tally.memory;
-    catena_status_t status =
-        ctn_group_create(op->exec, parent->site, parent->config, &split->made);
+    catena_status_t status = ctn_group_create(op->exec, &split->made);
     if (status == CATENA_OK) {
         status = fill_record(op->exec, split);
     }
@@ -434,8 +433,9 @@ catena_status_t catena_group_split_level(catena_group_t *group,
     if (group == NULL) {
         return CATENA_ERR_ARG;
     }
-    catena_status_t status = ctn_site_resource(
-        group->exec->log, group->config->topology, group->site, level, name);
+    catena_status_t status =
+        ctn_site_resource(group->exec->log, group->exec->config->topology,
+                          group->exec->site, level, name);
     return status == CATENA_OK
                ? catena_group_split_string(group, name, key, out)
                : split_now(group, NULL, status, out);

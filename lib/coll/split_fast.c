@@ -113,7 +113,7 @@ static void fill_entry(const fast_t *fast, entry_t *entry)
 {
     const ctn_record_t *record = fast->splitting.record;
     entry->node = fast->topo->node_index;
-    entry->numa = (int16_t)fast->parent->site->numa;
+    entry->numa = (int16_t)fast->parent->exec->site->numa;
     entry->says = says(fast);
     memcpy(&entry->record, record, ctn_record_bytes(record));
 }

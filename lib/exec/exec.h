@@ -10,6 +10,7 @@
 
 #include "core/config.h"
 #include "core/log.h"
+#include "core/site.h"
 #include "exec/bell.h"
 #include "exec/channel.h"
 #include "exec/yield.h"
@@ -172,6 +173,8 @@ struct ctn_exec {
     uint32_t said;   /* times that where it runs was to be told */
     uint32_t passes; /* of time: alarms are looked for now and then */
     const ctn_log_t *log;
+    const ctn_config_t *config;
+    const ctn_site_t *site; /* where this rank is */
     ctn_heap_t *heap;
     uint32_t home;   /* 1 + processing unit; 0: none */
     uint32_t astray; /* times in a row it was seen elsewhere */

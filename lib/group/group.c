@@ -7,45 +7,35 @@
 
 static void join_list(catena_group_t *group)
 {
-    catena_group_t *older = group->exec->groups;
-    group->older = older;
-    if (older != NULL) {
-        older->newer = group;
-    }
+    group->older = group->exec->groups;
     group->exec->groups = group;
 }
 
-static void leave_list(catena_group_t *group)
+/** They are few: each has a block of the heap. */
+static void leave_list(const catena_group_t *group)
 {
-    if (group->newer != NULL) {
-        group->newer->older = group->older;
-    } else {
-        group->exec->groups = group->older;
+    catena_group_t **link = &group->exec->groups;
+    while (*link != group) {
+        link = &(*link)->older;
     }
-    if (group->older != NULL) {
-        group->older->newer = group->newer;
-    }
+    *link = group->older;
 }
 
-/* ---- */
+/* ---- making and releasing ---- */
 
-catena_status_t ctn_group_create(ctn_exec_t *exec, const ctn_site_t *site,
-                                 const ctn_config_t *config,
-                                 catena_group_t **out)
+catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **out)
 {
     catena_group_t *group = calloc(1, sizeof(*group));
     if (group == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     group->exec = exec;
-    group->site = site;
-    group->config = config;
     group->block = ctn_block_take(exec);
     if (group->block == NULL) {
         free(group);
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_address_t address = {.process = site->process};
+    ctn_address_t address = {.process = exec->site->process};
     (void)ctn_heap_contains(exec->heap, group->block, sizeof(ctn_block_t),
                             &address.offset);
     ctn_lane_init(&group->lane, group->block, address,

@@ -3,8 +3,6 @@
 
 #include <catena/group.h>
 
-#include "core/config.h"
-#include "core/site.h"
 #include "group/split.h"
 
 /** Something that a higher layer keeps with a group: embedded first. */
@@ -29,8 +27,6 @@ typedef enum ctn_barrier_way {
  * about it (nodes, leaders) hangs in the attachments, made when needed. */
 struct catena_group {
     ctn_exec_t *exec;
-    const ctn_site_t *site;
-    const ctn_config_t *config;
     ctn_block_t *block;
     ctn_lane_t lane;       /* the chain; channel for chain operations */
     ctn_channel_t channel; /* for the application's operations */
@@ -40,11 +36,10 @@ struct catena_group {
     bool permanent;         /* the world: goes with its context */
     uint8_t barrier;        /* ctn_barrier_way_t: how its barriers go */
     uint16_t partings;      /* times that all members have wanted to free it */
-    catena_group_t *newer;  /* in exec's list */
-    catena_group_t *older;
+    catena_group_t *older;  /* in exec's list */
 };
 
-_Static_assert(sizeof(struct catena_group) <= 280, "a handle is small");
+_Static_assert(sizeof(struct catena_group) <= 256, "a handle is small");
 
 /** The group whose user channel it is. */
 static inline catena_group_t *ctn_group_of(ctn_channel_t *channel)
@@ -54,9 +49,7 @@ static inline catena_group_t *ctn_group_of(ctn_channel_t *channel)
 }
 
 /** A group over a fresh block of its own whose chain is not set yet. */
-catena_status_t ctn_group_create(ctn_exec_t *exec, const ctn_site_t *site,
-                                 const ctn_config_t *config,
-                                 catena_group_t **group);
+catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **group);
 /** As catena_group_free.
  * @param busy what belongs to the group has operations of its own under way at
  *             this rank */

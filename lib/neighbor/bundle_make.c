@@ -200,11 +200,11 @@ static void tell_bundles(making_t *m, const ctn_pile_t *leds, bool in,
         ctn_bundle_area_t area;
         next = look_at_bundle(m, leds, i, &area);
         area.adders = in ? 0 : area.adders;
-        record_t common = {.blocks = area.blocks,
-                           .adders = area.adders,
-                           .process =
-                               m->leading->neighborhood->group->site->process,
-                           .offset = *at};
+        record_t common = {
+            .blocks = area.blocks,
+            .adders = area.adders,
+            .process = m->leading->neighborhood->group->exec->site->process,
+            .offset = *at};
         tell_bundle(m, &led[i], next - i, in, common);
         memset(*memory, 0, ctn_bundle_area_zero(&area));
         size_t bytes = ctn_bundle_area_bytes(&area, m->bundles->most_bytes);

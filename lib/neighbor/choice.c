@@ -85,7 +85,7 @@ static catena_status_t costs_of_machine(const catena_neighborhood_t *of,
                                         ctn_neighbor_costs_t *costs)
 {
     static const char prefix[] = "machine:";
-    const char *tuning = of->config->tuning;
+    const char *tuning = of->exec->config->tuning;
     if (strncmp(tuning, prefix, sizeof(prefix) - 1) != 0) {
         return CATENA_OK;
     }
@@ -113,7 +113,7 @@ static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
                                   ctn_neighbor_costs_t *costs)
 {
     const ctn_exec_t *exec = neighborhood->exec;
-    const ctn_site_t *site = neighborhood->group->site;
+    const ctn_site_t *site = neighborhood->exec->site;
     *costs = usual_costs;
     if (exec->network != NULL && (exec->network->caps & CTN_CAP_RDMA) == 0) {
         costs->round[CTN_FAR] = TCP_ROUND_NS;
@@ -121,7 +121,7 @@ static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
         costs->byte[CTN_FAR] = TCP_BYTE_NS;
     }
     if (exec->crowded && !site->simulated) {
-        size_t ranks = neighborhood->config->host_ranks;
+        size_t ranks = neighborhood->exec->config->host_ranks;
         if (ranks == CTN_CONFIG_AUTO || ranks < site->local_size) {
             ranks = site->local_size;
         }

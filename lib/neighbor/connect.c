@@ -103,7 +103,8 @@ static uint64_t offset_of(const links_t *links, const void *memory)
 
 static void tell(const links_t *links, told_t *told)
 {
-    told_t common = {.process = links->neighborhood->group->site->process};
+    told_t common = {.process =
+                         links->neighborhood->group->exec->site->process};
     for (uint32_t i = 0; i < links->outs; i++) {
         *told = common;
         told->rank = links->to[i].rank;

@@ -81,7 +81,7 @@ static catena_status_t settle(catena_group_t *group, const ctn_graph_t *graph,
         [SAME_REORDER] = info->reorder != 0,
         [SAME_BYTES] = info->bytes,
         [SAME_GRID] = grid_digest(graph->grid),
-        [SAME_CHECK] = group->config->check,
+        [SAME_CHECK] = group->exec->config->check,
     };
     uint64_t maxima[2 * SAMES];
     for (uint32_t i = 0; i < SAMES; i++) {
@@ -168,13 +168,12 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     made->attachment.release = release;
     made->group = group;
     made->exec = group->exec;
-    made->config = group->config;
     made->operations = graph->operations;
     made->sources = graph->sources;
     made->targets = graph->targets;
     made->source = copy_edges(graph->source, graph->sources, graph->weighted);
     made->target = copy_edges(graph->target, graph->targets, graph->weighted);
-    made->check = group->config->check != 0;
+    made->check = group->exec->config->check != 0;
     made->wanted = -1;
     made->bytes = info->bytes;
     ctn_channel_set(&made->channel, NULL, CTN_LINK_RINGS, CTN_LINK_FLIGHT);
@@ -239,7 +238,7 @@ static int find_wanted(const catena_group_t *group,
 {
     int wanted = info->algorithm != NULL
                      ? ctn_scheme_named(group->exec->log, info->algorithm)
-                     : (int)group->config->neighbor - 1;
+                     : (int)group->exec->config->neighbor - 1;
     if (wanted < -1) {
         *failed = CATENA_ERR_ARG;
         return -1;

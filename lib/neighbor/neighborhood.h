@@ -67,9 +67,8 @@ struct catena_neighborhood {
     ctn_exec_t *exec;
     ctn_channel_t channel; /* numbers the operations; has no slots */
     catena_group_t *group; /* its own */
-    const ctn_config_t *config;
-    unsigned operations; /* it is made for */
-    bool check;          /* CATENA_CHECK: messages of no bytes are sent */
+    unsigned operations;   /* it is made for */
+    bool check;            /* CATENA_CHECK: messages of no bytes are sent */
     uint32_t sources, targets;
     ctn_edge_t *source; /* [sources] */
     ctn_edge_t *target; /* [targets] */

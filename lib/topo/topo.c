@@ -105,7 +105,7 @@ catena_status_t ctn_topo_link_node(catena_group_t *group,
                                    const uint32_t *local_ranks)
 {
     ctn_topo_t *topo = ctn_topo_of(group);
-    const ctn_site_t *site = group->site;
+    const ctn_site_t *site = group->exec->site;
     if (topo == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -131,8 +131,8 @@ static ctn_step_t begin(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     return ctn_op_call(op, ctn_split_create(op->exec, &group->lane, &topo->node,
-                                            group->site->node,
-                                            strlen(group->site->node)));
+                                            group->exec->site->node,
+                                            strlen(group->exec->site->node)));
 }
 
 /** The roots are those of bin 1; the others only count. */
@@ -200,7 +200,7 @@ static ctn_step_t open_enrolment(ctn_op_t *op)
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
         }
         build->say = (ctn_words_t){{
-            [WORD_PROCESS] = topo->group->site->process,
+            [WORD_PROCESS] = topo->group->exec->site->process,
             [WORD_OFFSET] = ctn_offset_of(op->exec, topo->shared),
             [WORD_NODE] = topo->node_index,
             [WORD_NODES] = topo->nodes,
@@ -222,7 +222,7 @@ static ctn_step_t enrol(ctn_op_t *op)
     ctn_member_t self = {
         .address = group->lane.chain.self,
         .rank = group->lane.chain.rank,
-        .numa = group->site->numa,
+        .numa = group->exec->site->numa,
     };
     uint64_t place =
         words[WORD_OFFSET] + topo->node.chain.rank * sizeof(ctn_local_t);
@@ -281,8 +281,8 @@ static ctn_step_t settle(ctn_op_t *op)
                   "ranks %llu and %llu have the same node name '%s' but no "
                   "common heap; the launcher contradicts itself",
                   (unsigned long long)words[WORD_PROCESS],
-                  (unsigned long long)topo->group->site->process,
-                  topo->group->site->node);
+                  (unsigned long long)topo->group->exec->site->process,
+                  topo->group->exec->site->node);
         return ctn_op_fail(op, CATENA_ERR_LAUNCHER);
     }
     topo->crowded = words[WORD_CROWDED] != 0;

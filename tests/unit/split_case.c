@@ -38,13 +38,12 @@ ctn_record_t *split_record(const ctn_lane_t *parent, const ctn_lane_t *lane,
 
 split_target_t split_open(job_t *job, bool in_place)
 {
-    catena_group_t *world = job->context->world;
     split_target_t target = {.memory = job->exec->tally.memory};
     if (in_place) {
-        JOB_CHECK(job, catena_group_dup(world, &target.made) == CATENA_OK);
+        JOB_CHECK(job, catena_group_dup(job->context->world, &target.made) ==
+                           CATENA_OK);
     } else {
-        JOB_CHECK(job, ctn_group_create(job->exec, world->site, world->config,
-                                        &target.made) == CATENA_OK);
+        JOB_CHECK(job, ctn_group_create(job->exec, &target.made) == CATENA_OK);
     }
     target.lane = &target.made->lane;
     target.parent = in_place ? target.lane : job->lane;

@@ -67,12 +67,10 @@ static void split(job_t *job, member_t *member, ctn_lane_t *parent,
 /** One after the other, until a rank dies. */
 static void split_until_death(job_t *job)
 {
-    const catena_group_t *world = job->context->world;
     member_t *member = &run.member[job->rank];
     do {
         catena_group_t *made = NULL;
-        if (ctn_group_create(job->exec, world->site, world->config, &made) !=
-            CATENA_OK) {
+        if (ctn_group_create(job->exec, &made) != CATENA_OK) {
             return;
         }
         split(job, member, job->lane, &made->lane);

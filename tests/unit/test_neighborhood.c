@@ -54,7 +54,7 @@ static void check_link(job_t *job, const ctn_edge_t *target,
     JOB_CHECK(job, out->wide_bytes == in->wide_bytes);
     JOB_CHECK(job, out->peer.near == in->peer.near);
     JOB_CHECK(job, out->peer.near == (target->node == source->node));
-    JOB_CHECK(job, out->peer.process == other->group->site->process);
+    JOB_CHECK(job, out->peer.process == other->group->exec->site->process);
     if (in->reverse != NULL) { /* the way back is the other one's, too */
         const ctn_link_out_t *back = in->reverse;
         uint32_t i = 0;
@@ -97,7 +97,7 @@ static void check_ends(job_t *job)
 
 static const char *node_of(int rank)
 {
-    return made[rank]->group->site->node;
+    return made[rank]->group->exec->site->node;
 }
 
 /** The lowest rank on a rank's node. */

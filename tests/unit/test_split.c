@@ -380,12 +380,11 @@ END_TEST
 static void split_until_death(job_t *job)
 {
     catena_status_t status = CATENA_OK;
-    const catena_group_t *world = job->context->world;
     member_t *member = &run.member[job->rank];
     draw_member(job, member);
     while (status == CATENA_OK) {
         catena_group_t *made = NULL;
-        status = ctn_group_create(job->exec, world->site, world->config, &made);
+        status = ctn_group_create(job->exec, &made);
         JOB_CHECK(job, status == CATENA_OK);
         status = split(job, member, job->lane, &made->lane);
         if (status == CATENA_OK) {
