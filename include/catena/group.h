@@ -94,12 +94,13 @@ typedef struct catena_split {
  * @param[out] out   as in catena_group_split
  *
  * What is wrong on one rank alone ends the split with ERR_ARG on all ranks if
- * they show each other what they bring anyhow: when none names an algorithm, in
- * groups of up to 1,024 ranks, and with allgather-fast. Likewise if some have
- * no comparator, catena_compare_int64, or one of their own where others have
- * not. Other algorithms would need a round more for that: whoever is called
- * wrongly returns ERR_ARG at once, and the others wait. So they do, always,
- * where ranks name algorithms that are not the same, or where group is NULL.
+ * they show each other what they bring anyhow: when none names an algorithm
+ * (nor does who has NULL for split), in groups of up to 1,024 ranks, and with
+ * allgather-fast. Likewise if some have no comparator, catena_compare_int64, or
+ * one of their own where others have not. Other algorithms would need a round
+ * more for that: whoever is called wrongly returns ERR_ARG at once, and the
+ * others wait. So they do, always, where ranks name algorithms that are not the
+ * same, or where group is NULL.
  *
  * @return CATENA_OK, ERR_ARG (algorithm unknown or not made for this; a
  *         comparator that contradicts itself; logged), ERR_NO_MEMORY (on
