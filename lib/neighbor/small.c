@@ -137,7 +137,9 @@ CTN_COLD static catena_status_t end_unfit(const ctn_neighbor_given_t *given,
 {
     ctn_exchange_t x = {.kind = given->kind};
     catena_status_t status = ctn_neighbor_understand(given, &x);
-    return status == CATENA_OK ? ctn_exchange_rest(&x, seq, unfit) : status;
+    status = status == CATENA_OK ? ctn_exchange_rest(&x, seq, unfit) : status;
+    ctn_exec_wake(given->neighborhood->exec); /* whom that told something */
+    return status;
 }
 
 /** Whether a call may begin that is given so. */
