@@ -21,12 +21,16 @@ void rank_fail(rank_test_t *test, const char *format, ...)
     fputc('\n', stderr);
 }
 
-uint64_t rank_random(uint64_t *state)
+static void fail(void *owner, const char *text)
 {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    rank_fail(owner, "%s", text);
+}
+
+void rank_test_open(rank_test_t *test)
+{
+    test->world = catena_world(test->context);
+    catena_place(test->context, &test->place);
+    test->oracle = (oracle_t){test->context, fail, test};
 }
 
 /** Errors of all ranks: each tells each. */
@@ -85,8 +89,7 @@ static int run_rank(const catena_config_t *config, void *argument)
         fprintf(stderr, "not ok - catena_init\n");
         return 1;
     }
-    test.world = catena_world(test.context);
-    catena_place(test.context, &test.place);
+    rank_test_open(&test);
     for (const rank_case_t *c = program->cases; c->name != NULL; c++) {
         if (program->only == NULL || strcmp(program->only, c->name) == 0) {
             run_case(&test, c);

@@ -7,6 +7,9 @@
 
 #include <catena/catena.h>
 
+#include "oracle/oracle.h"
+#include "oracle/random.h"
+
 /* What the rank tests share: a program of cases, contents that say where each
  * byte comes from, and a naive reference to hold the results against. */
 
@@ -21,6 +24,7 @@ typedef struct rank_test {
     unsigned long errors; /* of this rank, in that case */
     unsigned long failed; /* cases, so far */
     bool simulated;
+    oracle_t oracle; /* its errors are this rank's */
 } rank_test_t;
 
 typedef struct rank_case {
@@ -36,6 +40,9 @@ typedef struct rank_case {
  * it ranks are dealt round-robin. RANK_TEST_SEED is the seed of orders.
  * @return what main returns: 0 when all passed on this rank */
 int rank_main(int argc, char **argv, const rank_case_t *cases);
+
+/** Fill in what follows from the context. */
+void rank_test_open(rank_test_t *test);
 
 /** For a case that consists of many: count what has run since the last time as
  * one of its own, by this name; printed as others are. */
@@ -90,7 +97,6 @@ void rank_complete(rank_test_t *test, catena_request_t **requests, size_t count,
 /** Do nothing for so many microseconds, as work would. */
 void rank_pause(rank_test_t *test, double microseconds);
 
-/** A generator whose values all ranks share. */
-uint64_t rank_random(uint64_t *state);
+#define rank_random oracle_random
 
 #endif

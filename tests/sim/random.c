@@ -384,8 +384,7 @@ static int run_rank(const catena_config_t *config, void *argument)
         draw->errors += !draw->kind->kills;
         return 1;
     }
-    test.world = catena_world(test.context);
-    catena_place(test.context, &test.place);
+    rank_test_open(&test);
     draw->kind->run(&test, draw, draw->seed);
     draw->errors += test.errors;
     status = catena_finalize(test.context);

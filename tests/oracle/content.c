@@ -1,0 +1,461 @@
+/* What is given and expected; see content.h. The library's kernels are not
+ * asked. */
+
+#include "oracle/content.h"
+
+#include <complex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <catena/datatype.h>
+
+#include "oracle/affine.h"
+#include "oracle/random.h"
+
+enum { OF_BYTE, OF_INTEGER, OF_FLOAT = 9, OF_COMPLEX = 11, OF_PAIR = 13 };
+
+typedef enum op {
+    OP_NONE,
+    OP_MAX,
+    OP_MIN,
+    OP_SUM,
+    OP_PROD,
+    OP_LAND,
+    OP_BAND,
+    OP_LOR,
+    OP_BOR,
+    OP_LXOR,
+    OP_BXOR,
+    OP_MINLOC,
+    OP_MAXLOC
+} op_t;
+
+static const char *const kinds[ORACLE_KINDS] = {
+    "barrier",   "bcast",      "reduce",         "allreduce",
+    "gather",    "gatherv",    "scatter",        "scatterv",
+    "allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block",
+    "scan",      "exscan",     "alltoall",       "alltoallv",
+    "alltoallw"};
+
+static const char *const op_names[ORACLE_OPS] = {
+    "none", "max",  "min",  "sum",    "prod",   "land", "band",        "lor",
+    "bor",  "lxor", "bxor", "minloc", "maxloc", "user", "ordered user"};
+
+#define NAME(name, ctype) #name,
+static const char *const type_names[ORACLE_TYPES] = {
+    CATENA_FIXED_TYPES(NAME) "two uint64",
+    "three uint64",
+    "vector",
+    "indexed",
+    "resized",
+    "vector to bytes",
+    "drawn"};
+#undef NAME
+
+const char *oracle_kind_name(unsigned kind)
+{
+    return kinds[kind];
+}
+
+const char *oracle_type_name(unsigned type)
+{
+    return type_names[type];
+}
+
+const char *oracle_op_name(unsigned op)
+{
+    return op_names[op];
+}
+
+bool oracle_reduces(unsigned kind)
+{
+    return kind == ORACLE_REDUCE || kind == ORACLE_ALLREDUCE ||
+           (kind >= ORACLE_REDUCE_SCATTER && kind <= ORACLE_EXSCAN);
+}
+
+bool oracle_rooted(unsigned kind)
+{
+    return kind == ORACLE_BCAST || kind == ORACLE_REDUCE ||
+           (kind >= ORACLE_GATHER && kind <= ORACLE_SCATTERV);
+}
+
+bool oracle_pairs(unsigned kind)
+{
+    return kind >= ORACLE_ALLTOALL;
+}
+
+bool oracle_own_counts(unsigned kind)
+{
+    return kind == ORACLE_GATHERV || kind == ORACLE_SCATTERV ||
+           kind == ORACLE_ALLGATHERV || kind == ORACLE_REDUCE_SCATTER ||
+           kind == ORACLE_ALLTOALLV || kind == ORACLE_ALLTOALLW;
+}
+
+/** Whether an element is several uint64. */
+static bool counts_whole(unsigned type)
+{
+    return type == ORACLE_PAIR || type == ORACLE_TRIPLE;
+}
+
+bool oracle_op_takes(unsigned op, unsigned type)
+{
+    bool pair = type >= OF_PAIR && type < ORACLE_FIXED;
+    bool integer = type > OF_BYTE && type < OF_FLOAT;
+    if (op == ORACLE_COMMUTING) {
+        return strcmp(type_names[type], "uint64") == 0;
+    }
+    if (op == ORACLE_ORDERED) {
+        return counts_whole(type);
+    }
+    switch ((op_t)op) {
+    case OP_NONE:
+        return false;
+    case OP_MINLOC:
+    case OP_MAXLOC:
+        return pair;
+    case OP_BAND:
+    case OP_BOR:
+    case OP_BXOR:
+        return integer || type == OF_BYTE || counts_whole(type);
+    case OP_MAX:
+    case OP_MIN:
+        return integer || (type >= OF_FLOAT && type < OF_COMPLEX) ||
+               counts_whole(type);
+    case OP_SUM:
+    case OP_PROD:
+        return integer || (type >= OF_FLOAT && type < OF_PAIR) ||
+               counts_whole(type);
+    default:
+        return integer || counts_whole(type);
+    }
+}
+
+/* ---- one element of a fixed type ---- */
+
+/* Wrapped, as unsigned; narrow ones through a wide one. */
+#define INTEGER(name, ctype)                                                   \
+    static void make_##name(op_t op, uint64_t h, void *out)                    \
+    {                                                                          \
+        bool logical = op == OP_LAND || op == OP_LOR || op == OP_LXOR;         \
+        ctype value = (ctype)(logical ? (h & 8 ? 0 : h >> 5) : h);             \
+        memcpy(out, &value, sizeof(value));                                    \
+    }                                                                          \
+    static void combine_##name(op_t op, const void *left, const void *right,   \
+                               void *out)                                      \
+    {                                                                          \
+        ctype a, b, c = 0;                                                     \
+        memcpy(&a, left, sizeof(a));                                           \
+        memcpy(&b, right, sizeof(b));                                          \
+        switch (op) {                                                          \
+        case OP_MAX:                                                           \
+            c = a > b ? a : b;                                                 \
+            break;                                                             \
+        case OP_MIN:                                                           \
+            c = a < b ? a : b;                                                 \
+            break;                                                             \
+        case OP_SUM:                                                           \
+            c = (ctype)((uint64_t)a + (uint64_t)b);                            \
+            break;                                                             \
+        case OP_PROD:                                                          \
+            c = (ctype)((uint64_t)a * (uint64_t)b);                            \
+            break;                                                             \
+        case OP_LAND:                                                          \
+            c = a != 0 && b != 0;                                              \
+            break;                                                             \
+        case OP_LOR:                                                           \
+            c = a != 0 || b != 0;                                              \
+            break;                                                             \
+        case OP_LXOR:                                                          \
+            c = (a != 0) != (b != 0);                                          \
+            break;                                                             \
+        case OP_BAND:                                                          \
+            c = (ctype)(a & b);                                                \
+            break;                                                             \
+        case OP_BOR:                                                           \
+            c = (ctype)(a | b);                                                \
+            break;                                                             \
+        case OP_BXOR:                                                          \
+            c = (ctype)(a ^ b);                                                \
+            break;                                                             \
+        default:                                                               \
+            abort();                                                           \
+        }                                                                      \
+        memcpy(out, &c, sizeof(c));                                            \
+    }
+
+/* Sums of small whole numbers and products of powers of two are exact. */
+#define FLOAT(name, ctype)                                                     \
+    static void make_##name(op_t op, uint64_t h, void *out)                    \
+    {                                                                          \
+        static const ctype factors[] = {1, -1, 2, (ctype)0.5};                 \
+        ctype value =                                                          \
+            op == OP_PROD ? factors[h % 4] : (ctype)((int)(h % 17) - 8);       \
+        memcpy(out, &value, sizeof(value));                                    \
+    }                                                                          \
+    static void combine_##name(op_t op, const void *left, const void *right,   \
+                               void *out)                                      \
+    {                                                                          \
+        ctype a, b;                                                            \
+        memcpy(&a, left, sizeof(a));                                           \
+        memcpy(&b, right, sizeof(b));                                          \
+        ctype c = op == OP_MAX   ? (a > b ? a : b)                             \
+                  : op == OP_MIN ? (a < b ? a : b)                             \
+                  : op == OP_SUM ? a + b                                       \
+                                 : a * b;                                      \
+        memcpy(out, &c, sizeof(c));                                            \
+    }
+
+#define COMPLEX_(name, ctype)                                                  \
+    static void make_##name(op_t op, uint64_t h, void *out)                    \
+    {                                                                          \
+        static const ctype factors[] = {1, -1, I, -I};                         \
+        ctype value = op == OP_PROD ? factors[h % 4]                           \
+                                    : (ctype)((int)(h % 17) - 8) +             \
+                                          (ctype)(h / 17 % 9) * I;             \
+        memcpy(out, &value, sizeof(value));                                    \
+    }                                                                          \
+    static void combine_##name(op_t op, const void *left, const void *right,   \
+                               void *out)                                      \
+    {                                                                          \
+        ctype a, b;                                                            \
+        memcpy(&a, left, sizeof(a));                                           \
+        memcpy(&b, right, sizeof(b));                                          \
+        ctype c = op == OP_SUM ? a + b : a * b;                                \
+        memcpy(out, &c, sizeof(c));                                            \
+    }
+
+/* Few values, so that ties are common. */
+#define PAIR(name, ctype)                                                      \
+    static void make_##name(op_t op, uint64_t h, void *out)                    \
+    {                                                                          \
+        (void)op;                                                              \
+        ctype pair;                                                            \
+        memset(&pair, 0, sizeof(pair)); /* padding, too */                     \
+        pair.value = (__typeof__(pair.value))(h % 5);                          \
+        pair.index = (__typeof__(pair.index))(h / 5 % 100);                    \
+        memcpy(out, &pair, sizeof(pair));                                      \
+    }                                                                          \
+    static void combine_##name(op_t op, const void *left, const void *right,   \
+                               void *out)                                      \
+    {                                                                          \
+        ctype a, b;                                                            \
+        memcpy(&a, left, sizeof(a));                                           \
+        memcpy(&b, right, sizeof(b));                                          \
+        bool first = op == OP_MINLOC ? a.value < b.value : a.value > b.value;  \
+        bool second = op == OP_MINLOC ? b.value < a.value : b.value > a.value; \
+        const ctype *c = first               ? &a                              \
+                         : second            ? &b                              \
+                         : a.index < b.index ? &a                              \
+                                             : &b;                             \
+        memmove(out, c, sizeof(*c));                                           \
+    }
+
+INTEGER(byte, unsigned char)
+CATENA_INTEGER_TYPES(INTEGER)
+CATENA_FLOAT_TYPES(FLOAT)
+CATENA_COMPLEX_TYPES(COMPLEX_)
+CATENA_PAIR_TYPES(PAIR)
+
+static const struct {
+    size_t bytes;
+    void (*make)(op_t op, uint64_t h, void *out);
+    void (*combine)(op_t op, const void *left, const void *right, void *out);
+} fixed[ORACLE_FIXED] = {
+#define ROW(name, ctype) {sizeof(ctype), make_##name, combine_##name},
+    CATENA_FIXED_TYPES(ROW)
+#undef ROW
+};
+
+/* ---- any element ---- */
+
+enum { UINT64_INDEX = 8, MOST_WORDS = 3 };
+
+_Static_assert(ORACLE_UNIT_BYTES == MOST_WORDS * sizeof(uint64_t),
+               "the longest element is three words");
+
+size_t oracle_unit_bytes(unsigned type)
+{
+    static const size_t bytes[ORACLE_TYPES - ORACLE_FIXED] = {
+        16, ORACLE_UNIT_BYTES, 12, 12, 3, 12, ORACLE_UNIT_BYTES};
+    return type < ORACLE_FIXED ? fixed[type].bytes : bytes[type - ORACLE_FIXED];
+}
+
+void oracle_element(unsigned type, unsigned op, uint64_t seed, size_t rank,
+                    size_t index, void *element)
+{
+    uint64_t h =
+        oracle_mix(oracle_mix(seed ^ rank * UINT64_C(0xd6e8feb86659fd93) ^
+                              (index + 1) * UINT64_C(0xff51afd7ed558ccd)));
+    if (type < ORACLE_FIXED) {
+        fixed[type].make((op_t)(op < ORACLE_COMMUTING ? op : OP_SUM), h,
+                         element);
+        return;
+    }
+    /* An even factor would forget what is left of it, bit by bit. */
+    uint64_t words[MOST_WORDS] = {h >> 3 | 1, oracle_mix(h), h << 1};
+    memcpy(element, words, oracle_unit_bytes(type));
+}
+
+void oracle_combine(unsigned type, unsigned op, const void *left,
+                    const void *right, void *out)
+{
+    uint64_t a[MOST_WORDS], b[MOST_WORDS], c[MOST_WORDS];
+    if (type < ORACLE_FIXED && op < ORACLE_COMMUTING) {
+        fixed[type].combine((op_t)op, left, right, out);
+        return;
+    }
+    size_t words = oracle_unit_bytes(type) / sizeof(*a);
+    memcpy(a, left, words * sizeof(*a));
+    memcpy(b, right, words * sizeof(*b));
+    if (op == ORACLE_ORDERED) {
+        oracle_affine(a, b, words, c);
+    } else if (op == ORACLE_COMMUTING) {
+        c[0] = oracle_add_modulo(a[0], b[0]);
+    } else {
+        for (size_t i = 0; i < words; i++) {
+            fixed[UINT64_INDEX].combine((op_t)op, &a[i], &b[i], &c[i]);
+        }
+    }
+    memcpy(out, c, words * sizeof(*c));
+}
+
+void oracle_reduced(unsigned type, unsigned op, uint64_t seed, size_t first,
+                    size_t last, size_t index, void *element)
+{
+    unsigned char next[ORACLE_UNIT_BYTES];
+    oracle_element(type, op, seed, first, index, element);
+    for (size_t r = first + 1; r <= last; r++) {
+        oracle_element(type, op, seed, r, index, next);
+        oracle_combine(type, op, element, next, element);
+    }
+}
+
+void oracle_normalize(unsigned type, void *data, size_t elements)
+{
+    bool narrow = type == OF_FLOAT || type == OF_COMPLEX;
+    if (type < OF_FLOAT || type >= OF_PAIR) {
+        return;
+    }
+    size_t n = elements * (type >= OF_COMPLEX ? 2 : 1);
+    for (size_t i = 0; i < n; i++) {
+        if (narrow) {
+            ((float *)data)[i] += 0.0F;
+        } else {
+            ((double *)data)[i] += 0.0;
+        }
+    }
+}
+
+/* ---- streams ---- */
+
+static uint64_t stream_of(uint64_t seed, size_t from, size_t to)
+{
+    return oracle_hash(seed, from, to);
+}
+
+void oracle_stream(uint64_t seed, size_t from, size_t to, size_t at,
+                   size_t bytes, void *out)
+{
+    uint64_t state = stream_of(seed, from, to) + at / 8 * ORACLE_STEP;
+    unsigned char *to_byte = out;
+    for (; bytes >= 8; bytes -= 8, to_byte += 8) {
+        uint64_t word = oracle_random(&state);
+        memcpy(to_byte, &word, 8);
+    }
+    if (bytes > 0) {
+        uint64_t word = oracle_random(&state);
+        memcpy(to_byte, &word, bytes);
+    }
+}
+
+size_t oracle_stream_differs(uint64_t seed, size_t from, size_t to,
+                             size_t bytes, const void *found)
+{
+    const unsigned char *in = found;
+    unsigned char expected[512];
+    for (size_t at = 0; at < bytes; at += sizeof(expected)) {
+        size_t n =
+            bytes - at < sizeof(expected) ? bytes - at : sizeof(expected);
+        oracle_stream(seed, from, to, at, n, expected);
+        for (size_t i = 0; memcmp(in + at, expected, n) != 0; i++) {
+            if (in[at + i] != expected[i]) {
+                return at + i;
+            }
+        }
+    }
+    return bytes;
+}
+
+/* ---- blocks ---- */
+
+size_t oracle_blocks(const oracle_view_t *view, bool receiving)
+{
+    bool root = view->rank == view->root;
+    switch (view->kind) {
+    case ORACLE_BARRIER:
+        return 0;
+    case ORACLE_BCAST:
+        return receiving;
+    case ORACLE_REDUCE:
+        return !receiving || root;
+    case ORACLE_GATHER:
+    case ORACLE_GATHERV:
+        return !receiving ? 1 : root ? view->size : 0;
+    case ORACLE_SCATTER:
+    case ORACLE_SCATTERV:
+        return receiving ? 1 : root ? view->size : 0;
+    case ORACLE_ALLGATHER:
+    case ORACLE_ALLGATHERV:
+        return receiving ? view->size : 1;
+    case ORACLE_ALLTOALL:
+    case ORACLE_ALLTOALLV:
+    case ORACLE_ALLTOALLW:
+        return view->size;
+    default:
+        return 1;
+    }
+}
+
+oracle_datum_t oracle_given(const oracle_view_t *view, size_t block)
+{
+    size_t me = view->rank;
+    if (oracle_reduces(view->kind)) {
+        return (oracle_datum_t){ORACLE_ELEMENTS, me, me, 0};
+    }
+    bool own = oracle_pairs(view->kind) || view->kind == ORACLE_SCATTER ||
+               view->kind == ORACLE_SCATTERV;
+    return (oracle_datum_t){ORACLE_STREAM, me, own ? block : 0, 0};
+}
+
+oracle_datum_t oracle_expected(const oracle_view_t *view, size_t block)
+{
+    size_t me = view->rank;
+    size_t last = view->size - 1;
+    switch (view->kind) {
+    case ORACLE_BARRIER:
+        return (oracle_datum_t){ORACLE_NOTHING, 0, 0, 0};
+    case ORACLE_BCAST:
+        return (oracle_datum_t){ORACLE_STREAM, view->root, 0, 0};
+    case ORACLE_GATHER:
+    case ORACLE_GATHERV:
+    case ORACLE_ALLGATHER:
+    case ORACLE_ALLGATHERV:
+        return (oracle_datum_t){ORACLE_STREAM, block, 0, 0};
+    case ORACLE_SCATTER:
+    case ORACLE_SCATTERV:
+        return (oracle_datum_t){ORACLE_STREAM, view->root, me, 0};
+    case ORACLE_REDUCE:
+    case ORACLE_ALLREDUCE:
+        return (oracle_datum_t){ORACLE_ELEMENTS, 0, last, 0};
+    case ORACLE_REDUCE_SCATTER:
+    case ORACLE_REDUCE_SCATTER_BLOCK:
+        return (oracle_datum_t){ORACLE_ELEMENTS, 0, last, me};
+    case ORACLE_SCAN:
+        return (oracle_datum_t){ORACLE_ELEMENTS, 0, me, 0};
+    case ORACLE_EXSCAN:
+        return me == 0 ? (oracle_datum_t){ORACLE_NOTHING, 0, 0, 0}
+                       : (oracle_datum_t){ORACLE_ELEMENTS, 0, me - 1, 0};
+    default:
+        return (oracle_datum_t){ORACLE_STREAM, block, me, 0};
+    }
+}
