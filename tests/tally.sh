@@ -56,7 +56,7 @@ tally() {
     fi
     passed=$((passed + n_ok))
     failed=$((failed + n_bad))
-    echo "$2: $n_ok passed, $n_bad failed ($3)"
+    sed -nE "s/^(ok|not ok) - (#[0-9]+ )?/&${2%% *}: /p" "$4" | sed -E 's/- #[0-9]+ /- /'
     if [ "$n_bad" -gt 0 ] || [ "$n_ok" -eq 0 ]; then
         echo "exit status $1"
         grep -v '^ok - ' "$4" | head -20

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # catena-bench: options, results and checks of split, of the collectives of
 # levels, and of those among neighbors.
-# usage: tests/bench/run.sh PRUN BUILD_DIR
+# usage: tests/bench/run.sh BUILD_DIR
 set -u
-prun=$1
-bench=$2/tools/catena-bench
-unordered=$2/tests/bench/unordered.so
-wrong=$2/tests/bench/wrong.so
+prun=$1/tools/prun
+bench=$1/tools/catena-bench
+unordered=$1/tests/bench/unordered.so
+wrong=$1/tests/bench/wrong.so
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0

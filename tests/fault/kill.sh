@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Death at random moments, start-up included: prun ends in time with the right
 # code, and nothing remains. Bad settings: a clear error.
-# usage: tests/fault/kill.sh PRUN BUILD_DIR     KILL_ROUNDS=N KILL_SEED=N
+# usage: tests/fault/kill.sh BUILD_DIR     KILL_ROUNDS=N KILL_SEED=N
 set -u
-prun=$1
-bench=$2/tools/catena-bench
-coll=$2/tests/ranks/ranks_coll
+prun=$1/tools/prun
+bench=$1/tools/catena-bench
+coll=$1/tests/ranks/ranks_coll
 rounds=${KILL_ROUNDS:-16}
 RANDOM=${KILL_SEED:-$(date +%s)}
 seed=$RANDOM

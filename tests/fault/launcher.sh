@@ -1,18 +1,15 @@
 #!/bin/bash
-# Tests of the launcher: launcher.sh PRUN BUILD_DIR [CLIENT]
+# Tests of the launcher: launcher.sh BUILD_DIR
 #
-# CLIENT is the program made from client.c, BUILD_DIR/tests/fault/client if not
-# given. Prints one line per case and a summary; exit status 0 if none failed.
+# Prints one line per case and a summary; exit status 0 if none failed.
 #
 # Every process of a case carries the variable PRUN_TEST with a value of its
 # own, so what is left over is found wherever it went. Nothing is ever ended
 # but by the number of a process that the script started.
 
 set -u
-prun=${1:?usage: launcher.sh PRUN BUILD_DIR [CLIENT]}
-build=${2:?usage: launcher.sh PRUN BUILD_DIR [CLIENT]}
-client=${3:-$build/tests/fault/client}
-prun=$(realpath "$prun") client=$(realpath "$client")
+build=$(realpath "$1")
+prun=$build/tools/prun client=$build/tests/fault/client
 [ -x "$prun" ] && [ -x "$client" ] || { echo "no $prun or $client" >&2; exit 2; }
 
 work=$(mktemp -d)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Rank tests: each program in many layouts, under prun.
-# usage: tests/ranks/run.sh PRUN BUILD_DIR      RANKS_QUICK=1: fewer layouts
+# usage: tests/ranks/run.sh BUILD_DIR      RANKS_QUICK=1: fewer layouts
 set -u
-prun=$1
-programs=$2/tests/ranks
-units=$2/tests/unit
+prun=$1/tools/prun
+programs=$1/tests/ranks
+units=$1/tests/unit
 . "$(dirname "$0")/../tally.sh"
 
 # layout PROGRAM [NAME=VALUE ...] -- PRUN-OPTIONS. PROGRAM: of this folder, or

@@ -7,8 +7,14 @@
 # RANKS_QUICK=1: fewer layouts
 set -u
 build=$1
-seeds=${2:-500}
-splits=${3:-150}
+seeds=500
+splits=150
+if [ -n "${RANKS_QUICK:-}" ]; then
+    seeds=60
+    splits=30
+fi
+seeds=${2:-$seeds}
+splits=${3:-$splits}
 . "$(dirname "$0")/../tally.sh"
 
 # layout PROGRAM LAYOUT [SEED]: as tests/ranks/rank_test.h says

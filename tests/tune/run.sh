@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # catena-bench --tune: what becomes of its file.
-# usage: tests/tune/run.sh PRUN BUILD_DIR
+# usage: tests/tune/run.sh BUILD_DIR
 set -u
-prun=$1
-bench=$2/tools/catena-bench
+prun=$1/tools/prun
+bench=$1/tools/catena-bench
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 file=$work/here.json

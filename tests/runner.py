@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""Make builds and run their Meson tests in one pool, longest first.
+
+usage: tests/runner.py [-k PATTERN] [-l SECONDS] [-e] "DIR SUITES [OPTION...]"...
+
+For each build: its directory, the suites to run (a,b; "-" for none) and what
+`meson setup` gets; NAME=VALUE before the first "-" option is its environment.
+Builds are made in turn, and the tests of one run while the next is made.
+  -k PATTERN  only tests whose name matches
+  -l SECONDS  no test may take longer
+  -e          end at the first test that fails
+
+A test prints "ok - CASE", "not ok - CASE" and "skip - CASE", or is a Check
+program. A case is the first word of the test's name and the name of the
+case, without its number and its layout. It counts once, whatever builds and
+layouts it runs in, and as failed if it failed in one.
+DIR/test-durations keeps how long each test took; until then its priority does.
+DIR/test-logs has what the tests printed.
+"""
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent
+# Distinct cases of tests/run at 97ce4b0, counted as here.
+AT_97CE4B0 = "not counted"
+
+
+class Build:
+    """A build directory; as a job it is made."""
+
+    def __init__(self, text):
+        words = shlex.split(text)
+        self.dir = SOURCE / words[0]
+        self.dir.mkdir(exist_ok=True)
+        self.suites = set(words[1].split(","))
+        self.env = dict(w.split("=", 1) for w in words[2:] if w[0] != "-")
+        self.options = [w for w in words[2:] if w[0] == "-"]
+        self.title = f"build {words[0]}"
+        self.limit = 3600
+        self.kept = self.dir / "test-durations"
+
+    def command(self, jobs):
+        setup = ["meson", "setup", str(self.dir), str(SOURCE), *self.options]
+        make = f"exec ninja -C {shlex.quote(str(self.dir))} --quiet -j {jobs}"
+        if not (self.dir / "build.ninja").exists():
+            make = f"{shlex.join(setup)} && {make}"
+        return ["sh", "-c", make]
+
+    def durations(self):
+        lines = self.kept.read_text().splitlines() if self.kept.exists() else []
+        return {name: float(s) for s, name in (l.split(" ", 1) for l in lines)}
+
+    def tests(self, pattern):
+        text = (self.dir / "meson-info/intro-tests.json").read_text()
+        kept = self.durations()
+        found = [Test(self, t, kept) for t in json.loads(text)
+                 if self.suites & {s.split(":")[-1] for s in t["suite"]}]
+        return [t for t in found if re.search(pattern, t.name)]
+
+    def keep(self, tests):
+        """Keep the durations of those that passed."""
+        kept = self.durations()
+        kept.update({t.name: t.took for t in tests if not t.failed})
+        self.kept.write_text("".join(
+            f"{s:.2f} {n}\n" for n, s in sorted(kept.items(),
+                                                key=lambda item: -item[1])))
+
+
+class Test:
+    def __init__(self, build, described, kept):
+        self.build = build
+        self.name = described["name"]
+        self.title = f"{build.dir.name}: {self.name}"
+        self.cmd = described["cmd"]
+        self.env = described["env"]
+        self.dir = described["workdir"] or build.dir
+        self.limit = described["timeout"]
+        self.expected = kept.get(self.name, described["priority"])
+        self.passed, self.failed, self.skipped = [], [], []
+
+    def command(self, _):
+        return self.cmd
+
+    def case(self, name):
+        """The name of a case without its number and its layout."""
+        name = re.sub(r"^#\d+ ", "", name.strip())
+        name = re.sub(r", \d+ ranks on \d+ nodes\b", "", name)
+        return f"{self.name.split()[0]}: {name}"
+
+    def count(self, status, log, checks):
+        """Read the cases out of what the test printed."""
+        for line in log.splitlines():
+            for start, cases in (("ok - ", self.passed),
+                                 ("not ok - ", self.failed),
+                                 ("skip - ", self.skipped)):
+                if line.startswith(start):
+                    cases.append(self.case(line[len(start):]))
+        times = {}
+        for line in checks.splitlines():
+            found = re.match(r"(ok|not ok) \d+ - .*?([^:/]+:[^:]+): ", line)
+            if found:  # a case that loops counts each time
+                good, name = found.groups()
+                times[name] = times.get(name, 0) + 1
+                (self.passed if good == "ok" else self.failed).append(
+                    self.case(f"{name} {times[name]}"))
+        if not self.failed and (status != 0 or
+                                not self.passed and not self.skipped):
+            self.failed.append(self.case(f"status {status}"))
+
+    def repeat(self):
+        env = [f"{k}={v}" for k, v in self.env.items()]
+        return f"cd {self.dir} && " + shlex.join(
+            (["env"] if env else []) + env + self.cmd)
+
+
+class Pool:
+    """Runs jobs beside each other, as many as there are cores."""
+
+    def __init__(self, work):
+        self.work = work
+        self.free = self.cores = len(os.sched_getaffinity(0))
+        self.running = []
+        self.started = 0
+
+    def start(self, job, width):
+        self.started += 1
+        job.width = width
+        job.tmp = Path(self.work, str(self.started))
+        job.tmp.mkdir()
+        job.log = job.tmp / "log"
+        job.tap = job.tmp / "tap"
+        tmp = job.tmp / "t"
+        tmp.mkdir()
+        env = {**os.environ, **job.env, "TMPDIR": str(tmp),
+               "CK_TAP_LOG_FILE_NAME": str(job.tap)}
+        with open(job.log, "w") as out:
+            job.process = subprocess.Popen(
+                job.command(width), cwd=job.dir, env=env, stdin=subprocess.DEVNULL,
+                stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+        job.began = time.monotonic()
+        self.free -= width
+        self.running.append(job)
+
+    def stop(self, job):
+        """End it and what it started, launchers first: they clean up."""
+        for sign in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(job.process.pid, sign)
+                job.process.wait(5)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                pass
+
+    def next_end(self, limit):
+        """Wait until a job ends, or has run too long."""
+        while True:
+            for job in self.running:
+                job.took = time.monotonic() - job.began
+                status = job.process.poll()
+                if status is None and job.took > min(job.limit, limit):
+                    self.stop(job)
+                    status = f"timeout after {job.took:.0f} s"
+                if status is not None:
+                    self.running.remove(job)
+                    self.free += job.width
+                    return job, status
+            time.sleep(0.01)
+
+
+def read(path):
+    return path.read_text(errors="replace") if path.exists() else ""
+
+
+def finish_test(test, status):
+    log = read(test.log)
+    test.count(status, log, read(test.tap))
+    logs = test.build.dir / "test-logs"
+    logs.mkdir(exist_ok=True)
+    name = re.sub(r"[^\w.+-]+", "_", test.name)
+    (logs / name).write_text(log + read(test.tap))
+    shutil.rmtree(test.tmp, ignore_errors=True)
+    if test.failed:
+        print(f"FAILED {test.title} ({test.took:.1f} s)")
+        bad = [line for line in log.splitlines()
+               if not re.match(r"ok - |skip - ", line)]
+        print("\n".join(bad[-40:]))
+        for case in sorted(set(test.failed)):
+            print(f"  failed: {case}")
+        print(f"  repeat: {test.repeat()}\n", flush=True)
+
+
+def finish_build(build, status):
+    if status != 0:
+        print("\n".join(read(build.log).splitlines()[-40:]))
+        print(f"{build.title} failed: {status}\n0 passed, 1 failed")
+        sys.exit(1)
+    print(f"{build.title}: {build.took:.1f} s", flush=True)
+
+
+def run(pool, builds, options):
+    to_make, waiting, done = list(builds), [], []
+    while to_make or waiting or pool.running:
+        making = any(isinstance(job, Build) for job in pool.running)
+        while pool.free > 0 and (waiting or to_make and not making):
+            if to_make and not making:
+                # The first has all cores; beside tests, half of them.
+                half = max(1, pool.cores // 2) if done or waiting else pool.free
+                pool.start(to_make.pop(0), min(half, pool.free))
+                making = True
+            else:
+                pool.start(waiting.pop(0), 1)
+        job, status = pool.next_end(options.limit)
+        if isinstance(job, Build):
+            finish_build(job, status)
+            waiting += job.tests(options.pattern)
+            waiting.sort(key=lambda test: -test.expected)
+        else:
+            done.append(job)
+            finish_test(job, status)
+            if job.failed and options.end:
+                break
+    return done
+
+
+def summary(tests, seconds):
+    """Count distinct cases; print the line that says how many."""
+    print("longest:")
+    for test in sorted(tests, key=lambda t: -t.took)[:15]:
+        print(f"{test.took:8.1f} s  {test.title}")
+    failed = {case for test in tests for case in test.failed}
+    passed = {case for test in tests for case in test.passed} - failed
+    skipped = {case for test in tests for case in test.skipped} - passed - failed
+    runs = sum(len(test.passed) + len(test.failed) for test in tests)
+    print(f"{seconds:.0f} s, {len(tests)} tests, {runs} runs of "
+          f"{len(passed | failed)} distinct cases ({AT_97CE4B0} at 97ce4b0)")
+    print(f"{len(passed)} passed, {len(failed)} failed" +
+          (f", {len(skipped)} skipped" if skipped else ""))
+    return not failed and bool(passed)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("-k", dest="pattern", default="")
+    parser.add_argument("-l", dest="limit", type=float, default=1e9)
+    parser.add_argument("-e", dest="end", action="store_true")
+    parser.add_argument("builds", nargs="+", type=Build)
+    options = parser.parse_args()
+    began = time.monotonic()
+    # What a shell without a terminal, or nohup, ignores, tests do not.
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    for sign in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(sign, lambda *_: sys.exit(1))
+    with tempfile.TemporaryDirectory(prefix="ctn") as work:
+        pool = Pool(work)
+        try:
+            tests = run(pool, options.builds, options)
+        finally:
+            for job in pool.running:
+                pool.stop(job)
+    for build in options.builds:
+        build.keep([test for test in tests if test.build is build])
+    sys.exit(0 if summary(tests, time.monotonic() - began) else 1)
+
+
+if __name__ == "__main__":
+    main()
