@@ -114,6 +114,9 @@ typedef struct ctn_waiting {
     uint32_t spin;     /* polls before the core is given away */
     uint64_t sleep_ns; /* of waiting before sleeping; UINT64_MAX: never */
     uint64_t nap_ns;   /* the longest */
+    /** Gives the core away (NULL: sched_yield). Tests put theirs here, and their
+     * clock and sleep into a transport. */
+    void (*yield)(ctn_exec_t *exec);
 } ctn_waiting_t;
 
 /* Blocks of freed groups are kept for new ones: fresh memory costs faults, and

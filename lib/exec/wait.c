@@ -160,6 +160,16 @@ static void nap(ctn_exec_t *exec, ctn_patience_t *patience, uint64_t waited_ns)
     patience->rings = rung ? patience->rings + 1 : 0;
     patience->listens = false;
 }
+
+static inline void yield_core(ctn_exec_t *exec)
+{
+    if (exec->waiting.yield != NULL) {
+        exec->waiting.yield(exec);
+    } else {
+        ctn_yield_core();
+    }
+}
+
 void ctn_exec_pass_time(ctn_exec_t *exec)
 {
     if (++exec->passes % CLOCK_EVERY == 0) {
@@ -168,7 +178,7 @@ void ctn_exec_pass_time(ctn_exec_t *exec)
     if (exec->virtual_time) {
         (void)exec->local->ops->sleep(exec->local, LOOK_NS, -1);
     } else if (exec->crowded && exec->waiting.spin != UINT32_MAX) {
-        ctn_yield_core();
+        yield_core(exec);
     }
 }
 
@@ -188,7 +198,7 @@ CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_patience_t *patience)
     if (spins(exec, patience) || exec->waiting.sleep_ns == UINT64_MAX) {
         return false;
     }
-    uint64_t now = wall_clock();
+    uint64_t now = ctn_exec_time(exec);
     if (patience->since_ns == 0) {
         patience->since_ns = now;
     } else if (now - patience->since_ns > exec->waiting.sleep_ns) {
@@ -211,6 +221,6 @@ CTN_TURN void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)
     if (spins(exec, patience)) {
         ctn_pause();
     } else {
-        ctn_yield_core();
+        yield_core(exec);
     }
 }
