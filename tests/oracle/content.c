@@ -132,12 +132,14 @@ bool oracle_op_takes(unsigned op, unsigned type)
 
 /* ---- one element of a fixed type ---- */
 
-/* Wrapped, as unsigned; narrow ones through a wide one. */
+/* Wrapped, as unsigned; narrow ones through a wide one. What is rare decides a
+ * logical operation: else its result is the same with many ranks. */
 #define INTEGER(name, ctype)                                                   \
     static void make_##name(op_t op, uint64_t h, void *out)                    \
     {                                                                          \
         bool logical = op == OP_LAND || op == OP_LOR || op == OP_LXOR;         \
-        ctype value = (ctype)(logical ? (h & 8 ? 0 : h >> 5) : h);             \
+        bool truth = (h % 16 == 0) == (op != OP_LAND);                         \
+        ctype value = (ctype)(!logical ? h : truth ? h >> 5 | 1 : 0);          \
         memcpy(out, &value, sizeof(value));                                    \
     }                                                                          \
     static void combine_##name(op_t op, const void *left, const void *right,   \
@@ -353,10 +355,9 @@ static uint64_t stream_of(uint64_t seed, size_t from, size_t to)
     return oracle_hash(seed, from, to);
 }
 
-void oracle_stream(uint64_t seed, size_t from, size_t to, size_t at,
-                   size_t bytes, void *out)
+/** What stream a state leads to, from there on. */
+static void fill_from(uint64_t state, size_t bytes, void *out)
 {
-    uint64_t state = stream_of(seed, from, to) + at / 8 * ORACLE_STEP;
     unsigned char *to_byte = out;
     for (; bytes >= 8; bytes -= 8, to_byte += 8) {
         uint64_t word = oracle_random(&state);
@@ -368,22 +369,45 @@ void oracle_stream(uint64_t seed, size_t from, size_t to, size_t at,
     }
 }
 
-size_t oracle_stream_differs(uint64_t seed, size_t from, size_t to,
-                             size_t bytes, const void *found)
+void oracle_stream(uint64_t seed, size_t from, size_t to, size_t at,
+                   size_t bytes, void *out)
+{
+    fill_from(stream_of(seed, from, to) + at / 8 * ORACLE_STEP, bytes, out);
+}
+
+void oracle_fill(uint64_t seed, size_t bytes, void *out)
+{
+    fill_from(seed, bytes, out);
+}
+
+size_t oracle_count_wrong(uint64_t seed, size_t bytes, const void *found,
+                          size_t *first)
 {
     const unsigned char *in = found;
     unsigned char expected[512];
+    size_t wrong = 0;
     for (size_t at = 0; at < bytes; at += sizeof(expected)) {
         size_t n =
             bytes - at < sizeof(expected) ? bytes - at : sizeof(expected);
-        oracle_stream(seed, from, to, at, n, expected);
-        for (size_t i = 0; memcmp(in + at, expected, n) != 0; i++) {
-            if (in[at + i] != expected[i]) {
-                return at + i;
+        fill_from(seed + at / 8 * ORACLE_STEP, n, expected);
+        if (memcmp(in + at, expected, n) == 0) {
+            continue;
+        }
+        for (size_t i = 0; i < n; i++) {
+            if (in[at + i] != expected[i] && wrong++ == 0) {
+                *first = at + i;
             }
         }
     }
-    return bytes;
+    return wrong;
+}
+
+size_t oracle_stream_differs(uint64_t seed, size_t from, size_t to,
+                             size_t bytes, const void *found)
+{
+    size_t first = bytes;
+    (void)oracle_count_wrong(stream_of(seed, from, to), bytes, found, &first);
+    return first;
 }
 
 /* ---- blocks ---- */

@@ -45,6 +45,7 @@ bool oracle_own_counts(unsigned kind);
  * both sides, not for reductions. */
 enum {
     ORACLE_BYTE = 0,
+    ORACLE_DOUBLE = 10,
     ORACLE_FIXED = 20,
     ORACLE_PAIR = ORACLE_FIXED,
     ORACLE_TRIPLE, /* chunks are no whole number of these */
@@ -80,6 +81,12 @@ bool oracle_op_takes(unsigned op, unsigned type);
  * `at` on, a multiple of 8. */
 void oracle_stream(uint64_t seed, size_t from, size_t to, size_t at,
                    size_t bytes, void *out);
+/** The same from a seed that is the stream's alone. */
+void oracle_fill(uint64_t seed, size_t bytes, void *out);
+/** How many bytes are not what oracle_fill makes; where the first of them is,
+ * if there is one. */
+size_t oracle_count_wrong(uint64_t seed, size_t bytes, const void *found,
+                          size_t *first);
 /** The first byte that is not that; `bytes`: there is none. */
 size_t oracle_stream_differs(uint64_t seed, size_t from, size_t to,
                              size_t bytes, const void *found);

@@ -196,7 +196,7 @@ static bool run_size(char *const *collectives, int count, size_t bytes,
         struct result result = result_of(&tests[i]);
 
         if (rank == 0)
-            printf("%s,%s,%d,%zu,%.3f,%.3f,%u,%.0f\n", peer_name,
+            printf("%s,%s,%d,%zu,%.4f,%.4f,%u,%.0f\n", peer_name,
                    collectives[i], size, bytes, result.avg_us, result.max_us,
                    result.calls, result.errors);
         good &= result.errors == 0;

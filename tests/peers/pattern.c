@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "oracle/content.h"
+#include "oracle/random.h"
+
 static const char *const names[PEER_KINDS] = {
     [PEER_ALLTOALL] = "alltoall",
     [PEER_ALLTOALLV] = "alltoallv",
@@ -82,18 +85,9 @@ static int partner(const struct peer_call *call, int i)
 
 /* ---- what goes where ---- */
 
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
 static uint64_t seed_of(unsigned call, int source, int target)
 {
-    return mix((uint64_t)call << 32 ^ (uint64_t)source << 16 ^
-               (uint64_t)target);
+    return oracle_hash(call, (uint64_t)source, (uint64_t)target);
 }
 
 /* Random counts for alltoallv: a quarter is zero, the rest up to such a size
@@ -199,27 +193,6 @@ size_t pattern_extent(const struct peer_block *blocks, int count)
 
 /* ---- bytes ---- */
 
-/* Fast, so that contents can change in every call. */
-static void fill_row(unsigned char *row, size_t bytes, uint64_t seed)
-{
-    size_t i = 0;
-
-    for (; i + 8 <= bytes; i += 8, seed += 0x0101010101010101u)
-        memcpy(row + i, &seed, 8);
-    memcpy(row + i, &seed, bytes - i);
-}
-
-static uint64_t row_errors(const unsigned char *row, size_t bytes,
-                           uint64_t seed)
-{
-    uint64_t errors = 0;
-    size_t i = 0;
-
-    for (; i + 8 <= bytes; i += 8, seed += 0x0101010101010101u)
-        errors += memcmp(row + i, &seed, 8) != 0;
-    return errors + (memcmp(row + i, &seed, bytes - i) != 0);
-}
-
 /* As what a block to that rank counts. */
 static int target_of(const struct peer_call *call, int rank)
 {
@@ -230,7 +203,8 @@ static void fill_blocks(struct peer_call *call, unsigned number)
 {
     if (call->kind == PEER_BCAST) {
         if (call->rank == call->root)
-            fill_row(call->recv, call->bytes, seed_of(number, call->root, 0));
+            oracle_fill(seed_of(number, call->root, 0), call->bytes,
+                        call->recv);
         return;
     }
     for (int d = 0; d < block_count(call, true); d++) {
@@ -238,14 +212,15 @@ static void fill_blocks(struct peer_call *call, unsigned number)
         int target = target_of(call, partner(call, d));
 
         for (size_t r = 0; r < b->rows; r++)
-            fill_row(call->send + b->offset + r * b->stride, b->row_bytes,
-                     seed_of(number, call->rank, target) + r);
+            oracle_fill(seed_of(number, call->rank, target) + r, b->row_bytes,
+                        call->send + b->offset + r * b->stride);
     }
 }
 
 static uint64_t block_errors(const struct peer_call *call, unsigned number)
 {
     uint64_t errors = 0;
+    size_t first;
 
     for (int s = 0; s < call->partners; s++) {
         const struct peer_block *b = &call->recvs[s];
@@ -256,20 +231,14 @@ static uint64_t block_errors(const struct peer_call *call, unsigned number)
         if (source == PEER_NOBODY)
             continue;
         for (size_t r = 0; r < b->rows && b->row_bytes > 0; r++)
-            errors += row_errors(
-                call->recv + b->offset + r * b->stride, b->row_bytes,
-                seed_of(number, source, target_of(call, call->rank)) + r);
+            errors += oracle_count_wrong(
+                seed_of(number, source, target_of(call, call->rank)) + r,
+                b->row_bytes, call->recv + b->offset + r * b->stride, &first);
     }
     return errors;
 }
 
 /* ---- vectors ---- */
-
-/* Small whole numbers: their sums are exact in any order. */
-static double element(unsigned number, int rank, size_t i)
-{
-    return (double)((number * 7 + (unsigned)rank * 13 + i) % 1000);
-}
 
 static void fill_vector(struct peer_call *call, unsigned number)
 {
@@ -279,7 +248,8 @@ static void fill_vector(struct peer_call *call, unsigned number)
     if (call->kind == PEER_REDUCE_SCATTER)
         n *= (size_t)call->size;
     for (size_t i = 0; i < n; i++)
-        vector[i] = element(number, call->rank, i);
+        oracle_element(ORACLE_DOUBLE, ORACLE_SUM, number, (size_t)call->rank, i,
+                       &vector[i]);
 }
 
 static uint64_t vector_errors(const struct peer_call *call, unsigned number)
@@ -294,10 +264,10 @@ static uint64_t vector_errors(const struct peer_call *call, unsigned number)
     if (call->kind == PEER_REDUCE && call->rank != call->root)
         return 0;
     for (size_t i = 0; i < n; i++) {
-        double sum = 0;
+        double sum;
 
-        for (int rank = 0; rank <= last; rank++)
-            sum += element(number, rank, first + i);
+        oracle_reduced(ORACLE_DOUBLE, ORACLE_SUM, number, 0, (size_t)last,
+                       first + i, &sum);
         errors += !(sum <= result[i] && sum >= result[i]); /* NaN, too */
     }
     return errors;

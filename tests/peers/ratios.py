@@ -104,9 +104,12 @@ def versions():
             if line.startswith("model name"):
                 model = line.split(":", 1)[1].strip()
                 break
+    packages = (("Open MPI", "openmpi-bin"), ("MPICH", "mpich"),
+                ("UCX", "libucx0"))
+    there = [f"{name} {debian(package)}" for name, package in packages
+             if debian(package)]
     return (f"{os.cpu_count()} cores ({model}), Linux {platform.release()}; "
-            f"Open MPI {debian('openmpi-bin')}, MPICH {debian('mpich')}, "
-            f"UCX {debian('libucx0')}")
+            + ", ".join(there))
 
 
 def figure(value, digits=2):

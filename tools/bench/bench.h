@@ -281,8 +281,6 @@ uint64_t bench_unpermute(uint64_t value, uint64_t n, uint64_t seed);
 
 /* check.c */
 uint64_t bench_seed(uint64_t stamp, int source, int target);
-/** The eight bytes of that number in bench_fill's. */
-uint64_t bench_word(uint64_t seed, size_t index);
 void bench_fill(void *block, size_t bytes, uint64_t seed);
 /** Number of bytes that differ from bench_fill's; the first one goes to
  * `first` (offset, expected, found). */

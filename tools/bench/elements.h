@@ -7,39 +7,25 @@
 
 #include <catena/catena.h>
 
-/* Elements of reductions: their types, the operations, and a reference that
- * combines them one by one. */
+/* Elements of reductions: their types and operations by name. What they hold
+ * and what they come to is the oracle's (tests/oracle/content.h). */
 
 struct bench_blocks;
 struct bench_call;
 struct bench_mismatch;
 
-enum bench_op_id {
-#define BENCH_OP_ID(name) BENCH_OP_##name,
-    CATENA_PREDEFINED_OPS(BENCH_OP_ID)
-#undef BENCH_OP_ID
-};
-
 struct bench_op {
     const char *name;
-    enum bench_op_id id;
     catena_op_t op;
+    unsigned oracle; /* its number there */
 };
 
 struct bench_type {
     const char *name;
     catena_datatype_t type;
     size_t bytes;
-    unsigned ops; /* that take it: a bit for each */
-    /* An element made of a random word: such that results of `op` are exact
-     * and depend on all ranks. */
-    void (*make)(void *element, enum bench_op_id op, uint64_t word);
-    /* left = left op right */
-    void (*combine)(void *left, const void *right, enum bench_op_id op);
-    bool (*same)(const void *a, const void *b);
+    unsigned oracle;
 };
-
-enum { BENCH_MOST_ELEMENT = 16 }; /* bytes of the largest type */
 
 /** NULL: there is none of this name. */
 const struct bench_type *bench_find_type(const char *name);

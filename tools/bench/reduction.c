@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "oracle/content.h"
 
 /* Elements that are combined at once. */
 enum { CHUNK = 128 };
@@ -15,13 +16,13 @@ static const uint64_t guard_stamp = UINT64_MAX;
 
 /* Room for elements of any type. */
 struct chunk {
-    _Alignas(BENCH_MOST_ELEMENT) unsigned char at[CHUNK * BENCH_MOST_ELEMENT];
+    _Alignas(16) unsigned char at[CHUNK * ORACLE_UNIT_BYTES];
 };
 
 /* A reduction, as this rank sees it. */
 struct reduction {
     const struct bench_type *type;
-    enum bench_op_id op;
+    unsigned op;
     uint64_t stamp;
 };
 
@@ -31,7 +32,7 @@ static struct reduction reduction_of(const struct bench_call *call,
     const struct bench_options *options = call->bench->options;
 
     return (struct reduction){
-        .type = options->type, .op = options->op->id, .stamp = stamp};
+        .type = options->type, .op = options->op->oracle, .stamp = stamp};
 }
 
 static unsigned char *guard(const struct bench_call *call)
@@ -63,8 +64,8 @@ static void make(const struct reduction *reduction,
     uint64_t seed = bench_block_seed(vectors, which, reduction->stamp);
 
     for (size_t i = 0; i < count; i++)
-        type->make(out + i * type->bytes, reduction->op,
-                   bench_word(seed, first + i));
+        oracle_element(type->oracle, reduction->op, seed, 0, first + i,
+                       out + i * type->bytes);
 }
 
 /* The same of all vectors, combined. */
@@ -79,7 +80,8 @@ static void combine(const struct reduction *reduction,
     for (int which = 1; which < vectors->number; which++) {
         make(reduction, vectors, which, first, count, next.at);
         for (size_t i = 0; i < count * type->bytes; i += type->bytes)
-            type->combine(out + i, next.at + i, reduction->op);
+            oracle_combine(type->oracle, reduction->op, out + i, next.at + i,
+                           out + i);
     }
 }
 
@@ -100,6 +102,19 @@ void bench_fill_vector(struct bench_call *call, uint64_t stamp)
              out + bench_block_offset(sends, i));
     bench_fill(guard(call), BENCH_GUARD_BYTES,
                bench_seed(guard_stamp, call->rank, 0));
+}
+
+/* Zeros may have either sign. */
+static bool same(const struct bench_type *type, const unsigned char *expected,
+                 const unsigned char *found)
+{
+    struct chunk a, b;
+
+    memcpy(a.at, expected, type->bytes);
+    memcpy(b.at, found, type->bytes);
+    oracle_normalize(type->oracle, a.at, 1);
+    oracle_normalize(type->oracle, b.at, 1);
+    return memcmp(a.at, b.at, type->bytes) == 0;
 }
 
 /* An element that is wrong: the first byte that differs tells of it. */
@@ -154,7 +169,7 @@ static uint64_t verify(const struct reduction *reduction,
             const unsigned char *found = vector + (begin + i) * bytes;
             const unsigned char *expected = chunk.at + i * bytes;
 
-            if (reduction->type->same(expected, found))
+            if (same(reduction->type, expected, found))
                 continue;
             if (before + wrong == 0) {
                 *first = mismatch(expected, found, bytes);
