@@ -124,7 +124,8 @@ typedef struct ctn_transport_ops {
     void (*post)(ctn_transport_t *transport, uint64_t *word, uint64_t value);
 
     /** Block until something may have happened, `fd` (-1: none) can be read,
-     * or `timeout_ns` is over. @return whether fd can be read */
+     * or `timeout_ns` is over. @return whether fd can be read; of a simulator:
+     * whether nothing will happen any more unless this rank does something */
     bool (*sleep)(ctn_transport_t *transport, uint64_t timeout_ns, int fd);
 
     /** Nanoseconds since an arbitrary moment (NULL: the wall clock). */

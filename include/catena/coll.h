@@ -60,7 +60,8 @@ CATENA_API catena_status_t catena_alltoall_init(const void *send, void *recv,
 
 /** As catena_alltoall, with counts of their own for every pair
  * (MPI_Alltoallv). What s sends to d must have as many bytes as what d receives
- * from s; zero counts cost nothing.
+ * from s, else d, which writes nothing then, returns ERR_ARG (logged), and s as
+ * well where it knows; zero counts cost nothing.
  * @param[in]  send   with a block for each rank, or CATENA_IN_PLACE: what is
  *                    received from a rank replaces what is sent to it, and
  *                    the send counts, displacements and type are not looked at

@@ -206,8 +206,11 @@ static ctn_step_t exchange(ctn_op_t *op)
 
 static ctn_step_t end(ctn_op_t *op)
 {
-    rotate(op, ctn_op_state(op), false);
-    return CTN_STEP_NEXT;
+    bruck_t *b = ctn_op_state(op);
+    if (b->exchange.status == CATENA_OK) {
+        rotate(op, b, false);
+    }
+    return ctn_pairwise_end(op, &b->exchange);
 }
 
 static const ctn_phase_t phases[] = {

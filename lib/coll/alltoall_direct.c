@@ -80,8 +80,14 @@ static ctn_step_t exchange(ctn_op_t *op)
     return near == CTN_STEP_MOVED ? near : far;
 }
 
+static ctn_step_t end(ctn_op_t *op)
+{
+    direct_t *direct = ctn_op_state(op);
+    return ctn_pairwise_end(op, &direct->exchange);
+}
+
 static const ctn_phase_t phases[] = {
-    {"begin", begin}, {"exchange", exchange}, {NULL, NULL}};
+    {"begin", begin}, {"exchange", exchange}, {"end", end}, {NULL, NULL}};
 
 static void finish(ctn_op_t *op)
 {

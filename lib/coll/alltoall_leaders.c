@@ -283,7 +283,7 @@ static ctn_step_t wait_for_leaders(ctn_op_t *op)
             return CTN_STEP_WAIT;
         }
     }
-    return CTN_STEP_NEXT;
+    return ctn_pairwise_end(op, &a->local);
 }
 
 static const ctn_phase_t phases[] = {{"plan", need_plan},

@@ -35,6 +35,8 @@ void ctn_pairwise_begin(ctn_pairwise_t *x)
 {
     ctn_pairwise_clear(x);
     x->opened = false;
+    x->status = CATENA_OK;
+    x->doubts = x->topo->group->exec->doubts;
     x->by_posts = false;
     x->by_rows = x->list == NULL && x->window == 0 &&
                  x->receive->counts == NULL &&
@@ -50,7 +52,25 @@ void ctn_pairwise_begin(ctn_pairwise_t *x)
     x->by_posts = goes_by_posts(x);
 }
 
-static void copy_own_block(ctn_op_t *op, const ctn_pairwise_t *x)
+void ctn_pairwise_differ(ctn_pairwise_t *x, uint32_t other, bool sends,
+                         uint64_t found, uint64_t expected)
+{
+    const ctn_exec_t *exec = x->topo->group->exec;
+    uint32_t rank = pairwise_rank_of(x, other);
+    uint32_t me = x->topo->group->lane.chain.rank;
+    x->status = CATENA_ERR_ARG;
+    if (found == PAIRWISE_NOTHING) {
+        return; /* a rank before has said why */
+    }
+    ctn_error(exec->log,
+              "alltoall: the block from rank %u to rank %u has %llu bytes; "
+              "expected %llu; give the same length where it is sent and where "
+              "it is received",
+              sends ? rank : me, sends ? me : rank, (unsigned long long)found,
+              (unsigned long long)expected);
+}
+
+static void copy_own_block(ctn_op_t *op, ctn_pairwise_t *x)
 {
     if (x->in_place || x->list != NULL) {
         return;
@@ -58,16 +78,18 @@ static void copy_own_block(ctn_op_t *op, const ctn_pairwise_t *x)
     uint32_t me = pairwise_rank_of(x, x->me);
     ctn_span_t source = ctn_blocks_at(x->send, me);
     ctn_span_t target = ctn_blocks_at(x->receive, me);
-    if (source.bytes > 0) {
+    if (source.bytes != target.bytes) {
+        ctn_pairwise_differ(x, x->me, true, source.bytes, target.bytes);
+    } else if (source.bytes > 0) {
         ctn_span_copy(op->exec, &target, &source);
     }
 }
 
 void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 {
-    /* After a failure peers may still write to the stages. */
-    for (uint32_t slot = 0;
-         x->stage != NULL && slot < x->slots && op->status == CATENA_OK;
+    /* After a failure of others peers may still write to the stages. */
+    for (uint32_t slot = 0; x->stage != NULL && slot < x->slots &&
+                            (op->status == CATENA_OK || op->clean);
          slot++) {
         ctn_exec_free(op->exec, x->stage[slot]);
     }
@@ -246,6 +268,15 @@ static ctn_step_t advance_any(ctn_op_t *op, ctn_pairwise_t *x)
     return x->by_rows    ? advance_rows(op, x)
            : x->by_posts ? advance_posted(op, x)
                          : advance_all(op, x);
+}
+
+ctn_step_t ctn_pairwise_end(ctn_op_t *op, const ctn_pairwise_t *x)
+{
+    if (x->status == CATENA_OK) {
+        return CTN_STEP_NEXT;
+    }
+    op->clean = true;
+    return ctn_op_fail(op, x->status);
 }
 
 ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)

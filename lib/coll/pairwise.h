@@ -20,6 +20,12 @@
  *            when that is plain memory in its heap, else staged, part by part,
  *            through the wide payload or, for large ones, memory it took for
  *            that
+ * Words and grants tell how long a block is. Where its two ends do not agree
+ * nothing of it is written, and the exchange goes on and ends with an error: at
+ * the receiver, and at a sender that knows of the grant, which refuses it. A
+ * receiver that has waited long for an unasked block asks for it, since its
+ * sender may be waiting for a grant.
+ *
  * An empty block does not travel. Blocks of one size among the members of a
  * node take shorter ways, which rows.c and posted.c describe; what comes here
  * of them is for members whose buffers are out of reach.
@@ -83,6 +89,7 @@ typedef struct ctn_pairwise_stream {
     uint8_t place;    /* and that of receive_turn */
     uint8_t straight; /* by word: the part it tells of comes as expected */
     bool prepared;    /* receive_turn: its grant, if any, has been sent */
+    bool asked;       /* turn 0, unasked: it was granted for a doubt */
 } ctn_pairwise_stream_t;
 
 /** Where a part of a derived type goes that is expected. */
@@ -114,6 +121,8 @@ typedef struct ctn_pairwise {
     bool by_rows;   /* all on this node and small: see rows.h */
     bool by_posts;  /* all on this node and larger: see posted.h */
     uint32_t near_eager; /* larger blocks are granted, on a node */
+    uint32_t doubts;        /* exec's, when it began */
+    catena_status_t status; /* it ends with: some block has another length */
     bool opened;   /* first grants are out, this member's own block moved */
     bool packed;   /* some blocks were packed for the network */
     bool expects;  /* some parts, maybe */
@@ -138,12 +147,21 @@ static inline void ctn_pairwise_clear(ctn_pairwise_t *exchange)
 /** Set up the working part. */
 void ctn_pairwise_begin(ctn_pairwise_t *exchange);
 
+/** A block has another length than expected: say so, and take note. The member
+ * `other` sends it, or expects it. */
+void ctn_pairwise_differ(ctn_pairwise_t *exchange, uint32_t other,
+                         bool sends, uint64_t found, uint64_t expected);
+
 /** Let rounds below `limit` begin. */
 void ctn_pairwise_extend(ctn_pairwise_t *exchange, uint32_t limit);
 
 /** Do what can be done. NEXT: all sent and received (sources may still be
  * pending with the operation). */
 ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *exchange);
+
+/** A phase that is the last: the operation fails if a block had another length
+ * than expected; nothing is on its way any more but what it has sent. */
+ctn_step_t ctn_pairwise_end(ctn_op_t *op, const ctn_pairwise_t *exchange);
 
 /** Give back what it holds; for an algorithm's finish. */
 void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *exchange);

@@ -12,9 +12,10 @@
  * many parts have been taken. */
 static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,
                         const ctn_member_t *from, uint64_t offset,
-                        uint32_t taken)
+                        uint64_t bytes, uint32_t taken)
 {
     ctn_endpoint_t *endpoint;
+    uint64_t what[] = {offset, bytes};
     catena_status_t status =
         ctn_exec_connect(op->exec, from->address.process, &endpoint);
     if (status == CATENA_OK) {
@@ -22,7 +23,7 @@ static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,
             from->grants + ((op->seq % CTN_RINGS) * x->topo->roster.size +
                             x->topo->group->lane.chain.rank) *
                                sizeof(ctn_grant_t);
-        status = ctn_put_signal(endpoint, &offset, sizeof(offset),
+        status = ctn_put_signal(endpoint, what, sizeof(what),
                                 at + offsetof(ctn_grant_t, offset),
                                 at + offsetof(ctn_grant_t, word),
                                 ctn_tag(op->seq, taken), &op->pending);
@@ -46,14 +47,45 @@ static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
            op->pending == 0;
 }
 
-static bool has_come(const ctn_op_t *op, const ctn_pairwise_t *x, uint32_t slot)
+/** What a word holds when a block of so many bytes comes as expected. */
+static uint32_t expected_count(const ctn_pairwise_stream_t *stream,
+                               pairwise_passage_t passage, size_t bytes)
+{
+    return passage == PAIRWISE_GRANTED
+               ? pairwise_part_count(stream->receive_turn,
+                                     stream->parts_received)
+               : pairwise_small_count(stream->receive_turn, bytes);
+}
+
+static bool has_come(const ctn_op_t *op, const ctn_pairwise_t *x, uint32_t slot,
+                     pairwise_passage_t passage, size_t bytes)
 {
     const ctn_pairwise_stream_t *stream = &x->stream[slot];
     uint32_t part = stream->parts_received;
     return ctn_word_load(&ctn_op_slot(op, slot)->word[part % CTN_PARTS]) ==
-               ctn_tag(op->seq,
-                       pairwise_count_of(stream->receive_turn, part)) &&
+               ctn_tag(op->seq, expected_count(stream, passage, bytes)) &&
            may_overwrite(op, x, stream);
+}
+
+/** What has not come as expected may have come in another length, or have been
+ * refused. */
+static bool has_come_wrong(const ctn_op_t *op, const ctn_pairwise_t *x,
+                           uint32_t slot, size_t expected, uint64_t *found)
+{
+    const ctn_pairwise_stream_t *stream = &x->stream[slot];
+    const ctn_slot_t *own = ctn_op_slot(op, slot);
+    uint64_t word = ctn_word_load(&own->word[0]);
+    uint32_t count = ctn_tag_count(word);
+    uint32_t what = count & PAIRWISE_REFUSED;
+    if (!ctn_tag_matches(word, op->seq) || stream->parts_received > 0 ||
+        count >> 20 != (stream->receive_turn & 0xfff) || what == expected) {
+        return false;
+    }
+    *found = what;
+    if (what == PAIRWISE_REFUSED) {
+        memcpy(found, own->data, sizeof(*found));
+    }
+    return what < PAIRWISE_PART || what == PAIRWISE_REFUSED;
 }
 
 static const unsigned char *own_wide(const ctn_op_t *op,
@@ -138,10 +170,11 @@ static ctn_expected_t *note_expected(const ctn_op_t *op, ctn_pairwise_t *x,
 
 /** Have a part from another node, of those that are `size` bytes long but for
  * the last, go to its place at once when it comes: a copy less, and no memory
- * that has left the cache since the last time. */
+ * that has left the cache since the last time.
+ * @param count what its word holds */
 static void expect_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                         uint32_t slot, const ctn_span_t *block, size_t size,
-                        uint32_t part)
+                        uint32_t part, uint32_t count)
 {
     ctn_pairwise_stream_t *stream = &x->stream[slot];
     uint32_t word = part % CTN_PARTS;
@@ -153,8 +186,7 @@ static void expect_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     void *to = block->type == NULL
                    ? (void *)(block->base + part * size)
                    : note_expected(op, x, slot, block, part * size, word);
-    uint64_t value =
-        ctn_tag(op->seq, pairwise_count_of(stream->receive_turn, part));
+    uint64_t value = ctn_tag(op->seq, count);
     if (to != NULL &&
         ctn_expect(op->exec->network, &ctn_op_slot(op, slot)->word[word], value,
                    pairwise_bytes_of_part(block->bytes, size, part),
@@ -171,7 +203,8 @@ static void expect_first(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     size_t size = pairwise_part_size(x->stream[slot].place);
     uint32_t parts = pairwise_parts_of(block->bytes, size);
     for (uint32_t part = 0; part < parts && part < CTN_PARTS; part++) {
-        expect_part(op, x, peer, slot, block, size, part);
+        expect_part(op, x, peer, slot, block, size, part,
+                    pairwise_part_count(x->stream[slot].receive_turn, part));
     }
 }
 
@@ -201,11 +234,12 @@ static ctn_step_t receive_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     if (part + CTN_PARTS >= parts) {
         return CTN_STEP_MOVED;
     }
-    expect_part(op, x, peer, slot, block, size, part + CTN_PARTS);
+    expect_part(op, x, peer, slot, block, size, part + CTN_PARTS,
+                pairwise_part_count(stream->receive_turn, part + CTN_PARTS));
     return grant(op, x, pairwise_member(x, peer),
                  stream->place == CTN_PLACE_WIDE ? CTN_STAGED
                                                  : stage_at(op, x, slot),
-                 stream->parts_received);
+                 block->bytes, stream->parts_received);
 }
 
 ctn_step_t ctn_pairwise_grant(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
@@ -231,15 +265,53 @@ ctn_step_t ctn_pairwise_grant(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     uint64_t offset = CTN_STAGED;
     if (passage == PAIRWISE_EAGER) {
         stream->place = CTN_PLACE_WIDE;
-        expect_part(op, x, peer, slot, &block, block.bytes, 0);
+        expect_part(op, x, peer, slot, &block, block.bytes, 0,
+                    pairwise_small_count(stream->receive_turn, block.bytes));
     } else if (passage == PAIRWISE_GRANTED) {
         offset = place_for(op, x, slot, &block);
         if (stream->place != CTN_PLACE_BUFFER) {
             expect_first(op, x, peer, slot, &block);
         }
     }
-    return ask ? grant(op, x, pairwise_member(x, peer), offset, 0)
+    return ask ? grant(op, x, pairwise_member(x, peer), offset, block.bytes, 0)
                : CTN_STEP_WAIT;
+}
+
+/** A block did not come as expected. */
+static ctn_step_t receive_none(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
+                               uint64_t found, uint64_t expected)
+{
+    for (uint32_t slot = 0; x->expects && slot < x->slots; slot++) {
+        if (pairwise_receive_peer(
+                x, pairwise_round_of(x, slot, x->stream[slot].receive_turn)) ==
+            peer) {
+            for (uint32_t word = 0; word < CTN_PARTS; word++) {
+                ctn_unexpect(op->exec->network,
+                             &ctn_op_slot(op, slot)->word[word]);
+            }
+        }
+    }
+    ctn_pairwise_differ(x, peer, true, found, expected);
+    return CTN_STEP_NEXT;
+}
+
+/** The sender of a block that should have come unasked may be waiting for a
+ * grant, since it has another length. The grant may come when its operation is
+ * over: so this one does not end before it is there. */
+static ctn_step_t ask(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
+                      uint32_t slot, size_t bytes)
+{
+    ctn_pairwise_stream_t *stream = &x->stream[slot];
+    ctn_transport_t *network = op->exec->network;
+    stream->asked = true;
+    ctn_step_t step =
+        grant(op, x, pairwise_member(x, peer), CTN_STAGED, bytes, 0);
+    if (step != CTN_STEP_FAIL && pairwise_is_remote(x, peer) &&
+        network->ops->flush != NULL) {
+        catena_status_t status = network->ops->flush(network, &op->pending);
+        step = status == CATENA_OK ? step : ctn_op_fail(op, status);
+    }
+    return step;
 }
 
 ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
@@ -247,15 +319,22 @@ ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     ctn_pairwise_stream_t *stream = &x->stream[slot];
     uint32_t round = pairwise_round_of(x, slot, stream->receive_turn);
     uint32_t peer = pairwise_receive_peer(x, round);
-    pairwise_passage_t passage = pairwise_passage_of(
-        x, pairwise_bytes_of(x, x->receive, round, peer), peer);
+    size_t bytes = pairwise_bytes_of(x, x->receive, round, peer);
+    pairwise_passage_t passage = pairwise_passage_of(x, bytes, peer);
     ctn_step_t granted = ctn_pairwise_grant(op, x, slot);
     if (granted != CTN_STEP_WAIT) {
         return granted;
     }
-    if (!has_come(op, x, slot)) {
+    if (!has_come(op, x, slot, passage, bytes)) {
+        uint64_t found;
+        if (has_come_wrong(op, x, slot, bytes, &found)) {
+            return receive_none(op, x, peer, found, bytes);
+        }
         op->waits_for = pairwise_rank_of(x, peer);
-        return CTN_STEP_WAIT;
+        return op->exec->doubts != x->doubts && stream->receive_turn == 0 &&
+                       passage != PAIRWISE_GRANTED && !stream->asked
+                   ? ask(op, x, peer, slot, bytes)
+                   : CTN_STEP_WAIT;
     }
     ctn_span_t block = pairwise_block_of(x, x->receive, round, peer);
     if (passage == PAIRWISE_INLINE) {

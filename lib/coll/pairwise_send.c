@@ -76,7 +76,8 @@ static int put_small(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
                 ? ctn_slot_data_offset(op->channel, to->address, op->seq, slot)
                 : ctn_wide_offset(to->address, op->seq, slot, 0),
         .slot = slot,
-        .count = pairwise_count_of(x->stream[slot].send_turn, 0),
+        .count =
+            pairwise_small_count(x->stream[slot].send_turn, block->bytes),
     };
     return put(op, x, &p);
 }
@@ -103,7 +104,7 @@ static int put_parts(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t offset,
         /* Straight into a buffer, only the last is waited for. */
         p.word = staged ? place : last ? 0 : 1;
         p.count =
-            pairwise_count_of(stream->send_turn, staged || !last ? part : 0);
+            pairwise_part_count(stream->send_turn, staged || !last ? part : 0);
         int result = put(op, x, &p);
         if (result <= 0) {
             return result < 0 ? result : sent;
@@ -130,7 +131,7 @@ static int put_straight(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t at)
     }
     p.offset = at;
     p.bytes = p.block->bytes;
-    p.count = pairwise_count_of(stream->send_turn, 0);
+    p.count = pairwise_part_count(stream->send_turn, 0);
     stream->parts_sent =
         pairwise_parts_of(p.bytes, pairwise_part_size(CTN_PLACE_BUFFER));
     return put(op, x, &p);
@@ -172,6 +173,26 @@ static const ctn_grant_t *grant_of(const ctn_op_t *op, const ctn_pairwise_t *x,
     return ctn_tag_matches(ctn_word_load(&grant->word), op->seq) ? grant : NULL;
 }
 
+/** The receiver expects another length, or this member does not have what it
+ * is to pass on: it gets the length only. */
+static ctn_step_t refuse(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
+                         uint32_t slot, uint64_t bytes)
+{
+    const ctn_member_t *to = pairwise_member(x, peer);
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, to->address.process, &endpoint);
+    if (status == CATENA_OK) {
+        uint32_t turn = x->stream[slot].send_turn;
+        status = ctn_put_signal(
+            endpoint, &bytes, sizeof(bytes),
+            ctn_slot_data_offset(op->channel, to->address, op->seq, slot),
+            ctn_slot_word_offset(op->channel, to->address, op->seq, slot, 0),
+            ctn_tag(op->seq, turn << 20 | PAIRWISE_REFUSED), &op->pending);
+    }
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
 ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
     ctn_pairwise_stream_t *stream = &x->stream[slot];
@@ -193,6 +214,13 @@ ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     }
     const ctn_member_t *to = pairwise_member(x, peer);
     ctn_span_t block = pairwise_block_of(x, x->send, round, peer);
+    if (x->list != NULL && x->status != CATENA_OK) {
+        return refuse(op, x, peer, slot, PAIRWISE_NOTHING);
+    }
+    if (grant != NULL && grant->bytes != block.bytes) {
+        ctn_pairwise_differ(x, peer, false, block.bytes, grant->bytes);
+        return refuse(op, x, peer, slot, block.bytes);
+    }
     int sent;
     bool over;
     if (small) {

@@ -147,12 +147,27 @@ static inline size_t pairwise_bytes_of_part(size_t bytes, size_t part_bytes,
 
 /* ---- words ---- */
 
-/** Words count what a slot serves: its turn, and parts within it. They need
- * only differ from what the slot held before. */
-static inline uint32_t pairwise_count_of(uint32_t turn, uint32_t part)
+/* Words count what a slot serves: its turn, and the length of a block that
+ * comes unasked, or the part of one that was granted. They need only differ
+ * from what the slot held before. */
+
+#define PAIRWISE_PART 0x80000u
+/** The block is not of the length that was granted; its own is in the slot. */
+#define PAIRWISE_REFUSED 0xfffffu
+/** It has none: some other block that it is made of was refused. */
+#define PAIRWISE_NOTHING UINT64_MAX
+
+static inline uint32_t pairwise_small_count(uint32_t turn, size_t bytes)
 {
-    return turn << 20 | ((part + 1) & 0xfffff);
+    return turn << 20 | (uint32_t)bytes;
 }
+
+static inline uint32_t pairwise_part_count(uint32_t turn, uint32_t part)
+{
+    return turn << 20 | PAIRWISE_PART | (part & 0x3ffff);
+}
+
+_Static_assert(CTN_FAR_EAGER < PAIRWISE_PART, "small blocks have no part");
 
 /* ---- directions ---- */
 

@@ -167,6 +167,9 @@ struct ctn_exec {
     /* Set by a phase: polls before the core is given away, since what it waits
      * for will come soon, from another core. */
     uint16_t look_again;
+    /* Grows when a wait is long: then phases look whether a peer may be doing
+     * something else, since its data have another length. */
+    uint32_t doubts;
     /* In the simulator, on request: users' data, and tables that are only
      * exchanged and worked on, exist in size alone. */
     bool drop_data;

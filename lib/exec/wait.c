@@ -17,6 +17,7 @@ enum {
     FIRST_LOOKS = 64,      /* some microseconds */
     RINGS_FOR_NOTHING = 4, /* before a nap undisturbed */
     CLOCK_EVERY = 64,      /* polls between two looks at clock and alarm */
+    DOUBT_EVERY = 1 << 14, /* and between two doubts */
     /* Some milliseconds of small operations. */
     LONG_ASTRAY = 1024 / CTN_SAY_EVERY
 };
@@ -31,6 +32,8 @@ static const uint64_t SHORT_NAP_NS = 1000000;
 
 /* What a look at requests that are not complete takes in virtual time. */
 static const uint64_t LOOK_NS = 100;
+/* A rank that naps has doubts after so long. */
+static const uint64_t DOUBT_NS = 20000000;
 
 static uint32_t decide_spin(const ctn_config_t *config, bool crowded)
 {
@@ -174,6 +177,7 @@ void ctn_exec_pass_time(ctn_exec_t *exec)
 {
     if (++exec->passes % CLOCK_EVERY == 0) {
         ctn_exec_look_for_alarm(exec);
+        exec->doubts += exec->passes % DOUBT_EVERY == 0;
     }
     if (exec->virtual_time) {
         (void)exec->local->ops->sleep(exec->local, LOOK_NS, -1);
@@ -195,6 +199,7 @@ static inline bool spins(const ctn_exec_t *exec, ctn_patience_t *patience)
 CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_patience_t *patience)
 {
     ctn_exec_look_for_alarm(exec);
+    exec->doubts += patience->misses % DOUBT_EVERY == 0;
     if (spins(exec, patience) || exec->waiting.sleep_ns == UINT64_MAX) {
         return false;
     }
@@ -203,6 +208,7 @@ CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_patience_t *patience)
         patience->since_ns = now;
     } else if (now - patience->since_ns > exec->waiting.sleep_ns) {
         patience->misses--; /* look at the clock next time, too */
+        exec->doubts += now - patience->since_ns > DOUBT_NS;
         nap(exec, patience, now - patience->since_ns);
         return true;
     }
@@ -212,7 +218,7 @@ CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_patience_t *patience)
 CTN_TURN void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)
 {
     if (exec->virtual_time) {
-        (void)exec->local->ops->sleep(exec->local, UINT64_MAX, -1);
+        exec->doubts += exec->local->ops->sleep(exec->local, UINT64_MAX, -1);
         return;
     }
     if (++patience->misses % CLOCK_EVERY == 0 && idle_long(exec, patience)) {

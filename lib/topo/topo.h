@@ -49,6 +49,7 @@ typedef struct ctn_ring_round {
 typedef struct ctn_grant {
     uint64_t word;
     uint64_t offset; /* the peer's buffer, or CTN_STAGED */
+    uint64_t bytes;  /* that the peer expects */
 } ctn_grant_t;
 
 #define CTN_STAGED UINT64_MAX

@@ -46,6 +46,8 @@ layout groups $tcp -- -n 9 --ppn 4
 layout groups -- -n 5
 layout coll -- -n 2
 layout coll $tcp -- -n 3 --ppn 2
+layout mismatch -- -n 3
+layout mismatch $tcp -- -n 4 --ppn 2
 layout collbad -- -n 3
 layout collbad $tcp -- -n 5 --ppn 2
 layout starved $tcp CATENA_HEAP_SIZE=256m -- -n 5 --ppn 2

@@ -67,6 +67,9 @@ for program in alltoall alltoallv nonblocking groups split; do
         layout $program 13 5
     fi
 done
+layout mismatch 4
+layout mismatch 2+2 2
+layout mismatch :2+1+3 3
 layout neighbor 3+1+5
 layout neighbor :2+4+1 2
 if [ -z "${RANKS_QUICK:-}" ]; then

@@ -220,10 +220,28 @@ static void kill_rank(ctn_sim_t *sim)
     sim_notify(sim, rank); /* its program ends by the error */
 }
 
-/** Nothing will happen any more, and yet ranks wait. Once told, they end with
+/** Wake all that wait. */
+static void raise_doubts(ctn_sim_t *sim)
+{
+    sim->doubts++;
+    for (uint32_t r = 0; r < sim->ranks; r++) {
+        if (sim->rank[r].state == SIM_SLEEPING) {
+            sim->rank[r].doubts = true;
+            sim_run_at(sim, &sim->rank[r], sim->now);
+        }
+    }
+}
+
+/** Nothing will happen any more, and yet ranks wait. That is what a long wait
+ * is here, so they look once more what may be wrong. Once told, they end with
  * an error; if they do not, the run is broken off. */
 static bool all_stuck(ctn_sim_t *sim)
 {
+    enum { MOST_DOUBTS = 4 };
+    if (sim->doubts < MOST_DOUBTS) {
+        raise_doubts(sim);
+        return true;
+    }
     if (sim->status == CATENA_ERR_STATE) {
         return false;
     }
@@ -241,6 +259,9 @@ static bool all_stuck(ctn_sim_t *sim)
 static void handle(ctn_sim_t *sim, sim_event_t *event)
 {
     ctn_sim_rank_t *rank;
+    if (event->kind != SIM_RUN) {
+        sim->doubts = 0;
+    }
     switch ((sim_kind_t)event->kind) {
     case SIM_RUN:
     case SIM_TIMER:

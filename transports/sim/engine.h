@@ -39,6 +39,7 @@ struct catena_sim_rank {
     uint8_t state;
     bool notified; /* something came while it did not sleep */
     bool killed;
+    bool doubts; /* it is woken because nothing happens any more */
     int32_t status; /* what its progress reports */
     /* And what it touches when it sends. */
     uint64_t endpoint_free; /* its endpoint takes one message at a time */
@@ -159,6 +160,7 @@ struct ctn_sim {
     uint64_t events;
     uint64_t last_end;
     uint32_t ended;
+    uint32_t doubts; /* times that all were woken since something happened */
     bool no_memory;
     bool aborted;
     int abort_code;

@@ -186,8 +186,9 @@ static bool sleep_until(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
         }
         sim_suspend(rank, SIM_SLEEPING);
     }
-    rank->notified = false;
-    return false;
+    bool doubts = rank->doubts;
+    rank->notified = rank->doubts = false;
+    return doubts;
 }
 
 /** Reading the clock takes a nanosecond, so that whoever watches it alone

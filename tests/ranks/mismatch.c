@@ -1,0 +1,289 @@
+/* Lengths that do not agree: one rank gives more or fewer bytes than the others
+ * expect. Ranks that are to get a block of another length return an error,
+ * nothing outside their receive blocks changes, nobody waits for ever, and the
+ * next collective of the group works. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rank_test.h"
+
+enum { GUARD = 0xa5, GUARD_BYTES = 1 << 17, MOST = 10 };
+
+/* Around the lengths from which on data take another way. */
+static const size_t sizes[] = {8, 64, 600, 20000, 30000, 160000, 1 << 20};
+
+/** One call: this rank's blocks, of `count` elements each but for the one that
+ * is wrong. */
+typedef struct call {
+    rank_test_t *test;
+    catena_group_t *group;
+    int p, me;
+    int odd;        /* who gives something else than the others */
+    size_t bytes;   /* what all but that one give */
+    size_t others;  /* what this rank gives: bytes, unless it is the odd one */
+    unsigned char *send, *receive;
+    size_t *send_counts, *counts;
+    ptrdiff_t *send_places, *places;
+    catena_datatype_t *types, *send_types;
+    catena_datatype_t pairs; /* two bytes, the second first */
+} call_t;
+
+static bool odd_only(const call_t *c, int rank)
+{
+    return rank == c->odd;
+}
+static bool root_only(const call_t *c, int rank)
+{
+    (void)c;
+    return rank == 0;
+}
+
+/** The rank that gets something wrong in an alltoallv. */
+static int victim(const call_t *c)
+{
+    return c->odd > 0 ? c->odd - 1 : c->p - 1;
+}
+static bool victim_only(const call_t *c, int rank)
+{
+    return rank == victim(c);
+}
+
+/** Blocks of the same length with a gap behind each, but for the one that the
+ * odd rank sends to its victim. */
+static void set_counts(call_t *c)
+{
+    size_t stride = c->bytes + GUARD_BYTES / 2;
+    for (int i = 0; i < c->p; i++) {
+        c->counts[i] = c->send_counts[i] = c->bytes;
+        c->places[i] = c->send_places[i] = (ptrdiff_t)(i * stride);
+        c->types[i] = c->send_types[i] = CATENA_BYTE;
+    }
+}
+
+static catena_status_t alltoallv(call_t *c)
+{
+    set_counts(c);
+    c->send_counts[victim(c)] = c->others;
+    return catena_alltoallv(c->send, c->send_counts, c->send_places,
+                            CATENA_BYTE, c->receive, c->counts, c->places,
+                            CATENA_BYTE, c->group);
+}
+
+/** Every other block is received as pairs of bytes. */
+static catena_status_t alltoallw(call_t *c)
+{
+    set_counts(c);
+    c->send_counts[victim(c)] = c->others;
+    for (int i = c->me % 2; i < c->p; i += 2) {
+        c->types[i] = c->pairs;
+        c->counts[i] /= 2;
+    }
+    return catena_alltoallw(c->send, c->send_counts, c->send_places,
+                            c->send_types, c->receive, c->counts, c->places,
+                            c->types, c->group);
+}
+
+static catena_status_t gatherv(call_t *c)
+{
+    set_counts(c);
+    return catena_gatherv(c->send, c->others, CATENA_BYTE, c->receive,
+                          c->counts, c->places, CATENA_BYTE, 0, c->group);
+}
+
+static catena_status_t scatter(call_t *c)
+{
+    return catena_scatter(c->send, c->bytes, CATENA_BYTE, c->receive, c->others,
+                          CATENA_BYTE, 0, c->group);
+}
+
+static catena_status_t scatterv(call_t *c)
+{
+    set_counts(c);
+    return catena_scatterv(c->send, c->send_counts, c->send_places, CATENA_BYTE,
+                           c->receive, c->others, CATENA_BYTE, 0, c->group);
+}
+
+/** Where this rank's receive blocks are. */
+typedef enum extent {
+    ONE,      /* a block of what it says */
+    EACH,     /* one of each rank, of that */
+    EXPECTED, /* the root: one of each, of what the others say */
+    GAPS,     /* one of each, with gaps */
+    ROOT_GAPS,
+    ROOT,
+    OWN_GAPS
+} extent_t;
+
+typedef struct kind {
+    const char *name;
+    catena_status_t (*run)(call_t *call);
+    bool (*must_fail)(const call_t *call, int rank);
+    extent_t extent;
+    const char *setting; /* of algorithms */
+    const char *algorithms[MOST];
+} kind_t;
+
+#define A2A "alltoall_algorithm"
+static const kind_t kinds[] = {
+    {"alltoallv", alltoallv, victim_only, GAPS, A2A, {"direct", "shift"}},
+    {"alltoallw", alltoallw, victim_only, GAPS, A2A, {"direct", "shift"}},
+    {"gatherv", gatherv, root_only, ROOT_GAPS, "gather_algorithm",
+     {"auto", "staged", "lent", "linear", "binomial"}},
+    {"scatter", scatter, odd_only, ONE, "scatter_algorithm",
+     {"auto", "staged", "lent", "linear", "binomial"}},
+    {"scatterv", scatterv, odd_only, ONE, "scatter_algorithm",
+     {"auto", "staged", "lent", "linear", "binomial"}},
+};
+
+/** What a call may write of the receive buffer: [from, to) of block i; false:
+ * there is none. */
+static bool block_of(const call_t *c, extent_t extent, int i, size_t *from,
+                     size_t *to)
+{
+    size_t stride = c->bytes + GUARD_BYTES / 2;
+    bool mine = i == c->me;
+    bool root = c->me == 0;
+    size_t n = i < c->p ? (size_t)i : 0;
+    switch (extent) {
+    case ONE:
+        *from = 0, *to = c->others;
+        return i == 0;
+    case ROOT:
+        *from = 0, *to = c->others;
+        return i == 0 && root;
+    case EACH:
+        *from = n * c->others, *to = *from + c->others;
+        return true;
+    case EXPECTED:
+        *from = n * c->bytes, *to = *from + c->bytes;
+        return root;
+    case ROOT_GAPS:
+        *from = n * stride, *to = *from + c->bytes;
+        return root;
+    case OWN_GAPS:
+        *from = n * stride, *to = *from + (mine ? c->others : c->bytes);
+        return true;
+    case GAPS:
+    default:
+        *from = n * stride, *to = *from + c->bytes;
+        return true;
+    }
+}
+
+/** Bytes outside of all receive blocks are as they were. */
+static bool guards_are_whole(const call_t *c, extent_t extent, size_t room)
+{
+    size_t at = 0;
+    for (int i = 0; i <= c->p; i++) {
+        size_t from = room, to = room;
+        if (i < c->p && !block_of(c, extent, i, &from, &to)) {
+            continue;
+        }
+        for (; at < from; at++) {
+            if (c->receive[at] != GUARD) {
+                return false;
+            }
+        }
+        at = to > at ? to : at;
+    }
+    return true;
+}
+
+/** One wrong call, and a right one. */
+static void try(call_t *c, const kind_t *kind, const char *how, size_t wrong,
+                rank_memory_t memory)
+{
+    rank_test_t *test = c->test;
+    size_t room = (size_t)(c->p + 1) * (c->bytes + GUARD_BYTES);
+    c->send = rank_take(test, memory, room);
+    c->receive = rank_take(test, memory, room);
+    for (int turn = 0; turn < 2; turn++) {
+        c->others = turn == 0 && c->me == c->odd ? wrong : c->bytes;
+        memset(c->send, c->me + 1, room);
+        memset(c->receive, GUARD, room);
+        catena_status_t status = kind->run(c);
+        if (!guards_are_whole(c, kind->extent, room)) {
+            rank_fail(test, "%s, %s, %zu bytes, rank %d %zu: a guard changed",
+                      kind->name, how, c->bytes, c->odd, wrong);
+        }
+        bool must = turn == 0 && kind->must_fail(c, c->me);
+        if (must ? status == CATENA_OK : turn == 1 && status != CATENA_OK) {
+            rank_fail(test, "%s, %s, %zu bytes, rank %d %zu, %s: %s: %s",
+                      kind->name, how, c->bytes, c->odd, wrong,
+                      memory == RANK_HEAP ? "heap" : "malloc",
+                      turn == 0 ? "the wrong call" : "the right call",
+                      catena_status_string(status));
+        }
+    }
+    rank_give(test, memory, c->send);
+    rank_give(test, memory, c->receive);
+}
+
+static void try_all(rank_test_t *test, const kind_t *kind,
+                    const char *algorithm, const char *hierarchy)
+{
+    call_t c = {.test = test, .p = test->place.size, .me = test->place.rank};
+    size_t p = (size_t)c.p;
+    const char *only = getenv("MISMATCH_BYTES");
+    char how[64];
+    snprintf(how, sizeof(how), "%s %s", algorithm, hierarchy);
+    (void)catena_group_dup(test->world, &c.group);
+    if (catena_group_set(c.group, kind->setting, algorithm) != CATENA_OK ||
+        (strcmp(kind->setting, A2A) != 0 &&
+         catena_group_set(c.group, "hierarchy", hierarchy) != CATENA_OK)) {
+        rank_fail(test, "no setting");
+    }
+    c.counts = calloc(4 * p, sizeof(size_t));
+    c.places = (ptrdiff_t *)(c.counts + p);
+    c.send_counts = c.counts + 2 * p;
+    c.send_places = (ptrdiff_t *)(c.counts + 3 * p);
+    c.types = calloc(2 * p, sizeof(*c.types));
+    c.send_types = c.types + p;
+    (void)catena_type_indexed(2, (size_t[]){1, 1}, (ptrdiff_t[]){1, 0},
+                              CATENA_BYTE, &c.pairs);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        if (only != NULL && strtoull(only, NULL, 0) != sizes[i]) {
+            continue;
+        }
+        c.bytes = sizes[i];
+        size_t less = c.bytes - (c.bytes / 20 & ~(size_t)3) - 4;
+        size_t more = c.bytes + (c.bytes / 20 & ~(size_t)3) + 4;
+        c.odd = (int)(i % (p - 1)) + 1;
+        try(&c, kind, how, more, RANK_HEAP);
+        try(&c, kind, how, less, RANK_HEAP);
+        try(&c, kind, how, more, RANK_MALLOC);
+        try(&c, kind, how, less, RANK_MALLOC);
+    }
+    (void)catena_type_free(&c.pairs);
+    free(c.types);
+    free(c.counts);
+    (void)catena_group_free(c.group);
+}
+
+static void run(rank_test_t *test)
+{
+    const kind_t *kind = kinds;
+    const char *only = getenv("MISMATCH_ALGORITHM");
+    while (strcmp(kind->name, test->name) != 0) {
+        kind++;
+    }
+    for (int i = 0; i < MOST && kind->algorithms[i] != NULL; i++) {
+        if (only == NULL || strcmp(only, kind->algorithms[i]) == 0) {
+            try_all(test, kind, kind->algorithms[i], "auto");
+            if (strcmp(kind->setting, A2A) != 0) {
+                try_all(test, kind, kind->algorithms[i], "network:p2p");
+            }
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    rank_case_t cases[sizeof(kinds) / sizeof(kinds[0]) + 1] = {0};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        cases[i] = (rank_case_t){kinds[i].name, run};
+    }
+    return rank_main(argc, argv, cases);
+}
