@@ -171,7 +171,8 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
 
 /* ---- Cartesian grids ---- */
 
-/** Sizes of a grid of `ranks`, as even as possible, not increasing (as
+/** Sizes of a grid of `ranks` that do not increase, with the smallest
+ * difference between the largest and the smallest of those that are set (as
  * MPI_Dims_create).
  * @param[in,out] dims [ndims] > 0: kept; 0: set
  * @return CATENA_OK, ERR_ARG (the product cannot be `ranks`) */

@@ -1,7 +1,10 @@
-/* Dimensions of a grid, as even as possible: the largest is as small as it can
- * be, then the next one, and so on. */
+/* Dimensions of a grid, as even as possible: the smallest difference between
+ * the largest and the smallest, and of those with the same difference the one
+ * whose largest is smallest, then whose next one is, and so on. */
 
 #include <catena/neighbor.h>
+#include <stdbool.h>
+#include <string.h>
 
 enum { MOST_DIVISORS = 1600 }; /* of a number below 2^31: 2095133040 */
 
@@ -26,45 +29,74 @@ static void find_divisors(int n, divisors_t *divisors)
     }
 }
 
-/** Whether `count` factors of at most d can make n or more. */
-static int can_reach(int n, int count, int d)
+/** d to the power of `count`; a number above n where it is above n. */
+static int64_t power(int d, int count, int n)
 {
     int64_t product = 1;
-    for (int i = 0; i < count && product < n; i++) {
+    for (int i = 0; i < count && product <= n; i++) {
         product *= d;
     }
-    return product >= n;
+    return product;
 }
 
-/** n as a product of `count` factors that do not increase, none above `most`.
- * The first factor is tried in ascending order. */
-static int factor(const divisors_t *divisors, int n, int count, int most,
-                  int *factors)
+/** n as a product of `count` factors from `least` to `most` that do not
+ * increase. The first factor is tried in ascending order. */
+static bool factor(const divisors_t *divisors, int n, int count, int least,
+                   int most, int *factors)
 {
     if (count == 0) {
         return n == 1;
     }
     for (int i = 0; i < divisors->count; i++) {
         int d = divisors->value[i];
-        if (d > most || d > n) {
-            return 0;
+        if (d > most || d > n || power(least, count - 1, n) > n / d) {
+            return false;
         }
-        if (n % d == 0 && can_reach(n, count, d) &&
-            factor(divisors, n / d, count - 1, d, factors + 1)) {
+        if (d >= least && n % d == 0 && power(d, count, n) >= n &&
+            factor(divisors, n / d, count - 1, least, d, factors + 1)) {
             factors[0] = d;
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 /** Factors that are left over are 1: more than these are never above 1. */
 enum { MOST_FACTORS = 31 };
 
+/** The largest factor is tried in ascending order. The smallest is at most the
+ * root of n, so an end comes when even that would be too far away. */
+static bool most_even(const divisors_t *divisors, int n, int count, int *best)
+{
+    int factors[MOST_FACTORS];
+    int difference = n; /* more than there can be */
+    if (count == 0) {
+        return n == 1;
+    }
+    for (int i = 0; i < divisors->count; i++) {
+        int d = divisors->value[i];
+        int least = d >= difference ? d - difference + 1 : 1;
+        if (power(d, count, n) < n) {
+            continue;
+        }
+        while (power(least, count, n) <= n &&
+               factor(divisors, n / d, count - 1, least, d, factors + 1)) {
+            factors[0] = d;
+            memcpy(best, factors, (size_t)count * sizeof(*best));
+            difference = d - factors[count - 1];
+            least = d - difference + 1;
+        }
+        if (power(least, count, n) > n) {
+            break;
+        }
+    }
+    return true;
+}
+
 catena_status_t catena_dims_create(int ranks, int ndims, int dims[])
 {
     divisors_t divisors;
-    int factors[MOST_FACTORS + 1];
+    int factors[MOST_FACTORS];
     int open = 0;
     int rest = ranks;
     if (ranks < 1 || ndims < 0 || (dims == NULL && ndims > 0)) {
@@ -79,7 +111,7 @@ catena_status_t catena_dims_create(int ranks, int ndims, int dims[])
     }
     int count = open < MOST_FACTORS ? open : MOST_FACTORS;
     find_divisors(rest, &divisors);
-    if (!factor(&divisors, rest, count, rest, factors)) {
+    if (!most_even(&divisors, rest, count, factors)) {
         return CATENA_ERR_ARG;
     }
     for (int d = 0, i = 0; d < ndims; d++) {
