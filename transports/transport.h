@@ -139,8 +139,10 @@ typedef struct ctn_transport_ops {
      * unless `members` are all ranks (NULL: not simulated). */
     void **(*common)(ctn_transport_t *transport, uint32_t members);
 
-    /** This rank cannot go on: its progress fails with `status` from now on,
-     * and soon that of all simulated ranks does (NULL: not simulated). */
+    /** This rank cannot go on, and waits for nothing any more: no `pending` is
+     * written and nothing is given to a `take` from now on, since they may be
+     * gone. Its progress fails with `status`; in the simulator soon that of all
+     * ranks does. NULL: there is nothing to forget. */
     void (*give_up)(ctn_transport_t *transport, catena_status_t status);
 
     /** The network in words, for people: "ucx tcp/lo, active messages". */

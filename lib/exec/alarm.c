@@ -14,15 +14,21 @@ void ctn_exec_hear_alarms(ctn_exec_t *exec, const ctn_block_t *block)
                             &exec->alarm_offset);
 }
 
+static void give_up(ctn_transport_t *transport, catena_status_t status)
+{
+    if (transport != NULL && transport->ops->give_up != NULL) {
+        transport->ops->give_up(transport, status);
+    }
+}
+
 void ctn_exec_break(ctn_exec_t *exec, catena_status_t status)
 {
     if (exec->status != CATENA_OK) {
         return;
     }
     exec->status = status;
-    if (exec->local->ops->give_up != NULL) {
-        exec->local->ops->give_up(exec->local, status);
-    }
+    give_up(exec->local, status);
+    give_up(exec->network, status);
     for (size_t i = 0; exec->alarm != NULL && i < exec->endpoint_slots; i++) {
         if (exec->endpoints[i] != NULL) { /* one that fails knows already */
             (void)ctn_signal(exec->endpoints[i], exec->alarm_offset,

@@ -478,18 +478,28 @@ CTN_TURN bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience)
     return exec->status == CATENA_OK;
 }
 
-void ctn_exec_deliver(ctn_exec_t *exec)
+catena_status_t ctn_exec_flush(ctn_exec_t *exec, ctn_transport_t *transport)
 {
+    /* After an error the transport does not write it: see give_up. */
     uint64_t pending = 0;
     ctn_patience_t patience = {0};
-    if (!exec->virtual_time ||
-        exec->local->ops->flush(exec->local, &pending) != CATENA_OK) {
-        return;
+    catena_status_t status = exec->status;
+    if (status == CATENA_OK) {
+        status = transport->ops->flush(transport, &pending);
     }
-    while (pending != 0 && exec->status == CATENA_OK) {
+    while (status == CATENA_OK && pending != 0) {
         if (!ctn_exec_poll(exec)) {
             ctn_exec_idle(exec, &patience);
         }
+        status = exec->status;
+    }
+    return status;
+}
+
+void ctn_exec_deliver(ctn_exec_t *exec)
+{
+    if (exec->virtual_time) {
+        (void)ctn_exec_flush(exec, exec->local);
     }
 }
 

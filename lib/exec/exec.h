@@ -321,6 +321,9 @@ void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience);
  * only run when somebody gives a core away. */
 void ctn_exec_pass_time(ctn_exec_t *exec);
 
+/** Wait until what this rank has put by `transport` is at its targets.
+ * @return the first error of the rank */
+catena_status_t ctn_exec_flush(ctn_exec_t *exec, ctn_transport_t *transport);
 /** Wait until what this rank has stored can be seen. Processors see to it in
  * order, so only simulated stores, which may be slow, are waited for. */
 void ctn_exec_deliver(ctn_exec_t *exec);

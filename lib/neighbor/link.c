@@ -98,24 +98,10 @@ CTN_HOT catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
     return status;
 }
 
-static catena_status_t settle(ctn_exec_t *exec, ctn_transport_t *transport)
-{
-    uint64_t pending = 0;
-    catena_status_t status = transport->ops->flush(transport, &pending);
-    ctn_patience_t patience = {0};
-    while (status == CATENA_OK && pending != 0) {
-        if (!ctn_exec_poll(exec)) {
-            ctn_exec_idle(exec, &patience);
-        }
-        status = exec->status;
-    }
-    return status;
-}
-
 catena_status_t ctn_link_settle(ctn_exec_t *exec)
 {
-    catena_status_t status = settle(exec, exec->local);
+    catena_status_t status = ctn_exec_flush(exec, exec->local);
     return status == CATENA_OK && exec->network != NULL
-               ? settle(exec, exec->network)
+               ? ctn_exec_flush(exec, exec->network)
                : status;
 }

@@ -16,12 +16,12 @@ static ctn_ucx_sync_t **find_sync(ctn_ucx_t *transport, uint64_t cookie)
     return link;
 }
 
-static void one_less(ctn_ucx_sync_t **link)
+static void one_less(const ctn_ucx_t *transport, ctn_ucx_sync_t **link)
 {
     ctn_ucx_sync_t *sync = *link;
     if (--sync->answers_left > 0)
         return;
-    if (sync->pending != NULL)
+    if (sync->pending != NULL && !transport->abandoned)
         (*sync->pending)--;
     *link = sync->next;
     free(sync);
@@ -74,7 +74,7 @@ catena_status_t ctn_ucx_flush(ctn_transport_t *base, uint64_t *pending)
         ctn_ucx_flushed(transport, cookie);
         return CATENA_OK;
     }
-    one_less(find_sync(transport, cookie));
+    one_less(transport, find_sync(transport, cookie));
     return ctn_ucx_status(UCS_PTR_RAW_STATUS(request));
 }
 
@@ -97,7 +97,7 @@ void ctn_ucx_flushed(ctn_ucx_t *transport, uint64_t cookie)
         if (status != CATENA_OK)
             ctn_ucx_fail(transport, status);
     }
-    one_less(find_sync(transport, cookie));
+    one_less(transport, find_sync(transport, cookie));
 }
 
 void ctn_ucx_synced(ctn_ucx_t *transport, uint64_t process, uint64_t cookie)
@@ -107,7 +107,7 @@ void ctn_ucx_synced(ctn_ucx_t *transport, uint64_t process, uint64_t cookie)
         endpoint->sync_cookie = 0;
     ctn_ucx_sync_t **link = find_sync(transport, cookie);
     if (*link != NULL)
-        one_less(link);
+        one_less(transport, link);
 }
 
 void ctn_ucx_free_syncs(ctn_ucx_t *transport)

@@ -56,8 +56,7 @@ static void op_done(void *request, ucs_status_t status, void *user_data)
     ctn_ucx_op_t *op = user_data;
     ctn_ucx_t *transport = op->transport;
 
-    /* When closing, whoever owned *pending may have freed it. */
-    if (op->pending != NULL && !transport->closing)
+    if (op->pending != NULL && !transport->abandoned)
         (*op->pending)--;
     if (status != UCS_OK && !transport->closing) {
         if (op->endpoint != NULL)

@@ -271,7 +271,7 @@ static void ucx_destroy(ctn_transport_t *base)
     ctn_ucx_t *transport = (ctn_ucx_t *)base;
     if (transport == NULL)
         return;
-    transport->closing = true;
+    transport->closing = transport->abandoned = true;
     if (transport->worker != NULL) {
         ctn_ucx_disconnect(transport);
         ucp_worker_destroy(transport->worker);
@@ -359,6 +359,14 @@ static bool ucx_sleep(ctn_transport_t *base, uint64_t timeout_ns, int fd)
     return ppoll(event, 2, &timeout, NULL) > 0 && event[1].revents != 0;
 }
 
+static void ucx_give_up(ctn_transport_t *base, catena_status_t status)
+{
+    ctn_ucx_t *transport = (ctn_ucx_t *)base;
+    transport->abandoned = true;
+    memset(transport->expected, 0, sizeof(transport->expected));
+    ctn_ucx_fail(transport, status);
+}
+
 static const char *ucx_describe(ctn_transport_t *base)
 {
     return ((ctn_ucx_t *)base)->description;
@@ -379,5 +387,6 @@ const ctn_transport_ops_t ctn_ucx_ops = {
     .flush = ctn_ucx_flush,
     .progress = ucx_progress,
     .sleep = ucx_sleep,
+    .give_up = ucx_give_up,
     .describe = ucx_describe,
 };

@@ -131,7 +131,8 @@ struct ctn_ucx {
     int event_fd; /* -1: sleep only waits for the time */
     ucp_err_handling_mode_t error_mode;
     bool rma;     /* put, fence, put instead of one active message */
-    bool closing; /* callers are gone: errors and `pending` do not matter */
+    bool closing;   /* callers are gone: errors do not matter */
+    bool abandoned; /* nor does any `pending`: it may be gone */
     catena_status_t status; /* the first error; stays */
 
     /* endpoints by process: open addressing, a power of two, half full */
