@@ -173,7 +173,7 @@ static ctn_step_t meet(ctn_op_t *op, ctn_leaders_t *a)
     }
     for (; a->here < ctn_topo_local_size(a->topo); a->here++) {
         const ctn_post_t *post = ctn_topo_post(a->topo, op->seq, a->here);
-        if (ctn_word_load(&post->word) != ctn_tag(op->seq, 0)) {
+        if (ctn_word_load(&post->word) != ctn_flag(op->seq)) {
             op->waits_for = ctn_topo_local(a->topo, a->here)->rank;
             return CTN_STEP_WAIT;
         }
@@ -220,7 +220,7 @@ static void depart(ctn_op_t *op, ctn_leaders_t *a)
     if (a->plan->ports > 0) {
         ctn_op_set_network(op, a->call.vector);
         ctn_exec_post(op->exec, ctn_topo_departed(a->topo, op->seq, me),
-                      ctn_tag(op->seq, 0));
+                      ctn_flag(op->seq));
     }
 }
 
@@ -278,7 +278,7 @@ static ctn_step_t wait_for_leaders(ctn_op_t *op)
     for (; a->departed < a->plan->leaders; a->departed++) {
         uint32_t host = a->plan->host[a->departed];
         if (ctn_word_load(ctn_topo_departed(a->topo, op->seq, host)) !=
-            ctn_tag(op->seq, 0)) {
+            ctn_flag(op->seq)) {
             op->waits_for = ctn_topo_local(a->topo, host)->rank;
             return CTN_STEP_WAIT;
         }

@@ -257,7 +257,7 @@ static void land(ctn_op_t *op, ctn_joint_t *x)
         x->awaited = next_at(topo, me, x->awaited);
     }
     ctn_exec_post(op->exec, ctn_topo_departed(topo, op->seq, me),
-                  ctn_tag(op->seq, 0));
+                  ctn_flag(op->seq));
 }
 
 /** Take this member's block out of each message that landed at member i. */
@@ -284,7 +284,7 @@ static bool has_all(const ctn_op_t *op, const ctn_joint_t *x, uint32_t i)
     return i == ctn_topo_local_rank(x->topo)
                ? all_landed(x)
                : ctn_word_load(ctn_topo_departed(x->topo, op->seq, i)) ==
-                     ctn_tag(op->seq, 0);
+                     ctn_flag(op->seq);
 }
 
 /** In place, nothing may be overwritten before all has been packed. */

@@ -21,7 +21,7 @@ void ctn_posted_announce(const ctn_op_t *op, const ctn_topo_t *topo,
     post->send = ctn_blocks_base(op->exec, send, n);
     post->receive = ctn_blocks_base(op->exec, receive, n);
     post->straight = in_place ? CTN_STAGED : post->receive;
-    ctn_exec_post(op->exec, &post->word, ctn_tag(op->seq, 0));
+    ctn_exec_post(op->exec, &post->word, ctn_flag(op->seq));
 }
 
 void ctn_posted_begin(ctn_op_t *op, ctn_posted_t *x)
@@ -59,7 +59,7 @@ static bool send_to(ctn_op_t *op, ctn_posted_t *x, uint32_t i)
 {
     const ctn_topo_t *topo = x->topo;
     const ctn_post_t *post = ctn_topo_post(topo, op->seq, i);
-    if (ctn_word_load(&post->word) != ctn_tag(op->seq, 0)) {
+    if (ctn_word_load(&post->word) != ctn_flag(op->seq)) {
         return false;
     }
     x->unsent &= ~(UINT64_C(1) << i);
@@ -71,7 +71,7 @@ static bool send_to(ctn_op_t *op, ctn_posted_t *x, uint32_t i)
     unsigned char *buffer = ctn_pointer(topo->peer[i], post->straight);
     copy_block(op, x, ctn_topo_rank_here(topo, i), buffer);
     ctn_exec_post(op->exec, ctn_topo_landed(topo, op->seq, i, me),
-                  ctn_tag(op->seq, 0));
+                  ctn_flag(op->seq));
     return true;
 }
 
@@ -91,7 +91,7 @@ static bool take(ctn_op_t *op, ctn_posted_t *x)
     for (uint64_t left = x->awaited; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
         if (ctn_word_load(ctn_topo_landed(x->topo, op->seq, me, i)) ==
-            ctn_tag(op->seq, 0)) {
+            ctn_flag(op->seq)) {
             x->awaited &= ~(UINT64_C(1) << i);
         }
     }

@@ -88,7 +88,7 @@ CTN_HOT void ctn_rows_begin(ctn_exec_t *exec, ctn_rows_t *r)
     row_t *row = row_of(r, me);
     fill_part(exec, r, 0, me, row->block);
     fill_part(exec, r, me + 1, n, row->block + me * bytes);
-    ctn_exec_post(exec, &row->word, ctn_tag(r->seq, 0));
+    ctn_exec_post(exec, &row->word, ctn_flag(r->seq));
     ctn_topo_say_cpu(exec, r->topo);
     r->open =
         (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) & ~(UINT64_C(1) << me);
@@ -103,7 +103,7 @@ CTN_HOT bool ctn_rows_advance(ctn_exec_t *exec, ctn_rows_t *r)
     for (uint64_t left = r->open; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
         row_t *row = row_of(r, i);
-        if (ctn_word_load(&row->word) == ctn_tag(r->seq, 0)) {
+        if (ctn_word_load(&row->word) == ctn_flag(r->seq)) {
             ctn_span_t block =
                 ctn_blocks_at(r->receive, ctn_topo_rank_here(r->topo, i));
             ctn_span_write(exec, &block, 0, block.bytes,

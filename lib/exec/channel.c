@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "build_constants.h"
 #include "exec/exec.h"
 
 ctn_block_t *ctn_block_take(ctn_exec_t *exec)
@@ -42,6 +43,10 @@ void ctn_channel_set(ctn_channel_t *channel, ctn_slot_t *slots, unsigned rings,
     channel->rings = (uint8_t)rings;
     channel->flight = (uint8_t)flight;
     channel->queue_end = &channel->queue;
+    /* Nothing was before: all have completed that. */
+    channel->started = CTN_FIRST_SEQUENCE;
+    channel->complete = CTN_FIRST_SEQUENCE;
+    channel->synchronized = CTN_FIRST_SEQUENCE + flight;
 }
 
 void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint32_t base,

@@ -22,7 +22,9 @@ struct ctn_channel {
                               has rings are words elsewhere */
     uint64_t started;      /* sequence number of the next operation */
     uint64_t complete;     /* all below are complete here */
-    uint64_t synchronized; /* 1 + last synchronizing one completed here */
+    uint64_t synchronized; /* 1 + last synchronizing one completed here, or what
+                              follows as much: all ranks are known to have
+                              completed all below synchronized - flight */
     ctn_op_t *queue;       /* started, not yet active */
     ctn_op_t **queue_end;
     /* Operations in a row that do not synchronize leave nothing to tell when
@@ -56,7 +58,8 @@ void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block);
  */
 void ctn_channel_clear(const ctn_exec_t *exec, ctn_channel_t *channel);
 
-/** A channel over zeroed slots, [slot][rings].
+/** A channel over zeroed slots, [slot][rings]; NULL: its words are elsewhere.
+ * Its first operation is the one that the build says (first_sequence).
  * @param rings a power of two, at most 16
  * @param flight at most half of them */
 void ctn_channel_set(ctn_channel_t *channel, ctn_slot_t *slots, unsigned rings,
@@ -124,8 +127,8 @@ static inline bool ctn_channel_may_run(const ctn_channel_t *channel,
         return false;
     }
     bool is_free =
-        channel->ringless || seq < channel->rings ||
-        seq - channel->rings + channel->flight < channel->synchronized;
+        channel->ringless ||
+        seq + channel->flight < channel->synchronized + channel->rings;
     assert(is_free || channel->make_fence != NULL);
     return is_free;
 }

@@ -92,17 +92,37 @@ static inline uint64_t ctn_wide_offset(ctn_address_t member, uint64_t seq,
                CTN_PART_BYTES;
 }
 
-/** What a word holds: which operation, and a count within it. Fresh memory is
- * zero, which is no operation's tag. */
+/** How many numbers there are. Divisible by all numbers of rings, so operations
+ * of one number use the same ring. */
+#define CTN_NUMBERS (UINT32_MAX - 15u)
+
+_Static_assert(CTN_NUMBERS % 16 == 0 && CTN_NUMBERS % CTN_RINGS == 0,
+               "numbers and rings stay aligned");
+
+/** The number of an operation in a word. Never 0, which fresh memory holds. */
+static inline uint32_t ctn_number(uint64_t seq)
+{
+    return 1 + (uint32_t)(seq % CTN_NUMBERS);
+}
+
+/** What a word holds that counts: the number of an operation, and a count
+ * within it. */
 static inline uint64_t ctn_tag(uint64_t seq, uint64_t count)
 {
-    return (seq + 1) << 32 | (count & UINT32_MAX);
+    return (uint64_t)ctn_number(seq) << 32 | (count & UINT32_MAX);
+}
+
+/** What a word holds that does not count: the operation in all 64 bits, so it
+ * is never drawn twice. Never 0, either. */
+static inline uint64_t ctn_flag(uint64_t seq)
+{
+    return seq + 1;
 }
 
 /** Whether `word` is of operation `seq`; its count then. */
 static inline int ctn_tag_matches(uint64_t word, uint64_t seq)
 {
-    return word >> 32 == ((seq + 1) & UINT32_MAX);
+    return word >> 32 == ctn_number(seq);
 }
 
 static inline uint32_t ctn_tag_count(uint64_t word)

@@ -97,9 +97,9 @@ static void set_parting(const catena_group_t *group, ctn_lane_t *lane)
                     1);
     channel->base = offsetof(ctn_block_t, parting);
     channel->brittle = true;
-    channel->started = group->partings;
-    channel->complete = group->partings;
-    channel->synchronized = group->partings;
+    channel->started += group->partings;
+    channel->complete += group->partings;
+    channel->synchronized += group->partings;
 }
 
 /** When a scan is complete here, all members have begun to free the group, so

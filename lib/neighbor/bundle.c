@@ -13,7 +13,8 @@
 #define UNFIT (UINT32_C(1) << 31)
 
 /** How a place begins: where a bundle is put together. Where it arrives, the
- * first word is the tag of the operation and the length of the blocks. */
+ * first word is the tag of the use and the length of the blocks. Every use of a
+ * place writes its words anew, so no old tag is ever compared. */
 typedef struct place {
     uint64_t added;   /* ranks, in all operations that had this place */
     uint32_t bytes[]; /* of their blocks: [adders] */
@@ -109,7 +110,7 @@ static catena_status_t send_bundle(ctn_op_t *op, ctn_bundle_out_t *out,
     catena_status_t status = ctn_put_signal(
         out->there, out->area.base + data_at(&out->area, run->use, bytes, most),
         all, out->offset + data_at(&there, run->use, bytes, most),
-        out->offset + place_at(&there, run->use), ctn_tag(op->seq, count),
+        out->offset + place_at(&there, run->use), ctn_tag(run->use, count),
         &op->pending);
     if (op->pending != 0) {
         ctn_op_set_network(op, true);
@@ -183,7 +184,7 @@ CTN_HOT ctn_step_t ctn_bundles_receive(ctn_op_t *op)
     for (uint32_t i = 0; i < run->bundles_open; i++) {
         uint32_t b = run->open_bundle[i];
         uint64_t word = word_of(&in[b], run->use);
-        if (!ctn_tag_matches(word, op->seq)) {
+        if (!ctn_tag_matches(word, run->use)) {
             run->open_bundle[left++] = b;
             continue;
         }

@@ -67,21 +67,8 @@ static catena_status_t take_memory(links_t *links)
     }
     memset(links->memory, 0, zero);
     ctn_link_place(links->memory, links->out, links->outs, links->in,
-                   links->ins);
+                   links->ins, links->neighborhood->channel.started);
     return CATENA_OK;
-}
-
-/** Links begin with what operations there have been: both ends know of all of
- * these that the other is done with them. */
-static void set_begun(links_t *links)
-{
-    uint64_t begun = links->neighborhood->channel.started;
-    for (uint32_t i = 0; i < links->ins; i++) {
-        links->in[i].told = begun;
-    }
-    for (uint32_t i = 0; i < links->outs; i++) {
-        links->out[i].complete = links->out[i].cell->complete = begun;
-    }
 }
 
 static void give_memory(links_t *links)
@@ -187,7 +174,6 @@ static catena_status_t connect(links_t *links)
     told_t *told = malloc((count + 1) * sizeof(*told));
     if (told != NULL && links->to != NULL && links->from != NULL &&
         take_memory(links) == CATENA_OK) {
-        set_begun(links);
         tell(links, told);
     } else { /* tells all */
         free(told);

@@ -62,7 +62,7 @@ size_t ctn_link_memory(uint32_t outs, const ctn_link_in_t *in, uint32_t ins,
 }
 
 void ctn_link_place(void *memory, ctn_link_out_t *out, uint32_t outs,
-                    ctn_link_in_t *in, uint32_t ins)
+                    ctn_link_in_t *in, uint32_t ins, uint64_t begun)
 {
     ctn_slot_t *slot = memory;
     size_t at = slots_and_cells(outs, ins);
@@ -71,10 +71,12 @@ void ctn_link_place(void *memory, ctn_link_out_t *out, uint32_t outs,
         at = wide_start(&in[i], at);
         in[i].wide = (unsigned char *)memory + at;
         at += in[i].wide_bytes * CTN_LINK_RINGS;
+        in[i].told = begun;
     }
     ctn_link_cell_t *cell = (void *)&slot[ins * CTN_LINK_RINGS];
     for (uint32_t i = 0; i < outs; i++) {
         out[i].cell = &cell[i];
+        out[i].complete = cell[i].complete = begun;
     }
 }
 

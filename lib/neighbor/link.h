@@ -46,7 +46,7 @@ size_t ctn_link_wide_bytes(uint32_t links, ctn_link_kind_t kind);
 
 /** Memory that a receiver has for the message of one operation. */
 typedef struct ctn_link_grant {
-    uint64_t word; /* the operation's tag; written last */
+    uint64_t word; /* ctn_flag of the operation; written last */
     uint64_t offset;
     uint64_t bytes;
     uint64_t unused;
@@ -55,8 +55,9 @@ typedef struct ctn_link_grant {
 /** What a receiver tells the sender; in the sender's heap. An operation's
  * entries are free when it is complete at the sender. */
 typedef struct ctn_link_cell {
-    uint64_t complete;               /* operations the receiver is done with */
-    uint64_t taken[CTN_LINK_FLIGHT]; /* tag of one whose lent data were read */
+    uint64_t complete; /* operations the receiver is done with */
+    /* ctn_flag of one whose lent data were read */
+    uint64_t taken[CTN_LINK_FLIGHT];
     uint64_t unused[8 - 1 - CTN_LINK_FLIGHT];
     ctn_link_grant_t unasked[CTN_LINK_FLIGHT];
     ctn_link_grant_t asked[CTN_LINK_FLIGHT];
@@ -102,9 +103,11 @@ typedef struct ctn_link_in {
 size_t ctn_link_memory(uint32_t outs, const ctn_link_in_t *in, uint32_t ins,
                        size_t *zero);
 /** Deal it out: sets out[].cell, in[].slots and in[].wide. All slots and cells
- * lie side by side: with more ranks than cores each page costs. */
+ * lie side by side: with more ranks than cores each page costs.
+ * @param begun the channel's operations before the links' first: both ends know
+ *              that the other is done with them */
 void ctn_link_place(void *memory, ctn_link_out_t *out, uint32_t outs,
-                    ctn_link_in_t *in, uint32_t ins);
+                    ctn_link_in_t *in, uint32_t ins, uint64_t begun);
 
 /** One message under way, at the sender; zeroed before the first call. */
 typedef struct ctn_sending {

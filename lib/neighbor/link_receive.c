@@ -49,11 +49,10 @@ static catena_status_t grant_room(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
     }
     op->exec->tally.messages++;
     at += in->cell + ctn_link_entry(op->seq) * sizeof(ctn_link_grant_t);
-    return ctn_put_signal(in->peer.endpoint, &grant.offset,
-                          2 * sizeof(uint64_t),
-                          at + offsetof(ctn_link_grant_t, offset),
-                          at + offsetof(ctn_link_grant_t, word),
-                          ctn_tag(op->seq, 0), &op->pending);
+    return ctn_put_signal(
+        in->peer.endpoint, &grant.offset, 2 * sizeof(uint64_t),
+        at + offsetof(ctn_link_grant_t, offset),
+        at + offsetof(ctn_link_grant_t, word), ctn_flag(op->seq), &op->pending);
 }
 
 static void take_straight(void *into, const void *data, size_t bytes)
@@ -285,7 +284,7 @@ CTN_HOT catena_status_t ctn_link_done(ctn_op_t *op, ctn_link_in_t *in,
     return lent ? ctn_signal(in->peer.endpoint,
                              in->cell + offsetof(ctn_link_cell_t, taken) +
                                  ctn_link_entry(op->seq) * sizeof(uint64_t),
-                             ctn_tag(op->seq, 0))
+                             ctn_flag(op->seq))
                 : CATENA_OK;
 }
 

@@ -219,7 +219,7 @@ static ctn_step_t lend(ctn_op_t *op, ctn_link_out_t *out,
 static bool is_taken(const ctn_op_t *op, const ctn_link_out_t *out)
 {
     return ctn_word_load(&out->cell->taken[ctn_link_entry(op->seq)]) ==
-           ctn_tag(op->seq, 0);
+           ctn_flag(op->seq);
 }
 
 static void drop_copy(ctn_exec_t *exec, ctn_sending_t *sending)
@@ -233,7 +233,7 @@ static void drop_copy(ctn_exec_t *exec, ctn_sending_t *sending)
 static bool is_granted(const ctn_op_t *op, const ctn_link_grant_t *grant,
                        size_t bytes)
 {
-    return ctn_word_load(&grant->word) == ctn_tag(op->seq, 0) &&
+    return ctn_word_load(&grant->word) == ctn_flag(op->seq) &&
            grant->bytes == bytes;
 }
 

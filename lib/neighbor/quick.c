@@ -300,8 +300,7 @@ static bool take_lent(ctn_exec_t *exec, const ctn_quick_peer_t *peer,
         return false;
     }
     memcpy(into, peer->arena + notice.offset, bytes);
-    ctn_exec_post(exec, &peer->cell->taken[ctn_link_entry(seq)],
-                  ctn_tag(seq, 0));
+    ctn_exec_post(exec, &peer->cell->taken[ctn_link_entry(seq)], ctn_flag(seq));
     return true;
 }
 
@@ -405,8 +404,7 @@ uint64_t ctn_quick_still_lent(const ctn_quick_t *quick, uint64_t seq,
 {
     for (uint64_t left = lent; left != 0; left &= left - 1) {
         const ctn_link_cell_t *cell = quick->peer[__builtin_ctzll(left)].cell;
-        if (ctn_word_load(&cell->taken[ctn_link_entry(seq)]) ==
-            ctn_tag(seq, 0)) {
+        if (ctn_word_load(&cell->taken[ctn_link_entry(seq)]) == ctn_flag(seq)) {
             lent &= ~(left & -left);
         }
     }

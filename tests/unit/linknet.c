@@ -95,7 +95,8 @@ static void take_memory(linknet_t *net)
     JOB_CHECK(net->job, net->memory != NULL);
     memset(net->memory, 0xaa, bytes);
     memset(net->memory, 0, zero);
-    ctn_link_place(net->memory, net->out, net->outs, net->in, net->ins);
+    ctn_link_place(net->memory, net->out, net->outs, net->in, net->ins,
+                   net->channel.started);
     for (uint32_t i = 0; i < net->ins; i++) {
         const ctn_link_in_t *in = &net->in[i];
         JOB_CHECK(net->job, in->wide + CTN_LINK_RINGS * in->wide_bytes <=

@@ -403,11 +403,12 @@ static ctn_op_t *make_exchange(linknet_t *net, uint64_t seq)
 static catena_status_t run_operations(linknet_t *net, uint64_t count)
 {
     catena_status_t status = CATENA_OK;
-    for (uint64_t seq = 0; seq < count && status == CATENA_OK;) {
+    uint64_t end = net->channel.started + count;
+    for (uint64_t seq = end - count; seq < end && status == CATENA_OK;) {
         ctn_op_t *op[PARTIES];
         uint64_t start = seq;
         uint64_t parties = job_random(&net->random) % PARTIES + 1;
-        while (seq < count && seq - start < parties) {
+        while (seq < end && seq - start < parties) {
             op[seq - start] = make_exchange(net, seq);
             ctn_op_start(op[seq - start]);
             seq++;

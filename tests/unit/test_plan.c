@@ -330,6 +330,52 @@ START_TEST(tags_tell_operations_apart)
 }
 END_TEST
 
+START_TEST(numbers_wrap_past_zero)
+{
+    const uint64_t wrap = CTN_NUMBERS;
+    const uint64_t from[] = {0, wrap - 40, UINT32_MAX - 40u, 5 * wrap - 40,
+                             (UINT64_C(1) << 40) - 40};
+    for (size_t f = 0; f < sizeof(from) / sizeof(*from); f++) {
+        for (uint64_t seq = from[f]; seq < from[f] + 80; seq++) {
+            ck_assert_uint_ne(ctn_number(seq), 0);
+            ck_assert(!ctn_tag_matches(0, seq));
+            ck_assert(ctn_tag_matches(ctn_tag(seq, UINT32_MAX), seq));
+            ck_assert(!ctn_tag_matches(ctn_tag(seq, 0), seq + 1));
+            ck_assert(!ctn_tag_matches(ctn_tag(seq, 0), seq + wrap - 16));
+            /* Those of one number use one ring, of any number of rings. */
+            ck_assert_uint_eq(ctn_number(seq), ctn_number(seq + wrap));
+            ck_assert_uint_eq((ctn_number(seq) - 1) % 16, seq % 16);
+            ck_assert_uint_ne(ctn_flag(seq), ctn_flag(seq + wrap));
+        }
+    }
+    ck_assert_uint_eq(ctn_number(wrap - 1), wrap);
+    ck_assert_uint_eq(ctn_number(wrap), 1);
+}
+END_TEST
+
+static ctn_op_t *no_fence(ctn_exec_t *exec, ctn_channel_t *channel)
+{
+    (void)exec, (void)channel;
+    return NULL;
+}
+
+/** Before any operation is complete, rings are free from any number on. */
+START_TEST(rings_are_free_from_any_number_on)
+{
+    ctn_channel_t channel;
+    ctn_channel_set(&channel, NULL, 16, 4);
+    uint64_t first = channel.started;
+    for (uint64_t at = first; at < first + 4; at++) {
+        ck_assert(ctn_channel_may_run(&channel, at));
+    }
+    ck_assert(!ctn_channel_may_run(&channel, first + 4));
+    channel.make_fence = no_fence;
+    channel.complete += 15;
+    ck_assert(ctn_channel_may_run(&channel, first + 15));
+    ck_assert(!ctn_channel_may_run(&channel, first + 16));
+}
+END_TEST
+
 static void add_cases(TCase *tcase)
 {
     tcase_add_test(tcase, first_members_lead);
@@ -338,6 +384,8 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, pieces_carry_everything, 0, 24);
     tcase_add_loop_test(tcase, pieces_of_rows_agree, 0, 6);
     tcase_add_test(tcase, tags_tell_operations_apart);
+    tcase_add_test(tcase, numbers_wrap_past_zero);
+    tcase_add_test(tcase, rings_are_free_from_any_number_on);
 }
 
 int main(void)

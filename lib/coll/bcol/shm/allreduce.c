@@ -94,21 +94,21 @@ static bool fold_if_last(shm_call_t *call)
                   shm_place_of(call, call->shm->me, basic->bytes))) {
         return false;
     }
-    ctn_exec_post(call->shm->module.exec, &last->word,
-                  ctn_tag(call->seq, call->shm->me));
+    last->folder = call->shm->me;
+    shm_say(call, &last->word);
     return true;
 }
 
 static bool take(shm_call_t *call)
 {
     const ctn_basic_t *basic = call->basic;
-    uint64_t word = ctn_word_load(&shm_last_of(call)->word);
+    const shm_last_t *last = shm_last_of(call);
     call->seen = call->shm->size; /* nobody in particular */
-    if (!ctn_tag_matches(word, call->seq)) {
+    if (ctn_word_load(&last->word) != ctn_flag(call->seq)) {
         return false;
     }
     shm_copy(call, basic->out,
-             shm_place_of(call, ctn_tag_count(word), basic->bytes),
+             shm_place_of(call, (uint32_t)last->folder, basic->bytes),
              basic->bytes);
     return true;
 }

@@ -148,7 +148,7 @@ CTN_HOT catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
     pass_t pass = {.shm = shm,
                    .basic = basic,
                    .seq = seq,
-                   .tag = ctn_tag(seq, 0),
+                   .tag = ctn_flag(seq),
                    .lines = shm->posts +
                             seq % SHM_RINGS * shm->size * shm->line_stride,
                    .looks = exec->waiting.looks};

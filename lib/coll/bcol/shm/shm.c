@@ -409,11 +409,9 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
     }
     shm->module = (ctn_module_t){
         .bcol = &ctn_bcol_shm, .exec = exec, .channel = &shm->channel};
-    shm->channel = (ctn_channel_t){.rings = SHM_RINGS,
-                                   .flight = SHM_FLIGHT,
-                                   .ahead = true,
-                                   .make_fence = make_fence,
-                                   .queue_end = &shm->channel.queue};
+    ctn_channel_set(&shm->channel, NULL, SHM_RINGS, SHM_FLIGHT);
+    shm->channel.ahead = true;
+    shm->channel.make_fence = make_fence;
     shm->size = size;
     shm->me = me;
     shm->crowded = crowded;

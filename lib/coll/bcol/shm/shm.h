@@ -14,7 +14,7 @@
  *     last      who folded for all, and a count of those who have come
  *   in each member's own memory, for each ring: a segment, its stage
  *
- * Words hold ctn_tag(seq, ...) and are written after the data they announce,
+ * Words hold ctn_flag(seq) and are written after the data they announce,
  * and only lines and flags have words, so what is read as a word is a word,
  * whatever the lengths of the operation that used the ring before. Nobody asks
  * whether a ring is free (exec/control.h). A vector that lies in the shared
@@ -49,9 +49,10 @@ static inline uint64_t shm_staged_block(size_t bytes)
 
 /** Common to all members, for each ring. */
 typedef struct shm_last {
-    uint64_t word;    /* ctn_tag(seq, who folded) */
+    uint64_t word;    /* ctn_flag(seq): all are folded */
     uint64_t arrived; /* all of them add 1 */
-    uint64_t unused[6];
+    uint64_t folder;  /* the member that folded */
+    uint64_t unused[5];
 } shm_last_t;
 
 /** Memory that stays when an operation ends, for copies that others read. */
@@ -215,13 +216,13 @@ static inline shm_last_t *shm_last_of(const shm_call_t *call)
 /** Say something with a word of one's own. */
 static inline void shm_say(const shm_call_t *call, uint64_t *word)
 {
-    ctn_exec_post(call->shm->module.exec, word, ctn_tag(call->seq, 0));
+    ctn_exec_post(call->shm->module.exec, word, ctn_flag(call->seq));
 }
 
 /** Whether a word that another member says has come. */
 static inline bool shm_heard(const shm_call_t *call, const uint64_t *word)
 {
-    return ctn_word_becomes(word, ctn_tag(call->seq, 0), call->looks);
+    return ctn_word_becomes(word, ctn_flag(call->seq), call->looks);
 }
 
 /** The same of a member whom alone the step waits for. */
