@@ -279,8 +279,7 @@ static catena_status_t spread(catena_context_t *context)
 {
     const ctn_topo_t *topo = ctn_topo_of(context->world);
     if (context->site.crowded && topo != NULL) {
-        ctn_exec_spread(context->exec,
-                        context->boot->local_rank + topo->node_index);
+        ctn_exec_spread(context->boot->local_rank + topo->node_index);
     }
     return CATENA_OK;
 }

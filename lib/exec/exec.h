@@ -182,8 +182,6 @@ struct ctn_exec {
     const ctn_config_t *config;
     const ctn_site_t *site; /* where this rank is */
     ctn_heap_t *heap;
-    uint32_t home;   /* 1 + processing unit; 0: none */
-    uint32_t astray; /* times in a row it was seen elsewhere */
     ctn_op_t *pool;
     ctn_remains_t *remains;
     ctn_block_t *spare[CTN_SPARE_BLOCKS];
@@ -330,9 +328,8 @@ void ctn_exec_deliver(ctn_exec_t *exec);
 
 uint64_t ctn_exec_time(ctn_exec_t *exec);
 
-/** 1 + the processing unit this rank runs on just now; 0: it does not matter. A
- * rank that was given a home and has been elsewhere for long goes back. */
-uint32_t ctn_exec_cpu(ctn_exec_t *exec);
+/** 1 + the processing unit this rank runs on just now; 0: it does not matter. */
+uint32_t ctn_exec_cpu(const ctn_exec_t *exec);
 
 enum { CTN_SAY_EVERY = 16 };
 
@@ -367,12 +364,13 @@ static inline bool ctn_exec_elsewhere(uint32_t own, const uint32_t *where)
     return cpu != 0 && own != 0 && cpu != own;
 }
 
-/** Give this rank a home: move it to one of the processing units it may use,
- * without binding it. Ranks that yield all the time look alike to the kernel's
- * balancer, so uneven starts stay uneven: 4 ranks on 2 cores, alltoall of 8 B,
- * take 1.1 us when dealt evenly and 1.9 in every other start.
+/** Place this rank when it starts: move it to one of the processing units it
+ * may use, and leave it to the kernel what happens next. Ranks that yield all
+ * the time look alike to the kernel's balancer, so uneven starts stay uneven: 4
+ * ranks on 2 cores, alltoall of 8 B, take 1.1 us when dealt evenly and 1.9 in
+ * every other start. Later on nobody is moved: affinity belongs to the caller.
  * @param index among the ranks of the host */
-void ctn_exec_spread(ctn_exec_t *exec, uint32_t index);
+void ctn_exec_spread(uint32_t index);
 
 /** Say whether what an operation waits for may come over the network: then
  * every poll asks the network, too. */

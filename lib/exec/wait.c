@@ -17,9 +17,7 @@ enum {
     FIRST_LOOKS = 64,      /* some microseconds */
     RINGS_FOR_NOTHING = 4, /* before a nap undisturbed */
     CLOCK_EVERY = 64,      /* polls between two looks at clock and alarm */
-    DOUBT_EVERY = 1 << 14, /* and between two doubts */
-    /* Some milliseconds of small operations. */
-    LONG_ASTRAY = 1024 / CTN_SAY_EVERY
+    DOUBT_EVERY = 1 << 14  /* and between two doubts */
 };
 
 static const uint64_t SLEEP_NS = 20000000; /* of waiting before */
@@ -89,51 +87,28 @@ uint64_t ctn_exec_time(ctn_exec_t *exec)
                                           : wall_clock();
 }
 
-/** Move there, and leave it to the kernel what happens next. */
-static void go_home(const ctn_exec_t *exec)
+void ctn_exec_spread(uint32_t index)
 {
     cpu_set_t allowed;
-    cpu_set_t home;
-    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 ||
-        !CPU_ISSET(exec->home - 1, &allowed)) {
-        return;
-    }
-    CPU_ZERO(&home);
-    CPU_SET(exec->home - 1, &home);
-    (void)sched_setaffinity(0, sizeof(home), &home);
-    (void)sched_setaffinity(0, sizeof(allowed), &allowed);
-}
-
-void ctn_exec_spread(ctn_exec_t *exec, uint32_t index)
-{
-    cpu_set_t allowed;
+    cpu_set_t one;
     if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 ||
         CPU_COUNT(&allowed) < 2) {
         return;
     }
     uint32_t skip = index % (uint32_t)CPU_COUNT(&allowed);
-    for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &allowed) && skip-- == 0) {
-            exec->home = cpu + 1;
-            go_home(exec);
-            return;
-        }
+    uint32_t cpu = 0;
+    while (!CPU_ISSET(cpu, &allowed) || skip-- > 0) {
+        cpu++;
     }
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    (void)sched_setaffinity(0, sizeof(one), &one);
+    (void)sched_setaffinity(0, sizeof(allowed), &allowed);
 }
 
-CTN_HOT uint32_t ctn_exec_cpu(ctn_exec_t *exec)
+CTN_HOT uint32_t ctn_exec_cpu(const ctn_exec_t *exec)
 {
-    if (exec->virtual_time) {
-        return 0;
-    }
-    uint32_t cpu = (uint32_t)sched_getcpu() + 1;
-    if (cpu == exec->home || exec->home == 0) {
-        exec->astray = 0;
-    } else if (++exec->astray >= LONG_ASTRAY) {
-        exec->astray = 0;
-        go_home(exec);
-    }
-    return cpu;
+    return exec->virtual_time ? 0 : (uint32_t)sched_getcpu() + 1;
 }
 
 /** Sleep, or first see to it that somebody wakes this rank: then everything is

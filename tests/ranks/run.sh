@@ -54,6 +54,8 @@ layout starved $tcp CATENA_HEAP_SIZE=256m -- -n 5 --ppn 2
 layout starved STARVED=split $tcp CATENA_HEAP_SIZE=256m -- -n 5 --ppn 2
 layout starved STARVED=neighbor $tcp CATENA_HEAP_SIZE=256m -- -n 5 --ppn 2
 layout lost LOST=alltoall $tcp -- -n 7 --ppn 3
+layout life -- -n 4
+layout life $tcp -- -n 5 --ppn 2
 layout lost LOST=neighbor $tcp -- -n 7 --ppn 3
 layout collmix -- -n 3
 layout collmix $tcp CATENA_TOPOLOGY="$machine" -- -n 7 --ppn 3
