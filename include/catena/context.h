@@ -27,12 +27,14 @@ typedef struct catena_config {
 } catena_config_t;
 
 /** Join the job. Collective over all ranks that the launcher started; a
- * program started by hand is a job of one rank.
+ * program started by hand is a job of one rank. A process has one context at a
+ * time; when all ranks have finalized theirs, all may join again.
  * @param[in]  config  NULL: environment (CATENA_*) and defaults
  * @param[out] context set only on CATENA_OK; release with catena_finalize
- * @return CATENA_OK, ERR_ARG (bad setting), ERR_NO_MEMORY (shared heap),
- *         ERR_LAUNCHER, ERR_TRANSPORT, ERR_SYSTEM; the first place that
- *         detects an error logs what was expected and what to change */
+ * @return CATENA_OK, ERR_ARG (bad setting), ERR_STATE (this process has a
+ *         context already), ERR_NO_MEMORY (shared heap), ERR_LAUNCHER,
+ * ERR_TRANSPORT, ERR_SYSTEM; the first place that detects an error logs what
+ * was expected and what to change */
 CATENA_API catena_status_t catena_init(const catena_config_t *config,
                                        catena_context_t **context);
 

@@ -1,12 +1,20 @@
 #include "boot/boot.h"
 
 #include <pmix.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+
+/* A process joins its job as one rank, so this is the process's and not a
+ * context's. */
+static struct {
+    atomic_bool taken; /* by a context that is there */
+    unsigned lives;    /* contexts so far */
+} process;
 
 typedef struct boot_pmix {
     pmix_proc_t self;
@@ -240,11 +248,18 @@ static catena_status_t join(ctn_boot_t *boot)
 
 catena_status_t ctn_boot_create(ctn_log_t *log, ctn_boot_t **out)
 {
+    if (atomic_exchange(&process.taken, true)) {
+        ctn_error(log, "catena_init: this process has a context; finalize it "
+                       "before it gets another one");
+        return CATENA_ERR_STATE;
+    }
     ctn_boot_t *boot = calloc(1, sizeof(*boot));
     if (boot == NULL) {
+        atomic_store(&process.taken, false);
         return CATENA_ERR_NO_MEMORY;
     }
     boot->log = log;
+    boot->life = ++process.lives;
     catena_status_t status = join(boot);
     if (status != CATENA_OK) {
         ctn_boot_destroy(boot);
@@ -268,9 +283,19 @@ void ctn_boot_destroy(ctn_boot_t *boot)
     }
     free(boot->local_ranks);
     free(boot);
+    atomic_store(&process.taken, false);
 }
 
 /* ---- cards ---- */
+
+static const struct timespec soon = {0, 10 * 1000 * 1000};
+
+typedef char key_name_t[64];
+
+static void name_key(const ctn_boot_t *boot, const char *key, key_name_t name)
+{
+    snprintf(name, sizeof(key_name_t), "%s.%u", key, boot->life);
+}
 
 catena_status_t ctn_boot_put(ctn_boot_t *boot, const char *key,
                              const void *bytes, size_t count)
@@ -287,7 +312,9 @@ catena_status_t ctn_boot_put(ctn_boot_t *boot, const char *key,
         return CATENA_ERR_NO_MEMORY;
     }
     memcpy(value.data.bo.bytes, bytes, count);
-    pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, key, &value);
+    key_name_t name;
+    name_key(boot, key, name);
+    pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, name, &value);
     PMIX_VALUE_DESTRUCT(&value);
     if (rc != PMIX_SUCCESS) {
         ctn_error(boot->log, "PMIx does not take %s: %s", key,
@@ -315,14 +342,34 @@ static pmix_status_t get_card(const pmix_proc_t *proc, const char *key,
                               pmix_value_t **value)
 {
     enum { TRIES = 1000 };
-    struct timespec pause = {0, 10 * 1000 * 1000};
     pmix_status_t rc = PMIX_ERR_NOT_FOUND;
     for (int i = 0; i < TRIES && rc == PMIX_ERR_NOT_FOUND; i++) {
         if (i > 0) {
-            nanosleep(&pause, NULL);
+            nanosleep(&soon, NULL);
         }
         rc = PMIx_Get(proc, key, NULL, 0, value);
     }
+    return rc;
+}
+
+/** In a later life the owner has published something, so a get waits only for
+ * a moment, some 2 s, and then says that there is nothing: so it is asked again
+ * and again, as long as it takes the owner to come to this life. Mostly for
+ * what the server has, since that does not wait. */
+static pmix_status_t get_card_again(const pmix_proc_t *proc, const char *key,
+                                    pmix_value_t **value)
+{
+    enum { AT_ONCE = 8 };
+    pmix_info_t at_once;
+    PMIX_INFO_LOAD(&at_once, PMIX_IMMEDIATE, NULL, PMIX_BOOL);
+    pmix_status_t rc = PMIX_ERR_NOT_FOUND;
+    for (int i = 1; rc == PMIX_ERR_NOT_FOUND || rc == PMIX_ERR_TIMEOUT; i++) {
+        if (i > 1) {
+            nanosleep(&soon, NULL);
+        }
+        rc = PMIx_Get(proc, key, &at_once, i % AT_ONCE != 0, value);
+    }
+    PMIX_INFO_DESTRUCT(&at_once);
     return rc;
 }
 
@@ -336,8 +383,11 @@ catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
     boot_pmix_t *pmix = boot->pmix;
     pmix_proc_t proc;
     PMIX_LOAD_PROCID(&proc, pmix->self.nspace, rank);
+    key_name_t name;
+    name_key(boot, key, name);
     pmix_value_t *value = NULL;
-    pmix_status_t rc = get_card(&proc, key, &value);
+    pmix_status_t rc = boot->life == 1 ? get_card(&proc, name, &value)
+                                       : get_card_again(&proc, name, &value);
     if (rc != PMIX_SUCCESS || value->type != PMIX_BYTE_OBJECT) {
         ctn_error(boot->log, "no %s of rank %u: %s. Did that rank fail?", key,
                   rank, PMIx_Error_string(rc));

@@ -19,6 +19,7 @@
 typedef struct ctn_boot {
     const ctn_log_t *log;
     bool singleton;
+    unsigned life; /* of this process, from 1: it may join again and again */
     uint32_t rank;
     uint32_t size;
     uint32_t local_rank;
@@ -31,7 +32,9 @@ typedef struct ctn_boot {
 } ctn_boot_t;
 
 /** Join the launcher. From then on this process ends when the launcher is
- * lost. `log` is filled with rank and host. */
+ * lost. `log` is filled with rank and host. A process may join again after it
+ * has left; then all ranks have to.
+ * @return also ERR_STATE: it has joined already */
 catena_status_t ctn_boot_create(ctn_log_t *log, ctn_boot_t **boot);
 void ctn_boot_destroy(ctn_boot_t *boot);
 

@@ -114,8 +114,8 @@ typedef struct ctn_waiting {
     uint32_t spin;     /* polls before the core is given away */
     uint64_t sleep_ns; /* of waiting before sleeping; UINT64_MAX: never */
     uint64_t nap_ns;   /* the longest */
-    /** Gives the core away (NULL: sched_yield). Tests put theirs here, and their
-     * clock and sleep into a transport. */
+    /** Gives the core away (NULL: sched_yield). Tests put theirs here, and
+     * their clock and sleep into a transport. */
     void (*yield)(ctn_exec_t *exec);
 } ctn_waiting_t;
 
@@ -328,7 +328,8 @@ void ctn_exec_deliver(ctn_exec_t *exec);
 
 uint64_t ctn_exec_time(ctn_exec_t *exec);
 
-/** 1 + the processing unit this rank runs on just now; 0: it does not matter. */
+/** 1 + the processing unit this rank runs on just now; 0: it does not matter.
+ */
 uint32_t ctn_exec_cpu(const ctn_exec_t *exec);
 
 enum { CTN_SAY_EVERY = 16 };

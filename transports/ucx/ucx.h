@@ -130,9 +130,9 @@ struct ctn_ucx {
     ucp_mem_h memory;
     int event_fd; /* -1: sleep only waits for the time */
     ucp_err_handling_mode_t error_mode;
-    bool rma;     /* put, fence, put instead of one active message */
-    bool closing;   /* callers are gone: errors do not matter */
-    bool abandoned; /* nor does any `pending`: it may be gone */
+    bool rma;               /* put, fence, put instead of one active message */
+    bool closing;           /* callers are gone: errors do not matter */
+    bool abandoned;         /* nor does any `pending`: it may be gone */
     catena_status_t status; /* the first error; stays */
 
     /* endpoints by process: open addressing, a power of two, half full */
