@@ -2,21 +2,14 @@
 # Rules that hold for the whole tree.
 # usage: tests/lint/run.sh BUILD_DIR
 set -u
-build=$(cd "$1" && pwd)
-cd "$(dirname "$0")/../.." || exit 1
-passed=0
-failed=0
+# shellcheck source=tests/script.sh
+. "$(dirname "$0")/../script.sh"
+cd "$here/../.." || exit 1
 
 # report NAME VIOLATIONS: none is a pass
 report() {
-    if [ -z "$2" ]; then
-        echo "ok - $1"
-        passed=$((passed + 1))
-    else
-        echo "not ok - $1"
-        printf '%s\n' "$2" | head -10
-        failed=$((failed + 1))
-    fi
+    printf '%s\n' "$2" >"$out"
+    verdict "$1" "${#2}"
 }
 
 # Layers from the bottom up; each sees itself and those before it.
@@ -140,5 +133,4 @@ if command -v clang-format >/dev/null &&
     clang-format --version | grep -q 'version 14'; then
     report "clang-format" "$(formatting)"
 fi
-echo "# $passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+exit $((failed > 0))
