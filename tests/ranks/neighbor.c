@@ -16,84 +16,62 @@ static uint64_t seed(void)
 }
 
 /** A few of a way; more where they cost less. */
-static void some(rank_test_t *test, nbr_way_t way, uint64_t count)
+static void some(rank_test_t *test, oracle_graph_way_t way, uint64_t count)
 {
     count *= test->simulated ? 3 : 1;
     for (uint64_t i = 0; i < count; i++) {
-        nbr_mix(test, way, (1000 * seed() + i) * NBR_WAYS + way, OPERATIONS,
-                MOST);
+        nbr_mix(test, way, (1000 * seed() + i) * ORACLE_GRAPH_WAYS + way,
+                OPERATIONS, MOST);
     }
 }
 
 static void adjacent(rank_test_t *test)
 {
-    some(test, NBR_ADJACENT, 6);
+    some(test, ORACLE_WAY_ADJACENT, 6);
 }
 
 static void dist(rank_test_t *test)
 {
-    some(test, NBR_DIST, 3);
+    some(test, ORACLE_WAY_DIST, 3);
 }
 
 static void carts(rank_test_t *test)
 {
-    some(test, NBR_CART, 4);
+    some(test, ORACLE_WAY_CART, 4);
 }
 
 static void derived(rank_test_t *test)
 {
-    some(test, NBR_DERIVED, 4);
+    some(test, ORACLE_WAY_DERIVED, 4);
 }
 
 /** Every kind in every form by every algorithm, of lengths that come by
  * every way of a message. */
-static void all_of_them(rank_test_t *test, const nbr_graph_t *graph,
-                        catena_neighborhood_t *neighborhood)
-{
-    static const size_t counts[] = {0, 1, 14, 1000};
-    enum { COUNTS = sizeof(counts) / sizeof(counts[0]) };
-    coll_table_t table;
-    uint64_t random = 5;
-    uint64_t own = (uint64_t)test->place.rank;
-    coll_table_open(test, &table);
-    for (int a = 0; nbr_algorithms[a] != NULL; a++) {
-        if (!nbr_possible(test, graph, neighborhood, nbr_algorithms[a])) {
-            continue;
-        }
-        RANK_CHECK(test,
-                   catena_neighborhood_set(neighborhood, "algorithm",
-                                           nbr_algorithms[a]) == CATENA_OK);
-        for (int i = 0; i < NBR_KINDS * NBR_FORMS; i++) {
-            nbr_call_t call = {
-                .graph = graph, .neighborhood = neighborhood, .table = &table};
-            nbr_call_draw(&call, &random, &own, MOST);
-            call.kind = (nbr_kind_t)(i % NBR_KINDS);
-            call.form = (nbr_form_t)(i / NBR_KINDS);
-            call.count = counts[rank_random(&random) % COUNTS];
-            nbr_call_repair(&call);
-            nbr_call_all(test, &call, rank_random(&random), nbr_algorithms[a]);
-        }
-    }
-    coll_table_close(test, &table);
-}
-
 static void every_one(rank_test_t *test)
 {
-    for (int way = 0; way < NBR_WAYS; way++) {
-        nbr_graph_t graph;
-        catena_neighborhood_t *neighborhood = NULL;
-        nbr_graph_draw(&graph, (nbr_way_t)way, test->place.size, 10 * seed());
-        RANK_CHECK(test, nbr_graph_make(&graph, test->world, NULL,
-                                        &neighborhood) == CATENA_OK);
-        if (neighborhood != NULL) {
-            nbr_graph_settle(
-                &graph,
-                catena_group_rank(catena_neighborhood_group(neighborhood)));
-            all_of_them(test, &graph, neighborhood);
-            RANK_CHECK(test,
-                       catena_neighborhood_free(neighborhood) == CATENA_OK);
+    static const size_t counts[] = {0, 1, 14, 1000};
+    enum { CALLS = ORACLE_NBR_KINDS * ORACLE_FORMS };
+    uint64_t random = 5;
+    for (int i = 0; i < ORACLE_GRAPH_WAYS * ORACLE_NBR_ALGORITHMS; i++) {
+        nbr_t nbr;
+        oracle_graph_draw_any(
+            &nbr.graph, (oracle_graph_way_t)(i / ORACLE_NBR_ALGORITHMS),
+            test->place.size,
+            10 * seed() + (uint64_t)i / ORACLE_NBR_ALGORITHMS);
+        nbr_open(test, &nbr, NULL, (uint64_t)test->place.rank);
+        bool has =
+            nbr.neighborhood != NULL &&
+            nbr_choose(&nbr, oracle_nbr_algorithms[i % ORACLE_NBR_ALGORITHMS]);
+        for (int c = 0; has && c < CALLS; c++) {
+            oracle_nbr_call_t call = nbr_draw(&nbr, &random, MOST);
+            call.kind = (oracle_nbr_kind_t)(c % ORACLE_NBR_KINDS);
+            call.form = (oracle_form_t)(c / ORACLE_NBR_KINDS);
+            call.count = counts[oracle_below(&random, 4)];
+            oracle_nbr_repair(&call);
+            oracle_nbr_all(&test->oracle, &call, oracle_random(&random),
+                           nbr.algorithm);
         }
-        nbr_graph_free(&graph);
+        nbr_close(&nbr);
     }
 }
 

@@ -4,6 +4,11 @@
 #include "rank_test.h"
 #include "unit/capture.h"
 
+/** What this rank says from now on, and what it was: nothing in a simulated
+ * job, where stderr is everybody's. */
+void rank_listen(const rank_test_t *test, capture_t *said);
+void rank_heard(const rank_test_t *test, capture_t *said);
+
 /** Hold how a call ended, and what it said meanwhile, against what was
  * expected: a status, and words among what was said. */
 void rank_hold_against(rank_test_t *test, const char *call,
@@ -14,9 +19,9 @@ void rank_hold_against(rank_test_t *test, const char *call,
 #define FAILS(test, expected, words, call)                                     \
     do {                                                                       \
         capture_t said_;                                                       \
-        capture_start(&said_);                                                 \
+        rank_listen(test, &said_);                                             \
         catena_status_t found_ = (call);                                       \
-        capture_stop(&said_);                                                  \
+        rank_heard(test, &said_);                                              \
         rank_hold_against(test, #call, expected, found_, words, said_.text);   \
     } while (0)
 #define REFUSED(test, words, call) FAILS(test, CATENA_ERR_ARG, words, call)

@@ -62,6 +62,8 @@ layout collmix $tcp CATENA_TOPOLOGY="$machine" -- -n 7 --ppn 3
 layout neighbor -- -n 3
 layout neighbor $tcp -- -n 7 --ppn 3
 layout neighborbad -- -n 3
+layout neighborrow -- -n 3
+layout neighborrow $tcp -- -n 5 --ppn 2
 layout neighborbad $tcp CATENA_CHECK=on -- -n 5 --ppn 2
 layout unit/mail -- -n 3
 layout unit/mail $tcp -- -n 5 --ppn 2
@@ -87,6 +89,8 @@ layout unit/bcol_shm -- -n 5
 layout unit/bcol_shm_blocks -- -n 3
 layout unit/bcol_p2p_blocks $tcp -- -n 7 --ppn 3
 layout split -- -n 2
+layout splitbad -- -n 3
+layout splitbad $tcp CATENA_TOPOLOGY="$machine" -- -n 9 --ppn 4 --map-by node
 layout split $tcp CATENA_TOPOLOGY="$machine" -- -n 9 --ppn 4 --map-by node
 layout unit/split -- -n 5
 layout unit/split $tcp -- -n 7 --ppn 3
@@ -113,6 +117,8 @@ if [ -z "${RANKS_QUICK:-}" ]; then
         layout neighbor RANK_TEST_SEED=$seed $tcp -- -n 6 --ppn 2
     done
     layout neighborbad -- -n 2
+    layout neighborrow -- -n 2
+    layout neighborrow $tcp -- -n 7 --ppn 3
     layout neighborbad $tcp -- -n 7 --ppn 3
     layout unit/neighborhood_memory $tcp -- -n 9 --ppn 3 --map-by node
     layout unit/chain -- -n 5
@@ -156,6 +162,7 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     layout split -- -n 1
     layout split CATENA_TOPOLOGY="$machine" -- -n 5
     layout split CATENA_TOPOLOGY="pack:2 core:2 pu:1" -- -n 12 --ppn 4
+    layout splitbad CATENA_TOPOLOGY="pack:2 core:2 pu:1" -- -n 12 --ppn 4
     layout split CATENA_UCX_PUT=rma $tcp -- -n 7 --ppn 2
     # More members than a ring has slots: rounds that wait for grants.
     layout nonblocking -- -n 40

@@ -5,44 +5,61 @@
 
 void neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    nbr_way_t way = (nbr_way_t)(rank_random(&random) % NBR_WAYS);
+    oracle_graph_way_t way =
+        (oracle_graph_way_t)oracle_below(&random, ORACLE_GRAPH_WAYS);
     bool few = draw->ranks <= 64;
-    nbr_mix(test, way, random, few ? 40 : 8, few ? 3000 : 150);
+    nbr_mix(test, way, random, few ? 24 : 8, few ? 3000 : 150);
 }
 
-/** On a ring, so that everybody comes to wait for the dead. */
+/** On graphs, maybe reordered, that are made again and again. The first one is
+ * a ring, so that every rank comes to wait for the dead one. */
 void dying_neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    nbr_graph_t graph;
-    coll_table_t table;
-    catena_neighborhood_t *neighborhood = NULL;
-    nbr_graph_ring(&graph, draw->ranks);
-    coll_table_open(test, &table);
-    catena_status_t status =
-        nbr_graph_make(&graph, test->world, NULL, &neighborhood);
-    if (status == CATENA_OK) {
-        nbr_graph_settle(&graph, test->place.rank);
-    }
+    catena_status_t status = CATENA_OK;
+    oracle_table_t table;
+    oracle_table_open(&test->oracle, &table);
     uint64_t own = random + (uint64_t)test->place.rank;
-    while (status == CATENA_OK) {
-        nbr_call_t call = {
-            .graph = &graph, .neighborhood = neighborhood, .table = &table};
-        nbr_call_draw(&call, &random, &own, 700);
-        call.form = NBR_BLOCKING;
-        call.alike = true;
-        call.count += call.count == 0;
-        /* A rank alone makes no events by itself, and would never die. */
-        rank_pause(test, 1);
-        nbr_call_open(test, &call);
-        nbr_call_fill(&call, random);
-        status = nbr_call_run(&call);
-        if (status == CATENA_OK) {
-            nbr_call_check(test, &call, draw->kind->name);
+    for (int made = 0; status == CATENA_OK; made++) {
+        oracle_graph_t graph;
+        catena_neighborhood_t *neighborhood = NULL;
+        catena_neighborhood_info_t info = {.reorder = made % 3 == 2};
+        if (made % 2 == 0) {
+            oracle_graph_torus(&graph, 1, draw->ranks, false);
+        } else {
+            oracle_graph_draw_any(&graph, ORACLE_WAY_ADJACENT, draw->ranks,
+                                  oracle_random(&random));
         }
-        nbr_call_close(test, &call);
+        status =
+            oracle_neighborhood_make(&graph, test->world, &info, &neighborhood);
+        int rank =
+            status == CATENA_OK
+                ? catena_group_rank(catena_neighborhood_group(neighborhood))
+                : 0;
+        oracle_graph_settle(&graph, rank);
+        for (int i = 0; status == CATENA_OK && i < 20; i++) {
+            oracle_nbr_call_t call = {
+                .graph = &graph, .neighborhood = neighborhood, .table = &table};
+            oracle_nbr_draw(&call, &random, &own, 700);
+            call.alike = true;
+            call.count += call.count == 0;
+            oracle_nbr_repair(&call);
+            /* A rank alone makes no events by itself, and would never die. */
+            rank_pause(test, 1);
+            oracle_nbr_open(&test->oracle, &call);
+            oracle_nbr_fill(&call, random);
+            status = oracle_nbr_run_to_end(&call);
+            if (status == CATENA_OK) {
+                oracle_nbr_check(&test->oracle, &call, draw->kind->name);
+            }
+            oracle_nbr_close(&test->oracle, &call);
+        }
+        catena_status_t freed = CATENA_OK;
+        if (neighborhood != NULL) {
+            freed = catena_neighborhood_free(neighborhood);
+        }
+        status = status == CATENA_OK ? freed : status;
+        oracle_graph_free(&graph);
     }
     RANK_CHECK(test, status == CATENA_ERR_PEER);
-    (void)catena_neighborhood_free(neighborhood);
-    coll_table_close(test, &table);
-    nbr_graph_free(&graph);
+    oracle_table_close(&test->oracle, &table);
 }

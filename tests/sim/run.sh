@@ -70,8 +70,10 @@ done
 layout mismatch 4
 layout mismatch 2+2 2
 layout mismatch :2+1+3 3
-layout neighbor 3+1+5
-layout neighbor :2+4+1 2
+for program in neighbor neighborbad neighborrow splitbad; do
+    layout $program 3+1+5
+    layout $program :2+4+1 2
+done
 if [ -z "${RANKS_QUICK:-}" ]; then
     for seed in 3 4 5; do
         layout neighbor 13 $seed

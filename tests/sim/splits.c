@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "ranks/rank_liar.h"
+#include "oracle/split.h"
 
 enum { SPLITS = 4, GROUPS = 3 };
 
@@ -16,13 +16,13 @@ static size_t most_bytes(const draw_t *draw)
 }
 
 /** The splits of a run, written down once for all ranks. */
-static const rank_split_t *open_shared(draw_t *draw, uint64_t random)
+static const oracle_split_t *open_shared(draw_t *draw, uint64_t random)
 {
     if (draw->shared == NULL) {
-        rank_split_t *all = calloc(SPLITS, sizeof(*all));
+        oracle_split_t *all = calloc(SPLITS, sizeof(*all));
         for (int i = 0; i < SPLITS; i++) {
-            rank_split_draw(&all[i], &random, most_bytes(draw));
-            rank_split_open(&all[i], draw->ranks);
+            oracle_split_draw(&all[i], &random, most_bytes(draw));
+            oracle_split_open(&all[i], draw->ranks);
         }
         draw->shared = all;
         draw->asked = draw->ranks;
@@ -32,12 +32,12 @@ static const rank_split_t *open_shared(draw_t *draw, uint64_t random)
 
 static void close_shared(draw_t *draw)
 {
-    rank_split_t *all = draw->shared;
+    oracle_split_t *all = draw->shared;
     if (--draw->asked > 0) {
         return;
     }
     for (int i = 0; i < SPLITS; i++) {
-        rank_split_close(&all[i]);
+        oracle_split_close(&all[i]);
     }
     free(all);
     draw->shared = NULL;
@@ -45,38 +45,39 @@ static void close_shared(draw_t *draw)
 
 void splits(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    const rank_split_t *all = open_shared(draw, random);
-    rank_members_t world = rank_members_world(draw->ranks);
+    const oracle_split_t *all = open_shared(draw, random);
+    oracle_members_t world = oracle_members_world(draw->ranks);
     for (uint64_t i = 0; i < SPLITS; i++) {
         pause_somewhere(test, random + i);
-        rank_group_free(
-            test, rank_split_run(test, &all[i], test->world, &world, NULL));
+        oracle_group_free(&test->oracle,
+                          oracle_split_run(&test->oracle, &all[i], test->world,
+                                           &world, NULL));
     }
-    rank_members_free(&world);
+    oracle_members_free(&world);
     close_shared(draw);
 }
 
 void splits_of_splits(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    int order = (int)(rank_random(&random) % 4);
-    rank_split_deep(test, NULL, &random, most_bytes(draw), order);
+    int order = (int)(oracle_random(&random) % 4);
+    oracle_split_deep(&test->oracle, NULL, &random, most_bytes(draw), order);
 }
 
 /** Split all groups without blocking, before and after an exchange on each. */
 static void split_groups(rank_test_t *test, const draw_t *draw,
                          uint64_t *random, catena_group_t *const *groups,
-                         const rank_members_t *members)
+                         const oracle_members_t *members)
 {
-    rank_flight_t flight[GROUPS][2] = {0};
+    oracle_flight_t flight[GROUPS][2] = {0};
     rank_exchange_t x[GROUPS];
     catena_request_t *requests[3 * GROUPS] = {NULL};
     for (int g = 0; g < GROUPS; g++) {
-        rank_split_draw(&flight[g][0].split, random, most_bytes(draw));
-        rank_split_draw(&flight[g][1].split, random, most_bytes(draw));
+        oracle_split_draw(&flight[g][0].split, random, most_bytes(draw));
+        oracle_split_draw(&flight[g][1].split, random, most_bytes(draw));
     }
     /* Operations of different groups start in any order. */
     uint64_t own = *random + (uint64_t)test->place.rank;
-    int first = (int)(rank_random(&own) % GROUPS);
+    int first = (int)(oracle_random(&own) % GROUPS);
     for (int i = 0; i < GROUPS; i++) {
         int g = (first + i) % GROUPS;
         x[g] = (rank_exchange_t){
@@ -84,69 +85,67 @@ static void split_groups(rank_test_t *test, const draw_t *draw,
         pause_somewhere(test, *random);
         rank_exchange_open(test, &x[g]);
         rank_exchange_fill(test, &x[g], (uint64_t)g);
-        rank_split_start(test, groups[g], &members[g], &flight[g][0]);
+        oracle_split_start(&test->oracle, groups[g], &members[g],
+                           &flight[g][0]);
         RANK_CHECK(test, catena_ialltoall(x[g].send, x[g].receive, x[g].count,
                                           x[g].type, groups[g],
                                           &requests[3 * g]) == CATENA_OK);
-        rank_split_start(test, groups[g], &members[g], &flight[g][1]);
+        oracle_split_start(&test->oracle, groups[g], &members[g],
+                           &flight[g][1]);
         requests[3 * g + 1] = flight[g][0].request;
         requests[3 * g + 2] = flight[g][1].request;
     }
     rank_complete(test, requests, 3 * GROUPS,
-                  (int)(rank_random(random) % RANK_WAYS));
+                  (int)(oracle_random(random) % RANK_WAYS));
     for (int g = 0; g < GROUPS; g++) {
         rank_exchange_check(test, &x[g], draw->kind->name);
         rank_exchange_close(test, &x[g]);
-        rank_group_free(test, rank_split_end(test, &flight[g][0]));
-        rank_group_free(test, rank_split_end(test, &flight[g][1]));
+        oracle_split_end(&test->oracle, &flight[g][0]);
+        oracle_split_end(&test->oracle, &flight[g][1]);
     }
 }
 
 void splits_in_flight(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    static const rank_color_t colors[GROUPS] = {RANK_COLOR_SAME, RANK_COLOR_FEW,
-                                                RANK_COLOR_MANY};
-    rank_members_t world = rank_members_world(draw->ranks);
-    rank_members_t members[GROUPS];
+    static const oracle_color_t colors[GROUPS] = {
+        ORACLE_COLOR_SAME, ORACLE_COLOR_FEW, ORACLE_COLOR_MANY};
+    oracle_members_t world = oracle_members_world(draw->ranks);
+    oracle_members_t members[GROUPS];
     catena_group_t *groups[GROUPS];
     for (int g = 0; g < GROUPS; g++) {
-        rank_split_t split = {.algorithm = "auto", .color = colors[g]};
-        split.seed = rank_random(&random);
-        rank_split_open(&split, draw->ranks);
-        groups[g] =
-            rank_split_run(test, &split, test->world, &world, &members[g]);
-        rank_split_close(&split);
+        oracle_split_t split = {.algorithm = "auto", .color = colors[g]};
+        split.seed = oracle_random(&random);
+        oracle_split_open(&split, draw->ranks);
+        groups[g] = oracle_split_run(&test->oracle, &split, test->world, &world,
+                                     &members[g]);
+        oracle_split_close(&split);
     }
     split_groups(test, draw, &random, groups, members);
     for (int g = 0; g < GROUPS; g++) {
-        rank_group_free(test, groups[g]);
-        rank_members_free(&members[g]);
+        oracle_group_free(&test->oracle, groups[g]);
+        oracle_members_free(&members[g]);
     }
-    rank_members_free(&world);
+    oracle_members_free(&world);
 }
 
 void splits_by_liars(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     for (int i = 0; i < SPLITS; i++) {
-        rank_split_t split;
-        rank_liar_t liar = {
-            .way = (int)(rank_random(&random) % RANK_LIARS),
-            .random = (uint64_t)test->place.rank,
-            .turned =
-                (rank_random(&random) + (uint64_t)test->place.rank) % 3 == 0};
-        uint64_t what = rank_random(&random) % 3;
+        oracle_split_t split;
+        int way = (int)oracle_below(&random, ORACLE_LIARS);
+        size_t what = oracle_below(&random, 3);
         bool color = what != 0;
         bool key = what != 1;
         do {
             split.algorithm = NULL;
-            rank_split_draw(&split, &random, most_bytes(draw));
+            oracle_split_draw(&split, &random, most_bytes(draw));
             /* as a comparator of the user's; the other has no argument */
-            split.color_order = color ? RANK_ORDER_BYTES : RANK_ORDER_NULL;
-            split.key_order = key ? RANK_ORDER_BYTES : RANK_ORDER_NULL;
-        } while (!rank_split_fits(&split));
-        rank_split_open(&split, draw->ranks);
-        rank_split_by_liar(test, &split, &liar, color, key);
-        rank_split_close(&split);
+            split.color_order = color ? ORACLE_ORDER_BYTES : ORACLE_ORDER_NULL;
+            split.key_order = key ? ORACLE_ORDER_BYTES : ORACLE_ORDER_NULL;
+        } while (!oracle_split_fits(&split));
+        oracle_split_open(&split, draw->ranks);
+        oracle_split_lie(&test->oracle, &split, way, color, key);
+        oracle_split_close(&split);
     }
 }
 
@@ -156,11 +155,11 @@ void dying_splits(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     catena_status_t status = CATENA_OK;
     while (status == CATENA_OK) {
-        rank_split_t split = {.algorithm = NULL};
+        oracle_split_t split = {.algorithm = NULL};
         catena_group_t *group = NULL;
-        rank_split_draw(&split, &random, 300);
-        rank_split_open(&split, draw->ranks);
-        catena_split_t call = rank_split_call(&split, test->place.rank);
+        oracle_split_draw(&split, &random, 300);
+        oracle_split_open(&split, draw->ranks);
+        catena_split_t call = oracle_split_call(&split, test->place.rank);
         status = catena_group_split_by(test->world, &call, &group);
         RANK_CHECK(test, group == NULL || status == CATENA_OK);
         if (group != NULL) {
@@ -168,7 +167,7 @@ void dying_splits(rank_test_t *test, draw_t *draw, uint64_t random)
             catena_status_t freed = catena_group_free(group);
             status = status == CATENA_OK ? freed : status;
         }
-        rank_split_close(&split);
+        oracle_split_close(&split);
     }
     RANK_CHECK(test, status == CATENA_ERR_PEER);
 }

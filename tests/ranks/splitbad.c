@@ -1,10 +1,148 @@
-/* Splits that are refused, and say so on all ranks. */
+/* Splits by levels of the machine, and splits that are refused, on all ranks.
+ */
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "rank_split.h"
-#include "split.h"
+#include "oracle/split.h"
+#include "rank_test.h"
+
+enum { LEVELS = CATENA_LEVEL_CORE + 1 };
+
+/* ---- levels ---- */
+
+/** Processing units that one resource of a level has, as CATENA_TOPOLOGY
+ * describes it; all, where it has no such level and no larger one.
+ * @param[out] all of the node */
+static long units_of(const char *description, catena_level_t level, long *all)
+{
+    static const char *const names[LEVELS] = {[CATENA_LEVEL_SOCKET] = "pack",
+                                              [CATENA_LEVEL_NUMA] = "numa",
+                                              [CATENA_LEVEL_L3] = "l3",
+                                              [CATENA_LEVEL_CORE] = "core"};
+    long units = 0;
+    *all = 1;
+    for (const char *at = description; (at = strchr(at, ':')) != NULL; at++) {
+        *all *= strtol(at + 1, NULL, 10);
+    }
+    for (int i = level; i > CATENA_LEVEL_NODE && units == 0; i--) {
+        const char *at = strstr(description, names[i]);
+        if (at == NULL) {
+            continue;
+        }
+        units = 1;
+        at = strchr(at, ':') + 1; /* their own number does not count */
+        while ((at = strchr(at, ':')) != NULL) {
+            units *= strtol(++at, NULL, 10);
+        }
+    }
+    return units > 0 ? units : *all;
+}
+
+/** Which resource of a level a rank of this node is bound to. */
+static long resource_of(const char *description, catena_level_t level,
+                        int local_rank)
+{
+    long all;
+    long units = units_of(description, level, &all);
+    return local_rank % all / units;
+}
+
+/** The members of this rank's group of a level, the last rank first. */
+static oracle_members_t expect_level(rank_test_t *test, catena_level_t level,
+                                     const char *description,
+                                     const int32_t *nodes,
+                                     const int32_t *locals)
+{
+    int p = test->place.size;
+    oracle_members_t made = {0, calloc((size_t)p, sizeof(int))};
+    long own = resource_of(description, level, test->place.local_rank);
+    for (int i = p; i-- > 0;) {
+        if (nodes[i] == test->place.node &&
+            resource_of(description, level, locals[i]) == own) {
+            made.rank[made.size++] = i;
+        }
+    }
+    return made;
+}
+
+/** Members share what the larger level has; a node is what the place says, and
+ * so is a domain where `domains` is not NULL. */
+static void expect_nested(rank_test_t *test, int32_t *const *group_of,
+                          const int32_t *nodes, const int32_t *domains)
+{
+    int p = test->place.size;
+    int own = test->place.rank;
+    for (int i = 0; i < p; i++) {
+        RANK_CHECK(test, (group_of[CATENA_LEVEL_NODE][i] ==
+                          group_of[CATENA_LEVEL_NODE][own]) ==
+                             (nodes[i] == test->place.node));
+        for (int level = CATENA_LEVEL_SOCKET; level < LEVELS; level++) {
+            RANK_CHECK(test,
+                       group_of[level][i] != group_of[level][own] ||
+                           group_of[level - 1][i] == group_of[level - 1][own]);
+        }
+        if (domains != NULL && nodes[i] == test->place.node) {
+            RANK_CHECK(test, (group_of[CATENA_LEVEL_NUMA][i] ==
+                              group_of[CATENA_LEVEL_NUMA][own]) ==
+                                 (domains[i] == test->place.numa));
+        }
+    }
+}
+
+/** The first member of a group, which is the last rank of the world in it. */
+static int32_t first_member(rank_test_t *test, catena_group_t *group)
+{
+    int32_t *heard = oracle_tell(&test->oracle, group, test->place.rank);
+    int32_t first = heard[0];
+    for (int i = 1; i < catena_group_size(group); i++) {
+        RANK_CHECK(test, heard[i] < heard[i - 1]);
+    }
+    free(heard);
+    return first;
+}
+
+static void levels(rank_test_t *test)
+{
+    const char *description = getenv("CATENA_TOPOLOGY");
+    int32_t *group_of[LEVELS] = {NULL};
+    int32_t *nodes = oracle_tell(&test->oracle, test->world, test->place.node);
+    int32_t *domains =
+        oracle_tell(&test->oracle, test->world, test->place.numa);
+    int32_t *locals =
+        oracle_tell(&test->oracle, test->world, test->place.local_rank);
+    for (int level = CATENA_LEVEL_NODE; level < LEVELS; level++) {
+        catena_group_t *group = NULL;
+        RANK_CHECK(test, catena_group_split_level(
+                             test->world, (catena_level_t)level,
+                             -test->place.rank, &group) == CATENA_OK);
+        if (group == NULL) {
+            goto end; /* so do all */
+        }
+        group_of[level] =
+            oracle_tell(&test->oracle, test->world, first_member(test, group));
+        if (description != NULL) {
+            oracle_members_t expected = expect_level(
+                test, (catena_level_t)level, description, nodes, locals);
+            oracle_group_check(&test->oracle, group, &expected, "level");
+            oracle_members_free(&expected);
+        }
+        oracle_group_free(&test->oracle, group);
+    }
+    /* A description stands for real machines, not for simulated ones. */
+    bool known =
+        test->place.numa >= 0 && !(test->simulated && description != NULL);
+    expect_nested(test, group_of, nodes, known ? domains : NULL);
+end:
+    for (int level = 0; level < LEVELS; level++) {
+        free(group_of[level]);
+    }
+    free(nodes);
+    free(domains);
+    free(locals);
+}
+
+/* ---- what is refused ---- */
 
 /** Refused on all ranks: nothing happens, nothing is set. */
 static void refuse(rank_test_t *test, const catena_split_t *call,
@@ -32,52 +170,53 @@ static void refuse_algorithms(rank_test_t *test)
         "",           "nonsense", "Hash",        "hash65",      "bitonic ",
         "cheng:",     "cheng:5",  "cheng:127",   "cheng:8193",  "cheng:1024x",
         "cheng:-128", "radix:2",  "cheng:0x400", "cheng: 1024", "allgather-"};
-    rank_split_t split = {.algorithm = "auto"};
-    rank_split_open(&split, test->place.size);
+    oracle_split_t split = {.algorithm = "auto"};
+    oracle_split_open(&split, test->place.size);
     for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
-        catena_split_t call = rank_split_call(&split, test->place.rank);
+        catena_split_t call = oracle_split_call(&split, test->place.rank);
         call.algorithm = unknown[i];
         refuse(test, &call, unknown[i]);
     }
-    rank_split_close(&split);
+    oracle_split_close(&split);
 }
 
 /** Algorithms that are not made for such data. */
 static void refuse_misfits(rank_test_t *test)
 {
     int refused = 0;
-    for (int a = 0; a < RANK_SPLIT_ALGORITHMS; a++) {
-        for (int orders = 0; orders < RANK_ORDERS * RANK_ORDERS; orders++) {
-            rank_split_t split = {
-                .algorithm = rank_split_algorithms[a],
-                .color_order = (rank_order_t)(orders % RANK_ORDERS),
-                .key_order = (rank_order_t)(orders / RANK_ORDERS)};
-            if (!rank_split_fits(&split)) {
-                rank_split_open(&split, test->place.size);
-                catena_split_t call = rank_split_call(&split, test->place.rank);
+    for (int a = 0; a < ORACLE_SPLIT_ALGORITHMS; a++) {
+        for (int orders = 0; orders < ORACLE_ORDERS * ORACLE_ORDERS; orders++) {
+            oracle_split_t split = {
+                .algorithm = oracle_split_algorithms[a],
+                .color_order = (oracle_order_t)(orders % ORACLE_ORDERS),
+                .key_order = (oracle_order_t)(orders / ORACLE_ORDERS)};
+            if (!oracle_split_fits(&split)) {
+                oracle_split_open(&split, test->place.size);
+                catena_split_t call =
+                    oracle_split_call(&split, test->place.rank);
                 refuse(test, &call, split.algorithm);
-                rank_split_close(&split);
+                oracle_split_close(&split);
                 refused++;
             }
         }
     }
-    RANK_CHECK(test, refused > RANK_ORDERS);
+    RANK_CHECK(test, refused > ORACLE_ORDERS);
 }
 
 static void refuse_nothing(rank_test_t *test)
 {
-    rank_split_t split = {.algorithm = "auto", .color = RANK_COLOR_WORDS};
-    rank_split_open(&split, test->place.size);
-    catena_split_t call = rank_split_call(&split, test->place.rank);
+    oracle_split_t split = {.algorithm = "auto", .color = ORACLE_COLOR_WORDS};
+    oracle_split_open(&split, test->place.size);
+    catena_split_t call = oracle_split_call(&split, test->place.rank);
     catena_group_t *untouched = test->world;
     catena_request_t *request = NULL;
     refuse(test, NULL, "no split");
     call.color = NULL;
     refuse(test, &call, "no color");
-    call = rank_split_call(&split, test->place.rank);
+    call = oracle_split_call(&split, test->place.rank);
     call.key = NULL;
     refuse(test, &call, "no key");
-    call = rank_split_call(&split, test->place.rank);
+    call = oracle_split_call(&split, test->place.rank);
     RANK_CHECK(test, catena_group_split_by(NULL, &call, &untouched) ==
                          CATENA_ERR_ARG);
     RANK_CHECK(test, catena_group_isplit_by(test->world, &call, NULL,
@@ -99,7 +238,7 @@ static void refuse_nothing(rank_test_t *test)
                                             0, &untouched) == CATENA_ERR_ARG);
     }
     RANK_CHECK(test, untouched == test->world && request == NULL);
-    rank_split_close(&split);
+    oracle_split_close(&split);
 }
 
 /* ---- on one rank alone ---- */
@@ -113,8 +252,7 @@ static const int64_t number = 7;
 static int own_order(const void *a, size_t a_bytes, const void *b,
                      size_t b_bytes, void *argument)
 {
-    (void)argument;
-    return rank_compare_bytes(a, a_bytes, b, b_bytes);
+    return catena_compare_int64(a, a_bytes, b, b_bytes, argument);
 }
 
 static catena_split_t by_numbers(void)
@@ -262,7 +400,7 @@ static void accept_left_out(rank_test_t *test)
     RANK_CHECK(test,
                catena_group_split_by(test->world, &call, &made) == CATENA_OK);
     RANK_CHECK(test, (made != NULL) == (test->place.rank % 2 == 0));
-    rank_group_free(test, made);
+    oracle_group_free(&test->oracle, made);
 }
 
 static void refuse_on_one(rank_test_t *test)
@@ -280,12 +418,21 @@ static void refuse_on_one(rank_test_t *test)
     }
 }
 
-void split_refused(rank_test_t *test)
+static void works(rank_test_t *test)
 {
-    refuse_algorithms(test);
-    refuse_misfits(test);
-    refuse_nothing(test);
-    refuse_on_one(test);
-    rank_split_t split = {.algorithm = "auto", .color = RANK_COLOR_WORDS};
-    rank_split_world(test, &split);
+    oracle_split_t split = {.algorithm = "auto", .color = ORACLE_COLOR_WORDS};
+    oracle_split_world(&test->oracle, &split);
+}
+
+int main(int argc, char **argv)
+{
+    static const rank_case_t cases[] = {
+        {"levels", levels},
+        {"unknown algorithms", refuse_algorithms},
+        {"algorithms for other data", refuse_misfits},
+        {"nothing", refuse_nothing},
+        {"wrong on one rank", refuse_on_one},
+        {"after refusals", works},
+        {NULL, NULL}};
+    return rank_main(argc, argv, cases);
 }
