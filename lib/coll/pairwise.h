@@ -120,7 +120,7 @@ typedef struct ctn_pairwise {
     uint32_t slots; /* W, at most n */
     bool by_rows;   /* all on this node and small: see rows.h */
     bool by_posts;  /* all on this node and larger: see posted.h */
-    uint32_t near_eager; /* larger blocks are granted, on a node */
+    uint32_t near_eager;    /* larger blocks are granted, on a node */
     uint32_t doubts;        /* exec's, when it began */
     catena_status_t status; /* it ends with: some block has another length */
     bool opened;   /* first grants are out, this member's own block moved */
@@ -149,8 +149,8 @@ void ctn_pairwise_begin(ctn_pairwise_t *exchange);
 
 /** A block has another length than expected: say so, and take note. The member
  * `other` sends it, or expects it. */
-void ctn_pairwise_differ(ctn_pairwise_t *exchange, uint32_t other,
-                         bool sends, uint64_t found, uint64_t expected);
+void ctn_pairwise_differ(ctn_pairwise_t *exchange, uint32_t other, bool sends,
+                         uint64_t found, uint64_t expected);
 
 /** Let rounds below `limit` begin. */
 void ctn_pairwise_extend(ctn_pairwise_t *exchange, uint32_t limit);

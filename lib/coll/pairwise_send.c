@@ -76,8 +76,7 @@ static int put_small(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
                 ? ctn_slot_data_offset(op->channel, to->address, op->seq, slot)
                 : ctn_wide_offset(to->address, op->seq, slot, 0),
         .slot = slot,
-        .count =
-            pairwise_small_count(x->stream[slot].send_turn, block->bytes),
+        .count = pairwise_small_count(x->stream[slot].send_turn, block->bytes),
     };
     return put(op, x, &p);
 }

@@ -39,7 +39,7 @@ struct catena_sim_rank {
     uint8_t state;
     bool notified; /* something came while it did not sleep */
     bool killed;
-    bool doubts; /* it is woken because nothing happens any more */
+    bool doubts;    /* it is woken because nothing happens any more */
     int32_t status; /* what its progress reports */
     /* And what it touches when it sends. */
     uint64_t endpoint_free; /* its endpoint takes one message at a time */
