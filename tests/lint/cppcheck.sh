@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# What cppcheck finds in the library and the tools.
+cd "$(dirname "$0")/../.." || exit 1
+cppcheck -q --error-exitcode=1 --enable=warning,portability --std=c11 \
+    --suppress=missingIncludeSystem --suppress=funcArgOrderDifferent \
+    -D_GNU_SOURCE -D__x86_64__ -I include -I lib -I . lib transports tools &&
+    echo "ok - cppcheck"
