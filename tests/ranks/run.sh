@@ -78,16 +78,9 @@ layout unit/neighbor_ops $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
 layout unit/neighborhood_memory $tcp -- -n 5 --ppn 3
 layout unit/links $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 2
 layout unit/chain $tcp -- -n 7 --ppn 3
-layout unit/bcol_shm_blocks -- -n 2
-layout unit/bcol_shm_blocks $tcp -- -n 8 --ppn 5
-layout unit/bcol_p2p -- -n 3
-layout unit/bcol_p2p $tcp -- -n 7 --ppn 3
-layout unit/bcol_p2p UCX_TLS=posix,tcp,self -- -n 4 --ppn 2
-layout unit/bcol_p2p_blocks -- -n 3
-layout unit/bcol_shm -- -n 2
-layout unit/bcol_shm -- -n 5
-layout unit/bcol_shm_blocks -- -n 3
-layout unit/bcol_p2p_blocks $tcp -- -n 7 --ppn 3
+layout unit/bcol -- -n 3
+layout unit/bcol $tcp -- -n 7 --ppn 3
+layout unit/bcol UCX_TLS=posix,tcp,self -- -n 4 --ppn 2
 layout split -- -n 2
 layout splitbad -- -n 3
 layout splitbad $tcp CATENA_TOPOLOGY="$machine" -- -n 9 --ppn 4 --map-by node
@@ -123,14 +116,10 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     layout unit/neighborhood_memory $tcp -- -n 9 --ppn 3 --map-by node
     layout unit/chain -- -n 5
     layout unit/chain $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 1
-    layout unit/bcol_p2p -- -n 13
-    layout unit/bcol_shm -- -n 1
-    layout unit/bcol_shm CATENA_WAIT=sleep -- -n 3
-    layout unit/bcol_shm -- -n 17
-    layout unit/bcol_p2p $tcp -- -n 4 --ppn 1
-    layout unit/bcol_p2p $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 2
-    layout unit/bcol_p2p_blocks UCX_TLS=posix,tcp,self -- -n 9 --ppn 4
-    layout unit/bcol_p2p_blocks $tcp CATENA_UCX_PUT=rma -- -n 4 --ppn 1
+    layout unit/bcol -- -n 13
+    layout unit/bcol CATENA_WAIT=sleep -- -n 5
+    layout unit/bcol $tcp -- -n 4 --ppn 1
+    layout unit/bcol $tcp CATENA_UCX_PUT=rma -- -n 5 --ppn 2
     layout alltoall -- -n 13
     layout alltoall -- -n 2 --ppn 1
     layout alltoall $tcp -- -n 9 --ppn 2 --map-by node

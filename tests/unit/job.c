@@ -10,14 +10,6 @@ typedef struct run {
     bool first; /* what ran here was rank 0 */
 } run_t;
 
-uint64_t job_random(uint64_t *state)
-{
-    uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
 void job_take_heap(job_t *job, job_hoard_t *hoard)
 {
     enum { CRUMB = 16384, MOST = sizeof(hoard->block) / sizeof(void *) };

@@ -7,6 +7,7 @@
 
 #include "core/context.h"
 #include "group/group.h"
+#include "oracle/random.h"
 
 /* Ranks that run what is inside the library: simulated, with machine, layout
  * and the order of everything that has none drawn from a seed, or real ones
@@ -70,7 +71,6 @@ typedef struct job_hoard {
 void job_take_heap(job_t *job, job_hoard_t *hoard);
 void job_give_heap(job_t *job, job_hoard_t *hoard);
 
-/** The next of a sequence of numbers. */
-uint64_t job_random(uint64_t *state);
+#define job_random oracle_random
 
 #endif
