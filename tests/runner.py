@@ -165,7 +165,9 @@ class Pool:
         while True:
             for job in self.running:
                 job.took = time.monotonic() - job.began
-                status = job.process.poll()
+                pid, status, used = os.wait4(job.process.pid, os.WNOHANG)
+                job.cpu = used.ru_utime + used.ru_stime
+                status = os.waitstatus_to_exitcode(status) if pid else None
                 if status is None and job.took > min(job.limit, limit):
                     self.stop(job)
                     status = f"timeout after {job.took:.0f} s"
@@ -231,17 +233,19 @@ def run(pool, builds, options):
     return done
 
 
-def summary(tests, seconds):
+def summary(tests, builds, seconds):
     """Count distinct cases; print the line that says how many."""
-    print("longest:")
+    print("longest: seconds, of cores, test")
     for test in sorted(tests, key=lambda t: -t.took)[:15]:
-        print(f"{test.took:8.1f} s  {test.title}")
+        print(f"{test.took:8.1f} {test.cpu:8.1f}  {test.title}")
     failed = {case for test in tests for case in test.failed}
     passed = {case for test in tests for case in test.passed} - failed
     skipped = {case for test in tests for case in test.skipped} - passed - failed
     runs = sum(len(test.passed) + len(test.failed) for test in tests)
-    print(f"{seconds:.0f} s, {len(tests)} tests, {runs} runs of "
-          f"{len(passed | failed)} distinct cases ({AT_97CE4B0} at 97ce4b0)")
+    cpu = sum(job.cpu for job in tests + builds)
+    print(f"{seconds:.0f} s, {cpu:.0f} s of cores, {len(tests)} tests; {runs} "
+          f"runs of {len(passed | failed)} distinct cases "
+          f"({AT_97CE4B0} at 97ce4b0)")
     print(f"{len(passed)} passed, {len(failed)} failed" +
           (f", {len(skipped)} skipped" if skipped else ""))
     return not failed and bool(passed)
@@ -268,7 +272,8 @@ def main():
                 pool.stop(job)
     for build in options.builds:
         build.keep([test for test in tests if test.build is build])
-    sys.exit(0 if summary(tests, time.monotonic() - began) else 1)
+    sys.exit(0 if summary(tests, options.builds,
+                        time.monotonic() - began) else 1)
 
 
 if __name__ == "__main__":
