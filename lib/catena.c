@@ -457,12 +457,17 @@ catena_status_t catena_finalize(catena_context_t *context)
 
 catena_group_t *catena_world(catena_context_t *context)
 {
-    return context->world;
+    return context != NULL ? context->world : NULL;
 }
 
 void catena_abort(catena_context_t *context, int code)
 {
+    static const ctn_log_t log = {.level = CTN_LOG_WARN, .rank = -1};
     char message[64];
+    if (context == NULL) {
+        ctn_error(&log, "catena_abort(%d) without a context", code);
+        ctn_boot_abort(NULL, code, NULL);
+    }
     snprintf(message, sizeof(message), "rank %d called catena_abort(%d)",
              context->log.rank, code);
     ctn_error(&context->log, "%s", message);
@@ -479,7 +484,7 @@ catena_status_t catena_progress(catena_context_t *context)
 
 double catena_time(catena_context_t *context)
 {
-    return (double)ctn_exec_time(context->exec) * 1e-9;
+    return context != NULL ? (double)ctn_exec_time(context->exec) * 1e-9 : 0;
 }
 
 catena_status_t catena_compute(catena_context_t *context, double seconds)

@@ -43,10 +43,11 @@ CATENA_API catena_status_t catena_init(const catena_config_t *config,
  * freed before; those that were not go with the context, which is warned of. */
 CATENA_API catena_status_t catena_finalize(catena_context_t *context);
 
-/** The group of all ranks of the job. Owned by the context. */
+/** The group of all ranks of the job. Owned by the context. NULL for NULL. */
 CATENA_API catena_group_t *catena_world(catena_context_t *context);
 
-/** End the whole job with `code` as exit code. Does not return. */
+/** End the whole job with `code` as exit code. Does not return. NULL: end at
+ * least this process. */
 CATENA_API CATENA_NORETURN void catena_abort(catena_context_t *context,
                                              int code);
 
@@ -54,7 +55,7 @@ CATENA_API CATENA_NORETURN void catena_abort(catena_context_t *context,
 CATENA_API catena_status_t catena_progress(catena_context_t *context);
 
 /** Seconds since an arbitrary moment, from the context's clock (wall clock
- * on real machines, virtual time in the simulator). */
+ * on real machines, virtual time in the simulator). 0 for NULL. */
 CATENA_API double catena_time(catena_context_t *context);
 
 /** Keep this rank busy for so long, as work of its own would: by the wall

@@ -25,7 +25,9 @@ typedef enum catena_level {
     CATENA_LEVEL_CORE      /**< a core */
 } catena_level_t;
 
+/** This rank's in the group; -1 for NULL. */
 CATENA_API int catena_group_rank(const catena_group_t *group);
+/** How many ranks there are; 0 for NULL. */
 CATENA_API int catena_group_size(const catena_group_t *group);
 
 /** As color: be in no group. */
@@ -49,7 +51,8 @@ typedef int (*catena_compare_t)(const void *a, size_t a_bytes, const void *b,
                                 size_t b_bytes, void *argument);
 
 /** Compares values of 8 bytes as int64_t; shorter ones come before these,
- * longer ones after them, both byte for byte. Algorithms know it. */
+ * longer ones after them, both byte for byte; NULL has no bytes. Algorithms
+ * know it. */
 CATENA_API int catena_compare_int64(const void *a, size_t a_bytes,
                                     const void *b, size_t b_bytes,
                                     void *argument);

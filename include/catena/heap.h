@@ -13,7 +13,8 @@ extern "C" {
 /* The shared heap: one memory segment per node, mapped by all its ranks
  * ([Peng], section 7.1). Collectives move large data into heap buffers with a
  * single copy. All functions but the fence may be called by several
- * threads of a process at once. */
+ * threads of a process at once. Without a context nothing is allocated (NULL)
+ * or freed. */
 
 /** What catena_heap_stats reports; sizes in bytes. */
 typedef struct catena_heap_stats {

@@ -46,6 +46,9 @@ CTN_TURN catena_status_t catena_start(catena_request_t *request)
 catena_status_t catena_startall(size_t count, catena_request_t *requests[])
 {
     catena_status_t first = CATENA_OK;
+    if (requests == NULL && count > 0) {
+        return CATENA_ERR_ARG;
+    }
     for (size_t i = 0; i < count; i++) {
         catena_status_t status = catena_start(requests[i]);
         first = first == CATENA_OK ? status : first;
@@ -80,6 +83,9 @@ CTN_TURN catena_status_t catena_wait(catena_request_t **request)
 catena_status_t catena_waitall(size_t count, catena_request_t *requests[])
 {
     catena_status_t first = CATENA_OK;
+    if (requests == NULL && count > 0) {
+        return CATENA_ERR_ARG;
+    }
     for (size_t i = 0; i < count; i++) {
         catena_status_t status = catena_wait(&requests[i]);
         first = first == CATENA_OK ? status : first;

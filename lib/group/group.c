@@ -78,12 +78,12 @@ void ctn_group_attach(catena_group_t *group, ctn_attachment_t *attachment)
 
 int catena_group_rank(const catena_group_t *group)
 {
-    return (int)group->lane.chain.rank;
+    return group != NULL ? (int)group->lane.chain.rank : -1;
 }
 
 int catena_group_size(const catena_group_t *group)
 {
-    return (int)group->lane.chain.size;
+    return group != NULL ? (int)group->lane.chain.size : 0;
 }
 
 /** The chain, over the channel for parting: who is too early need not end first

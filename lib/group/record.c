@@ -18,6 +18,8 @@ int catena_compare_int64(const void *a, size_t a_bytes, const void *b,
     int64_t x;
     int64_t y;
     (void)argument;
+    a_bytes = a != NULL ? a_bytes : 0;
+    b_bytes = b != NULL ? b_bytes : 0;
     /* Otherwise bytes between two numbers could order them the other way. */
     int a_length = (a_bytes > sizeof(x)) - (a_bytes < sizeof(x));
     int b_length = (b_bytes > sizeof(y)) - (b_bytes < sizeof(y));

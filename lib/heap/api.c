@@ -10,13 +10,13 @@
 
 void *catena_malloc(catena_context_t *context, size_t bytes)
 {
-    return ctn_heap_alloc(context->heap, 0, bytes);
+    return context != NULL ? ctn_heap_alloc(context->heap, 0, bytes) : NULL;
 }
 
 void *catena_calloc(catena_context_t *context, size_t count, size_t bytes)
 {
     size_t all;
-    if (__builtin_mul_overflow(count, bytes, &all)) {
+    if (context == NULL || __builtin_mul_overflow(count, bytes, &all)) {
         return NULL;
     }
     return ctn_heap_calloc(context->heap, 0, all);
@@ -24,18 +24,22 @@ void *catena_calloc(catena_context_t *context, size_t count, size_t bytes)
 
 void *catena_realloc(catena_context_t *context, void *block, size_t bytes)
 {
-    return ctn_heap_realloc(context->heap, block, bytes);
+    return context != NULL ? ctn_heap_realloc(context->heap, block, bytes)
+                           : NULL;
 }
 
 void *catena_aligned_alloc(catena_context_t *context, size_t alignment,
                            size_t bytes)
 {
-    return ctn_heap_alloc(context->heap, alignment, bytes);
+    return context != NULL ? ctn_heap_alloc(context->heap, alignment, bytes)
+                           : NULL;
 }
 
 void catena_free(catena_context_t *context, void *block)
 {
-    ctn_heap_free(context->heap, block);
+    if (context != NULL) {
+        ctn_heap_free(context->heap, block);
+    }
 }
 
 catena_status_t catena_heap_stats(catena_context_t *context,

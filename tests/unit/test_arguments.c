@@ -1,0 +1,139 @@
+/* What callers may get wrong in one call: NULL for any pointer, blocks beyond
+ * all addresses. A job of one rank refuses it as any other does. */
+
+#include <catena/catena.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+enum { EACH = 2, TEXT_BYTES = 256 }; /* neighbors of a rank on a ring */
+
+typedef struct null {
+    catena_context_t *context, *second;
+    catena_group_t *world, *group;
+    catena_request_t *persistent, *request;
+    catena_neighborhood_t *cart, *neighborhood;
+    catena_machine_t *machine, *opened;
+    FILE *stream;
+    int32_t send[64], recv[64];
+    size_t ones[EACH], nothing[EACH];
+    ptrdiff_t zeros[EACH];
+    catena_datatype_t types[EACH], type;
+    catena_op_t op;
+    catena_op_function_t function;
+    catena_sim_program_t program;
+    int zero_each[EACH], one_each[EACH], numbers[EACH], number;
+    size_t size;
+    ptrdiff_t size_signed;
+    uint64_t offset;
+    double real;
+    void *pointer, *block;
+    char text[TEXT_BYTES];
+    catena_place_t place;
+    catena_split_t split;
+    catena_group_stats_t group_stats;
+    catena_heap_stats_t heap_stats;
+    catena_model_point_t point;
+    catena_neighborhood_info_t info;
+    catena_neighborhood_stats_t neighbor_stats;
+    catena_sim_params_t params;
+    catena_sim_report_t report;
+    catena_sim_stats_t stats;
+} null_t;
+
+static void add(const void *in, void *inout, size_t count,
+                catena_datatype_t type, void *argument)
+{
+    (void)in, (void)inout, (void)count, (void)type, (void)argument;
+}
+
+static int program(const catena_config_t *config, void *argument)
+{
+    (void)config, (void)argument;
+    return 0;
+}
+
+static void open_null(null_t *n)
+{
+    *n = (null_t){
+        .ones = {1, 1},
+        .types = {CATENA_INT32, CATENA_INT32},
+        .one_each = {1, 1},
+        .function = add,
+        .program = program,
+        .stream = fopen("/dev/null", "w"),
+        .point = {"direct", 2, 2, 1, 8},
+        .params = {.machine = "hpc-b", .nodes = 1, .ppn = 1},
+    };
+    ck_assert_int_eq(catena_init(NULL, &n->context), CATENA_OK);
+    n->world = catena_world(n->context);
+    ck_assert_int_eq(catena_barrier_init(n->world, &n->persistent), CATENA_OK);
+    ck_assert_int_eq(catena_cart_create(n->world, 1, n->one_each, n->one_each,
+                                        0, NULL, &n->cart),
+                     CATENA_OK);
+    ck_assert_int_eq(catena_machine_open("hpc-b", &n->machine), CATENA_OK);
+}
+
+static void close_null(null_t *n)
+{
+    fclose(n->stream);
+    catena_machine_close(n->machine);
+    catena_free(n->context, n->block);
+    ck_assert_int_eq(catena_request_free(&n->persistent), CATENA_OK);
+    ck_assert_int_eq(catena_neighborhood_free(n->cart), CATENA_OK);
+    ck_assert_int_eq(catena_finalize(n->context), CATENA_OK);
+}
+
+/* ---- NULL ---- */
+
+#define REFUSES(n, what, call)                                                 \
+    do {                                                                       \
+        catena_status_t status = (call);                                       \
+        ck_assert_msg(status == CATENA_ERR_ARG && (n)->request == NULL,        \
+                      "%s with %s NULL: %d", __func__, what, status);          \
+    } while (0)
+#define GIVES_NULL(n, what, call)                                              \
+    ck_assert_msg((call) == NULL && (n)->world != NULL, "%s", what)
+/* A number that is none of a group, type or clock. */
+#define SAYS(n, what, call)                                                    \
+    ck_assert_msg((call) <= 0 && (n)->world != NULL, "%s", what)
+/* NULL is allowed, or nothing comes back. */
+#define RUNS(n, what, call) ((void)(n), (void)(what), (void)(call))
+
+#include "null_calls.h"
+
+START_TEST(refuses_null)
+{
+    null_t n;
+    open_null(&n);
+    null_calls[_i].run(&n);
+    close_null(&n);
+}
+END_TEST
+
+/** It ends the process all the same. */
+START_TEST(aborts_without_a_context)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        catena_abort(NULL, 7);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+END_TEST
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, refuses_null, 0,
+                        sizeof(null_calls) / sizeof(null_calls[0]));
+    tcase_add_test(tcase, aborts_without_a_context);
+}
+
+int main(void)
+{
+    return unit_main("arguments", 20, add_cases);
+}
