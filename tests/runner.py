@@ -6,7 +6,7 @@ usage: tests/runner.py [-k PATTERN] [-l SECONDS] [-e] "DIR SUITES [OPTION...]"..
 For each build: its directory, the suites to run (a,b; "-" for none) and what
 `meson setup` gets; NAME=VALUE before the first "-" option is its environment.
 Builds are made in turn, and the tests of one run while the next is made.
-  -k PATTERN  only tests whose name matches
+  -k PATTERN  only tests whose name matches, and only what they need is made
   -l SECONDS  no test may take longer
   -e          end at the first test that fails
 
@@ -49,12 +49,18 @@ class Build:
         self.limit = 3600
         self.kept = self.dir / "test-durations"
 
-    def command(self, jobs):
+    def command(self, jobs, pattern):
         setup = ["meson", "setup", str(self.dir), str(SOURCE), *self.options]
-        make = f"exec ninja -C {shlex.quote(str(self.dir))} --quiet -j {jobs}"
+        make = ["ninja", "-C", str(self.dir), "--quiet", "-j", str(jobs)]
         if not (self.dir / "build.ninja").exists():
-            make = f"{shlex.join(setup)} && {make}"
-        return ["sh", "-c", make]
+            return ["sh", "-c", f"{shlex.join(setup)} && {shlex.join(make)}"]
+        return make + self.needed(pattern)
+
+    def needed(self, pattern):
+        """The programs of the tests; none: all."""
+        words = {Path(w) for t in self.tests(pattern) for w in t.cmd if pattern}
+        return [] if self.dir in words else [
+            str(w.relative_to(self.dir)) for w in words if self.dir in w.parents]
 
     def durations(self):
         lines = self.kept.read_text().splitlines() if self.kept.exists() else []
@@ -88,7 +94,7 @@ class Test:
         self.expected = kept.get(self.name, described["priority"])
         self.passed, self.failed, self.skipped = [], [], []
 
-    def command(self, _):
+    def command(self, *_):
         return self.cmd
 
     def case(self, name):
@@ -126,8 +132,8 @@ class Test:
 class Pool:
     """Runs jobs beside each other, as many as there are cores."""
 
-    def __init__(self, work):
-        self.work = work
+    def __init__(self, work, pattern):
+        self.work, self.pattern = work, pattern
         self.free = self.cores = len(os.sched_getaffinity(0))
         self.running = []
         self.started = 0
@@ -145,8 +151,9 @@ class Pool:
                "CK_TAP_LOG_FILE_NAME": str(job.tap)}
         with open(job.log, "w") as out:
             job.process = subprocess.Popen(
-                job.command(width), cwd=job.dir, env=env, stdin=subprocess.DEVNULL,
-                stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+                job.command(width, self.pattern), cwd=job.dir, env=env,
+                stdin=subprocess.DEVNULL, stdout=out,
+                stderr=subprocess.STDOUT, start_new_session=True)
         job.began = time.monotonic()
         self.free -= width
         self.running.append(job)
@@ -264,7 +271,7 @@ def main():
     for sign in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(sign, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="ctn") as work:
-        pool = Pool(work)
+        pool = Pool(work, options.pattern)
         try:
             tests = run(pool, options.builds, options)
         finally:
