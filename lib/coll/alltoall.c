@@ -159,16 +159,14 @@ static catena_status_t read_vector(const catena_group_t *group,
     for (uint32_t i = 0; i < p; i++) {
         catena_datatype_t type =
             side->types != NULL ? side->types[i] : side->type;
-        size_t bytes;
         if (type == NULL) {
             return CATENA_ERR_ARG;
         }
-        if (__builtin_mul_overflow(side->counts[i], type->bytes, &bytes) ||
-            __builtin_add_overflow(all, bytes, &all)) {
+        if (!ctn_block_fits(side, i, &all)) {
             ctn_error(group->exec->log,
-                      "alltoallv: %zu elements for rank %u do not fit the "
-                      "address space",
-                      side->counts[i], i);
+                      "alltoallv: %zu elements at displacement %td for rank %u "
+                      "do not fit the address space",
+                      side->counts[i], side->displacements[i], i);
             return CATENA_ERR_ARG;
         }
     }

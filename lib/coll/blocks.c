@@ -7,6 +7,31 @@
 /* Between two blocks neither of which is plain. */
 enum { THROUGH_BYTES = 2048 };
 
+CTN_HOT bool ctn_block_fits(const ctn_given_side_t *side, uint32_t i,
+                            size_t *all)
+{
+    bool typed = side->types != NULL;
+    catena_datatype_t type = typed ? side->types[i] : side->type;
+    size_t bytes;
+    if (__builtin_mul_overflow(side->counts[i], type->bytes, &bytes) ||
+        __builtin_add_overflow(*all, bytes, all)) {
+        return false;
+    }
+    if (bytes == 0 || side->displacements == NULL) {
+        return true;
+    }
+    /* The first element and the last, as addresses; CATENA_IN_PLACE, which is
+     * refused elsewhere, is -1. */
+    intptr_t at = (intptr_t)side->buffer;
+    ptrdiff_t reach;
+    return !(
+        __builtin_mul_overflow(side->displacements[i], typed ? 1 : type->extent,
+                               &reach) ||
+        __builtin_add_overflow(at, reach, &at) || at < -1 ||
+        __builtin_mul_overflow(side->counts[i] - 1, type->extent, &reach) ||
+        __builtin_add_overflow(at, reach, &at) || at < -1);
+}
+
 CTN_HOT void ctn_span_read(ctn_exec_t *exec, const ctn_span_t *block,
                            size_t from, size_t bytes, void *out)
 {

@@ -57,6 +57,11 @@ static inline bool ctn_blocks_read_alike(const ctn_given_side_t *side,
              __builtin_mul_overflow(blocks->step, (ptrdiff_t)n, &reach));
 }
 
+/** Block i of those with a length of their own, of a type that is not NULL: its
+ * bytes are added to *all. Without displacements they lie one after the other.
+ * @return false: it does not fit the address space, or lies outside it */
+bool ctn_block_fits(const ctn_given_side_t *side, uint32_t i, size_t *all);
+
 /** Of an empty block nothing but its length may be looked at: its displacement
  * and the buffer may be anything. */
 static inline ctn_span_t ctn_blocks_at(const ctn_blocks_t *blocks,

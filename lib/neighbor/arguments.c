@@ -77,15 +77,13 @@ static catena_status_t read_vector(const check_t *check, ctn_blocks_t *blocks,
     for (uint32_t i = 0; i < check->count; i++) {
         catena_datatype_t type =
             side->types != NULL ? side->types[i] : side->type;
-        size_t bytes;
         if (!is_neighbor(check, i)) {
             continue;
         }
         if (type == NULL) {
             return no_type(check);
         }
-        if (__builtin_mul_overflow(side->counts[i], type->bytes, &bytes) ||
-            __builtin_add_overflow(all, bytes, &all)) {
+        if (!ctn_block_fits(side, i, &all)) {
             return too_long(check, side->counts[i]);
         }
     }

@@ -113,6 +113,63 @@ START_TEST(refuses_null)
 }
 END_TEST
 
+/* ---- blocks beyond all addresses ---- */
+
+#define BEYOND(call)                                                           \
+    ck_assert_msg((call) == CATENA_ERR_ARG, "line %d: %s", __LINE__, #call)
+
+/** Displacements that, times the extent, are 0 again or leave the addresses on
+ * either side, and lengths that do. */
+START_TEST(refuses_far_blocks)
+{
+    enum { T = 8 };
+    static const ptrdiff_t far[][EACH] = {
+        {(ptrdiff_t)1 << 61, (ptrdiff_t)1 << 61},
+        {-((ptrdiff_t)1 << 60) + 1, 0},
+        {PTRDIFF_MAX / T, PTRDIFF_MAX / T}};
+    static const ptrdiff_t far_bytes[][EACH] = {
+        {PTRDIFF_MAX, 0}, {PTRDIFF_MIN, 0}, {PTRDIFF_MAX - T, 0}};
+    static const size_t many[EACH] = {SIZE_MAX / T + 2, 0};
+    const ptrdiff_t *at = far[_i];
+    const ptrdiff_t *byte = far_bytes[_i];
+    null_t n;
+    open_null(&n);
+    const catena_datatype_t type = CATENA_INT64;
+    const catena_datatype_t types[] = {type, type};
+    BEYOND(catena_alltoallv(n.send, n.ones, at, type, n.recv, n.ones, n.zeros,
+                            type, n.world));
+    BEYOND(catena_alltoallv(n.send, n.ones, n.zeros, type, n.recv, n.ones, at,
+                            type, n.world));
+    BEYOND(catena_alltoallv(n.send, many, n.zeros, type, n.recv, many, n.zeros,
+                            type, n.world));
+    BEYOND(catena_alltoallw(n.send, n.ones, byte, types, n.recv, n.ones,
+                            n.zeros, types, n.world));
+    BEYOND(catena_alltoallw(n.send, n.ones, n.zeros, types, n.recv, n.ones,
+                            byte, types, n.world));
+    BEYOND(
+        catena_gatherv(n.send, 1, type, n.recv, n.ones, at, type, 0, n.world));
+    BEYOND(
+        catena_scatterv(n.send, n.ones, at, type, n.recv, 1, type, 0, n.world));
+    BEYOND(
+        catena_allgatherv(n.send, 1, type, n.recv, n.ones, at, type, n.world));
+    BEYOND(
+        catena_reduce_scatter(n.send, n.recv, many, type, CATENA_SUM, n.world));
+    BEYOND(catena_neighbor_gatherv(n.send, 1, type, n.recv, n.ones, at, type,
+                                   n.cart));
+    BEYOND(catena_neighbor_alltoallv(n.send, n.ones, at, type, n.recv, n.ones,
+                                     n.zeros, type, n.cart));
+    BEYOND(catena_neighbor_alltoallw(n.send, n.ones, n.zeros, types, n.recv,
+                                     n.ones, byte, types, n.cart));
+    BEYOND(catena_neighbor_reducev(n.send, n.ones, at, n.recv, 1, type,
+                                   CATENA_SUM, n.cart));
+    /* Of an empty block anything goes. */
+    ck_assert_int_eq(catena_alltoallv(n.send, n.nothing, at, type, n.recv,
+                                      n.nothing, at, type, n.world),
+                     CATENA_OK);
+    close_null(&n);
+}
+END_TEST
+
 /** It ends the process all the same. */
 START_TEST(aborts_without_a_context)
 {
@@ -130,6 +187,7 @@ static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, refuses_null, 0,
                         sizeof(null_calls) / sizeof(null_calls[0]));
+    tcase_add_loop_test(tcase, refuses_far_blocks, 0, 3);
     tcase_add_test(tcase, aborts_without_a_context);
 }
 

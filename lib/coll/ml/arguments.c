@@ -103,10 +103,7 @@ static catena_status_t read_vector(const check_t *check, const char *what,
 {
     *all = 0;
     for (uint32_t i = 0; i < size_of(check); i++) {
-        size_t bytes;
-        if (__builtin_mul_overflow(side->counts[i], side->type->bytes,
-                                   &bytes) ||
-            __builtin_add_overflow(*all, bytes, all)) {
+        if (!ctn_block_fits(side, i, all)) {
             return too_long(check, what, side->counts[i]);
         }
     }
