@@ -123,10 +123,18 @@ class Test:
                                 not self.passed and not self.skipped):
             self.failed.append(self.case(f"status {status}"))
 
-    def repeat(self):
-        env = [f"{k}={v}" for k, v in self.env.items()]
-        return f"cd {self.dir} && " + shlex.join(
-            (["env"] if env else []) + env + self.cmd)
+    def repeat(self, case):
+        """The command that runs this case; the test, where it cannot be named."""
+        name = case.split(": ", 1)[1]
+        env, cmd = dict(self.env), list(self.cmd)
+        check = re.fullmatch(r"(\w+):\w+ \d+", name)
+        if check:
+            env["CK_RUN_CASE"] = check[1]
+        elif cmd[-1] != name and not name.startswith("status ") and any(
+                word.endswith("/ranks/ranks") for word in cmd):
+            cmd += ["--only", name]
+        env = [f"{k}={v}" for k, v in env.items()]
+        return f"cd {self.dir} && " + shlex.join(["env", *env, *cmd])
 
 
 class Pool:
@@ -202,9 +210,9 @@ def finish_test(test, status):
         bad = [line for line in log.splitlines()
                if not re.match(r"ok - |skip - ", line)]
         print("\n".join(bad[-40:]))
-        for case in sorted(set(test.failed)):
-            print(f"  failed: {case}")
-        print(f"  repeat: {test.repeat()}\n", flush=True)
+        for case in sorted(set(test.failed))[:10]:
+            print(f"  {case}\n    {test.repeat(case)}")
+        print(flush=True)
 
 
 def finish_build(build, status):
