@@ -5,6 +5,7 @@
 
 #include "heap/arena.h"
 #include "heap/segment.h"
+#include "oracle/random.h"
 
 /* What tests of the heap share: heaps, and blocks that are filled and looked
  * at. */
@@ -19,9 +20,6 @@ ctn_heap_params_t heap_params_of(size_t limit, int local_rank, int local_size);
 ctn_heap_t *heap_of(size_t limit);
 
 catena_heap_stats_t heap_stats_of(ctn_heap_t *heap);
-
-/** The next of a sequence; the state is not 0. */
-uint64_t heap_random(uint64_t *state);
 
 /** Log-uniform from 1 byte to `most`. */
 size_t heap_random_size(uint64_t *state, size_t most);

@@ -9,6 +9,7 @@
 
 #include <catena/catena.h>
 
+#include "oracle/random.h"
 #include "transports/sim/queue.h"
 
 #include "unit.h"
@@ -22,10 +23,10 @@ START_TEST(queue_is_in_order)
     uint64_t last = 0;
     size_t inside = 0;
     for (int i = 0; i < 20000; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        if (state >> 62 != 0 || inside == 0) {
+        uint64_t drawn = oracle_random(&state);
+        if (drawn >> 62 != 0 || inside == 0) {
             /* Never before what was taken: time goes on. */
-            uint64_t time = last + (state >> 33) % 1000;
+            uint64_t time = last + (drawn >> 33) % 1000;
             ck_assert(ctn_queue_push(&queue, time, (uint64_t)i, &queue));
             inside++;
         } else {

@@ -10,28 +10,23 @@
 #include "model/machine.h"
 #include "model/tuning.h"
 
+#include "said.h"
 #include "unit.h"
 
 static const ctn_log_t log_errors = {.level = CTN_LOG_ERROR, .rank = -1};
 
-/** Read `text` as a file; what is logged goes to `said`. */
+/** Read `text` as a file. */
 static catena_status_t read_text(const char *text, ctn_tuning_t **tuning,
-                                 char *said, size_t bytes)
+                                 capture_t *said)
 {
     char path[] = "/tmp/catena-tuning-XXXXXX.json";
     int fd = mkstemps(path, 5);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
-    FILE *file = tmpfile();
-    int saved = dup(STDERR_FILENO);
-    dup2(fileno(file), STDERR_FILENO);
+    capture_start(said);
     catena_status_t status = ctn_tuning_open(&log_errors, path, tuning);
-    dup2(saved, STDERR_FILENO);
-    close(saved);
-    rewind(file);
-    said[fread(said, 1, bytes - 1, file)] = '\0';
-    fclose(file);
+    capture_stop(said);
     unlink(path);
     return status;
 }
@@ -40,15 +35,15 @@ static catena_status_t read_text(const char *text, ctn_tuning_t **tuning,
 static ctn_tuning_t *with_rules(const char *rules)
 {
     char text[2048];
-    char said[1024];
+    capture_t said;
     ctn_tuning_t *tuning = NULL;
     snprintf(text, sizeof(text),
              "{\"name\": \"test\", \"source\": \"made up\", \"alltoall\": "
              "[%s]}",
              rules);
-    ck_assert_msg(read_text(text, &tuning, said, sizeof(said)) == CATENA_OK,
-                  "%s: %s", text, said);
-    ck_assert_str_eq(said, "");
+    ck_assert_msg(read_text(text, &tuning, &said) == CATENA_OK, "%s: %s", text,
+                  said.text);
+    ck_assert_str_eq(said.text, "");
     return tuning;
 }
 
@@ -64,7 +59,7 @@ static ctn_rule_t find(const ctn_tuning_t *tuning, const char *collective,
 
 START_TEST(every_key)
 {
-    char said[1024];
+    capture_t said;
     ctn_tuning_t *t = NULL;
     ck_assert_int_eq(
         read_text("{\"name\": \"n\", \"source\": \"s\", \"alltoall\": ["
@@ -74,7 +69,7 @@ START_TEST(every_key)
                   "{\"nodes\": [null, 7], \"ppn\": [2, null],"
                   " \"algorithm\": \"onmpml\", \"leaders\": \"auto\","
                   " \"direct_above\": 100, \"direct_above_w\": \"1k\"}]}",
-                  &t, said, sizeof(said)),
+                  &t, &said),
         CATENA_OK);
     ck_assert_str_eq(ctn_tuning_name(t), "n");
     ctn_rule_t a = find(t, "alltoall", 5, 3, 65536);
@@ -222,97 +217,68 @@ END_TEST
 #define RULE(text) HEAD "\"alltoall\": [{\"algorithm\": \"shift\"}, " text "]}"
 #define VECTOR(text) HEAD "\"alltoallv\": [" text "]}"
 #define ALGORITHM "\"algorithm\": \"shift\""
-#define NAMES "direct, shift, bruck, morton, l-a2a, mpml, nmpml or onmpml"
 
 static const struct {
     const char *text;
-    const char *said; /* behind the file's name */
+    const char *fact[3]; /* where it is, what would be right, what is there */
 } faults[] = {
-    {"[]", "expected an object, found []"},
-    {"{", "line 1: "},
-    {"{\"name\": \"n\", \"name\": \"n\"}", "line 1: duplicate object key"},
-    {"{\"source\": \"s\"}", "name: expected a text, found nothing"},
-    {"{\"name\": \"\", \"source\": \"s\"}",
-     "name: expected a text, found \"\""},
-    {"{\"name\": 5, \"source\": \"s\"}", "name: expected a text, found 5"},
-    {"{\"name\": \"n\"}", "source: expected a text that says how and where it "
-                          "was measured, found nothing"},
-    {HEAD "\"alltoal\": []}", "there is no key \"alltoal\"; expected name, "
-                              "source, alltoall and alltoallv"},
-    {HEAD "\"alltoallw\": []}", "there is no key \"alltoallw\""},
-    {HEAD "\"alltoall\": {}}", "alltoall: expected a list of rules, found {}"},
-    {HEAD "\"alltoall\": [5]}",
-     "alltoall, rule 1: expected an object such as {\"algorithm\": "
-     "\"direct\"}, found 5"},
-    {RULE("{}"),
-     "alltoall, rule 2: algorithm: expected " NAMES ", found nothing"},
-    {RULE("{\"algorithm\": \"brook\"}"),
-     "alltoall, rule 2: algorithm: expected " NAMES ", found \"brook\""},
-    {RULE("{\"algorithm\": \"auto\"}"), "found \"auto\""},
-    {RULE("{\"algorithm\": 5}"), "rule 2: algorithm: expected direct, "},
-    {RULE("{" ALGORITHM ", \"nodez\": 1}"),
-     "alltoall, rule 2: there is no key \"nodez\"; expected nodes, ppn, "
-     "bytes_to, algorithm, leaders, radix or window"},
-    {RULE("{" ALGORITHM ", \"direct_above\": 1}"),
-     "alltoall, rule 2: there is no key \"direct_above\""},
-    {VECTOR("{" ALGORITHM ", \"bytes_to\": 1}"),
-     "alltoallv, rule 1: there is no key \"bytes_to\"; expected nodes, ppn, "
-     "algorithm, leaders, radix, window, direct_above or direct_above_w"},
-    {VECTOR("{\"algorithm\": \"bruck\"}"),
-     "alltoallv, rule 1: algorithm: expected direct, shift, l-a2a, mpml, "
-     "nmpml or onmpml, found \"bruck\""},
-    {VECTOR("{\"algorithm\": \"morton\"}"), "found \"morton\""},
-    {RULE("{" ALGORITHM ", \"nodes\": 0}"),
-     "alltoall, rule 2: nodes: expected a number from 1, or [from, to] with "
-     "null for no bound, found 0"},
-    {RULE("{" ALGORITHM ", \"nodes\": 4294967296}"), "found 4294967296"},
-    {RULE("{" ALGORITHM ", \"nodes\": -1}"), "nodes: expected a number"},
-    {RULE("{" ALGORITHM ", \"nodes\": 1.5}"), "nodes: expected a number"},
-    {RULE("{" ALGORITHM ", \"nodes\": \"4\"}"), "found \"4\""},
-    {RULE("{" ALGORITHM ", \"nodes\": null}"), "found null"},
-    {RULE("{" ALGORITHM ", \"ppn\": []}"), "ppn: expected a number from 1"},
-    {RULE("{" ALGORITHM ", \"ppn\": [1]}"), "found [1]"},
-    {RULE("{" ALGORITHM ", \"ppn\": [1, 2, 3]}"), "found [1,2,3]"},
-    {RULE("{" ALGORITHM ", \"ppn\": [3, 2]}"), "found [3,2]"},
-    {RULE("{" ALGORITHM ", \"ppn\": [0, 2]}"), "found [0,2]"},
-    {RULE("{" ALGORITHM ", \"ppn\": [1, \"2\"]}"), "found [1,\"2\"]"},
-    {RULE("{" ALGORITHM ", \"bytes_to\": -1}"),
-     "alltoall, rule 2: bytes_to: expected a size (bytes, or with unit: "
-     "\"64k\"), found -1"},
-    {RULE("{" ALGORITHM ", \"bytes_to\": 1.5}"), "bytes_to: expected a size"},
-    {RULE("{" ALGORITHM ", \"bytes_to\": \"64q\"}"), "found \"64q\""},
-    {RULE("{" ALGORITHM ", \"bytes_to\": \"\"}"), "found \"\""},
-    {RULE("{" ALGORITHM ", \"bytes_to\": null}"), "found null"},
+    {"[]", {"object"}},
+    {"{", {"1"}},
+    {"{\"name\": \"n\", \"name\": \"n\"}", {"duplicate"}},
+    {"{\"source\": \"s\"}", {"name"}},
+    {"{\"name\": \"\", \"source\": \"s\"}", {"name"}},
+    {"{\"name\": 5, \"source\": \"s\"}", {"name", "5"}},
+    {"{\"name\": \"n\"}", {"source"}},
+    {HEAD "\"alltoal\": []}", {"alltoal"}},
+    {HEAD "\"alltoallw\": []}", {"alltoallw"}},
+    {HEAD "\"alltoall\": {}}", {"alltoall", "list"}},
+    {HEAD "\"alltoall\": [5]}", {"rule 1", "5"}},
+    {RULE("{}"), {"rule 2", "algorithm"}},
+    {RULE("{\"algorithm\": \"brook\"}"), {"rule 2", "brook"}},
+    {RULE("{\"algorithm\": \"auto\"}"), {"rule 2", "auto"}},
+    {RULE("{\"algorithm\": 5}"), {"rule 2", "5"}},
+    {RULE("{" ALGORITHM ", \"nodez\": 1}"), {"rule 2", "nodez"}},
+    {RULE("{" ALGORITHM ", \"direct_above\": 1}"), {"rule 2", "direct_above"}},
+    {VECTOR("{" ALGORITHM ", \"bytes_to\": 1}"), {"rule 1", "bytes_to"}},
+    {VECTOR("{\"algorithm\": \"bruck\"}"), {"rule 1", "bruck"}},
+    {VECTOR("{\"algorithm\": \"morton\"}"), {"rule 1", "morton"}},
+    {RULE("{" ALGORITHM ", \"nodes\": 0}"), {"nodes", "0"}},
+    {RULE("{" ALGORITHM ", \"nodes\": 4294967296}"), {"nodes", "4294967296"}},
+    {RULE("{" ALGORITHM ", \"nodes\": -1}"), {"nodes", "1"}},
+    {RULE("{" ALGORITHM ", \"nodes\": 1.5}"), {"nodes", "1.5"}},
+    {RULE("{" ALGORITHM ", \"nodes\": \"4\"}"), {"nodes", "4"}},
+    {RULE("{" ALGORITHM ", \"nodes\": null}"), {"nodes", "null"}},
+    {RULE("{" ALGORITHM ", \"ppn\": []}"), {"ppn"}},
+    {RULE("{" ALGORITHM ", \"ppn\": [1]}"), {"ppn", "1"}},
+    {RULE("{" ALGORITHM ", \"ppn\": [1, 2, 3]}"), {"ppn", "3"}},
+    {RULE("{" ALGORITHM ", \"ppn\": [3, 2]}"), {"ppn", "3", "2"}},
+    {RULE("{" ALGORITHM ", \"ppn\": [0, 2]}"), {"ppn", "0", "2"}},
+    {RULE("{" ALGORITHM ", \"ppn\": [1, \"2\"]}"), {"ppn", "2"}},
+    {RULE("{" ALGORITHM ", \"bytes_to\": -1}"), {"bytes_to", "1"}},
+    {RULE("{" ALGORITHM ", \"bytes_to\": 1.5}"), {"bytes_to", "1.5"}},
+    {RULE("{" ALGORITHM ", \"bytes_to\": \"64q\"}"), {"bytes_to", "64q"}},
+    {RULE("{" ALGORITHM ", \"bytes_to\": \"\"}"), {"bytes_to"}},
+    {RULE("{" ALGORITHM ", \"bytes_to\": null}"), {"bytes_to", "null"}},
     {VECTOR("{" ALGORITHM ", \"direct_above\": \"all\"}"),
-     "alltoallv, rule 1: direct_above: expected a size"},
+     {"direct_above", "all"}},
     {VECTOR("{" ALGORITHM ", \"direct_above_w\": -1}"),
-     "alltoallv, rule 1: direct_above_w: expected a size"},
-    {RULE("{" ALGORITHM ", \"leaders\": 0}"),
-     "alltoall, rule 2: leaders: expected a number from 1 to 64, or "
-     "\"auto\", found 0"},
-    {RULE("{" ALGORITHM ", \"leaders\": 65}"), "found 65"},
-    {RULE("{" ALGORITHM ", \"leaders\": \"all\"}"), "found \"all\""},
-    {RULE("{" ALGORITHM ", \"radix\": 1}"),
-     "alltoall, rule 2: radix: expected a number from 2 to 65536, or "
-     "\"auto\", found 1"},
-    {RULE("{" ALGORITHM ", \"window\": 33}"),
-     "alltoall, rule 2: window: expected a number from 1 to 32, or "
-     "\"auto\", found 33"},
+     {"direct_above_w", "1"}},
+    {RULE("{" ALGORITHM ", \"leaders\": 0}"), {"leaders", "64", "0"}},
+    {RULE("{" ALGORITHM ", \"leaders\": 65}"), {"leaders", "64", "65"}},
+    {RULE("{" ALGORITHM ", \"leaders\": \"all\"}"), {"leaders", "all"}},
+    {RULE("{" ALGORITHM ", \"radix\": 1}"), {"radix", "65536", "1"}},
+    {RULE("{" ALGORITHM ", \"window\": 33}"), {"window", "32", "33"}},
 };
 
 START_TEST(every_fault_is_named)
 {
-    char said[1024];
+    capture_t said;
     ctn_tuning_t *tuning = NULL;
-    ck_assert_int_eq(read_text(faults[_i].text, &tuning, said, sizeof(said)),
+    ck_assert_int_eq(read_text(faults[_i].text, &tuning, &said),
                      CATENA_ERR_ARG);
     ck_assert_ptr_null(tuning);
-    ck_assert_msg(strstr(said, "ERROR tuning /tmp/catena-tuning-") != NULL &&
-                      strstr(said, ".json: ") != NULL &&
-                      strstr(said, faults[_i].said) != NULL &&
-                      strchr(said, '\n') == said + strlen(said) - 1,
-                  "%s: said \"%s\", not \"%s\"", faults[_i].text, said,
-                  faults[_i].said);
+    const char *const *fact = faults[_i].fact;
+    said_facts(&said, "json", fact[0], fact[1], fact[2], NULL);
 }
 END_TEST
 
