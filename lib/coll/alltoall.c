@@ -325,6 +325,7 @@ CTN_HOT static bool run_alone(const ctn_given_side_t *send,
         }
     }
     *status = ctn_alone_end(group->exec, &group->channel);
+    *status = *status == CATENA_OK ? rows.status : *status;
     return true;
 }
 

@@ -83,7 +83,10 @@ static ctn_step_t exchange(ctn_op_t *op)
 static ctn_step_t end(ctn_op_t *op)
 {
     direct_t *direct = ctn_op_state(op);
-    return ctn_pairwise_end(op, &direct->exchange);
+    ctn_pairwise_t *x = &direct->exchange;
+    x->status = direct->joint && x->status == CATENA_OK ? direct->far.status
+                                                        : x->status;
+    return ctn_pairwise_end(op, x);
 }
 
 static const ctn_phase_t phases[] = {

@@ -15,6 +15,7 @@ typedef struct morton {
     ctn_topo_t *topo;
     uint32_t seen;
     bool in_reach; /* all buffers */
+    catena_status_t status;
 } morton_t;
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -25,6 +26,7 @@ static ctn_step_t begin(ctn_op_t *op)
                         m->call.in_place, CTN_STAGED);
     m->seen = 0;
     m->in_reach = true;
+    m->status = CATENA_OK;
     return CTN_STEP_NEXT;
 }
 
@@ -38,7 +40,16 @@ static ctn_step_t gather(ctn_op_t *op)
             op->waits_for = ctn_topo_local(m->topo, m->seen)->rank;
             return CTN_STEP_WAIT;
         }
+        if (post->bytes != m->call.send.bytes) {
+            m->status = ctn_block_differs(
+                op->exec, ctn_topo_local(m->topo, m->seen)->rank,
+                m->call.group->lane.chain.rank, post->bytes,
+                m->call.send.bytes);
+        }
         m->in_reach &= post->send != CTN_STAGED && post->receive != CTN_STAGED;
+    }
+    if (m->status != CATENA_OK) { /* all have seen it: nobody copies */
+        return ctn_op_fail(op, m->status);
     }
     return m->in_reach ? CTN_STEP_NEXT
                        : ctn_op_become(op, &ctn_alltoall_direct);

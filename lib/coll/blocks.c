@@ -79,6 +79,19 @@ CTN_HOT void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
     }
 }
 
+catena_status_t ctn_block_differs(const ctn_exec_t *exec, uint32_t from,
+                                  uint32_t to, uint64_t found,
+                                  uint64_t expected)
+{
+    ctn_error(exec->log,
+              "alltoall: the block from rank %u to rank %u has %llu bytes; "
+              "expected %llu; give the same length where it is sent and where "
+              "it is received",
+              from, to, (unsigned long long)found,
+              (unsigned long long)expected);
+    return CATENA_ERR_ARG;
+}
+
 uint64_t ctn_span_place(const ctn_exec_t *exec, const ctn_span_t *block)
 {
     uint64_t offset;

@@ -105,6 +105,12 @@ void ctn_span_write(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
 void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
                    const ctn_span_t *source);
 
+/** A block of one rank for another is `found` bytes long where `expected` are
+ * received: say so. @return ERR_ARG */
+catena_status_t ctn_block_differs(const ctn_exec_t *exec, uint32_t from,
+                                  uint32_t to, uint64_t found,
+                                  uint64_t expected);
+
 /** Offset of a block in this process's heap, or CTN_STAGED: some of it lies
  * elsewhere, or it is no plain memory. */
 uint64_t ctn_span_place(const ctn_exec_t *exec, const ctn_span_t *block);

@@ -131,6 +131,8 @@ void ctn_joint_begin(ctn_joint_t *x)
     x->span = slots_of_message(n.most * x->send->bytes);
     x->apart = most_at_one(n) * x->span;
     x->packed = false;
+    x->doubts = topo->group->exec->doubts;
+    x->status = CATENA_OK;
     x->sent = 0;
     x->awaited = first_at(topo, ctn_topo_local_rank(topo));
     x->open = 0;
@@ -187,7 +189,7 @@ static catena_status_t put(ctn_op_t *op, const ctn_joint_t *x, uint32_t node,
         endpoint, ctn_exec_data(op->exec, data), bytes,
         offset_of(op, to->address, slot, bytes),
         ctn_slot_word_offset(op->channel, to->address, op->seq, slot, 0),
-        ctn_tag(op->seq, 0), pending);
+        ctn_tag(op->seq, CTN_JOINT_COUNT | x->send->bytes), pending);
 }
 
 /** 1: sent, 0: the network still has too much that was packed, < 0: status. */
@@ -244,13 +246,40 @@ static bool all_landed(const ctn_joint_t *x)
     return x->awaited.node == x->topo->nodes;
 }
 
+/** Whether a message is in a slot, of blocks of any length. */
+static bool is_here(const ctn_op_t *op, const ctn_slot_t *slot)
+{
+    uint64_t word = ctn_word_load(&slot->word[0]);
+    return ctn_tag_matches(word, op->seq) &&
+           (ctn_tag_count(word) & CTN_JOINT_COUNT) != 0;
+}
+
+bool ctn_joint_doubt(const ctn_op_t *op, uint64_t bytes)
+{
+    for (unsigned i = 0; i < CTN_SLOTS; i++) {
+        const ctn_slot_t *slot = ctn_op_slot(op, i);
+        uint64_t found = ctn_tag_count(ctn_word_load(&slot->word[0])) &
+                         ~CTN_JOINT_COUNT;
+        if (is_here(op, slot) && found != bytes) {
+            ctn_error(op->exec->log,
+                      "alltoall: some ranks have blocks of %llu bytes, and "
+                      "this one of another length; give the same on all",
+                      (unsigned long long)found);
+            ctn_exec_break(op->exec, CATENA_ERR_ARG);
+            return true;
+        }
+    }
+    return false;
+}
+
 /** Look for what is to land here, and tell the node when it all has. */
 static void land(ctn_op_t *op, ctn_joint_t *x)
 {
     const ctn_topo_t *topo = x->topo;
     uint32_t me = ctn_topo_local_rank(topo);
     while (!all_landed(x)) {
-        if (!ctn_op_arrived(op, slot_for(x, x->awaited, topo->node_index))) {
+        if (!is_here(op, ctn_op_slot(op, slot_for(x, x->awaited,
+                                                  topo->node_index)))) {
             op->waits_for = sender(topo, x->awaited)->rank;
             return;
         }
@@ -261,7 +290,7 @@ static void land(ctn_op_t *op, ctn_joint_t *x)
 }
 
 /** Take this member's block out of each message that landed at member i. */
-static void take_from(ctn_op_t *op, const ctn_joint_t *x, uint32_t i)
+static void take_from(ctn_op_t *op, ctn_joint_t *x, uint32_t i)
 {
     const ctn_topo_t *topo = x->topo;
     uint32_t node = topo->node_index;
@@ -269,8 +298,19 @@ static void take_from(ctn_op_t *op, const ctn_joint_t *x, uint32_t i)
     size_t all = ctn_topo_local_size(topo) * bytes;
     ctn_joint_cursor_t from = first_at(topo, i);
     for (; from.node < topo->nodes; from = next_at(topo, i, from)) {
-        uint64_t at = offset_of(op, ctn_topo_local(topo, i)->address,
-                                slot_for(x, from, node), all);
+        unsigned slot = slot_for(x, from, node);
+        ctn_address_t where = ctn_topo_local(topo, i)->address;
+        uint64_t at = offset_of(op, where, slot, all);
+        const uint64_t *word = ctn_pointer(
+            topo->peer[i],
+            ctn_slot_word_offset(op->channel, where, op->seq, slot, 0));
+        uint32_t found = ctn_tag_count(ctn_word_load(word)) & ~CTN_JOINT_COUNT;
+        if (found != bytes) {
+            x->status = ctn_block_differs(op->exec, sender(topo, from)->rank,
+                                          topo->group->lane.chain.rank, found,
+                                          bytes);
+            continue;
+        }
         const unsigned char *message = ctn_pointer(topo->peer[i], at);
         ctn_span_t block = ctn_blocks_at(x->receive, sender(topo, from)->rank);
         ctn_span_write(op->exec, &block, 0, bytes,
@@ -323,6 +363,10 @@ ctn_step_t ctn_joint_advance(ctn_op_t *op, ctn_joint_t *x)
             return CTN_STEP_NEXT;
         }
         ctn_op_set_network(op, false);
+    }
+    if (!moved && op->exec->doubts != x->doubts) {
+        x->doubts = op->exec->doubts;
+        (void)ctn_joint_doubt(op, x->receive->bytes);
     }
     return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }

@@ -10,6 +10,9 @@
 /* When the blocks for a node are more, each travels by itself. */
 #define CTN_JOINT_BYTES 65536u
 
+/* What its word counts: this, and the length of a block. */
+#define CTN_JOINT_COUNT (UINT32_C(1) << 31)
+
 /** A message that lands at a member: whose. */
 typedef struct ctn_joint_cursor {
     uint32_t node; /* as many as there are: none */
@@ -31,6 +34,8 @@ typedef struct ctn_joint {
     ctn_joint_cursor_t awaited; /* the next to land here */
     uint64_t open; /* members of the node at which messages land that have not
                       been looked through */
+    uint32_t doubts;        /* exec's, when it began or looked */
+    catena_status_t status; /* to end with */
 } ctn_joint_t;
 
 /** Whether blocks of so many bytes go this way: the same for all members. */
@@ -38,6 +43,11 @@ bool ctn_joint_suits(const ctn_topo_t *topo, size_t bytes);
 
 /** Set up the working part. */
 void ctn_joint_begin(ctn_joint_t *joint);
+
+/** After a long wait: whether a message of this kind is here, of blocks of
+ * another length than `bytes` (0: none is expected). Then members go ways that
+ * do not meet, and all ends. */
+bool ctn_joint_doubt(const ctn_op_t *op, uint64_t bytes);
 
 /** Send, and take what has come. NEXT: all was, and nothing is left with the
  * network but by the operation's `pending`. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/joint.h"
 #include "exec/message.h"
 
 /* ---- beginning and end ---- */
@@ -55,19 +56,13 @@ void ctn_pairwise_begin(ctn_pairwise_t *x)
 void ctn_pairwise_differ(ctn_pairwise_t *x, uint32_t other, bool sends,
                          uint64_t found, uint64_t expected)
 {
-    const ctn_exec_t *exec = x->topo->group->exec;
     uint32_t rank = pairwise_rank_of(x, other);
     uint32_t me = x->topo->group->lane.chain.rank;
     x->status = CATENA_ERR_ARG;
-    if (found == PAIRWISE_NOTHING) {
-        return; /* a rank before has said why */
+    if (found != PAIRWISE_NOTHING) { /* else a rank before has said why */
+        (void)ctn_block_differs(x->topo->group->exec, sends ? rank : me,
+                                sends ? me : rank, found, expected);
     }
-    ctn_error(exec->log,
-              "alltoall: the block from rank %u to rank %u has %llu bytes; "
-              "expected %llu; give the same length where it is sent and where "
-              "it is received",
-              sends ? rank : me, sends ? me : rank, (unsigned long long)found,
-              (unsigned long long)expected);
 }
 
 static void copy_own_block(ctn_op_t *op, ctn_pairwise_t *x)
@@ -133,19 +128,33 @@ static inline bool has_send(const ctn_pairwise_t *x, uint32_t slot,
     return round < x->limit;
 }
 
+/** Whether nothing will come in a round: its block has another length. */
+static inline bool is_gone(const ctn_pairwise_t *x, uint32_t round)
+{
+    return x->by_posts &&
+           ctn_posted_is_gone(&x->posted, pairwise_receive_peer(x, round));
+}
+
+static void forget_round(ctn_pairwise_stream_t *stream)
+{
+    stream->parts_received = 0;
+    stream->prepared = false;
+}
+
 /** Likewise to receive in. */
-static inline bool has_receive(const ctn_pairwise_t *x, uint32_t slot,
-                               uint32_t *turn)
+static inline bool has_receive(ctn_pairwise_t *x, uint32_t slot, uint32_t *turn)
 {
     uint32_t round = pairwise_round_of(x, slot, *turn);
     if (x->by_posts && !x->posted.out_of_reach) {
         return false;
     }
     while (round < x->limit &&
-           pairwise_bytes_of(x, x->receive, round,
-                             pairwise_receive_peer(x, round)) == 0) {
+           (is_gone(x, round) ||
+            pairwise_bytes_of(x, x->receive, round,
+                              pairwise_receive_peer(x, round)) == 0)) {
         ++*turn;
         round += x->slots;
+        forget_round(&x->stream[slot]);
     }
     return round < x->limit;
 }
@@ -170,8 +179,7 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         got = ctn_pairwise_receive(op, x, slot);
         if (got == CTN_STEP_NEXT) {
             stream->receive_turn++;
-            stream->parts_received = 0;
-            stream->prepared = false;
+            forget_round(stream);
             moved = true;
             if (has_receive(x, slot, &stream->receive_turn)) {
                 got = ctn_pairwise_grant(op, x, slot);
@@ -220,6 +228,10 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
         }
     }
     if (x->open != 0) {
+        if (result == CTN_STEP_WAIT && op->exec->doubts != x->doubts) {
+            x->doubts = op->exec->doubts; /* the streams have asked */
+            (void)ctn_joint_doubt(op, 0);
+        }
         return result;
     }
     return x->packed && ctn_bounce_has(op) ? CTN_STEP_WAIT : CTN_STEP_NEXT;
@@ -228,6 +240,7 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
 static ctn_step_t advance_rows(ctn_op_t *op, ctn_pairwise_t *x)
 {
     if (ctn_rows_advance(op->exec, &x->rows)) {
+        x->status = x->rows.status;
         return CTN_STEP_NEXT;
     }
     op->waits_for = ctn_rows_missing(&x->rows);
@@ -258,6 +271,7 @@ static ctn_step_t advance_posted(ctn_op_t *op, ctn_pairwise_t *x)
     }
     if (rest == CTN_STEP_FAIL ||
         (rest == CTN_STEP_NEXT && (posted->unsent | posted->awaited) == 0)) {
+        x->status = x->status == CATENA_OK ? posted->status : x->status;
         return rest;
     }
     return moved || rest == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
@@ -294,6 +308,8 @@ ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
         ctn_rows_begin(op->exec, &x->rows);
         return advance_rows(op, x);
     }
+    /* A block that is not expected may lie in any of them. */
+    (void)ctn_op_slot(op, x->slots > 0 ? x->slots - 1 : 0);
     if (x->by_posts) {
         open_posted(op, x);
     }

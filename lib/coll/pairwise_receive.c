@@ -255,9 +255,10 @@ ctn_step_t ctn_pairwise_grant(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     ctn_span_t block = pairwise_block_of(x, x->receive, round, peer);
     bool ask = passage == PAIRWISE_GRANTED || stream->receive_turn > 0;
     stream->prepared = true;
-    if (ask) {
+    if (stream->receive_turn > 0) {
         /* Counts come round again after many turns, all of which may have been
-         * empty: nobody writes here before the grant is out. */
+         * empty: nobody writes here before the grant is out. In the first turn
+         * a block of another length may have come unasked. */
         ctn_slot_t *own = ctn_op_slot(op, slot);
         ctn_word_store(&own->word[0], 0);
         ctn_word_store(&own->word[1], 0);

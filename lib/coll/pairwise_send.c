@@ -213,7 +213,7 @@ ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     }
     const ctn_member_t *to = pairwise_member(x, peer);
     ctn_span_t block = pairwise_block_of(x, x->send, round, peer);
-    if (x->list != NULL && x->status != CATENA_OK) {
+    if (x->list != NULL && x->status != CATENA_OK && stream->parts_sent == 0) {
         return refuse(op, x, peer, slot, PAIRWISE_NOTHING);
     }
     if (grant != NULL && grant->bytes != block.bytes) {

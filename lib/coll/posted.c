@@ -1,6 +1,7 @@
 /* Blocks that are not small, among the members of a node. Each posts where its
  * receive buffer is, and puts its blocks straight into those of the others as
- * their posts are seen; a word for each pair tells of it. So one line says to
+ * their posts are seen; a word for each pair tells of it. A post tells how long
+ * blocks are: members with different lengths exchange none. So one line says to
  * all members what otherwise a grant for each says, and all words that a member
  * waits for lie side by side. Posts and words are used in turn like the rings
  * (exec/control.h). Against grants and slots, 4 KiB: 2 ranks with a core each
@@ -9,6 +10,7 @@
 
 #include "coll/posted.h"
 
+#include "coll/rows.h"
 #include "core/copy.h"
 
 void ctn_posted_announce(const ctn_op_t *op, const ctn_topo_t *topo,
@@ -21,6 +23,7 @@ void ctn_posted_announce(const ctn_op_t *op, const ctn_topo_t *topo,
     post->send = ctn_blocks_base(op->exec, send, n);
     post->receive = ctn_blocks_base(op->exec, receive, n);
     post->straight = in_place ? CTN_STAGED : post->receive;
+    post->bytes = receive->counts == NULL ? receive->bytes : 0;
     ctn_exec_post(op->exec, &post->word, ctn_flag(op->seq));
 }
 
@@ -32,7 +35,9 @@ void ctn_posted_begin(ctn_op_t *op, ctn_posted_t *x)
     ctn_topo_say_cpu(op->exec, x->topo);
     x->unsent =
         (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) & ~(UINT64_C(1) << me);
-    x->staged = 0;
+    x->staged = x->gone = 0;
+    x->doubts = op->exec->doubts;
+    x->status = CATENA_OK;
     x->out_of_reach = own->straight == CTN_STAGED;
     x->awaited = x->out_of_reach ? 0 : x->unsent;
     x->past_caches =
@@ -54,6 +59,34 @@ static void copy_block(ctn_op_t *op, const ctn_posted_t *x, uint32_t rank,
     }
 }
 
+/** The blocks of member i have another length. */
+CTN_COLD static void part_with(ctn_op_t *op, ctn_posted_t *x, uint32_t i,
+                               uint64_t bytes)
+{
+    uint64_t bit = UINT64_C(1) << i;
+    x->unsent &= ~bit;
+    x->awaited &= ~bit;
+    x->gone |= bit;
+    x->status = ctn_block_differs(
+        op->exec, ctn_topo_rank_here(x->topo, i),
+        x->topo->group->lane.chain.rank, bytes, x->receive->bytes);
+}
+
+/** After a long wait: some may have short blocks, which go by rows. */
+CTN_COLD static bool doubt(ctn_op_t *op, ctn_posted_t *x)
+{
+    uint64_t gone = x->gone;
+    x->doubts = op->exec->doubts;
+    for (uint64_t left = x->unsent; left != 0; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(left);
+        uint64_t bytes;
+        if (ctn_rows_find(x->topo, op->seq, i, &bytes)) {
+            part_with(op, x, i, bytes);
+        }
+    }
+    return x->gone != gone;
+}
+
 /** Send member i its block, if it is known where to. */
 static bool send_to(ctn_op_t *op, ctn_posted_t *x, uint32_t i)
 {
@@ -61,6 +94,10 @@ static bool send_to(ctn_op_t *op, ctn_posted_t *x, uint32_t i)
     const ctn_post_t *post = ctn_topo_post(topo, op->seq, i);
     if (ctn_word_load(&post->word) != ctn_flag(op->seq)) {
         return false;
+    }
+    if (post->bytes != x->send->bytes) {
+        part_with(op, x, i, post->bytes);
+        return true;
     }
     x->unsent &= ~(UINT64_C(1) << i);
     if (post->straight == CTN_STAGED) {
@@ -123,6 +160,9 @@ bool ctn_posted_advance(ctn_op_t *op, ctn_posted_t *x)
     moved |= send_to_all(op, x, x->unsent & ~first & ~before);
     moved |= send_to_all(op, x, x->unsent & ~first & before);
     moved |= take(op, x);
+    if (!moved && op->exec->doubts != x->doubts) {
+        moved = doubt(op, x);
+    }
     uint64_t missing = x->unsent | x->awaited;
     if (missing != 0) {
         op->waits_for =

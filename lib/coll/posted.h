@@ -18,6 +18,9 @@ typedef struct ctn_posted {
     uint64_t staged;   /* whose buffers are out of reach: their blocks do not go
                           this way */
     uint64_t awaited;  /* whose block has not come */
+    uint64_t gone;     /* whose blocks have another length: none is exchanged */
+    uint32_t doubts;   /* exec's, when it began */
+    catena_status_t status; /* to end with */
     bool out_of_reach; /* as is this member's: nothing comes this way */
     bool past_caches;  /* what the node copies does not fit them */
 } ctn_posted_t;
@@ -43,6 +46,11 @@ bool ctn_posted_advance(ctn_op_t *op, ctn_posted_t *posted);
 static inline bool ctn_posted_is_staged(const ctn_posted_t *posted, uint32_t i)
 {
     return (posted->staged >> i & 1) != 0;
+}
+
+static inline bool ctn_posted_is_gone(const ctn_posted_t *posted, uint32_t i)
+{
+    return (posted->gone >> i & 1) != 0;
 }
 
 static inline bool ctn_posted_is_unsent(const ctn_posted_t *posted, uint32_t i)

@@ -17,6 +17,8 @@ typedef struct ctn_rows {
     /* working */
     uint8_t class;
     uint64_t open; /* members who are missing */
+    uint32_t doubts;        /* exec's, when it began */
+    catena_status_t status; /* to end with */
 } ctn_rows_t;
 
 /** Write the own row. */
@@ -25,5 +27,10 @@ void ctn_rows_begin(ctn_exec_t *exec, ctn_rows_t *rows);
 bool ctn_rows_advance(ctn_exec_t *exec, ctn_rows_t *rows);
 /** Group rank of one who is missing. */
 uint32_t ctn_rows_missing(const ctn_rows_t *rows);
+
+/** Whether member i has written a row for operation `seq`, of blocks of any
+ * length: that length. */
+bool ctn_rows_find(const ctn_topo_t *topo, uint64_t seq, uint32_t i,
+                   uint64_t *bytes);
 
 #endif

@@ -141,7 +141,8 @@ typedef struct ctn_post {
     uint64_t receive;
     uint64_t rows;     /* offset of what it says of each block, or CTN_STAGED */
     uint64_t straight; /* receive, unless that holds what is to be sent */
-    uint64_t unused[3];
+    uint64_t bytes;    /* of each block, if they are of one length */
+    uint64_t unused[2];
 } ctn_post_t;
 
 _Static_assert(sizeof(ctn_post_t) == 64, "a post is a cache line");
