@@ -489,7 +489,7 @@ double catena_time(catena_context_t *context)
 
 catena_status_t catena_compute(catena_context_t *context, double seconds)
 {
-    if (context == NULL || !(seconds >= 0)) {
+    if (context == NULL || !(seconds >= 0 && seconds <= CTN_SIM_LONGEST_S)) {
         return CATENA_ERR_ARG;
     }
     if (context->sim != NULL) {

@@ -8,6 +8,7 @@
 #include "transports/sim/sim.h"
 
 enum { RANKS_MAX = 1 << 22 };
+static const size_t STACK_MOST = (size_t)1 << 30;
 
 typedef struct run {
     const catena_sim_params_t *params;
@@ -54,6 +55,11 @@ static catena_status_t check_values(const ctn_log_t *log,
                   "simulator: ports is %d; expected 0 (the machine's) to "
                   "1024",
                   params->ports);
+        return CATENA_ERR_ARG;
+    }
+    if (params->stack_bytes > STACK_MOST) {
+        ctn_error(log, "simulator: stack_bytes is %zu; expected 0 to %zu",
+                  params->stack_bytes, STACK_MOST);
         return CATENA_ERR_ARG;
     }
     if (params->payload > CATENA_SIM_COST) {

@@ -59,7 +59,8 @@ CATENA_API catena_status_t catena_progress(catena_context_t *context);
 CATENA_API double catena_time(catena_context_t *context);
 
 /** Keep this rank busy for so long, as work of its own would: by the wall
- * clock, or by virtual time in the simulator. No operation advances. */
+ * clock, or by virtual time in the simulator. No operation advances.
+ * @param[in] seconds 0 to 1e6 */
 CATENA_API catena_status_t catena_compute(catena_context_t *context,
                                           double seconds);
 

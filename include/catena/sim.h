@@ -59,14 +59,14 @@ typedef struct catena_sim_params {
      * order and as late as it may: messages of different pairs of ranks,
      * ranks that could go on at the same time, data before its word. */
     int reorder;
-    /** Seconds to add to a message's latency; may be NULL. */
+    /** Seconds to add to a message's latency, 0 to 1e6; may be NULL. */
     double (*delay)(void *argument, const catena_sim_message_t *message);
     void *delay_argument;
     /** Rank to be killed when so many events have passed; 0 events: none.
      * Its messages end; the other ranks get ERR_PEER a millisecond later. */
     int kill_rank;
     uint64_t kill_event;
-    size_t stack_bytes;          /**< of a rank; 0: 128 KiB */
+    size_t stack_bytes;          /**< of a rank, up to 1 GiB; 0: 128 KiB */
     const char *const *settings; /**< as in catena_config_t, for all ranks */
 } catena_sim_params_t;
 
@@ -98,9 +98,10 @@ typedef int (*catena_sim_program_t)(const catena_config_t *config,
  * parameters everything happens in the same order at the same virtual times,
  * to the last byte.
  * @param[out] report may be NULL; filled whenever the run began
- * @return OK; ERR_ARG (machine, layout, a value), ERR_NO_MEMORY; ERR_STATE:
- *         no rank could go on, which is logged; ERR_PEER: a rank was killed as
- *         asked for; ERR_SYSTEM: aborted, or a stack ran over its end */
+ * @return OK; ERR_ARG (machine, layout, a value, or something that takes more
+ *         than 1e6 s of virtual time, or all of it 9e6 s), ERR_NO_MEMORY;
+ * ERR_STATE: no rank could go on, which is logged; ERR_PEER: a rank was killed
+ * as asked for; ERR_SYSTEM: aborted, or a stack ran over its end */
 CATENA_API catena_status_t catena_sim_run(const catena_sim_params_t *params,
                                           catena_sim_program_t program,
                                           void *argument,

@@ -2,6 +2,7 @@
  * all addresses. A job of one rank refuses it as any other does. */
 
 #include <catena/catena.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,7 +68,10 @@ static void open_null(null_t *n)
         .point = {"direct", 2, 2, 1, 8},
         .params = {.machine = "hpc-b", .nodes = 1, .ppn = 1},
     };
-    ck_assert_int_eq(catena_init(NULL, &n->context), CATENA_OK);
+    static const char *const settings[] = {"LOG_LEVEL=fatal", NULL};
+    ck_assert_int_eq(
+        catena_init(&(catena_config_t){.settings = settings}, &n->context),
+        CATENA_OK);
     n->world = catena_world(n->context);
     ck_assert_int_eq(catena_barrier_init(n->world, &n->persistent), CATENA_OK);
     ck_assert_int_eq(catena_cart_create(n->world, 1, n->one_each, n->one_each,
@@ -170,6 +174,66 @@ START_TEST(refuses_far_blocks)
 }
 END_TEST
 
+/* ---- times beyond all clocks ---- */
+
+typedef struct longest {
+    double delay_s; /* of every message */
+    double work_s;  /* of every rank, `times` times */
+    int times;
+    size_t stack_bytes;
+    catena_status_t status; /* of the run */
+} longest_t;
+
+static double delay(void *argument, const catena_sim_message_t *message)
+{
+    (void)message;
+    return ((const longest_t *)argument)->delay_s;
+}
+
+static int work_long(const catena_config_t *config, void *argument)
+{
+    const longest_t *longest = argument;
+    catena_context_t *context;
+    if (catena_init(config, &context) != CATENA_OK) {
+        return 1;
+    }
+    bool refused = longest->work_s > 1e6;
+    double begun = catena_time(context);
+    for (int i = 0; i < longest->times; i++) {
+        refused ^= catena_compute(context, longest->work_s) != CATENA_OK;
+    }
+    double took = catena_time(context) - begun;
+    return refused || (longest->work_s <= 1e6 && took < longest->work_s) ||
+           catena_finalize(context) != CATENA_OK;
+}
+
+START_TEST(refuses_long_times)
+{
+    static longest_t cases[] = {
+        {.delay_s = 1e12, .status = CATENA_ERR_ARG},
+        {.delay_s = 1e300, .status = CATENA_ERR_ARG},
+        {.delay_s = 1e5, .status = CATENA_OK},
+        {.work_s = 1e12, .times = 1, .status = CATENA_OK},
+        {.work_s = 1e6, .times = 20, .status = CATENA_ERR_ARG},
+        {.work_s = 1e6, .times = 2, .status = CATENA_OK},
+        {.stack_bytes = SIZE_MAX - 100, .status = CATENA_ERR_ARG},
+    };
+    longest_t *longest = &cases[_i];
+    catena_sim_params_t params = {.machine = "hpc-b",
+                                  .nodes = 2,
+                                  .ppn = 1,
+                                  .stack_bytes = longest->stack_bytes,
+                                  .delay = delay,
+                                  .delay_argument = longest};
+    catena_sim_report_t report = {0};
+    ck_assert_int_eq(catena_sim_run(&params, work_long, longest, &report),
+                     longest->status);
+    ck_assert_int_eq(report.failed_ranks, 0);
+    ck_assert(longest->status != CATENA_OK ||
+              report.virtual_s >= longest->delay_s);
+}
+END_TEST
+
 /** It ends the process all the same. */
 START_TEST(aborts_without_a_context)
 {
@@ -188,6 +252,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, refuses_null, 0,
                         sizeof(null_calls) / sizeof(null_calls[0]));
     tcase_add_loop_test(tcase, refuses_far_blocks, 0, 3);
+    tcase_add_loop_test(tcase, refuses_long_times, 0, 7);
     tcase_add_test(tcase, aborts_without_a_context);
 }
 

@@ -18,16 +18,44 @@ typedef struct sim_slab {
     sim_event_t event[];
 } sim_slab_t;
 
-void sim_no_memory(ctn_sim_t *sim)
+/** The run ends with `status`; who runs does not go on. */
+static void break_off(ctn_sim_t *sim, catena_status_t status)
 {
-    if (!sim->no_memory) {
-        ctn_error(sim->log, "simulator: no memory for more events; make the "
-                            "job smaller");
-    }
-    sim->no_memory = sim->aborted = true;
+    sim->broken = status;
+    sim->aborted = true;
     if (sim->running != NULL) {
         sim_suspend(sim->running, SIM_BLOCKED);
     }
+}
+
+void sim_no_memory(ctn_sim_t *sim)
+{
+    if (sim->broken == CATENA_OK) {
+        ctn_error(sim->log, "simulator: no memory for more events; make the "
+                            "job smaller");
+    }
+    break_off(sim, CATENA_ERR_NO_MEMORY);
+}
+
+static void too_long(ctn_sim_t *sim, double ps, double most_ps)
+{
+    if (sim->broken == CATENA_OK) {
+        ctn_error(sim->log,
+                  "simulator: at %.3f us there is a time of %g s; expected at "
+                  "most %g s (look at delays and at what ranks compute)",
+                  (double)sim->now * 1e-6, ps * 1e-12, most_ps * 1e-12);
+    }
+    break_off(sim, CATENA_ERR_ARG);
+}
+
+uint64_t sim_ps(ctn_sim_t *sim, double ps)
+{
+    const double most_ps = SIM_LONGEST_PS;
+    if (!(ps <= most_ps)) {
+        too_long(sim, ps, most_ps);
+        return 0;
+    }
+    return (uint64_t)ps;
 }
 
 static bool more_events(ctn_sim_t *sim)
@@ -81,6 +109,8 @@ void sim_push(ctn_sim_t *sim, uint64_t time, sim_event_t *event)
     }
     if (!ctn_queue_push(&sim->queue, time, order, event)) {
         sim_no_memory(sim);
+    } else if (time > SIM_LATEST_PS) {
+        too_long(sim, (double)time, (double)SIM_LATEST_PS);
     }
 }
 
@@ -103,7 +133,7 @@ uint64_t sim_jitter(ctn_sim_rank_t *rank, double ps)
         double drawn = (double)(sim_random(&rank->random) >> 11) * 0x1p-53;
         ps *= 1 + jitter * drawn;
     }
-    return (uint64_t)(ps + 0.5);
+    return sim_ps(rank->sim, ps + 0.5);
 }
 
 /* ---- ranks ---- */
@@ -354,8 +384,8 @@ catena_status_t ctn_sim_go(ctn_sim_t *sim,
         }
         handle(sim, next.event);
     }
-    if (sim->no_memory) {
-        return CATENA_ERR_NO_MEMORY;
+    if (sim->broken != CATENA_OK) {
+        return sim->broken;
     }
     return sim->aborted ? CATENA_ERR_SYSTEM : sim->status;
 }

@@ -15,7 +15,11 @@
  * only words say that it may be read. Long copies, which compete for memory
  * with other copies, block the rank and end by an event. */
 
-enum { PS = 1000 };     /* picoseconds in a nanosecond */
+enum { PS = 1000 }; /* picoseconds in a nanosecond */
+/* What anything may take, 11 days, and all of it together: some of these added
+ * are no overflow. */
+#define SIM_LONGEST_PS (CTN_SIM_LONGEST_S * 1e12)
+#define SIM_LATEST_PS (UINT64_C(1) << 63)
 enum { SIM_ENDS = 64 }; /* copies that end together, at a time */
 
 typedef enum sim_state {
@@ -161,7 +165,7 @@ struct ctn_sim {
     uint64_t last_end;
     uint32_t ended;
     uint32_t doubts; /* times that all were woken since something happened */
-    bool no_memory;
+    catena_status_t broken; /* why the run had to end, if it had */
     bool aborted;
     int abort_code;
     catena_status_t status;
@@ -201,6 +205,8 @@ static inline void sim_stay_close(ctn_sim_rank_t *rank)
     }
 }
 uint64_t sim_random(uint64_t *state);
+/** `ps` as a whole number; with too many the run ends. */
+uint64_t sim_ps(ctn_sim_t *sim, double ps);
 /** `ps`, longer by the jitter that the rank draws. */
 uint64_t sim_jitter(ctn_sim_rank_t *rank, double ps);
 

@@ -24,11 +24,12 @@ static size_t wire_bytes(const sim_event_t *message)
 /** When a message that is ready at `time` gets its share of the bandwidth that
  * all ports of a node have together. It takes the share even while its port is
  * not free, and others may go before it on other ports. */
-static uint64_t on_wire(uint64_t *wire, uint64_t time,
-                        const catena_machine_t *machine, size_t bytes)
+static uint64_t on_wire(ctn_sim_t *sim, uint64_t *wire, uint64_t time,
+                        size_t bytes)
 {
     uint64_t start = later(time, *wire);
-    *wire = start + (uint64_t)(machine->node_per_byte_ns * PS * (double)bytes);
+    *wire = start +
+            sim_ps(sim, sim->machine->node_per_byte_ns * PS * (double)bytes);
     return start;
 }
 
@@ -157,10 +158,9 @@ void sim_send(ctn_sim_rank_t *rank, sim_event_t *message)
 
     uint64_t *port =
         first_free(&sim->send_port[rank->node * sim->ports], sim->ports);
-    uint64_t start =
-        later(later(rank->endpoint_free, *port),
-              on_wire(&node->send_wire, rank->clock, machine, bytes));
-    uint64_t busy = (uint64_t)(machine->gap_per_byte_ns * PS * (double)bytes);
+    uint64_t start = later(later(rank->endpoint_free, *port),
+                           on_wire(sim, &node->send_wire, rank->clock, bytes));
+    uint64_t busy = sim_ps(sim, machine->gap_per_byte_ns * PS * (double)bytes);
     busy = later(busy, (uint64_t)(machine->gap_ns * PS));
     *port = rank->endpoint_free = start + busy;
     if (message->bytes > CTN_SMALL_BYTES) {
@@ -191,9 +191,9 @@ void sim_head(ctn_sim_t *sim, sim_event_t *message)
     size_t bytes = wire_bytes(message);
     uint64_t *port = &sim->receive_port[message->port];
     uint64_t start =
-        later(*port, on_wire(&node->receive_wire, sim->now, machine, bytes));
+        later(*port, on_wire(sim, &node->receive_wire, sim->now, bytes));
     uint64_t transfer =
-        (uint64_t)(machine->gap_per_byte_ns * PS * (double)bytes);
+        sim_ps(sim, machine->gap_per_byte_ns * PS * (double)bytes);
     *port = start + later(transfer, (uint64_t)(machine->gap_ns * PS));
     message->kind = SIM_ARRIVE;
     sim_push(sim, start + transfer + (uint64_t)(machine->poll_ns * PS),

@@ -47,7 +47,7 @@ static void await_next(ctn_sim_t *sim, sim_domain_t *domain)
     sim_event_t *event =
         sim_event(sim, SIM_COPIED, (uint32_t)(domain - sim->domain));
     event->number = domain->generation;
-    sim_push(sim, sim->now + (uint64_t)(left > 0 ? left + 1 : 0), event);
+    sim_push(sim, sim->now + sim_ps(sim, left > 0 ? left + 1 : 0), event);
 }
 
 static void long_copy(ctn_sim_rank_t *rank, double alone)
@@ -136,7 +136,7 @@ void sim_work(ctn_sim_rank_t *rank, ctn_work_t work, size_t n)
     if (memory) {
         alone *= slowdown(sim->machine, company(rank) + 1);
     }
-    rank->clock += (uint64_t)alone;
+    rank->clock += sim_ps(sim, alone);
     sim_stay_close(rank);
 }
 

@@ -179,7 +179,7 @@ static bool sleep_until(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
     (void)fd; /* nobody outside can wake it */
     if (!rank->notified && rank->status == CATENA_OK) {
         rank->sleeps++;
-        if (timeout_ns < UINT64_MAX / PS) {
+        if (timeout_ns <= (uint64_t)(SIM_LONGEST_PS / PS)) {
             sim_event_t *event = sim_event(rank->sim, SIM_TIMER, rank->rank);
             event->number = rank->sleeps;
             sim_push(rank->sim, rank->clock + timeout_ns * PS, event);

@@ -9,6 +9,9 @@
 /* A simulated machine: any number of ranks in one process, under a virtual
  * clock and a machine's cost parameters. Made by lib/sim.c for one run. */
 
+/** The most that a message, a copy or a computation may take. */
+#define CTN_SIM_LONGEST_S 1e6
+
 typedef struct ctn_sim ctn_sim_t;
 typedef struct catena_sim_rank ctn_sim_rank_t;
 
@@ -25,7 +28,8 @@ catena_status_t ctn_sim_create(const ctn_sim_setup_t *setup, ctn_sim_t **sim);
 void ctn_sim_destroy(ctn_sim_t *sim);
 
 /** Run `program` as every rank until all are through.
- * @return OK; ERR_STATE: nobody could go on (who waited for what is up to
+ * @return OK; ERR_ARG: something takes too long, or all of it together;
+ *         ERR_STATE: nobody could go on (who waited for what is up to
  *         the ranks to say), ERR_PEER: a rank was killed, as asked for;
  *         ERR_SYSTEM: aborted, or a stack ran over */
 catena_status_t ctn_sim_go(ctn_sim_t *sim,
