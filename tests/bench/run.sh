@@ -65,10 +65,10 @@ r = d['results'][0]
 sys.exit(not ($1))"
 }
 
-# found LIBRARY FACT JOB...: with that loaded before it -c finds an error
+# found FACT JOB...: with wrong.so loaded before it -c finds an error
 found() {
-    LD_PRELOAD=$build/tests/bench/$1 "${@:3}" -c
-    [ $? -eq 1 ] && grep -qE -- "$2" "$err"
+    LD_PRELOAD=$build/tests/bench/wrong.so "${@:2}" -c
+    [ $? -eq 1 ] && grep -qE -- "$1" "$err"
 }
 
 # ---- split ----
@@ -144,7 +144,7 @@ END
     try "table" table_of_split
     try "the same every time" same_every_time
     try "groups are freed" groups_are_freed
-    try "a wrong order is found" found unordered.so 'call 1: .*rank' \
+    try "a wrong order is found" found 'call 1: .*rank' \
         simulated 4 3 split -i 3
 fi
 
@@ -238,7 +238,7 @@ END
     try "tests make calls overlap" tests_overlap
     try "overlap is what the times say" overlap_is_what_times_say
     while IFS='|' read -r name fact; do
-        try "found: $name, $fact" found wrong.so "$fact" \
+        try "found: $name, $fact" found "$fact" \
             simulated 3 2 "$name" -m 8:8 -i 2
     done <<'END'
 bcast|block from rank 0, offset 7
