@@ -214,6 +214,7 @@ static catena_status_t make_exec(catena_context_t *context)
                   context->sim == NULL ? context->boot->local_size : 1);
     ctn_exec_decide_waiting(exec, &context->config);
     catena_status_t status = ctn_exec_init(exec);
+    ctn_heap_on_shortage(context->heap, ctn_exec_reclaim, exec);
     if (context->sim != NULL) {
         catena_sim_payload_t payload = ctn_sim_payload(context->sim);
         exec->drop_data = payload != CATENA_SIM_CARRY;
@@ -424,9 +425,7 @@ catena_status_t catena_init(const catena_config_t *config,
 }
 
 /** Groups that the application has not freed, and neighborhoods with theirs.
- * The peers may be gone, but all have come to the end: nobody is to put
- * anything there, and what is late finds the heap. When all has failed there
- * was no use in freeing them. */
+ * When all has failed there was no use in freeing them. */
 static void release_groups(const catena_context_t *context)
 {
     size_t count = ctn_groups_release(context->exec);
@@ -438,17 +437,41 @@ static void release_groups(const catena_context_t *context)
     }
 }
 
+/** All ranks have come to the end. Where all groups have been freed the last
+ * of their members part now; where some have not, nobody can wait for that:
+ * all ranks stop to send what belongs to it, and meet once more. So nothing is
+ * sent to a rank that has left. */
+static catena_status_t part(const catena_context_t *context, uint64_t left)
+{
+    ctn_exec_t *exec = context->exec;
+    ctn_patience_t patience = {0};
+    while (left == 0 && exec->aside != NULL) {
+        ctn_exec_poll_or_idle(exec, &patience);
+    }
+    if (left == 0 || exec->status != CATENA_OK) {
+        return exec->status;
+    }
+    ctn_op_t *aside = exec->aside;
+    exec->aside = NULL;
+    catena_status_t status = ctn_group_meet(context->world, 1, &left);
+    exec->aside = aside;
+    return status;
+}
+
 catena_status_t catena_finalize(catena_context_t *context)
 {
     if (context == NULL) {
         return CATENA_ERR_ARG;
     }
-    context->world->permanent = false;
-    catena_status_t status = catena_group_free(context->world);
+    uint64_t left = context->exec->groups != context->world;
+    catena_status_t status = ctn_group_meet(context->world, 0, &left);
     if (status == CATENA_ERR_STATE) { /* operations are under way */
-        context->world->permanent = true;
         return status;
     }
+    if (status == CATENA_OK) {
+        status = part(context, left);
+    }
+    ctn_group_release(context->world);
     context->world = NULL;
     release_groups(context);
     leave(context);

@@ -162,10 +162,11 @@ CATENA_API catena_status_t catena_group_get_stats(const catena_group_t *group,
 CATENA_API catena_status_t catena_group_dup(catena_group_t *group,
                                             catena_group_t **out);
 
-/** Collective; blocks until no peer can write into the group's memory.
+/** Collective, but does not block: the handle is gone, and the memory goes back
+ * when all members have freed the group. Ranks may free groups in any order.
  * @return CATENA_OK, ERR_ARG (the world: it goes with its context), ERR_STATE
- *         (on all ranks: one had operations under way, which it logs; they have
- *         ended, and nothing was freed), ERR_PEER */
+ *         (this rank has operations under way, which it logs; nothing was freed
+ *         here, and the group can still be used), ERR_NO_MEMORY, ERR_PEER */
 CATENA_API catena_status_t catena_group_free(catena_group_t *group);
 
 /** Choose how this group's collectives run; all ranks must set the same.

@@ -106,10 +106,10 @@ CATENA_API catena_status_t catena_dist_graph_create(
     const int targets[], const int weights[],
     const catena_neighborhood_info_t *info, catena_neighborhood_t **out);
 
-/** Collective over the neighborhood's group; blocks. The neighborhood's group
- * goes with it.
- * @return CATENA_OK, ERR_ARG, ERR_STATE (on all ranks: one has operations under
- *         way, which it logs; nothing was freed), ERR_PEER */
+/** Free it and its group, as catena_group_free.
+ * @return CATENA_OK, ERR_ARG, ERR_STATE (this rank has operations of the
+ *         neighborhood or of its group under way, which it logs; nothing was
+ *         freed here, and both can still be used), ERR_NO_MEMORY, ERR_PEER */
 CATENA_API catena_status_t
 catena_neighborhood_free(catena_neighborhood_t *neighborhood);
 

@@ -17,13 +17,15 @@ static const char flat_text[] = "network:p2p";
 
 /* ---- of a group ---- */
 
-static void settle(ctn_exec_t *exec, ctn_attachment_t *attachment)
+static bool quiet(const ctn_attachment_t *attachment)
 {
     const ctn_hierarchies_t *all = (const ctn_hierarchies_t *)attachment;
-    for (const ctn_serving_t *serving = all->serving; serving != NULL;
-         serving = serving->next) {
-        ctn_channel_settle(exec, serving->module->channel);
+    const ctn_serving_t *serving = all->serving;
+    while (serving != NULL &&
+           ctn_channel_under_way(serving->module->channel) == 0) {
+        serving = serving->next;
     }
+    return serving == NULL;
 }
 
 static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
@@ -56,7 +58,7 @@ CTN_HOT static ctn_hierarchies_t *hierarchies_of(catena_group_t *group)
     ctn_hierarchies_t *all = calloc(1, sizeof(*all));
     if (all != NULL) {
         all->attachment.key = &hierarchies_key;
-        all->attachment.settle = settle;
+        all->attachment.quiet = quiet;
         all->attachment.release = release;
         all->group = group;
         ctn_group_attach(group, &all->attachment);

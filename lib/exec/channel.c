@@ -9,6 +9,9 @@
 
 ctn_block_t *ctn_block_take(ctn_exec_t *exec)
 {
+    if (exec->spares == 0 && exec->aside != NULL) {
+        (void)ctn_exec_poll_aside(exec);
+    }
     return exec->spares > 0
                ? exec->spare[--exec->spares]
                : ctn_heap_calloc(exec->heap, 4096, sizeof(ctn_block_t));
@@ -16,6 +19,7 @@ ctn_block_t *ctn_block_take(ctn_exec_t *exec)
 
 void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block)
 {
+    exec->thread = pthread_self();
     if (block != NULL && exec->spares < CTN_SPARE_BLOCKS &&
         exec->status == CATENA_OK) {
         exec->spare[exec->spares++] = block;

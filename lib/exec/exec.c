@@ -9,6 +9,7 @@
 catena_status_t ctn_exec_init(ctn_exec_t *exec)
 {
     exec->virtual_time = (exec->local->caps & CTN_CAP_VIRTUAL) != 0;
+    exec->thread = pthread_self();
     exec->endpoint_slots = 64;
     exec->endpoint_count = 0;
     exec->endpoints = calloc(exec->endpoint_slots, sizeof(*exec->endpoints));
@@ -104,16 +105,15 @@ CTN_HOT void ctn_op_set_network(ctn_op_t *op, bool network)
     op->network = network;
 }
 
-CTN_HOT static void op_activate(ctn_op_t *op)
+CTN_HOT static void op_activate(ctn_op_t *op, ctn_op_t **list)
 {
-    ctn_exec_t *exec = op->exec;
     op->state = CTN_OP_ACTIVE;
     op->previous = NULL;
-    op->next = exec->active;
-    if (exec->active != NULL) {
-        exec->active->previous = op;
+    op->next = *list;
+    if (*list != NULL) {
+        (*list)->previous = op;
     }
-    exec->active = op;
+    *list = op;
 }
 
 CTN_HOT static void channel_completed(ctn_channel_t *channel,
@@ -140,7 +140,7 @@ CTN_HOT static void channel_activate(ctn_channel_t *channel)
         if (channel->queue == NULL) {
             channel->queue_end = &channel->queue;
         }
-        op_activate(op);
+        op_activate(op, &op->exec->active);
     }
 }
 
@@ -150,6 +150,8 @@ CTN_HOT static void op_finish(ctn_op_t *op)
     ctn_op_set_network(op, false);
     if (op->previous != NULL) {
         op->previous->next = op->next;
+    } else if (op->aside) {
+        exec->aside = op->next;
     } else {
         exec->active = op->next;
     }
@@ -172,6 +174,7 @@ CTN_HOT static void op_finish(ctn_op_t *op)
     }
     if (op->detached) {
         channel->detached--;
+        exec->returned += op->aside;
         ctn_op_release(op);
     }
     if (channel != NULL) {
@@ -307,7 +310,7 @@ CTN_HOT void ctn_op_start(ctn_op_t *op)
     }
     ctn_channel_t *channel = op->channel;
     if (channel == NULL) {
-        op_activate(op);
+        op_activate(op, &op->exec->active);
         (void)op_advance(op);
         return;
     }
@@ -336,6 +339,14 @@ void ctn_op_start_detached(ctn_op_t *op)
     op->detached = true;
     op->channel->detached++;
     ctn_op_start(op);
+}
+
+void ctn_op_start_aside(ctn_op_t *op)
+{
+    op->aside = true;
+    op_activate(op, &op->exec->aside);
+    (void)progress_network(op->exec);
+    (void)ctn_exec_poll_aside(op->exec);
 }
 
 ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child)
@@ -418,9 +429,55 @@ CTN_HOT static bool progress_operations(ctn_exec_t *exec)
     return moved;
 }
 
+CTN_COLD bool ctn_exec_poll_aside(ctn_exec_t *exec)
+{
+    bool moved = false;
+    exec->thread = pthread_self();
+    for (ctn_op_t *op = exec->aside, *next; op != NULL; op = next) {
+        next = op->next;
+        if (op->algorithm->ready(op) && op_advance(op)) {
+            moved = true;
+        }
+    }
+    return moved;
+}
+
+/** How long memory is waited for while nothing moves. */
+static uint64_t reclaim_ns(const ctn_exec_t *exec)
+{
+    return exec->virtual_time ? UINT64_C(50000) : UINT64_C(2000000);
+}
+
+CTN_COLD bool ctn_exec_reclaim(void *argument)
+{
+    ctn_exec_t *exec = argument;
+    if (!pthread_equal(exec->thread, pthread_self())) {
+        return false; /* the context is another thread's just now */
+    }
+    uint64_t since = ctn_exec_time(exec);
+    uint64_t returned = exec->returned;
+    while (exec->aside != NULL && exec->returned == returned) {
+        if (progress_network(exec) | ctn_exec_poll_aside(exec)) {
+            since = ctn_exec_time(exec);
+        } else if (ctn_exec_time(exec) - since > reclaim_ns(exec)) {
+            break;
+        } else {
+            ctn_exec_pass_time(exec);
+        }
+    }
+    bool more = exec->returned != returned || exec->spares > 0;
+    while (exec->spares > 0) {
+        ctn_heap_free(exec->heap, exec->spare[--exec->spares]);
+    }
+    return more;
+}
+
 bool ctn_exec_poll(ctn_exec_t *exec)
 {
     bool moved = progress_network(exec);
+    if (exec->aside != NULL) {
+        moved |= ctn_exec_poll_aside(exec);
+    }
     return progress_operations(exec) || moved;
 }
 
@@ -450,6 +507,9 @@ CTN_TURN static void wait_on(ctn_exec_t *exec, ctn_patience_t *patience,
     if (exec->network_waits > 0 || patience->misses % 8 == 7 ||
         exec->virtual_time) {
         moved |= progress_network(exec);
+        if (exec->aside != NULL) {
+            moved |= ctn_exec_poll_aside(exec);
+        }
     }
     if (moved) {
         *patience = (ctn_patience_t){0};

@@ -1,6 +1,7 @@
 #ifndef CTN_EXEC_EXEC_H
 #define CTN_EXEC_EXEC_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -65,6 +66,8 @@ typedef struct ctn_algorithm {
     /** Called once when the operation is given back, for what it keeps from
      * start to start; may be NULL. */
     void (*release)(ctn_op_t *op);
+    /** Of operations that run aside: whether it may run, and end. */
+    bool (*ready)(const ctn_op_t *op);
 } ctn_algorithm_t;
 
 typedef enum ctn_op_state {
@@ -98,6 +101,7 @@ struct catena_request {
     bool network;  /* what it waits for may come over the network */
     bool held;     /* started, but waits to be let go */
     bool clean;    /* it failed, but did what others wait for */
+    bool aside;    /* in exec's list `aside` */
     const ctn_algorithm_t *algorithm;
     uint64_t pending;  /* puts whose source is not free yet */
     int64_t waits_for; /* rank of its group, -1: nobody in particular */
@@ -182,6 +186,11 @@ struct ctn_exec {
     const ctn_config_t *config;
     const ctn_site_t *site; /* where this rank is */
     ctn_heap_t *heap;
+    /* Operations that return memory. They do not count as active, so small
+     * calls stay alone; a wait polls them now and then. */
+    ctn_op_t *aside;
+    uint64_t returned; /* of these, that have ended */
+    pthread_t thread;  /* that used the context when memory was returned */
     ctn_op_t *pool;
     ctn_remains_t *remains;
     ctn_block_t *spare[CTN_SPARE_BLOCKS];
@@ -237,6 +246,9 @@ void ctn_op_start_held(ctn_op_t *op);
 /** Start an operation of a channel that nobody waits for: exec owns it from now
  * on. */
 void ctn_op_start_detached(ctn_op_t *op);
+/** Start an operation that runs aside. The caller has set op->seq, and has
+ * detached it or waits for it; the channel is in the operation's state. */
+void ctn_op_start_aside(ctn_op_t *op);
 /** Let it go: the next poll runs it. */
 static inline void ctn_op_let_go(ctn_op_t *op)
 {
@@ -280,6 +292,14 @@ ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status);
 /** Keep memory of an operation that failed until the end: the network may still
  * have parts of it. */
 void ctn_exec_keep(ctn_exec_t *exec, void *block);
+
+/** Advance the operations that run aside; true: one did something. */
+bool ctn_exec_poll_aside(ctn_exec_t *exec);
+/** The heap has no room: get some from the operations that run aside, and from
+ * blocks that are kept. Polls a bounded number of times.
+ * @param exec  a ctn_exec_t
+ * @return whether there is more room now */
+bool ctn_exec_reclaim(void *exec);
 
 /** Give back memory of the shared heap that peers reach. When all has failed
  * some may not have heard of it: they still read what others have told them to

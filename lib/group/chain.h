@@ -62,6 +62,9 @@ struct ctn_scan {
 /** Both exclusive scans at once, ceil(log2 p) rounds, O(1) memory ([Moody],
  * section 2, figure 1). Synchronizing. */
 extern const ctn_algorithm_t ctn_scan_algorithm;
+/** Its phases, for operations whose state begins with a ctn_scan_t. */
+ctn_step_t ctn_scan_begin(ctn_op_t *op);
+ctn_step_t ctn_scan_rounds(ctn_op_t *op);
 
 /** Arguments of an allgather into a table in each member's arena: record i
  * is member i's. */

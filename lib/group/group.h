@@ -8,9 +8,9 @@
 /** Something that a higher layer keeps with a group: embedded first. */
 typedef struct ctn_attachment {
     const void *key; /* address of a constant of the layer */
-    /** Let what nobody waits for end (fences), before the members part; may be
-     * NULL. */
-    void (*settle)(ctn_exec_t *exec, struct ctn_attachment *attachment);
+    /** Whether no operation of its own is under way, fences included; may be
+     * NULL: it has none. */
+    bool (*quiet)(const struct ctn_attachment *attachment);
     void (*release)(ctn_exec_t *exec, struct ctn_attachment *attachment);
     struct ctn_attachment *next;
 } ctn_attachment_t;
@@ -35,7 +35,6 @@ struct catena_group {
     uint32_t composed;      /* operations under way that have no channel */
     bool permanent;         /* the world: goes with its context */
     uint8_t barrier;        /* ctn_barrier_way_t: how its barriers go */
-    uint16_t partings;      /* times that all members have wanted to free it */
     catena_group_t *older;  /* in exec's list */
 };
 
@@ -51,13 +50,21 @@ static inline catena_group_t *ctn_group_of(ctn_channel_t *channel)
 /** A group over a fresh block of its own whose chain is not set yet. */
 catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **group);
 /** As catena_group_free.
- * @param busy what belongs to the group has operations of its own under way at
- *             this rank */
-catena_status_t ctn_group_free(catena_group_t *group, bool busy);
+ * @param flush operations of what belongs to the group have sent words that no
+ *              operation waits for: these are to arrive first */
+catena_status_t ctn_group_free(catena_group_t *group, bool flush);
+/** The last operation of the world, or of a group that is freed right after it:
+ * blocks until all members have come to it, and adds up `*sum` over them.
+ * @param turn 0, or 1 for a second one
+ * @return ERR_STATE: this rank has operations under way; then it does nothing
+ */
+catena_status_t ctn_group_meet(catena_group_t *group, unsigned turn,
+                               uint64_t *sum);
 /** Release it locally; nobody may put into its block any more. */
 void ctn_group_release(catena_group_t *group);
-/** The same of all groups that there are, with what belongs to them.
- * @return how many there were */
+/** The same of all groups that there are, with what belongs to them, also of
+ * those whose members are parting.
+ * @return how many there were that had not been freed */
 size_t ctn_groups_release(ctn_exec_t *exec);
 
 static inline ctn_attachment_t *ctn_group_find(const catena_group_t *group,

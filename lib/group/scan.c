@@ -19,7 +19,7 @@ typedef struct scan_message {
 
 _Static_assert(sizeof(scan_message_t) == CTN_INLINE_BYTES, "fills a slot");
 
-static ctn_step_t begin(ctn_op_t *op)
+ctn_step_t ctn_scan_begin(ctn_op_t *op)
 {
     ctn_scan_t *scan = ctn_op_state(op);
     memcpy(scan->inclusive[LEFT], scan->own, scan->bytes);
@@ -90,7 +90,7 @@ static bool receive(ctn_op_t *op, ctn_scan_t *scan, int side)
     return true;
 }
 
-static ctn_step_t rounds(ctn_op_t *op)
+ctn_step_t ctn_scan_rounds(ctn_op_t *op)
 {
     ctn_scan_t *scan = ctn_op_state(op);
     if (!ctn_address_exists(scan->partner[LEFT]) &&
@@ -117,7 +117,7 @@ static ctn_step_t rounds(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {
-    {"begin", begin}, {"rounds", rounds}, {NULL, NULL}};
+    {"begin", ctn_scan_begin}, {"rounds", ctn_scan_rounds}, {NULL, NULL}};
 
 const ctn_algorithm_t ctn_scan_algorithm = {
     .name = "chain/scan",

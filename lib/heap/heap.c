@@ -148,19 +148,45 @@ bool ctn_heap_contains(const ctn_heap_t *heap, const void *block, size_t bytes,
     return true;
 }
 
+void ctn_heap_on_shortage(ctn_heap_t *heap, bool (*reclaim)(void *),
+                          void *argument)
+{
+    heap->reclaim = reclaim;
+    heap->reclaim_argument = argument;
+}
+
+/** Whether to try again, after an allocation of `bytes` has failed. */
+static bool reclaim(const ctn_heap_t *heap, size_t bytes)
+{
+    return heap->reclaim != NULL && bytes > 0 && bytes <= heap->limit &&
+           heap->reclaim(heap->reclaim_argument);
+}
+
 void *ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
 {
-    return ctn_arena_alloc(&heap->arena, alignment, bytes);
+    void *block;
+    do {
+        block = ctn_arena_alloc(&heap->arena, alignment, bytes);
+    } while (block == NULL && reclaim(heap, bytes));
+    return block;
 }
 
 void *ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
 {
-    return ctn_arena_calloc(&heap->arena, alignment, bytes);
+    void *block;
+    do {
+        block = ctn_arena_calloc(&heap->arena, alignment, bytes);
+    } while (block == NULL && reclaim(heap, bytes));
+    return block;
 }
 
 void *ctn_heap_realloc(ctn_heap_t *heap, void *block, size_t bytes)
 {
-    return ctn_arena_realloc(&heap->arena, block, bytes);
+    void *grown;
+    do {
+        grown = ctn_arena_realloc(&heap->arena, block, bytes);
+    } while (grown == NULL && reclaim(heap, bytes));
+    return grown;
 }
 
 void ctn_heap_free(ctn_heap_t *heap, void *block)

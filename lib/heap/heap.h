@@ -84,6 +84,10 @@ bool ctn_heap_contains(const ctn_heap_t *heap, const void *block, size_t bytes,
 
 /* The allocator of this rank's arena; thread-safe; contracts in
  * catena/heap.h. */
+/** Have `reclaim` called when there is no room, until it says that it could
+ * give none back; by the thread that asks for memory. */
+void ctn_heap_on_shortage(ctn_heap_t *heap, bool (*reclaim)(void *),
+                          void *argument);
 void *ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
 void *ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
 void *ctn_heap_realloc(ctn_heap_t *heap, void *block, size_t bytes);

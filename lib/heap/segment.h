@@ -50,6 +50,8 @@ struct ctn_heap {
     int fd; /* kept for fallocate (shm), or until all have attached (memfd) */
     ctn_segment_kind_t kind;
     const ctn_log_t *log;
+    bool (*reclaim)(void *argument); /* or NULL */
+    void *reclaim_argument;
     char path[CTN_HEAP_NAME_BYTES]; /* to be unlinked, or empty */
 };
 

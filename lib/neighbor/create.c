@@ -267,16 +267,15 @@ catena_status_t ctn_neighborhood_make(catena_group_t *group,
         made->census.weighted = weighted;
         status = build(made, info->reorder != 0);
     }
-    if (status == CATENA_OK) {
-        ctn_group_attach(made->group, &made->attachment);
-        *out = made;
-        return CATENA_OK;
-    }
-    (void)catena_group_free(made != NULL ? made->group : group);
     if (made != NULL) {
-        ctn_neighborhood_release(made);
+        ctn_group_attach(made->group, &made->attachment);
     } else {
         ctn_grid_free(graph->grid);
+    }
+    if (status == CATENA_OK) {
+        *out = made;
+    } else {
+        (void)ctn_group_free(made != NULL ? made->group : group, true);
     }
     return status;
 }

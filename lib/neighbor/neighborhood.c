@@ -157,25 +157,23 @@ catena_status_t catena_neighborhood_create(
         target_count, targets, target_weights, info, out);
 }
 
-/** What has been sent is where it belongs before the group's members part; then
- * nobody puts into anybody's links any more, and it goes with the group. */
+/** It goes with its group: when the members have parted nobody puts into
+ * anybody's links any more. What links have sent that no operation waits for
+ * arrives before. */
 catena_status_t catena_neighborhood_free(catena_neighborhood_t *neighborhood)
 {
     if (neighborhood == NULL) {
         return CATENA_ERR_ARG;
     }
-    ctn_exec_t *exec = neighborhood->exec;
     uint64_t under_way = ctn_channel_under_way(&neighborhood->channel);
     if (under_way > 0) {
-        ctn_error(exec->log,
+        ctn_error(neighborhood->exec->log,
                   "a neighborhood is freed with %llu of its operations under "
                   "way; complete them first",
                   (unsigned long long)under_way);
+        return CATENA_ERR_STATE;
     }
-    catena_status_t settled =
-        under_way == 0 ? ctn_link_settle(exec) : CATENA_OK;
-    catena_status_t status = ctn_group_free(neighborhood->group, under_way > 0);
-    return status == CATENA_OK ? settled : status;
+    return ctn_group_free(neighborhood->group, true);
 }
 
 catena_group_t *

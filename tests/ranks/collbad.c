@@ -257,49 +257,6 @@ static void algorithms_differ(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(g) == CATENA_OK);
 }
 
-/** While operations are under way, as they are where they were started first,
- * nothing is freed anywhere. */
-static void freed_early(rank_test_t *test)
-{
-    catena_group_t *g;
-    catena_request_t *request[2];
-    int32_t a[N] = {0}, b[N];
-    RANK_CHECK(test, catena_group_dup(test->world, &g) == CATENA_OK);
-    RANK_CHECK(test, catena_ibarrier(g, &request[0]) == CATENA_OK);
-    RANK_CHECK(test, catena_iallreduce(a, b, N, CATENA_INT32, CATENA_SUM, g,
-                                       &request[1]) == CATENA_OK);
-    RANK_CHECK(test, test->place.size == 1 ||
-                         catena_group_free(g) == CATENA_ERR_STATE);
-    RANK_CHECK(test, catena_waitall(2, request) == CATENA_OK);
-    RANK_CHECK(test, catena_group_free(g) == CATENA_OK);
-}
-
-/** Nor do they who have begun something wait there for those who have not: some
- * operations run on the group's chain at first, as parting did. */
-static void freed_before_all_begin(rank_test_t *test)
-{
-    catena_group_t *g;
-    catena_request_t *request[2] = {NULL, NULL};
-    int32_t a[N] = {0}, b[N];
-    bool early = test->place.rank == test->place.size - 1;
-    RANK_CHECK(test, catena_group_dup(test->world, &g) == CATENA_OK);
-    for (int turn = 0; turn < 2; turn++) {
-        if (early == (turn == 0)) {
-            RANK_CHECK(test, catena_ibarrier(g, &request[0]) == CATENA_OK);
-            RANK_CHECK(test,
-                       catena_iallreduce(a, b, N, CATENA_INT32, CATENA_SUM, g,
-                                         &request[1]) == CATENA_OK);
-        }
-        if (turn == 0 && test->place.size > 1) {
-            RANK_CHECK(test, catena_group_free(g) == CATENA_ERR_STATE);
-            RANK_CHECK(test, catena_group_free(g) == CATENA_ERR_STATE);
-        }
-    }
-    RANK_CHECK(test, catena_waitall(2, request) == CATENA_OK);
-    still_works(test, g);
-    RANK_CHECK(test, catena_group_free(g) == CATENA_OK);
-}
-
 /* ---- lengths that do not agree ---- */
 
 typedef struct lengths {
@@ -461,8 +418,6 @@ int main(int argc, char **argv)
         {"settings that make no sense", settings},
         {"settings that differ", settings_differ},
         {"algorithms that differ", algorithms_differ},
-        {"a group freed while it is busy", freed_early},
-        {"a group freed before all begin", freed_before_all_begin},
         {"gatherv of other lengths", gatherv_lengths},
         {"scatterv of other lengths", scatterv_lengths},
         {"allgather of other lengths", allgather_other},

@@ -46,6 +46,8 @@ layout groups $tcp -- -n 9 --ppn 4
 layout groups -- -n 5
 layout coll -- -n 2
 layout coll $tcp -- -n 3 --ppn 2
+layout order -- -n 5
+layout order $tcp -- -n 7 --ppn 3
 layout mismatch -- -n 3
 layout mismatch $tcp -- -n 4 --ppn 2
 layout collbad -- -n 3

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ranks/anyorder.h"
 #include "ranks/rank_vector.h"
 #include "sim/random.h"
 
@@ -327,6 +328,12 @@ static void barriers(rank_test_t *test, draw_t *draw, uint64_t random)
     }
 }
 
+static void freed(rank_test_t *test, draw_t *draw, uint64_t random)
+{
+    (void)draw;
+    freed_in_any_order(test, random);
+}
+
 /** When a rank is to die, errors are what is expected: all ranks end with one
  * and give everything back. */
 static void dying(rank_test_t *test, draw_t *draw, uint64_t random)
@@ -367,6 +374,7 @@ static const kind_t kinds[] = {
     {"a rank dies in splits", dying_splits, false, true},
     {"mixed collectives", mixed_collectives, false, false},
     {"a rank dies in collectives", dying_collectives, false, true},
+    {"freed in any order", freed, false, false},
     {"neighborhoods", neighborhoods, false, false},
     {"a rank dies in neighborhoods", dying_neighborhoods, false, true},
 };

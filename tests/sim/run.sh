@@ -39,6 +39,7 @@ random() {
 # What takes longest comes first.
 random 1 "$seeds"
 random 100001 "$splits" 200 split
+random 500001 "$splits" 60 order
 random 300001 "$((splits / 2))" 100 collectives
 random 400001 "$((splits / 3))" 100 neighborhoods
 # Enough ranks for cheng:128 to have several sorters.
@@ -56,6 +57,7 @@ if [ -z "${RANKS_QUICK:-}" ]; then
     done
 fi
 layout collmix 1+3
+layout order 3+1+5
 for program in alltoall alltoallv nonblocking groups split; do
     layout $program 3+1+5
     layout $program :2+4+1 2

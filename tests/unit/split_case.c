@@ -59,6 +59,10 @@ void split_close(job_t *job, const split_target_t *target,
         ctn_group_release(target->made); /* nobody has used it yet */
     }
     ctn_logchain_drop(job->lane);
+    ctn_patience_t patience = {0};
+    while (job->exec->aside != NULL) { /* the members part */
+        ctn_exec_poll_or_idle(job->exec, &patience);
+    }
     JOB_CHECK(job, job->exec->tally.memory == target->memory);
 }
 
