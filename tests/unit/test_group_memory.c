@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture.h"
-#include "job.h"
 #include "refusal.h"
+#include "said.h"
 #include "unit.h"
 
 #include "transports/sim/engine.h"
@@ -294,29 +293,29 @@ static long run_to_the_end(capture_t *capture)
     return refusal.live - live;
 }
 
-static int times(const char *text, const char *words)
+static int lines(const char *text)
 {
     int count = 0;
-    while ((text = strstr(text, words)) != NULL) {
-        text += strlen(words);
-        count++;
+    for (; *text != '\0'; text++) {
+        count += *text == '\n';
     }
     return count;
 }
 
+/** Each rank says how many had not been freed. */
 START_TEST(forgotten)
 {
-    static const char warning[] = "3 groups had not been freed";
     capture_t capture;
     seed = (uint64_t)_i + 1;
     forgets = false;
     (void)run_to_the_end(&capture); /* what the C library takes once */
     long usual = run_to_the_end(&capture);
-    ck_assert_int_eq(times(capture.text, "had not been freed"), 0);
+    int others = lines(capture.text); /* of what is refused in it */
     forgets = true;
     long left = run_to_the_end(&capture);
     ck_assert_msg(left == usual, "%ld blocks are left", left - usual);
-    ck_assert_int_eq(times(capture.text, warning), RANKS);
+    ck_assert_int_eq(lines(capture.text) - others, RANKS);
+    said_facts(&capture, "3", NULL);
 }
 END_TEST
 
