@@ -18,6 +18,7 @@
  * its part from the delivered piece: the leader's staging bounds the memory,
  * and each byte is still copied once. */
 
+#include "coll/joint.h"
 #include "coll/leaders.h"
 
 /* ---- beginning ---- */
@@ -133,7 +134,8 @@ static ctn_step_t begin(ctn_op_t *op)
     a->set = op->seq % CTN_FLIGHT;
     a->here = 0;
     a->departed = 0;
-    a->local_done = a->led = a->met = false;
+    a->doubts = op->exec->doubts;
+    a->local_done = a->led = a->met = a->unfit = false;
     a->any_staged_send = a->any_staged_receive = false;
     if (announce(op, a) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
@@ -179,6 +181,14 @@ static ctn_step_t meet(ctn_op_t *op, ctn_leaders_t *a)
         }
         if (a->call.vector && post->rows == CTN_STAGED) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY); /* as that member */
+        }
+        if (post->bytes != (a->call.vector ? 0 : a->call.receive.bytes)) {
+            (void)ctn_block_differs(op->exec,
+                                    ctn_topo_local(a->topo, a->here)->rank,
+                                    a->call.group->lane.chain.rank, post->bytes,
+                                    a->call.receive.bytes);
+            ctn_exec_break(op->exec, CATENA_ERR_ARG);
+            return CTN_STEP_WAIT;
         }
         look_at(a, a->here, post);
     }
@@ -252,6 +262,20 @@ static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
     return moved || served == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
+/** After a long wait: a block that a leader has found to be missing may be one
+ * that this member waits for, or its sender may go without leaders. */
+CTN_COLD static void doubt(ctn_op_t *op, ctn_leaders_t *a)
+{
+    a->doubts = op->exec->doubts;
+    for (uint32_t l = 0; l < a->plan->leaders; l++) {
+        if (ctn_word_load(&ctn_leaders_counter(op, a, l)->unfit) ==
+            ctn_flag(op->seq)) {
+            ctn_exec_break(op->exec, CATENA_ERR_ARG);
+        }
+    }
+    (void)ctn_joint_doubt(op, 0);
+}
+
 static ctn_step_t exchange(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
@@ -268,6 +292,9 @@ static ctn_step_t exchange(ctn_op_t *op)
     if (led == CTN_STEP_FAIL || (led == CTN_STEP_NEXT && a->local_done)) {
         return led;
     }
+    if (!moved && led == CTN_STEP_WAIT && op->exec->doubts != a->doubts) {
+        doubt(op, a);
+    }
     return moved || led == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
@@ -282,7 +309,14 @@ static ctn_step_t wait_for_leaders(ctn_op_t *op)
             op->waits_for = ctn_topo_local(a->topo, host)->rank;
             return CTN_STEP_WAIT;
         }
+        a->unfit |= ctn_word_load(&ctn_leaders_counter(op, a, a->departed)
+                                       ->unfit) == ctn_flag(op->seq);
     }
+    if (a->unfit && a->local.status == CATENA_OK && a->call.vector) {
+        a->local.status = CATENA_ERR_ARG;
+        return ctn_pairwise_tell(op, &a->local);
+    }
+    a->local.status = a->unfit ? CATENA_ERR_ARG : a->local.status;
     return ctn_pairwise_end(op, &a->local);
 }
 

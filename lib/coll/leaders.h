@@ -24,6 +24,8 @@ typedef struct ctn_leaders {
     bool take;    /* our receive buffer is */
     bool met;     /* what others have posted has been looked at */
     bool expects; /* pieces, maybe */
+    bool unfit;   /* some message had other lengths */
+    uint32_t doubts;   /* exec's, when it began or looked */
     uint32_t departed; /* virtual leaders known to be through */
     ctn_pairwise_t local;
 } ctn_leaders_t;

@@ -114,10 +114,16 @@ static catena_status_t put_piece(ctn_op_t *op, ctn_leaders_t *a,
         return status;
     }
     uint64_t ring = ctn_leaders_ring(op);
+    ctn_stage_header_t *header =
+        (ctn_stage_header_t *)(void *)send_stage(a, port, run->sent) - 1;
+    if (!op->exec->drop_data) {
+        *header = next_out(run)->of;
+    }
     return ctn_put_signal(
-        endpoint, ctn_exec_data(op->exec, send_stage(a, port, run->sent)),
-        piece->bytes,
-        to->offset + ctn_port_receive_at(a->topo->roster.nodes, ring, slot),
+        endpoint, ctn_exec_data(op->exec, header),
+        sizeof(*header) + piece->bytes,
+        to->offset + ctn_port_receive_at(a->topo->roster.nodes, ring, slot) -
+            sizeof(*header),
         to->offset + offsetof(ctn_port_block_t, arrived) +
             (ring * CTN_STAGE_SLOTS + slot) * sizeof(uint64_t),
         ctn_leaders_arrival(op, a->geometry.node, piece->number),
@@ -154,10 +160,50 @@ static unsigned char *receive_stage(const ctn_op_t *op, const ctn_leaders_t *a,
                                slot);
 }
 
+static uint64_t pieces_of(uint64_t bytes)
+{
+    return (bytes + CTN_STAGE_BYTES - 1) / CTN_STAGE_BYTES;
+}
+
+/** A message of another node has other lengths than this node's members expect.
+ * They do not know whose; all of them fail. With more or fewer pieces than
+ * expected some rank would wait for ever: then all ends. */
+CTN_COLD static void refuse_message(ctn_op_t *op, ctn_leaders_t *a,
+                                    const ctn_port_t *port,
+                                    const ctn_cursor_t *in,
+                                    const ctn_stage_header_t *found)
+{
+    uint64_t *unfit = &ctn_leaders_counter(op, a, port->leader)->unfit;
+    if (ctn_word_load(unfit) != ctn_flag(op->seq)) {
+        ctn_error(op->exec->log,
+                  "alltoall: the blocks from the node of rank %u to that of "
+                  "rank %u have %llu bytes; expected %llu, or they are others; "
+                  "give the same length where a block is sent and where it is "
+                  "received",
+                  first_rank(a, in->at.node), first_rank(a, a->geometry.node),
+                  (unsigned long long)found->bytes,
+                  (unsigned long long)in->of.bytes);
+    }
+    ctn_exec_post(op->exec, unfit, ctn_flag(op->seq));
+    a->unfit = true;
+    if (pieces_of(found->bytes) != pieces_of(in->of.bytes)) {
+        ctn_exec_break(op->exec, CATENA_ERR_ARG);
+    }
+}
+
+/** @param data behind its header */
 static void scatter_piece(ctn_op_t *op, ctn_leaders_t *a,
                           const ctn_port_t *port, uint64_t slot,
                           const unsigned char *data)
 {
+    const ctn_cursor_t *in = &port->run[a->set].in[slot];
+    ctn_stage_header_t found;
+    memcpy(&found, data - sizeof(found), sizeof(found));
+    if (!op->exec->drop_data &&
+        (found.bytes != in->of.bytes || found.digest != in->of.digest)) {
+        refuse_message(op, a, port, in, &found);
+        return;
+    }
     ctn_side_t side = {a->plan->target[a->set], &a->call.receive};
     size_t copied = ctn_leader_piece_copy(
         op->exec, &a->geometry, &port->run[a->set].in[slot].at, false, &side,
@@ -170,7 +216,8 @@ static void land(void *context, const void *data, size_t bytes)
     const ctn_landing_t *landing = context;
     ctn_leaders_t *a = ctn_op_state(landing->op);
     (void)bytes; /* the piece's */
-    scatter_piece(landing->op, a, landing->port, landing->slot, data);
+    scatter_piece(landing->op, a, landing->port, landing->slot,
+                  (const unsigned char *)data + sizeof(ctn_stage_header_t));
     landing->port->run[a->set].landed |= 1u << landing->slot;
 }
 
@@ -194,7 +241,8 @@ static void expect_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
     a->expects |=
         ctn_expect(op->exec->network, arrival_word(op, port, slot),
                    ctn_leaders_arrival(op, piece->node, piece->number),
-                   piece->bytes, land, &run->landing[slot]);
+                   sizeof(ctn_stage_header_t) + piece->bytes, land,
+                   &run->landing[slot]);
 }
 
 void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a)

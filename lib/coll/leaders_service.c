@@ -73,8 +73,10 @@ static bool take_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
             a, leader,
             ctn_port_receive_at(a->topo->roster.nodes, ctn_leaders_ring(op),
                                 entry % CTN_STAGE_SLOTS));
-        (void)ctn_leader_piece_copy(op->exec, &a->geometry, &piece, false,
-                                    &side, stage);
+        if (ctn_word_load(&counter->unfit) != ctn_flag(op->seq)) {
+            (void)ctn_leader_piece_copy(op->exec, &a->geometry, &piece, false,
+                                        &side, stage);
+        }
         service->taken++;
         ctn_exec_post(op->exec, &ctn_leaders_answer(op, a, me, leader)->taken,
                       ctn_tag(op->seq, service->taken));

@@ -159,6 +159,10 @@ void ctn_pairwise_extend(ctn_pairwise_t *exchange, uint32_t limit);
  * pending with the operation). */
 ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *exchange);
 
+/** Blocks that should have come another way have not: should their senders wait
+ * for a grant, since they have other lengths, they learn of it. */
+ctn_step_t ctn_pairwise_tell(ctn_op_t *op, ctn_pairwise_t *exchange);
+
 /** A phase that is the last: the operation fails if a block had another length
  * than expected; nothing is on its way any more but what it has sent. */
 ctn_step_t ctn_pairwise_end(ctn_op_t *op, const ctn_pairwise_t *exchange);

@@ -296,23 +296,40 @@ static ctn_step_t receive_none(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     return CTN_STEP_NEXT;
 }
 
+/** Puts to another node are there before the operation ends. */
+static ctn_step_t flush(ctn_op_t *op)
+{
+    ctn_transport_t *network = op->exec->network;
+    catena_status_t status = network != NULL && network->ops->flush != NULL
+                                 ? network->ops->flush(network, &op->pending)
+                                 : CATENA_OK;
+    return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+}
+
+ctn_step_t ctn_pairwise_tell(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    for (uint32_t i = 0; i < x->n; i++) {
+        size_t bytes = ctn_blocks_bytes(x->receive, pairwise_rank_of(x, i));
+        if (pairwise_is_remote(x, i) && bytes > 0 && bytes <= x->remote_above &&
+            grant(op, x, pairwise_member(x, i), PAIRWISE_NOWHERE, bytes, 0) ==
+                CTN_STEP_FAIL) {
+            return CTN_STEP_FAIL;
+        }
+    }
+    return flush(op);
+}
+
 /** The sender of a block that should have come unasked may be waiting for a
  * grant, since it has another length. The grant may come when its operation is
  * over: so this one does not end before it is there. */
 static ctn_step_t ask(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                       uint32_t slot, size_t bytes)
 {
-    ctn_pairwise_stream_t *stream = &x->stream[slot];
-    ctn_transport_t *network = op->exec->network;
-    stream->asked = true;
+    x->stream[slot].asked = true;
     ctn_step_t step =
         grant(op, x, pairwise_member(x, peer), CTN_STAGED, bytes, 0);
-    if (step != CTN_STEP_FAIL && pairwise_is_remote(x, peer) &&
-        network->ops->flush != NULL) {
-        catena_status_t status = network->ops->flush(network, &op->pending);
-        step = status == CATENA_OK ? step : ctn_op_fail(op, status);
-    }
-    return step;
+    return step != CTN_STEP_FAIL && pairwise_is_remote(x, peer) ? flush(op)
+                                                                : step;
 }
 
 ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)

@@ -218,7 +218,9 @@ ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     }
     if (grant != NULL && grant->bytes != block.bytes) {
         ctn_pairwise_differ(x, peer, false, block.bytes, grant->bytes);
-        return refuse(op, x, peer, slot, block.bytes);
+        return grant->offset == PAIRWISE_NOWHERE
+                   ? CTN_STEP_NEXT
+                   : refuse(op, x, peer, slot, block.bytes);
     }
     int sent;
     bool over;

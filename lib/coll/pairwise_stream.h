@@ -126,6 +126,8 @@ static inline size_t pairwise_bytes_of(const ctn_pairwise_t *x,
  * the slot's wide payload (CTN_STAGED), or at an offset marked so. */
 
 #define PAIRWISE_AT_STAGE (UINT64_C(1) << 63)
+/** Nothing: the block was expected on another way. */
+#define PAIRWISE_NOWHERE (UINT64_MAX - 1)
 
 /** Bytes of a part by where it goes. */
 static inline size_t pairwise_part_size(ctn_pairwise_place_t place)

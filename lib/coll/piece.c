@@ -20,23 +20,37 @@ static const ctn_member_t *members_of(const ctn_geometry_t *g, uint32_t node)
     return &g->roster->member[g->roster->first[node]];
 }
 
-/** Bytes between this node and another, one way. */
-static size_t message_bytes(const ctn_geometry_t *g, uint32_t node,
-                            bool outgoing)
+/** Which of a message's pairs has what length, from either end; to be added up
+ * for all of them. */
+static inline uint64_t digest_of(uint32_t sender, uint32_t receiver,
+                                 size_t bytes)
+{
+    uint64_t pair = (uint64_t)sender << 32 | receiver;
+    return (pair * UINT64_C(0xff51afd7ed558ccd) | 1) * bytes;
+}
+
+/** What goes between this node and another, one way. */
+static ctn_stage_header_t message_of(const ctn_geometry_t *g, uint32_t node,
+                                     bool outgoing)
 {
     uint32_t here = ctn_roster_count(g->roster, g->node);
     uint32_t there = ctn_roster_count(g->roster, node);
     if (g->rows == NULL) {
-        return (size_t)here * there * g->bytes;
+        return (ctn_stage_header_t){(size_t)here * there * g->bytes, g->bytes};
     }
     const ctn_member_t *member = members_of(g, node);
-    size_t bytes = 0;
+    const ctn_member_t *own = members_of(g, g->node);
+    ctn_stage_header_t message = {0, 0};
     for (uint32_t i = 0; i < here; i++) {
         for (uint32_t k = 0; k < there; k++) {
-            bytes += pair_bytes(g, i, member[k].rank, outgoing);
+            size_t bytes = pair_bytes(g, i, member[k].rank, outgoing);
+            message.bytes += bytes;
+            message.digest +=
+                outgoing ? digest_of(own[i].rank, member[k].rank, bytes)
+                         : digest_of(member[k].rank, own[i].rank, bytes);
         }
     }
-    return bytes;
+    return message;
 }
 
 /** Bytes of piece `number` of a message of `all` bytes. */
@@ -53,7 +67,8 @@ ctn_leader_piece_t ctn_leader_piece_at(const ctn_geometry_t *g, uint32_t node,
                                        uint32_t number, bool outgoing)
 {
     return (ctn_leader_piece_t){
-        node, number, piece_bytes(message_bytes(g, node, outgoing), number)};
+        node, number,
+        piece_bytes(message_of(g, node, outgoing).bytes, number)};
 }
 
 uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader)
@@ -74,11 +89,12 @@ static uint32_t node_of_round(const ctn_geometry_t *g, uint32_t round)
     return (uint32_t)((round + nodes - g->node) % nodes);
 }
 
-static size_t round_bytes(const ctn_geometry_t *g, uint32_t round,
-                          bool outgoing)
+static ctn_stage_header_t message_of_round(const ctn_geometry_t *g,
+                                           uint32_t round, bool outgoing)
 {
     uint32_t node = node_of_round(g, round);
-    return node == g->node ? 0 : message_bytes(g, node, outgoing);
+    return node == g->node ? (ctn_stage_header_t){0, 0}
+                           : message_of(g, node, outgoing);
 }
 
 /** The first of a round's pieces that are a leader's. */
@@ -97,9 +113,9 @@ static void enter_round(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
     if (!c->opening && number == 0 && c->round / g->leaders < CTN_STAGE_SLOTS) {
         number = ctn_opening(g, leader) * g->leaders; /* were in the opening */
     }
-    c->all = round_bytes(g, c->round, outgoing);
+    c->of = message_of_round(g, c->round, outgoing);
     c->at = (ctn_leader_piece_t){node_of_round(g, c->round), number,
-                                 piece_bytes(c->all, number)};
+                                 piece_bytes(c->of.bytes, number)};
 }
 
 /** Go on to the next round as long as there is nothing left of this one. */
@@ -135,7 +151,7 @@ void ctn_cursor_next(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
                      ctn_cursor_t *c)
 {
     c->at.number += g->leaders;
-    c->at.bytes = piece_bytes(c->all, c->at.number);
+    c->at.bytes = piece_bytes(c->of.bytes, c->at.number);
     if (c->opening && c->at.number / g->leaders >= ctn_opening(g, leader)) {
         c->at.bytes = 0;
     }
@@ -147,7 +163,7 @@ uint64_t ctn_leader_piece_count(const ctn_geometry_t *g, uint32_t leader,
 {
     uint64_t count = 0;
     for (uint32_t round = 0; round < g->roster->nodes; round++) {
-        size_t all = round_bytes(g, round, outgoing);
+        size_t all = message_of_round(g, round, outgoing).bytes;
         uint64_t pieces = (all + CTN_STAGE_BYTES - 1) / CTN_STAGE_BYTES;
         uint32_t first = first_number(g, leader, round);
         count += pieces > first ? (pieces - first - 1) / g->leaders + 1 : 0;

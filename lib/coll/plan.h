@@ -14,6 +14,13 @@
 
 #define CTN_STAGE_SLOTS 8u     /* pieces under way to one virtual leader */
 #define CTN_STAGE_BYTES 65536u /* of a piece */
+#define CTN_STAGE_STRIDE (CTN_STAGE_BYTES + 64u) /* its header lies before it */
+
+/** What comes with each piece, right before its data: what message it is of. */
+typedef struct ctn_stage_header {
+    uint64_t bytes;  /* of the message */
+    uint64_t digest; /* of the lengths of its blocks */
+} ctn_stage_header_t;
 
 typedef enum ctn_placement {
     CTN_PLACE_FIRST, /* the node's first members ([Peng], Algorithm 2) */
@@ -43,7 +50,8 @@ typedef struct ctn_port_block {
 typedef struct ctn_counter {
     uint64_t opened;    /* pieces open for their senders to fill in */
     uint64_t delivered; /* pieces arrived, for their receivers to take */
-    uint64_t unused[6];
+    uint64_t unfit;     /* a message had other lengths: the operation fails */
+    uint64_t unused[5];
     /* which the last delivered are: node, number and staging slot */
     uint64_t piece[CTN_STAGE_SLOTS];
 } ctn_counter_t;
@@ -66,7 +74,7 @@ typedef struct ctn_cursor {
     ctn_leader_piece_t at;
     uint32_t round;
     bool opening;
-    size_t all; /* bytes of the round's message */
+    ctn_stage_header_t of; /* the round's message */
 } ctn_cursor_t;
 
 /** A piece that is scattered as it comes. */
@@ -167,7 +175,8 @@ static inline size_t ctn_port_receive_at(uint32_t nodes, uint64_t ring,
                                          uint64_t slot)
 {
     return ctn_port_stage_start(nodes) +
-           (ring * CTN_STAGE_SLOTS + slot) * CTN_STAGE_BYTES;
+           (ring * CTN_STAGE_SLOTS + slot + 1) * CTN_STAGE_STRIDE -
+           CTN_STAGE_BYTES;
 }
 
 /** Staging of what is sent, by operation under way and slot. */
@@ -175,7 +184,7 @@ static inline size_t ctn_port_send_at(uint32_t nodes, uint64_t set,
                                       uint64_t slot)
 {
     return ctn_port_receive_at(nodes, CTN_RINGS, 0) +
-           (set * CTN_STAGE_SLOTS + slot) * CTN_STAGE_BYTES;
+           (set * CTN_STAGE_SLOTS + slot) * CTN_STAGE_STRIDE;
 }
 
 static inline size_t ctn_port_bytes(uint32_t nodes)

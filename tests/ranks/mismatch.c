@@ -138,11 +138,14 @@ typedef struct kind {
 } kind_t;
 
 #define A2A "alltoall_algorithm"
+#define LEADERS "l-a2a", "mpml", "nmpml", "onmpml"
 static const kind_t kinds[] = {
-    {"alltoallv", alltoallv, victim_only, GAPS, A2A, {"direct", "shift"}},
-    {"alltoallw", alltoallw, victim_only, GAPS, A2A, {"direct", "shift"}},
+    {"alltoallv", alltoallv, victim_only, GAPS, A2A,
+     {"auto", "direct", "shift", LEADERS}},
+    {"alltoallw", alltoallw, victim_only, GAPS, A2A,
+     {"auto", "direct", "shift", LEADERS}},
     {"alltoall", alltoall, all, EACH, A2A,
-     {"direct", "shift", "bruck", "morton"}},
+     {"auto", "direct", "shift", "bruck", "morton", LEADERS}},
     {"gatherv", gatherv, root_only, ROOT_GAPS, "gather_algorithm",
      {"auto", "staged", "lent", "linear", "binomial"}},
     {"scatter", scatter, odd_only, ONE, "scatter_algorithm",
@@ -235,12 +238,18 @@ static void try(call_t *c, const kind_t *kind, const char *how, size_t wrong,
     rank_give(test, memory, c->receive);
 }
 
-/** Lengths with which some ranks send one message to another node, and some a
- * message to each of its members: these do not meet, and all ends. */
-static bool ends(const call_t *c, const kind_t *kind)
+/** Lengths with which ranks go ways that do not meet, so that all ends; see
+ * docs/algorithms.md, A2A-1 and A2A-2. */
+static bool ends(const call_t *c, const kind_t *kind, const char *algorithm)
 {
-    return kind->run == alltoall && c->test->place.nodes > 1 &&
-           c->bytes > 10000 && c->bytes <= 32000;
+    bool led = strcmp(algorithm, "auto") == 0 || strstr(algorithm, "a2a") ||
+               strstr(algorithm, "mpml");
+    if (c->test->place.nodes == 1) {
+        return false;
+    }
+    return kind->run == alltoall ? led || (c->bytes > 10000 && c->bytes <= 32000)
+                                 : strcmp(kind->setting, A2A) == 0 && led &&
+                                       c->bytes >= 160000;
 }
 
 static void try_all(rank_test_t *test, const kind_t *kind,
@@ -268,7 +277,7 @@ static void try_all(rank_test_t *test, const kind_t *kind,
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         c.bytes = sizes[i];
         if ((only != NULL && strtoull(only, NULL, 0) != c.bytes) ||
-            ends(&c, kind)) {
+            ends(&c, kind, algorithm)) {
             continue;
         }
         size_t less = c.bytes - (c.bytes / 20 & ~(size_t)3) - 4;
