@@ -17,9 +17,17 @@
  *
  * Remote memory is always named (process, offset): an offset in the arena
  * that the process registered. Everything is a put, every wait is on a word
- * in one's own arena. A word never overtakes the data it announces, and words
- * sent over one endpoint become visible in the order they were sent. Words
- * from different processes have no order.
+ * in one's own arena.
+ *
+ * Order, of put_signal and signal:
+ * - When a word is visible, so are the data that were sent with it.
+ * - The words that one process sends over one endpoint become visible in the
+ *   order of the calls, in the same place or in others. So when a word is
+ *   visible, so are all words and all their data that were sent before it.
+ * Nothing else has an order: data may be visible long before their word, and
+ * before the words of earlier calls; words of two processes, or over two
+ * endpoints, come in any order; what `put` writes is visible for sure only
+ * after a flush that began later. Algorithms rely on both rules.
  *
  * Nothing that moves data blocks; connect may, while its peer starts, and
  * destroy. What cannot be sent now is queued by the transport.

@@ -163,14 +163,30 @@ static catena_status_t put_rma_small(ctn_ucx_endpoint_t *endpoint,
     return ctn_ucx_op_started(op, request, NULL);
 }
 
-/** The word lies in the operation until it has left. */
+/** What has been put, to anybody, comes before what will be. */
+static catena_status_t fence(ctn_ucx_t *transport)
+{
+    ucs_status_t status = ucp_worker_fence(transport->worker);
+    transport->fences++;
+    return ctn_ucx_status(status);
+}
+
+/** Words of one endpoint need their order, and puts have none: a fence comes
+ * between two of them, unless there has been one. The word lies in the
+ * operation until it has left. */
 static catena_status_t signal_rma(ctn_ucx_endpoint_t *endpoint,
                                   uint64_t word_offset, uint64_t value)
 {
-    ctn_ucx_op_t *op =
-        ctn_ucx_op_get((ctn_ucx_t *)endpoint->base.transport, endpoint);
+    ctn_ucx_t *transport = (ctn_ucx_t *)endpoint->base.transport;
+    if (endpoint->word_fences == transport->fences) {
+        catena_status_t status = fence(transport);
+        if (status != CATENA_OK)
+            return status;
+    }
+    ctn_ucx_op_t *op = ctn_ucx_op_get(transport, endpoint);
     if (op == NULL)
         return CATENA_ERR_NO_MEMORY;
+    endpoint->word_fences = transport->fences;
     op->header.put.value = value;
     ucp_request_param_t param = ctn_ucx_op_param(op);
     ucs_status_ptr_t request = ucp_put_nbx(
@@ -228,9 +244,9 @@ catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *base, const void *source,
                     : put_rma(endpoint, source, bytes, offset, pending);
             if (status != CATENA_OK)
                 return status;
-            ucs_status_t fenced = ucp_worker_fence(transport->worker);
-            if (fenced != UCS_OK)
-                return ctn_ucx_status(fenced);
+            status = fence(transport);
+            if (status != CATENA_OK)
+                return status;
         }
         return signal_rma(endpoint, word_offset, value);
     }

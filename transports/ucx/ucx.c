@@ -57,27 +57,33 @@ static catena_status_t read_config(const ctn_transport_params_t *asked,
     const ctn_log_t *log = asked->log;
     static const struct {
         const char *variable, *key, *value;
-        bool tcp; /* UCX warns when no transport takes it */
+        bool tcp;    /* UCX warns when no transport takes it */
+        bool pinned; /* whatever the environment says */
     } settings[] = {
+        /* One lane carries all active messages of an endpoint, in order. With
+         * more, those of several parts end when parts on other lanes come, and
+         * later ones may be there before. Their older name is the same. */
+        {"UCX_MAX_EAGER_RAILS", "MAX_EAGER_RAILS", "1", false, true},
+        {"UCX_MAX_EAGER_LANES", "MAX_EAGER_LANES", "1", false, true},
         /* On the node catena has its own memory. UCX's could not notice a
          * dead peer, and its files would stay in /dev/shm when a rank is
          * killed while it starts. */
-        {"UCX_TLS", "TLS", "^sm", false},
+        {"UCX_TLS", "TLS", "^sm", false, false},
         /* 64 KiB of data and their headers in one message, not two. 64 KiB to
          * each of 12 peers, 16 processes on 2 cores: 1.6 ms, not 1.9. */
-        {"UCX_TCP_RX_SEG_SIZE", "RX_SEG_SIZE", "128k", true},
+        {"UCX_TCP_RX_SEG_SIZE", "RX_SEG_SIZE", "128k", true, false},
         /* A message beyond 8 KiB takes a piece of a pool for its headers.
          * UCX makes the pool when a process sends the first such message,
          * and touches all of its 128 pieces of 8 KiB: 130 page faults, and
          * 370 us for that message. Pieces that just hold headers: 7 faults,
          * 70 us. */
-        {"UCX_SEG_SIZE", "SEG_SIZE", "128", false},
+        {"UCX_SEG_SIZE", "SEG_SIZE", "128", false, false},
         /* As UCX's default, but that pool asks for no huge pages: only to see
          * whether there are any took 30 us. */
         {"UCX_ALLOC_PRIO", "ALLOC_PRIO", "md:sysv,md:posix,md:*,mmap,heap",
-         false},
+         false, false},
         /* UCX would warn of variables that only other versions know. */
-        {"UCX_WARN_UNUSED_ENV_VARS", "WARN_UNUSED_ENV_VARS", "n", false},
+        {"UCX_WARN_UNUSED_ENV_VARS", "WARN_UNUSED_ENV_VARS", "n", false, false},
     };
     _Static_assert(sizeof(ctn_ucx_header_t) + UCX_HEADER_BYTES <= 128,
                    "headers fit into SEG_SIZE");
@@ -88,9 +94,15 @@ static catena_status_t read_config(const ctn_transport_params_t *asked,
         return ctn_ucx_status(status);
     }
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-        if (getenv(settings[i].variable) != NULL ||
+        const char *asked_for = getenv(settings[i].variable);
+        if ((asked_for != NULL && !settings[i].pinned) ||
             (settings[i].tcp && !tcp_allowed()))
             continue;
+        if (asked_for != NULL && strcmp(asked_for, settings[i].value) != 0)
+            ctn_warn(log,
+                     "%s is %s; catena needs messages in order and takes "
+                     "%s",
+                     settings[i].variable, asked_for, settings[i].value);
         status = ucp_config_modify(*config, settings[i].key, settings[i].value);
         if (status != UCS_OK)
             ctn_debug(log, "this UCX does not know %s: %s", settings[i].key,
@@ -299,6 +311,7 @@ static catena_status_t ucx_create(const ctn_transport_params_t *params,
     transport->params = *params;
     transport->event_fd = -1;
     transport->letters_end = &transport->letters;
+    transport->fences = 1;
 
     catena_status_t status = open_context(transport);
     if (status == CATENA_OK)

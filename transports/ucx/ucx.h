@@ -57,6 +57,7 @@ typedef struct ctn_ucx_endpoint {
     ucp_ep_h ep;
     ucp_rkey_h rkey;
     uint64_t remote_base; /* address of the peer's arena in the peer */
+    uint64_t word_fences; /* fences there had been when a word was last put */
     bool failed;          /* an error was seen; nothing can be sent */
     bool departed;        /* said BYE: its closing is no failure */
     bool unsynced;        /* active messages went out since the last SYNC */
@@ -130,6 +131,7 @@ struct ctn_ucx {
     ucp_mem_h memory;
     int event_fd; /* -1: sleep only waits for the time */
     ucp_err_handling_mode_t error_mode;
+    uint64_t fences;        /* so far, and one */
     bool rma;               /* put, fence, put instead of one active message */
     bool closing;           /* callers are gone: errors do not matter */
     bool abandoned;         /* nor does any `pending`: it may be gone */
