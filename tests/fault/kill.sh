@@ -5,7 +5,7 @@
 set -u
 # shellcheck source=tests/fault/job.sh
 . "$(dirname "$0")/job.sh"
-coll=$build/tests/ranks/ranks_coll
+ranks=$build/tests/ranks/ranks
 rounds=${KILL_ROUNDS:-16}
 seed=${KILL_SEED:-$RANDOM}
 RANDOM=$seed
@@ -40,7 +40,7 @@ for ((i = 1; i <= rounds; i++)); do
 done
 for name in barrier bcast reduce allreduce gather gatherv scatter scatterv \
     allgather allgatherv reduce_scatter reduce_scatter_block scan exscan; do
-    COLL_KIND=$name kill_a_rank $name running "$coll" forever
+    kill_a_rank $name running "$ranks" --suite forever --kind $name
 done
 for ((i = 1; i <= rounds / 2; i++)); do
     start -n 16 --ppn $((2 << i % 3)) "$bench" alltoall -m 8:65536 -i 100000

@@ -270,7 +270,9 @@ static const struct {
 
 /* ---- any element ---- */
 
-enum { UINT64_INDEX = 8, MOST_WORDS = 3 };
+/* After so many elements they recur: a prime, so that no fragment that lies in
+ * the wrong place holds what it should. */
+enum { PERIOD = 4099, UINT64_INDEX = 8, MOST_WORDS = 3 };
 
 _Static_assert(ORACLE_UNIT_BYTES == MOST_WORDS * sizeof(uint64_t),
                "the longest element is three words");
@@ -285,9 +287,9 @@ size_t oracle_unit_bytes(unsigned type)
 void oracle_element(unsigned type, unsigned op, uint64_t seed, size_t rank,
                     size_t index, void *element)
 {
-    uint64_t h =
-        oracle_mix(oracle_mix(seed ^ rank * UINT64_C(0xd6e8feb86659fd93) ^
-                              (index + 1) * UINT64_C(0xff51afd7ed558ccd)));
+    uint64_t h = oracle_mix(
+        oracle_mix(seed ^ rank * UINT64_C(0xd6e8feb86659fd93) ^
+                   (index % PERIOD + 1) * UINT64_C(0xff51afd7ed558ccd)));
     if (type < ORACLE_FIXED) {
         fixed[type].make((op_t)(op < ORACLE_COMMUTING ? op : OP_SUM), h,
                          element);
@@ -321,14 +323,29 @@ void oracle_combine(unsigned type, unsigned op, const void *left,
     memcpy(out, c, words * sizeof(*c));
 }
 
-void oracle_reduced(unsigned type, unsigned op, uint64_t seed, size_t first,
-                    size_t last, size_t index, void *element)
+/** As if there were elements of all ranks for this index alone. */
+static void reduce_one(unsigned type, unsigned op, uint64_t seed, size_t first,
+                       size_t last, size_t index, void *out)
 {
     unsigned char next[ORACLE_UNIT_BYTES];
-    oracle_element(type, op, seed, first, index, element);
+    oracle_element(type, op, seed, first, index, out);
     for (size_t r = first + 1; r <= last; r++) {
         oracle_element(type, op, seed, r, index, next);
-        oracle_combine(type, op, element, next, element);
+        oracle_combine(type, op, out, next, out);
+    }
+}
+
+void oracle_reduced(unsigned type, unsigned op, uint64_t seed, size_t first,
+                    size_t last, size_t index, size_t elements, void *out)
+{
+    size_t unit = oracle_unit_bytes(type);
+    size_t fresh = elements < PERIOD ? elements : PERIOD;
+    unsigned char *at = out;
+    for (size_t i = 0; i < fresh; i++) {
+        reduce_one(type, op, seed, first, last, index + i, at + i * unit);
+    }
+    for (size_t i = fresh; i < elements; i++) {
+        memcpy(at + i * unit, at + (i - PERIOD) * unit, unit);
     }
 }
 

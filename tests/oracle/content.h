@@ -92,15 +92,16 @@ size_t oracle_stream_differs(uint64_t seed, size_t from, size_t to,
                              size_t bytes, const void *found);
 
 /** Element `index` of what `rank` gives to a reduction. What comes of it is
- * exact in any order. */
+ * exact in any order. Elements recur after a prime number of them. */
 void oracle_element(unsigned type, unsigned op, uint64_t seed, size_t rank,
                     size_t index, void *element);
 /** left op right; `out` may be either. */
 void oracle_combine(unsigned type, unsigned op, const void *left,
                     const void *right, void *out);
-/** Elements of ranks `first` to `last`, reduced in their order. */
+/** `elements` of ranks `first` to `last` from `index` on, reduced in their
+ * order. */
 void oracle_reduced(unsigned type, unsigned op, uint64_t seed, size_t first,
-                    size_t last, size_t index, void *element);
+                    size_t last, size_t index, size_t elements, void *out);
 /** Zeros have one sign afterwards. */
 void oracle_normalize(unsigned type, void *data, size_t elements);
 

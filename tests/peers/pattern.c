@@ -267,7 +267,7 @@ static uint64_t vector_errors(const struct peer_call *call, unsigned number)
         double sum;
 
         oracle_reduced(ORACLE_DOUBLE, ORACLE_SUM, number, 0, (size_t)last,
-                       first + i, &sum);
+                       first + i, 1, &sum);
         errors += !(sum <= result[i] && sum >= result[i]); /* NaN, too */
     }
     return errors;

@@ -1,46 +1,42 @@
-/* Every collective against a naive reference: a set of cases in which every two
- * values of what can be varied meet, and every collective goes by every
- * algorithm in every hierarchy, or (with "matrix") all cases of
- * collective, algorithm, hierarchy, type, operation and place, the rest being
- * drawn. COLL_ONLY=N: only case N; COLL_KIND=NAME: only that collective.
- * "forever": that collective until a rank dies. */
+/* Every collective against the oracle: a set of cases in which every two values
+ * of what can be varied meet, every collective goes by every algorithm in every
+ * hierarchy, and every value meets every layout. The suite "matrix" has all
+ * cases of collective, algorithm, hierarchy, type, operation and place, the
+ * rest being drawn; "forever" calls a collective until a rank dies. */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll_case.h"
+#include "mix.h"
+#include "oracle/layout.h"
+#include "rank_test.h"
 #include "unit/capture.h"
 
 enum { STARTS = 3 };
 
 typedef struct bench {
     rank_test_t *test;
-    coll_table_t table;
-    catena_group_t *group[COLL_GROUPS]; /* NULL: not in it */
+    catena_group_t *group[ORACLE_GROUPS]; /* NULL: not in it */
     bool network;
-    const char *only_kind;
-    long only; /* -1: all */
-    long number;
+    unsigned long number;
 } bench_t;
 
 static void open_bench(rank_test_t *test, bench_t *bench)
 {
-    const char *only = getenv("COLL_ONLY");
     int rank = test->place.rank;
     *bench = (bench_t){.test = test,
-                       .network = test->simulated || test->place.nodes > 1,
-                       .only_kind = getenv("COLL_KIND"),
-                       .only = only != NULL ? strtol(only, NULL, 0) : -1};
-    coll_table_open(test, &bench->table);
-    bench->group[COLL_WORLD] = test->world;
+                       .network = test->simulated || test->place.nodes > 1};
+    RANK_CHECK(test,
+               catena_group_dup(test->world, &bench->group[ORACLE_WORLD]) ==
+                   CATENA_OK);
     RANK_CHECK(test, catena_group_split(
                          test->world, rank % 4 == 3 ? CATENA_UNDEFINED : 0,
-                         -rank, &bench->group[COLL_TURNED]) == CATENA_OK);
+                         -rank, &bench->group[ORACLE_TURNED]) == CATENA_OK);
     RANK_CHECK(test,
                catena_group_split(test->world, 0, rank % 3,
-                                  &bench->group[COLL_DEALT]) == CATENA_OK);
-    for (int g = 0; g < COLL_GROUPS; g++) {
+                                  &bench->group[ORACLE_DEALT]) == CATENA_OK);
+    for (int g = 0; g < ORACLE_GROUPS; g++) {
         const char *name = rank % 3 == 0 ? "red" : "blue";
         RANK_CHECK(test, bench->group[g] == NULL ||
                              catena_group_set(bench->group[g], "subgroup",
@@ -51,73 +47,43 @@ static void open_bench(rank_test_t *test, bench_t *bench)
 static void close_bench(bench_t *bench)
 {
     rank_test_t *test = bench->test;
-    coll_table_close(test, &bench->table);
-    for (int g = COLL_TURNED; g < COLL_GROUPS; g++) {
+    for (int g = 0; g < ORACLE_GROUPS; g++) {
         RANK_CHECK(test, bench->group[g] == NULL ||
                              catena_group_free(bench->group[g]) == CATENA_OK);
     }
 }
 
-static void run_once(rank_test_t *test, coll_call_t *call, uint64_t seed)
+static void choose(rank_test_t *test, const oracle_call_t *call)
 {
-    coll_fill(call, seed);
-    RANK_CHECK(test, coll_run(call) == CATENA_OK);
-    if (call->c.value[COLL_MODE] == COLL_NONBLOCKING) {
-        RANK_CHECK(test, catena_wait(&call->request) == CATENA_OK);
-    }
-    coll_check(test, call, "");
+    oracle_choose_hierarchy(&test->oracle, &call->c, call->group);
+    oracle_choose_algorithm(&test->oracle, &call->c, call->group);
 }
 
-static void run_persistent(rank_test_t *test, coll_call_t *call, uint64_t seed)
+static bool is_kind(const rank_test_t *test, unsigned kind)
 {
-    coll_fill(call, seed);
-    RANK_CHECK(test, coll_run(call) == CATENA_OK);
-    for (unsigned i = 0; i < STARTS; i++) {
-        coll_fill(call, seed + i);
-        RANK_CHECK(test, catena_start(call->request) == CATENA_OK);
-        RANK_CHECK(test, catena_wait(&call->request) == CATENA_OK);
-        coll_check(test, call, i == 0 ? "" : "started again: ");
-    }
-    RANK_CHECK(test, catena_request_free(&call->request) == CATENA_OK);
+    const char *only = test->options->kind;
+    return only == NULL || strcmp(only, oracle_kind_name(kind)) == 0;
 }
 
-static bool wanted(const bench_t *bench, const coll_case_t *c)
-{
-    const char *kind = coll_kind_name(c->value[COLL_KIND]);
-    if (bench->only >= 0 && bench->number != bench->only) {
-        return false;
-    }
-    if (!bench->network && coll_by_network(c)) {
-        return false; /* one node has no network */
-    }
-    return bench->only_kind == NULL || strcmp(bench->only_kind, kind) == 0;
-}
-
-static void run_case(bench_t *bench, const coll_case_t *c)
+static void run_case(bench_t *bench, const oracle_case_t *c)
 {
     rank_test_t *test = bench->test;
     char text[256], name[300];
-    bench->number++;
-    if (!wanted(bench, c)) {
+    oracle_describe(c, text, sizeof(text));
+    snprintf(name, sizeof(name), "#%lu %s", bench->number, text);
+    if ((!bench->network && oracle_by_network(c)) || !rank_wanted(test, name)) {
         return;
     }
-    coll_call_t call = {.c = *c,
-                        .group = bench->group[c->value[COLL_GROUP]],
-                        .table = &bench->table,
-                        .seed = 77u * (uint64_t)bench->number};
+    oracle_call_t call = {.c = *c,
+                          .group = bench->group[c->value[ORACLE_GROUP]],
+                          .table = rank_table(test),
+                          .shape = 77 * bench->number};
     if (call.group != NULL) {
-        coll_choose_hierarchy(test, c, call.group);
-        coll_choose_algorithm(test, c, call.group);
-        coll_open(test, &call);
-        if (c->value[COLL_MODE] == COLL_PERSISTENT) {
-            run_persistent(test, &call, call.seed);
-        } else {
-            run_once(test, &call, call.seed);
-        }
-        coll_close(test, &call);
+        choose(test, &call);
+        oracle_call_exercise(&test->oracle, &call,
+                             c->value[ORACLE_MODE] == ORACLE_PERSISTENT ? STARTS
+                                                                        : 1);
     }
-    coll_describe(c, text, sizeof(text));
-    snprintf(name, sizeof(name), "#%ld %s", bench->number, text);
     rank_conclude(test, name);
 }
 
@@ -130,15 +96,17 @@ static size_t offered(rank_test_t *test, unsigned kind)
     char name[64];
     capture_t said;
     size_t count = 0;
-    snprintf(name, sizeof(name), "%s_algorithm", coll_setting_name(kind));
+    snprintf(name, sizeof(name), "%s_algorithm", oracle_setting_name(kind));
     capture_start(&said);
     catena_status_t status = catena_group_set(test->world, name, "no-such");
     capture_stop(&said);
     RANK_CHECK(test, status == CATENA_ERR_ARG);
-    const char *at = strstr(said.text, "expected one of auto");
+    const char *at = strstr(said.text, "expected");
     while (at != NULL) {
         count++;
+        const char *last = strstr(at, " or ");
         at = strchr(at + 1, ',');
+        at = at == NULL ? (last == NULL ? NULL : last + 1) : at;
     }
     return count;
 }
@@ -146,72 +114,77 @@ static size_t offered(rank_test_t *test, unsigned kind)
 /** Those that cases name exist, or choosing them fails; none is left out. In a
  * simulated job stderr is everybody's: one rank asks, the others only set
  * something, since all have to. */
-static void check_algorithms(rank_test_t *test)
+static void algorithms(rank_test_t *test)
 {
-    for (unsigned kind = 0; kind < COLL_KINDS; kind++) {
-        size_t known = coll_algorithms(kind);
+    for (unsigned kind = 0; kind < ORACLE_KINDS; kind++) {
+        size_t known = oracle_algorithms(kind);
         if (test->place.rank > 0) {
-            const coll_case_t usual = {.value = {[COLL_KIND] = (uint8_t)kind}};
-            coll_choose_algorithm(test, &usual, test->world);
+            const oracle_case_t usual = {
+                .value = {[ORACLE_KIND] = (uint8_t)kind}};
+            oracle_choose_algorithm(&test->oracle, &usual, test->world);
             continue;
         }
         size_t there = offered(test, kind);
         if (there != known) {
-            rank_fail(test,
-                      "%s has %zu algorithms; coll_algorithms.h has %zu of "
-                      "them, with auto",
-                      coll_setting_name(kind), there, known);
+            rank_fail(test, "%s has %zu algorithms; case.c has %zu, with auto",
+                      oracle_setting_name(kind), there, known);
         }
     }
-    rank_conclude(test, "all algorithms are in the table");
+}
+
+static void values_meet(rank_test_t *test)
+{
+    const oracle_plan_t *plan = oracle_plan();
+    RANK_CHECK(test, oracle_plan_lacks(plan, plan->count) == 0);
+    RANK_CHECK(test, oracle_plan_lacks(plan, plan->count / 2) > 0);
 }
 
 static void cover(rank_test_t *test)
 {
-    size_t count;
-    coll_case_t *set = coll_cover(&count);
+    const oracle_plan_t *plan = oracle_plan();
+    int layout = test->options->layout;
     bench_t bench;
     open_bench(test, &bench);
-    RANK_CHECK(test, coll_uncovered(set, count) == 0);
-    RANK_CHECK(test, coll_uncovered(set, count / 2) > 0);
-    rank_conclude(test, "every two values meet");
-    check_algorithms(test);
-    for (size_t i = 0; i < count; i++) {
-        run_case(&bench, &set[i]);
+    for (size_t i = 0; i < plan->count; i++) {
+        bench.number = i + 1;
+        if (layout < 0 || (plan->layouts[i] >> layout & 1) != 0) {
+            run_case(&bench, &plan->set[i]);
+        }
     }
     close_bench(&bench);
-    free(set);
 }
 
 static void matrix(rank_test_t *test)
 {
     /* The last of these is varied first. */
-    static const coll_factor_t varied[] = {COLL_KIND,      COLL_HIERARCHY,
-                                           COLL_ALGORITHM, COLL_TYPE,
-                                           COLL_OP,        COLL_PLACE};
+    static const unsigned varied[] = {ORACLE_KIND,      ORACLE_HIERARCHY,
+                                      ORACLE_ALGORITHM, ORACLE_TYPE,
+                                      ORACLE_OP,        ORACLE_PLACE};
+    static const unsigned drawn[] = {ORACLE_SIZE, ORACLE_COUNTS,
+                                     ORACLE_ROOT, ORACLE_GROUP,
+                                     ORACLE_MODE, ORACLE_MEMORY};
     enum { VARIED = sizeof(varied) / sizeof(varied[0]) };
+    const oracle_space_t *space = oracle_space();
     uint64_t state = 6;
-    coll_case_t c = {{0}};
+    oracle_case_t c = {{0}};
     bench_t bench;
     open_bench(test, &bench);
-    for (;;) {
-        c.value[COLL_SIZE] = (uint8_t)(rank_random(&state) % COLL_SIZES);
-        c.value[COLL_ROOT] = (uint8_t)(rank_random(&state) % COLL_ROOTS);
-        c.value[COLL_GROUP] = (uint8_t)(rank_random(&state) % COLL_GROUPS);
-        c.value[COLL_MODE] = (uint8_t)(rank_random(&state) % COLL_MODES);
-        c.value[COLL_MEMORY] = (uint8_t)(rank_random(&state) % COLL_MEMORIES);
-        coll_case_t now = c;
-        coll_repair(&now);
-        if (coll_valid(&now)) {
-            run_case(&bench, &now);
+    for (unsigned i = VARIED; i > 0;) {
+        for (unsigned k = 0; k < sizeof(drawn) / sizeof(drawn[0]); k++) {
+            c.value[drawn[k]] =
+                (uint8_t)oracle_below(&state, space->values[drawn[k]]);
         }
-        unsigned i = VARIED;
-        while (i > 0 &&
-               ++c.value[varied[i - 1]] == coll_values(varied[i - 1])) {
+        oracle_case_t now = c;
+        oracle_repair(&now);
+        if (space->valid(&now)) {
+            bench.number++;
+            if (is_kind(test, now.value[ORACLE_KIND])) {
+                run_case(&bench, &now);
+            }
+        }
+        for (i = VARIED; i > 0 && ++c.value[varied[i - 1]] ==
+                                      space->values[varied[i - 1]];) {
             c.value[varied[--i]] = 0;
-        }
-        if (i == 0) {
-            break;
         }
     }
     close_bench(&bench);
@@ -219,47 +192,44 @@ static void matrix(rank_test_t *test)
 
 /* ---- where one way ends and the next begins ---- */
 
-static void run_length(bench_t *bench, unsigned kind, size_t bytes)
+static void run_length(rank_test_t *test, unsigned kind, size_t bytes)
 {
-    bool reduces = coll_reduces(kind);
-    for (unsigned mode = COLL_BLOCKING; mode <= COLL_NONBLOCKING; mode++) {
-        for (unsigned memory = 0; memory < 2; memory++) {
-            coll_call_t call = {
-                .c = {.value = {[COLL_KIND] = (uint8_t)kind,
-                                [COLL_MODE] = (uint8_t)mode,
-                                [COLL_TYPE] = COLL_BYTE,
-                                [COLL_OP] = reduces ? COLL_BXOR : COLL_NO_OP,
-                                [COLL_MEMORY] = (uint8_t)memory}},
-                .group = bench->test->world,
-                .table = &bench->table,
-                .exactly = bytes,
-            };
-            coll_open(bench->test, &call);
-            run_once(bench->test, &call, bytes);
-            coll_close(bench->test, &call);
-        }
+    bool reduces = oracle_reduces(kind);
+    for (uint8_t way = 0; way < 4; way++) {
+        oracle_call_t call = {
+            .c = {.value = {[ORACLE_KIND] = (uint8_t)kind,
+                            [ORACLE_MODE] = way / 2,
+                            [ORACLE_TYPE] = ORACLE_BYTE,
+                            [ORACLE_OP] = reduces ? ORACLE_BXOR : ORACLE_NO_OP,
+                            [ORACLE_MEMORY] = way % 2}},
+            .group = test->world,
+            .table = rank_table(test),
+            .exactly = bytes,
+            .shape = bytes};
+        oracle_call_exercise(&test->oracle, &call, 1);
     }
 }
 
 /** Lengths beside those at which something changes: what fits a line, a slot, a
- * row, a segment, and where blocks are lent. */
+ * row, a fragment, and where blocks are lent. */
 static void limits(rank_test_t *test)
 {
     static const size_t limit[] = {8,    16,   40,   48,   56,    64,   112,
                                    1024, 2048, 4096, 8192, 16384, 32768};
-    bench_t bench;
-    open_bench(test, &bench);
-    for (unsigned kind = COLL_BCAST; kind < COLL_KINDS; kind++) {
+    for (unsigned kind = ORACLE_BCAST; kind < ORACLE_KINDS; kind++) {
         char name[64];
+        snprintf(name, sizeof(name), "%s around limits",
+                 oracle_kind_name(kind));
+        if (!rank_dealt(test, name)) {
+            continue;
+        }
         for (size_t i = 0; i < sizeof(limit) / sizeof(limit[0]); i++) {
             for (size_t bytes = limit[i] - 1; bytes <= limit[i] + 1; bytes++) {
-                run_length(&bench, kind, bytes);
+                run_length(test, kind, bytes);
             }
         }
-        snprintf(name, sizeof(name), "%s around limits", coll_kind_name(kind));
         rank_conclude(test, name);
     }
-    close_bench(&bench);
 }
 
 /* ---- the same bits everywhere ---- */
@@ -290,53 +260,71 @@ static void bits(rank_test_t *test)
     free(own);
 }
 
-/* ---- until somebody dies ---- */
+/* ---- many at once ---- */
 
-static unsigned only_kind(const bench_t *bench)
+enum { OPERATIONS = 1000 };
+
+static void thousand(rank_test_t *test)
 {
-    unsigned kind = 0;
-    while (bench->only_kind != NULL && kind + 1 < COLL_KINDS &&
-           strcmp(bench->only_kind, coll_kind_name(kind)) != 0) {
-        kind++;
-    }
-    return kind;
+    rank_mix(test, rank_seed(1), OPERATIONS);
 }
 
-/** The collective of COLL_KIND, again and again, by all its ways. */
+static void few_often(rank_test_t *test)
+{
+    for (uint64_t i = 0; i < 10; i++) {
+        rank_mix(test, 1000 * rank_seed(1) + i, OPERATIONS / 25);
+    }
+}
+
+/* ---- until a rank dies ---- */
+
+/** One collective, again and again, by all its ways. */
 static void forever(rank_test_t *test)
 {
     bench_t bench;
     uint64_t state = 8;
+    unsigned kind = 0;
     catena_status_t status = CATENA_OK;
+    while (kind + 1 < ORACLE_KINDS && !is_kind(test, kind)) {
+        kind++;
+    }
     open_bench(test, &bench);
     for (uint64_t i = 0; status == CATENA_OK; i++) {
-        coll_call_t call = {.group = test->world, .table = &bench.table};
-        coll_draw(&call.c, only_kind(&bench), bench.network, &state);
-        call.c.value[COLL_MODE] = COLL_BLOCKING;
-        coll_choose_hierarchy(test, &call.c, call.group);
-        coll_choose_algorithm(test, &call.c, call.group);
-        coll_open(test, &call);
-        coll_fill(&call, i);
-        status = coll_run(&call);
-        coll_close(test, &call);
+        oracle_call_t call = {.group = bench.group[ORACLE_WORLD],
+                              .table = rank_table(test),
+                              .shape = i};
+        oracle_draw(&call.c, kind, bench.network, &state);
+        call.c.value[ORACLE_MODE] = ORACLE_BLOCKING;
+        choose(test, &call);
+        oracle_call_open(&test->oracle, &call);
+        oracle_call_fill(&call, i);
+        status = oracle_call_run(&test->oracle, &call);
+        oracle_call_close(&test->oracle, &call);
         if (i == 0 && test->place.rank == 0) {
             printf("running\n");
             fflush(stdout);
         }
     }
-    rank_fail(test, "%s: %s", coll_kind_name(only_kind(&bench)),
+    rank_fail(test, "%s: %s", oracle_kind_name(kind),
               catena_status_string(status));
 }
 
-int main(int argc, char **argv)
-{
-    static const rank_case_t cases[] = {{"covering set", cover},
-                                        {"around limits", limits},
-                                        {"allreduce gives the same bits", bits},
-                                        {NULL, NULL}};
-    static const rank_case_t named[] = {
-        {"matrix", matrix}, {"forever", forever}, {NULL, NULL}};
-    const char *last = argc > 1 ? argv[argc - 1] : "";
-    bool by_name = strcmp(last, "matrix") == 0 || strcmp(last, "forever") == 0;
-    return rank_main(argc, argv, by_name ? named : cases);
-}
+static const rank_case_t cases[] = {
+    {"every two values meet, and every layout", values_meet},
+    {"all algorithms are in the table", algorithms},
+    {"allreduce gives the same bits", bits},
+    {"a thousand operations", thousand},
+    {"a few operations, often", few_often},
+    {NULL, NULL}};
+static const rank_case_t many[] = {
+    {"covering set", cover}, {"around limits", limits}, {NULL, NULL}};
+const rank_suite_t rank_suite_coll = {
+    .name = "coll", .cases = cases, .many = many};
+
+static const rank_case_t all[] = {{"matrix", matrix}, {NULL, NULL}};
+const rank_suite_t rank_suite_matrix = {
+    .name = "matrix", .many = all, .named = true};
+
+static const rank_case_t endless[] = {{"forever", forever}, {NULL, NULL}};
+const rank_suite_t rank_suite_forever = {
+    .name = "forever", .many = endless, .named = true};

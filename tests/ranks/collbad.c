@@ -407,20 +407,17 @@ static void allgather_other(rank_test_t *test)
     lengths(test, allgather_lengths);
 }
 
-int main(int argc, char **argv)
-{
-    static const rank_case_t cases[] = {
-        {"roots", roots},
-        {"NULL", nulls},
-        {"more than there are addresses", overflow},
-        {"operations and types", operations},
-        {"in place where there is no place", in_place},
-        {"settings that make no sense", settings},
-        {"settings that differ", settings_differ},
-        {"algorithms that differ", algorithms_differ},
-        {"gatherv of other lengths", gatherv_lengths},
-        {"scatterv of other lengths", scatterv_lengths},
-        {"allgather of other lengths", allgather_other},
-        {NULL, NULL}};
-    return rank_main(argc, argv, cases);
-}
+static const rank_case_t cases[] = {
+    {"roots", roots},
+    {"NULL", nulls},
+    {"more than there are addresses", overflow},
+    {"operations and types", operations},
+    {"in place where there is no place", in_place},
+    {"settings that make no sense", settings},
+    {"settings that differ", settings_differ},
+    {"algorithms that differ", algorithms_differ},
+    {"gatherv of other lengths", gatherv_lengths},
+    {"scatterv of other lengths", scatterv_lengths},
+    {"allgather of other lengths", allgather_other},
+    {NULL, NULL}};
+const rank_suite_t rank_suite_collbad = {.name = "collbad", .cases = cases, .ranks = 2, .real = true};

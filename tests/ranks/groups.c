@@ -21,20 +21,6 @@ static uint64_t *tell_all(rank_test_t *test, uint64_t value)
     return receive;
 }
 
-static void exchange_on(rank_test_t *test, catena_group_t *group,
-                        const char *what)
-{
-    rank_exchange_t x = {.group = group, .count = 37, .type = CATENA_INT16};
-    rank_exchange_open(test, &x);
-    for (uint64_t i = 0; i < 5; i++) {
-        rank_exchange_fill(test, &x, i);
-        RANK_CHECK(test, catena_alltoall(x.send, x.receive, x.count, x.type,
-                                         group) == CATENA_OK);
-        rank_exchange_check(test, &x, what);
-    }
-    rank_exchange_close(test, &x);
-}
-
 /** The rank that a split by node gives, from everybody's node and key. */
 static void expect_split(rank_test_t *test, catena_group_t *group, int key)
 {
@@ -67,7 +53,7 @@ static void split_by_node(rank_test_t *test)
                    catena_group_split_level(test->world, CATENA_LEVEL_NODE,
                                             keys[i], &group) == CATENA_OK);
         expect_split(test, group, keys[i]);
-        exchange_on(test, group, "node group");
+        rank_exchange(test, group, 74, 5);
         RANK_CHECK(test, catena_barrier(group) == CATENA_OK);
         RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
     }
@@ -130,7 +116,7 @@ static void split_once(rank_test_t *test, int color, int key)
     } else {
         catena_group_t *again = NULL;
         expect_order(test, group, members, size);
-        exchange_on(test, group, "group of a color");
+        rank_exchange(test, group, 74, 5);
         RANK_CHECK(test, catena_group_split(group, 7, 0, &again) == CATENA_OK);
         expect_order(test, again, members, size);
         RANK_CHECK(test, catena_group_free(again) == CATENA_OK);
@@ -180,8 +166,8 @@ static void dup_of_dup(rank_test_t *test)
     RANK_CHECK(test, catena_group_size(a) == catena_group_size(node));
     RANK_CHECK(test, catena_group_rank(b) == test->place.rank);
     RANK_CHECK(test, catena_group_free(node) == CATENA_OK);
-    exchange_on(test, b, "dup of the world");
-    exchange_on(test, a, "dup of a node group");
+    rank_exchange(test, b, 74, 5);
+    rank_exchange(test, a, 74, 5);
     RANK_CHECK(test, catena_group_free(b) == CATENA_OK);
     RANK_CHECK(test, catena_group_free(a) == CATENA_OK);
 }
@@ -193,7 +179,7 @@ static void give_back_memory(rank_test_t *test)
     for (int i = 0; i < 12; i++) {
         catena_group_t *group = NULL;
         RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
-        exchange_on(test, group, "one of many");
+        rank_exchange(test, group, 74, 5);
         RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
         catena_heap_stats(test->context, i == 1 ? &before : &after);
     }
@@ -323,8 +309,4 @@ static const rank_case_t cases[] = {{"split_by_node", split_by_node},
                                     {"node_memory", node_memory},
                                     {"full_heap", full_heap},
                                     {NULL, NULL}};
-
-int main(int argc, char **argv)
-{
-    return rank_main(argc, argv, cases);
-}
+const rank_suite_t rank_suite_groups = {.name = "groups", .cases = cases};

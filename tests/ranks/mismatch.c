@@ -21,9 +21,9 @@ typedef struct call {
     rank_test_t *test;
     catena_group_t *group;
     int p, me;
-    int odd;        /* who gives something else than the others */
-    size_t bytes;   /* what all but that one give */
-    size_t others;  /* what this rank gives: bytes, unless it is the odd one */
+    int odd;       /* who gives something else than the others */
+    size_t bytes;  /* what all but that one give */
+    size_t others; /* what this rank gives: bytes, unless it is the odd one */
     unsigned char *send, *receive;
     size_t *send_counts, *counts;
     ptrdiff_t *send_places, *places;
@@ -140,17 +140,41 @@ typedef struct kind {
 #define A2A "alltoall_algorithm"
 #define LEADERS "l-a2a", "mpml", "nmpml", "onmpml"
 static const kind_t kinds[] = {
-    {"alltoallv", alltoallv, victim_only, GAPS, A2A,
+    {"alltoallv",
+     alltoallv,
+     victim_only,
+     GAPS,
+     A2A,
      {"auto", "direct", "shift", LEADERS}},
-    {"alltoallw", alltoallw, victim_only, GAPS, A2A,
+    {"alltoallw",
+     alltoallw,
+     victim_only,
+     GAPS,
+     A2A,
      {"auto", "direct", "shift", LEADERS}},
-    {"alltoall", alltoall, all, EACH, A2A,
+    {"alltoall",
+     alltoall,
+     all,
+     EACH,
+     A2A,
      {"auto", "direct", "shift", "bruck", "morton", LEADERS}},
-    {"gatherv", gatherv, root_only, ROOT_GAPS, "gather_algorithm",
+    {"gatherv",
+     gatherv,
+     root_only,
+     ROOT_GAPS,
+     "gather_algorithm",
      {"auto", "staged", "lent", "linear", "binomial"}},
-    {"scatter", scatter, odd_only, ONE, "scatter_algorithm",
+    {"scatter",
+     scatter,
+     odd_only,
+     ONE,
+     "scatter_algorithm",
      {"auto", "staged", "lent", "linear", "binomial"}},
-    {"scatterv", scatterv, odd_only, ONE, "scatter_algorithm",
+    {"scatterv",
+     scatterv,
+     odd_only,
+     ONE,
+     "scatter_algorithm",
      {"auto", "staged", "lent", "linear", "binomial"}},
 };
 
@@ -247,9 +271,9 @@ static bool ends(const call_t *c, const kind_t *kind, const char *algorithm)
     if (c->test->place.nodes == 1) {
         return false;
     }
-    return kind->run == alltoall ? led || (c->bytes > 10000 && c->bytes <= 32000)
-                                 : strcmp(kind->setting, A2A) == 0 && led &&
-                                       c->bytes >= 160000;
+    return kind->run == alltoall
+               ? led || (c->bytes > 10000 && c->bytes <= 32000)
+               : strcmp(kind->setting, A2A) == 0 && led && c->bytes >= 160000;
 }
 
 static void try_all(rank_test_t *test, const kind_t *kind,
@@ -294,28 +318,26 @@ static void try_all(rank_test_t *test, const kind_t *kind,
     (void)catena_group_free(c.group);
 }
 
-static void run(rank_test_t *test)
+static void run(rank_test_t *test, const kind_t *kind)
 {
-    const kind_t *kind = kinds;
-    const char *only = getenv("MISMATCH_ALGORITHM");
-    while (strcmp(kind->name, test->name) != 0) {
-        kind++;
-    }
     for (int i = 0; i < MOST && kind->algorithms[i] != NULL; i++) {
-        if (only == NULL || strcmp(only, kind->algorithms[i]) == 0) {
-            try_all(test, kind, kind->algorithms[i], "auto");
-            if (strcmp(kind->setting, A2A) != 0) {
-                try_all(test, kind, kind->algorithms[i], "network:p2p");
-            }
+        try_all(test, kind, kind->algorithms[i], "auto");
+        if (strcmp(kind->setting, A2A) != 0) {
+            try_all(test, kind, kind->algorithms[i], "network:p2p");
         }
     }
 }
 
-int main(int argc, char **argv)
+static void run_all(rank_test_t *test)
 {
-    rank_case_t cases[sizeof(kinds) / sizeof(kinds[0]) + 1] = {0};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        cases[i] = (rank_case_t){kinds[i].name, run};
+        if (rank_dealt(test, kinds[i].name)) {
+            run(test, &kinds[i]);
+            rank_conclude(test, kinds[i].name);
+        }
     }
-    return rank_main(argc, argv, cases);
 }
+
+static const rank_case_t many[] = {{"all", run_all}, {NULL, NULL}};
+const rank_suite_t rank_suite_mismatch = {
+    .name = "mismatch", .many = many, .ranks = 2, .most = 5};

@@ -182,15 +182,12 @@ static void out_of_order(rank_test_t *test)
     RANK_CHECK(test, catena_neighborhood_free(star) == CATENA_OK);
 }
 
-int main(int argc, char **argv)
-{
-    static const rank_case_t cases[] = {
-        {"operations that end out of order", out_of_order},
-        {"graphs from both lists", adjacent},
-        {"graphs from edges", dist},
-        {"grids", carts},
-        {"graphs from grids", derived},
-        {"every operation in every form", every_one},
-        {NULL, NULL}};
-    return rank_main(argc, argv, cases);
-}
+static const rank_case_t cases[] = {
+    {"operations that end out of order", out_of_order},
+    {"graphs from both lists", adjacent},
+    {"graphs from edges", dist},
+    {"grids", carts},
+    {"graphs from grids", derived},
+    {"every operation in every form", every_one},
+    {NULL, NULL}};
+const rank_suite_t rank_suite_neighbor = {.name = "neighbor", .cases = cases};

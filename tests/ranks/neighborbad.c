@@ -384,40 +384,6 @@ static void in_place(rank_test_t *test)
     drop(test, n);
 }
 
-/** Rank 1 cannot be through before rank 0 has begun. */
-static void freed_too_early(rank_test_t *test)
-{
-    int rank = test->place.rank;
-    int32_t a[2] = {rank, -1};
-    catena_request_t *request = NULL;
-    catena_neighborhood_t *ring = make_ring(test, ALL);
-    for (int turn = 0; turn < 2; turn++) {
-        if ((rank == 1) == (turn == 0)) {
-            RANK_CHECK(test, catena_ineighbor_gather(a, 1, CATENA_INT32, a + 1,
-                                                     1, CATENA_INT32, ring,
-                                                     &request) == CATENA_OK);
-        }
-        if (turn == 0 && test->place.size > 1) {
-            FAILS(test, CATENA_ERR_STATE, rank == 1 ? "under way" : "",
-                  catena_neighborhood_free(ring));
-            FAILS(test, CATENA_ERR_STATE, "",
-                  catena_neighborhood_set(ring, "algorithm", "direct"));
-        }
-    }
-    RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
-    catena_group_t *group = catena_neighborhood_group(ring);
-    if (rank == 0) {
-        RANK_CHECK(test, catena_ibarrier(group, &request) == CATENA_OK);
-    }
-    FAILS(test, CATENA_ERR_STATE, "", catena_neighborhood_free(ring));
-    if (rank != 0) {
-        RANK_CHECK(test, catena_ibarrier(group, &request) == CATENA_OK);
-    }
-    RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
-    still_works(test, ring);
-    drop(test, ring);
-}
-
 /* ---- one block of any graph has a wrong length ---- */
 
 /** Whether messages of nothing are looked at, too. */
@@ -646,20 +612,17 @@ static void far_too_long(rank_test_t *test)
     drop(test, n);
 }
 
-int main(int argc, char **argv)
-{
-    static const rank_case_t cases[] = {
-        {"lists that do not fit", lists_that_do_not_fit},
-        {"arguments of a creation", arguments},
-        {"arguments of contributions", contributions},
-        {"arguments of grids", grids},
-        {"arguments of operations", calls},
-        {"in place", in_place},
-        {"in place, one too long", in_place_too_long},
-        {"one wrong length", one_wrong_length},
-        {"lengths of blocks that share messages", lengths_together},
-        {"one far too long", far_too_long},
-        {"freed too early", freed_too_early},
-        {NULL, NULL}};
-    return rank_main(argc, argv, cases);
-}
+static const rank_case_t cases[] = {
+    {"lists that do not fit", lists_that_do_not_fit},
+    {"arguments of a creation", arguments},
+    {"arguments of contributions", contributions},
+    {"arguments of grids", grids},
+    {"arguments of operations", calls},
+    {"in place", in_place},
+    {"in place, one too long", in_place_too_long},
+    {"one wrong length", one_wrong_length},
+    {"lengths of blocks that share messages", lengths_together},
+    {"one far too long", far_too_long},
+    {NULL, NULL}};
+const rank_suite_t rank_suite_neighborbad = {
+    .name = "neighborbad", .cases = cases, .ranks = 2};

@@ -260,12 +260,10 @@ static void long_requests(rank_test_t *test)
     request_turns(test, true);
 }
 
-int main(int argc, char **argv)
-{
-    static const rank_case_t cases[] = {
-        {"the same call again and again", in_a_row},
-        {"requests for small blocks", short_requests},
-        {"requests for long blocks", long_requests},
-        {NULL, NULL}};
-    return rank_main(argc, argv, cases);
-}
+static const rank_case_t cases[] = {
+    {"the same call again and again", in_a_row},
+    {"requests for small blocks", short_requests},
+    {"requests for long blocks", long_requests},
+    {NULL, NULL}};
+const rank_suite_t rank_suite_neighborrow = {
+    .name = "neighborrow", .cases = cases, .ranks = 6};

@@ -1,19 +1,11 @@
 /* Orders that ranks do not share. RANK_TEST_SEED: which. */
 
-#include <stdlib.h>
-
 #include "anyorder.h"
-
-static uint64_t seed(void)
-{
-    const char *text = getenv("RANK_TEST_SEED");
-    return text != NULL ? strtoull(text, NULL, 0) : 1;
-}
 
 static void freed(rank_test_t *test)
 {
     for (uint64_t i = 0; i < 10; i++) {
-        freed_in_any_order(test, 1000 * seed() + i);
+        freed_in_any_order(test, 1000 * rank_seed(1) + i);
     }
 }
 
@@ -39,11 +31,8 @@ static void freed_again_and_again(rank_test_t *test)
                                                 (size_t)test->place.local_size);
 }
 
-int main(int argc, char **argv)
-{
-    static const rank_case_t cases[] = {
-        {"freed in any order", freed},
-        {"freed again and again", freed_again_and_again},
-        {NULL, NULL}};
-    return rank_main(argc, argv, cases);
-}
+static const rank_case_t cases[] = {
+    {"freed in any order", freed},
+    {"freed again and again", freed_again_and_again},
+    {NULL, NULL}};
+const rank_suite_t rank_suite_order = {.name = "order", .cases = cases};

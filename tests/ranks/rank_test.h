@@ -7,14 +7,16 @@
 
 #include <catena/catena.h>
 
+#include "oracle/call.h"
 #include "oracle/oracle.h"
 #include "oracle/random.h"
 
-/* What the rank tests share: a program of cases, contents that say where each
- * byte comes from, and a naive reference to hold the results against. */
+/* What the rank tests share. All of them are suites of one program, ranks.c. */
 
 /** Where a buffer lies. */
-typedef enum rank_memory { RANK_HEAP, RANK_MALLOC } rank_memory_t;
+typedef oracle_memory_t rank_memory_t;
+#define RANK_HEAP ORACLE_HEAP
+#define RANK_MALLOC ORACLE_MALLOC
 
 typedef struct rank_test {
     catena_context_t *context;
@@ -24,7 +26,11 @@ typedef struct rank_test {
     unsigned long errors; /* of this rank, in that case */
     unsigned long failed; /* cases, so far */
     bool simulated;
-    oracle_t oracle; /* its errors are this rank's */
+    oracle_t oracle;       /* its errors are this rank's */
+    oracle_table_t *table; /* NULL: rank_table makes it */
+    catena_group_t *own;   /* for what the tests have to say themselves */
+    const struct rank_suite *suite;
+    const struct rank_options *options;
 } rank_test_t;
 
 typedef struct rank_case {
@@ -32,20 +38,45 @@ typedef struct rank_case {
     void (*run)(rank_test_t *test);
 } rank_case_t;
 
-/** Run all cases, or the one named; rank 0 prints "ok - name" or "not ok -
- * name: ..." each. As a process under a launcher, or simulated:
- *     PROGRAM [CASE]
- *     PROGRAM --sim LAYOUT [CASE]
- * where LAYOUT is the number of ranks of each node, "3+1+5"; with a ':' before
- * it ranks are dealt round-robin. RANK_TEST_SEED is the seed of orders.
- * @return what main returns: 0 when all passed on this rank */
-int rank_main(int argc, char **argv, const rank_case_t *cases);
+/** Cases of a file, ended by one without a name: `const rank_suite_t
+ * rank_suite_NAME`, and NAME in meson.build. */
+typedef struct rank_suite {
+    const char *name;
+    const rank_case_t *cases;
+    /** Cases that consist of many: each asks rank_dealt and says rank_conclude
+     * for these. They run on all layouts. Either list may be NULL. */
+    const rank_case_t *many;
+    int ranks;      /* so many at least */
+    int most;       /* layouts of more are not for it; 0: any */
+    int nodes;      /* likewise */
+    bool real;      /* not simulated */
+    bool simulated; /* only simulated */
+    bool named;     /* runs only where it is named */
+} rank_suite_t;
+
+/** What ranks.c was called with. */
+typedef struct rank_options {
+    int layout;       /* -1: whatever this one is; all that fits runs */
+    const char *only; /* part of a case's name; NULL: all */
+    const char *suite;
+    const char *kind; /* of collectives; NULL: all */
+    const char *program;
+} rank_options_t;
 
 /** Fill in what follows from the context. */
 void rank_test_open(rank_test_t *test);
+void rank_test_close(rank_test_t *test);
+/** Datatypes and operations of this rank. */
+const oracle_table_t *rank_table(rank_test_t *test);
+/** Run what the options want of a suite. */
+void rank_suite_run(rank_test_t *test, const rank_suite_t *suite);
 
+/** For a case that consists of many: whether one of them is to run, and whether
+ * this is also one of the few layouts on which it runs. */
+bool rank_wanted(const rank_test_t *test, const char *name);
+bool rank_dealt(const rank_test_t *test, const char *name);
 /** For a case that consists of many: count what has run since the last time as
- * one of its own, by this name; printed as others are. */
+ * one of its own, by this name. */
 void rank_conclude(rank_test_t *test, const char *name);
 
 /** Memory for tests, and back. */
@@ -63,30 +94,12 @@ void rank_fail(rank_test_t *test, const char *format, ...)
         }                                                                      \
     } while (0)
 
-/** One alltoall with contents and guards. Blocks are `count` elements. */
-typedef struct rank_exchange {
-    catena_group_t *group;
-    size_t count;
-    catena_datatype_t type;
-    rank_memory_t send_memory;
-    rank_memory_t receive_memory;
-    bool in_place;
-    uint64_t seed; /* the contents; the same on all ranks */
-    unsigned char *send;
-    unsigned char *receive;
-    catena_request_t *request;
-} rank_exchange_t;
-
-/** Take the buffers. */
-void rank_exchange_open(rank_test_t *test, rank_exchange_t *x);
-/** Fill them for `seed`. */
-void rank_exchange_fill(rank_test_t *test, rank_exchange_t *x, uint64_t seed);
-/** Hold what was received against the definition. */
-void rank_exchange_check(rank_test_t *test, const rank_exchange_t *x,
-                         const char *what);
-void rank_exchange_close(rank_test_t *test, rank_exchange_t *x);
-/** The send argument: the buffer or CATENA_IN_PLACE. */
-const void *rank_exchange_source(const rank_exchange_t *x);
+/** A nonblocking alltoall of so many bytes for each pair, not opened yet. */
+oracle_call_t rank_alltoall(rank_test_t *test, catena_group_t *group,
+                            size_t bytes);
+/** Blocking, checked, `times` times. */
+void rank_exchange(rank_test_t *test, catena_group_t *group, size_t bytes,
+                   unsigned times);
 
 /** Ways to complete requests: all at once, by testing, in the order they are
  * done, the last first. */
@@ -97,6 +110,10 @@ void rank_complete(rank_test_t *test, catena_request_t **requests, size_t count,
 /** Do nothing for so many microseconds, as work would. */
 void rank_pause(rank_test_t *test, double microseconds);
 
+/** RANK_TEST_SEED, or this. */
+uint64_t rank_seed(uint64_t usual);
+
 #define rank_random oracle_random
+#define rank_hash oracle_hash
 
 #endif

@@ -171,19 +171,16 @@ static void short_calls(rank_test_t *test)
 /* ---- in flight ---- */
 
 static void start_exchange(rank_test_t *test, catena_group_t *group,
-                           rank_exchange_t *x, int i,
+                           oracle_call_t *call, int i,
                            catena_request_t **request)
 {
-    static const size_t counts[] = {8, 3000, 200};
-    *x = (rank_exchange_t){.group = group,
-                           .count = counts[i % 3],
-                           .type = CATENA_BYTE,
-                           .send_memory = (rank_memory_t)(i % 2),
-                           .receive_memory = (rank_memory_t)(i / 2 % 2)};
-    rank_exchange_open(test, x);
-    rank_exchange_fill(test, x, (uint64_t)i);
-    RANK_CHECK(test, catena_ialltoall(x->send, x->receive, x->count, x->type,
-                                      group, request) == CATENA_OK);
+    static const size_t bytes[] = {8, 3000, 200};
+    *call = rank_alltoall(test, group, bytes[i % 3]);
+    call->c.value[ORACLE_MEMORY] = (uint8_t)(i % 4);
+    oracle_call_open(&test->oracle, call);
+    oracle_call_fill(call, (uint64_t)i);
+    RANK_CHECK(test, oracle_call_run(&test->oracle, call) == CATENA_OK);
+    *request = call->request;
 }
 
 /** On one group: exchange, split, exchange, split, barrier, exchange. */
@@ -192,7 +189,7 @@ static void split_between(rank_test_t *test, catena_group_t *group, int way,
 {
     oracle_members_t world = oracle_members_world(test->place.size);
     catena_request_t *requests[6];
-    rank_exchange_t x[3];
+    oracle_call_t x[3];
     oracle_flight_t flight[2] = {0};
     for (int i = 0; i < 2; i++) {
         flight[i].split.algorithm = algorithm;
@@ -211,8 +208,8 @@ static void split_between(rank_test_t *test, catena_group_t *group, int way,
         RANK_CHECK(test, requests[i] == NULL);
     }
     for (int i = 0; i < 3; i++) {
-        rank_exchange_check(test, &x[i], "beside a split");
-        rank_exchange_close(test, &x[i]);
+        oracle_call_check(&test->oracle, &x[i], "beside a split: ");
+        oracle_call_close(&test->oracle, &x[i]);
     }
     for (int i = 0; i < 2; i++) {
         oracle_split_end(&test->oracle, &flight[i]);
@@ -491,29 +488,25 @@ static void again_and_again(rank_test_t *test)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const rank_case_t cases[] = {
-        {"allgather", drawn},
-        {"allgather-fast", drawn},
-        {"gather-scatter", drawn},
-        {"cheng:128", drawn},
-        {"cheng", drawn},
-        {"bitonic", drawn},
-        {"radix", drawn},
-        {"radix-plain", drawn},
-        {"hash", drawn},
-        {"hash64", drawn},
-        {"auto", drawn},
-        {"colliding_colors", colliding_colors},
-        {"short_calls", short_calls},
-        {"between_operations", between_operations},
-        {"on_several_groups", on_several_groups},
-        {"splits_of_splits", splits_of_splits},
-        {"lies", lies},
-        {"errs_about_others", errs_about_others},
-        {"stats", stats},
-        {"again_and_again", again_and_again},
-        {NULL, NULL}};
-    return rank_main(argc, argv, cases);
-}
+static const rank_case_t cases[] = {{"allgather", drawn},
+                                    {"allgather-fast", drawn},
+                                    {"gather-scatter", drawn},
+                                    {"cheng:128", drawn},
+                                    {"cheng", drawn},
+                                    {"bitonic", drawn},
+                                    {"radix", drawn},
+                                    {"radix-plain", drawn},
+                                    {"hash", drawn},
+                                    {"hash64", drawn},
+                                    {"auto", drawn},
+                                    {"colliding_colors", colliding_colors},
+                                    {"short_calls", short_calls},
+                                    {"between_operations", between_operations},
+                                    {"on_several_groups", on_several_groups},
+                                    {"splits_of_splits", splits_of_splits},
+                                    {"lies", lies},
+                                    {"errs_about_others", errs_about_others},
+                                    {"stats", stats},
+                                    {"again_and_again", again_and_again},
+                                    {NULL, NULL}};
+const rank_suite_t rank_suite_split = {.name = "split", .cases = cases};

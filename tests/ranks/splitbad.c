@@ -424,15 +424,12 @@ static void works(rank_test_t *test)
     oracle_split_world(&test->oracle, &split);
 }
 
-int main(int argc, char **argv)
-{
-    static const rank_case_t cases[] = {
-        {"levels", levels},
-        {"unknown algorithms", refuse_algorithms},
-        {"algorithms for other data", refuse_misfits},
-        {"nothing", refuse_nothing},
-        {"wrong on one rank", refuse_on_one},
-        {"after refusals", works},
-        {NULL, NULL}};
-    return rank_main(argc, argv, cases);
-}
+static const rank_case_t cases[] = {
+    {"levels", levels},
+    {"unknown algorithms", refuse_algorithms},
+    {"algorithms for other data", refuse_misfits},
+    {"nothing", refuse_nothing},
+    {"wrong on one rank", refuse_on_one},
+    {"after refusals", works},
+    {NULL, NULL}};
+const rank_suite_t rank_suite_splitbad = {.name = "splitbad", .cases = cases};

@@ -8,25 +8,20 @@ static const double late_us = 40000; /* longer than any rank stays awake */
 
 static void exchange(rank_test_t *test, uint64_t seed, bool nonblocking)
 {
-    rank_exchange_t x = {
-        .group = test->world, .count = 40, .type = CATENA_UINT64, .seed = seed};
-    rank_exchange_open(test, &x);
-    rank_exchange_fill(test, &x, seed);
-    if (nonblocking) {
-        catena_request_t *requests[2];
-        RANK_CHECK(test,
-                   catena_ibarrier(test->world, &requests[0]) == CATENA_OK);
-        RANK_CHECK(test, catena_ialltoall(rank_exchange_source(&x), x.receive,
-                                          x.count, x.type, x.group,
-                                          &requests[1]) == CATENA_OK);
-        rank_complete(test, requests, 2, (int)(seed % RANK_WAYS));
-    } else {
-        RANK_CHECK(test,
-                   catena_alltoall(rank_exchange_source(&x), x.receive, x.count,
-                                   x.type, x.group) == CATENA_OK);
+    if (!nonblocking) {
+        rank_exchange(test, test->world, 320, 1);
+        return;
     }
-    rank_exchange_check(test, &x, "alltoall");
-    rank_exchange_close(test, &x);
+    oracle_call_t call = rank_alltoall(test, test->world, 320);
+    catena_request_t *requests[2];
+    oracle_call_open(&test->oracle, &call);
+    oracle_call_fill(&call, seed);
+    RANK_CHECK(test, catena_ibarrier(test->world, &requests[0]) == CATENA_OK);
+    RANK_CHECK(test, oracle_call_run(&test->oracle, &call) == CATENA_OK);
+    requests[1] = call.request;
+    rank_complete(test, requests, 2, (int)(seed % RANK_WAYS));
+    oracle_call_check(&test->oracle, &call, "alltoall: ");
+    oracle_call_close(&test->oracle, &call);
 }
 
 /** Nobody leaves a barrier before the late rank has come. */
@@ -70,8 +65,4 @@ static const rank_case_t cases[] = {
     {"all wait for a late rank", wait_for_the_late},
     {"all wait for each other", wait_for_each_other},
     {NULL, NULL}};
-
-int main(int argc, char **argv)
-{
-    return rank_main(argc, argv, cases);
-}
+const rank_suite_t rank_suite_waiting = {.name = "waiting", .cases = cases};

@@ -1,45 +1,45 @@
 /* Collectives of levels, as kinds of runs drawn from seeds. */
 
-#include "ranks/coll_case.h"
-#include "ranks/coll_mix.h"
+#include "ranks/mix.h"
 #include "sim/random.h"
 
 void mixed_collectives(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    coll_mix(test, random, draw->ranks > 64 ? 16 : 60);
+    rank_mix(test, random, draw->ranks > 64 ? 16 : 60);
 }
 
-/** Of one kind by one way, with data, so that somebody waits for the dead. */
+/** Of one kind by one way, with data, so that a rank waits for the dead one. */
 void dying_collectives(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    coll_table_t table;
-    uint8_t kind = (uint8_t)(rank_random(&random) % COLL_KINDS);
+    const oracle_t *oracle = &test->oracle;
+    unsigned kind = (unsigned)oracle_below(&random, ORACLE_ALLTOALL);
     catena_status_t status = CATENA_OK;
-    coll_table_open(test, &table);
     RANK_CHECK(test,
                catena_group_set(test->world, "subgroup",
                                 test->place.rank % 3 == 0 ? "red" : "blue") ==
                    CATENA_OK);
     for (unsigned i = 0; status == CATENA_OK; i++) {
-        coll_call_t call = {.group = test->world, .table = &table, .seed = i};
-        coll_draw(&call.c, kind, true, &random);
-        call.c.value[COLL_MODE] = COLL_BLOCKING;
+        oracle_call_t call = {
+            .group = test->world, .table = rank_table(test), .shape = i};
+        oracle_draw(&call.c, kind, true, &random);
+        call.c.value[ORACLE_MODE] = ORACLE_BLOCKING;
         /* A rank alone makes no events by itself, and would never die. */
         rank_pause(test, 1);
-        call.c.value[COLL_SIZE] =
-            kind == COLL_BARRIER ? 0 : 1 + i % (draw->ranks > 64 ? 4 : 8);
+        call.c.value[ORACLE_SIZE] =
+            (uint8_t)(kind == ORACLE_BARRIER
+                          ? 0
+                          : 1 + i % (draw->ranks > 64 ? 4 : 8));
         if (i == 0) {
-            coll_choose_hierarchy(test, &call.c, test->world);
+            oracle_choose_hierarchy(oracle, &call.c, test->world);
         }
-        coll_choose_algorithm(test, &call.c, test->world);
-        coll_open(test, &call);
-        coll_fill(&call, i);
-        status = coll_run(&call);
+        oracle_choose_algorithm(oracle, &call.c, test->world);
+        oracle_call_open(oracle, &call);
+        oracle_call_fill(&call, i);
+        status = oracle_call_run(oracle, &call);
         if (status == CATENA_OK) {
-            coll_check(test, &call, draw->kind->name);
+            oracle_call_check(oracle, &call, "");
         }
-        coll_close(test, &call);
+        oracle_call_close(oracle, &call);
     }
     RANK_CHECK(test, status == CATENA_ERR_PEER);
-    coll_table_close(test, &table);
 }

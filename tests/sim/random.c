@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "ranks/anyorder.h"
-#include "ranks/rank_vector.h"
 #include "sim/random.h"
 
 enum {
@@ -24,12 +23,6 @@ enum {
 
 static const char *const machines[] = {"hpc-a",  "hpc-b",  "dawn",
                                        "sierra", "jaguar", "smoky"};
-static const char *const algorithms[] = {"direct", "shift",  "bruck",
-                                         "morton", "l-a2a",  "mpml",
-                                         "nmpml",  "onmpml", "auto"};
-
-enum { ALGORITHMS = sizeof(algorithms) / sizeof(algorithms[0]) };
-
 /* ---- what is tested ---- */
 
 /** Sizes between nothing and what all ranks together may take. */
@@ -41,179 +34,37 @@ static size_t draw_count(const draw_t *draw, uint64_t *random, int ranks)
     return rank_random(random) % 16 == 0 ? 0 : count;
 }
 
-static void draw_settings(uint64_t *random, catena_group_t *group)
-{
-    char leaders[8];
-    snprintf(leaders, sizeof(leaders), "%d",
-             (int)(rank_random(random) % 5) + 1);
-    catena_group_set(group, "alltoall_algorithm",
-                     algorithms[rank_random(random) % ALGORITHMS]);
-    catena_group_set(group, "alltoall_leaders", leaders);
-}
-
-/** An exchange of either sort. */
-typedef struct exchange {
-    bool vector;
-    rank_exchange_t even;
-    rank_vector_t x;
-} exchange_t;
-
-static void draw_even(rank_test_t *test, const draw_t *draw, uint64_t *random,
-                      catena_group_t *group, rank_exchange_t *x)
-{
-    uint64_t own = rank_random(random) + (uint64_t)test->place.rank;
-    uint64_t place = rank_random(&own);
-    *x = (rank_exchange_t){
-        .group = group,
-        .count = draw_count(draw, random, catena_group_size(group)),
-        .type = CATENA_BYTE,
-        .send_memory = (rank_memory_t)(place & 1),
-        .receive_memory = (rank_memory_t)(place >> 1 & 1),
-        .in_place = rank_random(random) % 4 == 0,
-    };
-    draw_settings(random, group);
-    rank_exchange_open(test, x);
-    rank_exchange_fill(test, x, rank_random(random));
-}
-
-/** Most members have nothing for most others. */
-static size_t sparse(const rank_vector_t *x, size_t from, size_t to)
-{
-    return rank_hash(x->shape, from, to) % 16 == 0
-               ? rank_amount_random(x, from, to)
-               : 0;
-}
-
-/** All or most that is sent goes to one member, or comes from it. */
-static size_t hub(const rank_vector_t *x, size_t from, size_t to)
-{
-    size_t size = (size_t)catena_group_size(x->group);
-    size_t most = x->limit / 8 * size;
-    size_t middle = (size_t)(x->shape % size);
-    if (x->shape % 2 == 0 && from == middle &&
-        to == (middle + size / 2) % size) {
-        return most;
-    }
-    return to == middle || from == middle ? rank_amount_random(x, from, to) : 0;
-}
-
-static size_t even(const rank_vector_t *x, size_t from, size_t to)
-{
-    (void)from;
-    (void)to;
-    return x->limit;
-}
-
-static void draw_vector(rank_test_t *test, const draw_t *draw, uint64_t *random,
-                        catena_group_t *group, rank_vector_t *x)
-{
-    static const rank_amount_t amounts[] = {rank_amount_random, sparse, hub,
-                                            rank_amount_random};
-    static const size_t units[] = {1, 1, 16, 24, 48};
-    uint64_t own = rank_random(random) + (uint64_t)test->place.rank;
-    uint64_t place = rank_random(&own);
-    uint64_t what = rank_random(random);
-    size_t unit = units[(what >> 4) % 5];
-    bool plain = what % 5 == 4;
-    size_t most = draw_count(draw, random, catena_group_size(group)) / unit;
-    *x = (rank_vector_t){
-        .group = group,
-        .call = plain          ? RANK_ALLTOALL
-                : what % 5 < 2 ? RANK_ALLTOALLV
-                               : RANK_ALLTOALLW,
-        .amount = plain ? even : amounts[(what >> 8) % 4],
-        .shape = rank_random(random),
-        .unit = unit,
-        .limit = plain ? most : 4 * most,
-        .in_place = (what >> 16) % 4 == 0,
-        .ordered = (place >> 8) % 4 == 0,
-    };
-    x->send.memory = (rank_memory_t)(place & 1);
-    x->receive.memory = (rank_memory_t)(place >> 1 & 1);
-    uint64_t kind = plain ? what >> 24 : place >> 16;
-    x->send.elements = (rank_elements_t)(kind % 3);
-    x->receive.elements = (rank_elements_t)((kind >> 8) % 3);
-    draw_settings(random, group);
-    rank_vector_open(test, x);
-    rank_vector_fill(test, x, rank_random(random));
-}
-
+/** An alltoall of bytes, or one of any sort with any types. */
 static void draw_exchange(rank_test_t *test, const draw_t *draw,
                           uint64_t *random, catena_group_t *group,
-                          exchange_t *e)
+                          unsigned mode, oracle_call_t *call)
 {
-    *e = (exchange_t){.vector =
-                          draw->kind->vectors && rank_random(random) % 5 != 0};
-    if (e->vector) {
-        draw_vector(test, draw, random, group, &e->x);
-    } else {
-        draw_even(test, draw, random, group, &e->even);
+    bool vector = draw->kind->vectors && rank_random(random) % 5 != 0;
+    unsigned kind = vector ? ORACLE_ALLTOALL + (unsigned)oracle_below(random, 3)
+                           : ORACLE_ALLTOALL;
+    *call = (oracle_call_t){.group = group, .table = rank_table(test)};
+    oracle_draw(&call->c, kind, true, random);
+    uint8_t *value = call->c.value;
+    if (!vector) {
+        value[ORACLE_TYPE] = ORACLE_BYTE;
+    } else if (rank_random(random) % 2 == 0) {
+        value[ORACLE_TYPE] = ORACLE_DRAWN;
     }
+    value[ORACLE_PLACE] = rank_random(random) % 4 == 0;
+    value[ORACLE_MODE] = (uint8_t)mode;
+    value[ORACLE_SIZE] = 0;
+    call->exactly = draw_count(draw, random, catena_group_size(group)) /
+                    oracle_unit_bytes(value[ORACLE_TYPE]);
+    call->shape = rank_random(random);
+    oracle_choose_algorithm(&test->oracle, &call->c, group);
+    oracle_call_open(&test->oracle, call);
+    oracle_call_fill(call, rank_random(random));
 }
 
-static catena_status_t run_exchange(exchange_t *e)
+static void check_exchange(rank_test_t *test, oracle_call_t *call)
 {
-    rank_exchange_t *x = &e->even;
-    return e->vector ? rank_vector_run(&e->x)
-                     : catena_alltoall(rank_exchange_source(x), x->receive,
-                                       x->count, x->type, x->group);
-}
-
-/** Begin it, and give up the types. */
-static catena_status_t start_exchange(rank_test_t *test, exchange_t *e,
-                                      catena_request_t **request)
-{
-    rank_exchange_t *x = &e->even;
-    if (!e->vector) {
-        return catena_ialltoall(rank_exchange_source(x), x->receive, x->count,
-                                x->type, x->group, request);
-    }
-    catena_status_t status = rank_vector_start(&e->x);
-    *request = e->x.request;
-    rank_vector_free_types(test, &e->x);
-    return status;
-}
-
-static catena_status_t init_exchange(rank_test_t *test, exchange_t *e,
-                                     catena_request_t **request)
-{
-    rank_exchange_t *x = &e->even;
-    if (!e->vector) {
-        return catena_alltoall_init(rank_exchange_source(x), x->receive,
-                                    x->count, x->type, x->group, request);
-    }
-    catena_status_t status = rank_vector_init(&e->x);
-    *request = e->x.request;
-    rank_vector_free_types(test, &e->x);
-    return status;
-}
-
-static void fill_exchange(rank_test_t *test, exchange_t *e, uint64_t seed)
-{
-    if (e->vector) {
-        rank_vector_fill(test, &e->x, seed);
-    } else {
-        rank_exchange_fill(test, &e->even, seed);
-    }
-}
-
-static void check_exchange(rank_test_t *test, const exchange_t *e,
-                           const char *what)
-{
-    if (e->vector) {
-        rank_vector_check(test, &e->x, what);
-    } else {
-        rank_exchange_check(test, &e->even, what);
-    }
-}
-
-static void close_exchange(rank_test_t *test, exchange_t *e)
-{
-    if (e->vector) {
-        rank_vector_close(test, &e->x);
-    } else {
-        rank_exchange_close(test, &e->even);
-    }
+    oracle_call_check(&test->oracle, call, "");
+    oracle_call_close(&test->oracle, call);
 }
 
 void pause_somewhere(rank_test_t *test, uint64_t shared)
@@ -227,34 +78,33 @@ void pause_somewhere(rank_test_t *test, uint64_t shared)
 static void exchanges(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     for (int i = 0; i < 6; i++) {
-        exchange_t e;
-        draw_exchange(test, draw, &random, test->world, &e);
+        oracle_call_t e;
+        draw_exchange(test, draw, &random, test->world, ORACLE_BLOCKING, &e);
         pause_somewhere(test, random);
-        RANK_CHECK(test, run_exchange(&e) == CATENA_OK);
-        check_exchange(test, &e, draw->kind->name);
-        close_exchange(test, &e);
+        RANK_CHECK(test, oracle_call_run(&test->oracle, &e) == CATENA_OK);
+        check_exchange(test, &e);
     }
 }
 
 static void in_flight(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    exchange_t *e = calloc(IN_FLIGHT, sizeof(*e));
-    catena_request_t *requests[IN_FLIGHT];
+    oracle_call_t *e = calloc(IN_FLIGHT, sizeof(*e));
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < IN_FLIGHT; i++) {
-            draw_exchange(test, draw, &random, test->world, &e[i]);
+            draw_exchange(test, draw, &random, test->world, ORACLE_NONBLOCKING,
+                          &e[i]);
             pause_somewhere(test, random);
             RANK_CHECK(test,
-                       start_exchange(test, &e[i], &requests[i]) == CATENA_OK);
+                       oracle_call_run(&test->oracle, &e[i]) == CATENA_OK);
         }
         for (int i = IN_FLIGHT; i-- > 0;) {
             int done = rank_random(&random) % 2 == 0;
             while (!done) {
-                RANK_CHECK(test, catena_test(&requests[i], &done) == CATENA_OK);
+                RANK_CHECK(test,
+                           catena_test(&e[i].request, &done) == CATENA_OK);
             }
-            RANK_CHECK(test, catena_wait(&requests[i]) == CATENA_OK);
-            check_exchange(test, &e[i], draw->kind->name);
-            close_exchange(test, &e[i]);
+            RANK_CHECK(test, catena_wait(&e[i].request) == CATENA_OK);
+            check_exchange(test, &e[i]);
         }
     }
     free(e);
@@ -262,19 +112,18 @@ static void in_flight(rank_test_t *test, draw_t *draw, uint64_t random)
 
 static void persistent(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    exchange_t e;
-    catena_request_t *request = NULL;
-    draw_exchange(test, draw, &random, test->world, &e);
-    RANK_CHECK(test, init_exchange(test, &e, &request) == CATENA_OK);
+    oracle_call_t e;
+    draw_exchange(test, draw, &random, test->world, ORACLE_PERSISTENT, &e);
+    RANK_CHECK(test, oracle_call_run(&test->oracle, &e) == CATENA_OK);
     for (int i = 0; i < 5; i++) {
-        fill_exchange(test, &e, rank_random(&random));
+        oracle_call_fill(&e, rank_random(&random));
         pause_somewhere(test, random);
-        RANK_CHECK(test, catena_start(request) == CATENA_OK);
-        RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
-        check_exchange(test, &e, draw->kind->name);
+        RANK_CHECK(test, catena_start(e.request) == CATENA_OK);
+        RANK_CHECK(test, catena_wait(&e.request) == CATENA_OK);
+        oracle_call_check(&test->oracle, &e, "");
     }
-    RANK_CHECK(test, catena_request_free(&request) == CATENA_OK);
-    close_exchange(test, &e);
+    RANK_CHECK(test, catena_request_free(&e.request) == CATENA_OK);
+    oracle_call_close(&test->oracle, &e);
 }
 
 static void groups(rank_test_t *test, draw_t *draw, uint64_t random)
@@ -296,11 +145,10 @@ static void groups(rank_test_t *test, draw_t *draw, uint64_t random)
                    (draw->ranks - test->place.rank % colors - 1) / colors + 1);
     catena_group_t *all[] = {dup, node, color};
     for (int i = 0; i < 5; i++) {
-        exchange_t e;
-        draw_exchange(test, draw, &random, all[i % 3], &e);
-        RANK_CHECK(test, run_exchange(&e) == CATENA_OK);
-        check_exchange(test, &e, draw->kind->name);
-        close_exchange(test, &e);
+        oracle_call_t e;
+        draw_exchange(test, draw, &random, all[i % 3], ORACLE_BLOCKING, &e);
+        RANK_CHECK(test, oracle_call_run(&test->oracle, &e) == CATENA_OK);
+        check_exchange(test, &e);
     }
     RANK_CHECK(test, catena_group_free(color) == CATENA_OK);
     RANK_CHECK(test, catena_group_free(node) == CATENA_OK);
@@ -340,17 +188,17 @@ static void dying(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     catena_status_t status = CATENA_OK;
     while (status == CATENA_OK) {
-        exchange_t e = {.vector = draw->kind->vectors};
-        if (e.vector) {
-            draw_vector(test, draw, &random, test->world, &e.x);
+        oracle_call_t e = rank_alltoall(test, test->world, 8);
+        e.c.value[ORACLE_MODE] = ORACLE_BLOCKING;
+        if (draw->kind->vectors) {
+            draw_exchange(test, draw, &random, test->world, ORACLE_BLOCKING,
+                          &e);
         } else {
-            e.even = (rank_exchange_t){
-                .group = test->world, .count = 1, .type = CATENA_UINT64};
-            rank_exchange_open(test, &e.even);
-            rank_exchange_fill(test, &e.even, 0);
+            oracle_call_open(&test->oracle, &e);
+            oracle_call_fill(&e, 0);
         }
-        status = run_exchange(&e);
-        close_exchange(test, &e);
+        status = oracle_call_run(&test->oracle, &e);
+        oracle_call_close(&test->oracle, &e);
     }
     RANK_CHECK(test, status == CATENA_ERR_PEER);
 }
@@ -394,6 +242,7 @@ static int run_rank(const catena_config_t *config, void *argument)
     }
     rank_test_open(&test);
     draw->kind->run(&test, draw, draw->seed);
+    rank_test_close(&test);
     draw->errors += test.errors;
     status = catena_finalize(test.context);
     draw->through |= status == CATENA_OK;

@@ -69,7 +69,7 @@ static void split_groups(rank_test_t *test, const draw_t *draw,
                          const oracle_members_t *members)
 {
     oracle_flight_t flight[GROUPS][2] = {0};
-    rank_exchange_t x[GROUPS];
+    oracle_call_t x[GROUPS];
     catena_request_t *requests[3 * GROUPS] = {NULL};
     for (int g = 0; g < GROUPS; g++) {
         oracle_split_draw(&flight[g][0].split, random, most_bytes(draw));
@@ -80,16 +80,14 @@ static void split_groups(rank_test_t *test, const draw_t *draw,
     int first = (int)(oracle_random(&own) % GROUPS);
     for (int i = 0; i < GROUPS; i++) {
         int g = (first + i) % GROUPS;
-        x[g] = (rank_exchange_t){
-            .group = groups[g], .count = 60, .type = CATENA_INT32};
+        x[g] = rank_alltoall(test, groups[g], 240);
         pause_somewhere(test, *random);
-        rank_exchange_open(test, &x[g]);
-        rank_exchange_fill(test, &x[g], (uint64_t)g);
+        oracle_call_open(&test->oracle, &x[g]);
+        oracle_call_fill(&x[g], (uint64_t)g);
         oracle_split_start(&test->oracle, groups[g], &members[g],
                            &flight[g][0]);
-        RANK_CHECK(test, catena_ialltoall(x[g].send, x[g].receive, x[g].count,
-                                          x[g].type, groups[g],
-                                          &requests[3 * g]) == CATENA_OK);
+        RANK_CHECK(test, oracle_call_run(&test->oracle, &x[g]) == CATENA_OK);
+        requests[3 * g] = x[g].request;
         oracle_split_start(&test->oracle, groups[g], &members[g],
                            &flight[g][1]);
         requests[3 * g + 1] = flight[g][0].request;
@@ -98,8 +96,8 @@ static void split_groups(rank_test_t *test, const draw_t *draw,
     rank_complete(test, requests, 3 * GROUPS,
                   (int)(oracle_random(random) % RANK_WAYS));
     for (int g = 0; g < GROUPS; g++) {
-        rank_exchange_check(test, &x[g], draw->kind->name);
-        rank_exchange_close(test, &x[g]);
+        oracle_call_check(&test->oracle, &x[g], "beside splits: ");
+        oracle_call_close(&test->oracle, &x[g]);
         oracle_split_end(&test->oracle, &flight[g][0]);
         oracle_split_end(&test->oracle, &flight[g][1]);
     }

@@ -320,9 +320,9 @@ static void put_blocks(const basic_call_t *call, bool receiving,
         if (d.what == ORACLE_STREAM) {
             oracle_stream(call->seed, d.from, d.to, 0, bytes, to + at);
         }
-        for (size_t i = 0; d.what == ORACLE_ELEMENTS && i < bytes / unit; i++) {
+        if (d.what == ORACLE_ELEMENTS) {
             oracle_reduced(call->type, call->op, call->seed, d.from, d.to,
-                           call->at[d.skip] / unit + i, to + i * unit);
+                           call->at[d.skip] / unit, bytes / unit, to);
         }
     }
 }

@@ -1,25 +1,18 @@
 /* Many operations of all kinds at once on groups that overlap. */
 
-#include "coll_mix.h"
+#include "mix.h"
 
 #include <stdlib.h>
 
-#include "coll_case.h"
-#include "rank_vector.h"
-
 enum { GROUPS = 4, MEMBERS_OF_LONG = 32, SETTINGS_LAST = 40 };
 
-typedef enum sort { COLLECTIVE, ALLTOALL, ALLTOALLV, SPLIT } sort_t;
-
 typedef struct item {
-    sort_t sort;
+    bool splits;
     bool persistent;
     bool chooses; /* a hierarchy, before it is made */
     catena_group_t *group;
     uint64_t seed;
-    coll_call_t call;
-    rank_exchange_t even;
-    rank_vector_t x;
+    oracle_call_t call;
     int64_t color;
     int64_t key;
     catena_split_t by;
@@ -28,7 +21,6 @@ typedef struct item {
 
 typedef struct mix {
     rank_test_t *test;
-    coll_table_t table;
     catena_group_t *group[GROUPS]; /* NULL: not in it */
     size_t each;                   /* operations of one group */
     item_t *item;                  /* [GROUPS][each] */
@@ -61,50 +53,22 @@ static void open_groups(mix_t *mix, uint64_t seed)
 
 /* ---- drawing, the same on all members ---- */
 
-static void draw_collective(const mix_t *mix, item_t *item, uint64_t *random)
+static void draw_call(const mix_t *mix, item_t *item, uint64_t *random)
 {
-    coll_case_t *c = &item->call.c;
+    oracle_case_t *c = &item->call.c;
     bool network = mix->test->simulated || mix->test->place.nodes > 1;
     bool few = catena_group_size(item->group) <= MEMBERS_OF_LONG;
-    unsigned kind = (unsigned)(rank_random(random) % COLL_KINDS);
-    coll_draw(c, kind, network, random);
+    unsigned kind = (unsigned)oracle_below(random, ORACLE_KINDS);
+    oracle_draw(c, kind, network, random);
     bool any = few && rank_random(random) % 32 == 0;
-    c->value[COLL_SIZE] %= any ? COLL_SIZES : few ? 7 : 5;
-    c->value[COLL_MODE] = item->persistent ? COLL_PERSISTENT : COLL_NONBLOCKING;
+    c->value[ORACLE_SIZE] %= any ? ORACLE_SIZES : few ? 7 : 5;
+    c->value[ORACLE_MODE] =
+        item->persistent ? ORACLE_PERSISTENT : ORACLE_NONBLOCKING;
     item->call.group = item->group;
-    item->call.table = &mix->table;
-    item->call.seed = item->seed;
-    coll_open(mix->test, &item->call);
-    coll_fill(&item->call, item->seed);
-}
-
-static void draw_alltoall(const mix_t *mix, item_t *item, uint64_t *random)
-{
-    item->even = (rank_exchange_t){
-        .group = item->group,
-        .count = (size_t)(rank_random(random) % 100),
-        .type = CATENA_INT16,
-        .send_memory = (rank_memory_t)(mix->test->place.rank % 2),
-        .in_place = rank_random(random) % 4 == 0,
-    };
-    rank_exchange_open(mix->test, &item->even);
-    rank_exchange_fill(mix->test, &item->even, item->seed);
-}
-
-static void draw_alltoallv(const mix_t *mix, item_t *item, uint64_t *random)
-{
-    item->x = (rank_vector_t){
-        .group = item->group,
-        .call = RANK_ALLTOALLV,
-        .amount = rank_amount_random,
-        .shape = rank_random(random),
-        .unit = 16,
-        .limit = 20,
-        .in_place = rank_random(random) % 4 == 0,
-    };
-    item->x.receive.elements = RANK_DERIVED;
-    rank_vector_open(mix->test, &item->x);
-    rank_vector_fill(mix->test, &item->x, item->seed);
+    item->call.table = rank_table(mix->test);
+    item->call.shape = item->seed;
+    oracle_call_open(&mix->test->oracle, &item->call);
+    oracle_call_fill(&item->call, item->seed);
 }
 
 /** Three colors, the last first. */
@@ -125,26 +89,14 @@ static void draw_split(item_t *item)
 
 static void draw(mix_t *mix, item_t *item, size_t index, uint64_t *random)
 {
-    uint64_t sort = rank_random(random) % 16;
-    item->sort = sort == 0   ? SPLIT
-                 : sort == 1 ? ALLTOALLV
-                 : sort <= 3 ? ALLTOALL
-                             : COLLECTIVE;
+    item->splits = rank_random(random) % 16 == 0;
     item->seed = rank_random(random);
-    item->persistent = item->sort != SPLIT && rank_random(random) % 8 == 0;
-    item->chooses = item->sort == COLLECTIVE && index % SETTINGS_LAST == 0;
-    switch (item->sort) {
-    case COLLECTIVE:
-        draw_collective(mix, item, random);
-        break;
-    case ALLTOALL:
-        draw_alltoall(mix, item, random);
-        break;
-    case ALLTOALLV:
-        draw_alltoallv(mix, item, random);
-        break;
-    case SPLIT:
+    item->persistent = !item->splits && rank_random(random) % 8 == 0;
+    item->chooses = !item->splits && index % SETTINGS_LAST == 0;
+    if (item->splits) {
         draw_split(item);
+    } else {
+        draw_call(mix, item, random);
     }
 }
 
@@ -162,48 +114,23 @@ static void draw_all(mix_t *mix, uint64_t seed)
 
 /* ---- starting ---- */
 
-static catena_status_t start_collective(mix_t *mix, item_t *item)
-{
-    coll_call_t *call = &item->call;
-    if (item->chooses) {
-        coll_choose_hierarchy(mix->test, &call->c, item->group);
-    }
-    coll_choose_algorithm(mix->test, &call->c, item->group);
-    return coll_run(call);
-}
-
-static catena_status_t start_alltoall(item_t *item, catena_request_t **request)
-{
-    rank_exchange_t *x = &item->even;
-    const void *source = rank_exchange_source(x);
-    return item->persistent ? catena_alltoall_init(source, x->receive, x->count,
-                                                   x->type, x->group, request)
-                            : catena_ialltoall(source, x->receive, x->count,
-                                               x->type, x->group, request);
-}
-
 /** Start it, after making it if it is persistent. */
 static void start(mix_t *mix, item_t *item, catena_request_t **request)
 {
-    catena_status_t status = CATENA_OK;
-    switch (item->sort) {
-    case COLLECTIVE:
-        status = start_collective(mix, item);
-        *request = item->call.request;
-        break;
-    case ALLTOALL:
-        status = start_alltoall(item, request);
-        break;
-    case ALLTOALLV:
-        status = item->persistent ? rank_vector_init(&item->x)
-                                  : rank_vector_start(&item->x);
-        *request = item->x.request;
-        break;
-    case SPLIT:
-        status = catena_group_isplit_by(item->group, &item->by, &item->made,
-                                        request);
+    const oracle_t *oracle = &mix->test->oracle;
+    if (item->splits) {
+        RANK_CHECK(mix->test,
+                   catena_group_isplit_by(item->group, &item->by, &item->made,
+                                          request) == CATENA_OK);
+        return;
     }
-    RANK_CHECK(mix->test, status == CATENA_OK);
+    oracle_call_t *call = &item->call;
+    if (item->chooses) {
+        oracle_choose_hierarchy(oracle, &call->c, item->group);
+    }
+    oracle_choose_algorithm(oracle, &call->c, item->group);
+    RANK_CHECK(mix->test, oracle_call_run(oracle, call) == CATENA_OK);
+    *request = call->request;
     if (item->persistent) {
         RANK_CHECK(mix->test, catena_start(*request) == CATENA_OK);
     }
@@ -228,6 +155,9 @@ static void start_all(mix_t *mix)
     }
     while (mix->count < all) {
         int g = next_group(mix, started);
+        if (rank_random(&mix->own) % 16 == 0) {
+            rank_pause(mix->test, (double)(rank_random(&mix->own) % 4));
+        }
         item_t *item = &mix->item[(size_t)g * mix->each + started[g]++];
         mix->order[mix->count] = item;
         start(mix, item, &mix->request[mix->count++]);
@@ -276,38 +206,6 @@ static void check_split(rank_test_t *test, const item_t *item)
                    catena_group_rank(item->made) == (size - 1 - rank) / 3);
 }
 
-static void check(rank_test_t *test, item_t *item, const char *what)
-{
-    switch (item->sort) {
-    case COLLECTIVE:
-        coll_check(test, &item->call, what);
-        break;
-    case ALLTOALL:
-        rank_exchange_check(test, &item->even, what);
-        break;
-    case ALLTOALLV:
-        rank_vector_check(test, &item->x, what);
-        break;
-    case SPLIT:
-        check_split(test, item);
-    }
-}
-
-static void fill_again(rank_test_t *test, item_t *item)
-{
-    uint64_t seed = item->seed + 1;
-    switch (item->sort) {
-    case COLLECTIVE:
-        coll_fill(&item->call, seed);
-        break;
-    case ALLTOALL:
-        rank_exchange_fill(test, &item->even, seed);
-        break;
-    default:
-        rank_vector_fill(test, &item->x, seed);
-    }
-}
-
 /** Only persistent ones are left: start these again, all at once. */
 static void start_again(mix_t *mix)
 {
@@ -316,7 +214,8 @@ static void start_again(mix_t *mix)
         if (mix->order[i]->persistent) {
             mix->order[left] = mix->order[i];
             mix->request[left] = mix->request[i];
-            fill_again(mix->test, mix->order[left++]);
+            item_t *item = mix->order[left++];
+            oracle_call_fill(&item->call, item->seed + 1);
         }
     }
     mix->count = left;
@@ -326,7 +225,12 @@ static void start_again(mix_t *mix)
 static void check_all(mix_t *mix, const char *what)
 {
     for (size_t i = 0; i < mix->count; i++) {
-        check(mix->test, mix->order[i], what);
+        item_t *item = mix->order[i];
+        if (item->splits) {
+            check_split(mix->test, item);
+        } else {
+            oracle_call_check(&mix->test->oracle, &item->call, what);
+        }
     }
 }
 
@@ -334,18 +238,10 @@ static void check_all(mix_t *mix, const char *what)
 
 static void close_item(rank_test_t *test, item_t *item)
 {
-    switch (item->sort) {
-    case COLLECTIVE:
-        coll_close(test, &item->call);
-        break;
-    case ALLTOALL:
-        rank_exchange_close(test, &item->even);
-        break;
-    case ALLTOALLV:
-        rank_vector_close(test, &item->x);
-        break;
-    case SPLIT:
+    if (item->splits) {
         RANK_CHECK(test, catena_group_free(item->made) == CATENA_OK);
+    } else {
+        oracle_call_close(&test->oracle, &item->call);
     }
 }
 
@@ -368,7 +264,7 @@ static void close_all(mix_t *mix)
     }
 }
 
-void coll_mix(rank_test_t *test, uint64_t seed, size_t operations)
+void rank_mix(rank_test_t *test, uint64_t seed, size_t operations)
 {
     mix_t mix = {.test = test,
                  .each = operations / GROUPS,
@@ -376,7 +272,6 @@ void coll_mix(rank_test_t *test, uint64_t seed, size_t operations)
     mix.item = calloc(GROUPS * mix.each, sizeof(*mix.item));
     mix.order = calloc(GROUPS * mix.each, sizeof(item_t *));
     mix.request = calloc(GROUPS * mix.each, sizeof(catena_request_t *));
-    coll_table_open(test, &mix.table);
     open_groups(&mix, seed);
     draw_all(&mix, seed);
     start_all(&mix);
@@ -386,7 +281,6 @@ void coll_mix(rank_test_t *test, uint64_t seed, size_t operations)
     complete(&mix);
     check_all(&mix, "started again: ");
     close_all(&mix);
-    coll_table_close(test, &mix.table);
     free(mix.item);
     free(mix.order);
     free(mix.request);

@@ -1,0 +1,688 @@
+/* One call; see call.h. */
+
+#include "oracle/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle/random.h"
+
+enum { GUARD = 64, MOST_BYTES = 1 << 24 };
+
+static unsigned value(const oracle_call_t *call, unsigned factor)
+{
+    return call->c.value[factor];
+}
+
+static bool is_scatter(unsigned kind)
+{
+    return kind == ORACLE_SCATTER || kind == ORACLE_SCATTERV;
+}
+
+static bool scatters_result(unsigned kind)
+{
+    return kind == ORACLE_REDUCE_SCATTER || kind == ORACLE_REDUCE_SCATTER_BLOCK;
+}
+
+/** Whether this rank's data are in the receive buffer at first (of a scatter:
+ * stay in the send buffer). */
+static bool in_place(const oracle_call_t *call)
+{
+    return value(call, ORACLE_PLACE) == ORACLE_IN_PLACE &&
+           (!oracle_rooted(call->view.kind) ||
+            call->view.rank == call->view.root);
+}
+
+/* ---- settings ---- */
+
+static void choose(const oracle_t *oracle, const oracle_case_t *c,
+                   catena_group_t *group, const char *what, const char *chosen)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "%s_%s",
+             oracle_setting_name(c->value[ORACLE_KIND]), what);
+    ORACLE_CHECK(oracle, catena_group_set(group, name, chosen) == CATENA_OK);
+}
+
+void oracle_choose_hierarchy(const oracle_t *oracle, const oracle_case_t *c,
+                             catena_group_t *group)
+{
+    if (!oracle_pairs(c->value[ORACLE_KIND])) {
+        choose(oracle, c, group, "hierarchy",
+               oracle_hierarchy_name(c->value[ORACLE_HIERARCHY]));
+    }
+}
+
+void oracle_choose_algorithm(const oracle_t *oracle, const oracle_case_t *c,
+                             catena_group_t *group)
+{
+    unsigned kind = c->value[ORACLE_KIND];
+    choose(oracle, c, group, "algorithm",
+           oracle_algorithm_name(kind, c->value[ORACLE_ALGORITHM]));
+    for (unsigned i = 0; oracle_pairs(kind) && i < ORACLE_PARAMETERS; i++) {
+        choose(oracle, c, group, oracle_parameter_name(i),
+               oracle_parameter_value(i, c->value[ORACLE_HIERARCHY]));
+    }
+}
+
+/* ---- lengths ---- */
+
+/** How much one rank gives another, or has for all, where lengths differ. */
+static size_t own_count(const oracle_call_t *call, size_t from, size_t to)
+{
+    uint64_t h = oracle_hash(call->shape, from, to);
+    size_t one = oracle_hash(call->shape, 1, 2) % call->view.size;
+    bool is_one = call->shape % 2 == 0 ? from == one : to == one;
+    switch (value(call, ORACLE_COUNTS)) {
+    case ORACLE_MIXED:
+        return h % 4 == 0 ? 0 : (h >> 4) % (2 * call->count + 1);
+    case ORACLE_SPARSE:
+        return h % 8 != 0 ? 0 : (h >> 4) % (2 * call->count + 1);
+    case ORACLE_HUB:
+        return is_one ? 2 * call->count : (h >> 4) % 9 % (call->count + 1);
+    default:
+        return is_one ? (h >> 4) % (2 * call->count + 1) : 0;
+    }
+}
+
+/** Elements that `from` has for `to`. */
+static size_t between(const oracle_call_t *call, size_t from, size_t to)
+{
+    if (call->view.kind == ORACLE_ALLTOALL) {
+        return call->count;
+    }
+    bool turn = value(call, ORACLE_PLACE) == ORACLE_IN_PLACE && from > to;
+    return turn ? own_count(call, to, from) : own_count(call, from, to);
+}
+
+static size_t before(const oracle_call_t *call, size_t rank)
+{
+    size_t sum = 0;
+    for (size_t r = 0; r < rank; r++) {
+        sum += call->share[r];
+    }
+    return sum;
+}
+
+/** Elements of a block of a buffer. */
+static size_t elements_in(const oracle_call_t *call, bool receiving,
+                          size_t block)
+{
+    unsigned kind = call->view.kind;
+    size_t me = call->view.rank;
+    switch (kind) {
+    case ORACLE_ALLTOALL:
+    case ORACLE_ALLTOALLV:
+    case ORACLE_ALLTOALLW:
+        return receiving ? between(call, block, me) : between(call, me, block);
+    case ORACLE_GATHER:
+    case ORACLE_GATHERV:
+    case ORACLE_ALLGATHER:
+    case ORACLE_ALLGATHERV:
+        return call->share[receiving ? block : me];
+    case ORACLE_SCATTER:
+    case ORACLE_SCATTERV:
+        return call->share[receiving ? me : block];
+    case ORACLE_REDUCE_SCATTER:
+    case ORACLE_REDUCE_SCATTER_BLOCK:
+        return receiving && !in_place(call) ? call->share[me]
+                                            : before(call, call->view.size);
+    default:
+        return call->count;
+    }
+}
+
+static void share_out(oracle_call_t *call)
+{
+    call->share = oracle_zeros(call->view.size, sizeof(*call->share));
+    for (size_t r = 0; r < call->view.size; r++) {
+        call->share[r] = oracle_own_counts(call->view.kind)
+                             ? own_count(call, r, r)
+                             : call->count;
+    }
+}
+
+/* ---- types ---- */
+
+typedef struct side_of {
+    const oracle_t *oracle;
+    const oracle_call_t *call;
+    oracle_side_t *side;
+    bool receiving;
+    uint64_t random;
+} side_of_t;
+
+static oracle_elements_t draw_elements(uint64_t random)
+{
+    return random % 8 == 0   ? ORACLE_BYTES
+           : random % 8 == 1 ? ORACLE_ANY_FIXED
+                             : ORACLE_DERIVED;
+}
+
+static const oracle_type_t *draw_type(side_of_t *s, oracle_elements_t elements,
+                                      size_t bytes)
+{
+    oracle_type_t *t = &s->side->drawn[s->side->drawings++];
+    oracle_type_draw(s->oracle, t, &s->random, elements, bytes);
+    return t;
+}
+
+/** Types that serve many blocks; in an alltoallw there are several, and one
+ * without data. In an alltoall their size is the same on all ranks. */
+static void draw_types(side_of_t *s)
+{
+    unsigned kind = s->call->view.kind;
+    uint64_t shared = oracle_hash(s->call->shape, 71, 1);
+    uint64_t *sizes = kind == ORACLE_ALLTOALL ? &shared : &s->random;
+    oracle_elements_t elements = draw_elements(oracle_random(sizes));
+    if (kind == ORACLE_ALLTOALLW) {
+        (void)draw_type(s, elements, 0);
+    }
+    for (int i = 0; i < (kind == ORACLE_ALLTOALLW ? 3 : 1); i++) {
+        size_t bytes = oracle_type_bytes(sizes, elements, ORACLE_UNIT_BYTES);
+        (void)draw_type(s, elements, bytes);
+    }
+}
+
+static const oracle_type_t *drawn_type(side_of_t *s, size_t bytes)
+{
+    oracle_side_t *side = s->side;
+    if (s->call->view.kind != ORACLE_ALLTOALLW) {
+        return &side->drawn[0];
+    }
+    if (bytes == 0 && oracle_below(&s->random, 2) == 0) {
+        return &side->drawn[0];
+    }
+    if (bytes > 0 && side->drawings < ORACLE_OWN_TYPES &&
+        oracle_below(&s->random, 3) == 0) {
+        return draw_type(s, ORACLE_DERIVED, bytes); /* for this block alone */
+    }
+    return &side->drawn[1 + oracle_below(&s->random, 3)];
+}
+
+/** The type of a block. In an alltoallw some have single bytes. */
+static const oracle_type_t *type_for(side_of_t *s, size_t block, size_t bytes)
+{
+    unsigned type = value(s->call, ORACLE_TYPE);
+    bool receives = s->receiving && s->call->view.kind != ORACLE_ALLTOALL;
+    const oracle_type_t *table =
+        receives ? s->call->table->receive : s->call->table->send;
+    if (type == ORACLE_DRAWN) {
+        return drawn_type(s, bytes);
+    }
+    bool plain = s->call->view.kind == ORACLE_ALLTOALLW &&
+                 oracle_hash(s->call->shape, block, s->receiving) % 3 == 0;
+    return &table[plain ? ORACLE_BYTE : type];
+}
+
+static void choose_types(side_of_t *s)
+{
+    oracle_side_t *side = s->side;
+    size_t unit = oracle_unit_bytes(value(s->call, ORACLE_TYPE));
+    if (value(s->call, ORACLE_TYPE) == ORACLE_DRAWN) {
+        draw_types(s);
+    }
+    for (size_t b = 0; b < side->blocks; b++) {
+        size_t bytes = unit * elements_in(s->call, s->receiving, b);
+        side->type[b] = type_for(s, b, bytes);
+        side->types[b] = side->type[b]->type;
+        side->counts[b] = side->type[b]->bytes > 0
+                              ? bytes / side->type[b]->bytes
+                              : oracle_below(&s->random, 3);
+    }
+}
+
+/* ---- places ---- */
+
+static bool has_data(const oracle_side_t *side, size_t block)
+{
+    return side->counts[block] > 0 && side->type[block]->bytes > 0;
+}
+
+/** Put a block behind `cursor`, which is moved to its end. */
+static void place_behind(oracle_side_t *side, size_t block, ptrdiff_t step,
+                         ptrdiff_t *cursor)
+{
+    ptrdiff_t low, high;
+    ptrdiff_t unit = step < 0 ? -step : step;
+    oracle_type_span(side->type[block], side->counts[block], &low, &high);
+    ptrdiff_t bytes = *cursor - low;
+    ptrdiff_t steps = bytes > 0 ? (bytes + unit - 1) / unit : -(-bytes / unit);
+    side->displacements[block] = step < 0 ? -steps : steps;
+    *cursor = side->displacements[block] * step + high;
+}
+
+/** Blocks in any order with gaps between them, and the base anywhere; or in
+ * order without gaps. Where there are no data the place may be any. */
+static void place_anywhere(side_of_t *s, ptrdiff_t step)
+{
+    static const ptrdiff_t moves[] = {0, 0, 1, -3, 100, 20000, -20000};
+    oracle_side_t *side = s->side;
+    bool ordered = s->call->shape % 8 == 0 || oracle_below(&s->random, 4) == 0;
+    size_t *order = oracle_zeros(side->blocks, sizeof(*order));
+    ptrdiff_t cursor = 0;
+    for (size_t i = 0; i < side->blocks; i++) {
+        size_t j = ordered ? i : oracle_below(&s->random, i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (size_t i = 0; i < side->blocks; i++) {
+        size_t b = order[i];
+        side->displacements[b] = 1000 - (ptrdiff_t)(b * 977 % 2000);
+        if (has_data(side, b)) {
+            bool gap = !ordered && oracle_below(&s->random, 3) == 0;
+            cursor += gap ? (ptrdiff_t)oracle_below(&s->random, 50) : 0;
+            place_behind(side, b, step, &cursor);
+        }
+    }
+    ptrdiff_t move = ordered ? 0 : moves[oracle_below(&s->random, 7)];
+    for (size_t b = 0; b < side->blocks; b++) {
+        side->displacements[b] += move;
+        side->place[b] = side->displacements[b] * step;
+    }
+    free(order);
+}
+
+static void place_blocks(side_of_t *s)
+{
+    oracle_side_t *side = s->side;
+    unsigned kind = s->call->view.kind;
+    bool lists = kind == ORACLE_GATHERV || kind == ORACLE_ALLGATHERV
+                     ? s->receiving
+                     : oracle_own_counts(kind) && oracle_pairs(kind);
+    if (side->blocks > 0 &&
+        (lists || (kind == ORACLE_SCATTERV && !s->receiving))) {
+        place_anywhere(s, kind == ORACLE_ALLTOALLW ? 1 : side->type[0]->extent);
+        return;
+    }
+    for (size_t b = 0; b < side->blocks; b++) {
+        side->place[b] =
+            (ptrdiff_t)(b * side->counts[b]) * side->type[b]->extent;
+    }
+}
+
+/** The first and the last byte of all blocks. @return whether there are any */
+static bool span_of(const oracle_side_t *side, ptrdiff_t *first,
+                    ptrdiff_t *last)
+{
+    bool any = false;
+    *first = *last = 0;
+    for (size_t b = 0; b < side->blocks; b++) {
+        ptrdiff_t low, high;
+        if (!has_data(side, b)) {
+            continue;
+        }
+        oracle_type_span(side->type[b], side->counts[b], &low, &high);
+        low += side->place[b];
+        high += side->place[b];
+        *first = !any || low < *first ? low : *first;
+        *last = !any || high > *last ? high : *last;
+        any = true;
+    }
+    return any;
+}
+
+static void open_side(const oracle_t *oracle, oracle_call_t *call,
+                      bool receiving)
+{
+    oracle_side_t *side = receiving ? &call->receive : &call->send;
+    side_of_t s = {oracle, call, side, receiving, 0};
+    /* An alltoall has one type for both sides. */
+    s.random = oracle_hash(call->shape, call->view.rank,
+                           receiving || call->view.kind == ORACLE_ALLTOALL);
+    side->there = !(in_place(call) && receiving == is_scatter(call->view.kind));
+    side->blocks = side->there ? oracle_blocks(&call->view, receiving) : 0;
+    size_t room = call->view.size;
+    side->type = oracle_zeros(room, sizeof(oracle_type_t *));
+    side->place = oracle_zeros(room, sizeof(*side->place));
+    side->counts = oracle_zeros(room, sizeof(*side->counts));
+    side->displacements = oracle_zeros(room, sizeof(*side->displacements));
+    side->types = oracle_zeros(room, sizeof(catena_datatype_t));
+    choose_types(&s);
+    place_blocks(&s);
+    ptrdiff_t first, last;
+    bool any = span_of(side, &first, &last);
+    size_t odd = value(call, ORACLE_MEMORY) >= ORACLE_ODD;
+    side->bytes = (size_t)(last - first) + 2 * (size_t)GUARD + odd;
+    side->block = oracle_take(oracle, side->memory, side->bytes);
+    side->image = oracle_zeros(side->bytes, 1);
+    side->origin = (ptrdiff_t)(GUARD + odd) - first;
+    side->base =
+        !any && oracle_pairs(call->view.kind) && call->view.rank % 2 == 0
+            ? NULL
+            : (unsigned char *)((uintptr_t)side->block +
+                                (uintptr_t)side->origin);
+}
+
+void oracle_call_open(const oracle_t *oracle, oracle_call_t *call)
+{
+    size_t size = (size_t)catena_group_size(call->group);
+    size_t rank = (size_t)catena_group_rank(call->group);
+    unsigned root = value(call, ORACLE_ROOT);
+    unsigned kind = value(call, ORACLE_KIND);
+    size_t most =
+        MOST_BYTES / size / size / oracle_unit_bytes(value(call, ORACLE_TYPE));
+    call->view = (oracle_view_t){.kind = (oracle_kind_t)kind,
+                                 .size = size,
+                                 .rank = rank,
+                                 .root = root == ORACLE_FIRST  ? 0
+                                         : root == ORACLE_LAST ? size - 1
+                                                               : size / 2};
+    call->count =
+        call->exactly > 0 ? call->exactly : oracle_elements_of(&call->c);
+    if (oracle_pairs(kind) && call->count > most) {
+        call->count = most;
+    }
+    share_out(call);
+    bool odd = rank % 2 == 1;
+    unsigned memory = value(call, ORACLE_MEMORY);
+    bool heap = memory == 0 || memory == ORACLE_ODD || (memory == 4 && odd);
+    call->send.memory = heap || memory == 2 ? ORACLE_HEAP : ORACLE_MALLOC;
+    call->receive.memory = heap || memory == 3 ? ORACLE_HEAP : ORACLE_MALLOC;
+    open_side(oracle, call, false);
+    open_side(oracle, call, true);
+}
+
+static void close_side(const oracle_t *oracle, oracle_side_t *side)
+{
+    for (unsigned i = 0; i < side->drawings; i++) {
+        oracle_type_drop(oracle, &side->drawn[i]);
+    }
+    oracle_give(oracle, side->memory, side->block);
+    free(side->image);
+    free(side->type);
+    free(side->place);
+    free(side->counts);
+    free(side->displacements);
+    free(side->types);
+}
+
+void oracle_call_close(const oracle_t *oracle, oracle_call_t *call)
+{
+    close_side(oracle, &call->send);
+    close_side(oracle, &call->receive);
+    free(call->share);
+}
+
+/* ---- contents ---- */
+
+/** Write what a datum is to a block of the image. */
+static void put(const oracle_call_t *call, oracle_side_t *side, size_t block,
+                oracle_datum_t datum, size_t elements)
+{
+    unsigned type = value(call, ORACLE_TYPE);
+    size_t bytes = elements * oracle_unit_bytes(type);
+    if (datum.what == ORACLE_NOTHING || bytes == 0) {
+        return;
+    }
+    unsigned char *data = oracle_zeros(bytes, 1);
+    if (datum.what == ORACLE_STREAM) {
+        oracle_stream(call->seed, datum.from, datum.to, 0, bytes, data);
+    } else {
+        oracle_reduced(type, value(call, ORACLE_OP), call->seed, datum.from,
+                       datum.to, before(call, datum.skip), elements, data);
+    }
+    const oracle_type_t *t = side->type[block];
+    oracle_type_put(t, side->image + side->origin + side->place[block],
+                    bytes / t->bytes, data);
+    free(data);
+}
+
+/** What this rank gives, into a block of either side. */
+static void give(oracle_call_t *call, oracle_side_t *side, size_t block)
+{
+    put(call, side, block, oracle_given(&call->view, block),
+        elements_in(call, false, block));
+}
+
+static void fill_receive(oracle_call_t *call)
+{
+    oracle_side_t *side = &call->receive;
+    unsigned kind = call->view.kind;
+    if (kind == ORACLE_BCAST) {
+        if (call->view.rank == call->view.root) {
+            give(call, side, 0);
+        }
+        return;
+    }
+    if (!in_place(call) || is_scatter(kind)) {
+        return;
+    }
+    for (size_t b = 0; b < side->blocks; b++) {
+        if (oracle_pairs(kind) || oracle_reduces(kind) ||
+            b == call->view.rank) {
+            give(call, side, b);
+        }
+    }
+}
+
+void oracle_call_fill(oracle_call_t *call, uint64_t seed)
+{
+    call->seed = seed;
+    memset(call->send.image, 0x5a, call->send.bytes);
+    memset(call->receive.image, 0xa5, call->receive.bytes);
+    for (size_t b = 0; b < call->send.blocks; b++) {
+        give(call, &call->send, b);
+    }
+    fill_receive(call);
+    memcpy(call->send.block, call->send.image, call->send.bytes);
+    memcpy(call->receive.block, call->receive.image, call->receive.bytes);
+}
+
+/* ---- expectations ---- */
+
+static size_t result_elements(const oracle_call_t *call, size_t block)
+{
+    return scatters_result(call->view.kind) ? call->share[call->view.rank]
+                                            : elements_in(call, true, block);
+}
+
+static void expect(oracle_call_t *call)
+{
+    oracle_side_t *side = &call->receive;
+    for (size_t b = 0; b < side->blocks; b++) {
+        put(call, side, b, oracle_expected(&call->view, b),
+            result_elements(call, b));
+    }
+    if (!oracle_reduces(call->view.kind) || side->blocks == 0) {
+        return;
+    }
+    /* In place a reduce_scatter may leave anything behind its result. */
+    size_t extent = (size_t)side->type[0]->extent;
+    size_t used = result_elements(call, 0);
+    size_t rest = elements_in(call, true, 0) - used;
+    memcpy(side->image + side->origin + used * extent,
+           side->block + side->origin + used * extent, rest * extent);
+    oracle_normalize(value(call, ORACLE_TYPE), side->image + side->origin,
+                     used);
+    oracle_normalize(value(call, ORACLE_TYPE), side->block + side->origin,
+                     used);
+}
+
+static void compare(const oracle_t *oracle, const oracle_call_t *call,
+                    const oracle_side_t *side, const char *name,
+                    const char *what)
+{
+    if (memcmp(side->block, side->image, side->bytes) == 0) {
+        return;
+    }
+    size_t i = 0;
+    while (side->block[i] == side->image[i]) {
+        i++;
+    }
+    char text[256];
+    oracle_describe(&call->c, text, sizeof(text));
+    oracle_fail(
+        oracle,
+        "%s%s: %s buffer (%s) of member %zu of %zu, byte %td of %zu: "
+        "expected %02x, found %02x",
+        what, text, name, side->memory == ORACLE_HEAP ? "heap" : "malloc",
+        call->view.rank, call->view.size, (ptrdiff_t)i - GUARD,
+        side->bytes - 2 * (size_t)GUARD, side->image[i], side->block[i]);
+}
+
+void oracle_call_check(const oracle_t *oracle, oracle_call_t *call,
+                       const char *what)
+{
+    expect(call);
+    compare(oracle, call, &call->send, "send", what);
+    compare(oracle, call, &call->receive, "receive", what);
+}
+
+/* ---- the call ---- */
+
+/* Blocking, nonblocking or prepared, with the same arguments. */
+#define RUN(name, ...)                                                         \
+    (mode == ORACLE_BLOCKING ? catena_##name(__VA_ARGS__)                      \
+     : mode == ORACLE_NONBLOCKING                                              \
+         ? catena_i##name(__VA_ARGS__, &call->request)                         \
+         : catena_##name##_init(__VA_ARGS__, &call->request))
+
+static catena_status_t run_reduction(oracle_call_t *call, const void *send,
+                                     void *recv)
+{
+    unsigned mode = value(call, ORACLE_MODE);
+    catena_datatype_t type = call->table->send[value(call, ORACLE_TYPE)].type;
+    catena_op_t op = call->table->op[value(call, ORACLE_OP)];
+    catena_group_t *group = call->group;
+    size_t n = call->count;
+    switch (call->view.kind) {
+    case ORACLE_REDUCE:
+        return RUN(reduce, send, recv, n, type, op, (int)call->view.root,
+                   group);
+    case ORACLE_ALLREDUCE:
+        return RUN(allreduce, send, recv, n, type, op, group);
+    case ORACLE_REDUCE_SCATTER:
+        return RUN(reduce_scatter, send, recv, call->share, type, op, group);
+    case ORACLE_REDUCE_SCATTER_BLOCK:
+        return RUN(reduce_scatter_block, send, recv, n, type, op, group);
+    case ORACLE_SCAN:
+        return RUN(scan, send, recv, n, type, op, group);
+    default:
+        return RUN(exscan, send, recv, n, type, op, group);
+    }
+}
+
+/** One for all blocks; as the other side has it where this has none. */
+static catena_datatype_t type_of(const oracle_side_t *side,
+                                 const oracle_side_t *other)
+{
+    return side->blocks > 0    ? side->types[0]
+           : other->blocks > 0 ? other->types[0]
+                               : CATENA_BYTE;
+}
+
+static catena_status_t run_blocks(oracle_call_t *call, const void *send,
+                                  void *recv)
+{
+    unsigned mode = value(call, ORACLE_MODE);
+    const oracle_side_t *in = &call->send;
+    const oracle_side_t *out = &call->receive;
+    catena_datatype_t from = type_of(in, out);
+    catena_datatype_t to = type_of(out, in);
+    catena_group_t *group = call->group;
+    int root = (int)call->view.root;
+    switch (call->view.kind) {
+    case ORACLE_BARRIER:
+        return RUN(barrier, group);
+    case ORACLE_BCAST:
+        return RUN(bcast, recv, out->counts[0], to, root, group);
+    case ORACLE_GATHER:
+        return RUN(gather, send, in->counts[0], from, recv, out->counts[0], to,
+                   root, group);
+    case ORACLE_GATHERV:
+        return RUN(gatherv, send, in->counts[0], from, recv, out->counts,
+                   out->displacements, to, root, group);
+    case ORACLE_SCATTER:
+        return RUN(scatter, send, in->counts[0], from, recv, out->counts[0], to,
+                   root, group);
+    case ORACLE_SCATTERV:
+        return RUN(scatterv, send, in->counts, in->displacements, from, recv,
+                   out->counts[0], to, root, group);
+    case ORACLE_ALLGATHER:
+        return RUN(allgather, send, in->counts[0], from, recv, out->counts[0],
+                   to, group);
+    default:
+        return RUN(allgatherv, send, in->counts[0], from, recv, out->counts,
+                   out->displacements, to, group);
+    }
+}
+
+static catena_status_t run_pairs(oracle_call_t *call, const void *send,
+                                 void *recv)
+{
+    unsigned mode = value(call, ORACLE_MODE);
+    const oracle_side_t *in = &call->send;
+    const oracle_side_t *out = &call->receive;
+    catena_group_t *group = call->group;
+    /* In place nothing of the sending side matters. */
+    const size_t *counts = in->there ? in->counts : NULL;
+    const ptrdiff_t *places = in->there ? in->displacements : NULL;
+    const catena_datatype_t *types = in->there ? in->types : NULL;
+    catena_datatype_t from = in->there ? type_of(in, out) : NULL;
+    switch (call->view.kind) {
+    case ORACLE_ALLTOALL:
+        return RUN(alltoall, send, recv, out->counts[0], out->types[0], group);
+    case ORACLE_ALLTOALLV:
+        return RUN(alltoallv, send, counts, places, from, recv, out->counts,
+                   out->displacements, type_of(out, in), group);
+    default:
+        return RUN(alltoallw, send, counts, places, types, recv, out->counts,
+                   out->displacements, out->types, group);
+    }
+}
+
+/** What a call gets for a buffer. */
+static void *argument_of(const oracle_call_t *call, const oracle_side_t *side)
+{
+    unsigned kind = call->view.kind;
+    bool matters = !oracle_rooted(kind) || kind == ORACLE_BCAST ||
+                   call->view.rank == call->view.root ||
+                   side == (is_scatter(kind) ? &call->receive : &call->send);
+    return !side->there ? CATENA_IN_PLACE : matters ? side->base : NULL;
+}
+
+catena_status_t oracle_call_run(const oracle_t *oracle, oracle_call_t *call)
+{
+    void *send = argument_of(call, &call->send);
+    void *recv = argument_of(call, &call->receive);
+    unsigned kind = call->view.kind;
+    catena_status_t status =
+        oracle_reduces(kind) ? run_reduction(call, send, recv)
+        : oracle_pairs(kind) ? run_pairs(call, send, recv)
+                             : run_blocks(call, send, recv);
+    oracle_side_t *sides[] = {&call->send, &call->receive};
+    /* A blocking call may come again. */
+    for (int s = 0; s < 2 && value(call, ORACLE_MODE) != ORACLE_BLOCKING; s++) {
+        for (unsigned i = 0; i < sides[s]->drawings; i++) {
+            oracle_type_release(oracle, &sides[s]->drawn[i]);
+        }
+    }
+    return status;
+}
+
+void oracle_call_exercise(const oracle_t *oracle, oracle_call_t *call,
+                          unsigned times)
+{
+    unsigned mode = value(call, ORACLE_MODE);
+    oracle_call_open(oracle, call);
+    for (unsigned i = 0; i < times; i++) {
+        oracle_call_fill(call, call->shape + i);
+        if (i == 0 || mode == ORACLE_BLOCKING) {
+            ORACLE_CHECK(oracle, oracle_call_run(oracle, call) == CATENA_OK);
+        }
+        if (mode == ORACLE_PERSISTENT) {
+            ORACLE_CHECK(oracle, catena_start(call->request) == CATENA_OK);
+        }
+        if (mode != ORACLE_BLOCKING) {
+            ORACLE_CHECK(oracle, catena_wait(&call->request) == CATENA_OK);
+        }
+        oracle_call_check(oracle, call, i == 0 ? "" : "again: ");
+        times = mode == ORACLE_NONBLOCKING ? 1 : times;
+    }
+    if (mode == ORACLE_PERSISTENT) {
+        ORACLE_CHECK(oracle, catena_request_free(&call->request) == CATENA_OK);
+    }
+    oracle_call_close(oracle, call);
+}

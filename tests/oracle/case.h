@@ -1,0 +1,73 @@
+#ifndef ORACLE_CASE_H
+#define ORACLE_CASE_H
+
+#include "oracle/content.h"
+#include "oracle/cover.h"
+
+/* Cases of collectives: which values the factors have, and which of them go
+ * together. */
+
+enum {
+    ORACLE_KIND,
+    ORACLE_ALGORITHM,
+    ORACLE_HIERARCHY, /* of alltoalls: their parameters */
+    ORACLE_GROUP,
+    ORACLE_MODE,
+    ORACLE_PLACE,
+    ORACLE_TYPE,
+    ORACLE_OP,
+    ORACLE_SIZE,
+    ORACLE_COUNTS,
+    ORACLE_ROOT,
+    ORACLE_MEMORY,
+    ORACLE_COLL_FACTORS
+};
+
+/* Values of some factors. */
+/* All; three of four, the other way round; all, dealt out. */
+enum { ORACLE_WORLD, ORACLE_TURNED, ORACLE_DEALT, ORACLE_GROUPS };
+enum { ORACLE_BLOCKING, ORACLE_NONBLOCKING, ORACLE_PERSISTENT, ORACLE_MODES };
+enum { ORACLE_APART, ORACLE_IN_PLACE, ORACLE_PLACES };
+enum { ORACLE_FIRST, ORACLE_LAST, ORACLE_MIDDLE, ORACLE_ROOTS };
+/* Sizes from ORACLE_LONG on are for vectors only, not for blocks. */
+enum { ORACLE_LONG = 13, ORACLE_SIZES = 15 };
+/* Where lengths differ: a quarter 0; most 0; one rank has much, the others
+ * have little; one rank alone has any. */
+enum {
+    ORACLE_MIXED,
+    ORACLE_SPARSE,
+    ORACLE_HUB,
+    ORACLE_ONE,
+    ORACLE_COUNTS_VALUES
+};
+/* Heap, malloc, one of each, both by rank; from ORACLE_ODD on at odd addresses,
+ * not for reductions. */
+enum { ORACLE_ODD = 5, ORACLE_MEMORIES = 7 };
+
+/** Of all collectives. */
+const oracle_space_t *oracle_space(void);
+
+/** Fill in what follows from the other factors, or does not matter. */
+void oracle_repair(oracle_case_t *c);
+/** Draw a valid case of a kind; with hierarchies that need a network only where
+ * there is one. */
+void oracle_draw(oracle_case_t *c, unsigned kind, bool network,
+                 uint64_t *random);
+
+/** As catena_group_set takes it: v variants go with theirs. */
+const char *oracle_setting_name(unsigned kind);
+/** How many there are, with auto. */
+unsigned oracle_algorithms(unsigned kind);
+const char *oracle_algorithm_name(unsigned kind, unsigned algorithm);
+const char *oracle_hierarchy_name(unsigned hierarchy);
+/** Of an alltoall: leaders, radix, window. */
+enum { ORACLE_PARAMETERS = 3 };
+const char *oracle_parameter_name(unsigned parameter);
+const char *oracle_parameter_value(unsigned parameter, unsigned hierarchy);
+/** Whether its hierarchy takes a network, which one node need not have. */
+bool oracle_by_network(const oracle_case_t *c);
+void oracle_describe(const oracle_case_t *c, char *text, size_t bytes);
+/** Elements of a block, or of all. */
+size_t oracle_elements_of(const oracle_case_t *c);
+
+#endif

@@ -1,0 +1,130 @@
+#include "oracle/layout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle/oracle.h"
+#include "oracle/random.h"
+
+#define LAYOUT(...) {__VA_ARGS__},
+const oracle_layout_t oracle_layouts[ORACLE_LAYOUT_COUNT] = {
+#include "oracle/layouts.h"
+};
+#undef LAYOUT
+
+int oracle_layout_find(const char *name)
+{
+    for (int l = 0; l < ORACLE_LAYOUT_COUNT; l++) {
+        if (strcmp(oracle_layouts[l].name, name) == 0) {
+            return l;
+        }
+    }
+    return -1;
+}
+
+bool oracle_layout_simulated(int layout)
+{
+    return strncmp(oracle_layouts[layout].how, "--sim", 5) == 0;
+}
+
+void oracle_layout_command(int layout, char *text, size_t bytes)
+{
+    const oracle_layout_t *l = &oracle_layouts[layout];
+    const char *setting = l->settings;
+    size_t at = (size_t)snprintf(text, bytes, "%s", *setting ? "env " : "");
+    while (*setting != '\0') {
+        size_t length = strcspn(setting, ";");
+        at += (size_t)snprintf(text + at, bytes - at, "'%.*s' ", (int)length,
+                               setting);
+        setting += length + (setting[length] == ';');
+    }
+    if (!oracle_layout_simulated(layout)) {
+        snprintf(text + at, bytes - at, "prun %s ", l->how);
+    }
+}
+
+/* ---- collectives ---- */
+
+static bool fits(const oracle_case_t *c, unsigned layout)
+{
+    bool network = oracle_layout_simulated((int)layout) ||
+                   oracle_layouts[layout].nodes > 1;
+    return network || !oracle_by_network(c);
+}
+
+static const oracle_deal_t *dealing(void)
+{
+    static unsigned cost[ORACLE_LAYOUT_COUNT];
+    static bool second[ORACLE_LAYOUT_COUNT];
+    static const oracle_deal_t deal = {.layouts = ORACLE_LAYOUT_COUNT,
+                                       .cost = cost,
+                                       .second = second,
+                                       .fits = fits};
+    for (int l = 0; l < ORACLE_LAYOUT_COUNT; l++) {
+        cost[l] = oracle_layouts[l].cost;
+        second[l] = oracle_layout_simulated(l);
+    }
+    return &deal;
+}
+
+const oracle_plan_t *oracle_plan(void)
+{
+    static oracle_plan_t plan;
+    if (plan.set == NULL) {
+        plan.set = oracle_cover(oracle_space(), &plan.count);
+        plan.layouts =
+            oracle_deal(oracle_space(), dealing(), plan.set, plan.count);
+    }
+    return &plan;
+}
+
+size_t oracle_plan_lacks(const oracle_plan_t *plan, size_t count)
+{
+    uint32_t *some = oracle_zeros(plan->count, sizeof(*some));
+    memcpy(some, plan->layouts, count * sizeof(*some));
+    size_t lacks =
+        oracle_uncovered(oracle_space(), plan->set, count) +
+        oracle_undealt(oracle_space(), dealing(), plan->set, some, plan->count);
+    free(some);
+    return lacks;
+}
+
+/* ---- directed cases ---- */
+
+/** One rank alone; of one node and of several, real and simulated. */
+enum { ALONE = 4, SORTS };
+
+static bool is_sort(int layout, int sort)
+{
+    const oracle_layout_t *l = &oracle_layouts[layout];
+    if (l->ranks == 1 || sort == ALONE) {
+        return l->ranks == 1 && sort == ALONE;
+    }
+    return oracle_layout_simulated(layout) == (sort % 2 == 1) &&
+           (l->nodes > 1) == (sort / 2 == 1);
+}
+
+uint32_t oracle_layouts_for(const char *name, int least, int most, int nodes)
+{
+    uint32_t chosen = 0;
+    uint64_t random = 7;
+    for (const char *c = name; *c != '\0'; c++) {
+        random = random * 31 + (unsigned char)*c;
+    }
+    for (int sort = 0; sort < SORTS; sort++) {
+        int fit[ORACLE_LAYOUT_COUNT];
+        size_t count = 0;
+        for (int l = 0; l < ORACLE_LAYOUT_COUNT; l++) {
+            const oracle_layout_t *at = &oracle_layouts[l];
+            if (is_sort(l, sort) && at->ranks >= least && at->ranks <= most &&
+                at->nodes >= nodes) {
+                fit[count++] = l;
+            }
+        }
+        if (count > 0) {
+            chosen |= UINT32_C(1) << fit[oracle_below(&random, count)];
+        }
+    }
+    return chosen;
+}

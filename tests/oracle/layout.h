@@ -1,0 +1,47 @@
+#ifndef ORACLE_LAYOUT_H
+#define ORACLE_LAYOUT_H
+
+#include <stdbool.h>
+
+#include "oracle/case.h"
+
+/* Where cases run; see layouts.h. */
+
+typedef struct oracle_layout {
+    const char *name;
+    const char *settings; /* NAME=VALUE;NAME=VALUE */
+    const char *how;
+    int ranks;
+    int nodes;
+    unsigned cost;
+    bool quick;
+} oracle_layout_t;
+
+enum { ORACLE_LAYOUT_COUNT = 20 };
+extern const oracle_layout_t oracle_layouts[ORACLE_LAYOUT_COUNT];
+
+/** -1: there is none of that name. */
+int oracle_layout_find(const char *name);
+bool oracle_layout_simulated(int layout);
+/** "env 'A=b' prun -n 7 ": what starts its ranks. */
+void oracle_layout_command(int layout, char *text, size_t bytes);
+
+/** The covering set of collectives, and by bits the layouts of each case. Made
+ * at the first call, for the whole process. */
+typedef struct oracle_plan {
+    oracle_case_t *set;
+    uint32_t *layouts;
+    size_t count;
+} oracle_plan_t;
+
+const oracle_plan_t *oracle_plan(void);
+/** How many pairs of values, or of a value and a layout, are missing from the
+ * first `count` cases. */
+size_t oracle_plan_lacks(const oracle_plan_t *plan, size_t count);
+
+/** Directed cases run on a few layouts: of a rank alone, of one node and of
+ * several, these real and simulated. Which ones follows from the name.
+ * @return by bits */
+uint32_t oracle_layouts_for(const char *name, int least, int most, int nodes);
+
+#endif

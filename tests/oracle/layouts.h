@@ -1,0 +1,24 @@
+/* clang-format off: one line each; Meson reads them, too. */
+/* Layouts of ranks: LAYOUT(name, settings, how, ranks, nodes, cost, quick).
+ * How: options of prun, or after --sim the ranks of
+ * each node. Cost: of a case. Quick: runs under the sanitizers, too. */
+LAYOUT("n1", "", "-n 1", 1, 1, 150, false)
+LAYOUT("n2", "", "-n 2", 2, 1, 35, true)
+LAYOUT("n5-numa", "CATENA_TOPOLOGY=pack:2 numa:2 l3:2 core:1 pu:2", "-n 5", 5, 1, 30, true)
+LAYOUT("n13", "", "-n 13", 13, 1, 90, false)
+LAYOUT("n3-posix", "UCX_TLS=posix,tcp,self", "-n 3 --ppn 2", 3, 2, 30, true)
+LAYOUT("n7", "UCX_TLS=tcp,self", "-n 7 --ppn 3", 7, 3, 60, true)
+LAYOUT("n9-numa", "UCX_TLS=tcp,self;CATENA_TOPOLOGY=pack:2 numa:2 l3:2 core:1 pu:2", "-n 9 --ppn 4 --map-by node", 9, 3, 90, false)
+LAYOUT("n4-rma", "UCX_TLS=tcp,self;CATENA_UCX_PUT=rma", "-n 4 --ppn 1", 4, 4, 60, false)
+LAYOUT("n6-check", "UCX_TLS=tcp,self;CATENA_CHECK=on", "-n 6 --ppn 2 --map-by node", 6, 3, 60, true)
+LAYOUT("n5-sleep", "UCX_TLS=tcp,self;CATENA_WAIT=sleep", "-n 5 --ppn 2", 5, 3, 60, false)
+LAYOUT("n8-socket", "UCX_TLS=tcp,self;CATENA_TOPOLOGY=numa:2 core:2 pu:1", "-n 8 --ppn 4", 8, 2, 60, false)
+LAYOUT("n16", "UCX_TLS=tcp,self", "-n 16 --ppn 4", 16, 4, 200, false)
+LAYOUT("sim1", "", "--sim 1", 1, 1, 150, false)
+LAYOUT("sim13", "", "--sim 13", 13, 1, 60, false)
+LAYOUT("sim3+1+5", "", "--sim 3+1+5", 9, 3, 40, true)
+LAYOUT("sim:2+4+1", "", "--sim :2+4+1", 7, 3, 30, true)
+LAYOUT("sim1+1+1+1+1", "", "--sim 1+1+1+1+1", 5, 5, 30, false)
+LAYOUT("sim4+4+4+4", "", "--sim 4+4+4+4", 16, 4, 80, false)
+LAYOUT("sim4+1-numa", "CATENA_TOPOLOGY=pack:2 numa:2 l3:2 core:1 pu:2", "--sim 4+1", 5, 2, 30, false)
+LAYOUT("sim:9+4+20", "", "--sim :9+4+20", 33, 3, 300, false)
