@@ -1,7 +1,7 @@
-/* clang-format off: one line each; Meson reads them, too. */
 /* Layouts of ranks: LAYOUT(name, settings, how, ranks, nodes, cost, quick).
- * How: options of prun, or after --sim the ranks of
- * each node. Cost: of a case. Quick: runs under the sanitizers, too. */
+ * How: options of prun, or after --sim the ranks of each node. Cost: of a case.
+ * Quick: runs under the sanitizers, too. Meson reads the lines as well. */
+/* clang-format off */
 LAYOUT("n1", "", "-n 1", 1, 1, 150, false)
 LAYOUT("n2", "", "-n 2", 2, 1, 35, true)
 LAYOUT("n5-numa", "CATENA_TOPOLOGY=pack:2 numa:2 l3:2 core:1 pu:2", "-n 5", 5, 1, 30, true)

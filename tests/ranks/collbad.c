@@ -420,4 +420,5 @@ static const rank_case_t cases[] = {
     {"scatterv of other lengths", scatterv_lengths},
     {"allgather of other lengths", allgather_other},
     {NULL, NULL}};
-const rank_suite_t rank_suite_collbad = {.name = "collbad", .cases = cases, .ranks = 2, .real = true};
+const rank_suite_t rank_suite_collbad = {
+    .name = "collbad", .cases = cases, .ranks = 2, .real = true};
