@@ -62,6 +62,15 @@ static catena_status_t check_values(const ctn_log_t *log,
                   params->stack_bytes, STACK_MOST);
         return CATENA_ERR_ARG;
     }
+    if ((params->breaks & ~(CATENA_SIM_BREAK_WORDS | CATENA_SIM_BREAK_DATA)) !=
+            0 ||
+        (params->breaks != 0 && !params->reorder)) {
+        ctn_error(log,
+                  "simulator: breaks is %#x; expected a mask of "
+                  "CATENA_SIM_BREAK_..., and reorder",
+                  params->breaks);
+        return CATENA_ERR_ARG;
+    }
     if (params->payload > CATENA_SIM_COST) {
         ctn_error(log, "simulator: there is no payload mode %d",
                   (int)params->payload);

@@ -27,7 +27,8 @@
  * Nothing else has an order: data may be visible long before their word, and
  * before the words of earlier calls; words of two processes, or over two
  * endpoints, come in any order; what `put` writes is visible for sure only
- * after a flush that began later. Algorithms rely on both rules.
+ * after a flush that began later. Algorithms rely on both rules; the simulator
+ * can break each of them on purpose (catena/sim.h).
  *
  * Nothing that moves data blocks; connect may, while its peer starts, and
  * destroy. What cannot be sent now is queued by the transport.

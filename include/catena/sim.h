@@ -26,6 +26,15 @@ typedef enum catena_sim_payload {
     CATENA_SIM_COST
 } catena_sim_payload_t;
 
+/** What a run may break of what algorithms rely on, so that tests of them can
+ * be seen to find it; as a mask, and only with reorder. */
+enum {
+    /** Words that one rank sends to another come in any order. */
+    CATENA_SIM_BREAK_WORDS = 1u << 0,
+    /** Words come before the data that they announce. */
+    CATENA_SIM_BREAK_DATA = 1u << 1
+};
+
 /** A message between nodes, as hooks see it. */
 typedef struct catena_sim_message {
     int source; /**< world ranks */
@@ -59,6 +68,7 @@ typedef struct catena_sim_params {
      * order and as late as it may: messages of different pairs of ranks,
      * ranks that could go on at the same time, data before its word. */
     int reorder;
+    unsigned breaks; /**< CATENA_SIM_BREAK_...; 0 but for tests of tests */
     /** Seconds to add to a message's latency, 0 to 1e6; may be NULL. */
     double (*delay)(void *argument, const catena_sim_message_t *message);
     void *delay_argument;

@@ -218,6 +218,12 @@ void *sim_reserve(size_t bytes, bool dense);
 /* network.c */
 catena_status_t sim_network_create(ctn_sim_t *sim);
 void sim_network_release(ctn_sim_t *sim);
+/** Where data are to come after their word: an event of the same kind takes the
+ * word of `message` at `time`.
+ * @param ps about how much later data come
+ * @return when `message` comes, with what it still has */
+uint64_t sim_leave_data(ctn_sim_t *sim, sim_event_t *message, uint64_t time,
+                        double ps);
 /** A message departs; source, target and what to write are filled in. */
 void sim_send(ctn_sim_rank_t *rank, sim_event_t *message);
 void sim_head(ctn_sim_t *sim, sim_event_t *message);

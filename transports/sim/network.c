@@ -53,7 +53,8 @@ enum { PAIRS = 1 << 18 };
 static uint64_t in_order(ctn_sim_t *sim, const sim_event_t *message,
                          uint64_t arrival)
 {
-    if (sim->pair == NULL) {
+    if (sim->pair == NULL ||
+        (sim->params.breaks & CATENA_SIM_BREAK_WORDS) != 0) {
         return arrival;
     }
     uint64_t hash = ((uint64_t)message->source << 32 | message->target) *
@@ -134,6 +135,24 @@ void sim_write(sim_event_t *message)
     }
 }
 
+uint64_t sim_leave_data(ctn_sim_t *sim, sim_event_t *message, uint64_t time,
+                        double ps)
+{
+    if ((sim->params.breaks & CATENA_SIM_BREAK_DATA) == 0 ||
+        message->word == NULL || message->bytes == 0) {
+        return time;
+    }
+    sim_event_t *word =
+        sim_event(sim, (sim_kind_t)message->kind, message->target);
+    word->source = message->source;
+    word->word = message->word;
+    word->value = message->value;
+    message->word = NULL;
+    sim->in_flight[message->source]++;
+    sim_push(sim, time, word);
+    return time + sim_ps(sim, ps * (double)(sim_random(&sim->random) % 64) / 8);
+}
+
 /** A rank that failed frees what it had not sent yet, and so never will. */
 static void lose_data(const ctn_sim_t *sim, sim_event_t *message)
 {
@@ -196,7 +215,8 @@ void sim_head(ctn_sim_t *sim, sim_event_t *message)
         sim_ps(sim, machine->gap_per_byte_ns * PS * (double)bytes);
     *port = start + later(transfer, (uint64_t)(machine->gap_ns * PS));
     message->kind = SIM_ARRIVE;
-    sim_push(sim, start + transfer + (uint64_t)(machine->poll_ns * PS),
+    uint64_t end = start + transfer + (uint64_t)(machine->poll_ns * PS);
+    sim_push(sim, sim_leave_data(sim, message, end, machine->latency_ns * PS),
              message);
 }
 

@@ -200,10 +200,14 @@ void sim_store(ctn_sim_rank_t *rank, sim_event_t *store)
     }
     uint64_t time = rank->clock + sim_jitter(rank, after);
     /* What a rank stores becomes visible in the order in which it did. */
-    rank->last_store = time > rank->last_store ? time : rank->last_store + 1;
+    if (time <= rank->last_store &&
+        (sim->params.breaks & CATENA_SIM_BREAK_WORDS) == 0) {
+        time = rank->last_store + 1;
+    }
+    rank->last_store = time;
     rank->stats.node_messages++;
     sim->in_flight[rank->rank]++;
-    sim_push(sim, rank->last_store, store);
+    sim_push(sim, sim_leave_data(sim, store, time, after), store);
 }
 
 /** A rank far from the writer sees the word later than one near it. */
