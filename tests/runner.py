@@ -251,7 +251,7 @@ def run(pool, builds, options):
 def summary(tests, builds, seconds):
     """Count distinct cases; print the line that says how many."""
     print("longest: seconds, of cores, test")
-    for test in sorted(tests, key=lambda t: -t.took)[:15]:
+    for test in sorted(tests, key=lambda t: -t.took)[:20]:
         print(f"{test.took:8.1f} {test.cpu:8.1f}  {test.title}")
     failed = {case for test in tests for case in test.failed}
     passed = {case for test in tests for case in test.passed} - failed
