@@ -309,8 +309,9 @@ static ctn_step_t wait_for_leaders(ctn_op_t *op)
             op->waits_for = ctn_topo_local(a->topo, host)->rank;
             return CTN_STEP_WAIT;
         }
-        a->unfit |= ctn_word_load(&ctn_leaders_counter(op, a, a->departed)
-                                       ->unfit) == ctn_flag(op->seq);
+        a->unfit |=
+            ctn_word_load(&ctn_leaders_counter(op, a, a->departed)->unfit) ==
+            ctn_flag(op->seq);
     }
     if (a->unfit && a->local.status == CATENA_OK && a->call.vector) {
         a->local.status = CATENA_ERR_ARG;

@@ -258,8 +258,8 @@ bool ctn_joint_doubt(const ctn_op_t *op, uint64_t bytes)
 {
     for (unsigned i = 0; i < CTN_SLOTS; i++) {
         const ctn_slot_t *slot = ctn_op_slot(op, i);
-        uint64_t found = ctn_tag_count(ctn_word_load(&slot->word[0])) &
-                         ~CTN_JOINT_COUNT;
+        uint64_t found =
+            ctn_tag_count(ctn_word_load(&slot->word[0])) & ~CTN_JOINT_COUNT;
         if (is_here(op, slot) && found != bytes) {
             ctn_error(op->exec->log,
                       "alltoall: some ranks have blocks of %llu bytes, and "
@@ -278,8 +278,8 @@ static void land(ctn_op_t *op, ctn_joint_t *x)
     const ctn_topo_t *topo = x->topo;
     uint32_t me = ctn_topo_local_rank(topo);
     while (!all_landed(x)) {
-        if (!is_here(op, ctn_op_slot(op, slot_for(x, x->awaited,
-                                                  topo->node_index)))) {
+        if (!is_here(op, ctn_op_slot(
+                             op, slot_for(x, x->awaited, topo->node_index)))) {
             op->waits_for = sender(topo, x->awaited)->rank;
             return;
         }
@@ -301,14 +301,14 @@ static void take_from(ctn_op_t *op, ctn_joint_t *x, uint32_t i)
         unsigned slot = slot_for(x, from, node);
         ctn_address_t where = ctn_topo_local(topo, i)->address;
         uint64_t at = offset_of(op, where, slot, all);
-        const uint64_t *word = ctn_pointer(
-            topo->peer[i],
-            ctn_slot_word_offset(op->channel, where, op->seq, slot, 0));
+        const uint64_t *word =
+            ctn_pointer(topo->peer[i], ctn_slot_word_offset(op->channel, where,
+                                                            op->seq, slot, 0));
         uint32_t found = ctn_tag_count(ctn_word_load(word)) & ~CTN_JOINT_COUNT;
         if (found != bytes) {
-            x->status = ctn_block_differs(op->exec, sender(topo, from)->rank,
-                                          topo->group->lane.chain.rank, found,
-                                          bytes);
+            x->status =
+                ctn_block_differs(op->exec, sender(topo, from)->rank,
+                                  topo->group->lane.chain.rank, found, bytes);
             continue;
         }
         const unsigned char *message = ctn_pointer(topo->peer[i], at);

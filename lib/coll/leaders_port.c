@@ -238,11 +238,10 @@ static void expect_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
         return;
     }
     run->landing[slot] = (ctn_landing_t){op, port, slot};
-    a->expects |=
-        ctn_expect(op->exec->network, arrival_word(op, port, slot),
-                   ctn_leaders_arrival(op, piece->node, piece->number),
-                   sizeof(ctn_stage_header_t) + piece->bytes, land,
-                   &run->landing[slot]);
+    a->expects |= ctn_expect(
+        op->exec->network, arrival_word(op, port, slot),
+        ctn_leaders_arrival(op, piece->node, piece->number),
+        sizeof(ctn_stage_header_t) + piece->bytes, land, &run->landing[slot]);
 }
 
 void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a)

@@ -67,8 +67,7 @@ ctn_leader_piece_t ctn_leader_piece_at(const ctn_geometry_t *g, uint32_t node,
                                        uint32_t number, bool outgoing)
 {
     return (ctn_leader_piece_t){
-        node, number,
-        piece_bytes(message_of(g, node, outgoing).bytes, number)};
+        node, number, piece_bytes(message_of(g, node, outgoing).bytes, number)};
 }
 
 uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader)

@@ -67,9 +67,9 @@ CTN_COLD static void part_with(ctn_op_t *op, ctn_posted_t *x, uint32_t i,
     x->unsent &= ~bit;
     x->awaited &= ~bit;
     x->gone |= bit;
-    x->status = ctn_block_differs(
-        op->exec, ctn_topo_rank_here(x->topo, i),
-        x->topo->group->lane.chain.rank, bytes, x->receive->bytes);
+    x->status = ctn_block_differs(op->exec, ctn_topo_rank_here(x->topo, i),
+                                  x->topo->group->lane.chain.rank, bytes,
+                                  x->receive->bytes);
 }
 
 /** After a long wait: some may have short blocks, which go by rows. */

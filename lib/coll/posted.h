@@ -14,15 +14,15 @@ typedef struct ctn_posted {
     const ctn_blocks_t *receive;
     bool in_place;
     /* working: sets of members */
-    uint64_t unsent;   /* who are to get their block yet */
-    uint64_t staged;   /* whose buffers are out of reach: their blocks do not go
-                          this way */
-    uint64_t awaited;  /* whose block has not come */
-    uint64_t gone;     /* whose blocks have another length: none is exchanged */
-    uint32_t doubts;   /* exec's, when it began */
+    uint64_t unsent;  /* who are to get their block yet */
+    uint64_t staged;  /* whose buffers are out of reach: their blocks do not go
+                         this way */
+    uint64_t awaited; /* whose block has not come */
+    uint64_t gone;    /* whose blocks have another length: none is exchanged */
+    uint32_t doubts;  /* exec's, when it began */
     catena_status_t status; /* to end with */
-    bool out_of_reach; /* as is this member's: nothing comes this way */
-    bool past_caches;  /* what the node copies does not fit them */
+    bool out_of_reach;      /* as is this member's: nothing comes this way */
+    bool past_caches;       /* what the node copies does not fit them */
 } ctn_posted_t;
 
 /** Whether this is a way for the blocks of so many members. */

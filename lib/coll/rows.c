@@ -54,7 +54,8 @@ bool ctn_rows_find(const ctn_topo_t *topo, uint64_t seq, uint32_t i,
     while (!ctn_rows_suit(most, n, topo->crowded)) {
         most--;
     }
-    for (unsigned class = 0; class <= ctn_rows_class((n - 1) * most); class++) {
+    for (unsigned class = 0; class <= ctn_rows_class((n - 1) * most);
+         class ++) {
         uint64_t word = ctn_word_load(&row_at(topo, seq, class, i)->word);
         *bytes = word - row_word(seq, 0);
         if (*bytes < ROW_LENGTHS) {
@@ -148,9 +149,9 @@ CTN_COLD static void doubt(ctn_exec_t *exec, ctn_rows_t *r)
         if ((posted || ctn_rows_find(r->topo, r->seq, i, &bytes)) &&
             bytes != r->receive->bytes) {
             r->open &= ~(UINT64_C(1) << i);
-            r->status = ctn_block_differs(
-                exec, ctn_topo_rank_here(r->topo, i),
-                r->topo->group->lane.chain.rank, bytes, r->receive->bytes);
+            r->status = ctn_block_differs(exec, ctn_topo_rank_here(r->topo, i),
+                                          r->topo->group->lane.chain.rank,
+                                          bytes, r->receive->bytes);
         }
     }
 }

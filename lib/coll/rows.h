@@ -16,7 +16,7 @@ typedef struct ctn_rows {
     bool in_place;
     /* working */
     uint8_t class;
-    uint64_t open; /* members who are missing */
+    uint64_t open;          /* members who are missing */
     uint32_t doubts;        /* exec's, when it began */
     catena_status_t status; /* to end with */
 } ctn_rows_t;

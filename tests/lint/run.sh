@@ -108,7 +108,7 @@ report "hierarchies know no component but by its table" \
     "$(grep -rnE '#include "coll/bcol/' lib --include='*.[ch]' |
         grep -v '^lib/coll/bcol/')"
 report "only transports/ucx includes UCX" \
-    "$(only_in '(ucp|uct|ucs)/' 'transports/ucx/')"
+    "$(only_in '(ucp|uct|ucs)/' 'transports/ucx/|tests/unit/test_ucx_')"
 report "only boot and the launcher include PMIx" \
     "$(only_in 'pmix' 'lib/boot/|tools/prun/|tests/fault/')"
 report "only topo and the launcher's binding include hwloc" \
