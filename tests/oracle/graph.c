@@ -258,21 +258,16 @@ static int spread(const oracle_graph_t *graph, bool *marked, int from)
     return found;
 }
 
-/** What is joined. Several of two or more ranks: not all. */
-static void find_joined(oracle_graph_t *graph)
+static void find_components(oracle_graph_t *graph)
 {
     bool *marked = oracle_zeros((size_t)graph->size, sizeof(bool));
-    int components = 0;
-    int alone = 0;
     for (int r = 0; r < graph->size; r++) {
         if (!marked[r]) {
-            bool one = spread(graph, marked, r) == 1;
-            alone += one;
-            components += !one;
+            int ranks = spread(graph, marked, r);
+            graph->components += ranks > 1;
+            graph->full |= ranks > 1 && ranks == graph->size;
         }
     }
-    graph->joined = components == 1;
-    graph->full = graph->joined && alone == 0;
     free(marked);
 }
 
@@ -306,7 +301,7 @@ void oracle_graph_draw(oracle_graph_t *graph, oracle_graph_way_t way,
         draw_edges(graph, oracle_random(&random));
         fill_from_edges(graph, oracle_random(&random));
     }
-    find_joined(graph);
+    find_components(graph);
 }
 
 void oracle_graph_draw_any(oracle_graph_t *graph, oracle_graph_way_t way,
@@ -345,7 +340,7 @@ void oracle_graph_torus(oracle_graph_t *graph, int ndims, int side,
     graph->ranks = graph->size;
     take_lists(graph);
     fill_grid(graph);
-    find_joined(graph);
+    find_components(graph);
 }
 
 void oracle_graph_ring(oracle_graph_t *graph, int ranks, int away)
@@ -359,7 +354,7 @@ void oracle_graph_ring(oracle_graph_t *graph, int ranks, int away)
             append(&graph->targets[r], peer[k], 1);
         }
     }
-    find_joined(graph);
+    find_components(graph);
 }
 
 void oracle_graph_free(oracle_graph_t *graph)

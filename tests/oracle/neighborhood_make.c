@@ -247,7 +247,7 @@ bool oracle_nbr_has(const oracle_t *oracle, const oracle_graph_t *graph,
     }
     if (strcmp(algorithm, "aggregated") == 0) {
         return on_several(oracle, catena_neighborhood_group(neighborhood)) &&
-               graph->joined;
+               graph->components == 1;
     }
     return true;
 }

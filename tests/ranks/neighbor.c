@@ -75,6 +75,72 @@ static void every_one(rank_test_t *test)
     }
 }
 
+/* ---- parts of grids ---- */
+
+/** What comes from all neighbors when each sends its rank in the world; gaps
+ * keep -1. */
+static void hear(rank_test_t *test, catena_neighborhood_t *n, int32_t *heard)
+{
+    for (int i = 0; i < 2 * ORACLE_DIMS; i++) {
+        heard[i] = -1;
+    }
+    RANK_CHECK(test,
+               catena_neighbor_gather(&test->place.rank, 1, CATENA_INT32, heard,
+                                      1, CATENA_INT32, n) == CATENA_OK);
+}
+
+/** A part of a grid has the neighbors of the whole, in the dimensions that it
+ * keeps. */
+static void part(rank_test_t *test, uint64_t seed)
+{
+    oracle_graph_t graph;
+    catena_neighborhood_t *whole = NULL;
+    catena_neighborhood_t *kept = NULL;
+    int remain[ORACLE_DIMS];
+    int coords[ORACLE_DIMS], dims[ORACLE_DIMS], periods[ORACLE_DIMS];
+    int here[ORACLE_DIMS];
+    int32_t in_whole[2 * ORACLE_DIMS], in_part[2 * ORACLE_DIMS];
+    int ndims = 0;
+    oracle_graph_draw_any(&graph, ORACLE_WAY_CART, test->place.size, seed);
+    for (int d = 0; d < graph.ndims; d++) {
+        remain[d] = (int)oracle_below(&seed, 2);
+    }
+    RANK_CHECK(test, oracle_neighborhood_make(&graph, test->world, NULL,
+                                              &whole) == CATENA_OK);
+    if (whole != NULL) {
+        RANK_CHECK(test, catena_cart_sub(whole, remain, &kept) == CATENA_OK);
+        hear(test, whole, in_whole);
+        hear(test, kept, in_part);
+        RANK_CHECK(test, catena_cart_get(kept, ORACLE_DIMS, dims, periods,
+                                         here) == CATENA_OK);
+        oracle_graph_coords(&graph, test->place.rank, coords);
+        for (int d = 0; d < graph.ndims; d++) {
+            if (remain[d] == 0) {
+                continue;
+            }
+            RANK_CHECK(test, dims[ndims] == graph.dims[d] &&
+                                 !periods[ndims] == !graph.periods[d] &&
+                                 here[ndims] == coords[d]);
+            RANK_CHECK(test, memcmp(&in_part[2 * ndims], &in_whole[2 * d],
+                                    2 * sizeof(int32_t)) == 0);
+            ndims++;
+        }
+        int found = -1;
+        RANK_CHECK(test, catena_cart_ndims(kept, &found) == CATENA_OK &&
+                             found == ndims);
+        RANK_CHECK(test, catena_neighborhood_free(kept) == CATENA_OK);
+        RANK_CHECK(test, catena_neighborhood_free(whole) == CATENA_OK);
+    }
+    oracle_graph_free(&graph);
+}
+
+static void parts(rank_test_t *test)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        part(test, seed);
+    }
+}
+
 /* ---- operations that end in another order ---- */
 
 /** Two operations of a star of ranks 0 to 2 about rank 0: first a number along
@@ -188,6 +254,7 @@ static const rank_case_t cases[] = {
     {"graphs from edges", dist},
     {"grids", carts},
     {"graphs from grids", derived},
+    {"parts of grids", parts},
     {"every operation in every form", every_one},
     {NULL, NULL}};
 const rank_suite_t rank_suite_neighbor = {.name = "neighbor", .cases = cases};

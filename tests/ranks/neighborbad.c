@@ -490,6 +490,73 @@ static void wrong_length(rank_test_t *test, oracle_graph_way_t way,
     nbr_close(&nbr);
 }
 
+/** All have blocks of one length, but for one rank: its neighbors, and it, say
+ * so. Where other ranks pass blocks on, so may ranks that get what these do not
+ * expect, and without CATENA_CHECK nothing is certain but that all ends and
+ * that nothing is written elsewhere. */
+static void other_length(rank_test_t *test, uint64_t seed)
+{
+    uint64_t random = seed;
+    nbr_t nbr;
+    oracle_graph_ring(&nbr.graph, test->place.size, 1 + (int)(seed % 2));
+    if (seed % 3 == 0) {
+        oracle_graph_free(&nbr.graph);
+        oracle_graph_draw(&nbr.graph, ORACLE_WAY_ADJACENT,
+                          ORACLE_SHAPE_COMPLETE, test->place.size, seed);
+    }
+    nbr_open(test, &nbr, NULL, 1);
+    if (seed % 2 != 0 || !nbr_choose(&nbr, "aggregated")) {
+        (void)nbr_choose(&nbr, "direct");
+    }
+    bool direct = strcmp(nbr.algorithm, "direct") == 0;
+    for (int i = 0; i < 12; i++) {
+        static const size_t counts[] = {1, 5, 40, 500, 2000};
+        int wrong = (int)oracle_below(&random, (size_t)test->place.size);
+        bool own = test->place.rank == wrong;
+        bool near = false;
+        oracle_nbr_call_t call = nbr_draw(&nbr, &random, 1);
+        call.kind = i % 2 == 0 ? ORACLE_NBR_ALLTOALL : ORACLE_NBR_GATHER;
+        call.type = 8;
+        call.form = ORACLE_FORM_BLOCKING;
+        call.in_place = false;
+        call.count = counts[oracle_below(&random, 5)];
+        /* Not so many that ranks choose different algorithms. */
+        size_t more = 1 + (direct ? oracle_below(&random, 99) : 0);
+        call.count += i % 3 == 2 && own ? more : 0;
+        oracle_nbr_repair(&call);
+        for (int k = 0; k < nbr.graph.sources[call.rank].count; k++) {
+            int from = nbr.graph.sources[call.rank].rank[k];
+            near = near ||
+                   (from >= 0 && from != call.rank && (own || from == wrong));
+        }
+        oracle_nbr_open(&test->oracle, &call);
+        oracle_nbr_fill(&call, random);
+        capture_t said;
+        rank_listen(test, &said);
+        catena_status_t status = oracle_nbr_run(&call);
+        rank_heard(test, &said);
+        RANK_CHECK(test, status == CATENA_OK || status == CATENA_ERR_ARG);
+        bool finds = i % 3 == 2 && near;
+        RANK_CHECK(test,
+                   status != CATENA_OK || !finds || (!direct && !checks()));
+        if (i % 3 != 2 || (direct && !finds)) {
+            RANK_CHECK(test, status == CATENA_OK);
+            oracle_nbr_check(&test->oracle, &call, "beside a wrong length");
+        } else {
+            oracle_nbr_check_around(&test->oracle, &call, "wrong length");
+        }
+        oracle_nbr_close(&test->oracle, &call);
+    }
+    nbr_close(&nbr);
+}
+
+static void another_length(rank_test_t *test)
+{
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        other_length(test, seed);
+    }
+}
+
 static void one_wrong_length(rank_test_t *test)
 {
     for (uint64_t seed = 0; seed < 40; seed++) {
@@ -621,6 +688,7 @@ static const rank_case_t cases[] = {
     {"in place", in_place},
     {"in place, one too long", in_place_too_long},
     {"one wrong length", one_wrong_length},
+    {"another length at one rank", another_length},
     {"lengths of blocks that share messages", lengths_together},
     {"one far too long", far_too_long},
     {NULL, NULL}};

@@ -34,6 +34,20 @@ void job_give_heap(job_t *job, job_hoard_t *hoard)
     }
 }
 
+static void fail(void *owner, const char *text)
+{
+    job_t *job = owner;
+    if (job->errors++ < 3) {
+        fprintf(stderr, "rank %u of %u, seed %llu: %s\n", job->rank, job->size,
+                (unsigned long long)job->seed, text);
+    }
+}
+
+oracle_t job_oracle(job_t *job)
+{
+    return (oracle_t){job->context, fail, job};
+}
+
 static int run_rank(const catena_config_t *config, void *argument)
 {
     run_t *run = argument;

@@ -7,6 +7,7 @@
 
 #include "core/context.h"
 #include "group/group.h"
+#include "oracle/oracle.h"
 #include "oracle/random.h"
 
 /* Ranks that run what is inside the library: simulated, with machine, layout
@@ -34,6 +35,9 @@ typedef void (*job_body_t)(job_t *job);
                     (unsigned long long)(job)->seed, #condition);              \
         }                                                                      \
     } while (0)
+
+/** For parts of the oracle, whose errors are this rank's. */
+oracle_t job_oracle(job_t *job);
 
 /** Of a simulated rank; 0: as the simulator has it. */
 #if defined(__SANITIZE_ADDRESS__)

@@ -6,37 +6,19 @@
 #include <string.h>
 
 #include "capture.h"
-#include "graph.h"
-#include "grid_case.h"
 #include "neighbor/choice.h"
-#include "plan_run.h"
+#include "oracle/neighborhood.h"
 #include "plan_walk.h"
 #include "unit.h"
 
-/* The neighborhoods of all ranks of the job that runs. */
+/* The neighborhoods of all ranks of the job that runs, and what they are made
+ * from. */
 static catena_neighborhood_t *made[PLAN_WALK_RANKS];
+static oracle_graph_t graph;
 
-/* What they are made from. */
-static enum graph_shape shape;
-static grid_case_t grid;
-
-/* ---- making them ---- */
-
-static catena_status_t make_graph(job_t *job, catena_neighborhood_t **out)
+static bool is_grid(void)
 {
-    int rank = (int)job->rank;
-    graph_t graph = graph_make(shape, (int)job->size, job->seed);
-    graph_list_t sources = graph_list(&graph, rank, false, job->seed);
-    graph_list_t targets = graph_list(&graph, rank, true, job->seed);
-    bool weighted = job->seed % 2 == 0;
-    catena_status_t status = catena_neighborhood_create(
-        job->context->world, sources.count, sources.rank,
-        weighted ? sources.weight : CATENA_UNWEIGHTED, targets.count,
-        targets.rank, weighted ? targets.weight : CATENA_UNWEIGHTED, NULL, out);
-    graph_list_free(&sources);
-    graph_list_free(&targets);
-    graph_free(&graph);
-    return status;
+    return graph.way == ORACLE_WAY_CART || graph.way == ORACLE_WAY_DERIVED;
 }
 
 /** All plans that are possible. */
@@ -102,6 +84,56 @@ static void check_node_pairs(job_t *job, const ctn_plan_t *plan)
     free(seen);
 }
 
+/** How far along a dimension edges of direction i lead; along a ring, of ways
+ * to the same place the same one. */
+static int hop(int i, int d)
+{
+    bool cart = graph.way == ORACLE_WAY_CART;
+    int n = graph.dims[d];
+    int along = !cart        ? graph.displacements[i * graph.ndims + d]
+                : i / 2 == d ? 2 * (i % 2) - 1
+                             : 0;
+    return graph.periods[d] ? ((along % n) + n) % n : along;
+}
+
+/** Of rings: a message for each hop, a round for each dimension, and each block
+ * is sent as often as there are dimensions in which it moves. */
+static void check_combining(job_t *job, ctn_pattern_t pattern)
+{
+    int directions =
+        graph.way == ORACLE_WAY_CART ? 2 * graph.ndims : graph.ndirs;
+    uint32_t messages = 0;
+    uint32_t blocks = 0;
+    uint32_t rounds = 0;
+    bool rings = true;
+    for (int d = 0; d < graph.ndims; d++) {
+        uint32_t hops = 0;
+        for (int i = 0; i < directions; i++) {
+            int j = 0;
+            while (hop(j, d) != hop(i, d)) {
+                j++;
+            }
+            hops += j == i && hop(i, d) != 0;
+            blocks += hop(i, d) != 0;
+        }
+        messages += hops;
+        rounds += hops > 0;
+        rings = rings && graph.periods[d];
+    }
+    for (uint32_t r = 0; r < job->size; r++) {
+        const ctn_plan_t *plan = plan_of(r, CTN_SCHEME_COMBINING, pattern);
+        uint32_t parts = 0;
+        for (uint32_t i = 0; i < plan->sends; i++) {
+            parts += plan->send[i].count;
+        }
+        bool each = pattern == CTN_PATTERN_ALLTOALL;
+        JOB_CHECK(job,
+                  rings ? plan->sends == messages : plan->sends <= messages);
+        JOB_CHECK(job, rings ? plan->rounds == rounds : plan->rounds <= rounds);
+        JOB_CHECK(job, rings && each ? parts == blocks : parts <= blocks);
+    }
+}
+
 static uint32_t greatest_degree(const job_t *job)
 {
     uint32_t most = 0;
@@ -121,16 +153,15 @@ static void check_scheme(job_t *job, ctn_scheme_t scheme, ctn_pattern_t pattern)
     if (scheme == CTN_SCHEME_COLORED) {
         uint32_t degree = greatest_degree(job);
         JOB_CHECK(job, plan->rounds >= degree);
-        JOB_CHECK(job, grid.ndims > 0
-                           ? plan->rounds <= made[0]->targets
-                           : plan->rounds < 2 * degree || degree == 0);
+        JOB_CHECK(job, is_grid() ? plan->rounds <= made[0]->targets
+                                 : plan->rounds < 2 * degree || degree == 0);
         for (uint32_t r = 0; r < job->size; r++) {
             check_steps(job, plan_of(r, scheme, pattern));
         }
     } else if (scheme == CTN_SCHEME_AGGREGATED) {
         check_node_pairs(job, plan);
     } else if (scheme == CTN_SCHEME_COMBINING) {
-        grid_case_check(job, &grid, made, pattern);
+        check_combining(job, pattern);
     }
 }
 
@@ -150,59 +181,72 @@ static void check_all(job_t *job)
 /** The same with data. */
 static void run_all(job_t *job, catena_neighborhood_t *own)
 {
-    static const size_t words[] = {1, 40, 5000};
+    oracle_t oracle = job_oracle(job);
+    oracle_table_t table;
+    uint64_t random = job->seed;
+    uint64_t mine = job->rank;
+    oracle_table_open(&oracle, &table);
     for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
-        if (own->plan[scheme][CTN_PATTERN_ALLTOALL] != NULL) {
-            JOB_CHECK(job, catena_neighborhood_set(own, "algorithm",
-                                                   ctn_scheme_names[scheme]) ==
-                               CATENA_OK);
-            plan_run(job, own, words[(job->seed + scheme) % 3]);
+        if (own->plan[scheme][CTN_PATTERN_ALLTOALL] == NULL) {
+            continue;
         }
+        JOB_CHECK(job, catena_neighborhood_set(own, "algorithm",
+                                               ctn_scheme_names[scheme]) ==
+                           CATENA_OK);
+        oracle_nbr_call_t call = {
+            .graph = &graph, .neighborhood = own, .table = &table};
+        oracle_nbr_draw(&call, &random, &mine, job->size > 32 ? 150 : 3000);
+        oracle_nbr_all(&oracle, &call, random, ctn_scheme_names[scheme]);
     }
+    oracle_table_close(&oracle, &table);
 }
 
 static void make_and_check(job_t *job)
 {
     catena_neighborhood_t *own = NULL;
-    catena_status_t status = grid.ndims > 0 ? grid_case_make(job, &grid, &own)
-                                            : make_graph(job, &own);
+    JOB_CHECK(job, oracle_neighborhood_make(&graph, job->context->world, NULL,
+                                            &own) == CATENA_OK);
     made[job->rank] = own;
-    JOB_CHECK(job, status == CATENA_OK);
-    if (status == CATENA_OK) {
+    if (own != NULL) {
+        oracle_graph_settle(&graph, (int)job->rank);
         make_plans(job, own);
     }
     (void)catena_barrier(job->context->world);
-    if (status == CATENA_OK && job->rank == 0) {
+    if (own != NULL && job->rank == 0) {
         check_all(job);
     }
     (void)catena_barrier(job->context->world);
-    if (status == CATENA_OK) {
+    if (own != NULL) {
         run_all(job, own);
+        JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
     }
-    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+}
+
+static void go(uint64_t seed, job_body_t body)
+{
+    int failed = job_simulate((uint32_t)graph.size, seed, body);
+    ck_assert_msg(failed == 0, "way %d, shape %d, seed %d: %d failed",
+                  (int)graph.way, (int)graph.shape, (int)seed, failed);
+    oracle_graph_free(&graph);
 }
 
 START_TEST(graphs)
 {
-    grid = (grid_case_t){0};
-    for (uint64_t seed = 1; seed <= 12; seed++) {
-        for (shape = 0; shape < GRAPH_SHAPES; shape++) {
-            uint32_t size = seed < 6 ? (uint32_t)seed : (uint32_t)seed * 7 % 40;
-            int failed = job_simulate(size + 1, seed, make_and_check);
-            ck_assert_msg(failed == 0, "shape %d, seed %d: %d failed",
-                          (int)shape, (int)seed, failed);
-        }
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        int size = seed < 6 ? (int)seed + 1 : (int)(seed * 7 % 40) + 1;
+        oracle_graph_draw(&graph, ORACLE_WAY_ADJACENT, (oracle_shape_t)_i, size,
+                          seed);
+        go(seed, make_and_check);
     }
 }
 END_TEST
 
 START_TEST(grids)
 {
-    for (uint64_t seed = 1; seed <= 100; seed++) {
-        grid = grid_case_draw(seed);
-        int failed = job_simulate((uint32_t)grid_case_ranks(&grid), seed,
-                                  make_and_check);
-        ck_assert_msg(failed == 0, "seed %d: %d failed", (int)seed, failed);
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        oracle_graph_draw(&graph, (oracle_graph_way_t)_i, ORACLE_SHAPE_EMPTY,
+                          1 + (int)(seed * 13 % 60), seed);
+        go(seed, make_and_check);
     }
 }
 END_TEST
@@ -213,7 +257,8 @@ static void check_moore(job_t *job)
 {
     make_and_check(job);
     catena_neighborhood_t *own = NULL;
-    JOB_CHECK(job, grid_case_make(job, &grid, &own) == CATENA_OK);
+    JOB_CHECK(job, oracle_neighborhood_make(&graph, job->context->world, NULL,
+                                            &own) == CATENA_OK);
     JOB_CHECK(job, ctn_scheme_make(own, CTN_SCHEME_COMBINING) == CATENA_OK);
     const ctn_plan_t *gather =
         own->plan[CTN_SCHEME_COMBINING][CTN_PATTERN_GATHER];
@@ -221,19 +266,15 @@ static void check_moore(job_t *job)
     for (uint32_t i = 0; i < gather->sends; i++) {
         blocks += gather->send[i].count;
     }
-    JOB_CHECK(job, gather->sends == 2u * (unsigned)grid.ndims);
-    JOB_CHECK(job, blocks == (unsigned)grid.vectors);
+    JOB_CHECK(job, gather->sends == 2u * (unsigned)graph.ndims);
+    JOB_CHECK(job, blocks == (unsigned)graph.ndirs);
     JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
 }
 
 START_TEST(diagonals)
 {
-    for (int ndims = 1; ndims <= 4; ndims++) {
-        grid = grid_case_moore(ndims, 3);
-        int failed = job_simulate((uint32_t)grid_case_ranks(&grid),
-                                  (uint64_t)ndims, check_moore);
-        ck_assert_msg(failed == 0, "%d dimensions: %d failed", ndims, failed);
-    }
+    oracle_graph_torus(&graph, _i, 3, true);
+    go((uint64_t)_i, check_moore);
 }
 END_TEST
 
@@ -340,6 +381,82 @@ static void check_settings(job_t *job)
     JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
 }
 
+/** Usual lengths that do not fit an address are long ones. */
+static void check_lengths(job_t *job)
+{
+    static const int weights[] = {3, 3, 3, 3, 3, 3};
+    static const int moves[] = {0, 1, 0, -1, 1, 0, -1, 0, 1, 1, -1, -1};
+    static const size_t bytes[] = {1, SIZE_MAX / 64, SIZE_MAX};
+    char text[3][512];
+    catena_neighborhood_t *grid = NULL;
+    JOB_CHECK(job, catena_cart_create(job->context->world, 2,
+                                      (const int[]){3, 3}, (const int[]){1, 1},
+                                      0, NULL, &grid) == CATENA_OK);
+    for (int i = 0; i < 3; i++) {
+        catena_neighborhood_info_t info = {.bytes = bytes[i]};
+        catena_neighborhood_t *own = NULL;
+        JOB_CHECK(job, catena_cart_derive_graph(grid, 6, moves, weights, 0,
+                                                &info, &own) == CATENA_OK);
+        JOB_CHECK(job, catena_neighborhood_explain(
+                           own, CATENA_NEIGHBOR_ALLTOALL, 0, text[i],
+                           sizeof(text[i])) == CATENA_OK);
+        *strchr(text[i], ' ') = '\0';
+        JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+    }
+    JOB_CHECK(job, strcmp(text[0], text[1]) != 0);
+    JOB_CHECK(job, strcmp(text[1], text[2]) == 0);
+    catena_neighborhood_t *none = NULL;
+    job->context->config.check = job->rank == 2; /* must be that of all */
+    JOB_CHECK(job, catena_cart_derive_graph(grid, 1, moves, NULL, 0, NULL,
+                                            &none) == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_neighborhood_free(grid) == CATENA_OK);
+}
+
+/** Ranks of 4 nodes that send to the next 6: the first has nobody before it,
+ * and nothing to say of what it receives. */
+static void from_nobody(job_t *job)
+{
+    enum { FAR = 6 };
+    int rank = (int)job->rank;
+    int sources[FAR + 1] = {CATENA_PROC_NULL};
+    int targets[FAR];
+    int source_count = 1;
+    int target_count = 0;
+    for (int i = 1; i <= FAR; i++) {
+        if (rank >= i) {
+            sources[source_count++] = rank - i;
+        }
+        if (rank + i < (int)job->size) {
+            targets[target_count++] = rank + i;
+        }
+    }
+    const catena_neighborhood_info_t info = {.bytes = (size_t)1 << 20};
+    catena_neighborhood_t *n;
+    JOB_CHECK(job, catena_neighborhood_create(
+                       job->context->world, source_count, sources,
+                       CATENA_UNWEIGHTED, target_count, targets,
+                       CATENA_UNWEIGHTED, &info, &n) == CATENA_OK);
+    /* Else this would show nothing. */
+    JOB_CHECK(job, ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 0, false) !=
+                       ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 8, false));
+    uint64_t send = job->rank;
+    uint64_t recv[FAR + 1];
+    JOB_CHECK(job, catena_neighbor_gather(&send, 1, CATENA_UINT64, recv,
+                                          rank == 0 ? 0 : 1, CATENA_UINT64,
+                                          n) == CATENA_OK);
+    for (int i = 1; i < source_count; i++) {
+        JOB_CHECK(job, recv[i] == (uint64_t)sources[i]);
+    }
+    JOB_CHECK(job, catena_neighborhood_free(n) == CATENA_OK);
+}
+
+START_TEST(choices)
+{
+    ck_assert_int_eq(job_simulate_nodes(9, 3, 1, check_lengths), 0);
+    ck_assert_int_eq(job_simulate_nodes(16, 4, 1, from_nobody), 0);
+}
+END_TEST
+
 /** One rank knows another machine: all choose by the same costs. */
 static void check_costs(job_t *job)
 {
@@ -386,11 +503,12 @@ END_TEST
 
 static void add_cases(TCase *tcase)
 {
-    tcase_add_test(tcase, graphs);
-    tcase_add_test(tcase, grids);
-    tcase_add_test(tcase, diagonals);
+    tcase_add_loop_test(tcase, graphs, 0, ORACLE_GRAPH_SHAPES);
+    tcase_add_loop_test(tcase, grids, ORACLE_WAY_CART, ORACLE_WAY_DERIVED + 1);
+    tcase_add_loop_test(tcase, diagonals, 1, 5);
     tcase_add_test(tcase, heavy_edges);
     tcase_add_test(tcase, settings);
+    tcase_add_test(tcase, choices);
     tcase_add_test(tcase, costs);
 }
 

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph.h"
+#include "job.h"
 #include "neighbor/neighborhood.h"
+#include "oracle/neighborhood.h"
 #include "unit.h"
 
 /* The neighborhoods of all ranks of the job that runs. */
 enum { MOST_RANKS = 64 };
 static catena_neighborhood_t *made[MOST_RANKS];
-static enum graph_shape shape;
-static bool weighted;
+static oracle_graph_t graph; /* that they are made of */
 static bool reorder;
 /* Of each rank of the world. */
 static const char *old_node[MOST_RANKS];
@@ -26,16 +26,6 @@ static uint64_t offset_of(const job_t *job, int rank, const void *memory)
     (void)ctn_heap_contains(made[rank]->exec->heap, memory, 1, &offset);
     (void)job;
     return offset;
-}
-
-/** How many edges to the same rank come before one in its list. */
-static int place(const ctn_edge_t *edge, uint32_t index)
-{
-    int before = 0;
-    for (uint32_t i = 0; i < index; i++) {
-        before += edge[i].rank == edge[index].rank;
-    }
-    return before;
 }
 
 static void check_link(job_t *job, const ctn_edge_t *target,
@@ -67,9 +57,11 @@ static void check_link(job_t *job, const ctn_edge_t *target,
     }
 }
 
+/** What both ends of an edge know, and the place of one in the other's list. */
 static void check_ends(job_t *job)
 {
     const catena_neighborhood_t *own = made[job->rank];
+    const oracle_list_t *list = &graph.targets[job->rank];
     for (uint32_t i = 0; i < own->targets; i++) {
         const ctn_edge_t *target = &own->target[i];
         if (target->rank == CATENA_PROC_NULL) {
@@ -77,13 +69,11 @@ static void check_ends(job_t *job)
             continue;
         }
         const catena_neighborhood_t *other = made[target->rank];
-        JOB_CHECK(job, target->peer_index < other->sources);
         const ctn_edge_t *source = &other->source[target->peer_index];
+        JOB_CHECK(job, (int)target->peer_index == list->mate[i]);
         JOB_CHECK(job, source->rank == (int)job->rank);
         JOB_CHECK(job, source->peer_index == i);
         JOB_CHECK(job, source->weight == target->weight);
-        JOB_CHECK(job, place(own->target, i) ==
-                           place(other->source, target->peer_index));
         if (target->rank == (int)job->rank) {
             JOB_CHECK(job, target->link == CTN_NO_LINK &&
                                source->link == CTN_NO_LINK);
@@ -110,7 +100,7 @@ static int first_on_node(int rank)
     return first;
 }
 
-static void check_census(job_t *job, const graph_t *graph)
+static void check_census(job_t *job)
 {
     const ctn_census_t *census = &made[job->rank]->census;
     uint64_t all = 0;
@@ -118,22 +108,21 @@ static void check_census(job_t *job, const graph_t *graph)
     uint64_t before = 0;
     int greatest = 0;
     uint32_t nodes = 0;
-    for (int i = 0; i < graph->count; i++) {
-        const graph_edge_t *edge = &graph->edge[i];
-        int weight = edge->from_weight > edge->to_weight ? edge->from_weight
-                                                         : edge->to_weight;
-        weight = weighted ? weight : 1;
-        greatest = weight > greatest ? weight : greatest;
-        all += (uint64_t)weight;
-        between += first_on_node(edge->from) != first_on_node(edge->to)
-                       ? (uint64_t)weight
-                       : 0;
-        before += strcmp(old_node[edge->from], old_node[edge->to]) != 0
-                      ? (uint64_t)weight
-                      : 0;
-    }
-    for (int i = 0; i < graph->size; i++) {
-        nodes += first_on_node(i) == i;
+    for (int from = 0; from < graph.size; from++) {
+        const catena_neighborhood_t *own = made[from];
+        nodes += first_on_node(from) == from;
+        for (uint32_t i = 0; i < own->targets; i++) {
+            int to = own->target[i].rank;
+            if (to == CATENA_PROC_NULL) {
+                continue;
+            }
+            int weight = own->target[i].weight;
+            uint64_t count = (uint64_t)weight;
+            greatest = weight > greatest ? weight : greatest;
+            all += count;
+            between += first_on_node(from) != first_on_node(to) ? count : 0;
+            before += strcmp(old_node[from], old_node[to]) != 0 ? count : 0;
+        }
     }
     JOB_CHECK(job, census->nodes == nodes);
     JOB_CHECK(job, census->weight_all == all);
@@ -141,9 +130,7 @@ static void check_census(job_t *job, const graph_t *graph)
     JOB_CHECK(job, census->weight_before == before);
     JOB_CHECK(job, reorder ? between <= before : between == before);
     JOB_CHECK(job, census->greatest_weight == greatest);
-    JOB_CHECK(job, census->connected == graph_connected(graph));
-    JOB_CHECK(job, census->weighted == (weighted && graph->count > 0) ||
-                       graph->nulls);
+    JOB_CHECK(job, census->connected == (graph.components <= 1));
 }
 
 static uint32_t greater(uint32_t a, uint32_t b)
@@ -186,61 +173,46 @@ static void check_maxima(job_t *job)
     JOB_CHECK(job, census->most_on_node == most_on_node);
 }
 
-static void check_lists(job_t *job, const graph_t *graph, bool targets)
-{
-    const catena_neighborhood_t *own = made[job->rank];
-    graph_list_t list = graph_list(graph, (int)job->rank, targets, job->seed);
-    int count[2];
-    static int rank[2][4096];
-    static int weight[2][4096];
-    JOB_CHECK(job, catena_neighborhood_counts(own, &count[0], &count[1]) ==
-                       CATENA_OK);
-    JOB_CHECK(job, count[targets] == list.count);
-    JOB_CHECK(job,
-              catena_neighborhood_neighbors(own, 4096, rank[0], weight[0], 4096,
-                                            rank[1], weight[1]) == CATENA_OK);
-    for (int i = 0; i < list.count; i++) {
-        JOB_CHECK(job, rank[targets][i] == list.rank[i]);
-        JOB_CHECK(job, weight[targets][i] >= (weighted ? list.weight[i] : 1));
-    }
-    graph_list_free(&list);
-}
-
 static void make_one(job_t *job)
 {
-    graph_t graph = graph_make(shape, (int)job->size, job->seed);
+    oracle_t oracle = job_oracle(job);
     catena_neighborhood_t *own = NULL;
+    catena_neighborhood_info_t info = {.reorder = reorder};
     old_node[job->rank] = job->context->site.node;
-    catena_status_t status = graph_create(job, &graph, weighted, reorder, &own);
-    JOB_CHECK(job, status == CATENA_OK);
-    if (status == CATENA_OK) { /* from now on ranks are those of its group */
+    JOB_CHECK(job, oracle_neighborhood_make(&graph, job->context->world, &info,
+                                            &own) == CATENA_OK);
+    if (own != NULL) { /* from now on ranks are those of its group */
         job->rank = (uint32_t)catena_group_rank(own->group);
+        job->size = (uint32_t)graph.size;
         made[job->rank] = own;
+        oracle_graph_settle(&graph, (int)job->rank);
     }
     (void)catena_barrier(job->context->world);
-    if (status == CATENA_OK) {
+    if (own != NULL) {
+        oracle_neighborhood_check(&oracle, &graph, own);
         check_ends(job);
-        check_census(job, &graph);
+        check_census(job);
         check_maxima(job);
-        check_lists(job, &graph, false);
-        check_lists(job, &graph, true);
     }
     (void)catena_barrier(job->context->world);
-    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
-    graph_free(&graph);
+    JOB_CHECK(job, own == NULL || catena_neighborhood_free(own) == CATENA_OK);
 }
 
+/** The way of making it is the loop's. */
 START_TEST(shapes)
 {
-    for (uint64_t seed = 1; seed <= 20; seed++) {
-        for (shape = 0; shape < GRAPH_SHAPES; shape++) {
-            uint32_t size = seed < 6 ? (uint32_t)seed : (uint32_t)seed * 7 % 40;
-            weighted = (seed + shape) % 2 == 0;
-            reorder = seed % 3 == 0;
-            int failed = job_simulate(size + 1, seed, make_one);
-            ck_assert_msg(failed == 0, "shape %d, seed %d: %d failed",
-                          (int)shape, (int)seed, failed);
-        }
+    oracle_graph_way_t way = (oracle_graph_way_t)_i;
+    bool grid = way == ORACLE_WAY_CART || way == ORACLE_WAY_DERIVED;
+    for (int i = 0; i < (grid ? 100 : 10 * ORACLE_GRAPH_SHAPES); i++) {
+        uint64_t seed = (uint64_t)i / (grid ? 1 : ORACLE_GRAPH_SHAPES) + 1;
+        int size = seed < 6 ? (int)seed : (int)(seed * 7 % 40) + 1;
+        oracle_shape_t shape = (oracle_shape_t)(i % ORACLE_GRAPH_SHAPES);
+        reorder = seed % 3 == 0;
+        oracle_graph_draw(&graph, way, shape, size, seed);
+        int failed = job_simulate((uint32_t)size, seed, make_one);
+        ck_assert_msg(failed == 0, "shape %d, seed %d: %d failed", (int)shape,
+                      (int)seed, failed);
+        oracle_graph_free(&graph);
     }
 }
 END_TEST
@@ -276,93 +248,10 @@ START_TEST(new_numbers)
 }
 END_TEST
 
-/* ---- contributed edges ---- */
-
-/** Every edge is contributed by some rank, in runs of one node. */
-static int contributor(const graph_t *graph, int edge, uint64_t seed)
-{
-    uint64_t random = seed * 77 + (uint64_t)edge / 3;
-    return (int)(job_random(&random) % (unsigned)graph->size);
-}
-
-static void contribute(job_t *job)
-{
-    graph_t graph = graph_make(shape, (int)job->size, job->seed);
-    size_t most = (size_t)graph.count + 1;
-    int *lists = malloc(4 * most * sizeof(int));
-    int *nodes = lists, *degrees = lists + most, *targets = lists + 2 * most,
-        *weights = lists + 3 * most, count = 0, edges = 0;
-    for (int i = 0; i < graph.count; i++) {
-        if (contributor(&graph, i, job->seed) == (int)job->rank) {
-            if (count == 0 || nodes[count - 1] != graph.edge[i].from) {
-                nodes[count] = graph.edge[i].from;
-                degrees[count++] = 0;
-            }
-            degrees[count - 1]++;
-            targets[edges] = graph.edge[i].to;
-            weights[edges++] = graph.edge[i].from_weight;
-        }
-    }
-    catena_neighborhood_t *own = NULL;
-    JOB_CHECK(job, catena_dist_graph_create(
-                       job->context->world, count, nodes, degrees, targets,
-                       weighted ? weights : CATENA_UNWEIGHTED, NULL,
-                       &own) == CATENA_OK);
-    uint32_t source = 0;
-    uint32_t target = 0;
-    for (int who = 0; own != NULL && who < graph.size; who++) {
-        for (int i = 0; i < graph.count; i++) {
-            const graph_edge_t *edge = &graph.edge[i];
-            int weight = weighted ? edge->from_weight : 1;
-            if (contributor(&graph, i, job->seed) != who) {
-                continue;
-            }
-            if (edge->from == (int)job->rank) {
-                JOB_CHECK(job, target < own->targets &&
-                                   own->target[target].rank == edge->to &&
-                                   own->target[target].weight == weight);
-                target++;
-            }
-            if (edge->to == (int)job->rank) {
-                JOB_CHECK(job, source < own->sources &&
-                                   own->source[source].rank == edge->from &&
-                                   own->source[source].weight == weight);
-                source++;
-            }
-        }
-    }
-    JOB_CHECK(job, own != NULL && source == own->sources);
-    JOB_CHECK(job, own != NULL && target == own->targets);
-    made[job->rank] = own;
-    (void)catena_barrier(job->context->world);
-    if (own != NULL) {
-        check_ends(job);
-    }
-    (void)catena_barrier(job->context->world);
-    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
-    free(lists);
-    graph_free(&graph);
-}
-
-START_TEST(contributions)
-{
-    for (uint64_t seed = 1; seed <= 10; seed++) {
-        for (shape = 0; shape < GRAPH_SHAPES; shape++) {
-            uint32_t size = (uint32_t)seed * 5 % 24 + 1;
-            weighted = (seed + shape) % 2 == 0;
-            int failed = job_simulate(size, seed, contribute);
-            ck_assert_msg(failed == 0, "shape %d, seed %d: %d failed",
-                          (int)shape, (int)seed, failed);
-        }
-    }
-}
-END_TEST
-
 static void add_cases(TCase *tcase)
 {
-    tcase_add_test(tcase, shapes);
+    tcase_add_loop_test(tcase, shapes, 0, ORACLE_GRAPH_WAYS);
     tcase_add_test(tcase, new_numbers);
-    tcase_add_test(tcase, contributions);
 }
 
 int main(void)

@@ -214,6 +214,34 @@ static void exchange(job_t *job, catena_neighborhood_t *complete)
     free(send);
 }
 
+/** What all ranks have sent in an operation is what they say that they send,
+ * and in bundles there is one message for each two nodes, and another round. */
+static void check_sent(job_t *job, catena_neighborhood_t *n, size_t words)
+{
+    uint64_t *data = calloc(2 * job->size * words, sizeof(*data));
+    catena_neighborhood_stats_t stats;
+    uint64_t before = n->exec->tally.messages;
+    uint64_t on_node = 0;
+    JOB_CHECK(job, catena_neighbor_alltoall(data, words, CATENA_UINT64,
+                                            data + job->size * words, words,
+                                            CATENA_UINT64, n) == CATENA_OK);
+    uint64_t sent = n->exec->tally.messages - before;
+    bool bundled = words == 1 && n->census.nodes > 1;
+    for (uint32_t i = 0; i < n->targets; i++) {
+        on_node += n->target[i].node == n->node;
+    }
+    JOB_CHECK(job, catena_neighborhood_get_stats(n, &stats) == CATENA_OK);
+    JOB_CHECK(job, !bundled || stats.rounds == 2);
+    uint64_t nodes = n->census.nodes;
+    uint64_t mine[] = {stats.messages, sent, on_node};
+    uint64_t all[3] = {0};
+    JOB_CHECK(job, catena_allreduce(mine, all, 3, CATENA_UINT64, CATENA_SUM,
+                                    job->context->world) == CATENA_OK);
+    JOB_CHECK(job, !bundled || (all[0] == all[1] &&
+                                all[0] == all[2] + nodes * (nodes - 1)));
+    free(data);
+}
+
 static bool has_bundles(job_t *job, catena_neighborhood_t *n,
                         unsigned operation)
 {
@@ -257,6 +285,10 @@ static bool starve(job_t *job, uint32_t starved, ctn_pattern_t pattern)
     JOB_CHECK(job, (strstr(said.text, words[pattern]) != NULL) ==
                        (refused && job->rank == 0));
     exchange(job, n);
+    if (!refused) {
+        check_sent(job, n, 1);
+        check_sent(job, n, 2000); /* too long for bundles */
+    }
     JOB_CHECK(job, catena_neighborhood_free(n) == CATENA_OK);
     return refused;
 }

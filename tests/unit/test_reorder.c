@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "neighbor/order.h"
-
+#include "oracle/random.h"
 #include "unit.h"
 
 enum { MOST = 600, EDGES = 8 * MOST };
@@ -25,8 +25,7 @@ static problem_t problem;
 
 static uint32_t draw(uint64_t *state, uint32_t below)
 {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*state >> 33) % below);
+    return (uint32_t)oracle_below(state, below);
 }
 
 static void shuffle(uint32_t *values, uint32_t count, uint64_t *state)
