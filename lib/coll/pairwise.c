@@ -230,7 +230,9 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
     if (x->open != 0) {
         if (result == CTN_STEP_WAIT && op->exec->doubts != x->doubts) {
             x->doubts = op->exec->doubts; /* the streams have asked */
-            (void)ctn_joint_doubt(op, 0);
+            if (x->by_rank != NULL) { /* else this operation has joint ones */
+                (void)ctn_joint_doubt(op, 0);
+            }
         }
         return result;
     }

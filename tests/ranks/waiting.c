@@ -61,7 +61,29 @@ static void wait_for_each_other(rank_test_t *test)
     }
 }
 
+/** Messages of other nodes are here long before the block of the late rank,
+ * which shares the node. */
+static void far_ones_first(rank_test_t *test)
+{
+    static const size_t bytes[] = {320, 32768};
+    for (size_t i = 0; i < 2; i++) {
+        oracle_call_t call = rank_alltoall(test, test->world, bytes[i]);
+        call.c.value[ORACLE_MODE] = ORACLE_BLOCKING;
+        call.c.value[ORACLE_MEMORY] = ORACLE_MALLOC;
+        oracle_call_open(&test->oracle, &call);
+        oracle_call_fill(&call, i);
+        catena_group_set(test->world, "alltoall_algorithm", "direct");
+        if (test->place.rank == test->place.size - 1) {
+            rank_pause(test, 5 * late_us);
+        }
+        RANK_CHECK(test, oracle_call_run(&test->oracle, &call) == CATENA_OK);
+        oracle_call_check(&test->oracle, &call, "late: ");
+        oracle_call_close(&test->oracle, &call);
+    }
+}
+
 static const rank_case_t cases[] = {
+    {"messages come before a late rank of the node", far_ones_first},
     {"all wait for a late rank", wait_for_the_late},
     {"all wait for each other", wait_for_each_other},
     {NULL, NULL}};
