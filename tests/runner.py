@@ -58,9 +58,11 @@ class Build:
 
     def needed(self, pattern):
         """The programs of the tests; none: all."""
-        words = {Path(w) for t in self.tests(pattern) for w in t.cmd if pattern}
-        return [] if self.dir in words else [
-            str(w.relative_to(self.dir)) for w in words if self.dir in w.parents]
+        words = {str(self.dir / w) for t in self.tests(pattern)
+                 for w in t.cmd if pattern}
+        return [] if str(self.dir) in words else [
+            os.path.relpath(w, self.dir) for w in words
+            if re.match(f"{self.dir}/(tests|tools)/", w)]
 
     def durations(self):
         lines = self.kept.read_text().splitlines() if self.kept.exists() else []
