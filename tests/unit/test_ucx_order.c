@@ -81,6 +81,7 @@ static void body_config(rank_t *r)
 START_TEST(one_lane_for_messages)
 {
     setenv("UCX_MAX_EAGER_RAILS", "2", 1);
+    setenv("UCX_MAX_EAGER_LANES", "2", 1);
     run_ranks(1, 0, ARENA_BYTES, -1, body_config);
 }
 END_TEST
