@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "coll/barrier.h"
 #include "coll/choice.h"
 
 /* ---- the operation: choose, and become what was chosen ---- */
@@ -272,9 +271,6 @@ static catena_status_t prepare(const ctn_given_side_t *send,
                                ctn_op_t **op)
 {
     bool vector = receive->counts != NULL;
-    if (vector) {
-        ctn_barrier_fences(group);
-    }
     ctn_op_t *made = ctn_op_create(group->exec, vector ? &alltoallv : &alltoall,
                                    &group->channel);
     if (made == NULL) {

@@ -18,9 +18,6 @@
 #include "coll/ml/given.h"
 #include "exec/message.h"
 
-/* Up to this many members each reads all the others' words. */
-enum { FLAT_MEMBERS = 8 };
-
 typedef struct barrier {
     /* argument */
     catena_group_t *group;
@@ -37,7 +34,7 @@ typedef struct barrier {
 
 static bool flat_here(const ctn_topo_t *topo)
 {
-    return topo->crowded || ctn_topo_local_size(topo) <= FLAT_MEMBERS;
+    return topo->crowded || ctn_topo_local_size(topo) <= CTN_FLAT_MEMBERS;
 }
 
 /** Words only grow: of several barriers under way the later may get here
@@ -200,9 +197,22 @@ static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
     return ctn_barrier_create(ctn_group_of(channel));
 }
 
+/** What its layers keep beside the slots. */
+static void clear(ctn_exec_t *exec, ctn_channel_t *channel)
+{
+    ctn_attachment_t *a = ctn_group_of(channel)->attachments;
+    for (; a != NULL; a = a->next) {
+        if (a->clear != NULL) {
+            a->clear(exec, a);
+        }
+    }
+}
+
+static const ctn_fences_t fences = {make_fence, clear};
+
 void ctn_barrier_fences(catena_group_t *group)
 {
-    group->channel.make_fence = make_fence;
+    group->channel.fences = &fences;
 }
 
 /* ---- the node's fence ---- */

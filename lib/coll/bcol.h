@@ -34,7 +34,7 @@ typedef enum ctn_basic_kind {
 
 /** Longest vector of bcast, reduce, allreduce, scan and exscan: longer ones are
  * cut by who calls. The others take any length. */
-#define CTN_SEGMENT_BYTES 32768u
+#define CTN_SEGMENT_BYTES CTN_WIDE_BYTES
 
 /** Arguments: the caller's, who keeps them until the operation ends. What
  * members have to agree on (kind, algorithm, lengths of vectors, `at` of

@@ -56,12 +56,13 @@ bool ctn_joint_suits(const ctn_topo_t *topo, size_t bytes)
 {
     const ctn_roster_t *roster = &topo->roster;
     if (bytes > CTN_JOINT_BYTES || roster->nodes < 2 ||
-        roster->nodes > CTN_SLOTS) {
+        roster->nodes > CTN_PAIRWISE_SLOTS) {
         return false;
     }
     range_t n = members_of_nodes(roster);
     size_t all = n.most * bytes;
-    uint32_t slots = all <= CTN_INLINE_BYTES ? CTN_SLOTS : CTN_WIDE_SLOTS;
+    uint32_t slots =
+        all <= CTN_INLINE_BYTES ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_WIDE;
     return n.most > 1 && n.most <= CTN_ROWS_MEMBERS && all <= CTN_JOINT_BYTES &&
            slots_of_node(n, bytes) + (roster->nodes - 1) * most_at_one(n) *
                                          slots_of_message(all) <=

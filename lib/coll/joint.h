@@ -8,7 +8,6 @@
  * another node are one message, if that is not too long; see joint.c. */
 
 /* When the blocks for a node are more, each travels by itself. */
-#define CTN_JOINT_BYTES 65536u
 
 /* What its word counts: this, and the length of a block. */
 #define CTN_JOINT_COUNT (UINT32_C(1) << 31)

@@ -12,7 +12,7 @@ static uint32_t slots_for(const ctn_pairwise_t *x)
 {
     bool small = x->list == NULL && x->receive->counts == NULL &&
                  x->receive->bytes <= CTN_LINE_BYTES;
-    uint32_t most = small ? CTN_SLOTS : CTN_WIDE_SLOTS;
+    uint32_t most = small ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_WIDE;
     if (x->window > 0 && x->window < most) {
         most = x->window;
     }

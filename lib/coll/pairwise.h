@@ -37,21 +37,20 @@
 /* A second copy costs less than asking, which takes a round trip and between
  * nodes a message more. Two ranks on two cores, 1 KiB: 0.47 us granted, 0.55
  * eager; eight ranks there: 8.9 eager, 14.8 granted, 2 KiB 10.2 and 15.2. */
-#define CTN_NEAR_EAGER 512u     /* on a node */
-#define CTN_CROWDED_EAGER 1024u /* there, with more ranks than cores */
-#define CTN_FAR_EAGER 16384u
+#define CTN_FAR_EAGER (CTN_PARTS * CTN_PART_BYTES)
 
 /* What shares the cache line of a slot's word. Of a slot of two lines the
  * polling receiver would fetch the second, too, while it is being written: two
  * ranks, 64 B: 0.37 us in the slot, 0.33 in the wide payload. */
 #define CTN_LINE_BYTES (64 - offsetof(ctn_slot_t, data))
 
-_Static_assert(CTN_FAR_EAGER <= CTN_PARTS * CTN_PART_BYTES,
+_Static_assert(CTN_NEAR_EAGER <= CTN_PARTS * CTN_PART_BYTES &&
+                   CTN_CROWDED_EAGER <= CTN_PARTS * CTN_PART_BYTES,
                "an eager block fits the wide payload");
 
 /* Parts of large staged blocks: few messages, and two of them stay in a
  * cache. */
-#define CTN_LARGE_PART_BYTES CTN_BOUNCE_BYTES
+_Static_assert(CTN_LARGE_PART_BYTES <= CTN_BOUNCE_BYTES, "are packed");
 
 /** Who meets whom. */
 typedef enum ctn_order {
@@ -130,7 +129,7 @@ typedef struct ctn_pairwise {
     unsigned char **stage; /* [slots] in the heap: large parts that come in, or
                               NULL; made when first needed */
     ctn_expected_t *expected; /* [slots][CTN_PARTS] likewise */
-    ctn_pairwise_stream_t stream[CTN_SLOTS];
+    ctn_pairwise_stream_t stream[CTN_PAIRWISE_SLOTS];
     ctn_rows_t rows;
     ctn_posted_t posted;
 } ctn_pairwise_t;

@@ -78,7 +78,8 @@ static bool has_come_wrong(const ctn_op_t *op, const ctn_pairwise_t *x,
     uint32_t count = ctn_tag_count(word);
     uint32_t what = count & PAIRWISE_REFUSED;
     if (!ctn_tag_matches(word, op->seq) || stream->parts_received > 0 ||
-        count >> 20 != (stream->receive_turn & 0xfff) || what == expected) {
+        (count & ~0xfffffu) != pairwise_turn(stream->receive_turn) ||
+        what == expected) {
         return false;
     }
     *found = what;

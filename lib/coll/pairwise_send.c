@@ -187,7 +187,8 @@ static ctn_step_t refuse(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
             endpoint, &bytes, sizeof(bytes),
             ctn_slot_data_offset(op->channel, to->address, op->seq, slot),
             ctn_slot_word_offset(op->channel, to->address, op->seq, slot, 0),
-            ctn_tag(op->seq, turn << 20 | PAIRWISE_REFUSED), &op->pending);
+            ctn_tag(op->seq, pairwise_turn(turn) | PAIRWISE_REFUSED),
+            &op->pending);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }

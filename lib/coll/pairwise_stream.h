@@ -159,14 +159,22 @@ static inline size_t pairwise_bytes_of_part(size_t bytes, size_t part_bytes,
 /** It has none: some other block that it is made of was refused. */
 #define PAIRWISE_NOTHING UINT64_MAX
 
+/** Turns come again, in groups of more than CTN_PAIRWISE_TURNS times as many
+ * members as there are slots. A receiver zeroes its words before it grants, and
+ * only the first turn comes ungranted: so they need not differ. */
+static inline uint32_t pairwise_turn(uint32_t turn)
+{
+    return turn % CTN_PAIRWISE_TURNS << 20;
+}
+
 static inline uint32_t pairwise_small_count(uint32_t turn, size_t bytes)
 {
-    return turn << 20 | (uint32_t)bytes;
+    return pairwise_turn(turn) | (uint32_t)bytes;
 }
 
 static inline uint32_t pairwise_part_count(uint32_t turn, uint32_t part)
 {
-    return turn << 20 | PAIRWISE_PART | (part & 0x3ffff);
+    return pairwise_turn(turn) | PAIRWISE_PART | (part & 0x3ffff);
 }
 
 _Static_assert(CTN_FAR_EAGER < PAIRWISE_PART, "small blocks have no part");

@@ -281,6 +281,27 @@ static const ctn_algorithm_t build_algorithm = {
     .finish = finish,
 };
 
+/** The words of the ports here, and at the root those of the node. */
+static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
+{
+    (void)exec;
+    const ctn_plan_t *plan = (const ctn_plan_t *)attachment;
+    const ctn_topo_t *topo = plan->topo;
+    if (plan->state != CTN_PLAN_READY) {
+        return;
+    }
+    for (uint32_t i = 0; i < plan->ports; i++) {
+        memset(plan->port[i].block, 0,
+               ctn_port_granted_at(topo->roster.nodes, CTN_RINGS, 0));
+    }
+    if (plan->shared != NULL) {
+        size_t counters = (size_t)CTN_RINGS * plan->leaders;
+        memset(plan->counter, 0, counters * sizeof(ctn_counter_t));
+        memset(plan->answer, 0,
+               counters * ctn_topo_local_size(topo) * sizeof(ctn_answer_t));
+    }
+}
+
 static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     ctn_plan_t *plan = (ctn_plan_t *)attachment;
@@ -317,6 +338,7 @@ static ctn_plan_t *find(ctn_topo_t *topo, uint32_t leaders,
     if (plan != NULL) {
         plan->attachment.key = &plan_key;
         plan->attachment.release = release;
+        plan->attachment.clear = clear;
         plan->topo = topo;
         plan->leaders = leaders;
         plan->placement = placement;

@@ -12,10 +12,8 @@
 
 #define CTN_MAX_LEADERS 64u
 
-#define CTN_STAGE_SLOTS 8u     /* pieces under way to one virtual leader */
-#define CTN_STAGE_BYTES 65536u /* of a piece */
-#define CTN_STAGE_STRIDE (CTN_STAGE_BYTES + 64u) /* its header lies before it  \
-                                                  */
+/* The header of a piece lies before it. */
+#define CTN_STAGE_STRIDE (CTN_STAGE_BYTES + 64u)
 
 /** What comes with each piece, right before its data: what message it is of. */
 typedef struct ctn_stage_header {

@@ -2,6 +2,7 @@
  * around the algorithms of group/splitting.h. */
 
 #include "coll/split.h"
+#include "coll/barrier.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,7 @@ static ctn_step_t prepare(ctn_op_t *op)
     op->exec->tally.most_memory = op->exec->tally.memory;
     catena_status_t status = ctn_group_create(op->exec, &split->made);
     if (status == CATENA_OK) {
+        ctn_barrier_fences(split->made);
         status = fill_record(op->exec, split);
     }
     if (status != CATENA_OK) {

@@ -38,6 +38,36 @@ void ctn_channel_clear(const ctn_exec_t *exec, ctn_channel_t *channel)
     channel->touched = 0;
 }
 
+static void zero_words(ctn_channel_t *channel, unsigned ring)
+{
+    for (unsigned slot = 0; slot < channel->touched; slot++) {
+        ctn_slot_t *at = &channel->slots[slot * channel->rings + ring];
+        for (unsigned word = 0; word < CTN_PARTS; word++) {
+            ctn_word_store(&at->word[word], 0);
+        }
+    }
+}
+
+void ctn_channel_zero_old(ctn_exec_t *exec, ctn_channel_t *channel,
+                          uint64_t seq)
+{
+    uint64_t place = ctn_epoch_place(seq);
+    if ((place != 1 && place != 2) || channel->slots == NULL ||
+        channel->fences == NULL) {
+        return;
+    }
+    /* The ring of the second barrier. */
+    unsigned own = (unsigned)(seq + 1 - place) % channel->rings;
+    for (unsigned ring = 0; ring < channel->rings; ring++) {
+        if ((ring == own) == (place == 2)) {
+            zero_words(channel, ring);
+        }
+    }
+    if (place == 1 && channel->fences->clear != NULL) {
+        channel->fences->clear(exec, channel);
+    }
+}
+
 void ctn_channel_set(ctn_channel_t *channel, ctn_slot_t *slots, unsigned rings,
                      unsigned flight)
 {

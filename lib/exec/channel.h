@@ -14,6 +14,18 @@ typedef struct ctn_exec ctn_exec_t;
 typedef struct catena_request ctn_op_t; /* what a request is, inside */
 typedef struct ctn_channel ctn_channel_t;
 
+/** What exec inserts into a channel. */
+typedef struct ctn_fences {
+    /** Operations in a row that do not synchronize leave nothing to tell when
+     * rings are free again: before they are too many, exec puts a fence, a
+     * synchronizing operation made here. Epoch barriers (exec/control.h) are
+     * made here, too. NULL: no memory. */
+    ctn_op_t *(*make)(ctn_exec_t *exec, ctn_channel_t *channel);
+    /** At an epoch barrier: zero what holds numbers beside the slots; NULL:
+     * nothing does. */
+    void (*clear)(ctn_exec_t *exec, ctn_channel_t *channel);
+} ctn_fences_t;
+
 /** One numbered sequence of operations of a group: all its ranks start the
  * same operations in the same order. See exec/control.h for the rings; how many
  * there are is the channel's. */
@@ -27,16 +39,13 @@ struct ctn_channel {
                               completed all below synchronized - flight */
     ctn_op_t *queue;       /* started, not yet active */
     ctn_op_t **queue_end;
-    /* Operations in a row that do not synchronize leave nothing to tell when
-     * rings are free again: before they are too many, exec puts a fence, a
-     * synchronizing operation made here. */
-    ctn_op_t *(*make_fence)(ctn_exec_t *exec, ctn_channel_t *channel);
-    uint32_t base;      /* of the slots in the block */
-    uint16_t detached;  /* under way, that nobody waits for */
-    uint8_t touched;    /* 1 + the last slot looked at */
-    uint8_t done_mask;  /* completed ones from `complete` on */
-    uint8_t flight;     /* operations at once; at most half the rings */
-    uint8_t rings;      /* a power of two */
+    const ctn_fences_t *fences; /* NULL: it needs none */
+    uint32_t base;              /* of the slots in the block */
+    uint16_t detached;          /* under way, that nobody waits for */
+    uint8_t touched;            /* 1 + the last slot looked at */
+    uint8_t done_mask;          /* completed ones from `complete` on */
+    uint8_t flight;             /* operations at once; at most half the rings */
+    uint8_t rings;              /* a power of two */
     uint8_t loose;      /* the last ones started that do not synchronize */
     uint8_t wide_page;  /* where wide payloads begin, from the slots on */
     uint8_t wide_slots; /* those that have one, from the first on */
@@ -123,15 +132,30 @@ static inline uint64_t ctn_channel_under_way(const ctn_channel_t *channel)
 static inline bool ctn_channel_may_run(const ctn_channel_t *channel,
                                        uint64_t seq)
 {
-    if (seq >= channel->complete + channel->flight) {
+    if (seq >= channel->complete + channel->flight ||
+        (ctn_epoch_place(seq) <= CTN_EPOCH_BARRIERS &&
+         seq != channel->complete)) {
         return false;
     }
     bool is_free =
         channel->ringless ||
         seq + channel->flight < channel->synchronized + channel->rings;
-    assert(is_free || channel->make_fence != NULL);
+    assert(is_free || channel->fences != NULL);
     return is_free;
 }
+
+/** Whether the next operation is an epoch barrier. Those of shared memory alone
+ * (no slots) hold no numbers. */
+static inline bool ctn_channel_epoch_due(const ctn_channel_t *channel)
+{
+    return ctn_epoch_place(channel->started) < CTN_EPOCH_BARRIERS &&
+           channel->slots != NULL && channel->fences != NULL;
+}
+
+/** An operation of a channel is about to begin: if it is an epoch barrier, zero
+ * what it has to. */
+void ctn_channel_zero_old(ctn_exec_t *exec, ctn_channel_t *channel,
+                          uint64_t seq);
 
 /** Whether the next operation, if it does not synchronize, follows a fence:
  * whatever is started may use its ring only when of the rings - flight

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "core/address.h"
+#include "core/constants.h"
 
 /* The control block of a member of a group: the one place, besides buffers
  * that were announced for an operation, where other members may put. Its size
@@ -28,7 +29,30 @@
  * only, that is always so: start costs no message. It is also so when of two
  * operations in a row at least one is synchronizing: exec puts a fence between
  * two that are not. (The service channels have F = 1: a fence precedes the
- * third such in a row.) */
+ * third such in a row.)
+ *
+ * Why no word of an old operation is taken for one of a new operation with the
+ * same number. Numbers come again after CTN_NUMBERS operations, and a word
+ * stays until something else is written there. So the last three operations of
+ * every CTN_EPOCH of a sequence are barriers A, B and C that exec inserts (the
+ * epoch barriers), each of which, and the operation after them, begins on a
+ * rank when all before it are complete there.
+ *
+ * - Before B a rank zeroes its words, but for those of B's ring. A is complete
+ *   here, so all ranks have begun A, so everything before is complete on all:
+ *   nobody reads these words any more, also not those that a node shares. Of A
+ *   everything has come that was aimed at this rank. B may have begun on
+ * others, and writes to its own ring only. C begins nowhere before B is
+ * complete, for which this rank must have begun B. So nothing that is still
+ * needed is lost.
+ * - Before C it zeroes those of B's ring: B is complete here, so nothing of B
+ * is missing, and C, which has another ring, is all that others may have begun.
+ * - C's words stay until the next epoch: its ring is not B's.
+ *
+ * A word for which nobody waits may be late and come after it was zeroed. It is
+ * no older than an epoch then, and zeroed by the next. So every word is younger
+ * than 2 CTN_EPOCH + CTN_RINGS operations, which are fewer than CTN_NUMBERS.
+ * Words that hold ctn_flag are compared in 64 bits and need none of this. */
 
 #define CTN_RINGS 4u
 #define CTN_FLIGHT (CTN_RINGS / 2)
@@ -42,11 +66,6 @@
 #define CTN_INLINE_BYTES 112u /* payload within a slot */
 #define CTN_WIDE_SLOTS 32u    /* slots that have a wide payload as well */
 #define CTN_PARTS 2u          /* parts of a wide payload, for pipelining */
-#define CTN_PART_BYTES 8192u
-
-/* The same of channels that a component of collectives has for itself: for one
- * message of a whole segment. */
-#define CTN_WIDE_BYTES 32768u
 
 #define CTN_BOARD_BYTES (96u * 1024 - 64)
 
@@ -92,10 +111,18 @@ static inline uint64_t ctn_wide_offset(ctn_address_t member, uint64_t seq,
                CTN_PART_BYTES;
 }
 
-/** How many numbers there are. Divisible by all numbers of rings, so operations
- * of one number use the same ring. */
-#define CTN_NUMBERS (UINT32_MAX - 15u)
+#define CTN_EPOCH_BARRIERS 3u
 
+/** Which of the epoch barriers operation `seq` is, 0 to 2; 3: it is the first
+ * after them; more: neither. */
+static inline uint64_t ctn_epoch_place(uint64_t seq)
+{
+    return (seq + CTN_EPOCH_BARRIERS) % CTN_EPOCH;
+}
+
+_Static_assert((CTN_EPOCH & (CTN_EPOCH - 1)) == 0 &&
+                   2 * CTN_EPOCH + 16 < CTN_NUMBERS,
+               "old words are gone before their numbers come again");
 _Static_assert(CTN_NUMBERS % 16 == 0 && CTN_NUMBERS % CTN_RINGS == 0,
                "numbers and rings stay aligned");
 

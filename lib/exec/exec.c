@@ -140,6 +140,9 @@ CTN_HOT static void channel_activate(ctn_channel_t *channel)
         if (channel->queue == NULL) {
             channel->queue_end = &channel->queue;
         }
+        if (ctn_epoch_place(op->seq) < CTN_EPOCH_BARRIERS) {
+            ctn_channel_zero_old(op->exec, channel, op->seq);
+        }
         op_activate(op, &op->exec->active);
     }
 }
@@ -277,15 +280,10 @@ CTN_HOT static void queue_up(ctn_channel_t *channel, ctn_op_t *op)
         (uint8_t)(op->algorithm->synchronizing ? 0 : channel->loose + 1);
 }
 
-/** Every rank starts the same operations in the same order, so all of them put
- * a fence at the same place. */
-CTN_HOT static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
+/** False: no memory. */
+static bool put_fence(ctn_channel_t *channel, ctn_exec_t *exec)
 {
-    if (!ctn_channel_fence_due(channel) || op->algorithm->synchronizing ||
-        channel->make_fence == NULL) {
-        return true;
-    }
-    ctn_op_t *fence = channel->make_fence(op->exec, channel);
+    ctn_op_t *fence = channel->fences->make(exec, channel);
     if (fence == NULL) {
         return false;
     }
@@ -293,6 +291,30 @@ CTN_HOT static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
     channel->detached++;
     queue_up(channel, fence);
     return true;
+}
+
+static bool put_epoch_barriers(ctn_channel_t *channel, ctn_exec_t *exec)
+{
+    bool put = true;
+    while (put && ctn_channel_epoch_due(channel)) {
+        put = put_fence(channel, exec);
+    }
+    return put;
+}
+
+/** Every rank starts the same operations in the same order, so all of them put
+ * fences and epoch barriers at the same places. */
+CTN_HOT static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
+{
+    if (ctn_channel_epoch_due(channel)) {
+        return put_epoch_barriers(channel, op->exec);
+    }
+    if (!ctn_channel_fence_due(channel) || op->algorithm->synchronizing ||
+        channel->fences == NULL) {
+        return true;
+    }
+    return put_fence(channel, op->exec) &&
+           put_epoch_barriers(channel, op->exec);
 }
 
 CTN_HOT void ctn_op_start(ctn_op_t *op)

@@ -438,12 +438,12 @@ static inline bool ctn_alone(const ctn_exec_t *exec,
 }
 
 /** Then it need not be one: it may take its number, a synchronizing
- * operation's, and run at once. False: it is not alone, or must wait for its
- * ring; then it is to be an operation. */
+ * operation's, and run at once. False: it is not alone, must wait for its ring,
+ * or comes after an epoch barrier; then it is to be an operation. */
 static inline bool ctn_alone_begin(const ctn_exec_t *exec,
                                    ctn_channel_t *channel, uint64_t *seq)
 {
-    if (!ctn_alone(exec, channel) ||
+    if (!ctn_alone(exec, channel) || ctn_channel_epoch_due(channel) ||
         !ctn_channel_may_run(channel, channel->started)) {
         return false;
     }

@@ -12,6 +12,9 @@
 
 /* Of a word's count: the lower bits are the length, those above the turn. */
 enum { LENGTH_BITS = 16, LONG = (1 << LENGTH_BITS) - 1 };
+_Static_assert(CTN_TURNS <= 1u << (32 - LENGTH_BITS) &&
+                   (CTN_TURNS & (CTN_TURNS - 1)) == 0,
+               "turns fit their bits");
 _Static_assert(CTN_WIDE_BYTES < LONG && CTN_MAIL_BYTES < CTN_WIDE_BYTES,
                "lengths fit their bits");
 
@@ -30,9 +33,16 @@ typedef struct fetched {
     _Alignas(64) unsigned char data[];
 } fetched_t;
 
+/** Turns come again: those that one slot may hold are a few apart. */
 static uint32_t count_of(uint32_t turn, size_t length)
 {
-    return turn << LENGTH_BITS | (uint32_t)length;
+    return turn % CTN_TURNS << LENGTH_BITS | (uint32_t)length;
+}
+
+/** Whether a count is that of a turn, or of a later one. */
+static bool is_since(uint32_t count, uint32_t turn)
+{
+    return ((count >> LENGTH_BITS) - turn) % CTN_TURNS < CTN_TURNS / 2;
 }
 
 static bool is_long(const ctn_op_t *op, unsigned slot, size_t bytes)
@@ -74,7 +84,6 @@ static catena_status_t send_notice(ctn_op_t *op, ctn_address_t to,
 catena_status_t ctn_mail_lend(ctn_op_t *op, ctn_address_t to, unsigned slot,
                               uint32_t turn, const void *data, size_t bytes)
 {
-    assert(turn >> (32 - LENGTH_BITS) == 0);
     return is_long(op, slot, bytes)
                ? send_notice(op, to, slot, turn, data, bytes)
                : ctn_op_send_count(op, to, slot, count_of(turn, bytes), data,
@@ -90,7 +99,7 @@ bool ctn_mail_returned(const ctn_op_t *op, unsigned slot, uint32_t turn,
     uint64_t word = ctn_word_load(&ctn_op_slot(op, slot)->word[1]);
     /* A later turn's acknowledgement tells of the earlier ones, too. */
     return ctn_tag_matches(word, op->seq) &&
-           ctn_tag_count(word) >= count_of(turn, LONG);
+           is_since(ctn_tag_count(word), turn);
 }
 
 catena_status_t ctn_mail_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
@@ -207,7 +216,8 @@ ctn_step_t ctn_mail_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
         ctn_slot_t *at = ctn_op_slot(op, slot);
         uint64_t word = ctn_word_load(&at->word[0]);
         uint32_t count = ctn_tag_count(word);
-        if (!ctn_tag_matches(word, op->seq) || count >> LENGTH_BITS != turn) {
+        if (!ctn_tag_matches(word, op->seq) ||
+            count >> LENGTH_BITS != turn % CTN_TURNS) {
             return CTN_STEP_WAIT;
         }
         if ((count & LONG) != LONG) {

@@ -12,6 +12,9 @@ typedef struct ctn_attachment {
      * NULL: it has none. */
     bool (*quiet)(const struct ctn_attachment *attachment);
     void (*release)(ctn_exec_t *exec, struct ctn_attachment *attachment);
+    /** At an epoch barrier of the user channel (exec/control.h): zero words
+     * that hold numbers; may be NULL. */
+    void (*clear)(ctn_exec_t *exec, struct ctn_attachment *attachment);
     struct ctn_attachment *next;
 } ctn_attachment_t;
 

@@ -11,6 +11,8 @@ static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
     return ctn_chain_barrier(exec, (ctn_lane_t *)(void *)lane);
 }
 
+static const ctn_fences_t fences = {.make = make_fence};
+
 void ctn_lane_init(ctn_lane_t *lane, ctn_block_t *block, ctn_address_t address,
                    uint32_t base)
 {
@@ -18,7 +20,7 @@ void ctn_lane_init(ctn_lane_t *lane, ctn_block_t *block, ctn_address_t address,
     lane->chain.self = address;
     lane->log = NULL;
     ctn_channel_init(&lane->channel, block, base, 1);
-    lane->channel.make_fence = make_fence;
+    lane->channel.fences = &fences;
     lane->channel.brittle = true;
 }
 

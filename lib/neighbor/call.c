@@ -367,6 +367,21 @@ static void tell_all(ctn_op_t *op)
     }
 }
 
+/** See ctn_link_zeroes. */
+CTN_COLD static void zero_words(catena_neighborhood_t *neighborhood,
+                                uint64_t seq)
+{
+    ctn_link_zero(neighborhood->in, neighborhood->ins, seq);
+    for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
+            const ctn_plan_t *plan = neighborhood->plan[scheme][pattern];
+            for (; plan != NULL; plan = plan->alike) {
+                ctn_link_zero(plan->in, plan->ins, seq);
+            }
+        }
+    }
+}
+
 CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -381,6 +396,9 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
     drop_substitutes(op, run);
     if (op->status == CATENA_ERR_NO_MEMORY) { /* neighbors wait for it */
         ctn_exec_break(op->exec, op->status);
+    }
+    if (ctn_link_zeroes(op->seq)) {
+        zero_words(x->neighborhood, op->seq);
     }
     if (op->exec->status == CATENA_OK) {
         tell_all(op);

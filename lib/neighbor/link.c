@@ -6,8 +6,8 @@
  * grant costs a message, which over TCP takes longer than a second copy: 16
  * ranks on 4 emulated hosts with 4 neighbors each, 64 KiB, on a busy machine:
  * 1.25 ms in the wide payload, 1.5 ms granted. */
-#define WIDE_MOST ((size_t)64 << 10)
-#define WIDE_LEAST ((size_t)1 << 10)
+#define WIDE_MOST CTN_LINK_WIDE_MOST
+#define WIDE_LEAST CTN_LINK_WIDE_LEAST
 #define WIDE_ALL ((size_t)4 << 20)
 
 /* On a node: from there on lending costs less than a second copy. 2 ranks with
@@ -17,8 +17,8 @@
  * after a barrier: 2 KiB 18 and 28, 4 KiB 22 and 31, 8 KiB 31 and 36; exchange
  * after exchange, where the next one waits anyway: 21 and 19, 8 KiB 35 and
  * 24. */
-#define WIDE_NEAR ((size_t)1 << 10)
-#define WIDE_CROWDED ((size_t)8 << 10)
+#define WIDE_NEAR CTN_LINK_WIDE_NEAR
+#define WIDE_CROWDED CTN_LINK_WIDE_CROWDED
 
 _Static_assert(WIDE_MOST <= CTN_BOUNCE_BYTES, "is packed in one piece");
 _Static_assert(WIDE_LEAST > CTN_INLINE_BYTES, "slots come first");
@@ -98,6 +98,15 @@ CTN_HOT catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
                             complete);
     }
     return status;
+}
+
+void ctn_link_zero(ctn_link_in_t *in, uint32_t ins, uint64_t seq)
+{
+    for (uint32_t i = 0; i < ins; i++) {
+        ctn_slot_t *slot = &in[i].slots[ctn_link_ring(seq)];
+        ctn_word_store(&slot->word[0], 0);
+        ctn_word_store(&slot->word[1], 0);
+    }
 }
 
 catena_status_t ctn_link_settle(ctn_exec_t *exec)

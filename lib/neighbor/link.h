@@ -184,6 +184,18 @@ catena_status_t ctn_link_done(ctn_op_t *op, ctn_link_in_t *in,
 catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
                                   uint64_t complete);
 
+/** Numbers come again, and nothing that all ranks of a neighborhood run could
+ * say when: a receiver zeroes the words of each ring once in an epoch
+ * (exec/control.h), as operation `seq` of it ends. What that operation brought
+ * was taken, and the sender writes there again only when it knows that it is
+ * complete here. */
+static inline bool ctn_link_zeroes(uint64_t seq)
+{
+    return seq % CTN_EPOCH >= CTN_EPOCH - CTN_LINK_RINGS;
+}
+/** For every link, also those that carry nothing. */
+void ctn_link_zero(ctn_link_in_t *in, uint32_t ins, uint64_t seq);
+
 /** Before the barrier after which memory of links is freed: counts and grants
  * for which nobody waits are where they belong. Blocks. */
 catena_status_t ctn_link_settle(ctn_exec_t *exec);

@@ -69,8 +69,8 @@ static inline void ctn_link_peer_is_in(ctn_link_out_t *out, uint64_t seq)
     }
 }
 
-/* Shorter messages cost less copied twice than to say where they go. */
-#define CTN_LINK_WANT_LEAST 2048u
+/* Messages shorter than CTN_LINK_WANT_LEAST cost less copied twice than to say
+ * where they go. */
 
 /** Whether a receiver may say where it wants a message, and a sender looks.
  * Only with more ranks than cores: where both have one they copy at the same

@@ -11,8 +11,8 @@
  * side by side here. They are messages of link.h, in the same rings; the other
  * end need not know how one was sent or received. */
 
-/** Messages at most, each way: those that are missing are a mask. */
-#define CTN_QUICK_MOST 64u
+/* Messages at most CTN_QUICK_MOST, each way: those that are missing are a mask.
+ */
 /** Neighbors at most in a list: their numbers are of two bytes. */
 #define CTN_QUICK_LIST 65536u
 
@@ -94,7 +94,7 @@ uint64_t ctn_quick_still_lent(const ctn_quick_t *quick, uint64_t seq,
 /** So many messages, as a mask. */
 static inline uint64_t ctn_quick_all(uint32_t receives)
 {
-    return UINT64_MAX >> (CTN_QUICK_MOST - receives);
+    return UINT64_MAX >> (64 - receives);
 }
 
 /** All messages of an operation are here: their senders have begun it. */
@@ -120,7 +120,8 @@ static inline bool ctn_quick_take_number(catena_neighborhood_t *neighborhood,
     ctn_channel_t *channel = &neighborhood->channel;
     uint64_t next = channel->started;
     if (neighborhood->ran != in || next != channel->complete ||
-        exec->active != NULL || exec->status != CATENA_OK ||
+        ctn_link_zeroes(next) || exec->active != NULL ||
+        exec->status != CATENA_OK ||
         (next >= neighborhood->allowed &&
          !ctn_quick_may_send(neighborhood, next))) {
         return false;

@@ -320,6 +320,17 @@ static const ctn_algorithm_t build_algorithm = {
     .finish = finish,
 };
 
+/** What peers have granted. All else that the node shares has no numbers. */
+static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
+{
+    (void)exec;
+    const ctn_topo_t *topo = (const ctn_topo_t *)attachment;
+    size_t count = (size_t)CTN_RINGS * topo->group->lane.chain.size;
+    for (size_t i = 0; topo->grants != NULL && i < count; i++) {
+        ctn_word_store(&topo->grants[i].word, 0);
+    }
+}
+
 static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     ctn_topo_t *topo = (ctn_topo_t *)attachment;
@@ -346,6 +357,7 @@ CTN_HOT ctn_topo_t *ctn_topo_of(catena_group_t *group)
     if (topo != NULL) {
         topo->attachment.key = &topo_key;
         topo->attachment.release = release;
+        topo->attachment.clear = clear;
         topo->group = group;
         ctn_lane_init(&topo->node, group->block, group->lane.chain.self,
                       offsetof(ctn_block_t, node));

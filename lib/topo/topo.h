@@ -60,7 +60,6 @@ typedef struct ctn_grant {
  * side by side in the memory of its root: there each poll follows a switch of
  * process, which may have emptied the TLB, so few pages are best. Every class
  * has places of its own, so that what is read as a word is a word. */
-#define CTN_ROWS_MEMBERS 64u  /* more on a node have none */
 #define CTN_ROWS_BYTES 65536u /* most of all blocks of a row */
 /* A block has at most: */
 #define CTN_PAIR_ROWS 256u     /* of two members with a core each */
@@ -182,9 +181,6 @@ typedef struct ctn_board {
     ctn_notice_t *notice; /* [split % 2] */
     uint32_t *cpu;        /* [i]: 1 + where it ran last, 0: it does not say */
 } ctn_board_t;
-
-/** Nodes of up to so many members have their board in their root's block. */
-#define CTN_BOARD_MEMBERS 64u
 
 typedef enum ctn_built { CTN_NEW, CTN_BUILDING, CTN_BUILT } ctn_built_t;
 

@@ -353,11 +353,39 @@ START_TEST(numbers_wrap_past_zero)
 }
 END_TEST
 
-static ctn_op_t *no_fence(ctn_exec_t *exec, ctn_channel_t *channel)
+static const ctn_fences_t no_fences;
+
+/** What an epoch's barriers leave of words: before the second one those of its
+ * own ring, before the third nothing. */
+START_TEST(epochs_zero_words)
 {
-    (void)exec, (void)channel;
-    return NULL;
+    enum { RINGS = 4, SLOTS = 3 };
+    static ctn_slot_t slot[SLOTS * RINGS];
+    ctn_channel_t channel;
+    ctn_channel_set(&channel, slot, RINGS, 2);
+    channel.fences = &no_fences;
+    channel.touched = SLOTS;
+    uint64_t last = 3 * CTN_EPOCH - 1;
+    for (uint64_t seq = last - 3; seq <= last + 1; seq++) {
+        memset(slot, 0xff, sizeof(slot));
+        ctn_channel_zero_old(NULL, &channel, seq);
+        for (unsigned i = 0; i < SLOTS * RINGS; i++) {
+            bool own = i % RINGS == (last - 1) % RINGS;
+            bool zero = seq == last ? own : seq == last - 1 && !own;
+            ck_assert_uint_eq(slot[i].word[0], zero ? 0 : UINT64_MAX);
+            ck_assert_uint_eq(slot[i].word[1], zero ? 0 : UINT64_MAX);
+        }
+    }
+    channel.complete = last - 4; /* nothing runs beside them */
+    for (uint64_t seq = last - 4; seq <= last + 2; seq++) {
+        bool beside = seq == last - 4 || seq == last - 3;
+        ck_assert_uint_eq(ctn_epoch_place(seq) <= CTN_EPOCH_BARRIERS,
+                          seq >= last - 2 && seq <= last + 1);
+        channel.synchronized = seq;
+        ck_assert_uint_eq(ctn_channel_may_run(&channel, seq), beside);
+    }
 }
+END_TEST
 
 /** Before any operation is complete, rings are free from any number on. */
 START_TEST(rings_are_free_from_any_number_on)
@@ -369,7 +397,7 @@ START_TEST(rings_are_free_from_any_number_on)
         ck_assert(ctn_channel_may_run(&channel, at));
     }
     ck_assert(!ctn_channel_may_run(&channel, first + 4));
-    channel.make_fence = no_fence;
+    channel.fences = &no_fences;
     channel.complete += 15;
     ck_assert(ctn_channel_may_run(&channel, first + 15));
     ck_assert(!ctn_channel_may_run(&channel, first + 16));
@@ -385,6 +413,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, pieces_of_rows_agree, 0, 6);
     tcase_add_test(tcase, tags_tell_operations_apart);
     tcase_add_test(tcase, numbers_wrap_past_zero);
+    tcase_add_test(tcase, epochs_zero_words);
     tcase_add_test(tcase, rings_are_free_from_any_number_on);
 }
 

@@ -14,7 +14,6 @@
  * grants come in, at the receiver the one that counts pieces. Who sends waits
  * for all grants, who receives for all pieces, so nothing comes late. */
 
-#define CTN_FLOW_BYTES CTN_BOUNCE_BYTES
 #define CTN_FLOW_STAGES 2u
 
 /** Pieces of a part. */

@@ -130,6 +130,8 @@ static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
     return ctn_p2p_dissemination(&((ctn_p2p_t *)(void *)p2p)->module, NULL);
 }
 
+static const ctn_fences_t fences = {.make = make_fence};
+
 /** Where the wide payloads begin: on the first page after the slots. */
 static size_t slots_bytes(const ctn_p2p_t *p2p)
 {
@@ -164,7 +166,7 @@ static void set_channel(ctn_p2p_t *p2p)
     ctn_channel_set(channel, p2p->memory, CTN_P2P_RINGS, CTN_P2P_FLIGHT);
     channel->wide_page = (uint8_t)(slots_bytes(p2p) / CTN_MEMBER_ALIGNMENT);
     channel->wide_slots = (uint8_t)ctn_p2p_wide_slots(p2p->rounds);
-    channel->make_fence = make_fence;
+    channel->fences = &fences;
     channel->brittle = true;
     channel->ahead = true;
     p2p->module.channel = channel;

@@ -294,6 +294,8 @@ static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
     return make(&shm->module, &nothing, &shm_fence_way);
 }
 
+static const ctn_fences_t fences = {.make = make_fence};
+
 /* ---- at once ---- */
 
 static bool alone_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
@@ -411,7 +413,7 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
         .bcol = &ctn_bcol_shm, .exec = exec, .channel = &shm->channel};
     ctn_channel_set(&shm->channel, NULL, SHM_RINGS, SHM_FLIGHT);
     shm->channel.ahead = true;
-    shm->channel.make_fence = make_fence;
+    shm->channel.fences = &fences;
     shm->size = size;
     shm->me = me;
     shm->crowded = crowded;

@@ -27,7 +27,7 @@
 
 #define SHM_RINGS 16u
 #define SHM_FLIGHT 4u
-#define SHM_ROW_BYTES 2048u
+#define SHM_ROW_BYTES CTN_SHM_ROW_BYTES
 
 typedef struct shm_line {
     uint64_t word;

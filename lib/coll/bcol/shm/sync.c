@@ -5,9 +5,6 @@
 
 #include "coll/bcol/shm/shm.h"
 
-/* Up to this many members each reads all the others' words. */
-enum { FLAT_MEMBERS = 8 };
-
 static bool come(shm_call_t *call)
 {
     shm_say(call, shm_flag_of(call, call->shm->me));
@@ -51,9 +48,9 @@ const char *const shm_barrier_names[] = {"flat", "root", NULL};
 const shm_way_t *shm_barrier_way(const shm_t *shm, const ctn_basic_t *basic)
 {
     const shm_way_t *named = shm_named_way(barriers, basic);
-    return named != NULL                               ? named
-           : shm->crowded || shm->size <= FLAT_MEMBERS ? &flat
-                                                       : &root_gathers;
+    return named != NULL                                   ? named
+           : shm->crowded || shm->size <= CTN_FLAT_MEMBERS ? &flat
+                                                           : &root_gathers;
 }
 
 const shm_way_t *shm_fanin_way(const shm_t *shm, const ctn_basic_t *basic)
