@@ -62,7 +62,7 @@ typedef struct oracle_graph {
     oracle_list_t *targets; /* [size] */
     int *color;             /* [size]: no edges join different ones */
     int components;         /* of two or more ranks that edges join */
-    bool full; /* one, of all ranks */
+    bool full;              /* one, of all ranks */
     int edges;
     oracle_edge_t *edge; /* ORACLE_WAY_DIST: by contributor, as listed */
     /* ORACLE_WAY_CART, ORACLE_WAY_DERIVED */

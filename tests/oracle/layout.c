@@ -44,7 +44,32 @@ void oracle_layout_command(int layout, char *text, size_t bytes)
     }
 }
 
-/* ---- collectives ---- */
+/* ---- covering sets ---- */
+
+static bool all_fit(const oracle_case_t *c, unsigned layout)
+{
+    (void)c;
+    (void)layout;
+    return true;
+}
+
+void oracle_plan_make(oracle_plan_t *plan, const oracle_space_t *space,
+                      bool (*fits)(const oracle_case_t *c, unsigned layout))
+{
+    static unsigned cost[ORACLE_LAYOUT_COUNT];
+    static bool second[ORACLE_LAYOUT_COUNT];
+    for (int l = 0; l < ORACLE_LAYOUT_COUNT; l++) {
+        cost[l] = oracle_layouts[l].cost;
+        second[l] = oracle_layout_simulated(l);
+    }
+    plan->space = space;
+    plan->deal = (oracle_deal_t){.layouts = ORACLE_LAYOUT_COUNT,
+                                 .cost = cost,
+                                 .second = second,
+                                 .fits = fits != NULL ? fits : all_fit};
+    plan->set = oracle_cover(space, &plan->count);
+    plan->layouts = oracle_deal(space, &plan->deal, plan->set, plan->count);
+}
 
 static bool fits(const oracle_case_t *c, unsigned layout)
 {
@@ -53,28 +78,11 @@ static bool fits(const oracle_case_t *c, unsigned layout)
     return network || !oracle_by_network(c);
 }
 
-static const oracle_deal_t *dealing(void)
-{
-    static unsigned cost[ORACLE_LAYOUT_COUNT];
-    static bool second[ORACLE_LAYOUT_COUNT];
-    static const oracle_deal_t deal = {.layouts = ORACLE_LAYOUT_COUNT,
-                                       .cost = cost,
-                                       .second = second,
-                                       .fits = fits};
-    for (int l = 0; l < ORACLE_LAYOUT_COUNT; l++) {
-        cost[l] = oracle_layouts[l].cost;
-        second[l] = oracle_layout_simulated(l);
-    }
-    return &deal;
-}
-
 const oracle_plan_t *oracle_plan(void)
 {
     static oracle_plan_t plan;
     if (plan.set == NULL) {
-        plan.set = oracle_cover(oracle_space(), &plan.count);
-        plan.layouts =
-            oracle_deal(oracle_space(), dealing(), plan.set, plan.count);
+        oracle_plan_make(&plan, oracle_space(), fits);
     }
     return &plan;
 }
@@ -84,8 +92,8 @@ size_t oracle_plan_lacks(const oracle_plan_t *plan, size_t count)
     uint32_t *some = oracle_zeros(plan->count, sizeof(*some));
     memcpy(some, plan->layouts, count * sizeof(*some));
     size_t lacks =
-        oracle_uncovered(oracle_space(), plan->set, count) +
-        oracle_undealt(oracle_space(), dealing(), plan->set, some, plan->count);
+        oracle_uncovered(plan->space, plan->set, count) +
+        oracle_undealt(plan->space, &plan->deal, plan->set, some, plan->count);
     free(some);
     return lacks;
 }

@@ -26,14 +26,20 @@ bool oracle_layout_simulated(int layout);
 /** "env 'A=b' prun -n 7 ": what starts its ranks. */
 void oracle_layout_command(int layout, char *text, size_t bytes);
 
-/** The covering set of collectives, and by bits the layouts of each case. Made
- * at the first call, for the whole process. */
+/** A covering set, and by bits the layouts of each case. */
 typedef struct oracle_plan {
+    const oracle_space_t *space;
+    oracle_deal_t deal;
     oracle_case_t *set;
     uint32_t *layouts;
     size_t count;
 } oracle_plan_t;
 
+/** Make one, whose owner is the process. @param fits whether the ranks of a
+ * layout can run a case; NULL: any can */
+void oracle_plan_make(oracle_plan_t *plan, const oracle_space_t *space,
+                      bool (*fits)(const oracle_case_t *c, unsigned layout));
+/** That of collectives. Made at the first call, for the whole process. */
 const oracle_plan_t *oracle_plan(void);
 /** How many pairs of values, or of a value and a layout, are missing from the
  * first `count` cases. */

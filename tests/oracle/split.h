@@ -1,6 +1,7 @@
 #ifndef ORACLE_SPLIT_H
 #define ORACLE_SPLIT_H
 
+#include "oracle/cover.h"
 #include "oracle/oracle.h"
 
 /* Splits by any data, and what has to come of them. Each rank knows what all
@@ -185,5 +186,15 @@ int oracle_lie(const void *a, size_t a_bytes, const void *b, size_t b_bytes,
  * together. `liar` follows from the split and the rank. */
 void oracle_split_lie(const oracle_t *oracle, const oracle_split_t *split,
                       int way, bool color, bool key);
+
+/* ---- cases ---- */
+
+/** Which values the factors have, and which go together. */
+const oracle_space_t *oracle_split_space(void);
+void oracle_split_case_describe(const oracle_case_t *c, char *text,
+                                size_t bytes);
+/** Split the world as a case has it. */
+void oracle_split_case_run(const oracle_t *oracle, const oracle_case_t *c,
+                           uint64_t seed, size_t most_bytes);
 
 #endif

@@ -85,8 +85,7 @@ static void maybe_pause(nbr_t *nbr)
     }
 }
 
-/** What was asked for was done, where there was something to do. */
-static void check_algorithm(nbr_t *nbr, const oracle_nbr_call_t *call)
+void nbr_check_algorithm(nbr_t *nbr, const oracle_nbr_call_t *call)
 {
     const oracle_list_t *targets = &nbr->graph.targets[call->rank];
     catena_neighborhood_stats_t stats = {0};
@@ -109,7 +108,7 @@ static void one(nbr_t *nbr, uint64_t *random, size_t most)
     maybe_pause(nbr);
     oracle_nbr_all(&nbr->test->oracle, &call, oracle_random(random),
                    nbr->algorithm);
-    check_algorithm(nbr, &call);
+    nbr_check_algorithm(nbr, &call);
 }
 
 /** Several at once, whose requests end in any order. Types and operations are

@@ -21,6 +21,8 @@ void nbr_open(rank_test_t *test, nbr_t *nbr,
 void nbr_close(nbr_t *nbr);
 /** Go by an algorithm, if it has to have it. @return whether it has */
 bool nbr_choose(nbr_t *nbr, const char *algorithm);
+/** What was asked for was done, where there was something to do. */
+void nbr_check_algorithm(nbr_t *nbr, const oracle_nbr_call_t *call);
 /** A call on it, drawn by what all ranks share. */
 oracle_nbr_call_t nbr_draw(nbr_t *nbr, uint64_t *random, size_t most);
 

@@ -1,77 +1,75 @@
-/* Neighborhoods: graphs and grids of all shapes, every operation on them in
- * every form by every algorithm, against a naive reference.
- * RANK_TEST_SEED: which. */
+/* Neighborhoods: a set of cases in which every two values of what can be varied
+ * meet, and every value meets every layout; and operations in any order. */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nbr_mix.h"
+#include "oracle/layout.h"
+#include "oracle/neighborhood_case.h"
 
 enum { OPERATIONS = 16, MOST = 3000 };
 
-static uint64_t seed(void)
+/* ---- the covering set ---- */
+
+static const oracle_plan_t *plan_of_cases(void)
 {
-    const char *text = getenv("RANK_TEST_SEED");
-    return text != NULL ? strtoull(text, NULL, 0) : 1;
+    static oracle_plan_t plan;
+    if (plan.set == NULL) {
+        oracle_plan_make(&plan, oracle_nbr_space(), NULL);
+    }
+    return &plan;
 }
 
-/** A few of a way; more where they cost less. */
-static void some(rank_test_t *test, oracle_graph_way_t way, uint64_t count)
+static void values_meet(rank_test_t *test)
 {
-    count *= test->simulated ? 3 : 1;
-    for (uint64_t i = 0; i < count; i++) {
-        nbr_mix(test, way, (1000 * seed() + i) * ORACLE_GRAPH_WAYS + way,
-                OPERATIONS, MOST);
+    const oracle_plan_t *plan = plan_of_cases();
+    RANK_CHECK(test, oracle_plan_lacks(plan, plan->count) == 0);
+    RANK_CHECK(test, oracle_plan_lacks(plan, plan->count / 2) > 0);
+}
+
+static void run_case(rank_test_t *test, const oracle_case_t *c, uint64_t number)
+{
+    char text[256], name[300];
+    oracle_nbr_case_describe(c, text, sizeof(text));
+    snprintf(name, sizeof(name), "#%lu %s", (unsigned long)number, text);
+    if (!rank_wanted(test, name)) {
+        return;
+    }
+    nbr_t nbr;
+    catena_neighborhood_info_t info = {.reorder = oracle_nbr_case_reorders(c)};
+    oracle_nbr_case_graph(c, test->place.size, number, &nbr.graph);
+    nbr_open(test, &nbr, &info, number);
+    if (nbr.neighborhood != NULL) {
+        (void)nbr_choose(&nbr, oracle_nbr_case_algorithm(c));
+        oracle_nbr_call_t call = oracle_nbr_case_call(
+            c, &nbr.graph, nbr.neighborhood, &nbr.table, number);
+        oracle_nbr_all(&test->oracle, &call, number, nbr.algorithm);
+        nbr_check_algorithm(&nbr, &call);
+    }
+    nbr_close(&nbr);
+    rank_conclude(test, name);
+}
+
+static void cover(rank_test_t *test)
+{
+    const oracle_plan_t *plan = plan_of_cases();
+    int layout = test->options->layout;
+    for (size_t i = 0; i < plan->count; i++) {
+        if (layout < 0 || (plan->layouts[i] >> layout & 1) != 0) {
+            run_case(test, &plan->set[i], i + 1);
+        }
     }
 }
 
-static void adjacent(rank_test_t *test)
+/** Several in flight, and ranks that do as many as they like; more where they
+ * cost less. */
+static void mixed(rank_test_t *test)
 {
-    some(test, ORACLE_WAY_ADJACENT, 6);
-}
-
-static void dist(rank_test_t *test)
-{
-    some(test, ORACLE_WAY_DIST, 3);
-}
-
-static void carts(rank_test_t *test)
-{
-    some(test, ORACLE_WAY_CART, 4);
-}
-
-static void derived(rank_test_t *test)
-{
-    some(test, ORACLE_WAY_DERIVED, 4);
-}
-
-/** Every kind in every form by every algorithm, of lengths that come by
- * every way of a message. */
-static void every_one(rank_test_t *test)
-{
-    static const size_t counts[] = {0, 1, 14, 1000};
-    enum { CALLS = ORACLE_NBR_KINDS * ORACLE_FORMS };
-    uint64_t random = 5;
-    for (int i = 0; i < ORACLE_GRAPH_WAYS * ORACLE_NBR_ALGORITHMS; i++) {
-        nbr_t nbr;
-        oracle_graph_draw_any(
-            &nbr.graph, (oracle_graph_way_t)(i / ORACLE_NBR_ALGORITHMS),
-            test->place.size,
-            10 * seed() + (uint64_t)i / ORACLE_NBR_ALGORITHMS);
-        nbr_open(test, &nbr, NULL, (uint64_t)test->place.rank);
-        bool has =
-            nbr.neighborhood != NULL &&
-            nbr_choose(&nbr, oracle_nbr_algorithms[i % ORACLE_NBR_ALGORITHMS]);
-        for (int c = 0; has && c < CALLS; c++) {
-            oracle_nbr_call_t call = nbr_draw(&nbr, &random, MOST);
-            call.kind = (oracle_nbr_kind_t)(c % ORACLE_NBR_KINDS);
-            call.form = (oracle_form_t)(c / ORACLE_NBR_KINDS);
-            call.count = counts[oracle_below(&random, 4)];
-            oracle_nbr_repair(&call);
-            oracle_nbr_all(&test->oracle, &call, oracle_random(&random),
-                           nbr.algorithm);
-        }
-        nbr_close(&nbr);
+    for (uint64_t i = 0; i < (test->simulated ? 12 : 4); i++) {
+        nbr_mix(test, (oracle_graph_way_t)(i % ORACLE_GRAPH_WAYS),
+                1000 * rank_seed(1) + i, OPERATIONS, MOST);
     }
 }
 
@@ -249,12 +247,11 @@ static void out_of_order(rank_test_t *test)
 }
 
 static const rank_case_t cases[] = {
+    {"every two values of neighborhoods meet", values_meet},
     {"operations that end out of order", out_of_order},
-    {"graphs from both lists", adjacent},
-    {"graphs from edges", dist},
-    {"grids", carts},
-    {"graphs from grids", derived},
     {"parts of grids", parts},
-    {"every operation in every form", every_one},
+    {"mixed neighborhoods", mixed},
     {NULL, NULL}};
-const rank_suite_t rank_suite_neighbor = {.name = "neighbor", .cases = cases};
+static const rank_case_t many[] = {{"cover", cover}, {NULL, NULL}};
+const rank_suite_t rank_suite_neighbor = {
+    .name = "neighbor", .cases = cases, .many = many};

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "oracle/layout.h"
 #include "oracle/split.h"
 #include "rank_test.h"
 
@@ -47,15 +48,37 @@ static void colliding_colors(rank_test_t *test)
     }
 }
 
-/** The case is named after the algorithm: drawn splits of the world, more where
- * they cost less. */
-static void drawn(rank_test_t *test)
+/* ---- the covering set ---- */
+
+static const oracle_plan_t *plan_of_cases(void)
 {
-    uint64_t random = 99;
-    for (int i = 0; i < (test->simulated ? 40 : 12); i++) {
-        oracle_split_t split = {.algorithm = test->name};
-        oracle_split_draw(&split, &random, MOST_BYTES);
-        oracle_split_world(&test->oracle, &split);
+    static oracle_plan_t plan;
+    if (plan.set == NULL) {
+        oracle_plan_make(&plan, oracle_split_space(), NULL);
+    }
+    return &plan;
+}
+
+static void values_meet(rank_test_t *test)
+{
+    const oracle_plan_t *plan = plan_of_cases();
+    RANK_CHECK(test, oracle_plan_lacks(plan, plan->count) == 0);
+    RANK_CHECK(test, oracle_plan_lacks(plan, plan->count / 2) > 0);
+}
+
+static void cover(rank_test_t *test)
+{
+    const oracle_plan_t *plan = plan_of_cases();
+    int layout = test->options->layout;
+    for (size_t i = 0; i < plan->count; i++) {
+        char text[320], name[352];
+        oracle_split_case_describe(&plan->set[i], text, sizeof(text));
+        snprintf(name, sizeof(name), "#%zu %s", i + 1, text);
+        if ((layout < 0 || (plan->layouts[i] >> layout & 1) != 0) &&
+            rank_wanted(test, name)) {
+            oracle_split_case_run(&test->oracle, &plan->set[i], i, MOST_BYTES);
+            rank_conclude(test, name);
+        }
     }
 }
 
@@ -301,36 +324,6 @@ static void splits_of_splits(rank_test_t *test)
 
 /* ---- comparators that are no order ---- */
 
-/** Each liar about colors, keys, or both, in turn. */
-static void lies(rank_test_t *test)
-{
-    for (int n = 0; n < ORACLE_SPLIT_ALGORITHMS * 3 * ORACLE_LIARS; n++) {
-        int a = n / (3 * ORACLE_LIARS);
-        int i = n % (3 * ORACLE_LIARS);
-        bool color = i % 3 != 1;
-        bool key = i % 3 != 0;
-        oracle_split_t split = {
-            .algorithm = oracle_split_algorithms[a],
-            .color = i % 2 == 0 ? ORACLE_COLOR_WORDS : ORACLE_COLOR_FEW,
-            .key = i % 4 < 2 ? ORACLE_KEY_RANDOM : ORACLE_KEY_WORDS,
-            /* as a comparator of the user's */
-            .color_order = color ? ORACLE_ORDER_BYTES : ORACLE_ORDER_NULL,
-            .key_order = key ? ORACLE_ORDER_BYTES : ORACLE_ORDER_NULL,
-            .left_out = i % 5 == 4 ? ORACLE_OUT_ONE : ORACLE_OUT_NONE,
-            .seed = (uint64_t)i};
-        /* All pairs where that is quick; else half of those about colors. */
-        if (oracle_split_fits(&split) &&
-            (test->simulated || (i + a) % 2 == 0 || i % 3 == 1)) {
-            oracle_split_open(&split, test->place.size);
-            oracle_split_lie(&test->oracle, &split, i % ORACLE_LIARS, color,
-                             key);
-            oracle_split_close(&split);
-        }
-    }
-    oracle_split_t honest = {.algorithm = "auto", .color = ORACLE_COLOR_WORDS};
-    oracle_split_world(&test->oracle, &honest);
-}
-
 /** In order of numbers; with an argument, from 2 on the other way round. */
 static int compare_but_others(const void *a, size_t a_bytes, const void *b,
                               size_t b_bytes, void *argument)
@@ -488,25 +481,17 @@ static void again_and_again(rank_test_t *test)
     }
 }
 
-static const rank_case_t cases[] = {{"allgather", drawn},
-                                    {"allgather-fast", drawn},
-                                    {"gather-scatter", drawn},
-                                    {"cheng:128", drawn},
-                                    {"cheng", drawn},
-                                    {"bitonic", drawn},
-                                    {"radix", drawn},
-                                    {"radix-plain", drawn},
-                                    {"hash", drawn},
-                                    {"hash64", drawn},
-                                    {"auto", drawn},
-                                    {"colliding_colors", colliding_colors},
-                                    {"short_calls", short_calls},
-                                    {"between_operations", between_operations},
-                                    {"on_several_groups", on_several_groups},
-                                    {"splits_of_splits", splits_of_splits},
-                                    {"lies", lies},
-                                    {"errs_about_others", errs_about_others},
-                                    {"stats", stats},
-                                    {"again_and_again", again_and_again},
-                                    {NULL, NULL}};
-const rank_suite_t rank_suite_split = {.name = "split", .cases = cases};
+static const rank_case_t cases[] = {
+    {"every two values of splits meet", values_meet},
+    {"colors of one hash", colliding_colors},
+    {"shorter calls of splits", short_calls},
+    {"splits between operations", between_operations},
+    {"splits of several groups", on_several_groups},
+    {"splits of splits", splits_of_splits},
+    {"errs about others", errs_about_others},
+    {"what a split says of itself", stats},
+    {"splits again and again", again_and_again},
+    {NULL, NULL}};
+static const rank_case_t many[] = {{"cover", cover}, {NULL, NULL}};
+const rank_suite_t rank_suite_split = {
+    .name = "split", .cases = cases, .many = many};
