@@ -11,14 +11,6 @@
 static const ctn_sbgp_rule_t whole_lane = {.name = "lane",
                                            .help = "all members"};
 
-static void note(void *owner, const char *text)
-{
-    job_t *job = owner;
-    if (job->errors++ < 3) {
-        fprintf(stderr, "rank %u of %u: %s\n", job->rank, job->size, text);
-    }
-}
-
 /** All members' memory, from what each of them tells. */
 static catena_status_t exchange(component_t *c, ctn_address_t own)
 {
@@ -62,7 +54,7 @@ static catena_status_t set_up(component_t *c, job_t *job, ctn_lane_t *lane,
     bool crowded = exec->virtual_time ? job->seed % 2 != 0 : exec->crowded;
     *c = (component_t){.job = job, .lane = lane, .random = job->seed * 89};
     c->own = c->random + job->rank + 1;
-    c->oracle = (oracle_t){job->context, note, job};
+    c->oracle = job_oracle(job);
     oracle_table_open(&c->oracle, &c->table);
     c->sbgp = (ctn_sbgp_t){
         .rule = &whole_lane,

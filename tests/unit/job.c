@@ -10,6 +10,20 @@ typedef struct run {
     bool first; /* what ran here was rank 0 */
 } run_t;
 
+static void note(void *owner, const char *text)
+{
+    job_t *job = owner;
+    if (job->errors++ < 3) {
+        fprintf(stderr, "rank %u of %u, seed %llu: %s\n", job->rank, job->size,
+                (unsigned long long)job->seed, text);
+    }
+}
+
+oracle_t job_oracle(job_t *job)
+{
+    return (oracle_t){job->context, note, job};
+}
+
 void job_take_heap(job_t *job, job_hoard_t *hoard)
 {
     enum { CRUMB = 16384, MOST = sizeof(hoard->block) / sizeof(void *) };
@@ -32,20 +46,6 @@ void job_give_heap(job_t *job, job_hoard_t *hoard)
     while (hoard->count > 0) {
         ctn_heap_free(job->exec->heap, hoard->block[--hoard->count]);
     }
-}
-
-static void fail(void *owner, const char *text)
-{
-    job_t *job = owner;
-    if (job->errors++ < 3) {
-        fprintf(stderr, "rank %u of %u, seed %llu: %s\n", job->rank, job->size,
-                (unsigned long long)job->seed, text);
-    }
-}
-
-oracle_t job_oracle(job_t *job)
-{
-    return (oracle_t){job->context, fail, job};
 }
 
 static int run_rank(const catena_config_t *config, void *argument)

@@ -13,12 +13,6 @@ void said_by(capture_t *said, uint32_t ranks, job_body_t body)
     ck_assert_msg(failed == 0, "%d ranks: %s", failed, said->text);
 }
 
-void said_has(const capture_t *said, const char *text)
-{
-    ck_assert_msg(strstr(said->text, text) != NULL, "'%s': %s", text,
-                  said->text);
-}
-
 static bool has_word(const char *text, const char *word)
 {
     size_t bytes = strlen(word);

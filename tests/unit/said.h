@@ -8,8 +8,6 @@
  * take what they say. */
 void said_by(capture_t *said, uint32_t ranks, job_body_t body);
 
-/** `text` is to be in it. */
-void said_has(const capture_t *said, const char *text);
 /** Facts are to be in it, each as a word of its own: names and numbers, up to
  * NULL. How they are put is not looked at. */
 void said_facts(const capture_t *said, ...) __attribute__((sentinel));

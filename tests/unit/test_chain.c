@@ -7,52 +7,33 @@
 
 #include "group/chain_coll.h"
 #include "job.h"
+#include "oracle/content.h"
 #include "unit.h"
 
 /* ---- values ---- */
 
-/* Of members in order: 2 x 2 matrices, element by element of the value. Their
- * product is associative and not commutative, and each of them can be
- * inverted, so no member's part is lost. */
-typedef struct matrix {
-    uint32_t a, b, c, d;
-} matrix_t;
+/* Elements of the oracle's whose operation does not commute; none can be lost.
+ */
+enum { UNIT = 16 };
 
-static matrix_t product(matrix_t x, matrix_t y)
+static void combine(void *near, const void *far, size_t bytes, bool far_is_left,
+                    void *argument)
 {
-    return (matrix_t){x.a * y.a + x.b * y.c, x.a * y.b + x.b * y.d,
-                      x.c * y.a + x.d * y.c, x.c * y.b + x.d * y.d};
-}
-
-static matrix_t contribution(uint64_t salt, uint32_t rank, size_t i)
-{
-    uint64_t state = salt * 1000003 + rank * UINT64_C(65537) + i;
-    uint32_t x = (uint32_t)job_random(&state);
-    uint32_t y = (uint32_t)job_random(&state);
-    return (matrix_t){x * y + 1, x, y, 1};
-}
-
-static void multiply(void *near, const void *far, size_t bytes,
-                     bool far_is_left, void *argument)
-{
-    matrix_t *a = near;
-    const matrix_t *b = far;
-    for (size_t i = 0; i < bytes / sizeof(matrix_t); i++) {
-        a[i] = far_is_left ? product(b[i], a[i]) : product(a[i], b[i]);
+    unsigned char *a = near;
+    const unsigned char *b = far;
+    for (size_t i = 0; i < bytes; i += UNIT) {
+        oracle_combine(ORACLE_PAIR, ORACLE_ORDERED, far_is_left ? b + i : a + i,
+                       far_is_left ? a + i : b + i, a + i);
     }
     ++*(uint64_t *)argument;
 }
 
 /** The value of members `first` to `last`. */
 static void reference(uint64_t salt, uint32_t first, uint32_t last,
-                      size_t count, matrix_t *value)
+                      size_t count, unsigned char *value)
 {
-    for (size_t i = 0; i < count; i++) {
-        value[i] = (matrix_t){1, 0, 0, 1};
-        for (uint32_t rank = first; rank <= last; rank++) {
-            value[i] = product(value[i], contribution(salt, rank, i));
-        }
-    }
+    oracle_reduced(ORACLE_PAIR, ORACLE_ORDERED, salt, first, last, 0, count,
+                   value);
 }
 
 /* ---- what a case has at hand ---- */
@@ -61,21 +42,21 @@ typedef struct values {
     job_t *job;
     ctn_lane_t *lane;
     uint64_t salt;
-    size_t count; /* of matrices */
+    size_t count; /* of elements */
     size_t bytes;
-    matrix_t *own;
-    matrix_t *result;
-    matrix_t *other;
-    matrix_t *expected;
+    unsigned char *own;
+    unsigned char *result;
+    unsigned char *other;
+    unsigned char *expected;
     uint64_t calls;
     ctn_operator_t by;
 } values_t;
 
 enum { GUARD = 0x5a };
 
-static matrix_t *new_values(size_t bytes)
+static unsigned char *new_values(size_t bytes)
 {
-    matrix_t *values = malloc(bytes + 64);
+    unsigned char *values = malloc(bytes + 64);
     memset(values, GUARD, bytes + 64);
     return values;
 }
@@ -84,19 +65,19 @@ static void open_values(values_t *v, job_t *job, ctn_lane_t *lane,
                         uint64_t salt, size_t count)
 {
     *v = (values_t){.job = job, .lane = lane, .salt = salt, .count = count};
-    v->bytes = count * sizeof(matrix_t);
+    v->bytes = count * UNIT;
     v->own = new_values(v->bytes);
     v->result = new_values(v->bytes);
     v->other = new_values(v->bytes);
     v->expected = new_values(v->bytes);
-    v->by = (ctn_operator_t){multiply, &v->calls};
+    v->by = (ctn_operator_t){combine, &v->calls};
     reference(salt, lane->chain.rank, lane->chain.rank, count, v->own);
 }
 
-static bool guarded(const values_t *v, const matrix_t *values)
+static bool guarded(const values_t *v, const unsigned char *values)
 {
     for (size_t i = 0; i < 64; i++) {
-        if (((const unsigned char *)values)[v->bytes + i] != GUARD) {
+        if (values[v->bytes + i] != GUARD) {
             return false;
         }
     }
@@ -115,7 +96,7 @@ static void close_values(values_t *v)
 
 /** Whether `values` is the value of members first to last; of none: as it was
  * before. */
-static bool holds(values_t *v, const matrix_t *values, int64_t first,
+static bool holds(values_t *v, const unsigned char *values, int64_t first,
                   int64_t last)
 {
     if (first > last) {
@@ -202,33 +183,31 @@ static void bcast_from(values_t *v, uint32_t root)
 
 /* ---- pieces ---- */
 
-typedef struct text {
-    unsigned char *data;
-    size_t bytes;
-} text_t;
-
 /** What a member has for another, or for all: of lengths around `most`, some of
- * them none. */
-static text_t text_of(uint64_t salt, uint32_t from, uint32_t to, size_t most)
+ * them none. Freed by who asks for it. */
+static ctn_piece_t text_of(uint64_t salt, uint32_t from, uint32_t to,
+                           size_t most)
 {
-    uint64_t state = salt * 7919 + from * UINT64_C(1000003) + to;
-    uint64_t x = job_random(&state);
-    text_t text = {NULL, x % 4 == 0 ? 0 : (size_t)((x >> 8) % (most + 1))};
-    text.data = malloc(text.bytes + 1);
-    for (size_t i = 0; i < text.bytes; i++) {
-        text.data[i] = (unsigned char)(x + i * 31 + (i >> 8));
-    }
-    return text;
+    uint64_t x = oracle_hash(salt, from, to);
+    size_t bytes = x % 4 == 0 ? 0 : (size_t)((x >> 8) % (most + 1));
+    unsigned char *data = malloc(bytes + 1);
+    oracle_stream(salt, from, to, 0, bytes, data);
+    return (ctn_piece_t){data, bytes};
+}
+
+static void drop(ctn_piece_t text)
+{
+    free((void *)(uintptr_t)text.data);
 }
 
 static bool same(ctn_piece_t piece, uint64_t salt, uint32_t from, uint32_t to,
                  size_t most)
 {
-    text_t text = text_of(salt, from, to, most);
-    bool equal =
-        piece.bytes == text.bytes && (uintptr_t)piece.data % 8 == 0 &&
-        (text.bytes == 0 || memcmp(piece.data, text.data, text.bytes) == 0);
-    free(text.data);
+    ctn_piece_t text = text_of(salt, from, to, most);
+    bool equal = piece.bytes == text.bytes && (uintptr_t)piece.data % 8 == 0 &&
+                 (text.bytes == 0 ||
+                  memcmp(piece.data, text.data, text.bytes) == 0);
+    drop(text);
     return equal;
 }
 
@@ -245,25 +224,23 @@ static void check_all(job_t *job, const ctn_lane_t *lane, uint64_t salt,
 static void gather_to(job_t *job, ctn_lane_t *lane, uint32_t root,
                       uint64_t salt, size_t most)
 {
-    text_t own = text_of(salt, lane->chain.rank, 0, most);
+    ctn_piece_t own = text_of(salt, lane->chain.rank, 0, most);
     ctn_pieces_t pieces = {.piece = NULL};
-    run(job, ctn_chain_gather(job->exec, lane, root,
-                              (ctn_piece_t){own.data, own.bytes}, &pieces));
+    run(job, ctn_chain_gather(job->exec, lane, root, own, &pieces));
     if (lane->chain.rank == root) {
         check_all(job, lane, salt, most, &pieces);
     }
     JOB_CHECK(job, pieces.piece == NULL);
-    free(own.data);
+    drop(own);
 }
 
 static void allgather(job_t *job, ctn_lane_t *lane, uint64_t salt, size_t most)
 {
-    text_t own = text_of(salt, lane->chain.rank, 0, most);
+    ctn_piece_t own = text_of(salt, lane->chain.rank, 0, most);
     ctn_pieces_t pieces;
-    run(job, ctn_chain_allgather(job->exec, lane,
-                                 (ctn_piece_t){own.data, own.bytes}, &pieces));
+    run(job, ctn_chain_allgather(job->exec, lane, own, &pieces));
     check_all(job, lane, salt, most, &pieces);
-    free(own.data);
+    drop(own);
 }
 
 static void scatter_from(job_t *job, ctn_lane_t *lane, uint32_t root,
@@ -273,8 +250,7 @@ static void scatter_from(job_t *job, ctn_lane_t *lane, uint32_t root,
     bool here = lane->chain.rank == root;
     ctn_piece_t *pieces = here ? calloc(size, sizeof(*pieces)) : NULL;
     for (uint32_t i = 0; here && i < size; i++) {
-        text_t text = text_of(salt, root, i, most);
-        pieces[i] = (ctn_piece_t){text.data, text.bytes};
+        pieces[i] = text_of(salt, root, i, most);
     }
     ctn_pieces_t result;
     run(job, ctn_chain_scatter(job->exec, lane, root, pieces, &result));
@@ -282,7 +258,7 @@ static void scatter_from(job_t *job, ctn_lane_t *lane, uint32_t root,
     JOB_CHECK(job, same(result.piece[0], salt, root, lane->chain.rank, most));
     ctn_pieces_release(job->exec, &result);
     for (uint32_t i = 0; here && i < size; i++) {
-        free((void *)(uintptr_t)pieces[i].data);
+        drop(pieces[i]);
     }
     free(pieces);
 }
