@@ -204,9 +204,9 @@ static bool same(ctn_piece_t piece, uint64_t salt, uint32_t from, uint32_t to,
                  size_t most)
 {
     ctn_piece_t text = text_of(salt, from, to, most);
-    bool equal = piece.bytes == text.bytes && (uintptr_t)piece.data % 8 == 0 &&
-                 (text.bytes == 0 ||
-                  memcmp(piece.data, text.data, text.bytes) == 0);
+    bool equal =
+        piece.bytes == text.bytes && (uintptr_t)piece.data % 8 == 0 &&
+        (text.bytes == 0 || memcmp(piece.data, text.data, text.bytes) == 0);
     drop(text);
     return equal;
 }
