@@ -99,7 +99,10 @@ static catena_status_t simulate(uint32_t ranks, int nodes, uint64_t seed,
     if (node_of == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
+    /* Tests that take all of the heap need not go through terabytes. */
+    static const char *const settings[] = {"HEAP_SIZE=1g", NULL};
     catena_sim_params_t params = {
+        .settings = settings,
         .ranks = (int)ranks,
         .seed = seed,
         .jitter = 0.5,
