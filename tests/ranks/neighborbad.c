@@ -36,7 +36,7 @@ static void names_both(rank_test_t *test, int other, const char *said)
 static void spoiled(rank_test_t *test, uint64_t seed)
 {
     oracle_graph_t graph;
-    capture_t said;
+    static capture_t said;
     catena_neighborhood_t *neighborhood = NULL;
     int size = test->place.size;
     int rank = test->place.rank;
@@ -456,7 +456,7 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
              more);
     oracle_nbr_open(&test->oracle, &call);
     oracle_nbr_fill(&call, *random);
-    capture_t said;
+    static capture_t said;
     rank_listen(test, &said);
     catena_status_t status = oracle_nbr_run(&call);
     rank_heard(test, &said);
@@ -531,7 +531,7 @@ static void other_length(rank_test_t *test, uint64_t seed)
         }
         oracle_nbr_open(&test->oracle, &call);
         oracle_nbr_fill(&call, random);
-        capture_t said;
+        static capture_t said;
         rank_listen(test, &said);
         catena_status_t status = oracle_nbr_run(&call);
         rank_heard(test, &said);
@@ -654,7 +654,7 @@ static void far_too_long(rank_test_t *test)
     catena_neighborhood_t *n = make_mesh(test, near);
     int64_t *a = oracle_zeros(2 * FAR, sizeof(*a));
     int64_t b[2];
-    capture_t said;
+    static capture_t said;
     rank_listen(test, &said); /* on one node it is refused */
     (void)catena_neighborhood_set(n, "algorithm", "aggregated");
     rank_heard(test, &said);

@@ -18,7 +18,7 @@ void rank_hold_against(rank_test_t *test, const char *call,
 /* The call fails with such a message. */
 #define FAILS(test, expected, words, call)                                     \
     do {                                                                       \
-        capture_t said_;                                                       \
+        static capture_t said_; /* simulated ranks listen to none */           \
         rank_listen(test, &said_);                                             \
         catena_status_t found_ = (call);                                       \
         rank_heard(test, &said_);                                              \
