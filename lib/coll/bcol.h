@@ -54,6 +54,11 @@ typedef struct ctn_basic {
      * only, the others know just their `bytes`, and may give NULL. */
     const size_t *at;
     ctn_reducer_t by; /* of reductions; lower members are to the left */
+    /** Of vectors: segments that the caller's has, the same on all members. */
+    uint32_t segments;
+    /** What this member gives of a vector came in another length than it should
+     * have: who gets something of it fails. Set until it is let go. */
+    bool unfit;
     const char
         *algorithm; /* NULL: the component chooses, by facts that all
                        members share. One that it does not have: as NULL */

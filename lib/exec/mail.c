@@ -11,11 +11,11 @@
 #include "exec/message.h"
 
 /* Of a word's count: the lower bits are the length, those above the turn. */
-enum { LENGTH_BITS = 16, LONG = (1 << LENGTH_BITS) - 1 };
+enum { LENGTH_BITS = 16, LONG = (1 << LENGTH_BITS) - 1, UNFIT = LONG - 1 };
 _Static_assert(CTN_TURNS <= 1u << (32 - LENGTH_BITS) &&
                    (CTN_TURNS & (CTN_TURNS - 1)) == 0,
                "turns fit their bits");
-_Static_assert(CTN_WIDE_BYTES < LONG && CTN_MAIL_BYTES < CTN_WIDE_BYTES,
+_Static_assert(CTN_WIDE_BYTES < UNFIT && CTN_MAIL_BYTES < CTN_WIDE_BYTES,
                "lengths fit their bits");
 
 /** What is sent in place of a long message. */
@@ -88,6 +88,19 @@ catena_status_t ctn_mail_lend(ctn_op_t *op, ctn_address_t to, unsigned slot,
                ? send_notice(op, to, slot, turn, data, bytes)
                : ctn_op_send_count(op, to, slot, count_of(turn, bytes), data,
                                    bytes);
+}
+
+catena_status_t ctn_mail_send_unfit(ctn_op_t *op, ctn_address_t to,
+                                    unsigned slot, uint32_t turn)
+{
+    return ctn_op_send_count(op, to, slot, count_of(turn, UNFIT), NULL, 0);
+}
+
+bool ctn_mail_is_other(const ctn_op_t *op, unsigned slot, uint32_t turn)
+{
+    uint64_t word = ctn_word_load(&ctn_op_slot(op, slot)->word[0]);
+    return ctn_tag_matches(word, op->seq) &&
+           ctn_tag_count(word) >> LENGTH_BITS != turn % CTN_TURNS;
 }
 
 bool ctn_mail_returned(const ctn_op_t *op, unsigned slot, uint32_t turn,
@@ -219,6 +232,11 @@ ctn_step_t ctn_mail_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
         if (!ctn_tag_matches(word, op->seq) ||
             count >> LENGTH_BITS != turn % CTN_TURNS) {
             return CTN_STEP_WAIT;
+        }
+        if ((count & LONG) == UNFIT) {
+            letter->bytes = CTN_MAIL_UNFIT;
+            letter->data = at->data;
+            return CTN_STEP_NEXT;
         }
         if ((count & LONG) != LONG) {
             letter->bytes = count & LONG;

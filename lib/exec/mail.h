@@ -19,6 +19,17 @@
 
 #define CTN_MAIL_BYTES CTN_INLINE_BYTES
 
+/** Length of a message that holds nothing, since what its sender got did not
+ * have the length that it should have. */
+#define CTN_MAIL_UNFIT SIZE_MAX
+
+/** Send such a message. */
+catena_status_t ctn_mail_send_unfit(ctn_op_t *op, ctn_address_t to,
+                                    unsigned slot, uint32_t turn);
+
+/** Whether a message is in a slot that is of none of its turns but `turn`. */
+bool ctn_mail_is_other(const ctn_op_t *op, unsigned slot, uint32_t turn);
+
 /** The sender's side of a message; zeroed before the first use. */
 typedef struct ctn_parcel {
     void *copy; /* in the own heap, until the receiver has it */

@@ -9,7 +9,7 @@
 
 #include "rank_test.h"
 
-enum { GUARD = 0xa5, GUARD_BYTES = 1 << 17, MOST = 10 };
+enum { GUARD = 0xa5, MOST = 10 };
 
 /* Around the lengths from which on data take another way. */
 static const size_t sizes[] = {8,     108,   500,   1000,   16000,
@@ -31,6 +31,12 @@ typedef struct call {
     catena_datatype_t pairs; /* two bytes, the second first */
 } call_t;
 
+/** From one block to the next, with more between them than is sent too much. */
+static size_t stride_of(const call_t *c)
+{
+    return c->bytes + c->bytes / 8 + 64;
+}
+
 static bool all(const call_t *c, int rank)
 {
     (void)c, (void)rank;
@@ -44,6 +50,14 @@ static bool root_only(const call_t *c, int rank)
 {
     (void)c;
     return rank == 0;
+}
+static bool not_before(const call_t *c, int rank)
+{
+    return rank >= c->odd;
+}
+static bool after(const call_t *c, int rank)
+{
+    return rank > c->odd;
 }
 
 /** The rank that gets something wrong in an alltoallv. */
@@ -60,7 +74,7 @@ static bool victim_only(const call_t *c, int rank)
  * odd rank sends to its victim. */
 static void set_counts(call_t *c)
 {
-    size_t stride = c->bytes + GUARD_BYTES / 2;
+    size_t stride = stride_of(c);
     for (int i = 0; i < c->p; i++) {
         c->counts[i] = c->send_counts[i] = c->bytes;
         c->places[i] = c->send_places[i] = (ptrdiff_t)(i * stride);
@@ -95,6 +109,35 @@ static catena_status_t alltoall(call_t *c)
 {
     return catena_alltoall(c->send, c->receive, c->others, CATENA_BYTE,
                            c->group);
+}
+
+static catena_status_t bcast(call_t *c)
+{
+    return catena_bcast(c->receive, c->others, CATENA_BYTE, 0, c->group);
+}
+
+static catena_status_t reduce(call_t *c)
+{
+    return catena_reduce(c->send, c->receive, c->others / 4, CATENA_INT32,
+                         CATENA_SUM, 0, c->group);
+}
+
+static catena_status_t allreduce(call_t *c)
+{
+    return catena_allreduce(c->send, c->receive, c->others / 4, CATENA_INT32,
+                            CATENA_SUM, c->group);
+}
+
+static catena_status_t scan(call_t *c)
+{
+    return catena_scan(c->send, c->receive, c->others / 4, CATENA_INT32,
+                       CATENA_SUM, c->group);
+}
+
+static catena_status_t exscan(call_t *c)
+{
+    return catena_exscan(c->send, c->receive, c->others / 4, CATENA_INT32,
+                         CATENA_SUM, c->group);
 }
 
 static catena_status_t gatherv(call_t *c)
@@ -176,6 +219,27 @@ static const kind_t kinds[] = {
      ONE,
      "scatter_algorithm",
      {"auto", "staged", "lent", "linear", "binomial"}},
+    {"bcast",
+     bcast,
+     odd_only,
+     ONE,
+     "bcast_algorithm",
+     {"auto", "staged", "lent", "binomial", "chain", "linear"}},
+    {"reduce",
+     reduce,
+     root_only,
+     ROOT,
+     "reduce_algorithm",
+     {"auto", "flat", "shared", "binomial", "chain", "linear"}},
+    {"allreduce",
+     allreduce,
+     all,
+     ONE,
+     "allreduce_algorithm",
+     {"auto", "flat", "shared", "last", "recursive-doubling", "rabenseifner",
+      "tree"}},
+    {"scan", scan, not_before, ONE, "scan_algorithm", {"auto", "flat", "chain"}},
+    {"exscan", exscan, after, ONE, "scan_algorithm", {"auto", "flat", "chain"}},
 };
 
 /** What a call may write of the receive buffer: [from, to) of block i; false:
@@ -183,7 +247,7 @@ static const kind_t kinds[] = {
 static bool block_of(const call_t *c, extent_t extent, int i, size_t *from,
                      size_t *to)
 {
-    size_t stride = c->bytes + GUARD_BYTES / 2;
+    size_t stride = stride_of(c);
     bool mine = i == c->me;
     bool root = c->me == 0;
     size_t n = i < c->p ? (size_t)i : 0;
@@ -237,7 +301,7 @@ static void try(call_t *c, const kind_t *kind, const char *how, size_t wrong,
                 rank_memory_t memory)
 {
     rank_test_t *test = c->test;
-    size_t room = (size_t)(c->p + 1) * (c->bytes + GUARD_BYTES);
+    size_t room = (size_t)(c->p + 1) * stride_of(c);
     c->send = rank_take(test, memory, room);
     c->receive = rank_take(test, memory, room);
     for (int turn = 0; turn < 2; turn++) {
@@ -263,11 +327,15 @@ static void try(call_t *c, const kind_t *kind, const char *how, size_t wrong,
 }
 
 /** Lengths with which ranks go ways that do not meet, so that all ends; see
- * docs/algorithms.md, A2A-1 and A2A-2. */
+ * docs/algorithms.md, A2A-1 and A2A-2. Vectors: in numbers of segments that
+ * differ. */
 static bool ends(const call_t *c, const kind_t *kind, const char *algorithm)
 {
     bool led = strcmp(algorithm, "auto") == 0 || strstr(algorithm, "a2a") ||
                strstr(algorithm, "mpml");
+    if (kind->extent == ONE || kind->extent == ROOT) {
+        return !strstr(kind->name, "scatter") && c->bytes >= 32000;
+    }
     if (c->test->place.nodes == 1) {
         return false;
     }

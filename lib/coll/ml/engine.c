@@ -42,6 +42,7 @@ ctn_stage_t *ctn_ml_add(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
     stage->kind = kind;
     stage->basic.by = ml->call.by;
     stage->basic.algorithm = ml->algorithm;
+    stage->basic.segments = (uint32_t)ml->segments;
     return stage;
 }
 
@@ -111,6 +112,8 @@ static void let_go(ctn_ml_t *ml, ctn_segment_t *segment, ctn_stage_t *stage)
     if (stage->before != NULL) {
         stage->before(ml, segment);
     }
+    stage->basic.unfit =
+        ml->status != CATENA_OK && ml->call.composition->vector;
     if (stage->op != NULL) {
         ctn_op_let_go(stage->op);
     }

@@ -48,6 +48,7 @@ CTN_HOT static bool run_alone(const ctn_call_t *call, ctn_use_t *use,
         .out = call->out.base,
         .bytes = call->in.bytes,
         .by = call->by,
+        .segments = 1,
     };
     if (call->in.type != NULL || call->in.bytes > CTN_SEGMENT_BYTES ||
         (!composition->vector &&
@@ -93,7 +94,8 @@ CTN_HOT static bool run_plain(const ctn_given_t *given, catena_status_t *status)
                          .in = in,
                          .out = out,
                          .bytes = given->recv.count * type->bytes,
-                         .by = {given->op, type}};
+                         .by = {given->op, type},
+                         .segments = 1};
     *status = ctn_use_find(given->group, composition->of, false, &use);
     return *status != CATENA_OK || run_at_once(given->group, composition, use,
                                                in_order, &basic, status);

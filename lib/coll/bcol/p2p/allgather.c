@@ -84,7 +84,7 @@ static ctn_step_t begin(ctn_op_t *op)
     bruck_t *bruck = ctn_op_state(op);
     const ctn_p2p_t *p2p = bruck->call.p2p;
     const ctn_basic_t *basic = bruck->call.basic;
-    ctn_p2p_begin(op);
+    ctn_p2p_begin_vector(op, CTN_P2P_BRUCK);
     bruck->round = 0;
     bruck->sent = false;
     bruck->packed = NULL;
@@ -156,8 +156,8 @@ static ctn_step_t rounds(ctn_op_t *op)
             size_t bytes;
             const unsigned char *data = gathered(op, bruck, &s, &bytes);
             catena_status_t status =
-                ctn_p2p_send(op, behind(p2p, UINT32_C(1) << bruck->round),
-                             bruck->round, 0, data, bytes);
+                ctn_p2p_send_vector(op, behind(p2p, UINT32_C(1) << bruck->round),
+                                    bruck->round, data, bytes);
             if (status != CATENA_OK) {
                 return ctn_op_fail(op, status);
             }
@@ -184,7 +184,10 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {
-    {"begin", begin}, {"rounds", rounds}, {NULL, NULL}};
+    {"begin", begin},
+    {"rounds", rounds},
+    {"end", ctn_p2p_end_vector},
+    {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/allgather/bruck",

@@ -57,6 +57,7 @@ static ctn_inflow_plan_t plan_of(const ring_t *ring, ctn_address_t left)
     ctn_inflow_plan_t plan = {.from = left,
                               .slot = PIECES,
                               .grant_slot = GRANTS,
+                              .digest = ctn_parts_digest(basic, p2p->size),
                               .target = ctn_part_at(basic, 0),
                               .target_bytes = ctn_parts_total(basic, p2p->size),
                               .spare_slots = ctn_p2p_wide_slots(p2p->rounds)};
@@ -87,6 +88,7 @@ static ctn_step_t begin(ctn_op_t *op)
     if (p2p->size > 1) {
         ctn_outflow_open(&ring->out, member[right].memory, GRANTS);
         ctn_inflow_plan_t plan = plan_of(ring, member[left].memory);
+        ring->out.digest = plan.digest;
         status = ctn_inflow_open(op, &ring->in, &plan);
         op->waits_for = member[left].rank;
     }

@@ -15,7 +15,7 @@ typedef struct barrier {
 static ctn_step_t begin(ctn_op_t *op)
 {
     barrier_t *barrier = ctn_op_state(op);
-    ctn_p2p_begin(op);
+    ctn_p2p_begin_vector(op, CTN_P2P_NOTHING);
     barrier->round = 0;
     barrier->sent = false;
     return CTN_STEP_NEXT;
@@ -30,7 +30,7 @@ static ctn_step_t disseminate(ctn_op_t *op)
         if (!barrier->sent) {
             uint32_t to = (uint32_t)(((uint64_t)p2p->me + away) % p2p->size);
             catena_status_t status =
-                ctn_p2p_send(op, to, barrier->round, 0, NULL, 0);
+                ctn_p2p_send_vector(op, to, barrier->round, NULL, 0);
             if (status != CATENA_OK) {
                 return ctn_op_fail(op, status);
             }

@@ -19,7 +19,7 @@ static ctn_step_t begin(ctn_op_t *op)
     doubling_t *doubling = ctn_op_state(op);
     doubling->round = 0;
     doubling->sent = false;
-    return ctn_p2p_fold_begin(op);
+    return ctn_p2p_fold_begin(op, CTN_P2P_DOUBLING);
 }
 
 /** MOVED: the round is over. */
@@ -31,8 +31,8 @@ static ctn_step_t exchange(ctn_op_t *op, doubling_t *doubling)
     uint32_t partner = ctn_p2p_worker(fold, other);
     catena_status_t status = CATENA_OK;
     if (!doubling->sent) {
-        status = ctn_p2p_send(op, partner, doubling->round, 0, fold->value,
-                              basic->bytes);
+        status = ctn_p2p_send_vector(op, partner, doubling->round, fold->value,
+                                     basic->bytes);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
@@ -79,6 +79,7 @@ static const ctn_phase_t phases[] = {{"begin", begin},
                                      {"fold in", ctn_p2p_fold_in},
                                      {"double", double_up},
                                      {"fold out", ctn_p2p_fold_out},
+                                     {"end", ctn_p2p_end_vector},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {

@@ -12,6 +12,7 @@ typedef struct grant {
                       */
     uint32_t stage_bytes; /* 0: it is the target */
     uint32_t slot;        /* where the receiver counts pieces; or REFUSED */
+    uint64_t digest;      /* of the lengths */
 } grant_t;
 
 #define REFUSED UINT32_MAX
@@ -60,7 +61,7 @@ catena_status_t ctn_inflow_open(ctn_op_t *op, ctn_inflow_t *flow,
                            .pieces = plan->pieces,
                            .slot = (uint8_t)plan->slot,
                            .grant_slot = (uint8_t)plan->grant_slot};
-    grant_t grant = {.slot = plan->slot};
+    grant_t grant = {.slot = plan->slot, .digest = plan->digest};
     catena_status_t status = find_place(op, flow, plan, &grant);
     if (status != CATENA_OK) {
         return status;
@@ -130,16 +131,29 @@ void ctn_outflow_clear(const ctn_op_t *op, unsigned grant_slot)
     ctn_word_store(&ctn_op_slot(op, grant_slot)->word[0], 0);
 }
 
-bool ctn_outflow_granted(const ctn_op_t *op, const ctn_outflow_t *flow)
-{
-    return count_in(op, flow->grant_slot) > flow->sent;
-}
-
 static grant_t granted_by(const ctn_op_t *op, const ctn_outflow_t *flow)
 {
     grant_t grant;
     memcpy(&grant, ctn_op_slot(op, flow->grant_slot)->data, sizeof(grant));
     return grant;
+}
+
+bool ctn_outflow_granted(const ctn_op_t *op, const ctn_outflow_t *flow)
+{
+    if (count_in(op, flow->grant_slot) <= flow->sent) {
+        return false;
+    }
+    if (flow->digest == 0 || granted_by(op, flow).digest == flow->digest) {
+        return true;
+    }
+    if (op->exec->status == CATENA_OK) {
+        ctn_error(op->exec->log,
+                  "%s: the next member expects blocks of other lengths; give "
+                  "the same counts on all ranks",
+                  op->algorithm->name);
+        ctn_exec_break(op->exec, CATENA_ERR_ARG);
+    }
+    return false;
 }
 
 catena_status_t ctn_outflow_put(ctn_op_t *op, ctn_outflow_t *flow,

@@ -46,6 +46,7 @@ typedef struct ctn_inflow_plan {
     unsigned slot;
     unsigned grant_slot;
     uint32_t pieces;
+    uint64_t digest; /* of the lengths: the same at the sender */
     size_t longest; /* of the pieces */
     void *target;   /* they may go straight to anywhere in there; NULL: no */
     size_t target_bytes;
@@ -79,19 +80,21 @@ typedef struct ctn_outflow {
     ctn_address_t to;
     uint32_t sent;
     uint8_t grant_slot; /* here */
+    uint64_t digest;    /* 0: not looked at */
 } ctn_outflow_t;
 
 static inline void ctn_outflow_open(ctn_outflow_t *flow, ctn_address_t to,
                                     unsigned grant_slot)
 {
-    *flow = (ctn_outflow_t){to, 0, (uint8_t)grant_slot};
+    *flow = (ctn_outflow_t){to, 0, (uint8_t)grant_slot, 0};
 }
 
 /** Before another member is told to send its grants to the slot of one that got
  * all: forget what came. */
 void ctn_outflow_clear(const ctn_op_t *op, unsigned grant_slot);
 
-/** Whether the next piece may be sent. */
+/** Whether the next piece may be sent. If the receiver expects other lengths
+ * nothing may, and all ends: others wait for what this member passes on. */
 bool ctn_outflow_granted(const ctn_op_t *op, const ctn_outflow_t *flow);
 /** Send the next piece, which is granted: to `at` in the receiver's target. It
  * is free when *pending, which is raised, has fallen again. */

@@ -11,11 +11,11 @@ static unsigned slot_out(const ctn_p2p_fold_t *fold)
     return 2 * fold->call.p2p->rounds + 1;
 }
 
-ctn_step_t ctn_p2p_fold_begin(ctn_op_t *op)
+ctn_step_t ctn_p2p_fold_begin(ctn_op_t *op, ctn_p2p_form_t form)
 {
     ctn_p2p_fold_t *fold = ctn_op_state(op);
     const ctn_p2p_t *p2p = fold->call.p2p;
-    ctn_p2p_begin(op);
+    ctn_p2p_begin_vector(op, form);
     fold->rounds = 0;
     while (UINT64_C(2) << fold->rounds <= p2p->size) {
         fold->rounds++;
@@ -36,8 +36,8 @@ ctn_step_t ctn_p2p_fold_in(ctn_op_t *op)
     uint32_t me = fold->call.p2p->me;
     catena_status_t status = CATENA_OK;
     if (fold->idle) {
-        status = ctn_p2p_send(op, me + 1, slot_in(fold), 0, fold->value,
-                              basic->bytes);
+        status = ctn_p2p_send_vector(op, me + 1, slot_in(fold), fold->value,
+                                     basic->bytes);
     } else if (me < 2 * fold->pairs) {
         unsigned char *theirs;
         ctn_step_t step = ctn_p2p_receive_vector(op, me - 1, slot_in(fold),
@@ -73,6 +73,7 @@ ctn_step_t ctn_p2p_fold_out(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     catena_status_t status =
-        ctn_p2p_send(op, me - 1, slot_out(fold), 0, basic->out, basic->bytes);
+        ctn_p2p_send_vector(op, me - 1, slot_out(fold), basic->out,
+                            basic->bytes);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }

@@ -31,7 +31,7 @@ static ctn_step_t begin(ctn_op_t *op)
     halving_t *halving = ctn_op_state(op);
     halving->round = 0;
     halving->sent = false;
-    ctn_step_t step = ctn_p2p_fold_begin(op);
+    ctn_step_t step = ctn_p2p_fold_begin(op, CTN_P2P_HALVING);
     const ctn_basic_t *basic = halving->fold.call.basic;
     halving->span[0] = (span_t){0, basic->bytes};
     return step;
@@ -62,8 +62,8 @@ static ctn_step_t exchange(ctn_op_t *op, unsigned slot, const void *vector,
     uint32_t partner =
         ctn_p2p_worker(fold, fold->worker ^ UINT32_C(1) << halving->round);
     if (!halving->sent) {
-        catena_status_t status = ctn_p2p_send(
-            op, partner, slot, 0, (const unsigned char *)vector + part.begin,
+        catena_status_t status = ctn_p2p_send_vector(
+            op, partner, slot, (const unsigned char *)vector + part.begin,
             part.end - part.begin);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
@@ -146,7 +146,7 @@ static const ctn_phase_t phases[] = {
     {"begin", begin},   {"fold in", ctn_p2p_fold_in},
     {"halve", halve},   {"settle", settle},
     {"gather", gather}, {"fold out", ctn_p2p_fold_out},
-    {NULL, NULL}};
+    {"end", ctn_p2p_end_vector}, {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/allreduce, rabenseifner",

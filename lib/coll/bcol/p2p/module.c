@@ -26,7 +26,9 @@ bool ctn_p2p_asked(const ctn_basic_t *basic, const char *name)
 
 void ctn_p2p_begin(ctn_op_t *op)
 {
-    const ctn_p2p_call_t *call = ctn_op_state(op);
+    ctn_p2p_call_t *call = ctn_op_state(op);
+    call->status = CATENA_OK;
+    call->doubts = op->exec->doubts;
     ctn_op_set_network(op, call->p2p->remote);
 }
 
@@ -53,23 +55,87 @@ ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
     return step;
 }
 
+void ctn_p2p_begin_vector(ctn_op_t *op, unsigned form)
+{
+    ctn_p2p_call_t *call = ctn_op_state(op);
+    bool given = call->basic != NULL; /* a fence has none */
+    ctn_p2p_begin(op);
+    call->form = (uint16_t)((given ? call->basic->segments : 0) << 3 | form);
+    call->status =
+        given && call->basic->unfit ? CATENA_ERR_ARG : CATENA_OK;
+}
+
+catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
+                                    unsigned slot, const void *data,
+                                    size_t bytes)
+{
+    const ctn_p2p_call_t *call = ctn_op_state(op);
+    return call->status == CATENA_OK
+               ? ctn_p2p_send(op, member, slot, call->form, data, bytes)
+               : ctn_mail_send_unfit(
+                     op, call->p2p->module.sbgp->member[member].memory, slot,
+                     call->form);
+}
+
+/** A member's vector goes another way. */
+CTN_COLD static void part(const ctn_op_t *op, uint32_t member)
+{
+    const ctn_p2p_call_t *call = ctn_op_state((ctn_op_t *)(uintptr_t)op);
+    const ctn_sbgp_t *sbgp = call->p2p->module.sbgp;
+    ctn_error(op->exec->log,
+              "%s: rank %u, with %zu bytes of a vector of %u parts, hears of a "
+              "vector of another length while it waits for rank %u; give the "
+              "same count on all ranks",
+              op->algorithm->name, sbgp->member[sbgp->me].rank,
+              call->basic != NULL ? call->basic->bytes : 0, call->form >> 3,
+              sbgp->member[member].rank);
+    ctn_exec_break(op->exec, CATENA_ERR_ARG);
+}
+
+/** Nothing has come from a member: maybe it never will. */
+static void look_for_others(ctn_op_t *op, uint32_t member, unsigned slot)
+{
+    ctn_p2p_call_t *call = ctn_op_state(op);
+    bool other = ctn_mail_is_other(op, slot, call->form);
+    if (op->exec->doubts != call->doubts) {
+        call->doubts = op->exec->doubts;
+        for (unsigned s = 0; s < ctn_p2p_slots(call->p2p->rounds); s++) {
+            other |= ctn_mail_is_other(op, s, call->form);
+        }
+    }
+    if (other) {
+        part(op, member);
+    }
+}
+
 ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
                                   size_t bytes, unsigned char **data)
 {
+    ctn_p2p_call_t *call = ctn_op_state(op);
     ctn_letter_t letter = {.data = NULL};
     assert(bytes <= ctn_slot_room(op->channel, slot));
-    ctn_step_t step = ctn_p2p_receive(op, member, slot, 0, &letter);
+    ctn_step_t step = ctn_p2p_receive(op, member, slot, call->form, &letter);
     if (step != CTN_STEP_NEXT) {
+        if (step == CTN_STEP_WAIT) {
+            look_for_others(op, member, slot);
+        }
         return step;
     }
-    if (letter.bytes != bytes) {
-        catena_status_t status = CATENA_OK;
-        (void)ctn_p2p_agrees(op, &status, member, letter.bytes, bytes);
-        ctn_letter_release(op, &letter);
-        return ctn_op_fail(op, status);
+    if (letter.bytes == CTN_MAIL_UNFIT) {
+        call->status = CATENA_ERR_ARG;
+        call->found = letter.bytes;
+    } else if (!ctn_p2p_agrees(op, &call->status, member, letter.bytes,
+                               bytes)) {
+        call->found = letter.bytes;
     }
     *data = (unsigned char *)(uintptr_t)letter.data;
     return CTN_STEP_NEXT;
+}
+
+ctn_step_t ctn_p2p_end_vector(ctn_op_t *op)
+{
+    const ctn_p2p_call_t *call = ctn_op_state(op);
+    return ctn_p2p_end(op, call->status);
 }
 
 bool ctn_p2p_agrees(ctn_op_t *op, catena_status_t *status, uint32_t member,
@@ -92,7 +158,9 @@ ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status)
         return CTN_STEP_WAIT;
     }
     op->clean = true;
-    op->algorithm->finish(op); /* while it may give back all it holds */
+    if (op->algorithm->finish != NULL) {
+        op->algorithm->finish(op); /* while it may give back all it holds */
+    }
     return ctn_op_fail(op, status);
 }
 
@@ -101,7 +169,7 @@ catena_status_t ctn_p2p_reduce(ctn_op_t *op, const void *left,
 {
     const ctn_p2p_call_t *call = ctn_op_state(op);
     ctn_exec_charge(op->exec, CTN_WORK_REDUCE, bytes);
-    return bytes == 0 || op->exec->drop_data ||
+    return bytes == 0 || op->exec->drop_data || call->status != CATENA_OK ||
                    ctn_reduce(&call->basic->by, left, right, out, bytes)
                ? CATENA_OK
                : CATENA_ERR_NO_MEMORY;
@@ -115,7 +183,8 @@ bool ctn_p2p_may_write(ctn_op_t *op)
 
 void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes)
 {
-    if (target != source && bytes > 0) {
+    const ctn_p2p_call_t *call = ctn_op_state(op);
+    if (target != source && bytes > 0 && call->status == CATENA_OK) {
         ctn_exec_copy(op->exec, target, source, bytes);
     }
 }

@@ -43,7 +43,21 @@ static inline unsigned ctn_p2p_wide_slots(unsigned rounds)
 typedef struct ctn_p2p_call {
     ctn_p2p_t *p2p;
     const ctn_basic_t *basic;
+    /* of vectors */
+    uint16_t form;          /* how they go: their messages tell of it */
+    size_t found;           /* bytes of the last that had another length */
+    catena_status_t status; /* to end with */
+    uint32_t doubts;        /* exec's, when it began or looked */
 } ctn_p2p_call_t;
+
+/** How vectors go, for `form`: beside the shapes of trees. */
+typedef enum ctn_p2p_form {
+    CTN_P2P_NOTHING = 3,
+    CTN_P2P_DOUBLING,
+    CTN_P2P_HALVING,
+    CTN_P2P_SCAN,
+    CTN_P2P_BRUCK
+} ctn_p2p_form_t;
 
 /** An operation of a module, whose state begins with ctn_p2p_call_t; NULL: no
  * memory. */
@@ -55,6 +69,8 @@ bool ctn_p2p_asked(const ctn_basic_t *basic, const char *name);
 
 /** To be called first by the first phase. */
 void ctn_p2p_begin(ctn_op_t *op);
+/** Likewise where vectors are exchanged. */
+void ctn_p2p_begin_vector(ctn_op_t *op, unsigned form);
 
 /** Send `bytes` of users' data, which stay as they are until op->pending is 0.
  * Those that do not fit the slot (ctn_slot_room) lie in the own heap; they stay
@@ -66,9 +82,19 @@ catena_status_t ctn_p2p_send(ctn_op_t *op, uint32_t member, unsigned slot,
 ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
                            uint32_t turn, ctn_letter_t *letter);
 
-/** The same, of a message that fits its slot and has to have so many bytes,
- * else the operation fails: members do not agree.
- * @param[out] data of the message, to be written as well */
+/* Vectors, or parts of them: a message that fits its slot, whose length the
+ * receiver knows. Where it has another one the operation goes on without its
+ * data, so that nobody waits, and ends with ERR_ARG; members that get something
+ * made of them hear of it. Members whose vectors go another way, since they have
+ * other lengths, wait for what will not come: when a message tells of it, all
+ * ends. */
+
+/** Send `bytes` of a vector; of one that did not come nothing but that. */
+catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
+                                    unsigned slot, const void *data,
+                                    size_t bytes);
+
+/** @param[out] data of the message, to be written as well */
 ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
                                   size_t bytes, unsigned char **data);
 
@@ -79,6 +105,8 @@ bool ctn_p2p_agrees(ctn_op_t *op, catena_status_t *status, uint32_t member,
 /** The last step of one that has a finish, and to whom and from whom nothing is
  * on its way: end with this status. */
 ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status);
+/** The last phase of one that exchanges vectors. */
+ctn_step_t ctn_p2p_end_vector(ctn_op_t *op);
 
 /** out = left by right; see ctn_reduce. */
 catena_status_t ctn_p2p_reduce(ctn_op_t *op, const void *left,

@@ -214,9 +214,13 @@ static ctn_step_t receive(ctn_op_t *op, uint32_t member, unsigned slot,
     slot += halving->pass % 2;
     ctn_step_t step =
         ctn_p2p_receive(op, member, slot, halving->pass, &halving->letter);
-    return step == CTN_STEP_NEXT && halving->letter.bytes != bytes
-               ? ctn_op_fail(op, CATENA_ERR_ARG)
-               : step;
+    if (step == CTN_STEP_NEXT && halving->letter.bytes != bytes) {
+        (void)ctn_p2p_agrees(op, &halving->call.status, member,
+                             halving->letter.bytes, bytes);
+        ctn_exec_break(op->exec, CATENA_ERR_ARG); /* others wait for more */
+        return CTN_STEP_WAIT;
+    }
+    return step;
 }
 
 /** Fold what has come into what is kept. */

@@ -105,6 +105,8 @@ static ctn_inflow_plan_t plan_of(ring_t *ring)
     ctn_inflow_plan_t plan = {.from = p2p->module.sbgp->member[last].memory,
                               .slot = PIECES,
                               .grant_slot = GRANTS,
+                              .digest = ctn_parts_digest(ring->call.basic,
+                                                         p2p->size),
                               .spare_slots = ctn_p2p_wide_slots(p2p->rounds)};
     ring->pieces = 1;
     for (uint32_t i = 0; i < p2p->size; i++) {
@@ -141,6 +143,7 @@ static ctn_step_t begin(ctn_op_t *op)
     ctn_inflow_plan_t plan = plan_of(ring);
     ctn_outflow_open(&ring->out, member[before(p2p, p2p->size - 1)].memory,
                      GRANTS);
+    ring->out.digest = plan.digest;
     op->waits_for = member[before(p2p, 1)].rank;
     catena_status_t status = ctn_inflow_open(op, &ring->in, &plan);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);

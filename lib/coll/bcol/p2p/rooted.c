@@ -26,6 +26,7 @@ typedef struct rooted {
     ctn_p2p_tree_t tree;
     const void *value; /* of the members heard of; the result */
     unsigned heard;    /* children */
+    size_t passed;     /* bytes of what goes down; as its root has them */
 } rooted_t;
 
 static bool is_root(const rooted_t *rooted)
@@ -37,7 +38,8 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     rooted_t *rooted = ctn_op_state(op);
     const ctn_basic_t *basic = rooted->call.basic;
-    ctn_p2p_begin(op);
+    ctn_p2p_begin_vector(op, rooted->shape);
+    rooted->passed = rooted->bytes;
     ctn_p2p_plant(rooted->call.p2p, rooted->shape,
                   rooted->up_and_down ? 0 : basic->root, &rooted->tree);
     rooted->value = rooted->down_only ? basic->out : basic->in;
@@ -86,8 +88,8 @@ static ctn_step_t hand_up(ctn_op_t *op)
     if (is_root(rooted)) {
         ctn_p2p_copy(op, rooted->call.basic->out, rooted->value, rooted->bytes);
     } else {
-        status = ctn_p2p_send(op, tree->parent, tree->slot, 0, rooted->value,
-                              rooted->bytes);
+        status = ctn_p2p_send_vector(op, tree->parent, tree->slot,
+                                     rooted->value, rooted->bytes);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
@@ -110,7 +112,22 @@ static ctn_step_t receive(ctn_op_t *op)
     ctn_step_t step = ctn_p2p_receive_vector(
         op, rooted->tree.parent, slot_down(rooted), rooted->bytes, &data);
     rooted->value = data;
+    if (step == CTN_STEP_NEXT && rooted->call.status != CATENA_OK) {
+        rooted->passed = rooted->call.found;
+    }
     return step;
+}
+
+/** A vector of another length than this member's may be right for others. */
+static catena_status_t send_down(ctn_op_t *op, uint32_t to, const void *source)
+{
+    const rooted_t *rooted = ctn_op_state(op);
+    bool passes = rooted->down_only && !is_root(rooted) &&
+                  rooted->passed != CTN_MAIL_UNFIT;
+    return passes ? ctn_p2p_send(op, to, slot_down(rooted), rooted->call.form,
+                                 source, rooted->passed)
+                  : ctn_p2p_send_vector(op, to, slot_down(rooted), source,
+                                        rooted->bytes);
 }
 
 /** The farthest first: they have most to do. */
@@ -121,9 +138,7 @@ static ctn_step_t hand_down(ctn_op_t *op)
     const void *source =
         is_root(rooted) ? rooted->call.basic->out : rooted->value;
     for (unsigned i = tree->children; i-- > 0;) {
-        catena_status_t status =
-            ctn_p2p_send(op, tree->child[i].member, slot_down(rooted), 0,
-                         source, rooted->bytes);
+        catena_status_t status = send_down(op, tree->child[i].member, source);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
@@ -146,19 +161,21 @@ static ctn_step_t keep(ctn_op_t *op)
 
 /* ---- the operations ---- */
 
+#define END {"end", ctn_p2p_end_vector}, {NULL, NULL}
+
 static const ctn_phase_t up[] = {
-    {"begin", begin}, {"collect", collect}, {"hand up", hand_up}, {NULL, NULL}};
+    {"begin", begin}, {"collect", collect}, {"hand up", hand_up}, END};
 
 static const ctn_phase_t down[] = {{"begin", begin},
                                    {"receive", receive},
                                    {"hand down", hand_down},
                                    {"keep", keep},
-                                   {NULL, NULL}};
+                                   END};
 
 static const ctn_phase_t up_and_down[] = {
     {"begin", begin},     {"collect", collect},     {"hand up", hand_up},
     {"receive", receive}, {"hand down", hand_down}, {"keep", keep},
-    {NULL, NULL}};
+    END};
 
 static const ctn_algorithm_t algorithm_up = {
     .name = "p2p/reduce",

@@ -22,7 +22,7 @@ typedef struct scan {
 static ctn_step_t begin(ctn_op_t *op)
 {
     scan_t *scan = ctn_op_state(op);
-    ctn_p2p_begin(op);
+    ctn_p2p_begin_vector(op, CTN_P2P_SCAN);
     scan->value = scan->call.basic->in;
     scan->before = NULL;
     scan->round = 0;
@@ -103,8 +103,8 @@ static ctn_step_t double_up(ctn_op_t *op)
     const ctn_p2p_t *p2p = scan->call.p2p;
     for (; scan->round < p2p->rounds; scan->round++) {
         if (!scan->sent && sends_in(p2p, scan->round)) {
-            catena_status_t status = ctn_p2p_send(
-                op, p2p->me + (UINT32_C(1) << scan->round), scan->round, 0,
+            catena_status_t status = ctn_p2p_send_vector(
+                op, p2p->me + (UINT32_C(1) << scan->round), scan->round,
                 scan->value, scan->call.basic->bytes);
             if (status != CATENA_OK) {
                 return ctn_op_fail(op, status);
@@ -125,7 +125,10 @@ static ctn_step_t double_up(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {
-    {"begin", begin}, {"double", double_up}, {NULL, NULL}};
+    {"begin", begin},
+    {"double", double_up},
+    {"end", ctn_p2p_end_vector},
+    {NULL, NULL}};
 
 /* The first member waits for nobody. */
 static const ctn_algorithm_t algorithm = {

@@ -34,6 +34,15 @@ static bool show_flat(shm_call_t *call)
     return true;
 }
 
+/** Where lengths differ some may go by who comes last. All fail then, and all are
+ * counted, so that the count fits the next time. */
+static void count_once(shm_call_t *call)
+{
+    if (call->differs && call->at == 0) {
+        call->at = shm_count(call->shm, call->seq);
+    }
+}
+
 static bool fold_all(shm_call_t *call)
 {
     if (!shm_fold(call, call->shm->size, shm_whole(call), call->basic->out)) {
@@ -42,12 +51,13 @@ static bool fold_all(shm_call_t *call)
     if (call->basic->bytes >= LEND_BYTES) {
         shm_say(call, shm_flag_of(call, call->shm->me));
     }
+    count_once(call);
     return true;
 }
 
 static bool await_readers(shm_call_t *call)
 {
-    return !call->lent || shm_all_flags(call);
+    return !call->lent || shm_gives_up(call) || shm_all_flags(call);
 }
 
 static const shm_way_t flat = {.algorithm = SHM_ALGORITHM("flat", true),
@@ -67,6 +77,7 @@ static bool show(shm_call_t *call)
 
 static bool collect(shm_call_t *call)
 {
+    count_once(call);
     return shm_collect_parts(call, true);
 }
 
@@ -84,7 +95,7 @@ static bool fold_if_last(shm_call_t *call)
     uint32_t size = call->shm->size;
     if (call->at == 0) {
         /* Release and acquire: what the others have shown is to be seen. */
-        call->at = __atomic_add_fetch(&last->arrived, 1, __ATOMIC_ACQ_REL);
+        call->at = shm_count(call->shm, call->seq);
     }
     if (call->at % size != 0) {
         return true;
@@ -94,9 +105,29 @@ static bool fold_if_last(shm_call_t *call)
                   shm_place_of(call, call->shm->me, basic->bytes))) {
         return false;
     }
-    last->folder = call->shm->me;
+    last->folder = call->shm->me + (call->differs ? size : 0);
     shm_say(call, &last->word);
     return true;
+}
+
+/** After a long wait: with another length some are not counted before they have
+ * failed. All that is shown is looked at, and all fail. */
+static bool doubt(shm_call_t *call)
+{
+    uint32_t size = call->shm->size;
+    call->doubts = call->shm->module.exec->doubts;
+    for (uint32_t i = 0; i < size; i++) {
+        if (i != call->shm->me &&
+            !shm_heard(call, &shm_post_of(call, i)->word)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < size; i++) {
+        if (i != call->shm->me) {
+            (void)shm_shown(call, i);
+        }
+    }
+    return call->differs;
 }
 
 static bool take(shm_call_t *call)
@@ -105,7 +136,11 @@ static bool take(shm_call_t *call)
     const shm_last_t *last = shm_last_of(call);
     call->seen = call->shm->size; /* nobody in particular */
     if (ctn_word_load(&last->word) != ctn_flag(call->seq)) {
-        return false;
+        return call->shm->module.exec->doubts != call->doubts && doubt(call);
+    }
+    if (last->folder >= call->shm->size) {
+        shm_differs(call, 0, SHM_UNFIT);
+        return true;
     }
     shm_copy(call, basic->out,
              shm_place_of(call, (uint32_t)last->folder, basic->bytes),

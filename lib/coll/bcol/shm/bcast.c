@@ -36,8 +36,10 @@ static bool take(shm_call_t *call)
                         &shm_post_of(call, basic->root)->word)) {
         return false;
     }
-    shm_copy(call, basic->out, shm_shown(call, basic->root, basic->bytes),
-             basic->bytes);
+    const void *vector = shm_shown(call, basic->root);
+    if (vector != NULL) {
+        shm_copy(call, basic->out, vector, basic->bytes);
+    }
     return true;
 }
 

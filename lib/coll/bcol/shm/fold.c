@@ -16,7 +16,7 @@ shm_part_t shm_part_of(const shm_call_t *call, uint32_t i)
 }
 
 /** Where the vector of member i is that it has shown. False: not yet. */
-static bool find_vector(const shm_call_t *call, uint32_t i,
+static bool find_vector(shm_call_t *call, uint32_t i,
                         const unsigned char **vector)
 {
     if (i == call->shm->me) {
@@ -26,7 +26,7 @@ static bool find_vector(const shm_call_t *call, uint32_t i,
     if (!shm_heard(call, &shm_post_of(call, i)->word)) {
         return false;
     }
-    *vector = shm_shown(call, i, call->basic->bytes);
+    *vector = shm_shown(call, i);
     return true;
 }
 
@@ -35,7 +35,11 @@ bool shm_fold(shm_call_t *call, uint32_t end, shm_part_t part, void *out)
     for (; call->seen < end; call->seen++) {
         const unsigned char *vector;
         if (!find_vector(call, call->seen, &vector)) {
-            return false;
+            /* Others may go another way, but all show theirs where all wait. */
+            return shm_gives_up(call) && !call->way->algorithm.synchronizing;
+        }
+        if (call->differs) {
+            continue;
         }
         if (call->seen == 0) {
             call->left = vector + part.at; /* nothing to fold yet */
@@ -44,7 +48,7 @@ bool shm_fold(shm_call_t *call, uint32_t end, shm_part_t part, void *out)
             call->left = out;
         }
     }
-    if (call->left != out) {
+    if (call->left != out && !call->differs) {
         shm_copy(call, out, call->left, part.bytes);
     }
     return true;
@@ -65,6 +69,9 @@ bool shm_fold_part(shm_call_t *call)
 bool shm_collect_parts(shm_call_t *call, bool copy)
 {
     for (; call->seen < call->shm->size; call->seen++) {
+        if (shm_gives_up(call)) {
+            return true;
+        }
         if (!shm_heard(call, shm_share_of(call, call->seen))) {
             return false;
         }

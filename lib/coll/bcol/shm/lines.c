@@ -49,10 +49,27 @@ static const shm_line_t *hear(pass_t *pass, uint32_t i, uint32_t end)
     return line;
 }
 
+/** The vector of member i has another length. */
+CTN_COLD static void differs(pass_t *pass, uint32_t i, const shm_line_t *line)
+{
+    shm_call_t call = {.shm = pass->shm,
+                       .basic = pass->basic,
+                       .way = shm_allreduce_way(pass->shm, pass->basic),
+                       .seq = pass->seq,
+                       .status = pass->status};
+    uint64_t mark = line->offset;
+    if (mark < SHM_UNFIT) { /* lent */
+        memcpy(&mark, line->data, sizeof(mark));
+    }
+    shm_differs(&call, i, mark);
+    pass->status = call.status;
+}
+
 /** The own vector is in the own line. */
 static void fold(pass_t *pass)
 {
     const ctn_basic_t *basic = pass->basic;
+    uint64_t mark = shm_vector_mark(basic);
     const void *left = NULL;
     for (uint32_t i = 0; i < pass->shm->size; i++) {
         const shm_line_t *line = i == pass->shm->me
@@ -61,6 +78,13 @@ static void fold(pass_t *pass)
         if (line == NULL) {
             return;
         }
+        if (i != pass->shm->me && line->offset != mark) {
+            differs(pass, i, line);
+            continue;
+        }
+        if (pass->status != CATENA_OK) {
+            continue;
+        }
         if (i > 0) {
             /* Elements this short never need memory. */
             (void)ctn_reduce(&basic->by, left, line->data, basic->out,
@@ -68,7 +92,7 @@ static void fold(pass_t *pass)
         }
         left = i > 0 ? basic->out : line->data;
     }
-    if (left != basic->out) {
+    if (pass->status == CATENA_OK && left != basic->out) {
         copy_small(basic->out, left, basic->bytes);
     }
 }
@@ -88,12 +112,14 @@ static void bcast(pass_t *pass)
 {
     const ctn_basic_t *basic = pass->basic;
     if (pass->shm->me == basic->root) {
-        speak(pass, true, SHM_STAGED);
+        speak(pass, true, shm_vector_mark(basic));
         return;
     }
     const shm_line_t *line = hear(pass, basic->root, basic->root + 1);
-    if (line != NULL) {
+    if (line != NULL && line->offset == shm_vector_mark(basic)) {
         copy_small(basic->out, line->data, basic->bytes);
+    } else if (line != NULL) {
+        differs(pass, basic->root, line);
     }
 }
 
@@ -159,10 +185,13 @@ CTN_HOT catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
         gather_all(&pass);
     } else {
         bool root = shm->me == basic->root;
-        speak(&pass, kind == CTN_ALLREDUCE || !root, SHM_STAGED);
+        speak(&pass, kind == CTN_ALLREDUCE || !root, shm_vector_mark(basic));
         if (kind == CTN_ALLREDUCE || root) {
             fold(&pass);
         }
+    }
+    if (kind == CTN_ALLREDUCE && pass.status != CATENA_OK) {
+        shm_count(shm, seq);
     }
     catena_status_t status = ctn_alone_end(exec, &shm->channel);
     return status == CATENA_OK ? pass.status : status;

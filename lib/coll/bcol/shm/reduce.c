@@ -59,7 +59,9 @@ static bool collect(shm_call_t *call)
            shm_collect_parts(call, is_root(call));
 }
 
-static const shm_way_t shared = {.algorithm = SHM_ALGORITHM("shared", true),
+/* All have started when it ends. But with another length some go the other way,
+ * and fences have to come at the same place for all. */
+static const shm_way_t shared = {.algorithm = SHM_ALGORITHM("shared", false),
                                  .step = {show_to_all, shm_fold_part, collect}};
 
 static const shm_way_t *const ways[] = {&flat, &shared, NULL};

@@ -52,10 +52,12 @@ static bool pass_on(shm_call_t *call)
     if (!shm_heard(call, &shm_post_of(call, me - 1)->word)) {
         return false;
     }
-    call->left = shm_place_of(call, me - 1, basic->bytes);
+    call->left = shm_shown(call, me - 1);
     if (!is_last(call)) {
-        shm_reduce(call, call->left, basic->in, place, basic->bytes);
-        line->offset = SHM_STAGED;
+        if (call->left != NULL) {
+            shm_reduce(call, call->left, basic->in, place, basic->bytes);
+        }
+        line->offset = call->differs ? SHM_UNFIT : shm_vector_mark(basic);
         shm_say(call, &line->word);
     }
     return true;
@@ -64,6 +66,9 @@ static bool pass_on(shm_call_t *call)
 static bool take(shm_call_t *call)
 {
     const ctn_basic_t *basic = call->basic;
+    if (call->differs) {
+        return true;
+    }
     if (is_last(call) && call->shm->me > 0) {
         shm_reduce(call, call->left, basic->in, basic->out, basic->bytes);
     } else {
@@ -75,7 +80,7 @@ static bool take(shm_call_t *call)
 
 static bool take_before(shm_call_t *call)
 {
-    if (call->shm->me > 0) {
+    if (call->shm->me > 0 && !call->differs) {
         shm_copy(call, call->basic->out, call->left, call->basic->bytes);
     }
     return true;

@@ -112,32 +112,68 @@ void shm_show(shm_call_t *call, const void *data, size_t bytes, bool may_lend)
     ctn_exec_t *exec = call->shm->module.exec;
     shm_line_t *line = shm_post_of(call, call->shm->me);
     uint64_t offset;
-    if (may_lend && ctn_heap_contains(exec->heap, data, bytes, &offset)) {
+    uint64_t mark = shm_vector_mark(call->basic);
+    if (may_lend && !call->differs &&
+        ctn_heap_contains(exec->heap, data, bytes, &offset)) {
         line->offset = offset;
+        memcpy(line->data, &mark, sizeof(mark));
         call->lent = true;
         call->own = data;
     } else {
         void *place = shm_place_of(call, call->shm->me, bytes);
-        line->offset = SHM_STAGED;
+        line->offset = call->differs ? SHM_UNFIT : mark;
         ctn_exec_copy(exec, place, data, bytes);
         call->own = place;
     }
     shm_say(call, &line->word);
 }
 
-const void *shm_shown(const shm_call_t *call, uint32_t i, size_t bytes)
+CTN_COLD void shm_differs(shm_call_t *call, uint32_t i, uint64_t mark)
+{
+    const ctn_module_t *module = &call->shm->module;
+    const ctn_basic_t *basic = call->basic;
+    uint64_t about = SHM_STAGED - mark;
+    uint32_t segments = basic->segments & UINT16_MAX;
+    call->differs = true;
+    if (call->status != CATENA_OK || mark == SHM_UNFIT) {
+        call->status = call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
+        return;
+    }
+    ctn_error(module->exec->log,
+              "%s: the vector of rank %u has %llu bytes, or %llu segments; "
+              "expected %zu, or %u; give the same count on all ranks",
+              call->way->algorithm.name, module->sbgp->member[i].rank,
+              (unsigned long long)(about & UINT16_MAX),
+              (unsigned long long)(about >> 16), basic->bytes, segments);
+    call->status = CATENA_ERR_ARG;
+    if (about >> 16 != segments) {
+        ctn_exec_break(module->exec, CATENA_ERR_ARG);
+    }
+}
+
+const void *shm_shown(shm_call_t *call, uint32_t i)
 {
     const shm_t *shm = call->shm;
-    uint64_t offset = shm_post_of(call, i)->offset;
-    return offset == SHM_STAGED ? shm_place_of(call, i, bytes)
-                                : ctn_pointer(shm->peer[i].endpoint, offset);
+    const shm_line_t *line = shm_post_of(call, i);
+    uint64_t offset = line->offset;
+    uint64_t mark = offset;
+    bool lent = shm_is_lent(call, i);
+    if (lent) {
+        memcpy(&mark, line->data, sizeof(mark));
+    }
+    if (mark != shm_vector_mark(call->basic)) {
+        shm_differs(call, i, mark);
+        return NULL;
+    }
+    return lent ? ctn_pointer(shm->peer[i].endpoint, offset)
+                : shm_place_of(call, i, call->basic->bytes);
 }
 
 void shm_reduce(shm_call_t *call, const void *left, const void *right,
                 void *out, size_t bytes)
 {
     ctn_exec_t *exec = call->shm->module.exec;
-    if (!exec->drop_data &&
+    if (!exec->drop_data && !call->differs &&
         !ctn_reduce(&call->basic->by, left, right, out, bytes)) {
         /* But the others shall not wait for this one. */
         call->status = CATENA_ERR_NO_MEMORY;
@@ -156,7 +192,9 @@ static void begin(shm_call_t *call, uint64_t seq)
     call->looks = 1;
     call->lent = false;
     call->thanks = false;
-    call->status = CATENA_OK;
+    call->differs = call->basic != NULL && call->basic->unfit;
+    call->status = call->differs ? CATENA_ERR_ARG : CATENA_OK;
+    call->doubts = call->shm->module.exec->doubts;
     call->longest = SHM_ROW_BYTES;
     call->room = (shm_room_t){.memory = NULL};
     call->at = 0;

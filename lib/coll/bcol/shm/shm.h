@@ -19,7 +19,10 @@
  * whatever the lengths of the operation that used the ring before. Nobody asks
  * whether a ring is free (exec/control.h). A vector that lies in the shared
  * heap may be lent instead of copied: its post says where it lies, and the
- * lender does not end before all readers have set their flags.
+ * lender does not end before all readers have set their flags. What is shown
+ * tells its length: a reader that expects another one does not use it, does what
+ * others wait for, and fails. If it has more or fewer segments than the vector
+ * of that reader nothing that follows meets any more: then all ends.
  *
  * With more ranks than cores what each member has lies close together, since
  * each look at it follows a switch of process; else every writer has
@@ -31,14 +34,25 @@
 
 typedef struct shm_line {
     uint64_t word;
-    uint64_t offset; /* of data that is lent, in its owner's arena; SHM_STAGED:
-                        it is where data of this length is put; of a block:
-                        shm_staged_block */
+    uint64_t offset; /* of data that is lent, in its owner's arena; what it is
+                        is in `data`. Of what is where data of its length is
+                        put: shm_vector_mark, shm_staged_block */
     unsigned char data[]; /* shm->line_data; aligned as users' functions
                              expect */
 } shm_line_t;
 
 #define SHM_STAGED UINT64_MAX
+
+/** What says of a vector's segment how long it is. */
+static inline uint64_t shm_vector_mark(const ctn_basic_t *basic)
+{
+    return SHM_STAGED - (basic->segments << 16 | basic->bytes);
+}
+
+/** Of one whose owner has not got what it is made of. */
+#define SHM_UNFIT (SHM_STAGED - UINT32_MAX)
+
+_Static_assert(CTN_SEGMENT_BYTES <= UINT16_MAX, "a length fits its bits");
 
 /** The offset that says of a block, of up to a segment, that it is where data
  * of this length is put. So who expects another length finds out. */
@@ -130,6 +144,8 @@ struct shm_call {
     const void *left; /* what has been folded so far */
     uint64_t at;      /* for each way to use; 0 at first */
     catena_status_t status; /* what it ends with */
+    bool differs;           /* some vector had another length */
+    uint32_t doubts;        /* exec's, when it began or looked */
     size_t longest;         /* of the blocks that may lie in rows */
     shm_room_t room;
 };
@@ -213,6 +229,13 @@ static inline shm_last_t *shm_last_of(const shm_call_t *call)
     return &call->shm->last[call->seq % SHM_RINGS];
 }
 
+/** Count this member among those of an allreduce by who comes last. */
+static inline uint64_t shm_count(const shm_t *shm, uint64_t seq)
+{
+    return __atomic_add_fetch(&shm->last[seq % SHM_RINGS].arrived, 1,
+                              __ATOMIC_ACQ_REL);
+}
+
 /** Say something with a word of one's own. */
 static inline void shm_say(const shm_call_t *call, uint64_t *word)
 {
@@ -256,12 +279,21 @@ void *shm_row_of(const shm_call_t *call, uint32_t i, size_t longest);
 void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes);
 /** Show data to all: by a copy, or lent when that is allowed and possible. */
 void shm_show(shm_call_t *call, const void *data, size_t bytes, bool may_lend);
-/** Where the data are that member i has shown; its post has been seen. */
-const void *shm_shown(const shm_call_t *call, uint32_t i, size_t bytes);
+/** Where the vector is that member i has shown; its post has been seen. NULL: it
+ * has another length, and the call fails. */
+const void *shm_shown(shm_call_t *call, uint32_t i);
 /** Whether what member i shows is lent. */
 static inline bool shm_is_lent(const shm_call_t *call, uint32_t i)
 {
-    return shm_post_of(call, i)->offset != SHM_STAGED;
+    return shm_post_of(call, i)->offset < SHM_UNFIT;
+}
+/** A vector of member i has the length that `mark` says, or none: the call
+ * fails. */
+void shm_differs(shm_call_t *call, uint32_t i, uint64_t mark);
+/** Whether a call that fails need not wait for what others may never do. */
+static inline bool shm_gives_up(const shm_call_t *call)
+{
+    return call->differs;
 }
 
 static inline void shm_copy(const shm_call_t *call, void *to, const void *from,
