@@ -243,6 +243,30 @@ static size_t list_ways(oracle_way_t *way)
     return count;
 }
 
+/** Every algorithm of every collective with every length. */
+static size_t list_lengths(oracle_way_t *way)
+{
+    const unsigned keep =
+        1u << ORACLE_KIND | 1u << ORACLE_ALGORITHM | 1u << ORACLE_SIZE;
+    size_t count = 0;
+    for (unsigned kind = 0; kind < ORACLE_KINDS; kind++) {
+        unsigned ways = oracle_algorithms(kind) * ORACLE_SIZES;
+        for (unsigned i = 0; i < ways; i++) {
+            unsigned op = oracle_reduces(kind) ? 1 + i % (ORACLE_OPS - 1) : 0;
+            oracle_case_t c = {
+                .value = {[ORACLE_KIND] = (uint8_t)kind,
+                          [ORACLE_ALGORITHM] = (uint8_t)(i / ORACLE_SIZES),
+                          [ORACLE_SIZE] = (uint8_t)(i % ORACLE_SIZES),
+                          [ORACLE_OP] = (uint8_t)op,
+                          [ORACLE_TYPE] = type_for(op)}};
+            if (is_valid(&c)) {
+                way[count++] = (oracle_way_t){c, keep};
+            }
+        }
+    }
+    return count;
+}
+
 /** What may contradict each other are kind, type and operation; 0 goes with all
  * of the other factors' values. */
 static size_t list_bases(oracle_case_t *base)
@@ -265,6 +289,7 @@ const oracle_space_t *oracle_space(void)
 {
     static oracle_case_t base[MOST_BASES];
     static oracle_way_t way[2 * ORACLE_KINDS * MOST_ALGORITHMS * HIERARCHIES];
+    static oracle_way_t more[ORACLE_KINDS * MOST_ALGORITHMS * ORACLE_SIZES];
     static oracle_space_t space = {
         .factors = ORACLE_COLL_FACTORS,
         .values = {[ORACLE_KIND] = ORACLE_KINDS,
@@ -282,9 +307,11 @@ const oracle_space_t *oracle_space(void)
         .valid = is_valid,
         .base = base,
         .way = way,
+        .more = more,
         .follow = follow};
     if (space.bases == 0) {
         space.ways = list_ways(way);
+        space.mores = list_lengths(more);
         space.bases = list_bases(base);
     }
     return &space;

@@ -140,16 +140,24 @@ static size_t for_missing_pairs(search_t *search, bool add)
     return missing;
 }
 
-oracle_case_t *oracle_cover(const oracle_space_t *space, size_t *count)
+static void add_ways(search_t *search, const oracle_way_t *way, size_t ways)
+{
+    for (size_t i = 0; i < ways; i++) {
+        if (!has_way(&way[i], search->set, search->count)) {
+            add_like(search, &way[i].c, way[i].keep);
+        }
+    }
+}
+
+oracle_case_t *oracle_cover(const oracle_space_t *space, size_t *count,
+                            size_t *first)
 {
     search_t search = {
         .space = space, .met = calloc(1, sizeof(met_t)), .random = 2026};
-    for (size_t i = 0; i < space->ways; i++) {
-        if (!has_way(&space->way[i], search.set, search.count)) {
-            add_like(&search, &space->way[i].c, space->way[i].keep);
-        }
-    }
+    add_ways(&search, space->way, space->ways);
     (void)for_missing_pairs(&search, true);
+    *first = search.count;
+    add_ways(&search, space->more, space->mores);
     free(search.met);
     *count = search.count;
     return search.set;
@@ -167,6 +175,9 @@ size_t oracle_uncovered(const oracle_space_t *space, const oracle_case_t *set,
     }
     for (size_t i = 0; i < space->ways; i++) {
         missing += !has_way(&space->way[i], set, count);
+    }
+    for (size_t i = 0; i < space->mores; i++) {
+        missing += !has_way(&space->more[i], set, count);
     }
     missing += for_missing_pairs(&search, false);
     free(search.met);
@@ -230,13 +241,15 @@ static void deal_one(table_t *table, const oracle_case_t *c, bool second,
 }
 
 uint32_t *oracle_deal(const oracle_space_t *space, const oracle_deal_t *deal,
-                      const oracle_case_t *set, size_t count)
+                      const oracle_case_t *set, size_t count, size_t first)
 {
     table_t table = {
         .space = space, .deal = deal, .met = calloc(1, sizeof(dealt_t))};
     uint32_t *dealt = calloc(count + 1, sizeof(*dealt));
     for (size_t i = 0; i < count; i++) {
-        deal_one(&table, &set[i], false, &dealt[i]);
+        if (i < first) {
+            deal_one(&table, &set[i], false, &dealt[i]);
+        }
         deal_one(&table, &set[i], true, &dealt[i]);
     }
     for (unsigned l = 0; l < deal->layouts; l++) {

@@ -31,6 +31,9 @@ typedef struct oracle_space {
     size_t bases;
     const oracle_way_t *way; /* valid ones */
     size_t ways;
+    /** More of them, for the second sort of layouts only. */
+    const oracle_way_t *more;
+    size_t mores;
     /** After `factor` was drawn: draw what has to change with it, unless it is
      * among `keep`. NULL: nothing. */
     void (*follow)(oracle_case_t *c, unsigned factor, unsigned keep,
@@ -38,8 +41,10 @@ typedef struct oracle_space {
 } oracle_space_t;
 
 /** A set in which every two values that go together meet, and in which there
- * are all ways. The same everywhere; the caller frees it. */
-oracle_case_t *oracle_cover(const oracle_space_t *space, size_t *count);
+ * are all ways. The same everywhere; the caller frees it.
+ * @param[out] first how many there are without those for `more` */
+oracle_case_t *oracle_cover(const oracle_space_t *space, size_t *count,
+                            size_t *first);
 /** How many pairs of values that go together, and how many ways, are missing
  * from a set. */
 size_t oracle_uncovered(const oracle_space_t *space, const oracle_case_t *set,
@@ -54,9 +59,10 @@ typedef struct oracle_deal {
     bool (*fits)(const oracle_case_t *c, unsigned layout);
 } oracle_deal_t;
 
-/** On which layouts each case runs, by bits. The caller frees it. */
+/** On which layouts each case runs, by bits: the `first` on both sorts. The
+ * caller frees it. */
 uint32_t *oracle_deal(const oracle_space_t *space, const oracle_deal_t *deal,
-                      const oracle_case_t *set, size_t count);
+                      const oracle_case_t *set, size_t count, size_t first);
 /** How many pairs of a value and a layout that some case of the set allows have
  * no case that was dealt. */
 size_t oracle_undealt(const oracle_space_t *space, const oracle_deal_t *deal,

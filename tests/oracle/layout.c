@@ -67,8 +67,10 @@ void oracle_plan_make(oracle_plan_t *plan, const oracle_space_t *space,
                                  .cost = cost,
                                  .second = second,
                                  .fits = fits != NULL ? fits : all_fit};
-    plan->set = oracle_cover(space, &plan->count);
-    plan->layouts = oracle_deal(space, &plan->deal, plan->set, plan->count);
+    size_t first;
+    plan->set = oracle_cover(space, &plan->count, &first);
+    plan->layouts =
+        oracle_deal(space, &plan->deal, plan->set, plan->count, first);
 }
 
 static bool fits(const oracle_case_t *c, unsigned layout)
@@ -125,8 +127,8 @@ uint32_t oracle_layouts_for(const char *name, int least, int most, int nodes)
         size_t count = 0;
         for (int l = 0; l < ORACLE_LAYOUT_COUNT; l++) {
             const oracle_layout_t *at = &oracle_layouts[l];
-            if (is_sort(l, sort) && at->ranks >= least && at->ranks <= most &&
-                at->nodes >= nodes) {
+            if (is_sort(l, sort) && at->ranks >= least &&
+                (most == 0 || at->ranks <= most) && at->nodes >= nodes) {
                 fit[count++] = l;
             }
         }

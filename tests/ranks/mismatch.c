@@ -407,5 +407,7 @@ static void run_all(rank_test_t *test)
 }
 
 static const rank_case_t many[] = {{"all", run_all}, {NULL, NULL}};
-const rank_suite_t rank_suite_mismatch = {
-    .name = "mismatch", .many = many, .ranks = 2, .most = 5};
+const rank_suite_t rank_suite_mismatch = {.name = "mismatch",
+                                          .many = many,
+                                          .ranks = 2,
+                                          .on = "n2 n4-rma sim1+1+1+1+1"};

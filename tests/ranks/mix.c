@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { GROUPS = 4, MEMBERS_OF_LONG = 32, SETTINGS_LAST = 40 };
+enum { GROUPS = 4, MEMBERS_OF_LONG = 9, SETTINGS_LAST = 40 };
 
 typedef struct item {
     bool splits;

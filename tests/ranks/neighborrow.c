@@ -266,4 +266,6 @@ static const rank_case_t cases[] = {
     {"requests for long blocks", long_requests},
     {NULL, NULL}};
 const rank_suite_t rank_suite_neighborrow = {
-    .name = "neighborrow", .cases = cases, .ranks = 6};
+    .name = "neighborrow",
+    .cases = cases,
+    .on = "n7 n5-sleep sim3+1+5 sim:2+4+1"};

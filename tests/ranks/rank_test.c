@@ -1,6 +1,5 @@
 #include "rank_test.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,14 +140,21 @@ bool rank_dealt(const rank_test_t *test, const char *name)
 {
     const rank_suite_t *suite = test->suite;
     int layout = test->options->layout;
-    int most = suite->most > 0 ? suite->most : INT_MAX;
     char text[400];
     full_name(test, name, text, sizeof(text));
-    return rank_wanted(test, name) &&
-           (layout < 0 ||
-            (oracle_layouts_for(text, suite->ranks, most, suite->nodes) >>
-                 layout &
-             1) != 0);
+    if (layout < 0 || !rank_wanted(test, name)) {
+        return rank_wanted(test, name);
+    }
+    const char *on = suite->on;
+    const char *found =
+        on != NULL ? strstr(on, oracle_layouts[layout].name) : NULL;
+    size_t length = strlen(oracle_layouts[layout].name);
+    if (on != NULL) {
+        return found != NULL && (found[length] == ' ' || found[length] == 0);
+    }
+    return (oracle_layouts_for(text, suite->ranks, suite->most, suite->nodes) >>
+                layout &
+            1) != 0;
 }
 
 static void run_case(rank_test_t *test, const rank_case_t *c)

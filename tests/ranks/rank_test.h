@@ -48,6 +48,7 @@ typedef struct rank_suite {
     const rank_case_t *many;
     int ranks;      /* so many at least */
     int most;       /* layouts of more are not for it; 0: any */
+    const char *on; /* names of the only layouts for it; NULL: any */
     int nodes;      /* likewise */
     bool real;      /* not simulated */
     bool simulated; /* only simulated */
