@@ -3,15 +3,8 @@
 #include <check.h>
 #include <ctype.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
-
-void said_by(capture_t *said, uint32_t ranks, job_body_t body)
-{
-    capture_start(said);
-    int failed = job_simulate(ranks, 1, body);
-    capture_stop(said);
-    ck_assert_msg(failed == 0, "%d ranks: %s", failed, said->text);
-}
 
 static bool has_word(const char *text, const char *word)
 {

@@ -186,15 +186,16 @@ static int simulate(const ctn_bcol_t *bcol, uint32_t ranks, uint64_t seed,
 static const uint32_t sizes[] = {1, 2, 3, 5, 8, 13};
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
+/** With odd seeds memory is laid out as on a crowded host: every second way of
+ * each size. */
 START_TEST(test_way)
 {
     of_test = &way[_i / SIZES];
-    for (uint64_t seed = 1; seed <= (sizes[_i % SIZES] < 8 ? 2 : 1); seed++) {
-        ck_assert_msg(simulate(of_test->bcol, sizes[_i % SIZES],
-                               (uint64_t)_i * 2 + seed, run_of_way) == 0,
-                      "kind %d of %s by %s", (int)of_test->kind,
-                      of_test->bcol->name, of_test->algorithm);
-    }
+    uint64_t seed = (uint64_t)(_i + _i / SIZES) + 1;
+    ck_assert_msg(
+        simulate(of_test->bcol, sizes[_i % SIZES], seed, run_of_way) == 0,
+        "kind %d of %s by %s", (int)of_test->kind, of_test->bcol->name,
+        of_test->algorithm);
 }
 END_TEST
 

@@ -406,9 +406,8 @@ static void build_on_groups(job_t *job)
 
 START_TEST(groups_of_groups)
 {
-    ck_assert_int_eq(run_with(&shapes[_i % SHAPES],
-                              "numa:shm,node:shm,network:ucx", (uint64_t)_i,
-                              build_on_groups),
+    ck_assert_int_eq(run_with(&shapes[_i], "numa:shm,node:shm,network:ucx",
+                              (uint64_t)_i, build_on_groups),
                      0);
 }
 END_TEST
@@ -475,7 +474,7 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, settings_of_groups);
     tcase_add_test(tcase, nonsense_of_groups);
     tcase_add_test(tcase, subgroups_change);
-    tcase_add_loop_test(tcase, groups_of_groups, 0, 2 * SHAPES);
+    tcase_add_loop_test(tcase, groups_of_groups, 0, SHAPES);
     tcase_add_test(tcase, many_groups);
     tcase_add_loop_test(tcase, deaths, 1, 16);
 }

@@ -82,7 +82,7 @@ static void results_of_one(job_t *job)
     JOB_CHECK(job, catena_group_set(job->context->world, "subgroup", name) ==
                        CATENA_OK);
     oracle_table_open(&oracle, &table);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 3; i++) {
         oracle_call_t call = draw(job, &table, kind_of, hierarchy_of, &random);
         if (i == 0) {
             oracle_choose_hierarchy(&oracle, &call.c, call.group);
