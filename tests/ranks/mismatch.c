@@ -238,7 +238,12 @@ static const kind_t kinds[] = {
      "allreduce_algorithm",
      {"auto", "flat", "shared", "last", "recursive-doubling", "rabenseifner",
       "tree"}},
-    {"scan", scan, not_before, ONE, "scan_algorithm", {"auto", "flat", "chain"}},
+    {"scan",
+     scan,
+     not_before,
+     ONE,
+     "scan_algorithm",
+     {"auto", "flat", "chain"}},
     {"exscan", exscan, after, ONE, "scan_algorithm", {"auto", "flat", "chain"}},
 };
 
@@ -405,6 +410,98 @@ static void run_all(rank_test_t *test)
         }
     }
 }
+
+/* ---- what ends everything ---- */
+
+static catena_status_t allgather(call_t *c)
+{
+    return catena_allgather(c->send, c->others, CATENA_BYTE, c->receive,
+                            c->others, CATENA_BYTE, c->group);
+}
+
+static catena_status_t reduce_scatter(call_t *c)
+{
+    return catena_reduce_scatter_block(c->send, c->receive, c->others / 4,
+                                       CATENA_INT32, CATENA_SUM, c->group);
+}
+
+/** Ranks go ways that do not meet: all of them fail, in this call or a later
+ * one, and nothing is written beyond. One such case ends a job. */
+static void end(rank_test_t *test, catena_status_t (*run_it)(call_t *call),
+                extent_t extent, const char *algorithm, const char *hierarchy,
+                size_t bytes)
+{
+    call_t c = {.test = test,
+                .p = test->place.size,
+                .me = test->place.rank,
+                .odd = test->place.size - 1,
+                .bytes = bytes};
+    size_t wrong = bytes + (bytes / 20 & ~(size_t)3) + 4;
+    size_t room = (size_t)(c.p + 1) * stride_of(&c);
+    catena_status_t status = CATENA_OK;
+    (void)catena_group_dup(test->world, &c.group);
+    if (hierarchy != NULL) {
+        (void)catena_group_set(c.group, "hierarchy", hierarchy);
+        (void)catena_group_set(c.group, "allgather_algorithm", algorithm);
+        (void)catena_group_set(c.group, "reduce_scatter_algorithm", algorithm);
+    } else {
+        (void)catena_group_set(c.group, "alltoall_algorithm", algorithm);
+    }
+    c.send = rank_take(test, RANK_HEAP, room);
+    c.receive = rank_take(test, RANK_HEAP, room);
+    for (int turn = 0; turn < 3 && status == CATENA_OK; turn++) {
+        c.others = turn == 0 && c.me == c.odd ? wrong : bytes;
+        memset(c.send, 1, room);
+        memset(c.receive, GUARD, room);
+        status = run_it(&c);
+        RANK_CHECK(test, guards_are_whole(&c, extent, room));
+    }
+    /* Another may be through with its calls before it hears of it, or be told
+     * by the network that the first is gone. */
+    RANK_CHECK(test, c.me != c.odd || status == CATENA_ERR_ARG);
+    RANK_CHECK(test, catena_barrier(test->world) != CATENA_OK);
+    test->ended = true;
+}
+
+static void end_bcast(rank_test_t *test)
+{
+    end(test, bcast, ONE, "auto", "auto", 160000);
+}
+
+static void end_allreduce(rank_test_t *test)
+{
+    end(test, allreduce, ONE, "auto", "network:p2p", 160000);
+}
+
+static void end_allgather(rank_test_t *test)
+{
+    end(test, allgather, EACH, "ring", "network:p2p", 20000);
+}
+
+static void end_reduce_scatter(rank_test_t *test)
+{
+    end(test, reduce_scatter, ONE, "ring", "network:p2p", 20000);
+}
+
+static void end_joint(rank_test_t *test)
+{
+    end(test, alltoall, EACH, "direct", NULL, 32000);
+}
+
+static void end_leaders(rank_test_t *test)
+{
+    end(test, alltoall, EACH, "mpml", NULL, 8);
+}
+
+static const rank_case_t endings[] = {{"bcast", end_bcast},
+                                      {"allreduce", end_allreduce},
+                                      {"allgather", end_allgather},
+                                      {"reduce_scatter", end_reduce_scatter},
+                                      {"joint", end_joint},
+                                      {"leaders", end_leaders},
+                                      {NULL, NULL}};
+const rank_suite_t rank_suite_mismatchend = {
+    .name = "mismatchend", .cases = endings, .ranks = 4, .named = true};
 
 static const rank_case_t many[] = {{"all", run_all}, {NULL, NULL}};
 const rank_suite_t rank_suite_mismatch = {.name = "mismatch",

@@ -110,7 +110,7 @@ static void show_repeat(const rank_test_t *test, const char *name)
 void rank_conclude(rank_test_t *test, const char *name)
 {
     char text[400];
-    unsigned long errors = all_errors(test);
+    unsigned long errors = test->ended ? test->errors : all_errors(test);
     full_name(test, name, text, sizeof(text));
     test->failed += errors > 0;
     test->errors = 0;

@@ -26,6 +26,7 @@ typedef struct rank_test {
     unsigned long errors; /* of this rank, in that case */
     unsigned long failed; /* cases, so far */
     bool simulated;
+    bool ended; /* all operations fail, as the case wants it: it is the last */
     oracle_t oracle;       /* its errors are this rank's */
     oracle_table_t *table; /* NULL: rank_table makes it */
     catena_group_t *own;   /* for what the tests have to say themselves */

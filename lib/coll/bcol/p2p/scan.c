@@ -124,11 +124,10 @@ static ctn_step_t double_up(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static const ctn_phase_t phases[] = {
-    {"begin", begin},
-    {"double", double_up},
-    {"end", ctn_p2p_end_vector},
-    {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"double", double_up},
+                                     {"end", ctn_p2p_end_vector},
+                                     {NULL, NULL}};
 
 /* The first member waits for nobody. */
 static const ctn_algorithm_t algorithm = {

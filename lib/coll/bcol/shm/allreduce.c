@@ -34,8 +34,8 @@ static bool show_flat(shm_call_t *call)
     return true;
 }
 
-/** Where lengths differ some may go by who comes last. All fail then, and all are
- * counted, so that the count fits the next time. */
+/** Where lengths differ some may go by who comes last. All fail then, and all
+ * are counted, so that the count fits the next time. */
 static void count_once(shm_call_t *call)
 {
     if (call->differs && call->at == 0) {

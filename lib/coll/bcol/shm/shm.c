@@ -136,7 +136,8 @@ CTN_COLD void shm_differs(shm_call_t *call, uint32_t i, uint64_t mark)
     uint32_t segments = basic->segments & UINT16_MAX;
     call->differs = true;
     if (call->status != CATENA_OK || mark == SHM_UNFIT) {
-        call->status = call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
+        call->status =
+            call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
         return;
     }
     ctn_error(module->exec->log,

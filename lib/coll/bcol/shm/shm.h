@@ -20,9 +20,9 @@
  * whether a ring is free (exec/control.h). A vector that lies in the shared
  * heap may be lent instead of copied: its post says where it lies, and the
  * lender does not end before all readers have set their flags. What is shown
- * tells its length: a reader that expects another one does not use it, does what
- * others wait for, and fails. If it has more or fewer segments than the vector
- * of that reader nothing that follows meets any more: then all ends.
+ * tells its length: a reader that expects another one does not use it, does
+ * what others wait for, and fails. If it has more or fewer segments than the
+ * vector of that reader nothing that follows meets any more: then all ends.
  *
  * With more ranks than cores what each member has lies close together, since
  * each look at it follows a switch of process; else every writer has
@@ -279,8 +279,8 @@ void *shm_row_of(const shm_call_t *call, uint32_t i, size_t longest);
 void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes);
 /** Show data to all: by a copy, or lent when that is allowed and possible. */
 void shm_show(shm_call_t *call, const void *data, size_t bytes, bool may_lend);
-/** Where the vector is that member i has shown; its post has been seen. NULL: it
- * has another length, and the call fails. */
+/** Where the vector is that member i has shown; its post has been seen. NULL:
+ * it has another length, and the call fails. */
 const void *shm_shown(shm_call_t *call, uint32_t i);
 /** Whether what member i shows is lent. */
 static inline bool shm_is_lent(const shm_call_t *call, uint32_t i)
