@@ -85,7 +85,7 @@ static void add_like(search_t *search, const oracle_case_t *first,
         oracle_case_t c = *first;
         shuffle(search->space, &c, keep, &search->random);
         size_t fresh = meet(search, &c, false);
-        if (fresh > most) {
+        if (i == 0 || fresh > most) { /* any, where nothing is new */
             most = fresh;
             best = c;
         }
