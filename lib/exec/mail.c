@@ -33,16 +33,10 @@ typedef struct fetched {
     _Alignas(64) unsigned char data[];
 } fetched_t;
 
-/** Turns come again: those that one slot may hold are a few apart. */
+/** Turns come again; those of a slot one after the other are 2 apart. */
 static uint32_t count_of(uint32_t turn, size_t length)
 {
     return turn % CTN_TURNS << LENGTH_BITS | (uint32_t)length;
-}
-
-/** Whether a count is that of a turn, or of a later one. */
-static bool is_since(uint32_t count, uint32_t turn)
-{
-    return ((count >> LENGTH_BITS) - turn) % CTN_TURNS < CTN_TURNS / 2;
 }
 
 static bool is_long(const ctn_op_t *op, unsigned slot, size_t bytes)
@@ -77,6 +71,8 @@ static catena_status_t send_notice(ctn_op_t *op, ctn_address_t to,
     assert(inside);
     (void)inside;
     op->exec->tally.bytes += bytes;
+    /* What acknowledged an earlier turn, which has been returned. */
+    ctn_word_store(&ctn_op_slot(op, slot)->word[1], 0);
     return ctn_op_send_count(op, to, slot, count_of(turn, LONG), &notice,
                              sizeof(notice));
 }
@@ -109,10 +105,8 @@ bool ctn_mail_returned(const ctn_op_t *op, unsigned slot, uint32_t turn,
     if (!is_long(op, slot, bytes)) {
         return bytes <= CTN_MAIL_BYTES || op->pending == 0;
     }
-    uint64_t word = ctn_word_load(&ctn_op_slot(op, slot)->word[1]);
-    /* A later turn's acknowledgement tells of the earlier ones, too. */
-    return ctn_tag_matches(word, op->seq) &&
-           is_since(ctn_tag_count(word), turn);
+    return ctn_word_load(&ctn_op_slot(op, slot)->word[1]) ==
+           ctn_tag(op->seq, count_of(turn, LONG));
 }
 
 catena_status_t ctn_mail_send(ctn_op_t *op, ctn_address_t to, unsigned slot,

@@ -12,7 +12,8 @@
  * one operation: turn t + 1 may be sent only when the receiver is known to be
  * done with turn t. For partners who exchange messages in both directions that
  * is so for turn t + 2 once turn t + 1 of the partner is here, so two slots in
- * alternation suffice. There may be any number of turns.
+ * alternation suffice. There may be any number of turns. A
+ * long message must have been returned before its slot takes the next one.
  *
  * A long message is acknowledged in the slot of the same number at its sender:
  * those that a sender has under way to different members differ in slot. */
