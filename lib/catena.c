@@ -464,7 +464,8 @@ catena_status_t catena_finalize(catena_context_t *context)
     if (context == NULL) {
         return CATENA_ERR_ARG;
     }
-    uint64_t left = context->exec->groups != context->world;
+    uint64_t left = context->exec->groups != context->world ||
+                    context->exec->requests > 0;
     catena_status_t status = ctn_group_meet(context->world, 0, &left);
     if (status == CATENA_ERR_STATE) { /* operations are under way */
         return status;

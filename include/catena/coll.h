@@ -137,7 +137,8 @@ CATENA_API catena_status_t catena_alltoallw_init(
  *         simulation moves no data; logged), ERR_NO_MEMORY, ERR_PEER
  * A rank that has no memory for what the others count on ends with
  * ERR_NO_MEMORY for good, and so do all that wait for it: what is left to do is
- * catena_finalize or catena_abort. Where a call can fail for itself it does.
+ * catena_finalize or catena_abort. Where a call can fail for itself it does;
+ * initializing a persistent request cannot.
  * @see docs/algorithms.md HIER-1 to HIER-10; Graham, Ladd, Gorentla Venkata,
  *      section 3 */
 

@@ -12,7 +12,12 @@ extern "C" {
 /** An operation under way (catena_i...), or one that can be started again
  * and again (catena_..._init). As in MPI: completing a nonblocking request
  * frees it and sets the handle to NULL; a persistent one becomes inactive
- * and stays until catena_request_free. A NULL handle counts as complete. */
+ * and stays until catena_request_free. A NULL handle counts as complete.
+ *
+ * Persistent requests match in the order in which they are initialized: all
+ * ranks of a group initialize the same ones in the same order, as they make
+ * other calls. They may start them, and free them, in any order; the n-th start
+ * of a request matches the n-th start of the same one on the other ranks. */
 typedef struct catena_request catena_request_t;
 
 /** Start a persistent request. ERR_STATE when it is active. */
@@ -42,7 +47,8 @@ CATENA_API catena_status_t catena_waitany(size_t count,
                                           catena_request_t *requests[],
                                           size_t *index);
 
-/** Free an inactive persistent request. ERR_STATE when it is active. */
+/** Free an inactive persistent request; blocks nobody. ERR_STATE when it is
+ * active. */
 CATENA_API catena_status_t catena_request_free(catena_request_t **request);
 
 /** In which phase an operation is and which rank (of its group) it waits

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "coll/choice.h"
+#include "coll/split.h"
 
 /* ---- the operation: choose, and become what was chosen ---- */
 
@@ -43,21 +44,25 @@ static size_t quick_bytes(const ctn_alltoall_t *call,
 static ctn_step_t choose(ctn_op_t *op)
 {
     ctn_alltoall_t *call = ctn_op_state(op);
-    ctn_choice_t *choice = call->choice;
-    if (choice->topo == NULL) {
+    ctn_choice_t *choice = call->choice; /* of the group that was asked */
+    bool hidden = call->group->hidden;
+    if (hidden || choice->topo == NULL) {
         ctn_step_t found = ctn_roster_need(op, call->group, &call->topo);
         if (found != CTN_STEP_NEXT) {
             return found;
         }
-        choice->topo = call->topo;
+        choice->topo = hidden ? choice->topo : call->topo;
     }
-    call->topo = choice->topo;
+    call->topo = hidden ? call->topo : choice->topo;
     catena_status_t status = ctn_alltoall_select(choice, call);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
     const ctn_selection_t *selection = &choice->last;
-    choice->quick_bytes = quick_bytes(call, selection);
+    choice->nodes = call->topo->nodes;
+    if (!hidden) {
+        choice->quick_bytes = quick_bytes(call, selection);
+    }
     const ctn_family_t *family = selection->family;
     call->radix = selection->radix;
     call->window = selection->window;
@@ -264,6 +269,20 @@ static catena_status_t settle(ctn_alltoall_t *call, waiting_t mode)
     return mode != MODE_BLOCKING ? hold_types(call) : CATENA_OK;
 }
 
+/** Have it run on a duplicate of its group. */
+static catena_status_t hide(ctn_op_t *op)
+{
+    ctn_alltoall_t *call = ctn_op_state(op);
+    ctn_hidden_t *hidden;
+    catena_status_t status = ctn_hidden_make(call->group, true, &hidden);
+    if (status == CATENA_OK) {
+        call->group = &hidden->group;
+        op->channel = &hidden->group.channel;
+        ctn_hidden_own(op, hidden);
+    }
+    return status;
+}
+
 /** Make the operation; *op is NULL when there is nothing to do. */
 static catena_status_t prepare(const ctn_given_side_t *send,
                                const ctn_given_side_t *receive,
@@ -282,6 +301,9 @@ static catena_status_t prepare(const ctn_given_side_t *send,
     bool nothing = !vector && call->receive.bytes == 0;
     if (status == CATENA_OK && !nothing) {
         status = settle(call, mode);
+    }
+    if (status == CATENA_OK && !nothing && mode == MODE_PERSISTENT) {
+        status = hide(made);
     }
     if (status != CATENA_OK || nothing) {
         ctn_op_release(made);

@@ -11,6 +11,7 @@
  * by default they are the ones made here: nodes and network, by hand. */
 
 #include "coll/barrier.h"
+#include "coll/split.h"
 
 #include <catena/coll.h>
 #include <stdio.h>
@@ -371,8 +372,20 @@ catena_status_t catena_barrier_init(catena_group_t *group,
         return run_levels(group, CTN_PERSISTENT, request);
     }
     catena_status_t status = barrier_request(group, request);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_op_t *op = *request;
+    ctn_hidden_t *hidden;
+    op->persistent = true;
+    status = ctn_hidden_make(group, false, &hidden);
     if (status == CATENA_OK) {
-        (*request)->persistent = true;
+        ((barrier_t *)ctn_op_state(op))->group = &hidden->group;
+        op->channel = &hidden->group.channel;
+        ctn_hidden_own(op, hidden);
+    } else {
+        ctn_op_release(op);
+        *request = NULL;
     }
     return status;
 }

@@ -122,11 +122,17 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
         return CATENA_ERR_ARG;
     }
     catena_status_t status;
+    ctn_requests_t *requests = ctn_requests_of(group);
+    if (requests == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
     if (ctn_hierarchy_set(group, name, value, &status)) {
+        requests->changes++;
         ctn_ml_forget(group);
         return status;
     }
     if (ctn_ml_set(group, name, value, &status)) {
+        requests->changes++;
         return status;
     }
     ctn_choice_t *choice = ctn_choice_of(group);
@@ -290,8 +296,7 @@ catena_status_t ctn_alltoall_select(ctn_choice_t *choice,
 void ctn_alltoall_explain(catena_group_t *group, char *text, size_t bytes)
 {
     const ctn_choice_t *choice = ctn_choice_of(group);
-    const ctn_topo_t *topo = ctn_topo_of(group);
-    if (choice == NULL || topo == NULL || choice->last.family == NULL) {
+    if (choice == NULL || choice->last.family == NULL) {
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
         return;
     }
@@ -304,10 +309,10 @@ void ctn_alltoall_explain(catena_group_t *group, char *text, size_t bytes)
     snprintf(text, bytes,
              "algorithm=%s%s nodes=%u ranks=%u transport=\"%s%s%s\" "
              "reason=\"%s\"",
-             s->family->name, leaders, topo->nodes, topo->roster.size,
+             s->family->name, leaders, choice->nodes, group->lane.chain.size,
              group->exec->local->ops->describe(group->exec->local),
-             topo->nodes > 1 ? " + " : "",
-             topo->nodes > 1 && network != NULL
+             choice->nodes > 1 ? " + " : "",
+             choice->nodes > 1 && network != NULL
                  ? network->ops->describe(network)
                  : "",
              s->reason);

@@ -57,6 +57,7 @@ typedef struct ctn_choice {
     ctn_tuning_t *tuning; /* NULL: not asked yet */
     ctn_tuned_t tuned;
     ctn_selection_t last;
+    uint32_t nodes;     /* where that ran */
     size_t quick_bytes; /* blocks of so many, as the last ones, go by rows on
                            one node; 0: they do not */
 } ctn_choice_t;

@@ -66,6 +66,22 @@ CTN_HOT static ctn_hierarchies_t *hierarchies_of(catena_group_t *group)
     return all;
 }
 
+/** Whose settings hold for a group; NULL: it has none. */
+static const ctn_hierarchies_t *settings_of(const catena_group_t *group)
+{
+    return (const ctn_hierarchies_t *)ctn_group_find(ctn_group_asked(group),
+                                                     &hierarchies_key);
+}
+
+void ctn_hierarchy_forget(catena_group_t *group)
+{
+    ctn_attachment_t *found = ctn_group_find(group, &hierarchies_key);
+    if (found != NULL) {
+        memset(((ctn_hierarchies_t *)found)->of, 0,
+               sizeof(((ctn_hierarchies_t *)found)->of));
+    }
+}
+
 /** CTN_WAYS: there is none of that name. */
 static ctn_of_t named(const char *name, size_t length)
 {
@@ -143,8 +159,7 @@ bool ctn_hierarchy_names(const ctn_config_t *config, const char *component)
 
 const char *ctn_hierarchy_subgroup(const catena_group_t *group)
 {
-    const ctn_hierarchies_t *all =
-        (const ctn_hierarchies_t *)ctn_group_find(group, &hierarchies_key);
+    const ctn_hierarchies_t *all = settings_of(group);
     return all != NULL && all->subgroup != NULL ? all->subgroup
                                                 : group->exec->config->subgroup;
 }
@@ -215,7 +230,7 @@ bool ctn_hierarchy_set(catena_group_t *group, const char *name,
                                is_all ? &all->levels : &all->levels_of[of]);
     /* All ranks agree again, also those whose value was refused or was the same
      * before: else they would not agree on what to start. */
-    memset(all->of, 0, sizeof(all->of));
+    ctn_hierarchy_forget(group);
     return true;
 }
 
@@ -232,8 +247,7 @@ catena_status_t ctn_hierarchy_set_algorithm(catena_group_t *group, ctn_of_t of,
 
 const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_of_t of)
 {
-    const ctn_hierarchies_t *all =
-        (const ctn_hierarchies_t *)ctn_group_find(group, &hierarchies_key);
+    const ctn_hierarchies_t *all = settings_of(group);
     return all != NULL && all->algorithm_of[of] != NULL
                ? all->algorithm_of[of]
                : group->exec->config->way[of].algorithm;
@@ -247,8 +261,11 @@ static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_of_t of,
                                char text[CTN_LEVELS_BYTES])
 {
     const catena_group_t *group = all->group;
-    const char *set =
-        all->levels_of[of] != NULL ? all->levels_of[of] : all->levels;
+    const ctn_hierarchies_t *settings = settings_of(group);
+    const char *set = settings == NULL ? NULL
+                      : settings->levels_of[of] != NULL
+                          ? settings->levels_of[of]
+                          : settings->levels;
     if (set != NULL) {
         snprintf(text, CTN_LEVELS_BYTES, "%s", set);
         return CATENA_OK;
@@ -274,8 +291,7 @@ static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_of_t of,
 
 bool ctn_hierarchy_asked(const catena_group_t *group, ctn_of_t of)
 {
-    const ctn_hierarchies_t *all =
-        (const ctn_hierarchies_t *)ctn_group_find(group, &hierarchies_key);
+    const ctn_hierarchies_t *all = settings_of(group);
     return (all != NULL && (all->levels_of[of] != NULL || all->levels)) ||
            setting(group->exec->config, (int)of, NULL, 0) != NULL ||
            setting(group->exec->config, CTN_WAYS, NULL, 0) != NULL;
@@ -333,7 +349,9 @@ static catena_status_t ask(ctn_hierarchies_t *all, const char *text,
         free(hierarchy);
         return CATENA_ERR_NO_MEMORY;
     }
-    hierarchy->era = strstr(text, "user:") != NULL ? 1 + all->era : 0;
+    const ctn_hierarchies_t *settings = settings_of(all->group);
+    uint32_t era = settings != NULL ? settings->era : 0;
+    hierarchy->era = strstr(text, "user:") != NULL ? 1 + era : 0;
     hierarchy->turns = find_turns(all, hierarchy);
     hierarchy->next = all->first;
     all->first = hierarchy;

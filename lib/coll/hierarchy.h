@@ -52,6 +52,9 @@ typedef struct ctn_hierarchy {
 catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
                                  ctn_hierarchy_t **hierarchy);
 
+/** Settings have changed: ask again. */
+void ctn_hierarchy_forget(catena_group_t *group);
+
 /** Whether settings say which it is: else it is "auto". */
 bool ctn_hierarchy_asked(const catena_group_t *group, ctn_of_t of);
 

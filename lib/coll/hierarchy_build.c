@@ -71,6 +71,10 @@ static const uint32_t bases[BLOCK_LANES] = {offsetof(ctn_block_t, service),
                                             offsetof(ctn_block_t, node),
                                             offsetof(ctn_block_t, leaders)};
 
+/** Many requests may build hierarchies at once: for these the lanes of small
+ * groups are slots only. */
+#define SMALL_LANE_BYTES sizeof(((ctn_small_block_t *)NULL)->service)
+
 typedef struct build {
     /* arguments */
     ctn_hierarchies_t *all;
@@ -87,6 +91,7 @@ typedef struct build {
     unsigned used;               /* lanes */
     unsigned level;
     ctn_block_t *block[BLOCKS];
+    unsigned char *slots; /* of all lanes of a small hidden group */
     ctn_lane_t lane[LANES];
     ctn_claim_t *claim;   /* of this rank */
     ctn_module_t *module; /* of this level, not serving yet */
@@ -180,6 +185,11 @@ static catena_status_t take_blocks(build_t *build)
     if (build->same != NULL || build->all->group->lane.chain.size == 1) {
         return CATENA_OK;
     }
+    if (build->all->group->small) {
+        build->slots = ctn_heap_calloc(build->all->group->exec->heap, 4096,
+                                       (1 + levels) * SMALL_LANE_BYTES);
+        return build->slots != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+    }
     for (unsigned i = 0; i * BLOCK_LANES < 1 + levels; i++) {
         build->block[i] = ctn_block_take(build->all->group->exec);
         if (build->block[i] == NULL) {
@@ -192,10 +202,15 @@ static catena_status_t take_blocks(build_t *build)
 static void open_lane(build_t *build, unsigned i)
 {
     const catena_group_t *group = build->all->group;
-    ctn_block_t *block = build->block[i / BLOCK_LANES];
+    void *block = build->block[i / BLOCK_LANES];
+    uint32_t base = bases[i % BLOCK_LANES];
+    if (build->slots != NULL) {
+        block = build->slots + i * SMALL_LANE_BYTES;
+        base = 0;
+    }
     ctn_address_t address = {.process = group->exec->site->process,
                              .offset = ctn_offset_of(group->exec, block)};
-    ctn_lane_init(&build->lane[i], block, address, bases[i % BLOCK_LANES]);
+    ctn_lane_init(&build->lane[i], block, address, base);
     build->used = i + 1 > build->used ? i + 1 : build->used;
 }
 
@@ -207,6 +222,7 @@ static void give_blocks(build_t *build)
     for (unsigned i = 0; i < build->used; i++) {
         ctn_lane_release(build->all->group->exec, &build->lane[i]);
     }
+    ctn_exec_free(build->all->group->exec, build->slots);
     for (unsigned i = 0; i < BLOCKS; i++) {
         if (build->block[i] != NULL) {
             ctn_block_give(build->all->group->exec, build->block[i]);

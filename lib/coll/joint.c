@@ -46,9 +46,9 @@ static uint32_t slots_of_node(range_t n, size_t bytes)
 }
 
 /** Slots that a message of so many bytes takes. */
-static uint32_t slots_of_message(size_t bytes)
+static uint32_t slots_of_message(const ctn_topo_t *topo, size_t bytes)
 {
-    const size_t wide = CTN_PARTS * CTN_PART_BYTES;
+    const size_t wide = ctn_group_wide_bytes(topo->group);
     return bytes <= wide ? 1 : (uint32_t)((bytes + wide - 1) / wide);
 }
 
@@ -65,7 +65,7 @@ bool ctn_joint_suits(const ctn_topo_t *topo, size_t bytes)
         all <= CTN_INLINE_BYTES ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_WIDE;
     return n.most > 1 && n.most <= CTN_ROWS_MEMBERS && all <= CTN_JOINT_BYTES &&
            slots_of_node(n, bytes) + (roster->nodes - 1) * most_at_one(n) *
-                                         slots_of_message(all) <=
+                                         slots_of_message(topo, all) <=
                slots;
 }
 
@@ -116,12 +116,12 @@ static unsigned slot_for(const ctn_joint_t *x, ctn_joint_cursor_t from,
 }
 
 /** Where a message lies in the arena of the member where it lands. */
-static uint64_t offset_of(const ctn_op_t *op, ctn_address_t at, unsigned slot,
-                          size_t bytes)
+static uint64_t offset_of(const ctn_op_t *op, const ctn_topo_t *topo,
+                          ctn_address_t at, unsigned slot, size_t bytes)
 {
     return bytes <= CTN_INLINE_BYTES
                ? ctn_slot_data_offset(op->channel, at, op->seq, slot)
-               : ctn_wide_offset(at, op->seq, slot, 0);
+               : at.offset + ctn_group_wide(topo->group, op->seq, slot);
 }
 
 void ctn_joint_begin(ctn_joint_t *x)
@@ -129,7 +129,7 @@ void ctn_joint_begin(ctn_joint_t *x)
     const ctn_topo_t *topo = x->topo;
     range_t n = members_of_nodes(&topo->roster);
     x->first = slots_of_node(n, x->send->bytes);
-    x->span = slots_of_message(n.most * x->send->bytes);
+    x->span = slots_of_message(topo, n.most * x->send->bytes);
     x->apart = most_at_one(n) * x->span;
     x->packed = false;
     x->doubts = topo->group->exec->doubts;
@@ -188,7 +188,7 @@ static catena_status_t put(ctn_op_t *op, const ctn_joint_t *x, uint32_t node,
     }
     return ctn_put_signal(
         endpoint, ctn_exec_data(op->exec, data), bytes,
-        offset_of(op, to->address, slot, bytes),
+        offset_of(op, x->topo, to->address, slot, bytes),
         ctn_slot_word_offset(op->channel, to->address, op->seq, slot, 0),
         ctn_tag(op->seq, CTN_JOINT_COUNT | x->send->bytes), pending);
 }
@@ -301,7 +301,7 @@ static void take_from(ctn_op_t *op, ctn_joint_t *x, uint32_t i)
     for (; from.node < topo->nodes; from = next_at(topo, i, from)) {
         unsigned slot = slot_for(x, from, node);
         ctn_address_t where = ctn_topo_local(topo, i)->address;
-        uint64_t at = offset_of(op, where, slot, all);
+        uint64_t at = offset_of(op, topo, where, slot, all);
         const uint64_t *word =
             ctn_pointer(topo->peer[i], ctn_slot_word_offset(op->channel, where,
                                                             op->seq, slot, 0));

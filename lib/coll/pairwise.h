@@ -44,9 +44,9 @@
  * ranks, 64 B: 0.37 us in the slot, 0.33 in the wide payload. */
 #define CTN_LINE_BYTES (64 - offsetof(ctn_slot_t, data))
 
-_Static_assert(CTN_NEAR_EAGER <= CTN_PARTS * CTN_PART_BYTES &&
-                   CTN_CROWDED_EAGER <= CTN_PARTS * CTN_PART_BYTES,
-               "an eager block fits the wide payload");
+_Static_assert(CTN_NEAR_EAGER <= CTN_SMALL_WIDE_BYTES &&
+                   CTN_CROWDED_EAGER <= CTN_SMALL_WIDE_BYTES,
+               "a block that is eager on a node fits any wide payload");
 
 /* Parts of large staged blocks: few messages, and two of them stay in a
  * cache. */

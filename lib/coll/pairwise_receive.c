@@ -41,9 +41,10 @@ static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
         return true;
     }
     size_t end =
-        (stream->parts_received + 1) * pairwise_part_size(stream->place);
+        (stream->parts_received + 1) * pairwise_part_size(x, stream->place);
     return (stream->send_turn > stream->receive_turn ||
-            stream->parts_sent * pairwise_part_size(stream->sent_to) >= end) &&
+            stream->parts_sent * pairwise_part_size(x, stream->sent_to) >=
+                end) &&
            op->pending == 0;
 }
 
@@ -93,7 +94,10 @@ static const unsigned char *own_wide(const ctn_op_t *op,
                                      const ctn_pairwise_t *x, uint32_t slot,
                                      uint32_t part)
 {
-    return x->topo->group->block->wide[op->seq % CTN_RINGS][slot][part];
+    const catena_group_t *group = x->topo->group;
+    return (unsigned char *)group->block +
+           ctn_group_wide(group, op->seq, slot) +
+           part * (ctn_group_wide_bytes(group) / CTN_PARTS);
 }
 
 /** Offset of the memory where a slot stages large parts; CTN_STAGED: there is
@@ -124,7 +128,7 @@ static uint64_t place_for(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
         x->in_place ? CTN_STAGED : ctn_span_place(op->exec, block);
     stream->place = CTN_PLACE_BUFFER;
     if (offset == CTN_STAGED) {
-        offset = block->bytes > CTN_PARTS * CTN_PART_BYTES
+        offset = block->bytes > ctn_group_wide_bytes(x->topo->group)
                      ? stage_at(op, x, slot)
                      : CTN_STAGED;
         stream->place = offset == CTN_STAGED ? CTN_PLACE_WIDE : CTN_PLACE_LARGE;
@@ -201,7 +205,7 @@ static void expect_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
 static void expect_first(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                          uint32_t slot, const ctn_span_t *block)
 {
-    size_t size = pairwise_part_size(x->stream[slot].place);
+    size_t size = pairwise_part_size(x, x->stream[slot].place);
     uint32_t parts = pairwise_parts_of(block->bytes, size);
     for (uint32_t part = 0; part < parts && part < CTN_PARTS; part++) {
         expect_part(op, x, peer, slot, block, size, part,
@@ -225,7 +229,7 @@ static ctn_step_t receive_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                                uint32_t slot, const ctn_span_t *block)
 {
     ctn_pairwise_stream_t *stream = &x->stream[slot];
-    size_t size = pairwise_part_size(stream->place);
+    size_t size = pairwise_part_size(x, stream->place);
     uint32_t parts = pairwise_parts_of(block->bytes, size);
     uint32_t part = stream->parts_received++;
     place_part(op, x, slot, block, size, part);

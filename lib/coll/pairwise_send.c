@@ -74,7 +74,8 @@ static int put_small(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
         .offset =
             passage == PAIRWISE_INLINE
                 ? ctn_slot_data_offset(op->channel, to->address, op->seq, slot)
-                : ctn_wide_offset(to->address, op->seq, slot, 0),
+                : to->address.offset +
+                      ctn_group_wide(x->topo->group, op->seq, slot),
         .slot = slot,
         .count = pairwise_small_count(x->stream[slot].send_turn, block->bytes),
     };
@@ -88,7 +89,7 @@ static int put_parts(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t offset,
                      uint32_t end)
 {
     ctn_pairwise_stream_t *stream = &x->stream[p.slot];
-    size_t size = pairwise_part_size(stream->sent_to);
+    size_t size = pairwise_part_size(x, stream->sent_to);
     uint32_t parts = pairwise_parts_of(p.block->bytes, size);
     bool staged = stream->sent_to != CTN_PLACE_BUFFER;
     int sent = 0;
@@ -132,7 +133,7 @@ static int put_straight(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t at)
     p.bytes = p.block->bytes;
     p.count = pairwise_part_count(stream->send_turn, 0);
     stream->parts_sent =
-        pairwise_parts_of(p.bytes, pairwise_part_size(CTN_PLACE_BUFFER));
+        pairwise_parts_of(p.bytes, pairwise_part_size(x, CTN_PLACE_BUFFER));
     return put(op, x, &p);
 }
 
@@ -158,7 +159,8 @@ static int put_granted(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
                          taken + CTN_PARTS);
     default:
         return put_parts(op, x, p,
-                         ctn_wide_offset(p.to->address, op->seq, p.slot, 0),
+                         p.to->address.offset +
+                             ctn_group_wide(x->topo->group, op->seq, p.slot),
                          taken + CTN_PARTS);
     }
 }
@@ -231,9 +233,9 @@ ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     } else {
         put_t p = {.to = to, .block = &block, .slot = slot};
         sent = put_granted(op, x, p, grant);
-        over =
-            stream->parts_sent ==
-            pairwise_parts_of(block.bytes, pairwise_part_size(stream->sent_to));
+        over = stream->parts_sent ==
+               pairwise_parts_of(block.bytes,
+                                 pairwise_part_size(x, stream->sent_to));
     }
     if (sent < 0) {
         return ctn_op_fail(op, (catena_status_t)sent);

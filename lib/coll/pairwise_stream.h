@@ -55,7 +55,9 @@ pairwise_passage_of(const ctn_pairwise_t *x, size_t bytes, uint32_t peer)
                    ? PAIRWISE_INLINE
                    : PAIRWISE_EAGER;
     }
-    return bytes <= CTN_FAR_EAGER && pairwise_is_remote(x, peer)
+    return bytes <= CTN_FAR_EAGER &&
+                   bytes <= ctn_group_wide_bytes(x->topo->group) &&
+                   pairwise_is_remote(x, peer)
                ? PAIRWISE_EAGER
                : PAIRWISE_GRANTED;
 }
@@ -130,9 +132,12 @@ static inline size_t pairwise_bytes_of(const ctn_pairwise_t *x,
 #define PAIRWISE_NOWHERE (UINT64_MAX - 1)
 
 /** Bytes of a part by where it goes. */
-static inline size_t pairwise_part_size(ctn_pairwise_place_t place)
+static inline size_t pairwise_part_size(const ctn_pairwise_t *x,
+                                        ctn_pairwise_place_t place)
 {
-    return place == CTN_PLACE_WIDE ? CTN_PART_BYTES : CTN_LARGE_PART_BYTES;
+    return place == CTN_PLACE_WIDE
+               ? ctn_group_wide_bytes(x->topo->group) / CTN_PARTS
+               : CTN_LARGE_PART_BYTES;
 }
 
 static inline uint32_t pairwise_parts_of(size_t bytes, size_t part_bytes)

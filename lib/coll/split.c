@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/ml/ml.h"
 #include "topo/site.h"
 
 /** What a group keeps of its last split. */
@@ -28,7 +29,8 @@ typedef struct split {
     catena_split_t by;
     ctn_split_choice_t choice;
     catena_group_t **out;
-    bool wrong; /* it was called wrongly, and only tells the others */
+    bool wrong;           /* it was called wrongly, and only tells the others */
+    ctn_hidden_t *hidden; /* that it links, or NULL */
     /* working */
     catena_group_t *made;
     bool known; /* others may know it */
@@ -92,7 +94,12 @@ static ctn_step_t prepare(ctn_op_t *op)
     catena_group_t *parent = split->parent;
     split->before = op->exec->tally;
     op->exec->tally.most_memory = op->exec->tally.memory;
-    catena_status_t status = ctn_group_create(op->exec, &split->made);
+    catena_status_t status = CATENA_OK;
+    if (split->hidden != NULL) {
+        split->made = &split->hidden->group;
+    } else {
+        status = ctn_group_create(op->exec, &split->made);
+    }
     if (status == CATENA_OK) {
         ctn_barrier_fences(split->made);
         status = fill_record(op->exec, split);
@@ -182,10 +189,24 @@ static void hand_over(ctn_op_t *op)
     }
 }
 
+/** What has been started on a hidden duplicate may begin, or fails with the
+ * whole context: requests are for good. */
+static void finish_hidden(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    if (op->status != CATENA_OK) {
+        ctn_exec_break(op->exec, op->status);
+    }
+    split->made = NULL;
+    ctn_channel_open(&split->hidden->group.channel, CTN_FLIGHT);
+}
+
 static void finish(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
-    if (op->status == CATENA_OK) {
+    if (split->hidden != NULL) {
+        finish_hidden(op);
+    } else if (op->status == CATENA_OK) {
         hand_over(op);
     } else if (op->status == CATENA_ERR_NO_MEMORY) { /* others wait for it */
         ctn_exec_break(op->exec, op->status);
@@ -341,6 +362,46 @@ static catena_status_t split_now(catena_group_t *group,
     ctn_op_t *op;
     status = create(group, split, status, out, &op);
     return status == CATENA_OK ? ctn_op_run(op) : status;
+}
+
+/* ---- hidden duplicates ---- */
+
+static void dispose(void *hidden)
+{
+    ctn_ml_keep_words(hidden);
+    (void)ctn_group_free(hidden, false);
+}
+
+catena_status_t ctn_hidden_make(catena_group_t *group, bool wide,
+                                ctn_hidden_t **out)
+{
+    static const catena_split_t all = {.flags = CATENA_SPLIT_NO_SPLIT |
+                                                CATENA_SPLIT_NO_REORDER};
+    uint32_t members = group->lane.chain.size;
+    size_t board = ctn_board_bytes(
+        members < CTN_BOARD_MEMBERS ? members : CTN_BOARD_MEMBERS, false);
+    ctn_op_t *op =
+        ctn_op_create(group->exec, &split_algorithm, &group->channel);
+    if (op == NULL || ctn_hidden_create(group, board, wide, out) != CATENA_OK) {
+        if (op != NULL) {
+            ctn_op_release(op);
+        }
+        ctn_exec_break(group->exec, CATENA_ERR_NO_MEMORY);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    split_t *split = ctn_op_state(op);
+    split->parent = group;
+    split->by = all;
+    split->hidden = *out;
+    ctn_barrier_fences(&(*out)->group);
+    ctn_op_start_detached(op);
+    return CATENA_OK;
+}
+
+void ctn_hidden_own(ctn_op_t *op, ctn_hidden_t *hidden)
+{
+    op->hidden = &hidden->group;
+    op->dispose = dispose;
 }
 
 /* ---- public ---- */

@@ -14,6 +14,15 @@ ctn_op_t *ctn_split_fast(ctn_op_t *host, catena_group_t *parent,
                          catena_group_t *made, const ctn_splitting_t *splitting,
                          bool wrong);
 
+/** A hidden duplicate of a group, for a persistent operation: linked by a
+ * detached operation of the group, so requests match in the order in which they
+ * are initialized. Without memory for it all ends.
+ * @param wide it runs alltoalls */
+catena_status_t ctn_hidden_make(catena_group_t *group, bool wide,
+                                ctn_hidden_t **hidden);
+/** Have a request own it: it is freed with it. */
+void ctn_hidden_own(ctn_op_t *op, ctn_hidden_t *hidden);
+
 /** Bytes in the shared heap. */
 typedef struct ctn_bytes {
     unsigned char *memory;

@@ -26,7 +26,8 @@
 
 /* ---- messages ---- */
 
-#define CTN_PART_BYTES CTN_PICK(8192u, 256u)   /* of a wide payload's parts */
+#define CTN_PART_BYTES CTN_PICK(8192u, 256u) /* of a wide payload's parts */
+#define CTN_SMALL_WIDE_BYTES CTN_PICK(2048u, 512u) /* of a small block */
 #define CTN_WIDE_BYTES CTN_PICK(32768u, 4096u) /* of a component's channel */
 #define CTN_FLOW_BYTES CTN_PICK(65536u, 4096u) /* of a flow's pieces */
 

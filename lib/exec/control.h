@@ -99,6 +99,32 @@ typedef struct ctn_block {
     unsigned char wide[CTN_RINGS][CTN_WIDE_SLOTS][CTN_PARTS][CTN_PART_BYTES];
 } ctn_block_t;
 
+/** A block of up to CTN_SMALL_MEMBERS members that holds operations of one
+ * kind, one after the other: the same parts with fewer slots, a board as long
+ * as the members need, and maybe shorter wide payloads. */
+#define CTN_SMALL_MEMBERS 64u
+
+typedef struct ctn_small_block {
+    ctn_slots_t service[CTN_CHAIN_SLOTS / 2];
+    ctn_slots_t node[CTN_CHAIN_SLOTS / 4];
+    ctn_slots_t leaders[CTN_CHAIN_SLOTS / 4];
+    ctn_slots_t user[CTN_SLOTS];
+    ctn_slot_t parting[CTN_PARTING_SLOTS][CTN_PARTING_RINGS];
+    unsigned char board[];
+} ctn_small_block_t;
+
+/** Where the parts of a block are. */
+typedef struct ctn_block_layout {
+    uint32_t service, node, leaders, user, parting, board;
+} ctn_block_layout_t;
+
+#define CTN_BLOCK_LAYOUT(type)                                                 \
+    {                                                                          \
+        offsetof(type, service), offsetof(type, node),                         \
+            offsetof(type, leaders), offsetof(type, user),                     \
+            offsetof(type, parting), offsetof(type, board)                     \
+    }
+
 _Static_assert(sizeof(ctn_slot_t) == 128, "a slot is two cache lines");
 _Static_assert(offsetof(ctn_block_t, wide) % 4096 == 0,
                "wide slots start on a page");

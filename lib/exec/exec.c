@@ -147,6 +147,28 @@ CTN_HOT static void channel_activate(ctn_channel_t *channel)
     }
 }
 
+void ctn_users_leave(ctn_users_t *users)
+{
+    if (--users->count == 0 && users->dropped) {
+        free(users);
+    }
+}
+
+void ctn_users_drop(ctn_users_t *users)
+{
+    if (users != NULL && users->count > 0) {
+        users->dropped = true;
+    } else {
+        free(users);
+    }
+}
+
+void ctn_channel_open(ctn_channel_t *channel, unsigned flight)
+{
+    channel->flight = (uint8_t)flight;
+    channel_activate(channel);
+}
+
 CTN_HOT static void op_finish(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
@@ -175,13 +197,13 @@ CTN_HOT static void op_finish(ctn_op_t *op)
     if (channel != NULL) {
         channel_completed(channel, op);
     }
-    if (op->detached) {
+    if (channel != NULL) {
+        channel_activate(channel);
+    }
+    if (op->detached) { /* the channel may go with it */
         channel->detached--;
         exec->returned += op->aside;
         ctn_op_release(op);
-    }
-    if (channel != NULL) {
-        channel_activate(channel);
     }
 }
 
@@ -363,9 +385,12 @@ void ctn_op_start_detached(ctn_op_t *op)
     ctn_op_start(op);
 }
 
-void ctn_op_start_aside(ctn_op_t *op)
+void ctn_op_start_aside(ctn_op_t *op, bool detached)
 {
     op->aside = true;
+    op->detached = detached;
+    op->channel->detached += detached;
+    op->seq = op->channel->started++;
     op_activate(op, &op->exec->aside);
     (void)progress_network(op->exec);
     (void)ctn_exec_poll_aside(op->exec);

@@ -109,6 +109,9 @@ struct catena_request {
     /* In exec's list, the channel's queue, or the pool; else NULL. */
     ctn_op_t *next;
     ctn_op_t *previous;
+    /* Of a persistent one: what it runs on, which goes with it, or NULL. */
+    void *hidden;
+    void (*dispose)(void *hidden);
     _Alignas(64) unsigned char memory[CTN_OP_STATE_BYTES];
 };
 
@@ -190,6 +193,7 @@ struct ctn_exec {
      * calls stay alone; a wait polls them now and then. */
     ctn_op_t *aside;
     uint64_t returned; /* of these, that have ended */
+    uint32_t requests; /* with memory that the others at links reach */
     pthread_t thread;  /* that used the context when memory was returned */
     ctn_op_t *pool;
     ctn_remains_t *remains;
@@ -221,6 +225,21 @@ void ctn_exec_hear_alarms(ctn_exec_t *exec, const ctn_block_t *block);
 /** Look. */
 void ctn_exec_look_for_alarm(ctn_exec_t *exec);
 
+/** How many look at something, which goes when it is dropped and nobody does.
+ */
+typedef struct ctn_users {
+    size_t count;
+    bool dropped; /* this goes with the last of them */
+} ctn_users_t;
+
+static inline void ctn_users_join(ctn_users_t *users)
+{
+    users->count++;
+}
+void ctn_users_leave(ctn_users_t *users);
+/** NULL: nothing. */
+void ctn_users_drop(ctn_users_t *users);
+
 /** Whether a process shares this one's heap; in the simulator none is said
  * to. */
 bool ctn_exec_is_near(const ctn_exec_t *exec, uint64_t process);
@@ -246,9 +265,11 @@ void ctn_op_start_held(ctn_op_t *op);
 /** Start an operation of a channel that nobody waits for: exec owns it from now
  * on. */
 void ctn_op_start_detached(ctn_op_t *op);
-/** Start an operation that runs aside. The caller has set op->seq, and has
- * detached it or waits for it; the channel is in the operation's state. */
-void ctn_op_start_aside(ctn_op_t *op);
+/** Start an operation that runs aside, on a channel that nothing else is
+ * started on. What has to be over first its algorithm says. */
+void ctn_op_start_aside(ctn_op_t *op, bool detached);
+/** Let operations begin that a channel with a flight of 0 has kept. */
+void ctn_channel_open(ctn_channel_t *channel, unsigned flight);
 /** Let it go: the next poll runs it. */
 static inline void ctn_op_let_go(ctn_op_t *op)
 {

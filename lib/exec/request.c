@@ -159,7 +159,12 @@ catena_status_t catena_request_free(catena_request_t **request)
     if (!(*request)->persistent || (*request)->state != CTN_OP_INACTIVE) {
         return CATENA_ERR_STATE;
     }
+    void *hidden = (*request)->hidden;
+    void (*dispose)(void *) = (*request)->dispose;
     ctn_op_release(*request);
+    if (hidden != NULL) {
+        dispose(hidden);
+    }
     *request = NULL;
     return CATENA_OK;
 }

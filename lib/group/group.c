@@ -26,27 +26,101 @@ static void leave_list(const catena_group_t *group)
 
 /* ---- making and releasing ---- */
 
+/** A handle over a block. */
+static void set_up(catena_group_t *group, ctn_exec_t *exec, void *block)
+{
+    const ctn_block_layout_t *at = ctn_group_layout(group);
+    ctn_address_t address = {.process = exec->site->process};
+    group->exec = exec;
+    group->block = block;
+    (void)ctn_heap_contains(exec->heap, block, 1, &address.offset);
+    ctn_lane_init(&group->lane, block, address, at->service);
+    ctn_channel_init(&group->channel, block, at->user, CTN_FLIGHT);
+    join_list(group);
+}
+
 catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **out)
 {
     catena_group_t *group = calloc(1, sizeof(*group));
-    if (group == NULL) {
-        return CATENA_ERR_NO_MEMORY;
-    }
-    group->exec = exec;
-    group->block = ctn_block_take(exec);
-    if (group->block == NULL) {
+    ctn_block_t *block = group != NULL ? ctn_block_take(exec) : NULL;
+    if (block == NULL) {
         free(group);
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_address_t address = {.process = exec->site->process};
-    (void)ctn_heap_contains(exec->heap, group->block, sizeof(ctn_block_t),
-                            &address.offset);
-    ctn_lane_init(&group->lane, group->block, address,
-                  offsetof(ctn_block_t, service));
-    ctn_channel_init(&group->channel, group->block, offsetof(ctn_block_t, user),
-                     CTN_FLIGHT);
-    join_list(group);
+    set_up(group, exec, block);
     *out = group;
+    return CATENA_OK;
+}
+
+static const char requests_key;
+
+static ctn_requests_t *requests_in(ctn_attachment_t *attachment)
+{
+    return (void *)((unsigned char *)attachment -
+                    offsetof(ctn_requests_t, attachment));
+}
+
+static void release_requests(ctn_exec_t *exec, ctn_attachment_t *attachment)
+{
+    (void)exec;
+    ctn_users_drop(&requests_in(attachment)->users);
+}
+
+ctn_requests_t *ctn_requests_of(catena_group_t *group)
+{
+    ctn_attachment_t *found = ctn_group_find(group, &requests_key);
+    if (found == NULL) {
+        ctn_requests_t *requests = calloc(1, sizeof(*requests));
+        if (requests != NULL) {
+            found = &requests->attachment;
+            found->key = &requests_key;
+            found->release = release_requests;
+            ctn_group_attach(group, found);
+        }
+    }
+    return found != NULL ? requests_in(found) : NULL;
+}
+
+/** How long the block of a hidden duplicate is. */
+static size_t lay_out_hidden(ctn_hidden_t *hidden, uint32_t members,
+                             size_t board, bool wide)
+{
+    const size_t line = 4096;
+    size_t bytes = offsetof(ctn_block_t, wide);
+    hidden->group.small = members <= CTN_SMALL_MEMBERS;
+    if (hidden->group.small) {
+        bytes = offsetof(ctn_small_block_t, board) + board;
+        bytes = (bytes + line - 1) / line * line;
+    }
+    hidden->wide = bytes;
+    hidden->wide_bytes = wide ? CTN_SMALL_WIDE_BYTES : 0;
+    return bytes + (size_t)CTN_RINGS * CTN_WIDE_SLOTS * hidden->wide_bytes;
+}
+
+catena_status_t ctn_hidden_create(catena_group_t *of, size_t board, bool wide,
+                                  ctn_hidden_t **out)
+{
+    ctn_exec_t *exec = of->exec;
+    ctn_requests_t *requests = ctn_requests_of(of);
+    ctn_hidden_t *hidden = calloc(1, sizeof(*hidden));
+    void *block = NULL;
+    if (requests != NULL && hidden != NULL) {
+        hidden->group.hidden = true;
+        size_t bytes = lay_out_hidden(hidden, of->lane.chain.size, board, wide);
+        block = ctn_heap_calloc(exec->heap, 4096, bytes);
+    }
+    if (block == NULL) {
+        free(hidden);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    hidden->of = of;
+    hidden->requests = requests;
+    ctn_users_join(&requests->users);
+    set_up(&hidden->group, exec, block);
+    hidden->group.lane.chain.size = of->lane.chain.size;
+    hidden->group.lane.chain.rank = of->lane.chain.rank;
+    hidden->group.channel.flight = 0;
+    *out = hidden;
     return CATENA_OK;
 }
 
@@ -60,7 +134,12 @@ void ctn_group_release(catena_group_t *group)
     }
     ctn_lane_release(group->exec, &group->lane);
     ctn_channel_clear(group->exec, &group->channel);
-    ctn_block_give(group->exec, group->block);
+    if (group->hidden) {
+        ctn_users_leave(&((ctn_hidden_t *)group)->requests->users);
+        ctn_exec_free(group->exec, group->block);
+    } else {
+        ctn_block_give(group->exec, group->block);
+    }
     free(group);
 }
 
@@ -112,9 +191,15 @@ static bool is_quiet(const catena_group_t *group)
     return quiet;
 }
 
+/** Requests that are not freed yet may still look at the group. */
 static bool ready(const ctn_op_t *op)
 {
-    return is_quiet(((const parting_t *)(const void *)op->memory)->group);
+    const parting_t *parting = (const void *)op->memory;
+    const catena_group_t *group = parting->group;
+    ctn_attachment_t *found = ctn_group_find(group, &requests_key);
+    return group->channel.flight > 0 && is_quiet(group) &&
+           (parting->keep || found == NULL ||
+            requests_in(found)->users.count == 0);
 }
 
 /** Stores of the simulator are slow, and those that nobody waits for are late
@@ -141,9 +226,9 @@ static ctn_step_t deliver(ctn_op_t *op)
 
 static void part(ctn_op_t *op)
 {
-    const parting_t *parting = ctn_op_state(op);
+    parting_t *parting = ctn_op_state(op);
     if (!parting->keep) { /* others may be at the next turn already */
-        ctn_channel_clear(op->exec, op->channel);
+        ctn_channel_clear(op->exec, &parting->channel);
         ctn_group_release(parting->group);
     }
 }
@@ -159,7 +244,7 @@ static const ctn_algorithm_t parting_algorithm = {
     .state_bytes = sizeof(parting_t),
     .phases = parting_phases,
     .synchronizing = true,
-    .finish = part,
+    .release = part,
     .ready = ready,
 };
 
@@ -173,12 +258,13 @@ static ctn_op_t *create_parting(catena_group_t *group, unsigned turn,
     }
     parting_t *parting = ctn_op_state(op);
     ctn_channel_t *channel = &parting->channel;
-    ctn_channel_set(channel, &group->block->parting[0][0], CTN_PARTING_RINGS,
-                    1);
-    channel->base = offsetof(ctn_block_t, parting);
+    uint32_t at = ctn_group_layout(group)->parting;
+    ctn_channel_set(channel, (void *)ctn_group_part(group, at),
+                    CTN_PARTING_RINGS, 1);
+    channel->base = at;
     channel->brittle = true;
     channel->complete += turn;
-    channel->started += turn + 1;
+    channel->started += turn;
     parting->group = group;
     parting->own.word[0] = value;
     parting->scan.chain = &group->lane.chain;
@@ -188,7 +274,6 @@ static ctn_op_t *create_parting(catena_group_t *group, unsigned turn,
     parting->scan.from[0] = (unsigned char *)&parting->left;
     parting->scan.from[1] = (unsigned char *)&parting->right;
     op->channel = channel;
-    op->seq = channel->complete;
     return op;
 }
 
@@ -220,10 +305,8 @@ catena_status_t ctn_group_free(catena_group_t *group, bool flush_links)
         return CATENA_ERR_NO_MEMORY;
     }
     ((parting_t *)ctn_op_state(op))->flush = flush_links;
-    op->detached = true;
-    op->channel->detached = 1;
     leave_list(group);
-    ctn_op_start_aside(op);
+    ctn_op_start_aside(op, true);
     return exec->status;
 }
 
@@ -241,7 +324,7 @@ catena_status_t ctn_group_meet(catena_group_t *group, unsigned turn,
     }
     parting_t *parting = ctn_op_state(op);
     parting->keep = true;
-    ctn_op_start_aside(op);
+    ctn_op_start_aside(op, false);
     ctn_patience_t patience = {0};
     while (op->state != CTN_OP_DONE) {
         ctn_exec_poll_or_idle(exec, &patience);
@@ -259,11 +342,11 @@ size_t ctn_groups_release(ctn_exec_t *exec)
     while (exec->aside != NULL) {
         ctn_op_t *op = exec->aside;
         exec->aside = op->next;
-        ctn_group_release(((parting_t *)ctn_op_state(op))->group);
         op->state = CTN_OP_DONE;
         ctn_op_release(op);
     }
-    for (; exec->groups != NULL; count++) {
+    while (exec->groups != NULL) { /* a duplicate is newer than its group */
+        count += !exec->groups->hidden;
         ctn_group_release(exec->groups);
     }
     return count;

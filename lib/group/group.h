@@ -38,10 +38,70 @@ struct catena_group {
     uint32_t composed;      /* operations under way that have no channel */
     bool permanent;         /* the world: goes with its context */
     uint8_t barrier;        /* ctn_barrier_way_t: how its barriers go */
+    bool hidden;            /* it is a ctn_hidden_t */
+    bool small;             /* its block is a ctn_small_block_t */
     catena_group_t *older;  /* in exec's list */
 };
 
 _Static_assert(sizeof(struct catena_group) <= 256, "a handle is small");
+
+/** What a group keeps of its hidden duplicates. */
+typedef struct ctn_requests {
+    ctn_users_t users; /* first: those */
+    ctn_attachment_t attachment;
+    uint32_t changes; /* of the settings by which hierarchies are built */
+} ctn_requests_t;
+
+/** The duplicate of a group that a persistent operation runs on. Its ranks are
+ * those of the group, whose settings hold; operations wait until it is linked.
+ * The group's memory stays as long. */
+typedef struct ctn_hidden {
+    catena_group_t group; /* first */
+    catena_group_t *of;
+    ctn_requests_t *requests; /* of that */
+    size_t wide;              /* where its wide payloads are */
+    uint32_t wide_bytes;      /* of a slot; 0: it has none */
+} ctn_hidden_t;
+
+/** The group whose settings hold for this one. */
+static inline catena_group_t *ctn_group_asked(const catena_group_t *group)
+{
+    return group->hidden ? ((const ctn_hidden_t *)group)->of
+                         : (catena_group_t *)(uintptr_t)group;
+}
+
+static inline const ctn_block_layout_t *
+ctn_group_layout(const catena_group_t *group)
+{
+    static const ctn_block_layout_t layouts[] = {
+        CTN_BLOCK_LAYOUT(ctn_block_t), CTN_BLOCK_LAYOUT(ctn_small_block_t)};
+    return &layouts[group->small];
+}
+
+/** The part of its own block at an offset of the layout. */
+static inline unsigned char *ctn_group_part(const catena_group_t *group,
+                                            uint32_t at)
+{
+    return (unsigned char *)group->block + at;
+}
+
+/** Bytes of the wide payload of a slot of the user channel; all members have
+ * the same. */
+static inline uint32_t ctn_group_wide_bytes(const catena_group_t *group)
+{
+    return group->hidden ? ((const ctn_hidden_t *)group)->wide_bytes
+                         : CTN_PARTS * CTN_PART_BYTES;
+}
+
+/** Where it is in a block. */
+static inline uint64_t ctn_group_wide(const catena_group_t *group, uint64_t seq,
+                                      unsigned slot)
+{
+    uint64_t start = group->hidden ? ((const ctn_hidden_t *)group)->wide
+                                   : offsetof(ctn_block_t, wide);
+    return start + ((seq % CTN_RINGS) * CTN_WIDE_SLOTS + slot) *
+                       (uint64_t)ctn_group_wide_bytes(group);
+}
 
 /** The group whose user channel it is. */
 static inline catena_group_t *ctn_group_of(ctn_channel_t *channel)
@@ -52,6 +112,14 @@ static inline catena_group_t *ctn_group_of(ctn_channel_t *channel)
 
 /** A group over a fresh block of its own whose chain is not set yet. */
 catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **group);
+/** A hidden duplicate of a group, over a fresh block of its own. Its chain is
+ * not linked yet: operations that are started wait for ctn_channel_open.
+ * @param board bytes of the board, in small groups
+ * @param wide  it is to have wide payloads */
+catena_status_t ctn_hidden_create(catena_group_t *of, size_t board, bool wide,
+                                  ctn_hidden_t **hidden);
+/** What a group keeps of these; NULL: no memory. */
+ctn_requests_t *ctn_requests_of(catena_group_t *group);
 /** As catena_group_free.
  * @param flush operations of what belongs to the group have sent words that no
  *              operation waits for: these are to arrive first */

@@ -78,7 +78,8 @@ static bool is_plain(const ctn_span_t *part, size_t *most)
 static void set_quick(ctn_exchange_t *x)
 {
     ctn_run_t *run = x->run;
-    ctn_quick_t *quick = run->far || x->in_place || ctn_kind_reduces(x->kind)
+    ctn_quick_t *quick = run->far || x->in_place || run->plan->is_hello ||
+                                 ctn_kind_reduces(x->kind)
                              ? NULL
                              : ctn_quick_of(x->neighborhood, run->plan);
     size_t most = 0;
@@ -97,12 +98,21 @@ static void set_quick(ctn_exchange_t *x)
     }
 }
 
+const ctn_plan_t *ctn_exchange_choose(const ctn_exchange_t *x)
+{
+    return ctn_neighbor_choose(x->neighborhood, ctn_kind_pattern(x->kind),
+                               bytes_along(x), ctn_kind_reduces(x->kind));
+}
+
 catena_status_t ctn_exchange_prepare(ctn_exchange_t *x)
 {
+    return ctn_exchange_prepare_for(x, ctn_exchange_choose(x));
+}
+
+catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
+                                         const ctn_plan_t *plan)
+{
     catena_neighborhood_t *neighborhood = x->neighborhood;
-    const ctn_plan_t *plan =
-        ctn_neighbor_choose(neighborhood, ctn_kind_pattern(x->kind),
-                            bytes_along(x), ctn_kind_reduces(x->kind));
     x->run = ctn_run_take(neighborhood, plan);
     if (x->run == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -403,7 +413,11 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
     if (op->exec->status == CATENA_OK) {
         tell_all(op);
     }
-    x->neighborhood->last = run->plan;
+    if (run->plan->copy_of != NULL) {
+        x->of->last = run->plan->copy_of;
+    } else if (!run->plan->is_hello) {
+        x->neighborhood->last = run->plan;
+    }
     if (!op->persistent) {
         ctn_run_give(x->neighborhood, run);
         x->run = NULL;

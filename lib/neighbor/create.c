@@ -141,6 +141,7 @@ void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
     free(neighborhood->out);
     free(neighborhood->in);
     ctn_exec_free(neighborhood->exec, neighborhood->memory);
+    ctn_users_drop(neighborhood->users);
     ctn_grid_free(neighborhood->grid);
     free(neighborhood);
 }
@@ -155,6 +156,15 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
                  offsetof(catena_neighborhood_t, attachment)));
 }
 
+static bool quiet(const ctn_attachment_t *attachment)
+{
+    const catena_neighborhood_t *neighborhood =
+        (const void *)((const unsigned char *)attachment -
+                       offsetof(catena_neighborhood_t, attachment));
+    return ctn_channel_under_way(&neighborhood->channel) == 0 &&
+           neighborhood->users->count == 0;
+}
+
 /** NULL: no memory; then the grid is not taken over. */
 static catena_neighborhood_t *allocate(catena_group_t *group,
                                        const ctn_graph_t *graph,
@@ -166,6 +176,8 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     }
     made->attachment.key = &neighborhood_key;
     made->attachment.release = release;
+    made->attachment.quiet = quiet;
+    made->users = calloc(1, sizeof(*made->users));
     made->group = group;
     made->exec = group->exec;
     made->operations = graph->operations;
@@ -178,7 +190,7 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     made->bytes = info->bytes;
     ctn_channel_set(&made->channel, NULL, CTN_LINK_RINGS, CTN_LINK_FLIGHT);
     made->channel.ringless = true;
-    if (made->source == NULL || made->target == NULL) {
+    if (made->source == NULL || made->target == NULL || made->users == NULL) {
         ctn_neighborhood_release(made);
         return NULL;
     }

@@ -119,9 +119,10 @@ typedef struct ctn_exchange {
      * small, all alike, and lie together. */
     _Alignas(64) ctn_small_t small;
     catena_neighborhood_t *neighborhood;
-    uint64_t missing;        /* messages, of those that `went_quick` */
-    const ctn_plan_t *plan;  /* that its run is of */
-    const ctn_link_in_t *in; /* the links of the plan */
+    uint64_t missing;          /* messages, of those that `went_quick` */
+    const ctn_plan_t *plan;    /* that its run is of, or a copy */
+    const ctn_link_in_t *in;   /* the links of its run's plan */
+    catena_neighborhood_t *of; /* of a request: what it was made for */
     bool rests; /* its run is as a start leaves it that went quick */
     bool alone; /* it was started when nothing else was under way */
     const ctn_neighbor_kind_t *kind;
@@ -158,6 +159,11 @@ void ctn_exchange_release(ctn_op_t *op);
 /** Take memory for a call whose arguments are set, and fill in what stays the
  * same from start to start. */
 catena_status_t ctn_exchange_prepare(ctn_exchange_t *x);
+/** The same, for this plan. */
+catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
+                                         const ctn_plan_t *plan);
+/** The plan that it would take. */
+const ctn_plan_t *ctn_exchange_choose(const ctn_exchange_t *x);
 /** Run a prepared operation to its end, and give it back: a blocking call. */
 catena_status_t ctn_exchange_run(ctn_op_t *op);
 

@@ -83,8 +83,9 @@ struct catena_neighborhood {
     /* Plans, by scheme and pattern; NULL: not made, or not possible. */
     ctn_plan_t *plan[CTN_SCHEMES][CTN_PATTERNS];
     struct ctn_chooser *chooser; /* choice.c's */
-    size_t bytes; /* usual, along an edge of weight 1; 0: not known */
-    void *kept;   /* memory that operations use again, or NULL */
+    size_t bytes;       /* usual, along an edge of weight 1; 0: not known */
+    void *kept;         /* memory that operations use again, or NULL */
+    ctn_users_t *users; /* persistent requests */
     ctn_attachment_t attachment; /* it goes with its group, once it is made */
 };
 

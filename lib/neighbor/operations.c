@@ -5,6 +5,7 @@
 
 #include "coll/ml/ml.h"
 #include "neighbor/given.h"
+#include "neighbor/hidden.h"
 
 /** Make the operation of a call that was understood; NULL: no memory. */
 CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
@@ -18,7 +19,8 @@ CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
     ctn_exchange_t *made = ctn_op_state(op);
     *made = *x;
     if ((mode != CTN_BLOCKING && ctn_neighbor_hold(made) != CATENA_OK) ||
-        ctn_exchange_prepare(made) != CATENA_OK) {
+        (mode == CTN_PERSISTENT ? ctn_neighbor_hide(op)
+                                : ctn_exchange_prepare(made)) != CATENA_OK) {
         ctn_op_release(op);
         return NULL;
     }
@@ -49,7 +51,6 @@ CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_given_t *given,
     }
     if (mode == CTN_PERSISTENT) {
         op->persistent = true;
-        ctn_quick_request(op);
     } else {
         ctn_op_start(op);
     }

@@ -90,6 +90,10 @@ typedef struct ctn_plan {
     void *memory; /* in the heap, of links that it owns, else NULL */
     struct ctn_bundles *bundles; /* what goes to other nodes beside messages;
                                     NULL: nothing */
+    /* Of a persistent request: the plan that this is, through links of its own;
+     * or it connects these. */
+    const struct ctn_plan *copy_of;
+    bool is_hello;
     struct ctn_plan *alike; /* another one of this algorithm, for blocks that
                                are all alike and not combined; or NULL */
 } ctn_plan_t;

@@ -533,8 +533,8 @@ void ctn_quick_request(ctn_op_t *op)
     if (x->quick == NULL || !is_alike(x)) {
         return;
     }
-    x->plan = x->run->plan;
-    x->in = x->plan->in;
+    x->plan = x->run->plan->copy_of;
+    x->in = x->run->plan->in;
     x->small = small_through(x->quick, x->plan, x->send.bytes);
     if (x->send.bytes <= CTN_SMALL_MOST) {
         ctn_small_request(op);

@@ -168,7 +168,7 @@ static inline bool ctn_quick_is_alone(const ctn_op_t *op)
 static inline void ctn_quick_complete(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    x->neighborhood->last = x->plan;
+    x->of->last = x->plan;
     op->exec->active = NULL;
     op->state = CTN_OP_DONE;
     op->status = ctn_quick_over(x->neighborhood);

@@ -97,15 +97,15 @@ static catena_status_t link_node(ctn_topo_t *topo, const ctn_known_t *member,
     }
     topo->crowded = crowded;
     ctn_address_t root = topo->known[0].member.address;
-    unsigned char *memory =
-        ctn_pointer(topo->peer[0], root.offset + offsetof(ctn_block_t, board));
+    uint32_t board = ctn_group_layout(topo->group)->board;
+    unsigned char *memory = ctn_pointer(topo->peer[0], root.offset + board);
     if (memory == NULL) {
         return CATENA_ERR_LAUNCHER; /* as in topo.c, which has said so */
     }
     ctn_board_find(topo, memory, crowded);
     topo->local = topo->known;
     if (topo->node.chain.rank == 0) {
-        topo->shared = topo->group->block->board;
+        topo->shared = ctn_group_part(topo->group, board);
         fill_board(topo);
     }
     return CATENA_OK;

@@ -173,10 +173,11 @@ static bool take_board(ctn_topo_t *topo, bool crowded)
 {
     uint32_t n = ctn_topo_local_size(topo);
     topo->crowded = crowded;
-    topo->shared = n <= CTN_BOARD_MEMBERS
-                       ? topo->group->block->board
-                       : ctn_heap_calloc(topo->group->exec->heap, 128,
-                                         ctn_board_bytes(n, crowded));
+    topo->shared =
+        n <= CTN_BOARD_MEMBERS
+            ? ctn_group_part(topo->group, ctn_group_layout(topo->group)->board)
+            : ctn_heap_calloc(topo->group->exec->heap, 128,
+                              ctn_board_bytes(n, crowded));
     return topo->shared != NULL;
 }
 
@@ -359,10 +360,11 @@ CTN_HOT ctn_topo_t *ctn_topo_of(catena_group_t *group)
         topo->attachment.release = release;
         topo->attachment.clear = clear;
         topo->group = group;
+        const ctn_block_layout_t *at = ctn_group_layout(group);
         ctn_lane_init(&topo->node, group->block, group->lane.chain.self,
-                      offsetof(ctn_block_t, node));
+                      at->node);
         ctn_lane_init(&topo->leaders, group->block, group->lane.chain.self,
-                      offsetof(ctn_block_t, leaders));
+                      at->leaders);
         ctn_group_attach(group, &topo->attachment);
         group->topo = &topo->attachment;
     }

@@ -31,7 +31,15 @@ static void freed_again_and_again(rank_test_t *test)
                                                 (size_t)test->place.local_size);
 }
 
+static void started(rank_test_t *test)
+{
+    for (uint64_t i = 0; i < 8; i++) {
+        started_in_any_order(test, 1000 * rank_seed(1) + i, i < 6 ? 12 : 40);
+    }
+}
+
 static const rank_case_t cases[] = {
+    {"started in any order", started},
     {"freed in any order", freed},
     {"freed again and again", freed_again_and_again},
     {NULL, NULL}};

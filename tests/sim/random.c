@@ -176,6 +176,11 @@ static void barriers(rank_test_t *test, draw_t *draw, uint64_t random)
     }
 }
 
+static void started(rank_test_t *test, draw_t *draw, uint64_t random)
+{
+    started_in_any_order(test, random, draw->ranks > 64 ? 6 : 14);
+}
+
 static void freed(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     (void)draw;
@@ -222,6 +227,7 @@ static const kind_t kinds[] = {
     {"a rank dies in splits", dying_splits, false, true},
     {"mixed collectives", mixed_collectives, false, false},
     {"a rank dies in collectives", dying_collectives, false, true},
+    {"persistent in any order", started, false, false},
     {"freed in any order", freed, false, false},
     {"neighborhoods", neighborhoods, false, false},
     {"a rank dies in neighborhoods", dying_neighborhoods, false, true},

@@ -265,11 +265,12 @@ static bool is_turn(const ctn_hierarchy_t *hierarchy, uint64_t number)
 /** Whether it may come to the flat hierarchy: then all ranks have to ask for it
  * now. Who is in a blocking call knows what the other one is (see
  * ctn_ml_enter), and asks only if that is of no use; so do those who need no
- * operation for it. */
+ * operation for it, and requests, which are alone in their groups. */
 static bool may_need_flat(const ctn_call_t *call, const ctn_use_t *use)
 {
     const ctn_hierarchy_t *hierarchy = use->hierarchy;
-    bool known = call->waits && hierarchy->state == CTN_BUILT;
+    bool known =
+        (call->waits || call->group->hidden) && hierarchy->state == CTN_BUILT;
     return call->in_order &&
            !(known && (hierarchy->in_order || hierarchy->status != CATENA_OK));
 }
@@ -284,6 +285,10 @@ static ctn_step_t enlist(ctn_op_t *op)
            sizeof(*ml) - sizeof(ml->call));
     ml->exec = op->exec;
     catena_status_t status = ctn_use_find(call->group, of, false, &ml->use);
+    if (status == CATENA_OK && call->group->hidden && call->in_order &&
+        ml->use->hierarchy->state != CTN_BUILT) {
+        return CTN_STEP_WAIT;
+    }
     bool flat = status == CATENA_OK && may_need_flat(call, ml->use);
     if (flat) {
         status = ctn_use_find(call->group, of, true, &ml->use);
@@ -359,10 +364,7 @@ static ctn_step_t plan(ctn_op_t *op)
         ctn_ml_break(ml);
         return ctn_op_fail(op, status);
     }
-    ml->use->ran = composition;
-    ml->use->through = ml->hierarchy;
-    ml->use->segments = ml->segments;
-    ml->use->segment_bytes = ml->segment_bytes;
+    ctn_ml_note(ml);
     return CTN_STEP_NEXT;
 }
 

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "coll/ml/given.h"
+#include "coll/split.h"
 
 /** The hierarchy that a blocking call goes by, if that is built; else NULL. */
 static const ctn_hierarchy_t *built(const ctn_use_t *use, bool in_order)
@@ -155,6 +156,24 @@ static ctn_op_t *make(const ctn_call_t *call)
     return op;
 }
 
+/** The same, on a duplicate of its group. */
+static ctn_op_t *make_hidden(ctn_call_t *call)
+{
+    ctn_op_t *op = make(call);
+    ctn_hidden_t *hidden;
+    if (op == NULL) {
+        return NULL;
+    }
+    if (ctn_hidden_make(call->group, false, &hidden) != CATENA_OK) {
+        ((ctn_ml_t *)ctn_op_state(op))->call.holds = false; /* the caller's */
+        ctn_op_release(op);
+        return NULL;
+    }
+    ((ctn_ml_t *)ctn_op_state(op))->call.group = &hidden->group;
+    ctn_hidden_own(op, hidden);
+    return op;
+}
+
 CTN_HOT static catena_status_t run_blocking(ctn_call_t *call)
 {
     catena_status_t status;
@@ -180,7 +199,7 @@ CTN_HOT catena_status_t ctn_ml_enter(ctn_call_t *call, bool nothing,
     }
     if (!nothing) {
         hold(call);
-        op = make(call);
+        op = mode == CTN_PERSISTENT ? make_hidden(call) : make(call);
     } else if (mode == CTN_PERSISTENT) {
         op = ctn_op_create_empty(call->group->exec);
     }

@@ -13,6 +13,7 @@ typedef struct kept_with_group {
     ctn_use_t use[CTN_WAYS];
     ctn_segment_t *unused;
     ctn_segment_t *all;
+    uint32_t changes; /* of a hidden duplicate: settings that it has seen */
 } kept_with_group_t;
 
 static const char key;
@@ -28,6 +29,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     }
     for (size_t i = 0; i < CTN_WAYS; i++) {
         free(kept->use[i].steps);
+        free(kept->use[i].ran.words);
     }
     free(kept);
 }
@@ -152,12 +154,26 @@ static catena_status_t find_algorithm(catena_group_t *group, ctn_of_t of,
 
 /* ---- uses ---- */
 
+/** A hidden duplicate asks again when settings of its group have changed. */
+static void follow_settings(catena_group_t *group, kept_with_group_t *kept)
+{
+    const ctn_requests_t *requests = ((ctn_hidden_t *)group)->requests;
+    if (kept->changes != requests->changes) {
+        kept->changes = requests->changes;
+        ctn_hierarchy_forget(group);
+        ctn_ml_forget(group);
+    }
+}
+
 CTN_HOT catena_status_t ctn_use_find(catena_group_t *group, ctn_of_t of,
                                      bool in_order, ctn_use_t **out)
 {
     kept_with_group_t *kept = kept_with(group);
     if (kept == NULL) {
         return CATENA_ERR_NO_MEMORY;
+    }
+    if (group->hidden) {
+        follow_settings(group, kept);
     }
     ctn_use_t *use = &kept->use[of];
     catena_status_t status = CATENA_OK;
@@ -223,6 +239,60 @@ bool ctn_ml_asked(catena_group_t *group, ctn_of_t of)
 
 /* ---- explaining ---- */
 
+void ctn_ml_note(const ctn_ml_t *ml)
+{
+    catena_group_t *group = ml->call.group;
+    kept_with_group_t *kept = kept_with(ctn_group_asked(group));
+    if (kept == NULL) {
+        return;
+    }
+    ctn_use_t *use = &kept->use[ml->call.composition->of];
+    free(use->ran.words);
+    use->ran.words = NULL;
+    use->ran.composition = ml->call.composition;
+    use->ran.through = ml->hierarchy;
+    use->ran.algorithm = ml->algorithm;
+    use->ran.fell_back = ml->hierarchy != ml->main;
+    use->ran.segments = ml->segments;
+    use->ran.segment_bytes = ml->segment_bytes;
+    use->ran.on = group->hidden ? group : NULL;
+}
+
+static void describe(const ctn_use_t *use, char *text, size_t bytes)
+{
+    char levels[160];
+    ctn_hierarchy_describe(use->ran.through, levels, sizeof(levels));
+    snprintf(text, bytes,
+             "algorithm=%s hierarchy=\"%s\" levels=\"%s\" segments=%llu "
+             "segment_bytes=%zu reason=\"%s\"",
+             use->ran.algorithm != NULL ? use->ran.algorithm : "auto",
+             use->ran.through->text, levels,
+             (unsigned long long)use->ran.segments, use->ran.segment_bytes,
+             use->ran.fell_back
+                 ? "the order of ranks counts, and not all subgroups of the "
+                   "hierarchy keep it"
+             : use->ran.algorithm != NULL ? "as asked for"
+                                          : "each component chooses by sizes");
+}
+
+void ctn_ml_keep_words(const catena_group_t *hidden)
+{
+    const catena_group_t *group = ctn_group_asked(hidden);
+    kept_with_group_t *kept = (kept_with_group_t *)ctn_group_find(group, &key);
+    char words[1024];
+    for (size_t i = 0; kept != NULL && i < CTN_WAYS; i++) {
+        ctn_use_t *use = &kept->use[i];
+        if (use->ran.on == hidden) {
+            describe(use, words, sizeof(words));
+            use->ran.words = strdup(words);
+            use->ran.on = NULL;
+            if (use->ran.words == NULL) {
+                use->ran.composition = NULL;
+            }
+        }
+    }
+}
+
 bool ctn_ml_explain(catena_group_t *group, const char *collective, char *text,
                     size_t bytes)
 {
@@ -237,22 +307,12 @@ bool ctn_ml_explain(catena_group_t *group, const char *collective, char *text,
     }
     kept_with_group_t *kept = (kept_with_group_t *)ctn_group_find(group, &key);
     const ctn_use_t *use = kept != NULL ? &kept->use[asked->of] : NULL;
-    if (use == NULL || use->ran != asked) {
+    if (use == NULL || use->ran.composition != asked) {
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
-        return true;
+    } else if (use->ran.words != NULL) {
+        snprintf(text, bytes, "%s", use->ran.words);
+    } else {
+        describe(use, text, bytes);
     }
-    char levels[160];
-    ctn_hierarchy_describe(use->through, levels, sizeof(levels));
-    snprintf(text, bytes,
-             "algorithm=%s hierarchy=\"%s\" levels=\"%s\" segments=%llu "
-             "segment_bytes=%zu reason=\"%s\"",
-             use->algorithm != NULL ? use->algorithm : "auto",
-             use->through->text, levels, (unsigned long long)use->segments,
-             use->segment_bytes,
-             use->through == use->flat && use->through != use->hierarchy
-                 ? "the order of ranks counts, and not all subgroups of the "
-                   "hierarchy keep it"
-             : use->algorithm != NULL ? "as asked for"
-                                      : "each component chooses by sizes");
     return true;
 }

@@ -269,10 +269,16 @@ struct ctn_use {
     ctn_hierarchy_t *flat;      /* likewise */
     const char *algorithm;      /* the component's own name; NULL: auto */
     /* the last one that ran, for those who ask */
-    const ctn_composition_t *ran;
-    const ctn_hierarchy_t *through;
-    uint64_t segments;
-    size_t segment_bytes;
+    struct {
+        const ctn_composition_t *composition;
+        const ctn_hierarchy_t *through;
+        const char *algorithm;
+        bool fell_back; /* on the flat hierarchy */
+        uint64_t segments;
+        size_t segment_bytes;
+        const catena_group_t *on; /* a hidden duplicate, */
+        char *words;              /* and what it said when it went; or NULL */
+    } ran;
     /* [ranks + 1]: where blocks begin that are all alike, or of the call that
      * is being made; see ctn_route_steps */
     size_t *steps;
@@ -285,6 +291,11 @@ struct ctn_use {
  *         that was asked for (logged) */
 catena_status_t ctn_use_find(catena_group_t *group, ctn_of_t of, bool in_order,
                              ctn_use_t **use);
+
+/** Take note of what runs, for ctn_ml_explain. */
+void ctn_ml_note(const ctn_ml_t *ml);
+/** The hidden duplicate goes: keep in words what ran on it. */
+void ctn_ml_keep_words(const catena_group_t *hidden);
 
 /** A segment that nobody uses; NULL: no memory. */
 ctn_segment_t *ctn_segment_take(catena_group_t *group);
