@@ -13,6 +13,9 @@ static void open_ring(rank_test_t *test, nbr_t *ring, int away)
 {
     oracle_graph_ring(&ring->graph, test->place.size, away);
     nbr_open(test, ring, NULL, (uint64_t)(11 * away + test->place.rank));
+    /* Where messages share a way, a wrong length is not the neighbors' alone.
+     */
+    RANK_CHECK(test, nbr_choose(ring, "direct"));
 }
 
 /** Blocks of so many bytes. What a rank likes is drawn by the ring's `own`. */
