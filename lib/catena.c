@@ -464,8 +464,8 @@ catena_status_t catena_finalize(catena_context_t *context)
     if (context == NULL) {
         return CATENA_ERR_ARG;
     }
-    uint64_t left = context->exec->groups != context->world ||
-                    context->exec->requests > 0;
+    uint64_t left =
+        context->exec->groups != context->world || context->exec->requests > 0;
     catena_status_t status = ctn_group_meet(context->world, 0, &left);
     if (status == CATENA_ERR_STATE) { /* operations are under way */
         return status;
@@ -473,6 +473,7 @@ catena_status_t catena_finalize(catena_context_t *context)
     if (status == CATENA_OK) {
         status = part(context, left);
     }
+    ctn_exec_end_failed(context->exec);
     ctn_group_release(context->world);
     context->world = NULL;
     release_groups(context);

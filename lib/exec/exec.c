@@ -476,6 +476,13 @@ CTN_HOT static bool progress_operations(ctn_exec_t *exec)
     return moved;
 }
 
+void ctn_exec_end_failed(ctn_exec_t *exec)
+{
+    while (exec->status != CATENA_OK && exec->active != NULL &&
+           progress_operations(exec)) {
+    }
+}
+
 CTN_COLD bool ctn_exec_poll_aside(ctn_exec_t *exec)
 {
     bool moved = false;

@@ -344,6 +344,9 @@ void ctn_bounce_release(ctn_exec_t *exec);
 
 /** Advance all operations and the network once; true: something was done. */
 bool ctn_exec_poll(ctn_exec_t *exec);
+/** After an error: have the operations end that nobody waits for any more, so
+ * that they give back what they hold. */
+void ctn_exec_end_failed(ctn_exec_t *exec);
 /** The same, reporting the state of the network. */
 catena_status_t ctn_exec_progress(ctn_exec_t *exec);
 /** The same in a wait: idle when nothing was done. */

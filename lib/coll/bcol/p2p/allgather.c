@@ -155,9 +155,9 @@ static ctn_step_t rounds(ctn_op_t *op)
                                        parts_in(p2p->size, bruck->round));
             size_t bytes;
             const unsigned char *data = gathered(op, bruck, &s, &bytes);
-            catena_status_t status =
-                ctn_p2p_send_vector(op, behind(p2p, UINT32_C(1) << bruck->round),
-                                    bruck->round, data, bytes);
+            catena_status_t status = ctn_p2p_send_vector(
+                op, behind(p2p, UINT32_C(1) << bruck->round), bruck->round,
+                data, bytes);
             if (status != CATENA_OK) {
                 return ctn_op_fail(op, status);
             }
@@ -183,11 +183,10 @@ static void finish(ctn_op_t *op)
     bruck->packed = NULL;
 }
 
-static const ctn_phase_t phases[] = {
-    {"begin", begin},
-    {"rounds", rounds},
-    {"end", ctn_p2p_end_vector},
-    {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"rounds", rounds},
+                                     {"end", ctn_p2p_end_vector},
+                                     {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/allgather/bruck",

@@ -47,8 +47,8 @@ typedef struct ctn_inflow_plan {
     unsigned grant_slot;
     uint32_t pieces;
     uint64_t digest; /* of the lengths: the same at the sender */
-    size_t longest; /* of the pieces */
-    void *target;   /* they may go straight to anywhere in there; NULL: no */
+    size_t longest;  /* of the pieces */
+    void *target;    /* they may go straight to anywhere in there; NULL: no */
     size_t target_bytes;
     /** Wide payloads in which no messages of the operation lie: these are the
      * stages when there is no other memory. */

@@ -72,8 +72,7 @@ ctn_step_t ctn_p2p_fold_out(ctn_op_t *op)
     if (me >= 2 * fold->pairs) {
         return CTN_STEP_NEXT;
     }
-    catena_status_t status =
-        ctn_p2p_send_vector(op, me - 1, slot_out(fold), basic->out,
-                            basic->bytes);
+    catena_status_t status = ctn_p2p_send_vector(op, me - 1, slot_out(fold),
+                                                 basic->out, basic->bytes);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }

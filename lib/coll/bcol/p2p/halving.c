@@ -142,11 +142,14 @@ static ctn_step_t gather(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static const ctn_phase_t phases[] = {
-    {"begin", begin},   {"fold in", ctn_p2p_fold_in},
-    {"halve", halve},   {"settle", settle},
-    {"gather", gather}, {"fold out", ctn_p2p_fold_out},
-    {"end", ctn_p2p_end_vector}, {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"fold in", ctn_p2p_fold_in},
+                                     {"halve", halve},
+                                     {"settle", settle},
+                                     {"gather", gather},
+                                     {"fold out", ctn_p2p_fold_out},
+                                     {"end", ctn_p2p_end_vector},
+                                     {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/allreduce, rabenseifner",

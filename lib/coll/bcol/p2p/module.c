@@ -61,8 +61,7 @@ void ctn_p2p_begin_vector(ctn_op_t *op, unsigned form)
     bool given = call->basic != NULL; /* a fence has none */
     ctn_p2p_begin(op);
     call->form = (uint16_t)((given ? call->basic->segments : 0) << 3 | form);
-    call->status =
-        given && call->basic->unfit ? CATENA_ERR_ARG : CATENA_OK;
+    call->status = given && call->basic->unfit ? CATENA_ERR_ARG : CATENA_OK;
 }
 
 catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,

@@ -85,9 +85,9 @@ ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
 /* Vectors, or parts of them: a message that fits its slot, whose length the
  * receiver knows. Where it has another one the operation goes on without its
  * data, so that nobody waits, and ends with ERR_ARG; members that get something
- * made of them hear of it. Members whose vectors go another way, since they have
- * other lengths, wait for what will not come: when a message tells of it, all
- * ends. */
+ * made of them hear of it. Members whose vectors go another way, since they
+ * have other lengths, wait for what will not come: when a message tells of it,
+ * all ends. */
 
 /** Send `bytes` of a vector; of one that did not come nothing but that. */
 catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,

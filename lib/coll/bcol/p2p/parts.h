@@ -27,8 +27,8 @@ static inline uint64_t ctn_parts_digest(const ctn_basic_t *basic, uint32_t size)
 {
     uint64_t digest = 1;
     for (uint32_t i = 0; i < size; i++) {
-        digest = digest * UINT64_C(0x5851f42d4c957f2d) +
-                 ctn_part_bytes(basic, i);
+        digest =
+            digest * UINT64_C(0x5851f42d4c957f2d) + ctn_part_bytes(basic, i);
     }
     return digest | 1;
 }

@@ -105,8 +105,8 @@ static ctn_inflow_plan_t plan_of(ring_t *ring)
     ctn_inflow_plan_t plan = {.from = p2p->module.sbgp->member[last].memory,
                               .slot = PIECES,
                               .grant_slot = GRANTS,
-                              .digest = ctn_parts_digest(ring->call.basic,
-                                                         p2p->size),
+                              .digest =
+                                  ctn_parts_digest(ring->call.basic, p2p->size),
                               .spare_slots = ctn_p2p_wide_slots(p2p->rounds)};
     ring->pieces = 1;
     for (uint32_t i = 0; i < p2p->size; i++) {

@@ -161,7 +161,11 @@ static ctn_step_t keep(ctn_op_t *op)
 
 /* ---- the operations ---- */
 
-#define END {"end", ctn_p2p_end_vector}, {NULL, NULL}
+#define END                                                                    \
+    {"end", ctn_p2p_end_vector},                                               \
+    {                                                                          \
+        NULL, NULL                                                             \
+    }
 
 static const ctn_phase_t up[] = {
     {"begin", begin}, {"collect", collect}, {"hand up", hand_up}, END};
@@ -172,10 +176,13 @@ static const ctn_phase_t down[] = {{"begin", begin},
                                    {"keep", keep},
                                    END};
 
-static const ctn_phase_t up_and_down[] = {
-    {"begin", begin},     {"collect", collect},     {"hand up", hand_up},
-    {"receive", receive}, {"hand down", hand_down}, {"keep", keep},
-    END};
+static const ctn_phase_t up_and_down[] = {{"begin", begin},
+                                          {"collect", collect},
+                                          {"hand up", hand_up},
+                                          {"receive", receive},
+                                          {"hand down", hand_down},
+                                          {"keep", keep},
+                                          END};
 
 static const ctn_algorithm_t algorithm_up = {
     .name = "p2p/reduce",
