@@ -52,8 +52,7 @@ void ctn_channel_zero_old(ctn_exec_t *exec, ctn_channel_t *channel,
                           uint64_t seq)
 {
     uint64_t place = ctn_epoch_place(seq);
-    if ((place != 1 && place != 2) || channel->slots == NULL ||
-        channel->fences == NULL) {
+    if ((place != 1 && place != 2) || !ctn_channel_has_epochs(channel)) {
         return;
     }
     /* The ring of the second barrier. */

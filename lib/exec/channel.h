@@ -125,6 +125,13 @@ static inline uint64_t ctn_channel_under_way(const ctn_channel_t *channel)
            (unsigned)__builtin_popcount(channel->done_mask);
 }
 
+/** Whether it has epoch barriers. Those of shared memory alone (no slots) hold
+ * no numbers; links see to theirs by themselves. */
+static inline bool ctn_channel_has_epochs(const ctn_channel_t *channel)
+{
+    return channel->slots != NULL && channel->fences != NULL;
+}
+
 /** See exec/control.h: op `seq` may run when the ring it uses is free at all
  * ranks, which follows from what completed here: everybody has started
  * operation synchronized - 1, so everybody has completed all below
@@ -134,7 +141,7 @@ static inline bool ctn_channel_may_run(const ctn_channel_t *channel,
 {
     if (seq >= channel->complete + channel->flight ||
         (ctn_epoch_place(seq) <= CTN_EPOCH_BARRIERS &&
-         seq != channel->complete)) {
+         seq != channel->complete && ctn_channel_has_epochs(channel))) {
         return false;
     }
     bool is_free =
@@ -144,12 +151,11 @@ static inline bool ctn_channel_may_run(const ctn_channel_t *channel,
     return is_free;
 }
 
-/** Whether the next operation is an epoch barrier. Those of shared memory alone
- * (no slots) hold no numbers. */
+/** Whether the next operation is an epoch barrier. */
 static inline bool ctn_channel_epoch_due(const ctn_channel_t *channel)
 {
     return ctn_epoch_place(channel->started) < CTN_EPOCH_BARRIERS &&
-           channel->slots != NULL && channel->fences != NULL;
+           ctn_channel_has_epochs(channel);
 }
 
 /** An operation of a channel is about to begin: if it is an epoch barrier, zero

@@ -1,6 +1,7 @@
 #ifndef CTN_EXEC_CONTROL_H
 #define CTN_EXEC_CONTROL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -140,10 +141,13 @@ static inline uint64_t ctn_wide_offset(ctn_address_t member, uint64_t seq,
 #define CTN_EPOCH_BARRIERS 3u
 
 /** Which of the epoch barriers operation `seq` is, 0 to 2; 3: it is the first
- * after them; more: neither. */
+ * after them; more: neither. There are none where a sequence begins, with
+ * operations that may be before there is a chain. */
 static inline uint64_t ctn_epoch_place(uint64_t seq)
 {
-    return (seq + CTN_EPOCH_BARRIERS) % CTN_EPOCH;
+    uint64_t place = (seq + CTN_EPOCH_BARRIERS) % CTN_EPOCH;
+    bool begins = (int64_t)(seq - place - CTN_FIRST_SEQUENCE) < 4;
+    return place <= CTN_EPOCH_BARRIERS && begins ? CTN_EPOCH : place;
 }
 
 _Static_assert((CTN_EPOCH & (CTN_EPOCH - 1)) == 0 &&

@@ -365,7 +365,7 @@ START_TEST(epochs_zero_words)
     ctn_channel_set(&channel, slot, RINGS, 2);
     channel.fences = &no_fences;
     channel.touched = SLOTS;
-    uint64_t last = 3 * CTN_EPOCH - 1;
+    uint64_t last = (CTN_FIRST_SEQUENCE / CTN_EPOCH + 3) * CTN_EPOCH - 1;
     for (uint64_t seq = last - 3; seq <= last + 1; seq++) {
         memset(slot, 0xff, sizeof(slot));
         ctn_channel_zero_old(NULL, &channel, seq);
