@@ -82,10 +82,12 @@ struct ctn_bcol {
      * reach it by.
      * @param size, me of the subgroup
      * @param crowded  the same on all members
+     * @param few      one collective at a time: it may do with less memory;
+     *                 likewise
      * @param[out] offset of that memory in this rank's arena
      * @return ERR_NO_MEMORY, ERR_ARG (it cannot work here; logged) */
     catena_status_t (*create)(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                              bool crowded, ctn_module_t **module,
+                              bool crowded, bool few, ctn_module_t **module,
                               uint64_t *offset);
     /** All members are known, and all have their memory. `sbgp` outlives the
      * module. @return ERR_NO_MEMORY, ERR_PEER, ERR_ARG (it does not reach them;

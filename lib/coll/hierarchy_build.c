@@ -388,7 +388,8 @@ static ctn_step_t exchange(ctn_op_t *op)
     if (build->status == CATENA_OK) {
         note(build, bcol->create(op->exec, chain->size, chain->rank,
                                  (agreed(build).flags & CROWDED) != 0,
-                                 &build->module, &claim->memory.offset));
+                                 build->all->group->hidden, &build->module,
+                                 &claim->memory.offset));
     }
     claim->status = build->status;
     ctn_piece_t piece = {claim, ctn_claim_bytes(claim->ranges)};

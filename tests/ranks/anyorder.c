@@ -184,8 +184,6 @@ typedef struct started {
     catena_request_t *request;
 } started_t;
 
-enum { TURNS = 4 };
-
 /** Element i of what `from` has for `to` (or all: 0). */
 static int64_t value(const started_t *s, int64_t from, int64_t to, size_t i)
 {
@@ -400,11 +398,11 @@ static void close_started(rank_test_t *test, started_t *s)
 /** Turn by turn, all are started in an order of this rank's, and waited for in
  * another one. One rank, in each turn another, waits for some before it starts
  * the next. */
-static void run_all(rank_test_t *test, started_t *s, size_t count,
+static void run_all(rank_test_t *test, started_t *s, size_t count, int turns,
                     uint64_t *own)
 {
     size_t *order = calloc(count, sizeof(*order));
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (int turn = 0; turn < turns; turn++) {
         bool hasty = turn % test->place.size == test->place.rank;
         shuffle(count, order, own);
         for (size_t i = 0; i < count; i++) {
@@ -428,7 +426,8 @@ static void run_all(rank_test_t *test, started_t *s, size_t count,
     free(order);
 }
 
-void started_in_any_order(rank_test_t *test, uint64_t seed, int requests)
+void started_in_any_order(rank_test_t *test, uint64_t seed, int requests,
+                          int turns)
 {
     enum { ON = 3 };
     freed_t on[ON] = {{test->world, NULL}};
@@ -443,7 +442,7 @@ void started_in_any_order(rank_test_t *test, uint64_t seed, int requests)
             add_up(test, on[oracle_below(&shared, ON)].group);
         }
     }
-    run_all(test, s, (size_t)requests, &own);
+    run_all(test, s, (size_t)requests, turns, &own);
     RANK_CHECK(test, give_back(&on[1]) == CATENA_OK);
     RANK_CHECK(test, give_back(&on[2]) == CATENA_OK);
     free(s);

@@ -13,6 +13,7 @@ void freed_in_any_order(rank_test_t *test, uint64_t seed);
 /** Persistent operations of all kinds, of the world, of parts of it and of
  * neighborhoods, initialized in one order, and started and waited for in
  * another one on each rank, several times each. */
-void started_in_any_order(rank_test_t *test, uint64_t seed, int requests);
+void started_in_any_order(rank_test_t *test, uint64_t seed, int requests,
+                          int turns);
 
 #endif

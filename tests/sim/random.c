@@ -178,7 +178,7 @@ static void barriers(rank_test_t *test, draw_t *draw, uint64_t random)
 
 static void started(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    started_in_any_order(test, random, draw->ranks > 64 ? 6 : 14);
+    started_in_any_order(test, random, draw->ranks > 64 ? 6 : 14, 4);
 }
 
 static void freed(rank_test_t *test, draw_t *draw, uint64_t random)

@@ -67,8 +67,9 @@ static catena_status_t set_up(component_t *c, job_t *job, ctn_lane_t *lane,
     };
     c->ranges = calloc(chain->size, sizeof(ctn_range_t));
     ctn_address_t own = {.process = chain->self.process};
-    catena_status_t status = bcol->create(exec, chain->size, chain->rank,
-                                          crowded, &c->module, &own.offset);
+    catena_status_t status =
+        bcol->create(exec, chain->size, chain->rank, crowded,
+                     job->seed % 3 == 1, &c->module, &own.offset);
     if (status == CATENA_OK) {
         status = exchange(c, own);
     }

@@ -84,13 +84,13 @@ static void destroy(ctn_module_t *base)
 }
 
 static catena_status_t create_shm(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, ctn_module_t **module,
+                                  bool crowded, bool few, ctn_module_t **module,
                                   uint64_t *offset);
 static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, ctn_module_t **module,
+                                  bool crowded, bool few, ctn_module_t **module,
                                   uint64_t *offset);
 static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, ctn_module_t **module,
+                                  bool crowded, bool few, ctn_module_t **module,
                                   uint64_t *offset);
 
 static const ctn_bcol_t shm = {
@@ -104,22 +104,25 @@ static const ctn_bcol_t ucx = {
 const ctn_bcol_t *const ctn_bcols[] = {&shm, &p2p, &ucx, NULL};
 
 static catena_status_t create_shm(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, ctn_module_t **module,
+                                  bool crowded, bool few, ctn_module_t **module,
                                   uint64_t *offset)
 {
+    (void)few;
     return create(&shm, exec, size, me, crowded, module, offset);
 }
 
 static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, ctn_module_t **module,
+                                  bool crowded, bool few, ctn_module_t **module,
                                   uint64_t *offset)
 {
+    (void)few;
     return create(&p2p, exec, size, me, crowded, module, offset);
 }
 
 static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, ctn_module_t **module,
+                                  bool crowded, bool few, ctn_module_t **module,
                                   uint64_t *offset)
 {
+    (void)few;
     return create(&ucx, exec, size, me, crowded, module, offset);
 }

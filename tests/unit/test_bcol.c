@@ -470,8 +470,8 @@ static void two_nodes(job_t *job)
                        .me = job->rank,
                        .ranks = 2,
                        .member = member};
-    JOB_CHECK(job, ctn_bcol_shm.create(job->exec, 2, job->rank, false, &module,
-                                       &offset) == CATENA_OK);
+    JOB_CHECK(job, ctn_bcol_shm.create(job->exec, 2, job->rank, false, false,
+                                       &module, &offset) == CATENA_OK);
     for (uint32_t i = 0; i < 2; i++) {
         member[i].memory = (ctn_address_t){i, offset};
     }

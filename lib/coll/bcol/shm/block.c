@@ -25,7 +25,7 @@ typedef struct elsewhere {
 static bool is_over(const shm_call_t *call, uint64_t seq)
 {
     const ctn_channel_t *channel = &call->shm->channel;
-    return seq + SHM_RINGS <= call->seq ||
+    return seq + channel->rings <= call->seq ||
            seq + channel->flight < channel->synchronized;
 }
 

@@ -176,7 +176,7 @@ CTN_HOT catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
                    .seq = seq,
                    .tag = ctn_flag(seq),
                    .lines = shm->posts +
-                            seq % SHM_RINGS * shm->size * shm->line_stride,
+                            shm_ring(shm, seq) * shm->size * shm->line_stride,
                    .looks = exec->waiting.looks};
     if (kind == CTN_BCAST) {
         bcast(&pass);

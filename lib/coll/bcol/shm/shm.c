@@ -39,26 +39,26 @@ static size_t page_up(size_t bytes)
            ~(size_t)(CTN_MEMBER_ALIGNMENT - 1);
 }
 
-static layout_t lay_out(size_t size, bool leader, bool crowded)
+static layout_t lay_out(size_t size, bool leader, bool crowded, unsigned rings)
 {
     layout_t at = {.flag_stride = crowded ? sizeof(uint64_t) : 128,
                    .line_stride = crowded ? 64 : LINE_BYTES,
                    .share_stride = crowded ? 64 : 128};
-    at.cpus = leader ? line_up(SHM_RINGS * size * at.flag_stride) : 0;
+    at.cpus = leader ? line_up(rings * size * at.flag_stride) : 0;
     at.last = at.cpus + (leader ? line_up(size * sizeof(uint32_t)) : 0);
-    at.posts = at.last + (leader ? SHM_RINGS * sizeof(shm_last_t) : 0);
-    at.shares = at.posts + (leader ? SHM_RINGS * size * at.line_stride : 0);
-    at.rows = at.shares + (leader ? SHM_RINGS * size * at.share_stride : 0);
+    at.posts = at.last + (leader ? rings * sizeof(shm_last_t) : 0);
+    at.shares = at.posts + (leader ? rings * size * at.line_stride : 0);
+    at.rows = at.shares + (leader ? rings * size * at.share_stride : 0);
     at.stages = page_up(
-        at.rows + (leader ? SHM_RINGS * size * row_stride(SHM_ROW_BYTES) : 0));
-    at.bytes = at.stages + SHM_RINGS * CTN_SEGMENT_BYTES;
+        at.rows + (leader ? rings * size * row_stride(SHM_ROW_BYTES) : 0));
+    at.bytes = at.stages + rings * CTN_SEGMENT_BYTES;
     return at;
 }
 
 void *shm_row_of(const shm_call_t *call, uint32_t i, size_t longest)
 {
     const shm_t *shm = call->shm;
-    size_t ring = (call->seq % SHM_RINGS) * shm->size;
+    size_t ring = shm_ring(shm, call->seq) * shm->size;
     return shm->rows + ring * row_stride(SHM_ROW_BYTES) +
            i * row_stride(longest);
 }
@@ -431,10 +431,11 @@ static void meet_pages(const ctn_exec_t *exec, const unsigned char *memory,
 }
 
 static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, ctn_module_t **module,
+                                  bool crowded, bool few, ctn_module_t **module,
                                   uint64_t *offset)
 {
-    layout_t at = lay_out(size, me == 0, crowded);
+    unsigned rings = few ? SHM_FEW_RINGS : SHM_RINGS;
+    layout_t at = lay_out(size, me == 0, crowded, rings);
     shm_t *shm = calloc(1, sizeof(*shm));
     if (shm == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -450,7 +451,8 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
     }
     shm->module = (ctn_module_t){
         .bcol = &ctn_bcol_shm, .exec = exec, .channel = &shm->channel};
-    ctn_channel_set(&shm->channel, NULL, SHM_RINGS, SHM_FLIGHT);
+    ctn_channel_set(&shm->channel, NULL, rings,
+                    few ? SHM_FEW_FLIGHT : SHM_FLIGHT);
     shm->channel.ahead = true;
     shm->channel.fences = &fences;
     shm->size = size;
@@ -482,7 +484,9 @@ static catena_status_t reach(shm_t *shm, const ctn_sbgp_t *sbgp)
                       member->rank);
             return CATENA_ERR_ARG;
         }
-        peer->stages = memory + lay_out(shm->size, i == 0, shm->crowded).stages;
+        peer->stages =
+            memory +
+            lay_out(shm->size, i == 0, shm->crowded, shm->channel.rings).stages;
     }
     return CATENA_OK;
 }
@@ -494,7 +498,7 @@ static catena_status_t shm_link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
     if (status != CATENA_OK) {
         return status;
     }
-    layout_t at = lay_out(sbgp->size, true, shm->crowded);
+    layout_t at = lay_out(sbgp->size, true, shm->crowded, shm->channel.rings);
     unsigned char *memory =
         ctn_pointer(shm->peer[0].endpoint, sbgp->member[0].memory.offset);
     module->sbgp = sbgp;

@@ -30,6 +30,9 @@
 
 #define SHM_RINGS 16u
 #define SHM_FLIGHT 4u
+/* Of a module that serves one collective at a time. */
+#define SHM_FEW_RINGS 8u
+#define SHM_FEW_FLIGHT 2u
 #define SHM_ROW_BYTES CTN_SHM_ROW_BYTES
 
 typedef struct shm_line {
@@ -201,9 +204,15 @@ const shm_way_t *shm_named_way(const shm_way_t *const *ways,
 
 /* ---- words ---- */
 
+/** The ring of an operation: their number is a power of two. */
+static inline size_t shm_ring(const shm_t *shm, uint64_t seq)
+{
+    return seq & (shm->channel.rings - 1u);
+}
+
 static inline size_t shm_index(const shm_call_t *call, uint32_t i)
 {
-    return (call->seq % SHM_RINGS) * call->shm->size + i;
+    return shm_ring(call->shm, call->seq) * call->shm->size + i;
 }
 
 static inline uint64_t *shm_flag_of(const shm_call_t *call, uint32_t i)
@@ -226,13 +235,13 @@ static inline uint64_t *shm_share_of(const shm_call_t *call, uint32_t i)
 
 static inline shm_last_t *shm_last_of(const shm_call_t *call)
 {
-    return &call->shm->last[call->seq % SHM_RINGS];
+    return &call->shm->last[shm_ring(call->shm, call->seq)];
 }
 
 /** Count this member among those of an allreduce by who comes last. */
 static inline uint64_t shm_count(const shm_t *shm, uint64_t seq)
 {
-    return __atomic_add_fetch(&shm->last[seq % SHM_RINGS].arrived, 1,
+    return __atomic_add_fetch(&shm->last[shm_ring(shm, seq)].arrived, 1,
                               __ATOMIC_ACQ_REL);
 }
 
@@ -268,7 +277,7 @@ bool shm_all_posts(shm_call_t *call);
 static inline unsigned char *shm_stage_of(const shm_call_t *call, uint32_t i)
 {
     return call->shm->peer[i].stages +
-           call->seq % SHM_RINGS * CTN_SEGMENT_BYTES;
+           shm_ring(call->shm, call->seq) * CTN_SEGMENT_BYTES;
 }
 
 /** Member i's row among those of up to `longest` bytes, which lie close
