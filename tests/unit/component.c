@@ -179,12 +179,14 @@ static size_t draw_length(const basic_call_t *call, uint64_t *random,
     bool whole = !has_parts(call->kind);
     if (lengths == MIXED) {
         bool costly = call->type == INT8 || call->c->sbgp.size > 9;
-        return some[oracle_below(random, costly ? 16 : 20)];
+        size_t one = some[oracle_below(random, costly ? 16 : 20)];
+        return whole && one > CTN_SEGMENT_BYTES ? CTN_SEGMENT_BYTES : one;
     }
     if (lengths == LONG && whole) {
         return oracle_below(random, 2) == 0
                    ? CTN_SEGMENT_BYTES - oracle_below(random, 2)
-                   : 8192 + oracle_below(random, CTN_SEGMENT_BYTES - 8192);
+                   : CTN_SEGMENT_BYTES / 4 +
+                         oracle_below(random, 3 * CTN_SEGMENT_BYTES / 4);
     }
     if (lengths == LONG) {
         return oracle_below(random, call->c->sbgp.size) < 2
