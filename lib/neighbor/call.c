@@ -396,6 +396,9 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_run_t *run = x->run;
+    if (run == NULL) { /* all failed before its links were connected */
+        return;
+    }
     for (uint32_t i = 0; i < run->sends_open; i++) {
         ctn_sending_drop(op, &run->send[run->open_send[i]].sending);
     }

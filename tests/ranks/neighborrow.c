@@ -75,8 +75,8 @@ static void one_call(nbr_t *ring, oracle_nbr_call_t *call, uint64_t seed,
     }
 }
 
-/** Some calls with the same arguments on all ranks, in any form; one in the
- * middle of them may be wrong. */
+/** Some calls with the same arguments on all ranks, in any form that all share;
+ * one in the middle of them may be wrong. */
 static void same_calls(nbr_t *ring, size_t bytes, uint64_t drawn)
 {
     rank_test_t *test = ring->test;
@@ -87,7 +87,7 @@ static void same_calls(nbr_t *ring, size_t bytes, uint64_t drawn)
     oracle_nbr_call_t call = call_of(ring, (drawn >> 1) % 3 == 0, bytes);
     oracle_nbr_open(&test->oracle, &call);
     for (int turn = 0; turn < 6; turn++) {
-        size_t form = oracle_below(&ring->own, 4);
+        size_t form = (drawn >> (40 + 2 * turn)) % 4;
         call.form =
             form < ORACLE_FORMS ? (oracle_form_t)form : ORACLE_FORM_BLOCKING;
         one_call(ring, &call, drawn + (uint64_t)turn,
@@ -231,9 +231,7 @@ static void request_turns(rank_test_t *test, bool are_long)
             oracle_nbr_call_t *call = &r.call[one];
             drawn = drawn >> REQUESTS << REQUESTS | UINT64_C(1) << one;
             if ((drawn >> 40) % 6 == 0) {
-                one_call(&r.ring[one / EACH], call, call->seed + 1,
-                         (int)((drawn >> 24) % (uint64_t)test->place.size),
-                         call->count / 2,
+                one_call(&r.ring[one / EACH], call, call->seed + 1, -1, 0,
                          mine % 2 == 0 ? start_and_test : start_and_wait);
                 continue;
             }
