@@ -451,7 +451,9 @@ static void split_again(rank_test_t *test, int i)
  * for the next ones, and gives back, is no more in the end than before. */
 static void again_and_again(rank_test_t *test)
 {
-    enum { SLACK = 4 << 20 };
+    /* Groups are given back a little later, and some of their blocks kept: how
+     * many is a matter of time. */
+    enum { SLACK = 4 << 20, KEPT = 24 << 20 };
     bool few =
         test->place.size == 1 || (test->place.size == 2 && test->simulated);
     int many = few && !SANITIZED ? 100000 : test->place.size <= 2 ? 5000 : 200;
@@ -471,7 +473,8 @@ static void again_and_again(rank_test_t *test)
         }
     }
     size_t grown = resident_bytes();
-    if (after.in_use > before.in_use || after.taken > most_taken + SLACK ||
+    if (after.in_use > before.in_use + KEPT ||
+        after.taken > most_taken + KEPT + SLACK ||
         (!SANITIZED && grown > resident + SLACK)) {
         rank_fail(test,
                   "%d splits: in use %zu, then %zu; taken %zu, then %zu; "
