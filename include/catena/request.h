@@ -17,7 +17,8 @@ extern "C" {
  * Persistent requests match in the order in which they are initialized: all
  * ranks of a group initialize the same ones in the same order, as they make
  * other calls. They may start them, and free them, in any order; the n-th start
- * of a request matches the n-th start of the same one on the other ranks. */
+ * of a request matches the n-th start of the same one on the other ranks, and
+ * none of a call that is not persistent. */
 typedef struct catena_request catena_request_t;
 
 /** Start a persistent request. ERR_STATE when it is active. */
