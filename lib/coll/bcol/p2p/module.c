@@ -266,8 +266,8 @@ static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
 }
 
 static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, bool few,
-                                  ctn_module_t **module, uint64_t *offset)
+                                  bool crowded, bool few, ctn_module_t **module,
+                                  uint64_t *offset)
 {
     (void)crowded, (void)few;
     ctn_p2p_t *p2p;
@@ -280,8 +280,8 @@ static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
 }
 
 static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, bool few,
-                                  ctn_module_t **module, uint64_t *offset)
+                                  bool crowded, bool few, ctn_module_t **module,
+                                  uint64_t *offset)
 {
     (void)crowded, (void)few;
     if (exec->network == NULL) {
