@@ -247,8 +247,8 @@ bool oracle_op_takes(unsigned op, unsigned type)
         bool second = op == OP_MINLOC ? b.value < a.value : b.value > a.value; \
         const ctype *c = first               ? &a                              \
                          : second            ? &b                              \
-                         : a.index < b.index ? &a                              \
-                                             : &b;                             \
+                         : b.index < a.index ? &b                              \
+                                             : &a;                             \
         memmove(out, c, sizeof(*c));                                           \
     }
 
