@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <catena/catena.h>
 
@@ -64,56 +63,7 @@ START_TEST(queue_keeps_the_order_of_equals)
 }
 END_TEST
 
-/* ---- a machine of round numbers ---- */
-
-static char machine_path[] = "/tmp/catena-sim-XXXXXX.json";
-
-static void write_machine(void)
-{
-    static const char *const lines[] = {
-        "{\"name\":\"round\",\"description\":\"round numbers\",\"node\":{"
-        "\"cores\":{\"value\":4,\"source\":\"test\"},"
-        "\"sockets\":{\"value\":2,\"source\":\"test\"},"
-        "\"numa_domains\":{\"value\":2,\"source\":\"test\"},"
-        "\"l3_caches\":{\"value\":2,\"source\":\"test\"},"
-        "\"shared_cores\":{\"value\":0,\"source\":\"test\"},"
-        "\"switch_ns\":{\"value\":0,\"source\":\"test\"}},",
-        "\"network\":{"
-        "\"ports\":{\"value\":1,\"source\":\"test\"},"
-        "\"latency_ns\":{\"value\":10000,\"source\":\"test\"},"
-        "\"send_overhead_ns\":{\"value\":1000,\"source\":\"test\"},"
-        "\"receive_overhead_ns\":{\"value\":0,\"source\":\"test\"},"
-        "\"gap_ns\":{\"value\":2000,\"source\":\"test\"},"
-        "\"port_MBps\":{\"value\":1000,\"source\":\"test\"},"
-        "\"node_MBps\":{\"value\":1000,\"source\":\"test\"}},",
-        "\"memory\":{"
-        "\"copy_start_ns\":{\"value\":0,\"source\":\"test\"},"
-        "\"copy_MBps\":{\"value\":4000,\"source\":\"test\"},"
-        "\"domain_MBps\":{\"value\":6000,\"source\":\"test\"},"
-        "\"signal_l3_ns\":{\"value\":100,\"source\":\"test\"},"
-        "\"signal_socket_ns\":{\"value\":200,\"source\":\"test\"},"
-        "\"signal_node_ns\":{\"value\":300,\"source\":\"test\"},"
-        "\"poll_ns\":{\"value\":0,\"source\":\"test\"}},",
-        "\"work\":{"
-        "\"transpose_MBps\":{\"value\":1000,\"source\":\"test\"},"
-        "\"reduce_MBps\":{\"value\":1000,\"source\":\"test\"},"
-        "\"hash_MBps\":{\"value\":1000,\"source\":\"test\"},"
-        "\"compare_ns\":{\"value\":1,\"source\":\"test\"}}}",
-    };
-    int fd = mkstemps(machine_path, 5);
-    ck_assert_int_ge(fd, 0);
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        ck_assert_int_eq(write(fd, lines[i], strlen(lines[i])),
-                         (ssize_t)strlen(lines[i]));
-    }
-    close(fd);
-}
-
-static void remove_machine(void)
-{
-    unlink(machine_path);
-    memcpy(machine_path, "/tmp/catena-sim-XXXXXX", 22);
-}
+/* ---- a machine of round numbers: data/round.json ---- */
 
 /* ---- programs ---- */
 
@@ -162,8 +112,10 @@ static int time_barrier(const catena_config_t *config, void *argument)
 
 static catena_sim_params_t on_round(int nodes, int ppn)
 {
-    return (catena_sim_params_t){
-        .machine = machine_path, .nodes = nodes, .ppn = ppn, .seed = 1};
+    return (catena_sim_params_t){.machine = TEST_DATA "/round.json",
+                                 .nodes = nodes,
+                                 .ppn = ppn,
+                                 .seed = 1};
 }
 
 /** o, L, and the word's 8 bytes at 1 ns each; and then the words of the node
@@ -522,7 +474,6 @@ int main(void)
     TCase *sim = tcase_create("sim");
     tcase_add_loop_test(queue, queue_is_in_order, 0, 5);
     tcase_add_test(queue, queue_keeps_the_order_of_equals);
-    tcase_add_checked_fixture(sim, write_machine, remove_machine);
     tcase_add_test(sim, a_message_takes_what_loggp_says);
     tcase_add_loop_test(sim, ranks_sit_where_they_are_told, 0, 4);
     tcase_add_test(sim, messages_within_a_node_have_their_overhead);
