@@ -304,10 +304,7 @@ static ctn_step_t receive_none(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
 /** Puts to another node are there before the operation ends. */
 static ctn_step_t flush(ctn_op_t *op)
 {
-    ctn_transport_t *network = op->exec->network;
-    catena_status_t status = network != NULL && network->ops->flush != NULL
-                                 ? network->ops->flush(network, &op->pending)
-                                 : CATENA_OK;
+    catena_status_t status = ctn_op_flush(op);
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 

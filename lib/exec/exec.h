@@ -148,6 +148,13 @@ typedef struct ctn_patience {
     bool listens;   /* its bell is rung for it */
 } ctn_patience_t;
 
+/** Looks, in long waits, for what says that operations which are complete here
+ * were others at their peers; embedded first. */
+typedef struct ctn_watch {
+    struct ctn_watch *next;
+    void (*look)(struct ctn_watch *watch);
+} ctn_watch_t;
+
 /** Memory that outlives the operation it was for. */
 typedef struct ctn_remains {
     struct ctn_remains *next;
@@ -177,6 +184,7 @@ struct ctn_exec {
     /* Grows when a wait is long: then phases look whether a peer may be doing
      * something else, since its data have another length. */
     uint32_t doubts;
+    ctn_watch_t *watches; /* look then, too */
     /* In the simulator, on request: users' data, and tables that are only
      * exchanged and worked on, exist in size alone. */
     bool drop_data;
@@ -239,6 +247,13 @@ static inline void ctn_users_join(ctn_users_t *users)
 void ctn_users_leave(ctn_users_t *users);
 /** NULL: nothing. */
 void ctn_users_drop(ctn_users_t *users);
+
+static inline void ctn_exec_watch(ctn_exec_t *exec, ctn_watch_t *watch)
+{
+    watch->next = exec->watches;
+    exec->watches = watch;
+}
+void ctn_exec_unwatch(ctn_exec_t *exec, const ctn_watch_t *watch);
 
 /** Whether a process shares this one's heap; in the simulator none is said
  * to. */

@@ -28,8 +28,10 @@
 catena_status_t ctn_mail_send_unfit(ctn_op_t *op, ctn_address_t to,
                                     unsigned slot, uint32_t turn);
 
-/** Whether a message is in a slot that is of none of its turns but `turn`. */
-bool ctn_mail_is_other(const ctn_op_t *op, unsigned slot, uint32_t turn);
+/** Whether a message of operation `seq` is in a slot that is of another turn.
+ */
+bool ctn_mail_is_other(const ctn_channel_t *channel, uint64_t seq,
+                       unsigned slot, uint32_t turn);
 
 /** The sender's side of a message; zeroed before the first use. */
 typedef struct ctn_parcel {

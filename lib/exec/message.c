@@ -37,3 +37,11 @@ catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
     return ctn_put_signal(endpoint, data, bytes, at, word,
                           ctn_tag(op->seq, count), &op->pending);
 }
+
+catena_status_t ctn_op_flush(ctn_op_t *op)
+{
+    ctn_transport_t *network = op->exec->network;
+    return network != NULL && network->ops->flush != NULL
+               ? network->ops->flush(network, &op->pending)
+               : CATENA_OK;
+}

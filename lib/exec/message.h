@@ -39,6 +39,10 @@ static inline bool ctn_op_arrived(const ctn_op_t *op, unsigned slot)
            ctn_tag(op->seq, 0);
 }
 
+/** What the operation has put over the network is there before it ends: for
+ * words that nobody may be waiting for. */
+catena_status_t ctn_op_flush(ctn_op_t *op);
+
 /** Wide payloads of an operation, of so many slots from `slot` on, as memory:
  * for what is to lie there while no messages do. NULL: they are fewer bytes. */
 static inline void *ctn_op_wide(const ctn_op_t *op, unsigned slot,

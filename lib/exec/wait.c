@@ -148,11 +148,32 @@ static inline void yield_core(ctn_exec_t *exec)
     }
 }
 
+void ctn_exec_unwatch(ctn_exec_t *exec, const ctn_watch_t *watch)
+{
+    ctn_watch_t **link = &exec->watches;
+    while (*link != watch) {
+        link = &(*link)->next;
+    }
+    *link = watch->next;
+}
+
+/** Nothing has come for long. */
+CTN_COLD static void doubt(ctn_exec_t *exec)
+{
+    exec->doubts++;
+    for (ctn_watch_t *watch = exec->watches;
+         watch != NULL && exec->status == CATENA_OK; watch = watch->next) {
+        watch->look(watch);
+    }
+}
+
 void ctn_exec_pass_time(ctn_exec_t *exec)
 {
     if (++exec->passes % CLOCK_EVERY == 0) {
         ctn_exec_look_for_alarm(exec);
-        exec->doubts += exec->passes % DOUBT_EVERY == 0;
+        if (exec->passes % DOUBT_EVERY == 0) {
+            doubt(exec);
+        }
     }
     if (exec->virtual_time) {
         (void)exec->local->ops->sleep(exec->local, LOOK_NS, -1);
@@ -174,7 +195,9 @@ static inline bool spins(const ctn_exec_t *exec, ctn_patience_t *patience)
 CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_patience_t *patience)
 {
     ctn_exec_look_for_alarm(exec);
-    exec->doubts += patience->misses % DOUBT_EVERY == 0;
+    if (patience->misses % DOUBT_EVERY == 0) {
+        doubt(exec);
+    }
     if (spins(exec, patience) || exec->waiting.sleep_ns == UINT64_MAX) {
         return false;
     }
@@ -183,7 +206,9 @@ CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_patience_t *patience)
         patience->since_ns = now;
     } else if (now - patience->since_ns > exec->waiting.sleep_ns) {
         patience->misses--; /* look at the clock next time, too */
-        exec->doubts += now - patience->since_ns > DOUBT_NS;
+        if (now - patience->since_ns > DOUBT_NS) {
+            doubt(exec);
+        }
         nap(exec, patience, now - patience->since_ns);
         return true;
     }
@@ -193,7 +218,9 @@ CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_patience_t *patience)
 CTN_TURN void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)
 {
     if (exec->virtual_time) {
-        exec->doubts += exec->local->ops->sleep(exec->local, UINT64_MAX, -1);
+        if (exec->local->ops->sleep(exec->local, UINT64_MAX, -1)) {
+            doubt(exec);
+        }
         return;
     }
     if (++patience->misses % CLOCK_EVERY == 0 && idle_long(exec, patience)) {

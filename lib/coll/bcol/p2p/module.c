@@ -5,6 +5,8 @@
 #include "coll/bcol/p2p/bundle.h"
 #include "coll/bcol/p2p/parts.h"
 
+#include "exec/message.h"
+
 /* ---- operations ---- */
 
 ctn_op_t *ctn_p2p_create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
@@ -24,12 +26,20 @@ bool ctn_p2p_asked(const ctn_basic_t *basic, const char *name)
     return basic->algorithm != NULL && strcmp(basic->algorithm, name) == 0;
 }
 
-void ctn_p2p_begin(ctn_op_t *op)
+static void begin_form(ctn_op_t *op, uint16_t form)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
+    call->form = form;
+    call->p2p->form[op->seq % CTN_P2P_RINGS] = form;
     call->status = CATENA_OK;
     call->doubts = op->exec->doubts;
+    call->asked = 0;
     ctn_op_set_network(op, call->p2p->remote);
+}
+
+void ctn_p2p_begin(ctn_op_t *op)
+{
+    begin_form(op, CTN_P2P_FORMLESS);
 }
 
 catena_status_t ctn_p2p_send(ctn_op_t *op, uint32_t member, unsigned slot,
@@ -59,8 +69,7 @@ void ctn_p2p_begin_vector(ctn_op_t *op, unsigned form)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
     bool given = call->basic != NULL; /* a fence has none */
-    ctn_p2p_begin(op);
-    call->form = (uint16_t)((given ? call->basic->segments : 0) << 3 | form);
+    begin_form(op, (uint16_t)((given ? call->basic->segments : 0) << 3 | form));
     call->status = given && call->basic->unfit ? CATENA_ERR_ARG : CATENA_OK;
 }
 
@@ -91,19 +100,35 @@ CTN_COLD static void part(const ctn_op_t *op, uint32_t member)
     ctn_exec_break(op->exec, CATENA_ERR_ARG);
 }
 
+/** A member for which this one waits long may wait for what this one sends on
+ * another way: tell it the own one. Of several members that tell any may be
+ * heard. */
+CTN_COLD static void ask(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
+{
+    unsigned slot = ctn_p2p_slots(call->p2p->rounds) - 1;
+    if (call->asked != member + 1) {
+        call->asked = member + 1;
+        (void)ctn_p2p_send(op, member, slot, call->form, NULL, 0);
+        (void)ctn_op_flush(op);
+    }
+}
+
 /** Nothing has come from a member: maybe it never will. */
 static void look_for_others(ctn_op_t *op, uint32_t member, unsigned slot)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
-    bool other = ctn_mail_is_other(op, slot, call->form);
-    if (op->exec->doubts != call->doubts) {
+    bool other = ctn_mail_is_other(op->channel, op->seq, slot, call->form);
+    bool doubts = op->exec->doubts != call->doubts;
+    if (doubts) {
         call->doubts = op->exec->doubts;
         for (unsigned s = 0; s < ctn_p2p_slots(call->p2p->rounds); s++) {
-            other |= ctn_mail_is_other(op, s, call->form);
+            other |= ctn_mail_is_other(op->channel, op->seq, s, call->form);
         }
     }
     if (other) {
         part(op, member);
+    } else if (doubts) {
+        ask(op, call, member);
     }
 }
 
@@ -190,6 +215,32 @@ void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes)
 
 /* ---- modules ---- */
 
+/** A member's vector may have gone another way in an operation that was
+ * complete here before. */
+static void look_back(ctn_watch_t *watch)
+{
+    unsigned char *at = (unsigned char *)watch - offsetof(ctn_p2p_t, watch);
+    ctn_p2p_t *p2p = (ctn_p2p_t *)(void *)at;
+    const ctn_channel_t *channel = &p2p->channel;
+    for (uint64_t age = 1; age <= CTN_P2P_RINGS; age++) {
+        uint64_t seq = channel->started - age;
+        uint16_t form = p2p->form[seq % CTN_P2P_RINGS];
+        unsigned slots = ctn_p2p_slots(p2p->rounds);
+        for (unsigned s = 0; seq < channel->complete && s < slots; s++) {
+            if (form != CTN_P2P_FORMLESS &&
+                ctn_mail_is_other(channel, seq, s, form)) {
+                ctn_error(p2p->module.exec->log,
+                          "rank %u hears of a vector of another length than it "
+                          "had in an earlier collective; give the same count "
+                          "on all ranks",
+                          p2p->module.sbgp->member[p2p->me].rank);
+                ctn_exec_break(p2p->module.exec, CATENA_ERR_ARG);
+                return;
+            }
+        }
+    }
+}
+
 static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
 {
     (void)exec;
@@ -260,6 +311,9 @@ static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
         return CATENA_ERR_NO_MEMORY;
     }
     set_channel(p2p);
+    memset(p2p->form, UINT8_MAX, sizeof(p2p->form)); /* formless */
+    p2p->watch.look = look_back;
+    ctn_exec_watch(exec, &p2p->watch);
     (void)ctn_heap_contains(exec->heap, p2p->memory, 1, offset);
     *out = p2p;
     return CATENA_OK;
@@ -317,6 +371,7 @@ static catena_status_t link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
 static void destroy(ctn_module_t *module)
 {
     ctn_p2p_t *p2p = (ctn_p2p_t *)module;
+    ctn_exec_unwatch(module->exec, &p2p->watch);
     ctn_exec_free(module->exec, p2p->memory);
     free(p2p);
 }

@@ -25,10 +25,12 @@ typedef struct ctn_p2p {
     uint32_t me;
     unsigned rounds; /* ceil(log2 size) */
     bool remote;     /* some members are reached by the network */
+    ctn_watch_t watch;
+    uint16_t form[CTN_P2P_RINGS]; /* of the last operation in each ring */
 } ctn_p2p_t;
 
 /** Slots of a module: 4 * rounds + 8, which of them have a wide payload: the
- * first 2 * rounds + 4. */
+ * first 2 * rounds + 4. No data come in the last one. */
 static inline unsigned ctn_p2p_slots(unsigned rounds)
 {
     return 4 * rounds + 8;
@@ -48,6 +50,7 @@ typedef struct ctn_p2p_call {
     size_t found;           /* bytes of the last that had another length */
     catena_status_t status; /* to end with */
     uint32_t doubts;        /* exec's, when it began or looked */
+    uint32_t asked;         /* 1 + the last member that was */
 } ctn_p2p_call_t;
 
 /** How vectors go, for `form`: beside the shapes of trees. */
@@ -58,6 +61,9 @@ typedef enum ctn_p2p_form {
     CTN_P2P_SCAN,
     CTN_P2P_BRUCK
 } ctn_p2p_form_t;
+
+/** The form of an operation that exchanges something else. */
+#define CTN_P2P_FORMLESS UINT16_MAX
 
 /** An operation of a module, whose state begins with ctn_p2p_call_t; NULL: no
  * memory. */
