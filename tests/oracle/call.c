@@ -8,7 +8,7 @@
 
 #include "oracle/random.h"
 
-enum { GUARD = 64, MOST_BYTES = 1 << 24 };
+enum { MOST_BYTES = 1 << 24 };
 
 static unsigned value(const oracle_call_t *call, unsigned factor)
 {
@@ -32,6 +32,13 @@ static bool in_place(const oracle_call_t *call)
     return value(call, ORACLE_PLACE) == ORACLE_IN_PLACE &&
            (!oracle_rooted(call->view.kind) ||
             call->view.rank == call->view.root);
+}
+
+/** Whether there is a buffer; else the call gets CATENA_IN_PLACE. */
+static bool is_there(const oracle_call_t *call, const oracle_side_t *side)
+{
+    return !in_place(call) ||
+           (side == &call->receive) != is_scatter(call->view.kind);
 }
 
 /* ---- settings ---- */
@@ -74,6 +81,9 @@ static size_t own_count(const oracle_call_t *call, size_t from, size_t to)
     uint64_t h = oracle_hash(call->shape, from, to);
     size_t one = oracle_hash(call->shape, 1, 2) % call->view.size;
     bool is_one = call->shape % 2 == 0 ? from == one : to == one;
+    if (call->apart > 0) {
+        return call->count;
+    }
     switch (value(call, ORACLE_COUNTS)) {
     case ORACLE_MIXED:
         return h % 4 == 0 ? 0 : (h >> 4) % (2 * call->count + 1);
@@ -105,9 +115,9 @@ static size_t before(const oracle_call_t *call, size_t rank)
     return sum;
 }
 
-/** Elements of a block of a buffer. */
-static size_t elements_in(const oracle_call_t *call, bool receiving,
-                          size_t block)
+/** Elements of a block of a buffer, but for what is wrong. */
+static size_t usual_elements(const oracle_call_t *call, bool receiving,
+                             size_t block)
 {
     unsigned kind = call->view.kind;
     size_t me = call->view.rank;
@@ -131,6 +141,16 @@ static size_t elements_in(const oracle_call_t *call, bool receiving,
     default:
         return call->count;
     }
+}
+
+static size_t elements_in(const oracle_call_t *call, bool receiving,
+                          size_t block)
+{
+    unsigned kind = call->view.kind;
+    size_t usual = usual_elements(call, receiving, block);
+    bool is_wrong = receiving == is_scatter(kind) &&
+                    (!oracle_pairs(kind) || block == call->wrong_to);
+    return is_wrong ? usual + (size_t)call->wrong_by : usual;
 }
 
 static void share_out(oracle_call_t *call)
@@ -160,14 +180,6 @@ static oracle_elements_t draw_elements(uint64_t random)
                              : ORACLE_DERIVED;
 }
 
-static const oracle_type_t *draw_type(side_of_t *s, oracle_elements_t elements,
-                                      size_t bytes)
-{
-    oracle_type_t *t = &s->side->drawn[s->side->drawings++];
-    oracle_type_draw(s->oracle, t, &s->random, elements, bytes);
-    return t;
-}
-
 /** Types that serve many blocks; in an alltoallw there are several, and one
  * without data. In an alltoall their size is the same on all ranks. */
 static void draw_types(side_of_t *s)
@@ -177,11 +189,11 @@ static void draw_types(side_of_t *s)
     uint64_t *sizes = kind == ORACLE_ALLTOALL ? &shared : &s->random;
     oracle_elements_t elements = draw_elements(oracle_random(sizes));
     if (kind == ORACLE_ALLTOALLW) {
-        (void)draw_type(s, elements, 0);
+        (void)oracle_side_draw(s->oracle, s->side, &s->random, elements, 0);
     }
     for (int i = 0; i < (kind == ORACLE_ALLTOALLW ? 3 : 1); i++) {
         size_t bytes = oracle_type_bytes(sizes, elements, ORACLE_UNIT_BYTES);
-        (void)draw_type(s, elements, bytes);
+        (void)oracle_side_draw(s->oracle, s->side, &s->random, elements, bytes);
     }
 }
 
@@ -196,7 +208,8 @@ static const oracle_type_t *drawn_type(side_of_t *s, size_t bytes)
     }
     if (bytes > 0 && side->drawings < ORACLE_OWN_TYPES &&
         oracle_below(&s->random, 3) == 0) {
-        return draw_type(s, ORACLE_DERIVED, bytes); /* for this block alone */
+        return oracle_side_draw(s->oracle, s->side, &s->random, ORACLE_DERIVED,
+                                bytes); /* for this block alone */
     }
     return &side->drawn[1 + oracle_below(&s->random, 3)];
 }
@@ -235,55 +248,6 @@ static void choose_types(side_of_t *s)
 
 /* ---- places ---- */
 
-static bool has_data(const oracle_side_t *side, size_t block)
-{
-    return side->counts[block] > 0 && side->type[block]->bytes > 0;
-}
-
-/** Put a block behind `cursor`, which is moved to its end. */
-static void place_behind(oracle_side_t *side, size_t block, ptrdiff_t step,
-                         ptrdiff_t *cursor)
-{
-    ptrdiff_t low, high;
-    ptrdiff_t unit = step < 0 ? -step : step;
-    oracle_type_span(side->type[block], side->counts[block], &low, &high);
-    ptrdiff_t bytes = *cursor - low;
-    ptrdiff_t steps = bytes > 0 ? (bytes + unit - 1) / unit : -(-bytes / unit);
-    side->displacements[block] = step < 0 ? -steps : steps;
-    *cursor = side->displacements[block] * step + high;
-}
-
-/** Blocks in any order with gaps between them, and the base anywhere; or in
- * order without gaps. Where there are no data the place may be any. */
-static void place_anywhere(side_of_t *s, ptrdiff_t step)
-{
-    static const ptrdiff_t moves[] = {0, 0, 1, -3, 100, 20000, -20000};
-    oracle_side_t *side = s->side;
-    bool ordered = s->call->shape % 8 == 0 || oracle_below(&s->random, 4) == 0;
-    size_t *order = oracle_zeros(side->blocks, sizeof(*order));
-    ptrdiff_t cursor = 0;
-    for (size_t i = 0; i < side->blocks; i++) {
-        size_t j = ordered ? i : oracle_below(&s->random, i + 1);
-        order[i] = order[j];
-        order[j] = i;
-    }
-    for (size_t i = 0; i < side->blocks; i++) {
-        size_t b = order[i];
-        side->displacements[b] = 1000 - (ptrdiff_t)(b * 977 % 2000);
-        if (has_data(side, b)) {
-            bool gap = !ordered && oracle_below(&s->random, 3) == 0;
-            cursor += gap ? (ptrdiff_t)oracle_below(&s->random, 50) : 0;
-            place_behind(side, b, step, &cursor);
-        }
-    }
-    ptrdiff_t move = ordered ? 0 : moves[oracle_below(&s->random, 7)];
-    for (size_t b = 0; b < side->blocks; b++) {
-        side->displacements[b] += move;
-        side->place[b] = side->displacements[b] * step;
-    }
-    free(order);
-}
-
 static void place_blocks(side_of_t *s)
 {
     oracle_side_t *side = s->side;
@@ -293,34 +257,12 @@ static void place_blocks(side_of_t *s)
                      : oracle_own_counts(kind) && oracle_pairs(kind);
     if (side->blocks > 0 &&
         (lists || (kind == ORACLE_SCATTERV && !s->receiving))) {
-        place_anywhere(s, kind == ORACLE_ALLTOALLW ? 1 : side->type[0]->extent);
-        return;
+        oracle_side_place_anywhere(
+            side, kind == ORACLE_ALLTOALLW ? 1 : side->type[0]->extent,
+            s->call->apart, s->call->shape % 8 == 0, &s->random);
+    } else {
+        oracle_side_place_in_order(side);
     }
-    for (size_t b = 0; b < side->blocks; b++) {
-        side->place[b] =
-            (ptrdiff_t)(b * side->counts[b]) * side->type[b]->extent;
-    }
-}
-
-/** The first and the last byte of all blocks. @return whether there are any */
-static bool span_of(const oracle_side_t *side, ptrdiff_t *first,
-                    ptrdiff_t *last)
-{
-    bool any = false;
-    *first = *last = 0;
-    for (size_t b = 0; b < side->blocks; b++) {
-        ptrdiff_t low, high;
-        if (!has_data(side, b)) {
-            continue;
-        }
-        oracle_type_span(side->type[b], side->counts[b], &low, &high);
-        low += side->place[b];
-        high += side->place[b];
-        *first = !any || low < *first ? low : *first;
-        *last = !any || high > *last ? high : *last;
-        any = true;
-    }
-    return any;
 }
 
 static void open_side(const oracle_t *oracle, oracle_call_t *call,
@@ -331,28 +273,16 @@ static void open_side(const oracle_t *oracle, oracle_call_t *call,
     /* An alltoall has one type for both sides. */
     s.random = oracle_hash(call->shape, call->view.rank,
                            receiving || call->view.kind == ORACLE_ALLTOALL);
-    side->there = !(in_place(call) && receiving == is_scatter(call->view.kind));
-    side->blocks = side->there ? oracle_blocks(&call->view, receiving) : 0;
-    size_t room = call->view.size;
-    side->type = oracle_zeros(room, sizeof(oracle_type_t *));
-    side->place = oracle_zeros(room, sizeof(*side->place));
-    side->counts = oracle_zeros(room, sizeof(*side->counts));
-    side->displacements = oracle_zeros(room, sizeof(*side->displacements));
-    side->types = oracle_zeros(room, sizeof(catena_datatype_t));
+    side->blocks =
+        is_there(call, side) ? oracle_blocks(&call->view, receiving) : 0;
+    oracle_side_open(side, call->view.size);
     choose_types(&s);
     place_blocks(&s);
-    ptrdiff_t first, last;
-    bool any = span_of(side, &first, &last);
-    size_t odd = value(call, ORACLE_MEMORY) >= ORACLE_ODD;
-    side->bytes = (size_t)(last - first) + 2 * (size_t)GUARD + odd;
-    side->block = oracle_take(oracle, side->memory, side->bytes);
-    side->image = oracle_zeros(side->bytes, 1);
-    side->origin = (ptrdiff_t)(GUARD + odd) - first;
-    side->base =
-        !any && oracle_pairs(call->view.kind) && call->view.rank % 2 == 0
-            ? NULL
-            : (unsigned char *)((uintptr_t)side->block +
-                                (uintptr_t)side->origin);
+    bool any = oracle_side_take(oracle, side,
+                                value(call, ORACLE_MEMORY) >= ORACLE_ODD);
+    if (!any && oracle_pairs(call->view.kind) && call->view.rank % 2 == 0) {
+        side->base = NULL;
+    }
 }
 
 void oracle_call_open(const oracle_t *oracle, oracle_call_t *call)
@@ -371,7 +301,7 @@ void oracle_call_open(const oracle_t *oracle, oracle_call_t *call)
                                                                : size / 2};
     call->count =
         call->exactly > 0 ? call->exactly : oracle_elements_of(&call->c);
-    if (oracle_pairs(kind) && call->count > most) {
+    if (oracle_pairs(kind) && call->exactly == 0 && call->count > most) {
         call->count = most;
     }
     share_out(call);
@@ -384,24 +314,10 @@ void oracle_call_open(const oracle_t *oracle, oracle_call_t *call)
     open_side(oracle, call, true);
 }
 
-static void close_side(const oracle_t *oracle, oracle_side_t *side)
-{
-    for (unsigned i = 0; i < side->drawings; i++) {
-        oracle_type_drop(oracle, &side->drawn[i]);
-    }
-    oracle_give(oracle, side->memory, side->block);
-    free(side->image);
-    free(side->type);
-    free(side->place);
-    free(side->counts);
-    free(side->displacements);
-    free(side->types);
-}
-
 void oracle_call_close(const oracle_t *oracle, oracle_call_t *call)
 {
-    close_side(oracle, &call->send);
-    close_side(oracle, &call->receive);
+    oracle_side_close(oracle, &call->send);
+    oracle_side_close(oracle, &call->receive);
     free(call->share);
 }
 
@@ -423,9 +339,7 @@ static void put(const oracle_call_t *call, oracle_side_t *side, size_t block,
         oracle_reduced(type, value(call, ORACLE_OP), call->seed, datum.from,
                        datum.to, before(call, datum.skip), elements, data);
     }
-    const oracle_type_t *t = side->type[block];
-    oracle_type_put(t, side->image + side->origin + side->place[block],
-                    bytes / t->bytes, data);
+    oracle_side_put(side, block, bytes, data);
     free(data);
 }
 
@@ -501,33 +415,28 @@ static void expect(oracle_call_t *call)
 }
 
 static void compare(const oracle_t *oracle, const oracle_call_t *call,
-                    const oracle_side_t *side, const char *name,
                     const char *what)
 {
-    if (memcmp(side->block, side->image, side->bytes) == 0) {
-        return;
-    }
-    size_t i = 0;
-    while (side->block[i] == side->image[i]) {
-        i++;
-    }
-    char text[256];
+    char text[256], all[360];
     oracle_describe(&call->c, text, sizeof(text));
-    oracle_fail(
-        oracle,
-        "%s%s: %s buffer (%s) of member %zu of %zu, byte %td of %zu: "
-        "expected %02x, found %02x",
-        what, text, name, side->memory == ORACLE_HEAP ? "heap" : "malloc",
-        call->view.rank, call->view.size, (ptrdiff_t)i - GUARD,
-        side->bytes - 2 * (size_t)GUARD, side->image[i], side->block[i]);
+    snprintf(all, sizeof(all), "%s%s, member %zu of %zu", what, text,
+             call->view.rank, call->view.size);
+    oracle_side_compare(oracle, &call->send, "send", all);
+    oracle_side_compare(oracle, &call->receive, "receive", all);
 }
 
 void oracle_call_check(const oracle_t *oracle, oracle_call_t *call,
                        const char *what)
 {
     expect(call);
-    compare(oracle, call, &call->send, "send", what);
-    compare(oracle, call, &call->receive, "receive", what);
+    compare(oracle, call, what);
+}
+
+void oracle_call_check_around(const oracle_t *oracle, oracle_call_t *call,
+                              const char *what)
+{
+    oracle_side_accept_blocks(&call->receive);
+    compare(oracle, call, what);
 }
 
 /* ---- the call ---- */
@@ -617,10 +526,11 @@ static catena_status_t run_pairs(oracle_call_t *call, const void *send,
     const oracle_side_t *out = &call->receive;
     catena_group_t *group = call->group;
     /* In place nothing of the sending side matters. */
-    const size_t *counts = in->there ? in->counts : NULL;
-    const ptrdiff_t *places = in->there ? in->displacements : NULL;
-    const catena_datatype_t *types = in->there ? in->types : NULL;
-    catena_datatype_t from = in->there ? type_of(in, out) : NULL;
+    bool there = is_there(call, in);
+    const size_t *counts = there ? in->counts : NULL;
+    const ptrdiff_t *places = there ? in->displacements : NULL;
+    const catena_datatype_t *types = there ? in->types : NULL;
+    catena_datatype_t from = there ? type_of(in, out) : NULL;
     switch (call->view.kind) {
     case ORACLE_ALLTOALL:
         return RUN(alltoall, send, recv, out->counts[0], out->types[0], group);
@@ -640,7 +550,9 @@ static void *argument_of(const oracle_call_t *call, const oracle_side_t *side)
     bool matters = !oracle_rooted(kind) || kind == ORACLE_BCAST ||
                    call->view.rank == call->view.root ||
                    side == (is_scatter(kind) ? &call->receive : &call->send);
-    return !side->there ? CATENA_IN_PLACE : matters ? side->base : NULL;
+    return !is_there(call, side) ? CATENA_IN_PLACE
+           : matters             ? side->base
+                                 : NULL;
 }
 
 catena_status_t oracle_call_run(const oracle_t *oracle, oracle_call_t *call)
@@ -652,12 +564,9 @@ catena_status_t oracle_call_run(const oracle_t *oracle, oracle_call_t *call)
         oracle_reduces(kind) ? run_reduction(call, send, recv)
         : oracle_pairs(kind) ? run_pairs(call, send, recv)
                              : run_blocks(call, send, recv);
-    oracle_side_t *sides[] = {&call->send, &call->receive};
-    /* A blocking call may come again. */
-    for (int s = 0; s < 2 && value(call, ORACLE_MODE) != ORACLE_BLOCKING; s++) {
-        for (unsigned i = 0; i < sides[s]->drawings; i++) {
-            oracle_type_release(oracle, &sides[s]->drawn[i]);
-        }
+    if (value(call, ORACLE_MODE) != ORACLE_BLOCKING) { /* which comes again */
+        oracle_side_release(oracle, &call->send);
+        oracle_side_release(oracle, &call->receive);
     }
     return status;
 }

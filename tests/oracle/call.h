@@ -2,32 +2,10 @@
 #define ORACLE_CALL_H
 
 #include "oracle/case.h"
-#include "oracle/type.h"
+#include "oracle/side.h"
 
 /* One call of a case: its buffers with guards around them, what has to be in
  * them afterwards, and the comparison of every byte. */
-
-enum { ORACLE_OWN_TYPES = 12 };
-
-/** A buffer, and where its blocks are. */
-typedef struct oracle_side {
-    oracle_memory_t memory;
-    unsigned char *block; /* what was taken: guard, data, guard */
-    unsigned char *image; /* what has to be in it */
-    size_t bytes;
-    unsigned char *base; /* what catena gets; NULL: no data */
-    ptrdiff_t origin;    /* of the base in the block */
-    bool there;          /* else the call gets CATENA_IN_PLACE, or NULL */
-    oracle_type_t drawn[ORACLE_OWN_TYPES];
-    unsigned drawings;
-    /* [blocks]; as catena gets them, but for `type` and `place`: */
-    size_t blocks;
-    const oracle_type_t **type;
-    ptrdiff_t *place; /* in bytes from the base */
-    size_t *counts;
-    ptrdiff_t *displacements;
-    catena_datatype_t *types;
-} oracle_side_t;
 
 typedef struct oracle_call {
     /* Set before oracle_call_open; the same on all ranks. */
@@ -36,6 +14,11 @@ typedef struct oracle_call {
     const oracle_table_t *table;
     size_t exactly; /* elements, whatever the case says; 0: as it says */
     uint64_t shape; /* of lengths and places, and of types that are drawn */
+    size_t apart;   /* not 0: vectors' blocks have one length, and such gaps */
+    /* Of what this rank sends, of a scatter receives, of an alltoall its block
+     * for rank wrong_to: so many elements more, or fewer, than others have. */
+    ptrdiff_t wrong_by;
+    size_t wrong_to;
     /* Filled here. */
     oracle_view_t view;
     size_t count;  /* elements, of a block or of all */
@@ -61,6 +44,9 @@ catena_status_t oracle_call_run(const oracle_t *oracle, oracle_call_t *call);
 /** Hold both buffers against the definition. */
 void oracle_call_check(const oracle_t *oracle, oracle_call_t *call,
                        const char *what);
+/** After an error: nothing was written but where blocks are received. */
+void oracle_call_check_around(const oracle_t *oracle, oracle_call_t *call,
+                              const char *what);
 void oracle_call_close(const oracle_t *oracle, oracle_call_t *call);
 
 /** Open, run in the case's mode `times` times with other contents, check, and

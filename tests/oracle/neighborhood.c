@@ -8,7 +8,7 @@
 
 #include "oracle/random.h"
 
-enum { GUARD = 64, UNTOUCHED = 0xee, UINT64_TYPE = 8 };
+enum { UNTOUCHED = 0xee, UINT64_TYPE = 8 };
 
 static const char *const kind_names[ORACLE_NBR_KINDS] = {
     "gather",    "gatherv", "alltoall", "alltoallv",
@@ -158,57 +158,10 @@ static void content_of(const oracle_nbr_call_t *call, int from, int index,
 
 /* ---- sides ---- */
 
-/** Where blocks are, `low` to `high` from the base: one after the other, or in
- * any order with gaps. Displacements count elements, or bytes. */
-static void place_blocks(oracle_nbr_side_t *side, bool in_order, bool bytewise,
-                         uint64_t random, ptrdiff_t *low, ptrdiff_t *high)
-{
-    ptrdiff_t end = 0;
-    for (size_t n = side->blocks; n-- > 0;) {
-        size_t i = in_order ? side->blocks - 1 - n : n;
-        ptrdiff_t gap = in_order ? 0 : (ptrdiff_t)oracle_below(&random, 4);
-        ptrdiff_t first = 0;
-        ptrdiff_t last = (ptrdiff_t)side->counts[i];
-        if (bytewise && last > 0) {
-            oracle_type_span(side->type[i], side->counts[i], &first, &last);
-        }
-        side->displacements[i] = end + gap - first;
-        end += gap + last - first;
-    }
-    ptrdiff_t origin = in_order ? 0 : end / 2;
-    ptrdiff_t unit = bytewise || side->blocks == 0 ? 1 : side->type[0]->extent;
-    *low = 0;
-    *high = end;
-    if (!bytewise && end > 0) {
-        oracle_type_span(side->type[0], (size_t)end, low, high);
-    }
-    for (size_t i = 0; i < side->blocks; i++) {
-        side->displacements[i] -= origin;
-        side->at[i] = side->displacements[i] * unit;
-    }
-    *low -= origin * unit;
-    *high -= origin * unit;
-}
-
-static void lay_out(const oracle_t *oracle, const oracle_nbr_call_t *call,
-                    oracle_nbr_side_t *side, bool in_order, uint64_t random)
-{
-    ptrdiff_t low;
-    ptrdiff_t high;
-    place_blocks(side, in_order,
-                 call->kind == ORACLE_NBR_ALLTOALLW && !in_order, random, &low,
-                 &high);
-    low = low < 0 ? low - (-low % 64 ? 64 - -low % 64 : 0) : 0;
-    side->bytes = (size_t)(high - low) + 2 * GUARD;
-    side->block = oracle_take(oracle, side->memory, side->bytes);
-    side->image = oracle_zeros(side->bytes, 1);
-    side->base = side->block + GUARD - low;
-}
-
 /** The type of a side; a drawn one is drawn when it is first wanted. */
 static const oracle_type_t *type_at(const oracle_t *oracle,
                                     const oracle_nbr_call_t *call,
-                                    oracle_nbr_side_t *side, unsigned type,
+                                    oracle_side_t *side, unsigned type,
                                     size_t *count)
 {
     const oracle_type_t *table =
@@ -220,36 +173,26 @@ static const oracle_type_t *type_at(const oracle_t *oracle,
     if (type != ORACLE_DRAWN) {
         return &table[type];
     }
-    if (side->drawn.run == NULL) {
+    if (side->drawings == 0) {
         uint64_t random =
             oracle_hash(call->shape, (uint64_t)call->rank, side == &call->send);
         size_t bytes =
             oracle_type_bytes(&random, ORACLE_DERIVED, ORACLE_UNIT_BYTES);
-        oracle_type_draw(oracle, &side->drawn, &random, ORACLE_DERIVED, bytes);
+        (void)oracle_side_draw(oracle, side, &random, ORACLE_DERIVED, bytes);
     }
-    *count *= ORACLE_UNIT_BYTES / side->drawn.bytes;
-    return &side->drawn;
-}
-
-static void take_arrays(oracle_nbr_side_t *side, size_t blocks)
-{
-    side->blocks = blocks;
-    side->counts = oracle_zeros(blocks, sizeof(*side->counts));
-    side->displacements = oracle_zeros(blocks, sizeof(*side->displacements));
-    side->at = oracle_zeros(blocks, sizeof(*side->at));
-    side->type = oracle_zeros(blocks, sizeof(*side->type));
-    side->types = oracle_zeros(blocks, sizeof(catena_datatype_t));
-    side->drawn = (oracle_type_t){.type = NULL};
+    *count *= ORACLE_UNIT_BYTES / side->drawn[0].bytes;
+    return &side->drawn[0];
 }
 
 static void open_side(const oracle_t *oracle, oracle_nbr_call_t *call,
-                      oracle_nbr_side_t *side)
+                      oracle_side_t *side)
 {
     bool sends = side == &call->send;
     const oracle_list_t *list = sends ? targets_of(call) : sources_of(call);
     bool one = sends ? to_all_alike(call) : reduces(call);
     side->memory = sends ? call->send_memory : call->receive_memory;
-    take_arrays(side, one ? 1 : (size_t)list->count);
+    side->blocks = one ? 1 : (size_t)list->count;
+    oracle_side_open(side, side->blocks);
     for (size_t i = 0; i < side->blocks; i++) {
         int peer = one ? CATENA_PROC_NULL : list->rank[i];
         int from = sends ? call->rank : peer;
@@ -266,7 +209,15 @@ static void open_side(const oracle_t *oracle, oracle_nbr_call_t *call,
         side->types[i] = side->type[i]->type;
         side->counts[i] = count;
     }
-    lay_out(oracle, call, side, one || even(call), call->shape + 3 + sends);
+    if (one || even(call) || side->blocks == 0) {
+        oracle_side_place_in_order(side);
+    } else {
+        uint64_t random = call->shape + 3 + sends;
+        bool bytewise = call->kind == ORACLE_NBR_ALLTOALLW;
+        oracle_side_place_anywhere(side, bytewise ? 1 : side->type[0]->extent,
+                                   0, false, &random);
+    }
+    (void)oracle_side_take(oracle, side, 0);
 }
 
 void oracle_nbr_open(const oracle_t *oracle, oracle_nbr_call_t *call)
@@ -278,34 +229,21 @@ void oracle_nbr_open(const oracle_t *oracle, oracle_nbr_call_t *call)
 
 void oracle_nbr_close(const oracle_t *oracle, oracle_nbr_call_t *call)
 {
-    oracle_nbr_side_t *sides[] = {&call->send, &call->receive};
-    for (int s = 0; s < 2; s++) {
-        oracle_give(oracle, sides[s]->memory, sides[s]->block);
-        oracle_type_drop(oracle, &sides[s]->drawn);
-        free(sides[s]->image);
-        free(sides[s]->counts);
-        free(sides[s]->displacements);
-        free(sides[s]->at);
-        free(sides[s]->type);
-        free(sides[s]->types);
-    }
+    oracle_side_close(oracle, &call->send);
+    oracle_side_close(oracle, &call->receive);
 }
 
 /* ---- contents ---- */
 
-/** Block i of `side` in `memory` becomes the one from a rank to its target
- * `index`. */
-static void write_block(const oracle_nbr_call_t *call,
-                        const oracle_nbr_side_t *side, unsigned char *memory,
+/** Block i of a side has to be the one from a rank to its target `index`. */
+static void write_block(const oracle_nbr_call_t *call, oracle_side_t *side,
                         size_t i, int from, int index)
 {
-    const oracle_type_t *type = side->type[i];
-    size_t unit = oracle_unit_bytes(type_of(call, from, index));
-    size_t count = side->counts[i] * type->bytes / unit;
-    unsigned char *data = oracle_zeros(count, unit);
+    size_t bytes = side->counts[i] * side->type[i]->bytes;
+    size_t count = bytes / oracle_unit_bytes(type_of(call, from, index));
+    unsigned char *data = oracle_zeros(bytes, 1);
     content_of(call, from, index, count, data);
-    oracle_type_put(type, memory + (side->base - side->block) + side->at[i],
-                    side->counts[i], data);
+    oracle_side_put(side, i, bytes, data);
     free(data);
 }
 
@@ -313,10 +251,10 @@ static void write_block(const oracle_nbr_call_t *call,
 static void write_reduced(const oracle_nbr_call_t *call)
 {
     const oracle_list_t *sources = sources_of(call);
-    const oracle_nbr_side_t *side = &call->receive;
+    const oracle_side_t *side = &call->receive;
     size_t unit = side->type[0]->bytes;
     size_t count = side->counts[0];
-    unsigned char *out = side->image + (side->base - side->block);
+    unsigned char *out = side->image + side->origin;
     unsigned char *data = oracle_zeros(count, unit);
     bool first = true;
     for (int i = 0; i < sources->count; i++) {
@@ -337,97 +275,64 @@ static void write_reduced(const oracle_nbr_call_t *call)
     free(data);
 }
 
-/** What this rank sends, where it is received into. */
-static void fill_in_place(oracle_nbr_call_t *call)
-{
-    const oracle_nbr_side_t *side = &call->receive;
-    for (size_t i = 0; i < side->blocks; i++) {
-        if (reduces(call) || targets_of(call)->rank[i] != CATENA_PROC_NULL) {
-            write_block(call, side, side->block, i, call->rank, (int)i);
-        }
-    }
-}
-
 void oracle_nbr_fill(oracle_nbr_call_t *call, uint64_t seed)
 {
     const oracle_list_t *sources = sources_of(call);
-    oracle_nbr_side_t *send = &call->send;
-    oracle_nbr_side_t *receive = &call->receive;
+    oracle_side_t *send = &call->send;
+    oracle_side_t *receive = &call->receive;
     call->seed = seed;
-    memset(send->block, UNTOUCHED, send->bytes);
-    memset(receive->block, UNTOUCHED, receive->bytes);
+    memset(send->image, UNTOUCHED, send->bytes);
+    memset(receive->image, UNTOUCHED, receive->bytes);
     for (size_t i = 0; i < send->blocks; i++) {
-        write_block(call, send, send->block, i, call->rank, (int)i);
+        write_block(call, send, i, call->rank, (int)i);
     }
-    if (call->in_place) {
-        fill_in_place(call);
+    for (size_t i = 0; call->in_place && i < receive->blocks; i++) {
+        if (reduces(call) || targets_of(call)->rank[i] != CATENA_PROC_NULL) {
+            write_block(call, receive, i, call->rank, (int)i);
+        }
     }
-    memcpy(send->image, send->block, send->bytes);
-    memcpy(receive->image, receive->block, receive->bytes);
+    memcpy(send->block, send->image, send->bytes);
+    memcpy(receive->block, receive->image, receive->bytes);
     if (reduces(call)) {
         write_reduced(call);
         return;
     }
     for (int i = 0; i < sources->count; i++) {
         if (sources->rank[i] != CATENA_PROC_NULL) {
-            write_block(call, receive, receive->image, (size_t)i,
-                        sources->rank[i], sources->mate[i]);
+            write_block(call, receive, (size_t)i, sources->rank[i],
+                        sources->mate[i]);
         }
     }
 }
 
 static void compare(const oracle_t *oracle, const oracle_nbr_call_t *call,
-                    const oracle_nbr_side_t *side, const char *what,
-                    const char *name)
+                    const char *what)
 {
-    char text[160];
-    size_t i = 0;
-    if (memcmp(side->block, side->image, side->bytes) == 0) {
-        return;
-    }
-    while (side->block[i] == side->image[i]) {
-        i++;
-    }
+    char text[160], all[300];
     oracle_nbr_describe(call, text, sizeof(text));
-    oracle_fail(oracle,
-                "%s: %s: %s buffer, byte %td of %zu: expected %02x, found %02x",
-                what, text, name, (ptrdiff_t)i - GUARD, side->bytes - 2 * GUARD,
-                side->image[i], side->block[i]);
+    snprintf(all, sizeof(all), "%s: %s", what, text);
+    oracle_side_compare(oracle, &call->send, "send", all);
+    oracle_side_compare(oracle, &call->receive, "receive", all);
 }
 
 void oracle_nbr_check(const oracle_t *oracle, const oracle_nbr_call_t *call,
                       const char *what)
 {
     if (reduces(call)) {
-        const oracle_nbr_side_t *side = &call->receive;
-        ptrdiff_t at = side->base - side->block;
-        oracle_normalize(call->type, side->block + at, side->counts[0]);
-        oracle_normalize(call->type, side->image + at, side->counts[0]);
+        const oracle_side_t *side = &call->receive;
+        oracle_normalize(call->type, side->block + side->origin,
+                         side->counts[0]);
+        oracle_normalize(call->type, side->image + side->origin,
+                         side->counts[0]);
     }
-    compare(oracle, call, &call->send, what, "send");
-    compare(oracle, call, &call->receive, what, "receive");
+    compare(oracle, call, what);
 }
 
-void oracle_nbr_check_around(const oracle_t *oracle,
-                             const oracle_nbr_call_t *call, const char *what)
+void oracle_nbr_check_around(const oracle_t *oracle, oracle_nbr_call_t *call,
+                             const char *what)
 {
-    const oracle_nbr_side_t *side = &call->receive;
-    unsigned char *inside = oracle_zeros(side->bytes, 1);
-    for (size_t i = 0; i < side->blocks; i++) {
-        size_t bytes = side->counts[i] * side->type[i]->bytes;
-        unsigned char *ones = oracle_zeros(bytes, 1);
-        memset(ones, 1, bytes);
-        oracle_type_put(side->type[i],
-                        inside + (side->base - side->block) + side->at[i],
-                        side->counts[i], ones);
-        free(ones);
-    }
-    for (size_t i = 0; i < side->bytes; i++) {
-        side->image[i] = inside[i] != 0 ? side->block[i] : side->image[i];
-    }
-    free(inside);
-    compare(oracle, call, &call->send, what, "send");
-    compare(oracle, call, side, what, "receive");
+    oracle_side_accept_blocks(&call->receive);
+    compare(oracle, call, what);
 }
 
 /* ---- calls ---- */
@@ -441,8 +346,8 @@ void oracle_nbr_check_around(const oracle_t *oracle,
 
 catena_status_t oracle_nbr_run(oracle_nbr_call_t *call)
 {
-    oracle_nbr_side_t *s = &call->send;
-    oracle_nbr_side_t *r = &call->receive;
+    oracle_side_t *s = &call->send;
+    oracle_side_t *r = &call->receive;
     catena_neighborhood_t *n = call->neighborhood;
     catena_datatype_t byte = CATENA_BYTE;
     catena_datatype_t sent = s->blocks > 0 ? s->types[0] : byte;

@@ -2,7 +2,7 @@
 #define ORACLE_NEIGHBORHOOD_H
 
 #include "oracle/graph.h"
-#include "oracle/type.h"
+#include "oracle/side.h"
 
 /* Neighborhoods made of graphs, and one call of a neighborhood collective
  * against a naive reference: what has to be where afterwards is written down
@@ -46,22 +46,6 @@ typedef enum oracle_form {
     ORACLE_FORMS
 } oracle_form_t;
 
-/** A buffer, and where its blocks are. */
-typedef struct oracle_nbr_side {
-    oracle_memory_t memory;
-    unsigned char *block; /* guard, blocks, guard */
-    unsigned char *image; /* what has to be in it */
-    size_t bytes;
-    unsigned char *base; /* what catena gets */
-    size_t blocks;
-    size_t *counts;
-    ptrdiff_t *displacements;
-    ptrdiff_t *at; /* of each block from the base */
-    const oracle_type_t **type;
-    catena_datatype_t *types;
-    oracle_type_t drawn; /* where the type is ORACLE_DRAWN */
-} oracle_nbr_side_t;
-
 typedef struct oracle_nbr_call {
     /* The same on all ranks that edges join. */
     const oracle_graph_t *graph; /* settled for this rank */
@@ -86,8 +70,8 @@ typedef struct oracle_nbr_call {
     /* Filled in here. */
     int rank;
     uint64_t seed; /* of the contents */
-    oracle_nbr_side_t send;
-    oracle_nbr_side_t receive;
+    oracle_side_t send;
+    oracle_side_t receive;
     catena_request_t *request;
 } oracle_nbr_call_t;
 
@@ -114,8 +98,8 @@ catena_status_t oracle_nbr_run_to_end(oracle_nbr_call_t *call);
 void oracle_nbr_check(const oracle_t *oracle, const oracle_nbr_call_t *call,
                       const char *what);
 /** After an error: nothing was written but where blocks are received. */
-void oracle_nbr_check_around(const oracle_t *oracle,
-                             const oracle_nbr_call_t *call, const char *what);
+void oracle_nbr_check_around(const oracle_t *oracle, oracle_nbr_call_t *call,
+                             const char *what);
 void oracle_nbr_close(const oracle_t *oracle, oracle_nbr_call_t *call);
 
 /** All of it, three times with other contents: a call like the one before may

@@ -131,8 +131,8 @@ static void several(nbr_t *nbr, uint64_t *random, size_t most)
         RANK_CHECK(test, call[i].form != ORACLE_FORM_PERSISTENT ||
                              catena_start(call[i].request) == CATENA_OK);
         oracle_table_close(&test->oracle, table);
-        oracle_type_release(&test->oracle, &call[i].send.drawn);
-        oracle_type_release(&test->oracle, &call[i].receive.drawn);
+        oracle_side_release(&test->oracle, &call[i].send);
+        oracle_side_release(&test->oracle, &call[i].receive);
         free(table);
         request[i] = call[i].request;
     }
