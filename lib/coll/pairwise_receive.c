@@ -80,7 +80,7 @@ static bool has_come_wrong(const ctn_op_t *op, const ctn_pairwise_t *x,
     uint32_t what = count & PAIRWISE_REFUSED;
     if (!ctn_tag_matches(word, op->seq) || stream->parts_received > 0 ||
         (count & ~0xfffffu) != pairwise_turn(stream->receive_turn) ||
-        what == expected) {
+        (what == expected && what < PAIRWISE_PART)) {
         return false;
     }
     *found = what;

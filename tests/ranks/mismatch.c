@@ -4,484 +4,265 @@
  * next collective of the group works. */
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "rank_test.h"
+#include "rank_refuse.h"
 
-enum { GUARD = 0xa5, MOST = 10 };
-
-/* Around the lengths from which on data take another way. */
+/* Around the lengths from which on data take another way. The last one, of
+ * alltoalls only, is what the word of a refused block holds. */
 static const size_t sizes[] = {8,     108,   500,   1000,   16000,
-                               20000, 31000, 32000, 160000, 1 << 20};
+                               20000, 31000, 32000, 160000, (1 << 20) - 1};
 
-/** One call: this rank's blocks, of `count` elements each but for the one that
- * is wrong. */
-typedef struct call {
+/** One wrong call, and what follows. */
+typedef struct mismatch {
     rank_test_t *test;
     catena_group_t *group;
-    int p, me;
-    int odd;       /* who gives something else than the others */
-    size_t bytes;  /* what all but that one give */
-    size_t others; /* what this rank gives: bytes, unless it is the odd one */
-    unsigned char *send, *receive;
-    size_t *send_counts, *counts;
-    ptrdiff_t *send_places, *places;
-    catena_datatype_t *types, *send_types;
-    catena_datatype_t pairs; /* two bytes, the second first */
-} call_t;
+    oracle_case_t c;
+    int odd;      /* the rank that gives something else than the others */
+    size_t bytes; /* what all but that one give */
+    size_t wrong; /* what that one does */
+} mismatch_t;
 
-/** From one block to the next, with more between them than is sent too much. */
-static size_t stride_of(const call_t *c)
+static unsigned kind_of(const mismatch_t *m)
 {
-    return c->bytes + c->bytes / 8 + 64;
+    return m->c.value[ORACLE_KIND];
 }
 
-static bool all(const call_t *c, int rank)
+static const char *algorithm_of(const mismatch_t *m)
 {
-    (void)c, (void)rank;
-    return true;
+    return oracle_algorithm_name(kind_of(m), m->c.value[ORACLE_ALGORITHM]);
 }
-static bool odd_only(const call_t *c, int rank)
+
+/** Whether one length is that of all blocks. */
+static bool has_one_length(unsigned kind)
 {
-    return rank == c->odd;
+    return kind == ORACLE_BCAST || kind == ORACLE_ALLTOALL ||
+           oracle_reduces(kind);
 }
-static bool root_only(const call_t *c, int rank)
+
+/** Whether none but the ranks that must fail do. */
+static bool others_succeed(unsigned kind)
 {
-    (void)c;
-    return rank == 0;
-}
-static bool not_before(const call_t *c, int rank)
-{
-    return rank >= c->odd;
-}
-static bool after(const call_t *c, int rank)
-{
-    return rank > c->odd;
+    return kind == ORACLE_GATHERV || kind == ORACLE_SCATTERV ||
+           kind == ORACLE_ALLGATHER;
 }
 
 /** The rank that gets something wrong in an alltoallv. */
-static int victim(const call_t *c)
+static int victim(const mismatch_t *m)
 {
-    return c->odd > 0 ? c->odd - 1 : c->p - 1;
-}
-static bool victim_only(const call_t *c, int rank)
-{
-    return rank == victim(c);
+    return m->odd > 0 ? m->odd - 1 : m->test->place.size - 1;
 }
 
-/** Blocks of the same length with a gap behind each, but for the one that the
- * odd rank sends to its victim. */
-static void set_counts(call_t *c)
+static bool must_fail(const mismatch_t *m)
 {
-    size_t stride = stride_of(c);
-    for (int i = 0; i < c->p; i++) {
-        c->counts[i] = c->send_counts[i] = c->bytes;
-        c->places[i] = c->send_places[i] = (ptrdiff_t)(i * stride);
-        c->types[i] = c->send_types[i] = CATENA_BYTE;
-    }
-}
-
-static catena_status_t alltoallv(call_t *c)
-{
-    set_counts(c);
-    c->send_counts[victim(c)] = c->others;
-    return catena_alltoallv(c->send, c->send_counts, c->send_places,
-                            CATENA_BYTE, c->receive, c->counts, c->places,
-                            CATENA_BYTE, c->group);
-}
-
-/** Every other block is received as pairs of bytes. */
-static catena_status_t alltoallw(call_t *c)
-{
-    set_counts(c);
-    c->send_counts[victim(c)] = c->others;
-    for (int i = c->me % 2; i < c->p; i += 2) {
-        c->types[i] = c->pairs;
-        c->counts[i] /= 2;
-    }
-    return catena_alltoallw(c->send, c->send_counts, c->send_places,
-                            c->send_types, c->receive, c->counts, c->places,
-                            c->types, c->group);
-}
-
-static catena_status_t alltoall(call_t *c)
-{
-    return catena_alltoall(c->send, c->receive, c->others, CATENA_BYTE,
-                           c->group);
-}
-
-static catena_status_t bcast(call_t *c)
-{
-    return catena_bcast(c->receive, c->others, CATENA_BYTE, 0, c->group);
-}
-
-static catena_status_t reduce(call_t *c)
-{
-    return catena_reduce(c->send, c->receive, c->others / 4, CATENA_INT32,
-                         CATENA_SUM, 0, c->group);
-}
-
-static catena_status_t allreduce(call_t *c)
-{
-    return catena_allreduce(c->send, c->receive, c->others / 4, CATENA_INT32,
-                            CATENA_SUM, c->group);
-}
-
-static catena_status_t scan(call_t *c)
-{
-    return catena_scan(c->send, c->receive, c->others / 4, CATENA_INT32,
-                       CATENA_SUM, c->group);
-}
-
-static catena_status_t exscan(call_t *c)
-{
-    return catena_exscan(c->send, c->receive, c->others / 4, CATENA_INT32,
-                         CATENA_SUM, c->group);
-}
-
-static catena_status_t gatherv(call_t *c)
-{
-    set_counts(c);
-    return catena_gatherv(c->send, c->others, CATENA_BYTE, c->receive,
-                          c->counts, c->places, CATENA_BYTE, 0, c->group);
-}
-
-static catena_status_t scatter(call_t *c)
-{
-    return catena_scatter(c->send, c->bytes, CATENA_BYTE, c->receive, c->others,
-                          CATENA_BYTE, 0, c->group);
-}
-
-static catena_status_t scatterv(call_t *c)
-{
-    set_counts(c);
-    return catena_scatterv(c->send, c->send_counts, c->send_places, CATENA_BYTE,
-                           c->receive, c->others, CATENA_BYTE, 0, c->group);
-}
-
-/** Where this rank's receive blocks are. */
-typedef enum extent {
-    ONE,      /* a block of what it says */
-    EACH,     /* one of each rank, of that */
-    EXPECTED, /* the root: one of each, of what the others say */
-    GAPS,     /* one of each, with gaps */
-    ROOT_GAPS,
-    ROOT,
-    OWN_GAPS
-} extent_t;
-
-typedef struct kind {
-    const char *name;
-    catena_status_t (*run)(call_t *call);
-    bool (*must_fail)(const call_t *call, int rank);
-    extent_t extent;
-    const char *setting; /* of algorithms */
-    const char *algorithms[MOST];
-} kind_t;
-
-#define A2A "alltoall_algorithm"
-#define LEADERS "l-a2a", "mpml", "nmpml", "onmpml"
-static const kind_t kinds[] = {
-    {"alltoallv",
-     alltoallv,
-     victim_only,
-     GAPS,
-     A2A,
-     {"auto", "direct", "shift", LEADERS}},
-    {"alltoallw",
-     alltoallw,
-     victim_only,
-     GAPS,
-     A2A,
-     {"auto", "direct", "shift", LEADERS}},
-    {"alltoall",
-     alltoall,
-     all,
-     EACH,
-     A2A,
-     {"auto", "direct", "shift", "bruck", "morton", LEADERS}},
-    {"gatherv",
-     gatherv,
-     root_only,
-     ROOT_GAPS,
-     "gather_algorithm",
-     {"auto", "staged", "lent", "linear", "binomial"}},
-    {"scatter",
-     scatter,
-     odd_only,
-     ONE,
-     "scatter_algorithm",
-     {"auto", "staged", "lent", "linear", "binomial"}},
-    {"scatterv",
-     scatterv,
-     odd_only,
-     ONE,
-     "scatter_algorithm",
-     {"auto", "staged", "lent", "linear", "binomial"}},
-    {"bcast",
-     bcast,
-     odd_only,
-     ONE,
-     "bcast_algorithm",
-     {"auto", "staged", "lent", "binomial", "chain", "linear"}},
-    {"reduce",
-     reduce,
-     root_only,
-     ROOT,
-     "reduce_algorithm",
-     {"auto", "flat", "shared", "binomial", "chain", "linear"}},
-    {"allreduce",
-     allreduce,
-     all,
-     ONE,
-     "allreduce_algorithm",
-     {"auto", "flat", "shared", "last", "recursive-doubling", "rabenseifner",
-      "tree"}},
-    {"scan",
-     scan,
-     not_before,
-     ONE,
-     "scan_algorithm",
-     {"auto", "flat", "chain"}},
-    {"exscan", exscan, after, ONE, "scan_algorithm", {"auto", "flat", "chain"}},
-};
-
-/** What a call may write of the receive buffer: [from, to) of block i; false:
- * there is none. */
-static bool block_of(const call_t *c, extent_t extent, int i, size_t *from,
-                     size_t *to)
-{
-    size_t stride = stride_of(c);
-    bool mine = i == c->me;
-    bool root = c->me == 0;
-    size_t n = i < c->p ? (size_t)i : 0;
-    switch (extent) {
-    case ONE:
-        *from = 0, *to = c->others;
-        return i == 0;
-    case ROOT:
-        *from = 0, *to = c->others;
-        return i == 0 && root;
-    case EACH:
-        *from = n * c->others, *to = *from + c->others;
-        return true;
-    case EXPECTED:
-        *from = n * c->bytes, *to = *from + c->bytes;
-        return root;
-    case ROOT_GAPS:
-        *from = n * stride, *to = *from + c->bytes;
-        return root;
-    case OWN_GAPS:
-        *from = n * stride, *to = *from + (mine ? c->others : c->bytes);
-        return true;
-    case GAPS:
+    int rank = m->test->place.rank;
+    switch (kind_of(m)) {
+    case ORACLE_ALLTOALLV:
+    case ORACLE_ALLTOALLW:
+        return rank == victim(m);
+    case ORACLE_GATHERV:
+    case ORACLE_REDUCE:
+        return rank == 0;
+    case ORACLE_BCAST:
+    case ORACLE_SCATTER:
+    case ORACLE_SCATTERV:
+    case ORACLE_ALLGATHER: /* it sees that it contradicts itself */
+        return rank == m->odd;
+    case ORACLE_SCAN:
+        return rank >= m->odd;
+    case ORACLE_EXSCAN:
+        return rank > m->odd;
     default:
-        *from = n * stride, *to = *from + c->bytes;
         return true;
     }
 }
 
-/** Bytes outside of all receive blocks are as they were. */
-static bool guards_are_whole(const call_t *c, extent_t extent, size_t room)
+/** The call as this rank makes it. Vectors' blocks have gaps between them that
+ * are wider than what is too much, and in an alltoallw elements, too. */
+static oracle_call_t call_of(const mismatch_t *m, bool right)
 {
-    size_t at = 0;
-    for (int i = 0; i <= c->p; i++) {
-        size_t from = room, to = room;
-        if (i < c->p && !block_of(c, extent, i, &from, &to)) {
-            continue;
-        }
-        for (; at < from; at++) {
-            if (c->receive[at] != GUARD) {
-                return false;
-            }
-        }
-        at = to > at ? to : at;
-    }
-    return true;
+    unsigned kind = kind_of(m);
+    bool is_odd = !right && m->test->place.rank == m->odd;
+    size_t unit = oracle_unit_bytes(m->c.value[ORACLE_TYPE]);
+    size_t usual = m->bytes / unit;
+    size_t own = is_odd ? m->wrong / unit : usual;
+    return (oracle_call_t){
+        .c = m->c,
+        .group = m->group,
+        .table = rank_table(m->test),
+        .exactly = has_one_length(kind) ? own : usual,
+        .shape = m->bytes + m->wrong,
+        .apart = usual / 8 + 64,
+        .wrong_by = has_one_length(kind) ? 0 : (ptrdiff_t)(own - usual),
+        .wrong_to = (size_t)victim(m)};
 }
 
-/** One wrong call, and a right one. */
-static void try(call_t *c, const kind_t *kind, const char *how, size_t wrong,
-                rank_memory_t memory)
+/** Make the wrong call, or the right one. */
+static void try_once(const mismatch_t *m, bool right)
 {
-    rank_test_t *test = c->test;
-    size_t room = (size_t)(c->p + 1) * stride_of(c);
-    c->send = rank_take(test, memory, room);
-    c->receive = rank_take(test, memory, room);
-    for (int turn = 0; turn < 2; turn++) {
-        c->others = turn == 0 && c->me == c->odd ? wrong : c->bytes;
-        memset(c->send, c->me + 1, room);
-        memset(c->receive, GUARD, room);
-        catena_status_t status = kind->run(c);
-        if (!guards_are_whole(c, kind->extent, room)) {
-            rank_fail(test, "%s, %s, %zu bytes, rank %d %zu: a guard changed",
-                      kind->name, how, c->bytes, c->odd, wrong);
-        }
-        bool must = turn == 0 && kind->must_fail(c, c->me);
-        if (must ? status == CATENA_OK : turn == 1 && status != CATENA_OK) {
-            rank_fail(test, "%s, %s, %zu bytes, rank %d %zu, %s: %s: %s",
-                      kind->name, how, c->bytes, c->odd, wrong,
-                      memory == RANK_HEAP ? "heap" : "malloc",
-                      turn == 0 ? "the wrong call" : "the right call",
-                      catena_status_string(status));
-        }
+    static capture_t said;
+    rank_test_t *test = m->test;
+    bool must = !right && must_fail(m);
+    oracle_call_t call = call_of(m, right);
+    char text[200];
+    snprintf(text, sizeof(text),
+             "%zu bytes, rank %d %zu, the %s call: ", m->bytes, m->odd,
+             m->wrong, right ? "right" : "wrong");
+    oracle_call_open(&test->oracle, &call);
+    oracle_call_fill(&call, m->wrong + right);
+    rank_listen(test, &said);
+    catena_status_t status = oracle_call_run(&test->oracle, &call);
+    rank_heard(test, &said);
+    if (right) {
+        oracle_call_check(&test->oracle, &call, text);
+    } else {
+        oracle_call_check_around(&test->oracle, &call, text);
     }
-    rank_give(test, memory, c->send);
-    rank_give(test, memory, c->receive);
+    if (right || others_succeed(kind_of(m))) {
+        rank_hold_against(test, text, must ? CATENA_ERR_ARG : CATENA_OK, status,
+                          must ? "expected" : "", said.text);
+    } else if (must && status == CATENA_OK) {
+        rank_fail(test, "%s%s %s: no error", text, oracle_kind_name(kind_of(m)),
+                  algorithm_of(m));
+    }
+    oracle_call_close(&test->oracle, &call);
 }
 
 /** Lengths with which ranks go ways that do not meet, so that all ends; see
  * docs/algorithms.md, A2A-1 and A2A-2. Vectors: in numbers of segments that
  * differ. */
-static bool ends(const call_t *c, const kind_t *kind, const char *algorithm)
+static bool ends(const mismatch_t *m)
 {
+    unsigned kind = kind_of(m);
+    const char *algorithm = algorithm_of(m);
     bool led = strcmp(algorithm, "auto") == 0 || strstr(algorithm, "a2a") ||
                strstr(algorithm, "mpml");
-    if (kind->extent == ONE || kind->extent == ROOT) {
-        return !strstr(kind->name, "scatter") && c->bytes >= 32000;
+    if (!oracle_pairs(kind)) {
+        return has_one_length(kind) && m->bytes >= 32000;
     }
-    if (c->test->place.nodes == 1) {
+    if (m->test->place.nodes == 1) {
         return false;
     }
-    return kind->run == alltoall
-               ? led || (c->bytes > 10000 && c->bytes <= 32000)
-               : strcmp(kind->setting, A2A) == 0 && led && c->bytes >= 160000;
+    return kind == ORACLE_ALLTOALL
+               ? led || (m->bytes > 10000 && m->bytes <= 32000)
+               : led && m->bytes >= 160000;
 }
 
-static void try_all(rank_test_t *test, const kind_t *kind,
-                    const char *algorithm, const char *hierarchy)
+/** A twentieth more and less; where nothing else depends on it, also nothing,
+ * and far more. */
+static void try_size(mismatch_t *m, size_t number)
 {
-    call_t c = {.test = test, .p = test->place.size, .me = test->place.rank};
-    size_t p = (size_t)c.p;
-    const char *only = getenv("MISMATCH_BYTES");
-    char how[64];
-    snprintf(how, sizeof(how), "%s %s", algorithm, hierarchy);
-    (void)catena_group_dup(test->world, &c.group);
-    if (catena_group_set(c.group, kind->setting, algorithm) != CATENA_OK ||
-        (strcmp(kind->setting, A2A) != 0 &&
-         catena_group_set(c.group, "hierarchy", hierarchy) != CATENA_OK)) {
-        rank_fail(test, "no setting");
+    size_t by = (m->bytes / 20 & ~(size_t)3) + 4;
+    const size_t wrongs[] = {m->bytes - by, m->bytes + by, 0, 30 * m->bytes};
+    bool any = others_succeed(kind_of(m)) && m->bytes <= 20000;
+    m->odd = (int)(number % (size_t)(m->test->place.size - 1)) + 1;
+    for (size_t w = 0; w < (any ? 4 : 2) && !ends(m); w++) {
+        m->wrong = wrongs[w];
+        m->c.value[ORACLE_MEMORY] =
+            (number + w + m->c.value[ORACLE_ALGORITHM]) % 2;
+        try_once(m, false);
+        try_once(m, true);
     }
-    c.counts = calloc(4 * p, sizeof(size_t));
-    c.places = (ptrdiff_t *)(c.counts + p);
-    c.send_counts = c.counts + 2 * p;
-    c.send_places = (ptrdiff_t *)(c.counts + 3 * p);
-    c.types = calloc(2 * p, sizeof(*c.types));
-    c.send_types = c.types + p;
-    (void)catena_type_indexed(2, (size_t[]){1, 1}, (ptrdiff_t[]){1, 0},
-                              CATENA_BYTE, &c.pairs);
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        c.bytes = sizes[i];
-        if ((only != NULL && strtoull(only, NULL, 0) != c.bytes) ||
-            ends(&c, kind, algorithm)) {
-            continue;
-        }
-        size_t less = c.bytes - (c.bytes / 20 & ~(size_t)3) - 4;
-        size_t more = c.bytes + (c.bytes / 20 & ~(size_t)3) + 4;
-        c.odd = (int)(i % (p - 1)) + 1;
-        try(&c, kind, how, more, RANK_HEAP);
-        try(&c, kind, how, less, RANK_HEAP);
-        try(&c, kind, how, more, RANK_MALLOC);
-        try(&c, kind, how, less, RANK_MALLOC);
-    }
-    (void)catena_type_free(&c.pairs);
-    free(c.types);
-    free(c.counts);
-    (void)catena_group_free(c.group);
 }
 
-static void run(rank_test_t *test, const kind_t *kind)
+static void try_all(rank_test_t *test, unsigned kind)
 {
-    for (int i = 0; i < MOST && kind->algorithms[i] != NULL; i++) {
-        try_all(test, kind, kind->algorithms[i], "auto");
-        if (strcmp(kind->setting, A2A) != 0) {
-            try_all(test, kind, kind->algorithms[i], "network:p2p");
+    static const char *const hierarchies[] = {"auto", "network:p2p",
+                                              "node:p2p,network:p2p"};
+    mismatch_t m = {.test = test};
+    m.c.value[ORACLE_KIND] = (uint8_t)kind;
+    m.c.value[ORACLE_TYPE] =
+        kind == ORACLE_ALLTOALLW ? ORACLE_RESIZED : ORACLE_BYTE;
+    m.c.value[ORACLE_OP] = oracle_reduces(kind) ? ORACLE_BXOR : ORACLE_NO_OP;
+    int ways = oracle_pairs(kind) ? 1 : others_succeed(kind) ? 3 : 2;
+    for (unsigned i = 0; i < oracle_algorithms(kind) * (unsigned)ways; i++) {
+        const char *hierarchy = hierarchies[i % (unsigned)ways];
+        m.c.value[ORACLE_ALGORITHM] = (uint8_t)(i / (unsigned)ways);
+        RANK_CHECK(test, catena_group_dup(test->world, &m.group) == CATENA_OK);
+        oracle_choose_algorithm(&test->oracle, &m.c, m.group);
+        RANK_CHECK(test, catena_group_set(m.group, "hierarchy", hierarchy) ==
+                             CATENA_OK);
+        size_t count = sizeof(sizes) / sizeof(sizes[0]);
+        for (size_t k = 0; k < count - !oracle_pairs(kind); k++) {
+            m.bytes = sizes[k];
+            try_size(&m, k);
         }
+        RANK_CHECK(test, catena_group_free(m.group) == CATENA_OK);
     }
 }
 
 static void run_all(rank_test_t *test)
 {
+    static const unsigned kinds[] = {
+        ORACLE_ALLTOALLV, ORACLE_ALLTOALLW, ORACLE_ALLTOALL,  ORACLE_GATHERV,
+        ORACLE_SCATTER,   ORACLE_SCATTERV,  ORACLE_ALLGATHER, ORACLE_BCAST,
+        ORACLE_REDUCE,    ORACLE_ALLREDUCE, ORACLE_SCAN,      ORACLE_EXSCAN};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (rank_dealt(test, kinds[i].name)) {
-            run(test, &kinds[i]);
-            rank_conclude(test, kinds[i].name);
+        const char *name = oracle_kind_name(kinds[i]);
+        if (rank_dealt(test, name)) {
+            try_all(test, kinds[i]);
+            rank_conclude(test, name);
         }
     }
 }
 
 /* ---- what ends everything ---- */
 
-static catena_status_t allgather(call_t *c)
-{
-    return catena_allgather(c->send, c->others, CATENA_BYTE, c->receive,
-                            c->others, CATENA_BYTE, c->group);
-}
-
-static catena_status_t reduce_scatter(call_t *c)
-{
-    return catena_reduce_scatter_block(c->send, c->receive, c->others / 4,
-                                       CATENA_INT32, CATENA_SUM, c->group);
-}
-
 /** Ranks go ways that do not meet: all of them fail, in this call or a later
  * one, and nothing is written beyond. One such case ends a job. */
 typedef struct ending {
     const char *name;
-    catena_status_t (*run)(call_t *call);
-    extent_t extent;
-    const char *setting, *algorithm;
-    const char *hierarchy; /* NULL: it goes by none */
+    unsigned kind;
+    const char *algorithm, *hierarchy;
     size_t bytes;
     int odd;
     bool finds; /* the odd one does */
 } ending_t;
 
 static const ending_t endings[] = {
-    {"bcast", bcast, ONE, "bcast_algorithm", "auto", "auto", 160000, 3, true},
-    {"allreduce", allreduce, ONE, "allreduce_algorithm", "auto", "network:p2p",
-     160000, 3, true},
-    {"tree", allreduce, ONE, "allreduce_algorithm", "tree", "network:p2p",
-     32000, 2, false},
-    {"linear", reduce, ROOT, "reduce_algorithm", "auto", "network:p2p", 32000,
-     2, false},
-    {"allgather", allgather, EACH, "allgather_algorithm", "ring", "network:p2p",
+    {"bcast", ORACLE_BCAST, "auto", "auto", 160000, 3, true},
+    {"allreduce", ORACLE_ALLREDUCE, "auto", "network:p2p", 160000, 3, true},
+    {"tree", ORACLE_ALLREDUCE, "tree", "network:p2p", 32000, 2, false},
+    {"linear", ORACLE_REDUCE, "auto", "network:p2p", 32000, 2, false},
+    {"allgather", ORACLE_ALLGATHER, "ring", "network:p2p", 20000, 3, true},
+    {"reduce_scatter", ORACLE_REDUCE_SCATTER_BLOCK, "ring", "network:p2p",
      20000, 3, true},
-    {"reduce_scatter", reduce_scatter, ONE, "reduce_scatter_algorithm", "ring",
-     "network:p2p", 20000, 3, true},
-    {"joint", alltoall, EACH, A2A, "direct", NULL, 32000, 3, true},
-    {"leaders", alltoall, EACH, A2A, "mpml", NULL, 8, 3, true},
+    {"joint", ORACLE_ALLTOALL, "direct", "auto", 32000, 3, true},
+    {"leaders", ORACLE_ALLTOALL, "mpml", "auto", 8, 3, true},
 };
 
 static void end(rank_test_t *test, const ending_t *ending)
 {
-    call_t c = {.test = test,
-                .p = test->place.size,
-                .me = test->place.rank,
-                .odd = ending->odd,
-                .bytes = ending->bytes};
-    size_t wrong = c.bytes + (c.bytes / 20 & ~(size_t)3) + 4;
-    size_t room = (size_t)(c.p + 1) * stride_of(&c);
+    mismatch_t m = {.test = test,
+                    .odd = ending->odd,
+                    .bytes = ending->bytes,
+                    .wrong =
+                        ending->bytes + (ending->bytes / 20 & ~(size_t)3) + 4};
     catena_status_t status = CATENA_OK;
-    (void)catena_group_dup(test->world, &c.group);
-    if (ending->hierarchy != NULL) {
-        (void)catena_group_set(c.group, "hierarchy", ending->hierarchy);
+    m.c.value[ORACLE_KIND] = (uint8_t)ending->kind;
+    m.c.value[ORACLE_OP] =
+        oracle_reduces(ending->kind) ? ORACLE_BXOR : ORACLE_NO_OP;
+    while (strcmp(algorithm_of(&m), ending->algorithm) != 0) {
+        m.c.value[ORACLE_ALGORITHM]++;
     }
-    (void)catena_group_set(c.group, ending->setting, ending->algorithm);
-    c.send = rank_take(test, RANK_HEAP, room);
-    c.receive = rank_take(test, RANK_HEAP, room);
+    (void)catena_group_dup(test->world, &m.group);
+    oracle_choose_algorithm(&test->oracle, &m.c, m.group);
+    (void)catena_group_set(m.group, "hierarchy", ending->hierarchy);
     for (int turn = 0; turn < 3 && status == CATENA_OK; turn++) {
-        c.others = turn == 0 && c.me == c.odd ? wrong : c.bytes;
-        memset(c.send, 1, room);
-        memset(c.receive, GUARD, room);
-        status = ending->run(&c);
-        RANK_CHECK(test, guards_are_whole(&c, ending->extent, room));
+        oracle_call_t call = call_of(&m, true);
+        if (turn == 0 && test->place.rank == m.odd) {
+            call.exactly = m.wrong;
+        }
+        oracle_call_open(&test->oracle, &call);
+        oracle_call_fill(&call, 1);
+        status = oracle_call_run(&test->oracle, &call);
+        oracle_call_check_around(&test->oracle, &call, "the end: ");
+        oracle_call_close(&test->oracle, &call);
     }
     /* Another may be through with its calls before it hears of it, or be told
      * by the network that the first is gone. */
-    RANK_CHECK(test,
-               !ending->finds || c.me != c.odd || status == CATENA_ERR_ARG);
+    RANK_CHECK(test, !ending->finds || test->place.rank != m.odd ||
+                         status == CATENA_ERR_ARG);
     RANK_CHECK(test, catena_barrier(test->world) != CATENA_OK);
     test->ended = true;
 }
