@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "oracle/random.h"
+#include "oracle/neighborhood.h"
 
 /* ---- an order of this rank's own ---- */
 
@@ -149,216 +149,78 @@ void freed_in_any_order(rank_test_t *test, uint64_t seed)
 
 /* ---- starting ---- */
 
-typedef enum what {
-    BARRIER,
-    BCAST,
-    REDUCE,
-    ALLREDUCE,
-    GATHER,
-    SCATTER,
-    ALLGATHER,
-    REDUCE_SCATTER,
-    SCAN,
-    EXSCAN,
-    ALLTOALL,
-    ALLTOALLV,
-    NEIGHBOR_GATHER,
-    NEIGHBOR_ALLTOALL,
-    NEIGHBOR_REDUCE,
-    WHATS
-} what_t;
-
-/** A persistent operation on int64_t; values follow from `salt`, the rank, the
- * turn and the index, so that sums are known. */
+/** A persistent operation of a group, or of the neighbors on its ring. */
 typedef struct started {
-    what_t what;
-    const freed_t *on;
-    uint64_t salt;
-    int64_t rank, size, root;
-    size_t count; /* of a block */
-    int64_t *send, *recv;
-    size_t *counts;
-    ptrdiff_t *places;
-    int turn; /* that is under way, or is the next */
+    bool near;
+    oracle_call_t call;
+    oracle_nbr_call_t nbr;
+    uint64_t seed;
     bool active;
     catena_request_t *request;
 } started_t;
 
-/** Element i of what `from` has for `to` (or all: 0). */
-static int64_t value(const started_t *s, int64_t from, int64_t to, size_t i)
-{
-    return (int64_t)(s->salt % 1000) * 1000003 + s->turn * 10007 + from * 101 +
-           to * 13 + (int64_t)i;
-}
+/** What it operates on: `ring` is settled where there is a neighborhood. */
+typedef struct place {
+    freed_t on;
+    oracle_graph_t ring;
+} place_t;
 
-static bool is_rooted(const started_t *s)
+static void open_place(rank_test_t *test, place_t *place, uint64_t what)
 {
-    return s->what == BCAST || s->what == REDUCE || s->what == GATHER ||
-           s->what == SCATTER;
-}
-
-static bool at_root(const started_t *s)
-{
-    return !is_rooted(s) || s->rank == s->root;
-}
-
-/** Whether what is sent has a block for each rank. */
-static bool sends_to_each(const started_t *s)
-{
-    return s->what == SCATTER || s->what == REDUCE_SCATTER ||
-           s->what >= ALLTOALL;
-}
-
-/** The sum of what ranks up to `last` have for `to`. */
-static int64_t sum(const started_t *s, int64_t last, int64_t to, size_t i)
-{
-    int64_t all = 0;
-    for (int64_t r = 0; r <= last; r++) {
-        all += value(s, r, to, i);
-    }
-    return all;
-}
-
-/** Element i of block b of what has to be received; `mine`: of what is there
- * before. */
-static int64_t expected(const started_t *s, int64_t b, size_t i)
-{
-    int64_t last = s->size - 1;
-    int64_t side = b == 0 ? s->rank + last : s->rank + 1; /* of the ring */
-    switch (s->what) {
-    case BCAST:
-        return value(s, s->root, 0, i);
-    case REDUCE:
-    case ALLREDUCE:
-        return sum(s, last, 0, i);
-    case SCATTER:
-        return value(s, s->root, s->rank, i);
-    case REDUCE_SCATTER:
-        return sum(s, last, s->rank, i);
-    case SCAN:
-        return sum(s, s->rank, 0, i);
-    case EXSCAN:
-        return sum(s, s->rank - 1, 0, i);
-    case ALLTOALL:
-    case ALLTOALLV:
-        return value(s, b, s->rank, i);
-    case NEIGHBOR_GATHER:
-        return value(s, side % s->size, 0, i);
-    case NEIGHBOR_ALLTOALL: /* what it has for the other side */
-        return value(s, side % s->size, 1 - b, i);
-    case NEIGHBOR_REDUCE:
-        return value(s, (s->rank + last) % s->size, 0, i) +
-               value(s, (s->rank + 1) % s->size, 0, i);
-    default: /* gathered */
-        return value(s, b, 0, i);
+    make(test, &place->on, what);
+    if (place->on.ring != NULL) {
+        oracle_graph_torus(&place->ring, 1, catena_group_size(place->on.group),
+                           false);
+        oracle_graph_settle(&place->ring, catena_group_rank(place->on.group));
     }
 }
 
-static int64_t received_blocks(const started_t *s)
+static void close_place(rank_test_t *test, place_t *place)
 {
-    switch (s->what) {
-    case BARRIER:
-        return 0;
-    case REDUCE:
-    case GATHER:
-        return !at_root(s) ? 0 : s->what == GATHER ? s->size : 1;
-    case EXSCAN:
-        return s->rank > 0;
-    case ALLGATHER:
-    case ALLTOALL:
-    case ALLTOALLV:
-        return s->size;
-    case NEIGHBOR_GATHER:
-    case NEIGHBOR_ALLTOALL:
-        return 2;
-    default:
-        return 1;
+    if (place->on.ring != NULL) {
+        oracle_graph_free(&place->ring);
     }
+    RANK_CHECK(test, give_back(&place->on) == CATENA_OK);
 }
 
-static catena_status_t init(started_t *s)
+static void open_started(rank_test_t *test, started_t *s, const place_t *place,
+                         uint64_t seed)
 {
-    const catena_datatype_t t = CATENA_INT64;
-    catena_group_t *g = s->on->group;
-    catena_neighborhood_t *ring = s->on->ring;
-    catena_request_t **r = &s->request;
-    int64_t *in = s->send, *out = s->recv;
-    size_t n = s->count;
-    int root = (int)s->root;
-    switch (s->what) {
-    case BARRIER:
-        return catena_barrier_init(g, r);
-    case BCAST:
-        return catena_bcast_init(out, n, t, root, g, r);
-    case REDUCE:
-        return catena_reduce_init(in, out, n, t, CATENA_SUM, root, g, r);
-    case ALLREDUCE:
-        return catena_allreduce_init(in, out, n, t, CATENA_SUM, g, r);
-    case GATHER:
-        return catena_gather_init(in, n, t, out, n, t, root, g, r);
-    case SCATTER:
-        return catena_scatter_init(in, n, t, out, n, t, root, g, r);
-    case ALLGATHER:
-        return catena_allgather_init(in, n, t, out, n, t, g, r);
-    case REDUCE_SCATTER:
-        return catena_reduce_scatter_block_init(in, out, n, t, CATENA_SUM, g,
-                                                r);
-    case SCAN:
-        return catena_scan_init(in, out, n, t, CATENA_SUM, g, r);
-    case EXSCAN:
-        return catena_exscan_init(in, out, n, t, CATENA_SUM, g, r);
-    case ALLTOALL:
-        return catena_alltoall_init(in, out, n, t, g, r);
-    case ALLTOALLV:
-        return catena_alltoallv_init(in, s->counts, s->places, t, out,
-                                     s->counts, s->places, t, g, r);
-    case NEIGHBOR_GATHER:
-        return catena_neighbor_gather_init(in, n, t, out, n, t, ring, r);
-    case NEIGHBOR_ALLTOALL:
-        return catena_neighbor_alltoall_init(in, n, t, out, n, t, ring, r);
-    default:
-        return catena_neighbor_reduce_init(in, out, n, t, CATENA_SUM, ring, r);
+    const oracle_t *oracle = &test->oracle;
+    uint64_t random = seed;
+    uint64_t own = own_random(test, seed);
+    bool few = catena_group_size(place->on.group) <= 20;
+    *s = (started_t){.seed = seed};
+    s->near = place->on.ring != NULL && oracle_below(&random, 5) == 0;
+    if (s->near) {
+        s->nbr = (oracle_nbr_call_t){.graph = &place->ring,
+                                     .neighborhood = place->on.ring,
+                                     .table = rank_table(test)};
+        oracle_nbr_draw(&s->nbr, &random, &own, few ? 5000 : 17);
+        s->nbr.form = ORACLE_FORM_PERSISTENT;
+        oracle_nbr_open(oracle, &s->nbr);
+        RANK_CHECK(test, oracle_nbr_run(&s->nbr) == CATENA_OK);
+        s->request = s->nbr.request;
+        return;
     }
-}
-
-static void open_started(rank_test_t *test, started_t *s, const freed_t *on,
-                         uint64_t *shared)
-{
-    static const size_t counts[] = {1, 1, 3, 17, 130, 600, 5000};
-    *s = (started_t){.on = on, .salt = oracle_random(shared)};
-    s->what = (what_t)oracle_below(shared,
-                                   on->ring != NULL ? WHATS : NEIGHBOR_GATHER);
-    s->rank = catena_group_rank(on->group);
-    s->size = catena_group_size(on->group);
-    s->root = (int64_t)(s->salt >> 20) % s->size;
-    s->count = counts[oracle_below(shared, 7)];
-    if (s->size > 20 && s->count > 17) {
-        s->count = 17;
-    }
-    size_t blocks = (size_t)s->size + 2;
-    rank_memory_t memory = s->salt >> 40 & 1 ? RANK_HEAP : RANK_MALLOC;
-    s->send = (void *)rank_take(test, memory, blocks * s->count * 8);
-    s->recv = (void *)rank_take(test, memory, blocks * s->count * 8);
-    s->counts = calloc(blocks, sizeof(*s->counts));
-    s->places = calloc(blocks, sizeof(*s->places));
-    for (size_t b = 0; b < blocks; b++) {
-        s->counts[b] = s->count;
-        s->places[b] = (ptrdiff_t)(b * s->count);
-    }
-    RANK_CHECK(test, init(s) == CATENA_OK);
+    s->call = (oracle_call_t){
+        .group = place->on.group, .table = rank_table(test), .shape = seed};
+    unsigned kind = (unsigned)oracle_below(&random, ORACLE_KINDS);
+    oracle_draw(&s->call.c, kind, true, &random);
+    s->call.c.value[ORACLE_SIZE] %= few ? 9 : 5;
+    s->call.c.value[ORACLE_MODE] = ORACLE_PERSISTENT;
+    oracle_call_open(oracle, &s->call);
+    RANK_CHECK(test, oracle_call_run(oracle, &s->call) == CATENA_OK);
+    s->request = s->call.request;
 }
 
 static void start(rank_test_t *test, started_t *s)
 {
-    bool bcast = s->what == BCAST;
-    size_t blocks = sends_to_each(s) ? (size_t)s->size + 2 : 1;
-    for (size_t k = 0; k < blocks * s->count; k++) {
-        int64_t to = sends_to_each(s) ? (int64_t)(k / s->count) : 0;
-        (bcast ? s->recv : s->send)[k] =
-            bcast && !at_root(s) ? -1 : value(s, s->rank, to, k % s->count);
-    }
-    for (size_t k = 0; !bcast && k < ((size_t)s->size + 2) * s->count; k++) {
-        s->recv[k] = -1;
+    s->seed++;
+    if (s->near) {
+        oracle_nbr_fill(&s->nbr, s->seed);
+    } else {
+        oracle_call_fill(&s->call, s->seed);
     }
     s->active = true;
     RANK_CHECK(test, catena_start(s->request) == CATENA_OK);
@@ -367,32 +229,22 @@ static void start(rank_test_t *test, started_t *s)
 static void complete(rank_test_t *test, started_t *s)
 {
     RANK_CHECK(test, catena_wait(&s->request) == CATENA_OK);
-    for (int64_t b = 0; b < received_blocks(s); b++) {
-        for (size_t i = 0; i < s->count; i++) {
-            int64_t found = s->recv[(size_t)b * s->count + i];
-            if (found != expected(s, b, i)) {
-                rank_fail(test,
-                          "operation %d, turn %d, block %d, element %zu "
-                          "of %zu: %lld instead of %lld",
-                          s->what, s->turn, (int)b, i, s->count,
-                          (long long)found, (long long)expected(s, b, i));
-                b = s->size + 2;
-                break;
-            }
-        }
+    if (s->near) {
+        oracle_nbr_check(&test->oracle, &s->nbr, "started in any order");
+    } else {
+        oracle_call_check(&test->oracle, &s->call, "started in any order: ");
     }
     s->active = false;
-    s->turn++;
 }
 
 static void close_started(rank_test_t *test, started_t *s)
 {
-    rank_memory_t memory = s->salt >> 40 & 1 ? RANK_HEAP : RANK_MALLOC;
     RANK_CHECK(test, catena_request_free(&s->request) == CATENA_OK);
-    rank_give(test, memory, (void *)s->send);
-    rank_give(test, memory, (void *)s->recv);
-    free(s->counts);
-    free(s->places);
+    if (s->near) {
+        oracle_nbr_close(&test->oracle, &s->nbr);
+    } else {
+        oracle_call_close(&test->oracle, &s->call);
+    }
 }
 
 /** Turn by turn, all are started in an order of this rank's, and waited for in
@@ -430,20 +282,21 @@ void started_in_any_order(rank_test_t *test, uint64_t seed, int requests,
                           int turns)
 {
     enum { ON = 3 };
-    freed_t on[ON] = {{test->world, NULL}};
+    place_t place[ON] = {{.on = {test->world, NULL}}};
     uint64_t shared = seed;
     uint64_t own = own_random(test, seed);
     started_t *s = calloc((size_t)requests, sizeof(*s));
-    make(test, &on[1], 2 * 3);
-    make(test, &on[2], 2 + oracle_below(&shared, 4));
+    open_place(test, &place[1], 2 * 3);
+    open_place(test, &place[2], 2 + oracle_below(&shared, 4));
     for (int i = 0; i < requests; i++) {
-        open_started(test, &s[i], &on[oracle_below(&shared, ON)], &shared);
+        const place_t *at = &place[oracle_below(&shared, ON)];
+        open_started(test, &s[i], at, oracle_random(&shared));
         if (oracle_below(&shared, 4) == 0) {
-            add_up(test, on[oracle_below(&shared, ON)].group);
+            add_up(test, place[oracle_below(&shared, ON)].on.group);
         }
     }
     run_all(test, s, (size_t)requests, turns, &own);
-    RANK_CHECK(test, give_back(&on[1]) == CATENA_OK);
-    RANK_CHECK(test, give_back(&on[2]) == CATENA_OK);
+    close_place(test, &place[1]);
+    close_place(test, &place[2]);
     free(s);
 }

@@ -9,7 +9,7 @@
 #include "nbr_mix.h"
 #include "rank_refuse.h"
 
-enum { CASES = 100, ALL = CATENA_NEIGHBOR_ALL };
+enum { CASES = 50, ALL = CATENA_NEIGHBOR_ALL };
 
 static void drop(rank_test_t *test, catena_neighborhood_t *neighborhood)
 {
@@ -559,7 +559,7 @@ static void another_length(rank_test_t *test)
 
 static void one_wrong_length(rank_test_t *test)
 {
-    for (uint64_t seed = 0; seed < 40; seed++) {
+    for (uint64_t seed = 0; seed < 20; seed++) {
         wrong_length(test, (oracle_graph_way_t)(seed % ORACLE_GRAPH_WAYS),
                      seed);
     }

@@ -105,7 +105,7 @@ static void in_a_row(rank_test_t *test)
     static const size_t lengths[] = {1,    7,    8,    13,    16,   40,
                                      100,  520,  1000, 1024,  1032, 2048,
                                      4096, 8192, 8200, 20000, 70000};
-    enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]), TURNS = 200 };
+    enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]), TURNS = 100 };
     uint64_t all = 5;
     nbr_t rings[RINGS];
     for (int i = 0; i < RINGS; i++) {
@@ -217,7 +217,7 @@ static void end_drawn(rank_test_t *test, requests_t *r, uint64_t drawn,
 
 static void request_turns(rank_test_t *test, bool are_long)
 {
-    int turns = are_long ? 160 : 400;
+    int turns = are_long ? 80 : 200;
     uint64_t all = 9;
     uint64_t own = 21 + (uint64_t)test->place.rank;
     requests_t r;

@@ -6,7 +6,7 @@
 
 static void freed(rank_test_t *test)
 {
-    for (uint64_t i = 0; i < 10; i++) {
+    for (uint64_t i = 0; i < 5; i++) {
         freed_in_any_order(test, 1000 * rank_seed(1) + i);
     }
 }
@@ -35,8 +35,8 @@ static void freed_again_and_again(rank_test_t *test)
 
 static void started(rank_test_t *test)
 {
-    for (uint64_t i = 0; i < 8; i++) {
-        started_in_any_order(test, 1000 * rank_seed(1) + i, i < 6 ? 12 : 40, 4);
+    for (uint64_t i = 0; i < 4; i++) {
+        started_in_any_order(test, 1000 * rank_seed(1) + i, i < 3 ? 12 : 40, 4);
     }
 }
 
