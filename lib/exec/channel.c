@@ -90,11 +90,3 @@ void ctn_channel_init(ctn_channel_t *channel, ctn_block_t *block, uint32_t base,
                     CTN_RINGS, flight);
     channel->base = base;
 }
-
-void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel)
-{
-    ctn_patience_t patience = {0};
-    while (ctn_channel_under_way(channel) > 0) {
-        ctn_exec_poll_or_idle(exec, &patience);
-    }
-}

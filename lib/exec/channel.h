@@ -173,7 +173,4 @@ static inline bool ctn_channel_fence_due(const ctn_channel_t *channel)
     return channel->loose + 1u >= (channel->ahead ? most / 2 : most);
 }
 
-/** Let all its operations end. */
-void ctn_channel_settle(ctn_exec_t *exec, const ctn_channel_t *channel);
-
 #endif

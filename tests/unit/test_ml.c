@@ -1,12 +1,14 @@
 /* Collectives put together from levels, in simulated jobs: every collective in
- * every hierarchy on jobs of many shapes, against the oracle; what is told of
- * them, and data that are not moved. */
+ * every hierarchy on jobs of many shapes, and in one level by every algorithm,
+ * against the oracle; without memory; what is told of them, and data that are
+ * not moved. */
 
 #include <catena/catena.h>
 #include <catena/coll.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/barrier.h"
 #include "coll/ml/ml.h"
 #include "job.h"
 #include "oracle/call.h"
@@ -29,7 +31,10 @@ static const struct shape {
 enum {
     SHAPES = sizeof(shapes) / sizeof(shapes[0]),
     KINDS = ORACLE_ALLTOALL, /* those of levels */
-    HIERARCHIES = 6
+    HIERARCHIES = 6,
+    SHM = 1, /* on one node */
+    P2P = 2,
+    BLOCKS = 2 * (ORACLE_SCAN - ORACLE_GATHER)
 };
 
 static catena_sim_params_t params_of(const struct shape *shape, uint64_t seed)
@@ -69,7 +74,44 @@ static oracle_call_t draw(job_t *job, const oracle_table_t *table,
 
 /* ---- results ---- */
 
-static unsigned kind_of, hierarchy_of;
+static unsigned kind_of, hierarchy_of, algorithm_of;
+static int starved_errors; /* of all ranks */
+
+/** One rank is late: nobody leaves a barrier before it, by the clock that all
+ * share. */
+static void meet(job_t *job, catena_group_t *group)
+{
+    for (uint32_t late = 0; late < job->size; late++) {
+        double until = 0;
+        if (job->rank == late) {
+            JOB_CHECK(job, catena_compute(job->context, 2e-4) == CATENA_OK);
+            until = catena_time(job->context);
+        }
+        JOB_CHECK(job, catena_barrier(group) == CATENA_OK);
+        double through = catena_time(job->context);
+        JOB_CHECK(job, catena_bcast(&until, 1, CATENA_DOUBLE, (int)late,
+                                    group) == CATENA_OK);
+        JOB_CHECK(job, through >= until);
+    }
+}
+
+/** All ranks have the same bits, though sums are rounded. */
+static void same_bits(job_t *job, catena_group_t *group)
+{
+    enum { COUNT = 300 };
+    float sum[COUNT], first[COUNT];
+    uint64_t random = job->seed * 100 + job->rank;
+    for (size_t i = 0; i < COUNT; i++) {
+        uint64_t x = oracle_random(&random);
+        sum[i] = (float)x / (float)(1 + x % 1000000);
+    }
+    JOB_CHECK(job, catena_allreduce(CATENA_IN_PLACE, sum, COUNT, CATENA_FLOAT,
+                                    CATENA_SUM, group) == CATENA_OK);
+    memcpy(first, sum, sizeof(sum));
+    JOB_CHECK(job,
+              catena_bcast(first, COUNT, CATENA_FLOAT, 0, group) == CATENA_OK);
+    JOB_CHECK(job, memcmp(first, sum, sizeof(sum)) == 0);
+}
 
 static void results_of_one(job_t *job)
 {
@@ -90,6 +132,9 @@ static void results_of_one(job_t *job)
         oracle_choose_algorithm(&oracle, &call.c, call.group);
         oracle_call_exercise(&oracle, &call, 2);
     }
+    if (kind_of == ORACLE_BARRIER) {
+        meet(job, job->context->world);
+    }
     oracle_table_close(&oracle, &table);
     JOB_CHECK(job, job->context->world->composed == 0);
 }
@@ -103,6 +148,138 @@ START_TEST(results)
     ck_assert_msg(job_simulate_on(&params, results_of_one) == 0,
                   "%s in hierarchy %u", oracle_kind_name(kind_of),
                   hierarchy_of);
+}
+END_TEST
+
+/* ---- one level by each algorithm ---- */
+
+/** Lengths are short, around limits, and once any. All memory that was taken is
+ * given back with the group. */
+static void run_way(job_t *job)
+{
+    oracle_t oracle = job_oracle(job);
+    oracle_table_t table;
+    catena_group_t *group = NULL;
+    ctn_patience_t patience = {0};
+    uint64_t random = job->seed;
+    uint64_t memory = job->exec->tally.memory;
+    oracle_table_open(&oracle, &table);
+    JOB_CHECK(job, catena_group_dup(job->context->world, &group) == CATENA_OK);
+    for (int i = 0; i < 4; i++) {
+        oracle_call_t call = draw(job, &table, kind_of, hierarchy_of, &random);
+        call.group = group;
+        call.c.value[ORACLE_ALGORITHM] = (uint8_t)algorithm_of;
+        if (i % 2 == 1 && oracle_reduces(kind_of)) { /* tells the order */
+            call.c.value[ORACLE_OP] = ORACLE_ORDERED;
+            call.c.value[ORACLE_TYPE] = ORACLE_PAIR;
+        }
+        if (i == 3 && job->size < 10) {
+            call.c.value[ORACLE_SIZE] =
+                (uint8_t)oracle_below(&random, ORACLE_SIZES);
+            oracle_repair(&call.c);
+        }
+        oracle_choose_hierarchy(&oracle, &call.c, group);
+        oracle_choose_algorithm(&oracle, &call.c, group);
+        oracle_call_exercise(&oracle, &call, 2);
+    }
+    if (kind_of == ORACLE_BARRIER) {
+        meet(job, group);
+    } else if (kind_of == ORACLE_ALLREDUCE) {
+        same_bits(job, group);
+    }
+    JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
+    while (job->exec->aside != NULL) { /* the members part */
+        ctn_exec_poll_or_idle(job->exec, &patience);
+    }
+    oracle_table_close(&oracle, &table);
+    JOB_CHECK(job, job->exec->tally.memory == memory);
+}
+
+/** On a node, or by messages between all ranks, wherever they are.
+ * @return ranks that saw an error; those that starve end with one */
+static int each_algorithm(unsigned hierarchy, uint32_t ranks, uint64_t seed,
+                          job_body_t body)
+{
+    int failed = 0;
+    hierarchy_of = hierarchy;
+    for (algorithm_of = 0;
+         algorithm_of < oracle_algorithms(kind_of) && failed >= 0;
+         algorithm_of++, seed++) {
+        int now = hierarchy == SHM ? job_simulate_node(ranks, seed, body)
+                                   : job_simulate(ranks, seed, body);
+        failed = now < 0 ? now : failed + now;
+    }
+    return failed;
+}
+
+START_TEST(ways)
+{
+    static const uint32_t sizes[] = {1, 2, 3, 5, 8, 13};
+    kind_of = (unsigned)_i / 2;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        int failed = each_algorithm(_i % 2 == 0 ? SHM : P2P, sizes[i],
+                                    (uint64_t)_i + i, run_way);
+        ck_assert_msg(failed == 0, "%s of %u", oracle_kind_name(kind_of),
+                      sizes[i]);
+    }
+}
+END_TEST
+
+/* ---- without memory ---- */
+
+/** Every second rank has no memory left for long blocks: all ends all the same,
+ * and where no rank had to break the job off, what comes next works. */
+static void starve(job_t *job)
+{
+    oracle_t oracle = job_oracle(job);
+    oracle_table_t table;
+    uint64_t random = job->seed;
+    job_hoard_t *hoard = calloc(1, sizeof(*hoard));
+    catena_group_t *world = job->context->world;
+    job->context->log.level = CTN_LOG_ERROR; /* that memory is short is meant */
+    oracle_table_open(&oracle, &table);
+    oracle_call_t call = draw(job, &table, kind_of, hierarchy_of, &random);
+    call.c.value[ORACLE_ALGORITHM] = (uint8_t)algorithm_of;
+    call.c.value[ORACLE_MODE] = ORACLE_BLOCKING;
+    call.c.value[ORACLE_SIZE] = ORACLE_LONG - 1;
+    call.c.value[ORACLE_MEMORY] = ORACLE_MALLOC; /* needs stages */
+    oracle_choose_hierarchy(&oracle, &call.c, world);
+    oracle_choose_algorithm(&oracle, &call.c, world);
+    oracle_call_t before = call; /* makes the levels */
+    oracle_call_t after = call;
+    oracle_call_exercise(&oracle, &before, 1);
+    oracle_call_open(&oracle, &call);
+    oracle_call_fill(&call, 1);
+    JOB_CHECK(job, ctn_op_run(ctn_barrier_create(world)) == CATENA_OK);
+    if (job->rank % 2 == job->seed % 2) {
+        job_take_heap(job, hoard);
+    }
+    JOB_CHECK(job, ctn_op_run(ctn_barrier_create(world)) == CATENA_OK);
+    catena_status_t status = oracle_call_run(&oracle, &call);
+    JOB_CHECK(job, status == CATENA_OK || status == CATENA_ERR_NO_MEMORY);
+    if (status == CATENA_OK) {
+        oracle_call_check(&oracle, &call, "starved");
+    }
+    status = ctn_op_run(ctn_barrier_create(world));
+    job_give_heap(job, hoard);
+    if (status == CATENA_OK &&
+        ctn_op_run(ctn_barrier_create(world)) == CATENA_OK) {
+        oracle_call_exercise(&oracle, &after, 1);
+    }
+    oracle_call_close(&oracle, &call);
+    oracle_table_close(&oracle, &table);
+    free(hoard);
+    starved_errors += job->errors;
+}
+
+/** By each algorithm of the collectives that move blocks. */
+START_TEST(without_memory)
+{
+    kind_of = ORACLE_GATHER + (unsigned)_i / 2;
+    starved_errors = 0;
+    ck_assert_int_ge(
+        each_algorithm(_i % 2 == 0 ? SHM : P2P, 5, (uint64_t)_i, starve), 0);
+    ck_assert_int_eq(starved_errors, 0);
 }
 END_TEST
 
@@ -246,6 +423,8 @@ END_TEST
 static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, results, 0, SHAPES * KINDS * HIERARCHIES);
+    tcase_add_loop_test(tcase, ways, 0, 2 * KINDS);
+    tcase_add_loop_test(tcase, without_memory, 0, BLOCKS);
     tcase_add_test(tcase, sizes);
     tcase_add_test(tcase, zero_counts);
     tcase_add_loop_test(tcase, groups_under_way, 0, 7);
