@@ -183,14 +183,6 @@ static void end_pair(rank_test_t *test, pair_t *pair)
                          pair->recv[1] == (rank == 0 ? 2 : 0));
 }
 
-/** Whether messages of nothing are sent, too: then nobody ends an operation
- * before all its neighbors have begun it. */
-static bool checks_calls(void)
-{
-    const char *check = getenv("CATENA_CHECK");
-    return check != NULL && strcmp(check, "on") == 0;
-}
-
 /** Rank 0 ends the second of two operations before the first, for which it
  * waits for rank 2. Rank 1, which begins the next two before rank 0 does, must
  * hear of both ends. */
@@ -234,7 +226,9 @@ static void out_of_order(rank_test_t *test)
                                                 CATENA_UNWEIGHTED, degree,
                                                 neighbors, CATENA_UNWEIGHTED,
                                                 &info, &star) == CATENA_OK);
-    int turns = test->place.size > 2 && !checks_calls() ? 8 : 0;
+    /* With messages of nothing nobody ends an operation before all its
+     * neighbors have begun it. */
+    int turns = test->place.size > 2 && !nbr_checks() ? 8 : 0;
     for (int turn = 0; turn < turns; turn++) {
         if (degree > 0) {
             second_first(test, star);

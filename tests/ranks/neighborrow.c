@@ -29,6 +29,7 @@ static oracle_nbr_call_t call_of(nbr_t *ring, bool gather, size_t bytes)
         .kind = gather ? ORACLE_NBR_GATHER : ORACLE_NBR_ALLTOALL,
         .type = ORACLE_BYTE,
         .count = bytes,
+        .in_place = mine >> 24 & 1,
         .as_words = mine % 2 == 0,
         .send_memory = mine >> 8 & 3 ? ORACLE_HEAP : ORACLE_MALLOC,
         .receive_memory = mine >> 16 & 3 ? ORACLE_HEAP : ORACLE_MALLOC};
