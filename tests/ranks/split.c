@@ -9,10 +9,9 @@
 #include <unistd.h>
 
 #include "oracle/layout.h"
-#include "oracle/split.h"
-#include "rank_test.h"
+#include "split_mix.h"
 
-enum { MOST_BYTES = 100000, IN_FLIGHT = 3 };
+enum { MOST_BYTES = 100000 };
 
 /** One-at-a-time: Jenkins, Algorithm Alley, Dr. Dobb's Journal 22(9), 1997. */
 static uint32_t one_at_a_time(const unsigned char *data, size_t bytes)
@@ -197,119 +196,21 @@ static void short_calls(rank_test_t *test)
 
 /* ---- in flight ---- */
 
-static void start_exchange(rank_test_t *test, catena_group_t *group,
-                           oracle_call_t *call, int i,
-                           catena_request_t **request)
-{
-    static const size_t bytes[] = {8, 3000, 200};
-    *call = rank_alltoall(test, group, bytes[i % 3]);
-    call->c.value[ORACLE_MEMORY] = (uint8_t)(i % 4);
-    oracle_call_open(&test->oracle, call);
-    oracle_call_fill(call, (uint64_t)i);
-    RANK_CHECK(test, oracle_call_run(&test->oracle, call) == CATENA_OK);
-    *request = call->request;
-}
-
-/** On one group: exchange, split, exchange, split, barrier, exchange. */
-static void split_between(rank_test_t *test, catena_group_t *group, int way,
-                          uint64_t *random, const char *algorithm)
-{
-    oracle_members_t world = oracle_members_world(test->place.size);
-    catena_request_t *requests[6];
-    oracle_call_t x[3];
-    oracle_flight_t flight[2] = {0};
-    for (int i = 0; i < 2; i++) {
-        flight[i].split.algorithm = algorithm;
-        oracle_split_draw(&flight[i].split, random, 2000);
-    }
-    start_exchange(test, group, &x[0], way, &requests[0]);
-    oracle_split_start(&test->oracle, group, &world, &flight[0]);
-    start_exchange(test, group, &x[1], way + 1, &requests[2]);
-    oracle_split_start(&test->oracle, group, &world, &flight[1]);
-    RANK_CHECK(test, catena_ibarrier(group, &requests[4]) == CATENA_OK);
-    start_exchange(test, group, &x[2], way + 2, &requests[5]);
-    requests[1] = flight[0].request;
-    requests[3] = flight[1].request;
-    rank_complete(test, requests, 6, way);
-    for (int i = 0; i < 6; i++) {
-        RANK_CHECK(test, requests[i] == NULL);
-    }
-    for (int i = 0; i < 3; i++) {
-        oracle_call_check(&test->oracle, &x[i], "beside a split: ");
-        oracle_call_close(&test->oracle, &x[i]);
-    }
-    for (int i = 0; i < 2; i++) {
-        oracle_split_end(&test->oracle, &flight[i]);
-    }
-    oracle_members_free(&world);
-}
-
-/** Ways to complete, in turn; but for those that test again and again where
- * many processes share few cores: each takes its core's whole time slice. */
-static int way_of(const rank_test_t *test, int i)
-{
-    bool many = !test->simulated && test->place.size > 9;
-    return many ? 2 * (i % 2) : i % RANK_WAYS;
-}
-
 static void between_operations(rank_test_t *test)
 {
-    uint64_t random = 5;
     catena_group_t *group = NULL;
-    RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
-    for (int a = 0; a < ORACLE_SPLIT_ALGORITHMS; a++) {
-        split_between(test, group, way_of(test, a), &random,
-                      oracle_split_algorithms[a]);
+    for (uint64_t a = 0; a < ORACLE_SPLIT_ALGORITHMS; a++) {
+        split_mix(test, oracle_split_algorithms[a], 17 + a, 2000);
     }
     /* A blocking split settles what the group still has to do. */
     catena_request_t *request = NULL;
     catena_group_t *made = NULL;
+    RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
     RANK_CHECK(test, catena_ibarrier(group, &request) == CATENA_OK);
     RANK_CHECK(test, catena_group_split(group, 0, 0, &made) == CATENA_OK);
     RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
     oracle_group_free(&test->oracle, group);
     oracle_group_free(&test->oracle, made);
-}
-
-/** Split groups of which each rank is in several at once, started in one order
- * on even and in the other on odd ranks; those of a color are disjoint. */
-static void on_several_groups(rank_test_t *test)
-{
-    static const oracle_color_t colors[IN_FLIGHT] = {
-        ORACLE_COLOR_SAME, ORACLE_COLOR_FEW, ORACLE_COLOR_MANY};
-    uint64_t random = 17;
-    oracle_members_t world = oracle_members_world(test->place.size);
-    oracle_members_t members[IN_FLIGHT];
-    catena_group_t *groups[IN_FLIGHT];
-    for (int i = 0; i < IN_FLIGHT; i++) {
-        oracle_split_t split = {.algorithm = "auto", .color = colors[i]};
-        oracle_split_open(&split, test->place.size);
-        groups[i] = oracle_split_run(&test->oracle, &split, test->world, &world,
-                                     &members[i]);
-        oracle_split_close(&split);
-    }
-    for (int round = 0; round < 2 * RANK_WAYS; round++) {
-        oracle_flight_t flight[IN_FLIGHT] = {0};
-        catena_request_t *requests[IN_FLIGHT];
-        for (int i = 0; i < IN_FLIGHT; i++) {
-            oracle_split_draw(&flight[i].split, &random, 2000);
-        }
-        for (int i = 0; i < IN_FLIGHT; i++) {
-            int g = test->place.rank % 2 == 0 ? i : IN_FLIGHT - 1 - i;
-            oracle_split_start(&test->oracle, groups[g], &members[g],
-                               &flight[g]);
-            requests[i] = flight[g].request;
-        }
-        rank_complete(test, requests, IN_FLIGHT, way_of(test, round));
-        for (int i = 0; i < IN_FLIGHT; i++) {
-            oracle_split_end(&test->oracle, &flight[i]);
-        }
-    }
-    for (int i = 0; i < IN_FLIGHT; i++) {
-        oracle_group_free(&test->oracle, groups[i]);
-        oracle_members_free(&members[i]);
-    }
-    oracle_members_free(&world);
 }
 
 /* ---- splits of splits ---- */
@@ -490,7 +391,6 @@ static const rank_case_t cases[] = {
     {"colors of one hash", colliding_colors},
     {"shorter calls of splits", short_calls},
     {"splits between operations", between_operations},
-    {"splits of several groups", on_several_groups},
     {"splits of splits", splits_of_splits},
     {"errs about others", errs_about_others},
     {"what a split says of itself", stats},

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#include "oracle/split.h"
+#include "ranks/split_mix.h"
 
-enum { SPLITS = 4, GROUPS = 3 };
+enum { SPLITS = 4 };
 
 /** Where all ranks write down what all bring: the more ranks, the less each. */
 static size_t most_bytes(const draw_t *draw)
@@ -63,67 +63,9 @@ void splits_of_splits(rank_test_t *test, draw_t *draw, uint64_t random)
     oracle_split_deep(&test->oracle, NULL, &random, most_bytes(draw), order);
 }
 
-/** Split all groups without blocking, before and after an exchange on each. */
-static void split_groups(rank_test_t *test, const draw_t *draw,
-                         uint64_t *random, catena_group_t *const *groups,
-                         const oracle_members_t *members)
-{
-    oracle_flight_t flight[GROUPS][2] = {0};
-    oracle_call_t x[GROUPS];
-    catena_request_t *requests[3 * GROUPS] = {NULL};
-    for (int g = 0; g < GROUPS; g++) {
-        oracle_split_draw(&flight[g][0].split, random, most_bytes(draw));
-        oracle_split_draw(&flight[g][1].split, random, most_bytes(draw));
-    }
-    /* Operations of different groups start in any order. */
-    uint64_t own = *random + (uint64_t)test->place.rank;
-    int first = (int)(oracle_random(&own) % GROUPS);
-    for (int i = 0; i < GROUPS; i++) {
-        int g = (first + i) % GROUPS;
-        x[g] = rank_alltoall(test, groups[g], 240);
-        pause_somewhere(test, *random);
-        oracle_call_open(&test->oracle, &x[g]);
-        oracle_call_fill(&x[g], (uint64_t)g);
-        oracle_split_start(&test->oracle, groups[g], &members[g],
-                           &flight[g][0]);
-        RANK_CHECK(test, oracle_call_run(&test->oracle, &x[g]) == CATENA_OK);
-        requests[3 * g] = x[g].request;
-        oracle_split_start(&test->oracle, groups[g], &members[g],
-                           &flight[g][1]);
-        requests[3 * g + 1] = flight[g][0].request;
-        requests[3 * g + 2] = flight[g][1].request;
-    }
-    rank_complete(test, requests, 3 * GROUPS,
-                  (int)(oracle_random(random) % RANK_WAYS));
-    for (int g = 0; g < GROUPS; g++) {
-        oracle_call_check(&test->oracle, &x[g], "beside splits: ");
-        oracle_call_close(&test->oracle, &x[g]);
-        oracle_split_end(&test->oracle, &flight[g][0]);
-        oracle_split_end(&test->oracle, &flight[g][1]);
-    }
-}
-
 void splits_in_flight(rank_test_t *test, draw_t *draw, uint64_t random)
 {
-    static const oracle_color_t colors[GROUPS] = {
-        ORACLE_COLOR_SAME, ORACLE_COLOR_FEW, ORACLE_COLOR_MANY};
-    oracle_members_t world = oracle_members_world(draw->ranks);
-    oracle_members_t members[GROUPS];
-    catena_group_t *groups[GROUPS];
-    for (int g = 0; g < GROUPS; g++) {
-        oracle_split_t split = {.algorithm = "auto", .color = colors[g]};
-        split.seed = oracle_random(&random);
-        oracle_split_open(&split, draw->ranks);
-        groups[g] = oracle_split_run(&test->oracle, &split, test->world, &world,
-                                     &members[g]);
-        oracle_split_close(&split);
-    }
-    split_groups(test, draw, &random, groups, members);
-    for (int g = 0; g < GROUPS; g++) {
-        oracle_group_free(&test->oracle, groups[g]);
-        oracle_members_free(&members[g]);
-    }
-    oracle_members_free(&world);
+    split_mix(test, NULL, random, most_bytes(draw));
 }
 
 void splits_by_liars(rank_test_t *test, draw_t *draw, uint64_t random)
