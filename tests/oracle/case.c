@@ -213,54 +213,34 @@ static uint8_t type_for(unsigned op)
     return type;
 }
 
-/** Every collective by every algorithm in every hierarchy: which component runs
- * what follows from these three. Reductions twice: only an operation that does
- * not commute tells the order, but it goes by ways of its own. */
-static size_t list_ways(oracle_way_t *way)
+/** Every collective by every algorithm with every value of `factor`; what does
+ * not go together is left out. Twice: reductions with an operation that does
+ * not commute, too. */
+static size_t list_ways(oracle_way_t *way, unsigned factor, unsigned values,
+                        bool twice)
 {
     const unsigned keep =
-        1u << ORACLE_KIND | 1u << ORACLE_ALGORITHM | 1u << ORACLE_HIERARCHY;
+        1u << ORACLE_KIND | 1u << ORACLE_ALGORITHM | 1u << factor;
     size_t count = 0;
     for (unsigned kind = 0; kind < ORACLE_KINDS; kind++) {
-        unsigned ways = oracle_algorithms(kind) * HIERARCHIES;
+        unsigned ways = oracle_algorithms(kind) * values;
         bool reduces = oracle_reduces(kind);
-        for (unsigned i = 0; i < (reduces ? 2 * ways : ways); i++) {
-            unsigned op = !reduces   ? ORACLE_NO_OP
-                          : i < ways ? 1 + i % ORACLE_COMMUTING
-                                     : ORACLE_ORDERED;
-            uint8_t type = op == ORACLE_ORDERED ? ORACLE_TRIPLE : type_for(op);
+        bool keeps = reduces && twice;
+        for (unsigned i = 0; i < (keeps ? 2 * ways : ways); i++) {
+            unsigned op = !reduces    ? ORACLE_NO_OP
+                          : i >= ways ? ORACLE_ORDERED
+                                      : 1 + i % (twice ? ORACLE_COMMUTING
+                                                       : ORACLE_ORDERED);
             oracle_case_t c = {
                 .value = {[ORACLE_KIND] = (uint8_t)kind,
-                          [ORACLE_ALGORITHM] =
-                              (uint8_t)(i % ways / HIERARCHIES),
-                          [ORACLE_HIERARCHY] = (uint8_t)(i % HIERARCHIES),
+                          [ORACLE_ALGORITHM] = (uint8_t)(i % ways / values),
                           [ORACLE_OP] = (uint8_t)op,
-                          [ORACLE_TYPE] = type}};
-            way[count++] =
-                (oracle_way_t){c, keep | (reduces ? 1u << ORACLE_OP : 0)};
-        }
-    }
-    return count;
-}
-
-/** Every algorithm of every collective with every length. */
-static size_t list_lengths(oracle_way_t *way)
-{
-    const unsigned keep =
-        1u << ORACLE_KIND | 1u << ORACLE_ALGORITHM | 1u << ORACLE_SIZE;
-    size_t count = 0;
-    for (unsigned kind = 0; kind < ORACLE_KINDS; kind++) {
-        unsigned ways = oracle_algorithms(kind) * ORACLE_SIZES;
-        for (unsigned i = 0; i < ways; i++) {
-            unsigned op = oracle_reduces(kind) ? 1 + i % (ORACLE_OPS - 1) : 0;
-            oracle_case_t c = {
-                .value = {[ORACLE_KIND] = (uint8_t)kind,
-                          [ORACLE_ALGORITHM] = (uint8_t)(i / ORACLE_SIZES),
-                          [ORACLE_SIZE] = (uint8_t)(i % ORACLE_SIZES),
-                          [ORACLE_OP] = (uint8_t)op,
-                          [ORACLE_TYPE] = type_for(op)}};
+                          [ORACLE_TYPE] =
+                              i >= ways ? ORACLE_TRIPLE : type_for(op)}};
+            c.value[factor] = (uint8_t)(i % values);
             if (is_valid(&c)) {
-                way[count++] = (oracle_way_t){c, keep};
+                way[count++] =
+                    (oracle_way_t){c, keep | (keeps ? 1u << ORACLE_OP : 0)};
             }
         }
     }
@@ -310,8 +290,11 @@ const oracle_space_t *oracle_space(void)
         .more = more,
         .follow = follow};
     if (space.bases == 0) {
-        space.ways = list_ways(way);
-        space.mores = list_lengths(more);
+        /* Which component runs what follows from the hierarchy. Only an
+         * operation that does not commute tells the order, but it goes by ways
+         * of its own. */
+        space.ways = list_ways(way, ORACLE_HIERARCHY, HIERARCHIES, true);
+        space.mores = list_ways(more, ORACLE_SIZE, ORACLE_SIZES, false);
         space.bases = list_bases(base);
     }
     return &space;
