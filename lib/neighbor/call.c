@@ -377,11 +377,11 @@ static void tell_all(ctn_op_t *op)
     }
 }
 
-/** See ctn_link_zeroes. */
+/** See ctn_link_zeroes. Each link is some plan's; those of a request's plan are
+ * its own, and numbered by its own sequence. */
 CTN_COLD static void zero_words(catena_neighborhood_t *neighborhood,
                                 uint64_t seq)
 {
-    ctn_link_zero(neighborhood->in, neighborhood->ins, seq);
     for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
         for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
             const ctn_plan_t *plan = neighborhood->plan[scheme][pattern];
