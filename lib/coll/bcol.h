@@ -56,8 +56,9 @@ typedef struct ctn_basic {
     ctn_reducer_t by; /* of reductions; lower members are to the left */
     /** Of vectors: segments that the caller's has, the same on all members. */
     uint32_t segments;
-    /** What this member gives of a vector came in another length than it should
-     * have: who gets something of it fails. Set until it is let go. */
+    /** What this member gives is made of something that came in another length
+     * than it should have: who gets something of it fails. Set until it is let
+     * go. */
     bool unfit;
     const char
         *algorithm; /* NULL: the component chooses, by facts that all

@@ -92,15 +92,15 @@ catena_status_t ctn_mail_send_unfit(ctn_op_t *op, ctn_address_t to,
     return ctn_op_send_count(op, to, slot, count_of(turn, UNFIT), NULL, 0);
 }
 
-bool ctn_mail_is_other(const ctn_channel_t *channel, uint64_t seq,
-                       unsigned slot, uint32_t turn)
+bool ctn_mail_turn(const ctn_channel_t *channel, uint64_t seq, unsigned slot,
+                   uint32_t *turn)
 {
-    const unsigned char *at =
-        (const unsigned char *)channel->slots + ctn_slot_at(channel, seq, slot);
-    uint64_t word =
-        ctn_word_load(&((const ctn_slot_t *)(const void *)at)->word[0]);
-    return ctn_tag_matches(word, seq) &&
-           ctn_tag_count(word) >> LENGTH_BITS != turn % CTN_TURNS;
+    const unsigned char *slots = (const unsigned char *)channel->slots;
+    const ctn_slot_t *at =
+        (const void *)(slots + ctn_slot_at(channel, seq, slot));
+    uint64_t word = ctn_word_load(&at->word[0]);
+    *turn = ctn_tag_count(word) >> LENGTH_BITS;
+    return ctn_tag_matches(word, seq);
 }
 
 bool ctn_mail_returned(const ctn_op_t *op, unsigned slot, uint32_t turn,

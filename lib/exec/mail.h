@@ -28,10 +28,9 @@
 catena_status_t ctn_mail_send_unfit(ctn_op_t *op, ctn_address_t to,
                                     unsigned slot, uint32_t turn);
 
-/** Whether a message of operation `seq` is in a slot that is of another turn.
- */
-bool ctn_mail_is_other(const ctn_channel_t *channel, uint64_t seq,
-                       unsigned slot, uint32_t turn);
+/** Whether a message of operation `seq` is in a slot; its turn then. */
+bool ctn_mail_turn(const ctn_channel_t *channel, uint64_t seq, unsigned slot,
+                   uint32_t *turn);
 
 /** The sender's side of a message; zeroed before the first use. */
 typedef struct ctn_parcel {

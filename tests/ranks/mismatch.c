@@ -21,6 +21,8 @@ typedef struct mismatch {
     int odd;      /* the rank that gives something else than the others */
     size_t bytes; /* what all but that one give */
     size_t wrong; /* what that one does */
+    bool whole;   /* of an allgather: it expects as much of all others */
+    bool flat;    /* it goes by one level of messages */
 } mismatch_t;
 
 static unsigned kind_of(const mismatch_t *m)
@@ -34,17 +36,24 @@ static const char *algorithm_of(const mismatch_t *m)
 }
 
 /** Whether one length is that of all blocks. */
-static bool has_one_length(unsigned kind)
+static bool has_one_length(const mismatch_t *m)
 {
+    unsigned kind = kind_of(m);
     return kind == ORACLE_BCAST || kind == ORACLE_ALLTOALL ||
-           oracle_reduces(kind);
+           oracle_reduces(kind) || m->whole;
 }
 
 /** Whether none but the ranks that must fail do. */
 static bool others_succeed(unsigned kind)
 {
-    return kind == ORACLE_GATHERV || kind == ORACLE_SCATTERV ||
-           kind == ORACLE_ALLGATHER;
+    return kind == ORACLE_GATHERV || kind == ORACLE_SCATTERV;
+}
+
+/** Whether each rank gets all blocks, or a part of all. */
+static bool gets_of_all(unsigned kind)
+{
+    return kind == ORACLE_ALLGATHER || kind == ORACLE_ALLGATHERV ||
+           kind == ORACLE_REDUCE_SCATTER_BLOCK;
 }
 
 /** The rank that gets something wrong in an alltoallv. */
@@ -60,13 +69,13 @@ static bool must_fail(const mismatch_t *m)
     case ORACLE_ALLTOALLV:
     case ORACLE_ALLTOALLW:
         return rank == victim(m);
+    case ORACLE_GATHER:
     case ORACLE_GATHERV:
     case ORACLE_REDUCE:
         return rank == 0;
     case ORACLE_BCAST:
     case ORACLE_SCATTER:
     case ORACLE_SCATTERV:
-    case ORACLE_ALLGATHER: /* it sees that it contradicts itself */
         return rank == m->odd;
     case ORACLE_SCAN:
         return rank >= m->odd;
@@ -81,20 +90,28 @@ static bool must_fail(const mismatch_t *m)
  * are wider than what is too much, and in an alltoallw elements, too. */
 static oracle_call_t call_of(const mismatch_t *m, bool right)
 {
-    unsigned kind = kind_of(m);
     bool is_odd = !right && m->test->place.rank == m->odd;
     size_t unit = oracle_unit_bytes(m->c.value[ORACLE_TYPE]);
     size_t usual = m->bytes / unit;
     size_t own = is_odd ? m->wrong / unit : usual;
-    return (oracle_call_t){
-        .c = m->c,
-        .group = m->group,
-        .table = rank_table(m->test),
-        .exactly = has_one_length(kind) ? own : usual,
-        .shape = m->bytes + m->wrong,
-        .apart = usual / 8 + 64,
-        .wrong_by = has_one_length(kind) ? 0 : (ptrdiff_t)(own - usual),
-        .wrong_to = (size_t)victim(m)};
+    return (oracle_call_t){.c = m->c,
+                           .group = m->group,
+                           .table = rank_table(m->test),
+                           .exactly = has_one_length(m) ? own : usual,
+                           .shape = m->bytes + m->wrong,
+                           .apart = usual / 8 + 64,
+                           .wrong_by =
+                               has_one_length(m) ? 0 : (ptrdiff_t)(own - usual),
+                           .wrong_to = (size_t)victim(m)};
+}
+
+/** The odd rank has as many bytes in all as the others, but in other blocks. */
+static void split_otherwise(const mismatch_t *m, oracle_call_t *call)
+{
+    if (kind_of(m) == ORACLE_ALLGATHERV) {
+        call->receive.counts[m->odd] += (size_t)call->wrong_by;
+        call->receive.counts[victim(m)] -= (size_t)call->wrong_by;
+    }
 }
 
 /** Make the wrong call, or the right one. */
@@ -109,6 +126,7 @@ static void try_once(const mismatch_t *m, bool right)
              "%zu bytes, rank %d %zu, the %s call: ", m->bytes, m->odd,
              m->wrong, right ? "right" : "wrong");
     oracle_call_open(&test->oracle, &call);
+    split_otherwise(m, &call);
     oracle_call_fill(&call, m->wrong + right);
     rank_listen(test, &said);
     catena_status_t status = oracle_call_run(&test->oracle, &call);
@@ -128,36 +146,53 @@ static void try_once(const mismatch_t *m, bool right)
     oracle_call_close(&test->oracle, &call);
 }
 
+static size_t segments_of(const mismatch_t *m, size_t bytes)
+{
+    return ((size_t)m->test->place.size * bytes + 32767) / 32768;
+}
+
 /** Lengths with which ranks go ways that do not meet, so that all ends; see
- * docs/algorithms.md, A2A-1 and A2A-2. Vectors: in numbers of segments that
- * differ. */
+ * docs/algorithms.md, A2A-1 and A2A-2. Vectors, and what each rank gets of all:
+ * in numbers of segments that differ. */
 static bool ends(const mismatch_t *m)
 {
     unsigned kind = kind_of(m);
     const char *algorithm = algorithm_of(m);
     bool led = strcmp(algorithm, "auto") == 0 || strstr(algorithm, "a2a") ||
                strstr(algorithm, "mpml");
+    if (gets_of_all(kind) && (kind != ORACLE_ALLGATHER || m->whole)) {
+        return m->bytes > 1000 &&
+               !(m->flat && strcmp(algorithm, "ring") == 0) &&
+               (m->flat || m->test->place.nodes > 1 ||
+                segments_of(m, m->bytes) != segments_of(m, m->wrong));
+    }
     if (!oracle_pairs(kind)) {
-        return has_one_length(kind) && m->bytes >= 32000;
+        return has_one_length(m) && m->bytes >= 32000;
     }
     if (m->test->place.nodes == 1) {
         return false;
     }
     return kind == ORACLE_ALLTOALL
                ? led || (m->bytes > 10000 && m->bytes <= 32000)
-               : led && m->bytes >= 160000;
+               : led && m->bytes >= (m->test->place.size == 3 ? 32000 : 160000);
 }
 
 /** A twentieth more and less; where nothing else depends on it, also nothing,
  * and far more. */
 static void try_size(mismatch_t *m, size_t number)
 {
-    size_t by = (m->bytes / 20 & ~(size_t)3) + 4;
+    bool splits = kind_of(m) == ORACLE_ALLGATHERV; /* within the guards */
+    size_t by = splits ? 4 : (m->bytes / 20 & ~(size_t)3) + 4;
     const size_t wrongs[] = {m->bytes - by, m->bytes + by, 0, 30 * m->bytes};
-    bool any = others_succeed(kind_of(m)) && m->bytes <= 20000;
+    bool any = (others_succeed(kind_of(m)) ||
+                (kind_of(m) == ORACLE_ALLGATHER && !m->whole)) &&
+               m->bytes <= 20000;
     m->odd = (int)(number % (size_t)(m->test->place.size - 1)) + 1;
-    for (size_t w = 0; w < (any ? 4 : 2) && !ends(m); w++) {
+    for (size_t w = 0; w < (any ? 4 : 2); w++) {
         m->wrong = wrongs[w];
+        if (ends(m)) {
+            continue;
+        }
         m->c.value[ORACLE_MEMORY] =
             (number + w + m->c.value[ORACLE_ALGORITHM]) % 2;
         try_once(m, false);
@@ -174,9 +209,11 @@ static void try_all(rank_test_t *test, unsigned kind)
     m.c.value[ORACLE_TYPE] =
         kind == ORACLE_ALLTOALLW ? ORACLE_RESIZED : ORACLE_BYTE;
     m.c.value[ORACLE_OP] = oracle_reduces(kind) ? ORACLE_BXOR : ORACLE_NO_OP;
-    int ways = oracle_pairs(kind) ? 1 : others_succeed(kind) ? 3 : 2;
+    bool blocks = others_succeed(kind) || gets_of_all(kind);
+    int ways = oracle_pairs(kind) ? 1 : blocks ? 3 : 2;
     for (unsigned i = 0; i < oracle_algorithms(kind) * (unsigned)ways; i++) {
         const char *hierarchy = hierarchies[i % (unsigned)ways];
+        m.flat = i % (unsigned)ways == 1;
         m.c.value[ORACLE_ALGORITHM] = (uint8_t)(i / (unsigned)ways);
         RANK_CHECK(test, catena_group_dup(test->world, &m.group) == CATENA_OK);
         oracle_choose_algorithm(&test->oracle, &m.c, m.group);
@@ -185,7 +222,12 @@ static void try_all(rank_test_t *test, unsigned kind)
         size_t count = sizeof(sizes) / sizeof(sizes[0]);
         for (size_t k = 0; k < count - !oracle_pairs(kind); k++) {
             m.bytes = sizes[k];
+            m.whole = false;
             try_size(&m, k);
+            m.whole = kind == ORACLE_ALLGATHER;
+            if (m.whole) {
+                try_size(&m, k);
+            }
         }
         RANK_CHECK(test, catena_group_free(m.group) == CATENA_OK);
     }
@@ -194,9 +236,11 @@ static void try_all(rank_test_t *test, unsigned kind)
 static void run_all(rank_test_t *test)
 {
     static const unsigned kinds[] = {
-        ORACLE_ALLTOALLV, ORACLE_ALLTOALLW, ORACLE_ALLTOALL,  ORACLE_GATHERV,
-        ORACLE_SCATTER,   ORACLE_SCATTERV,  ORACLE_ALLGATHER, ORACLE_BCAST,
-        ORACLE_REDUCE,    ORACLE_ALLREDUCE, ORACLE_SCAN,      ORACLE_EXSCAN};
+        ORACLE_ALLTOALLV, ORACLE_ALLTOALLW,  ORACLE_ALLTOALL,
+        ORACLE_GATHERV,   ORACLE_SCATTER,    ORACLE_SCATTERV,
+        ORACLE_ALLGATHER, ORACLE_BCAST,      ORACLE_REDUCE,
+        ORACLE_ALLREDUCE, ORACLE_SCAN,       ORACLE_EXSCAN,
+        ORACLE_GATHER,    ORACLE_ALLGATHERV, ORACLE_REDUCE_SCATTER_BLOCK};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         const char *name = oracle_kind_name(kinds[i]);
         if (rank_dealt(test, name)) {
@@ -224,9 +268,9 @@ static const ending_t endings[] = {
     {"allreduce", ORACLE_ALLREDUCE, "auto", "network:p2p", 160000, 3, true},
     {"tree", ORACLE_ALLREDUCE, "tree", "network:p2p", 32000, 2, false},
     {"linear", ORACLE_REDUCE, "auto", "network:p2p", 32000, 2, false},
-    {"allgather", ORACLE_ALLGATHER, "ring", "network:p2p", 20000, 3, true},
-    {"reduce_scatter", ORACLE_REDUCE_SCATTER_BLOCK, "ring", "network:p2p",
-     20000, 3, true},
+    {"bruck and ring", ORACLE_ALLGATHER, "auto", "network:p2p", 16000, 3, true},
+    {"passes", ORACLE_REDUCE_SCATTER_BLOCK, "recursive-halving", "network:p2p",
+     32000, 3, true},
     {"joint", ORACLE_ALLTOALL, "direct", "auto", 32000, 3, true},
     {"leaders", ORACLE_ALLTOALL, "mpml", "auto", 8, 3, true},
 };
@@ -282,7 +326,8 @@ const rank_suite_t rank_suite_mismatchend = {
     .name = "mismatchend", .many = ending, .ranks = 4, .named = true};
 
 static const rank_case_t many[] = {{"all", run_all}, {NULL, NULL}};
-const rank_suite_t rank_suite_mismatch = {.name = "mismatch",
-                                          .many = many,
-                                          .ranks = 2,
-                                          .on = "n2 n4-rma sim1+1+1+1+1"};
+const rank_suite_t rank_suite_mismatch = {
+    .name = "mismatch",
+    .many = many,
+    .ranks = 2,
+    .on = "n2 n3-posix n4-rma sim3+1+5 sim1+1+1+1+1"};

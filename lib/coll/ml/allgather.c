@@ -24,9 +24,8 @@ static size_t begin_of(const ctn_ml_t *ml, const allgather_t *all, uint32_t i)
     return all->at != NULL ? all->at[i] : i * ml->call.all.bytes;
 }
 
-/** This rank's block. If it is not as long as all expect, the call fails here,
- * but goes through with what lies in its place, since the others know nothing
- * of it. */
+/** This rank's block. If it is not as long as all expect, the call goes through
+ * with what lies in its place, and fails: here, and at all who get that. */
 static ctn_span_t own_block(ctn_ml_t *ml)
 {
     uint32_t rank = ctn_ml_rank(ml);
@@ -40,6 +39,7 @@ static ctn_span_t own_block(ctn_ml_t *ml)
               ml->call.composition->algorithm.name, rank, ml->call.in.bytes,
               expected);
     ml->status = CATENA_ERR_ARG;
+    ml->unfit = true;
     return ctn_blocks_at(&ml->call.all, rank);
 }
 

@@ -106,14 +106,24 @@ static bool may_begin(ctn_ml_t *ml, const ctn_segment_t *segment)
     return true;
 }
 
+/** Whether what a stage gives is not what it should be. Of a vector, any error;
+ * of a scatter, what came to this rank: the root has all blocks. */
+static bool is_unfit(const ctn_ml_t *ml)
+{
+    const ctn_call_t *call = &ml->call;
+    return call->composition->vector
+               ? ml->status != CATENA_OK
+               : ml->unfit && (call->composition->whole != CTN_SCATTER ||
+                               call->root != ctn_ml_rank(ml));
+}
+
 /** The stage it is at may run. */
 static void let_go(ctn_ml_t *ml, ctn_segment_t *segment, ctn_stage_t *stage)
 {
     if (stage->before != NULL) {
         stage->before(ml, segment);
     }
-    stage->basic.unfit =
-        ml->status != CATENA_OK && ml->call.composition->vector;
+    stage->basic.unfit = is_unfit(ml);
     if (stage->op != NULL) {
         ctn_op_let_go(stage->op);
     }
@@ -149,6 +159,7 @@ static void end_stage(ctn_ml_t *ml, ctn_stage_t *stage)
         if (ml->status == CATENA_OK) {
             ml->status = stage->op->status;
         }
+        ml->unfit |= stage->op->status != CATENA_OK;
         ctn_op_release(stage->op);
         stage->op = NULL;
     }

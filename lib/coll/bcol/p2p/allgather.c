@@ -84,7 +84,7 @@ static ctn_step_t begin(ctn_op_t *op)
     bruck_t *bruck = ctn_op_state(op);
     const ctn_p2p_t *p2p = bruck->call.p2p;
     const ctn_basic_t *basic = bruck->call.basic;
-    ctn_p2p_begin_vector(op, CTN_P2P_BRUCK);
+    ctn_p2p_begin_parts(op, CTN_P2P_BRUCK, 1);
     bruck->round = 0;
     bruck->sent = false;
     bruck->packed = NULL;

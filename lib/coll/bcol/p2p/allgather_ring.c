@@ -25,6 +25,7 @@ typedef struct ring {
     ctn_outflow_t out;
     cursor_t received; /* the piece that comes next */
     cursor_t sent;     /* the one to send next */
+    ctn_flow_unfit_t unfit;
 } ring_t;
 
 static uint32_t member_at(const ctn_p2p_t *p2p, const cursor_t *cursor)
@@ -81,7 +82,8 @@ static ctn_step_t begin(ctn_op_t *op)
     uint32_t left = p2p->me > 0 ? p2p->me - 1 : p2p->size - 1;
     uint32_t right = p2p->me + 1 < p2p->size ? p2p->me + 1 : 0;
     catena_status_t status = CATENA_OK;
-    ctn_p2p_begin(op);
+    ctn_p2p_begin_ring(op);
+    ring->unfit = (ctn_flow_unfit_t){0, 0};
     ring->received = (cursor_t){1, 0};
     ring->sent = (cursor_t){0, 0};
     ring->in.stage = NULL;
@@ -135,17 +137,40 @@ static ctn_step_t send(ctn_op_t *op, ring_t *ring)
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
+/** Lengths differ: what still comes in is taken, and nothing is passed on. */
+static ctn_step_t go_round_unfit(ctn_op_t *op, ring_t *ring)
+{
+    uint32_t steps = ring->call.p2p->size - 1;
+    ctn_step_t step =
+        ring->received.step <= steps ? receive(op, ring) : CTN_STEP_WAIT;
+    if (ring->sent.step == steps) {
+        ring->unfit.told = steps;
+    }
+    return step != CTN_STEP_WAIT
+               ? step
+               : ctn_flow_tell(op, &ring->unfit, &ring->in, &ring->out, PIECES,
+                               ring->received.step - 1, steps);
+}
+
 static ctn_step_t go_round(ctn_op_t *op)
 {
     ring_t *ring = ctn_op_state(op);
     uint32_t size = ring->call.p2p->size;
     bool more = ring->sent.step + 1 < size;
+    if (ring->call.status != CATENA_OK && size > 1) {
+        return go_round_unfit(op, ring);
+    }
     ctn_step_t step = more ? send(op, ring) : CTN_STEP_NEXT;
-    if (step == CTN_STEP_MOVED || step == CTN_STEP_FAIL ||
-        ring->received.step == size) {
+    if (step == CTN_STEP_MOVED || step == CTN_STEP_FAIL) {
         return step;
     }
-    return receive(op, ring);
+    if (ring->received.step < size) {
+        step = receive(op, ring);
+    }
+    return step == CTN_STEP_WAIT &&
+                   ctn_p2p_parts_differ(op, &ring->in, &ring->out)
+               ? CTN_STEP_MOVED
+               : step;
 }
 
 static void finish(ctn_op_t *op)
@@ -154,8 +179,10 @@ static void finish(ctn_op_t *op)
     ctn_inflow_close(op, &ring->in);
 }
 
-static const ctn_phase_t phases[] = {
-    {"begin", begin}, {"round", go_round}, {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"round", go_round},
+                                     {"end", ctn_p2p_end_vector},
+                                     {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/allgather/ring",

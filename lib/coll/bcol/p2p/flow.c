@@ -17,6 +17,9 @@ typedef struct grant {
 
 #define REFUSED UINT32_MAX
 
+/** A count of steps, in place of pieces. */
+#define STEPS (UINT32_C(1) << 31)
+
 /** What a slot counts; 0: nothing has come. */
 static uint32_t count_in(const ctn_op_t *op, unsigned slot)
 {
@@ -79,7 +82,8 @@ catena_status_t ctn_inflow_open(ctn_op_t *op, ctn_inflow_t *flow,
 ctn_step_t ctn_inflow_next(const ctn_op_t *op, const ctn_inflow_t *flow,
                            const unsigned char **data)
 {
-    if (count_in(op, flow->slot) <= flow->taken) {
+    uint32_t count = count_in(op, flow->slot);
+    if (count <= flow->taken || count >= STEPS) {
         return CTN_STEP_WAIT;
     }
     *data = flow->stage != NULL ? flow->stage + flow->taken % CTN_FLOW_STAGES *
@@ -140,20 +144,40 @@ static grant_t granted_by(const ctn_op_t *op, const ctn_outflow_t *flow)
 
 bool ctn_outflow_granted(const ctn_op_t *op, const ctn_outflow_t *flow)
 {
-    if (count_in(op, flow->grant_slot) <= flow->sent) {
-        return false;
+    return count_in(op, flow->grant_slot) > flow->sent &&
+           (flow->digest == 0 || granted_by(op, flow).digest == flow->digest);
+}
+
+/* ---- a ring of members with other lengths ---- */
+
+bool ctn_inflow_is_unfit(const ctn_op_t *op, const ctn_inflow_t *flow)
+{
+    return count_in(op, flow->slot) >= STEPS;
+}
+
+bool ctn_outflow_differs(const ctn_op_t *op, const ctn_outflow_t *flow)
+{
+    return count_in(op, flow->grant_slot) > 0 &&
+           granted_by(op, flow).digest != flow->digest;
+}
+
+ctn_step_t ctn_flow_tell(ctn_op_t *op, ctn_flow_unfit_t *unfit,
+                         const ctn_inflow_t *in, const ctn_outflow_t *out,
+                         unsigned slot, uint32_t heard, uint32_t steps)
+{
+    uint32_t count = count_in(op, in->slot);
+    heard = count >= STEPS ? count - STEPS : heard;
+    unfit->heard = heard > unfit->heard ? heard : unfit->heard;
+    uint32_t end = unfit->heard < steps ? unfit->heard + 1 : steps;
+    /* Before its grant the next member has not cleared the slot. */
+    if (unfit->told < end && count_in(op, out->grant_slot) > 0) {
+        unfit->told = end;
+        catena_status_t status =
+            ctn_op_send_count(op, out->to, slot, STEPS + end, NULL, 0);
+        return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
     }
-    if (flow->digest == 0 || granted_by(op, flow).digest == flow->digest) {
-        return true;
-    }
-    if (op->exec->status == CATENA_OK) {
-        ctn_error(op->exec->log,
-                  "%s: the next member expects blocks of other lengths; give "
-                  "the same counts on all ranks",
-                  op->algorithm->name);
-        ctn_exec_break(op->exec, CATENA_ERR_ARG);
-    }
-    return false;
+    return unfit->told == steps && unfit->heard == steps ? CTN_STEP_NEXT
+                                                         : CTN_STEP_WAIT;
 }
 
 catena_status_t ctn_outflow_put(ctn_op_t *op, ctn_outflow_t *flow,

@@ -65,7 +65,7 @@ static ctn_step_t begin(ctn_op_t *op)
     ctn_bundling_t *bundling = &gather->bundling;
     ctn_p2p_begin(op);
     ctn_bundling_set(bundling, &gather->call);
-    gather->status = CATENA_OK;
+    gather->status = gather->call.status;
     for (unsigned i = 0; i < bundling->tree.children; i++) {
         ctn_branch_t branch = ctn_ktree_child(&bundling->tree, i);
         gather->child[i] =
@@ -81,7 +81,8 @@ static ctn_step_t begin(ctn_op_t *op)
                      bundling->slots);
     if (bundling->tree.place == 0) {
         move_own(op, gather);
-    } else if (basic->bytes > bundling->limit) {
+    } else if (basic->bytes > bundling->limit &&
+               gather->call.status == CATENA_OK) {
         gather->own.bytes = basic->bytes;
     }
     return CTN_STEP_NEXT;
@@ -144,6 +145,10 @@ static ctn_step_t ask(ctn_op_t *op, gather_t *gather, uint32_t member,
 static ctn_step_t take(ctn_op_t *op, gather_t *gather, uint32_t member,
                        const ctn_bundle_record_t *record)
 {
+    if (record->bytes == CTN_BUNDLE_UNFIT) {
+        gather->status = CATENA_ERR_ARG;
+        return CTN_STEP_NEXT;
+    }
     bool wanted = agrees(op, gather, member, record->bytes);
     if (record->data == NULL) {
         return wanted ? ask(op, gather, member, record->bytes)
@@ -228,7 +233,8 @@ static ctn_step_t collect(ctn_op_t *op)
 static catena_status_t bundle_up(ctn_op_t *op, gather_t *gather)
 {
     const ctn_bundling_t *bundling = &gather->bundling;
-    size_t own = gather->call.basic->bytes;
+    size_t own = gather->call.status == CATENA_OK ? gather->call.basic->bytes
+                                                  : CTN_BUNDLE_UNFIT;
     size_t bytes = ctn_bundle_record_bytes(bundling, own);
     for (unsigned i = 0; i < bundling->tree.children; i++) {
         bytes += gather->child[i].letter.bytes;

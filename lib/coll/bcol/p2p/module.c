@@ -31,7 +31,8 @@ static void begin_form(ctn_op_t *op, uint16_t form)
     ctn_p2p_call_t *call = ctn_op_state(op);
     call->form = form;
     call->p2p->form[op->seq % CTN_P2P_RINGS] = form;
-    call->status = CATENA_OK;
+    call->status =
+        call->basic != NULL && call->basic->unfit ? CATENA_ERR_ARG : CATENA_OK;
     call->doubts = op->exec->doubts;
     call->asked = 0;
     ctn_op_set_network(op, call->p2p->remote);
@@ -65,12 +66,67 @@ ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
     return step;
 }
 
-void ctn_p2p_begin_vector(ctn_op_t *op, unsigned form)
+static uint16_t form_of(unsigned way, uint64_t about)
+{
+    return (uint16_t)(about << CTN_P2P_ABOUT_SHIFT | way << CTN_P2P_WAY_SHIFT);
+}
+
+void ctn_p2p_begin_vector(ctn_op_t *op, unsigned way)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
-    bool given = call->basic != NULL; /* a fence has none */
-    begin_form(op, (uint16_t)((given ? call->basic->segments : 0) << 3 | form));
-    call->status = given && call->basic->unfit ? CATENA_ERR_ARG : CATENA_OK;
+    const ctn_basic_t *basic = call->basic; /* a fence has none */
+    uint32_t segments = basic != NULL ? basic->segments : 0;
+    /* Lengths that differ are mostly a power of two apart. */
+    begin_form(op, form_of(way, segments % ((1u << CTN_P2P_ABOUT_BITS) - 1)));
+}
+
+/* Of parts: which passes there are, above what else is known of them. */
+enum { PASSES_SHIFT = 8, PASSES_BITS = CTN_P2P_ABOUT_BITS - PASSES_SHIFT };
+
+void ctn_p2p_begin_parts(ctn_op_t *op, unsigned way, uint32_t passes)
+{
+    ctn_p2p_call_t *call = ctn_op_state(op);
+    uint64_t digest = ctn_parts_digest(call->basic, call->p2p->size);
+    uint32_t about = passes % ((1u << PASSES_BITS) - 1) << PASSES_SHIFT;
+    begin_form(op, form_of(way, about | digest >> (64 - PASSES_SHIFT)));
+}
+
+void ctn_p2p_begin_ring(ctn_op_t *op)
+{
+    begin_form(op, form_of(CTN_P2P_RING, 0));
+}
+
+void ctn_p2p_begin_pass(ctn_op_t *op, uint32_t pass)
+{
+    ctn_p2p_call_t *call = ctn_op_state(op);
+    call->form = (uint16_t)((call->form & ~CTN_P2P_PASS) | (pass / 2 & 1));
+}
+
+static unsigned way_of(uint16_t form)
+{
+    return form >> CTN_P2P_WAY_SHIFT &
+           ((1u << (CTN_P2P_ABOUT_SHIFT - CTN_P2P_WAY_SHIFT)) - 1);
+}
+
+/** The bits of a form that differ where lengths alone do, so that as many
+ * messages come, though others. */
+static uint16_t lengths_in(uint16_t form)
+{
+    unsigned way = way_of(form);
+    return way == CTN_P2P_BRUCK || way == CTN_P2P_REDUCE_SCATTER
+               ? ((1u << PASSES_SHIFT) - 1) << CTN_P2P_ABOUT_SHIFT
+               : 0;
+}
+
+/** Whether a message of operation `seq`, of which `form` is one, has come that
+ * goes another way. */
+static bool is_other(const ctn_channel_t *channel, uint64_t seq, unsigned slot,
+                     uint16_t form)
+{
+    uint32_t turn;
+    uint16_t same = (uint16_t) ~(lengths_in(form) | CTN_P2P_PASS);
+    return ctn_mail_turn(channel, seq, slot, &turn) &&
+           ((turn ^ form) % CTN_TURNS & same) != 0;
 }
 
 catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
@@ -85,6 +141,17 @@ catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
                      call->form);
 }
 
+/** The same, in any slot that has turns: those of rings count. */
+static bool any_is_other(const ctn_p2p_t *p2p, uint64_t seq, uint16_t form)
+{
+    unsigned slots = ctn_p2p_slots(p2p->rounds);
+    unsigned s = way_of(form) == CTN_P2P_RING ? slots - 1 : 0;
+    while (s < slots && !is_other(&p2p->channel, seq, s, form)) {
+        s++;
+    }
+    return s < slots;
+}
+
 /** A member's vector goes another way. */
 CTN_COLD static void part(const ctn_op_t *op, uint32_t member)
 {
@@ -95,7 +162,8 @@ CTN_COLD static void part(const ctn_op_t *op, uint32_t member)
               "vector of another length while it waits for rank %u; give the "
               "same count on all ranks",
               op->algorithm->name, sbgp->member[sbgp->me].rank,
-              call->basic != NULL ? call->basic->bytes : 0, call->form >> 3,
+              call->basic != NULL ? call->basic->bytes : 0,
+              call->basic != NULL ? call->basic->segments : 0,
               sbgp->member[member].rank);
     ctn_exec_break(op->exec, CATENA_ERR_ARG);
 }
@@ -117,13 +185,11 @@ CTN_COLD static void ask(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
 static void look_for_others(ctn_op_t *op, uint32_t member, unsigned slot)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
-    bool other = ctn_mail_is_other(op->channel, op->seq, slot, call->form);
+    bool other = is_other(op->channel, op->seq, slot, call->form);
     bool doubts = op->exec->doubts != call->doubts;
     if (doubts) {
         call->doubts = op->exec->doubts;
-        for (unsigned s = 0; s < ctn_p2p_slots(call->p2p->rounds); s++) {
-            other |= ctn_mail_is_other(op->channel, op->seq, s, call->form);
-        }
+        other |= any_is_other(call->p2p, op->seq, call->form);
     }
     if (other) {
         part(op, member);
@@ -132,28 +198,85 @@ static void look_for_others(ctn_op_t *op, uint32_t member, unsigned slot)
     }
 }
 
+/** Parts of as many bytes are cut otherwise. */
+CTN_COLD static void refuse_parts(ctn_op_t *op, uint32_t member)
+{
+    ctn_p2p_call_t *call = ctn_op_state(op);
+    const ctn_sbgp_t *sbgp = call->p2p->module.sbgp;
+    if (call->status == CATENA_OK) {
+        ctn_error(op->exec->log,
+                  "%s: rank %u has other counts than rank %u; give the same "
+                  "counts on all ranks",
+                  op->algorithm->name, sbgp->member[member].rank,
+                  sbgp->member[sbgp->me].rank);
+        call->status = CATENA_ERR_ARG;
+    }
+}
+
+/** Of parts in other lengths: as many messages come, each from whom it should.
+ */
+static bool has_other_lengths(ctn_op_t *op, unsigned slot, uint32_t *turn)
+{
+    ctn_p2p_call_t *call = ctn_op_state(op);
+    uint16_t lengths = lengths_in(call->form);
+    return lengths != 0 && ctn_mail_turn(op->channel, op->seq, slot, turn) &&
+           (*turn ^ call->form) % CTN_TURNS != 0 &&
+           ((*turn ^ call->form) % CTN_TURNS & ~lengths) == 0;
+}
+
+ctn_step_t ctn_p2p_receive_parts(ctn_op_t *op, uint32_t member, unsigned slot,
+                                 size_t bytes, ctn_letter_t *letter)
+{
+    ctn_p2p_call_t *call = ctn_op_state(op);
+    uint32_t turn = call->form;
+    bool differ = letter->fetching && has_other_lengths(op, slot, &turn);
+    ctn_step_t step = ctn_p2p_receive(op, member, slot, turn, letter);
+    if (step == CTN_STEP_WAIT && !letter->fetching) {
+        differ = has_other_lengths(op, slot, &turn);
+        if (!differ) {
+            look_for_others(op, member, slot);
+            return step;
+        }
+        step = ctn_p2p_receive(op, member, slot, turn, letter);
+    }
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    call->found = letter->bytes;
+    if (letter->bytes == CTN_MAIL_UNFIT) {
+        call->status = CATENA_ERR_ARG;
+    } else if (differ && letter->bytes == bytes) {
+        refuse_parts(op, member);
+    } else {
+        (void)ctn_p2p_agrees(op, &call->status, member, letter->bytes, bytes);
+    }
+    return CTN_STEP_NEXT;
+}
+
+bool ctn_p2p_parts_differ(ctn_op_t *op, const ctn_inflow_t *in,
+                          const ctn_outflow_t *out)
+{
+    ctn_p2p_call_t *call = ctn_op_state(op);
+    const ctn_p2p_t *p2p = call->p2p;
+    uint32_t left = p2p->me > 0 ? p2p->me - 1 : p2p->size - 1;
+    if (ctn_outflow_differs(op, out)) {
+        refuse_parts(op, p2p->me + 1 < p2p->size ? p2p->me + 1 : 0);
+    } else if (ctn_inflow_is_unfit(op, in)) {
+        call->status = CATENA_ERR_ARG;
+    } else {
+        look_for_others(op, left, ctn_p2p_slots(p2p->rounds) - 1);
+    }
+    return call->status != CATENA_OK;
+}
+
 ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
                                   size_t bytes, unsigned char **data)
 {
-    ctn_p2p_call_t *call = ctn_op_state(op);
     ctn_letter_t letter = {.data = NULL};
     assert(bytes <= ctn_slot_room(op->channel, slot));
-    ctn_step_t step = ctn_p2p_receive(op, member, slot, call->form, &letter);
-    if (step != CTN_STEP_NEXT) {
-        if (step == CTN_STEP_WAIT) {
-            look_for_others(op, member, slot);
-        }
-        return step;
-    }
-    if (letter.bytes == CTN_MAIL_UNFIT) {
-        call->status = CATENA_ERR_ARG;
-        call->found = letter.bytes;
-    } else if (!ctn_p2p_agrees(op, &call->status, member, letter.bytes,
-                               bytes)) {
-        call->found = letter.bytes;
-    }
+    ctn_step_t step = ctn_p2p_receive_parts(op, member, slot, bytes, &letter);
     *data = (unsigned char *)(uintptr_t)letter.data;
-    return CTN_STEP_NEXT;
+    return step;
 }
 
 ctn_step_t ctn_p2p_end_vector(ctn_op_t *op)
@@ -178,10 +301,13 @@ ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status)
     if (status == CATENA_OK) {
         return CTN_STEP_NEXT;
     }
+    if (!op->clean) { /* nobody waits for some words */
+        op->clean = true;
+        (void)ctn_op_flush(op);
+    }
     if (op->pending > 0) {
         return CTN_STEP_WAIT;
     }
-    op->clean = true;
     if (op->algorithm->finish != NULL) {
         op->algorithm->finish(op); /* while it may give back all it holds */
     }
@@ -225,18 +351,15 @@ static void look_back(ctn_watch_t *watch)
     for (uint64_t age = 1; age <= CTN_P2P_RINGS; age++) {
         uint64_t seq = channel->started - age;
         uint16_t form = p2p->form[seq % CTN_P2P_RINGS];
-        unsigned slots = ctn_p2p_slots(p2p->rounds);
-        for (unsigned s = 0; seq < channel->complete && s < slots; s++) {
-            if (form != CTN_P2P_FORMLESS &&
-                ctn_mail_is_other(channel, seq, s, form)) {
-                ctn_error(p2p->module.exec->log,
-                          "rank %u hears of a vector of another length than it "
-                          "had in an earlier collective; give the same count "
-                          "on all ranks",
-                          p2p->module.sbgp->member[p2p->me].rank);
-                ctn_exec_break(p2p->module.exec, CATENA_ERR_ARG);
-                return;
-            }
+        if (seq < channel->complete && form != CTN_P2P_FORMLESS &&
+            any_is_other(p2p, seq, form)) {
+            ctn_error(p2p->module.exec->log,
+                      "rank %u hears of a vector of another length than it had "
+                      "in an earlier collective; give the same count on all "
+                      "ranks",
+                      p2p->module.sbgp->member[p2p->me].rank);
+            ctn_exec_break(p2p->module.exec, CATENA_ERR_ARG);
+            return;
         }
     }
 }

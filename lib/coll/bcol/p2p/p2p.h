@@ -45,23 +45,32 @@ static inline unsigned ctn_p2p_wide_slots(unsigned rounds)
 typedef struct ctn_p2p_call {
     ctn_p2p_t *p2p;
     const ctn_basic_t *basic;
-    /* of vectors */
-    uint16_t form;          /* how they go: their messages tell of it */
+    uint16_t form;          /* how it goes: messages tell of it */
     size_t found;           /* bytes of the last that had another length */
     catena_status_t status; /* to end with */
     uint32_t doubts;        /* exec's, when it began or looked */
     uint32_t asked;         /* 1 + the last member that was */
 } ctn_p2p_call_t;
 
-/** How vectors go, for `form`: beside the shapes of trees. */
+/** How vectors and parts go, for `form`: beside the shapes of trees. */
 typedef enum ctn_p2p_form {
     CTN_P2P_NOTHING = 3,
     CTN_P2P_DOUBLING,
     CTN_P2P_HALVING,
     CTN_P2P_SCAN,
-    CTN_P2P_BRUCK
+    CTN_P2P_BRUCK,
+    CTN_P2P_REDUCE_SCATTER,
+    CTN_P2P_RING
 } ctn_p2p_form_t;
 
+/* A form: the pass, of two that follow each other, the way, and what says of
+ * the lengths how many messages there are, and what does not. */
+enum {
+    CTN_P2P_PASS = 1,
+    CTN_P2P_WAY_SHIFT = 1,
+    CTN_P2P_ABOUT_SHIFT = 5, /* what the lengths are */
+    CTN_P2P_ABOUT_BITS = 11
+};
 /** The form of an operation that exchanges something else. */
 #define CTN_P2P_FORMLESS UINT16_MAX
 
@@ -77,6 +86,12 @@ bool ctn_p2p_asked(const ctn_basic_t *basic, const char *name);
 void ctn_p2p_begin(ctn_op_t *op);
 /** Likewise where vectors are exchanged. */
 void ctn_p2p_begin_vector(ctn_op_t *op, unsigned form);
+/** Likewise of parts whose lengths all members know, in so many passes. */
+void ctn_p2p_begin_parts(ctn_op_t *op, unsigned form, uint32_t passes);
+/** Likewise round a ring, in flows. */
+void ctn_p2p_begin_ring(ctn_op_t *op);
+/** The messages of another pass follow. */
+void ctn_p2p_begin_pass(ctn_op_t *op, uint32_t pass);
 
 /** Send `bytes` of users' data, which stay as they are until op->pending is 0.
  * Those that do not fit the slot (ctn_slot_room) lie in the own heap; they stay
@@ -103,6 +118,10 @@ catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
 /** @param[out] data of the message, to be written as well */
 ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
                                   size_t bytes, unsigned char **data);
+
+/** The same of what may be long: into `letter`, to be released. */
+ctn_step_t ctn_p2p_receive_parts(ctn_op_t *op, uint32_t member, unsigned slot,
+                                 size_t bytes, ctn_letter_t *letter);
 
 /** Whether the block of a member is as long as expected. Else this is said,
  * once, and is what the operation is to end with. */

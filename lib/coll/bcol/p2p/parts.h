@@ -1,6 +1,7 @@
 #ifndef CTN_COLL_BCOL_P2P_PARTS_H
 #define CTN_COLL_BCOL_P2P_PARTS_H
 
+#include "coll/bcol/p2p/flow.h"
 #include "coll/bcol/p2p/p2p.h"
 
 /* The parts of a whole whose lengths all members know. */
@@ -36,6 +37,11 @@ static inline uint64_t ctn_parts_digest(const ctn_basic_t *basic, uint32_t size)
 /** Names of algorithms, NULL-terminated. */
 extern const char *const ctn_p2p_allgathers[];
 extern const char *const ctn_p2p_reduce_scatters[];
+
+/** Nothing has come round a ring: whether a neighbor has other lengths, or
+ * nothing of use; then the operation ends with an error. */
+bool ctn_p2p_parts_differ(ctn_op_t *op, const ctn_inflow_t *in,
+                          const ctn_outflow_t *out);
 
 /* For long ones. */
 ctn_op_t *ctn_p2p_allgather_ring(ctn_module_t *module,

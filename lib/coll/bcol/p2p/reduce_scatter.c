@@ -39,6 +39,7 @@ typedef struct halving {
     unsigned round;
     bool sent;
     size_t sent_bytes[MOST_ROUNDS];
+    size_t result_bytes; /* likewise, of a neighbour's part */
     ctn_letter_t letter;
 } halving_t;
 
@@ -141,9 +142,9 @@ static void *find_spare(const ctn_op_t *op, const halving_t *halving)
 static ctn_step_t begin(ctn_op_t *op)
 {
     halving_t *halving = ctn_op_state(op);
-    ctn_p2p_begin(op);
     pair_up(halving);
     cut(halving);
+    ctn_p2p_begin_parts(op, CTN_P2P_REDUCE_SCATTER, halving->passes);
     halving->pass = 0;
     halving->letter = (ctn_letter_t){.data = NULL};
     size_t vector = 0;
@@ -175,6 +176,7 @@ static ctn_step_t pack(ctn_op_t *op)
     const unsigned char *in = basic->in;
     size_t from = halving->pass * halving->slice;
     (void)lay_out(halving);
+    ctn_p2p_begin_pass(op, halving->pass);
     for (uint32_t p = 0; p < UINT32_C(1) << halving->rounds; p++) {
         unsigned char *at = halving->vector + halving->start[p];
         uint32_t partner = reversed(p, halving->rounds);
@@ -198,12 +200,14 @@ static size_t bytes_between(const halving_t *halving, uint32_t low,
     return halving->start[high] - halving->start[low];
 }
 
+/** @param[out] sent what is to leave before the vector is free */
 static catena_status_t send(ctn_op_t *op, uint32_t member, unsigned slot,
-                            const void *data, size_t bytes)
+                            const void *data, size_t bytes, size_t *sent)
 {
     halving_t *halving = ctn_op_state(op);
-    slot += halving->pass % 2;
-    return ctn_p2p_send(op, member, slot, halving->pass, data, bytes);
+    *sent = halving->call.status == CATENA_OK ? bytes : 0;
+    return ctn_p2p_send_vector(op, member, slot + halving->pass % 2, data,
+                               bytes);
 }
 
 /** NEXT: it is in halving->letter. */
@@ -211,16 +215,8 @@ static ctn_step_t receive(ctn_op_t *op, uint32_t member, unsigned slot,
                           size_t bytes)
 {
     halving_t *halving = ctn_op_state(op);
-    slot += halving->pass % 2;
-    ctn_step_t step =
-        ctn_p2p_receive(op, member, slot, halving->pass, &halving->letter);
-    if (step == CTN_STEP_NEXT && halving->letter.bytes != bytes) {
-        (void)ctn_p2p_agrees(op, &halving->call.status, member,
-                             halving->letter.bytes, bytes);
-        ctn_exec_break(op->exec, CATENA_ERR_ARG); /* others wait for more */
-        return CTN_STEP_WAIT;
-    }
-    return step;
+    return ctn_p2p_receive_parts(op, member, slot + halving->pass % 2, bytes,
+                                 &halving->letter);
 }
 
 /** Fold what has come into what is kept. */
@@ -246,9 +242,8 @@ static ctn_step_t give_vector(ctn_op_t *op)
     }
     size_t bytes = bytes_between(halving, 0, halving->high);
     if (halving->passive) {
-        catena_status_t status =
-            send(op, me - 1, VECTOR, halving->vector, bytes);
-        halving->sent_bytes[0] = bytes;
+        catena_status_t status = send(op, me - 1, VECTOR, halving->vector,
+                                      bytes, &halving->sent_bytes[0]);
         return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
     }
     ctn_step_t step = receive(op, me + 1, VECTOR, bytes);
@@ -264,9 +259,9 @@ static catena_status_t send_half(ctn_op_t *op, uint32_t member, bool upper)
     uint32_t high = upper ? middle : halving->high;
     size_t bytes = bytes_between(halving, low, high);
     *(upper ? &halving->low : &halving->high) = middle;
-    halving->sent_bytes[halving->round] = bytes;
     return send(op, member, ROUND + 2 * halving->round,
-                halving->vector + halving->start[low], bytes);
+                halving->vector + halving->start[low], bytes,
+                &halving->sent_bytes[halving->round]);
 }
 
 static ctn_step_t exchange(ctn_op_t *op)
@@ -318,7 +313,8 @@ static ctn_step_t hand_over(ctn_op_t *op)
     ctn_p2p_copy(op, out, own, bytes);
     if (halving->partner < halving->paired) {
         catena_status_t status =
-            send(op, me + 1, RESULT, own + bytes, slice_of(halving, me + 1));
+            send(op, me + 1, RESULT, own + bytes, slice_of(halving, me + 1),
+                 &halving->result_bytes);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
@@ -330,7 +326,6 @@ static ctn_step_t hand_over(ctn_op_t *op)
 static bool all_left(const ctn_op_t *op, const halving_t *halving)
 {
     unsigned odd = halving->pass % 2;
-    uint32_t me = halving->call.p2p->me;
     if (halving->passive) {
         return ctn_mail_returned(op, VECTOR + odd, halving->pass,
                                  halving->sent_bytes[0]);
@@ -343,7 +338,7 @@ static bool all_left(const ctn_op_t *op, const halving_t *halving)
     }
     return halving->partner >= halving->paired ||
            ctn_mail_returned(op, RESULT + odd, halving->pass,
-                             slice_of(halving, me + 1));
+                             halving->result_bytes);
 }
 
 /* Of phases. */
@@ -375,7 +370,8 @@ static const ctn_phase_t phases[] = {{"begin", begin},
                                      {"vector", give_vector},
                                      {"exchange", exchange},
                                      {"hand over", hand_over},
-                                     {"end", end_pass},
+                                     {"end of pass", end_pass},
+                                     {"end", ctn_p2p_end_vector},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {

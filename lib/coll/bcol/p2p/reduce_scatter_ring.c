@@ -35,6 +35,7 @@ typedef struct ring {
     cursor_t received;   /* the piece that comes next */
     cursor_t sent;       /* the one to send next */
     ctn_bounce_t *ready; /* it, when this member has added to it */
+    ctn_flow_unfit_t unfit;
 } ring_t;
 
 /** Member `away` before this one; at most twice round. */
@@ -130,10 +131,11 @@ static ctn_step_t begin(ctn_op_t *op)
     const ctn_basic_t *basic = ring->call.basic;
     const ctn_sbgp_member_t *member = p2p->module.sbgp->member;
     size_t element = basic->by.type->bytes > 0 ? basic->by.type->bytes : 1;
-    ctn_p2p_begin(op);
+    ctn_p2p_begin_ring(op);
     ring->piece = CTN_BOUNCE_BYTES / element * element;
     ring->received = ring->sent = (cursor_t){0, 0, 0};
     ring->ready = NULL;
+    ring->unfit = (ctn_flow_unfit_t){0, 0};
     ring->in.stage = NULL;
     ring->pieces = 0;
     if (p2p->size == 1) {
@@ -205,23 +207,54 @@ static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
+/** Lengths differ: what still comes in is taken, and nothing is passed on. */
+static ctn_step_t go_round_unfit(ctn_op_t *op, ring_t *ring)
+{
+    uint32_t steps = ring->call.p2p->size - 1;
+    const unsigned char *data;
+    if (ring->ready != NULL) {
+        ring->ready->pending--;
+        ring->ready = NULL;
+    }
+    if (!ended(ring, &ring->received) &&
+        ctn_inflow_next(op, &ring->in, &data) == CTN_STEP_NEXT) {
+        catena_status_t status = ctn_inflow_took(op, &ring->in);
+        pass(ring, &ring->received, true);
+        return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
+    }
+    if (ended(ring, &ring->sent)) {
+        ring->unfit.told = steps;
+    }
+    return ctn_flow_tell(op, &ring->unfit, &ring->in, &ring->out, PIECES,
+                         ring->received.group > 0 ? steps : ring->received.step,
+                         steps);
+}
+
 static ctn_step_t go_round(ctn_op_t *op)
 {
     ring_t *ring = ctn_op_state(op);
     ctn_step_t step = CTN_STEP_NEXT;
+    if (ring->call.status != CATENA_OK && ring->call.p2p->size > 1) {
+        return go_round_unfit(op, ring);
+    }
     if (!ended(ring, &ring->sent)) {
         step = send(op, ring);
     }
-    if (step == CTN_STEP_MOVED || step == CTN_STEP_FAIL ||
-        ended(ring, &ring->received)) {
+    if (step == CTN_STEP_MOVED || step == CTN_STEP_FAIL) {
         return step;
     }
-    return receive(op, ring);
+    if (!ended(ring, &ring->received)) {
+        step = receive(op, ring);
+    }
+    return step == CTN_STEP_WAIT &&
+                   ctn_p2p_parts_differ(op, &ring->in, &ring->out)
+               ? CTN_STEP_MOVED
+               : step;
 }
 
 static ctn_step_t end(ctn_op_t *op)
 {
-    return ctn_bounce_has(op) ? CTN_STEP_WAIT : CTN_STEP_NEXT;
+    return ctn_bounce_has(op) ? CTN_STEP_WAIT : ctn_p2p_end_vector(op);
 }
 
 static void finish(ctn_op_t *op)

@@ -46,11 +46,19 @@ static int64_t rank_of(const scatter_t *scatter, uint32_t member)
 }
 
 /** What the root has for a member. */
-static ctn_bundle_record_t part_of(const ctn_basic_t *basic, uint32_t member)
+static ctn_bundle_record_t part_of(const scatter_t *scatter, uint32_t member)
 {
+    const ctn_basic_t *basic = scatter->call.basic;
+    size_t bytes = basic->at[member + 1] - basic->at[member];
     return (ctn_bundle_record_t){
-        basic->at[member + 1] - basic->at[member],
+        scatter->call.status == CATENA_OK ? bytes : CTN_BUNDLE_UNFIT,
         (const unsigned char *)basic->in + basic->at[member], NO_SLOT};
+}
+
+static bool is_long(const scatter_t *scatter, const ctn_bundle_record_t *part)
+{
+    return part->bytes > scatter->bundling.limit &&
+           part->bytes != CTN_BUNDLE_UNFIT;
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -105,11 +113,10 @@ static catena_status_t bundle_up(ctn_op_t *op, scatter_t *scatter)
 {
     const ctn_bundling_t *bundling = &scatter->bundling;
     const ctn_ktree_t *tree = &bundling->tree;
-    const ctn_basic_t *basic = scatter->call.basic;
     size_t bytes = 0;
     for (uint32_t place = 1; place < tree->size; place++) {
         ctn_bundle_record_t part =
-            part_of(basic, ctn_ktree_member(tree, place));
+            part_of(scatter, ctn_ktree_member(tree, place));
         bytes += ctn_bundle_record_bytes(bundling, part.bytes);
     }
     catena_status_t status = ctn_bundle_make(op, &scatter->bundle, bytes, 0);
@@ -118,8 +125,8 @@ static catena_status_t bundle_up(ctn_op_t *op, scatter_t *scatter)
     for (uint32_t place = 1; place < tree->size && status == CATENA_OK;
          place++) {
         ctn_bundle_record_t part =
-            part_of(basic, ctn_ktree_member(tree, place));
-        if (part.bytes > bundling->limit && longs < CTN_BUNDLE_FLOWS) {
+            part_of(scatter, ctn_ktree_member(tree, place));
+        if (is_long(scatter, &part) && longs < CTN_BUNDLE_FLOWS) {
             part.slot = bundling->slots + longs++;
         }
         at = ctn_bundle_record_put(op->exec, bundling, at, part);
@@ -132,9 +139,11 @@ static void take_own(ctn_op_t *op, scatter_t *scatter,
                      const ctn_bundle_record_t *own)
 {
     const ctn_basic_t *basic = scatter->call.basic;
-    if (ctn_p2p_agrees(op, &scatter->status, basic->root, own->bytes,
-                       basic->bytes) &&
-        own->data != NULL && own->bytes > 0 && own->data != basic->out) {
+    if (own->bytes == CTN_BUNDLE_UNFIT) {
+        scatter->status = CATENA_ERR_ARG;
+    } else if (ctn_p2p_agrees(op, &scatter->status, basic->root, own->bytes,
+                              basic->bytes) &&
+               own->data != NULL && own->bytes > 0 && own->data != basic->out) {
         ctn_exec_copy(op->exec, basic->out, own->data, own->bytes);
     }
 }
@@ -153,7 +162,7 @@ static ctn_step_t send_all(ctn_op_t *op)
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    ctn_bundle_record_t own = part_of(basic, basic->root);
+    ctn_bundle_record_t own = part_of(scatter, basic->root);
     take_own(op, scatter, &own);
     return CTN_STEP_NEXT;
 }
@@ -205,7 +214,8 @@ static ctn_step_t refuse_part(ctn_op_t *op, scatter_t *scatter, unsigned slot)
 static ctn_step_t receive_part(ctn_op_t *op, scatter_t *scatter)
 {
     const ctn_basic_t *basic = scatter->call.basic;
-    if (scatter->own.bytes == 0 || scatter->own.data != NULL) {
+    if (scatter->own.bytes == 0 || scatter->own.data != NULL ||
+        scatter->own.bytes == CTN_BUNDLE_UNFIT) {
         return CTN_STEP_NEXT;
     }
     op->waits_for = rank_of(scatter, basic->root);
@@ -239,8 +249,8 @@ static ctn_step_t begin_part(ctn_op_t *op, scatter_t *scatter, unsigned index)
     const ctn_ktree_t *tree = &scatter->bundling.tree;
     for (; scatter->place < tree->size; scatter->place++) {
         uint32_t member = ctn_ktree_member(tree, scatter->place);
-        ctn_bundle_record_t part = part_of(scatter->call.basic, member);
-        if (part.bytes <= scatter->bundling.limit) {
+        ctn_bundle_record_t part = part_of(scatter, member);
+        if (!is_long(scatter, &part)) {
             continue;
         }
         unsigned slot = scatter->bundling.slots + index;

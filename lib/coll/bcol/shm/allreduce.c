@@ -139,7 +139,7 @@ static bool take(shm_call_t *call)
         return call->shm->module.exec->doubts != call->doubts && doubt(call);
     }
     if (last->folder >= call->shm->size) {
-        shm_differs(call, 0, SHM_UNFIT);
+        shm_differs(call, 0, shm_unfit_mark(call->basic));
         return true;
     }
     shm_copy(call, basic->out,

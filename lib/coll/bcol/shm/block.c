@@ -6,9 +6,10 @@
 const char *const shm_block_names[] = {"staged", "lent", NULL};
 
 typedef enum how {
-    LENT,   /* the owner waits until they have been read */
-    KEPT,   /* they stay until all members are through */
-    MISSING /* there was no memory */
+    LENT,    /* the owner waits until they have been read */
+    KEPT,    /* they stay until all members are through */
+    MISSING, /* there was no memory */
+    UNFIT    /* their owner has not got what they are made of */
 } how_t;
 
 /** In a line whose data lie elsewhere: what about them. */
@@ -131,8 +132,12 @@ void shm_show_block(shm_call_t *call, uint32_t i, const void *data,
 {
     shm_line_t *line = shm_post_of(call, i);
     uint64_t offset;
-    bool lends = lends_at(call, data, bytes, &offset);
-    if (!lends && bytes <= CTN_SEGMENT_BYTES) {
+    bool lends = !call->differs && lends_at(call, data, bytes, &offset);
+    if (call->differs) {
+        elsewhere_t about = {bytes, UNFIT};
+        memcpy(line->data, &about, sizeof(about));
+        offset = 0;
+    } else if (!lends && bytes <= CTN_SEGMENT_BYTES) {
         offset = shm_staged_block(bytes);
         shm_copy(call, place_of(call, i, bytes), data, bytes);
     } else {
@@ -185,6 +190,11 @@ const void *shm_block_shown(shm_call_t *call, uint32_t i, uint32_t owner,
     bool staged;
     elsewhere_t about = read_line(line, &staged);
     call->thanks |= about.how == LENT;
+    if (about.how == UNFIT) {
+        call->status =
+            call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
+        return NULL;
+    }
     if (about.bytes != bytes) {
         return refuse(call, owner, about.bytes, bytes);
     }

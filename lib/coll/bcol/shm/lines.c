@@ -58,7 +58,7 @@ CTN_COLD static void differs(pass_t *pass, uint32_t i, const shm_line_t *line)
                        .seq = pass->seq,
                        .status = pass->status};
     uint64_t mark = line->offset;
-    if (mark < SHM_UNFIT) { /* lent */
+    if (mark < SHM_MARKS) { /* lent */
         memcpy(&mark, line->data, sizeof(mark));
     }
     shm_differs(&call, i, mark);

@@ -57,7 +57,8 @@ static bool pass_on(shm_call_t *call)
         if (call->left != NULL) {
             shm_reduce(call, call->left, basic->in, place, basic->bytes);
         }
-        line->offset = call->differs ? SHM_UNFIT : shm_vector_mark(basic);
+        line->offset =
+            call->differs ? shm_unfit_mark(basic) : shm_vector_mark(basic);
         shm_say(call, &line->word);
     }
     return true;

@@ -121,7 +121,7 @@ void shm_show(shm_call_t *call, const void *data, size_t bytes, bool may_lend)
         call->own = data;
     } else {
         void *place = shm_place_of(call, call->shm->me, bytes);
-        line->offset = call->differs ? SHM_UNFIT : mark;
+        line->offset = call->differs ? shm_unfit_mark(call->basic) : mark;
         ctn_exec_copy(exec, place, data, bytes);
         call->own = place;
     }
@@ -134,20 +134,19 @@ CTN_COLD void shm_differs(shm_call_t *call, uint32_t i, uint64_t mark)
     const ctn_basic_t *basic = call->basic;
     uint64_t about = SHM_STAGED - mark;
     uint32_t segments = basic->segments & UINT16_MAX;
+    bool parts = about >> 16 != segments;
+    bool unfit = (about & UINT16_MAX) == UINT16_MAX; /* has been said */
     call->differs = true;
-    if (call->status != CATENA_OK || mark == SHM_UNFIT) {
-        call->status =
-            call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
-        return;
+    if (call->status == CATENA_OK && (!unfit || parts)) {
+        ctn_error(module->exec->log,
+                  "%s: the vector of rank %u has %llu bytes, or %llu segments; "
+                  "expected %zu, or %u; give the same count on all ranks",
+                  call->way->algorithm.name, module->sbgp->member[i].rank,
+                  (unsigned long long)(about & UINT16_MAX),
+                  (unsigned long long)(about >> 16), basic->bytes, segments);
     }
-    ctn_error(module->exec->log,
-              "%s: the vector of rank %u has %llu bytes, or %llu segments; "
-              "expected %zu, or %u; give the same count on all ranks",
-              call->way->algorithm.name, module->sbgp->member[i].rank,
-              (unsigned long long)(about & UINT16_MAX),
-              (unsigned long long)(about >> 16), basic->bytes, segments);
-    call->status = CATENA_ERR_ARG;
-    if (about >> 16 != segments) {
+    call->status = call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
+    if (parts) {
         ctn_exec_break(module->exec, CATENA_ERR_ARG);
     }
 }

@@ -53,9 +53,15 @@ static inline uint64_t shm_vector_mark(const ctn_basic_t *basic)
 }
 
 /** Of one whose owner has not got what it is made of. */
-#define SHM_UNFIT (SHM_STAGED - UINT32_MAX)
+static inline uint64_t shm_unfit_mark(const ctn_basic_t *basic)
+{
+    return SHM_STAGED - (basic->segments << 16 | UINT16_MAX);
+}
 
-_Static_assert(CTN_SEGMENT_BYTES <= UINT16_MAX, "a length fits its bits");
+/** From here on offsets are marks. */
+#define SHM_MARKS (SHM_STAGED - UINT32_MAX)
+
+_Static_assert(CTN_SEGMENT_BYTES < UINT16_MAX, "a length fits its bits");
 
 /** The offset that says of a block, of up to a segment, that it is where data
  * of this length is put. So who expects another length finds out. */
@@ -294,7 +300,7 @@ const void *shm_shown(shm_call_t *call, uint32_t i);
 /** Whether what member i shows is lent. */
 static inline bool shm_is_lent(const shm_call_t *call, uint32_t i)
 {
-    return shm_post_of(call, i)->offset < SHM_UNFIT;
+    return shm_post_of(call, i)->offset < SHM_MARKS;
 }
 /** A vector of member i has the length that `mark` says, or none: the call
  * fails. */
