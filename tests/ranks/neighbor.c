@@ -240,10 +240,96 @@ static void out_of_order(rank_test_t *test)
     RANK_CHECK(test, catena_neighborhood_free(star) == CATENA_OK);
 }
 
+/* ---- types with long runs, which may be read where they lie ---- */
+
+enum { STREAM = 38400 };
+
+/** Where a stream of bytes lies: in runs, `per` of them an element. */
+typedef struct lay {
+    size_t run, stride, per, extent;
+} lay_t;
+
+static const lay_t lays[] = {{STREAM, STREAM, 1, STREAM},
+                             {512, 1024, 75, 75 * 1024},
+                             {512, 1024, 5, 5 * 1024 + 64},
+                             {100, 300, 384, 384 * 300}};
+
+enum { LAYS = sizeof(lays) / sizeof(lays[0]), LAY_MOST = 384 * 300 };
+
+/** What rank `from` has, with nothing in between. */
+static unsigned char *lay_out(rank_test_t *test, const lay_t *lay, int from)
+{
+    unsigned char data[STREAM];
+    unsigned char *memory = rank_take(test, RANK_HEAP, LAY_MOST);
+    memset(memory, 0xee, LAY_MOST);
+    oracle_stream(1, (size_t)from, 0, 0, from < 0 ? 0 : STREAM, data);
+    for (size_t r = 0; from >= 0 && r < STREAM / lay->run; r++) {
+        memcpy(memory + r / lay->per * lay->extent + r % lay->per * lay->stride,
+               data + r * lay->run, lay->run);
+    }
+    return memory;
+}
+
+static catena_datatype_t lay_type(rank_test_t *test, const lay_t *lay)
+{
+    catena_datatype_t element = NULL;
+    catena_datatype_t type = NULL;
+    RANK_CHECK(test,
+               catena_type_vector(lay->per, lay->run, (ptrdiff_t)lay->stride,
+                                  CATENA_BYTE, &element) == CATENA_OK);
+    RANK_CHECK(test, catena_type_resized(element, 0, (ptrdiff_t)lay->extent,
+                                         &type) == CATENA_OK);
+    RANK_CHECK(test, catena_type_free(&element) == CATENA_OK);
+    return type;
+}
+
+/** To the next rank, from any lay to any. */
+static void pass_on(rank_test_t *test, catena_neighborhood_t *ring, int before,
+                    int i)
+{
+    static const ptrdiff_t places[] = {0};
+    const lay_t *lay[] = {&lays[i / LAYS], &lays[i % LAYS]};
+    catena_datatype_t type[2];
+    size_t count[2];
+    unsigned char *send = lay_out(test, lay[0], test->place.rank);
+    unsigned char *recv = lay_out(test, lay[1], -1);
+    unsigned char *expected = lay_out(test, lay[1], before);
+    for (int s = 0; s < 2; s++) {
+        type[s] = lay_type(test, lay[s]);
+        count[s] = STREAM / lay[s]->run / lay[s]->per;
+    }
+    RANK_CHECK(test, catena_neighbor_alltoallw(
+                         send, &count[0], places, &type[0], recv, &count[1],
+                         places, &type[1], ring) == CATENA_OK);
+    RANK_CHECK(test, memcmp(recv, expected, LAY_MOST) == 0);
+    for (int s = 0; s < 2; s++) {
+        RANK_CHECK(test, catena_type_free(&type[s]) == CATENA_OK);
+    }
+    rank_give(test, RANK_HEAP, send);
+    rank_give(test, RANK_HEAP, recv);
+    rank_give(test, RANK_HEAP, expected);
+}
+
+static void long_runs(rank_test_t *test)
+{
+    int size = test->place.size;
+    int before = (test->place.rank + size - 1) % size;
+    int after = (test->place.rank + 1) % size;
+    catena_neighborhood_t *ring = NULL;
+    RANK_CHECK(test, catena_neighborhood_create(
+                         test->world, 1, &before, CATENA_UNWEIGHTED, 1, &after,
+                         CATENA_UNWEIGHTED, NULL, &ring) == CATENA_OK);
+    for (int i = 0; i < LAYS * LAYS; i++) {
+        pass_on(test, ring, before, i);
+    }
+    RANK_CHECK(test, catena_neighborhood_free(ring) == CATENA_OK);
+}
+
 static const rank_case_t cases[] = {
     {"every two values of neighborhoods meet", values_meet},
     {"operations that end out of order", out_of_order},
     {"parts of grids", parts},
+    {"types with long runs", long_runs},
     {"mixed neighborhoods", mixed},
     {NULL, NULL}};
 static const rank_case_t many[] = {{"cover", cover}, {NULL, NULL}};

@@ -392,8 +392,9 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
     rank_test_t *test = nbr->test;
     int index = 0;
     int wrong = draw_wrong(&nbr->graph, random, &index);
-    oracle_nbr_call_t call = nbr_draw(
-        nbr, random, nbr->graph.edges <= 4 * nbr->graph.size ? 20000 : 700);
+    bool few = nbr->graph.edges <= 4 * nbr->graph.size;
+    oracle_nbr_call_t call = nbr_draw(nbr, random, few ? 20000 : 700);
+    call.count = few && oracle_below(random, 3) == 0 ? 20000 : call.count;
     call.kind = kinds[oracle_below(random, 4)];
     call.form = ORACLE_FORM_BLOCKING;
     call.count += call.count == 0;
