@@ -22,8 +22,7 @@ static void drop(rank_test_t *test, catena_neighborhood_t *neighborhood)
 /** This rank and `other` do not agree: both must be named. */
 static void names_both(rank_test_t *test, int other, const char *said)
 {
-    char own[32];
-    char theirs[32];
+    char own[32], theirs[32];
     snprintf(own, sizeof(own), "rank %d ", test->place.rank);
     snprintf(theirs, sizeof(theirs), "rank %d ", other);
     if (!test->simulated &&
@@ -278,8 +277,7 @@ static void calls(rank_test_t *test)
     const catena_datatype_t type = CATENA_INT32;
     const catena_datatype_t none = NULL;
     void *in_place = CATENA_IN_PLACE;
-    int32_t a[4] = {0};
-    int32_t b[4] = {0};
+    int32_t a[4] = {0}, b[4] = {0};
     size_t count = 1;
     ptrdiff_t at = 0;
     size_t much = SIZE_MAX / 2;
@@ -409,9 +407,7 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
         call.wrong_by = more;
     }
     bool finds = wrong >= 0 && more != 0 && gets(&call, wrong, index);
-    char words[32];
-    char text[128];
-    char title[200];
+    char words[32], text[128], title[200];
     snprintf(words, sizeof(words), "rank %d sent", wrong);
     oracle_nbr_describe(&call, text, sizeof(text));
     snprintf(title, sizeof(title), "%s %s, %td more", nbr->algorithm, text,
@@ -429,23 +425,24 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
 }
 
 /** By every algorithm; what is right works before and afterwards. */
-static void wrong_length(rank_test_t *test, oracle_graph_way_t way,
-                         uint64_t seed)
+static void one_wrong_length(rank_test_t *test)
 {
-    uint64_t random = seed;
-    nbr_t nbr;
-    oracle_graph_draw_any(&nbr.graph, way, test->place.size,
-                          oracle_random(&random));
-    nbr_open(test, &nbr, NULL, 1);
-    for (int a = 0; nbr.neighborhood != NULL && a < ORACLE_NBR_ALGORITHMS;
-         a++) {
-        if (nbr_choose(&nbr, oracle_nbr_algorithms[a])) {
-            wrong_once(&nbr, &random);
-            oracle_nbr_call_t right = nbr_draw(&nbr, &random, 100);
-            oracle_nbr_all(&test->oracle, &right, random, "after an error");
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        uint64_t random = seed;
+        nbr_t nbr;
+        oracle_graph_draw_any(&nbr.graph, seed % ORACLE_GRAPH_WAYS,
+                              test->place.size, oracle_random(&random));
+        nbr_open(test, &nbr, NULL, 1);
+        for (int a = 0; nbr.neighborhood != NULL && a < ORACLE_NBR_ALGORITHMS;
+             a++) {
+            if (nbr_choose(&nbr, oracle_nbr_algorithms[a])) {
+                wrong_once(&nbr, &random);
+                oracle_nbr_call_t right = nbr_draw(&nbr, &random, 100);
+                oracle_nbr_all(&test->oracle, &right, random, "after an error");
+            }
         }
+        nbr_close(&nbr);
     }
-    nbr_close(&nbr);
 }
 
 /** All have blocks of one length, but for one rank: its neighbors, and it, say
@@ -511,14 +508,6 @@ static void another_length(rank_test_t *test)
     }
 }
 
-static void one_wrong_length(rank_test_t *test)
-{
-    for (uint64_t seed = 0; seed < 20; seed++) {
-        wrong_length(test, (oracle_graph_way_t)(seed % ORACLE_GRAPH_WAYS),
-                     seed);
-    }
-}
-
 /** A grid in which blocks for diagonals share messages with others: one rank
  * sends as much more as another one, whose blocks come with its own, sends
  * less: still all to whom they come say so. */
@@ -533,8 +522,7 @@ static void lengths_together(rank_test_t *test)
     int less = test->place.size / 2;
     int rank = test->place.rank;
     int source[3], target[3];
-    int32_t a[24] = {0};
-    int32_t b[12];
+    int32_t a[24] = {0}, b[12];
     RANK_CHECK(test,
                less < 2 || catena_cart_create(test->world, 2, dims, periods, 0,
                                               NULL, &grid) == CATENA_OK);
@@ -566,38 +554,33 @@ static void lengths_together(rank_test_t *test)
  * written nowhere else. */
 static void far_too_long(rank_test_t *test)
 {
-    enum { FAR = 1 << 18 };
-    int rank = test->place.rank;
-    int p = test->place.size;
-    int near[] = {(rank + p - 1) % p, (rank + 1) % p};
-    catena_neighborhood_t *n = NULL;
-    RANK_CHECK(test,
-               catena_neighborhood_create(test->world, 2, near, NULL, 2, near,
-                                          NULL, NULL, &n) == CATENA_OK);
-    int64_t *a = oracle_zeros(2 * FAR, sizeof(*a));
-    int64_t b[2];
+    enum { FAR = 1 << 21, USUAL = 8 };
     static capture_t said;
-    rank_listen(test, &said); /* on one node it is refused */
-    (void)catena_neighborhood_set(n, "algorithm", "aggregated");
-    rank_heard(test, &said);
+    int p = test->place.size;
+    unsigned char *a = oracle_zeros(2, FAR);
+    unsigned char b[2 * USUAL];
+    uint64_t random = 1;
+    nbr_t ring;
+    oracle_graph_ring(&ring.graph, p, 1);
+    nbr_open(test, &ring, NULL, 1);
+    (void)nbr_choose(&ring, "aggregated");
     for (int from = 0; from < p && p > 2; from++) {
+        const int *near = ring.graph.sources[test->place.rank].rank;
         bool finds = near[0] == from || near[1] == from;
+        size_t bytes = test->place.rank == from ? FAR : USUAL;
         rank_listen(test, &said);
         catena_status_t status = catena_neighbor_alltoall(
-            a, rank == from ? FAR : 1, CATENA_INT64, b, 1, CATENA_INT64, n);
+            a, bytes, CATENA_BYTE, b, USUAL, CATENA_BYTE, ring.neighborhood);
         rank_heard(test, &said);
         RANK_CHECK(test,
                    status == CATENA_ERR_ARG || (status == CATENA_OK && !finds));
-        for (int turn = 0; turn < 8; turn++) {
-            int64_t c[2] = {rank, rank};
-            RANK_CHECK(test,
-                       catena_neighbor_alltoall(c, 1, CATENA_INT64, b, 1,
-                                                CATENA_INT64, n) == CATENA_OK);
-            RANK_CHECK(test, b[0] == near[0] && b[1] == near[1]);
+        for (int turn = 0; turn < 3; turn++) {
+            oracle_nbr_call_t right = nbr_draw(&ring, &random, 8);
+            oracle_nbr_all(&test->oracle, &right, random, "after far too much");
         }
     }
     free(a);
-    drop(test, n);
+    nbr_close(&ring);
 }
 
 static const rank_case_t cases[] = {
