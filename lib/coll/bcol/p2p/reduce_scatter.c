@@ -326,19 +326,19 @@ static ctn_step_t hand_over(ctn_op_t *op)
 static bool all_left(const ctn_op_t *op, const halving_t *halving)
 {
     unsigned odd = halving->pass % 2;
+    uint16_t form = halving->call.form;
     if (halving->passive) {
-        return ctn_mail_returned(op, VECTOR + odd, halving->pass,
+        return ctn_mail_returned(op, VECTOR + odd, form,
                                  halving->sent_bytes[0]);
     }
     for (unsigned r = 0; r < halving->rounds; r++) {
-        if (!ctn_mail_returned(op, ROUND + 2 * r + odd, halving->pass,
+        if (!ctn_mail_returned(op, ROUND + 2 * r + odd, form,
                                halving->sent_bytes[r])) {
             return false;
         }
     }
     return halving->partner >= halving->paired ||
-           ctn_mail_returned(op, RESULT + odd, halving->pass,
-                             halving->result_bytes);
+           ctn_mail_returned(op, RESULT + odd, form, halving->result_bytes);
 }
 
 /* Of phases. */
