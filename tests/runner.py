@@ -31,6 +31,9 @@ import time
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
+# What builds of these names get besides: one that finds what is rare.
+OPTIONS = {"build-sanitize": ["-Dsanitize=true", "-Doptimization=1",
+                              "-Dtiny=true", "-Dfirst_sequence=4294967270"]}
 # Distinct cases of tests/run at 97ce4b0, counted as here.
 AT_97CE4B0 = 4127
 
@@ -44,7 +47,8 @@ class Build:
         self.dir.mkdir(exist_ok=True)
         self.suites = set(words[1].split(","))
         self.env = dict(w.split("=", 1) for w in words[2:] if w[0] != "-")
-        self.options = [w for w in words[2:] if w[0] == "-"]
+        self.options = OPTIONS.get(words[0], []) + [w for w in words[2:]
+                                                    if w[0] == "-"]
         self.title = f"build {words[0]}"
         self.limit = 3600
         self.kept = self.dir / "test-durations"
