@@ -43,14 +43,16 @@ hosts_up 3 2>"$err" || {
     exit $((failed > 0))
 }
 for buffers in heap malloc; do
-    checked "hosts of 3, 1 and 5 ranks, $buffers buffers" 85 over_hosts \
-        alltoall -a direct,l-a2a,mpml,nmpml,onmpml -m 1:65536 --buffers $buffers
-    for collective in alltoallv alltoallw; do
-        checked "$collective, hosts of 3, 1 and 5 ranks, $buffers" 44 \
-            over_hosts $collective -a direct,l-a2a,onmpml,auto -m 64:65536 \
-            --buffers $buffers
-    done
+    checked "hosts of 3, 1 and 5 ranks, $buffers buffers" 25 over_hosts \
+        alltoall -a direct,l-a2a,mpml,nmpml,onmpml -m 4096:65536 \
+        --buffers $buffers
 done
+checked "hosts of 3, 1 and 5 ranks, short" 36 over_hosts \
+    alltoall -a direct,l-a2a,onmpml -m 1:2048
+checked "alltoallv, hosts of 3, 1 and 5 ranks" 16 over_hosts \
+    alltoallv -a direct,l-a2a,onmpml,auto -m 512:4096 --buffers malloc
+checked "alltoallw, hosts of 3, 1 and 5 ranks" 16 over_hosts \
+    alltoallw -a direct,l-a2a,onmpml,auto -m 8192:65536
 layout_is_seen() {
     over_hosts alltoall --csv -m 8:8 -i 3 && grep -q '^alltoall,[^,]*,9,3,' "$out"
 }
