@@ -35,6 +35,8 @@ enum {
 
 static const size_t counts[] = {0, 1, 14, 37, 150, 700, 3000, 9000};
 enum { SIZES = sizeof(counts) / sizeof(counts[0]) };
+/** From so many on, blocks are shorter: all that a rank sends is long then. */
+enum { MANY_EDGES = 400 };
 
 /** Whether ranks have as many sources as targets. */
 static bool is_balanced(unsigned graph)
@@ -140,7 +142,7 @@ oracle_nbr_call_t oracle_nbr_case_call(const oracle_case_t *c,
         .kind = v[KIND],
         .type = v[TYPE],
         .op = v[OP],
-        .count = counts[v[SIZE]],
+        .count = counts[v[SIZE]] / (graph->edges > MANY_EDGES ? 9 : 1),
         .shape = seed,
         .alike = v[EVEN],
         .form = v[FORM],
