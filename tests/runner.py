@@ -31,7 +31,8 @@ import time
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
-# What builds of these names get besides: one that finds what is rare.
+# More options of builds with these names. The tiny limits, and the first
+# operation just before its number wraps, make rare cases common.
 OPTIONS = {"build-sanitize": ["-Dsanitize=true", "-Doptimization=1",
                               "-Dtiny=true", "-Dfirst_sequence=4294967270"]}
 # Distinct cases of tests/run at 97ce4b0, counted as here.

@@ -60,10 +60,11 @@ CATENA_API catena_status_t catena_alltoall_init(const void *send, void *recv,
 
 /** As catena_alltoall, with counts of their own for every pair
  * (MPI_Alltoallv). What s sends to d must have as many bytes as what d receives
- * from s, else d, which writes nothing then, returns ERR_ARG (logged), and s as
- * well where it knows. Zero counts cost nothing, so a block that one end alone
- * has is not always found: d that expects one waits for it, s loses it or, if
- * it is long, waits for d. Later calls do not take it for theirs.
+ * from s. Else d does not write the block and returns ERR_ARG (logged); s
+ * returns ERR_ARG, too, if it had to wait for d. Empty blocks cost nothing: no
+ * message is sent. So a block that is empty at one end only is not always
+ * detected. If d expects data, d waits for them. If s has data, they are lost
+ * or, if the block is long, s waits for d. No later call receives them.
  * @param[in]  send   with a block for each rank, or CATENA_IN_PLACE: what is
  *                    received from a rank replaces what is sent to it, and
  *                    the send counts, displacements and type are not looked at
