@@ -56,9 +56,9 @@ typedef struct ctn_basic {
     ctn_reducer_t by; /* of reductions; lower members are to the left */
     /** Of vectors: segments that the caller's has, the same on all members. */
     uint32_t segments;
-    /** What this member gives is made of something that came in another length
-     * than it should have: who gets something of it fails. Set until it is let
-     * go. */
+    /** The data of this member are invalid: they are made of data that came in
+     * another length than expected. A member that receives any of them fails.
+     * May be set until the operation is let go. */
     bool unfit;
     const char
         *algorithm; /* NULL: the component chooses, by facts that all

@@ -148,8 +148,8 @@ typedef struct ctn_patience {
     bool listens;   /* its bell is rung for it */
 } ctn_patience_t;
 
-/** Looks, in long waits, for what says that operations which are complete here
- * were others at their peers; embedded first. */
+/** Called in long waits: `look` finds out whether peers use another algorithm
+ * in operations that are complete on this rank. Embedded in its owner. */
 typedef struct ctn_watch {
     struct ctn_watch *next;
     void (*look)(struct ctn_watch *watch);
@@ -184,7 +184,7 @@ struct ctn_exec {
     /* Grows when a wait is long: then phases look whether a peer may be doing
      * something else, since its data have another length. */
     uint32_t doubts;
-    ctn_watch_t *watches; /* look then, too */
+    ctn_watch_t *watches; /* called then, too */
     /* In the simulator, on request: users' data, and tables that are only
      * exchanged and worked on, exist in size alone. */
     bool drop_data;

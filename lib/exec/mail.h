@@ -28,7 +28,8 @@
 catena_status_t ctn_mail_send_unfit(ctn_op_t *op, ctn_address_t to,
                                     unsigned slot, uint32_t turn);
 
-/** Whether a message of operation `seq` is in a slot; its turn then. */
+/** Whether a slot holds a message of operation `seq`.
+ * @param[out] turn of the message, modulo CTN_TURNS */
 bool ctn_mail_turn(const ctn_channel_t *channel, uint64_t seq, unsigned slot,
                    uint32_t *turn);
 

@@ -39,8 +39,8 @@ static inline bool ctn_op_arrived(const ctn_op_t *op, unsigned slot)
            ctn_tag(op->seq, 0);
 }
 
-/** What the operation has put over the network is there before it ends: for
- * words that nobody may be waiting for. */
+/** Flush the network: the operation does not end before its puts have reached
+ * their targets. For words for which no rank may be waiting. */
 catena_status_t ctn_op_flush(ctn_op_t *op);
 
 /** Wide payloads of an operation, of so many slots from `slot` on, as memory:

@@ -157,7 +157,7 @@ void ctn_exec_unwatch(ctn_exec_t *exec, const ctn_watch_t *watch)
     *link = watch->next;
 }
 
-/** Nothing has come for long. */
+/** A wait is long: phases and watches check whether peers do something else. */
 CTN_COLD static void doubt(ctn_exec_t *exec)
 {
     exec->doubts++;

@@ -377,8 +377,8 @@ static void tell_all(ctn_op_t *op)
     }
 }
 
-/** See ctn_link_zeroes. Each link is some plan's; those of a request's plan are
- * its own, and numbered by its own sequence. */
+/** See ctn_link_zeroes. Every link belongs to a plan. `neighborhood` of a
+ * request has no plan but the request's, whose links are its own. */
 CTN_COLD static void zero_words(catena_neighborhood_t *neighborhood,
                                 uint64_t seq)
 {

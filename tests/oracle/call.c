@@ -34,7 +34,7 @@ static bool in_place(const oracle_call_t *call)
             call->view.rank == call->view.root);
 }
 
-/** Whether there is a buffer; else the call gets CATENA_IN_PLACE. */
+/** Whether the side has a buffer; else the call gets CATENA_IN_PLACE. */
 static bool is_there(const oracle_call_t *call, const oracle_side_t *side)
 {
     return !in_place(call) ||
@@ -115,7 +115,7 @@ static size_t before(const oracle_call_t *call, size_t rank)
     return sum;
 }
 
-/** Elements of a block of a buffer, but for what is wrong. */
+/** Elements of a block of a buffer, without `wrong_by`. */
 static size_t usual_elements(const oracle_call_t *call, bool receiving,
                              size_t block)
 {
@@ -564,7 +564,8 @@ catena_status_t oracle_call_run(const oracle_t *oracle, oracle_call_t *call)
         oracle_reduces(kind) ? run_reduction(call, send, recv)
         : oracle_pairs(kind) ? run_pairs(call, send, recv)
                              : run_blocks(call, send, recv);
-    if (value(call, ORACLE_MODE) != ORACLE_BLOCKING) { /* which comes again */
+    /* A blocking call may run several times. */
+    if (value(call, ORACLE_MODE) != ORACLE_BLOCKING) {
         oracle_side_release(oracle, &call->send);
         oracle_side_release(oracle, &call->receive);
     }

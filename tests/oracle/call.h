@@ -14,9 +14,10 @@ typedef struct oracle_call {
     const oracle_table_t *table;
     size_t exactly; /* elements, whatever the case says; 0: as it says */
     uint64_t shape; /* of lengths and places, and of types that are drawn */
-    size_t apart;   /* not 0: vectors' blocks have one length, and such gaps */
-    /* Of what this rank sends, of a scatter receives, of an alltoall its block
-     * for rank wrong_to: so many elements more, or fewer, than others have. */
+    size_t apart;   /* not 0: in v variants all blocks have one length, and gaps
+                       of so many units of displacements */
+    /* A wrong count: elements that this rank sends more, or fewer, than others
+     * expect; in a scatter receives; in an alltoall sends to rank wrong_to. */
     ptrdiff_t wrong_by;
     size_t wrong_to;
     /* Filled here. */
@@ -44,7 +45,7 @@ catena_status_t oracle_call_run(const oracle_t *oracle, oracle_call_t *call);
 /** Hold both buffers against the definition. */
 void oracle_call_check(const oracle_t *oracle, oracle_call_t *call,
                        const char *what);
-/** After an error: nothing was written but where blocks are received. */
+/** After an error: compare everything but the blocks that are received. */
 void oracle_call_check_around(const oracle_t *oracle, oracle_call_t *call,
                               const char *what);
 void oracle_call_close(const oracle_t *oracle, oracle_call_t *call);

@@ -213,9 +213,9 @@ static uint8_t type_for(unsigned op)
     return type;
 }
 
-/** Every collective by every algorithm with every value of `factor`; what does
- * not go together is left out. Twice: reductions with an operation that does
- * not commute, too. */
+/** List every collective with every algorithm and every value of `factor`,
+ * without invalid combinations.
+ * @param twice also list reductions with an operation that does not commute */
 static size_t list_ways(oracle_way_t *way, unsigned factor, unsigned values,
                         bool twice)
 {
@@ -290,9 +290,9 @@ const oracle_space_t *oracle_space(void)
         .more = more,
         .follow = follow};
     if (space.bases == 0) {
-        /* Which component runs what follows from the hierarchy. Only an
-         * operation that does not commute tells the order, but it goes by ways
-         * of its own. */
+        /* The hierarchy selects the components. Only operations that do not
+         * commute show the order of ranks, but some algorithms are not for
+         * them: so reductions are listed twice. */
         space.ways = list_ways(way, ORACLE_HIERARCHY, HIERARCHIES, true);
         space.mores = list_ways(more, ORACLE_SIZE, ORACLE_SIZES, false);
         space.bases = list_bases(base);

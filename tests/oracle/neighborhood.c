@@ -235,7 +235,8 @@ void oracle_nbr_close(const oracle_t *oracle, oracle_nbr_call_t *call)
 
 /* ---- contents ---- */
 
-/** Block i of a side has to be the one from a rank to its target `index`. */
+/** Write to block i of the side's image what rank `from` sends to its target
+ * `index`. */
 static void write_block(const oracle_nbr_call_t *call, oracle_side_t *side,
                         size_t i, int from, int index)
 {

@@ -97,7 +97,7 @@ catena_status_t oracle_nbr_run_to_end(oracle_nbr_call_t *call);
 /** Hold the buffers against the definition. */
 void oracle_nbr_check(const oracle_t *oracle, const oracle_nbr_call_t *call,
                       const char *what);
-/** After an error: nothing was written but where blocks are received. */
+/** After an error: compare everything but the blocks that are received. */
 void oracle_nbr_check_around(const oracle_t *oracle, oracle_nbr_call_t *call,
                              const char *what);
 void oracle_nbr_close(const oracle_t *oracle, oracle_nbr_call_t *call);

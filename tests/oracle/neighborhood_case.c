@@ -35,7 +35,7 @@ enum {
 
 static const size_t counts[] = {0, 1, 14, 37, 150, 700, 3000, 9000};
 enum { SIZES = sizeof(counts) / sizeof(counts[0]) };
-/** From so many on, blocks are shorter: all that a rank sends is long then. */
+/** Graphs with more edges have shorter blocks. */
 enum { MANY_EDGES = 400 };
 
 /** Whether ranks have as many sources as targets. */

@@ -62,7 +62,7 @@ void oracle_side_place_in_order(oracle_side_t *side)
     }
 }
 
-/** Put a block behind `cursor`, which is moved to its end. */
+/** Place a block behind `cursor`, and move `cursor` to its end. */
 static void place_behind(oracle_side_t *side, size_t block, ptrdiff_t step,
                          ptrdiff_t *cursor)
 {
@@ -75,7 +75,7 @@ static void place_behind(oracle_side_t *side, size_t block, ptrdiff_t step,
     *cursor = side->displacements[block] * step + high;
 }
 
-/** Where there are no data the place may be any. */
+/** Blocks without data get arbitrary displacements. */
 void oracle_side_place_anywhere(oracle_side_t *side, ptrdiff_t step, size_t gap,
                                 bool in_order, uint64_t *random)
 {
@@ -146,7 +146,7 @@ void oracle_side_put(oracle_side_t *side, size_t block, size_t bytes,
                      const unsigned char *data)
 {
     const oracle_type_t *type = side->type[block];
-    if (bytes > 0) { /* else there is no place either */
+    if (bytes > 0) { /* an empty block may lie outside of the image */
         oracle_type_put(type, side->image + side->origin + side->place[block],
                         bytes / type->bytes, data);
     }

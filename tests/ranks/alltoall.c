@@ -1,5 +1,5 @@
-/* Alltoalls beside what the oracle's cases have: many in a row in which most
- * ranks have nothing to do, and members that come late. */
+/* Alltoalls that are not among the oracle's cases: many in a row in which most
+ * ranks have nothing to do, and members that are late. */
 
 #include <string.h>
 

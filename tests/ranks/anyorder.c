@@ -159,7 +159,8 @@ typedef struct started {
     catena_request_t *request;
 } started_t;
 
-/** What it operates on: `ring` is settled where there is a neighborhood. */
+/** What operations run on. If there is a neighborhood, `ring` is its graph,
+ * settled for this rank. */
 typedef struct place {
     freed_t on;
     oracle_graph_t ring;

@@ -224,7 +224,7 @@ static void limits(rank_test_t *test)
             continue;
         }
         for (size_t i = 0; i < sizeof(limit) / sizeof(limit[0]); i++) {
-            /* Of many ranks, only those above. */
+            /* With many ranks, only the length above the limit. */
             size_t bytes = limit[i] + (test->place.size > 16 ? 1 : -1);
             for (; bytes <= limit[i] + 1; bytes++) {
                 run_length(test, kind, bytes);

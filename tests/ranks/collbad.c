@@ -54,7 +54,7 @@ static void roots(rank_test_t *test)
     free(places);
 }
 
-/** How they are told; test_arguments has all of them. */
+/** Messages about NULL arguments; test_arguments tries every argument. */
 static void nulls(rank_test_t *test)
 {
     catena_group_t *g = test->world;
@@ -191,8 +191,9 @@ static void settings(rank_test_t *test)
     still_works(test, g);
 }
 
-/** Of settings that differ all ranks hear; then they set the same. One of two
- * that find it says so. `built`: the hierarchy is there already. */
+/** If settings differ, the call fails on all ranks, and one of them logs it.
+ * Then all ranks set the same, and calls work.
+ * @param built the hierarchy has been built before */
 static void differ(rank_test_t *test, bool built, const char *setting,
                    const char *const value[2], const char *const then[2])
 {

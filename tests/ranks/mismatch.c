@@ -1,6 +1,6 @@
 /* Lengths that do not agree: one rank gives more or fewer bytes than the others
- * expect. Ranks that are to get a block of another length return an error,
- * nothing outside their receive blocks changes, nobody waits for ever, and the
+ * expect. A rank that should receive a block of another length returns an
+ * error. Nothing outside of receive blocks changes, no rank deadlocks, and the
  * next collective of the group works. */
 
 #include <stdio.h>
@@ -8,22 +8,22 @@
 
 #include "rank_refuse.h"
 
-/* Around the lengths from which on data take another way. The last one, of
- * alltoalls of few ranks only, is what the word of a refused block holds. */
+/* Around the lengths at which another path is taken. The last one is the value
+ * in the word of a refused block; only an alltoallv of few ranks has it. */
 static const size_t sizes[] = {8,     108,   500,   1000,   16000,
                                20000, 31000, 32000, 160000, (1 << 20) - 1};
 
-/** One wrong call, and what follows. */
+/** One wrong call, and the right one that follows. */
 typedef struct mismatch {
     rank_test_t *test;
     catena_group_t *group;
     oracle_case_t c;
-    int odd;       /* the rank that gives something else than the others */
-    size_t bytes;  /* what all but that one give */
-    size_t wrong;  /* what that one does */
-    bool whole;    /* of an allgather: it expects as much of all others */
-    bool flat;     /* it goes by one level of messages */
-    bool unwanted; /* of an alltoallv: the victim expects nothing */
+    int odd;       /* the rank whose length differs */
+    size_t bytes;  /* the length of all other ranks */
+    size_t wrong;  /* the length of the odd rank */
+    bool whole;    /* allgather: it expects its own length of all */
+    bool flat;     /* the hierarchy is network:p2p */
+    bool unwanted; /* alltoallv: the victim expects nothing */
 } mismatch_t;
 
 static unsigned kind_of(const mismatch_t *m)
@@ -36,7 +36,7 @@ static const char *algorithm_of(const mismatch_t *m)
     return oracle_algorithm_name(kind_of(m), m->c.value[ORACLE_ALGORITHM]);
 }
 
-/** Whether one length is that of all blocks. */
+/** Whether all blocks of a rank's call have one length. */
 static bool has_one_length(const mismatch_t *m)
 {
     unsigned kind = kind_of(m);
@@ -44,20 +44,20 @@ static bool has_one_length(const mismatch_t *m)
            oracle_reduces(kind) || m->whole;
 }
 
-/** Whether none but the ranks that must fail do. */
+/** Whether all ranks succeed, except those that must fail. */
 static bool others_succeed(unsigned kind)
 {
     return kind == ORACLE_GATHERV || kind == ORACLE_SCATTERV;
 }
 
-/** Whether each rank gets all blocks, or a part of all. */
+/** Whether each rank receives from all ranks, and all know all lengths. */
 static bool gets_of_all(unsigned kind)
 {
     return kind == ORACLE_ALLGATHER || kind == ORACLE_ALLGATHERV ||
            kind == ORACLE_REDUCE_SCATTER_BLOCK;
 }
 
-/** The rank that gets something wrong in an alltoallv. */
+/** The rank that receives the wrong block of an alltoallv. */
 static int victim(const mismatch_t *m)
 {
     return m->odd > 0 ? m->odd - 1 : m->test->place.size - 1;
@@ -87,8 +87,8 @@ static bool must_fail(const mismatch_t *m)
     }
 }
 
-/** The call as this rank makes it. Vectors' blocks have gaps between them that
- * are wider than what is too much, and in an alltoallw elements, too. */
+/** The call of this rank. In v variants the gaps between blocks are wider than
+ * the excess of the wrong length. In an alltoallw elements have gaps, too. */
 static oracle_call_t call_of(const mismatch_t *m, bool right)
 {
     bool is_odd = !right && m->test->place.rank == m->odd;
@@ -106,7 +106,8 @@ static oracle_call_t call_of(const mismatch_t *m, bool right)
                            .wrong_to = (size_t)victim(m)};
 }
 
-/** The odd rank has as many bytes in all as the others, but in other blocks. */
+/** Other receive counts. In an allgatherv the odd rank expects as many bytes in
+ * all as the others, in other blocks. `unwanted`: the victim expects none. */
 static void split_otherwise(const mismatch_t *m, bool right,
                             oracle_call_t *call)
 {
@@ -156,9 +157,10 @@ static size_t segments_of(const mismatch_t *m, size_t bytes)
     return ((size_t)m->test->place.size * bytes + 32767) / 32768;
 }
 
-/** Lengths with which ranks go ways that do not meet, so that all ends; see
- * docs/algorithms.md, A2A-1 and A2A-2. Vectors, and what each rank gets of all:
- * in numbers of segments that differ. */
+/** Whether ranks with these lengths choose different algorithms or numbers of
+ * messages, which ends all operations; see docs/algorithms.md, A2A-1 and A2A-2.
+ * Vectors, and collectives in which each rank receives from all, do if their
+ * numbers of segments differ. */
 static bool ends(const mismatch_t *m)
 {
     unsigned kind = kind_of(m);
@@ -182,11 +184,12 @@ static bool ends(const mismatch_t *m)
                : led && m->bytes >= (m->test->place.size == 3 ? 32000 : 160000);
 }
 
-/** A twentieth more and less; where nothing else depends on it, also nothing,
- * and far more. */
+/** A twentieth less and more. Where no choice depends on the length, also
+ * nothing, and 30 times as much. */
 static void try_size(mismatch_t *m, size_t number)
 {
-    bool splits = kind_of(m) == ORACLE_ALLGATHERV; /* within the guards */
+    bool splits =
+        kind_of(m) == ORACLE_ALLGATHERV; /* small: within the guards */
     size_t by = splits ? 4 : (m->bytes / 20 & ~(size_t)3) + 4;
     const size_t wrongs[] = {m->bytes - by, m->bytes + by, 0, 30 * m->bytes};
     bool any = (others_succeed(kind_of(m)) ||
@@ -203,7 +206,8 @@ static void try_size(mismatch_t *m, size_t number)
         try_once(m, false);
         try_once(m, true);
     }
-    /* What comes unasked for nobody is not taken for that of the next call. */
+    /* A block sent without a grant that no rank expects: the next calls do not
+     * take it for theirs. */
     bool asks = kind_of(m) != ORACLE_ALLTOALLV || m->bytes > 500 ||
                 strcmp(algorithm_of(m), "direct") != 0;
     for (int turn = 0; turn < 5 && !asks; turn++) {
@@ -235,7 +239,7 @@ static void try_all(rank_test_t *test, unsigned kind)
                              CATENA_OK);
         size_t count = sizeof(sizes) / sizeof(sizes[0]);
         bool long_ones = kind == ORACLE_ALLTOALLV && test->place.size <= 5;
-        /* alltoallw differs from alltoallv in types alone. */
+        /* alltoallw differs from alltoallv in types only. */
         size_t step = kind == ORACLE_ALLTOALLW ? 3 : 1;
         for (size_t k = 0; k < count - !long_ones; k += step) {
             m.bytes = sizes[k];
@@ -267,17 +271,18 @@ static void run_all(rank_test_t *test)
     }
 }
 
-/* ---- what ends everything ---- */
+/* ---- errors that end all operations ---- */
 
-/** Ranks go ways that do not meet: all of them fail, in this call or a later
- * one, and nothing is written beyond. One such case ends a job. */
+/** Ranks choose different algorithms or numbers of messages: all of them fail,
+ * in this call or a later one, and nothing is written outside of receive
+ * blocks. Each case ends its job. */
 typedef struct ending {
     const char *name;
     unsigned kind;
     const char *algorithm, *hierarchy;
     size_t bytes;
     int odd;
-    bool finds; /* the odd one does */
+    bool finds; /* the odd rank fails with ERR_ARG */
 } ending_t;
 
 static const ending_t endings[] = {
@@ -320,8 +325,8 @@ static void end(rank_test_t *test, const ending_t *ending)
         oracle_call_check_around(&test->oracle, &call, "the end: ");
         oracle_call_close(&test->oracle, &call);
     }
-    /* Another may be through with its calls before it hears of it, or be told
-     * by the network that the first is gone. */
+    /* Other ranks may complete all their calls before they learn of the error,
+     * or the network may tell them that the odd rank is gone. */
     RANK_CHECK(test, !ending->finds || test->place.rank != m.odd ||
                          status == CATENA_ERR_ARG);
     RANK_CHECK(test, catena_barrier(test->world) != CATENA_OK);

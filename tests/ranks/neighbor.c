@@ -226,8 +226,8 @@ static void out_of_order(rank_test_t *test)
                                                 CATENA_UNWEIGHTED, degree,
                                                 neighbors, CATENA_UNWEIGHTED,
                                                 &info, &star) == CATENA_OK);
-    /* With messages of nothing nobody ends an operation before all its
-     * neighbors have begun it. */
+    /* If messages without data are sent, no rank ends an operation before all
+     * its neighbors have begun it. */
     int turns = test->place.size > 2 && !nbr_checks() ? 8 : 0;
     for (int turn = 0; turn < turns; turn++) {
         if (degree > 0) {
@@ -240,11 +240,11 @@ static void out_of_order(rank_test_t *test)
     RANK_CHECK(test, catena_neighborhood_free(star) == CATENA_OK);
 }
 
-/* ---- types with long runs, which may be read where they lie ---- */
+/* ---- types with long runs, which receivers may read in place ---- */
 
 enum { STREAM = 38400 };
 
-/** Where a stream of bytes lies: in runs, `per` of them an element. */
+/** Layout of a stream of bytes: runs, `per` of them in each element. */
 typedef struct lay {
     size_t run, stride, per, extent;
 } lay_t;
@@ -256,7 +256,7 @@ static const lay_t lays[] = {{STREAM, STREAM, 1, STREAM},
 
 enum { LAYS = sizeof(lays) / sizeof(lays[0]), LAY_MOST = 384 * 300 };
 
-/** What rank `from` has, with nothing in between. */
+/** A new buffer with the data of rank `from`; negative: without data. */
 static unsigned char *lay_out(rank_test_t *test, const lay_t *lay, int from)
 {
     unsigned char data[STREAM];
@@ -283,7 +283,7 @@ static catena_datatype_t lay_type(rank_test_t *test, const lay_t *lay)
     return type;
 }
 
-/** To the next rank, from any lay to any. */
+/** Send to the next rank. @param i one of the LAYS * LAYS pairs of layouts */
 static void pass_on(rank_test_t *test, catena_neighborhood_t *ring, int before,
                     int i)
 {

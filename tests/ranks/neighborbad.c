@@ -369,7 +369,7 @@ static bool gets(const oracle_nbr_call_t *call, int wrong, int index)
     return false;
 }
 
-/** What comes of a blocking call, which is not closed. */
+/** Run a blocking call, which the caller closes. @return its status */
 static catena_status_t try(rank_test_t *test, oracle_nbr_call_t *call,
                            uint64_t seed, capture_t *said)
 {
@@ -445,9 +445,9 @@ static void one_wrong_length(rank_test_t *test)
     }
 }
 
-/** All have blocks of one length, but for one rank: its neighbors, and it, say
- * so. Where other ranks pass blocks on, so may ranks that get what these do not
- * expect, and without CATENA_CHECK nothing is certain but that all ends and
+/** The blocks of one rank have another length than those of all others: this
+ * rank and its neighbors fail. Where ranks forward blocks, others may fail,
+ * too; then, without CATENA_CHECK, it is only certain that all calls return and
  * that nothing is written elsewhere. */
 static void other_length(rank_test_t *test, uint64_t seed)
 {
@@ -511,9 +511,9 @@ static void another_length(rank_test_t *test)
     }
 }
 
-/** A grid in which blocks for diagonals share messages with others: one rank
- * sends as much more as another one, whose blocks come with its own, sends
- * less: still all to whom they come say so. */
+/** In this grid blocks for diagonals share messages with others. One rank sends
+ * more, and another one, whose blocks are in the same messages, as much less.
+ * All receivers of their blocks fail. */
 static void lengths_together(rank_test_t *test)
 {
     static const int vectors[] = {1, 0, 0, 1, 1, 1};
@@ -529,7 +529,7 @@ static void lengths_together(rank_test_t *test)
     RANK_CHECK(test,
                less < 2 || catena_cart_create(test->world, 2, dims, periods, 0,
                                               NULL, &grid) == CATENA_OK);
-    if (grid == NULL) { /* also where a rank is beyond it */
+    if (grid == NULL) { /* also if this rank is not in the grid */
         return;
     }
     RANK_CHECK(test, catena_cart_derive_graph(grid, 3, vectors, NULL, 0, &info,
@@ -553,8 +553,8 @@ static void lengths_together(rank_test_t *test)
     drop(test, diagonals);
 }
 
-/** What is far longer than expected, and than memory for what blocks share, is
- * written nowhere else. */
+/** A block that is far longer than expected, and than the memory that blocks
+ * share, is not written elsewhere. */
 static void far_too_long(rank_test_t *test)
 {
     enum { FAR = 1 << 21, USUAL = 8 };

@@ -1,4 +1,4 @@
-/* Requests, and what ran before beside what is to run. */
+/* Requests: settings that hold for them, their order, and their handles. */
 
 #include <string.h>
 

@@ -1,13 +1,16 @@
-/* Words that stay: an operation, then as many others that leave its words alone
- * as bring its number again, then the same with other data. A build with few
- * numbers (-Dtiny) has 240, and it alone has this suite. Epoch barriers and
- * fences take numbers, too, so a range of distances is tried. */
+/* Reuse of operation numbers. An operation is followed by others that do not
+ * write its words, until its number recurs; then it runs again with other data,
+ * and must not take the old words for new ones. Only builds with tiny limits
+ * (-Dtiny), which have 240 numbers, have this suite. Epoch barriers and fences
+ * take numbers, too, so a range of distances is tried. */
 
 #include "nbr_mix.h"
 
 enum { NUMBERS = 240 };
 
-/** Of so many bytes for each rank, or of all; the data follow from `salt`. */
+/** Run one collective.
+ * @param bytes of a block, or of the vector
+ * @param salt  seed of the data */
 static void collective(rank_test_t *test, catena_group_t *group, uint8_t kind,
                        size_t bytes, uint64_t salt)
 {
@@ -28,7 +31,7 @@ static void alltoalls(rank_test_t *test, const char *algorithm, size_t bytes)
     RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
     RANK_CHECK(test, catena_group_set(group, "alltoall_algorithm", algorithm) ==
                          CATENA_OK);
-    /* Epoch barriers are 9 or 12 of the numbers. */
+    /* 9 or 12 of the numbers are epoch barriers. */
     for (uint32_t between = NUMBERS - 14; between < NUMBERS - 8; between++) {
         collective(test, group, ORACLE_ALLTOALL, bytes, 2 * between);
         for (uint32_t i = 0; i < between; i++) {
@@ -71,7 +74,7 @@ static void run_messages(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
 }
 
-/** Blocks to both neighbors on a ring, or none. */
+/** Exchange blocks with both neighbors on a ring; 0 bytes: no blocks. */
 static void exchange(rank_test_t *test, const nbr_t *ring, size_t bytes,
                      uint64_t salt)
 {

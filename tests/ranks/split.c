@@ -95,7 +95,7 @@ static int64_t int_of(const unsigned char *data)
     return value;
 }
 
-/** The numbers are spread over all bits of an int, in the same order. */
+/** Spread the numbers over the values of an int, in the same order. */
 static catena_status_t call_split(catena_group_t *group,
                                   const oracle_item_t *item,
                                   catena_group_t **out)

@@ -244,8 +244,8 @@ static catena_split_t by_numbers(void)
                             .key_compare = catena_compare_int64};
 }
 
-/** What one rank has that is wrong. The last ones are so only where other ranks
- * have something else. */
+/** The error of one rank. The last ones are errors only because other ranks
+ * pass something else. */
 enum {
     BAD_COLOR,
     NO_PLACE,
@@ -307,7 +307,7 @@ static void refuse_alone(rank_test_t *test, int what, int one)
     catena_status_t status =
         split_wrongly(test->world, what, test->place.rank == one, &untouched);
     if (status != CATENA_ERR_ARG || untouched != test->world) {
-        rank_fail(test, "wrong thing %d of rank %d: %s", what, one,
+        rank_fail(test, "error %d on rank %d: %s", what, one,
                   catena_status_string(status));
     }
     RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);

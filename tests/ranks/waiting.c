@@ -1,11 +1,11 @@
 /* However ranks wait (CATENA_WAIT), all of them wait for one that is late, and
- * all leave when it has come. When they sleep and what wakes them is a unit
- * test's. */
+ * all leave when it has come. tests/unit/test_waiting.c tests when they sleep
+ * and what wakes them. */
 
 #include "rank_test.h"
 
-/** Longer than any rank stays awake; simulated ones never sleep, and each look
- * at a word takes time. */
+/** Longer than a rank waits before it sleeps. Simulated ranks never sleep, and
+ * simulating each of their polls takes time, so they are less late. */
 static void be_late(rank_test_t *test, int times)
 {
     rank_pause(test, times * (test->simulated ? 400.0 : 40000.0));

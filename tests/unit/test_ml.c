@@ -1,7 +1,7 @@
-/* Collectives put together from levels, in simulated jobs: every collective in
- * every hierarchy on jobs of many shapes, and in one level by every algorithm,
- * against the oracle; without memory; what is told of them, and data that are
- * not moved. */
+/* Hierarchical collectives in simulated jobs: every collective in every
+ * hierarchy on jobs of many shapes, and in one level by every algorithm,
+ * compared with the oracle. Also: no memory, catena_group_explain, and
+ * simulation of sizes only. */
 
 #include <catena/catena.h>
 #include <catena/coll.h>
@@ -77,8 +77,8 @@ static oracle_call_t draw(job_t *job, const oracle_table_t *table,
 static unsigned kind_of, hierarchy_of, algorithm_of;
 static int starved_errors; /* of all ranks */
 
-/** One rank is late: nobody leaves a barrier before it, by the clock that all
- * share. */
+/** One rank is late: by the common clock no rank leaves the barrier before this
+ * one enters it. */
 static void meet(job_t *job, catena_group_t *group)
 {
     for (uint32_t late = 0; late < job->size; late++) {
@@ -95,7 +95,7 @@ static void meet(job_t *job, catena_group_t *group)
     }
 }
 
-/** All ranks have the same bits, though sums are rounded. */
+/** All ranks get the same bits, though sums are rounded. */
 static void same_bits(job_t *job, catena_group_t *group)
 {
     enum { COUNT = 300 };
@@ -139,7 +139,8 @@ static void results_of_one(job_t *job)
     JOB_CHECK(job, job->context->world->composed == 0);
 }
 
-/** Each collective in each hierarchy on two shapes, and so all on all. */
+/** Each collective in each hierarchy on two shapes: so each collective, and
+ * each hierarchy, runs on all shapes. */
 START_TEST(results)
 {
     unsigned round = (unsigned)_i;
@@ -155,7 +156,7 @@ START_TEST(results)
 }
 END_TEST
 
-/* ---- one level by each algorithm ---- */
+/* ---- every algorithm, in one level ---- */
 
 /** Whether the component of a hierarchy has an algorithm of that name. */
 static bool has(unsigned hierarchy, const char *name)
@@ -172,7 +173,7 @@ static bool has(unsigned hierarchy, const char *name)
     return strcmp(name, "auto") == 0;
 }
 
-/** Lengths are short, around limits, and once any. All memory that was taken is
+/** Calls of short lengths, and one of any length. All memory that was taken is
  * given back with the group. */
 static void run_way(job_t *job, const oracle_table_t *table, unsigned algorithm,
                     uint64_t *random)
@@ -186,7 +187,7 @@ static void run_way(job_t *job, const oracle_table_t *table, unsigned algorithm,
         oracle_call_t call = draw(job, table, kind_of, hierarchy_of, random);
         call.group = group;
         call.c.value[ORACLE_ALGORITHM] = (uint8_t)algorithm;
-        if (i % 2 == 1 && oracle_reduces(kind_of)) { /* tells the order */
+        if (i % 2 == 1 && oracle_reduces(kind_of)) { /* shows the order */
             call.c.value[ORACLE_OP] = ORACLE_ORDERED;
             call.c.value[ORACLE_TYPE] = ORACLE_PAIR;
         }
@@ -205,7 +206,7 @@ static void run_way(job_t *job, const oracle_table_t *table, unsigned algorithm,
         same_bits(job, group);
     }
     JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
-    while (job->exec->aside != NULL) { /* the members part */
+    while (job->exec->aside != NULL) { /* teardown of the group */
         ctn_exec_poll_or_idle(job->exec, &patience);
     }
     JOB_CHECK(job, job->exec->tally.memory == memory);
@@ -225,7 +226,7 @@ static void run_ways(job_t *job)
     oracle_table_close(&oracle, &table);
 }
 
-/** On a node, or by messages between all ranks, wherever they are. */
+/** Ranks of one node for shm, any layout for messages. */
 static int simulate(uint32_t ranks, uint64_t seed, job_body_t body)
 {
     return hierarchy_of == SHM ? job_simulate_node(ranks, seed, body)
@@ -246,8 +247,8 @@ END_TEST
 
 /* ---- without memory ---- */
 
-/** Every second rank has no memory left for long blocks: all ends all the same,
- * and where no rank had to break the job off, what comes next works. */
+/** Every second rank has no memory left for long blocks. All calls return, and
+ * if no rank had to abort, the next collective works. */
 static void starve(job_t *job)
 {
     oracle_t oracle = job_oracle(job);
@@ -255,16 +256,16 @@ static void starve(job_t *job)
     uint64_t random = job->seed;
     job_hoard_t *hoard = calloc(1, sizeof(*hoard));
     catena_group_t *world = job->context->world;
-    job->context->log.level = CTN_LOG_ERROR; /* that memory is short is meant */
+    job->context->log.level = CTN_LOG_ERROR; /* no warnings: this is wanted */
     oracle_table_open(&oracle, &table);
     oracle_call_t call = draw(job, &table, kind_of, hierarchy_of, &random);
     call.c.value[ORACLE_ALGORITHM] = (uint8_t)algorithm_of;
     call.c.value[ORACLE_MODE] = ORACLE_BLOCKING;
     call.c.value[ORACLE_SIZE] = ORACLE_LONG - 1;
-    call.c.value[ORACLE_MEMORY] = ORACLE_MALLOC; /* needs stages */
+    call.c.value[ORACLE_MEMORY] = ORACLE_MALLOC; /* needs staging */
     oracle_choose_hierarchy(&oracle, &call.c, world);
     oracle_choose_algorithm(&oracle, &call.c, world);
-    oracle_call_t before = call; /* makes the levels */
+    oracle_call_t before = call; /* builds the hierarchy */
     oracle_call_t after = call;
     oracle_call_exercise(&oracle, &before, 1);
     oracle_call_open(&oracle, &call);
@@ -300,7 +301,7 @@ START_TEST(without_memory)
     for (algorithm_of = 0; algorithm_of < oracle_algorithms(kind_of);
          algorithm_of++) {
         if (has(hierarchy_of, oracle_algorithm_name(kind_of, algorithm_of))) {
-            /* Those who break off end with an error. */
+            /* A rank that aborts ends with an error. */
             ck_assert_int_ge(simulate(5, (uint64_t)_i + algorithm_of, starve),
                              0);
         }

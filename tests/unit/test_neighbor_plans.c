@@ -1,6 +1,6 @@
-/* Plans of neighborhoods: how many messages and rounds they promise, and that
- * blocks come to where they belong by each. Simulated ranks are in one process,
- * so the plans of all can be seen. */
+/* Plans of neighborhoods: their numbers of messages and rounds, and exchanges
+ * by each of them. Simulated ranks are in one process, so a rank can read the
+ * plans of all. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +148,7 @@ static uint32_t greatest_degree(const job_t *job)
     return most;
 }
 
-/** What all ranks agreed on is what they do together. */
+/** The facts that all ranks agreed on are true of the plans of all ranks. */
 static void check_facts(job_t *job, ctn_scheme_t scheme, ctn_pattern_t pattern)
 {
     const ctn_plan_t *first = plan_of(0, scheme, pattern);
@@ -206,9 +206,9 @@ static void check_all(job_t *job)
     }
 }
 
-/* ---- */
+/* ---- exchanges ---- */
 
-/** The same with data. Memory that messages took is given back. */
+/** Exchange data by each plan. Memory that messages took is given back. */
 static void run_all(job_t *job, catena_neighborhood_t *own)
 {
     oracle_t oracle = job_oracle(job);

@@ -39,7 +39,7 @@ static uint64_t random_word(void)
 
 /* ---- elements ---- */
 
-/** Bytes of the floats that a type consists of; 0: of none. */
+/** Bytes of the floats that a type consists of; 0: it has none. */
 static size_t part_of(int type)
 {
     catena_datatype_t of = types[type];
@@ -62,7 +62,7 @@ static void draw_float(unsigned char *out, size_t bytes)
     }
 }
 
-/** Few values, so that indices decide often; padding is noise.
+/** Few values, so that indices often decide; padding is random.
  * @return whether it is a pair */
 static bool draw_pair(catena_datatype_t of, unsigned char *out)
 {
@@ -80,7 +80,8 @@ static bool draw_pair(catena_datatype_t of, unsigned char *out)
     return false;
 }
 
-/** The oracle's elements, but for those that it has to be exact with. */
+/** Draw an element: the oracle's, except of floats. The oracle's floats are
+ * such that results are exact. */
 static void draw(int op, int type, unsigned char *out)
 {
     size_t bytes = catena_datatype_size(types[type]);
@@ -108,7 +109,7 @@ static void draw(int op, int type, unsigned char *out)
     }
 CATENA_FLOAT_TYPES(MULTIPLY_COMPLEX)
 
-/** What comes of two elements. */
+/** The expected result for two elements. */
 static void expect(int op, int type, const void *left, const void *right,
                    void *out)
 {
@@ -209,7 +210,7 @@ static void check_forms(const ctn_kernels_t *kernels, int op, int type)
     }
 }
 
-/** Also by kernels that this processor would not choose. */
+/** Also with kernels that catena does not choose on this processor. */
 START_TEST(every_type)
 {
     size_t tables = 0;
@@ -320,8 +321,8 @@ static void compose(const void *in, void *inout, size_t count,
     }
 }
 
-/** Elements that fill the pieces in which they are combined, that do not, and
- * that are larger than one. */
+/** Elements of which a whole number fills the pieces that are combined at once;
+ * others; and elements larger than a piece. */
 START_TEST(functions_of_users)
 {
     static const size_t words[] = {2, 3, 600};

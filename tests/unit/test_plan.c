@@ -1,4 +1,5 @@
-/* What ranks count on: who leads, lengths of pieces, numbers of operations. */
+/* Facts on which all ranks rely: leaders, lengths of pieces, numbers of
+ * operations. */
 
 #include <string.h>
 
@@ -50,7 +51,7 @@ START_TEST(spread_uses_every_domain)
 }
 END_TEST
 
-/** Messages that end with a piece, or a byte before or behind one. */
+/** Messages that end near the end of a piece. */
 START_TEST(pieces_make_up_a_message)
 {
     static const size_t sizes[] = {1, 4369, 4370, 8738, 70001};

@@ -63,9 +63,7 @@ START_TEST(queue_keeps_the_order_of_equals)
 }
 END_TEST
 
-/* ---- a machine of round numbers: data/round.json ---- */
-
-/* ---- programs ---- */
+/* ---- programs on a machine of round numbers: data/round.json ---- */
 
 typedef struct shared {
     double times[64];

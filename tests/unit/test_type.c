@@ -1,5 +1,5 @@
-/* Datatypes without ranks, by hand: levels, lives, refusals. What constructors
- * make is held against lists of offsets in test_type_maps.c. */
+/* Datatypes without ranks: levels, lifetimes, invalid arguments.
+ * test_type_maps.c compares constructed types with lists of offsets. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void bounds_are(catena_datatype_t type, ptrdiff_t lower,
     ck_assert_int_eq(extent_found, extent);
 }
 
-/* ---- what is quick to copy ---- */
+/* ---- levels ---- */
 
 static void levels_are(catena_status_t made, catena_datatype_t *type,
                        uint32_t depth, size_t run)
@@ -114,7 +114,8 @@ END_TEST
 
 /* ---- lives ---- */
 
-/** The types below it are freed before, and it while an operation uses it. */
+/** The types of which it is made are freed first; it is freed while an
+ * operation uses it. */
 START_TEST(freed_while_used)
 {
     catena_datatype_t inner;
@@ -143,7 +144,7 @@ START_TEST(freed_while_used)
     ck_assert_mem_eq(out, expected, sizeof(out));
     ctn_type_drop(operation);
     ck_assert_int_eq(catena_type_free(&outer), CATENA_ERR_ARG);
-    /* Fixed ones stay. */
+    /* Predefined types cannot be freed. */
     outer = ctn_type_hold(CATENA_DOUBLE);
     ctn_type_drop(outer);
     ck_assert_int_eq(catena_type_free(&outer), CATENA_ERR_ARG);
@@ -180,7 +181,7 @@ static void refused(catena_status_t status, catena_datatype_t out)
     ck_assert_ptr_eq(out, untouched);
 }
 
-/** What is no box of an array; NULL is for test_arguments.c. */
+/** Subarrays that are invalid; test_arguments.c tries NULL. */
 START_TEST(bad_boxes)
 {
     static const struct {

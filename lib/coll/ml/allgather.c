@@ -24,8 +24,9 @@ static size_t begin_of(const ctn_ml_t *ml, const allgather_t *all, uint32_t i)
     return all->at != NULL ? all->at[i] : i * ml->call.all.bytes;
 }
 
-/** This rank's block. If it is not as long as all expect, the call goes through
- * with what lies in its place, and fails: here, and at all who get that. */
+/** This rank's block. If its length is not the expected one, the operation runs
+ * to its end with the bytes at the block's place in the result. It fails on
+ * this rank and on all ranks that receive these bytes. */
 static ctn_span_t own_block(ctn_ml_t *ml)
 {
     uint32_t rank = ctn_ml_rank(ml);

@@ -106,8 +106,9 @@ static bool may_begin(ctn_ml_t *ml, const ctn_segment_t *segment)
     return true;
 }
 
-/** Whether what a stage gives is not what it should be. Of a vector, any error;
- * of a scatter, what came to this rank: the root has all blocks. */
+/** Whether a stage sends invalid data. Those of a vector are invalid after any
+ * error. Those of blocks are invalid if `unfit` is set, except at the root of a
+ * scatter, which has all blocks. */
 static bool is_unfit(const ctn_ml_t *ml)
 {
     const ctn_call_t *call = &ml->call;

@@ -126,7 +126,7 @@ struct ctn_ml {
     bool enlisted;          /* it has its numbers */
     bool passed;            /* others may take their turn */
     catena_status_t status; /* the first error of a stage */
-    bool unfit;             /* what this rank gives from now on is of no use */
+    bool unfit;             /* what this rank sends from now on is invalid */
     ctn_segment_t *segment[CTN_SEGMENTS]; /* s is in s % SEGMENTS */
 };
 

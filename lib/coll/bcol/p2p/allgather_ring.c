@@ -137,7 +137,8 @@ static ctn_step_t send(ctn_op_t *op, ring_t *ring)
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
-/** Lengths differ: what still comes in is taken, and nothing is passed on. */
+/** Lengths differ: receive the pieces that still arrive, and forward counts of
+ * steps instead of pieces. */
 static ctn_step_t go_round_unfit(ctn_op_t *op, ring_t *ring)
 {
     uint32_t steps = ring->call.p2p->size - 1;

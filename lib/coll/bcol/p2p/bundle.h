@@ -27,7 +27,7 @@ void ctn_bundling_set(ctn_bundling_t *bundling, const ctn_p2p_call_t *call);
 /** Names of trees, NULL-terminated. */
 extern const char *const ctn_bundling_shapes[];
 
-/** Length of a part that its owner has not got. */
+/** In place of a length: the owner of the part has no valid data. */
 #define CTN_BUNDLE_UNFIT (((size_t)1 << 56) - 1)
 
 typedef struct ctn_bundle_record {

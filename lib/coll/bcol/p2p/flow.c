@@ -17,7 +17,7 @@ typedef struct grant {
 
 #define REFUSED UINT32_MAX
 
-/** A count of steps, in place of pieces. */
+/** Added to a count of steps. Counts of pieces are smaller. */
 #define STEPS (UINT32_C(1) << 31)
 
 /** What a slot counts; 0: nothing has come. */
@@ -148,7 +148,7 @@ bool ctn_outflow_granted(const ctn_op_t *op, const ctn_outflow_t *flow)
            (flow->digest == 0 || granted_by(op, flow).digest == flow->digest);
 }
 
-/* ---- a ring of members with other lengths ---- */
+/* ---- rings of members whose lengths differ ---- */
 
 bool ctn_inflow_is_unfit(const ctn_op_t *op, const ctn_inflow_t *flow)
 {
@@ -169,7 +169,8 @@ ctn_step_t ctn_flow_tell(ctn_op_t *op, ctn_flow_unfit_t *unfit,
     heard = count >= STEPS ? count - STEPS : heard;
     unfit->heard = heard > unfit->heard ? heard : unfit->heard;
     uint32_t end = unfit->heard < steps ? unfit->heard + 1 : steps;
-    /* Before its grant the next member has not cleared the slot. */
+    /* The next member clears the slot before it sends its grant. A word that
+     * comes earlier would be lost. */
     if (unfit->told < end && count_in(op, out->grant_slot) > 0) {
         unfit->told = end;
         catena_status_t status =

@@ -93,7 +93,7 @@ static inline void ctn_outflow_open(ctn_outflow_t *flow, ctn_address_t to,
  * all: forget what came. */
 void ctn_outflow_clear(const ctn_op_t *op, unsigned grant_slot);
 
-/** Whether the next piece may be sent: not if the receiver expects other
+/** Whether the next piece may be sent. It may not if the receiver expects other
  * lengths. */
 bool ctn_outflow_granted(const ctn_op_t *op, const ctn_outflow_t *flow);
 /** Send the next piece, which is granted: to `at` in the receiver's target. It
@@ -102,25 +102,26 @@ catena_status_t ctn_outflow_put(ctn_op_t *op, ctn_outflow_t *flow,
                                 const void *data, size_t bytes, uint64_t at,
                                 uint64_t *pending);
 
-/* Round a ring, in which each passes on what it gets: where two neighbors have
- * other lengths, or a member has nothing of use, no pieces are sent any more,
- * but a word for each step, so that none ends before all have begun. */
+/* Rings, in which each member forwards what it receives. If the lengths of two
+ * neighbors differ, or a member has no valid data, members stop sending pieces.
+ * They send one word for each step instead, so that no member ends the
+ * operation before all members have begun it. */
 
-/** Such a member's way round. */
+/** The progress of such a member. */
 typedef struct ctn_flow_unfit {
-    uint32_t heard; /* steps that have come in, in pieces or words */
-    uint32_t told;
+    uint32_t heard; /* steps received, as pieces or words */
+    uint32_t told;  /* steps sent */
 } ctn_flow_unfit_t;
 
-/** Whether words of steps come in, and no pieces any more. */
+/** Whether the sender sends counts of steps instead of pieces. */
 bool ctn_inflow_is_unfit(const ctn_op_t *op, const ctn_inflow_t *flow);
-/** Whether the receiver has granted pieces of other lengths. */
+/** Whether the receiver's grant is for other lengths. */
 bool ctn_outflow_differs(const ctn_op_t *op, const ctn_outflow_t *flow);
-/** Tell the next member of the steps that have come. The first words or pieces
- * of all `steps` come in.
- * @param slot  where it counts pieces
- * @param heard steps that have come in pieces
- * NEXT: all have been told and heard */
+/** Send the next member a count of steps: one more than this member has
+ * received, at most `steps`.
+ * @param slot  where the next member counts pieces
+ * @param heard steps received as pieces
+ * @return NEXT: all `steps` have been sent and received */
 ctn_step_t ctn_flow_tell(ctn_op_t *op, ctn_flow_unfit_t *unfit,
                          const ctn_inflow_t *in, const ctn_outflow_t *out,
                          unsigned slot, uint32_t heard, uint32_t steps);

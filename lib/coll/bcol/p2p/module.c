@@ -76,11 +76,12 @@ void ctn_p2p_begin_vector(ctn_op_t *op, unsigned way)
     ctn_p2p_call_t *call = ctn_op_state(op);
     const ctn_basic_t *basic = call->basic; /* a fence has none */
     uint32_t segments = basic != NULL ? basic->segments : 0;
-    /* Lengths that differ are mostly a power of two apart. */
+    /* The modulus is odd since numbers of segments that differ often differ by
+     * a power of two. */
     begin_form(op, form_of(way, segments % ((1u << CTN_P2P_ABOUT_BITS) - 1)));
 }
 
-/* Of parts: which passes there are, above what else is known of them. */
+/* Of parts: the number of passes, in the bits above the digest of lengths. */
 enum { PASSES_SHIFT = 8, PASSES_BITS = CTN_P2P_ABOUT_BITS - PASSES_SHIFT };
 
 void ctn_p2p_begin_parts(ctn_op_t *op, unsigned way, uint32_t passes)
@@ -108,8 +109,8 @@ static unsigned way_of(uint16_t form)
            ((1u << (CTN_P2P_ABOUT_SHIFT - CTN_P2P_WAY_SHIFT)) - 1);
 }
 
-/** The bits of a form that differ where lengths alone do, so that as many
- * messages come, though others. */
+/** The bits of a form that differ if nothing but lengths differs. Members then
+ * exchange the same number of messages, of other lengths. */
 static uint16_t lengths_in(uint16_t form)
 {
     unsigned way = way_of(form);
@@ -118,8 +119,8 @@ static uint16_t lengths_in(uint16_t form)
                : 0;
 }
 
-/** Whether a message of operation `seq`, of which `form` is one, has come that
- * goes another way. */
+/** Whether a slot holds a message of operation `seq` whose form does not match
+ * `form`, the one of this member. */
 static bool is_other(const ctn_channel_t *channel, uint64_t seq, unsigned slot,
                      uint16_t form)
 {
@@ -141,7 +142,8 @@ catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
                      call->form);
 }
 
-/** The same, in any slot that has turns: those of rings count. */
+/** The same for any slot whose words hold turns. In a ring algorithm only the
+ * last one does; the others hold counts. */
 static bool any_is_other(const ctn_p2p_t *p2p, uint64_t seq, uint16_t form)
 {
     unsigned slots = ctn_p2p_slots(p2p->rounds);
@@ -152,15 +154,16 @@ static bool any_is_other(const ctn_p2p_t *p2p, uint64_t seq, uint16_t form)
     return s < slots;
 }
 
-/** A member's vector goes another way. */
+/** The vector of a member is sent by another algorithm or in another number of
+ * segments: end all operations. */
 CTN_COLD static void part(const ctn_op_t *op, uint32_t member)
 {
     const ctn_p2p_call_t *call = ctn_op_state((ctn_op_t *)(uintptr_t)op);
     const ctn_sbgp_t *sbgp = call->p2p->module.sbgp;
     ctn_error(op->exec->log,
-              "%s: rank %u, with %zu bytes of a vector of %u parts, hears of a "
-              "vector of another length while it waits for rank %u; give the "
-              "same count on all ranks",
+              "%s: rank %u has %zu bytes of a vector of %u segments, and "
+              "received a message of a vector of another length while it waits "
+              "for rank %u; give the same count on all ranks",
               op->algorithm->name, sbgp->member[sbgp->me].rank,
               call->basic != NULL ? call->basic->bytes : 0,
               call->basic != NULL ? call->basic->segments : 0,
@@ -168,9 +171,9 @@ CTN_COLD static void part(const ctn_op_t *op, uint32_t member)
     ctn_exec_break(op->exec, CATENA_ERR_ARG);
 }
 
-/** A member for which this one waits long may wait for what this one sends on
- * another way: tell it the own one. Of several members that tell any may be
- * heard. */
+/** A member for which this one waits long may itself wait for a message of
+ * another form from this one: send it the form. If several members send theirs
+ * to one member, it may see any of them. */
 CTN_COLD static void ask(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
 {
     unsigned slot = ctn_p2p_slots(call->p2p->rounds) - 1;
@@ -198,7 +201,8 @@ static void look_for_others(ctn_op_t *op, uint32_t member, unsigned slot)
     }
 }
 
-/** Parts of as many bytes are cut otherwise. */
+/** The counts of a member differ from those of this one: log it once, and end
+ * with ERR_ARG. */
 CTN_COLD static void refuse_parts(ctn_op_t *op, uint32_t member)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
@@ -213,8 +217,9 @@ CTN_COLD static void refuse_parts(ctn_op_t *op, uint32_t member)
     }
 }
 
-/** Of parts in other lengths: as many messages come, each from whom it should.
- */
+/** Whether a message has come that differs from this operation in the lengths
+ * of parts only.
+ * @param[out] turn of the message, if one has come */
 static bool has_other_lengths(ctn_op_t *op, unsigned slot, uint32_t *turn)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
@@ -301,7 +306,7 @@ ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status)
     if (status == CATENA_OK) {
         return CTN_STEP_NEXT;
     }
-    if (!op->clean) { /* nobody waits for some words */
+    if (!op->clean) { /* no member may be waiting for the last words */
         op->clean = true;
         (void)ctn_op_flush(op);
     }
@@ -341,8 +346,8 @@ void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes)
 
 /* ---- modules ---- */
 
-/** A member's vector may have gone another way in an operation that was
- * complete here before. */
+/** Look for messages of another form in operations that are complete here:
+ * their senders had vectors of other lengths, and may still wait. */
 static void look_back(ctn_watch_t *watch)
 {
     unsigned char *at = (unsigned char *)watch - offsetof(ctn_p2p_t, watch);
@@ -354,9 +359,9 @@ static void look_back(ctn_watch_t *watch)
         if (seq < channel->complete && form != CTN_P2P_FORMLESS &&
             any_is_other(p2p, seq, form)) {
             ctn_error(p2p->module.exec->log,
-                      "rank %u hears of a vector of another length than it had "
-                      "in an earlier collective; give the same count on all "
-                      "ranks",
+                      "rank %u received a message of an earlier collective in "
+                      "which its own vector had another length; give the same "
+                      "count on all ranks",
                       p2p->module.sbgp->member[p2p->me].rank);
             ctn_exec_break(p2p->module.exec, CATENA_ERR_ARG);
             return;
@@ -434,7 +439,7 @@ static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
         return CATENA_ERR_NO_MEMORY;
     }
     set_channel(p2p);
-    memset(p2p->form, UINT8_MAX, sizeof(p2p->form)); /* formless */
+    memset(p2p->form, UINT8_MAX, sizeof(p2p->form)); /* CTN_P2P_FORMLESS */
     p2p->watch.look = look_back;
     ctn_exec_watch(exec, &p2p->watch);
     (void)ctn_heap_contains(exec->heap, p2p->memory, 1, offset);

@@ -29,8 +29,8 @@ typedef struct ctn_p2p {
     uint16_t form[CTN_P2P_RINGS]; /* of the last operation in each ring */
 } ctn_p2p_t;
 
-/** Slots of a module: 4 * rounds + 8, which of them have a wide payload: the
- * first 2 * rounds + 4. No data come in the last one. */
+/** Slots of a module: 4 * rounds + 8. The first 2 * rounds + 4 have a wide
+ * payload. The last one receives messages without data. */
 static inline unsigned ctn_p2p_slots(unsigned rounds)
 {
     return 4 * rounds + 8;
@@ -45,14 +45,15 @@ static inline unsigned ctn_p2p_wide_slots(unsigned rounds)
 typedef struct ctn_p2p_call {
     ctn_p2p_t *p2p;
     const ctn_basic_t *basic;
-    uint16_t form;          /* how it goes: messages tell of it */
+    uint16_t form;          /* as below; messages carry it as their turn */
     size_t found;           /* bytes of the last that had another length */
     catena_status_t status; /* to end with */
     uint32_t doubts;        /* exec's, when it began or looked */
-    uint32_t asked;         /* 1 + the last member that was */
+    uint32_t asked;         /* 1 + the last member that got the form; 0: none */
 } ctn_p2p_call_t;
 
-/** How vectors and parts go, for `form`: beside the shapes of trees. */
+/** Ways of vectors and parts, for `form`. Smaller values are shapes of trees,
+ * ctn_p2p_shape_t. */
 typedef enum ctn_p2p_form {
     CTN_P2P_NOTHING = 3,
     CTN_P2P_DOUBLING,
@@ -63,15 +64,16 @@ typedef enum ctn_p2p_form {
     CTN_P2P_RING
 } ctn_p2p_form_t;
 
-/* A form: the pass, of two that follow each other, the way, and what says of
- * the lengths how many messages there are, and what does not. */
+/* Bits of a form, from the lowest: one that changes every two passes, the way,
+ * and facts about the lengths. For vectors these are the number of segments;
+ * for parts a digest of all lengths, and above it the number of passes. */
 enum {
     CTN_P2P_PASS = 1,
     CTN_P2P_WAY_SHIFT = 1,
-    CTN_P2P_ABOUT_SHIFT = 5, /* what the lengths are */
+    CTN_P2P_ABOUT_SHIFT = 5, /* of facts about the lengths */
     CTN_P2P_ABOUT_BITS = 11
 };
-/** The form of an operation that exchanges something else. */
+/** The form of an operation without vectors or parts. */
 #define CTN_P2P_FORMLESS UINT16_MAX
 
 /** An operation of a module, whose state begins with ctn_p2p_call_t; NULL: no
@@ -86,11 +88,12 @@ bool ctn_p2p_asked(const ctn_basic_t *basic, const char *name);
 void ctn_p2p_begin(ctn_op_t *op);
 /** Likewise where vectors are exchanged. */
 void ctn_p2p_begin_vector(ctn_op_t *op, unsigned form);
-/** Likewise of parts whose lengths all members know, in so many passes. */
+/** Likewise where parts are exchanged whose lengths all members know.
+ * @param passes in which they are sent */
 void ctn_p2p_begin_parts(ctn_op_t *op, unsigned form, uint32_t passes);
-/** Likewise round a ring, in flows. */
+/** Likewise for a ring algorithm, which sends parts in flows. */
 void ctn_p2p_begin_ring(ctn_op_t *op);
-/** The messages of another pass follow. */
+/** To be called before the first message of each pass. */
 void ctn_p2p_begin_pass(ctn_op_t *op, uint32_t pass);
 
 /** Send `bytes` of users' data, which stay as they are until op->pending is 0.
@@ -119,7 +122,7 @@ catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
 ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
                                   size_t bytes, unsigned char **data);
 
-/** The same of what may be long: into `letter`, to be released. */
+/** The same for messages of any length. `letter` must be released. */
 ctn_step_t ctn_p2p_receive_parts(ctn_op_t *op, uint32_t member, unsigned slot,
                                  size_t bytes, ctn_letter_t *letter);
 

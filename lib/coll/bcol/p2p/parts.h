@@ -38,8 +38,8 @@ static inline uint64_t ctn_parts_digest(const ctn_basic_t *basic, uint32_t size)
 extern const char *const ctn_p2p_allgathers[];
 extern const char *const ctn_p2p_reduce_scatters[];
 
-/** Nothing has come round a ring: whether a neighbor has other lengths, or
- * nothing of use; then the operation ends with an error. */
+/** For a ring algorithm that waits: whether the lengths of a neighbor differ,
+ * or it has no valid data. The operation then ends with an error. */
 bool ctn_p2p_parts_differ(ctn_op_t *op, const ctn_inflow_t *in,
                           const ctn_outflow_t *out);
 

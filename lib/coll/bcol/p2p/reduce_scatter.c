@@ -39,7 +39,7 @@ typedef struct halving {
     unsigned round;
     bool sent;
     size_t sent_bytes[MOST_ROUNDS];
-    size_t result_bytes; /* likewise, of a neighbour's part */
+    size_t result_bytes; /* sent to the next member: its part of the result */
     ctn_letter_t letter;
 } halving_t;
 
@@ -200,7 +200,7 @@ static size_t bytes_between(const halving_t *halving, uint32_t low,
     return halving->start[high] - halving->start[low];
 }
 
-/** @param[out] sent what is to leave before the vector is free */
+/** @param[out] sent bytes that must have left before the vector is free */
 static catena_status_t send(ctn_op_t *op, uint32_t member, unsigned slot,
                             const void *data, size_t bytes, size_t *sent)
 {

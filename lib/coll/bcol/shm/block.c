@@ -9,7 +9,7 @@ typedef enum how {
     LENT,    /* the owner waits until they have been read */
     KEPT,    /* they stay until all members are through */
     MISSING, /* there was no memory */
-    UNFIT    /* their owner has not got what they are made of */
+    UNFIT    /* their owner has no valid data */
 } how_t;
 
 /** In a line whose data lie elsewhere: what about them. */

@@ -135,7 +135,7 @@ CTN_COLD void shm_differs(shm_call_t *call, uint32_t i, uint64_t mark)
     uint64_t about = SHM_STAGED - mark;
     uint32_t segments = basic->segments & UINT16_MAX;
     bool parts = about >> 16 != segments;
-    bool unfit = (about & UINT16_MAX) == UINT16_MAX; /* has been said */
+    bool unfit = (about & UINT16_MAX) == UINT16_MAX; /* has been logged */
     call->differs = true;
     if (call->status == CATENA_OK && (!unfit || parts)) {
         ctn_error(module->exec->log,

@@ -52,13 +52,13 @@ static inline uint64_t shm_vector_mark(const ctn_basic_t *basic)
     return SHM_STAGED - (basic->segments << 16 | basic->bytes);
 }
 
-/** Of one whose owner has not got what it is made of. */
+/** The same for a vector whose owner has no valid data. */
 static inline uint64_t shm_unfit_mark(const ctn_basic_t *basic)
 {
     return SHM_STAGED - (basic->segments << 16 | UINT16_MAX);
 }
 
-/** From here on offsets are marks. */
+/** Offsets of this value and above are marks. */
 #define SHM_MARKS (SHM_STAGED - UINT32_MAX)
 
 _Static_assert(CTN_SEGMENT_BYTES < UINT16_MAX, "a length fits its bits");
