@@ -59,7 +59,12 @@ class Build:
         make = ["ninja", "-C", str(self.dir), "--quiet", "-j", str(jobs)]
         if not (self.dir / "build.ninja").exists():
             return ["sh", "-c", f"{shlex.join(setup)} && {shlex.join(make)}"]
-        return make + self.needed(pattern)
+        if not self.options:
+            return make + self.needed(pattern)
+        # One that was made with others gets these.
+        options = ["meson", "configure", str(self.dir), *self.options]
+        make = shlex.join(make + self.needed(pattern))
+        return ["sh", "-c", f"{shlex.join(options)} && {make}"]
 
     def needed(self, pattern):
         """The programs of the tests; none: all."""
@@ -182,7 +187,7 @@ class Pool:
             except (ProcessLookupError, subprocess.TimeoutExpired):
                 pass
 
-    def next_end(self, limit):
+    def next_end(self):
         """Wait until a job ends, or has run too long."""
         while True:
             for job in self.running:
@@ -190,7 +195,7 @@ class Pool:
                 pid, status, used = os.wait4(job.process.pid, os.WNOHANG)
                 job.cpu = used.ru_utime + used.ru_stime
                 status = os.waitstatus_to_exitcode(status) if pid else None
-                if status is None and job.took > min(job.limit, limit):
+                if status is None and job.took > job.limit:
                     self.stop(job)
                     status = f"timeout after {job.took:.0f} s"
                 if status is not None:
@@ -242,10 +247,12 @@ def run(pool, builds, options):
                 making = True
             else:
                 pool.start(waiting.pop(0), 1)
-        job, status = pool.next_end(options.limit)
+        job, status = pool.next_end()
         if isinstance(job, Build):
             finish_build(job, status)
             waiting += job.tests(options.pattern)
+            for test in waiting:
+                test.limit = min(test.limit, options.limit)
             waiting.sort(key=lambda test: -test.expected)
         else:
             done.append(job)

@@ -185,6 +185,9 @@ struct ctn_exec {
      * something else, since its data have another length. */
     uint32_t doubts;
     ctn_watch_t *watches; /* called then, too */
+    /* Then words were sent over the network for which nobody waits: flush them
+     * before memory is freed at which they are aimed. */
+    bool unheard;
     /* In the simulator, on request: users' data, and tables that are only
      * exchanged and worked on, exist in size alone. */
     bool drop_data;

@@ -213,7 +213,7 @@ static ctn_step_t flush(ctn_op_t *op)
     catena_status_t status = CATENA_OK;
     if (op->exec->virtual_time) {
         (void)local->ops->flush(local, &op->pending);
-    } else if (parting->flush && network != NULL) {
+    } else if ((parting->flush || op->exec->unheard) && network != NULL) {
         status = network->ops->flush(network, &op->pending);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);

@@ -2,6 +2,10 @@
  * all leave when it has come. tests/unit/test_waiting.c tests when they sleep
  * and what wakes them. */
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "rank_test.h"
 
 /** Longer than a rank waits before it sleeps. Simulated ranks never sleep, and
@@ -87,7 +91,48 @@ static void far_ones_first(rank_test_t *test)
     }
 }
 
+/** The last rank, which waits long for the root, has its data, and goes on
+ * although the root calls nothing until it hears of that by a file. */
+static void root_leaves(rank_test_t *test)
+{
+    int last = test->place.size - 1;
+    char path[200];
+    const char *directory = getenv("TMPDIR");
+    int64_t data = test->place.rank == 0 ? 17 : 0;
+    catena_group_t *group = NULL;
+    if (test->simulated || test->place.nodes < 2) {
+        return;
+    }
+    snprintf(path, sizeof(path), "%s/ranks-%d",
+             directory != NULL ? directory : "/tmp", (int)getppid());
+    RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
+    RANK_CHECK(test, catena_group_set(group, "hierarchy", "network:p2p") ==
+                         CATENA_OK);
+    /* Connections are made. */
+    RANK_CHECK(test,
+               catena_bcast(&data, 1, CATENA_INT64, 0, group) == CATENA_OK);
+    RANK_CHECK(test, catena_barrier(group) == CATENA_OK);
+    if (test->place.rank == 0) {
+        be_late(test, 5);
+        data = 18;
+    }
+    RANK_CHECK(test,
+               catena_bcast(&data, 1, CATENA_INT64, 0, group) == CATENA_OK);
+    RANK_CHECK(test, data == 18);
+    if (test->place.rank == last) {
+        FILE *file = fopen(path, "w");
+        RANK_CHECK(test, file != NULL && fclose(file) == 0);
+    }
+    for (int i = 0;
+         i < 1000 && test->place.rank == 0 && access(path, F_OK) != 0; i++) {
+        usleep(10000);
+    }
+    RANK_CHECK(test, test->place.rank != 0 || unlink(path) == 0);
+    RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+}
+
 static const rank_case_t cases[] = {
+    {"nobody waits for a root that has sent", root_leaves},
     {"messages come before a late rank of the node", far_ones_first},
     {"all wait for a late rank", wait_for_the_late},
     {"all wait for each other", wait_for_each_other},

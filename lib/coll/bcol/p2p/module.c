@@ -71,24 +71,29 @@ static uint16_t form_of(unsigned way, uint64_t about)
     return (uint16_t)(about << CTN_P2P_ABOUT_SHIFT | way << CTN_P2P_WAY_SHIFT);
 }
 
+/* Of vectors a form has the number of segments, of parts that of passes, in the
+ * bits above the digest of lengths; modulo primes, since numbers that differ
+ * are often a power of two apart: not one below 2^1019 times another, or 2^60,
+ * has the same remainder. */
+enum { SEGMENTS_MODULUS = 2039, PASSES_MODULUS = 61, PASSES_SHIFT = 5 };
+
+_Static_assert(SEGMENTS_MODULUS < 1 << CTN_P2P_ABOUT_BITS &&
+                   PASSES_MODULUS << PASSES_SHIFT < 1 << CTN_P2P_ABOUT_BITS,
+               "remainders fit");
+
 void ctn_p2p_begin_vector(ctn_op_t *op, unsigned way)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
     const ctn_basic_t *basic = call->basic; /* a fence has none */
     uint32_t segments = basic != NULL ? basic->segments : 0;
-    /* The modulus is odd since numbers of segments that differ often differ by
-     * a power of two. */
-    begin_form(op, form_of(way, segments % ((1u << CTN_P2P_ABOUT_BITS) - 1)));
+    begin_form(op, form_of(way, segments % SEGMENTS_MODULUS));
 }
-
-/* Of parts: the number of passes, in the bits above the digest of lengths. */
-enum { PASSES_SHIFT = 8, PASSES_BITS = CTN_P2P_ABOUT_BITS - PASSES_SHIFT };
 
 void ctn_p2p_begin_parts(ctn_op_t *op, unsigned way, uint32_t passes)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
     uint64_t digest = ctn_parts_digest(call->basic, call->p2p->size);
-    uint32_t about = passes % ((1u << PASSES_BITS) - 1) << PASSES_SHIFT;
+    uint32_t about = passes % PASSES_MODULUS << PASSES_SHIFT;
     begin_form(op, form_of(way, about | digest >> (64 - PASSES_SHIFT)));
 }
 
@@ -180,7 +185,7 @@ CTN_COLD static void ask(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
     if (call->asked != member + 1) {
         call->asked = member + 1;
         (void)ctn_p2p_send(op, member, slot, call->form, NULL, 0);
-        (void)ctn_op_flush(op);
+        op->exec->unheard = true;
     }
 }
 
@@ -413,6 +418,7 @@ static void set_channel(ctn_p2p_t *p2p)
     ctn_channel_set(channel, p2p->memory, CTN_P2P_RINGS, CTN_P2P_FLIGHT);
     channel->wide_page = (uint8_t)(slots_bytes(p2p) / CTN_MEMBER_ALIGNMENT);
     channel->wide_slots = (uint8_t)ctn_p2p_wide_slots(p2p->rounds);
+    channel->touched = (uint8_t)ctn_p2p_slots(p2p->rounds); /* see ask */
     channel->fences = &fences;
     channel->brittle = true;
     channel->ahead = true;

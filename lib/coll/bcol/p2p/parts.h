@@ -23,15 +23,17 @@ static inline size_t ctn_parts_total(const ctn_basic_t *basic, uint32_t size)
     return basic->at[size] - basic->at[0];
 }
 
-/** Of the lengths of all parts, and not 0. */
+/** Of the lengths of all parts, and not 0. Each changes all bits. */
 static inline uint64_t ctn_parts_digest(const ctn_basic_t *basic, uint32_t size)
 {
+    const uint64_t factor = UINT64_C(0x5851f42d4c957f2d);
     uint64_t digest = 1;
     for (uint32_t i = 0; i < size; i++) {
-        digest =
-            digest * UINT64_C(0x5851f42d4c957f2d) + ctn_part_bytes(basic, i);
+        digest = digest * factor + ctn_part_bytes(basic, i);
     }
-    return digest | 1;
+    digest = (digest ^ digest >> 32) * factor;
+    digest ^= digest >> 32;
+    return digest != 0 ? digest : 1;
 }
 
 /** Names of algorithms, NULL-terminated. */

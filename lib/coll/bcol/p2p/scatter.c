@@ -51,7 +51,8 @@ static ctn_bundle_record_t part_of(const scatter_t *scatter, uint32_t member)
     const ctn_basic_t *basic = scatter->call.basic;
     size_t bytes = basic->at[member + 1] - basic->at[member];
     return (ctn_bundle_record_t){
-        scatter->call.status == CATENA_OK ? bytes : CTN_BUNDLE_UNFIT,
+        scatter->call.status == CATENA_OK || bytes == 0 ? bytes
+                                                        : CTN_BUNDLE_UNFIT,
         (const unsigned char *)basic->in + basic->at[member], NO_SLOT};
 }
 
