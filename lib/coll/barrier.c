@@ -11,13 +11,13 @@
  * by default they are the ones made here: nodes and network, by hand. */
 
 #include "coll/barrier.h"
-#include "coll/split.h"
+#include "split/call/call.h"
 
 #include <catena/coll.h>
 #include <stdio.h>
 
-#include "coll/ml/given.h"
-#include "exec/message.h"
+#include "coll/call/call.h"
+#include "exec/slot.h"
 
 typedef struct barrier {
     /* argument */

@@ -7,7 +7,7 @@
 ctn_op_t *ctn_barrier_create(catena_group_t *group);
 
 /** Have exec put barriers between operations of this group where it needs them
- * (exec/channel.h); to be called when it has been created. */
+ * (exec/sequence.h); to be called when it has been created. */
 void ctn_barrier_fences(catena_group_t *group);
 
 /** An inactive barrier of the members of `group` on this node: on-node words

@@ -8,7 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "core/names.h"
+#include "core/suggest.h"
 
 #define PREFIX "CATENA_"
 

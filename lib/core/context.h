@@ -4,8 +4,8 @@
 #include <catena/context.h>
 
 #include "core/config.h"
+#include "core/locality.h"
 #include "core/log.h"
-#include "core/site.h"
 
 /* Everything that a process's membership in a job consists of; there is no
  * state outside. Made and taken down in lib/catena.c. */

@@ -10,10 +10,10 @@
 #include <catena/status.h>
 
 #include "core/config.h"
+#include "core/locality.h"
 #include "core/log.h"
-#include "core/site.h"
-#include "exec/bell.h"
-#include "exec/channel.h"
+#include "exec/doorbell.h"
+#include "exec/sequence.h"
 #include "exec/yield.h"
 #include "heap/heap.h"
 #include "transports/transport.h"
@@ -161,7 +161,8 @@ typedef struct ctn_remains {
     void *block;
 } ctn_remains_t;
 
-/** Memory where some data are packed to wait for the network; exec/bounce.c. */
+/** Memory where some data are packed to wait for the network; exec/staging.c.
+ */
 typedef struct ctn_bounce {
     struct ctn_bounce *next;
     const ctn_op_t *op; /* whose data they are */

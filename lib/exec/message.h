@@ -3,57 +3,82 @@
 
 #include "exec/exec.h"
 
-/* Messages in the slots of a channel; of any length: exec/mail.h. */
+/* Messages of any length, one slot each. Up to CTN_MAIL_BYTES travel in the
+ * slot, up to ctn_slot_room in its wide payload, where the channel has those;
+ * of longer ones the sender keeps a copy that the receiver fetches and then
+ * acknowledges, so nobody needs to know lengths beforehand.
+ *
+ * `turn` tells apart the messages that use a slot one after the other within
+ * one operation: turn t + 1 may be sent only when the receiver is known to be
+ * done with turn t. For partners who exchange messages in both directions that
+ * is so for turn t + 2 once turn t + 1 of the partner is here, so two slots in
+ * alternation suffice. There may be any number of turns. A
+ * long message must have been returned before its slot takes the next one.
+ *
+ * A long message is acknowledged in the slot of the same number at its sender:
+ * those that a sender has under way to different members differ in slot. */
 
-static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
-{
-    if (slot >= op->channel->touched) {
-        op->channel->touched = (uint8_t)(slot + 1);
-    }
-    return &op->channel->slots[slot * op->channel->rings +
-                               (op->seq & (op->channel->rings - 1u))];
-}
+#define CTN_MAIL_BYTES CTN_INLINE_BYTES
 
-/** The endpoint that messages of an operation's channel go by. */
-catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
-                               ctn_endpoint_t **endpoint);
+/** Length of a message that holds nothing, since what its sender got did not
+ * have the length that it should have. */
+#define CTN_MAIL_UNFIT SIZE_MAX
 
-/** Put a message into a slot of `member`: at most ctn_slot_room. Its word tells
- * `count`. Beyond CTN_INLINE_BYTES `data` belong to the transport until
- * op->pending is 0; NULL: users' data that have a size only. */
-catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
-                                  unsigned slot, uint32_t count,
-                                  const void *data, size_t bytes);
+/** Send such a message. */
+catena_status_t ctn_mail_send_unfit(ctn_op_t *op, ctn_address_t to,
+                                    unsigned slot, uint32_t turn);
 
-static inline catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member,
-                                          unsigned slot, const void *data,
-                                          size_t bytes)
-{
-    return ctn_op_send_count(op, member, slot, 0, data, bytes);
-}
+/** Whether a slot holds a message of operation `seq`.
+ * @param[out] turn of the message, modulo CTN_TURNS */
+bool ctn_mail_turn(const ctn_channel_t *channel, uint64_t seq, unsigned slot,
+                   uint32_t *turn);
 
-/** Whether the message for `slot` is there. */
-static inline bool ctn_op_arrived(const ctn_op_t *op, unsigned slot)
-{
-    return ctn_word_load(&ctn_op_slot(op, slot)->word[0]) ==
-           ctn_tag(op->seq, 0);
-}
+/** The sender's side of a message; zeroed before the first use. */
+typedef struct ctn_parcel {
+    void *copy; /* in the own heap, until the receiver has it */
+    size_t bytes;
+    unsigned slot;
+    uint32_t turn;
+} ctn_parcel_t;
 
-/** Flush the network: the operation does not end before its puts have reached
- * their targets. For words for which no rank may be waiting. */
-catena_status_t ctn_op_flush(ctn_op_t *op);
+/** Send `bytes` of `data`, free on return. `parcel` must have been taken. */
+catena_status_t ctn_mail_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
+                              uint32_t turn, const void *data, size_t bytes,
+                              ctn_parcel_t *parcel);
 
-/** Wide payloads of an operation, of so many slots from `slot` on, as memory:
- * for what is to lie there while no messages do. NULL: they are fewer bytes. */
-static inline void *ctn_op_wide(const ctn_op_t *op, unsigned slot,
-                                unsigned slots, size_t bytes)
-{
-    const ctn_channel_t *channel = op->channel;
-    return slot + slots <= channel->wide_slots &&
-                   bytes <= (size_t)slots * CTN_WIDE_BYTES
-               ? (unsigned char *)channel->slots +
-                     ctn_slot_wide_at(channel, op->seq, slot)
-               : NULL;
-}
+/** Whether the receiver has it (short ones: always); releases the copy. To be
+ * asked until it says so before the operation ends. */
+bool ctn_mail_taken(ctn_op_t *op, ctn_parcel_t *parcel);
+
+/** The same for data that stay as they are until ctn_mail_returned says that
+ * they may go: nothing is copied. What does not fit the slot lies in the own
+ * heap. NULL: users' data that have a size only. */
+catena_status_t ctn_mail_lend(ctn_op_t *op, ctn_address_t to, unsigned slot,
+                              uint32_t turn, const void *data, size_t bytes);
+/** Whether what was lent may go (short messages: always). */
+bool ctn_mail_returned(const ctn_op_t *op, unsigned slot, uint32_t turn,
+                       size_t bytes);
+
+/** The receiver's side; zeroed before the first use. */
+typedef struct ctn_letter {
+    const unsigned char *data; /* once it is here; aligned to 8 bytes */
+    size_t bytes;
+    void *copy; /* of a long one, in the own heap */
+    /** Set by who receives, before it is asked for: where a long one goes
+     * instead. It stays there until the operation ends. */
+    void *into;
+    bool fetching;
+} ctn_letter_t;
+
+/** NEXT: it is here, and stays until ctn_letter_release (a long one) or until
+ * the sender may use the slot again (one that fits it). Until then it is this
+ * member's to write, too. Else WAIT or FAIL. */
+ctn_step_t ctn_mail_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
+                            uint32_t turn, ctn_letter_t *letter);
+/** Also for finish, of one that may not be here yet. */
+void ctn_letter_release(ctn_op_t *op, ctn_letter_t *letter);
+
+/** For finish: releases what an operation that failed still holds. */
+void ctn_parcel_drop(ctn_op_t *op, ctn_parcel_t *parcel);
 
 #endif

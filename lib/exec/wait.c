@@ -9,7 +9,7 @@
  * so the core is given away at the first miss (measured with 16 ranks on 2
  * cores: 11 us per barrier when yielding at once, 24 after 100 pauses, 209
  * after 2,000 and a futex). After a long wait the rank sleeps, in naps that
- * words of the node (exec/bell.h) and network traffic end early. */
+ * words of the node (exec/doorbell.h) and network traffic end early. */
 
 enum {
     LONG_SPIN = 20000,     /* polls where each rank has a core */

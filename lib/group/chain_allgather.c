@@ -4,7 +4,7 @@
  * Rounds: ceil(log2 p). Messages: two per member and round; every piece travels
  * to each member once. Memory: the result, and what is sent of it. */
 
-#include "group/rooted.h"
+#include "group/rooted_tree.h"
 
 typedef struct allgather {
     ctn_spread_t spread; /* first */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "group/rooted.h"
+#include "group/rooted_tree.h"
 
 typedef struct bcast {
     ctn_rooted_t tree; /* first */

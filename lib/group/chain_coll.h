@@ -5,7 +5,7 @@
 #include "group/stream.h"
 
 /* Collectives on a chain ([Moody], section 2): all of O(log N) rounds, with
- * values of any length (exec/mail.h). Collective over the members of `lane`;
+ * values of any length (exec/message.h). Collective over the members of `lane`;
  * what they are given stays until they end. NULL: no memory.
  *
  * Scans find members by forwarding addresses. Trees need those 2^d away at

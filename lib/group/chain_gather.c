@@ -4,7 +4,7 @@
  * below. What a subtree sends are its pieces, the nearest to the root first, so
  * a parent lays the streams of its children end to end. */
 
-#include "group/rooted.h"
+#include "group/rooted_tree.h"
 
 typedef struct gather {
     ctn_rooted_t tree; /* first */

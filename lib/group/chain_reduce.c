@@ -1,11 +1,11 @@
 /* Reduction on a chain to any root. Moody, Ahn, de Supinski: Exascale
  * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2.
  * Rounds: ceil(log2 p). Messages: one per member. Memory: O(1) values. Order is
- * kept: see group/rooted.h. */
+ * kept: see group/rooted_tree.h. */
 
 #include <string.h>
 
-#include "group/rooted.h"
+#include "group/rooted_tree.h"
 
 typedef struct reduce {
     ctn_rooted_t tree; /* first */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "group/chain_coll.h"
-#include "group/spread.h"
+#include "group/scan_rounds.h"
 
 typedef struct scan {
     ctn_spread_t spread; /* first */

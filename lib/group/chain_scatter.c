@@ -4,7 +4,7 @@
  * below. A subtree gets its pieces as a stream, the nearest to the root first,
  * of which each child's are a stretch: it fetches them from where they lie. */
 
-#include "group/rooted.h"
+#include "group/rooted_tree.h"
 
 typedef struct scatter {
     ctn_rooted_t tree; /* first */

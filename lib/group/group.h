@@ -3,7 +3,7 @@
 
 #include <catena/group.h>
 
-#include "group/split.h"
+#include "group/lane.h"
 
 /** Something that a higher layer keeps with a group: embedded first. */
 typedef struct ctn_attachment {
@@ -12,8 +12,8 @@ typedef struct ctn_attachment {
      * NULL: it has none. */
     bool (*quiet)(const struct ctn_attachment *attachment);
     void (*release)(ctn_exec_t *exec, struct ctn_attachment *attachment);
-    /** At an epoch barrier of the user channel (exec/control.h): zero words
-     * that hold numbers; may be NULL. */
+    /** At an epoch barrier of the user channel (exec/control_block.h): zero
+     * words that hold numbers; may be NULL. */
     void (*clear)(ctn_exec_t *exec, struct ctn_attachment *attachment);
     struct ctn_attachment *next;
 } ctn_attachment_t;

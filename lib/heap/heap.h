@@ -27,8 +27,8 @@ typedef struct ctn_heap ctn_heap_t;
 /** Before the first arena; keeps the arenas aligned to huge pages. */
 #define CTN_HEAP_HEADER_BYTES ((size_t)2 << 20)
 
-/** Who of the node sleeps and can be woken: exec/bell.h. In the first page of
- * the segment, so of ranks beyond these nothing is said. */
+/** Who of the node sleeps and can be woken: exec/doorbell.h. In the first page
+ * of the segment, so of ranks beyond these nothing is said. */
 #define CTN_HEAP_BELLS 3840u
 
 typedef struct ctn_bells {

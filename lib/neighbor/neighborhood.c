@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "neighbor/making.h"
+#include "neighbor/create/create.h"
 
 /* ---- arguments ---- */
 

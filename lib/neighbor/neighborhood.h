@@ -4,10 +4,10 @@
 #include <catena/neighbor.h>
 
 #include "group/group.h"
-#include "neighbor/plan.h"
+#include "neighbor/schedule/schedule.h"
 #include "type/op.h"
 
-/** The algorithms there are; see choice.c. */
+/** The algorithms there are; see schedule/select.c. */
 typedef enum ctn_scheme {
     CTN_SCHEME_DIRECT,
     CTN_SCHEME_COLORED,
@@ -82,7 +82,7 @@ struct catena_neighborhood {
     void *memory; /* slots, wide payloads and cells, in the heap */
     /* Plans, by scheme and pattern; NULL: not made, or not possible. */
     ctn_plan_t *plan[CTN_SCHEMES][CTN_PATTERNS];
-    struct ctn_chooser *chooser; /* choice.c's */
+    struct ctn_chooser *chooser; /* schedule/select.c's */
     size_t bytes;       /* usual, along an edge of weight 1; 0: not known */
     void *kept;         /* memory that operations use again, or NULL */
     ctn_users_t *users; /* persistent requests */
@@ -118,9 +118,9 @@ catena_status_t ctn_neighborhood_make(catena_group_t *group,
                                       catena_status_t failed,
                                       catena_neighborhood_t **out);
 
-/** deliver.c: an exchange of records between any ranks of a group, by
- * ceil(log2 p) rounds of its log-chain: what is for members 2^d or more away
- * goes a step of 2^d.
+/** create/sparse_exchange.c: an exchange of records between any ranks of a
+ * group, by ceil(log2 p) rounds of its log-chain: what is for members 2^d or
+ * more away goes a step of 2^d.
  * @param[in]  count   of records of `bytes`, each of which begins with the
  *                     uint32_t rank that it is for
  * @param[in]  record  [count][bytes]
@@ -136,8 +136,8 @@ catena_status_t ctn_deliver(catena_group_t *group, size_t bytes, size_t count,
                             const void *record, void **came,
                             size_t *came_count);
 
-/** agree.c: the worst of all ranks' statuses, and sums and maxima of words.
- * Collective; blocks. */
+/** create/agree.c: the worst of all ranks' statuses, and sums and maxima of
+ * words. Collective; blocks. */
 catena_status_t ctn_neighbor_agree(catena_group_t *group,
                                    catena_status_t status, size_t count,
                                    uint64_t sums[], size_t max_count,
@@ -167,16 +167,16 @@ catena_status_t ctn_plan_combining(catena_neighborhood_t *neighborhood,
 catena_status_t ctn_plan_aggregated(catena_neighborhood_t *neighborhood,
                                     ctn_pattern_t pattern, ctn_plan_t **plan);
 
-/** choice.c: make the plans that operations may run: the direct ones, and those
- * of the algorithm that is `wanted` or, if that is auto, of all that may be
- * best. `wanted`, `bytes`, census and links are there. An algorithm that is not
- * possible for the graph is none: then it is chosen. Collective. */
+/** schedule/select.c: make the plans that operations may run: the direct ones,
+ * and those of the algorithm that is `wanted` or, if that is auto, of all that
+ * may be best. `wanted`, `bytes`, census and links are there. An algorithm that
+ * is not possible for the graph is none: then it is chosen. Collective. */
 catena_status_t ctn_plans_make(catena_neighborhood_t *neighborhood);
 /** Free them, and what they were chosen by; also half of them. */
 void ctn_plans_free(catena_neighborhood_t *neighborhood);
 
-/** choice.c: the plan for an operation. All ranks that edges join find the
- * same, since they have the same census and the same bytes.
+/** schedule/select.c: the plan for an operation. All ranks that edges join find
+ * the same, since they have the same census and the same bytes.
  * @param bytes    along an edge, where all are alike; else 0
  * @param combined blocks are operands of a reduction */
 const ctn_plan_t *ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
@@ -187,12 +187,12 @@ extern const char *const ctn_scheme_names[];
 /** -1: auto; -2: there is none of that name (logged, with those there are). */
 int ctn_scheme_named(const ctn_log_t *log, const char *name);
 
-/** exchange.c: give back what operations have kept; none is under way. */
+/** call/executor.c: give back what operations have kept; none is under way. */
 void ctn_neighbor_forget(catena_neighborhood_t *neighborhood);
 
-/** order.c: new ranks for a graph, that put heavy neighbors on one node: rank 0
- * finds them. The rank whose place is r becomes rank r, and takes over the
- * edges of the one that has been rank r. Collective over `group`.
+/** create/mapping.c: new ranks for a graph, that put heavy neighbors on one
+ * node: rank 0 finds them. The rank whose place is r becomes rank r, and takes
+ * over the edges of the one that has been rank r. Collective over `group`.
  * @param[in]  graph targets of all ranks within the group, with the weights on
  *                   which both ends agree; its sources are not looked at
  * @param[out] place this rank's new rank

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "topo/site.h"
+#include "topo/locality.h"
 
 /* ---- as asked for ---- */
 

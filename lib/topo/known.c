@@ -70,8 +70,8 @@ static bool list_node(ctn_topo_t *topo, const ctn_known_t *member)
     return true;
 }
 
-/** The root's own table is the one that others complete (see roster.c): what is
- * theirs to write stays as it is. */
+/** The root's own table is the one that others complete (see members.c): what
+ * is theirs to write stays as it is. */
 static void fill_board(ctn_topo_t *topo)
 {
     ctn_local_t *local = topo->shared;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "split/split.h"
+
 static const char topo_key;
 
 typedef struct build {

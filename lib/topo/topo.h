@@ -8,7 +8,7 @@
  * form another. So far memory does not grow with the group: a member keeps a
  * handle and its block, a root a table of its node and of the log2(nodes)
  * roots it meets. What is known of all members, which direct and leader
- * algorithms need, is the roster (roster.c): kept once per node in the shared
+ * algorithms need, is the roster (members.c): kept once per node in the shared
  * heap, and built only for them. */
 
 /** One member of a group, as all others see it. */
@@ -54,12 +54,13 @@ typedef struct ctn_grant {
 
 #define CTN_STAGED UINT64_MAX
 
-/* Rows: small blocks for the members of a node, see coll/rows.c. They come in
- * classes of lengths, and of each class there is one for each ring and writer.
- * A member keeps its own behind its grants. On crowded hosts all of a node lie
- * side by side in the memory of its root: there each poll follows a switch of
- * process, which may have emptied the TLB, so few pages are best. Every class
- * has places of its own, so that what is read as a word is a word. */
+/* Rows: small blocks for the members of a node, see coll/alltoall/eager_rows.c.
+ * They come in classes of lengths, and of each class there is one for each ring
+ * and writer. A member keeps its own behind its grants. On crowded hosts all of
+ * a node lie side by side in the memory of its root: there each poll follows a
+ * switch of process, which may have emptied the TLB, so few pages are best.
+ * Every class has places of its own, so that what is read as a word is a word.
+ */
 #define CTN_ROWS_BYTES 65536u /* most of all blocks of a row */
 /* A block has at most: */
 #define CTN_PAIR_ROWS 256u     /* of two members with a core each */
@@ -147,7 +148,7 @@ typedef struct ctn_post {
 _Static_assert(sizeof(ctn_post_t) == 64, "a post is a cache line");
 
 /** What a member shows the others on its node when the group is split: a
- * record, or where a longer one lies (see coll/split_fast.c). */
+ * record, or where a longer one lies (see split/call/allgather_fast.c). */
 typedef struct ctn_card {
     uint64_t bytes;  /* of the record */
     uint64_t offset; /* in the member's arena, or CTN_STAGED: it is here */
@@ -170,7 +171,7 @@ typedef struct ctn_board {
     /* barrier: [ring * arrived_ring + i * stride], grows with the operations */
     uint64_t *arrived;
     size_t arrived_ring;
-    size_t stride;      /* in words: a line each, or dense (board.c) */
+    size_t stride;      /* in words: a line each, or dense (node.c) */
     uint64_t *released; /* barrier: written by the root */
     uint64_t *fenced;   /* node fence: [i * stride] */
     ctn_post_t *post;   /* [ring][i] */

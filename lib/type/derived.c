@@ -1,7 +1,7 @@
 /* Types of even spacing: all but the indexed ones. */
 
 #include "core/log.h"
-#include "type/draft.h"
+#include "type/builder.h"
 
 static catena_status_t make_strided(const char *name, size_t count,
                                     size_t blocklength, ptrdiff_t stride_bytes,

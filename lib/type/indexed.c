@@ -1,7 +1,7 @@
 /* Types of blocks at any places: indexed, hindexed. Read twice: once to see
  * what is regular, once to fill in what is not. */
 
-#include "type/draft.h"
+#include "type/builder.h"
 
 /** The caller's blocks, given out merged: the next begins elsewhere than
  * where the last ended, and none is empty. */

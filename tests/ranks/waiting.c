@@ -1,5 +1,5 @@
 /* However ranks wait (CATENA_WAIT), all of them wait for one that is late, and
- * all leave when it has come. tests/unit/test_waiting.c tests when they sleep
+ * all leave when it has come. tests/unit/exec/test_wait.c tests when they sleep
  * and what wakes them. */
 
 #include <stdio.h>

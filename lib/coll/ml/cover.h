@@ -1,7 +1,7 @@
 #ifndef CTN_COLL_ML_COVER_H
 #define CTN_COLL_ML_COVER_H
 
-#include "coll/hierarchy.h"
+#include "coll/hierarchy/hierarchy.h"
 
 /* Blocks of ranks, packed: what a rank keeps of them, and what travels in a
  * subgroup. */

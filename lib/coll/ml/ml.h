@@ -2,7 +2,7 @@
 #define CTN_COLL_ML_ML_H
 
 #include "coll/blocks.h"
-#include "coll/hierarchy.h"
+#include "coll/hierarchy/hierarchy.h"
 
 /* Collectives of a group ([Graham], section 3: ML), put together from the basic
  * collectives of this rank's modules, level by level. One file says how one

@@ -1,4 +1,4 @@
-#include "coll/sbgp.h"
+#include "coll/sbgp/sbgp.h"
 
 /** Whoever is left belongs together. */
 static catena_status_t find(const catena_group_t *group,

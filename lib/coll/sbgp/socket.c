@@ -1,4 +1,4 @@
-#include "coll/sbgp.h"
+#include "coll/sbgp/sbgp.h"
 
 static catena_status_t find(const catena_group_t *group,
                             char name[CTN_SBGP_NAME_BYTES])

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "coll/hierarchy.h"
+#include "coll/hierarchy/hierarchy.h"
 
 static catena_status_t find(const catena_group_t *group,
                             char name[CTN_SBGP_NAME_BYTES])

@@ -9,7 +9,7 @@
 
 #include "coll/bcol/p2p/parts.h"
 
-#include "exec/message.h"
+#include "exec/slot.h"
 
 typedef struct bruck {
     ctn_p2p_call_t call; /* first */

@@ -7,8 +7,8 @@
  * (an empty part is one, too, so that all hear of all), and a grant. Memory:
  * none, else two pieces, which lie in spare payloads when there is no more. */
 
-#include "coll/bcol/p2p/flow.h"
 #include "coll/bcol/p2p/parts.h"
+#include "coll/bcol/p2p/vector.h"
 
 /* Slots: where pieces come in, and grants. */
 enum { PIECES, GRANTS };

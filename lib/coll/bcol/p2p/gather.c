@@ -8,7 +8,7 @@
  * of its subtree. Nobody but the root and its owner needs to know how long a
  * part is. */
 
-#include "coll/bcol/p2p/bundle.h"
+#include "coll/bcol/p2p/aggregate.h"
 
 #include <string.h>
 

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/bcol/p2p/bundle.h"
+#include "coll/bcol/p2p/aggregate.h"
 #include "coll/bcol/p2p/parts.h"
 
-#include "exec/message.h"
+#include "exec/slot.h"
 
 /* ---- operations ---- */
 

@@ -1,8 +1,8 @@
 #ifndef CTN_COLL_BCOL_P2P_H
 #define CTN_COLL_BCOL_P2P_H
 
-#include "coll/bcol.h"
-#include "exec/mail.h"
+#include "coll/bcol/bcol.h"
+#include "exec/message.h"
 
 /* Basic collectives over messages, by stores or the network, whatever leads to
  * a member; of the component "ucx" by the network always.

@@ -1,8 +1,8 @@
 #ifndef CTN_COLL_BCOL_P2P_PARTS_H
 #define CTN_COLL_BCOL_P2P_PARTS_H
 
-#include "coll/bcol/p2p/flow.h"
 #include "coll/bcol/p2p/p2p.h"
+#include "coll/bcol/p2p/vector.h"
 
 /* The parts of a whole whose lengths all members know. */
 

@@ -12,7 +12,7 @@
 
 #include "coll/bcol/p2p/parts.h"
 
-#include "exec/message.h"
+#include "exec/slot.h"
 
 enum { LEAST_SLICE = 1024, MOST_PASSES = 65535, MOST_ROUNDS = 32 };
 

@@ -7,8 +7,8 @@
  * that all hear of all), and a grant for most pieces. Memory: four pieces. The
  * order of reduction, hence the result, follows from the member alone. */
 
-#include "coll/bcol/p2p/flow.h"
 #include "coll/bcol/p2p/parts.h"
+#include "coll/bcol/p2p/vector.h"
 
 /* Slots: where pieces come in, and grants. */
 enum { PIECES, GRANTS };

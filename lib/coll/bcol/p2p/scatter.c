@@ -4,11 +4,11 @@
  * 4 long parts, their owners are told one after the other where their grants
  * may go, which takes a message each. */
 
-#include "coll/bcol/p2p/bundle.h"
+#include "coll/bcol/p2p/aggregate.h"
 
 #include <string.h>
 
-#include "exec/message.h"
+#include "exec/slot.h"
 
 /* Beside the slots that all have: of the owner of a long part, where its pieces
  * come in and where it is told of a slot for its grants. The root's slots for

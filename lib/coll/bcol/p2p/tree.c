@@ -1,7 +1,7 @@
 /* P2P-2: trees over the members of a subgroup. The binomial one is that of
- * group/rooted.h: a member v away from the root has its parent 2^d nearer, d
- * being the number of v's lowest bit that is set, and children 2^0 to
- * 2^(d - 1) further away. Depth: ceil(log2 m). */
+ * group/rooted_tree.h: a member v away from the root has its parent 2^d nearer,
+ * d being the number of v's lowest bit that is set, and children 2^0 to 2^(d -
+ * 1) further away. Depth: ceil(log2 m). */
 
 #include <assert.h>
 

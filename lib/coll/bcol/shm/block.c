@@ -22,7 +22,7 @@ typedef struct elsewhere {
 
 /** Whether all members are known to be through with operation `seq`: it used
  * the same ring, or is so long ago that all have ended it before they started
- * the last one that synchronizes (exec/control.h). */
+ * the last one that synchronizes (exec/control_block.h). */
 static bool is_over(const shm_call_t *call, uint64_t seq)
 {
     const ctn_channel_t *channel = &call->shm->channel;

@@ -1,7 +1,7 @@
 #ifndef CTN_COLL_BCOL_SHM_SHM_H
 #define CTN_COLL_BCOL_SHM_SHM_H
 
-#include "coll/bcol.h"
+#include "coll/bcol/bcol.h"
 
 /* The component of flags and the shared heap, for members of one node.
  *
@@ -17,12 +17,12 @@
  * Words hold ctn_flag(seq) and are written after the data they announce,
  * and only lines and flags have words, so what is read as a word is a word,
  * whatever the lengths of the operation that used the ring before. Nobody asks
- * whether a ring is free (exec/control.h). A vector that lies in the shared
- * heap may be lent instead of copied: its post says where it lies, and the
- * lender does not end before all readers have set their flags. What is shown
- * tells its length: a reader that expects another one does not use it, does
- * what others wait for, and fails. If it has more or fewer segments than the
- * vector of that reader nothing that follows meets any more: then all ends.
+ * whether a ring is free (exec/control_block.h). A vector that lies in the
+ * shared heap may be lent instead of copied: its post says where it lies, and
+ * the lender does not end before all readers have set their flags. What is
+ * shown tells its length: a reader that expects another one does not use it,
+ * does what others wait for, and fails. If it has more or fewer segments than
+ * the vector of that reader nothing that follows meets any more: then all ends.
  *
  * With more ranks than cores what each member has lies close together, since
  * each look at it follows a switch of process; else every writer has

@@ -1,0 +1,380 @@
+/* Blocks between nodes, if not too long: what a member has for all members of
+ * another node is one message. It lands at one of them, in a slot of its own or
+ * in the wide payloads of a few that follow each other, where each of the
+ * others, who share the heap, finds its block: nobody passes anything on. The
+ * member where it lands sees to it that it does, and tells the node with one
+ * word when all its messages are there. Member i's land at member i modulo the
+ * members of that node, so these have equal shares of them. 32 members on 4
+ * nodes send 96 messages instead of 768.
+ *
+ * Slots and words are used in turn like the rings (exec/control_block.h): a
+ * member has looked through all messages of its node when its operation is
+ * complete, so nobody asks whether a slot is free. */
+
+#include "coll/alltoall/aggregate.h"
+
+#include "exec/slot.h"
+
+/* ---- who sends to whom ---- */
+
+typedef struct range {
+    uint32_t least, most;
+} range_t;
+
+static range_t members_of_nodes(const ctn_roster_t *roster)
+{
+    range_t n = {ctn_roster_count(roster, 0), 0};
+    for (uint32_t node = 0; node < roster->nodes; node++) {
+        uint32_t count = ctn_roster_count(roster, node);
+        n.least = count < n.least ? count : n.least;
+        n.most = count > n.most ? count : n.most;
+    }
+    return n;
+}
+
+/** Most messages from one node that land at one member. */
+static uint32_t most_at_one(range_t n)
+{
+    return (n.most + n.least - 1) / n.least;
+}
+
+/** Slots that the blocks of a node may need for themselves: none where they go
+ * by rows on any node. */
+static uint32_t slots_of_node(range_t n, size_t bytes)
+{
+    return ctn_rows_suit(bytes, 2, false) ? 0 : n.most;
+}
+
+/** Slots that a message of so many bytes takes. */
+static uint32_t slots_of_message(const ctn_topo_t *topo, size_t bytes)
+{
+    const size_t wide = ctn_group_wide_bytes(topo->group);
+    return bytes <= wide ? 1 : (uint32_t)((bytes + wide - 1) / wide);
+}
+
+bool ctn_joint_suits(const ctn_topo_t *topo, size_t bytes)
+{
+    const ctn_roster_t *roster = &topo->roster;
+    if (bytes > CTN_JOINT_BYTES || roster->nodes < 2 ||
+        roster->nodes > CTN_PAIRWISE_SLOTS) {
+        return false;
+    }
+    range_t n = members_of_nodes(roster);
+    size_t all = n.most * bytes;
+    uint32_t slots =
+        all <= CTN_INLINE_BYTES ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_WIDE;
+    return n.most > 1 && n.most <= CTN_ROWS_MEMBERS && all <= CTN_JOINT_BYTES &&
+           slots_of_node(n, bytes) + (roster->nodes - 1) * most_at_one(n) *
+                                         slots_of_message(topo, all) <=
+               slots;
+}
+
+_Static_assert(CTN_JOINT_BYTES <= CTN_BOUNCE_BYTES &&
+                   CTN_ROWS_MEMBERS * CTN_PAIR_ROWS <= CTN_ROWS_BYTES,
+               "messages can be packed, and small blocks are in rows");
+
+/** The first message at member `at`, from this one on, that there is. */
+static ctn_joint_cursor_t settle(const ctn_topo_t *topo, uint32_t at,
+                                 ctn_joint_cursor_t cursor)
+{
+    const ctn_roster_t *roster = &topo->roster;
+    while (cursor.node < roster->nodes &&
+           (cursor.node == topo->node_index ||
+            cursor.member >= ctn_roster_count(roster, cursor.node))) {
+        cursor.node++;
+        cursor.member = at;
+    }
+    return cursor;
+}
+
+static ctn_joint_cursor_t first_at(const ctn_topo_t *topo, uint32_t at)
+{
+    return settle(topo, at, (ctn_joint_cursor_t){0, at});
+}
+
+static ctn_joint_cursor_t next_at(const ctn_topo_t *topo, uint32_t at,
+                                  ctn_joint_cursor_t cursor)
+{
+    cursor.member += ctn_topo_local_size(topo);
+    return settle(topo, at, cursor);
+}
+
+static const ctn_member_t *sender(const ctn_topo_t *topo,
+                                  ctn_joint_cursor_t cursor)
+{
+    const ctn_roster_t *roster = &topo->roster;
+    return &roster->member[roster->first[cursor.node] + cursor.member];
+}
+
+/** Slot on node `to` of what a member sends there. */
+static unsigned slot_for(const ctn_joint_t *x, ctn_joint_cursor_t from,
+                         uint32_t to)
+{
+    uint32_t n = ctn_roster_count(&x->topo->roster, to);
+    return x->first + (from.node - (from.node > to)) * x->apart +
+           from.member / n * x->span;
+}
+
+/** Where a message lies in the arena of the member where it lands. */
+static uint64_t offset_of(const ctn_op_t *op, const ctn_topo_t *topo,
+                          ctn_address_t at, unsigned slot, size_t bytes)
+{
+    return bytes <= CTN_INLINE_BYTES
+               ? ctn_slot_data_offset(op->channel, at, op->seq, slot)
+               : at.offset + ctn_group_wide(topo->group, op->seq, slot);
+}
+
+void ctn_joint_begin(ctn_joint_t *x)
+{
+    const ctn_topo_t *topo = x->topo;
+    range_t n = members_of_nodes(&topo->roster);
+    x->first = slots_of_node(n, x->send->bytes);
+    x->span = slots_of_message(topo, n.most * x->send->bytes);
+    x->apart = most_at_one(n) * x->span;
+    x->packed = false;
+    x->doubts = topo->group->exec->doubts;
+    x->status = CATENA_OK;
+    x->sent = 0;
+    x->awaited = first_at(topo, ctn_topo_local_rank(topo));
+    x->open = 0;
+    for (uint32_t i = 0; i < ctn_topo_local_size(topo); i++) {
+        bool any = first_at(topo, i).node < topo->nodes;
+        x->open |= (uint64_t)any << i;
+    }
+}
+
+/* ---- sending ---- */
+
+/** The blocks for a node as they lie in the buffer, one after the other; NULL:
+ * they do not. In place they would be overwritten on their way. */
+static unsigned char *as_they_lie(const ctn_joint_t *x, uint32_t node)
+{
+    const ctn_roster_t *roster = &x->topo->roster;
+    uint32_t first = roster->member[roster->first[node]].rank;
+    uint32_t last = roster->member[roster->first[node + 1] - 1].rank;
+    return !x->in_place && x->send->type->dense &&
+                   last - first + 1 == ctn_roster_count(roster, node)
+               ? ctn_blocks_at(x->send, first).base
+               : NULL;
+}
+
+static void pack(ctn_exec_t *exec, const ctn_joint_t *x, uint32_t node,
+                 unsigned char *to)
+{
+    const ctn_roster_t *roster = &x->topo->roster;
+    for (uint32_t i = roster->first[node]; i < roster->first[node + 1]; i++) {
+        ctn_span_t block = ctn_blocks_at(x->send, roster->member[i].rank);
+        ctn_span_read(exec, &block, 0, block.bytes, to);
+        to += block.bytes;
+    }
+}
+
+static catena_status_t put(ctn_op_t *op, const ctn_joint_t *x, uint32_t node,
+                           const void *data, uint64_t *pending)
+{
+    const ctn_topo_t *topo = x->topo;
+    const ctn_roster_t *roster = &topo->roster;
+    ctn_joint_cursor_t own = {topo->node_index, ctn_topo_local_rank(topo)};
+    uint32_t n = ctn_roster_count(roster, node);
+    const ctn_member_t *to =
+        &roster->member[roster->first[node] + own.member % n];
+    size_t bytes = n * x->send->bytes;
+    unsigned slot = slot_for(x, own, node);
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, to->address.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    return ctn_put_signal(
+        endpoint, ctn_exec_data(op->exec, data), bytes,
+        offset_of(op, x->topo, to->address, slot, bytes),
+        ctn_slot_word_offset(op->channel, to->address, op->seq, slot, 0),
+        ctn_tag(op->seq, CTN_JOINT_COUNT | x->send->bytes), pending);
+}
+
+/** 1: sent, 0: the network still has too much that was packed, < 0: status. */
+static int send_to(ctn_op_t *op, ctn_joint_t *x, uint32_t node)
+{
+    size_t bytes = ctn_roster_count(&x->topo->roster, node) * x->send->bytes;
+    const unsigned char *data = as_they_lie(x, node);
+    catena_status_t status;
+    if (data != NULL) {
+        status = put(op, x, node, data, &op->pending);
+    } else if (bytes <= CTN_INLINE_BYTES) {
+        unsigned char small[CTN_INLINE_BYTES];
+        pack(op->exec, x, node, small);
+        status = put(op, x, node, small, &op->pending);
+    } else {
+        ctn_bounce_t *bounce;
+        status = ctn_bounce_get(op, &bounce);
+        if (status != CATENA_OK || bounce == NULL) {
+            return status;
+        }
+        x->packed = true;
+        pack(op->exec, x, node, bounce->data);
+        status = put(op, x, node, bounce->data, &bounce->pending);
+    }
+    return status == CATENA_OK ? 1 : status;
+}
+
+static bool all_sent(const ctn_joint_t *x)
+{
+    return x->sent + 1 == x->topo->nodes;
+}
+
+/** To the nodes in turn, from the next one on. */
+static int send_all(ctn_op_t *op, ctn_joint_t *x)
+{
+    int moved = 0;
+    while (!all_sent(x)) {
+        uint32_t node = x->topo->node_index + x->sent + 1;
+        int sent = send_to(
+            op, x, node < x->topo->nodes ? node : node - x->topo->nodes);
+        if (sent <= 0) {
+            return sent < 0 ? sent : moved;
+        }
+        x->sent++;
+        moved = 1;
+    }
+    return moved;
+}
+
+/* ---- receiving ---- */
+
+static bool all_landed(const ctn_joint_t *x)
+{
+    return x->awaited.node == x->topo->nodes;
+}
+
+/** Whether a message is in a slot, of blocks of any length. */
+static bool is_here(const ctn_op_t *op, const ctn_slot_t *slot)
+{
+    uint64_t word = ctn_word_load(&slot->word[0]);
+    return ctn_tag_matches(word, op->seq) &&
+           (ctn_tag_count(word) & CTN_JOINT_COUNT) != 0;
+}
+
+bool ctn_joint_doubt(const ctn_op_t *op, uint64_t bytes)
+{
+    for (unsigned i = 0; i < CTN_SLOTS; i++) {
+        const ctn_slot_t *slot = ctn_op_slot(op, i);
+        uint64_t found =
+            ctn_tag_count(ctn_word_load(&slot->word[0])) & ~CTN_JOINT_COUNT;
+        if (is_here(op, slot) && found != bytes) {
+            ctn_error(op->exec->log,
+                      "alltoall: some ranks have blocks of %llu bytes, and "
+                      "this one of another length; give the same on all",
+                      (unsigned long long)found);
+            ctn_exec_break(op->exec, CATENA_ERR_ARG);
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Look for what is to land here, and tell the node when it all has. */
+static void land(ctn_op_t *op, ctn_joint_t *x)
+{
+    const ctn_topo_t *topo = x->topo;
+    uint32_t me = ctn_topo_local_rank(topo);
+    while (!all_landed(x)) {
+        if (!is_here(op, ctn_op_slot(
+                             op, slot_for(x, x->awaited, topo->node_index)))) {
+            op->waits_for = sender(topo, x->awaited)->rank;
+            return;
+        }
+        x->awaited = next_at(topo, me, x->awaited);
+    }
+    ctn_exec_post(op->exec, ctn_topo_departed(topo, op->seq, me),
+                  ctn_flag(op->seq));
+}
+
+/** Take this member's block out of each message that landed at member i. */
+static void take_from(ctn_op_t *op, ctn_joint_t *x, uint32_t i)
+{
+    const ctn_topo_t *topo = x->topo;
+    uint32_t node = topo->node_index;
+    size_t bytes = x->receive->bytes;
+    size_t all = ctn_topo_local_size(topo) * bytes;
+    ctn_joint_cursor_t from = first_at(topo, i);
+    for (; from.node < topo->nodes; from = next_at(topo, i, from)) {
+        unsigned slot = slot_for(x, from, node);
+        ctn_address_t where = ctn_topo_local(topo, i)->address;
+        uint64_t at = offset_of(op, topo, where, slot, all);
+        const uint64_t *word =
+            ctn_pointer(topo->peer[i], ctn_slot_word_offset(op->channel, where,
+                                                            op->seq, slot, 0));
+        uint32_t found = ctn_tag_count(ctn_word_load(word)) & ~CTN_JOINT_COUNT;
+        if (found != bytes) {
+            x->status =
+                ctn_block_differs(op->exec, sender(topo, from)->rank,
+                                  topo->group->lane.chain.rank, found, bytes);
+            continue;
+        }
+        const unsigned char *message = ctn_pointer(topo->peer[i], at);
+        ctn_span_t block = ctn_blocks_at(x->receive, sender(topo, from)->rank);
+        ctn_span_write(op->exec, &block, 0, bytes,
+                       message + ctn_topo_local_rank(topo) * bytes);
+    }
+}
+
+/** Whether all that lands at member i of the node is there. */
+static bool has_all(const ctn_op_t *op, const ctn_joint_t *x, uint32_t i)
+{
+    return i == ctn_topo_local_rank(x->topo)
+               ? all_landed(x)
+               : ctn_word_load(ctn_topo_departed(x->topo, op->seq, i)) ==
+                     ctn_flag(op->seq);
+}
+
+/** In place, nothing may be overwritten before all has been packed. */
+static bool take(ctn_op_t *op, ctn_joint_t *x)
+{
+    bool moved = false;
+    if (x->in_place && !all_sent(x)) {
+        return false;
+    }
+    for (uint64_t left = x->open; left != 0; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(left);
+        if (has_all(op, x, i)) {
+            take_from(op, x, i);
+            x->open &= ~(UINT64_C(1) << i);
+            moved = true;
+        } else if (all_landed(x)) {
+            op->waits_for = ctn_topo_local(x->topo, i)->rank;
+        }
+    }
+    return moved;
+}
+
+ctn_step_t ctn_joint_advance(ctn_op_t *op, ctn_joint_t *x)
+{
+    int sent = all_sent(x) ? 0 : send_all(op, x);
+    if (sent < 0) {
+        return ctn_op_fail(op, (catena_status_t)sent);
+    }
+    if (!all_landed(x)) {
+        land(op, x);
+    }
+    bool moved = take(op, x) || sent > 0;
+    bool with_network = !all_sent(x) || (x->packed && ctn_bounce_has(op));
+    if (!with_network && all_landed(x)) {
+        if (x->open == 0) {
+            return CTN_STEP_NEXT;
+        }
+        ctn_op_set_network(op, false);
+    }
+    if (!moved && op->exec->doubts != x->doubts) {
+        x->doubts = op->exec->doubts;
+        (void)ctn_joint_doubt(op, x->receive->bytes);
+    }
+    return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+}
+
+void ctn_joint_finish(const ctn_op_t *op, ctn_joint_t *x)
+{
+    if (x->packed) {
+        ctn_bounce_trim(op->exec);
+    }
+}

@@ -1,0 +1,515 @@
+/* alltoall, alltoallv and alltoallw: from the arguments to an operation. */
+
+#include "coll/alltoall/alltoall.h"
+
+#include <catena/coll.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "coll/select/select.h"
+#include "split/call/call.h"
+
+/* ---- the operation: choose, and become what was chosen ---- */
+
+/** Whether a call as made now runs the same: this one was not made before
+ * other settings, nor in place and refused for that. */
+static bool is_usual(const ctn_alltoall_t *call,
+                     const ctn_selection_t *selection)
+{
+    const ctn_choice_t *choice = call->choice;
+    const ctn_family_t *wanted =
+        call->family != NULL ? call->family : choice->tuned.selection.family;
+    return call->family == choice->family && call->leaders == choice->leaders &&
+           call->radix == choice->radix && call->window == choice->window &&
+           (!call->in_place || wanted == selection->family);
+}
+
+/** Blocks of which a call like this need not be an operation when it is alone;
+ * 0: none. Other members may have to make it one: it must be the same for
+ * them. */
+static size_t quick_bytes(const ctn_alltoall_t *call,
+                          const ctn_selection_t *selection)
+{
+    return is_usual(call, selection) && !call->vector &&
+                   call->topo->nodes == 1 &&
+                   selection->family->kind == CTN_KIND_DIRECT &&
+                   selection->window == 0 &&
+                   ctn_rows_suit(call->receive.bytes,
+                                 ctn_topo_local_size(call->topo),
+                                 call->topo->crowded)
+               ? call->receive.bytes
+               : 0;
+}
+
+static ctn_step_t choose(ctn_op_t *op)
+{
+    ctn_alltoall_t *call = ctn_op_state(op);
+    ctn_choice_t *choice = call->choice; /* of the group that was asked */
+    bool hidden = call->group->hidden;
+    if (hidden || choice->topo == NULL) {
+        ctn_step_t found = ctn_roster_need(op, call->group, &call->topo);
+        if (found != CTN_STEP_NEXT) {
+            return found;
+        }
+        choice->topo = hidden ? choice->topo : call->topo;
+    }
+    call->topo = hidden ? call->topo : choice->topo;
+    catena_status_t status = ctn_alltoall_select(choice, call);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    const ctn_selection_t *selection = &choice->last;
+    choice->nodes = call->topo->nodes;
+    if (!hidden) {
+        choice->quick_bytes = quick_bytes(call, selection);
+    }
+    const ctn_family_t *family = selection->family;
+    call->radix = selection->radix;
+    call->window = selection->window;
+    ctn_step_t step;
+    switch (family->kind) {
+    case CTN_KIND_LEADERS:
+        step = ctn_op_become(op, call->vector ? &ctn_alltoallv_leaders
+                                              : &ctn_alltoall_leaders);
+        *ctn_alltoall_leading(op) = (ctn_leading_t){
+            .leaders = selection->leaders,
+            .placement = family->placement,
+            .overlap = family->overlap,
+            .up_to = selection->up_to,
+        };
+        return step;
+    case CTN_KIND_BRUCK:
+        return ctn_op_become(op, &ctn_alltoall_bruck);
+    case CTN_KIND_MORTON:
+        return ctn_op_become(op, &ctn_alltoall_morton);
+    case CTN_KIND_SHIFT:
+        call->order = CTN_ORDER_SHIFT;
+        break;
+    case CTN_KIND_DIRECT:
+    default:
+        break;
+    }
+    return ctn_op_become(op, call->vector ? &ctn_alltoallv_direct
+                                          : &ctn_alltoall_direct);
+}
+
+static const ctn_phase_t phases[] = {{"choose", choose}, {NULL, NULL}};
+
+static const ctn_algorithm_t alltoall = {
+    .name = "alltoall",
+    .state_bytes = sizeof(ctn_alltoall_t),
+    .phases = phases,
+    .synchronizing = true,
+    .release = ctn_alltoall_release,
+};
+
+static const ctn_algorithm_t alltoallv = {
+    .name = "alltoallv",
+    .state_bytes = sizeof(ctn_alltoall_t),
+    .phases = phases,
+    .release = ctn_alltoall_release,
+};
+
+void ctn_alltoall_release(ctn_op_t *op)
+{
+    ctn_alltoall_t *call = ctn_op_state(op);
+    for (uint32_t i = 0; i < call->held_count; i++) {
+        ctn_type_drop(call->held[i]);
+    }
+    free(call->held);
+}
+
+/* ---- arguments ---- */
+
+/** How the caller will wait. */
+typedef enum waiting {
+    MODE_BLOCKING,
+    MODE_NONBLOCKING,
+    MODE_PERSISTENT
+} waiting_t;
+
+/** Blocks of one length. */
+static catena_status_t read_alike(const catena_group_t *group,
+                                  const ctn_given_side_t *side,
+                                  ctn_blocks_t *blocks)
+{
+    uint32_t p = group->lane.chain.size;
+    size_t all;
+    if (side->type == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    if (!ctn_blocks_read_alike(side, p, blocks, &all)) {
+        ctn_error(group->exec->log,
+                  "alltoall: %zu elements for each of %u ranks do not fit the "
+                  "address space",
+                  side->count, p);
+        return CATENA_ERR_ARG;
+    }
+    blocks->type = side->type;
+    return CATENA_OK;
+}
+
+/** Blocks of lengths of their own; *empty: all are 0. */
+static catena_status_t read_vector(const catena_group_t *group,
+                                   const ctn_given_side_t *side,
+                                   ctn_blocks_t *blocks, bool *empty)
+{
+    uint32_t p = group->lane.chain.size;
+    size_t all = 0;
+    if (side->counts == NULL || side->displacements == NULL ||
+        (side->type == NULL && side->types == NULL)) {
+        return CATENA_ERR_ARG;
+    }
+    for (uint32_t i = 0; i < p; i++) {
+        catena_datatype_t type =
+            side->types != NULL ? side->types[i] : side->type;
+        if (type == NULL) {
+            return CATENA_ERR_ARG;
+        }
+        if (!ctn_block_fits(side, i, &all)) {
+            ctn_error(group->exec->log,
+                      "alltoallv: %zu elements at displacement %td for rank %u "
+                      "do not fit the address space",
+                      side->counts[i], side->displacements[i], i);
+            return CATENA_ERR_ARG;
+        }
+    }
+    blocks->type = side->type;
+    blocks->types = side->types;
+    blocks->counts = side->counts;
+    blocks->displacements = side->displacements;
+    *empty = all == 0;
+    return CATENA_OK;
+}
+
+static catena_status_t read_side(const catena_group_t *group,
+                                 const ctn_given_side_t *side,
+                                 ctn_blocks_t *blocks)
+{
+    bool empty;
+    catena_status_t status;
+    if (side->counts != NULL || side->types != NULL ||
+        side->displacements != NULL) {
+        status = read_vector(group, side, blocks, &empty);
+    } else {
+        status = read_alike(group, side, blocks);
+        empty = blocks->bytes == 0;
+    }
+    if (status == CATENA_OK && side->buffer == NULL && !empty) {
+        status = CATENA_ERR_ARG;
+    }
+    /* Our own buffer: catena writes to what it receives only. */
+    blocks->base = (unsigned char *)(uintptr_t)side->buffer;
+    return status;
+}
+
+/** The caller may free derived types, and for alltoallw forget their handles,
+ * before the operation ends. */
+static catena_status_t hold_types(ctn_alltoall_t *call)
+{
+    ctn_blocks_t *sides[] = {&call->send, &call->receive};
+    uint32_t p = call->group->lane.chain.size;
+    uint32_t each = call->receive.types != NULL ? p : 1;
+    call->held = malloc(2 * (size_t)each * sizeof(catena_datatype_t));
+    if (call->held == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    for (int s = 0; s < 2; s++) {
+        catena_datatype_t *kept = call->held + call->held_count;
+        for (uint32_t i = 0; i < each; i++) {
+            kept[i] = ctn_type_hold(sides[s]->types != NULL ? sides[s]->types[i]
+                                                            : sides[s]->type);
+        }
+        call->held_count += each;
+        if (sides[s]->types != NULL) {
+            sides[s]->types = kept;
+        }
+    }
+    return CATENA_OK;
+}
+
+static catena_status_t understand(const ctn_given_side_t *send,
+                                  const ctn_given_side_t *receive,
+                                  ctn_alltoall_t *call)
+{
+    call->in_place = send->buffer == CATENA_IN_PLACE;
+    call->vector = receive->counts != NULL;
+    if (receive->buffer == CATENA_IN_PLACE) {
+        return CATENA_ERR_ARG;
+    }
+    catena_status_t status = read_side(call->group, receive, &call->receive);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    if (call->vector && !call->in_place) {
+        return read_side(call->group, send, &call->send);
+    }
+    call->send = call->receive;
+    if (!call->in_place) { /* alike on both sides */
+        call->send.base = (unsigned char *)(uintptr_t)send->buffer;
+        status = send->buffer == NULL && call->receive.bytes > 0
+                     ? CATENA_ERR_ARG
+                     : CATENA_OK;
+    }
+    return status;
+}
+
+/** Take over the group's settings of now. */
+static catena_status_t settle(ctn_alltoall_t *call, waiting_t mode)
+{
+    ctn_choice_t *choice = ctn_choice_of(call->group);
+    if (choice == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    call->choice = choice;
+    call->family = choice->family;
+    call->leaders = choice->leaders;
+    call->radix = choice->radix;
+    call->window = choice->window;
+    return mode != MODE_BLOCKING ? hold_types(call) : CATENA_OK;
+}
+
+/** Have it run on a duplicate of its group. */
+static catena_status_t hide(ctn_op_t *op)
+{
+    ctn_alltoall_t *call = ctn_op_state(op);
+    ctn_hidden_t *hidden;
+    catena_status_t status = ctn_hidden_make(call->group, true, &hidden);
+    if (status == CATENA_OK) {
+        call->group = &hidden->group;
+        op->channel = &hidden->group.channel;
+        ctn_hidden_own(op, hidden);
+    }
+    return status;
+}
+
+/** Make the operation; *op is NULL when there is nothing to do. */
+static catena_status_t prepare(const ctn_given_side_t *send,
+                               const ctn_given_side_t *receive,
+                               catena_group_t *group, waiting_t mode,
+                               ctn_op_t **op)
+{
+    bool vector = receive->counts != NULL;
+    ctn_op_t *made = ctn_op_create(group->exec, vector ? &alltoallv : &alltoall,
+                                   &group->channel);
+    if (made == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_alltoall_t *call = ctn_op_state(made);
+    call->group = group;
+    catena_status_t status = understand(send, receive, call);
+    bool nothing = !vector && call->receive.bytes == 0;
+    if (status == CATENA_OK && !nothing) {
+        status = settle(call, mode);
+    }
+    if (status == CATENA_OK && !nothing && mode == MODE_PERSISTENT) {
+        status = hide(made);
+    }
+    if (status != CATENA_OK || nothing) {
+        ctn_op_release(made);
+        made = NULL;
+    }
+    *op = made;
+    return status;
+}
+
+/** A blocking call that is alone and goes by rows, as the last one did. False:
+ * it is to be an operation. */
+CTN_HOT static bool run_alone(const ctn_given_side_t *send,
+                              const ctn_given_side_t *receive,
+                              catena_group_t *group, catena_status_t *status)
+{
+    ctn_choice_t *choice = ctn_choice_of(group);
+    if (choice == NULL || choice->quick_bytes == 0 || receive->counts != NULL) {
+        return false;
+    }
+    ctn_alltoall_t call = {.group = group};
+    ctn_rows_t rows;
+    *status = understand(send, receive, &call);
+    if (*status != CATENA_OK || call.receive.bytes != choice->quick_bytes ||
+        !ctn_alone_begin(group->exec, &group->channel, &rows.seq)) {
+        return *status != CATENA_OK;
+    }
+    rows.topo = choice->topo;
+    rows.send = &call.send;
+    rows.receive = &call.receive;
+    rows.in_place = call.in_place;
+    ctn_patience_t patience = {0};
+    ctn_rows_begin(group->exec, &rows);
+    while (!ctn_rows_advance(group->exec, &rows)) {
+        ctn_exec_wake(group->exec);
+        if (!ctn_alone_give_way(group->exec, &patience)) {
+            break;
+        }
+    }
+    *status = ctn_alone_end(group->exec, &group->channel);
+    *status = *status == CATENA_OK ? rows.status : *status;
+    return true;
+}
+
+/** All nine entry points: check, make, and start as asked for. */
+CTN_HOT static catena_status_t enter(const ctn_given_side_t *send,
+                                     const ctn_given_side_t *receive,
+                                     catena_group_t *group, waiting_t mode,
+                                     catena_request_t **request)
+{
+    if (group == NULL || (mode != MODE_BLOCKING && request == NULL)) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_op_t *op = NULL;
+    catena_status_t status;
+    if (mode == MODE_BLOCKING && run_alone(send, receive, group, &status)) {
+        return status;
+    }
+    status = prepare(send, receive, group, mode, &op);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    switch (mode) {
+    case MODE_BLOCKING:
+        return op != NULL ? ctn_op_run(op) : CATENA_OK;
+    case MODE_NONBLOCKING:
+        if (op != NULL) {
+            ctn_op_start(op);
+        }
+        break;
+    case MODE_PERSISTENT:
+    default:
+        op = op != NULL ? op : ctn_op_create_empty(group->exec);
+        if (op == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+        op->persistent = true;
+    }
+    *request = op; /* NULL counts as complete */
+    return CATENA_OK;
+}
+
+/* ---- public ---- */
+
+CTN_HOT static catena_status_t
+enter_alike(const void *send, void *recv, size_t count, catena_datatype_t type,
+            catena_group_t *group, waiting_t mode, catena_request_t **request)
+{
+    ctn_given_side_t from = {.buffer = send, .count = count, .type = type};
+    ctn_given_side_t to = {.buffer = recv, .count = count, .type = type};
+    return enter(&from, &to, group, mode, request);
+}
+
+CTN_HOT catena_status_t catena_alltoall(const void *send, void *recv,
+                                        size_t count, catena_datatype_t type,
+                                        catena_group_t *group)
+{
+    return enter_alike(send, recv, count, type, group, MODE_BLOCKING, NULL);
+}
+
+catena_status_t catena_ialltoall(const void *send, void *recv, size_t count,
+                                 catena_datatype_t type, catena_group_t *group,
+                                 catena_request_t **request)
+{
+    return enter_alike(send, recv, count, type, group, MODE_NONBLOCKING,
+                       request);
+}
+
+catena_status_t catena_alltoall_init(const void *send, void *recv, size_t count,
+                                     catena_datatype_t type,
+                                     catena_group_t *group,
+                                     catena_request_t **request)
+{
+    return enter_alike(send, recv, count, type, group, MODE_PERSISTENT,
+                       request);
+}
+
+/* The parameters of v and w differ in what types are: one, or arrays. */
+#define VECTOR_PARAMETERS(send_type, recv_type)                                \
+    const void *send, const size_t send_counts[],                              \
+        const ptrdiff_t send_displacements[], send_type, void *recv,           \
+        const size_t recv_counts[], const ptrdiff_t recv_displacements[],      \
+        recv_type, catena_group_t *group
+#define V_PARAMETERS                                                           \
+    VECTOR_PARAMETERS(catena_datatype_t send_type, catena_datatype_t recv_type)
+#define W_PARAMETERS                                                           \
+    VECTOR_PARAMETERS(const catena_datatype_t send_types[],                    \
+                      const catena_datatype_t recv_types[])
+
+static catena_status_t enter_vector(const ctn_given_side_t *send,
+                                    const ctn_given_side_t *receive,
+                                    catena_group_t *group, waiting_t mode,
+                                    catena_request_t **request)
+{
+    if (receive->counts == NULL ||
+        (send->buffer != CATENA_IN_PLACE && send->counts == NULL)) {
+        return CATENA_ERR_ARG;
+    }
+    return enter(send, receive, group, mode, request);
+}
+
+static catena_status_t enter_v(V_PARAMETERS, waiting_t mode,
+                               catena_request_t **request)
+{
+    ctn_given_side_t from = {.buffer = send,
+                             .counts = send_counts,
+                             .displacements = send_displacements,
+                             .type = send_type};
+    ctn_given_side_t to = {.buffer = recv,
+                           .counts = recv_counts,
+                           .displacements = recv_displacements,
+                           .type = recv_type};
+    return enter_vector(&from, &to, group, mode, request);
+}
+
+static catena_status_t enter_w(W_PARAMETERS, waiting_t mode,
+                               catena_request_t **request)
+{
+    ctn_given_side_t from = {.buffer = send,
+                             .counts = send_counts,
+                             .displacements = send_displacements,
+                             .types = send_types};
+    ctn_given_side_t to = {.buffer = recv,
+                           .counts = recv_counts,
+                           .displacements = recv_displacements,
+                           .types = recv_types};
+    return enter_vector(&from, &to, group, mode, request);
+}
+
+catena_status_t catena_alltoallv(V_PARAMETERS)
+{
+    return enter_v(send, send_counts, send_displacements, send_type, recv,
+                   recv_counts, recv_displacements, recv_type, group,
+                   MODE_BLOCKING, NULL);
+}
+
+catena_status_t catena_ialltoallv(V_PARAMETERS, catena_request_t **request)
+{
+    return enter_v(send, send_counts, send_displacements, send_type, recv,
+                   recv_counts, recv_displacements, recv_type, group,
+                   MODE_NONBLOCKING, request);
+}
+
+catena_status_t catena_alltoallv_init(V_PARAMETERS, catena_request_t **request)
+{
+    return enter_v(send, send_counts, send_displacements, send_type, recv,
+                   recv_counts, recv_displacements, recv_type, group,
+                   MODE_PERSISTENT, request);
+}
+
+catena_status_t catena_alltoallw(W_PARAMETERS)
+{
+    return enter_w(send, send_counts, send_displacements, send_types, recv,
+                   recv_counts, recv_displacements, recv_types, group,
+                   MODE_BLOCKING, NULL);
+}
+
+catena_status_t catena_ialltoallw(W_PARAMETERS, catena_request_t **request)
+{
+    return enter_w(send, send_counts, send_displacements, send_types, recv,
+                   recv_counts, recv_displacements, recv_types, group,
+                   MODE_NONBLOCKING, request);
+}
+
+catena_status_t catena_alltoallw_init(W_PARAMETERS, catena_request_t **request)
+{
+    return enter_w(send, send_counts, send_displacements, send_types, recv,
+                   recv_counts, recv_displacements, recv_types, group,
+                   MODE_PERSISTENT, request);
+}

@@ -1,0 +1,240 @@
+/* A2A-6: Bruck. Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient algorithms for
+ * all-to-all communications in multiport message-passing systems, IEEE TPDS 8
+ * (11), 1997, the index algorithm with radix r, for any number of members.
+ * Rounds: ceil(log_r p), of up to r - 1 messages at once; bytes: each block
+ * travels once for each nonzero digit of its distance. Memory: a copy of all
+ * blocks. Differs from the paper: what a message carries is not packed as a
+ * whole but cut out on its way, as a derived type of the copy. */
+
+#include <catena/datatype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/alltoall/alltoall.h"
+
+enum { DEFAULT_RADIX = 2 };
+
+/** What is made once and kept from start to start. */
+typedef struct tables {
+    uint32_t radix;
+    uint32_t count;
+    ctn_round_t *rounds; /* [count], digit by digit */
+    unsigned char
+        copy[]; /* [p] blocks: block i is for, later from, distance i */
+} tables_t;
+
+typedef struct bruck {
+    ctn_alltoall_t call;
+    uint32_t p;
+    uint32_t me;
+    uint32_t digit_step; /* r^k of the digit under way */
+    ctn_pairwise_t exchange;
+} bruck_t;
+
+static tables_t *tables_of(const bruck_t *b)
+{
+    return b->call.kept;
+}
+
+static uint32_t count_rounds(uint32_t p, uint32_t radix)
+{
+    uint32_t rounds = 0;
+    for (uint64_t step = 1; step < p; step *= radix) {
+        for (uint64_t j = 1; j < radix && j * step < p; j++) {
+            rounds++;
+        }
+    }
+    return rounds;
+}
+
+/** Messages of one digit. */
+static uint32_t rounds_of_digit(const bruck_t *b)
+{
+    uint32_t most = (b->p - 1) / b->digit_step;
+    uint32_t radix = tables_of(b)->radix;
+    return most < radix - 1 ? most : radix - 1;
+}
+
+/** The blocks whose distance has digit j at r^k = step: runs of `step` blocks,
+ * r * step apart, the last maybe cut short. */
+static catena_status_t make_type(size_t bytes, uint32_t p, uint64_t step,
+                                 uint64_t j, uint32_t radix,
+                                 catena_datatype_t *type)
+{
+    size_t runs = (size_t)((p - 1 - j * step) / (step * radix) + 1);
+    size_t *lengths = calloc(runs, sizeof(*lengths));
+    ptrdiff_t *places = calloc(runs, sizeof(*places));
+    catena_status_t status = CATENA_ERR_NO_MEMORY;
+    if (lengths != NULL && places != NULL) {
+        for (size_t i = 0; i < runs; i++) {
+            uint64_t first = j * step + i * step * radix;
+            uint64_t length = p - first < step ? p - first : step;
+            lengths[i] = (size_t)length * bytes;
+            places[i] = (ptrdiff_t)(first * bytes);
+        }
+        status = catena_type_hindexed(runs, lengths, places, CATENA_BYTE, type);
+    }
+    free(lengths);
+    free(places);
+    return status;
+}
+
+static catena_status_t make_round(const bruck_t *b, tables_t *t, uint64_t step,
+                                  uint64_t j)
+{
+    uint64_t distance = j * step;
+    ctn_round_t *round = &t->rounds[t->count];
+    catena_status_t status = make_type(b->call.send.bytes, b->p, step, j,
+                                       t->radix, &round->block.type);
+    if (status == CATENA_OK) {
+        round->block.base = t->copy;
+        round->block.bytes = round->block.type->bytes;
+        round->to = (uint32_t)((b->me + distance) % b->p);
+        round->from = (uint32_t)((b->me + b->p - distance) % b->p);
+        t->count++;
+    }
+    return status;
+}
+
+static void free_tables(bruck_t *b)
+{
+    tables_t *t = tables_of(b);
+    if (t == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        ctn_type_drop(t->rounds[i].block.type);
+    }
+    free(t->rounds);
+    free(t);
+    b->call.kept = NULL;
+}
+
+static catena_status_t make_rounds(bruck_t *b, tables_t *t)
+{
+    uint32_t n = count_rounds(b->p, t->radix);
+    t->rounds = calloc(n > 0 ? n : 1, sizeof(*t->rounds));
+    if (t->rounds == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    for (uint64_t step = 1; step < b->p; step *= t->radix) {
+        for (uint64_t j = 1; j < t->radix && j * step < b->p; j++) {
+            catena_status_t status = make_round(b, t, step, j);
+            if (status != CATENA_OK) {
+                return status;
+            }
+        }
+    }
+    return CATENA_OK;
+}
+
+static catena_status_t make_tables(bruck_t *b)
+{
+    if (tables_of(b) != NULL) {
+        return CATENA_OK;
+    }
+    tables_t *t = malloc(sizeof(*t) + b->p * b->call.send.bytes);
+    if (t == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    *t = (tables_t){.radix = b->call.radix > 0 ? b->call.radix : DEFAULT_RADIX};
+    b->call.kept = t;
+    catena_status_t status = make_rounds(b, t);
+    if (status != CATENA_OK) {
+        free_tables(b);
+    }
+    return status;
+}
+
+/** Between the caller's blocks and the copy. */
+static void rotate(ctn_op_t *op, bruck_t *b, bool out)
+{
+    size_t bytes = b->call.send.bytes;
+    for (uint32_t i = 0; i < b->p; i++) {
+        ctn_span_t copy = {tables_of(b)->copy + i * bytes, bytes, NULL};
+        uint64_t rank = out ? (uint64_t)b->me + i : (uint64_t)b->me + b->p - i;
+        ctn_span_t block = ctn_blocks_at(out ? &b->call.send : &b->call.receive,
+                                         (uint32_t)(rank % b->p));
+        if (out) {
+            ctn_span_copy(op->exec, &copy, &block);
+        } else {
+            ctn_span_copy(op->exec, &block, &copy);
+        }
+    }
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    bruck_t *b = ctn_op_state(op);
+    const ctn_topo_t *topo = b->call.topo;
+    b->p = b->call.group->lane.chain.size;
+    b->me = b->call.group->lane.chain.rank;
+    b->digit_step = 1;
+    ctn_pairwise_clear(&b->exchange);
+    catena_status_t status = make_tables(b);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    rotate(op, b, true);
+    b->exchange = (ctn_pairwise_t){
+        .topo = b->call.topo,
+        .by_rank = topo->roster.by_rank,
+        .n = tables_of(b)->count,
+        .me = b->me,
+        .list = tables_of(b)->rounds,
+        .in_place = true,
+        .order = CTN_ORDER_LISTED,
+    };
+    ctn_pairwise_begin(&b->exchange);
+    ctn_pairwise_extend(&b->exchange, b->p > 1 ? rounds_of_digit(b) : 0);
+    ctn_op_set_network(op, topo->nodes > 1);
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t exchange(ctn_op_t *op)
+{
+    bruck_t *b = ctn_op_state(op);
+    ctn_pairwise_t *x = &b->exchange;
+    ctn_step_t step = ctn_pairwise_advance(op, x);
+    if (step != CTN_STEP_NEXT || x->limit == x->n) {
+        return step;
+    }
+    b->digit_step *= tables_of(b)->radix;
+    ctn_pairwise_extend(x, x->limit + rounds_of_digit(b));
+    return CTN_STEP_MOVED;
+}
+
+static ctn_step_t end(ctn_op_t *op)
+{
+    bruck_t *b = ctn_op_state(op);
+    if (b->exchange.status == CATENA_OK) {
+        rotate(op, b, false);
+    }
+    return ctn_pairwise_end(op, &b->exchange);
+}
+
+static const ctn_phase_t phases[] = {
+    {"begin", begin}, {"exchange", exchange}, {"end", end}, {NULL, NULL}};
+
+static void finish(ctn_op_t *op)
+{
+    bruck_t *b = ctn_op_state(op);
+    ctn_pairwise_finish(op, &b->exchange);
+}
+
+static void release(ctn_op_t *op)
+{
+    free_tables(ctn_op_state(op));
+    ctn_alltoall_release(op);
+}
+
+const ctn_algorithm_t ctn_alltoall_bruck = {
+    .name = "alltoall/bruck",
+    .state_bytes = sizeof(bruck_t),
+    .phases = phases,
+    .synchronizing = true,
+    .finish = finish,
+    .release = release,
+};
+
+_Static_assert(sizeof(bruck_t) <= CTN_OP_STATE_BYTES, "fits an operation");

@@ -1,0 +1,119 @@
+/* A2A-1: direct alltoall. Peng, Liu, Xie: GLEX-Alltoall, section 6.2
+ * (pairwise). Rounds: p; messages: one per pair and direction, and for
+ * large blocks and rounds beyond the slots a grant against it; staged blocks
+ * one per part. Memory: one grant per pair.
+ * Differs from the paper: rounds pair the members (round j joins i with
+ * j - i) instead of shifting by j, so that in place needs no second buffer;
+ * as many rounds as there are slots run at once; small blocks for the members
+ * of another node are one message (aggregate.c).
+ *
+ * A2A-7: linear shift exchange. The paper's reference 6: in round j member i
+ * sends to i + j and receives from i - j. The same messages in another order,
+ * at most `window` rounds at once. Not in place: a block would come before the
+ * one in its place has left. */
+
+#include "coll/alltoall/aggregate.h"
+#include "coll/alltoall/alltoall.h"
+
+typedef struct direct {
+    ctn_alltoall_t call;
+    bool joint; /* blocks for other nodes go this way */
+    ctn_joint_t far;
+    ctn_pairwise_t exchange; /* of all, or of the node */
+} direct_t;
+
+/** Which blocks share messages must be the same for all members: rounds in an
+ * order or number that was asked for stay rounds of one block. */
+static bool goes_jointly(const ctn_alltoall_t *call)
+{
+    return !call->vector && call->order == CTN_ORDER_PAIRED &&
+           call->window == 0 && ctn_joint_suits(call->topo, call->send.bytes);
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    direct_t *direct = ctn_op_state(op);
+    const ctn_alltoall_t *call = &direct->call;
+    ctn_topo_t *topo = call->topo;
+    ctn_pairwise_t *x = &direct->exchange;
+    direct->joint = goes_jointly(call);
+    direct->far = (ctn_joint_t){.topo = topo,
+                                .send = &call->send,
+                                .receive = &call->receive,
+                                .in_place = call->in_place};
+    x->topo = topo;
+    x->by_rank = NULL;
+    x->n = ctn_topo_local_size(topo);
+    x->me = ctn_topo_local_rank(topo);
+    x->send = &call->send;
+    x->receive = &call->receive;
+    x->list = NULL;
+    x->in_place = call->in_place;
+    x->order = call->order;
+    x->window = call->window;
+    x->remote_above = 0;
+    x->announced = false;
+    if (direct->joint) {
+        ctn_joint_begin(&direct->far);
+    } else {
+        x->by_rank = topo->roster.by_rank;
+        x->n = call->group->lane.chain.size;
+        x->me = call->group->lane.chain.rank;
+    }
+    ctn_pairwise_begin(x);
+    ctn_op_set_network(op, topo->nodes > 1);
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t exchange(ctn_op_t *op)
+{
+    direct_t *direct = ctn_op_state(op);
+    ctn_step_t far =
+        direct->joint ? ctn_joint_advance(op, &direct->far) : CTN_STEP_NEXT;
+    if (far == CTN_STEP_FAIL) {
+        return far;
+    }
+    ctn_step_t near = ctn_pairwise_advance(op, &direct->exchange);
+    if (near == CTN_STEP_FAIL || far == CTN_STEP_NEXT) {
+        return near;
+    }
+    return near == CTN_STEP_MOVED ? near : far;
+}
+
+static ctn_step_t end(ctn_op_t *op)
+{
+    direct_t *direct = ctn_op_state(op);
+    ctn_pairwise_t *x = &direct->exchange;
+    x->status = direct->joint && x->status == CATENA_OK ? direct->far.status
+                                                        : x->status;
+    return ctn_pairwise_end(op, x);
+}
+
+static const ctn_phase_t phases[] = {
+    {"begin", begin}, {"exchange", exchange}, {"end", end}, {NULL, NULL}};
+
+static void finish(ctn_op_t *op)
+{
+    direct_t *direct = ctn_op_state(op);
+    ctn_pairwise_finish(op, &direct->exchange);
+    ctn_joint_finish(op, &direct->far);
+}
+
+const ctn_algorithm_t ctn_alltoall_direct = {
+    .name = "alltoall/direct",
+    .state_bytes = sizeof(direct_t),
+    .phases = phases,
+    .synchronizing = true,
+    .finish = finish,
+    .release = ctn_alltoall_release,
+};
+
+const ctn_algorithm_t ctn_alltoallv_direct = {
+    .name = "alltoallv/direct",
+    .state_bytes = sizeof(direct_t),
+    .phases = phases,
+    .finish = finish,
+    .release = ctn_alltoall_release,
+};
+
+_Static_assert(sizeof(direct_t) <= CTN_OP_STATE_BYTES, "fits an operation");

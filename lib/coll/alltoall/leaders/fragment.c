@@ -1,0 +1,358 @@
+#include "coll/alltoall/leaders/fragment.h"
+
+#include <string.h>
+
+/* ---- which pieces there are ---- */
+
+/** Bytes of the pair of a member here with one there. */
+static inline size_t pair_bytes(const ctn_geometry_t *g, uint32_t here,
+                                uint32_t there_rank, bool outgoing)
+{
+    if (g->rows == NULL) {
+        return g->bytes;
+    }
+    const ctn_row_t *row = &g->rows[here][there_rank];
+    return outgoing ? row->send_bytes : row->receive_bytes;
+}
+
+static const ctn_member_t *members_of(const ctn_geometry_t *g, uint32_t node)
+{
+    return &g->roster->member[g->roster->first[node]];
+}
+
+/** Which of a message's pairs has what length, from either end; to be added up
+ * for all of them. */
+static inline uint64_t digest_of(uint32_t sender, uint32_t receiver,
+                                 size_t bytes)
+{
+    uint64_t pair = (uint64_t)sender << 32 | receiver;
+    return (pair * UINT64_C(0xff51afd7ed558ccd) | 1) * bytes;
+}
+
+/** What goes between this node and another, one way. */
+static ctn_stage_header_t message_of(const ctn_geometry_t *g, uint32_t node,
+                                     bool outgoing)
+{
+    uint32_t here = ctn_roster_count(g->roster, g->node);
+    uint32_t there = ctn_roster_count(g->roster, node);
+    if (g->rows == NULL) {
+        return (ctn_stage_header_t){(size_t)here * there * g->bytes, g->bytes};
+    }
+    const ctn_member_t *member = members_of(g, node);
+    const ctn_member_t *own = members_of(g, g->node);
+    ctn_stage_header_t message = {0, 0};
+    for (uint32_t i = 0; i < here; i++) {
+        for (uint32_t k = 0; k < there; k++) {
+            size_t bytes = pair_bytes(g, i, member[k].rank, outgoing);
+            message.bytes += bytes;
+            message.digest +=
+                outgoing ? digest_of(own[i].rank, member[k].rank, bytes)
+                         : digest_of(member[k].rank, own[i].rank, bytes);
+        }
+    }
+    return message;
+}
+
+/** Bytes of piece `number` of a message of `all` bytes. */
+static size_t piece_bytes(size_t all, uint32_t number)
+{
+    size_t start = (size_t)number * CTN_STAGE_BYTES;
+    if (start >= all) {
+        return 0;
+    }
+    return all - start < CTN_STAGE_BYTES ? all - start : CTN_STAGE_BYTES;
+}
+
+ctn_leader_piece_t ctn_leader_piece_at(const ctn_geometry_t *g, uint32_t node,
+                                       uint32_t number, bool outgoing)
+{
+    return (ctn_leader_piece_t){
+        node, number, piece_bytes(message_of(g, node, outgoing).bytes, number)};
+}
+
+uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader)
+{
+    uint32_t nodes = g->roster->nodes;
+    return leader < nodes ? (nodes - leader + g->leaders - 1) / g->leaders : 0;
+}
+
+uint32_t ctn_opening(const ctn_geometry_t *g, uint32_t leader)
+{
+    uint32_t turns = ctn_turns(g, leader);
+    return turns > 0 && turns < CTN_STAGE_SLOTS ? CTN_STAGE_SLOTS / turns : 1;
+}
+
+static uint32_t node_of_round(const ctn_geometry_t *g, uint32_t round)
+{
+    uint64_t nodes = g->roster->nodes;
+    return (uint32_t)((round + nodes - g->node) % nodes);
+}
+
+static ctn_stage_header_t message_of_round(const ctn_geometry_t *g,
+                                           uint32_t round, bool outgoing)
+{
+    uint32_t node = node_of_round(g, round);
+    return node == g->node ? (ctn_stage_header_t){0, 0}
+                           : message_of(g, node, outgoing);
+}
+
+/** The first of a round's pieces that are a leader's. */
+static uint32_t first_number(const ctn_geometry_t *g, uint32_t leader,
+                             uint32_t round)
+{
+    return (leader + g->leaders - round % g->leaders) % g->leaders;
+}
+
+/** Point the cursor at the first piece of a round that is in its part of the
+ * order. */
+static void enter_round(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
+                        ctn_cursor_t *c)
+{
+    uint32_t number = first_number(g, leader, c->round);
+    if (!c->opening && number == 0 && c->round / g->leaders < CTN_STAGE_SLOTS) {
+        number = ctn_opening(g, leader) * g->leaders; /* were in the opening */
+    }
+    c->of = message_of_round(g, c->round, outgoing);
+    c->at = (ctn_leader_piece_t){node_of_round(g, c->round), number,
+                                 piece_bytes(c->of.bytes, number)};
+}
+
+/** Go on to the next round as long as there is nothing left of this one. */
+static void settle(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
+                   ctn_cursor_t *c)
+{
+    uint32_t nodes = g->roster->nodes;
+    while (c->at.bytes == 0) {
+        c->round += c->opening ? g->leaders : 1;
+        if (c->opening &&
+            (c->round >= nodes || c->round / g->leaders >= CTN_STAGE_SLOTS)) {
+            c->opening = false;
+            c->round = 0;
+        }
+        if (c->round >= nodes) {
+            return;
+        }
+        enter_round(g, leader, outgoing, c);
+    }
+}
+
+ctn_cursor_t ctn_cursor_first(const ctn_geometry_t *g, uint32_t leader,
+                              bool outgoing)
+{
+    bool opens = leader < g->roster->nodes;
+    ctn_cursor_t c = {.opening = opens, .round = opens ? leader : 0};
+    enter_round(g, leader, outgoing, &c);
+    settle(g, leader, outgoing, &c);
+    return c;
+}
+
+void ctn_cursor_next(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
+                     ctn_cursor_t *c)
+{
+    c->at.number += g->leaders;
+    c->at.bytes = piece_bytes(c->of.bytes, c->at.number);
+    if (c->opening && c->at.number / g->leaders >= ctn_opening(g, leader)) {
+        c->at.bytes = 0;
+    }
+    settle(g, leader, outgoing, c);
+}
+
+uint64_t ctn_leader_piece_count(const ctn_geometry_t *g, uint32_t leader,
+                                bool outgoing)
+{
+    uint64_t count = 0;
+    for (uint32_t round = 0; round < g->roster->nodes; round++) {
+        size_t all = message_of_round(g, round, outgoing).bytes;
+        uint64_t pieces = (all + CTN_STAGE_BYTES - 1) / CTN_STAGE_BYTES;
+        uint32_t first = first_number(g, leader, round);
+        count += pieces > first ? (pieces - first - 1) / g->leaders + 1 : 0;
+    }
+    return count;
+}
+
+/* ---- copying ---- */
+
+/** A piece as a walk over the pairs of members of two nodes. */
+typedef struct walk {
+    const ctn_member_t *there;
+    uint32_t outer, inner; /* the pair it is at */
+    uint32_t inner_count;
+    bool here_outer; /* this node's members are the outer loop */
+    bool outgoing;
+    size_t within; /* the pair's block */
+    size_t left;   /* bytes */
+} walk_t;
+
+static uint32_t here_of(const walk_t *walk)
+{
+    return walk->here_outer ? walk->outer : walk->inner;
+}
+
+static uint32_t rank_there(const walk_t *walk)
+{
+    return walk->there[walk->here_outer ? walk->inner : walk->outer].rank;
+}
+
+static void next_pair(walk_t *walk)
+{
+    walk->within = 0;
+    if (++walk->inner == walk->inner_count) {
+        walk->inner = 0;
+        walk->outer++;
+    }
+}
+
+/** Go to a position in the message. */
+static void seek(const ctn_geometry_t *g, walk_t *walk, size_t position)
+{
+    if (g->rows == NULL) {
+        size_t pair = position / g->bytes;
+        walk->outer = (uint32_t)(pair / walk->inner_count);
+        walk->inner = (uint32_t)(pair % walk->inner_count);
+        walk->within = position % g->bytes;
+        return;
+    }
+    for (;;) {
+        size_t bytes =
+            pair_bytes(g, here_of(walk), rank_there(walk), walk->outgoing);
+        if (position < bytes) {
+            walk->within = position;
+            return;
+        }
+        position -= bytes;
+        next_pair(walk);
+    }
+}
+
+static walk_t walk_of(const ctn_geometry_t *g, const ctn_leader_piece_t *piece,
+                      bool outgoing)
+{
+    walk_t walk = {.there = members_of(g, piece->node),
+                   .outgoing = outgoing,
+                   .left = piece->bytes};
+    /* [receiver][sender]; in place [lower node][higher node]. */
+    walk.here_outer = g->in_place ? g->node < piece->node : !outgoing;
+    walk.inner_count =
+        ctn_roster_count(g->roster, walk.here_outer ? piece->node : g->node);
+    seek(g, &walk, (size_t)piece->number * CTN_STAGE_BYTES);
+    return walk;
+}
+
+/** What comes next of the walk: whose it is, and which part of which block. */
+typedef struct stretch {
+    uint32_t here;
+    uint32_t there; /* rank */
+    size_t from;
+    size_t bytes;
+} stretch_t;
+
+/** With this node outside, consecutive members there are consecutive blocks
+ * of one buffer: as many as follow each other are one stretch. */
+static stretch_t next_stretch(const ctn_geometry_t *g, walk_t *walk)
+{
+    stretch_t s = {here_of(walk), rank_there(walk), walk->within, 0};
+    size_t block = pair_bytes(g, s.here, s.there, walk->outgoing);
+    s.bytes = block - walk->within;
+    if (s.bytes > walk->left) {
+        s.bytes = walk->left;
+        walk->within += s.bytes;
+        walk->left = 0;
+        return s;
+    }
+    next_pair(walk);
+    while (g->rows == NULL && walk->here_outer && walk->inner > 0 &&
+           s.bytes + block <= walk->left &&
+           rank_there(walk) == walk->there[walk->inner - 1].rank + 1) {
+        s.bytes += block;
+        next_pair(walk);
+    }
+    walk->left -= s.bytes;
+    return s;
+}
+
+/** Most blocks are small and of few sizes. */
+static inline void copy(unsigned char *target, const unsigned char *source,
+                        size_t bytes)
+{
+    switch (bytes) {
+    case 4:
+        memcpy(target, source, 4);
+        break;
+    case 8:
+        memcpy(target, source, 8);
+        break;
+    case 16:
+        memcpy(target, source, 16);
+        break;
+    default:
+        memcpy(target, source, bytes);
+    }
+}
+
+/** Where a stretch lies in the buffer of a member within reach. */
+static unsigned char *reach(const ctn_geometry_t *g, const ctn_side_t *side,
+                            const stretch_t *s, bool outgoing)
+{
+    unsigned char *base = side->base[s->here];
+    if (base == NULL) {
+        return NULL;
+    }
+    if (g->rows == NULL) {
+        return base + s->there * g->bytes + s->from;
+    }
+    const ctn_row_t *row = &g->rows[s->here][s->there];
+    return base + (outgoing ? row->send_at : row->receive_at) + s->from;
+}
+
+/** Without data nothing is walked over, when all members take part. */
+static bool all_there(const ctn_geometry_t *g, const ctn_side_t *side)
+{
+    uint32_t n = ctn_roster_count(g->roster, g->node);
+    for (uint32_t i = 0; i < n; i++) {
+        if (side->base[i] == NULL && (i != g->me || side->own == NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/** One stretch of this member's own blocks, which may be of any type. */
+static void copy_own(ctn_exec_t *exec, const ctn_blocks_t *own,
+                     const stretch_t *s, bool outgoing, unsigned char *staging)
+{
+    ctn_span_t block = ctn_blocks_at(own, s->there);
+    if (outgoing) {
+        ctn_span_read(exec, &block, s->from, s->bytes, staging);
+    } else {
+        ctn_span_write(exec, &block, s->from, s->bytes, staging);
+    }
+}
+
+size_t ctn_leader_piece_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
+                             const ctn_leader_piece_t *piece, bool outgoing,
+                             const ctn_side_t *side, unsigned char *staging)
+{
+    if (g->drop_data && all_there(g, side)) {
+        return piece->bytes;
+    }
+    walk_t walk = walk_of(g, piece, outgoing);
+    size_t copied = 0;
+    while (walk.left > 0) {
+        stretch_t s = next_stretch(g, &walk);
+        if (s.bytes == 0) {
+            continue;
+        }
+        unsigned char *buffer = reach(g, side, &s, outgoing);
+        if (buffer != NULL && !g->drop_data) {
+            copy(outgoing ? staging : buffer, outgoing ? buffer : staging,
+                 s.bytes);
+            copied += s.bytes;
+        } else if (buffer != NULL) {
+            copied += s.bytes;
+        } else if (side->own != NULL && s.here == g->me) {
+            copy_own(exec, side->own, &s, outgoing, staging);
+        }
+        staging += s.bytes;
+    }
+    return copied;
+}

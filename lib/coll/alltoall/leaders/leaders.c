@@ -1,0 +1,362 @@
+/* A2A-2 l-a2a, A2A-3 mpml, A2A-4 nmpml, A2A-5 onmpml: alltoall through
+ * leaders. Peng, Liu, Xie: GLEX-Alltoall, Algorithms 1 to 5; one
+ * implementation with the number of leaders, their placement and the overlap
+ * as parameters. Messages between nodes: one per pair of nodes and
+ * CTN_STAGE_BYTES. Memory: CTN_STAGE_SLOTS pieces per virtual leader, for
+ * each ring it receives on and each operation it sends for, whatever the size
+ * of the message; alltoallv: 4 p rows of 32 bytes at each member.
+ * Differs from the paper: virtual leaders, so nodes of any size
+ * work; nodes are paired, so that in place needs no second buffer; blocks are
+ * transposed in the gather, so that what arrives is copied once; blocks that
+ * stay on the node go from member to member without a leader; the two barriers
+ * are words that only those wait for who need them. Without overlap the steps
+ * (gather, send, receive, scatter) follow each other for as many pieces as
+ * there are staging slots, then again.
+ *
+ * Buffers in the heap are read and written by the leaders. A member whose
+ * buffer is elsewhere fills its part into the opened piece itself, and takes
+ * its part from the delivered piece: the leader's staging bounds the memory,
+ * and each byte is still copied once. */
+
+#include "coll/alltoall/leaders/leaders.h"
+#include "coll/alltoall/aggregate.h"
+
+/* ---- beginning ---- */
+
+static ctn_step_t need_plan(ctn_op_t *op)
+{
+    ctn_leaders_t *a = ctn_op_state(op);
+    a->topo = a->call.topo;
+    a->expects = false;
+    ctn_pairwise_clear(&a->local);
+    return ctn_plan_need(op, a->topo, a->leading.leaders, a->leading.placement,
+                         &a->plan);
+}
+
+/** Leaders take what is not for this node and not too large. */
+static bool led(const ctn_leaders_t *a, uint32_t index, size_t bytes)
+{
+    const uint32_t *first = a->topo->roster.first;
+    uint32_t node = a->topo->node_index;
+    return bytes > 0 && bytes <= a->leading.up_to &&
+           (index < first[node] || index >= first[node + 1]);
+}
+
+/** Write down what leaders are to know of each block. */
+static void fill_rows(ctn_op_t *op, ctn_leaders_t *a, ctn_row_t *rows)
+{
+    const ctn_alltoall_t *call = &a->call;
+    for (uint32_t rank = 0; rank < a->topo->roster.size; rank++) {
+        uint32_t index = a->topo->roster.by_rank[rank];
+        ctn_span_t out = ctn_blocks_at(&call->send, rank);
+        ctn_span_t in = ctn_blocks_at(&call->receive, rank);
+        ctn_row_t *row = &rows[rank];
+        *row = (ctn_row_t){0};
+        if (led(a, index, out.bytes)) {
+            row->send_bytes = out.bytes;
+            row->send_at = ctn_span_place(op->exec, &out);
+        }
+        if (led(a, index, in.bytes)) {
+            row->receive_bytes = in.bytes;
+            row->receive_at = ctn_span_place(op->exec, &in);
+        }
+    }
+}
+
+/** Rows of this operation, filled in; an offset. They stay for who comes late:
+ * a member that moves its parts itself reads all of its node's. */
+static catena_status_t write_rows(ctn_op_t *op, ctn_leaders_t *a,
+                                  uint64_t *offset)
+{
+    ctn_plan_t *plan = a->plan;
+    size_t count = a->topo->roster.size;
+    if (plan->own_rows == NULL) {
+        plan->own_rows = ctn_heap_alloc(op->exec->heap, 64,
+                                        CTN_RINGS * count * sizeof(ctn_row_t));
+    }
+    if (plan->own_rows == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_row_t *rows = plan->own_rows + ctn_leaders_ring(op) * count;
+    fill_rows(op, a, rows);
+    (void)ctn_heap_contains(op->exec->heap, rows, 1, offset);
+    return CATENA_OK;
+}
+
+/** Say to the node where this member's buffers are. */
+static catena_status_t announce(ctn_op_t *op, ctn_leaders_t *a)
+{
+    const ctn_alltoall_t *call = &a->call;
+    uint64_t rows = CTN_STAGED;
+    catena_status_t status =
+        call->vector ? write_rows(op, a, &rows) : CATENA_OK;
+    ctn_posted_announce(op, a->topo, &call->send, &call->receive,
+                        call->in_place, rows);
+    const ctn_post_t *post =
+        ctn_topo_post(a->topo, op->seq, ctn_topo_local_rank(a->topo));
+    a->push = post->send == CTN_STAGED;
+    a->take = post->receive == CTN_STAGED;
+    return status;
+}
+
+/** Blocks that no leader carries: of the node, and large ones of others. */
+static void begin_local(ctn_leaders_t *a)
+{
+    bool vector = a->call.vector;
+    a->local = (ctn_pairwise_t){
+        .topo = a->topo,
+        .by_rank = vector ? a->topo->roster.by_rank : NULL,
+        .n = vector ? a->topo->roster.size : ctn_topo_local_size(a->topo),
+        .me = vector ? a->call.group->lane.chain.rank
+                     : ctn_topo_local_rank(a->topo),
+        .send = &a->call.send,
+        .receive = &a->call.receive,
+        .in_place = a->call.in_place,
+        .window = a->call.window,
+        .remote_above = vector ? a->leading.up_to : 0,
+        .announced = true,
+    };
+    ctn_pairwise_begin(&a->local);
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    ctn_leaders_t *a = ctn_op_state(op);
+    a->geometry = (ctn_geometry_t){
+        .roster = &a->topo->roster,
+        .node = a->topo->node_index,
+        .me = ctn_topo_local_rank(a->topo),
+        .leaders = a->plan->leaders,
+        .bytes = a->call.send.bytes,
+        .in_place = a->call.in_place,
+        .drop_data = op->exec->drop_data,
+    };
+    a->set = op->seq % CTN_FLIGHT;
+    a->here = 0;
+    a->departed = 0;
+    a->doubts = op->exec->doubts;
+    a->local_done = a->led = a->met = a->unfit = false;
+    a->any_staged_send = a->any_staged_receive = false;
+    if (announce(op, a) != CATENA_OK) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    begin_local(a);
+    ctn_op_set_network(op, a->plan->ports > 0 || a->call.vector);
+    return CTN_STEP_NEXT;
+}
+
+/** What one member of the node has posted. */
+static void look_at(ctn_leaders_t *a, uint32_t i, const ctn_post_t *post)
+{
+    ctn_endpoint_t *peer = a->topo->peer[i];
+    bool own = i == ctn_topo_local_rank(a->topo);
+    unsigned char **source = &a->plan->source[a->set][i];
+    unsigned char **target = &a->plan->target[a->set][i];
+    *source = post->send != CTN_STAGED ? ctn_pointer(peer, post->send) : NULL;
+    *target =
+        post->receive != CTN_STAGED ? ctn_pointer(peer, post->receive) : NULL;
+    a->plan->rows[a->set][i] =
+        post->rows != CTN_STAGED ? ctn_pointer(peer, post->rows) : NULL;
+    if (!own) { /* our own are within our reach wherever they are */
+        a->any_staged_send |= *source == NULL;
+        a->any_staged_receive |= *target == NULL;
+    }
+}
+
+/** Learn where the buffers of the node's members are, and how long the blocks
+ * in them. For leaders, and for who does a part of their work. NEXT: known. */
+static ctn_step_t meet(ctn_op_t *op, ctn_leaders_t *a)
+{
+    bool leads = a->plan->ports > 0;
+    bool serves = a->push || a->take;
+    if (!leads && !(serves && a->call.vector)) {
+        ctn_service_begin(a);
+        return CTN_STEP_NEXT;
+    }
+    for (; a->here < ctn_topo_local_size(a->topo); a->here++) {
+        const ctn_post_t *post = ctn_topo_post(a->topo, op->seq, a->here);
+        if (ctn_word_load(&post->word) != ctn_flag(op->seq)) {
+            op->waits_for = ctn_topo_local(a->topo, a->here)->rank;
+            return CTN_STEP_WAIT;
+        }
+        if (a->call.vector && post->rows == CTN_STAGED) {
+            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY); /* as that member */
+        }
+        if (post->bytes != (a->call.vector ? 0 : a->call.receive.bytes)) {
+            (void)ctn_block_differs(op->exec,
+                                    ctn_topo_local(a->topo, a->here)->rank,
+                                    a->call.group->lane.chain.rank, post->bytes,
+                                    a->call.receive.bytes);
+            ctn_exec_break(op->exec, CATENA_ERR_ARG);
+            return CTN_STEP_WAIT;
+        }
+        look_at(a, a->here, post);
+    }
+    if (a->call.vector) {
+        a->geometry.rows = a->plan->rows[a->set];
+    }
+    ctn_service_begin(a);
+    catena_status_t status = ctn_ports_begin(op, a);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/* ---- everything together ---- */
+
+/** The hosted ports: NEXT when all are through. */
+static ctn_step_t lead(ctn_op_t *op, ctn_leaders_t *a)
+{
+    ctn_plan_t *plan = a->plan;
+    bool moved = false;
+    bool done = true;
+    for (uint32_t i = 0; i < plan->ports; i++) {
+        ctn_port_t *port = &plan->port[i];
+        if (!port->run[a->set].done) {
+            int result = ctn_port_advance(op, a, port);
+            if (result < 0) {
+                return ctn_op_fail(op, (catena_status_t)result);
+            }
+            moved |= result > 0;
+        }
+        done &= port->run[a->set].done;
+    }
+    return done ? CTN_STEP_NEXT : moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+}
+
+/** A host says that it is through with the buffers of its node. */
+static void depart(ctn_op_t *op, ctn_leaders_t *a)
+{
+    uint32_t me = ctn_topo_local_rank(a->topo);
+    a->led = true;
+    if (a->plan->ports > 0) {
+        ctn_op_set_network(op, a->call.vector);
+        ctn_exec_post(op->exec, ctn_topo_departed(a->topo, op->seq, me),
+                      ctn_flag(op->seq));
+    }
+}
+
+/** What leaders do, and what is done for them. */
+static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
+{
+    if (!a->met) {
+        ctn_step_t step = meet(op, a);
+        if (step != CTN_STEP_NEXT) {
+            return step;
+        }
+        a->met = true;
+    }
+    bool moved = false;
+    if (!a->led) {
+        ctn_step_t led = lead(op, a);
+        if (led == CTN_STEP_FAIL) {
+            return led;
+        }
+        if (led == CTN_STEP_NEXT) {
+            depart(op, a);
+        }
+        moved = led != CTN_STEP_WAIT;
+    }
+    ctn_step_t served = ctn_service_advance(op, a);
+    if (a->led && served == CTN_STEP_NEXT) {
+        return CTN_STEP_NEXT;
+    }
+    return moved || served == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+}
+
+/** After a long wait: a block that a leader has found to be missing may be one
+ * that this member waits for, or its sender may go without leaders. */
+CTN_COLD static void doubt(ctn_op_t *op, ctn_leaders_t *a)
+{
+    a->doubts = op->exec->doubts;
+    for (uint32_t l = 0; l < a->plan->leaders; l++) {
+        if (ctn_word_load(&ctn_leaders_counter(op, a, l)->unfit) ==
+            ctn_flag(op->seq)) {
+            ctn_exec_break(op->exec, CATENA_ERR_ARG);
+        }
+    }
+    (void)ctn_joint_doubt(op, 0);
+}
+
+static ctn_step_t exchange(ctn_op_t *op)
+{
+    ctn_leaders_t *a = ctn_op_state(op);
+    ctn_step_t local =
+        a->local_done ? CTN_STEP_NEXT : ctn_pairwise_advance(op, &a->local);
+    if (local == CTN_STEP_FAIL) {
+        return local;
+    }
+    bool moved = local == CTN_STEP_MOVED;
+    if (local == CTN_STEP_NEXT && !a->local_done) {
+        a->local_done = moved = true;
+    }
+    ctn_step_t led = exchange_led(op, a);
+    if (led == CTN_STEP_FAIL || (led == CTN_STEP_NEXT && a->local_done)) {
+        return led;
+    }
+    if (!moved && led == CTN_STEP_WAIT && op->exec->doubts != a->doubts) {
+        doubt(op, a);
+    }
+    return moved || led == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+}
+
+/** Our buffers are our own again when all hosts on the node are through. */
+static ctn_step_t wait_for_leaders(ctn_op_t *op)
+{
+    ctn_leaders_t *a = ctn_op_state(op);
+    for (; a->departed < a->plan->leaders; a->departed++) {
+        uint32_t host = a->plan->host[a->departed];
+        if (ctn_word_load(ctn_topo_departed(a->topo, op->seq, host)) !=
+            ctn_flag(op->seq)) {
+            op->waits_for = ctn_topo_local(a->topo, host)->rank;
+            return CTN_STEP_WAIT;
+        }
+        a->unfit |=
+            ctn_word_load(&ctn_leaders_counter(op, a, a->departed)->unfit) ==
+            ctn_flag(op->seq);
+    }
+    if (a->unfit && a->local.status == CATENA_OK && a->call.vector) {
+        a->local.status = CATENA_ERR_ARG;
+        return ctn_pairwise_tell(op, &a->local);
+    }
+    a->local.status = a->unfit ? CATENA_ERR_ARG : a->local.status;
+    return ctn_pairwise_end(op, &a->local);
+}
+
+static const ctn_phase_t phases[] = {{"plan", need_plan},
+                                     {"begin", begin},
+                                     {"exchange", exchange},
+                                     {"wait for leaders", wait_for_leaders},
+                                     {NULL, NULL}};
+
+static void finish(ctn_op_t *op)
+{
+    ctn_leaders_t *a = ctn_op_state(op);
+    ctn_pairwise_finish(op, &a->local);
+    if (op->status != CATENA_OK) {
+        ctn_ports_end(op, a);
+    }
+}
+
+const ctn_algorithm_t ctn_alltoall_leaders = {
+    .name = "alltoall/leaders",
+    .state_bytes = sizeof(ctn_leaders_t),
+    .phases = phases,
+    .synchronizing = true,
+    .finish = finish,
+    .release = ctn_alltoall_release,
+};
+
+const ctn_algorithm_t ctn_alltoallv_leaders = {
+    .name = "alltoallv/leaders",
+    .state_bytes = sizeof(ctn_leaders_t),
+    .phases = phases,
+    .finish = finish,
+    .release = ctn_alltoall_release,
+};
+
+_Static_assert(sizeof(ctn_leaders_t) <= CTN_OP_STATE_BYTES,
+               "fits an operation");
+
+ctn_leading_t *ctn_alltoall_leading(ctn_op_t *op)
+{
+    return &((ctn_leaders_t *)ctn_op_state(op))->leading;
+}

@@ -1,0 +1,93 @@
+#ifndef CTN_COLL_ALLTOALL_LEADERS_LEADERS_H
+#define CTN_COLL_ALLTOALL_LEADERS_LEADERS_H
+
+#include "coll/alltoall/alltoall.h"
+#include "coll/alltoall/leaders/fragment.h"
+
+/* One alltoall through leaders, as its parts see it: leaders.c runs
+ * it, port.c is the work of a virtual leader, service.c that
+ * of a member whose buffers are outside the heap. */
+
+typedef struct ctn_leaders {
+    ctn_alltoall_t call;
+    ctn_leading_t leading;
+    ctn_topo_t *topo;
+    ctn_plan_t *plan;
+    ctn_geometry_t geometry;
+    unsigned set;  /* working memory: operation modulo CTN_FLIGHT */
+    uint32_t here; /* members whose post has been seen */
+    bool local_done;
+    bool led;             /* the hosted ports are through */
+    bool any_staged_send; /* some member of the node, not this one, ... */
+    bool any_staged_receive;
+    bool push;    /* our send buffer is outside the heap, or no plain memory */
+    bool take;    /* our receive buffer is */
+    bool met;     /* what others have posted has been looked at */
+    bool expects; /* pieces, maybe */
+    bool unfit;   /* some message had other lengths */
+    uint32_t doubts;   /* exec's, when it began or looked */
+    uint32_t departed; /* virtual leaders known to be through */
+    ctn_pairwise_t local;
+} ctn_leaders_t;
+
+/* This node's words: each of this operation's ring. */
+
+static inline uint64_t ctn_leaders_ring(const ctn_op_t *op)
+{
+    return op->seq % CTN_RINGS;
+}
+
+static inline ctn_counter_t *
+ctn_leaders_counter(const ctn_op_t *op, const ctn_leaders_t *a, uint32_t leader)
+{
+    return &a->plan->counter[ctn_leaders_ring(op) * a->plan->leaders + leader];
+}
+
+static inline ctn_answer_t *ctn_leaders_answer(const ctn_op_t *op,
+                                               const ctn_leaders_t *a,
+                                               uint32_t member, uint32_t leader)
+{
+    size_t n = ctn_topo_local_size(a->topo);
+    return &a->plan->answer[(ctn_leaders_ring(op) * n + member) *
+                                a->plan->leaders +
+                            leader];
+}
+
+/** A count of this operation in a word, 0 when the word is of another. */
+static inline uint64_t ctn_leaders_count(const ctn_op_t *op,
+                                         const uint64_t *word)
+{
+    uint64_t value = ctn_word_load(word);
+    return ctn_tag_matches(value, op->seq) ? ctn_tag_count(value) : 0;
+}
+
+/** What announces a piece: slots hold one after the other, never one twice in a
+ * row. `node` is the sender's. */
+static inline uint64_t ctn_leaders_arrival(const ctn_op_t *op, uint32_t node,
+                                           uint32_t number)
+{
+    return ctn_tag(op->seq,
+                   (uint64_t)((number + 1) & 0xffff) << 16 | (node & 0xffff));
+}
+
+/** The port of virtual leader `leader` on `node`. */
+static inline const ctn_address_t *
+ctn_leaders_port(const ctn_leaders_t *a, uint32_t node, uint32_t leader)
+{
+    return &a->plan->address[node * a->plan->leaders + leader];
+}
+
+/** Set up the hosted ports and give the first places. */
+catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a);
+/** Nothing is expected any more: for an operation that failed. */
+void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a);
+/** Do what can be done at a hosted port. 1: something was, 0: nothing,
+ * < 0: status. */
+int ctn_port_advance(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port);
+
+/** Set up what this member does itself for its own buffers. */
+void ctn_service_begin(ctn_leaders_t *a);
+/** Do what can be done; NEXT: nothing is left. */
+ctn_step_t ctn_service_advance(ctn_op_t *op, ctn_leaders_t *a);
+
+#endif

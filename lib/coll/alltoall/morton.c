@@ -1,0 +1,149 @@
+/* A2A-8: all blocks of a node in Morton order. Li, Zhang, Hoefler:
+ * Cache-oblivious MPI all-to-all communications based on Morton order, IEEE
+ * TPDS 29 (3), 2018. The p x p blocks, [receiver][sender], are walked along a
+ * Z curve cut into p shares; each member copies its share from buffer to
+ * buffer, so that few senders and few receivers are touched at a time. One
+ * copy a byte, two barriers, no memory. One node, buffers in the heap; else it
+ * becomes the direct one. */
+
+#include <string.h>
+
+#include "coll/alltoall/alltoall.h"
+
+typedef struct morton {
+    ctn_alltoall_t call;
+    ctn_topo_t *topo;
+    uint32_t seen;
+    bool in_reach; /* all buffers */
+    catena_status_t status;
+} morton_t;
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    morton_t *m = ctn_op_state(op);
+    m->topo = m->call.topo;
+    ctn_posted_announce(op, m->topo, &m->call.send, &m->call.receive,
+                        m->call.in_place, CTN_STAGED);
+    m->seen = 0;
+    m->in_reach = true;
+    m->status = CATENA_OK;
+    return CTN_STEP_NEXT;
+}
+
+/** All see the same posts, so all go on in the same way. */
+static ctn_step_t gather(ctn_op_t *op)
+{
+    morton_t *m = ctn_op_state(op);
+    for (; m->seen < ctn_topo_local_size(m->topo); m->seen++) {
+        const ctn_post_t *post = ctn_topo_post(m->topo, op->seq, m->seen);
+        if (ctn_word_load(&post->word) != ctn_flag(op->seq)) {
+            op->waits_for = ctn_topo_local(m->topo, m->seen)->rank;
+            return CTN_STEP_WAIT;
+        }
+        if (post->bytes != m->call.send.bytes) {
+            m->status = ctn_block_differs(
+                op->exec, ctn_topo_local(m->topo, m->seen)->rank,
+                m->call.group->lane.chain.rank, post->bytes,
+                m->call.send.bytes);
+        }
+        m->in_reach &= post->send != CTN_STAGED && post->receive != CTN_STAGED;
+    }
+    if (m->status != CATENA_OK) { /* all have seen it: nobody copies */
+        return ctn_op_fail(op, m->status);
+    }
+    return m->in_reach ? CTN_STEP_NEXT
+                       : ctn_op_become(op, &ctn_alltoall_direct);
+}
+
+static void copy_block(ctn_op_t *op, const morton_t *m, uint32_t receiver,
+                       uint32_t sender)
+{
+    const ctn_topo_t *topo = m->topo;
+    size_t bytes = m->call.send.bytes;
+    const unsigned char *from = ctn_pointer(
+        topo->peer[sender], ctn_topo_post(topo, op->seq, sender)->send);
+    unsigned char *to = ctn_pointer(
+        topo->peer[receiver], ctn_topo_post(topo, op->seq, receiver)->receive);
+    ctn_exec_copy(op->exec, to + ctn_topo_local(topo, sender)->rank * bytes,
+                  from + ctn_topo_local(topo, receiver)->rank * bytes, bytes);
+}
+
+/** A square of the Z curve, and how far the walk along it has come. */
+typedef struct square {
+    uint32_t row, column, side;
+} square_t;
+
+static uint64_t blocks_within(const square_t *s, uint32_t n)
+{
+    uint64_t rows = s->row >= n ? 0 : n - s->row;
+    uint64_t columns = s->column >= n ? 0 : n - s->column;
+    return (rows < s->side ? rows : s->side) *
+           (columns < s->side ? columns : s->side);
+}
+
+/** Copy those of the square's blocks that are numbered [first, end) on the
+ * curve, of which *number have been passed. */
+static void walk(ctn_op_t *op, const morton_t *m, square_t s, uint64_t first,
+                 uint64_t end, uint64_t *number)
+{
+    uint64_t within = blocks_within(&s, ctn_topo_local_size(m->topo));
+    if (within == 0 || *number + within <= first || *number >= end) {
+        *number += within;
+        return;
+    }
+    if (s.side == 1) {
+        copy_block(op, m, s.row, s.column);
+        ++*number;
+        return;
+    }
+    uint32_t half = s.side / 2;
+    for (uint32_t quarter = 0; quarter < 4; quarter++) {
+        square_t part = {s.row + quarter / 2 * half,
+                         s.column + quarter % 2 * half, half};
+        walk(op, m, part, first, end, number);
+    }
+}
+
+static ctn_step_t copy(ctn_op_t *op)
+{
+    morton_t *m = ctn_op_state(op);
+    uint64_t n = ctn_topo_local_size(m->topo);
+    uint64_t me = ctn_topo_local_rank(m->topo);
+    uint64_t number = 0;
+    square_t all = {0, 0, 1};
+    while (all.side < n) {
+        all.side *= 2;
+    }
+    walk(op, m, all, me * n, (me + 1) * n, &number);
+    m->seen = 0;
+    ctn_exec_post(op->exec, ctn_topo_departed(m->topo, op->seq, (uint32_t)me),
+                  ctn_flag(op->seq));
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t wait_for_all(ctn_op_t *op)
+{
+    morton_t *m = ctn_op_state(op);
+    for (; m->seen < ctn_topo_local_size(m->topo); m->seen++) {
+        if (ctn_word_load(ctn_topo_departed(m->topo, op->seq, m->seen)) !=
+            ctn_flag(op->seq)) {
+            op->waits_for = ctn_topo_local(m->topo, m->seen)->rank;
+            return CTN_STEP_WAIT;
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"gather", gather},
+                                     {"copy", copy},
+                                     {"wait for all", wait_for_all},
+                                     {NULL, NULL}};
+
+const ctn_algorithm_t ctn_alltoall_morton = {
+    .name = "alltoall/morton",
+    .state_bytes = sizeof(morton_t),
+    .phases = phases,
+    .synchronizing = true,
+    .release = ctn_alltoall_release,
+};

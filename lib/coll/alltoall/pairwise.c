@@ -1,0 +1,324 @@
+#include "coll/alltoall/pairwise_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/alltoall/aggregate.h"
+#include "exec/slot.h"
+
+/* ---- beginning and end ---- */
+
+static uint32_t slots_for(const ctn_pairwise_t *x)
+{
+    bool small = x->list == NULL && x->receive->counts == NULL &&
+                 x->receive->bytes <= CTN_LINE_BYTES;
+    uint32_t most = small ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_WIDE;
+    if (x->window > 0 && x->window < most) {
+        most = x->window;
+    }
+    return x->n < most ? x->n : most;
+}
+
+void ctn_pairwise_extend(ctn_pairwise_t *x, uint32_t limit)
+{
+    x->limit = limit;
+    x->open = x->slots == 64 ? UINT64_MAX : (UINT64_C(1) << x->slots) - 1;
+}
+
+/** Blocks of one length among all of a node that are too large for rows. */
+static bool goes_by_posts(const ctn_pairwise_t *x)
+{
+    return x->list == NULL && x->window == 0 && x->receive->counts == NULL &&
+           x->n == ctn_topo_local_size(x->topo) && ctn_posted_suits(x->n);
+}
+
+void ctn_pairwise_begin(ctn_pairwise_t *x)
+{
+    ctn_pairwise_clear(x);
+    x->opened = false;
+    x->status = CATENA_OK;
+    x->doubts = x->topo->group->exec->doubts;
+    x->by_posts = false;
+    x->by_rows = x->list == NULL && x->window == 0 &&
+                 x->receive->counts == NULL &&
+                 x->n == ctn_topo_local_size(x->topo) &&
+                 ctn_rows_suit(x->receive->bytes, x->n, x->topo->crowded);
+    if (x->by_rows) {
+        return;
+    }
+    x->slots = slots_for(x);
+    x->near_eager = x->topo->crowded ? CTN_CROWDED_EAGER : CTN_NEAR_EAGER;
+    memset(x->stream, 0, x->slots * sizeof(x->stream[0]));
+    ctn_pairwise_extend(x, x->n);
+    x->by_posts = goes_by_posts(x);
+}
+
+void ctn_pairwise_differ(ctn_pairwise_t *x, uint32_t other, bool sends,
+                         uint64_t found, uint64_t expected)
+{
+    uint32_t rank = pairwise_rank_of(x, other);
+    uint32_t me = x->topo->group->lane.chain.rank;
+    x->status = CATENA_ERR_ARG;
+    if (found != PAIRWISE_NOTHING) { /* else a rank before has said why */
+        (void)ctn_block_differs(x->topo->group->exec, sends ? rank : me,
+                                sends ? me : rank, found, expected);
+    }
+}
+
+static void copy_own_block(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    if (x->in_place || x->list != NULL) {
+        return;
+    }
+    uint32_t me = pairwise_rank_of(x, x->me);
+    ctn_span_t source = ctn_blocks_at(x->send, me);
+    ctn_span_t target = ctn_blocks_at(x->receive, me);
+    if (source.bytes != target.bytes) {
+        ctn_pairwise_differ(x, x->me, true, source.bytes, target.bytes);
+    } else if (source.bytes > 0) {
+        ctn_span_copy(op->exec, &target, &source);
+    }
+}
+
+void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
+{
+    /* After a failure of others peers may still write to the stages. */
+    for (uint32_t slot = 0; x->stage != NULL && slot < x->slots &&
+                            (op->status == CATENA_OK || op->clean);
+         slot++) {
+        ctn_exec_free(op->exec, x->stage[slot]);
+    }
+    free(x->stage);
+    x->stage = NULL;
+    for (uint32_t slot = 0;
+         x->expects && slot < x->slots && op->status != CATENA_OK; slot++) {
+        for (uint32_t word = 0; word < CTN_PARTS; word++) {
+            ctn_unexpect(op->exec->network, &ctn_op_slot(op, slot)->word[word]);
+        }
+    }
+    free(x->expected);
+    x->expected = NULL;
+    if (x->packed) {
+        ctn_bounce_trim(op->exec);
+    }
+}
+
+/* ---- streams ---- */
+
+/** Whether the block of a round has been sent by posts. */
+static inline bool goes_straight(const ctn_pairwise_t *x, uint32_t round)
+{
+    uint32_t peer = pairwise_send_peer(x, round);
+    return x->by_posts && !ctn_posted_is_unsent(&x->posted, peer) &&
+           !ctn_posted_is_staged(&x->posted, peer);
+}
+
+/** Whether a stream has a round to send in; *turn is moved to it. */
+static inline bool has_send(const ctn_pairwise_t *x, uint32_t slot,
+                            uint32_t *turn)
+{
+    uint32_t round = pairwise_round_of(x, slot, *turn);
+    while (round < x->limit &&
+           (goes_straight(x, round) ||
+            pairwise_bytes_of(x, x->send, round,
+                              pairwise_send_peer(x, round)) == 0)) {
+        ++*turn;
+        round += x->slots;
+    }
+    return round < x->limit;
+}
+
+/** Whether nothing will come in a round: its block has another length. */
+static inline bool is_gone(const ctn_pairwise_t *x, uint32_t round)
+{
+    return x->by_posts &&
+           ctn_posted_is_gone(&x->posted, pairwise_receive_peer(x, round));
+}
+
+static void forget_round(ctn_pairwise_stream_t *stream)
+{
+    stream->parts_received = 0;
+    stream->prepared = false;
+}
+
+/** Likewise to receive in. */
+static inline bool has_receive(ctn_pairwise_t *x, uint32_t slot, uint32_t *turn)
+{
+    uint32_t round = pairwise_round_of(x, slot, *turn);
+    if (x->by_posts && !x->posted.out_of_reach) {
+        return false;
+    }
+    while (round < x->limit &&
+           (is_gone(x, round) ||
+            pairwise_bytes_of(x, x->receive, round,
+                              pairwise_receive_peer(x, round)) == 0)) {
+        ++*turn;
+        round += x->slots;
+        forget_round(&x->stream[slot]);
+    }
+    return round < x->limit;
+}
+
+static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
+{
+    ctn_pairwise_stream_t *stream = &x->stream[slot];
+    ctn_step_t sent = CTN_STEP_NEXT;
+    ctn_step_t got = CTN_STEP_NEXT;
+    bool moved = false;
+    if (has_send(x, slot, &stream->send_turn)) {
+        sent = ctn_pairwise_send(op, x, slot);
+        if (sent == CTN_STEP_NEXT) {
+            stream->send_turn++;
+            stream->parts_sent = 0;
+            moved = true;
+            sent = has_send(x, slot, &stream->send_turn) ? CTN_STEP_MOVED
+                                                         : CTN_STEP_NEXT;
+        }
+    }
+    if (sent != CTN_STEP_FAIL && has_receive(x, slot, &stream->receive_turn)) {
+        got = ctn_pairwise_receive(op, x, slot);
+        if (got == CTN_STEP_NEXT) {
+            stream->receive_turn++;
+            forget_round(stream);
+            moved = true;
+            if (has_receive(x, slot, &stream->receive_turn)) {
+                got = ctn_pairwise_grant(op, x, slot);
+                got = got == CTN_STEP_WAIT ? CTN_STEP_MOVED : got;
+            }
+        }
+    }
+    if (sent == CTN_STEP_FAIL || got == CTN_STEP_FAIL) {
+        return CTN_STEP_FAIL;
+    }
+    if (sent == CTN_STEP_NEXT && got == CTN_STEP_NEXT) {
+        return CTN_STEP_NEXT;
+    }
+    moved |= sent == CTN_STEP_MOVED || got == CTN_STEP_MOVED;
+    return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+}
+
+/** What others wait for comes first: all grants, before anything is copied. Of
+ * two that copy first and grant then, one would wait for the other to end. */
+static ctn_step_t grant_all(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    for (uint64_t left = x->open; left != 0; left &= left - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctzll(left);
+        if (has_receive(x, slot, &x->stream[slot].receive_turn) &&
+            ctn_pairwise_grant(op, x, slot) == CTN_STEP_FAIL) {
+            return CTN_STEP_FAIL;
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    ctn_step_t result = CTN_STEP_WAIT;
+    for (uint64_t left = x->open; left != 0; left &= left - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctzll(left);
+        ctn_step_t step = advance_stream(op, x, slot);
+        if (step == CTN_STEP_FAIL) {
+            return step;
+        }
+        if (step == CTN_STEP_NEXT) {
+            x->open &= ~(UINT64_C(1) << slot);
+        }
+        if (step != CTN_STEP_WAIT) {
+            result = CTN_STEP_MOVED;
+        }
+    }
+    if (x->open != 0) {
+        if (result == CTN_STEP_WAIT && op->exec->doubts != x->doubts) {
+            x->doubts = op->exec->doubts; /* the streams have asked */
+            if (x->by_rank != NULL) { /* else this operation has joint ones */
+                (void)ctn_joint_doubt(op, 0);
+            }
+        }
+        return result;
+    }
+    return x->packed && ctn_bounce_has(op) ? CTN_STEP_WAIT : CTN_STEP_NEXT;
+}
+
+static ctn_step_t advance_rows(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    if (ctn_rows_advance(op->exec, &x->rows)) {
+        x->status = x->rows.status;
+        return CTN_STEP_NEXT;
+    }
+    op->waits_for = ctn_rows_missing(&x->rows);
+    /* All that had come was taken: another look at once would find nothing. */
+    return CTN_STEP_WAIT;
+}
+
+static void open_posted(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    x->posted = (ctn_posted_t){.topo = x->topo,
+                               .send = x->send,
+                               .receive = x->receive,
+                               .in_place = x->in_place};
+    if (!x->announced) {
+        ctn_posted_announce(op, x->topo, x->send, x->receive, x->in_place,
+                            CTN_STAGED);
+    }
+    ctn_posted_begin(op, &x->posted);
+}
+
+static ctn_step_t advance_posted(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    const ctn_posted_t *posted = &x->posted;
+    bool moved = ctn_posted_advance(op, &x->posted);
+    ctn_step_t rest = CTN_STEP_NEXT;
+    if (posted->staged != 0 || posted->out_of_reach) {
+        rest = advance_all(op, x);
+    }
+    if (rest == CTN_STEP_FAIL ||
+        (rest == CTN_STEP_NEXT && (posted->unsent | posted->awaited) == 0)) {
+        x->status = x->status == CATENA_OK ? posted->status : x->status;
+        return rest;
+    }
+    return moved || rest == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+}
+
+static ctn_step_t advance_any(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    return x->by_rows    ? advance_rows(op, x)
+           : x->by_posts ? advance_posted(op, x)
+                         : advance_all(op, x);
+}
+
+ctn_step_t ctn_pairwise_end(ctn_op_t *op, const ctn_pairwise_t *x)
+{
+    if (x->status == CATENA_OK) {
+        return CTN_STEP_NEXT;
+    }
+    op->clean = true;
+    return ctn_op_fail(op, x->status);
+}
+
+ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
+{
+    if (x->opened) {
+        return advance_any(op, x);
+    }
+    x->opened = true;
+    if (x->by_rows) {
+        x->rows = (ctn_rows_t){.topo = x->topo,
+                               .send = x->send,
+                               .receive = x->receive,
+                               .seq = op->seq,
+                               .in_place = x->in_place};
+        ctn_rows_begin(op->exec, &x->rows);
+        return advance_rows(op, x);
+    }
+    /* A block that is not expected may lie in any of them. */
+    (void)ctn_op_slot(op, x->slots > 0 ? x->slots - 1 : 0);
+    if (x->by_posts) {
+        open_posted(op, x);
+    }
+    if (grant_all(op, x) == CTN_STEP_FAIL) {
+        return CTN_STEP_FAIL;
+    }
+    ctn_step_t step = advance_any(op, x);
+    copy_own_block(op, x);
+    return step == CTN_STEP_WAIT ? CTN_STEP_MOVED : step;
+}

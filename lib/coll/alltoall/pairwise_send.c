@@ -1,0 +1,244 @@
+/* The sending side of an exchange in rounds: puts, by what the receiver has
+ * granted. */
+
+#include "coll/alltoall/pairwise_stream.h"
+
+/** One put: some of a block's stream, and the word that announces it. */
+typedef struct put {
+    const ctn_member_t *to;
+    const ctn_span_t *block;
+    size_t from;
+    size_t bytes;
+    uint64_t offset; /* in the target's arena */
+    uint32_t slot;
+    uint32_t part;
+    uint32_t word; /* which of the slot's */
+    uint32_t count;
+} put_t;
+
+/** Send data that are no plain memory: packed straight into the target when
+ * that can be reached, else by way of bounce memory. 1: sent, 0: the network
+ * still has all of that, < 0: status. */
+static int put_packed(ctn_op_t *op, ctn_pairwise_t *x, ctn_endpoint_t *endpoint,
+                      const put_t *p, uint64_t word_offset, uint64_t value)
+{
+    catena_status_t status;
+    void *there = ctn_pointer(endpoint, p->offset);
+    if (there != NULL) {
+        ctn_span_read(op->exec, p->block, p->from, p->bytes, there);
+        status = ctn_signal(endpoint, word_offset, value);
+        return status == CATENA_OK ? 1 : status;
+    }
+    ctn_bounce_t *bounce;
+    status = ctn_bounce_get(op, &bounce);
+    if (status != CATENA_OK || bounce == NULL) {
+        return status;
+    }
+    x->packed = true;
+    ctn_span_read(op->exec, p->block, p->from, p->bytes, bounce->data);
+    status = ctn_put_signal(endpoint, ctn_exec_data(op->exec, bounce->data),
+                            p->bytes, p->offset, word_offset, value,
+                            &bounce->pending);
+    return status == CATENA_OK ? 1 : status;
+}
+
+static int put(ctn_op_t *op, ctn_pairwise_t *x, const put_t *p)
+{
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, p->to->address.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    uint64_t word_offset = ctn_slot_word_offset(op->channel, p->to->address,
+                                                op->seq, p->slot, p->word);
+    uint64_t value = ctn_tag(op->seq, p->count);
+    if (p->block->type != NULL) {
+        return put_packed(op, x, endpoint, p, word_offset, value);
+    }
+    status = ctn_put_signal(
+        endpoint, ctn_exec_data(op->exec, p->block->base + p->from), p->bytes,
+        p->offset, word_offset, value, &op->pending);
+    return status == CATENA_OK ? 1 : status;
+}
+
+/** A block of one part, into the slot. */
+static int put_small(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
+                     const ctn_span_t *block, uint32_t slot,
+                     pairwise_passage_t passage)
+{
+    put_t p = {
+        .to = to,
+        .block = block,
+        .bytes = block->bytes,
+        .offset =
+            passage == PAIRWISE_INLINE
+                ? ctn_slot_data_offset(op->channel, to->address, op->seq, slot)
+                : to->address.offset +
+                      ctn_group_wide(x->topo->group, op->seq, slot),
+        .slot = slot,
+        .count = pairwise_small_count(x->stream[slot].send_turn, block->bytes),
+    };
+    return put(op, x, &p);
+}
+
+/** Send parts of a block up to part `end`, beginning at `offset` in the
+ * target's arena; they are staged in rotation, or follow each other. 1:
+ * something was sent, 0: nothing, < 0: status. */
+static int put_parts(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t offset,
+                     uint32_t end)
+{
+    ctn_pairwise_stream_t *stream = &x->stream[p.slot];
+    size_t size = pairwise_part_size(x, stream->sent_to);
+    uint32_t parts = pairwise_parts_of(p.block->bytes, size);
+    bool staged = stream->sent_to != CTN_PLACE_BUFFER;
+    int sent = 0;
+    while (stream->parts_sent < parts && stream->parts_sent < end) {
+        uint32_t part = stream->parts_sent;
+        uint32_t place = staged ? part % CTN_PARTS : part;
+        bool last = part + 1 == parts;
+        p.part = part;
+        p.from = part * size;
+        p.bytes = pairwise_bytes_of_part(p.block->bytes, size, part);
+        p.offset = offset + place * size;
+        /* Straight into a buffer, only the last is waited for. */
+        p.word = staged ? place : last ? 0 : 1;
+        p.count =
+            pairwise_part_count(stream->send_turn, staged || !last ? part : 0);
+        int result = put(op, x, &p);
+        if (result <= 0) {
+            return result < 0 ? result : sent;
+        }
+        stream->parts_sent++;
+        sent = 1;
+    }
+    return sent;
+}
+
+/** A block into the receiver's buffer: at once when it is plain or the buffer
+ * within reach, else in parts. */
+static int put_straight(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t at)
+{
+    ctn_pairwise_stream_t *stream = &x->stream[p.slot];
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, p.to->address.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    if (p.block->type != NULL && ctn_pointer(endpoint, at) == NULL) {
+        return put_parts(op, x, p, at, UINT32_MAX);
+    }
+    p.offset = at;
+    p.bytes = p.block->bytes;
+    p.count = pairwise_part_count(stream->send_turn, 0);
+    stream->parts_sent =
+        pairwise_parts_of(p.bytes, pairwise_part_size(x, CTN_PLACE_BUFFER));
+    return put(op, x, &p);
+}
+
+static ctn_pairwise_place_t place_in(const ctn_grant_t *grant)
+{
+    return grant->offset == CTN_STAGED                ? CTN_PLACE_WIDE
+           : (grant->offset & PAIRWISE_AT_STAGE) != 0 ? CTN_PLACE_LARGE
+                                                      : CTN_PLACE_BUFFER;
+}
+
+/** What a grant allows. */
+static int put_granted(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
+                       const ctn_grant_t *grant)
+{
+    uint32_t taken = ctn_tag_count(ctn_word_load(&grant->word));
+    ctn_pairwise_stream_t *stream = &x->stream[p.slot];
+    stream->sent_to = (uint8_t)place_in(grant);
+    switch (stream->sent_to) {
+    case CTN_PLACE_BUFFER:
+        return put_straight(op, x, p, grant->offset);
+    case CTN_PLACE_LARGE:
+        return put_parts(op, x, p, grant->offset & ~PAIRWISE_AT_STAGE,
+                         taken + CTN_PARTS);
+    default:
+        return put_parts(op, x, p,
+                         p.to->address.offset +
+                             ctn_group_wide(x->topo->group, op->seq, p.slot),
+                         taken + CTN_PARTS);
+    }
+}
+
+/** What a peer allows in this operation; NULL: nothing yet. */
+static const ctn_grant_t *grant_of(const ctn_op_t *op, const ctn_pairwise_t *x,
+                                   uint32_t rank)
+{
+    const ctn_grant_t *grant =
+        &x->topo->grants[(op->seq % CTN_RINGS) * x->topo->roster.size + rank];
+    return ctn_tag_matches(ctn_word_load(&grant->word), op->seq) ? grant : NULL;
+}
+
+/** The receiver expects another length, or this member does not have what it
+ * is to pass on: it gets the length only. */
+static ctn_step_t refuse(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
+                         uint32_t slot, uint64_t bytes)
+{
+    const ctn_member_t *to = pairwise_member(x, peer);
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, to->address.process, &endpoint);
+    if (status == CATENA_OK) {
+        uint32_t turn = x->stream[slot].send_turn;
+        status = ctn_put_signal(
+            endpoint, &bytes, sizeof(bytes),
+            ctn_slot_data_offset(op->channel, to->address, op->seq, slot),
+            ctn_slot_word_offset(op->channel, to->address, op->seq, slot, 0),
+            ctn_tag(op->seq, pairwise_turn(turn) | PAIRWISE_REFUSED),
+            &op->pending);
+    }
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
+{
+    ctn_pairwise_stream_t *stream = &x->stream[slot];
+    uint32_t round = pairwise_round_of(x, slot, stream->send_turn);
+    uint32_t peer = pairwise_send_peer(x, round);
+    const ctn_grant_t *grant = NULL;
+    pairwise_passage_t passage = pairwise_passage_of(
+        x, pairwise_bytes_of(x, x->send, round, peer), peer);
+    bool small = passage != PAIRWISE_GRANTED;
+    if (x->by_posts && ctn_posted_is_unsent(&x->posted, peer)) {
+        return CTN_STEP_WAIT; /* it has not said which way */
+    }
+    if (!small || stream->send_turn > 0) {
+        grant = grant_of(op, x, pairwise_rank_of(x, peer));
+        if (grant == NULL) {
+            op->waits_for = pairwise_rank_of(x, peer);
+            return CTN_STEP_WAIT;
+        }
+    }
+    const ctn_member_t *to = pairwise_member(x, peer);
+    ctn_span_t block = pairwise_block_of(x, x->send, round, peer);
+    if (x->list != NULL && x->status != CATENA_OK && stream->parts_sent == 0) {
+        return refuse(op, x, peer, slot, PAIRWISE_NOTHING);
+    }
+    if (grant != NULL && grant->bytes != block.bytes) {
+        ctn_pairwise_differ(x, peer, false, block.bytes, grant->bytes);
+        return grant->offset == PAIRWISE_NOWHERE
+                   ? CTN_STEP_NEXT
+                   : refuse(op, x, peer, slot, block.bytes);
+    }
+    int sent;
+    bool over;
+    if (small) {
+        sent = put_small(op, x, to, &block, slot, passage);
+        over = sent > 0;
+    } else {
+        put_t p = {.to = to, .block = &block, .slot = slot};
+        sent = put_granted(op, x, p, grant);
+        over = stream->parts_sent ==
+               pairwise_parts_of(block.bytes,
+                                 pairwise_part_size(x, stream->sent_to));
+    }
+    if (sent < 0) {
+        return ctn_op_fail(op, (catena_status_t)sent);
+    }
+    return over ? CTN_STEP_NEXT : sent > 0 ? CTN_STEP_MOVED : CTN_STEP_WAIT;
+}

@@ -1,0 +1,200 @@
+#ifndef CTN_COLL_ALLTOALL_PAIRWISE_STREAM_H
+#define CTN_COLL_ALLTOALL_PAIRWISE_STREAM_H
+
+#include "coll/alltoall/pairwise.h"
+
+/* What both directions of an exchange know of its rounds and blocks; for the
+ * files of pairwise only: pairwise.c, which calls the other two,
+ * pairwise_send.c and pairwise_receive.c. Polls pass through all of this, so it
+ * is inline. */
+
+/* ---- members ---- */
+
+static inline uint32_t pairwise_index_of(const ctn_pairwise_t *x, uint32_t i)
+{
+    const ctn_roster_t *roster = &x->topo->roster;
+    return x->by_rank != NULL ? x->by_rank[i]
+                              : roster->first[x->topo->node_index] + i;
+}
+
+static inline const ctn_member_t *pairwise_member(const ctn_pairwise_t *x,
+                                                  uint32_t i)
+{
+    return &x->topo->roster.member[pairwise_index_of(x, i)];
+}
+
+/** Its rank in the group. Polls ask for no more than this of most members, so
+ * nothing of theirs is read where it is known. */
+static inline uint32_t pairwise_rank_of(const ctn_pairwise_t *x, uint32_t i)
+{
+    return x->by_rank != NULL ? i : pairwise_member(x, i)->rank;
+}
+
+static inline bool pairwise_is_remote(const ctn_pairwise_t *x, uint32_t i)
+{
+    const ctn_roster_t *roster = &x->topo->roster;
+    uint32_t index = pairwise_index_of(x, i);
+    return index < roster->first[x->topo->node_index] ||
+           index >= roster->first[x->topo->node_index + 1];
+}
+
+typedef enum pairwise_passage {
+    PAIRWISE_INLINE,
+    PAIRWISE_EAGER,
+    PAIRWISE_GRANTED
+} pairwise_passage_t;
+
+static inline pairwise_passage_t
+pairwise_passage_of(const ctn_pairwise_t *x, size_t bytes, uint32_t peer)
+{
+    if (bytes <= CTN_LINE_BYTES) {
+        return PAIRWISE_INLINE;
+    }
+    if (bytes <= x->near_eager) {
+        return bytes <= CTN_INLINE_BYTES && pairwise_is_remote(x, peer)
+                   ? PAIRWISE_INLINE
+                   : PAIRWISE_EAGER;
+    }
+    return bytes <= CTN_FAR_EAGER &&
+                   bytes <= ctn_group_wide_bytes(x->topo->group) &&
+                   pairwise_is_remote(x, peer)
+               ? PAIRWISE_EAGER
+               : PAIRWISE_GRANTED;
+}
+
+/* ---- rounds ---- */
+
+/** The round of a slot's turn; n or more: there is none. */
+static inline uint32_t pairwise_round_of(const ctn_pairwise_t *x, uint32_t slot,
+                                         uint32_t turn)
+{
+    return slot + turn * x->slots;
+}
+
+static inline uint32_t pairwise_send_peer(const ctn_pairwise_t *x,
+                                          uint32_t round)
+{
+    switch (x->order) {
+    case CTN_ORDER_SHIFT:
+        return round < x->n - x->me ? x->me + round : x->me + round - x->n;
+    case CTN_ORDER_LISTED:
+        return x->list[round].to;
+    case CTN_ORDER_PAIRED:
+    default:
+        return round >= x->me ? round - x->me : round + x->n - x->me;
+    }
+}
+
+static inline uint32_t pairwise_receive_peer(const ctn_pairwise_t *x,
+                                             uint32_t round)
+{
+    switch (x->order) {
+    case CTN_ORDER_SHIFT:
+        return round <= x->me ? x->me - round : x->me + x->n - round;
+    case CTN_ORDER_LISTED:
+        return x->list[round].from;
+    case CTN_ORDER_PAIRED:
+    default:
+        return pairwise_send_peer(x, round);
+    }
+}
+
+static inline ctn_span_t pairwise_block_of(const ctn_pairwise_t *x,
+                                           const ctn_blocks_t *blocks,
+                                           uint32_t round, uint32_t peer)
+{
+    return x->list != NULL ? x->list[round].block
+                           : ctn_blocks_at(blocks, pairwise_rank_of(x, peer));
+}
+
+/** Bytes that a round moves in one direction; 0: it is passed over. */
+static inline size_t pairwise_bytes_of(const ctn_pairwise_t *x,
+                                       const ctn_blocks_t *blocks,
+                                       uint32_t round, uint32_t peer)
+{
+    if (x->list != NULL) {
+        return x->list[round].block.bytes;
+    }
+    if (peer == x->me) {
+        return 0;
+    }
+    size_t bytes = ctn_blocks_bytes(blocks, pairwise_rank_of(x, peer));
+    return bytes <= x->remote_above && pairwise_is_remote(x, peer) ? 0 : bytes;
+}
+
+/* ---- parts ---- */
+
+/* A grant's offset is that of a buffer, or says that the block is staged: in
+ * the slot's wide payload (CTN_STAGED), or at an offset marked so. */
+
+#define PAIRWISE_AT_STAGE (UINT64_C(1) << 63)
+/** Nothing: the block was expected on another way. */
+#define PAIRWISE_NOWHERE (UINT64_MAX - 1)
+
+/** Bytes of a part by where it goes. */
+static inline size_t pairwise_part_size(const ctn_pairwise_t *x,
+                                        ctn_pairwise_place_t place)
+{
+    return place == CTN_PLACE_WIDE
+               ? ctn_group_wide_bytes(x->topo->group) / CTN_PARTS
+               : CTN_LARGE_PART_BYTES;
+}
+
+static inline uint32_t pairwise_parts_of(size_t bytes, size_t part_bytes)
+{
+    return (uint32_t)((bytes + part_bytes - 1) / part_bytes);
+}
+
+static inline size_t pairwise_bytes_of_part(size_t bytes, size_t part_bytes,
+                                            uint32_t part)
+{
+    size_t rest = bytes - part * part_bytes;
+    return rest < part_bytes ? rest : part_bytes;
+}
+
+/* ---- words ---- */
+
+/* Words count what a slot serves: its turn, and the length of a block that
+ * comes unasked, or the part of one that was granted. They need only differ
+ * from what the slot held before. */
+
+#define PAIRWISE_PART 0x80000u
+/** The block is not of the length that was granted; its own is in the slot. */
+#define PAIRWISE_REFUSED 0xfffffu
+/** It has none: some other block that it is made of was refused. */
+#define PAIRWISE_NOTHING UINT64_MAX
+
+/** Turns come again, in groups of more than CTN_PAIRWISE_TURNS times as many
+ * members as there are slots. A receiver zeroes its words before it grants, and
+ * only the first turn comes ungranted: so they need not differ. */
+static inline uint32_t pairwise_turn(uint32_t turn)
+{
+    return turn % CTN_PAIRWISE_TURNS << 20;
+}
+
+static inline uint32_t pairwise_small_count(uint32_t turn, size_t bytes)
+{
+    return pairwise_turn(turn) | (uint32_t)bytes;
+}
+
+static inline uint32_t pairwise_part_count(uint32_t turn, uint32_t part)
+{
+    return pairwise_turn(turn) | PAIRWISE_PART | (part & 0x3ffff);
+}
+
+_Static_assert(CTN_FAR_EAGER < PAIRWISE_PART, "small blocks have no part");
+
+/* ---- directions ---- */
+
+/** Send what may be sent of the slot's round. MOVED: something was; NEXT:
+ * the round is over. */
+ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot);
+
+/** Grant a slot's round if it has to be and has not been. WAIT: not so. */
+ctn_step_t ctn_pairwise_grant(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot);
+
+/** Take what has come of the slot's round, which is granted first where it has
+ * to be. MOVED: something was done; NEXT: the round is over. */
+ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot);
+
+#endif

@@ -1,0 +1,336 @@
+/* Arguments of the collectives of levels: checked once, and said in bytes. */
+
+#include <stdint.h>
+
+#include "coll/call/call.h"
+
+#include <catena/coll.h>
+
+/** What is being checked. */
+typedef struct check {
+    const ctn_given_t *given;
+    ctn_call_t *call;
+} check_t;
+
+static catena_group_t *group_of(const check_t *check)
+{
+    return check->given->group;
+}
+
+static uint32_t size_of(const check_t *check)
+{
+    return group_of(check)->lane.chain.size;
+}
+
+static bool is_root(const check_t *check)
+{
+    return (uint32_t)check->given->root == group_of(check)->lane.chain.rank;
+}
+
+#define REFUSE(check, format, ...)                                             \
+    ctn_error(group_of(check)->exec->log, "%s: " format,                       \
+              (check)->given->composition->algorithm.name, __VA_ARGS__)
+
+/* ---- buffers ---- */
+
+static catena_status_t too_long(const check_t *check, const char *what,
+                                size_t count)
+{
+    REFUSE(check, "%s of %zu elements does not fit the address space", what,
+           count);
+    return CATENA_ERR_ARG;
+}
+
+static catena_status_t check_buffer(const check_t *check, const char *what,
+                                    const void *buffer, size_t bytes)
+{
+    if (buffer == CATENA_IN_PLACE) {
+        REFUSE(check, "%s is CATENA_IN_PLACE, which is not allowed here", what);
+        return CATENA_ERR_ARG;
+    }
+    if (buffer == NULL && bytes > 0) {
+        REFUSE(check, "%s is NULL; expected %zu bytes of data", what, bytes);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
+
+static catena_status_t check_type(const check_t *check, const char *what,
+                                  catena_datatype_t type)
+{
+    if (type == NULL) {
+        REFUSE(check, "the type of %s is NULL", what);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
+
+/** One block: what this rank alone gives or gets. */
+static catena_status_t read_span(const check_t *check, const char *what,
+                                 const ctn_given_side_t *side, ctn_span_t *span)
+{
+    catena_status_t status = check_type(check, what, side->type);
+    ptrdiff_t reach;
+    size_t bytes;
+    if (status != CATENA_OK) {
+        return status;
+    }
+    if (__builtin_mul_overflow(side->count, side->type->bytes, &bytes) ||
+        __builtin_mul_overflow(side->count, side->type->extent, &reach)) {
+        return too_long(check, what, side->count);
+    }
+    status = check_buffer(check, what, side->buffer, bytes);
+    if (status == CATENA_OK) {
+        span->base = (unsigned char *)(uintptr_t)side->buffer;
+        span->bytes = bytes;
+        span->type = side->type->dense ? NULL : side->type;
+    }
+    return status;
+}
+
+static catena_status_t read_alike(const check_t *check, const char *what,
+                                  const ctn_given_side_t *side,
+                                  ctn_blocks_t *blocks, size_t *all)
+{
+    return ctn_blocks_read_alike(side, size_of(check), blocks, all)
+               ? CATENA_OK
+               : too_long(check, what, side->count);
+}
+
+static catena_status_t read_vector(const check_t *check, const char *what,
+                                   const ctn_given_side_t *side,
+                                   ctn_blocks_t *blocks, size_t *all)
+{
+    *all = 0;
+    for (uint32_t i = 0; i < size_of(check); i++) {
+        if (!ctn_block_fits(side, i, all)) {
+            return too_long(check, what, side->counts[i]);
+        }
+    }
+    blocks->counts = side->counts;
+    blocks->displacements = side->displacements;
+    return CATENA_OK;
+}
+
+/** A block for each rank. `vector`: of lengths of their own.
+ * @param[out] all bytes of them together */
+static catena_status_t read_blocks(const check_t *check, const char *what,
+                                   const ctn_given_side_t *side, bool vector,
+                                   size_t *all)
+{
+    ctn_blocks_t *blocks = &check->call->all;
+    catena_status_t status = check_type(check, what, side->type);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    if (vector && (side->counts == NULL || side->displacements == NULL)) {
+        REFUSE(check, "the %s of %s are NULL",
+               side->counts == NULL ? "counts" : "displacements", what);
+        return CATENA_ERR_ARG;
+    }
+    status = vector ? read_vector(check, what, side, blocks, all)
+                    : read_alike(check, what, side, blocks, all);
+    if (status == CATENA_OK) {
+        status = check_buffer(check, what, side->buffer, *all);
+    }
+    blocks->base = (unsigned char *)(uintptr_t)side->buffer;
+    blocks->type = side->type;
+    return status;
+}
+
+static catena_status_t check_root(const check_t *check)
+{
+    int root = check->given->root;
+    if (root < 0 || (uint32_t)root >= size_of(check)) {
+        REFUSE(check, "root is %d; expected 0 to %u", root, size_of(check) - 1);
+        return CATENA_ERR_ARG;
+    }
+    check->call->root = (uint32_t)root;
+    return CATENA_OK;
+}
+
+/* ---- shapes ---- */
+
+/** How elements are combined. */
+static catena_status_t read_reducer(const check_t *check,
+                                    catena_datatype_t type)
+{
+    catena_op_t op = check->given->op;
+    char reason[256];
+    catena_status_t status = check_type(check, "the data", type);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    if (op == NULL) {
+        REFUSE(check, "the %s is NULL", "operation");
+        return CATENA_ERR_ARG;
+    }
+    if (!ctn_op_valid(op, type)) {
+        REFUSE(check, "%s", ctn_op_refusal(op, type, reason, sizeof(reason)));
+        return CATENA_ERR_ARG;
+    }
+    catena_datatype_t unit = ctn_op_unit(op, type);
+    if (unit->bytes > CTN_SEGMENT_BYTES) {
+        REFUSE(check,
+               "an element has %zu bytes; those of operations with a function "
+               "may have %u",
+               unit->bytes, CTN_SEGMENT_BYTES);
+        return CATENA_ERR_UNSUPPORTED;
+    }
+    check->call->by = (ctn_reducer_t){op, unit};
+    check->call->in_order = !ctn_op_commutes(op);
+    return CATENA_OK;
+}
+
+static catena_status_t understand_bcast(const check_t *check, bool *nothing)
+{
+    ctn_call_t *call = check->call;
+    catena_status_t status = check_root(check);
+    if (status == CATENA_OK) {
+        status = read_span(check, "the buffer", &check->given->recv, &call->in);
+    }
+    call->out = call->in;
+    *nothing = call->in.bytes == 0;
+    return status;
+}
+
+/** reduce, allreduce, scan, exscan: vectors. `gets`: this rank gets one. */
+static catena_status_t read_vectors(const check_t *check, bool gets,
+                                    bool *nothing)
+{
+    const ctn_given_t *given = check->given;
+    ctn_call_t *call = check->call;
+    ctn_given_side_t send = given->send;
+    catena_status_t status = read_reducer(check, send.type);
+    if (status == CATENA_OK && gets) {
+        status = read_span(check, "recv", &given->recv, &call->out);
+        call->in_place = send.buffer == CATENA_IN_PLACE;
+        send.buffer = call->in_place ? given->recv.buffer : send.buffer;
+    }
+    if (status == CATENA_OK) {
+        status = read_span(check, "send", &send, &call->in);
+    }
+    *nothing = call->in.bytes == 0;
+    return status;
+}
+
+static catena_status_t understand_reduction(const check_t *check, bool *nothing)
+{
+    const ctn_composition_t *composition = check->given->composition;
+    bool rooted = composition->whole == CTN_REDUCE;
+    catena_status_t status = rooted ? check_root(check) : CATENA_OK;
+    if (status == CATENA_OK) {
+        status = read_vectors(check, !rooted || is_root(check), nothing);
+    }
+    check->call->in_order |= composition->of == CTN_OF_SCAN;
+    return status;
+}
+
+/** What this rank gives of blocks that all are in one buffer, or gets. */
+static catena_status_t read_own(const check_t *check, const char *what,
+                                const ctn_given_side_t *side, bool may_be_there,
+                                ctn_span_t *own)
+{
+    ctn_call_t *call = check->call;
+    if (!may_be_there || side->buffer != CATENA_IN_PLACE) {
+        return read_span(check, what, side, own);
+    }
+    call->in_place = true;
+    *own = ctn_blocks_at(&call->all, group_of(check)->lane.chain.rank);
+    return CATENA_OK;
+}
+
+/** gather, allgather, and scatter, which is gather the other way round: `all`
+ * is the side with a block for each rank, `one` that with this rank's. */
+static catena_status_t read_gathering(const check_t *check, const char *all,
+                                      const ctn_given_side_t *all_side,
+                                      const char *one,
+                                      const ctn_given_side_t *one_side,
+                                      ctn_span_t *own, bool *nothing)
+{
+    const ctn_composition_t *composition = check->given->composition;
+    bool rooted = composition->whole != CTN_ALLGATHER;
+    size_t bytes = 0;
+    catena_status_t status = rooted ? check_root(check) : CATENA_OK;
+    bool has_all = !rooted || is_root(check);
+    if (status == CATENA_OK && has_all) {
+        status =
+            read_blocks(check, all, all_side, composition->lengths, &bytes);
+    }
+    if (status == CATENA_OK) {
+        status = read_own(check, one, one_side, has_all, own);
+    }
+    if (status == CATENA_OK && !rooted && bytes == 0 && own->bytes > 0) {
+        REFUSE(check, "send has %zu bytes; expected 0, as recv says",
+               own->bytes);
+        status = CATENA_ERR_ARG;
+    }
+    /* With lengths of their own those who have one block do not know. */
+    *nothing = (has_all ? bytes : own->bytes) == 0 &&
+               (!rooted || !composition->lengths);
+    return status;
+}
+
+static catena_status_t understand_reduce_scatter(const check_t *check,
+                                                 bool *nothing)
+{
+    const ctn_given_t *given = check->given;
+    ctn_call_t *call = check->call;
+    ctn_given_side_t recv = given->recv;
+    size_t all = 0;
+    catena_status_t status = read_reducer(check, recv.type);
+    if (status == CATENA_OK && given->composition->lengths &&
+        recv.counts == NULL) {
+        REFUSE(check, "the %s are NULL", "counts");
+        status = CATENA_ERR_ARG;
+    }
+    if (status == CATENA_OK) {
+        call->all.type = recv.type;
+        status = given->composition->lengths
+                     ? read_vector(check, "send", &recv, &call->all, &all)
+                     : read_alike(check, "send", &recv, &call->all, &all);
+    }
+    if (status != CATENA_OK) {
+        return status;
+    }
+    call->in_place = given->send.buffer == CATENA_IN_PLACE;
+    const void *send = call->in_place ? recv.buffer : given->send.buffer;
+    status = check_buffer(check, call->in_place ? "recv" : "send", send, all);
+    call->in =
+        (ctn_span_t){.base = (unsigned char *)(uintptr_t)send, .bytes = all};
+    recv.count = recv.counts != NULL
+                     ? recv.counts[group_of(check)->lane.chain.rank]
+                     : recv.count;
+    *nothing = all == 0;
+    return status == CATENA_OK ? read_span(check, "recv", &recv, &call->out)
+                               : status;
+}
+
+catena_status_t ctn_ml_understand(const ctn_given_t *given, ctn_call_t *call,
+                                  bool *nothing)
+{
+    *call =
+        (ctn_call_t){.composition = given->composition, .group = given->group};
+    check_t check = {given, call};
+    switch (given->composition->whole) {
+    case CTN_BCAST:
+        return understand_bcast(&check, nothing);
+    case CTN_REDUCE:
+    case CTN_ALLREDUCE:
+    case CTN_SCAN:
+    case CTN_EXSCAN:
+        return understand_reduction(&check, nothing);
+    case CTN_GATHER:
+    case CTN_ALLGATHER:
+        return read_gathering(&check, "recv", &given->recv, "send",
+                              &given->send, &call->in, nothing);
+    case CTN_SCATTER:
+        return read_gathering(&check, "send", &given->send, "recv",
+                              &given->recv, &call->out, nothing);
+    case CTN_REDUCE_SCATTER:
+        return understand_reduce_scatter(&check, nothing);
+    default: /* no data */
+        *nothing = false;
+        return CATENA_OK;
+    }
+}

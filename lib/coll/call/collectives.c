@@ -1,0 +1,20 @@
+/* The public functions of the collectives of levels, but for those of blocks.
+ */
+
+#include "coll/call/publish.h"
+
+PUBLISH(bcast, (void *buffer, size_t count, catena_datatype_t type, int root),
+        .recv = {.buffer = buffer, .count = count, .type = type}, .root = root)
+
+PUBLISH(reduce,
+        (const void *send, void *recv, size_t count, catena_datatype_t type,
+         catena_op_t op, int root),
+        SEND(count, type), RECV(count, type), .op = op, .root = root)
+
+#define COMBINED                                                               \
+    (const void *send, void *recv, size_t count, catena_datatype_t type,       \
+     catena_op_t op)
+
+PUBLISH(allreduce, COMBINED, SEND(count, type), RECV(count, type), .op = op)
+PUBLISH(scan, COMBINED, SEND(count, type), RECV(count, type), .op = op)
+PUBLISH(exscan, COMBINED, SEND(count, type), RECV(count, type), .op = op)

@@ -1,0 +1,59 @@
+/* The public functions of collectives of blocks. */
+
+#include "coll/call/publish.h"
+
+#define RECV_BLOCKS                                                            \
+    .recv = {.buffer = recv,                                                   \
+             .counts = recv_counts,                                            \
+             .displacements = recv_displacements,                              \
+             .type = recv_type}
+#define SEND_BLOCKS                                                            \
+    .send = {.buffer = send,                                                   \
+             .counts = send_counts,                                            \
+             .displacements = send_displacements,                              \
+             .type = send_type}
+
+PUBLISH(gather,
+        (const void *send, size_t send_count, catena_datatype_t send_type,
+         void *recv, size_t recv_count, catena_datatype_t recv_type, int root),
+        SEND(send_count, send_type), RECV(recv_count, recv_type), .root = root)
+
+PUBLISH(gatherv,
+        (const void *send, size_t send_count, catena_datatype_t send_type,
+         void *recv, const size_t recv_counts[],
+         const ptrdiff_t recv_displacements[], catena_datatype_t recv_type,
+         int root),
+        SEND(send_count, send_type), RECV_BLOCKS, .root = root)
+
+PUBLISH(scatter,
+        (const void *send, size_t send_count, catena_datatype_t send_type,
+         void *recv, size_t recv_count, catena_datatype_t recv_type, int root),
+        SEND(send_count, send_type), RECV(recv_count, recv_type), .root = root)
+
+PUBLISH(scatterv,
+        (const void *send, const size_t send_counts[],
+         const ptrdiff_t send_displacements[], catena_datatype_t send_type,
+         void *recv, size_t recv_count, catena_datatype_t recv_type, int root),
+        SEND_BLOCKS, RECV(recv_count, recv_type), .root = root)
+
+PUBLISH(allgather,
+        (const void *send, size_t send_count, catena_datatype_t send_type,
+         void *recv, size_t recv_count, catena_datatype_t recv_type),
+        SEND(send_count, send_type), RECV(recv_count, recv_type))
+
+PUBLISH(allgatherv,
+        (const void *send, size_t send_count, catena_datatype_t send_type,
+         void *recv, const size_t recv_counts[],
+         const ptrdiff_t recv_displacements[], catena_datatype_t recv_type),
+        SEND(send_count, send_type), RECV_BLOCKS)
+
+PUBLISH(reduce_scatter,
+        (const void *send, void *recv, const size_t recv_counts[],
+         catena_datatype_t type, catena_op_t op),
+        .send = {.buffer = send, .type = type},
+        .recv = {.buffer = recv, .counts = recv_counts, .type = type}, .op = op)
+
+PUBLISH(reduce_scatter_block,
+        (const void *send, void *recv, size_t count, catena_datatype_t type,
+         catena_op_t op),
+        .send = {.buffer = send, .type = type}, RECV(count, type), .op = op)

@@ -1,0 +1,236 @@
+/* From a call to what runs it: at once, as an operation, or as a request. */
+
+#include <catena/coll.h>
+#include <stdint.h>
+
+#include "coll/call/call.h"
+#include "split/call/call.h"
+
+/** The hierarchy that a blocking call goes by, if that is built; else NULL. */
+static const ctn_hierarchy_t *built(const ctn_use_t *use, bool in_order)
+{
+    const ctn_hierarchy_t *hierarchy = use->hierarchy;
+    if (hierarchy->state == CTN_BUILT && in_order && !hierarchy->in_order &&
+        hierarchy->status == CATENA_OK) {
+        hierarchy = use->flat;
+    }
+    return hierarchy != NULL && hierarchy->state == CTN_BUILT ? hierarchy
+                                                              : NULL;
+}
+
+/** On a single level, alone, and short: the component may run it at once. The
+ * level has all ranks: that of a rank that is alone in its subgroup below may
+ * have other members. */
+CTN_HOT static bool run_at_once(const catena_group_t *group,
+                                const ctn_composition_t *composition,
+                                const ctn_use_t *use, bool in_order,
+                                ctn_basic_t *basic, catena_status_t *status)
+{
+    const ctn_hierarchy_t *hierarchy = built(use, in_order);
+    if (hierarchy == NULL || hierarchy->levels != 1 ||
+        hierarchy->level[0]->sbgp->size != group->lane.chain.size ||
+        hierarchy->status != CATENA_OK ||
+        hierarchy->turns->started != hierarchy->turns->turn) {
+        return false;
+    }
+    ctn_module_t *module = hierarchy->level[0];
+    basic->algorithm = use->algorithm;
+    return module->bcol->quick != NULL &&
+           module->bcol->quick(module, composition->whole, basic, status);
+}
+
+CTN_HOT static bool run_alone(const ctn_call_t *call, ctn_use_t *use,
+                              catena_status_t *status)
+{
+    const ctn_composition_t *composition = call->composition;
+    ctn_basic_t basic = {
+        .root = call->root, /* members are all ranks in their order */
+        .in = call->in.base,
+        .out = call->out.base,
+        .bytes = call->in.bytes,
+        .by = call->by,
+        .segments = 1,
+    };
+    if (call->in.type != NULL || call->in.bytes > CTN_SEGMENT_BYTES ||
+        (!composition->vector &&
+         (use->hierarchy->levels != 1 || composition->whole_basic == NULL ||
+          !composition->whole_basic(call, use, &basic)))) {
+        return false;
+    }
+    return run_at_once(call->group, composition, use, call->in_order, &basic,
+                       status);
+}
+
+/** What most calls are, a few elements of a fixed type between two buffers, is
+ * checked and run here, if it can run at once. False: it is to go the long way,
+ * on which it is refused, too. */
+CTN_HOT static bool run_plain(const ctn_given_t *given, catena_status_t *status)
+{
+    const ctn_composition_t *composition = given->composition;
+    const ctn_chain_t *chain = &given->group->lane.chain;
+    catena_datatype_t type = given->recv.type;
+    const void *in = given->send.buffer;
+    /* Of a reduce the root alone has one. */
+    bool gets = composition->whole != CTN_REDUCE ||
+                (uint32_t)given->root == chain->rank;
+    void *out = gets ? (void *)(uintptr_t)given->recv.buffer : NULL;
+    bool is_bcast = composition->whole == CTN_BCAST;
+    bool in_order = composition->of == CTN_OF_SCAN;
+    ctn_use_t *use;
+    if (!composition->vector || type == NULL || type->derived ||
+        given->recv.count - 1 >= CTN_SEGMENT_BYTES / type->bytes ||
+        (gets && out == NULL) || out == CATENA_IN_PLACE ||
+        (uint32_t)given->root >= chain->size) {
+        return false;
+    }
+    if (is_bcast) {
+        in = out;
+    } else if (in == NULL || in == CATENA_IN_PLACE || given->op == NULL ||
+               !ctn_op_valid(given->op, type)) {
+        return false;
+    } else {
+        in_order |= !ctn_op_commutes(given->op);
+    }
+    ctn_basic_t basic = {.root = (uint32_t)given->root,
+                         .in = in,
+                         .out = out,
+                         .bytes = given->recv.count * type->bytes,
+                         .by = {given->op, type},
+                         .segments = 1};
+    *status = ctn_use_find(given->group, composition->of, false, &use);
+    return *status != CATENA_OK || run_at_once(given->group, composition, use,
+                                               in_order, &basic, status);
+}
+
+/** The caller may free types and the operation before it ends. */
+static void hold(ctn_call_t *call)
+{
+    catena_datatype_t types[] = {call->in.type, call->out.type, call->all.type,
+                                 call->by.type};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (types[i] != NULL) {
+            (void)ctn_type_hold(types[i]);
+        }
+    }
+    if (call->by.op != NULL) {
+        (void)ctn_op_hold(call->by.op);
+    }
+    call->holds = true;
+}
+
+void ctn_call_drop(const ctn_call_t *call)
+{
+    if (call->holds) {
+        ctn_type_drop(call->in.type);
+        ctn_type_drop(call->out.type);
+        ctn_type_drop(call->all.type);
+        ctn_type_drop(call->by.type);
+        ctn_op_drop(call->by.op);
+    }
+}
+
+/** Wait until it is known whether the order of ranks needs a hierarchy of its
+ * own: the program starts nothing else meanwhile, so all ranks ask for that, if
+ * at all, at the same point. */
+static catena_status_t await_order(const ctn_call_t *call)
+{
+    ctn_exec_t *exec = call->group->exec;
+    ctn_use_t *use;
+    ctn_patience_t patience = {0};
+    catena_status_t status =
+        ctn_use_find(call->group, call->composition->of, false, &use);
+    while (status == CATENA_OK && use->hierarchy->state != CTN_BUILT) {
+        ctn_exec_poll_or_idle(exec, &patience);
+        status = exec->status;
+    }
+    return status;
+}
+
+static ctn_op_t *make(const ctn_call_t *call)
+{
+    ctn_op_t *op =
+        ctn_op_create(call->group->exec, &call->composition->algorithm, NULL);
+    if (op != NULL) {
+        ((ctn_ml_t *)ctn_op_state(op))->call = *call;
+    }
+    return op;
+}
+
+/** The same, on a duplicate of its group. */
+static ctn_op_t *make_hidden(ctn_call_t *call)
+{
+    ctn_op_t *op = make(call);
+    ctn_hidden_t *hidden;
+    if (op == NULL) {
+        return NULL;
+    }
+    if (ctn_hidden_make(call->group, false, &hidden) != CATENA_OK) {
+        ((ctn_ml_t *)ctn_op_state(op))->call.holds = false; /* the caller's */
+        ctn_op_release(op);
+        return NULL;
+    }
+    ((ctn_ml_t *)ctn_op_state(op))->call.group = &hidden->group;
+    ctn_hidden_own(op, hidden);
+    return op;
+}
+
+CTN_HOT static catena_status_t run_blocking(ctn_call_t *call)
+{
+    catena_status_t status;
+    ctn_use_t *use;
+    call->waits = true;
+    status = ctn_use_find(call->group, call->composition->of, false, &use);
+    if (status != CATENA_OK || run_alone(call, use, &status)) {
+        return status;
+    }
+    if (call->in_order) {
+        status = await_order(call);
+    }
+    return status == CATENA_OK ? ctn_op_run(make(call)) : status;
+}
+
+CTN_HOT catena_status_t ctn_ml_enter(ctn_call_t *call, bool nothing,
+                                     ctn_mode_t mode,
+                                     catena_request_t **request)
+{
+    ctn_op_t *op = NULL;
+    if (mode == CTN_BLOCKING) {
+        return nothing ? CATENA_OK : run_blocking(call);
+    }
+    if (!nothing) {
+        hold(call);
+        op = mode == CTN_PERSISTENT ? make_hidden(call) : make(call);
+    } else if (mode == CTN_PERSISTENT) {
+        op = ctn_op_create_empty(call->group->exec);
+    }
+    if (op == NULL && !nothing) {
+        ctn_call_drop(call);
+    }
+    if (op == NULL && (!nothing || mode == CTN_PERSISTENT)) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (mode == CTN_PERSISTENT) {
+        op->persistent = true;
+    } else if (op != NULL) {
+        ctn_op_start(op);
+    }
+    *request = op; /* NULL counts as complete */
+    return CATENA_OK;
+}
+
+CTN_HOT catena_status_t ctn_ml_run(const ctn_given_t *given, ctn_mode_t mode,
+                                   catena_request_t **request)
+{
+    ctn_call_t call;
+    bool nothing;
+    if (given->group == NULL || (mode != CTN_BLOCKING && request == NULL)) {
+        return CATENA_ERR_ARG;
+    }
+    catena_status_t status;
+    if (mode == CTN_BLOCKING && run_plain(given, &status)) {
+        return status;
+    }
+    status = ctn_ml_understand(given, &call, &nothing);
+    return status == CATENA_OK ? ctn_ml_enter(&call, nothing, mode, request)
+                               : status;
+}

@@ -1,0 +1,610 @@
+/* HIER-11: building a hierarchy. Graham, Gorentla Venkata, Ladd, Shamis,
+ * Rabinovitz, Filipov, Shainer: Cheetah: A Framework for Scalable Hierarchical
+ * Collective Operations, CCGrid 2011, section 3.
+ * Level by level from the lowest up: those who take part (all ranks, then the
+ * leaders of the level below) are split by the name of what they share, the
+ * members of a subgroup tell each other where their modules' memory is and
+ * which ranks they stand for, and the leaders become a chain of their own.
+ * Before and after, all ranks of the group agree: on the settings, and on what
+ * came of it.
+ * Rounds: a few times ceil(log2 n) for each level of n, and a split by hash.
+ * Memory: the modules', the table of the own subgroups, and at leaders the
+ * ranges of ranks they stand for; of consecutive ranks that is one. */
+
+#include "coll/hierarchy/levels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "group/chain_coll.h"
+#include "split/split.h"
+
+/* By these the default hierarchy goes. */
+static const char usual[] = "numa:shm,node:shm,network:ucx";
+static const char usual_crowded[] = "node:shm,network:ucx";
+
+/* ---- agreeing ---- */
+
+/* What is so for any of those who agree. */
+enum {
+    DIFFER = 1u << 0,  /* digests do */
+    CROWDED = 1u << 1, /* a host has more ranks than cores */
+    APART = 1u << 2,   /* two neighbours have no common heap */
+    DISORDER = 1u << 3 /* a subgroup is not in the order of ranks */
+};
+
+/** What one rank knows, or several; zero: of none. */
+typedef struct facts {
+    uint64_t digest; /* of the nearest */
+    uint32_t ranks;
+    uint32_t flags;
+    int32_t status; /* the worst */
+    uint32_t unused;
+} facts_t;
+
+static void fold_facts(void *near, const void *far, int leftwards)
+{
+    facts_t *a = near;
+    const facts_t *b = far;
+    (void)leftwards;
+    if (a->ranks == 0) {
+        *a = *b;
+    } else if (b->ranks > 0) {
+        a->flags |= b->flags | (a->digest != b->digest ? DIFFER : 0);
+        a->ranks += b->ranks;
+        a->status = b->status < a->status ? b->status : a->status;
+    }
+}
+
+/* ---- state ---- */
+
+/* Temporary lanes: one for those who take part from the second level on, one
+ * for the subgroup of each level. */
+enum {
+    LANES = 1 + CTN_MOST_LEVELS,
+    BLOCK_LANES = 3, /* the service channels of a block */
+    BLOCKS = (LANES + BLOCK_LANES - 1) / BLOCK_LANES
+};
+
+static const uint32_t bases[BLOCK_LANES] = {offsetof(ctn_block_t, service),
+                                            offsetof(ctn_block_t, node),
+                                            offsetof(ctn_block_t, leaders)};
+
+/** Many requests may build hierarchies at once: for these the lanes of small
+ * groups are slots only. */
+#define SMALL_LANE_BYTES sizeof(((ctn_small_block_t *)NULL)->service)
+
+typedef struct build {
+    /* arguments */
+    ctn_hierarchies_t *all;
+    ctn_hierarchy_t *hierarchy;
+    ctn_levels_t levels; /* of auto: none yet */
+    /* Of this rank's subgroups, as they are when somebody asks: they may change
+     * before it is built. */
+    char name[CTN_MOST_LEVELS][CTN_SBGP_NAME_BYTES];
+    uint64_t digest; /* of all settings */
+    /* working */
+    catena_status_t status;
+    bool agreed; /* others were not only told, but heard, of the status */
+    const ctn_hierarchy_t *same; /* that was built before; NULL: none */
+    unsigned used;               /* lanes */
+    unsigned level;
+    ctn_block_t *block[BLOCKS];
+    unsigned char *slots; /* of all lanes of a small hidden group */
+    ctn_lane_t lane[LANES];
+    ctn_claim_t *claim;   /* of this rank */
+    ctn_module_t *module; /* of this level, not serving yet */
+    ctn_serving_t *serving;
+    ctn_pieces_t pieces;
+    facts_t own, left, right;
+    ctn_bins_t own_bins, left_bins, right_bins;
+} build_t;
+
+static build_t *build_of(ctn_op_t *op)
+{
+    return *(build_t **)ctn_op_state(op);
+}
+
+static void note(build_t *build, catena_status_t status)
+{
+    build->status = status < build->status ? status : build->status;
+}
+
+static ctn_lane_t *lane_of_subgroup(build_t *build)
+{
+    return &build->lane[1 + build->level];
+}
+
+/** Those who take part in this level. */
+static ctn_lane_t *lane_of_level(build_t *build)
+{
+    return build->level == 0 ? &build->all->group->lane : &build->lane[0];
+}
+
+static ctn_step_t agree(ctn_op_t *op, ctn_lane_t *lane, uint64_t digest,
+                        uint32_t flags)
+{
+    build_t *build = build_of(op);
+    build->own = (facts_t){
+        .digest = digest, .ranks = 1, .flags = flags, .status = build->status};
+    return ctn_op_call(op, ctn_scan_create(op->exec, lane, fold_facts,
+                                           &build->own, &build->left,
+                                           &build->right, sizeof(facts_t)));
+}
+
+static facts_t agreed(const build_t *build)
+{
+    facts_t facts = build->own;
+    fold_facts(&facts, &build->left, 1);
+    fold_facts(&facts, &build->right, 0);
+    return facts;
+}
+
+/* ---- settings ---- */
+
+/** FNV-1a, of a text with its end. */
+static uint64_t digest_text(uint64_t digest, const char *text)
+{
+    do {
+        digest = (digest ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    } while (*text++ != '\0');
+    return digest;
+}
+
+static bool is_automatic(const build_t *build)
+{
+    return build->levels.count == 0;
+}
+
+/** Where neighbours differ, one of them says so. */
+static void say_that_settings_differ(const build_t *build)
+{
+    const catena_group_t *group = build->all->group;
+    if (build->left.ranks == 0 || build->left.digest == build->own.digest) {
+        return;
+    }
+    char list[CTN_WAYS * CTN_SETTING_BYTES];
+    (void)ctn_hierarchies_write(build->all, list);
+    ctn_error(
+        group->exec->log,
+        "ranks %u and %u of a group have not the same hierarchies; expected "
+        "the same settings CATENA_HIERARCHY, CATENA_<COLLECTIVE>_HIERARCHY, "
+        "CATENA_<COLLECTIVE>_ALGORITHM and of catena_group_set on all ranks, "
+        "found on rank %u: %s",
+        group->lane.chain.rank - 1, group->lane.chain.rank,
+        group->lane.chain.rank, list);
+}
+
+/* ---- lanes ---- */
+
+/** Blocks for all levels beforehand: who has none can still tell the others. */
+static catena_status_t take_blocks(build_t *build)
+{
+    unsigned levels = is_automatic(build) ? 3 : build->levels.count;
+    if (build->same != NULL || build->all->group->lane.chain.size == 1) {
+        return CATENA_OK;
+    }
+    if (build->all->group->small) {
+        build->slots = ctn_heap_calloc(build->all->group->exec->heap, 4096,
+                                       (1 + levels) * SMALL_LANE_BYTES);
+        return build->slots != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+    }
+    for (unsigned i = 0; i * BLOCK_LANES < 1 + levels; i++) {
+        build->block[i] = ctn_block_take(build->all->group->exec);
+        if (build->block[i] == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+    }
+    return CATENA_OK;
+}
+
+static void open_lane(build_t *build, unsigned i)
+{
+    const catena_group_t *group = build->all->group;
+    void *block = build->block[i / BLOCK_LANES];
+    uint32_t base = bases[i % BLOCK_LANES];
+    if (build->slots != NULL) {
+        block = build->slots + i * SMALL_LANE_BYTES;
+        base = 0;
+    }
+    ctn_address_t address = {.process = group->exec->site->process,
+                             .offset = ctn_offset_of(group->exec, block)};
+    ctn_lane_init(&build->lane[i], block, address, base);
+    build->used = i + 1 > build->used ? i + 1 : build->used;
+}
+
+/** All members have done with them: they have agreed since. Unless the network
+ * failed: then somebody may still put, and the blocks stay until the heap
+ * goes. */
+static void give_blocks(build_t *build)
+{
+    for (unsigned i = 0; i < build->used; i++) {
+        ctn_lane_release(build->all->group->exec, &build->lane[i]);
+    }
+    ctn_exec_free(build->all->group->exec, build->slots);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        if (build->block[i] != NULL) {
+            ctn_block_give(build->all->group->exec, build->block[i]);
+        }
+    }
+}
+
+/* ---- before ---- */
+
+enum {
+    PHASE_WAIT,
+    PHASE_AGREE,
+    PHASE_DECIDE,
+    PHASE_SPLIT,
+    PHASE_MEET,
+    PHASE_EXCHANGE,
+    PHASE_TAKE,
+    PHASE_LEADERS,
+    PHASE_CLIMB,
+    PHASE_REPORT,
+    PHASE_HAND_OVER
+};
+
+/** Children run on the group's chain, one operation after the other. */
+static ctn_step_t wait_turn(ctn_op_t *op)
+{
+    return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+}
+
+/** All that were begun before this one are done. What all ranks have agreed to
+ * be built is the same on all. */
+static const ctn_hierarchy_t *find_same(const build_t *build)
+{
+    const ctn_hierarchy_t *same = build->all->first;
+    while (same != NULL &&
+           (same->state != CTN_BUILT || same->status != CATENA_OK ||
+            !ctn_hierarchy_same(same, build->hierarchy))) {
+        same = same->next;
+    }
+    return same;
+}
+
+static void find_names(build_t *build)
+{
+    for (unsigned i = 0; i < build->levels.count; i++) {
+        note(build, build->levels.level[i].rule->find(build->all->group,
+                                                      build->name[i]));
+    }
+}
+
+/** Whether this rank and the one before it share a heap; if all do so, all
+ * share one. */
+static bool is_apart(const catena_group_t *group)
+{
+    ctn_address_t left = group->lane.chain.left;
+    ctn_endpoint_t *endpoint;
+    return ctn_address_exists(left) &&
+           (ctn_exec_connect(group->exec, left.process, &endpoint) !=
+                CATENA_OK ||
+            ctn_pointer(endpoint, left.offset) == NULL);
+}
+
+static ctn_step_t agree_before(ctn_op_t *op)
+{
+    build_t *build = build_of(op);
+    catena_group_t *group = build->all->group;
+    uint32_t flags = 0;
+    build->same = find_same(build);
+    note(build, take_blocks(build));
+    flags |= op->exec->crowded ? CROWDED : 0;
+    flags |= is_apart(group) ? APART : 0;
+    return agree(op, &group->lane, build->digest, flags);
+}
+
+/** All modules are there already. */
+static void take_over(ctn_hierarchy_t *hierarchy, const ctn_hierarchy_t *same)
+{
+    hierarchy->levels = same->levels;
+    memcpy(hierarchy->level, same->level, sizeof(hierarchy->level));
+    hierarchy->top = same->top;
+    hierarchy->in_order = same->in_order;
+    hierarchy->crowded = same->crowded;
+    hierarchy->one_node = same->one_node;
+}
+
+/** It ends here; all ranks know why. */
+static ctn_step_t end_alike(ctn_op_t *op, catena_status_t status)
+{
+    build_t *build = build_of(op);
+    build->status = status;
+    build->agreed = true;
+    return ctn_op_jump(op, PHASE_HAND_OVER + 1);
+}
+
+static ctn_step_t decide(ctn_op_t *op)
+{
+    build_t *build = build_of(op);
+    ctn_hierarchy_t *hierarchy = build->hierarchy;
+    facts_t facts = agreed(build);
+    if ((facts.flags & DIFFER) != 0) {
+        say_that_settings_differ(build);
+        return end_alike(op, CATENA_ERR_ARG);
+    }
+    if (facts.status != CATENA_OK) {
+        return end_alike(op, (catena_status_t)facts.status);
+    }
+    if (build->same != NULL) {
+        take_over(hierarchy, build->same);
+        return end_alike(op, CATENA_OK);
+    }
+    hierarchy->crowded = (facts.flags & CROWDED) != 0;
+    hierarchy->one_node = (facts.flags & APART) == 0;
+    hierarchy->in_order = true;
+    if (facts.ranks == 1) {
+        return end_alike(op, CATENA_OK);
+    }
+    if (is_automatic(build)) {
+        note(build, ctn_levels_read(op->exec->log, "the default hierarchy",
+                                    hierarchy->crowded ? usual_crowded : usual,
+                                    &build->levels));
+        if (build->status != CATENA_OK) { /* on all ranks */
+            return end_alike(op, build->status);
+        }
+        find_names(build);
+    }
+    open_lane(build, 0);
+    return CTN_STEP_NEXT;
+}
+
+/* ---- a level ---- */
+
+static ctn_step_t split_by_name(ctn_op_t *op)
+{
+    build_t *build = build_of(op);
+    const char *name = build->name[build->level];
+    open_lane(build, 1 + build->level);
+    return ctn_op_call(op, ctn_split_create(op->exec, lane_of_level(build),
+                                            lane_of_subgroup(build), name,
+                                            strlen(name)));
+}
+
+/** Members of a subgroup agree on what their modules depend on. */
+static ctn_step_t meet(ctn_op_t *op)
+{
+    build_t *build = build_of(op);
+    if (lane_of_subgroup(build)->chain.size == 1) {
+        return ctn_op_jump(op, PHASE_LEADERS);
+    }
+    return agree(op, lane_of_subgroup(build), 0,
+                 op->exec->crowded ? CROWDED : 0);
+}
+
+static ctn_step_t exchange(ctn_op_t *op)
+{
+    build_t *build = build_of(op);
+    ctn_lane_t *lane = lane_of_subgroup(build);
+    const ctn_chain_t *chain = &lane->chain;
+    const ctn_bcol_t *bcol = build->levels.level[build->level].bcol;
+    ctn_claim_t *claim = build->claim;
+    claim->memory.process = chain->self.process;
+    claim->memory.offset = 0;
+    note(build, (catena_status_t)agreed(build).status);
+    if (build->status == CATENA_OK) {
+        note(build, bcol->create(op->exec, chain->size, chain->rank,
+                                 (agreed(build).flags & CROWDED) != 0,
+                                 build->all->group->hidden, &build->module,
+                                 &claim->memory.offset));
+    }
+    claim->status = build->status;
+    ctn_piece_t piece = {claim, ctn_claim_bytes(claim->ranges)};
+    return ctn_op_call(
+        op, ctn_chain_allgather(op->exec, lane, piece, &build->pieces));
+}
+
+/** The leader stands for all of them from now on. */
+static catena_status_t stand_for_all(build_t *build,
+                                     const ctn_serving_t *serving)
+{
+    ctn_claim_t *claim = ctn_claim_of_all(&serving->sbgp);
+    if (claim == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    free(build->claim);
+    build->claim = claim;
+    return CATENA_OK;
+}
+
+static catena_status_t serve(build_t *build)
+{
+    ctn_serving_t *serving = ctn_serving_create(
+        &build->pieces, build->levels.level[build->level].rule,
+        lane_of_subgroup(build)->chain.rank,
+        (agreed(build).flags & CROWDED) != 0);
+    if (serving == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    serving->module = build->module;
+    serving->next = build->serving;
+    build->serving = serving;
+    build->module = NULL;
+    catena_status_t status =
+        serving->module->bcol->link(serving->module, &serving->sbgp);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_hierarchy_t *hierarchy = build->hierarchy;
+    hierarchy->level[hierarchy->levels++] = serving->module;
+    hierarchy->in_order &= serving->sbgp.in_order;
+    return serving->sbgp.me == 0 ? stand_for_all(build, serving) : CATENA_OK;
+}
+
+static ctn_step_t take(ctn_op_t *op)
+{
+    build_t *build = build_of(op);
+    note(build, ctn_claims_status(&build->pieces));
+    if (build->status == CATENA_OK) {
+        note(build, serve(build));
+    }
+    ctn_pieces_release(op->exec, &build->pieces);
+    return CTN_STEP_NEXT;
+}
+
+/** The leaders are those of bin 1; the others only count. */
+static ctn_step_t find_leaders(ctn_op_t *op)
+{
+    build_t *build = build_of(op);
+    const ctn_chain_t *chain = &lane_of_subgroup(build)->chain;
+    ctn_lane_t *level = lane_of_level(build);
+    if (chain->size == level->chain.size) {
+        build->hierarchy->top = true;
+        return ctn_op_jump(op, PHASE_REPORT);
+    }
+    ctn_bins_set(&build->own_bins, chain->rank == 0, build->lane[0].chain.self);
+    return ctn_op_call(op,
+                       ctn_scan_create(op->exec, level, ctn_fold_bins,
+                                       &build->own_bins, &build->left_bins,
+                                       &build->right_bins, sizeof(ctn_bins_t)));
+}
+
+static ctn_step_t climb(ctn_op_t *op)
+{
+    build_t *build = build_of(op);
+    if (lane_of_subgroup(build)->chain.rank != 0) {
+        return ctn_op_jump(op, PHASE_REPORT);
+    }
+    ctn_lane_t *leaders = &build->lane[0];
+    ctn_lane_set(leaders, ctn_bins_chain(&build->left_bins, &build->right_bins,
+                                         1, leaders->chain.self));
+    if (build->level + 1 < build->levels.count) {
+        build->level++;
+        return ctn_op_jump(op, PHASE_SPLIT);
+    }
+    if (leaders->chain.rank == 0 && build->status == CATENA_OK) {
+        ctn_error(op->exec->log,
+                  "hierarchy '%s' ends with %u subgroups, which nothing joins; "
+                  "append network:ucx",
+                  build->hierarchy->text, leaders->chain.size);
+    }
+    note(build, CATENA_ERR_ARG);
+    return CTN_STEP_NEXT;
+}
+
+/* ---- after ---- */
+
+static ctn_step_t report(ctn_op_t *op)
+{
+    build_t *build = build_of(op);
+    return agree(op, &build->all->group->lane, 0,
+                 build->hierarchy->in_order ? 0 : DISORDER);
+}
+
+static ctn_step_t hand_over(ctn_op_t *op)
+{
+    build_t *build = build_of(op);
+    facts_t facts = agreed(build);
+    build->hierarchy->in_order = (facts.flags & DISORDER) == 0;
+    build->status = (catena_status_t)facts.status;
+    build->agreed = true;
+    return CTN_STEP_NEXT;
+}
+
+/** Modules of a hierarchy that was not built: nobody uses them. */
+static void drop_modules(build_t *build)
+{
+    ctn_hierarchy_t *hierarchy = build->hierarchy;
+    hierarchy->levels = 0;
+    hierarchy->top = false;
+    ctn_servings_end(&build->serving);
+}
+
+static void finish(ctn_op_t *op)
+{
+    build_t *build = build_of(op);
+    ctn_hierarchy_t *hierarchy = build->hierarchy;
+    bool quiet = build->agreed && op->status == CATENA_OK;
+    hierarchy->status = quiet ? build->status : op->status;
+    if (build->module != NULL) { /* nobody uses it before all report */
+        build->module->bcol->destroy(build->module);
+    }
+    if (build->pieces.piece != NULL) {
+        ctn_pieces_release(op->exec, &build->pieces);
+    }
+    if (quiet && hierarchy->status != CATENA_OK) {
+        drop_modules(build);
+    } else {
+        ctn_servings_move(&build->all->serving, &build->serving);
+    }
+    if (quiet) {
+        give_blocks(build);
+    }
+    hierarchy->state = CTN_BUILT;
+}
+
+static void release(ctn_op_t *op)
+{
+    build_t *build = build_of(op);
+    free(build->claim);
+    free(build);
+}
+
+static const ctn_phase_t phases[] = {
+    {"wait", wait_turn},      {"agree", agree_before},
+    {"decide", decide},       {"split", split_by_name},
+    {"meet", meet},           {"exchange", exchange},
+    {"take", take},           {"find leaders", find_leaders},
+    {"climb", climb},         {"report", report},
+    {"hand over", hand_over}, {NULL, NULL}};
+
+static const ctn_algorithm_t build_algorithm = {
+    .name = "hierarchy",
+    .state_bytes = sizeof(build_t *),
+    .phases = phases,
+    .synchronizing = true,
+    .finish = finish,
+    .release = release,
+};
+
+/* ---- starting ---- */
+
+static catena_status_t prepare(build_t *build, ctn_hierarchies_t *all,
+                               ctn_hierarchy_t *hierarchy)
+{
+    build->all = all;
+    build->hierarchy = hierarchy;
+    build->claim = ctn_claim_of_one(all->group->lane.chain.rank);
+    if (build->claim == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    char list[CTN_WAYS * CTN_SETTING_BYTES];
+    catena_status_t status = ctn_hierarchies_write(all, list);
+    if (status == CATENA_OK) {
+        build->digest = digest_text(
+            digest_text(UINT64_C(0xcbf29ce484222325), list), hierarchy->text);
+    }
+    if (status == CATENA_OK && strcmp(hierarchy->text, "auto") != 0) {
+        status = ctn_levels_read(all->group->exec->log, "hierarchy",
+                                 hierarchy->text, &build->levels);
+        find_names(build);
+    }
+    return status;
+}
+
+catena_status_t ctn_hierarchy_build(ctn_hierarchies_t *all,
+                                    ctn_hierarchy_t *hierarchy)
+{
+    catena_group_t *group = all->group;
+    build_t *build = calloc(1, sizeof(*build));
+    if (build == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    catena_status_t status = prepare(build, all, hierarchy);
+    ctn_op_t *op =
+        status == CATENA_OK
+            ? ctn_op_create(group->exec, &build_algorithm, &group->channel)
+            : NULL;
+    if (op == NULL) {
+        free(build->claim);
+        free(build);
+        return status != CATENA_OK ? status : CATENA_ERR_NO_MEMORY;
+    }
+    *(build_t **)ctn_op_state(op) = build;
+    hierarchy->state = CTN_BUILDING;
+    ctn_op_start_detached(op);
+    return CATENA_OK;
+}

@@ -1,0 +1,423 @@
+/* Which hierarchy the collectives of a group use: settings, and those that were
+ * asked for. What builds them is in build.c. */
+
+#include "coll/hierarchy/levels.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char hierarchies_key;
+static const char automatic[] = "auto";
+
+/* In the order of ranks, on any nodes. */
+static const char flat_text[] = "network:p2p";
+
+/* ---- of a group ---- */
+
+static bool quiet(const ctn_attachment_t *attachment)
+{
+    const ctn_hierarchies_t *all = (const ctn_hierarchies_t *)attachment;
+    const ctn_serving_t *serving = all->serving;
+    while (serving != NULL &&
+           ctn_channel_under_way(serving->module->channel) == 0) {
+        serving = serving->next;
+    }
+    return serving == NULL;
+}
+
+static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
+{
+    ctn_hierarchies_t *all = (ctn_hierarchies_t *)attachment;
+    (void)exec;
+    ctn_servings_end(&all->serving);
+    while (all->first != NULL) {
+        ctn_hierarchy_t *hierarchy = all->first;
+        all->first = hierarchy->next;
+        free(hierarchy->text);
+        free(hierarchy);
+    }
+    for (int i = 0; i < CTN_WAYS; i++) {
+        free(all->levels_of[i]);
+        free(all->algorithm_of[i]);
+    }
+    free(all->levels);
+    free(all->subgroup);
+    free(all);
+}
+
+/** NULL: no memory. */
+CTN_HOT static ctn_hierarchies_t *hierarchies_of(catena_group_t *group)
+{
+    ctn_attachment_t *found = ctn_group_find(group, &hierarchies_key);
+    if (found != NULL) {
+        return (ctn_hierarchies_t *)found;
+    }
+    ctn_hierarchies_t *all = calloc(1, sizeof(*all));
+    if (all != NULL) {
+        all->attachment.key = &hierarchies_key;
+        all->attachment.quiet = quiet;
+        all->attachment.release = release;
+        all->group = group;
+        ctn_group_attach(group, &all->attachment);
+    }
+    return all;
+}
+
+/** Whose settings hold for a group; NULL: it has none. */
+static const ctn_hierarchies_t *settings_of(const catena_group_t *group)
+{
+    return (const ctn_hierarchies_t *)ctn_group_find(ctn_group_asked(group),
+                                                     &hierarchies_key);
+}
+
+void ctn_hierarchy_forget(catena_group_t *group)
+{
+    ctn_attachment_t *found = ctn_group_find(group, &hierarchies_key);
+    if (found != NULL) {
+        memset(((ctn_hierarchies_t *)found)->of, 0,
+               sizeof(((ctn_hierarchies_t *)found)->of));
+    }
+}
+
+/** CTN_WAYS: there is none of that name. */
+static ctn_of_t named(const char *name, size_t length)
+{
+    int i = 0;
+    while (i < CTN_WAYS &&
+           (strlen(ctn_collective_names[i]) != length ||
+            memcmp(ctn_collective_names[i], name, length) != 0)) {
+        i++;
+    }
+    return (ctn_of_t)i;
+}
+
+/* ---- settings of the environment ---- */
+
+/** Setting `i` of a configuration; the last is that for all.
+ * @param[out] name of it, NULL: not wanted
+ * @return its text, NULL: auto */
+static const char *setting(const ctn_config_t *config, int i, char *name,
+                           size_t bytes)
+{
+    const char *text =
+        i < CTN_WAYS ? config->way[i].hierarchy : config->hierarchy;
+    if (name != NULL) {
+        snprintf(name, bytes, "CATENA_%s%sHIERARCHY",
+                 i < CTN_WAYS ? ctn_collective_names[i] : "",
+                 i < CTN_WAYS ? "_" : "");
+        for (char *c = name; *c != '\0'; c++) {
+            *c = (char)toupper((unsigned char)*c);
+        }
+    }
+    return strcasecmp(text, automatic) != 0 ? text : NULL;
+}
+
+enum { NAME_BYTES = 64 };
+
+catena_status_t ctn_hierarchy_check(const ctn_log_t *log,
+                                    const ctn_config_t *config)
+{
+    char name[NAME_BYTES];
+    ctn_levels_t levels;
+    catena_status_t status = CATENA_OK;
+    for (int i = 0; i <= CTN_WAYS && status == CATENA_OK; i++) {
+        const char *text = setting(config, i, name, sizeof(name));
+        if (text != NULL) {
+            status = ctn_levels_read(log, name, text, &levels);
+        }
+    }
+    if (status == CATENA_OK &&
+        strlen(config->subgroup) >= CTN_SBGP_NAME_BYTES) {
+        ctn_error(log, "CATENA_SUBGROUP has %zu bytes; expected less than %u",
+                  strlen(config->subgroup), CTN_SBGP_NAME_BYTES);
+        status = CATENA_ERR_ARG;
+    }
+    return status;
+}
+
+bool ctn_hierarchy_names(const ctn_config_t *config, const char *component)
+{
+    static const ctn_log_t quiet = {.level = CTN_LOG_FATAL, .rank = -1};
+    ctn_levels_t levels;
+    for (int i = 0; i <= CTN_WAYS; i++) {
+        const char *text = setting(config, i, NULL, 0);
+        if (text == NULL ||
+            ctn_levels_read(&quiet, automatic, text, &levels) != CATENA_OK) {
+            continue;
+        }
+        for (unsigned level = 0; level < levels.count; level++) {
+            if (strcmp(levels.level[level].bcol->name, component) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const char *ctn_hierarchy_subgroup(const catena_group_t *group)
+{
+    const ctn_hierarchies_t *all = settings_of(group);
+    return all != NULL && all->subgroup != NULL ? all->subgroup
+                                                : group->exec->config->subgroup;
+}
+
+/* ---- settings of a group ---- */
+
+/** Replace a text; NULL: by none. */
+static catena_status_t replace(char **text, const char *by)
+{
+    char *copy = by != NULL ? strdup(by) : NULL;
+    if (by != NULL && copy == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    free(*text);
+    *text = copy;
+    return CATENA_OK;
+}
+
+static catena_status_t set_levels(const ctn_log_t *log, const char *name,
+                                  const char *value, char **text)
+{
+    char given[CTN_LEVELS_BYTES];
+    ctn_levels_t levels;
+    if (strcasecmp(value, automatic) == 0) {
+        return replace(text, NULL);
+    }
+    catena_status_t status = ctn_levels_read(log, name, value, &levels);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_levels_write(&levels, given);
+    return replace(text, given);
+}
+
+static catena_status_t set_subgroup(ctn_hierarchies_t *all, const char *value)
+{
+    if (strlen(value) >= CTN_SBGP_NAME_BYTES) {
+        ctn_error(all->group->exec->log,
+                  "subgroup has %zu bytes; expected less than %u",
+                  strlen(value), CTN_SBGP_NAME_BYTES);
+        return CATENA_ERR_ARG;
+    }
+    all->era++;
+    return replace(&all->subgroup, value);
+}
+
+bool ctn_hierarchy_set(catena_group_t *group, const char *name,
+                       const char *value, catena_status_t *status)
+{
+    static const char suffix[] = "_hierarchy";
+    size_t length = strlen(name);
+    bool ends = length > strlen(suffix) &&
+                strcmp(name + length - strlen(suffix), suffix) == 0;
+    ctn_of_t of = ends ? named(name, length - strlen(suffix)) : CTN_WAYS;
+    bool is_all = strcmp(name, suffix + 1) == 0;
+    bool is_subgroup = strcmp(name, "subgroup") == 0;
+    if (of == CTN_WAYS && !is_all && !is_subgroup) {
+        return false;
+    }
+    ctn_hierarchies_t *all = hierarchies_of(group);
+    if (all == NULL) {
+        *status = CATENA_ERR_NO_MEMORY;
+        return true;
+    }
+    *status = is_subgroup
+                  ? set_subgroup(all, value)
+                  : set_levels(group->exec->log, name, value,
+                               is_all ? &all->levels : &all->levels_of[of]);
+    /* All ranks agree again, also those whose value was refused or was the same
+     * before: else they would not agree on what to start. */
+    ctn_hierarchy_forget(group);
+    return true;
+}
+
+catena_status_t ctn_hierarchy_set_algorithm(catena_group_t *group, ctn_of_t of,
+                                            const char *name)
+{
+    ctn_hierarchies_t *all = hierarchies_of(group);
+    if (all == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    all->of[of] = NULL;
+    return name != NULL ? replace(&all->algorithm_of[of], name) : CATENA_OK;
+}
+
+const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_of_t of)
+{
+    const ctn_hierarchies_t *all = settings_of(group);
+    return all != NULL && all->algorithm_of[of] != NULL
+               ? all->algorithm_of[of]
+               : group->exec->config->way[of].algorithm;
+}
+
+/* ---- asking ---- */
+
+/** What a collective's hierarchy is to be: "auto", or as ctn_levels_write has
+ * it. */
+static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_of_t of,
+                               char text[CTN_LEVELS_BYTES])
+{
+    const catena_group_t *group = all->group;
+    const ctn_hierarchies_t *settings = settings_of(group);
+    const char *set = settings == NULL ? NULL
+                      : settings->levels_of[of] != NULL
+                          ? settings->levels_of[of]
+                          : settings->levels;
+    if (set != NULL) {
+        snprintf(text, CTN_LEVELS_BYTES, "%s", set);
+        return CATENA_OK;
+    }
+    char name[NAME_BYTES];
+    const char *given =
+        setting(group->exec->config, (int)of, name, sizeof(name));
+    if (given == NULL) {
+        given = setting(group->exec->config, CTN_WAYS, name, sizeof(name));
+    }
+    if (given == NULL) {
+        snprintf(text, CTN_LEVELS_BYTES, "%s", automatic);
+        return CATENA_OK;
+    }
+    ctn_levels_t levels;
+    catena_status_t status =
+        ctn_levels_read(group->exec->log, name, given, &levels);
+    if (status == CATENA_OK) {
+        ctn_levels_write(&levels, text);
+    }
+    return status;
+}
+
+bool ctn_hierarchy_asked(const catena_group_t *group, ctn_of_t of)
+{
+    const ctn_hierarchies_t *all = settings_of(group);
+    return (all != NULL && (all->levels_of[of] != NULL || all->levels)) ||
+           setting(group->exec->config, (int)of, NULL, 0) != NULL ||
+           setting(group->exec->config, CTN_WAYS, NULL, 0) != NULL;
+}
+
+catena_status_t ctn_hierarchies_write(const ctn_hierarchies_t *all,
+                                      char text[CTN_WAYS * CTN_SETTING_BYTES])
+{
+    char *at = text;
+    for (int i = 0; i < CTN_WAYS; i++) {
+        char levels[CTN_LEVELS_BYTES];
+        const char *algorithm =
+            ctn_hierarchy_algorithm(all->group, (ctn_of_t)i);
+        catena_status_t status = text_of(all, (ctn_of_t)i, levels);
+        if (status != CATENA_OK) {
+            return status;
+        }
+        at += snprintf(at, CTN_LEVELS_BYTES + NAME_BYTES, "%s%s=%s",
+                       i > 0 ? " " : "", ctn_collective_names[i], levels);
+        if (strcasecmp(algorithm, automatic) != 0) {
+            at += snprintf(at, NAME_BYTES, "(%.*s)", NAME_BYTES - 3, algorithm);
+        }
+    }
+    return CATENA_OK;
+}
+
+bool ctn_hierarchy_same(const ctn_hierarchy_t *a, const ctn_hierarchy_t *b)
+{
+    return a->era == b->era && strcmp(a->text, b->text) == 0;
+}
+
+/** Turns are those of the first that is the same, whatever comes of it: the
+ * modules may be its. */
+static ctn_turns_t *find_turns(const ctn_hierarchies_t *all,
+                               ctn_hierarchy_t *hierarchy)
+{
+    const ctn_hierarchy_t *same = all->first;
+    while (same != NULL && !ctn_hierarchy_same(same, hierarchy)) {
+        same = same->next;
+    }
+    return same != NULL ? same->turns : &hierarchy->own;
+}
+
+/** Each who asks gets one of its own: what it is shows when all have agreed,
+ * and stays. */
+static catena_status_t ask(ctn_hierarchies_t *all, const char *text,
+                           ctn_hierarchy_t **out)
+{
+    ctn_hierarchy_t *hierarchy = calloc(1, sizeof(*hierarchy));
+    if (hierarchy == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    hierarchy->text = strdup(text);
+    if (hierarchy->text == NULL) {
+        free(hierarchy);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    const ctn_hierarchies_t *settings = settings_of(all->group);
+    uint32_t era = settings != NULL ? settings->era : 0;
+    hierarchy->era = strstr(text, "user:") != NULL ? 1 + era : 0;
+    hierarchy->turns = find_turns(all, hierarchy);
+    hierarchy->next = all->first;
+    all->first = hierarchy;
+    catena_status_t status = ctn_hierarchy_build(all, hierarchy);
+    if (status == CATENA_OK) {
+        *out = hierarchy;
+    }
+    return status;
+}
+
+CTN_HOT catena_status_t ctn_hierarchy_of(catena_group_t *group,
+                                         const char *collective,
+                                         ctn_hierarchy_t **hierarchy)
+{
+    ctn_hierarchies_t *all = hierarchies_of(group);
+    ctn_of_t of = named(collective, strlen(collective));
+    if (all == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (of == CTN_WAYS) {
+        ctn_error(group->exec->log, "'%s' has no hierarchy", collective);
+        return CATENA_ERR_ARG;
+    }
+    if (all->of[of] == NULL) {
+        char text[CTN_LEVELS_BYTES];
+        catena_status_t status = text_of(all, of, text);
+        if (status == CATENA_OK) {
+            status = ask(all, text, &all->of[of]);
+        }
+        if (status != CATENA_OK) {
+            return status;
+        }
+    }
+    *hierarchy = all->of[of];
+    return CATENA_OK;
+}
+
+catena_status_t ctn_hierarchy_flat(catena_group_t *group,
+                                   ctn_hierarchy_t **hierarchy)
+{
+    ctn_hierarchies_t *all = hierarchies_of(group);
+    if (all == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (all->flat == NULL) {
+        catena_status_t status = ask(all, flat_text, &all->flat);
+        if (status != CATENA_OK) {
+            return status;
+        }
+    }
+    *hierarchy = all->flat;
+    return CATENA_OK;
+}
+
+void ctn_hierarchy_describe(const ctn_hierarchy_t *hierarchy, char *text,
+                            size_t bytes)
+{
+    size_t used = 0;
+    if (bytes > 0) {
+        text[0] = '\0';
+    }
+    for (unsigned i = 0; i < hierarchy->levels && used < bytes; i++) {
+        const ctn_module_t *module = hierarchy->level[i];
+        int n = snprintf(text + used, bytes - used, "%s%s:%s(%u)",
+                         i > 0 ? " " : "", module->sbgp->rule->name,
+                         module->bcol->name, module->sbgp->size);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}

@@ -1,0 +1,174 @@
+/* Levels of hierarchies as text. */
+
+#include "coll/hierarchy/levels.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/suggest.h"
+
+enum { LIST_BYTES = 256 }; /* of names, for messages */
+
+typedef struct reading {
+    const ctn_log_t *log;
+    const char *what;
+    const char *text;
+} reading_t;
+
+/** Reasons are put together where they are found. */
+static catena_status_t refuse(const reading_t *reading, const char *reason)
+{
+    ctn_error(reading->log, "%s is '%s': %s", reading->what, reading->text,
+              reason);
+    return CATENA_ERR_ARG;
+}
+
+static const char *rule_name(size_t i)
+{
+    return ctn_sbgp_rules[i] != NULL ? ctn_sbgp_rules[i]->name : NULL;
+}
+
+static const char *component_name(size_t i)
+{
+    return ctn_bcols[i] != NULL ? ctn_bcols[i]->name : NULL;
+}
+
+/** Index of the name that a text begins with; -1: there is none such. */
+static int find(const char *(*name)(size_t i), const char *typed, size_t length)
+{
+    for (int i = 0; name((size_t)i) != NULL; i++) {
+        const char *known = name((size_t)i);
+        if (strlen(known) == length && strncasecmp(known, typed, length) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static catena_status_t unknown(const reading_t *reading, const char *kind,
+                               const char *(*name)(size_t i), const char *typed,
+                               size_t length)
+{
+    char list[LIST_BYTES] = "";
+    char reason[2 * LIST_BYTES];
+    const char *nearest = "none";
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; name(i) != NULL; i++) {
+        size_t distance = ctn_name_distance(typed, length, name(i));
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof(list) - used, "%s%s", i > 0 ? ", " : "",
+                 name(i));
+        if (distance < least) {
+            least = distance;
+            nearest = name(i);
+        }
+    }
+    snprintf(reason, sizeof(reason),
+             "there is no %s '%.*s', the nearest is %s; there are %s", kind,
+             (int)(length < CTN_NAME_BYTES ? length : CTN_NAME_BYTES), typed,
+             nearest, list);
+    return refuse(reading, reason);
+}
+
+/** Whether a level adds anything to those below it. */
+static catena_status_t check_order(const reading_t *reading,
+                                   const ctn_levels_t *levels, int rule)
+{
+    char reason[LIST_BYTES];
+    const ctn_sbgp_rule_t *next = ctn_sbgp_rules[rule];
+    for (unsigned i = 0; i < levels->count; i++) {
+        const ctn_sbgp_rule_t *below = levels->level[i].rule;
+        int place = find(rule_name, below->name, strlen(below->name));
+        if (place == rule) {
+            snprintf(reason, sizeof(reason),
+                     "rule %s is there twice; once divides all it can",
+                     next->name);
+            return refuse(reading, reason);
+        }
+        if (below == &ctn_sbgp_network ||
+            (place > rule && below != &ctn_sbgp_user)) {
+            snprintf(reason, sizeof(reason),
+                     "%s above %s joins nothing; from the lowest level up come "
+                     "core, l3, numa, socket, node, network",
+                     next->name, below->name);
+            return refuse(reading, reason);
+        }
+    }
+    return CATENA_OK;
+}
+
+/** "rule:component", with no comma in it. */
+static catena_status_t read_level(const reading_t *reading, const char *text,
+                                  size_t length, ctn_levels_t *levels)
+{
+    char reason[LIST_BYTES];
+    const char *colon = memchr(text, ':', length);
+    if (length == 0) {
+        return refuse(reading, "a level is empty; expected "
+                               "rule:component,rule:component,...");
+    }
+    size_t rule_length = colon != NULL ? (size_t)(colon - text) : length;
+    if (colon == NULL || rule_length == 0 || rule_length + 1 == length) {
+        snprintf(reason, sizeof(reason),
+                 "level '%.*s' lacks a %s; expected rule:component",
+                 (int)(length < CTN_NAME_BYTES ? length : CTN_NAME_BYTES), text,
+                 rule_length == 0 ? "rule" : "component");
+        return refuse(reading, reason);
+    }
+    const char *component = colon + 1;
+    size_t component_length = length - rule_length - 1;
+    int rule = find(rule_name, text, rule_length);
+    if (rule < 0) {
+        return unknown(reading, "rule", rule_name, text, rule_length);
+    }
+    int bcol = find(component_name, component, component_length);
+    if (bcol < 0) {
+        return unknown(reading, "component", component_name, component,
+                       component_length);
+    }
+    catena_status_t status = check_order(reading, levels, rule);
+    if (status == CATENA_OK) {
+        levels->level[levels->count].rule = ctn_sbgp_rules[rule];
+        levels->level[levels->count].bcol = ctn_bcols[bcol];
+        levels->count++;
+    }
+    return status;
+}
+
+catena_status_t ctn_levels_read(const ctn_log_t *log, const char *what,
+                                const char *text, ctn_levels_t *levels)
+{
+    reading_t reading = {log, what, text};
+    catena_status_t status = CATENA_OK;
+    memset(levels, 0, sizeof(*levels));
+    for (const char *at = text; status == CATENA_OK; at++) {
+        size_t length = strcspn(at, ",");
+        if (levels->count == CTN_MOST_LEVELS) {
+            char reason[LIST_BYTES];
+            snprintf(reason, sizeof(reason),
+                     "more than %u levels, which is the most", CTN_MOST_LEVELS);
+            return refuse(&reading, reason);
+        }
+        status = read_level(&reading, at, length, levels);
+        at += length;
+        if (*at == '\0') {
+            break;
+        }
+    }
+    return status;
+}
+
+void ctn_levels_write(const ctn_levels_t *levels, char text[CTN_LEVELS_BYTES])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (unsigned i = 0; i < levels->count; i++) {
+        int n = snprintf(text + used, CTN_LEVELS_BYTES - used, "%s%s:%s",
+                         i > 0 ? "," : "", levels->level[i].rule->name,
+                         levels->level[i].bcol->name);
+        used += n > 0 ? (size_t)n : 0;
+        assert(used < CTN_LEVELS_BYTES); /* names are short */
+    }
+}

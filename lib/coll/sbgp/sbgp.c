@@ -1,0 +1,64 @@
+#include "coll/sbgp/sbgp.h"
+
+#include "topo/locality.h"
+
+/* Those of the machine from the smallest up: they nest. */
+const ctn_sbgp_rule_t *const ctn_sbgp_rules[] = {
+    &ctn_sbgp_core, &ctn_sbgp_l3,      &ctn_sbgp_numa, &ctn_sbgp_socket,
+    &ctn_sbgp_node, &ctn_sbgp_network, &ctn_sbgp_user, NULL};
+
+_Static_assert(CTN_SBGP_NAME_BYTES >= CTN_RESOURCE_BYTES,
+               "names of resources fit");
+
+catena_status_t ctn_sbgp_resource(const catena_group_t *group,
+                                  catena_level_t level,
+                                  char name[CTN_SBGP_NAME_BYTES])
+{
+    return ctn_site_resource(group->exec->log, group->exec->config->topology,
+                             group->exec->site, level, name);
+}
+
+/** The last one that is not above `rank`, of ascending numbers that lie
+ * `stride` bytes apart; `count`: all are. */
+static uint32_t last_not_above(uint32_t rank, const uint32_t *first,
+                               size_t stride, uint32_t count)
+{
+    uint32_t low = 0;
+    uint32_t high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const void *number = (const char *)first + middle * stride;
+        if (*(const uint32_t *)number <= rank) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 ? low - 1 : count;
+}
+
+static bool stands_for(const ctn_sbgp_member_t *member, uint32_t rank)
+{
+    uint32_t i = last_not_above(rank, &member->range->first,
+                                sizeof(*member->range), member->ranges);
+    return i < member->ranges &&
+           rank - member->range[i].first < member->range[i].count;
+}
+
+uint32_t ctn_sbgp_find(const ctn_sbgp_t *sbgp, uint32_t rank)
+{
+    /* A member is the first of the ranks that it stands for, and members
+     * ascend: it is one of those up to the rank. */
+    uint32_t i = last_not_above(rank, &sbgp->member->rank,
+                                sizeof(*sbgp->member), sbgp->size);
+    if (i == sbgp->size) {
+        return i;
+    }
+    while (!stands_for(&sbgp->member[i], rank)) {
+        if (i == 0 || sbgp->in_order) {
+            return sbgp->size;
+        }
+        i--;
+    }
+    return i;
+}

@@ -1,0 +1,342 @@
+#include "coll/select/select.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/barrier.h"
+#include "coll/ml/ml.h"
+#include "split/call/call.h"
+
+static const ctn_family_t families[] = {
+    {.name = "direct", .kind = CTN_KIND_DIRECT},
+    {.name = "shift", .kind = CTN_KIND_SHIFT},
+    {.name = "bruck", .kind = CTN_KIND_BRUCK},
+    {.name = "morton", .kind = CTN_KIND_MORTON},
+    {.name = "l-a2a", .kind = CTN_KIND_LEADERS, .one_leader = true},
+    {.name = "mpml", .kind = CTN_KIND_LEADERS},
+    {.name = "nmpml", .kind = CTN_KIND_LEADERS, .placement = CTN_PLACE_SPREAD},
+    {.name = "onmpml",
+     .kind = CTN_KIND_LEADERS,
+     .placement = CTN_PLACE_SPREAD,
+     .overlap = true},
+};
+
+enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
+
+const ctn_family_t *ctn_family_named(const char *name)
+{
+    for (size_t i = 0; i < FAMILIES; i++) {
+        if (strcmp(name, families[i].name) == 0) {
+            return &families[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- settings of a group ---- */
+
+static const char choice_key;
+
+_Static_assert(CTN_TUNING_LEADERS == CTN_MAX_LEADERS &&
+                   CTN_TUNING_WINDOW == CTN_WIDE_SLOTS,
+               "tunings know what a group takes");
+
+static void release_choice(ctn_exec_t *exec, ctn_attachment_t *attachment)
+{
+    (void)exec;
+    ctn_tuning_close(((ctn_choice_t *)attachment)->tuning);
+    free(attachment);
+}
+
+CTN_HOT ctn_choice_t *ctn_choice_of(catena_group_t *group)
+{
+    ctn_attachment_t *found = ctn_group_find(group, &choice_key);
+    if (found != NULL) {
+        return (ctn_choice_t *)found;
+    }
+    ctn_choice_t *choice = calloc(1, sizeof(*choice));
+    if (choice != NULL) {
+        choice->attachment.key = &choice_key;
+        choice->attachment.release = release_choice;
+        choice->family = ctn_family_named(group->exec->config->alltoall);
+        choice->leaders = group->exec->config->leaders != CTN_CONFIG_AUTO
+                              ? (uint32_t)group->exec->config->leaders
+                              : 0;
+        ctn_group_attach(group, &choice->attachment);
+    }
+    return choice;
+}
+
+static catena_status_t set_family(catena_group_t *group, ctn_choice_t *choice,
+                                  const char *value)
+{
+    const ctn_family_t *family = ctn_family_named(value);
+    if (family == NULL && strcmp(value, "auto") != 0) {
+        ctn_error(group->exec->log,
+                  "alltoall_algorithm is '%s'; expected auto, direct, shift, "
+                  "bruck, morton, l-a2a, mpml, nmpml or onmpml",
+                  value);
+        return CATENA_ERR_ARG;
+    }
+    choice->family = family;
+    return CATENA_OK;
+}
+
+/** A setting that is a number, or auto: 0. */
+typedef struct number {
+    const char *name;
+    size_t offset; /* in ctn_choice_t */
+    uint32_t least;
+    uint32_t most;
+} number_t;
+
+static const number_t numbers[] = {
+    {"alltoall_leaders", offsetof(ctn_choice_t, leaders), 1, CTN_MAX_LEADERS},
+    {"alltoall_radix", offsetof(ctn_choice_t, radix), 2, 65536},
+    {"alltoall_window", offsetof(ctn_choice_t, window), 1, CTN_WIDE_SLOTS},
+};
+
+static catena_status_t set_number(catena_group_t *group, ctn_choice_t *choice,
+                                  const number_t *number, const char *value)
+{
+    char *end;
+    unsigned long given = strtoul(value, &end, 10);
+    if (strcmp(value, "auto") == 0) {
+        given = 0;
+    } else if (*end != '\0' || end == value || given < number->least ||
+               given > number->most) {
+        ctn_error(group->exec->log, "%s is '%s'; expected auto or %u to %u",
+                  number->name, value, number->least, number->most);
+        return CATENA_ERR_ARG;
+    }
+    *(uint32_t *)(void *)((unsigned char *)choice + number->offset) =
+        (uint32_t)given;
+    return CATENA_OK;
+}
+
+catena_status_t catena_group_set(catena_group_t *group, const char *name,
+                                 const char *value)
+{
+    if (group == NULL || name == NULL || value == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    catena_status_t status;
+    ctn_requests_t *requests = ctn_requests_of(group);
+    if (requests == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (ctn_hierarchy_set(group, name, value, &status)) {
+        requests->changes++;
+        ctn_ml_forget(group);
+        return status;
+    }
+    if (ctn_ml_set(group, name, value, &status)) {
+        requests->changes++;
+        return status;
+    }
+    ctn_choice_t *choice = ctn_choice_of(group);
+    if (choice == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    choice->quick_bytes = 0;
+    if (strcmp(name, "alltoall_algorithm") == 0) {
+        return set_family(group, choice, value);
+    }
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (strcmp(name, numbers[i].name) == 0) {
+            return set_number(group, choice, &numbers[i], value);
+        }
+    }
+    ctn_error(group->exec->log,
+              "a group has no setting '%s'; there are alltoall_algorithm, "
+              "alltoall_leaders, alltoall_radix, alltoall_window, hierarchy, "
+              "subgroup, COLLECTIVE_hierarchy and COLLECTIVE_algorithm for "
+              "barrier, bcast, reduce, "
+              "allreduce, gather, scatter, allgather, reduce_scatter and scan",
+              name);
+    return CATENA_ERR_ARG;
+}
+
+/* ---- choosing ---- */
+
+/** Leaders per node when nobody says how many: one for each NUMA domain that
+ * members are bound to, as [Peng] (6.1) has it, at least one. Every member
+ * sees the same roster, so all find the same number. */
+static uint32_t default_leaders(const ctn_topo_t *topo)
+{
+    const ctn_roster_t *roster = &topo->roster;
+    int32_t highest = 0;
+    for (uint32_t i = 0; i < roster->size; i++) {
+        int32_t domain = roster->member[i].numa;
+        highest = domain > highest ? domain : highest;
+    }
+    uint32_t domains = (uint32_t)highest + 1;
+    return domains < CTN_MAX_LEADERS ? domains : CTN_MAX_LEADERS;
+}
+
+/** Why an algorithm cannot run here; NULL: it can. */
+static const char *refusal(const ctn_alltoall_t *call, const ctn_topo_t *topo,
+                           const ctn_family_t *family)
+{
+    switch (family->kind) {
+    case CTN_KIND_SHIFT:
+        return call->in_place ? "in place: rounds must pair the ranks" : NULL;
+    case CTN_KIND_BRUCK:
+        return call->vector ? "Bruck's blocks must be of one length" : NULL;
+    case CTN_KIND_MORTON:
+        return call->vector      ? "Morton's blocks must be of one length"
+               : call->in_place  ? "in place: rounds must pair the ranks"
+               : topo->nodes > 1 ? "several nodes: not all memory is in reach"
+                                 : NULL;
+    case CTN_KIND_LEADERS:
+        return topo->nodes == 1 ? "one node: the shared heap is used directly"
+                                : NULL;
+    case CTN_KIND_DIRECT:
+    default:
+        return NULL;
+    }
+}
+
+static uint32_t members_on_largest(const ctn_roster_t *roster)
+{
+    uint32_t most = 0;
+    for (uint32_t node = 0; node < roster->nodes; node++) {
+        uint32_t count = ctn_roster_count(roster, node);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+/** What the tuning says; kept, since the same size comes again. */
+static catena_status_t look_up(ctn_choice_t *choice, const ctn_alltoall_t *call)
+{
+    ctn_tuned_t *tuned = &choice->tuned;
+    ctn_selection_t *s = &tuned->selection;
+    size_t bytes = call->vector ? 0 : call->send.bytes;
+    ctn_rule_t rule;
+    if (s->family != NULL && tuned->vector == call->vector &&
+        tuned->bytes == bytes) {
+        return CATENA_OK;
+    }
+    if (choice->tuning == NULL) {
+        catena_status_t status =
+            ctn_tuning_open(call->group->exec->log,
+                            call->group->exec->config->tuning, &choice->tuning);
+        if (status != CATENA_OK) {
+            return status;
+        }
+    }
+    if (!ctn_tuning_find(
+            choice->tuning, call->vector ? "alltoallv" : "alltoall",
+            call->topo->nodes, members_on_largest(&call->topo->roster), bytes,
+            &rule)) {
+        return CATENA_ERR_ARG;
+    }
+    tuned->vector = call->vector;
+    tuned->bytes = bytes;
+    *s = (ctn_selection_t){.family = ctn_family_named(rule.algorithm),
+                           .leaders = rule.leaders,
+                           .radix = rule.radix,
+                           .window = rule.window,
+                           .up_to = rule.direct_above,
+                           .reason = tuned->reason};
+    tuned->up_to_w = rule.direct_above_w;
+    if (rule.number > 0) {
+        snprintf(tuned->reason, sizeof(tuned->reason),
+                 "rule %u of tuning %.40s", rule.number, rule.tuning);
+    } else {
+        snprintf(tuned->reason, sizeof(tuned->reason),
+                 "formulas, machine %.40s", rule.tuning);
+    }
+    return CATENA_OK;
+}
+
+/** What an algorithm that was named cannot do goes directly. */
+static void refuse(const ctn_alltoall_t *call, ctn_selection_t *s)
+{
+    const char *reason = refusal(call, call->topo, s->family);
+    if (reason != NULL) {
+        s->family = &families[0];
+        s->reason = reason;
+    }
+}
+
+catena_status_t ctn_alltoall_select(ctn_choice_t *choice,
+                                    const ctn_alltoall_t *call)
+{
+    ctn_selection_t *s = &choice->last;
+    if (call->family == NULL) {
+        catena_status_t status = look_up(choice, call);
+        if (status != CATENA_OK) {
+            return status;
+        }
+        *s = choice->tuned.selection;
+        if (call->receive.types != NULL && choice->tuned.up_to_w < s->up_to) {
+            s->up_to = choice->tuned.up_to_w;
+        }
+    } else {
+        *s = (ctn_selection_t){.family = call->family,
+                               .up_to = SIZE_MAX,
+                               .reason = "as asked for"};
+    }
+    refuse(call, s);
+    s->leaders = call->leaders > 0 ? call->leaders : s->leaders;
+    s->radix = call->radix > 0 ? call->radix : s->radix;
+    s->window = call->window > 0 ? call->window : s->window;
+    if (s->family->kind == CTN_KIND_LEADERS &&
+        (s->leaders == 0 || s->family->one_leader)) {
+        s->leaders = s->family->one_leader ? 1 : default_leaders(call->topo);
+    }
+    return CATENA_OK;
+}
+
+/* ---- explaining ---- */
+
+void ctn_alltoall_explain(catena_group_t *group, char *text, size_t bytes)
+{
+    const ctn_choice_t *choice = ctn_choice_of(group);
+    if (choice == NULL || choice->last.family == NULL) {
+        snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
+        return;
+    }
+    const ctn_selection_t *s = &choice->last;
+    char leaders[32] = "";
+    if (s->family->kind == CTN_KIND_LEADERS) {
+        snprintf(leaders, sizeof(leaders), " leaders=%u", s->leaders);
+    }
+    ctn_transport_t *network = group->exec->network;
+    snprintf(text, bytes,
+             "algorithm=%s%s nodes=%u ranks=%u transport=\"%s%s%s\" "
+             "reason=\"%s\"",
+             s->family->name, leaders, choice->nodes, group->lane.chain.size,
+             group->exec->local->ops->describe(group->exec->local),
+             choice->nodes > 1 ? " + " : "",
+             choice->nodes > 1 && network != NULL
+                 ? network->ops->describe(network)
+                 : "",
+             s->reason);
+}
+
+catena_status_t catena_group_explain(catena_group_t *group,
+                                     const char *collective, char *text,
+                                     size_t bytes)
+{
+    if (group == NULL || collective == NULL || text == NULL || bytes == 0) {
+        return CATENA_ERR_ARG;
+    }
+    if (strncmp(collective, "alltoall", 8) == 0) {
+        ctn_alltoall_explain(group, text, bytes);
+        return CATENA_OK;
+    }
+    if (strcmp(collective, "barrier") == 0 && !ctn_barrier_by_levels(group)) {
+        ctn_barrier_explain(group, text, bytes);
+        return CATENA_OK;
+    }
+    if (strcmp(collective, "split") == 0) {
+        ctn_split_explain(group, text, bytes);
+        return CATENA_OK;
+    }
+    return ctn_ml_explain(group, collective, text, bytes) ? CATENA_OK
+                                                          : CATENA_ERR_ARG;
+}

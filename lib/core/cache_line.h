@@ -1,0 +1,21 @@
+#ifndef CTN_CORE_CACHE_LINE_H
+#define CTN_CORE_CACHE_LINE_H
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Bytes of a cache line. */
+#define CTN_LINE 64u
+
+/** Zeroed memory that begins with a cache line, and has all of its last one:
+ * for structures whose first lines are what is touched often. To be given to
+ * free(); NULL: there is none. */
+static inline void *ctn_lines_alloc(size_t bytes)
+{
+    size_t whole = (bytes + CTN_LINE - 1) & ~(size_t)(CTN_LINE - 1);
+    void *lines = aligned_alloc(CTN_LINE, whole);
+    return lines != NULL ? memset(lines, 0, whole) : NULL;
+}
+
+#endif

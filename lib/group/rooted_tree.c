@@ -1,0 +1,248 @@
+#include "group/rooted_tree.h"
+
+typedef struct rooted {
+    ctn_lane_t *lane;
+    ctn_op_t *on_tree; /* not yet started */
+} with_log_t;
+
+static ctn_step_t find_members(ctn_op_t *op)
+{
+    with_log_t *with_log = ctn_op_state(op);
+    return with_log->lane->log != NULL
+               ? CTN_STEP_NEXT
+               : ctn_op_call(op, ctn_logchain_create(op->exec, with_log->lane));
+}
+
+static ctn_step_t run(ctn_op_t *op)
+{
+    with_log_t *with_log = ctn_op_state(op);
+    ctn_op_t *on_tree = with_log->on_tree;
+    with_log->on_tree = NULL;
+    return ctn_op_call(op, on_tree);
+}
+
+static void release(ctn_op_t *op)
+{
+    with_log_t *with_log = ctn_op_state(op);
+    if (with_log->on_tree != NULL) {
+        ctn_op_release(with_log->on_tree);
+    }
+}
+
+static const ctn_phase_t phases[] = {
+    {"log-chain", find_members}, {"tree", run}, {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm_with_log = {
+    .name = "chain/tree",
+    .state_bytes = sizeof(with_log_t),
+    .phases = phases,
+    .release = release,
+};
+
+ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
+                            const ctn_algorithm_t *algorithm,
+                            const ctn_rooted_values_t *values, void **state)
+{
+    ctn_op_t *op = ctn_op_create(exec, &algorithm_with_log, NULL);
+    if (op == NULL) {
+        return NULL;
+    }
+    with_log_t *with_log = ctn_op_state(op);
+    with_log->lane = lane;
+    with_log->on_tree = ctn_op_create(exec, algorithm, &lane->channel);
+    if (with_log->on_tree == NULL) {
+        ctn_op_release(op);
+        return NULL;
+    }
+    ctn_rooted_t *tree = ctn_op_state(with_log->on_tree);
+    tree->lane = lane;
+    tree->root = root;
+    tree->values = values;
+    *state = tree;
+    return op;
+}
+
+/** Children on a side: 2^0, 2^1, ... away as far as the subtree and the chain
+ * go. */
+static unsigned count_children(const ctn_chain_t *chain, unsigned side,
+                               unsigned limit)
+{
+    uint32_t room =
+        side == CTN_LEFT ? chain->rank : chain->size - 1 - chain->rank;
+    unsigned count = 0;
+    while (count < limit && UINT64_C(1) << count <= room) {
+        count++;
+    }
+    return count;
+}
+
+catena_status_t ctn_rooted_begin(ctn_rooted_t *tree)
+{
+    const ctn_chain_t *chain = &tree->lane->chain;
+    if (tree->root >= chain->size) {
+        return CATENA_ERR_ARG;
+    }
+    tree->is_root = chain->rank == tree->root;
+    unsigned limit[2] = {CTN_ROOTED_ROUNDS, CTN_ROOTED_ROUNDS};
+    if (!tree->is_root) {
+        tree->up = chain->rank < tree->root ? CTN_RIGHT : CTN_LEFT;
+        uint32_t away = tree->up == CTN_RIGHT ? tree->root - chain->rank
+                                              : chain->rank - tree->root;
+        tree->up_round = (unsigned)__builtin_ctz(away);
+        limit[tree->up] = 0;
+        limit[!tree->up] = tree->up_round;
+    }
+    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+        tree->children[side] = count_children(chain, side, limit[side]);
+    }
+    return CATENA_OK;
+}
+
+static ctn_address_t member_at(const ctn_rooted_t *tree, unsigned side,
+                               unsigned round)
+{
+    return tree->lane->log->round[round].side[side];
+}
+
+/** Slots go by the side where the receiver has the sender. */
+static unsigned slot_of(unsigned side, unsigned round)
+{
+    return 2 * round + side;
+}
+
+/* ---- messages to and from the member 2^round away on `side` ---- */
+
+static catena_status_t lend(ctn_op_t *op, unsigned side, unsigned round,
+                            const void *data, size_t bytes)
+{
+    const ctn_rooted_t *tree = ctn_op_state(op);
+    op->exec->tally.rounds++;
+    return ctn_mail_lend(op, member_at(tree, side, round),
+                         slot_of(!side, round), 0, data, bytes);
+}
+
+static bool is_returned(const ctn_op_t *op, unsigned side, unsigned round,
+                        size_t bytes)
+{
+    return ctn_mail_returned(op, slot_of(!side, round), 0, bytes);
+}
+
+static ctn_step_t receive(ctn_op_t *op, unsigned side, unsigned round)
+{
+    ctn_rooted_t *tree = ctn_op_state(op);
+    ctn_step_t step =
+        ctn_mail_receive(op, member_at(tree, side, round), slot_of(side, round),
+                         0, &tree->letter[side]);
+    if (step == CTN_STEP_NEXT) {
+        op->exec->tally.rounds++;
+    } else {
+        int64_t away = INT64_C(1) << round;
+        op->waits_for =
+            tree->lane->chain.rank + (side == CTN_LEFT ? -away : away);
+    }
+    return step;
+}
+
+void ctn_rooted_drop(ctn_op_t *op)
+{
+    ctn_rooted_t *tree = ctn_op_state(op);
+    ctn_letter_release(op, &tree->letter[CTN_LEFT]);
+    ctn_letter_release(op, &tree->letter[CTN_RIGHT]);
+}
+
+/** The member 2^round away on `side` sends something. NEXT: it is taken. */
+static ctn_step_t take_from(ctn_op_t *op, unsigned side, unsigned round)
+{
+    ctn_rooted_t *tree = ctn_op_state(op);
+    ctn_step_t step = receive(op, side, round);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    catena_status_t status = tree->values->take(op, side, &tree->letter[side]);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/* ---- up ---- */
+
+/** The next child on `side`. MOVED: what it sent is taken; NEXT: there is
+ * none. */
+static ctn_step_t hear(ctn_op_t *op, unsigned side)
+{
+    ctn_rooted_t *tree = ctn_op_state(op);
+    unsigned round = tree->heard[side];
+    if (round == tree->children[side]) {
+        return CTN_STEP_NEXT;
+    }
+    ctn_step_t step = take_from(op, side, round);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    ctn_letter_release(op, &tree->letter[side]);
+    tree->heard[side]++;
+    return CTN_STEP_MOVED;
+}
+
+ctn_step_t ctn_rooted_collect(ctn_op_t *op)
+{
+    ctn_step_t left = hear(op, CTN_LEFT);
+    if (left == CTN_STEP_MOVED || left == CTN_STEP_FAIL) {
+        return left;
+    }
+    ctn_step_t right = hear(op, CTN_RIGHT);
+    return right == CTN_STEP_NEXT ? left : right;
+}
+
+catena_status_t ctn_rooted_lend_up(ctn_op_t *op, const void *data, size_t bytes)
+{
+    ctn_rooted_t *tree = ctn_op_state(op);
+    tree->lent_bytes = bytes;
+    return lend(op, tree->up, tree->up_round, data, bytes);
+}
+
+ctn_step_t ctn_rooted_await_parent(ctn_op_t *op)
+{
+    const ctn_rooted_t *tree = ctn_op_state(op);
+    return tree->is_root ||
+                   is_returned(op, tree->up, tree->up_round, tree->lent_bytes)
+               ? CTN_STEP_NEXT
+               : CTN_STEP_WAIT;
+}
+
+/* ---- down ---- */
+
+ctn_step_t ctn_rooted_receive(ctn_op_t *op)
+{
+    const ctn_rooted_t *tree = ctn_op_state(op);
+    return tree->is_root ? CTN_STEP_NEXT
+                         : take_from(op, tree->up, tree->up_round);
+}
+
+/** The farthest first: they have most to do. */
+ctn_step_t ctn_rooted_lend_down(ctn_op_t *op)
+{
+    const ctn_rooted_t *tree = ctn_op_state(op);
+    catena_status_t status = CATENA_OK;
+    for (unsigned child = CTN_ROOTED_ROUNDS; child-- > 0;) {
+        for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+            if (status == CATENA_OK && child < tree->children[side]) {
+                ctn_piece_t piece = tree->values->part(op, side, child);
+                status = lend(op, side, child, piece.data, piece.bytes);
+            }
+        }
+    }
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+ctn_step_t ctn_rooted_await_children(ctn_op_t *op)
+{
+    const ctn_rooted_t *tree = ctn_op_state(op);
+    for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
+        for (unsigned child = 0; child < tree->children[side]; child++) {
+            size_t bytes = tree->values->part(op, side, child).bytes;
+            if (!is_returned(op, side, child, bytes)) {
+                return CTN_STEP_WAIT;
+            }
+        }
+    }
+    return CTN_STEP_NEXT;
+}

@@ -1,0 +1,159 @@
+/* Allgather on a chain into announced tables. Recursive doubling without
+ * wrap-around: before round d a member holds the records of those less than
+ * 2^d away on either side; the partner 2^d away needs exactly those of its
+ * side. Rounds: ceil(log2 p), and one before to announce the tables. Records
+ * whose number all know go where they stay, without a copy and in one step a
+ * round; those of any length (chain_allgather.c) are fetched and copied. */
+
+#include <string.h>
+
+#include "exec/slot.h"
+#include "group/chain.h"
+
+enum { LEFT, RIGHT };
+
+/* Slots: two for the announcement of the tables, then two for each round. */
+static unsigned slot_of(unsigned round, unsigned side)
+{
+    return 2 + 2 * round + side;
+}
+
+static catena_status_t announce(ctn_op_t *op, ctn_gather_t *gather, int side)
+{
+    const ctn_chain_t *chain = gather->chain;
+    ctn_address_t peer = side == LEFT ? chain->left : chain->right;
+    gather->partner[side].address = peer;
+    if (!ctn_address_exists(peer)) {
+        return CATENA_OK;
+    }
+    return ctn_op_send(op, peer, (unsigned)!side, &gather->table,
+                       sizeof(gather->table));
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    ctn_gather_t *gather = ctn_op_state(op);
+    gather->round = gather->sent = gather->received = 0;
+    for (int side = LEFT; side <= RIGHT; side++) {
+        catena_status_t status = announce(op, gather, side);
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t meet(ctn_op_t *op)
+{
+    ctn_gather_t *gather = ctn_op_state(op);
+    for (int side = LEFT; side <= RIGHT; side++) {
+        unsigned slot = (unsigned)side;
+        if (!ctn_address_exists(gather->partner[side].address)) {
+            continue;
+        }
+        if (!ctn_op_arrived(op, slot)) {
+            return CTN_STEP_WAIT;
+        }
+        memcpy(&gather->partner[side].table, ctn_op_slot(op, slot)->data,
+               sizeof(uint64_t));
+    }
+    return CTN_STEP_NEXT;
+}
+
+/** Where member `i`'s records start, in bytes. */
+static size_t record_start(const ctn_gather_t *gather, uint32_t i)
+{
+    return (gather->first != NULL ? gather->first[i] : i) *
+           gather->record_bytes;
+}
+
+/** The records for the partner on `side`, and then whom it meets next. */
+static catena_status_t send(ctn_op_t *op, ctn_gather_t *gather, int side)
+{
+    uint64_t rank = gather->chain->rank;
+    uint64_t reach = UINT64_C(1) << gather->round;
+    uint64_t low =
+        side == LEFT ? rank : rank + 1 - (reach < rank + 1 ? reach : rank + 1);
+    uint64_t high = side == RIGHT ? rank : rank + reach - 1;
+    if (high >= gather->chain->size) {
+        high = gather->chain->size - 1;
+    }
+    size_t start = record_start(gather, (uint32_t)low);
+    size_t bytes = record_start(gather, (uint32_t)high + 1) - start;
+    const struct ctn_gather_peer *to = &gather->partner[side];
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, to->address.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    unsigned slot = slot_of(gather->round, (unsigned)!side);
+    status = ctn_put_signal(
+        endpoint, gather->memory + start, bytes, to->table + start,
+        ctn_slot_word_offset(op->channel, to->address, op->seq, slot, 1),
+        ctn_tag(op->seq, 0), &op->pending);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    return ctn_op_send(op, to->address, slot, &gather->partner[!side],
+                       sizeof(gather->partner[0]));
+}
+
+static ctn_step_t send_both(ctn_op_t *op, ctn_gather_t *gather)
+{
+    for (int side = LEFT; side <= RIGHT; side++) {
+        if (ctn_address_exists(gather->partner[side].address)) {
+            catena_status_t status = send(op, gather, side);
+            if (status != CATENA_OK) {
+                return ctn_op_fail(op, status);
+            }
+        }
+    }
+    gather->sent = 1;
+    op->exec->tally.rounds++;
+    return CTN_STEP_MOVED;
+}
+
+static bool received(ctn_op_t *op, const ctn_gather_t *gather, int side)
+{
+    unsigned slot = slot_of(gather->round, (unsigned)side);
+    return !ctn_address_exists(gather->partner[side].address) ||
+           (ctn_op_arrived(op, slot) &&
+            ctn_word_load(&ctn_op_slot(op, slot)->word[1]) ==
+                ctn_tag(op->seq, 0));
+}
+
+static ctn_step_t rounds(ctn_op_t *op)
+{
+    ctn_gather_t *gather = ctn_op_state(op);
+    if (!ctn_address_exists(gather->partner[LEFT].address) &&
+        !ctn_address_exists(gather->partner[RIGHT].address)) {
+        return CTN_STEP_NEXT;
+    }
+    if (!gather->sent) {
+        return send_both(op, gather);
+    }
+    if (!received(op, gather, LEFT) || !received(op, gather, RIGHT)) {
+        return CTN_STEP_WAIT;
+    }
+    for (int side = LEFT; side <= RIGHT; side++) {
+        unsigned slot = slot_of(gather->round, (unsigned)side);
+        if (ctn_address_exists(gather->partner[side].address)) {
+            memcpy(&gather->partner[side], ctn_op_slot(op, slot)->data,
+                   sizeof(gather->partner[0]));
+        }
+    }
+    gather->round++;
+    gather->sent = 0;
+    return CTN_STEP_MOVED;
+}
+
+static const ctn_phase_t phases[] = {
+    {"announce", begin}, {"meet", meet}, {"rounds", rounds}, {NULL, NULL}};
+
+const ctn_algorithm_t ctn_gather_algorithm = {
+    .name = "chain/allgather",
+    .state_bytes = sizeof(ctn_gather_t),
+    .phases = phases,
+    .synchronizing = true,
+};

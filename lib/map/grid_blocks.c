@@ -1,0 +1,354 @@
+#include "map/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ORD-3: a grid is cut into blocks, one for each node where that fits. Else the
+ * cells are strung together, block by block and back and forth within each, and
+ * the nodes take what comes next, the largest first. Of all shapes of blocks
+ * with as many cells as a node has ranks those with the least surface, by
+ * weight, are tried. */
+
+enum { SHAPES = 8 }; /* that are tried */
+
+typedef struct shape {
+    uint64_t surface; /* weight that leaves it, by cell, in 1/65536 */
+    int *side;        /* [ndims] */
+} shape_t;
+
+typedef struct cutting {
+    const ctn_grid_t *grid;
+    const int *weights;
+    uint64_t cells; /* that a block is to have */
+    shape_t best[SHAPES];
+    uint32_t shapes;
+    int *side; /* [ndims] of the shape that is looked at */
+} cutting_t;
+
+static int directions(const ctn_grid_t *grid)
+{
+    return grid->displacements != NULL ? grid->ndirs : 2 * grid->ndims;
+}
+
+/** How far direction `k` goes along a dimension. */
+static int step_of(const ctn_grid_t *grid, int k, int dimension)
+{
+    if (grid->displacements != NULL) {
+        return grid->displacements[k * grid->ndims + dimension];
+    }
+    return k / 2 != dimension ? 0 : k % 2 == 0 ? -1 : 1;
+}
+
+static uint64_t weight_of(const int weights[], int k)
+{
+    return weights == NULL ? 1 : (uint64_t)weights[k];
+}
+
+/** What leaves a block with the given sides, by cell. A side that is the whole
+ * dimension is never left: it is closed to a ring, or ends there. */
+static uint64_t surface_of(const cutting_t *cutting)
+{
+    const ctn_grid_t *grid = cutting->grid;
+    uint64_t surface = 0;
+    uint64_t all = 1;
+    for (int d = 0; d < grid->ndims; d++) {
+        all *= (uint64_t)cutting->side[d];
+    }
+    for (int k = 0; k < directions(grid); k++) {
+        uint64_t within = 1;
+        for (int d = 0; d < grid->ndims; d++) {
+            int side = cutting->side[d];
+            int64_t step = llabs((long long)step_of(grid, k, d));
+            if (side == grid->dims[d]) {
+                step = 0;
+            }
+            within *= (uint64_t)(step < side ? side - step : 0);
+        }
+        surface +=
+            weight_of(cutting->weights, k) * (((all - within) << 16) / all);
+    }
+    return surface;
+}
+
+/** Keep the shape looked at if it is among the best. */
+static void offer(cutting_t *cutting)
+{
+    size_t bytes = (size_t)cutting->grid->ndims * sizeof(int);
+    uint64_t surface = surface_of(cutting);
+    uint32_t at = cutting->shapes;
+    if (at == SHAPES) {
+        at--;
+        if (surface >= cutting->best[at].surface) {
+            return;
+        }
+    } else {
+        cutting->shapes++;
+    }
+    /* Its memory goes to where the new one belongs. */
+    shape_t shape = cutting->best[at];
+    while (at > 0 && surface < cutting->best[at - 1].surface) {
+        cutting->best[at] = cutting->best[at - 1];
+        at--;
+    }
+    memcpy(shape.side, cutting->side, bytes);
+    shape.surface = surface;
+    cutting->best[at] = shape;
+}
+
+/** All shapes with the sides below `dimension` as they are, which make `cells`
+ * cells. The last side is what it must be, rounded down and up. */
+static void try_sides(cutting_t *cutting, int dimension, uint64_t cells)
+{
+    const ctn_grid_t *grid = cutting->grid;
+    int most = grid->dims[dimension];
+    if (dimension == grid->ndims - 1) {
+        uint64_t side = cutting->cells / cells;
+        cutting->side[dimension] = side < (uint64_t)most ? (int)side : most;
+        offer(cutting);
+        if (cutting->cells % cells != 0 && side < (uint64_t)most) {
+            cutting->side[dimension] = (int)side + 1;
+            offer(cutting);
+        }
+        return;
+    }
+    for (int side = 1; side <= most && cells * (uint64_t)side <= cutting->cells;
+         side++) {
+        cutting->side[dimension] = side;
+        try_sides(cutting, dimension + 1, cells * (uint64_t)side);
+    }
+}
+
+/** The k-th place of a walk through a box of `extent`, which turns back at
+ * each end, so that one place lies beside the next. */
+static void walk(int ndims, const int extent[], uint64_t k, int at[])
+{
+    for (int d = ndims; d-- > 0;) {
+        uint64_t rows = k / (uint64_t)extent[d];
+        int place = (int)(k % (uint64_t)extent[d]);
+        at[d] = rows % 2 == 0 ? place : extent[d] - 1 - place;
+        k = rows;
+    }
+}
+
+static uint64_t volume(int ndims, const int extent[])
+{
+    uint64_t cells = 1;
+    for (int d = 0; d < ndims; d++) {
+        cells *= (uint64_t)extent[d];
+    }
+    return cells;
+}
+
+/** Nodes in the order in which they take cells: the largest first, so that
+ * blocks of one size follow each other. */
+static void order_nodes(const ctn_order_t *order, uint32_t sorted[])
+{
+    for (uint32_t b = 0; b < order->nodes; b++) {
+        uint32_t at = b;
+        while (at > 0 && order->room[b] > order->room[sorted[at - 1]]) {
+            sorted[at] = sorted[at - 1];
+            at--;
+        }
+        sorted[at] = b;
+    }
+}
+
+/** Who takes the next cell. */
+typedef struct dealing {
+    const ctn_order_t *order;
+    const uint32_t *sorted;
+    uint32_t node;  /* in sorted */
+    uint32_t taken; /* by it */
+} dealing_t;
+
+static uint32_t deal(dealing_t *dealing)
+{
+    while (dealing->taken ==
+           dealing->order->room[dealing->sorted[dealing->node]]) {
+        dealing->node++;
+        dealing->taken = 0;
+    }
+    dealing->taken++;
+    return dealing->sorted[dealing->node];
+}
+
+/** The cells of one block, the block's corner being `at`. `work`: [3][ndims] */
+static void deal_block(const ctn_grid_t *grid, const int side[], const int at[],
+                       int work[], dealing_t *dealing, uint32_t part[])
+{
+    int ndims = grid->ndims;
+    int *extent = work;
+    int *within = work + ndims;
+    for (int d = 0; d < ndims; d++) {
+        int left = grid->dims[d] - at[d] * side[d];
+        extent[d] = left < side[d] ? left : side[d];
+    }
+    uint64_t cells = volume(ndims, extent);
+    for (uint64_t k = 0; k < cells; k++) {
+        walk(ndims, extent, k, within);
+        uint64_t cell = 0;
+        for (int d = 0; d < ndims; d++) {
+            cell = cell * (uint64_t)grid->dims[d] +
+                   (uint64_t)(at[d] * side[d] + within[d]);
+        }
+        part[cell] = deal(dealing);
+    }
+}
+
+/** Deal the cells block by block, and the vertices beyond the grid last.
+ * `work`: [4][ndims] */
+static void deal_all(const ctn_order_t *order, const ctn_grid_t *grid,
+                     const int side[], const uint32_t sorted[], int work[],
+                     uint32_t part[])
+{
+    int ndims = grid->ndims;
+    int *blocks = work;
+    int *at = work + ndims;
+    dealing_t dealing = {.order = order, .sorted = sorted};
+    for (int d = 0; d < ndims; d++) {
+        blocks[d] = (grid->dims[d] + side[d] - 1) / side[d];
+    }
+    uint64_t count = volume(ndims, blocks);
+    for (uint64_t k = 0; k < count; k++) {
+        walk(ndims, blocks, k, at);
+        deal_block(grid, side, at, work + 2 * ndims, &dealing, part);
+    }
+    for (uint64_t v = volume(ndims, grid->dims); v < order->count; v++) {
+        part[v] = deal(&dealing);
+    }
+}
+
+/** Deal the cells by each of the shapes, and keep the best. */
+static catena_status_t deal_best(const ctn_order_t *order,
+                                 const cutting_t *cutting, uint32_t part[])
+{
+    const ctn_grid_t *grid = cutting->grid;
+    size_t bytes = order->count * sizeof(uint32_t);
+    uint32_t *sorted = malloc((order->nodes + 1) * sizeof(*sorted));
+    uint32_t *trial = malloc(bytes + 1);
+    int *work = malloc((4 * (size_t)grid->ndims + 1) * sizeof(*work));
+    catena_status_t status = CATENA_ERR_NO_MEMORY;
+    if (sorted != NULL && trial != NULL && work != NULL) {
+        order_nodes(order, sorted);
+        uint64_t least = UINT64_MAX;
+        for (uint32_t i = 0; i < cutting->shapes; i++) {
+            deal_all(order, grid, cutting->best[i].side, sorted, work, trial);
+            uint64_t between = ctn_order_between(order, trial);
+            if (between < least) {
+                memcpy(part, trial, bytes);
+                least = between;
+            }
+        }
+        status = CATENA_OK;
+    }
+    free(sorted);
+    free(trial);
+    free(work);
+    return status;
+}
+
+/** Blocks are made for the greatest node: all have its size, or most do. */
+static uint64_t cells_of(const ctn_order_t *order)
+{
+    uint32_t most = 1;
+    for (uint32_t b = 0; b < order->nodes; b++) {
+        most = order->room[b] > most ? order->room[b] : most;
+    }
+    return most;
+}
+
+catena_status_t ctn_order_blocks(const ctn_order_t *order,
+                                 const ctn_grid_t *grid, const int weights[],
+                                 uint32_t part[])
+{
+    size_t ndims = (size_t)grid->ndims;
+    int *sides = calloc((SHAPES + 1) * ndims + 1, sizeof(*sides));
+    if (sides == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    cutting_t cutting = {.grid = grid,
+                         .weights = weights,
+                         .cells = cells_of(order),
+                         .side = sides + SHAPES * ndims};
+    for (size_t i = 0; i < SHAPES; i++) {
+        cutting.best[i].side = sides + i * ndims;
+    }
+    if (ndims > 0) {
+        try_sides(&cutting, 0, 1);
+    } else {
+        offer(&cutting);
+    }
+    catena_status_t status = deal_best(order, &cutting, part);
+    free(sides);
+    return status;
+}
+
+/** Where direction k leads from `at`. @return false: beyond a border */
+static bool neighbor_of(const ctn_grid_t *grid, const int at[], int k,
+                        uint32_t *cell)
+{
+    uint64_t to = 0;
+    for (int d = 0; d < grid->ndims; d++) {
+        int64_t size = grid->dims[d];
+        int64_t c = (int64_t)at[d] + step_of(grid, k, d);
+        if (grid->periods[d]) {
+            c = (c % size + size) % size;
+        } else if (c < 0 || c >= size) {
+            return false;
+        }
+        to = to * (uint64_t)size + (uint64_t)c;
+    }
+    *cell = (uint32_t)to;
+    return true;
+}
+
+/** All edges of the grid. @return how many */
+static size_t list_edges(const ctn_grid_t *grid, const int weights[], int at[],
+                         ctn_order_edge_t edge[])
+{
+    size_t edges = 0;
+    uint64_t cells = volume(grid->ndims, grid->dims);
+    for (uint64_t cell = 0; cell < cells; cell++) {
+        uint64_t rest = cell;
+        for (int d = grid->ndims; d-- > 0;) {
+            at[d] = (int)(rest % (uint64_t)grid->dims[d]);
+            rest /= (uint64_t)grid->dims[d];
+        }
+        for (int k = 0; k < directions(grid); k++) {
+            uint32_t to;
+            if (neighbor_of(grid, at, k, &to)) {
+                edge[edges++] = (ctn_order_edge_t){(uint32_t)cell, to,
+                                                   weight_of(weights, k)};
+            }
+        }
+    }
+    return edges;
+}
+
+catena_status_t ctn_order_map_grid(uint32_t count, const uint32_t node[],
+                                   const ctn_grid_t *grid, const int weights[],
+                                   uint32_t place[], uint64_t *before,
+                                   uint64_t *after)
+{
+    size_t most = volume(grid->ndims, grid->dims) * (size_t)directions(grid);
+    ctn_order_edge_t *edge = malloc((most + 1) * sizeof(*edge));
+    int *at = malloc(((size_t)grid->ndims + 1) * sizeof(*at));
+    uint32_t *part = malloc(((size_t)count + 1) * sizeof(*part));
+    ctn_order_t order = {0};
+    catena_status_t status = CATENA_ERR_NO_MEMORY;
+    if (edge != NULL && at != NULL && part != NULL) {
+        size_t edges = list_edges(grid, weights, at, edge);
+        status = ctn_order_open(&order, count, node, edges, edge);
+    }
+    free(edge);
+    free(at);
+    if (status == CATENA_OK) {
+        status = ctn_order_blocks(&order, grid, weights, part);
+    }
+    if (status == CATENA_OK) {
+        status = ctn_order_place(&order, part, place, before, after);
+    }
+    ctn_order_close(&order);
+    free(part);
+    return status;
+}

@@ -1,0 +1,252 @@
+#include "map/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ORD-2: Kernighan, Lin, An Efficient Heuristic Procedure for Partitioning
+ * Graphs, Bell System Technical Journal 49(2), 1970, on one pair of nodes after
+ * the other. Differences: nodes may be of different size, and a pass ends when
+ * many exchanges in a row have not helped. O(n^2 + edges) for a pair of nodes
+ * with n vertices each. */
+
+enum {
+    PASSES = 16, /* over all pairs; few are needed */
+    PATIENCE = 32
+};
+
+typedef struct swap {
+    uint32_t first, second; /* vertices */
+} swap_t;
+
+typedef struct work {
+    const ctn_order_t *order;
+    uint32_t *part;
+    uint32_t *begin;  /* of a node's vertices in member; [nodes + 1] */
+    uint32_t *member; /* vertices by node */
+    uint32_t *at;     /* of a vertex in member */
+    int64_t *gain;    /* of a vertex' move to the other node of the pair */
+    uint64_t *mutual; /* weight of the edges with one vertex, or 0 */
+    bool *moved;      /* in this pass */
+    bool *met;        /* nodes */
+    swap_t *swap;
+} work_t;
+
+/** What the edges of `v` to node b weigh more than those to node a. */
+static int64_t gain_of(const work_t *work, uint32_t v, uint32_t a, uint32_t b)
+{
+    const ctn_order_t *order = work->order;
+    int64_t gain = 0;
+    for (size_t i = order->first[v]; i < order->first[v + 1]; i++) {
+        uint32_t part = work->part[order->to[i]];
+        if (part == b) {
+            gain += (int64_t)order->weight[i];
+        } else if (part == a) {
+            gain -= (int64_t)order->weight[i];
+        }
+    }
+    return gain;
+}
+
+#define NONE UINT32_MAX
+
+/** The vertex of node b to move that helps most; NONE: all are moved. */
+static uint32_t best_of(const work_t *work, uint32_t b)
+{
+    uint32_t best = NONE;
+    int64_t most = 0;
+    for (uint32_t i = work->begin[b]; i < work->begin[b + 1]; i++) {
+        uint32_t v = work->member[i];
+        if (!work->moved[v]) {
+            int64_t gain = work->gain[v] - 2 * (int64_t)work->mutual[v];
+            if (best == NONE || gain > most) {
+                best = v;
+                most = gain;
+            }
+        }
+    }
+    return best;
+}
+
+/** Vertex v goes to `part`: what that means for its neighbors of the pair. */
+static void move(work_t *work, uint32_t v, uint32_t part)
+{
+    const ctn_order_t *order = work->order;
+    uint32_t from = work->part[v];
+    for (size_t i = order->first[v]; i < order->first[v + 1]; i++) {
+        uint32_t to = order->to[i];
+        int64_t twice = 2 * (int64_t)order->weight[i];
+        if (work->part[to] == from) {
+            work->gain[to] += twice;
+        } else if (work->part[to] == part) {
+            work->gain[to] -= twice;
+        }
+    }
+    work->part[v] = part;
+    work->moved[v] = true;
+}
+
+/** Set or clear what the edges of `v` weigh, at their other ends. */
+static void mark(work_t *work, uint32_t v, bool set)
+{
+    const ctn_order_t *order = work->order;
+    for (size_t i = order->first[v]; i < order->first[v + 1]; i++) {
+        work->mutual[order->to[i]] = set ? order->weight[i] : 0;
+    }
+}
+
+/** The next exchange between nodes a and b, helpful or not.
+ * @return false: all of one have been exchanged */
+static bool exchange(work_t *work, uint32_t a, uint32_t b, swap_t *swap,
+                     int64_t *gain)
+{
+    swap->first = best_of(work, a);
+    if (swap->first == NONE) {
+        return false;
+    }
+    mark(work, swap->first, true);
+    swap->second = best_of(work, b);
+    bool found = swap->second != NONE;
+    if (found) {
+        *gain = work->gain[swap->first] + work->gain[swap->second] -
+                2 * (int64_t)work->mutual[swap->second];
+    }
+    mark(work, swap->first, false);
+    if (found) {
+        move(work, swap->first, b);
+        move(work, swap->second, a);
+    }
+    return found;
+}
+
+/** Exchange the places of both among the members. */
+static void settle(work_t *work, const swap_t *swap)
+{
+    uint32_t first = work->at[swap->first];
+    uint32_t second = work->at[swap->second];
+    work->member[first] = swap->second;
+    work->member[second] = swap->first;
+    work->at[swap->first] = second;
+    work->at[swap->second] = first;
+}
+
+/** One pass over a pair of nodes. @return what was gained */
+static int64_t refine_pair(work_t *work, uint32_t a, uint32_t b)
+{
+    const uint32_t pair[2] = {a, b};
+    for (int side = 0; side < 2; side++) {
+        uint32_t own = pair[side];
+        for (uint32_t i = work->begin[own]; i < work->begin[own + 1]; i++) {
+            uint32_t v = work->member[i];
+            work->gain[v] = gain_of(work, v, own, pair[1 - side]);
+            work->moved[v] = false;
+        }
+    }
+    int64_t sum = 0;
+    int64_t best = 0;
+    int64_t gain = 0;
+    uint32_t made = 0;
+    uint32_t kept = 0;
+    while (made - kept < PATIENCE &&
+           exchange(work, a, b, &work->swap[made], &gain)) {
+        made++;
+        sum += gain;
+        if (sum > best) {
+            best = sum;
+            kept = made;
+        }
+    }
+    for (uint32_t i = 0; i < made; i++) {
+        const swap_t *swap = &work->swap[i];
+        if (i < kept) {
+            settle(work, swap);
+        } else {
+            work->part[swap->first] = a;
+            work->part[swap->second] = b;
+        }
+    }
+    return best;
+}
+
+/** All pairs of node a and a later one that edges join. */
+static int64_t refine_with(work_t *work, uint32_t a)
+{
+    const ctn_order_t *order = work->order;
+    int64_t gained = 0;
+    memset(work->met, 0, order->nodes * sizeof(*work->met));
+    for (uint32_t i = work->begin[a]; i < work->begin[a + 1]; i++) {
+        uint32_t v = work->member[i];
+        for (size_t k = order->first[v]; k < order->first[v + 1]; k++) {
+            work->met[work->part[order->to[k]]] = true;
+        }
+    }
+    for (uint32_t b = a + 1; b < order->nodes; b++) {
+        if (work->met[b]) {
+            gained += refine_pair(work, a, b);
+        }
+    }
+    return gained;
+}
+
+static bool take_memory(work_t *work)
+{
+    size_t count = (size_t)work->order->count + 1;
+    size_t nodes = (size_t)work->order->nodes + 1;
+    work->begin = calloc(nodes, sizeof(*work->begin));
+    work->met = calloc(nodes, sizeof(*work->met));
+    work->member = malloc(count * sizeof(*work->member));
+    work->at = malloc(count * sizeof(*work->at));
+    work->gain = malloc(count * sizeof(*work->gain));
+    work->mutual = calloc(count, sizeof(*work->mutual));
+    work->moved = malloc(count * sizeof(*work->moved));
+    work->swap = malloc(count * sizeof(*work->swap));
+    return work->begin != NULL && work->met != NULL && work->member != NULL &&
+           work->at != NULL && work->gain != NULL && work->mutual != NULL &&
+           work->moved != NULL && work->swap != NULL;
+}
+
+static void give_memory(work_t *work)
+{
+    free(work->begin);
+    free(work->met);
+    free(work->member);
+    free(work->at);
+    free(work->gain);
+    free(work->mutual);
+    free(work->moved);
+    free(work->swap);
+}
+
+/** List the vertices of each node. */
+static void list_members(work_t *work)
+{
+    const ctn_order_t *order = work->order;
+    for (uint32_t b = 0; b < order->nodes; b++) {
+        work->begin[b + 1] = work->begin[b] + order->room[b];
+    }
+    for (uint32_t v = order->count; v-- > 0;) {
+        work->at[v] = --work->begin[work->part[v] + 1];
+        work->member[work->at[v]] = v;
+    }
+    for (uint32_t b = 0; b < order->nodes; b++) {
+        work->begin[b + 1] = work->begin[b] + order->room[b];
+    }
+}
+
+catena_status_t ctn_order_refine(const ctn_order_t *order, uint32_t part[])
+{
+    work_t work = {.order = order, .part = part};
+    catena_status_t status = CATENA_ERR_NO_MEMORY;
+    if (take_memory(&work)) {
+        list_members(&work);
+        int64_t gained = 1;
+        for (int pass = 0; pass < PASSES && gained > 0; pass++) {
+            gained = 0;
+            for (uint32_t a = 0; a < order->nodes; a++) {
+                gained += refine_with(&work, a);
+            }
+        }
+        status = CATENA_OK;
+    }
+    give_memory(&work);
+    return status;
+}

@@ -1,0 +1,230 @@
+/* Arguments of operations on neighbors: checked once, and said in blocks. */
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "neighbor/call/call.h"
+
+/** One side that is being checked. */
+typedef struct check {
+    const ctn_neighbor_given_t *given;
+    const char *what;
+    const ctn_given_side_t *side;
+    ctn_side_shape_t shape;
+    const ctn_edge_t *edge; /* [count] */
+    uint32_t count;
+} check_t;
+
+#define REFUSE(given, format, ...)                                             \
+    ctn_error((given)->neighborhood->exec->log, "%s: " format,                 \
+              (given)->kind->algorithm.name, __VA_ARGS__)
+
+static catena_status_t too_long(const check_t *check, size_t count)
+{
+    REFUSE(check->given, "%s of %zu elements does not fit the address space",
+           check->what, count);
+    return CATENA_ERR_ARG;
+}
+
+static catena_status_t no_type(const check_t *check)
+{
+    REFUSE(check->given, "a type of %s is NULL", check->what);
+    return CATENA_ERR_ARG;
+}
+
+static bool is_neighbor(const check_t *check, uint32_t i)
+{
+    return check->edge[i].rank != CATENA_PROC_NULL;
+}
+
+static bool any_neighbor(const check_t *check)
+{
+    uint32_t i = 0;
+    while (i < check->count && !is_neighbor(check, i)) {
+        i++;
+    }
+    return i < check->count;
+}
+
+/** Blocks of one length; one block for all is the first of them. */
+static catena_status_t read_alike(const check_t *check, ctn_blocks_t *blocks)
+{
+    uint32_t n = check->shape == CTN_SIDE_ONE ? 1 : check->count;
+    size_t all;
+    if (check->side->type == NULL) {
+        return check->count > 0 ? no_type(check) : CATENA_OK;
+    }
+    return ctn_blocks_read_alike(check->side, n, blocks, &all)
+               ? CATENA_OK
+               : too_long(check, check->side->count);
+}
+
+static catena_status_t read_vector(const check_t *check, ctn_blocks_t *blocks,
+                                   bool *empty)
+{
+    const ctn_given_side_t *side = check->side;
+    size_t all = 0;
+    if (check->count > 0 &&
+        (side->counts == NULL || side->displacements == NULL ||
+         (check->given->kind->typed && side->types == NULL))) {
+        REFUSE(check->given, "the %s of %s are NULL",
+               side->counts == NULL          ? "counts"
+               : side->displacements == NULL ? "displacements"
+                                             : "types",
+               check->what);
+        return CATENA_ERR_ARG;
+    }
+    for (uint32_t i = 0; i < check->count; i++) {
+        catena_datatype_t type =
+            side->types != NULL ? side->types[i] : side->type;
+        if (!is_neighbor(check, i)) {
+            continue;
+        }
+        if (type == NULL) {
+            return no_type(check);
+        }
+        if (!ctn_block_fits(side, i, &all)) {
+            return too_long(check, side->counts[i]);
+        }
+    }
+    blocks->types = side->types;
+    blocks->counts = side->counts;
+    blocks->displacements = side->displacements;
+    *empty = all == 0;
+    return CATENA_OK;
+}
+
+static catena_status_t read_side(const check_t *check, ctn_blocks_t *blocks)
+{
+    const ctn_given_side_t *side = check->side;
+    bool vector = check->shape == CTN_SIDE_VECTOR;
+    bool empty;
+    catena_status_t status =
+        vector ? read_vector(check, blocks, &empty) : read_alike(check, blocks);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    if (side->buffer == CATENA_IN_PLACE) {
+        REFUSE(check->given, "%s is CATENA_IN_PLACE, which is not allowed here",
+               check->what);
+        return CATENA_ERR_ARG;
+    }
+    if (side->buffer == NULL &&
+        !(vector ? empty : blocks->bytes == 0 || !any_neighbor(check))) {
+        REFUSE(check->given, "%s is NULL, but has data", check->what);
+        return CATENA_ERR_ARG;
+    }
+    /* Our own buffer: catena writes to what it receives only. */
+    blocks->base = (unsigned char *)(uintptr_t)side->buffer;
+    blocks->type = side->type;
+    return CATENA_OK;
+}
+
+static catena_status_t read_reducer(const ctn_neighbor_given_t *given,
+                                    ctn_reducer_t *by)
+{
+    catena_datatype_t type = given->recv.type;
+    char reason[256];
+    if (type == NULL || given->op == NULL) {
+        REFUSE(given, "the %s is NULL", type == NULL ? "type" : "operation");
+        return CATENA_ERR_ARG;
+    }
+    if (!ctn_op_valid(given->op, type)) {
+        REFUSE(given, "%s",
+               ctn_op_refusal(given->op, type, reason, sizeof(reason)));
+        return CATENA_ERR_ARG;
+    }
+    *by = (ctn_reducer_t){given->op, ctn_op_unit(given->op, type)};
+    return CATENA_OK;
+}
+
+static catena_status_t check_in_place(const ctn_neighbor_given_t *given)
+{
+    const catena_neighborhood_t *n = given->neighborhood;
+    if (!ctn_kind_reduces(given->kind) && n->sources != n->targets) {
+        REFUSE(given,
+               "in place takes as many sources as targets; there are %u and %u",
+               n->sources, n->targets);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
+
+/** Whether it may be called at all. */
+static catena_status_t check_kind(const ctn_neighbor_given_t *given)
+{
+    if ((given->neighborhood->operations & given->kind->operation) == 0) {
+        REFUSE(given, "the neighborhood is made for other operations (%#x)",
+               given->neighborhood->operations);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
+
+CTN_HOT catena_status_t
+ctn_neighbor_understand(const ctn_neighbor_given_t *given, ctn_exchange_t *x)
+{
+    const catena_neighborhood_t *n = given->neighborhood;
+    const ctn_neighbor_kind_t *kind = given->kind;
+    bool in_place =
+        kind->may_be_in_place && given->send.buffer == CATENA_IN_PLACE;
+    const check_t send = {.given = given,
+                          .what = in_place ? "recv" : "send",
+                          .side = in_place ? &given->recv : &given->send,
+                          .shape = kind->send,
+                          .edge = n->target,
+                          .count = n->targets};
+    const check_t recv = {.given = given,
+                          .what = "recv",
+                          .side = &given->recv,
+                          .shape = kind->recv,
+                          .edge = n->source,
+                          .count = n->sources};
+    catena_status_t status = check_kind(given);
+    x->kind = kind;
+    x->neighborhood = given->neighborhood;
+    x->in_place = in_place;
+    if (status == CATENA_OK && in_place) {
+        status = check_in_place(given);
+    }
+    if (status == CATENA_OK && ctn_kind_reduces(kind)) {
+        status = read_reducer(given, &x->by);
+    }
+    if (status == CATENA_OK) {
+        status = read_side(&recv, &x->recv);
+    }
+    return status == CATENA_OK ? read_side(&send, &x->send) : status;
+}
+
+/* ---- for requests ---- */
+
+static void hold_side(ctn_exchange_t *x, const ctn_blocks_t *blocks,
+                      const ctn_edge_t *edge, uint32_t count)
+{
+    if (blocks->types == NULL && blocks->type != NULL) {
+        x->held[x->held_count++] = ctn_type_hold(blocks->type);
+    }
+    for (uint32_t i = 0; i < count && blocks->types != NULL; i++) {
+        if (edge[i].rank != CATENA_PROC_NULL) {
+            x->held[x->held_count++] = ctn_type_hold(blocks->types[i]);
+        }
+    }
+}
+
+catena_status_t ctn_neighbor_hold(ctn_exchange_t *x)
+{
+    const catena_neighborhood_t *n = x->neighborhood;
+    size_t most = x->kind->typed ? (size_t)n->sources + n->targets : 2;
+    x->held = malloc((most + 1) * sizeof(*x->held));
+    if (x->held == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    hold_side(x, &x->send, n->target, n->targets);
+    hold_side(x, &x->recv, n->source, n->sources);
+    if (x->by.op != NULL) {
+        x->held[x->held_count++] = ctn_type_hold(x->by.type);
+        (void)ctn_op_hold(x->by.op);
+        x->holds_op = true;
+    }
+    return CATENA_OK;
+}

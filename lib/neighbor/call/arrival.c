@@ -1,0 +1,354 @@
+/* What becomes of a message that is here, and of blocks that stay on a rank. */
+
+#include <string.h>
+
+#include "neighbor/call/executor.h"
+
+static ctn_incoming_t *incoming(const ctn_op_t *op, uint32_t m)
+{
+    const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
+    return &x->run->receive[m];
+}
+
+static catena_status_t give(ctn_op_t *op, uint32_t m)
+{
+    const ctn_exchange_t *x = ctn_op_state(op);
+    const ctn_plan_t *plan = x->run->plan;
+    return ctn_link_done(op, &plan->in[plan->receive[m].link],
+                         &incoming(op, m)->receiving);
+}
+
+/** Nothing uses a message any more. The network may still have it, where it
+ * has been passed on. */
+static catena_status_t end_message(ctn_op_t *op, uint32_t m)
+{
+    ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    if (op->pending == 0 || !run->plan->passes_on) {
+        return give(op, m);
+    }
+    run->receive[m].ended = true;
+    run->ended++;
+    return CATENA_OK;
+}
+
+catena_status_t ctn_give_ended(ctn_op_t *op)
+{
+    ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    catena_status_t status = CATENA_OK;
+    for (uint32_t m = 0; m < run->plan->receives && status == CATENA_OK; m++) {
+        if (m < run->next_receive && run->receive[m].ended) {
+            run->receive[m].ended = false;
+            status = give(op, m);
+        }
+    }
+    run->ended = 0;
+    return status;
+}
+
+catena_status_t ctn_item_used(ctn_op_t *op, const ctn_item_t *item)
+{
+    uint32_t m = item->from;
+    return m != CTN_NO_MESSAGE && --incoming(op, m)->uses == 0
+               ? end_message(op, m)
+               : CATENA_OK;
+}
+
+catena_status_t ctn_part_read(ctn_op_t *op, ctn_part_t part)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    const ctn_item_t *item = ctn_item_of(x, part);
+    if (item != NULL) {
+        return ctn_item_used(op, item);
+    }
+    if (x->in_place && part.of == CTN_OF_SEND) {
+        x->run->still_sent[part.index]--;
+    }
+    return CATENA_OK;
+}
+
+/* ---- blocks ---- */
+
+ctn_substitute_t *ctn_substitute(ctn_op_t *op, ctn_span_t target)
+{
+    ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    size_t taken =
+        sizeof(ctn_substitute_t) + (op->exec->drop_data ? 0 : target.bytes);
+    ctn_substitute_t *made = ctn_scratch_alloc(op->exec, taken);
+    if (made != NULL) {
+        made->next = run->substitute;
+        made->target = target;
+        made->taken = taken;
+        run->substitute = made;
+    }
+    return made;
+}
+
+/** Whether a received block would overwrite one that is still to be sent. */
+static bool is_blocked(const ctn_op_t *op, uint32_t source)
+{
+    const ctn_exchange_t *x = (const void *)op->memory;
+    return x->in_place && (x->run->still_sent[source] > 0 || op->pending != 0);
+}
+
+/** Where a block for `source` goes now. @return false: no memory */
+static bool aim(ctn_op_t *op, uint32_t source, ctn_span_t *target)
+{
+    if (!is_blocked(op, source)) {
+        return true;
+    }
+    ctn_substitute_t *aside = ctn_substitute(op, *target);
+    if (aside != NULL) {
+        *target = (ctn_span_t){.base = aside->data, .bytes = target->bytes};
+    }
+    return aside != NULL;
+}
+
+/** A block came in another length than this rank wants it. All has been sent
+ * and received: the operation goes on, and fails at its end. */
+static void complain(ctn_op_t *op, uint32_t source, size_t bytes,
+                     size_t expected)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    ctn_error(op->exec->log,
+              "%s: rank %d sent %zu bytes for source %u of rank %u, which "
+              "expects %zu",
+              x->kind->algorithm.name, x->neighborhood->source[source].rank,
+              bytes, source, x->neighborhood->group->lane.chain.rank, expected);
+    x->run->status = CATENA_ERR_ARG;
+}
+
+/** A block did not get further than a rank that wants it in another length. */
+static void complain_of_way(ctn_op_t *op, uint32_t source)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    ctn_error(op->exec->log,
+              "%s: rank %d sent another length for source %u of rank %u than "
+              "a rank that passes it on expects",
+              x->kind->algorithm.name, x->neighborhood->source[source].rank,
+              source, x->neighborhood->group->lane.chain.rank);
+    x->run->status = CATENA_ERR_ARG;
+}
+
+catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
+                               const ctn_span_t *part,
+                               const unsigned char *data, size_t bytes,
+                               bool unfit)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    ctn_span_t target = *part;
+    if (unfit) {
+        complain_of_way(op, source);
+    } else if (bytes != target.bytes) {
+        complain(op, source, bytes, target.bytes);
+    }
+    if (unfit || bytes != target.bytes) {
+        ctn_part_item(x->run, (ctn_part_t){CTN_OF_RECV, source})->unfit = true;
+        return CATENA_OK;
+    }
+    if (bytes == 0) {
+        return CATENA_OK;
+    }
+    if (!aim(op, source, &target)) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_span_write(op->exec, &target, 0, bytes, data);
+    return CATENA_OK;
+}
+
+/** Where a message has one block of this rank's and nothing else, it goes there
+ * from wherever it lies. */
+static catena_status_t take_only_block(ctn_op_t *op, uint32_t m)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    const ctn_plan_t *plan = x->run->plan;
+    ctn_incoming_t *in = incoming(op, m);
+    uint32_t source = plan->part[plan->receive[m].first].index;
+    ctn_span_t target = in->part[0];
+    if (in->receiving.bytes != target.bytes) {
+        complain(op, source, in->receiving.bytes, target.bytes);
+        return give(op, m);
+    }
+    if (!aim(op, source, &target)) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_link_copy(op, &in->receiving, &target, 1);
+    return give(op, m);
+}
+
+/* ---- items ---- */
+
+static void set_item(ctn_op_t *op, ctn_item_t *item, uint32_t m, uint32_t uses,
+                     ctn_span_t span)
+{
+    item->span = span;
+    item->here = true;
+    item->from = m;
+    if (m != CTN_NO_MESSAGE) {
+        incoming(op, m)->uses += uses;
+    }
+}
+
+/** An operand is used once more than it is passed on. */
+static void set_operand(ctn_op_t *op, uint32_t source, ctn_item_t *item,
+                        uint32_t m, ctn_span_t span)
+{
+    const ctn_exchange_t *x = ctn_op_state(op);
+    size_t expected = ctn_blocks_bytes(&x->recv, 0);
+    item->unfit = span.bytes != expected;
+    if (item->unfit) {
+        complain(op, source, span.bytes, expected);
+    }
+    set_item(op, item, m, item->readers + 1, span);
+}
+
+/** Lengths of a message's parts, one after the other. */
+typedef struct lengths {
+    const unsigned char *header; /* or NULL: all alike */
+    size_t each;
+    size_t left;
+} lengths_t;
+
+/** @return false: that is no header of ours */
+static bool read_lengths(const ctn_exchange_t *x,
+                         const ctn_receiving_t *receiving, uint32_t count,
+                         lengths_t *lengths)
+{
+    size_t header = x->headers ? count * sizeof(uint64_t) : 0;
+    if (receiving->bytes < header) {
+        return false;
+    }
+    *lengths = (lengths_t){
+        .header = x->headers ? receiving->data : NULL,
+        .left = receiving->bytes - header,
+        .each = receiving->bytes / (count > 0 ? count : 1),
+    };
+    return true;
+}
+
+static size_t next_length(lengths_t *lengths, uint32_t k, uint32_t count,
+                          bool *unfit)
+{
+    uint64_t bytes = k + 1 < count ? lengths->each : lengths->left;
+    *unfit = false;
+    if (lengths->header != NULL) {
+        memcpy(&bytes, lengths->header + k * sizeof(bytes), sizeof(bytes));
+        *unfit = (bytes & CTN_LENGTH_UNFIT) != 0;
+        bytes &= ~CTN_LENGTH_UNFIT;
+    }
+    bytes = bytes < lengths->left ? bytes : lengths->left;
+    lengths->left -= bytes;
+    return (size_t)bytes;
+}
+
+/** One part of a message that may have any. */
+static catena_status_t take_part(ctn_op_t *op, uint32_t m, uint32_t k,
+                                 const unsigned char *data, size_t bytes,
+                                 bool unfit)
+{
+    const ctn_exchange_t *x = ctn_op_state(op);
+    const ctn_plan_t *plan = x->run->plan;
+    ctn_part_t part = plan->part[plan->receive[m].first + k];
+    ctn_item_t *item = ctn_item_of(x, part);
+    /* Only read from; a span may be written, too. */
+    ctn_span_t span = {.base = (unsigned char *)(uintptr_t)data,
+                       .bytes = bytes};
+    if (item == NULL) {
+        return ctn_take_block(op, part.index, &incoming(op, m)->part[k], data,
+                              bytes, unfit);
+    }
+    if (part.of == CTN_OF_RECV) {
+        set_operand(op, part.index, item, m, span);
+    } else {
+        set_item(op, item, m, item->readers, span);
+        item->unfit = unfit;
+    }
+    return CATENA_OK;
+}
+
+/** A message of several parts, or one that stays for a while. */
+static catena_status_t take_parts(ctn_op_t *op, uint32_t m)
+{
+    const ctn_exchange_t *x = ctn_op_state(op);
+    ctn_receiving_t *receiving = &incoming(op, m)->receiving;
+    uint32_t count = x->run->plan->receive[m].count;
+    lengths_t lengths = {.header = NULL};
+    catena_status_t status = ctn_link_plain(op, receiving);
+    if (status == CATENA_OK && !read_lengths(x, receiving, count, &lengths)) {
+        status = CATENA_ERR_PEER;
+    }
+    /* In the simulator there may be a size only. */
+    size_t at = x->headers ? count * sizeof(uint64_t) : 0;
+    incoming(op, m)->uses = 1; /* this one */
+    for (uint32_t k = 0; k < count && status == CATENA_OK; k++) {
+        bool unfit;
+        size_t bytes = next_length(&lengths, k, count, &unfit);
+        status = take_part(
+            op, m, k, receiving->data != NULL ? receiving->data + at : NULL,
+            bytes, unfit);
+        at += bytes;
+    }
+    if (status == CATENA_OK) {
+        status = ctn_item_used(op, &(ctn_item_t){.from = m});
+    }
+    return status;
+}
+
+catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m)
+{
+    const ctn_exchange_t *x = ctn_op_state(op);
+    const ctn_plan_t *plan = x->run->plan;
+    if (!ctn_kind_reduces(x->kind) && !plan->passes_on &&
+        plan->receive[m].count == 1) {
+        return take_only_block(op, m);
+    }
+    catena_status_t status = take_parts(op, m);
+    return status == CATENA_OK && ctn_kind_reduces(x->kind)
+               ? ctn_fold_arrived(op)
+               : status;
+}
+
+/* ---- blocks that stay ---- */
+
+/** A block becomes an item without being copied. */
+static catena_status_t keep_as_item(ctn_op_t *op, const ctn_transfer_t *t,
+                                    const ctn_item_t *from, ctn_item_t *to,
+                                    ctn_span_t source)
+{
+    uint32_t m = from != NULL ? from->from : CTN_NO_MESSAGE;
+    if (t->to.of == CTN_OF_RECV) {
+        set_operand(op, t->to.index, to, m, source);
+    } else {
+        set_item(op, to, m, to->readers, source);
+    }
+    /* What lies in a buffer of the caller goes on being read there. */
+    return from != NULL ? ctn_item_used(op, from) : CATENA_OK;
+}
+
+catena_status_t ctn_transfer(ctn_op_t *op, uint32_t index)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    const ctn_transfer_t *t = &x->run->plan->transfer[index];
+    ctn_item_t *from = ctn_item_of(x, t->from);
+    ctn_item_t *to = ctn_item_of(x, t->to);
+    ctn_span_t source = from != NULL ? from->span : x->run->transfer[2 * index];
+    ctn_span_t target = x->run->transfer[2 * index + 1];
+    if (to != NULL) {
+        catena_status_t status = keep_as_item(op, t, from, to, source);
+        return status == CATENA_OK && t->to.of == CTN_OF_RECV
+                   ? ctn_fold_arrived(op)
+                   : status;
+    }
+    if (from != NULL && from->unfit) {
+        complain_of_way(op, t->to.index);
+        return ctn_part_read(op, t->from);
+    }
+    if (source.bytes != target.bytes) {
+        complain(op, t->to.index, source.bytes, target.bytes);
+        return ctn_part_read(op, t->from);
+    }
+    if (!aim(op, t->to.index, &target)) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_span_copy(op->exec, &target, &source);
+    return ctn_part_read(op, t->from);
+}

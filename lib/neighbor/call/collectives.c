@@ -1,0 +1,190 @@
+/* The public operations: from the arguments to a call that runs, or a request.
+ */
+
+#include <catena/neighbor.h>
+
+#include "coll/ml/ml.h"
+#include "neighbor/call/call.h"
+#include "neighbor/call/persistent.h"
+
+/** Make the operation of a call that was understood; NULL: no memory. */
+CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
+{
+    catena_neighborhood_t *neighborhood = x->neighborhood;
+    ctn_op_t *op = ctn_op_create(neighborhood->exec, &x->kind->algorithm,
+                                 &neighborhood->channel);
+    if (op == NULL) {
+        return NULL;
+    }
+    ctn_exchange_t *made = ctn_op_state(op);
+    *made = *x;
+    if ((mode != CTN_BLOCKING && ctn_neighbor_hold(made) != CATENA_OK) ||
+        (mode == CTN_PERSISTENT ? ctn_neighbor_hide(op)
+                                : ctn_exchange_prepare(made)) != CATENA_OK) {
+        ctn_op_release(op);
+        return NULL;
+    }
+    return op;
+}
+
+/** What all of them do: check, and run or make a request. */
+CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_given_t *given,
+                                            ctn_mode_t mode,
+                                            catena_request_t **request)
+{
+    ctn_exchange_t x = {.kind = given->kind};
+    if (given->neighborhood == NULL ||
+        (mode != CTN_BLOCKING && request == NULL)) {
+        return CATENA_ERR_ARG;
+    }
+    catena_status_t status = ctn_neighbor_understand(given, &x);
+    if (status != CATENA_OK ||
+        (mode == CTN_BLOCKING && ctn_quick_call(&x, &status))) {
+        return status;
+    }
+    ctn_op_t *op = make(&x, mode);
+    if (op == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (mode == CTN_BLOCKING) {
+        return ctn_exchange_run(op);
+    }
+    if (mode == CTN_PERSISTENT) {
+        op->persistent = true;
+    } else {
+        ctn_op_start(op);
+    }
+    *request = op;
+    return CATENA_OK;
+}
+
+/** A blocking call, maybe one of those made most. */
+static inline catena_status_t enter(const ctn_neighbor_given_t *given)
+{
+    catena_status_t status;
+    return given->neighborhood != NULL && ctn_small_call(given, &status)
+               ? status
+               : enter_usual(given, CTN_BLOCKING, NULL);
+}
+
+/* Each has three forms of the same parameters: PUBLISH(name, (parameters but
+ * the neighborhood), what they are in a ctn_neighbor_given_t). */
+#define LIST(...) __VA_ARGS__
+#define PUBLISH(name, parameters, ...)                                         \
+    CTN_TURN_LAST catena_status_t catena_neighbor_##name(                      \
+        LIST parameters, catena_neighborhood_t *neighborhood)                  \
+    {                                                                          \
+        const ctn_neighbor_given_t given = {                                   \
+            .kind = &name, .neighborhood = neighborhood, __VA_ARGS__};         \
+        return enter(&given);                                                  \
+    }                                                                          \
+    catena_status_t catena_ineighbor_##name(                                   \
+        LIST parameters, catena_neighborhood_t *neighborhood,                  \
+        catena_request_t **request)                                            \
+    {                                                                          \
+        const ctn_neighbor_given_t given = {                                   \
+            .kind = &name, .neighborhood = neighborhood, __VA_ARGS__};         \
+        return enter_usual(&given, CTN_NONBLOCKING, request);                  \
+    }                                                                          \
+    catena_status_t catena_neighbor_##name##_init(                             \
+        LIST parameters, catena_neighborhood_t *neighborhood,                  \
+        catena_request_t **request)                                            \
+    {                                                                          \
+        const ctn_neighbor_given_t given = {                                   \
+            .kind = &name, .neighborhood = neighborhood, __VA_ARGS__};         \
+        return enter_usual(&given, CTN_PERSISTENT, request);                   \
+    }
+
+/* The sides that several of them have. */
+#define ONE(side, of_count, of_type)                                           \
+    .side = {.buffer = side, .count = of_count, .type = of_type}
+#define VECTOR(side, types_field, of_types)                                    \
+    .side = {.buffer = side,                                                   \
+             .counts = side##_counts,                                          \
+             .displacements = side##_displacements,                            \
+             .types_field = of_types}
+#define SENT_ALIKE                                                             \
+    const void *send, size_t send_count, catena_datatype_t send_type
+#define RECEIVED_ALIKE                                                         \
+    void *recv, size_t recv_count, catena_datatype_t recv_type
+#define SENT_VECTOR                                                            \
+    const void *send, const size_t send_counts[],                              \
+        const ptrdiff_t send_displacements[]
+#define RECEIVED_VECTOR                                                        \
+    void *recv, const size_t recv_counts[], const ptrdiff_t recv_displacements[]
+
+static const ctn_neighbor_kind_t gather = {
+    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_gather"),
+    .operation = CATENA_NEIGHBOR_GATHER,
+    .send = CTN_SIDE_ONE,
+    .recv = CTN_SIDE_ALIKE,
+};
+PUBLISH(gather, (SENT_ALIKE, RECEIVED_ALIKE), ONE(send, send_count, send_type),
+        ONE(recv, recv_count, recv_type))
+
+static const ctn_neighbor_kind_t gatherv = {
+    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_gatherv"),
+    .operation = CATENA_NEIGHBOR_GATHER,
+    .send = CTN_SIDE_ONE,
+    .recv = CTN_SIDE_VECTOR,
+};
+PUBLISH(gatherv, (SENT_ALIKE, RECEIVED_VECTOR, catena_datatype_t recv_type),
+        ONE(send, send_count, send_type), VECTOR(recv, type, recv_type))
+
+static const ctn_neighbor_kind_t alltoall = {
+    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_alltoall"),
+    .operation = CATENA_NEIGHBOR_ALLTOALL,
+    .send = CTN_SIDE_ALIKE,
+    .recv = CTN_SIDE_ALIKE,
+    .may_be_in_place = true,
+};
+PUBLISH(alltoall, (SENT_ALIKE, RECEIVED_ALIKE),
+        ONE(send, send_count, send_type), ONE(recv, recv_count, recv_type))
+
+static const ctn_neighbor_kind_t alltoallv = {
+    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_alltoallv"),
+    .operation = CATENA_NEIGHBOR_ALLTOALL,
+    .send = CTN_SIDE_VECTOR,
+    .recv = CTN_SIDE_VECTOR,
+    .may_be_in_place = true,
+};
+PUBLISH(alltoallv,
+        (SENT_VECTOR, catena_datatype_t send_type, RECEIVED_VECTOR,
+         catena_datatype_t recv_type),
+        VECTOR(send, type, send_type), VECTOR(recv, type, recv_type))
+
+static const ctn_neighbor_kind_t alltoallw = {
+    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_alltoallw"),
+    .operation = CATENA_NEIGHBOR_ALLTOALL,
+    .send = CTN_SIDE_VECTOR,
+    .recv = CTN_SIDE_VECTOR,
+    .typed = true,
+    .may_be_in_place = true,
+};
+PUBLISH(alltoallw,
+        (SENT_VECTOR, const catena_datatype_t send_types[], RECEIVED_VECTOR,
+         const catena_datatype_t recv_types[]),
+        VECTOR(send, types, send_types), VECTOR(recv, types, recv_types))
+
+static const ctn_neighbor_kind_t reduce = {
+    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_reduce"),
+    .operation = CATENA_NEIGHBOR_REDUCE,
+    .send = CTN_SIDE_ONE,
+    .recv = CTN_SIDE_ONE,
+    .may_be_in_place = true,
+};
+PUBLISH(reduce,
+        (const void *send, void *recv, size_t count, catena_datatype_t type,
+         catena_op_t op),
+        ONE(send, count, type), ONE(recv, count, type), .op = op)
+
+static const ctn_neighbor_kind_t reducev = {
+    .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_reducev"),
+    .operation = CATENA_NEIGHBOR_REDUCE,
+    .send = CTN_SIDE_VECTOR,
+    .recv = CTN_SIDE_ONE,
+};
+PUBLISH(reducev,
+        (SENT_VECTOR, void *recv, size_t recv_count, catena_datatype_t type,
+         catena_op_t op),
+        VECTOR(send, type, type), ONE(recv, recv_count, type), .op = op)

@@ -1,0 +1,256 @@
+#ifndef CTN_NEIGHBOR_CALL_EXECUTOR_H
+#define CTN_NEIGHBOR_CALL_EXECUTOR_H
+
+#include "neighbor/call/inline_small.h"
+#include "neighbor/neighborhood.h"
+
+/* The executor: one call of an operation on neighbors, as a plan says. Data
+ * flow from blocks to messages (call/executor.c), and from messages to blocks,
+ * to the result of a reduction, or to further messages (call/arrival.c,
+ * operands.c). */
+
+/** The blocks of a side. */
+typedef enum ctn_side_shape {
+    CTN_SIDE_ONE,   /* one for all neighbors, or the result */
+    CTN_SIDE_ALIKE, /* one for each, all of one length */
+    CTN_SIDE_VECTOR /* of lengths of their own */
+} ctn_side_shape_t;
+
+/** One of the operations. */
+typedef struct ctn_neighbor_kind {
+    ctn_algorithm_t algorithm; /* CTN_EXCHANGE_ALGORITHM(its name) */
+    unsigned operation;        /* CATENA_NEIGHBOR_... */
+    ctn_side_shape_t send, recv;
+    bool typed; /* vectors have a type for each block */
+    bool may_be_in_place;
+} ctn_neighbor_kind_t;
+
+static inline ctn_pattern_t ctn_kind_pattern(const ctn_neighbor_kind_t *kind)
+{
+    return kind->send == CTN_SIDE_ONE ? CTN_PATTERN_GATHER
+                                      : CTN_PATTERN_ALLTOALL;
+}
+
+/** Whether what is received is combined. */
+static inline bool ctn_kind_reduces(const ctn_neighbor_kind_t *kind)
+{
+    return kind->recv == CTN_SIDE_ONE;
+}
+
+/** Whether edges may carry different lengths. */
+static inline bool ctn_kind_varies(const ctn_neighbor_kind_t *kind)
+{
+    return kind->send == CTN_SIDE_VECTOR || kind->recv == CTN_SIDE_VECTOR;
+}
+
+/** A block that is here, but in memory that a message lies in: one to be passed
+ * on, or an operand of a reduction. */
+typedef struct ctn_item {
+    ctn_span_t span;
+    uint32_t from;    /* message in run->receive, or CTN_NO_MESSAGE */
+    uint32_t readers; /* messages and transfers made of it; the plan's */
+    bool here;
+    bool unfit; /* an operand, or a block to be passed on, that was sent in
+                   another length than a rank on its way wants it */
+} ctn_item_t;
+
+/** In the header of a message: a length, of a block that is unfit. */
+#define CTN_LENGTH_UNFIT (UINT64_C(1) << 63)
+
+typedef struct ctn_quick ctn_quick_t;
+
+#define CTN_NO_MESSAGE UINT32_MAX
+#define CTN_NO_OPERAND UINT32_MAX
+
+typedef struct ctn_outgoing {
+    ctn_sending_t sending;
+    ctn_span_t *part; /* [count], after one for the header in plans that pass
+                         on */
+    uint64_t *length; /* [count], of those plans: the header */
+    size_t bytes;     /* without the header */
+    bool late;        /* made of items */
+} ctn_outgoing_t;
+
+typedef struct ctn_incoming {
+    ctn_receiving_t receiving;
+    ctn_span_t *part;
+    size_t bytes;  /* expected; of what is passed on nothing is known */
+    uint32_t uses; /* of it, that have not been made yet */
+    bool ended;    /* all have, but the network may still read it */
+} ctn_incoming_t;
+
+/** What replaces a block, or a result, that is still to be sent. */
+typedef struct ctn_substitute {
+    struct ctn_substitute *next;
+    ctn_span_t target;
+    size_t taken; /* bytes of memory */
+    _Alignas(64) unsigned char data[];
+} ctn_substitute_t;
+
+/** Memory of one call. It belongs to a plan and is used again for others. */
+typedef struct ctn_run {
+    struct ctn_run *next; /* of those kept */
+    const ctn_plan_t *plan;
+    bool far;                /* some of its links lead to other nodes */
+    ctn_outgoing_t *send;    /* [plan->sends] */
+    ctn_incoming_t *receive; /* [plan->receives] */
+    ctn_span_t *transfer;    /* [plan->transfers] from, to */
+    uint32_t *open_send;     /* those under way */
+    uint32_t *open_receive;
+    ctn_item_t *item;      /* [plan->stages], then [sources] */
+    uint32_t *still_sent;  /* [targets] in place: how often each block is still
+                              to be read */
+    uint32_t *open_bundle; /* those that have not come */
+    /* From here on: of one start. */
+    uint32_t round;
+    uint32_t next_send, next_receive, next_transfer;
+    uint32_t sends_open, receives_open, bundles_open;
+    uint64_t use;    /* of the bundles' places */
+    uint32_t ended;  /* messages with `ended` */
+    uint32_t folded; /* operands 0 to folded - 1 are in the result, */
+    uint32_t first;  /* or are this one alone, or CTN_NO_OPERAND */
+    unsigned char *result;
+    ctn_substitute_t *substitute;
+    catena_status_t status; /* what it is to end with */
+} ctn_run_t;
+
+/** A call, as the entry point understood it; the state of its operation. */
+typedef struct ctn_exchange {
+    /* Two cache lines that are all of this that requests touch whose blocks are
+     * small, all alike, and lie together. */
+    _Alignas(64) ctn_small_t small;
+    catena_neighborhood_t *neighborhood;
+    uint64_t missing;          /* messages, of those that `went_quick` */
+    const ctn_plan_t *plan;    /* that its run is of, or a copy */
+    const ctn_link_in_t *in;   /* the links of its run's plan */
+    catena_neighborhood_t *of; /* of a request: what it was made for */
+    bool rests; /* its run is as a start leaves it that went quick */
+    bool alone; /* it was started when nothing else was under way */
+    const ctn_neighbor_kind_t *kind;
+    ctn_blocks_t send; /* by target, or one for all */
+    ctn_blocks_t recv; /* by source, or the result */
+    ctn_reducer_t by;
+    bool in_place;
+    /* Kept from being freed: types in `held`, and by.op if `holds_op`. */
+    catena_datatype_t *held;
+    size_t held_count;
+    bool holds_op;
+    bool headers; /* messages begin with the lengths of their parts */
+    ctn_run_t *run;
+    ctn_quick_t *quick; /* what its messages may go through, or NULL */
+    bool went_quick;    /* they do, this time */
+    bool lends; /* messages that go so may be read where they are: from here
+                   on in the own arena; and so many still are: */
+    uint64_t lend_offset;
+    uint64_t lent;
+} ctn_exchange_t;
+
+/* Phases of an exchange. */
+enum { CTN_EXCHANGE_SHORT = 1, CTN_EXCHANGE_END = 4 };
+extern const ctn_phase_t ctn_exchange_phases[];
+void ctn_exchange_finish(ctn_op_t *op);
+void ctn_exchange_release(ctn_op_t *op);
+#define CTN_EXCHANGE_ALGORITHM(its_name)                                       \
+    {                                                                          \
+        .name = its_name, .state_bytes = sizeof(ctn_exchange_t),               \
+        .phases = ctn_exchange_phases, .finish = ctn_exchange_finish,          \
+        .release = ctn_exchange_release                                        \
+    }
+
+/** Take memory for a call whose arguments are set, and fill in what stays the
+ * same from start to start. */
+catena_status_t ctn_exchange_prepare(ctn_exchange_t *x);
+/** The same, for this plan. */
+catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
+                                         const ctn_plan_t *plan);
+/** The plan that it would take. */
+const ctn_plan_t *ctn_exchange_choose(const ctn_exchange_t *x);
+/** Run a prepared operation to its end, and give it back: a blocking call. */
+catena_status_t ctn_exchange_run(ctn_op_t *op);
+
+/** Run the rest of a blocking call that is number `seq` and alone: to receive
+ * these messages. */
+catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
+                                  uint64_t missing);
+
+/* ---- call/executor.c: rounds ---- */
+
+/** A phase: all rounds of a plan. */
+ctn_step_t ctn_exchange_rounds(ctn_op_t *op);
+/** Begin to wait for receive[m]. */
+catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);
+
+/* ---- call/inline.c ---- */
+
+/** A short blocking call that is alone. False: nothing has been done. */
+bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status);
+
+/** A request that may always go so: set op->start and op->wait. */
+void ctn_quick_request(ctn_op_t *op);
+
+/* ---- call/inline_small.c ---- */
+
+struct ctn_neighbor_given;
+
+/** The same for blocks of at most CTN_SMALL_MOST bytes, given as before. */
+bool ctn_small_call(const struct ctn_neighbor_given *given,
+                    catena_status_t *status);
+
+/** The same for one of at most CTN_SMALL_MOST bytes, whose x->small is set but
+ * for the buffers. */
+void ctn_small_request(ctn_op_t *op);
+
+/* ---- call/execution_memory.c: memory ---- */
+
+/** One kept with the neighborhood, or a new one; NULL: no memory. */
+ctn_run_t *ctn_run_take(catena_neighborhood_t *neighborhood,
+                        const ctn_plan_t *plan);
+void ctn_run_give(catena_neighborhood_t *neighborhood, ctn_run_t *run);
+
+/* ---- call/arrival.c: what becomes of a message that is here ---- */
+
+/** Take receive[m], which is here, out of its link. */
+catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m);
+/** Make transfer[t]: copy a block that is here already. */
+catena_status_t ctn_transfer(ctn_op_t *op, uint32_t t);
+/** A block of this rank's is here, as plain memory. Where others wait for it
+ * whom it goes on to, they are told if it does not fit.
+ * @param part  where it goes
+ * @param unfit it was found on its way to have another length than it should */
+catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
+                               const ctn_span_t *part,
+                               const unsigned char *data, size_t bytes,
+                               bool unfit);
+/** A message or a transfer that was made of `part` has been made. */
+catena_status_t ctn_part_read(ctn_op_t *op, ctn_part_t part);
+/** Give back messages that the network has left. */
+catena_status_t ctn_give_ended(ctn_op_t *op);
+
+/** What is known of a part that is not of the send buffer. */
+static inline ctn_item_t *ctn_part_item(const ctn_run_t *run, ctn_part_t part)
+{
+    uint32_t before = part.of == CTN_OF_RECV ? run->plan->stages : 0;
+    return &run->item[before + part.index];
+}
+
+/** The item that a part is; NULL: it lies in a buffer of the caller. */
+static inline ctn_item_t *ctn_item_of(const ctn_exchange_t *x, ctn_part_t part)
+{
+    return part.of == CTN_OF_STAGE ||
+                   (part.of == CTN_OF_RECV && ctn_kind_reduces(x->kind))
+               ? ctn_part_item(x->run, part)
+               : NULL;
+}
+
+/** Memory for what goes to `target` when nothing is to be read there any more.
+ * NULL: none. */
+ctn_substitute_t *ctn_substitute(ctn_op_t *op, ctn_span_t target);
+/** Let go of an item's message for one use. */
+catena_status_t ctn_item_used(ctn_op_t *op, const ctn_item_t *item);
+
+/* ---- operands.c: reductions ---- */
+
+/** Combine those operands whose turn it is. */
+catena_status_t ctn_fold_arrived(ctn_op_t *op);
+
+#endif

@@ -1,0 +1,248 @@
+/* What a neighborhood runs and why, for people; and settings of it. */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "neighbor/schedule/aggregate.h"
+#include "neighbor/schedule/select.h"
+
+/* ---- settings ---- */
+
+/** What this rank is told to run, if that can be set. */
+static catena_status_t read_setting(const ctn_log_t *log, const char *name,
+                                    const char *value, int *wanted)
+{
+    if (name == NULL || value == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    if (strcmp(name, "algorithm") != 0) {
+        ctn_error(log, "a neighborhood has no setting '%s'; there is algorithm",
+                  name);
+        return CATENA_ERR_ARG;
+    }
+    *wanted = ctn_scheme_named(log, value);
+    return *wanted < -1 ? CATENA_ERR_ARG : CATENA_OK;
+}
+
+/** Ranks that are told other things would make other plans, and wait. */
+static catena_status_t agree_on(const catena_neighborhood_t *neighborhood,
+                                catena_status_t status, int wanted)
+{
+    uint64_t own = (uint64_t)(wanted + 1);
+    uint64_t most[2] = {own, ~own};
+    status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 2, most);
+    if (status == CATENA_OK && most[0] != ~most[1]) {
+        if (neighborhood->group->lane.chain.rank == 0) {
+            ctn_error(neighborhood->exec->log,
+                      "neighborhood: the algorithm must be the same on all "
+                      "ranks and is not");
+        }
+        status = CATENA_ERR_ARG;
+    }
+    return status;
+}
+
+/** What is not there yet is made. */
+static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
+                                     int wanted)
+{
+    const ctn_log_t *log = neighborhood->exec->log;
+    int before = neighborhood->wanted;
+    neighborhood->wanted = wanted;
+    catena_status_t status = ctn_candidates_make(neighborhood);
+    const char *refusal =
+        wanted >= 0 ? ctn_scheme_refusal(neighborhood, (ctn_scheme_t)wanted)
+                    : NULL;
+    if (status == CATENA_OK && refusal != NULL) {
+        ctn_error(log,
+                  "neighborhood: algorithm '%s' is not possible: %s; there are "
+                  "auto, direct and colored for all graphs",
+                  ctn_scheme_names[wanted], refusal);
+        status = CATENA_ERR_ARG;
+    }
+    if (status != CATENA_OK) {
+        neighborhood->wanted = before;
+    }
+    return status;
+}
+
+catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
+                                        const char *name, const char *value)
+{
+    if (neighborhood == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    int wanted = -1;
+    catena_status_t status = CATENA_ERR_STATE;
+    ctn_patience_t patience = {0};
+    /* Requests are being connected: */
+    while (ctn_channel_under_way(&neighborhood->channel) > 0 &&
+           ctn_channel_under_way(&neighborhood->channel) ==
+               neighborhood->channel.detached) {
+        ctn_exec_poll_or_idle(neighborhood->exec, &patience);
+    }
+    if (ctn_channel_under_way(&neighborhood->channel) == 0) {
+        status = read_setting(neighborhood->exec->log, name, value, &wanted);
+    }
+    status = agree_on(neighborhood, status, wanted);
+    return status == CATENA_OK ? set_algorithm(neighborhood, wanted) : status;
+}
+
+/* ---- numbers ---- */
+
+/** The plan of the last operation, or of one for the other pattern the plan of
+ * the same algorithm; else that for usual blocks. */
+static const ctn_plan_t *plan_to_tell(const catena_neighborhood_t *neighborhood)
+{
+    ctn_pattern_t pattern =
+        ctn_pattern_is_used(neighborhood, CTN_PATTERN_ALLTOALL)
+            ? CTN_PATTERN_ALLTOALL
+            : CTN_PATTERN_GATHER;
+    const ctn_plan_t *last = neighborhood->last;
+    if (last != NULL && last->pattern == pattern) {
+        return last;
+    }
+    for (int scheme = 0; scheme < CTN_SCHEMES && last != NULL; scheme++) {
+        const ctn_plan_t *plan = neighborhood->plan[scheme][pattern];
+        if (plan != NULL && strcmp(plan->algorithm, last->algorithm) == 0) {
+            return last->bundles != NULL && plan->alike != NULL ? plan->alike
+                                                                : plan;
+        }
+    }
+    return ctn_neighbor_choose(neighborhood, pattern,
+                               neighborhood->chooser->usual, false);
+}
+
+catena_status_t
+catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
+                              catena_neighborhood_stats_t *stats)
+{
+    if (neighborhood == NULL || stats == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    const ctn_census_t *census = &neighborhood->census;
+    const ctn_plan_t *last = neighborhood->last;
+    const ctn_plan_t *plan = plan_to_tell(neighborhood);
+    *stats = (catena_neighborhood_stats_t){
+        .algorithm = last != NULL ? last->algorithm : NULL,
+        .messages = ctn_plan_messages(plan),
+        .rounds = ctn_plan_rounds(plan),
+        .heavy_rounds = plan->heavy_rounds,
+        .weight_between = census->weight_between,
+        .weight_before = census->weight_before,
+        .weight_all = census->weight_all,
+    };
+    return CATENA_OK;
+}
+
+/* ---- words ---- */
+
+/** A text that is written to its end or cut. */
+typedef struct page {
+    char *at;
+    size_t left; /* with the terminating 0 */
+} page_t;
+
+__attribute__((format(printf, 2, 3))) static void print(page_t *page,
+                                                        const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int bytes = vsnprintf(page->at, page->left, format, list);
+    va_end(list);
+    size_t written = bytes < 0                    ? 0
+                     : (size_t)bytes < page->left ? (size_t)bytes
+                                                  : page->left - 1;
+    page->at += written;
+    page->left -= written;
+}
+
+static void print_reason(page_t *page,
+                         const catena_neighborhood_t *neighborhood,
+                         const ctn_plan_t *plan, size_t bytes)
+{
+    const ctn_neighbor_costs_t *costs = &neighborhood->chooser->costs;
+    int wanted = neighborhood->wanted;
+    if (wanted >= 0 && strcmp(plan->algorithm, ctn_scheme_names[wanted]) == 0) {
+        print(page, "as asked for");
+        return;
+    }
+    if (wanted >= 0) {
+        print(page, "%s is not possible: %s; ", ctn_scheme_names[wanted],
+              ctn_scheme_refusal(neighborhood, (ctn_scheme_t)wanted));
+    }
+    if (neighborhood->check) {
+        print(page, "lengths are checked");
+        return;
+    }
+    print(page,
+          "least estimate for %zu bytes; a message %.1f us on a node, %.1f us "
+          "between nodes, %.1f ranks a core",
+          bytes, costs->message[CTN_NEAR] / 1000,
+          costs->message[CTN_FAR] / 1000, costs->share);
+}
+
+/** What it would take, or why there is none. */
+static void print_scheme(page_t *page,
+                         const catena_neighborhood_t *neighborhood,
+                         ctn_scheme_t scheme, ctn_pattern_t pattern,
+                         ctn_block_sort_t blocks, size_t bytes)
+{
+    const ctn_chooser_t *chooser = neighborhood->chooser;
+    const ctn_outline_t *outline =
+        ctn_outline_for(neighborhood, scheme, pattern, blocks, bytes);
+    const ctn_plan_facts_t *facts = &outline->facts;
+    print(page, "\n%s: ", ctn_scheme_names[scheme]);
+    if (!outline->possible) {
+        print(page, "%s",
+              chooser->tried[scheme] ? ctn_scheme_refusal(neighborhood, scheme)
+                                     : "only when asked for");
+        return;
+    }
+    print(page,
+          "%.1f us; rounds %u, heavy %u; of a rank at most %llu messages of "
+          "%llu blocks on its node, %llu of %llu to others",
+          ctn_plan_estimate(neighborhood, outline, bytes) / 1000,
+          outline->rounds, outline->heavy_rounds,
+          (unsigned long long)facts->most_messages[CTN_NEAR],
+          (unsigned long long)facts->most_blocks[CTN_NEAR],
+          (unsigned long long)facts->most_messages[CTN_FAR],
+          (unsigned long long)facts->most_blocks[CTN_FAR]);
+}
+
+catena_status_t
+catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
+                            unsigned operation, size_t bytes, char *text,
+                            size_t text_bytes)
+{
+    if (text == NULL || text_bytes == 0) {
+        return CATENA_ERR_ARG;
+    }
+    *text = '\0';
+    if (neighborhood == NULL || (neighborhood->operations & operation) == 0 ||
+        (operation & (operation - 1)) != 0) {
+        return CATENA_ERR_ARG;
+    }
+    page_t page = {text, text_bytes};
+    ctn_pattern_t pattern = operation == CATENA_NEIGHBOR_ALLTOALL
+                                ? CTN_PATTERN_ALLTOALL
+                                : CTN_PATTERN_GATHER;
+    size_t length = bytes > 0 ? bytes : neighborhood->chooser->usual;
+    bool combined = operation == CATENA_NEIGHBOR_REDUCE;
+    const ctn_plan_t *plan =
+        ctn_neighbor_choose(neighborhood, pattern, bytes, combined);
+    ctn_block_sort_t blocks = ctn_blocks_sort(neighborhood, bytes, combined);
+    print(&page, "algorithm=%s rounds=%u messages=%u ", plan->algorithm,
+          ctn_plan_rounds(plan), plan->sends);
+    if (plan->bundles != NULL) {
+        print(&page, "bundles=%u ", plan->bundles->out.count);
+    }
+    print(&page, "reason=\"");
+    print_reason(&page, neighborhood, plan, length);
+    print(&page, "\"");
+    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        print_scheme(&page, neighborhood, scheme, pattern, blocks, length);
+    }
+    return CATENA_OK;
+}

@@ -1,0 +1,238 @@
+/* Blocking calls of small blocks, given as others were that went by a direct
+ * plan with all links on the node. With more ranks than cores such a call takes
+ * as long as all ranks of a core take turns; and in a turn it is not
+ * instructions that count, but pages of code and of data, and jumps between
+ * them. So what such a call does stands here once more, together, and without
+ * calls of other functions. Its messages are those of call/inline.h. */
+
+#include <string.h>
+
+#include "neighbor/call/call.h"
+#include "neighbor/call/inline.h"
+#include "neighbor/link/protocol.h"
+
+_Static_assert(CTN_SMALL_MOST < CTN_LINK_WANT_LEAST,
+               "messages here have not been put where they are wanted");
+
+/** Copy a block of a few bytes at least 1. */
+static inline void copy_short(unsigned char *target,
+                              const unsigned char *source, size_t bytes)
+{
+    if (bytes >= 8) { /* which may overlap */
+        uint64_t first, last;
+        memcpy(&first, source, 8);
+        memcpy(&last, source + bytes - 8, 8);
+        memcpy(target, &first, 8);
+        memcpy(target + bytes - 8, &last, 8);
+        return;
+    }
+    for (size_t i = 0; i < bytes; i++) {
+        *(volatile unsigned char *)&target[i] = source[i];
+    }
+}
+
+/** Copy a block, which is not empty. One loop, not unrolled: what is run comes
+ * out of few cache lines. */
+__attribute__((noinline)) CTN_TURN static void
+copy(unsigned char *target, const unsigned char *source, size_t bytes)
+{
+    enum { VECTOR = 16 };
+    if (bytes < VECTOR) {
+        copy_short(target, source, bytes);
+        return;
+    }
+#pragma GCC unroll 2
+    for (size_t at = 0; at < bytes - VECTOR; at += VECTOR) {
+        memcpy(target + at, source + at, VECTOR);
+    }
+    memcpy(target + bytes - VECTOR, source + bytes - VECTOR, VECTOR);
+}
+
+/** What was seen of calls that are given so, or NULL. */
+static inline const ctn_quick_seen_t *
+find_seen(const ctn_quick_t *quick, const ctn_neighbor_given_t *given)
+{
+    const ctn_quick_seen_t *seen = quick->seen;
+    seen += seen->kind != given->kind;
+    return seen->kind == given->kind && seen->send_type == given->send.type &&
+                   seen->recv_type == given->recv.type &&
+                   seen->send_count == given->send.count &&
+                   seen->recv_count == given->recv.count &&
+                   given->send.buffer != NULL && given->recv.buffer != NULL &&
+                   given->send.buffer != CATENA_IN_PLACE &&
+                   given->recv.buffer != CATENA_IN_PLACE
+               ? seen
+               : NULL;
+}
+
+/** Copy what goes from this rank to itself. */
+CTN_COLD static void make_transfers(const ctn_small_t *small)
+{
+    const ctn_plan_t *plan = small->transfers;
+    size_t bytes = small->bytes;
+    for (uint32_t t = 0; t < plan->transfers; t++) {
+        const ctn_transfer_t *self = &plan->transfer[t];
+        copy(small->recv + self->to.index * bytes,
+             small->send + self->from.index * (size_t)small->send_step, bytes);
+    }
+}
+
+static inline void send_all(const ctn_small_t *small, uint64_t seq)
+{
+    size_t bytes = small->bytes;
+    for (uint32_t m = 0; m < small->sends; m++) {
+        const ctn_quick_end_t *end = &small->end[m];
+        copy(ctn_quick_payload(end, seq, bytes),
+             small->send + end->neighbor * (size_t)small->send_step, bytes);
+        ctn_word_store(&ctn_quick_slot(end, seq)->word[0], ctn_tag(seq, bytes));
+    }
+    if (small->transfers != NULL) {
+        make_transfers(small);
+    }
+}
+
+/** Take what is here of those that are missing. @return messages that are of
+ * another length */
+static inline uint64_t receive_here(const ctn_small_t *small, uint64_t seq,
+                                    uint64_t *missing)
+{
+    const ctn_quick_end_t *first = small->end + small->sends;
+    size_t bytes = small->bytes;
+    uint64_t unfit = 0;
+    for (uint64_t left = *missing; left != 0; left &= left - 1) {
+        const ctn_quick_end_t *end = &first[__builtin_ctzll(left)];
+        uint64_t word = ctn_word_load(&ctn_quick_slot(end, seq)->word[0]);
+        if (!ctn_tag_matches(word, seq)) {
+            continue;
+        }
+        *missing &= ~(left & -left);
+        if (ctn_tag_count(word) == bytes) {
+            copy(small->recv + end->neighbor * bytes,
+                 ctn_quick_payload(end, seq, bytes), bytes);
+        } else {
+            unfit |= left & -left;
+        }
+    }
+    return unfit;
+}
+
+/** What is here, until all is or nothing will come any more. @return messages
+ * that are of another length */
+static inline uint64_t receive_all(const ctn_small_t *small, uint64_t seq,
+                                   ctn_exec_t *exec, uint64_t *missing)
+{
+    uint64_t unfit = 0;
+    ctn_patience_t patience = {0};
+    do {
+        unfit |= receive_here(small, seq, missing);
+    } while (*missing != 0 && ctn_alone_give_way(exec, &patience));
+    return unfit;
+}
+
+/* ---- blocking calls ---- */
+
+/** Messages of another length go the usual way, on which that is found out. */
+CTN_COLD static catena_status_t end_unfit(const ctn_neighbor_given_t *given,
+                                          uint64_t seq, uint64_t unfit)
+{
+    ctn_exchange_t x = {.kind = given->kind};
+    catena_status_t status = ctn_neighbor_understand(given, &x);
+    status = status == CATENA_OK ? ctn_exchange_rest(&x, seq, unfit) : status;
+    ctn_exec_wake(given->neighborhood->exec); /* whom that told something */
+    return status;
+}
+
+/** Whether a call may begin that is given so. */
+static inline const ctn_quick_seen_t *begin(const ctn_neighbor_given_t *given,
+                                            ctn_small_t *small, uint64_t *seq)
+{
+    catena_neighborhood_t *neighborhood = given->neighborhood;
+    const ctn_quick_t *quick = neighborhood->quick;
+    if (quick == NULL || neighborhood->wanted != quick->wanted) {
+        return NULL;
+    }
+    const ctn_quick_seen_t *seen = find_seen(quick, given);
+    if (seen == NULL || !ctn_quick_take_number(neighborhood, quick->in, seq)) {
+        return NULL;
+    }
+    *small = seen->small;
+    small->send = given->send.buffer;
+    /* Our own buffer: catena writes to what it receives only. */
+    small->recv = (unsigned char *)(uintptr_t)given->recv.buffer;
+    return seen;
+}
+
+CTN_TURN_LAST bool ctn_small_call(const ctn_neighbor_given_t *given,
+                                  catena_status_t *status)
+{
+    catena_neighborhood_t *neighborhood = given->neighborhood;
+    ctn_exec_t *exec = neighborhood->exec;
+    ctn_small_t small;
+    uint64_t seq;
+    const ctn_quick_seen_t *seen = begin(given, &small, &seq);
+    if (seen == NULL) {
+        return false;
+    }
+    send_all(&small, seq);
+    ctn_exec_tell(exec);
+    uint64_t missing = ctn_quick_all(small.receives);
+    uint64_t unfit = receive_all(&small, seq, exec, &missing);
+    neighborhood->last = seen->ran;
+    ctn_quick_end(neighborhood, seq);
+    *status = unfit != 0 ? end_unfit(given, seq, unfit) : CATENA_OK;
+    catena_status_t ended = ctn_quick_over(neighborhood);
+    *status = ended != CATENA_OK ? ended : *status;
+    return true;
+}
+
+/* ---- requests ---- */
+
+CTN_TURN static bool start_small(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    if (!x->rests || !ctn_quick_take_number(x->neighborhood, x->in, &op->seq)) {
+        return false;
+    }
+    send_all(&x->small, op->seq);
+    ctn_quick_activate(op);
+    return true;
+}
+
+CTN_TURN static bool wait_small(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    if (!ctn_quick_is_alone(op)) {
+        return false;
+    }
+    /* Those that do not fit are still missing for the phases. */
+    uint64_t unfit = receive_all(&x->small, op->seq, op->exec, &x->missing);
+    x->missing |= unfit;
+    if (x->missing != 0) {
+        return false;
+    }
+    ctn_quick_end(x->neighborhood, op->seq);
+    ctn_quick_complete(op);
+    return true;
+}
+
+/** A request has ends of its own, beside its state, if there is room. */
+static void keep_ends(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    size_t ends = (size_t)x->small.sends + x->small.receives;
+    size_t bytes = ends * sizeof(ctn_quick_end_t);
+    if (sizeof(*x) + bytes <= CTN_OP_STATE_BYTES) {
+        memcpy(x + 1, x->small.end, bytes);
+        x->small.end = (const ctn_quick_end_t *)(const void *)(x + 1);
+    }
+}
+
+void ctn_small_request(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    x->small.send = x->send.base;
+    x->small.recv = x->recv.base;
+    keep_ends(op);
+    op->start = start_small;
+    op->wait = wait_small;
+}

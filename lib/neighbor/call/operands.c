@@ -1,0 +1,138 @@
+/* NBR-8. Reductions of neighbors: what the sources have sent is combined in
+ * their order, from the messages in which it lies. So one that comes early
+ * waits there, and nothing is copied but where there is a single source. */
+
+#include <string.h>
+
+#include "neighbor/call/executor.h"
+
+static ctn_item_t *operand(const ctn_exchange_t *x, uint32_t source)
+{
+    return &x->run->item[x->run->plan->stages + source];
+}
+
+/** Where the result comes into being: in place not where it belongs, since that
+ * is still to be sent. NULL: no memory. */
+static unsigned char *result_of(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    ctn_run_t *run = x->run;
+    if (run->result == NULL) {
+        ctn_span_t whole = {.base = x->recv.base,
+                            .bytes = ctn_blocks_bytes(&x->recv, 0)};
+        ctn_substitute_t *aside =
+            x->in_place ? ctn_substitute(op, whole) : NULL;
+        run->result = !x->in_place    ? whole.base
+                      : aside != NULL ? aside->data
+                                      : NULL;
+    }
+    return run->result;
+}
+
+/** Functions of users get operands as aligned as their elements may have to be:
+ * to the greatest power of two that divides these, up to 16 bytes. */
+static bool is_aligned(const ctn_reducer_t *by, const void *operand)
+{
+    size_t divisor = by->type->bytes & -by->type->bytes;
+    return ((uintptr_t)operand & ((divisor < 16 ? divisor : 16) - 1)) == 0;
+}
+
+/** out = left op right, of the whole length. */
+static catena_status_t combine(ctn_op_t *op, const void *left,
+                               const void *right, void *out)
+{
+    const ctn_exchange_t *x = ctn_op_state(op);
+    size_t bytes = ctn_blocks_bytes(&x->recv, 0);
+    ctn_exec_charge(op->exec, CTN_WORK_REDUCE, bytes);
+    if (op->exec->drop_data) {
+        return CATENA_OK;
+    }
+    void *copy = NULL;
+    if (!is_aligned(&x->by, right)) {
+        copy = ctn_scratch_alloc(op->exec, bytes);
+        if (copy == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+        right = memcpy(copy, right, bytes);
+    }
+    bool done = ctn_reduce(&x->by, left, right, out, bytes);
+    ctn_scratch_free(op->exec, copy, bytes);
+    return done ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+}
+
+/** A copy of an operand is the result, for now. */
+static catena_status_t copy_to_result(ctn_op_t *op, const ctn_item_t *item)
+{
+    unsigned char *result = result_of(op);
+    if (result == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_exec_copy(op->exec, result, item->span.base, item->span.bytes);
+    return ctn_item_used(op, item);
+}
+
+/** The second operand, with the first. */
+static catena_status_t begin_result(ctn_op_t *op, const ctn_item_t *second)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    const ctn_item_t *first = operand(x, x->run->first);
+    unsigned char *result = result_of(op);
+    x->run->first = CTN_NO_OPERAND;
+    if (result == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    catena_status_t status =
+        combine(op, first->span.base, second->span.base, result);
+    if (status == CATENA_OK) {
+        status = ctn_item_used(op, first);
+    }
+    return status == CATENA_OK ? ctn_item_used(op, second) : status;
+}
+
+/** The next one is here. The first of all waits for the second. */
+static catena_status_t fold(ctn_op_t *op, uint32_t source)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    ctn_run_t *run = x->run;
+    const ctn_item_t *item = operand(x, source);
+    if (item->unfit || item->span.bytes == 0) {
+        return ctn_item_used(op, item);
+    }
+    if (run->first != CTN_NO_OPERAND) {
+        return begin_result(op, item);
+    }
+    if (run->result != NULL) {
+        catena_status_t status =
+            combine(op, run->result, item->span.base, run->result);
+        return status == CATENA_OK ? ctn_item_used(op, item) : status;
+    }
+    if (!is_aligned(&x->by, item->span.base)) {
+        return copy_to_result(op, item);
+    }
+    run->first = source;
+    return CATENA_OK;
+}
+
+catena_status_t ctn_fold_arrived(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    ctn_run_t *run = x->run;
+    uint32_t sources = x->neighborhood->sources;
+    catena_status_t status = CATENA_OK;
+    while (run->folded < sources && status == CATENA_OK) {
+        if (x->neighborhood->source[run->folded].rank != CATENA_PROC_NULL) {
+            if (!operand(x, run->folded)->here) {
+                return CATENA_OK;
+            }
+            status = fold(op, run->folded);
+        }
+        run->folded++;
+    }
+    if (status == CATENA_OK && run->folded == sources &&
+        run->first != CTN_NO_OPERAND) {
+        const ctn_item_t *only = operand(x, run->first);
+        run->first = CTN_NO_OPERAND;
+        status = copy_to_result(op, only);
+    }
+    return status;
+}

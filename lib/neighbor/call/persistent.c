@@ -1,0 +1,456 @@
+/* Persistent requests. Ranks may start several of them in any order, so each
+ * has links of its own: as many as its plan has, with their own slots and
+ * counts, and a sequence of its own for its starts.
+ *
+ * They are connected through the links that the plan has already, by one
+ * message along each: the sender says where its cell and its end are, and the
+ * receiver writes into that end where its slots are. When the request is freed
+ * both ends of a link tell each other that they send nothing more; then the
+ * memory goes back. So nobody waits for ranks that no link leads to. */
+
+#include "neighbor/call/persistent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cache_line.h"
+#include "neighbor/link/protocol.h"
+
+/** What the other side writes of a link; in the heap. */
+typedef struct end {
+    uint64_t word; /* the three behind it are there */
+    uint64_t slots;
+    uint64_t wide;
+    uint64_t wide_bytes;
+    uint64_t end;  /* of the receiver */
+    uint64_t gone; /* it sends nothing more */
+    uint64_t unused[2];
+} end_t;
+
+_Static_assert(sizeof(end_t) == 64, "a cache line");
+
+/** The message along a link. */
+typedef struct hello {
+    uint64_t cell;
+    uint64_t end; /* of the sender */
+} hello_t;
+
+typedef struct hidden {
+    catena_neighborhood_t neighborhood; /* first; what the request runs on */
+    catena_neighborhood_t *of;
+    ctn_op_t *request; /* NULL: it has been freed already */
+    const ctn_plan_t *original;
+    ctn_plan_t plan;   /* the same, through the own links */
+    ctn_plan_t *hello; /* a message along each link of the original */
+    hello_t *sent;     /* [outs] */
+    hello_t *came;     /* [ins] */
+    void *memory;      /* links and ends, in the heap */
+    end_t *out_end;    /* [outs] */
+    end_t *in_end;     /* [ins] */
+    uint64_t *other;   /* [outs + ins]: ends of the others */
+} hidden_t;
+
+/** State of the operation that connects. */
+typedef struct connecting {
+    ctn_exchange_t x; /* first: its phases run here */
+    hidden_t *hidden;
+} connecting_t;
+
+/** Wide payloads of all links of a request take so much at most. */
+#define WIDE_ALL ((size_t)256 << 10)
+#define WIDE_LEAST ((size_t)1 << 10)
+
+static uint64_t offset_of(const hidden_t *hidden, const void *memory)
+{
+    uint64_t offset = 0;
+    (void)ctn_heap_contains(hidden->neighborhood.exec->heap, memory, 1,
+                            &offset);
+    return offset;
+}
+
+/* ---- making ---- */
+
+/** Copies of the ends, which lie elsewhere and know nothing of the others yet.
+ * False: no memory. */
+static bool copy_links(hidden_t *hidden)
+{
+    const ctn_plan_t *original = hidden->original;
+    ctn_plan_t *plan = &hidden->plan;
+    plan->out = calloc(original->outs + 1u, sizeof(*plan->out));
+    plan->in = calloc(original->ins + 1u, sizeof(*plan->in));
+    if (plan->out == NULL || plan->in == NULL) {
+        return false;
+    }
+    for (uint32_t o = 0; o < original->outs; o++) {
+        plan->out[o].peer = original->out[o].peer;
+    }
+    for (uint32_t i = 0; i < original->ins; i++) {
+        const ctn_link_in_t *in = &original->in[i];
+        size_t wide = in->wide_bytes;
+        while (wide > WIDE_LEAST &&
+               original->ins * wide * CTN_LINK_RINGS > WIDE_ALL) {
+            wide /= 2;
+        }
+        plan->in[i].peer = in->peer;
+        plan->in[i].wide_bytes = (uint32_t)wide;
+        plan->in[i].reverse = in->reverse != NULL
+                                  ? &plan->out[in->reverse - original->out]
+                                  : NULL;
+    }
+    return true;
+}
+
+static bool take_memory(hidden_t *hidden)
+{
+    ctn_plan_t *plan = &hidden->plan;
+    size_t zero;
+    size_t ends = (size_t)plan->outs + plan->ins;
+    size_t bytes = ctn_link_memory(plan->outs, plan->in, plan->ins, &zero);
+    bytes = (bytes + 63) & ~(size_t)63;
+    hidden->memory =
+        ctn_heap_alloc(hidden->of->exec->heap, CTN_MEMBER_ALIGNMENT,
+                       bytes + ends * sizeof(end_t) + 1);
+    hidden->other = calloc(ends + 1, sizeof(*hidden->other));
+    if (hidden->memory == NULL || hidden->other == NULL) {
+        return false;
+    }
+    hidden->out_end = (void *)((unsigned char *)hidden->memory + bytes);
+    hidden->in_end = hidden->out_end + plan->outs;
+    memset(hidden->memory, 0, zero);
+    memset(hidden->out_end, 0, ends * sizeof(end_t));
+    ctn_link_place(hidden->memory, plan->out, plan->outs, plan->in, plan->ins,
+                   hidden->neighborhood.channel.started);
+    return true;
+}
+
+/** The plan that connects: of one round, through the original links. */
+static bool make_hello(hidden_t *hidden)
+{
+    const ctn_plan_t *original = hidden->original;
+    uint32_t outs = original->outs;
+    uint32_t ins = original->ins;
+    ctn_plan_t *hello = ctn_plan_create(outs, ins, 0, outs + ins);
+    hidden->hello = hello;
+    hidden->sent = calloc((size_t)outs + ins + 1, sizeof(hello_t));
+    if (hello == NULL || hidden->sent == NULL) {
+        return false;
+    }
+    hidden->came = hidden->sent + outs;
+    hello->algorithm = original->algorithm;
+    hello->pattern = CTN_PATTERN_ALLTOALL;
+    hello->rounds = 1;
+    hello->out = original->out;
+    hello->in = original->in;
+    hello->outs = outs;
+    hello->ins = ins;
+    hello->is_hello = true;
+    for (uint32_t o = 0; o < outs; o++) {
+        hello->part[o] = (ctn_part_t){CTN_OF_SEND, o};
+        hello->send[o] = (ctn_message_t){.link = o, .first = o, .count = 1};
+        hidden->sent[o] = (hello_t){offset_of(hidden, hidden->plan.out[o].cell),
+                                    offset_of(hidden, &hidden->out_end[o])};
+    }
+    for (uint32_t i = 0; i < ins; i++) {
+        hello->part[outs + i] = (ctn_part_t){CTN_OF_RECV, i};
+        hello->receive[i] =
+            (ctn_message_t){.link = i, .first = outs + i, .count = 1};
+    }
+    return true;
+}
+
+/** What operations look at is the original's, but for what changes. */
+static void set_up(hidden_t *hidden)
+{
+    catena_neighborhood_t *shown = &hidden->neighborhood;
+    const ctn_plan_t *original = hidden->original;
+    *shown = *hidden->of;
+    shown->quick = NULL;
+    shown->ran = NULL;
+    shown->begun = shown->allowed = 0;
+    shown->ahead = false;
+    shown->kept = NULL;
+    shown->memory = NULL;
+    memset(shown->plan, 0, sizeof(shown->plan));
+    for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        if (hidden->of->plan[scheme][original->pattern] == original) {
+            shown->plan[scheme][original->pattern] = &hidden->plan;
+        }
+    }
+    ctn_channel_set(&shown->channel, NULL, CTN_LINK_RINGS, CTN_LINK_FLIGHT);
+    shown->channel.ringless = true;
+    shown->channel.flight = 0; /* until it is connected */
+    hidden->plan = *original;
+    hidden->plan.copy_of = original;
+    hidden->plan.alike = NULL;
+    hidden->plan.bundles = NULL;
+    hidden->plan.memory = NULL;
+    hidden->plan.out = NULL; /* its own are to come */
+    hidden->plan.in = NULL;
+}
+
+static void release(hidden_t *hidden)
+{
+    ctn_neighbor_forget(&hidden->neighborhood);
+    ctn_exec_free(hidden->neighborhood.exec, hidden->memory);
+    hidden->neighborhood.exec->requests--;
+    ctn_users_leave(hidden->neighborhood.users);
+    ctn_plan_free(hidden->hello);
+    free(hidden->sent);
+    free(hidden->other);
+    free(hidden->plan.out);
+    free(hidden->plan.in);
+    free(hidden);
+}
+
+/* ---- connecting ---- */
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    return ctn_exchange_phases[0].run(op);
+}
+
+static ctn_step_t pass(ctn_op_t *op)
+{
+    (void)op;
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t exchange(ctn_op_t *op)
+{
+    return ctn_exchange_phases[2].run(op);
+}
+
+static ctn_step_t settle(ctn_op_t *op)
+{
+    return ctn_exchange_phases[3].run(op);
+}
+
+/** Tell the senders where they may write from now on. */
+static ctn_step_t answer(ctn_op_t *op)
+{
+    hidden_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
+    ctn_plan_t *plan = &hidden->plan;
+    for (uint32_t i = 0; i < plan->ins; i++) {
+        ctn_link_in_t *in = &plan->in[i];
+        end_t said = {.slots = offset_of(hidden, in->slots),
+                      .wide = offset_of(hidden, in->wide),
+                      .wide_bytes = in->wide_bytes,
+                      .end = offset_of(hidden, &hidden->in_end[i])};
+        uint64_t at = hidden->came[i].end;
+        in->cell = hidden->came[i].cell;
+        hidden->other[plan->outs + i] = at;
+        catena_status_t status = ctn_link_reach(op->exec, &in->peer);
+        if (status == CATENA_OK) {
+            status = ctn_put_signal(
+                in->peer.endpoint, &said.slots, 4 * sizeof(uint64_t),
+                at + offsetof(end_t, slots), at, 1, &op->pending);
+        }
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t hear(ctn_op_t *op)
+{
+    hidden_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
+    for (uint32_t o = 0; o < hidden->plan.outs; o++) {
+        ctn_link_out_t *out = &hidden->plan.out[o];
+        const end_t *end = &hidden->out_end[o];
+        if (ctn_word_load(&end->word) == 0) {
+            op->waits_for = out->peer.rank;
+            return ctn_link_wait(op, &out->peer);
+        }
+        out->slots = end->slots;
+        out->wide = end->wide;
+        out->wide_bytes = (uint32_t)end->wide_bytes;
+        hidden->other[o] = end->end;
+    }
+    return CTN_STEP_NEXT;
+}
+
+/** Its first start may begin. Others count on it: who cannot go on tells them.
+ */
+static void finish(ctn_op_t *op)
+{
+    hidden_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
+    catena_status_t status = op->status;
+    ctn_op_t *request = hidden->request;
+    ctn_exchange_finish(op);
+    if (request != NULL) {
+        ctn_exchange_t *x = ctn_op_state(request);
+        if (status == CATENA_OK) {
+            status = ctn_exchange_prepare_for(x, &hidden->plan);
+        }
+        if (status == CATENA_OK) {
+            ctn_quick_request(request);
+        }
+    }
+    if (status != CATENA_OK) {
+        ctn_exec_break(op->exec, status);
+    }
+    ctn_channel_open(&hidden->neighborhood.channel, CTN_LINK_FLIGHT);
+}
+
+static const ctn_phase_t phases[] = {
+    {"begin", begin},   {"short messages", pass}, {"exchange", exchange},
+    {"settle", settle}, {"answer", answer},       {"hear", hear},
+    {NULL, NULL}};
+
+static const ctn_neighbor_kind_t connecting = {
+    .algorithm = {.name = "neighbor request",
+                  .state_bytes = sizeof(connecting_t),
+                  .phases = phases,
+                  .finish = finish,
+                  .release = ctn_exchange_release},
+    .send = CTN_SIDE_ALIKE,
+    .recv = CTN_SIDE_ALIKE,
+};
+
+static bool connect(hidden_t *hidden)
+{
+    catena_neighborhood_t *of = hidden->of;
+    ctn_op_t *op = ctn_op_create(of->exec, &connecting.algorithm, &of->channel);
+    if (op == NULL) {
+        return false;
+    }
+    connecting_t *c = ctn_op_state(op);
+    c->hidden = hidden;
+    c->x.kind = &connecting;
+    c->x.neighborhood = of;
+    c->x.send = (ctn_blocks_t){.type = CATENA_BYTE,
+                               .base = (unsigned char *)hidden->sent,
+                               .bytes = sizeof(hello_t),
+                               .step = sizeof(hello_t)};
+    c->x.recv = (ctn_blocks_t){.type = CATENA_BYTE,
+                               .base = (unsigned char *)hidden->came,
+                               .bytes = sizeof(hello_t),
+                               .step = sizeof(hello_t)};
+    op->persistent = true; /* its run is not kept: its plan goes */
+    if (ctn_exchange_prepare_for(&c->x, hidden->hello) != CATENA_OK) {
+        ctn_op_release(op);
+        return false;
+    }
+    ctn_op_start_detached(op);
+    return true;
+}
+
+/* ---- freeing ---- */
+
+static bool is_over(const ctn_op_t *op)
+{
+    hidden_t *const *hidden = (const void *)op->memory;
+    const ctn_channel_t *channel = &(*hidden)->neighborhood.channel;
+    return channel->flight > 0 && ctn_channel_under_way(channel) == 0;
+}
+
+static catena_status_t leave(ctn_exec_t *exec, ctn_link_peer_t *peer,
+                             uint64_t end)
+{
+    catena_status_t status = ctn_link_reach(exec, peer);
+    return status == CATENA_OK
+               ? ctn_signal(peer->endpoint, end + offsetof(end_t, gone), 1)
+               : status;
+}
+
+static ctn_step_t leave_all(ctn_op_t *op)
+{
+    hidden_t *hidden = *(hidden_t **)ctn_op_state(op);
+    ctn_plan_t *plan = &hidden->plan;
+    catena_status_t status = CATENA_OK;
+    for (uint32_t o = 0; o < plan->outs && status == CATENA_OK; o++) {
+        status = leave(op->exec, &plan->out[o].peer, hidden->other[o]);
+    }
+    for (uint32_t i = 0; i < plan->ins && status == CATENA_OK; i++) {
+        status =
+            leave(op->exec, &plan->in[i].peer, hidden->other[plan->outs + i]);
+    }
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static ctn_step_t await_all(ctn_op_t *op)
+{
+    const hidden_t *hidden = *(hidden_t **)ctn_op_state(op);
+    uint32_t ends = hidden->plan.outs + hidden->plan.ins;
+    for (uint32_t e = 0; e < ends; e++) {
+        if (ctn_word_load(&hidden->out_end[e].gone) == 0) {
+            return CTN_STEP_WAIT;
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+static void give_back(ctn_op_t *op)
+{
+    release(*(hidden_t **)ctn_op_state(op));
+}
+
+static const ctn_phase_t leaving_phases[] = {
+    {"leave", leave_all}, {"await", await_all}, {NULL, NULL}};
+
+static const ctn_algorithm_t leaving = {
+    .name = "freeing of a neighbor request",
+    .state_bytes = sizeof(hidden_t *),
+    .phases = leaving_phases,
+    .release = give_back,
+    .ready = is_over,
+};
+
+static void dispose(void *what)
+{
+    hidden_t *hidden = what;
+    ctn_exec_t *exec = hidden->neighborhood.exec;
+    hidden->request = NULL;
+    ctn_op_t *op = ctn_op_create(exec, &leaving, &hidden->neighborhood.channel);
+    if (op == NULL) {
+        ctn_exec_break(exec, CATENA_ERR_NO_MEMORY);
+        return;
+    }
+    *(hidden_t **)ctn_op_state(op) = hidden;
+    ctn_op_start_aside(op, true);
+}
+
+/* ---- all of it ---- */
+
+/** The plan for a call; without bundles, which have numbers of their own. */
+static const ctn_plan_t *plan_for(const ctn_exchange_t *x)
+{
+    const ctn_plan_t *chosen = ctn_exchange_choose(x);
+    for (int scheme = 0; chosen->bundles != NULL && scheme < CTN_SCHEMES;
+         scheme++) {
+        const ctn_plan_t *plan = x->neighborhood->plan[scheme][chosen->pattern];
+        if (plan != NULL && plan->alike == chosen) {
+            return plan;
+        }
+    }
+    return chosen;
+}
+
+catena_status_t ctn_neighbor_hide(ctn_op_t *op)
+{
+    ctn_exchange_t *x = ctn_op_state(op);
+    hidden_t *hidden = ctn_lines_alloc(sizeof(*hidden));
+    if (hidden == NULL) {
+        ctn_exec_break(op->exec, CATENA_ERR_NO_MEMORY);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    hidden->of = x->neighborhood;
+    hidden->request = op;
+    hidden->original = plan_for(x);
+    set_up(hidden);
+    ctn_users_join(hidden->of->users);
+    op->exec->requests++;
+    x->of = hidden->of;
+    x->neighborhood = &hidden->neighborhood;
+    op->channel = &hidden->neighborhood.channel;
+    if (!copy_links(hidden) || !take_memory(hidden) || !make_hello(hidden) ||
+        !connect(hidden)) {
+        release(hidden);
+        ctn_exec_break(op->exec, CATENA_ERR_NO_MEMORY);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    op->hidden = hidden;
+    op->dispose = dispose;
+    return CATENA_OK;
+}

@@ -1,0 +1,85 @@
+/* What all ranks of a neighborhood are to know alike: one double scan of the
+ * group's chain. Rounds: ceil(log2 p). */
+
+#include <assert.h>
+#include <string.h>
+
+#include "group/chain_coll.h"
+#include "neighbor/create/create.h"
+
+enum { MOST_WORDS = 32 };
+
+/** The first word is the status, negated; then sums, then maxima. */
+typedef struct shape {
+    size_t sums;
+    size_t maxima;
+} shape_t;
+
+static void combine(void *near, const void *far, size_t bytes, bool far_is_left,
+                    void *argument)
+{
+    const shape_t *shape = argument;
+    uint64_t *a = near;
+    const uint64_t *b = far;
+    (void)bytes;
+    (void)far_is_left;
+    for (size_t i = 0; i < 1 + shape->sums + shape->maxima; i++) {
+        if (i > 0 && i <= shape->sums) {
+            a[i] += b[i];
+        } else {
+            a[i] = a[i] > b[i] ? a[i] : b[i];
+        }
+    }
+}
+
+catena_status_t ctn_neighbor_agree(catena_group_t *group,
+                                   catena_status_t status, size_t count,
+                                   uint64_t sums[], size_t max_count,
+                                   uint64_t maxima[])
+{
+    uint64_t word[MOST_WORDS];
+    shape_t shape = {count, max_count};
+    assert(1 + count + max_count <= MOST_WORDS);
+    word[0] = (uint64_t) - (int64_t)status;
+    if (count > 0) {
+        memcpy(word + 1, sums, count * sizeof(*word));
+    }
+    if (max_count > 0) {
+        memcpy(word + 1 + count, maxima, max_count * sizeof(*word));
+    }
+    catena_status_t ran = ctn_op_run_or_break(
+        group->exec,
+        ctn_chain_allreduce(group->exec, &group->lane,
+                            (ctn_operator_t){combine, &shape}, word,
+                            (1 + count + max_count) * sizeof(*word), word));
+    if (ran != CATENA_OK) {
+        return ran;
+    }
+    if (count > 0) {
+        memcpy(sums, word + 1, count * sizeof(*word));
+    }
+    if (max_count > 0) {
+        memcpy(maxima, word + 1 + count, max_count * sizeof(*word));
+    }
+    return (catena_status_t) - (int64_t)word[0];
+}
+
+catena_status_t ctn_neighbor_agree_weights(catena_group_t *group,
+                                           catena_status_t status, bool any,
+                                           bool weighted, bool *all_weighted)
+{
+    uint64_t ranks[2] = {any && weighted, any && !weighted};
+    status = ctn_neighbor_agree(group, status, 2, ranks, 0, NULL);
+    if (status == CATENA_OK && ranks[0] > 0 && ranks[1] > 0) {
+        if (group->lane.chain.rank == 0) {
+            ctn_error(group->exec->log,
+                      "neighborhood: %llu ranks give their edges weights and "
+                      "%llu do not; all or none must",
+                      (unsigned long long)ranks[0],
+                      (unsigned long long)ranks[1]);
+        }
+        return CATENA_ERR_ARG;
+    }
+    *all_weighted = ranks[0] > 0;
+    return status;
+}

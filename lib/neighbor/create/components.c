@@ -1,0 +1,108 @@
+/* Whether edges join all ranks that have neighbors. From each of them a way
+ * leads from neighbor to lower neighbor, down to a rank that has none below it:
+ * where there is only one such, as in grids and rings, all are joined, and a
+ * sum tells. Else rank 0 puts the graph together: O(edges) memory there. */
+
+#include <stdlib.h>
+
+#include "neighbor/create/create.h"
+
+/** An edge as its higher end tells it. */
+typedef struct joined {
+    uint32_t rank; /* for ctn_deliver: 0, then the higher end */
+    uint32_t lower;
+} joined_t;
+
+/** The neighbors below this rank, each once. NULL: no memory. */
+static joined_t *list_lower(const catena_neighborhood_t *neighborhood,
+                            size_t *count)
+{
+    uint32_t own = neighborhood->group->lane.chain.rank;
+    size_t most = (size_t)neighborhood->sources + neighborhood->targets;
+    joined_t *joined = malloc((most + 1) * sizeof(*joined));
+    *count = 0;
+    for (int list = 0; joined != NULL && list < 2; list++) {
+        uint32_t keys;
+        ctn_edge_key_t *key = list == 0
+                                  ? ctn_edge_keys(neighborhood->source,
+                                                  neighborhood->sources, &keys)
+                                  : ctn_edge_keys(neighborhood->target,
+                                                  neighborhood->targets, &keys);
+        if (key == NULL) {
+            free(joined);
+            return NULL;
+        }
+        for (uint32_t i = 0; i < keys && key[i].rank < own; i++) {
+            if (i == 0 || key[i].rank != key[i - 1].rank) {
+                joined[(*count)++] = (joined_t){0, key[i].rank};
+            }
+        }
+        free(key);
+    }
+    return joined;
+}
+
+/* ---- at rank 0 ---- */
+
+/** Who stands for the component of a rank; ways get shorter as they are gone.
+ */
+static uint32_t find(uint32_t *above, uint32_t rank)
+{
+    while (above[rank] != rank) {
+        above[rank] = above[above[rank]];
+        rank = above[rank];
+    }
+    return rank;
+}
+
+static uint32_t enter(uint32_t *above, uint32_t rank)
+{
+    if (above[rank] != UINT32_MAX) {
+        return 0;
+    }
+    above[rank] = rank;
+    return 1;
+}
+
+static catena_status_t count_components(uint32_t size, const joined_t *joined,
+                                        size_t count, uint64_t *components)
+{
+    uint32_t *above = malloc(size * sizeof(*above));
+    if (above == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < size; i++) {
+        above[i] = UINT32_MAX;
+    }
+    for (size_t i = 0; i < count; i++) {
+        *components += enter(above, joined[i].rank);
+        *components += enter(above, joined[i].lower);
+        uint32_t a = find(above, joined[i].rank);
+        uint32_t b = find(above, joined[i].lower);
+        *components -= a != b;
+        above[a > b ? a : b] = a > b ? b : a;
+    }
+    free(above);
+    return CATENA_OK;
+}
+
+catena_status_t ctn_neighbor_components(catena_neighborhood_t *neighborhood,
+                                        uint64_t *components)
+{
+    catena_group_t *group = neighborhood->group;
+    size_t count;
+    size_t came_count = 0;
+    void *came = NULL;
+    joined_t *joined = list_lower(neighborhood, &count);
+    catena_status_t status =
+        ctn_deliver(group, sizeof(*joined), joined != NULL ? count : 1, joined,
+                    &came, &came_count);
+    free(joined);
+    *components = 0;
+    if (status == CATENA_OK && group->lane.chain.rank == 0) {
+        status = count_components(group->lane.chain.size, came, came_count,
+                                  components);
+    }
+    free(came);
+    return ctn_neighbor_agree(group, status, 0, NULL, 1, components);
+}

@@ -1,0 +1,282 @@
+/* Links between the ends of edges: each rank takes memory for its ends, and
+ * tells those at the other ends where it is. One delivery of a record for each
+ * end. Endpoints to other nodes are made when something is sent first. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "neighbor/create/create.h"
+
+/** What one end of a link tells the other. */
+typedef struct told {
+    uint32_t rank; /* for ctn_deliver: who it is for, then who it is from */
+    uint32_t is_receiver;
+    uint64_t process;
+    uint64_t offset; /* of the receiver's slots, or of the sender's cell */
+    uint64_t wide;   /* of the receiver's wide payloads */
+    uint64_t wide_bytes;
+} told_t;
+
+/** Ends of links, and the order in which the other ends find them. */
+typedef struct links {
+    catena_neighborhood_t *neighborhood;
+    uint32_t outs, ins;
+    const ctn_edge_key_t *to; /* [outs] in order; index: of the link */
+    const ctn_edge_key_t *from;
+    ctn_link_out_t *out;
+    ctn_link_in_t *in;
+    void *memory;
+} links_t;
+
+/* ---- memory ---- */
+
+/** How long messages may be that wait in the receiver's memory. */
+static void set_wide(links_t *links)
+{
+    ctn_link_kind_t near_kind =
+        links->neighborhood->exec->crowded ? CTN_LINK_CROWDED : CTN_LINK_NEAR;
+    uint32_t near = 0;
+    for (uint32_t i = 0; i < links->ins; i++) {
+        ctn_link_in_t *in = &links->in[links->from[i].index];
+        in->peer.near = ctn_neighbor_is_near(links->neighborhood->group,
+                                             links->from[i].rank);
+        near += in->peer.near;
+    }
+    for (uint32_t i = 0; i < links->ins; i++) {
+        bool is_near = links->in[i].peer.near;
+        links->in[i].wide_bytes =
+            (uint32_t)ctn_link_wide_bytes(is_near ? near : links->ins - near,
+                                          is_near ? near_kind : CTN_LINK_FAR);
+    }
+}
+
+static catena_status_t take_memory(links_t *links)
+{
+    ctn_heap_t *heap = links->neighborhood->exec->heap;
+    size_t zero = 0;
+    links->out = calloc(links->outs + 1u, sizeof(*links->out));
+    links->in = calloc(links->ins + 1u, sizeof(*links->in));
+    if (links->out == NULL || links->in == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    set_wide(links);
+    size_t bytes = ctn_link_memory(links->outs, links->in, links->ins, &zero);
+    links->memory = ctn_heap_alloc(heap, CTN_MEMBER_ALIGNMENT, bytes + 1);
+    if (links->memory == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    memset(links->memory, 0, zero);
+    ctn_link_place(links->memory, links->out, links->outs, links->in,
+                   links->ins, links->neighborhood->channel.started);
+    return CATENA_OK;
+}
+
+static void give_memory(links_t *links)
+{
+    free(links->out);
+    free(links->in);
+    ctn_exec_free(links->neighborhood->exec, links->memory);
+}
+
+/* ---- telling ---- */
+
+static uint64_t offset_of(const links_t *links, const void *memory)
+{
+    uint64_t offset = 0;
+    (void)ctn_heap_contains(links->neighborhood->exec->heap, memory, 1,
+                            &offset);
+    return offset;
+}
+
+static void tell(const links_t *links, told_t *told)
+{
+    told_t common = {.process =
+                         links->neighborhood->group->exec->site->process};
+    for (uint32_t i = 0; i < links->outs; i++) {
+        *told = common;
+        told->rank = links->to[i].rank;
+        told->offset = offset_of(links, links->out[links->to[i].index].cell);
+        told++;
+    }
+    for (uint32_t i = 0; i < links->ins; i++) {
+        const ctn_link_in_t *in = &links->in[links->from[i].index];
+        *told = common;
+        told->rank = links->from[i].rank;
+        told->is_receiver = 1;
+        told->wide_bytes = in->wide_bytes;
+        told->offset = offset_of(links, in->slots);
+        told->wide = offset_of(links, in->wide);
+        told++;
+    }
+}
+
+static catena_status_t meet(const links_t *links, ctn_link_peer_t *peer,
+                            const told_t *told)
+{
+    peer->rank = told->rank;
+    peer->process = told->process;
+    peer->near = ctn_neighbor_is_near(links->neighborhood->group, told->rank);
+    return peer->near ? ctn_exec_connect(links->neighborhood->exec,
+                                         told->process, &peer->endpoint)
+                      : CATENA_OK;
+}
+
+/** What came is in the order of the keys: by rank, then as it listed them. */
+static catena_status_t hear(links_t *links, const told_t *told, size_t count)
+{
+    uint32_t outs = 0;
+    uint32_t ins = 0;
+    catena_status_t status = CATENA_OK;
+    for (size_t i = 0; i < count && status == CATENA_OK; i++, told++) {
+        if (told->is_receiver && outs < links->outs &&
+            links->to[outs].rank == told->rank) {
+            ctn_link_out_t *out = &links->out[links->to[outs++].index];
+            out->slots = told->offset;
+            out->wide = told->wide;
+            out->wide_bytes = (uint32_t)told->wide_bytes;
+            status = meet(links, &out->peer, told);
+        } else if (!told->is_receiver && ins < links->ins &&
+                   links->from[ins].rank == told->rank) {
+            ctn_link_in_t *in = &links->in[links->from[ins++].index];
+            in->cell = told->offset;
+            status = meet(links, &in->peer, told);
+        } else {
+            status = CATENA_ERR_ARG;
+        }
+    }
+    return status == CATENA_OK && (outs < links->outs || ins < links->ins)
+               ? CATENA_ERR_ARG
+               : status;
+}
+
+/** The k-th link from a peer with the k-th to it: both ends pair them alike. */
+static void pair(links_t *links)
+{
+    uint32_t i = 0;
+    uint32_t o = 0;
+    while (i < links->ins && o < links->outs) {
+        uint32_t from = links->from[i].rank;
+        uint32_t to = links->to[o].rank;
+        if (from == to) {
+            links->in[links->from[i].index].reverse =
+                &links->out[links->to[o].index];
+        }
+        i += from <= to;
+        o += to <= from;
+    }
+}
+
+/** Make them. @return a status that is the same on all ranks */
+static catena_status_t connect(links_t *links)
+{
+    catena_group_t *group = links->neighborhood->group;
+    size_t count = (size_t)links->outs + links->ins;
+    told_t *told = malloc((count + 1) * sizeof(*told));
+    if (told != NULL && links->to != NULL && links->from != NULL &&
+        take_memory(links) == CATENA_OK) {
+        tell(links, told);
+    } else { /* tells all */
+        free(told);
+        told = NULL;
+        count = 1;
+    }
+    void *came = NULL;
+    size_t came_count = 0;
+    catena_status_t status =
+        ctn_deliver(group, sizeof(*told), count, told, &came, &came_count);
+    free(told);
+    if (status == CATENA_OK) {
+        status = hear(links, came, came_count);
+        free(came);
+    }
+    status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
+    if (status == CATENA_OK) {
+        pair(links);
+    } else {
+        give_memory(links);
+    }
+    return status;
+}
+
+/* ---- whose links ---- */
+
+/** Keys of the edges that have a link, which take its number. */
+static uint32_t linked(const ctn_edge_t *edge, ctn_edge_key_t *key,
+                       uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; key != NULL && i < count; i++) {
+        uint32_t link = edge[key[i].index].link;
+        if (link != CTN_NO_LINK) {
+            key[kept] = key[i];
+            key[kept++].index = link;
+        }
+    }
+    return kept;
+}
+
+catena_status_t ctn_neighbor_connect(catena_neighborhood_t *neighborhood)
+{
+    uint32_t sources;
+    uint32_t targets;
+    ctn_edge_key_t *from =
+        ctn_edge_keys(neighborhood->source, neighborhood->sources, &sources);
+    ctn_edge_key_t *to =
+        ctn_edge_keys(neighborhood->target, neighborhood->targets, &targets);
+    links_t links = {.neighborhood = neighborhood,
+                     .outs = linked(neighborhood->target, to, targets),
+                     .ins = linked(neighborhood->source, from, sources),
+                     .to = to,
+                     .from = from};
+    catena_status_t status = connect(&links);
+    free(from);
+    free(to);
+    if (status == CATENA_OK) {
+        neighborhood->outs = links.outs;
+        neighborhood->ins = links.ins;
+        neighborhood->out = links.out;
+        neighborhood->in = links.in;
+        neighborhood->memory = links.memory;
+    }
+    return status;
+}
+
+/** Keys of a list of ranks. */
+static ctn_edge_key_t *keys_of(const uint32_t *rank, uint32_t ranks)
+{
+    uint32_t count;
+    ctn_edge_t *edge = calloc(ranks + 1u, sizeof(*edge));
+    for (uint32_t i = 0; edge != NULL && i < ranks; i++) {
+        edge[i].rank = (int)rank[i];
+    }
+    ctn_edge_key_t *key =
+        edge != NULL ? ctn_edge_keys(edge, ranks, &count) : NULL;
+    free(edge);
+    return key;
+}
+
+catena_status_t ctn_plan_connect(catena_neighborhood_t *neighborhood,
+                                 uint32_t outs, const uint32_t to[],
+                                 uint32_t ins, const uint32_t from[],
+                                 ctn_plan_t *plan)
+{
+    ctn_edge_key_t *to_key = keys_of(to, outs);
+    ctn_edge_key_t *from_key = keys_of(from, ins);
+    links_t links = {.neighborhood = neighborhood,
+                     .outs = outs,
+                     .ins = ins,
+                     .to = to_key,
+                     .from = from_key};
+    catena_status_t status = connect(&links);
+    free(to_key);
+    free(from_key);
+    if (status == CATENA_OK) {
+        plan->outs = links.outs;
+        plan->ins = links.ins;
+        plan->out = links.out;
+        plan->in = links.in;
+        plan->owns_links = true;
+        plan->memory = links.memory;
+    }
+    return status;
+}

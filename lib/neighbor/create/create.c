@@ -1,0 +1,293 @@
+/* NBR-5. Making a neighborhood: all ranks agree on what it is to be, the ends
+ * of edges find each other, links are connected, and plans are made of them.
+ * What one rank finds wrong all know at the end of each step, so all give up
+ * together. Rounds: ceil(log2 p) for each of some deliveries and scans of the
+ * group's chain. Memory: O(degree). */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cache_line.h"
+#include "neighbor/grid/grid.h"
+
+/* ---- what all ranks must say alike ---- */
+
+enum {
+    SAME_OPERATIONS,
+    SAME_ALGORITHM,
+    SAME_REORDER,
+    SAME_BYTES,
+    SAME_GRID,
+    SAME_CHECK,
+    SAMES
+};
+
+static const char *const same_names[SAMES] = {"the operations",
+                                              "the algorithm",
+                                              "reorder",
+                                              "bytes",
+                                              "the grid (or that there is one)",
+                                              "CATENA_CHECK"};
+
+/* FNV-1a (Fowler, Noll, Vo), by whole numbers. */
+#define DIGEST_BEGIN UINT64_C(0xcbf29ce484222325)
+
+static uint64_t digest(uint64_t hash, uint32_t value)
+{
+    return (hash ^ value) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t digest_all(uint64_t hash, const int *value, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        hash = digest(hash, (uint32_t)value[i]);
+    }
+    return hash;
+}
+
+/** 0: none. */
+static uint64_t grid_digest(const ctn_grid_t *grid)
+{
+    if (grid == NULL) {
+        return 0;
+    }
+    size_t n = (size_t)grid->ndims;
+    uint64_t hash = digest(DIGEST_BEGIN, (uint32_t)grid->ndims);
+    hash = digest_all(hash, grid->dims, n);
+    hash = digest_all(hash, grid->periods, n);
+    hash = digest(hash, (uint32_t)grid->ndirs);
+    return digest_all(hash, grid->displacements, (size_t)grid->ndirs * n);
+}
+
+static void log_difference(const catena_group_t *group, uint32_t which)
+{
+    if (group->lane.chain.rank == 0) {
+        ctn_error(group->exec->log,
+                  "neighborhood: %s must be the same on all ranks and are not",
+                  same_names[which]);
+    }
+}
+
+/** Agree on what is the same everywhere, if it is. The largest of a value and
+ * that of its complement tell. */
+static catena_status_t settle(catena_group_t *group, const ctn_graph_t *graph,
+                              const catena_neighborhood_info_t *info,
+                              int wanted, catena_status_t failed,
+                              bool *weighted)
+{
+    const uint64_t own[SAMES] = {
+        [SAME_OPERATIONS] = graph->operations,
+        [SAME_ALGORITHM] = (uint64_t)(wanted + 1),
+        [SAME_REORDER] = info->reorder != 0,
+        [SAME_BYTES] = info->bytes,
+        [SAME_GRID] = grid_digest(graph->grid),
+        [SAME_CHECK] = group->exec->config->check,
+    };
+    uint64_t maxima[2 * SAMES];
+    for (uint32_t i = 0; i < SAMES; i++) {
+        maxima[i] = own[i];
+        maxima[SAMES + i] = ~own[i];
+    }
+    catena_status_t status =
+        ctn_neighbor_agree(group, failed, 0, NULL, 2 * SAMES, maxima);
+    for (uint32_t i = 0; status == CATENA_OK && i < SAMES; i++) {
+        if (maxima[i] != ~maxima[SAMES + i]) {
+            log_difference(group, i);
+            status = CATENA_ERR_ARG;
+        }
+    }
+    return status == CATENA_OK
+               ? ctn_neighbor_agree_weights(
+                     group, status, graph->sources > 0 || graph->targets > 0,
+                     graph->weighted, weighted)
+               : status;
+}
+
+/* ---- its memory ---- */
+
+static ctn_edge_t *copy_edges(const ctn_edge_t *edge, uint32_t count,
+                              bool weighted)
+{
+    ctn_edge_t *copy = calloc(count + 1u, sizeof(*copy));
+    for (uint32_t i = 0; copy != NULL && i < count; i++) {
+        copy[i].rank = edge[i].rank;
+        copy[i].label = edge[i].label;
+        copy[i].weight = weighted ? edge[i].weight : 1;
+    }
+    return copy;
+}
+
+catena_status_t ctn_edge_lists(size_t count, ctn_edge_t **source,
+                               ctn_edge_t **target)
+{
+    ctn_edge_t *sources = calloc(count + 1, sizeof(*sources));
+    ctn_edge_t *targets = calloc(count + 1, sizeof(*targets));
+    if (sources == NULL || targets == NULL) {
+        free(sources);
+        free(targets);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    *source = sources;
+    *target = targets;
+    return CATENA_OK;
+}
+
+void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
+{
+    ctn_neighbor_forget(neighborhood);
+    ctn_plans_free(neighborhood);
+    free(neighborhood->source);
+    free(neighborhood->target);
+    free(neighborhood->out);
+    free(neighborhood->in);
+    ctn_exec_free(neighborhood->exec, neighborhood->memory);
+    ctn_users_drop(neighborhood->users);
+    ctn_grid_free(neighborhood->grid);
+    free(neighborhood);
+}
+
+static const char neighborhood_key;
+
+static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
+{
+    (void)exec;
+    ctn_neighborhood_release(
+        (void *)((unsigned char *)attachment -
+                 offsetof(catena_neighborhood_t, attachment)));
+}
+
+static bool quiet(const ctn_attachment_t *attachment)
+{
+    const catena_neighborhood_t *neighborhood =
+        (const void *)((const unsigned char *)attachment -
+                       offsetof(catena_neighborhood_t, attachment));
+    return ctn_channel_under_way(&neighborhood->channel) == 0 &&
+           neighborhood->users->count == 0;
+}
+
+/** NULL: no memory; then the grid is not taken over. */
+static catena_neighborhood_t *allocate(catena_group_t *group,
+                                       const ctn_graph_t *graph,
+                                       const catena_neighborhood_info_t *info)
+{
+    catena_neighborhood_t *made = ctn_lines_alloc(sizeof(*made));
+    if (made == NULL) {
+        return NULL;
+    }
+    made->attachment.key = &neighborhood_key;
+    made->attachment.release = release;
+    made->attachment.quiet = quiet;
+    made->users = calloc(1, sizeof(*made->users));
+    made->group = group;
+    made->exec = group->exec;
+    made->operations = graph->operations;
+    made->sources = graph->sources;
+    made->targets = graph->targets;
+    made->source = copy_edges(graph->source, graph->sources, graph->weighted);
+    made->target = copy_edges(graph->target, graph->targets, graph->weighted);
+    made->check = group->exec->config->check != 0;
+    made->wanted = -1;
+    made->bytes = info->bytes;
+    ctn_channel_set(&made->channel, NULL, CTN_LINK_RINGS, CTN_LINK_FLIGHT);
+    made->channel.ringless = true;
+    if (made->source == NULL || made->target == NULL || made->users == NULL) {
+        ctn_neighborhood_release(made);
+        return NULL;
+    }
+    made->grid = graph->grid;
+    return made;
+}
+
+/* ---- steps ---- */
+
+/** Edges to other ranks have links, in the order of the list. */
+static void number_links(ctn_edge_t *edge, uint32_t count, uint32_t own)
+{
+    uint32_t links = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool linked =
+            edge[i].rank != CATENA_PROC_NULL && (uint32_t)edge[i].rank != own;
+        edge[i].link = linked ? links++ : CTN_NO_LINK;
+    }
+}
+
+/** Find out what there is to know of the edges. */
+static catena_status_t learn(catena_neighborhood_t *neighborhood)
+{
+    ctn_nodes_t nodes;
+    catena_status_t status = ctn_neighbor_nodes(neighborhood->group, &nodes);
+    if (status == CATENA_OK) {
+        neighborhood->node = nodes.own;
+        status = ctn_neighbor_match(neighborhood, nodes.own);
+        status = ctn_neighbor_census(neighborhood, &nodes, status);
+    }
+    return status;
+}
+
+static catena_status_t build(catena_neighborhood_t *neighborhood, bool reorder)
+{
+    catena_status_t status = learn(neighborhood);
+    uint64_t before = neighborhood->census.weight_between;
+    if (status == CATENA_OK && reorder) {
+        status = ctn_neighbor_renumber(neighborhood);
+        status = status == CATENA_OK ? learn(neighborhood) : status;
+    }
+    if (status != CATENA_OK) {
+        return status;
+    }
+    neighborhood->census.weight_before = before;
+    uint32_t own = neighborhood->group->lane.chain.rank;
+    number_links(neighborhood->source, neighborhood->sources, own);
+    number_links(neighborhood->target, neighborhood->targets, own);
+    status = ctn_neighbor_connect(neighborhood);
+    return status == CATENA_OK ? ctn_plans_make(neighborhood) : status;
+}
+
+/** What this rank has been told to run. -1: auto. */
+static int find_wanted(const catena_group_t *group,
+                       const catena_neighborhood_info_t *info,
+                       catena_status_t *failed)
+{
+    int wanted = info->algorithm != NULL
+                     ? ctn_scheme_named(group->exec->log, info->algorithm)
+                     : (int)group->exec->config->neighbor - 1;
+    if (wanted < -1) {
+        *failed = CATENA_ERR_ARG;
+        return -1;
+    }
+    return wanted;
+}
+
+catena_status_t ctn_neighborhood_make(catena_group_t *group,
+                                      const ctn_graph_t *graph,
+                                      const catena_neighborhood_info_t *info,
+                                      catena_status_t failed,
+                                      catena_neighborhood_t **out)
+{
+    static const catena_neighborhood_info_t nothing = {NULL, 0, 0};
+    bool weighted = false;
+    info = info != NULL ? info : &nothing;
+    int wanted = find_wanted(group, info, &failed);
+    catena_neighborhood_t *made = allocate(group, graph, info);
+    if (made == NULL && failed == CATENA_OK) {
+        failed = CATENA_ERR_NO_MEMORY;
+    }
+    catena_status_t status =
+        settle(group, graph, info, wanted, failed, &weighted);
+    if (status == CATENA_OK) {
+        made->wanted = wanted;
+        made->census.weighted = weighted;
+        status = build(made, info->reorder != 0);
+    }
+    if (made != NULL) {
+        ctn_group_attach(made->group, &made->attachment);
+    } else {
+        ctn_grid_free(graph->grid);
+    }
+    if (status == CATENA_OK) {
+        *out = made;
+    } else {
+        (void)ctn_group_free(made != NULL ? made->group : group, true);
+    }
+    return status;
+}

@@ -1,0 +1,170 @@
+/* What all ranks of a neighborhood know of it: where its edges lead, on how
+ * many nodes. */
+
+#include <stdlib.h>
+
+#include "neighbor/create/create.h"
+#include "topo/topo.h"
+
+/* ---- nodes ---- */
+
+typedef struct look {
+    catena_group_t *group; /* arguments */
+    ctn_nodes_t *nodes;
+    ctn_topo_t *topo;
+} look_t;
+
+static ctn_step_t need_topo(ctn_op_t *op)
+{
+    look_t *look = ctn_op_state(op);
+    return ctn_topo_need(op, look->group, &look->topo);
+}
+
+/** The root of a node is the first of its ranks. */
+static ctn_step_t read_topo(ctn_op_t *op)
+{
+    const look_t *look = ctn_op_state(op);
+    const ctn_topo_t *topo = look->topo;
+    *look->nodes = (ctn_nodes_t){.own = ctn_topo_local(topo, 0)->rank,
+                                 .on_node = ctn_topo_local_size(topo),
+                                 .nodes = topo->nodes};
+    return CTN_STEP_NEXT;
+}
+
+static const ctn_phase_t phases[] = {
+    {"topology", need_topo}, {"read", read_topo}, {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "neighborhood/nodes",
+    .state_bytes = sizeof(look_t),
+    .phases = phases,
+};
+
+catena_status_t ctn_neighbor_nodes(catena_group_t *group, ctn_nodes_t *nodes)
+{
+    ctn_op_t *op = ctn_op_create(group->exec, &algorithm, &group->channel);
+    if (op != NULL) {
+        look_t *look = ctn_op_state(op);
+        look->group = group;
+        look->nodes = nodes;
+    }
+    return ctn_op_run_or_break(group->exec, op);
+}
+
+bool ctn_neighbor_is_near(catena_group_t *group, uint32_t rank)
+{
+    const ctn_topo_t *topo = ctn_topo_of(group);
+    uint32_t low = 0;
+    uint32_t high = ctn_topo_local_size(topo);
+    while (low < high) { /* the node's members are in the group's order */
+        uint32_t middle = low + (high - low) / 2;
+        uint32_t found = ctn_topo_local(topo, middle)->rank;
+        if (found == rank) {
+            return true;
+        }
+        if (found < rank) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return false;
+}
+
+/* ---- edges ---- */
+
+enum { SUM_WEIGHT, SUM_BETWEEN, SUM_LOWEST, SUMS };
+enum { MAX_DEGREE, MAX_REMOTE, MAX_ON_NODE, MAX_WEIGHT, MAXIMA };
+
+static void at_least(uint64_t *most, uint64_t value)
+{
+    *most = *most > value ? *most : value;
+}
+
+/** Whether this rank has neighbors, and whether one of them is below it. */
+static void look_at(const ctn_edge_t *edge, uint32_t edges, uint32_t own,
+                    bool *any, bool *below)
+{
+    for (uint32_t i = 0; i < edges; i++) {
+        if (edge[i].rank != CATENA_PROC_NULL && (uint32_t)edge[i].rank != own) {
+            *any = true;
+            *below = *below || (uint32_t)edge[i].rank < own;
+        }
+    }
+}
+
+static uint64_t count_remote(const ctn_edge_t *edge, uint32_t edges,
+                             uint32_t node)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < edges; i++) {
+        count += edge[i].rank != CATENA_PROC_NULL && edge[i].node != node;
+    }
+    return count;
+}
+
+static void weigh(const catena_neighborhood_t *neighborhood, uint32_t node,
+                  uint64_t *sums, uint64_t *maxima)
+{
+    for (uint32_t i = 0; i < neighborhood->targets; i++) {
+        const ctn_edge_t *edge = &neighborhood->target[i];
+        if (edge->rank == CATENA_PROC_NULL) {
+            continue;
+        }
+        uint64_t weight = (uint64_t)edge->weight;
+        sums[SUM_WEIGHT] += weight;
+        sums[SUM_BETWEEN] += edge->node != node ? weight : 0;
+        at_least(&maxima[MAX_WEIGHT], weight);
+    }
+}
+
+static void fill_in(ctn_census_t *census, const ctn_nodes_t *nodes,
+                    const uint64_t *sums, const uint64_t *maxima)
+{
+    census->nodes = nodes->nodes;
+    census->most_degree = (uint32_t)maxima[MAX_DEGREE];
+    census->most_remote = (uint32_t)maxima[MAX_REMOTE];
+    census->most_on_node = (uint32_t)maxima[MAX_ON_NODE];
+    census->greatest_weight = (int)maxima[MAX_WEIGHT];
+    census->weight_all = sums[SUM_WEIGHT];
+    census->weight_between = sums[SUM_BETWEEN];
+    census->weight_before = sums[SUM_BETWEEN];
+}
+
+catena_status_t ctn_neighbor_census(catena_neighborhood_t *neighborhood,
+                                    const ctn_nodes_t *nodes,
+                                    catena_status_t status)
+{
+    uint32_t own = neighborhood->group->lane.chain.rank;
+    uint64_t sums[SUMS] = {0};
+    uint64_t maxima[MAXIMA] = {0};
+    bool any = false;
+    bool below = false;
+    if (status == CATENA_OK) {
+        at_least(&maxima[MAX_DEGREE], neighborhood->sources);
+        at_least(&maxima[MAX_DEGREE], neighborhood->targets);
+        at_least(&maxima[MAX_REMOTE],
+                 count_remote(neighborhood->source, neighborhood->sources,
+                              nodes->own));
+        at_least(&maxima[MAX_REMOTE],
+                 count_remote(neighborhood->target, neighborhood->targets,
+                              nodes->own));
+        maxima[MAX_ON_NODE] = nodes->on_node;
+        weigh(neighborhood, nodes->own, sums, maxima);
+        look_at(neighborhood->source, neighborhood->sources, own, &any, &below);
+        look_at(neighborhood->target, neighborhood->targets, own, &any, &below);
+        sums[SUM_LOWEST] = any && !below;
+    }
+    status = ctn_neighbor_agree(neighborhood->group, status, SUMS, sums, MAXIMA,
+                                maxima);
+    if (status == CATENA_OK) {
+        fill_in(&neighborhood->census, nodes, sums, maxima);
+        neighborhood->census.connected = sums[SUM_LOWEST] <= 1;
+    }
+    if (status == CATENA_OK && !neighborhood->census.connected) {
+        uint64_t components = 0;
+        status = ctn_neighbor_components(neighborhood, &components);
+        neighborhood->census.connected = components <= 1;
+    }
+    return status;
+}

@@ -1,0 +1,185 @@
+/* Graphs whose edges any rank may contribute: each edge is told to both of its
+ * ends in one delivery, whose order is that of the lists: by the rank that
+ * contributed it, then as that one listed it. So the ends agree, too, which of
+ * several edges is which. Memory: O(edges contributed and had). */
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neighbor/create/create.h"
+
+/** What an end is told of an edge. */
+typedef struct end {
+    uint32_t rank;      /* for ctn_deliver: who it is for, then who told it */
+    uint32_t is_target; /* the edge leads to `peer`, else from there */
+    uint32_t peer;
+    int32_t weight;
+} end_t;
+
+/** What a rank contributes. */
+typedef struct given {
+    int count;
+    const int *nodes;
+    const int *degrees;
+    const int *targets;
+    const int *weights;
+    size_t edges; /* once it is checked */
+} given_t;
+
+/* ---- arguments ---- */
+
+static bool is_rank(const catena_group_t *group, int rank)
+{
+    return rank >= 0 && rank < catena_group_size(group);
+}
+
+static catena_status_t check_nodes(const catena_group_t *group, given_t *given)
+{
+    const ctn_log_t *log = group->exec->log;
+    if (given->count < 0 || (given->count > 0 && (given->nodes == NULL ||
+                                                  given->degrees == NULL))) {
+        ctn_error(log, "graph: %d nodes%s", given->count,
+                  given->count < 0 ? ""
+                                   : ", and no list of them or of degrees");
+        return CATENA_ERR_ARG;
+    }
+    given->edges = 0;
+    for (int i = 0; i < given->count; i++) {
+        if (!is_rank(group, given->nodes[i]) || given->degrees[i] < 0) {
+            ctn_error(log,
+                      "graph: node %d is rank %d and has %d edges; the group "
+                      "has ranks 0 to %d",
+                      i, given->nodes[i], given->degrees[i],
+                      catena_group_size(group) - 1);
+            return CATENA_ERR_ARG;
+        }
+        given->edges += (size_t)given->degrees[i];
+    }
+    return CATENA_OK;
+}
+
+static catena_status_t check_targets(const catena_group_t *group,
+                                     const given_t *given)
+{
+    const ctn_log_t *log = group->exec->log;
+    if (given->edges > INT_MAX ||
+        (given->edges > 0 && given->targets == NULL)) {
+        ctn_error(log, "graph: %zu edges%s", given->edges,
+                  given->targets == NULL ? ", and no targets" : "");
+        return CATENA_ERR_ARG;
+    }
+    for (size_t i = 0; i < given->edges; i++) {
+        if (!is_rank(group, given->targets[i])) {
+            ctn_error(log,
+                      "graph: target %zu is rank %d; the group has ranks 0 to "
+                      "%d",
+                      i, given->targets[i], catena_group_size(group) - 1);
+            return CATENA_ERR_ARG;
+        }
+        if (given->weights != CATENA_UNWEIGHTED && given->weights[i] < 0) {
+            ctn_error(log,
+                      "graph: the weight of edge %zu is %d; expected 0 or more",
+                      i, given->weights[i]);
+            return CATENA_ERR_ARG;
+        }
+    }
+    return CATENA_OK;
+}
+
+/* ---- delivery ---- */
+
+/** Both ends of each edge. NULL: no memory. */
+static end_t *list_ends(const given_t *given)
+{
+    end_t *end = malloc((2 * given->edges + 1) * sizeof(*end));
+    if (end == NULL) {
+        return NULL;
+    }
+    size_t edge = 0;
+    end_t *at = end;
+    for (int i = 0; i < given->count; i++) {
+        uint32_t from = (uint32_t)given->nodes[i];
+        for (int k = 0; k < given->degrees[i]; k++, edge++) {
+            uint32_t to = (uint32_t)given->targets[edge];
+            int weight = given->weights != NULL ? given->weights[edge] : 1;
+            *at++ = (end_t){from, true, to, weight};
+            *at++ = (end_t){to, false, from, weight};
+        }
+    }
+    return end;
+}
+
+/** The lists of this rank. */
+static catena_status_t fill(const end_t *end, size_t count, ctn_graph_t *graph)
+{
+    ctn_edge_t *source;
+    ctn_edge_t *target;
+    if (ctn_edge_lists(count, &source, &target) != CATENA_OK) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    graph->source = source;
+    graph->target = target;
+    for (size_t i = 0; i < count; i++) {
+        ctn_edge_t *edge = end[i].is_target ? &target[graph->targets++]
+                                            : &source[graph->sources++];
+        edge->rank = (int)end[i].peer;
+        edge->weight = end[i].weight;
+    }
+    return CATENA_OK;
+}
+
+/** From what each rank contributes to what each one has. @return this rank's
+ * status */
+static catena_status_t exchange(catena_group_t *group, const given_t *given,
+                                ctn_graph_t *graph)
+{
+    end_t *end = list_ends(given);
+    size_t count = end != NULL ? 2 * given->edges : 1; /* NULL: tells all */
+    void *came = NULL;
+    size_t came_count = 0;
+    catena_status_t status =
+        ctn_deliver(group, sizeof(*end), count, end, &came, &came_count);
+    free(end);
+    if (status == CATENA_OK) {
+        status = fill(came, came_count, graph);
+        free(came);
+    }
+    return status;
+}
+
+catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
+                                         const int nodes[], const int degrees[],
+                                         const int targets[],
+                                         const int weights[],
+                                         const catena_neighborhood_info_t *info,
+                                         catena_neighborhood_t **out)
+{
+    if (group == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    catena_group_t *own;
+    catena_status_t status = catena_group_dup(group, &own);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    given_t given = {count, nodes, degrees, targets, weights, 0};
+    ctn_graph_t graph = {.operations = CATENA_NEIGHBOR_ALL};
+    catena_status_t failed =
+        out != NULL ? check_nodes(group, &given) : CATENA_ERR_ARG;
+    if (failed == CATENA_OK) {
+        failed = check_targets(group, &given);
+    }
+    status = ctn_neighbor_agree_weights(own, failed,
+                                        failed == CATENA_OK && given.edges > 0,
+                                        weights != NULL, &graph.weighted);
+    if (status == CATENA_OK) {
+        failed = exchange(own, &given, &graph);
+        status = ctn_neighborhood_make(own, &graph, info, failed, out);
+    } else {
+        (void)catena_group_free(own);
+    }
+    free((void *)(uintptr_t)graph.source);
+    free((void *)(uintptr_t)graph.target);
+    return status;
+}

@@ -1,0 +1,171 @@
+#include "map/map.h"
+
+#include <stdlib.h>
+
+#include "neighbor/create/create.h"
+
+/* Everything is gathered at rank 0, which finds the places and tells them. */
+
+/** What a rank says: first its node, then each edge. */
+typedef struct saying {
+    uint32_t rank; /* 0; as it comes: whose it is */
+    uint32_t of;   /* lowest rank on the node, or target; NO_MEMORY */
+    uint64_t weight;
+} saying_t;
+
+#define NO_MEMORY UINT32_MAX
+
+/** What it hears. */
+typedef struct hearing {
+    uint32_t rank;
+    uint32_t place;
+    uint64_t status;
+} hearing_t;
+
+/** At rank 0, from what all have said. */
+typedef struct gathered {
+    uint32_t *node; /* [size], counted from 0 */
+    size_t edges;
+    ctn_order_edge_t *edge;
+} gathered_t;
+
+/** Say where this rank is, and its edges: those of `graph`, or none. */
+static catena_status_t gather(catena_group_t *group, const ctn_graph_t *graph,
+                              saying_t **came, size_t *came_count)
+{
+    ctn_nodes_t nodes;
+    catena_status_t status = ctn_neighbor_nodes(group, &nodes);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    uint32_t targets = graph != NULL ? graph->targets : 0;
+    saying_t *say = malloc(((size_t)targets + 1) * sizeof(*say));
+    saying_t missing = {.of = NO_MEMORY};
+    size_t count = 1;
+    if (say != NULL) {
+        say[0] = (saying_t){.of = nodes.own};
+        for (uint32_t i = 0; i < targets; i++) {
+            const ctn_edge_t *edge = &graph->target[i];
+            if (edge->rank != CATENA_PROC_NULL) {
+                say[count++] = (saying_t){.of = (uint32_t)edge->rank,
+                                          .weight = (uint64_t)edge->weight};
+            }
+        }
+    }
+    status =
+        ctn_deliver(group, sizeof(*say), count, say != NULL ? say : &missing,
+                    (void **)came, came_count);
+    free(say);
+    return status;
+}
+
+/** Sort what came into nodes and edges. The first rank on a node says itself,
+ * before the others do: so nodes are counted in the order of these. */
+static catena_status_t sort_out(uint32_t size, const saying_t *came,
+                                size_t came_count, gathered_t *gathered)
+{
+    gathered->node = malloc((size_t)size * sizeof(*gathered->node));
+    gathered->edge = malloc((came_count + 1) * sizeof(*gathered->edge));
+    if (gathered->node == NULL || gathered->edge == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    uint32_t nodes = 0;
+    for (size_t i = 0; i < came_count; i++) {
+        const saying_t *said = &came[i];
+        if (said->of == NO_MEMORY) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+        if (i > 0 && came[i - 1].rank == said->rank) {
+            gathered->edge[gathered->edges++] =
+                (ctn_order_edge_t){said->rank, said->of, said->weight};
+        } else {
+            gathered->node[said->rank] =
+                said->of == said->rank ? nodes++ : gathered->node[said->of];
+        }
+    }
+    return CATENA_OK;
+}
+
+/** Rank 0 tells everybody its place, or why there is none. */
+static catena_status_t tell(catena_group_t *group, const uint32_t place[],
+                            catena_status_t status, int *own)
+{
+    uint32_t size = group->lane.chain.rank == 0 ? group->lane.chain.size : 0;
+    hearing_t *tell = malloc(((size_t)size + 1) * sizeof(*tell));
+    for (uint32_t i = 0; tell != NULL && i < size; i++) {
+        tell[i] = (hearing_t){.rank = i,
+                              .place = status == CATENA_OK ? place[i] : 0,
+                              .status = (uint64_t)status};
+    }
+    hearing_t *heard = NULL;
+    size_t count = 0;
+    status = ctn_deliver(group, sizeof(*tell), tell != NULL ? size : 0, tell,
+                         (void **)&heard, &count);
+    if (status == CATENA_OK) {
+        status =
+            count == 1 ? (catena_status_t)heard->status : CATENA_ERR_NO_MEMORY;
+    }
+    if (status == CATENA_OK) {
+        *own = (int)heard->place;
+    }
+    free(tell);
+    free(heard);
+    return status;
+}
+
+/** At rank 0. */
+static catena_status_t map(const gathered_t *gathered, uint32_t size,
+                           const ctn_grid_t *grid, const int weights[],
+                           uint32_t place[])
+{
+    uint64_t before;
+    uint64_t after;
+    if (grid != NULL) {
+        return ctn_order_map_grid(size, gathered->node, grid, weights, place,
+                                  &before, &after);
+    }
+    return ctn_order_map(size, gathered->node, gathered->edges, gathered->edge,
+                         place, &before, &after);
+}
+
+/** Of a graph, or of a grid. All take part to the end, whatever happens to
+ * them.
+ * @return this rank's status */
+static catena_status_t reorder(catena_group_t *group, const ctn_graph_t *graph,
+                               const ctn_grid_t *grid, const int weights[],
+                               int *place)
+{
+    uint32_t size = group->lane.chain.size;
+    saying_t *came = NULL;
+    size_t came_count = 0;
+    catena_status_t own = gather(group, graph, &came, &came_count);
+    catena_status_t status = own;
+    gathered_t gathered = {0};
+    uint32_t *places = NULL;
+    if (group->lane.chain.rank == 0 && status == CATENA_OK) {
+        places = malloc((size_t)size * sizeof(*places));
+        status = places == NULL ? CATENA_ERR_NO_MEMORY
+                                : sort_out(size, came, came_count, &gathered);
+    }
+    free(came);
+    if (group->lane.chain.rank == 0 && status == CATENA_OK) {
+        status = map(&gathered, size, grid, weights, places);
+    }
+    free(gathered.node);
+    free(gathered.edge);
+    status = tell(group, places, status, place);
+    free(places);
+    return own != CATENA_OK ? own : status;
+}
+
+catena_status_t ctn_reorder_graph(catena_group_t *group,
+                                  const ctn_graph_t *graph, int *place)
+{
+    return reorder(group, graph, NULL, NULL, place);
+}
+
+catena_status_t ctn_reorder_grid(catena_group_t *group, const ctn_grid_t *grid,
+                                 const int weights[], int *place)
+{
+    return reorder(group, NULL, grid, weights, place);
+}

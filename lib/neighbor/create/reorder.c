@@ -1,0 +1,156 @@
+/* New numbers for the ranks of a graph, so that heavy neighbors share a node.
+ * What is numbered are places in the graph, so lists stay as they are: whoever
+ * gets a place gets the lists of the rank that had its number. Two deliveries,
+ * and a split. */
+
+#include <stdlib.h>
+
+#include "neighbor/grid/grid.h"
+
+/** An edge on its way to whoever has the place of the rank that listed it. */
+typedef struct moved {
+    uint32_t rank; /* for ctn_deliver */
+    uint32_t is_target;
+    int32_t peer;
+    uint32_t label;
+    int32_t weight;
+} moved_t;
+
+/* ---- lists ---- */
+
+static moved_t *pack(moved_t *at, const ctn_edge_t *edge, uint32_t count,
+                     bool is_target, uint32_t to)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        *at++ = (moved_t){to, is_target, edge[i].rank, edge[i].label,
+                          edge[i].weight};
+    }
+    return at;
+}
+
+static catena_status_t unpack(catena_neighborhood_t *neighborhood,
+                              const moved_t *moved, size_t count)
+{
+    ctn_edge_t *source;
+    ctn_edge_t *target;
+    if (ctn_edge_lists(count, &source, &target) != CATENA_OK) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    free(neighborhood->source);
+    free(neighborhood->target);
+    neighborhood->source = source;
+    neighborhood->target = target;
+    neighborhood->sources = neighborhood->targets = 0;
+    for (size_t i = 0; i < count; i++) {
+        ctn_edge_t *edge = moved[i].is_target
+                               ? &target[neighborhood->targets++]
+                               : &source[neighborhood->sources++];
+        edge->rank = moved[i].peer;
+        edge->label = moved[i].label;
+        edge->weight = moved[i].weight;
+    }
+    return CATENA_OK;
+}
+
+/** Whoever has the place of this rank's number. */
+static catena_status_t ask(catena_group_t *group, uint32_t place, uint32_t *who)
+{
+    void *came = NULL;
+    size_t count = 0;
+    catena_status_t status =
+        ctn_deliver(group, sizeof(place), 1, &place, &came, &count);
+    if (status == CATENA_OK) {
+        status = count == 1 ? CATENA_OK : CATENA_ERR_ARG;
+        *who = count == 1 ? *(const uint32_t *)came : 0;
+        free(came);
+    }
+    return status;
+}
+
+/** Hand the own lists on, and take those of the new place. */
+static catena_status_t move(catena_neighborhood_t *neighborhood, uint32_t place)
+{
+    catena_group_t *group = neighborhood->group;
+    uint32_t to = 0;
+    catena_status_t status = ask(group, place, &to);
+    status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    size_t count = (size_t)neighborhood->sources + neighborhood->targets;
+    moved_t *moved = malloc((count + 1) * sizeof(*moved));
+    if (moved != NULL) {
+        moved_t *at =
+            pack(moved, neighborhood->source, neighborhood->sources, false, to);
+        pack(at, neighborhood->target, neighborhood->targets, true, to);
+    }
+    void *came = NULL;
+    size_t came_count = 0;
+    status = ctn_deliver(group, sizeof(*moved), moved != NULL ? count : 1,
+                         moved, &came, &came_count);
+    free(moved);
+    if (status == CATENA_OK) {
+        status = unpack(neighborhood, came, came_count);
+        free(came);
+    }
+    return ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
+}
+
+/* ---- places ---- */
+
+/** What edges weigh by direction, where they have directions. NULL: all the
+ * same, or no memory. */
+static int *direction_weights(const catena_neighborhood_t *neighborhood)
+{
+    const ctn_grid_t *grid = neighborhood->grid;
+    int *weights = grid->displacements != NULL
+                       ? malloc(((size_t)grid->ndirs + 1) * sizeof(*weights))
+                       : NULL;
+    for (int i = 0; weights != NULL && i < grid->ndirs; i++) {
+        weights[i] = neighborhood->target[i].weight;
+    }
+    return weights;
+}
+
+static catena_status_t find_place(catena_neighborhood_t *neighborhood,
+                                  int *place)
+{
+    if (neighborhood->grid == NULL) {
+        ctn_graph_t graph = {.operations = neighborhood->operations,
+                             .sources = neighborhood->sources,
+                             .targets = neighborhood->targets,
+                             .source = neighborhood->source,
+                             .target = neighborhood->target,
+                             .weighted = neighborhood->census.weighted};
+        return ctn_reorder_graph(neighborhood->group, &graph, place);
+    }
+    int *weights = direction_weights(neighborhood);
+    catena_status_t status = ctn_reorder_grid(
+        neighborhood->group, neighborhood->grid, weights, place);
+    free(weights);
+    return status;
+}
+
+catena_status_t ctn_neighbor_renumber(catena_neighborhood_t *neighborhood)
+{
+    int place;
+    catena_group_t *fresh;
+    catena_status_t status = find_place(neighborhood, &place);
+    status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
+    if (status == CATENA_OK) {
+        status = move(neighborhood, (uint32_t)place);
+    }
+    if (status == CATENA_OK) {
+        status = catena_group_split(neighborhood->group, 0, place, &fresh);
+    }
+    if (status != CATENA_OK) {
+        return status;
+    }
+    status = catena_group_free(neighborhood->group);
+    neighborhood->group = fresh;
+    if (neighborhood->grid != NULL) {
+        ctn_grid_coords(neighborhood->grid, place, neighborhood->grid->ndims,
+                        neighborhood->grid->coords);
+    }
+    return status;
+}

@@ -1,0 +1,375 @@
+/* Grids, graphs derived from them, and parts of them, as the application makes
+ * and asks them. */
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neighbor/grid/grid.h"
+
+/* ---- making ---- */
+
+/** Make a neighborhood of a grid that lies over the whole group; both are given
+ * away.
+ * @param failed this rank's so far; the grid may be NULL then */
+static catena_status_t make(catena_group_t *group, unsigned operations,
+                            ctn_grid_t *grid, const int *weights,
+                            const catena_neighborhood_info_t *info,
+                            catena_status_t failed, catena_neighborhood_t **out)
+{
+    ctn_graph_t graph = {.operations = operations, .grid = grid};
+    if (failed == CATENA_OK) {
+        ctn_grid_coords(grid, catena_group_rank(group), grid->ndims,
+                        grid->coords);
+        failed = ctn_grid_edges(grid, weights, &graph);
+    }
+    catena_status_t status =
+        ctn_neighborhood_make(group, &graph, info, failed, out);
+    free((void *)(uintptr_t)graph.source);
+    free((void *)(uintptr_t)graph.target);
+    return status;
+}
+
+/** As the caller has it, but for whether ranks may be numbered anew. */
+static catena_neighborhood_info_t
+with_reorder(const catena_neighborhood_info_t *info, int reorder)
+{
+    catena_neighborhood_info_t own = {NULL, 0, 0};
+    if (info != NULL) {
+        own = *info;
+    }
+    own.reorder = reorder;
+    return own;
+}
+
+static catena_status_t check_dims(const ctn_log_t *log, int ndims,
+                                  const int *dims, const int *periods)
+{
+    if (ndims < 0 || (ndims > 0 && (dims == NULL || periods == NULL))) {
+        ctn_error(log, "grid: %d dimensions%s", ndims,
+                  ndims < 0 ? "" : ", and dims or periods are NULL");
+        return CATENA_ERR_ARG;
+    }
+    for (int d = 0; d < ndims; d++) {
+        if (dims[d] < 1) {
+            ctn_error(log, "grid: dimension %d is %d; expected 1 or more", d,
+                      dims[d]);
+            return CATENA_ERR_ARG;
+        }
+    }
+    return CATENA_OK;
+}
+
+static catena_status_t check_size(const catena_group_t *group,
+                                  const ctn_grid_t *grid, int *size)
+{
+    *size = ctn_grid_size(grid);
+    if (*size < 0 || *size > catena_group_size(group)) {
+        ctn_error(group->exec->log,
+                  "grid: it has %s%d ranks, the group %d; make it smaller",
+                  *size < 0 ? "more than " : "", *size < 0 ? INT_MAX : *size,
+                  catena_group_size(group));
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
+
+/** How many ranks the grid has, if all say the same. */
+static catena_status_t agree_on_size(catena_group_t *group,
+                                     catena_status_t failed, int size)
+{
+    uint64_t most[2] = {(uint64_t)size, ~(uint64_t)size};
+    catena_status_t status =
+        ctn_neighbor_agree(group, failed, 0, NULL, 2, most);
+    if (status == CATENA_OK && most[0] != ~most[1]) {
+        if (catena_group_rank(group) == 0) {
+            ctn_error(group->exec->log,
+                      "grid: some ranks say that it has %llu ranks, others "
+                      "%llu; the dimensions must be the same on all",
+                      (unsigned long long)~most[1],
+                      (unsigned long long)most[0]);
+        }
+        status = CATENA_ERR_ARG;
+    }
+    return status;
+}
+
+/** The first `size` ranks of a group, which goes; NULL for the others. */
+static catena_status_t first_ranks(catena_group_t *group, int size,
+                                   catena_group_t **part)
+{
+    int rank = catena_group_rank(group);
+    if (size == catena_group_size(group)) {
+        *part = group;
+        return CATENA_OK;
+    }
+    catena_status_t status = catena_group_split(
+        group, rank < size ? 0 : CATENA_UNDEFINED, rank, part);
+    catena_status_t freed = catena_group_free(group);
+    if (status == CATENA_OK && freed != CATENA_OK && *part != NULL) {
+        (void)catena_group_free(*part);
+    }
+    return status != CATENA_OK ? status : freed;
+}
+
+/** Of what ranks of a group have made of parts of it: all get theirs, or none
+ * does. */
+static catena_status_t hand_out(catena_group_t *group, catena_status_t status,
+                                catena_neighborhood_t *made,
+                                catena_neighborhood_t **out)
+{
+    status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
+    if (status == CATENA_OK) {
+        *out = made;
+    } else if (made != NULL) {
+        (void)catena_neighborhood_free(made);
+    }
+    return status;
+}
+
+catena_status_t catena_cart_create(catena_group_t *group, int ndims,
+                                   const int dims[], const int periods[],
+                                   int reorder,
+                                   const catena_neighborhood_info_t *info,
+                                   catena_neighborhood_t **out)
+{
+    if (group == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    catena_group_t *own;
+    catena_status_t status = catena_group_dup(group, &own);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_grid_t *grid = NULL;
+    int size = 0;
+    status = out != NULL ? check_dims(group->exec->log, ndims, dims, periods)
+                         : CATENA_ERR_ARG;
+    if (status == CATENA_OK) {
+        grid = ctn_grid_create(ndims, dims, periods, CTN_NOT_DERIVED);
+        status = grid != NULL ? check_size(group, grid, &size)
+                              : CATENA_ERR_NO_MEMORY;
+    }
+    status = agree_on_size(own, status, size);
+    if (status != CATENA_OK) {
+        ctn_grid_free(grid);
+        (void)catena_group_free(own);
+        return status;
+    }
+    status = first_ranks(own, size, &own);
+    if (status != CATENA_OK) {
+        ctn_grid_free(grid);
+        return status;
+    }
+    catena_neighborhood_t *made = NULL;
+    if (own != NULL) {
+        catena_neighborhood_info_t own_info = with_reorder(info, reorder);
+        status = make(own, CATENA_NEIGHBOR_ALL, grid, CATENA_UNWEIGHTED,
+                      &own_info, CATENA_OK, &made);
+    } else { /* beyond the grid */
+        ctn_grid_free(grid);
+    }
+    return hand_out(group, status, made, out);
+}
+
+/* ---- graphs from grids ---- */
+
+static catena_status_t check_directions(const ctn_log_t *log, int ndims,
+                                        int ndirs, const int *displacements,
+                                        const int *weights)
+{
+    if (ndirs < 0 || (ndirs > 0 && ndims > 0 && displacements == NULL)) {
+        ctn_error(log, "graph of a grid: %d directions%s", ndirs,
+                  ndirs < 0 ? "" : ", and no displacements");
+        return CATENA_ERR_ARG;
+    }
+    for (int i = 0; i < ndirs && weights != NULL; i++) {
+        if (weights[i] < 0) {
+            ctn_error(log,
+                      "graph of a grid: the weight of direction %d is %d; "
+                      "expected 0 or more",
+                      i, weights[i]);
+            return CATENA_ERR_ARG;
+        }
+    }
+    return CATENA_OK;
+}
+
+static catena_status_t derive(const ctn_grid_t *from, int ndirs,
+                              const int *displacements, ctn_grid_t **grid)
+{
+    *grid = ctn_grid_create(from->ndims, from->dims, from->periods, ndirs);
+    if (*grid == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    size_t count = (size_t)ndirs * (size_t)from->ndims;
+    if (count > 0) {
+        memcpy((*grid)->displacements, displacements,
+               count * sizeof(*displacements));
+    }
+    return CATENA_OK;
+}
+
+catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
+                                         const int displacements[],
+                                         const int weights[], int reorder,
+                                         const catena_neighborhood_info_t *info,
+                                         catena_neighborhood_t **out)
+{
+    if (cart == NULL || cart->grid == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    catena_group_t *own;
+    catena_status_t status = catena_group_dup(cart->group, &own);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_grid_t *grid = NULL;
+    status = out != NULL ? check_directions(cart->exec->log, cart->grid->ndims,
+                                            ndirs, displacements, weights)
+                         : CATENA_ERR_ARG;
+    if (status == CATENA_OK) {
+        status = derive(cart->grid, ndirs, displacements, &grid);
+    }
+    catena_neighborhood_info_t own_info = with_reorder(info, reorder);
+    return make(own, CATENA_NEIGHBOR_ALL, grid, weights, &own_info, status,
+                out);
+}
+
+/* ---- parts of grids ---- */
+
+/** The grid of the dimensions that remain. NULL: no memory. */
+static ctn_grid_t *remaining(const ctn_grid_t *grid, const int *remain)
+{
+    ctn_grid_t *part = ctn_grid_create(grid->ndims, grid->dims, grid->periods,
+                                       CTN_NOT_DERIVED);
+    if (part != NULL) {
+        part->ndims = 0;
+        for (int d = 0; d < grid->ndims; d++) {
+            if (remain[d]) {
+                part->dims[part->ndims] = grid->dims[d];
+                part->periods[part->ndims++] = grid->periods[d];
+            }
+        }
+    }
+    return part;
+}
+
+/** Which of the parts this rank is in: its place in the other dimensions. */
+static int part_of(const ctn_grid_t *grid, const int *remain)
+{
+    int part = 0;
+    for (int d = 0; d < grid->ndims; d++) {
+        if (!remain[d]) {
+            part = part * grid->dims[d] + grid->coords[d];
+        }
+    }
+    return part;
+}
+
+catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
+                                catena_neighborhood_t **out)
+{
+    if (cart == NULL || cart->grid == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    catena_group_t *own;
+    bool given = out != NULL && (remain != NULL || cart->grid->ndims == 0);
+    catena_status_t status =
+        catena_group_split(cart->group, given ? part_of(cart->grid, remain) : 0,
+                           catena_group_rank(cart->group), &own);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_grid_t *grid = given ? remaining(cart->grid, remain) : NULL;
+    status = !given         ? CATENA_ERR_ARG
+             : grid != NULL ? CATENA_OK
+                            : CATENA_ERR_NO_MEMORY;
+    if (grid != NULL && ctn_grid_size(grid) != catena_group_size(own)) {
+        ctn_error(cart->exec->log,
+                  "grid: a part of it is to have %d ranks, but %d came; what "
+                  "remains must be the same on all ranks",
+                  ctn_grid_size(grid), catena_group_size(own));
+        status = CATENA_ERR_ARG;
+    }
+    catena_neighborhood_info_t info = {.bytes = cart->bytes};
+    catena_neighborhood_t *made = NULL;
+    status = make(own, cart->operations, grid, CATENA_UNWEIGHTED, &info, status,
+                  &made);
+    return hand_out(cart->group, status, made, out);
+}
+
+/* ---- questions ---- */
+
+static const ctn_grid_t *grid_of(const catena_neighborhood_t *cart)
+{
+    return cart != NULL ? cart->grid : NULL;
+}
+
+catena_status_t catena_cart_ndims(const catena_neighborhood_t *cart, int *ndims)
+{
+    const ctn_grid_t *grid = grid_of(cart);
+    if (grid == NULL || ndims == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    *ndims = grid->ndims;
+    return CATENA_OK;
+}
+
+catena_status_t catena_cart_get(const catena_neighborhood_t *cart, int most,
+                                int dims[], int periods[], int coords[])
+{
+    const ctn_grid_t *grid = grid_of(cart);
+    if (grid == NULL || most < 0 ||
+        (most > 0 && grid->ndims > 0 &&
+         (dims == NULL || periods == NULL || coords == NULL))) {
+        return CATENA_ERR_ARG;
+    }
+    for (int d = 0; d < grid->ndims && d < most; d++) {
+        dims[d] = grid->dims[d];
+        periods[d] = grid->periods[d];
+        coords[d] = grid->coords[d];
+    }
+    return CATENA_OK;
+}
+
+catena_status_t catena_cart_coords(const catena_neighborhood_t *cart, int rank,
+                                   int most, int coords[])
+{
+    const ctn_grid_t *grid = grid_of(cart);
+    if (grid == NULL || rank < 0 || rank >= ctn_grid_size(grid) || most < 0 ||
+        (most > 0 && grid->ndims > 0 && coords == NULL)) {
+        return CATENA_ERR_ARG;
+    }
+    ctn_grid_coords(grid, rank, most, coords);
+    return CATENA_OK;
+}
+
+catena_status_t catena_cart_rank(const catena_neighborhood_t *cart,
+                                 const int coords[], int *rank)
+{
+    const ctn_grid_t *grid = grid_of(cart);
+    if (grid == NULL || rank == NULL || (coords == NULL && grid->ndims > 0)) {
+        return CATENA_ERR_ARG;
+    }
+    int found = ctn_grid_rank(grid, coords, NULL, 0);
+    if (found == CATENA_PROC_NULL) {
+        return CATENA_ERR_ARG;
+    }
+    *rank = found;
+    return CATENA_OK;
+}
+
+catena_status_t catena_cart_shift(const catena_neighborhood_t *cart,
+                                  int dimension, int displacement, int *source,
+                                  int *target)
+{
+    const ctn_grid_t *grid = grid_of(cart);
+    if (grid == NULL || dimension < 0 || dimension >= grid->ndims ||
+        source == NULL || target == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    *source = ctn_grid_along(grid, dimension, -(int64_t)displacement);
+    *target = ctn_grid_along(grid, dimension, displacement);
+    return CATENA_OK;
+}

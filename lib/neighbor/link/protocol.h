@@ -1,0 +1,182 @@
+#ifndef CTN_NEIGHBOR_LINK_PROTOCOL_H
+#define CTN_NEIGHBOR_LINK_PROTOCOL_H
+
+#include "neighbor/link/link.h"
+
+/* What both ends of a link know of its messages; for link/send.c and
+ * link/receive.c.
+ *
+ * Word 0 of a slot tells of the message: its count is a length, or one of
+ * these, and a notice stands in the slot. */
+#define CTN_LINK_LENT (UINT32_C(1) << 31) /* the data lie at the sender */
+#define CTN_LINK_ASKS (UINT32_C(1) << 30) /* the data wait for a grant */
+#define CTN_LINK_PUT (UINT32_C(3) << 30)  /* the data are where wanted */
+/* As long as no message has come, the receiver's: with a length, from which on
+ * it wants them at the offset in word 1, in its arena. */
+#define CTN_LINK_WANTED (UINT32_C(1) << 29)
+/* Between nodes word 1 tells of data that go where they were granted: these are
+ * all here. */
+#define CTN_LINK_ARRIVED 1u
+
+/** What stands in the slot of a long message. */
+typedef struct ctn_link_notice {
+    uint64_t bytes;
+    uint64_t offset; /* in the sender's arena, or CTN_LINK_NOWHERE */
+    ctn_link_layout_t layout;
+} ctn_link_notice_t;
+
+_Static_assert(sizeof(ctn_link_notice_t) <= 64 - offsetof(ctn_slot_t, data),
+               "one cache line with its word");
+
+#define CTN_LINK_NOWHERE UINT64_MAX /* there is a size only */
+
+static inline unsigned ctn_link_ring(uint64_t seq)
+{
+    return seq % CTN_LINK_RINGS;
+}
+
+/** Of what a cell holds for each operation that is under way. */
+static inline unsigned ctn_link_entry(uint64_t seq)
+{
+    return seq % CTN_LINK_FLIGHT;
+}
+
+/** Offsets in the receiver's arena: of the words of a slot, of its data. */
+static inline uint64_t ctn_link_word_at(const ctn_link_out_t *out, uint64_t seq,
+                                        unsigned word)
+{
+    return out->slots + ctn_link_ring(seq) * sizeof(ctn_slot_t) +
+           word * sizeof(uint64_t);
+}
+
+static inline uint64_t ctn_link_data_at(const ctn_link_out_t *out, uint64_t seq)
+{
+    return ctn_link_word_at(out, seq, 0) + offsetof(ctn_slot_t, data);
+}
+
+/** Operations that a peer has completed that is in operation `seq`. */
+static inline uint64_t ctn_link_completed_before(uint64_t seq)
+{
+    return seq + 1 > CTN_LINK_FLIGHT ? seq + 1 - CTN_LINK_FLIGHT : 0;
+}
+
+/** The peer of a link, or NULL, is in operation `seq`. */
+static inline void ctn_link_peer_is_in(ctn_link_out_t *out, uint64_t seq)
+{
+    uint64_t complete = ctn_link_completed_before(seq);
+    if (out != NULL && complete > out->complete) {
+        out->complete = complete;
+    }
+}
+
+/* Messages shorter than CTN_LINK_WANT_LEAST cost less copied twice than to say
+ * where they go. */
+
+/** Whether a receiver may say where it wants a message, and a sender looks.
+ * Only with more ranks than cores: where both have one they copy at the same
+ * time, each what it receives, and to look first costs 60 ns. In the simulator
+ * words are not swapped. */
+static inline bool ctn_link_may_wish(const ctn_exec_t *exec, size_t bytes)
+{
+    return bytes >= CTN_LINK_WANT_LEAST && bytes < CTN_LINK_WANTED &&
+           exec->crowded && !exec->virtual_time;
+}
+
+/** The receiver: whether to say where a message may go. */
+static inline bool ctn_link_may_want(const ctn_exec_t *exec, const void *into,
+                                     size_t bytes, uint64_t *offset)
+{
+    return ctn_link_may_wish(exec, bytes) && into != NULL &&
+           ctn_heap_contains(exec->heap, into, bytes, offset);
+}
+
+/** Whether a word of an operation is the receiver's. */
+static inline bool ctn_link_is_want(uint64_t word)
+{
+    return (ctn_tag_count(word) & ~(CTN_LINK_WANTED - 1)) == CTN_LINK_WANTED;
+}
+
+/** The receiver, before the message is here: it may go straight to a buffer.
+ * False: the message has come in the meantime. */
+static inline bool ctn_link_want(ctn_slot_t *slot, uint64_t seq,
+                                 uint64_t offset, size_t bytes)
+{
+    uint64_t before = ctn_word_load(&slot->word[0]);
+    if (ctn_tag_matches(before, seq)) {
+        return false;
+    }
+    ctn_word_store(&slot->word[1], offset);
+    return ctn_word_replace(&slot->word[0], before,
+                            ctn_tag(seq, CTN_LINK_WANTED | bytes));
+}
+
+/** The sender: whether a message of that length is wanted, and where. */
+static inline bool ctn_link_is_wanted(const ctn_exec_t *exec,
+                                      const ctn_slot_t *slot, uint64_t seq,
+                                      size_t bytes, uint64_t *offset)
+{
+    if (!ctn_link_may_wish(exec, bytes) ||
+        ctn_word_load(&slot->word[0]) !=
+            ctn_tag(seq, CTN_LINK_WANTED | bytes)) {
+        return false;
+    }
+    *offset = ctn_word_load(&slot->word[1]);
+    return true;
+}
+
+/** Whether the ring that an operation uses is free. */
+static inline bool ctn_link_has_credit(ctn_link_out_t *out, uint64_t seq)
+{
+    if (seq < out->complete + CTN_LINK_RINGS) {
+        return true;
+    }
+    uint64_t told = ctn_word_load(&out->cell->complete);
+    if (told > out->complete) {
+        out->complete = told;
+    }
+    return seq < out->complete + CTN_LINK_RINGS;
+}
+
+/** A message was sent in operation `seq`. */
+static inline void ctn_link_has_sent(ctn_link_out_t *out, uint64_t seq)
+{
+    if (seq >= out->sent) {
+        out->sent = seq + 1;
+    }
+}
+
+/** What the sender knows from the messages that went the other way. */
+static inline void ctn_link_note_sent(ctn_link_in_t *in)
+{
+    const ctn_link_out_t *reverse = in->reverse;
+    if (reverse != NULL && reverse->sent > 0) {
+        uint64_t seen = ctn_link_completed_before(reverse->sent - 1);
+        in->told = seen > in->told ? seen : in->told;
+    }
+}
+
+static inline catena_status_t ctn_link_reach(ctn_exec_t *exec,
+                                             ctn_link_peer_t *peer)
+{
+    return peer->endpoint != NULL
+               ? CATENA_OK
+               : ctn_exec_connect(exec, peer->process, &peer->endpoint);
+}
+
+static inline ctn_step_t ctn_link_wait(ctn_op_t *op,
+                                       const ctn_link_peer_t *peer)
+{
+    if (!peer->near && !op->network) {
+        ctn_op_set_network(op, true);
+    }
+    return CTN_STEP_WAIT;
+}
+
+/** What follows from a status: `step`, or the end of the operation. */
+static inline ctn_step_t ctn_link_go_on(ctn_op_t *op, catena_status_t status,
+                                        ctn_step_t step)
+{
+    return status == CATENA_OK ? step : ctn_op_fail(op, status);
+}
+
+#endif

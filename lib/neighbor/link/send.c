@@ -1,0 +1,482 @@
+/* Links, the sender. A message that fits its slot or wide payload is one
+ * put_signal, or on the node a copy and a store. Of a longer one on the node
+ * the slot says where it lies; one that the receiver waits for already goes
+ * where it wants it. Between nodes the receiver has granted memory, and the
+ * parts go there one after the other: plain memory as it is, all else
+ * packed on the way, 64 KiB at a time. A sender that finds no grant of the
+ * right length asks for one. */
+
+#include <assert.h>
+
+#include "neighbor/link/protocol.h"
+
+enum { SENDING_NEW, SENDING_ASKED, SENDING_STREAM, SENDING_LENT, SENT };
+
+enum {
+    RUN_LEAST = 256,     /* bytes: shorter runs are packed, not lent */
+    PLAIN_LEAST = 16384, /* the same of parts that are put as they are */
+    LOOKS_MOST = 200     /* for a grant that may come unasked */
+};
+
+/* ---- the sender: what fits ---- */
+
+static void read_parts(ctn_exec_t *exec, const ctn_span_t *parts,
+                       uint32_t count, unsigned char *to)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (parts[i].bytes > 0) {
+            ctn_span_read(exec, &parts[i], 0, parts[i].bytes, to);
+            to += parts[i].bytes;
+        }
+    }
+}
+
+/** Parts that are no single piece of plain memory, by way of `memory`. */
+static catena_status_t put_packed(ctn_op_t *op, const ctn_link_out_t *out,
+                                  const ctn_span_t *parts, uint32_t count,
+                                  size_t bytes, uint64_t to,
+                                  unsigned char *memory, uint64_t *pending)
+{
+    read_parts(op->exec, parts, count, memory);
+    return ctn_put_signal(out->peer.endpoint, ctn_exec_data(op->exec, memory),
+                          bytes, to, ctn_link_word_at(out, op->seq, 0),
+                          ctn_tag(op->seq, bytes), pending);
+}
+
+/** The same between nodes, or NULL in *bounce: no memory just now. */
+static catena_status_t put_bounced(ctn_op_t *op, const ctn_link_out_t *out,
+                                   const ctn_span_t *parts, uint32_t count,
+                                   size_t bytes, uint64_t to, bool *wait)
+{
+    ctn_bounce_t *bounce;
+    catena_status_t status = ctn_bounce_get(op, &bounce);
+    *wait = bounce == NULL;
+    return status == CATENA_OK && bounce != NULL
+               ? put_packed(op, out, parts, count, bytes, to, bounce->data,
+                            &bounce->pending)
+               : status;
+}
+
+/** Into the slot or its wide payload. */
+CTN_HOT static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
+                                         const ctn_span_t *parts,
+                                         uint32_t count, size_t bytes,
+                                         bool *wait)
+{
+    ctn_exec_t *exec = op->exec;
+    ctn_endpoint_t *endpoint = out->peer.endpoint;
+    uint64_t word = ctn_link_word_at(out, op->seq, 0);
+    uint64_t tag = ctn_tag(op->seq, bytes);
+    if (bytes == 0) {
+        return ctn_signal(endpoint, word, tag);
+    }
+    uint64_t to = bytes <= CTN_INLINE_BYTES
+                      ? ctn_link_data_at(out, op->seq)
+                      : out->wide + ctn_link_ring(op->seq) * out->wide_bytes;
+    if (count == 1 && parts->type == NULL) {
+        return ctn_put_signal(endpoint, ctn_exec_data(exec, parts->base), bytes,
+                              to, word, tag, &op->pending);
+    }
+    if (out->peer.near) {
+        read_parts(exec, parts, count, ctn_pointer(endpoint, to));
+        return ctn_signal(endpoint, word, tag);
+    }
+    if (bytes <= CTN_INLINE_BYTES) {
+        unsigned char memory[CTN_INLINE_BYTES];
+        return put_packed(op, out, parts, count, bytes, to, memory,
+                          &op->pending);
+    }
+    return put_bounced(op, out, parts, count, bytes, to, wait);
+}
+
+static catena_status_t put_notice(ctn_op_t *op, const ctn_link_out_t *out,
+                                  uint32_t kind,
+                                  const ctn_link_notice_t *notice)
+{
+    return ctn_put_signal(out->peer.endpoint, notice, sizeof(*notice),
+                          ctn_link_data_at(out, op->seq),
+                          ctn_link_word_at(out, op->seq, 0),
+                          ctn_tag(op->seq, kind), &op->pending);
+}
+
+/* ---- the sender: what is wanted ---- */
+
+/** Whether the receiver, on this node, has been here and said where the message
+ * is to go: then it has gone there. */
+static bool put_wanted(ctn_op_t *op, ctn_link_out_t *out,
+                       const ctn_span_t *parts, uint32_t count, size_t bytes,
+                       catena_status_t *status)
+{
+    uint64_t word = ctn_link_word_at(out, op->seq, 0);
+    uint64_t to;
+    *status = CATENA_OK;
+    if (!ctn_link_is_wanted(op->exec, ctn_pointer(out->peer.endpoint, word),
+                            op->seq, bytes, &to)) {
+        return false;
+    }
+    ctn_link_peer_is_in(out, op->seq);
+    read_parts(op->exec, parts, count, ctn_pointer(out->peer.endpoint, to));
+    *status =
+        ctn_signal(out->peer.endpoint, word, ctn_tag(op->seq, CTN_LINK_PUT));
+    return true;
+}
+
+/* ---- the sender: what is lent ---- */
+
+/** Short runs a peer reads slower than this rank packs them. */
+static bool is_worth_it(ctn_link_layout_t *layout)
+{
+    if (layout->stride == (ptrdiff_t)layout->run) {
+        layout->run = 0;
+        return true;
+    }
+    return layout->run >= RUN_LEAST && layout->stride > (ptrdiff_t)layout->run;
+}
+
+/** How the stream of a part lies, where that is runs at an even stride. */
+static bool layout_of(const ctn_span_t *part, ctn_link_layout_t *layout,
+                      const unsigned char **start)
+{
+    catena_datatype_t type = part->type;
+    *start = part->base;
+    *layout = (ctn_link_layout_t){.run = 0};
+    if (type == NULL) {
+        return true;
+    }
+    *start += type->shift;
+    layout->run = type->run;
+    layout->count = part->bytes / type->run;
+    if (type->stream_depth == 0) { /* elements go on as their runs do */
+        layout->stride = type->stream_stride;
+    } else if (type->depth == 1 && part->bytes == type->bytes &&
+               type->level[0].kind == CTN_LEVEL_STRIDED) {
+        layout->stride = type->level[0].stride;
+    } else {
+        return false;
+    }
+    return is_worth_it(layout);
+}
+
+/** The same of several parts, plain ones of one length. */
+static bool layout_of_all(const ctn_span_t *parts, uint32_t count,
+                          ctn_link_layout_t *layout,
+                          const unsigned char **start)
+{
+    if (count == 1) {
+        return layout_of(parts, layout, start);
+    }
+    ptrdiff_t stride = parts[1].base - parts[0].base;
+    for (uint32_t i = 0; i < count; i++) {
+        if (parts[i].type != NULL || parts[i].bytes != parts[0].bytes ||
+            parts[i].base != parts[0].base + (ptrdiff_t)i * stride) {
+            return false;
+        }
+    }
+    *start = parts[0].base;
+    *layout = (ctn_link_layout_t){parts[0].bytes, count, stride};
+    return is_worth_it(layout);
+}
+
+/** Whether the parts can be read by the peer where they are. */
+static bool can_lend(const ctn_exec_t *exec, const ctn_span_t *parts,
+                     uint32_t count, ctn_link_notice_t *notice)
+{
+    const unsigned char *start;
+    ctn_link_layout_t *layout = &notice->layout;
+    if (!layout_of_all(parts, count, layout, &start)) {
+        return false;
+    }
+    size_t bytes = notice->bytes;
+    if (layout->run > 0) {
+        bytes = layout->run + (layout->count - 1) * (size_t)layout->stride;
+    }
+    return ctn_heap_contains(exec->heap, start, bytes, &notice->offset);
+}
+
+static ctn_step_t lend(ctn_op_t *op, ctn_link_out_t *out,
+                       const ctn_span_t *parts, uint32_t count, size_t bytes,
+                       ctn_sending_t *sending)
+{
+    ctn_exec_t *exec = op->exec;
+    ctn_link_notice_t notice = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
+    if (!exec->drop_data && !can_lend(exec, parts, count, &notice)) {
+        sending->copy = ctn_scratch_alloc(exec, bytes);
+        if (sending->copy == NULL) {
+            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+        }
+        sending->copy_bytes = bytes;
+        read_parts(exec, parts, count, sending->copy);
+        notice.layout = (ctn_link_layout_t){.run = 0};
+        (void)ctn_heap_contains(exec->heap, sending->copy, bytes,
+                                &notice.offset);
+    }
+    sending->stage = SENDING_LENT;
+    return ctn_link_go_on(op, put_notice(op, out, CTN_LINK_LENT, &notice),
+                          CTN_STEP_WAIT);
+}
+
+/** Whether what was lent has been read. */
+static bool is_taken(const ctn_op_t *op, const ctn_link_out_t *out)
+{
+    return ctn_word_load(&out->cell->taken[ctn_link_entry(op->seq)]) ==
+           ctn_flag(op->seq);
+}
+
+static void drop_copy(ctn_exec_t *exec, ctn_sending_t *sending)
+{
+    ctn_scratch_free(exec, sending->copy, sending->copy_bytes);
+    sending->copy = NULL;
+}
+
+/* ---- the sender: what goes to granted memory ---- */
+
+static bool is_granted(const ctn_op_t *op, const ctn_link_grant_t *grant,
+                       size_t bytes)
+{
+    return ctn_word_load(&grant->word) == ctn_flag(op->seq) &&
+           grant->bytes == bytes;
+}
+
+/** What goes next of a message: from the first part that is not through, as
+ * many bytes as can go at once. */
+static size_t next_bytes(const ctn_span_t *parts, uint32_t count,
+                         const ctn_sending_t *s, bool *plain)
+{
+    const ctn_span_t *part = &parts[s->part];
+    size_t left = part->bytes - s->within;
+    *plain = part->type == NULL && (left >= PLAIN_LEAST || count == 1);
+    if (*plain) {
+        return left;
+    }
+    size_t bytes = 0;
+    for (uint32_t i = s->part; i < count && bytes < CTN_BOUNCE_BYTES; i++) {
+        if (i > s->part && parts[i].type == NULL &&
+            parts[i].bytes >= PLAIN_LEAST) {
+            break;
+        }
+        bytes += left;
+        left = i + 1 < count ? parts[i + 1].bytes : 0;
+    }
+    return bytes < CTN_BOUNCE_BYTES ? bytes : CTN_BOUNCE_BYTES;
+}
+
+/** Pass `bytes`, packing them into `memory` if that is not NULL. */
+static void advance(ctn_exec_t *exec, const ctn_span_t *parts, size_t bytes,
+                    ctn_sending_t *s, unsigned char *memory)
+{
+    s->done += bytes;
+    while (bytes > 0) {
+        const ctn_span_t *part = &parts[s->part];
+        size_t left = part->bytes - s->within;
+        size_t now = left < bytes ? left : bytes;
+        if (memory != NULL && now > 0) {
+            ctn_span_read(exec, part, s->within, now, memory);
+            memory += now;
+        }
+        bytes -= now;
+        s->within += now;
+        if (bytes > 0) {
+            s->within = 0;
+            s->part++;
+        }
+    }
+}
+
+/** Send the next piece; false in *moved: there is no memory just now. */
+static catena_status_t put_piece(ctn_op_t *op, ctn_link_out_t *out,
+                                 const ctn_span_t *parts, uint32_t count,
+                                 size_t bytes, ctn_sending_t *s, bool *moved)
+{
+    while (s->within == parts[s->part].bytes) { /* it is through, or empty */
+        s->part++;
+        s->within = 0;
+    }
+    bool plain;
+    size_t now = next_bytes(parts, count, s, &plain);
+    uint64_t to = s->target + s->done;
+    uint64_t *pending = &op->pending;
+    const unsigned char *data = parts[s->part].base + s->within;
+    ctn_bounce_t *bounce = NULL;
+    if (!plain) {
+        catena_status_t status = ctn_bounce_get(op, &bounce);
+        if (status != CATENA_OK || bounce == NULL) {
+            *moved = false;
+            return status;
+        }
+        pending = &bounce->pending;
+        data = bounce->data;
+    }
+    advance(op->exec, parts, now, s, bounce != NULL ? bounce->data : NULL);
+    *moved = true;
+    return ctn_put_signal(
+        out->peer.endpoint, ctn_exec_data(op->exec, data), now, to,
+        ctn_link_word_at(out, op->seq, 1),
+        ctn_tag(op->seq, s->done == bytes ? CTN_LINK_ARRIVED : 0), pending);
+}
+
+/** Words of a pair keep their order, and none comes before its data: with the
+ * last one everything is there. */
+static ctn_step_t stream(ctn_op_t *op, ctn_link_out_t *out,
+                         const ctn_span_t *parts, uint32_t count, size_t bytes,
+                         ctn_sending_t *s)
+{
+    bool moved = true;
+    catena_status_t status = CATENA_OK;
+    while (status == CATENA_OK && moved && s->done < bytes) {
+        status = put_piece(op, out, parts, count, bytes, s, &moved);
+    }
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    /* What is packed leaves only while this rank looks at the network. */
+    if (s->done < bytes || ctn_bounce_has(op)) {
+        return ctn_link_wait(op, &out->peer);
+    }
+    s->stage = SENT;
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t begin_stream(ctn_op_t *op, ctn_link_out_t *out,
+                               const ctn_link_grant_t *grant,
+                               const ctn_span_t *parts, uint32_t count,
+                               size_t bytes, ctn_sending_t *sending)
+{
+    ctn_link_peer_is_in(out, op->seq);
+    sending->stage = SENDING_STREAM;
+    sending->target = grant->offset;
+    return stream(op, out, parts, count, bytes, sending);
+}
+
+/** Whether to ask for a grant now. Not yet, if there was one the last time:
+ * this one is on its way, or will be soon. Virtual time passes only when
+ * something happens, so there is no looking again. */
+static bool shall_ask(const ctn_op_t *op, const ctn_link_out_t *out,
+                      ctn_sending_t *sending)
+{
+    if (!out->expected || op->exec->virtual_time ||
+        sending->looks == LOOKS_MOST) {
+        return true;
+    }
+    sending->looks++;
+    return false;
+}
+
+/** A long message between nodes. A grant of another length than it has is not
+ * looked at: the receiver hears the right one and grants again. */
+static ctn_step_t send_granted(ctn_op_t *op, ctn_link_out_t *out,
+                               const ctn_span_t *parts, uint32_t count,
+                               size_t bytes, ctn_sending_t *sending)
+{
+    unsigned entry = ctn_link_entry(op->seq);
+    const ctn_link_grant_t *grant = &out->cell->unasked[entry];
+    if (is_granted(op, grant, bytes)) {
+        out->expected = true;
+        return begin_stream(op, out, grant, parts, count, bytes, sending);
+    }
+    if (sending->stage == SENDING_ASKED) {
+        grant = &out->cell->asked[entry];
+        return is_granted(op, grant, bytes)
+                   ? begin_stream(op, out, grant, parts, count, bytes, sending)
+                   : ctn_link_wait(op, &out->peer);
+    }
+    if (!ctn_link_has_credit(out, op->seq) || !shall_ask(op, out, sending)) {
+        return ctn_link_wait(op, &out->peer);
+    }
+    out->expected = false;
+    ctn_link_notice_t notice = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
+    sending->stage = SENDING_ASKED;
+    (void)ctn_link_wait(op, &out->peer);
+    return ctn_link_go_on(op, put_notice(op, out, CTN_LINK_ASKS, &notice),
+                          CTN_STEP_WAIT);
+}
+
+/* ---- the sender ---- */
+
+CTN_HOT static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
+                                     const ctn_span_t *parts, uint32_t count,
+                                     size_t bytes, ctn_sending_t *sending)
+{
+    bool wait = false;
+    catena_status_t status = put_eager(op, out, parts, count, bytes, &wait);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    if (wait) {
+        return ctn_link_wait(op, &out->peer);
+    }
+    if (out->peer.near) {
+        sending->stage = SENT;
+        return CTN_STEP_NEXT;
+    }
+    sending->stage = SENDING_STREAM;
+    sending->done = bytes;
+    return stream(op, out, parts, count, bytes, sending);
+}
+
+CTN_HOT static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
+                                   const ctn_span_t *parts, uint32_t count,
+                                   size_t bytes, ctn_sending_t *sending)
+{
+    catena_status_t status = ctn_link_reach(op->exec, &out->peer);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    if (bytes > out->wide_bytes && !out->peer.near) {
+        return send_granted(op, out, parts, count, bytes, sending);
+    }
+    if (out->peer.near && put_wanted(op, out, parts, count, bytes, &status)) {
+        sending->stage = SENT;
+        return ctn_link_go_on(op, status, CTN_STEP_NEXT);
+    }
+    if (!ctn_link_has_credit(out, op->seq)) {
+        return ctn_link_wait(op, &out->peer);
+    }
+    return bytes > out->wide_bytes
+               ? lend(op, out, parts, count, bytes, sending)
+               : send_eager(op, out, parts, count, bytes, sending);
+}
+
+static void count_message(ctn_op_t *op, ctn_link_out_t *out, size_t bytes)
+{
+    ctn_link_has_sent(out, op->seq);
+    op->exec->tally.messages++;
+    op->exec->tally.bytes += bytes;
+}
+
+CTN_HOT ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
+                                 const ctn_span_t *parts, uint32_t count,
+                                 size_t bytes, ctn_sending_t *sending)
+{
+    ctn_step_t step;
+    switch (sending->stage) {
+    case SENDING_NEW:
+        step = send_new(op, out, parts, count, bytes, sending);
+        if (sending->stage != SENDING_NEW) {
+            count_message(op, out, bytes);
+        }
+        return step;
+    case SENDING_ASKED:
+        return send_granted(op, out, parts, count, bytes, sending);
+    case SENDING_STREAM:
+        return stream(op, out, parts, count, bytes, sending);
+    case SENDING_LENT:
+        if (!is_taken(op, out)) {
+            return CTN_STEP_WAIT;
+        }
+        drop_copy(op->exec, sending);
+        sending->stage = SENT;
+        break;
+    default:
+        assert(sending->stage == SENT);
+        break;
+    }
+    return CTN_STEP_NEXT;
+}
+
+void ctn_sending_drop(ctn_op_t *op, ctn_sending_t *sending)
+{
+    (void)op;
+    /* A copy that was not read stays until the heap goes: the receiver may be
+     * reading it. */
+    *sending = (ctn_sending_t){.stage = SENDING_NEW};
+}

@@ -1,0 +1,552 @@
+/* NBR-4, blocks that are all alike: making bundles. Leaders know all edges that
+ * they lead for, in both directions; they take memory for areas, number the
+ * blocks, and tell the ranks at the ends. One delivery, beside those that find
+ * the leaders. */
+
+#include "neighbor/schedule/aggregate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "neighbor/create/create.h"
+#include "neighbor/schedule/builder.h"
+
+/* A bundle has up to 64 KiB, which is one message of the network, and the areas
+ * of a leader take up to 4 MiB each way. */
+#define BUNDLE_MOST ((size_t)64 << 10)
+#define AREAS_MOST ((size_t)4 << 20)
+
+enum {
+    ADDS, /* to a source: its block has a position in a bundle */
+    READS,
+    ARRIVES /* to who adds to a bundle: where it is to arrive */
+};
+
+typedef struct record {
+    uint32_t rank;
+    uint32_t what;
+    uint32_t node;  /* the other one, as who gets this sees it */
+    uint32_t index; /* of the target, or of the source */
+    uint32_t position;
+    uint32_t blocks;
+    uint32_t adders;
+    uint32_t adder;
+    uint64_t process; /* whose area it is, */
+    uint64_t offset;  /* and where it is there */
+} record_t;
+
+typedef struct making {
+    ctn_leading_t *leading;
+    ctn_pattern_t pattern;
+    catena_status_t status; /* this rank's */
+    ctn_bundles_t *bundles;
+    ctn_sketch_t sketch; /* of what stays on the node */
+    ctn_pile_t records;
+} making_t;
+
+/* ---- leaders: which blocks there are ---- */
+
+/** All between two nodes lie together, in an order that both find. */
+static int by_source(const void *a, const void *b)
+{
+    const ctn_lead_record_t *x = &((const ctn_led_t *)a)->edge;
+    const ctn_lead_record_t *y = &((const ctn_led_t *)b)->edge;
+    if (x->node != y->node) {
+        return x->node < y->node ? -1 : 1;
+    }
+    if (x->source != y->source) {
+        return x->source < y->source ? -1 : 1;
+    }
+    return (x->source_index > y->source_index) -
+           (x->source_index < y->source_index);
+}
+
+static void sort(ctn_pile_t *leds)
+{
+    if (leds->count > 1) {
+        qsort(leds->item, leds->count, sizeof(ctn_led_t), by_source);
+    }
+}
+
+/** Count the blocks and adders of the bundle whose first edge is led[first].
+ * @return where the next one begins */
+static uint32_t look_at_bundle(const making_t *m, const ctn_pile_t *leds,
+                               uint32_t first, ctn_bundle_area_t *area)
+{
+    const ctn_led_t *led = leds->item;
+    uint32_t i = first;
+    *area = (ctn_bundle_area_t){.base = NULL};
+    for (; i < leds->count && led[i].edge.node == led[first].edge.node; i++) {
+        bool new_source =
+            i == first || led[i].edge.source != led[i - 1].edge.source;
+        area->adders += new_source;
+        area->blocks += new_source || m->pattern == CTN_PATTERN_ALLTOALL;
+    }
+    return i;
+}
+
+/** The longest blocks for which the bundles of this leader have room. */
+static size_t most_bytes_of(const making_t *m, const ctn_pile_t *leds)
+{
+    ctn_bundle_area_t area;
+    uint32_t bundles = 0;
+    uint32_t blocks = 0;
+    for (uint32_t i = 0; i < leds->count;) {
+        i = look_at_bundle(m, leds, i, &area);
+        blocks = blocks > area.blocks ? blocks : area.blocks;
+        bundles++;
+    }
+    if (bundles == 0) {
+        return BUNDLE_MOST;
+    }
+    size_t most = AREAS_MOST / CTN_BUNDLE_RINGS / bundles;
+    return (most < BUNDLE_MOST ? most : BUNDLE_MOST) / blocks;
+}
+
+/** Whether this rank has edges from all nodes that it has edges to. */
+static bool covers(const ctn_leading_t *leading, const ctn_edge_t *edge,
+                   uint32_t edges, const ctn_edge_t *other, uint32_t others)
+{
+    for (uint32_t i = 0; i < edges; i++) {
+        uint32_t k = 0;
+        while (k < others && (!ctn_leading_is_far(leading, &other[k]) ||
+                              other[k].node != edge[i].node)) {
+            k++;
+        }
+        if (ctn_leading_is_far(leading, &edge[i]) && k == others) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/** Whether there can be bundles, and how long blocks may be. Collective. */
+static catena_status_t agree(making_t *m, bool *possible)
+{
+    const catena_neighborhood_t *n = m->leading->neighborhood;
+    size_t out = most_bytes_of(m, &m->leading->led_out);
+    size_t in = most_bytes_of(m, &m->leading->led_in);
+    bool both =
+        covers(m->leading, n->source, n->sources, n->target, n->targets) &&
+        covers(m->leading, n->target, n->targets, n->source, n->sources);
+    uint64_t most[] = {!both, ~(uint64_t)(out < in ? out : in)};
+    catena_status_t status =
+        ctn_neighbor_agree(n->group, m->status, 0, NULL, 2, most);
+    *possible = status == CATENA_OK && most[0] == 0 && ~most[1] > 0;
+    if (*possible) {
+        m->bundles->most_bytes = (size_t)~most[1];
+    }
+    return status;
+}
+
+/* ---- leaders: areas ---- */
+
+static size_t bytes_of_areas(const making_t *m, const ctn_pile_t *leds, bool in)
+{
+    ctn_bundle_area_t area;
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < leds->count;) {
+        i = look_at_bundle(m, leds, i, &area);
+        area.adders = in ? 0 : area.adders;
+        bytes += ctn_bundle_area_bytes(&area, m->bundles->most_bytes);
+    }
+    return bytes;
+}
+
+static void add_record(making_t *m, record_t record)
+{
+    record_t *added = ctn_pile_add(&m->records, sizeof(*added));
+    if (added == NULL) {
+        m->status = CATENA_ERR_NO_MEMORY;
+    } else {
+        *added = record;
+    }
+}
+
+/** Tell the ranks of this node at the ends of a bundle's edges, and those that
+ * add to one that arrives here. */
+static void tell_bundle(making_t *m, const ctn_led_t *led, uint32_t edges,
+                        bool in, record_t common)
+{
+    record_t record = common;
+    record.position = record.adder = UINT32_MAX;
+    for (uint32_t i = 0; i < edges; i++) {
+        const ctn_lead_record_t *edge = &led[i].edge;
+        bool new_source = i == 0 || edge->source != led[i - 1].edge.source;
+        record.adder += new_source;
+        record.position += new_source || m->pattern == CTN_PATTERN_ALLTOALL;
+        record.what = in ? READS : ADDS;
+        record.node = edge->node;
+        record.rank = in ? edge->target : edge->source;
+        record.index = in ? edge->target_index : edge->source_index;
+        add_record(m, record);
+        if (in && new_source) {
+            record.what = ARRIVES;
+            record.node = m->leading->neighborhood->node;
+            record.rank = edge->source;
+            add_record(m, record);
+        }
+    }
+}
+
+/** @param memory of the first area; then behind all
+ * @param at     where that is in this rank's arena */
+static void tell_bundles(making_t *m, const ctn_pile_t *leds, bool in,
+                         unsigned char **memory, uint64_t *at)
+{
+    const ctn_led_t *led = leds->item;
+    uint32_t next;
+    for (uint32_t i = 0; i < leds->count; i = next) {
+        ctn_bundle_area_t area;
+        next = look_at_bundle(m, leds, i, &area);
+        area.adders = in ? 0 : area.adders;
+        record_t common = {
+            .blocks = area.blocks,
+            .adders = area.adders,
+            .process = m->leading->neighborhood->group->exec->site->process,
+            .offset = *at};
+        tell_bundle(m, &led[i], next - i, in, common);
+        memset(*memory, 0, ctn_bundle_area_zero(&area));
+        size_t bytes = ctn_bundle_area_bytes(&area, m->bundles->most_bytes);
+        *memory += bytes;
+        *at += bytes;
+    }
+}
+
+/** Take memory, and say where it is. */
+static void lead(making_t *m)
+{
+    ctn_heap_t *heap = m->leading->neighborhood->exec->heap;
+    const ctn_pile_t *out = &m->leading->led_out;
+    const ctn_pile_t *in = &m->leading->led_in;
+    size_t bytes = bytes_of_areas(m, out, false) + bytes_of_areas(m, in, true);
+    if (bytes == 0) {
+        return;
+    }
+    unsigned char *memory = ctn_heap_alloc(heap, 4096, bytes);
+    m->bundles->memory = memory;
+    if (memory == NULL) {
+        m->status = CATENA_ERR_NO_MEMORY;
+        return;
+    }
+    m->bundles->leads = in->count > 0;
+    uint64_t at = 0;
+    (void)ctn_heap_contains(heap, memory, bytes, &at);
+    tell_bundles(m, out, false, &memory, &at);
+    tell_bundles(m, in, true, &memory, &at);
+}
+
+/* ---- all: what this rank adds and reads ---- */
+
+/** Where an area of the node is seen here. */
+static catena_status_t find_area(const making_t *m, const record_t *record,
+                                 ctn_bundle_area_t *area)
+{
+    ctn_exec_t *exec = m->leading->neighborhood->exec;
+    ctn_endpoint_t *endpoint;
+    catena_status_t status = CATENA_OK;
+    area->blocks = record->blocks;
+    area->adders = record->adders;
+    if (record->rank == m->leading->rank) { /* as it sees it everywhere else */
+        uint64_t own = 0;
+        unsigned char *memory = m->bundles->memory;
+        (void)ctn_heap_contains(exec->heap, memory, 1, &own);
+        area->base = memory + (record->offset - own);
+        return CATENA_OK;
+    }
+    status = ctn_exec_connect(exec, record->process, &endpoint);
+    if (status == CATENA_OK) {
+        area->base = ctn_pointer(endpoint, record->offset);
+    }
+    return status;
+}
+
+static catena_status_t add_part(ctn_pile_t *parts, const record_t *record,
+                                uint32_t *count)
+{
+    ctn_bundle_part_t *part = ctn_pile_add(parts, sizeof(*part));
+    if (part == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    *part = (ctn_bundle_part_t){record->position, record->index};
+    ++*count;
+    return CATENA_OK;
+}
+
+static catena_status_t hear_of_adding(const making_t *m, const record_t *record)
+{
+    ctn_bundles_t *bundles = m->bundles;
+    ctn_bundle_out_t *out = bundles->out.item;
+    out += bundles->out.count;
+    catena_status_t status = CATENA_OK;
+    if (bundles->out.count == 0 || out[-1].node != record->node) {
+        out = ctn_pile_add(&bundles->out, sizeof(*out));
+        if (out == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+        out->node = record->node;
+        out->adder = record->adder;
+        out->first = bundles->added.count;
+        status = find_area(m, record, &out++->area);
+    } else if (m->pattern == CTN_PATTERN_GATHER) {
+        return CATENA_OK; /* one for all there */
+    }
+    record_t block = *record;
+    block.index = m->pattern == CTN_PATTERN_GATHER ? 0 : block.index;
+    return status == CATENA_OK
+               ? add_part(&bundles->added, &block, &out[-1].parts)
+               : status;
+}
+
+static catena_status_t hear_of_reading(const making_t *m,
+                                       const record_t *record)
+{
+    ctn_bundles_t *bundles = m->bundles;
+    ctn_bundle_in_t *in = bundles->in.item;
+    in += bundles->in.count;
+    catena_status_t status = CATENA_OK;
+    if (bundles->in.count == 0 || in[-1].node != record->node) {
+        in = ctn_pile_add(&bundles->in, sizeof(*in));
+        if (in == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+        in->node = record->node;
+        in->leader = record->rank;
+        in->first = bundles->read.count;
+        status = find_area(m, record, &in++->area);
+    }
+    return status == CATENA_OK ? add_part(&bundles->read, record, &in[-1].parts)
+                               : status;
+}
+
+/** Who adds to a bundle may be the one that sends it: connect now, while all
+ * look at the network. */
+static catena_status_t hear_of_arrival(const making_t *m,
+                                       const record_t *record)
+{
+    ctn_bundle_out_t *out = m->bundles->out.item;
+    uint32_t i = 0;
+    while (i < m->bundles->out.count && out[i].node != record->node) {
+        i++;
+    }
+    if (i == m->bundles->out.count) {
+        return CATENA_ERR_ARG;
+    }
+    out[i].offset = record->offset;
+    return ctn_exec_connect(m->leading->neighborhood->exec, record->process,
+                            &out[i].there);
+}
+
+static void hear(making_t *m, const ctn_pile_t *came)
+{
+    const record_t *record = came->item;
+    for (uint32_t i = 0; i < came->count && m->status == CATENA_OK; i++) {
+        if (record[i].what == ADDS) {
+            m->status = hear_of_adding(m, &record[i]);
+        } else if (record[i].what == READS) {
+            m->status = hear_of_reading(m, &record[i]);
+        }
+    }
+    for (uint32_t i = 0; i < came->count && m->status == CATENA_OK; i++) {
+        if (record[i].what == ARRIVES) {
+            m->status = hear_of_arrival(m, &record[i]);
+        }
+    }
+}
+
+/* ---- what stays on the node ---- */
+
+static void draw_sends(making_t *m)
+{
+    const catena_neighborhood_t *n = m->leading->neighborhood;
+    bool gathers = m->pattern == CTN_PATTERN_GATHER;
+    for (uint32_t i = 0; i < n->targets; i++) {
+        const ctn_edge_t *edge = &n->target[i];
+        ctn_part_t own = {CTN_OF_SEND, gathers ? 0 : i};
+        if (edge->rank == CATENA_PROC_NULL ||
+            ctn_leading_is_far(m->leading, edge)) {
+            continue;
+        }
+        if (edge->link == CTN_NO_LINK) {
+            ctn_part_t to = {CTN_OF_RECV, edge->peer_index};
+            ctn_sketch_transfer(&m->sketch, own, to, 0);
+        } else {
+            ctn_sketch_message(&m->sketch, CTN_SENDS, (uint32_t)edge->rank, 0);
+            ctn_sketch_part(&m->sketch, own, edge->weight);
+        }
+    }
+}
+
+/** A source on this node, and when that one sends to this rank. */
+typedef struct sender {
+    uint64_t order;
+    uint32_t index;
+} sender_t;
+
+static int by_order(const void *a, const void *b)
+{
+    const sender_t *x = a;
+    const sender_t *y = b;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/** Links of a pair are matched one after the other, so it receives in the order
+ * in which that one lists its targets. */
+static void draw_receives(making_t *m)
+{
+    const catena_neighborhood_t *n = m->leading->neighborhood;
+    ctn_pile_t senders = {0};
+    for (uint32_t i = 0; i < n->sources; i++) {
+        const ctn_edge_t *edge = &n->source[i];
+        if (edge->link == CTN_NO_LINK || ctn_leading_is_far(m->leading, edge)) {
+            continue;
+        }
+        sender_t *sender = ctn_pile_add(&senders, sizeof(*sender));
+        if (sender == NULL) {
+            m->sketch.status = CATENA_ERR_NO_MEMORY;
+            break;
+        }
+        sender->order = (uint64_t)edge->rank << 32 | edge->peer_index;
+        sender->index = i;
+    }
+    sender_t *sender = senders.item;
+    if (senders.count > 1) {
+        qsort(sender, senders.count, sizeof(*sender), by_order);
+    }
+    for (uint32_t k = 0; k < senders.count; k++) {
+        const ctn_edge_t *edge = &n->source[sender[k].index];
+        ctn_sketch_message(&m->sketch, CTN_RECEIVES, (uint32_t)edge->rank, 0);
+        ctn_sketch_part(&m->sketch, (ctn_part_t){CTN_OF_RECV, sender[k].index},
+                        edge->weight);
+    }
+    ctn_pile_drop(&senders);
+}
+
+/* ---- */
+
+void ctn_bundles_free(ctn_bundles_t *bundles)
+{
+    if (bundles != NULL) {
+        ctn_pile_drop(&bundles->out);
+        ctn_pile_drop(&bundles->in);
+        ctn_pile_drop(&bundles->added);
+        ctn_pile_drop(&bundles->read);
+        free(bundles);
+    }
+}
+
+/** Collective; all agree on the status. */
+static catena_status_t connect(making_t *m)
+{
+    catena_group_t *group = m->leading->neighborhood->group;
+    ctn_pile_t came = {0};
+    lead(m);
+    ctn_pile_deliver(group, &m->status, &m->records, sizeof(record_t), &came);
+    if (m->status == CATENA_OK) {
+        hear(m, &came);
+    }
+    ctn_pile_drop(&came);
+    if (m->status == CATENA_OK) {
+        m->status = ctn_link_settle(m->leading->neighborhood->exec);
+    }
+    return ctn_neighbor_agree(group, m->status, 0, NULL, 0, NULL);
+}
+
+/** What it takes beside the messages on the node: blocks that are added, and
+ * bundles of blocks between leaders. */
+static catena_status_t weigh(const making_t *m, ctn_plan_t *plan)
+{
+    enum { ADDED, BUNDLES, BLOCKS, COUNTS };
+    const ctn_pile_t *leds[] = {&m->leading->led_out, &m->leading->led_in};
+    uint64_t count[2][COUNTS] = {{m->bundles->added.count}};
+    for (int in = 0; in < 2; in++) {
+        ctn_bundle_area_t area;
+        for (uint32_t i = 0; i < leds[in]->count; count[in][BUNDLES]++) {
+            i = look_at_bundle(m, leds[in], i, &area);
+            count[in][BLOCKS] += area.blocks;
+        }
+    }
+    m->bundles->led = (uint32_t)count[0][BUNDLES];
+    uint64_t *all = count[0];
+    uint64_t *most = count[1];
+    for (int k = 0; k < COUNTS; k++) {
+        most[k] = most[k] > all[k] ? most[k] : all[k];
+    }
+    catena_status_t status = ctn_neighbor_agree(
+        m->leading->neighborhood->group, CATENA_OK, COUNTS, all, COUNTS, most);
+    ctn_plan_facts_t *facts = &plan->facts;
+    facts->added = all[ADDED];
+    facts->most_added = most[ADDED];
+    facts->messages[CTN_FAR] = all[BUNDLES];
+    facts->most_messages[CTN_FAR] = most[BUNDLES];
+    facts->blocks[CTN_FAR] = all[BLOCKS];
+    facts->most_blocks[CTN_FAR] = most[BLOCKS];
+    facts->far_rounds = 1;
+    return status;
+}
+
+/** The plan around the bundles. */
+static catena_status_t finish(making_t *m, ctn_plan_t **plan)
+{
+    m->sketch.rounds = 1;
+    draw_sends(m);
+    draw_receives(m);
+    catena_status_t status = ctn_sketch_finish(
+        &m->sketch, CTN_SCHEME_AGGREGATED, m->pattern, false, plan);
+    if (status == CATENA_OK) {
+        (*plan)->in_step = false;
+        (*plan)->heavy_rounds = 1;
+        (*plan)->passes_on = false;
+        (*plan)->bundles = m->bundles;
+        status = weigh(m, *plan);
+    }
+    return status;
+}
+
+/** For want of memory on one rank all go without, as they agree on each status:
+ * the plan of all blocks is there already. Who has broken off has not for want
+ * of bundles. */
+static catena_status_t do_without(const making_t *m)
+{
+    const catena_group_t *group = m->leading->neighborhood->group;
+    if (group->exec->status != CATENA_OK) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (m->leading->rank == 0) {
+        ctn_info(group->exec->log,
+                 "neighborhood: a rank has no memory for bundles of blocks of "
+                 "equal length (%s); these go between nodes as others do",
+                 m->pattern == CTN_PATTERN_GATHER ? "gather" : "alltoall");
+    }
+    return CATENA_OK;
+}
+
+catena_status_t ctn_plan_bundled(ctn_leading_t *leading, ctn_pattern_t pattern,
+                                 ctn_plan_t **plan)
+{
+    catena_neighborhood_t *neighborhood = leading->neighborhood;
+    making_t m = {
+        .leading = leading,
+        .pattern = pattern,
+        .bundles = calloc(1, sizeof(*m.bundles)),
+        .sketch = {.neighborhood = neighborhood, .own_links = true},
+    };
+    *plan = NULL;
+    m.status = m.bundles != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+    sort(&leading->led_out);
+    sort(&leading->led_in);
+    bool possible = false;
+    catena_status_t status = agree(&m, &possible);
+    if (possible) {
+        status = connect(&m);
+        status = status == CATENA_OK ? finish(&m, plan) : status;
+    }
+    if (status == CATENA_ERR_NO_MEMORY) {
+        status = do_without(&m);
+    }
+    if (*plan == NULL && m.bundles != NULL) {
+        ctn_exec_free(neighborhood->exec, m.bundles->memory);
+        ctn_bundles_free(m.bundles);
+    }
+    return status;
+}

@@ -1,0 +1,299 @@
+/* NBR-4. All that goes from one node to another is one message. On every node
+ * one rank leads for each other node to which there are edges, one of those
+ * that have such edges: so several lead, each for other nodes, and every leader
+ * takes part in the operation, provided that all edges are connected.
+ *
+ * Rounds: 3. To the leaders on the node, together with what stays on it;
+ * between leaders; from the leaders. Messages between nodes: one for each pair
+ * of nodes with edges from one to the other. Blocks between nodes: one for each
+ * edge, or when all targets get the same block, one for each node with targets.
+ * Scratch: the blocks that a leader passes on. */
+
+#include <stdlib.h>
+
+#include "neighbor/schedule/aggregate.h"
+#include "neighbor/schedule/builder.h"
+
+typedef struct aggregate {
+    const catena_neighborhood_t *neighborhood;
+    ctn_pattern_t pattern;
+    ctn_leading_t leading;
+    ctn_sketch_t sketch;
+} aggregate_t;
+
+/* ---- messages ---- */
+
+/** A block in a message: of an edge, or of several that share it. */
+typedef struct item {
+    uint32_t peer; /* of this rank, in the message */
+    uint32_t source;
+    uint32_t source_index;
+    int weight;
+    bool ends; /* here: in block `index` of the receive buffer */
+    uint32_t index;
+    ctn_part_t *where; /* it is here; NULL: nobody asks later */
+    ctn_part_t from;   /* it is here, when there is no `where` */
+} item_t;
+
+static int by_message(const void *a, const void *b)
+{
+    const item_t *x = a;
+    const item_t *y = b;
+    if (x->peer != y->peer) {
+        return x->peer < y->peer ? -1 : 1;
+    }
+    if (x->source != y->source) {
+        return x->source < y->source ? -1 : 1;
+    }
+    return (x->source_index > y->source_index) -
+           (x->source_index < y->source_index);
+}
+
+/** Where a block goes that several items share: to where it ends, with copies
+ * for others that end here, or to be passed on. */
+static ctn_part_t settle(aggregate_t *a, const item_t *item, uint32_t count,
+                         uint32_t round)
+{
+    ctn_part_t first = {CTN_OF_STAGE, 0};
+    bool ends = false;
+    for (uint32_t i = 0; i < count; i++) {
+        ctn_part_t end = {CTN_OF_RECV, item[i].index};
+        if (item[i].ends && ends) {
+            ctn_sketch_transfer(&a->sketch, first, end, round + 1);
+        } else if (item[i].ends) {
+            ends = true;
+            first = end;
+        }
+    }
+    if (!ends) {
+        first = ctn_sketch_stage(&a->sketch);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (item[i].where != NULL) {
+            *item[i].where = first;
+        }
+    }
+    return first;
+}
+
+static void add_block(aggregate_t *a, ctn_end_t way, uint32_t round,
+                      const item_t *item, uint32_t count)
+{
+    int weight = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        weight = weight > item[i].weight ? weight : item[i].weight;
+    }
+    ctn_part_t part = way == CTN_RECEIVES     ? settle(a, item, count, round)
+                      : item[0].where != NULL ? *item[0].where
+                                              : item[0].from;
+    ctn_sketch_part(&a->sketch, part, weight);
+}
+
+/** All messages of a round at one end; drops the items. */
+static void add_messages(aggregate_t *a, ctn_end_t way, uint32_t round,
+                         ctn_pile_t *items)
+{
+    item_t *item = items->item;
+    if (items->count > 1) {
+        qsort(item, items->count, sizeof(*item), by_message);
+    }
+    uint32_t end;
+    for (uint32_t i = 0; i < items->count; i = end) {
+        end = i + 1;
+        while (a->pattern == CTN_PATTERN_GATHER && end < items->count &&
+               item[end].peer == item[i].peer &&
+               item[end].source == item[i].source) {
+            end++;
+        }
+        if (i == 0 || item[i - 1].peer != item[i].peer) {
+            ctn_sketch_message(&a->sketch, way, item[i].peer, round);
+        }
+        add_block(a, way, round, &item[i], end - i);
+    }
+    ctn_pile_drop(items);
+}
+
+static void add(aggregate_t *a, ctn_pile_t *items, item_t item)
+{
+    item_t *added = ctn_pile_add(items, sizeof(*added));
+    if (added == NULL) {
+        a->sketch.status = CATENA_ERR_NO_MEMORY;
+    } else {
+        *added = item;
+    }
+}
+
+static ctn_part_t own_block(const aggregate_t *a, uint32_t index)
+{
+    bool gathers = a->pattern == CTN_PATTERN_GATHER;
+    return (ctn_part_t){CTN_OF_SEND, gathers ? 0 : index};
+}
+
+/* ---- round 0: on the node ---- */
+
+/** What this rank sends to those on its node: for them, and for nodes that they
+ * lead for. */
+static void send_on_node(aggregate_t *a)
+{
+    const catena_neighborhood_t *neighborhood = a->neighborhood;
+    ctn_pile_t items = {0};
+    for (uint32_t i = 0; i < neighborhood->targets; i++) {
+        const ctn_edge_t *edge = &neighborhood->target[i];
+        if (edge->rank == CATENA_PROC_NULL) {
+            continue;
+        }
+        if (edge->link == CTN_NO_LINK) {
+            ctn_part_t to = {CTN_OF_RECV, edge->peer_index};
+            ctn_sketch_transfer(&a->sketch, own_block(a, i), to, 0);
+            continue;
+        }
+        uint32_t peer = ctn_leading_is_far(&a->leading, edge)
+                            ? ctn_leading_for(&a->leading.leaders, edge->node)
+                            : (uint32_t)edge->rank;
+        if (peer != a->leading.rank) {
+            add(a, &items,
+                (item_t){.peer = peer,
+                         .source = a->leading.rank,
+                         .source_index = i,
+                         .weight = edge->weight,
+                         .from = own_block(a, i)});
+        }
+    }
+    add_messages(a, CTN_SENDS, 0, &items);
+}
+
+static void receive_on_node(aggregate_t *a)
+{
+    const catena_neighborhood_t *neighborhood = a->neighborhood;
+    ctn_pile_t items = {0};
+    for (uint32_t i = 0; i < neighborhood->sources; i++) {
+        const ctn_edge_t *edge = &neighborhood->source[i];
+        if (edge->link != CTN_NO_LINK &&
+            !ctn_leading_is_far(&a->leading, edge)) {
+            add(a, &items,
+                (item_t){.peer = (uint32_t)edge->rank,
+                         .source = (uint32_t)edge->rank,
+                         .source_index = edge->peer_index,
+                         .weight = edge->weight,
+                         .ends = true,
+                         .index = i});
+        }
+    }
+    ctn_led_t *led = a->leading.led_out.item;
+    for (uint32_t i = 0; i < a->leading.led_out.count; i++) {
+        if (led[i].edge.source == a->leading.rank) {
+            led[i].where = own_block(a, led[i].edge.source_index);
+            continue;
+        }
+        add(a, &items,
+            (item_t){.peer = led[i].edge.source,
+                     .source = led[i].edge.source,
+                     .source_index = led[i].edge.source_index,
+                     .weight = led[i].edge.weight,
+                     .where = &led[i].where});
+    }
+    add_messages(a, CTN_RECEIVES, 0, &items);
+}
+
+/* ---- round 1: between leaders ---- */
+
+static void exchange(aggregate_t *a, ctn_end_t way, ctn_pile_t *leds)
+{
+    ctn_pile_t items = {0};
+    ctn_led_t *led = leds->item;
+    for (uint32_t i = 0; i < leds->count; i++) {
+        const ctn_lead_record_t *edge = &led[i].edge;
+        add(a, &items,
+            (item_t){.peer = ctn_leading_for(&a->leading.others, edge->node),
+                     .source = edge->source,
+                     .source_index = edge->source_index,
+                     .weight = edge->weight,
+                     .ends = edge->target == a->leading.rank,
+                     .index = edge->target_index,
+                     .where = &led[i].where});
+    }
+    add_messages(a, way, 1, &items);
+}
+
+/* ---- round 2: on the node ---- */
+
+static void send_from_leader(aggregate_t *a)
+{
+    ctn_pile_t items = {0};
+    ctn_led_t *led = a->leading.led_in.item;
+    for (uint32_t i = 0; i < a->leading.led_in.count; i++) {
+        const ctn_lead_record_t *edge = &led[i].edge;
+        if (edge->target != a->leading.rank) {
+            add(a, &items,
+                (item_t){.peer = edge->target,
+                         .source = edge->source,
+                         .source_index = edge->source_index,
+                         .weight = edge->weight,
+                         .where = &led[i].where});
+        }
+    }
+    add_messages(a, CTN_SENDS, 2, &items);
+}
+
+static void receive_from_leaders(aggregate_t *a)
+{
+    const catena_neighborhood_t *neighborhood = a->neighborhood;
+    ctn_pile_t items = {0};
+    for (uint32_t i = 0; i < neighborhood->sources; i++) {
+        const ctn_edge_t *edge = &neighborhood->source[i];
+        if (!ctn_leading_is_far(&a->leading, edge)) {
+            continue;
+        }
+        uint32_t leader = ctn_leading_for(&a->leading.leaders, edge->node);
+        if (leader != a->leading.rank) {
+            add(a, &items,
+                (item_t){.peer = leader,
+                         .source = (uint32_t)edge->rank,
+                         .source_index = edge->peer_index,
+                         .weight = edge->weight,
+                         .ends = true,
+                         .index = i});
+        }
+    }
+    add_messages(a, CTN_RECEIVES, 2, &items);
+}
+
+/* ---- */
+
+static void draw(aggregate_t *a)
+{
+    a->sketch.rounds = 3;
+    send_on_node(a);
+    receive_on_node(a);
+    exchange(a, CTN_SENDS, &a->leading.led_out);
+    exchange(a, CTN_RECEIVES, &a->leading.led_in);
+    send_from_leader(a);
+    receive_from_leaders(a);
+}
+
+catena_status_t ctn_plan_aggregated(catena_neighborhood_t *neighborhood,
+                                    ctn_pattern_t pattern, ctn_plan_t **plan)
+{
+    *plan = NULL;
+    if (neighborhood->census.nodes < 2 || !neighborhood->census.connected) {
+        return CATENA_OK;
+    }
+    aggregate_t a = {
+        .neighborhood = neighborhood,
+        .pattern = pattern,
+        .sketch = {.neighborhood = neighborhood, .own_links = true},
+    };
+    ctn_leading_find(neighborhood, &a.leading);
+    a.sketch.status = a.leading.status;
+    if (a.sketch.status == CATENA_OK) {
+        draw(&a);
+    }
+    catena_status_t status = ctn_sketch_finish(&a.sketch, CTN_SCHEME_AGGREGATED,
+                                               pattern, false, plan);
+    /* In virtual time nobody can add to what others send. */
+    if (status == CATENA_OK && !neighborhood->exec->virtual_time) {
+        status = ctn_plan_bundled(&a.leading, pattern, &(*plan)->alike);
+    }
+    ctn_leading_drop(&a.leading);
+    return status;
+}

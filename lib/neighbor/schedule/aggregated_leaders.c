@@ -1,0 +1,303 @@
+/* Who leads on a node for another one, see aggregated.c: decided by the lowest
+ * rank of each node, its clerk. Both leaders of a pair of nodes hear of all
+ * edges between them from the ranks at their ends, and so find the same order
+ * of the blocks. Three deliveries; O(degree) memory, at leaders O(edges that
+ * they lead for). */
+
+#include "neighbor/schedule/aggregated.h"
+
+#include <stdlib.h>
+
+enum {
+    HAS_EDGES, /* to a clerk: `number` edges with that node */
+    LEADER,    /* from the clerk, to those: that node's edges go to `number` */
+    OTHER,     /* to the clerk of the other node, and on to the leader there:
+                  `number` leads for them at that node */
+    EDGE_OUT,  /* to a leader: from its node */
+    EDGE_IN    /* to its node */
+};
+
+static ctn_lead_record_t *put(ctn_leading_t *leading, ctn_pile_t *pile,
+                              ctn_lead_record_t record)
+{
+    ctn_lead_record_t *item = ctn_pile_add(pile, sizeof(*item));
+    if (item == NULL) {
+        leading->status = CATENA_ERR_NO_MEMORY;
+    } else {
+        *item = record;
+    }
+    return item;
+}
+
+/** Of a node; NULL: there is none. */
+static ctn_lead_record_t *find(const ctn_pile_t *pile, uint32_t node)
+{
+    ctn_lead_record_t *record = pile->item;
+    for (uint32_t i = 0; i < pile->count; i++) {
+        if (record[i].node == node) {
+            return &record[i];
+        }
+    }
+    return NULL;
+}
+
+uint32_t ctn_leading_for(const ctn_pile_t *leaders, uint32_t node)
+{
+    return find(leaders, node)->number;
+}
+
+/* ---- who leads ---- */
+
+static void count_list(ctn_leading_t *leading, const ctn_edge_t *edge,
+                       uint32_t count, ctn_pile_t *nodes)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!ctn_leading_is_far(leading, &edge[i])) {
+            continue;
+        }
+        ctn_lead_record_t *known = find(nodes, edge[i].node);
+        if (known == NULL) {
+            known = put(leading, nodes,
+                        (ctn_lead_record_t){.rank = leading->neighborhood->node,
+                                            .what = HAS_EDGES,
+                                            .node = edge[i].node});
+        }
+        if (known != NULL) {
+            known->number++;
+        }
+    }
+}
+
+/** Tell the clerk with which nodes this rank has edges. */
+static void ask(ctn_leading_t *leading, ctn_pile_t *records)
+{
+    const catena_neighborhood_t *neighborhood = leading->neighborhood;
+    count_list(leading, neighborhood->target, neighborhood->targets, records);
+    count_list(leading, neighborhood->source, neighborhood->sources, records);
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const ctn_lead_record_t *x = a;
+    const ctn_lead_record_t *y = b;
+    if (x->node != y->node) {
+        return x->node < y->node ? -1 : 1;
+    }
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/** What a rank of the node leads for, as its clerk counts it. */
+typedef struct load {
+    uint32_t rank;
+    uint64_t edges;
+} load_t;
+
+static load_t *load_of(const ctn_pile_t *loads, uint32_t rank)
+{
+    load_t *load = loads->item;
+    for (uint32_t i = 0; i < loads->count; i++) {
+        if (load[i].rank == rank) {
+            return &load[i];
+        }
+    }
+    return NULL;
+}
+
+static void add_loads(ctn_leading_t *leading, const ctn_pile_t *asked,
+                      ctn_pile_t *loads)
+{
+    const ctn_lead_record_t *record = asked->item;
+    for (uint32_t i = 0; i < asked->count; i++) {
+        if (load_of(loads, record[i].rank) != NULL) {
+            continue;
+        }
+        load_t *load = ctn_pile_add(loads, sizeof(*load));
+        if (load == NULL) {
+            leading->status = CATENA_ERR_NO_MEMORY;
+            return;
+        }
+        load->rank = record[i].rank;
+    }
+}
+
+/** Of those with edges to a node, the one that leads for fewest so far. All
+ * of them hear of it, and the other node's clerk. */
+static void choose_leader(ctn_leading_t *leading,
+                          const ctn_lead_record_t *record, uint32_t count,
+                          const ctn_pile_t *loads, ctn_pile_t *answers)
+{
+    load_t *best = load_of(loads, record[0].rank);
+    uint64_t edges = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        load_t *load = load_of(loads, record[i].rank);
+        best =
+            (leading->neighborhood->exec->crowded ? load->edges > best->edges
+                                                  : load->edges < best->edges)
+                ? load
+                : best;
+        edges += record[i].number;
+    }
+    best->edges += edges;
+    put(leading, &leading->chosen,
+        (ctn_lead_record_t){.node = record[0].node, .number = best->rank});
+    ctn_lead_record_t answer = {.what = LEADER, .node = record[0].node};
+    answer.number = best->rank;
+    for (uint32_t i = 0; i < count; i++) {
+        answer.rank = record[i].rank;
+        put(leading, answers, answer);
+    }
+    put(leading, answers,
+        (ctn_lead_record_t){.rank = record[0].node,
+                            .what = OTHER,
+                            .node = leading->neighborhood->node,
+                            .number = best->rank});
+}
+
+/** The clerk's part. */
+static void decide(ctn_leading_t *leading, ctn_pile_t *asked,
+                   ctn_pile_t *answers)
+{
+    ctn_pile_t loads = {0};
+    ctn_lead_record_t *record = asked->item;
+    add_loads(leading, asked, &loads);
+    if (asked->count > 1) {
+        qsort(record, asked->count, sizeof(*record), by_node);
+    }
+    uint32_t end;
+    for (uint32_t i = 0; i < asked->count && leading->status == CATENA_OK;
+         i = end) {
+        end = i;
+        while (end < asked->count && record[end].node == record[i].node) {
+            end++;
+        }
+        choose_leader(leading, &record[i], end - i, &loads, answers);
+    }
+    ctn_pile_drop(&loads);
+}
+
+/* ---- what leaders know ---- */
+
+/** Keep who leads here; as clerk pass on who leads elsewhere. */
+static void hear_leaders(ctn_leading_t *leading, const ctn_pile_t *answers,
+                         ctn_pile_t *records)
+{
+    const ctn_lead_record_t *record = answers->item;
+    for (uint32_t i = 0; i < answers->count; i++) {
+        if (record[i].what == LEADER) {
+            put(leading, &leading->leaders, record[i]);
+            continue;
+        }
+        ctn_lead_record_t other = record[i];
+        other.rank = ctn_leading_for(&leading->chosen, other.node);
+        put(leading, records, other);
+    }
+}
+
+/** Tell the leaders of this rank's edges. */
+static void tell_edges(ctn_leading_t *leading, ctn_pile_t *records)
+{
+    const catena_neighborhood_t *neighborhood = leading->neighborhood;
+    for (uint32_t i = 0; i < neighborhood->targets; i++) {
+        const ctn_edge_t *edge = &neighborhood->target[i];
+        if (ctn_leading_is_far(leading, edge)) {
+            put(leading, records,
+                (ctn_lead_record_t){
+                    .rank = ctn_leading_for(&leading->leaders, edge->node),
+                    .what = EDGE_OUT,
+                    .node = edge->node,
+                    .source = leading->rank,
+                    .source_index = i,
+                    .target = (uint32_t)edge->rank,
+                    .target_index = edge->peer_index,
+                    .weight = edge->weight});
+        }
+    }
+    for (uint32_t i = 0; i < neighborhood->sources; i++) {
+        const ctn_edge_t *edge = &neighborhood->source[i];
+        if (ctn_leading_is_far(leading, edge)) {
+            put(leading, records,
+                (ctn_lead_record_t){
+                    .rank = ctn_leading_for(&leading->leaders, edge->node),
+                    .what = EDGE_IN,
+                    .node = edge->node,
+                    .source = (uint32_t)edge->rank,
+                    .source_index = edge->peer_index,
+                    .target = leading->rank,
+                    .target_index = i,
+                    .weight = edge->weight});
+        }
+    }
+}
+
+static void hear_edges(ctn_leading_t *leading, const ctn_pile_t *came)
+{
+    const ctn_lead_record_t *record = came->item;
+    for (uint32_t i = 0; i < came->count; i++) {
+        if (record[i].what == OTHER) {
+            put(leading, &leading->others, record[i]);
+            continue;
+        }
+        bool out = record[i].what == EDGE_OUT;
+        ctn_led_t *led = ctn_pile_add(
+            out ? &leading->led_out : &leading->led_in, sizeof(*led));
+        if (led == NULL) {
+            leading->status = CATENA_ERR_NO_MEMORY;
+            return;
+        }
+        led->edge = record[i];
+    }
+}
+
+/** What a rank has to say in each of the deliveries, from what came in the one
+ * before. */
+static void speak(ctn_leading_t *leading, int delivery, ctn_pile_t *came,
+                  ctn_pile_t *records)
+{
+    switch (delivery) {
+    case 0:
+        ask(leading, records);
+        break;
+    case 1:
+        decide(leading, came, records);
+        break;
+    case 2:
+        hear_leaders(leading, came, records);
+        if (leading->status == CATENA_OK) {
+            tell_edges(leading, records);
+        }
+        break;
+    default:
+        hear_edges(leading, came);
+        break;
+    }
+}
+
+void ctn_leading_find(catena_neighborhood_t *neighborhood,
+                      ctn_leading_t *leading)
+{
+    enum { DELIVERIES = 3 };
+    catena_group_t *group = neighborhood->group;
+    ctn_pile_t came = {0};
+    *leading = (ctn_leading_t){.neighborhood = neighborhood,
+                               .rank = group->lane.chain.rank};
+    for (int delivery = 0; delivery <= DELIVERIES; delivery++) {
+        ctn_pile_t records = {0};
+        if (leading->status == CATENA_OK) {
+            speak(leading, delivery, &came, &records);
+        }
+        ctn_pile_drop(&came);
+        if (delivery < DELIVERIES) {
+            ctn_pile_deliver(group, &leading->status, &records,
+                             sizeof(ctn_lead_record_t), &came);
+        }
+    }
+}
+
+void ctn_leading_drop(ctn_leading_t *leading)
+{
+    ctn_pile_drop(&leading->leaders);
+    ctn_pile_drop(&leading->chosen);
+    ctn_pile_drop(&leading->others);
+    ctn_pile_drop(&leading->led_out);
+    ctn_pile_drop(&leading->led_in);
+}

@@ -1,0 +1,403 @@
+/* NBR-2. Rounds in which each rank sends at most one message and receives at
+ * most one: the edges are colored, so that those which leave one rank differ
+ * and those which come to one rank do. [Hoefler], "Sparse Collective
+ * Operations", slides "Optimization Potential" and "Weighted Performance":
+ * messages that meet nowhere do not hinder each other; heavy ones should
+ * share rounds, since a round takes as long as its heaviest message.
+ *
+ * Grids: a color for each direction, heaviest first. All ranks send one way and
+ * receive from the other, so in rings there are as few rounds as there can be,
+ * and as few heavy ones. Between open borders directions share a round if no
+ * rank has edges along both.
+ *
+ * Other graphs: greedily, the heaviest edges first, then those at least half as
+ * heavy as the heaviest left, and so on. Each sender proposes different colors
+ * for its edges, the lowest that it does not know to be taken at either end;
+ * each receiver takes the best proposal for a color and answers all, with what
+ * it has taken. Among the best is the best of all, so there is an end: at most
+ * one iteration for each color an edge may be refused, mostly a few. At most
+ * 2 d - 1 colors for degree d; where all ranks list their targets in the same
+ * order of directions, d. Memory O(degree), and a bit for each edge and
+ * color. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "neighbor/grid/displacements.h"
+#include "neighbor/schedule/builder.h"
+
+#define NO_COLOR UINT32_MAX
+
+typedef struct coloring {
+    catena_neighborhood_t *neighborhood;
+    catena_status_t status; /* this rank's */
+    uint32_t words;         /* of each set of colors: bits of those taken */
+    uint64_t *memory;       /* of all sets */
+    uint64_t *sends;        /* [words]: taken at this rank */
+    uint64_t *receives;
+    uint64_t *known; /* [target][words]: taken at the edge's other end */
+    uint64_t *tried; /* [words]: proposed in this iteration */
+    uint32_t *order; /* targets, the heaviest first */
+} coloring_t;
+
+/** From a sender. */
+typedef struct proposal {
+    uint32_t rank;
+    uint32_t source; /* in the receiver's list */
+    uint32_t target; /* in the sender's */
+    uint32_t color;
+} proposal_t;
+
+/** From a receiver: 64 of the colors it has taken, the proposed one among
+ * them. */
+typedef struct answer {
+    uint32_t rank;
+    uint32_t target;
+    uint32_t color;
+    uint32_t accepted;
+    uint64_t taken;
+} answer_t;
+
+static bool has(const uint64_t *set, uint32_t color)
+{
+    return set[color / 64] >> color % 64 & 1u;
+}
+
+static void take(uint64_t *set, uint32_t color)
+{
+    set[color / 64] |= UINT64_C(1) << color % 64;
+}
+
+/* ---- senders ---- */
+
+static bool is_open(const ctn_edge_t *edge)
+{
+    return edge->link != CTN_NO_LINK && edge->round == NO_COLOR;
+}
+
+static const ctn_edge_t *target_of(const coloring_t *c, uint32_t i)
+{
+    return &c->neighborhood->target[i];
+}
+
+static int heaviest_first(const void *a, const void *b, void *argument)
+{
+    const coloring_t *c = argument;
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    int p = target_of(c, x)->weight;
+    int q = target_of(c, y)->weight;
+    return p != q ? (p < q) - (p > q) : (x > y) - (x < y);
+}
+
+/** 1 + the weight of this rank's heaviest edge without a color; 0: none. */
+static uint64_t heaviest_left(const coloring_t *c)
+{
+    for (uint32_t i = 0; i < c->neighborhood->targets; i++) {
+        const ctn_edge_t *edge = target_of(c, c->order[i]);
+        if (is_open(edge)) {
+            return (uint64_t)edge->weight + 1;
+        }
+    }
+    return 0;
+}
+
+static uint32_t lowest_free(const coloring_t *c, const uint64_t *known)
+{
+    for (uint32_t w = 0; w < c->words; w++) {
+        uint64_t taken = c->sends[w] | c->tried[w] | known[w];
+        if (taken != UINT64_MAX) {
+            return w * 64 + (uint32_t)__builtin_ctzll(~taken);
+        }
+    }
+    return NO_COLOR; /* cannot be: there are more colors than edges */
+}
+
+/** For all open edges that are heavy enough. */
+static void propose(coloring_t *c, uint64_t least, ctn_pile_t *proposals)
+{
+    memset(c->tried, 0, c->words * sizeof(*c->tried));
+    for (uint32_t i = 0; i < c->neighborhood->targets; i++) {
+        uint32_t target = c->order[i];
+        const ctn_edge_t *edge = target_of(c, target);
+        if (!is_open(edge) || (uint64_t)edge->weight < least) {
+            continue;
+        }
+        uint32_t color = lowest_free(c, &c->known[(size_t)target * c->words]);
+        take(c->tried, color);
+        proposal_t *proposal = ctn_pile_add(proposals, sizeof(*proposal));
+        if (proposal == NULL) {
+            c->status = CATENA_ERR_NO_MEMORY;
+            return;
+        }
+        *proposal =
+            (proposal_t){(uint32_t)edge->rank, edge->peer_index, target, color};
+    }
+}
+
+static void hear(coloring_t *c, const ctn_pile_t *answers)
+{
+    const answer_t *answer = answers->item;
+    for (uint32_t i = 0; i < answers->count; i++, answer++) {
+        uint64_t *known = &c->known[(size_t)answer->target * c->words];
+        known[answer->color / 64] |= answer->taken;
+        if (answer->accepted) {
+            c->neighborhood->target[answer->target].round = answer->color;
+            take(c->sends, answer->color);
+        }
+    }
+}
+
+/* ---- receivers ---- */
+
+/** So that ties are decided everywhere else in another way: else there would be
+ * long rows of edges each of which waits for the one before it. */
+static uint64_t shuffle(const proposal_t *p)
+{
+    uint64_t x = (uint64_t)p->rank << 32 | p->target;
+    x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+    return x ^ x >> 29;
+}
+
+static int best_first(const void *a, const void *b, void *argument)
+{
+    const coloring_t *c = argument;
+    const proposal_t *x = a;
+    const proposal_t *y = b;
+    int p = c->neighborhood->source[x->source].weight;
+    int q = c->neighborhood->source[y->source].weight;
+    if (p != q) {
+        return p > q ? -1 : 1;
+    }
+    uint64_t h = shuffle(x);
+    uint64_t k = shuffle(y);
+    return h != k ? (h > k) - (h < k)
+                  : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/** What is left of the proposals is those accepted, or not: answers. */
+static void judge(coloring_t *c, ctn_pile_t *proposals, ctn_pile_t *answers)
+{
+    proposal_t *proposal = proposals->item;
+    if (proposals->count > 1) {
+        qsort_r(proposal, proposals->count, sizeof(*proposal), best_first, c);
+    }
+    for (uint32_t i = 0; i < proposals->count; i++, proposal++) {
+        answer_t *answer = ctn_pile_add(answers, sizeof(*answer));
+        if (answer == NULL) {
+            c->status = CATENA_ERR_NO_MEMORY;
+            return;
+        }
+        bool accepted = !has(c->receives, proposal->color);
+        if (accepted) {
+            take(c->receives, proposal->color);
+            c->neighborhood->source[proposal->source].round = proposal->color;
+        }
+        *answer = (answer_t){.rank = proposal->rank,
+                             .target = proposal->target,
+                             .color = proposal->color,
+                             .accepted = accepted};
+    }
+    answer_t *answer = answers->item;
+    for (uint32_t i = 0; i < answers->count; i++, answer++) {
+        answer->taken = c->receives[answer->color / 64];
+    }
+}
+
+/* ---- both ---- */
+
+static catena_status_t prepare(coloring_t *c)
+{
+    catena_neighborhood_t *neighborhood = c->neighborhood;
+    uint32_t targets = neighborhood->targets;
+    c->words = (2 * neighborhood->census.most_degree) / 64 + 1;
+    c->memory =
+        calloc((size_t)c->words * (3 + (size_t)targets), sizeof(*c->memory));
+    c->order = malloc(((size_t)targets + 1) * sizeof(*c->order));
+    if (c->memory == NULL || c->order == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    c->sends = c->memory;
+    c->receives = c->memory + c->words;
+    c->tried = c->receives + c->words;
+    c->known = c->tried + c->words;
+    for (uint32_t i = 0; i < targets; i++) {
+        c->order[i] = i;
+        neighborhood->target[i].round = NO_COLOR;
+    }
+    qsort_r(c->order, targets, sizeof(*c->order), heaviest_first, c);
+    return CATENA_OK;
+}
+
+static void iterate(coloring_t *c, uint64_t heaviest)
+{
+    catena_group_t *group = c->neighborhood->group;
+    bool first = heaviest == (uint64_t)c->neighborhood->census.greatest_weight;
+    ctn_pile_t proposals = {0};
+    ctn_pile_t answers = {0};
+    ctn_pile_t came;
+    if (c->status == CATENA_OK) {
+        propose(c, first ? heaviest : (heaviest + 1) / 2, &proposals);
+    }
+    ctn_pile_deliver(group, &c->status, &proposals, sizeof(proposal_t), &came);
+    if (c->status == CATENA_OK) {
+        judge(c, &came, &answers);
+    }
+    ctn_pile_drop(&came);
+    ctn_pile_deliver(group, &c->status, &answers, sizeof(answer_t), &came);
+    if (c->status == CATENA_OK) {
+        hear(c, &came);
+    }
+    ctn_pile_drop(&came);
+}
+
+/** A round for each edge of a graph. */
+static catena_status_t color_graph(catena_neighborhood_t *neighborhood)
+{
+    coloring_t c = {.neighborhood = neighborhood};
+    c.status = prepare(&c);
+    catena_status_t status;
+    uint64_t left;
+    do {
+        left = c.status == CATENA_OK ? heaviest_left(&c) : 0;
+        status = ctn_neighbor_agree(neighborhood->group, c.status, 0, NULL, 1,
+                                    &left);
+        if (status == CATENA_OK && left > 0) {
+            iterate(&c, left - 1);
+        }
+    } while (status == CATENA_OK && left > 0);
+    free(c.memory);
+    free(c.order);
+    return status;
+}
+
+/* ---- grids ---- */
+
+/** Whether some rank has an edge along both of two vectors: sends, or for -1 as
+ * `sign` receives. */
+static bool meet(const ctn_vectors_t *vectors, uint32_t i, uint32_t j, int sign)
+{
+    const int *x = ctn_vector(vectors, i);
+    const int *y = ctn_vector(vectors, j);
+    for (int d = 0; d < vectors->ndims; d++) {
+        int a = sign * x[d];
+        int b = sign * y[d];
+        int low = a < b ? a : b;
+        int high = a < b ? b : a;
+        /* Between the borders must be who may go as far as both do. */
+        int least = low < 0 ? -low : 0;
+        int most = vectors->grid->dims[d] - 1 - (high > 0 ? high : 0);
+        if (!vectors->grid->periods[d] && least > most) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_used(const ctn_vectors_t *vectors, uint32_t i)
+{
+    return !ctn_vector_is_zero(vectors, i) &&
+           ctn_vector_fits_anywhere(vectors, i);
+}
+
+/** The first round in which no rank has two messages to send, or to receive.
+ * @param order [count] of which those before the last have their rounds */
+static uint32_t first_round(const ctn_vectors_t *vectors, const uint32_t *order,
+                            uint32_t count, const uint32_t *round)
+{
+    uint32_t i = order[count - 1];
+    uint32_t found = 0;
+    uint32_t k = 0;
+    while (is_used(vectors, i) && k + 1 < count) {
+        uint32_t j = order[k++];
+        if (round[j] == found && is_used(vectors, j) &&
+            (meet(vectors, i, j, 1) || meet(vectors, i, j, -1))) {
+            found++;
+            k = 0; /* from the first one again */
+        }
+    }
+    return found;
+}
+
+/** Directions in which somebody sends, the heaviest first, as they are listed
+ * else. */
+static catena_status_t
+color_directions(const catena_neighborhood_t *neighborhood,
+                 const ctn_vectors_t *vectors)
+{
+    uint32_t *order = malloc(((size_t)vectors->count + 1) * sizeof(*order));
+    uint32_t *round = malloc(((size_t)vectors->count + 1) * sizeof(*round));
+    bool good = order != NULL && round != NULL;
+    for (uint32_t i = 0; good && i < vectors->count; i++) {
+        uint32_t at = i;
+        while (at > 0 && vectors->weight[order[at - 1]] < vectors->weight[i]) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = i;
+    }
+    for (uint32_t k = 0; good && k < vectors->count; k++) {
+        uint32_t i = order[k];
+        round[i] = first_round(vectors, order, k + 1, round);
+        neighborhood->target[i].round = round[i];
+        neighborhood->source[ctn_vector_source(vectors, i)].round = round[i];
+    }
+    free(order);
+    free(round);
+    return good ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+}
+
+static catena_status_t color_grid(catena_neighborhood_t *neighborhood)
+{
+    ctn_vectors_t vectors;
+    catena_status_t status = ctn_vectors_make(neighborhood, &vectors);
+    if (status == CATENA_OK) {
+        status = color_directions(neighborhood, &vectors);
+        ctn_vectors_free(&vectors);
+        status =
+            ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
+    }
+    return status;
+}
+
+/* ---- the plan ---- */
+
+static void add_edges(ctn_sketch_t *sketch, ctn_end_t way,
+                      const ctn_edge_t *edge, uint32_t count, bool same_block)
+{
+    for (uint32_t i = 0; i < count; i++, edge++) {
+        ctn_part_t part = {way == CTN_SENDS ? CTN_OF_SEND : CTN_OF_RECV,
+                           way == CTN_SENDS && same_block ? 0 : i};
+        if (edge->link != CTN_NO_LINK) {
+            ctn_sketch_message(sketch, way, edge->link, edge->round);
+            ctn_sketch_part(sketch, part, edge->weight);
+            if (edge->round >= sketch->rounds) {
+                sketch->rounds = edge->round + 1;
+            }
+        } else if (way == CTN_SENDS && edge->rank != CATENA_PROC_NULL) {
+            ctn_part_t to = {CTN_OF_RECV, edge->peer_index};
+            ctn_sketch_transfer(sketch, part, to, 0);
+        }
+    }
+}
+
+catena_status_t ctn_plan_colored(catena_neighborhood_t *neighborhood,
+                                 ctn_pattern_t pattern, ctn_plan_t **plan)
+{
+    ctn_plan_t *const *made = neighborhood->plan[CTN_SCHEME_COLORED];
+    bool is_colored = made[CTN_PATTERN_ALLTOALL] || made[CTN_PATTERN_GATHER];
+    catena_status_t status = is_colored ? CATENA_OK
+                             : neighborhood->grid != NULL
+                                 ? color_grid(neighborhood)
+                                 : color_graph(neighborhood);
+    *plan = NULL;
+    if (status != CATENA_OK) {
+        return status;
+    }
+    ctn_sketch_t sketch = {.neighborhood = neighborhood};
+    add_edges(&sketch, CTN_SENDS, neighborhood->target, neighborhood->targets,
+              pattern == CTN_PATTERN_GATHER);
+    add_edges(&sketch, CTN_RECEIVES, neighborhood->source,
+              neighborhood->sources, false);
+    return ctn_sketch_finish(&sketch, CTN_SCHEME_COLORED, pattern, false, plan);
+}

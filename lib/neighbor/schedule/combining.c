@@ -1,0 +1,354 @@
+/* NBR-3. J. L. Traeff, A. Carpen-Amarie, S. Hunold, A. Rougier,
+ * Message-combining algorithms for isomorphic, sparse collective communication,
+ * arXiv 1606.07676, 2016, sections 3 and 4.
+ *
+ * Edges are the same displacement vectors at all ranks. A block for vector v
+ * goes along one dimension after the other, v_d in dimension d; all blocks at a
+ * rank that go the same way in a dimension are one message. Rounds: one per
+ * dimension. Messages: the different v_d of each dimension, so 4 in two
+ * dimensions and 6 in three, diagonals or not. Blocks sent: as many as a vector
+ * has dimensions other than 0, of all vectors; when all targets get the same
+ * block, one for each edge of the tree of the vectors' beginnings. Scratch:
+ * the blocks that are passed on.
+ *
+ * Other than in the paper borders may be open: then the blocks of some origins
+ * are missing, which both ends of a message can tell. Where a vector fits into
+ * a box, so does all of its way. Vectors that are the same along a ring travel
+ * as one. And ranks on the way must take part in the operation, so it is only
+ * for graphs in which they do. */
+
+#include <stdlib.h>
+
+#include "neighbor/grid/displacements.h"
+#include "neighbor/grid/grid.h"
+#include "neighbor/schedule/builder.h"
+
+typedef struct combine {
+    ctn_sketch_t sketch;
+    ctn_vectors_t vectors;
+    ctn_pattern_t pattern;
+    int *dimension; /* [steps] in the order in which they are gone along */
+    int steps;      /* dimensions along which something goes */
+    uint32_t places;
+    uint32_t *order;  /* [places] vectors that fit anywhere, those with the same
+                         beginning together */
+    uint32_t *shared; /* [place in order]: steps that it begins alike with the
+                         one before */
+    ctn_part_t *where; /* [place in order]: the block of this rank's that goes
+                          that way, or that of another which came along it */
+    int *origin;       /* [ndims], working */
+} combine_t;
+
+/* ---- in which order ---- */
+
+static int hop_of(const combine_t *c, uint32_t vector, int step)
+{
+    return ctn_vector(&c->vectors, vector)[c->dimension[step]];
+}
+
+/** Different ways to go along a dimension. */
+static uint32_t count_hops(const combine_t *c, int dimension)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->places; i++) {
+        int hop = ctn_vector(&c->vectors, c->order[i])[dimension];
+        uint32_t j = 0;
+        while (j < i &&
+               ctn_vector(&c->vectors, c->order[j])[dimension] != hop) {
+            j++;
+        }
+        count += j == i && hop != 0;
+    }
+    return count;
+}
+
+/** Few different beginnings first: then the tree of the vectors has few edges
+ * (section 4). */
+static catena_status_t order_dimensions(combine_t *c)
+{
+    int ndims = c->vectors.ndims;
+    uint32_t *hops = malloc(((size_t)ndims + 1) * sizeof(*hops));
+    if (hops == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    for (int d = 0; d < ndims; d++) {
+        hops[d] = count_hops(c, d);
+        if (hops[d] == 0) {
+            continue;
+        }
+        int at = c->steps++;
+        while (at > 0 && hops[c->dimension[at - 1]] > hops[d]) {
+            c->dimension[at] = c->dimension[at - 1];
+            at--;
+        }
+        c->dimension[at] = d;
+    }
+    free(hops);
+    return CATENA_OK;
+}
+
+static int compare_vectors(const void *a, const void *b, void *argument)
+{
+    const combine_t *c = argument;
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    for (int step = 0; step < c->steps; step++) {
+        int p = hop_of(c, x, step);
+        int q = hop_of(c, y, step);
+        if (p != q) {
+            return p < q ? -1 : 1;
+        }
+    }
+    return x < y ? -1 : 1;
+}
+
+static catena_status_t prepare(combine_t *c)
+{
+    size_t count = (size_t)c->vectors.count + 1;
+    size_t ndims = (size_t)c->vectors.ndims + 1;
+    c->dimension = malloc(ndims * sizeof(*c->dimension));
+    c->origin = malloc(ndims * sizeof(*c->origin));
+    c->order = malloc(count * sizeof(*c->order));
+    c->shared = malloc(count * sizeof(*c->shared));
+    c->where = malloc(count * sizeof(*c->where));
+    if (c->dimension == NULL || c->origin == NULL || c->order == NULL ||
+        c->shared == NULL || c->where == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < c->vectors.count; i++) {
+        if (ctn_vector_fits_anywhere(&c->vectors, i)) {
+            c->order[c->places++] = i;
+        }
+    }
+    catena_status_t status = order_dimensions(c);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    qsort_r(c->order, c->places, sizeof(*c->order), compare_vectors, c);
+    for (uint32_t i = 0; i < c->places; i++) {
+        int step = 0;
+        while (i > 0 && step < c->steps &&
+               hop_of(c, c->order[i], step) ==
+                   hop_of(c, c->order[i - 1], step)) {
+            step++;
+        }
+        c->shared[i] = (uint32_t)step;
+    }
+    return status;
+}
+
+static void release(combine_t *c)
+{
+    ctn_vectors_free(&c->vectors);
+    free(c->dimension);
+    free(c->origin);
+    free(c->order);
+    free(c->shared);
+    free(c->where);
+}
+
+/* ---- what is where ---- */
+
+/** Places in the order whose vectors begin alike up to and including `step`
+ * share a block, when all targets get the same one: that is where the next
+ * block begins. */
+static uint32_t next_block(const combine_t *c, uint32_t place, int step)
+{
+    do {
+        place++;
+    } while (c->pattern == CTN_PATTERN_GATHER && place < c->places &&
+             c->shared[place] > (uint32_t)step);
+    return place;
+}
+
+/** Whether a block goes, or has gone, along the vectors from `place` up to
+ * `end` and is at this rank after `steps` steps: whether there is a rank from
+ * which it comes, and one for which it is. */
+static bool is_here(const combine_t *c, uint32_t place, uint32_t end, int steps)
+{
+    const ctn_grid_t *grid = c->vectors.grid;
+    for (int d = 0; d < grid->ndims; d++) {
+        c->origin[d] = grid->coords[d];
+    }
+    for (int step = 0; step < steps; step++) {
+        int d = c->dimension[step];
+        int64_t at =
+            (int64_t)grid->coords[d] - hop_of(c, c->order[place], step);
+        if (!grid->periods[d] && (at < 0 || at >= grid->dims[d])) {
+            return false;
+        }
+        c->origin[d] =
+            (int)((at % grid->dims[d] + grid->dims[d]) % grid->dims[d]);
+    }
+    for (; place < end; place++) {
+        if (ctn_vector_fits(&c->vectors, c->order[place], c->origin)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Whether a vector has come to its end after `steps` steps. */
+static bool is_final(const combine_t *c, uint32_t place, int steps)
+{
+    for (int step = steps; step < c->steps; step++) {
+        if (hop_of(c, c->order[place], step) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static ctn_part_t received(const combine_t *c, uint32_t place)
+{
+    return (ctn_part_t){CTN_OF_RECV,
+                        ctn_vector_source(&c->vectors, c->order[place])};
+}
+
+/** Where a block goes that has come to this rank by `steps` steps. Of vectors
+ * that end here one receives it, the others get copies. */
+static ctn_part_t settle(combine_t *c, uint32_t place, uint32_t end, int steps)
+{
+    bool ends = false;
+    ctn_part_t first = {CTN_OF_STAGE, 0};
+    for (uint32_t i = place; i < end; i++) {
+        if (is_final(c, i, steps) && ends) {
+            ctn_sketch_transfer(&c->sketch, first, received(c, i),
+                                (uint32_t)steps);
+        } else if (is_final(c, i, steps)) {
+            ends = true;
+            first = received(c, i);
+        }
+    }
+    if (!ends) {
+        first = ctn_sketch_stage(&c->sketch);
+    }
+    for (uint32_t i = place; i < end; i++) {
+        c->where[i] = first;
+    }
+    return first;
+}
+
+/** Where everything is before the first step; what stays at this rank is
+ * copied. */
+static void start(combine_t *c)
+{
+    for (uint32_t i = 0; i < c->places; i++) {
+        bool gathers = c->pattern == CTN_PATTERN_GATHER;
+        c->where[i] = (ctn_part_t){CTN_OF_SEND, gathers ? 0 : c->order[i]};
+        if (ctn_vector_is_zero(&c->vectors, c->order[i])) {
+            ctn_sketch_transfer(&c->sketch, c->where[i], received(c, i), 0);
+        }
+    }
+}
+
+/* ---- messages ---- */
+
+/** Who is `hop` away along the dimension of a step. */
+static uint32_t rank_away(const combine_t *c, int step, int64_t hop)
+{
+    const ctn_grid_t *grid = c->vectors.grid;
+    int d = c->dimension[step];
+    for (int i = 0; i < grid->ndims; i++) {
+        c->origin[i] = grid->coords[i];
+    }
+    int64_t at = (grid->coords[d] + hop) % grid->dims[d];
+    c->origin[d] = (int)(at < 0 ? at + grid->dims[d] : at);
+    return (uint32_t)ctn_grid_rank(grid, c->origin, NULL, 1);
+}
+
+static int heaviest(const combine_t *c, uint32_t place, uint32_t end)
+{
+    int most = 0;
+    for (; place < end; place++) {
+        int weight = c->vectors.weight[c->order[place]];
+        most = most > weight ? most : weight;
+    }
+    return most;
+}
+
+/** One end of the message of all blocks that go `hop` in a step. */
+static void add_message(combine_t *c, ctn_end_t way, int step, int hop)
+{
+    bool begun = false;
+    int steps = way == CTN_SENDS ? step : step + 1; /* that blocks have made */
+    uint32_t end;
+    for (uint32_t i = 0; i < c->places; i = end) {
+        end = next_block(c, i, step);
+        if (hop_of(c, c->order[i], step) != hop || !is_here(c, i, end, steps)) {
+            continue;
+        }
+        if (!begun) {
+            int64_t away = way == CTN_SENDS ? hop : -(int64_t)hop;
+            ctn_sketch_message(&c->sketch, way, rank_away(c, step, away),
+                               (uint32_t)step);
+            begun = true;
+        }
+        ctn_part_t part =
+            way == CTN_SENDS ? c->where[i] : settle(c, i, end, steps);
+        ctn_sketch_part(&c->sketch, part, heaviest(c, i, end));
+    }
+}
+
+/** Whether a hop is the first of its kind in the order. */
+static bool is_new(const combine_t *c, uint32_t place, int step)
+{
+    int hop = hop_of(c, c->order[place], step);
+    for (uint32_t i = 0; i < place; i++) {
+        if (hop_of(c, c->order[i], step) == hop) {
+            return false;
+        }
+    }
+    return hop != 0;
+}
+
+/** All that is sent in a step is here before it: so that comes first. */
+static void add_step(combine_t *c, int step)
+{
+    for (ctn_end_t way = CTN_SENDS; way <= CTN_RECEIVES; way++) {
+        for (uint32_t i = 0; i < c->places; i++) {
+            if (is_new(c, i, step)) {
+                add_message(c, way, step, hop_of(c, c->order[i], step));
+            }
+        }
+    }
+}
+
+/* ---- */
+
+/** Whether blocks pass this rank that has no edge to another: it may never
+ * start the operation. With edges it does, if all edges are connected. */
+static bool is_in_the_way(const combine_t *c)
+{
+    const catena_neighborhood_t *neighborhood = c->sketch.neighborhood;
+    bool connected = neighborhood->census.connected &&
+                     neighborhood->outs + neighborhood->ins > 0;
+    return c->sketch.stages > 0 && !connected;
+}
+
+catena_status_t ctn_plan_combining(catena_neighborhood_t *neighborhood,
+                                   ctn_pattern_t pattern, ctn_plan_t **plan)
+{
+    *plan = NULL;
+    if (neighborhood->grid == NULL) {
+        return CATENA_OK;
+    }
+    combine_t c = {.sketch = {.neighborhood = neighborhood, .own_links = true},
+                   .pattern = pattern};
+    catena_status_t status = ctn_vectors_make(neighborhood, &c.vectors);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    c.sketch.status = prepare(&c);
+    if (c.sketch.status == CATENA_OK) {
+        start(&c);
+        for (int step = 0; step < c.steps; step++) {
+            add_step(&c, step);
+        }
+        c.sketch.rounds = (uint32_t)c.steps;
+    }
+    status = ctn_sketch_finish(&c.sketch, CTN_SCHEME_COMBINING, pattern,
+                               is_in_the_way(&c), plan);
+    release(&c);
+    return status;
+}

@@ -1,0 +1,116 @@
+#ifndef CTN_NEIGHBOR_SCHEDULE_SCHEDULE_H
+#define CTN_NEIGHBOR_SCHEDULE_SCHEDULE_H
+
+#include "neighbor/link/link.h"
+
+/* What a rank does in one exchange: which messages it sends and receives, what
+ * they are made of, and in which round. Algorithms are builders of plans; one
+ * executor (call/executor.c) runs them all, for all operations. */
+
+/** What is exchanged. */
+typedef enum ctn_pattern {
+    CTN_PATTERN_ALLTOALL, /* target i gets block i of the send buffer */
+    CTN_PATTERN_GATHER,   /* all targets get the one block */
+    CTN_PATTERNS
+} ctn_pattern_t;
+
+/** A block, named by where it lies. */
+typedef enum ctn_part_of {
+    CTN_OF_SEND, /* block `index` of the send buffer: by target, or 0 */
+    CTN_OF_RECV, /* block `index` of the receive buffer: by source */
+    CTN_OF_STAGE /* block `index` of those passed on for others */
+} ctn_part_of_t;
+
+typedef struct ctn_part {
+    ctn_part_of_t of;
+    uint32_t index;
+} ctn_part_t;
+
+/** parts[first] to parts[first + count - 1], through links out[link] or
+ * in[link]. A message sent in a round is made of what was there before the
+ * first round, and of what earlier rounds have received. */
+typedef struct ctn_message {
+    uint32_t link;
+    uint32_t round;
+    uint32_t first;
+    uint32_t count;
+} ctn_message_t;
+
+/** Blocks that are here when a round begins, or after the last one (then
+ * `round` is their number): copied without a message. From CTN_OF_SEND or
+ * CTN_OF_STAGE, or CTN_OF_RECV received in an earlier round. */
+typedef struct ctn_transfer {
+    ctn_part_t from;
+    ctn_part_t to;
+    uint32_t round;
+} ctn_transfer_t;
+
+/** How far a message goes. */
+enum { CTN_NEAR /* on the node */, CTN_FAR /* between nodes */, CTN_REACHES };
+
+/** What a plan takes, over all ranks: agreed when it was made. */
+typedef struct ctn_plan_facts {
+    uint64_t messages[CTN_REACHES];      /* sent by all ranks together */
+    uint64_t blocks[CTN_REACHES];        /* in them */
+    uint64_t most_messages[CTN_REACHES]; /* that a rank sends or receives */
+    uint64_t most_blocks[CTN_REACHES];
+    uint64_t packed; /* those of the blocks that share messages */
+    uint64_t most_packed;
+    uint64_t added; /* blocks, to bundles */
+    uint64_t most_added;
+    uint32_t far_rounds; /* with messages between nodes */
+} ctn_plan_facts_t;
+
+typedef struct ctn_plan {
+    const char *algorithm; /* its name */
+    ctn_pattern_t pattern;
+    ctn_plan_facts_t facts; /* schedule/select.c */
+    uint32_t rounds;        /* the same on all ranks */
+    uint32_t heavy_rounds;  /* likewise */
+    /* A rank begins round r when it has received all of rounds below r. Else
+     * rounds only order what is sent: all may be under way at once. */
+    bool in_step;
+    /* Blocks go through other ranks, maybe; the same on all ranks. Then every
+     * message is sent, also one without a byte, and where blocks may differ in
+     * length a message says how long its parts are. */
+    bool passes_on;
+    uint32_t stages; /* blocks passed on by this rank */
+    uint32_t sends, receives, transfers;
+    ctn_message_t *send;      /* by round */
+    ctn_message_t *receive;   /* by round */
+    ctn_transfer_t *transfer; /* by round */
+    ctn_part_t *part;
+    uint32_t parts;
+    /* The ends of its links: the edges' own (neighborhood->out, in), or others
+     * that the plan has. */
+    ctn_link_out_t *out;
+    ctn_link_in_t *in;
+    uint32_t outs, ins;
+    bool owns_links;
+    void *memory; /* in the heap, of links that it owns, else NULL */
+    struct ctn_bundles *bundles; /* what goes to other nodes beside messages;
+                                    NULL: nothing */
+    /* Of a persistent request: the plan that this is, through links of its own;
+     * or it connects these. */
+    const struct ctn_plan *copy_of;
+    bool is_hello;
+    struct ctn_plan *alike; /* another one of this algorithm, for blocks that
+                               are all alike and not combined; or NULL */
+} ctn_plan_t;
+
+/** A plan whose arrays have room for so many, and as many are said to be in
+ * them; all else is 0. NULL: no memory. */
+ctn_plan_t *ctn_plan_create(uint32_t sends, uint32_t receives,
+                            uint32_t transfers, uint32_t parts);
+/** NULL: nothing. The links that it owns go with it, but not the memory in the
+ * shared heap that they and bundles lie in, and not `alike`. */
+void ctn_plan_free(ctn_plan_t *plan);
+
+/** Rounds, one after the other: before blocks are read in bundles all have to
+ * be added. */
+uint32_t ctn_plan_rounds(const ctn_plan_t *plan);
+/** Messages that a rank sends. A bundle, which the last one sends that adds to
+ * it, counts at the rank where it is put together. */
+uint32_t ctn_plan_messages(const ctn_plan_t *plan);
+
+#endif

@@ -1,0 +1,480 @@
+/* NBR-7. Choosing among the plans of a neighborhood. The estimate: what the
+ * busiest rank does, message by message (LogGP), and for each round the time
+ * until the next can begin; or, where ranks share cores and that is more, the
+ * work of all that a core has, and a turn for each of them in each round. What
+ * is estimated are facts that the ranks have agreed on when the plan was made,
+ * so all find the same. */
+
+#include "neighbor/schedule/select.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/machine.h"
+#include "neighbor/schedule/aggregate.h"
+#include "neighbor/schedule/builder.h"
+#include "topo/locality.h"
+
+const char *const ctn_scheme_names[] = {"direct", "colored", "combining",
+                                        "aggregated", NULL};
+
+_Static_assert(sizeof(ctn_scheme_names) / sizeof(*ctn_scheme_names) ==
+                   CTN_SCHEMES + 1,
+               "a name for each");
+
+typedef catena_status_t (*builder_t)(catena_neighborhood_t *neighborhood,
+                                     ctn_pattern_t pattern, ctn_plan_t **plan);
+
+static catena_status_t make_direct(catena_neighborhood_t *neighborhood,
+                                   ctn_pattern_t pattern, ctn_plan_t **plan)
+{
+    catena_status_t status = ctn_plan_direct(neighborhood, pattern, plan);
+    status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
+    if (status == CATENA_OK) {
+        status = ctn_plan_weigh(neighborhood, *plan);
+        (*plan)->facts.far_rounds = (*plan)->facts.messages[CTN_FAR] > 0;
+    }
+    return status;
+}
+
+static const builder_t builders[CTN_SCHEMES] = {
+    [CTN_SCHEME_DIRECT] = make_direct,
+    [CTN_SCHEME_COLORED] = ctn_plan_colored,
+    [CTN_SCHEME_COMBINING] = ctn_plan_combining,
+    [CTN_SCHEME_AGGREGATED] = ctn_plan_aggregated,
+};
+
+int ctn_scheme_named(const ctn_log_t *log, const char *name)
+{
+    for (int i = 0; i < CTN_SCHEMES; i++) {
+        if (strcmp(name, ctn_scheme_names[i]) == 0) {
+            return i;
+        }
+    }
+    if (strcmp(name, "auto") == 0) {
+        return -1;
+    }
+    ctn_error(log,
+              "neighborhood: algorithm is '%s'; expected auto, direct, "
+              "colored, combining or aggregated",
+              name);
+    return -2;
+}
+
+/* ---- costs ---- */
+
+/* Where no machine is named: a node, and RDMA as it usually is, or TCP. From 16
+ * ranks on 2 cores. 4 nodes with TCP between them, a mesh of a row on each, 8
+ * B: these say for direct 114 us (measured 122), aggregated 75 (82); 16 KiB
+ * with diagonals: combining 793 (803). All on one node, with diagonals, 8 B:
+ * direct 30 us (23), combining 35 (35). */
+static const ctn_neighbor_costs_t usual_costs = {
+    .round = {[CTN_NEAR] = 200, [CTN_FAR] = 2000},
+    .message = {[CTN_NEAR] = 250, [CTN_FAR] = 1000},
+    .byte = {[CTN_NEAR] = 0.15, [CTN_FAR] = 0.1},
+    .packed = 0.2,
+    .turn = 1700,
+    .share = 1,
+};
+
+enum { TCP_ROUND_NS = 25000, TCP_MESSAGE_NS = 6000 };
+#define TCP_BYTE_NS 0.3
+
+/** As the tuning says, if it names a machine. */
+static catena_status_t costs_of_machine(const catena_neighborhood_t *of,
+                                        ctn_neighbor_costs_t *costs)
+{
+    static const char prefix[] = "machine:";
+    const char *tuning = of->exec->config->tuning;
+    if (strncmp(tuning, prefix, sizeof(prefix) - 1) != 0) {
+        return CATENA_OK;
+    }
+    catena_machine_t *machine;
+    catena_status_t status =
+        ctn_machine_read(of->exec->log, tuning + sizeof(prefix) - 1, &machine);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    costs->round[CTN_NEAR] = machine->signal_ns[CTN_DISTANCE_L3];
+    costs->round[CTN_FAR] = machine->latency_ns;
+    costs->message[CTN_NEAR] = 2 * machine->copy_start_ns + machine->poll_ns;
+    costs->message[CTN_FAR] = machine->send_overhead_ns +
+                              machine->receive_overhead_ns + machine->gap_ns;
+    costs->byte[CTN_NEAR] = machine->copy_per_byte_ns;
+    costs->byte[CTN_FAR] = machine->gap_per_byte_ns;
+    costs->packed = 2 * machine->copy_per_byte_ns;
+    costs->turn = machine->switch_ns;
+    ctn_machine_free(machine);
+    return CATENA_OK;
+}
+
+/** What this rank sees. */
+static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
+                                  ctn_neighbor_costs_t *costs)
+{
+    const ctn_exec_t *exec = neighborhood->exec;
+    const ctn_site_t *site = neighborhood->exec->site;
+    *costs = usual_costs;
+    if (exec->network != NULL && (exec->network->caps & CTN_CAP_RDMA) == 0) {
+        costs->round[CTN_FAR] = TCP_ROUND_NS;
+        costs->message[CTN_FAR] = TCP_MESSAGE_NS;
+        costs->byte[CTN_FAR] = TCP_BYTE_NS;
+    }
+    if (exec->crowded && !site->simulated) {
+        size_t ranks = neighborhood->exec->config->host_ranks;
+        if (ranks == CTN_CONFIG_AUTO || ranks < site->local_size) {
+            ranks = site->local_size;
+        }
+        costs->share = (double)ranks / ctn_site_cores();
+    }
+    return costs_of_machine(neighborhood, costs);
+}
+
+/** The greatest of what the ranks see, in thousandths. */
+static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
+                                   ctn_neighbor_costs_t *costs)
+{
+    catena_status_t status = find_costs(neighborhood, costs);
+    double *const cost[] = {
+        &costs->round[CTN_NEAR],
+        &costs->round[CTN_FAR],
+        &costs->message[CTN_NEAR],
+        &costs->message[CTN_FAR],
+        &costs->byte[CTN_NEAR],
+        &costs->byte[CTN_FAR],
+        &costs->packed,
+        &costs->turn,
+        &costs->share,
+    };
+    enum { COSTS = sizeof(cost) / sizeof(*cost) };
+    uint64_t maxima[COSTS];
+    for (int i = 0; i < COSTS; i++) {
+        maxima[i] = (uint64_t)(*cost[i] * 1000);
+    }
+    status =
+        ctn_neighbor_agree(neighborhood->group, status, 0, NULL, COSTS, maxima);
+    for (int i = 0; i < COSTS; i++) {
+        *cost[i] = (double)maxima[i] / 1000;
+    }
+    return status;
+}
+
+double ctn_plan_estimate(const catena_neighborhood_t *neighborhood,
+                         const ctn_outline_t *outline, size_t bytes)
+{
+    const ctn_neighbor_costs_t *costs = &neighborhood->chooser->costs;
+    const ctn_plan_facts_t *facts = &outline->facts;
+    double packed = costs->packed * (double)bytes;
+    /* As one half of a message on the node: it is written once, and read where
+     * the bundle has arrived. */
+    double added =
+        (costs->message[CTN_NEAR] + costs->byte[CTN_NEAR] * (double)bytes) / 2;
+    double all = packed * (double)facts->packed + added * (double)facts->added;
+    double most =
+        packed * (double)facts->most_packed + added * (double)facts->most_added;
+    for (int reach = 0; reach < CTN_REACHES; reach++) {
+        double block = costs->byte[reach] * (double)bytes;
+        all += costs->message[reach] * (double)facts->messages[reach] +
+               block * (double)facts->blocks[reach];
+        most += costs->message[reach] * (double)facts->most_messages[reach] +
+                block * (double)facts->most_blocks[reach];
+    }
+    double far = outline->facts.far_rounds;
+    double way = most + far * costs->round[CTN_FAR] +
+                 (outline->rounds - far) * costs->round[CTN_NEAR];
+    double work =
+        costs->share * (all / neighborhood->group->lane.chain.size +
+                        (costs->share > 1 ? outline->rounds * costs->turn : 0));
+    return way > work ? way : work;
+}
+
+/* ---- making plans ---- */
+
+const char *ctn_scheme_refusal(const catena_neighborhood_t *neighborhood,
+                               ctn_scheme_t scheme)
+{
+    const ctn_census_t *census = &neighborhood->census;
+    const ctn_outline_t *outline = neighborhood->chooser->outline[scheme];
+    if (outline[CTN_PATTERN_ALLTOALL].possible ||
+        outline[CTN_PATTERN_GATHER].possible) {
+        return NULL;
+    }
+    if (scheme == CTN_SCHEME_COMBINING) {
+        return neighborhood->grid == NULL
+                   ? "it is no grid, and not derived from one"
+               : !census->connected
+                   ? "its edges do not connect all its ranks"
+                   : "blocks would pass ranks that have no edges";
+    }
+    return census->nodes < 2 ? "all ranks are on one node"
+                             : "its edges do not connect all its ranks";
+}
+
+bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
+                         ctn_pattern_t pattern)
+{
+    /* Reductions are of either: reduce, reducev. */
+    unsigned operations = neighborhood->operations;
+    return (operations & CATENA_NEIGHBOR_REDUCE) != 0 ||
+           (operations &
+            (pattern == CTN_PATTERN_GATHER ? CATENA_NEIGHBOR_GATHER
+                                           : CATENA_NEIGHBOR_ALLTOALL)) != 0;
+}
+
+static ctn_outline_t outline_of(const ctn_plan_t *plan)
+{
+    return plan != NULL
+               ? (ctn_outline_t){.possible = true,
+                                 .most_bytes = plan->bundles != NULL
+                                                   ? plan->bundles->most_bytes
+                                                   : SIZE_MAX,
+                                 .rounds = ctn_plan_rounds(plan),
+                                 .heavy_rounds = plan->heavy_rounds,
+                                 .facts = plan->facts}
+               : (ctn_outline_t){.possible = false};
+}
+
+ctn_block_sort_t ctn_blocks_sort(const catena_neighborhood_t *neighborhood,
+                                 size_t bytes, bool combined)
+{
+    /* To find lengths that differ, messages say those of all their blocks. */
+    return bytes > 0 && !combined && !neighborhood->check ? CTN_BLOCKS_ALIKE
+                                                          : CTN_BLOCKS_ANY;
+}
+
+const ctn_outline_t *ctn_outline_for(const catena_neighborhood_t *neighborhood,
+                                     ctn_scheme_t scheme, ctn_pattern_t pattern,
+                                     ctn_block_sort_t blocks, size_t bytes)
+{
+    const ctn_chooser_t *chooser = neighborhood->chooser;
+    const ctn_outline_t *alike = &chooser->alike[scheme][pattern];
+    return blocks == CTN_BLOCKS_ALIKE && alike->possible &&
+                   bytes <= alike->most_bytes
+               ? alike
+               : &chooser->outline[scheme][pattern];
+}
+
+catena_status_t ctn_scheme_make(catena_neighborhood_t *neighborhood,
+                                ctn_scheme_t scheme)
+{
+    catena_status_t status = CATENA_OK;
+    for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
+        ctn_plan_t **plan = &neighborhood->plan[scheme][pattern];
+        if (status == CATENA_OK && *plan == NULL &&
+            ctn_pattern_is_used(neighborhood, pattern)) {
+            status = builders[scheme](neighborhood, pattern, plan);
+        }
+        if (status == CATENA_OK && *plan != NULL) {
+            ctn_chooser_t *chooser = neighborhood->chooser;
+            chooser->outline[scheme][pattern] = outline_of(*plan);
+            chooser->alike[scheme][pattern] = outline_of((*plan)->alike);
+        }
+    }
+    neighborhood->chooser->tried[scheme] = status == CATENA_OK;
+    return status;
+}
+
+/** Whether it may be best: there is something to combine. That in rounds a rank
+ * sends to one other only is better where messages hinder each other, which
+ * the estimate does not know. */
+static bool is_candidate(const catena_neighborhood_t *neighborhood,
+                         ctn_scheme_t scheme)
+{
+    const ctn_census_t *census = &neighborhood->census;
+    switch (scheme) {
+    case CTN_SCHEME_COMBINING:
+        return neighborhood->grid != NULL && neighborhood->grid->ndirs > 1;
+    case CTN_SCHEME_AGGREGATED:
+        return census->nodes > 1 && census->most_on_node > 1;
+    case CTN_SCHEME_DIRECT:
+    case CTN_SCHEME_COLORED:
+    case CTN_SCHEMES:
+    default:
+        return false;
+    }
+}
+
+static void drop_plan(catena_neighborhood_t *neighborhood, ctn_plan_t **plan)
+{
+    while (*plan != NULL) {
+        ctn_plan_t *alike = (*plan)->alike;
+        if ((*plan)->bundles != NULL) {
+            ctn_exec_free(neighborhood->exec, (*plan)->bundles->memory);
+        }
+        ctn_exec_free(neighborhood->exec, (*plan)->memory);
+        ctn_plan_free(*plan);
+        *plan = alike;
+    }
+}
+
+/** Plans that are the best for no length. */
+static void drop_useless(catena_neighborhood_t *neighborhood)
+{
+    for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
+        bool best[CTN_SCHEMES] = {[CTN_SCHEME_DIRECT] = true};
+        for (uint32_t i = 0; i < CTN_BLOCK_SORTS * CTN_NEIGHBOR_SIZES; i++) {
+            best[neighborhood->chooser->scheme[i % CTN_BLOCK_SORTS][pattern]
+                                              [i / CTN_BLOCK_SORTS]] = true;
+        }
+        for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+            if (!best[scheme]) {
+                drop_plan(neighborhood, &neighborhood->plan[scheme][pattern]);
+            }
+        }
+    }
+}
+
+/** Of the plans that are there. */
+static ctn_scheme_t find_best(const catena_neighborhood_t *neighborhood,
+                              ctn_pattern_t pattern, ctn_block_sort_t blocks,
+                              size_t bytes)
+{
+    ctn_scheme_t best = CTN_SCHEME_DIRECT;
+    double least = ctn_plan_estimate(
+        neighborhood,
+        ctn_outline_for(neighborhood, best, pattern, blocks, bytes), bytes);
+    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        if (neighborhood->plan[scheme][pattern] == NULL) {
+            continue;
+        }
+        double time = ctn_plan_estimate(
+            neighborhood,
+            ctn_outline_for(neighborhood, scheme, pattern, blocks, bytes),
+            bytes);
+        /* An estimate is one: what is not clearly better is not worth it. */
+        if (1.15 * time < least) {
+            best = scheme;
+            least = time;
+        }
+    }
+    return best;
+}
+
+/** Those among which is chosen, or the one that is wanted. */
+static catena_status_t make_all(catena_neighborhood_t *neighborhood)
+{
+    catena_status_t status = CATENA_OK;
+    if (neighborhood->wanted >= 0) {
+        ctn_scheme_t wanted = (ctn_scheme_t)neighborhood->wanted;
+        status = ctn_scheme_make(neighborhood, wanted);
+        if (status != CATENA_OK ||
+            ctn_scheme_refusal(neighborhood, wanted) == NULL) {
+            return status;
+        }
+    }
+    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        if (status == CATENA_OK && is_candidate(neighborhood, scheme)) {
+            status = ctn_scheme_make(neighborhood, scheme);
+        }
+    }
+    return status;
+}
+
+catena_status_t ctn_candidates_make(catena_neighborhood_t *neighborhood)
+{
+    catena_status_t status = make_all(neighborhood);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    for (uint32_t i = 0; i < CTN_NEIGHBOR_SIZES; i++) {
+        size_t bytes = i > 0 ? (size_t)3 << i >> 2 : 0;
+        for (int k = 0; k < CTN_BLOCK_SORTS * CTN_PATTERNS; k++) {
+            ctn_pattern_t pattern = (ctn_pattern_t)(k / CTN_BLOCK_SORTS);
+            ctn_block_sort_t blocks = (ctn_block_sort_t)(k % CTN_BLOCK_SORTS);
+            neighborhood->chooser->scheme[blocks][pattern][i] =
+                (uint8_t)find_best(neighborhood, pattern, blocks, bytes);
+        }
+    }
+    return CATENA_OK;
+}
+
+/** Bytes of a block, as far as is known: a page where nothing is. */
+static catena_status_t find_usual(catena_neighborhood_t *neighborhood)
+{
+    uint64_t edges = 0;
+    for (uint32_t i = 0; i < neighborhood->targets; i++) {
+        edges += neighborhood->target[i].rank != CATENA_PROC_NULL;
+    }
+    catena_status_t status =
+        ctn_neighbor_agree(neighborhood->group, CATENA_OK, 1, &edges, 0, NULL);
+    double weight =
+        edges > 0 ? (double)neighborhood->census.weight_all / (double)edges : 1;
+    double usual =
+        neighborhood->bytes > 0 ? (double)neighborhood->bytes * weight : 4096;
+    neighborhood->chooser->usual =
+        usual < 0x1p63 ? (size_t)usual : SIZE_MAX; /* fits, if it can */
+    return status;
+}
+
+catena_status_t ctn_plans_make(catena_neighborhood_t *neighborhood)
+{
+    neighborhood->chooser = calloc(1, sizeof(*neighborhood->chooser));
+    catena_status_t status = ctn_neighbor_agree(
+        neighborhood->group,
+        neighborhood->chooser != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY, 0,
+        NULL, 0, NULL);
+    if (status == CATENA_OK) {
+        status = agree_costs(neighborhood, &neighborhood->chooser->costs);
+    }
+    if (status == CATENA_OK) {
+        status = find_usual(neighborhood);
+    }
+    if (status == CATENA_OK) {
+        status = ctn_scheme_make(neighborhood, CTN_SCHEME_DIRECT);
+    }
+    if (status == CATENA_OK) {
+        status = ctn_candidates_make(neighborhood);
+    }
+    if (status == CATENA_OK && neighborhood->wanted < 0) {
+        drop_useless(neighborhood);
+    }
+    return status;
+}
+
+void ctn_plans_free(catena_neighborhood_t *neighborhood)
+{
+    for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
+            drop_plan(neighborhood, &neighborhood->plan[scheme][pattern]);
+        }
+    }
+    free(neighborhood->chooser);
+    neighborhood->chooser = NULL;
+}
+
+/* ---- choosing ---- */
+
+/** Which algorithm. Ranks whose lengths do not agree must not run different
+ * plans where that is to be found: they would wait for each other. And only
+ * messages of their own tell whose they are. */
+static ctn_scheme_t choose(const catena_neighborhood_t *neighborhood,
+                           ctn_pattern_t pattern, ctn_block_sort_t blocks,
+                           size_t bytes)
+{
+    const ctn_chooser_t *chooser = neighborhood->chooser;
+    if (neighborhood->wanted >= 0 &&
+        neighborhood->plan[neighborhood->wanted][pattern] != NULL) {
+        return (ctn_scheme_t)neighborhood->wanted;
+    }
+    if (neighborhood->check) {
+        return CTN_SCHEME_DIRECT;
+    }
+    uint64_t length = bytes > 0 ? bytes : chooser->usual;
+    uint32_t size = length > 0 ? 64 - (uint32_t)__builtin_clzll(length) : 0;
+    size = size < CTN_NEIGHBOR_SIZES ? size : CTN_NEIGHBOR_SIZES - 1;
+    return (ctn_scheme_t)chooser->scheme[blocks][pattern][size];
+}
+
+CTN_HOT const ctn_plan_t *
+ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
+                    ctn_pattern_t pattern, size_t bytes, bool combined)
+{
+    ctn_block_sort_t blocks = ctn_blocks_sort(neighborhood, bytes, combined);
+    const ctn_plan_t *plan =
+        neighborhood
+            ->plan[choose(neighborhood, pattern, blocks, bytes)][pattern];
+    return blocks == CTN_BLOCKS_ALIKE && plan->alike != NULL &&
+                   bytes <= plan->alike->bundles->most_bytes
+               ? plan->alike
+               : plan;
+}

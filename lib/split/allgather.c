@@ -1,0 +1,101 @@
+/* SPL-1: split by gathering everything everywhere. Moody, Ahn, de Supinski:
+ * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 3.1
+ * (AllgatherGroup), which is what MPI libraries do.
+ * Rounds: ceil(log2 N). Messages: two per member and round. Memory: O(N) at
+ * each member. Time: O(N), and O(n log n) for n members of the own color, which
+ * alone are sorted. */
+
+#include "group/chain_coll.h"
+#include "split/algorithms.h"
+#include "split/shared_table.h"
+
+typedef struct allgather {
+    ctn_splitting_t splitting; /* argument */
+    ctn_pieces_t pieces;
+    ctn_shared_t *shared; /* the table of a simulation that carries none */
+    ctn_chain_t chain;
+} allgather_t;
+
+static ctn_step_t gather(ctn_op_t *op)
+{
+    allgather_t *a = ctn_op_state(op);
+    const ctn_splitting_t *s = &a->splitting;
+    size_t bytes = ctn_record_bytes(s->record);
+    if (!op->exec->drop_tables) {
+        return ctn_op_call(op,
+                           ctn_chain_allgather(op->exec, s->parent,
+                                               (ctn_piece_t){s->record, bytes},
+                                               &a->pieces));
+    }
+    a->shared = ctn_shared_open(s);
+    return ctn_op_call(
+        op, a->shared != NULL ? ctn_shared_allgather(op->exec, s->parent, bytes)
+                              : NULL);
+}
+
+static ctn_step_t sort(ctn_op_t *op)
+{
+    allgather_t *a = ctn_op_state(op);
+    const ctn_splitting_t *s = &a->splitting;
+    if (a->shared != NULL) {
+        a->chain = ctn_shared_chain(a->shared, s);
+        return CTN_STEP_NEXT;
+    }
+    uint32_t n = a->pieces.count;
+    size_t bytes = 2 * (size_t)n * sizeof(const ctn_record_t *);
+    const ctn_record_t **list = ctn_scratch_alloc(op->exec, bytes);
+    if (list == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = a->pieces.piece[i].data;
+    }
+    uint32_t kept = ctn_records_own_part(&s->by, s->record, list, n);
+    a->chain = ctn_records_chain(s->record, list, kept);
+    ctn_scratch_free(op->exec, list, bytes);
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t compare_links(ctn_op_t *op)
+{
+    allgather_t *a = ctn_op_state(op);
+    return ctn_splitting_may_lie(&a->splitting)
+               ? ctn_op_call(op, ctn_agree_create(&a->splitting, a->chain, 0))
+               : CTN_STEP_NEXT;
+}
+
+static ctn_step_t link(ctn_op_t *op)
+{
+    allgather_t *a = ctn_op_state(op);
+    ctn_lane_set(a->splitting.lane, a->chain);
+    return CTN_STEP_NEXT;
+}
+
+static void finish(ctn_op_t *op)
+{
+    allgather_t *a = ctn_op_state(op);
+    ctn_pieces_release(op->exec, &a->pieces);
+    ctn_shared_close(a->shared);
+}
+
+static const ctn_phase_t phases[] = {{"gather", gather},
+                                     {"sort", sort},
+                                     {"compare links", compare_links},
+                                     {"link", link},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "split/allgather",
+    .state_bytes = sizeof(allgather_t),
+    .phases = phases,
+    .finish = finish,
+};
+
+ctn_op_t *ctn_split_allgather(const ctn_splitting_t *splitting)
+{
+    ctn_op_t *op = ctn_op_create(splitting->by.exec, &algorithm, NULL);
+    if (op != NULL) {
+        ((allgather_t *)ctn_op_state(op))->splitting = *splitting;
+    }
+    return op;
+}

@@ -1,0 +1,63 @@
+/* Tables of bins, see split/bins.h. */
+
+#include "split/bins.h"
+
+#include <string.h>
+
+ctn_bin_t ctn_bin_of_one(ctn_address_t member)
+{
+    uint64_t packed = ctn_address_pack(member);
+    return (ctn_bin_t){1, {(uint32_t)packed, (uint32_t)(packed >> 32)}};
+}
+
+/** Zeroed tables have no members yet. */
+static ctn_address_t nearest(const ctn_bin_t *bin)
+{
+    return bin->count > 0 ? ctn_address_unpack((uint64_t)bin->nearest[1] << 32 |
+                                               bin->nearest[0])
+                          : CTN_NO_ADDRESS;
+}
+
+void ctn_bins_join(ctn_bin_t *near, const ctn_bin_t *far, unsigned bins)
+{
+    for (unsigned i = 0; i < bins; i++) {
+        uint32_t count = near[i].count + far[i].count;
+        if (near[i].count == 0) {
+            near[i] = far[i];
+        }
+        near[i].count = count;
+    }
+}
+
+ctn_chain_t ctn_bin_chain(const ctn_bin_t *left, const ctn_bin_t *right,
+                          ctn_address_t member)
+{
+    return (ctn_chain_t){
+        .size = left->count + 1 + right->count,
+        .rank = left->count,
+        .self = member,
+        .left = nearest(left),
+        .right = nearest(right),
+    };
+}
+
+void ctn_fold_bins(void *near, const void *far, int leftwards)
+{
+    (void)leftwards; /* the nearest is the nearest in both directions */
+    ctn_bins_t *a = near;
+    const ctn_bins_t *b = far;
+    ctn_bins_join(a->bin, b->bin, CTN_BINS);
+    a->flags |= b->flags;
+}
+
+void ctn_bins_set(ctn_bins_t *bins, unsigned bin, ctn_address_t member)
+{
+    memset(bins, 0, sizeof(*bins));
+    bins->bin[bin] = ctn_bin_of_one(member);
+}
+
+ctn_chain_t ctn_bins_chain(const ctn_bins_t *left, const ctn_bins_t *right,
+                           unsigned bin, ctn_address_t member)
+{
+    return ctn_bin_chain(&left->bin[bin], &right->bin[bin], member);
+}

@@ -1,0 +1,46 @@
+#ifndef CTN_SPLIT_BINS_H
+#define CTN_SPLIT_BINS_H
+
+#include "group/chain.h"
+
+/* Bins ([Moody], section 3.3): a double exclusive scan over a table of them
+ * gives each member the nearest members of its own bin, which form a chain from
+ * then on. */
+
+/** How many members of a bin lie in a direction, and the nearest: packed, as
+ * two halves, so that eight bins fit a message. */
+typedef struct ctn_bin {
+    uint32_t count;
+    uint32_t nearest[2];
+} ctn_bin_t;
+
+/** A bin with one member. */
+ctn_bin_t ctn_bin_of_one(ctn_address_t member);
+/** Fold `far` into `near`; the same in both directions. */
+void ctn_bins_join(ctn_bin_t *near, const ctn_bin_t *far, unsigned bins);
+/** The chain of the members of a bin that `member` is one of, from the scans
+ * from the left and from the right. */
+ctn_chain_t ctn_bin_chain(const ctn_bin_t *left, const ctn_bin_t *right,
+                          ctn_address_t member);
+
+/* The table that splits by hash, and topology, scan. */
+
+#define CTN_BIN_BITS 3u
+#define CTN_BINS (1u << CTN_BIN_BITS)
+
+typedef struct ctn_bins {
+    ctn_bin_t bin[CTN_BINS];
+    uint32_t flags; /* of all members: or */
+    uint32_t unused;
+} ctn_bins_t;
+
+_Static_assert(sizeof(ctn_bins_t) == CTN_SCAN_BYTES, "bins fill a scan");
+
+void ctn_fold_bins(void *near, const void *far, int leftwards);
+/** A table with one member, in `bin`. */
+void ctn_bins_set(ctn_bins_t *bins, unsigned bin, ctn_address_t member);
+/** The chain of the members of `bin` that `member` is one of. */
+ctn_chain_t ctn_bins_chain(const ctn_bins_t *left, const ctn_bins_t *right,
+                           unsigned bin, ctn_address_t member);
+
+#endif

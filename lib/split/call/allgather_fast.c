@@ -1,0 +1,454 @@
+/* SPL-2: split by gathering through the node. Where Moody, Ahn, de Supinski
+ * (Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section
+ * 3.1) have AllgatherMPI, which stands on the best allgather there is, the
+ * members of a node show each other their records in shared memory, and the
+ * nodes' first members gather those of all nodes. Who has seen all records
+ * knows the new group's nodes as well: its topology, which the first collective
+ * would otherwise have to find out by messages, comes with it. Rounds: one on
+ * the node, ceil(log2 nodes) between nodes. Memory: the records once at a node,
+ * and lists of O(N) at each member, 40 bytes for each of the parent's. Differs
+ * from the paper: only the own color's records are sorted (as MPI libraries
+ * do).
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/barrier.h"
+#include "split/call/call.h"
+#include "split/shared_table.h"
+
+/** What members must have alike: a bit is set on all or on none. Who is in no
+ * group compares nothing, but has to know what the others will do then. */
+enum {
+    SAYS_WRONG = 1 << 0, /* it was called wrongly: on none */
+    SAYS_LIES = 1 << 1,  /* ctn_splitting_may_lie */
+    SAYS_COLOR_INT64 = 1 << 2,
+    SAYS_COLOR_OTHER = 1 << 3,
+    SAYS_KEY_INT64 = 1 << 4,
+    SAYS_KEY_OTHER = 1 << 5,
+    SAYS_COMPARES =
+        SAYS_COLOR_INT64 | SAYS_COLOR_OTHER | SAYS_KEY_INT64 | SAYS_KEY_OTHER
+};
+
+/** A record as it is shown: with where its owner is. */
+typedef struct entry {
+    uint32_t node; /* in the parent */
+    int16_t numa;
+    uint16_t says;
+    ctn_record_t record;
+} entry_t;
+
+/* Up to so many members take no memory but the operation's. */
+enum { FEW = 16 };
+
+typedef struct fast {
+    /* arguments */
+    ctn_op_t *host;
+    catena_group_t *parent;
+    catena_group_t *made;
+    ctn_splitting_t splitting;
+    bool wrong;
+    /* working */
+    ctn_topo_t *topo; /* of the parent */
+    entry_t *own;     /* when it is too long for a card */
+    size_t own_bytes;
+    bool long_cards;  /* somebody on the node has one */
+    unsigned turn;    /* which half of cards and notices */
+    ctn_bytes_t node; /* root, of several nodes: what its node has shown */
+    ctn_bytes_t all;  /* and what all have */
+    const unsigned char *table;
+    size_t table_bytes;
+    ctn_shared_t *shared; /* the table of a simulation that carries none */
+    uint16_t some_say;    /* of what members say, some do; */
+    uint16_t all_say;     /* all do */
+    uint32_t wrong_rank;
+    /* the members of the own color */
+    uint32_t members;
+    const ctn_record_t **list;
+    ctn_known_t *known;
+    void *memory; /* of both, unless few */
+    size_t memory_bytes;
+    const ctn_record_t *few[2 * FEW];
+    ctn_known_t few_known[FEW];
+} fast_t;
+
+_Static_assert(sizeof(fast_t) <= CTN_OP_STATE_BYTES, "fits an operation");
+
+static bool is_root(const fast_t *fast)
+{
+    return ctn_topo_local_rank(fast->topo) == 0;
+}
+
+/* ---- showing ---- */
+
+static ctn_card_t *card_of(const fast_t *fast, uint32_t i)
+{
+    return &fast->topo->board
+                .card[fast->turn * ctn_topo_local_size(fast->topo) + i];
+}
+
+static uint16_t says(const fast_t *fast)
+{
+    const ctn_order_by_t *by = &fast->splitting.by;
+    unsigned said = ctn_splitting_may_lie(&fast->splitting) ? SAYS_LIES : 0;
+    if (fast->wrong) {
+        return SAYS_WRONG;
+    }
+    if (fast->splitting.record->color_bytes == CTN_NO_COLOR) {
+        return (uint16_t)said;
+    }
+    if (by->color != NULL) {
+        said |= by->color == catena_compare_int64 ? SAYS_COLOR_INT64
+                                                  : SAYS_COLOR_OTHER;
+    }
+    if (by->key != NULL) {
+        said |=
+            by->key == catena_compare_int64 ? SAYS_KEY_INT64 : SAYS_KEY_OTHER;
+    }
+    return (uint16_t)said;
+}
+
+static void fill_entry(const fast_t *fast, entry_t *entry)
+{
+    const ctn_record_t *record = fast->splitting.record;
+    entry->node = fast->topo->node_index;
+    entry->numa = (int16_t)fast->parent->exec->site->numa;
+    entry->says = says(fast);
+    memcpy(&entry->record, record, ctn_record_bytes(record));
+}
+
+static catena_status_t fill_card(ctn_op_t *op, fast_t *fast)
+{
+    ctn_card_t *card = card_of(fast, ctn_topo_local_rank(fast->topo));
+    size_t bytes =
+        offsetof(entry_t, record) + ctn_record_bytes(fast->splitting.record);
+    op->exec->tally.messages++;
+    op->exec->tally.bytes += bytes;
+    card->bytes = bytes;
+    card->offset = CTN_STAGED;
+    if (bytes <= sizeof(card->data)) {
+        fill_entry(fast, (entry_t *)(void *)card->data);
+        return CATENA_OK;
+    }
+    fast->own = ctn_scratch_alloc(op->exec, bytes);
+    if (fast->own == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    fast->own_bytes = bytes;
+    fill_entry(fast, fast->own);
+    card->offset = ctn_offset_of(op->exec, fast->own);
+    return CATENA_OK;
+}
+
+static ctn_step_t show(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    ctn_step_t step = ctn_topo_need(op, fast->parent, &fast->topo);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    fast->turn = fast->topo->splits++ % 2;
+    catena_status_t status = fill_card(op, fast);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    op->exec->tally.rounds++;
+    return ctn_op_call(op, ctn_show_create(fast->parent));
+}
+
+static const entry_t *entry_on(const fast_t *fast, uint32_t i)
+{
+    const ctn_card_t *card = card_of(fast, i);
+    return card->offset == CTN_STAGED
+               ? (const entry_t *)(const void *)card->data
+               : ctn_pointer(fast->topo->peer[i], card->offset);
+}
+
+/* ---- between nodes ---- */
+
+static bool collect_node(ctn_op_t *op, fast_t *fast)
+{
+    uint32_t n = ctn_topo_local_size(fast->topo);
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        bytes += card_of(fast, i)->bytes;
+    }
+    unsigned char *at = ctn_bytes_open(op->exec, &fast->node, bytes);
+    for (uint32_t i = 0; at != NULL && i < n; i++) {
+        const entry_t *entry = entry_on(fast, i);
+        memcpy(at, entry, card_of(fast, i)->bytes);
+        at += card_of(fast, i)->bytes;
+    }
+    return fast->node.memory != NULL;
+}
+
+/** The same where there is one table for all simulated ranks. */
+static ctn_step_t gather_sizes(ctn_op_t *op, fast_t *fast)
+{
+    uint32_t n = ctn_topo_local_size(fast->topo);
+    size_t bytes = 0;
+    fast->shared = ctn_shared_open(&fast->splitting);
+    if (fast->shared == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    if (fast->topo->nodes == 1 || !is_root(fast)) {
+        return CTN_STEP_NEXT;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        bytes += card_of(fast, i)->bytes;
+    }
+    ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
+    return ctn_op_call(
+        op, ctn_exchange_sizes_create(fast->host, fast->topo, bytes));
+}
+
+/** What the nodes' members show goes from root to root. */
+static ctn_step_t gather(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    for (uint32_t i = 0; i < ctn_topo_local_size(fast->topo); i++) {
+        fast->long_cards |= card_of(fast, i)->offset != CTN_STAGED;
+    }
+    if (op->exec->drop_tables) {
+        return gather_sizes(op, fast);
+    }
+    if (fast->topo->nodes == 1 || !is_root(fast)) {
+        return CTN_STEP_NEXT;
+    }
+    if (!collect_node(op, fast)) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    return ctn_op_call(op, ctn_exchange_create(fast->host, fast->topo,
+                                               &fast->node, &fast->all));
+}
+
+/** The root says where the table is, the others read it there. */
+static ctn_step_t publish(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    const ctn_topo_t *topo = fast->topo;
+    if (topo->nodes == 1) {
+        return CTN_STEP_NEXT;
+    }
+    ctn_notice_t *notice = &topo->board.notice[fast->turn];
+    if (is_root(fast)) {
+        notice->offset = ctn_offset_of(op->exec, fast->all.memory);
+        notice->bytes = fast->all.bytes;
+        ctn_exec_post(op->exec, &notice->word, topo->splits);
+    } else if (ctn_word_load(&notice->word) != topo->splits) {
+        op->waits_for = ctn_topo_local(topo, 0)->rank;
+        return CTN_STEP_WAIT;
+    }
+    fast->table = ctn_pointer(topo->peer[0], notice->offset);
+    fast->table_bytes = notice->bytes;
+    return CTN_STEP_NEXT;
+}
+
+/* ---- the own color's members ---- */
+
+/** The next entry; `at` starts at 0: a card's number or a place in the table.
+ */
+static const entry_t *next_entry(const fast_t *fast, size_t *at)
+{
+    if (fast->topo->nodes == 1) {
+        return *at < ctn_topo_local_size(fast->topo)
+                   ? entry_on(fast, (uint32_t)(*at)++)
+                   : NULL;
+    }
+    if (*at >= fast->table_bytes) {
+        return NULL;
+    }
+    const entry_t *entry = (const void *)(fast->table + *at);
+    *at += offsetof(entry_t, record) + ctn_record_bytes(&entry->record);
+    return entry;
+}
+
+/** Room for lists of all members of the parent. */
+static bool make_room(ctn_op_t *op, fast_t *fast)
+{
+    size_t n = fast->splitting.parent->chain.size;
+    fast->list = fast->few;
+    fast->known = fast->few_known;
+    if (n <= FEW) {
+        return true;
+    }
+    size_t list_bytes = 2 * n * sizeof(*fast->list);
+    fast->memory_bytes = list_bytes + n * sizeof(*fast->known);
+    fast->memory = ctn_scratch_alloc(op->exec, fast->memory_bytes);
+    fast->list = fast->memory;
+    fast->known = (void *)((unsigned char *)fast->memory + list_bytes);
+    return fast->memory != NULL;
+}
+
+static const entry_t *entry_of(const ctn_record_t *record)
+{
+    return (const void *)((const unsigned char *)record -
+                          offsetof(entry_t, record));
+}
+
+static void hear(fast_t *fast, const entry_t *entry)
+{
+    bool compares = entry->record.color_bytes != CTN_NO_COLOR;
+    fast->some_say |= entry->says;
+    fast->all_say &= (uint16_t)(entry->says | (compares ? 0 : SAYS_COMPARES));
+    if ((entry->says & SAYS_WRONG) != 0) {
+        fast->wrong_rank = entry->record.rank;
+    }
+}
+
+/** Whether what all have shown is no split; all find the same. */
+static bool refused(const fast_t *fast)
+{
+    return (fast->some_say & SAYS_WRONG) != 0 ||
+           (fast->some_say & ~fast->all_say) != 0;
+}
+
+static ctn_step_t sort(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    const ctn_splitting_t *s = &fast->splitting;
+    if (fast->shared != NULL) {
+        ctn_lane_set(s->lane, ctn_shared_chain(fast->shared, s));
+        return CTN_STEP_NEXT;
+    }
+    if (!make_room(op, fast)) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    size_t at = 0;
+    uint32_t n = 0;
+    const entry_t *entry;
+    while ((entry = next_entry(fast, &at)) != NULL) {
+        fast->list[n++] = &entry->record;
+        hear(fast, entry);
+    }
+    if (refused(fast)) {
+        return CTN_STEP_NEXT;
+    }
+    fast->members = ctn_records_own_part(&s->by, s->record, fast->list, n);
+    s->lane->chain = ctn_records_chain(s->record, fast->list, fast->members);
+    for (uint32_t i = 0; i < fast->members; i++) {
+        entry = entry_of(fast->list[i]);
+        fast->known[i] =
+            (ctn_known_t){.address = ctn_record_address(&entry->record),
+                          .node = entry->node,
+                          .numa = entry->numa};
+    }
+    return CTN_STEP_NEXT;
+}
+
+/* ---- the end ---- */
+
+/** Every member has sorted for itself: with a comparator of the user's, see
+ * whether they agree, on all members since all make the topology. */
+static ctn_step_t compare_lists(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    const ctn_splitting_t *s = &fast->splitting;
+    if (!ctn_splitting_may_lie(s) || refused(fast)) {
+        return CTN_STEP_NEXT;
+    }
+    uint64_t digest = 0;
+    for (uint32_t i = 0; i < fast->members; i++) {
+        digest = ctn_agree_digest(digest, fast->known[i].address);
+    }
+    return ctn_op_call(op, ctn_agree_create(s, s->lane->chain, digest));
+}
+
+/** Members whose comparator has fooled them may agree about their links and
+ * still have different lists: then the topology is found out by messages. */
+static ctn_step_t link(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    if (fast->shared != NULL || refused(fast) ||
+        ctn_splitting_may_lie(&fast->splitting) ||
+        fast->splitting.record->color_bytes == CTN_NO_COLOR ||
+        !ctn_topo_knowable(fast->known, fast->members)) {
+        return CTN_STEP_NEXT;
+    }
+    catena_status_t status =
+        ctn_topo_link(fast->made, fast->known, fast->topo->crowded);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static void log_refusal(const ctn_op_t *op, const fast_t *fast)
+{
+    if (fast->splitting.parent->chain.rank != 0 || fast->wrong) {
+        return;
+    }
+    if ((fast->some_say & SAYS_WRONG) != 0) {
+        ctn_error(op->exec->log, "split: what rank %u was called with is wrong",
+                  fast->wrong_rank);
+    } else {
+        ctn_error(op->exec->log, "split: comparators must be the same on all "
+                                 "ranks and are not");
+    }
+}
+
+/** What others read here stays until they have; cards in the board stay until
+ * the split after the next. */
+static ctn_step_t close_cards(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    return fast->long_cards || fast->topo->nodes > 1
+               ? ctn_op_call(op, ctn_show_create(fast->parent))
+               : CTN_STEP_NEXT;
+}
+
+static ctn_step_t judge(ctn_op_t *op)
+{
+    const fast_t *fast = ctn_op_state(op);
+    if (!refused(fast)) {
+        return CTN_STEP_NEXT;
+    }
+    log_refusal(op, fast);
+    return ctn_op_fail(op, CATENA_ERR_ARG);
+}
+
+/** What others read stays until the heap goes when this member has failed
+ * without them: they may be reading. */
+static void finish(ctn_op_t *op)
+{
+    fast_t *fast = ctn_op_state(op);
+    if (op->status == CATENA_OK || op->status == CATENA_ERR_ARG) {
+        ctn_scratch_free(op->exec, fast->own, fast->own_bytes);
+        ctn_bytes_close(op->exec, &fast->all);
+    }
+    ctn_scratch_free(op->exec, fast->memory, fast->memory_bytes);
+    ctn_bytes_close(op->exec, &fast->node);
+    ctn_shared_close(fast->shared);
+}
+
+static const ctn_phase_t phases[] = {{"show", show},
+                                     {"gather", gather},
+                                     {"publish", publish},
+                                     {"sort", sort},
+                                     {"compare lists", compare_lists},
+                                     {"link", link},
+                                     {"close", close_cards},
+                                     {"judge", judge},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t fast_algorithm = {
+    .name = "split/allgather-fast",
+    .state_bytes = offsetof(fast_t, few),
+    .phases = phases,
+    .finish = finish,
+};
+
+ctn_op_t *ctn_split_fast(ctn_op_t *host, catena_group_t *parent,
+                         catena_group_t *made, const ctn_splitting_t *splitting,
+                         bool wrong)
+{
+    ctn_op_t *op = ctn_op_create(host->exec, &fast_algorithm, NULL);
+    if (op != NULL) {
+        fast_t *fast = ctn_op_state(op);
+        fast->host = host;
+        fast->parent = parent;
+        fast->made = made;
+        fast->splitting = *splitting;
+        fast->wrong = wrong;
+        fast->all_say = UINT16_MAX;
+    }
+    return op;
+}

@@ -1,0 +1,249 @@
+/* Allgather among the roots of nodes, of tables of any length: dissemination
+ * (Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient algorithms for all-to-all
+ * communications in multiport message-passing systems, IEEE TPDS 8, 1997) over
+ * the ring of roots. Rounds: ceil(log2 nodes), one message in each: up to 16
+ * KiB go at once into the wide slots of the operation that asks for it, more
+ * wait to be fetched. Memory: O(N) at a root. */
+
+#include <string.h>
+
+#include "exec/message.h"
+#include "exec/slot.h"
+#include "split/call/call.h"
+
+enum {
+    MOST_ROUNDS = 32,
+    COUNT_WIDE = -1 /* as count of a word; mail has others */
+};
+
+_Static_assert(MOST_ROUNDS <= CTN_WIDE_SLOTS, "a wide slot for each round");
+
+typedef struct exchange {
+    /* arguments */
+    ctn_op_t *host;
+    const ctn_topo_t *topo;
+    ctn_bytes_t *all;
+    /* working */
+    unsigned round;
+    bool sent;
+    uint32_t nodes;                   /* whose pieces are here */
+    ctn_bytes_t held;                 /* their pieces, the own first */
+    ctn_bytes_t message[MOST_ROUNDS]; /* sent, until the end */
+    ctn_parcel_t parcel;
+    ctn_letter_t letter;
+} exchange_t;
+
+_Static_assert(sizeof(exchange_t) <= CTN_OP_STATE_BYTES, "fits an operation");
+
+unsigned char *ctn_bytes_open(ctn_exec_t *exec, ctn_bytes_t *table,
+                              size_t bytes)
+{
+    *table = (ctn_bytes_t){ctn_scratch_alloc(exec, bytes), bytes};
+    return table->memory;
+}
+
+void ctn_bytes_close(ctn_exec_t *exec, ctn_bytes_t *table)
+{
+    ctn_scratch_free(exec, table->memory, table->bytes);
+    *table = (ctn_bytes_t){NULL, 0};
+}
+
+/* A piece is a node's table with its length before it. */
+
+static size_t piece_bytes(const unsigned char *piece)
+{
+    uint64_t bytes;
+    memcpy(&bytes, piece, sizeof(bytes));
+    return sizeof(bytes) + bytes;
+}
+
+/** Bytes of the first `n` pieces. */
+static size_t prefix_bytes(const ctn_bytes_t *pieces, uint32_t n)
+{
+    size_t at = 0;
+    while (n-- > 0) {
+        at += piece_bytes(pieces->memory + at);
+    }
+    return at;
+}
+
+/* ---- messages: their length, then pieces ---- */
+
+static catena_status_t send(ctn_op_t *op, exchange_t *x, uint32_t count)
+{
+    const ctn_root_t *to = &x->topo->ring[x->round].to;
+    ctn_bytes_t *message = &x->message[x->round];
+    uint64_t bytes = prefix_bytes(&x->held, count);
+    if (ctn_bytes_open(op->exec, message, sizeof(bytes) + bytes) == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    memcpy(message->memory, &bytes, sizeof(bytes));
+    memcpy(message->memory + sizeof(bytes), x->held.memory, bytes);
+    if (message->bytes > CTN_EXCHANGE_AT_ONCE) {
+        return ctn_mail_send(x->host, to->address, x->round, 0, message->memory,
+                             message->bytes, &x->parcel);
+    }
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, to->address.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    uint64_t seq = x->host->seq;
+    op->exec->tally.messages++;
+    op->exec->tally.bytes += message->bytes;
+    return ctn_put_signal(
+        endpoint, message->memory, message->bytes,
+        ctn_wide_offset(to->address, seq, x->round, 0),
+        ctn_slot_word_offset(x->host->channel, to->address, seq, x->round, 0),
+        ctn_tag(seq, (uint32_t)COUNT_WIDE), &op->pending);
+}
+
+static bool append(ctn_op_t *op, exchange_t *x, const unsigned char *message)
+{
+    uint64_t bytes;
+    ctn_bytes_t grown;
+    memcpy(&bytes, message, sizeof(bytes));
+    if (ctn_bytes_open(op->exec, &grown, x->held.bytes + bytes) == NULL) {
+        return false;
+    }
+    memcpy(grown.memory, x->held.memory, x->held.bytes);
+    memcpy(grown.memory + x->held.bytes, message + sizeof(bytes), bytes);
+    ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
+    ctn_bytes_close(op->exec, &x->held);
+    x->held = grown;
+    return true;
+}
+
+static ctn_step_t receive(ctn_op_t *op, exchange_t *x)
+{
+    const ctn_root_t *from = &x->topo->ring[x->round].from;
+    const ctn_op_t *host = x->host;
+    uint64_t word = ctn_word_load(&ctn_op_slot(host, x->round)->word[0]);
+    const unsigned char *message =
+        x->topo->group->block->wide[host->seq % CTN_RINGS][x->round][0];
+    if (word != ctn_tag(host->seq, (uint32_t)COUNT_WIDE)) {
+        ctn_step_t step =
+            ctn_mail_receive(x->host, from->address, x->round, 0, &x->letter);
+        if (step != CTN_STEP_NEXT) {
+            return step == CTN_STEP_FAIL ? ctn_op_fail(op, host->status) : step;
+        }
+        message = x->letter.data;
+    }
+    bool room = append(op, x, message);
+    ctn_letter_release(x->host, &x->letter);
+    return room ? CTN_STEP_NEXT : ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+}
+
+/* ---- phases ---- */
+
+enum { PHASE_ROUNDS, PHASE_SETTLE };
+
+static ctn_step_t rounds(ctn_op_t *op)
+{
+    exchange_t *x = ctn_op_state(op);
+    uint32_t nodes = x->topo->nodes;
+    if (x->nodes == nodes) {
+        return CTN_STEP_NEXT;
+    }
+    uint32_t count = x->nodes < nodes - x->nodes ? x->nodes : nodes - x->nodes;
+    if (!x->sent) {
+        catena_status_t status = send(op, x, count);
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+        x->sent = true;
+        op->exec->tally.rounds++;
+        return CTN_STEP_MOVED;
+    }
+    ctn_step_t step = receive(op, x);
+    if (step == CTN_STEP_WAIT) {
+        op->waits_for = (int64_t)x->topo->ring[x->round].from.rank;
+        ctn_op_set_network(op, true);
+    }
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    x->nodes += count;
+    x->sent = false;
+    return ctn_op_jump(op, PHASE_SETTLE);
+}
+
+/** A long message must have been fetched before its slot is used again. */
+static ctn_step_t settle(ctn_op_t *op)
+{
+    exchange_t *x = ctn_op_state(op);
+    if (!ctn_mail_taken(x->host, &x->parcel)) {
+        return CTN_STEP_WAIT;
+    }
+    x->round++;
+    return x->nodes < x->topo->nodes ? ctn_op_jump(op, PHASE_ROUNDS)
+                                     : CTN_STEP_NEXT;
+}
+
+/** The pieces without their lengths. */
+static ctn_step_t hand_over(ctn_op_t *op)
+{
+    exchange_t *x = ctn_op_state(op);
+    size_t lengths = x->topo->nodes * sizeof(uint64_t);
+    unsigned char *to =
+        ctn_bytes_open(op->exec, x->all, x->held.bytes - lengths);
+    if (to == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    for (size_t at = 0; at < x->held.bytes;) {
+        size_t bytes = piece_bytes(x->held.memory + at);
+        size_t content = bytes - sizeof(uint64_t);
+        memcpy(to, x->held.memory + at + sizeof(uint64_t), content);
+        to += content;
+        at += bytes;
+    }
+    return CTN_STEP_NEXT;
+}
+
+static void finish(ctn_op_t *op)
+{
+    exchange_t *x = ctn_op_state(op);
+    ctn_parcel_drop(x->host, &x->parcel);
+    ctn_letter_release(x->host, &x->letter);
+    ctn_bytes_close(op->exec, &x->held);
+    /* When it failed the network may still have messages, which others would
+     * take for what was meant: they stay until the heap goes. */
+    for (unsigned i = 0; i < MOST_ROUNDS && op->pending == 0; i++) {
+        ctn_bytes_close(op->exec, &x->message[i]);
+    }
+}
+
+static const ctn_phase_t phases[] = {{"rounds", rounds},
+                                     {"settle", settle},
+                                     {"hand over", hand_over},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t exchange_algorithm = {
+    .name = "allgather among roots",
+    .state_bytes = sizeof(exchange_t),
+    .phases = phases,
+    .finish = finish,
+};
+
+ctn_op_t *ctn_exchange_create(ctn_op_t *host, const ctn_topo_t *topo,
+                              const ctn_bytes_t *own, ctn_bytes_t *all)
+{
+    ctn_op_t *op = ctn_op_create(host->exec, &exchange_algorithm, NULL);
+    if (op == NULL) {
+        return NULL;
+    }
+    exchange_t *x = ctn_op_state(op);
+    x->host = host;
+    x->topo = topo;
+    x->all = all;
+    x->nodes = 1;
+    uint64_t bytes = own->bytes;
+    if (ctn_bytes_open(host->exec, &x->held, sizeof(bytes) + bytes) == NULL) {
+        ctn_op_release(op);
+        return NULL;
+    }
+    memcpy(x->held.memory, &bytes, sizeof(bytes));
+    memcpy(x->held.memory + sizeof(bytes), own->memory, own->bytes);
+    return op;
+}

@@ -1,0 +1,134 @@
+/* The same messages as allgather_roots.c, without content: for simulations of
+ * costs only, in which all nodes have tables of the same length. */
+
+#include "exec/slot.h"
+#include "split/call/call.h"
+
+typedef struct sizes {
+    /* arguments */
+    ctn_op_t *host;
+    const ctn_topo_t *topo;
+    size_t bytes; /* of a node's table */
+    /* working */
+    unsigned round;
+    uint32_t nodes; /* whose tables would be here */
+    uint64_t pending;
+} sizes_t;
+
+enum { PHASE_SEND, PHASE_END = 4 };
+
+/** Slots of the second half acknowledge. */
+static unsigned acknowledgement(const sizes_t *x)
+{
+    return CTN_SLOTS / 2 + x->round;
+}
+
+static uint32_t count(const sizes_t *x)
+{
+    uint32_t rest = x->topo->nodes - x->nodes;
+    return x->nodes < rest ? x->nodes : rest;
+}
+
+static size_t message_bytes(const sizes_t *x)
+{
+    return sizeof(uint64_t) + count(x) * (sizeof(uint64_t) + x->bytes);
+}
+
+static ctn_step_t send(ctn_op_t *op)
+{
+    sizes_t *x = ctn_op_state(op);
+    if (x->nodes == x->topo->nodes) {
+        return ctn_op_jump(op, PHASE_END);
+    }
+    ctn_address_t to = x->topo->ring[x->round].to.address;
+    size_t bytes = message_bytes(x);
+    op->exec->tally.rounds++;
+    op->exec->tally.bytes += bytes;
+    ctn_endpoint_t *endpoint;
+    catena_status_t status = ctn_exec_connect(op->exec, to.process, &endpoint);
+    if (status == CATENA_OK && bytes <= CTN_EXCHANGE_AT_ONCE) {
+        op->exec->tally.messages++;
+        status = endpoint->transport->ops->put_signal(
+            endpoint, NULL, bytes,
+            ctn_wide_offset(to, x->host->seq, x->round, 0),
+            ctn_slot_word_offset(x->host->channel, to, x->host->seq, x->round,
+                                 0),
+            ctn_tag(x->host->seq, 0), &op->pending);
+    } else if (status == CATENA_OK) {
+        uint64_t notice[2] = {0, bytes};
+        status = ctn_op_send(x->host, to, x->round, notice, sizeof(notice));
+    }
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static ctn_step_t fetch(ctn_op_t *op)
+{
+    sizes_t *x = ctn_op_state(op);
+    ctn_address_t from = x->topo->ring[x->round].from.address;
+    if (!ctn_op_arrived(x->host, x->round)) {
+        ctn_op_set_network(op, true);
+        return CTN_STEP_WAIT;
+    }
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, from.process, &endpoint);
+    if (status == CATENA_OK && message_bytes(x) > CTN_EXCHANGE_AT_ONCE) {
+        status = endpoint->transport->ops->get(endpoint, NULL, message_bytes(x),
+                                               0, &x->pending);
+    }
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static ctn_step_t acknowledge(ctn_op_t *op)
+{
+    sizes_t *x = ctn_op_state(op);
+    catena_status_t status = CATENA_OK;
+    if (x->pending != 0) {
+        return CTN_STEP_WAIT;
+    }
+    if (message_bytes(x) > CTN_EXCHANGE_AT_ONCE) {
+        status = ctn_op_send(x->host, x->topo->ring[x->round].from.address,
+                             acknowledgement(x), NULL, 0);
+    }
+    /* Appending costs a copy of it all. */
+    ctn_exec_charge(op->exec, CTN_WORK_COPY, message_bytes(x));
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static ctn_step_t next_round(ctn_op_t *op)
+{
+    sizes_t *x = ctn_op_state(op);
+    if (message_bytes(x) > CTN_EXCHANGE_AT_ONCE &&
+        !ctn_op_arrived(x->host, acknowledgement(x))) {
+        return CTN_STEP_WAIT;
+    }
+    x->nodes += count(x);
+    x->round++;
+    return ctn_op_jump(op, PHASE_SEND);
+}
+
+static const ctn_phase_t phases[] = {{"send", send},
+                                     {"fetch", fetch},
+                                     {"acknowledge", acknowledge},
+                                     {"next round", next_round},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t sizes_algorithm = {
+    .name = "allgather of sizes among roots",
+    .state_bytes = sizeof(sizes_t),
+    .phases = phases,
+};
+
+ctn_op_t *ctn_exchange_sizes_create(ctn_op_t *host, const ctn_topo_t *topo,
+                                    size_t bytes)
+{
+    ctn_op_t *op = ctn_op_create(host->exec, &sizes_algorithm, NULL);
+    if (op != NULL) {
+        sizes_t *x = ctn_op_state(op);
+        x->host = host;
+        x->topo = topo;
+        x->bytes = bytes;
+        x->nodes = 1;
+    }
+    return op;
+}

@@ -1,0 +1,544 @@
+/* Splits as operations of a group: what the application calls, and what is
+ * around the algorithms of split/algorithms.h. */
+
+#include "split/call/call.h"
+#include "coll/barrier.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/ml/ml.h"
+#include "topo/locality.h"
+
+/** What a group keeps of its last split. */
+typedef struct last {
+    ctn_attachment_t attachment;
+    ctn_split_choice_t choice;
+    ctn_tally_t tally;
+} last_t;
+
+static const char last_key;
+
+/* Records up to here need no memory but the operation's. */
+enum { INLINE_RECORD = 256 };
+
+typedef struct split {
+    /* arguments */
+    catena_group_t *parent;
+    catena_split_t by;
+    ctn_split_choice_t choice;
+    catena_group_t **out;
+    bool wrong;           /* it was called wrongly, and only tells the others */
+    ctn_hidden_t *hidden; /* that it links, or NULL */
+    /* working */
+    catena_group_t *made;
+    bool known; /* others may know it */
+    ctn_record_t *record;
+    size_t record_bytes;
+    ctn_tally_t before;
+    ctn_words_t own, left, right;
+    _Alignas(8) unsigned char inline_record[INLINE_RECORD];
+} split_t;
+
+_Static_assert(sizeof(split_t) <= CTN_OP_STATE_BYTES, "fits an operation");
+
+static bool undefined(const split_t *split)
+{
+    return (split->by.flags & CATENA_SPLIT_UNDEFINED) != 0;
+}
+
+/* ---- phases ---- */
+
+/** Children run on the group's chain, one operation after the other. */
+static ctn_step_t wait_turn(ctn_op_t *op)
+{
+    return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+}
+
+static catena_status_t fill_record(ctn_exec_t *exec, split_t *split)
+{
+    const catena_split_t *by = &split->by;
+    size_t color_bytes = undefined(split) ? 0 : by->color_bytes;
+    ctn_record_t head = {
+        .rank = split->parent->lane.chain.rank,
+        .process = (uint32_t)split->parent->exec->site->process,
+        .offset = split->made->lane.chain.self.offset,
+        .color_bytes = undefined(split) ? CTN_NO_COLOR : (uint32_t)color_bytes,
+        .key_bytes = (uint32_t)by->key_bytes,
+    };
+    size_t bytes = ctn_record_bytes(&head);
+    split->record = (void *)split->inline_record;
+    if (bytes > INLINE_RECORD) {
+        split->record = ctn_scratch_alloc(exec, bytes);
+        split->record_bytes = bytes;
+        if (split->record == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+    }
+    *split->record = head;
+    unsigned char *end = (unsigned char *)split->record + bytes;
+    memset(end - 8, 0, bytes > sizeof(head) ? 8 : 0); /* what pads it */
+    if (color_bytes > 0) {
+        memcpy(split->record->data, by->color, color_bytes);
+    }
+    if (by->key_bytes > 0) {
+        memcpy(split->record->data + color_bytes, by->key, by->key_bytes);
+    }
+    return CATENA_OK;
+}
+
+static ctn_step_t prepare(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    catena_group_t *parent = split->parent;
+    split->before = op->exec->tally;
+    op->exec->tally.most_memory = op->exec->tally.memory;
+    catena_status_t status = CATENA_OK;
+    if (split->hidden != NULL) {
+        split->made = &split->hidden->group;
+    } else {
+        status = ctn_group_create(op->exec, &split->made);
+    }
+    if (status == CATENA_OK) {
+        ctn_barrier_fences(split->made);
+        status = fill_record(op->exec, split);
+    }
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    if (split->choice.name == NULL) {
+        ctn_split_choose(parent, &split->by, &split->choice);
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t run(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    ctn_splitting_t splitting = {
+        .parent = &split->parent->lane,
+        .lane = &split->made->lane,
+        .by = {.exec = op->exec,
+               .color = split->by.color_compare,
+               .key = split->by.key_compare,
+               .argument = split->by.argument},
+        .record = split->record,
+        .reorder = (split->by.flags & CATENA_SPLIT_NO_REORDER) == 0,
+        .most = split->choice.most,
+        .plain = split->choice.plain,
+    };
+    split->known = true;
+    return ctn_op_call(op, split->choice.make != NULL
+                               ? split->choice.make(&splitting)
+                               : ctn_split_fast(op, split->parent, split->made,
+                                                &splitting, split->wrong));
+}
+
+/** Members without a color have formed a chain as well: when all of them have
+ * got here, it goes. */
+static ctn_step_t part(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    if (!undefined(split)) {
+        return CTN_STEP_NEXT;
+    }
+    return ctn_op_call(op,
+                       ctn_scan_create(op->exec, &split->made->lane,
+                                       ctn_fold_sum, &split->own, &split->left,
+                                       &split->right, sizeof(ctn_words_t)));
+}
+
+static void release_last(ctn_exec_t *exec, ctn_attachment_t *attachment)
+{
+    (void)exec;
+    free(attachment);
+}
+
+/** What it took; of no importance when there is no memory for it. */
+static void remember(ctn_op_t *op, const split_t *split)
+{
+    last_t *last = (last_t *)ctn_group_find(split->parent, &last_key);
+    if (last == NULL) {
+        last = calloc(1, sizeof(*last));
+        if (last == NULL) {
+            return;
+        }
+        last->attachment.key = &last_key;
+        last->attachment.release = release_last;
+        ctn_group_attach(split->parent, &last->attachment);
+    }
+    const ctn_tally_t *now = &op->exec->tally;
+    last->choice = split->choice;
+    last->tally = (ctn_tally_t){
+        .rounds = now->rounds - split->before.rounds,
+        .messages = now->messages - split->before.messages,
+        .bytes = now->bytes - split->before.bytes,
+        .most_memory = now->most_memory - split->before.memory,
+    };
+}
+
+/** At the very end: until then it may still fail. */
+static void hand_over(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    remember(op, split);
+    *split->out = undefined(split) ? NULL : split->made;
+    if (!undefined(split)) {
+        split->made = NULL;
+    }
+}
+
+/** What has been started on a hidden duplicate may begin, or fails with the
+ * whole context: requests are for good. */
+static void finish_hidden(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    if (op->status != CATENA_OK) {
+        ctn_exec_break(op->exec, op->status);
+    }
+    split->made = NULL;
+    ctn_channel_open(&split->hidden->group.channel, CTN_FLIGHT);
+}
+
+static void finish(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    if (split->hidden != NULL) {
+        finish_hidden(op);
+    } else if (op->status == CATENA_OK) {
+        hand_over(op);
+    } else if (op->status == CATENA_ERR_NO_MEMORY) { /* others wait for it */
+        ctn_exec_break(op->exec, op->status);
+    }
+    ctn_scratch_free(op->exec, split->record_bytes > 0 ? split->record : NULL,
+                     split->record_bytes);
+    if (split->made == NULL) {
+        return;
+    }
+    if (split->known && op->status != CATENA_OK &&
+        op->status != CATENA_ERR_ARG) {
+        /* Members that have not failed may still put into its block, which
+         * stays until the heap goes. */
+        split->made->block = NULL;
+    }
+    ctn_group_release(split->made);
+}
+
+static const ctn_phase_t phases[] = {{"wait", wait_turn},
+                                     {"prepare", prepare},
+                                     {"split", run},
+                                     {"part", part},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t split_algorithm = {
+    .name = "split",
+    .state_bytes = offsetof(split_t, inline_record),
+    .phases = phases,
+    .synchronizing = true,
+    .finish = finish,
+};
+
+/* ---- arguments ---- */
+
+/** What does not count is left out, so that it need not travel. */
+static catena_split_t only_what_counts(const catena_split_t *split)
+{
+    catena_split_t by = *split;
+    if ((by.flags & CATENA_SPLIT_NO_SPLIT) != 0) {
+        by.color_bytes = 0;
+        by.color_compare = NULL;
+    }
+    if ((by.flags & CATENA_SPLIT_NO_REORDER) != 0) {
+        by.key_bytes = 0;
+        by.key_compare = NULL;
+    }
+    if ((by.flags & CATENA_SPLIT_UNDEFINED) != 0) {
+        by.key_bytes = 0; /* in no group, hence in no order */
+    }
+    return by;
+}
+
+static catena_status_t check(const catena_group_t *group,
+                             const catena_split_t *by)
+{
+    const unsigned known = CATENA_SPLIT_UNDEFINED | CATENA_SPLIT_NO_SPLIT |
+                           CATENA_SPLIT_NO_REORDER;
+    const ctn_log_t *log = group->exec->log;
+    if ((by->flags & ~known) != 0) {
+        ctn_error(log, "split: flags are 0x%x; expected CATENA_SPLIT_...",
+                  by->flags);
+        return CATENA_ERR_ARG;
+    }
+    if ((by->color == NULL && by->color_bytes > 0) ||
+        (by->key == NULL && by->key_bytes > 0)) {
+        ctn_error(log, "split: color or key is NULL, but has bytes");
+        return CATENA_ERR_ARG;
+    }
+    if (by->color_bytes >= CTN_NO_COLOR / 2 ||
+        by->key_bytes >= CTN_NO_COLOR / 2) {
+        ctn_error(log,
+                  "split: a color of %zu and a key of %zu bytes; expected less "
+                  "than 2 GiB",
+                  by->color_bytes, by->key_bytes);
+        return CATENA_ERR_ARG;
+    }
+    return CATENA_OK;
+}
+
+/** What it was called with, as far as it counts. */
+static catena_status_t read_arguments(const catena_group_t *group,
+                                      const catena_split_t *split,
+                                      catena_group_t *const *out,
+                                      catena_split_t *by,
+                                      ctn_split_choice_t *choice)
+{
+    if (split == NULL || out == NULL) {
+        ctn_error(group->exec->log, "split: %s is NULL",
+                  split == NULL ? "what to split by"
+                                : "where to set the group");
+        return CATENA_ERR_ARG;
+    }
+    *by = only_what_counts(split);
+    catena_status_t status = check(group, by);
+    return status == CATENA_OK ? ctn_split_named(group->exec->log, by, choice)
+                               : status;
+}
+
+/** What tells the others that this rank was called wrongly. */
+static void take_nothing(const ctn_log_t *log, catena_split_t *by,
+                         ctn_split_choice_t *choice)
+{
+    *by = (catena_split_t){.flags = CATENA_SPLIT_UNDEFINED,
+                           .algorithm = "allgather-fast"};
+    (void)ctn_split_named(log, by, choice);
+}
+
+/** A split as an operation, inactive. If what this rank was called with is
+ * wrong it fails on all ranks; it is not made if they cannot be told.
+ * @param status ERR_ARG: it is known to be wrong already */
+static catena_status_t create(catena_group_t *group,
+                              const catena_split_t *split,
+                              catena_status_t status, catena_group_t **out,
+                              ctn_op_t **made)
+{
+    catena_split_t by;
+    ctn_split_choice_t choice;
+    if (group == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    if (status == CATENA_OK) {
+        status = read_arguments(group, split, out, &by, &choice);
+    }
+    bool wrong = status != CATENA_OK;
+    if (wrong &&
+        (group->exec->drop_tables || !ctn_split_can_tell(group, split))) {
+        return status;
+    }
+    if (wrong) {
+        take_nothing(group->exec->log, &by, &choice);
+    }
+    ctn_op_t *op =
+        ctn_op_create(group->exec, &split_algorithm, &group->channel);
+    if (op == NULL) { /* it is for good on all ranks, wherever it happens */
+        ctn_exec_break(group->exec, CATENA_ERR_NO_MEMORY);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    split_t *state = ctn_op_state(op);
+    state->parent = group;
+    state->by = by;
+    state->choice = choice;
+    state->out = out;
+    state->wrong = wrong;
+    *made = op;
+    return CATENA_OK;
+}
+
+/** @param status as above */
+static catena_status_t split_now(catena_group_t *group,
+                                 const catena_split_t *split,
+                                 catena_status_t status, catena_group_t **out)
+{
+    ctn_op_t *op;
+    status = create(group, split, status, out, &op);
+    return status == CATENA_OK ? ctn_op_run(op) : status;
+}
+
+/* ---- hidden duplicates ---- */
+
+static void dispose(void *hidden)
+{
+    ctn_ml_keep_words(hidden);
+    (void)ctn_group_free(hidden, false);
+}
+
+catena_status_t ctn_hidden_make(catena_group_t *group, bool wide,
+                                ctn_hidden_t **out)
+{
+    static const catena_split_t all = {.flags = CATENA_SPLIT_NO_SPLIT |
+                                                CATENA_SPLIT_NO_REORDER};
+    uint32_t members = group->lane.chain.size;
+    size_t board = ctn_board_bytes(
+        members < CTN_BOARD_MEMBERS ? members : CTN_BOARD_MEMBERS, false);
+    ctn_op_t *op =
+        ctn_op_create(group->exec, &split_algorithm, &group->channel);
+    if (op == NULL || ctn_hidden_create(group, board, wide, out) != CATENA_OK) {
+        if (op != NULL) {
+            ctn_op_release(op);
+        }
+        ctn_exec_break(group->exec, CATENA_ERR_NO_MEMORY);
+        return CATENA_ERR_NO_MEMORY;
+    }
+    split_t *split = ctn_op_state(op);
+    split->parent = group;
+    split->by = all;
+    split->hidden = *out;
+    ctn_barrier_fences(&(*out)->group);
+    ctn_op_start_detached(op);
+    return CATENA_OK;
+}
+
+void ctn_hidden_own(ctn_op_t *op, ctn_hidden_t *hidden)
+{
+    op->hidden = &hidden->group;
+    op->dispose = dispose;
+}
+
+/* ---- public ---- */
+
+catena_status_t catena_group_split_by(catena_group_t *group,
+                                      const catena_split_t *split,
+                                      catena_group_t **out)
+{
+    return split_now(group, split, CATENA_OK, out);
+}
+
+/** Who was called wrongly hears so at once, and the others when it makes
+ * progress. */
+catena_status_t catena_group_isplit_by(catena_group_t *group,
+                                       const catena_split_t *split,
+                                       catena_group_t **out,
+                                       catena_request_t **request)
+{
+    ctn_op_t *op;
+    catena_status_t status = create(
+        group, split, request != NULL ? CATENA_OK : CATENA_ERR_ARG, out, &op);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    if (((const split_t *)ctn_op_state(op))->wrong) {
+        ctn_op_start_detached(op);
+        return CATENA_ERR_ARG;
+    }
+    ctn_op_start(op);
+    *request = op;
+    return CATENA_OK;
+}
+
+catena_status_t catena_group_split_int64(catena_group_t *group, int64_t color,
+                                         int64_t key, catena_group_t **out)
+{
+    catena_split_t split = {.color = &color,
+                            .color_bytes = sizeof(color),
+                            .color_compare = catena_compare_int64,
+                            .key = &key,
+                            .key_bytes = sizeof(key),
+                            .key_compare = catena_compare_int64};
+    return catena_group_split_by(group, &split, out);
+}
+
+catena_status_t catena_group_split(catena_group_t *group, int color, int key,
+                                   catena_group_t **out)
+{
+    bool wrong = color < 0 && color != CATENA_UNDEFINED;
+    if (group == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    if (wrong) {
+        ctn_error(group->exec->log,
+                  "split: the color is %d; expected 0 or more, or "
+                  "CATENA_UNDEFINED",
+                  color);
+    }
+    int64_t wide_color = color;
+    int64_t wide_key = key;
+    catena_split_t split = {
+        .color = &wide_color,
+        .color_bytes = sizeof(wide_color),
+        .color_compare = catena_compare_int64,
+        .key = &wide_key,
+        .key_bytes = sizeof(wide_key),
+        .key_compare = catena_compare_int64,
+        .flags = color == CATENA_UNDEFINED ? CATENA_SPLIT_UNDEFINED : 0};
+    return split_now(group, &split, wrong ? CATENA_ERR_ARG : CATENA_OK, out);
+}
+
+catena_status_t catena_group_split_string(catena_group_t *group,
+                                          const char *color, int key,
+                                          catena_group_t **out)
+{
+    int64_t wide_key = key;
+    catena_split_t split = {.color = color,
+                            .color_bytes = color != NULL ? strlen(color) : 0,
+                            .key = &wide_key,
+                            .key_bytes = sizeof(wide_key),
+                            .key_compare = catena_compare_int64,
+                            .flags =
+                                color == NULL ? CATENA_SPLIT_UNDEFINED : 0};
+    return catena_group_split_by(group, &split, out);
+}
+
+catena_status_t catena_group_split_level(catena_group_t *group,
+                                         catena_level_t level, int key,
+                                         catena_group_t **out)
+{
+    char name[CTN_RESOURCE_BYTES];
+    if (group == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    catena_status_t status =
+        ctn_site_resource(group->exec->log, group->exec->config->topology,
+                          group->exec->site, level, name);
+    return status == CATENA_OK
+               ? catena_group_split_string(group, name, key, out)
+               : split_now(group, NULL, status, out);
+}
+
+catena_status_t catena_group_dup(catena_group_t *group, catena_group_t **out)
+{
+    static const catena_split_t all = {.flags = CATENA_SPLIT_NO_SPLIT |
+                                                CATENA_SPLIT_NO_REORDER};
+    return catena_group_split_by(group, &all, out);
+}
+
+catena_status_t catena_group_get_stats(const catena_group_t *group,
+                                       catena_group_stats_t *stats)
+{
+    if (group == NULL || stats == NULL) {
+        return CATENA_ERR_ARG;
+    }
+    const last_t *last = (const last_t *)ctn_group_find(group, &last_key);
+    *stats = (catena_group_stats_t){.handle_bytes = sizeof(catena_group_t),
+                                    .block_bytes = sizeof(ctn_block_t)};
+    if (last != NULL) {
+        stats->split_algorithm = last->choice.name;
+        stats->split_rounds = last->tally.rounds;
+        stats->split_messages = last->tally.messages;
+        stats->split_bytes = last->tally.bytes;
+        stats->split_memory = last->tally.most_memory;
+    }
+    return CATENA_OK;
+}
+
+void ctn_split_explain(const catena_group_t *group, char *text, size_t bytes)
+{
+    const last_t *last = (const last_t *)ctn_group_find(group, &last_key);
+    if (last == NULL) {
+        snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
+        return;
+    }
+    snprintf(text, bytes,
+             "algorithm=%s rounds=%llu messages=%llu reason=\"%s\"",
+             last->choice.name, (unsigned long long)last->tally.rounds,
+             (unsigned long long)last->tally.messages, last->choice.reason);
+}

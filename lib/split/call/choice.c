@@ -1,0 +1,158 @@
+/* Which algorithm splits a group. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "split/call/call.h"
+
+/** What an algorithm can be used for. */
+typedef struct row {
+    const char *name;
+    ctn_op_t *(*make)(const ctn_splitting_t *splitting);
+    bool integers;   /* colors and keys only of catena_compare_int64 */
+    bool same_bytes; /* colors are the same when their bytes are */
+    bool takes_most; /* a number may follow, as in cheng:1024 */
+    bool plain;      /* as the paper has it */
+} row_t;
+
+static const row_t rows[] = {
+    {"allgather", ctn_split_allgather, false, false, false, false},
+    {"allgather-fast", NULL, false, false, false, false},
+    {"gather-scatter", ctn_split_gather_scatter, false, false, false, false},
+    {"cheng", ctn_split_cheng, false, false, true, false},
+    {"bitonic", ctn_split_bitonic, false, false, false, false},
+    {"radix", ctn_split_radix, true, false, false, false},
+    {"radix-plain", ctn_split_radix, true, false, false, true},
+    {"hash", ctn_split_hash, false, true, false, false},
+    {"hash64", ctn_split_hash64, false, true, false, false},
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+enum { CHENG_LEAST = 128, CHENG_USUAL = 1024, CHENG_MOST = 8192 };
+
+static const char names[] =
+    "auto, allgather, allgather-fast, gather-scatter, cheng, cheng:128 to "
+    "cheng:8192, bitonic, radix, radix-plain, hash, hash64";
+
+/** Lengths may be wrong on one rank alone: the algorithm finds that out, with
+ * all ranks. */
+static bool is_integer(catena_compare_t compare, size_t bytes)
+{
+    return compare == catena_compare_int64 || (compare == NULL && bytes == 0);
+}
+
+/** Why an algorithm is not made for such colors and keys; NULL: it is. */
+static const char *refusal(const row_t *row, const catena_split_t *split)
+{
+    bool color_is_known = split->color_compare == NULL ||
+                          split->color_compare == catena_compare_int64;
+    if (row->integers &&
+        !(is_integer(split->color_compare, split->color_bytes) &&
+          is_integer(split->key_compare, split->key_bytes))) {
+        return "takes colors and keys of 8 bytes that catena_compare_int64 "
+               "compares";
+    }
+    if (row->same_bytes && !color_is_known) {
+        return "takes colors that are compared byte for byte or by "
+               "catena_compare_int64: others may be the same with different "
+               "bytes";
+    }
+    return NULL;
+}
+
+static const row_t *find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (strlen(rows[i].name) == length &&
+            memcmp(rows[i].name, name, length) == 0) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+/** The number behind a name. */
+static bool read_most(const char *text, uint32_t *most)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+    *most = (uint32_t)value;
+    return *text >= '0' && *text <= '9' && *end == '\0' &&
+           value >= CHENG_LEAST && value <= CHENG_MOST;
+}
+
+static bool is_auto(const char *name)
+{
+    return name == NULL || strcmp(name, "auto") == 0;
+}
+
+catena_status_t ctn_split_named(const ctn_log_t *log,
+                                const catena_split_t *split,
+                                ctn_split_choice_t *choice)
+{
+    const char *name = split->algorithm;
+    *choice = (ctn_split_choice_t){.most = CHENG_USUAL,
+                                   .reason = "asked for by name"};
+    if (is_auto(name)) {
+        return CATENA_OK;
+    }
+    const char *colon = strchr(name, ':');
+    const row_t *row =
+        find(name, colon != NULL ? (size_t)(colon - name) : strlen(name));
+    if (row == NULL ||
+        (colon != NULL &&
+         (!row->takes_most || !read_most(colon + 1, &choice->most)))) {
+        ctn_error(log, "split: there is no algorithm '%s'; there are %s", name,
+                  names);
+        return CATENA_ERR_ARG;
+    }
+    const char *why = refusal(row, split);
+    if (why != NULL) {
+        ctn_error(log, "split: %s %s; auto chooses one that fits", row->name,
+                  why);
+        return CATENA_ERR_ARG;
+    }
+    choice->name = row->name;
+    choice->make = row->make;
+    choice->plain = row->plain;
+    return CATENA_OK;
+}
+
+/** Sizes from which on an algorithm is the quickest; docs/tuning.md has the
+ * measurements. */
+enum { GATHER_TO = 1024 };
+
+bool ctn_split_can_tell(const catena_group_t *group,
+                        const catena_split_t *split)
+{
+    const char *name = split != NULL ? split->algorithm : NULL;
+    return is_auto(name) ? group->lane.chain.size <= GATHER_TO
+                         : strcmp(name, "allgather-fast") == 0;
+}
+
+static void take(ctn_split_choice_t *choice, const char *name,
+                 const char *reason)
+{
+    const row_t *row = find(name, strlen(name));
+    choice->name = row->name;
+    choice->make = row->make;
+    choice->reason = reason;
+}
+
+void ctn_split_choose(const catena_group_t *group, const catena_split_t *split,
+                      ctn_split_choice_t *choice)
+{
+    bool order = (split->flags & CATENA_SPLIT_NO_REORDER) == 0;
+    bool color_is_known = split->color_compare == NULL ||
+                          split->color_compare == catena_compare_int64;
+    if (group->lane.chain.size <= GATHER_TO) {
+        take(choice, "allgather-fast", "few members");
+    } else if (order || !color_is_known) {
+        take(choice, "bitonic",
+             order ? "many members, in order of keys"
+                   : "many members, colors with a "
+                     "comparator");
+    } else {
+        take(choice, "hash64", "many members, in order of ranks");
+    }
+}

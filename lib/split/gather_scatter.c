@@ -1,0 +1,196 @@
+/* All records to one member and the chains back. Moody, Ahn, de Supinski:
+ * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 3.2
+ * (GatherScatter).
+ * Rounds: with l = ceil(log2 p), l for the log-chain unless it is there, and l
+ * each up and down a binomial tree. Messages: two per member. Memory: O(p) at
+ * the root, O(2^d) at a member that 2^d are below; time O(p) at the root.
+ * Differs from the paper: the root, which has all records in order, finds the
+ * chains by going through them once, and hands down each member's own by its
+ * old rank. The paper hands down the records, for which the members then find
+ * neighbours, limits and owners, with a double scan and three messages each. */
+
+#include "split/sort/sort.h"
+
+typedef struct sort {
+    /* arguments */
+    const ctn_splitting_t *splitting;
+    /* working */
+    ctn_tree_t tree;
+    ctn_table_t table;
+    ctn_place_t *places; /* the root's: by rank */
+    size_t places_bytes;
+    const unsigned char *data; /* what is handed down */
+    size_t bytes;
+} sort_t;
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    const ctn_splitting_t *splitting = sort->splitting;
+    const ctn_record_t *record = splitting->record;
+    sort->tree.lane = splitting->parent;
+    sort->tree.levels = splitting->parent->log->rounds;
+    catena_status_t status = ctn_table_merge(&splitting->by, &sort->table,
+                                             record, ctn_record_bytes(record));
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static ctn_step_t gather(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    return ctn_tree_gather(op, &sort->tree, &sort->splitting->by, &sort->table);
+}
+
+/* ---- the root ---- */
+
+/** A part is complete: its size to all of its `count` records' owners. */
+static void close_part(ctn_place_t *places, const ctn_record_t *record,
+                       uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        places[record->rank].size = count;
+        record = ctn_record_next(record);
+    }
+}
+
+/** @return false: the comparator says that what it put in order is not */
+static bool link_parts(const ctn_order_by_t *by, const ctn_table_t *table,
+                       ctn_place_t *places)
+{
+    const void *end = table->records + table->bytes;
+    const ctn_record_t *first = (const void *)table->records;
+    const ctn_record_t *before = NULL;
+    uint32_t count = 0;
+    for (const ctn_record_t *record = first; record != end;
+         before = record, record = ctn_record_next(record)) {
+        ctn_place_t *place = &places[record->rank];
+        int order =
+            count > 0 ? ctn_record_compare_colors(by, before, record) : 0;
+        if (order > 0) {
+            return false;
+        }
+        if (order != 0) {
+            close_part(places, first, count);
+            first = record;
+            count = 0;
+        }
+        place->left = CTN_NO_ADDRESS;
+        place->right = CTN_NO_ADDRESS;
+        if (count > 0) {
+            place->left = ctn_record_address(before);
+            places[before->rank].right = ctn_record_address(record);
+        }
+        place->rank = count++;
+    }
+    close_part(places, first, count);
+    ctn_exec_charge(by->exec, CTN_WORK_COPY, table->bytes);
+    return true;
+}
+
+static ctn_step_t find_parts(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    if (!ctn_tree_is_root(&sort->tree)) {
+        return CTN_STEP_NEXT;
+    }
+    sort->places_bytes =
+        sort->splitting->parent->chain.size * sizeof(ctn_place_t);
+    sort->places = ctn_scratch_alloc(op->exec, sort->places_bytes);
+    if (sort->places == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    sort->data = (const void *)sort->places;
+    if (link_parts(&sort->splitting->by, &sort->table, sort->places)) {
+        sort->bytes = sort->places_bytes;
+    }
+    ctn_table_release(op->exec, &sort->table);
+    return CTN_STEP_NEXT;
+}
+
+/* ---- everybody ---- */
+
+static size_t share(const unsigned char *data, uint32_t members)
+{
+    (void)data;
+    return members * sizeof(ctn_place_t);
+}
+
+static ctn_step_t scatter(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    return ctn_tree_scatter(op, &sort->tree, share, &sort->data, &sort->bytes);
+}
+
+static ctn_step_t end(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    ctn_step_t step = ctn_tree_end(op, &sort->tree);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    if (sort->bytes == 0) {
+        return ctn_op_fail(op, CATENA_ERR_ARG); /* all are told */
+    }
+    ctn_place_take(sort->splitting->lane, (const void *)sort->data);
+    return CTN_STEP_NEXT;
+}
+
+static void finish_sort(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    ctn_tree_release(op, &sort->tree);
+    ctn_table_release(op->exec, &sort->table);
+    ctn_scratch_free(op->exec, sort->places, sort->places_bytes);
+}
+
+static const ctn_phase_t sort_phases[] = {
+    {"begin", begin},     {"gather", gather}, {"find parts", find_parts},
+    {"scatter", scatter}, {"end", end},       {NULL, NULL}};
+
+static const ctn_algorithm_t sort_algorithm = {
+    .name = "split/gather-scatter tree",
+    .state_bytes = sizeof(sort_t),
+    .phases = sort_phases,
+    .synchronizing = true, /* the root hears of all, all hear of the root */
+    .finish = finish_sort,
+};
+
+/* ---- the operation ---- */
+
+static ctn_step_t log_chain(ctn_op_t *op)
+{
+    ctn_splitting_t *splitting = ctn_op_state(op);
+    return ctn_op_call(op, ctn_logchain_create(op->exec, splitting->parent));
+}
+
+static ctn_step_t sort_records(ctn_op_t *op)
+{
+    ctn_splitting_t *splitting = ctn_op_state(op);
+    ctn_op_t *child =
+        ctn_op_create(op->exec, &sort_algorithm, &splitting->parent->channel);
+    if (child == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    sort_t *sort = ctn_op_state(child);
+    sort->splitting = splitting;
+    return ctn_op_call(op, child);
+}
+
+static const ctn_phase_t phases[] = {
+    {"log-chain", log_chain}, {"sort", sort_records}, {NULL, NULL}};
+
+static const ctn_algorithm_t gather_scatter_algorithm = {
+    .name = "split/gather-scatter",
+    .state_bytes = sizeof(ctn_splitting_t),
+    .phases = phases,
+};
+
+ctn_op_t *ctn_split_gather_scatter(const ctn_splitting_t *splitting)
+{
+    ctn_op_t *op =
+        ctn_op_create(splitting->by.exec, &gather_scatter_algorithm, NULL);
+    if (op != NULL) {
+        *(ctn_splitting_t *)ctn_op_state(op) = *splitting;
+    }
+    return op;
+}

@@ -1,0 +1,447 @@
+/* Split by hashing. Moody, Ahn, de Supinski: Exascale Algorithms for
+ * Generalized MPI_Comm_split, EuroMPI 2011, section 3.3 (Hash and Hash64).
+ * Each pass hashes the color to one of eight bins, a double exclusive scan of
+ * the table of bins gives each member its neighbours within its bin, and the
+ * bins are chains of their own from then on, until one has one color.
+ *
+ * Rounds: ceil(log2 p) a pass, p being what the passes before left of the
+ * chain; passes: log8 of the number of colors and one or two more, expected.
+ * Messages: two per member and round, of 112 bytes at most whatever the length
+ * of the color. Memory: O(1), and bitonic's when it has to reorder.
+ *
+ * Differs from the paper:
+ * - The test for a single color is no allreduce of its own: neighbours tell
+ *   each other color and key in the first round of the scan, and whether any
+ *   differ travels with the rest. Of a color of more than 80 bytes only its
+ *   hash is told; where these agree in the end, members show what they have to
+ *   their right neighbours once (one message, one scan).
+ * - In the same way it is found out that keys are in order already: then
+ *   nothing is sorted. With a comparator of the user's bitonic sort does all.
+ * - Time has a bound, not only an expected one: passes that leave a chain
+ *   longer than half are counted, and when there were too many of them (colors
+ *   made to collide) bitonic sort finishes. So passes are O(log p) always.
+ * - The paper ends by a sort in the same case only to reorder. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "split/algorithms.h"
+#include "split/shift.h"
+#include "split/split.h"
+
+enum { LEFT, RIGHT };
+
+/* What is known of the members of a chain: or of all. */
+enum {
+    DIFFER = 1u << 0,    /* two neighbours' colors */
+    LONG = 1u << 1,      /* a color that is only compared by its hash */
+    REORDER = 1u << 2,   /* somebody wants it */
+    DISORDER = 1u << 3,  /* two neighbours' keys */
+    UNSEEN = 1u << 4,    /* a key that is not told to neighbours */
+    KEY_BYTES = 1u << 5, /* how keys are compared; the same on all, unless */
+    KEY_INT64 = 1u << 6, /* the caller errs */
+    KEY_ASKED = 1u << 7  /* by a comparator of the user's */
+};
+
+enum { KEY_KINDS = KEY_BYTES | KEY_INT64 | KEY_ASKED };
+
+/* Lengths of colors in an opening that are none. */
+enum { IS_LONG = 254, IS_NONE = 255, COLOR_MOST = 80, KEY_UNSEEN = 255 };
+
+/** What neighbours tell each other: color and key, where they fit. */
+typedef struct opening {
+    uint64_t member; /* packed: the block it brings */
+    uint32_t hash;   /* of this pass */
+    uint8_t color_bytes;
+    uint8_t key_bytes;
+    uint8_t flags;
+    uint8_t unused;
+    unsigned char data[CTN_SCAN_BYTES - 16];
+} opening_t;
+
+_Static_assert(sizeof(opening_t) == CTN_SCAN_BYTES, "fills a scan");
+
+typedef struct split {
+    /* arguments */
+    ctn_splitting_t splitting;
+    uint32_t below;     /* a chain shorter than that is left to allgather */
+    ctn_record_t *made; /* the record, where it was made here */
+    /* working */
+    ctn_lane_t *lane; /* what is split: the parent, then the new one */
+    unsigned pass;
+    unsigned wasted;
+    opening_t opening;
+    ctn_bins_t own;
+    ctn_bins_t left;
+    ctn_bins_t right;
+    uint32_t shown; /* flags: what the left neighbour showed */
+} split_t;
+
+/* ---- hashing ---- */
+
+static uint32_t mix(uint32_t hash, const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        hash += bytes[i];
+        hash += hash << 10;
+        hash ^= hash >> 6;
+    }
+    return hash;
+}
+
+/** Jenkins's one-at-a-time hash of the color, its bytes rotated by the pass. No
+ * color is not the empty one. */
+static uint32_t hash_color(const ctn_record_t *record, unsigned pass)
+{
+    size_t bytes = ctn_record_color_bytes(record);
+    size_t start = bytes > 0 ? pass % bytes : 0;
+    uint32_t hash = record->color_bytes == CTN_NO_COLOR;
+    hash = mix(hash, record->data + start, bytes - start);
+    hash = mix(hash, record->data, start);
+    hash += hash << 3;
+    hash ^= hash >> 11;
+    hash += hash << 15;
+    return hash;
+}
+
+/** Each pass looks at other bits. */
+static unsigned hash_to_bin(uint32_t hash, unsigned pass)
+{
+    return hash >> (CTN_BIN_BITS * (pass % (32 / CTN_BIN_BITS))) &
+           (CTN_BINS - 1);
+}
+
+/* ---- neighbours ---- */
+
+static unsigned kind_of_keys(const ctn_order_by_t *by)
+{
+    return by->key == NULL                   ? KEY_BYTES
+           : by->key == catena_compare_int64 ? KEY_INT64
+                                             : KEY_ASKED;
+}
+
+/** What an opening says in all passes. */
+static void prepare(split_t *split)
+{
+    const ctn_record_t *record = split->splitting.record;
+    unsigned kind = kind_of_keys(&split->splitting.by);
+    opening_t *opening = &split->opening;
+    size_t color_bytes = ctn_record_color_bytes(record);
+    bool is_long = color_bytes > COLOR_MOST;
+    bool is_none = record->color_bytes == CTN_NO_COLOR;
+    opening->color_bytes = is_none   ? IS_NONE
+                           : is_long ? IS_LONG
+                                     : (uint8_t)color_bytes;
+    size_t key_at = is_long ? 0 : color_bytes;
+    bool unseen = record->key_bytes > sizeof(opening->data) - key_at;
+    opening->key_bytes = unseen ? KEY_UNSEEN : (uint8_t)record->key_bytes;
+    opening->flags = (uint8_t)(kind | (is_long ? LONG : 0) |
+                               (split->splitting.reorder ? REORDER : 0) |
+                               (unseen ? UNSEEN : 0));
+    memcpy(opening->data, record->data, key_at);
+    if (!unseen) {
+        memcpy(opening->data + key_at, record->data + color_bytes,
+               record->key_bytes);
+    }
+}
+
+static size_t inline_color_bytes(const opening_t *opening)
+{
+    return opening->color_bytes <= COLOR_MOST ? opening->color_bytes : 0;
+}
+
+static size_t opening_bytes(const opening_t *opening)
+{
+    size_t key = opening->key_bytes != KEY_UNSEEN ? opening->key_bytes : 0;
+    return offsetof(opening_t, data) + inline_color_bytes(opening) + key;
+}
+
+/** How two neighbours differ. Both of them ask and get the same answer, since
+ * only what the library itself compares is compared here. */
+static uint32_t compare_neighbours(const split_t *split, const opening_t *a,
+                                   const opening_t *b)
+{
+    ctn_exec_t *exec = split->splitting.by.exec;
+    size_t bytes = inline_color_bytes(a);
+    bool differ = a->color_bytes != b->color_bytes || a->hash != b->hash ||
+                  memcmp(a->data, b->data, bytes) != 0;
+    ctn_exec_charge(exec, CTN_WORK_COMPARE, 1);
+    if (differ || !(a->flags & REORDER) || a->key_bytes == KEY_UNSEEN ||
+        b->key_bytes == KEY_UNSEEN) {
+        return differ ? DIFFER : 0;
+    }
+    const unsigned char *x = a->data + bytes;
+    const unsigned char *y = b->data + bytes;
+    ctn_exec_charge(exec, CTN_WORK_COMPARE, 1);
+    int order =
+        (a->flags & KEY_INT64) != 0
+            ? catena_compare_int64(x, a->key_bytes, y, b->key_bytes, NULL)
+            : ctn_compare_bytes(x, a->key_bytes, y, b->key_bytes);
+    return order > 0 ? DISORDER : 0;
+}
+
+/** A neighbour has said what it brings: its table, and how it differs. */
+static void meet(ctn_scan_t *scan, int side, const void *data)
+{
+    split_t *split = scan->context;
+    opening_t theirs;
+    memcpy(&theirs, data, sizeof(theirs));
+    const opening_t *ours = &split->opening;
+    uint32_t edge = side == LEFT ? compare_neighbours(split, &theirs, ours)
+                                 : compare_neighbours(split, ours, &theirs);
+    ctn_bins_t far;
+    ctn_bins_set(&far, hash_to_bin(theirs.hash, split->pass),
+                 ctn_address_unpack(theirs.member));
+    far.flags = theirs.flags;
+    ctn_fold_bins(scan->from[side], &far, side == LEFT);
+    ctn_fold_bins(scan->inclusive[side], &far, side == LEFT);
+    for (int i = LEFT; i <= RIGHT; i++) {
+        ((ctn_bins_t *)(void *)scan->inclusive[i])->flags |= edge;
+    }
+    split->own.flags |= edge;
+}
+
+/** How the left neighbour's record differs. */
+static void see(void *context, const ctn_record_t *left)
+{
+    split_t *split = context;
+    const ctn_order_by_t *by = &split->splitting.by;
+    const ctn_record_t *own = split->splitting.record;
+    bool reorder = (split->own.flags & REORDER) != 0;
+    split->shown = 0;
+    if (left == NULL) {
+        return;
+    }
+    if (ctn_record_compare_colors(by, left, own) != 0) {
+        split->shown = DIFFER;
+    } else if (reorder && ctn_record_compare(by, left, own) > 0) {
+        split->shown = DISORDER;
+    }
+}
+
+/* ---- the operation ---- */
+
+enum { PHASE_PASS = 1, PHASE_LINK, PHASE_SHOW, PHASE_TELL, PHASE_DECIDE };
+enum { PHASE_END = PHASE_DECIDE + 1 };
+
+/* A pass that leaves a chain longer than half of it costs 1, one that leaves it
+ * as it was 3. A color that most members have needs log8 p passes to get rid
+ * of all others: 11 for 2^32. */
+enum { WASTE_MOST = 24 };
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    split->lane = split->splitting.parent;
+    split->pass = 0;
+    split->wasted = 0;
+    prepare(split);
+    return CTN_STEP_NEXT;
+}
+
+/** The rest is done by another algorithm, on the chain as it is now. */
+static ctn_step_t leave_to(ctn_op_t *op,
+                           ctn_op_t *(*algorithm)(const ctn_splitting_t *))
+{
+    split_t *split = ctn_op_state(op);
+    ctn_splitting_t rest = split->splitting;
+    rest.parent = split->lane;
+    ctn_step_t step = ctn_op_call(op, algorithm(&rest));
+    return step == CTN_STEP_FAIL ? step : ctn_op_jump(op, PHASE_END);
+}
+
+static ctn_op_t *scan_bins(split_t *split)
+{
+    return ctn_scan_create(split->splitting.by.exec, split->lane, ctn_fold_bins,
+                           &split->own, &split->left, &split->right,
+                           sizeof(ctn_bins_t));
+}
+
+static ctn_step_t pass(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    opening_t *opening = &split->opening;
+    const ctn_record_t *record = split->splitting.record;
+    ctn_address_t self = split->splitting.lane->chain.self;
+    if (split->lane->chain.size < split->below) {
+        return leave_to(op, ctn_split_allgather);
+    }
+    opening->member = ctn_address_pack(self);
+    opening->hash = hash_color(record, split->pass);
+    ctn_exec_charge(op->exec, CTN_WORK_HASH, ctn_record_color_bytes(record));
+    ctn_bins_set(&split->own, hash_to_bin(opening->hash, split->pass), self);
+    split->own.flags = opening->flags;
+    ctn_op_t *child = scan_bins(split);
+    if (child != NULL) {
+        ctn_scan_t *scan = ctn_op_state(child);
+        scan->opening = opening;
+        scan->opening_bytes = opening_bytes(opening);
+        scan->meet = meet;
+        scan->context = split;
+    }
+    return ctn_op_call(op, child);
+}
+
+/** There are several colors: another pass on what is left of the chain, unless
+ * that is one member, or passes do not help. */
+static ctn_step_t divide(ctn_op_t *op, uint32_t size_before)
+{
+    split_t *split = ctn_op_state(op);
+    ctn_chain_t *chain = &split->lane->chain;
+    if (size_before == 2) {
+        *chain = (ctn_chain_t){.size = 1,
+                               .self = chain->self,
+                               .left = CTN_NO_ADDRESS,
+                               .right = CTN_NO_ADDRESS};
+    }
+    if (chain->size == 1) {
+        return ctn_op_jump(op, PHASE_END);
+    }
+    split->wasted += chain->size == size_before      ? 3
+                     : chain->size > size_before / 2 ? 1
+                                                     : 0;
+    return split->wasted < WASTE_MOST ? ctn_op_jump(op, PHASE_PASS)
+                                      : leave_to(op, ctn_split_bitonic);
+}
+
+/** One color as far as is known. */
+static ctn_step_t conclude(ctn_op_t *op, uint32_t flags)
+{
+    bool reorder = (flags & REORDER) != 0;
+    if (reorder && (flags & UNSEEN) == 0 && (flags & DISORDER) != 0) {
+        return leave_to(op, ctn_split_bitonic);
+    }
+    bool doubtful = (flags & LONG) != 0 || (reorder && (flags & UNSEEN) != 0);
+    return ctn_op_jump(op, doubtful ? PHASE_SHOW : PHASE_END);
+}
+
+/** A comparator may contradict itself, which all are to hear of if any: so
+ * all are sorted together. The same where members do not compare alike. */
+static bool may_lie(uint32_t flags)
+{
+    uint32_t kinds = flags & KEY_KINDS;
+    return (flags & REORDER) != 0 && kinds != KEY_BYTES && kinds != KEY_INT64;
+}
+
+/** The bin is a chain of its own. */
+static ctn_step_t link_bin(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    uint32_t size_before = split->lane->chain.size;
+    uint32_t flags = split->own.flags | split->left.flags | split->right.flags;
+    if (may_lie(flags)) {
+        return leave_to(op, ctn_split_bitonic);
+    }
+    unsigned bin = hash_to_bin(split->opening.hash, split->pass);
+    split->lane = split->splitting.lane;
+    ctn_logchain_drop(split->lane); /* it is of the chain as it was */
+    split->lane->chain = ctn_bins_chain(&split->left, &split->right, bin,
+                                        split->lane->chain.self);
+    split->pass++;
+    split->own.flags = flags;
+    return (flags & DIFFER) != 0 ? divide(op, size_before)
+           : size_before == 1    ? ctn_op_jump(op, PHASE_END)
+                                 : conclude(op, flags);
+}
+
+static ctn_step_t show_record(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    return ctn_op_call(op,
+                       ctn_showing_create(op->exec, split->lane,
+                                          split->splitting.record, see, split));
+}
+
+/** Everybody hears of what anybody saw. */
+static ctn_step_t tell(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    memset(&split->own, 0, sizeof(split->own));
+    split->own.flags = split->shown;
+    return ctn_op_call(op, scan_bins(split));
+}
+
+static ctn_step_t decide(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    uint32_t flags = split->own.flags | split->left.flags | split->right.flags;
+    return flags != 0 ? leave_to(op, ctn_split_bitonic) : CTN_STEP_NEXT;
+}
+
+static void release(ctn_op_t *op)
+{
+    split_t *split = ctn_op_state(op);
+    free(split->made);
+}
+
+static const ctn_phase_t phases[] = {{"begin", begin},   {"bins", pass},
+                                     {"link", link_bin}, {"show", show_record},
+                                     {"tell", tell},     {"decide", decide},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t hash_algorithm = {
+    .name = "split/hash",
+    .state_bytes = sizeof(split_t),
+    .phases = phases,
+    .release = release,
+};
+
+static const ctn_algorithm_t hash64_algorithm = {
+    .name = "split/hash64",
+    .state_bytes = sizeof(split_t),
+    .phases = phases,
+    .release = release,
+};
+
+static ctn_op_t *create(const ctn_algorithm_t *algorithm,
+                        const ctn_splitting_t *splitting)
+{
+    ctn_op_t *op = ctn_op_create(splitting->by.exec, algorithm, NULL);
+    if (op != NULL) {
+        split_t *split = ctn_op_state(op);
+        split->splitting = *splitting;
+        split->splitting.by.color = NULL; /* bytes tell which are the same */
+        split->below = algorithm == &hash64_algorithm ? 64 : 0;
+    }
+    return op;
+}
+
+ctn_op_t *ctn_split_hash(const ctn_splitting_t *splitting)
+{
+    return create(&hash_algorithm, splitting);
+}
+
+ctn_op_t *ctn_split_hash64(const ctn_splitting_t *splitting)
+{
+    return create(&hash64_algorithm, splitting);
+}
+
+ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_lane_t *parent,
+                           ctn_lane_t *lane, const void *color,
+                           size_t color_bytes)
+{
+    ctn_record_t *record = malloc(sizeof(*record) + color_bytes + 8);
+    if (record == NULL) {
+        return NULL;
+    }
+    *record = (ctn_record_t){
+        .rank = parent->chain.rank,
+        .process = (uint32_t)lane->chain.self.process,
+        .offset = lane->chain.self.offset,
+        .color_bytes = (uint32_t)color_bytes,
+    };
+    memcpy(record->data, color, color_bytes);
+    ctn_splitting_t splitting = {
+        .parent = parent,
+        .lane = lane,
+        .by = {.exec = exec},
+        .record = record,
+    };
+    ctn_op_t *op = ctn_split_hash(&splitting);
+    if (op == NULL) {
+        free(record);
+        return NULL;
+    }
+    ((split_t *)ctn_op_state(op))->made = record;
+    return op;
+}

@@ -1,0 +1,544 @@
+/* Split by the bits of integer colors and keys. Moody, Ahn, de Supinski:
+ * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 3.2
+ * (Radix): chains are divided by the most significant bits, each part is sorted
+ * by itself, and the sorted parts are joined again.
+ *
+ * A pass divides a chain into four bins by two bits, by a double exclusive scan
+ * as split by hash does. Color comes before key, so first the groups are found;
+ * from then on a member adds up how many of its group are in lower bins, which
+ * is its rank. Bins keep the old order: ties need no bits.
+ *
+ * Sorted parts are joined all at the same time, when their members are done.
+ * The limit between two bins of a chain belongs to that chain's first member,
+ * the agent, of whom all hear in the same scan. A member of a bin thus knows
+ * where the limits to the left and to the right of it are (its chain's, where
+ * it is the lowest or highest bin). In the end the last member of the part to
+ * the left and the first of the part to the right report there, and each is
+ * told of the other. An agent may have limits of many chains, each within the
+ * one before: it has a box for each level, limit and side, into which nobody
+ * but one member writes, and only once.
+ *
+ * Rounds: ceil(log2 p) to find the bits that matter, as many a pass, p being
+ * what the passes before left of the chain, and two. Passes: at most half the
+ * bits in which members differ; about log4 p where values are evenly spread.
+ * Messages: two per member and round; two to four more in the end. Memory:
+ * O(1): boxes, and the slots of a channel of its own (since parts take
+ * different numbers of passes, while the lane's sequence numbers are to be the
+ * same): 2 ceil(log2 p) of them, at most 39 KiB.
+ *
+ * Differs from the paper: bits that are the same throughout a chain are left
+ * out (how neighbours differ travels with the scan; radix-plain takes every
+ * bit, for comparison), and sorted parts are joined in two rounds in the end,
+ * not on each level. */
+
+#include <assert.h>
+#include <string.h>
+
+#include "split/algorithms.h"
+#include "split/bins.h"
+
+enum { LEFT, RIGHT };
+
+/* What is compared, in this order; each of 64 bits, the first two of color. An
+ * empty value is below all others, no color above. */
+enum { COLOR_KIND, COLOR, KEY_KIND, KEY, LIMBS };
+enum { KIND_EMPTY, KIND_INTEGER, KIND_NONE, KIND_BITS };
+_Static_assert(KIND_BITS == 3, "kinds are two bits");
+
+/* Bins of a pass, and limits between them. A limit is known by the bin to the
+ * right of it. */
+enum { BINS = 4, LIMITS = BINS - 1 };
+/* Passes within a group: for the kinds of keys, and two bits of keys each. */
+enum { LEVELS = 1 + 32 };
+
+/** Two bits of a limb; high is 0: none, low is 0: one only. */
+typedef struct window {
+    unsigned limb;
+    uint64_t high, low;
+} window_t;
+
+/** What a pass scans. */
+typedef struct table {
+    ctn_bin_t bin[BINS];
+    uint32_t wrong; /* a value of another length */
+    uint32_t unused;
+    uint64_t first;       /* packed: the first member of all to the left */
+    uint64_t vary[LIMBS]; /* bits in which any two neighbours differ */
+} table_t;
+
+_Static_assert(sizeof(table_t) <= CTN_SCAN_BYTES, "tables fit a scan");
+
+/** What neighbours tell each other first. */
+typedef struct opening {
+    uint64_t member; /* packed */
+    uint64_t limb[LIMBS];
+    uint64_t wrong;
+} opening_t;
+
+/** One end of a limit reports: the word is 1 + the packed address of the block
+ * that the reporter brings, from then on its address in the group. */
+typedef struct box {
+    uint64_t word;
+    uint64_t reporter; /* packed: where it is to be answered */
+} box_t;
+
+/** What the others write into: from the start of a page. */
+typedef struct mailbox {
+    box_t report[LEVELS][LIMITS][2];
+    uint64_t neighbour[2]; /* in the group: 1 + packed */
+    _Alignas(64) ctn_slots_t slots[];
+} mailbox_t;
+
+/** Where an end of a part is to report. */
+typedef struct limit {
+    uint64_t agent; /* packed */
+    unsigned level;
+    unsigned index;
+    bool exists;
+} limit_t;
+
+typedef struct radix {
+    ctn_splitting_t splitting; /* argument */
+    /* working */
+    ctn_lane_t *lane; /* what is divided: the parent, then `work` */
+    ctn_lane_t work;  /* over the mailbox */
+    mailbox_t *mailbox;
+    void *scratch;
+    size_t scratch_bytes;
+    uint64_t vary[LIMBS]; /* only these bits vary in the chain, at most */
+    uint64_t rest[LIMBS]; /* bits to divide by */
+    bool begun;           /* what varies is known */
+    window_t window;
+    unsigned bin; /* by the window */
+    opening_t opening;
+    table_t own, left, right;
+    uint32_t size; /* of the group; 0: not known yet */
+    uint32_t base; /* rank of the part's first member in it */
+    unsigned level;
+    limit_t limit[2];
+    uint8_t awaits[LEVELS]; /* limits whose reports are due here */
+} radix_t;
+
+/* ---- values ---- */
+
+/** Integers so that unsigned order is theirs. @return whether it is one */
+static bool read_integer(const unsigned char *data, size_t bytes,
+                         uint64_t *kind, uint64_t *value)
+{
+    int64_t integer = 0;
+    *kind = bytes > 0 ? KIND_INTEGER : KIND_EMPTY;
+    if (bytes == sizeof(integer)) {
+        memcpy(&integer, data, sizeof(integer));
+    }
+    *value = (uint64_t)integer ^ UINT64_C(1) << 63;
+    return bytes == 0 || bytes == sizeof(integer);
+}
+
+static void read_record(radix_t *radix)
+{
+    const ctn_record_t *record = radix->splitting.record;
+    uint64_t *limb = radix->opening.limb;
+    size_t color_bytes = ctn_record_color_bytes(record);
+    size_t key_bytes = radix->splitting.reorder ? record->key_bytes : 0;
+    bool good = read_integer(record->data, color_bytes, &limb[COLOR_KIND],
+                             &limb[COLOR]);
+    good &= read_integer(record->data + color_bytes, key_bytes, &limb[KEY_KIND],
+                         &limb[KEY]);
+    if (record->color_bytes == CTN_NO_COLOR) {
+        limb[COLOR_KIND] = KIND_NONE;
+    }
+    radix->opening.wrong = !good;
+}
+
+/** The top bit of `bits`, 0: there is none. */
+static uint64_t top_bit(uint64_t bits)
+{
+    return bits != 0 ? UINT64_C(1) << (63 - __builtin_clzll(bits)) : 0;
+}
+
+/** The two highest bits of those left. */
+static window_t next_window(const uint64_t *rest)
+{
+    window_t window = {0, 0, 0};
+    while (window.limb < KEY && rest[window.limb] == 0) {
+        window.limb++;
+    }
+    window.high = top_bit(rest[window.limb]);
+    window.low = top_bit(rest[window.limb] & ~window.high);
+    return window;
+}
+
+static unsigned bin_of(const window_t *window, const uint64_t *limb)
+{
+    unsigned high = (limb[window->limb] & window->high) != 0;
+    unsigned low = (limb[window->limb] & window->low) != 0;
+    return window->low != 0 ? 2 * high + low : high;
+}
+
+/* ---- a pass ---- */
+
+static void fold(void *near_table, const void *far_table, int leftwards)
+{
+    table_t *near = near_table;
+    const table_t *far = far_table;
+    ctn_bins_join(near->bin, far->bin, BINS);
+    near->wrong |= far->wrong;
+    if (leftwards) {
+        near->first = far->first;
+    }
+    for (unsigned i = 0; i < LIMBS; i++) {
+        near->vary[i] |= far->vary[i];
+    }
+}
+
+static table_t table_of(const window_t *window, const opening_t *opening)
+{
+    table_t table = {.wrong = (uint32_t)opening->wrong,
+                     .first = opening->member};
+    table.bin[bin_of(window, opening->limb)] =
+        ctn_bin_of_one(ctn_address_unpack(opening->member));
+    return table;
+}
+
+static void meet(ctn_scan_t *scan, int side, const void *data)
+{
+    radix_t *radix = scan->context;
+    opening_t theirs;
+    memcpy(&theirs, data, sizeof(theirs));
+    table_t far = table_of(&radix->window, &theirs);
+    fold(scan->from[side], &far, side == LEFT);
+    fold(scan->inclusive[side], &far, side == LEFT);
+    for (unsigned i = 0; i < LIMBS; i++) {
+        uint64_t vary = theirs.limb[i] ^ radix->opening.limb[i];
+        ((table_t *)(void *)scan->inclusive[LEFT])->vary[i] |= vary;
+        ((table_t *)(void *)scan->inclusive[RIGHT])->vary[i] |= vary;
+        radix->own.vary[i] |= vary;
+    }
+}
+
+/* Rounds of the largest chain that there can be. */
+enum { MOST_ROUNDS = 32 };
+
+/** A channel of its own, in memory that nobody knows of before the first scan:
+ * as much for any number of members, though only what their rounds take is
+ * touched. */
+static catena_status_t open_mailbox(ctn_op_t *op, radix_t *radix)
+{
+    uint32_t size = radix->splitting.parent->chain.size;
+    size_t rounds = size > 1 ? 32 - (size_t)__builtin_clz(size - 1) : 0;
+    size_t used = sizeof(mailbox_t) + 2 * rounds * sizeof(ctn_slots_t);
+    radix->scratch_bytes = sizeof(mailbox_t) +
+                           2 * MOST_ROUNDS * sizeof(ctn_slots_t) +
+                           CTN_MEMBER_ALIGNMENT - 64;
+    radix->scratch = ctn_scratch_alloc(op->exec, radix->scratch_bytes);
+    if (radix->scratch == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_address_t self = {.process = radix->splitting.lane->chain.self.process};
+    (void)ctn_heap_contains(op->exec->heap, radix->scratch, 1, &self.offset);
+    size_t skip = -self.offset & (CTN_MEMBER_ALIGNMENT - 1);
+    self.offset += skip;
+    radix->mailbox = (void *)((unsigned char *)radix->scratch + skip);
+    memset(radix->mailbox, 0, used);
+    ctn_lane_init(&radix->work, (void *)radix->mailbox, self,
+                  offsetof(mailbox_t, slots));
+    return CATENA_OK;
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    radix_t *radix = ctn_op_state(op);
+    ctn_splitting_t splitting = radix->splitting;
+    memset(radix, 0, sizeof(*radix));
+    radix->splitting = splitting;
+    radix->lane = splitting.parent;
+    read_record(radix);
+    catena_status_t status = open_mailbox(op, radix);
+    radix->opening.member = ctn_address_pack(radix->work.chain.self);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** Nothing is known to vary before the first: it finds that out. */
+static ctn_step_t pass(ctn_op_t *op)
+{
+    radix_t *radix = ctn_op_state(op);
+    radix->window = next_window(radix->rest);
+    radix->bin = bin_of(&radix->window, radix->opening.limb);
+    radix->own = table_of(&radix->window, &radix->opening);
+    ctn_op_t *child =
+        ctn_scan_create(op->exec, radix->lane, fold, &radix->own, &radix->left,
+                        &radix->right, sizeof(table_t));
+    if (child != NULL) {
+        ctn_scan_t *scan = ctn_op_state(child);
+        scan->opening = &radix->opening;
+        scan->opening_bytes = sizeof(opening_t);
+        scan->meet = meet;
+        scan->context = radix;
+    }
+    return ctn_op_call(op, child);
+}
+
+/** How many members of the chain are in a bin. */
+static uint32_t count_of(const radix_t *radix, unsigned bin)
+{
+    return radix->own.bin[bin].count + radix->left.bin[bin].count +
+           radix->right.bin[bin].count;
+}
+
+/** A part of a group has been divided: where the own bin begins, and the
+ * nearest limits. */
+static void find_limits(radix_t *radix)
+{
+    const ctn_chain_t *part = &radix->lane->chain;
+    bool is_agent = part->rank == 0;
+    limit_t limit = {
+        .agent = is_agent ? radix->opening.member : radix->left.first,
+        .level = radix->level,
+        .exists = true,
+    };
+    assert(radix->level < LEVELS);
+    uint32_t before = part->size;
+    bool divided = false;
+    for (unsigned bin = BINS - 1; bin > 0; bin--) {
+        uint32_t count = count_of(radix, bin);
+        before -= count;
+        if (count == 0 || before == 0) {
+            continue;
+        }
+        divided = true;
+        limit.index = bin - 1;
+        if (is_agent) {
+            radix->awaits[radix->level] |= (uint8_t)(1u << limit.index);
+        }
+        if (bin > radix->bin) {
+            radix->limit[RIGHT] = limit;
+        } else if (bin == radix->bin) {
+            radix->limit[LEFT] = limit;
+            radix->base += before;
+        }
+    }
+    radix->level += divided;
+}
+
+/** Bits of a limb that are to be divided by: those that vary, or,
+ * as in the paper, each there is. */
+static uint64_t rest_of(const radix_t *radix, unsigned limb)
+{
+    const ctn_splitting_t *splitting = &radix->splitting;
+    if (!splitting->plain) {
+        return radix->vary[limb];
+    }
+    if (radix->begun) {
+        return limb == radix->window.limb
+                   ? radix->rest[limb] &
+                         ~(radix->window.high | radix->window.low)
+                   : radix->rest[limb];
+    }
+    if (limb == COLOR_KIND || limb == KEY_KIND) {
+        return KIND_BITS;
+    }
+    bool used =
+        limb == COLOR ? splitting->by.color != NULL : splitting->by.key != NULL;
+    return used ? UINT64_MAX : 0;
+}
+
+enum { PHASE_PASS = 1 };
+
+/** The bin is a chain of its own; another pass unless all are the same. */
+static ctn_step_t link_bin(ctn_op_t *op)
+{
+    radix_t *radix = ctn_op_state(op);
+    ctn_chain_t *chain = &radix->work.chain;
+    uint64_t rest = 0;
+    if (radix->own.wrong | radix->left.wrong | radix->right.wrong) {
+        return ctn_op_fail(op, CATENA_ERR_ARG); /* on all: in the first pass */
+    }
+    if (radix->size > 0) {
+        find_limits(radix);
+    }
+    *chain = ctn_bin_chain(&radix->left.bin[radix->bin],
+                           &radix->right.bin[radix->bin], chain->self);
+    radix->lane = &radix->work;
+    for (unsigned i = 0; i < LIMBS; i++) {
+        radix->vary[i] =
+            radix->own.vary[i] | radix->left.vary[i] | radix->right.vary[i];
+        if (i == radix->window.limb) {
+            radix->vary[i] &= ~(radix->window.high | radix->window.low);
+        }
+        radix->rest[i] = rest_of(radix, i);
+        rest |= radix->rest[i];
+    }
+    radix->begun = true;
+    bool one_color = (radix->vary[COLOR_KIND] | radix->vary[COLOR]) == 0;
+    if (radix->size == 0 && (one_color || chain->size == 1)) {
+        radix->size = chain->size;
+    }
+    return chain->size > 1 && rest != 0 ? ctn_op_jump(op, PHASE_PASS)
+                                        : CTN_STEP_NEXT;
+}
+
+/* ---- joining ---- */
+
+/** Tell a member who is its neighbour on `side`. */
+static catena_status_t introduce(ctn_op_t *op, ctn_address_t to, unsigned side,
+                                 uint64_t neighbour)
+{
+    ctn_endpoint_t *endpoint;
+    catena_status_t status = ctn_exec_connect(op->exec, to.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    op->exec->tally.messages++;
+    return ctn_signal(endpoint,
+                      to.offset + offsetof(mailbox_t, neighbour) +
+                          side * sizeof(uint64_t),
+                      neighbour);
+}
+
+/** An end of a part reports to the limit on `side`. */
+static catena_status_t report(ctn_op_t *op, const radix_t *radix, unsigned side,
+                              uint64_t self)
+{
+    const limit_t *limit = &radix->limit[side];
+    if (!limit->exists) {
+        return CATENA_OK; /* an end of the group */
+    }
+    ctn_address_t agent = ctn_address_unpack(limit->agent);
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, agent.process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    size_t index = (limit->level * LIMITS + limit->index) * 2 + !side;
+    uint64_t box =
+        agent.offset + offsetof(mailbox_t, report) + index * sizeof(box_t);
+    op->exec->tally.messages++;
+    op->exec->tally.bytes += sizeof(uint64_t);
+    return ctn_put_signal(endpoint, &radix->opening.member,
+                          sizeof(radix->opening.member),
+                          box + offsetof(box_t, reporter),
+                          box + offsetof(box_t, word), self, &op->pending);
+}
+
+/** Members within a part tell each other; its ends report. */
+static ctn_step_t announce(ctn_op_t *op)
+{
+    radix_t *radix = ctn_op_state(op);
+    const ctn_chain_t *part = &radix->work.chain;
+    uint64_t self = 1 + ctn_address_pack(radix->splitting.lane->chain.self);
+    for (unsigned side = LEFT; side <= RIGHT; side++) {
+        ctn_address_t next = side == LEFT ? part->left : part->right;
+        catena_status_t status = ctn_address_exists(next)
+                                     ? introduce(op, next, !side, self)
+                                     : report(op, radix, side, self);
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+    }
+    op->exec->tally.rounds += radix->size > 1 ? 2 : 0;
+    return CTN_STEP_NEXT;
+}
+
+/** Bring the ends of a limit together when both have reported. */
+static catena_status_t join(ctn_op_t *op, radix_t *radix, unsigned level,
+                            unsigned index)
+{
+    const box_t *box = radix->mailbox->report[level][index];
+    uint64_t word[2];
+    for (unsigned side = LEFT; side <= RIGHT; side++) {
+        word[side] = ctn_word_load(&box[side].word);
+        if (word[side] == 0) {
+            return CATENA_OK;
+        }
+    }
+    radix->awaits[level] &= (uint8_t) ~(1u << index);
+    catena_status_t status = CATENA_OK;
+    for (unsigned side = LEFT; status == CATENA_OK && side <= RIGHT; side++) {
+        status = introduce(op, ctn_address_unpack(box[side].reporter), !side,
+                           word[!side]);
+    }
+    return status;
+}
+
+/** As an agent, whose limits may be of any level. */
+static ctn_step_t join_parts(ctn_op_t *op)
+{
+    radix_t *radix = ctn_op_state(op);
+    bool waits = false;
+    for (unsigned i = 0; i < radix->level * LIMITS; i++) {
+        unsigned level = i / LIMITS;
+        unsigned bit = 1u << i % LIMITS;
+        if ((radix->awaits[level] & bit) != 0) {
+            catena_status_t status = join(op, radix, level, i % LIMITS);
+            if (status != CATENA_OK) {
+                return ctn_op_fail(op, status);
+            }
+            waits |= (radix->awaits[level] & bit) != 0;
+        }
+    }
+    return waits ? CTN_STEP_WAIT : CTN_STEP_NEXT;
+}
+
+static ctn_step_t take_place(ctn_op_t *op)
+{
+    radix_t *radix = ctn_op_state(op);
+    ctn_lane_t *lane = radix->splitting.lane;
+    ctn_chain_t chain = {
+        .size = radix->size,
+        .rank = radix->base + radix->work.chain.rank,
+        .self = lane->chain.self,
+        .left = CTN_NO_ADDRESS,
+        .right = CTN_NO_ADDRESS,
+    };
+    const uint64_t *neighbour = radix->mailbox->neighbour;
+    uint64_t left = ctn_word_load(&neighbour[LEFT]);
+    uint64_t right = ctn_word_load(&neighbour[RIGHT]);
+    if ((chain.rank > 0 && left == 0) ||
+        (chain.rank + 1 < chain.size && right == 0)) {
+        return CTN_STEP_WAIT;
+    }
+    if (chain.rank > 0) {
+        chain.left = ctn_address_unpack(left - 1);
+    }
+    if (chain.rank + 1 < chain.size) {
+        chain.right = ctn_address_unpack(right - 1);
+    }
+    ctn_logchain_drop(lane); /* it is of the chain as it was */
+    lane->chain = chain;
+    return CTN_STEP_NEXT;
+}
+
+/** All that was aimed at the mailbox has arrived, or nothing was yet; else it
+ * stays until the heap goes. */
+static void finish(ctn_op_t *op)
+{
+    radix_t *radix = ctn_op_state(op);
+    if (op->status == CATENA_OK || op->status == CATENA_ERR_ARG) {
+        ctn_scratch_free(op->exec, radix->scratch, radix->scratch_bytes);
+    }
+}
+
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"bins", pass},
+                                     {"link", link_bin},
+                                     {"announce", announce},
+                                     {"join parts", join_parts},
+                                     {"take place", take_place},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t radix_algorithm = {
+    .name = "split/radix",
+    .state_bytes = sizeof(radix_t),
+    .phases = phases,
+    .finish = finish,
+};
+
+ctn_op_t *ctn_split_radix(const ctn_splitting_t *splitting)
+{
+    ctn_op_t *op = ctn_op_create(splitting->by.exec, &radix_algorithm, NULL);
+    if (op != NULL) {
+        ((radix_t *)ctn_op_state(op))->splitting = *splitting;
+    }
+    return op;
+}

@@ -1,0 +1,286 @@
+#include "split/shared_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/slot.h"
+
+/* What all simulated ranks see; they run one at a time. */
+struct ctn_shared {
+    uint32_t count;
+    uint32_t users;
+    bool linked;
+    const ctn_record_t **list; /* [2 * count]; by rank, then in order */
+    ctn_chain_t *chain;        /* [count], by rank */
+};
+
+/* ---- the table ---- */
+
+static bool make_room(ctn_shared_t *shared, uint32_t count)
+{
+    shared->count = count;
+    shared->list = calloc(2 * (size_t)count, sizeof(*shared->list));
+    shared->chain = calloc(count, sizeof(*shared->chain));
+    return shared->list != NULL && shared->chain != NULL;
+}
+
+ctn_shared_t *ctn_shared_open(const ctn_splitting_t *splitting)
+{
+    ctn_exec_t *exec = splitting->by.exec;
+    const ctn_chain_t *chain = &splitting->parent->chain;
+    void **common = exec->local->ops->common(exec->local, chain->size);
+    if (common == NULL) {
+        ctn_error(exec->log,
+                  "split: gathering without data (--cost-only) takes groups of "
+                  "all ranks, this one has %u",
+                  chain->size);
+        return NULL;
+    }
+    ctn_shared_t *shared = *common;
+    if (shared == NULL) {
+        shared = calloc(1, sizeof(*shared));
+        if (shared == NULL || !make_room(shared, chain->size)) {
+            return NULL;
+        }
+        *common = shared;
+    }
+    shared->list[chain->rank] = splitting->record;
+    if (++shared->users == chain->size) {
+        *common = NULL; /* the next split has one of its own */
+    }
+    return shared;
+}
+
+void ctn_shared_close(ctn_shared_t *shared)
+{
+    if (shared != NULL && --shared->users == 0) {
+        free(shared->list);
+        free(shared->chain);
+        free(shared);
+    }
+}
+
+static ctn_address_t address_at(const ctn_shared_t *shared, uint32_t i)
+{
+    return ctn_record_address(shared->list[i]);
+}
+
+/** The chain of those from `first` to before `end`. */
+static void link_color(ctn_shared_t *shared, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++) {
+        shared->chain[shared->list[i]->rank] = (ctn_chain_t){
+            .size = end - first,
+            .rank = i - first,
+            .self = address_at(shared, i),
+            .left = i > first ? address_at(shared, i - 1) : CTN_NO_ADDRESS,
+            .right = i + 1 < end ? address_at(shared, i + 1) : CTN_NO_ADDRESS,
+        };
+    }
+}
+
+/** Once for all, at the first that asks: later the records may be gone. Without
+ * charge: each member is charged for its own. */
+static void link_once(ctn_shared_t *shared, ctn_order_by_t by)
+{
+    if (shared->linked) {
+        return;
+    }
+    shared->linked = true;
+    by.exec = NULL;
+    ctn_records_sort(&by, shared->list, shared->count);
+    uint32_t first = 0;
+    for (uint32_t i = 1; i <= shared->count; i++) {
+        if (i == shared->count ||
+            ctn_record_compare_colors(&by, shared->list[i - 1],
+                                      shared->list[i]) != 0) {
+            link_color(shared, first, i);
+            first = i;
+        }
+    }
+}
+
+ctn_chain_t ctn_shared_chain(ctn_shared_t *shared,
+                             const ctn_splitting_t *splitting)
+{
+    link_once(shared, splitting->by);
+    ctn_chain_t chain = shared->chain[splitting->record->rank];
+    unsigned passes =
+        chain.size > 1 ? 32u - (unsigned)__builtin_clz(chain.size - 1) : 0;
+    ctn_exec_charge(splitting->by.exec, CTN_WORK_COMPARE,
+                    shared->count + (size_t)chain.size * passes);
+    return chain;
+}
+
+/* ---- messages of sizes only ---- */
+
+enum { LEFT, RIGHT };
+
+enum { PHASE_ANNOUNCE = 1, PHASE_END = 5 };
+
+/** What announces a message: who comes next on the sender's far side. */
+typedef struct notice {
+    ctn_address_t beyond;
+    uint64_t bytes;
+} notice_t;
+
+typedef struct gather {
+    /* arguments */
+    const ctn_chain_t *chain;
+    size_t record_bytes;
+    /* working */
+    ctn_address_t partner[2];
+    ctn_address_t beyond[2];
+    unsigned round;
+    uint64_t pending;
+} gather_t;
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    gather_t *gather = ctn_op_state(op);
+    gather->partner[LEFT] = gather->chain->left;
+    gather->partner[RIGHT] = gather->chain->right;
+    return CTN_STEP_NEXT;
+}
+
+/** Records that a member has of those to one side of it, itself included. */
+static uint64_t records(const gather_t *gather, uint32_t rank, int side)
+{
+    uint64_t there =
+        side == LEFT ? (uint64_t)rank + 1 : gather->chain->size - rank;
+    uint64_t reach = UINT64_C(1) << gather->round;
+    return reach < there ? reach : there;
+}
+
+static ctn_step_t announce(ctn_op_t *op)
+{
+    gather_t *gather = ctn_op_state(op);
+    if (!ctn_address_exists(gather->partner[LEFT]) &&
+        !ctn_address_exists(gather->partner[RIGHT])) {
+        return ctn_op_jump(op, PHASE_END);
+    }
+    for (int side = LEFT; side <= RIGHT; side++) {
+        if (!ctn_address_exists(gather->partner[side])) {
+            continue;
+        }
+        notice_t notice = {gather->partner[!side],
+                           records(gather, gather->chain->rank, !side) *
+                               gather->record_bytes};
+        op->exec->tally.bytes += notice.bytes;
+        catena_status_t status = ctn_op_send(op, gather->partner[side],
+                                             2 * gather->round + (side == LEFT),
+                                             &notice, sizeof(notice));
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+    }
+    op->exec->tally.rounds++;
+    return CTN_STEP_NEXT;
+}
+
+static catena_status_t fetch(ctn_op_t *op, gather_t *gather, int side,
+                             size_t bytes)
+{
+    ctn_endpoint_t *endpoint;
+    catena_status_t status =
+        ctn_exec_connect(op->exec, gather->partner[side].process, &endpoint);
+    if (status != CATENA_OK) {
+        return status;
+    }
+    if (ctn_pointer(endpoint, 0) != NULL) {
+        ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
+        return CATENA_OK;
+    }
+    return endpoint->transport->ops->get(endpoint, NULL, bytes, 0,
+                                         &gather->pending);
+}
+
+static ctn_step_t fetch_both(ctn_op_t *op)
+{
+    gather_t *gather = ctn_op_state(op);
+    for (int side = LEFT; side <= RIGHT; side++) {
+        unsigned slot = 2 * gather->round + (unsigned)side;
+        if (ctn_address_exists(gather->partner[side]) &&
+            !ctn_op_arrived(op, slot)) {
+            return CTN_STEP_WAIT;
+        }
+    }
+    for (int side = LEFT; side <= RIGHT; side++) {
+        notice_t notice;
+        if (!ctn_address_exists(gather->partner[side])) {
+            gather->beyond[side] = CTN_NO_ADDRESS;
+            continue;
+        }
+        memcpy(&notice,
+               ctn_op_slot(op, 2 * gather->round + (unsigned)side)->data,
+               sizeof(notice));
+        gather->beyond[side] = notice.beyond;
+        catena_status_t status = fetch(op, gather, side, notice.bytes);
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+/** Slots of the second half acknowledge. */
+static unsigned acknowledgement(const gather_t *gather, int side)
+{
+    return CTN_CHAIN_SLOTS / 2 + 2 * gather->round + (unsigned)side;
+}
+
+static ctn_step_t acknowledge(ctn_op_t *op)
+{
+    gather_t *gather = ctn_op_state(op);
+    if (gather->pending != 0) {
+        return CTN_STEP_WAIT;
+    }
+    for (int side = LEFT; side <= RIGHT; side++) {
+        catena_status_t status =
+            ctn_address_exists(gather->partner[side])
+                ? ctn_op_send(op, gather->partner[side],
+                              acknowledgement(gather, !side), NULL, 0)
+                : CATENA_OK;
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+    }
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t next_round(ctn_op_t *op)
+{
+    gather_t *gather = ctn_op_state(op);
+    for (int side = LEFT; side <= RIGHT; side++) {
+        if (ctn_address_exists(gather->partner[side]) &&
+            !ctn_op_arrived(op, acknowledgement(gather, side))) {
+            return CTN_STEP_WAIT;
+        }
+    }
+    memcpy(gather->partner, gather->beyond, sizeof(gather->partner));
+    gather->round++;
+    return ctn_op_jump(op, PHASE_ANNOUNCE);
+}
+
+static const ctn_phase_t phases[] = {
+    {"begin", begin},           {"announce", announce},
+    {"fetch", fetch_both},      {"acknowledge", acknowledge},
+    {"next round", next_round}, {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "chain/allgather of sizes",
+    .state_bytes = sizeof(gather_t),
+    .phases = phases,
+    .synchronizing = true,
+};
+
+ctn_op_t *ctn_shared_allgather(ctn_exec_t *exec, ctn_lane_t *lane, size_t bytes)
+{
+    ctn_op_t *op = ctn_op_create(exec, &algorithm, &lane->channel);
+    if (op != NULL) {
+        gather_t *gather = ctn_op_state(op);
+        gather->chain = &lane->chain;
+        gather->record_bytes = bytes;
+    }
+    return op;
+}

@@ -1,0 +1,27 @@
+#ifndef CTN_SPLIT_SHARED_TABLE_H
+#define CTN_SPLIT_SHARED_TABLE_H
+
+#include "split/algorithms.h"
+
+/* Simulations of costs only (exec->drop_tables): where every member would
+ * gather the same table of all records, there is one for all of them, and
+ * messages have sizes only. 65,536 tables of 65,536 records do not fit any
+ * memory. The chain that is split must be of all ranks. */
+
+typedef struct ctn_shared ctn_shared_t;
+
+/** This member's record goes into the table. NULL: no memory, or not all ranks
+ * are members; logged. */
+ctn_shared_t *ctn_shared_open(const ctn_splitting_t *splitting);
+void ctn_shared_close(ctn_shared_t *shared);
+
+/** As ctn_chain_allgather, of `bytes` at each member, which have no content. */
+ctn_op_t *ctn_shared_allgather(ctn_exec_t *exec, ctn_lane_t *lane,
+                               size_t bytes);
+
+/** The chain of this member, once all have opened it. Charged as if it had
+ * found and sorted the members of its color by itself. */
+ctn_chain_t ctn_shared_chain(ctn_shared_t *shared,
+                             const ctn_splitting_t *splitting);
+
+#endif

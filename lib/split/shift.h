@@ -1,0 +1,18 @@
+#ifndef CTN_SPLIT_SHIFT_H
+#define CTN_SPLIT_SHIFT_H
+
+#include "group/lane.h"
+#include "split/record.h"
+
+/* Each member of a chain shows a record to its right neighbour. Rounds: 1.
+ * Messages: one per member. Memory: that of a record. */
+
+/** What the left neighbour shows; NULL: there is none. */
+typedef void (*ctn_showing_see_t)(void *context, const ctn_record_t *left);
+
+/** `own` is shown; `see` is called once. NULL: no memory. */
+ctn_op_t *ctn_showing_create(ctn_exec_t *exec, ctn_lane_t *lane,
+                             const ctn_record_t *own, ctn_showing_see_t see,
+                             void *context);
+
+#endif

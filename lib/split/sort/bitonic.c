@@ -1,0 +1,257 @@
+/* Batcher's bitonic sort, a record at each member. Moody, Ahn, de Supinski:
+ * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 3.2
+ * (Bitonic); K. E. Batcher: Sorting Networks and Their Applications, AFIPS
+ * 1968; for any number of members: H. W. Lang: Bitonic Sorting Network for n
+ * Not a Power of 2, where a merge of n compares at the greatest power of two
+ * below n, so that all partners are in the log-chain.
+ * Rounds: with l = ceil(log2 p), l for the log-chain unless it is there,
+ * l (l + 1) / 2 here, l + 2 to settle. Messages: one per member and round here.
+ * Memory: two records and O(log p).
+ * Differs from the paper: any number of members, which it does not describe;
+ * both partners compare, in the same sense, and each keeps one, so that no
+ * round waits for an answer; what they keep is checked when the chains are
+ * made. */
+
+#include "split/sort/sort.h"
+
+enum { LEFT, RIGHT, ROUNDS_MAX = 32 };
+
+/** The places that a sort or a merge is about. */
+typedef struct range {
+    uint32_t low;
+    uint32_t count;
+    bool descending;
+} range_t;
+
+typedef struct sort {
+    /* arguments */
+    const ctn_splitting_t *splitting;
+    ctn_item_t *item; /* the own record; in the end that of this place */
+    /* working */
+    unsigned depth; /* of the recursion: merges of ranges at this depth */
+    range_t range;  /* what is left of the merge */
+    unsigned round; /* the partner is 2^round away */
+    unsigned side;
+    unsigned sends;
+    uint32_t meetings[ROUNDS_MAX][2]; /* with each partner */
+    ctn_parcel_t parcel[2];
+    ctn_letter_t letter;
+} sort_t;
+
+/** The range around `place` at `depth`: halves of halves, the lower ones sorted
+ * the other way round. */
+static range_t range_at(uint32_t place, uint32_t size, unsigned depth)
+{
+    range_t range = {0, size, false};
+    for (; depth > 0; depth--) {
+        uint32_t half = range.count / 2;
+        if (place < range.low + half) {
+            range.count = half;
+            range.descending = !range.descending;
+        } else {
+            range.low += half;
+            range.count -= half;
+        }
+    }
+    return range;
+}
+
+/** The next step of the merge: whether this place has a partner in it. Its part
+ * of the range is what is merged from then on. */
+static bool merge_step(sort_t *sort, uint32_t place)
+{
+    range_t *range = &sort->range;
+    sort->round = 31 - (unsigned)__builtin_clz(range->count - 1);
+    uint32_t distance = UINT32_C(1) << sort->round;
+    uint32_t offset = place - range->low;
+    uint32_t count = range->count;
+    if (offset >= distance) {
+        sort->side = LEFT;
+        range->low += distance;
+        range->count -= distance;
+        return true;
+    }
+    sort->side = RIGHT;
+    range->count = distance;
+    return offset < count - distance;
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    sort->depth = sort->splitting->parent->log->rounds;
+    sort->range.count = 1;
+    return CTN_STEP_NEXT;
+}
+
+enum { PHASE_SEEK = 1, PHASE_END = 4 };
+
+static ctn_step_t seek(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    const ctn_chain_t *chain = &sort->splitting->parent->chain;
+    for (;;) {
+        if (sort->range.count > 1) {
+            if (merge_step(sort, chain->rank)) {
+                return CTN_STEP_NEXT;
+            }
+        } else if (sort->depth > 0) {
+            sort->range = range_at(chain->rank, chain->size, --sort->depth);
+        } else {
+            return ctn_op_jump(op, PHASE_END);
+        }
+    }
+}
+
+static ctn_address_t partner(const sort_t *sort)
+{
+    return sort->splitting->parent->log->round[sort->round].side[sort->side];
+}
+
+/** Slots of messages from `side`, in alternation. */
+static unsigned slot_of(const sort_t *sort, unsigned side, uint32_t meeting)
+{
+    return 4 * sort->round + 2 * side + (meeting & 1);
+}
+
+static ctn_step_t send(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    ctn_parcel_t *parcel = &sort->parcel[sort->sends & 1];
+    uint32_t meeting = sort->meetings[sort->round][sort->side];
+    if (!ctn_mail_taken(op, parcel)) {
+        return CTN_STEP_WAIT;
+    }
+    const ctn_record_t *record = ctn_item_record(sort->item);
+    catena_status_t status =
+        ctn_mail_send(op, partner(sort), slot_of(sort, !sort->side, meeting),
+                      meeting, record, ctn_record_bytes(record), parcel);
+    sort->sends++;
+    op->exec->tally.rounds++;
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** Keep the lower or the higher one. The partners ask the comparator the same
+ * question: unless it answers them differently, each record is kept by one. */
+static ctn_step_t receive(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    uint32_t *meeting = &sort->meetings[sort->round][sort->side];
+    ctn_step_t step =
+        ctn_mail_receive(op, partner(sort), slot_of(sort, sort->side, *meeting),
+                         *meeting, &sort->letter);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    const ctn_record_t *own = ctn_item_record(sort->item);
+    const ctn_record_t *other = (const void *)sort->letter.data;
+    const ctn_order_by_t *by = &sort->splitting->by;
+    int order = sort->side == RIGHT ? ctn_record_compare(by, own, other)
+                                    : ctn_record_compare(by, other, own);
+    catena_status_t status = CATENA_OK;
+    if ((order > 0) != sort->range.descending) {
+        status = ctn_item_set(op->exec, sort->item, other);
+    }
+    ctn_letter_release(op, &sort->letter);
+    ++*meeting;
+    return status == CATENA_OK ? ctn_op_jump(op, PHASE_SEEK)
+                               : ctn_op_fail(op, status);
+}
+
+static ctn_step_t end(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    return ctn_mail_taken(op, &sort->parcel[0]) &&
+                   ctn_mail_taken(op, &sort->parcel[1])
+               ? CTN_STEP_NEXT
+               : CTN_STEP_WAIT;
+}
+
+static void finish_sort(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    ctn_parcel_drop(op, &sort->parcel[0]);
+    ctn_parcel_drop(op, &sort->parcel[1]);
+    ctn_letter_release(op, &sort->letter);
+}
+
+static const ctn_phase_t sort_phases[] = {
+    {"begin", begin},     {"seek", seek}, {"send", send},
+    {"receive", receive}, {"end", end},   {NULL, NULL}};
+
+/* Synchronizing: which record is at a place in the end depends on all. */
+static const ctn_algorithm_t sort_algorithm = {
+    .name = "split/bitonic sort",
+    .state_bytes = sizeof(sort_t),
+    .phases = sort_phases,
+    .synchronizing = true,
+    .finish = finish_sort,
+};
+
+/* ---- the operation ---- */
+
+typedef struct bitonic {
+    ctn_splitting_t splitting;
+    ctn_item_t item;
+} bitonic_t;
+
+static ctn_step_t log_chain(ctn_op_t *op)
+{
+    bitonic_t *bitonic = ctn_op_state(op);
+    return ctn_op_call(
+        op, ctn_logchain_create(op->exec, bitonic->splitting.parent));
+}
+
+static ctn_step_t sort_items(ctn_op_t *op)
+{
+    bitonic_t *bitonic = ctn_op_state(op);
+    catena_status_t status =
+        ctn_item_set(op->exec, &bitonic->item, bitonic->splitting.record);
+    if (status != CATENA_OK) {
+        return ctn_op_fail(op, status);
+    }
+    ctn_op_t *child = ctn_op_create(op->exec, &sort_algorithm,
+                                    &bitonic->splitting.parent->channel);
+    if (child == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    sort_t *sort = ctn_op_state(child);
+    sort->splitting = &bitonic->splitting;
+    sort->item = &bitonic->item;
+    return ctn_op_call(op, child);
+}
+
+static ctn_step_t settle(ctn_op_t *op)
+{
+    bitonic_t *bitonic = ctn_op_state(op);
+    return ctn_op_call(op, ctn_settle_create(&bitonic->splitting,
+                                             ctn_item_record(&bitonic->item)));
+}
+
+static void finish(ctn_op_t *op)
+{
+    bitonic_t *bitonic = ctn_op_state(op);
+    ctn_item_release(op->exec, &bitonic->item);
+}
+
+static const ctn_phase_t phases[] = {{"log-chain", log_chain},
+                                     {"sort", sort_items},
+                                     {"settle", settle},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t bitonic_algorithm = {
+    .name = "split/bitonic",
+    .state_bytes = sizeof(bitonic_t),
+    .phases = phases,
+    .finish = finish,
+};
+
+ctn_op_t *ctn_split_bitonic(const ctn_splitting_t *splitting)
+{
+    ctn_op_t *op = ctn_op_create(splitting->by.exec, &bitonic_algorithm, NULL);
+    if (op != NULL) {
+        bitonic_t *bitonic = ctn_op_state(op);
+        bitonic->splitting = *splitting;
+    }
+    return op;
+}

@@ -1,0 +1,274 @@
+/* Sorting at some of the members. Moody, Ahn, de Supinski: Exascale Algorithms
+ * for Generalized MPI_Comm_split, EuroMPI 2011, section 3.2 (ChengM); P. Sack,
+ * W. Gropp: A Scalable MPI_Comm_split Algorithm for Exascale Computing, EuroMPI
+ * 2010. Blocks of M members in a row hand their records to the first of them,
+ * these sorters sort as split/sort/exact.c says, and hand each member of their
+ * blocks the record of its place. Rounds: with l = ceil(log2 p), l for the
+ * log-chain unless it is there, log2(M) each up and down, those of the exact
+ * sort among p / M, l + 2 to settle. Memory: O(M + p / M) at a sorter, O(2^d)
+ * at a member that 2^d are below. Differs from the paper: blocks are of the
+ * greatest power of two up to M (all of the paper's M are), so that the
+ * sorters' neighbours are in the log-chain; records are merged on the way up
+ * instead of sorted there. */
+
+#include <string.h>
+
+#include "exec/slot.h"
+#include "split/sort/exact.h"
+
+enum { LEFT, RIGHT };
+
+/* Sorters greet their neighbours in slots that the tree does not take. */
+enum { GREET_SLOT = CTN_TREE_SLOTS };
+
+typedef struct sort {
+    /* arguments */
+    const ctn_splitting_t *splitting;
+    ctn_item_t *item; /* the result: the record of this place */
+    /* working */
+    ctn_tree_t tree;
+    ctn_table_t table;
+    ctn_lane_t sorters;   /* a chain of their own */
+    unsigned char *slots; /* that its operations run on */
+    const unsigned char *data;
+    size_t bytes;
+} sort_t;
+
+/* Members' memory starts on a page, wherever the heap puts it. */
+#define LANE_BYTES                                                             \
+    (CTN_CHAIN_SLOTS * sizeof(ctn_slots_t) + CTN_MEMBER_ALIGNMENT)
+
+/** Levels of the blocks' trees. */
+static unsigned levels_of(const ctn_splitting_t *splitting)
+{
+    uint32_t most = splitting->most > 0 ? splitting->most : 1;
+    unsigned levels = 31 - (unsigned)__builtin_clz(most);
+    unsigned rounds = splitting->parent->log->rounds;
+    return levels < rounds ? levels : rounds;
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    const ctn_splitting_t *splitting = sort->splitting;
+    const ctn_record_t *record = splitting->record;
+    sort->tree.lane = splitting->parent;
+    sort->tree.levels = levels_of(splitting);
+    catena_status_t status = ctn_table_merge(&splitting->by, &sort->table,
+                                             record, ctn_record_bytes(record));
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static ctn_step_t gather(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    return ctn_tree_gather(op, &sort->tree, &sort->splitting->by, &sort->table);
+}
+
+/* ---- the sorters ---- */
+
+/** Whether this member is one, and not the only one. */
+static bool sorts_with_others(const sort_t *sort)
+{
+    return ctn_tree_is_root(&sort->tree) &&
+           sort->tree.levels < sort->splitting->parent->log->rounds;
+}
+
+static const ctn_address_t *next_sorters(const sort_t *sort)
+{
+    return sort->splitting->parent->log->round[sort->tree.levels].side;
+}
+
+/** A lane for the sorters. */
+static catena_status_t make_lane(ctn_exec_t *exec, sort_t *sort)
+{
+    const ctn_chain_t *chain = &sort->splitting->parent->chain;
+    sort->slots = ctn_scratch_alloc(exec, LANE_BYTES);
+    if (sort->slots == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    memset(sort->slots, 0, LANE_BYTES);
+    ctn_address_t self = {.process = chain->self.process};
+    (void)ctn_heap_contains(exec->heap, sort->slots, 1, &self.offset);
+    uint64_t up = -self.offset % CTN_MEMBER_ALIGNMENT;
+    self.offset += up;
+    ctn_lane_init(&sort->sorters, (void *)(sort->slots + up), self, 0);
+    sort->sorters.chain.rank = chain->rank >> sort->tree.levels;
+    sort->sorters.chain.size = ((chain->size - 1) >> sort->tree.levels) + 1;
+    return CATENA_OK;
+}
+
+/** Neighbours must know where it is. */
+static ctn_step_t greet(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    if (!sorts_with_others(sort)) {
+        return CTN_STEP_NEXT;
+    }
+    catena_status_t status = make_lane(op->exec, sort);
+    for (unsigned side = LEFT; status == CATENA_OK && side <= RIGHT; side++) {
+        ctn_address_t neighbour = next_sorters(sort)[side];
+        if (ctn_address_exists(neighbour)) {
+            status =
+                ctn_op_send(op, neighbour, GREET_SLOT + !side,
+                            &sort->sorters.chain.self, sizeof(ctn_address_t));
+        }
+    }
+    op->exec->tally.rounds++;
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static ctn_step_t sort_tables(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    if (!sorts_with_others(sort)) {
+        return CTN_STEP_NEXT;
+    }
+    ctn_address_t neighbour[2] = {CTN_NO_ADDRESS, CTN_NO_ADDRESS};
+    for (unsigned side = LEFT; side <= RIGHT; side++) {
+        if (!ctn_address_exists(next_sorters(sort)[side])) {
+            continue;
+        }
+        if (!ctn_op_arrived(op, GREET_SLOT + side)) {
+            return CTN_STEP_WAIT;
+        }
+        memcpy(&neighbour[side], ctn_op_slot(op, GREET_SLOT + side)->data,
+               sizeof(neighbour[side]));
+    }
+    sort->sorters.chain.left = neighbour[LEFT];
+    sort->sorters.chain.right = neighbour[RIGHT];
+    return ctn_op_call(op, ctn_exact_create(&sort->splitting->by,
+                                            &sort->sorters, &sort->table));
+}
+
+/* ---- back ---- */
+
+static size_t share(const unsigned char *data, uint32_t members)
+{
+    const ctn_record_t *record = (const void *)data;
+    for (uint32_t i = 0; i < members; i++) {
+        record = ctn_record_next(record);
+    }
+    return (size_t)((const unsigned char *)record - data);
+}
+
+static ctn_step_t hand_out(ctn_op_t *op)
+{
+    static const unsigned char nothing[1];
+    sort_t *sort = ctn_op_state(op);
+    if (sort->slots != NULL) {
+        ctn_lane_release(op->exec, &sort->sorters);
+        ctn_scratch_free(op->exec, sort->slots, LANE_BYTES);
+    }
+    /* A sorter that has none found a contradiction. */
+    sort->data = sort->table.bytes > 0 ? sort->table.records : nothing;
+    sort->bytes = sort->table.bytes;
+    return CTN_STEP_NEXT;
+}
+
+static ctn_step_t scatter(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    return ctn_tree_scatter(op, &sort->tree, share, &sort->data, &sort->bytes);
+}
+
+static ctn_step_t end(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    ctn_step_t step = ctn_tree_end(op, &sort->tree);
+    if (step != CTN_STEP_NEXT) {
+        return step;
+    }
+    catena_status_t status =
+        sort->bytes > 0
+            ? ctn_item_set(op->exec, sort->item, (const void *)sort->data)
+            : CATENA_ERR_ARG;
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+static void finish_sort(ctn_op_t *op)
+{
+    sort_t *sort = ctn_op_state(op);
+    ctn_tree_release(op, &sort->tree);
+    ctn_table_release(op->exec, &sort->table);
+    /* If it failed on the way, others may still write into the sorters' slots:
+     * they stay until the heap goes. */
+}
+
+static const ctn_phase_t sort_phases[] = {
+    {"begin", begin},       {"gather", gather},
+    {"greet", greet},       {"sort", sort_tables},
+    {"hand out", hand_out}, {"scatter", scatter},
+    {"end", end},           {NULL, NULL}};
+
+/* Synchronizing: every sorter hears of all others, and they of their blocks. */
+static const ctn_algorithm_t sort_algorithm = {
+    .name = "split/cheng sort",
+    .state_bytes = sizeof(sort_t),
+    .phases = sort_phases,
+    .synchronizing = true,
+    .finish = finish_sort,
+};
+
+/* ---- the operation ---- */
+
+typedef struct cheng {
+    ctn_splitting_t splitting;
+    ctn_item_t item;
+} cheng_t;
+
+static ctn_step_t log_chain(ctn_op_t *op)
+{
+    cheng_t *cheng = ctn_op_state(op);
+    return ctn_op_call(op,
+                       ctn_logchain_create(op->exec, cheng->splitting.parent));
+}
+
+static ctn_step_t sort_records(ctn_op_t *op)
+{
+    cheng_t *cheng = ctn_op_state(op);
+    ctn_op_t *child = ctn_op_create(op->exec, &sort_algorithm,
+                                    &cheng->splitting.parent->channel);
+    if (child == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    sort_t *sort = ctn_op_state(child);
+    sort->splitting = &cheng->splitting;
+    sort->item = &cheng->item;
+    return ctn_op_call(op, child);
+}
+
+static ctn_step_t settle(ctn_op_t *op)
+{
+    cheng_t *cheng = ctn_op_state(op);
+    return ctn_op_call(op, ctn_settle_create(&cheng->splitting,
+                                             ctn_item_record(&cheng->item)));
+}
+
+static void finish(ctn_op_t *op)
+{
+    cheng_t *cheng = ctn_op_state(op);
+    ctn_item_release(op->exec, &cheng->item);
+}
+
+static const ctn_phase_t phases[] = {{"log-chain", log_chain},
+                                     {"sort", sort_records},
+                                     {"settle", settle},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t cheng_algorithm = {
+    .name = "split/cheng",
+    .state_bytes = sizeof(cheng_t),
+    .phases = phases,
+    .finish = finish,
+};
+
+ctn_op_t *ctn_split_cheng(const ctn_splitting_t *splitting)
+{
+    ctn_op_t *op = ctn_op_create(splitting->by.exec, &cheng_algorithm, NULL);
+    if (op != NULL) {
+        cheng_t *cheng = ctn_op_state(op);
+        cheng->splitting = *splitting;
+    }
+    return op;
+}

@@ -1,0 +1,303 @@
+/* Sorting tables of many records at few members by exact splitting. D. R.
+ * Cheng, A. Edelman, J. R. Gilbert, V. Shah: A Novel Parallel Sorting Algorithm
+ * for Contemporary Architectures, 2006; as P. Sack and W. Gropp use it: A
+ * Scalable MPI_Comm_split Algorithm for Exascale Computing, EuroMPI 2010.
+ *
+ * Of P members with N records, member k looks for the splitter between its own
+ * records and those of the next one, all of them at once. In each turn every
+ * member bids, for every splitter, the middle one of its records that are still
+ * in question, and how many these are. The weighted median of the bids is the
+ * pivot: at least a quarter of the records in question go with every turn. Then
+ * each member gets its pieces of all tables and merges them.
+ * Rounds: 2 a turn, at most log4/3(N) turns, about log2(N); then 1 for the
+ * pieces, ceil(log2 P) + 1 before and ceil(log2 P) after. Messages: 2 P per
+ * member and turn. Memory: three times the table, and O(P).
+ * Differs from the paper: where a bid is made it is not known yet on which side
+ * of the last pivot the splitter is, so there is one for either side, and one
+ * exchange less in each turn; members that are done are left alone. Numbers of
+ * records decide, never comparisons alone, so that all ends whatever the
+ * comparator says. */
+
+#include <assert.h>
+#include <string.h>
+
+#include "split/sort/exact_parts.h"
+
+typedef struct piece {
+    uint64_t offset;
+    uint64_t bytes;
+    uint64_t contradiction; /* the splitters are not in order */
+} piece_t;
+
+_Static_assert(sizeof(piece_t) <= CTN_INLINE_BYTES, "pieces fit slots");
+
+/* ---- the beginning ---- */
+
+static uint32_t count_records(const ctn_table_t *table)
+{
+    uint32_t count = 0;
+    const void *end = table->records + table->bytes;
+    for (const ctn_record_t *at = (const void *)table->records; at != end;
+         at = ctn_record_next(at)) {
+        count++;
+    }
+    return count;
+}
+
+static size_t board_bytes(const ctn_exact_t *x)
+{
+    return CTN_EXACT_SIDES * (size_t)x->peers * sizeof(ctn_slot_t);
+}
+
+static catena_status_t take_memory(ctn_exec_t *exec, ctn_exact_t *x)
+{
+    size_t n = x->peers;
+    x->peer = ctn_scratch_alloc(exec, n * sizeof(*x->peer));
+    x->board = ctn_scratch_alloc(exec, board_bytes(x));
+    x->record = ctn_scratch_alloc(exec, x->count * sizeof(*x->record));
+    x->splitter = ctn_scratch_alloc(exec, n * sizeof(*x->splitter));
+    x->candidate = ctn_scratch_alloc(exec, n * sizeof(*x->candidate));
+    x->run = ctn_scratch_alloc(exec, (n + 1) * sizeof(*x->run));
+    if (x->peer == NULL || x->board == NULL || x->record == NULL ||
+        x->splitter == NULL || x->candidate == NULL || x->run == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    memset(x->board, 0, board_bytes(x));
+    return CATENA_OK;
+}
+
+static ctn_step_t begin(ctn_op_t *op)
+{
+    ctn_exact_t *x = ctn_op_state(op);
+    const ctn_chain_t *chain = &x->lane->chain;
+    x->peers = chain->size;
+    x->count = count_records(x->table);
+    catena_status_t status = take_memory(op->exec, x);
+    ctn_op_t *child =
+        ctn_op_create(op->exec, &ctn_gather_algorithm, &x->lane->channel);
+    if (status != CATENA_OK || child == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    x->peer[chain->rank] = (ctn_exact_peer_t){
+        chain->self.process, ctn_exact_offset(op->exec, x->board), x->count};
+    ctn_gather_t *gather = ctn_op_state(child);
+    gather->chain = chain;
+    gather->memory = (unsigned char *)x->peer;
+    gather->table = ctn_exact_offset(op->exec, x->peer);
+    gather->record_bytes = sizeof(ctn_exact_peer_t);
+    return ctn_op_call(op, child);
+}
+
+static ctn_step_t prepare(ctn_op_t *op)
+{
+    ctn_exact_t *x = ctn_op_state(op);
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < x->peers; i++) {
+        total += x->peer[i].count;
+        if (i == x->lane->chain.rank) {
+            x->target = total;
+        }
+        x->splitter[i] = (ctn_exact_splitter_t){
+            .high = x->count,
+            .cut = {x->count, x->count},
+            .open = i + 1 < x->peers,
+        };
+    }
+    x->open = x->peers - 1;
+    x->turn = 1;
+    /* (3/4)^n of the records are in question after n turns, unless the
+     * comparator contradicts itself: less than one after 2.41 log2 of them. */
+    x->turns_max = 4;
+    for (; total > 0; total /= 2) {
+        x->turns_max += 3;
+    }
+    const ctn_record_t *record = (const void *)x->table->records;
+    for (uint32_t i = 0; i < x->count; i++) {
+        x->record[i] = record;
+        record = ctn_record_next(record);
+    }
+    return CTN_STEP_NEXT;
+}
+
+/* ---- the pieces ---- */
+
+/** The own records for member `k`: those between its splitters. */
+static piece_t piece_for(const ctn_op_t *op, const ctn_exact_t *x, uint32_t k)
+{
+    uint32_t low = k > 0 ? x->splitter[k - 1].low : 0;
+    uint32_t high = k + 1 < x->peers ? x->splitter[k].low : x->count;
+    piece_t piece = {.contradiction = low > high};
+    if (low < high) {
+        const unsigned char *start = (const void *)x->record[low];
+        const unsigned char *end = high < x->count
+                                       ? (const void *)x->record[high]
+                                       : x->table->records + x->table->bytes;
+        piece.offset = ctn_exact_offset(op->exec, start);
+        piece.bytes = (uint64_t)(end - start);
+    }
+    return piece;
+}
+
+static ctn_step_t offer_pieces(ctn_op_t *op)
+{
+    ctn_exact_t *x = ctn_op_state(op);
+    catena_status_t status = CATENA_OK;
+    bool contradiction = false;
+    for (uint32_t k = 0; k < x->peers; k++) {
+        contradiction |= piece_for(op, x, k).contradiction != 0;
+    }
+    for (uint32_t k = 0; status == CATENA_OK && k < x->peers; k++) {
+        piece_t piece = piece_for(op, x, k);
+        piece.contradiction = contradiction;
+        status =
+            ctn_exact_post(op, x, k, CTN_EXACT_BIDS, &piece, sizeof(piece));
+    }
+    x->seen = 0;
+    op->exec->tally.rounds++;
+    return ctn_exact_next(op, status);
+}
+
+static ctn_step_t take_pieces(ctn_op_t *op)
+{
+    ctn_exact_t *x = ctn_op_state(op);
+    if (!ctn_exact_all_posted(x, CTN_EXACT_BIDS)) {
+        return CTN_STEP_WAIT;
+    }
+    x->run[0] = 0;
+    for (uint32_t i = 0; i < x->peers; i++) {
+        const piece_t *piece = ctn_exact_posted(x, CTN_EXACT_BIDS, i);
+        x->run[i + 1] = x->run[i] + piece->bytes;
+        x->contradiction |= piece->contradiction != 0;
+    }
+    if (x->contradiction) { /* all have seen it */
+        return ctn_op_jump(op, CTN_EXACT_PHASE_MEET);
+    }
+    catena_status_t status = ctn_exact_pool_open(op, x, x->run[x->peers]);
+    for (uint32_t i = 0; status == CATENA_OK && i < x->peers; i++) {
+        const piece_t *piece = ctn_exact_posted(x, CTN_EXACT_BIDS, i);
+        const void *unused;
+        if (piece->bytes > 0) {
+            status =
+                ctn_exact_fetch(op, x, i, piece->offset, piece->bytes, &unused);
+        }
+    }
+    return ctn_exact_next(op, status);
+}
+
+/** Merge pairs of neighbouring runs. @return how many are left */
+static uint32_t merge_pairs(ctn_exact_t *x, uint32_t runs,
+                            const unsigned char *from, unsigned char *to)
+{
+    size_t *run = x->run;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < runs; i += 2) {
+        size_t start = run[i];
+        size_t middle = run[i + 1];
+        size_t end = i + 2 <= runs ? run[i + 2] : middle;
+        ctn_records_merge(x->by, from + start, middle - start, from + middle,
+                          end - middle, to + start);
+        run[left++] = start;
+        run[left] = end;
+    }
+    return left;
+}
+
+static ctn_step_t merge(ctn_op_t *op)
+{
+    ctn_exact_t *x = ctn_op_state(op);
+    if (!ctn_exact_pool_ready(x)) {
+        return CTN_STEP_WAIT;
+    }
+    x->sorted.bytes = x->run[x->peers];
+    x->sorted.records = ctn_scratch_alloc(op->exec, x->sorted.bytes);
+    if (x->sorted.records == NULL) {
+        return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
+    }
+    unsigned char *from = x->pool->data;
+    unsigned char *to = x->sorted.records;
+    for (uint32_t runs = x->peers; runs > 1;) {
+        runs = merge_pairs(x, runs, from, to);
+        unsigned char *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    if (from != x->sorted.records) {
+        memcpy(x->sorted.records, from, x->sorted.bytes);
+        ctn_exec_charge(op->exec, CTN_WORK_COPY, x->sorted.bytes);
+    }
+    ctn_exact_pool_close(op, x);
+    assert(count_records(&x->sorted) == x->count);
+    return CTN_STEP_NEXT;
+}
+
+/* ---- the end ---- */
+
+/** Then all have what they wanted of this member's table. */
+static ctn_step_t meet(ctn_op_t *op)
+{
+    ctn_exact_t *x = ctn_op_state(op);
+    return ctn_op_call(op, ctn_scan_create(op->exec, x->lane, ctn_fold_sum,
+                                           &x->words[0], &x->words[1],
+                                           &x->words[2], sizeof(ctn_words_t)));
+}
+
+static ctn_step_t end(ctn_op_t *op)
+{
+    ctn_exact_t *x = ctn_op_state(op);
+    ctn_table_release(op->exec, x->table);
+    *x->table = x->sorted;
+    x->sorted = (ctn_table_t){NULL, 0};
+    return CTN_STEP_NEXT;
+}
+
+static void finish(ctn_op_t *op)
+{
+    ctn_exact_t *x = ctn_op_state(op);
+    size_t n = x->peers;
+    ctn_exact_pool_close(op, x);
+    ctn_table_release(op->exec, &x->sorted);
+    ctn_scratch_free(op->exec, x->record, x->count * sizeof(*x->record));
+    ctn_scratch_free(op->exec, x->splitter, n * sizeof(*x->splitter));
+    ctn_scratch_free(op->exec, x->candidate, n * sizeof(*x->candidate));
+    ctn_scratch_free(op->exec, x->run, (n + 1) * sizeof(*x->run));
+    /* Others may still write into these if it failed: they stay until the heap
+     * goes. */
+    if (op->status == CATENA_OK) {
+        ctn_scratch_free(op->exec, x->peer, n * sizeof(*x->peer));
+        ctn_scratch_free(op->exec, x->board, board_bytes(x));
+    }
+}
+
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"prepare", prepare},
+                                     {"place bids", ctn_exact_place_bids},
+                                     {"take bids", ctn_exact_take_bids},
+                                     {"give verdict", ctn_exact_give_verdict},
+                                     {"take verdicts", ctn_exact_take_verdicts},
+                                     {"narrow", ctn_exact_narrow},
+                                     {"offer pieces", offer_pieces},
+                                     {"take pieces", take_pieces},
+                                     {"merge", merge},
+                                     {"meet", meet},
+                                     {"end", end},
+                                     {NULL, NULL}};
+
+static const ctn_algorithm_t algorithm = {
+    .name = "split/exact sort",
+    .state_bytes = sizeof(ctn_exact_t),
+    .phases = phases,
+    .finish = finish,
+};
+
+ctn_op_t *ctn_exact_create(const ctn_order_by_t *by, ctn_lane_t *lane,
+                           ctn_table_t *table)
+{
+    ctn_op_t *op = ctn_op_create(by->exec, &algorithm, NULL);
+    if (op != NULL) {
+        ctn_exact_t *x = ctn_op_state(op);
+        x->by = by;
+        x->lane = lane;
+        x->table = table;
+    }
+    return op;
+}

@@ -1,0 +1,89 @@
+#include "split/sort/sort.h"
+
+#include <string.h>
+
+catena_status_t ctn_item_set(ctn_exec_t *exec, ctn_item_t *item,
+                             const ctn_record_t *record)
+{
+    size_t bytes = ctn_record_bytes(record);
+    bool grows =
+        item->memory != NULL ? bytes > item->room : bytes > sizeof(item->near);
+    if (grows) {
+        void *memory = ctn_scratch_alloc(exec, bytes);
+        if (memory == NULL) {
+            return CATENA_ERR_NO_MEMORY;
+        }
+        ctn_item_release(exec, item);
+        item->memory = memory;
+        item->room = bytes;
+    }
+    memcpy(item->memory != NULL ? item->memory : item->near, record, bytes);
+    ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
+    return CATENA_OK;
+}
+
+void ctn_item_release(ctn_exec_t *exec, ctn_item_t *item)
+{
+    ctn_scratch_free(exec, item->memory, item->room);
+    item->memory = NULL;
+    item->room = 0;
+}
+
+void ctn_place_take(ctn_lane_t *lane, const ctn_place_t *place)
+{
+    ctn_logchain_drop(lane);
+    lane->chain.size = place->size;
+    lane->chain.rank = place->rank;
+    lane->chain.left = place->left;
+    lane->chain.right = place->right;
+}
+
+/** What is left of a stretch of records. */
+typedef struct rest {
+    const unsigned char *at;
+    size_t bytes;
+} rest_t;
+
+static bool is_lower(const ctn_order_by_t *by, const rest_t *a, const rest_t *b)
+{
+    return b->bytes == 0 ||
+           (a->bytes > 0 && ctn_record_compare(by, (const void *)a->at,
+                                               (const void *)b->at) <= 0);
+}
+
+void ctn_records_merge(const ctn_order_by_t *by, const void *a, size_t a_bytes,
+                       const void *b, size_t b_bytes, void *to)
+{
+    rest_t rest[2] = {{a, a_bytes}, {b, b_bytes}};
+    unsigned char *at = to;
+    while (rest[0].bytes + rest[1].bytes > 0) {
+        rest_t *from = &rest[!is_lower(by, &rest[0], &rest[1])];
+        size_t bytes = ctn_record_bytes((const void *)from->at);
+        memcpy(at, from->at, bytes);
+        at += bytes;
+        from->at += bytes;
+        from->bytes -= bytes;
+    }
+    ctn_exec_charge(by->exec, CTN_WORK_COPY, a_bytes + b_bytes);
+}
+
+catena_status_t ctn_table_merge(const ctn_order_by_t *by, ctn_table_t *table,
+                                const void *records, size_t bytes)
+{
+    ctn_table_t merged = {.bytes = table->bytes + bytes};
+    merged.records = ctn_scratch_alloc(by->exec, merged.bytes);
+    if (merged.records == NULL) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    ctn_records_merge(by, table->records, table->bytes, records, bytes,
+                      merged.records);
+    ctn_table_release(by->exec, table);
+    *table = merged;
+    return CATENA_OK;
+}
+
+void ctn_table_release(ctn_exec_t *exec, ctn_table_t *table)
+{
+    ctn_scratch_free(exec, table->records, table->bytes);
+    *table = (ctn_table_t){NULL, 0};
+}

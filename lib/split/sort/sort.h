@@ -1,0 +1,105 @@
+#ifndef CTN_SPLIT_SORT_SORT_H
+#define CTN_SPLIT_SORT_SORT_H
+
+#include "exec/message.h"
+#include "split/algorithms.h"
+
+/* What the parallel sorts of a split share: the record that a member holds for
+ * another one, tables of records, the trees that these travel on, and what an
+ * owner is told in the end. */
+
+/** A copy of a record of any length; zeroed before the first use. */
+typedef struct ctn_item {
+    void *memory; /* when it needs more than `near` */
+    size_t room;  /* of that */
+    _Alignas(8) unsigned char near[CTN_INLINE_BYTES];
+} ctn_item_t;
+
+static inline const ctn_record_t *ctn_item_record(const ctn_item_t *item)
+{
+    return item->memory != NULL ? item->memory : (const void *)item->near;
+}
+
+/** Take a copy of `record`, which is not the item's own. */
+catena_status_t ctn_item_set(ctn_exec_t *exec, ctn_item_t *item,
+                             const ctn_record_t *record);
+void ctn_item_release(ctn_exec_t *exec, ctn_item_t *item);
+
+/** Where a record's owner is in its new chain. */
+typedef struct ctn_place {
+    uint32_t size;
+    uint32_t rank;
+    ctn_address_t left;
+    ctn_address_t right;
+} ctn_place_t;
+
+/** Make `lane` the chain with this place; it has no log-chain yet. */
+void ctn_place_take(ctn_lane_t *lane, const ctn_place_t *place);
+
+/** Records one behind the other, in order; zeroed before the first use. */
+typedef struct ctn_table {
+    unsigned char *records;
+    size_t bytes;
+} ctn_table_t;
+
+/** The record behind `record`, in the same table. */
+static inline const ctn_record_t *ctn_record_next(const ctn_record_t *record)
+{
+    return (const void *)((const unsigned char *)record +
+                          ctn_record_bytes(record));
+}
+
+/** Merge two stretches of records into `to`, which has room for both. Every
+ * record is there in the end whatever the comparator says. */
+void ctn_records_merge(const ctn_order_by_t *by, const void *a, size_t a_bytes,
+                       const void *b, size_t b_bytes, void *to);
+/** Merge more records, in order, into the table. */
+catena_status_t ctn_table_merge(const ctn_order_by_t *by, ctn_table_t *table,
+                                const void *records, size_t bytes);
+void ctn_table_release(ctn_exec_t *exec, ctn_table_t *table);
+
+/** Binomial trees over a chain with a log-chain, one for each block of 2^levels
+ * members in a row; the first of a block is the root. A member at level l has
+ * the 2^l members from itself on (those that there are) below it. Takes slots
+ * up to CTN_TREE_SLOTS. */
+typedef struct ctn_tree {
+    /* arguments */
+    const ctn_lane_t *lane;
+    unsigned levels; /* at most the log-chain's rounds */
+    /* working */
+    unsigned level; /* in the end the member's own; the root's is `levels` */
+    ctn_letter_t letter;
+    ctn_parcel_t up;
+    ctn_parcel_t down[32];
+} ctn_tree_t;
+
+#define CTN_TREE_SLOTS 64u
+
+static inline bool ctn_tree_is_root(const ctn_tree_t *tree)
+{
+    return (tree->lane->chain.rank & ((UINT64_C(1) << tree->levels) - 1)) == 0;
+}
+
+/* Three phases. Their states are as of any phase. */
+
+/** Merge tables on the way up. `table` is what the member brings; in the end it
+ * is the block's at the root, and nothing elsewhere. */
+ctn_step_t ctn_tree_gather(ctn_op_t *op, ctn_tree_t *tree,
+                           const ctn_order_by_t *by, ctn_table_t *table);
+
+/** How many bytes the data of the first `members` take. */
+typedef size_t (*ctn_tree_share_t)(const unsigned char *data, uint32_t members);
+
+/** Hand down what is for each member: *data, of *bytes, is for the block, in
+ * the order of its members, at the root; in the end it is for this member. No
+ * bytes at the root: none at anybody. */
+ctn_step_t ctn_tree_scatter(ctn_op_t *op, ctn_tree_t *tree,
+                            ctn_tree_share_t share, const unsigned char **data,
+                            size_t *bytes);
+
+/** Wait until all that was sent has been taken. */
+ctn_step_t ctn_tree_end(ctn_op_t *op, ctn_tree_t *tree);
+/** For finish; *data goes. */
+void ctn_tree_release(ctn_op_t *op, ctn_tree_t *tree);
+
+#endif

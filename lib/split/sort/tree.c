@@ -1,0 +1,117 @@
+/* Up and down binomial trees, whose edges are in the log-chain: at level d a
+ * member is joined with the one 2^d away. */
+
+#include "split/sort/sort.h"
+
+enum { LEFT, RIGHT };
+
+/* Slots: one for each level on the way up, then one for each on the way down,
+ * so that of the messages that a member has under way no two share one. */
+enum { DOWN = CTN_TREE_SLOTS / 2 };
+
+static ctn_address_t joined(const ctn_tree_t *tree, unsigned level, int side)
+{
+    return tree->lane->log->round[level].side[side];
+}
+
+/** Who has a parent at the level it has come to is done with its children. */
+static bool is_child(const ctn_tree_t *tree)
+{
+    return tree->level < tree->levels &&
+           (tree->lane->chain.rank >> tree->level & 1) != 0;
+}
+
+static ctn_step_t hand_up(ctn_op_t *op, ctn_tree_t *tree, ctn_table_t *table)
+{
+    catena_status_t status =
+        ctn_mail_send(op, joined(tree, tree->level, LEFT), tree->level, 0,
+                      table->records, table->bytes, &tree->up);
+    ctn_table_release(op->exec, table);
+    op->exec->tally.rounds++;
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+ctn_step_t ctn_tree_gather(ctn_op_t *op, ctn_tree_t *tree,
+                           const ctn_order_by_t *by, ctn_table_t *table)
+{
+    for (; tree->level < tree->levels; tree->level++) {
+        if (is_child(tree)) {
+            return hand_up(op, tree, table);
+        }
+        ctn_address_t child = joined(tree, tree->level, RIGHT);
+        if (!ctn_address_exists(child)) {
+            continue;
+        }
+        ctn_step_t step =
+            ctn_mail_receive(op, child, tree->level, 0, &tree->letter);
+        if (step != CTN_STEP_NEXT) {
+            return step;
+        }
+        catena_status_t status =
+            ctn_table_merge(by, table, tree->letter.data, tree->letter.bytes);
+        ctn_letter_release(op, &tree->letter);
+        if (status != CATENA_OK) {
+            return ctn_op_fail(op, status);
+        }
+        op->exec->tally.rounds++;
+    }
+    return CTN_STEP_NEXT;
+}
+
+/** To each child what is for it and those below it: the larger shares, which
+ * lie further behind, first. */
+static catena_status_t hand_down(ctn_op_t *op, ctn_tree_t *tree,
+                                 ctn_tree_share_t share,
+                                 const unsigned char *data, size_t *bytes)
+{
+    catena_status_t status = CATENA_OK;
+    for (unsigned d = tree->level; status == CATENA_OK && d-- > 0;) {
+        ctn_address_t child = joined(tree, d, RIGHT);
+        if (!ctn_address_exists(child)) {
+            continue;
+        }
+        size_t kept = *bytes > 0 ? share(data, UINT32_C(1) << d) : 0;
+        status = ctn_mail_send(op, child, DOWN + d, 0, data + kept,
+                               *bytes - kept, &tree->down[d]);
+        *bytes = kept;
+        op->exec->tally.rounds++;
+    }
+    return status;
+}
+
+ctn_step_t ctn_tree_scatter(ctn_op_t *op, ctn_tree_t *tree,
+                            ctn_tree_share_t share, const unsigned char **data,
+                            size_t *bytes)
+{
+    if (is_child(tree)) {
+        ctn_step_t step =
+            ctn_mail_receive(op, joined(tree, tree->level, LEFT),
+                             DOWN + tree->level, 0, &tree->letter);
+        if (step != CTN_STEP_NEXT) {
+            return step;
+        }
+        *data = tree->letter.data;
+        *bytes = tree->letter.bytes;
+        op->exec->tally.rounds++;
+    }
+    catena_status_t status = hand_down(op, tree, share, *data, bytes);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+ctn_step_t ctn_tree_end(ctn_op_t *op, ctn_tree_t *tree)
+{
+    bool taken = ctn_mail_taken(op, &tree->up);
+    for (unsigned d = 0; d < tree->level; d++) {
+        taken &= ctn_mail_taken(op, &tree->down[d]);
+    }
+    return taken ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+}
+
+void ctn_tree_release(ctn_op_t *op, ctn_tree_t *tree)
+{
+    ctn_letter_release(op, &tree->letter);
+    ctn_parcel_drop(op, &tree->up);
+    for (unsigned d = 0; d < tree->level; d++) {
+        ctn_parcel_drop(op, &tree->down[d]);
+    }
+}

@@ -1,0 +1,142 @@
+/* Names of the machine's resources: what ranks that share one split by. */
+
+#include <hwloc.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "topo/locality.h"
+
+/* From the smallest up; levels nest. */
+static const struct {
+    catena_level_t level;
+    hwloc_obj_type_t type;
+    const char *name;
+} kinds[] = {
+    {CATENA_LEVEL_CORE, HWLOC_OBJ_CORE, "core"},
+    {CATENA_LEVEL_L3, HWLOC_OBJ_L3CACHE, "l3"},
+    {CATENA_LEVEL_NUMA, HWLOC_OBJ_NUMANODE, "numa"},
+    {CATENA_LEVEL_SOCKET, HWLOC_OBJ_PACKAGE, "socket"},
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+_Static_assert(KINDS == CTN_RESOURCES, "one for each level within a node");
+
+/** The one object of a kind that has all of `cpuset`; NULL: none, or several
+ * have parts of it. */
+static hwloc_obj_t covering(hwloc_topology_t topology, hwloc_obj_type_t type,
+                            hwloc_const_cpuset_t cpuset)
+{
+    hwloc_obj_t object = NULL;
+    while ((object = hwloc_get_next_obj_by_type(topology, type, object)) !=
+           NULL) {
+        if (hwloc_bitmap_isincluded(cpuset, object->cpuset)) {
+            return object;
+        }
+    }
+    return NULL;
+}
+
+/** From the largest kind down. One that does not lie within the next larger one
+ * (a domain over several packages) does not count: levels nest. */
+static void find_nested(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset,
+                        ctn_resources_t *found)
+{
+    hwloc_obj_t outer = NULL;
+    for (unsigned i = KINDS; i-- > 0;) {
+        hwloc_obj_t object = covering(topology, kinds[i].type, cpuset);
+        bool nests = object != NULL &&
+                     (outer == NULL ||
+                      hwloc_bitmap_isincluded(object->cpuset, outer->cpuset));
+        found->index[i] = nests ? (int)object->logical_index : -1;
+        outer = nests ? object : outer;
+    }
+}
+
+/** Where this process may run; the caller frees it. */
+static hwloc_cpuset_t own_cpuset(hwloc_topology_t topology, bool described,
+                                 const ctn_site_t *site)
+{
+    hwloc_cpuset_t cpuset = hwloc_bitmap_alloc();
+    int units = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+    if (cpuset == NULL || units <= 0) {
+        return cpuset;
+    }
+    if (described) {
+        hwloc_obj_t unit = hwloc_get_obj_by_type(
+            topology, HWLOC_OBJ_PU, site->local_rank % (unsigned)units);
+        hwloc_bitmap_copy(cpuset, unit->cpuset);
+    } else if (hwloc_get_cpubind(topology, cpuset, HWLOC_CPUBIND_PROCESS) !=
+               0) {
+        hwloc_bitmap_copy(cpuset, hwloc_topology_get_topology_cpuset(topology));
+    }
+    return cpuset;
+}
+
+static catena_status_t find_all(const char *description, const ctn_site_t *site,
+                                ctn_resources_t *found)
+{
+    hwloc_topology_t topology;
+    bool described = description != NULL && description[0] != '\0';
+    if (hwloc_topology_init(&topology) != 0) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    hwloc_cpuset_t cpuset = NULL;
+    if (ctn_site_load(topology, description, CTN_LOAD_CACHES) == 0) {
+        cpuset = own_cpuset(topology, described, site);
+    }
+    if (cpuset != NULL) {
+        find_nested(topology, cpuset, found);
+    }
+    catena_status_t status = cpuset != NULL ? CATENA_OK : CATENA_ERR_SYSTEM;
+    hwloc_bitmap_free(cpuset);
+    hwloc_topology_destroy(topology);
+    return status;
+}
+
+/** A simulated machine without a description has domains, and a core for each
+ * rank. */
+static void find_simulated(const ctn_site_t *site, ctn_resources_t *found)
+{
+    for (unsigned i = 0; i < KINDS; i++) {
+        found->index[i] = kinds[i].level == CATENA_LEVEL_CORE
+                              ? (int)site->local_rank
+                              : site->numa;
+    }
+}
+
+catena_status_t ctn_site_resource(const ctn_log_t *log, const char *description,
+                                  const ctn_site_t *site, catena_level_t level,
+                                  char *name)
+{
+    ctn_resources_t *found = site->resources;
+    unsigned kind = 0;
+    while (kind < KINDS && kinds[kind].level != level) {
+        kind++;
+    }
+    if (kind == KINDS && level != CATENA_LEVEL_NODE) {
+        ctn_error(log, "there is no level %d; expected CATENA_LEVEL_...",
+                  (int)level);
+        return CATENA_ERR_ARG;
+    }
+    if (!found->known && kind < KINDS) {
+        bool described = description != NULL && description[0] != '\0';
+        if (site->simulated && !described) {
+            find_simulated(site, found);
+        } else if (find_all(description, site, found) != CATENA_OK) {
+            ctn_error(log, "hwloc does not tell what this machine is made of");
+            return CATENA_ERR_SYSTEM;
+        }
+        found->known = true;
+    }
+    while (kind < KINDS && found->index[kind] < 0) {
+        kind++; /* of several a part: the next larger one */
+    }
+    if (kind == KINDS) {
+        snprintf(name, CTN_RESOURCE_BYTES, "%s", site->node);
+    } else {
+        snprintf(name, CTN_RESOURCE_BYTES, "%s/%s%d", site->node,
+                 kinds[kind].name, found->index[kind]);
+    }
+    return CATENA_OK;
+}

@@ -1,0 +1,138 @@
+#include "topo/locality.h"
+
+#include <hwloc.h>
+#include <numa.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/** The one NUMA domain that covers `cpuset`, or -1 when there are several or
+ * when there is nothing to choose from. */
+static int domain_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset)
+{
+    int domains = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+    int found = -1;
+    if (domains < 2) {
+        return -1;
+    }
+    hwloc_nodeset_t nodes = hwloc_bitmap_alloc();
+    if (nodes != NULL) {
+        hwloc_cpuset_to_nodeset(topology, cpuset, nodes);
+        if (hwloc_bitmap_weight(nodes) == 1) {
+            found = hwloc_bitmap_first(nodes);
+        }
+        hwloc_bitmap_free(nodes);
+    }
+    return found;
+}
+
+static int described_domain(hwloc_topology_t topology, unsigned local_rank)
+{
+    int units = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+    if (units <= 0) {
+        return -1;
+    }
+    hwloc_obj_t unit = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU,
+                                             local_rank % (unsigned)units);
+    return domain_of(topology, unit->cpuset);
+}
+
+static int bound_domain(hwloc_topology_t topology)
+{
+    int domain = -1;
+    hwloc_cpuset_t bound = hwloc_bitmap_alloc();
+    if (bound != NULL &&
+        hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_PROCESS) == 0) {
+        domain = domain_of(topology, bound);
+    }
+    hwloc_bitmap_free(bound);
+    return domain;
+}
+
+static bool is_file(const char *description)
+{
+    size_t length = strlen(description);
+    return length > 4 && strcmp(description + length - 4, ".xml") == 0;
+}
+
+int ctn_site_load(hwloc_topology_t topology, const char *description,
+                  unsigned what)
+{
+    int result = 0;
+    if (description != NULL && description[0] != '\0') {
+        result = is_file(description)
+                     ? hwloc_topology_set_xml(topology, description)
+                     : hwloc_topology_set_synthetic(topology, description);
+    }
+    if (result != 0) {
+        return -1;
+    }
+    /* Packages and groups hold the domains apart and must stay. */
+    if ((what & CTN_LOAD_CACHES) == 0) {
+        hwloc_topology_set_cache_types_filter(topology,
+                                              HWLOC_TYPE_FILTER_KEEP_NONE);
+    }
+    hwloc_topology_set_icache_types_filter(topology,
+                                           HWLOC_TYPE_FILTER_KEEP_NONE);
+    if ((what & CTN_LOAD_DEVICES) != 0) {
+        hwloc_topology_set_io_types_filter(topology,
+                                           HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    }
+    return hwloc_topology_load(topology);
+}
+
+catena_status_t ctn_site_find(const ctn_log_t *log, const char *description,
+                              ctn_site_t *site)
+{
+    site->numa = -1;
+    if (description != NULL && description[0] == '\0') {
+        description = NULL;
+    }
+    /* Reading the machine costs milliseconds a rank: not for one domain. */
+    if (description == NULL && (numa_available() < 0 || numa_max_node() == 0)) {
+        return CATENA_OK;
+    }
+    hwloc_topology_t topology;
+    if (hwloc_topology_init(&topology) != 0) {
+        return CATENA_ERR_NO_MEMORY;
+    }
+    if (ctn_site_load(topology, description, 0) != 0) {
+        hwloc_topology_destroy(topology);
+        ctn_error(log,
+                  "CATENA_TOPOLOGY is '%s'; expected a synthetic description "
+                  "that hwloc reads, such as 'numa:2 core:8 pu:1', or the path "
+                  "of an XML file of hwloc's",
+                  description != NULL ? description : "");
+        return description != NULL ? CATENA_ERR_ARG : CATENA_ERR_SYSTEM;
+    }
+    site->numa = description != NULL
+                     ? described_domain(topology, site->local_rank)
+                     : bound_domain(topology);
+    hwloc_topology_destroy(topology);
+    return CATENA_OK;
+}
+
+/** Cores that the control group's quota is worth, rounded up; 0: no quota. */
+static unsigned quota_cores(void)
+{
+    long quota;
+    long period;
+    unsigned cores = 0;
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+    if (file == NULL) {
+        return 0;
+    }
+    if (fscanf(file, "%ld %ld", &quota, &period) == 2 && period > 0) {
+        cores = (unsigned)((quota + period - 1) / period);
+    }
+    fclose(file);
+    return cores;
+}
+
+unsigned ctn_site_cores(void)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned cores = online > 0 ? (unsigned)online : 1;
+    unsigned quota = quota_cores();
+    return quota > 0 && quota < cores ? quota : cores;
+}

@@ -1,0 +1,200 @@
+#include "type/builder.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+
+ctn_draft_t ctn_draft_begin(const char *name, catena_datatype_t old,
+                            size_t levels, size_t bytes)
+{
+    ctn_draft_t draft = {.type = NULL, .status = CATENA_OK};
+    if (old == NULL) {
+        draft.status = CATENA_ERR_ARG;
+        return draft;
+    }
+    size_t head = sizeof(*old) + (old->depth + levels) * sizeof(ctn_level_t);
+    struct catena_datatype *type = NULL;
+    if (!__builtin_add_overflow(head, bytes, &bytes)) {
+        type = malloc(bytes);
+    }
+    if (type == NULL) {
+        draft.status = CATENA_ERR_NO_MEMORY;
+        return draft;
+    }
+    memcpy(type, old, sizeof(*old));
+    if (old->depth > 0) {
+        memcpy(type->level, old->level, old->depth * sizeof(ctn_level_t));
+    }
+    type->name = name;
+    type->derived = true;
+    type->references = 1;
+    type->held = NULL;
+    for (uint32_t i = 0; i < old->depth; i++) {
+        if (old->level[i].kind != CTN_LEVEL_STRIDED) {
+            type->held = ctn_type_hold(old);
+            break;
+        }
+    }
+    draft.type = type;
+    return draft;
+}
+
+void *ctn_draft_arrays(ctn_draft_t *draft, catena_datatype_t old, size_t levels)
+{
+    return &draft->type->level[old->depth + levels];
+}
+
+void ctn_draft_clear(ctn_draft_t *draft)
+{
+    if (draft->status != CATENA_OK) {
+        return;
+    }
+    struct catena_datatype *type = draft->type;
+    type->bytes = 0;
+    type->lower = 0;
+    type->extent = 0;
+    type->true_low = 0;
+    type->true_high = 0;
+    type->depth = 0;
+    type->run = 0;
+    type->shift = 0;
+}
+
+void ctn_draft_shift(ctn_draft_t *draft, ptrdiff_t offset)
+{
+    if (draft->status != CATENA_OK) {
+        return;
+    }
+    struct catena_datatype *type = draft->type;
+    bool overflow = __builtin_add_overflow(type->lower, offset, &type->lower);
+    if (type->bytes > 0) {
+        overflow |=
+            __builtin_add_overflow(type->true_low, offset, &type->true_low);
+        overflow |=
+            __builtin_add_overflow(type->true_high, offset, &type->true_high);
+        overflow |= __builtin_add_overflow(type->shift, offset, &type->shift);
+    }
+    if (overflow) {
+        draft->status = CATENA_ERR_ARG;
+    }
+}
+
+bool ctn_bounds_repeat(ctn_bounds_t *bounds, size_t count, ptrdiff_t stride)
+{
+    ptrdiff_t reach;
+    if (__builtin_mul_overflow(count - 1, stride, &reach)) {
+        return false;
+    }
+    ptrdiff_t *moved = reach < 0 ? &bounds->low : &bounds->high;
+    return !__builtin_add_overflow(*moved, reach, moved);
+}
+
+/** Bounds of the repeated data, and of the markers (lower and upper bound). */
+static bool repeat_bounds(struct catena_datatype *type, size_t count,
+                          ptrdiff_t stride)
+{
+    ctn_bounds_t data = {type->true_low, type->true_high};
+    ctn_bounds_t markers = {type->lower, 0};
+    if (__builtin_add_overflow(type->lower, type->extent, &markers.high) ||
+        !ctn_bounds_repeat(&markers, count, stride) ||
+        __builtin_sub_overflow(markers.high, markers.low, &type->extent)) {
+        return false;
+    }
+    type->lower = markers.low;
+    if (type->bytes == 0) {
+        return true;
+    }
+    if (!ctn_bounds_repeat(&data, count, stride)) {
+        return false;
+    }
+    type->true_low = data.low;
+    type->true_high = data.high;
+    return !__builtin_mul_overflow(type->bytes, count, &type->bytes);
+}
+
+/** Is this the distance at which `count` bodies follow `count` others? */
+static bool follows(size_t count, ptrdiff_t stride, ptrdiff_t distance)
+{
+    ptrdiff_t all;
+    return !__builtin_mul_overflow(count, stride, &all) && all == distance;
+}
+
+void ctn_draft_repeat(ctn_draft_t *draft, size_t count, ptrdiff_t stride)
+{
+    if (draft->status != CATENA_OK) {
+        return;
+    }
+    struct catena_datatype *type = draft->type;
+    if (!repeat_bounds(type, count, stride)) {
+        draft->status = CATENA_ERR_ARG;
+        return;
+    }
+    if (type->bytes == 0 || count == 1) {
+        return;
+    }
+    if (type->depth == 0 && follows(1, (ptrdiff_t)type->run, stride)) {
+        type->run = type->bytes;
+        return;
+    }
+    ctn_level_t *top = &type->level[type->depth];
+    if (type->depth > 0 && top[-1].kind == CTN_LEVEL_STRIDED &&
+        follows(top[-1].count, top[-1].stride, stride)) {
+        top[-1].count *= count;
+        top[-1].bytes = type->bytes;
+        return;
+    }
+    *top = (ctn_level_t){.kind = CTN_LEVEL_STRIDED,
+                         .bytes = type->bytes,
+                         .count = count,
+                         .stride = stride};
+    type->depth++;
+}
+
+void ctn_type_flatten(const struct catena_datatype *type, uint32_t *depth,
+                      ptrdiff_t *stride)
+{
+    if (*depth == 0) {
+        return;
+    }
+    const ctn_level_t *top = &type->level[*depth - 1];
+    if (top->kind == CTN_LEVEL_STRIDED &&
+        follows(top->count, top->stride, *stride)) {
+        *stride = top->stride;
+        --*depth;
+    }
+}
+
+/** Where the upper bound is, and how far apart any two bytes are, must fit
+ * ptrdiff_t: from here on nobody checks sums of displacements. */
+static bool bounds_fit(const struct catena_datatype *type)
+{
+    ptrdiff_t unused;
+    return !__builtin_add_overflow(type->lower, type->extent, &unused) &&
+           !__builtin_sub_overflow(type->true_high, type->true_low, &unused);
+}
+
+catena_status_t ctn_draft_finish(ctn_draft_t *draft, catena_datatype_t *out)
+{
+    struct catena_datatype *type = draft->type;
+    if (draft->status == CATENA_OK && !bounds_fit(type)) {
+        draft->status = CATENA_ERR_ARG;
+    }
+    if (draft->status != CATENA_OK) {
+        if (type != NULL) {
+            ctn_error(NULL, "type %s: does not fit the address space",
+                      type->name);
+            ctn_type_drop(type);
+        }
+        return draft->status;
+    }
+    assert(type->depth < CTN_TYPE_LEVELS);
+    type->stream_depth = type->depth;
+    type->stream_stride = type->extent;
+    ctn_type_flatten(type, &type->stream_depth, &type->stream_stride);
+    type->dense = type->depth == 0 && type->shift == 0 && type->lower == 0 &&
+                  follows(1, (ptrdiff_t)type->bytes, type->extent);
+    *out = type;
+    return CATENA_OK;
+}

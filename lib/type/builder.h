@@ -1,0 +1,54 @@
+#ifndef CTN_TYPE_BUILDER_H
+#define CTN_TYPE_BUILDER_H
+
+#include "type/datatype.h"
+
+/* A type under construction. The first error sticks: later steps then do
+ * nothing, and ctn_draft_finish reports it. */
+typedef struct ctn_draft {
+    struct catena_datatype *type;
+    catena_status_t status;
+} ctn_draft_t;
+
+/** Bounds of data that is repeated; high is the end. */
+typedef struct ctn_bounds {
+    ptrdiff_t low;
+    ptrdiff_t high;
+} ctn_bounds_t;
+
+/** A copy of `old` to build on.
+ * @param[in] levels that will be added at most
+ * @param[in] bytes  for arrays, see ctn_draft_arrays */
+ctn_draft_t ctn_draft_begin(const char *name, catena_datatype_t old,
+                            size_t levels, size_t bytes);
+
+/** The memory that was asked for, aligned for any level's array.
+ * @param[in] levels as in ctn_draft_begin */
+void *ctn_draft_arrays(ctn_draft_t *draft, catena_datatype_t old,
+                       size_t levels);
+
+/** Forget all data and bounds. */
+void ctn_draft_clear(ctn_draft_t *draft);
+
+/** Move the data and the bounds. */
+void ctn_draft_shift(ctn_draft_t *draft, ptrdiff_t offset);
+
+/** Repeat the data and the bounds.
+ * @param[in] count  1 or more
+ * @param[in] stride bytes of memory from one to the next */
+void ctn_draft_repeat(ctn_draft_t *draft, size_t count, ptrdiff_t stride);
+
+/** Check it and hand it out, or free it. */
+catena_status_t ctn_draft_finish(ctn_draft_t *draft, catena_datatype_t *out);
+
+/** Elements of the lowest *depth levels, *stride apart: if the upper level's
+ * bodies are as evenly spaced across elements, the elements are rows of those
+ * bodies. Replaces both by one level less, and by the bodies' stride. */
+void ctn_type_flatten(const struct catena_datatype *type, uint32_t *depth,
+                      ptrdiff_t *stride);
+
+/** Bounds of `count` (1 or more) of something, `stride` apart.
+ * @return false on overflow */
+bool ctn_bounds_repeat(ctn_bounds_t *bounds, size_t count, ptrdiff_t stride);
+
+#endif

@@ -1,0 +1,211 @@
+#include "naive_levels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/barrier.h"
+#include "coll/hierarchy/levels.h"
+
+/* What ranks of the group in question share; written by each before a
+ * barrier. Several groups at once: by the first rank of each in the world. */
+static char shared_name[NAIVE_RANKS][7][NAIVE_RANKS][CTN_SBGP_NAME_BYTES];
+
+typedef struct expected {
+    ctn_hierarchy_t hierarchy; /* levels, top, in_order */
+    const ctn_sbgp_rule_t *rule[CTN_MOST_LEVELS];
+    uint32_t size[CTN_MOST_LEVELS];
+    uint32_t member[CTN_MOST_LEVELS][NAIVE_RANKS]; /* their ranks */
+    bool in_order[CTN_MOST_LEVELS];
+    uint32_t stands[CTN_MOST_LEVELS][NAIVE_RANKS]; /* member for each rank */
+    uint32_t ends; /* subgroups that nothing joins */
+} expected_t;
+
+static unsigned rule_index(const ctn_sbgp_rule_t *rule)
+{
+    unsigned i = 0;
+    while (ctn_sbgp_rules[i] != rule) {
+        i++;
+    }
+    return i;
+}
+
+/** Whether the members' ranks follow each other without a gap. */
+static bool naive_in_order(uint32_t n, const uint32_t *stands, uint32_t members)
+{
+    uint32_t last = 0;
+    bool begun = false;
+    uint32_t seen[NAIVE_RANKS] = {0};
+    for (uint32_t r = 0; r < n; r++) {
+        if (stands[r] == members) {
+            if (begun && last + 1 < members) {
+                return false; /* a hole */
+            }
+            if (begun) {
+                /* after the last member nothing may come any more */
+                for (uint32_t s = r; s < n; s++) {
+                    if (stands[s] != members) {
+                        return false;
+                    }
+                }
+            }
+            continue;
+        }
+        if (begun && stands[r] != last && stands[r] != last + 1) {
+            return false;
+        }
+        last = stands[r];
+        begun = true;
+        seen[last]++;
+    }
+    return true;
+}
+
+/** Subgroup of the participant `leader` on a level. */
+static void naive_subgroup(uint32_t n, char (*name)[CTN_SBGP_NAME_BYTES],
+                           const uint32_t *owner, uint32_t leader,
+                           uint32_t *size, uint32_t *member, uint32_t *stands)
+{
+    *size = 0;
+    for (uint32_t r = 0; r < n; r++) {
+        if (owner[r] == r && strcmp(name[r], name[leader]) == 0) {
+            member[(*size)++] = r;
+        }
+    }
+    for (uint32_t r = 0; r < n; r++) {
+        stands[r] = *size;
+        for (uint32_t i = 0; i < *size; i++) {
+            if (owner[r] == member[i]) {
+                stands[r] = i;
+            }
+        }
+    }
+}
+
+static void naive(uint32_t n, uint32_t me, uint32_t slot,
+                  const ctn_levels_t *levels, expected_t *e)
+{
+    uint32_t owner[NAIVE_RANKS];
+    uint32_t left = n;
+    memset(e, 0, sizeof(*e));
+    e->hierarchy.in_order = true;
+    for (uint32_t r = 0; r < n; r++) {
+        owner[r] = r;
+    }
+    for (unsigned level = 0; level < levels->count && left > 1; level++) {
+        char(*name)[CTN_SBGP_NAME_BYTES] =
+            shared_name[slot][rule_index(levels->level[level].rule)];
+        uint32_t next[NAIVE_RANKS];
+        uint32_t size, member[NAIVE_RANKS], stands[NAIVE_RANKS];
+        for (uint32_t r = 0; r < n; r++) {
+            naive_subgroup(n, name, owner, owner[r], &size, member, stands);
+            next[r] = member[0];
+            bool ordered = naive_in_order(n, stands, size);
+            e->hierarchy.in_order &= size == 1 || ordered;
+            if (r == me && owner[me] == me && size > 1) {
+                unsigned at = e->hierarchy.levels++;
+                e->rule[at] = levels->level[level].rule;
+                e->size[at] = size;
+                e->in_order[at] = ordered;
+                memcpy(e->member[at], member, sizeof(member));
+                memcpy(e->stands[at], stands, sizeof(stands));
+                e->hierarchy.top = size == left;
+            }
+        }
+        memcpy(owner, next, sizeof(owner));
+        left = 0;
+        for (uint32_t r = 0; r < n; r++) {
+            left += owner[r] == r;
+        }
+    }
+    e->ends = left;
+}
+
+static void check_sbgp(job_t *job, const ctn_sbgp_t *sbgp, const expected_t *e,
+                       unsigned level, uint32_t n, uint32_t me)
+{
+    JOB_CHECK(job, sbgp->rule == e->rule[level]);
+    JOB_CHECK(job, sbgp->size == e->size[level]);
+    JOB_CHECK(job, sbgp->in_order == e->in_order[level]);
+    if (sbgp->size != e->size[level]) {
+        return;
+    }
+    JOB_CHECK(job, sbgp->member[sbgp->me].rank == me);
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < sbgp->size; i++) {
+        const ctn_sbgp_member_t *member = &sbgp->member[i];
+        uint32_t ranks = 0;
+        uint32_t in_ranges = 0;
+        for (uint32_t r = 0; r < n; r++) {
+            ranks += e->stands[level][r] == i;
+        }
+        for (uint32_t k = 0; k < member->ranges; k++) {
+            in_ranges += member->range[k].count;
+            JOB_CHECK(job, k == 0 || member->range[k].first >
+                                         member->range[k - 1].first +
+                                             member->range[k - 1].count);
+        }
+        JOB_CHECK(job, member->rank == e->member[level][i]);
+        JOB_CHECK(job, member->ranks == ranks && in_ranges == ranks);
+        JOB_CHECK(job, member->before == before);
+        before += ranks;
+    }
+    JOB_CHECK(job, sbgp->ranks == before);
+    for (uint32_t r = 0; r < n; r++) {
+        JOB_CHECK(job, ctn_sbgp_find(sbgp, r) == e->stands[level][r]);
+    }
+    JOB_CHECK(job, ctn_sbgp_find(sbgp, n) == sbgp->size);
+}
+
+/** What each rank of a group shares, for the naive computation. */
+static uint32_t tell_names(job_t *job, catena_group_t *group)
+{
+    ctn_words_t own = {{0}}, left, right;
+    own.word[0] = job->rank;
+    JOB_CHECK(job, ctn_op_run(ctn_scan_create(job->exec, &group->lane,
+                                              ctn_fold_far, &own, &left, &right,
+                                              sizeof(own))) == CATENA_OK);
+    uint32_t slot =
+        (uint32_t)(group->lane.chain.rank == 0 ? own.word[0] : left.word[0]);
+    for (unsigned i = 0; ctn_sbgp_rules[i] != NULL; i++) {
+        JOB_CHECK(job,
+                  ctn_sbgp_rules[i]->find(
+                      group, shared_name[slot][i][group->lane.chain.rank]) ==
+                      CATENA_OK);
+    }
+    /* Not by levels: components of tests have nothing that runs. */
+    JOB_CHECK(job, ctn_op_run(ctn_barrier_create(group)) == CATENA_OK);
+    return slot;
+}
+
+void naive_await(job_t *job, const ctn_hierarchy_t *hierarchy)
+{
+    while (hierarchy->state != CTN_BUILT &&
+           ctn_exec_progress(job->exec) == CATENA_OK) {
+    }
+}
+
+void naive_check(job_t *job, catena_group_t *group,
+                 const ctn_hierarchy_t *hierarchy, const char *levels_text)
+{
+    expected_t *e = malloc(sizeof(*e));
+    ctn_levels_t levels;
+    uint32_t n = group->lane.chain.size;
+    uint32_t me = group->lane.chain.rank;
+    naive_await(job, hierarchy); /* building uses the group's chain */
+    uint32_t slot = tell_names(job, group);
+    JOB_CHECK(job,
+              ctn_levels_read(NULL, "test", levels_text, &levels) == CATENA_OK);
+    naive(n, me, slot, &levels, e);
+    JOB_CHECK(job, e->ends == 1 && hierarchy->status == CATENA_OK);
+    JOB_CHECK(job, hierarchy->levels == e->hierarchy.levels);
+    JOB_CHECK(job, hierarchy->top == e->hierarchy.top);
+    JOB_CHECK(job, hierarchy->in_order == e->hierarchy.in_order);
+    if (hierarchy->levels == e->hierarchy.levels) {
+        for (unsigned i = 0; i < hierarchy->levels; i++) {
+            check_sbgp(job, hierarchy->level[i]->sbgp, e, i, n, me);
+        }
+    }
+    JOB_CHECK(job, ctn_op_run(ctn_barrier_create(group)) ==
+                       CATENA_OK); /* names stay so long */
+    free(e);
+}

@@ -1,0 +1,143 @@
+/* Direct alltoall between nodes: how many messages it takes, and what comes of
+ * them when they are put off. */
+
+#include <stdbool.h>
+
+#include "oracle/call.h"
+#include "unit/job.h"
+#include "unit/unit.h"
+
+enum { MOST_RANKS = 80, CALLS = 6 /* over the generations once */ };
+
+typedef struct sample {
+    int counts[41]; /* of ranks on each node; ends with 0 */
+    bool dealt;     /* to the nodes in turn */
+    size_t bytes;
+    const char *window;
+    bool in_place;
+    bool joint; /* as is expected */
+} sample_t;
+
+static const sample_t *sample;
+static uint64_t sent[MOST_RANKS]; /* messages of each rank */
+
+static void exchange(job_t *job)
+{
+    oracle_t oracle = job_oracle(job);
+    oracle_table_t table;
+    catena_sim_stats_t before = {0};
+    catena_sim_stats_t after = {0};
+    catena_group_t *world = job->context->world;
+    oracle_table_open(&oracle, &table);
+    JOB_CHECK(job, catena_group_set(world, "alltoall_algorithm", "direct") ==
+                       CATENA_OK);
+    JOB_CHECK(job, catena_group_set(world, "alltoall_window", sample->window) ==
+                       CATENA_OK);
+    oracle_call_t call = {.group = world,
+                          .table = &table,
+                          .exactly = sample->bytes,
+                          .c = {{[ORACLE_KIND] = ORACLE_ALLTOALL}}};
+    call.c.value[ORACLE_PLACE] = sample->in_place;
+    oracle_call_open(&oracle, &call);
+    for (uint64_t i = 0; i <= CALLS; i++) {
+        oracle_call_fill(&call, i);
+        JOB_CHECK(job, oracle_call_run(&oracle, &call) == CATENA_OK);
+        oracle_call_check(&oracle, &call, "alltoall");
+        /* The first builds what all others need. */
+        catena_sim_stats(job->context, i == 0 ? &before : &after);
+    }
+    sent[job->rank] = after.messages - before.messages;
+    oracle_call_close(&oracle, &call);
+    oracle_table_close(&oracle, &table);
+}
+
+/** Deal the ranks; how many there are. */
+static int place(const sample_t *s, int *node_of)
+{
+    int ranks = 0;
+    if (!s->dealt) {
+        for (int node = 0; s->counts[node] > 0; node++) {
+            for (int i = 0; i < s->counts[node]; i++) {
+                node_of[ranks++] = node;
+            }
+        }
+        return ranks;
+    }
+    bool any = true;
+    for (int turn = 0; any; turn++) {
+        any = false;
+        for (int node = 0; s->counts[node] > 0; node++) {
+            if (turn < s->counts[node]) {
+                node_of[ranks++] = node;
+                any = true;
+            }
+        }
+    }
+    return ranks;
+}
+
+#define FORTY_PAIRS                                                            \
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, \
+        2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2
+
+static const sample_t samples[] = {
+    {{8, 8, 8, 8}, false, 8, "auto", false, true},
+    {{8, 8, 8, 8}, false, 256, "auto", false, true},
+    {{8, 8, 8, 8}, false, 257, "auto", true, true},
+    {{8, 8, 8, 8}, true, 2048, "auto", false, true},
+    {{8, 8, 8, 8}, false, 8192, "auto", false, true},
+    {{8, 8, 8, 8}, false, 8193, "auto", false, false},
+    {{8, 8, 8, 8}, false, 8, "4", false, false},
+    {{3, 1, 5}, false, 8, "auto", true, true},
+    {{3, 1, 5}, false, 3000, "auto", false, true},
+    {{3, 1, 5}, true, 100, "auto", false, true},
+    {{3, 1, 5}, true, 6553, "auto", true, true},
+    {{3, 1, 5}, true, 6554, "auto", true, false}, /* three slots a message */
+    {{1, 1, 1}, false, 8, "auto", false, false},
+    {{1, 33, 2}, false, 8, "auto", false, false}, /* too many at one rank */
+    {{FORTY_PAIRS}, false, 56, "auto", false, true},
+    {{FORTY_PAIRS}, false, 57, "auto", false, false}, /* fewer wide slots */
+};
+
+enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
+
+/** Whatever may come late comes late, in many orders. */
+START_TEST(messages_are_as_many_as_other_nodes)
+{
+    int node_of[MOST_RANKS];
+    sample = &samples[_i];
+    int ranks = place(sample, node_of);
+    int nodes = 0;
+    while (sample->counts[nodes] > 0) {
+        nodes++;
+    }
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        catena_sim_params_t params = {.machine = "hpc-b",
+                                      .nodes = nodes,
+                                      .ranks = ranks,
+                                      .node_of = node_of,
+                                      .seed = seed,
+                                      .jitter = 0.5,
+                                      .reorder = 1,
+                                      .stack_bytes = JOB_STACK_BYTES};
+        ck_assert_int_eq(job_simulate_on(&params, exchange), 0);
+        for (int i = 0; i < ranks; i++) {
+            int own = sample->counts[node_of[i]];
+            int each = sample->joint ? nodes - 1 : ranks - own;
+            /* Those that go by themselves need grants, too. */
+            ck_assert(sample->joint ? sent[i] == (uint64_t)(each * CALLS)
+                                    : sent[i] >= (uint64_t)(each * CALLS));
+        }
+    }
+}
+END_TEST
+
+static void add(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, messages_are_as_many_as_other_nodes, 0, SAMPLES);
+}
+
+int main(void)
+{
+    return unit_main("joint", 60, add);
+}

@@ -1,0 +1,271 @@
+/* What callers may get wrong in one call: NULL for any pointer, blocks beyond
+ * all addresses. A job of one rank refuses it as any other does. */
+
+#include <catena/catena.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit/unit.h"
+
+enum { EACH = 2, TEXT_BYTES = 256 }; /* neighbors of a rank on a ring */
+
+typedef struct null {
+    catena_context_t *context, *second;
+    catena_group_t *world, *group;
+    catena_request_t *persistent, *request;
+    catena_neighborhood_t *cart, *neighborhood;
+    catena_machine_t *machine, *opened;
+    FILE *stream;
+    int32_t send[64], recv[64];
+    size_t ones[EACH], nothing[EACH];
+    ptrdiff_t zeros[EACH];
+    catena_datatype_t types[EACH], type;
+    catena_op_t op;
+    catena_op_function_t function;
+    catena_sim_program_t program;
+    int zero_each[EACH], one_each[EACH], numbers[EACH], number;
+    size_t size;
+    ptrdiff_t size_signed;
+    uint64_t offset;
+    double real;
+    void *pointer, *block;
+    char text[TEXT_BYTES];
+    catena_place_t place;
+    catena_split_t split;
+    catena_group_stats_t group_stats;
+    catena_heap_stats_t heap_stats;
+    catena_model_point_t point;
+    catena_neighborhood_info_t info;
+    catena_neighborhood_stats_t neighbor_stats;
+    catena_sim_params_t params;
+    catena_sim_report_t report;
+    catena_sim_stats_t stats;
+} null_t;
+
+static void add(const void *in, void *inout, size_t count,
+                catena_datatype_t type, void *argument)
+{
+    (void)in, (void)inout, (void)count, (void)type, (void)argument;
+}
+
+static int program(const catena_config_t *config, void *argument)
+{
+    (void)config, (void)argument;
+    return 0;
+}
+
+static void open_null(null_t *n)
+{
+    *n = (null_t){
+        .ones = {1, 1},
+        .types = {CATENA_INT32, CATENA_INT32},
+        .one_each = {1, 1},
+        .function = add,
+        .program = program,
+        .stream = fopen("/dev/null", "w"),
+        .point = {"direct", 2, 2, 1, 8},
+        .params = {.machine = "hpc-b", .nodes = 1, .ppn = 1},
+    };
+    static const char *const settings[] = {"LOG_LEVEL=fatal", NULL};
+    ck_assert_int_eq(
+        catena_init(&(catena_config_t){.settings = settings}, &n->context),
+        CATENA_OK);
+    n->world = catena_world(n->context);
+    ck_assert_int_eq(catena_barrier_init(n->world, &n->persistent), CATENA_OK);
+    ck_assert_int_eq(catena_cart_create(n->world, 1, n->one_each, n->one_each,
+                                        0, NULL, &n->cart),
+                     CATENA_OK);
+    ck_assert_int_eq(catena_machine_open("hpc-b", &n->machine), CATENA_OK);
+}
+
+static void close_null(null_t *n)
+{
+    fclose(n->stream);
+    catena_machine_close(n->machine);
+    catena_free(n->context, n->block);
+    if (n->op != NULL) {
+        ck_assert_int_eq(catena_op_free(&n->op), CATENA_OK);
+    }
+    ck_assert_int_eq(catena_request_free(&n->persistent), CATENA_OK);
+    ck_assert_int_eq(catena_neighborhood_free(n->cart), CATENA_OK);
+    ck_assert_int_eq(catena_finalize(n->context), CATENA_OK);
+}
+
+/* ---- NULL ---- */
+
+#define REFUSES(n, what, call)                                                 \
+    do {                                                                       \
+        catena_status_t status = (call);                                       \
+        ck_assert_msg(status == CATENA_ERR_ARG && (n)->request == NULL,        \
+                      "%s with %s NULL: %d", __func__, what, status);          \
+    } while (0)
+#define GIVES_NULL(n, what, call)                                              \
+    ck_assert_msg((call) == NULL && (n)->world != NULL, "%s", what)
+/* A number that is none of a group, type or clock. */
+#define SAYS(n, what, call)                                                    \
+    ck_assert_msg((call) <= 0 && (n)->world != NULL, "%s", what)
+/* NULL is allowed, or nothing comes back. */
+#define RUNS(n, what, call) ((void)(n), (void)(what), (void)(call))
+
+#include "null_calls.h"
+
+START_TEST(refuses_null)
+{
+    null_t n;
+    open_null(&n);
+    null_calls[_i].run(&n);
+    close_null(&n);
+}
+END_TEST
+
+/* ---- blocks beyond all addresses ---- */
+
+#define BEYOND(call)                                                           \
+    ck_assert_msg((call) == CATENA_ERR_ARG, "line %d: %s", __LINE__, #call)
+
+/** Displacements that, times the extent, are 0 again or leave the addresses on
+ * either side, and lengths that do. */
+START_TEST(refuses_far_blocks)
+{
+    enum { T = 8 };
+    static const ptrdiff_t far[][EACH] = {
+        {(ptrdiff_t)1 << 61, (ptrdiff_t)1 << 61},
+        {-((ptrdiff_t)1 << 60) + 1, 0},
+        {PTRDIFF_MAX / T, PTRDIFF_MAX / T}};
+    static const ptrdiff_t far_bytes[][EACH] = {
+        {PTRDIFF_MAX, 0}, {PTRDIFF_MIN, 0}, {PTRDIFF_MAX - T, 0}};
+    static const size_t many[EACH] = {SIZE_MAX / T + 2, 0};
+    const ptrdiff_t *at = far[_i];
+    const ptrdiff_t *byte = far_bytes[_i];
+    null_t n;
+    open_null(&n);
+    const catena_datatype_t type = CATENA_INT64;
+    const catena_datatype_t types[] = {type, type};
+    BEYOND(catena_alltoallv(n.send, n.ones, at, type, n.recv, n.ones, n.zeros,
+                            type, n.world));
+    BEYOND(catena_alltoallv(n.send, n.ones, n.zeros, type, n.recv, n.ones, at,
+                            type, n.world));
+    BEYOND(catena_alltoallv(n.send, many, n.zeros, type, n.recv, many, n.zeros,
+                            type, n.world));
+    BEYOND(catena_alltoallw(n.send, n.ones, byte, types, n.recv, n.ones,
+                            n.zeros, types, n.world));
+    BEYOND(catena_alltoallw(n.send, n.ones, n.zeros, types, n.recv, n.ones,
+                            byte, types, n.world));
+    BEYOND(
+        catena_gatherv(n.send, 1, type, n.recv, n.ones, at, type, 0, n.world));
+    BEYOND(
+        catena_scatterv(n.send, n.ones, at, type, n.recv, 1, type, 0, n.world));
+    BEYOND(
+        catena_allgatherv(n.send, 1, type, n.recv, n.ones, at, type, n.world));
+    BEYOND(
+        catena_reduce_scatter(n.send, n.recv, many, type, CATENA_SUM, n.world));
+    BEYOND(catena_neighbor_gatherv(n.send, 1, type, n.recv, n.ones, at, type,
+                                   n.cart));
+    BEYOND(catena_neighbor_alltoallv(n.send, n.ones, at, type, n.recv, n.ones,
+                                     n.zeros, type, n.cart));
+    BEYOND(catena_neighbor_alltoallw(n.send, n.ones, n.zeros, types, n.recv,
+                                     n.ones, byte, types, n.cart));
+    BEYOND(catena_neighbor_reducev(n.send, n.ones, at, n.recv, 1, type,
+                                   CATENA_SUM, n.cart));
+    /* Of an empty block anything goes. */
+    ck_assert_int_eq(catena_alltoallv(n.send, n.nothing, at, type, n.recv,
+                                      n.nothing, at, type, n.world),
+                     CATENA_OK);
+    close_null(&n);
+}
+END_TEST
+
+/* ---- times beyond all clocks ---- */
+
+typedef struct longest {
+    double delay_s; /* of every message */
+    double work_s;  /* of every rank, `times` times */
+    int times;
+    size_t stack_bytes;
+    catena_status_t status; /* of the run */
+} longest_t;
+
+static double delay(void *argument, const catena_sim_message_t *message)
+{
+    (void)message;
+    return ((const longest_t *)argument)->delay_s;
+}
+
+static int work_long(const catena_config_t *config, void *argument)
+{
+    const longest_t *longest = argument;
+    catena_context_t *context;
+    if (catena_init(config, &context) != CATENA_OK) {
+        return 1;
+    }
+    bool refused = longest->work_s > 1e6;
+    double begun = catena_time(context);
+    for (int i = 0; i < longest->times; i++) {
+        refused ^= catena_compute(context, longest->work_s) != CATENA_OK;
+    }
+    double took = catena_time(context) - begun;
+    return refused || (longest->work_s <= 1e6 && took < longest->work_s) ||
+           catena_finalize(context) != CATENA_OK;
+}
+
+START_TEST(refuses_long_times)
+{
+    static longest_t cases[] = {
+        {.delay_s = 1e12, .status = CATENA_ERR_ARG},
+        {.delay_s = 1e300, .status = CATENA_ERR_ARG},
+        {.delay_s = 1e5, .status = CATENA_OK},
+        {.work_s = 1e12, .times = 1, .status = CATENA_OK},
+        {.work_s = 1e6, .times = 20, .status = CATENA_ERR_ARG},
+        {.work_s = 1e6, .times = 2, .status = CATENA_OK},
+        {.stack_bytes = SIZE_MAX - 100, .status = CATENA_ERR_ARG},
+    };
+    longest_t *longest = &cases[_i];
+#if defined(__SANITIZE_ADDRESS__)
+    if (longest->status != CATENA_OK) {
+        return; /* ranks that never end keep what they hold, as after abort(3)
+                 */
+    }
+#endif
+    catena_sim_params_t params = {.machine = "hpc-b",
+                                  .nodes = 2,
+                                  .ppn = 1,
+                                  .stack_bytes = longest->stack_bytes,
+                                  .delay = delay,
+                                  .delay_argument = longest};
+    catena_sim_report_t report = {0};
+    ck_assert_int_eq(catena_sim_run(&params, work_long, longest, &report),
+                     longest->status);
+    ck_assert_int_eq(report.failed_ranks, 0);
+    ck_assert(longest->status != CATENA_OK ||
+              report.virtual_s >= longest->delay_s);
+}
+END_TEST
+
+/** It ends the process all the same. */
+START_TEST(aborts_without_a_context)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        catena_abort(NULL, 7);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+END_TEST
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, refuses_null, 0,
+                        sizeof(null_calls) / sizeof(null_calls[0]));
+    tcase_add_loop_test(tcase, refuses_far_blocks, 0, 3);
+    tcase_add_loop_test(tcase, refuses_long_times, 0, 7);
+    tcase_add_test(tcase, aborts_without_a_context);
+}
+
+int main(void)
+{
+    return unit_main("arguments", 20, add_cases);
+}

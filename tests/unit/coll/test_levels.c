@@ -1,0 +1,105 @@
+/* Levels of hierarchies as text, and in settings. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/hierarchy/levels.h"
+#include "unit/said.h"
+#include "unit/unit.h"
+
+static const struct {
+    const char *text;
+    const char *fact; /* what is wrong, or what would be right */
+} nonsense[] = {
+    {"", "empty"},
+    {"node:shm,", "empty"},
+    {",node:shm", "empty"},
+    {"node:shm,,network:ucx", "empty"},
+    {"node", "component"},
+    {"node:", "component"},
+    {":shm", "rule"},
+    {"nod:shm", "node"},
+    {"sockets:shm", "socket"},
+    {"node:shn", "p2p"},
+    {"node:shm ", "p2p"},
+    {"node:shm:ucx", "p2p"},
+    {"node:shm,node:ucx", "twice"},
+    {"user:shm,node:shm,USER:p2p", "twice"},
+    {"node:shm,numa:shm", "nothing"},
+    {"node:shm,user:shm,core:shm", "nothing"},
+    {"network:p2p,user:p2p", "nothing"},
+    {"core:p2p,l3:p2p,numa:p2p,socket:p2p,user:p2p,node:p2p,network:p2p,"
+     "network:p2p",
+     "twice"},
+};
+
+START_TEST(texts_that_are_nonsense)
+{
+    ctn_levels_t levels;
+    capture_t said;
+    capture_start(&said);
+    catena_status_t status =
+        ctn_levels_read(NULL, "HERE", nonsense[_i].text, &levels);
+    capture_stop(&said);
+    ck_assert_int_eq(status, CATENA_ERR_ARG);
+    said_facts(&said, "HERE", nonsense[_i].fact, NULL);
+}
+END_TEST
+
+START_TEST(texts_that_are_not)
+{
+    static const char *const texts[][2] = {
+        {"node:shm", "node:shm"},
+        {"Node:SHM,network:Ucx", "node:shm,network:ucx"},
+        {"user:p2p,core:shm", "user:p2p,core:shm"},
+        {"core:p2p,l3:p2p,numa:p2p,socket:p2p,user:p2p,node:p2p,network:p2p",
+         "core:p2p,l3:p2p,numa:p2p,socket:p2p,user:p2p,node:p2p,network:p2p"},
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        ctn_levels_t levels;
+        char text[CTN_LEVELS_BYTES];
+        ck_assert_int_eq(ctn_levels_read(NULL, "HERE", texts[i][0], &levels),
+                         CATENA_OK);
+        ctn_levels_write(&levels, text);
+        ck_assert_str_eq(text, texts[i][1]);
+    }
+}
+END_TEST
+
+START_TEST(settings_of_the_environment)
+{
+    const char *list[] = {"SUBGROUP=row", "SCAN_HIERARCHY=node:shm,network:ucx",
+                          NULL};
+    catena_config_t settings = {.settings = list};
+    ctn_config_t config;
+    capture_t said;
+    ck_assert_int_eq(ctn_config_read(&config, &settings, NULL), CATENA_OK);
+    ck_assert_int_eq(ctn_hierarchy_check(NULL, &config), CATENA_OK);
+    ck_assert(ctn_hierarchy_names(&config, "ucx"));
+    ck_assert(!ctn_hierarchy_names(&config, "p2p"));
+    ctn_config_release(&config);
+
+    list[1] = "REDUCE_SCATTER_HIERARCHY=node:shm,numa:shm";
+    ck_assert_int_eq(ctn_config_read(&config, &settings, NULL), CATENA_OK);
+    capture_start(&said);
+    ck_assert_int_eq(ctn_hierarchy_check(NULL, &config), CATENA_ERR_ARG);
+    capture_stop(&said);
+    said_facts(&said, "CATENA_REDUCE_SCATTER_HIERARCHY", NULL);
+    ck_assert(!ctn_hierarchy_names(&config, "ucx"));
+    ctn_config_release(&config);
+}
+END_TEST
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, texts_that_are_nonsense, 0, COUNT(nonsense));
+    tcase_add_test(tcase, texts_that_are_not);
+    tcase_add_test(tcase, settings_of_the_environment);
+}
+
+int main(void)
+{
+    return unit_main("levels", 60, add_cases);
+}

@@ -1,0 +1,464 @@
+/* Hierarchical collectives in simulated jobs: every collective in every
+ * hierarchy on jobs of many shapes, and in one level by every algorithm,
+ * compared with the oracle. Also: no memory, catena_group_explain, and
+ * simulation of sizes only. */
+
+#include <catena/catena.h>
+#include <catena/coll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/barrier.h"
+#include "coll/ml/ml.h"
+#include "oracle/call.h"
+#include "oracle/random.h"
+#include "unit/job.h"
+#include "unit/unit.h"
+
+static const int dealt[] = {0, 1, 2, 1, 2, 2, 1, 2, 2}; /* :3+1+5, in turn */
+static const int mixed[] = {2, 0, 0, 2, 1, 1, 0, 2, 1, 0, 0, 2, 1};
+
+static const struct shape {
+    int nodes;
+    int ranks;          /* of node_of, or on each node */
+    const int *node_of; /* NULL: in blocks */
+    const char *topology;
+} shapes[] = {
+    {1, 1, NULL, ""}, {1, 5, NULL, ""},  {5, 1, NULL, ""},
+    {4, 4, NULL, ""}, {3, 9, dealt, ""}, {3, 13, mixed, "numa:2 core:2 pu:1"},
+};
+
+enum {
+    SHAPES = sizeof(shapes) / sizeof(shapes[0]),
+    KINDS = ORACLE_ALLTOALL, /* those of levels */
+    HIERARCHIES = 6,
+    SHM = 1, /* on one node */
+    P2P = 2,
+    OF_BLOCKS = (ORACLE_SCAN - ORACLE_GATHER) / 2
+};
+
+static catena_sim_params_t params_of(const struct shape *shape, uint64_t seed)
+{
+    static char topology[64];
+    static const char *const settings[] = {topology, NULL};
+    snprintf(topology, sizeof(topology), "TOPOLOGY=%s", shape->topology);
+    return (catena_sim_params_t){
+        .machine = "hpc-a",
+        .nodes = shape->nodes,
+        .ppn = shape->ranks,
+        .ranks = shape->ranks,
+        .node_of = shape->node_of,
+        .seed = seed,
+        .jitter = 0.5,
+        .reorder = seed % 3 != 0,
+        .stack_bytes = JOB_STACK_BYTES,
+        .settings = settings,
+    };
+}
+
+/** A call of a collective that is short enough; subgroups of "user" are drawn,
+ * too. */
+static oracle_call_t draw(job_t *job, const oracle_table_t *table,
+                          unsigned kind, unsigned hierarchy, uint64_t *random)
+{
+    enum { SHORT_SIZES = 8 };
+    catena_group_t *world = job->context->world;
+    oracle_call_t call = {.group = world, .table = table};
+    oracle_draw(&call.c, kind, true, random);
+    call.c.value[ORACLE_HIERARCHY] = (uint8_t)hierarchy;
+    call.c.value[ORACLE_SIZE] %= SHORT_SIZES;
+    oracle_repair(&call.c);
+    call.shape = oracle_random(random);
+    return call;
+}
+
+/* ---- results ---- */
+
+static unsigned kind_of, hierarchy_of, algorithm_of;
+static int starved_errors; /* of all ranks */
+
+/** One rank is late: by the common clock no rank leaves the barrier before this
+ * one enters it. */
+static void meet(job_t *job, catena_group_t *group)
+{
+    for (uint32_t late = 0; late < job->size; late++) {
+        double until = 0;
+        if (job->rank == late) {
+            JOB_CHECK(job, catena_compute(job->context, 2e-4) == CATENA_OK);
+            until = catena_time(job->context);
+        }
+        JOB_CHECK(job, catena_barrier(group) == CATENA_OK);
+        double through = catena_time(job->context);
+        JOB_CHECK(job, catena_bcast(&until, 1, CATENA_DOUBLE, (int)late,
+                                    group) == CATENA_OK);
+        JOB_CHECK(job, through >= until);
+    }
+}
+
+/** All ranks get the same bits, though sums are rounded. */
+static void same_bits(job_t *job, catena_group_t *group)
+{
+    enum { COUNT = 300 };
+    float sum[COUNT], first[COUNT];
+    uint64_t random = job->seed * 100 + job->rank;
+    for (size_t i = 0; i < COUNT; i++) {
+        uint64_t x = oracle_random(&random);
+        sum[i] = (float)x / (float)(1 + x % 1000000);
+    }
+    JOB_CHECK(job, catena_allreduce(CATENA_IN_PLACE, sum, COUNT, CATENA_FLOAT,
+                                    CATENA_SUM, group) == CATENA_OK);
+    memcpy(first, sum, sizeof(sum));
+    JOB_CHECK(job,
+              catena_bcast(first, COUNT, CATENA_FLOAT, 0, group) == CATENA_OK);
+    JOB_CHECK(job, memcmp(first, sum, sizeof(sum)) == 0);
+}
+
+static void results_of_one(job_t *job)
+{
+    oracle_t oracle = job_oracle(job);
+    oracle_table_t table;
+    uint64_t random = job->seed;
+    char name[16];
+    snprintf(name, sizeof(name), "part%u",
+             (unsigned)(oracle_hash(job->seed, job->rank, 1) % 3));
+    JOB_CHECK(job, catena_group_set(job->context->world, "subgroup", name) ==
+                       CATENA_OK);
+    oracle_table_open(&oracle, &table);
+    for (int i = 0; i < 3; i++) {
+        oracle_call_t call = draw(job, &table, kind_of, hierarchy_of, &random);
+        if (i == 0) {
+            oracle_choose_hierarchy(&oracle, &call.c, call.group);
+        }
+        oracle_choose_algorithm(&oracle, &call.c, call.group);
+        oracle_call_exercise(&oracle, &call, 2);
+    }
+    if (kind_of == ORACLE_BARRIER) {
+        meet(job, job->context->world);
+    }
+    oracle_table_close(&oracle, &table);
+    JOB_CHECK(job, job->context->world->composed == 0);
+}
+
+/** Each collective in each hierarchy on two shapes: so each collective, and
+ * each hierarchy, runs on all shapes. */
+START_TEST(results)
+{
+    unsigned round = (unsigned)_i;
+    hierarchy_of = round % HIERARCHIES;
+    for (kind_of = 0; kind_of < KINDS; kind_of++) {
+        unsigned shape = (kind_of + round + round / HIERARCHIES * 2) % SHAPES;
+        catena_sim_params_t params =
+            params_of(&shapes[shape], round * KINDS + kind_of + 1);
+        ck_assert_msg(job_simulate_on(&params, results_of_one) == 0,
+                      "%s in hierarchy %u", oracle_kind_name(kind_of),
+                      hierarchy_of);
+    }
+}
+END_TEST
+
+/* ---- every algorithm, in one level ---- */
+
+/** Whether the component of a hierarchy has an algorithm of that name. */
+static bool has(unsigned hierarchy, const char *name)
+{
+    const ctn_bcol_t *bcol = hierarchy == SHM ? &ctn_bcol_shm : &ctn_bcol_p2p;
+    for (int kind = 0; kind < CTN_BASICS; kind++) {
+        const char *const *each = bcol->algorithms[kind];
+        for (; each != NULL && *each != NULL; each++) {
+            if (strcmp(*each, name) == 0) {
+                return true;
+            }
+        }
+    }
+    return strcmp(name, "auto") == 0;
+}
+
+/** Calls of short lengths, and one of any length. All memory that was taken is
+ * given back with the group. */
+static void run_way(job_t *job, const oracle_table_t *table, unsigned algorithm,
+                    uint64_t *random)
+{
+    oracle_t oracle = job_oracle(job);
+    catena_group_t *group = NULL;
+    ctn_patience_t patience = {0};
+    uint64_t memory = job->exec->tally.memory;
+    JOB_CHECK(job, catena_group_dup(job->context->world, &group) == CATENA_OK);
+    for (int i = 0; i < 4; i++) {
+        oracle_call_t call = draw(job, table, kind_of, hierarchy_of, random);
+        call.group = group;
+        call.c.value[ORACLE_ALGORITHM] = (uint8_t)algorithm;
+        if (i % 2 == 1 && oracle_reduces(kind_of)) { /* shows the order */
+            call.c.value[ORACLE_OP] = ORACLE_ORDERED;
+            call.c.value[ORACLE_TYPE] = ORACLE_PAIR;
+        }
+        if (i == 3 && job->size < 10) {
+            call.c.value[ORACLE_SIZE] =
+                (uint8_t)oracle_below(random, ORACLE_SIZES);
+            oracle_repair(&call.c);
+        }
+        oracle_choose_hierarchy(&oracle, &call.c, group);
+        oracle_choose_algorithm(&oracle, &call.c, group);
+        oracle_call_exercise(&oracle, &call, 2);
+    }
+    if (kind_of == ORACLE_BARRIER) {
+        meet(job, group);
+    } else if (kind_of == ORACLE_ALLREDUCE) {
+        same_bits(job, group);
+    }
+    JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
+    while (job->exec->aside != NULL) { /* teardown of the group */
+        ctn_exec_poll_or_idle(job->exec, &patience);
+    }
+    JOB_CHECK(job, job->exec->tally.memory == memory);
+}
+
+static void run_ways(job_t *job)
+{
+    oracle_t oracle = job_oracle(job);
+    oracle_table_t table;
+    uint64_t random = job->seed;
+    oracle_table_open(&oracle, &table);
+    for (unsigned i = 0; i < oracle_algorithms(kind_of); i++) {
+        if (has(hierarchy_of, oracle_algorithm_name(kind_of, i))) {
+            run_way(job, &table, i, &random);
+        }
+    }
+    oracle_table_close(&oracle, &table);
+}
+
+/** Ranks of one node for shm, any layout for messages. */
+static int simulate(uint32_t ranks, uint64_t seed, job_body_t body)
+{
+    return hierarchy_of == SHM ? job_simulate_node(ranks, seed, body)
+                               : job_simulate(ranks, seed, body);
+}
+
+START_TEST(ways)
+{
+    static const uint32_t sizes[] = {1, 2, 3, 5, 8, 13};
+    kind_of = (unsigned)_i / 2;
+    hierarchy_of = _i % 2 == 0 ? SHM : P2P;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        ck_assert_msg(simulate(sizes[i], (uint64_t)_i + i, run_ways) == 0,
+                      "%s of %u", oracle_kind_name(kind_of), sizes[i]);
+    }
+}
+END_TEST
+
+/* ---- without memory ---- */
+
+/** Every second rank has no memory left for long blocks. All calls return, and
+ * if no rank had to abort, the next collective works. */
+static void starve(job_t *job)
+{
+    oracle_t oracle = job_oracle(job);
+    oracle_table_t table;
+    uint64_t random = job->seed;
+    job_hoard_t *hoard = calloc(1, sizeof(*hoard));
+    catena_group_t *world = job->context->world;
+    job->context->log.level = CTN_LOG_ERROR; /* no warnings: this is wanted */
+    oracle_table_open(&oracle, &table);
+    oracle_call_t call = draw(job, &table, kind_of, hierarchy_of, &random);
+    call.c.value[ORACLE_ALGORITHM] = (uint8_t)algorithm_of;
+    call.c.value[ORACLE_MODE] = ORACLE_BLOCKING;
+    call.c.value[ORACLE_SIZE] = ORACLE_LONG - 1;
+    call.c.value[ORACLE_MEMORY] = ORACLE_MALLOC; /* needs staging */
+    oracle_choose_hierarchy(&oracle, &call.c, world);
+    oracle_choose_algorithm(&oracle, &call.c, world);
+    oracle_call_t before = call; /* builds the hierarchy */
+    oracle_call_t after = call;
+    oracle_call_exercise(&oracle, &before, 1);
+    oracle_call_open(&oracle, &call);
+    oracle_call_fill(&call, 1);
+    JOB_CHECK(job, ctn_op_run(ctn_barrier_create(world)) == CATENA_OK);
+    if (job->rank % 2 == job->seed % 2) {
+        job_take_heap(job, hoard);
+    }
+    JOB_CHECK(job, ctn_op_run(ctn_barrier_create(world)) == CATENA_OK);
+    catena_status_t status = oracle_call_run(&oracle, &call);
+    JOB_CHECK(job, status == CATENA_OK || status == CATENA_ERR_NO_MEMORY);
+    if (status == CATENA_OK) {
+        oracle_call_check(&oracle, &call, "starved");
+    }
+    status = ctn_op_run(ctn_barrier_create(world));
+    job_give_heap(job, hoard);
+    if (status == CATENA_OK &&
+        ctn_op_run(ctn_barrier_create(world)) == CATENA_OK) {
+        oracle_call_exercise(&oracle, &after, 1);
+    }
+    oracle_call_close(&oracle, &call);
+    oracle_table_close(&oracle, &table);
+    free(hoard);
+    starved_errors += job->errors;
+}
+
+/** By each algorithm of the collectives that move blocks. */
+START_TEST(without_memory)
+{
+    kind_of = ORACLE_GATHERV + (unsigned)_i / 2 * 2; /* every second one */
+    hierarchy_of = _i % 2 == 0 ? SHM : P2P;
+    starved_errors = 0;
+    for (algorithm_of = 0; algorithm_of < oracle_algorithms(kind_of);
+         algorithm_of++) {
+        if (has(hierarchy_of, oracle_algorithm_name(kind_of, algorithm_of))) {
+            /* A rank that aborts ends with an error. */
+            ck_assert_int_ge(simulate(5, (uint64_t)_i + algorithm_of, starve),
+                             0);
+        }
+    }
+    ck_assert_int_eq(starved_errors, 0);
+}
+END_TEST
+
+/* ---- data that are not moved ---- */
+
+/** Everything runs but what sends lengths as data, which says so. */
+static void sizes_only(job_t *job)
+{
+    oracle_t oracle = job_oracle(job);
+    oracle_table_t table;
+    uint64_t random = 5;
+    catena_request_t *none = NULL;
+    oracle_table_open(&oracle, &table);
+    for (unsigned i = 0; i < 3 * KINDS; i++) {
+        oracle_call_t call = draw(job, &table, i % KINDS, 1, &random);
+        bool asks = i % KINDS == ORACLE_GATHERV || i % KINDS == ORACLE_SCATTERV;
+        call.c.value[ORACLE_MODE] = ORACLE_BLOCKING;
+        oracle_choose_hierarchy(&oracle, &call.c, call.group);
+        oracle_call_open(&oracle, &call);
+        oracle_call_fill(&call, i);
+        JOB_CHECK(job, oracle_call_run(&oracle, &call) ==
+                           (asks ? CATENA_ERR_UNSUPPORTED : CATENA_OK));
+        JOB_CHECK(job, call.request == none);
+        oracle_call_close(&oracle, &call);
+    }
+    oracle_table_close(&oracle, &table);
+}
+
+START_TEST(sizes)
+{
+    catena_sim_params_t params = params_of(&shapes[3], 1);
+    params.payload = CATENA_SIM_SIZES;
+    ck_assert_int_eq(job_simulate_on(&params, sizes_only), 0);
+}
+END_TEST
+
+/** Nothing to move: nobody is waited for, and no rank is told. */
+static void nothing(job_t *job)
+{
+    catena_group_t *world = job->context->world;
+    catena_request_t *request = NULL;
+    if (job->rank == 0) {
+        JOB_CHECK(job,
+                  catena_bcast(NULL, 0, CATENA_INT64, 0, world) == CATENA_OK);
+        JOB_CHECK(job,
+                  catena_iallreduce(NULL, NULL, 0, CATENA_INT64, CATENA_SUM,
+                                    world, &request) == CATENA_OK);
+        JOB_CHECK(job, request == NULL);
+        JOB_CHECK(job, catena_scan_init(NULL, NULL, 0, CATENA_INT64, CATENA_SUM,
+                                        world, &request) == CATENA_OK);
+        JOB_CHECK(job, catena_start(request) == CATENA_OK);
+        JOB_CHECK(job, catena_wait(&request) == CATENA_OK);
+        JOB_CHECK(job, catena_request_free(&request) == CATENA_OK);
+    }
+}
+
+START_TEST(zero_counts)
+{
+    ck_assert_int_eq(job_simulate(5, 1, nothing), 0);
+}
+END_TEST
+
+/** A rank with a collective under way does not free its group; what is left
+ * then is as before. */
+static void freed_too_early(job_t *job)
+{
+    catena_group_t *group;
+    catena_request_t *request = NULL;
+    uint64_t own = job->rank;
+    uint64_t sum = 0;
+    JOB_CHECK(job, catena_group_dup(job->context->world, &group) == CATENA_OK);
+    for (int turn = 0; turn < 2; turn++) {
+        if ((job->rank == 0) == (turn == 0)) {
+            JOB_CHECK(job, catena_iallreduce(&own, &sum, 1, CATENA_UINT64,
+                                             CATENA_SUM, group,
+                                             &request) == CATENA_OK);
+        }
+        JOB_CHECK(job, job->rank > 0 || job->size == 1 || turn > 0 ||
+                           catena_group_free(group) == CATENA_ERR_STATE);
+    }
+    JOB_CHECK(job, catena_wait(&request) == CATENA_OK);
+    JOB_CHECK(job, sum == job->size * (job->size - 1) / 2);
+    JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
+}
+
+START_TEST(groups_under_way)
+{
+    static const uint32_t ranks[] = {1, 2, 3, 5, 8, 13, 24};
+    ck_assert_int_eq(job_simulate(ranks[_i], (uint64_t)_i, freed_too_early), 0);
+}
+END_TEST
+
+/* ---- what is told ---- */
+
+static bool told(job_t *job, const char *collective, const char *fact)
+{
+    char text[512];
+    JOB_CHECK(job, catena_group_explain(job->context->world, collective, text,
+                                        sizeof(text)) == CATENA_OK);
+    return strstr(text, fact) != NULL;
+}
+
+/** What is said of the last ones. */
+static void explained(job_t *job)
+{
+    catena_group_t *world = job->context->world;
+    oracle_t oracle = job_oracle(job);
+    oracle_table_t table;
+    uint64_t own[4] = {job->rank, 1, 2, 3};
+    uint64_t all[4];
+    char text[8];
+    char *vector = calloc(100000, 1);
+    static const char levels[] = "node:shm,network:p2p";
+    oracle_table_open(&oracle, &table);
+    JOB_CHECK(job, catena_group_set(world, "hierarchy", levels) == CATENA_OK);
+    JOB_CHECK(job,
+              catena_bcast(vector, 100000, CATENA_BYTE, 0, world) == CATENA_OK);
+    JOB_CHECK(job, told(job, "bcast", levels));
+    JOB_CHECK(job, told(job, "bcast", "segments=4 "));
+    JOB_CHECK(job, told(job, "bcast", "segment_bytes=32768"));
+    JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
+    JOB_CHECK(job, told(job, "barrier", levels));
+    JOB_CHECK(job,
+              catena_allreduce(own, all, 2, table.send[ORACLE_PAIR].type,
+                               table.op[ORACLE_ORDERED], world) == CATENA_OK);
+    /* Ranks are dealt to nodes: only the flat one is in their order. */
+    JOB_CHECK(job, told(job, "allreduce", "network:p2p(9)"));
+    JOB_CHECK(job, catena_group_explain(world, "magic", text, sizeof(text)) ==
+                       CATENA_ERR_ARG);
+    oracle_table_close(&oracle, &table);
+    free(vector);
+}
+
+START_TEST(explains)
+{
+    catena_sim_params_t params = params_of(&shapes[4], 3);
+    ck_assert_int_eq(job_simulate_on(&params, explained), 0);
+}
+END_TEST
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, results, 0, 2 * HIERARCHIES);
+    tcase_add_loop_test(tcase, ways, 0, 2 * KINDS);
+    tcase_add_loop_test(tcase, without_memory, 0, 2 * OF_BLOCKS);
+    tcase_add_test(tcase, sizes);
+    tcase_add_test(tcase, zero_counts);
+    tcase_add_loop_test(tcase, groups_under_way, 0, 7);
+    tcase_add_test(tcase, explains);
+}
+
+int main(void)
+{
+    return unit_main("ml", 60, add_cases);
+}

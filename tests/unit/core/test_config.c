@@ -1,0 +1,436 @@
+/* Settings: values, names, order of precedence. */
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config.h"
+#include "unit/said.h"
+#include "unit/unit.h"
+
+static int lines(const char *text)
+{
+    int count = 0;
+
+    for (; *text != '\0'; text++)
+        count += *text == '\n';
+    return count;
+}
+
+static catena_status_t read_one(ctn_config_t *config, const char *setting)
+{
+    const char *list[] = {setting, NULL};
+    catena_config_t settings = {.settings = list};
+
+    return ctn_config_read(config, &settings, NULL);
+}
+
+START_TEST(defaults)
+{
+    ctn_config_t config;
+
+    ck_assert_int_eq(ctn_config_read(&config, NULL, NULL), CATENA_OK);
+    ck_assert_int_eq(config.log_level, CTN_LOG_WARN);
+    ck_assert(config.heap_size == CTN_CONFIG_AUTO);
+    ck_assert(config.heap_huge == CTN_CONFIG_AUTO);
+    ck_assert(config.host_ranks == CTN_CONFIG_AUTO);
+    ck_assert(config.spin == CTN_CONFIG_AUTO);
+    ck_assert(config.sleep_ms == CTN_CONFIG_AUTO);
+    ck_assert_int_eq(config.wait, CTN_WAIT_AUTO);
+    ck_assert(config.leaders == CTN_CONFIG_AUTO);
+    ck_assert_str_eq(config.alltoall, "auto");
+    ck_assert_str_eq(config.topology, "");
+    ck_assert_str_eq(config.tuning, "auto");
+    ck_assert_int_eq(config.ucx_put, CTN_PUT_AUTO);
+    ck_assert(config.network == CTN_CONFIG_AUTO);
+    ck_assert_uint_eq(config.check, 0);
+    ck_assert_str_eq(config.hierarchy, "auto");
+    ck_assert_str_eq(config.subgroup, "");
+    for (int i = 0; i < CTN_WAYS; i++) {
+        ck_assert_str_eq(config.way[i].hierarchy, "auto");
+        ck_assert_str_eq(config.way[i].algorithm, "auto");
+    }
+    ctn_config_release(&config);
+    ck_assert_ptr_null(config.way[CTN_OF_SCAN].algorithm);
+    ck_assert_ptr_null(config.alltoall);
+    ck_assert_ptr_null(config.tuning);
+    ck_assert_ptr_null(config.topology);
+    ctn_config_release(&config); /* a second time does no harm */
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    size_t bytes;
+} sizes[] = {
+    {"1", 1},
+    {"4096", 4096},
+    {"64k", 65536},
+    {"64K", 65536},
+    {"64kb", 65536},
+    {"100b", 100},
+    {"2m", (size_t)2 << 20},
+    {"2MB", (size_t)2 << 20},
+    {"1g", (size_t)1 << 30},
+    {"3t", (size_t)3 << 40},
+    {"auto", CTN_CONFIG_AUTO},
+    {"AUTO", CTN_CONFIG_AUTO},
+    {"18446744073709551613", SIZE_MAX - 2}, /* the largest */
+};
+
+START_TEST(units)
+{
+    char setting[64];
+    ctn_config_t config;
+
+    snprintf(setting, sizeof(setting), "HEAP_SIZE=%s", sizes[_i].text);
+    ck_assert_int_eq(read_one(&config, setting), CATENA_OK);
+    ck_assert(config.heap_size == sizes[_i].bytes);
+    ctn_config_release(&config);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    size_t value;
+} switches[] = {
+    {"y", 1},     {"1", 1},
+    {"on", 1},    {"yes", 1},
+    {"Y", 1},     {"n", 0},
+    {"0", 0},     {"off", 0},
+    {"no", 0},    {"true", 1},
+    {"OFF", 0},   {"On", 1},
+    {"false", 0}, {"auto", CTN_CONFIG_AUTO},
+};
+
+START_TEST(booleans)
+{
+    char setting[64];
+    ctn_config_t config;
+
+    snprintf(setting, sizeof(setting), "HEAP_HUGE_PAGES=%s", switches[_i].text);
+    ck_assert_int_eq(read_one(&config, setting), CATENA_OK);
+    ck_assert(config.heap_huge == switches[_i].value);
+    ctn_config_release(&config);
+}
+END_TEST
+
+START_TEST(every_setting)
+{
+    static const char *const list[] = {"LOG_LEVEL=trace",
+                                       "HEAP_SIZE=1g",
+                                       "HEAP_HUGE_PAGES=n",
+                                       "HOST_RANKS=16",
+                                       "SPIN=inf",
+                                       "SLEEP=inf",
+                                       "WAIT=Yield",
+                                       "ALLTOALL_LEADERS=4",
+                                       "ALLTOALL_ALGORITHM=ONMPML",
+                                       "TUNING=machine:hpc-b",
+                                       "TOPOLOGY=numa:2 core:2=x",
+                                       "UCX_PUT=rma",
+                                       "NETWORK=y",
+                                       "CHECK=on",
+                                       "HIERARCHY=node:shm,network:p2p",
+                                       "SUBGROUP=row 3",
+                                       "REDUCE_SCATTER_ALGORITHM=ring",
+                                       NULL};
+    catena_config_t settings = {.settings = list};
+    ctn_config_t config;
+
+    ck_assert_int_eq(ctn_config_read(&config, &settings, NULL), CATENA_OK);
+    ck_assert_int_eq(config.log_level, CTN_LOG_TRACE);
+    ck_assert_uint_eq(config.heap_size, (size_t)1 << 30);
+    ck_assert_uint_eq(config.heap_huge, 0);
+    ck_assert_uint_eq(config.host_ranks, 16);
+    ck_assert(config.spin == CTN_CONFIG_INF);
+    ck_assert(config.sleep_ms == CTN_CONFIG_INF);
+    ck_assert_int_eq(config.wait, CTN_WAIT_YIELD);
+    ck_assert_uint_eq(config.leaders, 4);
+    ck_assert_str_eq(config.alltoall, "onmpml");
+    ck_assert_str_eq(config.tuning, "machine:hpc-b");
+    ck_assert_str_eq(config.topology, "numa:2 core:2=x");
+    ck_assert_int_eq(config.ucx_put, CTN_PUT_RMA);
+    ck_assert_uint_eq(config.network, 1);
+    ck_assert_uint_eq(config.check, 1);
+    ck_assert_str_eq(config.hierarchy, "node:shm,network:p2p");
+    ck_assert_str_eq(config.subgroup, "row 3");
+    ck_assert_str_eq(config.way[CTN_OF_REDUCE_SCATTER].algorithm, "ring");
+    ctn_config_release(&config);
+}
+END_TEST
+
+/* Each collective's settings reach its own fields, and no others. */
+START_TEST(every_collective)
+{
+    char setting[64], variable[64];
+    ctn_config_t config;
+
+    snprintf(setting, sizeof(setting), "%s_HIERARCHY=node:p2p",
+             ctn_collective_names[_i]);
+    snprintf(variable, sizeof(variable), "CATENA_%s_ALGORITHM",
+             ctn_collective_names[_i]);
+    for (char *c = setting; *c != '='; c++)
+        *c = (char)toupper((unsigned char)*c);
+    for (char *c = variable; *c != '\0'; c++)
+        *c = (char)toupper((unsigned char)*c);
+    setenv(variable, "tree", 1);
+    ck_assert_int_eq(read_one(&config, setting), CATENA_OK);
+    unsetenv(variable);
+    for (int i = 0; i < CTN_WAYS; i++) {
+        ck_assert_str_eq(config.way[i].hierarchy,
+                         i == _i ? "node:p2p" : "auto");
+        ck_assert_str_eq(config.way[i].algorithm, i == _i ? "tree" : "auto");
+    }
+    ck_assert_ptr_null(ctn_collective_names[CTN_WAYS]);
+    ctn_config_release(&config);
+}
+END_TEST
+
+START_TEST(zero_where_it_means_something)
+{
+    static const char *const list[] = {"SPIN=0", "SLEEP=0", NULL};
+    catena_config_t settings = {.settings = list};
+    ctn_config_t config;
+
+    ck_assert_int_eq(ctn_config_read(&config, &settings, NULL), CATENA_OK);
+    ck_assert_uint_eq(config.spin, 0);
+    ck_assert_uint_eq(config.sleep_ms, 0);
+    ctn_config_release(&config);
+}
+END_TEST
+
+static const char *const bad[] = {
+    "HEAP_SIZE=",
+    "HEAP_SIZE=-1",
+    "HEAP_SIZE= 1",
+    "HEAP_SIZE=1x",
+    "HEAP_SIZE=1kk",
+    "HEAP_SIZE=k",
+    "HEAP_SIZE=0",
+    "HEAP_SIZE=inf",
+    "HEAP_SIZE=1.5g",
+    "HEAP_SIZE=0x10",
+    "HEAP_SIZE=17179869184g", /* 2^64 */
+    "HEAP_SIZE=18446744073709551616",
+    "HEAP_SIZE=18446744073709551615", /* would be read as auto */
+    "HEAP_SIZE=18446744073709551614", /* would be read as inf */
+    "HEAP_HUGE_PAGES=2",
+    "HEAP_HUGE_PAGES=",
+    "HOST_RANKS=0",
+    "SPIN=often",
+    "SLEEP=soon",
+    "WAIT=",
+    "WAIT=often",
+    "ALLTOALL_LEADERS=0",
+    "ALLTOALL_LEADERS=-2",
+    "ALLTOALL_ALGORITHM=brook",
+    "LOG_LEVEL=loud",
+    "LOG_LEVEL=",
+    "UCX_PUT=get",
+    "NETWORK=2",
+    "CHECK=auto",
+    "HEAP_SIZE",
+    "",
+    "=1",
+};
+
+START_TEST(bad_values)
+{
+    capture_t capture;
+    ctn_config_t config, before;
+    catena_status_t status;
+
+    memset(&config, 0x5a, sizeof(config));
+    before = config;
+    capture_start(&capture);
+    status = read_one(&config, bad[_i]);
+    capture_stop(&capture);
+
+    ck_assert_msg(status == CATENA_ERR_ARG, "%s was taken", bad[_i]);
+    ck_assert_mem_eq(&config, &before, sizeof(config));
+    ck_assert_int_eq(lines(capture.text), 1);
+}
+END_TEST
+
+START_TEST(message_says_expected_and_found)
+{
+    capture_t said;
+    ctn_config_t config;
+
+    capture_start(&said);
+    ck_assert_int_eq(read_one(&config, "HEAP_SIZE=lots"), CATENA_ERR_ARG);
+    capture_stop(&said);
+    said_facts(&said, "ERROR", "HEAP_SIZE", "64k", "lots", NULL);
+}
+END_TEST
+
+START_TEST(environment_then_settings)
+{
+    ctn_config_t config;
+
+    setenv("CATENA_HEAP_SIZE", "1m", 1);
+    setenv("CATENA_SPIN", "7", 1);
+    ck_assert_int_eq(read_one(&config, "HEAP_SIZE=2m"), CATENA_OK);
+    ck_assert_uint_eq(config.heap_size, (size_t)2 << 20);
+    ck_assert_uint_eq(config.spin, 7);
+    ctn_config_release(&config);
+    unsetenv("CATENA_HEAP_SIZE");
+    unsetenv("CATENA_SPIN");
+}
+END_TEST
+
+START_TEST(later_setting_wins)
+{
+    static const char *const list[] = {"TOPOLOGY=a", "TOPOLOGY=b", NULL};
+    catena_config_t settings = {.settings = list};
+    ctn_config_t config;
+
+    ck_assert_int_eq(ctn_config_read(&config, &settings, NULL), CATENA_OK);
+    ck_assert_str_eq(config.topology, "b");
+    ctn_config_release(&config);
+}
+END_TEST
+
+START_TEST(bad_environment)
+{
+    capture_t capture;
+    ctn_config_t config;
+
+    setenv("CATENA_SLEEP", "soon", 1);
+    capture_start(&capture);
+    ck_assert_int_eq(ctn_config_read(&config, NULL, NULL), CATENA_ERR_ARG);
+    capture_stop(&capture);
+    unsetenv("CATENA_SLEEP");
+    said_facts(&capture, "CATENA_SLEEP", NULL);
+    ck_assert_int_eq(lines(capture.text), 1);
+}
+END_TEST
+
+static const struct {
+    const char *typed;
+    const char *meant;
+} names[] = {
+    {"HEAPSIZE", "HEAP_SIZE"},
+    {"HEAP_SIZES", "HEAP_SIZE"},
+    {"heap_size", "HEAP_SIZE"},
+    {"HUGE_PAGES", "HEAP_HUGE_PAGES"},
+    {"ALLTOAL_ALGORITM", "ALLTOALL_ALGORITHM"},
+    {"LEADERS", "ALLTOALL_LEADERS"},
+    {"LOGLEVEL", "LOG_LEVEL"},
+    {"UXC_PUT", "UCX_PUT"},
+    {"SLEEPS", "SLEEP"},
+    {"BCASTHIERARCHY", "BCAST_HIERARCHY"},
+    {"HIERACHY", "HIERARCHY"},
+    {"BCST_ALGORITHM", "BCAST_ALGORITHM"},
+    {"SUBGROUPS", "SUBGROUP"},
+};
+
+START_TEST(nearest_name)
+{
+    capture_t capture;
+    char variable[64], setting[64], expected[64];
+    ctn_config_t config;
+
+    snprintf(variable, sizeof(variable), "CATENA_%s", names[_i].typed);
+    snprintf(expected, sizeof(expected), "CATENA_%s", names[_i].meant);
+    setenv(variable, "1", 1);
+    capture_start(&capture);
+    ck_assert_int_eq(ctn_config_read(&config, NULL, NULL), CATENA_OK);
+    ck_assert_uint_eq(ctn_config_warn_unknown(NULL), 1);
+    capture_stop(&capture);
+    unsetenv(variable);
+    ctn_config_release(&config);
+    said_facts(&capture, "WARN", expected, NULL);
+    ck_assert_int_eq(lines(capture.text), 1);
+
+    snprintf(setting, sizeof(setting), "%s=1", names[_i].typed);
+    capture_start(&capture);
+    ck_assert_int_eq(read_one(&config, setting), CATENA_ERR_ARG);
+    capture_stop(&capture);
+    said_facts(&capture, names[_i].meant, NULL);
+}
+END_TEST
+
+START_TEST(very_long_name)
+{
+    capture_t capture;
+    char variable[600];
+
+    memset(variable, 'X', sizeof(variable) - 1);
+    memcpy(variable, "CATENA_", 7);
+    variable[sizeof(variable) - 1] = '\0';
+    setenv(variable, "1", 1);
+    capture_start(&capture);
+    ck_assert_uint_eq(ctn_config_warn_unknown(NULL), 1);
+    capture_stop(&capture);
+    unsetenv(variable);
+}
+END_TEST
+
+START_TEST(log_level_is_kept)
+{
+    ctn_log_t log = {.level = CTN_LOG_ERROR, .rank = 3, .host = "here"};
+    capture_t capture;
+
+    capture_start(&capture);
+    ctn_warn(&log, "not shown");
+    ctn_error(&log, "shown %d", 1);
+    capture_stop(&capture);
+    ck_assert_str_eq(capture.text, "[catena here:3] ERROR shown 1\n");
+}
+END_TEST
+
+START_TEST(listing)
+{
+    char text[8192];
+    FILE *stream = fmemopen(text, sizeof(text), "w");
+
+    ck_assert_ptr_nonnull(stream);
+    setenv("CATENA_SLEEP", "5", 1);
+    ck_assert_int_eq(catena_config_print(stream, 0), CATENA_OK);
+    fclose(stream);
+    unsetenv("CATENA_SLEEP");
+    ck_assert_ptr_nonnull(strstr(text, "CATENA_SLEEP=5\n"));
+    ck_assert_ptr_nonnull(strstr(text, "CATENA_HEAP_SIZE=auto\n"));
+    ck_assert_ptr_nonnull(strstr(text, "CATENA_TUNING=auto\n"));
+    ck_assert_int_eq(lines(text), 18 + 2 * CTN_WAYS);
+    ck_assert_int_eq(catena_config_print(NULL, 0), CATENA_ERR_ARG);
+}
+END_TEST
+
+START_TEST(status_strings)
+{
+    ck_assert_str_eq(catena_status_string(CATENA_OK), "success");
+    ck_assert_str_eq(catena_status_string((catena_status_t)-99),
+                     "unknown status");
+}
+END_TEST
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_test(tcase, defaults);
+    tcase_add_loop_test(tcase, units, 0, COUNT(sizes));
+    tcase_add_loop_test(tcase, booleans, 0, COUNT(switches));
+    tcase_add_test(tcase, every_setting);
+    tcase_add_loop_test(tcase, every_collective, 0, CTN_WAYS);
+    tcase_add_test(tcase, zero_where_it_means_something);
+    tcase_add_loop_test(tcase, bad_values, 0, COUNT(bad));
+    tcase_add_test(tcase, message_says_expected_and_found);
+    tcase_add_test(tcase, environment_then_settings);
+    tcase_add_test(tcase, later_setting_wins);
+    tcase_add_test(tcase, bad_environment);
+    tcase_add_loop_test(tcase, nearest_name, 0, COUNT(names));
+    tcase_add_test(tcase, very_long_name);
+    tcase_add_test(tcase, log_level_is_kept);
+    tcase_add_test(tcase, listing);
+    tcase_add_test(tcase, status_strings);
+}
+
+int main(void)
+{
+    return unit_main("config", 60, add_cases);
+}

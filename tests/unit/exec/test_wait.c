@@ -1,0 +1,401 @@
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/config.h"
+#include "exec/exec.h"
+#include "transports/shm/shm.h"
+
+#include "unit/unit.h"
+
+/* Ranks of one node, which for a doorbell may as well be one process: what it
+ * says of them is in the heap. */
+
+enum { RANKS = 3 };
+
+static const uint64_t LONG_NS = UINT64_C(20000000000);
+
+static ctn_heap_t *heap;
+static ctn_bell_t bells[RANKS];
+
+static void open_bells(void)
+{
+    static const ctn_log_t quiet = {.level = CTN_LOG_FATAL};
+    ctn_heap_params_t params = {.log = &quiet,
+                                .limit = (size_t)16 << 20,
+                                .local_size = RANKS,
+                                .numa = -1};
+    char name[64];
+    ck_assert_int_eq(ctn_heap_create(&params, &heap, name), CATENA_OK);
+    ctn_heap_attached(heap);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        ctn_bell_open(&bells[i], &quiet, heap, i, RANKS);
+        ck_assert(ctn_bell_hears(&bells[i]));
+        ck_assert(bells[i].named);
+    }
+}
+
+static void close_bells(void)
+{
+    for (uint32_t i = 0; i < RANKS; i++) {
+        ctn_bell_close(&bells[i]);
+    }
+    ctn_heap_destroy(heap);
+}
+
+static bool rung(uint32_t rank)
+{
+    struct pollfd event = {.fd = bells[rank].fd, .events = POLLIN};
+    return poll(&event, 1, 0) == 1;
+}
+
+START_TEST(rings_those_who_listen_once)
+{
+    ck_assert(!ctn_bell_wanted(&bells[0]));
+    ctn_bell_listen(&bells[1]);
+    ck_assert(ctn_bell_wanted(&bells[0]));
+    ctn_bell_ring(&bells[0]);
+    ck_assert(!ctn_bell_wanted(&bells[0]));
+    ck_assert(rung(1));
+    ck_assert(!rung(2));
+    ctn_bell_listen(&bells[1]);
+    ck_assert(!rung(1)); /* what came before is forgotten */
+    ctn_bell_listen(&bells[2]);
+    ctn_bell_ring(&bells[0]);
+    ctn_bell_ring(&bells[0]);
+    ck_assert(rung(1));
+    ck_assert(rung(2));
+    ck_assert(!rung(0));
+}
+END_TEST
+
+START_TEST(rings_nobody_who_does_not_listen)
+{
+    ctn_bell_ring(&bells[0]);
+    ctn_bell_listen(&bells[0]);
+    ctn_bell_ring(&bells[0]); /* by itself: it is awake */
+    for (uint32_t i = 0; i < RANKS; i++) {
+        ck_assert(!rung(i));
+    }
+}
+END_TEST
+
+/** As a killed rank leaves it: its flag set, its socket gone. */
+START_TEST(the_dead_hurt_nobody)
+{
+    ctn_bell_listen(&bells[1]);
+    close(bells[1].fd);
+    ctn_bell_listen(&bells[2]);
+    ctn_bell_ring(&bells[0]);
+    ck_assert(rung(2));
+    ck_assert(!ctn_bell_wanted(&bells[0]));
+    bells[1] = (ctn_bell_t){.fd = -1};
+}
+END_TEST
+
+/** The name is taken: naps are short then; it can ring others, though. */
+START_TEST(without_a_name_it_does_not_hear)
+{
+    static const ctn_log_t quiet = {.level = CTN_LOG_FATAL};
+    ctn_bell_t second;
+    ctn_bell_open(&second, &quiet, heap, 1, RANKS);
+    ck_assert(!ctn_bell_hears(&second));
+    ctn_bell_listen(&bells[2]);
+    ctn_bell_ring(&second);
+    ck_assert(rung(2));
+    ctn_bell_close(&second);
+    ctn_bell_open(&second, &quiet, heap, 0, 1); /* alone: nobody to hear */
+    ck_assert(!ctn_bell_wanted(&second));
+    ck_assert(ctn_bell_hears(&second));
+}
+END_TEST
+
+START_TEST(wakes_another_process)
+{
+    ctn_transport_t *shm = ctn_shm_create(0, NULL, NULL);
+    ck_assert_ptr_nonnull(shm);
+    ck_assert(!shm->ops->sleep(shm, 1000, bells[1].fd)); /* the time is over */
+    ctn_bell_listen(&bells[1]);
+    pid_t child = fork();
+    if (child == 0) {
+        ctn_bell_ring(&bells[0]);
+        _exit(0);
+    }
+    ck_assert(shm->ops->sleep(shm, LONG_NS, bells[1].fd));
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    shm->ops->destroy(shm);
+}
+END_TEST
+
+/* ---- how long, by a clock that the test moves ---- */
+
+enum { TICK_NS = 500, CLOCK_EVERY = 64, MAX_NAPS = 64 };
+
+static const uint64_t never = UINT64_MAX, start_ns = 1000;
+static const uint64_t least_nap_ns = 50000, deaf_nap_ns = 20000000;
+
+/** A rank that waits: each look takes a tick, each nap its time. */
+typedef struct rig {
+    ctn_transport_t local; /* first: its clock, sleep and yield */
+    ctn_exec_t exec;
+    ctn_patience_t patience;
+    uint64_t now, looks, yields;
+    uint64_t first_yield; /* after so many looks */
+    bool rings;           /* it is rung in each nap that it can hear */
+    unsigned naps;
+    struct {
+        uint64_t at, ns;
+        int fd;
+    } nap[MAX_NAPS];
+} rig_t;
+
+static rig_t rig;
+
+static uint64_t rig_time(ctn_transport_t *local)
+{
+    ck_assert_ptr_eq(local, &rig.local);
+    return rig.now;
+}
+
+static bool rig_sleep(ctn_transport_t *local, uint64_t ns, int fd)
+{
+    ck_assert_ptr_eq(local, &rig.local);
+    if (rig.naps < MAX_NAPS) {
+        rig.nap[rig.naps].at = rig.now;
+        rig.nap[rig.naps].ns = ns;
+        rig.nap[rig.naps++].fd = fd;
+    }
+    rig.now += rig.rings && fd >= 0 ? 1 : ns;
+    return rig.rings && fd >= 0;
+}
+
+static void rig_yield(ctn_exec_t *exec)
+{
+    ck_assert_ptr_eq(exec, &rig.exec);
+    rig.first_yield = rig.yields++ == 0 ? rig.looks : rig.first_yield;
+}
+
+static void rig_open(const ctn_config_t *config, bool crowded)
+{
+    static const ctn_transport_ops_t ops = {.time = rig_time,
+                                            .sleep = rig_sleep};
+    rig = (rig_t){.local = {.ops = &ops}, .now = start_ns};
+    rig.exec =
+        (ctn_exec_t){.local = &rig.local, .crowded = crowded, .bell = bells[0]};
+    ctn_exec_decide_waiting(&rig.exec, config);
+    rig.exec.waiting.yield = rig_yield;
+}
+
+/** Look for nothing until so many ticks are over, or it has slept enough. */
+static void rig_wait(uint64_t ticks)
+{
+    for (uint64_t i = 0; i < ticks && rig.naps < MAX_NAPS; i++) {
+        rig.looks++;
+        rig.now += TICK_NS;
+        ctn_exec_idle(&rig.exec, &rig.patience);
+    }
+}
+
+#define NUMBERS CTN_CONFIG_AUTO, CTN_CONFIG_AUTO
+
+static const struct way {
+    ctn_wait_t wait;
+    bool crowded;
+    size_t spin_setting, sleep_setting; /* CATENA_SPIN, CATENA_SLEEP in ms */
+    uint32_t looks, spin;
+    uint64_t sleep_ns;
+} ways[] = {
+    {CTN_WAIT_AUTO, false, NUMBERS, 64, 20000, 20000000},
+    {CTN_WAIT_AUTO, true, NUMBERS, 1, 0, 20000000},
+    {CTN_WAIT_SPIN, false, NUMBERS, 64, UINT32_MAX, never},
+    {CTN_WAIT_SPIN, true, NUMBERS, 64, UINT32_MAX, never},
+    {CTN_WAIT_YIELD, false, NUMBERS, 64, 20000, never},
+    {CTN_WAIT_YIELD, true, NUMBERS, 1, 0, never},
+    {CTN_WAIT_SLEEP, false, NUMBERS, 64, 1000, 0},
+    {CTN_WAIT_SLEEP, true, NUMBERS, 1, 0, 0},
+    /* Numbers win. */
+    {CTN_WAIT_SPIN, true, 7, 3, 1, 7, 3000000},
+    {CTN_WAIT_AUTO, false, 500, CTN_CONFIG_AUTO, 64, 500, 20000000},
+    {CTN_WAIT_AUTO, true, CTN_CONFIG_AUTO, 0, 1, 0, 0},
+    {CTN_WAIT_SLEEP, false, CTN_CONFIG_INF, CTN_CONFIG_INF, 64, UINT32_MAX,
+     never},
+    {CTN_WAIT_AUTO, true, 0, SIZE_MAX / 1000000, 1, 0, never},
+};
+
+/** It spins, then yields, and sleeps when the time is over. */
+START_TEST(settings_decide)
+{
+    const struct way *way = &ways[_i];
+    ctn_config_t config = {.wait = way->wait,
+                           .spin = way->spin_setting,
+                           .sleep_ms = way->sleep_setting};
+    rig_open(&config, way->crowded);
+    ck_assert_uint_eq(rig.exec.waiting.looks, way->looks);
+    ck_assert_uint_eq(rig.exec.waiting.spin, way->spin);
+    ck_assert(rig.exec.waiting.sleep_ns == way->sleep_ns);
+    rig_wait(100000);
+    if (way->spin == UINT32_MAX) {
+        ck_assert_uint_eq(rig.yields, 0);
+    } else {
+        ck_assert_uint_eq(rig.first_yield, way->spin + 1);
+    }
+    if (way->sleep_ns > start_ns + rig.now) {
+        ck_assert_uint_eq(rig.naps, 0);
+        return;
+    }
+    /* The wait counts from the first look at the clock: every so often, and not
+     * while it spins. */
+    uint64_t first = (way->spin / CLOCK_EVERY + 1) * CLOCK_EVERY * TICK_NS;
+    uint64_t asleep = start_ns + first + way->sleep_ns;
+    ck_assert_uint_gt(rig.naps, 0);
+    ck_assert_uint_gt(rig.nap[0].at, asleep);
+    ck_assert_uint_le(rig.nap[0].at, asleep + (CLOCK_EVERY + 1) * TICK_NS);
+}
+END_TEST
+
+static const ctn_config_t sleeps = {.wait = CTN_WAIT_SLEEP,
+                                    .spin = CTN_CONFIG_AUTO,
+                                    .sleep_ms = CTN_CONFIG_AUTO};
+
+/** Naps are as long as the wait before, so they double it at most; at least
+ * 50 us, and with whom all can wake at most 100 ms. */
+START_TEST(naps_double_the_wait)
+{
+    rig_open(&sleeps, true);
+    rig_wait(never);
+    uint64_t since = start_ns + CLOCK_EVERY * TICK_NS;
+    for (unsigned i = 0; i < MAX_NAPS; i++) {
+        uint64_t waited = rig.nap[i].at - since;
+        uint64_t ns = waited < least_nap_ns ? least_nap_ns : waited;
+        ck_assert_uint_eq(rig.nap[i].ns,
+                          ns < 100000000 ? ns : UINT64_C(100000000));
+        ck_assert_int_eq(rig.nap[i].fd, bells[0].fd);
+        /* Before each it listens, and looks once more. */
+        ck_assert_uint_eq(
+            rig.nap[i].at -
+                (i > 0 ? rig.nap[i - 1].at + rig.nap[i - 1].ns : since),
+            (i > 0 ? 2 : CLOCK_EVERY + 1) * TICK_NS);
+    }
+    ck_assert_uint_eq(rig.nap[MAX_NAPS - 1].ns, 100000000);
+}
+END_TEST
+
+START_TEST(listens_before_it_sleeps)
+{
+    rig_open(&sleeps, true);
+    rig_wait(2 * CLOCK_EVERY - 1);
+    ck_assert(!ctn_bell_wanted(&bells[1]));
+    rig_wait(1);
+    ck_assert(ctn_bell_wanted(&bells[1]) && rig.naps == 0);
+    rig_wait(1);
+    ck_assert_uint_eq(rig.naps, 1);
+}
+END_TEST
+
+/** Rung five times for what others wait for, it sleeps undisturbed, but not for
+ * long; then it listens again. */
+START_TEST(deaf_after_rings_for_nothing)
+{
+    rig_open(&sleeps, true);
+    rig_wait(2 * CLOCK_EVERY);
+    rig.now += UINT64_C(1000000000);
+    rig.rings = true;
+    rig_wait(never);
+    for (unsigned i = 0; i < MAX_NAPS; i++) {
+        bool deaf = i % 6 == 5;
+        ck_assert_int_eq(rig.nap[i].fd, deaf ? -1 : bells[0].fd);
+        ck_assert_uint_eq(rig.nap[i].ns, deaf ? deaf_nap_ns : 100000000);
+    }
+}
+END_TEST
+
+/** Another rank that gave up is heard of while this one spins, too. */
+START_TEST(alarms_are_looked_for)
+{
+    uint64_t alarm = 0;
+    rig_open(&(ctn_config_t){.wait = CTN_WAIT_SPIN,
+                             .spin = CTN_CONFIG_AUTO,
+                             .sleep_ms = CTN_CONFIG_AUTO},
+             false);
+    rig.exec.alarm = &alarm;
+    rig_wait(3 * CLOCK_EVERY);
+    ck_assert_int_eq(rig.exec.status, CATENA_OK);
+    alarm = (uint64_t)-CATENA_ERR_PEER;
+    rig_wait(CLOCK_EVERY - 1);
+    ck_assert_int_eq(rig.exec.status, CATENA_OK);
+    rig_wait(1);
+    ck_assert_int_eq(rig.exec.status, CATENA_ERR_PEER);
+}
+END_TEST
+
+/** A phase may ask for looks at once where the core was to be given away. */
+START_TEST(looks_again_when_asked)
+{
+    rig_open(&sleeps, true);
+    rig.exec.look_again = 40;
+    rig_wait(41);
+    ck_assert_uint_eq(rig.first_yield, 41);
+}
+END_TEST
+
+/** A caller that does not wait gives its core away where others need it. */
+START_TEST(passing_time_yields)
+{
+    ctn_config_t config = sleeps;
+    for (int crowded = 0; crowded < 2; crowded++) {
+        rig_open(&config, crowded != 0);
+        ctn_exec_pass_time(&rig.exec);
+        ck_assert_uint_eq(rig.yields, crowded);
+    }
+    config.wait = CTN_WAIT_SPIN;
+    rig_open(&config, true);
+    ctn_exec_pass_time(&rig.exec);
+    ck_assert_uint_eq(rig.yields, 0);
+}
+END_TEST
+
+/** What comes by itself, or with a bell that cannot be rung, wakes nobody. */
+START_TEST(naps_are_short_where_nothing_wakes)
+{
+    static const struct {
+        unsigned caps;
+        bool network, named, wakes;
+    } cases[] = {{0, false, true, true},
+                 {CTN_CAP_SLEEP, true, true, true},
+                 {0, true, true, false},
+                 {CTN_CAP_SLEEP | CTN_CAP_RDMA, true, true, false},
+                 {0, false, false, false}};
+    rig_open(&sleeps, true);
+    ctn_transport_t network = {.ops = rig.local.ops, .caps = cases[_i].caps};
+    rig.exec.network = cases[_i].network ? &network : NULL;
+    rig.exec.bell.named = cases[_i].named;
+    ctn_exec_decide_waiting(&rig.exec, &sleeps);
+    ck_assert_uint_eq(rig.exec.waiting.nap_ns,
+                      cases[_i].wakes ? 100000000 : 1000000);
+}
+END_TEST
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_checked_fixture(tcase, open_bells, close_bells);
+    tcase_add_test(tcase, rings_those_who_listen_once);
+    tcase_add_test(tcase, rings_nobody_who_does_not_listen);
+    tcase_add_test(tcase, the_dead_hurt_nobody);
+    tcase_add_test(tcase, without_a_name_it_does_not_hear);
+    tcase_add_test(tcase, wakes_another_process);
+    tcase_add_loop_test(tcase, settings_decide, 0,
+                        (int)(sizeof(ways) / sizeof(ways[0])));
+    tcase_add_test(tcase, naps_double_the_wait);
+    tcase_add_test(tcase, listens_before_it_sleeps);
+    tcase_add_test(tcase, deaf_after_rings_for_nothing);
+    tcase_add_test(tcase, alarms_are_looked_for);
+    tcase_add_test(tcase, looks_again_when_asked);
+    tcase_add_test(tcase, passing_time_yields);
+    tcase_add_loop_test(tcase, naps_are_short_where_nothing_wakes, 0, 5);
+}
+
+int main(void)
+{
+    return unit_main("waiting", 60, add_cases);
+}

@@ -1,0 +1,331 @@
+/* Groups that are made while there is no memory for one thing after the other:
+ * all ranks get one, or all hear that there is none; nothing is left behind. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/refusal.h"
+#include "unit/said.h"
+#include "unit/unit.h"
+
+#include "transports/sim/engine.h"
+
+#include <catena/neighbor.h>
+
+/* The shared heap is memory, too; but that of the simulator for messages on
+ * their way is none that a rank asks for. */
+void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
+void *__wrap_ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
+void *__real_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
+void *__real_ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
+
+void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
+{
+    return refusal_asks() ? NULL
+                          : __real_ctn_heap_alloc(heap, alignment, bytes);
+}
+
+void *__wrap_ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
+{
+    return refusal_asks() ? NULL
+                          : __real_ctn_heap_calloc(heap, alignment, bytes);
+}
+
+void __wrap_sim_hold(ctn_sim_t *sim, sim_event_t *message);
+bool __wrap_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
+                           void *event);
+void __real_sim_hold(ctn_sim_t *sim, sim_event_t *message);
+bool __real_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
+                           void *event);
+
+void __wrap_sim_hold(ctn_sim_t *sim, sim_event_t *message)
+{
+    bool armed = refusal.armed;
+    refusal.armed = false;
+    __real_sim_hold(sim, message);
+    refusal.armed = armed;
+}
+
+bool __wrap_ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
+                           void *event)
+{
+    bool armed = refusal.armed;
+    refusal.armed = false;
+    bool pushed = __real_ctn_queue_push(queue, time, order, event);
+    refusal.armed = armed;
+    return pushed;
+}
+
+enum { RANKS = 5, LONG_COLOR = 300 };
+
+/* ---- what is made ---- */
+
+typedef struct making {
+    catena_status_t (*make)(job_t *job, catena_group_t **out);
+    const char *algorithm; /* of a split by a long color */
+} making_t;
+
+static making_t making;
+static uint64_t seed;
+static catena_status_t found[RANKS];
+static unsigned inside; /* ranks that have not left it yet */
+
+static catena_status_t dup(job_t *job, catena_group_t **out)
+{
+    return catena_group_dup(job->context->world, out);
+}
+
+static catena_status_t split(job_t *job, catena_group_t **out)
+{
+    int color = job->rank % 3 == 2 ? CATENA_UNDEFINED : (int)(job->rank % 3);
+    return catena_group_split(job->context->world, color, -(int)job->rank, out);
+}
+
+static catena_status_t split_by(job_t *job, catena_group_t **out)
+{
+    char color[LONG_COLOR];
+    int64_t key = -(int64_t)job->rank;
+    memset(color, (int)(job->rank % 2), sizeof(color));
+    catena_split_t by = {.color = color,
+                         .color_bytes = sizeof(color),
+                         .key = &key,
+                         .key_bytes = sizeof(key),
+                         .key_compare = catena_compare_int64,
+                         .algorithm = making.algorithm};
+    return catena_group_split_by(job->context->world, &by, out);
+}
+
+static catena_status_t split_numbers(job_t *job, catena_group_t **out)
+{
+    int64_t color = job->rank % 2;
+    catena_split_t by = {.color = &color,
+                         .color_bytes = sizeof(color),
+                         .color_compare = catena_compare_int64,
+                         .key = &color,
+                         .key_bytes = sizeof(color),
+                         .key_compare = catena_compare_int64,
+                         .algorithm = making.algorithm};
+    return catena_group_split_by(job->context->world, &by, out);
+}
+
+/** The last rank is beyond the grid. */
+static catena_status_t grid(job_t *job, catena_group_t **out)
+{
+    static const int dims[] = {2, 2};
+    static const int periods[] = {1, 0};
+    catena_neighborhood_t *made = NULL;
+    catena_status_t status = catena_cart_create(job->context->world, 2, dims,
+                                                periods, 1, NULL, &made);
+    (void)out;
+    if (made != NULL) {
+        (void)catena_neighborhood_free(made);
+    }
+    return status;
+}
+
+static catena_status_t sub(job_t *job, catena_group_t **out)
+{
+    static const int dims[] = {RANKS, 1};
+    static const int periods[] = {1, 0};
+    static const int remain[] = {0, 1};
+    catena_neighborhood_t *whole = NULL;
+    catena_neighborhood_t *part = NULL;
+    catena_status_t status = catena_cart_create(job->context->world, 2, dims,
+                                                periods, 0, NULL, &whole);
+    (void)out;
+    if (status == CATENA_OK) {
+        status = catena_cart_sub(whole, remain, &part);
+    }
+    if (part != NULL) {
+        (void)catena_neighborhood_free(part);
+    }
+    if (whole != NULL) {
+        (void)catena_neighborhood_free(whole);
+    }
+    return status;
+}
+
+static const making_t all[] = {
+    {dup, NULL},
+    {split, NULL},
+    {split_by, NULL},
+    {split_by, "allgather"},
+    {split_by, "gather-scatter"},
+    {split_by, "cheng"},
+    {split_by, "bitonic"},
+    {split_by, "hash"},
+    {split_by, "hash64"},
+    {split_numbers, "radix"},
+    {grid, NULL},
+    {sub, NULL},
+};
+
+enum { MAKINGS = sizeof(all) / sizeof(all[0]), SEEDS = 2 };
+
+static ctn_sim_t *machine; /* that runs them */
+
+bool refusal_applies(void)
+{
+    return machine->running != NULL;
+}
+
+/** Whoever has no memory for a barrier itself may call again. */
+static catena_status_t meet(job_t *job)
+{
+    catena_status_t status;
+    do {
+        status = catena_barrier(job->context->world);
+    } while (status == CATENA_ERR_NO_MEMORY && job->exec->status == CATENA_OK);
+    return status;
+}
+
+/** A rank that got its group hears of others that did not when it waits for
+ * them. */
+static void body(job_t *job)
+{
+    catena_group_t *made = NULL;
+    catena_status_t status = meet(job);
+    JOB_CHECK(job, status == CATENA_OK);
+    machine = ctn_sim_of(job->context->sim);
+    refusal.armed = true;
+    inside++;
+    status = making.make(job, &made);
+    refusal.armed = --inside > 0;
+    found[job->rank] = status == CATENA_OK ? meet(job) : status;
+    if (made != NULL) {
+        status = catena_group_free(made);
+        JOB_CHECK(job, status == CATENA_OK || found[job->rank] != CATENA_OK);
+    }
+}
+
+/* ---- each of its blocks refused ---- */
+
+static void expect_alike(const char *said)
+{
+    for (int rank = 0; rank < RANKS; rank++) {
+        ck_assert_msg(found[rank] == found[0], "%lu refused: rank %d: %s, %s",
+                      refusal.which, rank, catena_status_string(found[rank]),
+                      said);
+    }
+    ck_assert_msg(found[0] == CATENA_OK || found[0] == CATENA_ERR_NO_MEMORY,
+                  "%lu refused: %s", refusal.which,
+                  catena_status_string(found[0]));
+}
+
+static long run(unsigned long refused)
+{
+    capture_t capture;
+    long live = refusal.live;
+    refusal.which = refused;
+    refusal.taken = 0;
+    inside = 0;
+    capture_start(&capture);
+    int failed = job_simulate(RANKS, seed, body);
+    capture_stop(&capture);
+    ck_assert_msg(failed >= 0, "%lu refused: %s", refused, capture.text);
+    expect_alike(capture.text);
+    return refusal.live - live;
+}
+
+START_TEST(groups)
+{
+    unsigned failed = 0;
+    making = all[_i % MAKINGS];
+    seed = (uint64_t)_i / MAKINGS + 1;
+    long usual = run(0); /* what is left: the C library's own */
+    unsigned long most = refusal.taken;
+    ck_assert_int_eq(found[0], CATENA_OK);
+    for (unsigned long k = (unsigned long)seed; k <= most; k += SEEDS) {
+        long left = run(k);
+        failed += found[0] != CATENA_OK;
+        ck_assert_msg(left == usual, "%lu refused: %ld blocks are left", k,
+                      left - usual);
+    }
+    ck_assert_uint_gt(failed, RANKS);
+}
+END_TEST
+
+/* ---- groups that are there at the end ---- */
+
+static bool forgets;
+
+/** With what groups keep: topology, levels, settings, a neighborhood's plans
+ * and links. */
+static void forget(job_t *job)
+{
+    static const int dims[] = {RANKS};
+    static const int periods[] = {1};
+    int own = (int)job->rank;
+    int blocks[2 * RANKS] = {0};
+    catena_group_t *world = job->context->world;
+    catena_group_t *group = NULL;
+    catena_group_t *part = NULL;
+    catena_neighborhood_t *ring = NULL;
+    JOB_CHECK(job, catena_group_dup(world, &group) == CATENA_OK);
+    JOB_CHECK(job, catena_group_split(group, own % 2, 0, &part) == CATENA_OK);
+    JOB_CHECK(job, catena_cart_create(part, 1, dims, periods, 0, NULL, &ring) ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_cart_create(group, 1, dims, periods, 0, NULL,
+                                      &ring) == CATENA_OK);
+    JOB_CHECK(job, catena_neighbor_gather(&own, 1, CATENA_INT32, blocks, 1,
+                                          CATENA_INT32, ring) == CATENA_OK);
+    JOB_CHECK(job, catena_group_set(part, "hierarchy",
+                                    "node:shm,network:p2p") == CATENA_OK);
+    JOB_CHECK(job, catena_allgather(&own, 1, CATENA_INT32, blocks, 1,
+                                    CATENA_INT32, part) == CATENA_OK);
+    JOB_CHECK(job, catena_alltoall(blocks, blocks + RANKS, 1, CATENA_INT32,
+                                   group) == CATENA_OK);
+    if (!forgets) {
+        JOB_CHECK(job, catena_neighborhood_free(ring) == CATENA_OK);
+        JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
+        JOB_CHECK(job, catena_group_free(part) == CATENA_OK);
+    }
+}
+
+/** @return blocks that are left */
+static long run_to_the_end(capture_t *capture)
+{
+    long live = refusal.live;
+    capture_start(capture);
+    int failed = job_simulate(RANKS, seed, forget);
+    capture_stop(capture);
+    ck_assert_msg(failed == 0, "%d ranks: %s", failed, capture->text);
+    return refusal.live - live;
+}
+
+static int lines(const char *text)
+{
+    int count = 0;
+    for (; *text != '\0'; text++) {
+        count += *text == '\n';
+    }
+    return count;
+}
+
+/** Each rank says how many had not been freed. */
+START_TEST(forgotten)
+{
+    capture_t capture;
+    seed = (uint64_t)_i + 1;
+    forgets = false;
+    (void)run_to_the_end(&capture); /* what the C library takes once */
+    long usual = run_to_the_end(&capture);
+    int others = lines(capture.text); /* of what is refused in it */
+    forgets = true;
+    long left = run_to_the_end(&capture);
+    ck_assert_msg(left == usual, "%ld blocks are left", left - usual);
+    ck_assert_int_eq(lines(capture.text) - others, RANKS);
+    said_facts(&capture, "3", NULL);
+}
+END_TEST
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, forgotten, 0, 8);
+    tcase_add_loop_test(tcase, groups, 0, MAKINGS * SEEDS);
+}
+
+int main(void)
+{
+    return unit_main("group_memory", 100, add_cases);
+}

@@ -1,0 +1,254 @@
+/* Machine files, and the formulas against a transcription of the paper. */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/machine.h"
+#include "model/machines.h"
+
+#include "unit/unit.h"
+
+static const ctn_log_t quiet = {.level = CTN_LOG_FATAL, .rank = -1};
+
+/** Read `text` as a file. */
+static catena_status_t read_text(const char *text, catena_machine_t **machine)
+{
+    char path[] = "/tmp/catena-machine-XXXXXX.json";
+    int fd = mkstemps(path, 5);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    catena_status_t status = ctn_machine_read(&quiet, path, machine);
+    unlink(path);
+    return status;
+}
+
+/** A machine that ships, with one piece of its text replaced. */
+static char *changed(const char *name, const char *from, const char *to)
+{
+    for (size_t i = 0; i < ctn_builtin_machines; i++) {
+        const char *text = ctn_builtin_machine[i].text;
+        const char *at = strstr(text, from);
+        if (strcmp(ctn_builtin_machine[i].name, name) == 0) {
+            ck_assert_msg(at != NULL, "no '%s' in %s", from, name);
+            char *copy = malloc(strlen(text) + strlen(to) + 1);
+            sprintf(copy, "%.*s%s%s", (int)(at - text), text, to,
+                    at + strlen(from));
+            return copy;
+        }
+    }
+    ck_abort();
+    return NULL;
+}
+
+START_TEST(all_that_ship)
+{
+    ck_assert_uint_eq(ctn_builtin_machines, 6);
+    for (size_t i = 0; i < ctn_builtin_machines; i++) {
+        catena_machine_t *machine;
+        ck_assert_int_eq(
+            ctn_machine_read(&quiet, ctn_builtin_machine[i].name, &machine),
+            CATENA_OK);
+        ck_assert_str_eq(machine->name, ctn_builtin_machine[i].name);
+        for (int p = 0; p < CTN_MACHINE_PARAMETERS; p++) {
+            ck_assert_uint_gt(strlen(machine->source[p]), 5);
+        }
+        /* Equation 1: alone is not slower than in company. */
+        ck_assert(machine->domain_per_byte_ns <= machine->copy_per_byte_ns);
+        ctn_machine_free(machine);
+    }
+}
+END_TEST
+
+START_TEST(values_and_units)
+{
+    catena_machine_t *machine;
+    ck_assert_int_eq(ctn_machine_read(&quiet, "hpc-b", &machine), CATENA_OK);
+    ck_assert_uint_eq(machine->cores, 24);
+    ck_assert(fabs(machine->gap_per_byte_ns - 1000.0 / 7089) < 1e-12);
+    ck_assert(machine->latency_ns == 1570);
+    ctn_machine_free(machine);
+}
+END_TEST
+
+static const struct {
+    const char *from;
+    const char *to;
+} faults[] = {
+    {"\"cores\"", "\"coers\""},
+    {"\"network\"", "\"netwrok\""},
+    {"\"value\": 24", "\"value\": 0"},
+    {"\"value\": 24", "\"value\": 24.5"},
+    {"\"value\": 24", "\"value\": \"24\""},
+    {"\"value\": 24", "\"value\": 23"}, /* sockets of unequal size */
+    {"\"value\": 1570", "\"value\": -1"},
+    {"\"value\": 7089", "\"value\": 0"},
+    {"\"value\": 24", "\"valeu\": 24"},
+    {"\"source\": \"Peng", "\"sauce\": \"Peng"},
+    {"\"name\": \"hpc-b\"", "\"name\": \"\""},
+    {"\"name\": \"hpc-b\",", ""},
+    {"{", "["},
+};
+
+START_TEST(every_fault_is_refused)
+{
+    char *text = changed("hpc-b", faults[_i].from, faults[_i].to);
+    catena_machine_t *machine = NULL;
+    ck_assert_int_eq(read_text(text, &machine), CATENA_ERR_ARG);
+    ck_assert_ptr_null(machine);
+    free(text);
+}
+END_TEST
+
+START_TEST(missing_machines)
+{
+    catena_machine_t *machine = NULL;
+    ck_assert_int_eq(ctn_machine_read(&quiet, "hpc-c", &machine),
+                     CATENA_ERR_ARG);
+    ck_assert_int_eq(ctn_machine_read(&quiet, "/nowhere/x.json", &machine),
+                     CATENA_ERR_SYSTEM);
+    ck_assert_int_eq(catena_machine_open(NULL, &machine), CATENA_ERR_ARG);
+    ck_assert_ptr_null(machine);
+}
+END_TEST
+
+START_TEST(places)
+{
+    catena_machine_t m = {
+        .cores = 12, .sockets = 2, .numa_domains = 4, .l3_caches = 6};
+    for (uint32_t n = 1; n <= 12; n++) {
+        uint32_t last = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t core = ctn_machine_core(&m, i, n);
+            ck_assert_uint_lt(core, 12);
+            ck_assert(i == 0 || core > last);
+            last = core;
+        }
+    }
+    ck_assert_uint_eq(ctn_machine_core(&m, 13, 20), 1);
+    ck_assert_uint_eq(ctn_machine_domain(&m, 2), 0);
+    ck_assert_uint_eq(ctn_machine_domain(&m, 3), 1);
+    ck_assert_uint_eq(ctn_machine_domain(&m, 11), 3);
+    ck_assert_int_eq(ctn_machine_distance(&m, 4, 4), CTN_DISTANCE_L3);
+    ck_assert_int_eq(ctn_machine_distance(&m, 4, 5), CTN_DISTANCE_L3);
+    ck_assert_int_eq(ctn_machine_distance(&m, 3, 4), CTN_DISTANCE_SOCKET);
+    ck_assert_int_eq(ctn_machine_distance(&m, 5, 6), CTN_DISTANCE_NODE);
+}
+END_TEST
+
+/* ---- formulas ---- */
+
+static double seconds(const catena_machine_t *m, const char *algorithm, int M,
+                      int ppn, int ln, size_t sz)
+{
+    catena_model_point_t point = {algorithm, M, ppn, ln, sz};
+    double result = -1;
+    ck_assert_int_eq(catena_model_alltoall(m, &point, &result), CATENA_OK);
+    return result * 1e9;
+}
+
+/** A||T(m), equation 4. */
+static double A_T(const catena_machine_t *m, double A, double bytes)
+{
+    return m->copy_start_ns +
+           bytes * fmax(m->copy_per_byte_ns, A * m->domain_per_byte_ns);
+}
+
+static bool close_to(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+static void check_point(const catena_machine_t *m, int M, int ppn, int ln,
+                        size_t bytes)
+{
+    double sz = (double)bytes, p = (double)M * ppn;
+    double L = m->latency_ns, G = m->gap_per_byte_ns, g = m->gap_ns;
+    double o = m->send_overhead_ns + m->receive_overhead_ns;
+    double b = m->transpose_per_byte_ns * sz * ppn * ppn;
+    double n1 = (double)ppn / m->numa_domains;
+    double big = sz * ppn * ppn;
+    double eq6 = ppn * (p - ppn) * (L + G * (sz - 1)) + (p - 1) * (o + g);
+    double eq7 = M * A_T(m, ppn, sz * ppn) + M * b +
+                 (M - 1) * (L + o + (big - 1) * G + g) +
+                 M * A_T(m, ppn, sz * ppn);
+    double inter = (M - 1) * (L + o / ln + (big - 1) * G + g / ln);
+    double eq8 = 2.0 * M / ln * A_T(m, (double)ppn * ln, sz * ppn) +
+                 (double)M / ln * b + inter;
+    double spread = ppn + (ln - 1) * n1;
+    double one = A_T(m, spread, sz * ppn);
+    double eq9 = 2.0 * M / ln * one + (double)M / ln * b + inter;
+    double intra = (2.0 * M / ln - 1) * one + ((double)M / ln - 1) * b;
+    double eq10 = one + fmax(inter, intra) + one + b;
+    ck_assert(close_to(seconds(m, "direct", M, ppn, ln, bytes), eq6));
+    ck_assert(close_to(seconds(m, "l-a2a", M, ppn, ln, bytes), eq7));
+    ck_assert(close_to(seconds(m, "mpml", M, ppn, ln, bytes), eq8));
+    ck_assert(close_to(seconds(m, "nmpml", M, ppn, ln, bytes), eq9));
+    ck_assert(close_to(seconds(m, "onmpml", M, ppn, ln, bytes), eq10));
+    /* What section 6 concludes. */
+    ck_assert(eq9 <= eq8 * (1 + 1e-12));
+    ck_assert(eq10 <= eq9 * (1 + 1e-12));
+}
+
+START_TEST(formulas_as_printed)
+{
+    static const int nodes[] = {8, 50, 256};
+    static const int ppns[] = {4, 12, 24, 32};
+    static const size_t sizes[] = {1, 8, 100, 512, 65536};
+    catena_machine_t *m;
+    ck_assert_int_eq(ctn_machine_read(&quiet, ctn_builtin_machine[_i].name, &m),
+                     CATENA_OK);
+    for (int a = 0; a < 3; a++) {
+        for (int b = 0; b < 4; b++) {
+            for (int c = 0; c < 5; c++) {
+                for (int ln = 1; ln <= (int)m->numa_domains; ln *= 2) {
+                    check_point(m, nodes[a], ppns[b], ln, sizes[c]);
+                }
+            }
+        }
+    }
+    ctn_machine_free(m);
+}
+END_TEST
+
+START_TEST(bad_points)
+{
+    catena_machine_t *m;
+    double result = 0;
+    ck_assert_int_eq(ctn_machine_read(&quiet, "dawn", &m), CATENA_OK);
+    catena_model_point_t good = {"direct", 2, 2, 1, 8};
+    catena_model_point_t bad[] = {good, good, good, good, good};
+    bad[0].algorithm = "magic";
+    bad[1].nodes = 0;
+    bad[2].ppn = 0;
+    bad[3].leaders = 0;
+    bad[4].bytes = 0;
+    for (int i = 0; i < 5; i++) {
+        ck_assert_int_eq(catena_model_alltoall(m, &bad[i], &result),
+                         CATENA_ERR_ARG);
+    }
+    ck_assert(result == 0);
+    ctn_machine_free(m);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("model");
+    TCase *machines = tcase_create("machines");
+    TCase *formulas = tcase_create("formulas");
+    tcase_add_test(machines, all_that_ship);
+    tcase_add_test(machines, values_and_units);
+    tcase_add_loop_test(machines, every_fault_is_refused, 0,
+                        sizeof(faults) / sizeof(faults[0]));
+    tcase_add_test(machines, missing_machines);
+    tcase_add_test(machines, places);
+    tcase_add_loop_test(formulas, formulas_as_printed, 0, 6);
+    tcase_add_test(formulas, bad_points);
+    suite_add_tcase(suite, machines);
+    suite_add_tcase(suite, formulas);
+    return unit_run(suite);
+}

@@ -1,0 +1,427 @@
+/* Tunings: files and their faults, which rule decides, formulas. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <catena/model.h>
+
+#include "model/machine.h"
+#include "model/tuning.h"
+
+#include "unit/said.h"
+#include "unit/unit.h"
+
+static const ctn_log_t log_errors = {.level = CTN_LOG_ERROR, .rank = -1};
+
+/** Read `text` as a file. */
+static catena_status_t read_text(const char *text, ctn_tuning_t **tuning,
+                                 capture_t *said)
+{
+    char path[] = "/tmp/catena-tuning-XXXXXX.json";
+    int fd = mkstemps(path, 5);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    capture_start(said);
+    catena_status_t status = ctn_tuning_open(&log_errors, path, tuning);
+    capture_stop(said);
+    unlink(path);
+    return status;
+}
+
+/** Open a file whose rules for alltoall these are. */
+static ctn_tuning_t *with_rules(const char *rules)
+{
+    char text[2048];
+    capture_t said;
+    ctn_tuning_t *tuning = NULL;
+    snprintf(text, sizeof(text),
+             "{\"name\": \"test\", \"source\": \"made up\", \"alltoall\": "
+             "[%s]}",
+             rules);
+    ck_assert_msg(read_text(text, &tuning, &said) == CATENA_OK, "%s: %s", text,
+                  said.text);
+    ck_assert_str_eq(said.text, "");
+    return tuning;
+}
+
+static ctn_rule_t find(const ctn_tuning_t *tuning, const char *collective,
+                       uint32_t nodes, uint32_t ppn, size_t bytes)
+{
+    ctn_rule_t rule;
+    ck_assert(ctn_tuning_find(tuning, collective, nodes, ppn, bytes, &rule));
+    return rule;
+}
+
+/* ---- rules ---- */
+
+START_TEST(every_key)
+{
+    capture_t said;
+    ctn_tuning_t *t = NULL;
+    ck_assert_int_eq(
+        read_text("{\"name\": \"n\", \"source\": \"s\", \"alltoall\": ["
+                  "{\"nodes\": [2, 5], \"ppn\": 3, \"bytes_to\": \"64k\","
+                  " \"algorithm\": \"bruck\", \"leaders\": 64,"
+                  " \"radix\": 4, \"window\": 32}], \"alltoallv\": ["
+                  "{\"nodes\": [null, 7], \"ppn\": [2, null],"
+                  " \"algorithm\": \"onmpml\", \"leaders\": \"auto\","
+                  " \"direct_above\": 100, \"direct_above_w\": \"1k\"}]}",
+                  &t, &said),
+        CATENA_OK);
+    ck_assert_str_eq(ctn_tuning_name(t), "n");
+    ctn_rule_t a = find(t, "alltoall", 5, 3, 65536);
+    ck_assert_str_eq(a.algorithm, "bruck");
+    ck_assert_uint_eq(a.nodes_from, 2);
+    ck_assert_uint_eq(a.nodes_to, 5);
+    ck_assert_uint_eq(a.ppn_from, 3);
+    ck_assert_uint_eq(a.ppn_to, 3);
+    ck_assert_uint_eq(a.bytes_to, 65536);
+    ck_assert_uint_eq(a.leaders, 64);
+    ck_assert_uint_eq(a.radix, 4);
+    ck_assert_uint_eq(a.window, 32);
+    ck_assert_uint_eq(a.direct_above, SIZE_MAX);
+    ck_assert_str_eq(a.tuning, "n");
+    ck_assert_uint_eq(a.number, 1);
+    ctn_rule_t v = find(t, "alltoallv", 1, 1000, SIZE_MAX);
+    ck_assert_str_eq(v.algorithm, "onmpml");
+    ck_assert_uint_eq(v.nodes_to, 7);
+    ck_assert_uint_eq(v.ppn_from, 2);
+    ck_assert_uint_eq(v.ppn_to, UINT32_MAX);
+    ck_assert_uint_eq(v.bytes_to, SIZE_MAX);
+    ck_assert_uint_eq(v.leaders, 0);
+    ck_assert_uint_eq(v.direct_above, 100);
+    ck_assert_uint_eq(v.direct_above_w, 1024);
+    v = find(t, "alltoallw", 8, 2, 0);
+    ck_assert_str_eq(v.tuning, "default");
+    ctn_tuning_close(t);
+}
+END_TEST
+
+START_TEST(first_match)
+{
+    ctn_tuning_t *t =
+        with_rules("{\"nodes\": 4, \"bytes_to\": 64, \"algorithm\": \"bruck\"},"
+                   "{\"nodes\": 4, \"bytes_to\": 512, \"algorithm\": \"mpml\"},"
+                   "{\"algorithm\": \"shift\"},"
+                   "{\"nodes\": 4, \"algorithm\": \"morton\"}");
+    static const struct {
+        uint32_t nodes;
+        size_t bytes;
+        const char *algorithm;
+        uint32_t number;
+    } cases[] = {{4, 0, "bruck", 1},   {4, 64, "bruck", 1},
+                 {4, 65, "mpml", 2},   {4, 512, "mpml", 2},
+                 {4, 513, "shift", 3}, {4, SIZE_MAX, "shift", 3},
+                 {3, 1, "shift", 3},   {5, 1, "shift", 3},
+                 {1, 1, "shift", 3},   {4, 1000, "shift", 3}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ctn_rule_t rule =
+            find(t, "alltoall", cases[i].nodes, 2, cases[i].bytes);
+        ck_assert_str_eq(rule.algorithm, cases[i].algorithm);
+        ck_assert_uint_eq(rule.number, cases[i].number);
+        ck_assert_str_eq(rule.tuning, "test");
+    }
+    ctn_tuning_close(t);
+}
+END_TEST
+
+static const struct {
+    const char *range;
+    uint32_t from;
+    uint32_t to;
+} ranges[] = {
+    {"1", 1, 1},
+    {"7", 7, 7},
+    {"[1, 1]", 1, 1},
+    {"[2, 5]", 2, 5},
+    {"[2, null]", 2, UINT32_MAX},
+    {"[null, 5]", 1, 5},
+    {"[null, null]", 1, UINT32_MAX},
+    {"4294967295", UINT32_MAX, UINT32_MAX},
+};
+
+START_TEST(bounds)
+{
+    static const uint32_t tried[] = {1, 2, 3, 4, 5, 6, 7, 8, UINT32_MAX};
+    static const char *const keys[] = {"nodes", "ppn"};
+    for (int k = 0; k < 2; k++) {
+        char rule[128];
+        snprintf(rule, sizeof(rule), "{\"%s\": %s, \"algorithm\": \"shift\"}",
+                 keys[k], ranges[_i].range);
+        ctn_tuning_t *t = with_rules(rule);
+        for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
+            uint32_t n = tried[i];
+            ctn_rule_t found =
+                find(t, "alltoall", k == 0 ? n : 3, k == 1 ? n : 3, 8);
+            bool inside = n >= ranges[_i].from && n <= ranges[_i].to;
+            ck_assert_str_eq(found.tuning, inside ? "test" : "default");
+        }
+        ctn_tuning_close(t);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *size;
+    size_t bytes;
+} sizes[] = {{"0", 0},         {"8", 8},
+             {"8192", 8192},   {"\"8k\"", 8192},
+             {"\"100\"", 100}, {"\"2mb\"", (size_t)2 << 20},
+             {"\"0\"", 0},     {"\"1G\"", 1u << 30}};
+
+START_TEST(units)
+{
+    char rule[128];
+    snprintf(rule, sizeof(rule), "{\"bytes_to\": %s, \"algorithm\": \"shift\"}",
+             sizes[_i].size);
+    ctn_tuning_t *t = with_rules(rule);
+    ctn_rule_t found = find(t, "alltoall", 2, 2, sizes[_i].bytes);
+    ck_assert_str_eq(found.tuning, "test");
+    ck_assert_uint_eq(found.bytes_to, sizes[_i].bytes);
+    found = find(t, "alltoall", 2, 2, sizes[_i].bytes + 1);
+    ck_assert_str_eq(found.tuning, "default");
+    ctn_tuning_close(t);
+}
+END_TEST
+
+/** A file that says nothing of a collective leaves it to those that ship. */
+START_TEST(what_a_file_leaves_open)
+{
+    ctn_tuning_t *t = with_rules("");
+    ctn_rule_t rule = find(t, "alltoall", 1, 4, 8);
+    ck_assert_str_eq(rule.algorithm, "direct");
+    ck_assert_str_eq(rule.tuning, "default");
+    rule = find(t, "alltoallw", 2, 4, 8);
+    ck_assert_str_eq(rule.algorithm, "onmpml");
+    ck_assert_uint_eq(rule.direct_above, 16384);
+    ck_assert_uint_eq(rule.direct_above_w, 8192);
+    rule = find(t, "alltoallw", 2, 8, 8);
+    ck_assert_uint_eq(rule.direct_above, 8192);
+    memset(&rule, 0x5a, sizeof(rule));
+    ctn_rule_t before = rule;
+    ck_assert(!ctn_tuning_find(t, "barrier", 2, 2, 8, &rule));
+    ck_assert(!ctn_tuning_find(t, "alltoall", 0, 2, 8, &rule));
+    ck_assert(!ctn_tuning_find(t, "alltoall", 2, 0, 8, &rule));
+    ck_assert_mem_eq(&rule, &before, sizeof(rule));
+    ctn_tuning_close(t);
+    ctn_tuning_close(NULL);
+}
+END_TEST
+
+/* ---- faults ---- */
+
+#define HEAD "{\"name\": \"n\", \"source\": \"s\", "
+#define RULE(text) HEAD "\"alltoall\": [{\"algorithm\": \"shift\"}, " text "]}"
+#define VECTOR(text) HEAD "\"alltoallv\": [" text "]}"
+#define ALGORITHM "\"algorithm\": \"shift\""
+
+static const struct {
+    const char *text;
+    const char *fact[3]; /* where it is, what would be right, what is there */
+} faults[] = {
+    {"[]", {"object"}},
+    {"{", {"1"}},
+    {"{\"name\": \"n\", \"name\": \"n\"}", {"duplicate"}},
+    {"{\"source\": \"s\"}", {"name"}},
+    {"{\"name\": \"\", \"source\": \"s\"}", {"name"}},
+    {"{\"name\": 5, \"source\": \"s\"}", {"name", "5"}},
+    {"{\"name\": \"n\"}", {"source"}},
+    {HEAD "\"alltoal\": []}", {"alltoal"}},
+    {HEAD "\"alltoallw\": []}", {"alltoallw"}},
+    {HEAD "\"alltoall\": {}}", {"alltoall", "list"}},
+    {HEAD "\"alltoall\": [5]}", {"rule 1", "5"}},
+    {RULE("{}"), {"rule 2", "algorithm"}},
+    {RULE("{\"algorithm\": \"brook\"}"), {"rule 2", "brook"}},
+    {RULE("{\"algorithm\": \"auto\"}"), {"rule 2", "auto"}},
+    {RULE("{\"algorithm\": 5}"), {"rule 2", "5"}},
+    {RULE("{" ALGORITHM ", \"nodez\": 1}"), {"rule 2", "nodez"}},
+    {RULE("{" ALGORITHM ", \"direct_above\": 1}"), {"rule 2", "direct_above"}},
+    {VECTOR("{" ALGORITHM ", \"bytes_to\": 1}"), {"rule 1", "bytes_to"}},
+    {VECTOR("{\"algorithm\": \"bruck\"}"), {"rule 1", "bruck"}},
+    {VECTOR("{\"algorithm\": \"morton\"}"), {"rule 1", "morton"}},
+    {RULE("{" ALGORITHM ", \"nodes\": 0}"), {"nodes", "0"}},
+    {RULE("{" ALGORITHM ", \"nodes\": 4294967296}"), {"nodes", "4294967296"}},
+    {RULE("{" ALGORITHM ", \"nodes\": -1}"), {"nodes", "1"}},
+    {RULE("{" ALGORITHM ", \"nodes\": 1.5}"), {"nodes", "1.5"}},
+    {RULE("{" ALGORITHM ", \"nodes\": \"4\"}"), {"nodes", "4"}},
+    {RULE("{" ALGORITHM ", \"nodes\": null}"), {"nodes", "null"}},
+    {RULE("{" ALGORITHM ", \"ppn\": []}"), {"ppn"}},
+    {RULE("{" ALGORITHM ", \"ppn\": [1]}"), {"ppn", "1"}},
+    {RULE("{" ALGORITHM ", \"ppn\": [1, 2, 3]}"), {"ppn", "3"}},
+    {RULE("{" ALGORITHM ", \"ppn\": [3, 2]}"), {"ppn", "3", "2"}},
+    {RULE("{" ALGORITHM ", \"ppn\": [0, 2]}"), {"ppn", "0", "2"}},
+    {RULE("{" ALGORITHM ", \"ppn\": [1, \"2\"]}"), {"ppn", "2"}},
+    {RULE("{" ALGORITHM ", \"bytes_to\": -1}"), {"bytes_to", "1"}},
+    {RULE("{" ALGORITHM ", \"bytes_to\": 1.5}"), {"bytes_to", "1.5"}},
+    {RULE("{" ALGORITHM ", \"bytes_to\": \"64q\"}"), {"bytes_to", "64q"}},
+    {RULE("{" ALGORITHM ", \"bytes_to\": \"\"}"), {"bytes_to"}},
+    {RULE("{" ALGORITHM ", \"bytes_to\": null}"), {"bytes_to", "null"}},
+    {VECTOR("{" ALGORITHM ", \"direct_above\": \"all\"}"),
+     {"direct_above", "all"}},
+    {VECTOR("{" ALGORITHM ", \"direct_above_w\": -1}"),
+     {"direct_above_w", "1"}},
+    {RULE("{" ALGORITHM ", \"leaders\": 0}"), {"leaders", "64", "0"}},
+    {RULE("{" ALGORITHM ", \"leaders\": 65}"), {"leaders", "64", "65"}},
+    {RULE("{" ALGORITHM ", \"leaders\": \"all\"}"), {"leaders", "all"}},
+    {RULE("{" ALGORITHM ", \"radix\": 1}"), {"radix", "65536", "1"}},
+    {RULE("{" ALGORITHM ", \"window\": 33}"), {"window", "32", "33"}},
+};
+
+START_TEST(every_fault_is_named)
+{
+    capture_t said;
+    ctn_tuning_t *tuning = NULL;
+    ck_assert_int_eq(read_text(faults[_i].text, &tuning, &said),
+                     CATENA_ERR_ARG);
+    ck_assert_ptr_null(tuning);
+    const char *const *fact = faults[_i].fact;
+    said_facts(&said, "json", fact[0], fact[1], fact[2], NULL);
+}
+END_TEST
+
+START_TEST(missing_tunings)
+{
+    static const ctn_log_t quiet = {.level = CTN_LOG_FATAL, .rank = -1};
+    ctn_tuning_t *tuning = NULL;
+    ck_assert_int_eq(ctn_tuning_open(&quiet, "best", &tuning), CATENA_ERR_ARG);
+    ck_assert_int_eq(ctn_tuning_open(&quiet, "", &tuning), CATENA_ERR_ARG);
+    ck_assert_int_eq(ctn_tuning_open(&quiet, "machine:", &tuning),
+                     CATENA_ERR_ARG);
+    ck_assert_int_eq(ctn_tuning_open(&quiet, "machine:hpc-c", &tuning),
+                     CATENA_ERR_ARG);
+    ck_assert_int_eq(ctn_tuning_open(&quiet, "/nowhere/x", &tuning),
+                     CATENA_ERR_SYSTEM);
+    ck_assert_int_eq(ctn_tuning_open(&quiet, "machine:/nowhere/x", &tuning),
+                     CATENA_ERR_SYSTEM);
+    ck_assert_ptr_null(tuning);
+}
+END_TEST
+
+/* ---- the one that ships ---- */
+
+static const size_t some_sizes[] = {0,    1,    8,    64,    65,      512,
+                                    4096, 8192, 8193, 65536, 1 << 20, SIZE_MAX};
+
+enum { SIZES = sizeof(some_sizes) / sizeof(some_sizes[0]) };
+
+START_TEST(default_always_finds)
+{
+    static const char *const collectives[] = {"alltoall", "alltoallv",
+                                              "alltoallw"};
+    static const uint32_t counts[] = {1,  2,  3,   4,   7,     8,         15,
+                                      16, 17, 100, 500, 65536, UINT32_MAX};
+    static const char *const names[] = {NULL, "auto", "default"};
+    const size_t n = sizeof(counts) / sizeof(counts[0]);
+    ctn_tuning_t *t = NULL;
+    ck_assert_int_eq(ctn_tuning_open(&log_errors, names[_i], &t), CATENA_OK);
+    ck_assert_str_eq(ctn_tuning_name(t), "default");
+    for (size_t i = 0; i < n * n * SIZES * 3; i++) {
+        uint32_t nodes = counts[i % n];
+        ctn_rule_t rule =
+            find(t, collectives[i / n / n / SIZES], nodes, counts[i / n % n],
+                 some_sizes[i / n / n % SIZES]);
+        ck_assert(rule.number > 0 && rule.algorithm[0] != '\0');
+        if (nodes == 1) {
+            ck_assert_str_eq(rule.algorithm, "direct");
+        }
+    }
+    ctn_tuning_close(t);
+}
+END_TEST
+
+/* ---- formulas ---- */
+
+static double seconds(const catena_machine_t *machine, const char *algorithm,
+                      uint32_t nodes, uint32_t ppn, uint32_t leaders,
+                      size_t bytes)
+{
+    catena_model_point_t point = {algorithm, (int)nodes, (int)ppn, (int)leaders,
+                                  bytes > 0 ? bytes : 1};
+    double result = -1;
+    ck_assert_int_eq(catena_model_alltoall(machine, &point, &result),
+                     CATENA_OK);
+    return result;
+}
+
+/** Whether the choice is one that could be made, and nothing is quicker. */
+static void check_choice(const ctn_tuning_t *t, const catena_machine_t *m,
+                         uint32_t nodes, uint32_t ppn, size_t bytes)
+{
+    static const char *const families[] = {"mpml", "nmpml", "onmpml"};
+    ctn_rule_t rule = find(t, "alltoall", nodes, ppn, bytes);
+    uint32_t leaders = rule.leaders > 0 ? rule.leaders : 1;
+    double chosen = seconds(m, rule.algorithm, nodes, ppn, leaders, bytes);
+    ck_assert_uint_eq(rule.number, 0);
+    ck_assert_str_eq(rule.tuning, ctn_tuning_name(t));
+    ck_assert_uint_le(leaders, m->ports);
+    ck_assert_uint_le(leaders, ppn);
+    if (nodes == 1) {
+        ck_assert_str_eq(rule.algorithm, "direct");
+        return;
+    }
+    ck_assert(chosen <= seconds(m, "direct", nodes, ppn, 1, bytes));
+    ck_assert(chosen <= seconds(m, "l-a2a", nodes, ppn, 1, bytes));
+    for (uint32_t n = 1; n <= ppn && n <= m->ports && n <= 64; n *= 2) {
+        for (int i = 0; i < 3; i++) {
+            ck_assert(chosen <= seconds(m, families[i], nodes, ppn, n, bytes));
+        }
+    }
+    /* For blocks of different lengths: leaders up to where direct is quicker.
+     */
+    ctn_rule_t v = find(t, "alltoallv", nodes, ppn, bytes);
+    ck_assert_str_eq(v.algorithm, rule.algorithm);
+    if (v.direct_above != SIZE_MAX) {
+        size_t above = 2 * v.direct_above;
+        ck_assert(seconds(m, "direct", nodes, ppn, 1, above) <
+                  seconds(m, v.algorithm, nodes, ppn, leaders, above));
+    }
+}
+
+START_TEST(formulas_decide)
+{
+    static const char *const machines[] = {"hpc-a",  "hpc-b",  "dawn",
+                                           "sierra", "jaguar", "smoky"};
+    static const uint32_t counts[] = {1, 2, 4, 7, 16, 24, 100, 4096};
+    char name[32];
+    catena_machine_t *m;
+    ctn_tuning_t *t = NULL;
+    snprintf(name, sizeof(name), "machine:%s", machines[_i]);
+    ck_assert_int_eq(ctn_tuning_open(&log_errors, name, &t), CATENA_OK);
+    ck_assert_str_eq(ctn_tuning_name(t), name);
+    ck_assert_int_eq(ctn_machine_read(&log_errors, machines[_i], &m),
+                     CATENA_OK);
+    for (int a = 0; a < 8; a++) {
+        for (int b = 0; b < 8; b++) {
+            for (int c = 0; c < SIZES - 1; c++) {
+                check_choice(t, m, counts[a], counts[b], some_sizes[c]);
+            }
+        }
+    }
+    ck_assert(!ctn_tuning_find(t, "barrier", 2, 2, 8, &(ctn_rule_t){0}));
+    ctn_machine_free(m);
+    ctn_tuning_close(t);
+}
+END_TEST
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_test(tcase, every_key);
+    tcase_add_test(tcase, first_match);
+    tcase_add_loop_test(tcase, bounds, 0, COUNT(ranges));
+    tcase_add_loop_test(tcase, units, 0, COUNT(sizes));
+    tcase_add_test(tcase, what_a_file_leaves_open);
+    tcase_add_loop_test(tcase, every_fault_is_named, 0, COUNT(faults));
+    tcase_add_test(tcase, missing_tunings);
+    tcase_add_loop_test(tcase, default_always_finds, 0, 3);
+    tcase_add_loop_test(tcase, formulas_decide, 0, 6);
+}
+
+int main(void)
+{
+    return unit_main("tuning", 60, add_cases);
+}

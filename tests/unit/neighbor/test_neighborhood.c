@@ -1,0 +1,260 @@
+/* Neighborhoods as they are made: what both ends of every edge have come to
+ * know, against graphs that all ranks know in full. Simulated ranks are in one
+ * process, so a test sees the ends of all. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "neighbor/neighborhood.h"
+#include "oracle/neighborhood.h"
+#include "unit/job.h"
+#include "unit/unit.h"
+
+/* The neighborhoods of all ranks of the job that runs. */
+enum { MOST_RANKS = 64 };
+static catena_neighborhood_t *made[MOST_RANKS];
+static oracle_graph_t graph; /* that they are made of */
+static bool reorder;
+/* Of each rank of the world. */
+static const char *old_node[MOST_RANKS];
+
+/* ---- what is known of edges ---- */
+
+static uint64_t offset_of(const job_t *job, int rank, const void *memory)
+{
+    uint64_t offset = 0;
+    (void)ctn_heap_contains(made[rank]->exec->heap, memory, 1, &offset);
+    (void)job;
+    return offset;
+}
+
+static void check_link(job_t *job, const ctn_edge_t *target,
+                       const ctn_edge_t *source)
+{
+    const catena_neighborhood_t *own = made[job->rank];
+    const catena_neighborhood_t *other = made[target->rank];
+    const ctn_link_out_t *out = &own->out[target->link];
+    const ctn_link_in_t *in = &other->in[source->link];
+    JOB_CHECK(job, target->link < own->outs && source->link < other->ins);
+    JOB_CHECK(job, out->peer.rank == (uint32_t)target->rank);
+    JOB_CHECK(job, in->peer.rank == job->rank);
+    JOB_CHECK(job, out->slots == offset_of(job, target->rank, in->slots));
+    JOB_CHECK(job, out->wide == offset_of(job, target->rank, in->wide));
+    JOB_CHECK(job, in->cell == offset_of(job, (int)job->rank, out->cell));
+    JOB_CHECK(job, out->wide_bytes == in->wide_bytes);
+    JOB_CHECK(job, out->peer.near == in->peer.near);
+    JOB_CHECK(job, out->peer.near == (target->node == source->node));
+    JOB_CHECK(job, out->peer.process == other->group->exec->site->process);
+    if (in->reverse != NULL) { /* the way back is the other one's, too */
+        const ctn_link_out_t *back = in->reverse;
+        uint32_t i = 0;
+        while (i < own->ins && own->in[i].reverse != out) {
+            i++;
+        }
+        JOB_CHECK(job,
+                  i < own->ins && back->slots == offset_of(job, (int)job->rank,
+                                                           own->in[i].slots));
+    }
+}
+
+/** What both ends of an edge know, and the place of one in the other's list. */
+static void check_ends(job_t *job)
+{
+    const catena_neighborhood_t *own = made[job->rank];
+    const oracle_list_t *list = &graph.targets[job->rank];
+    for (uint32_t i = 0; i < own->targets; i++) {
+        const ctn_edge_t *target = &own->target[i];
+        if (target->rank == CATENA_PROC_NULL) {
+            JOB_CHECK(job, target->link == CTN_NO_LINK);
+            continue;
+        }
+        const catena_neighborhood_t *other = made[target->rank];
+        const ctn_edge_t *source = &other->source[target->peer_index];
+        JOB_CHECK(job, (int)target->peer_index == list->mate[i]);
+        JOB_CHECK(job, source->rank == (int)job->rank);
+        JOB_CHECK(job, source->peer_index == i);
+        JOB_CHECK(job, source->weight == target->weight);
+        if (target->rank == (int)job->rank) {
+            JOB_CHECK(job, target->link == CTN_NO_LINK &&
+                               source->link == CTN_NO_LINK);
+        } else {
+            check_link(job, target, source);
+        }
+    }
+}
+
+/* ---- what is known of all ---- */
+
+static const char *node_of(int rank)
+{
+    return made[rank]->group->exec->site->node;
+}
+
+/** The lowest rank on a rank's node. */
+static int first_on_node(int rank)
+{
+    int first = 0;
+    while (strcmp(node_of(first), node_of(rank)) != 0) {
+        first++;
+    }
+    return first;
+}
+
+static void check_census(job_t *job)
+{
+    const ctn_census_t *census = &made[job->rank]->census;
+    uint64_t all = 0;
+    uint64_t between = 0;
+    uint64_t before = 0;
+    int greatest = 0;
+    uint32_t nodes = 0;
+    for (int from = 0; from < graph.size; from++) {
+        const catena_neighborhood_t *own = made[from];
+        nodes += first_on_node(from) == from;
+        for (uint32_t i = 0; i < own->targets; i++) {
+            int to = own->target[i].rank;
+            if (to == CATENA_PROC_NULL) {
+                continue;
+            }
+            int weight = own->target[i].weight;
+            uint64_t count = (uint64_t)weight;
+            greatest = weight > greatest ? weight : greatest;
+            all += count;
+            between += first_on_node(from) != first_on_node(to) ? count : 0;
+            before += strcmp(old_node[from], old_node[to]) != 0 ? count : 0;
+        }
+    }
+    JOB_CHECK(job, census->nodes == nodes);
+    JOB_CHECK(job, census->weight_all == all);
+    JOB_CHECK(job, census->weight_between == between);
+    JOB_CHECK(job, census->weight_before == before);
+    JOB_CHECK(job, reorder ? between <= before : between == before);
+    JOB_CHECK(job, census->greatest_weight == greatest);
+    JOB_CHECK(job, census->connected == (graph.components <= 1));
+}
+
+static uint32_t greater(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint32_t count_remote(const ctn_edge_t *edge, uint32_t count, int own)
+{
+    uint32_t remote = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        remote += edge[i].rank != CATENA_PROC_NULL &&
+                  first_on_node(edge[i].rank) != own;
+    }
+    return remote;
+}
+
+static void check_maxima(job_t *job)
+{
+    const ctn_census_t *census = &made[job->rank]->census;
+    uint32_t degree = 0;
+    uint32_t remote = 0;
+    uint32_t most_on_node = 0;
+    for (int i = 0; i < (int)job->size; i++) {
+        const catena_neighborhood_t *other = made[i];
+        int node = first_on_node(i);
+        uint32_t on_node = 0;
+        for (int j = 0; j < (int)job->size; j++) {
+            on_node += first_on_node(j) == node;
+        }
+        most_on_node = greater(most_on_node, on_node);
+        degree = greater(degree, greater(other->sources, other->targets));
+        remote =
+            greater(remote, count_remote(other->source, other->sources, node));
+        remote =
+            greater(remote, count_remote(other->target, other->targets, node));
+    }
+    JOB_CHECK(job, census->most_degree == degree);
+    JOB_CHECK(job, census->most_remote == remote);
+    JOB_CHECK(job, census->most_on_node == most_on_node);
+}
+
+static void make_one(job_t *job)
+{
+    oracle_t oracle = job_oracle(job);
+    catena_neighborhood_t *own = NULL;
+    catena_neighborhood_info_t info = {.reorder = reorder};
+    old_node[job->rank] = job->context->site.node;
+    JOB_CHECK(job, oracle_neighborhood_make(&graph, job->context->world, &info,
+                                            &own) == CATENA_OK);
+    if (own != NULL) { /* from now on ranks are those of its group */
+        job->rank = (uint32_t)catena_group_rank(own->group);
+        job->size = (uint32_t)graph.size;
+        made[job->rank] = own;
+        oracle_graph_settle(&graph, (int)job->rank);
+    }
+    (void)catena_barrier(job->context->world);
+    if (own != NULL) {
+        oracle_neighborhood_check(&oracle, &graph, own);
+        check_ends(job);
+        check_census(job);
+        check_maxima(job);
+    }
+    (void)catena_barrier(job->context->world);
+    JOB_CHECK(job, own == NULL || catena_neighborhood_free(own) == CATENA_OK);
+}
+
+/** The way of making it is the loop's. */
+START_TEST(shapes)
+{
+    oracle_graph_way_t way = (oracle_graph_way_t)_i;
+    bool grid = way == ORACLE_WAY_CART || way == ORACLE_WAY_DERIVED;
+    for (int i = 0; i < (grid ? 100 : 10 * ORACLE_GRAPH_SHAPES); i++) {
+        uint64_t seed = (uint64_t)i / (grid ? 1 : ORACLE_GRAPH_SHAPES) + 1;
+        int size = seed < 6 ? (int)seed : (int)(seed * 7 % 40) + 1;
+        oracle_shape_t shape = (oracle_shape_t)(i % ORACLE_GRAPH_SHAPES);
+        reorder = seed % 3 == 0;
+        oracle_graph_draw(&graph, way, shape, size, seed);
+        int failed = job_simulate((uint32_t)size, seed, make_one);
+        ck_assert_msg(failed == 0, "shape %d, seed %d: %d failed", (int)shape,
+                      (int)seed, failed);
+        oracle_graph_free(&graph);
+    }
+}
+END_TEST
+
+/* Pairs of ranks whose halves are dealt to other nodes meet when they are
+ * numbered anew. */
+static void bring_together(job_t *job)
+{
+    int size = (int)job->size;
+    int peer = ((int)job->rank + size / 2) % size;
+    catena_neighborhood_info_t info = {.reorder = 1};
+    catena_neighborhood_t *own = NULL;
+    JOB_CHECK(job, catena_neighborhood_create(
+                       job->context->world, 1, &peer, CATENA_UNWEIGHTED, 1,
+                       &peer, CATENA_UNWEIGHTED, &info, &own) == CATENA_OK);
+    if (own != NULL) {
+        JOB_CHECK(job, own->census.weight_before == job->size);
+        JOB_CHECK(job, own->census.weight_between == 0);
+        JOB_CHECK(job, own->target[0].rank ==
+                           (catena_group_rank(own->group) + size / 2) % size);
+        JOB_CHECK(job, own->out[0].peer.near);
+        JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+    }
+}
+
+START_TEST(new_numbers)
+{
+    catena_sim_params_t params = {.machine = "hpc-a",
+                                  .nodes = 4,
+                                  .ppn = 4,
+                                  .stack_bytes = JOB_STACK_BYTES};
+    ck_assert_int_eq(job_simulate_on(&params, bring_together), 0);
+}
+END_TEST
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, shapes, 0, ORACLE_GRAPH_WAYS);
+    tcase_add_test(tcase, new_numbers);
+}
+
+int main(void)
+{
+    return unit_main("neighborhood", 100, add_cases);
+}

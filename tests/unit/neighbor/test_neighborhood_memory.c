@@ -1,0 +1,326 @@
+/* Neighborhoods that are made while there is no memory for one thing after the
+ * other: the creation ends on all ranks, and leaves nothing behind; or goes
+ * without what can be done without. */
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <catena/catena.h>
+
+#include "neighbor/grid/grid.h"
+#include "neighbor/schedule/aggregate.h"
+#include "unit/capture.h"
+#include "unit/job.h"
+#include "unit/refusal.h"
+#include "unit/unit.h"
+
+/* ---- creations ---- */
+
+enum { RANKS = 6, SEED = 2 };
+
+bool refusal_applies(void)
+{
+    return true;
+}
+
+/** What is made. */
+typedef struct creation {
+    bool grid;             /* a ring; else pairs, which nothing joins */
+    const char *algorithm; /* NULL: only new places are found */
+    unsigned spare;        /* times that it does without some memory, at most */
+} creation_t;
+
+static creation_t creation;
+static catena_status_t found[RANKS];
+
+static void fill_in(job_t *job, ctn_graph_t *graph)
+{
+    static const int dims[] = {RANKS};
+    static const int periods[] = {1};
+    if (creation.grid) {
+        graph->grid = ctn_grid_create(1, dims, periods, CTN_NOT_DERIVED);
+        graph->grid->coords[0] = (int)job->rank;
+        JOB_CHECK(job, ctn_grid_edges(graph->grid, CATENA_UNWEIGHTED, graph) ==
+                           CATENA_OK);
+        return;
+    }
+    ctn_edge_t *edge = calloc(2, sizeof(*edge));
+    edge[0].rank = edge[1].rank = (int)(job->rank ^ 1u);
+    edge[0].weight = edge[1].weight = 1;
+    graph->sources = graph->targets = 1;
+    graph->source = &edge[0];
+    graph->target = &edge[1];
+}
+
+static catena_status_t find_place(catena_group_t *group,
+                                  const ctn_graph_t *graph)
+{
+    int place = -1;
+    catena_status_t status = ctn_reorder_graph(group, graph, &place);
+    status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
+    (void)catena_group_free(group);
+    return status == CATENA_OK && place < 0 ? CATENA_ERR_STATE : status;
+}
+
+/** On a group that is there already: only what makes the neighborhood has no
+ * memory. */
+static void make(job_t *job)
+{
+    ctn_graph_t graph = {.operations = CATENA_NEIGHBOR_ALL};
+    catena_neighborhood_info_t info = {.algorithm = creation.algorithm};
+    catena_group_t *own = NULL;
+    catena_neighborhood_t *made = NULL;
+    fill_in(job, &graph);
+    JOB_CHECK(job, catena_group_dup(job->context->world, &own) == CATENA_OK);
+    JOB_CHECK(job, catena_barrier(job->context->world) == CATENA_OK);
+    const ctn_edge_t *lists[] = {graph.source, graph.target};
+    refusal.armed = true; /* when the first rank comes here, */
+    found[job->rank] =
+        creation.algorithm != NULL
+            ? ctn_neighborhood_make(own, &graph, &info, CATENA_OK, &made)
+            : find_place(own, &graph);
+    refusal.armed = false; /* until the first is through */
+    if (made != NULL) {
+        JOB_CHECK(job, catena_neighborhood_free(made) == CATENA_OK);
+    }
+    free((void *)(uintptr_t)lists[0]);
+    if (creation.grid) {
+        free((void *)(uintptr_t)lists[1]);
+    }
+}
+
+/** @return whether it was made on all ranks; else it was on none. */
+static bool expect_alike(bool all_taken)
+{
+    for (int rank = 0; rank < RANKS; rank++) {
+        ck_assert_msg(found[rank] == found[0], "%lu refused: rank %d: %s",
+                      refusal.which, rank, catena_status_string(found[rank]));
+    }
+    ck_assert_msg(found[0] == CATENA_OK ||
+                      (found[0] == CATENA_ERR_NO_MEMORY && !all_taken),
+                  "%lu refused: %s", refusal.which,
+                  catena_status_string(found[0]));
+    return found[0] == CATENA_OK;
+}
+
+START_TEST(creations)
+{
+    static const creation_t all[] = {
+        {true, "combining", 4}, /* the heap has no caches */
+        {false, "colored", 4},
+        {true, "aggregated", 4},
+        {false, NULL, 20},
+    };
+    bool all_taken = false;
+    unsigned made = 0;
+    creation = all[_i];
+    for (refusal.which = 1; !all_taken; refusal.which++) {
+        capture_t capture;
+        refusal.taken = 0;
+        capture_start(&capture);
+        int failed = job_simulate(RANKS, SEED, make);
+        capture_stop(&capture);
+        all_taken = refusal.taken < refusal.which;
+        ck_assert_msg(failed == 0, "%lu refused: %d ranks: %s", refusal.which,
+                      failed, capture.text);
+        made += expect_alike(all_taken);
+    }
+    ck_assert_uint_le(made, 1 + creation.spare);
+    ck_assert_uint_gt(refusal.which, 100);
+}
+END_TEST
+
+/* ---- memory for bundles ---- */
+
+enum { AREA_LEAST = 65536 };
+
+/** What a rank asks for while it makes bundles. */
+static struct areas {
+    bool inside;
+    bool armed; /* the first one for `pattern` is refused */
+    ctn_pattern_t pattern;
+    bool refused;
+} areas;
+
+void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
+void *__real_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
+catena_status_t __wrap_ctn_plan_bundled(ctn_leading_t *leading,
+                                        ctn_pattern_t pattern,
+                                        ctn_plan_t **plan);
+catena_status_t __real_ctn_plan_bundled(ctn_leading_t *leading,
+                                        ctn_pattern_t pattern,
+                                        ctn_plan_t **plan);
+
+void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
+{
+    if (areas.inside && areas.armed && bytes >= AREA_LEAST) {
+        areas.armed = false;
+        areas.refused = true;
+        return NULL;
+    }
+    return __real_ctn_heap_alloc(heap, alignment, bytes);
+}
+
+catena_status_t __wrap_ctn_plan_bundled(ctn_leading_t *leading,
+                                        ctn_pattern_t pattern,
+                                        ctn_plan_t **plan)
+{
+    areas.inside = pattern == areas.pattern;
+    catena_status_t status = __real_ctn_plan_bundled(leading, pattern, plan);
+    areas.inside = false;
+    return status;
+}
+
+/** Each rank with all others, by leaders. */
+static catena_neighborhood_t *make_complete(job_t *job)
+{
+    catena_neighborhood_info_t info = {.algorithm = "aggregated"};
+    catena_neighborhood_t *made = NULL;
+    int peers = (int)job->size - 1;
+    int *peer = calloc(job->size, sizeof(*peer));
+    for (int k = 0; k < peers; k++) {
+        peer[k] = k + (k >= (int)job->rank);
+    }
+    JOB_CHECK(job, catena_neighborhood_create(job->context->world, peers, peer,
+                                              CATENA_UNWEIGHTED, peers, peer,
+                                              CATENA_UNWEIGHTED, &info,
+                                              &made) == CATENA_OK);
+    free(peer);
+    return made;
+}
+
+static void exchange(job_t *job, catena_neighborhood_t *complete)
+{
+    uint64_t *send = calloc(2 * job->size, sizeof(*send));
+    uint64_t *recv = send + job->size;
+    for (uint32_t k = 0; k + 1 < job->size; k++) {
+        send[k] = 1000 * job->rank + k + (k >= job->rank);
+    }
+    for (int i = 0; i < 3; i++) {
+        memset(recv, 0, job->size * sizeof(*recv));
+        JOB_CHECK(job, catena_neighbor_alltoall(send, 1, CATENA_UINT64, recv, 1,
+                                                CATENA_UINT64,
+                                                complete) == CATENA_OK);
+        for (uint32_t k = 0; k + 1 < job->size; k++) {
+            uint32_t from = k + (k >= job->rank);
+            JOB_CHECK(job, recv[k] == 1000 * from + job->rank);
+        }
+        JOB_CHECK(job,
+                  catena_neighbor_gather(&send[0], 1, CATENA_UINT64, recv, 1,
+                                         CATENA_UINT64, complete) == CATENA_OK);
+        JOB_CHECK(job, job->rank == 0 || recv[0] == 1);
+    }
+    free(send);
+}
+
+/** What all ranks have sent in an operation is what they say that they send,
+ * and in bundles there is one message for each two nodes, and another round. */
+static void check_sent(job_t *job, catena_neighborhood_t *n, size_t words)
+{
+    uint64_t *data = calloc(2 * job->size * words, sizeof(*data));
+    catena_neighborhood_stats_t stats;
+    uint64_t before = n->exec->tally.messages;
+    uint64_t on_node = 0;
+    JOB_CHECK(job, catena_neighbor_alltoall(data, words, CATENA_UINT64,
+                                            data + job->size * words, words,
+                                            CATENA_UINT64, n) == CATENA_OK);
+    uint64_t sent = n->exec->tally.messages - before;
+    bool bundled = words == 1 && n->census.nodes > 1;
+    for (uint32_t i = 0; i < n->targets; i++) {
+        on_node += n->target[i].node == n->node;
+    }
+    JOB_CHECK(job, catena_neighborhood_get_stats(n, &stats) == CATENA_OK);
+    JOB_CHECK(job, !bundled || stats.rounds == 2);
+    uint64_t nodes = n->census.nodes;
+    uint64_t mine[] = {stats.messages, sent, on_node};
+    uint64_t all[3] = {0};
+    JOB_CHECK(job, catena_allreduce(mine, all, 3, CATENA_UINT64, CATENA_SUM,
+                                    job->context->world) == CATENA_OK);
+    JOB_CHECK(job, !bundled || (all[0] == all[1] &&
+                                all[0] == all[2] + nodes * (nodes - 1)));
+    free(data);
+}
+
+static bool has_bundles(job_t *job, catena_neighborhood_t *n,
+                        unsigned operation)
+{
+    char text[2000];
+    JOB_CHECK(job, catena_neighborhood_explain(n, operation, 8, text,
+                                               sizeof(text)) == CATENA_OK);
+    return strstr(text, "bundles=") != NULL;
+}
+
+/** One rank, if it leads, gets no area: then all go without bundles of that
+ * pattern, and the first one tells. @return whether it has happened */
+static bool starve(job_t *job, uint32_t starved, ctn_pattern_t pattern)
+{
+    static const char *const words[CTN_PATTERNS] = {
+        [CTN_PATTERN_ALLTOALL] = "no memory for bundles of blocks of equal "
+                                 "length (alltoall)",
+        [CTN_PATTERN_GATHER] = "no memory for bundles of blocks of equal "
+                               "length (gather)"};
+    ctn_log_t *log = &job->context->log;
+    ctn_log_level_t level = log->level;
+    capture_t said;
+    capture_start(&said);
+    log->level = CTN_LOG_INFO;
+    areas = (struct areas){.armed = job->rank == starved, .pattern = pattern};
+    catena_neighborhood_t *n = make_complete(job);
+    log->level = level;
+    capture_stop(&said);
+    if (n == NULL) {
+        return false;
+    }
+    uint64_t own = areas.refused;
+    uint64_t refused = 0;
+    JOB_CHECK(job,
+              catena_allreduce(&own, &refused, 1, CATENA_UINT64, CATENA_MAX,
+                               job->context->world) == CATENA_OK);
+    bool usual = n->census.nodes > 1;
+    bool alltoall = usual && !(refused && pattern == CTN_PATTERN_ALLTOALL);
+    bool gather = usual && !(refused && pattern == CTN_PATTERN_GATHER);
+    JOB_CHECK(job, has_bundles(job, n, CATENA_NEIGHBOR_ALLTOALL) == alltoall);
+    JOB_CHECK(job, has_bundles(job, n, CATENA_NEIGHBOR_GATHER) == gather);
+    JOB_CHECK(job, (strstr(said.text, words[pattern]) != NULL) ==
+                       (refused && job->rank == 0));
+    exchange(job, n);
+    if (!refused) {
+        check_sent(job, n, 1);
+        check_sent(job, n, 2000); /* too long for bundles */
+    }
+    JOB_CHECK(job, catena_neighborhood_free(n) == CATENA_OK);
+    return refused;
+}
+
+/** On ranks that are processes: simulated ones have no bundles. */
+static void without_bundles(job_t *job)
+{
+    unsigned refused = 0;
+    catena_heap_stats_t before, after;
+    catena_place_t place;
+    (void)starve(job, job->size, 0); /* connects */
+    JOB_CHECK(job, catena_heap_stats(job->context, &before) == CATENA_OK);
+    for (uint32_t starved = 0; starved < job->size; starved++) {
+        for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
+            refused += starve(job, starved, pattern);
+        }
+    }
+    JOB_CHECK(job, catena_heap_stats(job->context, &after) == CATENA_OK);
+    JOB_CHECK(job, after.in_use == before.in_use);
+    JOB_CHECK(job, catena_place(job->context, &place) == CATENA_OK);
+    JOB_CHECK(job, place.nodes == 1 ||
+                       refused >= CTN_PATTERNS * (unsigned)place.nodes);
+}
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, creations, 0, 4);
+}
+
+int main(int argc, char **argv)
+{
+    return job_is_rank(argc, argv)
+               ? job_rank(1, without_bundles)
+               : unit_main("neighborhood_memory", 100, add_cases);
+}

@@ -1,0 +1,550 @@
+/* Plans of neighborhoods: their numbers of messages and rounds, and exchanges
+ * by each of them. Simulated ranks are in one process, so a rank can read the
+ * plans of all. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "neighbor/schedule/select.h"
+#include "oracle/neighborhood.h"
+#include "unit/capture.h"
+#include "unit/job.h"
+#include "unit/unit.h"
+
+enum { MOST_RANKS = 81 }; /* 3^4 */
+
+/* The neighborhoods of all ranks of the job that runs, and what they are made
+ * from. */
+static catena_neighborhood_t *made[MOST_RANKS];
+static oracle_graph_t graph;
+
+static bool is_grid(void)
+{
+    return graph.way == ORACLE_WAY_CART || graph.way == ORACLE_WAY_DERIVED;
+}
+
+/** All plans that are possible. */
+static void make_plans(job_t *job, catena_neighborhood_t *own)
+{
+    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        JOB_CHECK(job, ctn_scheme_make(own, scheme) == CATENA_OK);
+    }
+    JOB_CHECK(job, own->plan[CTN_SCHEME_DIRECT][CTN_PATTERN_GATHER] != NULL);
+    JOB_CHECK(job, own->plan[CTN_SCHEME_COLORED][CTN_PATTERN_GATHER] != NULL);
+}
+
+static const ctn_plan_t *plan_of(uint32_t rank, ctn_scheme_t scheme,
+                                 ctn_pattern_t pattern)
+{
+    return made[rank]->plan[scheme][pattern];
+}
+
+/** Whether all ranks, or none, have a plan of the scheme. */
+static bool is_possible(job_t *job, ctn_scheme_t scheme, ctn_pattern_t pattern)
+{
+    bool possible = plan_of(0, scheme, pattern) != NULL;
+    for (uint32_t r = 0; r < job->size; r++) {
+        JOB_CHECK(job, (plan_of(r, scheme, pattern) != NULL) == possible);
+    }
+    return possible;
+}
+
+/* ---- what schemes promise ---- */
+
+/** A rank sends at most one message in a round, and receives at most one. */
+static void check_steps(job_t *job, const ctn_plan_t *plan)
+{
+    for (uint32_t i = 1; i < plan->sends; i++) {
+        JOB_CHECK(job, plan->send[i].round > plan->send[i - 1].round);
+    }
+    for (uint32_t i = 1; i < plan->receives; i++) {
+        JOB_CHECK(job, plan->receive[i].round > plan->receive[i - 1].round);
+    }
+}
+
+/** Between two nodes there is one message each way, if there are edges. */
+static void check_node_pairs(job_t *job, const ctn_plan_t *plan)
+{
+    uint64_t pairs = 0;
+    bool *seen = calloc((size_t)job->size * job->size, sizeof(*seen));
+    for (uint32_t r = 0; r < job->size; r++) {
+        const catena_neighborhood_t *own = made[r];
+        for (uint32_t i = 0; i < own->targets; i++) {
+            const ctn_edge_t *edge = &own->target[i];
+            if (edge->link == CTN_NO_LINK) {
+                continue;
+            }
+            const ctn_edge_t *back =
+                &made[edge->rank]->source[edge->peer_index];
+            bool *pair = &seen[back->node * job->size + edge->node];
+            pairs += !*pair && back->node != edge->node;
+            *pair = true;
+        }
+    }
+    JOB_CHECK(job, plan->facts.messages[CTN_FAR] == pairs);
+    JOB_CHECK(job, plan->rounds == 3 && plan->facts.far_rounds == (pairs > 0));
+    free(seen);
+}
+
+/** How far along a dimension edges of direction i lead; along a ring, of ways
+ * to the same place the same one. */
+static int hop(int i, int d)
+{
+    bool cart = graph.way == ORACLE_WAY_CART;
+    int n = graph.dims[d];
+    int along = !cart        ? graph.displacements[i * graph.ndims + d]
+                : i / 2 == d ? 2 * (i % 2) - 1
+                             : 0;
+    return graph.periods[d] ? ((along % n) + n) % n : along;
+}
+
+/** Of rings: a message for each hop, a round for each dimension, and each block
+ * is sent as often as there are dimensions in which it moves. */
+static void check_combining(job_t *job, ctn_pattern_t pattern)
+{
+    int directions =
+        graph.way == ORACLE_WAY_CART ? 2 * graph.ndims : graph.ndirs;
+    uint32_t messages = 0;
+    uint32_t blocks = 0;
+    uint32_t rounds = 0;
+    bool rings = true;
+    for (int d = 0; d < graph.ndims; d++) {
+        uint32_t hops = 0;
+        for (int i = 0; i < directions; i++) {
+            int j = 0;
+            while (hop(j, d) != hop(i, d)) {
+                j++;
+            }
+            hops += j == i && hop(i, d) != 0;
+            blocks += hop(i, d) != 0;
+        }
+        messages += hops;
+        rounds += hops > 0;
+        rings = rings && graph.periods[d];
+    }
+    for (uint32_t r = 0; r < job->size; r++) {
+        const ctn_plan_t *plan = plan_of(r, CTN_SCHEME_COMBINING, pattern);
+        uint32_t parts = 0;
+        for (uint32_t i = 0; i < plan->sends; i++) {
+            parts += plan->send[i].count;
+        }
+        bool each = pattern == CTN_PATTERN_ALLTOALL;
+        JOB_CHECK(job,
+                  rings ? plan->sends == messages : plan->sends <= messages);
+        JOB_CHECK(job, rings ? plan->rounds == rounds : plan->rounds <= rounds);
+        JOB_CHECK(job, rings && each ? parts == blocks : parts <= blocks);
+    }
+}
+
+static uint32_t greatest_degree(const job_t *job)
+{
+    uint32_t most = 0;
+    for (uint32_t r = 0; r < job->size; r++) {
+        const ctn_plan_t *plan =
+            plan_of(r, CTN_SCHEME_DIRECT, CTN_PATTERN_ALLTOALL);
+        most = most > plan->sends ? most : plan->sends;
+        most = most > plan->receives ? most : plan->receives;
+    }
+    return most;
+}
+
+/** The facts that all ranks agreed on are true of the plans of all ranks. */
+static void check_facts(job_t *job, ctn_scheme_t scheme, ctn_pattern_t pattern)
+{
+    const ctn_plan_t *first = plan_of(0, scheme, pattern);
+    uint64_t messages[CTN_REACHES] = {0};
+    uint64_t blocks[CTN_REACHES] = {0};
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        const ctn_plan_t *plan = plan_of(rank, scheme, pattern);
+        JOB_CHECK(job, plan->rounds == first->rounds);
+        JOB_CHECK(job, plan->heavy_rounds == first->heavy_rounds);
+        JOB_CHECK(
+            job, memcmp(&plan->facts, &first->facts, sizeof(plan->facts)) == 0);
+        uint64_t own[CTN_REACHES] = {0};
+        for (uint32_t i = 0; i < plan->sends; i++) {
+            int far = !plan->out[plan->send[i].link].peer.near;
+            own[far]++;
+            blocks[far] += plan->send[i].count;
+        }
+        for (int reach = 0; reach < CTN_REACHES; reach++) {
+            JOB_CHECK(job, own[reach] <= plan->facts.most_messages[reach]);
+            messages[reach] += own[reach];
+        }
+    }
+    JOB_CHECK(job,
+              memcmp(messages, first->facts.messages, sizeof(messages)) == 0);
+    JOB_CHECK(job, memcmp(blocks, first->facts.blocks, sizeof(blocks)) == 0);
+}
+
+static void check_scheme(job_t *job, ctn_scheme_t scheme, ctn_pattern_t pattern)
+{
+    const ctn_plan_t *plan = plan_of(0, scheme, pattern);
+    check_facts(job, scheme, pattern);
+    if (scheme == CTN_SCHEME_COLORED) {
+        uint32_t degree = greatest_degree(job);
+        JOB_CHECK(job, plan->rounds >= degree);
+        JOB_CHECK(job, is_grid() ? plan->rounds <= made[0]->targets
+                                 : plan->rounds < 2 * degree || degree == 0);
+        for (uint32_t r = 0; r < job->size; r++) {
+            check_steps(job, plan_of(r, scheme, pattern));
+        }
+    } else if (scheme == CTN_SCHEME_AGGREGATED) {
+        check_node_pairs(job, plan);
+    } else if (scheme == CTN_SCHEME_COMBINING) {
+        check_combining(job, pattern);
+    }
+}
+
+static void check_all(job_t *job)
+{
+    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
+            if (is_possible(job, scheme, pattern)) {
+                check_scheme(job, scheme, pattern);
+            }
+        }
+    }
+}
+
+/* ---- exchanges ---- */
+
+/** Exchange data by each plan. Memory that messages took is given back. */
+static void run_all(job_t *job, catena_neighborhood_t *own)
+{
+    oracle_t oracle = job_oracle(job);
+    oracle_table_t table;
+    uint64_t random = job->seed;
+    uint64_t mine = job->rank;
+    uint64_t memory = job->exec->tally.memory;
+    oracle_table_open(&oracle, &table);
+    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        if (own->plan[scheme][CTN_PATTERN_ALLTOALL] == NULL) {
+            continue;
+        }
+        JOB_CHECK(job, catena_neighborhood_set(own, "algorithm",
+                                               ctn_scheme_names[scheme]) ==
+                           CATENA_OK);
+        oracle_nbr_call_t call = {
+            .graph = &graph, .neighborhood = own, .table = &table};
+        oracle_nbr_draw(&call, &random, &mine, job->size > 32 ? 150 : 3000);
+        oracle_nbr_all(&oracle, &call, random, ctn_scheme_names[scheme]);
+    }
+    JOB_CHECK(job, job->exec->tally.memory == memory);
+    oracle_table_close(&oracle, &table);
+}
+
+static void make_and_check(job_t *job)
+{
+    catena_neighborhood_t *own = NULL;
+    JOB_CHECK(job, oracle_neighborhood_make(&graph, job->context->world, NULL,
+                                            &own) == CATENA_OK);
+    made[job->rank] = own;
+    if (own != NULL) {
+        oracle_graph_settle(&graph, (int)job->rank);
+        make_plans(job, own);
+    }
+    (void)catena_barrier(job->context->world);
+    if (own != NULL && job->rank == 0) {
+        check_all(job);
+    }
+    (void)catena_barrier(job->context->world);
+    if (own != NULL) {
+        run_all(job, own);
+        JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+    }
+}
+
+static void go(uint64_t seed, job_body_t body)
+{
+    int failed = job_simulate((uint32_t)graph.size, seed, body);
+    ck_assert_msg(failed == 0, "way %d, shape %d, seed %d: %d failed",
+                  (int)graph.way, (int)graph.shape, (int)seed, failed);
+    oracle_graph_free(&graph);
+}
+
+START_TEST(graphs)
+{
+    for (uint64_t seed = 1; seed <= 7; seed++) {
+        int size = seed < 6 ? (int)seed + 1 : (int)(seed * 7 % 40) + 1;
+        oracle_graph_draw(&graph, ORACLE_WAY_ADJACENT, (oracle_shape_t)_i, size,
+                          seed);
+        go(seed, make_and_check);
+    }
+}
+END_TEST
+
+START_TEST(grids)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        oracle_graph_draw(&graph, (oracle_graph_way_t)_i, ORACLE_SHAPE_EMPTY,
+                          1 + (int)(seed * 13 % 60), seed);
+        go(seed, make_and_check);
+    }
+}
+END_TEST
+
+/** As many messages as there are dimensions, twice; and when all get the same
+ * block, it comes to each of them once. */
+static void check_moore(job_t *job)
+{
+    make_and_check(job);
+    catena_neighborhood_t *own = NULL;
+    JOB_CHECK(job, oracle_neighborhood_make(&graph, job->context->world, NULL,
+                                            &own) == CATENA_OK);
+    JOB_CHECK(job, ctn_scheme_make(own, CTN_SCHEME_COMBINING) == CATENA_OK);
+    const ctn_plan_t *gather =
+        own->plan[CTN_SCHEME_COMBINING][CTN_PATTERN_GATHER];
+    uint32_t blocks = 0;
+    for (uint32_t i = 0; i < gather->sends; i++) {
+        blocks += gather->send[i].count;
+    }
+    JOB_CHECK(job, gather->sends == 2u * (unsigned)graph.ndims);
+    JOB_CHECK(job, blocks == (unsigned)graph.ndirs);
+    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+}
+
+START_TEST(diagonals)
+{
+    oracle_graph_torus(&graph, _i, 3, true);
+    go((uint64_t)_i, check_moore);
+}
+END_TEST
+
+/* ---- heavy edges ---- */
+
+/** A ring of rings in which each rank has one heavy neighbor, of every second
+ * pair of rows in another dimension: in the order of dimensions heavy edges
+ * would take two rounds for each direction, but no two meet in a rank. */
+static void make_heavy_mesh(job_t *job, catena_neighborhood_t **out)
+{
+    enum { SIDE = 4 };
+    int row = (int)job->rank / SIDE;
+    int column = (int)job->rank % SIDE;
+    int neighbor[4] = {(row + SIDE - 1) % SIDE * SIDE + column,
+                       (row + 1) % SIDE * SIDE + column,
+                       row * SIDE + (column + SIDE - 1) % SIDE,
+                       row * SIDE + (column + 1) % SIDE};
+    int weight[4] = {1, 1, 1, 1};
+    /* Rows 0 and 1 pair within a row, rows 2 and 3 with each other. */
+    weight[row < 2 ? 2 + (column + 1) % 2 : (row + 1) % 2] = 9;
+    JOB_CHECK(job, catena_neighborhood_create(job->context->world, 4, neighbor,
+                                              weight, 4, neighbor, weight, NULL,
+                                              out) == CATENA_OK);
+}
+
+static void check_heavy_mesh(job_t *job)
+{
+    catena_neighborhood_stats_t stats;
+    catena_neighborhood_t *own = NULL;
+    char text[1024];
+    make_heavy_mesh(job, &own);
+    JOB_CHECK(job, catena_neighborhood_set(own, "algorithm", "colored") ==
+                       CATENA_OK);
+    JOB_CHECK(job, catena_neighborhood_get_stats(own, &stats) == CATENA_OK);
+    JOB_CHECK(job, stats.heavy_rounds == 1);
+    JOB_CHECK(job, stats.rounds >= 4 && stats.rounds < 8);
+    JOB_CHECK(job, stats.messages == 4);
+    JOB_CHECK(job, stats.weight_all == 16 * (9 + 3));
+    JOB_CHECK(job,
+              catena_neighborhood_explain(own, CATENA_NEIGHBOR_GATHER, 8, text,
+                                          sizeof(text)) == CATENA_OK);
+    JOB_CHECK(job, strncmp(text, "algorithm=colored ", 18) == 0);
+    JOB_CHECK(job, strstr(text, "as asked for") != NULL);
+    JOB_CHECK(job, strstr(text, "\ndirect: ") != NULL);
+    JOB_CHECK(job, strstr(text, "heavy 1;") != NULL);
+    /* Cut, but terminated. */
+    JOB_CHECK(job, catena_neighborhood_explain(own, CATENA_NEIGHBOR_GATHER, 8,
+                                               text, 10) == CATENA_OK);
+    JOB_CHECK(job, strcmp(text, "algorithm") == 0);
+    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+}
+
+START_TEST(heavy_edges)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        int failed = job_simulate(16, seed, check_heavy_mesh);
+        ck_assert_msg(failed == 0, "seed %d: %d failed", (int)seed, failed);
+    }
+}
+END_TEST
+
+/* ---- settings ---- */
+
+static void check_settings(job_t *job)
+{
+    char text[1024];
+    catena_neighborhood_t *own = NULL;
+    make_heavy_mesh(job, &own);
+    JOB_CHECK(job, catena_neighborhood_set(own, "algorithm", "combining") ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_neighborhood_set(own, "algorithm", "none") ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              catena_neighborhood_set(own, "color", "1") == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_neighborhood_set(NULL, "algorithm", "auto") ==
+                       CATENA_ERR_ARG);
+    bool odd = job->rank == 3; /* one rank says something else */
+    JOB_CHECK(job, catena_neighborhood_set(own, "algorithm",
+                                           odd ? "direct" : "colored") ==
+                       CATENA_ERR_ARG);
+    JOB_CHECK(job,
+              catena_neighborhood_set(own, "algorithm",
+                                      odd ? "none" : "auto") == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_neighborhood_set(own, odd ? "color" : "algorithm",
+                                           "auto") == CATENA_ERR_ARG);
+    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        const char *name = ctn_scheme_names[scheme];
+        if (scheme == CTN_SCHEME_COMBINING) {
+            continue;
+        }
+        JOB_CHECK(job,
+                  catena_neighborhood_set(own, "algorithm", name) == CATENA_OK);
+        JOB_CHECK(job,
+                  catena_neighborhood_explain(own, CATENA_NEIGHBOR_REDUCE, 64,
+                                              text, sizeof(text)) == CATENA_OK);
+        JOB_CHECK(job, strncmp(text + 10, name, strlen(name)) == 0);
+    }
+    JOB_CHECK(job,
+              catena_neighborhood_set(own, "algorithm", "auto") == CATENA_OK);
+    JOB_CHECK(job, own->wanted == -1);
+    JOB_CHECK(job,
+              catena_neighborhood_explain(own, CATENA_NEIGHBOR_ALL, 8, text,
+                                          sizeof(text)) == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+}
+
+/** Usual lengths that do not fit an address are long ones. */
+static void check_lengths(job_t *job)
+{
+    static const int weights[] = {3, 3, 3, 3, 3, 3};
+    static const int moves[] = {0, 1, 0, -1, 1, 0, -1, 0, 1, 1, -1, -1};
+    static const size_t bytes[] = {1, SIZE_MAX / 64, SIZE_MAX};
+    char text[3][512];
+    catena_neighborhood_t *grid = NULL;
+    JOB_CHECK(job, catena_cart_create(job->context->world, 2,
+                                      (const int[]){3, 3}, (const int[]){1, 1},
+                                      0, NULL, &grid) == CATENA_OK);
+    for (int i = 0; i < 3; i++) {
+        catena_neighborhood_info_t info = {.bytes = bytes[i]};
+        catena_neighborhood_t *own = NULL;
+        JOB_CHECK(job, catena_cart_derive_graph(grid, 6, moves, weights, 0,
+                                                &info, &own) == CATENA_OK);
+        JOB_CHECK(job, catena_neighborhood_explain(
+                           own, CATENA_NEIGHBOR_ALLTOALL, 0, text[i],
+                           sizeof(text[i])) == CATENA_OK);
+        *strchr(text[i], ' ') = '\0';
+        JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+    }
+    JOB_CHECK(job, strcmp(text[0], text[1]) != 0);
+    JOB_CHECK(job, strcmp(text[1], text[2]) == 0);
+    catena_neighborhood_t *none = NULL;
+    job->context->config.check = job->rank == 2; /* must be that of all */
+    JOB_CHECK(job, catena_cart_derive_graph(grid, 1, moves, NULL, 0, NULL,
+                                            &none) == CATENA_ERR_ARG);
+    JOB_CHECK(job, catena_neighborhood_free(grid) == CATENA_OK);
+}
+
+/** Ranks of 4 nodes that send to the next 6: the first has nobody before it,
+ * and nothing to say of what it receives. */
+static void from_nobody(job_t *job)
+{
+    enum { FAR = 6 };
+    int rank = (int)job->rank;
+    int sources[FAR + 1] = {CATENA_PROC_NULL};
+    int targets[FAR];
+    int source_count = 1;
+    int target_count = 0;
+    for (int i = 1; i <= FAR; i++) {
+        if (rank >= i) {
+            sources[source_count++] = rank - i;
+        }
+        if (rank + i < (int)job->size) {
+            targets[target_count++] = rank + i;
+        }
+    }
+    const catena_neighborhood_info_t info = {.bytes = (size_t)1 << 20};
+    catena_neighborhood_t *n;
+    JOB_CHECK(job, catena_neighborhood_create(
+                       job->context->world, source_count, sources,
+                       CATENA_UNWEIGHTED, target_count, targets,
+                       CATENA_UNWEIGHTED, &info, &n) == CATENA_OK);
+    /* Else this would show nothing. */
+    JOB_CHECK(job, ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 0, false) !=
+                       ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 8, false));
+    uint64_t send = job->rank;
+    uint64_t recv[FAR + 1];
+    JOB_CHECK(job, catena_neighbor_gather(&send, 1, CATENA_UINT64, recv,
+                                          rank == 0 ? 0 : 1, CATENA_UINT64,
+                                          n) == CATENA_OK);
+    for (int i = 1; i < source_count; i++) {
+        JOB_CHECK(job, recv[i] == (uint64_t)sources[i]);
+    }
+    JOB_CHECK(job, catena_neighborhood_free(n) == CATENA_OK);
+}
+
+START_TEST(choices)
+{
+    ck_assert_int_eq(job_simulate_nodes(9, 3, 1, check_lengths), 0);
+    ck_assert_int_eq(job_simulate_nodes(16, 4, 1, from_nobody), 0);
+}
+END_TEST
+
+/** One rank knows another machine: all choose by the same costs. */
+static void check_costs(job_t *job)
+{
+    static char machine[] = "machine:jaguar";
+    catena_neighborhood_t *own = NULL;
+    char *tuning = job->context->config.tuning;
+    if (job->rank == 1) {
+        job->context->config.tuning = machine;
+    }
+    make_heavy_mesh(job, &own);
+    job->context->config.tuning = tuning;
+    const ctn_neighbor_costs_t *costs = &own->chooser->costs;
+    uint64_t packed = (uint64_t)(costs->packed * 1000);
+    uint64_t most[2] = {packed, ~packed};
+    JOB_CHECK(job, ctn_neighbor_agree(own->group, CATENA_OK, 0, NULL, 2,
+                                      most) == CATENA_OK);
+    JOB_CHECK(job, most[0] == ~most[1]);
+    JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
+}
+
+START_TEST(costs)
+{
+    ck_assert_int_eq(job_simulate(16, 1, check_costs), 0);
+}
+END_TEST
+
+START_TEST(settings)
+{
+    static const char *const said[] = {
+        "algorithm 'combining' is not possible: it is no grid",
+        "algorithm is 'none'; expected auto, direct, colored",
+        "no setting 'color'; there is algorithm"};
+    capture_t capture;
+    capture_start(&capture);
+    int failed = job_simulate_nodes(16, 4, 3, check_settings);
+    capture_stop(&capture);
+    ck_assert_msg(failed == 0, "%s", capture.text);
+    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+        ck_assert_msg(strstr(capture.text, said[i]) != NULL, "%s in %s",
+                      said[i], capture.text);
+    }
+}
+END_TEST
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, graphs, 0, ORACLE_GRAPH_SHAPES);
+    tcase_add_loop_test(tcase, grids, ORACLE_WAY_CART, ORACLE_WAY_DERIVED + 1);
+    tcase_add_loop_test(tcase, diagonals, 1, 5);
+    tcase_add_test(tcase, heavy_edges);
+    tcase_add_test(tcase, settings);
+    tcase_add_test(tcase, choices);
+    tcase_add_test(tcase, costs);
+}
+
+int main(void)
+{
+    return unit_main("neighbor_plans", 100, add_cases);
+}

@@ -1,0 +1,125 @@
+/* Records that ranks send each other along the log-chain, against what every
+ * rank is known to send. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "neighbor/neighborhood.h"
+#include "unit/job.h"
+#include "unit/unit.h"
+
+/* A record is a rank, then words that say who sent it and which it was. */
+enum { MOST_WORDS = 7 };
+
+static size_t words; /* of a record */
+static bool starved; /* the last rank has no memory for its records */
+
+static uint32_t count_of(const job_t *job, uint32_t from)
+{
+    uint64_t random = job->seed * 131 + from;
+    uint64_t kind = job_random(&random) % 4;
+    return kind == 0   ? 0
+           : kind == 1 ? 200 /* beyond what fits a slot */
+                       : (uint32_t)(job_random(&random) % 10);
+}
+
+/** Whom record i of a rank is for. */
+static uint32_t target_of(const job_t *job, uint32_t from, uint32_t i)
+{
+    uint64_t random = job->seed * 17 + from * UINT64_C(1000) + i;
+    return (uint32_t)(job_random(&random) % job->size);
+}
+
+static void fill(uint32_t *record, uint32_t rank, uint32_t from, uint32_t i)
+{
+    record[0] = rank;
+    for (size_t word = 1; word < words; word++) {
+        record[word] = from * 100003 + i * 101 + (uint32_t)word;
+    }
+}
+
+/** By the rank they come from, then as that one listed them. */
+static void check_came(job_t *job, const uint32_t *came, size_t count)
+{
+    size_t at = 0;
+    for (uint32_t from = 0; from < job->size; from++) {
+        for (uint32_t i = 0; i < count_of(job, from); i++) {
+            uint32_t expected[MOST_WORDS];
+            if (target_of(job, from, i) != job->rank) {
+                continue;
+            }
+            fill(expected, from, from, i);
+            JOB_CHECK(job, at < count && memcmp(came + at * words, expected,
+                                                words * sizeof(*came)) == 0);
+            at++;
+        }
+    }
+    JOB_CHECK(job, at == count);
+}
+
+static void deliver(job_t *job)
+{
+    uint32_t count = count_of(job, job->rank);
+    uint32_t *record = malloc((count * words + 1) * sizeof(*record));
+    for (uint32_t i = 0; i < count; i++) {
+        fill(record + i * words, target_of(job, job->rank, i), job->rank, i);
+    }
+    bool none = starved && job->rank == job->size - 1;
+    void *came = NULL;
+    size_t came_count = 0;
+    catena_status_t status =
+        ctn_deliver(job->context->world, words * sizeof(*record),
+                    none ? 1 : count, none ? NULL : record, &came, &came_count);
+    JOB_CHECK(job, status == (starved ? CATENA_ERR_NO_MEMORY : CATENA_OK));
+    if (status == CATENA_OK) {
+        check_came(job, came, came_count);
+    }
+    free(came);
+    free(record);
+}
+
+START_TEST(records)
+{
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        words = 1 + seed % MOST_WORDS;
+        uint32_t ranks = 1 + (uint32_t)(seed * 7 % 33);
+        int failed = job_simulate(ranks, seed, deliver);
+        ck_assert_msg(failed == 0, "seed %d: %d of %u failed", (int)seed,
+                      failed, ranks);
+    }
+}
+END_TEST
+
+/** Whoever has no memory says so to all; then they can go on. */
+static void deliver_twice(job_t *job)
+{
+    starved = true;
+    deliver(job);
+    (void)catena_barrier(job->context->world);
+    starved = false;
+    (void)catena_barrier(job->context->world);
+    deliver(job);
+}
+
+START_TEST(no_memory)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        words = 3;
+        uint32_t ranks = 1 + (uint32_t)(seed * 5 % 23);
+        int failed = job_simulate(ranks, seed, deliver_twice);
+        ck_assert_msg(failed == 0, "seed %d: %d of %u failed", (int)seed,
+                      failed, ranks);
+    }
+}
+END_TEST
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_test(tcase, records);
+    tcase_add_test(tcase, no_memory);
+}
+
+int main(void)
+{
+    return unit_main("deliver", 100, add_cases);
+}

@@ -1,0 +1,424 @@
+/* The algorithms of splits by any data, on the lanes of simulated ranks: the
+ * chains that they make against the oracle, which cannot be seen from outside;
+ * also in place, with few sorters, with comparators that are no order, and when
+ * a rank dies. usage: test_split, or as a rank under a launcher: test_split
+ * --rank */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle/random.h"
+#include "oracle/split.h"
+#include "split/algorithms.h"
+#include "unit/job.h"
+#include "unit/unit.h"
+
+enum {
+    MEMBERS = 1024,
+    SCANS = 6, /* over a chain that is made: more than there are rings */
+    FEW_ROUNDS = 7
+};
+
+typedef struct algorithm {
+    const char *name; /* as the oracle knows what it takes */
+    ctn_op_t *(*create)(const ctn_splitting_t *splitting);
+    uint32_t most;
+} algorithm_t;
+
+static const algorithm_t algorithms[] = {
+    {"bitonic", ctn_split_bitonic, 0},
+    {"gather-scatter", ctn_split_gather_scatter, 0},
+    {"cheng", ctn_split_cheng, 1},
+    {"cheng", ctn_split_cheng, 4},
+    {"cheng", ctn_split_cheng, 24},
+    {"cheng", ctn_split_cheng, 128},
+    {"hash", ctn_split_hash, 0},
+    {"hash64", ctn_split_hash64, 0},
+    {"radix", ctn_split_radix, 0},
+    {"radix-plain", ctn_split_radix, 0},
+};
+
+enum {
+    ALGORITHMS = sizeof(algorithms) / sizeof(algorithms[0]),
+    HASH = 6,
+    RADIX = 8
+};
+
+/** The run at hand, whose ranks are one process, and what it leaves. */
+static struct {
+    const algorithm_t *algorithm;
+    oracle_split_t split;
+    bool in_place;
+    bool lies_of_colors, lies_of_keys;
+    int liar;
+    struct member {
+        catena_status_t status;
+        ctn_chain_t chain;
+        uint64_t rounds;
+    } member[MEMBERS];
+} run;
+
+/* ---- a rank ---- */
+
+/** What a member of `parent` brings to a split into `lane`; to be freed. */
+static ctn_record_t *record_of(const job_t *job, const ctn_lane_t *parent,
+                               const ctn_lane_t *lane)
+{
+    const oracle_item_t *item = &run.split.item[job->rank];
+    bool reorder = (run.split.flags & CATENA_SPLIT_NO_REORDER) == 0;
+    size_t color_bytes = item->left_out ? 0 : item->color_bytes;
+    size_t key_bytes = reorder ? item->key_bytes : 0;
+    ctn_record_t *record =
+        oracle_zeros(1, sizeof(*record) + color_bytes + key_bytes + 8);
+    record->rank = parent->chain.rank;
+    record->process = (uint32_t)lane->chain.self.process;
+    record->offset = lane->chain.self.offset;
+    record->color_bytes = item->left_out ? CTN_NO_COLOR : (uint32_t)color_bytes;
+    record->key_bytes = (uint32_t)key_bytes;
+    memcpy(record->data, item->color, color_bytes);
+    memcpy(record->data + color_bytes, item->key, key_bytes);
+    return record;
+}
+
+static catena_status_t split(job_t *job, ctn_lane_t *parent, ctn_lane_t *lane)
+{
+    catena_split_t call = oracle_split_call(&run.split, (int)job->rank);
+    oracle_liar_t liar = {
+        .way = run.liar, .random = job->rank, .turned = job->rank % 2 == 1};
+    bool lies = run.lies_of_colors || run.lies_of_keys;
+    ctn_record_t *record = record_of(job, parent, lane);
+    ctn_splitting_t splitting = {
+        .parent = parent,
+        .lane = lane,
+        .by = {job->exec, run.lies_of_colors ? oracle_lie : call.color_compare,
+               run.lies_of_keys ? oracle_lie : call.key_compare,
+               lies ? (void *)&liar : call.argument},
+        .record = record,
+        .reorder = (run.split.flags & CATENA_SPLIT_NO_REORDER) == 0,
+        .most = run.algorithm->most,
+        .plain = strcmp(run.algorithm->name, "radix-plain") == 0,
+    };
+    catena_status_t status = ctn_op_run(run.algorithm->create(&splitting));
+    free(record);
+    return status;
+}
+
+/** The chain is one, and its members count its operations alike. */
+static void check_chain(job_t *job, ctn_lane_t *lane)
+{
+    ctn_words_t left, right;
+    for (int i = 0; i < SCANS; i++) {
+        ctn_words_t own = {{1}};
+        JOB_CHECK(job, ctn_op_run(ctn_scan_create(job->exec, lane, ctn_fold_sum,
+                                                  &own, &left, &right,
+                                                  sizeof(own))) == CATENA_OK);
+        JOB_CHECK(job, left.word[0] == lane->chain.rank);
+        JOB_CHECK(job, left.word[0] + 1 + right.word[0] == lane->chain.size);
+    }
+}
+
+static void split_world(job_t *job)
+{
+    struct member *member = &run.member[job->rank];
+    catena_group_t *made = NULL;
+    uint64_t memory = job->exec->tally.memory;
+    JOB_CHECK(job,
+              (run.in_place ? catena_group_dup(job->context->world, &made)
+                            : ctn_group_create(job->exec, &made)) == CATENA_OK);
+    ctn_lane_t *lane = &made->lane;
+    uint64_t rounds = job->exec->tally.rounds;
+    member->status = split(job, run.in_place ? lane : job->lane, lane);
+    member->rounds = job->exec->tally.rounds - rounds;
+    member->chain = lane->chain;
+    if (member->status == CATENA_OK) {
+        check_chain(job, lane);
+        if (!run.lies_of_colors && !run.lies_of_keys) {
+            /* What is in order already stays as it is. */
+            JOB_CHECK(job, split(job, lane, lane) == CATENA_OK);
+            JOB_CHECK(job, memcmp(&member->chain, &lane->chain,
+                                  sizeof(lane->chain)) == 0);
+            check_chain(job, lane);
+        }
+    }
+    if (member->status == CATENA_OK || run.in_place) {
+        JOB_CHECK(job, catena_group_free(made) == CATENA_OK);
+    } else {
+        ctn_group_release(made); /* nobody has used it yet */
+    }
+    ctn_logchain_drop(job->lane);
+    ctn_patience_t patience = {0};
+    while (job->exec->aside != NULL) { /* the members part */
+        ctn_exec_poll_or_idle(job->exec, &patience);
+    }
+    JOB_CHECK(job, job->exec->tally.memory == memory);
+}
+
+/* ---- chains ---- */
+
+static bool same(ctn_address_t a, ctn_address_t b)
+{
+    return a.process == b.process &&
+           (a.process == CTN_NO_PROCESS || a.offset == b.offset);
+}
+
+/** The member at an address; `members`: there is none. */
+static uint32_t find(uint32_t members, ctn_address_t address)
+{
+    uint32_t i = 0;
+    while (i < members && !same(run.member[i].chain.self, address)) {
+        i++;
+    }
+    return i;
+}
+
+/** Neighbors are neighbors of each other, with ranks and sizes that fit; those
+ * left out are among themselves. */
+static void check_links(uint32_t members)
+{
+    for (uint32_t i = 0; i < members; i++) {
+        const ctn_chain_t *chain = &run.member[i].chain;
+        ck_assert_int_eq(chain->rank == 0, !ctn_address_exists(chain->left));
+        ck_assert_int_eq(chain->rank + 1 == chain->size,
+                         !ctn_address_exists(chain->right));
+        if (!ctn_address_exists(chain->right)) {
+            continue;
+        }
+        uint32_t next = find(members, chain->right);
+        ck_assert_uint_lt(next, members);
+        const ctn_chain_t *right = &run.member[next].chain;
+        ck_assert_uint_eq(right->rank, chain->rank + 1);
+        ck_assert_uint_eq(right->size, chain->size);
+        ck_assert(same(right->left, chain->self));
+        ck_assert_int_eq(run.split.item[i].left_out,
+                         run.split.item[next].left_out);
+    }
+}
+
+static void check_order(uint32_t members)
+{
+    oracle_members_t world = oracle_members_world((int)members);
+    for (uint32_t i = 0; i < members; i++) {
+        if (run.split.item[i].left_out) {
+            continue;
+        }
+        const ctn_chain_t *chain = &run.member[i].chain;
+        oracle_members_t expected =
+            oracle_split_expect(&run.split, &world, (int)i);
+        ck_assert_int_eq((int)chain->size, expected.size);
+        ck_assert_int_lt((int)chain->rank, expected.size);
+        ck_assert_int_eq(expected.rank[chain->rank], (int)i);
+        oracle_members_free(&expected);
+    }
+    oracle_members_free(&world);
+}
+
+/* ---- runs ---- */
+
+static void prepare(const algorithm_t *algorithm, uint32_t members,
+                    uint64_t seed)
+{
+    uint64_t random = seed * 31 + members;
+    memset(&run, 0, offsetof(__typeof__(run), member));
+    run.algorithm = algorithm;
+    run.split.algorithm = algorithm->name;
+    oracle_split_draw(&run.split, &random, members > 20 ? 300 : 100000);
+    run.split.flags &= ~(unsigned)CATENA_SPLIT_NO_SPLIT; /* the caller's part */
+    run.in_place = oracle_below(&random, 2) == 0;
+}
+
+/** All end, with that status. */
+static void go(uint32_t members, uint64_t seed, catena_status_t expected)
+{
+    char text[200];
+    oracle_split_describe(&run.split, text, sizeof(text));
+    ck_assert_msg(job_simulate(members, seed, split_world) == 0,
+                  "%u ranks, seed %llu: %s", members, (unsigned long long)seed,
+                  text);
+    for (uint32_t i = 0; i < members; i++) {
+        ck_assert_msg(run.member[i].status == expected, "%u ranks: %s: %s",
+                      members, text,
+                      catena_status_string(run.member[i].status));
+    }
+    if (expected == CATENA_OK) {
+        check_links(members);
+    }
+}
+
+static void run_honest(const algorithm_t *algorithm, uint32_t members,
+                       uint64_t seed)
+{
+    prepare(algorithm, members, seed);
+    oracle_split_open(&run.split, (int)members);
+    go(members, seed, CATENA_OK);
+    check_order(members);
+    oracle_split_close(&run.split);
+}
+
+START_TEST(all_numbers_of_members)
+{
+    for (uint32_t members = 1; members <= 70; members += 1 + members / 20) {
+        run_honest(&algorithms[_i], members, members);
+    }
+}
+END_TEST
+
+START_TEST(many_members)
+{
+    run_honest(&algorithms[_i], 97, 3);
+    run_honest(&algorithms[_i], 128, 4);
+}
+END_TEST
+
+/** Not with as many sorters, each of which writes to all others, nor as many
+ * passes. */
+START_TEST(a_thousand_members)
+{
+    const algorithm_t *algorithm = &algorithms[_i];
+    bool few = (algorithm->most > 0 && algorithm->most < 16) || _i > RADIX;
+    run_honest(algorithm, few ? 130 : MEMBERS, 5);
+}
+END_TEST
+
+/** All members end, all with an error or all with chains that fit. */
+START_TEST(comparators_lie)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        uint32_t members = (uint32_t)(seed * seed % 70) + 2;
+        bool takes_bytes = _i >= HASH;
+        prepare(&algorithms[_i], members, seed);
+        run.lies_of_colors = !takes_bytes && seed % 3 != 0;
+        run.lies_of_keys = _i < RADIX && (takes_bytes || seed % 3 != 1);
+        run.liar = (int)(seed % ORACLE_LIARS);
+        oracle_split_open(&run.split, (int)members);
+        ck_assert_int_eq(job_simulate(members, seed, split_world), 0);
+        catena_status_t status = run.member[0].status;
+        ck_assert(status == CATENA_OK || status == CATENA_ERR_ARG);
+        for (uint32_t i = 0; i < members; i++) {
+            ck_assert_int_eq(run.member[i].status, status);
+        }
+        if (status == CATENA_OK) {
+            check_links(members);
+        }
+        oracle_split_close(&run.split);
+    }
+}
+END_TEST
+
+/** What it is for: one color, keys in order already, takes a scan and no more,
+ * the more so without keys. */
+START_TEST(nothing_to_do_is_one_scan)
+{
+    static const oracle_key_t keys[] = {ORACLE_KEY_EQUAL, ORACLE_KEY_RISING,
+                                        ORACLE_KEY_FALLING};
+    for (int i = 0; i < 3; i++) {
+        prepare(&algorithms[HASH], 100, 1);
+        run.split =
+            (oracle_split_t){.algorithm = "hash",
+                             .key = keys[i],
+                             .key_order = ORACLE_ORDER_INT64,
+                             .color_order = ORACLE_ORDER_INT64,
+                             .flags = i == 2 ? CATENA_SPLIT_NO_REORDER : 0};
+        oracle_split_open(&run.split, 100);
+        go(100, 3, CATENA_OK);
+        for (int r = 0; r < 100; r++) {
+            ck_assert_uint_le(run.member[r].rounds, FEW_ROUNDS);
+        }
+        oracle_split_close(&run.split);
+    }
+}
+END_TEST
+
+/** What one of them gets wrong is refused by all. */
+START_TEST(radix_takes_integers)
+{
+    for (uint32_t members = 1; members < 20; members++) {
+        for (uint32_t i = 0; i < 4; i++) {
+            prepare(&algorithms[RADIX], members, members);
+            run.split.left_out = ORACLE_OUT_NONE;
+            run.split.flags = 0;
+            oracle_split_open(&run.split, (int)members);
+            oracle_item_t *item = &run.split.item[members * i / 4];
+            item->color = realloc(item->color, 9);
+            item->key = realloc(item->key, 9);
+            memset(item->color, 0, 9);
+            memset(item->key, 0, 9);
+            *(i % 2 == 0 ? &item->color_bytes : &item->key_bytes) =
+                i < 2 ? 9 : 4;
+            go(members, i, CATENA_ERR_ARG);
+            oracle_split_close(&run.split);
+        }
+    }
+}
+END_TEST
+
+/* ---- a rank dies ---- */
+
+static void split_until_death(job_t *job)
+{
+    struct member *member = &run.member[job->rank];
+    member->status = CATENA_OK;
+    while (member->status == CATENA_OK) {
+        catena_group_t *made = NULL;
+        member->status = ctn_group_create(job->exec, &made);
+        JOB_CHECK(job, member->status == CATENA_OK);
+        member->status = split(job, job->lane, &made->lane);
+        if (member->status == CATENA_OK) {
+            member->status = catena_group_free(made);
+        } else {
+            ctn_group_release(made);
+        }
+    }
+}
+
+/** Whoever is left sees it. */
+START_TEST(a_rank_dies)
+{
+    enum { RANKS = 13 };
+    int saw = 0;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        prepare(&algorithms[_i], RANKS, seed);
+        oracle_split_open(&run.split, RANKS);
+        job_simulate_death(RANKS, seed, 400 + seed * seed * 17,
+                           split_until_death);
+        oracle_split_close(&run.split);
+        for (int i = 0; i < RANKS; i++) {
+            catena_status_t status = run.member[i].status;
+            ck_assert(status == CATENA_OK || status == CATENA_ERR_PEER);
+            saw += status != CATENA_OK;
+        }
+    }
+    ck_assert_int_gt(saw, 3 * RANKS);
+}
+END_TEST
+
+/* ---- under a launcher ---- */
+
+static void everything(job_t *job)
+{
+    for (int i = 0; i < ALGORITHMS; i++) {
+        for (uint64_t seed = 1; seed <= 12; seed++) {
+            prepare(&algorithms[i], job->size, seed);
+            oracle_split_open(&run.split, (int)job->size);
+            split_world(job);
+            JOB_CHECK(job, run.member[job->rank].status == CATENA_OK);
+            oracle_split_close(&run.split);
+        }
+    }
+}
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, all_numbers_of_members, 0, ALGORITHMS);
+    tcase_add_loop_test(tcase, many_members, 0, ALGORITHMS);
+    tcase_add_loop_test(tcase, a_thousand_members, 0, ALGORITHMS);
+    tcase_add_loop_test(tcase, comparators_lie, 0, ALGORITHMS);
+    tcase_add_test(tcase, nothing_to_do_is_one_scan);
+    tcase_add_test(tcase, radix_takes_integers);
+    tcase_add_loop_test(tcase, a_rank_dies, 0, ALGORITHMS);
+}
+
+int main(int argc, char **argv)
+{
+    return job_is_rank(argc, argv) ? job_rank(1, everything)
+                                   : unit_main("split", 100, add_cases);
+}

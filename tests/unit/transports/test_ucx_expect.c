@@ -1,0 +1,111 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/unit.h"
+#include "wire.h"
+
+/* Data that the target expects go where it says, and not where the sender does.
+ */
+
+#define FROM ((size_t)8 << 20) /* where a rank keeps what it sends */
+#define AT ((size_t)1 << 20)   /* where the sender says that it goes */
+#define WORD 1024u
+#define BYTES ((size_t)16384)
+
+static const uint64_t *word_of(const rank_t *r, uint64_t offset)
+{
+    return (const void *)(r->arena + offset);
+}
+
+static void take(void *context, const void *data, size_t bytes)
+{
+    memcpy(context, data, bytes);
+}
+
+static bool expect(rank_t *r, uint64_t value, unsigned char *aside)
+{
+    return r->transport->ops->expect(r->transport, word_of(r, WORD), value,
+                                     BYTES, take, aside);
+}
+
+/** Put what tells `seed` to the right neighbour, wait for the left one's. */
+static void put_right(rank_t *r, size_t bytes, uint64_t value)
+{
+    ctn_endpoint_t *right = connect_to(r, (r->rank + 1) % r->size);
+    uint64_t pending = 0;
+
+    meet(r); /* all expect what they are to */
+    fill(r->arena + FROM, bytes, value);
+    NEED(r->transport->ops->put_signal(right, r->arena + FROM, bytes, AT, WORD,
+                                       value, &pending) == CATENA_OK);
+    wait_pending(r, &pending);
+    wait_word(r, WORD, value);
+}
+
+/** Each expected message goes aside, and only that one. */
+static void body_expected(rank_t *r)
+{
+    unsigned char *aside = calloc(1, BYTES);
+    bool by_put =
+        r->mode == CTN_PUT_RMA || (r->transport->caps & CTN_CAP_RDMA) != 0;
+
+    for (uint64_t value = 1; value <= 3; value++) {
+        fill(r->arena + AT, BYTES, 99);
+        bool expected = expect(r, value, aside);
+        /* put, fence, put writes where it says without asking anybody */
+        NEED(expected != by_put);
+        put_right(r, BYTES, value);
+        NEED(filled(expected ? aside : r->arena + AT, BYTES, value));
+        NEED(!expected || filled(r->arena + AT, BYTES, 99));
+    }
+    put_right(r, BYTES, 4); /* no more expected */
+    NEED(filled(r->arena + AT, BYTES, 4));
+    free(aside);
+    meet(r);
+}
+
+/** Another value, another length, one that was taken back: none goes aside. */
+static void body_other(rank_t *r)
+{
+    const ctn_transport_ops_t *ops = r->transport->ops;
+    unsigned char *aside = malloc(BYTES);
+
+    fill(aside, BYTES, 7);
+    NEED(expect(r, 2, aside));
+    NEED(!expect(r, 3, aside)); /* one a word */
+    put_right(r, BYTES, 1);
+    NEED(filled(r->arena + AT, BYTES, 1) && filled(aside, BYTES, 7));
+    put_right(r, BYTES / 2, 2); /* not what was expected, and over */
+    NEED(filled(r->arena + AT, BYTES / 2, 2) && filled(aside, BYTES, 7));
+    NEED(expect(r, 3, aside));
+    ops->unexpect(r->transport, word_of(r, WORD + 128));
+    NEED(!expect(r, 3, aside));
+    ops->unexpect(r->transport, word_of(r, WORD));
+    put_right(r, BYTES, 3);
+    NEED(filled(r->arena + AT, BYTES, 3) && filled(aside, BYTES, 7));
+    free(aside);
+    meet(r);
+}
+
+START_TEST(test_expected)
+{
+    run_ranks(2, _i, ARENA_BYTES, -1, body_expected);
+}
+END_TEST
+
+START_TEST(test_other)
+{
+    run_ranks(3, 0, ARENA_BYTES, -1, body_other);
+}
+END_TEST
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, test_expected, 0, VARIANTS);
+    tcase_add_test(tcase, test_other);
+}
+
+int main(void)
+{
+    return unit_main("ucx_expect", 60, add_cases);
+}

@@ -1,0 +1,385 @@
+/* Operations of reductions without ranks: every one on every type against its
+ * definition, element by element. */
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle/affine.h"
+#include "oracle/content.h"
+#include "oracle/random.h"
+#include "type/kernels.h"
+#include "type/op.h"
+
+#include "unit/unit.h"
+
+enum { MOST = 1000 };
+
+static const catena_op_t ops[] = {
+#define OP(name) &catena_op_##name,
+    CATENA_PREDEFINED_OPS(OP)
+#undef OP
+};
+static const catena_datatype_t types[] = {
+#define TYPE(name, ctype) &catena_type_##name,
+    CATENA_FIXED_TYPES(TYPE)
+#undef TYPE
+};
+enum {
+    OPS = sizeof(ops) / sizeof(ops[0]),
+    TYPES = sizeof(types) / sizeof(types[0])
+};
+
+static uint64_t random_state;
+
+static uint64_t random_word(void)
+{
+    return oracle_random(&random_state);
+}
+
+/* ---- elements ---- */
+
+/** Bytes of the floats that a type consists of; 0: it has none. */
+static size_t part_of(int type)
+{
+    catena_datatype_t of = types[type];
+    return of == CATENA_FLOAT || of == CATENA_COMPLEX_FLOAT     ? sizeof(float)
+           : of == CATENA_DOUBLE || of == CATENA_COMPLEX_DOUBLE ? sizeof(double)
+                                                                : 0;
+}
+
+static void draw_float(unsigned char *out, size_t bytes)
+{
+    static const double special[] = {-1, -0.0, 0, 1, NAN, INFINITY, -INFINITY};
+    uint64_t word = random_word();
+    double wide =
+        word % 4 == 0 ? special[word / 4 % 7] : (double)(int64_t)word / 0x1p50;
+    float narrow = (float)wide;
+    if (bytes == sizeof(narrow)) {
+        memcpy(out, &narrow, sizeof(narrow));
+    } else {
+        memcpy(out, &wide, sizeof(wide));
+    }
+}
+
+/** Few values, so that indices often decide; padding is random.
+ * @return whether it is a pair */
+static bool draw_pair(catena_datatype_t of, unsigned char *out)
+{
+#define PAIR(name, ctype)                                                      \
+    if (of == &catena_type_##name) {                                           \
+        ctype pair;                                                            \
+        oracle_fill(random_word(), sizeof(pair), &pair);                       \
+        pair.value = (int16_t)(random_word() % 4) - 2;                         \
+        pair.index = (int32_t)(random_word() % 8) - 4;                         \
+        memcpy(out, &pair, sizeof(pair));                                      \
+        return true;                                                           \
+    }
+    CATENA_PAIR_TYPES(PAIR)
+#undef PAIR
+    return false;
+}
+
+/** Draw an element: the oracle's, except of floats. The oracle's floats are
+ * such that results are exact. */
+static void draw(int op, int type, unsigned char *out)
+{
+    size_t bytes = catena_datatype_size(types[type]);
+    size_t part = part_of(type);
+    if (part == 0 && !draw_pair(types[type], out)) {
+        oracle_element((unsigned)type, (unsigned)op + 1, random_word(), 0, 0,
+                       out);
+    }
+    for (size_t at = 0; part > 0 && at < bytes; at += part) {
+        draw_float(out + at, part);
+    }
+}
+
+/* Products by their definition, also of what is infinite. */
+#define MULTIPLY_COMPLEX(name, part)                                           \
+    static void multiply_complex_##name(const void *left, const void *right,   \
+                                        void *out)                             \
+    {                                                                          \
+        part a[2], b[2], result[2];                                            \
+        memcpy(a, left, sizeof(a));                                            \
+        memcpy(b, right, sizeof(b));                                           \
+        result[0] = a[0] * b[0] - a[1] * b[1];                                 \
+        result[1] = a[0] * b[1] + a[1] * b[0];                                 \
+        memcpy(out, result, sizeof(result));                                   \
+    }
+CATENA_FLOAT_TYPES(MULTIPLY_COMPLEX)
+
+/** The expected result for two elements. */
+static void expect(int op, int type, const void *left, const void *right,
+                   void *out)
+{
+    catena_datatype_t of = types[type];
+    if (ops[op] == CATENA_PROD && of == CATENA_COMPLEX_FLOAT) {
+        multiply_complex_float(left, right, out);
+    } else if (ops[op] == CATENA_PROD && of == CATENA_COMPLEX_DOUBLE) {
+        multiply_complex_double(left, right, out);
+    } else {
+        oracle_combine((unsigned)type, (unsigned)op + 1, left, right, out);
+    }
+}
+
+static bool is_nan(const unsigned char *data, size_t bytes)
+{
+    float narrow;
+    double wide = 0;
+    memcpy(&narrow, data, sizeof(narrow));
+    if (bytes == sizeof(wide)) {
+        memcpy(&wide, data, sizeof(wide));
+    }
+    return bytes == sizeof(wide) ? isnan(wide) : isnan(narrow);
+}
+
+/** Any NaN is as good as another. */
+static bool same(int type, const unsigned char *found,
+                 const unsigned char *expected)
+{
+    size_t bytes = catena_datatype_size(types[type]);
+    size_t part = part_of(type);
+    for (size_t at = 0; part > 0 && at < bytes; at += part) {
+        if (memcmp(found + at, expected + at, part) != 0 &&
+            !(is_nan(found + at, part) && is_nan(expected + at, part))) {
+            return false;
+        }
+    }
+    return part > 0 || memcmp(found, expected, bytes) == 0;
+}
+
+/* ---- predefined operations ---- */
+
+enum { LARGEST = 16, BYTES = MOST * LARGEST, GUARD = 64 };
+
+/** Where the result goes. */
+typedef enum place { APART, ON_LEFT, ON_RIGHT, PLACES } place_t;
+
+typedef struct operands {
+    unsigned char left[BYTES + 2 * GUARD];
+    unsigned char right[BYTES + 2 * GUARD];
+    unsigned char out[BYTES + 2 * GUARD];
+} operands_t;
+
+/** @param[in] shift 0, or: operands have no alignment */
+static void check_reduce(const ctn_kernels_t *kernels, int op, int type,
+                         size_t count, place_t place, size_t shift)
+{
+    static operands_t before, after;
+    size_t element = catena_datatype_size(types[type]);
+    memset(&before, 0xa5, sizeof(before));
+    for (size_t i = 0; i < count; i++) {
+        draw(op, type, before.left + GUARD + shift + i * element);
+        draw(op, type, before.right + GUARD + 3 * shift + i * element);
+    }
+    after = before;
+    unsigned char *left = after.left + GUARD + shift;
+    unsigned char *right = after.right + GUARD + 3 * shift;
+    unsigned char *outs[] = {after.out + GUARD + 5 * shift, left, right};
+    (*kernels)[op][type](left, right, outs[place], count);
+    for (size_t i = 0; i < count; i++) {
+        unsigned char expected[LARGEST];
+        size_t at = GUARD + i * element;
+        /* Check's own assertions write to a file each time. */
+        expect(op, type, before.left + at + shift,
+               before.right + at + 3 * shift, expected);
+        if (!same(type, outs[place] + i * element, expected)) {
+            ck_abort_msg("%s of %s: element %zu of %zu, place %d, shift %zu",
+                         oracle_op_name((unsigned)op + 1),
+                         oracle_type_name((unsigned)type), i, count, place,
+                         shift);
+        }
+    }
+    /* Nothing else was touched. */
+    unsigned char *olds[] = {before.out + GUARD + 5 * shift,
+                             before.left + GUARD + shift,
+                             before.right + GUARD + 3 * shift};
+    memcpy(outs[place], olds[place], count * element);
+    ck_assert_mem_eq(&before, &after, sizeof(before));
+}
+
+static void check_forms(const ctn_kernels_t *kernels, int op, int type)
+{
+    static const size_t counts[] = {0, 1, 3, 17, MOST};
+    for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
+        for (place_t place = 0; place < PLACES; place++) {
+            check_reduce(kernels, op, type, counts[c], place, 0);
+            check_reduce(kernels, op, type, counts[c], place, 1);
+        }
+    }
+}
+
+/** Also with kernels that catena does not choose on this processor. */
+START_TEST(every_type)
+{
+    size_t tables = 0;
+    random_state = 1 + (uint64_t)_i;
+    for (; ctn_kernels(tables) != NULL; tables++) {
+        for (int type = 0; type < TYPES; type++) {
+            bool defined = oracle_op_takes((unsigned)_i + 1, (unsigned)type);
+            ck_assert(ctn_op_valid(ops[_i], types[type]) == defined);
+            ck_assert(((*ctn_kernels(tables))[_i][type] != NULL) == defined);
+            if (defined) {
+                check_forms(ctn_kernels(tables), _i, type);
+            }
+        }
+    }
+    ck_assert_uint_ge(tables, 1);
+}
+END_TEST
+
+/** What catena/op.h says of them, in numbers. */
+START_TEST(promises)
+{
+    ctn_reducer_t max = {CATENA_MAX, CATENA_DOUBLE};
+    double a[] = {NAN, 1, 0.0, -0.0};
+    double b[] = {1, NAN, -0.0, 0.0};
+    double c[4];
+    ck_assert(ctn_reduce(&max, a, b, c, sizeof(c)));
+    ck_assert(c[0] == 1 && isnan(c[1]) && signbit(c[2]) && !signbit(c[3]));
+
+    ctn_reducer_t sum = {CATENA_SUM, CATENA_INT64};
+    int64_t most = INT64_MAX;
+    ck_assert(ctn_reduce(&sum, &most, &(int64_t){1}, &most, sizeof(most)));
+    ck_assert(most == INT64_MIN);
+
+    ctn_reducer_t at = {CATENA_MINLOC, CATENA_DOUBLE_INT32};
+    catena_double_int32_t left = {2.5, 7}, right = {2.5, 3};
+    ck_assert(ctn_reduce(&at, &left, &right, &left, sizeof(left)));
+    ck_assert(left.value == 2.5 && left.index == 3);
+    ck_assert_uint_eq(catena_datatype_size(CATENA_DOUBLE_INT32), sizeof(left));
+}
+END_TEST
+
+/* ---- types made of others ---- */
+
+START_TEST(dense_types)
+{
+    catena_datatype_t row, rows, gaps, wide, nothing;
+    ck_assert(catena_type_contiguous(7, CATENA_INT32, &row) == CATENA_OK);
+    ck_assert(catena_type_vector(2, 3, 3, row, &rows) == CATENA_OK);
+    ck_assert(catena_type_vector(2, 1, 2, CATENA_INT32, &gaps) == CATENA_OK);
+    ck_assert(catena_type_resized(CATENA_INT32, 0, 8, &wide) == CATENA_OK);
+    ck_assert(catena_type_contiguous(0, row, &nothing) == CATENA_OK);
+    ck_assert(ctn_op_valid(CATENA_SUM, row) && ctn_op_valid(CATENA_SUM, rows));
+    ck_assert(!ctn_op_valid(CATENA_MINLOC, rows));
+    ck_assert(!ctn_op_valid(CATENA_SUM, gaps));
+    ck_assert(!ctn_op_valid(CATENA_SUM, wide));
+
+    int32_t a[84], b[84];
+    for (int i = 0; i < 84; i++) {
+        a[i] = i;
+        b[i] = 1000 * i;
+    }
+    ctn_reducer_t by = {CATENA_SUM, rows};
+    ck_assert(ctn_reduce(&by, a, b, b, sizeof(b)));
+    for (int i = 0; i < 84; i++) {
+        ck_assert_int_eq(b[i], 1001 * i);
+    }
+    by.type = nothing;
+    ck_assert(ctn_op_valid(by.op, nothing));
+    ck_assert(ctn_reduce(&by, a, b, b, 0));
+    ck_assert(catena_type_free(&row) == CATENA_OK);
+    ck_assert(catena_type_free(&rows) == CATENA_OK);
+    ck_assert(catena_type_free(&gaps) == CATENA_OK);
+    ck_assert(catena_type_free(&wide) == CATENA_OK);
+    ck_assert(catena_type_free(&nothing) == CATENA_OK);
+}
+END_TEST
+
+START_TEST(refusals_say_what_is_taken)
+{
+    char text[300];
+    const char *said =
+        ctn_op_refusal(CATENA_PROD, CATENA_BYTE, text, sizeof(text));
+    for (int type = 0; type < TYPES; type++) {
+        ck_assert((strstr(said, oracle_type_name((unsigned)type)) != NULL) ==
+                  (types[type] == CATENA_BYTE ||
+                   ctn_op_valid(CATENA_PROD, types[type])));
+    }
+    for (size_t bytes = 1; bytes < sizeof(text); bytes++) {
+        memset(text, 'x', sizeof(text));
+        ctn_op_refusal(CATENA_SUM, CATENA_BYTE, text, bytes);
+        ck_assert_uint_lt(strnlen(text, bytes), bytes);
+        ck_assert(text[bytes] == 'x');
+    }
+}
+END_TEST
+
+/* ---- functions of users ---- */
+
+static void compose(const void *in, void *inout, size_t count,
+                    catena_datatype_t type, void *argument)
+{
+    size_t words = catena_datatype_size(type) / sizeof(uint64_t);
+    const uint64_t *first = in;
+    uint64_t *second = inout;
+    *(size_t *)argument += count;
+    for (size_t at = 0; at < count * words; at += words) {
+        oracle_affine(first + at, second + at, words, second + at);
+    }
+}
+
+/** Elements of which a whole number fills the pieces that are combined at once;
+ * others; and elements larger than a piece. */
+START_TEST(functions_of_users)
+{
+    static const size_t words[] = {2, 3, 600};
+    static uint64_t left[MOST], right[MOST], expected[MOST];
+    size_t n = words[_i];
+    size_t calls = 0;
+    catena_op_t op;
+    ctn_reducer_t by;
+    ck_assert(catena_op_create(compose, &calls, 0, &op) == CATENA_OK);
+    ck_assert(catena_type_contiguous(n, CATENA_UINT64, &by.type) == CATENA_OK);
+    by.op = ctn_op_hold(op);
+    ck_assert(catena_op_free(&op) == CATENA_OK && op == NULL);
+    ck_assert(ctn_op_valid(by.op, by.type) && !ctn_op_commutes(by.op));
+    for (int on_left = 0; on_left < 2; on_left++) {
+        oracle_fill(1, sizeof(left), left);
+        oracle_fill(2, sizeof(right), right);
+        for (size_t at = 0; at + n <= MOST; at += n) {
+            oracle_affine(left + at, right + at, n, expected + at);
+        }
+        calls = 0;
+        size_t bytes = MOST / n * n * sizeof(uint64_t);
+        ck_assert(ctn_reduce(&by, left, right, on_left ? left : right, bytes));
+        ck_assert_mem_eq(on_left ? left : right, expected, bytes);
+        ck_assert_uint_eq(calls, MOST / n);
+    }
+    ctn_op_drop(by.op);
+    ck_assert(catena_type_free(&by.type) == CATENA_OK);
+}
+END_TEST
+
+START_TEST(predefined_operations_stay)
+{
+    for (int i = 0; i < OPS; i++) {
+        catena_op_t op = ops[i];
+        ck_assert(ctn_op_commutes(op));
+        ck_assert(ctn_op_hold(op) == op);
+        ctn_op_drop(op);
+        ctn_op_drop(op);
+        ck_assert(catena_op_free(&op) == CATENA_ERR_ARG);
+        ck_assert_ptr_eq(op, ops[i]);
+    }
+    catena_op_t none = NULL;
+    ck_assert(catena_op_free(&none) == CATENA_ERR_ARG);
+}
+END_TEST
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, every_type, 0, OPS);
+    tcase_add_test(tcase, promises);
+    tcase_add_test(tcase, dense_types);
+    tcase_add_test(tcase, refusals_say_what_is_taken);
+    tcase_add_loop_test(tcase, functions_of_users, 0, 3);
+    tcase_add_test(tcase, predefined_operations_stay);
+}
+
+int main(void)
+{
+    return unit_main("op", 60, add_cases);
+}

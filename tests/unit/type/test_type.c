@@ -1,0 +1,312 @@
+/* Datatypes without ranks: levels, lifetimes, invalid arguments.
+ * test_type_maps.c compares constructed types with lists of offsets. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "type/datatype.h"
+
+#include "unit/unit.h"
+
+static void bounds_are(catena_datatype_t type, ptrdiff_t lower,
+                       ptrdiff_t extent)
+{
+    ptrdiff_t lower_found;
+    ptrdiff_t extent_found;
+    ck_assert_int_eq(catena_datatype_extent(type, &lower_found, &extent_found),
+                     CATENA_OK);
+    ck_assert_int_eq(lower_found, lower);
+    ck_assert_int_eq(extent_found, extent);
+}
+
+/* ---- levels ---- */
+
+static void levels_are(catena_status_t made, catena_datatype_t *type,
+                       uint32_t depth, size_t run)
+{
+    ck_assert_int_eq(made, CATENA_OK);
+    ck_assert_uint_eq((*type)->depth, depth);
+    ck_assert_uint_eq((*type)->run, run);
+    ck_assert(depth == 0 || (*type)->level[0].kind == CTN_LEVEL_STRIDED);
+    ck_assert_int_eq(catena_type_free(type), CATENA_OK);
+}
+
+/** However a type was made, it has no more levels than its data need. */
+START_TEST(few_levels)
+{
+    catena_datatype_t type;
+    catena_datatype_t row;
+    const size_t ones[] = {1, 1, 1, 1};
+    const ptrdiff_t even[] = {3, 5, 7, 9};
+    const ptrdiff_t touching[] = {0, 1, 2, 3};
+    levels_are(catena_type_vector(3, 2, 2, CATENA_INT32, &type), &type, 0, 24);
+    levels_are(catena_type_vector(3, 2, 4, CATENA_INT32, &type), &type, 1, 8);
+    levels_are(catena_type_indexed(4, ones, even, CATENA_INT32, &type), &type,
+               1, 4);
+    levels_are(catena_type_indexed(4, ones, touching, CATENA_INT32, &type),
+               &type, 0, 16);
+    levels_are(catena_type_subarray(
+                   2, (const size_t[]){4, 5}, (const size_t[]){2, 5},
+                   (const size_t[]){1, 0}, CATENA_ORDER_C, CATENA_INT32, &type),
+               &type, 0, 40);
+    /* Backwards by rows and by columns. */
+    ck_assert_int_eq(catena_type_vector(4, 1, -1, CATENA_INT32, &row),
+                     CATENA_OK);
+    levels_are(catena_type_hvector(2, 1, -16, row, &type), &type, 1, 4);
+    ck_assert_int_eq(catena_type_free(&row), CATENA_OK);
+    /* One row for all elements. */
+    ck_assert_int_eq(catena_type_resized(CATENA_INT32, -4, 12, &row),
+                     CATENA_OK);
+    ck_assert_int_eq(catena_type_contiguous(3, row, &type), CATENA_OK);
+    ck_assert_uint_eq(type->stream_depth, 0);
+    ck_assert_int_eq(type->stream_stride, 12);
+    ck_assert_int_eq(catena_type_free(&row), CATENA_OK);
+    ck_assert_int_eq(catena_type_free(&type), CATENA_OK);
+}
+END_TEST
+
+/** No data: nothing is copied, nothing is touched. */
+static void is_empty(catena_datatype_t type, ptrdiff_t extent)
+{
+    ck_assert_uint_eq(catena_datatype_size(type), 0);
+    bounds_are(type, 0, extent);
+    ck_assert_uint_eq(ctn_type_pack(type, NULL, 0, 8, NULL), 0);
+    ck_assert_uint_eq(ctn_type_unpack(type, NULL, 0, 8, NULL), 0);
+    ck_assert_int_eq(catena_type_free(&type), CATENA_OK);
+}
+
+START_TEST(zero_counts)
+{
+    catena_datatype_t type;
+    catena_datatype_t outer;
+    const size_t zeros[] = {0, 0};
+    const ptrdiff_t far[] = {PTRDIFF_MAX, PTRDIFF_MIN};
+    const size_t sizes[] = {4, 5};
+    const size_t none[] = {2, 0};
+    const size_t starts[] = {2, 5};
+    ck_assert_int_eq(catena_type_contiguous(0, CATENA_DOUBLE, &type),
+                     CATENA_OK);
+    ck_assert_int_eq(catena_type_resized(type, 0, 16, &outer), CATENA_OK);
+    is_empty(type, 0);
+    ck_assert_int_eq(catena_type_contiguous(3, outer, &type), CATENA_OK);
+    is_empty(outer, 16);
+    is_empty(type, 48);
+    ck_assert_int_eq(
+        catena_type_vector(0, 3, PTRDIFF_MAX, CATENA_DOUBLE, &type), CATENA_OK);
+    is_empty(type, 0);
+    ck_assert_int_eq(
+        catena_type_vector(3, 0, PTRDIFF_MAX, CATENA_DOUBLE, &type), CATENA_OK);
+    is_empty(type, 0);
+    ck_assert_int_eq(catena_type_indexed(0, NULL, NULL, CATENA_INT8, &type),
+                     CATENA_OK);
+    is_empty(type, 0);
+    ck_assert_int_eq(catena_type_indexed(2, zeros, far, CATENA_DOUBLE, &type),
+                     CATENA_OK);
+    is_empty(type, 0);
+    ck_assert_int_eq(catena_type_subarray(2, sizes, none, starts,
+                                          CATENA_ORDER_C, CATENA_INT32, &type),
+                     CATENA_OK);
+    is_empty(type, 80);
+    unsigned char byte;
+    ck_assert_uint_eq(ctn_type_pack(CATENA_INT32, NULL, 7, 0, &byte), 0);
+}
+END_TEST
+
+/* ---- lives ---- */
+
+/** The types of which it is made are freed first; it is freed while an
+ * operation uses it. */
+START_TEST(freed_while_used)
+{
+    catena_datatype_t inner;
+    catena_datatype_t middle;
+    catena_datatype_t outer;
+    const size_t lengths[] = {2, 1};
+    const ptrdiff_t places[] = {0, 5};
+    const int32_t expected[] = {0, 1, 5, 10, 11, 15};
+    int32_t numbers[16];
+    int32_t out[6];
+    for (int32_t i = 0; i < 16; i++) {
+        numbers[i] = i;
+    }
+    ck_assert_int_eq(
+        catena_type_indexed(2, lengths, places, CATENA_INT32, &inner),
+        CATENA_OK);
+    ck_assert_int_eq(catena_type_resized(inner, 0, 40, &middle), CATENA_OK);
+    ck_assert_int_eq(catena_type_contiguous(2, middle, &outer), CATENA_OK);
+    ck_assert_int_eq(catena_type_free(&inner), CATENA_OK);
+    ck_assert_int_eq(catena_type_free(&middle), CATENA_OK);
+    catena_datatype_t operation = ctn_type_hold(outer);
+    ck_assert_int_eq(catena_type_free(&outer), CATENA_OK);
+    ck_assert_ptr_null(outer);
+    ck_assert_uint_eq(ctn_type_pack(operation, numbers, 0, sizeof(out), out),
+                      sizeof(out));
+    ck_assert_mem_eq(out, expected, sizeof(out));
+    ctn_type_drop(operation);
+    ck_assert_int_eq(catena_type_free(&outer), CATENA_ERR_ARG);
+    /* Predefined types cannot be freed. */
+    outer = ctn_type_hold(CATENA_DOUBLE);
+    ctn_type_drop(outer);
+    ck_assert_int_eq(catena_type_free(&outer), CATENA_ERR_ARG);
+    ck_assert_ptr_eq(outer, CATENA_DOUBLE);
+}
+END_TEST
+
+/** Also: a long way down does not recurse. */
+START_TEST(long_chains_are_dropped)
+{
+    catena_datatype_t type;
+    const size_t lengths[] = {2, 1};
+    const ptrdiff_t places[] = {0, 5};
+    ck_assert_int_eq(
+        catena_type_indexed(2, lengths, places, CATENA_INT32, &type),
+        CATENA_OK);
+    for (size_t i = 0; i < 100000; i++) {
+        catena_datatype_t next;
+        ck_assert_int_eq(catena_type_resized(type, 0, 24, &next), CATENA_OK);
+        catena_type_free(&type);
+        type = next;
+    }
+    catena_type_free(&type);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+static catena_datatype_t untouched = CATENA_INT16;
+
+static void refused(catena_status_t status, catena_datatype_t out)
+{
+    ck_assert_int_eq(status, CATENA_ERR_ARG);
+    ck_assert_ptr_eq(out, untouched);
+}
+
+/** Subarrays that are invalid; test_arguments.c tries NULL. */
+START_TEST(bad_boxes)
+{
+    static const struct {
+        size_t ndims, size, subsize, start;
+        catena_order_t order;
+    } boxes[] = {{0, 1, 1, 0, CATENA_ORDER_C},
+                 {1, 1, 1, 0, (catena_order_t)7},
+                 {1, 1, 2, 0, CATENA_ORDER_C},
+                 {1, 2, 1, 2, CATENA_ORDER_C},
+                 {1, 2, 1, SIZE_MAX, CATENA_ORDER_C}};
+    for (size_t i = 0; i < sizeof(boxes) / sizeof(boxes[0]); i++) {
+        catena_datatype_t out = untouched;
+        catena_status_t status = catena_type_subarray(
+            boxes[i].ndims, &boxes[i].size, &boxes[i].subsize, &boxes[i].start,
+            boxes[i].order, CATENA_INT8, &out);
+        refused(status, out);
+    }
+}
+END_TEST
+
+START_TEST(overflows)
+{
+    catena_datatype_t out = untouched;
+    catena_datatype_t wide;
+    const size_t huge = (size_t)PTRDIFF_MAX / 8 + 1;
+    const ptrdiff_t far = PTRDIFF_MAX / 8 + 1;
+    const size_t ones[] = {1, 1, 1};
+    const size_t many[] = {SIZE_MAX / 2, SIZE_MAX / 2, 2};
+    const size_t sizes[] = {huge, 2};
+    refused(catena_type_contiguous(huge, CATENA_DOUBLE, &out), out);
+    refused(catena_type_contiguous(SIZE_MAX, CATENA_DOUBLE, &out), out);
+    refused(catena_type_vector(2, 1, far, CATENA_DOUBLE, &out), out);
+    refused(catena_type_vector(2, 1, -far - 1, CATENA_DOUBLE, &out), out);
+    refused(catena_type_hvector(2, 1, PTRDIFF_MAX, CATENA_DOUBLE, &out), out);
+    refused(catena_type_hvector(3, 1, PTRDIFF_MIN, CATENA_DOUBLE, &out), out);
+    refused(catena_type_hvector(SIZE_MAX, 3, 0, CATENA_DOUBLE, &out), out);
+    refused(catena_type_indexed(1, ones, &far, CATENA_DOUBLE, &out), out);
+    refused(catena_type_indexed(1, many, (const ptrdiff_t[]){0}, CATENA_DOUBLE,
+                                &out),
+            out);
+    refused(catena_type_hindexed(1, ones, &(ptrdiff_t){PTRDIFF_MAX},
+                                 CATENA_DOUBLE, &out),
+            out);
+    refused(catena_type_hindexed(
+                2, ones, (const ptrdiff_t[]){PTRDIFF_MIN, PTRDIFF_MAX - 8},
+                CATENA_DOUBLE, &out),
+            out);
+    /* Uneven, so that it takes the longer way. */
+    refused(catena_type_hindexed(3, ones,
+                                 (const ptrdiff_t[]){0, 99, PTRDIFF_MAX - 7},
+                                 CATENA_DOUBLE, &out),
+            out);
+    refused(catena_type_hindexed(3, ones,
+                                 (const ptrdiff_t[]){0, -PTRDIFF_MAX / 2 - 9,
+                                                     PTRDIFF_MAX / 2 + 9},
+                                 CATENA_DOUBLE, &out),
+            out);
+    refused(catena_type_subarray(2, sizes, ones, (const size_t[]){0, 0},
+                                 CATENA_ORDER_C, CATENA_INT64, &out),
+            out);
+    refused(catena_type_resized(CATENA_DOUBLE, PTRDIFF_MAX, 1, &out), out);
+    refused(catena_type_resized(CATENA_DOUBLE, -1, PTRDIFF_MIN, &out), out);
+    /* Merged lengths, and the stream of elements that overlap. */
+    ck_assert_int_eq(catena_type_resized(CATENA_DOUBLE, 0, 0, &wide),
+                     CATENA_OK);
+    refused(
+        catena_type_hindexed(3, many, (const ptrdiff_t[]){0, 0, 0}, wide, &out),
+        out);
+    refused(
+        catena_type_hindexed(3, many, (const ptrdiff_t[]){0, 8, 5}, wide, &out),
+        out);
+    catena_type_free(&wide);
+    /* The largest there is. */
+    ck_assert_int_eq(catena_type_contiguous(PTRDIFF_MAX, CATENA_BYTE, &out),
+                     CATENA_OK);
+    ck_assert_int_eq(out->true_high, PTRDIFF_MAX);
+    catena_type_free(&out);
+}
+END_TEST
+
+/** Twice over, in the same place and 1 byte on in turn: no two levels merge,
+ * and the stream outgrows size_t before there are more levels than its bits. */
+START_TEST(deepest)
+{
+    catena_datatype_t type;
+    ck_assert_int_eq(catena_type_contiguous(1, CATENA_BYTE, &type), CATENA_OK);
+    for (uint32_t depth = 0; depth < 63; depth++) {
+        catena_datatype_t next;
+        ck_assert_int_eq(
+            catena_type_hvector(2, 1, depth % 2 ? 3 : 0, type, &next),
+            CATENA_OK);
+        ck_assert_uint_eq(next->depth, depth + 1);
+        catena_type_free(&type);
+        type = next;
+    }
+    catena_datatype_t out = untouched;
+    refused(catena_type_hvector(2, 1, 3, type, &out), out);
+    unsigned char memory[94];
+    unsigned char copied[100];
+    ck_assert_int_eq(type->true_high, sizeof(memory));
+    for (size_t i = 0; i < sizeof(memory); i++) {
+        memory[i] = (unsigned char)i;
+    }
+    size_t from = ((size_t)1 << 63) - sizeof(copied);
+    ctn_type_pack(type, memory, from, sizeof(copied), copied);
+    for (size_t i = 0; i < sizeof(copied); i++) {
+        size_t odd_bits = (from + i) & 0xaaaaaaaaaaaaaaaa;
+        ck_assert_uint_eq(copied[i], 3 * __builtin_popcountll(odd_bits));
+    }
+    catena_type_free(&type);
+}
+END_TEST
+
+static void add_cases(TCase *tcase)
+{
+    tcase_add_test(tcase, few_levels);
+    tcase_add_test(tcase, zero_counts);
+    tcase_add_test(tcase, freed_while_used);
+    tcase_add_test(tcase, long_chains_are_dropped);
+    tcase_add_test(tcase, bad_boxes);
+    tcase_add_test(tcase, overflows);
+    tcase_add_test(tcase, deepest);
+}
+
+int main(void)
+{
+    return unit_main("type", 100, add_cases);
+}
