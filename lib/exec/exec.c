@@ -511,7 +511,8 @@ CTN_COLD bool ctn_exec_reclaim(void *argument)
     uint64_t since = ctn_exec_time(exec);
     uint64_t returned = exec->returned;
     while (exec->aside != NULL && exec->returned == returned) {
-        if (progress_network(exec) | ctn_exec_poll_aside(exec)) {
+        bool moved = progress_network(exec);
+        if (ctn_exec_poll_aside(exec) || moved) {
             since = ctn_exec_time(exec);
         } else if (ctn_exec_time(exec) - since > reclaim_ns(exec)) {
             break;

@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 {
     rank_options_t options = {.layout = -1, .program = argv[0]};
     const char *nodes = NULL;
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i += 2) {
         const char *given = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--list") == 0) {
             return list();
@@ -162,7 +162,6 @@ int main(int argc, char **argv)
         } else {
             return refuse(argv[i]);
         }
-        i++;
     }
     return nodes != NULL ? simulate(nodes, &options) : run_rank(NULL, &options);
 }
