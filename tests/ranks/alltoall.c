@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "rank_test.h"
+#include "ranks/helpers/rank_test.h"
 
 /** An alltoallv of single bytes in which one member alone has any. */
 static oracle_call_t of_one(rank_test_t *test, catena_group_t *group,

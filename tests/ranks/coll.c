@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mix.h"
 #include "oracle/layout.h"
-#include "rank_test.h"
+#include "ranks/helpers/mix.h"
+#include "ranks/helpers/rank_test.h"
 #include "unit/capture.h"
 
 enum { STARTS = 3 };

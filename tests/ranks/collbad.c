@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "rank_refuse.h"
+#include "ranks/helpers/refuse.h"
 
 enum { N = 4 };
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "rank_test.h"
+#include "ranks/helpers/rank_test.h"
 
 /** What all ranks of the world say, by rank. The caller frees it. */
 static uint64_t *tell_all(rank_test_t *test, uint64_t value)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rank_refuse.h"
+#include "ranks/helpers/refuse.h"
 
 /* Around the lengths at which another path is taken. The last one is the value
  * in the word of a refused block; only an alltoallv of few ranks has it. */

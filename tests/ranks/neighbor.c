@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nbr_mix.h"
 #include "oracle/layout.h"
-#include "oracle/neighborhood_case.h"
+#include "oracle/neighborhood/case.h"
+#include "ranks/helpers/nbr_mix.h"
 
 enum { OPERATIONS = 16, MOST = 3000 };
 

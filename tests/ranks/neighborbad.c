@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nbr_mix.h"
-#include "rank_refuse.h"
+#include "ranks/helpers/nbr_mix.h"
+#include "ranks/helpers/refuse.h"
 
 enum { CASES = 50, ALL = CATENA_NEIGHBOR_ALL };
 

@@ -3,8 +3,8 @@
  * the second of two ranks copies where they lie: here they follow each other in
  * any order, with other calls and wrong lengths in between. */
 
-#include "nbr_mix.h"
-#include "rank_refuse.h"
+#include "ranks/helpers/nbr_mix.h"
+#include "ranks/helpers/refuse.h"
 
 /* Of each so many requests that the last has to wait for its turn. */
 enum { EACH = 3, REQUESTS = 2 * EACH, RINGS = 2 };

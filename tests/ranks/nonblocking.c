@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "rank_test.h"
+#include "ranks/helpers/rank_test.h"
 
 /** A small blocking alltoall that is alone on some ranks only, of an algorithm
  * that was set. */

@@ -4,7 +4,7 @@
  * (-Dtiny), which have 240 numbers, have this suite. Epoch barriers and fences
  * take numbers, too, so a range of distances is tried. */
 
-#include "nbr_mix.h"
+#include "ranks/helpers/nbr_mix.h"
 
 enum { NUMBERS = 240 };
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "anyorder.h"
+#include "ranks/helpers/anyorder.h"
 
 static void freed(rank_test_t *test)
 {

@@ -17,7 +17,7 @@
 
 #include "oracle/layout.h"
 #include "rank_suites.h"
-#include "rank_test.h"
+#include "ranks/helpers/rank_test.h"
 
 #define SUITE(name) extern const rank_suite_t rank_suite_##name;
 RANK_SUITES(SUITE)

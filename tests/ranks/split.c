@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "oracle/layout.h"
-#include "split_mix.h"
+#include "ranks/helpers/split_mix.h"
 
 enum { MOST_BYTES = 100000 };
 

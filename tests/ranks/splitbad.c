@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "oracle/split.h"
-#include "rank_test.h"
+#include "oracle/split/split.h"
+#include "ranks/helpers/rank_test.h"
 
 enum { LEVELS = CATENA_LEVEL_CORE + 1 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "rank_test.h"
+#include "ranks/helpers/rank_test.h"
 
 /** Longer than a rank waits before it sleeps. Simulated ranks never sleep, and
  * simulating each of their polls takes time, so they are less late. */

@@ -1,6 +1,6 @@
 /* Collectives of levels, as kinds of runs drawn from seeds. */
 
-#include "ranks/mix.h"
+#include "ranks/helpers/mix.h"
 #include "sim/random.h"
 
 void mixed_collectives(rank_test_t *test, draw_t *draw, uint64_t random)

@@ -1,6 +1,6 @@
 /* Sparse collectives, as kinds of runs drawn from seeds. */
 
-#include "ranks/nbr_mix.h"
+#include "ranks/helpers/nbr_mix.h"
 #include "sim/random.h"
 
 void neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ranks/anyorder.h"
+#include "ranks/helpers/anyorder.h"
 #include "sim/random.h"
 
 enum {

@@ -1,7 +1,7 @@
 #ifndef SIM_RANDOM_H
 #define SIM_RANDOM_H
 
-#include "ranks/rank_test.h"
+#include "ranks/helpers/rank_test.h"
 
 typedef struct draw draw_t;
 

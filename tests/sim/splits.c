@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "ranks/split_mix.h"
+#include "ranks/helpers/split_mix.h"
 
 enum { SPLITS = 4 };
 

@@ -7,10 +7,10 @@
 
 #include <catena/catena.h>
 
-#include "blocks.h"
-#include "elements.h"
+#include "collectives/blocks.h"
+#include "collectives/elements.h"
+#include "collectives/heap.h"
 #include "graph.h"
-#include "heap.h"
 
 /* What the files of catena-bench share. */
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "bench.h"
-#include "calibrate.h"
-#include "motivation.h"
+#include "calibrate/calibrate.h"
+#include "motivation/motivation.h"
 
 static catena_status_t open_bench(struct bench *bench)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "motivation.h"
+#include "motivation/motivation.h"
 
 static const struct bench_collective *const table[] = {
     &bench_alltoall,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "neighbor/neighborhood.h"
-#include "oracle/neighborhood.h"
+#include "oracle/neighborhood/neighborhood.h"
 #include "unit/job.h"
 #include "unit/unit.h"
 

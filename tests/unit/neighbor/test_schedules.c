@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "neighbor/schedule/select.h"
-#include "oracle/neighborhood.h"
+#include "oracle/neighborhood/neighborhood.h"
 #include "unit/capture.h"
 #include "unit/job.h"
 #include "unit/unit.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "oracle/random.h"
-#include "oracle/split.h"
+#include "oracle/split/split.h"
 #include "split/algorithms.h"
 #include "unit/job.h"
 #include "unit/unit.h"

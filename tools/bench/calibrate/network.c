@@ -1,0 +1,289 @@
+/* Between nodes: LogGP by the direct alltoall and the barrier. */
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calibrate/parts.h"
+
+/* ---- the network: all ranks ---- */
+
+/* L, o: only the first rank of each node, its root, is awake. */
+enum { QUIET_TIMES = 101 };
+static const double nap_s = 0.0005;
+
+static void spin(double ns)
+{
+    double end = calibrate_wall_ns() + ns;
+
+    while (calibrate_wall_ns() < end)
+        ;
+}
+
+/* Mean over the roots of the times each took: they wait for each other, so
+ * what one gains by being late the other loses. */
+static void mean_of_roots(struct calibration *c, double *times, size_t n)
+{
+    size_t size = (size_t)c->bench.place.size;
+    double *send = bench_alloc(&c->bench, 2 * size * n, sizeof(*send));
+    double *recv = send + size * n;
+
+    for (size_t rank = 0; rank < size; rank++)
+        for (size_t i = 0; i < n; i++)
+            send[rank * n + i] = calibrate_is_root(c) ? times[i] : -1;
+    bench_exchange(&c->bench, c->bench.control, send, recv, n * sizeof(*send));
+    memset(times, 0, n * sizeof(*times));
+    for (size_t rank = 0; rank < size; rank++)
+        for (size_t i = 0; i < n && recv[rank * n] >= 0; i++)
+            times[i] += recv[rank * n + i] / c->bench.place.nodes;
+    free(send);
+}
+
+/* Barriers one after the other. The other ranks of a node have entered all of
+ * them before and sleep: a root waits for nothing but the other nodes'. The
+ * first barrier takes up that the roots do not begin together. */
+static double barrier_chain(struct calibration *c, catena_group_t **lane)
+{
+    catena_request_t *request[LANES];
+    double begin;
+
+    calibrate_must(c, "barrier", catena_barrier(c->bench.world));
+    if (!calibrate_is_root(c)) {
+        for (int i = 0; i < LANES; i++)
+            calibrate_must(c, "barrier", catena_ibarrier(lane[i], &request[i]));
+        calibrate_nap(3 * nap_s);
+        calibrate_must(c, "barrier", catena_waitall(LANES, request));
+        return 0;
+    }
+    calibrate_nap(nap_s);
+    calibrate_must(c, "barrier", catena_barrier(lane[0]));
+    begin = calibrate_wall_ns();
+    for (int i = 1; i < LANES; i++)
+        calibrate_must(c, "barrier", catena_barrier(lane[i]));
+    return (calibrate_wall_ns() - begin) / (LANES - 1);
+}
+
+/* Roots of virtual nodes must not meet on a processor. */
+static void bind_root(const struct calibration *c)
+{
+    if (c->emulated && calibrate_is_root(c))
+        (void)calibrate_bind_to(&c->cpu[c->bench.place.node % c->cpus]);
+}
+
+static double cpu_ns(void)
+{
+    return calibrate_now_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* Processor time of starting an alltoall of 8 bytes. That on the first lane
+ * only warms the caches. */
+static double time_start(struct calibration *c, catena_group_t **lane)
+{
+    catena_request_t *request[LANES];
+    double begin = 0, ns;
+
+    calibrate_must(c, "barrier", catena_barrier(c->bench.world));
+    if (!calibrate_is_root(c))
+        calibrate_nap(nap_s);
+    for (int i = 0; i < LANES; i++) {
+        if (i == 1)
+            begin = cpu_ns();
+        calibrate_must(c, "alltoall",
+                       catena_ialltoall(c->send, c->recv, 8, CATENA_BYTE,
+                                        lane[i], &request[i]));
+    }
+    ns = (cpu_ns() - begin) / (LANES - 1);
+    calibrate_must(c, "alltoall", catena_waitall(LANES, request));
+    return ns;
+}
+
+/* Processor time of completing one when everything has arrived. */
+static double time_wait(struct calibration *c, catena_group_t *group)
+{
+    catena_request_t *request;
+    double begin;
+
+    calibrate_must(c, "barrier", catena_barrier(c->bench.world));
+    calibrate_must(
+        c, "alltoall",
+        catena_ialltoall(c->send, c->recv, 8, CATENA_BYTE, group, &request));
+    calibrate_nap(nap_s);
+    if (calibrate_is_root(c))
+        spin(20000); /* until the clock is up again */
+    else
+        calibrate_nap(nap_s);
+    begin = cpu_ns();
+    calibrate_must(c, "alltoall", catena_wait(&request));
+    return cpu_ns() - begin;
+}
+
+void calibrate_measure_overheads(struct calibration *c)
+{
+    double start[2][QUIET_TIMES], wait[2][QUIET_TIMES];
+    int far = c->bench.place.size - c->bench.place.local_size;
+    double send_ns, receive_ns;
+
+    bind_root(c);
+    for (int i = -2; i < QUIET_TIMES; i++) {
+        int at = i < 0 ? 0 : i; /* the first ones connect */
+
+        start[0][at] = time_start(c, c->world_lane);
+        start[1][at] = time_start(c, c->node_lane);
+        wait[0][at] = time_wait(c, c->world_lane[0]);
+        wait[1][at] = time_wait(c, c->node_lane[0]);
+    }
+    calibrate_unbind(c);
+    send_ns = calibrate_median(start[0], QUIET_TIMES) -
+              calibrate_median(start[1], QUIET_TIMES);
+    receive_ns = calibrate_median(wait[0], QUIET_TIMES) -
+                 calibrate_median(wait[1], QUIET_TIMES);
+    calibrate_record(
+        c, SEND_OVERHEAD, send_ns > far ? send_ns / far : 1,
+        "measured: processor time to start a direct catena_ialltoall of 8 "
+        "bytes over all ranks, less that over the node's, by the %d "
+        "messages to other nodes; medians of %d times %d, in turns",
+        far, QUIET_TIMES, LANES - 1);
+    calibrate_record(
+        c, RECEIVE_OVERHEAD, receive_ns > 0 ? receive_ns / far : 0,
+        "measured: processor time of catena_wait for such an alltoall when "
+        "all had arrived, less that over the node's, by the %d messages "
+        "from other nodes; medians of %d, in turns",
+        far, QUIET_TIMES);
+}
+
+/* A barrier sends one message per root and round between nodes. */
+void calibrate_measure_latency(struct calibration *c)
+{
+    double world[QUIET_TIMES], node[QUIET_TIMES], world_ns, node_ns;
+    double rounds = ceil(log2(c->bench.place.nodes));
+
+    bind_root(c);
+    barrier_chain(c, c->world_lane);
+    barrier_chain(c, c->node_lane);
+    for (int i = 0; i < QUIET_TIMES; i++) {
+        world[i] = barrier_chain(c, c->world_lane);
+        node[i] = barrier_chain(c, c->node_lane);
+    }
+    calibrate_unbind(c);
+    mean_of_roots(c, world, QUIET_TIMES);
+    mean_of_roots(c, node, QUIET_TIMES);
+    world_ns = calibrate_median(world, QUIET_TIMES);
+    node_ns = calibrate_median(node, QUIET_TIMES);
+    c->message_ns[c->pass] = (world_ns - node_ns) / rounds;
+    snprintf(c->message_source[c->pass], sizeof(c->message_source[0]),
+             "catena_barrier between nodes whose other ranks came before and "
+             "sleep (%.0f ns), less the same on the node (%.0f ns), in %.0f "
+             "round%s; medians of %d, in turns",
+             world_ns, node_ns, rounds, rounds > 1 ? "s" : "", QUIET_TIMES);
+}
+
+/* G, g: all ranks of all nodes at once. */
+enum { BUSY_TIMES = 31, SIZES = 5, BUSY_MOST = 16 << 20 };
+
+/* The largest block whose buffer stays within BUSY_MOST. */
+size_t calibrate_most_bytes(const struct calibration *c)
+{
+    size_t bytes = 1 << 20;
+
+    while (bytes > 1024 && bytes * (size_t)c->bench.place.size > BUSY_MOST)
+        bytes /= 2;
+    return bytes;
+}
+
+static double time_alltoalls(struct calibration *c, catena_group_t **lane,
+                             size_t lanes, size_t bytes)
+{
+    size_t stride = bytes * (size_t)c->bench.place.size;
+    catena_request_t *request[LANES];
+    double begin;
+
+    calibrate_must(c, "barrier", catena_barrier(c->bench.world));
+    begin = calibrate_wall_ns();
+    for (size_t i = 0; i < lanes; i++)
+        calibrate_must(c, "alltoall",
+                       catena_ialltoall(c->send + i * stride,
+                                        c->recv + i * stride, bytes,
+                                        CATENA_BYTE, lane[i], &request[i]));
+    calibrate_must(c, "alltoall", catena_waitall(lanes, request));
+    return calibrate_wall_ns() - begin;
+}
+
+/* What the network adds: over all ranks, less the same on the nodes. Valid on
+ * rank 0. */
+static double time_network(struct calibration *c, size_t lanes, size_t bytes)
+{
+    double world[BUSY_TIMES], node[BUSY_TIMES];
+
+    time_alltoalls(c, c->world_lane, lanes, bytes);
+    time_alltoalls(c, c->node_lane, lanes, bytes);
+    for (int i = 0; i < BUSY_TIMES; i++) {
+        world[i] = time_alltoalls(c, c->world_lane, lanes, bytes);
+        node[i] = time_alltoalls(c, c->node_lane, lanes, bytes);
+    }
+    bench_max_times(&c->bench, world, BUSY_TIMES);
+    bench_max_times(&c->bench, node, BUSY_TIMES);
+    return calibrate_median(world, BUSY_TIMES) -
+           calibrate_median(node, BUSY_TIMES);
+}
+
+/* Messages that leave a node in one direct alltoall. */
+static double messages(const struct calibration *c)
+{
+    const catena_place_t *place = &c->bench.place;
+
+    return (double)place->local_size * (place->size - place->local_size);
+}
+
+void calibrate_measure_rate(struct calibration *c)
+{
+    size_t most = calibrate_most_bytes(c);
+    double bytes[SIZES], times[SIZES], rate;
+
+    for (int i = 0; i < SIZES; i++) {
+        size_t block = most >> (SIZES - 1 - i);
+
+        bytes[i] = messages(c) * (double)block;
+        times[i] = time_network(c, 1, block);
+    }
+    rate = 1e3 / calibrate_fit_slope(bytes, times, SIZES);
+    calibrate_record(
+        c, NODE_RATE, rate,
+        "fitted: to catena_alltoall, direct, over all ranks, less the same "
+        "on the nodes, with %d blocks of %zu to %zu bytes from each node; "
+        "least squares over %d sizes, medians of %d, in turns; includes "
+        "what sending and receiving cores copy",
+        (int)messages(c), most >> (SIZES - 1), most, SIZES, BUSY_TIMES);
+    calibrate_record(
+        c, PORT_RATE, rate,
+        "as node_MBps: all ranks of a node were measured together, as "
+        "users of one port");
+    calibrate_record(
+        c, PORTS, 1,
+        "set: not measured; port_MBps and node_MBps take the network for "
+        "one port");
+}
+
+void calibrate_measure_gap(struct calibration *c)
+{
+    static const size_t lanes[] = {1, 2, 4, LANES};
+    enum { POINTS = sizeof(lanes) / sizeof(lanes[0]) };
+    double count[POINTS], times[POINTS], slope;
+
+    for (int i = 0; i < POINTS; i++) {
+        count[i] = messages(c) * (double)lanes[i];
+        times[i] = time_network(c, lanes[i], 8);
+    }
+    slope = calibrate_fit_slope(count, times, POINTS);
+    calibrate_record(
+        c, GAP, slope > 1 ? slope : 1,
+        "fitted: to 1 to %d direct alltoalls of 8 bytes at once, over all "
+        "ranks, less the same on the nodes, per message that leaves a node; "
+        "an upper bound, as the cores' time for it is contained; medians of "
+        "%d, in turns",
+        LANES, BUSY_TIMES);
+}

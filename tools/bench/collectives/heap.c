@@ -1,0 +1,303 @@
+#include "collectives/heap.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* catena-bench heap: is the shared heap as fast as malloc?
+ *
+ * A thread holds a window of live blocks. Each step frees one of them, chosen
+ * at random, allocates another of the same size in its place and writes its
+ * first and last byte. Rounds of the two allocators take turns, so that
+ * whatever else the machine does hits both; the table has the median round. */
+
+enum {
+    THREADS_MAX = 2,
+    WINDOW_MAX = 64,
+    WINDOW_MIN = 4,
+    SIZES = 4096,
+    ITERATIONS = 50000,
+    ITERATIONS_MIN = 500,
+    ROUNDS = 15
+};
+
+static const size_t SIZE_MIN = 16;
+static const size_t SIZE_LARGEST = (size_t)4 << 20;
+static const size_t MIXED_LARGEST = (size_t)1 << 20;
+static const size_t WINDOW_BYTES = (size_t)8 << 20;
+
+struct allocator {
+    void *(*allocate)(catena_context_t *context, size_t bytes);
+    void (*release)(catena_context_t *context, void *block);
+};
+
+/* One line of the table, and what its threads share. */
+struct load {
+    catena_context_t *context;
+    struct allocator allocator;
+    size_t bytes; /* 0: mixed */
+    size_t window;
+    size_t iterations;
+    size_t sizes[SIZES]; /* used in turn */
+    pthread_barrier_t start;
+};
+
+struct worker {
+    struct load *load;
+    uint64_t seed;
+    double ns; /* per malloc+free; negative: no memory */
+};
+
+static void *glibc_allocate(catena_context_t *context, size_t bytes)
+{
+    (void)context;
+    return malloc(bytes);
+}
+
+static void glibc_release(catena_context_t *context, void *block)
+{
+    (void)context;
+    free(block);
+}
+
+static const struct allocator CATENA = {catena_malloc, catena_free};
+static const struct allocator GLIBC = {glibc_allocate, glibc_release};
+
+static double now_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static uint64_t random_next(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static unsigned char *allocate_touched(const struct load *load, size_t bytes)
+{
+    unsigned char *block = load->allocator.allocate(load->context, bytes);
+    if (block != NULL) {
+        ((volatile unsigned char *)block)[0] = 1;
+        ((volatile unsigned char *)block)[bytes - 1] = 1;
+    }
+    return block;
+}
+
+/* Replace `count` random blocks of the window. Returns 0 on success. */
+static int replace(const struct load *load, unsigned char **live,
+                   uint64_t *seed, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t random = random_next(seed);
+        size_t slot = (size_t)((random & 0xffffffff) * load->window >> 32);
+        load->allocator.release(load->context, live[slot]);
+        live[slot] =
+            allocate_touched(load, load->sizes[(random >> 32) % SIZES]);
+        if (live[slot] == NULL) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct load *load = worker->load;
+    unsigned char *live[WINDOW_MAX] = {NULL};
+    uint64_t seed = worker->seed; /* on this thread's own cache line */
+    int failed = 0;
+
+    for (size_t i = 0; i < load->window; i++) {
+        live[i] = allocate_touched(load, load->sizes[i]);
+        failed |= live[i] == NULL;
+    }
+    failed = failed || replace(load, live, &seed, load->window);
+    pthread_barrier_wait(&load->start);
+    double begin = now_ns();
+    failed = failed || replace(load, live, &seed, load->iterations);
+    double end = now_ns();
+    /* Nobody empties the window while another still measures. */
+    pthread_barrier_wait(&load->start);
+    for (size_t i = 0; i < load->window; i++) {
+        load->allocator.release(load->context, live[i]);
+    }
+    worker->ns = failed ? -1 : (end - begin) / (double)load->iterations;
+    return NULL;
+}
+
+/* One round; the mean of the threads, negative if something ran out. */
+static double run_round(struct load *load, int threads, uint64_t seed)
+{
+    struct worker worker[THREADS_MAX];
+    pthread_t thread[THREADS_MAX];
+    double sum = 0;
+    int failed = 0;
+
+    if (pthread_barrier_init(&load->start, NULL, (unsigned)threads) != 0) {
+        return -1;
+    }
+    for (int i = 0; i < threads; i++) {
+        worker[i] =
+            (struct worker){.load = load, .seed = seed + 2 * (uint64_t)i};
+    }
+    for (int i = 1; i < threads; i++) {
+        if (pthread_create(&thread[i], NULL, work, &worker[i]) != 0) {
+            fprintf(stderr, "heap: cannot start a thread\n");
+            exit(1); /* others may wait at the barrier for good */
+        }
+    }
+    work(&worker[0]);
+    for (int i = 0; i < threads; i++) {
+        if (i > 0) {
+            pthread_join(thread[i], NULL);
+        }
+        sum += worker[i].ns;
+        failed |= worker[i].ns < 0;
+    }
+    pthread_barrier_destroy(&load->start);
+    return failed ? -1 : sum / threads;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof(*values), compare_doubles);
+    return count % 2 != 0 ? values[count / 2]
+                          : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static void fill_load(struct load *load, size_t bytes, size_t iterations)
+{
+    double range = log2((double)MIXED_LARGEST / (double)SIZE_MIN);
+    uint64_t seed = 88172645463325252U;
+
+    load->bytes = bytes;
+    load->window = WINDOW_MAX;
+    load->iterations = iterations;
+    for (size_t i = 0; i < SIZES; i++) {
+        double position = (double)(random_next(&seed) >> 11) * 0x1p-53;
+        load->sizes[i] =
+            bytes > 0 ? bytes : SIZE_MIN * (size_t)exp2(position * range);
+    }
+    if (bytes > WINDOW_BYTES / WINDOW_MAX) {
+        load->window = WINDOW_BYTES / bytes;
+        load->iterations = iterations * load->window / WINDOW_MAX;
+    }
+    if (load->window < WINDOW_MIN) {
+        load->window = WINDOW_MIN;
+    }
+    if (load->iterations < ITERATIONS_MIN) {
+        load->iterations = ITERATIONS_MIN;
+    }
+}
+
+static void print_head(FILE *output, int csv)
+{
+    fprintf(
+        output,
+        "# catena heap: nanoseconds for one malloc and one free\n"
+        "# A thread frees a random block of those it holds (64; from 256 "
+        "KiB on fewer),\n"
+        "# allocates one in its place, and writes its first and last "
+        "byte.\n"
+        "# catena: catena_malloc, catena_free. glibc: malloc, free. Medians "
+        "of rounds that\n"
+        "# take turns. ratio = catena / glibc: below 1, catena is faster.\n"
+        "# mixed: sizes from 16 bytes to 1 MiB, each power of two as "
+        "often as any other.\n");
+    fprintf(output, csv ? "%s,%s,%s,%s,%s\n" : "%-10s %8s %12s %12s %8s\n",
+            "bytes", "threads", "catena_ns", "glibc_ns", "ratio");
+}
+
+static void print_row(FILE *output, int csv, const struct load *load,
+                      int threads, double catena, double glibc)
+{
+    char bytes[32] = "mixed";
+
+    if (load->bytes > 0) {
+        snprintf(bytes, sizeof(bytes), "%zu", load->bytes);
+    }
+    fprintf(output,
+            csv ? "%s,%d,%.2f,%.2f,%.3f\n" : "%-10s %8d %12.1f %12.1f %8.2f\n",
+            bytes, threads, catena, glibc, catena / glibc);
+    fflush(output);
+}
+
+/* Returns 0 on success. */
+static int bench_row(struct load *load, int threads, int rounds, FILE *output,
+                     int csv)
+{
+    double *ns = malloc(2 * (size_t)rounds * sizeof(*ns));
+    int failed = ns == NULL;
+
+    /* A first round of each, not counted, gets pages and code ready. */
+    for (int round = -1; round < rounds && !failed; round++) {
+        uint64_t seed = 0x9E3779B97F4A7C15U + 64 * (uint64_t)(round + 1);
+        load->allocator = CATENA;
+        double catena = run_round(load, threads, seed);
+        load->allocator = GLIBC;
+        double glibc = run_round(load, threads, seed);
+        failed = catena < 0 || glibc < 0;
+        if (round >= 0) {
+            ns[round] = catena;
+            ns[rounds + round] = glibc;
+        }
+    }
+    if (failed) {
+        fprintf(stderr,
+                "heap: no memory for blocks of %zu bytes; CATENA_HEAP_SIZE "
+                "should be 128m or more\n",
+                load->bytes > 0 ? load->bytes : MIXED_LARGEST);
+    } else {
+        print_row(output, csv, load, threads, median(ns, rounds),
+                  median(ns + rounds, rounds));
+    }
+    free(ns);
+    return failed;
+}
+
+int bench_heap(catena_context_t *context,
+               const struct bench_heap_options *options)
+{
+    FILE *output = options->output != NULL ? options->output : stdout;
+    int rounds = options->repetitions > 0 ? options->repetitions : ROUNDS;
+    size_t iterations =
+        options->iterations > 0 ? options->iterations : ITERATIONS;
+    struct load *load = calloc(1, sizeof(*load));
+    int failed = 0;
+
+    if (load == NULL) {
+        fprintf(stderr, "heap: out of memory\n");
+        return 1;
+    }
+    load->context = context;
+    print_head(output, options->csv);
+    for (int threads = 1; threads <= THREADS_MAX && !failed; threads++) {
+        for (size_t bytes = SIZE_MIN; bytes <= SIZE_LARGEST && !failed;
+             bytes *= 2) {
+            fill_load(load, bytes, iterations);
+            failed = bench_row(load, threads, rounds, output, options->csv);
+        }
+        if (!failed) {
+            fill_load(load, 0, iterations);
+            failed = bench_row(load, threads, rounds, output, options->csv);
+        }
+    }
+    free(load);
+    return failed;
+}

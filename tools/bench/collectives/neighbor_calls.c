@@ -1,0 +1,308 @@
+/* catena-bench neighbor_gather, neighbor_alltoall, neighbor_reduce and their
+ * variants: blocks to targets and from sources. */
+
+#include <stdlib.h>
+
+#include "collectives/neighbors.h"
+#include "columns.h"
+#include "levels.h"
+
+/* ---- blocks ---- */
+
+/* A block for, or from, each end; lengths are left to the caller. */
+static struct bench_blocks blocks_of(const struct bench_ends *ends, int source,
+                                     int target)
+{
+    return (struct bench_blocks){.number = ends->number,
+                                 .source = source,
+                                 .target = target,
+                                 .ranks = ends->ranks,
+                                 .labels = ends->labels,
+                                 .rows = 1};
+}
+
+static struct bench_blocks to_targets(const struct bench_call *call)
+{
+    return blocks_of(&bench_neighbors(call)->targets, call->rank, BENCH_EACH);
+}
+
+static struct bench_blocks from_sources(const struct bench_call *call)
+{
+    return blocks_of(&bench_neighbors(call)->sources, BENCH_EACH, call->rank);
+}
+
+/* All targets of a rank get the same. */
+static struct bench_blocks same_from(const struct bench_ends *ends)
+{
+    struct bench_blocks blocks = blocks_of(ends, BENCH_EACH, 0);
+
+    blocks.labels = NULL;
+    return blocks;
+}
+
+static void make_alike(struct bench_blocks *blocks, size_t bytes)
+{
+    blocks->row_bytes = bytes;
+    blocks->bytes = bytes * (size_t)blocks->number;
+}
+
+static void lay_out_gather(struct bench_call *call)
+{
+    call->layout = (struct bench_layout){
+        .sends = bench_vector_of(call, call->bytes),
+        .recvs = same_from(&bench_neighbors(call)->sources)};
+    make_alike(&call->layout.recvs, call->bytes);
+}
+
+static void lay_out_gatherv(struct bench_call *call)
+{
+    struct bench_blocks *recvs = &call->layout.recvs;
+
+    call->layout = (struct bench_layout){
+        .sends =
+            bench_vector_of(call, bench_length(call->bytes, call->rank, 0)),
+        .recvs = same_from(&bench_neighbors(call)->sources)};
+    bench_blocks_alloc(call->bench, recvs);
+    for (int i = 0; i < recvs->number; i++)
+        recvs->counts[i] = bench_length(call->bytes, recvs->ranks[i], 0);
+    bench_blocks_pack(recvs);
+}
+
+static void lay_out_alltoall(struct bench_call *call)
+{
+    call->layout =
+        (struct bench_layout){.sends = to_targets(call),
+                              .recvs = from_sources(call),
+                              .in_place = call->bench->options->in_place};
+    make_alike(&call->layout.sends, call->bytes);
+    make_alike(&call->layout.recvs, call->bytes);
+}
+
+/* By weight where there are weights, else at random. */
+static void find_lengths(struct bench_call *call, const struct bench_ends *ends,
+                         bool sending, struct bench_blocks *blocks)
+{
+    bool weighted = bench_neighbors(call)->graph.weights != BENCH_UNIFORM;
+
+    bench_blocks_alloc(call->bench, blocks);
+    for (int i = 0; i < ends->number; i++) {
+        int source = sending ? call->rank : ends->ranks[i];
+        int target = sending ? ends->ranks[i] : call->rank;
+
+        blocks->counts[i] = weighted
+                                ? call->bytes * (size_t)ends->weights[i]
+                                : bench_length(call->bytes, source, target);
+    }
+    bench_blocks_pack(blocks);
+}
+
+static void lay_out_alltoallv(struct bench_call *call)
+{
+    const struct bench_neighbors *state = bench_neighbors(call);
+
+    call->layout = (struct bench_layout){.sends = to_targets(call),
+                                         .recvs = from_sources(call)};
+    find_lengths(call, &state->targets, true, &call->layout.sends);
+    find_lengths(call, &state->sources, false, &call->layout.recvs);
+}
+
+/* Two matrices: one has columns for targets, one of sources. */
+struct matrices {
+    struct bench_columns out;
+    struct bench_columns in;
+};
+
+static void lay_out_alltoallw(struct bench_call *call)
+{
+    struct bench *bench = call->bench;
+    struct matrices *matrices = bench_alloc(bench, 1, sizeof(*matrices));
+    struct bench_layout *layout = &call->layout;
+
+    *layout = (struct bench_layout){.sends = to_targets(call),
+                                    .recvs = from_sources(call),
+                                    .arrays = matrices};
+    matrices->out = bench_columns_open(bench, &layout->sends, call->bytes);
+    matrices->in = bench_columns_open(bench, &layout->recvs, call->bytes);
+}
+
+static void drop_matrices(struct bench_call *call)
+{
+    struct matrices *matrices = call->layout.arrays;
+
+    bench_columns_close(&matrices->out);
+    bench_columns_close(&matrices->in);
+    free(matrices);
+}
+
+/* ---- vectors that are combined ---- */
+
+static void lay_out_reduce(struct bench_call *call)
+{
+    call->layout = (struct bench_layout){
+        .sends = bench_vector_of(call, call->bytes),
+        .recvs = same_from(&bench_neighbors(call)->present),
+        .in_place = call->bench->options->in_place,
+        .results = BENCH_COUNT};
+    call->layout.recvs.bytes = call->bytes;
+}
+
+/* Elements that come to a rank: of random number. */
+static size_t elements_to(const struct bench_call *call, int rank)
+{
+    return bench_length(BENCH_COUNT, rank, 0);
+}
+
+/* The same blocks, counted in elements. */
+struct elements {
+    size_t *counts;
+    ptrdiff_t *at;
+};
+
+static struct elements *elements_of(struct bench *bench,
+                                    const struct bench_blocks *blocks,
+                                    size_t element)
+{
+    struct elements *elements = bench_alloc(bench, 1, sizeof(*elements));
+    size_t n = (size_t)blocks->number;
+
+    elements->counts = bench_alloc(bench, n, sizeof(*elements->counts));
+    elements->at = bench_alloc(bench, n, sizeof(*elements->at));
+    for (size_t i = 0; i < n; i++) {
+        elements->counts[i] = blocks->counts[i] / element;
+        elements->at[i] = blocks->at[i] / (ptrdiff_t)element;
+    }
+    return elements;
+}
+
+static void lay_out_reducev(struct bench_call *call)
+{
+    const struct bench_neighbors *state = bench_neighbors(call);
+    struct bench_blocks *sends = &call->layout.sends;
+    size_t element = call->bench->options->type->bytes;
+
+    call->layout = (struct bench_layout){
+        .sends = to_targets(call),
+        .recvs = blocks_of(&state->present, BENCH_EACH, call->rank),
+        .results = elements_to(call, call->rank)};
+    call->layout.recvs.bytes = call->layout.results * element;
+    bench_blocks_alloc(call->bench, sends);
+    for (int i = 0; i < sends->number; i++)
+        sends->counts[i] = elements_to(call, sends->ranks[i]) * element;
+    bench_blocks_pack(sends);
+    call->layout.arrays = elements_of(call->bench, sends, element);
+}
+
+static void drop_elements(struct bench_call *call)
+{
+    struct elements *elements = call->layout.arrays;
+
+    free(elements->counts);
+    free(elements->at);
+    free(elements);
+    bench_blocks_free(call);
+}
+
+/* ---- calls ---- */
+
+#define SENDS call->layout.sends
+#define RECVS call->layout.recvs
+#define OWN_SEND call->send, SENDS.row_bytes, CATENA_BYTE
+#define ALIKE_SENDS call->send, call->bytes, CATENA_BYTE
+#define ALIKE_RECVS call->recv, call->bytes, CATENA_BYTE
+#define OTHER_SENDS call->send, SENDS.counts, SENDS.at, CATENA_BYTE
+#define OTHER_RECVS call->recv, RECVS.counts, RECVS.at, CATENA_BYTE
+
+#define MATRICES ((const struct matrices *)call->layout.arrays)
+#define ELEMENTS ((const struct elements *)call->layout.arrays)
+
+#define NEIGHBOR_WAYS(name, ...)                                               \
+    BENCH_THREE_WAYS_ON(bench_neighbors(call)->neighborhood, name, __VA_ARGS__)
+
+NEIGHBOR_WAYS(neighbor_gather, OWN_SEND, ALIKE_RECVS)
+NEIGHBOR_WAYS(neighbor_gatherv, OWN_SEND, OTHER_RECVS)
+NEIGHBOR_WAYS(neighbor_alltoall, ALIKE_SENDS, ALIKE_RECVS)
+NEIGHBOR_WAYS(neighbor_alltoallv, OTHER_SENDS, OTHER_RECVS)
+NEIGHBOR_WAYS(neighbor_alltoallw, call->send, BENCH_COLUMNS(&MATRICES->out),
+              call->recv, BENCH_COLUMNS(&MATRICES->in))
+NEIGHBOR_WAYS(neighbor_reduce, call->send, call->recv, BENCH_COUNT, BENCH_TYPE,
+              BENCH_OP)
+NEIGHBOR_WAYS(neighbor_reducev, call->send, ELEMENTS->counts, ELEMENTS->at,
+              call->recv, call->layout.results, BENCH_TYPE, BENCH_OP)
+
+/* ---- rows ---- */
+
+static const char *check_two_buffers(const struct bench_options *options,
+                                     const char **found)
+{
+    const char *wrong = bench_neighbors_check(options, found);
+
+    if (wrong != NULL || !options->in_place)
+        return wrong;
+    *found = "--in-place";
+    return "expected two buffers";
+}
+
+#define NEIGHBOR_ROW(kind, operation)                                          \
+    .name = "neighbor_" #kind, .max = 65536, .synced = true,                   \
+    .neighbors = CATENA_NEIGHBOR_##operation,                                  \
+    .algorithm_names = "auto, direct, colored, combining, aggregated",         \
+    .facts = bench_neighbor_facts, .refuse = bench_neighbors_refuse,           \
+    .prepare = bench_neighbors_prepare, .release = bench_neighbors_release,    \
+    .describe = bench_neighbors_describe, .explain = bench_neighbors_explain,  \
+    .finish = bench_neighbors_finish, .lay_out = lay_out_##kind,               \
+    .blocking = neighbor_##kind##_blocking, .start = neighbor_##kind##_start,  \
+    .init = neighbor_##kind##_init
+
+/* Of blocks that differ. */
+#define OTHER_ROW(kind, operation, lengths, drop)                              \
+    NEIGHBOR_ROW(kind, operation), .check = check_two_buffers,                 \
+                                   .blocks = lengths, .drop_layout = drop
+
+const struct bench_collective bench_neighbor_gather = {
+    NEIGHBOR_ROW(gather, GATHER),
+    BENCH_MOVES,
+    .help = "a block to all neighbors",
+    .check = check_two_buffers,
+};
+
+const struct bench_collective bench_neighbor_gatherv = {
+    OTHER_ROW(gatherv, GATHER, BENCH_RANDOM_LENGTHS, bench_blocks_free),
+    BENCH_MOVES,
+    .help = "the same with blocks of random lengths",
+};
+
+const struct bench_collective bench_neighbor_alltoall = {
+    NEIGHBOR_ROW(alltoall, ALLTOALL),
+    BENCH_MOVES,
+    .help = "a block to every neighbor",
+    .check = bench_neighbors_check,
+};
+
+const struct bench_collective bench_neighbor_alltoallv = {
+    OTHER_ROW(alltoallv, ALLTOALL,
+              "as long as their edges weigh, else random, a quarter empty",
+              bench_blocks_free),
+    BENCH_MOVES,
+    .help = "the same with blocks of other lengths: by weight, or random",
+};
+
+const struct bench_collective bench_neighbor_alltoallw = {
+    OTHER_ROW(alltoallw, ALLTOALL,
+              "columns of a matrix that has some for every neighbor",
+              drop_matrices),
+    BENCH_MOVES,
+    .help = "the same with column blocks of a matrix, a type for each",
+};
+
+const struct bench_collective bench_neighbor_reduce = {
+    NEIGHBOR_ROW(reduce, REDUCE),
+    BENCH_REDUCES,
+    .help = "neighbors' vectors combined",
+    .check = bench_neighbors_check,
+};
+
+const struct bench_collective bench_neighbor_reducev = {
+    OTHER_ROW(reducev, REDUCE, BENCH_RANDOM_LENGTHS, drop_elements),
+    BENCH_REDUCES,
+    .help = "vectors for every neighbor combined there, of random lengths",
+};

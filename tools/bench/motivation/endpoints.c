@@ -1,0 +1,343 @@
+/* catena-bench endpoints: what two nodes exchange through several endpoints
+ * (Peng, Liu and Xie, figure 4).
+ *
+ * The i-th rank of one node and the i-th of the other are a pair. E pairs at
+ * once exchange blocks, each rank through its own worker and endpoint; the
+ * other ranks sleep. A pair keeps a window of catena_ialltoall in flight: of
+ * the two blocks that each rank sends in one, one crosses the network and the
+ * other is copied to itself. */
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "motivation/motivation.h"
+
+enum {
+    LANES = 8, /* groups of a pair: each runs a few operations at once */
+    WINDOW_MOST = 16,
+    WINDOW_LEAST = 4,
+    COUNTS_MOST = 16, /* numbers of endpoints to compare */
+    WINDOWS_MOST = 4096,
+    STAMP = 1
+};
+
+static const size_t window_bytes = 4 << 20; /* of one rank to its peer */
+static const double turn_ns = 4e6;          /* of one pair, about */
+
+struct variant {
+    int endpoints; /* per node */
+    bool *took;    /* [ranks of the node] */
+    double *ns;    /* [turns] of the slower node; valid on rank 0 */
+};
+
+struct exchanging {
+    struct bench *bench;
+    struct figure_node node;
+    struct figure_range range;
+    int pairs;
+    bool paired;                 /* this rank is in one */
+    catena_group_t *lane[LANES]; /* this rank and its peer */
+    struct variant variant[COUNTS_MOST];
+    size_t variants;
+    unsigned char *send, *recv; /* [window][2] blocks */
+    size_t bytes;               /* per block */
+    size_t window;              /* operations in flight */
+    size_t windows;             /* per turn */
+    uint64_t errors;            /* of all ranks and sizes */
+};
+
+/* ---- the part that is measured ---- */
+
+static void exchange(struct exchanging *x, size_t windows)
+{
+    catena_request_t *request[WINDOW_MOST];
+    size_t stride = 2 * x->bytes;
+
+    for (size_t w = 0; w < windows; w++) {
+        for (size_t i = 0; i < x->window; i++)
+            figure_must(x->bench, "alltoall",
+                        catena_ialltoall(x->send + i * stride,
+                                         x->recv + i * stride, x->bytes,
+                                         CATENA_BYTE, x->lane[i % LANES],
+                                         &request[i]));
+        figure_must(x->bench, "alltoall", catena_waitall(x->window, request));
+    }
+}
+
+/* Time on this node, as its rank 0 sees it. Clocks of different nodes are not
+ * compared. */
+static double take_turn(struct exchanging *x, const struct variant *v,
+                        size_t windows)
+{
+    figure_must(x->bench, "barrier", catena_barrier(x->bench->world));
+    if (v->took[x->node.me]) {
+        double begin = figure_now_ns();
+
+        exchange(x, windows);
+        figure_finish(&x->node, begin, figure_now_ns());
+    }
+    figure_await(&x->node, v->endpoints);
+    return x->node.me == 0 ? figure_span_ns(&x->node, v->took) : 0;
+}
+
+/* So many windows that a turn takes a while: starts differ by microseconds. */
+static void choose_windows(struct exchanging *x)
+{
+    enum { TRIALS = 5 };
+    double ns[TRIALS];
+    uint64_t slowest;
+
+    for (int i = 0; i < TRIALS; i++) /* the first ones connect */
+        ns[i] = take_turn(x, &x->variant[0], 1);
+    slowest = bench_max(x->bench, (uint64_t)figure_median(ns, TRIALS));
+    x->windows = (size_t)(turn_ns / (double)(slowest + 1));
+    if (x->windows < 1)
+        x->windows = 1;
+    if (x->windows > WINDOWS_MOST)
+        x->windows = WINDOWS_MOST;
+}
+
+/* ---- check ---- */
+
+static void fold_sum(void *into, const void *from, size_t bytes)
+{
+    uint64_t *a = into;
+    const uint64_t *b = from;
+
+    for (size_t i = 0; i < bytes / sizeof(*a); i++)
+        a[i] += b[i];
+}
+
+/* The seed of the block that rank `from` of the pair sends in operation i to
+ * rank `to`: different for all pairs. */
+static uint64_t seed_of(const struct exchanging *x, size_t i, int from, int to)
+{
+    return bench_seed(STAMP + i, 2 * x->node.me + from, 2 * x->node.me + to);
+}
+
+static uint64_t verify(struct exchanging *x, int me)
+{
+    struct bench_mismatch first = {0}, found;
+    uint64_t wrong = 0, here;
+
+    for (size_t i = 0; i < x->window; i++)
+        for (int from = 0; from < 2; from++) {
+            found = (struct bench_mismatch){
+                .where = "receive buffer, block from rank of the pair",
+                .source = from};
+            here = bench_compare(x->recv + (2 * i + (size_t)from) * x->bytes,
+                                 x->bytes, seed_of(x, i, from, me), &found);
+            if (wrong == 0 && here != 0)
+                first = found;
+            wrong += here;
+        }
+    if (wrong != 0)
+        figure_complain(x->bench, "endpoints", x->bytes, &first);
+    return wrong;
+}
+
+/* All pairs at once, one window; the wrong bytes of all ranks. */
+static uint64_t check(struct exchanging *x)
+{
+    int me = catena_group_rank(x->lane[0]);
+    uint64_t wrong = 0;
+
+    if (x->paired) {
+        for (size_t i = 0; i < 2 * x->window; i++)
+            bench_fill(x->send + i * x->bytes, x->bytes,
+                       seed_of(x, i / 2, me, (int)(i % 2)));
+        memset(x->recv, 0, 2 * x->window * x->bytes);
+    }
+    take_turn(x, &x->variant[x->variants - 1], 1);
+    if (x->paired)
+        wrong = verify(x, me);
+    bench_fold(x->bench, &wrong, sizeof(wrong), fold_sum);
+    return wrong;
+}
+
+/* ---- one size ---- */
+
+static void print_columns(const struct bench_options *options)
+{
+    if (options->format == BENCH_CSV) {
+        puts("benchmark,ranks,bytes,endpoints,MBps,messages_per_s,ratio,window,"
+             "windows,turns,errors");
+        return;
+    }
+    printf("%-10s%11s%14s%16s%8s", "# Size", "Endpoints", "MB/s", "Messages/s",
+           "Ratio");
+    puts(options->check ? "    Errors" : "");
+}
+
+static void print_row(struct exchanging *x, const struct variant *v,
+                      uint64_t errors)
+{
+    const struct bench_options *options = x->bench->options;
+    bool csv = options->format == BENCH_CSV;
+    size_t turns = x->range.turns;
+    double *sorted = bench_alloc(x->bench, turns, sizeof(*sorted));
+    double messages = (double)v->endpoints * (double)(x->window * x->windows);
+    double per_s, ratio;
+
+    memcpy(sorted, v->ns, turns * sizeof(*sorted));
+    per_s = messages / figure_median(sorted, turns) * 1e9;
+    free(sorted);
+    ratio =
+        figure_ratio(x->bench, x->variant[0].ns, v->ns, turns) * v->endpoints;
+    if (csv)
+        printf("endpoints,%d,", x->bench->place.size);
+    printf(csv ? "%zu,%d,%.4f,%.1f,%.4f" : "%-10zu%11d%14.2f%16.0f%8.3f",
+           x->bytes, v->endpoints, per_s * (double)x->bytes * 1e-6, per_s,
+           ratio);
+    if (csv)
+        printf(",%zu,%zu,%zu,", x->window, x->windows, turns);
+    if (options->check)
+        printf(csv ? "%llu" : "%10llu", (unsigned long long)errors);
+    putchar('\n');
+    fflush(stdout);
+}
+
+/* Operations in flight: fewer of large blocks, which fill the network anyway.
+ */
+static size_t window_of(size_t bytes)
+{
+    size_t window = window_bytes / bytes;
+
+    return window > WINDOW_MOST    ? WINDOW_MOST
+           : window < WINDOW_LEAST ? WINDOW_LEAST
+                                   : window;
+}
+
+static void run_size(struct exchanging *x, size_t bytes)
+{
+    uint64_t errors = 0;
+
+    x->bytes = bytes;
+    x->window = window_of(bytes);
+    if (x->bench->options->check)
+        errors = check(x);
+    x->errors += errors;
+    choose_windows(x);
+    for (size_t turn = 0; turn < x->range.warmup; turn++)
+        for (size_t v = 0; v < x->variants; v++)
+            take_turn(x, &x->variant[v], x->windows);
+    for (size_t turn = 0; turn < x->range.turns; turn++)
+        for (size_t v = 0; v < x->variants; v++)
+            x->variant[v].ns[turn] = take_turn(x, &x->variant[v], x->windows);
+    for (size_t v = 0; v < x->variants; v++)
+        bench_max_times(x->bench, x->variant[v].ns, x->range.turns);
+    for (size_t v = 0; v < x->variants && x->bench->place.rank == 0; v++)
+        print_row(x, &x->variant[v], errors);
+}
+
+/* ---- all of it ---- */
+
+static void add_variant(struct exchanging *x, int endpoints)
+{
+    struct variant *v = &x->variant[x->variants++];
+
+    v->endpoints = endpoints;
+    v->took = bench_alloc(x->bench, (size_t)x->node.ranks, sizeof(*v->took));
+    for (int i = 0; i < endpoints; i++)
+        v->took[i] = true;
+    v->ns = bench_alloc(x->bench, x->range.turns, sizeof(*v->ns));
+}
+
+/* A rank without a peer gets a group of its own, which it never uses. */
+static void open_pair(struct exchanging *x)
+{
+    struct bench *bench = x->bench;
+    int color = x->node.me;
+
+    x->paired = x->node.me < x->pairs;
+    if (!x->paired)
+        color = x->pairs + bench->place.rank;
+    figure_must(bench, "group",
+                catena_group_split(bench->world, color, bench->place.rank,
+                                   &x->lane[0]));
+    for (int i = 1; i < LANES; i++)
+        figure_must(bench, "group", catena_group_dup(x->lane[0], &x->lane[i]));
+    for (int i = 0; i < LANES; i++)
+        figure_must(
+            bench, "group",
+            catena_group_set(x->lane[i], "alltoall_algorithm", "direct"));
+}
+
+static void open_all(struct exchanging *x)
+{
+    size_t most = 0;
+
+    /* As many pairs as the smaller node has ranks. */
+    x->pairs =
+        INT_MAX - (int)bench_max(x->bench, (uint64_t)(INT_MAX - x->node.ranks));
+    for (int endpoints = 1; endpoints < x->pairs; endpoints *= 2)
+        if (x->variants < COUNTS_MOST - 1)
+            add_variant(x, endpoints);
+    add_variant(x, x->pairs);
+    open_pair(x);
+    for (size_t bytes = x->range.min; bytes <= x->range.max; bytes *= 2)
+        if (2 * bytes * window_of(bytes) > most)
+            most = 2 * bytes * window_of(bytes);
+    if (x->paired) {
+        x->send = figure_allocate(x->bench, most);
+        x->recv = figure_allocate(x->bench, most);
+    }
+}
+
+static void close_all(struct exchanging *x)
+{
+    for (int i = LANES - 1; i >= 0; i--)
+        figure_must(x->bench, "freeing a group", catena_group_free(x->lane[i]));
+    catena_free(x->bench->context, x->send);
+    catena_free(x->bench->context, x->recv);
+    for (size_t v = 0; v < x->variants; v++) {
+        free(x->variant[v].took);
+        free(x->variant[v].ns);
+    }
+}
+
+static int run(struct bench *bench, const struct bench_figure *figure)
+{
+    struct exchanging x = {.bench = bench,
+                           .range = figure_range(bench, figure)};
+
+    if (bench->place.nodes != 2) {
+        if (bench->place.rank == 0)
+            fprintf(
+                stderr,
+                "catena-bench: endpoints: expected 2 nodes, found %d rank%s "
+                "on %d node%s; use: prun -n 8 --ppn 4 catena-bench "
+                "endpoints\n",
+                bench->place.size, bench->place.size == 1 ? "" : "s",
+                bench->place.nodes, bench->place.nodes == 1 ? "" : "s");
+        return BENCH_USAGE;
+    }
+    figure_head(bench, figure, &x.range);
+    figure_node_open(&x.node, bench);
+    open_all(&x);
+    if (bench->place.rank == 0) {
+        printf("# MB/s, Messages/s: from one node to the other, as much comes "
+               "back at the same time; an endpoint is a rank\n"
+               "# every pair of ranks keeps up to %d catena_ialltoall in "
+               "flight; each also copies a block to itself; ratio: to one "
+               "endpoint\n",
+               (int)WINDOW_MOST);
+        print_columns(bench->options);
+    }
+    for (size_t bytes = x.range.min; bytes <= x.range.max; bytes *= 2)
+        run_size(&x, bytes);
+    close_all(&x);
+    figure_node_close(&x.node);
+    return x.errors == 0 ? BENCH_OK : BENCH_FAILED;
+}
+
+const struct bench_figure bench_endpoints = {
+    .name = "endpoints",
+    .help = "two nodes exchange through several endpoints (figure 4)",
+    .min = 1,
+    .max = 1 << 20,
+    .turns = 15,
+    .run = run,
+};

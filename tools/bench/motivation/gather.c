@@ -1,0 +1,497 @@
+/* catena-bench gather_scatter: what L leaders of a node gather and scatter
+ * (Peng, Liu and Xie, figures 1 to 3).
+ *
+ * Every rank holds a row of blocks, one for each of many receivers. The
+ * leaders share the receivers out among themselves: each copies, for each of
+ * its receivers, one block of every rank into its staging memory, as the gather
+ * of an alltoall does, and then from there into every rank's second row. All
+ * leaders together move the same bytes, however many they are. Ranks write
+ * their rows before each turn, so that the blocks come out of their owners'
+ * caches, not out of the leader's.
+ *
+ * Only the node of rank 0 is measured; other nodes sleep. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "motivation/motivation.h"
+
+enum {
+    BLOCKS_LEAST = 32, /* of a row */
+    LEADERS_MOST = BLOCKS_LEAST,
+    COUNTS_MOST = 16, /* leaders' numbers to compare */
+    VARIANTS_MOST = 2 * COUNTS_MOST + 1,
+    STAMP = 1
+};
+
+/* What all leaders move in a turn, at least: so much that it hardly counts when
+ * they do not begin at quite the same time. */
+static const size_t turn_least = 2 << 20;
+
+enum phase { GATHER, SCATTER, PHASES };
+
+/* So many leaders at these places. */
+struct variant {
+    const char *placement;
+    int leaders;
+    int domains;        /* NUMA domains they are on; 0: not known */
+    int mine;           /* which of the leaders this rank is; -1: none */
+    bool *leads;        /* [ranks of the node] */
+    double *ns[PHASES]; /* [turns], of the slowest leader */
+    uint64_t errors;
+};
+
+struct gathering {
+    struct bench *bench;
+    struct figure_node node;
+    struct figure_range range;
+    int *order; /* local ranks, those of a NUMA domain together */
+    struct variant variant[VARIANTS_MOST];
+    size_t variants;
+    unsigned char *own[PHASES];  /* rows: gathered from, scattered to */
+    unsigned char **row[PHASES]; /* [ranks]: the same of all, as seen here */
+    unsigned char *staging;      /* NULL: this rank never leads */
+    size_t bytes;                /* per block */
+    size_t blocks;               /* per row */
+    bool complained;
+};
+
+/* ---- the part that is measured ---- */
+
+/* Small blocks are moved by loads and stores, without a call. */
+static inline void copy(unsigned char *to, const unsigned char *from,
+                        size_t bytes)
+{
+    switch (bytes) {
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    case 16:
+        memcpy(to, from, 16);
+        break;
+    case 32:
+        memcpy(to, from, 32);
+        break;
+    default:
+        memcpy(to, from, bytes);
+    }
+}
+
+/* The blocks of a row that are leader `l`'s: next to each other, so that
+ * leaders seldom write to the same cache line. */
+static size_t first_block(const struct gathering *g, const struct variant *v,
+                          int l)
+{
+    return g->blocks * (size_t)l / (size_t)v->leaders;
+}
+
+/* Receiver by receiver, from every rank in turn, beginning with this one: so
+ * leaders do not all turn to the same rank. */
+static void move_blocks(const struct gathering *g, const struct variant *v,
+                        enum phase phase)
+{
+    size_t ranks = (size_t)g->node.ranks, bytes = g->bytes;
+    size_t last = first_block(g, v, v->mine + 1);
+    unsigned char *staged = g->staging;
+
+    for (size_t block = first_block(g, v, v->mine); block < last; block++) {
+        size_t rank = (size_t)g->node.me;
+
+        for (size_t i = 0; i < ranks; i++) {
+            unsigned char *there = g->row[phase][rank] + block * bytes;
+
+            if (phase == GATHER)
+                copy(staged + rank * bytes, there, bytes);
+            else
+                copy(there, staged + rank * bytes, bytes);
+            rank = rank + 1 < ranks ? rank + 1 : 0;
+        }
+        staged += ranks * bytes;
+    }
+}
+
+/* From a fence to the end of the slowest leader; valid on rank 0. */
+static double time_phase(struct gathering *g, const struct variant *v,
+                         enum phase phase)
+{
+    struct bench *bench = g->bench;
+    double ns;
+
+    figure_must(bench, "fence", catena_node_fence(bench->context));
+    if (v->mine >= 0) {
+        double begin = figure_now_ns();
+
+        move_blocks(g, v, phase);
+        figure_finish(&g->node, begin, figure_now_ns());
+    }
+    figure_await(&g->node, v->leaders);
+    ns = figure_span_ns(&g->node, v->leads);
+    figure_must(bench, "fence", catena_node_fence(bench->context));
+    return ns;
+}
+
+static void take_turn(struct gathering *g, struct variant *v, size_t turn)
+{
+    size_t row = g->blocks * g->bytes;
+
+    memset(g->own[GATHER], (int)(turn + 1) & 0xff, row);
+    memset(g->own[SCATTER], 0, row);
+    v->ns[GATHER][turn] = time_phase(g, v, GATHER);
+    v->ns[SCATTER][turn] = time_phase(g, v, SCATTER);
+}
+
+/* ---- checks ---- */
+
+static void compare(struct gathering *g, const void *block, uint64_t seed,
+                    const char *where, int rank)
+{
+    struct bench_mismatch first = {.where = where, .source = rank};
+    uint64_t wrong = bench_compare(block, g->bytes, seed, &first);
+
+    if (wrong == 0)
+        return;
+    atomic_fetch_add(&g->node.board->errors, wrong);
+    if (!g->complained)
+        figure_complain(g->bench, "gather_scatter", g->bytes, &first);
+    g->complained = true;
+}
+
+static void check_staging(struct gathering *g, const struct variant *v)
+{
+    size_t last = first_block(g, v, v->mine + 1);
+    const unsigned char *staged = g->staging;
+
+    for (size_t block = first_block(g, v, v->mine); block < last; block++)
+        for (int rank = 0; rank < g->node.ranks; rank++) {
+            compare(g, staged, bench_seed(STAMP, rank, (int)block),
+                    "leader's staging memory, block of local rank", rank);
+            staged += g->bytes;
+        }
+}
+
+/* One turn, not timed, with blocks that all differ. */
+static void check(struct gathering *g, struct variant *v)
+{
+    _Atomic uint64_t *errors = &g->node.board->errors;
+    uint64_t before = atomic_load(errors);
+
+    for (size_t block = 0; block < g->blocks; block++)
+        bench_fill(g->own[GATHER] + block * g->bytes, g->bytes,
+                   bench_seed(STAMP, g->node.me, (int)block));
+    memset(g->own[SCATTER], 0, g->blocks * g->bytes);
+    if (v->mine >= 0)
+        memset(g->staging, 0, g->bytes);
+    time_phase(g, v, GATHER);
+    if (v->mine >= 0)
+        check_staging(g, v);
+    time_phase(g, v, SCATTER);
+    for (size_t block = 0; block < g->blocks; block++)
+        compare(g, g->own[SCATTER] + block * g->bytes,
+                bench_seed(STAMP, g->node.me, (int)block),
+                "blocks scattered to local rank", g->node.me);
+    figure_must(g->bench, "fence", catena_node_fence(g->bench->context));
+    v->errors = atomic_load(errors) - before;
+    figure_must(g->bench, "fence", catena_node_fence(g->bench->context));
+}
+
+/* ---- one size ---- */
+
+static void print_columns(const struct bench_options *options)
+{
+    if (options->format == BENCH_CSV) {
+        puts("benchmark,ranks,bytes,leaders,placement,numa_domains,gather_MBps,"
+             "gather_ratio,scatter_MBps,scatter_ratio,turns,errors");
+        return;
+    }
+    printf("%-10s%9s%11s%6s%14s%8s%15s%8s", "# Size", "Leaders", "Placement",
+           "NUMA", "Gather(MB/s)", "Ratio", "Scatter(MB/s)", "Ratio");
+    puts(options->check ? "    Errors" : "");
+}
+
+static void print_row(struct gathering *g, const struct variant *v)
+{
+    const struct bench_options *options = g->bench->options;
+    bool csv = options->format == BENCH_CSV;
+    double moved = (double)g->blocks * (double)g->bytes * g->node.ranks;
+    double ratio[PHASES], rate[PHASES];
+    char domains[16] = "-";
+
+    for (int p = 0; p < PHASES; p++) {
+        double *sorted = bench_alloc(g->bench, g->range.turns, sizeof(*sorted));
+
+        memcpy(sorted, v->ns[p], g->range.turns * sizeof(*sorted));
+        rate[p] = moved / figure_median(sorted, g->range.turns) * 1e3;
+        free(sorted);
+        ratio[p] = figure_ratio(g->bench, g->variant[0].ns[p], v->ns[p],
+                                g->range.turns);
+    }
+    if (v->domains > 0)
+        snprintf(domains, sizeof(domains), "%d", v->domains);
+    if (csv)
+        printf("gather_scatter,%d,", g->node.ranks);
+    printf(csv ? "%zu,%d,%s,%s,%.2f,%.4f,%.2f,%.4f"
+               : "%-10zu%9d%11s%6s%14.2f%8.3f%15.2f%8.3f",
+           g->bytes, v->leaders, v->placement, domains, rate[GATHER],
+           ratio[GATHER], rate[SCATTER], ratio[SCATTER]);
+    if (csv)
+        printf(",%zu,", g->range.turns);
+    if (options->check)
+        printf(csv ? "%llu" : "%10llu", (unsigned long long)v->errors);
+    putchar('\n');
+    fflush(stdout);
+}
+
+/* Bytes of a row of such blocks. */
+static size_t row_bytes(const struct gathering *g, size_t bytes)
+{
+    size_t blocks = turn_least / (size_t)g->node.ranks / bytes;
+
+    return bytes * (blocks > BLOCKS_LEAST ? blocks : BLOCKS_LEAST);
+}
+
+static void run_size(struct gathering *g, size_t bytes)
+{
+    g->bytes = bytes;
+    g->blocks = row_bytes(g, bytes) / bytes;
+    for (size_t v = 0; v < g->variants && g->bench->options->check; v++)
+        check(g, &g->variant[v]);
+    for (size_t turn = 0; turn < g->range.warmup; turn++)
+        for (size_t v = 0; v < g->variants; v++)
+            take_turn(g, &g->variant[v], 0);
+    for (size_t turn = 0; turn < g->range.turns; turn++)
+        for (size_t v = 0; v < g->variants; v++)
+            take_turn(g, &g->variant[v], turn);
+    for (size_t v = 0; v < g->variants && g->bench->place.rank == 0; v++)
+        print_row(g, &g->variant[v]);
+}
+
+/* ---- who leads ---- */
+
+/* Leaders are taken from a list that goes through one NUMA domain after the
+ * other: the first ones share a domain, those far apart do not. Ranks that are
+ * not bound have no domain and stay in order. */
+static void order_ranks(struct gathering *g)
+{
+    const int32_t *numa = g->node.numa;
+
+    g->order = bench_alloc(g->bench, (size_t)g->node.ranks, sizeof(*g->order));
+    for (int i = 0; i < g->node.ranks; i++) {
+        int at = i;
+
+        for (; at > 0 && numa[g->order[at - 1]] > numa[i]; at--)
+            g->order[at] = g->order[at - 1];
+        g->order[at] = i;
+    }
+}
+
+static int count_domains(const struct gathering *g, const bool *leads)
+{
+    int domains = 0;
+
+    for (int i = 0; i < g->node.ranks; i++) {
+        bool seen = !leads[i];
+
+        if (g->node.numa[i] < 0)
+            return 0;
+        for (int j = 0; j < i && !seen; j++)
+            seen = leads[j] && g->node.numa[j] == g->node.numa[i];
+        domains += !seen;
+    }
+    return domains;
+}
+
+static void add_variant(struct gathering *g, int leaders, bool spread)
+{
+    struct variant *v = &g->variant[g->variants];
+    const struct variant *before = v - 1;
+    size_t ranks = (size_t)g->node.ranks;
+
+    *v = (struct variant){.placement = spread ? "spread" : "packed",
+                          .leaders = leaders,
+                          .mine = -1,
+                          .leads =
+                              bench_alloc(g->bench, ranks, sizeof(*v->leads))};
+    for (int l = 0; l < leaders; l++) {
+        int rank = g->order[spread ? l * g->node.ranks / leaders : l];
+
+        v->leads[rank] = true;
+        if (rank == g->node.me)
+            v->mine = l;
+    }
+    v->domains = count_domains(g, v->leads);
+    /* One leader, or all ranks: both placements are the same. */
+    if (spread && memcmp(v->leads, before->leads, ranks) == 0) {
+        free(v->leads);
+        g->variant[g->variants - 1].placement = "any";
+        return;
+    }
+    for (int p = 0; p < PHASES; p++)
+        v->ns[p] = bench_alloc(g->bench, g->range.turns, sizeof(*v->ns[p]));
+    g->variants++;
+}
+
+/* The next number of a list such as "1,2,4"; 0: the list is over, -1: it is
+ * no such list. */
+static int next_leaders(const char **list)
+{
+    char *end;
+    long leaders;
+
+    if (**list == '\0')
+        return 0;
+    leaders = **list >= '0' && **list <= '9' ? strtol(*list, &end, 10) : 0;
+    if (leaders < 1 || leaders > LEADERS_MOST ||
+        (*end != '\0' && (*end != ',' || end[1] == '\0')))
+        return -1;
+    *list = *end == ',' ? end + 1 : end;
+    return (int)leaders;
+}
+
+static const char *check_options(const struct bench_options *options)
+{
+    static char text[96];
+    const char *list = options->leaders != NULL ? options->leaders : "";
+    int count = 0, leaders;
+
+    while ((leaders = next_leaders(&list)) > 0)
+        count++;
+    snprintf(text, sizeof(text),
+             "--leaders: expected at most %d numbers from 1 to %d, such as "
+             "1,2,4",
+             (int)COUNTS_MOST, (int)LEADERS_MOST);
+    return leaders < 0 || count > COUNTS_MOST ? text : NULL;
+}
+
+/* One leader comes first, always: the others are compared to it. Numbers above
+ * that of the ranks cannot be. */
+static void add_variants(struct gathering *g)
+{
+    const char *list = g->bench->options->leaders;
+    int leaders;
+
+    if (list == NULL)
+        list = "1,2,4,8";
+    order_ranks(g);
+    add_variant(g, 1, false);
+    g->variant[0].placement = "any";
+    while ((leaders = next_leaders(&list)) > 0) {
+        if (leaders == 1 || leaders > g->node.ranks)
+            continue;
+        add_variant(g, leaders, false);
+        add_variant(g, leaders, true);
+    }
+}
+
+/* ---- all of it ---- */
+
+static void open_memory(struct gathering *g)
+{
+    struct bench *bench = g->bench;
+    size_t ranks = (size_t)g->node.ranks, most = 0, staged = 0;
+
+    for (size_t bytes = g->range.min; bytes <= g->range.max; bytes *= 2)
+        most = row_bytes(g, bytes) > most ? row_bytes(g, bytes) : most;
+    for (int p = 0; p < PHASES; p++) {
+        g->own[p] = figure_allocate(bench, most);
+        g->row[p] = bench_alloc(bench, ranks, sizeof(*g->row[p]));
+        figure_pointers(&g->node, g->own[p], (void **)g->row[p]);
+    }
+    /* A share is rounded up to whole blocks. */
+    for (size_t v = 0; v < g->variants; v++)
+        if (g->variant[v].mine >= 0) {
+            size_t share =
+                (most / (size_t)g->variant[v].leaders + g->range.max) * ranks;
+
+            staged = share > staged ? share : staged;
+        }
+    if (staged > 0)
+        g->staging = figure_allocate(bench, staged);
+}
+
+static void close_all(struct gathering *g)
+{
+    catena_context_t *context = g->bench->context;
+
+    figure_must(g->bench, "fence", catena_node_fence(context));
+    catena_free(context, g->staging);
+    for (int p = 0; p < PHASES; p++) {
+        catena_free(context, g->own[p]);
+        free(g->row[p]);
+    }
+    for (size_t v = 0; v < g->variants; v++) {
+        free(g->variant[v].leads);
+        for (int p = 0; p < PHASES; p++)
+            free(g->variant[v].ns[p]);
+    }
+    free(g->order);
+}
+
+/* On the node of rank 0. Returns an exit code. */
+static int measure(struct gathering *g)
+{
+    struct bench *bench = g->bench;
+    int code;
+
+    add_variants(g);
+    open_memory(g);
+    if (bench->place.rank == 0) {
+        printf("# measured: %d ranks of one node; MB/s: bytes of all leaders / "
+               "time from the first's start to the last's end\n"
+               "# leaders move %zu KiB or more in a turn; ranks write their "
+               "blocks "
+               "before\n"
+               "# packed: the first ranks lead, %s; spread: every n/L-th "
+               "leads; ratio: to one leader\n",
+               g->node.ranks, turn_least >> 10,
+               count_domains(g, g->variant[0].leads) > 0
+                   ? "NUMA domain by domain"
+                   : "NUMA domains unknown as ranks are not bound to one");
+        if (g->node.ranks > sysconf(_SC_NPROCESSORS_ONLN))
+            puts("# more ranks than cores: leaders may share one, whatever the "
+                 "placement");
+        print_columns(bench->options);
+    }
+    for (size_t bytes = g->range.min; bytes <= g->range.max; bytes *= 2)
+        run_size(g, bytes);
+    code = atomic_load(&g->node.board->errors) == 0 ? BENCH_OK : BENCH_FAILED;
+    close_all(g);
+    return code;
+}
+
+static int run(struct bench *bench, const struct bench_figure *figure)
+{
+    struct gathering g = {.bench = bench, .range = figure_range(bench, figure)};
+    const catena_place_t *place = &bench->place;
+    bool root = place->rank == 0;
+    uint64_t home = bench_max(bench, root ? (uint64_t)place->node : 0);
+    uint64_t ranks = bench_max(bench, root ? (uint64_t)place->local_size : 0);
+    int code = BENCH_OK;
+
+    if (ranks < 2) {
+        if (root)
+            fprintf(stderr,
+                    "catena-bench: gather_scatter: expected at least 2 ranks "
+                    "on the node of rank 0, found 1; use: prun -n 4 "
+                    "catena-bench gather_scatter\n");
+        return BENCH_USAGE;
+    }
+    figure_head(bench, figure, &g.range);
+    figure_node_open(&g.node, bench);
+    if ((uint64_t)place->node == home)
+        code = measure(&g);
+    figure_node_close(&g.node);
+    return (int)bench_max(bench, (uint64_t)code);
+}
+
+const struct bench_figure bench_gather_scatter = {
+    .name = "gather_scatter",
+    .help = "leaders of a node gather and scatter (figures 1 to 3)",
+    .min = 8,
+    .max = 64 << 10,
+    .turns = 31,
+    .leaders = true,
+    .check = check_options,
+    .run = run,
+};

@@ -1,0 +1,233 @@
+/* What the benchmarks of the motivation share. */
+
+#include "motivation/motivation.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const long nap_ns = 20000;
+
+void figure_must(struct bench *bench, const char *what, catena_status_t status)
+{
+    if (status != CATENA_OK)
+        bench_die(bench, what, status);
+}
+
+double figure_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+double figure_median(double *values, size_t n)
+{
+    qsort(values, n, sizeof(*values), bench_compare_times);
+    return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+double figure_ratio(struct bench *bench, const double *first,
+                    const double *other, size_t n)
+{
+    double *ratio = bench_alloc(bench, n, sizeof(*ratio));
+    double median;
+
+    for (size_t i = 0; i < n; i++)
+        ratio[i] = first[i] / other[i];
+    median = figure_median(ratio, n);
+    free(ratio);
+    return median;
+}
+
+struct figure_range figure_range(const struct bench *bench,
+                                 const struct bench_figure *figure)
+{
+    const struct bench_options *options = bench->options;
+    struct figure_range range = {
+        .min = options->min != BENCH_AUTO ? options->min : figure->min,
+        .max = options->max != BENCH_AUTO ? options->max : figure->max,
+        .turns = options->iterations != BENCH_AUTO ? options->iterations
+                                                   : figure->turns,
+        .warmup =
+            options->warmup != BENCH_AUTO ? options->warmup : FIGURE_WARMUP};
+
+    if (options->min == BENCH_AUTO && range.max < range.min)
+        range.min = range.max;
+    if (options->max == BENCH_AUTO && range.max < range.min)
+        range.max = range.min;
+    return range;
+}
+
+/* ---- the node ---- */
+
+void *figure_allocate(struct bench *bench, size_t bytes)
+{
+    void *block = catena_aligned_alloc(bench->context, 4096, bytes);
+
+    if (block == NULL)
+        bench_die(bench, "shared heap (try a smaller -m)",
+                  CATENA_ERR_NO_MEMORY);
+    memset(block, 0, bytes);
+    return block;
+}
+
+/* Every rank of the node gets what every other sends to all. */
+static void tell_node(struct figure_node *node, uint64_t mine, uint64_t *all)
+{
+    size_t ranks = (size_t)node->ranks;
+    uint64_t *send = bench_alloc(node->bench, ranks, sizeof(*send));
+
+    for (size_t i = 0; i < ranks; i++)
+        send[i] = mine;
+    bench_exchange(node->bench, node->group, send, all, sizeof(*all));
+    free(send);
+}
+
+void figure_pointers(struct figure_node *node, const void *mine, void **out)
+{
+    catena_context_t *context = node->bench->context;
+    uint64_t *offset =
+        bench_alloc(node->bench, (size_t)node->ranks, sizeof(*offset));
+    uint64_t own;
+
+    figure_must(node->bench, "shared heap",
+                catena_heap_offset(context, mine, &own));
+    tell_node(node, own, offset);
+    for (int i = 0; i < node->ranks; i++)
+        figure_must(
+            node->bench, "shared heap",
+            catena_local_pointer(context, node->world[i], offset[i], &out[i]));
+    free(offset);
+}
+
+static void learn_ranks(struct figure_node *node)
+{
+    const catena_place_t *place = &node->bench->place;
+    size_t ranks = (size_t)node->ranks;
+    uint64_t *all = bench_alloc(node->bench, ranks, sizeof(*all));
+
+    node->world = bench_alloc(node->bench, ranks, sizeof(*node->world));
+    node->numa = bench_alloc(node->bench, ranks, sizeof(*node->numa));
+    tell_node(node, (uint64_t)place->rank, all);
+    for (size_t i = 0; i < ranks; i++)
+        node->world[i] = (int32_t)all[i];
+    tell_node(node, (uint64_t)(place->numa + 1), all);
+    for (size_t i = 0; i < ranks; i++)
+        node->numa[i] = (int32_t)all[i] - 1;
+    free(all);
+}
+
+void figure_node_open(struct figure_node *node, struct bench *bench)
+{
+    size_t bytes;
+    void **boards;
+    void *mine;
+
+    *node = (struct figure_node){.bench = bench};
+    figure_must(bench, "group",
+                catena_group_split_level(bench->world, CATENA_LEVEL_NODE,
+                                         bench->place.rank, &node->group));
+    node->me = catena_group_rank(node->group);
+    node->ranks = catena_group_size(node->group);
+    learn_ranks(node);
+    bytes = sizeof(*node->board) +
+            (size_t)node->ranks * sizeof(node->board->span[0]);
+    /* Each makes one, so that all call alike; that of rank 0 serves. */
+    mine = figure_allocate(bench, bytes);
+    boards = bench_alloc(bench, (size_t)node->ranks, sizeof(*boards));
+    figure_pointers(node, mine, boards);
+    node->board = boards[0];
+    free(boards);
+    if (node->me != 0)
+        catena_free(bench->context, mine);
+}
+
+void figure_node_close(struct figure_node *node)
+{
+    catena_context_t *context = node->bench->context;
+
+    /* Nobody looks at the board any more. */
+    figure_must(node->bench, "barrier", catena_barrier(node->group));
+    if (node->me == 0)
+        catena_free(context, node->board);
+    figure_must(node->bench, "freeing a group", catena_group_free(node->group));
+    free(node->world);
+    free(node->numa);
+}
+
+void figure_finish(struct figure_node *node, double begin_ns, double end_ns)
+{
+    struct figure_span *span = &node->board->span[node->me];
+
+    span->begin_ns = begin_ns;
+    span->end_ns = end_ns;
+    atomic_fetch_add_explicit(&node->board->finished, 1, memory_order_release);
+}
+
+/* Progress is made all the while: what this rank has sent may still need it. */
+void figure_await(struct figure_node *node, int parts)
+{
+    struct timespec nap = {0, nap_ns};
+
+    node->expected += (uint64_t)parts;
+    while (atomic_load_explicit(&node->board->finished, memory_order_acquire) <
+           node->expected) {
+        nanosleep(&nap, NULL);
+        figure_must(node->bench, "progress",
+                    catena_progress(node->bench->context));
+    }
+}
+
+double figure_span_ns(const struct figure_node *node, const bool *took)
+{
+    double begin = 0, end = 0;
+    bool any = false;
+
+    for (int i = 0; i < node->ranks; i++) {
+        const struct figure_span *span = &node->board->span[i];
+
+        if (!took[i])
+            continue;
+        begin = !any || span->begin_ns < begin ? span->begin_ns : begin;
+        end = !any || span->end_ns > end ? span->end_ns : end;
+        any = true;
+    }
+    return end > begin ? end - begin : 1; /* no finer than the clock */
+}
+
+/* ---- reports ---- */
+
+void figure_head(struct bench *bench, const struct bench_figure *figure,
+                 const struct figure_range *range)
+{
+    const catena_place_t *place = &bench->place;
+
+    if (place->rank != 0)
+        return;
+    printf("# catena %s %s: %s\n", catena_version(), figure->name,
+           figure->help);
+    printf("# layout: %d ranks on %d node%s, %d on that of rank 0, launcher "
+           "%s, host %s with %ld cores\n",
+           place->size, place->nodes, place->nodes == 1 ? "" : "s",
+           place->local_size, place->launcher, place->hostname,
+           sysconf(_SC_NPROCESSORS_ONLN));
+    printf("# network: %s\n", place->network);
+    printf("# buffers: shared heap; medians of %zu turns, in each of which all "
+           "lines of a size have one%s\n",
+           range->turns,
+           bench->options->check ? "; every byte checked once a size" : "");
+}
+
+void figure_complain(const struct bench *bench, const char *figure,
+                     size_t bytes, const struct bench_mismatch *first)
+{
+    fprintf(stderr,
+            "catena-bench: rank %d: %s, %zu bytes: wrong byte in the %s %d, "
+            "offset %zu: expected 0x%02x, found 0x%02x\n",
+            bench->place.rank, figure, bytes, first->where, first->source,
+            first->offset, first->expected, first->found);
+}

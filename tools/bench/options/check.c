@@ -1,0 +1,295 @@
+/* Which options go together. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "motivation/motivation.h"
+#include "options/options.h"
+
+static bool has_mode(const struct bench_options *options, enum bench_mode mode)
+{
+    for (size_t m = 0; m < options->mode_count; m++)
+        if (options->modes[m] == mode)
+            return true;
+    return false;
+}
+
+/* heap is no collective: it takes -i and --csv, and prints its own table. */
+static error_t check_heap(struct parse *parse)
+{
+    struct bench_options *options = parse->options;
+
+    if (parse->sized || options->check || options->algorithm_count > 0 ||
+        options->leaders != NULL || options->in_place || options->flag ||
+        options->mode_count > 0 || options->format == BENCH_JSON ||
+        options->warmup != BENCH_AUTO || options->full ||
+        options->buffers != BENCH_HEAP || options->simulated)
+        return bench_refuse(parse,
+                            "heap: expected no options but -i and --csv");
+    if (options->iterations != BENCH_AUTO)
+        options->heap.iterations = options->iterations;
+    options->heap.csv = options->format == BENCH_CSV;
+    return 0;
+}
+
+/* Nor are the figures of the motivation: they time what they must in their own
+ * way, on real ranks. */
+static error_t check_figure(struct parse *parse,
+                            const struct bench_figure *figure)
+{
+    const struct bench_options *options = parse->options;
+    const char *wrong;
+
+    if (options->algorithm_count > 0 || options->in_place || options->flag ||
+        options->mode_count > 0 || options->format == BENCH_JSON ||
+        options->full || options->buffers != BENCH_HEAP || options->simulated ||
+        (options->leaders != NULL && !figure->leaders))
+        return bench_refuse(parse,
+                            "%s: expected no options but -m, -i, -x, -c%s "
+                            "and --csv",
+                            figure->name, figure->leaders ? ", --leaders" : "");
+    if (options->min == 0 || options->max == 0 ||
+        (options->max != BENCH_AUTO && options->max > FIGURE_BYTES_MOST) ||
+        (options->min != BENCH_AUTO && options->min > FIGURE_BYTES_MOST))
+        return bench_refuse(parse, "%s: -m: expected 1 byte to 64m",
+                            figure->name);
+    wrong = figure->check != NULL ? figure->check(options) : NULL;
+    return wrong == NULL ? 0
+                         : bench_refuse(parse, "%s: %s, found \"%s\"",
+                                        figure->name, wrong, options->leaders);
+}
+
+/* What a simulated job needs, and what only it can use. */
+static error_t check_simulated(struct parse *parse)
+{
+    const struct bench_options *options = parse->options;
+
+    if (options->model != NULL &&
+        (options->simulated || options->calibrate != NULL))
+        return bench_refuse(parse,
+                            "--model: expected neither --sim nor --calibrate "
+                            "with it");
+    if (!options->simulated && options->model == NULL) {
+        if (parse->placed)
+            return bench_refuse(parse,
+                                "--nodes, --ppn, --cores, --node-overhead, "
+                                "--ports, --seed, --jitter, "
+                                "--any-order, --sizes-only and --cost-only "
+                                "expect --sim MACHINE");
+        return 0;
+    }
+    if (options->sim.nodes == 0 || options->sim.ppn == 0)
+        return bench_refuse(parse, "%s: expected --nodes M and --ppn P with it",
+                            options->simulated ? "--sim" : "--model");
+    if ((long long)options->sim.nodes * options->sim.ppn > 4194304)
+        return bench_refuse(parse, "expected at most 4194304 ranks, found %lld",
+                            (long long)options->sim.nodes * options->sim.ppn);
+    if (options->simulated && (options->flag || options->calibrate != NULL))
+        return bench_refuse(parse,
+                            "--sim: expected neither --flag nor --calibrate "
+                            "with it");
+    if (options->check && options->sim.payload != CATENA_SIM_CARRY)
+        return bench_refuse(parse, "-c: expected neither --sizes-only nor "
+                                   "--cost-only with it: nothing arrives");
+    return 0;
+}
+
+/* --model and --calibrate measure no collective of their own. */
+static error_t check_without_collective(struct parse *parse)
+{
+    const struct bench_options *options = parse->options;
+
+    if (options->calibrate != NULL && options->name != NULL)
+        return bench_refuse(parse,
+                            "--calibrate: expected no collective, found "
+                            "\"%s\"",
+                            options->name);
+    if (options->model != NULL && options->name != NULL &&
+        strcmp(options->name, "alltoall") != 0)
+        return bench_refuse(parse, "--model: expected alltoall, found \"%s\"",
+                            options->name);
+    return 0;
+}
+
+/* --tune takes sizes and counts of calls, and has its own way with the rest. */
+static error_t check_tune(struct parse *parse)
+{
+    const struct bench_options *options = parse->options;
+    const char *path = options->tune;
+    size_t length = strlen(path);
+
+    if (options->name != NULL || options->check || options->in_place ||
+        options->algorithm_count > 0 || options->leaders != NULL ||
+        options->flag || options->mode_count > 0 ||
+        options->format != BENCH_TABLE || options->full ||
+        options->buffers != BENCH_HEAP || options->simulated ||
+        options->model != NULL || options->calibrate != NULL)
+        return bench_refuse(parse,
+                            "--tune: expected no options but -m, -i and -x, "
+                            "and no collective");
+    if (options->min == 0 || options->max == 0)
+        return bench_refuse(parse, "--tune: -m: expected 1 byte or more");
+    /* Else CATENA_TUNING would not take it for a file. */
+    if (strchr(path, '/') == NULL &&
+        (length <= 5 || strcmp(path + length - 5, ".json") != 0))
+        return bench_refuse(
+            parse,
+            "--tune: expected a path with a '/' or one that ends in "
+            ".json, found \"%s\"",
+            path);
+    return 0;
+}
+
+/* What only split can be told. */
+static error_t check_split(struct parse *parse)
+{
+    const struct bench_options *options = parse->options;
+    const struct bench_split_options *split = &options->split;
+    const char *name = options->name != NULL ? options->name : "";
+
+    if (strcmp(name, bench_split.name) == 0 ||
+        (split->groups == NULL && split->color == NULL && split->key == NULL &&
+         !split->no_split && !split->no_reorder))
+        return 0;
+    return bench_refuse(
+        parse,
+        "--groups, --color, --key, --no-split and --no-reorder: "
+        "expected split, found \"%s\"",
+        name);
+}
+
+/* Sizes of reductions are of whole elements. */
+static error_t check_elements(struct parse *parse)
+{
+    const struct bench_options *options = parse->options;
+    size_t element = options->type->bytes;
+    char names[256];
+
+    bench_list_types(names, sizeof(names), options->op);
+    if (!bench_takes(options->op, options->type))
+        return bench_refuse(parse,
+                            "--type: expected one that %s takes (%s), found "
+                            "\"%s\"",
+                            options->op->name, names, options->type->name);
+    if ((options->min != BENCH_AUTO && options->min % element != 0) ||
+        (options->min == BENCH_AUTO && options->max < element))
+        return bench_refuse(parse,
+                            "-m: expected whole elements of %zu bytes (%s)",
+                            element, options->type->name);
+    return 0;
+}
+
+static error_t check_overlap(struct parse *parse,
+                             const struct bench_collective *row)
+{
+    struct bench_options *options = parse->options;
+
+    if (parse->tested && !options->overlap)
+        return bench_refuse(parse, "--test: expected --overlap with it");
+    if (!options->overlap)
+        return 0;
+    if (row == NULL || row->start == NULL)
+        return bench_refuse(parse, "--overlap: expected a collective with a "
+                                   "nonblocking call");
+    if (options->flag || options->full)
+        return bench_refuse(parse,
+                            "--overlap: expected neither --flag nor -f with "
+                            "it");
+    if (has_mode(options, BENCH_BLOCKING))
+        return bench_refuse(parse, "--overlap: expected calls that do not "
+                                   "block, found --blocking");
+    if (options->mode_count == 0)
+        options->modes[options->mode_count++] = BENCH_NONBLOCKING;
+    return 0;
+}
+
+/* What only collectives that go by hierarchies can be told; NULL: it is none.
+ */
+static error_t check_levels(struct parse *parse,
+                            const struct bench_collective *row)
+{
+    const struct bench_options *options = parse->options;
+    size_t algorithms = options->algorithm_count;
+    size_t hierarchies = options->hierarchy_count;
+    size_t ways = (algorithms > 0 ? algorithms : 1) *
+                  (hierarchies > 0 ? hierarchies : 1) *
+                  (options->mode_count > 0 ? options->mode_count : 1);
+
+    if (hierarchies > 0 && (row == NULL || row->hierarchy == NULL))
+        return bench_refuse(parse, "--hierarchy: expected a collective that "
+                                   "goes by levels");
+    if (parse->typed && (row == NULL || !row->reduces))
+        return bench_refuse(parse, "--type and --op: expected a reduction");
+    if (parse->rooted && (row == NULL || !row->rooted))
+        return bench_refuse(parse, "--root: expected bcast, reduce, gather or "
+                                   "scatter");
+    if (ways > BENCH_MAX_VARIANTS)
+        return bench_refuse(parse,
+                            "expected at most %d algorithms with hierarchies "
+                            "and modes, found %zu",
+                            (int)BENCH_MAX_VARIANTS, ways);
+    if (row != NULL && row->reduces && check_elements(parse) != 0)
+        return EINVAL;
+    return check_overlap(parse, row);
+}
+
+/* Options that this collective has no use for are refused, not ignored. */
+static error_t check_row(struct parse *parse,
+                         const struct bench_collective *row)
+{
+    const struct bench_options *options = parse->options;
+    const char *wrong, *found = NULL;
+
+    if (parse->sized && row->lay_out == NULL)
+        return bench_refuse(parse, "%s has no message sizes (-m)", row->name);
+    if (options->in_place && row->lay_out == NULL)
+        return bench_refuse(parse, "%s has no buffers (--in-place)", row->name);
+    if (options->buffers != BENCH_HEAP && row->lay_out == NULL)
+        return bench_refuse(parse, "%s has no buffers (--buffers)", row->name);
+    if (options->algorithm_count > 0 && row->algorithm_names == NULL)
+        return bench_refuse(parse, "%s has no choice of algorithms (-a)",
+                            row->name);
+    if (options->leaders != NULL && row->leaders == NULL)
+        return bench_refuse(parse, "%s has no leaders (--leaders)", row->name);
+    if (options->check && row->verify == NULL)
+        return bench_refuse(parse, "%s has nothing to check (-c)", row->name);
+    if ((has_mode(options, BENCH_NONBLOCKING) && row->start == NULL) ||
+        (has_mode(options, BENCH_PERSISTENT) && row->init == NULL))
+        return bench_refuse(parse, "%s has the blocking call only", row->name);
+    if (options->simulated && row == &bench_flag)
+        return bench_refuse(parse, "flag: expected real ranks, found --sim");
+    if (options->flag && row != &bench_barrier)
+        return bench_refuse(parse, "--flag: expected barrier, found \"%s\"",
+                            row->name);
+    wrong = row->check != NULL ? row->check(options, &found) : NULL;
+    return wrong == NULL ? 0
+                         : bench_refuse(parse, "%s: %s, found \"%s\"",
+                                        row->name, wrong, found);
+}
+
+error_t bench_check_options(struct parse *parse)
+{
+    const struct bench_options *options = parse->options;
+    const struct bench_collective *row =
+        options->name != NULL ? bench_find(options->name) : NULL;
+    char names[512];
+
+    if (check_simulated(parse) != 0 || check_split(parse) != 0 ||
+        check_levels(parse, row) != 0 || bench_check_neighbors(parse, row) != 0)
+        return EINVAL;
+    if (options->tune != NULL)
+        return check_tune(parse);
+    if (options->model != NULL || options->calibrate != NULL)
+        return check_without_collective(parse);
+    bench_list_names(names, sizeof(names), false);
+    if (options->name == NULL)
+        return bench_refuse(parse, "expected a collective: %s", names);
+    if (strcmp(options->name, "heap") == 0)
+        return check_heap(parse);
+    if (bench_find_figure(options->name) != NULL)
+        return check_figure(parse, bench_find_figure(options->name));
+    if (row == NULL)
+        return bench_refuse(parse, "expected a collective (%s), found \"%s\"",
+                            names, options->name);
+    return check_row(parse, row);
+}

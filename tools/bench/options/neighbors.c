@@ -1,0 +1,54 @@
+/* Options of collectives among neighbors. */
+
+#include <errno.h>
+
+#include "options/options.h"
+
+error_t bench_parse_neighbors(struct parse *parse, int key, char *text)
+{
+    struct bench_neighbor_options *neighbors = &parse->options->neighbors;
+
+    switch (key) {
+    case KEY_NEIGHBORHOOD:
+        neighbors->neighborhood = text;
+        return 0;
+    case KEY_WEIGHTS:
+        neighbors->weights = text;
+        return 0;
+    case KEY_REORDER:
+        neighbors->reorder = true;
+        return 0;
+    case KEY_SHUFFLE:
+        neighbors->shuffle = true;
+        return bench_parse_seed(parse, "--shuffle", text,
+                                &neighbors->shuffle_seed);
+    default:
+        return bench_parse_simulated(parse, key, text);
+    }
+}
+
+/* Blocks by weight must fit into memory's addresses. */
+static const size_t most_bytes = (size_t)1 << 30;
+
+error_t bench_check_neighbors(struct parse *parse,
+                              const struct bench_collective *row)
+{
+    struct bench_options *options = parse->options;
+    struct bench_neighbor_options *neighbors = &options->neighbors;
+    char wrong[1024];
+
+    if (row == NULL || row->neighbors == 0)
+        return neighbors->neighborhood == NULL && neighbors->weights == NULL &&
+                       !neighbors->reorder && !neighbors->shuffle
+                   ? 0
+                   : bench_refuse(parse, "--neighborhood, --weights, "
+                                         "--reorder and --shuffle: "
+                                         "expected a neighbor_... collective");
+    if ((options->min != BENCH_AUTO && options->min > most_bytes) ||
+        (options->max != BENCH_AUTO && options->max > most_bytes))
+        return bench_refuse(parse, "%s: -m: expected up to 1g", row->name);
+    if (!bench_graph_read(neighbors->neighborhood, neighbors->weights,
+                          &neighbors->graph, wrong, sizeof(wrong)))
+        return bench_refuse(parse, "%s", wrong);
+    return 0;
+}

@@ -1,0 +1,488 @@
+/* The command line, in the manner of the OSU benchmarks. */
+
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options/options.h"
+
+static const struct argp_option known[] = {
+    {"message-size", 'm', "MIN:MAX", 0,
+     "bytes per block, doubling from MIN to MAX, with units (64k, 1m); "
+     "also MAX alone",
+     0},
+    {"iterations", 'i', "N", 0,
+     "calls per size (default: 1000, from 8 KiB on 100, fewer when a size "
+     "would take more than a few seconds)",
+     0},
+    {"warmup", 'x', "N", 0,
+     "untimed calls before (default: a tenth of the iterations)", 0},
+    {"check", 'c', NULL, 0,
+     "check every byte of every call against the definition", 0},
+    {"algorithm", 'a', "NAME[,NAME...]", 0,
+     "algorithms to compare; measured in turns within one run", 0},
+    {"hierarchy", KEY_HIERARCHY, "LEVELS", 0,
+     "levels to go by, RULE:COMPONENT[,RULE:COMPONENT...]; given several "
+     "times: "
+     "to compare, measured in turns within one run",
+     0},
+    {"type", KEY_TYPE, "NAME", 0, "of the elements of a reduction (float)", 0},
+    {"op", KEY_OP, "NAME", 0, "the operation of a reduction (sum)", 0},
+    {"root", KEY_ROOT, "RANK", 0, "of bcast, reduce, gather, scatter (0)", 0},
+    {"leaders", KEY_LEADERS, "N", 0,
+     "leaders per node, or auto; gather_scatter: N[,N...] to compare", 0},
+    {"full", 'f', NULL, 0, "print all columns", 0},
+    {"csv", KEY_CSV, NULL, 0, "print comma-separated values", 0},
+    {"json", KEY_JSON, NULL, 0, "print one JSON document", 0},
+    {"blocking", KEY_BLOCKING, NULL, 0,
+     "time the blocking call (the default); several of these three are "
+     "compared",
+     0},
+    {"nonblocking", KEY_NONBLOCKING, NULL, 0,
+     "time the nonblocking call and its wait", 0},
+    {"persistent", KEY_PERSISTENT, NULL, 0,
+     "time start and wait of a persistent request", 0},
+    {"overlap", KEY_OVERLAP, NULL, 0,
+     "how far computing hides nonblocking calls, as osu_i* have it", 0},
+    {"test", KEY_TEST, "N", 0, "calls of catena_test while computing (0)", 0},
+    {"buffers", KEY_BUFFERS, "KIND", 0,
+     "heap (shared heap, the default), malloc, or mixed: even ranks heap, "
+     "odd ranks malloc",
+     0},
+    {"in-place", KEY_IN_PLACE, NULL, 0, "send from the receive buffer", 0},
+    {"flag", KEY_FLAG, NULL, 0,
+     "barrier of 2 ranks: measure the raw flag exchange beside it", 0},
+    {"groups", KEY_GROUPS, "G", 0,
+     "split: groups that come out, N: as many as ranks (2)", 0},
+    {"color", KEY_COLOR, "KIND", 0,
+     "split: int, the default, or string:LEN, different letters for each group",
+     0},
+    {"key", KEY_KEY, "KIND", 0,
+     "split: int, the default, in random order; none: as --no-reorder", 0},
+    {"no-split", KEY_NO_SPLIT, NULL, 0,
+     "split: all ranks stay together, in the order of their keys", 0},
+    {"no-reorder", KEY_NO_REORDER, NULL, 0,
+     "split: ranks keep their order in each group", 0},
+    {"neighborhood", KEY_NEIGHBORHOOD, "GRAPH", 0,
+     "neighbor_...: cart:DIMS[:periodic] (cart:auto), "
+     "stencil:POINTS:DIMS[:periodic], graph:FILE or random:DEGREE",
+     0},
+    {"weights", KEY_WEIGHTS, "KIND", 0,
+     "of its edges: uniform, random:MAX or heavy:WEIGHT (the file's, or "
+     "uniform)",
+     0},
+    {"reorder", KEY_REORDER, NULL, 0, "catena may number its ranks anew", 0},
+    {"shuffle", KEY_SHUFFLE, "SEED", 0, "number its ranks at random before", 0},
+    {"sim", KEY_SIM, "MACHINE", 0,
+     "simulate the job on a machine, in this one process; --machines lists "
+     "those that ship, a path names a file of catena-machine(5)",
+     1},
+    {"nodes", KEY_NODES, "M", 0, "simulated nodes", 1},
+    {"ppn", KEY_PPN, "P", 0, "simulated ranks per node", 1},
+    {"cores", KEY_CORES, "LIST", 0,
+     "cores of a simulated node's ranks, as 0-3,8 (all, ranks spread evenly)",
+     1},
+    {"node-overhead", KEY_NODE_OVERHEAD, "NS", 0,
+     "what a message within a node takes of the core at either end (0)", 1},
+    {"ports", KEY_PORTS, "K", 0, "network ports per node (the machine's)", 1},
+    {"seed", KEY_SEED, "S", 0, "of jitter and orders (1)", 1},
+    {"jitter", KEY_JITTER, "X", 0,
+     "latencies and work take up to X times their length longer, at random "
+     "(0)",
+     1},
+    {"any-order", KEY_ANY_ORDER, NULL, 0,
+     "what may come in any order comes in a random one", 1},
+    {"sizes-only", KEY_SIZES_ONLY, NULL, 0, "do not move users' data", 1},
+    {"cost-only", KEY_COST_ONLY, NULL, 0,
+     "nor tables that are only exchanged and worked on", 1},
+    {"model", KEY_MODEL, "MACHINE", 0,
+     "print what the paper's formulas say for alltoall, with --nodes, --ppn, "
+     "--leaders and -m; nothing runs",
+     2},
+    {"machines", KEY_MACHINES, NULL, 0, "list the machines that ship", 2},
+    {"calibrate", KEY_CALIBRATE, "FILE", 0,
+     "measure this machine and write its parameters, to be used with --sim; "
+     "run as: prun -n 4 --ppn 2 catena-bench --calibrate FILE",
+     2},
+    {"tune", KEY_TUNE, "FILE", 0,
+     "measure alltoall with all algorithms on this layout of ranks and nodes, "
+     "and write which to use, for CATENA_TUNING; a file that exists keeps what "
+     "it says of other layouts",
+     2},
+    {"help", 'h', NULL, 0, "print this help", -1},
+    {"version", KEY_VERSION, NULL, 0, "print the version", -1},
+    {0}};
+
+/* Every rank parses the same line; one of them is enough to complain. The
+ * job is not joined yet, so the launcher's word for the rank must do. */
+static bool speaks(void)
+{
+    const char *rank = getenv("PMIX_RANK");
+
+    return rank == NULL || strcmp(rank, "0") == 0;
+}
+
+error_t bench_refuse(struct parse *parse, const char *format, ...)
+{
+    va_list arguments;
+
+    if (speaks() && !parse->refused) {
+        fputs("catena-bench: ", stderr);
+        va_start(arguments, format);
+        vfprintf(stderr, format, arguments);
+        va_end(arguments);
+        fputc('\n', stderr);
+    }
+    parse->refused = true;
+    return EINVAL;
+}
+
+bool bench_parse_size(const char *text, size_t *bytes)
+{
+    static const char units[] = "kmg";
+    unsigned long long number;
+    const char *unit;
+    int shift = 0;
+    char *end;
+
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    errno = 0;
+    number = strtoull(text, &end, 10);
+    if (errno != 0)
+        return false;
+    if (*end != '\0') {
+        unit = strchr(units, tolower((unsigned char)*end));
+        if (unit == NULL || end[1] != '\0')
+            return false;
+        shift = 10 * (int)(unit - units + 1);
+    }
+    if (number > ((SIZE_MAX / 4) >> shift))
+        return false;
+    *bytes = (size_t)number << shift;
+    return true;
+}
+
+/* "MIN:MAX", "MAX", "MIN:", ":MAX" */
+static bool read_range(struct bench_options *options, const char *text)
+{
+    const char *colon = strchr(text, ':');
+    size_t length;
+    char min[32] = "";
+
+    if (colon == NULL)
+        return bench_parse_size(text, &options->max);
+    length = (size_t)(colon - text);
+    if (length >= sizeof(min) || (length == 0 && colon[1] == '\0'))
+        return false;
+    memcpy(min, text, length);
+    if (length > 0 && !bench_parse_size(min, &options->min))
+        return false;
+    return colon[1] == '\0' || bench_parse_size(colon + 1, &options->max);
+}
+
+static error_t parse_range(struct parse *parse, const char *text)
+{
+    const struct bench_options *options = parse->options;
+
+    parse->sized = true;
+    if (!read_range(parse->options, text))
+        return bench_refuse(parse,
+                            "-m: expected MIN:MAX or MAX in bytes, such as "
+                            "8:64k, found \"%s\"",
+                            text);
+    if (options->min != BENCH_AUTO && options->max != BENCH_AUTO &&
+        options->min > options->max)
+        return bench_refuse(
+            parse, "-m: expected MIN not above MAX, found \"%s\"", text);
+    return 0;
+}
+
+error_t bench_parse_count(struct parse *parse, const char *option,
+                          const char *text, size_t least, size_t *count)
+{
+    size_t read;
+
+    if (!bench_parse_size(text, &read) || read < least || read > 1000000000)
+        return bench_refuse(
+            parse,
+            "%s: expected a number from %zu to 1000000000, found "
+            "\"%s\"",
+            option, least, text);
+    *count = read;
+    return 0;
+}
+
+/* Names are cut out of the argument itself, which lives as long as main. */
+static error_t parse_algorithms(struct parse *parse, char *text)
+{
+    struct bench_options *options = parse->options;
+    char *name;
+
+    while ((name = strsep(&text, ",")) != NULL) {
+        if (*name == '\0')
+            return bench_refuse(parse,
+                                "-a: expected names separated by commas, "
+                                "found an empty one");
+        if (options->algorithm_count == BENCH_MAX_VARIANTS)
+            return bench_refuse(parse, "-a: expected at most %d names",
+                                (int)BENCH_MAX_VARIANTS);
+        options->algorithms[options->algorithm_count++] = name;
+    }
+    return 0;
+}
+
+static error_t parse_hierarchy(struct parse *parse, const char *text)
+{
+    struct bench_options *options = parse->options;
+
+    if (options->hierarchy_count == BENCH_MAX_VARIANTS)
+        return bench_refuse(parse, "--hierarchy: expected it at most %d times",
+                            (int)BENCH_MAX_VARIANTS);
+    options->hierarchies[options->hierarchy_count++] = text;
+    return 0;
+}
+
+static error_t parse_type(struct parse *parse, const char *text)
+{
+    char names[256];
+
+    parse->typed = true;
+    parse->options->type = bench_find_type(text);
+    if (parse->options->type != NULL)
+        return 0;
+    bench_list_types(names, sizeof(names), NULL);
+    return bench_refuse(parse, "--type: expected one of %s, found \"%s\"",
+                        names, text);
+}
+
+static error_t parse_op(struct parse *parse, const char *text)
+{
+    char names[256];
+
+    parse->typed = true;
+    parse->options->op = bench_find_op(text);
+    if (parse->options->op != NULL)
+        return 0;
+    bench_list_ops(names, sizeof(names));
+    return bench_refuse(parse, "--op: expected one of %s, found \"%s\"", names,
+                        text);
+}
+
+static error_t parse_root(struct parse *parse, const char *text)
+{
+    size_t root = 0;
+    error_t error = bench_parse_count(parse, "--root", text, 0, &root);
+
+    parse->rooted = true;
+    parse->options->root = (int)root;
+    return error;
+}
+
+static error_t parse_buffers(struct parse *parse, const char *text)
+{
+    if (strcmp(text, "heap") == 0)
+        parse->options->buffers = BENCH_HEAP;
+    else if (strcmp(text, "malloc") == 0)
+        parse->options->buffers = BENCH_MALLOC;
+    else if (strcmp(text, "mixed") == 0)
+        parse->options->buffers = BENCH_MIXED;
+    else
+        return bench_refuse(parse,
+                            "--buffers: expected heap, malloc or mixed, "
+                            "found \"%s\"",
+                            text);
+    return 0;
+}
+
+static error_t parse_mode(struct parse *parse, enum bench_mode mode)
+{
+    struct bench_options *options = parse->options;
+
+    for (size_t m = 0; m < options->mode_count; m++)
+        if (options->modes[m] == mode)
+            return 0;
+    options->modes[options->mode_count++] = mode;
+    return 0;
+}
+
+static error_t parse_name(struct parse *parse, const char *name)
+{
+    if (parse->options->name != NULL)
+        return bench_refuse(parse,
+                            "expected one collective, found \"%s\" and "
+                            "\"%s\"",
+                            parse->options->name, name);
+    parse->options->name = name;
+    return 0;
+}
+
+static error_t parse_split(struct parse *parse, int key, char *text)
+{
+    struct bench_split_options *split = &parse->options->split;
+
+    switch (key) {
+    case KEY_GROUPS:
+        split->groups = text;
+        return 0;
+    case KEY_COLOR:
+        split->color = text;
+        return 0;
+    case KEY_KEY:
+        split->key = text;
+        return 0;
+    case KEY_NO_SPLIT:
+        split->no_split = true;
+        return 0;
+    case KEY_NO_REORDER:
+        split->no_reorder = true;
+        return 0;
+    default:
+        return bench_parse_neighbors(parse, key, text);
+    }
+}
+
+/* Of collectives that go by hierarchies, and of their overlap. */
+static error_t parse_levels(struct parse *parse, int key, char *text)
+{
+    struct bench_options *options = parse->options;
+
+    switch (key) {
+    case KEY_HIERARCHY:
+        return parse_hierarchy(parse, text);
+    case KEY_TYPE:
+        return parse_type(parse, text);
+    case KEY_OP:
+        return parse_op(parse, text);
+    case KEY_ROOT:
+        return parse_root(parse, text);
+    case KEY_OVERLAP:
+        options->overlap = true;
+        return 0;
+    case KEY_TEST:
+        parse->tested = true;
+        return bench_parse_count(parse, "--test", text, 0, &options->tests);
+    default:
+        return parse_split(parse, key, text);
+    }
+}
+
+static error_t parse_switch(struct parse *parse, int key, char *text)
+{
+    struct bench_options *options = parse->options;
+
+    switch (key) {
+    case 'c':
+        options->check = true;
+        return 0;
+    case 'f':
+        options->full = true;
+        return 0;
+    case KEY_CSV:
+        options->format = BENCH_CSV;
+        return 0;
+    case KEY_JSON:
+        options->format = BENCH_JSON;
+        return 0;
+    case KEY_IN_PLACE:
+        options->in_place = true;
+        return 0;
+    case KEY_FLAG:
+        options->flag = true;
+        return 0;
+    case KEY_BLOCKING:
+        return parse_mode(parse, BENCH_BLOCKING);
+    case KEY_PERSISTENT:
+        return parse_mode(parse, BENCH_PERSISTENT);
+    case KEY_NONBLOCKING:
+        return parse_mode(parse, BENCH_NONBLOCKING);
+    case KEY_VERSION:
+        printf("catena-bench %s\n", catena_version());
+        exit(EXIT_SUCCESS);
+    default:
+        return parse_levels(parse, key, text);
+    }
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct parse *parse = state->input;
+    struct bench_options *options = parse->options;
+
+    if (key < ARGP_KEY_END) /* not when argp ends: it is past the error */
+        parse->next = state->next;
+    switch (key) {
+    case 'm':
+        return parse_range(parse, argument);
+    case 'i':
+        return bench_parse_count(parse, "-i", argument, 1,
+                                 &options->iterations);
+    case 'x':
+        return bench_parse_count(parse, "-x", argument, 0, &options->warmup);
+    case 'a':
+        return parse_algorithms(parse, argument);
+    case KEY_LEADERS:
+        options->leaders = argument;
+        return 0;
+    case KEY_BUFFERS:
+        return parse_buffers(parse, argument);
+    case KEY_MODEL:
+        options->model = argument;
+        return 0;
+    case KEY_CALIBRATE:
+        options->calibrate = argument;
+        return 0;
+    case KEY_TUNE:
+        options->tune = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        return parse_name(parse, argument);
+    case 'h': /* argp prints no help of its own with ARGP_NO_ERRS */
+        argp_help(state->root_argp, stdout,
+                  ARGP_HELP_LONG | ARGP_HELP_USAGE | ARGP_HELP_DOC,
+                  state->name);
+        exit(EXIT_SUCCESS);
+    default:
+        return parse_switch(parse, key, argument);
+    }
+}
+
+int bench_parse(int argc, char **argv, struct bench_options *options)
+{
+    struct parse parse = {.options = options, .next = 1};
+    char doc[2048];
+    struct argp argp = {.options = known,
+                        .parser = parse_option,
+                        .args_doc = "COLLECTIVE",
+                        .doc = doc};
+    int used;
+
+    used = snprintf(doc, sizeof(doc),
+                    "Measure catena's collectives, one line per message "
+                    "size.\vCollectives:\n");
+    bench_list_names(doc + used, sizeof(doc) - (size_t)used, true);
+    *options = (struct bench_options){.min = BENCH_AUTO,
+                                      .max = BENCH_AUTO,
+                                      .iterations = BENCH_AUTO,
+                                      .warmup = BENCH_AUTO,
+                                      .type = bench_find_type("float"),
+                                      .op = bench_find_op("sum"),
+                                      .sim.seed = 1};
+    /* argp's own messages take two lines and do not say what is wrong with
+     * a value. */
+    if (argp_parse(&argp, argc, argv,
+                   ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_IN_ORDER, NULL,
+                   &parse) != 0) {
+        if (!parse.refused)
+            bench_refuse(&parse,
+                         "unknown or incomplete option \"%s\"; --help "
+                         "lists what there is",
+                         parse.next < argc ? argv[parse.next] : argv[argc - 1]);
+        return BENCH_USAGE;
+    }
+    return bench_check_options(&parse) == 0 ? BENCH_OK : BENCH_USAGE;
+}

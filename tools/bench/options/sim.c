@@ -1,0 +1,111 @@
+/* Options of simulated jobs. */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "options/options.h"
+
+static error_t parse_small(struct parse *parse, const char *option,
+                           const char *text, int *number)
+{
+    size_t count = 0;
+    error_t error = bench_parse_count(parse, option, text, 1, &count);
+
+    parse->placed = true;
+    if (error == 0)
+        *number = (int)count;
+    return error;
+}
+
+static error_t parse_real(struct parse *parse, const char *option,
+                          const char *text, double most, double *number)
+{
+    char *end;
+    double read = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !(read >= 0 && read <= most))
+        return bench_refuse(parse,
+                            "%s: expected a number from 0 to %g, found \"%s\"",
+                            option, most, text);
+    parse->placed = true;
+    *number = read;
+    return 0;
+}
+
+static error_t parse_node_overhead(struct parse *parse, const char *text)
+{
+    double ns = 0;
+    error_t error = parse_real(parse, "--node-overhead", text, 1e6, &ns);
+
+    parse->options->sim.node_overhead_s = ns * 1e-9;
+    return error;
+}
+
+error_t bench_parse_seed(struct parse *parse, const char *option,
+                         const char *text, uint64_t *seed)
+{
+    char *end;
+
+    errno = 0;
+    *seed = strtoull(text, &end, 0);
+    if (errno != 0 || end == text || *end != '\0' || text[0] == '-')
+        return bench_refuse(parse, "%s: expected a number, found \"%s\"",
+                            option, text);
+    return 0;
+}
+
+static error_t parse_cores(struct parse *parse, const char *text)
+{
+    parse->placed = true;
+    return bench_parse_cores(text, parse->options)
+               ? 0
+               : bench_refuse(
+                     parse,
+                     "--cores: expected up to %d numbers and ranges, such "
+                     "as 0-3,8, found \"%s\"",
+                     (int)BENCH_MAX_CORES, text);
+}
+
+error_t bench_parse_simulated(struct parse *parse, int key, char *text)
+{
+    struct bench_options *options = parse->options;
+
+    switch (key) {
+    case KEY_SIM:
+        options->simulated = true;
+        options->sim.machine = text;
+        return 0;
+    case KEY_NODES:
+        return parse_small(parse, "--nodes", text, &options->sim.nodes);
+    case KEY_PPN:
+        return parse_small(parse, "--ppn", text, &options->sim.ppn);
+    case KEY_CORES:
+        return parse_cores(parse, text);
+    case KEY_NODE_OVERHEAD:
+        return parse_node_overhead(parse, text);
+    case KEY_PORTS:
+        return parse_small(parse, "--ports", text, &options->sim.ports);
+    case KEY_SEED:
+        parse->placed = true;
+        return bench_parse_seed(parse, "--seed", text, &options->sim.seed);
+    case KEY_JITTER:
+        return parse_real(parse, "--jitter", text, 1000, &options->sim.jitter);
+    case KEY_ANY_ORDER:
+        parse->placed = true;
+        options->sim.reorder = 1;
+        return 0;
+    case KEY_SIZES_ONLY:
+        parse->placed = true;
+        options->sim.payload = CATENA_SIM_SIZES;
+        return 0;
+    case KEY_COST_ONLY:
+        parse->placed = true;
+        options->sim.payload = CATENA_SIM_COST;
+        return 0;
+    case KEY_MACHINES:
+        exit(catena_machine_list(stdout) == CATENA_OK ? EXIT_SUCCESS
+                                                      : EXIT_FAILURE);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
