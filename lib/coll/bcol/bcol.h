@@ -34,7 +34,7 @@ typedef enum ctn_basic_kind {
 
 /** Longest vector of bcast, reduce, allreduce, scan and exscan: longer ones are
  * cut by who calls. The others take any length. */
-#define CTN_SEGMENT_BYTES CTN_WIDE_BYTES
+#define CTN_CHUNK_BYTES CTN_WIDE_BYTES
 
 /** Arguments: the caller's, who keeps them until the operation ends. What
  * members have to agree on (kind, algorithm, lengths of vectors, `at` of
@@ -44,7 +44,7 @@ typedef enum ctn_basic_kind {
  * may be this member's place in `out`; scatter: `out` may be this member's
  * place in `in`; reduce_scatter: they do not overlap). Otherwise they do not
  * overlap. Sizes of 0 are allowed. */
-typedef struct ctn_basic {
+typedef struct ctn_basic_coll {
     uint32_t root; /* a member */
     const void *in;
     void *out;
@@ -55,15 +55,15 @@ typedef struct ctn_basic {
     const size_t *at;
     ctn_reducer_t by; /* of reductions; lower members are to the left */
     /** Of vectors: segments that the caller's has, the same on all members. */
-    uint32_t segments;
+    uint32_t chunks;
     /** The data of this member are invalid: they are made of data that came in
      * another length than expected. A member that receives any of them fails.
      * May be set until the operation is let go. */
-    bool unfit;
+    bool mismatch;
     const char
         *algorithm; /* NULL: the component chooses, by facts that all
                        members share. One that it does not have: as NULL */
-} ctn_basic_t;
+} ctn_basic_coll_t;
 
 typedef struct ctn_bcol ctn_bcol_t;
 
@@ -99,13 +99,13 @@ struct ctn_bcol {
 
     /** An operation, inactive; NULL: no memory. */
     ctn_op_t *(*make[CTN_BASICS])(ctn_module_t *module,
-                                  const ctn_basic_t *basic);
+                                  const ctn_basic_coll_t *basic);
 
     /** A blocking call that is alone (see ctn_alone_begin) may be run at once,
      * without an operation. False: it was not; nothing happened. All members
      * may decide for themselves: on the wire it is the same. NULL: never. */
-    bool (*quick)(ctn_module_t *module, ctn_basic_kind_t kind,
-                  const ctn_basic_t *basic, catena_status_t *status);
+    bool (*run_inline)(ctn_module_t *module, ctn_basic_kind_t kind,
+                       const ctn_basic_coll_t *basic, catena_status_t *status);
 
     /** Names of algorithms beside the choice of its own: [kind], each
      * NULL-terminated, or NULL: there is one way only. */
@@ -116,9 +116,9 @@ struct ctn_bcol {
  * one expects: say so. Who has it copies nothing, and ends with what this
  * returns, but not before it has done what the others wait for.
  * @return ERR_ARG */
-catena_status_t ctn_block_refused(const ctn_module_t *module, const char *what,
-                                  uint32_t sender, uint64_t found,
-                                  uint64_t expected);
+catena_status_t ctn_block_mismatch(const ctn_module_t *module, const char *what,
+                                   uint32_t sender, uint64_t found,
+                                   uint64_t expected);
 
 extern const ctn_bcol_t ctn_bcol_shm; /* flags and the shared heap */
 extern const ctn_bcol_t ctn_bcol_p2p; /* messages: heap or network */

@@ -170,11 +170,11 @@ static catena_status_t read_reducer(const check_t *check,
         return CATENA_ERR_ARG;
     }
     catena_datatype_t unit = ctn_op_unit(op, type);
-    if (unit->bytes > CTN_SEGMENT_BYTES) {
+    if (unit->bytes > CTN_CHUNK_BYTES) {
         REFUSE(check,
                "an element has %zu bytes; those of operations with a function "
                "may have %u",
-               unit->bytes, CTN_SEGMENT_BYTES);
+               unit->bytes, CTN_CHUNK_BYTES);
         return CATENA_ERR_UNSUPPORTED;
     }
     check->call->by = (ctn_reducer_t){op, unit};
@@ -217,7 +217,7 @@ static catena_status_t read_vectors(const check_t *check, bool gets,
 static catena_status_t understand_reduction(const check_t *check, bool *nothing)
 {
     const ctn_composition_t *composition = check->given->composition;
-    bool rooted = composition->whole == CTN_REDUCE;
+    bool rooted = composition->single_level_kind == CTN_REDUCE;
     catena_status_t status = rooted ? check_root(check) : CATENA_OK;
     if (status == CATENA_OK) {
         status = read_vectors(check, !rooted || is_root(check), nothing);
@@ -249,7 +249,7 @@ static catena_status_t read_gathering(const check_t *check, const char *all,
                                       ctn_span_t *own, bool *nothing)
 {
     const ctn_composition_t *composition = check->given->composition;
-    bool rooted = composition->whole != CTN_ALLGATHER;
+    bool rooted = composition->single_level_kind != CTN_ALLGATHER;
     size_t bytes = 0;
     catena_status_t status = rooted ? check_root(check) : CATENA_OK;
     bool has_all = !rooted || is_root(check);
@@ -312,7 +312,7 @@ catena_status_t ctn_ml_understand(const ctn_given_t *given, ctn_call_t *call,
     *call =
         (ctn_call_t){.composition = given->composition, .group = given->group};
     check_t check = {given, call};
-    switch (given->composition->whole) {
+    switch (given->composition->single_level_kind) {
     case CTN_BCAST:
         return understand_bcast(&check, nothing);
     case CTN_REDUCE:

@@ -7,12 +7,13 @@
 #include "split/call/call.h"
 
 /** The hierarchy that a blocking call goes by, if that is built; else NULL. */
-static const ctn_hierarchy_t *built(const ctn_use_t *use, bool in_order)
+static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
+                                    bool in_order)
 {
-    const ctn_hierarchy_t *hierarchy = use->hierarchy;
+    const ctn_hierarchy_t *hierarchy = config->hierarchy;
     if (hierarchy->state == CTN_BUILT && in_order && !hierarchy->in_order &&
         hierarchy->status == CATENA_OK) {
-        hierarchy = use->flat;
+        hierarchy = config->flat;
     }
     return hierarchy != NULL && hierarchy->state == CTN_BUILT ? hierarchy
                                                               : NULL;
@@ -23,10 +24,11 @@ static const ctn_hierarchy_t *built(const ctn_use_t *use, bool in_order)
  * have other members. */
 CTN_HOT static bool run_at_once(const catena_group_t *group,
                                 const ctn_composition_t *composition,
-                                const ctn_use_t *use, bool in_order,
-                                ctn_basic_t *basic, catena_status_t *status)
+                                const ctn_ml_config_t *config, bool in_order,
+                                ctn_basic_coll_t *basic,
+                                catena_status_t *status)
 {
-    const ctn_hierarchy_t *hierarchy = built(use, in_order);
+    const ctn_hierarchy_t *hierarchy = built(config, in_order);
     if (hierarchy == NULL || hierarchy->levels != 1 ||
         hierarchy->level[0]->sbgp->size != group->lane.chain.size ||
         hierarchy->status != CATENA_OK ||
@@ -34,30 +36,32 @@ CTN_HOT static bool run_at_once(const catena_group_t *group,
         return false;
     }
     ctn_module_t *module = hierarchy->level[0];
-    basic->algorithm = use->algorithm;
-    return module->bcol->quick != NULL &&
-           module->bcol->quick(module, composition->whole, basic, status);
+    basic->algorithm = config->algorithm;
+    return module->bcol->run_inline != NULL &&
+           module->bcol->run_inline(module, composition->single_level_kind,
+                                    basic, status);
 }
 
-CTN_HOT static bool run_alone(const ctn_call_t *call, ctn_use_t *use,
+CTN_HOT static bool run_alone(const ctn_call_t *call, ctn_ml_config_t *config,
                               catena_status_t *status)
 {
     const ctn_composition_t *composition = call->composition;
-    ctn_basic_t basic = {
+    ctn_basic_coll_t basic = {
         .root = call->root, /* members are all ranks in their order */
         .in = call->in.base,
         .out = call->out.base,
         .bytes = call->in.bytes,
         .by = call->by,
-        .segments = 1,
+        .chunks = 1,
     };
-    if (call->in.type != NULL || call->in.bytes > CTN_SEGMENT_BYTES ||
+    if (call->in.type != NULL || call->in.bytes > CTN_CHUNK_BYTES ||
         (!composition->vector &&
-         (use->hierarchy->levels != 1 || composition->whole_basic == NULL ||
-          !composition->whole_basic(call, use, &basic)))) {
+         (config->hierarchy->levels != 1 ||
+          composition->single_level_basic == NULL ||
+          !composition->single_level_basic(call, config, &basic)))) {
         return false;
     }
-    return run_at_once(call->group, composition, use, call->in_order, &basic,
+    return run_at_once(call->group, composition, config, call->in_order, &basic,
                        status);
 }
 
@@ -71,14 +75,14 @@ CTN_HOT static bool run_plain(const ctn_given_t *given, catena_status_t *status)
     catena_datatype_t type = given->recv.type;
     const void *in = given->send.buffer;
     /* Of a reduce the root alone has one. */
-    bool gets = composition->whole != CTN_REDUCE ||
+    bool gets = composition->single_level_kind != CTN_REDUCE ||
                 (uint32_t)given->root == chain->rank;
     void *out = gets ? (void *)(uintptr_t)given->recv.buffer : NULL;
-    bool is_bcast = composition->whole == CTN_BCAST;
+    bool is_bcast = composition->single_level_kind == CTN_BCAST;
     bool in_order = composition->of == CTN_OF_SCAN;
-    ctn_use_t *use;
+    ctn_ml_config_t *config;
     if (!composition->vector || type == NULL || type->derived ||
-        given->recv.count - 1 >= CTN_SEGMENT_BYTES / type->bytes ||
+        given->recv.count - 1 >= CTN_CHUNK_BYTES / type->bytes ||
         (gets && out == NULL) || out == CATENA_IN_PLACE ||
         (uint32_t)given->root >= chain->size) {
         return false;
@@ -91,15 +95,16 @@ CTN_HOT static bool run_plain(const ctn_given_t *given, catena_status_t *status)
     } else {
         in_order |= !ctn_op_commutes(given->op);
     }
-    ctn_basic_t basic = {.root = (uint32_t)given->root,
-                         .in = in,
-                         .out = out,
-                         .bytes = given->recv.count * type->bytes,
-                         .by = {given->op, type},
-                         .segments = 1};
-    *status = ctn_use_find(given->group, composition->of, false, &use);
-    return *status != CATENA_OK || run_at_once(given->group, composition, use,
-                                               in_order, &basic, status);
+    ctn_basic_coll_t basic = {.root = (uint32_t)given->root,
+                              .in = in,
+                              .out = out,
+                              .bytes = given->recv.count * type->bytes,
+                              .by = {given->op, type},
+                              .chunks = 1};
+    *status = ctn_ml_config_find(given->group, composition->of, false, &config);
+    return *status != CATENA_OK ||
+           run_at_once(given->group, composition, config, in_order, &basic,
+                       status);
 }
 
 /** The caller may free types and the operation before it ends. */
@@ -135,11 +140,11 @@ void ctn_call_drop(const ctn_call_t *call)
 static catena_status_t await_order(const ctn_call_t *call)
 {
     ctn_exec_t *exec = call->group->exec;
-    ctn_use_t *use;
+    ctn_ml_config_t *config;
     ctn_patience_t patience = {0};
     catena_status_t status =
-        ctn_use_find(call->group, call->composition->of, false, &use);
-    while (status == CATENA_OK && use->hierarchy->state != CTN_BUILT) {
+        ctn_ml_config_find(call->group, call->composition->of, false, &config);
+    while (status == CATENA_OK && config->hierarchy->state != CTN_BUILT) {
         ctn_exec_poll_or_idle(exec, &patience);
         status = exec->status;
     }
@@ -177,10 +182,11 @@ static ctn_op_t *make_hidden(ctn_call_t *call)
 CTN_HOT static catena_status_t run_blocking(ctn_call_t *call)
 {
     catena_status_t status;
-    ctn_use_t *use;
-    call->waits = true;
-    status = ctn_use_find(call->group, call->composition->of, false, &use);
-    if (status != CATENA_OK || run_alone(call, use, &status)) {
+    ctn_ml_config_t *config;
+    call->blocking = true;
+    status =
+        ctn_ml_config_find(call->group, call->composition->of, false, &config);
+    if (status != CATENA_OK || run_alone(call, config, &status)) {
         return status;
     }
     if (call->in_order) {

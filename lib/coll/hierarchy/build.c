@@ -43,10 +43,10 @@ typedef struct facts {
     uint32_t unused;
 } facts_t;
 
-static void fold_facts(void *near, const void *far, int leftwards)
+static void fold_facts(void *nearer, const void *farther, int leftwards)
 {
-    facts_t *a = near;
-    const facts_t *b = far;
+    facts_t *a = nearer;
+    const facts_t *b = farther;
     (void)leftwards;
     if (a->ranks == 0) {
         *a = *b;
@@ -62,24 +62,24 @@ static void fold_facts(void *near, const void *far, int leftwards)
 /* Temporary lanes: one for those who take part from the second level on, one
  * for the subgroup of each level. */
 enum {
-    LANES = 1 + CTN_MOST_LEVELS,
-    BLOCK_LANES = 3, /* the service channels of a block */
-    BLOCKS = (LANES + BLOCK_LANES - 1) / BLOCK_LANES
+    CHAINS = 1 + CTN_MOST_LEVELS,
+    BLOCK_CHAINS = 3, /* the service channels of a block */
+    BLOCKS = (CHAINS + BLOCK_CHAINS - 1) / BLOCK_CHAINS
 };
 
-static const uint32_t bases[BLOCK_LANES] = {offsetof(ctn_block_t, service),
-                                            offsetof(ctn_block_t, node),
-                                            offsetof(ctn_block_t, leaders)};
+static const uint32_t bases[BLOCK_CHAINS] = {offsetof(ctn_block_t, service),
+                                             offsetof(ctn_block_t, node),
+                                             offsetof(ctn_block_t, leaders)};
 
 /** Many requests may build hierarchies at once: for these the lanes of small
  * groups are slots only. */
-#define SMALL_LANE_BYTES sizeof(((ctn_small_block_t *)NULL)->service)
+#define SMALL_CHAIN_BYTES sizeof(((ctn_small_block_t *)NULL)->service)
 
 typedef struct build {
     /* arguments */
     ctn_hierarchies_t *all;
     ctn_hierarchy_t *hierarchy;
-    ctn_levels_t levels; /* of auto: none yet */
+    ctn_hierarchy_levels_t levels; /* of auto: none yet */
     /* Of this rank's subgroups, as they are when somebody asks: they may change
      * before it is built. */
     char name[CTN_MOST_LEVELS][CTN_SBGP_NAME_BYTES];
@@ -92,10 +92,10 @@ typedef struct build {
     unsigned level;
     ctn_block_t *block[BLOCKS];
     unsigned char *slots; /* of all lanes of a small hidden group */
-    ctn_lane_t lane[LANES];
-    ctn_claim_t *claim;   /* of this rank */
-    ctn_module_t *module; /* of this level, not serving yet */
-    ctn_serving_t *serving;
+    ctn_lane_t lane[CHAINS];
+    ctn_member_record_t *record; /* of this rank */
+    ctn_module_t *module;        /* of this level, not serving yet */
+    ctn_module_entry_t *modules;
     ctn_pieces_t pieces;
     facts_t own, left, right;
     ctn_bins_t own_bins, left_bins, right_bins;
@@ -111,13 +111,13 @@ static void note(build_t *build, catena_status_t status)
     build->status = status < build->status ? status : build->status;
 }
 
-static ctn_lane_t *lane_of_subgroup(build_t *build)
+static ctn_lane_t *chain_of_subgroup(build_t *build)
 {
     return &build->lane[1 + build->level];
 }
 
 /** Those who take part in this level. */
-static ctn_lane_t *lane_of_level(build_t *build)
+static ctn_lane_t *chain_of_level(build_t *build)
 {
     return build->level == 0 ? &build->all->group->lane : &build->lane[0];
 }
@@ -158,7 +158,7 @@ static bool is_automatic(const build_t *build)
 }
 
 /** Where neighbours differ, one of them says so. */
-static void say_that_settings_differ(const build_t *build)
+static void report_different_settings(const build_t *build)
 {
     const catena_group_t *group = build->all->group;
     if (build->left.ranks == 0 || build->left.digest == build->own.digest) {
@@ -187,10 +187,10 @@ static catena_status_t take_blocks(build_t *build)
     }
     if (build->all->group->small) {
         build->slots = ctn_heap_calloc(build->all->group->exec->heap, 4096,
-                                       (1 + levels) * SMALL_LANE_BYTES);
+                                       (1 + levels) * SMALL_CHAIN_BYTES);
         return build->slots != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
     }
-    for (unsigned i = 0; i * BLOCK_LANES < 1 + levels; i++) {
+    for (unsigned i = 0; i * BLOCK_CHAINS < 1 + levels; i++) {
         build->block[i] = ctn_block_take(build->all->group->exec);
         if (build->block[i] == NULL) {
             return CATENA_ERR_NO_MEMORY;
@@ -199,13 +199,13 @@ static catena_status_t take_blocks(build_t *build)
     return CATENA_OK;
 }
 
-static void open_lane(build_t *build, unsigned i)
+static void open_chain(build_t *build, unsigned i)
 {
     const catena_group_t *group = build->all->group;
-    void *block = build->block[i / BLOCK_LANES];
-    uint32_t base = bases[i % BLOCK_LANES];
+    void *block = build->block[i / BLOCK_CHAINS];
+    uint32_t base = bases[i % BLOCK_CHAINS];
     if (build->slots != NULL) {
-        block = build->slots + i * SMALL_LANE_BYTES;
+        block = build->slots + i * SMALL_CHAIN_BYTES;
         base = 0;
     }
     ctn_address_t address = {.process = group->exec->site->process,
@@ -237,7 +237,7 @@ enum {
     PHASE_AGREE,
     PHASE_DECIDE,
     PHASE_SPLIT,
-    PHASE_MEET,
+    PHASE_AGREE_IN_SUBGROUP,
     PHASE_EXCHANGE,
     PHASE_TAKE,
     PHASE_LEADERS,
@@ -309,7 +309,7 @@ static void take_over(ctn_hierarchy_t *hierarchy, const ctn_hierarchy_t *same)
 }
 
 /** It ends here; all ranks know why. */
-static ctn_step_t end_alike(ctn_op_t *op, catena_status_t status)
+static ctn_step_t end_on_all(ctn_op_t *op, catena_status_t status)
 {
     build_t *build = build_of(op);
     build->status = status;
@@ -323,32 +323,33 @@ static ctn_step_t decide(ctn_op_t *op)
     ctn_hierarchy_t *hierarchy = build->hierarchy;
     facts_t facts = agreed(build);
     if ((facts.flags & DIFFER) != 0) {
-        say_that_settings_differ(build);
-        return end_alike(op, CATENA_ERR_ARG);
+        report_different_settings(build);
+        return end_on_all(op, CATENA_ERR_ARG);
     }
     if (facts.status != CATENA_OK) {
-        return end_alike(op, (catena_status_t)facts.status);
+        return end_on_all(op, (catena_status_t)facts.status);
     }
     if (build->same != NULL) {
         take_over(hierarchy, build->same);
-        return end_alike(op, CATENA_OK);
+        return end_on_all(op, CATENA_OK);
     }
     hierarchy->crowded = (facts.flags & CROWDED) != 0;
     hierarchy->one_node = (facts.flags & APART) == 0;
     hierarchy->in_order = true;
     if (facts.ranks == 1) {
-        return end_alike(op, CATENA_OK);
+        return end_on_all(op, CATENA_OK);
     }
     if (is_automatic(build)) {
-        note(build, ctn_levels_read(op->exec->log, "the default hierarchy",
-                                    hierarchy->crowded ? usual_crowded : usual,
-                                    &build->levels));
+        note(build,
+             ctn_hierarchy_levels_read(
+                 op->exec->log, "the default hierarchy",
+                 hierarchy->crowded ? usual_crowded : usual, &build->levels));
         if (build->status != CATENA_OK) { /* on all ranks */
-            return end_alike(op, build->status);
+            return end_on_all(op, build->status);
         }
         find_names(build);
     }
-    open_lane(build, 0);
+    open_chain(build, 0);
     return CTN_STEP_NEXT;
 }
 
@@ -358,88 +359,88 @@ static ctn_step_t split_by_name(ctn_op_t *op)
 {
     build_t *build = build_of(op);
     const char *name = build->name[build->level];
-    open_lane(build, 1 + build->level);
-    return ctn_op_call(op, ctn_split_create(op->exec, lane_of_level(build),
-                                            lane_of_subgroup(build), name,
+    open_chain(build, 1 + build->level);
+    return ctn_op_call(op, ctn_split_create(op->exec, chain_of_level(build),
+                                            chain_of_subgroup(build), name,
                                             strlen(name)));
 }
 
 /** Members of a subgroup agree on what their modules depend on. */
-static ctn_step_t meet(ctn_op_t *op)
+static ctn_step_t agree_in_subgroup(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    if (lane_of_subgroup(build)->chain.size == 1) {
+    if (chain_of_subgroup(build)->chain.size == 1) {
         return ctn_op_jump(op, PHASE_LEADERS);
     }
-    return agree(op, lane_of_subgroup(build), 0,
+    return agree(op, chain_of_subgroup(build), 0,
                  op->exec->crowded ? CROWDED : 0);
 }
 
 static ctn_step_t exchange(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    ctn_lane_t *lane = lane_of_subgroup(build);
+    ctn_lane_t *lane = chain_of_subgroup(build);
     const ctn_chain_t *chain = &lane->chain;
     const ctn_bcol_t *bcol = build->levels.level[build->level].bcol;
-    ctn_claim_t *claim = build->claim;
-    claim->memory.process = chain->self.process;
-    claim->memory.offset = 0;
+    ctn_member_record_t *record = build->record;
+    record->memory.process = chain->self.process;
+    record->memory.offset = 0;
     note(build, (catena_status_t)agreed(build).status);
     if (build->status == CATENA_OK) {
         note(build, bcol->create(op->exec, chain->size, chain->rank,
                                  (agreed(build).flags & CROWDED) != 0,
                                  build->all->group->hidden, &build->module,
-                                 &claim->memory.offset));
+                                 &record->memory.offset));
     }
-    claim->status = build->status;
-    ctn_piece_t piece = {claim, ctn_claim_bytes(claim->ranges)};
+    record->status = build->status;
+    ctn_piece_t piece = {record, ctn_member_record_bytes(record->ranges)};
     return ctn_op_call(
         op, ctn_chain_allgather(op->exec, lane, piece, &build->pieces));
 }
 
 /** The leader stands for all of them from now on. */
-static catena_status_t stand_for_all(build_t *build,
-                                     const ctn_serving_t *serving)
+static catena_status_t represent_all(build_t *build,
+                                     const ctn_module_entry_t *entry)
 {
-    ctn_claim_t *claim = ctn_claim_of_all(&serving->sbgp);
-    if (claim == NULL) {
+    ctn_member_record_t *record = ctn_member_record_of_leader(&entry->sbgp);
+    if (record == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    free(build->claim);
-    build->claim = claim;
+    free(build->record);
+    build->record = record;
     return CATENA_OK;
 }
 
-static catena_status_t serve(build_t *build)
+static catena_status_t add_module(build_t *build)
 {
-    ctn_serving_t *serving = ctn_serving_create(
+    ctn_module_entry_t *entry = ctn_module_entry_create(
         &build->pieces, build->levels.level[build->level].rule,
-        lane_of_subgroup(build)->chain.rank,
+        chain_of_subgroup(build)->chain.rank,
         (agreed(build).flags & CROWDED) != 0);
-    if (serving == NULL) {
+    if (entry == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    serving->module = build->module;
-    serving->next = build->serving;
-    build->serving = serving;
+    entry->module = build->module;
+    entry->next = build->modules;
+    build->modules = entry;
     build->module = NULL;
     catena_status_t status =
-        serving->module->bcol->link(serving->module, &serving->sbgp);
+        entry->module->bcol->link(entry->module, &entry->sbgp);
     if (status != CATENA_OK) {
         return status;
     }
     ctn_hierarchy_t *hierarchy = build->hierarchy;
-    hierarchy->level[hierarchy->levels++] = serving->module;
-    hierarchy->in_order &= serving->sbgp.in_order;
-    return serving->sbgp.me == 0 ? stand_for_all(build, serving) : CATENA_OK;
+    hierarchy->level[hierarchy->levels++] = entry->module;
+    hierarchy->in_order &= entry->sbgp.in_order;
+    return entry->sbgp.me == 0 ? represent_all(build, entry) : CATENA_OK;
 }
 
 static ctn_step_t take(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    note(build, ctn_claims_status(&build->pieces));
+    note(build, ctn_member_records_status(&build->pieces));
     if (build->status == CATENA_OK) {
-        note(build, serve(build));
+        note(build, add_module(build));
     }
     ctn_pieces_release(op->exec, &build->pieces);
     return CTN_STEP_NEXT;
@@ -449,8 +450,8 @@ static ctn_step_t take(ctn_op_t *op)
 static ctn_step_t find_leaders(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    const ctn_chain_t *chain = &lane_of_subgroup(build)->chain;
-    ctn_lane_t *level = lane_of_level(build);
+    const ctn_chain_t *chain = &chain_of_subgroup(build)->chain;
+    ctn_lane_t *level = chain_of_level(build);
     if (chain->size == level->chain.size) {
         build->hierarchy->top = true;
         return ctn_op_jump(op, PHASE_REPORT);
@@ -465,7 +466,7 @@ static ctn_step_t find_leaders(ctn_op_t *op)
 static ctn_step_t climb(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    if (lane_of_subgroup(build)->chain.rank != 0) {
+    if (chain_of_subgroup(build)->chain.rank != 0) {
         return ctn_op_jump(op, PHASE_REPORT);
     }
     ctn_lane_t *leaders = &build->lane[0];
@@ -510,7 +511,7 @@ static void drop_modules(build_t *build)
     ctn_hierarchy_t *hierarchy = build->hierarchy;
     hierarchy->levels = 0;
     hierarchy->top = false;
-    ctn_servings_end(&build->serving);
+    ctn_module_entries_destroy(&build->modules);
 }
 
 static void finish(ctn_op_t *op)
@@ -528,7 +529,7 @@ static void finish(ctn_op_t *op)
     if (quiet && hierarchy->status != CATENA_OK) {
         drop_modules(build);
     } else {
-        ctn_servings_move(&build->all->serving, &build->serving);
+        ctn_module_entries_move(&build->all->modules, &build->modules);
     }
     if (quiet) {
         give_blocks(build);
@@ -539,17 +540,22 @@ static void finish(ctn_op_t *op)
 static void release(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    free(build->claim);
+    free(build->record);
     free(build);
 }
 
-static const ctn_phase_t phases[] = {
-    {"wait", wait_turn},      {"agree", agree_before},
-    {"decide", decide},       {"split", split_by_name},
-    {"meet", meet},           {"exchange", exchange},
-    {"take", take},           {"find leaders", find_leaders},
-    {"climb", climb},         {"report", report},
-    {"hand over", hand_over}, {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"wait", wait_turn},
+                                     {"agree", agree_before},
+                                     {"decide", decide},
+                                     {"split", split_by_name},
+                                     {"meet", agree_in_subgroup},
+                                     {"exchange", exchange},
+                                     {"take", take},
+                                     {"find leaders", find_leaders},
+                                     {"climb", climb},
+                                     {"report", report},
+                                     {"hand over", hand_over},
+                                     {NULL, NULL}};
 
 static const ctn_algorithm_t build_algorithm = {
     .name = "hierarchy",
@@ -567,8 +573,8 @@ static catena_status_t prepare(build_t *build, ctn_hierarchies_t *all,
 {
     build->all = all;
     build->hierarchy = hierarchy;
-    build->claim = ctn_claim_of_one(all->group->lane.chain.rank);
-    if (build->claim == NULL) {
+    build->record = ctn_member_record_of_rank(all->group->lane.chain.rank);
+    if (build->record == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     char list[CTN_WAYS * CTN_SETTING_BYTES];
@@ -578,8 +584,8 @@ static catena_status_t prepare(build_t *build, ctn_hierarchies_t *all,
             digest_text(UINT64_C(0xcbf29ce484222325), list), hierarchy->text);
     }
     if (status == CATENA_OK && strcmp(hierarchy->text, "auto") != 0) {
-        status = ctn_levels_read(all->group->exec->log, "hierarchy",
-                                 hierarchy->text, &build->levels);
+        status = ctn_hierarchy_levels_read(all->group->exec->log, "hierarchy",
+                                           hierarchy->text, &build->levels);
         find_names(build);
     }
     return status;
@@ -599,7 +605,7 @@ catena_status_t ctn_hierarchy_build(ctn_hierarchies_t *all,
             ? ctn_op_create(group->exec, &build_algorithm, &group->channel)
             : NULL;
     if (op == NULL) {
-        free(build->claim);
+        free(build->record);
         free(build);
         return status != CATENA_OK ? status : CATENA_ERR_NO_MEMORY;
     }

@@ -20,19 +20,19 @@ static const char flat_text[] = "network:p2p";
 static bool quiet(const ctn_attachment_t *attachment)
 {
     const ctn_hierarchies_t *all = (const ctn_hierarchies_t *)attachment;
-    const ctn_serving_t *serving = all->serving;
-    while (serving != NULL &&
-           ctn_channel_under_way(serving->module->channel) == 0) {
-        serving = serving->next;
+    const ctn_module_entry_t *entry = all->modules;
+    while (entry != NULL &&
+           ctn_channel_under_way(entry->module->channel) == 0) {
+        entry = entry->next;
     }
-    return serving == NULL;
+    return entry == NULL;
 }
 
 static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     ctn_hierarchies_t *all = (ctn_hierarchies_t *)attachment;
     (void)exec;
-    ctn_servings_end(&all->serving);
+    ctn_module_entries_destroy(&all->modules);
     while (all->first != NULL) {
         ctn_hierarchy_t *hierarchy = all->first;
         all->first = hierarchy->next;
@@ -121,12 +121,12 @@ catena_status_t ctn_hierarchy_check(const ctn_log_t *log,
                                     const ctn_config_t *config)
 {
     char name[NAME_BYTES];
-    ctn_levels_t levels;
+    ctn_hierarchy_levels_t levels;
     catena_status_t status = CATENA_OK;
     for (int i = 0; i <= CTN_WAYS && status == CATENA_OK; i++) {
         const char *text = setting(config, i, name, sizeof(name));
         if (text != NULL) {
-            status = ctn_levels_read(log, name, text, &levels);
+            status = ctn_hierarchy_levels_read(log, name, text, &levels);
         }
     }
     if (status == CATENA_OK &&
@@ -141,11 +141,11 @@ catena_status_t ctn_hierarchy_check(const ctn_log_t *log,
 bool ctn_hierarchy_names(const ctn_config_t *config, const char *component)
 {
     static const ctn_log_t quiet = {.level = CTN_LOG_FATAL, .rank = -1};
-    ctn_levels_t levels;
+    ctn_hierarchy_levels_t levels;
     for (int i = 0; i <= CTN_WAYS; i++) {
         const char *text = setting(config, i, NULL, 0);
-        if (text == NULL ||
-            ctn_levels_read(&quiet, automatic, text, &levels) != CATENA_OK) {
+        if (text == NULL || ctn_hierarchy_levels_read(&quiet, automatic, text,
+                                                      &levels) != CATENA_OK) {
             continue;
         }
         for (unsigned level = 0; level < levels.count; level++) {
@@ -181,17 +181,18 @@ static catena_status_t replace(char **text, const char *by)
 static catena_status_t set_levels(const ctn_log_t *log, const char *name,
                                   const char *value, char **text)
 {
-    char given[CTN_LEVELS_BYTES];
-    ctn_levels_t levels;
+    char value_text[CTN_HIERARCHY_LEVELS_BYTES];
+    ctn_hierarchy_levels_t levels;
     if (strcasecmp(value, automatic) == 0) {
         return replace(text, NULL);
     }
-    catena_status_t status = ctn_levels_read(log, name, value, &levels);
+    catena_status_t status =
+        ctn_hierarchy_levels_read(log, name, value, &levels);
     if (status != CATENA_OK) {
         return status;
     }
-    ctn_levels_write(&levels, given);
-    return replace(text, given);
+    ctn_hierarchy_levels_write(&levels, value_text);
+    return replace(text, value_text);
 }
 
 static catena_status_t set_subgroup(ctn_hierarchies_t *all, const char *value)
@@ -202,7 +203,7 @@ static catena_status_t set_subgroup(ctn_hierarchies_t *all, const char *value)
                   strlen(value), CTN_SBGP_NAME_BYTES);
         return CATENA_ERR_ARG;
     }
-    all->era++;
+    all->subgroup_version++;
     return replace(&all->subgroup, value);
 }
 
@@ -255,10 +256,10 @@ const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_of_t of)
 
 /* ---- asking ---- */
 
-/** What a collective's hierarchy is to be: "auto", or as ctn_levels_write has
- * it. */
+/** What a collective's hierarchy is to be: "auto", or as
+ * ctn_hierarchy_levels_write has it. */
 static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_of_t of,
-                               char text[CTN_LEVELS_BYTES])
+                               char text[CTN_HIERARCHY_LEVELS_BYTES])
 {
     const catena_group_t *group = all->group;
     const ctn_hierarchies_t *settings = settings_of(group);
@@ -267,29 +268,29 @@ static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_of_t of,
                           ? settings->levels_of[of]
                           : settings->levels;
     if (set != NULL) {
-        snprintf(text, CTN_LEVELS_BYTES, "%s", set);
+        snprintf(text, CTN_HIERARCHY_LEVELS_BYTES, "%s", set);
         return CATENA_OK;
     }
     char name[NAME_BYTES];
-    const char *given =
+    const char *value_text =
         setting(group->exec->config, (int)of, name, sizeof(name));
-    if (given == NULL) {
-        given = setting(group->exec->config, CTN_WAYS, name, sizeof(name));
+    if (value_text == NULL) {
+        value_text = setting(group->exec->config, CTN_WAYS, name, sizeof(name));
     }
-    if (given == NULL) {
-        snprintf(text, CTN_LEVELS_BYTES, "%s", automatic);
+    if (value_text == NULL) {
+        snprintf(text, CTN_HIERARCHY_LEVELS_BYTES, "%s", automatic);
         return CATENA_OK;
     }
-    ctn_levels_t levels;
+    ctn_hierarchy_levels_t levels;
     catena_status_t status =
-        ctn_levels_read(group->exec->log, name, given, &levels);
+        ctn_hierarchy_levels_read(group->exec->log, name, value_text, &levels);
     if (status == CATENA_OK) {
-        ctn_levels_write(&levels, text);
+        ctn_hierarchy_levels_write(&levels, text);
     }
     return status;
 }
 
-bool ctn_hierarchy_asked(const catena_group_t *group, ctn_of_t of)
+bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_of_t of)
 {
     const ctn_hierarchies_t *all = settings_of(group);
     return (all != NULL && (all->levels_of[of] != NULL || all->levels)) ||
@@ -302,14 +303,14 @@ catena_status_t ctn_hierarchies_write(const ctn_hierarchies_t *all,
 {
     char *at = text;
     for (int i = 0; i < CTN_WAYS; i++) {
-        char levels[CTN_LEVELS_BYTES];
+        char levels[CTN_HIERARCHY_LEVELS_BYTES];
         const char *algorithm =
             ctn_hierarchy_algorithm(all->group, (ctn_of_t)i);
         catena_status_t status = text_of(all, (ctn_of_t)i, levels);
         if (status != CATENA_OK) {
             return status;
         }
-        at += snprintf(at, CTN_LEVELS_BYTES + NAME_BYTES, "%s%s=%s",
+        at += snprintf(at, CTN_HIERARCHY_LEVELS_BYTES + NAME_BYTES, "%s%s=%s",
                        i > 0 ? " " : "", ctn_collective_names[i], levels);
         if (strcasecmp(algorithm, automatic) != 0) {
             at += snprintf(at, NAME_BYTES, "(%.*s)", NAME_BYTES - 3, algorithm);
@@ -320,7 +321,8 @@ catena_status_t ctn_hierarchies_write(const ctn_hierarchies_t *all,
 
 bool ctn_hierarchy_same(const ctn_hierarchy_t *a, const ctn_hierarchy_t *b)
 {
-    return a->era == b->era && strcmp(a->text, b->text) == 0;
+    return a->subgroup_version == b->subgroup_version &&
+           strcmp(a->text, b->text) == 0;
 }
 
 /** Turns are those of the first that is the same, whatever comes of it: the
@@ -337,8 +339,9 @@ static ctn_turns_t *find_turns(const ctn_hierarchies_t *all,
 
 /** Each who asks gets one of its own: what it is shows when all have agreed,
  * and stays. */
-static catena_status_t ask(ctn_hierarchies_t *all, const char *text,
-                           ctn_hierarchy_t **out)
+static catena_status_t request_hierarchy(ctn_hierarchies_t *all,
+                                         const char *text,
+                                         ctn_hierarchy_t **out)
 {
     ctn_hierarchy_t *hierarchy = calloc(1, sizeof(*hierarchy));
     if (hierarchy == NULL) {
@@ -350,8 +353,10 @@ static catena_status_t ask(ctn_hierarchies_t *all, const char *text,
         return CATENA_ERR_NO_MEMORY;
     }
     const ctn_hierarchies_t *settings = settings_of(all->group);
-    uint32_t era = settings != NULL ? settings->era : 0;
-    hierarchy->era = strstr(text, "user:") != NULL ? 1 + era : 0;
+    uint32_t subgroup_version =
+        settings != NULL ? settings->subgroup_version : 0;
+    hierarchy->subgroup_version =
+        strstr(text, "user:") != NULL ? 1 + subgroup_version : 0;
     hierarchy->turns = find_turns(all, hierarchy);
     hierarchy->next = all->first;
     all->first = hierarchy;
@@ -376,10 +381,10 @@ CTN_HOT catena_status_t ctn_hierarchy_of(catena_group_t *group,
         return CATENA_ERR_ARG;
     }
     if (all->of[of] == NULL) {
-        char text[CTN_LEVELS_BYTES];
+        char text[CTN_HIERARCHY_LEVELS_BYTES];
         catena_status_t status = text_of(all, of, text);
         if (status == CATENA_OK) {
-            status = ask(all, text, &all->of[of]);
+            status = request_hierarchy(all, text, &all->of[of]);
         }
         if (status != CATENA_OK) {
             return status;
@@ -397,7 +402,7 @@ catena_status_t ctn_hierarchy_flat(catena_group_t *group,
         return CATENA_ERR_NO_MEMORY;
     }
     if (all->flat == NULL) {
-        catena_status_t status = ask(all, flat_text, &all->flat);
+        catena_status_t status = request_hierarchy(all, flat_text, &all->flat);
         if (status != CATENA_OK) {
             return status;
         }

@@ -21,8 +21,8 @@ typedef struct ctn_turns {
 typedef struct ctn_hierarchy {
     struct ctn_hierarchy *next; /* of the group */
     char *text;                 /* "numa:shm,node:shm", or "auto" */
-    uint32_t era; /* of the names by which the rule "user" divides; 0: it does
-                     not */
+    uint32_t subgroup_version; /* of the names by which the rule "user" divides;
+                     0: it does not */
     ctn_built_t state;
     catena_status_t status; /* why it could not be built; the same everywhere,
                                unless the network failed */
@@ -56,7 +56,7 @@ catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
 void ctn_hierarchy_forget(catena_group_t *group);
 
 /** Whether settings say which it is: else it is "auto". */
-bool ctn_hierarchy_asked(const catena_group_t *group, ctn_of_t of);
+bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_of_t of);
 
 /** A hierarchy of one level, all ranks, p2p: for what must go in the order of
  * ranks where the group's hierarchy does not. */

@@ -74,7 +74,8 @@ static catena_status_t unknown(const reading_t *reading, const char *kind,
 
 /** Whether a level adds anything to those below it. */
 static catena_status_t check_order(const reading_t *reading,
-                                   const ctn_levels_t *levels, int rule)
+                                   const ctn_hierarchy_levels_t *levels,
+                                   int rule)
 {
     char reason[LIST_BYTES];
     const ctn_sbgp_rule_t *next = ctn_sbgp_rules[rule];
@@ -101,7 +102,7 @@ static catena_status_t check_order(const reading_t *reading,
 
 /** "rule:component", with no comma in it. */
 static catena_status_t read_level(const reading_t *reading, const char *text,
-                                  size_t length, ctn_levels_t *levels)
+                                  size_t length, ctn_hierarchy_levels_t *levels)
 {
     char reason[LIST_BYTES];
     const char *colon = memchr(text, ':', length);
@@ -137,8 +138,9 @@ static catena_status_t read_level(const reading_t *reading, const char *text,
     return status;
 }
 
-catena_status_t ctn_levels_read(const ctn_log_t *log, const char *what,
-                                const char *text, ctn_levels_t *levels)
+catena_status_t ctn_hierarchy_levels_read(const ctn_log_t *log,
+                                          const char *what, const char *text,
+                                          ctn_hierarchy_levels_t *levels)
 {
     reading_t reading = {log, what, text};
     catena_status_t status = CATENA_OK;
@@ -160,15 +162,17 @@ catena_status_t ctn_levels_read(const ctn_log_t *log, const char *what,
     return status;
 }
 
-void ctn_levels_write(const ctn_levels_t *levels, char text[CTN_LEVELS_BYTES])
+void ctn_hierarchy_levels_write(const ctn_hierarchy_levels_t *levels,
+                                char text[CTN_HIERARCHY_LEVELS_BYTES])
 {
     size_t used = 0;
     text[0] = '\0';
     for (unsigned i = 0; i < levels->count; i++) {
-        int n = snprintf(text + used, CTN_LEVELS_BYTES - used, "%s%s:%s",
-                         i > 0 ? "," : "", levels->level[i].rule->name,
-                         levels->level[i].bcol->name);
+        int n =
+            snprintf(text + used, CTN_HIERARCHY_LEVELS_BYTES - used, "%s%s:%s",
+                     i > 0 ? "," : "", levels->level[i].rule->name,
+                     levels->level[i].bcol->name);
         used += n > 0 ? (size_t)n : 0;
-        assert(used < CTN_LEVELS_BYTES); /* names are short */
+        assert(used < CTN_HIERARCHY_LEVELS_BYTES); /* names are short */
     }
 }

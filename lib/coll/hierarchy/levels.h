@@ -8,43 +8,46 @@
 
 /* ---- levels as text ---- */
 
-typedef struct ctn_levels {
+typedef struct ctn_hierarchy_levels {
     unsigned count;
     struct {
         const ctn_sbgp_rule_t *rule;
         const ctn_bcol_t *bcol;
     } level[CTN_MOST_LEVELS];
-} ctn_levels_t;
+} ctn_hierarchy_levels_t;
 
-#define CTN_LEVELS_BYTES 256u /* of a text, with its end */
+#define CTN_HIERARCHY_LEVELS_BYTES 256u /* of a text, with its end */
 
 /** Read "rule:component,rule:component,...".
  * @param what it is, for messages: "CATENA_HIERARCHY"
  * @return ERR_ARG: nonsense; logged with the reason and what there is */
-catena_status_t ctn_levels_read(const ctn_log_t *log, const char *what,
-                                const char *text, ctn_levels_t *levels);
+catena_status_t ctn_hierarchy_levels_read(const ctn_log_t *log,
+                                          const char *what, const char *text,
+                                          ctn_hierarchy_levels_t *levels);
 
 /** Back into text, the same for the same levels. */
-void ctn_levels_write(const ctn_levels_t *levels, char text[CTN_LEVELS_BYTES]);
+void ctn_hierarchy_levels_write(const ctn_hierarchy_levels_t *levels,
+                                char text[CTN_HIERARCHY_LEVELS_BYTES]);
 
 /* ---- of a group ---- */
 
 /** A module at work, with the subgroup it serves. */
-typedef struct ctn_serving {
-    struct ctn_serving *next;
+typedef struct ctn_module_entry {
+    struct ctn_module_entry *next;
     ctn_module_t *module;
     ctn_sbgp_t sbgp;
     ctn_sbgp_member_t member[]; /* their ranges follow */
-} ctn_serving_t;
+} ctn_module_entry_t;
 
 /** All hierarchies of a group. */
 typedef struct ctn_hierarchies {
     ctn_attachment_t attachment;
     catena_group_t *group;
-    ctn_hierarchy_t *first; /* the latest */
-    uint32_t era;           /* counts the names of the subgroup */
-    ctn_serving_t *serving; /* all modules */
-    /* Settings of the group, as ctn_levels_write has them, or NULL: auto. */
+    ctn_hierarchy_t *first;      /* the latest */
+    uint32_t subgroup_version;   /* counts the names of the subgroup */
+    ctn_module_entry_t *modules; /* all modules */
+    /* Settings of the group, as ctn_hierarchy_levels_write has them, or NULL:
+     * auto. */
     char *levels;
     char *levels_of[CTN_WAYS];
     char *algorithm_of[CTN_WAYS]; /* NULL: as in the environment */
@@ -54,11 +57,11 @@ typedef struct ctn_hierarchies {
     ctn_hierarchy_t *flat;
 } ctn_hierarchies_t;
 
-#define CTN_SETTING_BYTES (CTN_LEVELS_BYTES + 128u)
+#define CTN_SETTING_BYTES (CTN_HIERARCHY_LEVELS_BYTES + 128u)
 
 /** What all collectives' hierarchies are to be, with the algorithms that are
  * asked for: "barrier=auto bcast=node:shm,network:ucx(lent) ...".
- * @return as ctn_levels_read */
+ * @return as ctn_hierarchy_levels_read */
 catena_status_t ctn_hierarchies_write(const ctn_hierarchies_t *all,
                                       char text[CTN_WAYS * CTN_SETTING_BYTES]);
 
@@ -74,35 +77,36 @@ bool ctn_hierarchy_same(const ctn_hierarchy_t *a, const ctn_hierarchy_t *b);
 /* ---- who stands for whom ---- */
 
 /** What a member tells the others of its subgroup. */
-typedef struct ctn_claim {
+typedef struct ctn_member_record {
     ctn_address_t memory; /* of its module */
     uint32_t rank;
     int32_t status; /* whether it has one */
     uint32_t ranges;
     uint32_t unused;
     ctn_range_t range[]; /* it stands for */
-} ctn_claim_t;
+} ctn_member_record_t;
 
-static inline size_t ctn_claim_bytes(uint32_t ranges)
+static inline size_t ctn_member_record_bytes(uint32_t ranges)
 {
-    return sizeof(ctn_claim_t) + ranges * sizeof(ctn_range_t);
+    return sizeof(ctn_member_record_t) + ranges * sizeof(ctn_range_t);
 }
 
 /** Of a rank that stands for itself; free it with free. NULL: no memory. */
-ctn_claim_t *ctn_claim_of_one(uint32_t rank);
+ctn_member_record_t *ctn_member_record_of_rank(uint32_t rank);
 /** Of the leader of a subgroup, which stands for all that its members stand
  * for. */
-ctn_claim_t *ctn_claim_of_all(const ctn_sbgp_t *sbgp);
+ctn_member_record_t *ctn_member_record_of_leader(const ctn_sbgp_t *sbgp);
 
 /** The worst status among claims. */
-catena_status_t ctn_claims_status(const ctn_pieces_t *claims);
+catena_status_t ctn_member_records_status(const ctn_pieces_t *records);
 /** The table of a subgroup, which has no module yet; NULL: no memory. */
-ctn_serving_t *ctn_serving_create(const ctn_pieces_t *claims,
-                                  const ctn_sbgp_rule_t *rule, uint32_t me,
-                                  bool crowded);
+ctn_module_entry_t *ctn_module_entry_create(const ctn_pieces_t *records,
+                                            const ctn_sbgp_rule_t *rule,
+                                            uint32_t me, bool crowded);
 /** Destroy all modules of a list and forget their subgroups. */
-void ctn_servings_end(ctn_serving_t **list);
+void ctn_module_entries_destroy(ctn_module_entry_t **list);
 /** Move all of a list to another one. */
-void ctn_servings_move(ctn_serving_t **to, ctn_serving_t **from);
+void ctn_module_entries_move(ctn_module_entry_t **to,
+                             ctn_module_entry_t **from);
 
 #endif

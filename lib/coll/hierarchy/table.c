@@ -5,51 +5,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-static ctn_claim_t *new_claim(uint32_t rank, uint32_t ranges)
+static ctn_member_record_t *new_record(uint32_t rank, uint32_t ranges)
 {
-    ctn_claim_t *claim = malloc(ctn_claim_bytes(ranges));
-    if (claim != NULL) {
-        *claim = (ctn_claim_t){.rank = rank, .ranges = ranges};
+    ctn_member_record_t *record = malloc(ctn_member_record_bytes(ranges));
+    if (record != NULL) {
+        *record = (ctn_member_record_t){.rank = rank, .ranges = ranges};
     }
-    return claim;
+    return record;
 }
 
-ctn_claim_t *ctn_claim_of_one(uint32_t rank)
+ctn_member_record_t *ctn_member_record_of_rank(uint32_t rank)
 {
-    ctn_claim_t *claim = new_claim(rank, 1);
-    if (claim != NULL) {
-        claim->range[0] = (ctn_range_t){rank, 1};
+    ctn_member_record_t *record = new_record(rank, 1);
+    if (record != NULL) {
+        record->range[0] = (ctn_range_t){rank, 1};
     }
-    return claim;
+    return record;
 }
 
-static const ctn_claim_t *claim_of(const ctn_pieces_t *claims, uint32_t member)
+static const ctn_member_record_t *record_of(const ctn_pieces_t *records,
+                                            uint32_t member)
 {
-    return claims->piece[member].data;
+    return records->piece[member].data;
 }
 
-catena_status_t ctn_claims_status(const ctn_pieces_t *claims)
+catena_status_t ctn_member_records_status(const ctn_pieces_t *records)
 {
     int32_t worst = CATENA_OK;
-    for (uint32_t i = 0; i < claims->count; i++) {
-        int32_t status = claim_of(claims, i)->status;
+    for (uint32_t i = 0; i < records->count; i++) {
+        int32_t status = record_of(records, i)->status;
         worst = status < worst ? status : worst;
     }
     return (catena_status_t)worst;
 }
 
-static void fill_member(const ctn_claim_t *claim, uint32_t before,
+static void fill_member(const ctn_member_record_t *record, uint32_t before,
                         ctn_range_t *ranges, ctn_sbgp_member_t *member)
 {
     *member = (ctn_sbgp_member_t){
-        .memory = claim->memory,
-        .rank = claim->rank,
+        .memory = record->memory,
+        .rank = record->rank,
         .before = before,
-        .ranges = claim->ranges,
+        .ranges = record->ranges,
         .range = ranges,
     };
-    for (uint32_t i = 0; i < claim->ranges; i++) {
-        ranges[i] = claim->range[i];
+    for (uint32_t i = 0; i < record->ranges; i++) {
+        ranges[i] = record->range[i];
         member->ranks += ranges[i].count;
     }
 }
@@ -62,24 +63,24 @@ static bool follows(const ctn_sbgp_member_t *member,
                                   before->range->first + before->range->count);
 }
 
-ctn_serving_t *ctn_serving_create(const ctn_pieces_t *claims,
-                                  const ctn_sbgp_rule_t *rule, uint32_t me,
-                                  bool crowded)
+ctn_module_entry_t *ctn_module_entry_create(const ctn_pieces_t *records,
+                                            const ctn_sbgp_rule_t *rule,
+                                            uint32_t me, bool crowded)
 {
-    uint32_t size = claims->count;
+    uint32_t size = records->count;
     size_t ranges = 0;
     for (uint32_t i = 0; i < size; i++) {
-        ranges += claim_of(claims, i)->ranges;
+        ranges += record_of(records, i)->ranges;
     }
-    ctn_serving_t *serving =
-        calloc(1, sizeof(*serving) + size * sizeof(ctn_sbgp_member_t) +
+    ctn_module_entry_t *entry =
+        calloc(1, sizeof(*entry) + size * sizeof(ctn_sbgp_member_t) +
                       ranges * sizeof(ctn_range_t));
-    if (serving == NULL) {
+    if (entry == NULL) {
         return NULL;
     }
-    ctn_sbgp_member_t *member = serving->member;
+    ctn_sbgp_member_t *member = entry->member;
     ctn_range_t *range = (ctn_range_t *)(void *)(member + size);
-    ctn_sbgp_t *sbgp = &serving->sbgp;
+    ctn_sbgp_t *sbgp = &entry->sbgp;
     *sbgp = (ctn_sbgp_t){
         .rule = rule,
         .size = size,
@@ -89,31 +90,31 @@ ctn_serving_t *ctn_serving_create(const ctn_pieces_t *claims,
         .member = member,
     };
     for (uint32_t i = 0; i < size; i++) {
-        fill_member(claim_of(claims, i), sbgp->ranks, range, &member[i]);
+        fill_member(record_of(records, i), sbgp->ranks, range, &member[i]);
         range += member[i].ranges;
         sbgp->ranks += member[i].ranks;
         sbgp->in_order &= follows(&member[i], i > 0 ? &member[i - 1] : NULL);
     }
-    return serving;
+    return entry;
 }
 
-void ctn_servings_end(ctn_serving_t **list)
+void ctn_module_entries_destroy(ctn_module_entry_t **list)
 {
     while (*list != NULL) {
-        ctn_serving_t *serving = *list;
-        *list = serving->next;
-        serving->module->bcol->destroy(serving->module);
-        free(serving);
+        ctn_module_entry_t *entry = *list;
+        *list = entry->next;
+        entry->module->bcol->destroy(entry->module);
+        free(entry);
     }
 }
 
-void ctn_servings_move(ctn_serving_t **to, ctn_serving_t **from)
+void ctn_module_entries_move(ctn_module_entry_t **to, ctn_module_entry_t **from)
 {
     while (*from != NULL) {
-        ctn_serving_t *serving = *from;
-        *from = serving->next;
-        serving->next = *to;
-        *to = serving;
+        ctn_module_entry_t *entry = *from;
+        *from = entry->next;
+        entry->next = *to;
+        *to = entry;
     }
 }
 
@@ -124,18 +125,18 @@ static int compare_ranges(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-ctn_claim_t *ctn_claim_of_all(const ctn_sbgp_t *sbgp)
+ctn_member_record_t *ctn_member_record_of_leader(const ctn_sbgp_t *sbgp)
 {
     uint32_t ranges = 0;
     for (uint32_t i = 0; i < sbgp->size; i++) {
         ranges += sbgp->member[i].ranges;
     }
-    ctn_claim_t *claim = new_claim(sbgp->member->rank, ranges);
-    if (claim == NULL) {
+    ctn_member_record_t *record = new_record(sbgp->member->rank, ranges);
+    if (record == NULL) {
         return NULL;
     }
     /* Members' ranges lie one after the other. */
-    ctn_range_t *range = claim->range;
+    ctn_range_t *range = record->range;
     memcpy(range, sbgp->member->range, ranges * sizeof(*range));
     qsort(range, ranges, sizeof(*range), compare_ranges);
     ctn_range_t *last = range;
@@ -146,6 +147,6 @@ ctn_claim_t *ctn_claim_of_all(const ctn_sbgp_t *sbgp)
             *++last = range[i];
         }
     }
-    claim->ranges = (uint32_t)(last - range) + 1;
-    return claim;
+    record->ranges = (uint32_t)(last - range) + 1;
+    return record;
 }

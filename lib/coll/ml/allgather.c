@@ -14,7 +14,7 @@ typedef struct allgather {
     ctn_route_t route; /* first */
     size_t *at;        /* [ranks + 1] where blocks begin; NULL: all alike */
     size_t bytes;      /* all of them */
-    unsigned char *users;
+    unsigned char *user_buffer;
     bool down; /* segments go down */
     bool cut;  /* in places of their own */
 } allgather_t;
@@ -40,27 +40,28 @@ static ctn_span_t own_block(ctn_ml_t *ml)
               ml->call.composition->algorithm.name, rank, ml->call.in.bytes,
               expected);
     ml->status = CATENA_ERR_ARG;
-    ml->unfit = true;
+    ml->mismatch = true;
     return ctn_blocks_at(&ml->call.all, rank);
 }
 
 /** Lengths and memory of the cover. */
-static catena_status_t settle(ctn_ml_t *ml, allgather_t *all,
-                              const ctn_span_t *own)
+static catena_status_t set_lengths(ctn_ml_t *ml, allgather_t *all,
+                                   const ctn_span_t *own)
 {
     ctn_cover_t *cover = &all->route.cover;
     if (ml->call.composition->lengths) {
-        all->at = ctn_route_table(ml);
+        all->at = ctn_route_offsets(ml);
         if (all->at == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
     }
     all->bytes = begin_of(ml, all, ctn_ml_size(ml));
-    all->users = ctn_route_users(&ml->call, all->at);
+    all->user_buffer = ctn_route_user_buffer(&ml->call, all->at);
     cover->at = all->route.keeps ? all->at : NULL;
     cover->bytes = all->at == NULL ? ml->call.all.bytes : own->bytes;
-    catena_status_t status = ctn_route_settle(ml, &all->route, own, all->users);
-    return status == CATENA_OK ? ctn_route_lay(ml, &all->route) : status;
+    catena_status_t status =
+        ctn_route_set_memory(ml, &all->route, own, all->user_buffer);
+    return status == CATENA_OK ? ctn_route_layout(ml, &all->route) : status;
 }
 
 static catena_status_t plan(ctn_ml_t *ml)
@@ -74,44 +75,44 @@ static catena_status_t plan(ctn_ml_t *ml)
     all->at = NULL;
     catena_status_t status = ctn_route_find(ml, &all->route, CTN_ROUTE_ALL);
     if (status == CATENA_OK) {
-        status = settle(ml, all, &own);
+        status = set_lengths(ml, all, &own);
     }
     if (status != CATENA_OK) {
         return status;
     }
-    all->down = !ctn_route_is_whole(ml);
+    all->down = !ctn_route_is_single_level(ml);
     ctn_ml_cut(ml, all->bytes, 1);
-    all->cut = all->down && ml->segments > 1;
+    all->cut = all->down && ml->chunks > 1;
     if (!all->down) {
-        ml->segments = 1;
-        ml->segment_bytes = all->bytes;
+        ml->chunks = 1;
+        ml->chunk_bytes = all->bytes;
     }
-    ml->segments += all->cut ? 1 : 0;
+    ml->chunks += all->cut ? 1 : 0;
     ml->scratch_bytes =
-        !all->route.keeps && all->users == NULL ? ml->segment_bytes : 0;
+        !all->route.keeps && all->user_buffer == NULL ? ml->chunk_bytes : 0;
     ctn_route_copy_own(ml, &all->route, &own, true);
     return CATENA_OK;
 }
 
 /** The part of all blocks that goes down in a segment. */
-static void find_part(const ctn_ml_t *ml, const ctn_segment_t *segment,
-                      size_t *from, size_t *bytes)
+static void find_chunk(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
+                       size_t *from, size_t *bytes)
 {
     const allgather_t *all = ml->table;
-    *from = (segment->index - (all->cut ? 1 : 0)) * ml->segment_bytes;
-    *bytes = all->bytes - *from < ml->segment_bytes ? all->bytes - *from
-                                                    : ml->segment_bytes;
+    *from = (chunk->index - (all->cut ? 1 : 0)) * ml->chunk_bytes;
+    *bytes = all->bytes - *from < ml->chunk_bytes ? all->bytes - *from
+                                                  : ml->chunk_bytes;
 }
 
 /** Where it is. */
-static unsigned char *memory_of(const ctn_ml_t *ml,
-                                const ctn_segment_t *segment, size_t from)
+static unsigned char *memory_of(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
+                                size_t from)
 {
     const allgather_t *all = ml->table;
-    if (all->users != NULL) {
-        return all->users + from;
+    if (all->user_buffer != NULL) {
+        return all->user_buffer + from;
     }
-    return all->route.keeps ? all->route.cover.memory + from : segment->scratch;
+    return all->route.keeps ? all->route.cover.memory + from : chunk->scratch;
 }
 
 /** The block that has byte `from` of all. */
@@ -132,13 +133,13 @@ static uint32_t find_block(const ctn_ml_t *ml, const allgather_t *all,
 }
 
 /** Copy what a segment has to the receive buffer. */
-static void deliver(ctn_ml_t *ml, ctn_segment_t *segment)
+static void deliver(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const allgather_t *all = ml->table;
     size_t from;
     size_t bytes;
-    find_part(ml, segment, &from, &bytes);
-    const unsigned char *memory = memory_of(ml, segment, from);
+    find_chunk(ml, chunk, &from, &bytes);
+    const unsigned char *memory = memory_of(ml, chunk, from);
     for (uint32_t i = find_block(ml, all, from); bytes > 0; i++) {
         ctn_span_t block = ctn_blocks_at(&ml->call.all, i);
         size_t skip = from - begin_of(ml, all, i);
@@ -152,41 +153,41 @@ static void deliver(ctn_ml_t *ml, ctn_segment_t *segment)
     }
 }
 
-static void add_down(ctn_ml_t *ml, ctn_segment_t *segment)
+static void add_down(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     size_t from;
     size_t bytes;
-    find_part(ml, segment, &from, &bytes);
-    ctn_ml_down(segment);
+    find_chunk(ml, chunk, &from, &bytes);
+    ctn_ml_down(chunk);
     for (unsigned level = ctn_ml_levels(ml); level-- > 0;) {
         if (!ctn_ml_is_top(ml, level)) {
-            ctn_basic_t *basic =
-                &ctn_ml_add(ml, segment, level, CTN_BCAST)->basic;
-            basic->in = basic->out = memory_of(ml, segment, from);
+            ctn_basic_coll_t *basic =
+                &ctn_ml_add(ml, chunk, level, CTN_BCAST)->basic;
+            basic->in = basic->out = memory_of(ml, chunk, from);
             basic->bytes = bytes;
         }
     }
 }
 
-static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
+static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const allgather_t *all = ml->table;
     unsigned levels = ctn_ml_levels(ml);
-    segment->alone = segment->index == 1;
-    if (segment->index == 0) {
-        ctn_route_gather(ml, segment, CTN_ROUTE_ALL);
+    chunk->exclusive = chunk->index == 1;
+    if (chunk->index == 0) {
+        ctn_route_gather(ml, chunk, CTN_ROUTE_ALL);
         if (levels > 0 && ml->hierarchy->top) {
-            ctn_route_allgather(ml, segment, levels - 1);
+            ctn_route_allgather(ml, chunk, levels - 1);
         }
         if (all->cut) {
             return;
         }
     }
     if (all->down) {
-        add_down(ml, segment);
+        add_down(ml, chunk);
     }
-    if (all->users == NULL) {
-        ctn_ml_add_local(segment, deliver);
+    if (all->user_buffer == NULL) {
+        ctn_ml_add_local(chunk, deliver);
     }
 }
 
@@ -194,8 +195,8 @@ static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
     {                                                                          \
         .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_ALLGATHER,       \
         .kinds = 1u << CTN_GATHER | 1u << CTN_ALLGATHER | 1u << CTN_BCAST,     \
-        .whole = CTN_ALLGATHER, .lengths = (has_lengths),                      \
-        .whole_basic = ctn_route_gather_whole, .plan = plan,                   \
+        .single_level_kind = CTN_ALLGATHER, .lengths = (has_lengths),          \
+        .single_level_basic = ctn_route_gather_single_level, .plan = plan,     \
         .compose = compose                                                     \
     }
 

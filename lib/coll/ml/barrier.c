@@ -7,21 +7,21 @@
 
 static catena_status_t plan(ctn_ml_t *ml)
 {
-    ml->segments = 1;
+    ml->chunks = 1;
     return CATENA_OK;
 }
 
-static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
+static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     unsigned levels = ctn_ml_levels(ml);
     for (unsigned level = 0; level < levels; level++) {
-        (void)ctn_ml_add(ml, segment, level,
+        (void)ctn_ml_add(ml, chunk, level,
                          ctn_ml_is_top(ml, level) ? CTN_BARRIER : CTN_FANIN);
     }
-    ctn_ml_down(segment);
+    ctn_ml_down(chunk);
     for (unsigned level = levels; level-- > 0;) {
         if (!ctn_ml_is_top(ml, level)) {
-            (void)ctn_ml_add(ml, segment, level, CTN_FANOUT);
+            (void)ctn_ml_add(ml, chunk, level, CTN_FANOUT);
         }
     }
 }
@@ -30,7 +30,7 @@ const ctn_composition_t ctn_ml_barrier = {
     .algorithm = CTN_ML_ALGORITHM("barrier"),
     .of = CTN_OF_BARRIER,
     .kinds = 1u << CTN_FANIN | 1u << CTN_BARRIER | 1u << CTN_FANOUT,
-    .whole = CTN_BARRIER,
+    .single_level_kind = CTN_BARRIER,
     .vector = true,
     .plan = plan,
     .compose = compose,

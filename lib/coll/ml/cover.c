@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 /** A place in a cover from which to look for what comes next. */
-typedef struct finger {
+typedef struct cursor {
     uint32_t range;
     uint32_t before; /* ranks in the ranges before it */
-} finger_t;
+} cursor_t;
 
 typedef struct stretch {
     size_t from;
@@ -27,30 +27,30 @@ uint32_t ctn_cover_count(const ctn_range_t *range, uint32_t ranges)
 
 /** Where the first of some ranks that follow each other comes: of those that a
  * cover has, none is between them. */
-static uint32_t find(const ctn_cover_t *cover, uint32_t first, finger_t *finger)
+static uint32_t find(const ctn_cover_t *cover, uint32_t first, cursor_t *cursor)
 {
-    if (first < cover->range[finger->range].first) {
-        *finger = (finger_t){0, 0};
+    if (first < cover->range[cursor->range].first) {
+        *cursor = (cursor_t){0, 0};
     }
-    const ctn_range_t *range = &cover->range[finger->range];
+    const ctn_range_t *range = &cover->range[cursor->range];
     while (first >= range->first + range->count) {
-        finger->before += range->count;
-        finger->range++;
+        cursor->before += range->count;
+        cursor->range++;
         range++;
-        assert(finger->range < cover->ranges);
+        assert(cursor->range < cover->ranges);
     }
-    return finger->before + first - range->first;
+    return cursor->before + first - range->first;
 }
 
 uint32_t ctn_cover_find(const ctn_cover_t *cover, uint32_t rank)
 {
-    return find(cover, rank, &(finger_t){0, 0});
+    return find(cover, rank, &(cursor_t){0, 0});
 }
 
 static stretch_t stretch_of(const ctn_cover_t *cover, const ctn_range_t *range,
-                            finger_t *finger)
+                            cursor_t *cursor)
 {
-    uint32_t i = find(cover, range->first, finger);
+    uint32_t i = find(cover, range->first, cursor);
     size_t from = ctn_cover_at(cover, i);
     return (stretch_t){from, ctn_cover_at(cover, i + range->count) - from};
 }
@@ -64,9 +64,10 @@ static int compare_ranges(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void ctn_parts_rest(ctn_parts_t *parts, uint32_t size, ctn_range_t *rest)
+void ctn_packing_find_rest(ctn_packing_t *packing, uint32_t size,
+                           ctn_range_t *rest)
 {
-    const ctn_sbgp_t *sbgp = parts->sbgp;
+    const ctn_sbgp_t *sbgp = packing->sbgp;
     uint32_t ranges = 0;
     for (uint32_t i = 0; i < sbgp->size; i++) {
         for (uint32_t k = 0; k < sbgp->member[i].ranges; k++) {
@@ -75,43 +76,44 @@ void ctn_parts_rest(ctn_parts_t *parts, uint32_t size, ctn_range_t *rest)
     }
     qsort(rest, ranges, sizeof(*rest), compare_ranges);
     uint32_t next = 0; /* rank that is in none of those before */
-    parts->rest = rest;
-    parts->rests = 0;
+    packing->rest = rest;
+    packing->rests = 0;
     for (uint32_t i = 0; i < ranges; i++) { /* never writes what is to come */
         ctn_range_t range = rest[i];
         if (range.first > next) {
-            rest[parts->rests++] = (ctn_range_t){next, range.first - next};
+            rest[packing->rests++] = (ctn_range_t){next, range.first - next};
         }
         next = range.first + range.count;
     }
     if (next < size) {
-        rest[parts->rests++] = (ctn_range_t){next, size - next};
+        rest[packing->rests++] = (ctn_range_t){next, size - next};
     }
 }
 
-static uint32_t ranges_of(const ctn_parts_t *parts, uint32_t member)
+static uint32_t ranges_of(const ctn_packing_t *packing, uint32_t member)
 {
-    return parts->sbgp->member[member].ranges +
-           (member == 0 ? parts->rests : 0);
+    return packing->sbgp->member[member].ranges +
+           (member == 0 ? packing->rests : 0);
 }
 
-static const ctn_range_t *range_of(const ctn_parts_t *parts, uint32_t member,
-                                   uint32_t k)
+static const ctn_range_t *range_of(const ctn_packing_t *packing,
+                                   uint32_t member, uint32_t k)
 {
-    const ctn_sbgp_member_t *it = &parts->sbgp->member[member];
-    return k < it->ranges ? &it->range[k] : &parts->rest[k - it->ranges];
+    const ctn_sbgp_member_t *it = &packing->sbgp->member[member];
+    return k < it->ranges ? &it->range[k] : &packing->rest[k - it->ranges];
 }
 
-bool ctn_part_lay(const ctn_cover_t *cover, const ctn_parts_t *parts,
-                  uint32_t member, size_t *bytes, size_t *from)
+bool ctn_packing_layout_member(const ctn_cover_t *cover,
+                               const ctn_packing_t *packing, uint32_t member,
+                               size_t *bytes, size_t *from)
 {
-    finger_t finger = {0, 0};
+    cursor_t cursor = {0, 0};
     bool together = true;
     *bytes = 0;
     *from = 0;
-    for (uint32_t k = 0; k < ranges_of(parts, member); k++) {
+    for (uint32_t k = 0; k < ranges_of(packing, member); k++) {
         stretch_t stretch =
-            stretch_of(cover, range_of(parts, member, k), &finger);
+            stretch_of(cover, range_of(packing, member, k), &cursor);
         if (stretch.bytes == 0) {
             continue;
         }
@@ -124,16 +126,17 @@ bool ctn_part_lay(const ctn_cover_t *cover, const ctn_parts_t *parts,
     return together;
 }
 
-bool ctn_parts_lay(const ctn_cover_t *cover, const ctn_parts_t *parts,
-                   size_t *at, size_t *from)
+bool ctn_packing_layout(const ctn_cover_t *cover, const ctn_packing_t *packing,
+                        size_t *at, size_t *from)
 {
     bool together = true;
     at[0] = 0;
     *from = 0;
-    for (uint32_t i = 0; i < parts->sbgp->size; i++) {
+    for (uint32_t i = 0; i < packing->sbgp->size; i++) {
         size_t bytes;
         size_t begin;
-        together &= ctn_part_lay(cover, parts, i, &bytes, &begin);
+        together &=
+            ctn_packing_layout_member(cover, packing, i, &bytes, &begin);
         if (at[i] == 0) {
             *from = begin;
         }
@@ -143,14 +146,14 @@ bool ctn_parts_lay(const ctn_cover_t *cover, const ctn_parts_t *parts,
     return together;
 }
 
-void ctn_part_copy(ctn_exec_t *exec, const ctn_cover_t *cover,
-                   const ctn_parts_t *parts, uint32_t member,
-                   unsigned char *packed, bool out)
+void ctn_packing_copy_member(ctn_exec_t *exec, const ctn_cover_t *cover,
+                             const ctn_packing_t *packing, uint32_t member,
+                             unsigned char *packed, bool out)
 {
-    finger_t finger = {0, 0};
-    for (uint32_t k = 0; k < ranges_of(parts, member); k++) {
+    cursor_t cursor = {0, 0};
+    for (uint32_t k = 0; k < ranges_of(packing, member); k++) {
         stretch_t stretch =
-            stretch_of(cover, range_of(parts, member, k), &finger);
+            stretch_of(cover, range_of(packing, member, k), &cursor);
         unsigned char *kept = cover->memory + stretch.from;
         if (stretch.bytes > 0) {
             ctn_exec_copy(exec, out ? packed : kept, out ? kept : packed,

@@ -21,11 +21,11 @@ typedef struct ctn_cover {
 /** The parts that travel in a subgroup: member after member, of each the blocks
  * of the ranks it stands for; with that of member 0, behind it, blocks of ranks
  * that no member stands for. */
-typedef struct ctn_parts {
+typedef struct ctn_packing {
     const ctn_sbgp_t *sbgp;
     ctn_range_t *rest; /* ascending; or NULL */
     uint32_t rests;
-} ctn_parts_t;
+} ctn_packing_t;
 
 static inline size_t ctn_cover_at(const ctn_cover_t *cover, uint32_t i)
 {
@@ -40,23 +40,25 @@ uint32_t ctn_cover_find(const ctn_cover_t *cover, uint32_t rank);
 
 /** Ranks of a group of `size` that no member of a subgroup stands for.
  * @param[out] rest as many as the members' ranges, and one */
-void ctn_parts_rest(ctn_parts_t *parts, uint32_t size, ctn_range_t *rest);
+void ctn_packing_find_rest(ctn_packing_t *packing, uint32_t size,
+                           ctn_range_t *rest);
 
 /** Lengths of all parts, whose blocks a cover has.
  * @param[out] at   [size + 1] of the subgroup
  * @param[out] from where in the cover they begin, if they lie together there,
  *                  in their order
  * @return whether they do */
-bool ctn_parts_lay(const ctn_cover_t *cover, const ctn_parts_t *parts,
-                   size_t *at, size_t *from);
+bool ctn_packing_layout(const ctn_cover_t *cover, const ctn_packing_t *packing,
+                        size_t *at, size_t *from);
 
 /** The same for one part. */
-bool ctn_part_lay(const ctn_cover_t *cover, const ctn_parts_t *parts,
-                  uint32_t member, size_t *bytes, size_t *from);
+bool ctn_packing_layout_member(const ctn_cover_t *cover,
+                               const ctn_packing_t *packing, uint32_t member,
+                               size_t *bytes, size_t *from);
 
 /** Copy a part out of the cover to `packed`, or back. */
-void ctn_part_copy(ctn_exec_t *exec, const ctn_cover_t *cover,
-                   const ctn_parts_t *parts, uint32_t member,
-                   unsigned char *packed, bool out);
+void ctn_packing_copy_member(ctn_exec_t *exec, const ctn_cover_t *cover,
+                             const ctn_packing_t *packing, uint32_t member,
+                             unsigned char *packed, bool out);
 
 #endif

@@ -21,34 +21,34 @@ typedef struct ctn_kept {
 
 void ctn_ml_cut(ctn_ml_t *ml, size_t bytes, size_t unit)
 {
-    size_t most = CTN_SEGMENT_BYTES - CTN_SEGMENT_BYTES % unit;
-    ml->segment_bytes = bytes < most ? bytes : most;
-    ml->segments = bytes > 0 ? (bytes - 1) / ml->segment_bytes + 1 : 0;
+    size_t most = CTN_CHUNK_BYTES - CTN_CHUNK_BYTES % unit;
+    ml->chunk_bytes = bytes < most ? bytes : most;
+    ml->chunks = bytes > 0 ? (bytes - 1) / ml->chunk_bytes + 1 : 0;
 }
 
-static ctn_stage_t *add(ctn_segment_t *segment)
+static ctn_task_t *add(ctn_chunk_t *chunk)
 {
-    assert(segment->stages < CTN_STAGES);
-    ctn_stage_t *stage = &segment->stage[segment->stages++];
-    memset(stage, 0, sizeof(*stage));
-    return stage;
+    assert(chunk->tasks < CTN_TASKS);
+    ctn_task_t *task = &chunk->task[chunk->tasks++];
+    memset(task, 0, sizeof(*task));
+    return task;
 }
 
-ctn_stage_t *ctn_ml_add(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
-                        ctn_basic_kind_t kind)
+ctn_task_t *ctn_ml_add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
+                       ctn_basic_kind_t kind)
 {
-    ctn_stage_t *stage = add(segment);
-    stage->module = ml->hierarchy->level[level];
-    stage->kind = kind;
-    stage->basic.by = ml->call.by;
-    stage->basic.algorithm = ml->algorithm;
-    stage->basic.segments = (uint32_t)ml->segments;
-    return stage;
+    ctn_task_t *task = add(chunk);
+    task->module = ml->hierarchy->level[level];
+    task->kind = kind;
+    task->basic.by = ml->call.by;
+    task->basic.algorithm = ml->algorithm;
+    task->basic.chunks = (uint32_t)ml->chunks;
+    return task;
 }
 
-void ctn_ml_add_local(ctn_segment_t *segment, ctn_local_step_t step)
+void ctn_ml_add_local(ctn_chunk_t *chunk, ctn_local_step_t step)
 {
-    add(segment)->before = step;
+    add(chunk)->before = step;
 }
 
 void *ctn_ml_keep(ctn_ml_t *ml, size_t bytes)
@@ -87,125 +87,125 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
 
 /* ---- stages ---- */
 
-void ctn_ml_break(ctn_ml_t *ml)
+void ctn_ml_abort(ctn_ml_t *ml)
 {
     ctn_exec_break(ml->exec, CATENA_ERR_NO_MEMORY);
 }
 
 /** Segments begin in their order. */
-static bool may_begin(ctn_ml_t *ml, const ctn_segment_t *segment)
+static bool may_begin(ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
-    if (segment->index < ml->begun) {
+    if (chunk->index < ml->begun) {
         return true;
     }
-    if (segment->index > ml->begun ||
-        (segment->alone && ml->over < segment->index)) {
+    if (chunk->index > ml->begun ||
+        (chunk->exclusive && ml->completed < chunk->index)) {
         return false;
     }
-    ml->begun = segment->index + 1;
+    ml->begun = chunk->index + 1;
     return true;
 }
 
 /** Whether a stage sends invalid data. Those of a vector are invalid after any
  * error. Those of blocks are invalid if `unfit` is set, except at the root of a
  * scatter, which has all blocks. */
-static bool is_unfit(const ctn_ml_t *ml)
+static bool sends_invalid(const ctn_ml_t *ml)
 {
     const ctn_call_t *call = &ml->call;
     return call->composition->vector
                ? ml->status != CATENA_OK
-               : ml->unfit && (call->composition->whole != CTN_SCATTER ||
-                               call->root != ctn_ml_rank(ml));
+               : ml->mismatch &&
+                     (call->composition->single_level_kind != CTN_SCATTER ||
+                      call->root != ctn_ml_rank(ml));
 }
 
 /** The stage it is at may run. */
-static void let_go(ctn_ml_t *ml, ctn_segment_t *segment, ctn_stage_t *stage)
+static void begin_task(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_task_t *task)
 {
-    if (stage->before != NULL) {
-        stage->before(ml, segment);
+    if (task->before != NULL) {
+        task->before(ml, chunk);
     }
-    stage->basic.unfit = is_unfit(ml);
-    if (stage->op != NULL) {
-        ctn_op_let_go(stage->op);
+    task->basic.mismatch = sends_invalid(ml);
+    if (task->op != NULL) {
+        ctn_op_let_go(task->op);
     }
-    segment->let_go = true;
+    chunk->running = true;
 }
 
 /** Give those up to `end` their numbers. */
-static void start_stages(ctn_ml_t *ml, ctn_segment_t *segment, unsigned end)
+static void start_tasks(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned end)
 {
-    while (segment->started < end) {
-        ctn_stage_t *stage = &segment->stage[segment->started++];
-        if (stage->module == NULL) {
+    while (chunk->started < end) {
+        ctn_task_t *task = &chunk->task[chunk->started++];
+        if (task->module == NULL) {
             continue;
         }
-        stage->op = stage->module->bcol->make[stage->kind](stage->module,
-                                                           &stage->basic);
-        if (stage->op == NULL) {
-            ctn_ml_break(ml);
-        } else if (segment->at + 1 == segment->started &&
-                   may_begin(ml, segment)) {
-            let_go(ml, segment, stage); /* so it need not be held first */
-            ctn_op_start(stage->op);
+        task->op =
+            task->module->bcol->make[task->kind](task->module, &task->basic);
+        if (task->op == NULL) {
+            ctn_ml_abort(ml);
+        } else if (chunk->at + 1 == chunk->started && may_begin(ml, chunk)) {
+            begin_task(ml, chunk, task); /* so it need not be held first */
+            ctn_op_start(task->op);
         } else {
-            ctn_op_start_held(stage->op);
+            ctn_op_start_held(task->op);
         }
     }
 }
 
 /** Take note of what became of it. */
-static void end_stage(ctn_ml_t *ml, ctn_stage_t *stage)
+static void end_task(ctn_ml_t *ml, ctn_task_t *task)
 {
-    if (stage->op != NULL) {
+    if (task->op != NULL) {
         if (ml->status == CATENA_OK) {
-            ml->status = stage->op->status;
+            ml->status = task->op->status;
         }
-        ml->unfit |= stage->op->status != CATENA_OK;
-        ctn_op_release(stage->op);
-        stage->op = NULL;
+        ml->mismatch |= task->op->status != CATENA_OK;
+        ctn_op_release(task->op);
+        task->op = NULL;
     }
 }
 
 /** From stage to stage, as far as it goes. An error of one does not end the
  * others: members count on them. True: something was done. */
-static bool advance(ctn_ml_t *ml, ctn_segment_t *segment)
+static bool advance(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     bool moved = false;
-    if (!may_begin(ml, segment)) {
+    if (!may_begin(ml, chunk)) {
         return false;
     }
-    while (segment->at < segment->started) {
-        ctn_stage_t *stage = &segment->stage[segment->at];
-        if (!segment->let_go) {
-            let_go(ml, segment, stage);
+    while (chunk->at < chunk->started) {
+        ctn_task_t *task = &chunk->task[chunk->at];
+        if (!chunk->running) {
+            begin_task(ml, chunk, task);
             moved = true;
         }
-        if (stage->op != NULL && stage->op->state != CTN_OP_DONE) {
+        if (task->op != NULL && task->op->state != CTN_OP_DONE) {
             return moved;
         }
-        end_stage(ml, stage);
-        if (stage->after != NULL) {
-            stage->after(ml, segment);
+        end_task(ml, task);
+        if (task->after != NULL) {
+            task->after(ml, chunk);
         }
-        segment->at++;
-        segment->let_go = false;
+        chunk->at++;
+        chunk->running = false;
         moved = true;
     }
     return moved;
 }
 
-static ctn_segment_t *segment_of(ctn_ml_t *ml, uint64_t index)
+static ctn_chunk_t *chunk_of(ctn_ml_t *ml, uint64_t index)
 {
-    return ml->segment[index % CTN_SEGMENTS];
+    return ml->chunk[index % CTN_CHUNKS];
 }
 
 /** Make the next segment, in the place of one that is over. False: no
  * memory. */
 static bool compose(ctn_ml_t *ml)
 {
-    ctn_segment_t **place = &ml->segment[ml->composed % CTN_SEGMENTS];
+    ctn_chunk_t **place = &ml->chunk[ml->composed % CTN_CHUNKS];
     if (*place == NULL) {
-        *place = ctn_segment_take(ml->call.group);
+        *place = ctn_chunk_take(ml->call.group);
         if (*place == NULL) {
             return false;
         }
@@ -218,51 +218,51 @@ static bool compose(ctn_ml_t *ml)
             }
         }
     }
-    ctn_segment_t *segment = *place;
-    segment->index = ml->composed++;
-    segment->stages = segment->started = segment->at = 0;
-    segment->down = UINT32_MAX;
-    segment->alone = segment->let_go = false;
-    ml->call.composition->compose(ml, segment);
-    if (segment->down > segment->stages) {
-        segment->down = segment->stages;
+    ctn_chunk_t *chunk = *place;
+    chunk->index = ml->composed++;
+    chunk->tasks = chunk->started = chunk->at = 0;
+    chunk->down = UINT32_MAX;
+    chunk->exclusive = chunk->running = false;
+    ml->call.composition->compose(ml, chunk);
+    if (chunk->down > chunk->tasks) {
+        chunk->down = chunk->tasks;
     }
     return true;
 }
 
 /** Start the second parts of segments up to `end`. */
-static void lower(ctn_ml_t *ml, uint64_t end)
+static void start_down(ctn_ml_t *ml, uint64_t end)
 {
-    while (ml->lowered < end) {
-        ctn_segment_t *segment = segment_of(ml, ml->lowered++);
-        start_stages(ml, segment, segment->stages);
+    while (ml->down_started < end) {
+        ctn_chunk_t *chunk = chunk_of(ml, ml->down_started++);
+        start_tasks(ml, chunk, chunk->tasks);
     }
 }
 
 /** Start what there is place for; then it is the turn of the next operation. */
-static bool start_segments(ctn_ml_t *ml)
+static bool start_chunks(ctn_ml_t *ml)
 {
     bool moved = false;
-    while (ml->composed < ml->segments &&
-           ml->composed - ml->over < CTN_SEGMENTS) {
+    while (ml->composed < ml->chunks &&
+           ml->composed - ml->completed < CTN_CHUNKS) {
         if (!compose(ml)) {
-            ctn_ml_break(ml);
+            ctn_ml_abort(ml);
             return true;
         }
-        ctn_segment_t *segment = segment_of(ml, ml->composed - 1);
-        if (segment->alone) {
-            lower(ml, segment->index);
+        ctn_chunk_t *chunk = chunk_of(ml, ml->composed - 1);
+        if (chunk->exclusive) {
+            start_down(ml, chunk->index);
         }
-        start_stages(ml, segment, segment->down);
-        if (segment->index >= CTN_LAG) {
-            lower(ml, segment->index - CTN_LAG + 1);
+        start_tasks(ml, chunk, chunk->down);
+        if (chunk->index >= CTN_LAG) {
+            start_down(ml, chunk->index - CTN_LAG + 1);
         }
         moved = true;
     }
-    if (ml->composed == ml->segments) {
-        lower(ml, ml->segments);
+    if (ml->composed == ml->chunks) {
+        start_down(ml, ml->chunks);
         ml->hierarchy->turns->turn++;
-        ml->passed = true;
+        ml->turn_passed = true;
     }
     return moved;
 }
@@ -278,17 +278,17 @@ static bool is_turn(const ctn_hierarchy_t *hierarchy, uint64_t number)
  * now. Who is in a blocking call knows what the other one is (see
  * ctn_ml_enter), and asks only if that is of no use; so do those who need no
  * operation for it, and requests, which are alone in their groups. */
-static bool may_need_flat(const ctn_call_t *call, const ctn_use_t *use)
+static bool may_need_flat(const ctn_call_t *call, const ctn_ml_config_t *config)
 {
-    const ctn_hierarchy_t *hierarchy = use->hierarchy;
-    bool known =
-        (call->waits || call->group->hidden) && hierarchy->state == CTN_BUILT;
+    const ctn_hierarchy_t *hierarchy = config->hierarchy;
+    bool known = (call->blocking || call->group->hidden) &&
+                 hierarchy->state == CTN_BUILT;
     return call->in_order &&
            !(known && (hierarchy->in_order || hierarchy->status != CATENA_OK));
 }
 
 /** At once when it is started, so that all ranks number alike. */
-static ctn_step_t enlist(ctn_op_t *op)
+static ctn_step_t assign_numbers(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
     const ctn_call_t *call = &ml->call;
@@ -296,27 +296,28 @@ static ctn_step_t enlist(ctn_op_t *op)
     memset((unsigned char *)ml + sizeof(ml->call), 0,
            sizeof(*ml) - sizeof(ml->call));
     ml->exec = op->exec;
-    catena_status_t status = ctn_use_find(call->group, of, false, &ml->use);
+    catena_status_t status =
+        ctn_ml_config_find(call->group, of, false, &ml->config);
     if (status == CATENA_OK && call->group->hidden && call->in_order &&
-        ml->use->hierarchy->state != CTN_BUILT) {
+        ml->config->hierarchy->state != CTN_BUILT) {
         return CTN_STEP_WAIT;
     }
-    bool flat = status == CATENA_OK && may_need_flat(call, ml->use);
+    bool flat = status == CATENA_OK && may_need_flat(call, ml->config);
     if (flat) {
-        status = ctn_use_find(call->group, of, true, &ml->use);
+        status = ctn_ml_config_find(call->group, of, true, &ml->config);
     }
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    ml->algorithm = ml->use->algorithm;
-    ml->main = ml->use->hierarchy;
+    ml->algorithm = ml->config->algorithm;
+    ml->main = ml->config->hierarchy;
     ml->number[0] = ml->main->turns->started++;
-    if (flat && ml->use->flat->turns != ml->main->turns) {
-        ml->flat = ml->use->flat;
+    if (flat && ml->config->flat->turns != ml->main->turns) {
+        ml->flat = ml->config->flat;
         ml->number[1] = ml->flat->turns->started++;
     }
     call->group->composed++;
-    ml->enlisted = true;
+    ml->numbered = true;
     return CTN_STEP_NEXT;
 }
 
@@ -356,7 +357,7 @@ static ctn_step_t refuse(ctn_op_t *op, catena_status_t status)
 {
     ctn_ml_t *ml = ctn_op_state(op);
     ml->hierarchy->turns->turn++;
-    ml->passed = true;
+    ml->turn_passed = true;
     return ctn_op_fail(op, status);
 }
 
@@ -373,19 +374,19 @@ static ctn_step_t plan(ctn_op_t *op)
         return refuse(op, status);
     }
     if (status != CATENA_OK) {
-        ctn_ml_break(ml);
+        ctn_ml_abort(ml);
         return ctn_op_fail(op, status);
     }
-    ctn_ml_note(ml);
+    ctn_ml_record_run(ml);
     return CTN_STEP_NEXT;
 }
 
 /** The rank that the oldest segment's stage waits for. */
 static int64_t missing(ctn_ml_t *ml)
 {
-    const ctn_segment_t *segment = segment_of(ml, ml->over);
-    const ctn_op_t *waiting = segment != NULL && segment->at < segment->stages
-                                  ? segment->stage[segment->at].op
+    const ctn_chunk_t *chunk = chunk_of(ml, ml->completed);
+    const ctn_op_t *waiting = chunk != NULL && chunk->at < chunk->tasks
+                                  ? chunk->task[chunk->at].op
                                   : NULL;
     return waiting != NULL ? waiting->waits_for : -1;
 }
@@ -393,17 +394,17 @@ static int64_t missing(ctn_ml_t *ml)
 static ctn_step_t run(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
-    bool moved = !ml->passed && start_segments(ml);
-    for (uint64_t s = ml->over; s < ml->composed; s++) {
-        ctn_segment_t *segment = segment_of(ml, s);
-        moved |= advance(ml, segment);
-        if (s == ml->over && segment->at == segment->stages &&
-            ml->lowered > s) {
-            ml->over++;
+    bool moved = !ml->turn_passed && start_chunks(ml);
+    for (uint64_t s = ml->completed; s < ml->composed; s++) {
+        ctn_chunk_t *chunk = chunk_of(ml, s);
+        moved |= advance(ml, chunk);
+        if (s == ml->completed && chunk->at == chunk->tasks &&
+            ml->down_started > s) {
+            ml->completed++;
             moved = true;
         }
     }
-    if (ml->over == ml->segments && ml->passed) {
+    if (ml->completed == ml->chunks && ml->turn_passed) {
         return ml->status == CATENA_OK ? CTN_STEP_NEXT
                                        : ctn_op_fail(op, ml->status);
     }
@@ -411,7 +412,7 @@ static ctn_step_t run(ctn_op_t *op)
     return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
-const ctn_phase_t ctn_ml_phases[] = {{"enlist", enlist},
+const ctn_phase_t ctn_ml_phases[] = {{"enlist", assign_numbers},
                                      {"await turn", await_turn},
                                      {"await turn", await_flat},
                                      {"plan", plan},
@@ -420,11 +421,11 @@ const ctn_phase_t ctn_ml_phases[] = {{"enlist", enlist},
 
 /** After an error of the network stages may still be under way, which end by
  * themselves; what they look at stays with the group. True: there are some. */
-static bool orphan_stages(ctn_segment_t *segment)
+static bool orphan_tasks(ctn_chunk_t *chunk)
 {
     bool some = false;
-    for (unsigned i = segment->at; i < segment->started; i++) {
-        ctn_op_t *op = segment->stage[i].op;
+    for (unsigned i = chunk->at; i < chunk->started; i++) {
+        ctn_op_t *op = chunk->task[i].op;
         if (op == NULL) {
             continue;
         }
@@ -444,19 +445,19 @@ void ctn_ml_finish(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
     bool orphans = false;
-    for (unsigned i = 0; i < CTN_SEGMENTS && ml->enlisted; i++) {
-        ctn_segment_t *segment = ml->segment[i];
-        if (segment == NULL) {
+    for (unsigned i = 0; i < CTN_CHUNKS && ml->numbered; i++) {
+        ctn_chunk_t *chunk = ml->chunk[i];
+        if (chunk == NULL) {
             continue;
         }
-        if (orphan_stages(segment)) {
+        if (orphan_tasks(chunk)) {
             orphans = true;
             continue;
         }
-        ctn_scratch_free(ml->exec, segment->scratch, segment->scratch_bytes);
-        ctn_segment_give(ml->call.group, segment);
+        ctn_scratch_free(ml->exec, chunk->scratch, chunk->scratch_bytes);
+        ctn_chunk_give(ml->call.group, chunk);
     }
-    while (ml->enlisted && ml->kept != NULL) {
+    while (ml->numbered && ml->kept != NULL) {
         ctn_kept_t *kept = ml->kept;
         ml->kept = kept->next;
         if (orphans) {
@@ -466,9 +467,9 @@ void ctn_ml_finish(ctn_op_t *op)
             free(kept);
         }
     }
-    if (ml->enlisted) {
+    if (ml->numbered) {
         ml->call.group->composed--;
-        ml->enlisted = false;
+        ml->numbered = false;
     }
 }
 

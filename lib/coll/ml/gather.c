@@ -15,30 +15,31 @@ static catena_status_t plan(ctn_ml_t *ml)
     return ctn_ml_rooted_plan(ml, give_own);
 }
 
-static void deliver(ctn_ml_t *ml, ctn_segment_t *segment)
+static void deliver(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const ctn_ml_rooted_t *rooted = ml->table;
-    (void)segment;
-    if (!rooted->users) {
+    (void)chunk;
+    if (!rooted->user_buffer) {
         ctn_route_copy_blocks(ml, &ml->call.all, &rooted->route.cover, false);
     }
 }
 
-static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
+static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    bool blocks = ctn_ml_rooted_open(ml, segment);
-    ctn_route_gather(ml, segment, CTN_ROUTE_ROOTED);
+    bool blocks = ctn_ml_rooted_open(ml, chunk);
+    ctn_route_gather(ml, chunk, CTN_ROUTE_ROOTED);
     if (blocks && ctn_ml_rooted_is_root(ml)) {
-        ctn_ml_add_local(segment, deliver);
+        ctn_ml_add_local(chunk, deliver);
     }
 }
 
 #define GATHER(its_name, has_lengths)                                          \
     {                                                                          \
         .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_GATHER,          \
-        .kinds = 1u << CTN_GATHER, .whole = CTN_GATHER,                        \
-        .lengths = (has_lengths), .whole_basic = ctn_route_gather_whole,       \
-        .plan = plan, .compose = compose                                       \
+        .kinds = 1u << CTN_GATHER, .single_level_kind = CTN_GATHER,            \
+        .lengths = (has_lengths),                                              \
+        .single_level_basic = ctn_route_gather_single_level, .plan = plan,     \
+        .compose = compose                                                     \
     }
 
 const ctn_composition_t ctn_ml_gather = GATHER("gather", false);

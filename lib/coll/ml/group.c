@@ -8,40 +8,40 @@
 
 #include "coll/ml/ml.h"
 
-typedef struct kept_with_group {
+typedef struct group_state {
     ctn_attachment_t attachment;
-    ctn_use_t use[CTN_WAYS];
-    ctn_segment_t *unused;
-    ctn_segment_t *all;
+    ctn_ml_config_t config[CTN_WAYS];
+    ctn_chunk_t *unused;
+    ctn_chunk_t *all;
     uint32_t changes; /* of a hidden duplicate: settings that it has seen */
-} kept_with_group_t;
+} group_state_t;
 
 static const char key;
 
 static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
-    kept_with_group_t *kept = (kept_with_group_t *)attachment;
+    group_state_t *kept = (group_state_t *)attachment;
     while (kept->all != NULL) {
-        ctn_segment_t *segment = kept->all;
-        kept->all = segment->older;
-        ctn_scratch_free(exec, segment->scratch, segment->scratch_bytes);
-        free(segment);
+        ctn_chunk_t *chunk = kept->all;
+        kept->all = chunk->older;
+        ctn_scratch_free(exec, chunk->scratch, chunk->scratch_bytes);
+        free(chunk);
     }
     for (size_t i = 0; i < CTN_WAYS; i++) {
-        free(kept->use[i].steps);
-        free(kept->use[i].ran.words);
+        free(kept->config[i].block_offsets);
+        free(kept->config[i].last_run.words);
     }
     free(kept);
 }
 
 /** NULL: no memory. */
-CTN_HOT static kept_with_group_t *kept_with(catena_group_t *group)
+CTN_HOT static group_state_t *group_state_of(catena_group_t *group)
 {
     ctn_attachment_t *found = ctn_group_find(group, &key);
     if (found != NULL) {
-        return (kept_with_group_t *)found;
+        return (group_state_t *)found;
     }
-    kept_with_group_t *kept = calloc(1, sizeof(*kept));
+    group_state_t *kept = calloc(1, sizeof(*kept));
     if (kept != NULL) {
         kept->attachment.key = &key;
         kept->attachment.release = release;
@@ -52,28 +52,28 @@ CTN_HOT static kept_with_group_t *kept_with(catena_group_t *group)
 
 /* ---- segments ---- */
 
-ctn_segment_t *ctn_segment_take(catena_group_t *group)
+ctn_chunk_t *ctn_chunk_take(catena_group_t *group)
 {
-    kept_with_group_t *kept = kept_with(group);
-    ctn_segment_t *segment = kept->unused;
-    if (segment != NULL) {
-        kept->unused = segment->next;
-        return segment;
+    group_state_t *kept = group_state_of(group);
+    ctn_chunk_t *chunk = kept->unused;
+    if (chunk != NULL) {
+        kept->unused = chunk->next;
+        return chunk;
     }
-    segment = malloc(sizeof(*segment));
-    if (segment != NULL) {
-        segment->older = kept->all;
-        kept->all = segment;
+    chunk = malloc(sizeof(*chunk));
+    if (chunk != NULL) {
+        chunk->older = kept->all;
+        kept->all = chunk;
     }
-    return segment;
+    return chunk;
 }
 
-void ctn_segment_give(catena_group_t *group, ctn_segment_t *segment)
+void ctn_chunk_give(catena_group_t *group, ctn_chunk_t *chunk)
 {
-    kept_with_group_t *kept = kept_with(group);
-    segment->scratch = NULL;
-    segment->next = kept->unused;
-    kept->unused = segment;
+    group_state_t *kept = group_state_of(group);
+    chunk->scratch = NULL;
+    chunk->next = kept->unused;
+    kept->unused = chunk;
 }
 
 /* ---- algorithms ---- */
@@ -155,7 +155,7 @@ static catena_status_t find_algorithm(catena_group_t *group, ctn_of_t of,
 /* ---- uses ---- */
 
 /** A hidden duplicate asks again when settings of its group have changed. */
-static void follow_settings(catena_group_t *group, kept_with_group_t *kept)
+static void follow_settings(catena_group_t *group, group_state_t *kept)
 {
     const ctn_requests_t *requests = ((ctn_hidden_t *)group)->requests;
     if (kept->changes != requests->changes) {
@@ -165,39 +165,39 @@ static void follow_settings(catena_group_t *group, kept_with_group_t *kept)
     }
 }
 
-CTN_HOT catena_status_t ctn_use_find(catena_group_t *group, ctn_of_t of,
-                                     bool in_order, ctn_use_t **out)
+CTN_HOT catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_of_t of,
+                                           bool in_order, ctn_ml_config_t **out)
 {
-    kept_with_group_t *kept = kept_with(group);
+    group_state_t *kept = group_state_of(group);
     if (kept == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     if (group->hidden) {
         follow_settings(group, kept);
     }
-    ctn_use_t *use = &kept->use[of];
+    ctn_ml_config_t *config = &kept->config[of];
     catena_status_t status = CATENA_OK;
-    *out = use;
-    if (use->hierarchy == NULL) {
+    *out = config;
+    if (config->hierarchy == NULL) {
         status = find_algorithm(group, of, ctn_hierarchy_algorithm(group, of),
-                                &use->algorithm);
+                                &config->algorithm);
         if (status == CATENA_OK) {
             status = ctn_hierarchy_of(group, ctn_collective_names[of],
-                                      &use->hierarchy);
+                                      &config->hierarchy);
         }
     }
-    if (status == CATENA_OK && in_order && use->flat == NULL) {
-        status = ctn_hierarchy_flat(group, &use->flat);
+    if (status == CATENA_OK && in_order && config->flat == NULL) {
+        status = ctn_hierarchy_flat(group, &config->flat);
     }
     return status;
 }
 
 void ctn_ml_forget(catena_group_t *group)
 {
-    kept_with_group_t *kept = (kept_with_group_t *)ctn_group_find(group, &key);
+    group_state_t *kept = (group_state_t *)ctn_group_find(group, &key);
     group->barrier = CTN_BARRIER_UNKNOWN;
     for (size_t i = 0; kept != NULL && i < CTN_WAYS; i++) {
-        kept->use[i].hierarchy = NULL;
+        kept->config[i].hierarchy = NULL;
     }
 }
 
@@ -223,71 +223,74 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
     catena_status_t set = ctn_hierarchy_set_algorithm(
         group, (ctn_of_t)of, *status == CATENA_OK ? value : NULL);
     *status = *status == CATENA_OK ? set : *status;
-    kept_with_group_t *kept = (kept_with_group_t *)ctn_group_find(group, &key);
+    group_state_t *kept = (group_state_t *)ctn_group_find(group, &key);
     if (kept != NULL) {
-        kept->use[of].hierarchy = NULL;
+        kept->config[of].hierarchy = NULL;
     }
     group->barrier = CTN_BARRIER_UNKNOWN;
     return true;
 }
 
-bool ctn_ml_asked(catena_group_t *group, ctn_of_t of)
+bool ctn_ml_is_configured(catena_group_t *group, ctn_of_t of)
 {
     return strcasecmp(ctn_hierarchy_algorithm(group, of), "auto") != 0 ||
-           ctn_hierarchy_asked(group, of);
+           ctn_hierarchy_is_configured(group, of);
 }
 
 /* ---- explaining ---- */
 
-void ctn_ml_note(const ctn_ml_t *ml)
+void ctn_ml_record_run(const ctn_ml_t *ml)
 {
     catena_group_t *group = ml->call.group;
-    kept_with_group_t *kept = kept_with(ctn_group_asked(group));
+    group_state_t *kept = group_state_of(ctn_group_asked(group));
     if (kept == NULL) {
         return;
     }
-    ctn_use_t *use = &kept->use[ml->call.composition->of];
-    free(use->ran.words);
-    use->ran.words = NULL;
-    use->ran.composition = ml->call.composition;
-    use->ran.through = ml->hierarchy;
-    use->ran.algorithm = ml->algorithm;
-    use->ran.fell_back = ml->hierarchy != ml->main;
-    use->ran.segments = ml->segments;
-    use->ran.segment_bytes = ml->segment_bytes;
-    use->ran.on = group->hidden ? group : NULL;
+    ctn_ml_config_t *config = &kept->config[ml->call.composition->of];
+    free(config->last_run.words);
+    config->last_run.words = NULL;
+    config->last_run.composition = ml->call.composition;
+    config->last_run.through = ml->hierarchy;
+    config->last_run.algorithm = ml->algorithm;
+    config->last_run.fell_back = ml->hierarchy != ml->main;
+    config->last_run.chunks = ml->chunks;
+    config->last_run.chunk_bytes = ml->chunk_bytes;
+    config->last_run.on = group->hidden ? group : NULL;
 }
 
-static void describe(const ctn_use_t *use, char *text, size_t bytes)
+static void describe(const ctn_ml_config_t *config, char *text, size_t bytes)
 {
     char levels[160];
-    ctn_hierarchy_describe(use->ran.through, levels, sizeof(levels));
+    ctn_hierarchy_describe(config->last_run.through, levels, sizeof(levels));
     snprintf(text, bytes,
              "algorithm=%s hierarchy=\"%s\" levels=\"%s\" segments=%llu "
              "segment_bytes=%zu reason=\"%s\"",
-             use->ran.algorithm != NULL ? use->ran.algorithm : "auto",
-             use->ran.through->text, levels,
-             (unsigned long long)use->ran.segments, use->ran.segment_bytes,
-             use->ran.fell_back
+             config->last_run.algorithm != NULL ? config->last_run.algorithm
+                                                : "auto",
+             config->last_run.through->text, levels,
+             (unsigned long long)config->last_run.chunks,
+             config->last_run.chunk_bytes,
+             config->last_run.fell_back
                  ? "the order of ranks counts, and not all subgroups of the "
                    "hierarchy keep it"
-             : use->ran.algorithm != NULL ? "as asked for"
-                                          : "each component chooses by sizes");
+             : config->last_run.algorithm != NULL
+                 ? "as asked for"
+                 : "each component chooses by sizes");
 }
 
-void ctn_ml_keep_words(const catena_group_t *hidden)
+void ctn_ml_keep_explanation(const catena_group_t *hidden)
 {
     const catena_group_t *group = ctn_group_asked(hidden);
-    kept_with_group_t *kept = (kept_with_group_t *)ctn_group_find(group, &key);
+    group_state_t *kept = (group_state_t *)ctn_group_find(group, &key);
     char words[1024];
     for (size_t i = 0; kept != NULL && i < CTN_WAYS; i++) {
-        ctn_use_t *use = &kept->use[i];
-        if (use->ran.on == hidden) {
-            describe(use, words, sizeof(words));
-            use->ran.words = strdup(words);
-            use->ran.on = NULL;
-            if (use->ran.words == NULL) {
-                use->ran.composition = NULL;
+        ctn_ml_config_t *config = &kept->config[i];
+        if (config->last_run.on == hidden) {
+            describe(config, words, sizeof(words));
+            config->last_run.words = strdup(words);
+            config->last_run.on = NULL;
+            if (config->last_run.words == NULL) {
+                config->last_run.composition = NULL;
             }
         }
     }
@@ -305,14 +308,15 @@ bool ctn_ml_explain(catena_group_t *group, const char *collective, char *text,
     if (asked == NULL) {
         return false;
     }
-    kept_with_group_t *kept = (kept_with_group_t *)ctn_group_find(group, &key);
-    const ctn_use_t *use = kept != NULL ? &kept->use[asked->of] : NULL;
-    if (use == NULL || use->ran.composition != asked) {
+    group_state_t *kept = (group_state_t *)ctn_group_find(group, &key);
+    const ctn_ml_config_t *config =
+        kept != NULL ? &kept->config[asked->of] : NULL;
+    if (config == NULL || config->last_run.composition != asked) {
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
-    } else if (use->ran.words != NULL) {
-        snprintf(text, bytes, "%s", use->ran.words);
+    } else if (config->last_run.words != NULL) {
+        snprintf(text, bytes, "%s", config->last_run.words);
     } else {
-        describe(use, text, bytes);
+        describe(config, text, bytes);
     }
     return true;
 }

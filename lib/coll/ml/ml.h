@@ -25,8 +25,8 @@
 
 typedef struct ctn_composition ctn_composition_t;
 typedef struct ctn_ml ctn_ml_t;
-typedef struct ctn_segment ctn_segment_t;
-typedef struct ctn_use ctn_use_t;
+typedef struct ctn_chunk ctn_chunk_t;
+typedef struct ctn_ml_config ctn_ml_config_t;
 
 /** One collective as the entry point understood it; read-only from then on.
  * Lengths are in bytes of streams (see ctn_span_t). */
@@ -50,56 +50,56 @@ typedef struct ctn_call {
     ctn_blocks_t all;
     bool in_place;
     bool in_order; /* has to go in the order of ranks */
-    bool waits;    /* a blocking call: nothing else is started meanwhile */
+    bool blocking; /* a blocking call: nothing else is started meanwhile */
     bool holds;    /* types and operation are kept from being freed */
 } ctn_call_t;
 
 /** Does what is local to this rank: packs, copies, combines. */
-typedef void (*ctn_local_step_t)(ctn_ml_t *ml, ctn_segment_t *segment);
+typedef void (*ctn_local_step_t)(ctn_ml_t *ml, ctn_chunk_t *chunk);
 
 /** A basic collective of one module. What its members have to agree on (see
- * ctn_basic_t) is there when the segment has been composed; the rest may be
- * filled in up to `before`. */
-typedef struct ctn_stage {
+ * ctn_basic_coll_t) is there when the segment has been composed; the rest may
+ * be filled in up to `before`. */
+typedef struct ctn_task {
     ctn_module_t *module; /* NULL: nothing but the local steps */
     ctn_basic_kind_t kind;
-    ctn_basic_t basic;
+    ctn_basic_coll_t basic;
     ctn_local_step_t before; /* it is let go; NULL: nothing to do */
     ctn_local_step_t after;  /* it is over */
     ctn_op_t *op;            /* the engine's */
-} ctn_stage_t;
+} ctn_task_t;
 
 /** Stages of one segment at most: three for each level. */
-#define CTN_STAGES (3 * CTN_MOST_LEVELS)
+#define CTN_TASKS (3 * CTN_MOST_LEVELS)
 
-struct ctn_segment {
+struct ctn_chunk {
     /* for compositions */
     uint64_t index;
     /** Of this segment alone: ml->scratch_bytes in the shared heap; NULL if
      * that is 0. */
     unsigned char *scratch;
-    unsigned stages;
+    unsigned tasks;
     unsigned down; /* the first stage of the second part; see ctn_ml_down */
     /** Nothing of it, or of those behind it, begins before those in front of it
      * are over; all ranks know. They are started completely before it, then. */
-    bool alone;
+    bool exclusive;
     /* the engine's */
-    bool let_go;      /* the stage at `at` runs */
+    bool running;     /* the stage at `at` runs */
     unsigned at;      /* the stage that runs, or is the next to */
     unsigned started; /* stages that have their number */
     size_t scratch_bytes;
-    ctn_segment_t *next;  /* of those that nobody uses */
-    ctn_segment_t *older; /* of all of the group */
-    ctn_stage_t stage[CTN_STAGES];
+    ctn_chunk_t *next;  /* of those that nobody uses */
+    ctn_chunk_t *older; /* of all of the group */
+    ctn_task_t task[CTN_TASKS];
 };
 
 /** Segments under way at once, and how many ups come before the first down. 8
  * simulated nodes of 8 ranks of machine hpc-a, allreduce of 2 MiB: 7.6 ms with
  * no lag, 6.9 with 1 (of 4 segments), 5.8 with 3 of 6, 5.7 with 4 of 8. */
-#define CTN_SEGMENTS 6u
+#define CTN_CHUNKS 6u
 #define CTN_LAG 3u
 
-_Static_assert(CTN_LAG < CTN_SEGMENTS,
+_Static_assert(CTN_LAG < CTN_CHUNKS,
                "a segment's second part starts while it is under way");
 
 /** The state of an operation. */
@@ -108,26 +108,26 @@ struct ctn_ml {
     /* for compositions */
     ctn_exec_t *exec;
     ctn_hierarchy_t *hierarchy; /* built */
-    uint64_t segments;          /* these three are set by `plan` */
-    size_t segment_bytes;       /* of a vector; the last may have fewer */
+    uint64_t chunks;            /* these three are set by `plan` */
+    size_t chunk_bytes;         /* of a vector; the last may have fewer */
     size_t scratch_bytes;       /* for each segment under way */
     void *table;                /* what the composition keeps: ctn_ml_keep */
     /* the engine's */
     struct ctn_kept *kept;
-    ctn_use_t *use;
+    ctn_ml_config_t *config;
     const char *algorithm;  /* as it was when this was started */
     ctn_hierarchy_t *main;  /* as the settings have it */
     ctn_hierarchy_t *flat;  /* of in_order: maybe it is needed; or NULL */
     uint64_t number[2];     /* of this operation in these two */
     uint64_t composed;      /* segments */
-    uint64_t lowered;       /* whose second part was started */
-    uint64_t over;          /* segments 0 to over - 1 are over */
+    uint64_t down_started;  /* whose second part was started */
+    uint64_t completed;     /* segments 0 to over - 1 are over */
     uint64_t begun;         /* and so many have begun */
-    bool enlisted;          /* it has its numbers */
-    bool passed;            /* others may take their turn */
+    bool numbered;          /* it has its numbers */
+    bool turn_passed;       /* others may take their turn */
     catena_status_t status; /* the first error of a stage */
-    bool unfit;             /* what this rank sends from now on is invalid */
-    ctn_segment_t *segment[CTN_SEGMENTS]; /* s is in s % SEGMENTS */
+    bool mismatch;          /* what this rank sends from now on is invalid */
+    ctn_chunk_t *chunk[CTN_CHUNKS]; /* s is in s % SEGMENTS */
 };
 
 /** How a collective is put together. */
@@ -136,23 +136,23 @@ struct ctn_composition {
     ctn_of_t of;               /* whose settings it follows */
     uint32_t kinds; /* 1 << kind of the basic collectives that it uses */
     /** On a single level it is one operation of this kind. */
-    ctn_basic_kind_t whole;
+    ctn_basic_kind_t single_level_kind;
     /** And then its basic follows from the call: `in`, `out`, their length,
      * root and reducer. */
     bool vector;
     bool lengths; /* of collectives of blocks: each has a length of its own */
     /** Of those: set in, out, bytes and at of that basic, when nothing has to
      * be packed for it; else false. NULL: never. */
-    bool (*whole_basic)(const ctn_call_t *call, ctn_use_t *use,
-                        ctn_basic_t *basic);
+    bool (*single_level_basic)(const ctn_call_t *call, ctn_ml_config_t *config,
+                               ctn_basic_coll_t *basic);
     /** Once for each start, when the hierarchy is there: set segments,
-     * segment_bytes, scratch_bytes; take memory with ctn_ml_keep. What members
+     * chunk_bytes, scratch_bytes; take memory with ctn_ml_keep. What members
      * have to agree on must follow from what all of them know.
      * @return ERR_UNSUPPORTED (on all ranks; logged), ERR_NO_MEMORY; numbers do
      *         not agree any more then, which ends everything */
     catena_status_t (*plan)(ctn_ml_t *ml);
     /** Add the stages of a segment, in order; none: nothing is to be done. */
-    void (*compose)(ctn_ml_t *ml, ctn_segment_t *segment);
+    void (*compose)(ctn_ml_t *ml, ctn_chunk_t *chunk);
 };
 
 extern const ctn_phase_t ctn_ml_phases[];
@@ -183,35 +183,34 @@ extern const ctn_composition_t ctn_ml_exscan;
 /* ---- for compositions ---- */
 
 /** Plan a vector of `bytes`: segments of whole elements of `unit` bytes,
- * CTN_SEGMENT_BYTES at most. */
+ * CTN_CHUNK_BYTES at most. */
 void ctn_ml_cut(ctn_ml_t *ml, size_t bytes, size_t unit);
 
 /** Where a segment of such a vector begins, and how long it is. */
-static inline size_t ctn_ml_from(const ctn_ml_t *ml,
-                                 const ctn_segment_t *segment)
+static inline size_t ctn_ml_from(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
-    return segment->index * ml->segment_bytes;
+    return chunk->index * ml->chunk_bytes;
 }
-static inline size_t ctn_ml_bytes(const ctn_ml_t *ml,
-                                  const ctn_segment_t *segment, size_t bytes)
+static inline size_t ctn_ml_bytes(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
+                                  size_t bytes)
 {
-    size_t left = bytes - ctn_ml_from(ml, segment);
-    return left < ml->segment_bytes ? left : ml->segment_bytes;
+    size_t left = bytes - ctn_ml_from(ml, chunk);
+    return left < ml->chunk_bytes ? left : ml->chunk_bytes;
 }
 
 /** A new last stage, of this rank's module on `level`; its basic is zero but
  * for reducer and algorithm. */
-ctn_stage_t *ctn_ml_add(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
-                        ctn_basic_kind_t kind);
+ctn_task_t *ctn_ml_add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
+                       ctn_basic_kind_t kind);
 /** A new last stage that consists of one local step. */
-void ctn_ml_add_local(ctn_segment_t *segment, ctn_local_step_t step);
+void ctn_ml_add_local(ctn_chunk_t *chunk, ctn_local_step_t step);
 /** The second part of the segment begins with the next stage that is added. If
  * never called, all is the first. All members of a module put each of its
  * stages in the same part; levels ascend in the first and descend in the
  * second. */
-static inline void ctn_ml_down(ctn_segment_t *segment)
+static inline void ctn_ml_down(ctn_chunk_t *chunk)
 {
-    segment->down = segment->stages;
+    chunk->down = chunk->tasks;
 }
 
 /** Memory until this run of the operation is over; not zeroed. NULL: none. Not
@@ -222,7 +221,7 @@ void *ctn_ml_scratch(ctn_ml_t *ml, size_t bytes);
 
 /** This rank cannot do what its members count on: there is no memory. Nothing
  * that it waits for will come, so all ends. */
-void ctn_ml_break(ctn_ml_t *ml);
+void ctn_ml_abort(ctn_ml_t *ml);
 
 static inline const ctn_sbgp_t *ctn_ml_sbgp(const ctn_ml_t *ml, unsigned level)
 {
@@ -265,7 +264,7 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
 /* ---- what ML keeps with a group: group.c ---- */
 
 /** How a group's collectives of one setting go; looked at in every call. */
-struct ctn_use {
+struct ctn_ml_config {
     ctn_hierarchy_t *hierarchy; /* NULL: not asked for yet */
     ctn_hierarchy_t *flat;      /* likewise */
     const char *algorithm;      /* the component's own name; NULL: auto */
@@ -275,32 +274,32 @@ struct ctn_use {
         const ctn_hierarchy_t *through;
         const char *algorithm;
         bool fell_back; /* on the flat hierarchy */
-        uint64_t segments;
-        size_t segment_bytes;
+        uint64_t chunks;
+        size_t chunk_bytes;
         const catena_group_t *on; /* a hidden duplicate, */
         char *words;              /* and what it said when it went; or NULL */
-    } ran;
+    } last_run;
     /* [ranks + 1]: where blocks begin that are all alike, or of the call that
-     * is being made; see ctn_route_steps */
-    size_t *steps;
-    size_t step;
+     * is being made; see ctn_route_cached_offsets */
+    size_t *block_offsets;
+    size_t offsets_bytes;
 };
 
 /** Ask for the hierarchy of these collectives and, if `in_order`, for the flat
  * one as well; sets both in *use.
  * @return as ctn_hierarchy_of; ERR_ARG also: no component has the algorithm
  *         that was asked for (logged) */
-catena_status_t ctn_use_find(catena_group_t *group, ctn_of_t of, bool in_order,
-                             ctn_use_t **use);
+catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_of_t of,
+                                   bool in_order, ctn_ml_config_t **config);
 
 /** Take note of what runs, for ctn_ml_explain. */
-void ctn_ml_note(const ctn_ml_t *ml);
+void ctn_ml_record_run(const ctn_ml_t *ml);
 /** The hidden duplicate goes: keep in words what ran on it. */
-void ctn_ml_keep_words(const catena_group_t *hidden);
+void ctn_ml_keep_explanation(const catena_group_t *hidden);
 
 /** A segment that nobody uses; NULL: no memory. */
-ctn_segment_t *ctn_segment_take(catena_group_t *group);
-void ctn_segment_give(catena_group_t *group, ctn_segment_t *segment);
+ctn_chunk_t *ctn_chunk_take(catena_group_t *group);
+void ctn_chunk_give(catena_group_t *group, ctn_chunk_t *chunk);
 
 /** The group's settings have changed. */
 void ctn_ml_forget(catena_group_t *group);
@@ -311,7 +310,7 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
                 catena_status_t *status);
 
 /** Whether hierarchy or algorithm of these collectives have been asked for. */
-bool ctn_ml_asked(catena_group_t *group, ctn_of_t of);
+bool ctn_ml_is_configured(catena_group_t *group, ctn_of_t of);
 
 /** How a collective last ran, for catena_group_explain. False: it is none of
  * these. */

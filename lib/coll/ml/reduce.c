@@ -14,46 +14,46 @@
 #include "coll/ml/ml.h"
 
 /** This rank's part of a segment, and where its results are kept. */
-static const unsigned char *own(const ctn_ml_t *ml,
-                                const ctn_segment_t *segment)
+static const unsigned char *own(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
-    return ml->call.in.base + ctn_ml_from(ml, segment);
+    return ml->call.in.base + ctn_ml_from(ml, chunk);
 }
 
-static unsigned char *results(const ctn_ml_t *ml, const ctn_segment_t *segment)
+static unsigned char *results(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
     return ml->call.out.base != NULL
-               ? ml->call.out.base + ctn_ml_from(ml, segment)
-               : segment->scratch;
+               ? ml->call.out.base + ctn_ml_from(ml, chunk)
+               : chunk->scratch;
 }
 
 /** The first stage of each level reads what this rank gives; others what has
  * come of it. */
-static ctn_basic_t *add_up(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
-                           ctn_basic_kind_t kind, uint32_t root)
+static ctn_basic_coll_t *add_up(ctn_ml_t *ml, ctn_chunk_t *chunk,
+                                unsigned level, ctn_basic_kind_t kind,
+                                uint32_t root)
 {
-    ctn_basic_t *basic = &ctn_ml_add(ml, segment, level, kind)->basic;
-    unsigned char *kept = results(ml, segment);
+    ctn_basic_coll_t *basic = &ctn_ml_add(ml, chunk, level, kind)->basic;
+    unsigned char *kept = results(ml, chunk);
     basic->root = root;
-    basic->bytes = ctn_ml_bytes(ml, segment, ml->call.in.bytes);
-    basic->in = level == 0 ? own(ml, segment) : kept;
+    basic->bytes = ctn_ml_bytes(ml, chunk, ml->call.in.bytes);
+    basic->in = level == 0 ? own(ml, chunk) : kept;
     basic->out = kind == CTN_ALLREDUCE || ctn_ml_sbgp(ml, level)->me == root
                      ? kept
                      : NULL;
     return basic;
 }
 
-static void copy(ctn_ml_t *ml, ctn_segment_t *segment)
+static void copy(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    ctn_exec_copy(ml->exec, results(ml, segment), own(ml, segment),
-                  ctn_ml_bytes(ml, segment, ml->call.in.bytes));
+    ctn_exec_copy(ml->exec, results(ml, chunk), own(ml, chunk),
+                  ctn_ml_bytes(ml, chunk, ml->call.in.bytes));
 }
 
 /** Alone in the group. */
-static void compose_alone(const ctn_ml_t *ml, ctn_segment_t *segment)
+static void compose_single_rank(const ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     if (!ml->call.in_place) {
-        ctn_ml_add_local(segment, copy);
+        ctn_ml_add_local(chunk, copy);
     }
 }
 
@@ -85,7 +85,7 @@ static size_t *make_parts(ctn_ml_t *ml, uint32_t size, uint32_t to,
 
 static catena_status_t plan_paths(ctn_ml_t *ml)
 {
-    size_t rest = ml->call.in.bytes - (ml->segments - 1) * ml->segment_bytes;
+    size_t rest = ml->call.in.bytes - (ml->chunks - 1) * ml->chunk_bytes;
     paths_t *paths = NULL;
     uint32_t to;
     for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
@@ -98,7 +98,7 @@ static catena_status_t plan_paths(ctn_ml_t *ml)
             return CATENA_ERR_NO_MEMORY;
         }
         ml->table = paths;
-        paths->at[0][level] = make_parts(ml, sbgp->size, to, ml->segment_bytes);
+        paths->at[0][level] = make_parts(ml, sbgp->size, to, ml->chunk_bytes);
         paths->at[1][level] = make_parts(ml, sbgp->size, to, rest);
         if (paths->at[0][level] == NULL || paths->at[1][level] == NULL) {
             return CATENA_ERR_NO_MEMORY;
@@ -113,31 +113,31 @@ static catena_status_t plan_reduce(ctn_ml_t *ml)
     /* Who leads no level has no results of others. */
     bool leads = ctn_ml_levels(ml) > 0 && ctn_ml_sbgp(ml, 0)->me == 0;
     ml->scratch_bytes =
-        ml->call.out.base == NULL && leads ? ml->segment_bytes : 0;
+        ml->call.out.base == NULL && leads ? ml->chunk_bytes : 0;
     return plan_paths(ml);
 }
 
-static void add_passing(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
+static void add_passing(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
                         uint32_t to)
 {
     const ctn_sbgp_t *sbgp = ctn_ml_sbgp(ml, level);
     const paths_t *paths = ml->table;
-    bool last = segment->index + 1 == ml->segments;
-    ctn_basic_t *basic = &ctn_ml_add(ml, segment, level, CTN_SCATTER)->basic;
+    bool last = chunk->index + 1 == ml->chunks;
+    ctn_basic_coll_t *basic = &ctn_ml_add(ml, chunk, level, CTN_SCATTER)->basic;
     if (sbgp->me == 0) {
-        basic->in = results(ml, segment);
+        basic->in = results(ml, chunk);
         basic->at = paths->at[last][level];
     } else if (sbgp->me == to) {
-        basic->out = results(ml, segment);
-        basic->bytes = ctn_ml_bytes(ml, segment, ml->call.in.bytes);
+        basic->out = results(ml, chunk);
+        basic->bytes = ctn_ml_bytes(ml, chunk, ml->call.in.bytes);
     }
 }
 
-static void compose_reduce(ctn_ml_t *ml, ctn_segment_t *segment)
+static void compose_reduce(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     unsigned levels = ctn_ml_levels(ml);
     if (levels == 0) {
-        compose_alone(ml, segment);
+        compose_single_rank(ml, chunk);
         return;
     }
     for (unsigned level = 0; level < levels; level++) {
@@ -145,13 +145,13 @@ static void compose_reduce(ctn_ml_t *ml, ctn_segment_t *segment)
         if (ctn_ml_is_top(ml, level)) {
             (void)ctn_ml_find_root(ml, level, &root);
         }
-        (void)add_up(ml, segment, level, CTN_REDUCE, root);
+        (void)add_up(ml, chunk, level, CTN_REDUCE, root);
     }
-    ctn_ml_down(segment);
+    ctn_ml_down(chunk);
     for (unsigned level = levels; level-- > 0;) {
         uint32_t to;
         if (passes_on(ml, level, &to)) {
-            add_passing(ml, segment, level, to);
+            add_passing(ml, chunk, level, to);
         }
     }
 }
@@ -160,7 +160,7 @@ const ctn_composition_t ctn_ml_reduce = {
     .algorithm = CTN_ML_ALGORITHM("reduce"),
     .of = CTN_OF_REDUCE,
     .kinds = 1u << CTN_REDUCE | 1u << CTN_SCATTER,
-    .whole = CTN_REDUCE,
+    .single_level_kind = CTN_REDUCE,
     .vector = true,
     .plan = plan_reduce,
     .compose = compose_reduce,
@@ -174,24 +174,24 @@ static catena_status_t plan_allreduce(ctn_ml_t *ml)
     return CATENA_OK;
 }
 
-static void compose_allreduce(ctn_ml_t *ml, ctn_segment_t *segment)
+static void compose_allreduce(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     unsigned levels = ctn_ml_levels(ml);
     if (levels == 0) {
-        compose_alone(ml, segment);
+        compose_single_rank(ml, chunk);
         return;
     }
     for (unsigned level = 0; level < levels; level++) {
-        (void)add_up(ml, segment, level,
+        (void)add_up(ml, chunk, level,
                      ctn_ml_is_top(ml, level) ? CTN_ALLREDUCE : CTN_REDUCE, 0);
     }
-    ctn_ml_down(segment);
+    ctn_ml_down(chunk);
     for (unsigned level = levels; level-- > 0;) {
         if (!ctn_ml_is_top(ml, level)) {
-            ctn_basic_t *basic =
-                &ctn_ml_add(ml, segment, level, CTN_BCAST)->basic;
-            basic->in = basic->out = results(ml, segment);
-            basic->bytes = ctn_ml_bytes(ml, segment, ml->call.in.bytes);
+            ctn_basic_coll_t *basic =
+                &ctn_ml_add(ml, chunk, level, CTN_BCAST)->basic;
+            basic->in = basic->out = results(ml, chunk);
+            basic->bytes = ctn_ml_bytes(ml, chunk, ml->call.in.bytes);
         }
     }
 }
@@ -200,7 +200,7 @@ const ctn_composition_t ctn_ml_allreduce = {
     .algorithm = CTN_ML_ALGORITHM("allreduce"),
     .of = CTN_OF_ALLREDUCE,
     .kinds = 1u << CTN_REDUCE | 1u << CTN_ALLREDUCE | 1u << CTN_BCAST,
-    .whole = CTN_ALLREDUCE,
+    .single_level_kind = CTN_ALLREDUCE,
     .vector = true,
     .plan = plan_allreduce,
     .compose = compose_allreduce,

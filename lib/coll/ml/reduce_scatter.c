@@ -12,11 +12,11 @@ typedef struct reduce_scatter {
     ctn_cover_t all;        /* all blocks: given, then reduced */
     unsigned char *results; /* this far: of those whom this rank leads */
     /* of the top */
-    ctn_parts_t parts;
+    ctn_packing_t parts;
     size_t *at;
     unsigned char *packed; /* all blocks in its members' order; NULL: as they
                               are */
-    bool last_alone;
+    bool last_exclusive;
 } reduce_scatter_t;
 
 static bool is_alone(const ctn_ml_t *ml)
@@ -38,14 +38,14 @@ static catena_status_t plan_top(ctn_ml_t *ml, reduce_scatter_t *it)
     if (is_alone(ml) || !ml->hierarchy->top) {
         return CATENA_OK;
     }
-    it->parts = (ctn_parts_t){.sbgp = ctn_ml_sbgp(ml, levels - 1)};
+    it->parts = (ctn_packing_t){.sbgp = ctn_ml_sbgp(ml, levels - 1)};
     it->at =
         ctn_ml_keep(ml, (it->parts.sbgp->size + (size_t)1) * sizeof(*it->at));
     if (it->at == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     size_t from;
-    if (!ctn_parts_lay(&it->all, &it->parts, it->at, &from)) {
+    if (!ctn_packing_layout(&it->all, &it->parts, it->at, &from)) {
         it->packed = ctn_ml_scratch(ml, ml->call.in.bytes);
         return it->packed != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
     }
@@ -84,7 +84,7 @@ static catena_status_t plan_parts(ctn_ml_t *ml, reduce_scatter_t *it)
                             .bytes = call->all.bytes,
                             .memory = call->in.base};
     if (call->composition->lengths) {
-        it->all.at = ctn_route_table(ml);
+        it->all.at = ctn_route_offsets(ml);
         if (it->all.at == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
@@ -100,11 +100,11 @@ static catena_status_t plan_parts(ctn_ml_t *ml, reduce_scatter_t *it)
     bool mixed = call->in_place && !is_alone(ml) && ctn_ml_is_top(ml, 0);
     catena_status_t status = measure(ml, it);
     if (status == CATENA_OK) {
-        status =
-            ctn_route_settle(ml, &it->route, mixed ? NULL : &call->out, NULL);
+        status = ctn_route_set_memory(ml, &it->route, mixed ? NULL : &call->out,
+                                      NULL);
     }
     if (status == CATENA_OK) {
-        status = ctn_route_lay(ml, &it->route);
+        status = ctn_route_layout(ml, &it->route);
     }
     return status == CATENA_OK ? plan_top(ml, it) : status;
 }
@@ -117,13 +117,13 @@ static catena_status_t plan(ctn_ml_t *ml)
     }
     ml->table = it;
     ctn_ml_cut(ml, ml->call.in.bytes, ml->call.by.type->bytes);
-    it->last_alone = false;
-    if (is_alone(ml) || ctn_route_is_whole(ml)) {
-        ml->segments = 1;
-        ml->segment_bytes = ml->call.in.bytes;
-    } else if (ml->segments > 1) {
-        it->last_alone = true;
-        ml->segments++;
+    it->last_exclusive = false;
+    if (is_alone(ml) || ctn_route_is_single_level(ml)) {
+        ml->chunks = 1;
+        ml->chunk_bytes = ml->call.in.bytes;
+    } else if (ml->chunks > 1) {
+        it->last_exclusive = true;
+        ml->chunks++;
     }
     catena_status_t status = ctn_route_find(ml, &it->route, CTN_ROUTE_LEADERS);
     return status == CATENA_OK ? plan_parts(ml, it) : status;
@@ -131,88 +131,90 @@ static catena_status_t plan(ctn_ml_t *ml)
 
 /* ---- steps ---- */
 
-static void pack(ctn_ml_t *ml, ctn_segment_t *segment)
+static void pack(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const reduce_scatter_t *it = ml->table;
-    (void)segment;
+    (void)chunk;
     for (uint32_t i = 0; i < it->parts.sbgp->size; i++) {
-        ctn_part_copy(ml->exec, &it->all, &it->parts, i, it->packed + it->at[i],
-                      true);
+        ctn_packing_copy_member(ml->exec, &it->all, &it->parts, i,
+                                it->packed + it->at[i], true);
     }
 }
 
-static void take_own(ctn_ml_t *ml, ctn_segment_t *segment)
+static void take_own(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const reduce_scatter_t *it = ml->table;
-    (void)segment;
+    (void)chunk;
     ctn_route_copy_own(ml, &it->route, &ml->call.out, false);
 }
 
 /** The only rank there is. */
-static void copy(ctn_ml_t *ml, ctn_segment_t *segment)
+static void copy(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const ctn_call_t *call = &ml->call;
-    (void)segment;
+    (void)chunk;
     if (!call->in_place && call->out.bytes > 0) {
         ctn_exec_copy(ml->exec, call->out.base, call->in.base, call->out.bytes);
     }
 }
 
-static void add_up(ctn_ml_t *ml, ctn_segment_t *segment)
+static void add_up(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const reduce_scatter_t *it = ml->table;
-    size_t from = ctn_ml_from(ml, segment);
+    size_t from = ctn_ml_from(ml, chunk);
     for (unsigned level = 0; level < ctn_ml_levels(ml); level++) {
         if (ctn_ml_is_top(ml, level)) {
             continue;
         }
-        ctn_basic_t *basic = &ctn_ml_add(ml, segment, level, CTN_REDUCE)->basic;
+        ctn_basic_coll_t *basic =
+            &ctn_ml_add(ml, chunk, level, CTN_REDUCE)->basic;
         basic->in = (level == 0 ? ml->call.in.base : it->results) + from;
         basic->out =
             ctn_ml_sbgp(ml, level)->me == 0 ? it->results + from : NULL;
-        basic->bytes = ctn_ml_bytes(ml, segment, ml->call.in.bytes);
+        basic->bytes = ctn_ml_bytes(ml, chunk, ml->call.in.bytes);
     }
 }
 
-static void add_top(ctn_ml_t *ml, ctn_segment_t *segment)
+static void add_top(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const reduce_scatter_t *it = ml->table;
-    ctn_stage_t *stage =
-        ctn_ml_add(ml, segment, ctn_ml_levels(ml) - 1, CTN_REDUCE_SCATTER);
-    stage->before = it->packed != NULL ? pack : NULL;
-    stage->basic.in = it->packed != NULL ? it->packed : it->all.memory;
-    stage->basic.out = it->route.cover.memory;
-    stage->basic.bytes = ctn_route_bytes(&it->route);
-    stage->basic.at = it->at;
+    ctn_task_t *task =
+        ctn_ml_add(ml, chunk, ctn_ml_levels(ml) - 1, CTN_REDUCE_SCATTER);
+    task->before = it->packed != NULL ? pack : NULL;
+    task->basic.in = it->packed != NULL ? it->packed : it->all.memory;
+    task->basic.out = it->route.cover.memory;
+    task->basic.bytes = ctn_route_bytes(&it->route);
+    task->basic.at = it->at;
 }
 
-static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
+static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const reduce_scatter_t *it = ml->table;
-    bool last = segment->index + 1 == ml->segments;
+    bool last = chunk->index + 1 == ml->chunks;
     if (is_alone(ml)) {
-        ctn_ml_add_local(segment, copy);
+        ctn_ml_add_local(chunk, copy);
         return;
     }
-    segment->alone = last && it->last_alone;
-    if (!segment->alone && !ctn_route_is_whole(ml)) {
-        add_up(ml, segment);
+    chunk->exclusive = last && it->last_exclusive;
+    if (!chunk->exclusive && !ctn_route_is_single_level(ml)) {
+        add_up(ml, chunk);
     }
     if (!last) {
         return;
     }
     if (ml->hierarchy->top) {
-        add_top(ml, segment);
+        add_top(ml, chunk);
     }
-    ctn_route_scatter(ml, segment, CTN_ROUTE_LEADERS);
-    ctn_ml_add_local(segment, take_own);
+    ctn_route_scatter(ml, chunk, CTN_ROUTE_LEADERS);
+    ctn_ml_add_local(chunk, take_own);
 }
 
-CTN_HOT static bool whole_basic(const ctn_call_t *call, ctn_use_t *use,
-                                ctn_basic_t *basic)
+CTN_HOT static bool single_level_basic(const ctn_call_t *call,
+                                       ctn_ml_config_t *config,
+                                       ctn_basic_coll_t *basic)
 {
     basic->bytes = call->out.bytes;
-    basic->at = ctn_route_steps(call, use);
+    basic->at = ctn_route_cached_offsets(call, config);
     return basic->at != NULL && !call->in_place;
 }
 
@@ -221,8 +223,9 @@ CTN_HOT static bool whole_basic(const ctn_call_t *call, ctn_use_t *use,
         .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_REDUCE_SCATTER,  \
         .kinds =                                                               \
             1u << CTN_REDUCE | 1u << CTN_REDUCE_SCATTER | 1u << CTN_SCATTER,   \
-        .whole = CTN_REDUCE_SCATTER, .lengths = (has_lengths),                 \
-        .whole_basic = whole_basic, .plan = plan, .compose = compose           \
+        .single_level_kind = CTN_REDUCE_SCATTER, .lengths = (has_lengths),     \
+        .single_level_basic = single_level_basic, .plan = plan,                \
+        .compose = compose                                                     \
     }
 
 const ctn_composition_t ctn_ml_reduce_scatter =

@@ -21,7 +21,7 @@ static catena_status_t plan_lengths(ctn_ml_t *ml)
         memset(rooted->lengths, 0, bytes);
     }
     rooted->lengths[rooted->route.own] = ctn_ml_rooted_own(ml)->bytes;
-    if (ml->call.composition->whole == CTN_SCATTER &&
+    if (ml->call.composition->single_level_kind == CTN_SCATTER &&
         ctn_ml_rooted_is_root(ml)) {
         for (uint32_t i = 0; i < rooted->route.ranks; i++) {
             rooted->lengths[i] = ctn_blocks_bytes(&ml->call.all, i);
@@ -29,7 +29,7 @@ static catena_status_t plan_lengths(ctn_ml_t *ml)
     }
     cover->bytes = sizeof(uint64_t);
     cover->memory = (unsigned char *)rooted->lengths;
-    return ctn_route_lay(ml, &rooted->route);
+    return ctn_route_layout(ml, &rooted->route);
 }
 
 static void refuse(ctn_ml_t *ml, uint32_t rank, uint64_t told, size_t expected)
@@ -49,7 +49,7 @@ static void refuse(ctn_ml_t *ml, uint32_t rank, uint64_t told, size_t expected)
 static void check_lengths(ctn_ml_t *ml)
 {
     const ctn_ml_rooted_t *rooted = ml->table;
-    bool gathers = ml->call.composition->whole == CTN_GATHER;
+    bool gathers = ml->call.composition->single_level_kind == CTN_GATHER;
     if (gathers && ctn_ml_rooted_is_root(ml)) {
         for (uint32_t i = 0; i < rooted->route.ranks; i++) {
             size_t expected = ctn_blocks_bytes(&ml->call.all, i);
@@ -91,14 +91,14 @@ static catena_status_t plan_blocks(ctn_ml_t *ml)
 {
     ctn_ml_rooted_t *rooted = ml->table;
     ctn_cover_t *cover = &rooted->route.cover;
-    unsigned char *users = NULL;
+    unsigned char *user_buffer = NULL;
     if (ctn_ml_rooted_is_root(ml) && !rooted->differ) {
-        users = ctn_route_users(&ml->call, cover->at);
+        user_buffer = ctn_route_user_buffer(&ml->call, cover->at);
     }
-    rooted->users = users != NULL;
-    catena_status_t status =
-        ctn_route_settle(ml, &rooted->route, ctn_ml_rooted_own(ml), users);
-    return status == CATENA_OK ? ctn_route_lay(ml, &rooted->route) : status;
+    rooted->user_buffer = user_buffer != NULL;
+    catena_status_t status = ctn_route_set_memory(
+        ml, &rooted->route, ctn_ml_rooted_own(ml), user_buffer);
+    return status == CATENA_OK ? ctn_route_layout(ml, &rooted->route) : status;
 }
 
 /** What is known without asking. */
@@ -110,7 +110,7 @@ static catena_status_t plan_known(ctn_ml_t *ml)
     if (ctn_ml_rooted_is_root(ml)) {
         cover->bytes = ml->call.all.bytes;
         if (ml->call.composition->lengths) {
-            cover->at = ctn_route_table(ml);
+            cover->at = ctn_route_offsets(ml);
             if (cover->at == NULL) {
                 return CATENA_ERR_NO_MEMORY;
             }
@@ -120,30 +120,30 @@ static catena_status_t plan_known(ctn_ml_t *ml)
 }
 
 /** Lengths have come. */
-static void turn(ctn_ml_t *ml, ctn_segment_t *segment)
+static void turn(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     ctn_ml_rooted_t *rooted = ml->table;
-    (void)segment;
+    (void)chunk;
     check_lengths(ml);
     catena_status_t status = measure(ml);
     if (status == CATENA_OK) {
         status = plan_blocks(ml);
     }
     if (status != CATENA_OK) {
-        ctn_route_lay_nothing(ml, &rooted->route);
+        ctn_route_layout_nothing(ml, &rooted->route);
         ml->status = status;
-        ctn_ml_break(ml);
+        ctn_ml_abort(ml);
     }
     rooted->give(ml);
 }
 
-bool ctn_ml_rooted_open(ctn_ml_t *ml, ctn_segment_t *segment)
+bool ctn_ml_rooted_open(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const ctn_ml_rooted_t *rooted = ml->table;
-    bool blocks = segment->index + 1 == ml->segments;
-    segment->alone = segment->index > 0;
+    bool blocks = chunk->index + 1 == ml->chunks;
+    chunk->exclusive = chunk->index > 0;
     if (blocks && rooted->ahead) {
-        ctn_ml_add_local(segment, turn);
+        ctn_ml_add_local(chunk, turn);
     }
     return blocks;
 }
@@ -155,8 +155,8 @@ catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml, void (*give)(ctn_ml_t *ml))
         return CATENA_ERR_NO_MEMORY;
     }
     ml->table = rooted;
-    rooted->ahead = ml->call.composition->lengths && !ctn_route_is_whole(ml) &&
-                    ctn_ml_levels(ml) > 0;
+    rooted->ahead = ml->call.composition->lengths &&
+                    !ctn_route_is_single_level(ml) && ctn_ml_levels(ml) > 0;
     rooted->differ = false;
     rooted->give = give;
     if (rooted->ahead && ml->exec->drop_data) {
@@ -167,7 +167,7 @@ catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml, void (*give)(ctn_ml_t *ml))
                   ml->call.composition->algorithm.name, ctn_ml_levels(ml));
         return CATENA_ERR_UNSUPPORTED;
     }
-    ml->segments = rooted->ahead ? 2 : 1;
+    ml->chunks = rooted->ahead ? 2 : 1;
     catena_status_t status =
         ctn_route_find(ml, &rooted->route, CTN_ROUTE_ROOTED);
     if (status == CATENA_OK) {

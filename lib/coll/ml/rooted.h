@@ -13,7 +13,7 @@ typedef struct ctn_ml_rooted {
     ctn_route_t route; /* first */
     bool ahead;        /* lengths go first */
     bool differ;       /* what was told of lengths is not what was expected */
-    bool users;        /* the root's buffer is the cover */
+    bool user_buffer;  /* the root's buffer is the cover */
     uint64_t own;      /* this rank's length, if it keeps no others */
     uint64_t *lengths; /* [ranks of the cover] */
     /* Copies what this rank gives, once the way is ready for blocks. */
@@ -23,8 +23,9 @@ typedef struct ctn_ml_rooted {
 /** The block that this rank gives or gets, whether it gathers or scatters. */
 static inline const ctn_span_t *ctn_ml_rooted_own(const ctn_ml_t *ml)
 {
-    return ml->call.composition->whole == CTN_GATHER ? &ml->call.in
-                                                     : &ml->call.out;
+    return ml->call.composition->single_level_kind == CTN_GATHER
+               ? &ml->call.in
+               : &ml->call.out;
 }
 
 static inline bool ctn_ml_rooted_is_root(const ctn_ml_t *ml)
@@ -41,6 +42,6 @@ catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml, void (*give)(ctn_ml_t *ml));
 /** Begin a segment; where lengths have come, make the way ready for blocks and
  * give. Wrong lengths are refused, which ends the operation with an error when
  * all is over. @return whether it is that of the blocks */
-bool ctn_ml_rooted_open(ctn_ml_t *ml, ctn_segment_t *segment);
+bool ctn_ml_rooted_open(ctn_ml_t *ml, ctn_chunk_t *chunk);
 
 #endif

@@ -15,7 +15,7 @@ static void find_hop(ctn_ml_t *ml, ctn_route_t *route, unsigned level,
     bool top = ctn_ml_is_top(ml, level);
     uint32_t root = 0;
     bool under = kind == CTN_ROUTE_ROOTED && ctn_ml_find_root(ml, level, &root);
-    *hop = (ctn_hop_t){.parts = {.sbgp = sbgp}, .root = under ? root : 0};
+    *hop = (ctn_hop_t){.packing = {.sbgp = sbgp}, .root = under ? root : 0};
     hop->crosses = hop->root != 0 && !top;
     hop->holds = sbgp->me == hop->root;
     if (top && kind != CTN_ROUTE_ROOTED) {
@@ -53,7 +53,7 @@ static void choose_cover(ctn_ml_t *ml, ctn_route_t *route,
 /** Blocks from outside are part of what the leader gives, or gets. */
 static catena_status_t find_rest(ctn_ml_t *ml, ctn_hop_t *hop)
 {
-    const ctn_sbgp_t *sbgp = hop->parts.sbgp;
+    const ctn_sbgp_t *sbgp = hop->packing.sbgp;
     size_t ranges = 1;
     if (!hop->crosses || (!hop->holds && sbgp->me != 0)) {
         return CATENA_OK;
@@ -65,7 +65,7 @@ static catena_status_t find_rest(ctn_ml_t *ml, ctn_hop_t *hop)
     if (rest == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_parts_rest(&hop->parts, ctn_ml_size(ml), rest);
+    ctn_packing_find_rest(&hop->packing, ctn_ml_size(ml), rest);
     return CATENA_OK;
 }
 
@@ -89,7 +89,7 @@ catena_status_t ctn_route_find(ctn_ml_t *ml, ctn_route_t *route,
         ctn_hop_t *hop = &route->hop[level];
         if (hop->holds) {
             hop->at = at;
-            at += hop->parts.sbgp->size + 1;
+            at += hop->packing.sbgp->size + 1;
         }
         if (status == CATENA_OK) {
             status = find_rest(ml, hop);
@@ -100,11 +100,12 @@ catena_status_t ctn_route_find(ctn_ml_t *ml, ctn_route_t *route,
 
 /* ---- memory ---- */
 
-catena_status_t ctn_route_settle(ctn_ml_t *ml, ctn_route_t *route,
-                                 const ctn_span_t *own, unsigned char *users)
+catena_status_t ctn_route_set_memory(ctn_ml_t *ml, ctn_route_t *route,
+                                     const ctn_span_t *own,
+                                     unsigned char *user_buffer)
 {
     size_t bytes = ctn_route_bytes(route);
-    unsigned char *memory = users;
+    unsigned char *memory = user_buffer;
     if (!route->keeps) {
         bool serves = own != NULL && own->type == NULL && own->bytes == bytes;
         memory = serves ? own->base : NULL;
@@ -119,7 +120,7 @@ catena_status_t ctn_route_settle(ctn_ml_t *ml, ctn_route_t *route,
     return CATENA_OK;
 }
 
-void ctn_route_lay_nothing(ctn_ml_t *ml, ctn_route_t *route)
+void ctn_route_layout_nothing(ctn_ml_t *ml, ctn_route_t *route)
 {
     route->cover.bytes = 0;
     route->cover.at = NULL;
@@ -131,23 +132,24 @@ void ctn_route_lay_nothing(ctn_ml_t *ml, ctn_route_t *route)
         hop->packed = false;
         if (hop->holds) {
             memset(hop->at, 0,
-                   (hop->parts.sbgp->size + (size_t)1) * sizeof(*hop->at));
+                   (hop->packing.sbgp->size + (size_t)1) * sizeof(*hop->at));
         }
     }
 }
 
-static catena_status_t lay_hop(ctn_ml_t *ml, const ctn_cover_t *cover,
-                               ctn_hop_t *hop)
+static catena_status_t layout_hop(ctn_ml_t *ml, const ctn_cover_t *cover,
+                                  ctn_hop_t *hop)
 {
-    uint32_t me = hop->parts.sbgp->me;
+    uint32_t me = hop->packing.sbgp->me;
     size_t from;
     size_t bytes;
     if (hop->holds) {
-        hop->packed = !ctn_parts_lay(cover, &hop->parts, hop->at, &from);
+        hop->packed = !ctn_packing_layout(cover, &hop->packing, hop->at, &from);
         hop->bytes = hop->at[me + 1] - hop->at[me];
-        bytes = hop->at[hop->parts.sbgp->size];
+        bytes = hop->at[hop->packing.sbgp->size];
     } else {
-        hop->packed = !ctn_part_lay(cover, &hop->parts, me, &hop->bytes, &from);
+        hop->packed = !ctn_packing_layout_member(cover, &hop->packing, me,
+                                                 &hop->bytes, &from);
         bytes = hop->bytes;
     }
     hop->place = bytes > 0 ? cover->memory + from : NULL;
@@ -160,114 +162,114 @@ static catena_status_t lay_hop(ctn_ml_t *ml, const ctn_cover_t *cover,
     return CATENA_OK;
 }
 
-catena_status_t ctn_route_lay(ctn_ml_t *ml, ctn_route_t *route)
+catena_status_t ctn_route_layout(ctn_ml_t *ml, ctn_route_t *route)
 {
     catena_status_t status = CATENA_OK;
     unsigned levels = ctn_ml_levels(ml);
     for (unsigned level = 0; level < levels && status == CATENA_OK; level++) {
-        status = lay_hop(ml, &route->cover, &route->hop[level]);
+        status = layout_hop(ml, &route->cover, &route->hop[level]);
     }
     return status;
 }
 
 /* ---- stages ---- */
 
-static ctn_hop_t *hop_of(const ctn_ml_t *ml, const ctn_stage_t *stage)
+static ctn_hop_t *hop_of(const ctn_ml_t *ml, const ctn_task_t *task)
 {
     ctn_route_t *route = ml->table;
     unsigned level = 0;
-    while (ml->hierarchy->level[level] != stage->module) {
+    while (ml->hierarchy->level[level] != task->module) {
         level++;
     }
     return &route->hop[level];
 }
 
 /** Where this rank's part lies. */
-static unsigned char *part_of(const ctn_hop_t *hop)
+static unsigned char *own_blocks(const ctn_hop_t *hop)
 {
     return hop->holds && hop->place != NULL
-               ? hop->place + hop->at[hop->parts.sbgp->me]
+               ? hop->place + hop->at[hop->packing.sbgp->me]
                : hop->place;
 }
 
 /** Copy parts between where they are packed and the cover: this rank's, or
  * those of the others. */
-static void move_parts(ctn_ml_t *ml, const ctn_hop_t *hop, bool own, bool out)
+static void move_blocks(ctn_ml_t *ml, const ctn_hop_t *hop, bool own, bool out)
 {
     const ctn_route_t *route = ml->table;
-    uint32_t me = hop->parts.sbgp->me;
+    uint32_t me = hop->packing.sbgp->me;
     if (!hop->packed) {
         return;
     }
     if (own) {
-        ctn_part_copy(ml->exec, &route->cover, &hop->parts, me, part_of(hop),
-                      out);
+        ctn_packing_copy_member(ml->exec, &route->cover, &hop->packing, me,
+                                own_blocks(hop), out);
         return;
     }
-    for (uint32_t i = 0; i < hop->parts.sbgp->size; i++) {
+    for (uint32_t i = 0; i < hop->packing.sbgp->size; i++) {
         if (i != me) {
-            ctn_part_copy(ml->exec, &route->cover, &hop->parts, i,
-                          hop->place + hop->at[i], out);
+            ctn_packing_copy_member(ml->exec, &route->cover, &hop->packing, i,
+                                    hop->place + hop->at[i], out);
         }
     }
 }
 
-static void begin_gather(ctn_ml_t *ml, ctn_segment_t *segment)
+static void begin_gather(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    ctn_stage_t *stage = &segment->stage[segment->at];
-    const ctn_hop_t *hop = hop_of(ml, stage);
+    ctn_task_t *task = &chunk->task[chunk->at];
+    const ctn_hop_t *hop = hop_of(ml, task);
     /* Who gets all has its part already where it belongs. */
     if (!hop->holds) {
-        move_parts(ml, hop, true, true);
+        move_blocks(ml, hop, true, true);
     }
-    stage->basic.in = part_of(hop);
-    stage->basic.out = hop->holds ? hop->place : NULL;
-    stage->basic.bytes = hop->bytes;
-    stage->basic.at = hop->at;
+    task->basic.in = own_blocks(hop);
+    task->basic.out = hop->holds ? hop->place : NULL;
+    task->basic.bytes = hop->bytes;
+    task->basic.at = hop->at;
 }
 
-static void end_gather(ctn_ml_t *ml, ctn_segment_t *segment)
+static void end_gather(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    const ctn_hop_t *hop = hop_of(ml, &segment->stage[segment->at]);
+    const ctn_hop_t *hop = hop_of(ml, &chunk->task[chunk->at]);
     if (hop->holds) {
-        move_parts(ml, hop, false, false);
+        move_blocks(ml, hop, false, false);
     }
 }
 
-static void begin_scatter(ctn_ml_t *ml, ctn_segment_t *segment)
+static void begin_scatter(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    ctn_stage_t *stage = &segment->stage[segment->at];
-    const ctn_hop_t *hop = hop_of(ml, stage);
+    ctn_task_t *task = &chunk->task[chunk->at];
+    const ctn_hop_t *hop = hop_of(ml, task);
     if (hop->holds) {
-        move_parts(ml, hop, false, true);
+        move_blocks(ml, hop, false, true);
     }
-    stage->basic.in = hop->holds ? hop->place : NULL;
-    stage->basic.out = part_of(hop);
-    stage->basic.bytes = hop->bytes;
-    stage->basic.at = hop->at;
+    task->basic.in = hop->holds ? hop->place : NULL;
+    task->basic.out = own_blocks(hop);
+    task->basic.bytes = hop->bytes;
+    task->basic.at = hop->at;
 }
 
-static void end_scatter(ctn_ml_t *ml, ctn_segment_t *segment)
+static void end_scatter(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    const ctn_hop_t *hop = hop_of(ml, &segment->stage[segment->at]);
+    const ctn_hop_t *hop = hop_of(ml, &chunk->task[chunk->at]);
     if (!hop->holds) {
-        move_parts(ml, hop, true, false);
+        move_blocks(ml, hop, true, false);
     }
 }
 
-static void begin_allgather(ctn_ml_t *ml, ctn_segment_t *segment)
+static void begin_allgather(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    move_parts(ml, hop_of(ml, &segment->stage[segment->at]), true, true);
+    move_blocks(ml, hop_of(ml, &chunk->task[chunk->at]), true, true);
 }
 
-static void add(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
+static void add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
                 ctn_basic_kind_t kind)
 {
     const ctn_route_t *route = ml->table;
-    ctn_stage_t *stage = ctn_ml_add(ml, segment, level, kind);
-    stage->basic.root = route->hop[level].root;
-    stage->before = kind == CTN_GATHER ? begin_gather : begin_scatter;
-    stage->after = kind == CTN_GATHER ? end_gather : end_scatter;
+    ctn_task_t *task = ctn_ml_add(ml, chunk, level, kind);
+    task->basic.root = route->hop[level].root;
+    task->before = kind == CTN_GATHER ? begin_gather : begin_scatter;
+    task->after = kind == CTN_GATHER ? end_gather : end_scatter;
 }
 
 /** Levels that are of use for a gather or scatter. */
@@ -277,56 +279,54 @@ static unsigned levels_of(const ctn_ml_t *ml, ctn_route_kind_t kind)
     return kind != CTN_ROUTE_ROOTED && ml->hierarchy->top ? levels - 1 : levels;
 }
 
-void ctn_route_gather(ctn_ml_t *ml, ctn_segment_t *segment,
-                      ctn_route_kind_t kind)
+void ctn_route_gather(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_route_kind_t kind)
 {
     const ctn_route_t *route = ml->table;
     unsigned levels = levels_of(ml, kind);
     for (unsigned level = 0; level < levels; level++) {
         if (!route->hop[level].crosses) {
-            add(ml, segment, level, CTN_GATHER);
+            add(ml, chunk, level, CTN_GATHER);
         }
     }
     if (kind != CTN_ROUTE_ROOTED) {
         return;
     }
-    ctn_ml_down(segment);
+    ctn_ml_down(chunk);
     for (unsigned level = levels; level-- > 0;) {
         if (route->hop[level].crosses) {
-            add(ml, segment, level, CTN_GATHER);
+            add(ml, chunk, level, CTN_GATHER);
         }
     }
 }
 
-void ctn_route_scatter(ctn_ml_t *ml, ctn_segment_t *segment,
-                       ctn_route_kind_t kind)
+void ctn_route_scatter(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_route_kind_t kind)
 {
     const ctn_route_t *route = ml->table;
     unsigned levels = levels_of(ml, kind);
     for (unsigned level = 0; level < levels; level++) {
         if (route->hop[level].crosses || ctn_ml_is_top(ml, level)) {
-            add(ml, segment, level, CTN_SCATTER);
+            add(ml, chunk, level, CTN_SCATTER);
         }
     }
-    ctn_ml_down(segment);
+    ctn_ml_down(chunk);
     for (unsigned level = levels; level-- > 0;) {
         if (!route->hop[level].crosses && !ctn_ml_is_top(ml, level)) {
-            add(ml, segment, level, CTN_SCATTER);
+            add(ml, chunk, level, CTN_SCATTER);
         }
     }
 }
 
-void ctn_route_allgather(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level)
+void ctn_route_allgather(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level)
 {
     const ctn_route_t *route = ml->table;
     const ctn_hop_t *hop = &route->hop[level];
-    ctn_stage_t *stage = ctn_ml_add(ml, segment, level, CTN_ALLGATHER);
-    stage->basic.in = part_of(hop);
-    stage->basic.out = hop->place;
-    stage->basic.bytes = hop->bytes;
-    stage->basic.at = hop->at;
-    stage->before = begin_allgather;
-    stage->after = end_gather;
+    ctn_task_t *task = ctn_ml_add(ml, chunk, level, CTN_ALLGATHER);
+    task->basic.in = own_blocks(hop);
+    task->basic.out = hop->place;
+    task->basic.bytes = hop->bytes;
+    task->basic.at = hop->at;
+    task->before = begin_allgather;
+    task->after = end_gather;
 }
 
 /* ---- users' blocks ---- */
@@ -336,7 +336,7 @@ static uint32_t size_of(const ctn_call_t *call)
     return call->group->lane.chain.size;
 }
 
-static void fill_table(const ctn_call_t *call, size_t *at)
+static void fill_offsets(const ctn_call_t *call, size_t *at)
 {
     at[0] = 0;
     for (uint32_t i = 0; i < size_of(call); i++) {
@@ -344,35 +344,39 @@ static void fill_table(const ctn_call_t *call, size_t *at)
     }
 }
 
-size_t *ctn_route_table(ctn_ml_t *ml)
+size_t *ctn_route_offsets(ctn_ml_t *ml)
 {
     size_t *at =
         ctn_ml_keep(ml, (size_of(&ml->call) + (size_t)1) * sizeof(*at));
     if (at != NULL) {
-        fill_table(&ml->call, at);
+        fill_offsets(&ml->call, at);
     }
     return at;
 }
 
-CTN_HOT const size_t *ctn_route_steps(const ctn_call_t *call, ctn_use_t *use)
+CTN_HOT const size_t *ctn_route_cached_offsets(const ctn_call_t *call,
+                                               ctn_ml_config_t *config)
 {
-    bool alike = call->all.counts == NULL;
-    if (use->steps == NULL) {
-        use->steps = malloc((size_of(call) + (size_t)1) * sizeof(*use->steps));
-        use->step = SIZE_MAX; /* of no blocks */
+    bool uniform = call->all.counts == NULL;
+    if (config->block_offsets == NULL) {
+        config->block_offsets = malloc((size_of(call) + (size_t)1) *
+                                       sizeof(*config->block_offsets));
+        config->offsets_bytes = SIZE_MAX; /* of no blocks */
     }
-    if (use->steps == NULL || (alike && use->step == call->all.bytes)) {
-        return use->steps;
+    if (config->block_offsets == NULL ||
+        (uniform && config->offsets_bytes == call->all.bytes)) {
+        return config->block_offsets;
     }
-    fill_table(call, use->steps);
-    use->step = alike ? call->all.bytes : SIZE_MAX;
-    return use->steps;
+    fill_offsets(call, config->block_offsets);
+    config->offsets_bytes = uniform ? call->all.bytes : SIZE_MAX;
+    return config->block_offsets;
 }
 
-CTN_HOT unsigned char *ctn_route_users(const ctn_call_t *call, const size_t *at)
+CTN_HOT unsigned char *ctn_route_user_buffer(const ctn_call_t *call,
+                                             const size_t *at)
 {
     const ctn_blocks_t *blocks = &call->all;
-    unsigned char *users = NULL;
+    unsigned char *user_buffer = NULL;
     if (!blocks->type->dense) {
         return NULL;
     }
@@ -384,41 +388,43 @@ CTN_HOT unsigned char *ctn_route_users(const ctn_call_t *call, const size_t *at)
         if (block.bytes == 0) {
             continue;
         }
-        users = users != NULL ? users : block.base;
-        if (block.base != users + at[i]) {
+        user_buffer = user_buffer != NULL ? user_buffer : block.base;
+        if (block.base != user_buffer + at[i]) {
             return NULL;
         }
     }
-    return users;
+    return user_buffer;
 }
 
-CTN_HOT bool ctn_route_whole(const ctn_call_t *call, ctn_use_t *use,
-                             const ctn_span_t *own, unsigned char **all,
-                             ctn_basic_t *basic)
+CTN_HOT bool ctn_route_single_level(const ctn_call_t *call,
+                                    ctn_ml_config_t *config,
+                                    const ctn_span_t *own, unsigned char **all,
+                                    ctn_basic_coll_t *basic)
 {
     uint32_t rank = call->group->lane.chain.rank;
     *all = NULL;
     basic->bytes = own->bytes;
-    if (own->type != NULL || own->bytes > CTN_SEGMENT_BYTES) {
+    if (own->type != NULL || own->bytes > CTN_CHUNK_BYTES) {
         return false;
     }
     if (call->all.type == NULL) {
         return true;
     }
-    const size_t *at = ctn_route_steps(call, use);
+    const size_t *at = ctn_route_cached_offsets(call, config);
     if (at == NULL || at[rank + 1] - at[rank] != own->bytes) {
         return false;
     }
     basic->at = at;
-    *all = ctn_route_users(call, at);
+    *all = ctn_route_user_buffer(call, at);
     return *all != NULL;
 }
 
-CTN_HOT bool ctn_route_gather_whole(const ctn_call_t *call, ctn_use_t *use,
-                                    ctn_basic_t *basic)
+CTN_HOT bool ctn_route_gather_single_level(const ctn_call_t *call,
+                                           ctn_ml_config_t *config,
+                                           ctn_basic_coll_t *basic)
 {
     unsigned char *all;
-    if (!ctn_route_whole(call, use, &call->in, &all, basic)) {
+    if (!ctn_route_single_level(call, config, &call->in, &all, basic)) {
         return false;
     }
     basic->in = call->in.base;

@@ -20,7 +20,7 @@
 
 /** One level of a route. */
 typedef struct ctn_hop {
-    ctn_parts_t parts;
+    ctn_packing_t packing;
     uint32_t root;
     bool crosses; /* blocks from outside come through the leader, who is not
                      the root */
@@ -48,7 +48,7 @@ typedef enum ctn_route_kind {
 } ctn_route_kind_t;
 
 /** Whether a single level joins all: as all ranks see. */
-static inline bool ctn_route_is_whole(const ctn_ml_t *ml)
+static inline bool ctn_route_is_single_level(const ctn_ml_t *ml)
 {
     return ctn_ml_levels(ml) == 1 &&
            ctn_ml_sbgp(ml, 0)->size == ctn_ml_size(ml);
@@ -70,51 +70,52 @@ static inline size_t ctn_route_bytes(const ctn_route_t *route)
  *                  it may not
  * @param[in] users memory that serves if others are kept; NULL: none
  * @return ERR_NO_MEMORY */
-catena_status_t ctn_route_settle(ctn_ml_t *ml, ctn_route_t *route,
-                                 const ctn_span_t *own, unsigned char *users);
+catena_status_t ctn_route_set_memory(ctn_ml_t *ml, ctn_route_t *route,
+                                     const ctn_span_t *own,
+                                     unsigned char *user_buffer);
 
 /** Find where parts lie: the cover has its lengths and memory.
  * @return ERR_NO_MEMORY */
-catena_status_t ctn_route_lay(ctn_ml_t *ml, ctn_route_t *route);
+catena_status_t ctn_route_layout(ctn_ml_t *ml, ctn_route_t *route);
 /** There is no memory for blocks: nothing is moved, on any level. */
-void ctn_route_lay_nothing(ctn_ml_t *ml, ctn_route_t *route);
+void ctn_route_layout_nothing(ctn_ml_t *ml, ctn_route_t *route);
 
 /** Add the stages that gather to the root, or to the leaders of all levels
  * below the top; scatter: likewise from them. */
-void ctn_route_gather(ctn_ml_t *ml, ctn_segment_t *segment,
-                      ctn_route_kind_t kind);
-void ctn_route_scatter(ctn_ml_t *ml, ctn_segment_t *segment,
-                       ctn_route_kind_t kind);
+void ctn_route_gather(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_route_kind_t kind);
+void ctn_route_scatter(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_route_kind_t kind);
 /** Add the stage in which all members of a level get all. */
-void ctn_route_allgather(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level);
+void ctn_route_allgather(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level);
 
 /* ---- users' blocks ---- */
 
 /** Where the blocks of all ranks begin, with lengths of their own, end to end.
  * @return [ranks + 1]; NULL: no memory */
-size_t *ctn_route_table(ctn_ml_t *ml);
+size_t *ctn_route_offsets(ctn_ml_t *ml);
 
 /** The memory of all blocks of a call's buffer, if they lie end to end in the
  * order of ranks; else NULL.
- * @param[in] at as ctn_route_table has it; NULL: all are alike */
-unsigned char *ctn_route_users(const ctn_call_t *call, const size_t *at);
+ * @param[in] at as ctn_route_offsets has it; NULL: all are alike */
+unsigned char *ctn_route_user_buffer(const ctn_call_t *call, const size_t *at);
 
 /** Where the blocks of all ranks begin, for a call that is alone.
  * @return [ranks + 1], until the next call; NULL: no memory */
-const size_t *ctn_route_steps(const ctn_call_t *call, ctn_use_t *use);
+const size_t *ctn_route_cached_offsets(const ctn_call_t *call,
+                                       ctn_ml_config_t *config);
 
 /** Of a call that is alone, on a single level: set `bytes` and `at` of its
  * basic collective.
  * @param[in]  own this rank's block
  * @param[out] all memory of all blocks, where they matter; else NULL
  * @return false: something has to be packed, or copied, or is long */
-bool ctn_route_whole(const ctn_call_t *call, ctn_use_t *use,
-                     const ctn_span_t *own, unsigned char **all,
-                     ctn_basic_t *basic);
+bool ctn_route_single_level(const ctn_call_t *call, ctn_ml_config_t *config,
+                            const ctn_span_t *own, unsigned char **all,
+                            ctn_basic_coll_t *basic);
 
 /** The same for gather and allgather: all that ctn_composition_t asks for. */
-bool ctn_route_gather_whole(const ctn_call_t *call, ctn_use_t *use,
-                            ctn_basic_t *basic);
+bool ctn_route_gather_single_level(const ctn_call_t *call,
+                                   ctn_ml_config_t *config,
+                                   ctn_basic_coll_t *basic);
 
 /** Copy the blocks of all ranks between a buffer and a cover that has all: into
  * the cover, or out of it. Of blocks of different lengths what both have. */

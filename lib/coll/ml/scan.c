@@ -13,36 +13,36 @@
 #include "coll/ml/ml.h"
 
 /** This rank's part of a segment. */
-static unsigned char *own(const ctn_ml_t *ml, const ctn_segment_t *segment)
+static unsigned char *own(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
-    return ml->call.in.base + ctn_ml_from(ml, segment);
+    return ml->call.in.base + ctn_ml_from(ml, chunk);
 }
 
-static unsigned char *result(const ctn_ml_t *ml, const ctn_segment_t *segment)
+static unsigned char *result(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
-    return ml->call.out.base + ctn_ml_from(ml, segment);
+    return ml->call.out.base + ctn_ml_from(ml, chunk);
 }
 
-static size_t length(const ctn_ml_t *ml, const ctn_segment_t *segment)
+static size_t length(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
-    return ctn_ml_bytes(ml, segment, ml->call.in.bytes);
+    return ctn_ml_bytes(ml, chunk, ml->call.in.bytes);
 }
 
 /** The total of those whom a leader stands for; then, of who leads no more,
  * what is before its subgroup. */
-static unsigned char *total(const ctn_segment_t *segment)
+static unsigned char *total(const ctn_chunk_t *chunk)
 {
-    return segment->scratch;
+    return chunk->scratch;
 }
 
 /** What is before this rank. */
-static unsigned char *prefix(const ctn_ml_t *ml, const ctn_segment_t *segment)
+static unsigned char *prefix(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
-    return ml->call.in_place ? segment->scratch + ml->segment_bytes
-                             : result(ml, segment);
+    return ml->call.in_place ? chunk->scratch + ml->chunk_bytes
+                             : result(ml, chunk);
 }
 
-static bool is_whole(const ctn_ml_t *ml)
+static bool is_single_level(const ctn_ml_t *ml)
 {
     return ctn_ml_levels(ml) == 1 && ctn_ml_is_top(ml, 0);
 }
@@ -50,37 +50,37 @@ static bool is_whole(const ctn_ml_t *ml)
 static catena_status_t plan(ctn_ml_t *ml)
 {
     ctn_ml_cut(ml, ml->call.in.bytes, ml->call.by.type->bytes);
-    if (ctn_ml_levels(ml) > 0 && !is_whole(ml)) {
-        ml->scratch_bytes = ml->segment_bytes * (ml->call.in_place ? 2 : 1);
+    if (ctn_ml_levels(ml) > 0 && !is_single_level(ml)) {
+        ml->scratch_bytes = ml->chunk_bytes * (ml->call.in_place ? 2 : 1);
     }
     return CATENA_OK;
 }
 
 /* ---- local steps ---- */
 
-static void put_in_front(ctn_ml_t *ml, ctn_segment_t *segment)
+static void put_in_front(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    unsigned char *before = prefix(ml, segment);
-    ctn_ml_fold(ml, total(segment), before, before, length(ml, segment));
+    unsigned char *before = prefix(ml, chunk);
+    ctn_ml_fold(ml, total(chunk), before, before, length(ml, chunk));
 }
 
 /** scan: what is before this rank is known; itself comes last. */
-static void include(ctn_ml_t *ml, ctn_segment_t *segment)
+static void include(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    ctn_ml_fold(ml, prefix(ml, segment), own(ml, segment), result(ml, segment),
-                length(ml, segment));
+    ctn_ml_fold(ml, prefix(ml, chunk), own(ml, chunk), result(ml, chunk),
+                length(ml, chunk));
 }
 
-static void copy_own(ctn_ml_t *ml, ctn_segment_t *segment)
+static void copy_own(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    ctn_exec_copy(ml->exec, result(ml, segment), own(ml, segment),
-                  length(ml, segment));
+    ctn_exec_copy(ml->exec, result(ml, chunk), own(ml, chunk),
+                  length(ml, chunk));
 }
 
-static void copy_prefix(ctn_ml_t *ml, ctn_segment_t *segment)
+static void copy_prefix(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    ctn_exec_copy(ml->exec, result(ml, segment), prefix(ml, segment),
-                  length(ml, segment));
+    ctn_exec_copy(ml->exec, result(ml, chunk), prefix(ml, chunk),
+                  length(ml, chunk));
 }
 
 /** The last one; NULL: there is nothing left to do. */
@@ -96,60 +96,60 @@ static ctn_local_step_t conclusion(const ctn_ml_t *ml)
 
 /* ---- stages ---- */
 
-static ctn_stage_t *add(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level,
-                        ctn_basic_kind_t kind, const unsigned char *in,
-                        unsigned char *out)
+static ctn_task_t *add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
+                       ctn_basic_kind_t kind, const unsigned char *in,
+                       unsigned char *out)
 {
-    ctn_stage_t *stage = ctn_ml_add(ml, segment, level, kind);
-    stage->basic.in = in;
-    stage->basic.out = out;
-    stage->basic.bytes = length(ml, segment);
-    return stage;
+    ctn_task_t *task = ctn_ml_add(ml, chunk, level, kind);
+    task->basic.in = in;
+    task->basic.out = out;
+    task->basic.bytes = length(ml, chunk);
+    return task;
 }
 
-static void add_up(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level)
+static void add_up(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level)
 {
-    const unsigned char *in = level == 0 ? own(ml, segment) : total(segment);
-    (void)add(ml, segment, level, CTN_EXSCAN, in, prefix(ml, segment));
+    const unsigned char *in = level == 0 ? own(ml, chunk) : total(chunk);
+    (void)add(ml, chunk, level, CTN_EXSCAN, in, prefix(ml, chunk));
     if (!ctn_ml_is_top(ml, level)) {
-        (void)add(ml, segment, level, CTN_REDUCE, in,
-                  ctn_ml_sbgp(ml, level)->me == 0 ? total(segment) : NULL);
+        (void)add(ml, chunk, level, CTN_REDUCE, in,
+                  ctn_ml_sbgp(ml, level)->me == 0 ? total(chunk) : NULL);
     }
 }
 
-static void add_down(ctn_ml_t *ml, ctn_segment_t *segment, unsigned level)
+static void add_down(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level)
 {
     const ctn_sbgp_t *sbgp = ctn_ml_sbgp(ml, level);
-    unsigned char *before = prefix(ml, segment);
+    unsigned char *before = prefix(ml, chunk);
     if (ctn_ml_is_top(ml, level) || sbgp->member[0].range[0].first == 0) {
         return; /* nothing is before them */
     }
     if (sbgp->me == 0) {
-        (void)add(ml, segment, level, CTN_BCAST, before, before);
+        (void)add(ml, chunk, level, CTN_BCAST, before, before);
     } else {
-        add(ml, segment, level, CTN_BCAST, total(segment), total(segment))
-            ->after = put_in_front;
+        add(ml, chunk, level, CTN_BCAST, total(chunk), total(chunk))->after =
+            put_in_front;
     }
 }
 
-static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
+static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     unsigned levels = ctn_ml_levels(ml);
-    if (is_whole(ml)) {
-        (void)add(ml, segment, 0, ml->call.composition->whole, own(ml, segment),
-                  result(ml, segment));
+    if (is_single_level(ml)) {
+        (void)add(ml, chunk, 0, ml->call.composition->single_level_kind,
+                  own(ml, chunk), result(ml, chunk));
         return;
     }
     for (unsigned level = 0; level < levels; level++) {
-        add_up(ml, segment, level);
+        add_up(ml, chunk, level);
     }
-    ctn_ml_down(segment);
+    ctn_ml_down(chunk);
     for (unsigned level = levels; level-- > 0;) {
-        add_down(ml, segment, level);
+        add_down(ml, chunk, level);
     }
     ctn_local_step_t last = conclusion(ml);
     if (last != NULL) {
-        ctn_ml_add_local(segment, last);
+        ctn_ml_add_local(chunk, last);
     }
 }
 
@@ -162,7 +162,7 @@ const ctn_composition_t ctn_ml_scan = {
     .algorithm = CTN_ML_ALGORITHM("scan"),
     .of = CTN_OF_SCAN,
     .kinds = KINDS,
-    .whole = CTN_SCAN,
+    .single_level_kind = CTN_SCAN,
     .vector = true,
     .plan = plan,
     .compose = compose,
@@ -172,7 +172,7 @@ const ctn_composition_t ctn_ml_exscan = {
     .algorithm = CTN_ML_ALGORITHM("exscan"),
     .of = CTN_OF_SCAN,
     .kinds = KINDS,
-    .whole = CTN_EXSCAN,
+    .single_level_kind = CTN_EXSCAN,
     .vector = true,
     .plan = plan,
     .compose = compose,

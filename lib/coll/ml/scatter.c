@@ -7,7 +7,7 @@
 static void collect(ctn_ml_t *ml)
 {
     const ctn_ml_rooted_t *rooted = ml->table;
-    if (ctn_ml_rooted_is_root(ml) && !rooted->users) {
+    if (ctn_ml_rooted_is_root(ml) && !rooted->user_buffer) {
         ctn_route_copy_blocks(ml, &ml->call.all, &rooted->route.cover, true);
     }
 }
@@ -17,29 +17,30 @@ static catena_status_t plan(ctn_ml_t *ml)
     return ctn_ml_rooted_plan(ml, collect);
 }
 
-static void take_own(ctn_ml_t *ml, ctn_segment_t *segment)
+static void take_own(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const ctn_ml_rooted_t *rooted = ml->table;
-    (void)segment;
+    (void)chunk;
     if (!ml->call.in_place) {
         ctn_route_copy_own(ml, &rooted->route, &ml->call.out, false);
     }
 }
 
-static void compose(ctn_ml_t *ml, ctn_segment_t *segment)
+static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
-    bool blocks = ctn_ml_rooted_open(ml, segment);
-    ctn_route_scatter(ml, segment, CTN_ROUTE_ROOTED);
+    bool blocks = ctn_ml_rooted_open(ml, chunk);
+    ctn_route_scatter(ml, chunk, CTN_ROUTE_ROOTED);
     if (blocks) {
-        ctn_ml_add_local(segment, take_own);
+        ctn_ml_add_local(chunk, take_own);
     }
 }
 
-CTN_HOT static bool whole_basic(const ctn_call_t *call, ctn_use_t *use,
-                                ctn_basic_t *basic)
+CTN_HOT static bool single_level_basic(const ctn_call_t *call,
+                                       ctn_ml_config_t *config,
+                                       ctn_basic_coll_t *basic)
 {
     unsigned char *all;
-    if (!ctn_route_whole(call, use, &call->out, &all, basic)) {
+    if (!ctn_route_single_level(call, config, &call->out, &all, basic)) {
         return false;
     }
     basic->in = all;
@@ -50,9 +51,9 @@ CTN_HOT static bool whole_basic(const ctn_call_t *call, ctn_use_t *use,
 #define SCATTER(its_name, has_lengths)                                         \
     {                                                                          \
         .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_SCATTER,         \
-        .kinds = 1u << CTN_SCATTER, .whole = CTN_SCATTER,                      \
-        .lengths = (has_lengths), .whole_basic = whole_basic, .plan = plan,    \
-        .compose = compose                                                     \
+        .kinds = 1u << CTN_SCATTER, .single_level_kind = CTN_SCATTER,          \
+        .lengths = (has_lengths), .single_level_basic = single_level_basic,    \
+        .plan = plan, .compose = compose                                       \
     }
 
 const ctn_composition_t ctn_ml_scatter = SCATTER("scatter", false);

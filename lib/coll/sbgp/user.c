@@ -6,13 +6,13 @@
 static catena_status_t find(const catena_group_t *group,
                             char name[CTN_SBGP_NAME_BYTES])
 {
-    const char *given = ctn_hierarchy_subgroup(group);
-    int length = snprintf(name, CTN_SBGP_NAME_BYTES, "%s", given);
+    const char *value_text = ctn_hierarchy_subgroup(group);
+    int length = snprintf(name, CTN_SBGP_NAME_BYTES, "%s", value_text);
     if (length < 0 || (size_t)length >= CTN_SBGP_NAME_BYTES) {
         ctn_error(group->exec->log,
                   "the name of this rank's subgroup has %zu bytes; expected "
                   "less than %u",
-                  strlen(given), CTN_SBGP_NAME_BYTES);
+                  strlen(value_text), CTN_SBGP_NAME_BYTES);
         return CATENA_ERR_ARG;
     }
     return CATENA_OK;

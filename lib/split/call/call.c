@@ -368,7 +368,7 @@ static catena_status_t split_now(catena_group_t *group,
 
 static void dispose(void *hidden)
 {
-    ctn_ml_keep_words(hidden);
+    ctn_ml_keep_explanation(hidden);
     (void)ctn_group_free(hidden, false);
 }
 

@@ -82,7 +82,7 @@ static void naive_subgroup(uint32_t n, char (*name)[CTN_SBGP_NAME_BYTES],
 }
 
 static void naive(uint32_t n, uint32_t me, uint32_t slot,
-                  const ctn_levels_t *levels, expected_t *e)
+                  const ctn_hierarchy_levels_t *levels, expected_t *e)
 {
     uint32_t owner[NAIVE_RANKS];
     uint32_t left = n;
@@ -188,13 +188,13 @@ void naive_check(job_t *job, catena_group_t *group,
                  const ctn_hierarchy_t *hierarchy, const char *levels_text)
 {
     expected_t *e = malloc(sizeof(*e));
-    ctn_levels_t levels;
+    ctn_hierarchy_levels_t levels;
     uint32_t n = group->lane.chain.size;
     uint32_t me = group->lane.chain.rank;
     naive_await(job, hierarchy); /* building uses the group's chain */
     uint32_t slot = tell_names(job, group);
-    JOB_CHECK(job,
-              ctn_levels_read(NULL, "test", levels_text, &levels) == CATENA_OK);
+    JOB_CHECK(job, ctn_hierarchy_levels_read(NULL, "test", levels_text,
+                                             &levels) == CATENA_OK);
     naive(n, me, slot, &levels, e);
     JOB_CHECK(job, e->ends == 1 && hierarchy->status == CATENA_OK);
     JOB_CHECK(job, hierarchy->levels == e->hierarchy.levels);

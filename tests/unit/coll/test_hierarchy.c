@@ -55,7 +55,7 @@ enum {
 static int run_with(const struct shape *shape, const char *hierarchy,
                     uint64_t seed, job_body_t body)
 {
-    char levels[CTN_LEVELS_BYTES];
+    char levels[CTN_HIERARCHY_LEVELS_BYTES];
     char topology[128];
     snprintf(levels, sizeof(levels), "HIERARCHY=%s", hierarchy);
     snprintf(topology, sizeof(topology), "TOPOLOGY=%s", shape->topology);

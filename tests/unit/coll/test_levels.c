@@ -35,11 +35,11 @@ static const struct {
 
 START_TEST(texts_that_are_nonsense)
 {
-    ctn_levels_t levels;
+    ctn_hierarchy_levels_t levels;
     capture_t said;
     capture_start(&said);
     catena_status_t status =
-        ctn_levels_read(NULL, "HERE", nonsense[_i].text, &levels);
+        ctn_hierarchy_levels_read(NULL, "HERE", nonsense[_i].text, &levels);
     capture_stop(&said);
     ck_assert_int_eq(status, CATENA_ERR_ARG);
     said_facts(&said, "HERE", nonsense[_i].fact, NULL);
@@ -56,11 +56,12 @@ START_TEST(texts_that_are_not)
          "core:p2p,l3:p2p,numa:p2p,socket:p2p,user:p2p,node:p2p,network:p2p"},
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        ctn_levels_t levels;
-        char text[CTN_LEVELS_BYTES];
-        ck_assert_int_eq(ctn_levels_read(NULL, "HERE", texts[i][0], &levels),
-                         CATENA_OK);
-        ctn_levels_write(&levels, text);
+        ctn_hierarchy_levels_t levels;
+        char text[CTN_HIERARCHY_LEVELS_BYTES];
+        ck_assert_int_eq(
+            ctn_hierarchy_levels_read(NULL, "HERE", texts[i][0], &levels),
+            CATENA_OK);
+        ctn_hierarchy_levels_write(&levels, text);
         ck_assert_str_eq(text, texts[i][1]);
     }
 }

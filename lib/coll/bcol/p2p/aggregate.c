@@ -23,7 +23,8 @@ static unsigned most_children(const ctn_p2p_t *p2p)
     return slots < CTN_BUNDLE_CHILDREN ? slots : CTN_BUNDLE_CHILDREN;
 }
 
-static uint32_t choose_radix(const ctn_p2p_t *p2p, const ctn_basic_t *basic)
+static uint32_t choose_radix(const ctn_p2p_t *p2p,
+                             const ctn_basic_coll_t *basic)
 {
     if (ctn_p2p_asked(basic, "binomial")) {
         return 2;
@@ -42,7 +43,7 @@ static size_t longest_short(const ctn_ktree_t *tree)
     while (span * tree->radix < tree->size) {
         span *= tree->radix;
     }
-    size_t share = CTN_SEGMENT_BYTES / span;
+    size_t share = CTN_CHUNK_BYTES / span;
     size_t limit = share > sizeof(uint64_t) ? share - sizeof(uint64_t) : 0;
     return limit < ALWAYS_SHORT ? ALWAYS_SHORT : limit & ~(size_t)7;
 }

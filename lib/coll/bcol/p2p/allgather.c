@@ -35,12 +35,12 @@ static stretch_t stretch_from(uint32_t size, uint32_t first, uint32_t count)
                          : (stretch_t){first, rest, count - rest};
 }
 
-static size_t bytes_before(const ctn_basic_t *basic, const stretch_t *s)
+static size_t bytes_before(const ctn_basic_coll_t *basic, const stretch_t *s)
 {
     return basic->at[s->first + s->count] - basic->at[s->first];
 }
 
-static size_t bytes_again(const ctn_basic_t *basic, const stretch_t *s)
+static size_t bytes_again(const ctn_basic_coll_t *basic, const stretch_t *s)
 {
     return basic->at[s->again] - basic->at[0];
 }
@@ -67,7 +67,7 @@ static uint32_t behind(const ctn_p2p_t *p2p, uint32_t away)
 static size_t bytes_to_pack(const bruck_t *bruck)
 {
     const ctn_p2p_t *p2p = bruck->call.p2p;
-    const ctn_basic_t *basic = bruck->call.basic;
+    const ctn_basic_coll_t *basic = bruck->call.basic;
     size_t bytes = 0;
     for (unsigned r = 0; r < p2p->rounds; r++) {
         stretch_t s = stretch_from(p2p->size, p2p->me, parts_in(p2p->size, r));
@@ -83,7 +83,7 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     bruck_t *bruck = ctn_op_state(op);
     const ctn_p2p_t *p2p = bruck->call.p2p;
-    const ctn_basic_t *basic = bruck->call.basic;
+    const ctn_basic_coll_t *basic = bruck->call.basic;
     ctn_p2p_begin_parts(op, CTN_P2P_BRUCK, 1);
     bruck->round = 0;
     bruck->sent = false;
@@ -112,7 +112,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static const unsigned char *gathered(ctn_op_t *op, bruck_t *bruck,
                                      const stretch_t *s, size_t *bytes)
 {
-    const ctn_basic_t *basic = bruck->call.basic;
+    const ctn_basic_coll_t *basic = bruck->call.basic;
     size_t before = bytes_before(basic, s);
     size_t again = bytes_again(basic, s);
     *bytes = before + again;
@@ -129,7 +129,7 @@ static const unsigned char *gathered(ctn_op_t *op, bruck_t *bruck,
 static ctn_step_t take(ctn_op_t *op, const bruck_t *bruck)
 {
     const ctn_p2p_t *p2p = bruck->call.p2p;
-    const ctn_basic_t *basic = bruck->call.basic;
+    const ctn_basic_coll_t *basic = bruck->call.basic;
     uint32_t away = UINT32_C(1) << bruck->round;
     stretch_t s = stretch_from(p2p->size, ahead(p2p, away),
                                parts_in(p2p->size, bruck->round));
@@ -203,7 +203,7 @@ const char *const ctn_p2p_allgathers[] = {"bruck", "ring", NULL};
 /** Whether all messages fit their slots; what the largest holds are parts in a
  * row. That far fewer messages are worth more than no copies: 4 ranks on 4
  * hosts and 2 cores, 16 KiB of each: 33 us, 66 round the ring. */
-static bool fits(const ctn_p2p_t *p2p, const ctn_basic_t *basic)
+static bool fits(const ctn_p2p_t *p2p, const ctn_basic_coll_t *basic)
 {
     uint32_t most = 1;
     for (unsigned r = 0; r < p2p->rounds; r++) {
@@ -220,7 +220,7 @@ static bool fits(const ctn_p2p_t *p2p, const ctn_basic_t *basic)
     return true;
 }
 
-ctn_op_t *ctn_p2p_allgather(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_allgather(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
     bool bruck = fits(p2p, basic) && !ctn_p2p_asked(basic, "ring");

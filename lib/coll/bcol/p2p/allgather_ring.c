@@ -25,7 +25,7 @@ typedef struct ring {
     ctn_outflow_t out;
     cursor_t received; /* the piece that comes next */
     cursor_t sent;     /* the one to send next */
-    ctn_flow_unfit_t unfit;
+    ctn_flow_unfit_t mismatch;
 } ring_t;
 
 static uint32_t member_at(const ctn_p2p_t *p2p, const cursor_t *cursor)
@@ -54,7 +54,7 @@ static void pass(const ring_t *ring, cursor_t *cursor)
 static ctn_inflow_plan_t plan_of(const ring_t *ring, ctn_address_t left)
 {
     const ctn_p2p_t *p2p = ring->call.p2p;
-    const ctn_basic_t *basic = ring->call.basic;
+    const ctn_basic_coll_t *basic = ring->call.basic;
     ctn_inflow_plan_t plan = {.from = left,
                               .slot = PIECES,
                               .grant_slot = GRANTS,
@@ -77,13 +77,13 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     ring_t *ring = ctn_op_state(op);
     const ctn_p2p_t *p2p = ring->call.p2p;
-    const ctn_basic_t *basic = ring->call.basic;
+    const ctn_basic_coll_t *basic = ring->call.basic;
     const ctn_sbgp_member_t *member = p2p->module.sbgp->member;
     uint32_t left = p2p->me > 0 ? p2p->me - 1 : p2p->size - 1;
     uint32_t right = p2p->me + 1 < p2p->size ? p2p->me + 1 : 0;
     catena_status_t status = CATENA_OK;
     ctn_p2p_begin_ring(op);
-    ring->unfit = (ctn_flow_unfit_t){0, 0};
+    ring->mismatch = (ctn_flow_unfit_t){0, 0};
     ring->received = (cursor_t){1, 0};
     ring->sent = (cursor_t){0, 0};
     ring->in.stage = NULL;
@@ -102,7 +102,7 @@ static ctn_step_t begin(ctn_op_t *op)
 /** The next piece, if it is here. */
 static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
 {
-    const ctn_basic_t *basic = ring->call.basic;
+    const ctn_basic_coll_t *basic = ring->call.basic;
     uint32_t member = member_at(ring->call.p2p, &ring->received);
     ctn_step_t step = ctn_inflow_take(
         op, &ring->in, ctn_part_at(basic, member) + ring->received.from,
@@ -127,7 +127,7 @@ static ctn_step_t send(ctn_op_t *op, ring_t *ring)
     if (!is_here(ring, &ring->sent) || !ctn_outflow_granted(op, &ring->out)) {
         return CTN_STEP_WAIT;
     }
-    const ctn_basic_t *basic = ring->call.basic;
+    const ctn_basic_coll_t *basic = ring->call.basic;
     uint32_t member = member_at(ring->call.p2p, &ring->sent);
     uint64_t at = basic->at[member] - basic->at[0] + ring->sent.from;
     catena_status_t status = ctn_outflow_put(
@@ -145,12 +145,12 @@ static ctn_step_t go_round_unfit(ctn_op_t *op, ring_t *ring)
     ctn_step_t step =
         ring->received.step <= steps ? receive(op, ring) : CTN_STEP_WAIT;
     if (ring->sent.step == steps) {
-        ring->unfit.told = steps;
+        ring->mismatch.told = steps;
     }
     return step != CTN_STEP_WAIT
                ? step
-               : ctn_flow_tell(op, &ring->unfit, &ring->in, &ring->out, PIECES,
-                               ring->received.step - 1, steps);
+               : ctn_flow_tell(op, &ring->mismatch, &ring->in, &ring->out,
+                               PIECES, ring->received.step - 1, steps);
 }
 
 static ctn_step_t go_round(ctn_op_t *op)
@@ -193,7 +193,8 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_p2p_allgather_ring(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_allgather_ring(ctn_module_t *module,
+                                 const ctn_basic_coll_t *basic)
 {
     return ctn_p2p_create(module, &algorithm, basic);
 }

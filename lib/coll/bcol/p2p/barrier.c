@@ -59,7 +59,8 @@ static const ctn_algorithm_t algorithm = {
     .synchronizing = true,
 };
 
-ctn_op_t *ctn_p2p_dissemination(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_dissemination(ctn_module_t *module,
+                                const ctn_basic_coll_t *basic)
 {
     return ctn_p2p_create(module, &algorithm, basic);
 }

@@ -54,15 +54,15 @@ static bool fits_linear(const ctn_p2p_t *p2p)
     return p2p->size <= p2p->channel.wide_slots + 1u;
 }
 
-static bool is_segment(size_t bytes)
+static bool is_chunk(size_t bytes)
 {
-    return bytes == CTN_SEGMENT_BYTES;
+    return bytes == CTN_CHUNK_BYTES;
 }
 
 static ctn_p2p_shape_t best_shape(const ctn_p2p_t *p2p, bool up, size_t bytes)
 {
     bool crowded = is_crowded(p2p);
-    if (is_segment(bytes) && !crowded && p2p->size <= CHAIN_MEMBERS) {
+    if (is_chunk(bytes) && !crowded && p2p->size <= CHAIN_MEMBERS) {
         return CTN_P2P_CHAIN;
     }
     uint32_t linear = crowded ? CROWDED_MEMBERS : up ? LINEAR_MEMBERS : 0;
@@ -70,7 +70,7 @@ static ctn_p2p_shape_t best_shape(const ctn_p2p_t *p2p, bool up, size_t bytes)
 }
 
 ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
-                                     const ctn_basic_t *basic, bool up,
+                                     const ctn_basic_coll_t *basic, bool up,
                                      size_t bytes)
 {
     ctn_p2p_shape_t shape = best_shape(p2p, up, bytes);
@@ -83,7 +83,7 @@ ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
                                                         : shape;
 }
 
-ctn_op_t *ctn_p2p_barrier(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_barrier(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
     bool tree = ctn_p2p_asked(basic, "tree") ||
@@ -92,7 +92,7 @@ ctn_op_t *ctn_p2p_barrier(ctn_module_t *module, const ctn_basic_t *basic)
                 : ctn_p2p_dissemination(module, basic);
 }
 
-ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
     bool doubling = ctn_p2p_asked(basic, "recursive-doubling");

@@ -32,7 +32,7 @@ ctn_step_t ctn_p2p_fold_begin(ctn_op_t *op, ctn_p2p_form_t form)
 ctn_step_t ctn_p2p_fold_in(ctn_op_t *op)
 {
     ctn_p2p_fold_t *fold = ctn_op_state(op);
-    const ctn_basic_t *basic = fold->call.basic;
+    const ctn_basic_coll_t *basic = fold->call.basic;
     uint32_t me = fold->call.p2p->me;
     catena_status_t status = CATENA_OK;
     if (fold->idle) {
@@ -54,7 +54,7 @@ ctn_step_t ctn_p2p_fold_in(ctn_op_t *op)
 ctn_step_t ctn_p2p_fold_out(ctn_op_t *op)
 {
     ctn_p2p_fold_t *fold = ctn_op_state(op);
-    const ctn_basic_t *basic = fold->call.basic;
+    const ctn_basic_coll_t *basic = fold->call.basic;
     uint32_t me = fold->call.p2p->me;
     if (fold->idle) {
         unsigned char *result;

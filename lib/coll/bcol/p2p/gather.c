@@ -35,7 +35,7 @@ static ctn_address_t address_of(const gather_t *gather, uint32_t member)
     return gather->call.p2p->module.sbgp->member[member].memory;
 }
 
-static unsigned char *place_of(const ctn_basic_t *basic, uint32_t member)
+static unsigned char *place_of(const ctn_basic_coll_t *basic, uint32_t member)
 {
     return (unsigned char *)basic->out + basic->at[member];
 }
@@ -50,7 +50,7 @@ static bool agrees(ctn_op_t *op, gather_t *gather, uint32_t member,
 
 static void move_own(ctn_op_t *op, gather_t *gather)
 {
-    const ctn_basic_t *basic = gather->call.basic;
+    const ctn_basic_coll_t *basic = gather->call.basic;
     unsigned char *place = place_of(basic, basic->root);
     if (agrees(op, gather, basic->root, basic->bytes) && basic->bytes > 0 &&
         basic->in != place) {
@@ -61,7 +61,7 @@ static void move_own(ctn_op_t *op, gather_t *gather)
 static ctn_step_t begin(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
-    const ctn_basic_t *basic = gather->call.basic;
+    const ctn_basic_coll_t *basic = gather->call.basic;
     ctn_bundling_t *bundling = &gather->bundling;
     ctn_p2p_begin(op);
     ctn_bundling_set(bundling, &gather->call);
@@ -277,7 +277,7 @@ static ctn_step_t pass_on(ctn_op_t *op)
 static ctn_step_t send_part(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
-    const ctn_basic_t *basic = gather->call.basic;
+    const ctn_basic_coll_t *basic = gather->call.basic;
     op->waits_for = gather->call.p2p->module.sbgp->member[basic->root].rank;
     return ctn_part_send(op, &gather->own);
 }
@@ -315,7 +315,7 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_p2p_gather(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_gather(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     return ctn_p2p_create(module, &algorithm, basic);
 }

@@ -10,7 +10,7 @@
 /* ---- operations ---- */
 
 ctn_op_t *ctn_p2p_create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
-                         const ctn_basic_t *basic)
+                         const ctn_basic_coll_t *basic)
 {
     ctn_op_t *op = ctn_op_create(module->exec, algorithm, module->channel);
     if (op != NULL) {
@@ -21,7 +21,7 @@ ctn_op_t *ctn_p2p_create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
     return op;
 }
 
-bool ctn_p2p_asked(const ctn_basic_t *basic, const char *name)
+bool ctn_p2p_asked(const ctn_basic_coll_t *basic, const char *name)
 {
     return basic->algorithm != NULL && strcmp(basic->algorithm, name) == 0;
 }
@@ -31,8 +31,8 @@ static void begin_form(ctn_op_t *op, uint16_t form)
     ctn_p2p_call_t *call = ctn_op_state(op);
     call->form = form;
     call->p2p->form[op->seq % CTN_P2P_RINGS] = form;
-    call->status =
-        call->basic != NULL && call->basic->unfit ? CATENA_ERR_ARG : CATENA_OK;
+    call->status = call->basic != NULL && call->basic->mismatch ? CATENA_ERR_ARG
+                                                                : CATENA_OK;
     call->doubts = op->exec->doubts;
     call->asked = 0;
     ctn_op_set_network(op, call->p2p->remote);
@@ -75,18 +75,18 @@ static uint16_t form_of(unsigned way, uint64_t about)
  * bits above the digest of lengths; modulo primes, since numbers that differ
  * are often a power of two apart: not one below 2^1019 times another, or 2^60,
  * has the same remainder. */
-enum { SEGMENTS_MODULUS = 2039, PASSES_MODULUS = 61, PASSES_SHIFT = 5 };
+enum { CHUNKS_MODULUS = 2039, PASSES_MODULUS = 61, PASSES_SHIFT = 5 };
 
-_Static_assert(SEGMENTS_MODULUS < 1 << CTN_P2P_ABOUT_BITS &&
+_Static_assert(CHUNKS_MODULUS < 1 << CTN_P2P_ABOUT_BITS &&
                    PASSES_MODULUS << PASSES_SHIFT < 1 << CTN_P2P_ABOUT_BITS,
                "remainders fit");
 
 void ctn_p2p_begin_vector(ctn_op_t *op, unsigned way)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
-    const ctn_basic_t *basic = call->basic; /* a fence has none */
-    uint32_t segments = basic != NULL ? basic->segments : 0;
-    begin_form(op, form_of(way, segments % SEGMENTS_MODULUS));
+    const ctn_basic_coll_t *basic = call->basic; /* a fence has none */
+    uint32_t chunks = basic != NULL ? basic->chunks : 0;
+    begin_form(op, form_of(way, chunks % CHUNKS_MODULUS));
 }
 
 void ctn_p2p_begin_parts(ctn_op_t *op, unsigned way, uint32_t passes)
@@ -171,7 +171,7 @@ CTN_COLD static void part(const ctn_op_t *op, uint32_t member)
               "for rank %u; give the same count on all ranks",
               op->algorithm->name, sbgp->member[sbgp->me].rank,
               call->basic != NULL ? call->basic->bytes : 0,
-              call->basic != NULL ? call->basic->segments : 0,
+              call->basic != NULL ? call->basic->chunks : 0,
               sbgp->member[member].rank);
     ctn_exec_break(op->exec, CATENA_ERR_ARG);
 }
@@ -300,8 +300,8 @@ bool ctn_p2p_agrees(ctn_op_t *op, catena_status_t *status, uint32_t member,
 {
     const ctn_p2p_call_t *call = ctn_op_state(op);
     if (bytes != expected && *status == CATENA_OK) {
-        *status = ctn_block_refused(&call->p2p->module, op->algorithm->name,
-                                    member, bytes, expected);
+        *status = ctn_block_mismatch(&call->p2p->module, op->algorithm->name,
+                                     member, bytes, expected);
     }
     return bytes == expected;
 }
@@ -412,7 +412,7 @@ static void *take_memory(ctn_exec_t *exec, const ctn_p2p_t *p2p)
 
 static void set_channel(ctn_p2p_t *p2p)
 {
-    _Static_assert(CTN_SEGMENT_BYTES <= CTN_WIDE_BYTES,
+    _Static_assert(CTN_CHUNK_BYTES <= CTN_WIDE_BYTES,
                    "a vector fits a message");
     ctn_channel_t *channel = &p2p->channel;
     ctn_channel_set(channel, p2p->memory, CTN_P2P_RINGS, CTN_P2P_FLIGHT);

@@ -44,7 +44,7 @@ static inline unsigned ctn_p2p_wide_slots(unsigned rounds)
 /** First in the state of an operation. */
 typedef struct ctn_p2p_call {
     ctn_p2p_t *p2p;
-    const ctn_basic_t *basic;
+    const ctn_basic_coll_t *basic;
     uint16_t form;          /* as below; messages carry it as their turn */
     size_t found;           /* bytes of the last that had another length */
     catena_status_t status; /* to end with */
@@ -79,10 +79,10 @@ enum {
 /** An operation of a module, whose state begins with ctn_p2p_call_t; NULL: no
  * memory. */
 ctn_op_t *ctn_p2p_create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
-                         const ctn_basic_t *basic);
+                         const ctn_basic_coll_t *basic);
 
 /** Whether the caller asked for the algorithm of this name. */
-bool ctn_p2p_asked(const ctn_basic_t *basic, const char *name);
+bool ctn_p2p_asked(const ctn_basic_coll_t *basic, const char *name);
 
 /** To be called first by the first phase. */
 void ctn_p2p_begin(ctn_op_t *op);
@@ -176,17 +176,19 @@ void ctn_p2p_plant(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape, uint32_t root,
 /* ---- algorithms ---- */
 
 /* One way each; those below choose. */
-ctn_op_t *ctn_p2p_dissemination(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_doubling(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_halving(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_up_and_down(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_dissemination(ctn_module_t *module,
+                                const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_doubling(ctn_module_t *module, const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_halving(ctn_module_t *module, const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_up_and_down(ctn_module_t *module,
+                              const ctn_basic_coll_t *basic);
 /** The same of nothing. */
-ctn_op_t *ctn_p2p_meet(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_meet(ctn_module_t *module, const ctn_basic_coll_t *basic);
 
 /** The shape of the tree that the caller asked for, or the best one.
  * @param up whether data go to the root */
 ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
-                                     const ctn_basic_t *basic, bool up,
+                                     const ctn_basic_coll_t *basic, bool up,
                                      size_t bytes);
 
 /* Names, NULL-terminated. */
@@ -195,18 +197,21 @@ extern const char *const ctn_p2p_barriers[];
 extern const char *const ctn_p2p_allreduces[];
 
 /* What the components make. */
-ctn_op_t *ctn_p2p_barrier(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_fanin(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_fanout(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_bcast(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_reduction(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_scan(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_exscan(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_gather(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_scatter(ctn_module_t *module, const ctn_basic_t *basic);
-ctn_op_t *ctn_p2p_allgather(ctn_module_t *module, const ctn_basic_t *basic);
+ctn_op_t *ctn_p2p_barrier(ctn_module_t *module, const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_fanin(ctn_module_t *module, const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_fanout(ctn_module_t *module, const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_bcast(ctn_module_t *module, const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_reduction(ctn_module_t *module,
+                            const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module,
+                            const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_scan(ctn_module_t *module, const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_exscan(ctn_module_t *module, const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_gather(ctn_module_t *module, const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_scatter(ctn_module_t *module, const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_allgather(ctn_module_t *module,
+                            const ctn_basic_coll_t *basic);
 ctn_op_t *ctn_p2p_reduce_scatter(ctn_module_t *module,
-                                 const ctn_basic_t *basic);
+                                 const ctn_basic_coll_t *basic);
 
 #endif

@@ -6,25 +6,28 @@
 
 /* The parts of a whole whose lengths all members know. */
 
-static inline size_t ctn_part_bytes(const ctn_basic_t *basic, uint32_t member)
+static inline size_t ctn_part_bytes(const ctn_basic_coll_t *basic,
+                                    uint32_t member)
 {
     return basic->at[member + 1] - basic->at[member];
 }
 
 /** The place of a member's part in the whole that is written. */
-static inline unsigned char *ctn_part_at(const ctn_basic_t *basic,
+static inline unsigned char *ctn_part_at(const ctn_basic_coll_t *basic,
                                          uint32_t member)
 {
     return (unsigned char *)basic->out + basic->at[member];
 }
 
-static inline size_t ctn_parts_total(const ctn_basic_t *basic, uint32_t size)
+static inline size_t ctn_parts_total(const ctn_basic_coll_t *basic,
+                                     uint32_t size)
 {
     return basic->at[size] - basic->at[0];
 }
 
 /** Of the lengths of all parts, and not 0. Each changes all bits. */
-static inline uint64_t ctn_parts_digest(const ctn_basic_t *basic, uint32_t size)
+static inline uint64_t ctn_parts_digest(const ctn_basic_coll_t *basic,
+                                        uint32_t size)
 {
     const uint64_t factor = UINT64_C(0x5851f42d4c957f2d);
     uint64_t digest = 1;
@@ -47,8 +50,8 @@ bool ctn_p2p_parts_differ(ctn_op_t *op, const ctn_inflow_t *in,
 
 /* For long ones. */
 ctn_op_t *ctn_p2p_allgather_ring(ctn_module_t *module,
-                                 const ctn_basic_t *basic);
+                                 const ctn_basic_coll_t *basic);
 ctn_op_t *ctn_p2p_reduce_scatter_ring(ctn_module_t *module,
-                                      const ctn_basic_t *basic);
+                                      const ctn_basic_coll_t *basic);
 
 #endif

@@ -32,7 +32,7 @@ static ctn_step_t begin(ctn_op_t *op)
     halving->round = 0;
     halving->sent = false;
     ctn_step_t step = ctn_p2p_fold_begin(op, CTN_P2P_HALVING);
-    const ctn_basic_t *basic = halving->fold.call.basic;
+    const ctn_basic_coll_t *basic = halving->fold.call.basic;
     halving->span[0] = (span_t){0, basic->bytes};
     return step;
 }
@@ -158,7 +158,7 @@ static const ctn_algorithm_t algorithm = {
     .synchronizing = true,
 };
 
-ctn_op_t *ctn_p2p_halving(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_halving(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     return ctn_p2p_create(module, &algorithm, basic);
 }

@@ -26,7 +26,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t exchange(ctn_op_t *op, doubling_t *doubling)
 {
     ctn_p2p_fold_t *fold = &doubling->fold;
-    const ctn_basic_t *basic = fold->call.basic;
+    const ctn_basic_coll_t *basic = fold->call.basic;
     uint32_t other = fold->worker ^ UINT32_C(1) << doubling->round;
     uint32_t partner = ctn_p2p_worker(fold, other);
     catena_status_t status = CATENA_OK;
@@ -89,7 +89,7 @@ static const ctn_algorithm_t algorithm = {
     .synchronizing = true,
 };
 
-ctn_op_t *ctn_p2p_doubling(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_doubling(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     return ctn_p2p_create(module, &algorithm, basic);
 }

@@ -91,7 +91,7 @@ static void pair_up(halving_t *halving)
 static void cut(halving_t *halving)
 {
     const ctn_p2p_t *p2p = halving->call.p2p;
-    const ctn_basic_t *basic = halving->call.basic;
+    const ctn_basic_coll_t *basic = halving->call.basic;
     size_t element = basic->by.type->bytes > 0 ? basic->by.type->bytes : 1;
     size_t longest = 0;
     for (uint32_t i = 0; i < p2p->size; i++) {
@@ -99,9 +99,9 @@ static void cut(halving_t *halving)
         longest = bytes > longest ? bytes : longest;
     }
     size_t slice = longest;
-    if (ctn_parts_total(basic, p2p->size) > CTN_SEGMENT_BYTES) {
+    if (ctn_parts_total(basic, p2p->size) > CTN_CHUNK_BYTES) {
         uint32_t parts = halving->paired > 0 ? p2p->size : (p2p->size + 1) / 2;
-        slice = CTN_SEGMENT_BYTES / parts;
+        slice = CTN_CHUNK_BYTES / parts;
         slice = slice < LEAST_SLICE ? LEAST_SLICE : slice;
         slice = slice < longest / MOST_PASSES + 1 ? longest / MOST_PASSES + 1
                                                   : slice;
@@ -172,7 +172,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t pack(ctn_op_t *op)
 {
     halving_t *halving = ctn_op_state(op);
-    const ctn_basic_t *basic = halving->call.basic;
+    const ctn_basic_coll_t *basic = halving->call.basic;
     const unsigned char *in = basic->in;
     size_t from = halving->pass * halving->slice;
     (void)lay_out(halving);
@@ -391,7 +391,8 @@ const char *const ctn_p2p_reduce_scatters[] = {"recursive-halving", "ring",
  * 81 us halving, 88 round the ring; 64 KiB: 168 and 141. */
 enum { SHORT_VECTOR = 131072 };
 
-ctn_op_t *ctn_p2p_reduce_scatter(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_reduce_scatter(ctn_module_t *module,
+                                 const ctn_basic_coll_t *basic)
 {
     const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
     bool large = ctn_parts_total(basic, p2p->size) > SHORT_VECTOR &&

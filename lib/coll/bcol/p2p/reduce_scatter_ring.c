@@ -35,7 +35,7 @@ typedef struct ring {
     cursor_t received;   /* the piece that comes next */
     cursor_t sent;       /* the one to send next */
     ctn_bounce_t *ready; /* it, when this member has added to it */
-    ctn_flow_unfit_t unfit;
+    ctn_flow_unfit_t mismatch;
 } ring_t;
 
 /** Member `away` before this one; at most twice round. */
@@ -91,7 +91,7 @@ static void pass(const ring_t *ring, cursor_t *cursor, bool incoming)
 static const unsigned char *own_piece(const ring_t *ring,
                                       const cursor_t *cursor, bool incoming)
 {
-    const ctn_basic_t *basic = ring->call.basic;
+    const ctn_basic_coll_t *basic = ring->call.basic;
     return (const unsigned char *)basic->in +
            basic->at[owner(ring, cursor, incoming)] + offset_of(ring, cursor);
 }
@@ -128,14 +128,14 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     ring_t *ring = ctn_op_state(op);
     const ctn_p2p_t *p2p = ring->call.p2p;
-    const ctn_basic_t *basic = ring->call.basic;
+    const ctn_basic_coll_t *basic = ring->call.basic;
     const ctn_sbgp_member_t *member = p2p->module.sbgp->member;
     size_t element = basic->by.type->bytes > 0 ? basic->by.type->bytes : 1;
     ctn_p2p_begin_ring(op);
     ring->piece = CTN_BOUNCE_BYTES / element * element;
     ring->received = ring->sent = (cursor_t){0, 0, 0};
     ring->ready = NULL;
-    ring->unfit = (ctn_flow_unfit_t){0, 0};
+    ring->mismatch = (ctn_flow_unfit_t){0, 0};
     ring->in.stage = NULL;
     ring->pieces = 0;
     if (p2p->size == 1) {
@@ -224,9 +224,9 @@ static ctn_step_t go_round_unfit(ctn_op_t *op, ring_t *ring)
         return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
     }
     if (ended(ring, &ring->sent)) {
-        ring->unfit.told = steps;
+        ring->mismatch.told = steps;
     }
-    return ctn_flow_tell(op, &ring->unfit, &ring->in, &ring->out, PIECES,
+    return ctn_flow_tell(op, &ring->mismatch, &ring->in, &ring->out, PIECES,
                          ring->received.group > 0 ? steps : ring->received.step,
                          steps);
 }
@@ -277,7 +277,7 @@ static const ctn_algorithm_t algorithm = {
 };
 
 ctn_op_t *ctn_p2p_reduce_scatter_ring(ctn_module_t *module,
-                                      const ctn_basic_t *basic)
+                                      const ctn_basic_coll_t *basic)
 {
     return ctn_p2p_create(module, &algorithm, basic);
 }

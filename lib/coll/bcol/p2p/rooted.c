@@ -37,7 +37,7 @@ static bool is_root(const rooted_t *rooted)
 static ctn_step_t begin(ctn_op_t *op)
 {
     rooted_t *rooted = ctn_op_state(op);
-    const ctn_basic_t *basic = rooted->call.basic;
+    const ctn_basic_coll_t *basic = rooted->call.basic;
     ctn_p2p_begin_vector(op, rooted->shape);
     rooted->passed = rooted->bytes;
     ctn_p2p_plant(rooted->call.p2p, rooted->shape,
@@ -204,7 +204,8 @@ static const ctn_algorithm_t algorithm_up_and_down = {
 };
 
 static rooted_t *create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
-                        const ctn_basic_t *basic, size_t bytes, ctn_op_t **op)
+                        const ctn_basic_coll_t *basic, size_t bytes,
+                        ctn_op_t **op)
 {
     *op = ctn_p2p_create(module, algorithm, basic);
     if (*op == NULL) {
@@ -217,21 +218,21 @@ static rooted_t *create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
     return rooted;
 }
 
-ctn_op_t *ctn_p2p_reduction(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_reduction(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     ctn_op_t *op;
     (void)create(module, &algorithm_up, basic, basic->bytes, &op);
     return op;
 }
 
-ctn_op_t *ctn_p2p_fanin(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_fanin(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     ctn_op_t *op;
     (void)create(module, &algorithm_up, basic, 0, &op);
     return op;
 }
 
-static ctn_op_t *make_down(ctn_module_t *module, const ctn_basic_t *basic,
+static ctn_op_t *make_down(ctn_module_t *module, const ctn_basic_coll_t *basic,
                            size_t bytes)
 {
     ctn_op_t *op;
@@ -242,18 +243,18 @@ static ctn_op_t *make_down(ctn_module_t *module, const ctn_basic_t *basic,
     return op;
 }
 
-ctn_op_t *ctn_p2p_bcast(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_bcast(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     return make_down(module, basic, basic->bytes);
 }
 
-ctn_op_t *ctn_p2p_fanout(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_fanout(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     return make_down(module, basic, 0);
 }
 
 static ctn_op_t *make_up_and_down(ctn_module_t *module,
-                                  const ctn_basic_t *basic, size_t bytes)
+                                  const ctn_basic_coll_t *basic, size_t bytes)
 {
     ctn_op_t *op;
     rooted_t *rooted =
@@ -264,12 +265,13 @@ static ctn_op_t *make_up_and_down(ctn_module_t *module,
     return op;
 }
 
-ctn_op_t *ctn_p2p_up_and_down(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_up_and_down(ctn_module_t *module,
+                              const ctn_basic_coll_t *basic)
 {
     return make_up_and_down(module, basic, basic->bytes);
 }
 
-ctn_op_t *ctn_p2p_meet(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_meet(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     return make_up_and_down(module, basic, 0);
 }

@@ -54,7 +54,7 @@ static catena_status_t fold(ctn_op_t *op, scan_t *scan, unsigned char *theirs,
                             bool last)
 {
     const ctn_p2p_t *p2p = scan->call.p2p;
-    const ctn_basic_t *basic = scan->call.basic;
+    const ctn_basic_coll_t *basic = scan->call.basic;
     void *result = last ? basic->out : theirs;
     catena_status_t status = CATENA_OK;
     if (!scan->exclusive || sends_in(p2p, scan->round + 1)) {
@@ -78,7 +78,7 @@ static catena_status_t fold(ctn_op_t *op, scan_t *scan, unsigned char *theirs,
 static ctn_step_t hear(ctn_op_t *op, scan_t *scan)
 {
     const ctn_p2p_t *p2p = scan->call.p2p;
-    const ctn_basic_t *basic = scan->call.basic;
+    const ctn_basic_coll_t *basic = scan->call.basic;
     if (!receives_in(p2p, scan->round)) {
         return CTN_STEP_NEXT;
     }
@@ -136,12 +136,12 @@ static const ctn_algorithm_t algorithm = {
     .phases = phases,
 };
 
-ctn_op_t *ctn_p2p_scan(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_scan(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     return ctn_p2p_create(module, &algorithm, basic);
 }
 
-ctn_op_t *ctn_p2p_exscan(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_exscan(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     ctn_op_t *op = ctn_p2p_create(module, &algorithm, basic);
     if (op != NULL) {

@@ -48,7 +48,7 @@ static int64_t rank_of(const scatter_t *scatter, uint32_t member)
 /** What the root has for a member. */
 static ctn_bundle_record_t part_of(const scatter_t *scatter, uint32_t member)
 {
-    const ctn_basic_t *basic = scatter->call.basic;
+    const ctn_basic_coll_t *basic = scatter->call.basic;
     size_t bytes = basic->at[member + 1] - basic->at[member];
     return (ctn_bundle_record_t){
         scatter->call.status == CATENA_OK || bytes == 0 ? bytes
@@ -139,7 +139,7 @@ static catena_status_t bundle_up(ctn_op_t *op, scatter_t *scatter)
 static void take_own(ctn_op_t *op, scatter_t *scatter,
                      const ctn_bundle_record_t *own)
 {
-    const ctn_basic_t *basic = scatter->call.basic;
+    const ctn_basic_coll_t *basic = scatter->call.basic;
     if (own->bytes == CTN_BUNDLE_UNFIT) {
         scatter->status = CATENA_ERR_ARG;
     } else if (ctn_p2p_agrees(op, &scatter->status, basic->root, own->bytes,
@@ -152,7 +152,7 @@ static void take_own(ctn_op_t *op, scatter_t *scatter,
 static ctn_step_t send_all(ctn_op_t *op)
 {
     scatter_t *scatter = ctn_op_state(op);
-    const ctn_basic_t *basic = scatter->call.basic;
+    const ctn_basic_coll_t *basic = scatter->call.basic;
     if (scatter->bundling.tree.place > 0) {
         return CTN_STEP_NEXT;
     }
@@ -214,7 +214,7 @@ static ctn_step_t refuse_part(ctn_op_t *op, scatter_t *scatter, unsigned slot)
 
 static ctn_step_t receive_part(ctn_op_t *op, scatter_t *scatter)
 {
-    const ctn_basic_t *basic = scatter->call.basic;
+    const ctn_basic_coll_t *basic = scatter->call.basic;
     if (scatter->own.bytes == 0 || scatter->own.data != NULL ||
         scatter->own.bytes == CTN_BUNDLE_UNFIT) {
         return CTN_STEP_NEXT;
@@ -335,7 +335,7 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_p2p_scatter(ctn_module_t *module, const ctn_basic_t *basic)
+ctn_op_t *ctn_p2p_scatter(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     return ctn_p2p_create(module, &algorithm, basic);
 }

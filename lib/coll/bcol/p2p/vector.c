@@ -161,24 +161,24 @@ bool ctn_outflow_differs(const ctn_op_t *op, const ctn_outflow_t *flow)
            granted_by(op, flow).digest != flow->digest;
 }
 
-ctn_step_t ctn_flow_tell(ctn_op_t *op, ctn_flow_unfit_t *unfit,
+ctn_step_t ctn_flow_tell(ctn_op_t *op, ctn_flow_unfit_t *mismatch,
                          const ctn_inflow_t *in, const ctn_outflow_t *out,
                          unsigned slot, uint32_t heard, uint32_t steps)
 {
     uint32_t count = count_in(op, in->slot);
     heard = count >= STEPS ? count - STEPS : heard;
-    unfit->heard = heard > unfit->heard ? heard : unfit->heard;
-    uint32_t end = unfit->heard < steps ? unfit->heard + 1 : steps;
+    mismatch->heard = heard > mismatch->heard ? heard : mismatch->heard;
+    uint32_t end = mismatch->heard < steps ? mismatch->heard + 1 : steps;
     /* The next member clears the slot before it sends its grant. A word that
      * comes earlier would be lost. */
-    if (unfit->told < end && count_in(op, out->grant_slot) > 0) {
-        unfit->told = end;
+    if (mismatch->told < end && count_in(op, out->grant_slot) > 0) {
+        mismatch->told = end;
         catena_status_t status =
             ctn_op_send_count(op, out->to, slot, STEPS + end, NULL, 0);
         return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
     }
-    return unfit->told == steps && unfit->heard == steps ? CTN_STEP_NEXT
-                                                         : CTN_STEP_WAIT;
+    return mismatch->told == steps && mismatch->heard == steps ? CTN_STEP_NEXT
+                                                               : CTN_STEP_WAIT;
 }
 
 catena_status_t ctn_outflow_put(ctn_op_t *op, ctn_outflow_t *flow,

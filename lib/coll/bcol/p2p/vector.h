@@ -122,7 +122,7 @@ bool ctn_outflow_differs(const ctn_op_t *op, const ctn_outflow_t *flow);
  * @param slot  where the next member counts pieces
  * @param heard steps received as pieces
  * @return NEXT: all `steps` have been sent and received */
-ctn_step_t ctn_flow_tell(ctn_op_t *op, ctn_flow_unfit_t *unfit,
+ctn_step_t ctn_flow_tell(ctn_op_t *op, ctn_flow_unfit_t *mismatch,
                          const ctn_inflow_t *in, const ctn_outflow_t *out,
                          unsigned slot, uint32_t heard, uint32_t steps);
 

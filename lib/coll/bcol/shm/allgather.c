@@ -9,7 +9,7 @@
 /* From here on, with a core for each, a copy more costs more than the wait. */
 enum { LEND_BYTES = 4096 };
 
-static size_t longest_block(const shm_t *shm, const ctn_basic_t *basic)
+static size_t longest_block(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
     size_t longest = 0;
     for (uint32_t i = 0; i < shm->size; i++) {
@@ -32,7 +32,7 @@ static bool show(shm_call_t *call)
 /** While the others come. */
 CTN_HOT static bool copy_own(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     const size_t *at = &basic->at[call->shm->me];
     unsigned char *to = (unsigned char *)basic->out + at[0];
     if (to != basic->in && at[1] - at[0] == basic->bytes) {
@@ -43,7 +43,7 @@ CTN_HOT static bool copy_own(shm_call_t *call)
 
 CTN_HOT static bool take_others(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     for (uint32_t i; (i = call->seen) < call->shm->size; call->seen++) {
         if (!shm_heard(call, &shm_post_of(call, i)->word)) {
             return false;
@@ -83,7 +83,8 @@ static const shm_block_way_t short_ones = {
 
 static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};
 
-const shm_way_t *shm_allgather_way(const shm_t *shm, const ctn_basic_t *basic)
+const shm_way_t *shm_allgather_way(const shm_t *shm,
+                                   const ctn_basic_coll_t *basic)
 {
     const shm_way_t *named = shm_named_way(ways, basic);
     if (named != NULL) {

@@ -28,7 +28,7 @@ static bool apart(const shm_call_t *call)
 
 static bool show_flat(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     shm_show(call, basic->in, basic->bytes,
              basic->bytes >= LEND_BYTES && apart(call));
     return true;
@@ -69,7 +69,7 @@ static const shm_way_t flat = {.algorithm = SHM_ALGORITHM("flat", true),
 /** What is lent may be replaced: results come after all who read have. */
 static bool show(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     shm_show(call, basic->in, basic->bytes, basic->bytes >= LEND_BYTES);
     call->own = basic->in; /* so the stage is free */
     return true;
@@ -90,7 +90,7 @@ static const shm_way_t shared = {.algorithm = SHM_ALGORITHM("shared", true),
  * before it has looked. */
 static bool fold_if_last(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     shm_last_t *last = shm_last_of(call);
     uint32_t size = call->shm->size;
     if (call->at == 0) {
@@ -132,7 +132,7 @@ static bool doubt(shm_call_t *call)
 
 static bool take(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     const shm_last_t *last = shm_last_of(call);
     call->seen = call->shm->size; /* nobody in particular */
     if (ctn_word_load(&last->word) != ctn_flag(call->seq)) {
@@ -164,7 +164,8 @@ static const shm_way_t *choose(const shm_t *shm, size_t bytes)
     return bytes <= FLAT_BYTES || shm->size <= 2 ? &flat : &shared;
 }
 
-const shm_way_t *shm_allreduce_way(const shm_t *shm, const ctn_basic_t *basic)
+const shm_way_t *shm_allreduce_way(const shm_t *shm,
+                                   const ctn_basic_coll_t *basic)
 {
     const shm_way_t *named = shm_named_way(ways, basic);
     return named != NULL ? named : choose(shm, basic->bytes);

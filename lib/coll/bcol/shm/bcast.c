@@ -28,7 +28,7 @@ static bool lend(shm_call_t *call)
 
 static bool take(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     if (is_root(call)) {
         return true;
     }
@@ -66,7 +66,7 @@ static const shm_way_t lent = {.algorithm = SHM_ALGORITHM("lent", false),
 static const shm_way_t *const ways[] = {&staged, &lent, NULL};
 const char *const shm_bcast_names[] = {"staged", "lent", NULL};
 
-const shm_way_t *shm_bcast_way(const shm_t *shm, const ctn_basic_t *basic)
+const shm_way_t *shm_bcast_way(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
     (void)shm;
     const shm_way_t *named = shm_named_way(ways, basic);

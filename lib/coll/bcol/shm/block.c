@@ -137,7 +137,7 @@ void shm_show_block(shm_call_t *call, uint32_t i, const void *data,
         elsewhere_t about = {bytes, UNFIT};
         memcpy(line->data, &about, sizeof(about));
         offset = 0;
-    } else if (!lends && bytes <= CTN_SEGMENT_BYTES) {
+    } else if (!lends && bytes <= CTN_CHUNK_BYTES) {
         offset = shm_staged_block(bytes);
         shm_copy(call, place_of(call, i, bytes), data, bytes);
     } else {
@@ -156,7 +156,7 @@ void shm_show_block(shm_call_t *call, uint32_t i, const void *data,
 static elsewhere_t read_line(const shm_line_t *line, bool *staged)
 {
     elsewhere_t about = {.how = KEPT};
-    *staged = line->offset >= shm_staged_block(CTN_SEGMENT_BYTES);
+    *staged = line->offset >= shm_staged_block(CTN_CHUNK_BYTES);
     if (*staged) {
         about.bytes = SHM_STAGED - line->offset;
     } else {
@@ -177,8 +177,8 @@ static const void *refuse(shm_call_t *call, uint32_t owner, size_t found,
 {
     const shm_block_way_t *way = (const void *)call->way;
     if (call->status == CATENA_OK) {
-        call->status = ctn_block_refused(&call->shm->module, way->what, owner,
-                                         found, expected);
+        call->status = ctn_block_mismatch(&call->shm->module, way->what, owner,
+                                          found, expected);
     }
     return NULL;
 }
@@ -218,7 +218,7 @@ const void *shm_own_block(shm_call_t *call, const void *data, size_t bytes,
 void shm_show_in(shm_call_t *call, size_t bytes)
 {
     const void *in = call->basic->in;
-    if (bytes > CTN_SEGMENT_BYTES && !shm_lends(call, in, bytes)) {
+    if (bytes > CTN_CHUNK_BYTES && !shm_lends(call, in, bytes)) {
         shm_take_room(call, bytes);
     }
     shm_show_block(call, call->shm->me, in, bytes);

@@ -2,7 +2,7 @@
 
 shm_part_t shm_part_of(const shm_call_t *call, uint32_t i)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     size_t unit = basic->by.type->bytes;
     if (64 % unit == 0) {
         unit = 64;

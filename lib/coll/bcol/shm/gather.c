@@ -19,7 +19,7 @@ static bool show(shm_call_t *call)
 
 static bool take_all(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     if (!is_root(call)) {
         return true;
     }
@@ -69,7 +69,7 @@ static const shm_block_way_t uncrowded = GATHER("gather", LEND_BYTES);
 
 static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};
 
-const shm_way_t *shm_gather_way(const shm_t *shm, const ctn_basic_t *basic)
+const shm_way_t *shm_gather_way(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
     const shm_way_t *named = shm_named_way(ways, basic);
     return named != NULL ? named : shm->crowded ? &crowded.way : &uncrowded.way;

@@ -9,7 +9,7 @@
 
 typedef struct pass {
     shm_t *shm;
-    const ctn_basic_t *basic;
+    const ctn_basic_coll_t *basic;
     uint64_t seq;
     uint64_t tag;
     unsigned char *lines; /* of this ring */
@@ -68,7 +68,7 @@ CTN_COLD static void differs(pass_t *pass, uint32_t i, const shm_line_t *line)
 /** The own vector is in the own line. */
 static void fold(pass_t *pass)
 {
-    const ctn_basic_t *basic = pass->basic;
+    const ctn_basic_coll_t *basic = pass->basic;
     uint64_t mark = shm_vector_mark(basic);
     const void *left = NULL;
     for (uint32_t i = 0; i < pass->shm->size; i++) {
@@ -110,7 +110,7 @@ static void speak(const pass_t *pass, bool post, uint64_t offset)
 
 static void bcast(pass_t *pass)
 {
-    const ctn_basic_t *basic = pass->basic;
+    const ctn_basic_coll_t *basic = pass->basic;
     if (pass->shm->me == basic->root) {
         speak(pass, true, shm_vector_mark(basic));
         return;
@@ -138,7 +138,7 @@ static void refuse(pass_t *pass, uint32_t i, size_t bytes)
 
 static void put_block(const pass_t *pass, uint32_t i, const void *block)
 {
-    const ctn_basic_t *basic = pass->basic;
+    const ctn_basic_coll_t *basic = pass->basic;
     unsigned char *to = (unsigned char *)basic->out + basic->at[i];
     if (to != block) {
         copy_small(to, block, basic->at[i + 1] - basic->at[i]);
@@ -168,7 +168,8 @@ static void gather_all(pass_t *pass)
 }
 
 CTN_HOT catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
-                                      const ctn_basic_t *basic, uint64_t seq)
+                                      const ctn_basic_coll_t *basic,
+                                      uint64_t seq)
 {
     ctn_exec_t *exec = shm->module.exec;
     pass_t pass = {.shm = shm,

@@ -16,7 +16,7 @@ static bool is_root(const shm_call_t *call)
  * grows. */
 static bool keep_own(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     call->own = basic->in;
     if (basic->in == basic->out && call->shm->me > 0) {
         void *place = shm_place_of(call, call->shm->me, basic->bytes);
@@ -67,7 +67,7 @@ static const shm_way_t shared = {.algorithm = SHM_ALGORITHM("shared", false),
 static const shm_way_t *const ways[] = {&flat, &shared, NULL};
 const char *const shm_reduce_names[] = {"flat", "shared", NULL};
 
-const shm_way_t *shm_reduce_way(const shm_t *shm, const ctn_basic_t *basic)
+const shm_way_t *shm_reduce_way(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
     const shm_way_t *named = shm_named_way(ways, basic);
     bool long_one = basic->bytes >= SHARED_BYTES &&

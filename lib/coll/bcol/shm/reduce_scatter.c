@@ -57,7 +57,7 @@ static void fold_piece(shm_call_t *call, size_t at, size_t bytes,
 
 static bool fold(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     size_t first = basic->at[call->shm->me];
     size_t bytes = basic->at[call->shm->me + 1] - first;
     size_t element = basic->by.type->bytes;
@@ -91,7 +91,7 @@ static const shm_block_way_t uncrowded =
 static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};
 
 const shm_way_t *shm_reduce_scatter_way(const shm_t *shm,
-                                        const ctn_basic_t *basic)
+                                        const ctn_basic_coll_t *basic)
 {
     const shm_way_t *named = shm_named_way(ways, basic);
     return named != NULL ? named : shm->crowded ? &crowded.way : &uncrowded.way;

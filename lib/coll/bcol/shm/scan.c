@@ -40,7 +40,7 @@ static const shm_way_t flat_exclusive = {
 /** Show what members up to this one give. `Left`: those before it. */
 static bool pass_on(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     uint32_t me = call->shm->me;
     shm_line_t *line = shm_post_of(call, me);
     void *place = shm_place_of(call, me, basic->bytes);
@@ -66,7 +66,7 @@ static bool pass_on(shm_call_t *call)
 
 static bool take(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     if (call->differs) {
         return true;
     }
@@ -98,19 +98,19 @@ static const shm_way_t *const exclusive[] = {&flat_exclusive, &chain_exclusive,
 const char *const shm_scan_names[] = {"flat", "chain", NULL};
 
 static const shm_way_t *choose(const shm_way_t *const *ways,
-                               const ctn_basic_t *basic)
+                               const ctn_basic_coll_t *basic)
 {
     const shm_way_t *named = shm_named_way(ways, basic);
     return named != NULL ? named : ways[basic->bytes > FLAT_BYTES];
 }
 
-const shm_way_t *shm_scan_way(const shm_t *shm, const ctn_basic_t *basic)
+const shm_way_t *shm_scan_way(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
     (void)shm;
     return choose(inclusive, basic);
 }
 
-const shm_way_t *shm_exscan_way(const shm_t *shm, const ctn_basic_t *basic)
+const shm_way_t *shm_exscan_way(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
     (void)shm;
     return choose(exclusive, basic);

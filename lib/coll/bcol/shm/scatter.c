@@ -12,7 +12,7 @@ static bool is_root(const shm_call_t *call)
     return call->shm->me == call->basic->root;
 }
 
-static const unsigned char *part_of(const ctn_basic_t *basic, uint32_t i,
+static const unsigned char *part_of(const ctn_basic_coll_t *basic, uint32_t i,
                                     size_t *bytes)
 {
     *bytes = basic->at[i + 1] - basic->at[i];
@@ -26,7 +26,7 @@ static void make_room(shm_call_t *call)
     for (uint32_t i = 0; i < call->shm->size; i++) {
         size_t bytes;
         const void *part = part_of(call->basic, i, &bytes);
-        if (i != call->shm->me && bytes > CTN_SEGMENT_BYTES &&
+        if (i != call->shm->me && bytes > CTN_CHUNK_BYTES &&
             !shm_lends(call, part, bytes)) {
             all += bytes;
         }
@@ -38,7 +38,7 @@ static void make_room(shm_call_t *call)
 
 static bool show_all(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     size_t bytes;
     if (!is_root(call)) {
         return true;
@@ -60,7 +60,7 @@ static bool show_all(shm_call_t *call)
 
 static bool take(shm_call_t *call)
 {
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     uint32_t me = call->shm->me;
     if (is_root(call)) {
         return true;
@@ -104,7 +104,8 @@ static const shm_block_way_t either = SCATTER("scatter", LEND_BYTES);
 
 static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};
 
-const shm_way_t *shm_scatter_way(const shm_t *shm, const ctn_basic_t *basic)
+const shm_way_t *shm_scatter_way(const shm_t *shm,
+                                 const ctn_basic_coll_t *basic)
 {
     const shm_way_t *named = shm_named_way(ways, basic);
     (void)shm;

@@ -51,7 +51,7 @@ static layout_t lay_out(size_t size, bool leader, bool crowded, unsigned rings)
     at.rows = at.shares + (leader ? rings * size * at.share_stride : 0);
     at.stages = page_up(
         at.rows + (leader ? rings * size * row_stride(SHM_ROW_BYTES) : 0));
-    at.bytes = at.stages + rings * CTN_SEGMENT_BYTES;
+    at.bytes = at.stages + rings * CTN_CHUNK_BYTES;
     return at;
 }
 
@@ -131,19 +131,19 @@ void shm_show(shm_call_t *call, const void *data, size_t bytes, bool may_lend)
 CTN_COLD void shm_differs(shm_call_t *call, uint32_t i, uint64_t mark)
 {
     const ctn_module_t *module = &call->shm->module;
-    const ctn_basic_t *basic = call->basic;
+    const ctn_basic_coll_t *basic = call->basic;
     uint64_t about = SHM_STAGED - mark;
-    uint32_t segments = basic->segments & UINT16_MAX;
-    bool parts = about >> 16 != segments;
-    bool unfit = (about & UINT16_MAX) == UINT16_MAX; /* has been logged */
+    uint32_t chunks = basic->chunks & UINT16_MAX;
+    bool parts = about >> 16 != chunks;
+    bool mismatch = (about & UINT16_MAX) == UINT16_MAX; /* has been logged */
     call->differs = true;
-    if (call->status == CATENA_OK && (!unfit || parts)) {
+    if (call->status == CATENA_OK && (!mismatch || parts)) {
         ctn_error(module->exec->log,
                   "%s: the vector of rank %u has %llu bytes, or %llu segments; "
                   "expected %zu, or %u; give the same count on all ranks",
                   call->way->algorithm.name, module->sbgp->member[i].rank,
                   (unsigned long long)(about & UINT16_MAX),
-                  (unsigned long long)(about >> 16), basic->bytes, segments);
+                  (unsigned long long)(about >> 16), basic->bytes, chunks);
     }
     call->status = call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
     if (parts) {
@@ -192,7 +192,7 @@ static void begin(shm_call_t *call, uint64_t seq)
     call->looks = 1;
     call->lent = false;
     call->thanks = false;
-    call->differs = call->basic != NULL && call->basic->unfit;
+    call->differs = call->basic != NULL && call->basic->mismatch;
     call->status = call->differs ? CATENA_ERR_ARG : CATENA_OK;
     call->doubts = call->shm->module.exec->doubts;
     call->longest = SHM_ROW_BYTES;
@@ -253,7 +253,7 @@ static ctn_step_t run_steps(ctn_op_t *op)
 const ctn_phase_t shm_phases[] = {
     {"begin", run_begin}, {"exchange", run_steps}, {NULL, NULL}};
 
-static ctn_op_t *make(ctn_module_t *module, const ctn_basic_t *basic,
+static ctn_op_t *make(ctn_module_t *module, const ctn_basic_coll_t *basic,
                       const shm_way_t *way)
 {
     ctn_op_t *op =
@@ -268,7 +268,7 @@ static ctn_op_t *make(ctn_module_t *module, const ctn_basic_t *basic,
 }
 
 const shm_way_t *shm_named_way(const shm_way_t *const *ways,
-                               const ctn_basic_t *basic)
+                               const ctn_basic_coll_t *basic)
 {
     for (; basic->algorithm != NULL && *ways != NULL; ways++) {
         if (strcmp((*ways)->algorithm.name, basic->algorithm) == 0) {
@@ -281,7 +281,7 @@ const shm_way_t *shm_named_way(const shm_way_t *const *ways,
 /* ---- the kinds ---- */
 
 typedef const shm_way_t *(*chooser_t)(const shm_t *shm,
-                                      const ctn_basic_t *basic);
+                                      const ctn_basic_coll_t *basic);
 
 static const chooser_t choosers[CTN_BASICS] = {
     [CTN_BARRIER] = shm_barrier_way,
@@ -298,7 +298,7 @@ static const chooser_t choosers[CTN_BASICS] = {
     [CTN_REDUCE_SCATTER] = shm_reduce_scatter_way,
 };
 
-static ctn_op_t *make_kind(ctn_module_t *module, const ctn_basic_t *basic,
+static ctn_op_t *make_kind(ctn_module_t *module, const ctn_basic_coll_t *basic,
                            ctn_basic_kind_t kind)
 {
     return make(module, basic, choosers[kind]((shm_t *)module, basic));
@@ -306,7 +306,7 @@ static ctn_op_t *make_kind(ctn_module_t *module, const ctn_basic_t *basic,
 
 #define MAKE(name, kind)                                                       \
     static ctn_op_t *make_##name(ctn_module_t *module,                         \
-                                 const ctn_basic_t *basic)                     \
+                                 const ctn_basic_coll_t *basic)                \
     {                                                                          \
         return make_kind(module, basic, kind);                                 \
     }
@@ -323,7 +323,7 @@ MAKE(scatter, CTN_SCATTER)
 MAKE(allgather, CTN_ALLGATHER)
 MAKE(reduce_scatter, CTN_REDUCE_SCATTER)
 
-static const ctn_basic_t nothing = {.root = 0};
+static const ctn_basic_coll_t nothing = {.root = 0};
 
 static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
 {
@@ -343,7 +343,7 @@ static bool alone_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
                          : ctn_alone_begin_loose(exec, &shm->channel, seq);
 }
 
-static catena_status_t run_alone(shm_t *shm, const ctn_basic_t *basic,
+static catena_status_t run_alone(shm_t *shm, const ctn_basic_coll_t *basic,
                                  const shm_way_t *way, uint64_t seq)
 {
     ctn_exec_t *exec = shm->module.exec;
@@ -395,8 +395,9 @@ static bool pass_fence(shm_t *shm, catena_status_t *status)
     return true;
 }
 
-CTN_HOT static bool quick(ctn_module_t *module, ctn_basic_kind_t kind,
-                          const ctn_basic_t *basic, catena_status_t *status)
+CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
+                               const ctn_basic_coll_t *basic,
+                               catena_status_t *status)
 {
     shm_t *shm = (shm_t *)module;
     const shm_way_t *way = choosers[kind](shm, basic);
@@ -542,7 +543,7 @@ const ctn_bcol_t ctn_bcol_shm = {
              [CTN_SCATTER] = make_scatter,
              [CTN_ALLGATHER] = make_allgather,
              [CTN_REDUCE_SCATTER] = make_reduce_scatter},
-    .quick = quick,
+    .run_inline = run_inline,
     .algorithms = {[CTN_BARRIER] = shm_barrier_names,
                    [CTN_BCAST] = shm_bcast_names,
                    [CTN_REDUCE] = shm_reduce_names,

@@ -47,21 +47,21 @@ typedef struct shm_line {
 #define SHM_STAGED UINT64_MAX
 
 /** What says of a vector's segment how long it is. */
-static inline uint64_t shm_vector_mark(const ctn_basic_t *basic)
+static inline uint64_t shm_vector_mark(const ctn_basic_coll_t *basic)
 {
-    return SHM_STAGED - (basic->segments << 16 | basic->bytes);
+    return SHM_STAGED - (basic->chunks << 16 | basic->bytes);
 }
 
 /** The same for a vector whose owner has no valid data. */
-static inline uint64_t shm_unfit_mark(const ctn_basic_t *basic)
+static inline uint64_t shm_unfit_mark(const ctn_basic_coll_t *basic)
 {
-    return SHM_STAGED - (basic->segments << 16 | UINT16_MAX);
+    return SHM_STAGED - (basic->chunks << 16 | UINT16_MAX);
 }
 
 /** Offsets of this value and above are marks. */
 #define SHM_MARKS (SHM_STAGED - UINT32_MAX)
 
-_Static_assert(CTN_SEGMENT_BYTES < UINT16_MAX, "a length fits its bits");
+_Static_assert(CTN_CHUNK_BYTES < UINT16_MAX, "a length fits its bits");
 
 /** The offset that says of a block, of up to a segment, that it is where data
  * of this length is put. So who expects another length finds out. */
@@ -88,7 +88,7 @@ typedef struct shm_kept {
 /** A member, as this one reaches it. */
 typedef struct shm_peer {
     ctn_endpoint_t *endpoint;
-    unsigned char *stages; /* [ring] of CTN_SEGMENT_BYTES */
+    unsigned char *stages; /* [ring] of CTN_CHUNK_BYTES */
 } shm_peer_t;
 
 typedef struct shm {
@@ -139,7 +139,7 @@ typedef struct shm_room {
 struct shm_call {
     /* arguments */
     shm_t *shm;
-    const ctn_basic_t *basic;
+    const ctn_basic_coll_t *basic;
     const shm_way_t *way;
     /* working */
     uint64_t seq;
@@ -169,19 +169,27 @@ extern const ctn_phase_t shm_phases[];
     }
 
 /** A way for each kind, by what all members know. */
-const shm_way_t *shm_barrier_way(const shm_t *shm, const ctn_basic_t *basic);
-const shm_way_t *shm_fanin_way(const shm_t *shm, const ctn_basic_t *basic);
-const shm_way_t *shm_fanout_way(const shm_t *shm, const ctn_basic_t *basic);
-const shm_way_t *shm_bcast_way(const shm_t *shm, const ctn_basic_t *basic);
-const shm_way_t *shm_reduce_way(const shm_t *shm, const ctn_basic_t *basic);
-const shm_way_t *shm_allreduce_way(const shm_t *shm, const ctn_basic_t *basic);
-const shm_way_t *shm_scan_way(const shm_t *shm, const ctn_basic_t *basic);
-const shm_way_t *shm_exscan_way(const shm_t *shm, const ctn_basic_t *basic);
-const shm_way_t *shm_gather_way(const shm_t *shm, const ctn_basic_t *basic);
-const shm_way_t *shm_scatter_way(const shm_t *shm, const ctn_basic_t *basic);
-const shm_way_t *shm_allgather_way(const shm_t *shm, const ctn_basic_t *basic);
+const shm_way_t *shm_barrier_way(const shm_t *shm,
+                                 const ctn_basic_coll_t *basic);
+const shm_way_t *shm_fanin_way(const shm_t *shm, const ctn_basic_coll_t *basic);
+const shm_way_t *shm_fanout_way(const shm_t *shm,
+                                const ctn_basic_coll_t *basic);
+const shm_way_t *shm_bcast_way(const shm_t *shm, const ctn_basic_coll_t *basic);
+const shm_way_t *shm_reduce_way(const shm_t *shm,
+                                const ctn_basic_coll_t *basic);
+const shm_way_t *shm_allreduce_way(const shm_t *shm,
+                                   const ctn_basic_coll_t *basic);
+const shm_way_t *shm_scan_way(const shm_t *shm, const ctn_basic_coll_t *basic);
+const shm_way_t *shm_exscan_way(const shm_t *shm,
+                                const ctn_basic_coll_t *basic);
+const shm_way_t *shm_gather_way(const shm_t *shm,
+                                const ctn_basic_coll_t *basic);
+const shm_way_t *shm_scatter_way(const shm_t *shm,
+                                 const ctn_basic_coll_t *basic);
+const shm_way_t *shm_allgather_way(const shm_t *shm,
+                                   const ctn_basic_coll_t *basic);
 const shm_way_t *shm_reduce_scatter_way(const shm_t *shm,
-                                        const ctn_basic_t *basic);
+                                        const ctn_basic_coll_t *basic);
 
 /** Their names, NULL-terminated; where there is more than one. */
 extern const char *const shm_barrier_names[];
@@ -194,7 +202,7 @@ extern const char *const shm_block_names[]; /* of gather and so on */
 /** What "flat" allreduce and reduce, staged bcast, and allgather do with
  * vectors of up to shm->line_data; alone, under the number `seq`. */
 catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
-                              const ctn_basic_t *basic, uint64_t seq);
+                              const ctn_basic_coll_t *basic, uint64_t seq);
 
 /** What all come to now and then (ctn_channel_fence_due), and that all have. */
 extern const shm_way_t shm_fence_way;
@@ -206,7 +214,7 @@ uint16_t shm_looks_for(const shm_t *shm, uint32_t first, uint32_t end);
 
 /** The one of `ways` (NULL-terminated) that the caller has named, or NULL. */
 const shm_way_t *shm_named_way(const shm_way_t *const *ways,
-                               const ctn_basic_t *basic);
+                               const ctn_basic_coll_t *basic);
 
 /* ---- words ---- */
 
@@ -283,7 +291,7 @@ bool shm_all_posts(shm_call_t *call);
 static inline unsigned char *shm_stage_of(const shm_call_t *call, uint32_t i)
 {
     return call->shm->peer[i].stages +
-           shm_ring(call->shm, call->seq) * CTN_SEGMENT_BYTES;
+           shm_ring(call->shm, call->seq) * CTN_CHUNK_BYTES;
 }
 
 /** Member i's row among those of up to `longest` bytes, which lie close

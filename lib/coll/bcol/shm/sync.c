@@ -45,7 +45,8 @@ const shm_way_t shm_fenced_way = {.algorithm = SHM_ALGORITHM("fence", false),
 static const shm_way_t *const barriers[] = {&flat, &root_gathers, NULL};
 const char *const shm_barrier_names[] = {"flat", "root", NULL};
 
-const shm_way_t *shm_barrier_way(const shm_t *shm, const ctn_basic_t *basic)
+const shm_way_t *shm_barrier_way(const shm_t *shm,
+                                 const ctn_basic_coll_t *basic)
 {
     const shm_way_t *named = shm_named_way(barriers, basic);
     return named != NULL                                   ? named
@@ -53,13 +54,13 @@ const shm_way_t *shm_barrier_way(const shm_t *shm, const ctn_basic_t *basic)
                                                            : &root_gathers;
 }
 
-const shm_way_t *shm_fanin_way(const shm_t *shm, const ctn_basic_t *basic)
+const shm_way_t *shm_fanin_way(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
     (void)shm, (void)basic;
     return &fanin;
 }
 
-const shm_way_t *shm_fanout_way(const shm_t *shm, const ctn_basic_t *basic)
+const shm_way_t *shm_fanout_way(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
     (void)shm, (void)basic;
     return &fanout;
