@@ -52,7 +52,7 @@ static const char *const waits[] = {"auto", "spin", "yield", "sleep", NULL};
 static const char *const algorithms[] = {"auto",   "direct", "shift", "bruck",
                                          "morton", "l-a2a",  "mpml",  "nmpml",
                                          "onmpml", NULL};
-/* 1 + ctn_scheme_t. */
+/* 1 + ctn_neighbor_algorithm_t. */
 static const char *const schemes[] = {"auto",      "direct",     "colored",
                                       "combining", "aggregated", NULL};
 

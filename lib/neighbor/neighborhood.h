@@ -8,13 +8,13 @@
 #include "type/op.h"
 
 /** The algorithms there are; see schedule/select.c. */
-typedef enum ctn_scheme {
-    CTN_SCHEME_DIRECT,
-    CTN_SCHEME_COLORED,
-    CTN_SCHEME_COMBINING,
-    CTN_SCHEME_AGGREGATED,
-    CTN_SCHEMES
-} ctn_scheme_t;
+typedef enum ctn_neighbor_algorithm {
+    CTN_NEIGHBOR_DIRECT,
+    CTN_NEIGHBOR_COLORED,
+    CTN_NEIGHBOR_COMBINING,
+    CTN_NEIGHBOR_AGGREGATED,
+    CTN_NEIGHBOR_ALGORITHMS
+} ctn_neighbor_algorithm_t;
 
 /** An edge, as the rank at one end knows it. */
 typedef struct ctn_edge {
@@ -42,7 +42,7 @@ typedef struct ctn_grid {
 } ctn_grid_t;
 
 /** Facts that all ranks have agreed on when it was made. */
-typedef struct ctn_census {
+typedef struct ctn_graph_facts {
     uint32_t nodes;        /* that the group's ranks are on */
     uint32_t most_degree;  /* greatest number of sources or targets */
     uint32_t most_remote;  /* the same of edges between nodes */
@@ -53,17 +53,18 @@ typedef struct ctn_census {
     int greatest_weight;
     bool weighted;
     bool connected; /* one component, maybe with ranks without neighbors */
-} ctn_census_t;
+} ctn_graph_facts_t;
 
 struct catena_neighborhood {
     /* Two cache lines that are all of this that small operations touch. */
-    _Alignas(64) struct ctn_quick *quick; /* for short messages, or NULL */
+    _Alignas(
+        64) struct ctn_inline_path *quick; /* for short messages, or NULL */
     const ctn_link_in_t *ran; /* links that know what is complete, or NULL */
     uint64_t begun;           /* 1 + the last operation that has */
     uint64_t allowed; /* rings of short messages of those below are free */
     bool ahead;       /* of what links know of that */
-    int wanted;       /* ctn_scheme_t, or -1: auto */
-    const ctn_plan_t *last; /* plan of the last operation, or NULL */
+    int wanted;       /* ctn_neighbor_algorithm_t, or -1: auto */
+    const ctn_schedule_t *last; /* plan of the last operation, or NULL */
     ctn_exec_t *exec;
     ctn_channel_t channel; /* numbers the operations; has no slots */
     catena_group_t *group; /* its own */
@@ -73,7 +74,7 @@ struct catena_neighborhood {
     ctn_edge_t *source; /* [sources] */
     ctn_edge_t *target; /* [targets] */
     ctn_grid_t *grid;   /* or NULL */
-    ctn_census_t census;
+    ctn_graph_facts_t graph_facts;
     uint32_t node; /* this rank's, as in ctn_edge_t */
     /* Ends of the edges' links: one for each edge to another rank. */
     uint32_t outs, ins;
@@ -81,7 +82,7 @@ struct catena_neighborhood {
     ctn_link_in_t *in;
     void *memory; /* slots, wide payloads and cells, in the heap */
     /* Plans, by scheme and pattern; NULL: not made, or not possible. */
-    ctn_plan_t *plan[CTN_SCHEMES][CTN_PATTERNS];
+    ctn_schedule_t *plan[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
     struct ctn_chooser *chooser; /* schedule/select.c's */
     size_t bytes;       /* usual, along an edge of weight 1; 0: not known */
     void *kept;         /* memory that operations use again, or NULL */
@@ -132,9 +133,9 @@ catena_status_t ctn_neighborhood_make(catena_group_t *group,
  *         all where a rank begins with that, as it does with NULL for some
  *         records; who runs out of memory later tells those to whom something
  *         does not come because of it, and maybe others */
-catena_status_t ctn_deliver(catena_group_t *group, size_t bytes, size_t count,
-                            const void *record, void **came,
-                            size_t *came_count);
+catena_status_t ctn_sparse_exchange(catena_group_t *group, size_t bytes,
+                                    size_t count, const void *record,
+                                    void **came, size_t *came_count);
 
 /** create/agree.c: the worst of all ranks' statuses, and sums and maxima of
  * words. Collective; blocks. */
@@ -146,46 +147,50 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
 /** More links, for a plan: this rank sends to `to`, receives from `from`; every
  * pair is named by both ends, k-th with k-th. Collective.
  * @param[out] plan its links are set; it owns them */
-catena_status_t ctn_plan_connect(catena_neighborhood_t *neighborhood,
-                                 uint32_t outs, const uint32_t to[],
-                                 uint32_t ins, const uint32_t from[],
-                                 ctn_plan_t *plan);
+catena_status_t ctn_schedule_connect(catena_neighborhood_t *neighborhood,
+                                     uint32_t outs, const uint32_t to[],
+                                     uint32_t ins, const uint32_t from[],
+                                     ctn_schedule_t *plan);
 
 /* Builders, each a file: NULL in *plan where the graph is none for it (the same
  * on all ranks). Collective. */
-catena_status_t ctn_plan_direct(catena_neighborhood_t *neighborhood,
-                                ctn_pattern_t pattern, ctn_plan_t **plan);
+catena_status_t ctn_schedule_direct(catena_neighborhood_t *neighborhood,
+                                    ctn_pattern_t pattern,
+                                    ctn_schedule_t **plan);
 /** Rounds in which a rank sends and receives at most one message; edges of the
  * greatest weight first. */
-catena_status_t ctn_plan_colored(catena_neighborhood_t *neighborhood,
-                                 ctn_pattern_t pattern, ctn_plan_t **plan);
+catena_status_t ctn_schedule_colored(catena_neighborhood_t *neighborhood,
+                                     ctn_pattern_t pattern,
+                                     ctn_schedule_t **plan);
 /** Grids: along one dimension after the other; blocks for diagonals travel with
  * those for the neighbors they pass. */
-catena_status_t ctn_plan_combining(catena_neighborhood_t *neighborhood,
-                                   ctn_pattern_t pattern, ctn_plan_t **plan);
+catena_status_t ctn_schedule_combining(catena_neighborhood_t *neighborhood,
+                                       ctn_pattern_t pattern,
+                                       ctn_schedule_t **plan);
 /** Edges between two nodes travel together, through one rank of each. */
-catena_status_t ctn_plan_aggregated(catena_neighborhood_t *neighborhood,
-                                    ctn_pattern_t pattern, ctn_plan_t **plan);
+catena_status_t ctn_schedule_aggregated(catena_neighborhood_t *neighborhood,
+                                        ctn_pattern_t pattern,
+                                        ctn_schedule_t **plan);
 
 /** schedule/select.c: make the plans that operations may run: the direct ones,
  * and those of the algorithm that is `wanted` or, if that is auto, of all that
  * may be best. `wanted`, `bytes`, census and links are there. An algorithm that
  * is not possible for the graph is none: then it is chosen. Collective. */
-catena_status_t ctn_plans_make(catena_neighborhood_t *neighborhood);
+catena_status_t ctn_schedules_make(catena_neighborhood_t *neighborhood);
 /** Free them, and what they were chosen by; also half of them. */
-void ctn_plans_free(catena_neighborhood_t *neighborhood);
+void ctn_schedules_free(catena_neighborhood_t *neighborhood);
 
 /** schedule/select.c: the plan for an operation. All ranks that edges join find
  * the same, since they have the same census and the same bytes.
  * @param bytes    along an edge, where all are alike; else 0
  * @param combined blocks are operands of a reduction */
-const ctn_plan_t *ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
-                                      ctn_pattern_t pattern, size_t bytes,
-                                      bool combined);
+const ctn_schedule_t *
+ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
+                    ctn_pattern_t pattern, size_t bytes, bool combined);
 /** Their names, "direct" and so on; NULL-terminated. */
-extern const char *const ctn_scheme_names[];
+extern const char *const ctn_neighbor_algorithm_names[];
 /** -1: auto; -2: there is none of that name (logged, with those there are). */
-int ctn_scheme_named(const ctn_log_t *log, const char *name);
+int ctn_neighbor_algorithm_by_name(const ctn_log_t *log, const char *name);
 
 /** call/executor.c: give back what operations have kept; none is under way. */
 void ctn_neighbor_forget(catena_neighborhood_t *neighborhood);

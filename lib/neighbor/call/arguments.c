@@ -7,7 +7,7 @@
 
 /** One side that is being checked. */
 typedef struct check {
-    const ctn_neighbor_given_t *given;
+    const ctn_neighbor_call_t *given;
     const char *what;
     const ctn_given_side_t *side;
     ctn_side_shape_t shape;
@@ -120,7 +120,7 @@ static catena_status_t read_side(const check_t *check, ctn_blocks_t *blocks)
     return CATENA_OK;
 }
 
-static catena_status_t read_reducer(const ctn_neighbor_given_t *given,
+static catena_status_t read_reducer(const ctn_neighbor_call_t *given,
                                     ctn_reducer_t *by)
 {
     catena_datatype_t type = given->recv.type;
@@ -138,10 +138,10 @@ static catena_status_t read_reducer(const ctn_neighbor_given_t *given,
     return CATENA_OK;
 }
 
-static catena_status_t check_in_place(const ctn_neighbor_given_t *given)
+static catena_status_t check_in_place(const ctn_neighbor_call_t *given)
 {
     const catena_neighborhood_t *n = given->neighborhood;
-    if (!ctn_kind_reduces(given->kind) && n->sources != n->targets) {
+    if (!ctn_neighbor_reduces(given->kind) && n->sources != n->targets) {
         REFUSE(given,
                "in place takes as many sources as targets; there are %u and %u",
                n->sources, n->targets);
@@ -151,7 +151,7 @@ static catena_status_t check_in_place(const ctn_neighbor_given_t *given)
 }
 
 /** Whether it may be called at all. */
-static catena_status_t check_kind(const ctn_neighbor_given_t *given)
+static catena_status_t check_kind(const ctn_neighbor_call_t *given)
 {
     if ((given->neighborhood->operations & given->kind->operation) == 0) {
         REFUSE(given, "the neighborhood is made for other operations (%#x)",
@@ -161,11 +161,11 @@ static catena_status_t check_kind(const ctn_neighbor_given_t *given)
     return CATENA_OK;
 }
 
-CTN_HOT catena_status_t
-ctn_neighbor_understand(const ctn_neighbor_given_t *given, ctn_exchange_t *x)
+CTN_HOT catena_status_t ctn_neighbor_validate(const ctn_neighbor_call_t *given,
+                                              ctn_exchange_t *x)
 {
     const catena_neighborhood_t *n = given->neighborhood;
-    const ctn_neighbor_kind_t *kind = given->kind;
+    const ctn_neighbor_collective_t *kind = given->kind;
     bool in_place =
         kind->may_be_in_place && given->send.buffer == CATENA_IN_PLACE;
     const check_t send = {.given = given,
@@ -187,7 +187,7 @@ ctn_neighbor_understand(const ctn_neighbor_given_t *given, ctn_exchange_t *x)
     if (status == CATENA_OK && in_place) {
         status = check_in_place(given);
     }
-    if (status == CATENA_OK && ctn_kind_reduces(kind)) {
+    if (status == CATENA_OK && ctn_neighbor_reduces(kind)) {
         status = read_reducer(given, &x->by);
     }
     if (status == CATENA_OK) {

@@ -13,7 +13,7 @@ static ctn_incoming_t *incoming(const ctn_op_t *op, uint32_t m)
 static catena_status_t give(ctn_op_t *op, uint32_t m)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_plan_t *plan = x->run->plan;
+    const ctn_schedule_t *plan = x->run->plan;
     return ctn_link_done(op, &plan->in[plan->receive[m].link],
                          &incoming(op, m)->receiving);
 }
@@ -22,7 +22,7 @@ static catena_status_t give(ctn_op_t *op, uint32_t m)
  * has been passed on. */
 static catena_status_t end_message(ctn_op_t *op, uint32_t m)
 {
-    ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
     if (op->pending == 0 || !run->plan->passes_on) {
         return give(op, m);
     }
@@ -33,7 +33,7 @@ static catena_status_t end_message(ctn_op_t *op, uint32_t m)
 
 catena_status_t ctn_give_ended(ctn_op_t *op)
 {
-    ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
     catena_status_t status = CATENA_OK;
     for (uint32_t m = 0; m < run->plan->receives && status == CATENA_OK; m++) {
         if (m < run->next_receive && run->receive[m].ended) {
@@ -45,7 +45,8 @@ catena_status_t ctn_give_ended(ctn_op_t *op)
     return status;
 }
 
-catena_status_t ctn_item_used(ctn_op_t *op, const ctn_item_t *item)
+catena_status_t ctn_pending_block_used(ctn_op_t *op,
+                                       const ctn_pending_block_t *item)
 {
     uint32_t m = item->from;
     return m != CTN_NO_MESSAGE && --incoming(op, m)->uses == 0
@@ -53,14 +54,14 @@ catena_status_t ctn_item_used(ctn_op_t *op, const ctn_item_t *item)
                : CATENA_OK;
 }
 
-catena_status_t ctn_part_read(ctn_op_t *op, ctn_part_t part)
+catena_status_t ctn_block_was_read(ctn_op_t *op, ctn_block_ref_t part)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_item_t *item = ctn_item_of(x, part);
+    const ctn_pending_block_t *item = ctn_pending_block_of(x, part);
     if (item != NULL) {
-        return ctn_item_used(op, item);
+        return ctn_pending_block_used(op, item);
     }
-    if (x->in_place && part.of == CTN_OF_SEND) {
+    if (x->in_place && part.of == CTN_BLOCK_SEND) {
         x->run->still_sent[part.index]--;
     }
     return CATENA_OK;
@@ -70,7 +71,7 @@ catena_status_t ctn_part_read(ctn_op_t *op, ctn_part_t part)
 
 ctn_substitute_t *ctn_substitute(ctn_op_t *op, ctn_span_t target)
 {
-    ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
     size_t taken =
         sizeof(ctn_substitute_t) + (op->exec->drop_data ? 0 : target.bytes);
     ctn_substitute_t *made = ctn_scratch_alloc(op->exec, taken);
@@ -142,7 +143,8 @@ catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
         complain(op, source, bytes, target.bytes);
     }
     if (unfit || bytes != target.bytes) {
-        ctn_part_item(x->run, (ctn_part_t){CTN_OF_RECV, source})->unfit = true;
+        ctn_pending_block_at(x->run, (ctn_block_ref_t){CTN_BLOCK_RECV, source})
+            ->unfit = true;
         return CATENA_OK;
     }
     if (bytes == 0) {
@@ -160,7 +162,7 @@ catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
 static catena_status_t take_only_block(ctn_op_t *op, uint32_t m)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_plan_t *plan = x->run->plan;
+    const ctn_schedule_t *plan = x->run->plan;
     ctn_incoming_t *in = incoming(op, m);
     uint32_t source = plan->part[plan->receive[m].first].index;
     ctn_span_t target = in->part[0];
@@ -177,8 +179,8 @@ static catena_status_t take_only_block(ctn_op_t *op, uint32_t m)
 
 /* ---- items ---- */
 
-static void set_item(ctn_op_t *op, ctn_item_t *item, uint32_t m, uint32_t uses,
-                     ctn_span_t span)
+static void set_item(ctn_op_t *op, ctn_pending_block_t *item, uint32_t m,
+                     uint32_t uses, ctn_span_t span)
 {
     item->span = span;
     item->here = true;
@@ -189,8 +191,8 @@ static void set_item(ctn_op_t *op, ctn_item_t *item, uint32_t m, uint32_t uses,
 }
 
 /** An operand is used once more than it is passed on. */
-static void set_operand(ctn_op_t *op, uint32_t source, ctn_item_t *item,
-                        uint32_t m, ctn_span_t span)
+static void set_operand(ctn_op_t *op, uint32_t source,
+                        ctn_pending_block_t *item, uint32_t m, ctn_span_t span)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     size_t expected = ctn_blocks_bytes(&x->recv, 0);
@@ -210,8 +212,8 @@ typedef struct lengths {
 
 /** @return false: that is no header of ours */
 static bool read_lengths(const ctn_exchange_t *x,
-                         const ctn_receiving_t *receiving, uint32_t count,
-                         lengths_t *lengths)
+                         const ctn_link_receive_handle_t *receiving,
+                         uint32_t count, lengths_t *lengths)
 {
     size_t header = x->headers ? count * sizeof(uint64_t) : 0;
     if (receiving->bytes < header) {
@@ -246,9 +248,9 @@ static catena_status_t take_part(ctn_op_t *op, uint32_t m, uint32_t k,
                                  bool unfit)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_plan_t *plan = x->run->plan;
-    ctn_part_t part = plan->part[plan->receive[m].first + k];
-    ctn_item_t *item = ctn_item_of(x, part);
+    const ctn_schedule_t *plan = x->run->plan;
+    ctn_block_ref_t part = plan->part[plan->receive[m].first + k];
+    ctn_pending_block_t *item = ctn_pending_block_of(x, part);
     /* Only read from; a span may be written, too. */
     ctn_span_t span = {.base = (unsigned char *)(uintptr_t)data,
                        .bytes = bytes};
@@ -256,7 +258,7 @@ static catena_status_t take_part(ctn_op_t *op, uint32_t m, uint32_t k,
         return ctn_take_block(op, part.index, &incoming(op, m)->part[k], data,
                               bytes, unfit);
     }
-    if (part.of == CTN_OF_RECV) {
+    if (part.of == CTN_BLOCK_RECV) {
         set_operand(op, part.index, item, m, span);
     } else {
         set_item(op, item, m, item->readers, span);
@@ -269,10 +271,10 @@ static catena_status_t take_part(ctn_op_t *op, uint32_t m, uint32_t k,
 static catena_status_t take_parts(ctn_op_t *op, uint32_t m)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
-    ctn_receiving_t *receiving = &incoming(op, m)->receiving;
+    ctn_link_receive_handle_t *receiving = &incoming(op, m)->receiving;
     uint32_t count = x->run->plan->receive[m].count;
     lengths_t lengths = {.header = NULL};
-    catena_status_t status = ctn_link_plain(op, receiving);
+    catena_status_t status = ctn_link_make_contiguous(op, receiving);
     if (status == CATENA_OK && !read_lengths(x, receiving, count, &lengths)) {
         status = CATENA_ERR_PEER;
     }
@@ -288,7 +290,7 @@ static catena_status_t take_parts(ctn_op_t *op, uint32_t m)
         at += bytes;
     }
     if (status == CATENA_OK) {
-        status = ctn_item_used(op, &(ctn_item_t){.from = m});
+        status = ctn_pending_block_used(op, &(ctn_pending_block_t){.from = m});
     }
     return status;
 }
@@ -296,13 +298,13 @@ static catena_status_t take_parts(ctn_op_t *op, uint32_t m)
 catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_plan_t *plan = x->run->plan;
-    if (!ctn_kind_reduces(x->kind) && !plan->passes_on &&
+    const ctn_schedule_t *plan = x->run->plan;
+    if (!ctn_neighbor_reduces(x->kind) && !plan->passes_on &&
         plan->receive[m].count == 1) {
         return take_only_block(op, m);
     }
     catena_status_t status = take_parts(op, m);
-    return status == CATENA_OK && ctn_kind_reduces(x->kind)
+    return status == CATENA_OK && ctn_neighbor_reduces(x->kind)
                ? ctn_fold_arrived(op)
                : status;
 }
@@ -310,45 +312,45 @@ catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m)
 /* ---- blocks that stay ---- */
 
 /** A block becomes an item without being copied. */
-static catena_status_t keep_as_item(ctn_op_t *op, const ctn_transfer_t *t,
-                                    const ctn_item_t *from, ctn_item_t *to,
-                                    ctn_span_t source)
+static catena_status_t keep_as_item(ctn_op_t *op, const ctn_local_copy_t *t,
+                                    const ctn_pending_block_t *from,
+                                    ctn_pending_block_t *to, ctn_span_t source)
 {
     uint32_t m = from != NULL ? from->from : CTN_NO_MESSAGE;
-    if (t->to.of == CTN_OF_RECV) {
+    if (t->to.of == CTN_BLOCK_RECV) {
         set_operand(op, t->to.index, to, m, source);
     } else {
         set_item(op, to, m, to->readers, source);
     }
     /* What lies in a buffer of the caller goes on being read there. */
-    return from != NULL ? ctn_item_used(op, from) : CATENA_OK;
+    return from != NULL ? ctn_pending_block_used(op, from) : CATENA_OK;
 }
 
-catena_status_t ctn_transfer(ctn_op_t *op, uint32_t index)
+catena_status_t ctn_make_local_copy(ctn_op_t *op, uint32_t index)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_transfer_t *t = &x->run->plan->transfer[index];
-    ctn_item_t *from = ctn_item_of(x, t->from);
-    ctn_item_t *to = ctn_item_of(x, t->to);
+    const ctn_local_copy_t *t = &x->run->plan->transfer[index];
+    ctn_pending_block_t *from = ctn_pending_block_of(x, t->from);
+    ctn_pending_block_t *to = ctn_pending_block_of(x, t->to);
     ctn_span_t source = from != NULL ? from->span : x->run->transfer[2 * index];
     ctn_span_t target = x->run->transfer[2 * index + 1];
     if (to != NULL) {
         catena_status_t status = keep_as_item(op, t, from, to, source);
-        return status == CATENA_OK && t->to.of == CTN_OF_RECV
+        return status == CATENA_OK && t->to.of == CTN_BLOCK_RECV
                    ? ctn_fold_arrived(op)
                    : status;
     }
     if (from != NULL && from->unfit) {
         complain_of_way(op, t->to.index);
-        return ctn_part_read(op, t->from);
+        return ctn_block_was_read(op, t->from);
     }
     if (source.bytes != target.bytes) {
         complain(op, t->to.index, source.bytes, target.bytes);
-        return ctn_part_read(op, t->from);
+        return ctn_block_was_read(op, t->from);
     }
     if (!aim(op, t->to.index, &target)) {
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_span_copy(op->exec, &target, &source);
-    return ctn_part_read(op, t->from);
+    return ctn_block_was_read(op, t->from);
 }

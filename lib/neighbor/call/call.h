@@ -4,19 +4,19 @@
 #include "neighbor/call/executor.h"
 
 /** An operation as it was given. What it does not have is 0. */
-typedef struct ctn_neighbor_given {
-    const ctn_neighbor_kind_t *kind;
+typedef struct ctn_neighbor_call {
+    const ctn_neighbor_collective_t *kind;
     ctn_given_side_t send;
     ctn_given_side_t recv;
     catena_op_t op;
     catena_neighborhood_t *neighborhood; /* not NULL */
-} ctn_neighbor_given_t;
+} ctn_neighbor_call_t;
 
 /** Check it, and say it in blocks.
  * @param[out] x zeroed; its arguments are set
  * @return ERR_ARG (logged) */
-catena_status_t ctn_neighbor_understand(const ctn_neighbor_given_t *given,
-                                        ctn_exchange_t *x);
+catena_status_t ctn_neighbor_validate(const ctn_neighbor_call_t *given,
+                                      ctn_exchange_t *x);
 
 /** Keep types and operation until the request is given back. */
 catena_status_t ctn_neighbor_hold(ctn_exchange_t *x);

@@ -19,7 +19,7 @@ CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
     ctn_exchange_t *made = ctn_op_state(op);
     *made = *x;
     if ((mode != CTN_BLOCKING && ctn_neighbor_hold(made) != CATENA_OK) ||
-        (mode == CTN_PERSISTENT ? ctn_neighbor_hide(op)
+        (mode == CTN_PERSISTENT ? ctn_neighbor_own_links(op)
                                 : ctn_exchange_prepare(made)) != CATENA_OK) {
         ctn_op_release(op);
         return NULL;
@@ -28,7 +28,7 @@ CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
 }
 
 /** What all of them do: check, and run or make a request. */
-CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_given_t *given,
+CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_call_t *given,
                                             ctn_mode_t mode,
                                             catena_request_t **request)
 {
@@ -37,9 +37,9 @@ CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_given_t *given,
         (mode != CTN_BLOCKING && request == NULL)) {
         return CATENA_ERR_ARG;
     }
-    catena_status_t status = ctn_neighbor_understand(given, &x);
+    catena_status_t status = ctn_neighbor_validate(given, &x);
     if (status != CATENA_OK ||
-        (mode == CTN_BLOCKING && ctn_quick_call(&x, &status))) {
+        (mode == CTN_BLOCKING && ctn_inline_call(&x, &status))) {
         return status;
     }
     ctn_op_t *op = make(&x, mode);
@@ -59,22 +59,22 @@ CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_given_t *given,
 }
 
 /** A blocking call, maybe one of those made most. */
-static inline catena_status_t enter(const ctn_neighbor_given_t *given)
+static inline catena_status_t enter(const ctn_neighbor_call_t *given)
 {
     catena_status_t status;
-    return given->neighborhood != NULL && ctn_small_call(given, &status)
+    return given->neighborhood != NULL && ctn_inline_small_call(given, &status)
                ? status
                : enter_usual(given, CTN_BLOCKING, NULL);
 }
 
 /* Each has three forms of the same parameters: PUBLISH(name, (parameters but
- * the neighborhood), what they are in a ctn_neighbor_given_t). */
+ * the neighborhood), what they are in a ctn_neighbor_call_t). */
 #define LIST(...) __VA_ARGS__
 #define PUBLISH(name, parameters, ...)                                         \
     CTN_TURN_LAST catena_status_t catena_neighbor_##name(                      \
         LIST parameters, catena_neighborhood_t *neighborhood)                  \
     {                                                                          \
-        const ctn_neighbor_given_t given = {                                   \
+        const ctn_neighbor_call_t given = {                                    \
             .kind = &name, .neighborhood = neighborhood, __VA_ARGS__};         \
         return enter(&given);                                                  \
     }                                                                          \
@@ -82,7 +82,7 @@ static inline catena_status_t enter(const ctn_neighbor_given_t *given)
         LIST parameters, catena_neighborhood_t *neighborhood,                  \
         catena_request_t **request)                                            \
     {                                                                          \
-        const ctn_neighbor_given_t given = {                                   \
+        const ctn_neighbor_call_t given = {                                    \
             .kind = &name, .neighborhood = neighborhood, __VA_ARGS__};         \
         return enter_usual(&given, CTN_NONBLOCKING, request);                  \
     }                                                                          \
@@ -90,7 +90,7 @@ static inline catena_status_t enter(const ctn_neighbor_given_t *given)
         LIST parameters, catena_neighborhood_t *neighborhood,                  \
         catena_request_t **request)                                            \
     {                                                                          \
-        const ctn_neighbor_given_t given = {                                   \
+        const ctn_neighbor_call_t given = {                                    \
             .kind = &name, .neighborhood = neighborhood, __VA_ARGS__};         \
         return enter_usual(&given, CTN_PERSISTENT, request);                   \
     }
@@ -113,16 +113,16 @@ static inline catena_status_t enter(const ctn_neighbor_given_t *given)
 #define RECEIVED_VECTOR                                                        \
     void *recv, const size_t recv_counts[], const ptrdiff_t recv_displacements[]
 
-static const ctn_neighbor_kind_t gather = {
+static const ctn_neighbor_collective_t gather = {
     .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_gather"),
     .operation = CATENA_NEIGHBOR_GATHER,
     .send = CTN_SIDE_ONE,
-    .recv = CTN_SIDE_ALIKE,
+    .recv = CTN_SIDE_UNIFORM,
 };
 PUBLISH(gather, (SENT_ALIKE, RECEIVED_ALIKE), ONE(send, send_count, send_type),
         ONE(recv, recv_count, recv_type))
 
-static const ctn_neighbor_kind_t gatherv = {
+static const ctn_neighbor_collective_t gatherv = {
     .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_gatherv"),
     .operation = CATENA_NEIGHBOR_GATHER,
     .send = CTN_SIDE_ONE,
@@ -131,17 +131,17 @@ static const ctn_neighbor_kind_t gatherv = {
 PUBLISH(gatherv, (SENT_ALIKE, RECEIVED_VECTOR, catena_datatype_t recv_type),
         ONE(send, send_count, send_type), VECTOR(recv, type, recv_type))
 
-static const ctn_neighbor_kind_t alltoall = {
+static const ctn_neighbor_collective_t alltoall = {
     .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_alltoall"),
     .operation = CATENA_NEIGHBOR_ALLTOALL,
-    .send = CTN_SIDE_ALIKE,
-    .recv = CTN_SIDE_ALIKE,
+    .send = CTN_SIDE_UNIFORM,
+    .recv = CTN_SIDE_UNIFORM,
     .may_be_in_place = true,
 };
 PUBLISH(alltoall, (SENT_ALIKE, RECEIVED_ALIKE),
         ONE(send, send_count, send_type), ONE(recv, recv_count, recv_type))
 
-static const ctn_neighbor_kind_t alltoallv = {
+static const ctn_neighbor_collective_t alltoallv = {
     .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_alltoallv"),
     .operation = CATENA_NEIGHBOR_ALLTOALL,
     .send = CTN_SIDE_VECTOR,
@@ -153,7 +153,7 @@ PUBLISH(alltoallv,
          catena_datatype_t recv_type),
         VECTOR(send, type, send_type), VECTOR(recv, type, recv_type))
 
-static const ctn_neighbor_kind_t alltoallw = {
+static const ctn_neighbor_collective_t alltoallw = {
     .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_alltoallw"),
     .operation = CATENA_NEIGHBOR_ALLTOALL,
     .send = CTN_SIDE_VECTOR,
@@ -166,7 +166,7 @@ PUBLISH(alltoallw,
          const catena_datatype_t recv_types[]),
         VECTOR(send, types, send_types), VECTOR(recv, types, recv_types))
 
-static const ctn_neighbor_kind_t reduce = {
+static const ctn_neighbor_collective_t reduce = {
     .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_reduce"),
     .operation = CATENA_NEIGHBOR_REDUCE,
     .send = CTN_SIDE_ONE,
@@ -178,7 +178,7 @@ PUBLISH(reduce,
          catena_op_t op),
         ONE(send, count, type), ONE(recv, count, type), .op = op)
 
-static const ctn_neighbor_kind_t reducev = {
+static const ctn_neighbor_collective_t reducev = {
     .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_reducev"),
     .operation = CATENA_NEIGHBOR_REDUCE,
     .send = CTN_SIDE_VECTOR,

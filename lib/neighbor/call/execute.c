@@ -13,24 +13,25 @@
  * nobody, or from the rank itself, others need not know. */
 static size_t bytes_along(const ctn_exchange_t *x)
 {
-    return ctn_kind_varies(x->kind)   ? 0
-           : x->neighborhood->ins > 0 ? ctn_blocks_bytes(&x->recv, 0)
-                                      : ctn_blocks_bytes(&x->send, 0);
+    return ctn_neighbor_varies(x->kind) ? 0
+           : x->neighborhood->ins > 0   ? ctn_blocks_bytes(&x->recv, 0)
+                                        : ctn_blocks_bytes(&x->send, 0);
 }
 
 /** Fill in a part that lies in a buffer of the caller. False: it does not. */
-static bool set_part(const ctn_exchange_t *x, ctn_part_t part, ctn_span_t *span)
+static bool set_part(const ctn_exchange_t *x, ctn_block_ref_t part,
+                     ctn_span_t *span)
 {
-    if (part.of == CTN_OF_SEND) {
+    if (part.of == CTN_BLOCK_SEND) {
         *span = ctn_blocks_at(&x->send, part.index);
         return true;
     }
-    if (part.of == CTN_OF_RECV && !ctn_kind_reduces(x->kind)) {
+    if (part.of == CTN_BLOCK_RECV && !ctn_neighbor_reduces(x->kind)) {
         *span = ctn_blocks_at(&x->recv, part.index);
         return true;
     }
     /* An operand is as long as the result. */
-    *span = (ctn_span_t){.bytes = part.of == CTN_OF_RECV
+    *span = (ctn_span_t){.bytes = part.of == CTN_BLOCK_RECV
                                       ? ctn_blocks_bytes(&x->recv, 0)
                                       : bytes_along(x)};
     return false;
@@ -38,10 +39,10 @@ static bool set_part(const ctn_exchange_t *x, ctn_part_t part, ctn_span_t *span)
 
 static void set_messages(ctn_exchange_t *x)
 {
-    ctn_run_t *run = x->run;
-    const ctn_plan_t *plan = run->plan;
+    ctn_execution_t *run = x->run;
+    const ctn_schedule_t *plan = run->plan;
     for (uint32_t m = 0; m < plan->sends; m++) {
-        const ctn_message_t *message = &plan->send[m];
+        const ctn_schedule_message_t *message = &plan->send[m];
         ctn_outgoing_t *out = &run->send[m];
         out->bytes = 0;
         out->late = false;
@@ -52,7 +53,7 @@ static void set_messages(ctn_exchange_t *x)
         }
     }
     for (uint32_t m = 0; m < plan->receives; m++) {
-        const ctn_message_t *message = &plan->receive[m];
+        const ctn_schedule_message_t *message = &plan->receive[m];
         ctn_incoming_t *in = &run->receive[m];
         in->bytes = 0;
         for (uint32_t k = 0; k < message->count; k++) {
@@ -77,11 +78,12 @@ static bool is_plain(const ctn_span_t *part, size_t *most)
  * go the short way also when they are not. */
 static void set_quick(ctn_exchange_t *x)
 {
-    ctn_run_t *run = x->run;
-    ctn_quick_t *quick = run->far || x->in_place || run->plan->is_hello ||
-                                 ctn_kind_reduces(x->kind)
-                             ? NULL
-                             : ctn_quick_of(x->neighborhood, run->plan);
+    ctn_execution_t *run = x->run;
+    ctn_inline_path_t *quick =
+        run->far || x->in_place || run->plan->is_hello ||
+                ctn_neighbor_reduces(x->kind)
+            ? NULL
+            : ctn_inline_path_of(x->neighborhood, run->plan);
     size_t most = 0;
     for (uint32_t m = 0; quick != NULL && m < quick->sends; m++) {
         quick = is_plain(run->send[m].part, &most) ? quick : NULL;
@@ -89,19 +91,19 @@ static void set_quick(ctn_exchange_t *x)
     for (uint32_t m = 0; quick != NULL && m < quick->receives; m++) {
         quick = is_plain(run->receive[m].part, &most) ? quick : NULL;
     }
-    x->lends = quick != NULL && most < CTN_LINK_WANTED &&
-               ctn_quick_may_lend(x, quick, &x->lend_offset);
+    x->lends = quick != NULL && most < CTN_LINK_POSTED &&
+               ctn_inline_may_zcopy(x, quick, &x->lend_offset);
     x->quick =
         quick != NULL && (most <= quick->most_bytes || x->lends) ? quick : NULL;
-    if (quick != NULL && !ctn_kind_varies(x->kind)) {
-        ctn_quick_note(x, run->plan, bytes_along(x));
+    if (quick != NULL && !ctn_neighbor_varies(x->kind)) {
+        ctn_inline_note(x, run->plan, bytes_along(x));
     }
 }
 
-const ctn_plan_t *ctn_exchange_choose(const ctn_exchange_t *x)
+const ctn_schedule_t *ctn_exchange_choose(const ctn_exchange_t *x)
 {
-    return ctn_neighbor_choose(x->neighborhood, ctn_kind_pattern(x->kind),
-                               bytes_along(x), ctn_kind_reduces(x->kind));
+    return ctn_neighbor_choose(x->neighborhood, ctn_neighbor_pattern(x->kind),
+                               bytes_along(x), ctn_neighbor_reduces(x->kind));
 }
 
 catena_status_t ctn_exchange_prepare(ctn_exchange_t *x)
@@ -110,16 +112,16 @@ catena_status_t ctn_exchange_prepare(ctn_exchange_t *x)
 }
 
 catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
-                                         const ctn_plan_t *plan)
+                                         const ctn_schedule_t *plan)
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
-    x->run = ctn_run_take(neighborhood, plan);
+    x->run = ctn_execution_take(neighborhood, plan);
     if (x->run == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     /* Of blocks that share a message only this tells which is of a length that
      * it should not have. */
-    bool may_differ = ctn_kind_varies(x->kind) || neighborhood->check;
+    bool may_differ = ctn_neighbor_varies(x->kind) || neighborhood->check;
     x->headers =
         may_differ && plan->passes_on && !neighborhood->exec->drop_data;
     set_messages(x);
@@ -132,20 +134,20 @@ catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
 /** How often each block is to be read before it may be replaced. */
 static void count_still_sent(ctn_exchange_t *x)
 {
-    ctn_run_t *run = x->run;
-    const ctn_plan_t *plan = run->plan;
+    ctn_execution_t *run = x->run;
+    const ctn_schedule_t *plan = run->plan;
     memset(run->still_sent, 0,
            x->neighborhood->targets * sizeof(*run->still_sent));
     for (uint32_t m = 0; m < plan->sends; m++) {
         for (uint32_t k = 0; k < plan->send[m].count; k++) {
-            const ctn_part_t *part = &plan->part[plan->send[m].first + k];
-            if (part->of == CTN_OF_SEND) {
+            const ctn_block_ref_t *part = &plan->part[plan->send[m].first + k];
+            if (part->of == CTN_BLOCK_SEND) {
                 run->still_sent[part->index]++;
             }
         }
     }
     for (uint32_t t = 0; t < plan->transfers; t++) {
-        if (plan->transfer[t].from.of == CTN_OF_SEND) {
+        if (plan->transfer[t].from.of == CTN_BLOCK_SEND) {
             run->still_sent[plan->transfer[t].from.index]++;
         }
     }
@@ -153,10 +155,11 @@ static void count_still_sent(ctn_exchange_t *x)
 
 static void forget_items(ctn_exchange_t *x)
 {
-    uint32_t operands =
-        ctn_kind_reduces(x->kind) || x->headers ? x->neighborhood->sources : 0;
+    uint32_t operands = ctn_neighbor_reduces(x->kind) || x->headers
+                            ? x->neighborhood->sources
+                            : 0;
     for (uint32_t i = 0; i < x->run->plan->stages + operands; i++) {
-        ctn_item_t *item = &x->run->item[i];
+        ctn_pending_block_t *item = &x->run->item[i];
         item->from = CTN_NO_MESSAGE;
         item->here = false;
         item->unfit = false;
@@ -165,7 +168,7 @@ static void forget_items(ctn_exchange_t *x)
 
 /** Tell the senders what is complete here. */
 static catena_status_t tell(const catena_neighborhood_t *neighborhood,
-                            const ctn_plan_t *plan, uint64_t complete)
+                            const ctn_schedule_t *plan, uint64_t complete)
 {
     catena_status_t status = CATENA_OK;
     for (uint32_t i = 0; i < plan->ins && status == CATENA_OK; i++) {
@@ -175,7 +178,7 @@ static catena_status_t tell(const catena_neighborhood_t *neighborhood,
 }
 
 /** As if everything had been begun. */
-static void skip_rounds(ctn_run_t *run)
+static void skip_rounds(ctn_execution_t *run)
 {
     run->round = run->plan->rounds;
     run->next_send = run->plan->sends;
@@ -183,7 +186,7 @@ static void skip_rounds(ctn_run_t *run)
     run->next_transfer = run->plan->transfers;
 }
 
-static void begin_run(ctn_run_t *run)
+static void begin_run(ctn_execution_t *run)
 {
     run->round = 0;
     run->next_send = run->next_receive = run->next_transfer = 0;
@@ -196,7 +199,7 @@ static void begin_run(ctn_run_t *run)
 
 /** After operations that went through other links these know least. */
 static catena_status_t tell_first(catena_neighborhood_t *neighborhood,
-                                  const ctn_plan_t *plan)
+                                  const ctn_schedule_t *plan)
 {
     if (neighborhood->ran == plan->in) {
         return CATENA_OK;
@@ -209,38 +212,38 @@ static catena_status_t tell_first(catena_neighborhood_t *neighborhood,
 CTN_HOT static ctn_step_t begin_quick(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_run_t *run = x->run;
-    const ctn_quick_t *quick = x->quick;
+    ctn_execution_t *run = x->run;
+    const ctn_inline_path_t *quick = x->quick;
     for (uint32_t m = 0; m < quick->receives; m++) {
-        ctn_quick_want(op->exec, quick, m, op->seq, run->receive[m].part->base,
-                       run->receive[m].bytes);
+        ctn_inline_post(op->exec, quick, m, op->seq, run->receive[m].part->base,
+                        run->receive[m].bytes);
     }
     if (x->lends) {
-        x->lent = ctn_quick_send_all(x, quick, run->plan, op->seq, true,
-                                     x->lend_offset);
+        x->lent = ctn_inline_send_all(x, quick, run->plan, op->seq, true,
+                                      x->lend_offset);
     }
     for (uint32_t m = 0; !x->lends && m < quick->sends; m++) {
-        ctn_quick_send(op->exec, quick, m, op->seq, run->send[m].part->base,
-                       run->send[m].bytes);
+        ctn_inline_send(op->exec, quick, m, op->seq, run->send[m].part->base,
+                        run->send[m].bytes);
     }
     op->exec->local->told = true;
     for (uint32_t t = 0; !x->lends && t < run->plan->transfers; t++) {
-        catena_status_t status = ctn_transfer(op, t);
+        catena_status_t status = ctn_make_local_copy(op, t);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
     }
     skip_rounds(run);
     x->rests = true;
-    x->missing = ctn_quick_all(quick->receives);
+    x->missing = ctn_inline_mask(quick->receives);
     return CTN_STEP_NEXT;
 }
 
 CTN_HOT static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_run_t *run = x->run;
-    if (run->plan->bundles != NULL && !ctn_bundles_begin(op)) {
+    ctn_execution_t *run = x->run;
+    if (run->plan->bundles != NULL && !ctn_neighbor_aggregates_begin(op)) {
         ctn_op_set_network(op, run->far);
         return CTN_STEP_WAIT;
     }
@@ -255,12 +258,12 @@ CTN_HOT static ctn_step_t begin(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     x->went_quick =
-        x->quick != NULL && ctn_quick_may_send(x->neighborhood, op->seq);
+        x->quick != NULL && ctn_inline_may_send(x->neighborhood, op->seq);
     if (x->went_quick) {
         return begin_quick(op);
     }
     if (x->neighborhood->quick != NULL) {
-        ctn_quick_sync(x->neighborhood);
+        ctn_inline_sync(x->neighborhood);
     }
     if (x->in_place) {
         count_still_sent(x);
@@ -286,8 +289,8 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
         uint32_t m = (uint32_t)__builtin_ctzll(left);
         const ctn_span_t *part = x->run->receive[m].part;
         bool fits;
-        if (ctn_quick_receive(op->exec, x->quick, m, op->seq, part->base,
-                              part->bytes, &fits)) {
+        if (ctn_inline_receive(op->exec, x->quick, m, op->seq, part->base,
+                               part->bytes, &fits)) {
             x->missing &= ~(left & -left);
             if (!fits) {
                 status = ctn_exchange_open_receive(op, m);
@@ -299,12 +302,12 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     if (x->missing == 0) {
-        ctn_quick_end(x->neighborhood, op->seq);
+        ctn_inline_all_received(x->neighborhood, op->seq);
         bool ends = x->run->receives_open == 0 && x->lent == 0 &&
                     x->run->status == CATENA_OK;
         return ends ? ctn_op_jump(op, CTN_EXCHANGE_END) : CTN_STEP_NEXT;
     }
-    const ctn_plan_t *plan = x->run->plan;
+    const ctn_schedule_t *plan = x->run->plan;
     uint32_t m = (uint32_t)__builtin_ctzll(x->missing);
     x->alone = false; /* to be ended by its phases, which clear this: */
     op->waits_for = plan->in[plan->receive[m].link].peer.rank;
@@ -317,12 +320,12 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
 static ctn_step_t settle(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_run_t *run = x->run;
+    ctn_execution_t *run = x->run;
     if (run->substitute != NULL && op->pending != 0) {
         return CTN_STEP_WAIT;
     }
     x->lent =
-        x->lent != 0 ? ctn_quick_still_lent(x->quick, op->seq, x->lent) : 0;
+        x->lent != 0 ? ctn_inline_still_zcopied(x->quick, op->seq, x->lent) : 0;
     if (x->lent != 0) {
         uint32_t m = (uint32_t)__builtin_ctzll(x->lent);
         op->waits_for = run->plan->out[run->plan->send[m].link].peer.rank;
@@ -341,7 +344,7 @@ const ctn_phase_t ctn_exchange_phases[] = {{"begin", begin},
                                            {"settle", settle},
                                            {NULL, NULL}};
 
-static void drop_substitutes(ctn_op_t *op, ctn_run_t *run)
+static void drop_substitutes(ctn_op_t *op, ctn_execution_t *run)
 {
     while (run->substitute != NULL) {
         ctn_substitute_t *s = run->substitute;
@@ -382,9 +385,9 @@ static void tell_all(ctn_op_t *op)
 CTN_COLD static void zero_words(catena_neighborhood_t *neighborhood,
                                 uint64_t seq)
 {
-    for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+    for (int scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS; scheme++) {
         for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
-            const ctn_plan_t *plan = neighborhood->plan[scheme][pattern];
+            const ctn_schedule_t *plan = neighborhood->plan[scheme][pattern];
             for (; plan != NULL; plan = plan->alike) {
                 ctn_link_zero(plan->in, plan->ins, seq);
             }
@@ -395,16 +398,16 @@ CTN_COLD static void zero_words(catena_neighborhood_t *neighborhood,
 CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_run_t *run = x->run;
+    ctn_execution_t *run = x->run;
     if (run == NULL) { /* all failed before its links were connected */
         return;
     }
     for (uint32_t i = 0; i < run->sends_open; i++) {
-        ctn_sending_drop(op, &run->send[run->open_send[i]].sending);
+        ctn_link_send_handle_drop(op, &run->send[run->open_send[i]].sending);
     }
     for (uint32_t m = 0; op->status != CATENA_OK && m < run->next_receive;
          m++) {
-        ctn_receiving_drop(op, &run->receive[m].receiving);
+        ctn_link_receive_handle_drop(op, &run->receive[m].receiving);
     }
     drop_substitutes(op, run);
     if (op->status == CATENA_ERR_NO_MEMORY) { /* neighbors wait for it */
@@ -422,7 +425,7 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
         x->neighborhood->last = run->plan;
     }
     if (!op->persistent) {
-        ctn_run_give(x->neighborhood, run);
+        ctn_execution_give(x->neighborhood, run);
         x->run = NULL;
     }
 }

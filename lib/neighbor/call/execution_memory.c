@@ -15,7 +15,7 @@ typedef struct room {
     size_t bytes;
 } room_t;
 
-static size_t parts_of(const ctn_message_t *message, uint32_t count)
+static size_t parts_of(const ctn_schedule_message_t *message, uint32_t count)
 {
     size_t parts = 0;
     for (uint32_t m = 0; m < count; m++) {
@@ -24,13 +24,13 @@ static size_t parts_of(const ctn_message_t *message, uint32_t count)
     return parts;
 }
 
-static uint32_t bundles_of(const ctn_plan_t *plan)
+static uint32_t bundles_of(const ctn_schedule_t *plan)
 {
     return plan->bundles != NULL ? plan->bundles->in.count : 0;
 }
 
 static room_t measure(const catena_neighborhood_t *neighborhood,
-                      const ctn_plan_t *plan)
+                      const ctn_schedule_t *plan)
 {
     size_t messages = (size_t)plan->sends + plan->receives;
     size_t sent = parts_of(plan->send, plan->sends);
@@ -41,13 +41,13 @@ static room_t measure(const catena_neighborhood_t *neighborhood,
     };
     room.spans +=
         (plan->passes_on ? messages : 0) + 2 * (size_t)plan->transfers;
-    room.bytes = sizeof(ctn_run_t) + plan->sends * sizeof(ctn_outgoing_t) +
-                 plan->receives * sizeof(ctn_incoming_t) +
-                 room.spans * sizeof(ctn_span_t) +
-                 room.lengths * sizeof(uint64_t) +
-                 room.items * sizeof(ctn_item_t) +
-                 (messages + neighborhood->targets + bundles_of(plan)) *
-                     sizeof(uint32_t);
+    room.bytes =
+        sizeof(ctn_execution_t) + plan->sends * sizeof(ctn_outgoing_t) +
+        plan->receives * sizeof(ctn_incoming_t) +
+        room.spans * sizeof(ctn_span_t) + room.lengths * sizeof(uint64_t) +
+        room.items * sizeof(ctn_pending_block_t) +
+        (messages + neighborhood->targets + bundles_of(plan)) *
+            sizeof(uint32_t);
     return room;
 }
 
@@ -60,9 +60,9 @@ static void *cut(unsigned char **at, size_t bytes)
 
 /** Parts of messages, each with a place for a header in front of them where
  * there may be one. */
-static void deal_parts(ctn_run_t *run, ctn_span_t *span, uint64_t *length)
+static void deal_parts(ctn_execution_t *run, ctn_span_t *span, uint64_t *length)
 {
-    const ctn_plan_t *plan = run->plan;
+    const ctn_schedule_t *plan = run->plan;
     run->transfer = span;
     span += 2 * (size_t)plan->transfers;
     uint32_t header = plan->passes_on ? 1 : 0;
@@ -80,21 +80,21 @@ static void deal_parts(ctn_run_t *run, ctn_span_t *span, uint64_t *length)
     }
 }
 
-static void count_readers(ctn_run_t *run, ctn_part_t part)
+static void count_readers(ctn_execution_t *run, ctn_block_ref_t part)
 {
-    const ctn_plan_t *plan = run->plan;
-    if (part.of == CTN_OF_STAGE) {
+    const ctn_schedule_t *plan = run->plan;
+    if (part.of == CTN_BLOCK_STAGED) {
         run->item[part.index].readers++;
-    } else if (part.of == CTN_OF_RECV) {
+    } else if (part.of == CTN_BLOCK_RECV) {
         run->item[plan->stages + part.index].readers++;
     }
 }
 
-static void count_all_readers(ctn_run_t *run)
+static void count_all_readers(ctn_execution_t *run)
 {
-    const ctn_plan_t *plan = run->plan;
+    const ctn_schedule_t *plan = run->plan;
     for (uint32_t m = 0; m < plan->sends; m++) {
-        const ctn_message_t *message = &plan->send[m];
+        const ctn_schedule_message_t *message = &plan->send[m];
         for (uint32_t k = 0; k < message->count; k++) {
             count_readers(run, plan->part[message->first + k]);
         }
@@ -104,11 +104,11 @@ static void count_all_readers(ctn_run_t *run)
     }
 }
 
-static ctn_run_t *create(const catena_neighborhood_t *neighborhood,
-                         const ctn_plan_t *plan)
+static ctn_execution_t *create(const catena_neighborhood_t *neighborhood,
+                               const ctn_schedule_t *plan)
 {
     room_t room = measure(neighborhood, plan);
-    ctn_run_t *run = calloc(1, room.bytes);
+    ctn_execution_t *run = calloc(1, room.bytes);
     if (run == NULL) {
         return NULL;
     }
@@ -118,7 +118,7 @@ static ctn_run_t *create(const catena_neighborhood_t *neighborhood,
     run->receive = cut(&at, plan->receives * sizeof(ctn_incoming_t));
     ctn_span_t *span = cut(&at, room.spans * sizeof(ctn_span_t));
     uint64_t *length = cut(&at, room.lengths * sizeof(uint64_t));
-    run->item = cut(&at, room.items * sizeof(ctn_item_t));
+    run->item = cut(&at, room.items * sizeof(ctn_pending_block_t));
     run->open_send = cut(&at, plan->sends * sizeof(uint32_t));
     run->open_receive = cut(&at, plan->receives * sizeof(uint32_t));
     run->still_sent = cut(&at, neighborhood->targets * sizeof(uint32_t));
@@ -129,11 +129,11 @@ static ctn_run_t *create(const catena_neighborhood_t *neighborhood,
     return run;
 }
 
-ctn_run_t *ctn_run_take(catena_neighborhood_t *neighborhood,
-                        const ctn_plan_t *plan)
+ctn_execution_t *ctn_execution_take(catena_neighborhood_t *neighborhood,
+                                    const ctn_schedule_t *plan)
 {
-    ctn_run_t **link = (ctn_run_t **)&neighborhood->kept;
-    for (ctn_run_t *run = *link; run != NULL; run = *link) {
+    ctn_execution_t **link = (ctn_execution_t **)&neighborhood->kept;
+    for (ctn_execution_t *run = *link; run != NULL; run = *link) {
         if (run->plan == plan) {
             *link = run->next;
             return run;
@@ -143,7 +143,8 @@ ctn_run_t *ctn_run_take(catena_neighborhood_t *neighborhood,
     return create(neighborhood, plan);
 }
 
-void ctn_run_give(catena_neighborhood_t *neighborhood, ctn_run_t *run)
+void ctn_execution_give(catena_neighborhood_t *neighborhood,
+                        ctn_execution_t *run)
 {
     run->next = neighborhood->kept;
     neighborhood->kept = run;
@@ -154,7 +155,7 @@ void ctn_neighbor_forget(catena_neighborhood_t *neighborhood)
     free(neighborhood->quick);
     neighborhood->quick = NULL;
     while (neighborhood->kept != NULL) {
-        ctn_run_t *run = neighborhood->kept;
+        ctn_execution_t *run = neighborhood->kept;
         neighborhood->kept = run->next;
         free(run);
     }

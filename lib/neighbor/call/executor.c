@@ -20,12 +20,13 @@ static bool sends_empty(const ctn_exchange_t *x)
 /** Fill in what was not known before the round. */
 static void fill_late(ctn_exchange_t *x, uint32_t m)
 {
-    const ctn_plan_t *plan = x->run->plan;
-    const ctn_message_t *message = &plan->send[m];
+    const ctn_schedule_t *plan = x->run->plan;
+    const ctn_schedule_message_t *message = &plan->send[m];
     ctn_outgoing_t *out = &x->run->send[m];
     out->bytes = 0;
     for (uint32_t k = 0; k < message->count; k++) {
-        const ctn_item_t *item = ctn_item_of(x, plan->part[message->first + k]);
+        const ctn_pending_block_t *item =
+            ctn_pending_block_of(x, plan->part[message->first + k]);
         if (item != NULL) {
             out->part[k] = item->span;
         }
@@ -35,13 +36,13 @@ static void fill_late(ctn_exchange_t *x, uint32_t m)
 
 static void set_header(const ctn_exchange_t *x, uint32_t m)
 {
-    const ctn_plan_t *plan = x->run->plan;
+    const ctn_schedule_t *plan = x->run->plan;
     ctn_outgoing_t *out = &x->run->send[m];
     uint32_t count = plan->send[m].count;
     for (uint32_t k = 0; k < count; k++) {
-        ctn_part_t part = plan->part[plan->send[m].first + k];
-        bool unfit =
-            part.of != CTN_OF_SEND && ctn_part_item(x->run, part)->unfit;
+        ctn_block_ref_t part = plan->part[plan->send[m].first + k];
+        bool unfit = part.of != CTN_BLOCK_SEND &&
+                     ctn_pending_block_at(x->run, part)->unfit;
         out->length[k] = out->part[k].bytes | (unfit ? CTN_LENGTH_UNFIT : 0);
     }
     out->part[-1] = (ctn_span_t){.base = (unsigned char *)out->length,
@@ -51,8 +52,8 @@ static void set_header(const ctn_exchange_t *x, uint32_t m)
 static ctn_step_t send_message(ctn_op_t *op, uint32_t m)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_plan_t *plan = x->run->plan;
-    const ctn_message_t *message = &plan->send[m];
+    const ctn_schedule_t *plan = x->run->plan;
+    const ctn_schedule_message_t *message = &plan->send[m];
     ctn_outgoing_t *out = &x->run->send[m];
     uint32_t header = x->headers ? 1 : 0;
     ctn_step_t step = ctn_link_send(
@@ -64,7 +65,7 @@ static ctn_step_t send_message(ctn_op_t *op, uint32_t m)
     }
     for (uint32_t k = 0; k < message->count; k++) {
         catena_status_t status =
-            ctn_part_read(op, plan->part[message->first + k]);
+            ctn_block_was_read(op, plan->part[message->first + k]);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
@@ -76,7 +77,7 @@ static ctn_step_t send_message(ctn_op_t *op, uint32_t m)
 static ctn_step_t open_send(ctn_op_t *op, uint32_t m)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_run_t *run = x->run;
+    ctn_execution_t *run = x->run;
     ctn_outgoing_t *out = &run->send[m];
     if (out->late) {
         fill_late(x, m);
@@ -87,7 +88,7 @@ static ctn_step_t open_send(ctn_op_t *op, uint32_t m)
     if (x->headers) {
         set_header(x, m);
     }
-    out->sending = (ctn_sending_t){0};
+    out->sending = (ctn_link_send_handle_t){0};
     ctn_step_t step = send_message(op, m);
     if (step == CTN_STEP_WAIT || step == CTN_STEP_MOVED) {
         run->open_send[run->sends_open++] = m;
@@ -98,7 +99,7 @@ static ctn_step_t open_send(ctn_op_t *op, uint32_t m)
 /** Those under way. MOVED: one is through, maybe not all. */
 static ctn_step_t advance_sends(ctn_op_t *op)
 {
-    ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
     ctn_step_t result = CTN_STEP_WAIT;
     uint32_t left = 0;
     for (uint32_t i = 0; i < run->sends_open; i++) {
@@ -120,7 +121,7 @@ static ctn_step_t advance_sends(ctn_op_t *op)
 
 /** Where a message may go as a whole; NULL: nowhere. */
 static void *place_of(const ctn_exchange_t *x, const ctn_incoming_t *in,
-                      const ctn_message_t *message)
+                      const ctn_schedule_message_t *message)
 {
     return message->count == 1 && !x->in_place && !x->headers &&
                    in->part[0].type == NULL
@@ -131,11 +132,11 @@ static void *place_of(const ctn_exchange_t *x, const ctn_incoming_t *in,
 catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_run_t *run = x->run;
-    const ctn_message_t *message = &run->plan->receive[m];
+    ctn_execution_t *run = x->run;
+    const ctn_schedule_message_t *message = &run->plan->receive[m];
     ctn_incoming_t *in = &run->receive[m];
     ctn_link_in_t *link = &run->plan->in[message->link];
-    in->receiving = (ctn_receiving_t){0};
+    in->receiving = (ctn_link_receive_handle_t){0};
     in->uses = 0;
     in->ended = false;
     if (in->bytes == 0 && !sends_empty(x)) {
@@ -144,15 +145,16 @@ catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m)
     run->open_receive[run->receives_open++] = m;
     return run->plan->passes_on && x->headers
                ? CATENA_OK
-               : ctn_link_expect(op, link, in->bytes, place_of(x, in, message),
-                                 &in->receiving);
+               : ctn_link_post_receive(op, link, in->bytes,
+                                       place_of(x, in, message),
+                                       &in->receiving);
 }
 
 /** Those under way, as advance_sends. */
 static ctn_step_t advance_receives(ctn_op_t *op)
 {
-    ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
-    const ctn_plan_t *plan = run->plan;
+    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    const ctn_schedule_t *plan = run->plan;
     ctn_step_t result = CTN_STEP_WAIT;
     uint32_t left = 0;
     for (uint32_t i = 0; i < run->receives_open; i++) {
@@ -180,11 +182,11 @@ static ctn_step_t advance_receives(ctn_op_t *op)
 /** Begin the round that is next, or all of them where they are not in step. */
 static ctn_step_t open_round(ctn_op_t *op)
 {
-    ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
-    const ctn_plan_t *plan = run->plan;
+    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    const ctn_schedule_t *plan = run->plan;
     uint32_t last = plan->in_step ? run->round : UINT32_MAX;
     catena_status_t status =
-        plan->bundles != NULL ? ctn_bundles_send(op) : CATENA_OK;
+        plan->bundles != NULL ? ctn_neighbor_aggregates_send(op) : CATENA_OK;
     run->round = plan->in_step ? run->round + 1 : plan->rounds;
     while (run->next_receive < plan->receives && status == CATENA_OK &&
            plan->receive[run->next_receive].round <= last) {
@@ -192,7 +194,7 @@ static ctn_step_t open_round(ctn_op_t *op)
     }
     while (run->next_transfer < plan->transfers && status == CATENA_OK &&
            plan->transfer[run->next_transfer].round <= last) {
-        status = ctn_transfer(op, run->next_transfer++);
+        status = ctn_make_local_copy(op, run->next_transfer++);
     }
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
@@ -207,7 +209,7 @@ static ctn_step_t open_round(ctn_op_t *op)
 }
 
 /** There may be transfers after the last round. */
-static bool all_begun(const ctn_run_t *run)
+static bool all_begun(const ctn_execution_t *run)
 {
     return run->round >= run->plan->rounds &&
            run->next_transfer == run->plan->transfers;
@@ -216,15 +218,15 @@ static bool all_begun(const ctn_run_t *run)
 /** For whom this rank waits. */
 static ctn_step_t await(ctn_op_t *op)
 {
-    const ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
-    const ctn_plan_t *plan = run->plan;
+    const ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    const ctn_schedule_t *plan = run->plan;
     if (run->receives_open > 0) {
         op->waits_for =
             plan->in[plan->receive[run->open_receive[0]].link].peer.rank;
     } else if (run->sends_open > 0) {
         op->waits_for = plan->out[plan->send[run->open_send[0]].link].peer.rank;
     } else if (run->bundles_open > 0) {
-        const ctn_bundle_in_t *in = plan->bundles->in.item;
+        const ctn_neighbor_aggregate_in_t *in = plan->bundles->in.item;
         op->waits_for = in[run->open_bundle[0]].leader;
     }
     return CTN_STEP_WAIT;
@@ -232,13 +234,13 @@ static ctn_step_t await(ctn_op_t *op)
 
 ctn_step_t ctn_exchange_rounds(ctn_op_t *op)
 {
-    ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
     if (run->receives_open == 0 && !all_begun(run)) {
         return open_round(op);
     }
     ctn_step_t received = advance_receives(op);
     if (run->bundles_open > 0 && received != CTN_STEP_FAIL) {
-        ctn_step_t taken = ctn_bundles_receive(op);
+        ctn_step_t taken = ctn_neighbor_aggregates_receive(op);
         received = taken == CTN_STEP_WAIT ? received : taken;
     }
     ctn_step_t sent = received == CTN_STEP_FAIL ? received : advance_sends(op);

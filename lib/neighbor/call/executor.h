@@ -11,59 +11,60 @@
 
 /** The blocks of a side. */
 typedef enum ctn_side_shape {
-    CTN_SIDE_ONE,   /* one for all neighbors, or the result */
-    CTN_SIDE_ALIKE, /* one for each, all of one length */
-    CTN_SIDE_VECTOR /* of lengths of their own */
+    CTN_SIDE_ONE,     /* one for all neighbors, or the result */
+    CTN_SIDE_UNIFORM, /* one for each, all of one length */
+    CTN_SIDE_VECTOR   /* of lengths of their own */
 } ctn_side_shape_t;
 
 /** One of the operations. */
-typedef struct ctn_neighbor_kind {
+typedef struct ctn_neighbor_collective {
     ctn_algorithm_t algorithm; /* CTN_EXCHANGE_ALGORITHM(its name) */
     unsigned operation;        /* CATENA_NEIGHBOR_... */
     ctn_side_shape_t send, recv;
     bool typed; /* vectors have a type for each block */
     bool may_be_in_place;
-} ctn_neighbor_kind_t;
+} ctn_neighbor_collective_t;
 
-static inline ctn_pattern_t ctn_kind_pattern(const ctn_neighbor_kind_t *kind)
+static inline ctn_pattern_t
+ctn_neighbor_pattern(const ctn_neighbor_collective_t *kind)
 {
     return kind->send == CTN_SIDE_ONE ? CTN_PATTERN_GATHER
                                       : CTN_PATTERN_ALLTOALL;
 }
 
 /** Whether what is received is combined. */
-static inline bool ctn_kind_reduces(const ctn_neighbor_kind_t *kind)
+static inline bool ctn_neighbor_reduces(const ctn_neighbor_collective_t *kind)
 {
     return kind->recv == CTN_SIDE_ONE;
 }
 
 /** Whether edges may carry different lengths. */
-static inline bool ctn_kind_varies(const ctn_neighbor_kind_t *kind)
+static inline bool ctn_neighbor_varies(const ctn_neighbor_collective_t *kind)
 {
     return kind->send == CTN_SIDE_VECTOR || kind->recv == CTN_SIDE_VECTOR;
 }
 
 /** A block that is here, but in memory that a message lies in: one to be passed
  * on, or an operand of a reduction. */
-typedef struct ctn_item {
+typedef struct ctn_pending_block {
     ctn_span_t span;
     uint32_t from;    /* message in run->receive, or CTN_NO_MESSAGE */
     uint32_t readers; /* messages and transfers made of it; the plan's */
     bool here;
     bool unfit; /* an operand, or a block to be passed on, that was sent in
                    another length than a rank on its way wants it */
-} ctn_item_t;
+} ctn_pending_block_t;
 
 /** In the header of a message: a length, of a block that is unfit. */
 #define CTN_LENGTH_UNFIT (UINT64_C(1) << 63)
 
-typedef struct ctn_quick ctn_quick_t;
+typedef struct ctn_inline_path ctn_inline_path_t;
 
 #define CTN_NO_MESSAGE UINT32_MAX
 #define CTN_NO_OPERAND UINT32_MAX
 
 typedef struct ctn_outgoing {
-    ctn_sending_t sending;
+    ctn_link_send_handle_t sending;
     ctn_span_t *part; /* [count], after one for the header in plans that pass
                          on */
     uint64_t *length; /* [count], of those plans: the header */
@@ -72,7 +73,7 @@ typedef struct ctn_outgoing {
 } ctn_outgoing_t;
 
 typedef struct ctn_incoming {
-    ctn_receiving_t receiving;
+    ctn_link_receive_handle_t receiving;
     ctn_span_t *part;
     size_t bytes;  /* expected; of what is passed on nothing is known */
     uint32_t uses; /* of it, that have not been made yet */
@@ -88,16 +89,16 @@ typedef struct ctn_substitute {
 } ctn_substitute_t;
 
 /** Memory of one call. It belongs to a plan and is used again for others. */
-typedef struct ctn_run {
-    struct ctn_run *next; /* of those kept */
-    const ctn_plan_t *plan;
+typedef struct ctn_execution {
+    struct ctn_execution *next; /* of those kept */
+    const ctn_schedule_t *plan;
     bool far;                /* some of its links lead to other nodes */
     ctn_outgoing_t *send;    /* [plan->sends] */
     ctn_incoming_t *receive; /* [plan->receives] */
     ctn_span_t *transfer;    /* [plan->transfers] from, to */
     uint32_t *open_send;     /* those under way */
     uint32_t *open_receive;
-    ctn_item_t *item;      /* [plan->stages], then [sources] */
+    ctn_pending_block_t *item; /* [plan->stages], then [sources] */
     uint32_t *still_sent;  /* [targets] in place: how often each block is still
                               to be read */
     uint32_t *open_bundle; /* those that have not come */
@@ -112,21 +113,21 @@ typedef struct ctn_run {
     unsigned char *result;
     ctn_substitute_t *substitute;
     catena_status_t status; /* what it is to end with */
-} ctn_run_t;
+} ctn_execution_t;
 
 /** A call, as the entry point understood it; the state of its operation. */
 typedef struct ctn_exchange {
     /* Two cache lines that are all of this that requests touch whose blocks are
      * small, all alike, and lie together. */
-    _Alignas(64) ctn_small_t small;
+    _Alignas(64) ctn_inline_small_t small;
     catena_neighborhood_t *neighborhood;
-    uint64_t missing;          /* messages, of those that `went_quick` */
-    const ctn_plan_t *plan;    /* that its run is of, or a copy */
-    const ctn_link_in_t *in;   /* the links of its run's plan */
-    catena_neighborhood_t *of; /* of a request: what it was made for */
+    uint64_t missing;           /* messages, of those that `went_quick` */
+    const ctn_schedule_t *plan; /* that its run is of, or a copy */
+    const ctn_link_in_t *in;    /* the links of its run's plan */
+    catena_neighborhood_t *of;  /* of a request: what it was made for */
     bool rests; /* its run is as a start leaves it that went quick */
     bool alone; /* it was started when nothing else was under way */
-    const ctn_neighbor_kind_t *kind;
+    const ctn_neighbor_collective_t *kind;
     ctn_blocks_t send; /* by target, or one for all */
     ctn_blocks_t recv; /* by source, or the result */
     ctn_reducer_t by;
@@ -136,9 +137,9 @@ typedef struct ctn_exchange {
     size_t held_count;
     bool holds_op;
     bool headers; /* messages begin with the lengths of their parts */
-    ctn_run_t *run;
-    ctn_quick_t *quick; /* what its messages may go through, or NULL */
-    bool went_quick;    /* they do, this time */
+    ctn_execution_t *run;
+    ctn_inline_path_t *quick; /* what its messages may go through, or NULL */
+    bool went_quick;          /* they do, this time */
     bool lends; /* messages that go so may be read where they are: from here
                    on in the own arena; and so many still are: */
     uint64_t lend_offset;
@@ -162,9 +163,9 @@ void ctn_exchange_release(ctn_op_t *op);
 catena_status_t ctn_exchange_prepare(ctn_exchange_t *x);
 /** The same, for this plan. */
 catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
-                                         const ctn_plan_t *plan);
+                                         const ctn_schedule_t *plan);
 /** The plan that it would take. */
-const ctn_plan_t *ctn_exchange_choose(const ctn_exchange_t *x);
+const ctn_schedule_t *ctn_exchange_choose(const ctn_exchange_t *x);
 /** Run a prepared operation to its end, and give it back: a blocking call. */
 catena_status_t ctn_exchange_run(ctn_op_t *op);
 
@@ -183,36 +184,37 @@ catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m);
 /* ---- call/inline.c ---- */
 
 /** A short blocking call that is alone. False: nothing has been done. */
-bool ctn_quick_call(const ctn_exchange_t *x, catena_status_t *status);
+bool ctn_inline_call(const ctn_exchange_t *x, catena_status_t *status);
 
 /** A request that may always go so: set op->start and op->wait. */
-void ctn_quick_request(ctn_op_t *op);
+void ctn_inline_request(ctn_op_t *op);
 
 /* ---- call/inline_small.c ---- */
 
-struct ctn_neighbor_given;
+struct ctn_neighbor_call;
 
 /** The same for blocks of at most CTN_SMALL_MOST bytes, given as before. */
-bool ctn_small_call(const struct ctn_neighbor_given *given,
-                    catena_status_t *status);
+bool ctn_inline_small_call(const struct ctn_neighbor_call *given,
+                           catena_status_t *status);
 
 /** The same for one of at most CTN_SMALL_MOST bytes, whose x->small is set but
  * for the buffers. */
-void ctn_small_request(ctn_op_t *op);
+void ctn_inline_small_request(ctn_op_t *op);
 
 /* ---- call/execution_memory.c: memory ---- */
 
 /** One kept with the neighborhood, or a new one; NULL: no memory. */
-ctn_run_t *ctn_run_take(catena_neighborhood_t *neighborhood,
-                        const ctn_plan_t *plan);
-void ctn_run_give(catena_neighborhood_t *neighborhood, ctn_run_t *run);
+ctn_execution_t *ctn_execution_take(catena_neighborhood_t *neighborhood,
+                                    const ctn_schedule_t *plan);
+void ctn_execution_give(catena_neighborhood_t *neighborhood,
+                        ctn_execution_t *run);
 
 /* ---- call/arrival.c: what becomes of a message that is here ---- */
 
 /** Take receive[m], which is here, out of its link. */
 catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m);
 /** Make transfer[t]: copy a block that is here already. */
-catena_status_t ctn_transfer(ctn_op_t *op, uint32_t t);
+catena_status_t ctn_make_local_copy(ctn_op_t *op, uint32_t t);
 /** A block of this rank's is here, as plain memory. Where others wait for it
  * whom it goes on to, they are told if it does not fit.
  * @param part  where it goes
@@ -222,23 +224,25 @@ catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
                                const unsigned char *data, size_t bytes,
                                bool unfit);
 /** A message or a transfer that was made of `part` has been made. */
-catena_status_t ctn_part_read(ctn_op_t *op, ctn_part_t part);
+catena_status_t ctn_block_was_read(ctn_op_t *op, ctn_block_ref_t part);
 /** Give back messages that the network has left. */
 catena_status_t ctn_give_ended(ctn_op_t *op);
 
 /** What is known of a part that is not of the send buffer. */
-static inline ctn_item_t *ctn_part_item(const ctn_run_t *run, ctn_part_t part)
+static inline ctn_pending_block_t *
+ctn_pending_block_at(const ctn_execution_t *run, ctn_block_ref_t part)
 {
-    uint32_t before = part.of == CTN_OF_RECV ? run->plan->stages : 0;
+    uint32_t before = part.of == CTN_BLOCK_RECV ? run->plan->stages : 0;
     return &run->item[before + part.index];
 }
 
 /** The item that a part is; NULL: it lies in a buffer of the caller. */
-static inline ctn_item_t *ctn_item_of(const ctn_exchange_t *x, ctn_part_t part)
+static inline ctn_pending_block_t *ctn_pending_block_of(const ctn_exchange_t *x,
+                                                        ctn_block_ref_t part)
 {
-    return part.of == CTN_OF_STAGE ||
-                   (part.of == CTN_OF_RECV && ctn_kind_reduces(x->kind))
-               ? ctn_part_item(x->run, part)
+    return part.of == CTN_BLOCK_STAGED ||
+                   (part.of == CTN_BLOCK_RECV && ctn_neighbor_reduces(x->kind))
+               ? ctn_pending_block_at(x->run, part)
                : NULL;
 }
 
@@ -246,7 +250,8 @@ static inline ctn_item_t *ctn_item_of(const ctn_exchange_t *x, ctn_part_t part)
  * NULL: none. */
 ctn_substitute_t *ctn_substitute(ctn_op_t *op, ctn_span_t target);
 /** Let go of an item's message for one use. */
-catena_status_t ctn_item_used(ctn_op_t *op, const ctn_item_t *item);
+catena_status_t ctn_pending_block_used(ctn_op_t *op,
+                                       const ctn_pending_block_t *item);
 
 /* ---- operands.c: reductions ---- */
 

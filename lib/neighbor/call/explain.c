@@ -21,7 +21,7 @@ static catena_status_t read_setting(const ctn_log_t *log, const char *name,
                   name);
         return CATENA_ERR_ARG;
     }
-    *wanted = ctn_scheme_named(log, value);
+    *wanted = ctn_neighbor_algorithm_by_name(log, value);
     return *wanted < -1 ? CATENA_ERR_ARG : CATENA_OK;
 }
 
@@ -50,15 +50,16 @@ static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
     const ctn_log_t *log = neighborhood->exec->log;
     int before = neighborhood->wanted;
     neighborhood->wanted = wanted;
-    catena_status_t status = ctn_candidates_make(neighborhood);
+    catena_status_t status = ctn_schedules_make_candidates(neighborhood);
     const char *refusal =
-        wanted >= 0 ? ctn_scheme_refusal(neighborhood, (ctn_scheme_t)wanted)
+        wanted >= 0 ? ctn_neighbor_algorithm_refusal(
+                          neighborhood, (ctn_neighbor_algorithm_t)wanted)
                     : NULL;
     if (status == CATENA_OK && refusal != NULL) {
         ctn_error(log,
                   "neighborhood: algorithm '%s' is not possible: %s; there are "
                   "auto, direct and colored for all graphs",
-                  ctn_scheme_names[wanted], refusal);
+                  ctn_neighbor_algorithm_names[wanted], refusal);
         status = CATENA_ERR_ARG;
     }
     if (status != CATENA_OK) {
@@ -93,18 +94,20 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
 
 /** The plan of the last operation, or of one for the other pattern the plan of
  * the same algorithm; else that for usual blocks. */
-static const ctn_plan_t *plan_to_tell(const catena_neighborhood_t *neighborhood)
+static const ctn_schedule_t *
+plan_to_tell(const catena_neighborhood_t *neighborhood)
 {
     ctn_pattern_t pattern =
         ctn_pattern_is_used(neighborhood, CTN_PATTERN_ALLTOALL)
             ? CTN_PATTERN_ALLTOALL
             : CTN_PATTERN_GATHER;
-    const ctn_plan_t *last = neighborhood->last;
+    const ctn_schedule_t *last = neighborhood->last;
     if (last != NULL && last->pattern == pattern) {
         return last;
     }
-    for (int scheme = 0; scheme < CTN_SCHEMES && last != NULL; scheme++) {
-        const ctn_plan_t *plan = neighborhood->plan[scheme][pattern];
+    for (int scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS && last != NULL;
+         scheme++) {
+        const ctn_schedule_t *plan = neighborhood->plan[scheme][pattern];
         if (plan != NULL && strcmp(plan->algorithm, last->algorithm) == 0) {
             return last->bundles != NULL && plan->alike != NULL ? plan->alike
                                                                 : plan;
@@ -121,17 +124,17 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
     if (neighborhood == NULL || stats == NULL) {
         return CATENA_ERR_ARG;
     }
-    const ctn_census_t *census = &neighborhood->census;
-    const ctn_plan_t *last = neighborhood->last;
-    const ctn_plan_t *plan = plan_to_tell(neighborhood);
+    const ctn_graph_facts_t *graph_facts = &neighborhood->graph_facts;
+    const ctn_schedule_t *last = neighborhood->last;
+    const ctn_schedule_t *plan = plan_to_tell(neighborhood);
     *stats = (catena_neighborhood_stats_t){
         .algorithm = last != NULL ? last->algorithm : NULL,
-        .messages = ctn_plan_messages(plan),
-        .rounds = ctn_plan_rounds(plan),
+        .messages = ctn_schedule_messages(plan),
+        .rounds = ctn_schedule_rounds(plan),
         .heavy_rounds = plan->heavy_rounds,
-        .weight_between = census->weight_between,
-        .weight_before = census->weight_before,
-        .weight_all = census->weight_all,
+        .weight_between = graph_facts->weight_between,
+        .weight_before = graph_facts->weight_before,
+        .weight_all = graph_facts->weight_all,
     };
     return CATENA_OK;
 }
@@ -160,17 +163,20 @@ __attribute__((format(printf, 2, 3))) static void print(page_t *page,
 
 static void print_reason(page_t *page,
                          const catena_neighborhood_t *neighborhood,
-                         const ctn_plan_t *plan, size_t bytes)
+                         const ctn_schedule_t *plan, size_t bytes)
 {
     const ctn_neighbor_costs_t *costs = &neighborhood->chooser->costs;
     int wanted = neighborhood->wanted;
-    if (wanted >= 0 && strcmp(plan->algorithm, ctn_scheme_names[wanted]) == 0) {
+    if (wanted >= 0 &&
+        strcmp(plan->algorithm, ctn_neighbor_algorithm_names[wanted]) == 0) {
         print(page, "as asked for");
         return;
     }
     if (wanted >= 0) {
-        print(page, "%s is not possible: %s; ", ctn_scheme_names[wanted],
-              ctn_scheme_refusal(neighborhood, (ctn_scheme_t)wanted));
+        print(page, "%s is not possible: %s; ",
+              ctn_neighbor_algorithm_names[wanted],
+              ctn_neighbor_algorithm_refusal(neighborhood,
+                                             (ctn_neighbor_algorithm_t)wanted));
     }
     if (neighborhood->check) {
         print(page, "lengths are checked");
@@ -179,36 +185,37 @@ static void print_reason(page_t *page,
     print(page,
           "least estimate for %zu bytes; a message %.1f us on a node, %.1f us "
           "between nodes, %.1f ranks a core",
-          bytes, costs->message[CTN_NEAR] / 1000,
-          costs->message[CTN_FAR] / 1000, costs->share);
+          bytes, costs->message[CTN_LOCAL] / 1000,
+          costs->message[CTN_REMOTE] / 1000, costs->share);
 }
 
 /** What it would take, or why there is none. */
 static void print_scheme(page_t *page,
                          const catena_neighborhood_t *neighborhood,
-                         ctn_scheme_t scheme, ctn_pattern_t pattern,
-                         ctn_block_sort_t blocks, size_t bytes)
+                         ctn_neighbor_algorithm_t scheme, ctn_pattern_t pattern,
+                         ctn_block_class_t blocks, size_t bytes)
 {
     const ctn_chooser_t *chooser = neighborhood->chooser;
-    const ctn_outline_t *outline =
-        ctn_outline_for(neighborhood, scheme, pattern, blocks, bytes);
-    const ctn_plan_facts_t *facts = &outline->facts;
-    print(page, "\n%s: ", ctn_scheme_names[scheme]);
+    const ctn_schedule_outline_t *outline =
+        ctn_schedule_outline_for(neighborhood, scheme, pattern, blocks, bytes);
+    const ctn_schedule_facts_t *facts = &outline->facts;
+    print(page, "\n%s: ", ctn_neighbor_algorithm_names[scheme]);
     if (!outline->possible) {
         print(page, "%s",
-              chooser->tried[scheme] ? ctn_scheme_refusal(neighborhood, scheme)
-                                     : "only when asked for");
+              chooser->tried[scheme]
+                  ? ctn_neighbor_algorithm_refusal(neighborhood, scheme)
+                  : "only when asked for");
         return;
     }
     print(page,
           "%.1f us; rounds %u, heavy %u; of a rank at most %llu messages of "
           "%llu blocks on its node, %llu of %llu to others",
-          ctn_plan_estimate(neighborhood, outline, bytes) / 1000,
+          ctn_schedule_estimate(neighborhood, outline, bytes) / 1000,
           outline->rounds, outline->heavy_rounds,
-          (unsigned long long)facts->most_messages[CTN_NEAR],
-          (unsigned long long)facts->most_blocks[CTN_NEAR],
-          (unsigned long long)facts->most_messages[CTN_FAR],
-          (unsigned long long)facts->most_blocks[CTN_FAR]);
+          (unsigned long long)facts->most_messages[CTN_LOCAL],
+          (unsigned long long)facts->most_blocks[CTN_LOCAL],
+          (unsigned long long)facts->most_messages[CTN_REMOTE],
+          (unsigned long long)facts->most_blocks[CTN_REMOTE]);
 }
 
 catena_status_t
@@ -230,18 +237,20 @@ catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
                                 : CTN_PATTERN_GATHER;
     size_t length = bytes > 0 ? bytes : neighborhood->chooser->usual;
     bool combined = operation == CATENA_NEIGHBOR_REDUCE;
-    const ctn_plan_t *plan =
+    const ctn_schedule_t *plan =
         ctn_neighbor_choose(neighborhood, pattern, bytes, combined);
-    ctn_block_sort_t blocks = ctn_blocks_sort(neighborhood, bytes, combined);
+    ctn_block_class_t blocks =
+        ctn_blocks_classify(neighborhood, bytes, combined);
     print(&page, "algorithm=%s rounds=%u messages=%u ", plan->algorithm,
-          ctn_plan_rounds(plan), plan->sends);
+          ctn_schedule_rounds(plan), plan->sends);
     if (plan->bundles != NULL) {
         print(&page, "bundles=%u ", plan->bundles->out.count);
     }
     print(&page, "reason=\"");
     print_reason(&page, neighborhood, plan, length);
     print(&page, "\"");
-    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
+         scheme++) {
         print_scheme(&page, neighborhood, scheme, pattern, blocks, length);
     }
     return CATENA_OK;

@@ -14,26 +14,26 @@
 /* Messages at most CTN_QUICK_MOST, each way: those that are missing are a mask.
  */
 /** Neighbors at most in a list: their numbers are of two bytes. */
-#define CTN_QUICK_LIST 65536u
+#define CTN_INLINE_LIST 65536u
 
 /** What long messages need besides. */
-typedef struct ctn_quick_peer {
+typedef struct ctn_inline_peer {
     unsigned char *arena; /* of the other end, where it is mapped here */
-    ctn_link_cell_t *cell;
-} ctn_quick_peer_t;
+    ctn_link_control_t *cell;
+} ctn_inline_peer_t;
 
 /** A call as it is given, of a kind whose blocks are all alike, that went by a
  * direct plan: another that is given so will go the same way. */
-typedef struct ctn_quick_seen {
-    const ctn_neighbor_kind_t *kind;        /* NULL: there was none */
+typedef struct ctn_inline_call_cache {
+    const ctn_neighbor_collective_t *kind;  /* NULL: there was none */
     catena_datatype_t send_type, recv_type; /* constants */
     size_t send_count, recv_count;
-    const ctn_plan_t *ran;
-    ctn_small_t small; /* without the buffers */
-} ctn_quick_seen_t;
+    const ctn_schedule_t *ran;
+    ctn_inline_small_t small; /* without the buffers */
+} ctn_inline_call_cache_t;
 
-struct ctn_quick {
-    ctn_quick_seen_t seen[CTN_PATTERNS];
+struct ctn_inline_path {
+    ctn_inline_call_cache_t seen[CTN_PATTERNS];
     int wanted; /* the setting then */
     uint32_t sends, receives;
     const ctn_link_in_t *in;
@@ -41,67 +41,69 @@ struct ctn_quick {
     uint32_t most_bytes; /* of a message */
     /* Calls of so many bytes are known to go by a direct plan. */
     size_t alike[CTN_PATTERNS];
-    const ctn_plan_t *plan[CTN_PATTERNS];
-    ctn_quick_peer_t *peer; /* [sends], then [receives] */
-    ctn_quick_end_t end[];  /* likewise */
+    const ctn_schedule_t *plan[CTN_PATTERNS];
+    ctn_inline_peer_t *peer; /* [sends], then [receives] */
+    ctn_inline_end_t end[];  /* likewise */
 };
 
 /** What messages of a plan may go through, in the order of its sends and
  * receives; NULL: they may not. Made when it is first asked for. */
-ctn_quick_t *ctn_quick_of(catena_neighborhood_t *neighborhood,
-                          const ctn_plan_t *plan);
+ctn_inline_path_t *ctn_inline_path_of(catena_neighborhood_t *neighborhood,
+                                      const ctn_schedule_t *plan);
 /** Calls of so many bytes along all edges go by this plan, as this one does. */
-void ctn_quick_note(const ctn_exchange_t *x, const ctn_plan_t *plan,
-                    size_t bytes);
+void ctn_inline_note(const ctn_exchange_t *x, const ctn_schedule_t *plan,
+                     size_t bytes);
 
 /** Links are to be used without it: tell them what is known. */
-void ctn_quick_sync(catena_neighborhood_t *neighborhood);
+void ctn_inline_sync(catena_neighborhood_t *neighborhood);
 
 /** Whether the rings of an operation are free that is about to begin. */
-bool ctn_quick_may_send(catena_neighborhood_t *neighborhood, uint64_t seq);
+bool ctn_inline_may_send(catena_neighborhood_t *neighborhood, uint64_t seq);
 
 /** Say where message m may go at once, if its sender comes later. `exec` is the
  * rank's own, and nothing is read there any more. */
-void ctn_quick_want(const ctn_exec_t *exec, const ctn_quick_t *quick,
-                    uint32_t m, uint64_t seq, void *into, size_t bytes);
+void ctn_inline_post(const ctn_exec_t *exec, const ctn_inline_path_t *quick,
+                     uint32_t m, uint64_t seq, void *into, size_t bytes);
 
 /** Send message m of an operation: 1 to quick->most_bytes. `data` are free
  * afterwards. */
-void ctn_quick_send(const ctn_exec_t *exec, const ctn_quick_t *quick,
-                    uint32_t m, uint64_t seq, const void *data, size_t bytes);
+void ctn_inline_send(const ctn_exec_t *exec, const ctn_inline_path_t *quick,
+                     uint32_t m, uint64_t seq, const void *data, size_t bytes);
 
 /** Whether message m is here; then it is in its buffer. The other calls of
  * link.h must do for one of another length: it does not fit. */
-bool ctn_quick_receive(ctn_exec_t *exec, const ctn_quick_t *quick, uint32_t m,
-                       uint64_t seq, void *into, size_t bytes, bool *fits);
+bool ctn_inline_receive(ctn_exec_t *exec, const ctn_inline_path_t *quick,
+                        uint32_t m, uint64_t seq, void *into, size_t bytes,
+                        bool *fits);
 
 /** Whether what a call of alike, dense blocks sends may be read by the others
  * where it is, and is so long that it is better read there.
  * @param[out] offset of the first block in the own arena */
-bool ctn_quick_may_lend(const ctn_exchange_t *x, const ctn_quick_t *quick,
-                        uint64_t *offset);
+bool ctn_inline_may_zcopy(const ctn_exchange_t *x,
+                          const ctn_inline_path_t *quick, uint64_t *offset);
 
 /** Send all messages of such a call, or lend them.
  * @return those that are lent, as a mask */
-uint64_t ctn_quick_send_all(const ctn_exchange_t *x, const ctn_quick_t *quick,
-                            const ctn_plan_t *plan, uint64_t seq, bool lend,
-                            uint64_t offset);
+uint64_t ctn_inline_send_all(const ctn_exchange_t *x,
+                             const ctn_inline_path_t *quick,
+                             const ctn_schedule_t *plan, uint64_t seq,
+                             bool lend, uint64_t offset);
 
 /** Of the blocks that are lent, those that still are. */
-uint64_t ctn_quick_still_lent(const ctn_quick_t *quick, uint64_t seq,
-                              uint64_t lent);
+uint64_t ctn_inline_still_zcopied(const ctn_inline_path_t *quick, uint64_t seq,
+                                  uint64_t lent);
 
 /** So many messages, as a mask. */
-static inline uint64_t ctn_quick_all(uint32_t receives)
+static inline uint64_t ctn_inline_mask(uint32_t receives)
 {
     return UINT64_MAX >> (64 - receives);
 }
 
 /** All messages of an operation are here: their senders have begun it. */
-static inline void ctn_quick_end(catena_neighborhood_t *neighborhood,
-                                 uint64_t seq)
+static inline void ctn_inline_all_received(catena_neighborhood_t *neighborhood,
+                                           uint64_t seq)
 {
-    uint64_t allowed = ctn_link_completed_before(seq) + CTN_LINK_RINGS;
+    uint64_t allowed = ctn_link_completed_before(seq) + CTN_LINK_GENERATIONS;
     if (allowed > neighborhood->allowed) {
         neighborhood->allowed = allowed;
     }
@@ -113,8 +115,9 @@ static inline void ctn_quick_end(catena_neighborhood_t *neighborhood,
 /** Take a number, if nothing is under way that has one, or needs progress. As
  * ctn_alone_begin; the channel has no rings, and time is not virtual.
  * @param in the links of the plan */
-static inline bool ctn_quick_take_number(catena_neighborhood_t *neighborhood,
-                                         const ctn_link_in_t *in, uint64_t *seq)
+static inline bool ctn_inline_take_number(catena_neighborhood_t *neighborhood,
+                                          const ctn_link_in_t *in,
+                                          uint64_t *seq)
 {
     const ctn_exec_t *exec = neighborhood->exec;
     ctn_channel_t *channel = &neighborhood->channel;
@@ -123,7 +126,7 @@ static inline bool ctn_quick_take_number(catena_neighborhood_t *neighborhood,
         ctn_link_zeroes(next) || exec->active != NULL ||
         exec->status != CATENA_OK ||
         (next >= neighborhood->allowed &&
-         !ctn_quick_may_send(neighborhood, next))) {
+         !ctn_inline_may_send(neighborhood, next))) {
         return false;
     }
     *seq = next;
@@ -133,7 +136,7 @@ static inline bool ctn_quick_take_number(catena_neighborhood_t *neighborhood,
 
 /** One that has taken its number so is over. @return what became of it */
 static inline catena_status_t
-ctn_quick_over(catena_neighborhood_t *neighborhood)
+ctn_inline_end_number(catena_neighborhood_t *neighborhood)
 {
     neighborhood->channel.complete = neighborhood->channel.started;
     return neighborhood->exec->status;
@@ -141,13 +144,13 @@ ctn_quick_over(catena_neighborhood_t *neighborhood)
 
 /** A request has taken its number, and has sent all of it: it is active. It is
  * in no list, which has left its pointers NULL. */
-static inline void ctn_quick_activate(ctn_op_t *op)
+static inline void ctn_inline_activate(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_exec_t *exec = op->exec;
     ctn_exec_tell(exec);
     x->neighborhood->begun = op->seq + 1;
-    x->missing = ctn_quick_all(x->small.receives);
+    x->missing = ctn_inline_mask(x->small.receives);
     x->alone = true;
     op->phase = CTN_EXCHANGE_SHORT;
     op->state = CTN_OP_ACTIVE;
@@ -157,7 +160,7 @@ static inline void ctn_quick_activate(ctn_op_t *op)
 /** All that is under way here is one operation that was started so: others
  * would be active before it, as the last ones started. Nothing waits behind it,
  * or has a number after it. */
-static inline bool ctn_quick_is_alone(const ctn_op_t *op)
+static inline bool ctn_inline_is_sole(const ctn_op_t *op)
 {
     const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
     return op->exec->active == op && op->phase == CTN_EXCHANGE_SHORT &&
@@ -165,13 +168,13 @@ static inline bool ctn_quick_is_alone(const ctn_op_t *op)
 }
 
 /** It is alone, and over. */
-static inline void ctn_quick_complete(ctn_op_t *op)
+static inline void ctn_inline_complete(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     x->of->last = x->plan;
     op->exec->active = NULL;
     op->state = CTN_OP_DONE;
-    op->status = ctn_quick_over(x->neighborhood);
+    op->status = ctn_inline_end_number(x->neighborhood);
 }
 
 #endif

@@ -49,10 +49,10 @@ copy(unsigned char *target, const unsigned char *source, size_t bytes)
 }
 
 /** What was seen of calls that are given so, or NULL. */
-static inline const ctn_quick_seen_t *
-find_seen(const ctn_quick_t *quick, const ctn_neighbor_given_t *given)
+static inline const ctn_inline_call_cache_t *
+find_seen(const ctn_inline_path_t *quick, const ctn_neighbor_call_t *given)
 {
-    const ctn_quick_seen_t *seen = quick->seen;
+    const ctn_inline_call_cache_t *seen = quick->seen;
     seen += seen->kind != given->kind;
     return seen->kind == given->kind && seen->send_type == given->send.type &&
                    seen->recv_type == given->recv.type &&
@@ -66,25 +66,26 @@ find_seen(const ctn_quick_t *quick, const ctn_neighbor_given_t *given)
 }
 
 /** Copy what goes from this rank to itself. */
-CTN_COLD static void make_transfers(const ctn_small_t *small)
+CTN_COLD static void make_transfers(const ctn_inline_small_t *small)
 {
-    const ctn_plan_t *plan = small->transfers;
+    const ctn_schedule_t *plan = small->transfers;
     size_t bytes = small->bytes;
     for (uint32_t t = 0; t < plan->transfers; t++) {
-        const ctn_transfer_t *self = &plan->transfer[t];
+        const ctn_local_copy_t *self = &plan->transfer[t];
         copy(small->recv + self->to.index * bytes,
              small->send + self->from.index * (size_t)small->send_step, bytes);
     }
 }
 
-static inline void send_all(const ctn_small_t *small, uint64_t seq)
+static inline void send_all(const ctn_inline_small_t *small, uint64_t seq)
 {
     size_t bytes = small->bytes;
     for (uint32_t m = 0; m < small->sends; m++) {
-        const ctn_quick_end_t *end = &small->end[m];
-        copy(ctn_quick_payload(end, seq, bytes),
+        const ctn_inline_end_t *end = &small->end[m];
+        copy(ctn_inline_payload(end, seq, bytes),
              small->send + end->neighbor * (size_t)small->send_step, bytes);
-        ctn_word_store(&ctn_quick_slot(end, seq)->word[0], ctn_tag(seq, bytes));
+        ctn_word_store(&ctn_inline_slot(end, seq)->word[0],
+                       ctn_tag(seq, bytes));
     }
     if (small->transfers != NULL) {
         make_transfers(small);
@@ -93,22 +94,22 @@ static inline void send_all(const ctn_small_t *small, uint64_t seq)
 
 /** Take what is here of those that are missing. @return messages that are of
  * another length */
-static inline uint64_t receive_here(const ctn_small_t *small, uint64_t seq,
-                                    uint64_t *missing)
+static inline uint64_t receive_here(const ctn_inline_small_t *small,
+                                    uint64_t seq, uint64_t *missing)
 {
-    const ctn_quick_end_t *first = small->end + small->sends;
+    const ctn_inline_end_t *first = small->end + small->sends;
     size_t bytes = small->bytes;
     uint64_t unfit = 0;
     for (uint64_t left = *missing; left != 0; left &= left - 1) {
-        const ctn_quick_end_t *end = &first[__builtin_ctzll(left)];
-        uint64_t word = ctn_word_load(&ctn_quick_slot(end, seq)->word[0]);
+        const ctn_inline_end_t *end = &first[__builtin_ctzll(left)];
+        uint64_t word = ctn_word_load(&ctn_inline_slot(end, seq)->word[0]);
         if (!ctn_tag_matches(word, seq)) {
             continue;
         }
         *missing &= ~(left & -left);
         if (ctn_tag_count(word) == bytes) {
             copy(small->recv + end->neighbor * bytes,
-                 ctn_quick_payload(end, seq, bytes), bytes);
+                 ctn_inline_payload(end, seq, bytes), bytes);
         } else {
             unfit |= left & -left;
         }
@@ -118,8 +119,9 @@ static inline uint64_t receive_here(const ctn_small_t *small, uint64_t seq,
 
 /** What is here, until all is or nothing will come any more. @return messages
  * that are of another length */
-static inline uint64_t receive_all(const ctn_small_t *small, uint64_t seq,
-                                   ctn_exec_t *exec, uint64_t *missing)
+static inline uint64_t receive_all(const ctn_inline_small_t *small,
+                                   uint64_t seq, ctn_exec_t *exec,
+                                   uint64_t *missing)
 {
     uint64_t unfit = 0;
     ctn_patience_t patience = {0};
@@ -132,27 +134,28 @@ static inline uint64_t receive_all(const ctn_small_t *small, uint64_t seq,
 /* ---- blocking calls ---- */
 
 /** Messages of another length go the usual way, on which that is found out. */
-CTN_COLD static catena_status_t end_unfit(const ctn_neighbor_given_t *given,
+CTN_COLD static catena_status_t end_unfit(const ctn_neighbor_call_t *given,
                                           uint64_t seq, uint64_t unfit)
 {
     ctn_exchange_t x = {.kind = given->kind};
-    catena_status_t status = ctn_neighbor_understand(given, &x);
+    catena_status_t status = ctn_neighbor_validate(given, &x);
     status = status == CATENA_OK ? ctn_exchange_rest(&x, seq, unfit) : status;
     ctn_exec_wake(given->neighborhood->exec); /* whom that told something */
     return status;
 }
 
 /** Whether a call may begin that is given so. */
-static inline const ctn_quick_seen_t *begin(const ctn_neighbor_given_t *given,
-                                            ctn_small_t *small, uint64_t *seq)
+static inline const ctn_inline_call_cache_t *
+begin(const ctn_neighbor_call_t *given, ctn_inline_small_t *small,
+      uint64_t *seq)
 {
     catena_neighborhood_t *neighborhood = given->neighborhood;
-    const ctn_quick_t *quick = neighborhood->quick;
+    const ctn_inline_path_t *quick = neighborhood->quick;
     if (quick == NULL || neighborhood->wanted != quick->wanted) {
         return NULL;
     }
-    const ctn_quick_seen_t *seen = find_seen(quick, given);
-    if (seen == NULL || !ctn_quick_take_number(neighborhood, quick->in, seq)) {
+    const ctn_inline_call_cache_t *seen = find_seen(quick, given);
+    if (seen == NULL || !ctn_inline_take_number(neighborhood, quick->in, seq)) {
         return NULL;
     }
     *small = seen->small;
@@ -162,25 +165,25 @@ static inline const ctn_quick_seen_t *begin(const ctn_neighbor_given_t *given,
     return seen;
 }
 
-CTN_TURN_LAST bool ctn_small_call(const ctn_neighbor_given_t *given,
-                                  catena_status_t *status)
+CTN_TURN_LAST bool ctn_inline_small_call(const ctn_neighbor_call_t *given,
+                                         catena_status_t *status)
 {
     catena_neighborhood_t *neighborhood = given->neighborhood;
     ctn_exec_t *exec = neighborhood->exec;
-    ctn_small_t small;
+    ctn_inline_small_t small;
     uint64_t seq;
-    const ctn_quick_seen_t *seen = begin(given, &small, &seq);
+    const ctn_inline_call_cache_t *seen = begin(given, &small, &seq);
     if (seen == NULL) {
         return false;
     }
     send_all(&small, seq);
     ctn_exec_tell(exec);
-    uint64_t missing = ctn_quick_all(small.receives);
+    uint64_t missing = ctn_inline_mask(small.receives);
     uint64_t unfit = receive_all(&small, seq, exec, &missing);
     neighborhood->last = seen->ran;
-    ctn_quick_end(neighborhood, seq);
+    ctn_inline_all_received(neighborhood, seq);
     *status = unfit != 0 ? end_unfit(given, seq, unfit) : CATENA_OK;
-    catena_status_t ended = ctn_quick_over(neighborhood);
+    catena_status_t ended = ctn_inline_end_number(neighborhood);
     *status = ended != CATENA_OK ? ended : *status;
     return true;
 }
@@ -190,18 +193,19 @@ CTN_TURN_LAST bool ctn_small_call(const ctn_neighbor_given_t *given,
 CTN_TURN static bool start_small(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    if (!x->rests || !ctn_quick_take_number(x->neighborhood, x->in, &op->seq)) {
+    if (!x->rests ||
+        !ctn_inline_take_number(x->neighborhood, x->in, &op->seq)) {
         return false;
     }
     send_all(&x->small, op->seq);
-    ctn_quick_activate(op);
+    ctn_inline_activate(op);
     return true;
 }
 
 CTN_TURN static bool wait_small(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    if (!ctn_quick_is_alone(op)) {
+    if (!ctn_inline_is_sole(op)) {
         return false;
     }
     /* Those that do not fit are still missing for the phases. */
@@ -210,8 +214,8 @@ CTN_TURN static bool wait_small(ctn_op_t *op)
     if (x->missing != 0) {
         return false;
     }
-    ctn_quick_end(x->neighborhood, op->seq);
-    ctn_quick_complete(op);
+    ctn_inline_all_received(x->neighborhood, op->seq);
+    ctn_inline_complete(op);
     return true;
 }
 
@@ -220,14 +224,14 @@ static void keep_ends(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     size_t ends = (size_t)x->small.sends + x->small.receives;
-    size_t bytes = ends * sizeof(ctn_quick_end_t);
+    size_t bytes = ends * sizeof(ctn_inline_end_t);
     if (sizeof(*x) + bytes <= CTN_OP_STATE_BYTES) {
         memcpy(x + 1, x->small.end, bytes);
-        x->small.end = (const ctn_quick_end_t *)(const void *)(x + 1);
+        x->small.end = (const ctn_inline_end_t *)(const void *)(x + 1);
     }
 }
 
-void ctn_small_request(ctn_op_t *op)
+void ctn_inline_small_request(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     x->small.send = x->send.base;

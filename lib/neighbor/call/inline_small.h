@@ -12,42 +12,43 @@
  * they are not wanted anywhere (CTN_LINK_WANT_LEAST). */
 
 /** One end of a link, where it is mapped here. */
-typedef struct ctn_quick_end {
+typedef struct ctn_inline_end {
     ctn_slot_t *slots; /* [ring] at the receiver */
     /* Payloads longer than a slot's, [ring]: from the slots on, and from one to
      * the next; in cache lines. */
     uint32_t wide;
     uint16_t wide_lines;
     uint16_t neighbor; /* in the list of targets or of sources */
-} ctn_quick_end_t;
+} ctn_inline_end_t;
 
-static inline ctn_slot_t *ctn_quick_slot(const ctn_quick_end_t *end,
-                                         uint64_t seq)
+static inline ctn_slot_t *ctn_inline_slot(const ctn_inline_end_t *end,
+                                          uint64_t seq)
 {
-    return end->slots + ctn_link_ring(seq);
+    return end->slots + ctn_link_generation(seq);
 }
 
 /** Where the payload of a message is that is not longer than they may be. */
-static inline unsigned char *ctn_quick_payload(const ctn_quick_end_t *end,
-                                               uint64_t seq, size_t bytes)
+static inline unsigned char *ctn_inline_payload(const ctn_inline_end_t *end,
+                                                uint64_t seq, size_t bytes)
 {
     if (bytes <= CTN_INLINE_BYTES) {
-        return ctn_quick_slot(end, seq)->data;
+        return ctn_inline_slot(end, seq)->data;
     }
-    size_t lines = end->wide + ctn_link_ring(seq) * (size_t)end->wide_lines;
+    size_t lines =
+        end->wide + ctn_link_generation(seq) * (size_t)end->wide_lines;
     return (unsigned char *)end->slots + lines * CTN_LINE;
 }
 
 /** An exchange of small blocks, which all have one length: where they lie in
  * the caller's buffers, and what they go through. */
-typedef struct ctn_small {
-    const ctn_quick_end_t *end; /* [sends], then [receives] */
+typedef struct ctn_inline_small {
+    const ctn_inline_end_t *end; /* [sends], then [receives] */
     const unsigned char *send;
     unsigned char *recv;
-    const ctn_plan_t *transfers; /* a plan that has some; else NULL */
+    const ctn_schedule_t *transfers; /* a plan that has some; else NULL */
     uint32_t sends, receives;
     uint32_t send_step; /* from one block to the next */
     uint32_t bytes;     /* also from one received block to the next */
-} ctn_small_t;
+} ctn_inline_small_t;
 
 #endif

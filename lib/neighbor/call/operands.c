@@ -6,7 +6,7 @@
 
 #include "neighbor/call/executor.h"
 
-static ctn_item_t *operand(const ctn_exchange_t *x, uint32_t source)
+static ctn_pending_block_t *operand(const ctn_exchange_t *x, uint32_t source)
 {
     return &x->run->item[x->run->plan->stages + source];
 }
@@ -16,7 +16,7 @@ static ctn_item_t *operand(const ctn_exchange_t *x, uint32_t source)
 static unsigned char *result_of(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_run_t *run = x->run;
+    ctn_execution_t *run = x->run;
     if (run->result == NULL) {
         ctn_span_t whole = {.base = x->recv.base,
                             .bytes = ctn_blocks_bytes(&x->recv, 0)};
@@ -61,21 +61,23 @@ static catena_status_t combine(ctn_op_t *op, const void *left,
 }
 
 /** A copy of an operand is the result, for now. */
-static catena_status_t copy_to_result(ctn_op_t *op, const ctn_item_t *item)
+static catena_status_t copy_to_result(ctn_op_t *op,
+                                      const ctn_pending_block_t *item)
 {
     unsigned char *result = result_of(op);
     if (result == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_exec_copy(op->exec, result, item->span.base, item->span.bytes);
-    return ctn_item_used(op, item);
+    return ctn_pending_block_used(op, item);
 }
 
 /** The second operand, with the first. */
-static catena_status_t begin_result(ctn_op_t *op, const ctn_item_t *second)
+static catena_status_t begin_result(ctn_op_t *op,
+                                    const ctn_pending_block_t *second)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_item_t *first = operand(x, x->run->first);
+    const ctn_pending_block_t *first = operand(x, x->run->first);
     unsigned char *result = result_of(op);
     x->run->first = CTN_NO_OPERAND;
     if (result == NULL) {
@@ -84,19 +86,19 @@ static catena_status_t begin_result(ctn_op_t *op, const ctn_item_t *second)
     catena_status_t status =
         combine(op, first->span.base, second->span.base, result);
     if (status == CATENA_OK) {
-        status = ctn_item_used(op, first);
+        status = ctn_pending_block_used(op, first);
     }
-    return status == CATENA_OK ? ctn_item_used(op, second) : status;
+    return status == CATENA_OK ? ctn_pending_block_used(op, second) : status;
 }
 
 /** The next one is here. The first of all waits for the second. */
 static catena_status_t fold(ctn_op_t *op, uint32_t source)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_run_t *run = x->run;
-    const ctn_item_t *item = operand(x, source);
+    ctn_execution_t *run = x->run;
+    const ctn_pending_block_t *item = operand(x, source);
     if (item->unfit || item->span.bytes == 0) {
-        return ctn_item_used(op, item);
+        return ctn_pending_block_used(op, item);
     }
     if (run->first != CTN_NO_OPERAND) {
         return begin_result(op, item);
@@ -104,7 +106,7 @@ static catena_status_t fold(ctn_op_t *op, uint32_t source)
     if (run->result != NULL) {
         catena_status_t status =
             combine(op, run->result, item->span.base, run->result);
-        return status == CATENA_OK ? ctn_item_used(op, item) : status;
+        return status == CATENA_OK ? ctn_pending_block_used(op, item) : status;
     }
     if (!is_aligned(&x->by, item->span.base)) {
         return copy_to_result(op, item);
@@ -116,7 +118,7 @@ static catena_status_t fold(ctn_op_t *op, uint32_t source)
 catena_status_t ctn_fold_arrived(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_run_t *run = x->run;
+    ctn_execution_t *run = x->run;
     uint32_t sources = x->neighborhood->sources;
     catena_status_t status = CATENA_OK;
     while (run->folded < sources && status == CATENA_OK) {
@@ -130,7 +132,7 @@ catena_status_t ctn_fold_arrived(ctn_op_t *op)
     }
     if (status == CATENA_OK && run->folded == sources &&
         run->first != CTN_NO_OPERAND) {
-        const ctn_item_t *only = operand(x, run->first);
+        const ctn_pending_block_t *only = operand(x, run->first);
         run->first = CTN_NO_OPERAND;
         status = copy_to_result(op, only);
     }

@@ -39,15 +39,15 @@ typedef struct hidden {
     catena_neighborhood_t neighborhood; /* first; what the request runs on */
     catena_neighborhood_t *of;
     ctn_op_t *request; /* NULL: it has been freed already */
-    const ctn_plan_t *original;
-    ctn_plan_t plan;   /* the same, through the own links */
-    ctn_plan_t *hello; /* a message along each link of the original */
-    hello_t *sent;     /* [outs] */
-    hello_t *came;     /* [ins] */
-    void *memory;      /* links and ends, in the heap */
-    end_t *out_end;    /* [outs] */
-    end_t *in_end;     /* [ins] */
-    uint64_t *other;   /* [outs + ins]: ends of the others */
+    const ctn_schedule_t *original;
+    ctn_schedule_t plan;   /* the same, through the own links */
+    ctn_schedule_t *hello; /* a message along each link of the original */
+    hello_t *sent;         /* [outs] */
+    hello_t *came;         /* [ins] */
+    void *memory;          /* links and ends, in the heap */
+    end_t *out_end;        /* [outs] */
+    end_t *in_end;         /* [ins] */
+    uint64_t *other;       /* [outs + ins]: ends of the others */
 } hidden_t;
 
 /** State of the operation that connects. */
@@ -74,8 +74,8 @@ static uint64_t offset_of(const hidden_t *hidden, const void *memory)
  * False: no memory. */
 static bool copy_links(hidden_t *hidden)
 {
-    const ctn_plan_t *original = hidden->original;
-    ctn_plan_t *plan = &hidden->plan;
+    const ctn_schedule_t *original = hidden->original;
+    ctn_schedule_t *plan = &hidden->plan;
     plan->out = calloc(original->outs + 1u, sizeof(*plan->out));
     plan->in = calloc(original->ins + 1u, sizeof(*plan->in));
     if (plan->out == NULL || plan->in == NULL) {
@@ -88,7 +88,7 @@ static bool copy_links(hidden_t *hidden)
         const ctn_link_in_t *in = &original->in[i];
         size_t wide = in->wide_bytes;
         while (wide > WIDE_LEAST &&
-               original->ins * wide * CTN_LINK_RINGS > WIDE_ALL) {
+               original->ins * wide * CTN_LINK_GENERATIONS > WIDE_ALL) {
             wide /= 2;
         }
         plan->in[i].peer = in->peer;
@@ -102,7 +102,7 @@ static bool copy_links(hidden_t *hidden)
 
 static bool take_memory(hidden_t *hidden)
 {
-    ctn_plan_t *plan = &hidden->plan;
+    ctn_schedule_t *plan = &hidden->plan;
     size_t zero;
     size_t ends = (size_t)plan->outs + plan->ins;
     size_t bytes = ctn_link_memory(plan->outs, plan->in, plan->ins, &zero);
@@ -126,10 +126,10 @@ static bool take_memory(hidden_t *hidden)
 /** The plan that connects: of one round, through the original links. */
 static bool make_hello(hidden_t *hidden)
 {
-    const ctn_plan_t *original = hidden->original;
+    const ctn_schedule_t *original = hidden->original;
     uint32_t outs = original->outs;
     uint32_t ins = original->ins;
-    ctn_plan_t *hello = ctn_plan_create(outs, ins, 0, outs + ins);
+    ctn_schedule_t *hello = ctn_schedule_create(outs, ins, 0, outs + ins);
     hidden->hello = hello;
     hidden->sent = calloc((size_t)outs + ins + 1, sizeof(hello_t));
     if (hello == NULL || hidden->sent == NULL) {
@@ -145,15 +145,16 @@ static bool make_hello(hidden_t *hidden)
     hello->ins = ins;
     hello->is_hello = true;
     for (uint32_t o = 0; o < outs; o++) {
-        hello->part[o] = (ctn_part_t){CTN_OF_SEND, o};
-        hello->send[o] = (ctn_message_t){.link = o, .first = o, .count = 1};
+        hello->part[o] = (ctn_block_ref_t){CTN_BLOCK_SEND, o};
+        hello->send[o] =
+            (ctn_schedule_message_t){.link = o, .first = o, .count = 1};
         hidden->sent[o] = (hello_t){offset_of(hidden, hidden->plan.out[o].cell),
                                     offset_of(hidden, &hidden->out_end[o])};
     }
     for (uint32_t i = 0; i < ins; i++) {
-        hello->part[outs + i] = (ctn_part_t){CTN_OF_RECV, i};
+        hello->part[outs + i] = (ctn_block_ref_t){CTN_BLOCK_RECV, i};
         hello->receive[i] =
-            (ctn_message_t){.link = i, .first = outs + i, .count = 1};
+            (ctn_schedule_message_t){.link = i, .first = outs + i, .count = 1};
     }
     return true;
 }
@@ -162,7 +163,7 @@ static bool make_hello(hidden_t *hidden)
 static void set_up(hidden_t *hidden)
 {
     catena_neighborhood_t *shown = &hidden->neighborhood;
-    const ctn_plan_t *original = hidden->original;
+    const ctn_schedule_t *original = hidden->original;
     *shown = *hidden->of;
     shown->quick = NULL;
     shown->ran = NULL;
@@ -171,12 +172,13 @@ static void set_up(hidden_t *hidden)
     shown->kept = NULL;
     shown->memory = NULL;
     memset(shown->plan, 0, sizeof(shown->plan));
-    for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+    for (int scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS; scheme++) {
         if (hidden->of->plan[scheme][original->pattern] == original) {
             shown->plan[scheme][original->pattern] = &hidden->plan;
         }
     }
-    ctn_channel_set(&shown->channel, NULL, CTN_LINK_RINGS, CTN_LINK_FLIGHT);
+    ctn_channel_set(&shown->channel, NULL, CTN_LINK_GENERATIONS,
+                    CTN_LINK_FLIGHT);
     shown->channel.ringless = true;
     shown->channel.flight = 0; /* until it is connected */
     hidden->plan = *original;
@@ -194,7 +196,7 @@ static void release(hidden_t *hidden)
     ctn_exec_free(hidden->neighborhood.exec, hidden->memory);
     hidden->neighborhood.exec->requests--;
     ctn_users_leave(hidden->neighborhood.users);
-    ctn_plan_free(hidden->hello);
+    ctn_schedule_free(hidden->hello);
     free(hidden->sent);
     free(hidden->other);
     free(hidden->plan.out);
@@ -229,7 +231,7 @@ static ctn_step_t settle(ctn_op_t *op)
 static ctn_step_t answer(ctn_op_t *op)
 {
     hidden_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
-    ctn_plan_t *plan = &hidden->plan;
+    ctn_schedule_t *plan = &hidden->plan;
     for (uint32_t i = 0; i < plan->ins; i++) {
         ctn_link_in_t *in = &plan->in[i];
         end_t said = {.slots = offset_of(hidden, in->slots),
@@ -284,7 +286,7 @@ static void finish(ctn_op_t *op)
             status = ctn_exchange_prepare_for(x, &hidden->plan);
         }
         if (status == CATENA_OK) {
-            ctn_quick_request(request);
+            ctn_inline_request(request);
         }
     }
     if (status != CATENA_OK) {
@@ -298,14 +300,14 @@ static const ctn_phase_t phases[] = {
     {"settle", settle}, {"answer", answer},       {"hear", hear},
     {NULL, NULL}};
 
-static const ctn_neighbor_kind_t connecting = {
+static const ctn_neighbor_collective_t connecting = {
     .algorithm = {.name = "neighbor request",
                   .state_bytes = sizeof(connecting_t),
                   .phases = phases,
                   .finish = finish,
                   .release = ctn_exchange_release},
-    .send = CTN_SIDE_ALIKE,
-    .recv = CTN_SIDE_ALIKE,
+    .send = CTN_SIDE_UNIFORM,
+    .recv = CTN_SIDE_UNIFORM,
 };
 
 static bool connect(hidden_t *hidden)
@@ -357,7 +359,7 @@ static catena_status_t leave(ctn_exec_t *exec, ctn_link_peer_t *peer,
 static ctn_step_t leave_all(ctn_op_t *op)
 {
     hidden_t *hidden = *(hidden_t **)ctn_op_state(op);
-    ctn_plan_t *plan = &hidden->plan;
+    ctn_schedule_t *plan = &hidden->plan;
     catena_status_t status = CATENA_OK;
     for (uint32_t o = 0; o < plan->outs && status == CATENA_OK; o++) {
         status = leave(op->exec, &plan->out[o].peer, hidden->other[o]);
@@ -414,12 +416,14 @@ static void dispose(void *what)
 /* ---- all of it ---- */
 
 /** The plan for a call; without bundles, which have numbers of their own. */
-static const ctn_plan_t *plan_for(const ctn_exchange_t *x)
+static const ctn_schedule_t *plan_for(const ctn_exchange_t *x)
 {
-    const ctn_plan_t *chosen = ctn_exchange_choose(x);
-    for (int scheme = 0; chosen->bundles != NULL && scheme < CTN_SCHEMES;
+    const ctn_schedule_t *chosen = ctn_exchange_choose(x);
+    for (int scheme = 0;
+         chosen->bundles != NULL && scheme < CTN_NEIGHBOR_ALGORITHMS;
          scheme++) {
-        const ctn_plan_t *plan = x->neighborhood->plan[scheme][chosen->pattern];
+        const ctn_schedule_t *plan =
+            x->neighborhood->plan[scheme][chosen->pattern];
         if (plan != NULL && plan->alike == chosen) {
             return plan;
         }
@@ -427,7 +431,7 @@ static const ctn_plan_t *plan_for(const ctn_exchange_t *x)
     return chosen;
 }
 
-catena_status_t ctn_neighbor_hide(ctn_op_t *op)
+catena_status_t ctn_neighbor_own_links(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     hidden_t *hidden = ctn_lines_alloc(sizeof(*hidden));

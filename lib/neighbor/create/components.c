@@ -9,7 +9,7 @@
 
 /** An edge as its higher end tells it. */
 typedef struct joined {
-    uint32_t rank; /* for ctn_deliver: 0, then the higher end */
+    uint32_t rank; /* for ctn_sparse_exchange: 0, then the higher end */
     uint32_t lower;
 } joined_t;
 
@@ -95,8 +95,8 @@ catena_status_t ctn_neighbor_components(catena_neighborhood_t *neighborhood,
     void *came = NULL;
     joined_t *joined = list_lower(neighborhood, &count);
     catena_status_t status =
-        ctn_deliver(group, sizeof(*joined), joined != NULL ? count : 1, joined,
-                    &came, &came_count);
+        ctn_sparse_exchange(group, sizeof(*joined), joined != NULL ? count : 1,
+                            joined, &came, &came_count);
     free(joined);
     *components = 0;
     if (status == CATENA_OK && group->lane.chain.rank == 0) {

@@ -9,7 +9,8 @@
 
 /** What one end of a link tells the other. */
 typedef struct told {
-    uint32_t rank; /* for ctn_deliver: who it is for, then who it is from */
+    uint32_t
+        rank; /* for ctn_sparse_exchange: who it is for, then who it is from */
     uint32_t is_receiver;
     uint64_t process;
     uint64_t offset; /* of the receiver's slots, or of the sender's cell */
@@ -33,20 +34,21 @@ typedef struct links {
 /** How long messages may be that wait in the receiver's memory. */
 static void set_wide(links_t *links)
 {
-    ctn_link_kind_t near_kind =
-        links->neighborhood->exec->crowded ? CTN_LINK_CROWDED : CTN_LINK_NEAR;
+    ctn_link_kind_t near_kind = links->neighborhood->exec->crowded
+                                    ? CTN_LINK_OVERSUBSCRIBED
+                                    : CTN_LINK_LOCAL;
     uint32_t near = 0;
     for (uint32_t i = 0; i < links->ins; i++) {
         ctn_link_in_t *in = &links->in[links->from[i].index];
-        in->peer.near = ctn_neighbor_is_near(links->neighborhood->group,
-                                             links->from[i].rank);
+        in->peer.near = ctn_neighbor_is_local(links->neighborhood->group,
+                                              links->from[i].rank);
         near += in->peer.near;
     }
     for (uint32_t i = 0; i < links->ins; i++) {
         bool is_near = links->in[i].peer.near;
-        links->in[i].wide_bytes =
-            (uint32_t)ctn_link_wide_bytes(is_near ? near : links->ins - near,
-                                          is_near ? near_kind : CTN_LINK_FAR);
+        links->in[i].wide_bytes = (uint32_t)ctn_link_eager_bytes(
+            is_near ? near : links->ins - near,
+            is_near ? near_kind : CTN_LINK_REMOTE);
     }
 }
 
@@ -115,7 +117,7 @@ static catena_status_t meet(const links_t *links, ctn_link_peer_t *peer,
 {
     peer->rank = told->rank;
     peer->process = told->process;
-    peer->near = ctn_neighbor_is_near(links->neighborhood->group, told->rank);
+    peer->near = ctn_neighbor_is_local(links->neighborhood->group, told->rank);
     return peer->near ? ctn_exec_connect(links->neighborhood->exec,
                                          told->process, &peer->endpoint)
                       : CATENA_OK;
@@ -182,8 +184,8 @@ static catena_status_t connect(links_t *links)
     }
     void *came = NULL;
     size_t came_count = 0;
-    catena_status_t status =
-        ctn_deliver(group, sizeof(*told), count, told, &came, &came_count);
+    catena_status_t status = ctn_sparse_exchange(group, sizeof(*told), count,
+                                                 told, &came, &came_count);
     free(told);
     if (status == CATENA_OK) {
         status = hear(links, came, came_count);
@@ -255,10 +257,10 @@ static ctn_edge_key_t *keys_of(const uint32_t *rank, uint32_t ranks)
     return key;
 }
 
-catena_status_t ctn_plan_connect(catena_neighborhood_t *neighborhood,
-                                 uint32_t outs, const uint32_t to[],
-                                 uint32_t ins, const uint32_t from[],
-                                 ctn_plan_t *plan)
+catena_status_t ctn_schedule_connect(catena_neighborhood_t *neighborhood,
+                                     uint32_t outs, const uint32_t to[],
+                                     uint32_t ins, const uint32_t from[],
+                                     ctn_schedule_t *plan)
 {
     ctn_edge_key_t *to_key = keys_of(to, outs);
     ctn_edge_key_t *from_key = keys_of(from, ins);

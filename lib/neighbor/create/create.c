@@ -135,7 +135,7 @@ catena_status_t ctn_edge_lists(size_t count, ctn_edge_t **source,
 void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
 {
     ctn_neighbor_forget(neighborhood);
-    ctn_plans_free(neighborhood);
+    ctn_schedules_free(neighborhood);
     free(neighborhood->source);
     free(neighborhood->target);
     free(neighborhood->out);
@@ -188,7 +188,8 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     made->check = group->exec->config->check != 0;
     made->wanted = -1;
     made->bytes = info->bytes;
-    ctn_channel_set(&made->channel, NULL, CTN_LINK_RINGS, CTN_LINK_FLIGHT);
+    ctn_channel_set(&made->channel, NULL, CTN_LINK_GENERATIONS,
+                    CTN_LINK_FLIGHT);
     made->channel.ringless = true;
     if (made->source == NULL || made->target == NULL || made->users == NULL) {
         ctn_neighborhood_release(made);
@@ -219,7 +220,7 @@ static catena_status_t learn(catena_neighborhood_t *neighborhood)
     if (status == CATENA_OK) {
         neighborhood->node = nodes.own;
         status = ctn_neighbor_match(neighborhood, nodes.own);
-        status = ctn_neighbor_census(neighborhood, &nodes, status);
+        status = ctn_neighbor_graph_facts(neighborhood, &nodes, status);
     }
     return status;
 }
@@ -227,20 +228,20 @@ static catena_status_t learn(catena_neighborhood_t *neighborhood)
 static catena_status_t build(catena_neighborhood_t *neighborhood, bool reorder)
 {
     catena_status_t status = learn(neighborhood);
-    uint64_t before = neighborhood->census.weight_between;
+    uint64_t before = neighborhood->graph_facts.weight_between;
     if (status == CATENA_OK && reorder) {
-        status = ctn_neighbor_renumber(neighborhood);
+        status = ctn_neighbor_reorder(neighborhood);
         status = status == CATENA_OK ? learn(neighborhood) : status;
     }
     if (status != CATENA_OK) {
         return status;
     }
-    neighborhood->census.weight_before = before;
+    neighborhood->graph_facts.weight_before = before;
     uint32_t own = neighborhood->group->lane.chain.rank;
     number_links(neighborhood->source, neighborhood->sources, own);
     number_links(neighborhood->target, neighborhood->targets, own);
     status = ctn_neighbor_connect(neighborhood);
-    return status == CATENA_OK ? ctn_plans_make(neighborhood) : status;
+    return status == CATENA_OK ? ctn_schedules_make(neighborhood) : status;
 }
 
 /** What this rank has been told to run. -1: auto. */
@@ -248,9 +249,10 @@ static int find_wanted(const catena_group_t *group,
                        const catena_neighborhood_info_t *info,
                        catena_status_t *failed)
 {
-    int wanted = info->algorithm != NULL
-                     ? ctn_scheme_named(group->exec->log, info->algorithm)
-                     : (int)group->exec->config->neighbor - 1;
+    int wanted =
+        info->algorithm != NULL
+            ? ctn_neighbor_algorithm_by_name(group->exec->log, info->algorithm)
+            : (int)group->exec->config->neighbor - 1;
     if (wanted < -1) {
         *failed = CATENA_ERR_ARG;
         return -1;
@@ -276,7 +278,7 @@ catena_status_t ctn_neighborhood_make(catena_group_t *group,
         settle(group, graph, info, wanted, failed, &weighted);
     if (status == CATENA_OK) {
         made->wanted = wanted;
-        made->census.weighted = weighted;
+        made->graph_facts.weighted = weighted;
         status = build(made, info->reorder != 0);
     }
     if (made != NULL) {

@@ -34,15 +34,15 @@ typedef struct ctn_nodes {
 catena_status_t ctn_neighbor_nodes(catena_group_t *group, ctn_nodes_t *nodes);
 
 /** Whether a rank is on this one's node, once that has been found out. */
-bool ctn_neighbor_is_near(catena_group_t *group, uint32_t rank);
+bool ctn_neighbor_is_local(catena_group_t *group, uint32_t rank);
 
 /** create/facts.c: fill in the census, from edges that are matched. Collective;
  * blocks.
  * @param status this rank's so far
  * @return the worst of all ranks' */
-catena_status_t ctn_neighbor_census(catena_neighborhood_t *neighborhood,
-                                    const ctn_nodes_t *nodes,
-                                    catena_status_t status);
+catena_status_t ctn_neighbor_graph_facts(catena_neighborhood_t *neighborhood,
+                                         const ctn_nodes_t *nodes,
+                                         catena_status_t status);
 
 /** create/components.c: how many parts the graph has that no edge joins, ranks
  * without neighbors left out. Collective; blocks. */
@@ -72,7 +72,7 @@ catena_status_t ctn_neighbor_connect(catena_neighborhood_t *neighborhood);
 /** create/reorder.c: put the ranks in an order that suits the graph: the group
  * becomes another one, and this rank gets the edges of its new number.
  * Collective; blocks. Edges have to match. */
-catena_status_t ctn_neighbor_renumber(catena_neighborhood_t *neighborhood);
+catena_status_t ctn_neighbor_reorder(catena_neighborhood_t *neighborhood);
 
 /** Release a neighborhood but for its group, which nobody may put into any
  * more. */

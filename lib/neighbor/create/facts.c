@@ -51,7 +51,7 @@ catena_status_t ctn_neighbor_nodes(catena_group_t *group, ctn_nodes_t *nodes)
     return ctn_op_run_or_break(group->exec, op);
 }
 
-bool ctn_neighbor_is_near(catena_group_t *group, uint32_t rank)
+bool ctn_neighbor_is_local(catena_group_t *group, uint32_t rank)
 {
     const ctn_topo_t *topo = ctn_topo_of(group);
     uint32_t low = 0;
@@ -118,22 +118,22 @@ static void weigh(const catena_neighborhood_t *neighborhood, uint32_t node,
     }
 }
 
-static void fill_in(ctn_census_t *census, const ctn_nodes_t *nodes,
+static void fill_in(ctn_graph_facts_t *graph_facts, const ctn_nodes_t *nodes,
                     const uint64_t *sums, const uint64_t *maxima)
 {
-    census->nodes = nodes->nodes;
-    census->most_degree = (uint32_t)maxima[MAX_DEGREE];
-    census->most_remote = (uint32_t)maxima[MAX_REMOTE];
-    census->most_on_node = (uint32_t)maxima[MAX_ON_NODE];
-    census->greatest_weight = (int)maxima[MAX_WEIGHT];
-    census->weight_all = sums[SUM_WEIGHT];
-    census->weight_between = sums[SUM_BETWEEN];
-    census->weight_before = sums[SUM_BETWEEN];
+    graph_facts->nodes = nodes->nodes;
+    graph_facts->most_degree = (uint32_t)maxima[MAX_DEGREE];
+    graph_facts->most_remote = (uint32_t)maxima[MAX_REMOTE];
+    graph_facts->most_on_node = (uint32_t)maxima[MAX_ON_NODE];
+    graph_facts->greatest_weight = (int)maxima[MAX_WEIGHT];
+    graph_facts->weight_all = sums[SUM_WEIGHT];
+    graph_facts->weight_between = sums[SUM_BETWEEN];
+    graph_facts->weight_before = sums[SUM_BETWEEN];
 }
 
-catena_status_t ctn_neighbor_census(catena_neighborhood_t *neighborhood,
-                                    const ctn_nodes_t *nodes,
-                                    catena_status_t status)
+catena_status_t ctn_neighbor_graph_facts(catena_neighborhood_t *neighborhood,
+                                         const ctn_nodes_t *nodes,
+                                         catena_status_t status)
 {
     uint32_t own = neighborhood->group->lane.chain.rank;
     uint64_t sums[SUMS] = {0};
@@ -158,13 +158,13 @@ catena_status_t ctn_neighbor_census(catena_neighborhood_t *neighborhood,
     status = ctn_neighbor_agree(neighborhood->group, status, SUMS, sums, MAXIMA,
                                 maxima);
     if (status == CATENA_OK) {
-        fill_in(&neighborhood->census, nodes, sums, maxima);
-        neighborhood->census.connected = sums[SUM_LOWEST] <= 1;
+        fill_in(&neighborhood->graph_facts, nodes, sums, maxima);
+        neighborhood->graph_facts.connected = sums[SUM_LOWEST] <= 1;
     }
-    if (status == CATENA_OK && !neighborhood->census.connected) {
+    if (status == CATENA_OK && !neighborhood->graph_facts.connected) {
         uint64_t components = 0;
         status = ctn_neighbor_components(neighborhood, &components);
-        neighborhood->census.connected = components <= 1;
+        neighborhood->graph_facts.connected = components <= 1;
     }
     return status;
 }

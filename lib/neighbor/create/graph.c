@@ -11,7 +11,8 @@
 
 /** What an end is told of an edge. */
 typedef struct end {
-    uint32_t rank;      /* for ctn_deliver: who it is for, then who told it */
+    uint32_t
+        rank; /* for ctn_sparse_exchange: who it is for, then who told it */
     uint32_t is_target; /* the edge leads to `peer`, else from there */
     uint32_t peer;
     int32_t weight;
@@ -138,8 +139,8 @@ static catena_status_t exchange(catena_group_t *group, const given_t *given,
     size_t count = end != NULL ? 2 * given->edges : 1; /* NULL: tells all */
     void *came = NULL;
     size_t came_count = 0;
-    catena_status_t status =
-        ctn_deliver(group, sizeof(*end), count, end, &came, &came_count);
+    catena_status_t status = ctn_sparse_exchange(group, sizeof(*end), count,
+                                                 end, &came, &came_count);
     free(end);
     if (status == CATENA_OK) {
         status = fill(came, came_count, graph);

@@ -52,9 +52,9 @@ static catena_status_t gather(catena_group_t *group, const ctn_graph_t *graph,
             }
         }
     }
-    status =
-        ctn_deliver(group, sizeof(*say), count, say != NULL ? say : &missing,
-                    (void **)came, came_count);
+    status = ctn_sparse_exchange(group, sizeof(*say), count,
+                                 say != NULL ? say : &missing, (void **)came,
+                                 came_count);
     free(say);
     return status;
 }
@@ -99,8 +99,8 @@ static catena_status_t tell(catena_group_t *group, const uint32_t place[],
     }
     hearing_t *heard = NULL;
     size_t count = 0;
-    status = ctn_deliver(group, sizeof(*tell), tell != NULL ? size : 0, tell,
-                         (void **)&heard, &count);
+    status = ctn_sparse_exchange(group, sizeof(*tell), tell != NULL ? size : 0,
+                                 tell, (void **)&heard, &count);
     if (status == CATENA_OK) {
         status =
             count == 1 ? (catena_status_t)heard->status : CATENA_ERR_NO_MEMORY;

@@ -10,7 +10,8 @@
 
 /** What the rank at one end says of an edge to the one at the other. */
 typedef struct said {
-    uint32_t rank; /* for ctn_deliver: who it is for, then who it is from */
+    uint32_t
+        rank; /* for ctn_sparse_exchange: who it is for, then who it is from */
     uint32_t is_target; /* it names the other one as target, else as source */
     uint32_t label;
     uint32_t index; /* in its list */
@@ -210,8 +211,8 @@ static catena_status_t exchange(match_t *match, side_t *source, side_t *target,
         count = 1;
     }
     catena_status_t status =
-        ctn_deliver(match->neighborhood->group, sizeof(*said), count, said,
-                    &came, &came_count);
+        ctn_sparse_exchange(match->neighborhood->group, sizeof(*said), count,
+                            said, &came, &came_count);
     free(said);
     if (status != CATENA_OK) {
         return status;

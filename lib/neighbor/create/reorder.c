@@ -9,7 +9,7 @@
 
 /** An edge on its way to whoever has the place of the rank that listed it. */
 typedef struct moved {
-    uint32_t rank; /* for ctn_deliver */
+    uint32_t rank; /* for ctn_sparse_exchange */
     uint32_t is_target;
     int32_t peer;
     uint32_t label;
@@ -58,7 +58,7 @@ static catena_status_t ask(catena_group_t *group, uint32_t place, uint32_t *who)
     void *came = NULL;
     size_t count = 0;
     catena_status_t status =
-        ctn_deliver(group, sizeof(place), 1, &place, &came, &count);
+        ctn_sparse_exchange(group, sizeof(place), 1, &place, &came, &count);
     if (status == CATENA_OK) {
         status = count == 1 ? CATENA_OK : CATENA_ERR_ARG;
         *who = count == 1 ? *(const uint32_t *)came : 0;
@@ -86,8 +86,9 @@ static catena_status_t move(catena_neighborhood_t *neighborhood, uint32_t place)
     }
     void *came = NULL;
     size_t came_count = 0;
-    status = ctn_deliver(group, sizeof(*moved), moved != NULL ? count : 1,
-                         moved, &came, &came_count);
+    status =
+        ctn_sparse_exchange(group, sizeof(*moved), moved != NULL ? count : 1,
+                            moved, &came, &came_count);
     free(moved);
     if (status == CATENA_OK) {
         status = unpack(neighborhood, came, came_count);
@@ -121,7 +122,7 @@ static catena_status_t find_place(catena_neighborhood_t *neighborhood,
                              .targets = neighborhood->targets,
                              .source = neighborhood->source,
                              .target = neighborhood->target,
-                             .weighted = neighborhood->census.weighted};
+                             .weighted = neighborhood->graph_facts.weighted};
         return ctn_reorder_graph(neighborhood->group, &graph, place);
     }
     int *weights = direction_weights(neighborhood);
@@ -131,7 +132,7 @@ static catena_status_t find_place(catena_neighborhood_t *neighborhood,
     return status;
 }
 
-catena_status_t ctn_neighbor_renumber(catena_neighborhood_t *neighborhood)
+catena_status_t ctn_neighbor_reorder(catena_neighborhood_t *neighborhood)
 {
     int place;
     catena_group_t *fresh;

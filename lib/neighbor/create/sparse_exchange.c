@@ -351,8 +351,9 @@ static ctn_op_t *create(catena_group_t *group, size_t wide, bag_t *bag,
     return op;
 }
 
-catena_status_t ctn_deliver(catena_group_t *group, size_t bytes, size_t count,
-                            const void *record, void **came, size_t *came_count)
+catena_status_t ctn_sparse_exchange(catena_group_t *group, size_t bytes,
+                                    size_t count, const void *record,
+                                    void **came, size_t *came_count)
 {
     bag_t bag = {NULL, 0, 0};
     uint32_t rank = group->lane.chain.rank;

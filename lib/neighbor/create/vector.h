@@ -4,22 +4,23 @@
 #include "neighbor/neighborhood.h"
 
 /** Something of which there will be more. */
-typedef struct ctn_pile {
+typedef struct ctn_vector {
     void *item;
     uint32_t count;
     uint32_t room;
-} ctn_pile_t;
+} ctn_vector_t;
 
 /** Room for one more of `bytes`, zeroed; NULL: no memory. */
-void *ctn_pile_add(ctn_pile_t *pile, size_t bytes);
-void ctn_pile_drop(ctn_pile_t *pile);
+void *ctn_vector_add(ctn_vector_t *pile, size_t bytes);
+void ctn_vector_drop(ctn_vector_t *pile);
 
-/** Deliver records, as ctn_deliver does; `pile` is dropped. Whose status is bad
- * already still calls it: then nothing comes to anybody, and all learn that
- * something is wrong, though not all at once.
+/** Deliver records, as ctn_sparse_exchange does; `pile` is dropped. Whose
+ * status is bad already still calls it: then nothing comes to anybody, and all
+ * learn that something is wrong, though not all at once.
  * @param[in,out] status this rank's
  * @param[out]    came   to be dropped */
-void ctn_pile_deliver(catena_group_t *group, catena_status_t *status,
-                      ctn_pile_t *pile, size_t bytes, ctn_pile_t *came);
+void ctn_vector_sparse_exchange(catena_group_t *group, catena_status_t *status,
+                                ctn_vector_t *pile, size_t bytes,
+                                ctn_vector_t *came);
 
 #endif

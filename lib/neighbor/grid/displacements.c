@@ -21,7 +21,7 @@ static int given(const ctn_grid_t *grid, uint32_t i, int dimension)
     return !own_dimension ? 0 : i % 2 == 0 ? -1 : 1;
 }
 
-static void set_hops(ctn_vectors_t *vectors)
+static void set_hops(ctn_displacements_t *vectors)
 {
     const ctn_grid_t *grid = vectors->grid;
     int *hop = vectors->hop;
@@ -35,7 +35,7 @@ static void set_hops(ctn_vectors_t *vectors)
 
 /** Borders hide from some ranks what an edge weighs. */
 static catena_status_t agree_weights(const catena_neighborhood_t *neighborhood,
-                                     ctn_vectors_t *vectors,
+                                     ctn_displacements_t *vectors,
                                      catena_status_t status)
 {
     enum { AT_ONCE = 16 };
@@ -59,11 +59,12 @@ static catena_status_t agree_weights(const catena_neighborhood_t *neighborhood,
     return status;
 }
 
-catena_status_t ctn_vectors_make(const catena_neighborhood_t *neighborhood,
-                                 ctn_vectors_t *vectors)
+catena_status_t
+ctn_displacements_make(const catena_neighborhood_t *neighborhood,
+                       ctn_displacements_t *vectors)
 {
     const ctn_grid_t *grid = neighborhood->grid;
-    *vectors = (ctn_vectors_t){
+    *vectors = (ctn_displacements_t){
         .grid = grid, .count = neighborhood->targets, .ndims = grid->ndims};
     size_t hops = (size_t)vectors->count * (size_t)grid->ndims;
     vectors->hop = malloc((hops + 1) * sizeof(*vectors->hop));
@@ -73,23 +74,23 @@ catena_status_t ctn_vectors_make(const catena_neighborhood_t *neighborhood,
     catena_status_t status = agree_weights(
         neighborhood, vectors, none ? CATENA_ERR_NO_MEMORY : CATENA_OK);
     if (status != CATENA_OK) {
-        ctn_vectors_free(vectors);
+        ctn_displacements_free(vectors);
         return status;
     }
     set_hops(vectors);
     return status;
 }
 
-void ctn_vectors_free(ctn_vectors_t *vectors)
+void ctn_displacements_free(ctn_displacements_t *vectors)
 {
     free(vectors->hop);
     free(vectors->weight);
-    *vectors = (ctn_vectors_t){0};
+    *vectors = (ctn_displacements_t){0};
 }
 
-bool ctn_vector_is_zero(const ctn_vectors_t *vectors, uint32_t i)
+bool ctn_displacement_is_zero(const ctn_displacements_t *vectors, uint32_t i)
 {
-    const int *hop = ctn_vector(vectors, i);
+    const int *hop = ctn_displacement(vectors, i);
     for (int d = 0; d < vectors->ndims; d++) {
         if (hop[d] != 0) {
             return false;
@@ -98,11 +99,11 @@ bool ctn_vector_is_zero(const ctn_vectors_t *vectors, uint32_t i)
     return true;
 }
 
-bool ctn_vector_fits(const ctn_vectors_t *vectors, uint32_t i,
-                     const int coords[])
+bool ctn_displacement_fits(const ctn_displacements_t *vectors, uint32_t i,
+                           const int coords[])
 {
     const ctn_grid_t *grid = vectors->grid;
-    const int *hop = ctn_vector(vectors, i);
+    const int *hop = ctn_displacement(vectors, i);
     for (int d = 0; d < vectors->ndims; d++) {
         int64_t at = (int64_t)coords[d] + hop[d];
         if (!grid->periods[d] && (at < 0 || at >= grid->dims[d])) {
@@ -112,10 +113,11 @@ bool ctn_vector_fits(const ctn_vectors_t *vectors, uint32_t i,
     return true;
 }
 
-bool ctn_vector_fits_anywhere(const ctn_vectors_t *vectors, uint32_t i)
+bool ctn_displacement_fits_anywhere(const ctn_displacements_t *vectors,
+                                    uint32_t i)
 {
     const ctn_grid_t *grid = vectors->grid;
-    const int *hop = ctn_vector(vectors, i);
+    const int *hop = ctn_displacement(vectors, i);
     for (int d = 0; d < vectors->ndims; d++) {
         int most = grid->dims[d] - 1;
         if (!grid->periods[d] && (hop[d] > most || hop[d] < -most)) {

@@ -25,13 +25,14 @@ _Static_assert(WIDE_LEAST > CTN_INLINE_BYTES, "slots come first");
 
 /* ---- memory ---- */
 
-size_t ctn_link_wide_bytes(uint32_t links, ctn_link_kind_t kind)
+size_t ctn_link_eager_bytes(uint32_t links, ctn_link_kind_t kind)
 {
-    static const size_t most[] = {[CTN_LINK_FAR] = WIDE_MOST,
-                                  [CTN_LINK_NEAR] = WIDE_NEAR,
-                                  [CTN_LINK_CROWDED] = WIDE_CROWDED};
+    static const size_t most[] = {[CTN_LINK_REMOTE] = WIDE_MOST,
+                                  [CTN_LINK_LOCAL] = WIDE_NEAR,
+                                  [CTN_LINK_OVERSUBSCRIBED] = WIDE_CROWDED};
     size_t bytes = most[kind];
-    while (bytes > WIDE_LEAST && links * bytes * CTN_LINK_RINGS > WIDE_ALL) {
+    while (bytes > WIDE_LEAST &&
+           links * bytes * CTN_LINK_GENERATIONS > WIDE_ALL) {
         bytes /= 2;
     }
     return bytes;
@@ -46,8 +47,8 @@ static size_t wide_start(const ctn_link_in_t *in, size_t at)
 
 static size_t slots_and_cells(uint32_t outs, uint32_t ins)
 {
-    return ins * CTN_LINK_RINGS * sizeof(ctn_slot_t) +
-           outs * sizeof(ctn_link_cell_t);
+    return ins * CTN_LINK_GENERATIONS * sizeof(ctn_slot_t) +
+           outs * sizeof(ctn_link_control_t);
 }
 
 size_t ctn_link_memory(uint32_t outs, const ctn_link_in_t *in, uint32_t ins,
@@ -56,7 +57,7 @@ size_t ctn_link_memory(uint32_t outs, const ctn_link_in_t *in, uint32_t ins,
     size_t at = slots_and_cells(outs, ins);
     *zero = at;
     for (uint32_t i = 0; i < ins; i++) {
-        at = wide_start(&in[i], at) + in[i].wide_bytes * CTN_LINK_RINGS;
+        at = wide_start(&in[i], at) + in[i].wide_bytes * CTN_LINK_GENERATIONS;
     }
     return at;
 }
@@ -67,13 +68,13 @@ void ctn_link_place(void *memory, ctn_link_out_t *out, uint32_t outs,
     ctn_slot_t *slot = memory;
     size_t at = slots_and_cells(outs, ins);
     for (uint32_t i = 0; i < ins; i++) {
-        in[i].slots = &slot[i * CTN_LINK_RINGS];
+        in[i].slots = &slot[i * CTN_LINK_GENERATIONS];
         at = wide_start(&in[i], at);
         in[i].wide = (unsigned char *)memory + at;
-        at += in[i].wide_bytes * CTN_LINK_RINGS;
+        at += in[i].wide_bytes * CTN_LINK_GENERATIONS;
         in[i].told = begun;
     }
-    ctn_link_cell_t *cell = (void *)&slot[ins * CTN_LINK_RINGS];
+    ctn_link_control_t *cell = (void *)&slot[ins * CTN_LINK_GENERATIONS];
     for (uint32_t i = 0; i < outs; i++) {
         out[i].cell = &cell[i];
         out[i].complete = cell[i].complete = begun;
@@ -86,7 +87,7 @@ CTN_HOT catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
                                           uint64_t complete)
 {
     ctn_link_note_sent(in);
-    /* The sender may be as far as operation told + CTN_LINK_RINGS - 1. */
+    /* The sender may be as far as operation told + CTN_LINK_GENERATIONS - 1. */
     if (complete < in->told + CTN_LINK_FLIGHT) {
         return CATENA_OK;
     }
@@ -94,7 +95,7 @@ CTN_HOT catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
     if (status == CATENA_OK) {
         in->told = complete;
         status = ctn_signal(in->peer.endpoint,
-                            in->cell + offsetof(ctn_link_cell_t, complete),
+                            in->cell + offsetof(ctn_link_control_t, complete),
                             complete);
     }
     return status;
@@ -103,13 +104,13 @@ CTN_HOT catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
 void ctn_link_zero(ctn_link_in_t *in, uint32_t ins, uint64_t seq)
 {
     for (uint32_t i = 0; i < ins; i++) {
-        ctn_slot_t *slot = &in[i].slots[ctn_link_ring(seq)];
+        ctn_slot_t *slot = &in[i].slots[ctn_link_generation(seq)];
         ctn_word_store(&slot->word[0], 0);
         ctn_word_store(&slot->word[1], 0);
     }
 }
 
-catena_status_t ctn_link_settle(ctn_exec_t *exec)
+catena_status_t ctn_link_finalize(ctn_exec_t *exec)
 {
     catena_status_t status = ctn_exec_flush(exec, exec->local);
     return status == CATENA_OK && exec->network != NULL

@@ -10,11 +10,10 @@
  * credits are between its two ends alone, so nobody waits for whom no link
  * leads to.
  *
- * At the receiver lie CTN_LINK_RINGS slots and as many wide payloads; at the
- * sender a cell that the receiver writes. The sender chooses the way, by length
- * and place:
- *   inline  in the slot                      (<= CTN_INLINE_BYTES)
- *   eager   in the slot's wide payload       (<= wide_bytes)
+ * At the receiver lie CTN_LINK_GENERATIONS slots and as many wide payloads; at
+ * the sender a cell that the receiver writes. The sender chooses the way, by
+ * length and place: inline  in the slot                      (<=
+ * CTN_INLINE_BYTES) eager   in the slot's wide payload       (<= wide_bytes)
  *   lent    on a node: the slot says where the data lie in the sender's heap;
  *           the receiver reads them there, and says when it is done
  *   put     on a node with more ranks than cores: the receiver was there first
@@ -24,46 +23,47 @@
  *           length, else after the slot has told it
  * Every message says its length, so the receiver need not know it.
  *
- * Operation `seq` uses ring seq % CTN_LINK_RINGS. The sender may write it when
- * the receiver is done with operation seq - CTN_LINK_RINGS on this link. It
- * knows from the receiver's count in the cell, or from the reverse link: a peer
- * that has sent in operation m has completed all below m - CTN_LINK_FLIGHT + 1.
- * A receiver tells its count only when the sender cannot know enough. */
+ * Operation `seq` uses ring seq % CTN_LINK_GENERATIONS. The sender may write it
+ * when the receiver is done with operation seq - CTN_LINK_GENERATIONS on this
+ * link. It knows from the receiver's count in the cell, or from the reverse
+ * link: a peer that has sent in operation m has completed all below m -
+ * CTN_LINK_FLIGHT + 1. A receiver tells its count only when the sender cannot
+ * know enough. */
 
-#define CTN_LINK_RINGS 4u
+#define CTN_LINK_GENERATIONS 4u
 #define CTN_LINK_FLIGHT 2u
 
 /** What a link is between. */
 typedef enum ctn_link_kind {
-    CTN_LINK_FAR, /* ranks of different nodes */
-    CTN_LINK_NEAR,
-    CTN_LINK_CROWDED /* ranks of a node with more ranks than cores */
+    CTN_LINK_REMOTE, /* ranks of different nodes */
+    CTN_LINK_LOCAL,
+    CTN_LINK_OVERSUBSCRIBED /* ranks of a node with more ranks than cores */
 } ctn_link_kind_t;
 
 /** The longest messages that a link takes in its wide payloads, at a receiver
  * with so many links of that kind. */
-size_t ctn_link_wide_bytes(uint32_t links, ctn_link_kind_t kind);
+size_t ctn_link_eager_bytes(uint32_t links, ctn_link_kind_t kind);
 
 /** Memory that a receiver has for the message of one operation. */
-typedef struct ctn_link_grant {
+typedef struct ctn_link_cts {
     uint64_t word; /* ctn_flag of the operation; written last */
     uint64_t offset;
     uint64_t bytes;
     uint64_t unused;
-} ctn_link_grant_t;
+} ctn_link_cts_t;
 
 /** What a receiver tells the sender; in the sender's heap. An operation's
  * entries are free when it is complete at the sender. */
-typedef struct ctn_link_cell {
+typedef struct ctn_link_control {
     uint64_t complete; /* operations the receiver is done with */
     /* ctn_flag of one whose lent data were read */
     uint64_t taken[CTN_LINK_FLIGHT];
     uint64_t unused[8 - 1 - CTN_LINK_FLIGHT];
-    ctn_link_grant_t unasked[CTN_LINK_FLIGHT];
-    ctn_link_grant_t asked[CTN_LINK_FLIGHT];
-} ctn_link_cell_t;
+    ctn_link_cts_t unasked[CTN_LINK_FLIGHT];
+    ctn_link_cts_t asked[CTN_LINK_FLIGHT];
+} ctn_link_control_t;
 
-_Static_assert(sizeof(ctn_link_cell_t) == 192, "three cache lines");
+_Static_assert(sizeof(ctn_link_control_t) == 192, "three cache lines");
 
 /** What both kinds of ends know of the other. */
 typedef struct ctn_link_peer {
@@ -76,9 +76,9 @@ typedef struct ctn_link_peer {
 /** The sender's end. */
 typedef struct ctn_link_out {
     ctn_link_peer_t peer;
-    ctn_link_cell_t *cell; /* in the own heap */
-    uint64_t slots;        /* offsets in the peer's arena: [ring] */
-    uint64_t wide;         /* [ring][wide_bytes] */
+    ctn_link_control_t *cell; /* in the own heap */
+    uint64_t slots;           /* offsets in the peer's arena: [ring] */
+    uint64_t wide;            /* [ring][wide_bytes] */
     uint32_t wide_bytes;
     uint64_t complete; /* operations that the peer is known to be done with,
                           but for what the cell says */
@@ -110,7 +110,7 @@ void ctn_link_place(void *memory, ctn_link_out_t *out, uint32_t outs,
                     ctn_link_in_t *in, uint32_t ins, uint64_t begun);
 
 /** One message under way, at the sender; zeroed before the first call. */
-typedef struct ctn_sending {
+typedef struct ctn_link_send_handle {
     /* link.c's */
     uint8_t stage;
     uint8_t looks; /* for a grant, before asking */
@@ -120,7 +120,7 @@ typedef struct ctn_sending {
     size_t done;     /* bytes, */
     uint32_t part;   /* up to this part, */
     size_t within;   /* and this byte of it */
-} ctn_sending_t;
+} ctn_link_send_handle_t;
 
 /** Send `count` parts as one message of `bytes`. To be called until it says
  * NEXT: then the parts are free, but for op->pending. WAIT: no credit yet, or
@@ -128,7 +128,7 @@ typedef struct ctn_sending {
  * saves it. */
 ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
                          const ctn_span_t *parts, uint32_t count, size_t bytes,
-                         ctn_sending_t *sending);
+                         ctn_link_send_handle_t *sending);
 
 /** How data lie that are lent: `count` runs, `stride` from one to the next. */
 typedef struct ctn_link_layout {
@@ -138,11 +138,11 @@ typedef struct ctn_link_layout {
 } ctn_link_layout_t;
 
 /** One message, at the receiver; zeroed before the first call. */
-typedef struct ctn_receiving {
+typedef struct ctn_link_receive_handle {
     /* Once it is here; data is NULL where they have a size only: */
     const unsigned char *data;
     size_t bytes;
-    ctn_link_layout_t layout; /* of data; see ctn_link_plain */
+    ctn_link_layout_t layout; /* of data; see ctn_link_make_contiguous */
     /* link.c's */
     uint8_t stage;
     unsigned char *room; /* memory that was granted, ... */
@@ -151,32 +151,34 @@ typedef struct ctn_receiving {
     size_t copy_bytes;
     const uint64_t *word; /* with which the network expects data for `room`, or
                              NULL */
-} ctn_receiving_t;
+} ctn_link_receive_handle_t;
 
 /** May be called before the first ctn_link_receive by who knows the length:
  * saves the sender of a long message between nodes to ask, and a copy of one
  * that is not; and lets one on this node put it where it belongs.
  * @param into where it goes, contiguous and free from now on; NULL: memory is
  *             taken if need be */
-catena_status_t ctn_link_expect(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
-                                void *into, ctn_receiving_t *receiving);
+catena_status_t ctn_link_post_receive(ctn_op_t *op, ctn_link_in_t *in,
+                                      size_t bytes, void *into,
+                                      ctn_link_receive_handle_t *receiving);
 
 /** NEXT: the message is here, and stays until ctn_link_done. */
 ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
-                            ctn_receiving_t *receiving);
+                            ctn_link_receive_handle_t *receiving);
 
 /** Make the data lie together, if they do not. */
-catena_status_t ctn_link_plain(ctn_op_t *op, ctn_receiving_t *receiving);
+catena_status_t ctn_link_make_contiguous(ctn_op_t *op,
+                                         ctn_link_receive_handle_t *receiving);
 
 /** Copy a message that is here into parts of as many bytes, one after the
  * other; what is where it belongs already stays. */
-void ctn_link_copy(ctn_op_t *op, const ctn_receiving_t *receiving,
+void ctn_link_copy(ctn_op_t *op, const ctn_link_receive_handle_t *receiving,
                    const ctn_span_t *parts, uint32_t count);
 
 /** This end is done with the message: gives back what it holds, tells a sender
  * whose memory was read. */
 catena_status_t ctn_link_done(ctn_op_t *op, ctn_link_in_t *in,
-                              ctn_receiving_t *receiving);
+                              ctn_link_receive_handle_t *receiving);
 
 /** An operation of the channel is complete here (all below `complete` are):
  * tell the sender if it must know. For every link, also those that carried
@@ -191,17 +193,18 @@ catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
  * it is complete here. */
 static inline bool ctn_link_zeroes(uint64_t seq)
 {
-    return seq % CTN_EPOCH >= CTN_EPOCH - CTN_LINK_RINGS;
+    return seq % CTN_EPOCH >= CTN_EPOCH - CTN_LINK_GENERATIONS;
 }
 /** For every link, also those that carry nothing. */
 void ctn_link_zero(ctn_link_in_t *in, uint32_t ins, uint64_t seq);
 
 /** Before the barrier after which memory of links is freed: counts and grants
  * for which nobody waits are where they belong. Blocks. */
-catena_status_t ctn_link_settle(ctn_exec_t *exec);
+catena_status_t ctn_link_finalize(ctn_exec_t *exec);
 
 /** For finish: release what an operation that failed still holds. */
-void ctn_sending_drop(ctn_op_t *op, ctn_sending_t *sending);
-void ctn_receiving_drop(ctn_op_t *op, ctn_receiving_t *receiving);
+void ctn_link_send_handle_drop(ctn_op_t *op, ctn_link_send_handle_t *sending);
+void ctn_link_receive_handle_drop(ctn_op_t *op,
+                                  ctn_link_receive_handle_t *receiving);
 
 #endif

@@ -8,31 +8,31 @@
  *
  * Word 0 of a slot tells of the message: its count is a length, or one of
  * these, and a notice stands in the slot. */
-#define CTN_LINK_LENT (UINT32_C(1) << 31) /* the data lie at the sender */
-#define CTN_LINK_ASKS (UINT32_C(1) << 30) /* the data wait for a grant */
-#define CTN_LINK_PUT (UINT32_C(3) << 30)  /* the data are where wanted */
+#define CTN_LINK_ZCOPY (UINT32_C(1) << 31) /* the data lie at the sender */
+#define CTN_LINK_RTS (UINT32_C(1) << 30)   /* the data wait for a grant */
+#define CTN_LINK_PUT (UINT32_C(3) << 30)   /* the data are where wanted */
 /* As long as no message has come, the receiver's: with a length, from which on
  * it wants them at the offset in word 1, in its arena. */
-#define CTN_LINK_WANTED (UINT32_C(1) << 29)
+#define CTN_LINK_POSTED (UINT32_C(1) << 29)
 /* Between nodes word 1 tells of data that go where they were granted: these are
  * all here. */
 #define CTN_LINK_ARRIVED 1u
 
 /** What stands in the slot of a long message. */
-typedef struct ctn_link_notice {
+typedef struct ctn_link_rts {
     uint64_t bytes;
     uint64_t offset; /* in the sender's arena, or CTN_LINK_NOWHERE */
     ctn_link_layout_t layout;
-} ctn_link_notice_t;
+} ctn_link_rts_t;
 
-_Static_assert(sizeof(ctn_link_notice_t) <= 64 - offsetof(ctn_slot_t, data),
+_Static_assert(sizeof(ctn_link_rts_t) <= 64 - offsetof(ctn_slot_t, data),
                "one cache line with its word");
 
 #define CTN_LINK_NOWHERE UINT64_MAX /* there is a size only */
 
-static inline unsigned ctn_link_ring(uint64_t seq)
+static inline unsigned ctn_link_generation(uint64_t seq)
 {
-    return seq % CTN_LINK_RINGS;
+    return seq % CTN_LINK_GENERATIONS;
 }
 
 /** Of what a cell holds for each operation that is under way. */
@@ -45,7 +45,7 @@ static inline unsigned ctn_link_entry(uint64_t seq)
 static inline uint64_t ctn_link_word_at(const ctn_link_out_t *out, uint64_t seq,
                                         unsigned word)
 {
-    return out->slots + ctn_link_ring(seq) * sizeof(ctn_slot_t) +
+    return out->slots + ctn_link_generation(seq) * sizeof(ctn_slot_t) +
            word * sizeof(uint64_t);
 }
 
@@ -61,7 +61,7 @@ static inline uint64_t ctn_link_completed_before(uint64_t seq)
 }
 
 /** The peer of a link, or NULL, is in operation `seq`. */
-static inline void ctn_link_peer_is_in(ctn_link_out_t *out, uint64_t seq)
+static inline void ctn_link_peer_has_begun(ctn_link_out_t *out, uint64_t seq)
 {
     uint64_t complete = ctn_link_completed_before(seq);
     if (out != NULL && complete > out->complete) {
@@ -76,29 +76,29 @@ static inline void ctn_link_peer_is_in(ctn_link_out_t *out, uint64_t seq)
  * Only with more ranks than cores: where both have one they copy at the same
  * time, each what it receives, and to look first costs 60 ns. In the simulator
  * words are not swapped. */
-static inline bool ctn_link_may_wish(const ctn_exec_t *exec, size_t bytes)
+static inline bool ctn_link_uses_posted(const ctn_exec_t *exec, size_t bytes)
 {
-    return bytes >= CTN_LINK_WANT_LEAST && bytes < CTN_LINK_WANTED &&
+    return bytes >= CTN_LINK_WANT_LEAST && bytes < CTN_LINK_POSTED &&
            exec->crowded && !exec->virtual_time;
 }
 
 /** The receiver: whether to say where a message may go. */
-static inline bool ctn_link_may_want(const ctn_exec_t *exec, const void *into,
+static inline bool ctn_link_may_post(const ctn_exec_t *exec, const void *into,
                                      size_t bytes, uint64_t *offset)
 {
-    return ctn_link_may_wish(exec, bytes) && into != NULL &&
+    return ctn_link_uses_posted(exec, bytes) && into != NULL &&
            ctn_heap_contains(exec->heap, into, bytes, offset);
 }
 
 /** Whether a word of an operation is the receiver's. */
-static inline bool ctn_link_is_want(uint64_t word)
+static inline bool ctn_link_word_is_posted(uint64_t word)
 {
-    return (ctn_tag_count(word) & ~(CTN_LINK_WANTED - 1)) == CTN_LINK_WANTED;
+    return (ctn_tag_count(word) & ~(CTN_LINK_POSTED - 1)) == CTN_LINK_POSTED;
 }
 
 /** The receiver, before the message is here: it may go straight to a buffer.
  * False: the message has come in the meantime. */
-static inline bool ctn_link_want(ctn_slot_t *slot, uint64_t seq,
+static inline bool ctn_link_post(ctn_slot_t *slot, uint64_t seq,
                                  uint64_t offset, size_t bytes)
 {
     uint64_t before = ctn_word_load(&slot->word[0]);
@@ -107,17 +107,17 @@ static inline bool ctn_link_want(ctn_slot_t *slot, uint64_t seq,
     }
     ctn_word_store(&slot->word[1], offset);
     return ctn_word_replace(&slot->word[0], before,
-                            ctn_tag(seq, CTN_LINK_WANTED | bytes));
+                            ctn_tag(seq, CTN_LINK_POSTED | bytes));
 }
 
 /** The sender: whether a message of that length is wanted, and where. */
-static inline bool ctn_link_is_wanted(const ctn_exec_t *exec,
+static inline bool ctn_link_is_posted(const ctn_exec_t *exec,
                                       const ctn_slot_t *slot, uint64_t seq,
                                       size_t bytes, uint64_t *offset)
 {
-    if (!ctn_link_may_wish(exec, bytes) ||
+    if (!ctn_link_uses_posted(exec, bytes) ||
         ctn_word_load(&slot->word[0]) !=
-            ctn_tag(seq, CTN_LINK_WANTED | bytes)) {
+            ctn_tag(seq, CTN_LINK_POSTED | bytes)) {
         return false;
     }
     *offset = ctn_word_load(&slot->word[1]);
@@ -127,14 +127,14 @@ static inline bool ctn_link_is_wanted(const ctn_exec_t *exec,
 /** Whether the ring that an operation uses is free. */
 static inline bool ctn_link_has_credit(ctn_link_out_t *out, uint64_t seq)
 {
-    if (seq < out->complete + CTN_LINK_RINGS) {
+    if (seq < out->complete + CTN_LINK_GENERATIONS) {
         return true;
     }
     uint64_t told = ctn_word_load(&out->cell->complete);
     if (told > out->complete) {
         out->complete = told;
     }
-    return seq < out->complete + CTN_LINK_RINGS;
+    return seq < out->complete + CTN_LINK_GENERATIONS;
 }
 
 /** A message was sent in operation `seq`. */

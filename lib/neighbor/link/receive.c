@@ -14,7 +14,7 @@ enum { RECEIVING_NEW, GRANTED, ANSWERED, HERE, HERE_LENT, RECEIVED };
 
 /** Take memory for a message, unless it may go to `into`. */
 static catena_status_t take_room(ctn_op_t *op, size_t bytes, void *into,
-                                 ctn_receiving_t *r, uint64_t *offset)
+                                 ctn_link_receive_handle_t *r, uint64_t *offset)
 {
     ctn_exec_t *exec = op->exec;
     r->room = into;
@@ -31,7 +31,7 @@ static catena_status_t take_room(ctn_op_t *op, size_t bytes, void *into,
     return CATENA_OK;
 }
 
-static void give_back(ctn_op_t *op, ctn_receiving_t *r)
+static void give_back(ctn_op_t *op, ctn_link_receive_handle_t *r)
 {
     ctn_scratch_free(op->exec, r->copy, r->copy_bytes);
     r->copy = NULL;
@@ -39,20 +39,21 @@ static void give_back(ctn_op_t *op, ctn_receiving_t *r)
 
 /** Take memory and tell the sender. `at`: its grant in the cell. */
 static catena_status_t grant_room(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
-                                  void *into, size_t at, ctn_receiving_t *r)
+                                  void *into, size_t at,
+                                  ctn_link_receive_handle_t *r)
 {
-    ctn_link_grant_t grant = {.bytes = bytes};
+    ctn_link_cts_t grant = {.bytes = bytes};
     catena_status_t status = take_room(op, bytes, into, r, &grant.offset);
     status = status == CATENA_OK ? ctn_link_reach(op->exec, &in->peer) : status;
     if (status != CATENA_OK) {
         return status;
     }
     op->exec->tally.messages++;
-    at += in->cell + ctn_link_entry(op->seq) * sizeof(ctn_link_grant_t);
+    at += in->cell + ctn_link_entry(op->seq) * sizeof(ctn_link_cts_t);
     return ctn_put_signal(
         in->peer.endpoint, &grant.offset, 2 * sizeof(uint64_t),
-        at + offsetof(ctn_link_grant_t, offset),
-        at + offsetof(ctn_link_grant_t, word), ctn_flag(op->seq), &op->pending);
+        at + offsetof(ctn_link_cts_t, offset),
+        at + offsetof(ctn_link_cts_t, word), ctn_flag(op->seq), &op->pending);
 }
 
 static void take_straight(void *into, const void *data, size_t bytes)
@@ -62,9 +63,9 @@ static void take_straight(void *into, const void *data, size_t bytes)
 
 /** A message that comes unasked may go straight to where it belongs. */
 static void expect_eager(const ctn_op_t *op, const ctn_link_in_t *in,
-                         size_t bytes, void *into, ctn_receiving_t *r)
+                         size_t bytes, void *into, ctn_link_receive_handle_t *r)
 {
-    const uint64_t *word = &in->slots[ctn_link_ring(op->seq)].word[0];
+    const uint64_t *word = &in->slots[ctn_link_generation(op->seq)].word[0];
     if (into != NULL && bytes > CTN_INLINE_BYTES && !op->exec->drop_data &&
         ctn_expect(op->exec->network, word, ctn_tag(op->seq, bytes), bytes,
                    take_straight, into)) {
@@ -76,11 +77,11 @@ static void expect_eager(const ctn_op_t *op, const ctn_link_in_t *in,
 
 /** On a node: say where the message is to go, for a sender that comes later. */
 static void want(const ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
-                 void *into, ctn_receiving_t *r)
+                 void *into, ctn_link_receive_handle_t *r)
 {
     uint64_t offset;
-    if (ctn_link_may_want(op->exec, into, bytes, &offset) &&
-        ctn_link_want(&in->slots[ctn_link_ring(op->seq)], op->seq, offset,
+    if (ctn_link_may_post(op->exec, into, bytes, &offset) &&
+        ctn_link_post(&in->slots[ctn_link_generation(op->seq)], op->seq, offset,
                       bytes)) {
         r->room = into;
         r->room_bytes = bytes;
@@ -89,7 +90,8 @@ static void want(const ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
 
 /** Whether what has come went there. What nobody expected has another length.
  */
-static bool went_straight(const ctn_op_t *op, size_t bytes, ctn_receiving_t *r)
+static bool went_straight(const ctn_op_t *op, size_t bytes,
+                          ctn_link_receive_handle_t *r)
 {
     if (r->word == NULL) {
         return false;
@@ -100,8 +102,9 @@ static bool went_straight(const ctn_op_t *op, size_t bytes, ctn_receiving_t *r)
     return r->room != NULL;
 }
 
-catena_status_t ctn_link_expect(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
-                                void *into, ctn_receiving_t *receiving)
+catena_status_t ctn_link_post_receive(ctn_op_t *op, ctn_link_in_t *in,
+                                      size_t bytes, void *into,
+                                      ctn_link_receive_handle_t *receiving)
 {
     assert(receiving->stage == RECEIVING_NEW);
     if (in->peer.near) {
@@ -113,27 +116,28 @@ catena_status_t ctn_link_expect(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
         return CATENA_OK;
     }
     receiving->stage = GRANTED;
-    return grant_room(op, in, bytes, into, offsetof(ctn_link_cell_t, unasked),
-                      receiving);
+    return grant_room(op, in, bytes, into,
+                      offsetof(ctn_link_control_t, unasked), receiving);
 }
 
 /** The sender asks: it has not seen the grant yet, or that is not what it
  * needs; then it will never use it. */
 static catena_status_t answer(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
-                              ctn_receiving_t *r)
+                              ctn_link_receive_handle_t *r)
 {
     if (r->stage == ANSWERED || (r->stage == GRANTED && r->room_bytes == bytes))
         return CATENA_OK;
     give_back(op, r);
     r->stage = ANSWERED;
-    return grant_room(op, in, bytes, NULL, offsetof(ctn_link_cell_t, asked), r);
+    return grant_room(op, in, bytes, NULL, offsetof(ctn_link_control_t, asked),
+                      r);
 }
 
 CTN_HOT static ctn_step_t is_here(ctn_link_in_t *in, const ctn_op_t *op,
                                   const unsigned char *data, size_t bytes,
-                                  ctn_receiving_t *r)
+                                  ctn_link_receive_handle_t *r)
 {
-    ctn_link_peer_is_in(in->reverse, op->seq);
+    ctn_link_peer_has_begun(in->reverse, op->seq);
     r->data = data;
     r->bytes = bytes;
     r->stage = HERE;
@@ -141,7 +145,8 @@ CTN_HOT static ctn_step_t is_here(ctn_link_in_t *in, const ctn_op_t *op,
 }
 
 static ctn_step_t borrow(ctn_op_t *op, ctn_link_in_t *in,
-                         const ctn_link_notice_t *notice, ctn_receiving_t *r)
+                         const ctn_link_rts_t *notice,
+                         ctn_link_receive_handle_t *r)
 {
     catena_status_t status = ctn_link_reach(op->exec, &in->peer);
     if (status != CATENA_OK) {
@@ -159,45 +164,46 @@ static ctn_step_t borrow(ctn_op_t *op, ctn_link_in_t *in,
 
 static ctn_step_t receive_notice(ctn_op_t *op, ctn_link_in_t *in,
                                  const ctn_slot_t *slot, uint32_t kind,
-                                 ctn_receiving_t *r)
+                                 ctn_link_receive_handle_t *r)
 {
     if (kind == CTN_LINK_PUT) {
         return is_here(in, op, r->room, r->room_bytes, r);
     }
-    ctn_link_notice_t notice;
+    ctn_link_rts_t notice;
     memcpy(&notice, slot->data, sizeof(notice));
-    return kind == CTN_LINK_LENT
+    return kind == CTN_LINK_ZCOPY
                ? borrow(op, in, &notice, r)
                : ctn_link_go_on(op, answer(op, in, notice.bytes, r),
                                 ctn_link_wait(op, &in->peer));
 }
 
 CTN_HOT ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
-                                    ctn_receiving_t *r)
+                                    ctn_link_receive_handle_t *r)
 {
     if (r->stage >= HERE) {
         return CTN_STEP_NEXT;
     }
-    const ctn_slot_t *slot = &in->slots[ctn_link_ring(op->seq)];
+    const ctn_slot_t *slot = &in->slots[ctn_link_generation(op->seq)];
     if (r->stage != RECEIVING_NEW &&
         ctn_word_load(&slot->word[1]) == ctn_tag(op->seq, CTN_LINK_ARRIVED)) {
         return is_here(in, op, r->room, r->room_bytes, r);
     }
     uint64_t word = ctn_word_load(&slot->word[0]);
-    if (!ctn_tag_matches(word, op->seq) || ctn_link_is_want(word)) {
+    if (!ctn_tag_matches(word, op->seq) || ctn_link_word_is_posted(word)) {
         return ctn_link_wait(op, &in->peer);
     }
     uint32_t count = ctn_tag_count(word);
     if (went_straight(op, count, r)) {
         return is_here(in, op, r->room, count, r);
     }
-    if (count >= CTN_LINK_ASKS) {
+    if (count >= CTN_LINK_RTS) {
         return receive_notice(op, in, slot, count, r);
     }
     return is_here(in, op,
                    count <= CTN_INLINE_BYTES
                        ? slot->data
-                       : in->wide + ctn_link_ring(op->seq) * in->wide_bytes,
+                       : in->wide +
+                             ctn_link_generation(op->seq) * in->wide_bytes,
                    count, r);
 }
 
@@ -238,7 +244,8 @@ CTN_HOT static void copy_part(ctn_exec_t *exec, const ctn_span_t *source,
     }
 }
 
-CTN_HOT void ctn_link_copy(ctn_op_t *op, const ctn_receiving_t *receiving,
+CTN_HOT void ctn_link_copy(ctn_op_t *op,
+                           const ctn_link_receive_handle_t *receiving,
                            const ctn_span_t *parts, uint32_t count)
 {
     struct catena_datatype type = type_of(&receiving->layout);
@@ -255,7 +262,8 @@ CTN_HOT void ctn_link_copy(ctn_op_t *op, const ctn_receiving_t *receiving,
     assert(at == receiving->bytes);
 }
 
-catena_status_t ctn_link_plain(ctn_op_t *op, ctn_receiving_t *receiving)
+catena_status_t ctn_link_make_contiguous(ctn_op_t *op,
+                                         ctn_link_receive_handle_t *receiving)
 {
     ctn_link_layout_t *layout = &receiving->layout;
     if (layout->run == 0) {
@@ -275,20 +283,21 @@ catena_status_t ctn_link_plain(ctn_op_t *op, ctn_receiving_t *receiving)
 }
 
 CTN_HOT catena_status_t ctn_link_done(ctn_op_t *op, ctn_link_in_t *in,
-                                      ctn_receiving_t *receiving)
+                                      ctn_link_receive_handle_t *receiving)
 {
     assert(receiving->stage == HERE || receiving->stage == HERE_LENT);
     bool lent = receiving->stage == HERE_LENT;
     receiving->stage = RECEIVED;
     give_back(op, receiving);
     return lent ? ctn_signal(in->peer.endpoint,
-                             in->cell + offsetof(ctn_link_cell_t, taken) +
+                             in->cell + offsetof(ctn_link_control_t, taken) +
                                  ctn_link_entry(op->seq) * sizeof(uint64_t),
                              ctn_flag(op->seq))
                 : CATENA_OK;
 }
 
-void ctn_receiving_drop(ctn_op_t *op, ctn_receiving_t *receiving)
+void ctn_link_receive_handle_drop(ctn_op_t *op,
+                                  ctn_link_receive_handle_t *receiving)
 {
     /* Memory that was granted, and that nothing has come to, stays until the
      * heap goes: something may come yet. */
@@ -296,5 +305,5 @@ void ctn_receiving_drop(ctn_op_t *op, ctn_receiving_t *receiving)
         give_back(op, receiving);
     }
     (void)went_straight(op, 0, receiving);
-    *receiving = (ctn_receiving_t){.stage = RECEIVING_NEW};
+    *receiving = (ctn_link_receive_handle_t){.stage = RECEIVING_NEW};
 }

@@ -70,9 +70,10 @@ CTN_HOT static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
     if (bytes == 0) {
         return ctn_signal(endpoint, word, tag);
     }
-    uint64_t to = bytes <= CTN_INLINE_BYTES
-                      ? ctn_link_data_at(out, op->seq)
-                      : out->wide + ctn_link_ring(op->seq) * out->wide_bytes;
+    uint64_t to =
+        bytes <= CTN_INLINE_BYTES
+            ? ctn_link_data_at(out, op->seq)
+            : out->wide + ctn_link_generation(op->seq) * out->wide_bytes;
     if (count == 1 && parts->type == NULL) {
         return ctn_put_signal(endpoint, ctn_exec_data(exec, parts->base), bytes,
                               to, word, tag, &op->pending);
@@ -90,8 +91,7 @@ CTN_HOT static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
 }
 
 static catena_status_t put_notice(ctn_op_t *op, const ctn_link_out_t *out,
-                                  uint32_t kind,
-                                  const ctn_link_notice_t *notice)
+                                  uint32_t kind, const ctn_link_rts_t *notice)
 {
     return ctn_put_signal(out->peer.endpoint, notice, sizeof(*notice),
                           ctn_link_data_at(out, op->seq),
@@ -110,11 +110,11 @@ static bool put_wanted(ctn_op_t *op, ctn_link_out_t *out,
     uint64_t word = ctn_link_word_at(out, op->seq, 0);
     uint64_t to;
     *status = CATENA_OK;
-    if (!ctn_link_is_wanted(op->exec, ctn_pointer(out->peer.endpoint, word),
+    if (!ctn_link_is_posted(op->exec, ctn_pointer(out->peer.endpoint, word),
                             op->seq, bytes, &to)) {
         return false;
     }
-    ctn_link_peer_is_in(out, op->seq);
+    ctn_link_peer_has_begun(out, op->seq);
     read_parts(op->exec, parts, count, ctn_pointer(out->peer.endpoint, to));
     *status =
         ctn_signal(out->peer.endpoint, word, ctn_tag(op->seq, CTN_LINK_PUT));
@@ -179,7 +179,7 @@ static bool layout_of_all(const ctn_span_t *parts, uint32_t count,
 
 /** Whether the parts can be read by the peer where they are. */
 static bool can_lend(const ctn_exec_t *exec, const ctn_span_t *parts,
-                     uint32_t count, ctn_link_notice_t *notice)
+                     uint32_t count, ctn_link_rts_t *notice)
 {
     const unsigned char *start;
     ctn_link_layout_t *layout = &notice->layout;
@@ -195,10 +195,10 @@ static bool can_lend(const ctn_exec_t *exec, const ctn_span_t *parts,
 
 static ctn_step_t lend(ctn_op_t *op, ctn_link_out_t *out,
                        const ctn_span_t *parts, uint32_t count, size_t bytes,
-                       ctn_sending_t *sending)
+                       ctn_link_send_handle_t *sending)
 {
     ctn_exec_t *exec = op->exec;
-    ctn_link_notice_t notice = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
+    ctn_link_rts_t notice = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
     if (!exec->drop_data && !can_lend(exec, parts, count, &notice)) {
         sending->copy = ctn_scratch_alloc(exec, bytes);
         if (sending->copy == NULL) {
@@ -211,7 +211,7 @@ static ctn_step_t lend(ctn_op_t *op, ctn_link_out_t *out,
                                 &notice.offset);
     }
     sending->stage = SENDING_LENT;
-    return ctn_link_go_on(op, put_notice(op, out, CTN_LINK_LENT, &notice),
+    return ctn_link_go_on(op, put_notice(op, out, CTN_LINK_ZCOPY, &notice),
                           CTN_STEP_WAIT);
 }
 
@@ -222,7 +222,7 @@ static bool is_taken(const ctn_op_t *op, const ctn_link_out_t *out)
            ctn_flag(op->seq);
 }
 
-static void drop_copy(ctn_exec_t *exec, ctn_sending_t *sending)
+static void drop_copy(ctn_exec_t *exec, ctn_link_send_handle_t *sending)
 {
     ctn_scratch_free(exec, sending->copy, sending->copy_bytes);
     sending->copy = NULL;
@@ -230,7 +230,7 @@ static void drop_copy(ctn_exec_t *exec, ctn_sending_t *sending)
 
 /* ---- the sender: what goes to granted memory ---- */
 
-static bool is_granted(const ctn_op_t *op, const ctn_link_grant_t *grant,
+static bool is_granted(const ctn_op_t *op, const ctn_link_cts_t *grant,
                        size_t bytes)
 {
     return ctn_word_load(&grant->word) == ctn_flag(op->seq) &&
@@ -240,7 +240,7 @@ static bool is_granted(const ctn_op_t *op, const ctn_link_grant_t *grant,
 /** What goes next of a message: from the first part that is not through, as
  * many bytes as can go at once. */
 static size_t next_bytes(const ctn_span_t *parts, uint32_t count,
-                         const ctn_sending_t *s, bool *plain)
+                         const ctn_link_send_handle_t *s, bool *plain)
 {
     const ctn_span_t *part = &parts[s->part];
     size_t left = part->bytes - s->within;
@@ -262,7 +262,7 @@ static size_t next_bytes(const ctn_span_t *parts, uint32_t count,
 
 /** Pass `bytes`, packing them into `memory` if that is not NULL. */
 static void advance(ctn_exec_t *exec, const ctn_span_t *parts, size_t bytes,
-                    ctn_sending_t *s, unsigned char *memory)
+                    ctn_link_send_handle_t *s, unsigned char *memory)
 {
     s->done += bytes;
     while (bytes > 0) {
@@ -285,7 +285,8 @@ static void advance(ctn_exec_t *exec, const ctn_span_t *parts, size_t bytes,
 /** Send the next piece; false in *moved: there is no memory just now. */
 static catena_status_t put_piece(ctn_op_t *op, ctn_link_out_t *out,
                                  const ctn_span_t *parts, uint32_t count,
-                                 size_t bytes, ctn_sending_t *s, bool *moved)
+                                 size_t bytes, ctn_link_send_handle_t *s,
+                                 bool *moved)
 {
     while (s->within == parts[s->part].bytes) { /* it is through, or empty */
         s->part++;
@@ -318,7 +319,7 @@ static catena_status_t put_piece(ctn_op_t *op, ctn_link_out_t *out,
  * last one everything is there. */
 static ctn_step_t stream(ctn_op_t *op, ctn_link_out_t *out,
                          const ctn_span_t *parts, uint32_t count, size_t bytes,
-                         ctn_sending_t *s)
+                         ctn_link_send_handle_t *s)
 {
     bool moved = true;
     catena_status_t status = CATENA_OK;
@@ -337,11 +338,11 @@ static ctn_step_t stream(ctn_op_t *op, ctn_link_out_t *out,
 }
 
 static ctn_step_t begin_stream(ctn_op_t *op, ctn_link_out_t *out,
-                               const ctn_link_grant_t *grant,
+                               const ctn_link_cts_t *grant,
                                const ctn_span_t *parts, uint32_t count,
-                               size_t bytes, ctn_sending_t *sending)
+                               size_t bytes, ctn_link_send_handle_t *sending)
 {
-    ctn_link_peer_is_in(out, op->seq);
+    ctn_link_peer_has_begun(out, op->seq);
     sending->stage = SENDING_STREAM;
     sending->target = grant->offset;
     return stream(op, out, parts, count, bytes, sending);
@@ -351,7 +352,7 @@ static ctn_step_t begin_stream(ctn_op_t *op, ctn_link_out_t *out,
  * this one is on its way, or will be soon. Virtual time passes only when
  * something happens, so there is no looking again. */
 static bool shall_ask(const ctn_op_t *op, const ctn_link_out_t *out,
-                      ctn_sending_t *sending)
+                      ctn_link_send_handle_t *sending)
 {
     if (!out->expected || op->exec->virtual_time ||
         sending->looks == LOOKS_MOST) {
@@ -365,10 +366,10 @@ static bool shall_ask(const ctn_op_t *op, const ctn_link_out_t *out,
  * looked at: the receiver hears the right one and grants again. */
 static ctn_step_t send_granted(ctn_op_t *op, ctn_link_out_t *out,
                                const ctn_span_t *parts, uint32_t count,
-                               size_t bytes, ctn_sending_t *sending)
+                               size_t bytes, ctn_link_send_handle_t *sending)
 {
     unsigned entry = ctn_link_entry(op->seq);
-    const ctn_link_grant_t *grant = &out->cell->unasked[entry];
+    const ctn_link_cts_t *grant = &out->cell->unasked[entry];
     if (is_granted(op, grant, bytes)) {
         out->expected = true;
         return begin_stream(op, out, grant, parts, count, bytes, sending);
@@ -383,10 +384,10 @@ static ctn_step_t send_granted(ctn_op_t *op, ctn_link_out_t *out,
         return ctn_link_wait(op, &out->peer);
     }
     out->expected = false;
-    ctn_link_notice_t notice = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
+    ctn_link_rts_t notice = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
     sending->stage = SENDING_ASKED;
     (void)ctn_link_wait(op, &out->peer);
-    return ctn_link_go_on(op, put_notice(op, out, CTN_LINK_ASKS, &notice),
+    return ctn_link_go_on(op, put_notice(op, out, CTN_LINK_RTS, &notice),
                           CTN_STEP_WAIT);
 }
 
@@ -394,7 +395,8 @@ static ctn_step_t send_granted(ctn_op_t *op, ctn_link_out_t *out,
 
 CTN_HOT static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
                                      const ctn_span_t *parts, uint32_t count,
-                                     size_t bytes, ctn_sending_t *sending)
+                                     size_t bytes,
+                                     ctn_link_send_handle_t *sending)
 {
     bool wait = false;
     catena_status_t status = put_eager(op, out, parts, count, bytes, &wait);
@@ -415,7 +417,8 @@ CTN_HOT static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
 
 CTN_HOT static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
                                    const ctn_span_t *parts, uint32_t count,
-                                   size_t bytes, ctn_sending_t *sending)
+                                   size_t bytes,
+                                   ctn_link_send_handle_t *sending)
 {
     catena_status_t status = ctn_link_reach(op->exec, &out->peer);
     if (status != CATENA_OK) {
@@ -445,7 +448,7 @@ static void count_message(ctn_op_t *op, ctn_link_out_t *out, size_t bytes)
 
 CTN_HOT ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
                                  const ctn_span_t *parts, uint32_t count,
-                                 size_t bytes, ctn_sending_t *sending)
+                                 size_t bytes, ctn_link_send_handle_t *sending)
 {
     ctn_step_t step;
     switch (sending->stage) {
@@ -473,10 +476,10 @@ CTN_HOT ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
     return CTN_STEP_NEXT;
 }
 
-void ctn_sending_drop(ctn_op_t *op, ctn_sending_t *sending)
+void ctn_link_send_handle_drop(ctn_op_t *op, ctn_link_send_handle_t *sending)
 {
     (void)op;
     /* A copy that was not read stays until the heap goes: the receiver may be
      * reading it. */
-    *sending = (ctn_sending_t){.stage = SENDING_NEW};
+    *sending = (ctn_link_send_handle_t){.stage = SENDING_NEW};
 }

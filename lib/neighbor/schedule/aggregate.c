@@ -32,55 +32,61 @@ static size_t pages(size_t bytes)
 
 /* ---- where things lie in an area ---- */
 
-static size_t head_bytes(const ctn_bundle_area_t *area)
+static size_t head_bytes(const ctn_neighbor_aggregate_area_t *area)
 {
     return lines(sizeof(place_t) + area->adders * sizeof(uint32_t));
 }
 
-static size_t place_at(const ctn_bundle_area_t *area, uint64_t use)
+static size_t place_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use)
 {
-    return use % CTN_BUNDLE_RINGS * (head_bytes(area) + SHORT_BYTES);
+    return use % CTN_NEIGHBOR_AGGREGATE_GENERATIONS *
+           (head_bytes(area) + SHORT_BYTES);
 }
 
-size_t ctn_bundle_area_zero(const ctn_bundle_area_t *area)
+size_t
+ctn_neighbor_aggregate_area_zero(const ctn_neighbor_aggregate_area_t *area)
 {
-    return pages(place_at(area, CTN_BUNDLE_RINGS - 1) + head_bytes(area) +
-                 SHORT_BYTES);
+    return pages(place_at(area, CTN_NEIGHBOR_AGGREGATE_GENERATIONS - 1) +
+                 head_bytes(area) + SHORT_BYTES);
 }
 
 /** A long bundle's data, of a place that has room for so many bytes. */
-static size_t long_at(const ctn_bundle_area_t *area, uint64_t use, size_t room)
+static size_t long_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use,
+                      size_t room)
 {
-    return ctn_bundle_area_zero(area) + use % CTN_BUNDLE_RINGS * room;
+    return ctn_neighbor_aggregate_area_zero(area) +
+           use % CTN_NEIGHBOR_AGGREGATE_GENERATIONS * room;
 }
 
-static size_t data_at(const ctn_bundle_area_t *area, uint64_t use, size_t bytes,
-                      size_t most_bytes)
+static size_t data_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use,
+                      size_t bytes, size_t most_bytes)
 {
     return bytes * area->blocks <= SHORT_BYTES
                ? place_at(area, use) + head_bytes(area)
                : long_at(area, use, pages(most_bytes * area->blocks));
 }
 
-size_t ctn_bundle_area_bytes(const ctn_bundle_area_t *area, size_t most_bytes)
+size_t
+ctn_neighbor_aggregate_area_bytes(const ctn_neighbor_aggregate_area_t *area,
+                                  size_t most_bytes)
 {
     size_t room = pages(most_bytes * area->blocks);
-    return long_at(area, 0, room) + CTN_BUNDLE_RINGS * room;
+    return long_at(area, 0, room) + CTN_NEIGHBOR_AGGREGATE_GENERATIONS * room;
 }
 
 /* ---- operations ---- */
 
-static uint64_t word_of(const ctn_bundle_in_t *in, uint64_t use)
+static uint64_t word_of(const ctn_neighbor_aggregate_in_t *in, uint64_t use)
 {
     return ctn_word_load(
         (uint64_t *)(void *)(in->area.base + place_at(&in->area, use)));
 }
 
-bool ctn_bundles_begin(const ctn_op_t *op)
+bool ctn_neighbor_aggregates_begin(const ctn_op_t *op)
 {
     const ctn_exchange_t *x = (const void *)op->memory;
-    ctn_run_t *run = x->run;
-    ctn_bundles_t *bundles = run->plan->bundles;
+    ctn_execution_t *run = x->run;
+    ctn_neighbor_aggregates_t *bundles = run->plan->bundles;
     if (op->channel->complete < op->seq && x->neighborhood->begun < op->seq) {
         return false;
     }
@@ -93,12 +99,13 @@ bool ctn_bundles_begin(const ctn_op_t *op)
 }
 
 /** All that was added is there: send it. */
-static catena_status_t send_bundle(ctn_op_t *op, ctn_bundle_out_t *out,
+static catena_status_t send_bundle(ctn_op_t *op,
+                                   ctn_neighbor_aggregate_out_t *out,
                                    const place_t *place)
 {
-    const ctn_run_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    const ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
     size_t most = run->plan->bundles->most_bytes;
-    const ctn_bundle_area_t there = {.blocks = out->area.blocks};
+    const ctn_neighbor_aggregate_area_t there = {.blocks = out->area.blocks};
     uint32_t count = place->bytes[0];
     for (uint32_t i = 1; i < out->area.adders; i++) {
         count = place->bytes[i] == count ? count : UNFIT;
@@ -118,16 +125,17 @@ static catena_status_t send_bundle(ctn_op_t *op, ctn_bundle_out_t *out,
     return status;
 }
 
-CTN_HOT static catena_status_t add_blocks(ctn_op_t *op, ctn_bundle_out_t *out)
+CTN_HOT static catena_status_t add_blocks(ctn_op_t *op,
+                                          ctn_neighbor_aggregate_out_t *out)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_bundles_t *bundles = x->run->plan->bundles;
+    const ctn_neighbor_aggregates_t *bundles = x->run->plan->bundles;
     size_t bytes = x->send.bytes;
     uint64_t use = x->run->use;
     place_t *place = (void *)(out->area.base + place_at(&out->area, use));
     unsigned char *data =
         out->area.base + data_at(&out->area, use, bytes, bundles->most_bytes);
-    const ctn_bundle_part_t *part = bundles->added.item;
+    const ctn_neighbor_aggregate_block_t *part = bundles->added.item;
     bool fits = bytes <= bundles->most_bytes;
     for (uint32_t k = out->first; k < out->first + out->parts && fits; k++) {
         ctn_span_t block = ctn_blocks_at(&x->send, part[k].index);
@@ -135,17 +143,18 @@ CTN_HOT static catena_status_t add_blocks(ctn_op_t *op, ctn_bundle_out_t *out)
                       data + part[k].position * bytes);
     }
     place->bytes[out->adder] = fits ? (uint32_t)bytes : UNFIT;
-    uint64_t all = (use / CTN_BUNDLE_RINGS + 1) * out->area.adders;
+    uint64_t all =
+        (use / CTN_NEIGHBOR_AGGREGATE_GENERATIONS + 1) * out->area.adders;
     return __atomic_add_fetch(&place->added, 1, __ATOMIC_ACQ_REL) == all
                ? send_bundle(op, out, place)
                : CATENA_OK;
 }
 
-CTN_HOT catena_status_t ctn_bundles_send(ctn_op_t *op)
+CTN_HOT catena_status_t ctn_neighbor_aggregates_send(ctn_op_t *op)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_pile_t *outs = &x->run->plan->bundles->out;
-    ctn_bundle_out_t *out = outs->item;
+    const ctn_vector_t *outs = &x->run->plan->bundles->out;
+    ctn_neighbor_aggregate_out_t *out = outs->item;
     catena_status_t status = CATENA_OK;
     for (uint32_t i = 0; i < outs->count && status == CATENA_OK; i++) {
         status = add_blocks(op, &out[i]);
@@ -155,11 +164,11 @@ CTN_HOT catena_status_t ctn_bundles_send(ctn_op_t *op)
 
 /** Take this rank's blocks of a bundle that is here. */
 CTN_HOT static catena_status_t
-take_blocks(ctn_op_t *op, const ctn_bundle_in_t *in, uint32_t bytes)
+take_blocks(ctn_op_t *op, const ctn_neighbor_aggregate_in_t *in, uint32_t bytes)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_bundles_t *bundles = x->run->plan->bundles;
-    const ctn_bundle_part_t *part = bundles->read.item;
+    const ctn_neighbor_aggregates_t *bundles = x->run->plan->bundles;
+    const ctn_neighbor_aggregate_block_t *part = bundles->read.item;
     const unsigned char *data =
         in->area.base +
         data_at(&in->area, x->run->use, x->recv.bytes, bundles->most_bytes);
@@ -174,12 +183,12 @@ take_blocks(ctn_op_t *op, const ctn_bundle_in_t *in, uint32_t bytes)
     return status;
 }
 
-CTN_HOT ctn_step_t ctn_bundles_receive(ctn_op_t *op)
+CTN_HOT ctn_step_t ctn_neighbor_aggregates_receive(ctn_op_t *op)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
-    ctn_run_t *run = x->run;
-    const ctn_bundles_t *bundles = run->plan->bundles;
-    const ctn_bundle_in_t *in = bundles->in.item;
+    ctn_execution_t *run = x->run;
+    const ctn_neighbor_aggregates_t *bundles = run->plan->bundles;
+    const ctn_neighbor_aggregate_in_t *in = bundles->in.item;
     uint32_t left = 0;
     for (uint32_t i = 0; i < run->bundles_open; i++) {
         uint32_t b = run->open_bundle[i];

@@ -39,9 +39,9 @@ typedef struct making {
     ctn_leading_t *leading;
     ctn_pattern_t pattern;
     catena_status_t status; /* this rank's */
-    ctn_bundles_t *bundles;
-    ctn_sketch_t sketch; /* of what stays on the node */
-    ctn_pile_t records;
+    ctn_neighbor_aggregates_t *bundles;
+    ctn_schedule_builder_t sketch; /* of what stays on the node */
+    ctn_vector_t records;
 } making_t;
 
 /* ---- leaders: which blocks there are ---- */
@@ -61,7 +61,7 @@ static int by_source(const void *a, const void *b)
            (x->source_index < y->source_index);
 }
 
-static void sort(ctn_pile_t *leds)
+static void sort(ctn_vector_t *leds)
 {
     if (leds->count > 1) {
         qsort(leds->item, leds->count, sizeof(ctn_led_t), by_source);
@@ -70,12 +70,13 @@ static void sort(ctn_pile_t *leds)
 
 /** Count the blocks and adders of the bundle whose first edge is led[first].
  * @return where the next one begins */
-static uint32_t look_at_bundle(const making_t *m, const ctn_pile_t *leds,
-                               uint32_t first, ctn_bundle_area_t *area)
+static uint32_t look_at_bundle(const making_t *m, const ctn_vector_t *leds,
+                               uint32_t first,
+                               ctn_neighbor_aggregate_area_t *area)
 {
     const ctn_led_t *led = leds->item;
     uint32_t i = first;
-    *area = (ctn_bundle_area_t){.base = NULL};
+    *area = (ctn_neighbor_aggregate_area_t){.base = NULL};
     for (; i < leds->count && led[i].edge.node == led[first].edge.node; i++) {
         bool new_source =
             i == first || led[i].edge.source != led[i - 1].edge.source;
@@ -86,9 +87,9 @@ static uint32_t look_at_bundle(const making_t *m, const ctn_pile_t *leds,
 }
 
 /** The longest blocks for which the bundles of this leader have room. */
-static size_t most_bytes_of(const making_t *m, const ctn_pile_t *leds)
+static size_t most_bytes_of(const making_t *m, const ctn_vector_t *leds)
 {
-    ctn_bundle_area_t area;
+    ctn_neighbor_aggregate_area_t area;
     uint32_t bundles = 0;
     uint32_t blocks = 0;
     for (uint32_t i = 0; i < leds->count;) {
@@ -99,7 +100,7 @@ static size_t most_bytes_of(const making_t *m, const ctn_pile_t *leds)
     if (bundles == 0) {
         return BUNDLE_MOST;
     }
-    size_t most = AREAS_MOST / CTN_BUNDLE_RINGS / bundles;
+    size_t most = AREAS_MOST / CTN_NEIGHBOR_AGGREGATE_GENERATIONS / bundles;
     return (most < BUNDLE_MOST ? most : BUNDLE_MOST) / blocks;
 }
 
@@ -109,11 +110,11 @@ static bool covers(const ctn_leading_t *leading, const ctn_edge_t *edge,
 {
     for (uint32_t i = 0; i < edges; i++) {
         uint32_t k = 0;
-        while (k < others && (!ctn_leading_is_far(leading, &other[k]) ||
+        while (k < others && (!ctn_leading_is_remote(leading, &other[k]) ||
                               other[k].node != edge[i].node)) {
             k++;
         }
-        if (ctn_leading_is_far(leading, &edge[i]) && k == others) {
+        if (ctn_leading_is_remote(leading, &edge[i]) && k == others) {
             return false;
         }
     }
@@ -141,21 +142,23 @@ static catena_status_t agree(making_t *m, bool *possible)
 
 /* ---- leaders: areas ---- */
 
-static size_t bytes_of_areas(const making_t *m, const ctn_pile_t *leds, bool in)
+static size_t bytes_of_areas(const making_t *m, const ctn_vector_t *leds,
+                             bool in)
 {
-    ctn_bundle_area_t area;
+    ctn_neighbor_aggregate_area_t area;
     size_t bytes = 0;
     for (uint32_t i = 0; i < leds->count;) {
         i = look_at_bundle(m, leds, i, &area);
         area.adders = in ? 0 : area.adders;
-        bytes += ctn_bundle_area_bytes(&area, m->bundles->most_bytes);
+        bytes +=
+            ctn_neighbor_aggregate_area_bytes(&area, m->bundles->most_bytes);
     }
     return bytes;
 }
 
 static void add_record(making_t *m, record_t record)
 {
-    record_t *added = ctn_pile_add(&m->records, sizeof(*added));
+    record_t *added = ctn_vector_add(&m->records, sizeof(*added));
     if (added == NULL) {
         m->status = CATENA_ERR_NO_MEMORY;
     } else {
@@ -191,13 +194,13 @@ static void tell_bundle(making_t *m, const ctn_led_t *led, uint32_t edges,
 
 /** @param memory of the first area; then behind all
  * @param at     where that is in this rank's arena */
-static void tell_bundles(making_t *m, const ctn_pile_t *leds, bool in,
+static void tell_bundles(making_t *m, const ctn_vector_t *leds, bool in,
                          unsigned char **memory, uint64_t *at)
 {
     const ctn_led_t *led = leds->item;
     uint32_t next;
     for (uint32_t i = 0; i < leds->count; i = next) {
-        ctn_bundle_area_t area;
+        ctn_neighbor_aggregate_area_t area;
         next = look_at_bundle(m, leds, i, &area);
         area.adders = in ? 0 : area.adders;
         record_t common = {
@@ -206,8 +209,9 @@ static void tell_bundles(making_t *m, const ctn_pile_t *leds, bool in,
             .process = m->leading->neighborhood->group->exec->site->process,
             .offset = *at};
         tell_bundle(m, &led[i], next - i, in, common);
-        memset(*memory, 0, ctn_bundle_area_zero(&area));
-        size_t bytes = ctn_bundle_area_bytes(&area, m->bundles->most_bytes);
+        memset(*memory, 0, ctn_neighbor_aggregate_area_zero(&area));
+        size_t bytes =
+            ctn_neighbor_aggregate_area_bytes(&area, m->bundles->most_bytes);
         *memory += bytes;
         *at += bytes;
     }
@@ -217,8 +221,8 @@ static void tell_bundles(making_t *m, const ctn_pile_t *leds, bool in,
 static void lead(making_t *m)
 {
     ctn_heap_t *heap = m->leading->neighborhood->exec->heap;
-    const ctn_pile_t *out = &m->leading->led_out;
-    const ctn_pile_t *in = &m->leading->led_in;
+    const ctn_vector_t *out = &m->leading->led_out;
+    const ctn_vector_t *in = &m->leading->led_in;
     size_t bytes = bytes_of_areas(m, out, false) + bytes_of_areas(m, in, true);
     if (bytes == 0) {
         return;
@@ -240,7 +244,7 @@ static void lead(making_t *m)
 
 /** Where an area of the node is seen here. */
 static catena_status_t find_area(const making_t *m, const record_t *record,
-                                 ctn_bundle_area_t *area)
+                                 ctn_neighbor_aggregate_area_t *area)
 {
     ctn_exec_t *exec = m->leading->neighborhood->exec;
     ctn_endpoint_t *endpoint;
@@ -261,26 +265,26 @@ static catena_status_t find_area(const making_t *m, const record_t *record,
     return status;
 }
 
-static catena_status_t add_part(ctn_pile_t *parts, const record_t *record,
+static catena_status_t add_part(ctn_vector_t *parts, const record_t *record,
                                 uint32_t *count)
 {
-    ctn_bundle_part_t *part = ctn_pile_add(parts, sizeof(*part));
+    ctn_neighbor_aggregate_block_t *part = ctn_vector_add(parts, sizeof(*part));
     if (part == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    *part = (ctn_bundle_part_t){record->position, record->index};
+    *part = (ctn_neighbor_aggregate_block_t){record->position, record->index};
     ++*count;
     return CATENA_OK;
 }
 
 static catena_status_t hear_of_adding(const making_t *m, const record_t *record)
 {
-    ctn_bundles_t *bundles = m->bundles;
-    ctn_bundle_out_t *out = bundles->out.item;
+    ctn_neighbor_aggregates_t *bundles = m->bundles;
+    ctn_neighbor_aggregate_out_t *out = bundles->out.item;
     out += bundles->out.count;
     catena_status_t status = CATENA_OK;
     if (bundles->out.count == 0 || out[-1].node != record->node) {
-        out = ctn_pile_add(&bundles->out, sizeof(*out));
+        out = ctn_vector_add(&bundles->out, sizeof(*out));
         if (out == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
@@ -301,12 +305,12 @@ static catena_status_t hear_of_adding(const making_t *m, const record_t *record)
 static catena_status_t hear_of_reading(const making_t *m,
                                        const record_t *record)
 {
-    ctn_bundles_t *bundles = m->bundles;
-    ctn_bundle_in_t *in = bundles->in.item;
+    ctn_neighbor_aggregates_t *bundles = m->bundles;
+    ctn_neighbor_aggregate_in_t *in = bundles->in.item;
     in += bundles->in.count;
     catena_status_t status = CATENA_OK;
     if (bundles->in.count == 0 || in[-1].node != record->node) {
-        in = ctn_pile_add(&bundles->in, sizeof(*in));
+        in = ctn_vector_add(&bundles->in, sizeof(*in));
         if (in == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
@@ -324,7 +328,7 @@ static catena_status_t hear_of_reading(const making_t *m,
 static catena_status_t hear_of_arrival(const making_t *m,
                                        const record_t *record)
 {
-    ctn_bundle_out_t *out = m->bundles->out.item;
+    ctn_neighbor_aggregate_out_t *out = m->bundles->out.item;
     uint32_t i = 0;
     while (i < m->bundles->out.count && out[i].node != record->node) {
         i++;
@@ -337,7 +341,7 @@ static catena_status_t hear_of_arrival(const making_t *m,
                             &out[i].there);
 }
 
-static void hear(making_t *m, const ctn_pile_t *came)
+static void hear(making_t *m, const ctn_vector_t *came)
 {
     const record_t *record = came->item;
     for (uint32_t i = 0; i < came->count && m->status == CATENA_OK; i++) {
@@ -362,17 +366,18 @@ static void draw_sends(making_t *m)
     bool gathers = m->pattern == CTN_PATTERN_GATHER;
     for (uint32_t i = 0; i < n->targets; i++) {
         const ctn_edge_t *edge = &n->target[i];
-        ctn_part_t own = {CTN_OF_SEND, gathers ? 0 : i};
+        ctn_block_ref_t own = {CTN_BLOCK_SEND, gathers ? 0 : i};
         if (edge->rank == CATENA_PROC_NULL ||
-            ctn_leading_is_far(m->leading, edge)) {
+            ctn_leading_is_remote(m->leading, edge)) {
             continue;
         }
         if (edge->link == CTN_NO_LINK) {
-            ctn_part_t to = {CTN_OF_RECV, edge->peer_index};
-            ctn_sketch_transfer(&m->sketch, own, to, 0);
+            ctn_block_ref_t to = {CTN_BLOCK_RECV, edge->peer_index};
+            ctn_schedule_builder_local_copy(&m->sketch, own, to, 0);
         } else {
-            ctn_sketch_message(&m->sketch, CTN_SENDS, (uint32_t)edge->rank, 0);
-            ctn_sketch_part(&m->sketch, own, edge->weight);
+            ctn_schedule_builder_message(&m->sketch, CTN_SENDS,
+                                         (uint32_t)edge->rank, 0);
+            ctn_schedule_builder_block(&m->sketch, own, edge->weight);
         }
     }
 }
@@ -395,13 +400,14 @@ static int by_order(const void *a, const void *b)
 static void draw_receives(making_t *m)
 {
     const catena_neighborhood_t *n = m->leading->neighborhood;
-    ctn_pile_t senders = {0};
+    ctn_vector_t senders = {0};
     for (uint32_t i = 0; i < n->sources; i++) {
         const ctn_edge_t *edge = &n->source[i];
-        if (edge->link == CTN_NO_LINK || ctn_leading_is_far(m->leading, edge)) {
+        if (edge->link == CTN_NO_LINK ||
+            ctn_leading_is_remote(m->leading, edge)) {
             continue;
         }
-        sender_t *sender = ctn_pile_add(&senders, sizeof(*sender));
+        sender_t *sender = ctn_vector_add(&senders, sizeof(*sender));
         if (sender == NULL) {
             m->sketch.status = CATENA_ERR_NO_MEMORY;
             break;
@@ -415,22 +421,24 @@ static void draw_receives(making_t *m)
     }
     for (uint32_t k = 0; k < senders.count; k++) {
         const ctn_edge_t *edge = &n->source[sender[k].index];
-        ctn_sketch_message(&m->sketch, CTN_RECEIVES, (uint32_t)edge->rank, 0);
-        ctn_sketch_part(&m->sketch, (ctn_part_t){CTN_OF_RECV, sender[k].index},
-                        edge->weight);
+        ctn_schedule_builder_message(&m->sketch, CTN_RECEIVES,
+                                     (uint32_t)edge->rank, 0);
+        ctn_schedule_builder_block(
+            &m->sketch, (ctn_block_ref_t){CTN_BLOCK_RECV, sender[k].index},
+            edge->weight);
     }
-    ctn_pile_drop(&senders);
+    ctn_vector_drop(&senders);
 }
 
 /* ---- */
 
-void ctn_bundles_free(ctn_bundles_t *bundles)
+void ctn_neighbor_aggregates_free(ctn_neighbor_aggregates_t *bundles)
 {
     if (bundles != NULL) {
-        ctn_pile_drop(&bundles->out);
-        ctn_pile_drop(&bundles->in);
-        ctn_pile_drop(&bundles->added);
-        ctn_pile_drop(&bundles->read);
+        ctn_vector_drop(&bundles->out);
+        ctn_vector_drop(&bundles->in);
+        ctn_vector_drop(&bundles->added);
+        ctn_vector_drop(&bundles->read);
         free(bundles);
     }
 }
@@ -439,28 +447,29 @@ void ctn_bundles_free(ctn_bundles_t *bundles)
 static catena_status_t connect(making_t *m)
 {
     catena_group_t *group = m->leading->neighborhood->group;
-    ctn_pile_t came = {0};
+    ctn_vector_t came = {0};
     lead(m);
-    ctn_pile_deliver(group, &m->status, &m->records, sizeof(record_t), &came);
+    ctn_vector_sparse_exchange(group, &m->status, &m->records, sizeof(record_t),
+                               &came);
     if (m->status == CATENA_OK) {
         hear(m, &came);
     }
-    ctn_pile_drop(&came);
+    ctn_vector_drop(&came);
     if (m->status == CATENA_OK) {
-        m->status = ctn_link_settle(m->leading->neighborhood->exec);
+        m->status = ctn_link_finalize(m->leading->neighborhood->exec);
     }
     return ctn_neighbor_agree(group, m->status, 0, NULL, 0, NULL);
 }
 
 /** What it takes beside the messages on the node: blocks that are added, and
  * bundles of blocks between leaders. */
-static catena_status_t weigh(const making_t *m, ctn_plan_t *plan)
+static catena_status_t weigh(const making_t *m, ctn_schedule_t *plan)
 {
     enum { ADDED, BUNDLES, BLOCKS, COUNTS };
-    const ctn_pile_t *leds[] = {&m->leading->led_out, &m->leading->led_in};
+    const ctn_vector_t *leds[] = {&m->leading->led_out, &m->leading->led_in};
     uint64_t count[2][COUNTS] = {{m->bundles->added.count}};
     for (int in = 0; in < 2; in++) {
-        ctn_bundle_area_t area;
+        ctn_neighbor_aggregate_area_t area;
         for (uint32_t i = 0; i < leds[in]->count; count[in][BUNDLES]++) {
             i = look_at_bundle(m, leds[in], i, &area);
             count[in][BLOCKS] += area.blocks;
@@ -474,25 +483,25 @@ static catena_status_t weigh(const making_t *m, ctn_plan_t *plan)
     }
     catena_status_t status = ctn_neighbor_agree(
         m->leading->neighborhood->group, CATENA_OK, COUNTS, all, COUNTS, most);
-    ctn_plan_facts_t *facts = &plan->facts;
+    ctn_schedule_facts_t *facts = &plan->facts;
     facts->added = all[ADDED];
     facts->most_added = most[ADDED];
-    facts->messages[CTN_FAR] = all[BUNDLES];
-    facts->most_messages[CTN_FAR] = most[BUNDLES];
-    facts->blocks[CTN_FAR] = all[BLOCKS];
-    facts->most_blocks[CTN_FAR] = most[BLOCKS];
+    facts->messages[CTN_REMOTE] = all[BUNDLES];
+    facts->most_messages[CTN_REMOTE] = most[BUNDLES];
+    facts->blocks[CTN_REMOTE] = all[BLOCKS];
+    facts->most_blocks[CTN_REMOTE] = most[BLOCKS];
     facts->far_rounds = 1;
     return status;
 }
 
 /** The plan around the bundles. */
-static catena_status_t finish(making_t *m, ctn_plan_t **plan)
+static catena_status_t finish(making_t *m, ctn_schedule_t **plan)
 {
     m->sketch.rounds = 1;
     draw_sends(m);
     draw_receives(m);
-    catena_status_t status = ctn_sketch_finish(
-        &m->sketch, CTN_SCHEME_AGGREGATED, m->pattern, false, plan);
+    catena_status_t status = ctn_schedule_builder_finish(
+        &m->sketch, CTN_NEIGHBOR_AGGREGATED, m->pattern, false, plan);
     if (status == CATENA_OK) {
         (*plan)->in_step = false;
         (*plan)->heavy_rounds = 1;
@@ -521,8 +530,9 @@ static catena_status_t do_without(const making_t *m)
     return CATENA_OK;
 }
 
-catena_status_t ctn_plan_bundled(ctn_leading_t *leading, ctn_pattern_t pattern,
-                                 ctn_plan_t **plan)
+catena_status_t ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
+                                                ctn_pattern_t pattern,
+                                                ctn_schedule_t **plan)
 {
     catena_neighborhood_t *neighborhood = leading->neighborhood;
     making_t m = {
@@ -546,7 +556,7 @@ catena_status_t ctn_plan_bundled(ctn_leading_t *leading, ctn_pattern_t pattern,
     }
     if (*plan == NULL && m.bundles != NULL) {
         ctn_exec_free(neighborhood->exec, m.bundles->memory);
-        ctn_bundles_free(m.bundles);
+        ctn_neighbor_aggregates_free(m.bundles);
     }
     return status;
 }

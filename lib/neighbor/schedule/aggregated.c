@@ -18,7 +18,7 @@ typedef struct aggregate {
     const catena_neighborhood_t *neighborhood;
     ctn_pattern_t pattern;
     ctn_leading_t leading;
-    ctn_sketch_t sketch;
+    ctn_schedule_builder_t sketch;
 } aggregate_t;
 
 /* ---- messages ---- */
@@ -31,8 +31,8 @@ typedef struct item {
     int weight;
     bool ends; /* here: in block `index` of the receive buffer */
     uint32_t index;
-    ctn_part_t *where; /* it is here; NULL: nobody asks later */
-    ctn_part_t from;   /* it is here, when there is no `where` */
+    ctn_block_ref_t *where; /* it is here; NULL: nobody asks later */
+    ctn_block_ref_t from;   /* it is here, when there is no `where` */
 } item_t;
 
 static int by_message(const void *a, const void *b)
@@ -51,22 +51,22 @@ static int by_message(const void *a, const void *b)
 
 /** Where a block goes that several items share: to where it ends, with copies
  * for others that end here, or to be passed on. */
-static ctn_part_t settle(aggregate_t *a, const item_t *item, uint32_t count,
-                         uint32_t round)
+static ctn_block_ref_t settle(aggregate_t *a, const item_t *item,
+                              uint32_t count, uint32_t round)
 {
-    ctn_part_t first = {CTN_OF_STAGE, 0};
+    ctn_block_ref_t first = {CTN_BLOCK_STAGED, 0};
     bool ends = false;
     for (uint32_t i = 0; i < count; i++) {
-        ctn_part_t end = {CTN_OF_RECV, item[i].index};
+        ctn_block_ref_t end = {CTN_BLOCK_RECV, item[i].index};
         if (item[i].ends && ends) {
-            ctn_sketch_transfer(&a->sketch, first, end, round + 1);
+            ctn_schedule_builder_local_copy(&a->sketch, first, end, round + 1);
         } else if (item[i].ends) {
             ends = true;
             first = end;
         }
     }
     if (!ends) {
-        first = ctn_sketch_stage(&a->sketch);
+        first = ctn_schedule_builder_staged(&a->sketch);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (item[i].where != NULL) {
@@ -76,22 +76,22 @@ static ctn_part_t settle(aggregate_t *a, const item_t *item, uint32_t count,
     return first;
 }
 
-static void add_block(aggregate_t *a, ctn_end_t way, uint32_t round,
+static void add_block(aggregate_t *a, ctn_message_end_t way, uint32_t round,
                       const item_t *item, uint32_t count)
 {
     int weight = 0;
     for (uint32_t i = 0; i < count; i++) {
         weight = weight > item[i].weight ? weight : item[i].weight;
     }
-    ctn_part_t part = way == CTN_RECEIVES     ? settle(a, item, count, round)
-                      : item[0].where != NULL ? *item[0].where
-                                              : item[0].from;
-    ctn_sketch_part(&a->sketch, part, weight);
+    ctn_block_ref_t part = way == CTN_RECEIVES ? settle(a, item, count, round)
+                           : item[0].where != NULL ? *item[0].where
+                                                   : item[0].from;
+    ctn_schedule_builder_block(&a->sketch, part, weight);
 }
 
 /** All messages of a round at one end; drops the items. */
-static void add_messages(aggregate_t *a, ctn_end_t way, uint32_t round,
-                         ctn_pile_t *items)
+static void add_messages(aggregate_t *a, ctn_message_end_t way, uint32_t round,
+                         ctn_vector_t *items)
 {
     item_t *item = items->item;
     if (items->count > 1) {
@@ -106,16 +106,16 @@ static void add_messages(aggregate_t *a, ctn_end_t way, uint32_t round,
             end++;
         }
         if (i == 0 || item[i - 1].peer != item[i].peer) {
-            ctn_sketch_message(&a->sketch, way, item[i].peer, round);
+            ctn_schedule_builder_message(&a->sketch, way, item[i].peer, round);
         }
         add_block(a, way, round, &item[i], end - i);
     }
-    ctn_pile_drop(items);
+    ctn_vector_drop(items);
 }
 
-static void add(aggregate_t *a, ctn_pile_t *items, item_t item)
+static void add(aggregate_t *a, ctn_vector_t *items, item_t item)
 {
-    item_t *added = ctn_pile_add(items, sizeof(*added));
+    item_t *added = ctn_vector_add(items, sizeof(*added));
     if (added == NULL) {
         a->sketch.status = CATENA_ERR_NO_MEMORY;
     } else {
@@ -123,10 +123,10 @@ static void add(aggregate_t *a, ctn_pile_t *items, item_t item)
     }
 }
 
-static ctn_part_t own_block(const aggregate_t *a, uint32_t index)
+static ctn_block_ref_t own_block(const aggregate_t *a, uint32_t index)
 {
     bool gathers = a->pattern == CTN_PATTERN_GATHER;
-    return (ctn_part_t){CTN_OF_SEND, gathers ? 0 : index};
+    return (ctn_block_ref_t){CTN_BLOCK_SEND, gathers ? 0 : index};
 }
 
 /* ---- round 0: on the node ---- */
@@ -136,18 +136,18 @@ static ctn_part_t own_block(const aggregate_t *a, uint32_t index)
 static void send_on_node(aggregate_t *a)
 {
     const catena_neighborhood_t *neighborhood = a->neighborhood;
-    ctn_pile_t items = {0};
+    ctn_vector_t items = {0};
     for (uint32_t i = 0; i < neighborhood->targets; i++) {
         const ctn_edge_t *edge = &neighborhood->target[i];
         if (edge->rank == CATENA_PROC_NULL) {
             continue;
         }
         if (edge->link == CTN_NO_LINK) {
-            ctn_part_t to = {CTN_OF_RECV, edge->peer_index};
-            ctn_sketch_transfer(&a->sketch, own_block(a, i), to, 0);
+            ctn_block_ref_t to = {CTN_BLOCK_RECV, edge->peer_index};
+            ctn_schedule_builder_local_copy(&a->sketch, own_block(a, i), to, 0);
             continue;
         }
-        uint32_t peer = ctn_leading_is_far(&a->leading, edge)
+        uint32_t peer = ctn_leading_is_remote(&a->leading, edge)
                             ? ctn_leading_for(&a->leading.leaders, edge->node)
                             : (uint32_t)edge->rank;
         if (peer != a->leading.rank) {
@@ -165,11 +165,11 @@ static void send_on_node(aggregate_t *a)
 static void receive_on_node(aggregate_t *a)
 {
     const catena_neighborhood_t *neighborhood = a->neighborhood;
-    ctn_pile_t items = {0};
+    ctn_vector_t items = {0};
     for (uint32_t i = 0; i < neighborhood->sources; i++) {
         const ctn_edge_t *edge = &neighborhood->source[i];
         if (edge->link != CTN_NO_LINK &&
-            !ctn_leading_is_far(&a->leading, edge)) {
+            !ctn_leading_is_remote(&a->leading, edge)) {
             add(a, &items,
                 (item_t){.peer = (uint32_t)edge->rank,
                          .source = (uint32_t)edge->rank,
@@ -197,9 +197,9 @@ static void receive_on_node(aggregate_t *a)
 
 /* ---- round 1: between leaders ---- */
 
-static void exchange(aggregate_t *a, ctn_end_t way, ctn_pile_t *leds)
+static void exchange(aggregate_t *a, ctn_message_end_t way, ctn_vector_t *leds)
 {
-    ctn_pile_t items = {0};
+    ctn_vector_t items = {0};
     ctn_led_t *led = leds->item;
     for (uint32_t i = 0; i < leds->count; i++) {
         const ctn_lead_record_t *edge = &led[i].edge;
@@ -219,7 +219,7 @@ static void exchange(aggregate_t *a, ctn_end_t way, ctn_pile_t *leds)
 
 static void send_from_leader(aggregate_t *a)
 {
-    ctn_pile_t items = {0};
+    ctn_vector_t items = {0};
     ctn_led_t *led = a->leading.led_in.item;
     for (uint32_t i = 0; i < a->leading.led_in.count; i++) {
         const ctn_lead_record_t *edge = &led[i].edge;
@@ -238,10 +238,10 @@ static void send_from_leader(aggregate_t *a)
 static void receive_from_leaders(aggregate_t *a)
 {
     const catena_neighborhood_t *neighborhood = a->neighborhood;
-    ctn_pile_t items = {0};
+    ctn_vector_t items = {0};
     for (uint32_t i = 0; i < neighborhood->sources; i++) {
         const ctn_edge_t *edge = &neighborhood->source[i];
-        if (!ctn_leading_is_far(&a->leading, edge)) {
+        if (!ctn_leading_is_remote(&a->leading, edge)) {
             continue;
         }
         uint32_t leader = ctn_leading_for(&a->leading.leaders, edge->node);
@@ -271,11 +271,13 @@ static void draw(aggregate_t *a)
     receive_from_leaders(a);
 }
 
-catena_status_t ctn_plan_aggregated(catena_neighborhood_t *neighborhood,
-                                    ctn_pattern_t pattern, ctn_plan_t **plan)
+catena_status_t ctn_schedule_aggregated(catena_neighborhood_t *neighborhood,
+                                        ctn_pattern_t pattern,
+                                        ctn_schedule_t **plan)
 {
     *plan = NULL;
-    if (neighborhood->census.nodes < 2 || !neighborhood->census.connected) {
+    if (neighborhood->graph_facts.nodes < 2 ||
+        !neighborhood->graph_facts.connected) {
         return CATENA_OK;
     }
     aggregate_t a = {
@@ -288,11 +290,12 @@ catena_status_t ctn_plan_aggregated(catena_neighborhood_t *neighborhood,
     if (a.sketch.status == CATENA_OK) {
         draw(&a);
     }
-    catena_status_t status = ctn_sketch_finish(&a.sketch, CTN_SCHEME_AGGREGATED,
-                                               pattern, false, plan);
+    catena_status_t status = ctn_schedule_builder_finish(
+        &a.sketch, CTN_NEIGHBOR_AGGREGATED, pattern, false, plan);
     /* In virtual time nobody can add to what others send. */
     if (status == CATENA_OK && !neighborhood->exec->virtual_time) {
-        status = ctn_plan_bundled(&a.leading, pattern, &(*plan)->alike);
+        status = ctn_schedule_aggregated_uniform(&a.leading, pattern,
+                                                 &(*plan)->alike);
     }
     ctn_leading_drop(&a.leading);
     return status;

@@ -17,10 +17,10 @@ enum {
     EDGE_IN    /* to its node */
 };
 
-static ctn_lead_record_t *put(ctn_leading_t *leading, ctn_pile_t *pile,
+static ctn_lead_record_t *put(ctn_leading_t *leading, ctn_vector_t *pile,
                               ctn_lead_record_t record)
 {
-    ctn_lead_record_t *item = ctn_pile_add(pile, sizeof(*item));
+    ctn_lead_record_t *item = ctn_vector_add(pile, sizeof(*item));
     if (item == NULL) {
         leading->status = CATENA_ERR_NO_MEMORY;
     } else {
@@ -30,7 +30,7 @@ static ctn_lead_record_t *put(ctn_leading_t *leading, ctn_pile_t *pile,
 }
 
 /** Of a node; NULL: there is none. */
-static ctn_lead_record_t *find(const ctn_pile_t *pile, uint32_t node)
+static ctn_lead_record_t *find(const ctn_vector_t *pile, uint32_t node)
 {
     ctn_lead_record_t *record = pile->item;
     for (uint32_t i = 0; i < pile->count; i++) {
@@ -41,7 +41,7 @@ static ctn_lead_record_t *find(const ctn_pile_t *pile, uint32_t node)
     return NULL;
 }
 
-uint32_t ctn_leading_for(const ctn_pile_t *leaders, uint32_t node)
+uint32_t ctn_leading_for(const ctn_vector_t *leaders, uint32_t node)
 {
     return find(leaders, node)->number;
 }
@@ -49,10 +49,10 @@ uint32_t ctn_leading_for(const ctn_pile_t *leaders, uint32_t node)
 /* ---- who leads ---- */
 
 static void count_list(ctn_leading_t *leading, const ctn_edge_t *edge,
-                       uint32_t count, ctn_pile_t *nodes)
+                       uint32_t count, ctn_vector_t *nodes)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (!ctn_leading_is_far(leading, &edge[i])) {
+        if (!ctn_leading_is_remote(leading, &edge[i])) {
             continue;
         }
         ctn_lead_record_t *known = find(nodes, edge[i].node);
@@ -69,7 +69,7 @@ static void count_list(ctn_leading_t *leading, const ctn_edge_t *edge,
 }
 
 /** Tell the clerk with which nodes this rank has edges. */
-static void ask(ctn_leading_t *leading, ctn_pile_t *records)
+static void ask(ctn_leading_t *leading, ctn_vector_t *records)
 {
     const catena_neighborhood_t *neighborhood = leading->neighborhood;
     count_list(leading, neighborhood->target, neighborhood->targets, records);
@@ -92,7 +92,7 @@ typedef struct load {
     uint64_t edges;
 } load_t;
 
-static load_t *load_of(const ctn_pile_t *loads, uint32_t rank)
+static load_t *load_of(const ctn_vector_t *loads, uint32_t rank)
 {
     load_t *load = loads->item;
     for (uint32_t i = 0; i < loads->count; i++) {
@@ -103,15 +103,15 @@ static load_t *load_of(const ctn_pile_t *loads, uint32_t rank)
     return NULL;
 }
 
-static void add_loads(ctn_leading_t *leading, const ctn_pile_t *asked,
-                      ctn_pile_t *loads)
+static void add_loads(ctn_leading_t *leading, const ctn_vector_t *asked,
+                      ctn_vector_t *loads)
 {
     const ctn_lead_record_t *record = asked->item;
     for (uint32_t i = 0; i < asked->count; i++) {
         if (load_of(loads, record[i].rank) != NULL) {
             continue;
         }
-        load_t *load = ctn_pile_add(loads, sizeof(*load));
+        load_t *load = ctn_vector_add(loads, sizeof(*load));
         if (load == NULL) {
             leading->status = CATENA_ERR_NO_MEMORY;
             return;
@@ -124,7 +124,7 @@ static void add_loads(ctn_leading_t *leading, const ctn_pile_t *asked,
  * of them hear of it, and the other node's clerk. */
 static void choose_leader(ctn_leading_t *leading,
                           const ctn_lead_record_t *record, uint32_t count,
-                          const ctn_pile_t *loads, ctn_pile_t *answers)
+                          const ctn_vector_t *loads, ctn_vector_t *answers)
 {
     load_t *best = load_of(loads, record[0].rank);
     uint64_t edges = 0;
@@ -154,10 +154,10 @@ static void choose_leader(ctn_leading_t *leading,
 }
 
 /** The clerk's part. */
-static void decide(ctn_leading_t *leading, ctn_pile_t *asked,
-                   ctn_pile_t *answers)
+static void decide(ctn_leading_t *leading, ctn_vector_t *asked,
+                   ctn_vector_t *answers)
 {
-    ctn_pile_t loads = {0};
+    ctn_vector_t loads = {0};
     ctn_lead_record_t *record = asked->item;
     add_loads(leading, asked, &loads);
     if (asked->count > 1) {
@@ -172,14 +172,14 @@ static void decide(ctn_leading_t *leading, ctn_pile_t *asked,
         }
         choose_leader(leading, &record[i], end - i, &loads, answers);
     }
-    ctn_pile_drop(&loads);
+    ctn_vector_drop(&loads);
 }
 
 /* ---- what leaders know ---- */
 
 /** Keep who leads here; as clerk pass on who leads elsewhere. */
-static void hear_leaders(ctn_leading_t *leading, const ctn_pile_t *answers,
-                         ctn_pile_t *records)
+static void hear_leaders(ctn_leading_t *leading, const ctn_vector_t *answers,
+                         ctn_vector_t *records)
 {
     const ctn_lead_record_t *record = answers->item;
     for (uint32_t i = 0; i < answers->count; i++) {
@@ -194,12 +194,12 @@ static void hear_leaders(ctn_leading_t *leading, const ctn_pile_t *answers,
 }
 
 /** Tell the leaders of this rank's edges. */
-static void tell_edges(ctn_leading_t *leading, ctn_pile_t *records)
+static void tell_edges(ctn_leading_t *leading, ctn_vector_t *records)
 {
     const catena_neighborhood_t *neighborhood = leading->neighborhood;
     for (uint32_t i = 0; i < neighborhood->targets; i++) {
         const ctn_edge_t *edge = &neighborhood->target[i];
-        if (ctn_leading_is_far(leading, edge)) {
+        if (ctn_leading_is_remote(leading, edge)) {
             put(leading, records,
                 (ctn_lead_record_t){
                     .rank = ctn_leading_for(&leading->leaders, edge->node),
@@ -214,7 +214,7 @@ static void tell_edges(ctn_leading_t *leading, ctn_pile_t *records)
     }
     for (uint32_t i = 0; i < neighborhood->sources; i++) {
         const ctn_edge_t *edge = &neighborhood->source[i];
-        if (ctn_leading_is_far(leading, edge)) {
+        if (ctn_leading_is_remote(leading, edge)) {
             put(leading, records,
                 (ctn_lead_record_t){
                     .rank = ctn_leading_for(&leading->leaders, edge->node),
@@ -229,7 +229,7 @@ static void tell_edges(ctn_leading_t *leading, ctn_pile_t *records)
     }
 }
 
-static void hear_edges(ctn_leading_t *leading, const ctn_pile_t *came)
+static void hear_edges(ctn_leading_t *leading, const ctn_vector_t *came)
 {
     const ctn_lead_record_t *record = came->item;
     for (uint32_t i = 0; i < came->count; i++) {
@@ -238,7 +238,7 @@ static void hear_edges(ctn_leading_t *leading, const ctn_pile_t *came)
             continue;
         }
         bool out = record[i].what == EDGE_OUT;
-        ctn_led_t *led = ctn_pile_add(
+        ctn_led_t *led = ctn_vector_add(
             out ? &leading->led_out : &leading->led_in, sizeof(*led));
         if (led == NULL) {
             leading->status = CATENA_ERR_NO_MEMORY;
@@ -250,8 +250,8 @@ static void hear_edges(ctn_leading_t *leading, const ctn_pile_t *came)
 
 /** What a rank has to say in each of the deliveries, from what came in the one
  * before. */
-static void speak(ctn_leading_t *leading, int delivery, ctn_pile_t *came,
-                  ctn_pile_t *records)
+static void speak(ctn_leading_t *leading, int delivery, ctn_vector_t *came,
+                  ctn_vector_t *records)
 {
     switch (delivery) {
     case 0:
@@ -277,27 +277,27 @@ void ctn_leading_find(catena_neighborhood_t *neighborhood,
 {
     enum { DELIVERIES = 3 };
     catena_group_t *group = neighborhood->group;
-    ctn_pile_t came = {0};
+    ctn_vector_t came = {0};
     *leading = (ctn_leading_t){.neighborhood = neighborhood,
                                .rank = group->lane.chain.rank};
     for (int delivery = 0; delivery <= DELIVERIES; delivery++) {
-        ctn_pile_t records = {0};
+        ctn_vector_t records = {0};
         if (leading->status == CATENA_OK) {
             speak(leading, delivery, &came, &records);
         }
-        ctn_pile_drop(&came);
+        ctn_vector_drop(&came);
         if (delivery < DELIVERIES) {
-            ctn_pile_deliver(group, &leading->status, &records,
-                             sizeof(ctn_lead_record_t), &came);
+            ctn_vector_sparse_exchange(group, &leading->status, &records,
+                                       sizeof(ctn_lead_record_t), &came);
         }
     }
 }
 
 void ctn_leading_drop(ctn_leading_t *leading)
 {
-    ctn_pile_drop(&leading->leaders);
-    ctn_pile_drop(&leading->chosen);
-    ctn_pile_drop(&leading->others);
-    ctn_pile_drop(&leading->led_out);
-    ctn_pile_drop(&leading->led_in);
+    ctn_vector_drop(&leading->leaders);
+    ctn_vector_drop(&leading->chosen);
+    ctn_vector_drop(&leading->others);
+    ctn_vector_drop(&leading->led_out);
+    ctn_vector_drop(&leading->led_in);
 }

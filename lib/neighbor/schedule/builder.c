@@ -5,16 +5,18 @@
 
 /* ---- drawing ---- */
 
-static void *add(ctn_sketch_t *sketch, ctn_pile_t *pile, size_t bytes)
+static void *add(ctn_schedule_builder_t *sketch, ctn_vector_t *pile,
+                 size_t bytes)
 {
-    void *item = ctn_pile_add(pile, bytes);
+    void *item = ctn_vector_add(pile, bytes);
     if (item == NULL) {
         sketch->status = CATENA_ERR_NO_MEMORY;
     }
     return item;
 }
 
-static void add_number(ctn_sketch_t *sketch, ctn_pile_t *pile, uint32_t number)
+static void add_number(ctn_schedule_builder_t *sketch, ctn_vector_t *pile,
+                       uint32_t number)
 {
     uint32_t *item = add(sketch, pile, sizeof(*item));
     if (item != NULL) {
@@ -22,8 +24,9 @@ static void add_number(ctn_sketch_t *sketch, ctn_pile_t *pile, uint32_t number)
     }
 }
 
-void ctn_sketch_message(ctn_sketch_t *sketch, ctn_end_t way, uint32_t peer,
-                        uint32_t round)
+void ctn_schedule_builder_message(ctn_schedule_builder_t *sketch,
+                                  ctn_message_end_t way, uint32_t peer,
+                                  uint32_t round)
 {
     sketch->last = way == CTN_SENDS ? &sketch->send : &sketch->receive;
     uint32_t link = peer;
@@ -32,34 +35,37 @@ void ctn_sketch_message(ctn_sketch_t *sketch, ctn_end_t way, uint32_t peer,
         add_number(sketch, way == CTN_SENDS ? &sketch->to : &sketch->from,
                    peer);
     }
-    ctn_message_t *message = add(sketch, sketch->last, sizeof(*message));
+    ctn_schedule_message_t *message =
+        add(sketch, sketch->last, sizeof(*message));
     if (message != NULL) {
-        *message = (ctn_message_t){
+        *message = (ctn_schedule_message_t){
             .link = link, .round = round, .first = sketch->part.count};
     }
 }
 
-void ctn_sketch_part(ctn_sketch_t *sketch, ctn_part_t part, int weight)
+void ctn_schedule_builder_block(ctn_schedule_builder_t *sketch,
+                                ctn_block_ref_t part, int weight)
 {
-    ctn_part_t *item = add(sketch, &sketch->part, sizeof(*item));
+    ctn_block_ref_t *item = add(sketch, &sketch->part, sizeof(*item));
     if (item == NULL || sketch->status != CATENA_OK) {
         return;
     }
-    ctn_message_t *message = sketch->last->item;
+    ctn_schedule_message_t *message = sketch->last->item;
     message += sketch->last->count - 1;
     *item = part;
     message->count++;
-    if (weight == sketch->neighborhood->census.greatest_weight) {
+    if (weight == sketch->neighborhood->graph_facts.greatest_weight) {
         add_number(sketch, &sketch->heavy, message->round);
     }
 }
 
-void ctn_sketch_transfer(ctn_sketch_t *sketch, ctn_part_t from, ctn_part_t to,
-                         uint32_t round)
+void ctn_schedule_builder_local_copy(ctn_schedule_builder_t *sketch,
+                                     ctn_block_ref_t from, ctn_block_ref_t to,
+                                     uint32_t round)
 {
-    ctn_transfer_t *item = add(sketch, &sketch->transfer, sizeof(*item));
+    ctn_local_copy_t *item = add(sketch, &sketch->transfer, sizeof(*item));
     if (item != NULL) {
-        *item = (ctn_transfer_t){from, to, round};
+        *item = (ctn_local_copy_t){from, to, round};
     }
 }
 
@@ -67,8 +73,8 @@ void ctn_sketch_transfer(ctn_sketch_t *sketch, ctn_part_t from, ctn_part_t to,
 
 static int by_round(const void *a, const void *b)
 {
-    const ctn_message_t *x = a;
-    const ctn_message_t *y = b;
+    const ctn_schedule_message_t *x = a;
+    const ctn_schedule_message_t *y = b;
     uint64_t p = (uint64_t)x->round << 32 | x->first;
     uint64_t q = (uint64_t)y->round << 32 | y->first;
     return (p > q) - (p < q);
@@ -76,26 +82,26 @@ static int by_round(const void *a, const void *b)
 
 static int transfers_by_round(const void *a, const void *b)
 {
-    const ctn_transfer_t *x = a;
-    const ctn_transfer_t *y = b;
+    const ctn_local_copy_t *x = a;
+    const ctn_local_copy_t *y = b;
     uint64_t p = (uint64_t)x->round << 32 | x->to.index;
     uint64_t q = (uint64_t)y->round << 32 | y->to.index;
     return (p > q) - (p < q);
 }
 
 /** Items of a pile, which may have none. */
-static void copy(void *to, const ctn_pile_t *pile, size_t bytes)
+static void copy(void *to, const ctn_vector_t *pile, size_t bytes)
 {
     if (pile->count > 0) {
         memcpy(to, pile->item, pile->count * bytes);
     }
 }
 
-static ctn_plan_t *pack(const ctn_sketch_t *sketch)
+static ctn_schedule_t *pack(const ctn_schedule_builder_t *sketch)
 {
-    ctn_plan_t *plan =
-        ctn_plan_create(sketch->send.count, sketch->receive.count,
-                        sketch->transfer.count, sketch->part.count);
+    ctn_schedule_t *plan =
+        ctn_schedule_create(sketch->send.count, sketch->receive.count,
+                            sketch->transfer.count, sketch->part.count);
     if (plan == NULL) {
         return NULL;
     }
@@ -115,9 +121,9 @@ static ctn_plan_t *pack(const ctn_sketch_t *sketch)
 
 /** Which of some rounds carry an edge of the greatest weight, or go between
  * nodes, at this rank. */
-static void look_at_rounds(const ctn_sketch_t *sketch, const ctn_plan_t *plan,
-                           uint32_t from, uint32_t count, uint64_t *heavy,
-                           uint64_t *far)
+static void look_at_rounds(const ctn_schedule_builder_t *sketch,
+                           const ctn_schedule_t *plan, uint32_t from,
+                           uint32_t count, uint64_t *heavy, uint64_t *far)
 {
     const uint32_t *round = sketch->heavy.item;
     memset(heavy, 0, count * sizeof(*heavy));
@@ -128,7 +134,7 @@ static void look_at_rounds(const ctn_sketch_t *sketch, const ctn_plan_t *plan,
         }
     }
     for (uint32_t i = 0; i < plan->sends; i++) {
-        const ctn_message_t *message = &plan->send[i];
+        const ctn_schedule_message_t *message = &plan->send[i];
         if (message->round >= from && message->round - from < count &&
             !plan->out[message->link].peer.near) {
             far[message->round - from] = 1;
@@ -136,8 +142,8 @@ static void look_at_rounds(const ctn_sketch_t *sketch, const ctn_plan_t *plan,
     }
 }
 
-static catena_status_t count_rounds(const ctn_sketch_t *sketch,
-                                    ctn_plan_t *plan)
+static catena_status_t count_rounds(const ctn_schedule_builder_t *sketch,
+                                    ctn_schedule_t *plan)
 {
     enum { AT_ONCE = 8 };
     for (uint32_t from = 0; from < plan->rounds; from += AT_ONCE) {
@@ -165,18 +171,20 @@ enum {
     COUNTS
 };
 
-static void count(uint64_t *counts, const ctn_message_t *message, bool near)
+static void count(uint64_t *counts, const ctn_schedule_message_t *message,
+                  bool near)
 {
-    int reach = near ? CTN_NEAR : CTN_FAR;
+    int reach = near ? CTN_LOCAL : CTN_REMOTE;
     counts[MESSAGES + reach]++;
     counts[BLOCKS + reach] += message->count;
     counts[PACKED] += message->count > 1 ? message->count : 0;
 }
 
-catena_status_t ctn_plan_weigh(const catena_neighborhood_t *neighborhood,
-                               ctn_plan_t *plan)
+catena_status_t
+ctn_schedule_agree_facts(const catena_neighborhood_t *neighborhood,
+                         ctn_schedule_t *plan)
 {
-    ctn_plan_facts_t *facts = &plan->facts;
+    ctn_schedule_facts_t *facts = &plan->facts;
     uint64_t sent[COUNTS] = {0};
     uint64_t most[COUNTS] = {0};
     for (uint32_t i = 0; i < plan->sends; i++) {
@@ -201,19 +209,23 @@ catena_status_t ctn_plan_weigh(const catena_neighborhood_t *neighborhood,
 }
 
 /** Its links are there. */
-static catena_status_t find_facts(const ctn_sketch_t *sketch, ctn_plan_t *plan)
+static catena_status_t find_facts(const ctn_schedule_builder_t *sketch,
+                                  ctn_schedule_t *plan)
 {
     catena_status_t status = count_rounds(sketch, plan);
-    return status == CATENA_OK ? ctn_plan_weigh(sketch->neighborhood, plan)
-                               : status;
+    return status == CATENA_OK
+               ? ctn_schedule_agree_facts(sketch->neighborhood, plan)
+               : status;
 }
 
-static catena_status_t give_links(const ctn_sketch_t *sketch, ctn_plan_t *plan)
+static catena_status_t give_links(const ctn_schedule_builder_t *sketch,
+                                  ctn_schedule_t *plan)
 {
     catena_neighborhood_t *neighborhood = sketch->neighborhood;
     if (sketch->own_links) {
-        return ctn_plan_connect(neighborhood, sketch->to.count, sketch->to.item,
-                                sketch->from.count, sketch->from.item, plan);
+        return ctn_schedule_connect(neighborhood, sketch->to.count,
+                                    sketch->to.item, sketch->from.count,
+                                    sketch->from.item, plan);
     }
     plan->out = neighborhood->out;
     plan->in = neighborhood->in;
@@ -222,22 +234,24 @@ static catena_status_t give_links(const ctn_sketch_t *sketch, ctn_plan_t *plan)
     return CATENA_OK;
 }
 
-static void drop(ctn_sketch_t *sketch)
+static void drop(ctn_schedule_builder_t *sketch)
 {
-    ctn_pile_drop(&sketch->send);
-    ctn_pile_drop(&sketch->receive);
-    ctn_pile_drop(&sketch->transfer);
-    ctn_pile_drop(&sketch->part);
-    ctn_pile_drop(&sketch->heavy);
-    ctn_pile_drop(&sketch->to);
-    ctn_pile_drop(&sketch->from);
+    ctn_vector_drop(&sketch->send);
+    ctn_vector_drop(&sketch->receive);
+    ctn_vector_drop(&sketch->transfer);
+    ctn_vector_drop(&sketch->part);
+    ctn_vector_drop(&sketch->heavy);
+    ctn_vector_drop(&sketch->to);
+    ctn_vector_drop(&sketch->from);
 }
 
-catena_status_t ctn_sketch_finish(ctn_sketch_t *sketch, ctn_scheme_t scheme,
-                                  ctn_pattern_t pattern, bool impossible,
-                                  ctn_plan_t **plan)
+catena_status_t ctn_schedule_builder_finish(ctn_schedule_builder_t *sketch,
+                                            ctn_neighbor_algorithm_t scheme,
+                                            ctn_pattern_t pattern,
+                                            bool impossible,
+                                            ctn_schedule_t **plan)
 {
-    ctn_plan_t *made =
+    ctn_schedule_t *made =
         sketch->status == CATENA_OK && !impossible ? pack(sketch) : NULL;
     if (made == NULL && !impossible) {
         sketch->status = CATENA_ERR_NO_MEMORY;
@@ -247,7 +261,7 @@ catena_status_t ctn_sketch_finish(ctn_sketch_t *sketch, ctn_scheme_t scheme,
         sketch->neighborhood->group, sketch->status, 0, NULL, 2, maxima);
     bool none = status != CATENA_OK || maxima[0] > 0;
     if (!none) {
-        made->algorithm = ctn_scheme_names[scheme];
+        made->algorithm = ctn_neighbor_algorithm_names[scheme];
         made->pattern = pattern;
         made->rounds = (uint32_t)maxima[1];
         status = give_links(sketch, made);
@@ -256,7 +270,7 @@ catena_status_t ctn_sketch_finish(ctn_sketch_t *sketch, ctn_scheme_t scheme,
         status = find_facts(sketch, made);
     }
     if (none || status != CATENA_OK) {
-        ctn_plan_free(made);
+        ctn_schedule_free(made);
         made = NULL;
     }
     *plan = made;

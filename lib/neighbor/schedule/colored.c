@@ -114,7 +114,7 @@ static uint32_t lowest_free(const coloring_t *c, const uint64_t *known)
 }
 
 /** For all open edges that are heavy enough. */
-static void propose(coloring_t *c, uint64_t least, ctn_pile_t *proposals)
+static void propose(coloring_t *c, uint64_t least, ctn_vector_t *proposals)
 {
     memset(c->tried, 0, c->words * sizeof(*c->tried));
     for (uint32_t i = 0; i < c->neighborhood->targets; i++) {
@@ -125,7 +125,7 @@ static void propose(coloring_t *c, uint64_t least, ctn_pile_t *proposals)
         }
         uint32_t color = lowest_free(c, &c->known[(size_t)target * c->words]);
         take(c->tried, color);
-        proposal_t *proposal = ctn_pile_add(proposals, sizeof(*proposal));
+        proposal_t *proposal = ctn_vector_add(proposals, sizeof(*proposal));
         if (proposal == NULL) {
             c->status = CATENA_ERR_NO_MEMORY;
             return;
@@ -135,7 +135,7 @@ static void propose(coloring_t *c, uint64_t least, ctn_pile_t *proposals)
     }
 }
 
-static void hear(coloring_t *c, const ctn_pile_t *answers)
+static void hear(coloring_t *c, const ctn_vector_t *answers)
 {
     const answer_t *answer = answers->item;
     for (uint32_t i = 0; i < answers->count; i++, answer++) {
@@ -176,14 +176,14 @@ static int best_first(const void *a, const void *b, void *argument)
 }
 
 /** What is left of the proposals is those accepted, or not: answers. */
-static void judge(coloring_t *c, ctn_pile_t *proposals, ctn_pile_t *answers)
+static void judge(coloring_t *c, ctn_vector_t *proposals, ctn_vector_t *answers)
 {
     proposal_t *proposal = proposals->item;
     if (proposals->count > 1) {
         qsort_r(proposal, proposals->count, sizeof(*proposal), best_first, c);
     }
     for (uint32_t i = 0; i < proposals->count; i++, proposal++) {
-        answer_t *answer = ctn_pile_add(answers, sizeof(*answer));
+        answer_t *answer = ctn_vector_add(answers, sizeof(*answer));
         if (answer == NULL) {
             c->status = CATENA_ERR_NO_MEMORY;
             return;
@@ -210,7 +210,7 @@ static catena_status_t prepare(coloring_t *c)
 {
     catena_neighborhood_t *neighborhood = c->neighborhood;
     uint32_t targets = neighborhood->targets;
-    c->words = (2 * neighborhood->census.most_degree) / 64 + 1;
+    c->words = (2 * neighborhood->graph_facts.most_degree) / 64 + 1;
     c->memory =
         calloc((size_t)c->words * (3 + (size_t)targets), sizeof(*c->memory));
     c->order = malloc(((size_t)targets + 1) * sizeof(*c->order));
@@ -232,23 +232,26 @@ static catena_status_t prepare(coloring_t *c)
 static void iterate(coloring_t *c, uint64_t heaviest)
 {
     catena_group_t *group = c->neighborhood->group;
-    bool first = heaviest == (uint64_t)c->neighborhood->census.greatest_weight;
-    ctn_pile_t proposals = {0};
-    ctn_pile_t answers = {0};
-    ctn_pile_t came;
+    bool first =
+        heaviest == (uint64_t)c->neighborhood->graph_facts.greatest_weight;
+    ctn_vector_t proposals = {0};
+    ctn_vector_t answers = {0};
+    ctn_vector_t came;
     if (c->status == CATENA_OK) {
         propose(c, first ? heaviest : (heaviest + 1) / 2, &proposals);
     }
-    ctn_pile_deliver(group, &c->status, &proposals, sizeof(proposal_t), &came);
+    ctn_vector_sparse_exchange(group, &c->status, &proposals,
+                               sizeof(proposal_t), &came);
     if (c->status == CATENA_OK) {
         judge(c, &came, &answers);
     }
-    ctn_pile_drop(&came);
-    ctn_pile_deliver(group, &c->status, &answers, sizeof(answer_t), &came);
+    ctn_vector_drop(&came);
+    ctn_vector_sparse_exchange(group, &c->status, &answers, sizeof(answer_t),
+                               &came);
     if (c->status == CATENA_OK) {
         hear(c, &came);
     }
-    ctn_pile_drop(&came);
+    ctn_vector_drop(&came);
 }
 
 /** A round for each edge of a graph. */
@@ -275,10 +278,11 @@ static catena_status_t color_graph(catena_neighborhood_t *neighborhood)
 
 /** Whether some rank has an edge along both of two vectors: sends, or for -1 as
  * `sign` receives. */
-static bool meet(const ctn_vectors_t *vectors, uint32_t i, uint32_t j, int sign)
+static bool meet(const ctn_displacements_t *vectors, uint32_t i, uint32_t j,
+                 int sign)
 {
-    const int *x = ctn_vector(vectors, i);
-    const int *y = ctn_vector(vectors, j);
+    const int *x = ctn_displacement(vectors, i);
+    const int *y = ctn_displacement(vectors, j);
     for (int d = 0; d < vectors->ndims; d++) {
         int a = sign * x[d];
         int b = sign * y[d];
@@ -294,16 +298,17 @@ static bool meet(const ctn_vectors_t *vectors, uint32_t i, uint32_t j, int sign)
     return true;
 }
 
-static bool is_used(const ctn_vectors_t *vectors, uint32_t i)
+static bool is_used(const ctn_displacements_t *vectors, uint32_t i)
 {
-    return !ctn_vector_is_zero(vectors, i) &&
-           ctn_vector_fits_anywhere(vectors, i);
+    return !ctn_displacement_is_zero(vectors, i) &&
+           ctn_displacement_fits_anywhere(vectors, i);
 }
 
 /** The first round in which no rank has two messages to send, or to receive.
  * @param order [count] of which those before the last have their rounds */
-static uint32_t first_round(const ctn_vectors_t *vectors, const uint32_t *order,
-                            uint32_t count, const uint32_t *round)
+static uint32_t first_round(const ctn_displacements_t *vectors,
+                            const uint32_t *order, uint32_t count,
+                            const uint32_t *round)
 {
     uint32_t i = order[count - 1];
     uint32_t found = 0;
@@ -323,7 +328,7 @@ static uint32_t first_round(const ctn_vectors_t *vectors, const uint32_t *order,
  * else. */
 static catena_status_t
 color_directions(const catena_neighborhood_t *neighborhood,
-                 const ctn_vectors_t *vectors)
+                 const ctn_displacements_t *vectors)
 {
     uint32_t *order = malloc(((size_t)vectors->count + 1) * sizeof(*order));
     uint32_t *round = malloc(((size_t)vectors->count + 1) * sizeof(*round));
@@ -340,7 +345,8 @@ color_directions(const catena_neighborhood_t *neighborhood,
         uint32_t i = order[k];
         round[i] = first_round(vectors, order, k + 1, round);
         neighborhood->target[i].round = round[i];
-        neighborhood->source[ctn_vector_source(vectors, i)].round = round[i];
+        neighborhood->source[ctn_displacement_source(vectors, i)].round =
+            round[i];
     }
     free(order);
     free(round);
@@ -349,11 +355,11 @@ color_directions(const catena_neighborhood_t *neighborhood,
 
 static catena_status_t color_grid(catena_neighborhood_t *neighborhood)
 {
-    ctn_vectors_t vectors;
-    catena_status_t status = ctn_vectors_make(neighborhood, &vectors);
+    ctn_displacements_t vectors;
+    catena_status_t status = ctn_displacements_make(neighborhood, &vectors);
     if (status == CATENA_OK) {
         status = color_directions(neighborhood, &vectors);
-        ctn_vectors_free(&vectors);
+        ctn_displacements_free(&vectors);
         status =
             ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
     }
@@ -362,29 +368,31 @@ static catena_status_t color_grid(catena_neighborhood_t *neighborhood)
 
 /* ---- the plan ---- */
 
-static void add_edges(ctn_sketch_t *sketch, ctn_end_t way,
+static void add_edges(ctn_schedule_builder_t *sketch, ctn_message_end_t way,
                       const ctn_edge_t *edge, uint32_t count, bool same_block)
 {
     for (uint32_t i = 0; i < count; i++, edge++) {
-        ctn_part_t part = {way == CTN_SENDS ? CTN_OF_SEND : CTN_OF_RECV,
-                           way == CTN_SENDS && same_block ? 0 : i};
+        ctn_block_ref_t part = {way == CTN_SENDS ? CTN_BLOCK_SEND
+                                                 : CTN_BLOCK_RECV,
+                                way == CTN_SENDS && same_block ? 0 : i};
         if (edge->link != CTN_NO_LINK) {
-            ctn_sketch_message(sketch, way, edge->link, edge->round);
-            ctn_sketch_part(sketch, part, edge->weight);
+            ctn_schedule_builder_message(sketch, way, edge->link, edge->round);
+            ctn_schedule_builder_block(sketch, part, edge->weight);
             if (edge->round >= sketch->rounds) {
                 sketch->rounds = edge->round + 1;
             }
         } else if (way == CTN_SENDS && edge->rank != CATENA_PROC_NULL) {
-            ctn_part_t to = {CTN_OF_RECV, edge->peer_index};
-            ctn_sketch_transfer(sketch, part, to, 0);
+            ctn_block_ref_t to = {CTN_BLOCK_RECV, edge->peer_index};
+            ctn_schedule_builder_local_copy(sketch, part, to, 0);
         }
     }
 }
 
-catena_status_t ctn_plan_colored(catena_neighborhood_t *neighborhood,
-                                 ctn_pattern_t pattern, ctn_plan_t **plan)
+catena_status_t ctn_schedule_colored(catena_neighborhood_t *neighborhood,
+                                     ctn_pattern_t pattern,
+                                     ctn_schedule_t **plan)
 {
-    ctn_plan_t *const *made = neighborhood->plan[CTN_SCHEME_COLORED];
+    ctn_schedule_t *const *made = neighborhood->plan[CTN_NEIGHBOR_COLORED];
     bool is_colored = made[CTN_PATTERN_ALLTOALL] || made[CTN_PATTERN_GATHER];
     catena_status_t status = is_colored ? CATENA_OK
                              : neighborhood->grid != NULL
@@ -394,10 +402,11 @@ catena_status_t ctn_plan_colored(catena_neighborhood_t *neighborhood,
     if (status != CATENA_OK) {
         return status;
     }
-    ctn_sketch_t sketch = {.neighborhood = neighborhood};
+    ctn_schedule_builder_t sketch = {.neighborhood = neighborhood};
     add_edges(&sketch, CTN_SENDS, neighborhood->target, neighborhood->targets,
               pattern == CTN_PATTERN_GATHER);
     add_edges(&sketch, CTN_RECEIVES, neighborhood->source,
               neighborhood->sources, false);
-    return ctn_sketch_finish(&sketch, CTN_SCHEME_COLORED, pattern, false, plan);
+    return ctn_schedule_builder_finish(&sketch, CTN_NEIGHBOR_COLORED, pattern,
+                                       false, plan);
 }

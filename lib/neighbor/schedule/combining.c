@@ -24,8 +24,8 @@
 #include "neighbor/schedule/builder.h"
 
 typedef struct combine {
-    ctn_sketch_t sketch;
-    ctn_vectors_t vectors;
+    ctn_schedule_builder_t sketch;
+    ctn_displacements_t vectors;
     ctn_pattern_t pattern;
     int *dimension; /* [steps] in the order in which they are gone along */
     int steps;      /* dimensions along which something goes */
@@ -34,16 +34,17 @@ typedef struct combine {
                          beginning together */
     uint32_t *shared; /* [place in order]: steps that it begins alike with the
                          one before */
-    ctn_part_t *where; /* [place in order]: the block of this rank's that goes
-                          that way, or that of another which came along it */
-    int *origin;       /* [ndims], working */
+    ctn_block_ref_t
+        *where;  /* [place in order]: the block of this rank's that goes
+               that way, or that of another which came along it */
+    int *origin; /* [ndims], working */
 } combine_t;
 
 /* ---- in which order ---- */
 
 static int hop_of(const combine_t *c, uint32_t vector, int step)
 {
-    return ctn_vector(&c->vectors, vector)[c->dimension[step]];
+    return ctn_displacement(&c->vectors, vector)[c->dimension[step]];
 }
 
 /** Different ways to go along a dimension. */
@@ -51,10 +52,10 @@ static uint32_t count_hops(const combine_t *c, int dimension)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < c->places; i++) {
-        int hop = ctn_vector(&c->vectors, c->order[i])[dimension];
+        int hop = ctn_displacement(&c->vectors, c->order[i])[dimension];
         uint32_t j = 0;
         while (j < i &&
-               ctn_vector(&c->vectors, c->order[j])[dimension] != hop) {
+               ctn_displacement(&c->vectors, c->order[j])[dimension] != hop) {
             j++;
         }
         count += j == i && hop != 0;
@@ -116,7 +117,7 @@ static catena_status_t prepare(combine_t *c)
         return CATENA_ERR_NO_MEMORY;
     }
     for (uint32_t i = 0; i < c->vectors.count; i++) {
-        if (ctn_vector_fits_anywhere(&c->vectors, i)) {
+        if (ctn_displacement_fits_anywhere(&c->vectors, i)) {
             c->order[c->places++] = i;
         }
     }
@@ -139,7 +140,7 @@ static catena_status_t prepare(combine_t *c)
 
 static void release(combine_t *c)
 {
-    ctn_vectors_free(&c->vectors);
+    ctn_displacements_free(&c->vectors);
     free(c->dimension);
     free(c->origin);
     free(c->order);
@@ -181,7 +182,7 @@ static bool is_here(const combine_t *c, uint32_t place, uint32_t end, int steps)
             (int)((at % grid->dims[d] + grid->dims[d]) % grid->dims[d]);
     }
     for (; place < end; place++) {
-        if (ctn_vector_fits(&c->vectors, c->order[place], c->origin)) {
+        if (ctn_displacement_fits(&c->vectors, c->order[place], c->origin)) {
             return true;
         }
     }
@@ -199,29 +200,30 @@ static bool is_final(const combine_t *c, uint32_t place, int steps)
     return true;
 }
 
-static ctn_part_t received(const combine_t *c, uint32_t place)
+static ctn_block_ref_t received(const combine_t *c, uint32_t place)
 {
-    return (ctn_part_t){CTN_OF_RECV,
-                        ctn_vector_source(&c->vectors, c->order[place])};
+    return (ctn_block_ref_t){
+        CTN_BLOCK_RECV, ctn_displacement_source(&c->vectors, c->order[place])};
 }
 
 /** Where a block goes that has come to this rank by `steps` steps. Of vectors
  * that end here one receives it, the others get copies. */
-static ctn_part_t settle(combine_t *c, uint32_t place, uint32_t end, int steps)
+static ctn_block_ref_t settle(combine_t *c, uint32_t place, uint32_t end,
+                              int steps)
 {
     bool ends = false;
-    ctn_part_t first = {CTN_OF_STAGE, 0};
+    ctn_block_ref_t first = {CTN_BLOCK_STAGED, 0};
     for (uint32_t i = place; i < end; i++) {
         if (is_final(c, i, steps) && ends) {
-            ctn_sketch_transfer(&c->sketch, first, received(c, i),
-                                (uint32_t)steps);
+            ctn_schedule_builder_local_copy(&c->sketch, first, received(c, i),
+                                            (uint32_t)steps);
         } else if (is_final(c, i, steps)) {
             ends = true;
             first = received(c, i);
         }
     }
     if (!ends) {
-        first = ctn_sketch_stage(&c->sketch);
+        first = ctn_schedule_builder_staged(&c->sketch);
     }
     for (uint32_t i = place; i < end; i++) {
         c->where[i] = first;
@@ -235,9 +237,11 @@ static void start(combine_t *c)
 {
     for (uint32_t i = 0; i < c->places; i++) {
         bool gathers = c->pattern == CTN_PATTERN_GATHER;
-        c->where[i] = (ctn_part_t){CTN_OF_SEND, gathers ? 0 : c->order[i]};
-        if (ctn_vector_is_zero(&c->vectors, c->order[i])) {
-            ctn_sketch_transfer(&c->sketch, c->where[i], received(c, i), 0);
+        c->where[i] =
+            (ctn_block_ref_t){CTN_BLOCK_SEND, gathers ? 0 : c->order[i]};
+        if (ctn_displacement_is_zero(&c->vectors, c->order[i])) {
+            ctn_schedule_builder_local_copy(&c->sketch, c->where[i],
+                                            received(c, i), 0);
         }
     }
 }
@@ -268,7 +272,7 @@ static int heaviest(const combine_t *c, uint32_t place, uint32_t end)
 }
 
 /** One end of the message of all blocks that go `hop` in a step. */
-static void add_message(combine_t *c, ctn_end_t way, int step, int hop)
+static void add_message(combine_t *c, ctn_message_end_t way, int step, int hop)
 {
     bool begun = false;
     int steps = way == CTN_SENDS ? step : step + 1; /* that blocks have made */
@@ -280,13 +284,13 @@ static void add_message(combine_t *c, ctn_end_t way, int step, int hop)
         }
         if (!begun) {
             int64_t away = way == CTN_SENDS ? hop : -(int64_t)hop;
-            ctn_sketch_message(&c->sketch, way, rank_away(c, step, away),
-                               (uint32_t)step);
+            ctn_schedule_builder_message(
+                &c->sketch, way, rank_away(c, step, away), (uint32_t)step);
             begun = true;
         }
-        ctn_part_t part =
+        ctn_block_ref_t part =
             way == CTN_SENDS ? c->where[i] : settle(c, i, end, steps);
-        ctn_sketch_part(&c->sketch, part, heaviest(c, i, end));
+        ctn_schedule_builder_block(&c->sketch, part, heaviest(c, i, end));
     }
 }
 
@@ -305,7 +309,7 @@ static bool is_new(const combine_t *c, uint32_t place, int step)
 /** All that is sent in a step is here before it: so that comes first. */
 static void add_step(combine_t *c, int step)
 {
-    for (ctn_end_t way = CTN_SENDS; way <= CTN_RECEIVES; way++) {
+    for (ctn_message_end_t way = CTN_SENDS; way <= CTN_RECEIVES; way++) {
         for (uint32_t i = 0; i < c->places; i++) {
             if (is_new(c, i, step)) {
                 add_message(c, way, step, hop_of(c, c->order[i], step));
@@ -321,13 +325,14 @@ static void add_step(combine_t *c, int step)
 static bool is_in_the_way(const combine_t *c)
 {
     const catena_neighborhood_t *neighborhood = c->sketch.neighborhood;
-    bool connected = neighborhood->census.connected &&
+    bool connected = neighborhood->graph_facts.connected &&
                      neighborhood->outs + neighborhood->ins > 0;
     return c->sketch.stages > 0 && !connected;
 }
 
-catena_status_t ctn_plan_combining(catena_neighborhood_t *neighborhood,
-                                   ctn_pattern_t pattern, ctn_plan_t **plan)
+catena_status_t ctn_schedule_combining(catena_neighborhood_t *neighborhood,
+                                       ctn_pattern_t pattern,
+                                       ctn_schedule_t **plan)
 {
     *plan = NULL;
     if (neighborhood->grid == NULL) {
@@ -335,7 +340,7 @@ catena_status_t ctn_plan_combining(catena_neighborhood_t *neighborhood,
     }
     combine_t c = {.sketch = {.neighborhood = neighborhood, .own_links = true},
                    .pattern = pattern};
-    catena_status_t status = ctn_vectors_make(neighborhood, &c.vectors);
+    catena_status_t status = ctn_displacements_make(neighborhood, &c.vectors);
     if (status != CATENA_OK) {
         return status;
     }
@@ -347,8 +352,8 @@ catena_status_t ctn_plan_combining(catena_neighborhood_t *neighborhood,
         }
         c.sketch.rounds = (uint32_t)c.steps;
     }
-    status = ctn_sketch_finish(&c.sketch, CTN_SCHEME_COMBINING, pattern,
-                               is_in_the_way(&c), plan);
+    status = ctn_schedule_builder_finish(&c.sketch, CTN_NEIGHBOR_COMBINING,
+                                         pattern, is_in_the_way(&c), plan);
     release(&c);
     return status;
 }

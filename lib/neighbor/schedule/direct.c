@@ -21,16 +21,16 @@ static uint32_t count_edges(const ctn_edge_t *edge, uint32_t count,
 }
 
 static void set_transfers(const catena_neighborhood_t *neighborhood,
-                          ctn_plan_t *plan)
+                          ctn_schedule_t *plan)
 {
     bool gathers = plan->pattern == CTN_PATTERN_GATHER;
-    ctn_transfer_t *transfer = plan->transfer;
+    ctn_local_copy_t *transfer = plan->transfer;
     for (uint32_t i = 0; i < neighborhood->targets; i++) {
         const ctn_edge_t *edge = &neighborhood->target[i];
         if (edge->link == CTN_NO_LINK && edge->rank != CATENA_PROC_NULL) {
-            *transfer++ = (ctn_transfer_t){
-                .from = {CTN_OF_SEND, gathers ? 0 : i},
-                .to = {CTN_OF_RECV, edge->peer_index},
+            *transfer++ = (ctn_local_copy_t){
+                .from = {CTN_BLOCK_SEND, gathers ? 0 : i},
+                .to = {CTN_BLOCK_RECV, edge->peer_index},
             };
         }
     }
@@ -38,14 +38,14 @@ static void set_transfers(const catena_neighborhood_t *neighborhood,
 
 /** What is being filled in. */
 typedef struct filling {
-    const ctn_plan_t *plan;
-    ctn_message_t *message; /* the next of its list */
-    ctn_part_t *part;       /* the next */
+    const ctn_schedule_t *plan;
+    ctn_schedule_message_t *message; /* the next of its list */
+    ctn_block_ref_t *part;           /* the next */
 } filling_t;
 
-static void add_message(filling_t *filling, uint32_t link, ctn_part_t part)
+static void add_message(filling_t *filling, uint32_t link, ctn_block_ref_t part)
 {
-    *filling->message++ = (ctn_message_t){
+    *filling->message++ = (ctn_schedule_message_t){
         .link = link,
         .first = (uint32_t)(filling->part - filling->plan->part),
         .count = 1,
@@ -62,7 +62,7 @@ static void add_sends(const catena_neighborhood_t *neighborhood,
         uint32_t link = neighborhood->target[i].link;
         if (link != CTN_NO_LINK && neighborhood->out[link].peer.near == near) {
             add_message(filling, link,
-                        (ctn_part_t){CTN_OF_SEND, gathers ? 0 : i});
+                        (ctn_block_ref_t){CTN_BLOCK_SEND, gathers ? 0 : i});
         }
     }
 }
@@ -73,13 +73,14 @@ static void add_receives(const catena_neighborhood_t *neighborhood,
     for (uint32_t i = 0; i < neighborhood->sources; i++) {
         uint32_t link = neighborhood->source[i].link;
         if (link != CTN_NO_LINK) {
-            add_message(filling, link, (ctn_part_t){CTN_OF_RECV, i});
+            add_message(filling, link, (ctn_block_ref_t){CTN_BLOCK_RECV, i});
         }
     }
 }
 
-catena_status_t ctn_plan_direct(catena_neighborhood_t *neighborhood,
-                                ctn_pattern_t pattern, ctn_plan_t **plan)
+catena_status_t ctn_schedule_direct(catena_neighborhood_t *neighborhood,
+                                    ctn_pattern_t pattern,
+                                    ctn_schedule_t **plan)
 {
     uint32_t from_self;
     uint32_t to_self;
@@ -87,8 +88,8 @@ catena_status_t ctn_plan_direct(catena_neighborhood_t *neighborhood,
         count_edges(neighborhood->source, neighborhood->sources, &from_self);
     uint32_t sends =
         count_edges(neighborhood->target, neighborhood->targets, &to_self);
-    ctn_plan_t *made =
-        ctn_plan_create(sends, receives, to_self, sends + receives);
+    ctn_schedule_t *made =
+        ctn_schedule_create(sends, receives, to_self, sends + receives);
     *plan = made;
     if (made == NULL) {
         return CATENA_ERR_NO_MEMORY;

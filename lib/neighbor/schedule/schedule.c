@@ -10,14 +10,14 @@ static void *cut(unsigned char **at, size_t count, size_t bytes)
     return array;
 }
 
-ctn_plan_t *ctn_plan_create(uint32_t sends, uint32_t receives,
-                            uint32_t transfers, uint32_t parts)
+ctn_schedule_t *ctn_schedule_create(uint32_t sends, uint32_t receives,
+                                    uint32_t transfers, uint32_t parts)
 {
-    size_t bytes = sizeof(ctn_plan_t) +
-                   ((size_t)sends + receives) * sizeof(ctn_message_t) +
-                   transfers * sizeof(ctn_transfer_t) +
-                   parts * sizeof(ctn_part_t);
-    ctn_plan_t *plan = calloc(1, bytes);
+    size_t bytes = sizeof(ctn_schedule_t) +
+                   ((size_t)sends + receives) * sizeof(ctn_schedule_message_t) +
+                   transfers * sizeof(ctn_local_copy_t) +
+                   parts * sizeof(ctn_block_ref_t);
+    ctn_schedule_t *plan = calloc(1, bytes);
     if (plan == NULL) {
         return NULL;
     }
@@ -26,31 +26,31 @@ ctn_plan_t *ctn_plan_create(uint32_t sends, uint32_t receives,
     plan->receives = receives;
     plan->transfers = transfers;
     plan->parts = parts;
-    plan->send = cut(&at, sends, sizeof(ctn_message_t));
-    plan->receive = cut(&at, receives, sizeof(ctn_message_t));
-    plan->transfer = cut(&at, transfers, sizeof(ctn_transfer_t));
-    plan->part = cut(&at, parts, sizeof(ctn_part_t));
+    plan->send = cut(&at, sends, sizeof(ctn_schedule_message_t));
+    plan->receive = cut(&at, receives, sizeof(ctn_schedule_message_t));
+    plan->transfer = cut(&at, transfers, sizeof(ctn_local_copy_t));
+    plan->part = cut(&at, parts, sizeof(ctn_block_ref_t));
     return plan;
 }
 
-void ctn_plan_free(ctn_plan_t *plan)
+void ctn_schedule_free(ctn_schedule_t *plan)
 {
     if (plan != NULL && plan->owns_links) {
         free(plan->out);
         free(plan->in);
     }
     if (plan != NULL) {
-        ctn_bundles_free(plan->bundles);
+        ctn_neighbor_aggregates_free(plan->bundles);
     }
     free(plan);
 }
 
-uint32_t ctn_plan_rounds(const ctn_plan_t *plan)
+uint32_t ctn_schedule_rounds(const ctn_schedule_t *plan)
 {
     return plan->rounds + (plan->bundles != NULL);
 }
 
-uint32_t ctn_plan_messages(const ctn_plan_t *plan)
+uint32_t ctn_schedule_messages(const ctn_schedule_t *plan)
 {
     return plan->sends + (plan->bundles != NULL ? plan->bundles->led : 0);
 }

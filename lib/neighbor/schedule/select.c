@@ -15,39 +15,41 @@
 #include "neighbor/schedule/builder.h"
 #include "topo/locality.h"
 
-const char *const ctn_scheme_names[] = {"direct", "colored", "combining",
-                                        "aggregated", NULL};
+const char *const ctn_neighbor_algorithm_names[] = {
+    "direct", "colored", "combining", "aggregated", NULL};
 
-_Static_assert(sizeof(ctn_scheme_names) / sizeof(*ctn_scheme_names) ==
-                   CTN_SCHEMES + 1,
+_Static_assert(sizeof(ctn_neighbor_algorithm_names) /
+                       sizeof(*ctn_neighbor_algorithm_names) ==
+                   CTN_NEIGHBOR_ALGORITHMS + 1,
                "a name for each");
 
 typedef catena_status_t (*builder_t)(catena_neighborhood_t *neighborhood,
-                                     ctn_pattern_t pattern, ctn_plan_t **plan);
+                                     ctn_pattern_t pattern,
+                                     ctn_schedule_t **plan);
 
 static catena_status_t make_direct(catena_neighborhood_t *neighborhood,
-                                   ctn_pattern_t pattern, ctn_plan_t **plan)
+                                   ctn_pattern_t pattern, ctn_schedule_t **plan)
 {
-    catena_status_t status = ctn_plan_direct(neighborhood, pattern, plan);
+    catena_status_t status = ctn_schedule_direct(neighborhood, pattern, plan);
     status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
     if (status == CATENA_OK) {
-        status = ctn_plan_weigh(neighborhood, *plan);
-        (*plan)->facts.far_rounds = (*plan)->facts.messages[CTN_FAR] > 0;
+        status = ctn_schedule_agree_facts(neighborhood, *plan);
+        (*plan)->facts.far_rounds = (*plan)->facts.messages[CTN_REMOTE] > 0;
     }
     return status;
 }
 
-static const builder_t builders[CTN_SCHEMES] = {
-    [CTN_SCHEME_DIRECT] = make_direct,
-    [CTN_SCHEME_COLORED] = ctn_plan_colored,
-    [CTN_SCHEME_COMBINING] = ctn_plan_combining,
-    [CTN_SCHEME_AGGREGATED] = ctn_plan_aggregated,
+static const builder_t builders[CTN_NEIGHBOR_ALGORITHMS] = {
+    [CTN_NEIGHBOR_DIRECT] = make_direct,
+    [CTN_NEIGHBOR_COLORED] = ctn_schedule_colored,
+    [CTN_NEIGHBOR_COMBINING] = ctn_schedule_combining,
+    [CTN_NEIGHBOR_AGGREGATED] = ctn_schedule_aggregated,
 };
 
-int ctn_scheme_named(const ctn_log_t *log, const char *name)
+int ctn_neighbor_algorithm_by_name(const ctn_log_t *log, const char *name)
 {
-    for (int i = 0; i < CTN_SCHEMES; i++) {
-        if (strcmp(name, ctn_scheme_names[i]) == 0) {
+    for (int i = 0; i < CTN_NEIGHBOR_ALGORITHMS; i++) {
+        if (strcmp(name, ctn_neighbor_algorithm_names[i]) == 0) {
             return i;
         }
     }
@@ -69,9 +71,9 @@ int ctn_scheme_named(const ctn_log_t *log, const char *name)
  * with diagonals: combining 793 (803). All on one node, with diagonals, 8 B:
  * direct 30 us (23), combining 35 (35). */
 static const ctn_neighbor_costs_t usual_costs = {
-    .round = {[CTN_NEAR] = 200, [CTN_FAR] = 2000},
-    .message = {[CTN_NEAR] = 250, [CTN_FAR] = 1000},
-    .byte = {[CTN_NEAR] = 0.15, [CTN_FAR] = 0.1},
+    .round = {[CTN_LOCAL] = 200, [CTN_REMOTE] = 2000},
+    .message = {[CTN_LOCAL] = 250, [CTN_REMOTE] = 1000},
+    .byte = {[CTN_LOCAL] = 0.15, [CTN_REMOTE] = 0.1},
     .packed = 0.2,
     .turn = 1700,
     .share = 1,
@@ -95,13 +97,13 @@ static catena_status_t costs_of_machine(const catena_neighborhood_t *of,
     if (status != CATENA_OK) {
         return status;
     }
-    costs->round[CTN_NEAR] = machine->signal_ns[CTN_DISTANCE_L3];
-    costs->round[CTN_FAR] = machine->latency_ns;
-    costs->message[CTN_NEAR] = 2 * machine->copy_start_ns + machine->poll_ns;
-    costs->message[CTN_FAR] = machine->send_overhead_ns +
-                              machine->receive_overhead_ns + machine->gap_ns;
-    costs->byte[CTN_NEAR] = machine->copy_per_byte_ns;
-    costs->byte[CTN_FAR] = machine->gap_per_byte_ns;
+    costs->round[CTN_LOCAL] = machine->signal_ns[CTN_DISTANCE_L3];
+    costs->round[CTN_REMOTE] = machine->latency_ns;
+    costs->message[CTN_LOCAL] = 2 * machine->copy_start_ns + machine->poll_ns;
+    costs->message[CTN_REMOTE] = machine->send_overhead_ns +
+                                 machine->receive_overhead_ns + machine->gap_ns;
+    costs->byte[CTN_LOCAL] = machine->copy_per_byte_ns;
+    costs->byte[CTN_REMOTE] = machine->gap_per_byte_ns;
     costs->packed = 2 * machine->copy_per_byte_ns;
     costs->turn = machine->switch_ns;
     ctn_machine_free(machine);
@@ -116,9 +118,9 @@ static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
     const ctn_site_t *site = neighborhood->exec->site;
     *costs = usual_costs;
     if (exec->network != NULL && (exec->network->caps & CTN_CAP_RDMA) == 0) {
-        costs->round[CTN_FAR] = TCP_ROUND_NS;
-        costs->message[CTN_FAR] = TCP_MESSAGE_NS;
-        costs->byte[CTN_FAR] = TCP_BYTE_NS;
+        costs->round[CTN_REMOTE] = TCP_ROUND_NS;
+        costs->message[CTN_REMOTE] = TCP_MESSAGE_NS;
+        costs->byte[CTN_REMOTE] = TCP_BYTE_NS;
     }
     if (exec->crowded && !site->simulated) {
         size_t ranks = neighborhood->exec->config->host_ranks;
@@ -136,12 +138,12 @@ static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
 {
     catena_status_t status = find_costs(neighborhood, costs);
     double *const cost[] = {
-        &costs->round[CTN_NEAR],
-        &costs->round[CTN_FAR],
-        &costs->message[CTN_NEAR],
-        &costs->message[CTN_FAR],
-        &costs->byte[CTN_NEAR],
-        &costs->byte[CTN_FAR],
+        &costs->round[CTN_LOCAL],
+        &costs->round[CTN_REMOTE],
+        &costs->message[CTN_LOCAL],
+        &costs->message[CTN_REMOTE],
+        &costs->byte[CTN_LOCAL],
+        &costs->byte[CTN_REMOTE],
         &costs->packed,
         &costs->turn,
         &costs->share,
@@ -159,16 +161,18 @@ static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
     return status;
 }
 
-double ctn_plan_estimate(const catena_neighborhood_t *neighborhood,
-                         const ctn_outline_t *outline, size_t bytes)
+double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
+                             const ctn_schedule_outline_t *outline,
+                             size_t bytes)
 {
     const ctn_neighbor_costs_t *costs = &neighborhood->chooser->costs;
-    const ctn_plan_facts_t *facts = &outline->facts;
+    const ctn_schedule_facts_t *facts = &outline->facts;
     double packed = costs->packed * (double)bytes;
     /* As one half of a message on the node: it is written once, and read where
      * the bundle has arrived. */
     double added =
-        (costs->message[CTN_NEAR] + costs->byte[CTN_NEAR] * (double)bytes) / 2;
+        (costs->message[CTN_LOCAL] + costs->byte[CTN_LOCAL] * (double)bytes) /
+        2;
     double all = packed * (double)facts->packed + added * (double)facts->added;
     double most =
         packed * (double)facts->most_packed + added * (double)facts->most_added;
@@ -180,8 +184,8 @@ double ctn_plan_estimate(const catena_neighborhood_t *neighborhood,
                 block * (double)facts->most_blocks[reach];
     }
     double far = outline->facts.far_rounds;
-    double way = most + far * costs->round[CTN_FAR] +
-                 (outline->rounds - far) * costs->round[CTN_NEAR];
+    double way = most + far * costs->round[CTN_REMOTE] +
+                 (outline->rounds - far) * costs->round[CTN_LOCAL];
     double work =
         costs->share * (all / neighborhood->group->lane.chain.size +
                         (costs->share > 1 ? outline->rounds * costs->turn : 0));
@@ -190,24 +194,26 @@ double ctn_plan_estimate(const catena_neighborhood_t *neighborhood,
 
 /* ---- making plans ---- */
 
-const char *ctn_scheme_refusal(const catena_neighborhood_t *neighborhood,
-                               ctn_scheme_t scheme)
+const char *
+ctn_neighbor_algorithm_refusal(const catena_neighborhood_t *neighborhood,
+                               ctn_neighbor_algorithm_t scheme)
 {
-    const ctn_census_t *census = &neighborhood->census;
-    const ctn_outline_t *outline = neighborhood->chooser->outline[scheme];
+    const ctn_graph_facts_t *graph_facts = &neighborhood->graph_facts;
+    const ctn_schedule_outline_t *outline =
+        neighborhood->chooser->outline[scheme];
     if (outline[CTN_PATTERN_ALLTOALL].possible ||
         outline[CTN_PATTERN_GATHER].possible) {
         return NULL;
     }
-    if (scheme == CTN_SCHEME_COMBINING) {
+    if (scheme == CTN_NEIGHBOR_COMBINING) {
         return neighborhood->grid == NULL
                    ? "it is no grid, and not derived from one"
-               : !census->connected
+               : !graph_facts->connected
                    ? "its edges do not connect all its ranks"
                    : "blocks would pass ranks that have no edges";
     }
-    return census->nodes < 2 ? "all ranks are on one node"
-                             : "its edges do not connect all its ranks";
+    return graph_facts->nodes < 2 ? "all ranks are on one node"
+                                  : "its edges do not connect all its ranks";
 }
 
 bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
@@ -221,45 +227,47 @@ bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
                                            : CATENA_NEIGHBOR_ALLTOALL)) != 0;
 }
 
-static ctn_outline_t outline_of(const ctn_plan_t *plan)
+static ctn_schedule_outline_t outline_of(const ctn_schedule_t *plan)
 {
     return plan != NULL
-               ? (ctn_outline_t){.possible = true,
-                                 .most_bytes = plan->bundles != NULL
-                                                   ? plan->bundles->most_bytes
-                                                   : SIZE_MAX,
-                                 .rounds = ctn_plan_rounds(plan),
-                                 .heavy_rounds = plan->heavy_rounds,
-                                 .facts = plan->facts}
-               : (ctn_outline_t){.possible = false};
+               ? (ctn_schedule_outline_t){.possible = true,
+                                          .most_bytes =
+                                              plan->bundles != NULL
+                                                  ? plan->bundles->most_bytes
+                                                  : SIZE_MAX,
+                                          .rounds = ctn_schedule_rounds(plan),
+                                          .heavy_rounds = plan->heavy_rounds,
+                                          .facts = plan->facts}
+               : (ctn_schedule_outline_t){.possible = false};
 }
 
-ctn_block_sort_t ctn_blocks_sort(const catena_neighborhood_t *neighborhood,
-                                 size_t bytes, bool combined)
+ctn_block_class_t ctn_blocks_classify(const catena_neighborhood_t *neighborhood,
+                                      size_t bytes, bool combined)
 {
     /* To find lengths that differ, messages say those of all their blocks. */
-    return bytes > 0 && !combined && !neighborhood->check ? CTN_BLOCKS_ALIKE
+    return bytes > 0 && !combined && !neighborhood->check ? CTN_BLOCKS_UNIFORM
                                                           : CTN_BLOCKS_ANY;
 }
 
-const ctn_outline_t *ctn_outline_for(const catena_neighborhood_t *neighborhood,
-                                     ctn_scheme_t scheme, ctn_pattern_t pattern,
-                                     ctn_block_sort_t blocks, size_t bytes)
+const ctn_schedule_outline_t *
+ctn_schedule_outline_for(const catena_neighborhood_t *neighborhood,
+                         ctn_neighbor_algorithm_t scheme, ctn_pattern_t pattern,
+                         ctn_block_class_t blocks, size_t bytes)
 {
     const ctn_chooser_t *chooser = neighborhood->chooser;
-    const ctn_outline_t *alike = &chooser->alike[scheme][pattern];
-    return blocks == CTN_BLOCKS_ALIKE && alike->possible &&
+    const ctn_schedule_outline_t *alike = &chooser->alike[scheme][pattern];
+    return blocks == CTN_BLOCKS_UNIFORM && alike->possible &&
                    bytes <= alike->most_bytes
                ? alike
                : &chooser->outline[scheme][pattern];
 }
 
-catena_status_t ctn_scheme_make(catena_neighborhood_t *neighborhood,
-                                ctn_scheme_t scheme)
+catena_status_t ctn_schedules_make_for(catena_neighborhood_t *neighborhood,
+                                       ctn_neighbor_algorithm_t scheme)
 {
     catena_status_t status = CATENA_OK;
     for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
-        ctn_plan_t **plan = &neighborhood->plan[scheme][pattern];
+        ctn_schedule_t **plan = &neighborhood->plan[scheme][pattern];
         if (status == CATENA_OK && *plan == NULL &&
             ctn_pattern_is_used(neighborhood, pattern)) {
             status = builders[scheme](neighborhood, pattern, plan);
@@ -278,31 +286,32 @@ catena_status_t ctn_scheme_make(catena_neighborhood_t *neighborhood,
  * sends to one other only is better where messages hinder each other, which
  * the estimate does not know. */
 static bool is_candidate(const catena_neighborhood_t *neighborhood,
-                         ctn_scheme_t scheme)
+                         ctn_neighbor_algorithm_t scheme)
 {
-    const ctn_census_t *census = &neighborhood->census;
+    const ctn_graph_facts_t *graph_facts = &neighborhood->graph_facts;
     switch (scheme) {
-    case CTN_SCHEME_COMBINING:
+    case CTN_NEIGHBOR_COMBINING:
         return neighborhood->grid != NULL && neighborhood->grid->ndirs > 1;
-    case CTN_SCHEME_AGGREGATED:
-        return census->nodes > 1 && census->most_on_node > 1;
-    case CTN_SCHEME_DIRECT:
-    case CTN_SCHEME_COLORED:
-    case CTN_SCHEMES:
+    case CTN_NEIGHBOR_AGGREGATED:
+        return graph_facts->nodes > 1 && graph_facts->most_on_node > 1;
+    case CTN_NEIGHBOR_DIRECT:
+    case CTN_NEIGHBOR_COLORED:
+    case CTN_NEIGHBOR_ALGORITHMS:
     default:
         return false;
     }
 }
 
-static void drop_plan(catena_neighborhood_t *neighborhood, ctn_plan_t **plan)
+static void drop_plan(catena_neighborhood_t *neighborhood,
+                      ctn_schedule_t **plan)
 {
     while (*plan != NULL) {
-        ctn_plan_t *alike = (*plan)->alike;
+        ctn_schedule_t *alike = (*plan)->alike;
         if ((*plan)->bundles != NULL) {
             ctn_exec_free(neighborhood->exec, (*plan)->bundles->memory);
         }
         ctn_exec_free(neighborhood->exec, (*plan)->memory);
-        ctn_plan_free(*plan);
+        ctn_schedule_free(*plan);
         *plan = alike;
     }
 }
@@ -311,12 +320,12 @@ static void drop_plan(catena_neighborhood_t *neighborhood, ctn_plan_t **plan)
 static void drop_useless(catena_neighborhood_t *neighborhood)
 {
     for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
-        bool best[CTN_SCHEMES] = {[CTN_SCHEME_DIRECT] = true};
-        for (uint32_t i = 0; i < CTN_BLOCK_SORTS * CTN_NEIGHBOR_SIZES; i++) {
-            best[neighborhood->chooser->scheme[i % CTN_BLOCK_SORTS][pattern]
-                                              [i / CTN_BLOCK_SORTS]] = true;
+        bool best[CTN_NEIGHBOR_ALGORITHMS] = {[CTN_NEIGHBOR_DIRECT] = true};
+        for (uint32_t i = 0; i < CTN_BLOCK_CLASSES * CTN_NEIGHBOR_SIZES; i++) {
+            best[neighborhood->chooser->scheme[i % CTN_BLOCK_CLASSES][pattern]
+                                              [i / CTN_BLOCK_CLASSES]] = true;
         }
-        for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        for (int scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS; scheme++) {
             if (!best[scheme]) {
                 drop_plan(neighborhood, &neighborhood->plan[scheme][pattern]);
             }
@@ -325,21 +334,24 @@ static void drop_useless(catena_neighborhood_t *neighborhood)
 }
 
 /** Of the plans that are there. */
-static ctn_scheme_t find_best(const catena_neighborhood_t *neighborhood,
-                              ctn_pattern_t pattern, ctn_block_sort_t blocks,
-                              size_t bytes)
+static ctn_neighbor_algorithm_t
+find_best(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
+          ctn_block_class_t blocks, size_t bytes)
 {
-    ctn_scheme_t best = CTN_SCHEME_DIRECT;
-    double least = ctn_plan_estimate(
+    ctn_neighbor_algorithm_t best = CTN_NEIGHBOR_DIRECT;
+    double least = ctn_schedule_estimate(
         neighborhood,
-        ctn_outline_for(neighborhood, best, pattern, blocks, bytes), bytes);
-    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+        ctn_schedule_outline_for(neighborhood, best, pattern, blocks, bytes),
+        bytes);
+    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
+         scheme++) {
         if (neighborhood->plan[scheme][pattern] == NULL) {
             continue;
         }
-        double time = ctn_plan_estimate(
+        double time = ctn_schedule_estimate(
             neighborhood,
-            ctn_outline_for(neighborhood, scheme, pattern, blocks, bytes),
+            ctn_schedule_outline_for(neighborhood, scheme, pattern, blocks,
+                                     bytes),
             bytes);
         /* An estimate is one: what is not clearly better is not worth it. */
         if (1.15 * time < least) {
@@ -355,22 +367,25 @@ static catena_status_t make_all(catena_neighborhood_t *neighborhood)
 {
     catena_status_t status = CATENA_OK;
     if (neighborhood->wanted >= 0) {
-        ctn_scheme_t wanted = (ctn_scheme_t)neighborhood->wanted;
-        status = ctn_scheme_make(neighborhood, wanted);
+        ctn_neighbor_algorithm_t wanted =
+            (ctn_neighbor_algorithm_t)neighborhood->wanted;
+        status = ctn_schedules_make_for(neighborhood, wanted);
         if (status != CATENA_OK ||
-            ctn_scheme_refusal(neighborhood, wanted) == NULL) {
+            ctn_neighbor_algorithm_refusal(neighborhood, wanted) == NULL) {
             return status;
         }
     }
-    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
+         scheme++) {
         if (status == CATENA_OK && is_candidate(neighborhood, scheme)) {
-            status = ctn_scheme_make(neighborhood, scheme);
+            status = ctn_schedules_make_for(neighborhood, scheme);
         }
     }
     return status;
 }
 
-catena_status_t ctn_candidates_make(catena_neighborhood_t *neighborhood)
+catena_status_t
+ctn_schedules_make_candidates(catena_neighborhood_t *neighborhood)
 {
     catena_status_t status = make_all(neighborhood);
     if (status != CATENA_OK) {
@@ -378,9 +393,10 @@ catena_status_t ctn_candidates_make(catena_neighborhood_t *neighborhood)
     }
     for (uint32_t i = 0; i < CTN_NEIGHBOR_SIZES; i++) {
         size_t bytes = i > 0 ? (size_t)3 << i >> 2 : 0;
-        for (int k = 0; k < CTN_BLOCK_SORTS * CTN_PATTERNS; k++) {
-            ctn_pattern_t pattern = (ctn_pattern_t)(k / CTN_BLOCK_SORTS);
-            ctn_block_sort_t blocks = (ctn_block_sort_t)(k % CTN_BLOCK_SORTS);
+        for (int k = 0; k < CTN_BLOCK_CLASSES * CTN_PATTERNS; k++) {
+            ctn_pattern_t pattern = (ctn_pattern_t)(k / CTN_BLOCK_CLASSES);
+            ctn_block_class_t blocks =
+                (ctn_block_class_t)(k % CTN_BLOCK_CLASSES);
             neighborhood->chooser->scheme[blocks][pattern][i] =
                 (uint8_t)find_best(neighborhood, pattern, blocks, bytes);
         }
@@ -398,7 +414,8 @@ static catena_status_t find_usual(catena_neighborhood_t *neighborhood)
     catena_status_t status =
         ctn_neighbor_agree(neighborhood->group, CATENA_OK, 1, &edges, 0, NULL);
     double weight =
-        edges > 0 ? (double)neighborhood->census.weight_all / (double)edges : 1;
+        edges > 0 ? (double)neighborhood->graph_facts.weight_all / (double)edges
+                  : 1;
     double usual =
         neighborhood->bytes > 0 ? (double)neighborhood->bytes * weight : 4096;
     neighborhood->chooser->usual =
@@ -406,7 +423,7 @@ static catena_status_t find_usual(catena_neighborhood_t *neighborhood)
     return status;
 }
 
-catena_status_t ctn_plans_make(catena_neighborhood_t *neighborhood)
+catena_status_t ctn_schedules_make(catena_neighborhood_t *neighborhood)
 {
     neighborhood->chooser = calloc(1, sizeof(*neighborhood->chooser));
     catena_status_t status = ctn_neighbor_agree(
@@ -420,10 +437,10 @@ catena_status_t ctn_plans_make(catena_neighborhood_t *neighborhood)
         status = find_usual(neighborhood);
     }
     if (status == CATENA_OK) {
-        status = ctn_scheme_make(neighborhood, CTN_SCHEME_DIRECT);
+        status = ctn_schedules_make_for(neighborhood, CTN_NEIGHBOR_DIRECT);
     }
     if (status == CATENA_OK) {
-        status = ctn_candidates_make(neighborhood);
+        status = ctn_schedules_make_candidates(neighborhood);
     }
     if (status == CATENA_OK && neighborhood->wanted < 0) {
         drop_useless(neighborhood);
@@ -431,9 +448,9 @@ catena_status_t ctn_plans_make(catena_neighborhood_t *neighborhood)
     return status;
 }
 
-void ctn_plans_free(catena_neighborhood_t *neighborhood)
+void ctn_schedules_free(catena_neighborhood_t *neighborhood)
 {
-    for (int scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+    for (int scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS; scheme++) {
         for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
             drop_plan(neighborhood, &neighborhood->plan[scheme][pattern]);
         }
@@ -447,33 +464,34 @@ void ctn_plans_free(catena_neighborhood_t *neighborhood)
 /** Which algorithm. Ranks whose lengths do not agree must not run different
  * plans where that is to be found: they would wait for each other. And only
  * messages of their own tell whose they are. */
-static ctn_scheme_t choose(const catena_neighborhood_t *neighborhood,
-                           ctn_pattern_t pattern, ctn_block_sort_t blocks,
-                           size_t bytes)
+static ctn_neighbor_algorithm_t
+choose(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
+       ctn_block_class_t blocks, size_t bytes)
 {
     const ctn_chooser_t *chooser = neighborhood->chooser;
     if (neighborhood->wanted >= 0 &&
         neighborhood->plan[neighborhood->wanted][pattern] != NULL) {
-        return (ctn_scheme_t)neighborhood->wanted;
+        return (ctn_neighbor_algorithm_t)neighborhood->wanted;
     }
     if (neighborhood->check) {
-        return CTN_SCHEME_DIRECT;
+        return CTN_NEIGHBOR_DIRECT;
     }
     uint64_t length = bytes > 0 ? bytes : chooser->usual;
     uint32_t size = length > 0 ? 64 - (uint32_t)__builtin_clzll(length) : 0;
     size = size < CTN_NEIGHBOR_SIZES ? size : CTN_NEIGHBOR_SIZES - 1;
-    return (ctn_scheme_t)chooser->scheme[blocks][pattern][size];
+    return (ctn_neighbor_algorithm_t)chooser->scheme[blocks][pattern][size];
 }
 
-CTN_HOT const ctn_plan_t *
+CTN_HOT const ctn_schedule_t *
 ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
                     ctn_pattern_t pattern, size_t bytes, bool combined)
 {
-    ctn_block_sort_t blocks = ctn_blocks_sort(neighborhood, bytes, combined);
-    const ctn_plan_t *plan =
+    ctn_block_class_t blocks =
+        ctn_blocks_classify(neighborhood, bytes, combined);
+    const ctn_schedule_t *plan =
         neighborhood
             ->plan[choose(neighborhood, pattern, blocks, bytes)][pattern];
-    return blocks == CTN_BLOCKS_ALIKE && plan->alike != NULL &&
+    return blocks == CTN_BLOCKS_UNIFORM && plan->alike != NULL &&
                    bytes <= plan->alike->bundles->most_bytes
                ? plan->alike
                : plan;

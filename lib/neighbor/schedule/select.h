@@ -22,51 +22,56 @@ typedef struct ctn_neighbor_costs {
 #define CTN_NEIGHBOR_SIZES 41u
 
 /** A plan in numbers, which stay when it is dropped. */
-typedef struct ctn_outline {
+typedef struct ctn_schedule_outline {
     bool possible;
     size_t most_bytes; /* of a block */
     uint32_t rounds;
     uint32_t heavy_rounds;
-    ctn_plan_facts_t facts;
-} ctn_outline_t;
+    ctn_schedule_facts_t facts;
+} ctn_schedule_outline_t;
 
 /** What is known of blocks: they may be of any length, or are to be combined;
  * or they are all alike and go where they belong, for which an algorithm may
  * have another plan. */
-typedef enum ctn_block_sort {
+typedef enum ctn_block_class {
     CTN_BLOCKS_ANY,
-    CTN_BLOCKS_ALIKE,
-    CTN_BLOCK_SORTS
-} ctn_block_sort_t;
+    CTN_BLOCKS_UNIFORM,
+    CTN_BLOCK_CLASSES
+} ctn_block_class_t;
 
 typedef struct ctn_chooser {
     ctn_neighbor_costs_t costs;
-    size_t usual;            /* bytes of a block where nobody says how many */
-    bool tried[CTN_SCHEMES]; /* whether they are possible is known */
-    ctn_outline_t outline[CTN_SCHEMES][CTN_PATTERNS];
-    ctn_outline_t alike[CTN_SCHEMES][CTN_PATTERNS]; /* of those other plans */
+    size_t usual; /* bytes of a block where nobody says how many */
+    bool
+        tried[CTN_NEIGHBOR_ALGORITHMS]; /* whether they are possible is known */
+    ctn_schedule_outline_t outline[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
+    ctn_schedule_outline_t alike[CTN_NEIGHBOR_ALGORITHMS]
+                                [CTN_PATTERNS]; /* of those other plans */
     /* What is best for blocks of 2^(i-1) to 2^i - 1 bytes. */
-    uint8_t scheme[CTN_BLOCK_SORTS][CTN_PATTERNS][CTN_NEIGHBOR_SIZES];
+    uint8_t scheme[CTN_BLOCK_CLASSES][CTN_PATTERNS][CTN_NEIGHBOR_SIZES];
 } ctn_chooser_t;
 
 /** What an exchange of blocks of so many bytes takes, in ns. */
-double ctn_plan_estimate(const catena_neighborhood_t *neighborhood,
-                         const ctn_outline_t *outline, size_t bytes);
+double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
+                             const ctn_schedule_outline_t *outline,
+                             size_t bytes);
 
 /** What is known of blocks of so many bytes; 0: of any.
  * @param combined as for ctn_neighbor_choose */
-ctn_block_sort_t ctn_blocks_sort(const catena_neighborhood_t *neighborhood,
-                                 size_t bytes, bool combined);
+ctn_block_class_t ctn_blocks_classify(const catena_neighborhood_t *neighborhood,
+                                      size_t bytes, bool combined);
 
 /** The outline of the plan that an algorithm has for blocks of so many bytes.
  */
-const ctn_outline_t *ctn_outline_for(const catena_neighborhood_t *neighborhood,
-                                     ctn_scheme_t scheme, ctn_pattern_t pattern,
-                                     ctn_block_sort_t blocks, size_t bytes);
+const ctn_schedule_outline_t *
+ctn_schedule_outline_for(const catena_neighborhood_t *neighborhood,
+                         ctn_neighbor_algorithm_t scheme, ctn_pattern_t pattern,
+                         ctn_block_class_t blocks, size_t bytes);
 
 /** Why an algorithm that was tried is not possible; NULL: it is. */
-const char *ctn_scheme_refusal(const catena_neighborhood_t *neighborhood,
-                               ctn_scheme_t scheme);
+const char *
+ctn_neighbor_algorithm_refusal(const catena_neighborhood_t *neighborhood,
+                               ctn_neighbor_algorithm_t scheme);
 
 /** Whether operations of a neighborhood use the pattern. */
 bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
@@ -74,11 +79,12 @@ bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
 
 /** Make the plans of a scheme that are not there yet, as far as they are
  * possible. Collective. */
-catena_status_t ctn_scheme_make(catena_neighborhood_t *neighborhood,
-                                ctn_scheme_t scheme);
+catena_status_t ctn_schedules_make_for(catena_neighborhood_t *neighborhood,
+                                       ctn_neighbor_algorithm_t scheme);
 
 /** Make the plans of the scheme that is wanted, or of all that may be best,
  * and find out which is. Collective. */
-catena_status_t ctn_candidates_make(catena_neighborhood_t *neighborhood);
+catena_status_t
+ctn_schedules_make_candidates(catena_neighborhood_t *neighborhood);
 
 #endif

@@ -46,7 +46,7 @@ START_TEST(exec_gives_up)
                        .bell = {.fd = -1}};
     ck_assert_int_eq(ctn_exec_init(&exec), CATENA_OK);
     for (int i = 0; i < 2; i++) { /* that fails, and after it */
-        ck_assert_int_eq(ctn_link_settle(&exec), CATENA_ERR_PEER);
+        ck_assert_int_eq(ctn_link_finalize(&exec), CATENA_ERR_PEER);
         ck_assert_ptr_null(fake.kept);
     }
     ctn_exec_release(&exec);

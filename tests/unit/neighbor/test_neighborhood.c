@@ -102,7 +102,7 @@ static int first_on_node(int rank)
 
 static void check_census(job_t *job)
 {
-    const ctn_census_t *census = &made[job->rank]->census;
+    const ctn_graph_facts_t *graph_facts = &made[job->rank]->graph_facts;
     uint64_t all = 0;
     uint64_t between = 0;
     uint64_t before = 0;
@@ -124,13 +124,13 @@ static void check_census(job_t *job)
             before += strcmp(old_node[from], old_node[to]) != 0 ? count : 0;
         }
     }
-    JOB_CHECK(job, census->nodes == nodes);
-    JOB_CHECK(job, census->weight_all == all);
-    JOB_CHECK(job, census->weight_between == between);
-    JOB_CHECK(job, census->weight_before == before);
+    JOB_CHECK(job, graph_facts->nodes == nodes);
+    JOB_CHECK(job, graph_facts->weight_all == all);
+    JOB_CHECK(job, graph_facts->weight_between == between);
+    JOB_CHECK(job, graph_facts->weight_before == before);
     JOB_CHECK(job, reorder ? between <= before : between == before);
-    JOB_CHECK(job, census->greatest_weight == greatest);
-    JOB_CHECK(job, census->connected == (graph.components <= 1));
+    JOB_CHECK(job, graph_facts->greatest_weight == greatest);
+    JOB_CHECK(job, graph_facts->connected == (graph.components <= 1));
 }
 
 static uint32_t greater(uint32_t a, uint32_t b)
@@ -150,7 +150,7 @@ static uint32_t count_remote(const ctn_edge_t *edge, uint32_t count, int own)
 
 static void check_maxima(job_t *job)
 {
-    const ctn_census_t *census = &made[job->rank]->census;
+    const ctn_graph_facts_t *graph_facts = &made[job->rank]->graph_facts;
     uint32_t degree = 0;
     uint32_t remote = 0;
     uint32_t most_on_node = 0;
@@ -168,9 +168,9 @@ static void check_maxima(job_t *job)
         remote =
             greater(remote, count_remote(other->target, other->targets, node));
     }
-    JOB_CHECK(job, census->most_degree == degree);
-    JOB_CHECK(job, census->most_remote == remote);
-    JOB_CHECK(job, census->most_on_node == most_on_node);
+    JOB_CHECK(job, graph_facts->most_degree == degree);
+    JOB_CHECK(job, graph_facts->most_remote == remote);
+    JOB_CHECK(job, graph_facts->most_on_node == most_on_node);
 }
 
 static void make_one(job_t *job)
@@ -229,8 +229,8 @@ static void bring_together(job_t *job)
                        job->context->world, 1, &peer, CATENA_UNWEIGHTED, 1,
                        &peer, CATENA_UNWEIGHTED, &info, &own) == CATENA_OK);
     if (own != NULL) {
-        JOB_CHECK(job, own->census.weight_before == job->size);
-        JOB_CHECK(job, own->census.weight_between == 0);
+        JOB_CHECK(job, own->graph_facts.weight_before == job->size);
+        JOB_CHECK(job, own->graph_facts.weight_between == 0);
         JOB_CHECK(job, own->target[0].rank ==
                            (catena_group_rank(own->group) + size / 2) % size);
         JOB_CHECK(job, own->out[0].peer.near);

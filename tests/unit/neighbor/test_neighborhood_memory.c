@@ -145,12 +145,12 @@ static struct areas {
 
 void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
 void *__real_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
-catena_status_t __wrap_ctn_plan_bundled(ctn_leading_t *leading,
-                                        ctn_pattern_t pattern,
-                                        ctn_plan_t **plan);
-catena_status_t __real_ctn_plan_bundled(ctn_leading_t *leading,
-                                        ctn_pattern_t pattern,
-                                        ctn_plan_t **plan);
+catena_status_t __wrap_ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
+                                                       ctn_pattern_t pattern,
+                                                       ctn_schedule_t **plan);
+catena_status_t __real_ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
+                                                       ctn_pattern_t pattern,
+                                                       ctn_schedule_t **plan);
 
 void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
 {
@@ -162,12 +162,13 @@ void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
     return __real_ctn_heap_alloc(heap, alignment, bytes);
 }
 
-catena_status_t __wrap_ctn_plan_bundled(ctn_leading_t *leading,
-                                        ctn_pattern_t pattern,
-                                        ctn_plan_t **plan)
+catena_status_t __wrap_ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
+                                                       ctn_pattern_t pattern,
+                                                       ctn_schedule_t **plan)
 {
     areas.inside = pattern == areas.pattern;
-    catena_status_t status = __real_ctn_plan_bundled(leading, pattern, plan);
+    catena_status_t status =
+        __real_ctn_schedule_aggregated_uniform(leading, pattern, plan);
     areas.inside = false;
     return status;
 }
@@ -226,13 +227,13 @@ static void check_sent(job_t *job, catena_neighborhood_t *n, size_t words)
                                             data + job->size * words, words,
                                             CATENA_UINT64, n) == CATENA_OK);
     uint64_t sent = n->exec->tally.messages - before;
-    bool bundled = words == 1 && n->census.nodes > 1;
+    bool bundled = words == 1 && n->graph_facts.nodes > 1;
     for (uint32_t i = 0; i < n->targets; i++) {
         on_node += n->target[i].node == n->node;
     }
     JOB_CHECK(job, catena_neighborhood_get_stats(n, &stats) == CATENA_OK);
     JOB_CHECK(job, !bundled || stats.rounds == 2);
-    uint64_t nodes = n->census.nodes;
+    uint64_t nodes = n->graph_facts.nodes;
     uint64_t mine[] = {stats.messages, sent, on_node};
     uint64_t all[3] = {0};
     JOB_CHECK(job, catena_allreduce(mine, all, 3, CATENA_UINT64, CATENA_SUM,
@@ -277,7 +278,7 @@ static bool starve(job_t *job, uint32_t starved, ctn_pattern_t pattern)
     JOB_CHECK(job,
               catena_allreduce(&own, &refused, 1, CATENA_UINT64, CATENA_MAX,
                                job->context->world) == CATENA_OK);
-    bool usual = n->census.nodes > 1;
+    bool usual = n->graph_facts.nodes > 1;
     bool alltoall = usual && !(refused && pattern == CTN_PATTERN_ALLTOALL);
     bool gather = usual && !(refused && pattern == CTN_PATTERN_GATHER);
     JOB_CHECK(job, has_bundles(job, n, CATENA_NEIGHBOR_ALLTOALL) == alltoall);

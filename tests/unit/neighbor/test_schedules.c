@@ -26,21 +26,23 @@ static bool is_grid(void)
 /** All plans that are possible. */
 static void make_plans(job_t *job, catena_neighborhood_t *own)
 {
-    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
-        JOB_CHECK(job, ctn_scheme_make(own, scheme) == CATENA_OK);
+    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
+         scheme++) {
+        JOB_CHECK(job, ctn_schedules_make_for(own, scheme) == CATENA_OK);
     }
-    JOB_CHECK(job, own->plan[CTN_SCHEME_DIRECT][CTN_PATTERN_GATHER] != NULL);
-    JOB_CHECK(job, own->plan[CTN_SCHEME_COLORED][CTN_PATTERN_GATHER] != NULL);
+    JOB_CHECK(job, own->plan[CTN_NEIGHBOR_DIRECT][CTN_PATTERN_GATHER] != NULL);
+    JOB_CHECK(job, own->plan[CTN_NEIGHBOR_COLORED][CTN_PATTERN_GATHER] != NULL);
 }
 
-static const ctn_plan_t *plan_of(uint32_t rank, ctn_scheme_t scheme,
-                                 ctn_pattern_t pattern)
+static const ctn_schedule_t *
+plan_of(uint32_t rank, ctn_neighbor_algorithm_t scheme, ctn_pattern_t pattern)
 {
     return made[rank]->plan[scheme][pattern];
 }
 
 /** Whether all ranks, or none, have a plan of the scheme. */
-static bool is_possible(job_t *job, ctn_scheme_t scheme, ctn_pattern_t pattern)
+static bool is_possible(job_t *job, ctn_neighbor_algorithm_t scheme,
+                        ctn_pattern_t pattern)
 {
     bool possible = plan_of(0, scheme, pattern) != NULL;
     for (uint32_t r = 0; r < job->size; r++) {
@@ -52,7 +54,7 @@ static bool is_possible(job_t *job, ctn_scheme_t scheme, ctn_pattern_t pattern)
 /* ---- what schemes promise ---- */
 
 /** A rank sends at most one message in a round, and receives at most one. */
-static void check_steps(job_t *job, const ctn_plan_t *plan)
+static void check_steps(job_t *job, const ctn_schedule_t *plan)
 {
     for (uint32_t i = 1; i < plan->sends; i++) {
         JOB_CHECK(job, plan->send[i].round > plan->send[i - 1].round);
@@ -63,7 +65,7 @@ static void check_steps(job_t *job, const ctn_plan_t *plan)
 }
 
 /** Between two nodes there is one message each way, if there are edges. */
-static void check_node_pairs(job_t *job, const ctn_plan_t *plan)
+static void check_node_pairs(job_t *job, const ctn_schedule_t *plan)
 {
     uint64_t pairs = 0;
     bool *seen = calloc((size_t)job->size * job->size, sizeof(*seen));
@@ -81,7 +83,7 @@ static void check_node_pairs(job_t *job, const ctn_plan_t *plan)
             *pair = true;
         }
     }
-    JOB_CHECK(job, plan->facts.messages[CTN_FAR] == pairs);
+    JOB_CHECK(job, plan->facts.messages[CTN_REMOTE] == pairs);
     JOB_CHECK(job, plan->rounds == 3 && plan->facts.far_rounds == (pairs > 0));
     free(seen);
 }
@@ -123,7 +125,8 @@ static void check_combining(job_t *job, ctn_pattern_t pattern)
         rings = rings && graph.periods[d];
     }
     for (uint32_t r = 0; r < job->size; r++) {
-        const ctn_plan_t *plan = plan_of(r, CTN_SCHEME_COMBINING, pattern);
+        const ctn_schedule_t *plan =
+            plan_of(r, CTN_NEIGHBOR_COMBINING, pattern);
         uint32_t parts = 0;
         for (uint32_t i = 0; i < plan->sends; i++) {
             parts += plan->send[i].count;
@@ -140,8 +143,8 @@ static uint32_t greatest_degree(const job_t *job)
 {
     uint32_t most = 0;
     for (uint32_t r = 0; r < job->size; r++) {
-        const ctn_plan_t *plan =
-            plan_of(r, CTN_SCHEME_DIRECT, CTN_PATTERN_ALLTOALL);
+        const ctn_schedule_t *plan =
+            plan_of(r, CTN_NEIGHBOR_DIRECT, CTN_PATTERN_ALLTOALL);
         most = most > plan->sends ? most : plan->sends;
         most = most > plan->receives ? most : plan->receives;
     }
@@ -149,13 +152,14 @@ static uint32_t greatest_degree(const job_t *job)
 }
 
 /** The facts that all ranks agreed on are true of the plans of all ranks. */
-static void check_facts(job_t *job, ctn_scheme_t scheme, ctn_pattern_t pattern)
+static void check_facts(job_t *job, ctn_neighbor_algorithm_t scheme,
+                        ctn_pattern_t pattern)
 {
-    const ctn_plan_t *first = plan_of(0, scheme, pattern);
+    const ctn_schedule_t *first = plan_of(0, scheme, pattern);
     uint64_t messages[CTN_REACHES] = {0};
     uint64_t blocks[CTN_REACHES] = {0};
     for (uint32_t rank = 0; rank < job->size; rank++) {
-        const ctn_plan_t *plan = plan_of(rank, scheme, pattern);
+        const ctn_schedule_t *plan = plan_of(rank, scheme, pattern);
         JOB_CHECK(job, plan->rounds == first->rounds);
         JOB_CHECK(job, plan->heavy_rounds == first->heavy_rounds);
         JOB_CHECK(
@@ -176,11 +180,12 @@ static void check_facts(job_t *job, ctn_scheme_t scheme, ctn_pattern_t pattern)
     JOB_CHECK(job, memcmp(blocks, first->facts.blocks, sizeof(blocks)) == 0);
 }
 
-static void check_scheme(job_t *job, ctn_scheme_t scheme, ctn_pattern_t pattern)
+static void check_scheme(job_t *job, ctn_neighbor_algorithm_t scheme,
+                         ctn_pattern_t pattern)
 {
-    const ctn_plan_t *plan = plan_of(0, scheme, pattern);
+    const ctn_schedule_t *plan = plan_of(0, scheme, pattern);
     check_facts(job, scheme, pattern);
-    if (scheme == CTN_SCHEME_COLORED) {
+    if (scheme == CTN_NEIGHBOR_COLORED) {
         uint32_t degree = greatest_degree(job);
         JOB_CHECK(job, plan->rounds >= degree);
         JOB_CHECK(job, is_grid() ? plan->rounds <= made[0]->targets
@@ -188,16 +193,17 @@ static void check_scheme(job_t *job, ctn_scheme_t scheme, ctn_pattern_t pattern)
         for (uint32_t r = 0; r < job->size; r++) {
             check_steps(job, plan_of(r, scheme, pattern));
         }
-    } else if (scheme == CTN_SCHEME_AGGREGATED) {
+    } else if (scheme == CTN_NEIGHBOR_AGGREGATED) {
         check_node_pairs(job, plan);
-    } else if (scheme == CTN_SCHEME_COMBINING) {
+    } else if (scheme == CTN_NEIGHBOR_COMBINING) {
         check_combining(job, pattern);
     }
 }
 
 static void check_all(job_t *job)
 {
-    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
+         scheme++) {
         for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
             if (is_possible(job, scheme, pattern)) {
                 check_scheme(job, scheme, pattern);
@@ -217,17 +223,19 @@ static void run_all(job_t *job, catena_neighborhood_t *own)
     uint64_t mine = job->rank;
     uint64_t memory = job->exec->tally.memory;
     oracle_table_open(&oracle, &table);
-    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
+    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
+         scheme++) {
         if (own->plan[scheme][CTN_PATTERN_ALLTOALL] == NULL) {
             continue;
         }
-        JOB_CHECK(job, catena_neighborhood_set(own, "algorithm",
-                                               ctn_scheme_names[scheme]) ==
-                           CATENA_OK);
+        JOB_CHECK(job, catena_neighborhood_set(
+                           own, "algorithm",
+                           ctn_neighbor_algorithm_names[scheme]) == CATENA_OK);
         oracle_nbr_call_t call = {
             .graph = &graph, .neighborhood = own, .table = &table};
         oracle_nbr_draw(&call, &random, &mine, job->size > 32 ? 150 : 3000);
-        oracle_nbr_all(&oracle, &call, random, ctn_scheme_names[scheme]);
+        oracle_nbr_all(&oracle, &call, random,
+                       ctn_neighbor_algorithm_names[scheme]);
     }
     JOB_CHECK(job, job->exec->tally.memory == memory);
     oracle_table_close(&oracle, &table);
@@ -291,9 +299,10 @@ static void check_moore(job_t *job)
     catena_neighborhood_t *own = NULL;
     JOB_CHECK(job, oracle_neighborhood_make(&graph, job->context->world, NULL,
                                             &own) == CATENA_OK);
-    JOB_CHECK(job, ctn_scheme_make(own, CTN_SCHEME_COMBINING) == CATENA_OK);
-    const ctn_plan_t *gather =
-        own->plan[CTN_SCHEME_COMBINING][CTN_PATTERN_GATHER];
+    JOB_CHECK(job,
+              ctn_schedules_make_for(own, CTN_NEIGHBOR_COMBINING) == CATENA_OK);
+    const ctn_schedule_t *gather =
+        own->plan[CTN_NEIGHBOR_COMBINING][CTN_PATTERN_GATHER];
     uint32_t blocks = 0;
     for (uint32_t i = 0; i < gather->sends; i++) {
         blocks += gather->send[i].count;
@@ -392,9 +401,10 @@ static void check_settings(job_t *job)
                                       odd ? "none" : "auto") == CATENA_ERR_ARG);
     JOB_CHECK(job, catena_neighborhood_set(own, odd ? "color" : "algorithm",
                                            "auto") == CATENA_ERR_ARG);
-    for (ctn_scheme_t scheme = 0; scheme < CTN_SCHEMES; scheme++) {
-        const char *name = ctn_scheme_names[scheme];
-        if (scheme == CTN_SCHEME_COMBINING) {
+    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
+         scheme++) {
+        const char *name = ctn_neighbor_algorithm_names[scheme];
+        if (scheme == CTN_NEIGHBOR_COMBINING) {
             continue;
         }
         JOB_CHECK(job,

@@ -67,9 +67,9 @@ static void deliver(job_t *job)
     bool none = starved && job->rank == job->size - 1;
     void *came = NULL;
     size_t came_count = 0;
-    catena_status_t status =
-        ctn_deliver(job->context->world, words * sizeof(*record),
-                    none ? 1 : count, none ? NULL : record, &came, &came_count);
+    catena_status_t status = ctn_sparse_exchange(
+        job->context->world, words * sizeof(*record), none ? 1 : count,
+        none ? NULL : record, &came, &came_count);
     JOB_CHECK(job, status == (starved ? CATENA_ERR_NO_MEMORY : CATENA_OK));
     if (status == CATENA_OK) {
         check_came(job, came, came_count);
