@@ -35,7 +35,7 @@ static catena_status_t join_heap(catena_context_t *context)
         .limit = context->config.heap_size,
         .local_rank = (int)boot->local_rank,
         .local_size = (int)boot->local_size,
-        .numa = context->site.numa,
+        .numa = context->locality.numa,
         .huge = context->config.heap_huge,
     };
     if (boot->local_rank == 0) {
@@ -98,9 +98,9 @@ static catena_status_t join_network(catena_context_t *context)
         return CATENA_OK;
     }
     char *devices;
-    catena_status_t status =
-        ctn_site_devices(&context->log, context->config.topology,
-                         context->config.net_devices, &context->site, &devices);
+    catena_status_t status = ctn_locality_devices(
+        &context->log, context->config.topology, context->config.net_devices,
+        &context->locality, &devices);
     if (status != CATENA_OK) {
         return status;
     }
@@ -152,13 +152,13 @@ static catena_status_t find_sim_place(catena_context_t *context)
     context->log.rank = (int)place.rank;
     snprintf(context->log.host, sizeof(context->log.host), "node%u",
              place.node);
-    context->site = (ctn_site_t){
+    context->locality = (ctn_locality_t){
         .process = place.rank,
         .node = boot->node_key,
         .local_rank = place.local_rank,
         .local_size = place.local_size,
         .numa = place.numa,
-        .crowded = place.crowded,
+        .oversubscribed = place.oversubscribed,
         .simulated = true,
         .resources = &context->resources,
     };
@@ -166,7 +166,8 @@ static catena_status_t find_sim_place(catena_context_t *context)
      * and network cost is the simulated machine's. */
     const char *description = context->config.topology;
     return description != NULL && description[0] != '\0'
-               ? ctn_site_find(&context->log, description, &context->site)
+               ? ctn_locality_find(&context->log, description,
+                                   &context->locality)
                : CATENA_OK;
 }
 
@@ -203,11 +204,11 @@ static catena_status_t make_exec(catena_context_t *context)
     context->exec = exec;
     exec->log = &context->log;
     exec->config = &context->config;
-    exec->site = &context->site;
+    exec->locality = &context->locality;
     exec->heap = context->heap;
     exec->local = context->node;
     exec->network = context->network;
-    exec->crowded = context->site.crowded;
+    exec->oversubscribed = context->locality.oversubscribed;
     /* In virtual time a store wakes whom it concerns. */
     ctn_bell_open(&exec->bell, &context->log, context->heap,
                   context->boot->local_rank,
@@ -236,17 +237,17 @@ static catena_status_t make_exec(catena_context_t *context)
  * at the same offsets. */
 static void link_world(catena_context_t *context)
 {
-    ctn_chain_t *chain = &context->world->lane.chain;
-    chain->rank = context->boot->rank;
-    chain->size = context->boot->size;
-    chain->left = chain->right = chain->self;
-    chain->left.process--;
-    chain->right.process++;
-    if (chain->rank == 0) {
-        chain->left = CTN_NO_ADDRESS;
+    ctn_chain_place_t *place = &context->world->chain.place;
+    place->rank = context->boot->rank;
+    place->size = context->boot->size;
+    place->left = place->right = place->self;
+    place->left.process--;
+    place->right.process++;
+    if (place->rank == 0) {
+        place->left = CTN_NO_ADDRESS;
     }
-    if (chain->rank + 1 == chain->size) {
-        chain->right = CTN_NO_ADDRESS;
+    if (place->rank + 1 == place->size) {
+        place->right = CTN_NO_ADDRESS;
     }
 }
 
@@ -280,7 +281,7 @@ static catena_status_t make_world(catena_context_t *context)
 static catena_status_t spread(catena_context_t *context)
 {
     const ctn_topo_t *topo = ctn_topo_of(context->world);
-    if (context->site.crowded && topo != NULL) {
+    if (context->locality.oversubscribed && topo != NULL) {
         ctn_exec_spread(context->boot->local_rank + topo->node_index);
     }
     return CATENA_OK;
@@ -291,18 +292,18 @@ static catena_status_t spread(catena_context_t *context)
 static catena_status_t find_site(catena_context_t *context)
 {
     const ctn_boot_t *boot = context->boot;
-    ctn_site_t *site = &context->site;
+    ctn_locality_t *locality = &context->locality;
     size_t ranks = context->config.host_ranks;
-    site->process = boot->rank;
-    site->node = boot->node_key;
-    site->local_rank = boot->local_rank;
-    site->local_size = boot->local_size;
-    site->resources = &context->resources;
+    locality->process = boot->rank;
+    locality->node = boot->node_key;
+    locality->local_rank = boot->local_rank;
+    locality->local_size = boot->local_size;
+    locality->resources = &context->resources;
     if (ranks == CTN_CONFIG_AUTO || ranks < boot->local_size) {
         ranks = boot->local_size;
     }
-    site->crowded = ranks > ctn_site_cores();
-    return ctn_site_find(&context->log, context->config.topology, site);
+    locality->oversubscribed = ranks > ctn_locality_cores();
+    return ctn_locality_find(&context->log, context->config.topology, locality);
 }
 
 /** The launcher, first of all. */
@@ -454,7 +455,7 @@ static catena_status_t part(const catena_context_t *context, uint64_t left)
     }
     ctn_op_t *aside = exec->aside;
     exec->aside = NULL;
-    catena_status_t status = ctn_group_meet(context->world, 1, &left);
+    catena_status_t status = ctn_group_teardown_sum(context->world, 1, &left);
     exec->aside = aside;
     return status;
 }
@@ -466,7 +467,7 @@ catena_status_t catena_finalize(catena_context_t *context)
     }
     uint64_t left =
         context->exec->groups != context->world || context->exec->requests > 0;
-    catena_status_t status = ctn_group_meet(context->world, 0, &left);
+    catena_status_t status = ctn_group_teardown_sum(context->world, 0, &left);
     if (status == CATENA_ERR_STATE) { /* operations are under way */
         return status;
     }
@@ -551,7 +552,7 @@ catena_status_t catena_place(catena_context_t *context, catena_place_t *place)
         .nodes = (int)topo->nodes,
         .local_rank = (int)context->boot->local_rank,
         .local_size = (int)context->boot->local_size,
-        .numa = context->site.numa,
+        .numa = context->locality.numa,
         .hostname = context->boot->node,
         .launcher = context->sim != NULL       ? "simulator"
                     : context->boot->singleton ? "singleton"

@@ -35,7 +35,8 @@ typedef struct barrier {
 
 static bool flat_here(const ctn_topo_t *topo)
 {
-    return topo->crowded || ctn_topo_local_size(topo) <= CTN_FLAT_MEMBERS;
+    return topo->oversubscribed ||
+           ctn_topo_local_size(topo) <= CTN_FLAT_MEMBERS;
 }
 
 /** Words only grow: of several barriers under way the later may get here
@@ -54,7 +55,7 @@ CTN_TURN static bool all_elsewhere(const barrier_t *barrier)
 {
     const ctn_topo_t *topo = barrier->topo;
     for (uint32_t i = barrier->seen; i < ctn_topo_local_size(topo); i++) {
-        const uint64_t *word = &barrier->words[i * topo->board.stride];
+        const uint64_t *word = &barrier->words[i * topo->node_area.stride];
         if (ctn_word_load(word) < barrier->value &&
             !ctn_topo_elsewhere(topo, i)) {
             return false;
@@ -72,7 +73,7 @@ static inline void arrive(ctn_exec_t *exec, barrier_t *barrier, uint64_t seq)
     barrier->value = seq + 1;
     ctn_exec_post(exec, ctn_topo_arrived(topo, seq, ctn_topo_local_rank(topo)),
                   barrier->value);
-    ctn_topo_say_cpu(exec, topo);
+    ctn_topo_publish_cpu(exec, topo);
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -99,9 +100,9 @@ CTN_TURN static bool all_here(ctn_exec_t *exec, barrier_t *barrier,
     while (barrier->seen < n) {
         /* A later barrier's value says that this one was reached, too. */
         const uint64_t *word =
-            &barrier->words[barrier->seen * topo->board.stride];
+            &barrier->words[barrier->seen * topo->node_area.stride];
         if (!ctn_word_reaches(word, barrier->value, looks)) {
-            exec->look_again = exec->crowded && all_elsewhere(barrier)
+            exec->look_again = exec->oversubscribed && all_elsewhere(barrier)
                                    ? CTN_LOOKS_FOR_SOME
                                    : 0;
             return false;
@@ -132,17 +133,18 @@ static ctn_step_t disseminate(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     while (barrier->round < ctn_rounds(topo->nodes)) {
-        const ctn_ring_round_t *ring = &topo->ring[barrier->round];
+        const ctn_leader_ring_round_t *leader_ring =
+            &topo->leader_ring[barrier->round];
         if (!barrier->sent) {
-            catena_status_t status =
-                ctn_op_send(op, ring->to.address, barrier->round, NULL, 0);
+            catena_status_t status = ctn_op_send(op, leader_ring->to.address,
+                                                 barrier->round, NULL, 0);
             if (status != CATENA_OK) {
                 return ctn_op_fail(op, status);
             }
             barrier->sent = true;
         }
         if (!ctn_op_arrived(op, barrier->round)) {
-            op->waits_for = (int64_t)ring->from.rank;
+            op->waits_for = (int64_t)leader_ring->from.rank;
             ctn_op_set_network(op, true);
             return CTN_STEP_WAIT;
         }
@@ -160,11 +162,12 @@ static ctn_step_t release(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     if (ctn_topo_local_rank(topo) == 0) {
-        post(op->exec, topo->board.released, &topo->released, barrier->value);
+        post(op->exec, topo->node_area.released, &topo->released,
+             barrier->value);
         return CTN_STEP_NEXT;
     }
     op->waits_for = ctn_topo_local(topo, 0)->rank;
-    return ctn_word_load(topo->board.released) >= barrier->value
+    return ctn_word_load(topo->node_area.released) >= barrier->value
                ? CTN_STEP_NEXT
                : CTN_STEP_WAIT;
 }
@@ -225,12 +228,13 @@ static ctn_step_t begin_fence(ctn_op_t *op)
     barrier->topo = topo;
     barrier->flat = true;
     barrier->seen = 0;
-    uint64_t *last = barrier->cards ? &topo->shown : &topo->fenced;
-    barrier->words = barrier->cards ? topo->board.shown : topo->board.fenced;
+    uint64_t *last = barrier->cards ? &topo->published : &topo->fenced;
+    barrier->words =
+        barrier->cards ? topo->node_area.published : topo->node_area.fenced;
     barrier->value = *last + 1;
     post(op->exec,
-         &barrier->words[ctn_topo_local_rank(topo) * topo->board.stride], last,
-         barrier->value);
+         &barrier->words[ctn_topo_local_rank(topo) * topo->node_area.stride],
+         last, barrier->value);
     return CTN_STEP_NEXT;
 }
 

@@ -48,9 +48,9 @@
 
 /* ---- members of a node ---- */
 
-#define CTN_ROWS_MEMBERS CTN_PICK(64u, 8u)  /* that have rows, at most */
-#define CTN_BOARD_MEMBERS CTN_PICK(64u, 8u) /* that fit a block's board */
-#define CTN_FLAT_MEMBERS CTN_PICK(8u, 4u)   /* of a flat barrier */
+#define CTN_EAGER_ROWS_MEMBERS CTN_PICK(64u, 8u) /* that have rows, at most */
+#define CTN_NODE_AREA_MEMBERS CTN_PICK(64u, 8u)  /* that fit a block's board */
+#define CTN_FLAT_MEMBERS CTN_PICK(8u, 4u)        /* of a flat barrier */
 #define CTN_SHM_ROW_BYTES CTN_PICK(2048u, 512u)
 
 /* ---- links ---- */

@@ -12,7 +12,7 @@
 struct catena_context {
     ctn_log_t log;
     ctn_config_t config;
-    ctn_site_t site;
+    ctn_locality_t locality;
     ctn_resources_t resources;
     struct catena_sim_rank *sim; /* NULL: a process of its own */
     struct ctn_boot *boot;

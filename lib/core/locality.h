@@ -15,16 +15,16 @@ typedef struct ctn_resources {
 
 /** Where this process is: known from the launcher and from hwloc, without
  * talking to anybody. */
-typedef struct ctn_site {
+typedef struct ctn_locality {
     uint64_t process;    /* world rank */
     const char *node;    /* what names the node, the same for all its ranks and
                             no others; lives as long as the context */
     uint32_t local_rank; /* among the job's processes on the node */
     uint32_t local_size;
-    int numa;     /* NUMA domain this process is bound to, -1: several */
-    bool crowded; /* the host has more ranks than cores */
+    int numa;            /* NUMA domain this process is bound to, -1: several */
+    bool oversubscribed; /* the host has more ranks than cores */
     bool simulated;
     ctn_resources_t *resources;
-} ctn_site_t;
+} ctn_locality_t;
 
 #endif

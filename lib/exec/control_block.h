@@ -68,7 +68,7 @@
 #define CTN_WIDE_SLOTS 32u    /* slots that have a wide payload as well */
 #define CTN_PARTS 2u          /* parts of a wide payload, for pipelining */
 
-#define CTN_BOARD_BYTES (96u * 1024 - 64)
+#define CTN_NODE_AREA_BYTES (96u * 1024 - 64)
 
 /** A message: what arrived is told by the word, see ctn_tag. */
 typedef struct ctn_slot {
@@ -88,10 +88,10 @@ typedef struct ctn_block {
     ctn_slots_t leaders[CTN_CHAIN_SLOTS];
     ctn_slots_t user[CTN_SLOTS];
     /* Members part here, whatever the other channels have under way. */
-    ctn_slot_t parting[CTN_PARTING_SLOTS][CTN_PARTING_RINGS];
+    ctn_slot_t teardown[CTN_PARTING_SLOTS][CTN_PARTING_RINGS];
     /* What members on a node share, in the block of the first of them; its
      * layout is the topology's. Zero in a new group. */
-    unsigned char board[CTN_BOARD_BYTES];
+    unsigned char node_area[CTN_NODE_AREA_BYTES];
     /* Of the world's alone, in which all blocks lie at the same offset; see
      * ctn_exec_break. */
     uint64_t alarm;
@@ -110,20 +110,20 @@ typedef struct ctn_small_block {
     ctn_slots_t node[CTN_CHAIN_SLOTS / 4];
     ctn_slots_t leaders[CTN_CHAIN_SLOTS / 4];
     ctn_slots_t user[CTN_SLOTS];
-    ctn_slot_t parting[CTN_PARTING_SLOTS][CTN_PARTING_RINGS];
-    unsigned char board[];
+    ctn_slot_t teardown[CTN_PARTING_SLOTS][CTN_PARTING_RINGS];
+    unsigned char node_area[];
 } ctn_small_block_t;
 
 /** Where the parts of a block are. */
 typedef struct ctn_block_layout {
-    uint32_t service, node, leaders, user, parting, board;
+    uint32_t service, node, leaders, user, teardown, node_area;
 } ctn_block_layout_t;
 
 #define CTN_BLOCK_LAYOUT(type)                                                 \
     {                                                                          \
         offsetof(type, service), offsetof(type, node),                         \
             offsetof(type, leaders), offsetof(type, user),                     \
-            offsetof(type, parting), offsetof(type, board)                     \
+            offsetof(type, teardown), offsetof(type, node_area)                \
     }
 
 _Static_assert(sizeof(ctn_slot_t) == 128, "a slot is two cache lines");

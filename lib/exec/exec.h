@@ -178,7 +178,7 @@ struct ctn_exec {
     ctn_transport_t *local;   /* clock and node words; never NULL */
     ctn_transport_t *network; /* NULL: nobody beyond this node */
     bool virtual_time;
-    bool crowded; /* more ranks than cores on this host */
+    bool oversubscribed; /* more ranks than cores on this host */
     /* Set by a phase: polls before the core is given away, since what it waits
      * for will come soon, from another core. */
     uint16_t look_again;
@@ -199,7 +199,7 @@ struct ctn_exec {
     uint32_t passes; /* of time: alarms are looked for now and then */
     const ctn_log_t *log;
     const ctn_config_t *config;
-    const ctn_site_t *site; /* where this rank is */
+    const ctn_locality_t *locality; /* where this rank is */
     ctn_heap_t *heap;
     /* Operations that return memory. They do not count as active, so small
      * calls stay alone; a wait polls them now and then. */

@@ -33,11 +33,11 @@ static const uint64_t LOOK_NS = 100;
 /* A rank that naps has doubts after so long. */
 static const uint64_t DOUBT_NS = 20000000;
 
-static uint32_t decide_spin(const ctn_config_t *config, bool crowded)
+static uint32_t decide_spin(const ctn_config_t *config, bool oversubscribed)
 {
     if (config->spin == CTN_CONFIG_AUTO) {
         return config->wait == CTN_WAIT_SPIN    ? UINT32_MAX
-               : crowded                        ? 0
+               : oversubscribed                 ? 0
                : config->wait == CTN_WAIT_SLEEP ? SOON_SPIN
                                                 : LONG_SPIN;
     }
@@ -65,7 +65,7 @@ static bool network_wakes(const ctn_transport_t *network)
 void ctn_exec_decide_waiting(ctn_exec_t *exec, const ctn_config_t *config)
 {
     ctn_waiting_t *waiting = &exec->waiting;
-    waiting->spin = decide_spin(config, exec->crowded);
+    waiting->spin = decide_spin(config, exec->oversubscribed);
     waiting->looks = waiting->spin >= FIRST_LOOKS ? FIRST_LOOKS : 1;
     waiting->sleep_ns = decide_sleep(config);
     waiting->nap_ns =
@@ -177,7 +177,7 @@ void ctn_exec_pass_time(ctn_exec_t *exec)
     }
     if (exec->virtual_time) {
         (void)exec->local->ops->sleep(exec->local, LOOK_NS, -1);
-    } else if (exec->crowded && exec->waiting.spin != UINT32_MAX) {
+    } else if (exec->oversubscribed && exec->waiting.spin != UINT32_MAX) {
         yield_core(exec);
     }
 }

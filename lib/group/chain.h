@@ -13,13 +13,13 @@
  * of; each takes its channel's slots 2d (from the left) and 2d + 1 (from the
  * right) in round d. */
 
-typedef struct ctn_chain {
+typedef struct ctn_chain_place {
     uint32_t size;
     uint32_t rank;
     ctn_address_t self;
     ctn_address_t left;  /* CTN_NO_ADDRESS at rank 0 */
     ctn_address_t right; /* CTN_NO_ADDRESS at rank size - 1 */
-} ctn_chain_t;
+} ctn_chain_place_t;
 
 /** Bytes that a scan can carry: a slot less the forwarded address, packed. */
 #define CTN_SCAN_BYTES (CTN_INLINE_BYTES - sizeof(uint64_t))
@@ -34,7 +34,7 @@ typedef struct ctn_scan ctn_scan_t;
 
 struct ctn_scan {
     /* arguments */
-    const ctn_chain_t *chain;
+    const ctn_chain_place_t *place;
     ctn_fold_t fold;
     size_t bytes;           /* of a value, at most CTN_SCAN_BYTES */
     unsigned char *own;     /* this member's value */
@@ -68,9 +68,9 @@ ctn_step_t ctn_scan_rounds(ctn_op_t *op);
 
 /** Arguments of an allgather into a table in each member's arena: record i
  * is member i's. */
-typedef struct ctn_gather {
+typedef struct ctn_table_allgather {
     /* arguments */
-    const ctn_chain_t *chain;
+    const ctn_chain_place_t *place;
     uint64_t table;        /* offset of this member's table in its arena */
     unsigned char *memory; /* the same, as memory */
     size_t record_bytes;
@@ -78,18 +78,18 @@ typedef struct ctn_gather {
      * each. Known to all. */
     const uint32_t *first;
     /* working */
-    struct ctn_gather_peer {
+    struct ctn_table_allgather_peer {
         ctn_address_t address;
         uint64_t table;
     } partner[2];
     unsigned round;
     unsigned sent;
     unsigned received;
-} ctn_gather_t;
+} ctn_table_allgather_t;
 
 /** ceil(log2 p) + 1 rounds of doubling, every record travels to each member
  * once. Synchronizing. */
-extern const ctn_algorithm_t ctn_gather_algorithm;
+extern const ctn_algorithm_t ctn_table_allgather_algorithm;
 
 /* Folds. */
 
@@ -103,6 +103,6 @@ void ctn_fold_sum(void *near, const void *far, int leftwards);
 
 /** The value of the farthest member: from[0] is that of rank 0 (what it tells
  * all), from[1] that of the last; those two have only their own. */
-void ctn_fold_far(void *near, const void *far, int leftwards);
+void ctn_fold_farthest(void *near, const void *far, int leftwards);
 
 #endif

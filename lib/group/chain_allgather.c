@@ -7,10 +7,10 @@
 #include "group/rooted_tree.h"
 
 typedef struct allgather {
-    ctn_spread_t spread; /* first */
+    ctn_double_scan_t double_scan; /* first */
     /* arguments */
-    ctn_piece_t own;
-    ctn_pieces_t *result;
+    ctn_rank_block_t own;
+    ctn_rank_blocks_t *result;
     /* working: this member's piece and those from either side, nearest first */
     ctn_stream_t stream[2];
 } allgather_t;
@@ -19,16 +19,17 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     allgather_t *gather = ctn_op_state(op);
     catena_status_t status = CATENA_OK;
-    ctn_spread_begin(&gather->spread);
+    ctn_double_scan_begin(&gather->double_scan);
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         ctn_stream_t *stream = &gather->stream[side];
         if (status == CATENA_OK) {
-            status = ctn_stream_reserve(
-                op->exec, stream,
-                CTN_SPREAD_HEAD + ctn_stream_bytes(gather->own.bytes));
+            status =
+                ctn_stream_reserve(op->exec, stream,
+                                   CTN_DOUBLE_SCAN_HEAD_BYTES +
+                                       ctn_stream_bytes(gather->own.bytes));
         }
         if (status == CATENA_OK) {
-            stream->bytes = CTN_SPREAD_HEAD;
+            stream->bytes = CTN_DOUBLE_SCAN_HEAD_BYTES;
             status = ctn_stream_put(op->exec, stream, gather->own);
         }
     }
@@ -38,7 +39,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static unsigned char *outgoing(ctn_op_t *op, unsigned side, size_t *bytes)
 {
     allgather_t *gather = ctn_op_state(op);
-    *bytes = gather->stream[side].bytes - CTN_SPREAD_HEAD;
+    *bytes = gather->stream[side].bytes - CTN_DOUBLE_SCAN_HEAD_BYTES;
     return gather->stream[side].memory;
 }
 
@@ -49,28 +50,28 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
     return ctn_stream_append(op->exec, &gather->stream[side], value, bytes);
 }
 
-static const ctn_spread_values_t values = {outgoing, incoming};
+static const ctn_double_scan_values_t values = {outgoing, incoming};
 
 static ctn_step_t hand_over(ctn_op_t *op)
 {
     allgather_t *gather = ctn_op_state(op);
-    const ctn_chain_t *chain = gather->spread.chain;
-    catena_status_t status =
-        ctn_pieces_take(op->exec, gather->result, gather->stream,
-                        CTN_SPREAD_HEAD, chain->rank, chain->size);
+    const ctn_chain_place_t *place = gather->double_scan.place;
+    catena_status_t status = ctn_rank_blocks_take(
+        op->exec, gather->result, gather->stream, CTN_DOUBLE_SCAN_HEAD_BYTES,
+        place->rank, place->size);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 static void finish(ctn_op_t *op)
 {
     allgather_t *gather = ctn_op_state(op);
-    ctn_spread_drop(op);
+    ctn_double_scan_drop(op);
     ctn_stream_release(op->exec, &gather->stream[CTN_LEFT]);
     ctn_stream_release(op->exec, &gather->stream[CTN_RIGHT]);
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"rounds", ctn_spread_rounds},
+                                     {"rounds", ctn_double_scan_rounds},
                                      {"hand over", hand_over},
                                      {NULL, NULL}};
 
@@ -82,14 +83,14 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_lane_t *lane,
-                              ctn_piece_t own, ctn_pieces_t *result)
+ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
+                              ctn_rank_block_t own, ctn_rank_blocks_t *result)
 {
-    ctn_op_t *op = ctn_op_create(exec, &algorithm, &lane->channel);
+    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->channel);
     if (op != NULL) {
         allgather_t *gather = ctn_op_state(op);
-        gather->spread.chain = &lane->chain;
-        gather->spread.values = &values;
+        gather->double_scan.place = &chain->place;
+        gather->double_scan.values = &values;
         gather->own = own;
         gather->result = result;
     }

@@ -49,11 +49,11 @@ static catena_status_t take(ctn_op_t *op, unsigned side,
     return CATENA_OK;
 }
 
-static ctn_piece_t all(ctn_op_t *op, unsigned side, unsigned child)
+static ctn_rank_block_t all(ctn_op_t *op, unsigned side, unsigned child)
 {
     (void)side, (void)child;
     const bcast_t *bcast = ctn_op_state(op);
-    return (ctn_piece_t){bcast->source, bcast->bytes};
+    return (ctn_rank_block_t){bcast->source, bcast->bytes};
 }
 
 static const ctn_rooted_values_t values = {take, all};
@@ -92,12 +92,12 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_chain_bcast(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
+ctn_op_t *ctn_chain_bcast(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                           void *data, size_t bytes)
 {
     void *state;
     ctn_op_t *op =
-        ctn_rooted_create(exec, lane, root, &algorithm, &values, &state);
+        ctn_rooted_create(exec, chain, root, &algorithm, &values, &state);
     if (op != NULL) {
         bcast_t *bcast = state;
         bcast->data = data;

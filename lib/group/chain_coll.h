@@ -27,56 +27,57 @@ typedef struct ctn_operator {
 /* ---- values of as many bytes on all members ---- */
 
 /** The value of members 0 to this one. `result` may be `own`. */
-ctn_op_t *ctn_chain_inclusive(ctn_exec_t *exec, ctn_lane_t *lane,
-                              ctn_operator_t by, const void *own, size_t bytes,
-                              void *result);
+ctn_op_t *ctn_chain_inclusive_scan(ctn_exec_t *exec, ctn_chain_t *chain,
+                                   ctn_operator_t by, const void *own,
+                                   size_t bytes, void *result);
 /** The value of the members before this one; the first one's result stays as it
  * is. `result` may be `own`. */
-ctn_op_t *ctn_chain_exclusive(ctn_exec_t *exec, ctn_lane_t *lane,
-                              ctn_operator_t by, const void *own, size_t bytes,
-                              void *result);
+ctn_op_t *ctn_chain_exclusive_scan(ctn_exec_t *exec, ctn_chain_t *chain,
+                                   ctn_operator_t by, const void *own,
+                                   size_t bytes, void *result);
 /** The value of the members to the left and that of those to the right of this
  * one; at the ends what there is nothing for stays as it is. */
-ctn_op_t *ctn_chain_double(ctn_exec_t *exec, ctn_lane_t *lane,
-                           ctn_operator_t by, const void *own, size_t bytes,
-                           void *left, void *right);
+ctn_op_t *ctn_chain_double_scan(ctn_exec_t *exec, ctn_chain_t *chain,
+                                ctn_operator_t by, const void *own,
+                                size_t bytes, void *left, void *right);
 /** The value of all members, by a double scan: where operations round, members
  * may differ in the last bits. `result` may be `own`. */
-ctn_op_t *ctn_chain_allreduce(ctn_exec_t *exec, ctn_lane_t *lane,
+ctn_op_t *ctn_chain_allreduce(ctn_exec_t *exec, ctn_chain_t *chain,
                               ctn_operator_t by, const void *own, size_t bytes,
                               void *result);
 /** The value of all members at `root`; `result` counts there only. */
-ctn_op_t *ctn_chain_reduce(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
+ctn_op_t *ctn_chain_reduce(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                            ctn_operator_t by, const void *own, size_t bytes,
                            void *result);
 /** What `root` has in `data` gets into everybody's. */
-ctn_op_t *ctn_chain_bcast(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
+ctn_op_t *ctn_chain_bcast(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                           void *data, size_t bytes);
 /** Nobody is through before all have come. */
-ctn_op_t *ctn_chain_barrier(ctn_exec_t *exec, ctn_lane_t *lane);
+ctn_op_t *ctn_chain_barrier(ctn_exec_t *exec, ctn_chain_t *chain);
 
 /* ---- values of different lengths ---- */
 
 /** A result of pieces, one for each member and in their order. */
-typedef struct ctn_pieces {
-    ctn_piece_t *piece; /* [count] */
+typedef struct ctn_rank_blocks {
+    ctn_rank_block_t *piece; /* [count] */
     uint32_t count;
     ctn_stream_t stream[2]; /* what they lie in */
-} ctn_pieces_t;
+} ctn_rank_blocks_t;
 
 /** Pieces of all members at `root`; `result` counts there only and is made.
  * Memory: at the root that of the result, at others that of the members who
  * send through them. */
-ctn_op_t *ctn_chain_gather(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
-                           ctn_piece_t own, ctn_pieces_t *result);
+ctn_op_t *ctn_chain_gather(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
+                           ctn_rank_block_t own, ctn_rank_blocks_t *result);
 /** The same at all members. */
-ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_lane_t *lane,
-                              ctn_piece_t own, ctn_pieces_t *result);
-void ctn_pieces_release(ctn_exec_t *exec, ctn_pieces_t *pieces);
+ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
+                              ctn_rank_block_t own, ctn_rank_blocks_t *result);
+void ctn_rank_blocks_release(ctn_exec_t *exec, ctn_rank_blocks_t *pieces);
 
 /** Piece i of `pieces`, [N] at `root` and nothing elsewhere, gets to member i:
  * the one piece of its result, which is made. */
-ctn_op_t *ctn_chain_scatter(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
-                            const ctn_piece_t *pieces, ctn_pieces_t *result);
+ctn_op_t *ctn_chain_scatter(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
+                            const ctn_rank_block_t *pieces,
+                            ctn_rank_blocks_t *result);
 
 #endif

@@ -9,8 +9,8 @@
 typedef struct gather {
     ctn_rooted_t tree; /* first */
     /* arguments */
-    ctn_piece_t own;
-    ctn_pieces_t *result;
+    ctn_rank_block_t own;
+    ctn_rank_blocks_t *result;
     /* working: by the side of the children */
     ctn_stream_t stream[2];
 } gather_t;
@@ -49,12 +49,12 @@ static ctn_step_t pass_on(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
     const ctn_rooted_t *tree = &gather->tree;
-    const ctn_chain_t *chain = &tree->lane->chain;
+    const ctn_chain_place_t *place = &tree->chain->place;
     const ctn_stream_t *stream = &gather->stream[!tree->up];
     catena_status_t status =
         tree->is_root
-            ? ctn_pieces_take(op->exec, gather->result, gather->stream, 0,
-                              chain->rank, chain->size)
+            ? ctn_rank_blocks_take(op->exec, gather->result, gather->stream, 0,
+                                   place->rank, place->size)
             : ctn_rooted_lend_up(op, stream->memory, stream->bytes);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
@@ -82,12 +82,12 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_chain_gather(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
-                           ctn_piece_t own, ctn_pieces_t *result)
+ctn_op_t *ctn_chain_gather(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
+                           ctn_rank_block_t own, ctn_rank_blocks_t *result)
 {
     void *state;
     ctn_op_t *op =
-        ctn_rooted_create(exec, lane, root, &algorithm, &values, &state);
+        ctn_rooted_create(exec, chain, root, &algorithm, &values, &state);
     if (op != NULL) {
         gather_t *gather = state;
         gather->own = own;

@@ -86,13 +86,13 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_chain_reduce(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
+ctn_op_t *ctn_chain_reduce(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                            ctn_operator_t by, const void *own, size_t bytes,
                            void *result)
 {
     void *state;
     ctn_op_t *op =
-        ctn_rooted_create(exec, lane, root, &algorithm, &values, &state);
+        ctn_rooted_create(exec, chain, root, &algorithm, &values, &state);
     if (op != NULL) {
         reduce_t *reduce = state;
         reduce->by = by;

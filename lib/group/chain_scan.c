@@ -11,7 +11,7 @@
 #include "group/scan_rounds.h"
 
 typedef struct scan {
-    ctn_spread_t spread; /* first */
+    ctn_double_scan_t double_scan; /* first */
     /* arguments */
     ctn_operator_t by;
     const void *own;
@@ -28,7 +28,8 @@ typedef struct scan {
 
 static unsigned char *new_value(ctn_op_t *op, const scan_t *scan)
 {
-    return ctn_scratch_alloc(op->exec, CTN_SPREAD_HEAD + scan->bytes);
+    return ctn_scratch_alloc(op->exec,
+                             CTN_DOUBLE_SCAN_HEAD_BYTES + scan->bytes);
 }
 
 static void copy_value(ctn_op_t *op, const scan_t *scan, void *to,
@@ -51,7 +52,7 @@ static void fold(ctn_op_t *op, const scan_t *scan, void *near, const void *far,
 static ctn_step_t begin(ctn_op_t *op)
 {
     scan_t *scan = ctn_op_state(op);
-    ctn_spread_begin(&scan->spread);
+    ctn_double_scan_begin(&scan->double_scan);
     scan->any[CTN_LEFT] = scan->any[CTN_RIGHT] = false;
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         if (!scan->wanted[side]) {
@@ -61,7 +62,8 @@ static ctn_step_t begin(ctn_op_t *op)
         if (scan->running[side] == NULL) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
         }
-        copy_value(op, scan, scan->running[side] + CTN_SPREAD_HEAD, scan->own);
+        copy_value(op, scan, scan->running[side] + CTN_DOUBLE_SCAN_HEAD_BYTES,
+                   scan->own);
     }
     if (scan->total != NULL) {
         scan->right = new_value(op, scan);
@@ -96,18 +98,20 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
         copy_value(op, scan, exclusive, value);
     }
     scan->any[side] = true;
-    fold(op, scan, scan->running[side] + CTN_SPREAD_HEAD, value, side);
+    fold(op, scan, scan->running[side] + CTN_DOUBLE_SCAN_HEAD_BYTES, value,
+         side);
     return CATENA_OK;
 }
 
-static const ctn_spread_values_t values = {outgoing, incoming};
+static const ctn_double_scan_values_t values = {outgoing, incoming};
 
 static ctn_step_t hand_over(ctn_op_t *op)
 {
     scan_t *scan = ctn_op_state(op);
     void *result = scan->total != NULL ? scan->total : scan->inclusive;
     if (result != NULL) {
-        copy_value(op, scan, result, scan->running[CTN_LEFT] + CTN_SPREAD_HEAD);
+        copy_value(op, scan, result,
+                   scan->running[CTN_LEFT] + CTN_DOUBLE_SCAN_HEAD_BYTES);
     }
     if (scan->total != NULL && scan->any[CTN_RIGHT]) {
         fold(op, scan, scan->total, scan->right, CTN_RIGHT);
@@ -118,8 +122,8 @@ static ctn_step_t hand_over(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     scan_t *scan = ctn_op_state(op);
-    size_t bytes = CTN_SPREAD_HEAD + scan->bytes;
-    ctn_spread_drop(op);
+    size_t bytes = CTN_DOUBLE_SCAN_HEAD_BYTES + scan->bytes;
+    ctn_double_scan_drop(op);
     ctn_scratch_free(op->exec, scan->running[CTN_LEFT], bytes);
     ctn_scratch_free(op->exec, scan->running[CTN_RIGHT], bytes);
     ctn_scratch_free(op->exec, scan->right, bytes);
@@ -127,7 +131,7 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"rounds", ctn_spread_rounds},
+                                     {"rounds", ctn_double_scan_rounds},
                                      {"hand over", hand_over},
                                      {NULL, NULL}};
 
@@ -140,53 +144,53 @@ static const ctn_algorithm_t algorithm = {
 };
 
 /** @param asked from where to scan, and where results go */
-static ctn_op_t *create(ctn_exec_t *exec, ctn_lane_t *lane, ctn_operator_t by,
+static ctn_op_t *create(ctn_exec_t *exec, ctn_chain_t *chain, ctn_operator_t by,
                         const void *own, size_t bytes, const scan_t *asked)
 {
-    ctn_op_t *op = ctn_op_create(exec, &algorithm, &lane->channel);
+    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->channel);
     if (op != NULL) {
         scan_t *scan = ctn_op_state(op);
         *scan = *asked;
         scan->by = by;
         scan->own = own;
         scan->bytes = bytes;
-        scan->spread.chain = &lane->chain;
-        scan->spread.values = &values;
+        scan->double_scan.place = &chain->place;
+        scan->double_scan.values = &values;
     }
     return op;
 }
 
-ctn_op_t *ctn_chain_inclusive(ctn_exec_t *exec, ctn_lane_t *lane,
-                              ctn_operator_t by, const void *own, size_t bytes,
-                              void *result)
+ctn_op_t *ctn_chain_inclusive_scan(ctn_exec_t *exec, ctn_chain_t *chain,
+                                   ctn_operator_t by, const void *own,
+                                   size_t bytes, void *result)
 {
-    return create(exec, lane, by, own, bytes,
+    return create(exec, chain, by, own, bytes,
                   &(scan_t){.wanted = {true, false}, .inclusive = result});
 }
 
-ctn_op_t *ctn_chain_exclusive(ctn_exec_t *exec, ctn_lane_t *lane,
-                              ctn_operator_t by, const void *own, size_t bytes,
-                              void *result)
+ctn_op_t *ctn_chain_exclusive_scan(ctn_exec_t *exec, ctn_chain_t *chain,
+                                   ctn_operator_t by, const void *own,
+                                   size_t bytes, void *result)
 {
     return create(
-        exec, lane, by, own, bytes,
+        exec, chain, by, own, bytes,
         &(scan_t){.wanted = {true, false}, .exclusive = {result, NULL}});
 }
 
-ctn_op_t *ctn_chain_double(ctn_exec_t *exec, ctn_lane_t *lane,
-                           ctn_operator_t by, const void *own, size_t bytes,
-                           void *left, void *right)
+ctn_op_t *ctn_chain_double_scan(ctn_exec_t *exec, ctn_chain_t *chain,
+                                ctn_operator_t by, const void *own,
+                                size_t bytes, void *left, void *right)
 {
     return create(
-        exec, lane, by, own, bytes,
+        exec, chain, by, own, bytes,
         &(scan_t){.wanted = {true, true}, .exclusive = {left, right}});
 }
 
-ctn_op_t *ctn_chain_allreduce(ctn_exec_t *exec, ctn_lane_t *lane,
+ctn_op_t *ctn_chain_allreduce(ctn_exec_t *exec, ctn_chain_t *chain,
                               ctn_operator_t by, const void *own, size_t bytes,
                               void *result)
 {
-    return create(exec, lane, by, own, bytes,
+    return create(exec, chain, by, own, bytes,
                   &(scan_t){.wanted = {true, true}, .total = result});
 }
 
@@ -196,8 +200,8 @@ static void combine_nothing(void *near, const void *far, size_t bytes,
     (void)near, (void)far, (void)bytes, (void)far_is_left, (void)argument;
 }
 
-ctn_op_t *ctn_chain_barrier(ctn_exec_t *exec, ctn_lane_t *lane)
+ctn_op_t *ctn_chain_barrier(ctn_exec_t *exec, ctn_chain_t *chain)
 {
     ctn_operator_t nothing = {combine_nothing, NULL};
-    return create(exec, lane, nothing, NULL, 0, &(scan_t){.own = NULL});
+    return create(exec, chain, nothing, NULL, 0, &(scan_t){.own = NULL});
 }

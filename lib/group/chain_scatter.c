@@ -9,8 +9,8 @@
 typedef struct scatter {
     ctn_rooted_t tree; /* first */
     /* arguments */
-    const ctn_piece_t *pieces; /* the root's */
-    ctn_pieces_t *result;
+    const ctn_rank_block_t *pieces; /* the root's */
+    ctn_rank_blocks_t *result;
     /* working */
     ctn_stream_t stream[2];                 /* the root's, for either side */
     const ctn_letter_t *letter;             /* the others' */
@@ -20,16 +20,16 @@ typedef struct scatter {
 /** The root's pieces for one side, in the order in which they go there. */
 static catena_status_t pack(ctn_op_t *op, scatter_t *scatter, unsigned side)
 {
-    const ctn_chain_t *chain = &scatter->tree.lane->chain;
+    const ctn_chain_place_t *place = &scatter->tree.chain->place;
     ctn_stream_t *stream = &scatter->stream[side];
     int64_t step = side == CTN_LEFT ? -1 : 1;
     size_t bytes = 0;
-    for (int64_t i = chain->rank + step; i >= 0 && i < chain->size; i += step) {
+    for (int64_t i = place->rank + step; i >= 0 && i < place->size; i += step) {
         bytes += ctn_stream_bytes(scatter->pieces[i].bytes);
     }
     catena_status_t status = ctn_stream_reserve(op->exec, stream, bytes);
-    for (int64_t i = chain->rank + step;
-         status == CATENA_OK && i >= 0 && i < chain->size; i += step) {
+    for (int64_t i = place->rank + step;
+         status == CATENA_OK && i >= 0 && i < place->size; i += step) {
         status = ctn_stream_put(op->exec, stream, scatter->pieces[i]);
     }
     return status;
@@ -51,13 +51,14 @@ static void find_bounds(scatter_t *scatter, unsigned side,
 }
 
 /** The result: this member's own, as if it were alone. */
-static catena_status_t keep(ctn_op_t *op, scatter_t *scatter, ctn_piece_t own)
+static catena_status_t keep(ctn_op_t *op, scatter_t *scatter,
+                            ctn_rank_block_t own)
 {
     ctn_stream_t stream[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
     catena_status_t status = ctn_stream_put(op->exec, &stream[CTN_RIGHT], own);
-    return status == CATENA_OK
-               ? ctn_pieces_take(op->exec, scatter->result, stream, 0, 0, 1)
-               : status;
+    return status == CATENA_OK ? ctn_rank_blocks_take(op->exec, scatter->result,
+                                                      stream, 0, 0, 1)
+                               : status;
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -84,20 +85,20 @@ static catena_status_t take(ctn_op_t *op, unsigned side,
     scatter_t *scatter = ctn_op_state(op);
     scatter->letter = letter;
     size_t at = 0;
-    ctn_piece_t own = ctn_stream_next(letter->data, &at);
+    ctn_rank_block_t own = ctn_stream_next(letter->data, &at);
     find_bounds(scatter, !side, letter->data, at, letter->bytes);
     return keep(op, scatter, own);
 }
 
-static ctn_piece_t stretch(ctn_op_t *op, unsigned side, unsigned child)
+static ctn_rank_block_t stretch(ctn_op_t *op, unsigned side, unsigned child)
 {
     const scatter_t *scatter = ctn_op_state(op);
     const size_t *bound = scatter->bound[side];
     const unsigned char *records = scatter->tree.is_root
                                        ? scatter->stream[side].memory
                                        : scatter->letter->data;
-    return (ctn_piece_t){records + bound[child],
-                         bound[child + 1] - bound[child]};
+    return (ctn_rank_block_t){records + bound[child],
+                              bound[child + 1] - bound[child]};
 }
 
 static const ctn_rooted_values_t values = {take, stretch};
@@ -125,12 +126,13 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_chain_scatter(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
-                            const ctn_piece_t *pieces, ctn_pieces_t *result)
+ctn_op_t *ctn_chain_scatter(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
+                            const ctn_rank_block_t *pieces,
+                            ctn_rank_blocks_t *result)
 {
     void *state;
     ctn_op_t *op =
-        ctn_rooted_create(exec, lane, root, &algorithm, &values, &state);
+        ctn_rooted_create(exec, chain, root, &algorithm, &values, &state);
     if (op != NULL) {
         scatter_t *scatter = state;
         scatter->pieces = pieces;

@@ -24,8 +24,8 @@ ctn_step_t ctn_scan_begin(ctn_op_t *op)
     ctn_scan_t *scan = ctn_op_state(op);
     memcpy(scan->inclusive[LEFT], scan->own, scan->bytes);
     memcpy(scan->inclusive[RIGHT], scan->own, scan->bytes);
-    scan->partner[LEFT] = scan->chain->left;
-    scan->partner[RIGHT] = scan->chain->right;
+    scan->partner[LEFT] = scan->place->left;
+    scan->partner[RIGHT] = scan->place->right;
     scan->round = 0;
     scan->sent = scan->received = 0;
     return CTN_STEP_NEXT;
@@ -136,7 +136,7 @@ void ctn_fold_sum(void *near, const void *far, int leftwards)
     }
 }
 
-void ctn_fold_far(void *near, const void *far, int leftwards)
+void ctn_fold_farthest(void *near, const void *far, int leftwards)
 {
     (void)leftwards;
     memcpy(near, far, sizeof(ctn_words_t));

@@ -30,11 +30,11 @@ static void leave_list(const catena_group_t *group)
 static void set_up(catena_group_t *group, ctn_exec_t *exec, void *block)
 {
     const ctn_block_layout_t *at = ctn_group_layout(group);
-    ctn_address_t address = {.process = exec->site->process};
+    ctn_address_t address = {.process = exec->locality->process};
     group->exec = exec;
     group->block = block;
     (void)ctn_heap_contains(exec->heap, block, 1, &address.offset);
-    ctn_lane_init(&group->lane, block, address, at->service);
+    ctn_chain_init(&group->chain, block, address, at->service);
     ctn_channel_init(&group->channel, block, at->user, CTN_FLIGHT);
     join_list(group);
 }
@@ -54,10 +54,10 @@ catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **out)
 
 static const char requests_key;
 
-static ctn_requests_t *requests_in(ctn_attachment_t *attachment)
+static ctn_duplicates_t *requests_in(ctn_attachment_t *attachment)
 {
     return (void *)((unsigned char *)attachment -
-                    offsetof(ctn_requests_t, attachment));
+                    offsetof(ctn_duplicates_t, attachment));
 }
 
 static void release_requests(ctn_exec_t *exec, ctn_attachment_t *attachment)
@@ -66,11 +66,11 @@ static void release_requests(ctn_exec_t *exec, ctn_attachment_t *attachment)
     ctn_users_drop(&requests_in(attachment)->users);
 }
 
-ctn_requests_t *ctn_requests_of(catena_group_t *group)
+ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group)
 {
     ctn_attachment_t *found = ctn_group_find(group, &requests_key);
     if (found == NULL) {
-        ctn_requests_t *requests = calloc(1, sizeof(*requests));
+        ctn_duplicates_t *requests = calloc(1, sizeof(*requests));
         if (requests != NULL) {
             found = &requests->attachment;
             found->key = &requests_key;
@@ -83,13 +83,13 @@ ctn_requests_t *ctn_requests_of(catena_group_t *group)
 
 /** How long the block of a hidden duplicate is. */
 static size_t lay_out_hidden(ctn_hidden_t *hidden, uint32_t members,
-                             size_t board, bool wide)
+                             size_t node_area, bool wide)
 {
     const size_t line = 4096;
     size_t bytes = offsetof(ctn_block_t, wide);
     hidden->group.small = members <= CTN_SMALL_MEMBERS;
     if (hidden->group.small) {
-        bytes = offsetof(ctn_small_block_t, board) + board;
+        bytes = offsetof(ctn_small_block_t, node_area) + node_area;
         bytes = (bytes + line - 1) / line * line;
     }
     hidden->wide = bytes;
@@ -97,16 +97,17 @@ static size_t lay_out_hidden(ctn_hidden_t *hidden, uint32_t members,
     return bytes + (size_t)CTN_RINGS * CTN_WIDE_SLOTS * hidden->wide_bytes;
 }
 
-catena_status_t ctn_hidden_create(catena_group_t *of, size_t board, bool wide,
-                                  ctn_hidden_t **out)
+catena_status_t ctn_hidden_create(catena_group_t *of, size_t node_area,
+                                  bool wide, ctn_hidden_t **out)
 {
     ctn_exec_t *exec = of->exec;
-    ctn_requests_t *requests = ctn_requests_of(of);
+    ctn_duplicates_t *requests = ctn_duplicates_of(of);
     ctn_hidden_t *hidden = calloc(1, sizeof(*hidden));
     void *block = NULL;
     if (requests != NULL && hidden != NULL) {
         hidden->group.hidden = true;
-        size_t bytes = lay_out_hidden(hidden, of->lane.chain.size, board, wide);
+        size_t bytes =
+            lay_out_hidden(hidden, of->chain.place.size, node_area, wide);
         block = ctn_heap_calloc(exec->heap, 4096, bytes);
     }
     if (block == NULL) {
@@ -117,8 +118,8 @@ catena_status_t ctn_hidden_create(catena_group_t *of, size_t board, bool wide,
     hidden->requests = requests;
     ctn_users_join(&requests->users);
     set_up(&hidden->group, exec, block);
-    hidden->group.lane.chain.size = of->lane.chain.size;
-    hidden->group.lane.chain.rank = of->lane.chain.rank;
+    hidden->group.chain.place.size = of->chain.place.size;
+    hidden->group.chain.place.rank = of->chain.place.rank;
     hidden->group.channel.flight = 0;
     *out = hidden;
     return CATENA_OK;
@@ -132,7 +133,7 @@ void ctn_group_release(catena_group_t *group)
         group->attachments = attachment->next;
         attachment->release(group->exec, attachment);
     }
-    ctn_lane_release(group->exec, &group->lane);
+    ctn_chain_release(group->exec, &group->chain);
     ctn_channel_clear(group->exec, &group->channel);
     if (group->hidden) {
         ctn_users_leave(&((ctn_hidden_t *)group)->requests->users);
@@ -151,12 +152,12 @@ void ctn_group_attach(catena_group_t *group, ctn_attachment_t *attachment)
 
 int catena_group_rank(const catena_group_t *group)
 {
-    return group != NULL ? (int)group->lane.chain.rank : -1;
+    return group != NULL ? (int)group->chain.place.rank : -1;
 }
 
 int catena_group_size(const catena_group_t *group)
 {
-    return group != NULL ? (int)group->lane.chain.size : 0;
+    return group != NULL ? (int)group->chain.place.size : 0;
 }
 
 /* ---- parting ---- */
@@ -167,7 +168,7 @@ int catena_group_size(const catena_group_t *group)
  * in the memory that is given back: not even words that nobody waits for, which
  * have been delivered before. Nobody waits for that: the scan runs aside. */
 
-typedef struct parting {
+typedef struct teardown {
     ctn_scan_t scan; /* first: its phases run here */
     catena_group_t *group;
     bool flush;
@@ -176,14 +177,14 @@ typedef struct parting {
     ctn_words_t own;
     ctn_words_t left;
     ctn_words_t right;
-} parting_t;
+} teardown_t;
 
 /** No operation of the group is under way, not even one that nobody waits
  * for. */
 static bool is_quiet(const catena_group_t *group)
 {
     bool quiet = ctn_channel_under_way(&group->channel) == 0 &&
-                 ctn_channel_under_way(&group->lane.channel) == 0;
+                 ctn_channel_under_way(&group->chain.channel) == 0;
     for (const ctn_attachment_t *attachment = group->attachments;
          quiet && attachment != NULL; attachment = attachment->next) {
         quiet = attachment->quiet == NULL || attachment->quiet(attachment);
@@ -194,11 +195,11 @@ static bool is_quiet(const catena_group_t *group)
 /** Requests that are not freed yet may still look at the group. */
 static bool ready(const ctn_op_t *op)
 {
-    const parting_t *parting = (const void *)op->memory;
-    const catena_group_t *group = parting->group;
+    const teardown_t *teardown = (const void *)op->memory;
+    const catena_group_t *group = teardown->group;
     ctn_attachment_t *found = ctn_group_find(group, &requests_key);
     return group->channel.flight > 0 && is_quiet(group) &&
-           (parting->keep || found == NULL ||
+           (teardown->keep || found == NULL ||
             requests_in(found)->users.count == 0);
 }
 
@@ -207,72 +208,72 @@ static bool ready(const ctn_op_t *op)
  * What goes by the network is waited for only where no operation has. */
 static ctn_step_t flush(ctn_op_t *op)
 {
-    const parting_t *parting = ctn_op_state(op);
+    const teardown_t *teardown = ctn_op_state(op);
     ctn_transport_t *local = op->exec->local;
     ctn_transport_t *network = op->exec->network;
     catena_status_t status = CATENA_OK;
     if (op->exec->virtual_time) {
         (void)local->ops->flush(local, &op->pending);
-    } else if ((parting->flush || op->exec->unheard) && network != NULL) {
+    } else if ((teardown->flush || op->exec->unheard) && network != NULL) {
         status = network->ops->flush(network, &op->pending);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static ctn_step_t deliver(ctn_op_t *op)
+static ctn_step_t await_flush(ctn_op_t *op)
 {
     return op->pending == 0 ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
 
-static void part(ctn_op_t *op)
+static void release_group(ctn_op_t *op)
 {
-    parting_t *parting = ctn_op_state(op);
-    if (!parting->keep) { /* others may be at the next turn already */
-        ctn_channel_clear(op->exec, &parting->channel);
-        ctn_group_release(parting->group);
+    teardown_t *teardown = ctn_op_state(op);
+    if (!teardown->keep) { /* others may be at the next turn already */
+        ctn_channel_clear(op->exec, &teardown->channel);
+        ctn_group_release(teardown->group);
     }
 }
 
-static const ctn_phase_t parting_phases[] = {{"flush", flush},
-                                             {"deliver", deliver},
-                                             {"begin", ctn_scan_begin},
-                                             {"rounds", ctn_scan_rounds},
-                                             {NULL, NULL}};
+static const ctn_phase_t teardown_phases[] = {{"flush", flush},
+                                              {"deliver", await_flush},
+                                              {"begin", ctn_scan_begin},
+                                              {"rounds", ctn_scan_rounds},
+                                              {NULL, NULL}};
 
-static const ctn_algorithm_t parting_algorithm = {
+static const ctn_algorithm_t teardown_algorithm = {
     .name = "parting",
-    .state_bytes = sizeof(parting_t),
-    .phases = parting_phases,
+    .state_bytes = sizeof(teardown_t),
+    .phases = teardown_phases,
     .synchronizing = true,
-    .release = part,
+    .release = release_group,
     .ready = ready,
 };
 
 /** NULL: no memory. */
-static ctn_op_t *create_parting(catena_group_t *group, unsigned turn,
-                                uint64_t value)
+static ctn_op_t *create_teardown(catena_group_t *group, unsigned turn,
+                                 uint64_t value)
 {
-    ctn_op_t *op = ctn_op_create(group->exec, &parting_algorithm, NULL);
+    ctn_op_t *op = ctn_op_create(group->exec, &teardown_algorithm, NULL);
     if (op == NULL) {
         return NULL;
     }
-    parting_t *parting = ctn_op_state(op);
-    ctn_channel_t *channel = &parting->channel;
-    uint32_t at = ctn_group_layout(group)->parting;
-    ctn_channel_set(channel, (void *)ctn_group_part(group, at),
+    teardown_t *teardown = ctn_op_state(op);
+    ctn_channel_t *channel = &teardown->channel;
+    uint32_t at = ctn_group_layout(group)->teardown;
+    ctn_channel_set(channel, (void *)ctn_group_block_at(group, at),
                     CTN_PARTING_RINGS, 1);
     channel->base = at;
     channel->brittle = true;
     channel->complete += turn;
     channel->started += turn;
-    parting->group = group;
-    parting->own.word[0] = value;
-    parting->scan.chain = &group->lane.chain;
-    parting->scan.fold = ctn_fold_sum;
-    parting->scan.bytes = sizeof(ctn_words_t);
-    parting->scan.own = (unsigned char *)&parting->own;
-    parting->scan.from[0] = (unsigned char *)&parting->left;
-    parting->scan.from[1] = (unsigned char *)&parting->right;
+    teardown->group = group;
+    teardown->own.word[0] = value;
+    teardown->scan.place = &group->chain.place;
+    teardown->scan.fold = ctn_fold_sum;
+    teardown->scan.bytes = sizeof(ctn_words_t);
+    teardown->scan.own = (unsigned char *)&teardown->own;
+    teardown->scan.from[0] = (unsigned char *)&teardown->left;
+    teardown->scan.from[1] = (unsigned char *)&teardown->right;
     op->channel = channel;
     return op;
 }
@@ -298,40 +299,40 @@ catena_status_t ctn_group_free(catena_group_t *group, bool flush_links)
     if (is_busy(group)) {
         return CATENA_ERR_STATE;
     }
-    ctn_op_t *op = create_parting(group, 0, 0);
+    ctn_op_t *op = create_teardown(group, 0, 0);
     ctn_exec_t *exec = group->exec;
     if (op == NULL) {
         ctn_exec_break(exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
-    ((parting_t *)ctn_op_state(op))->flush = flush_links;
+    ((teardown_t *)ctn_op_state(op))->flush = flush_links;
     leave_list(group);
     ctn_op_start_aside(op, true);
     return exec->status;
 }
 
-catena_status_t ctn_group_meet(catena_group_t *group, unsigned turn,
-                               uint64_t *sum)
+catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned turn,
+                                       uint64_t *sum)
 {
     if (is_busy(group)) {
         return CATENA_ERR_STATE;
     }
     ctn_exec_t *exec = group->exec;
-    ctn_op_t *op = create_parting(group, turn, *sum);
+    ctn_op_t *op = create_teardown(group, turn, *sum);
     if (op == NULL) {
         ctn_exec_break(exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
-    parting_t *parting = ctn_op_state(op);
-    parting->keep = true;
+    teardown_t *teardown = ctn_op_state(op);
+    teardown->keep = true;
     ctn_op_start_aside(op, false);
     ctn_patience_t patience = {0};
     while (op->state != CTN_OP_DONE) {
         ctn_exec_poll_or_idle(exec, &patience);
     }
     catena_status_t status = op->status;
-    *sum =
-        parting->own.word[0] + parting->left.word[0] + parting->right.word[0];
+    *sum = teardown->own.word[0] + teardown->left.word[0] +
+           teardown->right.word[0];
     ctn_op_release(op);
     return status;
 }

@@ -19,11 +19,11 @@ typedef struct ctn_attachment {
 } ctn_attachment_t;
 
 /** See coll/barrier.c. */
-typedef enum ctn_barrier_way {
+typedef enum ctn_barrier_algorithm {
     CTN_BARRIER_UNKNOWN, /* nobody has looked at the settings yet */
     CTN_BARRIER_NODES,
     CTN_BARRIER_LEVELS
-} ctn_barrier_way_t;
+} ctn_barrier_algorithm_t;
 
 /** A group: a chain, and two numbered sequences of operations on it. Its own
  * size does not depend on the number of ranks; what higher layers learn
@@ -31,13 +31,13 @@ typedef enum ctn_barrier_way {
 struct catena_group {
     ctn_exec_t *exec;
     ctn_block_t *block;
-    ctn_lane_t lane;       /* the chain; channel for chain operations */
+    ctn_chain_t chain;     /* the chain; channel for chain operations */
     ctn_channel_t channel; /* for the application's operations */
     ctn_attachment_t *attachments;
     ctn_attachment_t *topo; /* of them the topology, or NULL */
     uint32_t composed;      /* operations under way that have no channel */
     bool permanent;         /* the world: goes with its context */
-    uint8_t barrier;        /* ctn_barrier_way_t: how its barriers go */
+    uint8_t barrier;        /* ctn_barrier_algorithm_t: how its barriers go */
     bool hidden;            /* it is a ctn_hidden_t */
     bool small;             /* its block is a ctn_small_block_t */
     catena_group_t *older;  /* in exec's list */
@@ -46,11 +46,11 @@ struct catena_group {
 _Static_assert(sizeof(struct catena_group) <= 256, "a handle is small");
 
 /** What a group keeps of its hidden duplicates. */
-typedef struct ctn_requests {
+typedef struct ctn_duplicates {
     ctn_users_t users; /* first: those */
     ctn_attachment_t attachment;
     uint32_t changes; /* of the settings by which hierarchies are built */
-} ctn_requests_t;
+} ctn_duplicates_t;
 
 /** The duplicate of a group that a persistent operation runs on. Its ranks are
  * those of the group, whose settings hold; operations wait until it is linked.
@@ -58,13 +58,13 @@ typedef struct ctn_requests {
 typedef struct ctn_hidden {
     catena_group_t group; /* first */
     catena_group_t *of;
-    ctn_requests_t *requests; /* of that */
-    size_t wide;              /* where its wide payloads are */
-    uint32_t wide_bytes;      /* of a slot; 0: it has none */
+    ctn_duplicates_t *requests; /* of that */
+    size_t wide;                /* where its wide payloads are */
+    uint32_t wide_bytes;        /* of a slot; 0: it has none */
 } ctn_hidden_t;
 
 /** The group whose settings hold for this one. */
-static inline catena_group_t *ctn_group_asked(const catena_group_t *group)
+static inline catena_group_t *ctn_group_original(const catena_group_t *group)
 {
     return group->hidden ? ((const ctn_hidden_t *)group)->of
                          : (catena_group_t *)(uintptr_t)group;
@@ -79,28 +79,28 @@ ctn_group_layout(const catena_group_t *group)
 }
 
 /** The part of its own block at an offset of the layout. */
-static inline unsigned char *ctn_group_part(const catena_group_t *group,
-                                            uint32_t at)
+static inline unsigned char *ctn_group_block_at(const catena_group_t *group,
+                                                uint32_t at)
 {
     return (unsigned char *)group->block + at;
 }
 
 /** Bytes of the wide payload of a slot of the user channel; all members have
  * the same. */
-static inline uint32_t ctn_group_wide_bytes(const catena_group_t *group)
+static inline uint32_t ctn_group_eager_bytes(const catena_group_t *group)
 {
     return group->hidden ? ((const ctn_hidden_t *)group)->wide_bytes
                          : CTN_PARTS * CTN_PART_BYTES;
 }
 
 /** Where it is in a block. */
-static inline uint64_t ctn_group_wide(const catena_group_t *group, uint64_t seq,
-                                      unsigned slot)
+static inline uint64_t ctn_group_eager(const catena_group_t *group,
+                                       uint64_t seq, unsigned slot)
 {
     uint64_t start = group->hidden ? ((const ctn_hidden_t *)group)->wide
                                    : offsetof(ctn_block_t, wide);
     return start + ((seq % CTN_RINGS) * CTN_WIDE_SLOTS + slot) *
-                       (uint64_t)ctn_group_wide_bytes(group);
+                       (uint64_t)ctn_group_eager_bytes(group);
 }
 
 /** The group whose user channel it is. */
@@ -116,10 +116,10 @@ catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **group);
  * not linked yet: operations that are started wait for ctn_channel_open.
  * @param board bytes of the board, in small groups
  * @param wide  it is to have wide payloads */
-catena_status_t ctn_hidden_create(catena_group_t *of, size_t board, bool wide,
-                                  ctn_hidden_t **hidden);
+catena_status_t ctn_hidden_create(catena_group_t *of, size_t node_area,
+                                  bool wide, ctn_hidden_t **hidden);
 /** What a group keeps of these; NULL: no memory. */
-ctn_requests_t *ctn_requests_of(catena_group_t *group);
+ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group);
 /** As catena_group_free.
  * @param flush operations of what belongs to the group have sent words that no
  *              operation waits for: these are to arrive first */
@@ -129,8 +129,8 @@ catena_status_t ctn_group_free(catena_group_t *group, bool flush);
  * @param turn 0, or 1 for a second one
  * @return ERR_STATE: this rank has operations under way; then it does nothing
  */
-catena_status_t ctn_group_meet(catena_group_t *group, unsigned turn,
-                               uint64_t *sum);
+catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned turn,
+                                       uint64_t *sum);
 /** Release it locally; nobody may put into its block any more. */
 void ctn_group_release(catena_group_t *group);
 /** The same of all groups that there are, with what belongs to them, also of

@@ -12,9 +12,9 @@
 enum { LEFT, RIGHT };
 
 typedef struct building {
-    ctn_lane_t *lane;
-    ctn_logchain_t *log; /* becomes the lane's when it is complete */
-    unsigned round;      /* whose members are known */
+    ctn_chain_t *chain;
+    ctn_log_chain_t *log; /* becomes the lane's when it is complete */
+    unsigned round;       /* whose members are known */
     bool sent;
 } building_t;
 
@@ -29,16 +29,16 @@ static unsigned rounds_of(uint32_t size)
 
 static size_t log_bytes(unsigned rounds)
 {
-    return sizeof(ctn_logchain_t) +
-           rounds * sizeof(((ctn_logchain_t *)NULL)->round[0]);
+    return sizeof(ctn_log_chain_t) +
+           rounds * sizeof(((ctn_log_chain_t *)NULL)->round[0]);
 }
 
 static ctn_step_t begin(ctn_op_t *op)
 {
     building_t *building = ctn_op_state(op);
-    const ctn_chain_t *chain = &building->lane->chain;
-    unsigned rounds = rounds_of(chain->size);
-    ctn_logchain_t *log = ctn_scratch_alloc(op->exec, log_bytes(rounds));
+    const ctn_chain_place_t *place = &building->chain->place;
+    unsigned rounds = rounds_of(place->size);
+    ctn_log_chain_t *log = ctn_scratch_alloc(op->exec, log_bytes(rounds));
     if (log == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -48,8 +48,8 @@ static ctn_step_t begin(ctn_op_t *op)
     building->round = 0;
     building->sent = false;
     if (rounds > 0) {
-        log->round[0].side[LEFT] = chain->left;
-        log->round[0].side[RIGHT] = chain->right;
+        log->round[0].side[LEFT] = place->left;
+        log->round[0].side[RIGHT] = place->right;
     }
     return CTN_STEP_NEXT;
 }
@@ -92,9 +92,9 @@ static bool received(ctn_op_t *op, const building_t *building, unsigned side,
 static ctn_step_t rounds(ctn_op_t *op)
 {
     building_t *building = ctn_op_state(op);
-    ctn_logchain_t *log = building->log;
+    ctn_log_chain_t *log = building->log;
     if (building->round == log->rounds) {
-        building->lane->log = log;
+        building->chain->log = log;
         building->log = NULL;
         return CTN_STEP_NEXT;
     }
@@ -114,7 +114,7 @@ static ctn_step_t rounds(ctn_op_t *op)
     return CTN_STEP_MOVED;
 }
 
-static void drop(ctn_logchain_t *log)
+static void drop(ctn_log_chain_t *log)
 {
     if (log != NULL) {
         ctn_scratch_free(log->exec, log, log_bytes(log->rounds));
@@ -138,21 +138,21 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_logchain_create(ctn_exec_t *exec, ctn_lane_t *lane)
+ctn_op_t *ctn_log_chain_create(ctn_exec_t *exec, ctn_chain_t *chain)
 {
-    if (lane->log != NULL) {
+    if (chain->log != NULL) {
         return ctn_op_create_empty(exec);
     }
-    ctn_op_t *op = ctn_op_create(exec, &algorithm, &lane->channel);
+    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->channel);
     if (op != NULL) {
         building_t *building = ctn_op_state(op);
-        building->lane = lane;
+        building->chain = chain;
     }
     return op;
 }
 
-void ctn_logchain_drop(ctn_lane_t *lane)
+void ctn_log_chain_drop(ctn_chain_t *chain)
 {
-    drop(lane->log);
-    lane->log = NULL;
+    drop(chain->log);
+    chain->log = NULL;
 }

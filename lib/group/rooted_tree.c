@@ -1,16 +1,17 @@
 #include "group/rooted_tree.h"
 
 typedef struct rooted {
-    ctn_lane_t *lane;
+    ctn_chain_t *chain;
     ctn_op_t *on_tree; /* not yet started */
 } with_log_t;
 
 static ctn_step_t find_members(ctn_op_t *op)
 {
     with_log_t *with_log = ctn_op_state(op);
-    return with_log->lane->log != NULL
+    return with_log->chain->log != NULL
                ? CTN_STEP_NEXT
-               : ctn_op_call(op, ctn_logchain_create(op->exec, with_log->lane));
+               : ctn_op_call(op,
+                             ctn_log_chain_create(op->exec, with_log->chain));
 }
 
 static ctn_step_t run(ctn_op_t *op)
@@ -39,7 +40,7 @@ static const ctn_algorithm_t algorithm_with_log = {
     .release = release,
 };
 
-ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
+ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                             const ctn_algorithm_t *algorithm,
                             const ctn_rooted_values_t *values, void **state)
 {
@@ -48,14 +49,14 @@ ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
         return NULL;
     }
     with_log_t *with_log = ctn_op_state(op);
-    with_log->lane = lane;
-    with_log->on_tree = ctn_op_create(exec, algorithm, &lane->channel);
+    with_log->chain = chain;
+    with_log->on_tree = ctn_op_create(exec, algorithm, &chain->channel);
     if (with_log->on_tree == NULL) {
         ctn_op_release(op);
         return NULL;
     }
     ctn_rooted_t *tree = ctn_op_state(with_log->on_tree);
-    tree->lane = lane;
+    tree->chain = chain;
     tree->root = root;
     tree->values = values;
     *state = tree;
@@ -64,11 +65,11 @@ ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
 
 /** Children on a side: 2^0, 2^1, ... away as far as the subtree and the chain
  * go. */
-static unsigned count_children(const ctn_chain_t *chain, unsigned side,
+static unsigned count_children(const ctn_chain_place_t *place, unsigned side,
                                unsigned limit)
 {
     uint32_t room =
-        side == CTN_LEFT ? chain->rank : chain->size - 1 - chain->rank;
+        side == CTN_LEFT ? place->rank : place->size - 1 - place->rank;
     unsigned count = 0;
     while (count < limit && UINT64_C(1) << count <= room) {
         count++;
@@ -78,22 +79,22 @@ static unsigned count_children(const ctn_chain_t *chain, unsigned side,
 
 catena_status_t ctn_rooted_begin(ctn_rooted_t *tree)
 {
-    const ctn_chain_t *chain = &tree->lane->chain;
-    if (tree->root >= chain->size) {
+    const ctn_chain_place_t *place = &tree->chain->place;
+    if (tree->root >= place->size) {
         return CATENA_ERR_ARG;
     }
-    tree->is_root = chain->rank == tree->root;
+    tree->is_root = place->rank == tree->root;
     unsigned limit[2] = {CTN_ROOTED_ROUNDS, CTN_ROOTED_ROUNDS};
     if (!tree->is_root) {
-        tree->up = chain->rank < tree->root ? CTN_RIGHT : CTN_LEFT;
-        uint32_t away = tree->up == CTN_RIGHT ? tree->root - chain->rank
-                                              : chain->rank - tree->root;
+        tree->up = place->rank < tree->root ? CTN_RIGHT : CTN_LEFT;
+        uint32_t away = tree->up == CTN_RIGHT ? tree->root - place->rank
+                                              : place->rank - tree->root;
         tree->up_round = (unsigned)__builtin_ctz(away);
         limit[tree->up] = 0;
         limit[!tree->up] = tree->up_round;
     }
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-        tree->children[side] = count_children(chain, side, limit[side]);
+        tree->children[side] = count_children(place, side, limit[side]);
     }
     return CATENA_OK;
 }
@@ -101,7 +102,7 @@ catena_status_t ctn_rooted_begin(ctn_rooted_t *tree)
 static ctn_address_t member_at(const ctn_rooted_t *tree, unsigned side,
                                unsigned round)
 {
-    return tree->lane->log->round[round].side[side];
+    return tree->chain->log->round[round].side[side];
 }
 
 /** Slots go by the side where the receiver has the sender. */
@@ -138,7 +139,7 @@ static ctn_step_t receive(ctn_op_t *op, unsigned side, unsigned round)
     } else {
         int64_t away = INT64_C(1) << round;
         op->waits_for =
-            tree->lane->chain.rank + (side == CTN_LEFT ? -away : away);
+            tree->chain->place.rank + (side == CTN_LEFT ? -away : away);
     }
     return step;
 }
@@ -225,7 +226,7 @@ ctn_step_t ctn_rooted_lend_down(ctn_op_t *op)
     for (unsigned child = CTN_ROOTED_ROUNDS; child-- > 0;) {
         for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
             if (status == CATENA_OK && child < tree->children[side]) {
-                ctn_piece_t piece = tree->values->part(op, side, child);
+                ctn_rank_block_t piece = tree->values->part(op, side, child);
                 status = lend(op, side, child, piece.data, piece.bytes);
             }
         }

@@ -20,13 +20,13 @@ typedef struct ctn_rooted_values {
     catena_status_t (*take)(ctn_op_t *op, unsigned side,
                             const ctn_letter_t *letter);
     /** Down: what a child on `side`, 2^child away, is to get. */
-    ctn_piece_t (*part)(ctn_op_t *op, unsigned side, unsigned child);
+    ctn_rank_block_t (*part)(ctn_op_t *op, unsigned side, unsigned child);
 } ctn_rooted_values_t;
 
 /** First in the state of an operation on a tree. */
 typedef struct ctn_rooted {
     /* arguments */
-    ctn_lane_t *lane;
+    ctn_chain_t *chain;
     uint32_t root;
     const ctn_rooted_values_t *values;
     /* working */
@@ -42,7 +42,7 @@ typedef struct ctn_rooted {
 /** An operation that makes sure of the log-chain, then runs one made of
  * `algorithm`, whose state begins with the tree: `*state`, to be filled in. It
  * runs once. NULL: no memory. */
-ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_lane_t *lane, uint32_t root,
+ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
                             const ctn_algorithm_t *algorithm,
                             const ctn_rooted_values_t *values, void **state);
 
@@ -74,8 +74,9 @@ ctn_step_t ctn_rooted_await_children(ctn_op_t *op);
 /** Make a list of pieces of a member's two streams, which are taken over: both
  * begin, after `head` bytes, with its own piece; then come those of its side,
  * the nearest first. The first member's left one may be empty. */
-catena_status_t ctn_pieces_take(ctn_exec_t *exec, ctn_pieces_t *pieces,
-                                ctn_stream_t *stream, size_t head,
-                                uint32_t rank, uint32_t count);
+catena_status_t ctn_rank_blocks_take(ctn_exec_t *exec,
+                                     ctn_rank_blocks_t *pieces,
+                                     ctn_stream_t *stream, size_t head,
+                                     uint32_t rank, uint32_t count);
 
 #endif

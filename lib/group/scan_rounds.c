@@ -7,118 +7,124 @@
 
 #include <string.h>
 
-void ctn_spread_begin(ctn_spread_t *spread)
+void ctn_double_scan_begin(ctn_double_scan_t *double_scan)
 {
-    spread->partner[CTN_LEFT] = spread->chain->left;
-    spread->partner[CTN_RIGHT] = spread->chain->right;
-    spread->round = 0;
-    spread->sent = spread->here[CTN_LEFT] = spread->here[CTN_RIGHT] = false;
-    memset(spread->parcel, 0, sizeof(spread->parcel));
-    memset(spread->letter, 0, sizeof(spread->letter));
+    double_scan->partner[CTN_LEFT] = double_scan->place->left;
+    double_scan->partner[CTN_RIGHT] = double_scan->place->right;
+    double_scan->round = 0;
+    double_scan->sent = double_scan->here[CTN_LEFT] =
+        double_scan->here[CTN_RIGHT] = false;
+    memset(double_scan->parcel, 0, sizeof(double_scan->parcel));
+    memset(double_scan->letter, 0, sizeof(double_scan->letter));
 }
 
 /** To the partner on `side` what came from the other one, and whom it meets
  * there next. */
-static catena_status_t send(ctn_op_t *op, ctn_spread_t *spread, unsigned side)
+static catena_status_t send(ctn_op_t *op, ctn_double_scan_t *double_scan,
+                            unsigned side)
 {
-    uint64_t beyond = ctn_address_pack(spread->partner[!side]);
+    uint64_t beyond = ctn_address_pack(double_scan->partner[!side]);
     size_t bytes = 0;
     const void *message = &beyond;
-    unsigned char *value = spread->values->outgoing(op, !side, &bytes);
+    unsigned char *value = double_scan->values->outgoing(op, !side, &bytes);
     if (value != NULL) {
         memcpy(value, &beyond, sizeof(beyond));
         message = value;
     }
-    return ctn_mail_send(op, spread->partner[side], 2 * spread->round + !side,
-                         0, message, CTN_SPREAD_HEAD + bytes,
-                         &spread->parcel[side]);
+    return ctn_mail_send(op, double_scan->partner[side],
+                         2 * double_scan->round + !side, 0, message,
+                         CTN_DOUBLE_SCAN_HEAD_BYTES + bytes,
+                         &double_scan->parcel[side]);
 }
 
-static bool all_taken(ctn_op_t *op, ctn_spread_t *spread)
+static bool all_taken(ctn_op_t *op, ctn_double_scan_t *double_scan)
 {
-    bool left = ctn_mail_taken(op, &spread->parcel[CTN_LEFT]);
-    return ctn_mail_taken(op, &spread->parcel[CTN_RIGHT]) && left;
+    bool left = ctn_mail_taken(op, &double_scan->parcel[CTN_LEFT]);
+    return ctn_mail_taken(op, &double_scan->parcel[CTN_RIGHT]) && left;
 }
 
-static ctn_step_t send_both(ctn_op_t *op, ctn_spread_t *spread)
+static ctn_step_t send_both(ctn_op_t *op, ctn_double_scan_t *double_scan)
 {
-    if (!all_taken(op, spread)) {
+    if (!all_taken(op, double_scan)) {
         return CTN_STEP_WAIT;
     }
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         catena_status_t status = CATENA_OK;
-        if (ctn_address_exists(spread->partner[side])) {
-            status = send(op, spread, side);
+        if (ctn_address_exists(double_scan->partner[side])) {
+            status = send(op, double_scan, side);
         }
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
     }
-    spread->sent = true;
+    double_scan->sent = true;
     op->exec->tally.rounds++;
     return CTN_STEP_MOVED;
 }
 
 /** NEXT: the round's message from `side` has been taken, or is not due. */
-static ctn_step_t receive(ctn_op_t *op, ctn_spread_t *spread, unsigned side)
+static ctn_step_t receive(ctn_op_t *op, ctn_double_scan_t *double_scan,
+                          unsigned side)
 {
-    ctn_letter_t *letter = &spread->letter[side];
-    if (!ctn_address_exists(spread->partner[side]) || spread->here[side]) {
+    ctn_letter_t *letter = &double_scan->letter[side];
+    if (!ctn_address_exists(double_scan->partner[side]) ||
+        double_scan->here[side]) {
         return CTN_STEP_NEXT;
     }
-    ctn_step_t step = ctn_mail_receive(op, spread->partner[side],
-                                       2 * spread->round + side, 0, letter);
+    ctn_step_t step =
+        ctn_mail_receive(op, double_scan->partner[side],
+                         2 * double_scan->round + side, 0, letter);
     if (step != CTN_STEP_NEXT) {
-        uint32_t away = UINT32_C(1) << spread->round;
-        op->waits_for = side == CTN_LEFT ? spread->chain->rank - away
-                                         : spread->chain->rank + away;
+        uint32_t away = UINT32_C(1) << double_scan->round;
+        op->waits_for = side == CTN_LEFT ? double_scan->place->rank - away
+                                         : double_scan->place->rank + away;
         return step;
     }
     uint64_t beyond;
     memcpy(&beyond, letter->data, sizeof(beyond));
-    spread->beyond[side] = ctn_address_unpack(beyond);
-    catena_status_t status =
-        spread->values->incoming(op, side, letter->data + CTN_SPREAD_HEAD,
-                                 letter->bytes - CTN_SPREAD_HEAD);
+    double_scan->beyond[side] = ctn_address_unpack(beyond);
+    catena_status_t status = double_scan->values->incoming(
+        op, side, letter->data + CTN_DOUBLE_SCAN_HEAD_BYTES,
+        letter->bytes - CTN_DOUBLE_SCAN_HEAD_BYTES);
     ctn_letter_release(op, letter);
-    spread->here[side] = true;
+    double_scan->here[side] = true;
     return status == CATENA_OK ? step : ctn_op_fail(op, status);
 }
 
-ctn_step_t ctn_spread_rounds(ctn_op_t *op)
+ctn_step_t ctn_double_scan_rounds(ctn_op_t *op)
 {
-    ctn_spread_t *spread = ctn_op_state(op);
-    if (!ctn_address_exists(spread->partner[CTN_LEFT]) &&
-        !ctn_address_exists(spread->partner[CTN_RIGHT])) {
-        return all_taken(op, spread) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
+    ctn_double_scan_t *double_scan = ctn_op_state(op);
+    if (!ctn_address_exists(double_scan->partner[CTN_LEFT]) &&
+        !ctn_address_exists(double_scan->partner[CTN_RIGHT])) {
+        return all_taken(op, double_scan) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
     }
-    if (!spread->sent) {
-        return send_both(op, spread);
+    if (!double_scan->sent) {
+        return send_both(op, double_scan);
     }
     /* A round ends when both sides are in: what is sent next must not
      * contain a later round's values. */
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-        ctn_step_t step = receive(op, spread, side);
+        ctn_step_t step = receive(op, double_scan, side);
         if (step != CTN_STEP_NEXT) {
             return step;
         }
     }
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-        if (ctn_address_exists(spread->partner[side])) {
-            spread->partner[side] = spread->beyond[side];
+        if (ctn_address_exists(double_scan->partner[side])) {
+            double_scan->partner[side] = double_scan->beyond[side];
         }
-        spread->here[side] = false;
+        double_scan->here[side] = false;
     }
-    spread->round++;
-    spread->sent = false;
+    double_scan->round++;
+    double_scan->sent = false;
     return CTN_STEP_MOVED;
 }
 
-void ctn_spread_drop(ctn_op_t *op)
+void ctn_double_scan_drop(ctn_op_t *op)
 {
-    ctn_spread_t *spread = ctn_op_state(op);
+    ctn_double_scan_t *double_scan = ctn_op_state(op);
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-        ctn_parcel_drop(op, &spread->parcel[side]);
-        ctn_letter_release(op, &spread->letter[side]);
+        ctn_parcel_drop(op, &double_scan->parcel[side]);
+        ctn_letter_release(op, &double_scan->letter[side]);
     }
 }

@@ -13,23 +13,23 @@
 enum { CTN_LEFT, CTN_RIGHT };
 
 /** Room before a value, for what travels with it. */
-#define CTN_SPREAD_HEAD sizeof(uint64_t)
+#define CTN_DOUBLE_SCAN_HEAD_BYTES sizeof(uint64_t)
 
-typedef struct ctn_spread_values {
+typedef struct ctn_double_scan_values {
     /** What has come from `side` and is here, to be sent on: memory that begins
-     * with CTN_SPREAD_HEAD bytes of room, and how much follows. NULL: nothing
-     * is scanned from there. */
+     * with CTN_DOUBLE_SCAN_HEAD_BYTES bytes of room, and how much follows.
+     * NULL: nothing is scanned from there. */
     unsigned char *(*outgoing)(ctn_op_t *op, unsigned side, size_t *bytes);
     /** What has come from `side` and further away, if anything does. */
     catena_status_t (*incoming)(ctn_op_t *op, unsigned side,
                                 const unsigned char *value, size_t bytes);
-} ctn_spread_values_t;
+} ctn_double_scan_values_t;
 
 /** First in the state of an operation that is made of it. */
-typedef struct ctn_spread {
+typedef struct ctn_double_scan {
     /* arguments */
-    const ctn_chain_t *chain;
-    const ctn_spread_values_t *values;
+    const ctn_chain_place_t *place;
+    const ctn_double_scan_values_t *values;
     /* working */
     ctn_address_t partner[2];
     ctn_address_t beyond[2];
@@ -38,13 +38,13 @@ typedef struct ctn_spread {
     unsigned round;
     ctn_parcel_t parcel[2];
     ctn_letter_t letter[2];
-} ctn_spread_t;
+} ctn_double_scan_t;
 
 /** Begin anew. */
-void ctn_spread_begin(ctn_spread_t *spread);
+void ctn_double_scan_begin(ctn_double_scan_t *double_scan);
 /** The phase that does it. */
-ctn_step_t ctn_spread_rounds(ctn_op_t *op);
+ctn_step_t ctn_double_scan_rounds(ctn_op_t *op);
 /** For finish. */
-void ctn_spread_drop(ctn_op_t *op);
+void ctn_double_scan_drop(ctn_op_t *op);
 
 #endif

@@ -26,7 +26,7 @@ catena_status_t ctn_stream_reserve(ctn_exec_t *exec, ctn_stream_t *stream,
 }
 
 catena_status_t ctn_stream_put(ctn_exec_t *exec, ctn_stream_t *stream,
-                               ctn_piece_t piece)
+                               ctn_rank_block_t piece)
 {
     size_t bytes = ctn_stream_bytes(piece.bytes);
     catena_status_t status = ctn_stream_reserve(exec, stream, bytes);
@@ -63,11 +63,11 @@ void ctn_stream_release(ctn_exec_t *exec, ctn_stream_t *stream)
     *stream = (ctn_stream_t){NULL, 0, 0};
 }
 
-ctn_piece_t ctn_stream_next(const unsigned char *records, size_t *at)
+ctn_rank_block_t ctn_stream_next(const unsigned char *records, size_t *at)
 {
     uint64_t length;
     memcpy(&length, records + *at, sizeof(length));
-    ctn_piece_t piece = {records + *at + sizeof(length), (size_t)length};
+    ctn_rank_block_t piece = {records + *at + sizeof(length), (size_t)length};
     *at += ctn_stream_bytes(piece.bytes);
     return piece;
 }

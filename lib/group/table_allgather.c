@@ -18,10 +18,11 @@ static unsigned slot_of(unsigned round, unsigned side)
     return 2 + 2 * round + side;
 }
 
-static catena_status_t announce(ctn_op_t *op, ctn_gather_t *gather, int side)
+static catena_status_t announce(ctn_op_t *op, ctn_table_allgather_t *gather,
+                                int side)
 {
-    const ctn_chain_t *chain = gather->chain;
-    ctn_address_t peer = side == LEFT ? chain->left : chain->right;
+    const ctn_chain_place_t *place = gather->place;
+    ctn_address_t peer = side == LEFT ? place->left : place->right;
     gather->partner[side].address = peer;
     if (!ctn_address_exists(peer)) {
         return CATENA_OK;
@@ -32,7 +33,7 @@ static catena_status_t announce(ctn_op_t *op, ctn_gather_t *gather, int side)
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    ctn_gather_t *gather = ctn_op_state(op);
+    ctn_table_allgather_t *gather = ctn_op_state(op);
     gather->round = gather->sent = gather->received = 0;
     for (int side = LEFT; side <= RIGHT; side++) {
         catena_status_t status = announce(op, gather, side);
@@ -45,7 +46,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 static ctn_step_t meet(ctn_op_t *op)
 {
-    ctn_gather_t *gather = ctn_op_state(op);
+    ctn_table_allgather_t *gather = ctn_op_state(op);
     for (int side = LEFT; side <= RIGHT; side++) {
         unsigned slot = (unsigned)side;
         if (!ctn_address_exists(gather->partner[side].address)) {
@@ -61,26 +62,27 @@ static ctn_step_t meet(ctn_op_t *op)
 }
 
 /** Where member `i`'s records start, in bytes. */
-static size_t record_start(const ctn_gather_t *gather, uint32_t i)
+static size_t record_start(const ctn_table_allgather_t *gather, uint32_t i)
 {
     return (gather->first != NULL ? gather->first[i] : i) *
            gather->record_bytes;
 }
 
 /** The records for the partner on `side`, and then whom it meets next. */
-static catena_status_t send(ctn_op_t *op, ctn_gather_t *gather, int side)
+static catena_status_t send(ctn_op_t *op, ctn_table_allgather_t *gather,
+                            int side)
 {
-    uint64_t rank = gather->chain->rank;
+    uint64_t rank = gather->place->rank;
     uint64_t reach = UINT64_C(1) << gather->round;
     uint64_t low =
         side == LEFT ? rank : rank + 1 - (reach < rank + 1 ? reach : rank + 1);
     uint64_t high = side == RIGHT ? rank : rank + reach - 1;
-    if (high >= gather->chain->size) {
-        high = gather->chain->size - 1;
+    if (high >= gather->place->size) {
+        high = gather->place->size - 1;
     }
     size_t start = record_start(gather, (uint32_t)low);
     size_t bytes = record_start(gather, (uint32_t)high + 1) - start;
-    const struct ctn_gather_peer *to = &gather->partner[side];
+    const struct ctn_table_allgather_peer *to = &gather->partner[side];
     ctn_endpoint_t *endpoint;
     catena_status_t status =
         ctn_exec_connect(op->exec, to->address.process, &endpoint);
@@ -99,7 +101,7 @@ static catena_status_t send(ctn_op_t *op, ctn_gather_t *gather, int side)
                        sizeof(gather->partner[0]));
 }
 
-static ctn_step_t send_both(ctn_op_t *op, ctn_gather_t *gather)
+static ctn_step_t send_both(ctn_op_t *op, ctn_table_allgather_t *gather)
 {
     for (int side = LEFT; side <= RIGHT; side++) {
         if (ctn_address_exists(gather->partner[side].address)) {
@@ -114,7 +116,8 @@ static ctn_step_t send_both(ctn_op_t *op, ctn_gather_t *gather)
     return CTN_STEP_MOVED;
 }
 
-static bool received(ctn_op_t *op, const ctn_gather_t *gather, int side)
+static bool received(ctn_op_t *op, const ctn_table_allgather_t *gather,
+                     int side)
 {
     unsigned slot = slot_of(gather->round, (unsigned)side);
     return !ctn_address_exists(gather->partner[side].address) ||
@@ -125,7 +128,7 @@ static bool received(ctn_op_t *op, const ctn_gather_t *gather, int side)
 
 static ctn_step_t rounds(ctn_op_t *op)
 {
-    ctn_gather_t *gather = ctn_op_state(op);
+    ctn_table_allgather_t *gather = ctn_op_state(op);
     if (!ctn_address_exists(gather->partner[LEFT].address) &&
         !ctn_address_exists(gather->partner[RIGHT].address)) {
         return CTN_STEP_NEXT;
@@ -151,9 +154,9 @@ static ctn_step_t rounds(ctn_op_t *op)
 static const ctn_phase_t phases[] = {
     {"announce", begin}, {"meet", meet}, {"rounds", rounds}, {NULL, NULL}};
 
-const ctn_algorithm_t ctn_gather_algorithm = {
+const ctn_algorithm_t ctn_table_allgather_algorithm = {
     .name = "chain/allgather",
-    .state_bytes = sizeof(ctn_gather_t),
+    .state_bytes = sizeof(ctn_table_allgather_t),
     .phases = phases,
     .synchronizing = true,
 };

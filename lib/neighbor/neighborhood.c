@@ -18,7 +18,7 @@ typedef struct list {
 static catena_status_t check_edge(const catena_group_t *group,
                                   const list_t *list, int i)
 {
-    int size = (int)group->lane.chain.size;
+    int size = (int)group->chain.place.size;
     int rank = list->rank[i];
     if (rank != CATENA_PROC_NULL && (rank < 0 || rank >= size)) {
         ctn_error(group->exec->log,

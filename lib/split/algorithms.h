@@ -19,8 +19,8 @@
  * before all members of the parent have started. */
 
 typedef struct ctn_splitting {
-    ctn_lane_t *parent;
-    ctn_lane_t *lane; /* its chain.self is set */
+    ctn_chain_t *parent;
+    ctn_chain_t *chain; /* its chain.self is set */
     ctn_order_by_t by;
     const ctn_record_t *record; /* this member's own; stays */
     bool reorder;               /* else keys are empty */
@@ -68,8 +68,8 @@ static inline bool ctn_splitting_may_lie(const ctn_splitting_t *splitting)
 /** Each member has found its new chain by itself: a double scan of the parent
  * tells whether they fit together; fails with CATENA_ERR_ARG on all if not.
  * @param digest of what the members of a chain must have found alike besides */
-ctn_op_t *ctn_agree_create(const ctn_splitting_t *splitting, ctn_chain_t chain,
-                           uint64_t digest);
+ctn_op_t *ctn_agree_create(const ctn_splitting_t *splitting,
+                           ctn_chain_place_t place, uint64_t digest);
 
 /** Digest of a list, from that of what comes before `member`; 0: nothing. */
 uint64_t ctn_agree_digest(uint64_t digest, ctn_address_t member);

@@ -11,9 +11,9 @@
 
 typedef struct allgather {
     ctn_splitting_t splitting; /* argument */
-    ctn_pieces_t pieces;
+    ctn_rank_blocks_t pieces;
     ctn_shared_t *shared; /* the table of a simulation that carries none */
-    ctn_chain_t chain;
+    ctn_chain_place_t place;
 } allgather_t;
 
 static ctn_step_t gather(ctn_op_t *op)
@@ -22,10 +22,10 @@ static ctn_step_t gather(ctn_op_t *op)
     const ctn_splitting_t *s = &a->splitting;
     size_t bytes = ctn_record_bytes(s->record);
     if (!op->exec->drop_tables) {
-        return ctn_op_call(op,
-                           ctn_chain_allgather(op->exec, s->parent,
-                                               (ctn_piece_t){s->record, bytes},
-                                               &a->pieces));
+        return ctn_op_call(
+            op, ctn_chain_allgather(op->exec, s->parent,
+                                    (ctn_rank_block_t){s->record, bytes},
+                                    &a->pieces));
     }
     a->shared = ctn_shared_open(s);
     return ctn_op_call(
@@ -38,7 +38,7 @@ static ctn_step_t sort(ctn_op_t *op)
     allgather_t *a = ctn_op_state(op);
     const ctn_splitting_t *s = &a->splitting;
     if (a->shared != NULL) {
-        a->chain = ctn_shared_chain(a->shared, s);
+        a->place = ctn_shared_place(a->shared, s);
         return CTN_STEP_NEXT;
     }
     uint32_t n = a->pieces.count;
@@ -51,7 +51,7 @@ static ctn_step_t sort(ctn_op_t *op)
         list[i] = a->pieces.piece[i].data;
     }
     uint32_t kept = ctn_records_own_part(&s->by, s->record, list, n);
-    a->chain = ctn_records_chain(s->record, list, kept);
+    a->place = ctn_records_place(s->record, list, kept);
     ctn_scratch_free(op->exec, list, bytes);
     return CTN_STEP_NEXT;
 }
@@ -60,21 +60,21 @@ static ctn_step_t compare_links(ctn_op_t *op)
 {
     allgather_t *a = ctn_op_state(op);
     return ctn_splitting_may_lie(&a->splitting)
-               ? ctn_op_call(op, ctn_agree_create(&a->splitting, a->chain, 0))
+               ? ctn_op_call(op, ctn_agree_create(&a->splitting, a->place, 0))
                : CTN_STEP_NEXT;
 }
 
 static ctn_step_t link(ctn_op_t *op)
 {
     allgather_t *a = ctn_op_state(op);
-    ctn_lane_set(a->splitting.lane, a->chain);
+    ctn_chain_set_place(a->splitting.chain, a->place);
     return CTN_STEP_NEXT;
 }
 
 static void finish(ctn_op_t *op)
 {
     allgather_t *a = ctn_op_state(op);
-    ctn_pieces_release(op->exec, &a->pieces);
+    ctn_rank_blocks_release(op->exec, &a->pieces);
     ctn_shared_close(a->shared);
 }
 

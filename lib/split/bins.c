@@ -29,10 +29,10 @@ void ctn_bins_join(ctn_bin_t *near, const ctn_bin_t *far, unsigned bins)
     }
 }
 
-ctn_chain_t ctn_bin_chain(const ctn_bin_t *left, const ctn_bin_t *right,
-                          ctn_address_t member)
+ctn_chain_place_t ctn_bin_chain(const ctn_bin_t *left, const ctn_bin_t *right,
+                                ctn_address_t member)
 {
-    return (ctn_chain_t){
+    return (ctn_chain_place_t){
         .size = left->count + 1 + right->count,
         .rank = left->count,
         .self = member,
@@ -56,8 +56,9 @@ void ctn_bins_set(ctn_bins_t *bins, unsigned bin, ctn_address_t member)
     bins->bin[bin] = ctn_bin_of_one(member);
 }
 
-ctn_chain_t ctn_bins_chain(const ctn_bins_t *left, const ctn_bins_t *right,
-                           unsigned bin, ctn_address_t member)
+ctn_chain_place_t ctn_bins_place(const ctn_bins_t *left,
+                                 const ctn_bins_t *right, unsigned bin,
+                                 ctn_address_t member)
 {
     return ctn_bin_chain(&left->bin[bin], &right->bin[bin], member);
 }

@@ -20,8 +20,8 @@ ctn_bin_t ctn_bin_of_one(ctn_address_t member);
 void ctn_bins_join(ctn_bin_t *near, const ctn_bin_t *far, unsigned bins);
 /** The chain of the members of a bin that `member` is one of, from the scans
  * from the left and from the right. */
-ctn_chain_t ctn_bin_chain(const ctn_bin_t *left, const ctn_bin_t *right,
-                          ctn_address_t member);
+ctn_chain_place_t ctn_bin_chain(const ctn_bin_t *left, const ctn_bin_t *right,
+                                ctn_address_t member);
 
 /* The table that splits by hash, and topology, scan. */
 
@@ -40,7 +40,8 @@ void ctn_fold_bins(void *near, const void *far, int leftwards);
 /** A table with one member, in `bin`. */
 void ctn_bins_set(ctn_bins_t *bins, unsigned bin, ctn_address_t member);
 /** The chain of the members of `bin` that `member` is one of. */
-ctn_chain_t ctn_bins_chain(const ctn_bins_t *left, const ctn_bins_t *right,
-                           unsigned bin, ctn_address_t member);
+ctn_chain_place_t ctn_bins_place(const ctn_bins_t *left,
+                                 const ctn_bins_t *right, unsigned bin,
+                                 ctn_address_t member);
 
 #endif

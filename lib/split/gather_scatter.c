@@ -17,7 +17,7 @@ typedef struct sort {
     /* working */
     ctn_tree_t tree;
     ctn_table_t table;
-    ctn_place_t *places; /* the root's: by rank */
+    ctn_owner_place_t *places; /* the root's: by rank */
     size_t places_bytes;
     const unsigned char *data; /* what is handed down */
     size_t bytes;
@@ -28,7 +28,7 @@ static ctn_step_t begin(ctn_op_t *op)
     sort_t *sort = ctn_op_state(op);
     const ctn_splitting_t *splitting = sort->splitting;
     const ctn_record_t *record = splitting->record;
-    sort->tree.lane = splitting->parent;
+    sort->tree.chain = splitting->parent;
     sort->tree.levels = splitting->parent->log->rounds;
     catena_status_t status = ctn_table_merge(&splitting->by, &sort->table,
                                              record, ctn_record_bytes(record));
@@ -44,7 +44,7 @@ static ctn_step_t gather(ctn_op_t *op)
 /* ---- the root ---- */
 
 /** A part is complete: its size to all of its `count` records' owners. */
-static void close_part(ctn_place_t *places, const ctn_record_t *record,
+static void close_part(ctn_owner_place_t *places, const ctn_record_t *record,
                        uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -55,7 +55,7 @@ static void close_part(ctn_place_t *places, const ctn_record_t *record,
 
 /** @return false: the comparator says that what it put in order is not */
 static bool link_parts(const ctn_order_by_t *by, const ctn_table_t *table,
-                       ctn_place_t *places)
+                       ctn_owner_place_t *places)
 {
     const void *end = table->records + table->bytes;
     const ctn_record_t *first = (const void *)table->records;
@@ -63,7 +63,7 @@ static bool link_parts(const ctn_order_by_t *by, const ctn_table_t *table,
     uint32_t count = 0;
     for (const ctn_record_t *record = first; record != end;
          before = record, record = ctn_record_next(record)) {
-        ctn_place_t *place = &places[record->rank];
+        ctn_owner_place_t *place = &places[record->rank];
         int order =
             count > 0 ? ctn_record_compare_colors(by, before, record) : 0;
         if (order > 0) {
@@ -94,7 +94,7 @@ static ctn_step_t find_parts(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     sort->places_bytes =
-        sort->splitting->parent->chain.size * sizeof(ctn_place_t);
+        sort->splitting->parent->place.size * sizeof(ctn_owner_place_t);
     sort->places = ctn_scratch_alloc(op->exec, sort->places_bytes);
     if (sort->places == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
@@ -112,7 +112,7 @@ static ctn_step_t find_parts(ctn_op_t *op)
 static size_t share(const unsigned char *data, uint32_t members)
 {
     (void)data;
-    return members * sizeof(ctn_place_t);
+    return members * sizeof(ctn_owner_place_t);
 }
 
 static ctn_step_t scatter(ctn_op_t *op)
@@ -131,7 +131,7 @@ static ctn_step_t end(ctn_op_t *op)
     if (sort->bytes == 0) {
         return ctn_op_fail(op, CATENA_ERR_ARG); /* all are told */
     }
-    ctn_place_take(sort->splitting->lane, (const void *)sort->data);
+    ctn_owner_place_apply(sort->splitting->chain, (const void *)sort->data);
     return CTN_STEP_NEXT;
 }
 
@@ -160,7 +160,7 @@ static const ctn_algorithm_t sort_algorithm = {
 static ctn_step_t log_chain(ctn_op_t *op)
 {
     ctn_splitting_t *splitting = ctn_op_state(op);
-    return ctn_op_call(op, ctn_logchain_create(op->exec, splitting->parent));
+    return ctn_op_call(op, ctn_log_chain_create(op->exec, splitting->parent));
 }
 
 static ctn_step_t sort_records(ctn_op_t *op)

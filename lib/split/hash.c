@@ -67,7 +67,7 @@ typedef struct split {
     uint32_t below;     /* a chain shorter than that is left to allgather */
     ctn_record_t *made; /* the record, where it was made here */
     /* working */
-    ctn_lane_t *lane; /* what is split: the parent, then the new one */
+    ctn_chain_t *chain; /* what is split: the parent, then the new one */
     unsigned pass;
     unsigned wasted;
     opening_t opening;
@@ -232,7 +232,7 @@ enum { WASTE_MOST = 24 };
 static ctn_step_t begin(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
-    split->lane = split->splitting.parent;
+    split->chain = split->splitting.parent;
     split->pass = 0;
     split->wasted = 0;
     prepare(split);
@@ -245,16 +245,16 @@ static ctn_step_t leave_to(ctn_op_t *op,
 {
     split_t *split = ctn_op_state(op);
     ctn_splitting_t rest = split->splitting;
-    rest.parent = split->lane;
+    rest.parent = split->chain;
     ctn_step_t step = ctn_op_call(op, algorithm(&rest));
     return step == CTN_STEP_FAIL ? step : ctn_op_jump(op, PHASE_END);
 }
 
 static ctn_op_t *scan_bins(split_t *split)
 {
-    return ctn_scan_create(split->splitting.by.exec, split->lane, ctn_fold_bins,
-                           &split->own, &split->left, &split->right,
-                           sizeof(ctn_bins_t));
+    return ctn_scan_create(split->splitting.by.exec, split->chain,
+                           ctn_fold_bins, &split->own, &split->left,
+                           &split->right, sizeof(ctn_bins_t));
 }
 
 static ctn_step_t pass(ctn_op_t *op)
@@ -262,8 +262,8 @@ static ctn_step_t pass(ctn_op_t *op)
     split_t *split = ctn_op_state(op);
     opening_t *opening = &split->opening;
     const ctn_record_t *record = split->splitting.record;
-    ctn_address_t self = split->splitting.lane->chain.self;
-    if (split->lane->chain.size < split->below) {
+    ctn_address_t self = split->splitting.chain->place.self;
+    if (split->chain->place.size < split->below) {
         return leave_to(op, ctn_split_allgather);
     }
     opening->member = ctn_address_pack(self);
@@ -287,18 +287,18 @@ static ctn_step_t pass(ctn_op_t *op)
 static ctn_step_t divide(ctn_op_t *op, uint32_t size_before)
 {
     split_t *split = ctn_op_state(op);
-    ctn_chain_t *chain = &split->lane->chain;
+    ctn_chain_place_t *place = &split->chain->place;
     if (size_before == 2) {
-        *chain = (ctn_chain_t){.size = 1,
-                               .self = chain->self,
-                               .left = CTN_NO_ADDRESS,
-                               .right = CTN_NO_ADDRESS};
+        *place = (ctn_chain_place_t){.size = 1,
+                                     .self = place->self,
+                                     .left = CTN_NO_ADDRESS,
+                                     .right = CTN_NO_ADDRESS};
     }
-    if (chain->size == 1) {
+    if (place->size == 1) {
         return ctn_op_jump(op, PHASE_END);
     }
-    split->wasted += chain->size == size_before      ? 3
-                     : chain->size > size_before / 2 ? 1
+    split->wasted += place->size == size_before      ? 3
+                     : place->size > size_before / 2 ? 1
                                                      : 0;
     return split->wasted < WASTE_MOST ? ctn_op_jump(op, PHASE_PASS)
                                       : leave_to(op, ctn_split_bitonic);
@@ -327,16 +327,16 @@ static bool may_lie(uint32_t flags)
 static ctn_step_t link_bin(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
-    uint32_t size_before = split->lane->chain.size;
+    uint32_t size_before = split->chain->place.size;
     uint32_t flags = split->own.flags | split->left.flags | split->right.flags;
     if (may_lie(flags)) {
         return leave_to(op, ctn_split_bitonic);
     }
     unsigned bin = hash_to_bin(split->opening.hash, split->pass);
-    split->lane = split->splitting.lane;
-    ctn_logchain_drop(split->lane); /* it is of the chain as it was */
-    split->lane->chain = ctn_bins_chain(&split->left, &split->right, bin,
-                                        split->lane->chain.self);
+    split->chain = split->splitting.chain;
+    ctn_log_chain_drop(split->chain); /* it is of the chain as it was */
+    split->chain->place = ctn_bins_place(&split->left, &split->right, bin,
+                                         split->chain->place.self);
     split->pass++;
     split->own.flags = flags;
     return (flags & DIFFER) != 0 ? divide(op, size_before)
@@ -348,7 +348,7 @@ static ctn_step_t show_record(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
     return ctn_op_call(op,
-                       ctn_showing_create(op->exec, split->lane,
+                       ctn_showing_create(op->exec, split->chain,
                                           split->splitting.record, see, split));
 }
 
@@ -416,8 +416,8 @@ ctn_op_t *ctn_split_hash64(const ctn_splitting_t *splitting)
     return create(&hash64_algorithm, splitting);
 }
 
-ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_lane_t *parent,
-                           ctn_lane_t *lane, const void *color,
+ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_chain_t *parent,
+                           ctn_chain_t *chain, const void *color,
                            size_t color_bytes)
 {
     ctn_record_t *record = malloc(sizeof(*record) + color_bytes + 8);
@@ -425,15 +425,15 @@ ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_lane_t *parent,
         return NULL;
     }
     *record = (ctn_record_t){
-        .rank = parent->chain.rank,
-        .process = (uint32_t)lane->chain.self.process,
-        .offset = lane->chain.self.offset,
+        .rank = parent->place.rank,
+        .process = (uint32_t)chain->place.self.process,
+        .offset = chain->place.self.offset,
         .color_bytes = (uint32_t)color_bytes,
     };
     memcpy(record->data, color, color_bytes);
     ctn_splitting_t splitting = {
         .parent = parent,
-        .lane = lane,
+        .chain = chain,
         .by = {.exec = exec},
         .record = record,
     };

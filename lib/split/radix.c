@@ -100,8 +100,8 @@ typedef struct limit {
 typedef struct radix {
     ctn_splitting_t splitting; /* argument */
     /* working */
-    ctn_lane_t *lane; /* what is divided: the parent, then `work` */
-    ctn_lane_t work;  /* over the mailbox */
+    ctn_chain_t *chain; /* what is divided: the parent, then `work` */
+    ctn_chain_t work;   /* over the mailbox */
     mailbox_t *mailbox;
     void *scratch;
     size_t scratch_bytes;
@@ -224,7 +224,7 @@ enum { MOST_ROUNDS = 32 };
  * touched. */
 static catena_status_t open_mailbox(ctn_op_t *op, radix_t *radix)
 {
-    uint32_t size = radix->splitting.parent->chain.size;
+    uint32_t size = radix->splitting.parent->place.size;
     size_t rounds = size > 1 ? 32 - (size_t)__builtin_clz(size - 1) : 0;
     size_t used = sizeof(mailbox_t) + 2 * rounds * sizeof(ctn_slots_t);
     radix->scratch_bytes = sizeof(mailbox_t) +
@@ -234,14 +234,15 @@ static catena_status_t open_mailbox(ctn_op_t *op, radix_t *radix)
     if (radix->scratch == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_address_t self = {.process = radix->splitting.lane->chain.self.process};
+    ctn_address_t self = {.process =
+                              radix->splitting.chain->place.self.process};
     (void)ctn_heap_contains(op->exec->heap, radix->scratch, 1, &self.offset);
     size_t skip = -self.offset & (CTN_MEMBER_ALIGNMENT - 1);
     self.offset += skip;
     radix->mailbox = (void *)((unsigned char *)radix->scratch + skip);
     memset(radix->mailbox, 0, used);
-    ctn_lane_init(&radix->work, (void *)radix->mailbox, self,
-                  offsetof(mailbox_t, slots));
+    ctn_chain_init(&radix->work, (void *)radix->mailbox, self,
+                   offsetof(mailbox_t, slots));
     return CATENA_OK;
 }
 
@@ -251,10 +252,10 @@ static ctn_step_t begin(ctn_op_t *op)
     ctn_splitting_t splitting = radix->splitting;
     memset(radix, 0, sizeof(*radix));
     radix->splitting = splitting;
-    radix->lane = splitting.parent;
+    radix->chain = splitting.parent;
     read_record(radix);
     catena_status_t status = open_mailbox(op, radix);
-    radix->opening.member = ctn_address_pack(radix->work.chain.self);
+    radix->opening.member = ctn_address_pack(radix->work.place.self);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
@@ -266,7 +267,7 @@ static ctn_step_t pass(ctn_op_t *op)
     radix->bin = bin_of(&radix->window, radix->opening.limb);
     radix->own = table_of(&radix->window, &radix->opening);
     ctn_op_t *child =
-        ctn_scan_create(op->exec, radix->lane, fold, &radix->own, &radix->left,
+        ctn_scan_create(op->exec, radix->chain, fold, &radix->own, &radix->left,
                         &radix->right, sizeof(table_t));
     if (child != NULL) {
         ctn_scan_t *scan = ctn_op_state(child);
@@ -289,7 +290,7 @@ static uint32_t count_of(const radix_t *radix, unsigned bin)
  * nearest limits. */
 static void find_limits(radix_t *radix)
 {
-    const ctn_chain_t *part = &radix->lane->chain;
+    const ctn_chain_place_t *part = &radix->chain->place;
     bool is_agent = part->rank == 0;
     limit_t limit = {
         .agent = is_agent ? radix->opening.member : radix->left.first,
@@ -348,7 +349,7 @@ enum { PHASE_PASS = 1 };
 static ctn_step_t link_bin(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
-    ctn_chain_t *chain = &radix->work.chain;
+    ctn_chain_place_t *place = &radix->work.place;
     uint64_t rest = 0;
     if (radix->own.wrong | radix->left.wrong | radix->right.wrong) {
         return ctn_op_fail(op, CATENA_ERR_ARG); /* on all: in the first pass */
@@ -356,9 +357,9 @@ static ctn_step_t link_bin(ctn_op_t *op)
     if (radix->size > 0) {
         find_limits(radix);
     }
-    *chain = ctn_bin_chain(&radix->left.bin[radix->bin],
-                           &radix->right.bin[radix->bin], chain->self);
-    radix->lane = &radix->work;
+    *place = ctn_bin_chain(&radix->left.bin[radix->bin],
+                           &radix->right.bin[radix->bin], place->self);
+    radix->chain = &radix->work;
     for (unsigned i = 0; i < LIMBS; i++) {
         radix->vary[i] =
             radix->own.vary[i] | radix->left.vary[i] | radix->right.vary[i];
@@ -370,10 +371,10 @@ static ctn_step_t link_bin(ctn_op_t *op)
     }
     radix->begun = true;
     bool one_color = (radix->vary[COLOR_KIND] | radix->vary[COLOR]) == 0;
-    if (radix->size == 0 && (one_color || chain->size == 1)) {
-        radix->size = chain->size;
+    if (radix->size == 0 && (one_color || place->size == 1)) {
+        radix->size = place->size;
     }
-    return chain->size > 1 && rest != 0 ? ctn_op_jump(op, PHASE_PASS)
+    return place->size > 1 && rest != 0 ? ctn_op_jump(op, PHASE_PASS)
                                         : CTN_STEP_NEXT;
 }
 
@@ -425,8 +426,8 @@ static catena_status_t report(ctn_op_t *op, const radix_t *radix, unsigned side,
 static ctn_step_t announce(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
-    const ctn_chain_t *part = &radix->work.chain;
-    uint64_t self = 1 + ctn_address_pack(radix->splitting.lane->chain.self);
+    const ctn_chain_place_t *part = &radix->work.place;
+    uint64_t self = 1 + ctn_address_pack(radix->splitting.chain->place.self);
     for (unsigned side = LEFT; side <= RIGHT; side++) {
         ctn_address_t next = side == LEFT ? part->left : part->right;
         catena_status_t status = ctn_address_exists(next)
@@ -483,29 +484,29 @@ static ctn_step_t join_parts(ctn_op_t *op)
 static ctn_step_t take_place(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
-    ctn_lane_t *lane = radix->splitting.lane;
-    ctn_chain_t chain = {
+    ctn_chain_t *chain = radix->splitting.chain;
+    ctn_chain_place_t place = {
         .size = radix->size,
-        .rank = radix->base + radix->work.chain.rank,
-        .self = lane->chain.self,
+        .rank = radix->base + radix->work.place.rank,
+        .self = chain->place.self,
         .left = CTN_NO_ADDRESS,
         .right = CTN_NO_ADDRESS,
     };
     const uint64_t *neighbour = radix->mailbox->neighbour;
     uint64_t left = ctn_word_load(&neighbour[LEFT]);
     uint64_t right = ctn_word_load(&neighbour[RIGHT]);
-    if ((chain.rank > 0 && left == 0) ||
-        (chain.rank + 1 < chain.size && right == 0)) {
+    if ((place.rank > 0 && left == 0) ||
+        (place.rank + 1 < place.size && right == 0)) {
         return CTN_STEP_WAIT;
     }
-    if (chain.rank > 0) {
-        chain.left = ctn_address_unpack(left - 1);
+    if (place.rank > 0) {
+        place.left = ctn_address_unpack(left - 1);
     }
-    if (chain.rank + 1 < chain.size) {
-        chain.right = ctn_address_unpack(right - 1);
+    if (place.rank + 1 < place.size) {
+        place.right = ctn_address_unpack(right - 1);
     }
-    ctn_logchain_drop(lane); /* it is of the chain as it was */
-    lane->chain = chain;
+    ctn_log_chain_drop(chain); /* it is of the chain as it was */
+    chain->place = place;
     return CTN_STEP_NEXT;
 }
 

@@ -115,14 +115,15 @@ uint32_t ctn_records_own_part(const ctn_order_by_t *by, const ctn_record_t *own,
     return kept;
 }
 
-ctn_chain_t ctn_records_chain(const ctn_record_t *own,
-                              const ctn_record_t *const *list, uint32_t count)
+ctn_chain_place_t ctn_records_place(const ctn_record_t *own,
+                                    const ctn_record_t *const *list,
+                                    uint32_t count)
 {
     uint32_t me = 0;
     while (list[me]->rank != own->rank) {
         me++;
     }
-    return (ctn_chain_t){
+    return (ctn_chain_place_t){
         .size = count,
         .rank = me,
         .self = ctn_record_address(own),

@@ -69,7 +69,8 @@ uint32_t ctn_records_own_part(const ctn_order_by_t *by, const ctn_record_t *own,
                               const ctn_record_t **list, uint32_t count);
 
 /** The chain of these members, seen from `own`, which is one of them. */
-ctn_chain_t ctn_records_chain(const ctn_record_t *own,
-                              const ctn_record_t *const *list, uint32_t count);
+ctn_chain_place_t ctn_records_place(const ctn_record_t *own,
+                                    const ctn_record_t *const *list,
+                                    uint32_t count);
 
 #endif

@@ -11,7 +11,7 @@ struct ctn_shared {
     uint32_t users;
     bool linked;
     const ctn_record_t **list; /* [2 * count]; by rank, then in order */
-    ctn_chain_t *chain;        /* [count], by rank */
+    ctn_chain_place_t *place;  /* [count], by rank */
 };
 
 /* ---- the table ---- */
@@ -20,32 +20,32 @@ static bool make_room(ctn_shared_t *shared, uint32_t count)
 {
     shared->count = count;
     shared->list = calloc(2 * (size_t)count, sizeof(*shared->list));
-    shared->chain = calloc(count, sizeof(*shared->chain));
-    return shared->list != NULL && shared->chain != NULL;
+    shared->place = calloc(count, sizeof(*shared->place));
+    return shared->list != NULL && shared->place != NULL;
 }
 
 ctn_shared_t *ctn_shared_open(const ctn_splitting_t *splitting)
 {
     ctn_exec_t *exec = splitting->by.exec;
-    const ctn_chain_t *chain = &splitting->parent->chain;
-    void **common = exec->local->ops->common(exec->local, chain->size);
+    const ctn_chain_place_t *place = &splitting->parent->place;
+    void **common = exec->local->ops->common(exec->local, place->size);
     if (common == NULL) {
         ctn_error(exec->log,
                   "split: gathering without data (--cost-only) takes groups of "
                   "all ranks, this one has %u",
-                  chain->size);
+                  place->size);
         return NULL;
     }
     ctn_shared_t *shared = *common;
     if (shared == NULL) {
         shared = calloc(1, sizeof(*shared));
-        if (shared == NULL || !make_room(shared, chain->size)) {
+        if (shared == NULL || !make_room(shared, place->size)) {
             return NULL;
         }
         *common = shared;
     }
-    shared->list[chain->rank] = splitting->record;
-    if (++shared->users == chain->size) {
+    shared->list[place->rank] = splitting->record;
+    if (++shared->users == place->size) {
         *common = NULL; /* the next split has one of its own */
     }
     return shared;
@@ -55,7 +55,7 @@ void ctn_shared_close(ctn_shared_t *shared)
 {
     if (shared != NULL && --shared->users == 0) {
         free(shared->list);
-        free(shared->chain);
+        free(shared->place);
         free(shared);
     }
 }
@@ -69,7 +69,7 @@ static ctn_address_t address_at(const ctn_shared_t *shared, uint32_t i)
 static void link_color(ctn_shared_t *shared, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
-        shared->chain[shared->list[i]->rank] = (ctn_chain_t){
+        shared->place[shared->list[i]->rank] = (ctn_chain_place_t){
             .size = end - first,
             .rank = i - first,
             .self = address_at(shared, i),
@@ -100,16 +100,16 @@ static void link_once(ctn_shared_t *shared, ctn_order_by_t by)
     }
 }
 
-ctn_chain_t ctn_shared_chain(ctn_shared_t *shared,
-                             const ctn_splitting_t *splitting)
+ctn_chain_place_t ctn_shared_place(ctn_shared_t *shared,
+                                   const ctn_splitting_t *splitting)
 {
     link_once(shared, splitting->by);
-    ctn_chain_t chain = shared->chain[splitting->record->rank];
+    ctn_chain_place_t place = shared->place[splitting->record->rank];
     unsigned passes =
-        chain.size > 1 ? 32u - (unsigned)__builtin_clz(chain.size - 1) : 0;
+        place.size > 1 ? 32u - (unsigned)__builtin_clz(place.size - 1) : 0;
     ctn_exec_charge(splitting->by.exec, CTN_WORK_COMPARE,
-                    shared->count + (size_t)chain.size * passes);
-    return chain;
+                    shared->count + (size_t)place.size * passes);
+    return place;
 }
 
 /* ---- messages of sizes only ---- */
@@ -126,7 +126,7 @@ typedef struct notice {
 
 typedef struct gather {
     /* arguments */
-    const ctn_chain_t *chain;
+    const ctn_chain_place_t *place;
     size_t record_bytes;
     /* working */
     ctn_address_t partner[2];
@@ -138,8 +138,8 @@ typedef struct gather {
 static ctn_step_t begin(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
-    gather->partner[LEFT] = gather->chain->left;
-    gather->partner[RIGHT] = gather->chain->right;
+    gather->partner[LEFT] = gather->place->left;
+    gather->partner[RIGHT] = gather->place->right;
     return CTN_STEP_NEXT;
 }
 
@@ -147,7 +147,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static uint64_t records(const gather_t *gather, uint32_t rank, int side)
 {
     uint64_t there =
-        side == LEFT ? (uint64_t)rank + 1 : gather->chain->size - rank;
+        side == LEFT ? (uint64_t)rank + 1 : gather->place->size - rank;
     uint64_t reach = UINT64_C(1) << gather->round;
     return reach < there ? reach : there;
 }
@@ -164,7 +164,7 @@ static ctn_step_t announce(ctn_op_t *op)
             continue;
         }
         notice_t notice = {gather->partner[!side],
-                           records(gather, gather->chain->rank, !side) *
+                           records(gather, gather->place->rank, !side) *
                                gather->record_bytes};
         op->exec->tally.bytes += notice.bytes;
         catena_status_t status = ctn_op_send(op, gather->partner[side],
@@ -274,12 +274,13 @@ static const ctn_algorithm_t algorithm = {
     .synchronizing = true,
 };
 
-ctn_op_t *ctn_shared_allgather(ctn_exec_t *exec, ctn_lane_t *lane, size_t bytes)
+ctn_op_t *ctn_shared_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
+                               size_t bytes)
 {
-    ctn_op_t *op = ctn_op_create(exec, &algorithm, &lane->channel);
+    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->channel);
     if (op != NULL) {
         gather_t *gather = ctn_op_state(op);
-        gather->chain = &lane->chain;
+        gather->place = &chain->place;
         gather->record_bytes = bytes;
     }
     return op;

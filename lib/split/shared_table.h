@@ -16,12 +16,12 @@ ctn_shared_t *ctn_shared_open(const ctn_splitting_t *splitting);
 void ctn_shared_close(ctn_shared_t *shared);
 
 /** As ctn_chain_allgather, of `bytes` at each member, which have no content. */
-ctn_op_t *ctn_shared_allgather(ctn_exec_t *exec, ctn_lane_t *lane,
+ctn_op_t *ctn_shared_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
                                size_t bytes);
 
 /** The chain of this member, once all have opened it. Charged as if it had
  * found and sorted the members of its color by itself. */
-ctn_chain_t ctn_shared_chain(ctn_shared_t *shared,
-                             const ctn_splitting_t *splitting);
+ctn_chain_place_t ctn_shared_place(ctn_shared_t *shared,
+                                   const ctn_splitting_t *splitting);
 
 #endif

@@ -4,7 +4,7 @@
 
 typedef struct show {
     /* arguments */
-    const ctn_chain_t *chain;
+    const ctn_chain_place_t *place;
     const ctn_record_t *own;
     ctn_showing_see_t see;
     void *context;
@@ -16,7 +16,7 @@ typedef struct show {
 static ctn_step_t show_own(ctn_op_t *op)
 {
     show_t *show = ctn_op_state(op);
-    ctn_address_t right = show->chain->right;
+    ctn_address_t right = show->place->right;
     catena_status_t status = CATENA_OK;
     if (ctn_address_exists(right)) {
         status = ctn_mail_send(op, right, 0, 0, show->own,
@@ -29,7 +29,7 @@ static ctn_step_t show_own(ctn_op_t *op)
 static ctn_step_t look_left(ctn_op_t *op)
 {
     show_t *show = ctn_op_state(op);
-    ctn_address_t left = show->chain->left;
+    ctn_address_t left = show->place->left;
     if (!ctn_address_exists(left)) {
         show->see(show->context, NULL);
         return CTN_STEP_NEXT;
@@ -67,14 +67,14 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_showing_create(ctn_exec_t *exec, ctn_lane_t *lane,
+ctn_op_t *ctn_showing_create(ctn_exec_t *exec, ctn_chain_t *chain,
                              const ctn_record_t *own, ctn_showing_see_t see,
                              void *context)
 {
-    ctn_op_t *op = ctn_op_create(exec, &algorithm, &lane->channel);
+    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->channel);
     if (op != NULL) {
         show_t *show = ctn_op_state(op);
-        show->chain = &lane->chain;
+        show->place = &chain->place;
         show->own = own;
         show->see = see;
         show->context = context;

@@ -11,7 +11,7 @@
 typedef void (*ctn_showing_see_t)(void *context, const ctn_record_t *left);
 
 /** `own` is shown; `see` is called once. NULL: no memory. */
-ctn_op_t *ctn_showing_create(ctn_exec_t *exec, ctn_lane_t *lane,
+ctn_op_t *ctn_showing_create(ctn_exec_t *exec, ctn_chain_t *chain,
                              const ctn_record_t *own, ctn_showing_see_t see,
                              void *context);
 

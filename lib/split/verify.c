@@ -7,8 +7,8 @@
 #include "split/algorithms.h"
 
 typedef struct agree {
-    ctn_lane_t *parent; /* arguments */
-    ctn_chain_t chain;
+    ctn_chain_t *parent; /* arguments */
+    ctn_chain_place_t place;
     uint64_t digest;
     ctn_words_t own, left, right;
 } agree_t;
@@ -31,21 +31,21 @@ uint64_t ctn_agree_digest(uint64_t digest, ctn_address_t member)
 static uint64_t link_hash(const agree_t *agree, ctn_address_t left,
                           ctn_address_t right, uint32_t left_rank)
 {
-    uint64_t hash = mix(mix(agree->digest, left_rank), agree->chain.size);
+    uint64_t hash = mix(mix(agree->digest, left_rank), agree->place.size);
     return ctn_agree_digest(ctn_agree_digest(hash, left), right);
 }
 
 static ctn_step_t compare(ctn_op_t *op)
 {
     agree_t *agree = ctn_op_state(op);
-    const ctn_chain_t *chain = &agree->chain;
-    if (ctn_address_exists(chain->right)) {
+    const ctn_chain_place_t *place = &agree->place;
+    if (ctn_address_exists(place->right)) {
         agree->own.word[0] +=
-            link_hash(agree, chain->self, chain->right, chain->rank);
+            link_hash(agree, place->self, place->right, place->rank);
     }
-    if (ctn_address_exists(chain->left)) {
+    if (ctn_address_exists(place->left)) {
         agree->own.word[0] -=
-            link_hash(agree, chain->left, chain->self, chain->rank - 1);
+            link_hash(agree, place->left, place->self, place->rank - 1);
     }
     return ctn_op_call(
         op, ctn_scan_create(op->exec, agree->parent, ctn_fold_sum, &agree->own,
@@ -69,14 +69,14 @@ static const ctn_algorithm_t agree_algorithm = {
     .phases = phases,
 };
 
-ctn_op_t *ctn_agree_create(const ctn_splitting_t *splitting, ctn_chain_t chain,
-                           uint64_t digest)
+ctn_op_t *ctn_agree_create(const ctn_splitting_t *splitting,
+                           ctn_chain_place_t place, uint64_t digest)
 {
     ctn_op_t *op = ctn_op_create(splitting->by.exec, &agree_algorithm, NULL);
     if (op != NULL) {
         agree_t *agree = ctn_op_state(op);
         agree->parent = splitting->parent;
-        agree->chain = chain;
+        agree->place = place;
         agree->digest = digest;
     }
     return op;

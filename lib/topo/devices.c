@@ -59,7 +59,7 @@ static bool is_rdma(hwloc_obj_t device)
     return device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS;
 }
 
-static bool is_near(hwloc_topology_t topology, hwloc_obj_t device, int numa)
+static bool is_local(hwloc_topology_t topology, hwloc_obj_t device, int numa)
 {
     hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topology, device);
     return place != NULL && place->nodeset != NULL &&
@@ -68,8 +68,8 @@ static bool is_near(hwloc_topology_t topology, hwloc_obj_t device, int numa)
 
 /** The ports near a NUMA domain, when there is more than one device to choose
  * from and the choice leaves some. */
-static void find_near(hwloc_topology_t topology, int numa, char *text,
-                      size_t bytes)
+static void find_local(hwloc_topology_t topology, int numa, char *text,
+                       size_t bytes)
 {
     unsigned all = 0;
     text[0] = '\0';
@@ -77,7 +77,7 @@ static void find_near(hwloc_topology_t topology, int numa, char *text,
          device != NULL; device = hwloc_get_next_osdev(topology, device)) {
         if (is_rdma(device)) {
             all++;
-            if (is_near(topology, device, numa)) {
+            if (is_local(topology, device, numa)) {
                 add_ports(device, text, bytes);
             }
         }
@@ -87,20 +87,20 @@ static void find_near(hwloc_topology_t topology, int numa, char *text,
     }
 }
 
-static catena_status_t nearest(const char *description, const ctn_site_t *site,
-                               char **devices)
+static catena_status_t nearest(const char *description,
+                               const ctn_locality_t *locality, char **devices)
 {
     char text[512] = "";
     hwloc_topology_t topology;
     /* Reading the machine costs milliseconds: not for one domain. */
-    if (site->numa < 0) {
+    if (locality->numa < 0) {
         return CATENA_OK;
     }
     if (hwloc_topology_init(&topology) != 0) {
         return CATENA_ERR_NO_MEMORY;
     }
-    if (ctn_site_load(topology, description, CTN_LOAD_DEVICES) == 0) {
-        find_near(topology, site->numa, text, sizeof(text));
+    if (ctn_locality_load(topology, description, CTN_LOAD_DEVICES) == 0) {
+        find_local(topology, locality->numa, text, sizeof(text));
     }
     hwloc_topology_destroy(topology);
     if (text[0] != '\0') {
@@ -110,15 +110,17 @@ static catena_status_t nearest(const char *description, const ctn_site_t *site,
     return CATENA_OK;
 }
 
-catena_status_t ctn_site_devices(const ctn_log_t *log, const char *description,
-                                 const char *setting, const ctn_site_t *site,
-                                 char **devices)
+catena_status_t ctn_locality_devices(const ctn_log_t *log,
+                                     const char *description,
+                                     const char *setting,
+                                     const ctn_locality_t *locality,
+                                     char **devices)
 {
     *devices = NULL;
     if (strcmp(setting, "all") == 0) {
         return CATENA_OK;
     }
     return strcmp(setting, "auto") == 0
-               ? nearest(description, site, devices)
-               : dealt(log, setting, site->local_rank, devices);
+               ? nearest(description, locality, devices)
+               : dealt(log, setting, locality->local_rank, devices);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /** Whether member `i` is the first of its node. */
-static bool is_first(const ctn_known_t *member, uint32_t i)
+static bool is_first(const ctn_known_member_t *member, uint32_t i)
 {
     for (uint32_t j = i; j-- > 0;) {
         if (member[j].node == member[i].node) {
@@ -17,7 +17,8 @@ static bool is_first(const ctn_known_t *member, uint32_t i)
     return true;
 }
 
-static uint32_t count_on(const ctn_known_t *member, uint32_t n, uint32_t node)
+static uint32_t count_on(const ctn_known_member_t *member, uint32_t n,
+                         uint32_t node)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -26,11 +27,11 @@ static uint32_t count_on(const ctn_known_t *member, uint32_t n, uint32_t node)
     return count;
 }
 
-bool ctn_topo_knowable(const ctn_known_t *member, uint32_t n)
+bool ctn_topo_linkable(const ctn_known_member_t *member, uint32_t n)
 {
-    for (uint32_t i = 0; n > CTN_BOARD_MEMBERS && i < n; i++) {
+    for (uint32_t i = 0; n > CTN_NODE_AREA_MEMBERS && i < n; i++) {
         if (is_first(member, i) &&
-            count_on(member, n, member[i].node) > CTN_BOARD_MEMBERS) {
+            count_on(member, n, member[i].node) > CTN_NODE_AREA_MEMBERS) {
             return false;
         }
     }
@@ -41,10 +42,10 @@ bool ctn_topo_knowable(const ctn_known_t *member, uint32_t n)
 
 /** The node's members, in a table of this member's own: the root's may not be
  * ready yet. Sets the node's chain. */
-static bool list_node(ctn_topo_t *topo, const ctn_known_t *member)
+static bool list_node(ctn_topo_t *topo, const ctn_known_member_t *member)
 {
-    const ctn_chain_t *all = &topo->group->lane.chain;
-    ctn_chain_t *chain = &topo->node.chain;
+    const ctn_chain_place_t *all = &topo->group->chain.place;
+    ctn_chain_place_t *place = &topo->node.place;
     uint32_t node = member[all->rank].node;
     uint32_t n = count_on(member, all->size, node);
     uint32_t local = 0;
@@ -54,7 +55,7 @@ static bool list_node(ctn_topo_t *topo, const ctn_known_t *member)
             continue;
         }
         if (i == all->rank) {
-            chain->rank = local;
+            place->rank = local;
         }
         topo->known[local++].member = (ctn_member_t){
             .address = member[i].address, .rank = i, .numa = member[i].numa};
@@ -62,19 +63,19 @@ static bool list_node(ctn_topo_t *topo, const ctn_known_t *member)
     if (topo->known == NULL) {
         return false;
     }
-    uint32_t me = chain->rank;
-    chain->size = n;
-    chain->left = me > 0 ? topo->known[me - 1].member.address : CTN_NO_ADDRESS;
-    chain->right =
+    uint32_t me = place->rank;
+    place->size = n;
+    place->left = me > 0 ? topo->known[me - 1].member.address : CTN_NO_ADDRESS;
+    place->right =
         me + 1 < n ? topo->known[me + 1].member.address : CTN_NO_ADDRESS;
     return true;
 }
 
 /** The root's own table is the one that others complete (see members.c): what
  * is theirs to write stays as it is. */
-static void fill_board(ctn_topo_t *topo)
+static void fill_node_area(ctn_topo_t *topo)
 {
-    ctn_local_t *local = topo->shared;
+    ctn_local_member_t *local = topo->shared;
     for (uint32_t i = 0; i < ctn_topo_local_size(topo); i++) {
         const ctn_member_t *member = &topo->known[i].member;
         local[i].member.address = member->address;
@@ -84,72 +85,77 @@ static void fill_board(ctn_topo_t *topo)
     topo->local = local;
 }
 
-static catena_status_t link_node(ctn_topo_t *topo, const ctn_known_t *member,
-                                 bool crowded)
+static catena_status_t link_node(ctn_topo_t *topo,
+                                 const ctn_known_member_t *member,
+                                 bool oversubscribed)
 {
     if (!list_node(topo, member)) {
         return CATENA_ERR_NO_MEMORY;
     }
     topo->local = topo->known;
-    catena_status_t status = ctn_topo_reach(topo);
+    catena_status_t status = ctn_topo_connect(topo);
     if (status != CATENA_OK) {
         return status;
     }
-    topo->crowded = crowded;
-    ctn_address_t root = topo->known[0].member.address;
-    uint32_t board = ctn_group_layout(topo->group)->board;
-    unsigned char *memory = ctn_pointer(topo->peer[0], root.offset + board);
+    topo->oversubscribed = oversubscribed;
+    ctn_address_t leader = topo->known[0].member.address;
+    uint32_t node_area = ctn_group_layout(topo->group)->node_area;
+    unsigned char *memory =
+        ctn_pointer(topo->peer[0], leader.offset + node_area);
     if (memory == NULL) {
         return CATENA_ERR_LAUNCHER; /* as in topo.c, which has said so */
     }
-    ctn_board_find(topo, memory, crowded);
+    ctn_node_area_map(topo, memory, oversubscribed);
     topo->local = topo->known;
-    if (topo->node.chain.rank == 0) {
-        topo->shared = ctn_group_part(topo->group, board);
-        fill_board(topo);
+    if (topo->node.place.rank == 0) {
+        topo->shared = ctn_group_block_at(topo->group, node_area);
+        fill_node_area(topo);
     }
     return CATENA_OK;
 }
 
 /* ---- the roots ---- */
 
-static ctn_root_t root_at(const ctn_topo_t *topo, const ctn_known_t *member,
-                          const uint32_t *root, uint32_t node)
+static ctn_node_leader_t leader_at(const ctn_topo_t *topo,
+                                   const ctn_known_member_t *member,
+                                   const uint32_t *leader, uint32_t node)
 {
-    uint32_t rank = root[node % topo->nodes];
-    return (ctn_root_t){.address = member[rank].address, .rank = rank};
+    uint32_t rank = leader[node % topo->nodes];
+    return (ctn_node_leader_t){.address = member[rank].address, .rank = rank};
 }
 
 /** The chain of roots and whom this one meets. */
-static bool link_roots(ctn_topo_t *topo, const ctn_known_t *member,
-                       const uint32_t *root)
+static bool link_leaders(ctn_topo_t *topo, const ctn_known_member_t *member,
+                         const uint32_t *leader)
 {
-    ctn_chain_t *chain = &topo->leaders.chain;
+    ctn_chain_place_t *place = &topo->leaders.place;
     uint32_t nodes = topo->nodes;
     uint32_t me = topo->node_index;
-    chain->size = nodes;
-    chain->rank = me;
-    chain->left = me > 0 ? member[root[me - 1]].address : CTN_NO_ADDRESS;
-    chain->right =
-        me + 1 < nodes ? member[root[me + 1]].address : CTN_NO_ADDRESS;
+    place->size = nodes;
+    place->rank = me;
+    place->left = me > 0 ? member[leader[me - 1]].address : CTN_NO_ADDRESS;
+    place->right =
+        me + 1 < nodes ? member[leader[me + 1]].address : CTN_NO_ADDRESS;
     if (nodes == 1) {
         return true;
     }
-    topo->ring = calloc(ctn_rounds(nodes), sizeof(*topo->ring));
-    for (unsigned d = 0; topo->ring != NULL && d < ctn_rounds(nodes); d++) {
+    topo->leader_ring = calloc(ctn_rounds(nodes), sizeof(*topo->leader_ring));
+    for (unsigned d = 0; topo->leader_ring != NULL && d < ctn_rounds(nodes);
+         d++) {
         uint32_t hop = UINT32_C(1) << d;
-        topo->ring[d].to = root_at(topo, member, root, me + hop);
-        topo->ring[d].from = root_at(topo, member, root, me + nodes - hop);
+        topo->leader_ring[d].to = leader_at(topo, member, leader, me + hop);
+        topo->leader_ring[d].from =
+            leader_at(topo, member, leader, me + nodes - hop);
     }
-    return topo->ring != NULL;
+    return topo->leader_ring != NULL;
 }
 
 /** Number the nodes by their first members, who are their roots. */
-static bool find_nodes(ctn_topo_t *topo, const ctn_known_t *member)
+static bool find_nodes(ctn_topo_t *topo, const ctn_known_member_t *member)
 {
-    const ctn_chain_t *all = &topo->group->lane.chain;
-    uint32_t *root = malloc(all->size * sizeof(*root));
-    if (root == NULL) {
+    const ctn_chain_place_t *all = &topo->group->chain.place;
+    uint32_t *leader = malloc(all->size * sizeof(*leader));
+    if (leader == NULL) {
         return false;
     }
     topo->nodes = 0;
@@ -160,21 +166,23 @@ static bool find_nodes(ctn_topo_t *topo, const ctn_known_t *member)
         if (member[i].node == member[all->rank].node) {
             topo->node_index = topo->nodes;
         }
-        root[topo->nodes++] = i;
+        leader[topo->nodes++] = i;
     }
-    bool linked = topo->node.chain.rank != 0 || link_roots(topo, member, root);
-    free(root);
+    bool linked =
+        topo->node.place.rank != 0 || link_leaders(topo, member, leader);
+    free(leader);
     return linked;
 }
 
-catena_status_t ctn_topo_link(catena_group_t *group, const ctn_known_t *member,
-                              bool crowded)
+catena_status_t ctn_topo_link(catena_group_t *group,
+                              const ctn_known_member_t *member,
+                              bool oversubscribed)
 {
     ctn_topo_t *topo = ctn_topo_of(group);
     if (topo == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    catena_status_t status = link_node(topo, member, crowded);
+    catena_status_t status = link_node(topo, member, oversubscribed);
     if (status == CATENA_OK && !find_nodes(topo, member)) {
         status = CATENA_ERR_NO_MEMORY;
     }

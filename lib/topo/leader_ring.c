@@ -19,14 +19,14 @@ typedef struct closing {
     bool sent;
 } closing_t;
 
-typedef struct ring {
+typedef struct leader_ring {
     ctn_topo_t *topo; /* argument */
     ctn_words_t own;
     ctn_words_t first;
     ctn_words_t last;
-} ring_t;
+} leader_ring_t;
 
-_Static_assert(sizeof(ctn_root_t) <= CTN_INLINE_BYTES, "fits a slot");
+_Static_assert(sizeof(ctn_node_leader_t) <= CTN_INLINE_BYTES, "fits a slot");
 
 static ctn_address_t address_in(const ctn_words_t *words)
 {
@@ -37,34 +37,37 @@ static ctn_address_t address_in(const ctn_words_t *words)
 
 static ctn_step_t find_ends(ctn_op_t *op)
 {
-    ring_t *ring = ctn_op_state(op);
-    ctn_topo_t *topo = ring->topo;
-    ctn_address_t self = topo->leaders.chain.self;
-    topo->ring = calloc(ctn_rounds(topo->nodes), sizeof(ctn_ring_round_t));
-    if (topo->ring == NULL) {
+    leader_ring_t *leader_ring = ctn_op_state(op);
+    ctn_topo_t *topo = leader_ring->topo;
+    ctn_address_t self = topo->leaders.place.self;
+    topo->leader_ring =
+        calloc(ctn_rounds(topo->nodes), sizeof(ctn_leader_ring_round_t));
+    if (topo->leader_ring == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    ring->own = (ctn_words_t){{self.process, self.offset}};
+    leader_ring->own = (ctn_words_t){{self.process, self.offset}};
     return ctn_op_call(
-        op, ctn_scan_create(op->exec, &topo->leaders, ctn_fold_far, &ring->own,
-                            &ring->first, &ring->last, sizeof(ctn_words_t)));
+        op, ctn_scan_create(op->exec, &topo->leaders, ctn_fold_farthest,
+                            &leader_ring->own, &leader_ring->first,
+                            &leader_ring->last, sizeof(ctn_words_t)));
 }
 
 /* ---- the rounds ---- */
 
 /** In round 0 both neighbours hear who this is, later the partners of the
  * round before hear who lies 2^(round - 1) beyond. */
-static catena_status_t tell(ctn_op_t *op, const closing_t *closing, int side)
+static catena_status_t send_to(ctn_op_t *op, const closing_t *closing, int side)
 {
     const ctn_topo_t *topo = closing->topo;
-    ctn_root_t content;
+    ctn_node_leader_t content;
     ctn_address_t to;
     if (closing->round == 0) {
-        content = (ctn_root_t){.address = topo->leaders.chain.self,
-                               .rank = topo->group->lane.chain.rank};
+        content = (ctn_node_leader_t){.address = topo->leaders.place.self,
+                                      .rank = topo->group->chain.place.rank};
         to = closing->neighbour[side];
     } else {
-        const ctn_ring_round_t *before = &topo->ring[closing->round - 1];
+        const ctn_leader_ring_round_t *before =
+            &topo->leader_ring[closing->round - 1];
         content = side == LEFT ? before->to : before->from;
         to = side == LEFT ? before->from.address : before->to.address;
     }
@@ -72,7 +75,7 @@ static catena_status_t tell(ctn_op_t *op, const closing_t *closing, int side)
                        sizeof(content));
 }
 
-static ctn_step_t meet(ctn_op_t *op)
+static ctn_step_t exchange(ctn_op_t *op)
 {
     closing_t *closing = ctn_op_state(op);
     ctn_topo_t *topo = closing->topo;
@@ -82,7 +85,7 @@ static ctn_step_t meet(ctn_op_t *op)
     }
     if (!closing->sent) {
         for (int side = LEFT; side <= RIGHT; side++) {
-            catena_status_t status = tell(op, closing, side);
+            catena_status_t status = send_to(op, closing, side);
             if (status != CATENA_OK) {
                 return ctn_op_fail(op, status);
             }
@@ -92,15 +95,17 @@ static ctn_step_t meet(ctn_op_t *op)
     if (!ctn_op_arrived(op, slot) || !ctn_op_arrived(op, slot + 1)) {
         return CTN_STEP_WAIT;
     }
-    ctn_ring_round_t *round = &topo->ring[closing->round];
-    memcpy(&round->from, ctn_op_slot(op, slot)->data, sizeof(ctn_root_t));
-    memcpy(&round->to, ctn_op_slot(op, slot + 1)->data, sizeof(ctn_root_t));
+    ctn_leader_ring_round_t *round = &topo->leader_ring[closing->round];
+    memcpy(&round->from, ctn_op_slot(op, slot)->data,
+           sizeof(ctn_node_leader_t));
+    memcpy(&round->to, ctn_op_slot(op, slot + 1)->data,
+           sizeof(ctn_node_leader_t));
     closing->round++;
     closing->sent = false;
     return CTN_STEP_MOVED;
 }
 
-static const ctn_phase_t closing_phases[] = {{"meet", meet}, {NULL, NULL}};
+static const ctn_phase_t closing_phases[] = {{"meet", exchange}, {NULL, NULL}};
 
 /* The scan before it was synchronizing, and what follows on the roots' lane
  * is: two in a row that are not never happen. */
@@ -112,37 +117,38 @@ static const ctn_algorithm_t closing_algorithm = {
 
 static ctn_step_t close_ring(ctn_op_t *op)
 {
-    ring_t *ring = ctn_op_state(op);
-    ctn_lane_t *lane = &ring->topo->leaders;
+    leader_ring_t *leader_ring = ctn_op_state(op);
+    ctn_chain_t *chain = &leader_ring->topo->leaders;
     ctn_op_t *child =
-        ctn_op_create(op->exec, &closing_algorithm, &lane->channel);
+        ctn_op_create(op->exec, &closing_algorithm, &chain->channel);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     closing_t *closing = ctn_op_state(child);
-    closing->topo = ring->topo;
-    closing->neighbour[LEFT] =
-        lane->chain.rank > 0 ? lane->chain.left : address_in(&ring->last);
-    closing->neighbour[RIGHT] = lane->chain.rank + 1 < lane->chain.size
-                                    ? lane->chain.right
-                                    : address_in(&ring->first);
+    closing->topo = leader_ring->topo;
+    closing->neighbour[LEFT] = chain->place.rank > 0
+                                   ? chain->place.left
+                                   : address_in(&leader_ring->last);
+    closing->neighbour[RIGHT] = chain->place.rank + 1 < chain->place.size
+                                    ? chain->place.right
+                                    : address_in(&leader_ring->first);
     return ctn_op_call(op, child);
 }
 
 static const ctn_phase_t phases[] = {
     {"find ends", find_ends}, {"close", close_ring}, {NULL, NULL}};
 
-static const ctn_algorithm_t ring_algorithm = {
+static const ctn_algorithm_t leader_ring_algorithm = {
     .name = "ring of roots",
-    .state_bytes = sizeof(ring_t),
+    .state_bytes = sizeof(leader_ring_t),
     .phases = phases,
 };
 
-ctn_op_t *ctn_ring_create(ctn_exec_t *exec, ctn_topo_t *topo)
+ctn_op_t *ctn_leader_ring_create(ctn_exec_t *exec, ctn_topo_t *topo)
 {
-    ctn_op_t *op = ctn_op_create(exec, &ring_algorithm, NULL);
+    ctn_op_t *op = ctn_op_create(exec, &leader_ring_algorithm, NULL);
     if (op != NULL) {
-        ((ring_t *)ctn_op_state(op))->topo = topo;
+        ((leader_ring_t *)ctn_op_state(op))->topo = topo;
     }
     return op;
 }

@@ -11,16 +11,17 @@ static const struct {
     catena_level_t level;
     hwloc_obj_type_t type;
     const char *name;
-} kinds[] = {
+} resource_types[] = {
     {CATENA_LEVEL_CORE, HWLOC_OBJ_CORE, "core"},
     {CATENA_LEVEL_L3, HWLOC_OBJ_L3CACHE, "l3"},
     {CATENA_LEVEL_NUMA, HWLOC_OBJ_NUMANODE, "numa"},
     {CATENA_LEVEL_SOCKET, HWLOC_OBJ_PACKAGE, "socket"},
 };
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+enum { RESOURCE_TYPES = sizeof(resource_types) / sizeof(resource_types[0]) };
 
-_Static_assert(KINDS == CTN_RESOURCES, "one for each level within a node");
+_Static_assert(RESOURCE_TYPES == CTN_RESOURCES,
+               "one for each level within a node");
 
 /** The one object of a kind that has all of `cpuset`; NULL: none, or several
  * have parts of it. */
@@ -43,8 +44,8 @@ static void find_nested(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset,
                         ctn_resources_t *found)
 {
     hwloc_obj_t outer = NULL;
-    for (unsigned i = KINDS; i-- > 0;) {
-        hwloc_obj_t object = covering(topology, kinds[i].type, cpuset);
+    for (unsigned i = RESOURCE_TYPES; i-- > 0;) {
+        hwloc_obj_t object = covering(topology, resource_types[i].type, cpuset);
         bool nests = object != NULL &&
                      (outer == NULL ||
                       hwloc_bitmap_isincluded(object->cpuset, outer->cpuset));
@@ -55,7 +56,7 @@ static void find_nested(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset,
 
 /** Where this process may run; the caller frees it. */
 static hwloc_cpuset_t own_cpuset(hwloc_topology_t topology, bool described,
-                                 const ctn_site_t *site)
+                                 const ctn_locality_t *locality)
 {
     hwloc_cpuset_t cpuset = hwloc_bitmap_alloc();
     int units = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
@@ -64,7 +65,7 @@ static hwloc_cpuset_t own_cpuset(hwloc_topology_t topology, bool described,
     }
     if (described) {
         hwloc_obj_t unit = hwloc_get_obj_by_type(
-            topology, HWLOC_OBJ_PU, site->local_rank % (unsigned)units);
+            topology, HWLOC_OBJ_PU, locality->local_rank % (unsigned)units);
         hwloc_bitmap_copy(cpuset, unit->cpuset);
     } else if (hwloc_get_cpubind(topology, cpuset, HWLOC_CPUBIND_PROCESS) !=
                0) {
@@ -73,7 +74,8 @@ static hwloc_cpuset_t own_cpuset(hwloc_topology_t topology, bool described,
     return cpuset;
 }
 
-static catena_status_t find_all(const char *description, const ctn_site_t *site,
+static catena_status_t find_all(const char *description,
+                                const ctn_locality_t *locality,
                                 ctn_resources_t *found)
 {
     hwloc_topology_t topology;
@@ -82,8 +84,8 @@ static catena_status_t find_all(const char *description, const ctn_site_t *site,
         return CATENA_ERR_NO_MEMORY;
     }
     hwloc_cpuset_t cpuset = NULL;
-    if (ctn_site_load(topology, description, CTN_LOAD_CACHES) == 0) {
-        cpuset = own_cpuset(topology, described, site);
+    if (ctn_locality_load(topology, description, CTN_LOAD_CACHES) == 0) {
+        cpuset = own_cpuset(topology, described, locality);
     }
     if (cpuset != NULL) {
         find_nested(topology, cpuset, found);
@@ -96,47 +98,50 @@ static catena_status_t find_all(const char *description, const ctn_site_t *site,
 
 /** A simulated machine without a description has domains, and a core for each
  * rank. */
-static void find_simulated(const ctn_site_t *site, ctn_resources_t *found)
+static void find_simulated(const ctn_locality_t *locality,
+                           ctn_resources_t *found)
 {
-    for (unsigned i = 0; i < KINDS; i++) {
-        found->index[i] = kinds[i].level == CATENA_LEVEL_CORE
-                              ? (int)site->local_rank
-                              : site->numa;
+    for (unsigned i = 0; i < RESOURCE_TYPES; i++) {
+        found->index[i] = resource_types[i].level == CATENA_LEVEL_CORE
+                              ? (int)locality->local_rank
+                              : locality->numa;
     }
 }
 
-catena_status_t ctn_site_resource(const ctn_log_t *log, const char *description,
-                                  const ctn_site_t *site, catena_level_t level,
-                                  char *name)
+catena_status_t ctn_locality_resource(const ctn_log_t *log,
+                                      const char *description,
+                                      const ctn_locality_t *locality,
+                                      catena_level_t level, char *name)
 {
-    ctn_resources_t *found = site->resources;
-    unsigned kind = 0;
-    while (kind < KINDS && kinds[kind].level != level) {
-        kind++;
+    ctn_resources_t *found = locality->resources;
+    unsigned type_index = 0;
+    while (type_index < RESOURCE_TYPES &&
+           resource_types[type_index].level != level) {
+        type_index++;
     }
-    if (kind == KINDS && level != CATENA_LEVEL_NODE) {
+    if (type_index == RESOURCE_TYPES && level != CATENA_LEVEL_NODE) {
         ctn_error(log, "there is no level %d; expected CATENA_LEVEL_...",
                   (int)level);
         return CATENA_ERR_ARG;
     }
-    if (!found->known && kind < KINDS) {
+    if (!found->known && type_index < RESOURCE_TYPES) {
         bool described = description != NULL && description[0] != '\0';
-        if (site->simulated && !described) {
-            find_simulated(site, found);
-        } else if (find_all(description, site, found) != CATENA_OK) {
+        if (locality->simulated && !described) {
+            find_simulated(locality, found);
+        } else if (find_all(description, locality, found) != CATENA_OK) {
             ctn_error(log, "hwloc does not tell what this machine is made of");
             return CATENA_ERR_SYSTEM;
         }
         found->known = true;
     }
-    while (kind < KINDS && found->index[kind] < 0) {
-        kind++; /* of several a part: the next larger one */
+    while (type_index < RESOURCE_TYPES && found->index[type_index] < 0) {
+        type_index++; /* of several a part: the next larger one */
     }
-    if (kind == KINDS) {
-        snprintf(name, CTN_RESOURCE_BYTES, "%s", site->node);
+    if (type_index == RESOURCE_TYPES) {
+        snprintf(name, CTN_RESOURCE_BYTES, "%s", locality->node);
     } else {
-        snprintf(name, CTN_RESOURCE_BYTES, "%s/%s%d", site->node,
-                 kinds[kind].name, found->index[kind]);
+        snprintf(name, CTN_RESOURCE_BYTES, "%s/%s%d", locality->node,
+                 resource_types[type_index].name, found->index[type_index]);
     }
     return CATENA_OK;
 }

@@ -55,8 +55,8 @@ static bool is_file(const char *description)
     return length > 4 && strcmp(description + length - 4, ".xml") == 0;
 }
 
-int ctn_site_load(hwloc_topology_t topology, const char *description,
-                  unsigned what)
+int ctn_locality_load(hwloc_topology_t topology, const char *description,
+                      unsigned what)
 {
     int result = 0;
     if (description != NULL && description[0] != '\0') {
@@ -81,10 +81,10 @@ int ctn_site_load(hwloc_topology_t topology, const char *description,
     return hwloc_topology_load(topology);
 }
 
-catena_status_t ctn_site_find(const ctn_log_t *log, const char *description,
-                              ctn_site_t *site)
+catena_status_t ctn_locality_find(const ctn_log_t *log, const char *description,
+                                  ctn_locality_t *locality)
 {
-    site->numa = -1;
+    locality->numa = -1;
     if (description != NULL && description[0] == '\0') {
         description = NULL;
     }
@@ -96,7 +96,7 @@ catena_status_t ctn_site_find(const ctn_log_t *log, const char *description,
     if (hwloc_topology_init(&topology) != 0) {
         return CATENA_ERR_NO_MEMORY;
     }
-    if (ctn_site_load(topology, description, 0) != 0) {
+    if (ctn_locality_load(topology, description, 0) != 0) {
         hwloc_topology_destroy(topology);
         ctn_error(log,
                   "CATENA_TOPOLOGY is '%s'; expected a synthetic description "
@@ -105,9 +105,9 @@ catena_status_t ctn_site_find(const ctn_log_t *log, const char *description,
                   description != NULL ? description : "");
         return description != NULL ? CATENA_ERR_ARG : CATENA_ERR_SYSTEM;
     }
-    site->numa = description != NULL
-                     ? described_domain(topology, site->local_rank)
-                     : bound_domain(topology);
+    locality->numa = description != NULL
+                         ? described_domain(topology, locality->local_rank)
+                         : bound_domain(topology);
     hwloc_topology_destroy(topology);
     return CATENA_OK;
 }
@@ -129,7 +129,7 @@ static unsigned quota_cores(void)
     return cores;
 }
 
-unsigned ctn_site_cores(void)
+unsigned ctn_locality_cores(void)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned cores = online > 0 ? (unsigned)online : 1;

@@ -10,13 +10,13 @@
 
 typedef struct build {
     ctn_topo_t *topo; /* argument */
-    ctn_words_t say;
-    ctn_words_t heard;
+    ctn_words_t outgoing;
+    ctn_words_t received;
     uint32_t *counts; /* root: members of each node */
     uint32_t collected;
 } build_t;
 
-static bool is_root(const ctn_topo_t *topo)
+static bool is_leader(const ctn_topo_t *topo)
 {
     return ctn_topo_local_rank(topo) == 0;
 }
@@ -26,68 +26,70 @@ static bool is_root(const ctn_topo_t *topo)
 /** Whether all members of the node look at each other's words at once. */
 static bool is_small(const ctn_topo_t *topo)
 {
-    return ctn_topo_local_size(topo) <= CTN_ROWS_MEMBERS;
+    return ctn_topo_local_size(topo) <= CTN_EAGER_ROWS_MEMBERS;
 }
 
 /** Whether there are rows, and they are there. */
 static bool has_rows(const ctn_topo_t *topo, bool side_by_side)
 {
-    return is_small(topo) && topo->crowded == side_by_side;
+    return is_small(topo) && topo->oversubscribed == side_by_side;
 }
 
 /** Bytes of the rows of so many writers. */
 static size_t rows_bytes(const ctn_topo_t *topo, uint32_t writers)
 {
     uint32_t n = ctn_topo_local_size(topo);
-    size_t all = n * ctn_rows_most(n, topo->crowded);
-    all = all < CTN_ROWS_BYTES ? all : CTN_ROWS_BYTES;
-    return ctn_rows_of(ctn_rows_class(all) + 1, writers);
+    size_t all = n * ctn_eager_rows_most_bytes(n, topo->oversubscribed);
+    all = all < CTN_EAGER_ROWS_BYTES ? all : CTN_EAGER_ROWS_BYTES;
+    return ctn_eager_rows_class_offset(ctn_eager_rows_class(all) + 1, writers);
 }
 
 /** Grants, and maybe rows. */
-static size_t grants_bytes(const ctn_topo_t *topo)
+static size_t cts_table_bytes(const ctn_topo_t *topo)
 {
-    return ctn_rows_at(topo->group->lane.chain.size) +
+    return ctn_eager_rows_offset(topo->group->chain.place.size) +
            (has_rows(topo, false) ? rows_bytes(topo, 1) : 0);
 }
 
 /** Every member opens a table of grants and completes its record. */
-static ctn_step_t open_grants(ctn_op_t *op)
+static ctn_step_t open_cts_table(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     uint32_t me = ctn_topo_local_rank(topo);
-    if (topo->grants == NULL) {
-        topo->grants = ctn_heap_calloc(op->exec->heap, 128, grants_bytes(topo));
+    if (topo->cts_table == NULL) {
+        topo->cts_table =
+            ctn_heap_calloc(op->exec->heap, 128, cts_table_bytes(topo));
     }
-    if (topo->grants == NULL) {
+    if (topo->cts_table == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    uint64_t offset = ctn_offset_of(op->exec, topo->grants);
-    uint64_t at = build->heard.word[0] + me * sizeof(ctn_local_t);
-    catena_status_t status =
-        ctn_put_signal(topo->peer[0], &offset, sizeof(offset),
-                       at + offsetof(ctn_local_t, member.grants),
-                       at + offsetof(ctn_local_t, ready), 2, &op->pending);
+    uint64_t offset = ctn_offset_of(op->exec, topo->cts_table);
+    uint64_t at = build->received.word[0] + me * sizeof(ctn_local_member_t);
+    catena_status_t status = ctn_put_signal(
+        topo->peer[0], &offset, sizeof(offset),
+        at + offsetof(ctn_local_member_t, member.cts_table),
+        at + offsetof(ctn_local_member_t, ready), 2, &op->pending);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static ctn_step_t tell_place(ctn_op_t *op)
+static ctn_step_t publish_offset(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
-    if (is_root(topo)) {
-        build->say.word[0] = ctn_offset_of(op->exec, topo->shared);
+    if (is_leader(topo)) {
+        build->outgoing.word[0] = ctn_offset_of(op->exec, topo->shared);
     }
-    return ctn_op_call(
-        op, ctn_tell_create(op->exec, topo, &build->say, &build->heard));
+    return ctn_op_call(op,
+                       ctn_node_bcast_create(op->exec, topo, &build->outgoing,
+                                             &build->received));
 }
 
 static ctn_step_t collect(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
-    while (is_root(topo) && build->collected < ctn_topo_local_size(topo)) {
+    while (is_leader(topo) && build->collected < ctn_topo_local_size(topo)) {
         if (ctn_word_load(&topo->local[build->collected].ready) < 2) {
             return CTN_STEP_WAIT;
         }
@@ -98,17 +100,18 @@ static ctn_step_t collect(ctn_op_t *op)
 
 /* ---- all members, among the roots ---- */
 
-static ctn_step_t gather_among_roots(ctn_op_t *op, void *table,
-                                     size_t record_bytes, const uint32_t *first)
+static ctn_step_t gather_among_leaders(ctn_op_t *op, void *table,
+                                       size_t record_bytes,
+                                       const uint32_t *first)
 {
     ctn_topo_t *topo = ((build_t *)ctn_op_state(op))->topo;
-    ctn_op_t *child =
-        ctn_op_create(op->exec, &ctn_gather_algorithm, &topo->leaders.channel);
+    ctn_op_t *child = ctn_op_create(op->exec, &ctn_table_allgather_algorithm,
+                                    &topo->leaders.channel);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    ctn_gather_t *gather = ctn_op_state(child);
-    gather->chain = &topo->leaders.chain;
+    ctn_table_allgather_t *gather = ctn_op_state(child);
+    gather->place = &topo->leaders.place;
     gather->memory = table;
     gather->table = ctn_offset_of(op->exec, table);
     gather->record_bytes = record_bytes;
@@ -120,7 +123,7 @@ static ctn_step_t gather_counts(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
-    if (!is_root(topo)) {
+    if (!is_leader(topo)) {
         return CTN_STEP_NEXT;
     }
     build->counts =
@@ -129,28 +132,28 @@ static ctn_step_t gather_counts(ctn_op_t *op)
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     build->counts[topo->node_index] = ctn_topo_local_size(topo);
-    return gather_among_roots(op, build->counts, sizeof(uint32_t), NULL);
+    return gather_among_leaders(op, build->counts, sizeof(uint32_t), NULL);
 }
 
 /* The root's memory: | members | first | by_rank | landed | rows |. */
 
-typedef struct roster_layout {
-    size_t first, by_rank, landed, rows, bytes;
-} roster_layout_t;
+typedef struct member_table_layout {
+    size_t first, by_rank, delivered, rows, bytes;
+} member_table_layout_t;
 
-static roster_layout_t lay_out(const ctn_topo_t *topo)
+static member_table_layout_t lay_out(const ctn_topo_t *topo)
 {
-    size_t size = topo->group->lane.chain.size;
-    roster_layout_t at;
+    size_t size = topo->group->chain.place.size;
+    member_table_layout_t at;
     at.first = ctn_line_up(size * sizeof(ctn_member_t));
     at.by_rank =
         at.first + ctn_line_up(((size_t)topo->nodes + 1) * sizeof(uint32_t));
-    at.landed = at.by_rank + ctn_line_up(size * sizeof(uint32_t));
-    at.rows = at.landed;
+    at.delivered = at.by_rank + ctn_line_up(size * sizeof(uint32_t));
+    at.rows = at.delivered;
     if (is_small(topo)) {
         size_t n = ctn_topo_local_size(topo);
         at.rows += CTN_RINGS * n *
-                   ctn_landed_words((uint32_t)n, topo->crowded) *
+                   ctn_delivered_words((uint32_t)n, topo->oversubscribed) *
                    sizeof(uint64_t);
     }
     at.bytes = at.rows;
@@ -163,23 +166,23 @@ static roster_layout_t lay_out(const ctn_topo_t *topo)
 
 static void point_into(ctn_topo_t *topo, unsigned char *memory)
 {
-    roster_layout_t at = lay_out(topo);
-    topo->roster = (ctn_roster_t){
+    member_table_layout_t at = lay_out(topo);
+    topo->member_table = (ctn_member_table_t){
         .nodes = topo->nodes,
-        .size = topo->group->lane.chain.size,
+        .size = topo->group->chain.place.size,
         .member = (const void *)memory,
         .first = (const void *)(memory + at.first),
         .by_rank = (const void *)(memory + at.by_rank),
     };
-    topo->landed = is_small(topo) ? (void *)(memory + at.landed) : NULL;
+    topo->delivered = is_small(topo) ? (void *)(memory + at.delivered) : NULL;
     topo->side_by_side = has_rows(topo, true) ? memory + at.rows : NULL;
 }
 
 static void fill_own_part(ctn_topo_t *topo, const uint32_t *counts)
 {
-    unsigned char *memory = topo->shared_roster;
+    unsigned char *memory = topo->shared_member_table;
     uint32_t *first = (void *)(memory + lay_out(topo).first);
-    ctn_member_t *member = topo->shared_roster;
+    ctn_member_t *member = topo->shared_member_table;
     for (uint32_t b = 0; b < topo->nodes; b++) {
         first[b + 1] = first[b] + counts[b];
     }
@@ -192,63 +195,65 @@ static ctn_step_t gather_members(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
-    if (!is_root(topo)) {
+    if (!is_leader(topo)) {
         return CTN_STEP_NEXT;
     }
-    topo->shared_roster =
+    topo->shared_member_table =
         ctn_heap_calloc(op->exec->heap, 4096, lay_out(topo).bytes);
-    if (topo->shared_roster == NULL) {
+    if (topo->shared_member_table == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    point_into(topo, topo->shared_roster);
+    point_into(topo, topo->shared_member_table);
     fill_own_part(topo, build->counts);
-    return gather_among_roots(op, topo->shared_roster, sizeof(ctn_member_t),
-                              topo->roster.first);
+    return gather_among_leaders(op, topo->shared_member_table,
+                                sizeof(ctn_member_t), topo->member_table.first);
 }
 
 static ctn_step_t publish(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
-    if (is_root(topo)) {
-        unsigned char *memory = topo->shared_roster;
+    if (is_leader(topo)) {
+        unsigned char *memory = topo->shared_member_table;
         uint32_t *by_rank = (void *)(memory + lay_out(topo).by_rank);
-        for (uint32_t i = 0; i < topo->roster.size; i++) {
-            by_rank[topo->roster.member[i].rank] = i;
+        for (uint32_t i = 0; i < topo->member_table.size; i++) {
+            by_rank[topo->member_table.member[i].rank] = i;
         }
-        build->say.word[0] = ctn_offset_of(op->exec, memory);
+        build->outgoing.word[0] = ctn_offset_of(op->exec, memory);
     }
-    return ctn_op_call(
-        op, ctn_tell_create(op->exec, topo, &build->say, &build->heard));
+    return ctn_op_call(op,
+                       ctn_node_bcast_create(op->exec, topo, &build->outgoing,
+                                             &build->received));
 }
 
 /** Where each of the node's members has its rows, at hand. */
 static bool find_rows(ctn_topo_t *topo)
 {
     uint32_t members = ctn_topo_local_size(topo);
-    const ctn_roster_t *roster = &topo->roster;
+    const ctn_member_table_t *member_table = &topo->member_table;
     if (!has_rows(topo, false)) {
         return true;
     }
     topo->rows = calloc(members, sizeof(*topo->rows));
     for (uint32_t i = 0; topo->rows != NULL && i < members; i++) {
         const ctn_member_t *member =
-            &roster->member[roster->first[topo->node_index] + i];
-        topo->rows[i] = ctn_pointer(topo->peer[i],
-                                    member->grants + ctn_rows_at(roster->size));
+            &member_table->member[member_table->first[topo->node_index] + i];
+        topo->rows[i] = ctn_pointer(
+            topo->peer[i],
+            member->cts_table + ctn_eager_rows_offset(member_table->size));
     }
     return topo->rows != NULL;
 }
 
-static ctn_step_t settle(ctn_op_t *op)
+static ctn_step_t finalize(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
-    point_into(topo, ctn_pointer(topo->peer[0], build->heard.word[0]));
+    point_into(topo, ctn_pointer(topo->peer[0], build->received.word[0]));
     if (!find_rows(topo)) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    topo->roster_state = CTN_BUILT;
+    topo->member_table_state = CTN_BUILT;
     return CTN_STEP_NEXT;
 }
 
@@ -256,18 +261,18 @@ static void finish(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_exec_free(op->exec, build->counts);
-    if (build->topo->roster_state != CTN_BUILT) {
-        build->topo->roster_state = CTN_NEW;
+    if (build->topo->member_table_state != CTN_BUILT) {
+        build->topo->member_table_state = CTN_NEW;
     }
 }
 
-static const ctn_phase_t phases[] = {{"place", tell_place},
-                                     {"open grants", open_grants},
+static const ctn_phase_t phases[] = {{"place", publish_offset},
+                                     {"open grants", open_cts_table},
                                      {"collect", collect},
                                      {"gather counts", gather_counts},
                                      {"gather members", gather_members},
                                      {"publish", publish},
-                                     {"settle", settle},
+                                     {"settle", finalize},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t build_algorithm = {
@@ -277,24 +282,24 @@ static const ctn_algorithm_t build_algorithm = {
     .finish = finish,
 };
 
-ctn_step_t ctn_roster_need(ctn_op_t *op, catena_group_t *group,
-                           ctn_topo_t **out)
+ctn_step_t ctn_member_table_need(ctn_op_t *op, catena_group_t *group,
+                                 ctn_topo_t **out)
 {
     ctn_topo_t *topo;
     ctn_step_t step = ctn_topo_need(op, group, &topo);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    if (topo->roster_state == CTN_BUILT) {
+    if (topo->member_table_state == CTN_BUILT) {
         *out = topo;
         return CTN_STEP_NEXT;
     }
-    if (topo->roster_state == CTN_BUILDING || !ctn_op_is_oldest(op)) {
+    if (topo->member_table_state == CTN_BUILDING || !ctn_op_is_oldest(op)) {
         return CTN_STEP_WAIT;
     }
     ctn_op_t *child = ctn_op_create(op->exec, &build_algorithm, NULL);
     if (child != NULL) {
         ((build_t *)ctn_op_state(child))->topo = topo;
     }
-    return ctn_build_now(op, child, &topo->roster_state);
+    return ctn_topo_build(op, child, &topo->member_table_state);
 }

@@ -6,10 +6,11 @@
 
 /* | local | arrived | released | ... | */
 typedef struct layout {
-    size_t arrived, released, fenced, post, departed, cpu, shown, card, notice;
+    size_t arrived, released, fenced, descriptor, departed, cpu, published,
+        published_record, gathered;
     size_t bytes;
-    size_t stride;       /* of words, in words */
-    size_t arrived_ring; /* likewise */
+    size_t stride;         /* of words, in words */
+    size_t arrived_stride; /* likewise */
 } layout_t;
 
 /** On crowded hosts each poll follows a switch of process, so few lines are
@@ -20,53 +21,56 @@ typedef struct layout {
  * barrier takes another line than those before it, which the other member may
  * still be looking at: with a look at the clock between them 0.19 us instead of
  * 0.23. */
-static layout_t lay_out(size_t members, bool crowded)
+static layout_t lay_out(size_t members, bool oversubscribed)
 {
     layout_t at;
-    at.stride = crowded || members == 2 ? 1 : 16;
+    at.stride = oversubscribed || members == 2 ? 1 : 16;
     size_t words = ctn_line_up(members * at.stride * sizeof(uint64_t));
-    at.arrived = ctn_line_up(members * sizeof(ctn_local_t));
+    at.arrived = ctn_line_up(members * sizeof(ctn_local_member_t));
     /* Members with lines of their own have the words of all rings there. */
-    at.arrived_ring =
+    at.arrived_stride =
         at.stride == 1 ? words / sizeof(uint64_t) : at.stride / CTN_RINGS;
     at.released = at.arrived + (at.stride == 1 ? CTN_RINGS * words : words);
     at.fenced = at.released + 128;
-    at.post = at.fenced + words;
-    at.departed =
-        at.post + ctn_line_up(CTN_RINGS * members * sizeof(ctn_post_t));
+    at.descriptor = at.fenced + words;
+    at.departed = at.descriptor + ctn_line_up(CTN_RINGS * members *
+                                              sizeof(ctn_buffer_descriptor_t));
     at.cpu = at.departed + CTN_RINGS * words;
-    at.shown = at.cpu + ctn_line_up(members * sizeof(uint32_t));
-    at.notice = at.shown + words;
-    at.card = at.notice + ctn_line_up(2 * sizeof(ctn_notice_t));
-    at.bytes = at.card + 2 * members * sizeof(ctn_card_t);
+    at.published = at.cpu + ctn_line_up(members * sizeof(uint32_t));
+    at.gathered = at.published + words;
+    at.published_record =
+        at.gathered + ctn_line_up(2 * sizeof(ctn_gathered_records_t));
+    at.bytes =
+        at.published_record + 2 * members * sizeof(ctn_published_record_t);
     return at;
 }
 
-size_t ctn_board_bytes(uint32_t members, bool crowded)
+size_t ctn_node_area_bytes(uint32_t members, bool oversubscribed)
 {
-    return lay_out(members, crowded).bytes;
+    return lay_out(members, oversubscribed).bytes;
 }
 
-void ctn_board_find(ctn_topo_t *topo, unsigned char *memory, bool crowded)
+void ctn_node_area_map(ctn_topo_t *topo, unsigned char *memory,
+                       bool oversubscribed)
 {
-    layout_t at = lay_out(ctn_topo_local_size(topo), crowded);
+    layout_t at = lay_out(ctn_topo_local_size(topo), oversubscribed);
     topo->local = (const void *)memory;
-    topo->board = (ctn_board_t){
+    topo->node_area = (ctn_node_area_t){
         .arrived = (void *)(memory + at.arrived),
         .stride = at.stride,
-        .arrived_ring = at.arrived_ring,
+        .arrived_stride = at.arrived_stride,
         .released = (void *)(memory + at.released),
         .fenced = (void *)(memory + at.fenced),
-        .post = (void *)(memory + at.post),
+        .descriptor = (void *)(memory + at.descriptor),
         .departed = (void *)(memory + at.departed),
         .cpu = (void *)(memory + at.cpu),
-        .shown = (void *)(memory + at.shown),
-        .notice = (void *)(memory + at.notice),
-        .card = (void *)(memory + at.card),
+        .published = (void *)(memory + at.published),
+        .gathered = (void *)(memory + at.gathered),
+        .published_record = (void *)(memory + at.published_record),
     };
 }
 
-catena_status_t ctn_topo_reach(ctn_topo_t *topo)
+catena_status_t ctn_topo_connect(ctn_topo_t *topo)
 {
     uint32_t n = ctn_topo_local_size(topo);
     topo->peer = calloc(n, sizeof(ctn_endpoint_t *));

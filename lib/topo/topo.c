@@ -19,8 +19,8 @@ typedef struct build {
     ctn_bins_t own;
     ctn_bins_t left;
     ctn_bins_t right;
-    ctn_words_t say;
-    ctn_words_t heard;
+    ctn_words_t outgoing;
+    ctn_words_t received;
     uint32_t collected;
 } build_t;
 
@@ -29,9 +29,9 @@ static ctn_topo_t *building(ctn_op_t *op)
     return ((build_t *)ctn_op_state(op))->topo;
 }
 
-static bool is_root(const ctn_topo_t *topo)
+static bool is_leader(const ctn_topo_t *topo)
 {
-    return topo->node.chain.rank == 0;
+    return topo->node.place.rank == 0;
 }
 
 uint64_t ctn_offset_of(const ctn_exec_t *exec, const void *memory)
@@ -41,7 +41,7 @@ uint64_t ctn_offset_of(const ctn_exec_t *exec, const void *memory)
     return offset;
 }
 
-ctn_step_t ctn_build_now(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state)
+ctn_step_t ctn_topo_build(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state)
 {
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
@@ -54,49 +54,52 @@ ctn_step_t ctn_build_now(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state)
 
 /* ---- what the root says ---- */
 
-typedef struct tell {
+typedef struct node_bcast {
     ctn_topo_t *topo;
-    ctn_words_t say;
+    ctn_words_t outgoing;
     ctn_words_t left;
     ctn_words_t right;
-    ctn_words_t *heard;
-} tell_t;
+    ctn_words_t *received;
+} node_bcast_t;
 
-static ctn_step_t spread(ctn_op_t *op)
+static ctn_step_t scan(ctn_op_t *op)
 {
-    tell_t *tell = ctn_op_state(op);
+    node_bcast_t *node_bcast = ctn_op_state(op);
     return ctn_op_call(op,
-                       ctn_scan_create(op->exec, &tell->topo->node,
-                                       ctn_fold_far, &tell->say, &tell->left,
-                                       &tell->right, sizeof(ctn_words_t)));
+                       ctn_scan_create(op->exec, &node_bcast->topo->node,
+                                       ctn_fold_farthest, &node_bcast->outgoing,
+                                       &node_bcast->left, &node_bcast->right,
+                                       sizeof(ctn_words_t)));
 }
 
 /** The root's own words are not among what it heard. */
-static ctn_step_t hear(ctn_op_t *op)
+static ctn_step_t receive(ctn_op_t *op)
 {
-    tell_t *tell = ctn_op_state(op);
-    *tell->heard = is_root(tell->topo) ? tell->say : tell->left;
+    node_bcast_t *node_bcast = ctn_op_state(op);
+    *node_bcast->received =
+        is_leader(node_bcast->topo) ? node_bcast->outgoing : node_bcast->left;
     return CTN_STEP_NEXT;
 }
 
-static const ctn_phase_t tell_phases[] = {
-    {"spread", spread}, {"hear", hear}, {NULL, NULL}};
+static const ctn_phase_t node_bcast_phases[] = {
+    {"spread", scan}, {"hear", receive}, {NULL, NULL}};
 
-static const ctn_algorithm_t tell_algorithm = {
+static const ctn_algorithm_t node_bcast_algorithm = {
     .name = "tell the node",
-    .state_bytes = sizeof(tell_t),
-    .phases = tell_phases,
+    .state_bytes = sizeof(node_bcast_t),
+    .phases = node_bcast_phases,
 };
 
-ctn_op_t *ctn_tell_create(ctn_exec_t *exec, ctn_topo_t *topo,
-                          const ctn_words_t *say, ctn_words_t *heard)
+ctn_op_t *ctn_node_bcast_create(ctn_exec_t *exec, ctn_topo_t *topo,
+                                const ctn_words_t *outgoing,
+                                ctn_words_t *received)
 {
-    ctn_op_t *op = ctn_op_create(exec, &tell_algorithm, NULL);
+    ctn_op_t *op = ctn_op_create(exec, &node_bcast_algorithm, NULL);
     if (op != NULL) {
-        tell_t *tell = ctn_op_state(op);
-        tell->topo = topo;
-        tell->say = *say;
-        tell->heard = heard;
+        node_bcast_t *node_bcast = ctn_op_state(op);
+        node_bcast->topo = topo;
+        node_bcast->outgoing = *outgoing;
+        node_bcast->received = received;
     }
     return op;
 }
@@ -107,20 +110,20 @@ catena_status_t ctn_topo_link_node(catena_group_t *group,
                                    const uint32_t *local_ranks)
 {
     ctn_topo_t *topo = ctn_topo_of(group);
-    const ctn_site_t *site = group->exec->site;
+    const ctn_locality_t *locality = group->exec->locality;
     if (topo == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_chain_t *chain = &topo->node.chain;
-    uint32_t i = site->local_rank;
-    chain->rank = i;
-    chain->size = site->local_size;
-    chain->left = chain->right = CTN_NO_ADDRESS;
+    ctn_chain_place_t *place = &topo->node.place;
+    uint32_t i = locality->local_rank;
+    place->rank = i;
+    place->size = locality->local_size;
+    place->left = place->right = CTN_NO_ADDRESS;
     if (i > 0) {
-        chain->left = (ctn_address_t){local_ranks[i - 1], chain->self.offset};
+        place->left = (ctn_address_t){local_ranks[i - 1], place->self.offset};
     }
-    if (i + 1 < chain->size) {
-        chain->right = (ctn_address_t){local_ranks[i + 1], chain->self.offset};
+    if (i + 1 < place->size) {
+        place->right = (ctn_address_t){local_ranks[i + 1], place->self.offset};
     }
     return CATENA_OK;
 }
@@ -129,67 +132,70 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_topo_t *topo = building(op);
     catena_group_t *group = topo->group;
-    if (topo->node.chain.size > 0) { /* linked */
+    if (topo->node.place.size > 0) { /* linked */
         return CTN_STEP_NEXT;
     }
-    return ctn_op_call(op, ctn_split_create(op->exec, &group->lane, &topo->node,
-                                            group->exec->site->node,
-                                            strlen(group->exec->site->node)));
+    return ctn_op_call(op,
+                       ctn_split_create(op->exec, &group->chain, &topo->node,
+                                        group->exec->locality->node,
+                                        strlen(group->exec->locality->node)));
 }
 
 /** The roots are those of bin 1; the others only count. */
-static ctn_step_t find_roots(ctn_op_t *op)
+static ctn_step_t find_leaders(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
-    ctn_bins_set(&build->own, is_root(topo), topo->leaders.chain.self);
+    ctn_bins_set(&build->own, is_leader(topo), topo->leaders.place.self);
     return ctn_op_call(op,
-                       ctn_scan_create(op->exec, &topo->group->lane,
+                       ctn_scan_create(op->exec, &topo->group->chain,
                                        ctn_fold_bins, &build->own, &build->left,
                                        &build->right, sizeof(ctn_bins_t)));
 }
 
-static ctn_step_t link_roots(ctn_op_t *op)
+static ctn_step_t link_leaders(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
-    if (!is_root(topo)) {
+    if (!is_leader(topo)) {
         return CTN_STEP_NEXT;
     }
-    ctn_chain_t chain = ctn_bins_chain(&build->left, &build->right, 1,
-                                       topo->leaders.chain.self);
-    topo->leaders.chain = chain;
-    topo->nodes = chain.size;
-    topo->node_index = chain.rank;
-    return chain.size > 1 ? ctn_op_call(op, ctn_ring_create(op->exec, topo))
-                          : CTN_STEP_NEXT;
+    ctn_chain_place_t place = ctn_bins_place(&build->left, &build->right, 1,
+                                             topo->leaders.place.self);
+    topo->leaders.place = place;
+    topo->nodes = place.size;
+    topo->node_index = place.rank;
+    return place.size > 1
+               ? ctn_op_call(op, ctn_leader_ring_create(op->exec, topo))
+               : CTN_STEP_NEXT;
 }
 
 /* ---- the node's members ---- */
 
 /** What the root's words hold. */
-enum { WORD_PROCESS, WORD_OFFSET, WORD_NODE, WORD_NODES, WORD_CROWDED };
+enum { WORD_PROCESS, WORD_OFFSET, WORD_NODE, WORD_NODES, WORD_OVERSUBSCRIBED };
 
 /** In the block, or, on large nodes, in memory of its own. */
-static bool take_board(ctn_topo_t *topo, bool crowded)
+static bool allocate_node_area(ctn_topo_t *topo, bool oversubscribed)
 {
     uint32_t n = ctn_topo_local_size(topo);
-    topo->crowded = crowded;
+    topo->oversubscribed = oversubscribed;
     topo->shared =
-        n <= CTN_BOARD_MEMBERS
-            ? ctn_group_part(topo->group, ctn_group_layout(topo->group)->board)
+        n <= CTN_NODE_AREA_MEMBERS
+            ? ctn_group_block_at(topo->group,
+                                 ctn_group_layout(topo->group)->node_area)
             : ctn_heap_calloc(topo->group->exec->heap, 128,
-                              ctn_board_bytes(n, crowded));
+                              ctn_node_area_bytes(n, oversubscribed));
     return topo->shared != NULL;
 }
 
-static void give_board(ctn_exec_t *exec, ctn_topo_t *topo)
+static void release_node_area(ctn_exec_t *exec, ctn_topo_t *topo)
 {
     uint32_t n = ctn_topo_local_size(topo);
-    if (n > CTN_BOARD_MEMBERS) {
+    if (n > CTN_NODE_AREA_MEMBERS) {
         ctn_exec_free(exec, topo->shared);
     } else if (topo->shared != NULL && exec->status == CATENA_OK) {
-        memset(topo->shared, 0, ctn_board_bytes(n, topo->crowded));
+        memset(topo->shared, 0, ctn_node_area_bytes(n, topo->oversubscribed));
     }
 }
 
@@ -197,21 +203,22 @@ static ctn_step_t open_enrolment(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
-    if (is_root(topo)) {
-        bool crowded = op->exec->crowded;
-        if (!take_board(topo, crowded)) {
+    if (is_leader(topo)) {
+        bool oversubscribed = op->exec->oversubscribed;
+        if (!allocate_node_area(topo, oversubscribed)) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
         }
-        build->say = (ctn_words_t){{
-            [WORD_PROCESS] = topo->group->exec->site->process,
+        build->outgoing = (ctn_words_t){{
+            [WORD_PROCESS] = topo->group->exec->locality->process,
             [WORD_OFFSET] = ctn_offset_of(op->exec, topo->shared),
             [WORD_NODE] = topo->node_index,
             [WORD_NODES] = topo->nodes,
-            [WORD_CROWDED] = crowded,
+            [WORD_OVERSUBSCRIBED] = oversubscribed,
         }};
     }
-    return ctn_op_call(
-        op, ctn_tell_create(op->exec, topo, &build->say, &build->heard));
+    return ctn_op_call(op,
+                       ctn_node_bcast_create(op->exec, topo, &build->outgoing,
+                                             &build->received));
 }
 
 static ctn_step_t enrol(ctn_op_t *op)
@@ -219,23 +226,24 @@ static ctn_step_t enrol(ctn_op_t *op)
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
     catena_group_t *group = topo->group;
-    const uint64_t *words = build->heard.word;
+    const uint64_t *words = build->received.word;
     topo->node_index = (uint32_t)words[WORD_NODE];
     topo->nodes = (uint32_t)words[WORD_NODES];
     ctn_member_t self = {
-        .address = group->lane.chain.self,
-        .rank = group->lane.chain.rank,
-        .numa = group->exec->site->numa,
+        .address = group->chain.place.self,
+        .rank = group->chain.place.rank,
+        .numa = group->exec->locality->numa,
     };
     uint64_t place =
-        words[WORD_OFFSET] + topo->node.chain.rank * sizeof(ctn_local_t);
-    ctn_endpoint_t *root;
+        words[WORD_OFFSET] + topo->node.place.rank * sizeof(ctn_local_member_t);
+    ctn_endpoint_t *leader;
     catena_status_t status =
-        ctn_exec_connect(op->exec, words[WORD_PROCESS], &root);
+        ctn_exec_connect(op->exec, words[WORD_PROCESS], &leader);
     if (status == CATENA_OK) {
-        status = ctn_put_signal(
-            root, &self, sizeof(self), place + offsetof(ctn_local_t, member),
-            place + offsetof(ctn_local_t, ready), 1, &op->pending);
+        status = ctn_put_signal(leader, &self, sizeof(self),
+                                place + offsetof(ctn_local_member_t, member),
+                                place + offsetof(ctn_local_member_t, ready), 1,
+                                &op->pending);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
@@ -244,10 +252,10 @@ static ctn_step_t collect(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
-    if (!is_root(topo)) {
+    if (!is_leader(topo)) {
         return CTN_STEP_NEXT;
     }
-    const ctn_local_t *local = topo->shared;
+    const ctn_local_member_t *local = topo->shared;
     while (build->collected < ctn_topo_local_size(topo)) {
         if (ctn_word_load(&local[build->collected].ready) == 0) {
             return CTN_STEP_WAIT;
@@ -261,36 +269,37 @@ static ctn_step_t collect(ctn_op_t *op)
 static ctn_step_t publish(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
-    return ctn_op_call(
-        op, ctn_tell_create(op->exec, build->topo, &build->say, &build->heard));
+    return ctn_op_call(op, ctn_node_bcast_create(op->exec, build->topo,
+                                                 &build->outgoing,
+                                                 &build->received));
 }
 
 /* ---- ready ---- */
 
-static ctn_step_t settle(ctn_op_t *op)
+static ctn_step_t finalize(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
     ctn_topo_t *topo = build->topo;
-    const uint64_t *words = build->heard.word;
-    ctn_endpoint_t *root;
+    const uint64_t *words = build->received.word;
+    ctn_endpoint_t *leader;
     catena_status_t status =
-        ctn_exec_connect(op->exec, words[WORD_PROCESS], &root);
+        ctn_exec_connect(op->exec, words[WORD_PROCESS], &leader);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    unsigned char *memory = ctn_pointer(root, words[WORD_OFFSET]);
+    unsigned char *memory = ctn_pointer(leader, words[WORD_OFFSET]);
     if (memory == NULL) {
         ctn_error(op->exec->log,
                   "ranks %llu and %llu have the same node name '%s' but no "
                   "common heap; the launcher contradicts itself",
                   (unsigned long long)words[WORD_PROCESS],
-                  (unsigned long long)topo->group->exec->site->process,
-                  topo->group->exec->site->node);
+                  (unsigned long long)topo->group->exec->locality->process,
+                  topo->group->exec->locality->node);
         return ctn_op_fail(op, CATENA_ERR_LAUNCHER);
     }
-    topo->crowded = words[WORD_CROWDED] != 0;
-    ctn_board_find(topo, memory, topo->crowded);
-    status = ctn_topo_reach(topo);
+    topo->oversubscribed = words[WORD_OVERSUBSCRIBED] != 0;
+    ctn_node_area_map(topo, memory, topo->oversubscribed);
+    status = ctn_topo_connect(topo);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
@@ -307,13 +316,13 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {{"split by node", begin},
-                                     {"find roots", find_roots},
-                                     {"link roots", link_roots},
+                                     {"find roots", find_leaders},
+                                     {"link roots", link_leaders},
                                      {"open enrolment", open_enrolment},
                                      {"enrol", enrol},
                                      {"collect", collect},
                                      {"publish", publish},
-                                     {"settle", settle},
+                                     {"settle", finalize},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t build_algorithm = {
@@ -328,9 +337,9 @@ static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     (void)exec;
     const ctn_topo_t *topo = (const ctn_topo_t *)attachment;
-    size_t count = (size_t)CTN_RINGS * topo->group->lane.chain.size;
-    for (size_t i = 0; topo->grants != NULL && i < count; i++) {
-        ctn_word_store(&topo->grants[i].word, 0);
+    size_t count = (size_t)CTN_RINGS * topo->group->chain.place.size;
+    for (size_t i = 0; topo->cts_table != NULL && i < count; i++) {
+        ctn_word_store(&topo->cts_table[i].word, 0);
     }
 }
 
@@ -339,12 +348,12 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     ctn_topo_t *topo = (ctn_topo_t *)attachment;
     topo->group->topo = NULL;
     free(topo->rows);
-    ctn_lane_release(exec, &topo->node);
-    ctn_lane_release(exec, &topo->leaders);
-    ctn_exec_free(exec, topo->grants);
-    give_board(exec, topo);
-    ctn_exec_free(exec, topo->shared_roster);
-    free(topo->ring);
+    ctn_chain_release(exec, &topo->node);
+    ctn_chain_release(exec, &topo->leaders);
+    ctn_exec_free(exec, topo->cts_table);
+    release_node_area(exec, topo);
+    ctn_exec_free(exec, topo->shared_member_table);
+    free(topo->leader_ring);
     free(topo->known);
     free(topo->peer);
     free(topo);
@@ -363,10 +372,10 @@ CTN_HOT ctn_topo_t *ctn_topo_of(catena_group_t *group)
         topo->attachment.clear = clear;
         topo->group = group;
         const ctn_block_layout_t *at = ctn_group_layout(group);
-        ctn_lane_init(&topo->node, group->block, group->lane.chain.self,
-                      at->node);
-        ctn_lane_init(&topo->leaders, group->block, group->lane.chain.self,
-                      at->leaders);
+        ctn_chain_init(&topo->node, group->block, group->chain.place.self,
+                       at->node);
+        ctn_chain_init(&topo->leaders, group->block, group->chain.place.self,
+                       at->leaders);
         ctn_group_attach(group, &topo->attachment);
         group->topo = &topo->attachment;
     }
@@ -390,5 +399,5 @@ ctn_step_t ctn_topo_need(ctn_op_t *op, catena_group_t *group, ctn_topo_t **out)
     if (child != NULL) {
         ((build_t *)ctn_op_state(child))->topo = topo;
     }
-    return ctn_build_now(op, child, &topo->state);
+    return ctn_topo_build(op, child, &topo->state);
 }

@@ -56,9 +56,9 @@ static int run_rank(const catena_config_t *config, void *argument)
         return 1;
     }
     job.exec = job.context->exec;
-    job.lane = &job.context->world->lane;
-    job.rank = job.lane->chain.rank;
-    job.size = job.lane->chain.size;
+    job.chain = &job.context->world->chain;
+    job.rank = job.chain->place.rank;
+    job.size = job.chain->place.size;
     run->first = job.rank == 0;
     run->body(&job);
     if (catena_finalize(job.context) != CATENA_OK) {

@@ -17,7 +17,7 @@
 typedef struct job {
     catena_context_t *context;
     ctn_exec_t *exec;
-    ctn_lane_t *lane; /* the world's */
+    ctn_chain_t *chain; /* the world's */
     uint32_t rank;
     uint32_t size;
     uint64_t seed; /* the same on all ranks */

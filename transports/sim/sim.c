@@ -419,7 +419,7 @@ ctn_sim_place_t ctn_sim_place(const ctn_sim_rank_t *rank)
         .numa = machine->numa_domains > 1
                     ? (int)ctn_machine_domain(machine, rank->core)
                     : -1,
-        .crowded = sharing > cores,
+        .oversubscribed = sharing > cores,
         .memory = node_memory(sim, rank->node),
         .arena_bytes = sim->arena_bytes,
     };

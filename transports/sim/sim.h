@@ -51,7 +51,7 @@ typedef struct ctn_sim_place {
     uint32_t local_rank, local_size;
     const uint32_t *local_ranks; /* world ranks of its node, ascending */
     int numa;                    /* domain of its core; -1: there is one only */
-    bool crowded;                /* more ranks than cores */
+    bool oversubscribed;         /* more ranks than cores */
     /* Its node's memory, sparse and zero: CTN_SIM_HEADER_BYTES, then an arena
      * for each of its ranks. Others write into it from the beginning. */
     unsigned char *memory;

@@ -21,11 +21,11 @@ typedef struct range {
     uint32_t least, most;
 } range_t;
 
-static range_t members_of_nodes(const ctn_roster_t *roster)
+static range_t members_of_nodes(const ctn_member_table_t *member_table)
 {
-    range_t n = {ctn_roster_count(roster, 0), 0};
-    for (uint32_t node = 0; node < roster->nodes; node++) {
-        uint32_t count = ctn_roster_count(roster, node);
+    range_t n = {ctn_member_table_count(member_table, 0), 0};
+    for (uint32_t node = 0; node < member_table->nodes; node++) {
+        uint32_t count = ctn_member_table_count(member_table, node);
         n.least = count < n.least ? count : n.least;
         n.most = count > n.most ? count : n.most;
     }
@@ -42,45 +42,49 @@ static uint32_t most_at_one(range_t n)
  * by rows on any node. */
 static uint32_t slots_of_node(range_t n, size_t bytes)
 {
-    return ctn_rows_suit(bytes, 2, false) ? 0 : n.most;
+    return ctn_eager_rows_fit(bytes, 2, false) ? 0 : n.most;
 }
 
 /** Slots that a message of so many bytes takes. */
 static uint32_t slots_of_message(const ctn_topo_t *topo, size_t bytes)
 {
-    const size_t wide = ctn_group_wide_bytes(topo->group);
+    const size_t wide = ctn_group_eager_bytes(topo->group);
     return bytes <= wide ? 1 : (uint32_t)((bytes + wide - 1) / wide);
 }
 
 bool ctn_joint_suits(const ctn_topo_t *topo, size_t bytes)
 {
-    const ctn_roster_t *roster = &topo->roster;
-    if (bytes > CTN_JOINT_BYTES || roster->nodes < 2 ||
-        roster->nodes > CTN_PAIRWISE_SLOTS) {
+    const ctn_member_table_t *member_table = &topo->member_table;
+    if (bytes > CTN_JOINT_BYTES || member_table->nodes < 2 ||
+        member_table->nodes > CTN_PAIRWISE_SLOTS) {
         return false;
     }
-    range_t n = members_of_nodes(roster);
+    range_t n = members_of_nodes(member_table);
     size_t all = n.most * bytes;
     uint32_t slots =
         all <= CTN_INLINE_BYTES ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_WIDE;
-    return n.most > 1 && n.most <= CTN_ROWS_MEMBERS && all <= CTN_JOINT_BYTES &&
-           slots_of_node(n, bytes) + (roster->nodes - 1) * most_at_one(n) *
+    return n.most > 1 && n.most <= CTN_EAGER_ROWS_MEMBERS &&
+           all <= CTN_JOINT_BYTES &&
+           slots_of_node(n, bytes) + (member_table->nodes - 1) *
+                                         most_at_one(n) *
                                          slots_of_message(topo, all) <=
                slots;
 }
 
 _Static_assert(CTN_JOINT_BYTES <= CTN_BOUNCE_BYTES &&
-                   CTN_ROWS_MEMBERS * CTN_PAIR_ROWS <= CTN_ROWS_BYTES,
+                   CTN_EAGER_ROWS_MEMBERS * CTN_EAGER_ROWS_PAIR_BYTES <=
+                       CTN_EAGER_ROWS_BYTES,
                "messages can be packed, and small blocks are in rows");
 
 /** The first message at member `at`, from this one on, that there is. */
 static ctn_joint_cursor_t settle(const ctn_topo_t *topo, uint32_t at,
                                  ctn_joint_cursor_t cursor)
 {
-    const ctn_roster_t *roster = &topo->roster;
-    while (cursor.node < roster->nodes &&
-           (cursor.node == topo->node_index ||
-            cursor.member >= ctn_roster_count(roster, cursor.node))) {
+    const ctn_member_table_t *member_table = &topo->member_table;
+    while (
+        cursor.node < member_table->nodes &&
+        (cursor.node == topo->node_index ||
+         cursor.member >= ctn_member_table_count(member_table, cursor.node))) {
         cursor.node++;
         cursor.member = at;
     }
@@ -102,15 +106,16 @@ static ctn_joint_cursor_t next_at(const ctn_topo_t *topo, uint32_t at,
 static const ctn_member_t *sender(const ctn_topo_t *topo,
                                   ctn_joint_cursor_t cursor)
 {
-    const ctn_roster_t *roster = &topo->roster;
-    return &roster->member[roster->first[cursor.node] + cursor.member];
+    const ctn_member_table_t *member_table = &topo->member_table;
+    return &member_table
+                ->member[member_table->first[cursor.node] + cursor.member];
 }
 
 /** Slot on node `to` of what a member sends there. */
 static unsigned slot_for(const ctn_joint_t *x, ctn_joint_cursor_t from,
                          uint32_t to)
 {
-    uint32_t n = ctn_roster_count(&x->topo->roster, to);
+    uint32_t n = ctn_member_table_count(&x->topo->member_table, to);
     return x->first + (from.node - (from.node > to)) * x->apart +
            from.member / n * x->span;
 }
@@ -121,13 +126,13 @@ static uint64_t offset_of(const ctn_op_t *op, const ctn_topo_t *topo,
 {
     return bytes <= CTN_INLINE_BYTES
                ? ctn_slot_data_offset(op->channel, at, op->seq, slot)
-               : at.offset + ctn_group_wide(topo->group, op->seq, slot);
+               : at.offset + ctn_group_eager(topo->group, op->seq, slot);
 }
 
 void ctn_joint_begin(ctn_joint_t *x)
 {
     const ctn_topo_t *topo = x->topo;
-    range_t n = members_of_nodes(&topo->roster);
+    range_t n = members_of_nodes(&topo->member_table);
     x->first = slots_of_node(n, x->send->bytes);
     x->span = slots_of_message(topo, n.most * x->send->bytes);
     x->apart = most_at_one(n) * x->span;
@@ -149,11 +154,13 @@ void ctn_joint_begin(ctn_joint_t *x)
  * they do not. In place they would be overwritten on their way. */
 static unsigned char *as_they_lie(const ctn_joint_t *x, uint32_t node)
 {
-    const ctn_roster_t *roster = &x->topo->roster;
-    uint32_t first = roster->member[roster->first[node]].rank;
-    uint32_t last = roster->member[roster->first[node + 1] - 1].rank;
+    const ctn_member_table_t *member_table = &x->topo->member_table;
+    uint32_t first = member_table->member[member_table->first[node]].rank;
+    uint32_t last =
+        member_table->member[member_table->first[node + 1] - 1].rank;
     return !x->in_place && x->send->type->dense &&
-                   last - first + 1 == ctn_roster_count(roster, node)
+                   last - first + 1 ==
+                       ctn_member_table_count(member_table, node)
                ? ctn_blocks_at(x->send, first).base
                : NULL;
 }
@@ -161,9 +168,10 @@ static unsigned char *as_they_lie(const ctn_joint_t *x, uint32_t node)
 static void pack(ctn_exec_t *exec, const ctn_joint_t *x, uint32_t node,
                  unsigned char *to)
 {
-    const ctn_roster_t *roster = &x->topo->roster;
-    for (uint32_t i = roster->first[node]; i < roster->first[node + 1]; i++) {
-        ctn_span_t block = ctn_blocks_at(x->send, roster->member[i].rank);
+    const ctn_member_table_t *member_table = &x->topo->member_table;
+    for (uint32_t i = member_table->first[node];
+         i < member_table->first[node + 1]; i++) {
+        ctn_span_t block = ctn_blocks_at(x->send, member_table->member[i].rank);
         ctn_span_read(exec, &block, 0, block.bytes, to);
         to += block.bytes;
     }
@@ -173,11 +181,11 @@ static catena_status_t put(ctn_op_t *op, const ctn_joint_t *x, uint32_t node,
                            const void *data, uint64_t *pending)
 {
     const ctn_topo_t *topo = x->topo;
-    const ctn_roster_t *roster = &topo->roster;
+    const ctn_member_table_t *member_table = &topo->member_table;
     ctn_joint_cursor_t own = {topo->node_index, ctn_topo_local_rank(topo)};
-    uint32_t n = ctn_roster_count(roster, node);
+    uint32_t n = ctn_member_table_count(member_table, node);
     const ctn_member_t *to =
-        &roster->member[roster->first[node] + own.member % n];
+        &member_table->member[member_table->first[node] + own.member % n];
     size_t bytes = n * x->send->bytes;
     unsigned slot = slot_for(x, own, node);
     ctn_endpoint_t *endpoint;
@@ -196,7 +204,8 @@ static catena_status_t put(ctn_op_t *op, const ctn_joint_t *x, uint32_t node,
 /** 1: sent, 0: the network still has too much that was packed, < 0: status. */
 static int send_to(ctn_op_t *op, ctn_joint_t *x, uint32_t node)
 {
-    size_t bytes = ctn_roster_count(&x->topo->roster, node) * x->send->bytes;
+    size_t bytes =
+        ctn_member_table_count(&x->topo->member_table, node) * x->send->bytes;
     const unsigned char *data = as_they_lie(x, node);
     catena_status_t status;
     if (data != NULL) {
@@ -309,7 +318,7 @@ static void take_from(ctn_op_t *op, ctn_joint_t *x, uint32_t i)
         if (found != bytes) {
             x->status =
                 ctn_block_differs(op->exec, sender(topo, from)->rank,
-                                  topo->group->lane.chain.rank, found, bytes);
+                                  topo->group->chain.place.rank, found, bytes);
             continue;
         }
         const unsigned char *message = ctn_pointer(topo->peer[i], at);

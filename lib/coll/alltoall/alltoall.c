@@ -34,9 +34,9 @@ static size_t quick_bytes(const ctn_alltoall_t *call,
                    call->topo->nodes == 1 &&
                    selection->family->kind == CTN_KIND_DIRECT &&
                    selection->window == 0 &&
-                   ctn_rows_suit(call->receive.bytes,
-                                 ctn_topo_local_size(call->topo),
-                                 call->topo->crowded)
+                   ctn_eager_rows_fit(call->receive.bytes,
+                                      ctn_topo_local_size(call->topo),
+                                      call->topo->oversubscribed)
                ? call->receive.bytes
                : 0;
 }
@@ -47,7 +47,7 @@ static ctn_step_t choose(ctn_op_t *op)
     ctn_choice_t *choice = call->choice; /* of the group that was asked */
     bool hidden = call->group->hidden;
     if (hidden || choice->topo == NULL) {
-        ctn_step_t found = ctn_roster_need(op, call->group, &call->topo);
+        ctn_step_t found = ctn_member_table_need(op, call->group, &call->topo);
         if (found != CTN_STEP_NEXT) {
             return found;
         }
@@ -133,7 +133,7 @@ static catena_status_t read_alike(const catena_group_t *group,
                                   const ctn_given_side_t *side,
                                   ctn_blocks_t *blocks)
 {
-    uint32_t p = group->lane.chain.size;
+    uint32_t p = group->chain.place.size;
     size_t all;
     if (side->type == NULL) {
         return CATENA_ERR_ARG;
@@ -154,7 +154,7 @@ static catena_status_t read_vector(const catena_group_t *group,
                                    const ctn_given_side_t *side,
                                    ctn_blocks_t *blocks, bool *empty)
 {
-    uint32_t p = group->lane.chain.size;
+    uint32_t p = group->chain.place.size;
     size_t all = 0;
     if (side->counts == NULL || side->displacements == NULL ||
         (side->type == NULL && side->types == NULL)) {
@@ -208,7 +208,7 @@ static catena_status_t read_side(const catena_group_t *group,
 static catena_status_t hold_types(ctn_alltoall_t *call)
 {
     ctn_blocks_t *sides[] = {&call->send, &call->receive};
-    uint32_t p = call->group->lane.chain.size;
+    uint32_t p = call->group->chain.place.size;
     uint32_t each = call->receive.types != NULL ? p : 1;
     call->held = malloc(2 * (size_t)each * sizeof(catena_datatype_t));
     if (call->held == NULL) {

@@ -167,8 +167,8 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     bruck_t *b = ctn_op_state(op);
     const ctn_topo_t *topo = b->call.topo;
-    b->p = b->call.group->lane.chain.size;
-    b->me = b->call.group->lane.chain.rank;
+    b->p = b->call.group->chain.place.size;
+    b->me = b->call.group->chain.place.rank;
     b->digit_step = 1;
     ctn_pairwise_clear(&b->exchange);
     catena_status_t status = make_tables(b);
@@ -178,7 +178,7 @@ static ctn_step_t begin(ctn_op_t *op)
     rotate(op, b, true);
     b->exchange = (ctn_pairwise_t){
         .topo = b->call.topo,
-        .by_rank = topo->roster.by_rank,
+        .by_rank = topo->member_table.by_rank,
         .n = tables_of(b)->count,
         .me = b->me,
         .list = tables_of(b)->rounds,

@@ -56,9 +56,9 @@ static ctn_step_t begin(ctn_op_t *op)
     if (direct->joint) {
         ctn_joint_begin(&direct->far);
     } else {
-        x->by_rank = topo->roster.by_rank;
-        x->n = call->group->lane.chain.size;
-        x->me = call->group->lane.chain.rank;
+        x->by_rank = topo->member_table.by_rank;
+        x->n = call->group->chain.place.size;
+        x->me = call->group->chain.place.rank;
     }
     ctn_pairwise_begin(x);
     ctn_op_set_network(op, topo->nodes > 1);

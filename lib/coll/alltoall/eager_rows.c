@@ -16,7 +16,8 @@ typedef struct row {
 } row_t;
 
 enum { ROW_LENGTHS = 4096 };
-_Static_assert(CTN_CROWDED_ROWS < ROW_LENGTHS, "a length fits its bits");
+_Static_assert(CTN_EAGER_ROWS_OVERSUBSCRIBED_BYTES < ROW_LENGTHS,
+               "a length fits its bits");
 
 /** Of a row for operation `seq`: which is never drawn twice, since a class may
  * be out of use for long. */
@@ -29,12 +30,13 @@ static inline row_t *row_at(const ctn_topo_t *topo, uint64_t seq,
                             unsigned class, uint32_t i)
 {
     uint64_t ring = seq % CTN_RINGS;
-    size_t stride = ctn_rows_stride(class);
+    size_t stride = ctn_eager_rows_stride(class);
     uint32_t n = ctn_topo_local_size(topo);
     if (topo->side_by_side == NULL) {
-        return (void *)(topo->rows[i] + ctn_rows_of(class, 1) + ring * stride);
+        return (void *)(topo->rows[i] + ctn_eager_rows_class_offset(class, 1) +
+                        ring * stride);
     }
-    return (void *)(topo->side_by_side + ctn_rows_of(class, n) +
+    return (void *)(topo->side_by_side + ctn_eager_rows_class_offset(class, n) +
                     (ring * n + i) * stride);
 }
 
@@ -47,14 +49,14 @@ bool ctn_rows_find(const ctn_topo_t *topo, uint64_t seq, uint32_t i,
                    uint64_t *bytes)
 {
     uint32_t n = ctn_topo_local_size(topo);
-    size_t most = ctn_rows_most(n, topo->crowded);
+    size_t most = ctn_eager_rows_most_bytes(n, topo->oversubscribed);
     if (topo->rows == NULL && topo->side_by_side == NULL) {
         return false;
     }
-    while (!ctn_rows_suit(most, n, topo->crowded)) {
+    while (!ctn_eager_rows_fit(most, n, topo->oversubscribed)) {
         most--;
     }
-    for (unsigned class = 0; class <= ctn_rows_class((n - 1) * most);
+    for (unsigned class = 0; class <= ctn_eager_rows_class((n - 1) * most);
          class ++) {
         uint64_t word = ctn_word_load(&row_at(topo, seq, class, i)->word);
         *bytes = word - row_word(seq, 0);
@@ -74,7 +76,7 @@ static unsigned char *block_in(row_t *row, uint32_t i, uint32_t reader,
 
 uint32_t ctn_rows_missing(const ctn_rows_t *r)
 {
-    return ctn_topo_rank_here(r->topo, (uint32_t)__builtin_ctzll(r->open));
+    return ctn_topo_local_to_group(r->topo, (uint32_t)__builtin_ctzll(r->open));
 }
 
 /** Whether all who are missing ran on other cores last. */
@@ -103,14 +105,14 @@ static void fill_part(ctn_exec_t *exec, const ctn_rows_t *r, uint32_t first,
     }
     for (uint32_t i = first; i < end; i++, to += bytes) {
         ctn_span_t block =
-            ctn_blocks_at(r->send, ctn_topo_rank_here(r->topo, i));
+            ctn_blocks_at(r->send, ctn_topo_local_to_group(r->topo, i));
         ctn_span_read(exec, &block, 0, bytes, to);
     }
 }
 
 static void copy_own_block(ctn_exec_t *exec, const ctn_rows_t *r, uint32_t me)
 {
-    uint32_t rank = ctn_topo_rank_here(r->topo, me);
+    uint32_t rank = ctn_topo_local_to_group(r->topo, me);
     ctn_span_t source = ctn_blocks_at(r->send, rank);
     ctn_span_t target = ctn_blocks_at(r->receive, rank);
     ctn_span_copy(exec, &target, &source);
@@ -121,14 +123,14 @@ CTN_HOT void ctn_rows_begin(ctn_exec_t *exec, ctn_rows_t *r)
     uint32_t n = ctn_topo_local_size(r->topo);
     uint32_t me = ctn_topo_local_rank(r->topo);
     size_t bytes = r->send->bytes;
-    r->class = (uint8_t)ctn_rows_class((n - 1) * bytes);
+    r->class = (uint8_t)ctn_eager_rows_class((n - 1) * bytes);
     row_t *row = row_of(r, me);
     fill_part(exec, r, 0, me, row->block);
     fill_part(exec, r, me + 1, n, row->block + me * bytes);
     ctn_exec_post(exec, &row->word, row_word(r->seq, bytes));
     r->doubts = exec->doubts;
     r->status = CATENA_OK;
-    ctn_topo_say_cpu(exec, r->topo);
+    ctn_topo_publish_cpu(exec, r->topo);
     r->open =
         (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) & ~(UINT64_C(1) << me);
     if (!r->in_place) {
@@ -143,15 +145,16 @@ CTN_COLD static void doubt(ctn_exec_t *exec, ctn_rows_t *r)
     r->doubts = exec->doubts;
     for (uint64_t left = r->open; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
-        const ctn_post_t *post = ctn_topo_post(r->topo, r->seq, i);
+        const ctn_buffer_descriptor_t *post =
+            ctn_topo_descriptor(r->topo, r->seq, i);
         uint64_t bytes = post->bytes;
         bool posted = ctn_word_load(&post->word) == ctn_flag(r->seq);
         if ((posted || ctn_rows_find(r->topo, r->seq, i, &bytes)) &&
             bytes != r->receive->bytes) {
             r->open &= ~(UINT64_C(1) << i);
-            r->status = ctn_block_differs(exec, ctn_topo_rank_here(r->topo, i),
-                                          r->topo->group->lane.chain.rank,
-                                          bytes, r->receive->bytes);
+            r->status = ctn_block_differs(
+                exec, ctn_topo_local_to_group(r->topo, i),
+                r->topo->group->chain.place.rank, bytes, r->receive->bytes);
         }
     }
 }
@@ -165,7 +168,7 @@ CTN_HOT bool ctn_rows_advance(ctn_exec_t *exec, ctn_rows_t *r)
         row_t *row = row_of(r, i);
         if (ctn_word_load(&row->word) == word) {
             ctn_span_t block =
-                ctn_blocks_at(r->receive, ctn_topo_rank_here(r->topo, i));
+                ctn_blocks_at(r->receive, ctn_topo_local_to_group(r->topo, i));
             ctn_span_write(exec, &block, 0, block.bytes,
                            block_in(row, i, me, block.bytes));
             r->open &= ~(UINT64_C(1) << i);
@@ -178,6 +181,6 @@ CTN_HOT bool ctn_rows_advance(ctn_exec_t *exec, ctn_rows_t *r)
         doubt(exec, r);
     }
     exec->look_again =
-        exec->crowded && all_elsewhere(r) ? CTN_LOOKS_FOR_SOME : 0;
+        exec->oversubscribed && all_elsewhere(r) ? CTN_LOOKS_FOR_SOME : 0;
     return r->open == 0;
 }

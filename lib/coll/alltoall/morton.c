@@ -35,7 +35,8 @@ static ctn_step_t gather(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
     for (; m->seen < ctn_topo_local_size(m->topo); m->seen++) {
-        const ctn_post_t *post = ctn_topo_post(m->topo, op->seq, m->seen);
+        const ctn_buffer_descriptor_t *post =
+            ctn_topo_descriptor(m->topo, op->seq, m->seen);
         if (ctn_word_load(&post->word) != ctn_flag(op->seq)) {
             op->waits_for = ctn_topo_local(m->topo, m->seen)->rank;
             return CTN_STEP_WAIT;
@@ -43,7 +44,7 @@ static ctn_step_t gather(ctn_op_t *op)
         if (post->bytes != m->call.send.bytes) {
             m->status = ctn_block_differs(
                 op->exec, ctn_topo_local(m->topo, m->seen)->rank,
-                m->call.group->lane.chain.rank, post->bytes,
+                m->call.group->chain.place.rank, post->bytes,
                 m->call.send.bytes);
         }
         m->in_reach &= post->send != CTN_STAGED && post->receive != CTN_STAGED;
@@ -61,9 +62,10 @@ static void copy_block(ctn_op_t *op, const morton_t *m, uint32_t receiver,
     const ctn_topo_t *topo = m->topo;
     size_t bytes = m->call.send.bytes;
     const unsigned char *from = ctn_pointer(
-        topo->peer[sender], ctn_topo_post(topo, op->seq, sender)->send);
-    unsigned char *to = ctn_pointer(
-        topo->peer[receiver], ctn_topo_post(topo, op->seq, receiver)->receive);
+        topo->peer[sender], ctn_topo_descriptor(topo, op->seq, sender)->send);
+    unsigned char *to =
+        ctn_pointer(topo->peer[receiver],
+                    ctn_topo_descriptor(topo, op->seq, receiver)->receive);
     ctn_exec_copy(op->exec, to + ctn_topo_local(topo, sender)->rank * bytes,
                   from + ctn_topo_local(topo, receiver)->rank * bytes, bytes);
 }

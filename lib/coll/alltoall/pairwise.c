@@ -39,15 +39,16 @@ void ctn_pairwise_begin(ctn_pairwise_t *x)
     x->status = CATENA_OK;
     x->doubts = x->topo->group->exec->doubts;
     x->by_posts = false;
-    x->by_rows = x->list == NULL && x->window == 0 &&
-                 x->receive->counts == NULL &&
-                 x->n == ctn_topo_local_size(x->topo) &&
-                 ctn_rows_suit(x->receive->bytes, x->n, x->topo->crowded);
+    x->by_rows =
+        x->list == NULL && x->window == 0 && x->receive->counts == NULL &&
+        x->n == ctn_topo_local_size(x->topo) &&
+        ctn_eager_rows_fit(x->receive->bytes, x->n, x->topo->oversubscribed);
     if (x->by_rows) {
         return;
     }
     x->slots = slots_for(x);
-    x->near_eager = x->topo->crowded ? CTN_CROWDED_EAGER : CTN_NEAR_EAGER;
+    x->near_eager =
+        x->topo->oversubscribed ? CTN_CROWDED_EAGER : CTN_NEAR_EAGER;
     memset(x->stream, 0, x->slots * sizeof(x->stream[0]));
     ctn_pairwise_extend(x, x->n);
     x->by_posts = goes_by_posts(x);
@@ -57,7 +58,7 @@ void ctn_pairwise_differ(ctn_pairwise_t *x, uint32_t other, bool sends,
                          uint64_t found, uint64_t expected)
 {
     uint32_t rank = pairwise_rank_of(x, other);
-    uint32_t me = x->topo->group->lane.chain.rank;
+    uint32_t me = x->topo->group->chain.place.rank;
     x->status = CATENA_ERR_ARG;
     if (found != PAIRWISE_NOTHING) { /* else a rank before has said why */
         (void)ctn_block_differs(x->topo->group->exec, sends ? rank : me,

@@ -19,13 +19,13 @@ static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,
     catena_status_t status =
         ctn_exec_connect(op->exec, from->address.process, &endpoint);
     if (status == CATENA_OK) {
-        uint64_t at =
-            from->grants + ((op->seq % CTN_RINGS) * x->topo->roster.size +
-                            x->topo->group->lane.chain.rank) *
-                               sizeof(ctn_grant_t);
+        uint64_t at = from->cts_table +
+                      ((op->seq % CTN_RINGS) * x->topo->member_table.size +
+                       x->topo->group->chain.place.rank) *
+                          sizeof(ctn_cts_t);
         status = ctn_put_signal(endpoint, what, sizeof(what),
-                                at + offsetof(ctn_grant_t, offset),
-                                at + offsetof(ctn_grant_t, word),
+                                at + offsetof(ctn_cts_t, offset),
+                                at + offsetof(ctn_cts_t, word),
                                 ctn_tag(op->seq, taken), &op->pending);
     }
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
@@ -96,8 +96,8 @@ static const unsigned char *own_wide(const ctn_op_t *op,
 {
     const catena_group_t *group = x->topo->group;
     return (unsigned char *)group->block +
-           ctn_group_wide(group, op->seq, slot) +
-           part * (ctn_group_wide_bytes(group) / CTN_PARTS);
+           ctn_group_eager(group, op->seq, slot) +
+           part * (ctn_group_eager_bytes(group) / CTN_PARTS);
 }
 
 /** Offset of the memory where a slot stages large parts; CTN_STAGED: there is
@@ -128,7 +128,7 @@ static uint64_t place_for(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
         x->in_place ? CTN_STAGED : ctn_span_place(op->exec, block);
     stream->place = CTN_PLACE_BUFFER;
     if (offset == CTN_STAGED) {
-        offset = block->bytes > ctn_group_wide_bytes(x->topo->group)
+        offset = block->bytes > ctn_group_eager_bytes(x->topo->group)
                      ? stage_at(op, x, slot)
                      : CTN_STAGED;
         stream->place = offset == CTN_STAGED ? CTN_PLACE_WIDE : CTN_PLACE_LARGE;

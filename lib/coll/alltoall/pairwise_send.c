@@ -75,7 +75,7 @@ static int put_small(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
             passage == PAIRWISE_INLINE
                 ? ctn_slot_data_offset(op->channel, to->address, op->seq, slot)
                 : to->address.offset +
-                      ctn_group_wide(x->topo->group, op->seq, slot),
+                      ctn_group_eager(x->topo->group, op->seq, slot),
         .slot = slot,
         .count = pairwise_small_count(x->stream[slot].send_turn, block->bytes),
     };
@@ -137,7 +137,7 @@ static int put_straight(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t at)
     return put(op, x, &p);
 }
 
-static ctn_pairwise_place_t place_in(const ctn_grant_t *grant)
+static ctn_pairwise_place_t place_in(const ctn_cts_t *grant)
 {
     return grant->offset == CTN_STAGED                ? CTN_PLACE_WIDE
            : (grant->offset & PAIRWISE_AT_STAGE) != 0 ? CTN_PLACE_LARGE
@@ -146,7 +146,7 @@ static ctn_pairwise_place_t place_in(const ctn_grant_t *grant)
 
 /** What a grant allows. */
 static int put_granted(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
-                       const ctn_grant_t *grant)
+                       const ctn_cts_t *grant)
 {
     uint32_t taken = ctn_tag_count(ctn_word_load(&grant->word));
     ctn_pairwise_stream_t *stream = &x->stream[p.slot];
@@ -160,17 +160,18 @@ static int put_granted(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
     default:
         return put_parts(op, x, p,
                          p.to->address.offset +
-                             ctn_group_wide(x->topo->group, op->seq, p.slot),
+                             ctn_group_eager(x->topo->group, op->seq, p.slot),
                          taken + CTN_PARTS);
     }
 }
 
 /** What a peer allows in this operation; NULL: nothing yet. */
-static const ctn_grant_t *grant_of(const ctn_op_t *op, const ctn_pairwise_t *x,
-                                   uint32_t rank)
+static const ctn_cts_t *grant_of(const ctn_op_t *op, const ctn_pairwise_t *x,
+                                 uint32_t rank)
 {
-    const ctn_grant_t *grant =
-        &x->topo->grants[(op->seq % CTN_RINGS) * x->topo->roster.size + rank];
+    const ctn_cts_t *grant =
+        &x->topo->cts_table[(op->seq % CTN_RINGS) * x->topo->member_table.size +
+                            rank];
     return ctn_tag_matches(ctn_word_load(&grant->word), op->seq) ? grant : NULL;
 }
 
@@ -200,7 +201,7 @@ ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     ctn_pairwise_stream_t *stream = &x->stream[slot];
     uint32_t round = pairwise_round_of(x, slot, stream->send_turn);
     uint32_t peer = pairwise_send_peer(x, round);
-    const ctn_grant_t *grant = NULL;
+    const ctn_cts_t *grant = NULL;
     pairwise_passage_t passage = pairwise_passage_of(
         x, pairwise_bytes_of(x, x->send, round, peer), peer);
     bool small = passage != PAIRWISE_GRANTED;

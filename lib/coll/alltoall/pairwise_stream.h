@@ -12,15 +12,15 @@
 
 static inline uint32_t pairwise_index_of(const ctn_pairwise_t *x, uint32_t i)
 {
-    const ctn_roster_t *roster = &x->topo->roster;
+    const ctn_member_table_t *member_table = &x->topo->member_table;
     return x->by_rank != NULL ? x->by_rank[i]
-                              : roster->first[x->topo->node_index] + i;
+                              : member_table->first[x->topo->node_index] + i;
 }
 
 static inline const ctn_member_t *pairwise_member(const ctn_pairwise_t *x,
                                                   uint32_t i)
 {
-    return &x->topo->roster.member[pairwise_index_of(x, i)];
+    return &x->topo->member_table.member[pairwise_index_of(x, i)];
 }
 
 /** Its rank in the group. Polls ask for no more than this of most members, so
@@ -32,10 +32,10 @@ static inline uint32_t pairwise_rank_of(const ctn_pairwise_t *x, uint32_t i)
 
 static inline bool pairwise_is_remote(const ctn_pairwise_t *x, uint32_t i)
 {
-    const ctn_roster_t *roster = &x->topo->roster;
+    const ctn_member_table_t *member_table = &x->topo->member_table;
     uint32_t index = pairwise_index_of(x, i);
-    return index < roster->first[x->topo->node_index] ||
-           index >= roster->first[x->topo->node_index + 1];
+    return index < member_table->first[x->topo->node_index] ||
+           index >= member_table->first[x->topo->node_index + 1];
 }
 
 typedef enum pairwise_passage {
@@ -56,7 +56,7 @@ pairwise_passage_of(const ctn_pairwise_t *x, size_t bytes, uint32_t peer)
                    : PAIRWISE_EAGER;
     }
     return bytes <= CTN_FAR_EAGER &&
-                   bytes <= ctn_group_wide_bytes(x->topo->group) &&
+                   bytes <= ctn_group_eager_bytes(x->topo->group) &&
                    pairwise_is_remote(x, peer)
                ? PAIRWISE_EAGER
                : PAIRWISE_GRANTED;
@@ -136,7 +136,7 @@ static inline size_t pairwise_part_size(const ctn_pairwise_t *x,
                                         ctn_pairwise_place_t place)
 {
     return place == CTN_PLACE_WIDE
-               ? ctn_group_wide_bytes(x->topo->group) / CTN_PARTS
+               ? ctn_group_eager_bytes(x->topo->group) / CTN_PARTS
                : CTN_LARGE_PART_BYTES;
 }
 

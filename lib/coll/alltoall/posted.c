@@ -17,12 +17,13 @@ void ctn_posted_announce(const ctn_op_t *op, const ctn_topo_t *topo,
                          const ctn_blocks_t *send, const ctn_blocks_t *receive,
                          bool in_place, uint64_t rows)
 {
-    uint32_t n = topo->roster.size;
-    ctn_post_t *post = ctn_topo_post(topo, op->seq, ctn_topo_local_rank(topo));
+    uint32_t n = topo->member_table.size;
+    ctn_buffer_descriptor_t *post =
+        ctn_topo_descriptor(topo, op->seq, ctn_topo_local_rank(topo));
     post->rows = rows;
     post->send = ctn_blocks_base(op->exec, send, n);
     post->receive = ctn_blocks_base(op->exec, receive, n);
-    post->straight = in_place ? CTN_STAGED : post->receive;
+    post->direct_receive = in_place ? CTN_STAGED : post->receive;
     post->bytes = receive->counts == NULL ? receive->bytes : 0;
     ctn_exec_post(op->exec, &post->word, ctn_flag(op->seq));
 }
@@ -31,14 +32,15 @@ void ctn_posted_begin(ctn_op_t *op, ctn_posted_t *x)
 {
     uint32_t n = ctn_topo_local_size(x->topo);
     uint32_t me = ctn_topo_local_rank(x->topo);
-    const ctn_post_t *own = ctn_topo_post(x->topo, op->seq, me);
-    ctn_topo_say_cpu(op->exec, x->topo);
+    const ctn_buffer_descriptor_t *own =
+        ctn_topo_descriptor(x->topo, op->seq, me);
+    ctn_topo_publish_cpu(op->exec, x->topo);
     x->unsent =
         (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) & ~(UINT64_C(1) << me);
     x->staged = x->gone = 0;
     x->doubts = op->exec->doubts;
     x->status = CATENA_OK;
-    x->out_of_reach = own->straight == CTN_STAGED;
+    x->out_of_reach = own->direct_receive == CTN_STAGED;
     x->awaited = x->out_of_reach ? 0 : x->unsent;
     x->past_caches =
         !op->exec->virtual_time &&
@@ -51,7 +53,8 @@ static void copy_block(ctn_op_t *op, const ctn_posted_t *x, uint32_t rank,
 {
     uint32_t me = ctn_topo_local_rank(x->topo);
     ctn_span_t block = ctn_blocks_at(x->send, rank);
-    unsigned char *to = buffer + ctn_topo_rank_here(x->topo, me) * block.bytes;
+    unsigned char *to =
+        buffer + ctn_topo_local_to_group(x->topo, me) * block.bytes;
     if (x->past_caches && block.type == NULL) {
         ctn_copy_past_caches(to, block.base, block.bytes);
     } else {
@@ -67,8 +70,8 @@ CTN_COLD static void part_with(ctn_op_t *op, ctn_posted_t *x, uint32_t i,
     x->unsent &= ~bit;
     x->awaited &= ~bit;
     x->gone |= bit;
-    x->status = ctn_block_differs(op->exec, ctn_topo_rank_here(x->topo, i),
-                                  x->topo->group->lane.chain.rank, bytes,
+    x->status = ctn_block_differs(op->exec, ctn_topo_local_to_group(x->topo, i),
+                                  x->topo->group->chain.place.rank, bytes,
                                   x->receive->bytes);
 }
 
@@ -91,7 +94,7 @@ CTN_COLD static bool doubt(ctn_op_t *op, ctn_posted_t *x)
 static bool send_to(ctn_op_t *op, ctn_posted_t *x, uint32_t i)
 {
     const ctn_topo_t *topo = x->topo;
-    const ctn_post_t *post = ctn_topo_post(topo, op->seq, i);
+    const ctn_buffer_descriptor_t *post = ctn_topo_descriptor(topo, op->seq, i);
     if (ctn_word_load(&post->word) != ctn_flag(op->seq)) {
         return false;
     }
@@ -100,14 +103,14 @@ static bool send_to(ctn_op_t *op, ctn_posted_t *x, uint32_t i)
         return true;
     }
     x->unsent &= ~(UINT64_C(1) << i);
-    if (post->straight == CTN_STAGED) {
+    if (post->direct_receive == CTN_STAGED) {
         x->staged |= UINT64_C(1) << i;
         return true;
     }
     uint32_t me = ctn_topo_local_rank(topo);
-    unsigned char *buffer = ctn_pointer(topo->peer[i], post->straight);
-    copy_block(op, x, ctn_topo_rank_here(topo, i), buffer);
-    ctn_exec_post(op->exec, ctn_topo_landed(topo, op->seq, i, me),
+    unsigned char *buffer = ctn_pointer(topo->peer[i], post->direct_receive);
+    copy_block(op, x, ctn_topo_local_to_group(topo, i), buffer);
+    ctn_exec_post(op->exec, ctn_topo_delivered(topo, op->seq, i, me),
                   ctn_flag(op->seq));
     return true;
 }
@@ -127,7 +130,7 @@ static bool take(ctn_op_t *op, ctn_posted_t *x)
     uint64_t before = x->awaited;
     for (uint64_t left = x->awaited; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
-        if (ctn_word_load(ctn_topo_landed(x->topo, op->seq, me, i)) ==
+        if (ctn_word_load(ctn_topo_delivered(x->topo, op->seq, me, i)) ==
             ctn_flag(op->seq)) {
             x->awaited &= ~(UINT64_C(1) << i);
         }
@@ -154,7 +157,8 @@ bool ctn_posted_advance(ctn_op_t *op, ctn_posted_t *x)
      * member waits; each time beginning with the next member, so that not all
      * write to one. */
     uint64_t before = (UINT64_C(1) << ctn_topo_local_rank(x->topo)) - 1;
-    uint64_t first = op->exec->crowded ? elsewhere(x->topo, x->unsent) : 0;
+    uint64_t first =
+        op->exec->oversubscribed ? elsewhere(x->topo, x->unsent) : 0;
     bool moved = send_to_all(op, x, first & ~before);
     moved |= send_to_all(op, x, first & before);
     moved |= send_to_all(op, x, x->unsent & ~first & ~before);
@@ -165,8 +169,8 @@ bool ctn_posted_advance(ctn_op_t *op, ctn_posted_t *x)
     }
     uint64_t missing = x->unsent | x->awaited;
     if (missing != 0) {
-        op->waits_for =
-            ctn_topo_rank_here(x->topo, (uint32_t)__builtin_ctzll(missing));
+        op->waits_for = ctn_topo_local_to_group(
+            x->topo, (uint32_t)__builtin_ctzll(missing));
     }
     return moved;
 }

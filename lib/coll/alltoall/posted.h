@@ -28,7 +28,7 @@ typedef struct ctn_posted {
 /** Whether this is a way for the blocks of so many members. */
 static inline bool ctn_posted_suits(uint32_t members)
 {
-    return members <= CTN_ROWS_MEMBERS;
+    return members <= CTN_EAGER_ROWS_MEMBERS;
 }
 
 /** Say to the node where this member's buffers are.

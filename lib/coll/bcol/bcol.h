@@ -88,8 +88,8 @@ struct ctn_bcol {
      * @param[out] offset of that memory in this rank's arena
      * @return ERR_NO_MEMORY, ERR_ARG (it cannot work here; logged) */
     catena_status_t (*create)(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                              bool crowded, bool few, ctn_module_t **module,
-                              uint64_t *offset);
+                              bool oversubscribed, bool few,
+                              ctn_module_t **module, uint64_t *offset);
     /** All members are known, and all have their memory. `sbgp` outlives the
      * module. @return ERR_NO_MEMORY, ERR_PEER, ERR_ARG (it does not reach them;
      * logged, with what would) */

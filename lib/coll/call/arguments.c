@@ -19,12 +19,12 @@ static catena_group_t *group_of(const check_t *check)
 
 static uint32_t size_of(const check_t *check)
 {
-    return group_of(check)->lane.chain.size;
+    return group_of(check)->chain.place.size;
 }
 
 static bool is_root(const check_t *check)
 {
-    return (uint32_t)check->given->root == group_of(check)->lane.chain.rank;
+    return (uint32_t)check->given->root == group_of(check)->chain.place.rank;
 }
 
 #define REFUSE(check, format, ...)                                             \
@@ -236,7 +236,7 @@ static catena_status_t read_own(const check_t *check, const char *what,
         return read_span(check, what, side, own);
     }
     call->in_place = true;
-    *own = ctn_blocks_at(&call->all, group_of(check)->lane.chain.rank);
+    *own = ctn_blocks_at(&call->all, group_of(check)->chain.place.rank);
     return CATENA_OK;
 }
 
@@ -299,7 +299,7 @@ static catena_status_t understand_reduce_scatter(const check_t *check,
     call->in =
         (ctn_span_t){.base = (unsigned char *)(uintptr_t)send, .bytes = all};
     recv.count = recv.counts != NULL
-                     ? recv.counts[group_of(check)->lane.chain.rank]
+                     ? recv.counts[group_of(check)->chain.place.rank]
                      : recv.count;
     *nothing = all == 0;
     return status == CATENA_OK ? read_span(check, "recv", &recv, &call->out)

@@ -30,7 +30,7 @@ CTN_HOT static bool run_at_once(const catena_group_t *group,
 {
     const ctn_hierarchy_t *hierarchy = built(config, in_order);
     if (hierarchy == NULL || hierarchy->levels != 1 ||
-        hierarchy->level[0]->sbgp->size != group->lane.chain.size ||
+        hierarchy->level[0]->sbgp->size != group->chain.place.size ||
         hierarchy->status != CATENA_OK ||
         hierarchy->turns->started != hierarchy->turns->turn) {
         return false;
@@ -71,12 +71,12 @@ CTN_HOT static bool run_alone(const ctn_call_t *call, ctn_ml_config_t *config,
 CTN_HOT static bool run_plain(const ctn_given_t *given, catena_status_t *status)
 {
     const ctn_composition_t *composition = given->composition;
-    const ctn_chain_t *chain = &given->group->lane.chain;
+    const ctn_chain_place_t *place = &given->group->chain.place;
     catena_datatype_t type = given->recv.type;
     const void *in = given->send.buffer;
     /* Of a reduce the root alone has one. */
     bool gets = composition->single_level_kind != CTN_REDUCE ||
-                (uint32_t)given->root == chain->rank;
+                (uint32_t)given->root == place->rank;
     void *out = gets ? (void *)(uintptr_t)given->recv.buffer : NULL;
     bool is_bcast = composition->single_level_kind == CTN_BCAST;
     bool in_order = composition->of == CTN_OF_SCAN;
@@ -84,7 +84,7 @@ CTN_HOT static bool run_plain(const ctn_given_t *given, catena_status_t *status)
     if (!composition->vector || type == NULL || type->derived ||
         given->recv.count - 1 >= CTN_CHUNK_BYTES / type->bytes ||
         (gets && out == NULL) || out == CATENA_IN_PLACE ||
-        (uint32_t)given->root >= chain->size) {
+        (uint32_t)given->root >= place->size) {
         return false;
     }
     if (is_bcast) {

@@ -92,11 +92,11 @@ typedef struct build {
     unsigned level;
     ctn_block_t *block[BLOCKS];
     unsigned char *slots; /* of all lanes of a small hidden group */
-    ctn_lane_t lane[CHAINS];
+    ctn_chain_t chain[CHAINS];
     ctn_member_record_t *record; /* of this rank */
     ctn_module_t *module;        /* of this level, not serving yet */
     ctn_module_entry_t *modules;
-    ctn_pieces_t pieces;
+    ctn_rank_blocks_t pieces;
     facts_t own, left, right;
     ctn_bins_t own_bins, left_bins, right_bins;
 } build_t;
@@ -111,24 +111,24 @@ static void note(build_t *build, catena_status_t status)
     build->status = status < build->status ? status : build->status;
 }
 
-static ctn_lane_t *chain_of_subgroup(build_t *build)
+static ctn_chain_t *chain_of_subgroup(build_t *build)
 {
-    return &build->lane[1 + build->level];
+    return &build->chain[1 + build->level];
 }
 
 /** Those who take part in this level. */
-static ctn_lane_t *chain_of_level(build_t *build)
+static ctn_chain_t *chain_of_level(build_t *build)
 {
-    return build->level == 0 ? &build->all->group->lane : &build->lane[0];
+    return build->level == 0 ? &build->all->group->chain : &build->chain[0];
 }
 
-static ctn_step_t agree(ctn_op_t *op, ctn_lane_t *lane, uint64_t digest,
+static ctn_step_t agree(ctn_op_t *op, ctn_chain_t *chain, uint64_t digest,
                         uint32_t flags)
 {
     build_t *build = build_of(op);
     build->own = (facts_t){
         .digest = digest, .ranks = 1, .flags = flags, .status = build->status};
-    return ctn_op_call(op, ctn_scan_create(op->exec, lane, fold_facts,
+    return ctn_op_call(op, ctn_scan_create(op->exec, chain, fold_facts,
                                            &build->own, &build->left,
                                            &build->right, sizeof(facts_t)));
 }
@@ -172,8 +172,8 @@ static void report_different_settings(const build_t *build)
         "the same settings CATENA_HIERARCHY, CATENA_<COLLECTIVE>_HIERARCHY, "
         "CATENA_<COLLECTIVE>_ALGORITHM and of catena_group_set on all ranks, "
         "found on rank %u: %s",
-        group->lane.chain.rank - 1, group->lane.chain.rank,
-        group->lane.chain.rank, list);
+        group->chain.place.rank - 1, group->chain.place.rank,
+        group->chain.place.rank, list);
 }
 
 /* ---- lanes ---- */
@@ -182,7 +182,7 @@ static void report_different_settings(const build_t *build)
 static catena_status_t take_blocks(build_t *build)
 {
     unsigned levels = is_automatic(build) ? 3 : build->levels.count;
-    if (build->same != NULL || build->all->group->lane.chain.size == 1) {
+    if (build->same != NULL || build->all->group->chain.place.size == 1) {
         return CATENA_OK;
     }
     if (build->all->group->small) {
@@ -208,9 +208,9 @@ static void open_chain(build_t *build, unsigned i)
         block = build->slots + i * SMALL_CHAIN_BYTES;
         base = 0;
     }
-    ctn_address_t address = {.process = group->exec->site->process,
+    ctn_address_t address = {.process = group->exec->locality->process,
                              .offset = ctn_offset_of(group->exec, block)};
-    ctn_lane_init(&build->lane[i], block, address, base);
+    ctn_chain_init(&build->chain[i], block, address, base);
     build->used = i + 1 > build->used ? i + 1 : build->used;
 }
 
@@ -220,7 +220,7 @@ static void open_chain(build_t *build, unsigned i)
 static void give_blocks(build_t *build)
 {
     for (unsigned i = 0; i < build->used; i++) {
-        ctn_lane_release(build->all->group->exec, &build->lane[i]);
+        ctn_chain_release(build->all->group->exec, &build->chain[i]);
     }
     ctn_exec_free(build->all->group->exec, build->slots);
     for (unsigned i = 0; i < BLOCKS; i++) {
@@ -277,7 +277,7 @@ static void find_names(build_t *build)
  * share one. */
 static bool is_apart(const catena_group_t *group)
 {
-    ctn_address_t left = group->lane.chain.left;
+    ctn_address_t left = group->chain.place.left;
     ctn_endpoint_t *endpoint;
     return ctn_address_exists(left) &&
            (ctn_exec_connect(group->exec, left.process, &endpoint) !=
@@ -292,9 +292,9 @@ static ctn_step_t agree_before(ctn_op_t *op)
     uint32_t flags = 0;
     build->same = find_same(build);
     note(build, take_blocks(build));
-    flags |= op->exec->crowded ? CROWDED : 0;
+    flags |= op->exec->oversubscribed ? CROWDED : 0;
     flags |= is_apart(group) ? APART : 0;
-    return agree(op, &group->lane, build->digest, flags);
+    return agree(op, &group->chain, build->digest, flags);
 }
 
 /** All modules are there already. */
@@ -304,7 +304,7 @@ static void take_over(ctn_hierarchy_t *hierarchy, const ctn_hierarchy_t *same)
     memcpy(hierarchy->level, same->level, sizeof(hierarchy->level));
     hierarchy->top = same->top;
     hierarchy->in_order = same->in_order;
-    hierarchy->crowded = same->crowded;
+    hierarchy->oversubscribed = same->oversubscribed;
     hierarchy->one_node = same->one_node;
 }
 
@@ -333,17 +333,17 @@ static ctn_step_t decide(ctn_op_t *op)
         take_over(hierarchy, build->same);
         return end_on_all(op, CATENA_OK);
     }
-    hierarchy->crowded = (facts.flags & CROWDED) != 0;
+    hierarchy->oversubscribed = (facts.flags & CROWDED) != 0;
     hierarchy->one_node = (facts.flags & APART) == 0;
     hierarchy->in_order = true;
     if (facts.ranks == 1) {
         return end_on_all(op, CATENA_OK);
     }
     if (is_automatic(build)) {
-        note(build,
-             ctn_hierarchy_levels_read(
-                 op->exec->log, "the default hierarchy",
-                 hierarchy->crowded ? usual_crowded : usual, &build->levels));
+        note(build, ctn_hierarchy_levels_read(
+                        op->exec->log, "the default hierarchy",
+                        hierarchy->oversubscribed ? usual_crowded : usual,
+                        &build->levels));
         if (build->status != CATENA_OK) { /* on all ranks */
             return end_on_all(op, build->status);
         }
@@ -369,33 +369,33 @@ static ctn_step_t split_by_name(ctn_op_t *op)
 static ctn_step_t agree_in_subgroup(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    if (chain_of_subgroup(build)->chain.size == 1) {
+    if (chain_of_subgroup(build)->place.size == 1) {
         return ctn_op_jump(op, PHASE_LEADERS);
     }
     return agree(op, chain_of_subgroup(build), 0,
-                 op->exec->crowded ? CROWDED : 0);
+                 op->exec->oversubscribed ? CROWDED : 0);
 }
 
 static ctn_step_t exchange(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    ctn_lane_t *lane = chain_of_subgroup(build);
-    const ctn_chain_t *chain = &lane->chain;
+    ctn_chain_t *chain = chain_of_subgroup(build);
+    const ctn_chain_place_t *place = &chain->place;
     const ctn_bcol_t *bcol = build->levels.level[build->level].bcol;
     ctn_member_record_t *record = build->record;
-    record->memory.process = chain->self.process;
+    record->memory.process = place->self.process;
     record->memory.offset = 0;
     note(build, (catena_status_t)agreed(build).status);
     if (build->status == CATENA_OK) {
-        note(build, bcol->create(op->exec, chain->size, chain->rank,
+        note(build, bcol->create(op->exec, place->size, place->rank,
                                  (agreed(build).flags & CROWDED) != 0,
                                  build->all->group->hidden, &build->module,
                                  &record->memory.offset));
     }
     record->status = build->status;
-    ctn_piece_t piece = {record, ctn_member_record_bytes(record->ranges)};
+    ctn_rank_block_t piece = {record, ctn_member_record_bytes(record->ranges)};
     return ctn_op_call(
-        op, ctn_chain_allgather(op->exec, lane, piece, &build->pieces));
+        op, ctn_chain_allgather(op->exec, chain, piece, &build->pieces));
 }
 
 /** The leader stands for all of them from now on. */
@@ -415,7 +415,7 @@ static catena_status_t add_module(build_t *build)
 {
     ctn_module_entry_t *entry = ctn_module_entry_create(
         &build->pieces, build->levels.level[build->level].rule,
-        chain_of_subgroup(build)->chain.rank,
+        chain_of_subgroup(build)->place.rank,
         (agreed(build).flags & CROWDED) != 0);
     if (entry == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -442,7 +442,7 @@ static ctn_step_t take(ctn_op_t *op)
     if (build->status == CATENA_OK) {
         note(build, add_module(build));
     }
-    ctn_pieces_release(op->exec, &build->pieces);
+    ctn_rank_blocks_release(op->exec, &build->pieces);
     return CTN_STEP_NEXT;
 }
 
@@ -450,13 +450,14 @@ static ctn_step_t take(ctn_op_t *op)
 static ctn_step_t find_leaders(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    const ctn_chain_t *chain = &chain_of_subgroup(build)->chain;
-    ctn_lane_t *level = chain_of_level(build);
-    if (chain->size == level->chain.size) {
+    const ctn_chain_place_t *place = &chain_of_subgroup(build)->place;
+    ctn_chain_t *level = chain_of_level(build);
+    if (place->size == level->place.size) {
         build->hierarchy->top = true;
         return ctn_op_jump(op, PHASE_REPORT);
     }
-    ctn_bins_set(&build->own_bins, chain->rank == 0, build->lane[0].chain.self);
+    ctn_bins_set(&build->own_bins, place->rank == 0,
+                 build->chain[0].place.self);
     return ctn_op_call(op,
                        ctn_scan_create(op->exec, level, ctn_fold_bins,
                                        &build->own_bins, &build->left_bins,
@@ -466,21 +467,22 @@ static ctn_step_t find_leaders(ctn_op_t *op)
 static ctn_step_t climb(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    if (chain_of_subgroup(build)->chain.rank != 0) {
+    if (chain_of_subgroup(build)->place.rank != 0) {
         return ctn_op_jump(op, PHASE_REPORT);
     }
-    ctn_lane_t *leaders = &build->lane[0];
-    ctn_lane_set(leaders, ctn_bins_chain(&build->left_bins, &build->right_bins,
-                                         1, leaders->chain.self));
+    ctn_chain_t *leaders = &build->chain[0];
+    ctn_chain_set_place(leaders,
+                        ctn_bins_place(&build->left_bins, &build->right_bins, 1,
+                                       leaders->place.self));
     if (build->level + 1 < build->levels.count) {
         build->level++;
         return ctn_op_jump(op, PHASE_SPLIT);
     }
-    if (leaders->chain.rank == 0 && build->status == CATENA_OK) {
+    if (leaders->place.rank == 0 && build->status == CATENA_OK) {
         ctn_error(op->exec->log,
                   "hierarchy '%s' ends with %u subgroups, which nothing joins; "
                   "append network:ucx",
-                  build->hierarchy->text, leaders->chain.size);
+                  build->hierarchy->text, leaders->place.size);
     }
     note(build, CATENA_ERR_ARG);
     return CTN_STEP_NEXT;
@@ -491,7 +493,7 @@ static ctn_step_t climb(ctn_op_t *op)
 static ctn_step_t report(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    return agree(op, &build->all->group->lane, 0,
+    return agree(op, &build->all->group->chain, 0,
                  build->hierarchy->in_order ? 0 : DISORDER);
 }
 
@@ -524,7 +526,7 @@ static void finish(ctn_op_t *op)
         build->module->bcol->destroy(build->module);
     }
     if (build->pieces.piece != NULL) {
-        ctn_pieces_release(op->exec, &build->pieces);
+        ctn_rank_blocks_release(op->exec, &build->pieces);
     }
     if (quiet && hierarchy->status != CATENA_OK) {
         drop_modules(build);
@@ -573,7 +575,7 @@ static catena_status_t prepare(build_t *build, ctn_hierarchies_t *all,
 {
     build->all = all;
     build->hierarchy = hierarchy;
-    build->record = ctn_member_record_of_rank(all->group->lane.chain.rank);
+    build->record = ctn_member_record_of_rank(all->group->chain.place.rank);
     if (build->record == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }

@@ -69,7 +69,7 @@ CTN_HOT static ctn_hierarchies_t *hierarchies_of(catena_group_t *group)
 /** Whose settings hold for a group; NULL: it has none. */
 static const ctn_hierarchies_t *settings_of(const catena_group_t *group)
 {
-    return (const ctn_hierarchies_t *)ctn_group_find(ctn_group_asked(group),
+    return (const ctn_hierarchies_t *)ctn_group_find(ctn_group_original(group),
                                                      &hierarchies_key);
 }
 

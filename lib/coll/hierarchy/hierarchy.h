@@ -30,10 +30,10 @@ typedef struct ctn_hierarchy {
      * alone in the group. */
     unsigned levels;
     ctn_module_t *level[CTN_MOST_LEVELS]; /* they are the group's */
-    bool top;      /* the last of them is the one that joins all */
-    bool in_order; /* all subgroups on all ranks are: see ctn_sbgp_t */
-    bool crowded;  /* some host has more ranks than cores */
-    bool one_node; /* all ranks share a heap */
+    bool top;            /* the last of them is the one that joins all */
+    bool in_order;       /* all subgroups on all ranks are: see ctn_sbgp_t */
+    bool oversubscribed; /* some host has more ranks than cores */
+    bool one_node;       /* all ranks share a heap */
     /* Those of a group that are of the same text have the same modules, and
      * take turns together. */
     ctn_turns_t *turns;

@@ -98,11 +98,11 @@ ctn_member_record_t *ctn_member_record_of_rank(uint32_t rank);
 ctn_member_record_t *ctn_member_record_of_leader(const ctn_sbgp_t *sbgp);
 
 /** The worst status among claims. */
-catena_status_t ctn_member_records_status(const ctn_pieces_t *records);
+catena_status_t ctn_member_records_status(const ctn_rank_blocks_t *records);
 /** The table of a subgroup, which has no module yet; NULL: no memory. */
-ctn_module_entry_t *ctn_module_entry_create(const ctn_pieces_t *records,
+ctn_module_entry_t *ctn_module_entry_create(const ctn_rank_blocks_t *records,
                                             const ctn_sbgp_rule_t *rule,
-                                            uint32_t me, bool crowded);
+                                            uint32_t me, bool oversubscribed);
 /** Destroy all modules of a list and forget their subgroups. */
 void ctn_module_entries_destroy(ctn_module_entry_t **list);
 /** Move all of a list to another one. */

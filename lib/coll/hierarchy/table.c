@@ -23,13 +23,13 @@ ctn_member_record_t *ctn_member_record_of_rank(uint32_t rank)
     return record;
 }
 
-static const ctn_member_record_t *record_of(const ctn_pieces_t *records,
+static const ctn_member_record_t *record_of(const ctn_rank_blocks_t *records,
                                             uint32_t member)
 {
     return records->piece[member].data;
 }
 
-catena_status_t ctn_member_records_status(const ctn_pieces_t *records)
+catena_status_t ctn_member_records_status(const ctn_rank_blocks_t *records)
 {
     int32_t worst = CATENA_OK;
     for (uint32_t i = 0; i < records->count; i++) {
@@ -63,9 +63,9 @@ static bool follows(const ctn_sbgp_member_t *member,
                                   before->range->first + before->range->count);
 }
 
-ctn_module_entry_t *ctn_module_entry_create(const ctn_pieces_t *records,
+ctn_module_entry_t *ctn_module_entry_create(const ctn_rank_blocks_t *records,
                                             const ctn_sbgp_rule_t *rule,
-                                            uint32_t me, bool crowded)
+                                            uint32_t me, bool oversubscribed)
 {
     uint32_t size = records->count;
     size_t ranges = 0;
@@ -86,7 +86,7 @@ ctn_module_entry_t *ctn_module_entry_create(const ctn_pieces_t *records,
         .size = size,
         .me = me,
         .in_order = true,
-        .crowded = crowded,
+        .oversubscribed = oversubscribed,
         .member = member,
     };
     for (uint32_t i = 0; i < size; i++) {

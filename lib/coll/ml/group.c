@@ -157,7 +157,7 @@ static catena_status_t find_algorithm(catena_group_t *group, ctn_of_t of,
 /** A hidden duplicate asks again when settings of its group have changed. */
 static void follow_settings(catena_group_t *group, group_state_t *kept)
 {
-    const ctn_requests_t *requests = ((ctn_hidden_t *)group)->requests;
+    const ctn_duplicates_t *requests = ((ctn_hidden_t *)group)->requests;
     if (kept->changes != requests->changes) {
         kept->changes = requests->changes;
         ctn_hierarchy_forget(group);
@@ -242,7 +242,7 @@ bool ctn_ml_is_configured(catena_group_t *group, ctn_of_t of)
 void ctn_ml_record_run(const ctn_ml_t *ml)
 {
     catena_group_t *group = ml->call.group;
-    group_state_t *kept = group_state_of(ctn_group_asked(group));
+    group_state_t *kept = group_state_of(ctn_group_original(group));
     if (kept == NULL) {
         return;
     }
@@ -280,7 +280,7 @@ static void describe(const ctn_ml_config_t *config, char *text, size_t bytes)
 
 void ctn_ml_keep_explanation(const catena_group_t *hidden)
 {
-    const catena_group_t *group = ctn_group_asked(hidden);
+    const catena_group_t *group = ctn_group_original(hidden);
     group_state_t *kept = (group_state_t *)ctn_group_find(group, &key);
     char words[1024];
     for (size_t i = 0; kept != NULL && i < CTN_WAYS; i++) {

@@ -240,11 +240,11 @@ static inline bool ctn_ml_is_top(const ctn_ml_t *ml, unsigned level)
 }
 static inline uint32_t ctn_ml_rank(const ctn_ml_t *ml)
 {
-    return ml->call.group->lane.chain.rank;
+    return ml->call.group->chain.place.rank;
 }
 static inline uint32_t ctn_ml_size(const ctn_ml_t *ml)
 {
-    return ml->call.group->lane.chain.size;
+    return ml->call.group->chain.place.size;
 }
 
 /** Which member stands for the root on a level; false: none of them. */

@@ -333,7 +333,7 @@ void ctn_route_allgather(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level)
 
 static uint32_t size_of(const ctn_call_t *call)
 {
-    return call->group->lane.chain.size;
+    return call->group->chain.place.size;
 }
 
 static void fill_offsets(const ctn_call_t *call, size_t *at)
@@ -401,7 +401,7 @@ CTN_HOT bool ctn_route_single_level(const ctn_call_t *call,
                                     const ctn_span_t *own, unsigned char **all,
                                     ctn_basic_coll_t *basic)
 {
-    uint32_t rank = call->group->lane.chain.rank;
+    uint32_t rank = call->group->chain.place.rank;
     *all = NULL;
     basic->bytes = own->bytes;
     if (own->type != NULL || own->bytes > CTN_CHUNK_BYTES) {

@@ -14,8 +14,9 @@ catena_status_t ctn_sbgp_resource(const catena_group_t *group,
                                   catena_level_t level,
                                   char name[CTN_SBGP_NAME_BYTES])
 {
-    return ctn_site_resource(group->exec->log, group->exec->config->topology,
-                             group->exec->site, level, name);
+    return ctn_locality_resource(group->exec->log,
+                                 group->exec->config->topology,
+                                 group->exec->locality, level, name);
 }
 
 /** The last one that is not above `rank`, of ascending numbers that lie

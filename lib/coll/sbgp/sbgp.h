@@ -13,7 +13,7 @@ typedef struct ctn_sbgp_rule {
     const char *name; /* as in CATENA_HIERARCHY */
     const char *help;
     /** The name of what this rank shares, into `name`.
-     * @return as ctn_site_resource; logged */
+     * @return as ctn_locality_resource; logged */
     catena_status_t (*find)(const catena_group_t *group,
                             char name[CTN_SBGP_NAME_BYTES]);
 } ctn_sbgp_rule_t;
@@ -30,7 +30,7 @@ extern const ctn_sbgp_rule_t ctn_sbgp_user;    /* by CATENA_SUBGROUP */
  * network. */
 extern const ctn_sbgp_rule_t *const ctn_sbgp_rules[];
 
-/** The name of this rank's resource of a level: ctn_site_resource. */
+/** The name of this rank's resource of a level: ctn_locality_resource. */
 catena_status_t ctn_sbgp_resource(const catena_group_t *group,
                                   catena_level_t level,
                                   char name[CTN_SBGP_NAME_BYTES]);
@@ -63,7 +63,7 @@ typedef struct ctn_sbgp {
      * before it ends: reducing in the order of members is reducing in the order
      * of ranks. */
     bool in_order;
-    bool crowded;              /* a host of it has more ranks than cores */
+    bool oversubscribed;       /* a host of it has more ranks than cores */
     ctn_sbgp_member_t *member; /* [size] */
 } ctn_sbgp_t;
 

@@ -122,7 +122,7 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
         return CATENA_ERR_ARG;
     }
     catena_status_t status;
-    ctn_requests_t *requests = ctn_requests_of(group);
+    ctn_duplicates_t *requests = ctn_duplicates_of(group);
     if (requests == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -165,10 +165,10 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
  * sees the same roster, so all find the same number. */
 static uint32_t default_leaders(const ctn_topo_t *topo)
 {
-    const ctn_roster_t *roster = &topo->roster;
+    const ctn_member_table_t *member_table = &topo->member_table;
     int32_t highest = 0;
-    for (uint32_t i = 0; i < roster->size; i++) {
-        int32_t domain = roster->member[i].numa;
+    for (uint32_t i = 0; i < member_table->size; i++) {
+        int32_t domain = member_table->member[i].numa;
         highest = domain > highest ? domain : highest;
     }
     uint32_t domains = (uint32_t)highest + 1;
@@ -198,11 +198,11 @@ static const char *refusal(const ctn_alltoall_t *call, const ctn_topo_t *topo,
     }
 }
 
-static uint32_t members_on_largest(const ctn_roster_t *roster)
+static uint32_t members_on_largest(const ctn_member_table_t *member_table)
 {
     uint32_t most = 0;
-    for (uint32_t node = 0; node < roster->nodes; node++) {
-        uint32_t count = ctn_roster_count(roster, node);
+    for (uint32_t node = 0; node < member_table->nodes; node++) {
+        uint32_t count = ctn_member_table_count(member_table, node);
         most = count > most ? count : most;
     }
     return most;
@@ -229,8 +229,8 @@ static catena_status_t look_up(ctn_choice_t *choice, const ctn_alltoall_t *call)
     }
     if (!ctn_tuning_find(
             choice->tuning, call->vector ? "alltoallv" : "alltoall",
-            call->topo->nodes, members_on_largest(&call->topo->roster), bytes,
-            &rule)) {
+            call->topo->nodes, members_on_largest(&call->topo->member_table),
+            bytes, &rule)) {
         return CATENA_ERR_ARG;
     }
     tuned->vector = call->vector;
@@ -309,7 +309,7 @@ void ctn_alltoall_explain(catena_group_t *group, char *text, size_t bytes)
     snprintf(text, bytes,
              "algorithm=%s%s nodes=%u ranks=%u transport=\"%s%s%s\" "
              "reason=\"%s\"",
-             s->family->name, leaders, choice->nodes, group->lane.chain.size,
+             s->family->name, leaders, choice->nodes, group->chain.place.size,
              group->exec->local->ops->describe(group->exec->local),
              choice->nodes > 1 ? " + " : "",
              choice->nodes > 1 && network != NULL

@@ -114,7 +114,8 @@ static void complain(ctn_op_t *op, uint32_t source, size_t bytes,
               "%s: rank %d sent %zu bytes for source %u of rank %u, which "
               "expects %zu",
               x->kind->algorithm.name, x->neighborhood->source[source].rank,
-              bytes, source, x->neighborhood->group->lane.chain.rank, expected);
+              bytes, source, x->neighborhood->group->chain.place.rank,
+              expected);
     x->run->status = CATENA_ERR_ARG;
 }
 
@@ -126,7 +127,7 @@ static void complain_of_way(ctn_op_t *op, uint32_t source)
               "%s: rank %d sent another length for source %u of rank %u than "
               "a rank that passes it on expects",
               x->kind->algorithm.name, x->neighborhood->source[source].rank,
-              source, x->neighborhood->group->lane.chain.rank);
+              source, x->neighborhood->group->chain.place.rank);
     x->run->status = CATENA_ERR_ARG;
 }
 

@@ -49,7 +49,7 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
     }
     catena_status_t ran = ctn_op_run_or_break(
         group->exec,
-        ctn_chain_allreduce(group->exec, &group->lane,
+        ctn_chain_allreduce(group->exec, &group->chain,
                             (ctn_operator_t){combine, &shape}, word,
                             (1 + count + max_count) * sizeof(*word), word));
     if (ran != CATENA_OK) {
@@ -71,7 +71,7 @@ catena_status_t ctn_neighbor_agree_weights(catena_group_t *group,
     uint64_t ranks[2] = {any && weighted, any && !weighted};
     status = ctn_neighbor_agree(group, status, 2, ranks, 0, NULL);
     if (status == CATENA_OK && ranks[0] > 0 && ranks[1] > 0) {
-        if (group->lane.chain.rank == 0) {
+        if (group->chain.place.rank == 0) {
             ctn_error(group->exec->log,
                       "neighborhood: %llu ranks give their edges weights and "
                       "%llu do not; all or none must",

@@ -17,7 +17,7 @@ typedef struct joined {
 static joined_t *list_lower(const catena_neighborhood_t *neighborhood,
                             size_t *count)
 {
-    uint32_t own = neighborhood->group->lane.chain.rank;
+    uint32_t own = neighborhood->group->chain.place.rank;
     size_t most = (size_t)neighborhood->sources + neighborhood->targets;
     joined_t *joined = malloc((most + 1) * sizeof(*joined));
     *count = 0;
@@ -99,8 +99,8 @@ catena_status_t ctn_neighbor_components(catena_neighborhood_t *neighborhood,
                             joined, &came, &came_count);
     free(joined);
     *components = 0;
-    if (status == CATENA_OK && group->lane.chain.rank == 0) {
-        status = count_components(group->lane.chain.size, came, came_count,
+    if (status == CATENA_OK && group->chain.place.rank == 0) {
+        status = count_components(group->chain.place.size, came, came_count,
                                   components);
     }
     free(came);

@@ -34,7 +34,7 @@ typedef struct links {
 /** How long messages may be that wait in the receiver's memory. */
 static void set_wide(links_t *links)
 {
-    ctn_link_kind_t near_kind = links->neighborhood->exec->crowded
+    ctn_link_kind_t near_kind = links->neighborhood->exec->oversubscribed
                                     ? CTN_LINK_OVERSUBSCRIBED
                                     : CTN_LINK_LOCAL;
     uint32_t near = 0;
@@ -93,7 +93,7 @@ static uint64_t offset_of(const links_t *links, const void *memory)
 static void tell(const links_t *links, told_t *told)
 {
     told_t common = {.process =
-                         links->neighborhood->group->exec->site->process};
+                         links->neighborhood->group->exec->locality->process};
     for (uint32_t i = 0; i < links->outs; i++) {
         *told = common;
         told->rank = links->to[i].rank;

@@ -61,7 +61,7 @@ static uint64_t grid_digest(const ctn_grid_t *grid)
 
 static void log_difference(const catena_group_t *group, uint32_t which)
 {
-    if (group->lane.chain.rank == 0) {
+    if (group->chain.place.rank == 0) {
         ctn_error(group->exec->log,
                   "neighborhood: %s must be the same on all ranks and are not",
                   same_names[which]);
@@ -237,7 +237,7 @@ static catena_status_t build(catena_neighborhood_t *neighborhood, bool reorder)
         return status;
     }
     neighborhood->graph_facts.weight_before = before;
-    uint32_t own = neighborhood->group->lane.chain.rank;
+    uint32_t own = neighborhood->group->chain.place.rank;
     number_links(neighborhood->source, neighborhood->sources, own);
     number_links(neighborhood->target, neighborhood->targets, own);
     status = ctn_neighbor_connect(neighborhood);

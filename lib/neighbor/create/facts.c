@@ -135,7 +135,7 @@ catena_status_t ctn_neighbor_graph_facts(catena_neighborhood_t *neighborhood,
                                          const ctn_nodes_t *nodes,
                                          catena_status_t status)
 {
-    uint32_t own = neighborhood->group->lane.chain.rank;
+    uint32_t own = neighborhood->group->chain.place.rank;
     uint64_t sums[SUMS] = {0};
     uint64_t maxima[MAXIMA] = {0};
     bool any = false;

@@ -90,7 +90,7 @@ static catena_status_t sort_out(uint32_t size, const saying_t *came,
 static catena_status_t tell(catena_group_t *group, const uint32_t place[],
                             catena_status_t status, int *own)
 {
-    uint32_t size = group->lane.chain.rank == 0 ? group->lane.chain.size : 0;
+    uint32_t size = group->chain.place.rank == 0 ? group->chain.place.size : 0;
     hearing_t *tell = malloc(((size_t)size + 1) * sizeof(*tell));
     for (uint32_t i = 0; tell != NULL && i < size; i++) {
         tell[i] = (hearing_t){.rank = i,
@@ -135,20 +135,20 @@ static catena_status_t reorder(catena_group_t *group, const ctn_graph_t *graph,
                                const ctn_grid_t *grid, const int weights[],
                                int *place)
 {
-    uint32_t size = group->lane.chain.size;
+    uint32_t size = group->chain.place.size;
     saying_t *came = NULL;
     size_t came_count = 0;
     catena_status_t own = gather(group, graph, &came, &came_count);
     catena_status_t status = own;
     gathered_t gathered = {0};
     uint32_t *places = NULL;
-    if (group->lane.chain.rank == 0 && status == CATENA_OK) {
+    if (group->chain.place.rank == 0 && status == CATENA_OK) {
         places = malloc((size_t)size * sizeof(*places));
         status = places == NULL ? CATENA_ERR_NO_MEMORY
                                 : sort_out(size, came, came_count, &gathered);
     }
     free(came);
-    if (group->lane.chain.rank == 0 && status == CATENA_OK) {
+    if (group->chain.place.rank == 0 && status == CATENA_OK) {
         status = map(&gathered, size, grid, weights, places);
     }
     free(gathered.node);

@@ -94,7 +94,7 @@ static void complain(match_t *match, uint32_t from, uint32_t to, uint32_t named,
 static void differ(match_t *match, bool is_target, uint32_t peer, uint32_t mine,
                    uint32_t theirs)
 {
-    uint32_t own = match->neighborhood->group->lane.chain.rank;
+    uint32_t own = match->neighborhood->group->chain.place.rank;
     if (is_target) {
         complain(match, own, peer, mine, theirs);
     } else if (peer != own) {

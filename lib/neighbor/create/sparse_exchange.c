@@ -30,7 +30,7 @@ typedef struct bag {
 
 typedef struct deliver {
     /* arguments */
-    const ctn_lane_t *lane;
+    const ctn_chain_t *chain;
     size_t bytes; /* of a record with its label */
     bag_t *bag;
     /* working */
@@ -75,7 +75,7 @@ static bool bag_reserve(bag_t *bag, size_t bytes, size_t count)
 
 static ctn_address_t partner(const deliver_t *deliver, unsigned side)
 {
-    return deliver->lane->log->round[deliver->round - 1].side[side];
+    return deliver->chain->log->round[deliver->round - 1].side[side];
 }
 
 /** Whether a record goes to `side` in this round. */
@@ -83,7 +83,7 @@ static bool leaves(const deliver_t *deliver, const unsigned char *record,
                    unsigned side)
 {
     uint32_t step = UINT32_C(1) << (deliver->round - 1);
-    uint32_t rank = deliver->lane->chain.rank;
+    uint32_t rank = deliver->chain->place.rank;
     uint32_t to = label_of(record).to;
     return side == RIGHT ? to >= rank + step : to + step <= rank;
 }
@@ -206,7 +206,7 @@ static ctn_step_t receive(ctn_op_t *op, deliver_t *deliver, unsigned side)
                                        2 * (deliver->round - 1) + side, 0,
                                        &deliver->letter[side]);
     if (step != CTN_STEP_NEXT) {
-        uint32_t rank = deliver->lane->chain.rank;
+        uint32_t rank = deliver->chain->place.rank;
         uint32_t away = UINT32_C(1) << (deliver->round - 1);
         op->waits_for = side == LEFT ? rank - away : rank + away;
         return step;
@@ -220,7 +220,7 @@ static ctn_step_t receive(ctn_op_t *op, deliver_t *deliver, unsigned side)
 static ctn_step_t begin(ctn_op_t *op)
 {
     deliver_t *deliver = ctn_op_state(op);
-    deliver->round = deliver->lane->log->rounds;
+    deliver->round = deliver->chain->log->rounds;
     deliver->sent = false;
     return CTN_STEP_NEXT;
 }
@@ -340,10 +340,11 @@ static catena_status_t put_in_order(ctn_exec_t *exec, const bag_t *bag,
 static ctn_op_t *create(catena_group_t *group, size_t wide, bag_t *bag,
                         catena_status_t status)
 {
-    ctn_op_t *op = ctn_op_create(group->exec, &algorithm, &group->lane.channel);
+    ctn_op_t *op =
+        ctn_op_create(group->exec, &algorithm, &group->chain.channel);
     if (op != NULL) {
         deliver_t *deliver = ctn_op_state(op);
-        deliver->lane = &group->lane;
+        deliver->chain = &group->chain;
         deliver->bytes = wide;
         deliver->bag = bag;
         deliver->status = status;
@@ -356,9 +357,9 @@ catena_status_t ctn_sparse_exchange(catena_group_t *group, size_t bytes,
                                     void **came, size_t *came_count)
 {
     bag_t bag = {NULL, 0, 0};
-    uint32_t rank = group->lane.chain.rank;
+    uint32_t rank = group->chain.place.rank;
     catena_status_t status = ctn_op_run_or_break(
-        group->exec, ctn_logchain_create(group->exec, &group->lane));
+        group->exec, ctn_log_chain_create(group->exec, &group->chain));
     if (status != CATENA_OK) {
         return status;
     }

@@ -79,7 +79,7 @@ static inline void ctn_link_peer_has_begun(ctn_link_out_t *out, uint64_t seq)
 static inline bool ctn_link_uses_posted(const ctn_exec_t *exec, size_t bytes)
 {
     return bytes >= CTN_LINK_WANT_LEAST && bytes < CTN_LINK_POSTED &&
-           exec->crowded && !exec->virtual_time;
+           exec->oversubscribed && !exec->virtual_time;
 }
 
 /** The receiver: whether to say where a message may go. */

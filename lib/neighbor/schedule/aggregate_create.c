@@ -206,7 +206,7 @@ static void tell_bundles(making_t *m, const ctn_vector_t *leds, bool in,
         record_t common = {
             .blocks = area.blocks,
             .adders = area.adders,
-            .process = m->leading->neighborhood->group->exec->site->process,
+            .process = m->leading->neighborhood->group->exec->locality->process,
             .offset = *at};
         tell_bundle(m, &led[i], next - i, in, common);
         memset(*memory, 0, ctn_neighbor_aggregate_area_zero(&area));

@@ -130,11 +130,11 @@ static void choose_leader(ctn_leading_t *leading,
     uint64_t edges = 0;
     for (uint32_t i = 0; i < count; i++) {
         load_t *load = load_of(loads, record[i].rank);
-        best =
-            (leading->neighborhood->exec->crowded ? load->edges > best->edges
-                                                  : load->edges < best->edges)
-                ? load
-                : best;
+        best = (leading->neighborhood->exec->oversubscribed
+                    ? load->edges > best->edges
+                    : load->edges < best->edges)
+                   ? load
+                   : best;
         edges += record[i].number;
     }
     best->edges += edges;
@@ -279,7 +279,7 @@ void ctn_leading_find(catena_neighborhood_t *neighborhood,
     catena_group_t *group = neighborhood->group;
     ctn_vector_t came = {0};
     *leading = (ctn_leading_t){.neighborhood = neighborhood,
-                               .rank = group->lane.chain.rank};
+                               .rank = group->chain.place.rank};
     for (int delivery = 0; delivery <= DELIVERIES; delivery++) {
         ctn_vector_t records = {0};
         if (leading->status == CATENA_OK) {

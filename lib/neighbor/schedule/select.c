@@ -115,19 +115,19 @@ static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
                                   ctn_neighbor_costs_t *costs)
 {
     const ctn_exec_t *exec = neighborhood->exec;
-    const ctn_site_t *site = neighborhood->exec->site;
+    const ctn_locality_t *locality = neighborhood->exec->locality;
     *costs = usual_costs;
     if (exec->network != NULL && (exec->network->caps & CTN_CAP_RDMA) == 0) {
         costs->round[CTN_REMOTE] = TCP_ROUND_NS;
         costs->message[CTN_REMOTE] = TCP_MESSAGE_NS;
         costs->byte[CTN_REMOTE] = TCP_BYTE_NS;
     }
-    if (exec->crowded && !site->simulated) {
+    if (exec->oversubscribed && !locality->simulated) {
         size_t ranks = neighborhood->exec->config->host_ranks;
-        if (ranks == CTN_CONFIG_AUTO || ranks < site->local_size) {
-            ranks = site->local_size;
+        if (ranks == CTN_CONFIG_AUTO || ranks < locality->local_size) {
+            ranks = locality->local_size;
         }
-        costs->share = (double)ranks / ctn_site_cores();
+        costs->share = (double)ranks / ctn_locality_cores();
     }
     return costs_of_machine(neighborhood, costs);
 }
@@ -187,7 +187,7 @@ double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
     double way = most + far * costs->round[CTN_REMOTE] +
                  (outline->rounds - far) * costs->round[CTN_LOCAL];
     double work =
-        costs->share * (all / neighborhood->group->lane.chain.size +
+        costs->share * (all / neighborhood->group->chain.place.size +
                         (costs->share > 1 ? outline->rounds * costs->turn : 0));
     return way > work ? way : work;
 }

@@ -66,11 +66,11 @@ typedef struct fast {
     /* the members of the own color */
     uint32_t members;
     const ctn_record_t **list;
-    ctn_known_t *known;
+    ctn_known_member_t *known;
     void *memory; /* of both, unless few */
     size_t memory_bytes;
     const ctn_record_t *few[2 * FEW];
-    ctn_known_t few_known[FEW];
+    ctn_known_member_t few_known[FEW];
 } fast_t;
 
 _Static_assert(sizeof(fast_t) <= CTN_OP_STATE_BYTES, "fits an operation");
@@ -82,10 +82,12 @@ static bool is_root(const fast_t *fast)
 
 /* ---- showing ---- */
 
-static ctn_card_t *card_of(const fast_t *fast, uint32_t i)
+static ctn_published_record_t *published_record_of(const fast_t *fast,
+                                                   uint32_t i)
 {
-    return &fast->topo->board
-                .card[fast->turn * ctn_topo_local_size(fast->topo) + i];
+    return &fast->topo->node_area
+                .published_record[fast->turn * ctn_topo_local_size(fast->topo) +
+                                  i];
 }
 
 static uint16_t says(const fast_t *fast)
@@ -113,22 +115,23 @@ static void fill_entry(const fast_t *fast, entry_t *entry)
 {
     const ctn_record_t *record = fast->splitting.record;
     entry->node = fast->topo->node_index;
-    entry->numa = (int16_t)fast->parent->exec->site->numa;
+    entry->numa = (int16_t)fast->parent->exec->locality->numa;
     entry->says = says(fast);
     memcpy(&entry->record, record, ctn_record_bytes(record));
 }
 
 static catena_status_t fill_card(ctn_op_t *op, fast_t *fast)
 {
-    ctn_card_t *card = card_of(fast, ctn_topo_local_rank(fast->topo));
+    ctn_published_record_t *published_record =
+        published_record_of(fast, ctn_topo_local_rank(fast->topo));
     size_t bytes =
         offsetof(entry_t, record) + ctn_record_bytes(fast->splitting.record);
     op->exec->tally.messages++;
     op->exec->tally.bytes += bytes;
-    card->bytes = bytes;
-    card->offset = CTN_STAGED;
-    if (bytes <= sizeof(card->data)) {
-        fill_entry(fast, (entry_t *)(void *)card->data);
+    published_record->bytes = bytes;
+    published_record->offset = CTN_STAGED;
+    if (bytes <= sizeof(published_record->data)) {
+        fill_entry(fast, (entry_t *)(void *)published_record->data);
         return CATENA_OK;
     }
     fast->own = ctn_scratch_alloc(op->exec, bytes);
@@ -137,7 +140,7 @@ static catena_status_t fill_card(ctn_op_t *op, fast_t *fast)
     }
     fast->own_bytes = bytes;
     fill_entry(fast, fast->own);
-    card->offset = ctn_offset_of(op->exec, fast->own);
+    published_record->offset = ctn_offset_of(op->exec, fast->own);
     return CATENA_OK;
 }
 
@@ -159,10 +162,11 @@ static ctn_step_t show(ctn_op_t *op)
 
 static const entry_t *entry_on(const fast_t *fast, uint32_t i)
 {
-    const ctn_card_t *card = card_of(fast, i);
-    return card->offset == CTN_STAGED
-               ? (const entry_t *)(const void *)card->data
-               : ctn_pointer(fast->topo->peer[i], card->offset);
+    const ctn_published_record_t *published_record =
+        published_record_of(fast, i);
+    return published_record->offset == CTN_STAGED
+               ? (const entry_t *)(const void *)published_record->data
+               : ctn_pointer(fast->topo->peer[i], published_record->offset);
 }
 
 /* ---- between nodes ---- */
@@ -172,13 +176,13 @@ static bool collect_node(ctn_op_t *op, fast_t *fast)
     uint32_t n = ctn_topo_local_size(fast->topo);
     size_t bytes = 0;
     for (uint32_t i = 0; i < n; i++) {
-        bytes += card_of(fast, i)->bytes;
+        bytes += published_record_of(fast, i)->bytes;
     }
     unsigned char *at = ctn_bytes_open(op->exec, &fast->node, bytes);
     for (uint32_t i = 0; at != NULL && i < n; i++) {
         const entry_t *entry = entry_on(fast, i);
-        memcpy(at, entry, card_of(fast, i)->bytes);
-        at += card_of(fast, i)->bytes;
+        memcpy(at, entry, published_record_of(fast, i)->bytes);
+        at += published_record_of(fast, i)->bytes;
     }
     return fast->node.memory != NULL;
 }
@@ -196,7 +200,7 @@ static ctn_step_t gather_sizes(ctn_op_t *op, fast_t *fast)
         return CTN_STEP_NEXT;
     }
     for (uint32_t i = 0; i < n; i++) {
-        bytes += card_of(fast, i)->bytes;
+        bytes += published_record_of(fast, i)->bytes;
     }
     ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
     return ctn_op_call(
@@ -208,7 +212,7 @@ static ctn_step_t gather(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
     for (uint32_t i = 0; i < ctn_topo_local_size(fast->topo); i++) {
-        fast->long_cards |= card_of(fast, i)->offset != CTN_STAGED;
+        fast->long_cards |= published_record_of(fast, i)->offset != CTN_STAGED;
     }
     if (op->exec->drop_tables) {
         return gather_sizes(op, fast);
@@ -231,17 +235,17 @@ static ctn_step_t publish(ctn_op_t *op)
     if (topo->nodes == 1) {
         return CTN_STEP_NEXT;
     }
-    ctn_notice_t *notice = &topo->board.notice[fast->turn];
+    ctn_gathered_records_t *gathered = &topo->node_area.gathered[fast->turn];
     if (is_root(fast)) {
-        notice->offset = ctn_offset_of(op->exec, fast->all.memory);
-        notice->bytes = fast->all.bytes;
-        ctn_exec_post(op->exec, &notice->word, topo->splits);
-    } else if (ctn_word_load(&notice->word) != topo->splits) {
+        gathered->offset = ctn_offset_of(op->exec, fast->all.memory);
+        gathered->bytes = fast->all.bytes;
+        ctn_exec_post(op->exec, &gathered->word, topo->splits);
+    } else if (ctn_word_load(&gathered->word) != topo->splits) {
         op->waits_for = ctn_topo_local(topo, 0)->rank;
         return CTN_STEP_WAIT;
     }
-    fast->table = ctn_pointer(topo->peer[0], notice->offset);
-    fast->table_bytes = notice->bytes;
+    fast->table = ctn_pointer(topo->peer[0], gathered->offset);
+    fast->table_bytes = gathered->bytes;
     return CTN_STEP_NEXT;
 }
 
@@ -267,7 +271,7 @@ static const entry_t *next_entry(const fast_t *fast, size_t *at)
 /** Room for lists of all members of the parent. */
 static bool make_room(ctn_op_t *op, fast_t *fast)
 {
-    size_t n = fast->splitting.parent->chain.size;
+    size_t n = fast->splitting.parent->place.size;
     fast->list = fast->few;
     fast->known = fast->few_known;
     if (n <= FEW) {
@@ -309,7 +313,7 @@ static ctn_step_t sort(ctn_op_t *op)
     fast_t *fast = ctn_op_state(op);
     const ctn_splitting_t *s = &fast->splitting;
     if (fast->shared != NULL) {
-        ctn_lane_set(s->lane, ctn_shared_chain(fast->shared, s));
+        ctn_chain_set_place(s->chain, ctn_shared_place(fast->shared, s));
         return CTN_STEP_NEXT;
     }
     if (!make_room(op, fast)) {
@@ -326,13 +330,13 @@ static ctn_step_t sort(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     fast->members = ctn_records_own_part(&s->by, s->record, fast->list, n);
-    s->lane->chain = ctn_records_chain(s->record, fast->list, fast->members);
+    s->chain->place = ctn_records_place(s->record, fast->list, fast->members);
     for (uint32_t i = 0; i < fast->members; i++) {
         entry = entry_of(fast->list[i]);
         fast->known[i] =
-            (ctn_known_t){.address = ctn_record_address(&entry->record),
-                          .node = entry->node,
-                          .numa = entry->numa};
+            (ctn_known_member_t){.address = ctn_record_address(&entry->record),
+                                 .node = entry->node,
+                                 .numa = entry->numa};
     }
     return CTN_STEP_NEXT;
 }
@@ -352,7 +356,7 @@ static ctn_step_t compare_lists(ctn_op_t *op)
     for (uint32_t i = 0; i < fast->members; i++) {
         digest = ctn_agree_digest(digest, fast->known[i].address);
     }
-    return ctn_op_call(op, ctn_agree_create(s, s->lane->chain, digest));
+    return ctn_op_call(op, ctn_agree_create(s, s->chain->place, digest));
 }
 
 /** Members whose comparator has fooled them may agree about their links and
@@ -363,17 +367,17 @@ static ctn_step_t link(ctn_op_t *op)
     if (fast->shared != NULL || refused(fast) ||
         ctn_splitting_may_lie(&fast->splitting) ||
         fast->splitting.record->color_bytes == CTN_NO_COLOR ||
-        !ctn_topo_knowable(fast->known, fast->members)) {
+        !ctn_topo_linkable(fast->known, fast->members)) {
         return CTN_STEP_NEXT;
     }
     catena_status_t status =
-        ctn_topo_link(fast->made, fast->known, fast->topo->crowded);
+        ctn_topo_link(fast->made, fast->known, fast->topo->oversubscribed);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 static void log_refusal(const ctn_op_t *op, const fast_t *fast)
 {
-    if (fast->splitting.parent->chain.rank != 0 || fast->wrong) {
+    if (fast->splitting.parent->place.rank != 0 || fast->wrong) {
         return;
     }
     if ((fast->some_say & SAYS_WRONG) != 0) {

@@ -71,7 +71,7 @@ static size_t prefix_bytes(const ctn_bytes_t *pieces, uint32_t n)
 
 static catena_status_t send(ctn_op_t *op, exchange_t *x, uint32_t count)
 {
-    const ctn_root_t *to = &x->topo->ring[x->round].to;
+    const ctn_node_leader_t *to = &x->topo->leader_ring[x->round].to;
     ctn_bytes_t *message = &x->message[x->round];
     uint64_t bytes = prefix_bytes(&x->held, count);
     if (ctn_bytes_open(op->exec, message, sizeof(bytes) + bytes) == NULL) {
@@ -117,7 +117,7 @@ static bool append(ctn_op_t *op, exchange_t *x, const unsigned char *message)
 
 static ctn_step_t receive(ctn_op_t *op, exchange_t *x)
 {
-    const ctn_root_t *from = &x->topo->ring[x->round].from;
+    const ctn_node_leader_t *from = &x->topo->leader_ring[x->round].from;
     const ctn_op_t *host = x->host;
     uint64_t word = ctn_word_load(&ctn_op_slot(host, x->round)->word[0]);
     const unsigned char *message =
@@ -158,7 +158,7 @@ static ctn_step_t rounds(ctn_op_t *op)
     }
     ctn_step_t step = receive(op, x);
     if (step == CTN_STEP_WAIT) {
-        op->waits_for = (int64_t)x->topo->ring[x->round].from.rank;
+        op->waits_for = (int64_t)x->topo->leader_ring[x->round].from.rank;
         ctn_op_set_network(op, true);
     }
     if (step != CTN_STEP_NEXT) {

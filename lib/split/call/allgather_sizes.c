@@ -40,7 +40,7 @@ static ctn_step_t send(ctn_op_t *op)
     if (x->nodes == x->topo->nodes) {
         return ctn_op_jump(op, PHASE_END);
     }
-    ctn_address_t to = x->topo->ring[x->round].to.address;
+    ctn_address_t to = x->topo->leader_ring[x->round].to.address;
     size_t bytes = message_bytes(x);
     op->exec->tally.rounds++;
     op->exec->tally.bytes += bytes;
@@ -64,7 +64,7 @@ static ctn_step_t send(ctn_op_t *op)
 static ctn_step_t fetch(ctn_op_t *op)
 {
     sizes_t *x = ctn_op_state(op);
-    ctn_address_t from = x->topo->ring[x->round].from.address;
+    ctn_address_t from = x->topo->leader_ring[x->round].from.address;
     if (!ctn_op_arrived(x->host, x->round)) {
         ctn_op_set_network(op, true);
         return CTN_STEP_WAIT;
@@ -87,8 +87,9 @@ static ctn_step_t acknowledge(ctn_op_t *op)
         return CTN_STEP_WAIT;
     }
     if (message_bytes(x) > CTN_EXCHANGE_AT_ONCE) {
-        status = ctn_op_send(x->host, x->topo->ring[x->round].from.address,
-                             acknowledgement(x), NULL, 0);
+        status =
+            ctn_op_send(x->host, x->topo->leader_ring[x->round].from.address,
+                        acknowledgement(x), NULL, 0);
     }
     /* Appending costs a copy of it all. */
     ctn_exec_charge(op->exec, CTN_WORK_COPY, message_bytes(x));

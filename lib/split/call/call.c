@@ -61,9 +61,9 @@ static catena_status_t fill_record(ctn_exec_t *exec, split_t *split)
     const catena_split_t *by = &split->by;
     size_t color_bytes = undefined(split) ? 0 : by->color_bytes;
     ctn_record_t head = {
-        .rank = split->parent->lane.chain.rank,
-        .process = (uint32_t)split->parent->exec->site->process,
-        .offset = split->made->lane.chain.self.offset,
+        .rank = split->parent->chain.place.rank,
+        .process = (uint32_t)split->parent->exec->locality->process,
+        .offset = split->made->chain.place.self.offset,
         .color_bytes = undefined(split) ? CTN_NO_COLOR : (uint32_t)color_bytes,
         .key_bytes = (uint32_t)by->key_bytes,
     };
@@ -117,8 +117,8 @@ static ctn_step_t run(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
     ctn_splitting_t splitting = {
-        .parent = &split->parent->lane,
-        .lane = &split->made->lane,
+        .parent = &split->parent->chain,
+        .chain = &split->made->chain,
         .by = {.exec = op->exec,
                .color = split->by.color_compare,
                .key = split->by.key_compare,
@@ -144,7 +144,7 @@ static ctn_step_t part(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     return ctn_op_call(op,
-                       ctn_scan_create(op->exec, &split->made->lane,
+                       ctn_scan_create(op->exec, &split->made->chain,
                                        ctn_fold_sum, &split->own, &split->left,
                                        &split->right, sizeof(ctn_words_t)));
 }
@@ -377,12 +377,14 @@ catena_status_t ctn_hidden_make(catena_group_t *group, bool wide,
 {
     static const catena_split_t all = {.flags = CATENA_SPLIT_NO_SPLIT |
                                                 CATENA_SPLIT_NO_REORDER};
-    uint32_t members = group->lane.chain.size;
-    size_t board = ctn_board_bytes(
-        members < CTN_BOARD_MEMBERS ? members : CTN_BOARD_MEMBERS, false);
+    uint32_t members = group->chain.place.size;
+    size_t node_area = ctn_node_area_bytes(
+        members < CTN_NODE_AREA_MEMBERS ? members : CTN_NODE_AREA_MEMBERS,
+        false);
     ctn_op_t *op =
         ctn_op_create(group->exec, &split_algorithm, &group->channel);
-    if (op == NULL || ctn_hidden_create(group, board, wide, out) != CATENA_OK) {
+    if (op == NULL ||
+        ctn_hidden_create(group, node_area, wide, out) != CATENA_OK) {
         if (op != NULL) {
             ctn_op_release(op);
         }
@@ -497,8 +499,8 @@ catena_status_t catena_group_split_level(catena_group_t *group,
         return CATENA_ERR_ARG;
     }
     catena_status_t status =
-        ctn_site_resource(group->exec->log, group->exec->config->topology,
-                          group->exec->site, level, name);
+        ctn_locality_resource(group->exec->log, group->exec->config->topology,
+                              group->exec->locality, level, name);
     return status == CATENA_OK
                ? catena_group_split_string(group, name, key, out)
                : split_now(group, NULL, status, out);

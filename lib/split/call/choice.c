@@ -126,7 +126,7 @@ bool ctn_split_can_tell(const catena_group_t *group,
                         const catena_split_t *split)
 {
     const char *name = split != NULL ? split->algorithm : NULL;
-    return is_auto(name) ? group->lane.chain.size <= GATHER_TO
+    return is_auto(name) ? group->chain.place.size <= GATHER_TO
                          : strcmp(name, "allgather-fast") == 0;
 }
 
@@ -145,7 +145,7 @@ void ctn_split_choose(const catena_group_t *group, const catena_split_t *split,
     bool order = (split->flags & CATENA_SPLIT_NO_REORDER) == 0;
     bool color_is_known = split->color_compare == NULL ||
                           split->color_compare == catena_compare_int64;
-    if (group->lane.chain.size <= GATHER_TO) {
+    if (group->chain.place.size <= GATHER_TO) {
         take(choice, "allgather-fast", "few members");
     } else if (order || !color_is_known) {
         take(choice, "bitonic",

@@ -89,14 +89,14 @@ enum { PHASE_SEEK = 1, PHASE_END = 4 };
 static ctn_step_t seek(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    const ctn_chain_t *chain = &sort->splitting->parent->chain;
+    const ctn_chain_place_t *place = &sort->splitting->parent->place;
     for (;;) {
         if (sort->range.count > 1) {
-            if (merge_step(sort, chain->rank)) {
+            if (merge_step(sort, place->rank)) {
                 return CTN_STEP_NEXT;
             }
         } else if (sort->depth > 0) {
-            sort->range = range_at(chain->rank, chain->size, --sort->depth);
+            sort->range = range_at(place->rank, place->size, --sort->depth);
         } else {
             return ctn_op_jump(op, PHASE_END);
         }
@@ -199,7 +199,7 @@ static ctn_step_t log_chain(ctn_op_t *op)
 {
     bitonic_t *bitonic = ctn_op_state(op);
     return ctn_op_call(
-        op, ctn_logchain_create(op->exec, bitonic->splitting.parent));
+        op, ctn_log_chain_create(op->exec, bitonic->splitting.parent));
 }
 
 static ctn_step_t sort_items(ctn_op_t *op)

@@ -28,7 +28,7 @@ typedef struct sort {
     /* working */
     ctn_tree_t tree;
     ctn_table_t table;
-    ctn_lane_t sorters;   /* a chain of their own */
+    ctn_chain_t sorters;  /* a chain of their own */
     unsigned char *slots; /* that its operations run on */
     const unsigned char *data;
     size_t bytes;
@@ -52,7 +52,7 @@ static ctn_step_t begin(ctn_op_t *op)
     sort_t *sort = ctn_op_state(op);
     const ctn_splitting_t *splitting = sort->splitting;
     const ctn_record_t *record = splitting->record;
-    sort->tree.lane = splitting->parent;
+    sort->tree.chain = splitting->parent;
     sort->tree.levels = levels_of(splitting);
     catena_status_t status = ctn_table_merge(&splitting->by, &sort->table,
                                              record, ctn_record_bytes(record));
@@ -82,19 +82,19 @@ static const ctn_address_t *next_sorters(const sort_t *sort)
 /** A lane for the sorters. */
 static catena_status_t make_lane(ctn_exec_t *exec, sort_t *sort)
 {
-    const ctn_chain_t *chain = &sort->splitting->parent->chain;
+    const ctn_chain_place_t *place = &sort->splitting->parent->place;
     sort->slots = ctn_scratch_alloc(exec, LANE_BYTES);
     if (sort->slots == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     memset(sort->slots, 0, LANE_BYTES);
-    ctn_address_t self = {.process = chain->self.process};
+    ctn_address_t self = {.process = place->self.process};
     (void)ctn_heap_contains(exec->heap, sort->slots, 1, &self.offset);
     uint64_t up = -self.offset % CTN_MEMBER_ALIGNMENT;
     self.offset += up;
-    ctn_lane_init(&sort->sorters, (void *)(sort->slots + up), self, 0);
-    sort->sorters.chain.rank = chain->rank >> sort->tree.levels;
-    sort->sorters.chain.size = ((chain->size - 1) >> sort->tree.levels) + 1;
+    ctn_chain_init(&sort->sorters, (void *)(sort->slots + up), self, 0);
+    sort->sorters.place.rank = place->rank >> sort->tree.levels;
+    sort->sorters.place.size = ((place->size - 1) >> sort->tree.levels) + 1;
     return CATENA_OK;
 }
 
@@ -111,7 +111,7 @@ static ctn_step_t greet(ctn_op_t *op)
         if (ctn_address_exists(neighbour)) {
             status =
                 ctn_op_send(op, neighbour, GREET_SLOT + !side,
-                            &sort->sorters.chain.self, sizeof(ctn_address_t));
+                            &sort->sorters.place.self, sizeof(ctn_address_t));
         }
     }
     op->exec->tally.rounds++;
@@ -135,8 +135,8 @@ static ctn_step_t sort_tables(ctn_op_t *op)
         memcpy(&neighbour[side], ctn_op_slot(op, GREET_SLOT + side)->data,
                sizeof(neighbour[side]));
     }
-    sort->sorters.chain.left = neighbour[LEFT];
-    sort->sorters.chain.right = neighbour[RIGHT];
+    sort->sorters.place.left = neighbour[LEFT];
+    sort->sorters.place.right = neighbour[RIGHT];
     return ctn_op_call(op, ctn_exact_create(&sort->splitting->by,
                                             &sort->sorters, &sort->table));
 }
@@ -157,7 +157,7 @@ static ctn_step_t hand_out(ctn_op_t *op)
     static const unsigned char nothing[1];
     sort_t *sort = ctn_op_state(op);
     if (sort->slots != NULL) {
-        ctn_lane_release(op->exec, &sort->sorters);
+        ctn_chain_release(op->exec, &sort->sorters);
         ctn_scratch_free(op->exec, sort->slots, LANE_BYTES);
     }
     /* A sorter that has none found a contradiction. */
@@ -221,7 +221,7 @@ static ctn_step_t log_chain(ctn_op_t *op)
 {
     cheng_t *cheng = ctn_op_state(op);
     return ctn_op_call(op,
-                       ctn_logchain_create(op->exec, cheng->splitting.parent));
+                       ctn_log_chain_create(op->exec, cheng->splitting.parent));
 }
 
 static ctn_step_t sort_records(ctn_op_t *op)

@@ -69,19 +69,19 @@ static catena_status_t take_memory(ctn_exec_t *exec, ctn_exact_t *x)
 static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
-    const ctn_chain_t *chain = &x->lane->chain;
-    x->peers = chain->size;
+    const ctn_chain_place_t *place = &x->chain->place;
+    x->peers = place->size;
     x->count = count_records(x->table);
     catena_status_t status = take_memory(op->exec, x);
-    ctn_op_t *child =
-        ctn_op_create(op->exec, &ctn_gather_algorithm, &x->lane->channel);
+    ctn_op_t *child = ctn_op_create(op->exec, &ctn_table_allgather_algorithm,
+                                    &x->chain->channel);
     if (status != CATENA_OK || child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    x->peer[chain->rank] = (ctn_exact_peer_t){
-        chain->self.process, ctn_exact_offset(op->exec, x->board), x->count};
-    ctn_gather_t *gather = ctn_op_state(child);
-    gather->chain = chain;
+    x->peer[place->rank] = (ctn_exact_peer_t){
+        place->self.process, ctn_exact_offset(op->exec, x->board), x->count};
+    ctn_table_allgather_t *gather = ctn_op_state(child);
+    gather->place = place;
     gather->memory = (unsigned char *)x->peer;
     gather->table = ctn_exact_offset(op->exec, x->peer);
     gather->record_bytes = sizeof(ctn_exact_peer_t);
@@ -94,7 +94,7 @@ static ctn_step_t prepare(ctn_op_t *op)
     uint64_t total = 0;
     for (uint32_t i = 0; i < x->peers; i++) {
         total += x->peer[i].count;
-        if (i == x->lane->chain.rank) {
+        if (i == x->chain->place.rank) {
             x->target = total;
         }
         x->splitter[i] = (ctn_exact_splitter_t){
@@ -236,7 +236,7 @@ static ctn_step_t merge(ctn_op_t *op)
 static ctn_step_t meet(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
-    return ctn_op_call(op, ctn_scan_create(op->exec, x->lane, ctn_fold_sum,
+    return ctn_op_call(op, ctn_scan_create(op->exec, x->chain, ctn_fold_sum,
                                            &x->words[0], &x->words[1],
                                            &x->words[2], sizeof(ctn_words_t)));
 }
@@ -289,14 +289,14 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_exact_create(const ctn_order_by_t *by, ctn_lane_t *lane,
+ctn_op_t *ctn_exact_create(const ctn_order_by_t *by, ctn_chain_t *chain,
                            ctn_table_t *table)
 {
     ctn_op_t *op = ctn_op_create(by->exec, &algorithm, NULL);
     if (op != NULL) {
         ctn_exact_t *x = ctn_op_state(op);
         x->by = by;
-        x->lane = lane;
+        x->chain = chain;
         x->table = table;
     }
     return op;

@@ -10,7 +10,7 @@
  * @param[in]     by    stays until it is complete
  * @param[in,out] table in order; without records on all members when the
  *                      comparator contradicts itself */
-ctn_op_t *ctn_exact_create(const ctn_order_by_t *by, ctn_lane_t *lane,
+ctn_op_t *ctn_exact_create(const ctn_order_by_t *by, ctn_chain_t *chain,
                            ctn_table_t *table);
 
 #endif

@@ -64,7 +64,7 @@ catena_status_t ctn_exact_post(ctn_op_t *op, const ctn_exact_t *x, uint32_t to,
     if (status != CATENA_OK) {
         return status;
     }
-    uint64_t slot = (uint64_t)side * x->peers + x->lane->chain.rank;
+    uint64_t slot = (uint64_t)side * x->peers + x->chain->place.rank;
     uint64_t at = x->peer[to].board + slot * sizeof(ctn_slot_t);
     op->exec->tally.messages++;
     op->exec->tally.bytes += bytes;

@@ -66,7 +66,7 @@ typedef struct ctn_exact_pool {
 typedef struct ctn_exact {
     /* arguments */
     const ctn_order_by_t *by;
-    ctn_lane_t *lane;
+    ctn_chain_t *chain;
     ctn_table_t *table;
     /* working */
     uint32_t peers; /* how many; this one included */

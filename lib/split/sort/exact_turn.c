@@ -116,7 +116,7 @@ static catena_status_t fetch_candidates(ctn_op_t *op, ctn_exact_t *x,
 
 static bool own_is_open(const ctn_exact_t *x)
 {
-    return x->splitter[x->lane->chain.rank].open;
+    return x->splitter[x->chain->place.rank].open;
 }
 
 ctn_step_t ctn_exact_take_bids(ctn_op_t *op)
@@ -226,7 +226,7 @@ ctn_step_t ctn_exact_give_verdict(ctn_op_t *op)
 static bool is_far(const ctn_exact_t *x, const ctn_exact_verdict_t *verdict)
 {
     return !verdict->done && verdict->bytes > CTN_PIVOT_BYTES &&
-           verdict->source != x->lane->chain.rank;
+           verdict->source != x->chain->place.rank;
 }
 
 static catena_status_t fetch_pivots(ctn_op_t *op, ctn_exact_t *x)
@@ -297,7 +297,7 @@ static void obey(ctn_exact_t *x, ctn_exact_splitter_t *splitter,
         splitter->low = splitter->cut[verdict->above];
         splitter->open = false;
         x->open--;
-    } else if (verdict->source == x->lane->chain.rank) {
+    } else if (verdict->source == x->chain->place.rank) {
         splitter->cut[0] = splitter->low + (splitter->high - splitter->low) / 2;
         splitter->cut[1] = splitter->cut[0] + 1;
     } else {

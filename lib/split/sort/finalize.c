@@ -56,9 +56,9 @@ static void fold(void *near_part, const void *far_part, int leftwards)
 /* ---- each owner is told its place ---- */
 
 typedef struct telling {
-    ctn_lane_t *lane;
+    ctn_chain_t *chain;
     ctn_address_t owner;
-    ctn_place_t place; /* of the owner */
+    ctn_owner_place_t place; /* of the owner */
 } telling_t;
 
 static ctn_step_t tell(ctn_op_t *op)
@@ -76,9 +76,9 @@ static ctn_step_t hear(ctn_op_t *op)
     if (!ctn_op_arrived(op, 0)) {
         return CTN_STEP_WAIT;
     }
-    ctn_place_t place;
+    ctn_owner_place_t place;
     memcpy(&place, ctn_op_slot(op, 0)->data, sizeof(place));
-    ctn_place_take(telling->lane, &place);
+    ctn_owner_place_apply(telling->chain, &place);
     return CTN_STEP_NEXT;
 }
 
@@ -146,16 +146,16 @@ static ctn_step_t tell_place(ctn_op_t *op)
         settle->own.wrong + left->wrong + right->wrong != 0) {
         return ctn_op_fail(op, CATENA_ERR_ARG); /* the same on all members */
     }
-    ctn_lane_t *lane = settle->splitting.lane;
+    ctn_chain_t *chain = settle->splitting.chain;
     ctn_op_t *child =
-        ctn_op_create(op->exec, &telling_algorithm, &lane->channel);
+        ctn_op_create(op->exec, &telling_algorithm, &chain->channel);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     telling_t *telling = ctn_op_state(child);
-    telling->lane = lane;
+    telling->chain = chain;
     telling->owner = ctn_record_address(settle->item);
-    telling->place = (ctn_place_t){
+    telling->place = (ctn_owner_place_t){
         .size = left->count[LEFT] + 1 + right->count[RIGHT],
         .rank = left->count[LEFT],
         .left = left->count[LEFT] > 0 ? left->nearest : CTN_NO_ADDRESS,

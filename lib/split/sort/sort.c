@@ -29,13 +29,13 @@ void ctn_item_release(ctn_exec_t *exec, ctn_item_t *item)
     item->room = 0;
 }
 
-void ctn_place_take(ctn_lane_t *lane, const ctn_place_t *place)
+void ctn_owner_place_apply(ctn_chain_t *chain, const ctn_owner_place_t *place)
 {
-    ctn_logchain_drop(lane);
-    lane->chain.size = place->size;
-    lane->chain.rank = place->rank;
-    lane->chain.left = place->left;
-    lane->chain.right = place->right;
+    ctn_log_chain_drop(chain);
+    chain->place.size = place->size;
+    chain->place.rank = place->rank;
+    chain->place.left = place->left;
+    chain->place.right = place->right;
 }
 
 /** What is left of a stretch of records. */

@@ -26,15 +26,15 @@ catena_status_t ctn_item_set(ctn_exec_t *exec, ctn_item_t *item,
 void ctn_item_release(ctn_exec_t *exec, ctn_item_t *item);
 
 /** Where a record's owner is in its new chain. */
-typedef struct ctn_place {
+typedef struct ctn_owner_place {
     uint32_t size;
     uint32_t rank;
     ctn_address_t left;
     ctn_address_t right;
-} ctn_place_t;
+} ctn_owner_place_t;
 
 /** Make `lane` the chain with this place; it has no log-chain yet. */
-void ctn_place_take(ctn_lane_t *lane, const ctn_place_t *place);
+void ctn_owner_place_apply(ctn_chain_t *chain, const ctn_owner_place_t *place);
 
 /** Records one behind the other, in order; zeroed before the first use. */
 typedef struct ctn_table {
@@ -64,7 +64,7 @@ void ctn_table_release(ctn_exec_t *exec, ctn_table_t *table);
  * up to CTN_TREE_SLOTS. */
 typedef struct ctn_tree {
     /* arguments */
-    const ctn_lane_t *lane;
+    const ctn_chain_t *chain;
     unsigned levels; /* at most the log-chain's rounds */
     /* working */
     unsigned level; /* in the end the member's own; the root's is `levels` */
@@ -77,7 +77,7 @@ typedef struct ctn_tree {
 
 static inline bool ctn_tree_is_root(const ctn_tree_t *tree)
 {
-    return (tree->lane->chain.rank & ((UINT64_C(1) << tree->levels) - 1)) == 0;
+    return (tree->chain->place.rank & ((UINT64_C(1) << tree->levels) - 1)) == 0;
 }
 
 /* Three phases. Their states are as of any phase. */

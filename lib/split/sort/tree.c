@@ -11,14 +11,14 @@ enum { DOWN = CTN_TREE_SLOTS / 2 };
 
 static ctn_address_t joined(const ctn_tree_t *tree, unsigned level, int side)
 {
-    return tree->lane->log->round[level].side[side];
+    return tree->chain->log->round[level].side[side];
 }
 
 /** Who has a parent at the level it has come to is done with its children. */
 static bool is_child(const ctn_tree_t *tree)
 {
     return tree->level < tree->levels &&
-           (tree->lane->chain.rank >> tree->level & 1) != 0;
+           (tree->chain->place.rank >> tree->level & 1) != 0;
 }
 
 static ctn_step_t hand_up(ctn_op_t *op, ctn_tree_t *tree, ctn_table_t *table)

@@ -10,7 +10,7 @@ typedef struct shown {
     uint64_t magic;
     uint64_t me;
     uint64_t size;
-    uint64_t crowded;
+    uint64_t oversubscribed;
 } shown_t;
 
 enum { MAGIC = 0x5a5a1234 };
@@ -29,7 +29,7 @@ static bool is_rank(const ctn_exec_t *exec, int rank)
 }
 
 static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
-                              uint32_t size, uint32_t me, bool crowded,
+                              uint32_t size, uint32_t me, bool oversubscribed,
                               ctn_module_t **out, uint64_t *offset)
 {
     if (is_rank(exec, idle.refuse_create)) {
@@ -38,7 +38,7 @@ static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
     module_t *module = calloc(1, sizeof(*module));
     module->base = (ctn_module_t){bcol, exec, NULL, &module->channel};
     module->shown = ctn_heap_calloc(exec->heap, 64, sizeof(shown_t));
-    *module->shown = (shown_t){MAGIC, me, size, crowded};
+    *module->shown = (shown_t){MAGIC, me, size, oversubscribed};
     *offset = ctn_offset_of(exec, module->shown);
     *out = &module->base;
     idle.modules++;
@@ -52,7 +52,7 @@ static catena_status_t link_up(ctn_module_t *base, const ctn_sbgp_t *sbgp)
     base->sbgp = sbgp;
     if (is_rank(base->exec, idle.refuse_link) ||
         module->shown->size != sbgp->size || module->shown->me != sbgp->me ||
-        (module->shown->crowded != 0) != sbgp->crowded) {
+        (module->shown->oversubscribed != 0) != sbgp->oversubscribed) {
         return CATENA_ERR_ARG;
     }
     for (uint32_t i = 0; i < sbgp->size; i++) {
@@ -84,14 +84,14 @@ static void destroy(ctn_module_t *base)
 }
 
 static catena_status_t create_shm(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, bool few, ctn_module_t **module,
-                                  uint64_t *offset);
+                                  bool oversubscribed, bool few,
+                                  ctn_module_t **module, uint64_t *offset);
 static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, bool few, ctn_module_t **module,
-                                  uint64_t *offset);
+                                  bool oversubscribed, bool few,
+                                  ctn_module_t **module, uint64_t *offset);
 static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, bool few, ctn_module_t **module,
-                                  uint64_t *offset);
+                                  bool oversubscribed, bool few,
+                                  ctn_module_t **module, uint64_t *offset);
 
 static const ctn_bcol_t shm = {
     .name = "shm", .create = create_shm, .link = link_up, .destroy = destroy};
@@ -104,25 +104,25 @@ static const ctn_bcol_t ucx = {
 const ctn_bcol_t *const ctn_bcols[] = {&shm, &p2p, &ucx, NULL};
 
 static catena_status_t create_shm(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, bool few, ctn_module_t **module,
-                                  uint64_t *offset)
+                                  bool oversubscribed, bool few,
+                                  ctn_module_t **module, uint64_t *offset)
 {
     (void)few;
-    return create(&shm, exec, size, me, crowded, module, offset);
+    return create(&shm, exec, size, me, oversubscribed, module, offset);
 }
 
 static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, bool few, ctn_module_t **module,
-                                  uint64_t *offset)
+                                  bool oversubscribed, bool few,
+                                  ctn_module_t **module, uint64_t *offset)
 {
     (void)few;
-    return create(&p2p, exec, size, me, crowded, module, offset);
+    return create(&p2p, exec, size, me, oversubscribed, module, offset);
 }
 
 static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, bool few, ctn_module_t **module,
-                                  uint64_t *offset)
+                                  bool oversubscribed, bool few,
+                                  ctn_module_t **module, uint64_t *offset)
 {
     (void)few;
-    return create(&ucx, exec, size, me, crowded, module, offset);
+    return create(&ucx, exec, size, me, oversubscribed, module, offset);
 }

@@ -161,15 +161,15 @@ static uint32_t tell_names(job_t *job, catena_group_t *group)
 {
     ctn_words_t own = {{0}}, left, right;
     own.word[0] = job->rank;
-    JOB_CHECK(job, ctn_op_run(ctn_scan_create(job->exec, &group->lane,
-                                              ctn_fold_far, &own, &left, &right,
-                                              sizeof(own))) == CATENA_OK);
+    JOB_CHECK(job, ctn_op_run(ctn_scan_create(
+                       job->exec, &group->chain, ctn_fold_farthest, &own, &left,
+                       &right, sizeof(own))) == CATENA_OK);
     uint32_t slot =
-        (uint32_t)(group->lane.chain.rank == 0 ? own.word[0] : left.word[0]);
+        (uint32_t)(group->chain.place.rank == 0 ? own.word[0] : left.word[0]);
     for (unsigned i = 0; ctn_sbgp_rules[i] != NULL; i++) {
         JOB_CHECK(job,
                   ctn_sbgp_rules[i]->find(
-                      group, shared_name[slot][i][group->lane.chain.rank]) ==
+                      group, shared_name[slot][i][group->chain.place.rank]) ==
                       CATENA_OK);
     }
     /* Not by levels: components of tests have nothing that runs. */
@@ -189,8 +189,8 @@ void naive_check(job_t *job, catena_group_t *group,
 {
     expected_t *e = malloc(sizeof(*e));
     ctn_hierarchy_levels_t levels;
-    uint32_t n = group->lane.chain.size;
-    uint32_t me = group->lane.chain.rank;
+    uint32_t n = group->chain.place.size;
+    uint32_t me = group->chain.place.rank;
     naive_await(job, hierarchy); /* building uses the group's chain */
     uint32_t slot = tell_names(job, group);
     JOB_CHECK(job, ctn_hierarchy_levels_read(NULL, "test", levels_text,

@@ -122,7 +122,8 @@ static void build_default(job_t *job)
     naive_check(job, group, hierarchy, asked);
     char text[128];
     ctn_hierarchy_describe(hierarchy, text, sizeof(text));
-    JOB_CHECK(job, (strstr(text, "numa:") == NULL) == hierarchy->crowded);
+    JOB_CHECK(job,
+              (strstr(text, "numa:") == NULL) == hierarchy->oversubscribed);
     JOB_CHECK(job, strcmp(hierarchy->text, "auto") == 0);
 }
 
@@ -157,7 +158,7 @@ static void describe(job_t *job)
                                                    "network:ucx(2)"
                                 : job->rank == 9 ? "numa:shm(3) node:shm(2)"
                                                  : "numa:shm(3)") == 0);
-    JOB_CHECK(job, !hierarchy->one_node && !hierarchy->crowded);
+    JOB_CHECK(job, !hierarchy->one_node && !hierarchy->oversubscribed);
     JOB_CHECK(job, hierarchy->in_order);
     char little[5];
     ctn_hierarchy_describe(hierarchy, little, sizeof(little));
@@ -376,7 +377,7 @@ static void build_on_groups(job_t *job)
         send[r] = job->rank * 1000 + r;
     }
     for (int i = 0; i < 3; i++) {
-        uint32_t n = groups[i]->lane.chain.size;
+        uint32_t n = groups[i]->chain.place.size;
         JOB_CHECK(job, catena_ialltoall(send, receive, 1, CATENA_UINT64,
                                         groups[i], &request[0]) == CATENA_OK);
         ctn_hierarchy_t *hierarchy = ask(job, groups[i], "reduce_scatter");
@@ -386,7 +387,7 @@ static void build_on_groups(job_t *job)
         ctn_op_start(request[1]);
         JOB_CHECK(job, catena_wait(&request[1]) == CATENA_OK);
         JOB_CHECK(job, catena_wait(&request[0]) == CATENA_OK);
-        JOB_CHECK(job, receive[0] % 1000 == groups[i]->lane.chain.rank);
+        JOB_CHECK(job, receive[0] % 1000 == groups[i]->chain.place.rank);
         JOB_CHECK(job, n > 1 || receive[0] == send[0]);
         naive_await(job, flat);
         if (i < 2) {

@@ -57,12 +57,14 @@ START_TEST(pieces_make_up_a_message)
     static const size_t sizes[] = {1, 4369, 4370, 8738, 70001};
     static const uint32_t first[] = {0, 3, 8}; /* of each node */
     static const ctn_member_t member[8];
-    const ctn_roster_t roster = {.nodes = 2,
-                                 .size = 8,
-                                 .first = (uint32_t *)(uintptr_t)first,
-                                 .member = (ctn_member_t *)(uintptr_t)member};
+    const ctn_member_table_t member_table = {
+        .nodes = 2,
+        .size = 8,
+        .first = (uint32_t *)(uintptr_t)first,
+        .member = (ctn_member_t *)(uintptr_t)member};
     size_t bytes = sizes[_i];
-    const ctn_geometry_t g = {.roster = &roster, .leaders = 1, .bytes = bytes};
+    const ctn_geometry_t g = {
+        .member_table = &member_table, .leaders = 1, .bytes = bytes};
     size_t piece = 0;
     size_t all = 0;
     for (uint32_t i = 0; i == 0 || piece > 0; i++, all += piece) {

@@ -176,13 +176,14 @@ static void rig_yield(ctn_exec_t *exec)
     rig.first_yield = rig.yields++ == 0 ? rig.looks : rig.first_yield;
 }
 
-static void rig_open(const ctn_config_t *config, bool crowded)
+static void rig_open(const ctn_config_t *config, bool oversubscribed)
 {
     static const ctn_transport_ops_t ops = {.time = rig_time,
                                             .sleep = rig_sleep};
     rig = (rig_t){.local = {.ops = &ops}, .now = start_ns};
-    rig.exec =
-        (ctn_exec_t){.local = &rig.local, .crowded = crowded, .bell = bells[0]};
+    rig.exec = (ctn_exec_t){.local = &rig.local,
+                            .oversubscribed = oversubscribed,
+                            .bell = bells[0]};
     ctn_exec_decide_waiting(&rig.exec, config);
     rig.exec.waiting.yield = rig_yield;
 }
@@ -201,7 +202,7 @@ static void rig_wait(uint64_t ticks)
 
 static const struct way {
     ctn_wait_t wait;
-    bool crowded;
+    bool oversubscribed;
     size_t spin_setting, sleep_setting; /* CATENA_SPIN, CATENA_SLEEP in ms */
     uint32_t looks, spin;
     uint64_t sleep_ns;
@@ -230,7 +231,7 @@ START_TEST(settings_decide)
     ctn_config_t config = {.wait = way->wait,
                            .spin = way->spin_setting,
                            .sleep_ms = way->sleep_setting};
-    rig_open(&config, way->crowded);
+    rig_open(&config, way->oversubscribed);
     ck_assert_uint_eq(rig.exec.waiting.looks, way->looks);
     ck_assert_uint_eq(rig.exec.waiting.spin, way->spin);
     ck_assert(rig.exec.waiting.sleep_ns == way->sleep_ns);
@@ -343,10 +344,10 @@ END_TEST
 START_TEST(passing_time_yields)
 {
     ctn_config_t config = sleeps;
-    for (int crowded = 0; crowded < 2; crowded++) {
-        rig_open(&config, crowded != 0);
+    for (int oversubscribed = 0; oversubscribed < 2; oversubscribed++) {
+        rig_open(&config, oversubscribed != 0);
         ctn_exec_pass_time(&rig.exec);
-        ck_assert_uint_eq(rig.yields, crowded);
+        ck_assert_uint_eq(rig.yields, oversubscribed);
     }
     config.wait = CTN_WAIT_SPIN;
     rig_open(&config, true);

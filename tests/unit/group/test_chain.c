@@ -40,7 +40,7 @@ static void reference(uint64_t salt, uint32_t first, uint32_t last,
 
 typedef struct values {
     job_t *job;
-    ctn_lane_t *lane;
+    ctn_chain_t *chain;
     uint64_t salt;
     size_t count; /* of elements */
     size_t bytes;
@@ -61,17 +61,17 @@ static unsigned char *new_values(size_t bytes)
     return values;
 }
 
-static void open_values(values_t *v, job_t *job, ctn_lane_t *lane,
+static void open_values(values_t *v, job_t *job, ctn_chain_t *chain,
                         uint64_t salt, size_t count)
 {
-    *v = (values_t){.job = job, .lane = lane, .salt = salt, .count = count};
+    *v = (values_t){.job = job, .chain = chain, .salt = salt, .count = count};
     v->bytes = count * UNIT;
     v->own = new_values(v->bytes);
     v->result = new_values(v->bytes);
     v->other = new_values(v->bytes);
     v->expected = new_values(v->bytes);
     v->by = (ctn_operator_t){combine, &v->calls};
-    reference(salt, lane->chain.rank, lane->chain.rank, count, v->own);
+    reference(salt, chain->place.rank, chain->place.rank, count, v->own);
 }
 
 static bool guarded(const values_t *v, const unsigned char *values)
@@ -118,23 +118,23 @@ static void run(job_t *job, ctn_op_t *op)
 static void scans(values_t *v)
 {
     ctn_exec_t *exec = v->job->exec;
-    const ctn_chain_t *chain = &v->lane->chain;
-    int64_t rank = chain->rank;
-    int64_t last = (int64_t)chain->size - 1;
-    run(v->job,
-        ctn_chain_inclusive(exec, v->lane, v->by, v->own, v->bytes, v->result));
+    const ctn_chain_place_t *place = &v->chain->place;
+    int64_t rank = place->rank;
+    int64_t last = (int64_t)place->size - 1;
+    run(v->job, ctn_chain_inclusive_scan(exec, v->chain, v->by, v->own,
+                                         v->bytes, v->result));
     JOB_CHECK(v->job, holds(v, v->result, 0, rank));
     memset(v->result, GUARD, v->bytes);
-    run(v->job,
-        ctn_chain_exclusive(exec, v->lane, v->by, v->own, v->bytes, v->result));
+    run(v->job, ctn_chain_exclusive_scan(exec, v->chain, v->by, v->own,
+                                         v->bytes, v->result));
     JOB_CHECK(v->job, holds(v, v->result, 0, rank - 1));
     memset(v->result, GUARD, v->bytes);
-    run(v->job, ctn_chain_double(exec, v->lane, v->by, v->own, v->bytes,
-                                 v->result, v->other));
+    run(v->job, ctn_chain_double_scan(exec, v->chain, v->by, v->own, v->bytes,
+                                      v->result, v->other));
     JOB_CHECK(v->job, holds(v, v->result, 0, rank - 1));
     JOB_CHECK(v->job, holds(v, v->other, rank + 1, last));
-    run(v->job,
-        ctn_chain_allreduce(exec, v->lane, v->by, v->own, v->bytes, v->result));
+    run(v->job, ctn_chain_allreduce(exec, v->chain, v->by, v->own, v->bytes,
+                                    v->result));
     JOB_CHECK(v->job, holds(v, v->result, 0, last));
     JOB_CHECK(v->job, holds(v, v->own, rank, rank));
 }
@@ -142,42 +142,42 @@ static void scans(values_t *v)
 static void scans_in_place(values_t *v)
 {
     ctn_exec_t *exec = v->job->exec;
-    const ctn_chain_t *chain = &v->lane->chain;
+    const ctn_chain_place_t *place = &v->chain->place;
     memcpy(v->result, v->own, v->bytes);
-    run(v->job, ctn_chain_inclusive(exec, v->lane, v->by, v->result, v->bytes,
-                                    v->result));
-    JOB_CHECK(v->job, holds(v, v->result, 0, chain->rank));
+    run(v->job, ctn_chain_inclusive_scan(exec, v->chain, v->by, v->result,
+                                         v->bytes, v->result));
+    JOB_CHECK(v->job, holds(v, v->result, 0, place->rank));
     memcpy(v->result, v->own, v->bytes);
-    run(v->job, ctn_chain_allreduce(exec, v->lane, v->by, v->result, v->bytes,
+    run(v->job, ctn_chain_allreduce(exec, v->chain, v->by, v->result, v->bytes,
                                     v->result));
-    JOB_CHECK(v->job, holds(v, v->result, 0, (int64_t)chain->size - 1));
+    JOB_CHECK(v->job, holds(v, v->result, 0, (int64_t)place->size - 1));
     memcpy(v->result, v->own, v->bytes);
-    run(v->job, ctn_chain_exclusive(exec, v->lane, v->by, v->result, v->bytes,
-                                    v->result));
-    JOB_CHECK(v->job, chain->rank == 0
+    run(v->job, ctn_chain_exclusive_scan(exec, v->chain, v->by, v->result,
+                                         v->bytes, v->result));
+    JOB_CHECK(v->job, place->rank == 0
                           ? holds(v, v->result, 0, 0)
-                          : holds(v, v->result, 0, (int64_t)chain->rank - 1));
+                          : holds(v, v->result, 0, (int64_t)place->rank - 1));
 }
 
 static void reduce_to(values_t *v, uint32_t root)
 {
-    const ctn_chain_t *chain = &v->lane->chain;
-    bool here = chain->rank == root;
+    const ctn_chain_place_t *place = &v->chain->place;
+    bool here = place->rank == root;
     memset(v->result, GUARD, v->bytes);
-    run(v->job, ctn_chain_reduce(v->job->exec, v->lane, root, v->by, v->own,
+    run(v->job, ctn_chain_reduce(v->job->exec, v->chain, root, v->by, v->own,
                                  v->bytes, here ? v->result : NULL));
     JOB_CHECK(v->job,
-              holds(v, v->result, 0, here ? (int64_t)chain->size - 1 : -1));
+              holds(v, v->result, 0, here ? (int64_t)place->size - 1 : -1));
 }
 
 static void bcast_from(values_t *v, uint32_t root)
 {
     memset(v->result, GUARD, v->bytes);
-    if (v->lane->chain.rank == root) {
+    if (v->chain->place.rank == root) {
         memcpy(v->result, v->own, v->bytes);
     }
     run(v->job,
-        ctn_chain_bcast(v->job->exec, v->lane, root, v->result, v->bytes));
+        ctn_chain_bcast(v->job->exec, v->chain, root, v->result, v->bytes));
     JOB_CHECK(v->job, holds(v, v->result, root, root));
 }
 
@@ -185,25 +185,25 @@ static void bcast_from(values_t *v, uint32_t root)
 
 /** What a member has for another, or for all: of lengths around `most`, some of
  * them none. Freed by who asks for it. */
-static ctn_piece_t text_of(uint64_t salt, uint32_t from, uint32_t to,
-                           size_t most)
+static ctn_rank_block_t text_of(uint64_t salt, uint32_t from, uint32_t to,
+                                size_t most)
 {
     uint64_t x = oracle_hash(salt, from, to);
     size_t bytes = x % 4 == 0 ? 0 : (size_t)((x >> 8) % (most + 1));
     unsigned char *data = malloc(bytes + 1);
     oracle_stream(salt, from, to, 0, bytes, data);
-    return (ctn_piece_t){data, bytes};
+    return (ctn_rank_block_t){data, bytes};
 }
 
-static void drop(ctn_piece_t text)
+static void drop(ctn_rank_block_t text)
 {
     free((void *)(uintptr_t)text.data);
 }
 
-static bool same(ctn_piece_t piece, uint64_t salt, uint32_t from, uint32_t to,
-                 size_t most)
+static bool same(ctn_rank_block_t piece, uint64_t salt, uint32_t from,
+                 uint32_t to, size_t most)
 {
-    ctn_piece_t text = text_of(salt, from, to, most);
+    ctn_rank_block_t text = text_of(salt, from, to, most);
     bool equal =
         piece.bytes == text.bytes && (uintptr_t)piece.data % 8 == 0 &&
         (text.bytes == 0 || memcmp(piece.data, text.data, text.bytes) == 0);
@@ -211,52 +211,53 @@ static bool same(ctn_piece_t piece, uint64_t salt, uint32_t from, uint32_t to,
     return equal;
 }
 
-static void check_all(job_t *job, const ctn_lane_t *lane, uint64_t salt,
-                      size_t most, ctn_pieces_t *pieces)
+static void check_all(job_t *job, const ctn_chain_t *chain, uint64_t salt,
+                      size_t most, ctn_rank_blocks_t *pieces)
 {
-    JOB_CHECK(job, pieces->count == lane->chain.size);
+    JOB_CHECK(job, pieces->count == chain->place.size);
     for (uint32_t i = 0; i < pieces->count; i++) {
         JOB_CHECK(job, same(pieces->piece[i], salt, i, 0, most));
     }
-    ctn_pieces_release(job->exec, pieces);
+    ctn_rank_blocks_release(job->exec, pieces);
 }
 
-static void gather_to(job_t *job, ctn_lane_t *lane, uint32_t root,
+static void gather_to(job_t *job, ctn_chain_t *chain, uint32_t root,
                       uint64_t salt, size_t most)
 {
-    ctn_piece_t own = text_of(salt, lane->chain.rank, 0, most);
-    ctn_pieces_t pieces = {.piece = NULL};
-    run(job, ctn_chain_gather(job->exec, lane, root, own, &pieces));
-    if (lane->chain.rank == root) {
-        check_all(job, lane, salt, most, &pieces);
+    ctn_rank_block_t own = text_of(salt, chain->place.rank, 0, most);
+    ctn_rank_blocks_t pieces = {.piece = NULL};
+    run(job, ctn_chain_gather(job->exec, chain, root, own, &pieces));
+    if (chain->place.rank == root) {
+        check_all(job, chain, salt, most, &pieces);
     }
     JOB_CHECK(job, pieces.piece == NULL);
     drop(own);
 }
 
-static void allgather(job_t *job, ctn_lane_t *lane, uint64_t salt, size_t most)
+static void allgather(job_t *job, ctn_chain_t *chain, uint64_t salt,
+                      size_t most)
 {
-    ctn_piece_t own = text_of(salt, lane->chain.rank, 0, most);
-    ctn_pieces_t pieces;
-    run(job, ctn_chain_allgather(job->exec, lane, own, &pieces));
-    check_all(job, lane, salt, most, &pieces);
+    ctn_rank_block_t own = text_of(salt, chain->place.rank, 0, most);
+    ctn_rank_blocks_t pieces;
+    run(job, ctn_chain_allgather(job->exec, chain, own, &pieces));
+    check_all(job, chain, salt, most, &pieces);
     drop(own);
 }
 
-static void scatter_from(job_t *job, ctn_lane_t *lane, uint32_t root,
+static void scatter_from(job_t *job, ctn_chain_t *chain, uint32_t root,
                          uint64_t salt, size_t most)
 {
-    uint32_t size = lane->chain.size;
-    bool here = lane->chain.rank == root;
-    ctn_piece_t *pieces = here ? calloc(size, sizeof(*pieces)) : NULL;
+    uint32_t size = chain->place.size;
+    bool here = chain->place.rank == root;
+    ctn_rank_block_t *pieces = here ? calloc(size, sizeof(*pieces)) : NULL;
     for (uint32_t i = 0; here && i < size; i++) {
         pieces[i] = text_of(salt, root, i, most);
     }
-    ctn_pieces_t result;
-    run(job, ctn_chain_scatter(job->exec, lane, root, pieces, &result));
+    ctn_rank_blocks_t result;
+    run(job, ctn_chain_scatter(job->exec, chain, root, pieces, &result));
     JOB_CHECK(job, result.count == 1);
-    JOB_CHECK(job, same(result.piece[0], salt, root, lane->chain.rank, most));
-    ctn_pieces_release(job->exec, &result);
+    JOB_CHECK(job, same(result.piece[0], salt, root, chain->place.rank, most));
+    ctn_rank_blocks_release(job->exec, &result);
     for (uint32_t i = 0; here && i < size; i++) {
         drop(pieces[i]);
     }
@@ -279,42 +280,42 @@ static void check_rounds(values_t *v)
 {
     const ctn_tally_t *tally = &v->job->exec->tally;
     uint64_t rounds = 0;
-    while (UINT64_C(1) << rounds < v->lane->chain.size) {
+    while (UINT64_C(1) << rounds < v->chain->place.size) {
         rounds++;
     }
     uint64_t before = tally->rounds;
     v->calls = 0;
-    run(v->job, ctn_chain_inclusive(v->job->exec, v->lane, v->by, v->own,
-                                    v->bytes, v->result));
+    run(v->job, ctn_chain_inclusive_scan(v->job->exec, v->chain, v->by, v->own,
+                                         v->bytes, v->result));
     JOB_CHECK(v->job, v->calls <= rounds);
     JOB_CHECK(v->job, tally->rounds - before <= rounds);
-    if (v->lane->chain.rank == 0 ||
-        v->lane->chain.rank + 1 == v->lane->chain.size) {
+    if (v->chain->place.rank == 0 ||
+        v->chain->place.rank + 1 == v->chain->place.size) {
         JOB_CHECK(v->job, tally->rounds - before == rounds);
     }
 }
 
-static void collectives(job_t *job, ctn_lane_t *lane, uint64_t *random)
+static void collectives(job_t *job, ctn_chain_t *chain, uint64_t *random)
 {
     values_t v;
     uint64_t salt = job_random(random);
-    open_values(&v, job, lane, salt, draw_count(random));
+    open_values(&v, job, chain, salt, draw_count(random));
     scans(&v);
     scans_in_place(&v);
     check_rounds(&v);
-    uint32_t size = lane->chain.size;
+    uint32_t size = chain->place.size;
     uint32_t step = size > 24 ? size / 5 : 1; /* all roots of small ones */
     for (uint32_t root = (uint32_t)(salt % step); root < size; root += step) {
         size_t most = root % 8 == 7 ? 2000 : job_random(random) % 300;
         reduce_to(&v, root);
         bcast_from(&v, root);
-        gather_to(job, lane, root, salt + root, most);
-        scatter_from(job, lane, root, salt + root, most);
+        gather_to(job, chain, root, salt + root, most);
+        scatter_from(job, chain, root, salt + root, most);
         if (job_random(random) % 4 == 0) {
-            run(job, ctn_chain_barrier(job->exec, lane));
+            run(job, ctn_chain_barrier(job->exec, chain));
         }
     }
-    allgather(job, lane, salt, job_random(random) % 300);
+    allgather(job, chain, salt, job_random(random) % 300);
     close_values(&v);
 }
 
@@ -322,8 +323,8 @@ static void all_on_world(job_t *job)
 {
     uint64_t random = job->seed;
     uint64_t memory = job->exec->tally.memory;
-    collectives(job, job->lane, &random);
-    ctn_logchain_drop(job->lane);
+    collectives(job, job->chain, &random);
+    ctn_log_chain_drop(job->chain);
     JOB_CHECK(job, job->exec->tally.memory == memory);
 }
 
@@ -332,13 +333,13 @@ static void long_values(job_t *job)
 {
     values_t v;
     uint32_t last = job->size - 1;
-    open_values(&v, job, job->lane, job->seed, counts[7]);
+    open_values(&v, job, job->chain, job->seed, counts[7]);
     scans(&v);
     reduce_to(&v, last / 2);
     bcast_from(&v, last / 2);
-    gather_to(job, job->lane, last, job->seed, 100000);
-    scatter_from(job, job->lane, 0, job->seed, 100000);
-    allgather(job, job->lane, job->seed, 100000);
+    gather_to(job, job->chain, last, job->seed, 100000);
+    scatter_from(job, job->chain, 0, job->seed, 100000);
+    allgather(job, job->chain, job->seed, 100000);
     close_values(&v);
 }
 
@@ -351,7 +352,7 @@ static void many_in_a_row(job_t *job)
 {
     values_t v;
     uint64_t random = job->seed;
-    open_values(&v, job, job->lane, job->seed, draw_count(&random));
+    open_values(&v, job, job->chain, job->seed, draw_count(&random));
     for (int i = 0; i < IN_A_ROW; i++) {
         bcast_from(&v, (uint32_t)(job_random(&random) % job->size));
     }
@@ -360,8 +361,8 @@ static void many_in_a_row(job_t *job)
     }
     for (int i = 0; i < IN_A_ROW; i++) {
         uint32_t root = (uint32_t)(job_random(&random) % job->size);
-        gather_to(job, job->lane, root, random, 50);
-        scatter_from(job, job->lane, root, random, 500);
+        gather_to(job, job->chain, root, random, 50);
+        scatter_from(job, job->chain, root, random, 500);
     }
     close_values(&v);
 }
@@ -378,10 +379,10 @@ static void barriers(job_t *job)
             JOB_CHECK(job, catena_compute(job->context, 1e-3) == CATENA_OK);
             until = catena_time(job->context);
         }
-        run(job, ctn_chain_barrier(job->exec, job->lane));
+        run(job, ctn_chain_barrier(job->exec, job->chain));
         double through = catena_time(job->context);
-        run(job,
-            ctn_chain_bcast(job->exec, job->lane, late, &until, sizeof(until)));
+        run(job, ctn_chain_bcast(job->exec, job->chain, late, &until,
+                                 sizeof(until)));
         JOB_CHECK(job, through >= until);
     }
 }
@@ -393,19 +394,19 @@ static void two_lanes(job_t *job)
     uint64_t random = job->seed;
     JOB_CHECK(job, catena_group_split(job->context->world, 0, -(int)job->rank,
                                       &other) == CATENA_OK);
-    ctn_lane_t *lane[2] = {job->lane, &other->lane};
-    JOB_CHECK(job, other->lane.chain.rank == job->size - 1 - job->rank);
+    ctn_chain_t *chain[2] = {job->chain, &other->chain};
+    JOB_CHECK(job, other->chain.place.rank == job->size - 1 - job->rank);
     for (int i = 0; i < 4; i++) {
         values_t v[2];
         ctn_op_t *op[2];
         uint32_t root = (uint32_t)(job_random(&random) % job->size);
         size_t count = draw_count(&random);
         for (int k = 0; k < 2; k++) {
-            open_values(&v[k], job, lane[k], random + (uint64_t)k, count);
+            open_values(&v[k], job, chain[k], random + (uint64_t)k, count);
             op[k] = i % 2 == 0
-                        ? ctn_chain_allreduce(job->exec, lane[k], v[k].by,
+                        ? ctn_chain_allreduce(job->exec, chain[k], v[k].by,
                                               v[k].own, v[k].bytes, v[k].result)
-                        : ctn_chain_reduce(job->exec, lane[k], root, v[k].by,
+                        : ctn_chain_reduce(job->exec, chain[k], root, v[k].by,
                                            v[k].own, v[k].bytes, v[k].result);
         }
         int first = (int)(random >> (job->rank % 50)) & 1;
@@ -414,14 +415,14 @@ static void two_lanes(job_t *job)
         for (int k = 0; k < 2; k++) {
             JOB_CHECK(job, ctn_op_wait(op[k]) == CATENA_OK);
             ctn_op_release(op[k]);
-            if (i % 2 == 0 || lane[k]->chain.rank == root) {
+            if (i % 2 == 0 || chain[k]->place.rank == root) {
                 JOB_CHECK(job,
                           holds(&v[k], v[k].result, 0, (int64_t)job->size - 1));
             }
             close_values(&v[k]);
         }
     }
-    collectives(job, &other->lane, &random);
+    collectives(job, &other->chain, &random);
     JOB_CHECK(job, catena_group_free(other) == CATENA_OK);
 }
 
@@ -432,34 +433,35 @@ static void bad_roots(job_t *job)
 {
     int value = 0;
     for (uint32_t root = job->size; root < job->size + 3; root++) {
-        JOB_CHECK(job,
-                  ctn_op_run(ctn_chain_bcast(job->exec, job->lane, root, &value,
-                                             sizeof(value))) == CATENA_ERR_ARG);
+        JOB_CHECK(job, ctn_op_run(ctn_chain_bcast(job->exec, job->chain, root,
+                                                  &value, sizeof(value))) ==
+                           CATENA_ERR_ARG);
     }
     /* One that is never started. */
     ctn_op_release(
-        ctn_chain_bcast(job->exec, job->lane, 0, &value, sizeof(value)));
-    run(job, ctn_chain_bcast(job->exec, job->lane, 0, &value, sizeof(value)));
+        ctn_chain_bcast(job->exec, job->chain, 0, &value, sizeof(value)));
+    run(job, ctn_chain_bcast(job->exec, job->chain, 0, &value, sizeof(value)));
 }
 
 static void until_death(job_t *job)
 {
     values_t v;
     catena_status_t status = CATENA_OK;
-    open_values(&v, job, job->lane, job->seed, 100);
+    open_values(&v, job, job->chain, job->seed, 100);
     for (uint32_t i = 0; status == CATENA_OK; i++) {
-        ctn_pieces_t pieces;
+        ctn_rank_blocks_t pieces;
         ctn_op_t *op =
-            i % 3 == 0 ? ctn_chain_bcast(job->exec, job->lane, i % job->size,
+            i % 3 == 0 ? ctn_chain_bcast(job->exec, job->chain, i % job->size,
                                          v.result, v.bytes)
             : i % 3 == 1
-                ? ctn_chain_allreduce(job->exec, job->lane, v.by, v.own,
+                ? ctn_chain_allreduce(job->exec, job->chain, v.by, v.own,
                                       v.bytes, v.result)
-                : ctn_chain_allgather(job->exec, job->lane,
-                                      (ctn_piece_t){v.own, v.bytes}, &pieces);
+                : ctn_chain_allgather(job->exec, job->chain,
+                                      (ctn_rank_block_t){v.own, v.bytes},
+                                      &pieces);
         status = ctn_op_run(op);
         if (status == CATENA_OK && i % 3 == 2) {
-            ctn_pieces_release(job->exec, &pieces);
+            ctn_rank_blocks_release(job->exec, &pieces);
         }
     }
     close_values(&v);

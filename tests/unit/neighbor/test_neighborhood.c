@@ -44,7 +44,7 @@ static void check_link(job_t *job, const ctn_edge_t *target,
     JOB_CHECK(job, out->wide_bytes == in->wide_bytes);
     JOB_CHECK(job, out->peer.near == in->peer.near);
     JOB_CHECK(job, out->peer.near == (target->node == source->node));
-    JOB_CHECK(job, out->peer.process == other->group->exec->site->process);
+    JOB_CHECK(job, out->peer.process == other->group->exec->locality->process);
     if (in->reverse != NULL) { /* the way back is the other one's, too */
         const ctn_link_out_t *back = in->reverse;
         uint32_t i = 0;
@@ -87,7 +87,7 @@ static void check_ends(job_t *job)
 
 static const char *node_of(int rank)
 {
-    return made[rank]->group->exec->site->node;
+    return made[rank]->group->exec->locality->node;
 }
 
 /** The lowest rank on a rank's node. */
@@ -178,7 +178,7 @@ static void make_one(job_t *job)
     oracle_t oracle = job_oracle(job);
     catena_neighborhood_t *own = NULL;
     catena_neighborhood_info_t info = {.reorder = reorder};
-    old_node[job->rank] = job->context->site.node;
+    old_node[job->rank] = job->context->locality.node;
     JOB_CHECK(job, oracle_neighborhood_make(&graph, job->context->world, &info,
                                             &own) == CATENA_OK);
     if (own != NULL) { /* from now on ranks are those of its group */

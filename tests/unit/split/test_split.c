@@ -53,7 +53,7 @@ static struct {
     int liar;
     struct member {
         catena_status_t status;
-        ctn_chain_t chain;
+        ctn_chain_place_t place;
         uint64_t rounds;
     } member[MEMBERS];
 } run;
@@ -61,8 +61,8 @@ static struct {
 /* ---- a rank ---- */
 
 /** What a member of `parent` brings to a split into `lane`; to be freed. */
-static ctn_record_t *record_of(const job_t *job, const ctn_lane_t *parent,
-                               const ctn_lane_t *lane)
+static ctn_record_t *record_of(const job_t *job, const ctn_chain_t *parent,
+                               const ctn_chain_t *chain)
 {
     const oracle_item_t *item = &run.split.item[job->rank];
     bool reorder = (run.split.flags & CATENA_SPLIT_NO_REORDER) == 0;
@@ -70,9 +70,9 @@ static ctn_record_t *record_of(const job_t *job, const ctn_lane_t *parent,
     size_t key_bytes = reorder ? item->key_bytes : 0;
     ctn_record_t *record =
         oracle_zeros(1, sizeof(*record) + color_bytes + key_bytes + 8);
-    record->rank = parent->chain.rank;
-    record->process = (uint32_t)lane->chain.self.process;
-    record->offset = lane->chain.self.offset;
+    record->rank = parent->place.rank;
+    record->process = (uint32_t)chain->place.self.process;
+    record->offset = chain->place.self.offset;
     record->color_bytes = item->left_out ? CTN_NO_COLOR : (uint32_t)color_bytes;
     record->key_bytes = (uint32_t)key_bytes;
     memcpy(record->data, item->color, color_bytes);
@@ -80,16 +80,17 @@ static ctn_record_t *record_of(const job_t *job, const ctn_lane_t *parent,
     return record;
 }
 
-static catena_status_t split(job_t *job, ctn_lane_t *parent, ctn_lane_t *lane)
+static catena_status_t split(job_t *job, ctn_chain_t *parent,
+                             ctn_chain_t *chain)
 {
     catena_split_t call = oracle_split_call(&run.split, (int)job->rank);
     oracle_liar_t liar = {
         .way = run.liar, .random = job->rank, .turned = job->rank % 2 == 1};
     bool lies = run.lies_of_colors || run.lies_of_keys;
-    ctn_record_t *record = record_of(job, parent, lane);
+    ctn_record_t *record = record_of(job, parent, chain);
     ctn_splitting_t splitting = {
         .parent = parent,
-        .lane = lane,
+        .chain = chain,
         .by = {job->exec, run.lies_of_colors ? oracle_lie : call.color_compare,
                run.lies_of_keys ? oracle_lie : call.key_compare,
                lies ? (void *)&liar : call.argument},
@@ -104,16 +105,16 @@ static catena_status_t split(job_t *job, ctn_lane_t *parent, ctn_lane_t *lane)
 }
 
 /** The chain is one, and its members count its operations alike. */
-static void check_chain(job_t *job, ctn_lane_t *lane)
+static void check_chain(job_t *job, ctn_chain_t *chain)
 {
     ctn_words_t left, right;
     for (int i = 0; i < SCANS; i++) {
         ctn_words_t own = {{1}};
-        JOB_CHECK(job, ctn_op_run(ctn_scan_create(job->exec, lane, ctn_fold_sum,
-                                                  &own, &left, &right,
-                                                  sizeof(own))) == CATENA_OK);
-        JOB_CHECK(job, left.word[0] == lane->chain.rank);
-        JOB_CHECK(job, left.word[0] + 1 + right.word[0] == lane->chain.size);
+        JOB_CHECK(job, ctn_op_run(ctn_scan_create(
+                           job->exec, chain, ctn_fold_sum, &own, &left, &right,
+                           sizeof(own))) == CATENA_OK);
+        JOB_CHECK(job, left.word[0] == chain->place.rank);
+        JOB_CHECK(job, left.word[0] + 1 + right.word[0] == chain->place.size);
     }
 }
 
@@ -125,19 +126,19 @@ static void split_world(job_t *job)
     JOB_CHECK(job,
               (run.in_place ? catena_group_dup(job->context->world, &made)
                             : ctn_group_create(job->exec, &made)) == CATENA_OK);
-    ctn_lane_t *lane = &made->lane;
+    ctn_chain_t *chain = &made->chain;
     uint64_t rounds = job->exec->tally.rounds;
-    member->status = split(job, run.in_place ? lane : job->lane, lane);
+    member->status = split(job, run.in_place ? chain : job->chain, chain);
     member->rounds = job->exec->tally.rounds - rounds;
-    member->chain = lane->chain;
+    member->place = chain->place;
     if (member->status == CATENA_OK) {
-        check_chain(job, lane);
+        check_chain(job, chain);
         if (!run.lies_of_colors && !run.lies_of_keys) {
             /* What is in order already stays as it is. */
-            JOB_CHECK(job, split(job, lane, lane) == CATENA_OK);
-            JOB_CHECK(job, memcmp(&member->chain, &lane->chain,
-                                  sizeof(lane->chain)) == 0);
-            check_chain(job, lane);
+            JOB_CHECK(job, split(job, chain, chain) == CATENA_OK);
+            JOB_CHECK(job, memcmp(&member->place, &chain->place,
+                                  sizeof(chain->place)) == 0);
+            check_chain(job, chain);
         }
     }
     if (member->status == CATENA_OK || run.in_place) {
@@ -145,7 +146,7 @@ static void split_world(job_t *job)
     } else {
         ctn_group_release(made); /* nobody has used it yet */
     }
-    ctn_logchain_drop(job->lane);
+    ctn_log_chain_drop(job->chain);
     ctn_patience_t patience = {0};
     while (job->exec->aside != NULL) { /* the members part */
         ctn_exec_poll_or_idle(job->exec, &patience);
@@ -165,7 +166,7 @@ static bool same(ctn_address_t a, ctn_address_t b)
 static uint32_t find(uint32_t members, ctn_address_t address)
 {
     uint32_t i = 0;
-    while (i < members && !same(run.member[i].chain.self, address)) {
+    while (i < members && !same(run.member[i].place.self, address)) {
         i++;
     }
     return i;
@@ -176,19 +177,19 @@ static uint32_t find(uint32_t members, ctn_address_t address)
 static void check_links(uint32_t members)
 {
     for (uint32_t i = 0; i < members; i++) {
-        const ctn_chain_t *chain = &run.member[i].chain;
-        ck_assert_int_eq(chain->rank == 0, !ctn_address_exists(chain->left));
-        ck_assert_int_eq(chain->rank + 1 == chain->size,
-                         !ctn_address_exists(chain->right));
-        if (!ctn_address_exists(chain->right)) {
+        const ctn_chain_place_t *place = &run.member[i].place;
+        ck_assert_int_eq(place->rank == 0, !ctn_address_exists(place->left));
+        ck_assert_int_eq(place->rank + 1 == place->size,
+                         !ctn_address_exists(place->right));
+        if (!ctn_address_exists(place->right)) {
             continue;
         }
-        uint32_t next = find(members, chain->right);
+        uint32_t next = find(members, place->right);
         ck_assert_uint_lt(next, members);
-        const ctn_chain_t *right = &run.member[next].chain;
-        ck_assert_uint_eq(right->rank, chain->rank + 1);
-        ck_assert_uint_eq(right->size, chain->size);
-        ck_assert(same(right->left, chain->self));
+        const ctn_chain_place_t *right = &run.member[next].place;
+        ck_assert_uint_eq(right->rank, place->rank + 1);
+        ck_assert_uint_eq(right->size, place->size);
+        ck_assert(same(right->left, place->self));
         ck_assert_int_eq(run.split.item[i].left_out,
                          run.split.item[next].left_out);
     }
@@ -201,12 +202,12 @@ static void check_order(uint32_t members)
         if (run.split.item[i].left_out) {
             continue;
         }
-        const ctn_chain_t *chain = &run.member[i].chain;
+        const ctn_chain_place_t *place = &run.member[i].place;
         oracle_members_t expected =
             oracle_split_expect(&run.split, &world, (int)i);
-        ck_assert_int_eq((int)chain->size, expected.size);
-        ck_assert_int_lt((int)chain->rank, expected.size);
-        ck_assert_int_eq(expected.rank[chain->rank], (int)i);
+        ck_assert_int_eq((int)place->size, expected.size);
+        ck_assert_int_lt((int)place->rank, expected.size);
+        ck_assert_int_eq(expected.rank[place->rank], (int)i);
         oracle_members_free(&expected);
     }
     oracle_members_free(&world);
@@ -361,7 +362,7 @@ static void split_until_death(job_t *job)
         catena_group_t *made = NULL;
         member->status = ctn_group_create(job->exec, &made);
         JOB_CHECK(job, member->status == CATENA_OK);
-        member->status = split(job, job->lane, &made->lane);
+        member->status = split(job, job->chain, &made->chain);
         if (member->status == CATENA_OK) {
             member->status = catena_group_free(made);
         } else {

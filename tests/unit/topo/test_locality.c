@@ -12,23 +12,26 @@ static const ctn_log_t quiet = {.level = CTN_LOG_FATAL};
 
 static char *devices_for(const char *setting, uint32_t local_rank)
 {
-    ctn_site_t site = {.local_rank = local_rank, .local_size = 4};
+    ctn_locality_t locality = {.local_rank = local_rank, .local_size = 4};
     char *devices = NULL;
-    ck_assert_int_eq(ctn_site_find(&quiet, machine, &site), CATENA_OK);
+    ck_assert_int_eq(ctn_locality_find(&quiet, machine, &locality), CATENA_OK);
     ck_assert_int_eq(
-        ctn_site_devices(&quiet, machine, setting, &site, &devices), CATENA_OK);
+        ctn_locality_devices(&quiet, machine, setting, &locality, &devices),
+        CATENA_OK);
     return devices;
 }
 
 START_TEST(ranks_lie_in_domains)
 {
     for (uint32_t i = 0; i < 8; i++) {
-        ctn_site_t site = {.local_rank = i, .local_size = 8};
-        ck_assert_int_eq(ctn_site_find(&quiet, machine, &site), CATENA_OK);
-        ck_assert_int_eq(site.numa, (int)(i % 4 / 2));
-        ck_assert_int_eq(ctn_site_find(&quiet, "numa:2 core:2 pu:1", &site),
+        ctn_locality_t locality = {.local_rank = i, .local_size = 8};
+        ck_assert_int_eq(ctn_locality_find(&quiet, machine, &locality),
                          CATENA_OK);
-        ck_assert_int_eq(site.numa, (int)(i % 4 / 2));
+        ck_assert_int_eq(locality.numa, (int)(i % 4 / 2));
+        ck_assert_int_eq(
+            ctn_locality_find(&quiet, "numa:2 core:2 pu:1", &locality),
+            CATENA_OK);
+        ck_assert_int_eq(locality.numa, (int)(i % 4 / 2));
     }
 }
 END_TEST
@@ -60,27 +63,28 @@ END_TEST
 
 START_TEST(nothing_to_choose_from)
 {
-    ctn_site_t site = {.local_rank = 0, .local_size = 1};
+    ctn_locality_t locality = {.local_rank = 0, .local_size = 1};
     char *devices = NULL;
-    ck_assert_int_eq(ctn_site_find(&quiet, "numa:2 core:2 pu:1", &site),
+    ck_assert_int_eq(ctn_locality_find(&quiet, "numa:2 core:2 pu:1", &locality),
                      CATENA_OK);
-    ck_assert_int_eq(
-        ctn_site_devices(&quiet, "numa:2 core:2 pu:1", "auto", &site, &devices),
-        CATENA_OK);
+    ck_assert_int_eq(ctn_locality_devices(&quiet, "numa:2 core:2 pu:1", "auto",
+                                          &locality, &devices),
+                     CATENA_OK);
     ck_assert_ptr_null(devices);
 }
 END_TEST
 
 START_TEST(bad_input)
 {
-    ctn_site_t site = {.local_rank = 1, .local_size = 2};
+    ctn_locality_t locality = {.local_rank = 1, .local_size = 2};
     char *devices = NULL;
-    ck_assert_int_eq(ctn_site_devices(&quiet, machine, "ib0/", &site, &devices),
-                     CATENA_ERR_ARG);
+    ck_assert_int_eq(
+        ctn_locality_devices(&quiet, machine, "ib0/", &locality, &devices),
+        CATENA_ERR_ARG);
     ck_assert_ptr_null(devices);
-    ck_assert_int_eq(ctn_site_find(&quiet, "no such machine", &site),
+    ck_assert_int_eq(ctn_locality_find(&quiet, "no such machine", &locality),
                      CATENA_ERR_ARG);
-    ck_assert_int_eq(ctn_site_find(&quiet, "/no/such/file.xml", &site),
+    ck_assert_int_eq(ctn_locality_find(&quiet, "/no/such/file.xml", &locality),
                      CATENA_ERR_ARG);
 }
 END_TEST

@@ -17,7 +17,7 @@ static inline size_t pair_bytes(const ctn_geometry_t *g, uint32_t here,
 
 static const ctn_member_t *members_of(const ctn_geometry_t *g, uint32_t node)
 {
-    return &g->roster->member[g->roster->first[node]];
+    return &g->member_table->member[g->member_table->first[node]];
 }
 
 /** Which of a message's pairs has what length, from either end; to be added up
@@ -33,8 +33,8 @@ static inline uint64_t digest_of(uint32_t sender, uint32_t receiver,
 static ctn_stage_header_t message_of(const ctn_geometry_t *g, uint32_t node,
                                      bool outgoing)
 {
-    uint32_t here = ctn_roster_count(g->roster, g->node);
-    uint32_t there = ctn_roster_count(g->roster, node);
+    uint32_t here = ctn_member_table_count(g->member_table, g->node);
+    uint32_t there = ctn_member_table_count(g->member_table, node);
     if (g->rows == NULL) {
         return (ctn_stage_header_t){(size_t)here * there * g->bytes, g->bytes};
     }
@@ -72,7 +72,7 @@ ctn_leader_piece_t ctn_leader_piece_at(const ctn_geometry_t *g, uint32_t node,
 
 uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader)
 {
-    uint32_t nodes = g->roster->nodes;
+    uint32_t nodes = g->member_table->nodes;
     return leader < nodes ? (nodes - leader + g->leaders - 1) / g->leaders : 0;
 }
 
@@ -84,7 +84,7 @@ uint32_t ctn_opening(const ctn_geometry_t *g, uint32_t leader)
 
 static uint32_t node_of_round(const ctn_geometry_t *g, uint32_t round)
 {
-    uint64_t nodes = g->roster->nodes;
+    uint64_t nodes = g->member_table->nodes;
     return (uint32_t)((round + nodes - g->node) % nodes);
 }
 
@@ -121,7 +121,7 @@ static void enter_round(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
 static void settle(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
                    ctn_cursor_t *c)
 {
-    uint32_t nodes = g->roster->nodes;
+    uint32_t nodes = g->member_table->nodes;
     while (c->at.bytes == 0) {
         c->round += c->opening ? g->leaders : 1;
         if (c->opening &&
@@ -139,7 +139,7 @@ static void settle(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
 ctn_cursor_t ctn_cursor_first(const ctn_geometry_t *g, uint32_t leader,
                               bool outgoing)
 {
-    bool opens = leader < g->roster->nodes;
+    bool opens = leader < g->member_table->nodes;
     ctn_cursor_t c = {.opening = opens, .round = opens ? leader : 0};
     enter_round(g, leader, outgoing, &c);
     settle(g, leader, outgoing, &c);
@@ -161,7 +161,7 @@ uint64_t ctn_leader_piece_count(const ctn_geometry_t *g, uint32_t leader,
                                 bool outgoing)
 {
     uint64_t count = 0;
-    for (uint32_t round = 0; round < g->roster->nodes; round++) {
+    for (uint32_t round = 0; round < g->member_table->nodes; round++) {
         size_t all = message_of_round(g, round, outgoing).bytes;
         uint64_t pieces = (all + CTN_STAGE_BYTES - 1) / CTN_STAGE_BYTES;
         uint32_t first = first_number(g, leader, round);
@@ -232,8 +232,8 @@ static walk_t walk_of(const ctn_geometry_t *g, const ctn_leader_piece_t *piece,
                    .left = piece->bytes};
     /* [receiver][sender]; in place [lower node][higher node]. */
     walk.here_outer = g->in_place ? g->node < piece->node : !outgoing;
-    walk.inner_count =
-        ctn_roster_count(g->roster, walk.here_outer ? piece->node : g->node);
+    walk.inner_count = ctn_member_table_count(
+        g->member_table, walk.here_outer ? piece->node : g->node);
     seek(g, &walk, (size_t)piece->number * CTN_STAGE_BYTES);
     return walk;
 }
@@ -307,7 +307,7 @@ static unsigned char *reach(const ctn_geometry_t *g, const ctn_side_t *side,
 /** Without data nothing is walked over, when all members take part. */
 static bool all_there(const ctn_geometry_t *g, const ctn_side_t *side)
 {
-    uint32_t n = ctn_roster_count(g->roster, g->node);
+    uint32_t n = ctn_member_table_count(g->member_table, g->node);
     for (uint32_t i = 0; i < n; i++) {
         if (side->base[i] == NULL && (i != g->me || side->own == NULL)) {
             return false;

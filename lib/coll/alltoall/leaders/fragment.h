@@ -30,7 +30,7 @@
  * of the same number. */
 
 typedef struct ctn_geometry {
-    const ctn_roster_t *roster;
+    const ctn_member_table_t *member_table;
     uint32_t node;                /* this one */
     uint32_t me;                  /* this member of it */
     uint32_t leaders;             /* L */

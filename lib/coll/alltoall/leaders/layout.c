@@ -97,7 +97,7 @@ static catena_status_t open_ports(ctn_exec_t *exec, ctn_plan_t *plan)
         if (plan->host[l] != ctn_topo_local_rank(topo)) {
             continue;
         }
-        size_t bytes = ctn_port_bytes(topo->roster.nodes);
+        size_t bytes = ctn_port_bytes(topo->member_table.nodes);
         port->leader = l;
         port->block = ctn_heap_calloc(exec->heap, 4096, bytes);
         if (port->block == NULL) {
@@ -128,7 +128,7 @@ static plan_layout_t lay_out(const ctn_plan_t *plan)
     size_t n = ctn_topo_local_size(topo);
     size_t leaders = plan->leaders;
     at.ready =
-        ctn_line_up(topo->roster.nodes * leaders * sizeof(ctn_address_t));
+        ctn_line_up(topo->member_table.nodes * leaders * sizeof(ctn_address_t));
     at.counter = at.ready + ctn_line_up(leaders * sizeof(uint64_t));
     at.answer =
         at.counter + ctn_line_up(CTN_RINGS * leaders * sizeof(ctn_counter_t));
@@ -144,8 +144,8 @@ static bool is_root(const ctn_plan_t *plan)
 static ctn_step_t tell_node(ctn_op_t *op)
 {
     plan_build_t *build = ctn_op_state(op);
-    return ctn_op_call(op, ctn_tell_create(op->exec, build->plan->topo,
-                                           &build->say, &build->heard));
+    return ctn_op_call(op, ctn_node_bcast_create(op->exec, build->plan->topo,
+                                                 &build->say, &build->heard));
 }
 
 static catena_status_t allocate(ctn_plan_t *plan)
@@ -206,7 +206,7 @@ static ctn_step_t host(ctn_op_t *op)
     uint64_t *ready = (void *)(memory + at.ready);
     for (uint32_t i = 0; i < plan->ports; i++) {
         uint32_t l = plan->port[i].leader;
-        own[l] = (ctn_address_t){topo->group->exec->site->process,
+        own[l] = (ctn_address_t){topo->group->exec->locality->process,
                                  plan->port[i].offset};
         ctn_exec_post(op->exec, &ready[l], 1);
     }
@@ -238,13 +238,13 @@ static ctn_step_t exchange(ctn_op_t *op)
     if (!is_root(plan)) {
         return CTN_STEP_NEXT;
     }
-    ctn_op_t *child = ctn_op_create(op->exec, &ctn_gather_algorithm,
+    ctn_op_t *child = ctn_op_create(op->exec, &ctn_table_allgather_algorithm,
                                     &plan->topo->leaders.channel);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    ctn_gather_t *gather = ctn_op_state(child);
-    gather->chain = &plan->topo->leaders.chain;
+    ctn_table_allgather_t *gather = ctn_op_state(child);
+    gather->place = &plan->topo->leaders.place;
     gather->memory = plan->shared;
     (void)ctn_heap_contains(op->exec->heap, plan->shared, 1, &gather->table);
     gather->record_bytes = plan->leaders * sizeof(ctn_address_t);
@@ -292,7 +292,7 @@ static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
     }
     for (uint32_t i = 0; i < plan->ports; i++) {
         memset(plan->port[i].block, 0,
-               ctn_port_granted_at(topo->roster.nodes, CTN_RINGS, 0));
+               ctn_port_granted_at(topo->member_table.nodes, CTN_RINGS, 0));
     }
     if (plan->shared != NULL) {
         size_t counters = (size_t)CTN_RINGS * plan->leaders;

@@ -36,7 +36,7 @@ static ctn_step_t need_plan(ctn_op_t *op)
 /** Leaders take what is not for this node and not too large. */
 static bool led(const ctn_leaders_t *a, uint32_t index, size_t bytes)
 {
-    const uint32_t *first = a->topo->roster.first;
+    const uint32_t *first = a->topo->member_table.first;
     uint32_t node = a->topo->node_index;
     return bytes > 0 && bytes <= a->leading.up_to &&
            (index < first[node] || index >= first[node + 1]);
@@ -46,8 +46,8 @@ static bool led(const ctn_leaders_t *a, uint32_t index, size_t bytes)
 static void fill_rows(ctn_op_t *op, ctn_leaders_t *a, ctn_row_t *rows)
 {
     const ctn_alltoall_t *call = &a->call;
-    for (uint32_t rank = 0; rank < a->topo->roster.size; rank++) {
-        uint32_t index = a->topo->roster.by_rank[rank];
+    for (uint32_t rank = 0; rank < a->topo->member_table.size; rank++) {
+        uint32_t index = a->topo->member_table.by_rank[rank];
         ctn_span_t out = ctn_blocks_at(&call->send, rank);
         ctn_span_t in = ctn_blocks_at(&call->receive, rank);
         ctn_row_t *row = &rows[rank];
@@ -69,7 +69,7 @@ static catena_status_t write_rows(ctn_op_t *op, ctn_leaders_t *a,
                                   uint64_t *offset)
 {
     ctn_plan_t *plan = a->plan;
-    size_t count = a->topo->roster.size;
+    size_t count = a->topo->member_table.size;
     if (plan->own_rows == NULL) {
         plan->own_rows = ctn_heap_alloc(op->exec->heap, 64,
                                         CTN_RINGS * count * sizeof(ctn_row_t));
@@ -92,8 +92,8 @@ static catena_status_t announce(ctn_op_t *op, ctn_leaders_t *a)
         call->vector ? write_rows(op, a, &rows) : CATENA_OK;
     ctn_posted_announce(op, a->topo, &call->send, &call->receive,
                         call->in_place, rows);
-    const ctn_post_t *post =
-        ctn_topo_post(a->topo, op->seq, ctn_topo_local_rank(a->topo));
+    const ctn_buffer_descriptor_t *post =
+        ctn_topo_descriptor(a->topo, op->seq, ctn_topo_local_rank(a->topo));
     a->push = post->send == CTN_STAGED;
     a->take = post->receive == CTN_STAGED;
     return status;
@@ -105,9 +105,9 @@ static void begin_local(ctn_leaders_t *a)
     bool vector = a->call.vector;
     a->local = (ctn_pairwise_t){
         .topo = a->topo,
-        .by_rank = vector ? a->topo->roster.by_rank : NULL,
-        .n = vector ? a->topo->roster.size : ctn_topo_local_size(a->topo),
-        .me = vector ? a->call.group->lane.chain.rank
+        .by_rank = vector ? a->topo->member_table.by_rank : NULL,
+        .n = vector ? a->topo->member_table.size : ctn_topo_local_size(a->topo),
+        .me = vector ? a->call.group->chain.place.rank
                      : ctn_topo_local_rank(a->topo),
         .send = &a->call.send,
         .receive = &a->call.receive,
@@ -123,7 +123,7 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
     a->geometry = (ctn_geometry_t){
-        .roster = &a->topo->roster,
+        .member_table = &a->topo->member_table,
         .node = a->topo->node_index,
         .me = ctn_topo_local_rank(a->topo),
         .leaders = a->plan->leaders,
@@ -146,7 +146,8 @@ static ctn_step_t begin(ctn_op_t *op)
 }
 
 /** What one member of the node has posted. */
-static void look_at(ctn_leaders_t *a, uint32_t i, const ctn_post_t *post)
+static void look_at(ctn_leaders_t *a, uint32_t i,
+                    const ctn_buffer_descriptor_t *post)
 {
     ctn_endpoint_t *peer = a->topo->peer[i];
     bool own = i == ctn_topo_local_rank(a->topo);
@@ -174,7 +175,8 @@ static ctn_step_t meet(ctn_op_t *op, ctn_leaders_t *a)
         return CTN_STEP_NEXT;
     }
     for (; a->here < ctn_topo_local_size(a->topo); a->here++) {
-        const ctn_post_t *post = ctn_topo_post(a->topo, op->seq, a->here);
+        const ctn_buffer_descriptor_t *post =
+            ctn_topo_descriptor(a->topo, op->seq, a->here);
         if (ctn_word_load(&post->word) != ctn_flag(op->seq)) {
             op->waits_for = ctn_topo_local(a->topo, a->here)->rank;
             return CTN_STEP_WAIT;
@@ -185,8 +187,8 @@ static ctn_step_t meet(ctn_op_t *op, ctn_leaders_t *a)
         if (post->bytes != (a->call.vector ? 0 : a->call.receive.bytes)) {
             (void)ctn_block_differs(op->exec,
                                     ctn_topo_local(a->topo, a->here)->rank,
-                                    a->call.group->lane.chain.rank, post->bytes,
-                                    a->call.receive.bytes);
+                                    a->call.group->chain.place.rank,
+                                    post->bytes, a->call.receive.bytes);
             ctn_exec_break(op->exec, CATENA_ERR_ARG);
             return CTN_STEP_WAIT;
         }

@@ -11,7 +11,7 @@ static unsigned char *send_stage(const ctn_leaders_t *a, const ctn_port_t *port,
                                  uint64_t piece)
 {
     return (unsigned char *)port->block +
-           ctn_port_send_at(a->topo->roster.nodes, a->set,
+           ctn_port_send_at(a->topo->member_table.nodes, a->set,
                             piece % CTN_STAGE_SLOTS);
 }
 
@@ -69,7 +69,7 @@ static bool filled_in(ctn_op_t *op, const ctn_leaders_t *a,
 /** Whom to name when a node is waited for. */
 static uint32_t first_rank(const ctn_leaders_t *a, uint32_t node)
 {
-    return a->topo->roster.member[a->topo->roster.first[node]].rank;
+    return a->topo->member_table.member[a->topo->member_table.first[node]].rank;
 }
 
 /* A grant names the last piece that may be sent, and its slot; this leader's
@@ -90,7 +90,7 @@ static int slot_there(const ctn_op_t *op, const ctn_leaders_t *a,
     }
     const unsigned char *block = (const unsigned char *)port->block;
     const uint64_t *granted =
-        (const void *)(block + ctn_port_granted_at(a->topo->roster.nodes,
+        (const void *)(block + ctn_port_granted_at(a->topo->member_table.nodes,
                                                    ctn_leaders_ring(op),
                                                    piece->at.node));
     uint64_t grant = ctn_leaders_count(op, granted);
@@ -122,7 +122,8 @@ static catena_status_t put_piece(ctn_op_t *op, ctn_leaders_t *a,
     return ctn_put_signal(
         endpoint, ctn_exec_data(op->exec, header),
         sizeof(*header) + piece->bytes,
-        to->offset + ctn_port_receive_at(a->topo->roster.nodes, ring, slot) -
+        to->offset +
+            ctn_port_receive_at(a->topo->member_table.nodes, ring, slot) -
             sizeof(*header),
         to->offset + offsetof(ctn_port_block_t, arrived) +
             (ring * CTN_STAGE_SLOTS + slot) * sizeof(uint64_t),
@@ -156,8 +157,8 @@ static unsigned char *receive_stage(const ctn_op_t *op, const ctn_leaders_t *a,
                                     const ctn_port_t *port, uint64_t slot)
 {
     return (unsigned char *)port->block +
-           ctn_port_receive_at(a->topo->roster.nodes, ctn_leaders_ring(op),
-                               slot);
+           ctn_port_receive_at(a->topo->member_table.nodes,
+                               ctn_leaders_ring(op), slot);
 }
 
 static uint64_t pieces_of(uint64_t bytes)
@@ -371,9 +372,9 @@ static catena_status_t send_grant(ctn_op_t *op, ctn_leaders_t *a,
         return status;
     }
     return ctn_signal(endpoint,
-                      to->offset + ctn_port_granted_at(a->topo->roster.nodes,
-                                                       ctn_leaders_ring(op),
-                                                       a->geometry.node),
+                      to->offset + ctn_port_granted_at(
+                                       a->topo->member_table.nodes,
+                                       ctn_leaders_ring(op), a->geometry.node),
                       ctn_tag(op->seq, grant_for(piece->number, slot)));
 }
 

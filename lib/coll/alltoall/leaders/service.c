@@ -42,7 +42,7 @@ static bool push_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
     while (service->pushed < opened) {
         unsigned char *stage =
             leader_memory(a, leader,
-                          ctn_port_send_at(a->topo->roster.nodes, a->set,
+                          ctn_port_send_at(a->topo->member_table.nodes, a->set,
                                            service->pushed % CTN_STAGE_SLOTS));
         (void)ctn_leader_piece_copy(op->exec, &a->geometry, &service->push.at,
                                     true, &side, stage);
@@ -71,8 +71,8 @@ static bool take_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
             &a->geometry, (uint32_t)(entry >> 32), number, false);
         unsigned char *stage = leader_memory(
             a, leader,
-            ctn_port_receive_at(a->topo->roster.nodes, ctn_leaders_ring(op),
-                                entry % CTN_STAGE_SLOTS));
+            ctn_port_receive_at(a->topo->member_table.nodes,
+                                ctn_leaders_ring(op), entry % CTN_STAGE_SLOTS));
         if (ctn_word_load(&counter->unfit) != ctn_flag(op->seq)) {
             (void)ctn_leader_piece_copy(op->exec, &a->geometry, &piece, false,
                                         &side, stage);

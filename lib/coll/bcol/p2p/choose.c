@@ -45,7 +45,7 @@ const char *const ctn_p2p_allreduces[] = {"recursive-doubling", "rabenseifner",
 
 static bool is_crowded(const ctn_p2p_t *p2p)
 {
-    return p2p->module.sbgp->crowded;
+    return p2p->module.sbgp->oversubscribed;
 }
 
 /** All children of a linear tree need a wide slot. */
@@ -61,11 +61,13 @@ static bool is_chunk(size_t bytes)
 
 static ctn_p2p_shape_t best_shape(const ctn_p2p_t *p2p, bool up, size_t bytes)
 {
-    bool crowded = is_crowded(p2p);
-    if (is_chunk(bytes) && !crowded && p2p->size <= CHAIN_MEMBERS) {
+    bool oversubscribed = is_crowded(p2p);
+    if (is_chunk(bytes) && !oversubscribed && p2p->size <= CHAIN_MEMBERS) {
         return CTN_P2P_CHAIN;
     }
-    uint32_t linear = crowded ? CROWDED_MEMBERS : up ? LINEAR_MEMBERS : 0;
+    uint32_t linear = oversubscribed ? CROWDED_MEMBERS
+                      : up           ? LINEAR_MEMBERS
+                                     : 0;
     return p2p->size <= linear ? CTN_P2P_LINEAR : CTN_P2P_BINOMIAL;
 }
 

@@ -454,10 +454,10 @@ static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
 }
 
 static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, bool few, ctn_module_t **module,
-                                  uint64_t *offset)
+                                  bool oversubscribed, bool few,
+                                  ctn_module_t **module, uint64_t *offset)
 {
-    (void)crowded, (void)few;
+    (void)oversubscribed, (void)few;
     ctn_p2p_t *p2p;
     catena_status_t status =
         create(&ctn_bcol_p2p, exec, size, me, &p2p, offset);
@@ -468,10 +468,10 @@ static catena_status_t create_p2p(ctn_exec_t *exec, uint32_t size, uint32_t me,
 }
 
 static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, bool few, ctn_module_t **module,
-                                  uint64_t *offset)
+                                  bool oversubscribed, bool few,
+                                  ctn_module_t **module, uint64_t *offset)
 {
-    (void)crowded, (void)few;
+    (void)oversubscribed, (void)few;
     if (exec->network == NULL) {
         ctn_error(exec->log,
                   "a hierarchy asks for ucx, but all ranks share a node and "

@@ -68,7 +68,7 @@ CTN_HOT static bool take_others(shm_call_t *call)
 
 static const shm_block_way_t staged = ALLGATHER("staged", SIZE_MAX);
 static const shm_block_way_t lent = ALLGATHER("lent", 0);
-static const shm_block_way_t crowded =
+static const shm_block_way_t oversubscribed =
     ALLGATHER("allgather", SHM_KEPT_BYTES + 1);
 static const shm_block_way_t uncrowded = ALLGATHER("allgather", LEND_BYTES);
 
@@ -91,6 +91,6 @@ const shm_way_t *shm_allgather_way(const shm_t *shm,
         return named;
     }
     return longest_block(shm, basic) <= shm->line_data ? &short_ones.way
-           : shm->crowded                              ? &crowded.way
+           : shm->oversubscribed                       ? &oversubscribed.way
                                                        : &uncrowded.way;
 }

@@ -156,7 +156,7 @@ const char *const shm_allreduce_names[] = {"flat", "shared", "last", NULL};
 
 static const shm_way_t *choose(const shm_t *shm, size_t bytes)
 {
-    if (shm->crowded) {
+    if (shm->oversubscribed) {
         return bytes <= shm->line_data                    ? &flat
                : bytes <= LAST_BYTES_A_MEMBER * shm->size ? &last_folds
                                                           : &shared;

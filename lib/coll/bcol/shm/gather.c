@@ -64,7 +64,8 @@ static bool await_root(shm_call_t *call)
 
 static const shm_block_way_t staged = GATHER("staged", SIZE_MAX);
 static const shm_block_way_t lent = GATHER("lent", 0);
-static const shm_block_way_t crowded = GATHER("gather", SHM_KEPT_BYTES + 1);
+static const shm_block_way_t oversubscribed =
+    GATHER("gather", SHM_KEPT_BYTES + 1);
 static const shm_block_way_t uncrowded = GATHER("gather", LEND_BYTES);
 
 static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};
@@ -72,5 +73,7 @@ static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};
 const shm_way_t *shm_gather_way(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
     const shm_way_t *named = shm_named_way(ways, basic);
-    return named != NULL ? named : shm->crowded ? &crowded.way : &uncrowded.way;
+    return named != NULL         ? named
+           : shm->oversubscribed ? &oversubscribed.way
+                                 : &uncrowded.way;
 }

@@ -71,6 +71,6 @@ const shm_way_t *shm_reduce_way(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
     const shm_way_t *named = shm_named_way(ways, basic);
     bool long_one = basic->bytes >= SHARED_BYTES &&
-                    shm->size >= SHARED_MEMBERS && !shm->crowded;
+                    shm->size >= SHARED_MEMBERS && !shm->oversubscribed;
     return named != NULL ? named : long_one ? &shared : &flat;
 }

@@ -83,7 +83,7 @@ static bool fold(shm_call_t *call)
 
 static const shm_block_way_t staged = REDUCE_SCATTER("staged", SIZE_MAX);
 static const shm_block_way_t lent = REDUCE_SCATTER("lent", 0);
-static const shm_block_way_t crowded =
+static const shm_block_way_t oversubscribed =
     REDUCE_SCATTER("reduce_scatter", LEND_CROWDED);
 static const shm_block_way_t uncrowded =
     REDUCE_SCATTER("reduce_scatter", LEND_BYTES);
@@ -94,5 +94,7 @@ const shm_way_t *shm_reduce_scatter_way(const shm_t *shm,
                                         const ctn_basic_coll_t *basic)
 {
     const shm_way_t *named = shm_named_way(ways, basic);
-    return named != NULL ? named : shm->crowded ? &crowded.way : &uncrowded.way;
+    return named != NULL         ? named
+           : shm->oversubscribed ? &oversubscribed.way
+                                 : &uncrowded.way;
 }

@@ -39,11 +39,12 @@ static size_t page_up(size_t bytes)
            ~(size_t)(CTN_MEMBER_ALIGNMENT - 1);
 }
 
-static layout_t lay_out(size_t size, bool leader, bool crowded, unsigned rings)
+static layout_t lay_out(size_t size, bool leader, bool oversubscribed,
+                        unsigned rings)
 {
-    layout_t at = {.flag_stride = crowded ? sizeof(uint64_t) : 128,
-                   .line_stride = crowded ? 64 : LINE_BYTES,
-                   .share_stride = crowded ? 64 : 128};
+    layout_t at = {.flag_stride = oversubscribed ? sizeof(uint64_t) : 128,
+                   .line_stride = oversubscribed ? 64 : LINE_BYTES,
+                   .share_stride = oversubscribed ? 64 : 128};
     at.cpus = leader ? line_up(rings * size * at.flag_stride) : 0;
     at.last = at.cpus + (leader ? line_up(size * sizeof(uint32_t)) : 0);
     at.posts = at.last + (leader ? rings * sizeof(shm_last_t) : 0);
@@ -79,7 +80,7 @@ void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes)
 static void say_cpu(shm_t *shm)
 {
     ctn_exec_t *exec = shm->module.exec;
-    if (shm->crowded) {
+    if (shm->oversubscribed) {
         ctn_exec_say_cpu(exec, &shm->cpu, &shm->cpus[shm->me]);
     }
 }
@@ -217,7 +218,7 @@ static bool advance(shm_call_t *call)
 
 uint16_t shm_looks_for(const shm_t *shm, uint32_t first, uint32_t end)
 {
-    if (!shm->crowded || first >= end) {
+    if (!shm->oversubscribed || first >= end) {
         return 0;
     }
     for (uint32_t i = first; i < end; i++) {
@@ -431,11 +432,11 @@ static void meet_pages(const ctn_exec_t *exec, const unsigned char *memory,
 }
 
 static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
-                                  bool crowded, bool few, ctn_module_t **module,
-                                  uint64_t *offset)
+                                  bool oversubscribed, bool few,
+                                  ctn_module_t **module, uint64_t *offset)
 {
     unsigned rings = few ? SHM_FEW_RINGS : SHM_RINGS;
-    layout_t at = lay_out(size, me == 0, crowded, rings);
+    layout_t at = lay_out(size, me == 0, oversubscribed, rings);
     shm_t *shm = calloc(1, sizeof(*shm));
     if (shm == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -457,7 +458,7 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
     shm->channel.fences = &fences;
     shm->size = size;
     shm->me = me;
-    shm->crowded = crowded;
+    shm->oversubscribed = oversubscribed;
     *module = &shm->module;
     return CATENA_OK;
 }
@@ -484,9 +485,9 @@ static catena_status_t reach(shm_t *shm, const ctn_sbgp_t *sbgp)
                       member->rank);
             return CATENA_ERR_ARG;
         }
-        peer->stages =
-            memory +
-            lay_out(shm->size, i == 0, shm->crowded, shm->channel.rings).stages;
+        peer->stages = memory + lay_out(shm->size, i == 0, shm->oversubscribed,
+                                        shm->channel.rings)
+                                    .stages;
     }
     return CATENA_OK;
 }
@@ -498,7 +499,8 @@ static catena_status_t shm_link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
     if (status != CATENA_OK) {
         return status;
     }
-    layout_t at = lay_out(sbgp->size, true, shm->crowded, shm->channel.rings);
+    layout_t at =
+        lay_out(sbgp->size, true, shm->oversubscribed, shm->channel.rings);
     unsigned char *memory =
         ctn_pointer(shm->peer[0].endpoint, sbgp->member[0].memory.offset);
     module->sbgp = sbgp;

@@ -96,7 +96,7 @@ typedef struct shm {
     ctn_channel_t channel;
     uint32_t size;
     uint32_t me;
-    bool crowded;
+    bool oversubscribed;
     uint32_t cpu;          /* 1 + where this member runs, as it has said */
     uint64_t fence;        /* 1 + the last that was passed ahead of others */
     unsigned char *memory; /* its own */

@@ -49,9 +49,10 @@ const shm_way_t *shm_barrier_way(const shm_t *shm,
                                  const ctn_basic_coll_t *basic)
 {
     const shm_way_t *named = shm_named_way(barriers, basic);
-    return named != NULL                                   ? named
-           : shm->crowded || shm->size <= CTN_FLAT_MEMBERS ? &flat
-                                                           : &root_gathers;
+    return named != NULL ? named
+           : shm->oversubscribed || shm->size <= CTN_FLAT_MEMBERS
+               ? &flat
+               : &root_gathers;
 }
 
 const shm_way_t *shm_fanin_way(const shm_t *shm, const ctn_basic_coll_t *basic)
