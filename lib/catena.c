@@ -465,6 +465,14 @@ catena_status_t catena_finalize(catena_context_t *context)
     if (context == NULL) {
         return CATENA_ERR_ARG;
     }
+    if (context->exec->started > 0 && context->exec->status == CATENA_OK) {
+        ctn_error(
+            &context->log,
+            "catena_finalize: persistent requests are active (%u); complete "
+            "them first",
+            context->exec->started);
+        return CATENA_ERR_STATE;
+    }
     uint64_t left =
         context->exec->groups != context->world || context->exec->requests > 0;
     catena_status_t status = ctn_group_teardown_sum(context->world, 0, &left);

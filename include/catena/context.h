@@ -39,8 +39,8 @@ CATENA_API catena_status_t catena_init(const catena_config_t *config,
                                        catena_context_t **context);
 
 /** Leave the job. Collective; all requests must be complete (ERR_STATE on a
- * rank where one of the world is not). Frees the context, its world and its
- * heap. Other groups and neighborhoods should be
+ * rank where a persistent one is active or one of the world is not). Frees the
+ * context, its world and its heap. Other groups and neighborhoods should be
  * freed before; those that were not go with the context, which is warned of. */
 CATENA_API catena_status_t catena_finalize(catena_context_t *context);
 

@@ -164,6 +164,8 @@ CATENA_API catena_status_t catena_group_dup(catena_group_t *group,
 
 /** Collective, but does not block: the handle is gone, and the memory goes back
  * when all members have freed the group. Ranks may free groups in any order.
+ * Persistent requests of the group stay as they are, also active ones: what
+ * they need is freed with them.
  * @return CATENA_OK, ERR_ARG (the world: it goes with its context), ERR_STATE
  *         (this rank has operations under way, which it logs; nothing was freed
  *         here, and the group can still be used), ERR_NO_MEMORY, ERR_PEER */

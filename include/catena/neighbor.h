@@ -106,7 +106,7 @@ CATENA_API catena_status_t catena_dist_graph_create(
     const int targets[], const int weights[],
     const catena_neighborhood_info_t *info, catena_neighborhood_t **out);
 
-/** Free it and its group, as catena_group_free.
+/** Free it and its group, as catena_group_free; persistent requests stay.
  * @return CATENA_OK, ERR_ARG, ERR_STATE (this rank has operations of the
  *         neighborhood or of its group under way, which it logs; nothing was
  *         freed here, and both can still be used), ERR_NO_MEMORY, ERR_PEER */

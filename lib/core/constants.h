@@ -37,7 +37,7 @@
 #define CTN_PAIRWISE_SLOTS CTN_PICK(64u, 8u)
 #define CTN_PAIRWISE_WIDE CTN_PICK(32u, 4u)
 /** Turns of a slot that its words tell apart. */
-#define CTN_PAIRWISE_TURNS CTN_PICK(4096u, 2u)
+#define CTN_PAIRWISE_TURNS CTN_PICK(2048u, 2u)
 /** Blocks up to so many bytes go unasked; with more ranks than cores. */
 #define CTN_NEAR_EAGER CTN_PICK(512u, 256u)
 #define CTN_CROWDED_EAGER CTN_PICK(1024u, 512u)

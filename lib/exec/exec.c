@@ -9,7 +9,6 @@
 catena_status_t ctn_exec_init(ctn_exec_t *exec)
 {
     exec->virtual_time = (exec->local->caps & CTN_CAP_VIRTUAL) != 0;
-    exec->thread = pthread_self();
     exec->endpoint_slots = 64;
     exec->endpoint_count = 0;
     exec->endpoints = calloc(exec->endpoint_slots, sizeof(*exec->endpoints));
@@ -486,7 +485,6 @@ void ctn_exec_end_failed(ctn_exec_t *exec)
 CTN_COLD bool ctn_exec_poll_aside(ctn_exec_t *exec)
 {
     bool moved = false;
-    exec->thread = pthread_self();
     for (ctn_op_t *op = exec->aside, *next; op != NULL; op = next) {
         next = op->next;
         if (op->algorithm->ready(op) && op_advance(op)) {
@@ -505,9 +503,6 @@ static uint64_t reclaim_ns(const ctn_exec_t *exec)
 CTN_COLD bool ctn_exec_reclaim(void *argument)
 {
     ctn_exec_t *exec = argument;
-    if (!pthread_equal(exec->thread, pthread_self())) {
-        return false; /* the context is another thread's just now */
-    }
     uint64_t since = ctn_exec_time(exec);
     uint64_t returned = exec->returned;
     while (exec->aside != NULL && exec->returned == returned) {

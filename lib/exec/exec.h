@@ -1,7 +1,6 @@
 #ifndef CTN_EXEC_EXEC_H
 #define CTN_EXEC_EXEC_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -173,9 +172,10 @@ typedef struct ctn_bounce {
 struct ctn_exec {
     /* Two cache lines that are all of this that small operations touch. */
     _Alignas(64) ctn_op_t *active;
-    catena_status_t status;   /* first error of the network, or alarm; sticky */
-    unsigned network_waits;   /* active operations with `network` set */
-    ctn_transport_t *local;   /* clock and node words; never NULL */
+    catena_status_t status; /* first error of the network, or alarm; sticky */
+    unsigned network_waits; /* active operations with `network` set */
+    uint32_t started;       /* persistent requests, and not waited for since */
+    ctn_transport_t *local; /* clock and node words; never NULL */
     ctn_transport_t *network; /* NULL: nobody beyond this node */
     bool virtual_time;
     bool oversubscribed; /* more ranks than cores on this host */
@@ -206,7 +206,6 @@ struct ctn_exec {
     ctn_op_t *aside;
     uint64_t returned; /* of these, that have ended */
     uint32_t requests; /* with memory that the others at links reach */
-    pthread_t thread;  /* that used the context when memory was returned */
     ctn_op_t *pool;
     ctn_remains_t *remains;
     ctn_block_t *spare[CTN_SPARE_BLOCKS];

@@ -20,6 +20,7 @@ static inline catena_status_t harvest(catena_request_t **request)
     }
     catena_status_t status = op->status;
     if (op->persistent) {
+        op->exec->started -= op->state != CTN_OP_INACTIVE;
         op->state = CTN_OP_INACTIVE;
         op->status = CATENA_OK;
     } else {
@@ -37,6 +38,7 @@ CTN_TURN catena_status_t catena_start(catena_request_t *request)
     if (!request->persistent || request->state != CTN_OP_INACTIVE) {
         return CATENA_ERR_STATE;
     }
+    request->exec->started++;
     if (request->start == NULL || !request->start(request)) {
         ctn_op_start(request);
     }

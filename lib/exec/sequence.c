@@ -19,7 +19,6 @@ ctn_block_t *ctn_block_take(ctn_exec_t *exec)
 
 void ctn_block_give(ctn_exec_t *exec, ctn_block_t *block)
 {
-    exec->thread = pthread_self();
     if (block != NULL && exec->spares < CTN_SPARE_BLOCKS &&
         exec->status == CATENA_OK) {
         exec->spare[exec->spares++] = block;

@@ -5,12 +5,15 @@
 #include "core/context.h"
 #include "exec/exec.h"
 #include "heap/heap.h"
+#include "heap/segment.h"
 
-/* The heap as applications see it. */
+/* The heap as applications see it. Any thread may call it, so it does not poll
+ * the operations that return memory, as allocations of the library do. */
 
 void *catena_malloc(catena_context_t *context, size_t bytes)
 {
-    return context != NULL ? ctn_heap_alloc(context->heap, 0, bytes) : NULL;
+    return context != NULL ? ctn_arena_alloc(&context->heap->arena, 0, bytes)
+                           : NULL;
 }
 
 void *catena_calloc(catena_context_t *context, size_t count, size_t bytes)
@@ -19,20 +22,22 @@ void *catena_calloc(catena_context_t *context, size_t count, size_t bytes)
     if (context == NULL || __builtin_mul_overflow(count, bytes, &all)) {
         return NULL;
     }
-    return ctn_heap_calloc(context->heap, 0, all);
+    return ctn_arena_calloc(&context->heap->arena, 0, all);
 }
 
 void *catena_realloc(catena_context_t *context, void *block, size_t bytes)
 {
-    return context != NULL ? ctn_heap_realloc(context->heap, block, bytes)
-                           : NULL;
+    return context != NULL
+               ? ctn_arena_realloc(&context->heap->arena, block, bytes)
+               : NULL;
 }
 
 void *catena_aligned_alloc(catena_context_t *context, size_t alignment,
                            size_t bytes)
 {
-    return context != NULL ? ctn_heap_alloc(context->heap, alignment, bytes)
-                           : NULL;
+    return context != NULL
+               ? ctn_arena_alloc(&context->heap->arena, alignment, bytes)
+               : NULL;
 }
 
 void catena_free(catena_context_t *context, void *block)

@@ -182,11 +182,7 @@ void *ctn_heap_calloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
 
 void *ctn_heap_realloc(ctn_heap_t *heap, void *block, size_t bytes)
 {
-    void *grown;
-    do {
-        grown = ctn_arena_realloc(&heap->arena, block, bytes);
-    } while (grown == NULL && reclaim(heap, bytes));
-    return grown;
+    return ctn_arena_realloc(&heap->arena, block, bytes);
 }
 
 void ctn_heap_free(ctn_heap_t *heap, void *block)

@@ -84,8 +84,9 @@ bool ctn_heap_contains(const ctn_heap_t *heap, const void *block, size_t bytes,
 
 /* The allocator of this rank's arena; thread-safe; contracts in
  * catena/heap.h. */
-/** Have `reclaim` called when there is no room, until it says that it could
- * give none back; by the thread that asks for memory. */
+/** Have `reclaim` called when ctn_heap_alloc or _calloc find no room, until it
+ * says that it could give none back; by the thread that asks for memory. These
+ * two are for the thread that uses the context, catena_malloc for any. */
 void ctn_heap_on_shortage(ctn_heap_t *heap, bool (*reclaim)(void *),
                           void *argument);
 void *ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);

@@ -101,6 +101,20 @@ static bool second(void)
     return good && lines == 1;
 }
 
+/** A persistent request is active: the context stays. */
+static bool active(catena_context_t *context)
+{
+    catena_request_t *request = NULL;
+    int sent = 1;
+    bool good =
+        catena_bcast_init(&sent, 1, CATENA_INT32, 0, catena_world(context),
+                          &request) == CATENA_OK &&
+        catena_start(request) == CATENA_OK &&
+        catena_finalize(context) == CATENA_ERR_STATE &&
+        catena_wait(&request) == CATENA_OK;
+    return catena_request_free(&request) == CATENA_OK && good;
+}
+
 int main(void)
 {
     bool good = true;
@@ -114,6 +128,7 @@ int main(void)
         good = conclude(world, works(world, life), "collectives", life);
         good &= conclude(world, moves == 0, "affinity stays", life);
         good &= conclude(world, second(), "no second context", life);
+        good &= conclude(world, active(context), "active at the end", life);
         if (catena_finalize(context) != CATENA_OK) {
             printf("not ok - finalize, life %d\n", life);
             return 1;

@@ -85,10 +85,94 @@ static void little_memory(rank_test_t *test)
     free(out);
 }
 
+/** Settings that are changed while a request is under way hold for its later
+ * starts only, however far the ranks have come with it. */
+static void keep_order(const void *in, void *inout, size_t count,
+                       catena_datatype_t type, void *argument)
+{
+    const int64_t *from = in;
+    int64_t *to = inout;
+    (void)type;
+    (void)argument;
+    for (size_t i = 0; i < count; i++) {
+        to[i] += from[i];
+    }
+}
+
+static void set_while_active(rank_test_t *test)
+{
+    int64_t sum = (int64_t)test->place.size * (test->place.size + 1) / 2;
+    catena_op_t op = NULL;
+    RANK_CHECK(test, catena_op_create(keep_order, NULL, 0, &op) == CATENA_OK);
+    for (int turn = 0; turn < 6; turn++) {
+        int64_t in = test->place.rank + 1;
+        int64_t out = 0;
+        catena_group_t *group = NULL;
+        catena_request_t *request = NULL;
+        RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
+        RANK_CHECK(test, catena_allreduce_init(&in, &out, 1, CATENA_INT64, op,
+                                               group, &request) == CATENA_OK);
+        for (int again = 0; again < 2; again++) {
+            out = 0;
+            RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
+            RANK_CHECK(test, catena_start(request) == CATENA_OK);
+            int polls = test->place.rank == turn % 4 ? turn : 2000;
+            for (int i = 0; i < polls; i++) {
+                (void)catena_progress(test->context);
+            }
+            RANK_CHECK(test, catena_group_set(group, "allreduce_algorithm",
+                                              turn % 2 ? "tree" : "auto") ==
+                                 CATENA_OK);
+            RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
+            RANK_CHECK(test, out == sum);
+        }
+        RANK_CHECK(test, catena_request_free(&request) == CATENA_OK);
+        RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
+    }
+    RANK_CHECK(test, catena_op_free(&op) == CATENA_OK);
+}
+
+/** Requests on neighbors that are freed give all their memory back. */
+static void neighbors_freed(rank_test_t *test)
+{
+    int size = test->place.size;
+    int source = (test->place.rank + size - 1) % size;
+    int target = (test->place.rank + 1) % size;
+    catena_neighborhood_t *ring = NULL;
+    catena_heap_stats_t before = {0};
+    catena_heap_stats_t after = {0};
+    RANK_CHECK(test, catena_neighborhood_create(
+                         test->world, 1, &source, CATENA_UNWEIGHTED, 1, &target,
+                         CATENA_UNWEIGHTED, NULL, &ring) == CATENA_OK);
+    for (int i = 0; i < 300; i++) {
+        int64_t in = test->place.rank + i;
+        int64_t out = 0;
+        catena_request_t *request = NULL;
+        RANK_CHECK(test, catena_neighbor_alltoall_init(
+                             &in, 1, CATENA_INT64, &out, 1, CATENA_INT64, ring,
+                             &request) == CATENA_OK);
+        RANK_CHECK(test, catena_start(request) == CATENA_OK);
+        RANK_CHECK(test, catena_wait(&request) == CATENA_OK);
+        RANK_CHECK(test, out == source + i);
+        RANK_CHECK(test, catena_request_free(&request) == CATENA_OK);
+        if (i == 100) {
+            catena_heap_stats(test->context, &before);
+        }
+    }
+    catena_heap_stats(test->context, &after);
+    /* 200 requests take at least 4 KiB each on every rank. */
+    RANK_CHECK(test, after.node_taken <
+                         before.node_taken +
+                             200 * 2048 * (size_t)test->place.local_size);
+    RANK_CHECK(test, catena_neighborhood_free(ring) == CATENA_OK);
+}
+
 static const rank_case_t cases[] = {
     {"started in any order", started},
     {"requests of little memory", little_memory},
     {"freed in any order", freed},
     {"freed again and again", freed_again_and_again},
+    {"settings while a request is active", set_while_active},
+    {"neighbor requests give memory back", neighbors_freed},
     {NULL, NULL}};
 const rank_suite_t rank_suite_order = {.name = "order", .cases = cases};

@@ -15,6 +15,10 @@
 
 #include "exec/slot.h"
 
+/* Words of pairwise rounds in the same slots never look like a message. */
+_Static_assert((uint64_t)CTN_PAIRWISE_TURNS << 20 <= CTN_JOINT_COUNT,
+               "turns leave the highest bit of a count");
+
 /* ---- who sends to whom ---- */
 
 typedef struct range {

@@ -147,8 +147,8 @@ CTN_COLD static void doubt(ctn_exec_t *exec, ctn_rows_t *r)
         uint32_t i = (uint32_t)__builtin_ctzll(left);
         const ctn_buffer_descriptor_t *post =
             ctn_topo_descriptor(r->topo, r->seq, i);
-        uint64_t bytes = post->bytes;
         bool posted = ctn_word_load(&post->word) == ctn_flag(r->seq);
+        uint64_t bytes = post->bytes;
         if ((posted || ctn_rows_find(r->topo, r->seq, i, &bytes)) &&
             bytes != r->receive->bytes) {
             r->open &= ~(UINT64_C(1) << i);

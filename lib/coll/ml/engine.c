@@ -287,24 +287,37 @@ static bool may_need_flat(const ctn_call_t *call, const ctn_ml_config_t *config)
            !(known && (hierarchy->in_order || hierarchy->status != CATENA_OK));
 }
 
-/** At once when it is started, so that all ranks number alike. */
+/** At once when it is started: by the settings of now. */
+static ctn_step_t prepare(ctn_op_t *op)
+{
+    ctn_ml_t *ml = ctn_op_state(op);
+    const ctn_call_t *call = &ml->call;
+    memset((unsigned char *)ml + sizeof(ml->call), 0,
+           sizeof(*ml) - sizeof(ml->call));
+    ml->exec = op->exec;
+    if (call->group->hidden) {
+        ctn_ml_follow_settings(call->group);
+    }
+    catena_status_t status = ctn_ml_config_find(
+        call->group, call->composition->of, false, &ml->config);
+    return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
+}
+
+/** At once, too, so that all ranks number alike; but on a group that no other
+ * operation uses it waits until it is known what the order of ranks needs. */
 static ctn_step_t assign_numbers(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
     const ctn_call_t *call = &ml->call;
-    ctn_of_t of = call->composition->of;
-    memset((unsigned char *)ml + sizeof(ml->call), 0,
-           sizeof(*ml) - sizeof(ml->call));
-    ml->exec = op->exec;
-    catena_status_t status =
-        ctn_ml_config_find(call->group, of, false, &ml->config);
-    if (status == CATENA_OK && call->group->hidden && call->in_order &&
+    catena_status_t status = CATENA_OK;
+    if (call->group->hidden && call->in_order &&
         ml->config->hierarchy->state != CTN_BUILT) {
         return CTN_STEP_WAIT;
     }
-    bool flat = status == CATENA_OK && may_need_flat(call, ml->config);
+    bool flat = may_need_flat(call, ml->config);
     if (flat) {
-        status = ctn_ml_config_find(call->group, of, true, &ml->config);
+        status = ctn_ml_config_find(call->group, call->composition->of, true,
+                                    &ml->config);
     }
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
@@ -412,7 +425,8 @@ static ctn_step_t run(ctn_op_t *op)
     return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
-const ctn_phase_t ctn_ml_phases[] = {{"enlist", assign_numbers},
+const ctn_phase_t ctn_ml_phases[] = {{"prepare", prepare},
+                                     {"enlist", assign_numbers},
                                      {"await turn", await_turn},
                                      {"await turn", await_flat},
                                      {"plan", plan},

@@ -155,10 +155,11 @@ static catena_status_t find_algorithm(catena_group_t *group, ctn_of_t of,
 /* ---- uses ---- */
 
 /** A hidden duplicate asks again when settings of its group have changed. */
-static void follow_settings(catena_group_t *group, group_state_t *kept)
+void ctn_ml_follow_settings(catena_group_t *group)
 {
+    group_state_t *kept = group_state_of(group);
     const ctn_duplicates_t *requests = ((ctn_hidden_t *)group)->requests;
-    if (kept->changes != requests->changes) {
+    if (kept != NULL && kept->changes != requests->changes) {
         kept->changes = requests->changes;
         ctn_hierarchy_forget(group);
         ctn_ml_forget(group);
@@ -171,9 +172,6 @@ CTN_HOT catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_of_t of,
     group_state_t *kept = group_state_of(group);
     if (kept == NULL) {
         return CATENA_ERR_NO_MEMORY;
-    }
-    if (group->hidden) {
-        follow_settings(group, kept);
     }
     ctn_ml_config_t *config = &kept->config[of];
     catena_status_t status = CATENA_OK;

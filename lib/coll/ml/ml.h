@@ -285,6 +285,11 @@ struct ctn_ml_config {
     size_t offsets_bytes;
 };
 
+/** A start of a persistent request: the settings of its group hold that do
+ * now. Those that are set later, while it is under way, hold for later starts.
+ * @param group the request's own, a hidden duplicate */
+void ctn_ml_follow_settings(catena_group_t *group);
+
 /** Ask for the hierarchy of these collectives and, if `in_order`, for the flat
  * one as well; sets both in *use.
  * @return as ctn_hierarchy_of; ERR_ARG also: no component has the algorithm

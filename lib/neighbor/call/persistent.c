@@ -344,7 +344,8 @@ static bool is_over(const ctn_op_t *op)
 {
     hidden_t *const *hidden = (const void *)op->memory;
     const ctn_channel_t *channel = &(*hidden)->neighborhood.channel;
-    return channel->flight > 0 && ctn_channel_under_way(channel) == 0;
+    /* The freeing itself has a number. */
+    return channel->flight > 0 && ctn_channel_under_way(channel) == 1;
 }
 
 static catena_status_t leave(ctn_exec_t *exec, ctn_link_peer_t *peer,

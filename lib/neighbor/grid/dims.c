@@ -84,6 +84,9 @@ static bool most_even(const divisors_t *divisors, int n, int count, int *best)
             factors[0] = d;
             memcpy(best, factors, (size_t)count * sizeof(*best));
             difference = d - factors[count - 1];
+            if (difference == 0) {
+                return true;
+            }
             least = d - difference + 1;
         }
         if (power(least, count, n) > n) {

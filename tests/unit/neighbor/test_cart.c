@@ -55,6 +55,19 @@ START_TEST(dims_are_even)
 }
 END_TEST
 
+/** All factors alike; nothing is left to look for. */
+START_TEST(dims_all_alike)
+{
+    int one[1] = {0};
+    int two[2] = {0, 0};
+    ck_assert_int_eq(catena_dims_create(INT32_MAX, 1, one), CATENA_OK);
+    ck_assert_int_eq(one[0], INT32_MAX);
+    ck_assert_int_eq(catena_dims_create(46340 * 46340, 2, two), CATENA_OK);
+    ck_assert_int_eq(two[0], 46340);
+    ck_assert_int_eq(two[1], 46340);
+}
+END_TEST
+
 START_TEST(dims_that_are_kept)
 {
     int dims[4] = {0, 3, 0, 2};
@@ -108,6 +121,7 @@ static void add_cases(TCase *tcase)
 {
     tcase_add_test(tcase, dims_are_even);
     tcase_add_test(tcase, dims_that_are_kept);
+    tcase_add_test(tcase, dims_all_alike);
     tcase_add_test(tcase, dims_of_large_numbers);
 }
 
