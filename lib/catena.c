@@ -210,10 +210,10 @@ static catena_status_t make_exec(catena_context_t *context)
     exec->network = context->network;
     exec->oversubscribed = context->locality.oversubscribed;
     /* In virtual time a store wakes whom it concerns. */
-    ctn_bell_open(&exec->bell, &context->log, context->heap,
-                  context->boot->local_rank,
-                  context->sim == NULL ? context->boot->local_size : 1);
-    ctn_exec_decide_waiting(exec, &context->config);
+    ctn_doorbell_open(&exec->doorbell, &context->log, context->heap,
+                      context->boot->local_rank,
+                      context->sim == NULL ? context->boot->local_size : 1);
+    ctn_exec_set_wait_policy(exec, &context->config);
     catena_status_t status = ctn_exec_init(exec);
     ctn_heap_on_shortage(context->heap, ctn_exec_reclaim, exec);
     if (context->sim != NULL) {
@@ -270,7 +270,7 @@ static catena_status_t make_world(catena_context_t *context)
         ctn_heap_attached(context->heap);
     }
     if (context->sim == NULL) {
-        ctn_exec_hear_alarms(context->exec, context->world->block);
+        ctn_exec_set_abort_flag(context->exec, context->world->block);
     }
     return status;
 }
@@ -282,7 +282,8 @@ static catena_status_t spread(catena_context_t *context)
 {
     const ctn_topo_t *topo = ctn_topo_of(context->world);
     if (context->locality.oversubscribed && topo != NULL) {
-        ctn_exec_spread(context->boot->local_rank + topo->node_index);
+        ctn_exec_initial_placement(context->boot->local_rank +
+                                   topo->node_index);
     }
     return CATENA_OK;
 }
@@ -446,9 +447,9 @@ static void release_groups(const catena_context_t *context)
 static catena_status_t part(const catena_context_t *context, uint64_t left)
 {
     ctn_exec_t *exec = context->exec;
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     while (left == 0 && exec->aside != NULL) {
-        ctn_exec_poll_or_idle(exec, &patience);
+        ctn_exec_poll_or_idle(exec, &backoff);
     }
     if (left == 0 || exec->status != CATENA_OK) {
         return exec->status;

@@ -49,7 +49,7 @@ typedef enum ctn_work {
 
 /** The source of a put_signal up to this size is free on return, always: small
  * messages may be composed on the stack. */
-#define CTN_SMALL_BYTES 128u
+#define CTN_INJECT_BYTES 128u
 
 enum {
     CTN_CAP_LOADSTORE = 1u << 0, /* peers' memory is plain memory here */
@@ -99,7 +99,7 @@ typedef struct ctn_transport_ops {
     catena_status_t (*get)(ctn_endpoint_t *endpoint, void *target, size_t bytes,
                            uint64_t offset, uint64_t *pending);
     /** Data and the word that announces it, as one operation; up to
-     * CTN_SMALL_BYTES `pending` stays as it is. */
+     * CTN_INJECT_BYTES `pending` stays as it is. */
     catena_status_t (*put_signal)(ctn_endpoint_t *endpoint, const void *source,
                                   size_t bytes, uint64_t offset,
                                   uint64_t word_offset, uint64_t value,
@@ -161,7 +161,7 @@ typedef struct ctn_transport_ops {
 struct ctn_transport {
     const ctn_transport_ops_t *ops;
     unsigned caps;
-    bool told; /* words were stored that others may sleep for; exec asks */
+    bool stored; /* words were stored that others may sleep for; exec asks */
 };
 
 /** Transports embed this first. */
@@ -183,7 +183,7 @@ static inline catena_status_t ctn_put_signal(ctn_endpoint_t *endpoint,
         memcpy(endpoint->arena + offset, source, bytes);
         ctn_word_store((uint64_t *)(void *)(endpoint->arena + word_offset),
                        value);
-        endpoint->transport->told = true;
+        endpoint->transport->stored = true;
         return CATENA_OK;
     }
     return endpoint->transport->ops->put_signal(endpoint, source, bytes, offset,
@@ -196,7 +196,7 @@ static inline catena_status_t ctn_signal(ctn_endpoint_t *endpoint,
     if (endpoint->arena != NULL) {
         ctn_word_store((uint64_t *)(void *)(endpoint->arena + word_offset),
                        value);
-        endpoint->transport->told = true;
+        endpoint->transport->stored = true;
         return CATENA_OK;
     }
     return endpoint->transport->ops->signal(endpoint, word_offset, value);

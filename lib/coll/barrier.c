@@ -93,7 +93,7 @@ static ctn_step_t begin(ctn_op_t *op)
 
 /** Whether all members have come, after so many looks at who has not. */
 CTN_TURN static bool all_here(ctn_exec_t *exec, barrier_t *barrier,
-                              uint32_t looks)
+                              uint32_t loads)
 {
     const ctn_topo_t *topo = barrier->topo;
     uint32_t n = ctn_topo_local_size(topo);
@@ -101,9 +101,9 @@ CTN_TURN static bool all_here(ctn_exec_t *exec, barrier_t *barrier,
         /* A later barrier's value says that this one was reached, too. */
         const uint64_t *word =
             &barrier->words[barrier->seen * topo->node_area.stride];
-        if (!ctn_word_reaches(word, barrier->value, looks)) {
-            exec->look_again = exec->oversubscribed && all_elsewhere(barrier)
-                                   ? CTN_LOOKS_FOR_SOME
+        if (!ctn_word_reaches(word, barrier->value, loads)) {
+            exec->spin_polls = exec->oversubscribed && all_elsewhere(barrier)
+                                   ? CTN_SPIN_FOR_SOME
                                    : 0;
             return false;
         }
@@ -188,23 +188,23 @@ static const ctn_algorithm_t barrier_algorithm = {
 ctn_op_t *ctn_barrier_create(catena_group_t *group)
 {
     ctn_op_t *op =
-        ctn_op_create(group->exec, &barrier_algorithm, &group->channel);
+        ctn_op_create(group->exec, &barrier_algorithm, &group->sequence);
     if (op != NULL) {
         ((barrier_t *)ctn_op_state(op))->group = group;
     }
     return op;
 }
 
-static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
+static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_sequence_t *sequence)
 {
     (void)exec;
-    return ctn_barrier_create(ctn_group_of(channel));
+    return ctn_barrier_create(ctn_group_of(sequence));
 }
 
 /** What its layers keep beside the slots. */
-static void clear(ctn_exec_t *exec, ctn_channel_t *channel)
+static void clear(ctn_exec_t *exec, ctn_sequence_t *sequence)
 {
-    ctn_attachment_t *a = ctn_group_of(channel)->attachments;
+    ctn_attachment_t *a = ctn_group_of(sequence)->attachments;
     for (; a != NULL; a = a->next) {
         if (a->clear != NULL) {
             a->clear(exec, a);
@@ -212,11 +212,11 @@ static void clear(ctn_exec_t *exec, ctn_channel_t *channel)
     }
 }
 
-static const ctn_fences_t fences = {make_fence, clear};
+static const ctn_sequence_hooks_t hooks = {make_fence, clear};
 
 void ctn_barrier_fences(catena_group_t *group)
 {
-    group->channel.fences = &fences;
+    group->sequence.hooks = &hooks;
 }
 
 /* ---- the node's fence ---- */
@@ -307,18 +307,18 @@ CTN_TURN static bool run_alone(catena_group_t *group, catena_status_t *status)
     const ctn_topo_t *topo = barrier.topo;
     uint64_t seq;
     if (topo == NULL || topo->state != CTN_BUILT || topo->nodes > 1 ||
-        !flat_here(topo) || !ctn_alone_begin(exec, &group->channel, &seq)) {
+        !flat_here(topo) || !ctn_inline_begin(exec, &group->sequence, &seq)) {
         return false;
     }
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     arrive(exec, &barrier, seq);
     ctn_exec_wake(exec);
-    uint32_t looks = exec->waiting.looks;
-    while (!all_here(exec, &barrier, looks) &&
-           ctn_alone_give_way(exec, &patience)) {
-        looks = 1;
+    uint32_t loads = exec->wait_policy.loads;
+    while (!all_here(exec, &barrier, loads) &&
+           ctn_inline_yield(exec, &backoff)) {
+        loads = 1;
     }
-    *status = ctn_alone_end(exec, &group->channel);
+    *status = ctn_inline_end(exec, &group->sequence);
     return true;
 }
 
@@ -385,7 +385,7 @@ catena_status_t catena_barrier_init(catena_group_t *group,
     status = ctn_hidden_make(group, false, &hidden);
     if (status == CATENA_OK) {
         ((barrier_t *)ctn_op_state(op))->group = &hidden->group;
-        op->channel = &hidden->group.channel;
+        op->sequence = &hidden->group.sequence;
         ctn_hidden_own(op, hidden);
     } else {
         ctn_op_release(op);

@@ -26,41 +26,44 @@
 
 /* ---- messages ---- */
 
-#define CTN_PART_BYTES CTN_PICK(8192u, 256u) /* of a wide payload's parts */
-#define CTN_SMALL_WIDE_BYTES CTN_PICK(2048u, 512u) /* of a small block */
-#define CTN_WIDE_BYTES CTN_PICK(32768u, 4096u) /* of a component's channel */
-#define CTN_FLOW_BYTES CTN_PICK(65536u, 4096u) /* of a flow's pieces */
+#define CTN_EAGER_FRAGMENT_BYTES                                               \
+    CTN_PICK(8192u, 256u) /* of a wide payload's parts */
+#define CTN_SMALL_EAGER_BYTES CTN_PICK(2048u, 512u) /* of a small block */
+#define CTN_EAGER_BYTES CTN_PICK(32768u, 4096u) /* of a component's channel */
+#define CTN_FLOW_FRAGMENT_BYTES                                                \
+    CTN_PICK(65536u, 4096u) /* of a flow's pieces                              \
+                             */
 
 /* ---- exchanges of members ---- */
 
 /** Rounds at once: of blocks that fit a slot, and of larger ones. */
 #define CTN_PAIRWISE_SLOTS CTN_PICK(64u, 8u)
-#define CTN_PAIRWISE_WIDE CTN_PICK(32u, 4u)
+#define CTN_PAIRWISE_EAGER_SLOTS CTN_PICK(32u, 4u)
 /** Turns of a slot that its words tell apart. */
 #define CTN_PAIRWISE_TURNS CTN_PICK(2048u, 2u)
 /** Blocks up to so many bytes go unasked; with more ranks than cores. */
-#define CTN_NEAR_EAGER CTN_PICK(512u, 256u)
-#define CTN_CROWDED_EAGER CTN_PICK(1024u, 512u)
-#define CTN_LARGE_PART_BYTES CTN_PICK(65536u, 4096u)
-#define CTN_JOINT_BYTES CTN_PICK(65536u, 2048u)
-#define CTN_STAGE_SLOTS CTN_PICK(8u, 4u) /* of a leader */
-#define CTN_STAGE_BYTES CTN_PICK(65536u, 4096u)
+#define CTN_LOCAL_EAGER_BYTES CTN_PICK(512u, 256u)
+#define CTN_OVERSUBSCRIBED_EAGER_BYTES CTN_PICK(1024u, 512u)
+#define CTN_LARGE_FRAGMENT_BYTES CTN_PICK(65536u, 4096u)
+#define CTN_AGGREGATE_BYTES CTN_PICK(65536u, 2048u)
+#define CTN_LEADER_STAGING_SLOTS CTN_PICK(8u, 4u) /* of a leader */
+#define CTN_LEADER_STAGING_BYTES CTN_PICK(65536u, 4096u)
 
 /* ---- members of a node ---- */
 
 #define CTN_EAGER_ROWS_MEMBERS CTN_PICK(64u, 8u) /* that have rows, at most */
 #define CTN_NODE_AREA_MEMBERS CTN_PICK(64u, 8u)  /* that fit a block's board */
 #define CTN_FLAT_MEMBERS CTN_PICK(8u, 4u)        /* of a flat barrier */
-#define CTN_SHM_ROW_BYTES CTN_PICK(2048u, 512u)
+#define CTN_SHM_EAGER_ROW_BYTES CTN_PICK(2048u, 512u)
 
 /* ---- links ---- */
 
-#define CTN_LINK_WIDE_MOST CTN_PICK((size_t)64 << 10, (size_t)1 << 10)
-#define CTN_LINK_WIDE_LEAST CTN_PICK((size_t)1 << 10, (size_t)128)
-#define CTN_LINK_WIDE_NEAR CTN_PICK((size_t)1 << 10, (size_t)256)
-#define CTN_LINK_WIDE_CROWDED CTN_PICK((size_t)8 << 10, (size_t)512)
-#define CTN_LINK_WANT_LEAST CTN_PICK(2048u, 256u)
-#define CTN_SMALL_MOST CTN_PICK(1024u, 128u)
-#define CTN_QUICK_MOST CTN_PICK(64u, 4u)
+#define CTN_LINK_EAGER_MAX CTN_PICK((size_t)64 << 10, (size_t)1 << 10)
+#define CTN_LINK_EAGER_MIN CTN_PICK((size_t)1 << 10, (size_t)128)
+#define CTN_LINK_EAGER_LOCAL CTN_PICK((size_t)1 << 10, (size_t)256)
+#define CTN_LINK_EAGER_OVERSUBSCRIBED CTN_PICK((size_t)8 << 10, (size_t)512)
+#define CTN_LINK_POSTED_MIN CTN_PICK(2048u, 256u)
+#define CTN_NEIGHBOR_INLINE_BYTES CTN_PICK(1024u, 128u)
+#define CTN_NEIGHBOR_INLINE_MESSAGES CTN_PICK(64u, 4u)
 
 #endif

@@ -7,11 +7,12 @@
 
 #include "exec/exec.h"
 
-void ctn_exec_hear_alarms(ctn_exec_t *exec, const ctn_block_t *block)
+void ctn_exec_set_abort_flag(ctn_exec_t *exec, const ctn_control_block_t *block)
 {
-    exec->alarm = &block->alarm;
-    (void)ctn_heap_contains(exec->heap, exec->alarm, sizeof(*exec->alarm),
-                            &exec->alarm_offset);
+    exec->abort_flag = &block->abort_flag;
+    (void)ctn_heap_contains(exec->heap, exec->abort_flag,
+                            sizeof(*exec->abort_flag),
+                            &exec->abort_flag_offset);
 }
 
 static void give_up(ctn_transport_t *transport, catena_status_t status)
@@ -21,7 +22,7 @@ static void give_up(ctn_transport_t *transport, catena_status_t status)
     }
 }
 
-void ctn_exec_break(ctn_exec_t *exec, catena_status_t status)
+void ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
 {
     if (exec->status != CATENA_OK) {
         return;
@@ -29,28 +30,30 @@ void ctn_exec_break(ctn_exec_t *exec, catena_status_t status)
     exec->status = status;
     give_up(exec->local, status);
     give_up(exec->network, status);
-    for (size_t i = 0; exec->alarm != NULL && i < exec->endpoint_slots; i++) {
+    for (size_t i = 0; exec->abort_flag != NULL && i < exec->endpoint_slots;
+         i++) {
         if (exec->endpoints[i] != NULL) { /* one that fails knows already */
-            (void)ctn_signal(exec->endpoints[i], exec->alarm_offset,
+            (void)ctn_signal(exec->endpoints[i], exec->abort_flag_offset,
                              (uint64_t)-status);
         }
     }
     ctn_exec_wake(exec);
 }
 
-catena_status_t ctn_op_run_or_break(ctn_exec_t *exec, ctn_op_t *op)
+catena_status_t ctn_op_run_or_abort(ctn_exec_t *exec, ctn_op_t *op)
 {
     catena_status_t status = ctn_op_run(op);
     if (status == CATENA_ERR_NO_MEMORY) {
-        ctn_exec_break(exec, status);
+        ctn_exec_abort(exec, status);
     }
     return status;
 }
 
-void ctn_exec_look_for_alarm(ctn_exec_t *exec)
+void ctn_exec_check_abort_flag(ctn_exec_t *exec)
 {
-    uint64_t word = exec->alarm != NULL ? ctn_word_load(exec->alarm) : 0;
+    uint64_t word =
+        exec->abort_flag != NULL ? ctn_word_load(exec->abort_flag) : 0;
     if (word != 0) {
-        ctn_exec_break(exec, (catena_status_t) - (int64_t)word);
+        ctn_exec_abort(exec, (catena_status_t) - (int64_t)word);
     }
 }

@@ -16,12 +16,13 @@
  *   its members on one node, of the chain of the nodes' first members), the
  *   user channel, one for parting, the node's board, and the user channel's
  *   wide slots. A member is known by its block's address on all of them.
- * - A channel has CTN_RINGS rings; operation `seq` uses ring seq % CTN_RINGS.
+ * - A channel has CTN_GENERATIONS rings; operation `seq` uses ring seq %
+ * CTN_GENERATIONS.
  * - A ring has CTN_SLOTS slots, of a service channel CTN_CHAIN_SLOTS, each
  *   written by one sender at a time.
  *
- * Why a sender may write into ring seq % CTN_RINGS without asking. Let F be
- * the operations that one rank lets run at once on a channel, and R the
+ * Why a sender may write into ring seq % CTN_GENERATIONS without asking. Let F
+ * be the operations that one rank lets run at once on a channel, and R the
  * rings. A rank starts operation n only when its own n - F is complete. An
  * operation is synchronizing when nobody completes it before all have started
  * it. So a rank that has completed the synchronizing operation s knows: all
@@ -52,74 +53,76 @@
  *
  * A word for which nobody waits may be late and come after it was zeroed. It is
  * no older than an epoch then, and zeroed by the next. So every word is younger
- * than 2 CTN_EPOCH + CTN_RINGS operations, which are fewer than CTN_NUMBERS.
- * Words that hold ctn_flag are compared in 64 bits and need none of this. */
+ * than 2 CTN_EPOCH + CTN_GENERATIONS operations, which are fewer than
+ * CTN_NUMBERS. Words that hold ctn_flag64 are compared in 64 bits and need none
+ * of this. */
 
-#define CTN_RINGS 4u
-#define CTN_FLIGHT (CTN_RINGS / 2)
+#define CTN_GENERATIONS 4u
+#define CTN_FLIGHT (CTN_GENERATIONS / 2)
 
 #define CTN_SLOTS 64u /* of the user channel */
 #define CTN_CHAIN_SLOTS                                                        \
-    128u                      /* 4 per round of a chain operation: 2^32 ranks  \
-                               */
-#define CTN_PARTING_SLOTS 64u /* 2 per round of a scan */
-#define CTN_PARTING_RINGS 2u
-#define CTN_INLINE_BYTES 112u /* payload within a slot */
-#define CTN_WIDE_SLOTS 32u    /* slots that have a wide payload as well */
-#define CTN_PARTS 2u          /* parts of a wide payload, for pipelining */
+    128u                       /* 4 per round of a chain operation: 2^32 ranks \
+                                */
+#define CTN_TEARDOWN_SLOTS 64u /* 2 per round of a scan */
+#define CTN_TEARDOWN_GENERATIONS 2u
+#define CTN_INLINE_BYTES 112u  /* payload within a slot */
+#define CTN_EAGER_SLOTS 32u    /* slots that have a wide payload as well */
+#define CTN_EAGER_FRAGMENTS 2u /* parts of a wide payload, for pipelining */
 
 #define CTN_NODE_AREA_BYTES (96u * 1024 - 64)
 
-/** A message: what arrived is told by the word, see ctn_tag. */
+/** A message: what arrived is told by the word, see ctn_flag. */
 typedef struct ctn_slot {
-    uint64_t word[CTN_PARTS]; /* word[0] also announces inline data */
+    uint64_t word[CTN_EAGER_FRAGMENTS]; /* word[0] also announces inline data */
     unsigned char data[CTN_INLINE_BYTES];
 } ctn_slot_t;
 
 /** A channel's slots. The rings lie side by side: operations of few rounds,
  * which are most, touch few pages. */
 typedef struct ctn_slots {
-    ctn_slot_t ring[CTN_RINGS];
+    ctn_slot_t generation[CTN_GENERATIONS];
 } ctn_slots_t;
 
-typedef struct ctn_block {
+typedef struct ctn_control_block {
     ctn_slots_t service[CTN_CHAIN_SLOTS];
     ctn_slots_t node[CTN_CHAIN_SLOTS];
     ctn_slots_t leaders[CTN_CHAIN_SLOTS];
     ctn_slots_t user[CTN_SLOTS];
     /* Members part here, whatever the other channels have under way. */
-    ctn_slot_t teardown[CTN_PARTING_SLOTS][CTN_PARTING_RINGS];
+    ctn_slot_t teardown[CTN_TEARDOWN_SLOTS][CTN_TEARDOWN_GENERATIONS];
     /* What members on a node share, in the block of the first of them; its
      * layout is the topology's. Zero in a new group. */
     unsigned char node_area[CTN_NODE_AREA_BYTES];
     /* Of the world's alone, in which all blocks lie at the same offset; see
-     * ctn_exec_break. */
-    uint64_t alarm;
+     * ctn_exec_abort. */
+    uint64_t abort_flag;
     unsigned char unused[64 - sizeof(uint64_t)];
     /* What follows need not be zero. */
-    unsigned char wide[CTN_RINGS][CTN_WIDE_SLOTS][CTN_PARTS][CTN_PART_BYTES];
-} ctn_block_t;
+    unsigned char eager[CTN_GENERATIONS][CTN_EAGER_SLOTS][CTN_EAGER_FRAGMENTS]
+                       [CTN_EAGER_FRAGMENT_BYTES];
+} ctn_control_block_t;
 
 /** A block of up to CTN_SMALL_MEMBERS members that holds operations of one
  * kind, one after the other: the same parts with fewer slots, a board as long
  * as the members need, and maybe shorter wide payloads. */
 #define CTN_SMALL_MEMBERS 64u
 
-typedef struct ctn_small_block {
+typedef struct ctn_small_control_block {
     ctn_slots_t service[CTN_CHAIN_SLOTS / 2];
     ctn_slots_t node[CTN_CHAIN_SLOTS / 4];
     ctn_slots_t leaders[CTN_CHAIN_SLOTS / 4];
     ctn_slots_t user[CTN_SLOTS];
-    ctn_slot_t teardown[CTN_PARTING_SLOTS][CTN_PARTING_RINGS];
+    ctn_slot_t teardown[CTN_TEARDOWN_SLOTS][CTN_TEARDOWN_GENERATIONS];
     unsigned char node_area[];
-} ctn_small_block_t;
+} ctn_small_control_block_t;
 
 /** Where the parts of a block are. */
-typedef struct ctn_block_layout {
+typedef struct ctn_control_block_layout {
     uint32_t service, node, leaders, user, teardown, node_area;
-} ctn_block_layout_t;
+} ctn_control_block_layout_t;
 
-#define CTN_BLOCK_LAYOUT(type)                                                 \
+#define CTN_CONTROL_BLOCK_LAYOUT(type)                                         \
     {                                                                          \
         offsetof(type, service), offsetof(type, node),                         \
             offsetof(type, leaders), offsetof(type, user),                     \
@@ -127,15 +130,17 @@ typedef struct ctn_block_layout {
     }
 
 _Static_assert(sizeof(ctn_slot_t) == 128, "a slot is two cache lines");
-_Static_assert(offsetof(ctn_block_t, wide) % 4096 == 0,
+_Static_assert(offsetof(ctn_control_block_t, eager) % 4096 == 0,
                "wide slots start on a page");
 
-static inline uint64_t ctn_wide_offset(ctn_address_t member, uint64_t seq,
-                                       unsigned slot, unsigned part)
+static inline uint64_t ctn_eager_offset(ctn_address_t member, uint64_t seq,
+                                        unsigned slot, unsigned fragment)
 {
-    return member.offset + offsetof(ctn_block_t, wide) +
-           (((seq % CTN_RINGS) * CTN_WIDE_SLOTS + slot) * CTN_PARTS + part) *
-               CTN_PART_BYTES;
+    return member.offset + offsetof(ctn_control_block_t, eager) +
+           (((seq % CTN_GENERATIONS) * CTN_EAGER_SLOTS + slot) *
+                CTN_EAGER_FRAGMENTS +
+            fragment) *
+               CTN_EAGER_FRAGMENT_BYTES;
 }
 
 #define CTN_EPOCH_BARRIERS 3u
@@ -153,7 +158,7 @@ static inline uint64_t ctn_epoch_place(uint64_t seq)
 _Static_assert((CTN_EPOCH & (CTN_EPOCH - 1)) == 0 &&
                    2 * CTN_EPOCH + 16 < CTN_NUMBERS,
                "old words are gone before their numbers come again");
-_Static_assert(CTN_NUMBERS % 16 == 0 && CTN_NUMBERS % CTN_RINGS == 0,
+_Static_assert(CTN_NUMBERS % 16 == 0 && CTN_NUMBERS % CTN_GENERATIONS == 0,
                "numbers and rings stay aligned");
 
 /** The number of an operation in a word. Never 0, which fresh memory holds. */
@@ -164,25 +169,25 @@ static inline uint32_t ctn_number(uint64_t seq)
 
 /** What a word holds that counts: the number of an operation, and a count
  * within it. */
-static inline uint64_t ctn_tag(uint64_t seq, uint64_t count)
+static inline uint64_t ctn_flag(uint64_t seq, uint64_t count)
 {
     return (uint64_t)ctn_number(seq) << 32 | (count & UINT32_MAX);
 }
 
 /** What a word holds that does not count: the operation in all 64 bits, so it
  * is never drawn twice. Never 0, either. */
-static inline uint64_t ctn_flag(uint64_t seq)
+static inline uint64_t ctn_flag64(uint64_t seq)
 {
     return seq + 1;
 }
 
 /** Whether `word` is of operation `seq`; its count then. */
-static inline int ctn_tag_matches(uint64_t word, uint64_t seq)
+static inline int ctn_flag_matches(uint64_t word, uint64_t seq)
 {
     return word >> 32 == ctn_number(seq);
 }
 
-static inline uint32_t ctn_tag_count(uint64_t word)
+static inline uint32_t ctn_flag_count(uint64_t word)
 {
     return (uint32_t)word;
 }

@@ -49,7 +49,7 @@ catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
     return CATENA_OK;
 }
 
-bool ctn_exec_is_near(const ctn_exec_t *exec, uint64_t process)
+bool ctn_exec_is_local(const ctn_exec_t *exec, uint64_t process)
 {
     const ctn_endpoint_t *known = exec->endpoints[endpoint_slot(exec, process)];
     return known != NULL && known->arena != NULL;

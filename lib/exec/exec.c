@@ -26,36 +26,36 @@ static void free_operations(ctn_op_t *op)
 
 void ctn_exec_release(ctn_exec_t *exec)
 {
-    ctn_bell_close(&exec->bell);
+    ctn_doorbell_close(&exec->doorbell);
     free_operations(exec->pool);
     free_operations(exec->active); /* that an error has cut short */
-    while (exec->remains != NULL) {
-        ctn_remains_t *kept = exec->remains;
-        exec->remains = kept->next;
+    while (exec->deferred_frees != NULL) {
+        ctn_deferred_free_t *kept = exec->deferred_frees;
+        exec->deferred_frees = kept->next;
         free(kept->block);
         free(kept);
     }
     while (exec->spares > 0) {
         ctn_heap_free(exec->heap, exec->spare[--exec->spares]);
     }
-    ctn_bounce_release(exec);
+    ctn_staging_release(exec);
     free(exec->endpoints);
     exec->endpoints = NULL;
 }
 
-void ctn_exec_keep(ctn_exec_t *exec, void *block)
+void ctn_exec_defer_free(ctn_exec_t *exec, void *block)
 {
-    ctn_remains_t *kept = block != NULL ? malloc(sizeof(*kept)) : NULL;
+    ctn_deferred_free_t *kept = block != NULL ? malloc(sizeof(*kept)) : NULL;
     if (kept != NULL) { /* else it is lost, but not harmful */
-        *kept = (ctn_remains_t){exec->remains, block};
-        exec->remains = kept;
+        *kept = (ctn_deferred_free_t){exec->deferred_frees, block};
+        exec->deferred_frees = kept;
     }
 }
 
 /* ---- operations ---- */
 
 ctn_op_t *ctn_op_create(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
-                        ctn_channel_t *channel)
+                        ctn_sequence_t *sequence)
 {
     assert(algorithm->state_bytes <= CTN_OP_STATE_BYTES);
     ctn_op_t *op = exec->pool;
@@ -71,7 +71,7 @@ ctn_op_t *ctn_op_create(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
     memset(op->memory, 0, algorithm->state_bytes);
     op->algorithm = algorithm;
     op->exec = exec;
-    op->channel = channel;
+    op->sequence = sequence;
     op->waits_for = -1;
     return op;
 }
@@ -115,57 +115,57 @@ CTN_HOT static void op_activate(ctn_op_t *op, ctn_op_t **list)
     *list = op;
 }
 
-CTN_HOT static void channel_completed(ctn_channel_t *channel,
-                                      const ctn_op_t *op)
+CTN_HOT static void sequence_completed(ctn_sequence_t *sequence,
+                                       const ctn_op_t *op)
 {
-    if (op->algorithm->synchronizing && channel->synchronized <= op->seq) {
-        channel->synchronized = op->seq + 1;
+    if (op->algorithm->synchronizing && sequence->synchronized <= op->seq) {
+        sequence->synchronized = op->seq + 1;
     }
-    channel->done_mask =
-        (uint8_t)(channel->done_mask | 1u << (op->seq - channel->complete));
-    while (channel->done_mask & 1u) {
-        channel->done_mask >>= 1;
-        channel->complete++;
+    sequence->done_mask =
+        (uint8_t)(sequence->done_mask | 1u << (op->seq - sequence->complete));
+    while (sequence->done_mask & 1u) {
+        sequence->done_mask >>= 1;
+        sequence->complete++;
     }
 }
 
 /** Let those queued operations begin that now may, in start order. */
-CTN_HOT static void channel_activate(ctn_channel_t *channel)
+CTN_HOT static void sequence_activate(ctn_sequence_t *sequence)
 {
-    while (channel->queue != NULL &&
-           ctn_channel_may_run(channel, channel->queue->seq)) {
-        ctn_op_t *op = channel->queue;
-        channel->queue = op->next;
-        if (channel->queue == NULL) {
-            channel->queue_end = &channel->queue;
+    while (sequence->queue != NULL &&
+           ctn_sequence_may_run(sequence, sequence->queue->seq)) {
+        ctn_op_t *op = sequence->queue;
+        sequence->queue = op->next;
+        if (sequence->queue == NULL) {
+            sequence->queue_end = &sequence->queue;
         }
         if (ctn_epoch_place(op->seq) < CTN_EPOCH_BARRIERS) {
-            ctn_channel_zero_old(op->exec, channel, op->seq);
+            ctn_sequence_zero_old(op->exec, sequence, op->seq);
         }
         op_activate(op, &op->exec->active);
     }
 }
 
-void ctn_users_leave(ctn_users_t *users)
+void ctn_refcount_put(ctn_refcount_t *refcount)
 {
-    if (--users->count == 0 && users->dropped) {
-        free(users);
+    if (--refcount->count == 0 && refcount->dropped) {
+        free(refcount);
     }
 }
 
-void ctn_users_drop(ctn_users_t *users)
+void ctn_refcount_drop(ctn_refcount_t *refcount)
 {
-    if (users != NULL && users->count > 0) {
-        users->dropped = true;
+    if (refcount != NULL && refcount->count > 0) {
+        refcount->dropped = true;
     } else {
-        free(users);
+        free(refcount);
     }
 }
 
-void ctn_channel_open(ctn_channel_t *channel, unsigned flight)
+void ctn_sequence_open(ctn_sequence_t *sequence, unsigned flight)
 {
-    channel->flight = (uint8_t)flight;
-    channel_activate(channel);
+    sequence->flight = (uint8_t)flight;
+    sequence_activate(sequence);
 }
 
 CTN_HOT static void op_finish(ctn_op_t *op)
@@ -188,19 +188,19 @@ CTN_HOT static void op_finish(ctn_op_t *op)
         op->algorithm->finish(op);
     }
     op->state = CTN_OP_DONE;
-    ctn_channel_t *channel = op->channel;
-    if (op->status == CATENA_ERR_NO_MEMORY && channel != NULL &&
-        channel->brittle && !op->clean) {
-        ctn_exec_break(exec, op->status);
+    ctn_sequence_t *sequence = op->sequence;
+    if (op->status == CATENA_ERR_NO_MEMORY && sequence != NULL &&
+        sequence->brittle && !op->clean) {
+        ctn_exec_abort(exec, op->status);
     }
-    if (channel != NULL) {
-        channel_completed(channel, op);
+    if (sequence != NULL) {
+        sequence_completed(sequence, op);
     }
-    if (channel != NULL) {
-        channel_activate(channel);
+    if (sequence != NULL) {
+        sequence_activate(sequence);
     }
     if (op->detached) { /* the channel may go with it */
-        channel->detached--;
+        sequence->detached--;
         exec->returned += op->aside;
         ctn_op_release(op);
     }
@@ -286,56 +286,57 @@ static bool progress_network(ctn_exec_t *exec)
     if (result < 0 && exec->virtual_time && exec->status == CATENA_OK) {
         exec->status = (catena_status_t)result; /* all hear of it by itself */
     } else if (result < 0) {
-        ctn_exec_break(exec, (catena_status_t)result);
+        ctn_exec_abort(exec, (catena_status_t)result);
     }
     return result != 0;
 }
 
-CTN_HOT static void queue_up(ctn_channel_t *channel, ctn_op_t *op)
+CTN_HOT static void queue_up(ctn_sequence_t *sequence, ctn_op_t *op)
 {
-    op->seq = channel->started++;
+    op->seq = sequence->started++;
     op->state = CTN_OP_QUEUED;
-    *channel->queue_end = op;
-    channel->queue_end = &op->next;
-    channel->loose =
-        (uint8_t)(op->algorithm->synchronizing ? 0 : channel->loose + 1);
+    *sequence->queue_end = op;
+    sequence->queue_end = &op->next;
+    sequence->unsynchronized =
+        (uint8_t)(op->algorithm->synchronizing ? 0
+                                               : sequence->unsynchronized + 1);
 }
 
 /** False: no memory. */
-static bool put_fence(ctn_channel_t *channel, ctn_exec_t *exec)
+static bool put_generation_barrier(ctn_sequence_t *sequence, ctn_exec_t *exec)
 {
-    ctn_op_t *fence = channel->fences->make(exec, channel);
-    if (fence == NULL) {
+    ctn_op_t *barrier = sequence->hooks->make(exec, sequence);
+    if (barrier == NULL) {
         return false;
     }
-    fence->detached = true;
-    channel->detached++;
-    queue_up(channel, fence);
+    barrier->detached = true;
+    sequence->detached++;
+    queue_up(sequence, barrier);
     return true;
 }
 
-static bool put_epoch_barriers(ctn_channel_t *channel, ctn_exec_t *exec)
+static bool put_epoch_barriers(ctn_sequence_t *sequence, ctn_exec_t *exec)
 {
     bool put = true;
-    while (put && ctn_channel_epoch_due(channel)) {
-        put = put_fence(channel, exec);
+    while (put && ctn_sequence_epoch_due(sequence)) {
+        put = put_generation_barrier(sequence, exec);
     }
     return put;
 }
 
 /** Every rank starts the same operations in the same order, so all of them put
  * fences and epoch barriers at the same places. */
-CTN_HOT static bool fence_off(ctn_channel_t *channel, const ctn_op_t *op)
+CTN_HOT static bool put_barriers(ctn_sequence_t *sequence, const ctn_op_t *op)
 {
-    if (ctn_channel_epoch_due(channel)) {
-        return put_epoch_barriers(channel, op->exec);
+    if (ctn_sequence_epoch_due(sequence)) {
+        return put_epoch_barriers(sequence, op->exec);
     }
-    if (!ctn_channel_fence_due(channel) || op->algorithm->synchronizing ||
-        channel->fences == NULL) {
+    if (!ctn_sequence_barrier_due(sequence) || op->algorithm->synchronizing ||
+        sequence->hooks == NULL) {
         return true;
     }
-    return put_fence(channel, op->exec) &&
-           put_epoch_barriers(channel, op->exec);
+    return put_generation_barrier(sequence, op->exec) &&
+           put_epoch_barriers(sequence, op->exec);
 }
 
 CTN_HOT void ctn_op_start(ctn_op_t *op)
@@ -351,21 +352,21 @@ CTN_HOT void ctn_op_start(ctn_op_t *op)
         /* A simulated rank that never waits would not hear of its death. */
         (void)progress_network(op->exec);
     }
-    ctn_channel_t *channel = op->channel;
-    if (channel == NULL) {
+    ctn_sequence_t *sequence = op->sequence;
+    if (sequence == NULL) {
         op_activate(op, &op->exec->active);
         (void)op_advance(op);
         return;
     }
-    if (!fence_off(channel, op)) {
+    if (!put_barriers(sequence, op)) {
         /* Numbers do not agree with the others' any more. */
-        ctn_exec_break(op->exec, CATENA_ERR_NO_MEMORY);
+        ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
         op->status = CATENA_ERR_NO_MEMORY;
         op->state = CTN_OP_DONE;
         return;
     }
-    queue_up(channel, op);
-    channel_activate(channel);
+    queue_up(sequence, op);
+    sequence_activate(sequence);
     if (op->state == CTN_OP_ACTIVE) {
         (void)op_advance(op);
     }
@@ -380,7 +381,7 @@ void ctn_op_start_held(ctn_op_t *op)
 void ctn_op_start_detached(ctn_op_t *op)
 {
     op->detached = true;
-    op->channel->detached++;
+    op->sequence->detached++;
     ctn_op_start(op);
 }
 
@@ -388,8 +389,8 @@ void ctn_op_start_aside(ctn_op_t *op, bool detached)
 {
     op->aside = true;
     op->detached = detached;
-    op->channel->detached += detached;
-    op->seq = op->channel->started++;
+    op->sequence->detached += detached;
+    op->seq = op->sequence->started++;
     op_activate(op, &op->exec->aside);
     (void)progress_network(op->exec);
     (void)ctn_exec_poll_aside(op->exec);
@@ -457,7 +458,7 @@ void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)
 /** Advance every active operation; true when one did something. */
 CTN_HOT static bool progress_operations(ctn_exec_t *exec)
 {
-    exec->look_again = 0;
+    exec->spin_polls = 0;
     bool moved = false;
     ctn_op_t *op = exec->active;
     while (op != NULL) {
@@ -531,12 +532,12 @@ bool ctn_exec_poll(ctn_exec_t *exec)
     return progress_operations(exec) || moved;
 }
 
-void ctn_exec_poll_or_idle(ctn_exec_t *exec, ctn_patience_t *patience)
+void ctn_exec_poll_or_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     if (ctn_exec_poll(exec)) {
-        *patience = (ctn_patience_t){0};
+        *backoff = (ctn_backoff_t){0};
     } else {
-        ctn_exec_idle(exec, patience);
+        ctn_exec_idle(exec, backoff);
     }
 }
 
@@ -549,12 +550,12 @@ catena_status_t ctn_exec_progress(ctn_exec_t *exec)
 }
 
 /** After a look at all operations, which maybe moved something. */
-CTN_TURN static void wait_on(ctn_exec_t *exec, ctn_patience_t *patience,
+CTN_TURN static void wait_on(ctn_exec_t *exec, ctn_backoff_t *backoff,
                              bool moved)
 {
     /* Polling the network costs system calls: do it at once when an operation
      * waits for it, now and then when only peers may. */
-    if (exec->network_waits > 0 || patience->misses % 8 == 7 ||
+    if (exec->network_waits > 0 || backoff->misses % 8 == 7 ||
         exec->virtual_time) {
         moved |= progress_network(exec);
         if (exec->aside != NULL) {
@@ -562,29 +563,29 @@ CTN_TURN static void wait_on(ctn_exec_t *exec, ctn_patience_t *patience,
         }
     }
     if (moved) {
-        *patience = (ctn_patience_t){0};
+        *backoff = (ctn_backoff_t){0};
     } else {
-        ctn_exec_idle(exec, patience);
+        ctn_exec_idle(exec, backoff);
     }
 }
 
 CTN_HOT catena_status_t ctn_op_wait(ctn_op_t *op)
 {
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     while (op->state != CTN_OP_DONE) {
         bool moved = progress_operations(op->exec);
         if (op->state != CTN_OP_DONE) {
-            wait_on(op->exec, &patience, moved);
+            wait_on(op->exec, &backoff, moved);
         }
     }
     return op->status;
 }
 
-CTN_TURN bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience)
+CTN_TURN bool ctn_inline_wait(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     ctn_exec_wake(exec);
-    wait_on(exec, patience, false);
-    exec->look_again = 0;
+    wait_on(exec, backoff, false);
+    exec->spin_polls = 0;
     return exec->status == CATENA_OK;
 }
 
@@ -592,14 +593,14 @@ catena_status_t ctn_exec_flush(ctn_exec_t *exec, ctn_transport_t *transport)
 {
     /* After an error the transport does not write it: see give_up. */
     uint64_t pending = 0;
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     catena_status_t status = exec->status;
     if (status == CATENA_OK) {
         status = transport->ops->flush(transport, &pending);
     }
     while (status == CATENA_OK && pending != 0) {
         if (!ctn_exec_poll(exec)) {
-            ctn_exec_idle(exec, &patience);
+            ctn_exec_idle(exec, &backoff);
         }
         status = exec->status;
     }

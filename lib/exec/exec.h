@@ -77,12 +77,12 @@ typedef enum ctn_op_state {
 } ctn_op_state_t;
 
 #define CTN_OP_STATE_BYTES 2112u
-#define CTN_BOUNCE_BYTES 65536u
+#define CTN_STAGING_BYTES 65536u
 
 struct catena_request {
     /* A cache line that is all of this that those without phases touch. */
     ctn_exec_t *exec;
-    ctn_channel_t *channel; /* NULL: only calls others, has no sequence */
+    ctn_sequence_t *sequence; /* NULL: only calls others, has no sequence */
     uint64_t seq;
     /* Of requests that may go without their phases; else NULL.
      * start: nothing else is under way; do at once what the first phases would.
@@ -115,15 +115,15 @@ struct catena_request {
 };
 
 /** How a rank waits; see exec/wait.c. */
-typedef struct ctn_waiting {
-    uint32_t looks;    /* at a word, when a blocking call starts to wait */
-    uint32_t spin;     /* polls before the core is given away */
-    uint64_t sleep_ns; /* of waiting before sleeping; UINT64_MAX: never */
-    uint64_t nap_ns;   /* the longest */
+typedef struct ctn_wait_policy {
+    uint32_t loads; /* at a word, when a blocking call starts to wait */
+    uint32_t spin;  /* polls before the core is given away */
+    uint64_t sleep_after_ns; /* of waiting before sleeping; UINT64_MAX: never */
+    uint64_t longest_sleep_ns; /* the longest */
     /** Gives the core away (NULL: sched_yield). Tests put theirs here, and
      * their clock and sleep into a transport. */
     void (*yield)(ctn_exec_t *exec);
-} ctn_waiting_t;
+} ctn_wait_policy_t;
 
 /* Blocks of freed groups are kept for new ones: fresh memory costs faults, and
  * zeroing it all more than the few slots that were used. */
@@ -132,7 +132,7 @@ typedef struct ctn_waiting {
 /** What operations have taken; for those who report it. */
 typedef struct ctn_tally {
     uint64_t rounds;   /* exchanges of messages, as algorithms count them */
-    uint64_t messages; /* sent by ctn_op_send and ctn_mail_send, and the
+    uint64_t messages; /* sent by ctn_op_send and ctn_message_send, and the
                           acknowledgements of long mail */
     uint64_t bytes;    /* in them, or fetched because of them */
     uint64_t memory;   /* held now by algorithms for themselves */
@@ -140,34 +140,34 @@ typedef struct ctn_tally {
 } ctn_tally_t;
 
 /** Patience of one wait. */
-typedef struct ctn_patience {
+typedef struct ctn_backoff {
     uint32_t misses;
     uint64_t since_ns;
-    uint32_t rings; /* in a row that were for nothing */
-    bool listens;   /* its bell is rung for it */
-} ctn_patience_t;
+    uint32_t wakeups; /* in a row that were for nothing */
+    bool armed;       /* its bell is rung for it */
+} ctn_backoff_t;
 
 /** Called in long waits: `look` finds out whether peers use another algorithm
  * in operations that are complete on this rank. Embedded in its owner. */
 typedef struct ctn_watch {
     struct ctn_watch *next;
-    void (*look)(struct ctn_watch *watch);
+    void (*check)(struct ctn_watch *watch);
 } ctn_watch_t;
 
 /** Memory that outlives the operation it was for. */
-typedef struct ctn_remains {
-    struct ctn_remains *next;
+typedef struct ctn_deferred_free {
+    struct ctn_deferred_free *next;
     void *block;
-} ctn_remains_t;
+} ctn_deferred_free_t;
 
 /** Memory where some data are packed to wait for the network; exec/staging.c.
  */
-typedef struct ctn_bounce {
-    struct ctn_bounce *next;
+typedef struct ctn_staging {
+    struct ctn_staging *next;
     const ctn_op_t *op; /* whose data they are */
     uint64_t pending;   /* puts of it that have not left yet */
-    _Alignas(16) unsigned char data[CTN_BOUNCE_BYTES]; /* or what is reduced */
-} ctn_bounce_t;
+    _Alignas(16) unsigned char data[CTN_STAGING_BYTES]; /* or what is reduced */
+} ctn_staging_t;
 
 struct ctn_exec {
     /* Two cache lines that are all of this that small operations touch. */
@@ -181,22 +181,22 @@ struct ctn_exec {
     bool oversubscribed; /* more ranks than cores on this host */
     /* Set by a phase: polls before the core is given away, since what it waits
      * for will come soon, from another core. */
-    uint16_t look_again;
+    uint16_t spin_polls;
     /* Grows when a wait is long: then phases look whether a peer may be doing
      * something else, since its data have another length. */
-    uint32_t doubts;
+    uint32_t peer_checks;
     ctn_watch_t *watches; /* called then, too */
     /* Then words were sent over the network for which nobody waits: flush them
      * before memory is freed at which they are aimed. */
-    bool unheard;
+    bool needs_flush;
     /* In the simulator, on request: users' data, and tables that are only
      * exchanged and worked on, exist in size alone. */
     bool drop_data;
     bool drop_tables;
-    ctn_waiting_t waiting;
-    ctn_bell_t bell;
-    uint32_t said;   /* times that where it runs was to be told */
-    uint32_t passes; /* of time: alarms are looked for now and then */
+    ctn_wait_policy_t wait_policy;
+    ctn_doorbell_t doorbell;
+    uint32_t reported; /* times that where it runs was to be told */
+    uint32_t passes;   /* of time: alarms are looked for now and then */
     const ctn_log_t *log;
     const ctn_config_t *config;
     const ctn_locality_t *locality; /* where this rank is */
@@ -207,18 +207,18 @@ struct ctn_exec {
     uint64_t returned; /* of these, that have ended */
     uint32_t requests; /* with memory that the others at links reach */
     ctn_op_t *pool;
-    ctn_remains_t *remains;
-    ctn_block_t *spare[CTN_SPARE_BLOCKS];
+    ctn_deferred_free_t *deferred_frees;
+    ctn_control_block_t *spare[CTN_SPARE_BLOCKS];
     unsigned spares;
     ctn_tally_t tally;
     /* Endpoints by process, open addressing, grows with those in use. */
     ctn_endpoint_t **endpoints;
     size_t endpoint_slots;
     size_t endpoint_count;
-    ctn_bounce_t *bounces; /* the one used last first */
-    unsigned bounce_count;
-    const uint64_t *alarm;       /* others write it; NULL: nobody does */
-    uint64_t alarm_offset;       /* of it in every arena */
+    ctn_staging_t *staging_buffers; /* the one used last first */
+    unsigned staging_count;
+    const uint64_t *abort_flag;  /* others write it; NULL: nobody does */
+    uint64_t abort_flag_offset;  /* of it in every arena */
     struct catena_group *groups; /* that there are, newest first: group.c's */
 };
 
@@ -229,27 +229,28 @@ void ctn_exec_release(ctn_exec_t *exec);
  * them is gone. All ends with `status`, here and, since nothing that they wait
  * for will come, at all ranks that it knows, which tell those that they know.
  */
-void ctn_exec_break(ctn_exec_t *exec, catena_status_t status);
+void ctn_exec_abort(ctn_exec_t *exec, catena_status_t status);
 /** Whether another rank has done so is heard in long waits.
  * @param block the world's, once it is known to all */
-void ctn_exec_hear_alarms(ctn_exec_t *exec, const ctn_block_t *block);
+void ctn_exec_set_abort_flag(ctn_exec_t *exec,
+                             const ctn_control_block_t *block);
 /** Look. */
-void ctn_exec_look_for_alarm(ctn_exec_t *exec);
+void ctn_exec_check_abort_flag(ctn_exec_t *exec);
 
 /** How many look at something, which goes when it is dropped and nobody does.
  */
-typedef struct ctn_users {
+typedef struct ctn_refcount {
     size_t count;
     bool dropped; /* this goes with the last of them */
-} ctn_users_t;
+} ctn_refcount_t;
 
-static inline void ctn_users_join(ctn_users_t *users)
+static inline void ctn_refcount_get(ctn_refcount_t *refcount)
 {
-    users->count++;
+    refcount->count++;
 }
-void ctn_users_leave(ctn_users_t *users);
+void ctn_refcount_put(ctn_refcount_t *refcount);
 /** NULL: nothing. */
-void ctn_users_drop(ctn_users_t *users);
+void ctn_refcount_drop(ctn_refcount_t *refcount);
 
 static inline void ctn_exec_watch(ctn_exec_t *exec, ctn_watch_t *watch)
 {
@@ -260,7 +261,7 @@ void ctn_exec_unwatch(ctn_exec_t *exec, const ctn_watch_t *watch);
 
 /** Whether a process shares this one's heap; in the simulator none is said
  * to. */
-bool ctn_exec_is_near(const ctn_exec_t *exec, uint64_t process);
+bool ctn_exec_is_local(const ctn_exec_t *exec, uint64_t process);
 /** Endpoint to a process, made on first use. */
 catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
                                  ctn_endpoint_t **endpoint);
@@ -270,7 +271,7 @@ catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
 
 /** An operation from the pool, inactive, its state zeroed; NULL: no memory. */
 ctn_op_t *ctn_op_create(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
-                        ctn_channel_t *channel);
+                        ctn_sequence_t *sequence);
 /** An operation that has nothing to do; NULL: no memory. */
 ctn_op_t *ctn_op_create_empty(ctn_exec_t *exec);
 /** Back to the pool; the operation must be inactive or done. */
@@ -287,7 +288,7 @@ void ctn_op_start_detached(ctn_op_t *op);
  * started on. What has to be over first its algorithm says. */
 void ctn_op_start_aside(ctn_op_t *op, bool detached);
 /** Let operations begin that a channel with a flight of 0 has kept. */
-void ctn_channel_open(ctn_channel_t *channel, unsigned flight);
+void ctn_sequence_open(ctn_sequence_t *sequence, unsigned flight);
 /** Let it go: the next poll runs it. */
 static inline void ctn_op_let_go(ctn_op_t *op)
 {
@@ -298,8 +299,8 @@ catena_status_t ctn_op_wait(ctn_op_t *op);
 /** Start, wait, release: a blocking call. NULL: ERR_NO_MEMORY. */
 catena_status_t ctn_op_run(ctn_op_t *op);
 /** The same, of what all ranks of a group run and nobody asks for again: with
- * no memory for it all ends (ctn_exec_break). */
-catena_status_t ctn_op_run_or_break(ctn_exec_t *exec, ctn_op_t *op);
+ * no memory for it all ends (ctn_exec_abort). */
+catena_status_t ctn_op_run_or_abort(ctn_exec_t *exec, ctn_op_t *op);
 /** In which phase, and for whom it waits. */
 void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes);
 
@@ -313,7 +314,7 @@ static inline void *ctn_op_state(ctn_op_t *op)
  * members build the same things in the same order. */
 static inline bool ctn_op_is_oldest(const ctn_op_t *op)
 {
-    return op->channel == NULL || op->seq == op->channel->complete;
+    return op->sequence == NULL || op->seq == op->sequence->complete;
 }
 
 /** From within a phase: run `child` (owned by exec from now on) before the
@@ -330,7 +331,7 @@ ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status);
 
 /** Keep memory of an operation that failed until the end: the network may still
  * have parts of it. */
-void ctn_exec_keep(ctn_exec_t *exec, void *block);
+void ctn_exec_defer_free(ctn_exec_t *exec, void *block);
 
 /** Advance the operations that run aside; true: one did something. */
 bool ctn_exec_poll_aside(ctn_exec_t *exec);
@@ -352,13 +353,13 @@ void ctn_scratch_free(ctn_exec_t *exec, void *memory, size_t bytes);
 /** Memory to pack data of an operation in, to be put with its `pending`; it may
  * be had again as soon as that is 0. *bounce NULL: the network still has too
  * many of them. */
-catena_status_t ctn_bounce_get(const ctn_op_t *op, ctn_bounce_t **bounce);
+catena_status_t ctn_staging_get(const ctn_op_t *op, ctn_staging_t **staging);
 /** Whether the network still has packed data of an operation. */
-bool ctn_bounce_has(const ctn_op_t *op);
+bool ctn_staging_busy(const ctn_op_t *op);
 /** Give back what need not be kept; when an operation ends that used some. */
-void ctn_bounce_trim(ctn_exec_t *exec);
+void ctn_staging_trim(ctn_exec_t *exec);
 /** Give back all of it, when the network is gone. */
-void ctn_bounce_release(ctn_exec_t *exec);
+void ctn_staging_release(ctn_exec_t *exec);
 
 /** Advance all operations and the network once; true: something was done. */
 bool ctn_exec_poll(ctn_exec_t *exec);
@@ -368,13 +369,13 @@ void ctn_exec_end_failed(ctn_exec_t *exec);
 /** The same, reporting the state of the network. */
 catena_status_t ctn_exec_progress(ctn_exec_t *exec);
 /** The same in a wait: idle when nothing was done. */
-void ctn_exec_poll_or_idle(ctn_exec_t *exec, ctn_patience_t *patience);
+void ctn_exec_poll_or_idle(ctn_exec_t *exec, ctn_backoff_t *backoff);
 
 /** Decide how this rank waits, once its transports and its bell are there. */
-void ctn_exec_decide_waiting(ctn_exec_t *exec, const ctn_config_t *config);
+void ctn_exec_set_wait_policy(ctn_exec_t *exec, const ctn_config_t *config);
 
 /** Called when a poll found nothing; gives the core away when it is time. */
-void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience);
+void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff);
 
 /** Called when a caller that will not wait found nothing: virtual time moves
  * only when somebody lets it, and on a crowded host those who are waited for
@@ -394,26 +395,26 @@ uint64_t ctn_exec_time(ctn_exec_t *exec);
  */
 uint32_t ctn_exec_cpu(const ctn_exec_t *exec);
 
-enum { CTN_SAY_EVERY = 16 };
+enum { CTN_REPORT_CPU_EVERY = 16 };
 
-/** For exec->look_again. Who waits for a single rank waits until it has its
+/** For exec->spin_polls. Who waits for a single rank waits until it has its
  * turn on its core; who waits for some, mostly for the last steps of all. 16
  * ranks on 2 cores, bcast of 32 B: 4.9 us with 100 polls, 4.1 with 200. */
-enum { CTN_LOOKS_FOR_SOME = 100, CTN_LOOKS_FOR_ONE = 200 };
+enum { CTN_SPIN_FOR_SOME = 100, CTN_SPIN_FOR_ONE = 200 };
 
 /** On a crowded host, tell the others where this rank runs; hardly ever does
  * that change, so only now and then is it looked at.
  * @param said  what it has told last
  * @param where they look */
-static inline void ctn_exec_say_cpu(ctn_exec_t *exec, uint32_t *said,
-                                    uint32_t *where)
+static inline void ctn_exec_report_cpu(ctn_exec_t *exec, uint32_t *reported,
+                                       uint32_t *where)
 {
-    if (*said != 0 && ++exec->said % CTN_SAY_EVERY != 0) {
+    if (*reported != 0 && ++exec->reported % CTN_REPORT_CPU_EVERY != 0) {
         return;
     }
     uint32_t cpu = ctn_exec_cpu(exec);
-    if (*said != cpu) {
-        *said = cpu;
+    if (*reported != cpu) {
+        *reported = cpu;
         __atomic_store_n(where, cpu, __ATOMIC_RELAXED); /* a hint */
     }
 }
@@ -421,7 +422,7 @@ static inline void ctn_exec_say_cpu(ctn_exec_t *exec, uint32_t *said,
 /** Whether another rank ran last on another core than this one, where it has
  * said `own`: then what it is to do will come soon, and with more ranks than
  * cores, too, it pays to look again at once. */
-static inline bool ctn_exec_elsewhere(uint32_t own, const uint32_t *where)
+static inline bool ctn_exec_on_other_core(uint32_t own, const uint32_t *where)
 {
     uint32_t cpu = __atomic_load_n(where, __ATOMIC_RELAXED);
     return cpu != 0 && own != 0 && cpu != own;
@@ -433,7 +434,7 @@ static inline bool ctn_exec_elsewhere(uint32_t own, const uint32_t *where)
  * ranks on 2 cores, alltoall of 8 B, take 1.1 us when dealt evenly and 1.9 in
  * every other start. Later on nobody is moved: affinity belongs to the caller.
  * @param index among the ranks of the host */
-void ctn_exec_spread(uint32_t index);
+void ctn_exec_initial_placement(uint32_t index);
 
 /** Say whether what an operation waits for may come over the network: then
  * every poll asks the network, too. */
@@ -447,24 +448,24 @@ static inline void ctn_exec_post(ctn_exec_t *exec, uint64_t *word,
         exec->local->ops->post(exec->local, word, value);
     } else {
         ctn_word_store(word, value);
-        exec->local->told = true;
+        exec->local->stored = true;
     }
 }
 
 /** Words were stored just now: wake those of the node who sleep. */
-static inline void ctn_exec_tell(ctn_exec_t *exec)
+static inline void ctn_exec_ring_doorbells(ctn_exec_t *exec)
 {
-    if (ctn_bell_wanted(&exec->bell)) {
-        ctn_bell_ring(&exec->bell);
+    if (ctn_doorbell_needed(&exec->doorbell)) {
+        ctn_doorbell_ring(&exec->doorbell);
     }
 }
 
 /** After words were stored, maybe: wake those of the node who sleep. */
 static inline void ctn_exec_wake(ctn_exec_t *exec)
 {
-    if (exec->local->told) {
-        exec->local->told = false;
-        ctn_exec_tell(exec);
+    if (exec->local->stored) {
+        exec->local->stored = false;
+        ctn_exec_ring_doorbells(exec);
     }
 }
 
@@ -472,68 +473,70 @@ static inline void ctn_exec_wake(ctn_exec_t *exec)
  * its way, and what is done before and after: so these are inline. */
 
 /** Whether a blocking call would be the only operation under way. */
-static inline bool ctn_alone(const ctn_exec_t *exec,
-                             const ctn_channel_t *channel)
+static inline bool ctn_inline_possible(const ctn_exec_t *exec,
+                                       const ctn_sequence_t *sequence)
 {
     return exec->active == NULL && !exec->virtual_time &&
-           exec->status == CATENA_OK && channel->started == channel->complete;
+           exec->status == CATENA_OK && sequence->started == sequence->complete;
 }
 
 /** Then it need not be one: it may take its number, a synchronizing
  * operation's, and run at once. False: it is not alone, must wait for its ring,
  * or comes after an epoch barrier; then it is to be an operation. */
-static inline bool ctn_alone_begin(const ctn_exec_t *exec,
-                                   ctn_channel_t *channel, uint64_t *seq)
+static inline bool ctn_inline_begin(const ctn_exec_t *exec,
+                                    ctn_sequence_t *sequence, uint64_t *seq)
 {
-    if (!ctn_alone(exec, channel) || ctn_channel_epoch_due(channel) ||
-        !ctn_channel_may_run(channel, channel->started)) {
+    if (!ctn_inline_possible(exec, sequence) ||
+        ctn_sequence_epoch_due(sequence) ||
+        !ctn_sequence_may_run(sequence, sequence->started)) {
         return false;
     }
-    *seq = channel->started++;
-    channel->loose = 0;
+    *seq = sequence->started++;
+    sequence->unsynchronized = 0;
     return true;
 }
 
 /** The same for one that does not synchronize. Not when a fence is due: run
  * that before. */
-static inline bool ctn_alone_begin_loose(const ctn_exec_t *exec,
-                                         ctn_channel_t *channel, uint64_t *seq)
+static inline bool ctn_inline_begin_unsynchronized(const ctn_exec_t *exec,
+                                                   ctn_sequence_t *sequence,
+                                                   uint64_t *seq)
 {
-    uint8_t loose = channel->loose;
-    if (!ctn_alone_begin(exec, channel, seq)) {
+    uint8_t unsynchronized = sequence->unsynchronized;
+    if (!ctn_inline_begin(exec, sequence, seq)) {
         return false;
     }
-    channel->loose = (uint8_t)(loose + 1);
+    sequence->unsynchronized = (uint8_t)(unsynchronized + 1);
     return true;
 }
 
 /** It looked for its peers and has to look again. False: the network failed,
  * and nothing will come any more. */
-bool ctn_alone_wait(ctn_exec_t *exec, ctn_patience_t *patience);
+bool ctn_inline_wait(ctn_exec_t *exec, ctn_backoff_t *backoff);
 
 /** The same where all who were told something were woken, and nothing waits for
  * the network; not in virtual time. On a crowded host a rank gives its core
  * away at the first miss, and should find everything when it is its turn again:
  * that is all the code it returns to. */
-static inline bool ctn_alone_give_way(ctn_exec_t *exec,
-                                      ctn_patience_t *patience)
+static inline bool ctn_inline_yield(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
-    if (patience->misses == 0 && exec->waiting.spin == 0 && !exec->look_again) {
-        patience->misses = 1;
+    if (backoff->misses == 0 && exec->wait_policy.spin == 0 &&
+        !exec->spin_polls) {
+        backoff->misses = 1;
         ctn_yield_core();
         return true;
     }
-    return ctn_alone_wait(exec, patience);
+    return ctn_inline_wait(exec, backoff);
 }
 
 /** It is over. @return what became of it */
-static inline catena_status_t ctn_alone_end(ctn_exec_t *exec,
-                                            ctn_channel_t *channel)
+static inline catena_status_t ctn_inline_end(ctn_exec_t *exec,
+                                             ctn_sequence_t *sequence)
 {
     ctn_exec_wake(exec);
-    channel->complete = channel->started;
-    if (channel->loose == 0) {
-        channel->synchronized = channel->started;
+    sequence->complete = sequence->started;
+    if (sequence->unsynchronized == 0) {
+        sequence->synchronized = sequence->started;
     }
     return exec->status;
 }

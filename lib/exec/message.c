@@ -11,18 +11,23 @@
 #include "exec/slot.h"
 
 /* Of a word's count: the lower bits are the length, those above the turn. */
-enum { LENGTH_BITS = 16, LONG = (1 << LENGTH_BITS) - 1, UNFIT = LONG - 1 };
+enum {
+    LENGTH_BITS = 16,
+    RENDEZVOUS = (1 << LENGTH_BITS) - 1,
+    MISMATCH = RENDEZVOUS - 1
+};
 _Static_assert(CTN_TURNS <= 1u << (32 - LENGTH_BITS) &&
                    (CTN_TURNS & (CTN_TURNS - 1)) == 0,
                "turns fit their bits");
-_Static_assert(CTN_WIDE_BYTES < UNFIT && CTN_MAIL_BYTES < CTN_WIDE_BYTES,
+_Static_assert(CTN_EAGER_BYTES < MISMATCH &&
+                   CTN_MESSAGE_INLINE_BYTES < CTN_EAGER_BYTES,
                "lengths fit their bits");
 
 /** What is sent in place of a long message. */
-typedef struct notice {
+typedef struct rts {
     uint64_t offset; /* in the sender's arena; NOWHERE: there is a size only */
     uint64_t bytes;
-} notice_t;
+} rts_t;
 
 #define NOWHERE UINT64_MAX
 
@@ -39,9 +44,9 @@ static uint32_t count_of(uint32_t turn, size_t length)
     return turn % CTN_TURNS << LENGTH_BITS | (uint32_t)length;
 }
 
-static bool is_long(const ctn_op_t *op, unsigned slot, size_t bytes)
+static bool needs_rendezvous(const ctn_op_t *op, unsigned slot, size_t bytes)
 {
-    return bytes > ctn_slot_room(op->channel, slot);
+    return bytes > ctn_slot_capacity(op->sequence, slot);
 }
 
 /* ---- the sender ---- */
@@ -55,9 +60,8 @@ static void expect_network(ctn_op_t *op, const ctn_endpoint_t *endpoint)
     }
 }
 
-static catena_status_t send_notice(ctn_op_t *op, ctn_address_t to,
-                                   unsigned slot, uint32_t turn,
-                                   const void *data, size_t bytes)
+static catena_status_t send_rts(ctn_op_t *op, ctn_address_t to, unsigned slot,
+                                uint32_t turn, const void *data, size_t bytes)
 {
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_op_connect(op, to.process, &endpoint);
@@ -65,61 +69,62 @@ static catena_status_t send_notice(ctn_op_t *op, ctn_address_t to,
         return status;
     }
     expect_network(op, endpoint);
-    notice_t notice = {.offset = NOWHERE, .bytes = bytes};
-    bool inside = data == NULL || ctn_heap_contains(op->exec->heap, data, bytes,
-                                                    &notice.offset);
+    rts_t rts = {.offset = NOWHERE, .bytes = bytes};
+    bool inside = data == NULL ||
+                  ctn_heap_contains(op->exec->heap, data, bytes, &rts.offset);
     assert(inside);
     (void)inside;
     op->exec->tally.bytes += bytes;
     /* What acknowledged an earlier turn, which has been returned. */
     ctn_word_store(&ctn_op_slot(op, slot)->word[1], 0);
-    return ctn_op_send_count(op, to, slot, count_of(turn, LONG), &notice,
-                             sizeof(notice));
+    return ctn_op_send_count(op, to, slot, count_of(turn, RENDEZVOUS), &rts,
+                             sizeof(rts));
 }
 
-catena_status_t ctn_mail_lend(ctn_op_t *op, ctn_address_t to, unsigned slot,
-                              uint32_t turn, const void *data, size_t bytes)
+catena_status_t ctn_message_send_zcopy(ctn_op_t *op, ctn_address_t to,
+                                       unsigned slot, uint32_t turn,
+                                       const void *data, size_t bytes)
 {
-    return is_long(op, slot, bytes)
-               ? send_notice(op, to, slot, turn, data, bytes)
+    return needs_rendezvous(op, slot, bytes)
+               ? send_rts(op, to, slot, turn, data, bytes)
                : ctn_op_send_count(op, to, slot, count_of(turn, bytes), data,
                                    bytes);
 }
 
-catena_status_t ctn_mail_send_unfit(ctn_op_t *op, ctn_address_t to,
-                                    unsigned slot, uint32_t turn)
+catena_status_t ctn_message_send_mismatch(ctn_op_t *op, ctn_address_t to,
+                                          unsigned slot, uint32_t turn)
 {
-    return ctn_op_send_count(op, to, slot, count_of(turn, UNFIT), NULL, 0);
+    return ctn_op_send_count(op, to, slot, count_of(turn, MISMATCH), NULL, 0);
 }
 
-bool ctn_mail_turn(const ctn_channel_t *channel, uint64_t seq, unsigned slot,
-                   uint32_t *turn)
+bool ctn_message_turn(const ctn_sequence_t *sequence, uint64_t seq,
+                      unsigned slot, uint32_t *turn)
 {
-    const unsigned char *slots = (const unsigned char *)channel->slots;
+    const unsigned char *slots = (const unsigned char *)sequence->slots;
     const ctn_slot_t *at =
-        (const void *)(slots + ctn_slot_at(channel, seq, slot));
+        (const void *)(slots + ctn_slot_at(sequence, seq, slot));
     uint64_t word = ctn_word_load(&at->word[0]);
-    *turn = ctn_tag_count(word) >> LENGTH_BITS;
-    return ctn_tag_matches(word, seq);
+    *turn = ctn_flag_count(word) >> LENGTH_BITS;
+    return ctn_flag_matches(word, seq);
 }
 
-bool ctn_mail_returned(const ctn_op_t *op, unsigned slot, uint32_t turn,
-                       size_t bytes)
+bool ctn_message_zcopy_done(const ctn_op_t *op, unsigned slot, uint32_t turn,
+                            size_t bytes)
 {
-    if (!is_long(op, slot, bytes)) {
-        return bytes <= CTN_MAIL_BYTES || op->pending == 0;
+    if (!needs_rendezvous(op, slot, bytes)) {
+        return bytes <= CTN_MESSAGE_INLINE_BYTES || op->pending == 0;
     }
     return ctn_word_load(&ctn_op_slot(op, slot)->word[1]) ==
-           ctn_tag(op->seq, count_of(turn, LONG));
+           ctn_flag(op->seq, count_of(turn, RENDEZVOUS));
 }
 
-catena_status_t ctn_mail_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
-                              uint32_t turn, const void *data, size_t bytes,
-                              ctn_parcel_t *parcel)
+catena_status_t ctn_message_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
+                                 uint32_t turn, const void *data, size_t bytes,
+                                 ctn_send_handle_t *handle)
 {
-    assert(parcel->copy == NULL);
-    if (bytes <= CTN_MAIL_BYTES) {
-        return ctn_mail_lend(op, to, slot, turn, data, bytes);
+    assert(handle->copy == NULL);
+    if (bytes <= CTN_MESSAGE_INLINE_BYTES) {
+        return ctn_message_send_zcopy(op, to, slot, turn, data, bytes);
     }
     void *copy = ctn_scratch_alloc(op->exec, bytes);
     if (copy == NULL) {
@@ -127,78 +132,79 @@ catena_status_t ctn_mail_send(ctn_op_t *op, ctn_address_t to, unsigned slot,
     }
     memcpy(copy, data, bytes);
     ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
-    *parcel = (ctn_parcel_t){copy, bytes, slot, turn};
-    return ctn_mail_lend(op, to, slot, turn, copy, bytes);
+    *handle = (ctn_send_handle_t){copy, bytes, slot, turn};
+    return ctn_message_send_zcopy(op, to, slot, turn, copy, bytes);
 }
 
-bool ctn_mail_taken(ctn_op_t *op, ctn_parcel_t *parcel)
+bool ctn_message_send_done(ctn_op_t *op, ctn_send_handle_t *handle)
 {
-    if (parcel->copy == NULL) {
+    if (handle->copy == NULL) {
         return true;
     }
-    if (!ctn_mail_returned(op, parcel->slot, parcel->turn, parcel->bytes)) {
+    if (!ctn_message_zcopy_done(op, handle->slot, handle->turn,
+                                handle->bytes)) {
         return false;
     }
-    ctn_scratch_free(op->exec, parcel->copy, parcel->bytes);
-    parcel->copy = NULL;
+    ctn_scratch_free(op->exec, handle->copy, handle->bytes);
+    handle->copy = NULL;
     return true;
 }
 
-void ctn_parcel_drop(ctn_op_t *op, ctn_parcel_t *parcel)
+void ctn_send_handle_release(ctn_op_t *op, ctn_send_handle_t *handle)
 {
     /* One that was not taken stays until the heap goes: the receiver may be
      * fetching it. */
-    (void)ctn_mail_taken(op, parcel);
-    parcel->copy = NULL;
+    (void)ctn_message_send_done(op, handle);
+    handle->copy = NULL;
 }
 
 /* ---- the receiver ---- */
 
 static catena_status_t fetch(ctn_op_t *op, ctn_address_t from, unsigned slot,
-                             ctn_letter_t *letter)
+                             ctn_receive_handle_t *handle)
 {
-    notice_t notice;
-    memcpy(&notice, ctn_op_slot(op, slot)->data, sizeof(notice));
+    rts_t rts;
+    memcpy(&rts, ctn_op_slot(op, slot)->data, sizeof(rts));
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_op_connect(op, from.process, &endpoint);
     if (status != CATENA_OK) {
         return status;
     }
-    letter->bytes = notice.bytes;
-    unsigned char *target = letter->into;
+    handle->bytes = rts.bytes;
+    unsigned char *target = handle->into;
     uint64_t *pending = &op->pending;
     if (target == NULL) {
         fetched_t *fetched =
-            ctn_scratch_alloc(op->exec, sizeof(*fetched) + notice.bytes);
+            ctn_scratch_alloc(op->exec, sizeof(*fetched) + rts.bytes);
         if (fetched == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
         fetched->pending = 0;
-        letter->copy = fetched;
+        handle->copy = fetched;
         target = fetched->data;
         pending = &fetched->pending;
     }
-    letter->fetching = true;
-    bool nowhere = notice.offset == NOWHERE;
-    const void *near = ctn_pointer(endpoint, nowhere ? 0 : notice.offset);
-    if (near != NULL) {
+    handle->fetching = true;
+    bool nowhere = rts.offset == NOWHERE;
+    const void *mapped = ctn_pointer(endpoint, nowhere ? 0 : rts.offset);
+    if (mapped != NULL) {
         if (!nowhere) {
-            memcpy(target, near, notice.bytes);
+            memcpy(target, mapped, rts.bytes);
         }
-        ctn_exec_charge(op->exec, CTN_WORK_COPY, notice.bytes);
+        ctn_exec_charge(op->exec, CTN_WORK_COPY, rts.bytes);
         return CATENA_OK;
     }
     expect_network(op, endpoint);
     return endpoint->transport->ops->get(endpoint, nowhere ? NULL : target,
-                                         notice.bytes,
-                                         nowhere ? 0 : notice.offset, pending);
+                                         rts.bytes, nowhere ? 0 : rts.offset,
+                                         pending);
 }
 
 /** Whether what is fetched is here. What goes into memory of the caller's is
  * counted with all else the operation waits for, since that outlives it. */
-static bool fetched_all(const ctn_op_t *op, const ctn_letter_t *letter)
+static bool fetched_all(const ctn_op_t *op, const ctn_receive_handle_t *handle)
 {
-    const fetched_t *fetched = letter->copy;
+    const fetched_t *fetched = handle->copy;
     return (fetched != NULL ? fetched->pending : op->pending) == 0;
 }
 
@@ -212,57 +218,57 @@ static catena_status_t acknowledge(ctn_op_t *op, ctn_address_t to,
     }
     op->exec->tally.messages++;
     return ctn_signal(endpoint,
-                      ctn_slot_word_offset(op->channel, to, op->seq, slot, 1),
-                      ctn_tag(op->seq, count_of(turn, LONG)));
+                      ctn_slot_word_offset(op->sequence, to, op->seq, slot, 1),
+                      ctn_flag(op->seq, count_of(turn, RENDEZVOUS)));
 }
 
-ctn_step_t ctn_mail_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
-                            uint32_t turn, ctn_letter_t *letter)
+ctn_step_t ctn_message_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
+                               uint32_t turn, ctn_receive_handle_t *handle)
 {
-    if (letter->data != NULL) {
+    if (handle->data != NULL) {
         return CTN_STEP_NEXT;
     }
     catena_status_t status = CATENA_OK;
-    if (!letter->fetching) {
+    if (!handle->fetching) {
         ctn_slot_t *at = ctn_op_slot(op, slot);
         uint64_t word = ctn_word_load(&at->word[0]);
-        uint32_t count = ctn_tag_count(word);
-        if (!ctn_tag_matches(word, op->seq) ||
+        uint32_t count = ctn_flag_count(word);
+        if (!ctn_flag_matches(word, op->seq) ||
             count >> LENGTH_BITS != turn % CTN_TURNS) {
             return CTN_STEP_WAIT;
         }
-        if ((count & LONG) == UNFIT) {
-            letter->bytes = CTN_MAIL_UNFIT;
-            letter->data = at->data;
+        if ((count & RENDEZVOUS) == MISMATCH) {
+            handle->bytes = CTN_MESSAGE_MISMATCH;
+            handle->data = at->data;
             return CTN_STEP_NEXT;
         }
-        if ((count & LONG) != LONG) {
-            letter->bytes = count & LONG;
-            letter->data = letter->bytes <= CTN_MAIL_BYTES
+        if ((count & RENDEZVOUS) != RENDEZVOUS) {
+            handle->bytes = count & RENDEZVOUS;
+            handle->data = handle->bytes <= CTN_MESSAGE_INLINE_BYTES
                                ? at->data
-                               : ctn_op_wide(op, slot, 1, letter->bytes);
+                               : ctn_op_eager(op, slot, 1, handle->bytes);
             return CTN_STEP_NEXT;
         }
-        status = fetch(op, from, slot, letter);
+        status = fetch(op, from, slot, handle);
     }
-    if (status == CATENA_OK && !fetched_all(op, letter)) {
+    if (status == CATENA_OK && !fetched_all(op, handle)) {
         return CTN_STEP_WAIT;
     }
     if (status == CATENA_OK) {
-        const fetched_t *fetched = letter->copy;
-        letter->data = fetched != NULL ? fetched->data : letter->into;
+        const fetched_t *fetched = handle->copy;
+        handle->data = fetched != NULL ? fetched->data : handle->into;
         status = acknowledge(op, from, slot, turn);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-void ctn_letter_release(ctn_op_t *op, ctn_letter_t *letter)
+void ctn_receive_handle_release(ctn_op_t *op, ctn_receive_handle_t *handle)
 {
-    fetched_t *fetched = letter->copy;
+    fetched_t *fetched = handle->copy;
     /* One that is still on its way, of an operation that failed, stays until
      * the heap goes: the transport may write it yet. */
     if (fetched != NULL && fetched->pending == 0) {
-        ctn_scratch_free(op->exec, fetched, sizeof(*fetched) + letter->bytes);
+        ctn_scratch_free(op->exec, fetched, sizeof(*fetched) + handle->bytes);
     }
-    *letter = (ctn_letter_t){.data = NULL};
+    *handle = (ctn_receive_handle_t){.data = NULL};
 }

@@ -128,7 +128,7 @@ catena_status_t catena_waitany(size_t count, catena_request_t *requests[],
     if (index == NULL || (requests == NULL && count > 0)) {
         return CATENA_ERR_ARG;
     }
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     for (;;) {
         ctn_exec_t *exec = NULL;
         for (size_t i = 0; i < count; i++) {
@@ -145,9 +145,9 @@ catena_status_t catena_waitany(size_t count, catena_request_t *requests[],
             return CATENA_OK;
         }
         if (!ctn_exec_poll(exec)) {
-            ctn_exec_idle(exec, &patience);
+            ctn_exec_idle(exec, &backoff);
         } else {
-            patience = (ctn_patience_t){0};
+            backoff = (ctn_backoff_t){0};
         }
     }
 }

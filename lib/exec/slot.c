@@ -6,7 +6,7 @@ catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
                                ctn_endpoint_t **endpoint)
 {
     ctn_exec_t *exec = op->exec;
-    return op->channel->network_only && !exec->virtual_time
+    return op->sequence->network_only && !exec->virtual_time
                ? exec->network->ops->connect(exec->network, process, endpoint)
                : ctn_exec_connect(exec, process, endpoint);
 }
@@ -15,27 +15,27 @@ catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
                                   unsigned slot, uint32_t count,
                                   const void *data, size_t bytes)
 {
-    const ctn_channel_t *channel = op->channel;
-    assert(bytes <= ctn_slot_room(channel, slot));
+    const ctn_sequence_t *sequence = op->sequence;
+    assert(bytes <= ctn_slot_capacity(sequence, slot));
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_op_connect(op, member.process, &endpoint);
     if (status != CATENA_OK) {
         return status;
     }
-    _Static_assert(CTN_INLINE_BYTES <= CTN_SMALL_BYTES,
+    _Static_assert(CTN_INLINE_BYTES <= CTN_INJECT_BYTES,
                    "callers compose messages on the stack");
     op->exec->tally.messages++;
     op->exec->tally.bytes += bytes;
-    uint64_t word = ctn_slot_word_offset(channel, member, op->seq, slot, 0);
+    uint64_t word = ctn_slot_word_offset(sequence, member, op->seq, slot, 0);
     if (bytes == 0) {
-        return ctn_signal(endpoint, word, ctn_tag(op->seq, count));
+        return ctn_signal(endpoint, word, ctn_flag(op->seq, count));
     }
     uint64_t at = bytes <= CTN_INLINE_BYTES
-                      ? ctn_slot_data_offset(channel, member, op->seq, slot)
-                      : member.offset + channel->base +
-                            ctn_slot_wide_at(channel, op->seq, slot);
+                      ? ctn_slot_data_offset(sequence, member, op->seq, slot)
+                      : member.offset + sequence->base +
+                            ctn_slot_eager_at(sequence, op->seq, slot);
     return ctn_put_signal(endpoint, data, bytes, at, word,
-                          ctn_tag(op->seq, count), &op->pending);
+                          ctn_flag(op->seq, count), &op->pending);
 }
 
 catena_status_t ctn_op_flush(ctn_op_t *op)

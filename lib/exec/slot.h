@@ -7,19 +7,19 @@
 
 static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
 {
-    if (slot >= op->channel->touched) {
-        op->channel->touched = (uint8_t)(slot + 1);
+    if (slot >= op->sequence->used_slots) {
+        op->sequence->used_slots = (uint8_t)(slot + 1);
     }
-    return &op->channel->slots[slot * op->channel->rings +
-                               (op->seq & (op->channel->rings - 1u))];
+    return &op->sequence->slots[slot * op->sequence->generations +
+                                (op->seq & (op->sequence->generations - 1u))];
 }
 
 /** The endpoint that messages of an operation's channel go by. */
 catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
                                ctn_endpoint_t **endpoint);
 
-/** Put a message into a slot of `member`: at most ctn_slot_room. Its word tells
- * `count`. Beyond CTN_INLINE_BYTES `data` belong to the transport until
+/** Put a message into a slot of `member`: at most ctn_slot_capacity. Its word
+ * tells `count`. Beyond CTN_INLINE_BYTES `data` belong to the transport until
  * op->pending is 0; NULL: users' data that have a size only. */
 catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
                                   unsigned slot, uint32_t count,
@@ -36,7 +36,7 @@ static inline catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member,
 static inline bool ctn_op_arrived(const ctn_op_t *op, unsigned slot)
 {
     return ctn_word_load(&ctn_op_slot(op, slot)->word[0]) ==
-           ctn_tag(op->seq, 0);
+           ctn_flag(op->seq, 0);
 }
 
 /** Flush the network: the operation does not end before its puts have reached
@@ -45,14 +45,14 @@ catena_status_t ctn_op_flush(ctn_op_t *op);
 
 /** Wide payloads of an operation, of so many slots from `slot` on, as memory:
  * for what is to lie there while no messages do. NULL: they are fewer bytes. */
-static inline void *ctn_op_wide(const ctn_op_t *op, unsigned slot,
-                                unsigned slots, size_t bytes)
+static inline void *ctn_op_eager(const ctn_op_t *op, unsigned slot,
+                                 unsigned slots, size_t bytes)
 {
-    const ctn_channel_t *channel = op->channel;
-    return slot + slots <= channel->wide_slots &&
-                   bytes <= (size_t)slots * CTN_WIDE_BYTES
-               ? (unsigned char *)channel->slots +
-                     ctn_slot_wide_at(channel, op->seq, slot)
+    const ctn_sequence_t *sequence = op->sequence;
+    return slot + slots <= sequence->eager_slots &&
+                   bytes <= (size_t)slots * CTN_EAGER_BYTES
+               ? (unsigned char *)sequence->slots +
+                     ctn_slot_eager_at(sequence, op->seq, slot)
                : NULL;
 }
 

@@ -15,67 +15,67 @@ enum {
 };
 
 /** Take the first free one out of the list; NULL: there is none. */
-static ctn_bounce_t *take_free(ctn_exec_t *exec)
+static ctn_staging_t *take_free(ctn_exec_t *exec)
 {
-    ctn_bounce_t **link = &exec->bounces;
+    ctn_staging_t **link = &exec->staging_buffers;
     while (*link != NULL && (*link)->pending != 0) {
         link = &(*link)->next;
     }
-    ctn_bounce_t *bounce = *link;
-    if (bounce != NULL) {
-        *link = bounce->next;
+    ctn_staging_t *staging = *link;
+    if (staging != NULL) {
+        *link = staging->next;
     }
-    return bounce;
+    return staging;
 }
 
-catena_status_t ctn_bounce_get(const ctn_op_t *op, ctn_bounce_t **result)
+catena_status_t ctn_staging_get(const ctn_op_t *op, ctn_staging_t **result)
 {
     ctn_exec_t *exec = op->exec;
-    ctn_bounce_t *bounce = take_free(exec);
+    ctn_staging_t *staging = take_free(exec);
     *result = NULL;
-    if (bounce == NULL) {
-        if (exec->bounce_count == MOST) {
+    if (staging == NULL) {
+        if (exec->staging_count == MOST) {
             return CATENA_OK;
         }
-        bounce = malloc(sizeof(*bounce));
-        if (bounce == NULL) {
+        staging = malloc(sizeof(*staging));
+        if (staging == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
-        bounce->pending = 0;
-        exec->bounce_count++;
+        staging->pending = 0;
+        exec->staging_count++;
     }
-    bounce->op = op;
-    bounce->next = exec->bounces;
-    exec->bounces = bounce;
-    *result = bounce;
+    staging->op = op;
+    staging->next = exec->staging_buffers;
+    exec->staging_buffers = staging;
+    *result = staging;
     return CATENA_OK;
 }
 
-bool ctn_bounce_has(const ctn_op_t *op)
+bool ctn_staging_busy(const ctn_op_t *op)
 {
-    const ctn_bounce_t *bounce = op->exec->bounces;
-    while (bounce != NULL && (bounce->op != op || bounce->pending == 0)) {
-        bounce = bounce->next;
+    const ctn_staging_t *staging = op->exec->staging_buffers;
+    while (staging != NULL && (staging->op != op || staging->pending == 0)) {
+        staging = staging->next;
     }
-    return bounce != NULL;
+    return staging != NULL;
 }
 
-void ctn_bounce_trim(ctn_exec_t *exec)
+void ctn_staging_trim(ctn_exec_t *exec)
 {
     /* A simulation has very many ranks, and no caches to mind. */
     unsigned kept = exec->virtual_time ? 0 : KEPT;
-    ctn_bounce_t *bounce;
-    while (exec->bounce_count > kept && (bounce = take_free(exec)) != NULL) {
-        free(bounce);
-        exec->bounce_count--;
+    ctn_staging_t *staging;
+    while (exec->staging_count > kept && (staging = take_free(exec)) != NULL) {
+        free(staging);
+        exec->staging_count--;
     }
 }
 
-void ctn_bounce_release(ctn_exec_t *exec)
+void ctn_staging_release(ctn_exec_t *exec)
 {
-    while (exec->bounces != NULL) {
-        ctn_bounce_t *bounce = exec->bounces;
-        exec->bounces = bounce->next;
-        free(bounce);
+    while (exec->staging_buffers != NULL) {
+        ctn_staging_t *staging = exec->staging_buffers;
+        exec->staging_buffers = staging->next;
+        free(staging);
     }
 }

@@ -12,26 +12,26 @@
  * words of the node (exec/doorbell.h) and network traffic end early. */
 
 enum {
-    LONG_SPIN = 20000,     /* polls where each rank has a core */
-    SOON_SPIN = 1000,      /* the same, when it is to sleep soon */
-    FIRST_LOOKS = 64,      /* some microseconds */
-    RINGS_FOR_NOTHING = 4, /* before a nap undisturbed */
-    CLOCK_EVERY = 64,      /* polls between two looks at clock and alarm */
-    DOUBT_EVERY = 1 << 14  /* and between two doubts */
+    LONG_SPIN = 20000,    /* polls where each rank has a core */
+    SOON_SPIN = 1000,     /* the same, when it is to sleep soon */
+    FIRST_LOADS = 64,     /* some microseconds */
+    USELESS_WAKEUPS = 4,  /* before a nap undisturbed */
+    CLOCK_EVERY = 64,     /* polls between two looks at clock and alarm */
+    CHECK_EVERY = 1 << 14 /* and between two doubts */
 };
 
-static const uint64_t SLEEP_NS = 20000000; /* of waiting before */
-static const uint64_t LEAST_NAP_NS = 50000;
-static const uint64_t MOST_NAP_NS = 100000000;
-static const uint64_t DEAF_NAP_NS = 20000000;
+static const uint64_t SLEEP_AFTER_NS = 20000000; /* of waiting before */
+static const uint64_t MIN_SLEEP_NS = 50000;
+static const uint64_t MAX_SLEEP_NS = 100000000;
+static const uint64_t DISARMED_SLEEP_NS = 20000000;
 /* Where something may come that wakes nobody: from ranks of the node without a
  * bell, or from a network that stores without the help of this process. */
-static const uint64_t SHORT_NAP_NS = 1000000;
+static const uint64_t SHORT_SLEEP_NS = 1000000;
 
 /* What a look at requests that are not complete takes in virtual time. */
-static const uint64_t LOOK_NS = 100;
+static const uint64_t POLL_NS = 100;
 /* A rank that naps has doubts after so long. */
-static const uint64_t DOUBT_NS = 20000000;
+static const uint64_t CHECK_NS = 20000000;
 
 static uint32_t decide_spin(const ctn_config_t *config, bool oversubscribed)
 {
@@ -47,7 +47,7 @@ static uint32_t decide_spin(const ctn_config_t *config, bool oversubscribed)
 static uint64_t decide_sleep(const ctn_config_t *config)
 {
     if (config->sleep_ms == CTN_CONFIG_AUTO) {
-        return config->wait == CTN_WAIT_AUTO    ? SLEEP_NS
+        return config->wait == CTN_WAIT_AUTO    ? SLEEP_AFTER_NS
                : config->wait == CTN_WAIT_SLEEP ? 0
                                                 : UINT64_MAX;
     }
@@ -62,16 +62,16 @@ static bool network_wakes(const ctn_transport_t *network)
                                (network->caps & CTN_CAP_RDMA) == 0);
 }
 
-void ctn_exec_decide_waiting(ctn_exec_t *exec, const ctn_config_t *config)
+void ctn_exec_set_wait_policy(ctn_exec_t *exec, const ctn_config_t *config)
 {
-    ctn_waiting_t *waiting = &exec->waiting;
-    waiting->spin = decide_spin(config, exec->oversubscribed);
-    waiting->looks = waiting->spin >= FIRST_LOOKS ? FIRST_LOOKS : 1;
-    waiting->sleep_ns = decide_sleep(config);
-    waiting->nap_ns =
-        ctn_bell_hears(&exec->bell) && network_wakes(exec->network)
-            ? MOST_NAP_NS
-            : SHORT_NAP_NS;
+    ctn_wait_policy_t *wait_policy = &exec->wait_policy;
+    wait_policy->spin = decide_spin(config, exec->oversubscribed);
+    wait_policy->loads = wait_policy->spin >= FIRST_LOADS ? FIRST_LOADS : 1;
+    wait_policy->sleep_after_ns = decide_sleep(config);
+    wait_policy->longest_sleep_ns =
+        ctn_doorbell_reliable(&exec->doorbell) && network_wakes(exec->network)
+            ? MAX_SLEEP_NS
+            : SHORT_SLEEP_NS;
 }
 
 static uint64_t wall_clock(void)
@@ -87,7 +87,7 @@ uint64_t ctn_exec_time(ctn_exec_t *exec)
                                           : wall_clock();
 }
 
-void ctn_exec_spread(uint32_t index)
+void ctn_exec_initial_placement(uint32_t index)
 {
     cpu_set_t allowed;
     cpu_set_t one;
@@ -116,33 +116,34 @@ CTN_HOT uint32_t ctn_exec_cpu(const ctn_exec_t *exec)
  * that nobody ends more than doubles it. A rank that was rung some times for
  * what others wait for takes a nap undisturbed: else those who are busy would
  * have to ring with everything they do. */
-static void nap(ctn_exec_t *exec, ctn_patience_t *patience, uint64_t waited_ns)
+static void sleep_or_arm(ctn_exec_t *exec, ctn_backoff_t *backoff,
+                         uint64_t waited_ns)
 {
-    bool deaf = patience->rings > RINGS_FOR_NOTHING;
-    if (exec->bell.named && !deaf && !patience->listens) {
-        ctn_bell_listen(&exec->bell);
-        patience->listens = true;
+    bool disarmed = backoff->wakeups > USELESS_WAKEUPS;
+    if (exec->doorbell.named && !disarmed && !backoff->armed) {
+        ctn_doorbell_arm(&exec->doorbell);
+        backoff->armed = true;
         return;
     }
-    uint64_t most = exec->waiting.nap_ns;
-    if (deaf && most > DEAF_NAP_NS) {
-        most = DEAF_NAP_NS;
+    uint64_t most = exec->wait_policy.longest_sleep_ns;
+    if (disarmed && most > DISARMED_SLEEP_NS) {
+        most = DISARMED_SLEEP_NS;
     }
-    uint64_t ns = waited_ns < LEAST_NAP_NS ? LEAST_NAP_NS : waited_ns;
+    uint64_t ns = waited_ns < MIN_SLEEP_NS ? MIN_SLEEP_NS : waited_ns;
     ctn_transport_t *transport =
         exec->network != NULL && (exec->network->caps & CTN_CAP_SLEEP) != 0
             ? exec->network
             : exec->local;
     bool rung = transport->ops->sleep(transport, ns < most ? ns : most,
-                                      patience->listens ? exec->bell.fd : -1);
-    patience->rings = rung ? patience->rings + 1 : 0;
-    patience->listens = false;
+                                      backoff->armed ? exec->doorbell.fd : -1);
+    backoff->wakeups = rung ? backoff->wakeups + 1 : 0;
+    backoff->armed = false;
 }
 
 static inline void yield_core(ctn_exec_t *exec)
 {
-    if (exec->waiting.yield != NULL) {
-        exec->waiting.yield(exec);
+    if (exec->wait_policy.yield != NULL) {
+        exec->wait_policy.yield(exec);
     } else {
         ctn_yield_core();
     }
@@ -158,75 +159,76 @@ void ctn_exec_unwatch(ctn_exec_t *exec, const ctn_watch_t *watch)
 }
 
 /** A wait is long: phases and watches check whether peers do something else. */
-CTN_COLD static void doubt(ctn_exec_t *exec)
+CTN_COLD static void check_peers(ctn_exec_t *exec)
 {
-    exec->doubts++;
+    exec->peer_checks++;
     for (ctn_watch_t *watch = exec->watches;
          watch != NULL && exec->status == CATENA_OK; watch = watch->next) {
-        watch->look(watch);
+        watch->check(watch);
     }
 }
 
 void ctn_exec_pass_time(ctn_exec_t *exec)
 {
     if (++exec->passes % CLOCK_EVERY == 0) {
-        ctn_exec_look_for_alarm(exec);
-        if (exec->passes % DOUBT_EVERY == 0) {
-            doubt(exec);
+        ctn_exec_check_abort_flag(exec);
+        if (exec->passes % CHECK_EVERY == 0) {
+            check_peers(exec);
         }
     }
     if (exec->virtual_time) {
-        (void)exec->local->ops->sleep(exec->local, LOOK_NS, -1);
-    } else if (exec->oversubscribed && exec->waiting.spin != UINT32_MAX) {
+        (void)exec->local->ops->sleep(exec->local, POLL_NS, -1);
+    } else if (exec->oversubscribed && exec->wait_policy.spin != UINT32_MAX) {
         yield_core(exec);
     }
 }
 
 /** Count a miss. @return whether to look again at once, for as long as it
  * spins */
-static inline bool spins(const ctn_exec_t *exec, ctn_patience_t *patience)
+static inline bool spins(const ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
-    return patience->misses <= exec->waiting.spin ||
-           patience->misses <= exec->look_again;
+    return backoff->misses <= exec->wait_policy.spin ||
+           backoff->misses <= exec->spin_polls;
 }
 
 /** Those misses with which more is to be done than to look again. True: the
  * rank has slept. */
-CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_patience_t *patience)
+CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
-    ctn_exec_look_for_alarm(exec);
-    if (patience->misses % DOUBT_EVERY == 0) {
-        doubt(exec);
+    ctn_exec_check_abort_flag(exec);
+    if (backoff->misses % CHECK_EVERY == 0) {
+        check_peers(exec);
     }
-    if (spins(exec, patience) || exec->waiting.sleep_ns == UINT64_MAX) {
+    if (spins(exec, backoff) ||
+        exec->wait_policy.sleep_after_ns == UINT64_MAX) {
         return false;
     }
     uint64_t now = ctn_exec_time(exec);
-    if (patience->since_ns == 0) {
-        patience->since_ns = now;
-    } else if (now - patience->since_ns > exec->waiting.sleep_ns) {
-        patience->misses--; /* look at the clock next time, too */
-        if (now - patience->since_ns > DOUBT_NS) {
-            doubt(exec);
+    if (backoff->since_ns == 0) {
+        backoff->since_ns = now;
+    } else if (now - backoff->since_ns > exec->wait_policy.sleep_after_ns) {
+        backoff->misses--; /* look at the clock next time, too */
+        if (now - backoff->since_ns > CHECK_NS) {
+            check_peers(exec);
         }
-        nap(exec, patience, now - patience->since_ns);
+        sleep_or_arm(exec, backoff, now - backoff->since_ns);
         return true;
     }
     return false;
 }
 
-CTN_TURN void ctn_exec_idle(ctn_exec_t *exec, ctn_patience_t *patience)
+CTN_TURN void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     if (exec->virtual_time) {
         if (exec->local->ops->sleep(exec->local, UINT64_MAX, -1)) {
-            doubt(exec);
+            check_peers(exec);
         }
         return;
     }
-    if (++patience->misses % CLOCK_EVERY == 0 && idle_long(exec, patience)) {
+    if (++backoff->misses % CLOCK_EVERY == 0 && idle_long(exec, backoff)) {
         return;
     }
-    if (spins(exec, patience)) {
+    if (spins(exec, backoff)) {
         ctn_pause();
     } else {
         yield_core(exec);

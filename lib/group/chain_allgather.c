@@ -86,7 +86,7 @@ static const ctn_algorithm_t algorithm = {
 ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
                               ctn_rank_block_t own, ctn_rank_blocks_t *result)
 {
-    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->channel);
+    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->sequence);
     if (op != NULL) {
         allgather_t *gather = ctn_op_state(op);
         gather->double_scan.place = &chain->place;

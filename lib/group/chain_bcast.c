@@ -25,7 +25,7 @@ static ctn_step_t begin(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     bcast->source = bcast->data;
-    if (bcast->tree.is_root && bcast->bytes > CTN_MAIL_BYTES) {
+    if (bcast->tree.is_root && bcast->bytes > CTN_MESSAGE_INLINE_BYTES) {
         bcast->copy = ctn_scratch_alloc(op->exec, bcast->bytes);
         if (bcast->copy == NULL) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
@@ -38,7 +38,7 @@ static ctn_step_t begin(ctn_op_t *op)
 }
 
 static catena_status_t take(ctn_op_t *op, unsigned side,
-                            const ctn_letter_t *letter)
+                            const ctn_receive_handle_t *letter)
 {
     (void)side;
     bcast_t *bcast = ctn_op_state(op);

@@ -36,7 +36,7 @@ static ctn_step_t begin(ctn_op_t *op)
 }
 
 static catena_status_t take(ctn_op_t *op, unsigned side,
-                            const ctn_letter_t *letter)
+                            const ctn_receive_handle_t *letter)
 {
     gather_t *gather = ctn_op_state(op);
     return ctn_stream_append(op->exec, &gather->stream[side], letter->data,

@@ -37,7 +37,7 @@ static ctn_step_t begin(ctn_op_t *op)
 }
 
 static catena_status_t take(ctn_op_t *op, unsigned side,
-                            const ctn_letter_t *letter)
+                            const ctn_receive_handle_t *letter)
 {
     reduce_t *reduce = ctn_op_state(op);
     if (letter->bytes != reduce->bytes) {

@@ -147,7 +147,7 @@ static const ctn_algorithm_t algorithm = {
 static ctn_op_t *create(ctn_exec_t *exec, ctn_chain_t *chain, ctn_operator_t by,
                         const void *own, size_t bytes, const scan_t *asked)
 {
-    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->channel);
+    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->sequence);
     if (op != NULL) {
         scan_t *scan = ctn_op_state(op);
         *scan = *asked;

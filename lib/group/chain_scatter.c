@@ -13,7 +13,7 @@ typedef struct scatter {
     ctn_rank_blocks_t *result;
     /* working */
     ctn_stream_t stream[2];                 /* the root's, for either side */
-    const ctn_letter_t *letter;             /* the others' */
+    const ctn_receive_handle_t *letter;     /* the others' */
     size_t bound[2][CTN_ROOTED_ROUNDS + 1]; /* where children's pieces begin */
 } scatter_t;
 
@@ -80,7 +80,7 @@ static ctn_step_t begin(ctn_op_t *op)
 }
 
 static catena_status_t take(ctn_op_t *op, unsigned side,
-                            const ctn_letter_t *letter)
+                            const ctn_receive_handle_t *letter)
 {
     scatter_t *scatter = ctn_op_state(op);
     scatter->letter = letter;

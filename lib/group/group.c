@@ -29,20 +29,21 @@ static void leave_list(const catena_group_t *group)
 /** A handle over a block. */
 static void set_up(catena_group_t *group, ctn_exec_t *exec, void *block)
 {
-    const ctn_block_layout_t *at = ctn_group_layout(group);
+    const ctn_control_block_layout_t *at = ctn_group_layout(group);
     ctn_address_t address = {.process = exec->locality->process};
     group->exec = exec;
     group->block = block;
     (void)ctn_heap_contains(exec->heap, block, 1, &address.offset);
     ctn_chain_init(&group->chain, block, address, at->service);
-    ctn_channel_init(&group->channel, block, at->user, CTN_FLIGHT);
+    ctn_sequence_init(&group->sequence, block, at->user, CTN_FLIGHT);
     join_list(group);
 }
 
 catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **out)
 {
     catena_group_t *group = calloc(1, sizeof(*group));
-    ctn_block_t *block = group != NULL ? ctn_block_take(exec) : NULL;
+    ctn_control_block_t *block =
+        group != NULL ? ctn_control_block_get(exec) : NULL;
     if (block == NULL) {
         free(group);
         return CATENA_ERR_NO_MEMORY;
@@ -63,7 +64,7 @@ static ctn_duplicates_t *requests_in(ctn_attachment_t *attachment)
 static void release_requests(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     (void)exec;
-    ctn_users_drop(&requests_in(attachment)->users);
+    ctn_refcount_drop(&requests_in(attachment)->users);
 }
 
 ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group)
@@ -83,22 +84,23 @@ ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group)
 
 /** How long the block of a hidden duplicate is. */
 static size_t lay_out_hidden(ctn_hidden_t *hidden, uint32_t members,
-                             size_t node_area, bool wide)
+                             size_t node_area, bool eager)
 {
     const size_t line = 4096;
-    size_t bytes = offsetof(ctn_block_t, wide);
+    size_t bytes = offsetof(ctn_control_block_t, eager);
     hidden->group.small = members <= CTN_SMALL_MEMBERS;
     if (hidden->group.small) {
-        bytes = offsetof(ctn_small_block_t, node_area) + node_area;
+        bytes = offsetof(ctn_small_control_block_t, node_area) + node_area;
         bytes = (bytes + line - 1) / line * line;
     }
-    hidden->wide = bytes;
-    hidden->wide_bytes = wide ? CTN_SMALL_WIDE_BYTES : 0;
-    return bytes + (size_t)CTN_RINGS * CTN_WIDE_SLOTS * hidden->wide_bytes;
+    hidden->eager = bytes;
+    hidden->wide_bytes = eager ? CTN_SMALL_EAGER_BYTES : 0;
+    return bytes +
+           (size_t)CTN_GENERATIONS * CTN_EAGER_SLOTS * hidden->wide_bytes;
 }
 
 catena_status_t ctn_hidden_create(catena_group_t *of, size_t node_area,
-                                  bool wide, ctn_hidden_t **out)
+                                  bool eager, ctn_hidden_t **out)
 {
     ctn_exec_t *exec = of->exec;
     ctn_duplicates_t *requests = ctn_duplicates_of(of);
@@ -107,7 +109,7 @@ catena_status_t ctn_hidden_create(catena_group_t *of, size_t node_area,
     if (requests != NULL && hidden != NULL) {
         hidden->group.hidden = true;
         size_t bytes =
-            lay_out_hidden(hidden, of->chain.place.size, node_area, wide);
+            lay_out_hidden(hidden, of->chain.place.size, node_area, eager);
         block = ctn_heap_calloc(exec->heap, 4096, bytes);
     }
     if (block == NULL) {
@@ -116,11 +118,11 @@ catena_status_t ctn_hidden_create(catena_group_t *of, size_t node_area,
     }
     hidden->of = of;
     hidden->requests = requests;
-    ctn_users_join(&requests->users);
+    ctn_refcount_get(&requests->users);
     set_up(&hidden->group, exec, block);
     hidden->group.chain.place.size = of->chain.place.size;
     hidden->group.chain.place.rank = of->chain.place.rank;
-    hidden->group.channel.flight = 0;
+    hidden->group.sequence.flight = 0;
     *out = hidden;
     return CATENA_OK;
 }
@@ -134,12 +136,12 @@ void ctn_group_release(catena_group_t *group)
         attachment->release(group->exec, attachment);
     }
     ctn_chain_release(group->exec, &group->chain);
-    ctn_channel_clear(group->exec, &group->channel);
+    ctn_sequence_clear(group->exec, &group->sequence);
     if (group->hidden) {
-        ctn_users_leave(&((ctn_hidden_t *)group)->requests->users);
+        ctn_refcount_put(&((ctn_hidden_t *)group)->requests->users);
         ctn_exec_free(group->exec, group->block);
     } else {
-        ctn_block_give(group->exec, group->block);
+        ctn_control_block_put(group->exec, group->block);
     }
     free(group);
 }
@@ -173,7 +175,7 @@ typedef struct teardown {
     catena_group_t *group;
     bool flush;
     bool keep; /* the caller releases the group */
-    ctn_channel_t channel;
+    ctn_sequence_t sequence;
     ctn_words_t own;
     ctn_words_t left;
     ctn_words_t right;
@@ -183,8 +185,8 @@ typedef struct teardown {
  * for. */
 static bool is_quiet(const catena_group_t *group)
 {
-    bool quiet = ctn_channel_under_way(&group->channel) == 0 &&
-                 ctn_channel_under_way(&group->chain.channel) == 0;
+    bool quiet = ctn_sequence_under_way(&group->sequence) == 0 &&
+                 ctn_sequence_under_way(&group->chain.sequence) == 0;
     for (const ctn_attachment_t *attachment = group->attachments;
          quiet && attachment != NULL; attachment = attachment->next) {
         quiet = attachment->quiet == NULL || attachment->quiet(attachment);
@@ -198,7 +200,7 @@ static bool ready(const ctn_op_t *op)
     const teardown_t *teardown = (const void *)op->memory;
     const catena_group_t *group = teardown->group;
     ctn_attachment_t *found = ctn_group_find(group, &requests_key);
-    return group->channel.flight > 0 && is_quiet(group) &&
+    return group->sequence.flight > 0 && is_quiet(group) &&
            (teardown->keep || found == NULL ||
             requests_in(found)->users.count == 0);
 }
@@ -214,7 +216,7 @@ static ctn_step_t flush(ctn_op_t *op)
     catena_status_t status = CATENA_OK;
     if (op->exec->virtual_time) {
         (void)local->ops->flush(local, &op->pending);
-    } else if ((teardown->flush || op->exec->unheard) && network != NULL) {
+    } else if ((teardown->flush || op->exec->needs_flush) && network != NULL) {
         status = network->ops->flush(network, &op->pending);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -229,7 +231,7 @@ static void release_group(ctn_op_t *op)
 {
     teardown_t *teardown = ctn_op_state(op);
     if (!teardown->keep) { /* others may be at the next turn already */
-        ctn_channel_clear(op->exec, &teardown->channel);
+        ctn_sequence_clear(op->exec, &teardown->sequence);
         ctn_group_release(teardown->group);
     }
 }
@@ -258,14 +260,14 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned turn,
         return NULL;
     }
     teardown_t *teardown = ctn_op_state(op);
-    ctn_channel_t *channel = &teardown->channel;
+    ctn_sequence_t *sequence = &teardown->sequence;
     uint32_t at = ctn_group_layout(group)->teardown;
-    ctn_channel_set(channel, (void *)ctn_group_block_at(group, at),
-                    CTN_PARTING_RINGS, 1);
-    channel->base = at;
-    channel->brittle = true;
-    channel->complete += turn;
-    channel->started += turn;
+    ctn_sequence_set(sequence, (void *)ctn_group_block_at(group, at),
+                     CTN_TEARDOWN_GENERATIONS, 1);
+    sequence->base = at;
+    sequence->brittle = true;
+    sequence->complete += turn;
+    sequence->started += turn;
     teardown->group = group;
     teardown->own.word[0] = value;
     teardown->scan.place = &group->chain.place;
@@ -274,7 +276,7 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned turn,
     teardown->scan.own = (unsigned char *)&teardown->own;
     teardown->scan.from[0] = (unsigned char *)&teardown->left;
     teardown->scan.from[1] = (unsigned char *)&teardown->right;
-    op->channel = channel;
+    op->sequence = sequence;
     return op;
 }
 
@@ -283,14 +285,14 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned turn,
 static bool is_busy(const catena_group_t *group)
 {
     uint64_t under_way =
-        ctn_channel_under_way(&group->channel) + group->composed;
-    if (under_way == group->channel.detached) {
+        ctn_sequence_under_way(&group->sequence) + group->composed;
+    if (under_way == group->sequence.detached) {
         return false;
     }
     ctn_error(group->exec->log,
               "a group is freed with %llu of its operations under way; "
               "complete them first",
-              (unsigned long long)(under_way - group->channel.detached));
+              (unsigned long long)(under_way - group->sequence.detached));
     return true;
 }
 
@@ -302,7 +304,7 @@ catena_status_t ctn_group_free(catena_group_t *group, bool flush_links)
     ctn_op_t *op = create_teardown(group, 0, 0);
     ctn_exec_t *exec = group->exec;
     if (op == NULL) {
-        ctn_exec_break(exec, CATENA_ERR_NO_MEMORY);
+        ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
     ((teardown_t *)ctn_op_state(op))->flush = flush_links;
@@ -320,15 +322,15 @@ catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned turn,
     ctn_exec_t *exec = group->exec;
     ctn_op_t *op = create_teardown(group, turn, *sum);
     if (op == NULL) {
-        ctn_exec_break(exec, CATENA_ERR_NO_MEMORY);
+        ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
     teardown_t *teardown = ctn_op_state(op);
     teardown->keep = true;
     ctn_op_start_aside(op, false);
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     while (op->state != CTN_OP_DONE) {
-        ctn_exec_poll_or_idle(exec, &patience);
+        ctn_exec_poll_or_idle(exec, &backoff);
     }
     catena_status_t status = op->status;
     *sum = teardown->own.word[0] + teardown->left.word[0] +

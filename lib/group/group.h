@@ -30,16 +30,16 @@ typedef enum ctn_barrier_algorithm {
  * about it (nodes, leaders) hangs in the attachments, made when needed. */
 struct catena_group {
     ctn_exec_t *exec;
-    ctn_block_t *block;
-    ctn_chain_t chain;     /* the chain; channel for chain operations */
-    ctn_channel_t channel; /* for the application's operations */
+    ctn_control_block_t *block;
+    ctn_chain_t chain;       /* the chain; channel for chain operations */
+    ctn_sequence_t sequence; /* for the application's operations */
     ctn_attachment_t *attachments;
     ctn_attachment_t *topo; /* of them the topology, or NULL */
     uint32_t composed;      /* operations under way that have no channel */
     bool permanent;         /* the world: goes with its context */
     uint8_t barrier;        /* ctn_barrier_algorithm_t: how its barriers go */
     bool hidden;            /* it is a ctn_hidden_t */
-    bool small;             /* its block is a ctn_small_block_t */
+    bool small;             /* its block is a ctn_small_control_block_t */
     catena_group_t *older;  /* in exec's list */
 };
 
@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct catena_group) <= 256, "a handle is small");
 
 /** What a group keeps of its hidden duplicates. */
 typedef struct ctn_duplicates {
-    ctn_users_t users; /* first: those */
+    ctn_refcount_t users; /* first: those */
     ctn_attachment_t attachment;
     uint32_t changes; /* of the settings by which hierarchies are built */
 } ctn_duplicates_t;
@@ -59,7 +59,7 @@ typedef struct ctn_hidden {
     catena_group_t group; /* first */
     catena_group_t *of;
     ctn_duplicates_t *requests; /* of that */
-    size_t wide;                /* where its wide payloads are */
+    size_t eager;               /* where its wide payloads are */
     uint32_t wide_bytes;        /* of a slot; 0: it has none */
 } ctn_hidden_t;
 
@@ -70,11 +70,12 @@ static inline catena_group_t *ctn_group_original(const catena_group_t *group)
                          : (catena_group_t *)(uintptr_t)group;
 }
 
-static inline const ctn_block_layout_t *
+static inline const ctn_control_block_layout_t *
 ctn_group_layout(const catena_group_t *group)
 {
-    static const ctn_block_layout_t layouts[] = {
-        CTN_BLOCK_LAYOUT(ctn_block_t), CTN_BLOCK_LAYOUT(ctn_small_block_t)};
+    static const ctn_control_block_layout_t layouts[] = {
+        CTN_CONTROL_BLOCK_LAYOUT(ctn_control_block_t),
+        CTN_CONTROL_BLOCK_LAYOUT(ctn_small_control_block_t)};
     return &layouts[group->small];
 }
 
@@ -90,34 +91,34 @@ static inline unsigned char *ctn_group_block_at(const catena_group_t *group,
 static inline uint32_t ctn_group_eager_bytes(const catena_group_t *group)
 {
     return group->hidden ? ((const ctn_hidden_t *)group)->wide_bytes
-                         : CTN_PARTS * CTN_PART_BYTES;
+                         : CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES;
 }
 
 /** Where it is in a block. */
 static inline uint64_t ctn_group_eager(const catena_group_t *group,
                                        uint64_t seq, unsigned slot)
 {
-    uint64_t start = group->hidden ? ((const ctn_hidden_t *)group)->wide
-                                   : offsetof(ctn_block_t, wide);
-    return start + ((seq % CTN_RINGS) * CTN_WIDE_SLOTS + slot) *
+    uint64_t start = group->hidden ? ((const ctn_hidden_t *)group)->eager
+                                   : offsetof(ctn_control_block_t, eager);
+    return start + ((seq % CTN_GENERATIONS) * CTN_EAGER_SLOTS + slot) *
                        (uint64_t)ctn_group_eager_bytes(group);
 }
 
 /** The group whose user channel it is. */
-static inline catena_group_t *ctn_group_of(ctn_channel_t *channel)
+static inline catena_group_t *ctn_group_of(ctn_sequence_t *sequence)
 {
-    return (catena_group_t *)(void *)((unsigned char *)channel -
-                                      offsetof(catena_group_t, channel));
+    return (catena_group_t *)(void *)((unsigned char *)sequence -
+                                      offsetof(catena_group_t, sequence));
 }
 
 /** A group over a fresh block of its own whose chain is not set yet. */
 catena_status_t ctn_group_create(ctn_exec_t *exec, catena_group_t **group);
 /** A hidden duplicate of a group, over a fresh block of its own. Its chain is
- * not linked yet: operations that are started wait for ctn_channel_open.
+ * not linked yet: operations that are started wait for ctn_sequence_open.
  * @param board bytes of the board, in small groups
  * @param wide  it is to have wide payloads */
 catena_status_t ctn_hidden_create(catena_group_t *of, size_t node_area,
-                                  bool wide, ctn_hidden_t **hidden);
+                                  bool eager, ctn_hidden_t **hidden);
 /** What a group keeps of these; NULL: no memory. */
 ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group);
 /** As catena_group_free.

@@ -3,31 +3,31 @@
 
 #include "group/chain_coll.h"
 
-static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
+static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_sequence_t *sequence)
 {
     unsigned char *chain =
-        (unsigned char *)channel - offsetof(ctn_chain_t, channel);
+        (unsigned char *)sequence - offsetof(ctn_chain_t, sequence);
     assert(((ctn_chain_t *)(void *)chain)->place.size > 0); /* it is linked */
     return ctn_chain_barrier(exec, (ctn_chain_t *)(void *)chain);
 }
 
-static const ctn_fences_t fences = {.make = make_fence};
+static const ctn_sequence_hooks_t hooks = {.make = make_fence};
 
-void ctn_chain_init(ctn_chain_t *chain, ctn_block_t *block,
+void ctn_chain_init(ctn_chain_t *chain, ctn_control_block_t *block,
                     ctn_address_t address, uint32_t base)
 {
     memset(&chain->place, 0, sizeof(chain->place));
     chain->place.self = address;
     chain->log = NULL;
-    ctn_channel_init(&chain->channel, block, base, 1);
-    chain->channel.fences = &fences;
-    chain->channel.brittle = true;
+    ctn_sequence_init(&chain->sequence, block, base, 1);
+    chain->sequence.hooks = &hooks;
+    chain->sequence.brittle = true;
 }
 
 void ctn_chain_release(const ctn_exec_t *exec, ctn_chain_t *chain)
 {
     ctn_log_chain_drop(chain);
-    ctn_channel_clear(exec, &chain->channel);
+    ctn_sequence_clear(exec, &chain->sequence);
 }
 
 void ctn_chain_set_place(ctn_chain_t *chain, ctn_chain_place_t place)
@@ -39,7 +39,7 @@ void ctn_chain_set_place(ctn_chain_t *chain, ctn_chain_place_t place)
 ctn_op_t *ctn_scan_create(ctn_exec_t *exec, ctn_chain_t *chain, ctn_fold_t fold,
                           void *own, void *left, void *right, size_t bytes)
 {
-    ctn_op_t *op = ctn_op_create(exec, &ctn_scan_algorithm, &chain->channel);
+    ctn_op_t *op = ctn_op_create(exec, &ctn_scan_algorithm, &chain->sequence);
     if (op == NULL) {
         return NULL;
     }

@@ -7,7 +7,7 @@
  * topology two more over parts of the same control blocks. */
 typedef struct ctn_chain {
     ctn_chain_place_t place;
-    ctn_channel_t channel;
+    ctn_sequence_t sequence;
     struct ctn_log_chain *log; /* NULL: not built; the same on all members */
 } ctn_chain_t;
 
@@ -32,7 +32,7 @@ void ctn_log_chain_drop(ctn_chain_t *chain);
 /** A lane over one of the service channels of a block; its chain is set by a
  * split.
  * @param base offset of the channel in the block */
-void ctn_chain_init(ctn_chain_t *chain, ctn_block_t *block,
+void ctn_chain_init(ctn_chain_t *chain, ctn_control_block_t *block,
                     ctn_address_t address, uint32_t base);
 
 /** Give back what it holds: its log-chain; its slots are zeroed. */

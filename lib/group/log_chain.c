@@ -143,7 +143,7 @@ ctn_op_t *ctn_log_chain_create(ctn_exec_t *exec, ctn_chain_t *chain)
     if (chain->log != NULL) {
         return ctn_op_create_empty(exec);
     }
-    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->channel);
+    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->sequence);
     if (op != NULL) {
         building_t *building = ctn_op_state(op);
         building->chain = chain;

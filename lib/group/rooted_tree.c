@@ -50,7 +50,7 @@ ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
     }
     with_log_t *with_log = ctn_op_state(op);
     with_log->chain = chain;
-    with_log->on_tree = ctn_op_create(exec, algorithm, &chain->channel);
+    with_log->on_tree = ctn_op_create(exec, algorithm, &chain->sequence);
     if (with_log->on_tree == NULL) {
         ctn_op_release(op);
         return NULL;
@@ -118,22 +118,22 @@ static catena_status_t lend(ctn_op_t *op, unsigned side, unsigned round,
 {
     const ctn_rooted_t *tree = ctn_op_state(op);
     op->exec->tally.rounds++;
-    return ctn_mail_lend(op, member_at(tree, side, round),
-                         slot_of(!side, round), 0, data, bytes);
+    return ctn_message_send_zcopy(op, member_at(tree, side, round),
+                                  slot_of(!side, round), 0, data, bytes);
 }
 
 static bool is_returned(const ctn_op_t *op, unsigned side, unsigned round,
                         size_t bytes)
 {
-    return ctn_mail_returned(op, slot_of(!side, round), 0, bytes);
+    return ctn_message_zcopy_done(op, slot_of(!side, round), 0, bytes);
 }
 
 static ctn_step_t receive(ctn_op_t *op, unsigned side, unsigned round)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
     ctn_step_t step =
-        ctn_mail_receive(op, member_at(tree, side, round), slot_of(side, round),
-                         0, &tree->letter[side]);
+        ctn_message_receive(op, member_at(tree, side, round),
+                            slot_of(side, round), 0, &tree->letter[side]);
     if (step == CTN_STEP_NEXT) {
         op->exec->tally.rounds++;
     } else {
@@ -147,8 +147,8 @@ static ctn_step_t receive(ctn_op_t *op, unsigned side, unsigned round)
 void ctn_rooted_drop(ctn_op_t *op)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
-    ctn_letter_release(op, &tree->letter[CTN_LEFT]);
-    ctn_letter_release(op, &tree->letter[CTN_RIGHT]);
+    ctn_receive_handle_release(op, &tree->letter[CTN_LEFT]);
+    ctn_receive_handle_release(op, &tree->letter[CTN_RIGHT]);
 }
 
 /** The member 2^round away on `side` sends something. NEXT: it is taken. */
@@ -178,7 +178,7 @@ static ctn_step_t hear(ctn_op_t *op, unsigned side)
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    ctn_letter_release(op, &tree->letter[side]);
+    ctn_receive_handle_release(op, &tree->letter[side]);
     tree->heard[side]++;
     return CTN_STEP_MOVED;
 }

@@ -18,7 +18,7 @@ typedef struct ctn_rooted_values {
     /** What the member on `side` has sent: a child, when it goes up; the
      * parent, whose letter stays until ctn_rooted_drop, when it goes down. */
     catena_status_t (*take)(ctn_op_t *op, unsigned side,
-                            const ctn_letter_t *letter);
+                            const ctn_receive_handle_t *letter);
     /** Down: what a child on `side`, 2^child away, is to get. */
     ctn_rank_block_t (*part)(ctn_op_t *op, unsigned side, unsigned child);
 } ctn_rooted_values_t;
@@ -36,7 +36,7 @@ typedef struct ctn_rooted {
     unsigned children[2]; /* on each side, 2^0, 2^1, ... away */
     unsigned heard[2];    /* of those, the nearest first */
     size_t lent_bytes;    /* to the parent */
-    ctn_letter_t letter[2];
+    ctn_receive_handle_t letter[2];
 } ctn_rooted_t;
 
 /** An operation that makes sure of the log-chain, then runs one made of
@@ -56,7 +56,7 @@ void ctn_rooted_drop(ctn_op_t *op);
 
 /** Phase: take what the children send. */
 ctn_step_t ctn_rooted_collect(ctn_op_t *op);
-/** Lend `data` to the parent; see ctn_mail_lend. */
+/** Lend `data` to the parent; see ctn_message_send_zcopy. */
 catena_status_t ctn_rooted_lend_up(ctn_op_t *op, const void *data,
                                    size_t bytes);
 /** Phase: wait until the parent has it. */

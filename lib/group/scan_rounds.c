@@ -31,16 +31,16 @@ static catena_status_t send(ctn_op_t *op, ctn_double_scan_t *double_scan,
         memcpy(value, &beyond, sizeof(beyond));
         message = value;
     }
-    return ctn_mail_send(op, double_scan->partner[side],
-                         2 * double_scan->round + !side, 0, message,
-                         CTN_DOUBLE_SCAN_HEAD_BYTES + bytes,
-                         &double_scan->parcel[side]);
+    return ctn_message_send(op, double_scan->partner[side],
+                            2 * double_scan->round + !side, 0, message,
+                            CTN_DOUBLE_SCAN_HEAD_BYTES + bytes,
+                            &double_scan->parcel[side]);
 }
 
 static bool all_taken(ctn_op_t *op, ctn_double_scan_t *double_scan)
 {
-    bool left = ctn_mail_taken(op, &double_scan->parcel[CTN_LEFT]);
-    return ctn_mail_taken(op, &double_scan->parcel[CTN_RIGHT]) && left;
+    bool left = ctn_message_send_done(op, &double_scan->parcel[CTN_LEFT]);
+    return ctn_message_send_done(op, &double_scan->parcel[CTN_RIGHT]) && left;
 }
 
 static ctn_step_t send_both(ctn_op_t *op, ctn_double_scan_t *double_scan)
@@ -66,14 +66,14 @@ static ctn_step_t send_both(ctn_op_t *op, ctn_double_scan_t *double_scan)
 static ctn_step_t receive(ctn_op_t *op, ctn_double_scan_t *double_scan,
                           unsigned side)
 {
-    ctn_letter_t *letter = &double_scan->letter[side];
+    ctn_receive_handle_t *letter = &double_scan->letter[side];
     if (!ctn_address_exists(double_scan->partner[side]) ||
         double_scan->here[side]) {
         return CTN_STEP_NEXT;
     }
     ctn_step_t step =
-        ctn_mail_receive(op, double_scan->partner[side],
-                         2 * double_scan->round + side, 0, letter);
+        ctn_message_receive(op, double_scan->partner[side],
+                            2 * double_scan->round + side, 0, letter);
     if (step != CTN_STEP_NEXT) {
         uint32_t away = UINT32_C(1) << double_scan->round;
         op->waits_for = side == CTN_LEFT ? double_scan->place->rank - away
@@ -86,7 +86,7 @@ static ctn_step_t receive(ctn_op_t *op, ctn_double_scan_t *double_scan,
     catena_status_t status = double_scan->values->incoming(
         op, side, letter->data + CTN_DOUBLE_SCAN_HEAD_BYTES,
         letter->bytes - CTN_DOUBLE_SCAN_HEAD_BYTES);
-    ctn_letter_release(op, letter);
+    ctn_receive_handle_release(op, letter);
     double_scan->here[side] = true;
     return status == CATENA_OK ? step : ctn_op_fail(op, status);
 }
@@ -124,7 +124,7 @@ void ctn_double_scan_drop(ctn_op_t *op)
 {
     ctn_double_scan_t *double_scan = ctn_op_state(op);
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-        ctn_parcel_drop(op, &double_scan->parcel[side]);
-        ctn_letter_release(op, &double_scan->letter[side]);
+        ctn_send_handle_release(op, &double_scan->parcel[side]);
+        ctn_receive_handle_release(op, &double_scan->letter[side]);
     }
 }

@@ -92,8 +92,8 @@ static catena_status_t send(ctn_op_t *op, ctn_table_allgather_t *gather,
     unsigned slot = slot_of(gather->round, (unsigned)!side);
     status = ctn_put_signal(
         endpoint, gather->memory + start, bytes, to->table + start,
-        ctn_slot_word_offset(op->channel, to->address, op->seq, slot, 1),
-        ctn_tag(op->seq, 0), &op->pending);
+        ctn_slot_word_offset(op->sequence, to->address, op->seq, slot, 1),
+        ctn_flag(op->seq, 0), &op->pending);
     if (status != CATENA_OK) {
         return status;
     }
@@ -123,7 +123,7 @@ static bool received(ctn_op_t *op, const ctn_table_allgather_t *gather,
     return !ctn_address_exists(gather->partner[side].address) ||
            (ctn_op_arrived(op, slot) &&
             ctn_word_load(&ctn_op_slot(op, slot)->word[1]) ==
-                ctn_tag(op->seq, 0));
+                ctn_flag(op->seq, 0));
 }
 
 static ctn_step_t rounds(ctn_op_t *op)

@@ -130,10 +130,10 @@ size_t ctn_heap_arena_bytes(const ctn_heap_t *heap)
     return heap->own_bytes;
 }
 
-ctn_bells_t *ctn_heap_bells(ctn_heap_t *heap, uint64_t *id)
+ctn_doorbells_t *ctn_heap_doorbells(ctn_heap_t *heap, uint64_t *id)
 {
     *id = heap->header->id;
-    return &heap->header->bells;
+    return &heap->header->doorbells;
 }
 
 bool ctn_heap_contains(const ctn_heap_t *heap, const void *block, size_t bytes,

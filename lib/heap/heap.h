@@ -29,12 +29,12 @@ typedef struct ctn_heap ctn_heap_t;
 
 /** Who of the node sleeps and can be woken: exec/doorbell.h. In the first page
  * of the segment, so of ranks beyond these nothing is said. */
-#define CTN_HEAP_BELLS 3840u
+#define CTN_HEAP_DOORBELLS 3840u
 
-typedef struct ctn_bells {
+typedef struct ctn_doorbells {
     _Alignas(64) uint32_t anyone;
-    _Alignas(64) uint8_t asleep[CTN_HEAP_BELLS];
-} ctn_bells_t;
+    _Alignas(64) uint8_t asleep[CTN_HEAP_DOORBELLS];
+} ctn_doorbells_t;
 
 typedef struct ctn_heap_params {
     const ctn_log_t *log;
@@ -75,7 +75,7 @@ unsigned char *ctn_heap_arena(const ctn_heap_t *heap, int local_rank);
 size_t ctn_heap_arena_bytes(const ctn_heap_t *heap);
 
 /** The node's bells, and the random number that no other heap has. */
-ctn_bells_t *ctn_heap_bells(ctn_heap_t *heap, uint64_t *id);
+ctn_doorbells_t *ctn_heap_doorbells(ctn_heap_t *heap, uint64_t *id);
 
 /** Whether [block, block + bytes) lies in this rank's own arena, and its
  * offset there. */

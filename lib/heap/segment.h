@@ -32,10 +32,10 @@ typedef struct ctn_segment_header {
     uint64_t arena_bytes;
     uint64_t huge_off;           /* in each arena; arena_bytes: no huge pages */
     _Alignas(64) uint64_t taken; /* by all ranks; atomic */
-    ctn_bells_t bells;
+    ctn_doorbells_t doorbells;
 } ctn_segment_header_t;
 
-_Static_assert(offsetof(ctn_segment_header_t, bells) == 128 &&
+_Static_assert(offsetof(ctn_segment_header_t, doorbells) == 128 &&
                    sizeof(ctn_segment_header_t) <= CTN_PAGE_BYTES,
                "all ranks of a node agree on the header");
 

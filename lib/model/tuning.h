@@ -14,7 +14,7 @@
  * the same one. See docs/man/catena-tuning.5.scd for the files, docs/tuning.md
  * for how they come about. */
 
-/* What a group takes at most (CTN_MAX_LEADERS, CTN_WIDE_SLOTS). */
+/* What a group takes at most (CTN_MAX_LEADERS, CTN_EAGER_SLOTS). */
 #define CTN_TUNING_LEADERS 64u
 #define CTN_TUNING_WINDOW 32u
 

@@ -165,8 +165,8 @@ catena_status_t catena_neighborhood_free(catena_neighborhood_t *neighborhood)
     if (neighborhood == NULL) {
         return CATENA_ERR_ARG;
     }
-    const ctn_channel_t *channel = &neighborhood->channel;
-    uint64_t under_way = ctn_channel_under_way(channel) - channel->detached;
+    const ctn_sequence_t *sequence = &neighborhood->sequence;
+    uint64_t under_way = ctn_sequence_under_way(sequence) - sequence->detached;
     if (under_way > 0) {
         ctn_error(neighborhood->exec->log,
                   "a neighborhood is freed with %llu of its operations under "

@@ -66,10 +66,10 @@ struct catena_neighborhood {
     int wanted;       /* ctn_neighbor_algorithm_t, or -1: auto */
     const ctn_schedule_t *last; /* plan of the last operation, or NULL */
     ctn_exec_t *exec;
-    ctn_channel_t channel; /* numbers the operations; has no slots */
-    catena_group_t *group; /* its own */
-    unsigned operations;   /* it is made for */
-    bool check;            /* CATENA_CHECK: messages of no bytes are sent */
+    ctn_sequence_t sequence; /* numbers the operations; has no slots */
+    catena_group_t *group;   /* its own */
+    unsigned operations;     /* it is made for */
+    bool check;              /* CATENA_CHECK: messages of no bytes are sent */
     uint32_t sources, targets;
     ctn_edge_t *source; /* [sources] */
     ctn_edge_t *target; /* [targets] */
@@ -84,14 +84,14 @@ struct catena_neighborhood {
     /* Plans, by scheme and pattern; NULL: not made, or not possible. */
     ctn_schedule_t *plan[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
     struct ctn_chooser *chooser; /* schedule/select.c's */
-    size_t bytes;       /* usual, along an edge of weight 1; 0: not known */
-    void *kept;         /* memory that operations use again, or NULL */
-    ctn_users_t *users; /* persistent requests */
+    size_t bytes;          /* usual, along an edge of weight 1; 0: not known */
+    void *kept;            /* memory that operations use again, or NULL */
+    ctn_refcount_t *users; /* persistent requests */
     ctn_attachment_t attachment; /* it goes with its group, once it is made */
 };
 
 _Static_assert(offsetof(catena_neighborhood_t, group) == 128 &&
-                   offsetof(catena_neighborhood_t, channel.started) == 64,
+                   offsetof(catena_neighborhood_t, sequence.started) == 64,
                "a cache line, then the channel");
 
 /* ---- who makes what; each returns a status that is the same on all ranks,

@@ -277,7 +277,7 @@ static const ctn_algorithm_t algorithm = {
 ctn_op_t *ctn_shared_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
                                size_t bytes)
 {
-    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->channel);
+    ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->sequence);
     if (op != NULL) {
         gather_t *gather = ctn_op_state(op);
         gather->place = &chain->place;

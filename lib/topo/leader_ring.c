@@ -120,7 +120,7 @@ static ctn_step_t close_ring(ctn_op_t *op)
     leader_ring_t *leader_ring = ctn_op_state(op);
     ctn_chain_t *chain = &leader_ring->topo->leaders;
     ctn_op_t *child =
-        ctn_op_create(op->exec, &closing_algorithm, &chain->channel);
+        ctn_op_create(op->exec, &closing_algorithm, &chain->sequence);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }

@@ -106,7 +106,7 @@ static ctn_step_t gather_among_leaders(ctn_op_t *op, void *table,
 {
     ctn_topo_t *topo = ((build_t *)ctn_op_state(op))->topo;
     ctn_op_t *child = ctn_op_create(op->exec, &ctn_table_allgather_algorithm,
-                                    &topo->leaders.channel);
+                                    &topo->leaders.sequence);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -152,7 +152,7 @@ static member_table_layout_t lay_out(const ctn_topo_t *topo)
     at.rows = at.delivered;
     if (is_small(topo)) {
         size_t n = ctn_topo_local_size(topo);
-        at.rows += CTN_RINGS * n *
+        at.rows += CTN_GENERATIONS * n *
                    ctn_delivered_words((uint32_t)n, topo->oversubscribed) *
                    sizeof(uint64_t);
     }

@@ -29,13 +29,14 @@ static layout_t lay_out(size_t members, bool oversubscribed)
     at.arrived = ctn_line_up(members * sizeof(ctn_local_member_t));
     /* Members with lines of their own have the words of all rings there. */
     at.arrived_stride =
-        at.stride == 1 ? words / sizeof(uint64_t) : at.stride / CTN_RINGS;
-    at.released = at.arrived + (at.stride == 1 ? CTN_RINGS * words : words);
+        at.stride == 1 ? words / sizeof(uint64_t) : at.stride / CTN_GENERATIONS;
+    at.released =
+        at.arrived + (at.stride == 1 ? CTN_GENERATIONS * words : words);
     at.fenced = at.released + 128;
     at.descriptor = at.fenced + words;
-    at.departed = at.descriptor + ctn_line_up(CTN_RINGS * members *
+    at.departed = at.descriptor + ctn_line_up(CTN_GENERATIONS * members *
                                               sizeof(ctn_buffer_descriptor_t));
-    at.cpu = at.departed + CTN_RINGS * words;
+    at.cpu = at.departed + CTN_GENERATIONS * words;
     at.published = at.cpu + ctn_line_up(members * sizeof(uint32_t));
     at.gathered = at.published + words;
     at.published_record =

@@ -337,7 +337,7 @@ static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     (void)exec;
     const ctn_topo_t *topo = (const ctn_topo_t *)attachment;
-    size_t count = (size_t)CTN_RINGS * topo->group->chain.place.size;
+    size_t count = (size_t)CTN_GENERATIONS * topo->group->chain.place.size;
     for (size_t i = 0; topo->cts_table != NULL && i < count; i++) {
         ctn_word_store(&topo->cts_table[i].word, 0);
     }
@@ -371,7 +371,7 @@ CTN_HOT ctn_topo_t *ctn_topo_of(catena_group_t *group)
         topo->attachment.release = release;
         topo->attachment.clear = clear;
         topo->group = group;
-        const ctn_block_layout_t *at = ctn_group_layout(group);
+        const ctn_control_block_layout_t *at = ctn_group_layout(group);
         ctn_chain_init(&topo->node, group->block, group->chain.place.self,
                        at->node);
         ctn_chain_init(&topo->leaders, group->block, group->chain.place.self,

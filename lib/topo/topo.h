@@ -103,7 +103,8 @@ static inline size_t ctn_eager_rows_stride(unsigned class)
 /** Where a class begins among the rows of `writers`. */
 static inline size_t ctn_eager_rows_class_offset(unsigned class, size_t writers)
 {
-    return CTN_RINGS * writers * (((size_t)64 << class) - 64 + class * 64);
+    return CTN_GENERATIONS * writers *
+           (((size_t)64 << class) - 64 + class * 64);
 }
 
 /** Words of one reader, and from one writer's to the next: as on the board, a
@@ -122,7 +123,8 @@ static inline size_t ctn_delivered_words(uint32_t members, bool oversubscribed)
 /** Where the rows begin behind the grants of a group of `size`. */
 static inline size_t ctn_eager_rows_offset(uint32_t size)
 {
-    return (CTN_RINGS * (size_t)size * sizeof(ctn_cts_t) + 127) & ~(size_t)127;
+    return (CTN_GENERATIONS * (size_t)size * sizeof(ctn_cts_t) + 127) &
+           ~(size_t)127;
 }
 
 /** Node by node, the members of a group; node b's are member[first[b]] to
@@ -240,13 +242,14 @@ static inline ctn_buffer_descriptor_t *
 ctn_topo_descriptor(const ctn_topo_t *topo, uint64_t seq, uint32_t i)
 {
     return &topo->node_area
-                .descriptor[seq % CTN_RINGS * ctn_topo_local_size(topo) + i];
+                .descriptor[seq % CTN_GENERATIONS * ctn_topo_local_size(topo) +
+                            i];
 }
 
 static inline uint64_t *ctn_topo_departed(const ctn_topo_t *topo, uint64_t seq,
                                           uint32_t i)
 {
-    size_t at = seq % CTN_RINGS * ctn_topo_local_size(topo) + i;
+    size_t at = seq % CTN_GENERATIONS * ctn_topo_local_size(topo) + i;
     return &topo->node_area.departed[at * topo->node_area.stride];
 }
 
@@ -257,7 +260,7 @@ static inline uint64_t *ctn_topo_delivered(const ctn_topo_t *topo, uint64_t seq,
 {
     uint32_t n = ctn_topo_local_size(topo);
     size_t stride = ctn_delivered_stride(n, topo->oversubscribed);
-    return &topo->delivered[(seq % CTN_RINGS * n + to) *
+    return &topo->delivered[(seq % CTN_GENERATIONS * n + to) *
                                 ctn_delivered_words(n, topo->oversubscribed) +
                             from * stride];
 }
@@ -265,9 +268,9 @@ static inline uint64_t *ctn_topo_delivered(const ctn_topo_t *topo, uint64_t seq,
 static inline uint64_t *ctn_topo_arrived(const ctn_topo_t *topo, uint64_t seq,
                                          uint32_t i)
 {
-    return &topo->node_area
-                .arrived[seq % CTN_RINGS * topo->node_area.arrived_stride +
-                         i * topo->node_area.stride];
+    return &topo->node_area.arrived[seq % CTN_GENERATIONS *
+                                        topo->node_area.arrived_stride +
+                                    i * topo->node_area.stride];
 }
 
 /** Group rank of the node's member i. */
@@ -285,15 +288,15 @@ static inline uint32_t ctn_topo_local_to_group(const ctn_topo_t *topo,
 static inline void ctn_topo_publish_cpu(ctn_exec_t *exec, ctn_topo_t *topo)
 {
     if (exec->oversubscribed && topo->nodes == 1) {
-        ctn_exec_say_cpu(exec, &topo->cpu,
-                         &topo->node_area.cpu[ctn_topo_local_rank(topo)]);
+        ctn_exec_report_cpu(exec, &topo->cpu,
+                            &topo->node_area.cpu[ctn_topo_local_rank(topo)]);
     }
 }
 
-/** Whether member i ran last on another core; see ctn_exec_elsewhere. */
+/** Whether member i ran last on another core; see ctn_exec_on_other_core. */
 static inline bool ctn_topo_elsewhere(const ctn_topo_t *topo, uint32_t i)
 {
-    return ctn_exec_elsewhere(topo->cpu, &topo->node_area.cpu[i]);
+    return ctn_exec_on_other_core(topo->cpu, &topo->node_area.cpu[i]);
 }
 
 /** Rounds of a dissemination among n. */

@@ -124,7 +124,7 @@ typedef struct sim_event {
     unsigned char *held;     /* what `from` held when the source became free */
     struct sim_event *other; /* SENT: the message whose source it frees */
     uint64_t number;         /* TIMER: sleep; COPIED: generation */
-    _Alignas(64) unsigned char small[CTN_SMALL_BYTES];
+    _Alignas(64) unsigned char small[CTN_INJECT_BYTES];
 } sim_event_t;
 
 struct ctn_sim {

@@ -95,7 +95,7 @@ static uint64_t chance_latency(ctn_sim_rank_t *rank, sim_event_t *message)
  * find those who reuse it before. */
 void sim_take_data(const ctn_sim_t *sim, sim_event_t *message)
 {
-    bool small = message->bytes <= CTN_SMALL_BYTES;
+    bool small = message->bytes <= CTN_INJECT_BYTES;
     if (message->from == NULL || message->bytes == 0) {
         message->from = NULL;
     } else if (small) {
@@ -182,7 +182,7 @@ void sim_send(ctn_sim_rank_t *rank, sim_event_t *message)
     uint64_t busy = sim_ps(sim, machine->gap_per_byte_ns * PS * (double)bytes);
     busy = later(busy, (uint64_t)(machine->gap_ns * PS));
     *port = rank->endpoint_free = start + busy;
-    if (message->bytes > CTN_SMALL_BYTES) {
+    if (message->bytes > CTN_INJECT_BYTES) {
         sim_event_t *sent = sim_event(sim, SIM_SENT, rank->rank);
         sent->pending = message->pending;
         ++*sent->pending;

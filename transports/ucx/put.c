@@ -8,7 +8,7 @@
 
 /** Data up to here are copied rather than waited for. */
 #define COPIED_BYTES 4096u
-_Static_assert(CTN_SMALL_BYTES <= COPIED_BYTES, "small messages are copied");
+_Static_assert(CTN_INJECT_BYTES <= COPIED_BYTES, "small messages are copied");
 /** Data beyond do not fit into what UCX sends from the stack (tcp: 8 KiB). */
 #define AT_ONCE_BYTES 8192u
 
@@ -239,7 +239,7 @@ catena_status_t ctn_ucx_put_signal(ctn_endpoint_t *base, const void *source,
     if (transport->rma) {
         if (bytes > 0) {
             catena_status_t status =
-                bytes <= CTN_SMALL_BYTES
+                bytes <= CTN_INJECT_BYTES
                     ? put_rma_small(endpoint, source, bytes, offset)
                     : put_rma(endpoint, source, bytes, offset, pending);
             if (status != CATENA_OK)

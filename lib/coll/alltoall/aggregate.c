@@ -59,23 +59,23 @@ static uint32_t slots_of_message(const ctn_topo_t *topo, size_t bytes)
 bool ctn_joint_suits(const ctn_topo_t *topo, size_t bytes)
 {
     const ctn_member_table_t *member_table = &topo->member_table;
-    if (bytes > CTN_JOINT_BYTES || member_table->nodes < 2 ||
+    if (bytes > CTN_AGGREGATE_BYTES || member_table->nodes < 2 ||
         member_table->nodes > CTN_PAIRWISE_SLOTS) {
         return false;
     }
     range_t n = members_of_nodes(member_table);
     size_t all = n.most * bytes;
     uint32_t slots =
-        all <= CTN_INLINE_BYTES ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_WIDE;
+        all <= CTN_INLINE_BYTES ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_EAGER_SLOTS;
     return n.most > 1 && n.most <= CTN_EAGER_ROWS_MEMBERS &&
-           all <= CTN_JOINT_BYTES &&
+           all <= CTN_AGGREGATE_BYTES &&
            slots_of_node(n, bytes) + (member_table->nodes - 1) *
                                          most_at_one(n) *
                                          slots_of_message(topo, all) <=
                slots;
 }
 
-_Static_assert(CTN_JOINT_BYTES <= CTN_BOUNCE_BYTES &&
+_Static_assert(CTN_AGGREGATE_BYTES <= CTN_STAGING_BYTES &&
                    CTN_EAGER_ROWS_MEMBERS * CTN_EAGER_ROWS_PAIR_BYTES <=
                        CTN_EAGER_ROWS_BYTES,
                "messages can be packed, and small blocks are in rows");
@@ -129,7 +129,7 @@ static uint64_t offset_of(const ctn_op_t *op, const ctn_topo_t *topo,
                           ctn_address_t at, unsigned slot, size_t bytes)
 {
     return bytes <= CTN_INLINE_BYTES
-               ? ctn_slot_data_offset(op->channel, at, op->seq, slot)
+               ? ctn_slot_data_offset(op->sequence, at, op->seq, slot)
                : at.offset + ctn_group_eager(topo->group, op->seq, slot);
 }
 
@@ -141,7 +141,7 @@ void ctn_joint_begin(ctn_joint_t *x)
     x->span = slots_of_message(topo, n.most * x->send->bytes);
     x->apart = most_at_one(n) * x->span;
     x->packed = false;
-    x->doubts = topo->group->exec->doubts;
+    x->peer_checks = topo->group->exec->peer_checks;
     x->status = CATENA_OK;
     x->sent = 0;
     x->awaited = first_at(topo, ctn_topo_local_rank(topo));
@@ -201,8 +201,8 @@ static catena_status_t put(ctn_op_t *op, const ctn_joint_t *x, uint32_t node,
     return ctn_put_signal(
         endpoint, ctn_exec_data(op->exec, data), bytes,
         offset_of(op, x->topo, to->address, slot, bytes),
-        ctn_slot_word_offset(op->channel, to->address, op->seq, slot, 0),
-        ctn_tag(op->seq, CTN_JOINT_COUNT | x->send->bytes), pending);
+        ctn_slot_word_offset(op->sequence, to->address, op->seq, slot, 0),
+        ctn_flag(op->seq, CTN_JOINT_COUNT | x->send->bytes), pending);
 }
 
 /** 1: sent, 0: the network still has too much that was packed, < 0: status. */
@@ -219,8 +219,8 @@ static int send_to(ctn_op_t *op, ctn_joint_t *x, uint32_t node)
         pack(op->exec, x, node, small);
         status = put(op, x, node, small, &op->pending);
     } else {
-        ctn_bounce_t *bounce;
-        status = ctn_bounce_get(op, &bounce);
+        ctn_staging_t *bounce;
+        status = ctn_staging_get(op, &bounce);
         if (status != CATENA_OK || bounce == NULL) {
             return status;
         }
@@ -264,8 +264,8 @@ static bool all_landed(const ctn_joint_t *x)
 static bool is_here(const ctn_op_t *op, const ctn_slot_t *slot)
 {
     uint64_t word = ctn_word_load(&slot->word[0]);
-    return ctn_tag_matches(word, op->seq) &&
-           (ctn_tag_count(word) & CTN_JOINT_COUNT) != 0;
+    return ctn_flag_matches(word, op->seq) &&
+           (ctn_flag_count(word) & CTN_JOINT_COUNT) != 0;
 }
 
 bool ctn_joint_doubt(const ctn_op_t *op, uint64_t bytes)
@@ -273,13 +273,13 @@ bool ctn_joint_doubt(const ctn_op_t *op, uint64_t bytes)
     for (unsigned i = 0; i < CTN_SLOTS; i++) {
         const ctn_slot_t *slot = ctn_op_slot(op, i);
         uint64_t found =
-            ctn_tag_count(ctn_word_load(&slot->word[0])) & ~CTN_JOINT_COUNT;
+            ctn_flag_count(ctn_word_load(&slot->word[0])) & ~CTN_JOINT_COUNT;
         if (is_here(op, slot) && found != bytes) {
             ctn_error(op->exec->log,
                       "alltoall: some ranks have blocks of %llu bytes, and "
                       "this one of another length; give the same on all",
                       (unsigned long long)found);
-            ctn_exec_break(op->exec, CATENA_ERR_ARG);
+            ctn_exec_abort(op->exec, CATENA_ERR_ARG);
             return true;
         }
     }
@@ -300,7 +300,7 @@ static void land(ctn_op_t *op, ctn_joint_t *x)
         x->awaited = next_at(topo, me, x->awaited);
     }
     ctn_exec_post(op->exec, ctn_topo_departed(topo, op->seq, me),
-                  ctn_flag(op->seq));
+                  ctn_flag64(op->seq));
 }
 
 /** Take this member's block out of each message that landed at member i. */
@@ -316,9 +316,9 @@ static void take_from(ctn_op_t *op, ctn_joint_t *x, uint32_t i)
         ctn_address_t where = ctn_topo_local(topo, i)->address;
         uint64_t at = offset_of(op, topo, where, slot, all);
         const uint64_t *word =
-            ctn_pointer(topo->peer[i], ctn_slot_word_offset(op->channel, where,
+            ctn_pointer(topo->peer[i], ctn_slot_word_offset(op->sequence, where,
                                                             op->seq, slot, 0));
-        uint32_t found = ctn_tag_count(ctn_word_load(word)) & ~CTN_JOINT_COUNT;
+        uint32_t found = ctn_flag_count(ctn_word_load(word)) & ~CTN_JOINT_COUNT;
         if (found != bytes) {
             x->status =
                 ctn_block_differs(op->exec, sender(topo, from)->rank,
@@ -338,7 +338,7 @@ static bool has_all(const ctn_op_t *op, const ctn_joint_t *x, uint32_t i)
     return i == ctn_topo_local_rank(x->topo)
                ? all_landed(x)
                : ctn_word_load(ctn_topo_departed(x->topo, op->seq, i)) ==
-                     ctn_flag(op->seq);
+                     ctn_flag64(op->seq);
 }
 
 /** In place, nothing may be overwritten before all has been packed. */
@@ -371,15 +371,15 @@ ctn_step_t ctn_joint_advance(ctn_op_t *op, ctn_joint_t *x)
         land(op, x);
     }
     bool moved = take(op, x) || sent > 0;
-    bool with_network = !all_sent(x) || (x->packed && ctn_bounce_has(op));
+    bool with_network = !all_sent(x) || (x->packed && ctn_staging_busy(op));
     if (!with_network && all_landed(x)) {
         if (x->open == 0) {
             return CTN_STEP_NEXT;
         }
         ctn_op_set_network(op, false);
     }
-    if (!moved && op->exec->doubts != x->doubts) {
-        x->doubts = op->exec->doubts;
+    if (!moved && op->exec->peer_checks != x->peer_checks) {
+        x->peer_checks = op->exec->peer_checks;
         (void)ctn_joint_doubt(op, x->receive->bytes);
     }
     return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
@@ -388,6 +388,6 @@ ctn_step_t ctn_joint_advance(ctn_op_t *op, ctn_joint_t *x)
 void ctn_joint_finish(const ctn_op_t *op, ctn_joint_t *x)
 {
     if (x->packed) {
-        ctn_bounce_trim(op->exec);
+        ctn_staging_trim(op->exec);
     }
 }

@@ -31,9 +31,9 @@ typedef struct ctn_joint {
     uint32_t apart; /* of messages from one node and the next to one member */
     uint32_t sent;  /* nodes that were sent theirs */
     ctn_joint_cursor_t awaited; /* the next to land here */
-    uint64_t open;   /* members of the node at which messages land that have not
-                        been looked through */
-    uint32_t doubts; /* exec's, when it began or looked */
+    uint64_t open; /* members of the node at which messages land that have not
+                      been looked through */
+    uint32_t peer_checks;   /* exec's, when it began or looked */
     catena_status_t status; /* to end with */
 } ctn_joint_t;
 

@@ -277,7 +277,7 @@ static catena_status_t hide(ctn_op_t *op)
     catena_status_t status = ctn_hidden_make(call->group, true, &hidden);
     if (status == CATENA_OK) {
         call->group = &hidden->group;
-        op->channel = &hidden->group.channel;
+        op->sequence = &hidden->group.sequence;
         ctn_hidden_own(op, hidden);
     }
     return status;
@@ -291,7 +291,7 @@ static catena_status_t prepare(const ctn_given_side_t *send,
 {
     bool vector = receive->counts != NULL;
     ctn_op_t *made = ctn_op_create(group->exec, vector ? &alltoallv : &alltoall,
-                                   &group->channel);
+                                   &group->sequence);
     if (made == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -327,22 +327,22 @@ CTN_HOT static bool run_alone(const ctn_given_side_t *send,
     ctn_rows_t rows;
     *status = understand(send, receive, &call);
     if (*status != CATENA_OK || call.receive.bytes != choice->quick_bytes ||
-        !ctn_alone_begin(group->exec, &group->channel, &rows.seq)) {
+        !ctn_inline_begin(group->exec, &group->sequence, &rows.seq)) {
         return *status != CATENA_OK;
     }
     rows.topo = choice->topo;
     rows.send = &call.send;
     rows.receive = &call.receive;
     rows.in_place = call.in_place;
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     ctn_rows_begin(group->exec, &rows);
     while (!ctn_rows_advance(group->exec, &rows)) {
         ctn_exec_wake(group->exec);
-        if (!ctn_alone_give_way(group->exec, &patience)) {
+        if (!ctn_inline_yield(group->exec, &backoff)) {
             break;
         }
     }
-    *status = ctn_alone_end(group->exec, &group->channel);
+    *status = ctn_inline_end(group->exec, &group->sequence);
     *status = *status == CATENA_OK ? rows.status : *status;
     return true;
 }

@@ -23,13 +23,13 @@ _Static_assert(CTN_EAGER_ROWS_OVERSUBSCRIBED_BYTES < ROW_LENGTHS,
  * be out of use for long. */
 static inline uint64_t row_word(uint64_t seq, size_t bytes)
 {
-    return ctn_flag(seq) * ROW_LENGTHS + bytes;
+    return ctn_flag64(seq) * ROW_LENGTHS + bytes;
 }
 
 static inline row_t *row_at(const ctn_topo_t *topo, uint64_t seq,
                             unsigned class, uint32_t i)
 {
-    uint64_t ring = seq % CTN_RINGS;
+    uint64_t ring = seq % CTN_GENERATIONS;
     size_t stride = ctn_eager_rows_stride(class);
     uint32_t n = ctn_topo_local_size(topo);
     if (topo->side_by_side == NULL) {
@@ -128,7 +128,7 @@ CTN_HOT void ctn_rows_begin(ctn_exec_t *exec, ctn_rows_t *r)
     fill_part(exec, r, 0, me, row->block);
     fill_part(exec, r, me + 1, n, row->block + me * bytes);
     ctn_exec_post(exec, &row->word, row_word(r->seq, bytes));
-    r->doubts = exec->doubts;
+    r->peer_checks = exec->peer_checks;
     r->status = CATENA_OK;
     ctn_topo_publish_cpu(exec, r->topo);
     r->open =
@@ -142,12 +142,12 @@ CTN_HOT void ctn_rows_begin(ctn_exec_t *exec, ctn_rows_t *r)
  * for. */
 CTN_COLD static void doubt(ctn_exec_t *exec, ctn_rows_t *r)
 {
-    r->doubts = exec->doubts;
+    r->peer_checks = exec->peer_checks;
     for (uint64_t left = r->open; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
         const ctn_buffer_descriptor_t *post =
             ctn_topo_descriptor(r->topo, r->seq, i);
-        bool posted = ctn_word_load(&post->word) == ctn_flag(r->seq);
+        bool posted = ctn_word_load(&post->word) == ctn_flag64(r->seq);
         uint64_t bytes = post->bytes;
         if ((posted || ctn_rows_find(r->topo, r->seq, i, &bytes)) &&
             bytes != r->receive->bytes) {
@@ -177,10 +177,10 @@ CTN_HOT bool ctn_rows_advance(ctn_exec_t *exec, ctn_rows_t *r)
     if (r->open == 0) {
         return true;
     }
-    if (exec->doubts != r->doubts) {
+    if (exec->peer_checks != r->peer_checks) {
         doubt(exec, r);
     }
-    exec->look_again =
-        exec->oversubscribed && all_elsewhere(r) ? CTN_LOOKS_FOR_SOME : 0;
+    exec->spin_polls =
+        exec->oversubscribed && all_elsewhere(r) ? CTN_SPIN_FOR_SOME : 0;
     return r->open == 0;
 }

@@ -17,7 +17,7 @@ typedef struct ctn_rows {
     /* working */
     uint8_t class;
     uint64_t open;          /* members who are missing */
-    uint32_t doubts;        /* exec's, when it began */
+    uint32_t peer_checks;   /* exec's, when it began */
     catena_status_t status; /* to end with */
 } ctn_rows_t;
 

@@ -37,7 +37,7 @@ static ctn_step_t gather(ctn_op_t *op)
     for (; m->seen < ctn_topo_local_size(m->topo); m->seen++) {
         const ctn_buffer_descriptor_t *post =
             ctn_topo_descriptor(m->topo, op->seq, m->seen);
-        if (ctn_word_load(&post->word) != ctn_flag(op->seq)) {
+        if (ctn_word_load(&post->word) != ctn_flag64(op->seq)) {
             op->waits_for = ctn_topo_local(m->topo, m->seen)->rank;
             return CTN_STEP_WAIT;
         }
@@ -119,7 +119,7 @@ static ctn_step_t copy(ctn_op_t *op)
     walk(op, m, all, me * n, (me + 1) * n, &number);
     m->seen = 0;
     ctn_exec_post(op->exec, ctn_topo_departed(m->topo, op->seq, (uint32_t)me),
-                  ctn_flag(op->seq));
+                  ctn_flag64(op->seq));
     return CTN_STEP_NEXT;
 }
 
@@ -128,7 +128,7 @@ static ctn_step_t wait_for_all(ctn_op_t *op)
     morton_t *m = ctn_op_state(op);
     for (; m->seen < ctn_topo_local_size(m->topo); m->seen++) {
         if (ctn_word_load(ctn_topo_departed(m->topo, op->seq, m->seen)) !=
-            ctn_flag(op->seq)) {
+            ctn_flag64(op->seq)) {
             op->waits_for = ctn_topo_local(m->topo, m->seen)->rank;
             return CTN_STEP_WAIT;
         }

@@ -12,7 +12,7 @@ static uint32_t slots_for(const ctn_pairwise_t *x)
 {
     bool small = x->list == NULL && x->receive->counts == NULL &&
                  x->receive->bytes <= CTN_LINE_BYTES;
-    uint32_t most = small ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_WIDE;
+    uint32_t most = small ? CTN_PAIRWISE_SLOTS : CTN_PAIRWISE_EAGER_SLOTS;
     if (x->window > 0 && x->window < most) {
         most = x->window;
     }
@@ -37,7 +37,7 @@ void ctn_pairwise_begin(ctn_pairwise_t *x)
     ctn_pairwise_clear(x);
     x->opened = false;
     x->status = CATENA_OK;
-    x->doubts = x->topo->group->exec->doubts;
+    x->peer_checks = x->topo->group->exec->peer_checks;
     x->by_posts = false;
     x->by_rows =
         x->list == NULL && x->window == 0 && x->receive->counts == NULL &&
@@ -47,8 +47,8 @@ void ctn_pairwise_begin(ctn_pairwise_t *x)
         return;
     }
     x->slots = slots_for(x);
-    x->near_eager =
-        x->topo->oversubscribed ? CTN_CROWDED_EAGER : CTN_NEAR_EAGER;
+    x->near_eager = x->topo->oversubscribed ? CTN_OVERSUBSCRIBED_EAGER_BYTES
+                                            : CTN_LOCAL_EAGER_BYTES;
     memset(x->stream, 0, x->slots * sizeof(x->stream[0]));
     ctn_pairwise_extend(x, x->n);
     x->by_posts = goes_by_posts(x);
@@ -93,14 +93,14 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
     x->stage = NULL;
     for (uint32_t slot = 0;
          x->expects && slot < x->slots && op->status != CATENA_OK; slot++) {
-        for (uint32_t word = 0; word < CTN_PARTS; word++) {
+        for (uint32_t word = 0; word < CTN_EAGER_FRAGMENTS; word++) {
             ctn_unexpect(op->exec->network, &ctn_op_slot(op, slot)->word[word]);
         }
     }
     free(x->expected);
     x->expected = NULL;
     if (x->packed) {
-        ctn_bounce_trim(op->exec);
+        ctn_staging_trim(op->exec);
     }
 }
 
@@ -229,15 +229,16 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
         }
     }
     if (x->open != 0) {
-        if (result == CTN_STEP_WAIT && op->exec->doubts != x->doubts) {
-            x->doubts = op->exec->doubts; /* the streams have asked */
+        if (result == CTN_STEP_WAIT &&
+            op->exec->peer_checks != x->peer_checks) {
+            x->peer_checks = op->exec->peer_checks; /* the streams have asked */
             if (x->by_rank != NULL) { /* else this operation has joint ones */
                 (void)ctn_joint_doubt(op, 0);
             }
         }
         return result;
     }
-    return x->packed && ctn_bounce_has(op) ? CTN_STEP_WAIT : CTN_STEP_NEXT;
+    return x->packed && ctn_staging_busy(op) ? CTN_STEP_WAIT : CTN_STEP_NEXT;
 }
 
 static ctn_step_t advance_rows(ctn_op_t *op, ctn_pairwise_t *x)

@@ -15,8 +15,8 @@
  *   inline   in the slot itself        (<= CTN_LINE_BYTES on a node,
  *            CTN_INLINE_BYTES between nodes)
  *   eager    in the slot's wide payload, unasked
- *            (<= CTN_NEAR_EAGER or so on a node, CTN_FAR_EAGER between nodes)
- *   granted  when the receiver's grant is there: straight into its buffer
+ *            (<= CTN_LOCAL_EAGER_BYTES or so on a node, CTN_FAR_EAGER between
+ * nodes) granted  when the receiver's grant is there: straight into its buffer
  *            when that is plain memory in its heap, else staged, part by part,
  *            through the wide payload or, for large ones, memory it took for
  *            that
@@ -37,20 +37,20 @@
 /* A second copy costs less than asking, which takes a round trip and between
  * nodes a message more. Two ranks on two cores, 1 KiB: 0.47 us granted, 0.55
  * eager; eight ranks there: 8.9 eager, 14.8 granted, 2 KiB 10.2 and 15.2. */
-#define CTN_FAR_EAGER (CTN_PARTS * CTN_PART_BYTES)
+#define CTN_FAR_EAGER (CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES)
 
 /* What shares the cache line of a slot's word. Of a slot of two lines the
  * polling receiver would fetch the second, too, while it is being written: two
  * ranks, 64 B: 0.37 us in the slot, 0.33 in the wide payload. */
 #define CTN_LINE_BYTES (64 - offsetof(ctn_slot_t, data))
 
-_Static_assert(CTN_NEAR_EAGER <= CTN_SMALL_WIDE_BYTES &&
-                   CTN_CROWDED_EAGER <= CTN_SMALL_WIDE_BYTES,
+_Static_assert(CTN_LOCAL_EAGER_BYTES <= CTN_SMALL_EAGER_BYTES &&
+                   CTN_OVERSUBSCRIBED_EAGER_BYTES <= CTN_SMALL_EAGER_BYTES,
                "a block that is eager on a node fits any wide payload");
 
 /* Parts of large staged blocks: few messages, and two of them stay in a
  * cache. */
-_Static_assert(CTN_LARGE_PART_BYTES <= CTN_BOUNCE_BYTES, "are packed");
+_Static_assert(CTN_LARGE_FRAGMENT_BYTES <= CTN_STAGING_BYTES, "are packed");
 
 /** Who meets whom. */
 typedef enum ctn_order {
@@ -120,7 +120,7 @@ typedef struct ctn_pairwise {
     bool by_rows;   /* all on this node and small: see eager_rows.h */
     bool by_posts;  /* all on this node and larger: see posted.h */
     uint32_t near_eager;    /* larger blocks are granted, on a node */
-    uint32_t doubts;        /* exec's, when it began */
+    uint32_t peer_checks;   /* exec's, when it began */
     catena_status_t status; /* it ends with: some block has another length */
     bool opened;   /* first grants are out, this member's own block moved */
     bool packed;   /* some blocks were packed for the network */
@@ -128,7 +128,7 @@ typedef struct ctn_pairwise {
     uint64_t open; /* slots whose rounds are not over */
     unsigned char **stage; /* [slots] in the heap: large parts that come in, or
                               NULL; made when first needed */
-    ctn_expected_t *expected; /* [slots][CTN_PARTS] likewise */
+    ctn_expected_t *expected; /* [slots][CTN_EAGER_FRAGMENTS] likewise */
     ctn_pairwise_stream_t stream[CTN_PAIRWISE_SLOTS];
     ctn_rows_t rows;
     ctn_posted_t posted;

@@ -19,14 +19,14 @@ static ctn_step_t grant(ctn_op_t *op, ctn_pairwise_t *x,
     catena_status_t status =
         ctn_exec_connect(op->exec, from->address.process, &endpoint);
     if (status == CATENA_OK) {
-        uint64_t at = from->cts_table +
-                      ((op->seq % CTN_RINGS) * x->topo->member_table.size +
-                       x->topo->group->chain.place.rank) *
-                          sizeof(ctn_cts_t);
+        uint64_t at = from->cts_table + ((op->seq % CTN_GENERATIONS) *
+                                             x->topo->member_table.size +
+                                         x->topo->group->chain.place.rank) *
+                                            sizeof(ctn_cts_t);
         status = ctn_put_signal(endpoint, what, sizeof(what),
                                 at + offsetof(ctn_cts_t, offset),
                                 at + offsetof(ctn_cts_t, word),
-                                ctn_tag(op->seq, taken), &op->pending);
+                                ctn_flag(op->seq, taken), &op->pending);
     }
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
@@ -63,8 +63,9 @@ static bool has_come(const ctn_op_t *op, const ctn_pairwise_t *x, uint32_t slot,
 {
     const ctn_pairwise_stream_t *stream = &x->stream[slot];
     uint32_t part = stream->parts_received;
-    return ctn_word_load(&ctn_op_slot(op, slot)->word[part % CTN_PARTS]) ==
-               ctn_tag(op->seq, expected_count(stream, passage, bytes)) &&
+    return ctn_word_load(
+               &ctn_op_slot(op, slot)->word[part % CTN_EAGER_FRAGMENTS]) ==
+               ctn_flag(op->seq, expected_count(stream, passage, bytes)) &&
            may_overwrite(op, x, stream);
 }
 
@@ -76,9 +77,9 @@ static bool has_come_wrong(const ctn_op_t *op, const ctn_pairwise_t *x,
     const ctn_pairwise_stream_t *stream = &x->stream[slot];
     const ctn_slot_t *own = ctn_op_slot(op, slot);
     uint64_t word = ctn_word_load(&own->word[0]);
-    uint32_t count = ctn_tag_count(word);
+    uint32_t count = ctn_flag_count(word);
     uint32_t what = count & PAIRWISE_REFUSED;
-    if (!ctn_tag_matches(word, op->seq) || stream->parts_received > 0 ||
+    if (!ctn_flag_matches(word, op->seq) || stream->parts_received > 0 ||
         (count & ~0xfffffu) != pairwise_turn(stream->receive_turn) ||
         (what == expected && what < PAIRWISE_PART)) {
         return false;
@@ -97,7 +98,7 @@ static const unsigned char *own_wide(const ctn_op_t *op,
     const catena_group_t *group = x->topo->group;
     return (unsigned char *)group->block +
            ctn_group_eager(group, op->seq, slot) +
-           part * (ctn_group_eager_bytes(group) / CTN_PARTS);
+           part * (ctn_group_eager_bytes(group) / CTN_EAGER_FRAGMENTS);
 }
 
 /** Offset of the memory where a slot stages large parts; CTN_STAGED: there is
@@ -109,8 +110,9 @@ static uint64_t stage_at(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         x->stage = calloc(x->slots, sizeof(*x->stage));
     }
     if (x->stage != NULL && x->stage[slot] == NULL) {
-        x->stage[slot] = ctn_heap_alloc(op->exec->heap, 4096,
-                                        CTN_PARTS * CTN_LARGE_PART_BYTES);
+        x->stage[slot] =
+            ctn_heap_alloc(op->exec->heap, 4096,
+                           CTN_EAGER_FRAGMENTS * CTN_LARGE_FRAGMENT_BYTES);
     }
     return x->stage != NULL &&
                    ctn_heap_contains(op->exec->heap, x->stage[slot], 1, &offset)
@@ -141,8 +143,9 @@ static const unsigned char *stage_of(const ctn_op_t *op,
                                      uint32_t part)
 {
     return x->stream[slot].place == CTN_PLACE_WIDE
-               ? own_wide(op, x, slot, part % CTN_PARTS)
-               : x->stage[slot] + part % CTN_PARTS * CTN_LARGE_PART_BYTES;
+               ? own_wide(op, x, slot, part % CTN_EAGER_FRAGMENTS)
+               : x->stage[slot] +
+                     part % CTN_EAGER_FRAGMENTS * CTN_LARGE_FRAGMENT_BYTES;
 }
 
 static void take_plain(void *context, const void *data, size_t bytes)
@@ -163,12 +166,13 @@ static ctn_expected_t *note_expected(const ctn_op_t *op, ctn_pairwise_t *x,
                                      size_t from, uint32_t word)
 {
     if (x->expected == NULL) {
-        x->expected = calloc(x->slots, CTN_PARTS * sizeof(*x->expected));
+        x->expected =
+            calloc(x->slots, CTN_EAGER_FRAGMENTS * sizeof(*x->expected));
     }
     if (x->expected == NULL) {
         return NULL;
     }
-    ctn_expected_t *expected = &x->expected[slot * CTN_PARTS + word];
+    ctn_expected_t *expected = &x->expected[slot * CTN_EAGER_FRAGMENTS + word];
     *expected = (ctn_expected_t){op->exec, *block, from};
     return expected;
 }
@@ -182,7 +186,7 @@ static void expect_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                         uint32_t part, uint32_t count)
 {
     ctn_pairwise_stream_t *stream = &x->stream[slot];
-    uint32_t word = part % CTN_PARTS;
+    uint32_t word = part % CTN_EAGER_FRAGMENTS;
     stream->straight &= (uint8_t) ~(1u << word);
     if (x->in_place || x->list != NULL || op->exec->drop_data ||
         !pairwise_is_remote(x, peer)) {
@@ -191,7 +195,7 @@ static void expect_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     void *to = block->type == NULL
                    ? (void *)(block->base + part * size)
                    : note_expected(op, x, slot, block, part * size, word);
-    uint64_t value = ctn_tag(op->seq, count);
+    uint64_t value = ctn_flag(op->seq, count);
     if (to != NULL &&
         ctn_expect(op->exec->network, &ctn_op_slot(op, slot)->word[word], value,
                    pairwise_bytes_of_part(block->bytes, size, part),
@@ -207,7 +211,8 @@ static void expect_first(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
 {
     size_t size = pairwise_part_size(x, x->stream[slot].place);
     uint32_t parts = pairwise_parts_of(block->bytes, size);
-    for (uint32_t part = 0; part < parts && part < CTN_PARTS; part++) {
+    for (uint32_t part = 0; part < parts && part < CTN_EAGER_FRAGMENTS;
+         part++) {
         expect_part(op, x, peer, slot, block, size, part,
                     pairwise_part_count(x->stream[slot].receive_turn, part));
     }
@@ -217,7 +222,7 @@ static void expect_first(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
 static void place_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
                        const ctn_span_t *block, size_t size, uint32_t part)
 {
-    if ((x->stream[slot].straight >> part % CTN_PARTS & 1) == 0) {
+    if ((x->stream[slot].straight >> part % CTN_EAGER_FRAGMENTS & 1) == 0) {
         ctn_span_write(op->exec, block, part * size,
                        pairwise_bytes_of_part(block->bytes, size, part),
                        stage_of(op, x, slot, part));
@@ -236,11 +241,12 @@ static ctn_step_t receive_part(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     if (stream->parts_received == parts) {
         return CTN_STEP_NEXT;
     }
-    if (part + CTN_PARTS >= parts) {
+    if (part + CTN_EAGER_FRAGMENTS >= parts) {
         return CTN_STEP_MOVED;
     }
-    expect_part(op, x, peer, slot, block, size, part + CTN_PARTS,
-                pairwise_part_count(stream->receive_turn, part + CTN_PARTS));
+    expect_part(
+        op, x, peer, slot, block, size, part + CTN_EAGER_FRAGMENTS,
+        pairwise_part_count(stream->receive_turn, part + CTN_EAGER_FRAGMENTS));
     return grant(op, x, pairwise_member(x, peer),
                  stream->place == CTN_PLACE_WIDE ? CTN_STAGED
                                                  : stage_at(op, x, slot),
@@ -291,7 +297,7 @@ static ctn_step_t receive_none(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
         if (pairwise_receive_peer(
                 x, pairwise_round_of(x, slot, x->stream[slot].receive_turn)) ==
             peer) {
-            for (uint32_t word = 0; word < CTN_PARTS; word++) {
+            for (uint32_t word = 0; word < CTN_EAGER_FRAGMENTS; word++) {
                 ctn_unexpect(op->exec->network,
                              &ctn_op_slot(op, slot)->word[word]);
             }
@@ -351,7 +357,8 @@ ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
             return receive_none(op, x, peer, found, bytes);
         }
         op->waits_for = pairwise_rank_of(x, peer);
-        return op->exec->doubts != x->doubts && stream->receive_turn == 0 &&
+        return op->exec->peer_checks != x->peer_checks &&
+                       stream->receive_turn == 0 &&
                        passage != PAIRWISE_GRANTED && !stream->asked
                    ? ask(op, x, peer, slot, bytes)
                    : CTN_STEP_WAIT;

@@ -29,8 +29,8 @@ static int put_packed(ctn_op_t *op, ctn_pairwise_t *x, ctn_endpoint_t *endpoint,
         status = ctn_signal(endpoint, word_offset, value);
         return status == CATENA_OK ? 1 : status;
     }
-    ctn_bounce_t *bounce;
-    status = ctn_bounce_get(op, &bounce);
+    ctn_staging_t *bounce;
+    status = ctn_staging_get(op, &bounce);
     if (status != CATENA_OK || bounce == NULL) {
         return status;
     }
@@ -50,9 +50,9 @@ static int put(ctn_op_t *op, ctn_pairwise_t *x, const put_t *p)
     if (status != CATENA_OK) {
         return status;
     }
-    uint64_t word_offset = ctn_slot_word_offset(op->channel, p->to->address,
+    uint64_t word_offset = ctn_slot_word_offset(op->sequence, p->to->address,
                                                 op->seq, p->slot, p->word);
-    uint64_t value = ctn_tag(op->seq, p->count);
+    uint64_t value = ctn_flag(op->seq, p->count);
     if (p->block->type != NULL) {
         return put_packed(op, x, endpoint, p, word_offset, value);
     }
@@ -73,7 +73,7 @@ static int put_small(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
         .bytes = block->bytes,
         .offset =
             passage == PAIRWISE_INLINE
-                ? ctn_slot_data_offset(op->channel, to->address, op->seq, slot)
+                ? ctn_slot_data_offset(op->sequence, to->address, op->seq, slot)
                 : to->address.offset +
                       ctn_group_eager(x->topo->group, op->seq, slot),
         .slot = slot,
@@ -95,7 +95,7 @@ static int put_parts(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t offset,
     int sent = 0;
     while (stream->parts_sent < parts && stream->parts_sent < end) {
         uint32_t part = stream->parts_sent;
-        uint32_t place = staged ? part % CTN_PARTS : part;
+        uint32_t place = staged ? part % CTN_EAGER_FRAGMENTS : part;
         bool last = part + 1 == parts;
         p.part = part;
         p.from = part * size;
@@ -148,7 +148,7 @@ static ctn_pairwise_place_t place_in(const ctn_cts_t *grant)
 static int put_granted(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
                        const ctn_cts_t *grant)
 {
-    uint32_t taken = ctn_tag_count(ctn_word_load(&grant->word));
+    uint32_t taken = ctn_flag_count(ctn_word_load(&grant->word));
     ctn_pairwise_stream_t *stream = &x->stream[p.slot];
     stream->sent_to = (uint8_t)place_in(grant);
     switch (stream->sent_to) {
@@ -156,12 +156,12 @@ static int put_granted(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
         return put_straight(op, x, p, grant->offset);
     case CTN_PLACE_LARGE:
         return put_parts(op, x, p, grant->offset & ~PAIRWISE_AT_STAGE,
-                         taken + CTN_PARTS);
+                         taken + CTN_EAGER_FRAGMENTS);
     default:
         return put_parts(op, x, p,
                          p.to->address.offset +
                              ctn_group_eager(x->topo->group, op->seq, p.slot),
-                         taken + CTN_PARTS);
+                         taken + CTN_EAGER_FRAGMENTS);
     }
 }
 
@@ -170,9 +170,11 @@ static const ctn_cts_t *grant_of(const ctn_op_t *op, const ctn_pairwise_t *x,
                                  uint32_t rank)
 {
     const ctn_cts_t *grant =
-        &x->topo->cts_table[(op->seq % CTN_RINGS) * x->topo->member_table.size +
+        &x->topo->cts_table[(op->seq % CTN_GENERATIONS) *
+                                x->topo->member_table.size +
                             rank];
-    return ctn_tag_matches(ctn_word_load(&grant->word), op->seq) ? grant : NULL;
+    return ctn_flag_matches(ctn_word_load(&grant->word), op->seq) ? grant
+                                                                  : NULL;
 }
 
 /** The receiver expects another length, or this member does not have what it
@@ -188,9 +190,9 @@ static ctn_step_t refuse(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
         uint32_t turn = x->stream[slot].send_turn;
         status = ctn_put_signal(
             endpoint, &bytes, sizeof(bytes),
-            ctn_slot_data_offset(op->channel, to->address, op->seq, slot),
-            ctn_slot_word_offset(op->channel, to->address, op->seq, slot, 0),
-            ctn_tag(op->seq, pairwise_turn(turn) | PAIRWISE_REFUSED),
+            ctn_slot_data_offset(op->sequence, to->address, op->seq, slot),
+            ctn_slot_word_offset(op->sequence, to->address, op->seq, slot, 0),
+            ctn_flag(op->seq, pairwise_turn(turn) | PAIRWISE_REFUSED),
             &op->pending);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);

@@ -136,8 +136,8 @@ static inline size_t pairwise_part_size(const ctn_pairwise_t *x,
                                         ctn_pairwise_place_t place)
 {
     return place == CTN_PLACE_WIDE
-               ? ctn_group_eager_bytes(x->topo->group) / CTN_PARTS
-               : CTN_LARGE_PART_BYTES;
+               ? ctn_group_eager_bytes(x->topo->group) / CTN_EAGER_FRAGMENTS
+               : CTN_LARGE_FRAGMENT_BYTES;
 }
 
 static inline uint32_t pairwise_parts_of(size_t bytes, size_t part_bytes)

@@ -25,7 +25,7 @@ void ctn_posted_announce(const ctn_op_t *op, const ctn_topo_t *topo,
     post->receive = ctn_blocks_base(op->exec, receive, n);
     post->direct_receive = in_place ? CTN_STAGED : post->receive;
     post->bytes = receive->counts == NULL ? receive->bytes : 0;
-    ctn_exec_post(op->exec, &post->word, ctn_flag(op->seq));
+    ctn_exec_post(op->exec, &post->word, ctn_flag64(op->seq));
 }
 
 void ctn_posted_begin(ctn_op_t *op, ctn_posted_t *x)
@@ -38,7 +38,7 @@ void ctn_posted_begin(ctn_op_t *op, ctn_posted_t *x)
     x->unsent =
         (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) & ~(UINT64_C(1) << me);
     x->staged = x->gone = 0;
-    x->doubts = op->exec->doubts;
+    x->peer_checks = op->exec->peer_checks;
     x->status = CATENA_OK;
     x->out_of_reach = own->direct_receive == CTN_STAGED;
     x->awaited = x->out_of_reach ? 0 : x->unsent;
@@ -79,7 +79,7 @@ CTN_COLD static void part_with(ctn_op_t *op, ctn_posted_t *x, uint32_t i,
 CTN_COLD static bool doubt(ctn_op_t *op, ctn_posted_t *x)
 {
     uint64_t gone = x->gone;
-    x->doubts = op->exec->doubts;
+    x->peer_checks = op->exec->peer_checks;
     for (uint64_t left = x->unsent; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
         uint64_t bytes;
@@ -95,7 +95,7 @@ static bool send_to(ctn_op_t *op, ctn_posted_t *x, uint32_t i)
 {
     const ctn_topo_t *topo = x->topo;
     const ctn_buffer_descriptor_t *post = ctn_topo_descriptor(topo, op->seq, i);
-    if (ctn_word_load(&post->word) != ctn_flag(op->seq)) {
+    if (ctn_word_load(&post->word) != ctn_flag64(op->seq)) {
         return false;
     }
     if (post->bytes != x->send->bytes) {
@@ -111,7 +111,7 @@ static bool send_to(ctn_op_t *op, ctn_posted_t *x, uint32_t i)
     unsigned char *buffer = ctn_pointer(topo->peer[i], post->direct_receive);
     copy_block(op, x, ctn_topo_local_to_group(topo, i), buffer);
     ctn_exec_post(op->exec, ctn_topo_delivered(topo, op->seq, i, me),
-                  ctn_flag(op->seq));
+                  ctn_flag64(op->seq));
     return true;
 }
 
@@ -131,7 +131,7 @@ static bool take(ctn_op_t *op, ctn_posted_t *x)
     for (uint64_t left = x->awaited; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
         if (ctn_word_load(ctn_topo_delivered(x->topo, op->seq, me, i)) ==
-            ctn_flag(op->seq)) {
+            ctn_flag64(op->seq)) {
             x->awaited &= ~(UINT64_C(1) << i);
         }
     }
@@ -164,7 +164,7 @@ bool ctn_posted_advance(ctn_op_t *op, ctn_posted_t *x)
     moved |= send_to_all(op, x, x->unsent & ~first & ~before);
     moved |= send_to_all(op, x, x->unsent & ~first & before);
     moved |= take(op, x);
-    if (!moved && op->exec->doubts != x->doubts) {
+    if (!moved && op->exec->peer_checks != x->peer_checks) {
         moved = doubt(op, x);
     }
     uint64_t missing = x->unsent | x->awaited;

@@ -19,7 +19,7 @@ typedef struct ctn_posted {
                          this way */
     uint64_t awaited; /* whose block has not come */
     uint64_t gone;    /* whose blocks have another length: none is exchanged */
-    uint32_t doubts;  /* exec's, when it began */
+    uint32_t peer_checks;   /* exec's, when it began */
     catena_status_t status; /* to end with */
     bool out_of_reach;      /* as is this member's: nothing comes this way */
     bool past_caches;       /* what the node copies does not fit them */

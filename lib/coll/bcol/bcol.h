@@ -34,7 +34,7 @@ typedef enum ctn_basic_kind {
 
 /** Longest vector of bcast, reduce, allreduce, scan and exscan: longer ones are
  * cut by who calls. The others take any length. */
-#define CTN_CHUNK_BYTES CTN_WIDE_BYTES
+#define CTN_CHUNK_BYTES CTN_EAGER_BYTES
 
 /** Arguments: the caller's, who keeps them until the operation ends. What
  * members have to agree on (kind, algorithm, lengths of vectors, `at` of
@@ -71,8 +71,8 @@ typedef struct ctn_bcol ctn_bcol_t;
 typedef struct ctn_module {
     const ctn_bcol_t *bcol;
     ctn_exec_t *exec;
-    const ctn_sbgp_t *sbgp; /* once linked */
-    ctn_channel_t *channel; /* its own */
+    const ctn_sbgp_t *sbgp;   /* once linked */
+    ctn_sequence_t *sequence; /* its own */
 } ctn_module_t;
 
 struct ctn_bcol {
@@ -101,7 +101,7 @@ struct ctn_bcol {
     ctn_op_t *(*make[CTN_BASICS])(ctn_module_t *module,
                                   const ctn_basic_coll_t *basic);
 
-    /** A blocking call that is alone (see ctn_alone_begin) may be run at once,
+    /** A blocking call that is alone (see ctn_inline_begin) may be run at once,
      * without an operation. False: it was not; nothing happened. All members
      * may decide for themselves: on the wire it is the same. NULL: never. */
     bool (*run_inline)(ctn_module_t *module, ctn_basic_kind_t kind,

@@ -141,11 +141,11 @@ static catena_status_t await_order(const ctn_call_t *call)
 {
     ctn_exec_t *exec = call->group->exec;
     ctn_ml_config_t *config;
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     catena_status_t status =
         ctn_ml_config_find(call->group, call->composition->of, false, &config);
     while (status == CATENA_OK && config->hierarchy->state != CTN_BUILT) {
-        ctn_exec_poll_or_idle(exec, &patience);
+        ctn_exec_poll_or_idle(exec, &backoff);
         status = exec->status;
     }
     return status;

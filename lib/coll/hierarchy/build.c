@@ -67,13 +67,13 @@ enum {
     BLOCKS = (CHAINS + BLOCK_CHAINS - 1) / BLOCK_CHAINS
 };
 
-static const uint32_t bases[BLOCK_CHAINS] = {offsetof(ctn_block_t, service),
-                                             offsetof(ctn_block_t, node),
-                                             offsetof(ctn_block_t, leaders)};
+static const uint32_t bases[BLOCK_CHAINS] = {
+    offsetof(ctn_control_block_t, service), offsetof(ctn_control_block_t, node),
+    offsetof(ctn_control_block_t, leaders)};
 
 /** Many requests may build hierarchies at once: for these the lanes of small
  * groups are slots only. */
-#define SMALL_CHAIN_BYTES sizeof(((ctn_small_block_t *)NULL)->service)
+#define SMALL_CHAIN_BYTES sizeof(((ctn_small_control_block_t *)NULL)->service)
 
 typedef struct build {
     /* arguments */
@@ -90,7 +90,7 @@ typedef struct build {
     const ctn_hierarchy_t *same; /* that was built before; NULL: none */
     unsigned used;               /* lanes */
     unsigned level;
-    ctn_block_t *block[BLOCKS];
+    ctn_control_block_t *block[BLOCKS];
     unsigned char *slots; /* of all lanes of a small hidden group */
     ctn_chain_t chain[CHAINS];
     ctn_member_record_t *record; /* of this rank */
@@ -191,7 +191,7 @@ static catena_status_t take_blocks(build_t *build)
         return build->slots != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
     }
     for (unsigned i = 0; i * BLOCK_CHAINS < 1 + levels; i++) {
-        build->block[i] = ctn_block_take(build->all->group->exec);
+        build->block[i] = ctn_control_block_get(build->all->group->exec);
         if (build->block[i] == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
@@ -225,7 +225,7 @@ static void give_blocks(build_t *build)
     ctn_exec_free(build->all->group->exec, build->slots);
     for (unsigned i = 0; i < BLOCKS; i++) {
         if (build->block[i] != NULL) {
-            ctn_block_give(build->all->group->exec, build->block[i]);
+            ctn_control_block_put(build->all->group->exec, build->block[i]);
         }
     }
 }
@@ -604,7 +604,7 @@ catena_status_t ctn_hierarchy_build(ctn_hierarchies_t *all,
     catena_status_t status = prepare(build, all, hierarchy);
     ctn_op_t *op =
         status == CATENA_OK
-            ? ctn_op_create(group->exec, &build_algorithm, &group->channel)
+            ? ctn_op_create(group->exec, &build_algorithm, &group->sequence)
             : NULL;
     if (op == NULL) {
         free(build->record);

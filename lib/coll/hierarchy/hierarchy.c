@@ -22,7 +22,7 @@ static bool quiet(const ctn_attachment_t *attachment)
     const ctn_hierarchies_t *all = (const ctn_hierarchies_t *)attachment;
     const ctn_module_entry_t *entry = all->modules;
     while (entry != NULL &&
-           ctn_channel_under_way(entry->module->channel) == 0) {
+           ctn_sequence_under_way(entry->module->sequence) == 0) {
         entry = entry->next;
     }
     return entry == NULL;

@@ -89,7 +89,7 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
 
 void ctn_ml_abort(ctn_ml_t *ml)
 {
-    ctn_exec_break(ml->exec, CATENA_ERR_NO_MEMORY);
+    ctn_exec_abort(ml->exec, CATENA_ERR_NO_MEMORY);
 }
 
 /** Segments begin in their order. */
@@ -448,7 +448,7 @@ static bool orphan_tasks(ctn_chunk_t *chunk)
             continue;
         }
         op->detached = true;
-        op->channel->detached++;
+        op->sequence->detached++;
         ctn_op_let_go(op);
         some = true;
     }
@@ -475,7 +475,7 @@ void ctn_ml_finish(ctn_op_t *op)
         ctn_kept_t *kept = ml->kept;
         ml->kept = kept->next;
         if (orphans) {
-            ctn_exec_keep(ml->exec, kept);
+            ctn_exec_defer_free(ml->exec, kept);
         } else {
             ctn_scratch_free(ml->exec, kept->scratch, kept->scratch_bytes);
             free(kept);

@@ -39,7 +39,7 @@ const ctn_family_t *ctn_family_named(const char *name)
 static const char choice_key;
 
 _Static_assert(CTN_TUNING_LEADERS == CTN_MAX_LEADERS &&
-                   CTN_TUNING_WINDOW == CTN_WIDE_SLOTS,
+                   CTN_TUNING_WINDOW == CTN_EAGER_SLOTS,
                "tunings know what a group takes");
 
 static void release_choice(ctn_exec_t *exec, ctn_attachment_t *attachment)
@@ -94,7 +94,7 @@ typedef struct number {
 static const number_t numbers[] = {
     {"alltoall_leaders", offsetof(ctn_choice_t, leaders), 1, CTN_MAX_LEADERS},
     {"alltoall_radix", offsetof(ctn_choice_t, radix), 2, 65536},
-    {"alltoall_window", offsetof(ctn_choice_t, window), 1, CTN_WIDE_SLOTS},
+    {"alltoall_window", offsetof(ctn_choice_t, window), 1, CTN_EAGER_SLOTS},
 };
 
 static catena_status_t set_number(catena_group_t *group, ctn_choice_t *choice,

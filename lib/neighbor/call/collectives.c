@@ -12,7 +12,7 @@ CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
     ctn_op_t *op = ctn_op_create(neighborhood->exec, &x->kind->algorithm,
-                                 &neighborhood->channel);
+                                 &neighborhood->sequence);
     if (op == NULL) {
         return NULL;
     }

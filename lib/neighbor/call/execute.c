@@ -205,7 +205,7 @@ static catena_status_t tell_first(catena_neighborhood_t *neighborhood,
         return CATENA_OK;
     }
     neighborhood->ran = plan->in;
-    return tell(neighborhood, plan, neighborhood->channel.complete);
+    return tell(neighborhood, plan, neighborhood->sequence.complete);
 }
 
 /** Send all messages, which are short or may be lent. */
@@ -226,7 +226,7 @@ CTN_HOT static ctn_step_t begin_quick(ctn_op_t *op)
         ctn_inline_send(op->exec, quick, m, op->seq, run->send[m].part->base,
                         run->send[m].bytes);
     }
-    op->exec->local->told = true;
+    op->exec->local->stored = true;
     for (uint32_t t = 0; !x->lends && t < run->plan->transfers; t++) {
         catena_status_t status = ctn_make_local_copy(op, t);
         if (status != CATENA_OK) {
@@ -356,9 +356,9 @@ static void drop_substitutes(ctn_op_t *op, ctn_execution_t *run)
 /** All operations below are complete when this one is. */
 static uint64_t complete_with(const ctn_op_t *op)
 {
-    const ctn_channel_t *channel = op->channel;
-    uint32_t done = channel->done_mask | 1u << (op->seq - channel->complete);
-    return channel->complete + (unsigned)__builtin_ctz(~done);
+    const ctn_sequence_t *sequence = op->sequence;
+    uint32_t done = sequence->done_mask | 1u << (op->seq - sequence->complete);
+    return sequence->complete + (unsigned)__builtin_ctz(~done);
 }
 
 /** Senders of short messages know from those that went the other way that this
@@ -367,7 +367,7 @@ static void tell_all(ctn_op_t *op)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     uint64_t complete = complete_with(op);
-    uint64_t more = complete - op->channel->complete;
+    uint64_t more = complete - op->sequence->complete;
     if (more == 0 || (more == 1 && x->went_quick)) {
         return;
     }
@@ -411,7 +411,7 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
     }
     drop_substitutes(op, run);
     if (op->status == CATENA_ERR_NO_MEMORY) { /* neighbors wait for it */
-        ctn_exec_break(op->exec, op->status);
+        ctn_exec_abort(op->exec, op->status);
     }
     if (ctn_link_zeroes(op->seq)) {
         zero_words(x->neighborhood, op->seq);
@@ -451,20 +451,20 @@ void ctn_exchange_release(ctn_op_t *op)
 static void run_alone(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     op->state = CTN_OP_ACTIVE;
     while (ctn_exchange_phases[op->phase].run != NULL &&
            op->status == CATENA_OK) {
         ctn_step_t step = ctn_exchange_phases[op->phase].run(op);
         op->phase += step == CTN_STEP_NEXT;
-        if (step == CTN_STEP_WAIT && !ctn_alone_wait(exec, &patience)) {
+        if (step == CTN_STEP_WAIT && !ctn_inline_wait(exec, &backoff)) {
             break;
         }
         if (step != CTN_STEP_WAIT) {
-            patience = (ctn_patience_t){0};
+            backoff = (ctn_backoff_t){0};
         }
     }
-    while (op->pending != 0 && ctn_alone_wait(exec, &patience)) {
+    while (op->pending != 0 && ctn_inline_wait(exec, &backoff)) {
     }
     op->status = op->status == CATENA_OK ? exec->status : op->status;
     ctn_op_set_network(op, false);
@@ -477,7 +477,7 @@ catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
     ctn_op_t *op = ctn_op_create(neighborhood->exec, &x->kind->algorithm,
-                                 &neighborhood->channel);
+                                 &neighborhood->sequence);
     if (op == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -501,11 +501,11 @@ catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
 
 CTN_HOT catena_status_t ctn_exchange_run(ctn_op_t *op)
 {
-    if (!ctn_alone_begin(op->exec, op->channel, &op->seq)) {
+    if (!ctn_inline_begin(op->exec, op->sequence, &op->seq)) {
         return ctn_op_run(op);
     }
     run_alone(op);
-    (void)ctn_alone_end(op->exec, op->channel);
+    (void)ctn_inline_end(op->exec, op->sequence);
     catena_status_t status = op->status;
     ctn_op_release(op);
     return status;

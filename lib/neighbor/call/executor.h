@@ -193,12 +193,13 @@ void ctn_inline_request(ctn_op_t *op);
 
 struct ctn_neighbor_call;
 
-/** The same for blocks of at most CTN_SMALL_MOST bytes, given as before. */
+/** The same for blocks of at most CTN_NEIGHBOR_INLINE_BYTES bytes, given as
+ * before. */
 bool ctn_inline_small_call(const struct ctn_neighbor_call *given,
                            catena_status_t *status);
 
-/** The same for one of at most CTN_SMALL_MOST bytes, whose x->small is set but
- * for the buffers. */
+/** The same for one of at most CTN_NEIGHBOR_INLINE_BYTES bytes, whose x->small
+ * is set but for the buffers. */
 void ctn_inline_small_request(ctn_op_t *op);
 
 /* ---- call/execution_memory.c: memory ---- */

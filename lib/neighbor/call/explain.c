@@ -76,14 +76,14 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
     }
     int wanted = -1;
     catena_status_t status = CATENA_ERR_STATE;
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     /* Requests are being connected: */
-    while (ctn_channel_under_way(&neighborhood->channel) > 0 &&
-           ctn_channel_under_way(&neighborhood->channel) ==
-               neighborhood->channel.detached) {
-        ctn_exec_poll_or_idle(neighborhood->exec, &patience);
+    while (ctn_sequence_under_way(&neighborhood->sequence) > 0 &&
+           ctn_sequence_under_way(&neighborhood->sequence) ==
+               neighborhood->sequence.detached) {
+        ctn_exec_poll_or_idle(neighborhood->exec, &backoff);
     }
-    if (ctn_channel_under_way(&neighborhood->channel) == 0) {
+    if (ctn_sequence_under_way(&neighborhood->sequence) == 0) {
         status = read_setting(neighborhood->exec->log, name, value, &wanted);
     }
     status = agree_on(neighborhood, status, wanted);

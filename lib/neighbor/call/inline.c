@@ -50,8 +50,8 @@ static bool suits(const catena_neighborhood_t *neighborhood,
 {
     return !neighborhood->exec->virtual_time &&
            plan == neighborhood->plan[CTN_NEIGHBOR_DIRECT][plan->pattern] &&
-           plan->outs > 0 && plan->outs <= CTN_QUICK_MOST &&
-           plan->ins <= CTN_QUICK_MOST &&
+           plan->outs > 0 && plan->outs <= CTN_NEIGHBOR_INLINE_MESSAGES &&
+           plan->ins <= CTN_NEIGHBOR_INLINE_MESSAGES &&
            neighborhood->targets <= CTN_INLINE_LIST &&
            neighborhood->sources <= CTN_INLINE_LIST && all_near(plan) &&
            leads_both_ways(plan);
@@ -66,7 +66,7 @@ static uint32_t next_linked(const ctn_edge_t *edge, uint32_t i)
     return i;
 }
 
-_Static_assert(CTN_BOUNCE_BYTES / CTN_LINE <= UINT16_MAX,
+_Static_assert(CTN_STAGING_BYTES / CTN_LINE <= UINT16_MAX,
                "no payload has more lines");
 
 static ctn_inline_end_t end_of(void *slots, const void *wide,
@@ -165,8 +165,9 @@ static void note_seen(const ctn_exchange_t *x, const ctn_schedule_t *plan,
 {
     ctn_inline_call_cache_t *seen = &quick->seen[plan->pattern];
     *seen = (ctn_inline_call_cache_t){0};
-    if (bytes > CTN_SMALL_MOST || x->in_place || x->send.bytes != bytes ||
-        x->send.type->derived || x->recv.type->derived) {
+    if (bytes > CTN_NEIGHBOR_INLINE_BYTES || x->in_place ||
+        x->send.bytes != bytes || x->send.type->derived ||
+        x->recv.type->derived) {
         return;
     }
     *seen = (ctn_inline_call_cache_t){
@@ -198,8 +199,9 @@ void ctn_inline_note(const ctn_exchange_t *x, const ctn_schedule_t *plan,
 
 static uint64_t allowed_by(const ctn_link_out_t *out)
 {
-    uint64_t told = ctn_word_load(&out->cell->complete);
-    return (told > out->complete ? told : out->complete) + CTN_LINK_GENERATIONS;
+    uint64_t stored = ctn_word_load(&out->cell->complete);
+    return (stored > out->complete ? stored : out->complete) +
+           CTN_LINK_GENERATIONS;
 }
 
 /** Links may know more, when others have used them. */
@@ -261,7 +263,7 @@ static bool put_wanted(const ctn_exec_t *exec, const ctn_inline_peer_t *peer,
         return false;
     }
     memcpy(peer->arena + to, data, bytes);
-    ctn_word_store(&slot->word[0], ctn_tag(seq, CTN_LINK_PUT));
+    ctn_word_store(&slot->word[0], ctn_flag(seq, CTN_LINK_PUT));
     return true;
 }
 
@@ -273,7 +275,7 @@ CTN_HOT void ctn_inline_send(const ctn_exec_t *exec,
     ctn_slot_t *slot = ctn_inline_slot(end, seq);
     if (!put_wanted(exec, &quick->peer[m], slot, seq, data, bytes)) {
         memcpy(ctn_inline_payload(end, seq, bytes), data, bytes);
-        ctn_word_store(&slot->word[0], ctn_tag(seq, bytes));
+        ctn_word_store(&slot->word[0], ctn_flag(seq, bytes));
     }
 }
 
@@ -288,7 +290,7 @@ static bool send_or_lend(const ctn_exec_t *exec, const ctn_inline_path_t *quick,
     }
     ctn_link_rts_t notice = {.bytes = bytes, .offset = offset};
     memcpy(slot->data, &notice, sizeof(notice));
-    ctn_word_store(&slot->word[0], ctn_tag(seq, CTN_LINK_ZCOPY));
+    ctn_word_store(&slot->word[0], ctn_flag(seq, CTN_LINK_ZCOPY));
     return true;
 }
 
@@ -303,7 +305,8 @@ static bool take_lent(ctn_exec_t *exec, const ctn_inline_peer_t *peer,
         return false;
     }
     memcpy(into, peer->arena + notice.offset, bytes);
-    ctn_exec_post(exec, &peer->cell->taken[ctn_link_entry(seq)], ctn_flag(seq));
+    ctn_exec_post(exec, &peer->cell->taken[ctn_link_entry(seq)],
+                  ctn_flag64(seq));
     return true;
 }
 
@@ -316,10 +319,10 @@ CTN_HOT bool ctn_inline_receive(ctn_exec_t *exec,
     const ctn_inline_end_t *end = &quick->end[at];
     ctn_slot_t *slot = ctn_inline_slot(end, seq);
     uint64_t word = ctn_word_load(&slot->word[0]);
-    if (!ctn_tag_matches(word, seq) || ctn_link_word_is_posted(word)) {
+    if (!ctn_flag_matches(word, seq) || ctn_link_word_is_posted(word)) {
         return false;
     }
-    uint32_t count = ctn_tag_count(word);
+    uint32_t count = ctn_flag_count(word);
     *fits = count == bytes || count == CTN_LINK_PUT;
     if (count == bytes) {
         memcpy(into, ctn_inline_payload(end, seq, bytes), bytes);
@@ -358,7 +361,7 @@ static void want_all(const ctn_exchange_t *x, const ctn_inline_path_t *quick,
                      uint64_t seq)
 {
     for (uint32_t m = 0; m < quick->receives && !x->in_place &&
-                         x->recv.bytes >= CTN_LINK_WANT_LEAST;
+                         x->recv.bytes >= CTN_LINK_POSTED_MIN;
          m++) {
         ctn_inline_post(x->neighborhood->exec, quick, m, seq,
                         block_of(x, quick, m), x->recv.bytes);
@@ -396,7 +399,7 @@ uint64_t ctn_inline_send_all(const ctn_exchange_t *x,
             lent |= UINT64_C(1) << m;
         }
     }
-    exec->local->told = true;
+    exec->local->stored = true;
     for (uint32_t t = 0; t < plan->transfers; t++) {
         const ctn_local_copy_t *self = &plan->transfer[t];
         memcpy(x->recv.base + (ptrdiff_t)self->to.index * x->recv.step,
@@ -411,7 +414,8 @@ uint64_t ctn_inline_still_zcopied(const ctn_inline_path_t *quick, uint64_t seq,
     for (uint64_t left = lent; left != 0; left &= left - 1) {
         const ctn_link_control_t *cell =
             quick->peer[__builtin_ctzll(left)].cell;
-        if (ctn_word_load(&cell->taken[ctn_link_entry(seq)]) == ctn_flag(seq)) {
+        if (ctn_word_load(&cell->taken[ctn_link_entry(seq)]) ==
+            ctn_flag64(seq)) {
             lent &= ~(left & -left);
         }
     }
@@ -442,10 +446,10 @@ static uint64_t receive_here(const ctn_exchange_t *x,
  * that are of another length */
 static uint64_t receive_all(const ctn_exchange_t *x,
                             const ctn_inline_path_t *quick, uint64_t seq,
-                            uint64_t *missing, ctn_patience_t *patience)
+                            uint64_t *missing, ctn_backoff_t *backoff)
 {
     uint64_t unfit = receive_here(x, quick, seq, missing);
-    while (*missing != 0 && ctn_alone_wait(x->neighborhood->exec, patience)) {
+    while (*missing != 0 && ctn_inline_wait(x->neighborhood->exec, backoff)) {
         unfit |= receive_here(x, quick, seq, missing);
     }
     return unfit;
@@ -481,14 +485,14 @@ CTN_HOT bool ctn_inline_call(const ctn_exchange_t *x, catena_status_t *status)
     want_all(x, quick, seq);
     uint64_t lent = ctn_inline_send_all(x, quick, plan, seq, lend, offset);
     uint64_t missing = ctn_inline_mask(quick->receives);
-    ctn_patience_t patience = {0};
-    uint64_t unfit = receive_all(x, quick, seq, &missing, &patience);
+    ctn_backoff_t backoff = {0};
+    uint64_t unfit = receive_all(x, quick, seq, &missing, &backoff);
     neighborhood->last = plan;
     ctn_inline_all_received(neighborhood, seq);
     /* Those who wait for what is unfit to be taken wait no longer than that. */
     *status = unfit != 0 ? ctn_exchange_rest(x, seq, unfit) : CATENA_OK;
     while ((lent = ctn_inline_still_zcopied(quick, seq, lent)) != 0 &&
-           ctn_alone_wait(exec, &patience)) {
+           ctn_inline_wait(exec, &backoff)) {
     }
     ctn_exec_wake(exec); /* the owners of lent blocks */
     catena_status_t ended = ctn_inline_end_number(neighborhood);
@@ -515,12 +519,12 @@ CTN_HOT static bool start_long(ctn_op_t *op)
 CTN_HOT static bool wait_long(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     if (!ctn_inline_is_sole(op)) {
         return false;
     }
     /* Those that do not fit are still missing for the phases. */
-    uint64_t unfit = receive_all(x, x->quick, op->seq, &x->missing, &patience);
+    uint64_t unfit = receive_all(x, x->quick, op->seq, &x->missing, &backoff);
     x->missing |= unfit;
     if (x->missing != 0) {
         return false;
@@ -529,7 +533,7 @@ CTN_HOT static bool wait_long(ctn_op_t *op)
     ctn_exec_wake(op->exec); /* the owners of lent blocks */
     while ((x->lent = ctn_inline_still_zcopied(x->quick, op->seq, x->lent)) !=
            0) {
-        if (!ctn_alone_wait(op->exec, &patience)) {
+        if (!ctn_inline_wait(op->exec, &backoff)) {
             return false;
         }
     }
@@ -546,7 +550,7 @@ void ctn_inline_request(ctn_op_t *op)
     x->plan = x->run->plan->copy_of;
     x->in = x->run->plan->in;
     x->small = small_through(x->quick, x->plan, x->send.bytes);
-    if (x->send.bytes <= CTN_SMALL_MOST) {
+    if (x->send.bytes <= CTN_NEIGHBOR_INLINE_BYTES) {
         ctn_inline_small_request(op);
     } else {
         op->start = start_long;

@@ -11,7 +11,8 @@
  * side by side here. They are messages of link.h, in the same rings; the other
  * end need not know how one was sent or received. */
 
-/* Messages at most CTN_QUICK_MOST, each way: those that are missing are a mask.
+/* Messages at most CTN_NEIGHBOR_INLINE_MESSAGES, each way: those that are
+ * missing are a mask.
  */
 /** Neighbors at most in a list: their numbers are of two bytes. */
 #define CTN_INLINE_LIST 65536u
@@ -113,16 +114,16 @@ static inline void ctn_inline_all_received(catena_neighborhood_t *neighborhood,
 /* ---- calls without phases ---- */
 
 /** Take a number, if nothing is under way that has one, or needs progress. As
- * ctn_alone_begin; the channel has no rings, and time is not virtual.
+ * ctn_inline_begin; the channel has no rings, and time is not virtual.
  * @param in the links of the plan */
 static inline bool ctn_inline_take_number(catena_neighborhood_t *neighborhood,
                                           const ctn_link_in_t *in,
                                           uint64_t *seq)
 {
     const ctn_exec_t *exec = neighborhood->exec;
-    ctn_channel_t *channel = &neighborhood->channel;
-    uint64_t next = channel->started;
-    if (neighborhood->ran != in || next != channel->complete ||
+    ctn_sequence_t *sequence = &neighborhood->sequence;
+    uint64_t next = sequence->started;
+    if (neighborhood->ran != in || next != sequence->complete ||
         ctn_link_zeroes(next) || exec->active != NULL ||
         exec->status != CATENA_OK ||
         (next >= neighborhood->allowed &&
@@ -130,7 +131,7 @@ static inline bool ctn_inline_take_number(catena_neighborhood_t *neighborhood,
         return false;
     }
     *seq = next;
-    channel->started = next + 1;
+    sequence->started = next + 1;
     return true;
 }
 
@@ -138,7 +139,7 @@ static inline bool ctn_inline_take_number(catena_neighborhood_t *neighborhood,
 static inline catena_status_t
 ctn_inline_end_number(catena_neighborhood_t *neighborhood)
 {
-    neighborhood->channel.complete = neighborhood->channel.started;
+    neighborhood->sequence.complete = neighborhood->sequence.started;
     return neighborhood->exec->status;
 }
 
@@ -148,7 +149,7 @@ static inline void ctn_inline_activate(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_exec_t *exec = op->exec;
-    ctn_exec_tell(exec);
+    ctn_exec_ring_doorbells(exec);
     x->neighborhood->begun = op->seq + 1;
     x->missing = ctn_inline_mask(x->small.receives);
     x->alone = true;
@@ -164,7 +165,7 @@ static inline bool ctn_inline_is_sole(const ctn_op_t *op)
 {
     const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
     return op->exec->active == op && op->phase == CTN_EXCHANGE_SHORT &&
-           x->alone && x->rests && op->channel->started == op->seq + 1;
+           x->alone && x->rests && op->sequence->started == op->seq + 1;
 }
 
 /** It is alone, and over. */

@@ -11,7 +11,7 @@
 #include "neighbor/call/inline.h"
 #include "neighbor/link/protocol.h"
 
-_Static_assert(CTN_SMALL_MOST < CTN_LINK_WANT_LEAST,
+_Static_assert(CTN_NEIGHBOR_INLINE_BYTES < CTN_LINK_POSTED_MIN,
                "messages here have not been put where they are wanted");
 
 /** Copy a block of a few bytes at least 1. */
@@ -85,7 +85,7 @@ static inline void send_all(const ctn_inline_small_t *small, uint64_t seq)
         copy(ctn_inline_payload(end, seq, bytes),
              small->send + end->neighbor * (size_t)small->send_step, bytes);
         ctn_word_store(&ctn_inline_slot(end, seq)->word[0],
-                       ctn_tag(seq, bytes));
+                       ctn_flag(seq, bytes));
     }
     if (small->transfers != NULL) {
         make_transfers(small);
@@ -103,11 +103,11 @@ static inline uint64_t receive_here(const ctn_inline_small_t *small,
     for (uint64_t left = *missing; left != 0; left &= left - 1) {
         const ctn_inline_end_t *end = &first[__builtin_ctzll(left)];
         uint64_t word = ctn_word_load(&ctn_inline_slot(end, seq)->word[0]);
-        if (!ctn_tag_matches(word, seq)) {
+        if (!ctn_flag_matches(word, seq)) {
             continue;
         }
         *missing &= ~(left & -left);
-        if (ctn_tag_count(word) == bytes) {
+        if (ctn_flag_count(word) == bytes) {
             copy(small->recv + end->neighbor * bytes,
                  ctn_inline_payload(end, seq, bytes), bytes);
         } else {
@@ -124,10 +124,10 @@ static inline uint64_t receive_all(const ctn_inline_small_t *small,
                                    uint64_t *missing)
 {
     uint64_t unfit = 0;
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     do {
         unfit |= receive_here(small, seq, missing);
-    } while (*missing != 0 && ctn_alone_give_way(exec, &patience));
+    } while (*missing != 0 && ctn_inline_yield(exec, &backoff));
     return unfit;
 }
 
@@ -177,7 +177,7 @@ CTN_TURN_LAST bool ctn_inline_small_call(const ctn_neighbor_call_t *given,
         return false;
     }
     send_all(&small, seq);
-    ctn_exec_tell(exec);
+    ctn_exec_ring_doorbells(exec);
     uint64_t missing = ctn_inline_mask(small.receives);
     uint64_t unfit = receive_all(&small, seq, exec, &missing);
     neighborhood->last = seen->ran;

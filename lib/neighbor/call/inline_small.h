@@ -8,8 +8,8 @@
 /* What small blocks are sent and received through. Ranks that share a core
  * touch it in every turn: few cache lines, in few pages. */
 
-/* Blocks up to CTN_SMALL_MOST bytes are copied by what is quickest to start;
- * they are not wanted anywhere (CTN_LINK_WANT_LEAST). */
+/* Blocks up to CTN_NEIGHBOR_INLINE_BYTES bytes are copied by what is quickest
+ * to start; they are not wanted anywhere (CTN_LINK_POSTED_MIN). */
 
 /** One end of a link, where it is mapped here. */
 typedef struct ctn_inline_end {

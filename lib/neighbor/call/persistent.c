@@ -119,7 +119,7 @@ static bool take_memory(hidden_t *hidden)
     memset(hidden->memory, 0, zero);
     memset(hidden->out_end, 0, ends * sizeof(end_t));
     ctn_link_place(hidden->memory, plan->out, plan->outs, plan->in, plan->ins,
-                   hidden->neighborhood.channel.started);
+                   hidden->neighborhood.sequence.started);
     return true;
 }
 
@@ -177,10 +177,10 @@ static void set_up(hidden_t *hidden)
             shown->plan[scheme][original->pattern] = &hidden->plan;
         }
     }
-    ctn_channel_set(&shown->channel, NULL, CTN_LINK_GENERATIONS,
-                    CTN_LINK_FLIGHT);
-    shown->channel.ringless = true;
-    shown->channel.flight = 0; /* until it is connected */
+    ctn_sequence_set(&shown->sequence, NULL, CTN_LINK_GENERATIONS,
+                     CTN_LINK_FLIGHT);
+    shown->sequence.without_generations = true;
+    shown->sequence.flight = 0; /* until it is connected */
     hidden->plan = *original;
     hidden->plan.copy_of = original;
     hidden->plan.alike = NULL;
@@ -195,7 +195,7 @@ static void release(hidden_t *hidden)
     ctn_neighbor_forget(&hidden->neighborhood);
     ctn_exec_free(hidden->neighborhood.exec, hidden->memory);
     hidden->neighborhood.exec->requests--;
-    ctn_users_leave(hidden->neighborhood.users);
+    ctn_refcount_put(hidden->neighborhood.users);
     ctn_schedule_free(hidden->hello);
     free(hidden->sent);
     free(hidden->other);
@@ -290,9 +290,9 @@ static void finish(ctn_op_t *op)
         }
     }
     if (status != CATENA_OK) {
-        ctn_exec_break(op->exec, status);
+        ctn_exec_abort(op->exec, status);
     }
-    ctn_channel_open(&hidden->neighborhood.channel, CTN_LINK_FLIGHT);
+    ctn_sequence_open(&hidden->neighborhood.sequence, CTN_LINK_FLIGHT);
 }
 
 static const ctn_phase_t phases[] = {
@@ -313,7 +313,8 @@ static const ctn_neighbor_collective_t connecting = {
 static bool connect(hidden_t *hidden)
 {
     catena_neighborhood_t *of = hidden->of;
-    ctn_op_t *op = ctn_op_create(of->exec, &connecting.algorithm, &of->channel);
+    ctn_op_t *op =
+        ctn_op_create(of->exec, &connecting.algorithm, &of->sequence);
     if (op == NULL) {
         return false;
     }
@@ -343,9 +344,9 @@ static bool connect(hidden_t *hidden)
 static bool is_over(const ctn_op_t *op)
 {
     hidden_t *const *hidden = (const void *)op->memory;
-    const ctn_channel_t *channel = &(*hidden)->neighborhood.channel;
+    const ctn_sequence_t *sequence = &(*hidden)->neighborhood.sequence;
     /* The freeing itself has a number. */
-    return channel->flight > 0 && ctn_channel_under_way(channel) == 1;
+    return sequence->flight > 0 && ctn_sequence_under_way(sequence) == 1;
 }
 
 static catena_status_t leave(ctn_exec_t *exec, ctn_link_peer_t *peer,
@@ -405,9 +406,10 @@ static void dispose(void *what)
     hidden_t *hidden = what;
     ctn_exec_t *exec = hidden->neighborhood.exec;
     hidden->request = NULL;
-    ctn_op_t *op = ctn_op_create(exec, &leaving, &hidden->neighborhood.channel);
+    ctn_op_t *op =
+        ctn_op_create(exec, &leaving, &hidden->neighborhood.sequence);
     if (op == NULL) {
-        ctn_exec_break(exec, CATENA_ERR_NO_MEMORY);
+        ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
         return;
     }
     *(hidden_t **)ctn_op_state(op) = hidden;
@@ -437,22 +439,22 @@ catena_status_t ctn_neighbor_own_links(ctn_op_t *op)
     ctn_exchange_t *x = ctn_op_state(op);
     hidden_t *hidden = ctn_lines_alloc(sizeof(*hidden));
     if (hidden == NULL) {
-        ctn_exec_break(op->exec, CATENA_ERR_NO_MEMORY);
+        ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
     hidden->of = x->neighborhood;
     hidden->request = op;
     hidden->original = plan_for(x);
     set_up(hidden);
-    ctn_users_join(hidden->of->users);
+    ctn_refcount_get(hidden->of->users);
     op->exec->requests++;
     x->of = hidden->of;
     x->neighborhood = &hidden->neighborhood;
-    op->channel = &hidden->neighborhood.channel;
+    op->sequence = &hidden->neighborhood.sequence;
     if (!copy_links(hidden) || !take_memory(hidden) || !make_hello(hidden) ||
         !connect(hidden)) {
         release(hidden);
-        ctn_exec_break(op->exec, CATENA_ERR_NO_MEMORY);
+        ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
     op->hidden = hidden;

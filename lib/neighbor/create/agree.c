@@ -47,7 +47,7 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
     if (max_count > 0) {
         memcpy(word + 1 + count, maxima, max_count * sizeof(*word));
     }
-    catena_status_t ran = ctn_op_run_or_break(
+    catena_status_t ran = ctn_op_run_or_abort(
         group->exec,
         ctn_chain_allreduce(group->exec, &group->chain,
                             (ctn_operator_t){combine, &shape}, word,

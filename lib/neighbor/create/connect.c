@@ -69,7 +69,7 @@ static catena_status_t take_memory(links_t *links)
     }
     memset(links->memory, 0, zero);
     ctn_link_place(links->memory, links->out, links->outs, links->in,
-                   links->ins, links->neighborhood->channel.started);
+                   links->ins, links->neighborhood->sequence.started);
     return CATENA_OK;
 }
 

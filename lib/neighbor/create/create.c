@@ -141,7 +141,7 @@ void ctn_neighborhood_release(catena_neighborhood_t *neighborhood)
     free(neighborhood->out);
     free(neighborhood->in);
     ctn_exec_free(neighborhood->exec, neighborhood->memory);
-    ctn_users_drop(neighborhood->users);
+    ctn_refcount_drop(neighborhood->users);
     ctn_grid_free(neighborhood->grid);
     free(neighborhood);
 }
@@ -161,7 +161,7 @@ static bool quiet(const ctn_attachment_t *attachment)
     const catena_neighborhood_t *neighborhood =
         (const void *)((const unsigned char *)attachment -
                        offsetof(catena_neighborhood_t, attachment));
-    return ctn_channel_under_way(&neighborhood->channel) == 0 &&
+    return ctn_sequence_under_way(&neighborhood->sequence) == 0 &&
            neighborhood->users->count == 0;
 }
 
@@ -188,9 +188,9 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     made->check = group->exec->config->check != 0;
     made->wanted = -1;
     made->bytes = info->bytes;
-    ctn_channel_set(&made->channel, NULL, CTN_LINK_GENERATIONS,
-                    CTN_LINK_FLIGHT);
-    made->channel.ringless = true;
+    ctn_sequence_set(&made->sequence, NULL, CTN_LINK_GENERATIONS,
+                     CTN_LINK_FLIGHT);
+    made->sequence.without_generations = true;
     if (made->source == NULL || made->target == NULL || made->users == NULL) {
         ctn_neighborhood_release(made);
         return NULL;

@@ -42,13 +42,13 @@ static const ctn_algorithm_t algorithm = {
 
 catena_status_t ctn_neighbor_nodes(catena_group_t *group, ctn_nodes_t *nodes)
 {
-    ctn_op_t *op = ctn_op_create(group->exec, &algorithm, &group->channel);
+    ctn_op_t *op = ctn_op_create(group->exec, &algorithm, &group->sequence);
     if (op != NULL) {
         look_t *look = ctn_op_state(op);
         look->group = group;
         look->nodes = nodes;
     }
-    return ctn_op_run_or_break(group->exec, op);
+    return ctn_op_run_or_abort(group->exec, op);
 }
 
 bool ctn_neighbor_is_local(catena_group_t *group, uint32_t rank)

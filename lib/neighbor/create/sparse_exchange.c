@@ -40,8 +40,8 @@ typedef struct deliver {
     /* This member's, or that of one it has heard from: it has no memory, and
      * only says so on. */
     catena_status_t status;
-    ctn_parcel_t parcel[2];
-    ctn_letter_t letter[2];
+    ctn_send_handle_t parcel[2];
+    ctn_receive_handle_t letter[2];
 } deliver_t;
 
 static label_t label_of(const unsigned char *record)
@@ -139,23 +139,23 @@ static catena_status_t send(ctn_op_t *op, deliver_t *deliver, unsigned side)
     unsigned char *message = compose(deliver, side, &bytes);
     catena_status_t status = CATENA_ERR_NO_MEMORY;
     if (message != NULL) {
-        status = ctn_mail_send(op, partner(deliver, side), slot, 0, message,
-                               bytes, &deliver->parcel[side]);
+        status = ctn_message_send(op, partner(deliver, side), slot, 0, message,
+                                  bytes, &deliver->parcel[side]);
         free(message);
     }
     if (status == CATENA_ERR_NO_MEMORY) {
         uint64_t said = (uint64_t) - (int64_t)status;
         give_up(deliver, status);
-        status = ctn_mail_send(op, partner(deliver, side), slot, 0, &said,
-                               sizeof(said), &deliver->parcel[side]);
+        status = ctn_message_send(op, partner(deliver, side), slot, 0, &said,
+                                  sizeof(said), &deliver->parcel[side]);
     }
     return status;
 }
 
 static ctn_step_t send_both(ctn_op_t *op, deliver_t *deliver)
 {
-    if (!ctn_mail_taken(op, &deliver->parcel[LEFT]) ||
-        !ctn_mail_taken(op, &deliver->parcel[RIGHT])) {
+    if (!ctn_message_send_done(op, &deliver->parcel[LEFT]) ||
+        !ctn_message_send_done(op, &deliver->parcel[RIGHT])) {
         return CTN_STEP_WAIT;
     }
     catena_status_t status = CATENA_OK;
@@ -179,7 +179,7 @@ static ctn_step_t send_both(ctn_op_t *op, deliver_t *deliver)
 /** Take over the message from `side`. */
 static void take(deliver_t *deliver, unsigned side)
 {
-    const ctn_letter_t *letter = &deliver->letter[side];
+    const ctn_receive_handle_t *letter = &deliver->letter[side];
     uint64_t said;
     memcpy(&said, letter->data, sizeof(said));
     size_t count = (letter->bytes - sizeof(said)) / deliver->bytes;
@@ -202,9 +202,9 @@ static ctn_step_t receive(ctn_op_t *op, deliver_t *deliver, unsigned side)
     if (deliver->here[side]) {
         return CTN_STEP_NEXT;
     }
-    ctn_step_t step = ctn_mail_receive(op, partner(deliver, side),
-                                       2 * (deliver->round - 1) + side, 0,
-                                       &deliver->letter[side]);
+    ctn_step_t step = ctn_message_receive(op, partner(deliver, side),
+                                          2 * (deliver->round - 1) + side, 0,
+                                          &deliver->letter[side]);
     if (step != CTN_STEP_NEXT) {
         uint32_t rank = deliver->chain->place.rank;
         uint32_t away = UINT32_C(1) << (deliver->round - 1);
@@ -212,7 +212,7 @@ static ctn_step_t receive(ctn_op_t *op, deliver_t *deliver, unsigned side)
         return step;
     }
     take(deliver, side);
-    ctn_letter_release(op, &deliver->letter[side]);
+    ctn_receive_handle_release(op, &deliver->letter[side]);
     deliver->here[side] = true;
     return step;
 }
@@ -229,8 +229,8 @@ static ctn_step_t rounds(ctn_op_t *op)
 {
     deliver_t *deliver = ctn_op_state(op);
     if (deliver->round == 0) {
-        return ctn_mail_taken(op, &deliver->parcel[LEFT]) &&
-                       ctn_mail_taken(op, &deliver->parcel[RIGHT])
+        return ctn_message_send_done(op, &deliver->parcel[LEFT]) &&
+                       ctn_message_send_done(op, &deliver->parcel[RIGHT])
                    ? CTN_STEP_NEXT
                    : CTN_STEP_WAIT;
     }
@@ -260,8 +260,8 @@ static void finish(ctn_op_t *op)
 {
     deliver_t *deliver = ctn_op_state(op);
     for (unsigned side = LEFT; side <= RIGHT; side++) {
-        ctn_parcel_drop(op, &deliver->parcel[side]);
-        ctn_letter_release(op, &deliver->letter[side]);
+        ctn_send_handle_release(op, &deliver->parcel[side]);
+        ctn_receive_handle_release(op, &deliver->letter[side]);
     }
 }
 
@@ -341,7 +341,7 @@ static ctn_op_t *create(catena_group_t *group, size_t wide, bag_t *bag,
                         catena_status_t status)
 {
     ctn_op_t *op =
-        ctn_op_create(group->exec, &algorithm, &group->chain.channel);
+        ctn_op_create(group->exec, &algorithm, &group->chain.sequence);
     if (op != NULL) {
         deliver_t *deliver = ctn_op_state(op);
         deliver->chain = &group->chain;
@@ -358,7 +358,7 @@ catena_status_t ctn_sparse_exchange(catena_group_t *group, size_t bytes,
 {
     bag_t bag = {NULL, 0, 0};
     uint32_t rank = group->chain.place.rank;
-    catena_status_t status = ctn_op_run_or_break(
+    catena_status_t status = ctn_op_run_or_abort(
         group->exec, ctn_log_chain_create(group->exec, &group->chain));
     if (status != CATENA_OK) {
         return status;
@@ -366,7 +366,7 @@ catena_status_t ctn_sparse_exchange(catena_group_t *group, size_t bytes,
     catena_status_t own = fill(&bag, rank, bytes, count, record);
     ctn_op_t *op = create(group, bytes + sizeof(uint32_t), &bag, own);
     status =
-        op != NULL ? ctn_op_run(op) : ctn_op_run_or_break(group->exec, NULL);
+        op != NULL ? ctn_op_run(op) : ctn_op_run_or_abort(group->exec, NULL);
     if (status == CATENA_OK) {
         status = put_in_order(group->exec, &bag, bytes, came);
         *came_count = bag.count;

@@ -6,8 +6,8 @@
  * grant costs a message, which over TCP takes longer than a second copy: 16
  * ranks on 4 emulated hosts with 4 neighbors each, 64 KiB, on a busy machine:
  * 1.25 ms in the wide payload, 1.5 ms granted. */
-#define WIDE_MOST CTN_LINK_WIDE_MOST
-#define WIDE_LEAST CTN_LINK_WIDE_LEAST
+#define WIDE_MOST CTN_LINK_EAGER_MAX
+#define WIDE_LEAST CTN_LINK_EAGER_MIN
 #define WIDE_ALL ((size_t)4 << 20)
 
 /* On a node: from there on lending costs less than a second copy. 2 ranks with
@@ -17,10 +17,10 @@
  * after a barrier: 2 KiB 18 and 28, 4 KiB 22 and 31, 8 KiB 31 and 36; exchange
  * after exchange, where the next one waits anyway: 21 and 19, 8 KiB 35 and
  * 24. */
-#define WIDE_NEAR CTN_LINK_WIDE_NEAR
-#define WIDE_CROWDED CTN_LINK_WIDE_CROWDED
+#define WIDE_NEAR CTN_LINK_EAGER_LOCAL
+#define WIDE_CROWDED CTN_LINK_EAGER_OVERSUBSCRIBED
 
-_Static_assert(WIDE_MOST <= CTN_BOUNCE_BYTES, "is packed in one piece");
+_Static_assert(WIDE_MOST <= CTN_STAGING_BYTES, "is packed in one piece");
 _Static_assert(WIDE_LEAST > CTN_INLINE_BYTES, "slots come first");
 
 /* ---- memory ---- */

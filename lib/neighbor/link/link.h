@@ -46,7 +46,7 @@ size_t ctn_link_eager_bytes(uint32_t links, ctn_link_kind_t kind);
 
 /** Memory that a receiver has for the message of one operation. */
 typedef struct ctn_link_cts {
-    uint64_t word; /* ctn_flag of the operation; written last */
+    uint64_t word; /* ctn_flag64 of the operation; written last */
     uint64_t offset;
     uint64_t bytes;
     uint64_t unused;
@@ -56,7 +56,7 @@ typedef struct ctn_link_cts {
  * entries are free when it is complete at the sender. */
 typedef struct ctn_link_control {
     uint64_t complete; /* operations the receiver is done with */
-    /* ctn_flag of one whose lent data were read */
+    /* ctn_flag64 of one whose lent data were read */
     uint64_t taken[CTN_LINK_FLIGHT];
     uint64_t unused[8 - 1 - CTN_LINK_FLIGHT];
     ctn_link_cts_t unasked[CTN_LINK_FLIGHT];

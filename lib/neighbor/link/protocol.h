@@ -69,7 +69,7 @@ static inline void ctn_link_peer_has_begun(ctn_link_out_t *out, uint64_t seq)
     }
 }
 
-/* Messages shorter than CTN_LINK_WANT_LEAST cost less copied twice than to say
+/* Messages shorter than CTN_LINK_POSTED_MIN cost less copied twice than to say
  * where they go. */
 
 /** Whether a receiver may say where it wants a message, and a sender looks.
@@ -78,7 +78,7 @@ static inline void ctn_link_peer_has_begun(ctn_link_out_t *out, uint64_t seq)
  * words are not swapped. */
 static inline bool ctn_link_uses_posted(const ctn_exec_t *exec, size_t bytes)
 {
-    return bytes >= CTN_LINK_WANT_LEAST && bytes < CTN_LINK_POSTED &&
+    return bytes >= CTN_LINK_POSTED_MIN && bytes < CTN_LINK_POSTED &&
            exec->oversubscribed && !exec->virtual_time;
 }
 
@@ -93,7 +93,7 @@ static inline bool ctn_link_may_post(const ctn_exec_t *exec, const void *into,
 /** Whether a word of an operation is the receiver's. */
 static inline bool ctn_link_word_is_posted(uint64_t word)
 {
-    return (ctn_tag_count(word) & ~(CTN_LINK_POSTED - 1)) == CTN_LINK_POSTED;
+    return (ctn_flag_count(word) & ~(CTN_LINK_POSTED - 1)) == CTN_LINK_POSTED;
 }
 
 /** The receiver, before the message is here: it may go straight to a buffer.
@@ -102,12 +102,12 @@ static inline bool ctn_link_post(ctn_slot_t *slot, uint64_t seq,
                                  uint64_t offset, size_t bytes)
 {
     uint64_t before = ctn_word_load(&slot->word[0]);
-    if (ctn_tag_matches(before, seq)) {
+    if (ctn_flag_matches(before, seq)) {
         return false;
     }
     ctn_word_store(&slot->word[1], offset);
     return ctn_word_replace(&slot->word[0], before,
-                            ctn_tag(seq, CTN_LINK_POSTED | bytes));
+                            ctn_flag(seq, CTN_LINK_POSTED | bytes));
 }
 
 /** The sender: whether a message of that length is wanted, and where. */
@@ -117,7 +117,7 @@ static inline bool ctn_link_is_posted(const ctn_exec_t *exec,
 {
     if (!ctn_link_uses_posted(exec, bytes) ||
         ctn_word_load(&slot->word[0]) !=
-            ctn_tag(seq, CTN_LINK_POSTED | bytes)) {
+            ctn_flag(seq, CTN_LINK_POSTED | bytes)) {
         return false;
     }
     *offset = ctn_word_load(&slot->word[1]);

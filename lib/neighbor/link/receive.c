@@ -53,7 +53,7 @@ static catena_status_t grant_room(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
     return ctn_put_signal(
         in->peer.endpoint, &grant.offset, 2 * sizeof(uint64_t),
         at + offsetof(ctn_link_cts_t, offset),
-        at + offsetof(ctn_link_cts_t, word), ctn_flag(op->seq), &op->pending);
+        at + offsetof(ctn_link_cts_t, word), ctn_flag64(op->seq), &op->pending);
 }
 
 static void take_straight(void *into, const void *data, size_t bytes)
@@ -67,7 +67,7 @@ static void expect_eager(const ctn_op_t *op, const ctn_link_in_t *in,
 {
     const uint64_t *word = &in->slots[ctn_link_generation(op->seq)].word[0];
     if (into != NULL && bytes > CTN_INLINE_BYTES && !op->exec->drop_data &&
-        ctn_expect(op->exec->network, word, ctn_tag(op->seq, bytes), bytes,
+        ctn_expect(op->exec->network, word, ctn_flag(op->seq, bytes), bytes,
                    take_straight, into)) {
         r->word = word;
         r->room = into;
@@ -185,14 +185,14 @@ CTN_HOT ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
     }
     const ctn_slot_t *slot = &in->slots[ctn_link_generation(op->seq)];
     if (r->stage != RECEIVING_NEW &&
-        ctn_word_load(&slot->word[1]) == ctn_tag(op->seq, CTN_LINK_ARRIVED)) {
+        ctn_word_load(&slot->word[1]) == ctn_flag(op->seq, CTN_LINK_ARRIVED)) {
         return is_here(in, op, r->room, r->room_bytes, r);
     }
     uint64_t word = ctn_word_load(&slot->word[0]);
-    if (!ctn_tag_matches(word, op->seq) || ctn_link_word_is_posted(word)) {
+    if (!ctn_flag_matches(word, op->seq) || ctn_link_word_is_posted(word)) {
         return ctn_link_wait(op, &in->peer);
     }
-    uint32_t count = ctn_tag_count(word);
+    uint32_t count = ctn_flag_count(word);
     if (went_straight(op, count, r)) {
         return is_here(in, op, r->room, count, r);
     }
@@ -292,7 +292,7 @@ CTN_HOT catena_status_t ctn_link_done(ctn_op_t *op, ctn_link_in_t *in,
     return lent ? ctn_signal(in->peer.endpoint,
                              in->cell + offsetof(ctn_link_control_t, taken) +
                                  ctn_link_entry(op->seq) * sizeof(uint64_t),
-                             ctn_flag(op->seq))
+                             ctn_flag64(op->seq))
                 : CATENA_OK;
 }
 

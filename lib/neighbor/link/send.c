@@ -40,7 +40,7 @@ static catena_status_t put_packed(ctn_op_t *op, const ctn_link_out_t *out,
     read_parts(op->exec, parts, count, memory);
     return ctn_put_signal(out->peer.endpoint, ctn_exec_data(op->exec, memory),
                           bytes, to, ctn_link_word_at(out, op->seq, 0),
-                          ctn_tag(op->seq, bytes), pending);
+                          ctn_flag(op->seq, bytes), pending);
 }
 
 /** The same between nodes, or NULL in *bounce: no memory just now. */
@@ -48,8 +48,8 @@ static catena_status_t put_bounced(ctn_op_t *op, const ctn_link_out_t *out,
                                    const ctn_span_t *parts, uint32_t count,
                                    size_t bytes, uint64_t to, bool *wait)
 {
-    ctn_bounce_t *bounce;
-    catena_status_t status = ctn_bounce_get(op, &bounce);
+    ctn_staging_t *bounce;
+    catena_status_t status = ctn_staging_get(op, &bounce);
     *wait = bounce == NULL;
     return status == CATENA_OK && bounce != NULL
                ? put_packed(op, out, parts, count, bytes, to, bounce->data,
@@ -66,7 +66,7 @@ CTN_HOT static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
     ctn_exec_t *exec = op->exec;
     ctn_endpoint_t *endpoint = out->peer.endpoint;
     uint64_t word = ctn_link_word_at(out, op->seq, 0);
-    uint64_t tag = ctn_tag(op->seq, bytes);
+    uint64_t tag = ctn_flag(op->seq, bytes);
     if (bytes == 0) {
         return ctn_signal(endpoint, word, tag);
     }
@@ -96,7 +96,7 @@ static catena_status_t put_notice(ctn_op_t *op, const ctn_link_out_t *out,
     return ctn_put_signal(out->peer.endpoint, notice, sizeof(*notice),
                           ctn_link_data_at(out, op->seq),
                           ctn_link_word_at(out, op->seq, 0),
-                          ctn_tag(op->seq, kind), &op->pending);
+                          ctn_flag(op->seq, kind), &op->pending);
 }
 
 /* ---- the sender: what is wanted ---- */
@@ -117,7 +117,7 @@ static bool put_wanted(ctn_op_t *op, ctn_link_out_t *out,
     ctn_link_peer_has_begun(out, op->seq);
     read_parts(op->exec, parts, count, ctn_pointer(out->peer.endpoint, to));
     *status =
-        ctn_signal(out->peer.endpoint, word, ctn_tag(op->seq, CTN_LINK_PUT));
+        ctn_signal(out->peer.endpoint, word, ctn_flag(op->seq, CTN_LINK_PUT));
     return true;
 }
 
@@ -219,7 +219,7 @@ static ctn_step_t lend(ctn_op_t *op, ctn_link_out_t *out,
 static bool is_taken(const ctn_op_t *op, const ctn_link_out_t *out)
 {
     return ctn_word_load(&out->cell->taken[ctn_link_entry(op->seq)]) ==
-           ctn_flag(op->seq);
+           ctn_flag64(op->seq);
 }
 
 static void drop_copy(ctn_exec_t *exec, ctn_link_send_handle_t *sending)
@@ -233,7 +233,7 @@ static void drop_copy(ctn_exec_t *exec, ctn_link_send_handle_t *sending)
 static bool is_granted(const ctn_op_t *op, const ctn_link_cts_t *grant,
                        size_t bytes)
 {
-    return ctn_word_load(&grant->word) == ctn_flag(op->seq) &&
+    return ctn_word_load(&grant->word) == ctn_flag64(op->seq) &&
            grant->bytes == bytes;
 }
 
@@ -249,7 +249,7 @@ static size_t next_bytes(const ctn_span_t *parts, uint32_t count,
         return left;
     }
     size_t bytes = 0;
-    for (uint32_t i = s->part; i < count && bytes < CTN_BOUNCE_BYTES; i++) {
+    for (uint32_t i = s->part; i < count && bytes < CTN_STAGING_BYTES; i++) {
         if (i > s->part && parts[i].type == NULL &&
             parts[i].bytes >= PLAIN_LEAST) {
             break;
@@ -257,7 +257,7 @@ static size_t next_bytes(const ctn_span_t *parts, uint32_t count,
         bytes += left;
         left = i + 1 < count ? parts[i + 1].bytes : 0;
     }
-    return bytes < CTN_BOUNCE_BYTES ? bytes : CTN_BOUNCE_BYTES;
+    return bytes < CTN_STAGING_BYTES ? bytes : CTN_STAGING_BYTES;
 }
 
 /** Pass `bytes`, packing them into `memory` if that is not NULL. */
@@ -297,9 +297,9 @@ static catena_status_t put_piece(ctn_op_t *op, ctn_link_out_t *out,
     uint64_t to = s->target + s->done;
     uint64_t *pending = &op->pending;
     const unsigned char *data = parts[s->part].base + s->within;
-    ctn_bounce_t *bounce = NULL;
+    ctn_staging_t *bounce = NULL;
     if (!plain) {
-        catena_status_t status = ctn_bounce_get(op, &bounce);
+        catena_status_t status = ctn_staging_get(op, &bounce);
         if (status != CATENA_OK || bounce == NULL) {
             *moved = false;
             return status;
@@ -312,7 +312,7 @@ static catena_status_t put_piece(ctn_op_t *op, ctn_link_out_t *out,
     return ctn_put_signal(
         out->peer.endpoint, ctn_exec_data(op->exec, data), now, to,
         ctn_link_word_at(out, op->seq, 1),
-        ctn_tag(op->seq, s->done == bytes ? CTN_LINK_ARRIVED : 0), pending);
+        ctn_flag(op->seq, s->done == bytes ? CTN_LINK_ARRIVED : 0), pending);
 }
 
 /** Words of a pair keep their order, and none comes before its data: with the
@@ -330,7 +330,7 @@ static ctn_step_t stream(ctn_op_t *op, ctn_link_out_t *out,
         return ctn_op_fail(op, status);
     }
     /* What is packed leaves only while this rank looks at the network. */
-    if (s->done < bytes || ctn_bounce_has(op)) {
+    if (s->done < bytes || ctn_staging_busy(op)) {
         return ctn_link_wait(op, &out->peer);
     }
     s->stage = SENT;

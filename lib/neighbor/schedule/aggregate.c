@@ -87,7 +87,7 @@ bool ctn_neighbor_aggregates_begin(const ctn_op_t *op)
     const ctn_exchange_t *x = (const void *)op->memory;
     ctn_execution_t *run = x->run;
     ctn_neighbor_aggregates_t *bundles = run->plan->bundles;
-    if (op->channel->complete < op->seq && x->neighborhood->begun < op->seq) {
+    if (op->sequence->complete < op->seq && x->neighborhood->begun < op->seq) {
         return false;
     }
     run->use = bundles->begun++;
@@ -117,7 +117,7 @@ static catena_status_t send_bundle(ctn_op_t *op,
     catena_status_t status = ctn_put_signal(
         out->there, out->area.base + data_at(&out->area, run->use, bytes, most),
         all, out->offset + data_at(&there, run->use, bytes, most),
-        out->offset + place_at(&there, run->use), ctn_tag(run->use, count),
+        out->offset + place_at(&there, run->use), ctn_flag(run->use, count),
         &op->pending);
     if (op->pending != 0) {
         ctn_op_set_network(op, true);
@@ -193,13 +193,13 @@ CTN_HOT ctn_step_t ctn_neighbor_aggregates_receive(ctn_op_t *op)
     for (uint32_t i = 0; i < run->bundles_open; i++) {
         uint32_t b = run->open_bundle[i];
         uint64_t word = word_of(&in[b], run->use);
-        if (!ctn_tag_matches(word, run->use)) {
+        if (!ctn_flag_matches(word, run->use)) {
             run->open_bundle[left++] = b;
             continue;
         }
         /* Others of the node may sleep, whom the network does not wake. */
-        op->exec->local->told |= bundles->leads;
-        catena_status_t status = take_blocks(op, &in[b], ctn_tag_count(word));
+        op->exec->local->stored |= bundles->leads;
+        catena_status_t status = take_blocks(op, &in[b], ctn_flag_count(word));
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }

@@ -16,7 +16,7 @@ enum {
     COUNT_WIDE = -1 /* as count of a word; mail has others */
 };
 
-_Static_assert(MOST_ROUNDS <= CTN_WIDE_SLOTS, "a wide slot for each round");
+_Static_assert(MOST_ROUNDS <= CTN_EAGER_SLOTS, "a wide slot for each round");
 
 typedef struct exchange {
     /* arguments */
@@ -29,8 +29,8 @@ typedef struct exchange {
     uint32_t nodes;                   /* whose pieces are here */
     ctn_bytes_t held;                 /* their pieces, the own first */
     ctn_bytes_t message[MOST_ROUNDS]; /* sent, until the end */
-    ctn_parcel_t parcel;
-    ctn_letter_t letter;
+    ctn_send_handle_t parcel;
+    ctn_receive_handle_t letter;
 } exchange_t;
 
 _Static_assert(sizeof(exchange_t) <= CTN_OP_STATE_BYTES, "fits an operation");
@@ -80,8 +80,8 @@ static catena_status_t send(ctn_op_t *op, exchange_t *x, uint32_t count)
     memcpy(message->memory, &bytes, sizeof(bytes));
     memcpy(message->memory + sizeof(bytes), x->held.memory, bytes);
     if (message->bytes > CTN_EXCHANGE_AT_ONCE) {
-        return ctn_mail_send(x->host, to->address, x->round, 0, message->memory,
-                             message->bytes, &x->parcel);
+        return ctn_message_send(x->host, to->address, x->round, 0,
+                                message->memory, message->bytes, &x->parcel);
     }
     ctn_endpoint_t *endpoint;
     catena_status_t status =
@@ -94,9 +94,9 @@ static catena_status_t send(ctn_op_t *op, exchange_t *x, uint32_t count)
     op->exec->tally.bytes += message->bytes;
     return ctn_put_signal(
         endpoint, message->memory, message->bytes,
-        ctn_wide_offset(to->address, seq, x->round, 0),
-        ctn_slot_word_offset(x->host->channel, to->address, seq, x->round, 0),
-        ctn_tag(seq, (uint32_t)COUNT_WIDE), &op->pending);
+        ctn_eager_offset(to->address, seq, x->round, 0),
+        ctn_slot_word_offset(x->host->sequence, to->address, seq, x->round, 0),
+        ctn_flag(seq, (uint32_t)COUNT_WIDE), &op->pending);
 }
 
 static bool append(ctn_op_t *op, exchange_t *x, const unsigned char *message)
@@ -121,17 +121,17 @@ static ctn_step_t receive(ctn_op_t *op, exchange_t *x)
     const ctn_op_t *host = x->host;
     uint64_t word = ctn_word_load(&ctn_op_slot(host, x->round)->word[0]);
     const unsigned char *message =
-        x->topo->group->block->wide[host->seq % CTN_RINGS][x->round][0];
-    if (word != ctn_tag(host->seq, (uint32_t)COUNT_WIDE)) {
-        ctn_step_t step =
-            ctn_mail_receive(x->host, from->address, x->round, 0, &x->letter);
+        x->topo->group->block->eager[host->seq % CTN_GENERATIONS][x->round][0];
+    if (word != ctn_flag(host->seq, (uint32_t)COUNT_WIDE)) {
+        ctn_step_t step = ctn_message_receive(x->host, from->address, x->round,
+                                              0, &x->letter);
         if (step != CTN_STEP_NEXT) {
             return step == CTN_STEP_FAIL ? ctn_op_fail(op, host->status) : step;
         }
         message = x->letter.data;
     }
     bool room = append(op, x, message);
-    ctn_letter_release(x->host, &x->letter);
+    ctn_receive_handle_release(x->host, &x->letter);
     return room ? CTN_STEP_NEXT : ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
 }
 
@@ -173,7 +173,7 @@ static ctn_step_t rounds(ctn_op_t *op)
 static ctn_step_t settle(ctn_op_t *op)
 {
     exchange_t *x = ctn_op_state(op);
-    if (!ctn_mail_taken(x->host, &x->parcel)) {
+    if (!ctn_message_send_done(x->host, &x->parcel)) {
         return CTN_STEP_WAIT;
     }
     x->round++;
@@ -204,8 +204,8 @@ static ctn_step_t hand_over(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     exchange_t *x = ctn_op_state(op);
-    ctn_parcel_drop(x->host, &x->parcel);
-    ctn_letter_release(x->host, &x->letter);
+    ctn_send_handle_release(x->host, &x->parcel);
+    ctn_receive_handle_release(x->host, &x->letter);
     ctn_bytes_close(op->exec, &x->held);
     /* When it failed the network may still have messages, which others would
      * take for what was meant: they stay until the heap goes. */

@@ -50,10 +50,10 @@ static ctn_step_t send(ctn_op_t *op)
         op->exec->tally.messages++;
         status = endpoint->transport->ops->put_signal(
             endpoint, NULL, bytes,
-            ctn_wide_offset(to, x->host->seq, x->round, 0),
-            ctn_slot_word_offset(x->host->channel, to, x->host->seq, x->round,
+            ctn_eager_offset(to, x->host->seq, x->round, 0),
+            ctn_slot_word_offset(x->host->sequence, to, x->host->seq, x->round,
                                  0),
-            ctn_tag(x->host->seq, 0), &op->pending);
+            ctn_flag(x->host->seq, 0), &op->pending);
     } else if (status == CATENA_OK) {
         uint64_t notice[2] = {0, bytes};
         status = ctn_op_send(x->host, to, x->round, notice, sizeof(notice));

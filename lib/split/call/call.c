@@ -195,10 +195,10 @@ static void finish_hidden(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
     if (op->status != CATENA_OK) {
-        ctn_exec_break(op->exec, op->status);
+        ctn_exec_abort(op->exec, op->status);
     }
     split->made = NULL;
-    ctn_channel_open(&split->hidden->group.channel, CTN_FLIGHT);
+    ctn_sequence_open(&split->hidden->group.sequence, CTN_FLIGHT);
 }
 
 static void finish(ctn_op_t *op)
@@ -209,7 +209,7 @@ static void finish(ctn_op_t *op)
     } else if (op->status == CATENA_OK) {
         hand_over(op);
     } else if (op->status == CATENA_ERR_NO_MEMORY) { /* others wait for it */
-        ctn_exec_break(op->exec, op->status);
+        ctn_exec_abort(op->exec, op->status);
     }
     ctn_scratch_free(op->exec, split->record_bytes > 0 ? split->record : NULL,
                      split->record_bytes);
@@ -339,9 +339,9 @@ static catena_status_t create(catena_group_t *group,
         take_nothing(group->exec->log, &by, &choice);
     }
     ctn_op_t *op =
-        ctn_op_create(group->exec, &split_algorithm, &group->channel);
+        ctn_op_create(group->exec, &split_algorithm, &group->sequence);
     if (op == NULL) { /* it is for good on all ranks, wherever it happens */
-        ctn_exec_break(group->exec, CATENA_ERR_NO_MEMORY);
+        ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
     split_t *state = ctn_op_state(op);
@@ -372,7 +372,7 @@ static void dispose(void *hidden)
     (void)ctn_group_free(hidden, false);
 }
 
-catena_status_t ctn_hidden_make(catena_group_t *group, bool wide,
+catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
                                 ctn_hidden_t **out)
 {
     static const catena_split_t all = {.flags = CATENA_SPLIT_NO_SPLIT |
@@ -382,13 +382,13 @@ catena_status_t ctn_hidden_make(catena_group_t *group, bool wide,
         members < CTN_NODE_AREA_MEMBERS ? members : CTN_NODE_AREA_MEMBERS,
         false);
     ctn_op_t *op =
-        ctn_op_create(group->exec, &split_algorithm, &group->channel);
+        ctn_op_create(group->exec, &split_algorithm, &group->sequence);
     if (op == NULL ||
-        ctn_hidden_create(group, node_area, wide, out) != CATENA_OK) {
+        ctn_hidden_create(group, node_area, eager, out) != CATENA_OK) {
         if (op != NULL) {
             ctn_op_release(op);
         }
-        ctn_exec_break(group->exec, CATENA_ERR_NO_MEMORY);
+        ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
     split_t *split = ctn_op_state(op);
@@ -521,7 +521,7 @@ catena_status_t catena_group_get_stats(const catena_group_t *group,
     }
     const last_t *last = (const last_t *)ctn_group_find(group, &last_key);
     *stats = (catena_group_stats_t){.handle_bytes = sizeof(catena_group_t),
-                                    .block_bytes = sizeof(ctn_block_t)};
+                                    .block_bytes = sizeof(ctn_control_block_t)};
     if (last != NULL) {
         stats->split_algorithm = last->choice.name;
         stats->split_rounds = last->tally.rounds;

@@ -18,7 +18,7 @@ ctn_op_t *ctn_split_fast(ctn_op_t *host, catena_group_t *parent,
  * detached operation of the group, so requests match in the order in which they
  * are initialized. Without memory for it all ends.
  * @param wide it runs alltoalls */
-catena_status_t ctn_hidden_make(catena_group_t *group, bool wide,
+catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
                                 ctn_hidden_t **hidden);
 /** Have a request own it: it is freed with it. */
 void ctn_hidden_own(ctn_op_t *op, ctn_hidden_t *hidden);
@@ -40,7 +40,7 @@ ctn_op_t *ctn_exchange_create(ctn_op_t *host, const ctn_topo_t *topo,
                               const ctn_bytes_t *own, ctn_bytes_t *all);
 
 /** Messages up to here go into wide slots. */
-#define CTN_EXCHANGE_AT_ONCE (CTN_PARTS * CTN_PART_BYTES)
+#define CTN_EXCHANGE_AT_ONCE (CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES)
 
 /** Its messages without content, `bytes` at each node: for simulations of costs
  * only. */

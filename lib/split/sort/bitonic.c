@@ -34,8 +34,8 @@ typedef struct sort {
     unsigned side;
     unsigned sends;
     uint32_t meetings[ROUNDS_MAX][2]; /* with each partner */
-    ctn_parcel_t parcel[2];
-    ctn_letter_t letter;
+    ctn_send_handle_t parcel[2];
+    ctn_receive_handle_t letter;
 } sort_t;
 
 /** The range around `place` at `depth`: halves of halves, the lower ones sorted
@@ -117,15 +117,15 @@ static unsigned slot_of(const sort_t *sort, unsigned side, uint32_t meeting)
 static ctn_step_t send(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    ctn_parcel_t *parcel = &sort->parcel[sort->sends & 1];
+    ctn_send_handle_t *parcel = &sort->parcel[sort->sends & 1];
     uint32_t meeting = sort->meetings[sort->round][sort->side];
-    if (!ctn_mail_taken(op, parcel)) {
+    if (!ctn_message_send_done(op, parcel)) {
         return CTN_STEP_WAIT;
     }
     const ctn_record_t *record = ctn_item_record(sort->item);
     catena_status_t status =
-        ctn_mail_send(op, partner(sort), slot_of(sort, !sort->side, meeting),
-                      meeting, record, ctn_record_bytes(record), parcel);
+        ctn_message_send(op, partner(sort), slot_of(sort, !sort->side, meeting),
+                         meeting, record, ctn_record_bytes(record), parcel);
     sort->sends++;
     op->exec->tally.rounds++;
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -137,9 +137,9 @@ static ctn_step_t receive(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
     uint32_t *meeting = &sort->meetings[sort->round][sort->side];
-    ctn_step_t step =
-        ctn_mail_receive(op, partner(sort), slot_of(sort, sort->side, *meeting),
-                         *meeting, &sort->letter);
+    ctn_step_t step = ctn_message_receive(op, partner(sort),
+                                          slot_of(sort, sort->side, *meeting),
+                                          *meeting, &sort->letter);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
@@ -152,7 +152,7 @@ static ctn_step_t receive(ctn_op_t *op)
     if ((order > 0) != sort->range.descending) {
         status = ctn_item_set(op->exec, sort->item, other);
     }
-    ctn_letter_release(op, &sort->letter);
+    ctn_receive_handle_release(op, &sort->letter);
     ++*meeting;
     return status == CATENA_OK ? ctn_op_jump(op, PHASE_SEEK)
                                : ctn_op_fail(op, status);
@@ -161,8 +161,8 @@ static ctn_step_t receive(ctn_op_t *op)
 static ctn_step_t end(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    return ctn_mail_taken(op, &sort->parcel[0]) &&
-                   ctn_mail_taken(op, &sort->parcel[1])
+    return ctn_message_send_done(op, &sort->parcel[0]) &&
+                   ctn_message_send_done(op, &sort->parcel[1])
                ? CTN_STEP_NEXT
                : CTN_STEP_WAIT;
 }
@@ -170,9 +170,9 @@ static ctn_step_t end(ctn_op_t *op)
 static void finish_sort(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    ctn_parcel_drop(op, &sort->parcel[0]);
-    ctn_parcel_drop(op, &sort->parcel[1]);
-    ctn_letter_release(op, &sort->letter);
+    ctn_send_handle_release(op, &sort->parcel[0]);
+    ctn_send_handle_release(op, &sort->parcel[1]);
+    ctn_receive_handle_release(op, &sort->letter);
 }
 
 static const ctn_phase_t sort_phases[] = {
@@ -211,7 +211,7 @@ static ctn_step_t sort_items(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     ctn_op_t *child = ctn_op_create(op->exec, &sort_algorithm,
-                                    &bitonic->splitting.parent->channel);
+                                    &bitonic->splitting.parent->sequence);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }

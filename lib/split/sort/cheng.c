@@ -228,7 +228,7 @@ static ctn_step_t sort_records(ctn_op_t *op)
 {
     cheng_t *cheng = ctn_op_state(op);
     ctn_op_t *child = ctn_op_create(op->exec, &sort_algorithm,
-                                    &cheng->splitting.parent->channel);
+                                    &cheng->splitting.parent->sequence);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }

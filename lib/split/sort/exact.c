@@ -74,7 +74,7 @@ static ctn_step_t begin(ctn_op_t *op)
     x->count = count_records(x->table);
     catena_status_t status = take_memory(op->exec, x);
     ctn_op_t *child = ctn_op_create(op->exec, &ctn_table_allgather_algorithm,
-                                    &x->chain->channel);
+                                    &x->chain->sequence);
     if (status != CATENA_OK || child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }

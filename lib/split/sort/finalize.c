@@ -148,7 +148,7 @@ static ctn_step_t tell_place(ctn_op_t *op)
     }
     ctn_chain_t *chain = settle->splitting.chain;
     ctn_op_t *child =
-        ctn_op_create(op->exec, &telling_algorithm, &chain->channel);
+        ctn_op_create(op->exec, &telling_algorithm, &chain->sequence);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }

@@ -68,9 +68,9 @@ typedef struct ctn_tree {
     unsigned levels; /* at most the log-chain's rounds */
     /* working */
     unsigned level; /* in the end the member's own; the root's is `levels` */
-    ctn_letter_t letter;
-    ctn_parcel_t up;
-    ctn_parcel_t down[32];
+    ctn_receive_handle_t letter;
+    ctn_send_handle_t up;
+    ctn_send_handle_t down[32];
 } ctn_tree_t;
 
 #define CTN_TREE_SLOTS 64u

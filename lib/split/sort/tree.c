@@ -24,8 +24,8 @@ static bool is_child(const ctn_tree_t *tree)
 static ctn_step_t hand_up(ctn_op_t *op, ctn_tree_t *tree, ctn_table_t *table)
 {
     catena_status_t status =
-        ctn_mail_send(op, joined(tree, tree->level, LEFT), tree->level, 0,
-                      table->records, table->bytes, &tree->up);
+        ctn_message_send(op, joined(tree, tree->level, LEFT), tree->level, 0,
+                         table->records, table->bytes, &tree->up);
     ctn_table_release(op->exec, table);
     op->exec->tally.rounds++;
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -43,13 +43,13 @@ ctn_step_t ctn_tree_gather(ctn_op_t *op, ctn_tree_t *tree,
             continue;
         }
         ctn_step_t step =
-            ctn_mail_receive(op, child, tree->level, 0, &tree->letter);
+            ctn_message_receive(op, child, tree->level, 0, &tree->letter);
         if (step != CTN_STEP_NEXT) {
             return step;
         }
         catena_status_t status =
             ctn_table_merge(by, table, tree->letter.data, tree->letter.bytes);
-        ctn_letter_release(op, &tree->letter);
+        ctn_receive_handle_release(op, &tree->letter);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
@@ -71,8 +71,8 @@ static catena_status_t hand_down(ctn_op_t *op, ctn_tree_t *tree,
             continue;
         }
         size_t kept = *bytes > 0 ? share(data, UINT32_C(1) << d) : 0;
-        status = ctn_mail_send(op, child, DOWN + d, 0, data + kept,
-                               *bytes - kept, &tree->down[d]);
+        status = ctn_message_send(op, child, DOWN + d, 0, data + kept,
+                                  *bytes - kept, &tree->down[d]);
         *bytes = kept;
         op->exec->tally.rounds++;
     }
@@ -85,8 +85,8 @@ ctn_step_t ctn_tree_scatter(ctn_op_t *op, ctn_tree_t *tree,
 {
     if (is_child(tree)) {
         ctn_step_t step =
-            ctn_mail_receive(op, joined(tree, tree->level, LEFT),
-                             DOWN + tree->level, 0, &tree->letter);
+            ctn_message_receive(op, joined(tree, tree->level, LEFT),
+                                DOWN + tree->level, 0, &tree->letter);
         if (step != CTN_STEP_NEXT) {
             return step;
         }
@@ -100,18 +100,18 @@ ctn_step_t ctn_tree_scatter(ctn_op_t *op, ctn_tree_t *tree,
 
 ctn_step_t ctn_tree_end(ctn_op_t *op, ctn_tree_t *tree)
 {
-    bool taken = ctn_mail_taken(op, &tree->up);
+    bool taken = ctn_message_send_done(op, &tree->up);
     for (unsigned d = 0; d < tree->level; d++) {
-        taken &= ctn_mail_taken(op, &tree->down[d]);
+        taken &= ctn_message_send_done(op, &tree->down[d]);
     }
     return taken ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
 
 void ctn_tree_release(ctn_op_t *op, ctn_tree_t *tree)
 {
-    ctn_letter_release(op, &tree->letter);
-    ctn_parcel_drop(op, &tree->up);
+    ctn_receive_handle_release(op, &tree->letter);
+    ctn_send_handle_release(op, &tree->up);
     for (unsigned d = 0; d < tree->level; d++) {
-        ctn_parcel_drop(op, &tree->down[d]);
+        ctn_send_handle_release(op, &tree->down[d]);
     }
 }

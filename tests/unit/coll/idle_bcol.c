@@ -17,7 +17,7 @@ enum { MAGIC = 0x5a5a1234 };
 
 typedef struct module {
     ctn_module_t base; /* first */
-    ctn_channel_t channel;
+    ctn_sequence_t sequence;
     shown_t *shown;
 } module_t;
 
@@ -36,7 +36,7 @@ static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
         return CATENA_ERR_NO_MEMORY;
     }
     module_t *module = calloc(1, sizeof(*module));
-    module->base = (ctn_module_t){bcol, exec, NULL, &module->channel};
+    module->base = (ctn_module_t){bcol, exec, NULL, &module->sequence};
     module->shown = ctn_heap_calloc(exec->heap, 64, sizeof(shown_t));
     *module->shown = (shown_t){MAGIC, me, size, oversubscribed};
     *offset = ctn_offset_of(exec, module->shown);

@@ -69,7 +69,7 @@ START_TEST(pieces_make_up_a_message)
     size_t all = 0;
     for (uint32_t i = 0; i == 0 || piece > 0; i++, all += piece) {
         piece = ctn_leader_piece_at(&g, 1, i, true).bytes;
-        ck_assert_uint_le(piece, CTN_STAGE_BYTES);
+        ck_assert_uint_le(piece, CTN_LEADER_STAGING_BYTES);
     }
     ck_assert_uint_eq(all, 3 * 5 * bytes);
 }
@@ -79,10 +79,10 @@ END_TEST
 
 START_TEST(tags_tell_operations_apart)
 {
-    ck_assert(ctn_tag_matches(ctn_tag(7, 3), 7));
-    ck_assert(!ctn_tag_matches(ctn_tag(7, 3), 8));
-    ck_assert(!ctn_tag_matches(0, 0)); /* fresh memory */
-    ck_assert_uint_eq(ctn_tag_count(ctn_tag(7, 3)), 3);
+    ck_assert(ctn_flag_matches(ctn_flag(7, 3), 7));
+    ck_assert(!ctn_flag_matches(ctn_flag(7, 3), 8));
+    ck_assert(!ctn_flag_matches(0, 0)); /* fresh memory */
+    ck_assert_uint_eq(ctn_flag_count(ctn_flag(7, 3)), 3);
 }
 END_TEST
 
@@ -94,14 +94,14 @@ START_TEST(numbers_wrap_past_zero)
     for (size_t f = 0; f < sizeof(from) / sizeof(*from); f++) {
         for (uint64_t seq = from[f]; seq < from[f] + 80; seq++) {
             ck_assert_uint_ne(ctn_number(seq), 0);
-            ck_assert(!ctn_tag_matches(0, seq));
-            ck_assert(ctn_tag_matches(ctn_tag(seq, UINT32_MAX), seq));
-            ck_assert(!ctn_tag_matches(ctn_tag(seq, 0), seq + 1));
-            ck_assert(!ctn_tag_matches(ctn_tag(seq, 0), seq + wrap - 16));
+            ck_assert(!ctn_flag_matches(0, seq));
+            ck_assert(ctn_flag_matches(ctn_flag(seq, UINT32_MAX), seq));
+            ck_assert(!ctn_flag_matches(ctn_flag(seq, 0), seq + 1));
+            ck_assert(!ctn_flag_matches(ctn_flag(seq, 0), seq + wrap - 16));
             /* Those of one number use one ring, of any number of rings. */
             ck_assert_uint_eq(ctn_number(seq), ctn_number(seq + wrap));
             ck_assert_uint_eq((ctn_number(seq) - 1) % 16, seq % 16);
-            ck_assert_uint_ne(ctn_flag(seq), ctn_flag(seq + wrap));
+            ck_assert_uint_ne(ctn_flag64(seq), ctn_flag64(seq + wrap));
         }
     }
     ck_assert_uint_eq(ctn_number(wrap - 1), wrap);
@@ -109,7 +109,7 @@ START_TEST(numbers_wrap_past_zero)
 }
 END_TEST
 
-static const ctn_fences_t no_fences;
+static const ctn_sequence_hooks_t no_fences;
 
 /** What an epoch's barriers leave of words: before the second one those of its
  * own ring, before the third nothing. */
@@ -117,14 +117,14 @@ START_TEST(epochs_zero_words)
 {
     enum { RINGS = 4, SLOTS = 3 };
     static ctn_slot_t slot[SLOTS * RINGS];
-    ctn_channel_t channel;
-    ctn_channel_set(&channel, slot, RINGS, 2);
-    channel.fences = &no_fences;
-    channel.touched = SLOTS;
+    ctn_sequence_t sequence;
+    ctn_sequence_set(&sequence, slot, RINGS, 2);
+    sequence.hooks = &no_fences;
+    sequence.used_slots = SLOTS;
     uint64_t last = (CTN_FIRST_SEQUENCE / CTN_EPOCH + 3) * CTN_EPOCH - 1;
     for (uint64_t seq = last - 3; seq <= last + 1; seq++) {
         memset(slot, 0xff, sizeof(slot));
-        ctn_channel_zero_old(NULL, &channel, seq);
+        ctn_sequence_zero_old(NULL, &sequence, seq);
         for (unsigned i = 0; i < SLOTS * RINGS; i++) {
             bool own = i % RINGS == (last - 1) % RINGS;
             bool zero = seq == last ? own : seq == last - 1 && !own;
@@ -132,13 +132,13 @@ START_TEST(epochs_zero_words)
             ck_assert_uint_eq(slot[i].word[1], zero ? 0 : UINT64_MAX);
         }
     }
-    channel.complete = last - 4; /* nothing runs beside them */
+    sequence.complete = last - 4; /* nothing runs beside them */
     for (uint64_t seq = last - 4; seq <= last + 2; seq++) {
         bool beside = seq == last - 4 || seq == last - 3;
         ck_assert_uint_eq(ctn_epoch_place(seq) <= CTN_EPOCH_BARRIERS,
                           seq >= last - 2 && seq <= last + 1);
-        channel.synchronized = seq;
-        ck_assert_uint_eq(ctn_channel_may_run(&channel, seq), beside);
+        sequence.synchronized = seq;
+        ck_assert_uint_eq(ctn_sequence_may_run(&sequence, seq), beside);
     }
 }
 END_TEST
@@ -146,17 +146,17 @@ END_TEST
 /** Before any operation is complete, rings are free from any number on. */
 START_TEST(rings_are_free_from_any_number_on)
 {
-    ctn_channel_t channel;
-    ctn_channel_set(&channel, NULL, 16, 4);
-    uint64_t first = channel.started;
+    ctn_sequence_t sequence;
+    ctn_sequence_set(&sequence, NULL, 16, 4);
+    uint64_t first = sequence.started;
     for (uint64_t at = first; at < first + 4; at++) {
-        ck_assert(ctn_channel_may_run(&channel, at));
+        ck_assert(ctn_sequence_may_run(&sequence, at));
     }
-    ck_assert(!ctn_channel_may_run(&channel, first + 4));
-    channel.fences = &no_fences;
-    channel.complete += 15;
-    ck_assert(ctn_channel_may_run(&channel, first + 15));
-    ck_assert(!ctn_channel_may_run(&channel, first + 16));
+    ck_assert(!ctn_sequence_may_run(&sequence, first + 4));
+    sequence.hooks = &no_fences;
+    sequence.complete += 15;
+    ck_assert(ctn_sequence_may_run(&sequence, first + 15));
+    ck_assert(!ctn_sequence_may_run(&sequence, first + 16));
 }
 END_TEST
 

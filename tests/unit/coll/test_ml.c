@@ -180,7 +180,7 @@ static void run_way(job_t *job, const oracle_table_t *table, unsigned algorithm,
 {
     oracle_t oracle = job_oracle(job);
     catena_group_t *group = NULL;
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     uint64_t memory = job->exec->tally.memory;
     JOB_CHECK(job, catena_group_dup(job->context->world, &group) == CATENA_OK);
     for (int i = 0; i < 4; i++) {
@@ -207,7 +207,7 @@ static void run_way(job_t *job, const oracle_table_t *table, unsigned algorithm,
     }
     JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
     while (job->exec->aside != NULL) { /* teardown of the group */
-        ctn_exec_poll_or_idle(job->exec, &patience);
+        ctn_exec_poll_or_idle(job->exec, &backoff);
     }
     JOB_CHECK(job, job->exec->tally.memory == memory);
 }

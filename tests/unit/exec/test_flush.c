@@ -43,7 +43,7 @@ START_TEST(exec_gives_up)
     fake_t fake = {{.ops = &ops}, NULL};
     ctn_exec_t exec = {.local = ctn_shm_create(0, NULL, NULL),
                        .network = &fake.base,
-                       .bell = {.fd = -1}};
+                       .doorbell = {.fd = -1}};
     ck_assert_int_eq(ctn_exec_init(&exec), CATENA_OK);
     for (int i = 0; i < 2; i++) { /* that fails, and after it */
         ck_assert_int_eq(ctn_link_finalize(&exec), CATENA_ERR_PEER);

@@ -17,7 +17,7 @@ enum { RANKS = 3 };
 static const uint64_t LONG_NS = UINT64_C(20000000000);
 
 static ctn_heap_t *heap;
-static ctn_bell_t bells[RANKS];
+static ctn_doorbell_t doorbells[RANKS];
 
 static void open_bells(void)
 {
@@ -30,40 +30,40 @@ static void open_bells(void)
     ck_assert_int_eq(ctn_heap_create(&params, &heap, name), CATENA_OK);
     ctn_heap_attached(heap);
     for (uint32_t i = 0; i < RANKS; i++) {
-        ctn_bell_open(&bells[i], &quiet, heap, i, RANKS);
-        ck_assert(ctn_bell_hears(&bells[i]));
-        ck_assert(bells[i].named);
+        ctn_doorbell_open(&doorbells[i], &quiet, heap, i, RANKS);
+        ck_assert(ctn_doorbell_reliable(&doorbells[i]));
+        ck_assert(doorbells[i].named);
     }
 }
 
 static void close_bells(void)
 {
     for (uint32_t i = 0; i < RANKS; i++) {
-        ctn_bell_close(&bells[i]);
+        ctn_doorbell_close(&doorbells[i]);
     }
     ctn_heap_destroy(heap);
 }
 
 static bool rung(uint32_t rank)
 {
-    struct pollfd event = {.fd = bells[rank].fd, .events = POLLIN};
+    struct pollfd event = {.fd = doorbells[rank].fd, .events = POLLIN};
     return poll(&event, 1, 0) == 1;
 }
 
 START_TEST(rings_those_who_listen_once)
 {
-    ck_assert(!ctn_bell_wanted(&bells[0]));
-    ctn_bell_listen(&bells[1]);
-    ck_assert(ctn_bell_wanted(&bells[0]));
-    ctn_bell_ring(&bells[0]);
-    ck_assert(!ctn_bell_wanted(&bells[0]));
+    ck_assert(!ctn_doorbell_needed(&doorbells[0]));
+    ctn_doorbell_arm(&doorbells[1]);
+    ck_assert(ctn_doorbell_needed(&doorbells[0]));
+    ctn_doorbell_ring(&doorbells[0]);
+    ck_assert(!ctn_doorbell_needed(&doorbells[0]));
     ck_assert(rung(1));
     ck_assert(!rung(2));
-    ctn_bell_listen(&bells[1]);
+    ctn_doorbell_arm(&doorbells[1]);
     ck_assert(!rung(1)); /* what came before is forgotten */
-    ctn_bell_listen(&bells[2]);
-    ctn_bell_ring(&bells[0]);
-    ctn_bell_ring(&bells[0]);
+    ctn_doorbell_arm(&doorbells[2]);
+    ctn_doorbell_ring(&doorbells[0]);
+    ctn_doorbell_ring(&doorbells[0]);
     ck_assert(rung(1));
     ck_assert(rung(2));
     ck_assert(!rung(0));
@@ -72,9 +72,9 @@ END_TEST
 
 START_TEST(rings_nobody_who_does_not_listen)
 {
-    ctn_bell_ring(&bells[0]);
-    ctn_bell_listen(&bells[0]);
-    ctn_bell_ring(&bells[0]); /* by itself: it is awake */
+    ctn_doorbell_ring(&doorbells[0]);
+    ctn_doorbell_arm(&doorbells[0]);
+    ctn_doorbell_ring(&doorbells[0]); /* by itself: it is awake */
     for (uint32_t i = 0; i < RANKS; i++) {
         ck_assert(!rung(i));
     }
@@ -84,13 +84,13 @@ END_TEST
 /** As a killed rank leaves it: its flag set, its socket gone. */
 START_TEST(the_dead_hurt_nobody)
 {
-    ctn_bell_listen(&bells[1]);
-    close(bells[1].fd);
-    ctn_bell_listen(&bells[2]);
-    ctn_bell_ring(&bells[0]);
+    ctn_doorbell_arm(&doorbells[1]);
+    close(doorbells[1].fd);
+    ctn_doorbell_arm(&doorbells[2]);
+    ctn_doorbell_ring(&doorbells[0]);
     ck_assert(rung(2));
-    ck_assert(!ctn_bell_wanted(&bells[0]));
-    bells[1] = (ctn_bell_t){.fd = -1};
+    ck_assert(!ctn_doorbell_needed(&doorbells[0]));
+    doorbells[1] = (ctn_doorbell_t){.fd = -1};
 }
 END_TEST
 
@@ -98,16 +98,16 @@ END_TEST
 START_TEST(without_a_name_it_does_not_hear)
 {
     static const ctn_log_t quiet = {.level = CTN_LOG_FATAL};
-    ctn_bell_t second;
-    ctn_bell_open(&second, &quiet, heap, 1, RANKS);
-    ck_assert(!ctn_bell_hears(&second));
-    ctn_bell_listen(&bells[2]);
-    ctn_bell_ring(&second);
+    ctn_doorbell_t second;
+    ctn_doorbell_open(&second, &quiet, heap, 1, RANKS);
+    ck_assert(!ctn_doorbell_reliable(&second));
+    ctn_doorbell_arm(&doorbells[2]);
+    ctn_doorbell_ring(&second);
     ck_assert(rung(2));
-    ctn_bell_close(&second);
-    ctn_bell_open(&second, &quiet, heap, 0, 1); /* alone: nobody to hear */
-    ck_assert(!ctn_bell_wanted(&second));
-    ck_assert(ctn_bell_hears(&second));
+    ctn_doorbell_close(&second);
+    ctn_doorbell_open(&second, &quiet, heap, 0, 1); /* alone: nobody to hear */
+    ck_assert(!ctn_doorbell_needed(&second));
+    ck_assert(ctn_doorbell_reliable(&second));
 }
 END_TEST
 
@@ -115,14 +115,15 @@ START_TEST(wakes_another_process)
 {
     ctn_transport_t *shm = ctn_shm_create(0, NULL, NULL);
     ck_assert_ptr_nonnull(shm);
-    ck_assert(!shm->ops->sleep(shm, 1000, bells[1].fd)); /* the time is over */
-    ctn_bell_listen(&bells[1]);
+    ck_assert(
+        !shm->ops->sleep(shm, 1000, doorbells[1].fd)); /* the time is over */
+    ctn_doorbell_arm(&doorbells[1]);
     pid_t child = fork();
     if (child == 0) {
-        ctn_bell_ring(&bells[0]);
+        ctn_doorbell_ring(&doorbells[0]);
         _exit(0);
     }
-    ck_assert(shm->ops->sleep(shm, LONG_NS, bells[1].fd));
+    ck_assert(shm->ops->sleep(shm, LONG_NS, doorbells[1].fd));
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
     shm->ops->destroy(shm);
 }
@@ -139,8 +140,8 @@ static const uint64_t least_nap_ns = 50000, deaf_nap_ns = 20000000;
 typedef struct rig {
     ctn_transport_t local; /* first: its clock, sleep and yield */
     ctn_exec_t exec;
-    ctn_patience_t patience;
-    uint64_t now, looks, yields;
+    ctn_backoff_t backoff;
+    uint64_t now, loads, yields;
     uint64_t first_yield; /* after so many looks */
     bool rings;           /* it is rung in each nap that it can hear */
     unsigned naps;
@@ -173,7 +174,7 @@ static bool rig_sleep(ctn_transport_t *local, uint64_t ns, int fd)
 static void rig_yield(ctn_exec_t *exec)
 {
     ck_assert_ptr_eq(exec, &rig.exec);
-    rig.first_yield = rig.yields++ == 0 ? rig.looks : rig.first_yield;
+    rig.first_yield = rig.yields++ == 0 ? rig.loads : rig.first_yield;
 }
 
 static void rig_open(const ctn_config_t *config, bool oversubscribed)
@@ -183,18 +184,18 @@ static void rig_open(const ctn_config_t *config, bool oversubscribed)
     rig = (rig_t){.local = {.ops = &ops}, .now = start_ns};
     rig.exec = (ctn_exec_t){.local = &rig.local,
                             .oversubscribed = oversubscribed,
-                            .bell = bells[0]};
-    ctn_exec_decide_waiting(&rig.exec, config);
-    rig.exec.waiting.yield = rig_yield;
+                            .doorbell = doorbells[0]};
+    ctn_exec_set_wait_policy(&rig.exec, config);
+    rig.exec.wait_policy.yield = rig_yield;
 }
 
 /** Look for nothing until so many ticks are over, or it has slept enough. */
 static void rig_wait(uint64_t ticks)
 {
     for (uint64_t i = 0; i < ticks && rig.naps < MAX_NAPS; i++) {
-        rig.looks++;
+        rig.loads++;
         rig.now += TICK_NS;
-        ctn_exec_idle(&rig.exec, &rig.patience);
+        ctn_exec_idle(&rig.exec, &rig.backoff);
     }
 }
 
@@ -204,8 +205,8 @@ static const struct way {
     ctn_wait_t wait;
     bool oversubscribed;
     size_t spin_setting, sleep_setting; /* CATENA_SPIN, CATENA_SLEEP in ms */
-    uint32_t looks, spin;
-    uint64_t sleep_ns;
+    uint32_t loads, spin;
+    uint64_t sleep_after_ns;
 } ways[] = {
     {CTN_WAIT_AUTO, false, NUMBERS, 64, 20000, 20000000},
     {CTN_WAIT_AUTO, true, NUMBERS, 1, 0, 20000000},
@@ -232,23 +233,23 @@ START_TEST(settings_decide)
                            .spin = way->spin_setting,
                            .sleep_ms = way->sleep_setting};
     rig_open(&config, way->oversubscribed);
-    ck_assert_uint_eq(rig.exec.waiting.looks, way->looks);
-    ck_assert_uint_eq(rig.exec.waiting.spin, way->spin);
-    ck_assert(rig.exec.waiting.sleep_ns == way->sleep_ns);
+    ck_assert_uint_eq(rig.exec.wait_policy.loads, way->loads);
+    ck_assert_uint_eq(rig.exec.wait_policy.spin, way->spin);
+    ck_assert(rig.exec.wait_policy.sleep_after_ns == way->sleep_after_ns);
     rig_wait(100000);
     if (way->spin == UINT32_MAX) {
         ck_assert_uint_eq(rig.yields, 0);
     } else {
         ck_assert_uint_eq(rig.first_yield, way->spin + 1);
     }
-    if (way->sleep_ns > start_ns + rig.now) {
+    if (way->sleep_after_ns > start_ns + rig.now) {
         ck_assert_uint_eq(rig.naps, 0);
         return;
     }
     /* The wait counts from the first look at the clock: every so often, and not
      * while it spins. */
     uint64_t first = (way->spin / CLOCK_EVERY + 1) * CLOCK_EVERY * TICK_NS;
-    uint64_t asleep = start_ns + first + way->sleep_ns;
+    uint64_t asleep = start_ns + first + way->sleep_after_ns;
     ck_assert_uint_gt(rig.naps, 0);
     ck_assert_uint_gt(rig.nap[0].at, asleep);
     ck_assert_uint_le(rig.nap[0].at, asleep + (CLOCK_EVERY + 1) * TICK_NS);
@@ -271,7 +272,7 @@ START_TEST(naps_double_the_wait)
         uint64_t ns = waited < least_nap_ns ? least_nap_ns : waited;
         ck_assert_uint_eq(rig.nap[i].ns,
                           ns < 100000000 ? ns : UINT64_C(100000000));
-        ck_assert_int_eq(rig.nap[i].fd, bells[0].fd);
+        ck_assert_int_eq(rig.nap[i].fd, doorbells[0].fd);
         /* Before each it listens, and looks once more. */
         ck_assert_uint_eq(
             rig.nap[i].at -
@@ -286,9 +287,9 @@ START_TEST(listens_before_it_sleeps)
 {
     rig_open(&sleeps, true);
     rig_wait(2 * CLOCK_EVERY - 1);
-    ck_assert(!ctn_bell_wanted(&bells[1]));
+    ck_assert(!ctn_doorbell_needed(&doorbells[1]));
     rig_wait(1);
-    ck_assert(ctn_bell_wanted(&bells[1]) && rig.naps == 0);
+    ck_assert(ctn_doorbell_needed(&doorbells[1]) && rig.naps == 0);
     rig_wait(1);
     ck_assert_uint_eq(rig.naps, 1);
 }
@@ -305,7 +306,7 @@ START_TEST(deaf_after_rings_for_nothing)
     rig_wait(never);
     for (unsigned i = 0; i < MAX_NAPS; i++) {
         bool deaf = i % 6 == 5;
-        ck_assert_int_eq(rig.nap[i].fd, deaf ? -1 : bells[0].fd);
+        ck_assert_int_eq(rig.nap[i].fd, deaf ? -1 : doorbells[0].fd);
         ck_assert_uint_eq(rig.nap[i].ns, deaf ? deaf_nap_ns : 100000000);
     }
 }
@@ -314,15 +315,15 @@ END_TEST
 /** Another rank that gave up is heard of while this one spins, too. */
 START_TEST(alarms_are_looked_for)
 {
-    uint64_t alarm = 0;
+    uint64_t abort_flag = 0;
     rig_open(&(ctn_config_t){.wait = CTN_WAIT_SPIN,
                              .spin = CTN_CONFIG_AUTO,
                              .sleep_ms = CTN_CONFIG_AUTO},
              false);
-    rig.exec.alarm = &alarm;
+    rig.exec.abort_flag = &abort_flag;
     rig_wait(3 * CLOCK_EVERY);
     ck_assert_int_eq(rig.exec.status, CATENA_OK);
-    alarm = (uint64_t)-CATENA_ERR_PEER;
+    abort_flag = (uint64_t)-CATENA_ERR_PEER;
     rig_wait(CLOCK_EVERY - 1);
     ck_assert_int_eq(rig.exec.status, CATENA_OK);
     rig_wait(1);
@@ -334,7 +335,7 @@ END_TEST
 START_TEST(looks_again_when_asked)
 {
     rig_open(&sleeps, true);
-    rig.exec.look_again = 40;
+    rig.exec.spin_polls = 40;
     rig_wait(41);
     ck_assert_uint_eq(rig.first_yield, 41);
 }
@@ -370,9 +371,9 @@ START_TEST(naps_are_short_where_nothing_wakes)
     rig_open(&sleeps, true);
     ctn_transport_t network = {.ops = rig.local.ops, .caps = cases[_i].caps};
     rig.exec.network = cases[_i].network ? &network : NULL;
-    rig.exec.bell.named = cases[_i].named;
-    ctn_exec_decide_waiting(&rig.exec, &sleeps);
-    ck_assert_uint_eq(rig.exec.waiting.nap_ns,
+    rig.exec.doorbell.named = cases[_i].named;
+    ctn_exec_set_wait_policy(&rig.exec, &sleeps);
+    ck_assert_uint_eq(rig.exec.wait_policy.longest_sleep_ns,
                       cases[_i].wakes ? 100000000 : 1000000);
 }
 END_TEST

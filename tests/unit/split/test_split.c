@@ -147,9 +147,9 @@ static void split_world(job_t *job)
         ctn_group_release(made); /* nobody has used it yet */
     }
     ctn_log_chain_drop(job->chain);
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     while (job->exec->aside != NULL) { /* the members part */
-        ctn_exec_poll_or_idle(job->exec, &patience);
+        ctn_exec_poll_or_idle(job->exec, &backoff);
     }
     JOB_CHECK(job, job->exec->tally.memory == memory);
 }

@@ -140,13 +140,13 @@ START_TEST(ranks_sit_where_they_are_told)
     catena_sim_params_t params = on_round(1, 2);
     ck_assert_int_eq(catena_sim_run(&params, time_barrier, &spread, NULL),
                      CATENA_OK);
-    shared_t told = {0};
+    shared_t stored = {0};
     params.cores = places[_i];
     params.core_count = 2;
-    ck_assert_int_eq(catena_sim_run(&params, time_barrier, &told, NULL),
+    ck_assert_int_eq(catena_sim_run(&params, time_barrier, &stored, NULL),
                      CATENA_OK);
     for (int r = 0; r < 2; r++) { /* 100 ns on a socket, 300 between them */
-        double less = spread.times[r] - told.times[r];
+        double less = spread.times[r] - stored.times[r];
         ck_assert_msg(fabs(less - (_i < 2 ? 200 : 0)) < 1, "%g ns", less);
     }
 }

@@ -56,11 +56,12 @@ static ctn_stage_header_t message_of(const ctn_geometry_t *g, uint32_t node,
 /** Bytes of piece `number` of a message of `all` bytes. */
 static size_t piece_bytes(size_t all, uint32_t number)
 {
-    size_t start = (size_t)number * CTN_STAGE_BYTES;
+    size_t start = (size_t)number * CTN_LEADER_STAGING_BYTES;
     if (start >= all) {
         return 0;
     }
-    return all - start < CTN_STAGE_BYTES ? all - start : CTN_STAGE_BYTES;
+    return all - start < CTN_LEADER_STAGING_BYTES ? all - start
+                                                  : CTN_LEADER_STAGING_BYTES;
 }
 
 ctn_leader_piece_t ctn_leader_piece_at(const ctn_geometry_t *g, uint32_t node,
@@ -79,7 +80,9 @@ uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader)
 uint32_t ctn_opening(const ctn_geometry_t *g, uint32_t leader)
 {
     uint32_t turns = ctn_turns(g, leader);
-    return turns > 0 && turns < CTN_STAGE_SLOTS ? CTN_STAGE_SLOTS / turns : 1;
+    return turns > 0 && turns < CTN_LEADER_STAGING_SLOTS
+               ? CTN_LEADER_STAGING_SLOTS / turns
+               : 1;
 }
 
 static uint32_t node_of_round(const ctn_geometry_t *g, uint32_t round)
@@ -109,7 +112,8 @@ static void enter_round(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
                         ctn_cursor_t *c)
 {
     uint32_t number = first_number(g, leader, c->round);
-    if (!c->opening && number == 0 && c->round / g->leaders < CTN_STAGE_SLOTS) {
+    if (!c->opening && number == 0 &&
+        c->round / g->leaders < CTN_LEADER_STAGING_SLOTS) {
         number = ctn_opening(g, leader) * g->leaders; /* were in the opening */
     }
     c->of = message_of_round(g, c->round, outgoing);
@@ -124,8 +128,8 @@ static void settle(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
     uint32_t nodes = g->member_table->nodes;
     while (c->at.bytes == 0) {
         c->round += c->opening ? g->leaders : 1;
-        if (c->opening &&
-            (c->round >= nodes || c->round / g->leaders >= CTN_STAGE_SLOTS)) {
+        if (c->opening && (c->round >= nodes ||
+                           c->round / g->leaders >= CTN_LEADER_STAGING_SLOTS)) {
             c->opening = false;
             c->round = 0;
         }
@@ -163,7 +167,8 @@ uint64_t ctn_leader_piece_count(const ctn_geometry_t *g, uint32_t leader,
     uint64_t count = 0;
     for (uint32_t round = 0; round < g->member_table->nodes; round++) {
         size_t all = message_of_round(g, round, outgoing).bytes;
-        uint64_t pieces = (all + CTN_STAGE_BYTES - 1) / CTN_STAGE_BYTES;
+        uint64_t pieces =
+            (all + CTN_LEADER_STAGING_BYTES - 1) / CTN_LEADER_STAGING_BYTES;
         uint32_t first = first_number(g, leader, round);
         count += pieces > first ? (pieces - first - 1) / g->leaders + 1 : 0;
     }
@@ -234,7 +239,7 @@ static walk_t walk_of(const ctn_geometry_t *g, const ctn_leader_piece_t *piece,
     walk.here_outer = g->in_place ? g->node < piece->node : !outgoing;
     walk.inner_count = ctn_member_table_count(
         g->member_table, walk.here_outer ? piece->node : g->node);
-    seek(g, &walk, (size_t)piece->number * CTN_STAGE_BYTES);
+    seek(g, &walk, (size_t)piece->number * CTN_LEADER_STAGING_BYTES);
     return walk;
 }
 

@@ -7,18 +7,19 @@
 /* What travels between two virtual leaders. All blocks from the members of
  * node A to those of node B are one message: a sequence of bytes in the order
  * [member of B][member of A][byte], transposed in the gather, so that what
- * each receiver gets is together. It is cut into pieces of CTN_STAGE_BYTES.
+ * each receiver gets is together. It is cut into pieces of
+ * CTN_LEADER_STAGING_BYTES.
  *
  * Nodes meet in rounds, round i pairing node A with node (i - A) mod M. Piece n
  * of round i is virtual leader (i + n) mod L's: the messages of small blocks,
  * of one piece each, are dealt to the leaders in turn, and long ones striped
  * over all of them and their ports. Rounds l, l + L, l + 2L ... are leader l's
  * turns 0, 1, 2 ... Its pieces have an order: first the opening, of each of the
- * first CTN_STAGE_SLOTS turns the first piece, or the first few when there are
- * fewer turns; then round by round all others. Both nodes of a pair come to the
- * same round with the same pieces of it in the same order, whatever the lengths
- * of the messages each has with others; which is why nobody waits for somebody
- * who waits for him.
+ * first CTN_LEADER_STAGING_SLOTS turns the first piece, or the first few when
+ * there are fewer turns; then round by round all others. Both nodes of a pair
+ * come to the same round with the same pieces of it in the same order, whatever
+ * the lengths of the messages each has with others; which is why nobody waits
+ * for somebody who waits for him.
  *
  * The opening goes into the staging slots unasked, turn by turn. All other
  * pieces take the slots in rotation, in the receiver's order, when it grants

@@ -130,9 +130,9 @@ static plan_layout_t lay_out(const ctn_plan_t *plan)
     at.ready =
         ctn_line_up(topo->member_table.nodes * leaders * sizeof(ctn_address_t));
     at.counter = at.ready + ctn_line_up(leaders * sizeof(uint64_t));
-    at.answer =
-        at.counter + ctn_line_up(CTN_RINGS * leaders * sizeof(ctn_counter_t));
-    at.bytes = at.answer + CTN_RINGS * n * leaders * sizeof(ctn_answer_t);
+    at.answer = at.counter +
+                ctn_line_up(CTN_GENERATIONS * leaders * sizeof(ctn_counter_t));
+    at.bytes = at.answer + CTN_GENERATIONS * n * leaders * sizeof(ctn_answer_t);
     return at;
 }
 
@@ -239,7 +239,7 @@ static ctn_step_t exchange(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     ctn_op_t *child = ctn_op_create(op->exec, &ctn_table_allgather_algorithm,
-                                    &plan->topo->leaders.channel);
+                                    &plan->topo->leaders.sequence);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
@@ -291,11 +291,12 @@ static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
         return;
     }
     for (uint32_t i = 0; i < plan->ports; i++) {
-        memset(plan->port[i].block, 0,
-               ctn_port_granted_at(topo->member_table.nodes, CTN_RINGS, 0));
+        memset(
+            plan->port[i].block, 0,
+            ctn_port_granted_at(topo->member_table.nodes, CTN_GENERATIONS, 0));
     }
     if (plan->shared != NULL) {
-        size_t counters = (size_t)CTN_RINGS * plan->leaders;
+        size_t counters = (size_t)CTN_GENERATIONS * plan->leaders;
         memset(plan->counter, 0, counters * sizeof(ctn_counter_t));
         memset(plan->answer, 0,
                counters * ctn_topo_local_size(topo) * sizeof(ctn_answer_t));

@@ -13,7 +13,7 @@
 #define CTN_MAX_LEADERS 64u
 
 /* The header of a piece lies before it. */
-#define CTN_STAGE_STRIDE (CTN_STAGE_BYTES + 64u)
+#define CTN_STAGE_STRIDE (CTN_LEADER_STAGING_BYTES + 64u)
 
 /** What comes with each piece, right before its data: what message it is of. */
 typedef struct ctn_stage_header {
@@ -38,7 +38,7 @@ typedef struct ctn_row {
 /** The part of a port in its host's heap; offsets by the functions below. */
 typedef struct ctn_port_block {
     /* which piece is in the slot, see ctn_leaders_arrival */
-    uint64_t arrived[CTN_RINGS][CTN_STAGE_SLOTS];
+    uint64_t arrived[CTN_GENERATIONS][CTN_LEADER_STAGING_SLOTS];
     /* then [ring][node]: which pieces that node's leader lets this one send */
     uint64_t granted[];
 } ctn_port_block_t;
@@ -52,7 +52,7 @@ typedef struct ctn_counter {
     uint64_t unfit;     /* a message had other lengths: the operation fails */
     uint64_t unused[5];
     /* which the last delivered are: node, number and staging slot */
-    uint64_t piece[CTN_STAGE_SLOTS];
+    uint64_t piece[CTN_LEADER_STAGING_SLOTS];
 } ctn_counter_t;
 
 /** A member's answer; one for each ring, member and virtual leader. */
@@ -86,24 +86,26 @@ typedef struct ctn_landing {
 /** One operation's work at one hosted virtual leader. Outgoing pieces are
  * counted in their order and staged in rotation. Incoming ones have places:
  * those of the opening are their turns, then they go on counting; place v is in
- * slot v mod CTN_STAGE_SLOTS. */
+ * slot v mod CTN_LEADER_STAGING_SLOTS. */
 typedef struct ctn_port_run {
-    ctn_cursor_t gather;               /* next to be gathered */
-    ctn_cursor_t out[CTN_STAGE_SLOTS]; /* gathered and not yet sent */
-    uint64_t opened;                   /* pieces gathered */
-    uint64_t sent;                     /* pieces sent */
-    ctn_cursor_t expect;               /* next to be given a place */
-    uint64_t base;                     /* places below have been scattered */
-    uint64_t ahead;                    /* places below have been given */
+    ctn_cursor_t gather;                        /* next to be gathered */
+    ctn_cursor_t out[CTN_LEADER_STAGING_SLOTS]; /* gathered and not yet sent */
+    uint64_t opened;                            /* pieces gathered */
+    uint64_t sent;                              /* pieces sent */
+    ctn_cursor_t expect;                        /* next to be given a place */
+    uint64_t base;      /* places below have been scattered */
+    uint64_t ahead;     /* places below have been given */
     uint64_t drain_end; /* without overlap: places that may be scattered */
     uint32_t scattered; /* bit v: the piece in slot v has been */
     uint32_t given_out; /* bit v: its receivers have been told */
     uint32_t landed;    /* bit v: it never was there */
-    ctn_landing_t landing[CTN_STAGE_SLOTS];
+    ctn_landing_t landing[CTN_LEADER_STAGING_SLOTS];
     uint64_t delivered;
-    ctn_cursor_t in[CTN_STAGE_SLOTS];  /* what has its place in the slot */
-    uint64_t entry[CTN_STAGE_SLOTS];   /* delivery number of the slot */
-    uint64_t pending[CTN_STAGE_SLOTS]; /* send slots the network still has */
+    ctn_cursor_t
+        in[CTN_LEADER_STAGING_SLOTS]; /* what has its place in the slot */
+    uint64_t entry[CTN_LEADER_STAGING_SLOTS]; /* delivery number of the slot */
+    uint64_t pending[CTN_LEADER_STAGING_SLOTS]; /* send slots the network still
+                                                   has */
     bool done;
 } ctn_port_run_t;
 
@@ -164,8 +166,8 @@ uint32_t ctn_plan_leader(const int32_t *domains, uint32_t n, uint32_t count,
 
 static inline size_t ctn_port_stage_start(uint32_t nodes)
 {
-    size_t words =
-        sizeof(ctn_port_block_t) + (size_t)CTN_RINGS * nodes * sizeof(uint64_t);
+    size_t words = sizeof(ctn_port_block_t) +
+                   (size_t)CTN_GENERATIONS * nodes * sizeof(uint64_t);
     return (words + 4095) & ~(size_t)4095;
 }
 
@@ -174,16 +176,16 @@ static inline size_t ctn_port_receive_at(uint32_t nodes, uint64_t ring,
                                          uint64_t slot)
 {
     return ctn_port_stage_start(nodes) +
-           (ring * CTN_STAGE_SLOTS + slot + 1) * CTN_STAGE_STRIDE -
-           CTN_STAGE_BYTES;
+           (ring * CTN_LEADER_STAGING_SLOTS + slot + 1) * CTN_STAGE_STRIDE -
+           CTN_LEADER_STAGING_BYTES;
 }
 
 /** Staging of what is sent, by operation under way and slot. */
 static inline size_t ctn_port_send_at(uint32_t nodes, uint64_t set,
                                       uint64_t slot)
 {
-    return ctn_port_receive_at(nodes, CTN_RINGS, 0) +
-           (set * CTN_STAGE_SLOTS + slot) * CTN_STAGE_STRIDE;
+    return ctn_port_receive_at(nodes, CTN_GENERATIONS, 0) +
+           (set * CTN_LEADER_STAGING_SLOTS + slot) * CTN_STAGE_STRIDE;
 }
 
 static inline size_t ctn_port_bytes(uint32_t nodes)

@@ -2,11 +2,11 @@
  * leaders. Peng, Liu, Xie: GLEX-Alltoall, Algorithms 1 to 5; one
  * implementation with the number of leaders, their placement and the overlap
  * as parameters. Messages between nodes: one per pair of nodes and
- * CTN_STAGE_BYTES. Memory: CTN_STAGE_SLOTS pieces per virtual leader, for
- * each ring it receives on and each operation it sends for, whatever the size
- * of the message; alltoallv: 4 p rows of 32 bytes at each member.
- * Differs from the paper: virtual leaders, so nodes of any size
- * work; nodes are paired, so that in place needs no second buffer; blocks are
+ * CTN_LEADER_STAGING_BYTES. Memory: CTN_LEADER_STAGING_SLOTS pieces per virtual
+ * leader, for each ring it receives on and each operation it sends for,
+ * whatever the size of the message; alltoallv: 4 p rows of 32 bytes at each
+ * member. Differs from the paper: virtual leaders, so nodes of any size work;
+ * nodes are paired, so that in place needs no second buffer; blocks are
  * transposed in the gather, so that what arrives is copied once; blocks that
  * stay on the node go from member to member without a leader; the two barriers
  * are words that only those wait for who need them. Without overlap the steps
@@ -71,8 +71,8 @@ static catena_status_t write_rows(ctn_op_t *op, ctn_leaders_t *a,
     ctn_plan_t *plan = a->plan;
     size_t count = a->topo->member_table.size;
     if (plan->own_rows == NULL) {
-        plan->own_rows = ctn_heap_alloc(op->exec->heap, 64,
-                                        CTN_RINGS * count * sizeof(ctn_row_t));
+        plan->own_rows = ctn_heap_alloc(
+            op->exec->heap, 64, CTN_GENERATIONS * count * sizeof(ctn_row_t));
     }
     if (plan->own_rows == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -134,7 +134,7 @@ static ctn_step_t begin(ctn_op_t *op)
     a->set = op->seq % CTN_FLIGHT;
     a->here = 0;
     a->departed = 0;
-    a->doubts = op->exec->doubts;
+    a->peer_checks = op->exec->peer_checks;
     a->local_done = a->led = a->met = a->unfit = false;
     a->any_staged_send = a->any_staged_receive = false;
     if (announce(op, a) != CATENA_OK) {
@@ -177,7 +177,7 @@ static ctn_step_t meet(ctn_op_t *op, ctn_leaders_t *a)
     for (; a->here < ctn_topo_local_size(a->topo); a->here++) {
         const ctn_buffer_descriptor_t *post =
             ctn_topo_descriptor(a->topo, op->seq, a->here);
-        if (ctn_word_load(&post->word) != ctn_flag(op->seq)) {
+        if (ctn_word_load(&post->word) != ctn_flag64(op->seq)) {
             op->waits_for = ctn_topo_local(a->topo, a->here)->rank;
             return CTN_STEP_WAIT;
         }
@@ -189,7 +189,7 @@ static ctn_step_t meet(ctn_op_t *op, ctn_leaders_t *a)
                                     ctn_topo_local(a->topo, a->here)->rank,
                                     a->call.group->chain.place.rank,
                                     post->bytes, a->call.receive.bytes);
-            ctn_exec_break(op->exec, CATENA_ERR_ARG);
+            ctn_exec_abort(op->exec, CATENA_ERR_ARG);
             return CTN_STEP_WAIT;
         }
         look_at(a, a->here, post);
@@ -232,7 +232,7 @@ static void depart(ctn_op_t *op, ctn_leaders_t *a)
     if (a->plan->ports > 0) {
         ctn_op_set_network(op, a->call.vector);
         ctn_exec_post(op->exec, ctn_topo_departed(a->topo, op->seq, me),
-                      ctn_flag(op->seq));
+                      ctn_flag64(op->seq));
     }
 }
 
@@ -268,11 +268,11 @@ static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
  * that this member waits for, or its sender may go without leaders. */
 CTN_COLD static void doubt(ctn_op_t *op, ctn_leaders_t *a)
 {
-    a->doubts = op->exec->doubts;
+    a->peer_checks = op->exec->peer_checks;
     for (uint32_t l = 0; l < a->plan->leaders; l++) {
         if (ctn_word_load(&ctn_leaders_counter(op, a, l)->unfit) ==
-            ctn_flag(op->seq)) {
-            ctn_exec_break(op->exec, CATENA_ERR_ARG);
+            ctn_flag64(op->seq)) {
+            ctn_exec_abort(op->exec, CATENA_ERR_ARG);
         }
     }
     (void)ctn_joint_doubt(op, 0);
@@ -294,7 +294,8 @@ static ctn_step_t exchange(ctn_op_t *op)
     if (led == CTN_STEP_FAIL || (led == CTN_STEP_NEXT && a->local_done)) {
         return led;
     }
-    if (!moved && led == CTN_STEP_WAIT && op->exec->doubts != a->doubts) {
+    if (!moved && led == CTN_STEP_WAIT &&
+        op->exec->peer_checks != a->peer_checks) {
         doubt(op, a);
     }
     return moved || led == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
@@ -307,13 +308,13 @@ static ctn_step_t wait_for_leaders(ctn_op_t *op)
     for (; a->departed < a->plan->leaders; a->departed++) {
         uint32_t host = a->plan->host[a->departed];
         if (ctn_word_load(ctn_topo_departed(a->topo, op->seq, host)) !=
-            ctn_flag(op->seq)) {
+            ctn_flag64(op->seq)) {
             op->waits_for = ctn_topo_local(a->topo, host)->rank;
             return CTN_STEP_WAIT;
         }
         a->unfit |=
             ctn_word_load(&ctn_leaders_counter(op, a, a->departed)->unfit) ==
-            ctn_flag(op->seq);
+            ctn_flag64(op->seq);
     }
     if (a->unfit && a->local.status == CATENA_OK && a->call.vector) {
         a->local.status = CATENA_ERR_ARG;

@@ -25,8 +25,8 @@ typedef struct ctn_leaders {
     bool met;     /* what others have posted has been looked at */
     bool expects; /* pieces, maybe */
     bool unfit;   /* some message had other lengths */
-    uint32_t doubts;   /* exec's, when it began or looked */
-    uint32_t departed; /* virtual leaders known to be through */
+    uint32_t peer_checks; /* exec's, when it began or looked */
+    uint32_t departed;    /* virtual leaders known to be through */
     ctn_pairwise_t local;
 } ctn_leaders_t;
 
@@ -34,7 +34,7 @@ typedef struct ctn_leaders {
 
 static inline uint64_t ctn_leaders_ring(const ctn_op_t *op)
 {
-    return op->seq % CTN_RINGS;
+    return op->seq % CTN_GENERATIONS;
 }
 
 static inline ctn_counter_t *
@@ -58,7 +58,7 @@ static inline uint64_t ctn_leaders_count(const ctn_op_t *op,
                                          const uint64_t *word)
 {
     uint64_t value = ctn_word_load(word);
-    return ctn_tag_matches(value, op->seq) ? ctn_tag_count(value) : 0;
+    return ctn_flag_matches(value, op->seq) ? ctn_flag_count(value) : 0;
 }
 
 /** What announces a piece: slots hold one after the other, never one twice in a
@@ -66,8 +66,8 @@ static inline uint64_t ctn_leaders_count(const ctn_op_t *op,
 static inline uint64_t ctn_leaders_arrival(const ctn_op_t *op, uint32_t node,
                                            uint32_t number)
 {
-    return ctn_tag(op->seq,
-                   (uint64_t)((number + 1) & 0xffff) << 16 | (node & 0xffff));
+    return ctn_flag(op->seq,
+                    (uint64_t)((number + 1) & 0xffff) << 16 | (node & 0xffff));
 }
 
 /** The port of virtual leader `leader` on `node`. */

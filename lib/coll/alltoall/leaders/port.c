@@ -12,22 +12,23 @@ static unsigned char *send_stage(const ctn_leaders_t *a, const ctn_port_t *port,
 {
     return (unsigned char *)port->block +
            ctn_port_send_at(a->topo->member_table.nodes, a->set,
-                            piece % CTN_STAGE_SLOTS);
+                            piece % CTN_LEADER_STAGING_SLOTS);
 }
 
 /** The next piece to be sent. */
 static const ctn_cursor_t *next_out(const ctn_port_run_t *run)
 {
-    return run->sent < run->opened ? &run->out[run->sent % CTN_STAGE_SLOTS]
-                                   : &run->gather;
+    return run->sent < run->opened
+               ? &run->out[run->sent % CTN_LEADER_STAGING_SLOTS]
+               : &run->gather;
 }
 
 static bool gather_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 {
     ctn_port_run_t *run = &port->run[a->set];
     if (ctn_cursor_ended(&run->gather) ||
-        run->opened >= run->sent + CTN_STAGE_SLOTS ||
-        run->pending[run->opened % CTN_STAGE_SLOTS] != 0) {
+        run->opened >= run->sent + CTN_LEADER_STAGING_SLOTS ||
+        run->pending[run->opened % CTN_LEADER_STAGING_SLOTS] != 0) {
         return false;
     }
     ctn_side_t side = {a->plan->source[a->set], &a->call.send};
@@ -35,11 +36,11 @@ static bool gather_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
         ctn_leader_piece_copy(op->exec, &a->geometry, &run->gather.at, true,
                               &side, send_stage(a, port, run->opened));
     ctn_exec_charge(op->exec, CTN_WORK_TRANSPOSE, copied);
-    run->out[run->opened++ % CTN_STAGE_SLOTS] = run->gather;
+    run->out[run->opened++ % CTN_LEADER_STAGING_SLOTS] = run->gather;
     if (a->any_staged_send) {
         ctn_exec_post(op->exec,
                       &ctn_leaders_counter(op, a, port->leader)->opened,
-                      ctn_tag(op->seq, run->opened));
+                      ctn_flag(op->seq, run->opened));
     }
     ctn_cursor_next(&a->geometry, port->leader, true, &run->gather);
     return true;
@@ -77,7 +78,7 @@ static uint32_t first_rank(const ctn_leaders_t *a, uint32_t node)
 
 static uint64_t grant_for(uint32_t number, uint64_t slot)
 {
-    return ((uint64_t)number + 1) * CTN_STAGE_SLOTS + slot;
+    return ((uint64_t)number + 1) * CTN_LEADER_STAGING_SLOTS + slot;
 }
 
 /** Slot at the other side of the next piece to be sent; -1: none yet. */
@@ -94,12 +95,12 @@ static int slot_there(const ctn_op_t *op, const ctn_leaders_t *a,
                                                    ctn_leaders_ring(op),
                                                    piece->at.node));
     uint64_t grant = ctn_leaders_count(op, granted);
-    uint64_t named = grant / CTN_STAGE_SLOTS; /* number + 1; 0: none */
+    uint64_t named = grant / CTN_LEADER_STAGING_SLOTS; /* number + 1; 0: none */
     if (named <= piece->at.number) {
         return -1;
     }
     uint64_t ahead = (named - 1 - piece->at.number) / a->geometry.leaders;
-    return (int)((grant - ahead) % CTN_STAGE_SLOTS);
+    return (int)((grant - ahead) % CTN_LEADER_STAGING_SLOTS);
 }
 
 static catena_status_t put_piece(ctn_op_t *op, ctn_leaders_t *a,
@@ -126,9 +127,9 @@ static catena_status_t put_piece(ctn_op_t *op, ctn_leaders_t *a,
             ctn_port_receive_at(a->topo->member_table.nodes, ring, slot) -
             sizeof(*header),
         to->offset + offsetof(ctn_port_block_t, arrived) +
-            (ring * CTN_STAGE_SLOTS + slot) * sizeof(uint64_t),
+            (ring * CTN_LEADER_STAGING_SLOTS + slot) * sizeof(uint64_t),
         ctn_leaders_arrival(op, a->geometry.node, piece->number),
-        &run->pending[run->sent % CTN_STAGE_SLOTS]);
+        &run->pending[run->sent % CTN_LEADER_STAGING_SLOTS]);
 }
 
 /** 1: a piece was sent, 0: none could be, < 0: status. */
@@ -163,7 +164,7 @@ static unsigned char *receive_stage(const ctn_op_t *op, const ctn_leaders_t *a,
 
 static uint64_t pieces_of(uint64_t bytes)
 {
-    return (bytes + CTN_STAGE_BYTES - 1) / CTN_STAGE_BYTES;
+    return (bytes + CTN_LEADER_STAGING_BYTES - 1) / CTN_LEADER_STAGING_BYTES;
 }
 
 /** A message of another node has other lengths than this node's members expect.
@@ -175,7 +176,7 @@ CTN_COLD static void refuse_message(ctn_op_t *op, ctn_leaders_t *a,
                                     const ctn_stage_header_t *found)
 {
     uint64_t *unfit = &ctn_leaders_counter(op, a, port->leader)->unfit;
-    if (ctn_word_load(unfit) != ctn_flag(op->seq)) {
+    if (ctn_word_load(unfit) != ctn_flag64(op->seq)) {
         ctn_error(op->exec->log,
                   "alltoall: the blocks from the node of rank %u to that of "
                   "rank %u have %llu bytes; expected %llu, or they are others; "
@@ -185,10 +186,10 @@ CTN_COLD static void refuse_message(ctn_op_t *op, ctn_leaders_t *a,
                   (unsigned long long)found->bytes,
                   (unsigned long long)in->of.bytes);
     }
-    ctn_exec_post(op->exec, unfit, ctn_flag(op->seq));
+    ctn_exec_post(op->exec, unfit, ctn_flag64(op->seq));
     a->unfit = true;
     if (pieces_of(found->bytes) != pieces_of(in->of.bytes)) {
-        ctn_exec_break(op->exec, CATENA_ERR_ARG);
+        ctn_exec_abort(op->exec, CATENA_ERR_ARG);
     }
 }
 
@@ -248,7 +249,7 @@ static void expect_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
 void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a)
 {
     for (uint32_t i = 0; a->expects && i < a->plan->ports; i++) {
-        for (unsigned slot = 0; slot < CTN_STAGE_SLOTS; slot++) {
+        for (unsigned slot = 0; slot < CTN_LEADER_STAGING_SLOTS; slot++) {
             ctn_unexpect(op->exec->network,
                          arrival_word(op, &a->plan->port[i], slot));
         }
@@ -262,12 +263,13 @@ static void give_out(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
     ctn_port_run_t *run = &port->run[a->set];
     ctn_counter_t *counter = ctn_leaders_counter(op, a, port->leader);
     const ctn_leader_piece_t *piece = &run->in[slot].at;
-    counter->piece[run->delivered % CTN_STAGE_SLOTS] =
-        (uint64_t)piece->node << 32 | piece->number * CTN_STAGE_SLOTS | slot;
+    counter->piece[run->delivered % CTN_LEADER_STAGING_SLOTS] =
+        (uint64_t)piece->node << 32 | piece->number * CTN_LEADER_STAGING_SLOTS |
+        slot;
     run->entry[slot] = run->delivered++;
     run->given_out |= 1u << slot;
     ctn_exec_post(op->exec, &counter->delivered,
-                  ctn_tag(op->seq, run->delivered));
+                  ctn_flag(op->seq, run->delivered));
 }
 
 static bool taken_by_all(ctn_op_t *op, const ctn_leaders_t *a,
@@ -316,7 +318,7 @@ static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
         return false;
     }
     for (uint64_t v = run->base; v < run->ahead; v++) {
-        uint64_t slot = v % CTN_STAGE_SLOTS;
+        uint64_t slot = v % CTN_LEADER_STAGING_SLOTS;
         if ((run->scattered & 1u << slot) == 0 &&
             !has_arrived(op, a, port, slot)) {
             return false;
@@ -331,7 +333,7 @@ static bool scatter_place(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
                           uint64_t place)
 {
     ctn_port_run_t *run = &port->run[a->set];
-    uint64_t slot = place % CTN_STAGE_SLOTS;
+    uint64_t slot = place % CTN_LEADER_STAGING_SLOTS;
     uint32_t bit = 1u << slot;
     if ((run->scattered & bit) != 0) {
         return false;
@@ -375,7 +377,7 @@ static catena_status_t send_grant(ctn_op_t *op, ctn_leaders_t *a,
                       to->offset + ctn_port_granted_at(
                                        a->topo->member_table.nodes,
                                        ctn_leaders_ring(op), a->geometry.node),
-                      ctn_tag(op->seq, grant_for(piece->number, slot)));
+                      ctn_flag(op->seq, grant_for(piece->number, slot)));
 }
 
 /** Give the places that have become free to the pieces that come next. */
@@ -384,13 +386,13 @@ static catena_status_t give_places(ctn_op_t *op, ctn_leaders_t *a,
 {
     ctn_port_run_t *run = &port->run[a->set];
     while (run->base < run->ahead &&
-           (run->scattered & 1u << run->base % CTN_STAGE_SLOTS) != 0) {
-        run->scattered &= ~(1u << run->base % CTN_STAGE_SLOTS);
+           (run->scattered & 1u << run->base % CTN_LEADER_STAGING_SLOTS) != 0) {
+        run->scattered &= ~(1u << run->base % CTN_LEADER_STAGING_SLOTS);
         run->base++;
     }
     while (!ctn_cursor_ended(&run->expect) &&
-           run->ahead < run->base + CTN_STAGE_SLOTS) {
-        uint64_t slot = run->ahead++ % CTN_STAGE_SLOTS;
+           run->ahead < run->base + CTN_LEADER_STAGING_SLOTS) {
+        uint64_t slot = run->ahead++ % CTN_LEADER_STAGING_SLOTS;
         run->in[slot] = run->expect;
         /* Arrivals are told apart by few bits: begin anew. */
         ctn_word_store(&port->block->arrived[ctn_leaders_ring(op)][slot], 0);
@@ -430,8 +432,9 @@ static catena_status_t begin_port(ctn_op_t *op, ctn_leaders_t *a,
     run->gather = ctn_cursor_first(g, port->leader, true);
     run->expect = ctn_cursor_first(g, port->leader, false);
     uint32_t turns = ctn_turns(g, port->leader);
-    run->ahead = turns < CTN_STAGE_SLOTS ? turns * ctn_opening(g, port->leader)
-                                         : CTN_STAGE_SLOTS;
+    run->ahead = turns < CTN_LEADER_STAGING_SLOTS
+                     ? turns * ctn_opening(g, port->leader)
+                     : CTN_LEADER_STAGING_SLOTS;
     run->scattered = (1u << run->ahead) - 1;
     while (!ctn_cursor_ended(&run->expect) && run->expect.opening) {
         uint32_t slot = ctn_opening_slot(g, port->leader, &run->expect);
@@ -459,7 +462,7 @@ static bool port_finished(const ctn_leaders_t *a, const ctn_port_t *port)
         run->base < run->ahead) {
         return false;
     }
-    for (unsigned v = 0; v < CTN_STAGE_SLOTS; v++) {
+    for (unsigned v = 0; v < CTN_LEADER_STAGING_SLOTS; v++) {
         if (run->pending[v] != 0) {
             return false;
         }

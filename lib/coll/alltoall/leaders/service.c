@@ -40,15 +40,15 @@ static bool push_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
     ctn_side_t side = {a->plan->nobody, &a->call.send};
     bool moved = false;
     while (service->pushed < opened) {
-        unsigned char *stage =
-            leader_memory(a, leader,
-                          ctn_port_send_at(a->topo->member_table.nodes, a->set,
-                                           service->pushed % CTN_STAGE_SLOTS));
+        unsigned char *stage = leader_memory(
+            a, leader,
+            ctn_port_send_at(a->topo->member_table.nodes, a->set,
+                             service->pushed % CTN_LEADER_STAGING_SLOTS));
         (void)ctn_leader_piece_copy(op->exec, &a->geometry, &service->push.at,
                                     true, &side, stage);
         service->pushed++;
         ctn_exec_post(op->exec, &ctn_leaders_answer(op, a, me, leader)->pushed,
-                      ctn_tag(op->seq, service->pushed));
+                      ctn_flag(op->seq, service->pushed));
         ctn_cursor_next(&a->geometry, leader, true, &service->push);
         moved = true;
     }
@@ -65,21 +65,23 @@ static bool take_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
     ctn_side_t side = {a->plan->nobody, &a->call.receive};
     bool moved = false;
     while (service->taken < delivered) {
-        uint64_t entry = counter->piece[service->taken % CTN_STAGE_SLOTS];
-        uint32_t number = (uint32_t)entry / CTN_STAGE_SLOTS;
+        uint64_t entry =
+            counter->piece[service->taken % CTN_LEADER_STAGING_SLOTS];
+        uint32_t number = (uint32_t)entry / CTN_LEADER_STAGING_SLOTS;
         ctn_leader_piece_t piece = ctn_leader_piece_at(
             &a->geometry, (uint32_t)(entry >> 32), number, false);
-        unsigned char *stage = leader_memory(
-            a, leader,
-            ctn_port_receive_at(a->topo->member_table.nodes,
-                                ctn_leaders_ring(op), entry % CTN_STAGE_SLOTS));
-        if (ctn_word_load(&counter->unfit) != ctn_flag(op->seq)) {
+        unsigned char *stage =
+            leader_memory(a, leader,
+                          ctn_port_receive_at(
+                              a->topo->member_table.nodes, ctn_leaders_ring(op),
+                              entry % CTN_LEADER_STAGING_SLOTS));
+        if (ctn_word_load(&counter->unfit) != ctn_flag64(op->seq)) {
             (void)ctn_leader_piece_copy(op->exec, &a->geometry, &piece, false,
                                         &side, stage);
         }
         service->taken++;
         ctn_exec_post(op->exec, &ctn_leaders_answer(op, a, me, leader)->taken,
-                      ctn_tag(op->seq, service->taken));
+                      ctn_flag(op->seq, service->taken));
         moved = true;
     }
     return moved;

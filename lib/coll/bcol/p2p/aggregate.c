@@ -100,7 +100,7 @@ catena_status_t ctn_bundle_make(const ctn_op_t *op, ctn_bundle_t *bundle,
     bundle->spare = bundle->memory == NULL;
     if (bundle->spare) {
         bundle->memory =
-            ctn_op_wide(op, spare, op->channel->wide_slots - spare, bytes);
+            ctn_op_eager(op, spare, op->sequence->eager_slots - spare, bytes);
     }
     return bundle->memory != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }

@@ -96,7 +96,7 @@ static ctn_step_t begin(ctn_op_t *op)
         bruck->spare = bruck->packed == NULL;
         if (bruck->spare) { /* one is free for each message of a round */
             bruck->packed =
-                ctn_op_wide(op, p2p->rounds, p2p->rounds, bruck->packed_bytes);
+                ctn_op_eager(op, p2p->rounds, p2p->rounds, bruck->packed_bytes);
         }
         if (bruck->packed == NULL) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
@@ -210,7 +210,7 @@ static bool fits(const ctn_p2p_t *p2p, const ctn_basic_coll_t *basic)
         uint32_t parts = parts_in(p2p->size, r);
         most = parts > most ? parts : most;
     }
-    size_t room = ctn_slot_room(&p2p->channel, 0);
+    size_t room = ctn_slot_capacity(&p2p->sequence, 0);
     for (uint32_t first = 0; first < p2p->size; first++) {
         stretch_t s = stretch_from(p2p->size, first, most);
         if (bytes_before(basic, &s) + bytes_again(basic, &s) > room) {

@@ -51,7 +51,7 @@ static bool is_crowded(const ctn_p2p_t *p2p)
 /** All children of a linear tree need a wide slot. */
 static bool fits_linear(const ctn_p2p_t *p2p)
 {
-    return p2p->size <= p2p->channel.wide_slots + 1u;
+    return p2p->size <= p2p->sequence.eager_slots + 1u;
 }
 
 static bool is_chunk(size_t bytes)

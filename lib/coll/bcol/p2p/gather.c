@@ -14,7 +14,7 @@
 
 /** A child that is heard. */
 typedef struct child {
-    ctn_letter_t letter;
+    ctn_receive_handle_t letter;
     const unsigned char *at; /* the next record; NULL: it has not come */
     uint32_t place;          /* of that */
     uint32_t end;
@@ -96,8 +96,8 @@ static ctn_step_t hear(ctn_op_t *op, gather_t *gather, unsigned index)
     if (child->at != NULL) {
         return CTN_STEP_NEXT;
     }
-    ctn_step_t step = ctn_mail_receive(op, address_of(gather, member), index, 0,
-                                       &child->letter);
+    ctn_step_t step = ctn_message_receive(op, address_of(gather, member), index,
+                                          0, &child->letter);
     if (step == CTN_STEP_NEXT) {
         child->at = child->letter.data;
         op->exec->tally.rounds++;
@@ -248,11 +248,11 @@ static catena_status_t bundle_up(ctn_op_t *op, gather_t *gather)
         op->exec, bundling, gather->bundle.memory,
         (ctn_bundle_record_t){own, gather->call.basic->in, 0});
     for (unsigned i = 0; i < bundling->tree.children; i++) {
-        ctn_letter_t *letter = &gather->child[i].letter;
+        ctn_receive_handle_t *letter = &gather->child[i].letter;
         memcpy(at, letter->data, letter->bytes);
         ctn_exec_charge(op->exec, CTN_WORK_COPY, letter->bytes);
         at += letter->bytes;
-        ctn_letter_release(op, letter);
+        ctn_receive_handle_release(op, letter);
     }
     return CATENA_OK;
 }
@@ -267,9 +267,9 @@ static ctn_step_t pass_on(ctn_op_t *op)
     catena_status_t status = bundle_up(op, gather);
     if (status == CATENA_OK) {
         op->exec->tally.rounds++;
-        status =
-            ctn_mail_lend(op, address_of(gather, tree->parent), tree->index, 0,
-                          gather->bundle.memory, gather->bundle.bytes);
+        status = ctn_message_send_zcopy(op, address_of(gather, tree->parent),
+                                        tree->index, 0, gather->bundle.memory,
+                                        gather->bundle.bytes);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
@@ -286,8 +286,8 @@ static ctn_step_t end(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
     const ctn_ktree_t *tree = &gather->bundling.tree;
-    return tree->place == 0 ||
-                   ctn_mail_returned(op, tree->index, 0, gather->bundle.bytes)
+    return tree->place == 0 || ctn_message_zcopy_done(op, tree->index, 0,
+                                                      gather->bundle.bytes)
                ? ctn_p2p_end(op, gather->status)
                : CTN_STEP_WAIT;
 }
@@ -296,7 +296,7 @@ static void finish(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
     for (unsigned i = 0; i < gather->bundling.tree.children; i++) {
-        ctn_letter_release(op, &gather->child[i].letter);
+        ctn_receive_handle_release(op, &gather->child[i].letter);
     }
     for (unsigned i = 0; i < CTN_BUNDLE_FLOWS; i++) {
         ctn_inflow_close(op, &gather->part[i].flow);

@@ -12,7 +12,7 @@
 ctn_op_t *ctn_p2p_create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
                          const ctn_basic_coll_t *basic)
 {
-    ctn_op_t *op = ctn_op_create(module->exec, algorithm, module->channel);
+    ctn_op_t *op = ctn_op_create(module->exec, algorithm, module->sequence);
     if (op != NULL) {
         ctn_p2p_call_t *call = ctn_op_state(op);
         call->p2p = (ctn_p2p_t *)module;
@@ -33,7 +33,7 @@ static void begin_form(ctn_op_t *op, uint16_t form)
     call->p2p->form[op->seq % CTN_P2P_RINGS] = form;
     call->status = call->basic != NULL && call->basic->mismatch ? CATENA_ERR_ARG
                                                                 : CATENA_OK;
-    call->doubts = op->exec->doubts;
+    call->peer_checks = op->exec->peer_checks;
     call->asked = 0;
     ctn_op_set_network(op, call->p2p->remote);
 }
@@ -47,17 +47,18 @@ catena_status_t ctn_p2p_send(ctn_op_t *op, uint32_t member, unsigned slot,
                              uint32_t turn, const void *data, size_t bytes)
 {
     const ctn_p2p_call_t *call = ctn_op_state(op);
-    return ctn_mail_lend(op, call->p2p->module.sbgp->member[member].memory,
-                         slot, turn, ctn_exec_data(op->exec, data), bytes);
+    return ctn_message_send_zcopy(
+        op, call->p2p->module.sbgp->member[member].memory, slot, turn,
+        ctn_exec_data(op->exec, data), bytes);
 }
 
 ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
-                           uint32_t turn, ctn_letter_t *letter)
+                           uint32_t turn, ctn_receive_handle_t *letter)
 {
     const ctn_p2p_call_t *call = ctn_op_state(op);
     const ctn_sbgp_member_t *from = &call->p2p->module.sbgp->member[member];
     bool is_new = letter->data == NULL;
-    ctn_step_t step = ctn_mail_receive(op, from->memory, slot, turn, letter);
+    ctn_step_t step = ctn_message_receive(op, from->memory, slot, turn, letter);
     if (step == CTN_STEP_NEXT) {
         op->exec->tally.rounds += is_new;
     } else {
@@ -126,12 +127,12 @@ static uint16_t lengths_in(uint16_t form)
 
 /** Whether a slot holds a message of operation `seq` whose form does not match
  * `form`, the one of this member. */
-static bool is_other(const ctn_channel_t *channel, uint64_t seq, unsigned slot,
-                     uint16_t form)
+static bool is_other(const ctn_sequence_t *sequence, uint64_t seq,
+                     unsigned slot, uint16_t form)
 {
     uint32_t turn;
     uint16_t same = (uint16_t) ~(lengths_in(form) | CTN_P2P_PASS);
-    return ctn_mail_turn(channel, seq, slot, &turn) &&
+    return ctn_message_turn(sequence, seq, slot, &turn) &&
            ((turn ^ form) % CTN_TURNS & same) != 0;
 }
 
@@ -142,7 +143,7 @@ catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
     const ctn_p2p_call_t *call = ctn_op_state(op);
     return call->status == CATENA_OK
                ? ctn_p2p_send(op, member, slot, call->form, data, bytes)
-               : ctn_mail_send_unfit(
+               : ctn_message_send_mismatch(
                      op, call->p2p->module.sbgp->member[member].memory, slot,
                      call->form);
 }
@@ -153,7 +154,7 @@ static bool any_is_other(const ctn_p2p_t *p2p, uint64_t seq, uint16_t form)
 {
     unsigned slots = ctn_p2p_slots(p2p->rounds);
     unsigned s = way_of(form) == CTN_P2P_RING ? slots - 1 : 0;
-    while (s < slots && !is_other(&p2p->channel, seq, s, form)) {
+    while (s < slots && !is_other(&p2p->sequence, seq, s, form)) {
         s++;
     }
     return s < slots;
@@ -173,7 +174,7 @@ CTN_COLD static void part(const ctn_op_t *op, uint32_t member)
               call->basic != NULL ? call->basic->bytes : 0,
               call->basic != NULL ? call->basic->chunks : 0,
               sbgp->member[member].rank);
-    ctn_exec_break(op->exec, CATENA_ERR_ARG);
+    ctn_exec_abort(op->exec, CATENA_ERR_ARG);
 }
 
 /** A member for which this one waits long may itself wait for a message of
@@ -185,7 +186,7 @@ CTN_COLD static void ask(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
     if (call->asked != member + 1) {
         call->asked = member + 1;
         (void)ctn_p2p_send(op, member, slot, call->form, NULL, 0);
-        op->exec->unheard = true;
+        op->exec->needs_flush = true;
     }
 }
 
@@ -193,15 +194,15 @@ CTN_COLD static void ask(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
 static void look_for_others(ctn_op_t *op, uint32_t member, unsigned slot)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
-    bool other = is_other(op->channel, op->seq, slot, call->form);
-    bool doubts = op->exec->doubts != call->doubts;
-    if (doubts) {
-        call->doubts = op->exec->doubts;
+    bool other = is_other(op->sequence, op->seq, slot, call->form);
+    bool peer_checks = op->exec->peer_checks != call->peer_checks;
+    if (peer_checks) {
+        call->peer_checks = op->exec->peer_checks;
         other |= any_is_other(call->p2p, op->seq, call->form);
     }
     if (other) {
         part(op, member);
-    } else if (doubts) {
+    } else if (peer_checks) {
         ask(op, call, member);
     }
 }
@@ -229,13 +230,14 @@ static bool has_other_lengths(ctn_op_t *op, unsigned slot, uint32_t *turn)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
     uint16_t lengths = lengths_in(call->form);
-    return lengths != 0 && ctn_mail_turn(op->channel, op->seq, slot, turn) &&
+    return lengths != 0 &&
+           ctn_message_turn(op->sequence, op->seq, slot, turn) &&
            (*turn ^ call->form) % CTN_TURNS != 0 &&
            ((*turn ^ call->form) % CTN_TURNS & ~lengths) == 0;
 }
 
 ctn_step_t ctn_p2p_receive_parts(ctn_op_t *op, uint32_t member, unsigned slot,
-                                 size_t bytes, ctn_letter_t *letter)
+                                 size_t bytes, ctn_receive_handle_t *letter)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
     uint32_t turn = call->form;
@@ -253,7 +255,7 @@ ctn_step_t ctn_p2p_receive_parts(ctn_op_t *op, uint32_t member, unsigned slot,
         return step;
     }
     call->found = letter->bytes;
-    if (letter->bytes == CTN_MAIL_UNFIT) {
+    if (letter->bytes == CTN_MESSAGE_MISMATCH) {
         call->status = CATENA_ERR_ARG;
     } else if (differ && letter->bytes == bytes) {
         refuse_parts(op, member);
@@ -282,8 +284,8 @@ bool ctn_p2p_parts_differ(ctn_op_t *op, const ctn_inflow_t *in,
 ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
                                   size_t bytes, unsigned char **data)
 {
-    ctn_letter_t letter = {.data = NULL};
-    assert(bytes <= ctn_slot_room(op->channel, slot));
+    ctn_receive_handle_t letter = {.data = NULL};
+    assert(bytes <= ctn_slot_capacity(op->sequence, slot));
     ctn_step_t step = ctn_p2p_receive_parts(op, member, slot, bytes, &letter);
     *data = (unsigned char *)(uintptr_t)letter.data;
     return step;
@@ -357,32 +359,32 @@ static void look_back(ctn_watch_t *watch)
 {
     unsigned char *at = (unsigned char *)watch - offsetof(ctn_p2p_t, watch);
     ctn_p2p_t *p2p = (ctn_p2p_t *)(void *)at;
-    const ctn_channel_t *channel = &p2p->channel;
+    const ctn_sequence_t *sequence = &p2p->sequence;
     for (uint64_t age = 1; age <= CTN_P2P_RINGS; age++) {
-        uint64_t seq = channel->started - age;
+        uint64_t seq = sequence->started - age;
         uint16_t form = p2p->form[seq % CTN_P2P_RINGS];
-        if (seq < channel->complete && form != CTN_P2P_FORMLESS &&
+        if (seq < sequence->complete && form != CTN_P2P_FORMLESS &&
             any_is_other(p2p, seq, form)) {
             ctn_error(p2p->module.exec->log,
                       "rank %u received a message of an earlier collective in "
                       "which its own vector had another length; give the same "
                       "count on all ranks",
                       p2p->module.sbgp->member[p2p->me].rank);
-            ctn_exec_break(p2p->module.exec, CATENA_ERR_ARG);
+            ctn_exec_abort(p2p->module.exec, CATENA_ERR_ARG);
             return;
         }
     }
 }
 
-static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
+static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_sequence_t *sequence)
 {
     (void)exec;
     unsigned char *p2p =
-        (unsigned char *)channel - offsetof(ctn_p2p_t, channel);
+        (unsigned char *)sequence - offsetof(ctn_p2p_t, sequence);
     return ctn_p2p_dissemination(&((ctn_p2p_t *)(void *)p2p)->module, NULL);
 }
 
-static const ctn_fences_t fences = {.make = make_fence};
+static const ctn_sequence_hooks_t hooks = {.make = make_fence};
 
 /** Where the wide payloads begin: on the first page after the slots. */
 static size_t slots_bytes(const ctn_p2p_t *p2p)
@@ -399,7 +401,7 @@ static void *take_memory(ctn_exec_t *exec, const ctn_p2p_t *p2p)
 {
     size_t bytes = slots_bytes(p2p) + (size_t)CTN_P2P_RINGS *
                                           ctn_p2p_wide_slots(p2p->rounds) *
-                                          CTN_WIDE_BYTES;
+                                          CTN_EAGER_BYTES;
     if (exec->virtual_time) {
         return ctn_heap_calloc(exec->heap, CTN_MEMBER_ALIGNMENT, bytes);
     }
@@ -412,17 +414,17 @@ static void *take_memory(ctn_exec_t *exec, const ctn_p2p_t *p2p)
 
 static void set_channel(ctn_p2p_t *p2p)
 {
-    _Static_assert(CTN_CHUNK_BYTES <= CTN_WIDE_BYTES,
+    _Static_assert(CTN_CHUNK_BYTES <= CTN_EAGER_BYTES,
                    "a vector fits a message");
-    ctn_channel_t *channel = &p2p->channel;
-    ctn_channel_set(channel, p2p->memory, CTN_P2P_RINGS, CTN_P2P_FLIGHT);
-    channel->wide_page = (uint8_t)(slots_bytes(p2p) / CTN_MEMBER_ALIGNMENT);
-    channel->wide_slots = (uint8_t)ctn_p2p_wide_slots(p2p->rounds);
-    channel->touched = (uint8_t)ctn_p2p_slots(p2p->rounds); /* see ask */
-    channel->fences = &fences;
-    channel->brittle = true;
-    channel->ahead = true;
-    p2p->module.channel = channel;
+    ctn_sequence_t *sequence = &p2p->sequence;
+    ctn_sequence_set(sequence, p2p->memory, CTN_P2P_RINGS, CTN_P2P_FLIGHT);
+    sequence->eager_page = (uint8_t)(slots_bytes(p2p) / CTN_MEMBER_ALIGNMENT);
+    sequence->eager_slots = (uint8_t)ctn_p2p_wide_slots(p2p->rounds);
+    sequence->used_slots = (uint8_t)ctn_p2p_slots(p2p->rounds); /* see ask */
+    sequence->hooks = &hooks;
+    sequence->brittle = true;
+    sequence->ahead = true;
+    p2p->module.sequence = sequence;
 }
 
 static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
@@ -446,7 +448,7 @@ static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
     }
     set_channel(p2p);
     memset(p2p->form, UINT8_MAX, sizeof(p2p->form)); /* CTN_P2P_FORMLESS */
-    p2p->watch.look = look_back;
+    p2p->watch.check = look_back;
     ctn_exec_watch(exec, &p2p->watch);
     (void)ctn_heap_contains(exec->heap, p2p->memory, 1, offset);
     *out = p2p;
@@ -483,7 +485,7 @@ static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
     catena_status_t status =
         create(&ctn_bcol_ucx, exec, size, me, &p2p, offset);
     if (status == CATENA_OK) {
-        p2p->channel.network_only = true;
+        p2p->sequence.network_only = true;
         *module = &p2p->module;
     }
     return status;
@@ -494,10 +496,10 @@ static catena_status_t link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
     ctn_p2p_t *p2p = (ctn_p2p_t *)module;
     assert(sbgp->size == p2p->size && sbgp->me == p2p->me);
     module->sbgp = sbgp;
-    p2p->remote = p2p->channel.network_only && p2p->size > 1;
+    p2p->remote = p2p->sequence.network_only && p2p->size > 1;
     for (uint32_t i = 0; i < p2p->size && !p2p->remote; i++) {
         p2p->remote =
-            !ctn_exec_is_near(module->exec, sbgp->member[i].memory.process);
+            !ctn_exec_is_local(module->exec, sbgp->member[i].memory.process);
     }
     return CATENA_OK;
 }

@@ -19,7 +19,7 @@
 
 typedef struct ctn_p2p {
     ctn_module_t module; /* first */
-    ctn_channel_t channel;
+    ctn_sequence_t sequence;
     void *memory; /* slots and wide payloads */
     uint32_t size;
     uint32_t me;
@@ -48,7 +48,7 @@ typedef struct ctn_p2p_call {
     uint16_t form;          /* as below; messages carry it as their turn */
     size_t found;           /* bytes of the last that had another length */
     catena_status_t status; /* to end with */
-    uint32_t doubts;        /* exec's, when it began or looked */
+    uint32_t peer_checks;   /* exec's, when it began or looked */
     uint32_t asked;         /* 1 + the last member that got the form; 0: none */
 } ctn_p2p_call_t;
 
@@ -97,14 +97,14 @@ void ctn_p2p_begin_ring(ctn_op_t *op);
 void ctn_p2p_begin_pass(ctn_op_t *op, uint32_t pass);
 
 /** Send `bytes` of users' data, which stay as they are until op->pending is 0.
- * Those that do not fit the slot (ctn_slot_room) lie in the own heap; they stay
- * until ctn_mail_returned. */
+ * Those that do not fit the slot (ctn_slot_capacity) lie in the own heap; they
+ * stay until ctn_message_zcopy_done. */
 catena_status_t ctn_p2p_send(ctn_op_t *op, uint32_t member, unsigned slot,
                              uint32_t turn, const void *data, size_t bytes);
 
-/** See ctn_mail_receive. */
+/** See ctn_message_receive. */
 ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
-                           uint32_t turn, ctn_letter_t *letter);
+                           uint32_t turn, ctn_receive_handle_t *letter);
 
 /* Vectors, or parts of them: a message that fits its slot, whose length the
  * receiver knows. Where it has another one the operation goes on without its
@@ -124,7 +124,7 @@ ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
 
 /** The same for messages of any length. `letter` must be released. */
 ctn_step_t ctn_p2p_receive_parts(ctn_op_t *op, uint32_t member, unsigned slot,
-                                 size_t bytes, ctn_letter_t *letter);
+                                 size_t bytes, ctn_receive_handle_t *letter);
 
 /** Whether the block of a member is as long as expected. Else this is said,
  * once, and is what the operation is to end with. */

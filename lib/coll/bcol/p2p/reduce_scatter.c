@@ -40,7 +40,7 @@ typedef struct halving {
     bool sent;
     size_t sent_bytes[MOST_ROUNDS];
     size_t result_bytes; /* sent to the next member: its part of the result */
-    ctn_letter_t letter;
+    ctn_receive_handle_t letter;
 } halving_t;
 
 /* ---- members, partners, places ---- */
@@ -134,9 +134,9 @@ static size_t lay_out(halving_t *halving)
 static void *find_spare(const ctn_op_t *op, const halving_t *halving)
 {
     return halving->paired == 0
-               ? ctn_op_wide(op, VECTOR, ROUND, halving->memory_bytes)
-               : ctn_op_wide(op, ROUND + 2 * halving->rounds, 2,
-                             halving->memory_bytes);
+               ? ctn_op_eager(op, VECTOR, ROUND, halving->memory_bytes)
+               : ctn_op_eager(op, ROUND + 2 * halving->rounds, 2,
+                              halving->memory_bytes);
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -146,7 +146,7 @@ static ctn_step_t begin(ctn_op_t *op)
     cut(halving);
     ctn_p2p_begin_parts(op, CTN_P2P_REDUCE_SCATTER, halving->passes);
     halving->pass = 0;
-    halving->letter = (ctn_letter_t){.data = NULL};
+    halving->letter = (ctn_receive_handle_t){.data = NULL};
     size_t vector = 0;
     for (uint32_t i = 0; i < halving->call.p2p->size; i++) {
         vector += slice_of(halving, i);
@@ -228,7 +228,7 @@ static ctn_step_t fold_in(ctn_op_t *op, bool from_the_left)
     catena_status_t status = ctn_p2p_reduce(
         op, from_the_left ? other : own, from_the_left ? own : other, own,
         bytes_between(halving, halving->low, halving->high));
-    ctn_letter_release(op, &halving->letter);
+    ctn_receive_handle_release(op, &halving->letter);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
@@ -305,7 +305,7 @@ static ctn_step_t hand_over(ctn_op_t *op)
         ctn_step_t step = receive(op, me - 1, RESULT, bytes);
         if (step == CTN_STEP_NEXT) {
             ctn_p2p_copy(op, out, halving->letter.data, bytes);
-            ctn_letter_release(op, &halving->letter);
+            ctn_receive_handle_release(op, &halving->letter);
         }
         return step;
     }
@@ -328,17 +328,18 @@ static bool all_left(const ctn_op_t *op, const halving_t *halving)
     unsigned odd = halving->pass % 2;
     uint16_t form = halving->call.form;
     if (halving->passive) {
-        return ctn_mail_returned(op, VECTOR + odd, form,
-                                 halving->sent_bytes[0]);
+        return ctn_message_zcopy_done(op, VECTOR + odd, form,
+                                      halving->sent_bytes[0]);
     }
     for (unsigned r = 0; r < halving->rounds; r++) {
-        if (!ctn_mail_returned(op, ROUND + 2 * r + odd, form,
-                               halving->sent_bytes[r])) {
+        if (!ctn_message_zcopy_done(op, ROUND + 2 * r + odd, form,
+                                    halving->sent_bytes[r])) {
             return false;
         }
     }
     return halving->partner >= halving->paired ||
-           ctn_mail_returned(op, RESULT + odd, form, halving->result_bytes);
+           ctn_message_zcopy_done(op, RESULT + odd, form,
+                                  halving->result_bytes);
 }
 
 /* Of phases. */
@@ -357,7 +358,7 @@ static ctn_step_t end_pass(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     halving_t *halving = ctn_op_state(op);
-    ctn_letter_release(op, &halving->letter);
+    ctn_receive_handle_release(op, &halving->letter);
     /* After a failure others may still fetch from it. */
     if (op->status == CATENA_OK && !halving->spare) {
         ctn_scratch_free(op->exec, halving->start, halving->memory_bytes);
@@ -399,7 +400,7 @@ ctn_op_t *ctn_p2p_reduce_scatter(ctn_module_t *module,
                  !ctn_p2p_asked(basic, "recursive-halving");
     bool ring = (large || ctn_p2p_asked(basic, "ring")) &&
                 ctn_op_commutes(basic->by.op) &&
-                basic->by.type->bytes <= CTN_BOUNCE_BYTES;
+                basic->by.type->bytes <= CTN_STAGING_BYTES;
     return ring ? ctn_p2p_reduce_scatter_ring(module, basic)
                 : ctn_p2p_create(module, &algorithm, basic);
 }

@@ -32,9 +32,9 @@ typedef struct ring {
     uint32_t pieces;     /* of the longest part */
     ctn_inflow_t in;
     ctn_outflow_t out;
-    cursor_t received;   /* the piece that comes next */
-    cursor_t sent;       /* the one to send next */
-    ctn_bounce_t *ready; /* it, when this member has added to it */
+    cursor_t received;    /* the piece that comes next */
+    cursor_t sent;        /* the one to send next */
+    ctn_staging_t *ready; /* it, when this member has added to it */
     ctn_flow_unfit_t mismatch;
 } ring_t;
 
@@ -132,7 +132,7 @@ static ctn_step_t begin(ctn_op_t *op)
     const ctn_sbgp_member_t *member = p2p->module.sbgp->member;
     size_t element = basic->by.type->bytes > 0 ? basic->by.type->bytes : 1;
     ctn_p2p_begin_ring(op);
-    ring->piece = CTN_BOUNCE_BYTES / element * element;
+    ring->piece = CTN_STAGING_BYTES / element * element;
     ring->received = ring->sent = (cursor_t){0, 0, 0};
     ring->ready = NULL;
     ring->mismatch = (ctn_flow_unfit_t){0, 0};
@@ -186,7 +186,7 @@ static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
     if (last) {
         target += offset_of(ring, &ring->received);
     } else {
-        status = ctn_bounce_get(op, &ring->ready);
+        status = ctn_staging_get(op, &ring->ready);
         if (status == CATENA_OK && ring->ready == NULL) {
             return CTN_STEP_WAIT;
         }
@@ -255,14 +255,14 @@ static ctn_step_t go_round(ctn_op_t *op)
 
 static ctn_step_t end(ctn_op_t *op)
 {
-    return ctn_bounce_has(op) ? CTN_STEP_WAIT : ctn_p2p_end_vector(op);
+    return ctn_staging_busy(op) ? CTN_STEP_WAIT : ctn_p2p_end_vector(op);
 }
 
 static void finish(ctn_op_t *op)
 {
     ring_t *ring = ctn_op_state(op);
     ctn_inflow_close(op, &ring->in);
-    ctn_bounce_trim(op->exec);
+    ctn_staging_trim(op->exec);
 }
 
 static const ctn_phase_t phases[] = {

@@ -123,7 +123,7 @@ static catena_status_t send_down(ctn_op_t *op, uint32_t to, const void *source)
 {
     const rooted_t *rooted = ctn_op_state(op);
     bool passes = rooted->down_only && !is_root(rooted) &&
-                  rooted->passed != CTN_MAIL_UNFIT;
+                  rooted->passed != CTN_MESSAGE_MISMATCH;
     return passes ? ctn_p2p_send(op, to, slot_down(rooted), rooted->call.form,
                                  source, rooted->passed)
                   : ctn_p2p_send_vector(op, to, slot_down(rooted), source,

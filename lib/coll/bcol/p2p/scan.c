@@ -44,8 +44,8 @@ static bool receives_in(const ctn_p2p_t *p2p, unsigned round)
 static void *spare(const ctn_op_t *op, const scan_t *scan)
 {
     unsigned slot = scan->call.p2p->rounds + scan->round;
-    return (unsigned char *)op->channel->slots +
-           ctn_slot_wide_at(op->channel, op->seq, slot);
+    return (unsigned char *)op->sequence->slots +
+           ctn_slot_eager_at(op->sequence, op->seq, slot);
 }
 
 /** Fold in what came from the left. `last`: nothing comes any more, so this is

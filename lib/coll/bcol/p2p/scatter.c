@@ -28,7 +28,7 @@ typedef struct scatter {
     uint32_t longs;                       /* found so far */
     uint32_t place;                       /* to look for the next one at */
     /* of others */
-    ctn_letter_t letter;
+    ctn_receive_handle_t letter;
     ctn_part_in_t part;
     ctn_bundle_record_t own;
     /* of all: what children get */
@@ -70,7 +70,7 @@ static ctn_step_t begin(ctn_op_t *op)
     scatter->status = CATENA_OK;
     scatter->bundle.memory = scatter->bundle.small;
     scatter->bundle.spare = false;
-    scatter->letter = (ctn_letter_t){.data = NULL};
+    scatter->letter = (ctn_receive_handle_t){.data = NULL};
     scatter->part = (ctn_part_in_t){.bytes = 0};
     scatter->own = (ctn_bundle_record_t){.bytes = 0};
     for (unsigned i = 0; i < CTN_BUNDLE_FLOWS; i++) {
@@ -101,7 +101,7 @@ static catena_status_t send_bundles(ctn_op_t *op, const unsigned char *at)
         uint32_t place = ctn_ktree_child(tree, i).place;
         at -= scatter->sent[i];
         op->exec->tally.rounds++;
-        status = ctn_mail_lend(
+        status = ctn_message_send_zcopy(
             op, address_of(scatter, ctn_ktree_member(tree, place)), i, 0, at,
             scatter->sent[i]);
     }
@@ -176,8 +176,8 @@ static ctn_step_t receive(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     op->waits_for = rank_of(scatter, tree->parent);
-    ctn_step_t step = ctn_mail_receive(op, address_of(scatter, tree->parent),
-                                       tree->index, 0, &scatter->letter);
+    ctn_step_t step = ctn_message_receive(op, address_of(scatter, tree->parent),
+                                          tree->index, 0, &scatter->letter);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
@@ -202,7 +202,7 @@ static unsigned slot_at_root(const ctn_op_t *op, const scatter_t *scatter)
     }
     const ctn_slot_t *told = ctn_op_slot(op, scatter->bundling.slots + TOLD);
     uint64_t word = ctn_word_load(&told->word[0]);
-    return ctn_tag_matches(word, op->seq) ? ctn_tag_count(word) : NO_SLOT;
+    return ctn_flag_matches(word, op->seq) ? ctn_flag_count(word) : NO_SLOT;
 }
 
 static ctn_step_t refuse_part(ctn_op_t *op, scatter_t *scatter, unsigned slot)
@@ -307,7 +307,7 @@ static ctn_step_t end(ctn_op_t *op)
 {
     const scatter_t *scatter = ctn_op_state(op);
     for (unsigned i = 0; i < scatter->bundling.tree.children; i++) {
-        if (!ctn_mail_returned(op, i, 0, scatter->sent[i])) {
+        if (!ctn_message_zcopy_done(op, i, 0, scatter->sent[i])) {
             return CTN_STEP_WAIT;
         }
     }
@@ -318,7 +318,7 @@ static void finish(ctn_op_t *op)
 {
     scatter_t *scatter = ctn_op_state(op);
     if (op->status == CATENA_OK) { /* else children may be fetching from it */
-        ctn_letter_release(op, &scatter->letter);
+        ctn_receive_handle_release(op, &scatter->letter);
     }
     ctn_inflow_close(op, &scatter->part.flow);
     ctn_bundle_drop(op, &scatter->bundle);

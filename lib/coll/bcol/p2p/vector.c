@@ -24,7 +24,7 @@ typedef struct grant {
 static uint32_t count_in(const ctn_op_t *op, unsigned slot)
 {
     uint64_t word = ctn_word_load(&ctn_op_slot(op, slot)->word[0]);
-    return ctn_tag_matches(word, op->seq) ? ctn_tag_count(word) : 0;
+    return ctn_flag_matches(word, op->seq) ? ctn_flag_count(word) : 0;
 }
 
 /* ---- the receiver ---- */
@@ -46,7 +46,7 @@ static catena_status_t find_place(ctn_op_t *op, ctn_inflow_t *flow,
     if (flow->stage == NULL) {
         flow->spare = true;
         flow->stage =
-            ctn_op_wide(op, plan->spare_slot, plan->spare_slots, bytes);
+            ctn_op_eager(op, plan->spare_slot, plan->spare_slots, bytes);
     }
     if (flow->stage == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -202,8 +202,8 @@ catena_status_t ctn_outflow_put(ctn_op_t *op, ctn_outflow_t *flow,
     op->exec->tally.messages++;
     return ctn_put_signal(
         endpoint, ctn_exec_data(op->exec, data), bytes, offset,
-        ctn_slot_word_offset(op->channel, flow->to, op->seq, grant.slot, 0),
-        ctn_tag(op->seq, flow->sent), pending);
+        ctn_slot_word_offset(op->sequence, flow->to, op->seq, grant.slot, 0),
+        ctn_flag(op->seq, flow->sent), pending);
 }
 
 /* ---- parts by themselves ---- */

@@ -4,11 +4,11 @@
 #include "exec/exec.h"
 
 /* What is too long for a message: bytes from one member to another, in pieces
- * of up to CTN_FLOW_BYTES. Both know how many there will be. The receiver
- * grants them: at once, when its target is plain memory in its heap, where they
- * then go straight; else as many as it has stages, and one more for each that
- * it has taken out of these. The source may be anywhere, and no more memory is
- * held than the stages.
+ * of up to CTN_FLOW_FRAGMENT_BYTES. Both know how many there will be. The
+ * receiver grants them: at once, when its target is plain memory in its heap,
+ * where they then go straight; else as many as it has stages, and one more for
+ * each that it has taken out of these. The source may be anywhere, and no more
+ * memory is held than the stages.
  *
  * An operation has a flow's two slots for itself: at the sender the one where
  * grants come in, at the receiver the one that counts pieces. Who sends waits
@@ -19,13 +19,15 @@
 /** Pieces of a part. */
 static inline uint32_t ctn_flow_pieces(size_t bytes)
 {
-    return (uint32_t)(bytes / CTN_FLOW_BYTES + (bytes % CTN_FLOW_BYTES > 0));
+    return (uint32_t)(bytes / CTN_FLOW_FRAGMENT_BYTES +
+                      (bytes % CTN_FLOW_FRAGMENT_BYTES > 0));
 }
 
 /** Bytes of the piece that begins at `from`. */
 static inline size_t ctn_flow_piece(size_t bytes, size_t from)
 {
-    return bytes - from < CTN_FLOW_BYTES ? bytes - from : CTN_FLOW_BYTES;
+    return bytes - from < CTN_FLOW_FRAGMENT_BYTES ? bytes - from
+                                                  : CTN_FLOW_FRAGMENT_BYTES;
 }
 
 /** The receiver's end. */

@@ -115,7 +115,7 @@ static bool fold_if_last(shm_call_t *call)
 static bool doubt(shm_call_t *call)
 {
     uint32_t size = call->shm->size;
-    call->doubts = call->shm->module.exec->doubts;
+    call->peer_checks = call->shm->module.exec->peer_checks;
     for (uint32_t i = 0; i < size; i++) {
         if (i != call->shm->me &&
             !shm_heard(call, &shm_post_of(call, i)->word)) {
@@ -135,8 +135,9 @@ static bool take(shm_call_t *call)
     const ctn_basic_coll_t *basic = call->basic;
     const shm_last_t *last = shm_last_of(call);
     call->seen = call->shm->size; /* nobody in particular */
-    if (ctn_word_load(&last->word) != ctn_flag(call->seq)) {
-        return call->shm->module.exec->doubts != call->doubts && doubt(call);
+    if (ctn_word_load(&last->word) != ctn_flag64(call->seq)) {
+        return call->shm->module.exec->peer_checks != call->peer_checks &&
+               doubt(call);
     }
     if (last->folder >= call->shm->size) {
         shm_differs(call, 0, shm_unfit_mark(call->basic));

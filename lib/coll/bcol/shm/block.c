@@ -25,9 +25,9 @@ typedef struct elsewhere {
  * the last one that synchronizes (exec/control_block.h). */
 static bool is_over(const shm_call_t *call, uint64_t seq)
 {
-    const ctn_channel_t *channel = &call->shm->channel;
-    return seq + channel->rings <= call->seq ||
-           seq + channel->flight < channel->synchronized;
+    const ctn_sequence_t *sequence = &call->shm->sequence;
+    return seq + sequence->generations <= call->seq ||
+           seq + sequence->flight < sequence->synchronized;
 }
 
 /** The first that is free: so few are used, and those are still in the cache.

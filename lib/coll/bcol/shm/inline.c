@@ -13,8 +13,8 @@ typedef struct pass {
     uint64_t seq;
     uint64_t tag;
     unsigned char *lines; /* of this ring */
-    uint32_t looks;
-    ctn_patience_t patience;
+    uint32_t loads;
+    ctn_backoff_t backoff;
     catena_status_t status;
 } pass_t;
 
@@ -39,10 +39,10 @@ static const shm_line_t *hear(pass_t *pass, uint32_t i, uint32_t end)
     shm_t *shm = pass->shm;
     ctn_exec_t *exec = shm->module.exec;
     const shm_line_t *line = line_of(pass, i);
-    while (!ctn_word_becomes(&line->word, pass->tag, pass->looks)) {
-        pass->looks = 1;
-        exec->look_again = shm_looks_for(shm, i, end);
-        if (!ctn_alone_wait(exec, &pass->patience)) {
+    while (!ctn_word_becomes(&line->word, pass->tag, pass->loads)) {
+        pass->loads = 1;
+        exec->spin_polls = shm_looks_for(shm, i, end);
+        if (!ctn_inline_wait(exec, &pass->backoff)) {
             return NULL;
         }
     }
@@ -175,10 +175,10 @@ CTN_HOT catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
     pass_t pass = {.shm = shm,
                    .basic = basic,
                    .seq = seq,
-                   .tag = ctn_flag(seq),
+                   .tag = ctn_flag64(seq),
                    .lines = shm->posts +
                             shm_ring(shm, seq) * shm->size * shm->line_stride,
-                   .looks = exec->waiting.looks};
+                   .loads = exec->wait_policy.loads};
     if (kind == CTN_BCAST) {
         bcast(&pass);
     } else if (kind == CTN_ALLGATHER) {
@@ -194,6 +194,6 @@ CTN_HOT catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
     if (kind == CTN_ALLREDUCE && pass.status != CATENA_OK) {
         shm_count(shm, seq);
     }
-    catena_status_t status = ctn_alone_end(exec, &shm->channel);
+    catena_status_t status = ctn_inline_end(exec, &shm->sequence);
     return status == CATENA_OK ? pass.status : status;
 }

@@ -40,19 +40,20 @@ static size_t page_up(size_t bytes)
 }
 
 static layout_t lay_out(size_t size, bool leader, bool oversubscribed,
-                        unsigned rings)
+                        unsigned generations)
 {
     layout_t at = {.flag_stride = oversubscribed ? sizeof(uint64_t) : 128,
                    .line_stride = oversubscribed ? 64 : LINE_BYTES,
                    .share_stride = oversubscribed ? 64 : 128};
-    at.cpus = leader ? line_up(rings * size * at.flag_stride) : 0;
+    at.cpus = leader ? line_up(generations * size * at.flag_stride) : 0;
     at.last = at.cpus + (leader ? line_up(size * sizeof(uint32_t)) : 0);
-    at.posts = at.last + (leader ? rings * sizeof(shm_last_t) : 0);
-    at.shares = at.posts + (leader ? rings * size * at.line_stride : 0);
-    at.rows = at.shares + (leader ? rings * size * at.share_stride : 0);
-    at.stages = page_up(
-        at.rows + (leader ? rings * size * row_stride(SHM_ROW_BYTES) : 0));
-    at.bytes = at.stages + rings * CTN_CHUNK_BYTES;
+    at.posts = at.last + (leader ? generations * sizeof(shm_last_t) : 0);
+    at.shares = at.posts + (leader ? generations * size * at.line_stride : 0);
+    at.rows = at.shares + (leader ? generations * size * at.share_stride : 0);
+    at.stages =
+        page_up(at.rows +
+                (leader ? generations * size * row_stride(SHM_ROW_BYTES) : 0));
+    at.bytes = at.stages + generations * CTN_CHUNK_BYTES;
     return at;
 }
 
@@ -81,7 +82,7 @@ static void say_cpu(shm_t *shm)
 {
     ctn_exec_t *exec = shm->module.exec;
     if (shm->oversubscribed) {
-        ctn_exec_say_cpu(exec, &shm->cpu, &shm->cpus[shm->me]);
+        ctn_exec_report_cpu(exec, &shm->cpu, &shm->cpus[shm->me]);
     }
 }
 
@@ -148,7 +149,7 @@ CTN_COLD void shm_differs(shm_call_t *call, uint32_t i, uint64_t mark)
     }
     call->status = call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
     if (parts) {
-        ctn_exec_break(module->exec, CATENA_ERR_ARG);
+        ctn_exec_abort(module->exec, CATENA_ERR_ARG);
     }
 }
 
@@ -190,12 +191,12 @@ static void begin(shm_call_t *call, uint64_t seq)
     call->step = 0;
     call->seen = 0;
     call->end = call->shm->size;
-    call->looks = 1;
+    call->loads = 1;
     call->lent = false;
     call->thanks = false;
     call->differs = call->basic != NULL && call->basic->mismatch;
     call->status = call->differs ? CATENA_ERR_ARG : CATENA_OK;
-    call->doubts = call->shm->module.exec->doubts;
+    call->peer_checks = call->shm->module.exec->peer_checks;
     call->longest = SHM_ROW_BYTES;
     call->room = (shm_room_t){.memory = NULL};
     call->at = 0;
@@ -222,11 +223,11 @@ uint16_t shm_looks_for(const shm_t *shm, uint32_t first, uint32_t end)
         return 0;
     }
     for (uint32_t i = first; i < end; i++) {
-        if (i != shm->me && !ctn_exec_elsewhere(shm->cpu, &shm->cpus[i])) {
+        if (i != shm->me && !ctn_exec_on_other_core(shm->cpu, &shm->cpus[i])) {
             return 0;
         }
     }
-    return end - first == 1 ? CTN_LOOKS_FOR_ONE : CTN_LOOKS_FOR_SOME;
+    return end - first == 1 ? CTN_SPIN_FOR_ONE : CTN_SPIN_FOR_SOME;
 }
 
 static ctn_step_t run_begin(ctn_op_t *op)
@@ -246,7 +247,7 @@ static ctn_step_t run_steps(ctn_op_t *op)
     op->waits_for =
         call->seen < sbgp->size ? (int64_t)sbgp->member[call->seen].rank : -1;
     /* Who alone is waited for may have to wait for the network itself. */
-    op->exec->look_again =
+    op->exec->spin_polls =
         shm_looks_for(call->shm, call->seen, call->shm->size);
     return CTN_STEP_WAIT;
 }
@@ -258,7 +259,7 @@ static ctn_op_t *make(ctn_module_t *module, const ctn_basic_coll_t *basic,
                       const shm_way_t *way)
 {
     ctn_op_t *op =
-        ctn_op_create(module->exec, &way->algorithm, module->channel);
+        ctn_op_create(module->exec, &way->algorithm, module->sequence);
     if (op != NULL) {
         shm_call_t *call = ctn_op_state(op);
         call->shm = (shm_t *)module;
@@ -326,50 +327,52 @@ MAKE(reduce_scatter, CTN_REDUCE_SCATTER)
 
 static const ctn_basic_coll_t nothing = {.root = 0};
 
-static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_channel_t *channel)
+static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_sequence_t *sequence)
 {
     (void)exec;
-    shm_t *shm = (void *)((unsigned char *)channel - offsetof(shm_t, channel));
+    shm_t *shm =
+        (void *)((unsigned char *)sequence - offsetof(shm_t, sequence));
     return make(&shm->module, &nothing, &shm_fence_way);
 }
 
-static const ctn_fences_t fences = {.make = make_fence};
+static const ctn_sequence_hooks_t hooks = {.make = make_fence};
 
 /* ---- at once ---- */
 
 static bool alone_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
 {
     ctn_exec_t *exec = shm->module.exec;
-    return synchronizing ? ctn_alone_begin(exec, &shm->channel, seq)
-                         : ctn_alone_begin_loose(exec, &shm->channel, seq);
+    return synchronizing
+               ? ctn_inline_begin(exec, &shm->sequence, seq)
+               : ctn_inline_begin_unsynchronized(exec, &shm->sequence, seq);
 }
 
 static catena_status_t run_alone(shm_t *shm, const ctn_basic_coll_t *basic,
                                  const shm_way_t *way, uint64_t seq)
 {
     ctn_exec_t *exec = shm->module.exec;
-    ctn_patience_t patience = {0};
+    ctn_backoff_t backoff = {0};
     shm_call_t call = {.shm = shm, .basic = basic, .way = way};
     begin(&call, seq);
-    call.looks = exec->waiting.looks;
+    call.loads = exec->wait_policy.loads;
     while (!advance(&call)) {
-        call.looks = 1;
-        exec->look_again = shm_looks_for(shm, call.seen, call.end);
-        if (!ctn_alone_wait(exec, &patience)) {
+        call.loads = 1;
+        exec->spin_polls = shm_looks_for(shm, call.seen, call.end);
+        if (!ctn_inline_wait(exec, &backoff)) {
             break;
         }
     }
-    catena_status_t status = ctn_alone_end(exec, &shm->channel);
+    catena_status_t status = ctn_inline_end(exec, &shm->sequence);
     return status == CATENA_OK ? call.status : status;
 }
 
 /** Wait until all have come to the last fence. */
 static bool end_fence(shm_t *shm, catena_status_t *status)
 {
-    ctn_channel_t *channel = &shm->channel;
-    if (shm->fence > channel->synchronized) {
+    ctn_sequence_t *sequence = &shm->sequence;
+    if (shm->fence > sequence->synchronized) {
         *status = run_alone(shm, &nothing, &shm_fenced_way, shm->fence - 1);
-        channel->synchronized = shm->fence;
+        sequence->synchronized = shm->fence;
     }
     return *status == CATENA_OK;
 }
@@ -380,19 +383,19 @@ static bool end_fence(shm_t *shm, catena_status_t *status)
  * operation, which all wait for. */
 static bool pass_fence(shm_t *shm, catena_status_t *status)
 {
-    ctn_channel_t *channel = &shm->channel;
+    ctn_sequence_t *sequence = &shm->sequence;
     uint64_t seq;
-    if (!ctn_channel_fence_due(channel)) {
+    if (!ctn_sequence_barrier_due(sequence)) {
         return true;
     }
-    if (!ctn_alone(shm->module.exec, channel) || !end_fence(shm, status) ||
-        !alone_begin(shm, true, &seq)) {
+    if (!ctn_inline_possible(shm->module.exec, sequence) ||
+        !end_fence(shm, status) || !alone_begin(shm, true, &seq)) {
         return false;
     }
     shm_call_t call = {.shm = shm, .seq = seq};
     shm_say(&call, shm_flag_of(&call, shm->me));
-    shm->fence = channel->started;
-    channel->complete = channel->started;
+    shm->fence = sequence->started;
+    sequence->complete = sequence->started;
     return true;
 }
 
@@ -435,8 +438,8 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
                                   bool oversubscribed, bool few,
                                   ctn_module_t **module, uint64_t *offset)
 {
-    unsigned rings = few ? SHM_FEW_RINGS : SHM_RINGS;
-    layout_t at = lay_out(size, me == 0, oversubscribed, rings);
+    unsigned generations = few ? SHM_FEW_RINGS : SHM_RINGS;
+    layout_t at = lay_out(size, me == 0, oversubscribed, generations);
     shm_t *shm = calloc(1, sizeof(*shm));
     if (shm == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -451,11 +454,11 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
         return CATENA_ERR_NO_MEMORY;
     }
     shm->module = (ctn_module_t){
-        .bcol = &ctn_bcol_shm, .exec = exec, .channel = &shm->channel};
-    ctn_channel_set(&shm->channel, NULL, rings,
-                    few ? SHM_FEW_FLIGHT : SHM_FLIGHT);
-    shm->channel.ahead = true;
-    shm->channel.fences = &fences;
+        .bcol = &ctn_bcol_shm, .exec = exec, .sequence = &shm->sequence};
+    ctn_sequence_set(&shm->sequence, NULL, generations,
+                     few ? SHM_FEW_FLIGHT : SHM_FLIGHT);
+    shm->sequence.ahead = true;
+    shm->sequence.hooks = &hooks;
     shm->size = size;
     shm->me = me;
     shm->oversubscribed = oversubscribed;
@@ -486,7 +489,7 @@ static catena_status_t reach(shm_t *shm, const ctn_sbgp_t *sbgp)
             return CATENA_ERR_ARG;
         }
         peer->stages = memory + lay_out(shm->size, i == 0, shm->oversubscribed,
-                                        shm->channel.rings)
+                                        shm->sequence.generations)
                                     .stages;
     }
     return CATENA_OK;
@@ -499,8 +502,8 @@ static catena_status_t shm_link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
     if (status != CATENA_OK) {
         return status;
     }
-    layout_t at =
-        lay_out(sbgp->size, true, shm->oversubscribed, shm->channel.rings);
+    layout_t at = lay_out(sbgp->size, true, shm->oversubscribed,
+                          shm->sequence.generations);
     unsigned char *memory =
         ctn_pointer(shm->peer[0].endpoint, sbgp->member[0].memory.offset);
     module->sbgp = sbgp;

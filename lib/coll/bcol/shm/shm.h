@@ -14,7 +14,7 @@
  *     last      who folded for all, and a count of those who have come
  *   in each member's own memory, for each ring: a segment, its stage
  *
- * Words hold ctn_flag(seq) and are written after the data they announce,
+ * Words hold ctn_flag64(seq) and are written after the data they announce,
  * and only lines and flags have words, so what is read as a word is a word,
  * whatever the lengths of the operation that used the ring before. Nobody asks
  * whether a ring is free (exec/control_block.h). A vector that lies in the
@@ -33,7 +33,7 @@
 /* Of a module that serves one collective at a time. */
 #define SHM_FEW_RINGS 8u
 #define SHM_FEW_FLIGHT 2u
-#define SHM_ROW_BYTES CTN_SHM_ROW_BYTES
+#define SHM_ROW_BYTES CTN_SHM_EAGER_ROW_BYTES
 
 typedef struct shm_line {
     uint64_t word;
@@ -72,7 +72,7 @@ static inline uint64_t shm_staged_block(size_t bytes)
 
 /** Common to all members, for each ring. */
 typedef struct shm_last {
-    uint64_t word;    /* ctn_flag(seq): all are folded */
+    uint64_t word;    /* ctn_flag64(seq): all are folded */
     uint64_t arrived; /* all of them add 1 */
     uint64_t folder;  /* the member that folded */
     uint64_t unused[5];
@@ -93,7 +93,7 @@ typedef struct shm_peer {
 
 typedef struct shm {
     ctn_module_t module;
-    ctn_channel_t channel;
+    ctn_sequence_t sequence;
     uint32_t size;
     uint32_t me;
     bool oversubscribed;
@@ -146,7 +146,7 @@ struct shm_call {
     unsigned step;
     uint32_t seen;
     uint32_t end;
-    uint32_t looks;   /* at a word before something else is looked after */
+    uint32_t loads;   /* at a word before something else is looked after */
     bool lent;        /* others read what is the caller's */
     bool thanks;      /* a block that was read is lent */
     const void *own;  /* own vector, where it stays while `out` is written */
@@ -154,7 +154,7 @@ struct shm_call {
     uint64_t at;      /* for each way to use; 0 at first */
     catena_status_t status; /* what it ends with */
     bool differs;           /* some vector had another length */
-    uint32_t doubts;        /* exec's, when it began or looked */
+    uint32_t peer_checks;   /* exec's, when it began or looked */
     size_t longest;         /* of the blocks that may lie in rows */
     shm_room_t room;
 };
@@ -204,11 +204,12 @@ extern const char *const shm_block_names[]; /* of gather and so on */
 catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
                               const ctn_basic_coll_t *basic, uint64_t seq);
 
-/** What all come to now and then (ctn_channel_fence_due), and that all have. */
+/** What all come to now and then (ctn_sequence_barrier_due), and that all have.
+ */
 extern const shm_way_t shm_fence_way;
 extern const shm_way_t shm_fenced_way;
 
-/** On crowded hosts, for exec->look_again: who waits for the members from
+/** On crowded hosts, for exec->spin_polls: who waits for the members from
  * `first` on, below `end`. */
 uint16_t shm_looks_for(const shm_t *shm, uint32_t first, uint32_t end);
 
@@ -221,7 +222,7 @@ const shm_way_t *shm_named_way(const shm_way_t *const *ways,
 /** The ring of an operation: their number is a power of two. */
 static inline size_t shm_ring(const shm_t *shm, uint64_t seq)
 {
-    return seq & (shm->channel.rings - 1u);
+    return seq & (shm->sequence.generations - 1u);
 }
 
 static inline size_t shm_index(const shm_call_t *call, uint32_t i)
@@ -262,13 +263,13 @@ static inline uint64_t shm_count(const shm_t *shm, uint64_t seq)
 /** Say something with a word of one's own. */
 static inline void shm_say(const shm_call_t *call, uint64_t *word)
 {
-    ctn_exec_post(call->shm->module.exec, word, ctn_flag(call->seq));
+    ctn_exec_post(call->shm->module.exec, word, ctn_flag64(call->seq));
 }
 
 /** Whether a word that another member says has come. */
 static inline bool shm_heard(const shm_call_t *call, const uint64_t *word)
 {
-    return ctn_word_becomes(word, ctn_flag(call->seq), call->looks);
+    return ctn_word_becomes(word, ctn_flag64(call->seq), call->loads);
 }
 
 /** The same of a member whom alone the step waits for. */
