@@ -7,33 +7,35 @@
 /* Up to so many members the root serves all others itself: one step, and as
  * many messages as any tree has. 4 ranks on 4 hosts and 2 cores, gather of
  * 16 KiB each and a barrier: 28 us, binomial 48. */
-enum { LINEAR_MEMBERS = 8, WIDE_RADIX = 4 };
+enum { LINEAR_MEMBERS = 8, AGGREGATE_RADIX = 4 };
 
 /* Parts up to here go with others, though they are copied once for each level:
  * a flow takes a message and a step more (4 ranks as above, gather of 16 KiB
  * each with others: 28 us, 32 KiB by themselves: 53). */
-enum { ALWAYS_SHORT = 2048 };
+enum { SHORT_BLOCK = 2048 };
 
-const char *const ctn_bundling_shapes[] = {"binomial", "linear", NULL};
+const char *const ctn_p2p_aggregation_shapes[] = {"binomial", "linear", NULL};
 
 /** The most children of a root: bundles want wide payloads. */
 static unsigned most_children(const ctn_p2p_t *p2p)
 {
-    unsigned slots = ctn_p2p_wide_slots(p2p->rounds);
-    return slots < CTN_BUNDLE_CHILDREN ? slots : CTN_BUNDLE_CHILDREN;
+    unsigned slots = ctn_p2p_eager_slots(p2p->rounds);
+    return slots < CTN_P2P_AGGREGATE_CHILDREN ? slots
+                                              : CTN_P2P_AGGREGATE_CHILDREN;
 }
 
 static uint32_t choose_radix(const ctn_p2p_t *p2p,
                              const ctn_basic_coll_t *basic)
 {
-    if (ctn_p2p_asked(basic, "binomial")) {
+    if (ctn_p2p_requested(basic, "binomial")) {
         return 2;
     }
-    bool linear = p2p->size <= LINEAR_MEMBERS || ctn_p2p_asked(basic, "linear");
+    bool linear =
+        p2p->size <= LINEAR_MEMBERS || ctn_p2p_requested(basic, "linear");
     if (linear && p2p->size - 1 <= most_children(p2p)) {
         return p2p->size > 2 ? p2p->size : 2;
     }
-    return WIDE_RADIX;
+    return AGGREGATE_RADIX;
 }
 
 /** Bundles of short parts fit their slots, unless there are very many. */
@@ -45,17 +47,18 @@ static size_t longest_short(const ctn_ktree_t *tree)
     }
     size_t share = CTN_CHUNK_BYTES / span;
     size_t limit = share > sizeof(uint64_t) ? share - sizeof(uint64_t) : 0;
-    return limit < ALWAYS_SHORT ? ALWAYS_SHORT : limit & ~(size_t)7;
+    return limit < SHORT_BLOCK ? SHORT_BLOCK : limit & ~(size_t)7;
 }
 
-void ctn_bundling_set(ctn_bundling_t *bundling, const ctn_p2p_call_t *call)
+void ctn_p2p_aggregation_set(ctn_p2p_aggregation_t *aggregation,
+                             const ctn_p2p_call_t *call)
 {
     const ctn_p2p_t *p2p = call->p2p;
     uint32_t radix = choose_radix(p2p, call->basic);
-    ctn_ktree_set(&bundling->tree, p2p->size, p2p->me, call->basic->root,
+    ctn_ktree_set(&aggregation->tree, p2p->size, p2p->me, call->basic->root,
                   radix);
-    bundling->limit = longest_short(&bundling->tree);
-    bundling->slots = ctn_ktree_most_children(p2p->size, radix);
+    aggregation->limit = longest_short(&aggregation->tree);
+    aggregation->slots = ctn_ktree_most_children(p2p->size, radix);
 }
 
 /* ---- records ---- */
@@ -63,54 +66,56 @@ void ctn_bundling_set(ctn_bundling_t *bundling, const ctn_p2p_call_t *call)
 /* A record begins with a word: the length, and above it the slot. */
 enum { SLOT_SHIFT = 56 };
 
-unsigned char *ctn_bundle_record_put(ctn_exec_t *exec,
-                                     const ctn_bundling_t *bundling,
-                                     unsigned char *at,
-                                     ctn_bundle_record_t record)
+unsigned char *ctn_p2p_aggregate_record_put(
+    ctn_exec_t *exec, const ctn_p2p_aggregation_t *aggregation,
+    unsigned char *at, ctn_p2p_aggregate_record_t record)
 {
     uint64_t word = record.bytes | (uint64_t)record.slot << SLOT_SHIFT;
     memcpy(at, &word, sizeof(word));
-    if (record.bytes > 0 && record.bytes <= bundling->limit) {
+    if (record.bytes > 0 && record.bytes <= aggregation->limit) {
         ctn_exec_copy(exec, at + sizeof(word), record.data, record.bytes);
     }
-    return at + ctn_bundle_record_bytes(bundling, record.bytes);
+    return at + ctn_p2p_aggregate_record_bytes(aggregation, record.bytes);
 }
 
-const unsigned char *ctn_bundle_record_get(const ctn_bundling_t *bundling,
-                                           const unsigned char *at,
-                                           ctn_bundle_record_t *record)
+const unsigned char *
+ctn_p2p_aggregate_record_get(const ctn_p2p_aggregation_t *aggregation,
+                             const unsigned char *at,
+                             ctn_p2p_aggregate_record_t *record)
 {
     uint64_t word;
     memcpy(&word, at, sizeof(word));
     record->bytes = word & ((UINT64_C(1) << SLOT_SHIFT) - 1);
     record->slot = (unsigned)(word >> SLOT_SHIFT);
-    record->data = record->bytes <= bundling->limit ? at + sizeof(word) : NULL;
-    return at + ctn_bundle_record_bytes(bundling, record->bytes);
+    record->data =
+        record->bytes <= aggregation->limit ? at + sizeof(word) : NULL;
+    return at + ctn_p2p_aggregate_record_bytes(aggregation, record->bytes);
 }
 
 /* ---- memory ---- */
 
-catena_status_t ctn_bundle_make(const ctn_op_t *op, ctn_bundle_t *bundle,
-                                size_t bytes, unsigned spare)
+catena_status_t ctn_p2p_aggregate_make(const ctn_op_t *op,
+                                       ctn_p2p_aggregate_t *aggregate,
+                                       size_t bytes, unsigned spare)
 {
-    bundle->bytes = bytes;
-    bundle->memory = bytes <= sizeof(bundle->small)
-                         ? bundle->small
-                         : ctn_scratch_alloc(op->exec, bytes);
-    bundle->spare = bundle->memory == NULL;
-    if (bundle->spare) {
-        bundle->memory =
+    aggregate->bytes = bytes;
+    aggregate->memory = bytes <= sizeof(aggregate->small)
+                            ? aggregate->small
+                            : ctn_scratch_alloc(op->exec, bytes);
+    aggregate->spare = aggregate->memory == NULL;
+    if (aggregate->spare) {
+        aggregate->memory =
             ctn_op_eager(op, spare, op->sequence->eager_slots - spare, bytes);
     }
-    return bundle->memory != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+    return aggregate->memory != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
-void ctn_bundle_drop(const ctn_op_t *op, ctn_bundle_t *bundle)
+void ctn_p2p_aggregate_drop(const ctn_op_t *op, ctn_p2p_aggregate_t *aggregate)
 {
     /* After a failure somebody may still be fetching it. */
-    if (bundle->memory != bundle->small && !bundle->spare &&
+    if (aggregate->memory != aggregate->small && !aggregate->spare &&
         op->status == CATENA_OK) {
-        ctn_scratch_free(op->exec, bundle->memory, bundle->bytes);
+        ctn_scratch_free(op->exec, aggregate->memory, aggregate->bytes);
     }
-    bundle->memory = NULL;
+    aggregate->memory = NULL;
 }

@@ -46,7 +46,7 @@ static size_t bytes_again(const ctn_basic_coll_t *basic, const stretch_t *s)
 }
 
 /** Parts that a message of a round holds. */
-static uint32_t parts_in(uint32_t size, unsigned round)
+static uint32_t blocks_in(uint32_t size, unsigned round)
 {
     uint32_t have = UINT32_C(1) << round;
     return have < size - have ? have : size - have;
@@ -70,7 +70,7 @@ static size_t bytes_to_pack(const bruck_t *bruck)
     const ctn_basic_coll_t *basic = bruck->call.basic;
     size_t bytes = 0;
     for (unsigned r = 0; r < p2p->rounds; r++) {
-        stretch_t s = stretch_from(p2p->size, p2p->me, parts_in(p2p->size, r));
+        stretch_t s = stretch_from(p2p->size, p2p->me, blocks_in(p2p->size, r));
         size_t again = bytes_again(basic, &s);
         bytes += again > 0
                      ? (bytes_before(basic, &s) + again + 15) & ~(size_t)15
@@ -84,7 +84,7 @@ static ctn_step_t begin(ctn_op_t *op)
     bruck_t *bruck = ctn_op_state(op);
     const ctn_p2p_t *p2p = bruck->call.p2p;
     const ctn_basic_coll_t *basic = bruck->call.basic;
-    ctn_p2p_begin_parts(op, CTN_P2P_BRUCK, 1);
+    ctn_p2p_begin_blocks(op, CTN_P2P_BRUCK, 1);
     bruck->round = 0;
     bruck->sent = false;
     bruck->packed = NULL;
@@ -102,8 +102,8 @@ static ctn_step_t begin(ctn_op_t *op)
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
         }
     }
-    ctn_p2p_copy(op, ctn_part_at(basic, p2p->me), basic->in,
-                 ctn_part_bytes(basic, p2p->me));
+    ctn_p2p_copy(op, ctn_p2p_block_at(basic, p2p->me), basic->in,
+                 ctn_p2p_block_bytes(basic, p2p->me));
     return CTN_STEP_NEXT;
 }
 
@@ -117,12 +117,12 @@ static const unsigned char *gathered(ctn_op_t *op, bruck_t *bruck,
     size_t again = bytes_again(basic, s);
     *bytes = before + again;
     if (again == 0) {
-        return ctn_part_at(basic, s->first);
+        return ctn_p2p_block_at(basic, s->first);
     }
     unsigned char *packed = bruck->packed + bruck->packed_used;
     bruck->packed_used += (*bytes + 15) & ~(size_t)15;
-    ctn_p2p_copy(op, packed, ctn_part_at(basic, s->first), before);
-    ctn_p2p_copy(op, packed + before, ctn_part_at(basic, 0), again);
+    ctn_p2p_copy(op, packed, ctn_p2p_block_at(basic, s->first), before);
+    ctn_p2p_copy(op, packed + before, ctn_p2p_block_at(basic, 0), again);
     return packed;
 }
 
@@ -132,15 +132,15 @@ static ctn_step_t take(ctn_op_t *op, const bruck_t *bruck)
     const ctn_basic_coll_t *basic = bruck->call.basic;
     uint32_t away = UINT32_C(1) << bruck->round;
     stretch_t s = stretch_from(p2p->size, ahead(p2p, away),
-                               parts_in(p2p->size, bruck->round));
+                               blocks_in(p2p->size, bruck->round));
     size_t before = bytes_before(basic, &s);
     size_t again = bytes_again(basic, &s);
     unsigned char *data;
     ctn_step_t step = ctn_p2p_receive_vector(op, s.first, bruck->round,
                                              before + again, &data);
     if (step == CTN_STEP_NEXT) {
-        ctn_p2p_copy(op, ctn_part_at(basic, s.first), data, before);
-        ctn_p2p_copy(op, ctn_part_at(basic, 0), data + before, again);
+        ctn_p2p_copy(op, ctn_p2p_block_at(basic, s.first), data, before);
+        ctn_p2p_copy(op, ctn_p2p_block_at(basic, 0), data + before, again);
     }
     return step;
 }
@@ -152,7 +152,7 @@ static ctn_step_t rounds(ctn_op_t *op)
     while (bruck->round < p2p->rounds) {
         if (!bruck->sent) {
             stretch_t s = stretch_from(p2p->size, p2p->me,
-                                       parts_in(p2p->size, bruck->round));
+                                       blocks_in(p2p->size, bruck->round));
             size_t bytes;
             const unsigned char *data = gathered(op, bruck, &s, &bytes);
             catena_status_t status = ctn_p2p_send_vector(
@@ -207,13 +207,13 @@ static bool fits(const ctn_p2p_t *p2p, const ctn_basic_coll_t *basic)
 {
     uint32_t most = 1;
     for (unsigned r = 0; r < p2p->rounds; r++) {
-        uint32_t parts = parts_in(p2p->size, r);
-        most = parts > most ? parts : most;
+        uint32_t blocks = blocks_in(p2p->size, r);
+        most = blocks > most ? blocks : most;
     }
-    size_t room = ctn_slot_capacity(&p2p->sequence, 0);
+    size_t capacity = ctn_slot_capacity(&p2p->sequence, 0);
     for (uint32_t first = 0; first < p2p->size; first++) {
         stretch_t s = stretch_from(p2p->size, first, most);
-        if (bytes_before(basic, &s) + bytes_again(basic, &s) > room) {
+        if (bytes_before(basic, &s) + bytes_again(basic, &s) > capacity) {
             return false;
         }
     }
@@ -223,7 +223,7 @@ static bool fits(const ctn_p2p_t *p2p, const ctn_basic_coll_t *basic)
 ctn_op_t *ctn_p2p_allgather(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
-    bool bruck = fits(p2p, basic) && !ctn_p2p_asked(basic, "ring");
+    bool bruck = fits(p2p, basic) && !ctn_p2p_requested(basic, "ring");
     return bruck ? ctn_p2p_create(module, &algorithm, basic)
                  : ctn_p2p_allgather_ring(module, basic);
 }

@@ -11,7 +11,7 @@
 #include "coll/bcol/p2p/vector.h"
 
 /* Slots: where pieces come in, and grants. */
-enum { PIECES, GRANTS };
+enum { FRAGMENTS, CTS };
 
 /** A piece: of the part of the member `step` before. */
 typedef struct cursor {
@@ -21,11 +21,11 @@ typedef struct cursor {
 
 typedef struct ring {
     ctn_p2p_call_t call; /* first */
-    ctn_inflow_t in;
-    ctn_outflow_t out;
+    ctn_fragmented_recv_t in;
+    ctn_fragmented_send_t out;
     cursor_t received; /* the piece that comes next */
     cursor_t sent;     /* the one to send next */
-    ctn_flow_unfit_t mismatch;
+    ctn_fragmented_mismatch_t mismatch;
 } ring_t;
 
 static uint32_t member_at(const ctn_p2p_t *p2p, const cursor_t *cursor)
@@ -34,43 +34,45 @@ static uint32_t member_at(const ctn_p2p_t *p2p, const cursor_t *cursor)
                                    : p2p->me + (p2p->size - cursor->step);
 }
 
-static size_t piece_at(const ring_t *ring, const cursor_t *cursor)
+static size_t fragment_at(const ring_t *ring, const cursor_t *cursor)
 {
     uint32_t member = member_at(ring->call.p2p, cursor);
-    return ctn_flow_piece(ctn_part_bytes(ring->call.basic, member),
-                          cursor->from);
+    return ctn_fragment_bytes(ctn_p2p_block_bytes(ring->call.basic, member),
+                              cursor->from);
 }
 
 static void pass(const ring_t *ring, cursor_t *cursor)
 {
     uint32_t member = member_at(ring->call.p2p, cursor);
-    cursor->from += piece_at(ring, cursor);
-    if (cursor->from == ctn_part_bytes(ring->call.basic, member)) {
+    cursor->from += fragment_at(ring, cursor);
+    if (cursor->from == ctn_p2p_block_bytes(ring->call.basic, member)) {
         *cursor = (cursor_t){cursor->step + 1, 0};
     }
 }
 
 /** What will come, from `left`. */
-static ctn_inflow_plan_t plan_of(const ring_t *ring, ctn_address_t left)
+static ctn_fragmented_recv_params_t params_of(const ring_t *ring,
+                                              ctn_address_t left)
 {
     const ctn_p2p_t *p2p = ring->call.p2p;
     const ctn_basic_coll_t *basic = ring->call.basic;
-    ctn_inflow_plan_t plan = {.from = left,
-                              .slot = PIECES,
-                              .grant_slot = GRANTS,
-                              .digest = ctn_parts_digest(basic, p2p->size),
-                              .target = ctn_part_at(basic, 0),
-                              .target_bytes = ctn_parts_total(basic, p2p->size),
-                              .spare_slots = ctn_p2p_wide_slots(p2p->rounds)};
+    ctn_fragmented_recv_params_t params = {
+        .from = left,
+        .slot = FRAGMENTS,
+        .cts_slot = CTS,
+        .digest = ctn_p2p_blocks_digest(basic, p2p->size),
+        .target = ctn_p2p_block_at(basic, 0),
+        .target_bytes = ctn_p2p_blocks_total(basic, p2p->size),
+        .spare_slots = ctn_p2p_eager_slots(p2p->rounds)};
     for (uint32_t i = 0; i < p2p->size; i++) {
-        size_t bytes = i != p2p->me ? ctn_part_bytes(basic, i) : 0;
-        size_t longest = ctn_flow_piece(bytes, 0);
-        plan.longest = longest > plan.longest ? longest : plan.longest;
+        size_t bytes = i != p2p->me ? ctn_p2p_block_bytes(basic, i) : 0;
+        size_t longest = ctn_fragment_bytes(bytes, 0);
+        params.longest = longest > params.longest ? longest : params.longest;
         if (i != p2p->me) {
-            plan.pieces += bytes > 0 ? ctn_flow_pieces(bytes) : 1;
+            params.fragments += bytes > 0 ? ctn_fragment_count(bytes) : 1;
         }
     }
-    return plan;
+    return params;
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -83,19 +85,20 @@ static ctn_step_t begin(ctn_op_t *op)
     uint32_t right = p2p->me + 1 < p2p->size ? p2p->me + 1 : 0;
     catena_status_t status = CATENA_OK;
     ctn_p2p_begin_ring(op);
-    ring->mismatch = (ctn_flow_unfit_t){0, 0};
+    ring->mismatch = (ctn_fragmented_mismatch_t){0, 0};
     ring->received = (cursor_t){1, 0};
     ring->sent = (cursor_t){0, 0};
-    ring->in.stage = NULL;
+    ring->in.staging = NULL;
     if (p2p->size > 1) {
-        ctn_outflow_open(&ring->out, member[right].memory, GRANTS);
-        ctn_inflow_plan_t plan = plan_of(ring, member[left].memory);
-        ring->out.digest = plan.digest;
-        status = ctn_inflow_open(op, &ring->in, &plan);
+        ctn_fragmented_send_open(&ring->out, member[right].memory, CTS);
+        ctn_fragmented_recv_params_t params =
+            params_of(ring, member[left].memory);
+        ring->out.digest = params.digest;
+        status = ctn_fragmented_recv_open(op, &ring->in, &params);
         op->waits_for = member[left].rank;
     }
-    ctn_p2p_copy(op, ctn_part_at(basic, p2p->me), basic->in,
-                 ctn_part_bytes(basic, p2p->me));
+    ctn_p2p_copy(op, ctn_p2p_block_at(basic, p2p->me), basic->in,
+                 ctn_p2p_block_bytes(basic, p2p->me));
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
@@ -104,9 +107,9 @@ static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
 {
     const ctn_basic_coll_t *basic = ring->call.basic;
     uint32_t member = member_at(ring->call.p2p, &ring->received);
-    ctn_step_t step = ctn_inflow_take(
-        op, &ring->in, ctn_part_at(basic, member) + ring->received.from,
-        piece_at(ring, &ring->received));
+    ctn_step_t step = ctn_fragmented_recv_take(
+        op, &ring->in, ctn_p2p_block_at(basic, member) + ring->received.from,
+        fragment_at(ring, &ring->received));
     if (step == CTN_STEP_NEXT) {
         pass(ring, &ring->received);
         step = CTN_STEP_MOVED;
@@ -124,33 +127,35 @@ static bool is_here(const ring_t *ring, const cursor_t *cursor)
 /** The next piece, if it is here and granted. */
 static ctn_step_t send(ctn_op_t *op, ring_t *ring)
 {
-    if (!is_here(ring, &ring->sent) || !ctn_outflow_granted(op, &ring->out)) {
+    if (!is_here(ring, &ring->sent) ||
+        !ctn_fragmented_send_has_cts(op, &ring->out)) {
         return CTN_STEP_WAIT;
     }
     const ctn_basic_coll_t *basic = ring->call.basic;
     uint32_t member = member_at(ring->call.p2p, &ring->sent);
     uint64_t at = basic->at[member] - basic->at[0] + ring->sent.from;
-    catena_status_t status = ctn_outflow_put(
-        op, &ring->out, ctn_part_at(basic, member) + ring->sent.from,
-        piece_at(ring, &ring->sent), at, &op->pending);
+    catena_status_t status = ctn_fragmented_send_put(
+        op, &ring->out, ctn_p2p_block_at(basic, member) + ring->sent.from,
+        fragment_at(ring, &ring->sent), at, &op->pending);
     pass(ring, &ring->sent);
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
 /** Lengths differ: receive the pieces that still arrive, and forward counts of
  * steps instead of pieces. */
-static ctn_step_t go_round_unfit(ctn_op_t *op, ring_t *ring)
+static ctn_step_t go_round_mismatch(ctn_op_t *op, ring_t *ring)
 {
     uint32_t steps = ring->call.p2p->size - 1;
     ctn_step_t step =
         ring->received.step <= steps ? receive(op, ring) : CTN_STEP_WAIT;
     if (ring->sent.step == steps) {
-        ring->mismatch.told = steps;
+        ring->mismatch.steps_sent = steps;
     }
     return step != CTN_STEP_WAIT
                ? step
-               : ctn_flow_tell(op, &ring->mismatch, &ring->in, &ring->out,
-                               PIECES, ring->received.step - 1, steps);
+               : ctn_fragmented_send_steps(op, &ring->mismatch, &ring->in,
+                                           &ring->out, FRAGMENTS,
+                                           ring->received.step - 1, steps);
 }
 
 static ctn_step_t go_round(ctn_op_t *op)
@@ -159,7 +164,7 @@ static ctn_step_t go_round(ctn_op_t *op)
     uint32_t size = ring->call.p2p->size;
     bool more = ring->sent.step + 1 < size;
     if (ring->call.status != CATENA_OK && size > 1) {
-        return go_round_unfit(op, ring);
+        return go_round_mismatch(op, ring);
     }
     ctn_step_t step = more ? send(op, ring) : CTN_STEP_NEXT;
     if (step == CTN_STEP_MOVED || step == CTN_STEP_FAIL) {
@@ -169,7 +174,7 @@ static ctn_step_t go_round(ctn_op_t *op)
         step = receive(op, ring);
     }
     return step == CTN_STEP_WAIT &&
-                   ctn_p2p_parts_differ(op, &ring->in, &ring->out)
+                   ctn_p2p_blocks_differ(op, &ring->in, &ring->out)
                ? CTN_STEP_MOVED
                : step;
 }
@@ -177,7 +182,7 @@ static ctn_step_t go_round(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     ring_t *ring = ctn_op_state(op);
-    ctn_inflow_close(op, &ring->in);
+    ctn_fragmented_recv_close(op, &ring->in);
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},

@@ -24,10 +24,10 @@
 #include "coll/bcol/p2p/p2p.h"
 
 enum {
-    CHAIN_MEMBERS = 8,        /* up to so many, of whole segments */
-    LINEAR_MEMBERS = 4,       /* up to so many, to the root */
-    CROWDED_MEMBERS = 8,      /* where ranks share cores, also from it */
-    HALVING_BYTES = 8192 + 1, /* from here on */
+    CHAIN_MEMBERS = 8,          /* up to so many, of whole segments */
+    LINEAR_MEMBERS = 4,         /* up to so many, to the root */
+    OVERSUBSCRIBED_MEMBERS = 8, /* where ranks share cores, also from it */
+    HALVING_BYTES = 8192 + 1,   /* from here on */
     HALVING_MEMBERS = 4
 };
 
@@ -43,7 +43,7 @@ const char *const ctn_p2p_barriers[] = {"dissemination", "tree", NULL};
 const char *const ctn_p2p_allreduces[] = {"recursive-doubling", "rabenseifner",
                                           "tree", NULL};
 
-static bool is_crowded(const ctn_p2p_t *p2p)
+static bool is_oversubscribed(const ctn_p2p_t *p2p)
 {
     return p2p->module.sbgp->oversubscribed;
 }
@@ -61,11 +61,11 @@ static bool is_chunk(size_t bytes)
 
 static ctn_p2p_shape_t best_shape(const ctn_p2p_t *p2p, bool up, size_t bytes)
 {
-    bool oversubscribed = is_crowded(p2p);
+    bool oversubscribed = is_oversubscribed(p2p);
     if (is_chunk(bytes) && !oversubscribed && p2p->size <= CHAIN_MEMBERS) {
         return CTN_P2P_CHAIN;
     }
-    uint32_t linear = oversubscribed ? CROWDED_MEMBERS
+    uint32_t linear = oversubscribed ? OVERSUBSCRIBED_MEMBERS
                       : up           ? LINEAR_MEMBERS
                                      : 0;
     return p2p->size <= linear ? CTN_P2P_LINEAR : CTN_P2P_BINOMIAL;
@@ -77,7 +77,7 @@ ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
 {
     ctn_p2p_shape_t shape = best_shape(p2p, up, bytes);
     for (unsigned i = 0; ctn_p2p_shapes[i] != NULL; i++) {
-        if (ctn_p2p_asked(basic, ctn_p2p_shapes[i])) {
+        if (ctn_p2p_requested(basic, ctn_p2p_shapes[i])) {
             shape = (ctn_p2p_shape_t)i;
         }
     }
@@ -88,20 +88,21 @@ ctn_p2p_shape_t ctn_p2p_choose_shape(const ctn_p2p_t *p2p,
 ctn_op_t *ctn_p2p_barrier(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
-    bool tree = ctn_p2p_asked(basic, "tree") ||
-                (is_crowded(p2p) && !ctn_p2p_asked(basic, "dissemination"));
-    return tree ? ctn_p2p_meet(module, basic)
+    bool tree =
+        ctn_p2p_requested(basic, "tree") ||
+        (is_oversubscribed(p2p) && !ctn_p2p_requested(basic, "dissemination"));
+    return tree ? ctn_p2p_tree_barrier(module, basic)
                 : ctn_p2p_dissemination(module, basic);
 }
 
 ctn_op_t *ctn_p2p_allreduce(ctn_module_t *module, const ctn_basic_coll_t *basic)
 {
     const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
-    bool doubling = ctn_p2p_asked(basic, "recursive-doubling");
-    bool halving = ctn_p2p_asked(basic, "rabenseifner");
-    bool tree = ctn_p2p_asked(basic, "tree");
+    bool doubling = ctn_p2p_requested(basic, "recursive-doubling");
+    bool halving = ctn_p2p_requested(basic, "rabenseifner");
+    bool tree = ctn_p2p_requested(basic, "tree");
     if (!doubling && !halving && !tree) {
-        tree = is_crowded(p2p);
+        tree = is_oversubscribed(p2p);
         halving = !tree && basic->bytes >= HALVING_BYTES &&
                   p2p->size >= HALVING_MEMBERS;
     }

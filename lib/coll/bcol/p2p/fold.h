@@ -22,7 +22,8 @@ typedef struct ctn_p2p_fold {
 } ctn_p2p_fold_t;
 
 /** Phases: the first one, and the last one. */
-ctn_step_t ctn_p2p_fold_begin(ctn_op_t *op, ctn_p2p_form_t form);
+ctn_step_t ctn_p2p_fold_begin(ctn_op_t *op,
+                              ctn_p2p_vector_algorithm_t signature);
 ctn_step_t ctn_p2p_fold_in(ctn_op_t *op);
 ctn_step_t ctn_p2p_fold_out(ctn_op_t *op);
 

@@ -14,7 +14,7 @@
 
 /** A child that is heard. */
 typedef struct child {
-    ctn_receive_handle_t letter;
+    ctn_receive_handle_t handle;
     const unsigned char *at; /* the next record; NULL: it has not come */
     uint32_t place;          /* of that */
     uint32_t end;
@@ -22,12 +22,13 @@ typedef struct child {
 
 typedef struct gather {
     ctn_p2p_call_t call; /* first */
-    ctn_bundling_t bundling;
-    catena_status_t status;               /* to end with */
-    ctn_part_in_t part[CTN_BUNDLE_FLOWS]; /* of the root; 0 bytes: free */
-    ctn_part_out_t own;                   /* when it is long */
-    ctn_bundle_t bundle;
-    child_t child[CTN_BUNDLE_CHILDREN];
+    ctn_p2p_aggregation_t aggregation;
+    catena_status_t status; /* to end with */
+    ctn_p2p_block_recv_t
+        block[CTN_P2P_LONG_BLOCKS]; /* of the root; 0 bytes: free */
+    ctn_p2p_block_send_t own;       /* when it is long */
+    ctn_p2p_aggregate_t aggregate;
+    child_t child[CTN_P2P_AGGREGATE_CHILDREN];
 } gather_t;
 
 static ctn_address_t address_of(const gather_t *gather, uint32_t member)
@@ -41,19 +42,20 @@ static unsigned char *place_of(const ctn_basic_coll_t *basic, uint32_t member)
 }
 
 /** So many bytes of a member go to its place: else nothing does. */
-static bool agrees(ctn_op_t *op, gather_t *gather, uint32_t member,
-                   size_t bytes)
+static bool check_length(ctn_op_t *op, gather_t *gather, uint32_t member,
+                         size_t bytes)
 {
     const size_t *at = &gather->call.basic->at[member];
-    return ctn_p2p_agrees(op, &gather->status, member, bytes, at[1] - at[0]);
+    return ctn_p2p_check_length(op, &gather->status, member, bytes,
+                                at[1] - at[0]);
 }
 
 static void move_own(ctn_op_t *op, gather_t *gather)
 {
     const ctn_basic_coll_t *basic = gather->call.basic;
     unsigned char *place = place_of(basic, basic->root);
-    if (agrees(op, gather, basic->root, basic->bytes) && basic->bytes > 0 &&
-        basic->in != place) {
+    if (check_length(op, gather, basic->root, basic->bytes) &&
+        basic->bytes > 0 && basic->in != place) {
         ctn_exec_copy(op->exec, place, basic->in, basic->bytes);
     }
 }
@@ -62,26 +64,27 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
     const ctn_basic_coll_t *basic = gather->call.basic;
-    ctn_bundling_t *bundling = &gather->bundling;
+    ctn_p2p_aggregation_t *aggregation = &gather->aggregation;
     ctn_p2p_begin(op);
-    ctn_bundling_set(bundling, &gather->call);
+    ctn_p2p_aggregation_set(aggregation, &gather->call);
     gather->status = gather->call.status;
-    for (unsigned i = 0; i < bundling->tree.children; i++) {
-        ctn_branch_t branch = ctn_ktree_child(&bundling->tree, i);
+    for (unsigned i = 0; i < aggregation->tree.children; i++) {
+        ctn_branch_t branch = ctn_ktree_child(&aggregation->tree, i);
         gather->child[i] =
             (child_t){.place = branch.place, .end = branch.place + branch.span};
     }
-    for (unsigned i = 0; i < CTN_BUNDLE_FLOWS; i++) {
-        gather->part[i] = (ctn_part_in_t){.bytes = 0};
+    for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
+        gather->block[i] = (ctn_p2p_block_recv_t){.bytes = 0};
     }
-    gather->own = (ctn_part_out_t){.data = basic->in, .bytes = 0};
-    gather->bundle.memory = gather->bundle.small;
-    gather->bundle.spare = false;
-    ctn_outflow_open(&gather->own.flow, address_of(gather, basic->root),
-                     bundling->slots);
-    if (bundling->tree.place == 0) {
+    gather->own = (ctn_p2p_block_send_t){.data = basic->in, .bytes = 0};
+    gather->aggregate.memory = gather->aggregate.small;
+    gather->aggregate.spare = false;
+    ctn_fragmented_send_open(&gather->own.transfer,
+                             address_of(gather, basic->root),
+                             aggregation->slots);
+    if (aggregation->tree.place == 0) {
         move_own(op, gather);
-    } else if (basic->bytes > bundling->limit &&
+    } else if (basic->bytes > aggregation->limit &&
                gather->call.status == CATENA_OK) {
         gather->own.bytes = basic->bytes;
     }
@@ -89,17 +92,18 @@ static ctn_step_t begin(ctn_op_t *op)
 }
 
 /** Whether a child's bundle is here. */
-static ctn_step_t hear(ctn_op_t *op, gather_t *gather, unsigned index)
+static ctn_step_t receive_aggregate(ctn_op_t *op, gather_t *gather,
+                                    unsigned index)
 {
     child_t *child = &gather->child[index];
-    uint32_t member = ctn_ktree_member(&gather->bundling.tree, child->place);
+    uint32_t member = ctn_ktree_member(&gather->aggregation.tree, child->place);
     if (child->at != NULL) {
         return CTN_STEP_NEXT;
     }
     ctn_step_t step = ctn_message_receive(op, address_of(gather, member), index,
-                                          0, &child->letter);
+                                          0, &child->handle);
     if (step == CTN_STEP_NEXT) {
-        child->at = child->letter.data;
+        child->at = child->handle.data;
         op->exec->tally.rounds++;
     } else {
         op->waits_for = gather->call.p2p->module.sbgp->member[member].rank;
@@ -112,29 +116,29 @@ static ctn_step_t hear(ctn_op_t *op, gather_t *gather, unsigned index)
 /** A long part is not taken. */
 static ctn_step_t refuse(ctn_op_t *op, const gather_t *gather, uint32_t member)
 {
-    catena_status_t status =
-        ctn_part_refuse(op, address_of(gather, member), gather->bundling.slots);
+    catena_status_t status = ctn_p2p_block_recv_refuse(
+        op, address_of(gather, member), gather->aggregation.slots);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 /** Ask for a long part. WAIT: as many as may be are under way. */
-static ctn_step_t ask(ctn_op_t *op, gather_t *gather, uint32_t member,
-                      size_t bytes)
+static ctn_step_t request_block(ctn_op_t *op, gather_t *gather, uint32_t member,
+                                size_t bytes)
 {
     unsigned i = 0;
-    while (i < CTN_BUNDLE_FLOWS && gather->part[i].bytes > 0) {
+    while (i < CTN_P2P_LONG_BLOCKS && gather->block[i].bytes > 0) {
         i++;
     }
-    if (i == CTN_BUNDLE_FLOWS) {
+    if (i == CTN_P2P_LONG_BLOCKS) {
         return CTN_STEP_WAIT;
     }
-    unsigned slots = gather->bundling.slots;
-    catena_status_t status = ctn_part_expect(
-        op, &gather->part[i], address_of(gather, member), slots + i, slots,
+    unsigned slots = gather->aggregation.slots;
+    catena_status_t status = ctn_p2p_block_recv_post(
+        op, &gather->block[i], address_of(gather, member), slots + i, slots,
         place_of(gather->call.basic, member), bytes);
     if (status == CATENA_ERR_NO_MEMORY) { /* its owner shall not wait for it */
         gather->status = status;
-        gather->part[i].bytes = 0;
+        gather->block[i].bytes = 0;
         return refuse(op, gather, member);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -143,18 +147,18 @@ static ctn_step_t ask(ctn_op_t *op, gather_t *gather, uint32_t member,
 /** Take a part to its place, or have it sent, unless it is of another length.
  */
 static ctn_step_t take(ctn_op_t *op, gather_t *gather, uint32_t member,
-                       const ctn_bundle_record_t *record)
+                       const ctn_p2p_aggregate_record_t *record)
 {
-    if (record->bytes == CTN_BUNDLE_UNFIT) {
+    if (record->bytes == CTN_P2P_AGGREGATE_MISMATCH) {
         gather->status = CATENA_ERR_ARG;
         return CTN_STEP_NEXT;
     }
-    bool wanted = agrees(op, gather, member, record->bytes);
+    bool fits = check_length(op, gather, member, record->bytes);
     if (record->data == NULL) {
-        return wanted ? ask(op, gather, member, record->bytes)
-                      : refuse(op, gather, member);
+        return fits ? request_block(op, gather, member, record->bytes)
+                    : refuse(op, gather, member);
     }
-    if (wanted && record->bytes > 0) {
+    if (fits && record->bytes > 0) {
         ctn_exec_copy(op->exec, place_of(gather->call.basic, member),
                       record->data, record->bytes);
     }
@@ -167,10 +171,10 @@ static ctn_step_t unpack(ctn_op_t *op, gather_t *gather, child_t *child)
 {
     while (child->place < child->end) {
         uint32_t member =
-            ctn_ktree_member(&gather->bundling.tree, child->place);
-        ctn_bundle_record_t record;
-        const unsigned char *next =
-            ctn_bundle_record_get(&gather->bundling, child->at, &record);
+            ctn_ktree_member(&gather->aggregation.tree, child->place);
+        ctn_p2p_aggregate_record_t record;
+        const unsigned char *next = ctn_p2p_aggregate_record_get(
+            &gather->aggregation, child->at, &record);
         ctn_step_t step = take(op, gather, member, &record);
         if (step != CTN_STEP_NEXT) {
             return step;
@@ -182,20 +186,20 @@ static ctn_step_t unpack(ctn_op_t *op, gather_t *gather, child_t *child)
 }
 
 /** Long parts. NEXT: none is under way; MOVED: one has come. */
-static ctn_step_t receive_parts(ctn_op_t *op, gather_t *gather)
+static ctn_step_t receive_blocks(ctn_op_t *op, gather_t *gather)
 {
     ctn_step_t result = CTN_STEP_NEXT;
-    for (unsigned i = 0; i < CTN_BUNDLE_FLOWS; i++) {
-        ctn_part_in_t *part = &gather->part[i];
-        if (part->bytes == 0) {
+    for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
+        ctn_p2p_block_recv_t *block = &gather->block[i];
+        if (block->bytes == 0) {
             continue;
         }
-        ctn_step_t step = ctn_part_receive(op, part);
+        ctn_step_t step = ctn_p2p_block_recv_progress(op, block);
         if (step == CTN_STEP_FAIL) {
             return step;
         }
         if (step == CTN_STEP_NEXT) {
-            part->bytes = 0;
+            block->bytes = 0;
             result = CTN_STEP_MOVED;
         } else if (result == CTN_STEP_NEXT) {
             result = CTN_STEP_WAIT;
@@ -210,13 +214,13 @@ static ctn_step_t receive_parts(ctn_op_t *op, gather_t *gather)
 static ctn_step_t collect(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
-    const ctn_ktree_t *tree = &gather->bundling.tree;
-    ctn_step_t result = receive_parts(op, gather);
+    const ctn_ktree_t *tree = &gather->aggregation.tree;
+    ctn_step_t result = receive_blocks(op, gather);
     for (unsigned i = 0; i < tree->children && result != CTN_STEP_FAIL; i++) {
         child_t *child = &gather->child[i];
         uint32_t place = child->place;
-        ctn_step_t step =
-            place < child->end ? hear(op, gather, i) : CTN_STEP_NEXT;
+        ctn_step_t step = place < child->end ? receive_aggregate(op, gather, i)
+                                             : CTN_STEP_NEXT;
         if (step == CTN_STEP_NEXT && tree->place == 0) {
             step = unpack(op, gather, child);
         }
@@ -230,29 +234,29 @@ static ctn_step_t collect(ctn_op_t *op)
 }
 
 /** Lay the own part and those of the children end to end. */
-static catena_status_t bundle_up(ctn_op_t *op, gather_t *gather)
+static catena_status_t fill_aggregate(ctn_op_t *op, gather_t *gather)
 {
-    const ctn_bundling_t *bundling = &gather->bundling;
+    const ctn_p2p_aggregation_t *aggregation = &gather->aggregation;
     size_t own = gather->call.status == CATENA_OK ? gather->call.basic->bytes
-                                                  : CTN_BUNDLE_UNFIT;
-    size_t bytes = ctn_bundle_record_bytes(bundling, own);
-    for (unsigned i = 0; i < bundling->tree.children; i++) {
-        bytes += gather->child[i].letter.bytes;
+                                                  : CTN_P2P_AGGREGATE_MISMATCH;
+    size_t bytes = ctn_p2p_aggregate_record_bytes(aggregation, own);
+    for (unsigned i = 0; i < aggregation->tree.children; i++) {
+        bytes += gather->child[i].handle.bytes;
     }
-    catena_status_t status =
-        ctn_bundle_make(op, &gather->bundle, bytes, bundling->tree.children);
+    catena_status_t status = ctn_p2p_aggregate_make(
+        op, &gather->aggregate, bytes, aggregation->tree.children);
     if (status != CATENA_OK) {
         return status;
     }
-    unsigned char *at = ctn_bundle_record_put(
-        op->exec, bundling, gather->bundle.memory,
-        (ctn_bundle_record_t){own, gather->call.basic->in, 0});
-    for (unsigned i = 0; i < bundling->tree.children; i++) {
-        ctn_receive_handle_t *letter = &gather->child[i].letter;
-        memcpy(at, letter->data, letter->bytes);
-        ctn_exec_charge(op->exec, CTN_WORK_COPY, letter->bytes);
-        at += letter->bytes;
-        ctn_receive_handle_release(op, letter);
+    unsigned char *at = ctn_p2p_aggregate_record_put(
+        op->exec, aggregation, gather->aggregate.memory,
+        (ctn_p2p_aggregate_record_t){own, gather->call.basic->in, 0});
+    for (unsigned i = 0; i < aggregation->tree.children; i++) {
+        ctn_receive_handle_t *handle = &gather->child[i].handle;
+        memcpy(at, handle->data, handle->bytes);
+        ctn_exec_charge(op->exec, CTN_WORK_COPY, handle->bytes);
+        at += handle->bytes;
+        ctn_receive_handle_release(op, handle);
     }
     return CATENA_OK;
 }
@@ -260,34 +264,34 @@ static catena_status_t bundle_up(ctn_op_t *op, gather_t *gather)
 static ctn_step_t pass_on(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
-    const ctn_ktree_t *tree = &gather->bundling.tree;
+    const ctn_ktree_t *tree = &gather->aggregation.tree;
     if (tree->place == 0) {
         return CTN_STEP_NEXT;
     }
-    catena_status_t status = bundle_up(op, gather);
+    catena_status_t status = fill_aggregate(op, gather);
     if (status == CATENA_OK) {
         op->exec->tally.rounds++;
-        status = ctn_message_send_zcopy(op, address_of(gather, tree->parent),
-                                        tree->index, 0, gather->bundle.memory,
-                                        gather->bundle.bytes);
+        status = ctn_message_send_zcopy(
+            op, address_of(gather, tree->parent), tree->index, 0,
+            gather->aggregate.memory, gather->aggregate.bytes);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static ctn_step_t send_part(ctn_op_t *op)
+static ctn_step_t send_block(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
     const ctn_basic_coll_t *basic = gather->call.basic;
     op->waits_for = gather->call.p2p->module.sbgp->member[basic->root].rank;
-    return ctn_part_send(op, &gather->own);
+    return ctn_p2p_block_send_progress(op, &gather->own);
 }
 
 static ctn_step_t end(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
-    const ctn_ktree_t *tree = &gather->bundling.tree;
+    const ctn_ktree_t *tree = &gather->aggregation.tree;
     return tree->place == 0 || ctn_message_zcopy_done(op, tree->index, 0,
-                                                      gather->bundle.bytes)
+                                                      gather->aggregate.bytes)
                ? ctn_p2p_end(op, gather->status)
                : CTN_STEP_WAIT;
 }
@@ -295,18 +299,18 @@ static ctn_step_t end(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
-    for (unsigned i = 0; i < gather->bundling.tree.children; i++) {
-        ctn_receive_handle_release(op, &gather->child[i].letter);
+    for (unsigned i = 0; i < gather->aggregation.tree.children; i++) {
+        ctn_receive_handle_release(op, &gather->child[i].handle);
     }
-    for (unsigned i = 0; i < CTN_BUNDLE_FLOWS; i++) {
-        ctn_inflow_close(op, &gather->part[i].flow);
+    for (unsigned i = 0; i < CTN_P2P_LONG_BLOCKS; i++) {
+        ctn_fragmented_recv_close(op, &gather->block[i].transfer);
     }
-    ctn_bundle_drop(op, &gather->bundle);
+    ctn_p2p_aggregate_drop(op, &gather->aggregate);
 }
 
 static const ctn_phase_t phases[] = {
-    {"begin", begin},         {"collect", collect}, {"pass on", pass_on},
-    {"long part", send_part}, {"end", end},         {NULL, NULL}};
+    {"begin", begin},          {"collect", collect}, {"pass on", pass_on},
+    {"long part", send_block}, {"end", end},         {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/gather",

@@ -21,26 +21,26 @@ ctn_op_t *ctn_p2p_create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
     return op;
 }
 
-bool ctn_p2p_asked(const ctn_basic_coll_t *basic, const char *name)
+bool ctn_p2p_requested(const ctn_basic_coll_t *basic, const char *name)
 {
     return basic->algorithm != NULL && strcmp(basic->algorithm, name) == 0;
 }
 
-static void begin_form(ctn_op_t *op, uint16_t form)
+static void begin_signature(ctn_op_t *op, uint16_t signature)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
-    call->form = form;
-    call->p2p->form[op->seq % CTN_P2P_RINGS] = form;
+    call->signature = signature;
+    call->p2p->signature[op->seq % CTN_P2P_GENERATIONS] = signature;
     call->status = call->basic != NULL && call->basic->mismatch ? CATENA_ERR_ARG
                                                                 : CATENA_OK;
     call->peer_checks = op->exec->peer_checks;
-    call->asked = 0;
+    call->queried = 0;
     ctn_op_set_network(op, call->p2p->remote);
 }
 
 void ctn_p2p_begin(ctn_op_t *op)
 {
-    begin_form(op, CTN_P2P_FORMLESS);
+    begin_signature(op, CTN_P2P_NO_SIGNATURE);
 }
 
 catena_status_t ctn_p2p_send(ctn_op_t *op, uint32_t member, unsigned slot,
@@ -53,12 +53,12 @@ catena_status_t ctn_p2p_send(ctn_op_t *op, uint32_t member, unsigned slot,
 }
 
 ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
-                           uint32_t turn, ctn_receive_handle_t *letter)
+                           uint32_t turn, ctn_receive_handle_t *handle)
 {
     const ctn_p2p_call_t *call = ctn_op_state(op);
     const ctn_sbgp_member_t *from = &call->p2p->module.sbgp->member[member];
-    bool is_new = letter->data == NULL;
-    ctn_step_t step = ctn_message_receive(op, from->memory, slot, turn, letter);
+    bool is_new = handle->data == NULL;
+    ctn_step_t step = ctn_message_receive(op, from->memory, slot, turn, handle);
     if (step == CTN_STEP_NEXT) {
         op->exec->tally.rounds += is_new;
     } else {
@@ -67,9 +67,10 @@ ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
     return step;
 }
 
-static uint16_t form_of(unsigned way, uint64_t about)
+static uint16_t signature_of(unsigned algorithm, uint64_t lengths)
 {
-    return (uint16_t)(about << CTN_P2P_ABOUT_SHIFT | way << CTN_P2P_WAY_SHIFT);
+    return (uint16_t)(lengths << CTN_P2P_LENGTHS_SHIFT |
+                      algorithm << CTN_P2P_ALGORITHM_SHIFT);
 }
 
 /* Of vectors a form has the number of segments, of parts that of passes, in the
@@ -78,62 +79,64 @@ static uint16_t form_of(unsigned way, uint64_t about)
  * has the same remainder. */
 enum { CHUNKS_MODULUS = 2039, PASSES_MODULUS = 61, PASSES_SHIFT = 5 };
 
-_Static_assert(CHUNKS_MODULUS < 1 << CTN_P2P_ABOUT_BITS &&
-                   PASSES_MODULUS << PASSES_SHIFT < 1 << CTN_P2P_ABOUT_BITS,
+_Static_assert(CHUNKS_MODULUS < 1 << CTN_P2P_LENGTHS_BITS &&
+                   PASSES_MODULUS << PASSES_SHIFT < 1 << CTN_P2P_LENGTHS_BITS,
                "remainders fit");
 
-void ctn_p2p_begin_vector(ctn_op_t *op, unsigned way)
+void ctn_p2p_begin_vector(ctn_op_t *op, unsigned algorithm)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
     const ctn_basic_coll_t *basic = call->basic; /* a fence has none */
     uint32_t chunks = basic != NULL ? basic->chunks : 0;
-    begin_form(op, form_of(way, chunks % CHUNKS_MODULUS));
+    begin_signature(op, signature_of(algorithm, chunks % CHUNKS_MODULUS));
 }
 
-void ctn_p2p_begin_parts(ctn_op_t *op, unsigned way, uint32_t passes)
+void ctn_p2p_begin_blocks(ctn_op_t *op, unsigned algorithm, uint32_t passes)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
-    uint64_t digest = ctn_parts_digest(call->basic, call->p2p->size);
-    uint32_t about = passes % PASSES_MODULUS << PASSES_SHIFT;
-    begin_form(op, form_of(way, about | digest >> (64 - PASSES_SHIFT)));
+    uint64_t digest = ctn_p2p_blocks_digest(call->basic, call->p2p->size);
+    uint32_t lengths = passes % PASSES_MODULUS << PASSES_SHIFT;
+    begin_signature(
+        op, signature_of(algorithm, lengths | digest >> (64 - PASSES_SHIFT)));
 }
 
 void ctn_p2p_begin_ring(ctn_op_t *op)
 {
-    begin_form(op, form_of(CTN_P2P_RING, 0));
+    begin_signature(op, signature_of(CTN_P2P_RING, 0));
 }
 
 void ctn_p2p_begin_pass(ctn_op_t *op, uint32_t pass)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
-    call->form = (uint16_t)((call->form & ~CTN_P2P_PASS) | (pass / 2 & 1));
+    call->signature =
+        (uint16_t)((call->signature & ~CTN_P2P_PASS) | (pass / 2 & 1));
 }
 
-static unsigned way_of(uint16_t form)
+static unsigned algorithm_of(uint16_t signature)
 {
-    return form >> CTN_P2P_WAY_SHIFT &
-           ((1u << (CTN_P2P_ABOUT_SHIFT - CTN_P2P_WAY_SHIFT)) - 1);
+    return signature >> CTN_P2P_ALGORITHM_SHIFT &
+           ((1u << (CTN_P2P_LENGTHS_SHIFT - CTN_P2P_ALGORITHM_SHIFT)) - 1);
 }
 
 /** The bits of a form that differ if nothing but lengths differs. Members then
  * exchange the same number of messages, of other lengths. */
-static uint16_t lengths_in(uint16_t form)
+static uint16_t lengths_in(uint16_t signature)
 {
-    unsigned way = way_of(form);
-    return way == CTN_P2P_BRUCK || way == CTN_P2P_REDUCE_SCATTER
-               ? ((1u << PASSES_SHIFT) - 1) << CTN_P2P_ABOUT_SHIFT
+    unsigned algorithm = algorithm_of(signature);
+    return algorithm == CTN_P2P_BRUCK || algorithm == CTN_P2P_REDUCE_SCATTER
+               ? ((1u << PASSES_SHIFT) - 1) << CTN_P2P_LENGTHS_SHIFT
                : 0;
 }
 
 /** Whether a slot holds a message of operation `seq` whose form does not match
  * `form`, the one of this member. */
-static bool is_other(const ctn_sequence_t *sequence, uint64_t seq,
-                     unsigned slot, uint16_t form)
+static bool mismatches(const ctn_sequence_t *sequence, uint64_t seq,
+                       unsigned slot, uint16_t signature)
 {
     uint32_t turn;
-    uint16_t same = (uint16_t) ~(lengths_in(form) | CTN_P2P_PASS);
+    uint16_t same = (uint16_t) ~(lengths_in(signature) | CTN_P2P_PASS);
     return ctn_message_turn(sequence, seq, slot, &turn) &&
-           ((turn ^ form) % CTN_TURNS & same) != 0;
+           ((turn ^ signature) % CTN_TURNS & same) != 0;
 }
 
 catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
@@ -142,19 +145,20 @@ catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
 {
     const ctn_p2p_call_t *call = ctn_op_state(op);
     return call->status == CATENA_OK
-               ? ctn_p2p_send(op, member, slot, call->form, data, bytes)
+               ? ctn_p2p_send(op, member, slot, call->signature, data, bytes)
                : ctn_message_send_mismatch(
                      op, call->p2p->module.sbgp->member[member].memory, slot,
-                     call->form);
+                     call->signature);
 }
 
 /** The same for any slot whose words hold turns. In a ring algorithm only the
  * last one does; the others hold counts. */
-static bool any_is_other(const ctn_p2p_t *p2p, uint64_t seq, uint16_t form)
+static bool any_mismatches(const ctn_p2p_t *p2p, uint64_t seq,
+                           uint16_t signature)
 {
     unsigned slots = ctn_p2p_slots(p2p->rounds);
-    unsigned s = way_of(form) == CTN_P2P_RING ? slots - 1 : 0;
-    while (s < slots && !is_other(&p2p->sequence, seq, s, form)) {
+    unsigned s = algorithm_of(signature) == CTN_P2P_RING ? slots - 1 : 0;
+    while (s < slots && !mismatches(&p2p->sequence, seq, s, signature)) {
         s++;
     }
     return s < slots;
@@ -162,7 +166,7 @@ static bool any_is_other(const ctn_p2p_t *p2p, uint64_t seq, uint16_t form)
 
 /** The vector of a member is sent by another algorithm or in another number of
  * segments: end all operations. */
-CTN_COLD static void part(const ctn_op_t *op, uint32_t member)
+CTN_COLD static void abort_mismatch(const ctn_op_t *op, uint32_t member)
 {
     const ctn_p2p_call_t *call = ctn_op_state((ctn_op_t *)(uintptr_t)op);
     const ctn_sbgp_t *sbgp = call->p2p->module.sbgp;
@@ -180,36 +184,36 @@ CTN_COLD static void part(const ctn_op_t *op, uint32_t member)
 /** A member for which this one waits long may itself wait for a message of
  * another form from this one: send it the form. If several members send theirs
  * to one member, it may see any of them. */
-CTN_COLD static void ask(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
+CTN_COLD static void query(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
 {
     unsigned slot = ctn_p2p_slots(call->p2p->rounds) - 1;
-    if (call->asked != member + 1) {
-        call->asked = member + 1;
-        (void)ctn_p2p_send(op, member, slot, call->form, NULL, 0);
+    if (call->queried != member + 1) {
+        call->queried = member + 1;
+        (void)ctn_p2p_send(op, member, slot, call->signature, NULL, 0);
         op->exec->needs_flush = true;
     }
 }
 
 /** Nothing has come from a member: maybe it never will. */
-static void look_for_others(ctn_op_t *op, uint32_t member, unsigned slot)
+static void look_for_mismatch(ctn_op_t *op, uint32_t member, unsigned slot)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
-    bool other = is_other(op->sequence, op->seq, slot, call->form);
+    bool mismatched = mismatches(op->sequence, op->seq, slot, call->signature);
     bool peer_checks = op->exec->peer_checks != call->peer_checks;
     if (peer_checks) {
         call->peer_checks = op->exec->peer_checks;
-        other |= any_is_other(call->p2p, op->seq, call->form);
+        mismatched |= any_mismatches(call->p2p, op->seq, call->signature);
     }
-    if (other) {
-        part(op, member);
+    if (mismatched) {
+        abort_mismatch(op, member);
     } else if (peer_checks) {
-        ask(op, call, member);
+        query(op, call, member);
     }
 }
 
 /** The counts of a member differ from those of this one: log it once, and end
  * with ERR_ARG. */
-CTN_COLD static void refuse_parts(ctn_op_t *op, uint32_t member)
+CTN_COLD static void refuse_blocks(ctn_op_t *op, uint32_t member)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
     const ctn_sbgp_t *sbgp = call->p2p->module.sbgp;
@@ -229,54 +233,55 @@ CTN_COLD static void refuse_parts(ctn_op_t *op, uint32_t member)
 static bool has_other_lengths(ctn_op_t *op, unsigned slot, uint32_t *turn)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
-    uint16_t lengths = lengths_in(call->form);
+    uint16_t lengths = lengths_in(call->signature);
     return lengths != 0 &&
            ctn_message_turn(op->sequence, op->seq, slot, turn) &&
-           (*turn ^ call->form) % CTN_TURNS != 0 &&
-           ((*turn ^ call->form) % CTN_TURNS & ~lengths) == 0;
+           (*turn ^ call->signature) % CTN_TURNS != 0 &&
+           ((*turn ^ call->signature) % CTN_TURNS & ~lengths) == 0;
 }
 
-ctn_step_t ctn_p2p_receive_parts(ctn_op_t *op, uint32_t member, unsigned slot,
-                                 size_t bytes, ctn_receive_handle_t *letter)
+ctn_step_t ctn_p2p_receive_blocks(ctn_op_t *op, uint32_t member, unsigned slot,
+                                  size_t bytes, ctn_receive_handle_t *handle)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
-    uint32_t turn = call->form;
-    bool differ = letter->fetching && has_other_lengths(op, slot, &turn);
-    ctn_step_t step = ctn_p2p_receive(op, member, slot, turn, letter);
-    if (step == CTN_STEP_WAIT && !letter->fetching) {
+    uint32_t turn = call->signature;
+    bool differ = handle->fetching && has_other_lengths(op, slot, &turn);
+    ctn_step_t step = ctn_p2p_receive(op, member, slot, turn, handle);
+    if (step == CTN_STEP_WAIT && !handle->fetching) {
         differ = has_other_lengths(op, slot, &turn);
         if (!differ) {
-            look_for_others(op, member, slot);
+            look_for_mismatch(op, member, slot);
             return step;
         }
-        step = ctn_p2p_receive(op, member, slot, turn, letter);
+        step = ctn_p2p_receive(op, member, slot, turn, handle);
     }
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    call->found = letter->bytes;
-    if (letter->bytes == CTN_MESSAGE_MISMATCH) {
+    call->found = handle->bytes;
+    if (handle->bytes == CTN_MESSAGE_MISMATCH) {
         call->status = CATENA_ERR_ARG;
-    } else if (differ && letter->bytes == bytes) {
-        refuse_parts(op, member);
+    } else if (differ && handle->bytes == bytes) {
+        refuse_blocks(op, member);
     } else {
-        (void)ctn_p2p_agrees(op, &call->status, member, letter->bytes, bytes);
+        (void)ctn_p2p_check_length(op, &call->status, member, handle->bytes,
+                                   bytes);
     }
     return CTN_STEP_NEXT;
 }
 
-bool ctn_p2p_parts_differ(ctn_op_t *op, const ctn_inflow_t *in,
-                          const ctn_outflow_t *out)
+bool ctn_p2p_blocks_differ(ctn_op_t *op, const ctn_fragmented_recv_t *in,
+                           const ctn_fragmented_send_t *out)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
     const ctn_p2p_t *p2p = call->p2p;
     uint32_t left = p2p->me > 0 ? p2p->me - 1 : p2p->size - 1;
-    if (ctn_outflow_differs(op, out)) {
-        refuse_parts(op, p2p->me + 1 < p2p->size ? p2p->me + 1 : 0);
-    } else if (ctn_inflow_is_unfit(op, in)) {
+    if (ctn_fragmented_send_mismatch(op, out)) {
+        refuse_blocks(op, p2p->me + 1 < p2p->size ? p2p->me + 1 : 0);
+    } else if (ctn_fragmented_recv_mismatch(op, in)) {
         call->status = CATENA_ERR_ARG;
     } else {
-        look_for_others(op, left, ctn_p2p_slots(p2p->rounds) - 1);
+        look_for_mismatch(op, left, ctn_p2p_slots(p2p->rounds) - 1);
     }
     return call->status != CATENA_OK;
 }
@@ -284,10 +289,10 @@ bool ctn_p2p_parts_differ(ctn_op_t *op, const ctn_inflow_t *in,
 ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
                                   size_t bytes, unsigned char **data)
 {
-    ctn_receive_handle_t letter = {.data = NULL};
+    ctn_receive_handle_t handle = {.data = NULL};
     assert(bytes <= ctn_slot_capacity(op->sequence, slot));
-    ctn_step_t step = ctn_p2p_receive_parts(op, member, slot, bytes, &letter);
-    *data = (unsigned char *)(uintptr_t)letter.data;
+    ctn_step_t step = ctn_p2p_receive_blocks(op, member, slot, bytes, &handle);
+    *data = (unsigned char *)(uintptr_t)handle.data;
     return step;
 }
 
@@ -297,8 +302,8 @@ ctn_step_t ctn_p2p_end_vector(ctn_op_t *op)
     return ctn_p2p_end(op, call->status);
 }
 
-bool ctn_p2p_agrees(ctn_op_t *op, catena_status_t *status, uint32_t member,
-                    size_t bytes, size_t expected)
+bool ctn_p2p_check_length(ctn_op_t *op, catena_status_t *status,
+                          uint32_t member, size_t bytes, size_t expected)
 {
     const ctn_p2p_call_t *call = ctn_op_state(op);
     if (bytes != expected && *status == CATENA_OK) {
@@ -355,16 +360,16 @@ void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes)
 
 /** Look for messages of another form in operations that are complete here:
  * their senders had vectors of other lengths, and may still wait. */
-static void look_back(ctn_watch_t *watch)
+static void check_completed(ctn_watch_t *watch)
 {
     unsigned char *at = (unsigned char *)watch - offsetof(ctn_p2p_t, watch);
     ctn_p2p_t *p2p = (ctn_p2p_t *)(void *)at;
     const ctn_sequence_t *sequence = &p2p->sequence;
-    for (uint64_t age = 1; age <= CTN_P2P_RINGS; age++) {
+    for (uint64_t age = 1; age <= CTN_P2P_GENERATIONS; age++) {
         uint64_t seq = sequence->started - age;
-        uint16_t form = p2p->form[seq % CTN_P2P_RINGS];
-        if (seq < sequence->complete && form != CTN_P2P_FORMLESS &&
-            any_is_other(p2p, seq, form)) {
+        uint16_t signature = p2p->signature[seq % CTN_P2P_GENERATIONS];
+        if (seq < sequence->complete && signature != CTN_P2P_NO_SIGNATURE &&
+            any_mismatches(p2p, seq, signature)) {
             ctn_error(p2p->module.exec->log,
                       "rank %u received a message of an earlier collective in "
                       "which its own vector had another length; give the same "
@@ -376,7 +381,8 @@ static void look_back(ctn_watch_t *watch)
     }
 }
 
-static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_sequence_t *sequence)
+static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
+                                         ctn_sequence_t *sequence)
 {
     (void)exec;
     unsigned char *p2p =
@@ -384,13 +390,13 @@ static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_sequence_t *sequence)
     return ctn_p2p_dissemination(&((ctn_p2p_t *)(void *)p2p)->module, NULL);
 }
 
-static const ctn_sequence_hooks_t hooks = {.make = make_fence};
+static const ctn_sequence_hooks_t hooks = {.make = make_generation_barrier};
 
 /** Where the wide payloads begin: on the first page after the slots. */
 static size_t slots_bytes(const ctn_p2p_t *p2p)
 {
-    size_t bytes =
-        (size_t)ctn_p2p_slots(p2p->rounds) * CTN_P2P_RINGS * sizeof(ctn_slot_t);
+    size_t bytes = (size_t)ctn_p2p_slots(p2p->rounds) * CTN_P2P_GENERATIONS *
+                   sizeof(ctn_slot_t);
     return (bytes + CTN_MEMBER_ALIGNMENT - 1) & ~(CTN_MEMBER_ALIGNMENT - 1);
 }
 
@@ -399,8 +405,8 @@ static size_t slots_bytes(const ctn_p2p_t *p2p)
  * whose memory is nearly always fresh, asks for zeroes. */
 static void *take_memory(ctn_exec_t *exec, const ctn_p2p_t *p2p)
 {
-    size_t bytes = slots_bytes(p2p) + (size_t)CTN_P2P_RINGS *
-                                          ctn_p2p_wide_slots(p2p->rounds) *
+    size_t bytes = slots_bytes(p2p) + (size_t)CTN_P2P_GENERATIONS *
+                                          ctn_p2p_eager_slots(p2p->rounds) *
                                           CTN_EAGER_BYTES;
     if (exec->virtual_time) {
         return ctn_heap_calloc(exec->heap, CTN_MEMBER_ALIGNMENT, bytes);
@@ -412,14 +418,15 @@ static void *take_memory(ctn_exec_t *exec, const ctn_p2p_t *p2p)
     return memory;
 }
 
-static void set_channel(ctn_p2p_t *p2p)
+static void set_sequence(ctn_p2p_t *p2p)
 {
     _Static_assert(CTN_CHUNK_BYTES <= CTN_EAGER_BYTES,
                    "a vector fits a message");
     ctn_sequence_t *sequence = &p2p->sequence;
-    ctn_sequence_set(sequence, p2p->memory, CTN_P2P_RINGS, CTN_P2P_FLIGHT);
+    ctn_sequence_set(sequence, p2p->memory, CTN_P2P_GENERATIONS,
+                     CTN_P2P_FLIGHT);
     sequence->eager_page = (uint8_t)(slots_bytes(p2p) / CTN_MEMBER_ALIGNMENT);
-    sequence->eager_slots = (uint8_t)ctn_p2p_wide_slots(p2p->rounds);
+    sequence->eager_slots = (uint8_t)ctn_p2p_eager_slots(p2p->rounds);
     sequence->used_slots = (uint8_t)ctn_p2p_slots(p2p->rounds); /* see ask */
     sequence->hooks = &hooks;
     sequence->brittle = true;
@@ -446,9 +453,10 @@ static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
         free(p2p);
         return CATENA_ERR_NO_MEMORY;
     }
-    set_channel(p2p);
-    memset(p2p->form, UINT8_MAX, sizeof(p2p->form)); /* CTN_P2P_FORMLESS */
-    p2p->watch.check = look_back;
+    set_sequence(p2p);
+    memset(p2p->signature, UINT8_MAX,
+           sizeof(p2p->signature)); /* CTN_P2P_NO_SIGNATURE */
+    p2p->watch.check = check_completed;
     ctn_exec_watch(exec, &p2p->watch);
     (void)ctn_heap_contains(exec->heap, p2p->memory, 1, offset);
     *out = p2p;
@@ -535,8 +543,8 @@ static void destroy(ctn_module_t *module)
         [CTN_BCAST] = ctn_p2p_shapes,                                          \
         [CTN_REDUCE] = ctn_p2p_shapes,                                         \
         [CTN_ALLREDUCE] = ctn_p2p_allreduces,                                  \
-        [CTN_GATHER] = ctn_bundling_shapes,                                    \
-        [CTN_SCATTER] = ctn_bundling_shapes,                                   \
+        [CTN_GATHER] = ctn_p2p_aggregation_shapes,                             \
+        [CTN_SCATTER] = ctn_p2p_aggregation_shapes,                            \
         [CTN_ALLGATHER] = ctn_p2p_allgathers,                                  \
         [CTN_REDUCE_SCATTER] = ctn_p2p_reduce_scatters,                        \
     }

@@ -14,7 +14,7 @@
  * receiver's until the operation ends: reductions leave their results there and
  * send them on from there, so they need no memory of their own. */
 
-#define CTN_P2P_RINGS 16u
+#define CTN_P2P_GENERATIONS 16u
 #define CTN_P2P_FLIGHT 4u
 
 typedef struct ctn_p2p {
@@ -26,7 +26,8 @@ typedef struct ctn_p2p {
     unsigned rounds; /* ceil(log2 size) */
     bool remote;     /* some members are reached by the network */
     ctn_watch_t watch;
-    uint16_t form[CTN_P2P_RINGS]; /* of the last operation in each ring */
+    uint16_t
+        signature[CTN_P2P_GENERATIONS]; /* of the last operation in each ring */
 } ctn_p2p_t;
 
 /** Slots of a module: 4 * rounds + 8. The first 2 * rounds + 4 have a wide
@@ -36,7 +37,7 @@ static inline unsigned ctn_p2p_slots(unsigned rounds)
     return 4 * rounds + 8;
 }
 
-static inline unsigned ctn_p2p_wide_slots(unsigned rounds)
+static inline unsigned ctn_p2p_eager_slots(unsigned rounds)
 {
     return 2 * rounds + 4;
 }
@@ -45,16 +46,16 @@ static inline unsigned ctn_p2p_wide_slots(unsigned rounds)
 typedef struct ctn_p2p_call {
     ctn_p2p_t *p2p;
     const ctn_basic_coll_t *basic;
-    uint16_t form;          /* as below; messages carry it as their turn */
+    uint16_t signature;     /* as below; messages carry it as their turn */
     size_t found;           /* bytes of the last that had another length */
     catena_status_t status; /* to end with */
     uint32_t peer_checks;   /* exec's, when it began or looked */
-    uint32_t asked;         /* 1 + the last member that got the form; 0: none */
+    uint32_t queried;       /* 1 + the last member that got the form; 0: none */
 } ctn_p2p_call_t;
 
 /** Ways of vectors and parts, for `form`. Smaller values are shapes of trees,
  * ctn_p2p_shape_t. */
-typedef enum ctn_p2p_form {
+typedef enum ctn_p2p_vector_algorithm {
     CTN_P2P_NOTHING = 3,
     CTN_P2P_DOUBLING,
     CTN_P2P_HALVING,
@@ -62,19 +63,19 @@ typedef enum ctn_p2p_form {
     CTN_P2P_BRUCK,
     CTN_P2P_REDUCE_SCATTER,
     CTN_P2P_RING
-} ctn_p2p_form_t;
+} ctn_p2p_vector_algorithm_t;
 
 /* Bits of a form, from the lowest: one that changes every two passes, the way,
  * and facts about the lengths. For vectors these are the number of segments;
  * for parts a digest of all lengths, and above it the number of passes. */
 enum {
     CTN_P2P_PASS = 1,
-    CTN_P2P_WAY_SHIFT = 1,
-    CTN_P2P_ABOUT_SHIFT = 5, /* of facts about the lengths */
-    CTN_P2P_ABOUT_BITS = 11
+    CTN_P2P_ALGORITHM_SHIFT = 1,
+    CTN_P2P_LENGTHS_SHIFT = 5, /* of facts about the lengths */
+    CTN_P2P_LENGTHS_BITS = 11
 };
 /** The form of an operation without vectors or parts. */
-#define CTN_P2P_FORMLESS UINT16_MAX
+#define CTN_P2P_NO_SIGNATURE UINT16_MAX
 
 /** An operation of a module, whose state begins with ctn_p2p_call_t; NULL: no
  * memory. */
@@ -82,15 +83,15 @@ ctn_op_t *ctn_p2p_create(ctn_module_t *module, const ctn_algorithm_t *algorithm,
                          const ctn_basic_coll_t *basic);
 
 /** Whether the caller asked for the algorithm of this name. */
-bool ctn_p2p_asked(const ctn_basic_coll_t *basic, const char *name);
+bool ctn_p2p_requested(const ctn_basic_coll_t *basic, const char *name);
 
 /** To be called first by the first phase. */
 void ctn_p2p_begin(ctn_op_t *op);
 /** Likewise where vectors are exchanged. */
-void ctn_p2p_begin_vector(ctn_op_t *op, unsigned form);
+void ctn_p2p_begin_vector(ctn_op_t *op, unsigned signature);
 /** Likewise where parts are exchanged whose lengths all members know.
  * @param passes in which they are sent */
-void ctn_p2p_begin_parts(ctn_op_t *op, unsigned form, uint32_t passes);
+void ctn_p2p_begin_blocks(ctn_op_t *op, unsigned signature, uint32_t passes);
 /** Likewise for a ring algorithm, which sends parts in flows. */
 void ctn_p2p_begin_ring(ctn_op_t *op);
 /** To be called before the first message of each pass. */
@@ -104,7 +105,7 @@ catena_status_t ctn_p2p_send(ctn_op_t *op, uint32_t member, unsigned slot,
 
 /** See ctn_message_receive. */
 ctn_step_t ctn_p2p_receive(ctn_op_t *op, uint32_t member, unsigned slot,
-                           uint32_t turn, ctn_receive_handle_t *letter);
+                           uint32_t turn, ctn_receive_handle_t *handle);
 
 /* Vectors, or parts of them: a message that fits its slot, whose length the
  * receiver knows. Where it has another one the operation goes on without its
@@ -123,13 +124,13 @@ ctn_step_t ctn_p2p_receive_vector(ctn_op_t *op, uint32_t member, unsigned slot,
                                   size_t bytes, unsigned char **data);
 
 /** The same for messages of any length. `letter` must be released. */
-ctn_step_t ctn_p2p_receive_parts(ctn_op_t *op, uint32_t member, unsigned slot,
-                                 size_t bytes, ctn_receive_handle_t *letter);
+ctn_step_t ctn_p2p_receive_blocks(ctn_op_t *op, uint32_t member, unsigned slot,
+                                  size_t bytes, ctn_receive_handle_t *handle);
 
 /** Whether the block of a member is as long as expected. Else this is said,
  * once, and is what the operation is to end with. */
-bool ctn_p2p_agrees(ctn_op_t *op, catena_status_t *status, uint32_t member,
-                    size_t bytes, size_t expected);
+bool ctn_p2p_check_length(ctn_op_t *op, catena_status_t *status,
+                          uint32_t member, size_t bytes, size_t expected);
 /** The last step of one that has a finish, and to whom and from whom nothing is
  * on its way: end with this status. */
 ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status);
@@ -171,8 +172,8 @@ typedef struct ctn_p2p_tree {
     } child[CTN_P2P_CHILDREN];
 } ctn_p2p_tree_t;
 
-void ctn_p2p_plant(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape, uint32_t root,
-                   ctn_p2p_tree_t *tree);
+void ctn_p2p_tree_set(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape,
+                      uint32_t root, ctn_p2p_tree_t *tree);
 /* ---- algorithms ---- */
 
 /* One way each; those below choose. */
@@ -183,7 +184,8 @@ ctn_op_t *ctn_p2p_halving(ctn_module_t *module, const ctn_basic_coll_t *basic);
 ctn_op_t *ctn_p2p_up_and_down(ctn_module_t *module,
                               const ctn_basic_coll_t *basic);
 /** The same of nothing. */
-ctn_op_t *ctn_p2p_meet(ctn_module_t *module, const ctn_basic_coll_t *basic);
+ctn_op_t *ctn_p2p_tree_barrier(ctn_module_t *module,
+                               const ctn_basic_coll_t *basic);
 
 /** The shape of the tree that the caller asked for, or the best one.
  * @param up whether data go to the root */

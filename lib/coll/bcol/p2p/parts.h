@@ -6,33 +6,33 @@
 
 /* The parts of a whole whose lengths all members know. */
 
-static inline size_t ctn_part_bytes(const ctn_basic_coll_t *basic,
-                                    uint32_t member)
+static inline size_t ctn_p2p_block_bytes(const ctn_basic_coll_t *basic,
+                                         uint32_t member)
 {
     return basic->at[member + 1] - basic->at[member];
 }
 
 /** The place of a member's part in the whole that is written. */
-static inline unsigned char *ctn_part_at(const ctn_basic_coll_t *basic,
-                                         uint32_t member)
+static inline unsigned char *ctn_p2p_block_at(const ctn_basic_coll_t *basic,
+                                              uint32_t member)
 {
     return (unsigned char *)basic->out + basic->at[member];
 }
 
-static inline size_t ctn_parts_total(const ctn_basic_coll_t *basic,
-                                     uint32_t size)
+static inline size_t ctn_p2p_blocks_total(const ctn_basic_coll_t *basic,
+                                          uint32_t size)
 {
     return basic->at[size] - basic->at[0];
 }
 
 /** Of the lengths of all parts, and not 0. Each changes all bits. */
-static inline uint64_t ctn_parts_digest(const ctn_basic_coll_t *basic,
-                                        uint32_t size)
+static inline uint64_t ctn_p2p_blocks_digest(const ctn_basic_coll_t *basic,
+                                             uint32_t size)
 {
     const uint64_t factor = UINT64_C(0x5851f42d4c957f2d);
     uint64_t digest = 1;
     for (uint32_t i = 0; i < size; i++) {
-        digest = digest * factor + ctn_part_bytes(basic, i);
+        digest = digest * factor + ctn_p2p_block_bytes(basic, i);
     }
     digest = (digest ^ digest >> 32) * factor;
     digest ^= digest >> 32;
@@ -45,8 +45,8 @@ extern const char *const ctn_p2p_reduce_scatters[];
 
 /** For a ring algorithm that waits: whether the lengths of a neighbor differ,
  * or it has no valid data. The operation then ends with an error. */
-bool ctn_p2p_parts_differ(ctn_op_t *op, const ctn_inflow_t *in,
-                          const ctn_outflow_t *out);
+bool ctn_p2p_blocks_differ(ctn_op_t *op, const ctn_fragmented_recv_t *in,
+                           const ctn_fragmented_send_t *out);
 
 /* For long ones. */
 ctn_op_t *ctn_p2p_allgather_ring(ctn_module_t *module,

@@ -55,7 +55,7 @@ static void split(const halving_t *halving, unsigned round, span_t *mine,
 /** Send a part of a vector in slot `slot` and receive one of so many bytes;
  * NEXT: it is here. */
 static ctn_step_t exchange(ctn_op_t *op, unsigned slot, const void *vector,
-                           span_t part, size_t bytes, unsigned char **data)
+                           span_t fragment, size_t bytes, unsigned char **data)
 {
     halving_t *halving = ctn_op_state(op);
     const ctn_p2p_fold_t *fold = &halving->fold;
@@ -63,8 +63,8 @@ static ctn_step_t exchange(ctn_op_t *op, unsigned slot, const void *vector,
         ctn_p2p_worker(fold, fold->worker ^ UINT32_C(1) << halving->round);
     if (!halving->sent) {
         catena_status_t status = ctn_p2p_send_vector(
-            op, partner, slot, (const unsigned char *)vector + part.begin,
-            part.end - part.begin);
+            op, partner, slot, (const unsigned char *)vector + fragment.begin,
+            fragment.end - fragment.begin);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }

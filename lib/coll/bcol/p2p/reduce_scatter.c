@@ -14,7 +14,7 @@
 
 #include "exec/slot.h"
 
-enum { LEAST_SLICE = 1024, MOST_PASSES = 65535, MOST_ROUNDS = 32 };
+enum { LEAST_CHUNK = 1024, MOST_PASSES = 65535, MOST_ROUNDS = 32 };
 
 /* Slots, two of each, by turns: from a neighbour its vector, the part back, and
  * those of rounds. */
@@ -27,7 +27,7 @@ typedef struct halving {
     uint32_t paired;  /* so many have two members */
     uint32_t partner; /* this member is of */
     bool passive;     /* the second of two */
-    size_t slice;     /* of each part, in a pass */
+    size_t chunk;     /* of each part, in a pass */
     uint32_t passes;
     uint32_t pass;
     /* The slices of partner bits-of-p-reversed lie from start[p] on. */
@@ -40,7 +40,7 @@ typedef struct halving {
     bool sent;
     size_t sent_bytes[MOST_ROUNDS];
     size_t result_bytes; /* sent to the next member: its part of the result */
-    ctn_receive_handle_t letter;
+    ctn_receive_handle_t handle;
 } halving_t;
 
 /* ---- members, partners, places ---- */
@@ -65,12 +65,12 @@ static uint32_t reversed(uint32_t bits, unsigned count)
 }
 
 /** Bytes of a member's part in this pass. */
-static size_t slice_of(const halving_t *halving, uint32_t member)
+static size_t chunk_of(const halving_t *halving, uint32_t member)
 {
-    size_t bytes = ctn_part_bytes(halving->call.basic, member);
-    size_t from = halving->pass * halving->slice;
+    size_t bytes = ctn_p2p_block_bytes(halving->call.basic, member);
+    size_t from = halving->pass * halving->chunk;
     size_t rest = bytes > from ? bytes - from : 0;
-    return rest < halving->slice ? rest : halving->slice;
+    return rest < halving->chunk ? rest : halving->chunk;
 }
 
 /** Number the partners. */
@@ -95,21 +95,21 @@ static void cut(halving_t *halving)
     size_t element = basic->by.type->bytes > 0 ? basic->by.type->bytes : 1;
     size_t longest = 0;
     for (uint32_t i = 0; i < p2p->size; i++) {
-        size_t bytes = ctn_part_bytes(basic, i);
+        size_t bytes = ctn_p2p_block_bytes(basic, i);
         longest = bytes > longest ? bytes : longest;
     }
-    size_t slice = longest;
-    if (ctn_parts_total(basic, p2p->size) > CTN_CHUNK_BYTES) {
-        uint32_t parts = halving->paired > 0 ? p2p->size : (p2p->size + 1) / 2;
-        slice = CTN_CHUNK_BYTES / parts;
-        slice = slice < LEAST_SLICE ? LEAST_SLICE : slice;
-        slice = slice < longest / MOST_PASSES + 1 ? longest / MOST_PASSES + 1
-                                                  : slice;
-        slice = slice < element ? element : slice / element * element;
+    size_t chunk = longest;
+    if (ctn_p2p_blocks_total(basic, p2p->size) > CTN_CHUNK_BYTES) {
+        uint32_t blocks = halving->paired > 0 ? p2p->size : (p2p->size + 1) / 2;
+        chunk = CTN_CHUNK_BYTES / blocks;
+        chunk = chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk;
+        chunk = chunk < longest / MOST_PASSES + 1 ? longest / MOST_PASSES + 1
+                                                  : chunk;
+        chunk = chunk < element ? element : chunk / element * element;
     }
-    halving->slice = slice;
+    halving->chunk = chunk;
     halving->passes =
-        longest > 0 ? (uint32_t)((longest + slice - 1) / slice) : 1;
+        longest > 0 ? (uint32_t)((longest + chunk - 1) / chunk) : 1;
 }
 
 /** Where the slices of this pass lie. @return bytes of all of them */
@@ -120,9 +120,9 @@ static size_t lay_out(halving_t *halving)
         uint32_t partner = reversed(p, halving->rounds);
         uint32_t member = first_of(halving, partner);
         halving->start[p] = at;
-        at += slice_of(halving, member);
+        at += chunk_of(halving, member);
         at +=
-            count_of(halving, partner) == 2 ? slice_of(halving, member + 1) : 0;
+            count_of(halving, partner) == 2 ? chunk_of(halving, member + 1) : 0;
     }
     halving->start[UINT32_C(1) << halving->rounds] = at;
     return at;
@@ -144,12 +144,12 @@ static ctn_step_t begin(ctn_op_t *op)
     halving_t *halving = ctn_op_state(op);
     pair_up(halving);
     cut(halving);
-    ctn_p2p_begin_parts(op, CTN_P2P_REDUCE_SCATTER, halving->passes);
+    ctn_p2p_begin_blocks(op, CTN_P2P_REDUCE_SCATTER, halving->passes);
     halving->pass = 0;
-    halving->letter = (ctn_receive_handle_t){.data = NULL};
+    halving->handle = (ctn_receive_handle_t){.data = NULL};
     size_t vector = 0;
     for (uint32_t i = 0; i < halving->call.p2p->size; i++) {
-        vector += slice_of(halving, i);
+        vector += chunk_of(halving, i);
     }
     size_t table =
         (((size_t)1 << halving->rounds) + 1) * sizeof(*halving->start);
@@ -174,7 +174,7 @@ static ctn_step_t pack(ctn_op_t *op)
     halving_t *halving = ctn_op_state(op);
     const ctn_basic_coll_t *basic = halving->call.basic;
     const unsigned char *in = basic->in;
-    size_t from = halving->pass * halving->slice;
+    size_t from = halving->pass * halving->chunk;
     (void)lay_out(halving);
     ctn_p2p_begin_pass(op, halving->pass);
     for (uint32_t p = 0; p < UINT32_C(1) << halving->rounds; p++) {
@@ -182,7 +182,7 @@ static ctn_step_t pack(ctn_op_t *op)
         uint32_t partner = reversed(p, halving->rounds);
         uint32_t member = first_of(halving, partner);
         for (uint32_t n = count_of(halving, partner); n > 0; n--, member++) {
-            size_t bytes = slice_of(halving, member);
+            size_t bytes = chunk_of(halving, member);
             ctn_p2p_copy(op, at, in + basic->at[member] + from, bytes);
             at += bytes;
         }
@@ -215,8 +215,8 @@ static ctn_step_t receive(ctn_op_t *op, uint32_t member, unsigned slot,
                           size_t bytes)
 {
     halving_t *halving = ctn_op_state(op);
-    return ctn_p2p_receive_parts(op, member, slot + halving->pass % 2, bytes,
-                                 &halving->letter);
+    return ctn_p2p_receive_blocks(op, member, slot + halving->pass % 2, bytes,
+                                  &halving->handle);
 }
 
 /** Fold what has come into what is kept. */
@@ -224,11 +224,11 @@ static ctn_step_t fold_in(ctn_op_t *op, bool from_the_left)
 {
     halving_t *halving = ctn_op_state(op);
     unsigned char *own = halving->vector + halving->start[halving->low];
-    const unsigned char *other = halving->letter.data;
+    const unsigned char *other = halving->handle.data;
     catena_status_t status = ctn_p2p_reduce(
         op, from_the_left ? other : own, from_the_left ? own : other, own,
         bytes_between(halving, halving->low, halving->high));
-    ctn_receive_handle_release(op, &halving->letter);
+    ctn_receive_handle_release(op, &halving->handle);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
@@ -299,13 +299,13 @@ static ctn_step_t hand_over(ctn_op_t *op)
     halving_t *halving = ctn_op_state(op);
     uint32_t me = halving->call.p2p->me;
     unsigned char *out = halving->call.basic->out;
-    size_t bytes = slice_of(halving, me);
-    out += halving->pass * halving->slice;
+    size_t bytes = chunk_of(halving, me);
+    out += halving->pass * halving->chunk;
     if (halving->passive) {
         ctn_step_t step = receive(op, me - 1, RESULT, bytes);
         if (step == CTN_STEP_NEXT) {
-            ctn_p2p_copy(op, out, halving->letter.data, bytes);
-            ctn_receive_handle_release(op, &halving->letter);
+            ctn_p2p_copy(op, out, halving->handle.data, bytes);
+            ctn_receive_handle_release(op, &halving->handle);
         }
         return step;
     }
@@ -313,7 +313,7 @@ static ctn_step_t hand_over(ctn_op_t *op)
     ctn_p2p_copy(op, out, own, bytes);
     if (halving->partner < halving->paired) {
         catena_status_t status =
-            send(op, me + 1, RESULT, own + bytes, slice_of(halving, me + 1),
+            send(op, me + 1, RESULT, own + bytes, chunk_of(halving, me + 1),
                  &halving->result_bytes);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
@@ -326,19 +326,19 @@ static ctn_step_t hand_over(ctn_op_t *op)
 static bool all_left(const ctn_op_t *op, const halving_t *halving)
 {
     unsigned odd = halving->pass % 2;
-    uint16_t form = halving->call.form;
+    uint16_t signature = halving->call.signature;
     if (halving->passive) {
-        return ctn_message_zcopy_done(op, VECTOR + odd, form,
+        return ctn_message_zcopy_done(op, VECTOR + odd, signature,
                                       halving->sent_bytes[0]);
     }
     for (unsigned r = 0; r < halving->rounds; r++) {
-        if (!ctn_message_zcopy_done(op, ROUND + 2 * r + odd, form,
+        if (!ctn_message_zcopy_done(op, ROUND + 2 * r + odd, signature,
                                     halving->sent_bytes[r])) {
             return false;
         }
     }
     return halving->partner >= halving->paired ||
-           ctn_message_zcopy_done(op, RESULT + odd, form,
+           ctn_message_zcopy_done(op, RESULT + odd, signature,
                                   halving->result_bytes);
 }
 
@@ -358,7 +358,7 @@ static ctn_step_t end_pass(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     halving_t *halving = ctn_op_state(op);
-    ctn_receive_handle_release(op, &halving->letter);
+    ctn_receive_handle_release(op, &halving->handle);
     /* After a failure others may still fetch from it. */
     if (op->status == CATENA_OK && !halving->spare) {
         ctn_scratch_free(op->exec, halving->start, halving->memory_bytes);
@@ -396,9 +396,9 @@ ctn_op_t *ctn_p2p_reduce_scatter(ctn_module_t *module,
                                  const ctn_basic_coll_t *basic)
 {
     const ctn_p2p_t *p2p = (const ctn_p2p_t *)module;
-    bool large = ctn_parts_total(basic, p2p->size) > SHORT_VECTOR &&
-                 !ctn_p2p_asked(basic, "recursive-halving");
-    bool ring = (large || ctn_p2p_asked(basic, "ring")) &&
+    bool large = ctn_p2p_blocks_total(basic, p2p->size) > SHORT_VECTOR &&
+                 !ctn_p2p_requested(basic, "recursive-halving");
+    bool ring = (large || ctn_p2p_requested(basic, "ring")) &&
                 ctn_op_commutes(basic->by.op) &&
                 basic->by.type->bytes <= CTN_STAGING_BYTES;
     return ring ? ctn_p2p_reduce_scatter_ring(module, basic)

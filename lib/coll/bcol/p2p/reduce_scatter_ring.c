@@ -11,13 +11,13 @@
 #include "coll/bcol/p2p/vector.h"
 
 /* Slots: where pieces come in, and grants. */
-enum { PIECES, GRANTS };
+enum { FRAGMENTS, CTS };
 
 /* Pieces of a part that go round together. A member takes a piece out of its
  * stage when it has a place for the result, of which there is one beside the
  * two stages of the next member: with one piece more, all could wait for the
  * member after them. */
-enum { TOGETHER = CTN_FLOW_STAGES };
+enum { TOGETHER = CTN_STAGING_FRAGMENTS };
 
 /** A piece under way: in `step` steps it has come so far. */
 typedef struct cursor {
@@ -28,14 +28,14 @@ typedef struct cursor {
 
 typedef struct ring {
     ctn_p2p_call_t call; /* first */
-    size_t piece;        /* bytes: whole elements */
-    uint32_t pieces;     /* of the longest part */
-    ctn_inflow_t in;
-    ctn_outflow_t out;
+    size_t fragment;     /* bytes: whole elements */
+    uint32_t fragments;  /* of the longest part */
+    ctn_fragmented_recv_t in;
+    ctn_fragmented_send_t out;
     cursor_t received;    /* the piece that comes next */
     cursor_t sent;        /* the one to send next */
     ctn_staging_t *ready; /* it, when this member has added to it */
-    ctn_flow_unfit_t mismatch;
+    ctn_fragmented_mismatch_t mismatch;
 } ring_t;
 
 /** Member `away` before this one; at most twice round. */
@@ -53,22 +53,22 @@ static uint32_t owner(const ring_t *ring, const cursor_t *cursor, bool incoming)
 
 static size_t offset_of(const ring_t *ring, const cursor_t *cursor)
 {
-    return ((size_t)cursor->group * TOGETHER + cursor->index) * ring->piece;
+    return ((size_t)cursor->group * TOGETHER + cursor->index) * ring->fragment;
 }
 
 static size_t bytes_of(const ring_t *ring, const cursor_t *cursor,
                        bool incoming)
 {
     size_t bytes =
-        ctn_part_bytes(ring->call.basic, owner(ring, cursor, incoming));
+        ctn_p2p_block_bytes(ring->call.basic, owner(ring, cursor, incoming));
     size_t from = offset_of(ring, cursor);
     size_t rest = bytes > from ? bytes - from : 0;
-    return rest < ring->piece ? rest : ring->piece;
+    return rest < ring->fragment ? rest : ring->fragment;
 }
 
 static bool ended(const ring_t *ring, const cursor_t *cursor)
 {
-    return (uint64_t)cursor->group * TOGETHER >= ring->pieces;
+    return (uint64_t)cursor->group * TOGETHER >= ring->fragments;
 }
 
 /** To the next piece that travels: of each part the first, and all that have
@@ -76,7 +76,7 @@ static bool ended(const ring_t *ring, const cursor_t *cursor)
 static void pass(const ring_t *ring, cursor_t *cursor, bool incoming)
 {
     do {
-        uint32_t left = ring->pieces - cursor->group * TOGETHER;
+        uint32_t left = ring->fragments - cursor->group * TOGETHER;
         if (++cursor->index >= (left < TOGETHER ? left : TOGETHER)) {
             cursor->index = 0;
             cursor->step++;
@@ -88,8 +88,8 @@ static void pass(const ring_t *ring, cursor_t *cursor, bool incoming)
              bytes_of(ring, cursor, incoming) == 0);
 }
 
-static const unsigned char *own_piece(const ring_t *ring,
-                                      const cursor_t *cursor, bool incoming)
+static const unsigned char *own_fragment(const ring_t *ring,
+                                         const cursor_t *cursor, bool incoming)
 {
     const ctn_basic_coll_t *basic = ring->call.basic;
     return (const unsigned char *)basic->in +
@@ -99,29 +99,31 @@ static const unsigned char *own_piece(const ring_t *ring,
 /* ---- beginning ---- */
 
 /** What will come. */
-static ctn_inflow_plan_t plan_of(ring_t *ring)
+static ctn_fragmented_recv_params_t params_of(ring_t *ring)
 {
     const ctn_p2p_t *p2p = ring->call.p2p;
     uint32_t last = before(p2p, 1); /* whose part begins here */
-    ctn_inflow_plan_t plan = {.from = p2p->module.sbgp->member[last].memory,
-                              .slot = PIECES,
-                              .grant_slot = GRANTS,
-                              .digest =
-                                  ctn_parts_digest(ring->call.basic, p2p->size),
-                              .spare_slots = ctn_p2p_wide_slots(p2p->rounds)};
-    ring->pieces = 1;
+    ctn_fragmented_recv_params_t params = {
+        .from = p2p->module.sbgp->member[last].memory,
+        .slot = FRAGMENTS,
+        .cts_slot = CTS,
+        .digest = ctn_p2p_blocks_digest(ring->call.basic, p2p->size),
+        .spare_slots = ctn_p2p_eager_slots(p2p->rounds)};
+    ring->fragments = 1;
     for (uint32_t i = 0; i < p2p->size; i++) {
-        size_t bytes = ctn_part_bytes(ring->call.basic, i);
-        uint32_t pieces =
-            bytes > 0 ? (uint32_t)((bytes - 1) / ring->piece) + 1 : 1;
-        ring->pieces = pieces > ring->pieces ? pieces : ring->pieces;
+        size_t bytes = ctn_p2p_block_bytes(ring->call.basic, i);
+        uint32_t fragments =
+            bytes > 0 ? (uint32_t)((bytes - 1) / ring->fragment) + 1 : 1;
+        ring->fragments =
+            fragments > ring->fragments ? fragments : ring->fragments;
         if (i != last) {
-            size_t longest = bytes < ring->piece ? bytes : ring->piece;
-            plan.longest = longest > plan.longest ? longest : plan.longest;
-            plan.pieces += pieces;
+            size_t longest = bytes < ring->fragment ? bytes : ring->fragment;
+            params.longest =
+                longest > params.longest ? longest : params.longest;
+            params.fragments += fragments;
         }
     }
-    return plan;
+    return params;
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -132,22 +134,22 @@ static ctn_step_t begin(ctn_op_t *op)
     const ctn_sbgp_member_t *member = p2p->module.sbgp->member;
     size_t element = basic->by.type->bytes > 0 ? basic->by.type->bytes : 1;
     ctn_p2p_begin_ring(op);
-    ring->piece = CTN_STAGING_BYTES / element * element;
+    ring->fragment = CTN_STAGING_BYTES / element * element;
     ring->received = ring->sent = (cursor_t){0, 0, 0};
     ring->ready = NULL;
-    ring->mismatch = (ctn_flow_unfit_t){0, 0};
-    ring->in.stage = NULL;
-    ring->pieces = 0;
+    ring->mismatch = (ctn_fragmented_mismatch_t){0, 0};
+    ring->in.staging = NULL;
+    ring->fragments = 0;
     if (p2p->size == 1) {
-        ctn_p2p_copy(op, basic->out, basic->in, ctn_part_bytes(basic, 0));
+        ctn_p2p_copy(op, basic->out, basic->in, ctn_p2p_block_bytes(basic, 0));
         return CTN_STEP_NEXT;
     }
-    ctn_inflow_plan_t plan = plan_of(ring);
-    ctn_outflow_open(&ring->out, member[before(p2p, p2p->size - 1)].memory,
-                     GRANTS);
-    ring->out.digest = plan.digest;
+    ctn_fragmented_recv_params_t params = params_of(ring);
+    ctn_fragmented_send_open(&ring->out,
+                             member[before(p2p, p2p->size - 1)].memory, CTS);
+    ring->out.digest = params.digest;
     op->waits_for = member[before(p2p, 1)].rank;
-    catena_status_t status = ctn_inflow_open(op, &ring->in, &plan);
+    catena_status_t status = ctn_fragmented_recv_open(op, &ring->in, &params);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
@@ -156,12 +158,13 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t send(ctn_op_t *op, ring_t *ring)
 {
     bool own = ring->sent.step == 0;
-    if ((!own && ring->ready == NULL) || !ctn_outflow_granted(op, &ring->out)) {
+    if ((!own && ring->ready == NULL) ||
+        !ctn_fragmented_send_has_cts(op, &ring->out)) {
         return CTN_STEP_WAIT;
     }
-    catena_status_t status = ctn_outflow_put(
+    catena_status_t status = ctn_fragmented_send_put(
         op, &ring->out,
-        own ? own_piece(ring, &ring->sent, false) : ring->ready->data,
+        own ? own_fragment(ring, &ring->sent, false) : ring->ready->data,
         bytes_of(ring, &ring->sent, false), 0,
         own ? &op->pending : &ring->ready->pending);
     if (!own) {
@@ -178,7 +181,7 @@ static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
     const unsigned char *data = NULL;
     bool last = ring->received.step + 2 == ring->call.p2p->size;
     if ((!last && ring->ready != NULL) ||
-        ctn_inflow_next(op, &ring->in, &data) == CTN_STEP_WAIT) {
+        ctn_fragmented_recv_next(op, &ring->in, &data) == CTN_STEP_WAIT) {
         return CTN_STEP_WAIT;
     }
     catena_status_t status = CATENA_OK;
@@ -197,11 +200,11 @@ static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
     }
     if (status == CATENA_OK) {
         status =
-            ctn_p2p_reduce(op, data, own_piece(ring, &ring->received, true),
+            ctn_p2p_reduce(op, data, own_fragment(ring, &ring->received, true),
                            target, bytes_of(ring, &ring->received, true));
     }
     if (status == CATENA_OK) {
-        status = ctn_inflow_took(op, &ring->in);
+        status = ctn_fragmented_recv_consumed(op, &ring->in);
     }
     pass(ring, &ring->received, true);
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
@@ -209,7 +212,7 @@ static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
 
 /** Lengths differ: receive the pieces that still arrive, and forward counts of
  * steps instead of pieces. */
-static ctn_step_t go_round_unfit(ctn_op_t *op, ring_t *ring)
+static ctn_step_t go_round_mismatch(ctn_op_t *op, ring_t *ring)
 {
     uint32_t steps = ring->call.p2p->size - 1;
     const unsigned char *data;
@@ -218,17 +221,17 @@ static ctn_step_t go_round_unfit(ctn_op_t *op, ring_t *ring)
         ring->ready = NULL;
     }
     if (!ended(ring, &ring->received) &&
-        ctn_inflow_next(op, &ring->in, &data) == CTN_STEP_NEXT) {
-        catena_status_t status = ctn_inflow_took(op, &ring->in);
+        ctn_fragmented_recv_next(op, &ring->in, &data) == CTN_STEP_NEXT) {
+        catena_status_t status = ctn_fragmented_recv_consumed(op, &ring->in);
         pass(ring, &ring->received, true);
         return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
     }
     if (ended(ring, &ring->sent)) {
-        ring->mismatch.told = steps;
+        ring->mismatch.steps_sent = steps;
     }
-    return ctn_flow_tell(op, &ring->mismatch, &ring->in, &ring->out, PIECES,
-                         ring->received.group > 0 ? steps : ring->received.step,
-                         steps);
+    return ctn_fragmented_send_steps(
+        op, &ring->mismatch, &ring->in, &ring->out, FRAGMENTS,
+        ring->received.group > 0 ? steps : ring->received.step, steps);
 }
 
 static ctn_step_t go_round(ctn_op_t *op)
@@ -236,7 +239,7 @@ static ctn_step_t go_round(ctn_op_t *op)
     ring_t *ring = ctn_op_state(op);
     ctn_step_t step = CTN_STEP_NEXT;
     if (ring->call.status != CATENA_OK && ring->call.p2p->size > 1) {
-        return go_round_unfit(op, ring);
+        return go_round_mismatch(op, ring);
     }
     if (!ended(ring, &ring->sent)) {
         step = send(op, ring);
@@ -248,7 +251,7 @@ static ctn_step_t go_round(ctn_op_t *op)
         step = receive(op, ring);
     }
     return step == CTN_STEP_WAIT &&
-                   ctn_p2p_parts_differ(op, &ring->in, &ring->out)
+                   ctn_p2p_blocks_differ(op, &ring->in, &ring->out)
                ? CTN_STEP_MOVED
                : step;
 }
@@ -261,7 +264,7 @@ static ctn_step_t end(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     ring_t *ring = ctn_op_state(op);
-    ctn_inflow_close(op, &ring->in);
+    ctn_fragmented_recv_close(op, &ring->in);
     ctn_staging_trim(op->exec);
 }
 

@@ -25,7 +25,7 @@ typedef struct rooted {
     /* working */
     ctn_p2p_tree_t tree;
     const void *value; /* of the members heard of; the result */
-    unsigned heard;    /* children */
+    unsigned received; /* children */
     size_t passed;     /* bytes of what goes down; as its root has them */
 } rooted_t;
 
@@ -40,10 +40,10 @@ static ctn_step_t begin(ctn_op_t *op)
     const ctn_basic_coll_t *basic = rooted->call.basic;
     ctn_p2p_begin_vector(op, rooted->shape);
     rooted->passed = rooted->bytes;
-    ctn_p2p_plant(rooted->call.p2p, rooted->shape,
-                  rooted->up_and_down ? 0 : basic->root, &rooted->tree);
+    ctn_p2p_tree_set(rooted->call.p2p, rooted->shape,
+                     rooted->up_and_down ? 0 : basic->root, &rooted->tree);
     rooted->value = rooted->down_only ? basic->out : basic->in;
-    rooted->heard = 0;
+    rooted->received = 0;
     return CTN_STEP_NEXT;
 }
 
@@ -63,8 +63,8 @@ static ctn_step_t collect(ctn_op_t *op)
 {
     rooted_t *rooted = ctn_op_state(op);
     const ctn_p2p_tree_t *tree = &rooted->tree;
-    for (; rooted->heard < tree->children; rooted->heard++) {
-        const struct ctn_p2p_child *child = &tree->child[rooted->heard];
+    for (; rooted->received < tree->children; rooted->received++) {
+        const struct ctn_p2p_child *child = &tree->child[rooted->received];
         unsigned char *theirs;
         ctn_step_t step = ctn_p2p_receive_vector(op, child->member, child->slot,
                                                  rooted->bytes, &theirs);
@@ -124,8 +124,8 @@ static catena_status_t send_down(ctn_op_t *op, uint32_t to, const void *source)
     const rooted_t *rooted = ctn_op_state(op);
     bool passes = rooted->down_only && !is_root(rooted) &&
                   rooted->passed != CTN_MESSAGE_MISMATCH;
-    return passes ? ctn_p2p_send(op, to, slot_down(rooted), rooted->call.form,
-                                 source, rooted->passed)
+    return passes ? ctn_p2p_send(op, to, slot_down(rooted),
+                                 rooted->call.signature, source, rooted->passed)
                   : ctn_p2p_send_vector(op, to, slot_down(rooted), source,
                                         rooted->bytes);
 }
@@ -271,7 +271,8 @@ ctn_op_t *ctn_p2p_up_and_down(ctn_module_t *module,
     return make_up_and_down(module, basic, basic->bytes);
 }
 
-ctn_op_t *ctn_p2p_meet(ctn_module_t *module, const ctn_basic_coll_t *basic)
+ctn_op_t *ctn_p2p_tree_barrier(ctn_module_t *module,
+                               const ctn_basic_coll_t *basic)
 {
     return make_up_and_down(module, basic, 0);
 }

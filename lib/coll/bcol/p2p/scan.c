@@ -75,7 +75,7 @@ static catena_status_t fold(ctn_op_t *op, scan_t *scan, unsigned char *theirs,
 }
 
 /** NEXT: the round's message is in, if there is one. */
-static ctn_step_t hear(ctn_op_t *op, scan_t *scan)
+static ctn_step_t receive_round(ctn_op_t *op, scan_t *scan)
 {
     const ctn_p2p_t *p2p = scan->call.p2p;
     const ctn_basic_coll_t *basic = scan->call.basic;
@@ -111,7 +111,7 @@ static ctn_step_t double_up(ctn_op_t *op)
             }
         }
         scan->sent = true;
-        ctn_step_t step = hear(op, scan);
+        ctn_step_t step = receive_round(op, scan);
         if (step != CTN_STEP_NEXT) {
             return step;
         }

@@ -33,8 +33,8 @@ static void add_children(const ctn_p2p_t *p2p, uint32_t root, unsigned most,
     }
 }
 
-static void plant_stretches(const ctn_p2p_t *p2p, bool chain, uint32_t root,
-                            ctn_p2p_tree_t *tree)
+static void set_two_sided(const ctn_p2p_t *p2p, bool chain, uint32_t root,
+                          ctn_p2p_tree_t *tree)
 {
     uint32_t me = p2p->me;
     unsigned most = chain ? 1 : p2p->rounds;
@@ -50,8 +50,8 @@ static void plant_stretches(const ctn_p2p_t *p2p, bool chain, uint32_t root,
     add_children(p2p, root, most, tree);
 }
 
-static void plant_linear(const ctn_p2p_t *p2p, uint32_t root,
-                         ctn_p2p_tree_t *tree)
+static void set_linear(const ctn_p2p_t *p2p, uint32_t root,
+                       ctn_p2p_tree_t *tree)
 {
     if (p2p->me != root) {
         tree->parent = root;
@@ -66,15 +66,15 @@ static void plant_linear(const ctn_p2p_t *p2p, uint32_t root,
     }
 }
 
-void ctn_p2p_plant(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape, uint32_t root,
-                   ctn_p2p_tree_t *tree)
+void ctn_p2p_tree_set(const ctn_p2p_t *p2p, ctn_p2p_shape_t shape,
+                      uint32_t root, ctn_p2p_tree_t *tree)
 {
     tree->parent = p2p->size;
     tree->slot = 0;
     tree->children = 0;
     if (shape == CTN_P2P_LINEAR) {
-        plant_linear(p2p, root, tree);
+        set_linear(p2p, root, tree);
     } else {
-        plant_stretches(p2p, shape == CTN_P2P_CHAIN, root, tree);
+        set_two_sided(p2p, shape == CTN_P2P_CHAIN, root, tree);
     }
 }

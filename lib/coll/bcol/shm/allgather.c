@@ -7,7 +7,7 @@
 #include "coll/bcol/shm/block.h"
 
 /* From here on, with a core for each, a copy more costs more than the wait. */
-enum { LEND_BYTES = 4096 };
+enum { ZCOPY_BYTES = 4096 };
 
 static size_t longest_block(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
@@ -20,13 +20,13 @@ static size_t longest_block(const shm_t *shm, const ctn_basic_coll_t *basic)
 }
 
 /** Who knows all lengths can have rows closer together. */
-static bool show(shm_call_t *call)
+static bool publish(shm_call_t *call)
 {
     size_t longest = longest_block(call->shm, call->basic);
     if (longest < call->longest) {
         call->longest = longest;
     }
-    return shm_show_own(call);
+    return shm_publish_own(call);
 }
 
 /** While the others come. */
@@ -45,11 +45,11 @@ CTN_HOT static bool take_others(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     for (uint32_t i; (i = call->seen) < call->shm->size; call->seen++) {
-        if (!shm_heard(call, &shm_post_of(call, i)->word)) {
+        if (!shm_is_set(call, &shm_descriptor_of(call, i)->word)) {
             return false;
         }
         size_t bytes = basic->at[i + 1] - basic->at[i];
-        const void *block = shm_block_shown(call, i, i, bytes);
+        const void *block = shm_published_block(call, i, i, bytes);
         if (block != NULL && i != call->shm->me) {
             shm_copy(call, (unsigned char *)basic->out + basic->at[i], block,
                      bytes);
@@ -58,39 +58,42 @@ CTN_HOT static bool take_others(shm_call_t *call)
     return true;
 }
 
-#define ALLGATHER(name, lend)                                                  \
+#define ALLGATHER(name, zcopy_from)                                            \
     {                                                                          \
-        .way = {.algorithm = SHM_ALGORITHM(name, true),                        \
-                .step = {show, copy_own, take_others, shm_thank,               \
-                         shm_await_thanks}},                                   \
-        .lend_from = (lend), .what = "allgather",                              \
+        .algorithm = {.base = SHM_ALGORITHM(name, true),                       \
+                      .step = {publish, copy_own, take_others,                 \
+                               shm_acknowledge, shm_await_acknowledgments}},   \
+        .zcopy_bytes = (zcopy_from), .what = "allgather",                      \
     }
 
-static const shm_block_way_t staged = ALLGATHER("staged", SIZE_MAX);
-static const shm_block_way_t lent = ALLGATHER("lent", 0);
-static const shm_block_way_t oversubscribed =
+static const shm_block_algorithm_t staged = ALLGATHER("staged", SIZE_MAX);
+static const shm_block_algorithm_t zcopy = ALLGATHER("lent", 0);
+static const shm_block_algorithm_t oversubscribed =
     ALLGATHER("allgather", SHM_KEPT_BYTES + 1);
-static const shm_block_way_t uncrowded = ALLGATHER("allgather", LEND_BYTES);
+static const shm_block_algorithm_t dedicated =
+    ALLGATHER("allgather", ZCOPY_BYTES);
 
 /** Nobody lends any, but one who has been told other lengths might. */
-static const shm_block_way_t short_ones = {
-    .way = {.algorithm = SHM_ALGORITHM("allgather", true),
-            .step = {show, copy_own, take_others, shm_thank},
-            .lines = true},
-    .lend_from = SIZE_MAX,
+static const shm_block_algorithm_t short_ones = {
+    .algorithm = {.base = SHM_ALGORITHM("allgather", true),
+                  .step = {publish, copy_own, take_others, shm_acknowledge},
+                  .runs_inline = true},
+    .zcopy_bytes = SIZE_MAX,
     .what = "allgather",
 };
 
-static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};
+static const shm_algorithm_t *const algorithms[] = {&staged.algorithm,
+                                                    &zcopy.algorithm, NULL};
 
-const shm_way_t *shm_allgather_way(const shm_t *shm,
-                                   const ctn_basic_coll_t *basic)
+const shm_algorithm_t *shm_allgather_algorithm(const shm_t *shm,
+                                               const ctn_basic_coll_t *basic)
 {
-    const shm_way_t *named = shm_named_way(ways, basic);
+    const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
     if (named != NULL) {
         return named;
     }
-    return longest_block(shm, basic) <= shm->line_data ? &short_ones.way
-           : shm->oversubscribed                       ? &oversubscribed.way
-                                                       : &uncrowded.way;
+    return longest_block(shm, basic) <= shm->descriptor_data
+               ? &short_ones.algorithm
+           : shm->oversubscribed ? &oversubscribed.algorithm
+                                 : &dedicated.algorithm;
 }

@@ -18,7 +18,7 @@ enum { FLAT_BYTES = 2048 };
  * member; then it pays that all cores fold. */
 enum { LAST_BYTES_A_MEMBER = 1024 };
 /* Copies of longer vectors cost more than to wait for readers. */
-enum { LEND_BYTES = 1024 };
+enum { ZCOPY_BYTES = 1024 };
 
 /** Whether the result does not replace what others may be reading. */
 static bool apart(const shm_call_t *call)
@@ -26,11 +26,11 @@ static bool apart(const shm_call_t *call)
     return call->basic->in != call->basic->out;
 }
 
-static bool show_flat(shm_call_t *call)
+static bool publish_flat(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
-    shm_show(call, basic->in, basic->bytes,
-             basic->bytes >= LEND_BYTES && apart(call));
+    shm_publish(call, basic->in, basic->bytes,
+                basic->bytes >= ZCOPY_BYTES && apart(call));
     return true;
 }
 
@@ -38,18 +38,18 @@ static bool show_flat(shm_call_t *call)
  * are counted, so that the count fits the next time. */
 static void count_once(shm_call_t *call)
 {
-    if (call->differs && call->at == 0) {
+    if (call->mismatch && call->at == 0) {
         call->at = shm_count(call->shm, call->seq);
     }
 }
 
 static bool fold_all(shm_call_t *call)
 {
-    if (!shm_fold(call, call->shm->size, shm_whole(call), call->basic->out)) {
+    if (!shm_fold(call, call->shm->size, shm_all_of(call), call->basic->out)) {
         return false;
     }
-    if (call->basic->bytes >= LEND_BYTES) {
-        shm_say(call, shm_flag_of(call, call->shm->me));
+    if (call->basic->bytes >= ZCOPY_BYTES) {
+        shm_set_flag(call, shm_flag_of(call, call->shm->me));
     }
     count_once(call);
     return true;
@@ -57,20 +57,21 @@ static bool fold_all(shm_call_t *call)
 
 static bool await_readers(shm_call_t *call)
 {
-    return !call->lent || shm_gives_up(call) || shm_all_flags(call);
+    return !call->zcopy || shm_gives_up(call) || shm_all_flags(call);
 }
 
-static const shm_way_t flat = {.algorithm = SHM_ALGORITHM("flat", true),
-                               .step = {show_flat, fold_all, await_readers},
-                               .lines = true};
+static const shm_algorithm_t flat = {
+    .base = SHM_ALGORITHM("flat", true),
+    .step = {publish_flat, fold_all, await_readers},
+    .runs_inline = true};
 
 /* ---- shared ---- */
 
 /** What is lent may be replaced: results come after all who read have. */
-static bool show(shm_call_t *call)
+static bool publish(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
-    shm_show(call, basic->in, basic->bytes, basic->bytes >= LEND_BYTES);
+    shm_publish(call, basic->in, basic->bytes, basic->bytes >= ZCOPY_BYTES);
     call->own = basic->in; /* so the stage is free */
     return true;
 }
@@ -78,11 +79,12 @@ static bool show(shm_call_t *call)
 static bool collect(shm_call_t *call)
 {
     count_once(call);
-    return shm_collect_parts(call, true);
+    return shm_collect_fragments(call, true);
 }
 
-static const shm_way_t shared = {.algorithm = SHM_ALGORITHM("shared", true),
-                                 .step = {show, shm_fold_part, collect}};
+static const shm_algorithm_t shared = {
+    .base = SHM_ALGORITHM("shared", true),
+    .step = {publish, shm_fold_fragment, collect}};
 
 /* ---- last ---- */
 
@@ -101,33 +103,33 @@ static bool fold_if_last(shm_call_t *call)
         return true;
     }
     /* In virtual time a post may still be on its way. */
-    if (!shm_fold(call, size, shm_whole(call),
+    if (!shm_fold(call, size, shm_all_of(call),
                   shm_place_of(call, call->shm->me, basic->bytes))) {
         return false;
     }
-    last->folder = call->shm->me + (call->differs ? size : 0);
-    shm_say(call, &last->word);
+    last->folder = call->shm->me + (call->mismatch ? size : 0);
+    shm_set_flag(call, &last->word);
     return true;
 }
 
 /** After a long wait: with another length some are not counted before they have
  * failed. All that is shown is looked at, and all fail. */
-static bool doubt(shm_call_t *call)
+static bool check_lengths(shm_call_t *call)
 {
     uint32_t size = call->shm->size;
     call->peer_checks = call->shm->module.exec->peer_checks;
     for (uint32_t i = 0; i < size; i++) {
         if (i != call->shm->me &&
-            !shm_heard(call, &shm_post_of(call, i)->word)) {
+            !shm_is_set(call, &shm_descriptor_of(call, i)->word)) {
             return false;
         }
     }
     for (uint32_t i = 0; i < size; i++) {
         if (i != call->shm->me) {
-            (void)shm_shown(call, i);
+            (void)shm_published(call, i);
         }
     }
-    return call->differs;
+    return call->mismatch;
 }
 
 static bool take(shm_call_t *call)
@@ -137,10 +139,10 @@ static bool take(shm_call_t *call)
     call->seen = call->shm->size; /* nobody in particular */
     if (ctn_word_load(&last->word) != ctn_flag64(call->seq)) {
         return call->shm->module.exec->peer_checks != call->peer_checks &&
-               doubt(call);
+               check_lengths(call);
     }
     if (last->folder >= call->shm->size) {
-        shm_differs(call, 0, shm_unfit_mark(call->basic));
+        shm_report_mismatch(call, 0, shm_mismatch_mark(call->basic));
         return true;
     }
     shm_copy(call, basic->out,
@@ -149,25 +151,26 @@ static bool take(shm_call_t *call)
     return true;
 }
 
-static const shm_way_t last_folds = {.algorithm = SHM_ALGORITHM("last", true),
-                                     .step = {show, fold_if_last, take}};
+static const shm_algorithm_t last_folds = {
+    .base = SHM_ALGORITHM("last", true), .step = {publish, fold_if_last, take}};
 
-static const shm_way_t *const ways[] = {&flat, &shared, &last_folds, NULL};
+static const shm_algorithm_t *const algorithms[] = {&flat, &shared, &last_folds,
+                                                    NULL};
 const char *const shm_allreduce_names[] = {"flat", "shared", "last", NULL};
 
-static const shm_way_t *choose(const shm_t *shm, size_t bytes)
+static const shm_algorithm_t *choose(const shm_t *shm, size_t bytes)
 {
     if (shm->oversubscribed) {
-        return bytes <= shm->line_data                    ? &flat
+        return bytes <= shm->descriptor_data              ? &flat
                : bytes <= LAST_BYTES_A_MEMBER * shm->size ? &last_folds
                                                           : &shared;
     }
     return bytes <= FLAT_BYTES || shm->size <= 2 ? &flat : &shared;
 }
 
-const shm_way_t *shm_allreduce_way(const shm_t *shm,
-                                   const ctn_basic_coll_t *basic)
+const shm_algorithm_t *shm_allreduce_algorithm(const shm_t *shm,
+                                               const ctn_basic_coll_t *basic)
 {
-    const shm_way_t *named = shm_named_way(ways, basic);
+    const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
     return named != NULL ? named : choose(shm, basic->bytes);
 }

@@ -10,18 +10,18 @@ static bool is_root(const shm_call_t *call)
     return call->shm->me == call->basic->root;
 }
 
-static bool show(shm_call_t *call)
+static bool publish(shm_call_t *call)
 {
     if (is_root(call)) {
-        shm_show(call, call->basic->in, call->basic->bytes, false);
+        shm_publish(call, call->basic->in, call->basic->bytes, false);
     }
     return true;
 }
 
-static bool lend(shm_call_t *call)
+static bool publish_zcopy(shm_call_t *call)
 {
     if (is_root(call)) {
-        shm_show(call, call->basic->in, call->basic->bytes, true);
+        shm_publish(call, call->basic->in, call->basic->bytes, true);
     }
     return true;
 }
@@ -32,11 +32,11 @@ static bool take(shm_call_t *call)
     if (is_root(call)) {
         return true;
     }
-    if (!shm_heard_from(call, basic->root,
-                        &shm_post_of(call, basic->root)->word)) {
+    if (!shm_is_set_by(call, basic->root,
+                       &shm_descriptor_of(call, basic->root)->word)) {
         return false;
     }
-    const void *vector = shm_shown(call, basic->root);
+    const void *vector = shm_published(call, basic->root);
     if (vector != NULL) {
         shm_copy(call, basic->out, vector, basic->bytes);
     }
@@ -44,31 +44,33 @@ static bool take(shm_call_t *call)
 }
 
 /** Who has lent something waits for its readers. */
-static bool tell(shm_call_t *call)
+static bool acknowledge_zcopy(shm_call_t *call)
 {
-    if (shm_is_lent(call, call->basic->root)) {
-        shm_say(call, shm_flag_of(call, call->shm->me));
+    if (shm_is_zcopy(call, call->basic->root)) {
+        shm_set_flag(call, shm_flag_of(call, call->shm->me));
     }
     return true;
 }
 
 static bool await_readers(shm_call_t *call)
 {
-    return !call->lent || shm_all_flags(call);
+    return !call->zcopy || shm_all_flags(call);
 }
 
-static const shm_way_t staged = {.algorithm = SHM_ALGORITHM("staged", false),
-                                 .step = {show, take},
-                                 .lines = true};
-static const shm_way_t lent = {.algorithm = SHM_ALGORITHM("lent", false),
-                               .step = {lend, take, tell, await_readers}};
+static const shm_algorithm_t staged = {.base = SHM_ALGORITHM("staged", false),
+                                       .step = {publish, take},
+                                       .runs_inline = true};
+static const shm_algorithm_t zcopy = {
+    .base = SHM_ALGORITHM("lent", false),
+    .step = {publish_zcopy, take, acknowledge_zcopy, await_readers}};
 
-static const shm_way_t *const ways[] = {&staged, &lent, NULL};
+static const shm_algorithm_t *const algorithms[] = {&staged, &zcopy, NULL};
 const char *const shm_bcast_names[] = {"staged", "lent", NULL};
 
-const shm_way_t *shm_bcast_way(const shm_t *shm, const ctn_basic_coll_t *basic)
+const shm_algorithm_t *shm_bcast_algorithm(const shm_t *shm,
+                                           const ctn_basic_coll_t *basic)
 {
     (void)shm;
-    const shm_way_t *named = shm_named_way(ways, basic);
+    const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
     return named != NULL ? named : &staged;
 }

@@ -5,18 +5,18 @@
 
 const char *const shm_block_names[] = {"staged", "lent", NULL};
 
-typedef enum how {
-    LENT,    /* the owner waits until they have been read */
+typedef enum storage {
+    ZCOPY,   /* the owner waits until they have been read */
     KEPT,    /* they stay until all members are through */
     MISSING, /* there was no memory */
-    UNFIT    /* their owner has no valid data */
-} how_t;
+    MISMATCH /* their owner has no valid data */
+} storage_t;
 
 /** In a line whose data lie elsewhere: what about them. */
-typedef struct elsewhere {
+typedef struct location {
     uint64_t bytes;
-    uint64_t how; /* how_t */
-} elsewhere_t;
+    uint64_t storage; /* storage_t */
+} location_t;
 
 /* ---- room for copies ---- */
 
@@ -37,7 +37,7 @@ static shm_kept_t *find_kept(const shm_call_t *call)
     shm_kept_t *kept = call->shm->kept;
     while (kept->memory != NULL && !is_over(call, kept->seq)) {
         kept++;
-        assert(kept < call->shm->kept + SHM_RINGS);
+        assert(kept < call->shm->kept + SHM_GENERATIONS);
     }
     return kept;
 }
@@ -61,151 +61,156 @@ static unsigned char *take_kept(const shm_call_t *call, size_t bytes)
 
 void shm_release_kept(shm_t *shm)
 {
-    for (unsigned k = 0; k < SHM_RINGS; k++) {
+    for (unsigned k = 0; k < SHM_GENERATIONS; k++) {
         ctn_scratch_free(shm->module.exec, shm->kept[k].memory,
                          shm->kept[k].bytes);
     }
 }
 
-void shm_take_room(shm_call_t *call, size_t bytes)
+void shm_copy_area_take(shm_call_t *call, size_t bytes)
 {
     bool kept = bytes <= SHM_KEPT_BYTES;
     unsigned char *memory =
         kept ? take_kept(call, bytes)
              : ctn_scratch_alloc(call->shm->module.exec, bytes);
-    call->room = (shm_room_t){memory, memory != NULL ? bytes : 0, 0, kept};
+    call->copy_area =
+        (shm_copy_area_t){memory, memory != NULL ? bytes : 0, 0, kept};
 }
 
-void shm_leave_room(shm_call_t *call)
+void shm_copy_area_release(shm_call_t *call)
 {
-    if (!call->room.kept) {
-        ctn_scratch_free(call->shm->module.exec, call->room.memory,
-                         call->room.bytes);
+    if (!call->copy_area.kept) {
+        ctn_scratch_free(call->shm->module.exec, call->copy_area.memory,
+                         call->copy_area.bytes);
     }
-    call->room = (shm_room_t){.memory = NULL};
+    call->copy_area = (shm_copy_area_t){.memory = NULL};
 }
 
 /* ---- showing ---- */
 
 /** Whether a part is to be lent, and where it lies then. */
-static bool lends_at(const shm_call_t *call, const void *data, size_t bytes,
+static bool zcopy_at(const shm_call_t *call, const void *data, size_t bytes,
                      uint64_t *offset)
 {
-    const shm_block_way_t *way = (const void *)call->way;
-    return bytes >= way->lend_from && bytes > call->shm->line_data &&
+    const shm_block_algorithm_t *algorithm = (const void *)call->algorithm;
+    return bytes >= algorithm->zcopy_bytes &&
+           bytes > call->shm->descriptor_data &&
            ctn_heap_contains(call->shm->module.exec->heap, data, bytes, offset);
 }
 
-bool shm_lends(const shm_call_t *call, const void *data, size_t bytes)
+bool shm_may_zcopy(const shm_call_t *call, const void *data, size_t bytes)
 {
     uint64_t offset;
-    return lends_at(call, data, bytes, &offset);
+    return zcopy_at(call, data, bytes, &offset);
 }
 
 /** Where the block in the line of member i is put that is not lent; up to a
  * segment. */
 static void *place_of(const shm_call_t *call, uint32_t i, size_t bytes)
 {
-    return bytes > call->shm->line_data && bytes <= SHM_ROW_BYTES
-               ? shm_row_of(call, i, call->longest)
+    return bytes > call->shm->descriptor_data && bytes <= SHM_EAGER_ROW_BYTES
+               ? shm_eager_row_of(call, i, call->longest)
                : shm_place_of(call, i, bytes);
 }
 
 /** A copy where there is room. */
-static how_t copy_to_room(shm_call_t *call, const void *data, size_t bytes,
-                          uint64_t *offset)
+static storage_t copy_to_area(shm_call_t *call, const void *data, size_t bytes,
+                              uint64_t *offset)
 {
-    shm_room_t *room = &call->room;
-    unsigned char *to = room->memory + room->used;
-    if (room->bytes - room->used < bytes ||
+    shm_copy_area_t *copy_area = &call->copy_area;
+    unsigned char *to = copy_area->memory + copy_area->used;
+    if (copy_area->bytes - copy_area->used < bytes ||
         !ctn_heap_contains(call->shm->module.exec->heap, to, bytes, offset)) {
         *offset = 0;
         return MISSING;
     }
     shm_copy(call, to, data, bytes);
-    room->used += bytes;
-    return room->kept ? KEPT : LENT;
+    copy_area->used += bytes;
+    return copy_area->kept ? KEPT : ZCOPY;
 }
 
-void shm_show_block(shm_call_t *call, uint32_t i, const void *data,
-                    size_t bytes)
+void shm_publish_block(shm_call_t *call, uint32_t i, const void *data,
+                       size_t bytes)
 {
-    shm_line_t *line = shm_post_of(call, i);
+    shm_descriptor_t *descriptor = shm_descriptor_of(call, i);
     uint64_t offset;
-    bool lends = !call->differs && lends_at(call, data, bytes, &offset);
-    if (call->differs) {
-        elsewhere_t about = {bytes, UNFIT};
-        memcpy(line->data, &about, sizeof(about));
+    bool may_zcopy = !call->mismatch && zcopy_at(call, data, bytes, &offset);
+    if (call->mismatch) {
+        location_t location = {bytes, MISMATCH};
+        memcpy(descriptor->data, &location, sizeof(location));
         offset = 0;
-    } else if (!lends && bytes <= CTN_CHUNK_BYTES) {
+    } else if (!may_zcopy && bytes <= CTN_CHUNK_BYTES) {
         offset = shm_staged_block(bytes);
         shm_copy(call, place_of(call, i, bytes), data, bytes);
     } else {
-        how_t how = lends ? LENT : copy_to_room(call, data, bytes, &offset);
-        elsewhere_t about = {bytes, how};
-        memcpy(line->data, &about, sizeof(about));
-        call->lent |= how == LENT;
-        call->status = how == MISSING ? CATENA_ERR_NO_MEMORY : call->status;
+        storage_t storage =
+            may_zcopy ? ZCOPY : copy_to_area(call, data, bytes, &offset);
+        location_t location = {bytes, storage};
+        memcpy(descriptor->data, &location, sizeof(location));
+        call->zcopy |= storage == ZCOPY;
+        call->status = storage == MISSING ? CATENA_ERR_NO_MEMORY : call->status;
     }
-    line->offset = offset;
-    shm_say(call, &line->word);
+    descriptor->offset = offset;
+    shm_set_flag(call, &descriptor->word);
 }
 
 /** What a line says of its block, which is at its offset if it is not staged.
  */
-static elsewhere_t read_line(const shm_line_t *line, bool *staged)
+static location_t read_descriptor(const shm_descriptor_t *descriptor,
+                                  bool *staged)
 {
-    elsewhere_t about = {.how = KEPT};
-    *staged = line->offset >= shm_staged_block(CTN_CHUNK_BYTES);
+    location_t location = {.storage = KEPT};
+    *staged = descriptor->offset >= shm_staged_block(CTN_CHUNK_BYTES);
     if (*staged) {
-        about.bytes = SHM_STAGED - line->offset;
+        location.bytes = SHM_STAGED - descriptor->offset;
     } else {
-        memcpy(&about, line->data, sizeof(about));
+        memcpy(&location, descriptor->data, sizeof(location));
     }
-    return about;
+    return location;
 }
 
-bool shm_has_lent(const shm_call_t *call, uint32_t i)
+bool shm_has_zcopy(const shm_call_t *call, uint32_t i)
 {
     bool staged;
-    return read_line(shm_post_of(call, i), &staged).how == LENT;
+    return read_descriptor(shm_descriptor_of(call, i), &staged).storage ==
+           ZCOPY;
 }
 
 /** The call fails; the first reason counts. */
 static const void *refuse(shm_call_t *call, uint32_t owner, size_t found,
                           size_t expected)
 {
-    const shm_block_way_t *way = (const void *)call->way;
+    const shm_block_algorithm_t *algorithm = (const void *)call->algorithm;
     if (call->status == CATENA_OK) {
-        call->status = ctn_block_mismatch(&call->shm->module, way->what, owner,
-                                          found, expected);
+        call->status = ctn_block_mismatch(&call->shm->module, algorithm->what,
+                                          owner, found, expected);
     }
     return NULL;
 }
 
-const void *shm_block_shown(shm_call_t *call, uint32_t i, uint32_t owner,
-                            size_t bytes)
+const void *shm_published_block(shm_call_t *call, uint32_t i, uint32_t owner,
+                                size_t bytes)
 {
-    const shm_line_t *line = shm_post_of(call, i);
+    const shm_descriptor_t *descriptor = shm_descriptor_of(call, i);
     bool staged;
-    elsewhere_t about = read_line(line, &staged);
-    call->thanks |= about.how == LENT;
-    if (about.how == UNFIT) {
+    location_t location = read_descriptor(descriptor, &staged);
+    call->acknowledge |= location.storage == ZCOPY;
+    if (location.storage == MISMATCH) {
         call->status =
             call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
         return NULL;
     }
-    if (about.bytes != bytes) {
-        return refuse(call, owner, about.bytes, bytes);
+    if (location.bytes != bytes) {
+        return refuse(call, owner, location.bytes, bytes);
     }
     if (staged) {
         return place_of(call, i, bytes);
     }
-    if (about.how == MISSING) {
+    if (location.storage == MISSING) {
         call->status = CATENA_ERR_NO_MEMORY;
         return NULL;
     }
-    return ctn_pointer(call->shm->peer[owner].endpoint, line->offset);
+    return ctn_pointer(call->shm->peer[owner].endpoint, descriptor->offset);
 }
 
 const void *shm_own_block(shm_call_t *call, const void *data, size_t bytes,
@@ -215,36 +220,36 @@ const void *shm_own_block(shm_call_t *call, const void *data, size_t bytes,
                              : refuse(call, call->shm->me, bytes, expected);
 }
 
-void shm_show_in(shm_call_t *call, size_t bytes)
+void shm_publish_in(shm_call_t *call, size_t bytes)
 {
     const void *in = call->basic->in;
-    if (bytes > CTN_CHUNK_BYTES && !shm_lends(call, in, bytes)) {
-        shm_take_room(call, bytes);
+    if (bytes > CTN_CHUNK_BYTES && !shm_may_zcopy(call, in, bytes)) {
+        shm_copy_area_take(call, bytes);
     }
-    shm_show_block(call, call->shm->me, in, bytes);
+    shm_publish_block(call, call->shm->me, in, bytes);
 }
 
 /* ---- steps ---- */
 
-bool shm_show_own(shm_call_t *call)
+bool shm_publish_own(shm_call_t *call)
 {
-    shm_show_in(call, call->basic->bytes);
+    shm_publish_in(call, call->basic->bytes);
     return true;
 }
 
-bool shm_thank(shm_call_t *call)
+bool shm_acknowledge(shm_call_t *call)
 {
-    if (call->thanks) {
-        shm_say(call, shm_flag_of(call, call->shm->me));
+    if (call->acknowledge) {
+        shm_set_flag(call, shm_flag_of(call, call->shm->me));
     }
     return true;
 }
 
-bool shm_await_thanks(shm_call_t *call)
+bool shm_await_acknowledgments(shm_call_t *call)
 {
-    if (call->lent && !shm_all_flags(call)) {
+    if (call->zcopy && !shm_all_flags(call)) {
         return false;
     }
-    shm_leave_room(call);
+    shm_copy_area_release(call);
     return true;
 }

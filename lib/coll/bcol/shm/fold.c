@@ -1,6 +1,6 @@
 #include "coll/bcol/shm/fold.h"
 
-shm_part_t shm_part_of(const shm_call_t *call, uint32_t i)
+shm_fragment_t shm_fragment_of(const shm_call_t *call, uint32_t i)
 {
     const ctn_basic_coll_t *basic = call->basic;
     size_t unit = basic->by.type->bytes;
@@ -12,7 +12,7 @@ shm_part_t shm_part_of(const shm_call_t *call, uint32_t i)
     size_t end = units * (i + 1) / call->shm->size * unit;
     first = first < basic->bytes ? first : basic->bytes;
     end = end < basic->bytes ? end : basic->bytes;
-    return (shm_part_t){first, end - first};
+    return (shm_fragment_t){first, end - first};
 }
 
 /** Where the vector of member i is that it has shown. False: not yet. */
@@ -23,62 +23,65 @@ static bool find_vector(shm_call_t *call, uint32_t i,
         *vector = call->own;
         return true;
     }
-    if (!shm_heard(call, &shm_post_of(call, i)->word)) {
+    if (!shm_is_set(call, &shm_descriptor_of(call, i)->word)) {
         return false;
     }
-    *vector = shm_shown(call, i);
+    *vector = shm_published(call, i);
     return true;
 }
 
-bool shm_fold(shm_call_t *call, uint32_t end, shm_part_t part, void *out)
+bool shm_fold(shm_call_t *call, uint32_t end, shm_fragment_t fragment,
+              void *out)
 {
     for (; call->seen < end; call->seen++) {
         const unsigned char *vector;
         if (!find_vector(call, call->seen, &vector)) {
             /* Others may go another way, but all show theirs where all wait. */
-            return shm_gives_up(call) && !call->way->algorithm.synchronizing;
+            return shm_gives_up(call) && !call->algorithm->base.synchronizing;
         }
-        if (call->differs) {
+        if (call->mismatch) {
             continue;
         }
         if (call->seen == 0) {
-            call->left = vector + part.at; /* nothing to fold yet */
+            call->left = vector + fragment.at; /* nothing to fold yet */
         } else {
-            shm_reduce(call, call->left, vector + part.at, out, part.bytes);
+            shm_reduce(call, call->left, vector + fragment.at, out,
+                       fragment.bytes);
             call->left = out;
         }
     }
-    if (call->left != out && !call->differs) {
-        shm_copy(call, out, call->left, part.bytes);
+    if (call->left != out && !call->mismatch) {
+        shm_copy(call, out, call->left, fragment.bytes);
     }
     return true;
 }
 
-bool shm_fold_part(shm_call_t *call)
+bool shm_fold_fragment(shm_call_t *call)
 {
     uint32_t me = call->shm->me;
-    shm_part_t part = shm_part_of(call, me);
-    if (!shm_fold(call, call->shm->size, part,
-                  shm_stage_of(call, me) + part.at)) {
+    shm_fragment_t fragment = shm_fragment_of(call, me);
+    if (!shm_fold(call, call->shm->size, fragment,
+                  shm_staging_of(call, me) + fragment.at)) {
         return false;
     }
-    shm_say(call, shm_share_of(call, me));
+    shm_set_flag(call, shm_fold_flag_of(call, me));
     return true;
 }
 
-bool shm_collect_parts(shm_call_t *call, bool copy)
+bool shm_collect_fragments(shm_call_t *call, bool copy)
 {
     for (; call->seen < call->shm->size; call->seen++) {
         if (shm_gives_up(call)) {
             return true;
         }
-        if (!shm_heard(call, shm_share_of(call, call->seen))) {
+        if (!shm_is_set(call, shm_fold_flag_of(call, call->seen))) {
             return false;
         }
-        shm_part_t part = shm_part_of(call, call->seen);
+        shm_fragment_t fragment = shm_fragment_of(call, call->seen);
         if (copy) {
-            shm_copy(call, (unsigned char *)call->basic->out + part.at,
-                     shm_stage_of(call, call->seen) + part.at, part.bytes);
+            shm_copy(call, (unsigned char *)call->basic->out + fragment.at,
+                     shm_staging_of(call, call->seen) + fragment.at,
+                     fragment.bytes);
         }
     }
     return true;

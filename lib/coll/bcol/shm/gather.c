@@ -5,16 +5,16 @@
 
 /* From here on, with a core for each, a copy more costs the root more than
  * those wait who have lent their blocks. */
-enum { LEND_BYTES = 8192 };
+enum { ZCOPY_BYTES = 8192 };
 
 static bool is_root(const shm_call_t *call)
 {
     return call->shm->me == call->basic->root;
 }
 
-static bool show(shm_call_t *call)
+static bool publish(shm_call_t *call)
 {
-    return is_root(call) || shm_show_own(call);
+    return is_root(call) || shm_publish_own(call);
 }
 
 static bool take_all(shm_call_t *call)
@@ -26,17 +26,17 @@ static bool take_all(shm_call_t *call)
     for (uint32_t i; (i = call->seen) < call->shm->size; call->seen++) {
         size_t bytes = basic->at[i + 1] - basic->at[i];
         unsigned char *to = (unsigned char *)basic->out + basic->at[i];
-        const void *part = NULL;
+        const void *block = NULL;
         if (i == basic->root) {
-            part = shm_own_block(call, basic->in, basic->bytes, bytes);
+            block = shm_own_block(call, basic->in, basic->bytes, bytes);
         } else {
-            if (!shm_heard(call, &shm_post_of(call, i)->word)) {
+            if (!shm_is_set(call, &shm_descriptor_of(call, i)->word)) {
                 return false;
             }
-            part = shm_block_shown(call, i, i, bytes);
+            block = shm_published_block(call, i, i, bytes);
         }
-        if (part != NULL && part != to) {
-            shm_copy(call, to, part, bytes);
+        if (block != NULL && block != to) {
+            shm_copy(call, to, block, bytes);
         }
     }
     return true;
@@ -48,32 +48,36 @@ static bool await_root(shm_call_t *call)
         return true;
     }
     call->seen = call->basic->root;
-    if (call->lent && !shm_heard(call, shm_flag_of(call, call->basic->root))) {
+    if (call->zcopy &&
+        !shm_is_set(call, shm_flag_of(call, call->basic->root))) {
         return false;
     }
-    shm_leave_room(call);
+    shm_copy_area_release(call);
     return true;
 }
 
-#define GATHER(name, lend)                                                     \
+#define GATHER(name, zcopy_from)                                               \
     {                                                                          \
-        .way = {.algorithm = SHM_ALGORITHM(name, false),                       \
-                .step = {show, take_all, shm_thank, await_root}},              \
-        .lend_from = (lend), .what = "gather",                                 \
+        .algorithm = {.base = SHM_ALGORITHM(name, false),                      \
+                      .step = {publish, take_all, shm_acknowledge,             \
+                               await_root}},                                   \
+        .zcopy_bytes = (zcopy_from), .what = "gather",                         \
     }
 
-static const shm_block_way_t staged = GATHER("staged", SIZE_MAX);
-static const shm_block_way_t lent = GATHER("lent", 0);
-static const shm_block_way_t oversubscribed =
+static const shm_block_algorithm_t staged = GATHER("staged", SIZE_MAX);
+static const shm_block_algorithm_t zcopy = GATHER("lent", 0);
+static const shm_block_algorithm_t oversubscribed =
     GATHER("gather", SHM_KEPT_BYTES + 1);
-static const shm_block_way_t uncrowded = GATHER("gather", LEND_BYTES);
+static const shm_block_algorithm_t dedicated = GATHER("gather", ZCOPY_BYTES);
 
-static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};
+static const shm_algorithm_t *const algorithms[] = {&staged.algorithm,
+                                                    &zcopy.algorithm, NULL};
 
-const shm_way_t *shm_gather_way(const shm_t *shm, const ctn_basic_coll_t *basic)
+const shm_algorithm_t *shm_gather_algorithm(const shm_t *shm,
+                                            const ctn_basic_coll_t *basic)
 {
-    const shm_way_t *named = shm_named_way(ways, basic);
+    const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
     return named != NULL         ? named
-           : shm->oversubscribed ? &oversubscribed.way
-                                 : &uncrowded.way;
+           : shm->oversubscribed ? &oversubscribed.algorithm
+                                 : &dedicated.algorithm;
 }

@@ -7,20 +7,20 @@
 
 #include "coll/bcol/shm/block.h"
 
-typedef struct pass {
+typedef struct run {
     shm_t *shm;
     const ctn_basic_coll_t *basic;
     uint64_t seq;
     uint64_t tag;
-    unsigned char *lines; /* of this ring */
+    unsigned char *descriptors; /* of this ring */
     uint32_t loads;
     ctn_backoff_t backoff;
     catena_status_t status;
-} pass_t;
+} run_t;
 
-static shm_line_t *line_of(const pass_t *pass, uint32_t i)
+static shm_descriptor_t *descriptor_of(const run_t *run, uint32_t i)
 {
-    return (void *)(pass->lines + i * pass->shm->line_stride);
+    return (void *)(run->descriptors + i * run->shm->descriptor_stride);
 }
 
 static void copy_small(void *to, const void *from, size_t bytes)
@@ -34,111 +34,116 @@ static void copy_small(void *to, const void *from, size_t bytes)
 
 /** Wait for a member's line, and then, up to `end`, for others'. NULL: the
  * network failed. */
-static const shm_line_t *hear(pass_t *pass, uint32_t i, uint32_t end)
+static const shm_descriptor_t *await_descriptor(run_t *run, uint32_t i,
+                                                uint32_t end)
 {
-    shm_t *shm = pass->shm;
+    shm_t *shm = run->shm;
     ctn_exec_t *exec = shm->module.exec;
-    const shm_line_t *line = line_of(pass, i);
-    while (!ctn_word_becomes(&line->word, pass->tag, pass->loads)) {
-        pass->loads = 1;
-        exec->spin_polls = shm_looks_for(shm, i, end);
-        if (!ctn_inline_wait(exec, &pass->backoff)) {
+    const shm_descriptor_t *descriptor = descriptor_of(run, i);
+    while (!ctn_word_becomes(&descriptor->word, run->tag, run->loads)) {
+        run->loads = 1;
+        exec->spin_polls = shm_spins_for(shm, i, end);
+        if (!ctn_inline_wait(exec, &run->backoff)) {
             return NULL;
         }
     }
-    return line;
+    return descriptor;
 }
 
 /** The vector of member i has another length. */
-CTN_COLD static void differs(pass_t *pass, uint32_t i, const shm_line_t *line)
+CTN_COLD static void report_mismatch(run_t *run, uint32_t i,
+                                     const shm_descriptor_t *descriptor)
 {
-    shm_call_t call = {.shm = pass->shm,
-                       .basic = pass->basic,
-                       .way = shm_allreduce_way(pass->shm, pass->basic),
-                       .seq = pass->seq,
-                       .status = pass->status};
-    uint64_t mark = line->offset;
+    shm_call_t call = {.shm = run->shm,
+                       .basic = run->basic,
+                       .algorithm =
+                           shm_allreduce_algorithm(run->shm, run->basic),
+                       .seq = run->seq,
+                       .status = run->status};
+    uint64_t mark = descriptor->offset;
     if (mark < SHM_MARKS) { /* lent */
-        memcpy(&mark, line->data, sizeof(mark));
+        memcpy(&mark, descriptor->data, sizeof(mark));
     }
-    shm_differs(&call, i, mark);
-    pass->status = call.status;
+    shm_report_mismatch(&call, i, mark);
+    run->status = call.status;
 }
 
 /** The own vector is in the own line. */
-static void fold(pass_t *pass)
+static void fold(run_t *run)
 {
-    const ctn_basic_coll_t *basic = pass->basic;
+    const ctn_basic_coll_t *basic = run->basic;
     uint64_t mark = shm_vector_mark(basic);
     const void *left = NULL;
-    for (uint32_t i = 0; i < pass->shm->size; i++) {
-        const shm_line_t *line = i == pass->shm->me
-                                     ? line_of(pass, i)
-                                     : hear(pass, i, pass->shm->size);
-        if (line == NULL) {
+    for (uint32_t i = 0; i < run->shm->size; i++) {
+        const shm_descriptor_t *descriptor =
+            i == run->shm->me ? descriptor_of(run, i)
+                              : await_descriptor(run, i, run->shm->size);
+        if (descriptor == NULL) {
             return;
         }
-        if (i != pass->shm->me && line->offset != mark) {
-            differs(pass, i, line);
+        if (i != run->shm->me && descriptor->offset != mark) {
+            report_mismatch(run, i, descriptor);
             continue;
         }
-        if (pass->status != CATENA_OK) {
+        if (run->status != CATENA_OK) {
             continue;
         }
         if (i > 0) {
             /* Elements this short never need memory. */
-            (void)ctn_reduce(&basic->by, left, line->data, basic->out,
+            (void)ctn_reduce(&basic->by, left, descriptor->data, basic->out,
                              basic->bytes);
         }
-        left = i > 0 ? basic->out : line->data;
+        left = i > 0 ? basic->out : descriptor->data;
     }
-    if (pass->status == CATENA_OK && left != basic->out) {
+    if (run->status == CATENA_OK && left != basic->out) {
         copy_small(basic->out, left, basic->bytes);
     }
 }
 
 /** Write the own line, and post it if others read it, who expect `offset`. */
-static void speak(const pass_t *pass, bool post, uint64_t offset)
+static void publish_own(const run_t *run, bool publish, uint64_t offset)
 {
-    shm_line_t *line = line_of(pass, pass->shm->me);
-    copy_small(line->data, pass->basic->in, pass->basic->bytes);
-    if (post) {
-        line->offset = offset;
-        ctn_exec_post(pass->shm->module.exec, &line->word, pass->tag);
+    shm_descriptor_t *descriptor = descriptor_of(run, run->shm->me);
+    copy_small(descriptor->data, run->basic->in, run->basic->bytes);
+    if (publish) {
+        descriptor->offset = offset;
+        ctn_exec_post(run->shm->module.exec, &descriptor->word, run->tag);
     }
 }
 
-static void bcast(pass_t *pass)
+static void bcast(run_t *run)
 {
-    const ctn_basic_coll_t *basic = pass->basic;
-    if (pass->shm->me == basic->root) {
-        speak(pass, true, shm_vector_mark(basic));
+    const ctn_basic_coll_t *basic = run->basic;
+    if (run->shm->me == basic->root) {
+        publish_own(run, true, shm_vector_mark(basic));
         return;
     }
-    const shm_line_t *line = hear(pass, basic->root, basic->root + 1);
-    if (line != NULL && line->offset == shm_vector_mark(basic)) {
-        copy_small(basic->out, line->data, basic->bytes);
-    } else if (line != NULL) {
-        differs(pass, basic->root, line);
+    const shm_descriptor_t *descriptor =
+        await_descriptor(run, basic->root, basic->root + 1);
+    if (descriptor != NULL && descriptor->offset == shm_vector_mark(basic)) {
+        copy_small(basic->out, descriptor->data, basic->bytes);
+    } else if (descriptor != NULL) {
+        report_mismatch(run, basic->root, descriptor);
     }
 }
 
 /** A member shows no block of this length: as the ways say it. */
-static void refuse(pass_t *pass, uint32_t i, size_t bytes)
+static void refuse(run_t *run, uint32_t i, size_t bytes)
 {
-    shm_call_t call = {.shm = pass->shm,
-                       .basic = pass->basic,
-                       .way = shm_allgather_way(pass->shm, pass->basic),
-                       .seq = pass->seq,
-                       .status = pass->status};
-    (void)shm_block_shown(&call, i, i, bytes);
-    (void)shm_thank(&call);
-    pass->status = call.status;
+    shm_call_t call = {.shm = run->shm,
+                       .basic = run->basic,
+                       .algorithm =
+                           shm_allgather_algorithm(run->shm, run->basic),
+                       .seq = run->seq,
+                       .status = run->status};
+    (void)shm_published_block(&call, i, i, bytes);
+    (void)shm_acknowledge(&call);
+    run->status = call.status;
 }
 
-static void put_block(const pass_t *pass, uint32_t i, const void *block)
+static void put_block(const run_t *run, uint32_t i, const void *block)
 {
-    const ctn_basic_coll_t *basic = pass->basic;
+    const ctn_basic_coll_t *basic = run->basic;
     unsigned char *to = (unsigned char *)basic->out + basic->at[i];
     if (to != block) {
         copy_small(to, block, basic->at[i + 1] - basic->at[i]);
@@ -146,54 +151,57 @@ static void put_block(const pass_t *pass, uint32_t i, const void *block)
 }
 
 /** The own block first, while the others come. */
-static void gather_all(pass_t *pass)
+static void gather_all(run_t *run)
 {
-    uint32_t me = pass->shm->me;
-    put_block(pass, me, pass->basic->in);
-    for (uint32_t i = 0; i < pass->shm->size; i++) {
+    uint32_t me = run->shm->me;
+    put_block(run, me, run->basic->in);
+    for (uint32_t i = 0; i < run->shm->size; i++) {
         if (i == me) {
             continue;
         }
-        const shm_line_t *line = hear(pass, i, pass->shm->size);
-        if (line == NULL) {
+        const shm_descriptor_t *descriptor =
+            await_descriptor(run, i, run->shm->size);
+        if (descriptor == NULL) {
             return;
         }
-        size_t bytes = pass->basic->at[i + 1] - pass->basic->at[i];
-        if (line->offset == shm_staged_block(bytes)) {
-            put_block(pass, i, line->data);
+        size_t bytes = run->basic->at[i + 1] - run->basic->at[i];
+        if (descriptor->offset == shm_staged_block(bytes)) {
+            put_block(run, i, descriptor->data);
         } else {
-            refuse(pass, i, bytes);
+            refuse(run, i, bytes);
         }
     }
 }
 
-CTN_HOT catena_status_t shm_run_lines(shm_t *shm, ctn_basic_kind_t kind,
-                                      const ctn_basic_coll_t *basic,
-                                      uint64_t seq)
+CTN_HOT catena_status_t shm_run_inline(shm_t *shm, ctn_basic_kind_t kind,
+                                       const ctn_basic_coll_t *basic,
+                                       uint64_t seq)
 {
     ctn_exec_t *exec = shm->module.exec;
-    pass_t pass = {.shm = shm,
-                   .basic = basic,
-                   .seq = seq,
-                   .tag = ctn_flag64(seq),
-                   .lines = shm->posts +
-                            shm_ring(shm, seq) * shm->size * shm->line_stride,
-                   .loads = exec->wait_policy.loads};
+    run_t run = {.shm = shm,
+                 .basic = basic,
+                 .seq = seq,
+                 .tag = ctn_flag64(seq),
+                 .descriptors = shm->descriptors + shm_generation(shm, seq) *
+                                                       shm->size *
+                                                       shm->descriptor_stride,
+                 .loads = exec->wait_policy.loads};
     if (kind == CTN_BCAST) {
-        bcast(&pass);
+        bcast(&run);
     } else if (kind == CTN_ALLGATHER) {
-        speak(&pass, true, shm_staged_block(basic->bytes));
-        gather_all(&pass);
+        publish_own(&run, true, shm_staged_block(basic->bytes));
+        gather_all(&run);
     } else {
         bool root = shm->me == basic->root;
-        speak(&pass, kind == CTN_ALLREDUCE || !root, shm_vector_mark(basic));
+        publish_own(&run, kind == CTN_ALLREDUCE || !root,
+                    shm_vector_mark(basic));
         if (kind == CTN_ALLREDUCE || root) {
-            fold(&pass);
+            fold(&run);
         }
     }
-    if (kind == CTN_ALLREDUCE && pass.status != CATENA_OK) {
+    if (kind == CTN_ALLREDUCE && run.status != CATENA_OK) {
         shm_count(shm, seq);
     }
     catena_status_t status = ctn_inline_end(exec, &shm->sequence);
-    return status == CATENA_OK ? pass.status : status;
+    return status == CATENA_OK ? run.status : status;
 }

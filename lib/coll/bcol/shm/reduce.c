@@ -26,28 +26,28 @@ static bool keep_own(shm_call_t *call)
     return true;
 }
 
-static bool show_to_root(shm_call_t *call)
+static bool publish_to_root(shm_call_t *call)
 {
     if (is_root(call)) {
         return keep_own(call);
     }
-    shm_show(call, call->basic->in, call->basic->bytes, false);
+    shm_publish(call, call->basic->in, call->basic->bytes, false);
     return true;
 }
 
 static bool fold_at_root(shm_call_t *call)
 {
     return !is_root(call) ||
-           shm_fold(call, call->shm->size, shm_whole(call), call->basic->out);
+           shm_fold(call, call->shm->size, shm_all_of(call), call->basic->out);
 }
 
-static const shm_way_t flat = {.algorithm = SHM_ALGORITHM("flat", false),
-                               .step = {show_to_root, fold_at_root},
-                               .lines = true};
+static const shm_algorithm_t flat = {.base = SHM_ALGORITHM("flat", false),
+                                     .step = {publish_to_root, fold_at_root},
+                                     .runs_inline = true};
 
-static bool show_to_all(shm_call_t *call)
+static bool publish_to_all(shm_call_t *call)
 {
-    shm_show(call, call->basic->in, call->basic->bytes, true);
+    shm_publish(call, call->basic->in, call->basic->bytes, true);
     call->own = call->basic->in; /* so the stage is free */
     return true;
 }
@@ -55,21 +55,23 @@ static bool show_to_all(shm_call_t *call)
 /** Nobody reads the vectors any more when all parts are folded. */
 static bool collect(shm_call_t *call)
 {
-    return (!is_root(call) && !call->lent) ||
-           shm_collect_parts(call, is_root(call));
+    return (!is_root(call) && !call->zcopy) ||
+           shm_collect_fragments(call, is_root(call));
 }
 
 /* All have started when it ends. But with another length some go the other way,
  * and fences have to come at the same place for all. */
-static const shm_way_t shared = {.algorithm = SHM_ALGORITHM("shared", false),
-                                 .step = {show_to_all, shm_fold_part, collect}};
+static const shm_algorithm_t shared = {
+    .base = SHM_ALGORITHM("shared", false),
+    .step = {publish_to_all, shm_fold_fragment, collect}};
 
-static const shm_way_t *const ways[] = {&flat, &shared, NULL};
+static const shm_algorithm_t *const algorithms[] = {&flat, &shared, NULL};
 const char *const shm_reduce_names[] = {"flat", "shared", NULL};
 
-const shm_way_t *shm_reduce_way(const shm_t *shm, const ctn_basic_coll_t *basic)
+const shm_algorithm_t *shm_reduce_algorithm(const shm_t *shm,
+                                            const ctn_basic_coll_t *basic)
 {
-    const shm_way_t *named = shm_named_way(ways, basic);
+    const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
     bool long_one = basic->bytes >= SHARED_BYTES &&
                     shm->size >= SHARED_MEMBERS && !shm->oversubscribed;
     return named != NULL ? named : long_one ? &shared : &flat;

@@ -6,7 +6,7 @@
 
 /* From here on a copy costs more than the wait for all to have read, which
  * takes longer with more ranks than cores. */
-enum { LEND_BYTES = 4096, LEND_CROWDED = SHM_KEPT_BYTES };
+enum { ZCOPY_BYTES = 4096, ZCOPY_BYTES_OVERSUBSCRIBED = SHM_KEPT_BYTES };
 
 /* So much of a result stays in the nearest cache. */
 enum { FOLD_BYTES = 8192 };
@@ -16,9 +16,9 @@ static size_t all_bytes(const shm_call_t *call)
     return call->basic->at[call->shm->size];
 }
 
-static bool show(shm_call_t *call)
+static bool publish(shm_call_t *call)
 {
-    shm_show_in(call, all_bytes(call));
+    shm_publish_in(call, all_bytes(call));
     return true;
 }
 
@@ -27,7 +27,7 @@ static bool show(shm_call_t *call)
 static const unsigned char *contribution(shm_call_t *call, uint32_t i,
                                          size_t at)
 {
-    const unsigned char *all = shm_block_shown(call, i, i, all_bytes(call));
+    const unsigned char *all = shm_published_block(call, i, i, all_bytes(call));
     return all != NULL ? all + at : NULL;
 }
 
@@ -42,8 +42,8 @@ static bool all_there(shm_call_t *call)
 
 /** A piece of the result, from the last member to the first: users' functions
  * replace their right operand. */
-static void fold_piece(shm_call_t *call, size_t at, size_t bytes,
-                       unsigned char *out)
+static void fold_fragment(shm_call_t *call, size_t at, size_t bytes,
+                          unsigned char *out)
 {
     uint32_t i = call->shm->size - 1;
     const unsigned char *right = contribution(call, i, at);
@@ -67,34 +67,35 @@ static bool fold(shm_call_t *call)
         return true;
     }
     for (size_t at = 0; at < bytes; at += most) {
-        fold_piece(call, first + at, bytes - at < most ? bytes - at : most,
-                   (unsigned char *)basic->out + at);
+        fold_fragment(call, first + at, bytes - at < most ? bytes - at : most,
+                      (unsigned char *)basic->out + at);
     }
     return true;
 }
 
-#define REDUCE_SCATTER(name, lend)                                             \
+#define REDUCE_SCATTER(name, zcopy_from)                                       \
     {                                                                          \
-        .way = {.algorithm = SHM_ALGORITHM(name, true),                        \
-                .step = {show, shm_all_posts, fold, shm_thank,                 \
-                         shm_await_thanks}},                                   \
-        .lend_from = (lend), .what = "reduce_scatter",                         \
+        .algorithm = {.base = SHM_ALGORITHM(name, true),                       \
+                      .step = {publish, shm_all_descriptors, fold,             \
+                               shm_acknowledge, shm_await_acknowledgments}},   \
+        .zcopy_bytes = (zcopy_from), .what = "reduce_scatter",                 \
     }
 
-static const shm_block_way_t staged = REDUCE_SCATTER("staged", SIZE_MAX);
-static const shm_block_way_t lent = REDUCE_SCATTER("lent", 0);
-static const shm_block_way_t oversubscribed =
-    REDUCE_SCATTER("reduce_scatter", LEND_CROWDED);
-static const shm_block_way_t uncrowded =
-    REDUCE_SCATTER("reduce_scatter", LEND_BYTES);
+static const shm_block_algorithm_t staged = REDUCE_SCATTER("staged", SIZE_MAX);
+static const shm_block_algorithm_t zcopy = REDUCE_SCATTER("lent", 0);
+static const shm_block_algorithm_t oversubscribed =
+    REDUCE_SCATTER("reduce_scatter", ZCOPY_BYTES_OVERSUBSCRIBED);
+static const shm_block_algorithm_t dedicated =
+    REDUCE_SCATTER("reduce_scatter", ZCOPY_BYTES);
 
-static const shm_way_t *const ways[] = {&staged.way, &lent.way, NULL};
+static const shm_algorithm_t *const algorithms[] = {&staged.algorithm,
+                                                    &zcopy.algorithm, NULL};
 
-const shm_way_t *shm_reduce_scatter_way(const shm_t *shm,
-                                        const ctn_basic_coll_t *basic)
+const shm_algorithm_t *
+shm_reduce_scatter_algorithm(const shm_t *shm, const ctn_basic_coll_t *basic)
 {
-    const shm_way_t *named = shm_named_way(ways, basic);
+    const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
     return named != NULL         ? named
-           : shm->oversubscribed ? &oversubscribed.way
-                                 : &uncrowded.way;
+           : shm->oversubscribed ? &oversubscribed.algorithm
+                                 : &dedicated.algorithm;
 }

@@ -13,27 +13,28 @@ static bool is_last(const shm_call_t *call)
     return call->shm->me + 1 == call->shm->size;
 }
 
-static bool show(shm_call_t *call)
+static bool publish(shm_call_t *call)
 {
-    shm_show(call, call->basic->in, call->basic->bytes, false);
+    shm_publish(call, call->basic->in, call->basic->bytes, false);
     return true;
 }
 
 static bool fold(shm_call_t *call)
 {
-    return shm_fold(call, call->shm->me + 1, shm_whole(call), call->basic->out);
+    return shm_fold(call, call->shm->me + 1, shm_all_of(call),
+                    call->basic->out);
 }
 
 static bool fold_before(shm_call_t *call)
 {
     return call->shm->me == 0 ||
-           shm_fold(call, call->shm->me, shm_whole(call), call->basic->out);
+           shm_fold(call, call->shm->me, shm_all_of(call), call->basic->out);
 }
 
-static const shm_way_t flat = {.algorithm = SHM_ALGORITHM("flat", false),
-                               .step = {show, fold}};
-static const shm_way_t flat_exclusive = {
-    .algorithm = SHM_ALGORITHM("flat", false), .step = {show, fold_before}};
+static const shm_algorithm_t flat = {.base = SHM_ALGORITHM("flat", false),
+                                     .step = {publish, fold}};
+static const shm_algorithm_t flat_exclusive = {
+    .base = SHM_ALGORITHM("flat", false), .step = {publish, fold_before}};
 
 /* ---- chain ---- */
 
@@ -42,24 +43,24 @@ static bool pass_on(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     uint32_t me = call->shm->me;
-    shm_line_t *line = shm_post_of(call, me);
+    shm_descriptor_t *descriptor = shm_descriptor_of(call, me);
     void *place = shm_place_of(call, me, basic->bytes);
     if (me == 0) {
-        shm_show(call, basic->in, basic->bytes, false);
+        shm_publish(call, basic->in, basic->bytes, false);
         return true;
     }
     call->seen = me - 1;
-    if (!shm_heard(call, &shm_post_of(call, me - 1)->word)) {
+    if (!shm_is_set(call, &shm_descriptor_of(call, me - 1)->word)) {
         return false;
     }
-    call->left = shm_shown(call, me - 1);
+    call->left = shm_published(call, me - 1);
     if (!is_last(call)) {
         if (call->left != NULL) {
             shm_reduce(call, call->left, basic->in, place, basic->bytes);
         }
-        line->offset =
-            call->differs ? shm_unfit_mark(basic) : shm_vector_mark(basic);
-        shm_say(call, &line->word);
+        descriptor->offset =
+            call->mismatch ? shm_mismatch_mark(basic) : shm_vector_mark(basic);
+        shm_set_flag(call, &descriptor->word);
     }
     return true;
 }
@@ -67,7 +68,7 @@ static bool pass_on(shm_call_t *call)
 static bool take(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
-    if (call->differs) {
+    if (call->mismatch) {
         return true;
     }
     if (is_last(call) && call->shm->me > 0) {
@@ -81,36 +82,38 @@ static bool take(shm_call_t *call)
 
 static bool take_before(shm_call_t *call)
 {
-    if (call->shm->me > 0 && !call->differs) {
+    if (call->shm->me > 0 && !call->mismatch) {
         shm_copy(call, call->basic->out, call->left, call->basic->bytes);
     }
     return true;
 }
 
-static const shm_way_t chain = {.algorithm = SHM_ALGORITHM("chain", false),
-                                .step = {pass_on, take}};
-static const shm_way_t chain_exclusive = {
-    .algorithm = SHM_ALGORITHM("chain", false), .step = {pass_on, take_before}};
+static const shm_algorithm_t chain = {.base = SHM_ALGORITHM("chain", false),
+                                      .step = {pass_on, take}};
+static const shm_algorithm_t chain_exclusive = {
+    .base = SHM_ALGORITHM("chain", false), .step = {pass_on, take_before}};
 
-static const shm_way_t *const inclusive[] = {&flat, &chain, NULL};
-static const shm_way_t *const exclusive[] = {&flat_exclusive, &chain_exclusive,
-                                             NULL};
+static const shm_algorithm_t *const inclusive[] = {&flat, &chain, NULL};
+static const shm_algorithm_t *const exclusive[] = {&flat_exclusive,
+                                                   &chain_exclusive, NULL};
 const char *const shm_scan_names[] = {"flat", "chain", NULL};
 
-static const shm_way_t *choose(const shm_way_t *const *ways,
-                               const ctn_basic_coll_t *basic)
+static const shm_algorithm_t *choose(const shm_algorithm_t *const *algorithms,
+                                     const ctn_basic_coll_t *basic)
 {
-    const shm_way_t *named = shm_named_way(ways, basic);
-    return named != NULL ? named : ways[basic->bytes > FLAT_BYTES];
+    const shm_algorithm_t *named = shm_named_algorithm(algorithms, basic);
+    return named != NULL ? named : algorithms[basic->bytes > FLAT_BYTES];
 }
 
-const shm_way_t *shm_scan_way(const shm_t *shm, const ctn_basic_coll_t *basic)
+const shm_algorithm_t *shm_scan_algorithm(const shm_t *shm,
+                                          const ctn_basic_coll_t *basic)
 {
     (void)shm;
     return choose(inclusive, basic);
 }
 
-const shm_way_t *shm_exscan_way(const shm_t *shm, const ctn_basic_coll_t *basic)
+const shm_algorithm_t *shm_exscan_algorithm(const shm_t *shm,
+                                            const ctn_basic_coll_t *basic)
 {
     (void)shm;
     return choose(exclusive, basic);

@@ -10,8 +10,8 @@
 /** Where things begin in the memory of a member; all but the stages at member
  * 0 only. */
 typedef struct layout {
-    size_t flag_stride, line_stride, share_stride;
-    size_t flags, cpus, last, posts, shares, rows, stages;
+    size_t flag_stride, descriptor_stride, fold_flag_stride;
+    size_t flags, cpus, last, descriptors, fold_flags, eager_rows, staging;
     size_t bytes;
 } layout_t;
 
@@ -19,11 +19,11 @@ typedef struct layout {
  * it, from longer ones less is gained. An odd number of lines, as of rows. 2
  * ranks with a core each, 128 B: allreduce 0.29 us instead of 0.42 with 64
  * bytes here, bcast 0.19 instead of 0.23. */
-enum { LINE_BYTES = 320 };
+enum { DESCRIPTOR_BYTES = 320 };
 
 /** A row, and a line that makes their number odd: so those of many members meet
  * in different sets of a cache. */
-static size_t row_stride(size_t bytes)
+static size_t eager_row_stride(size_t bytes)
 {
     return (((bytes + 63) / 64) | 1) * 64;
 }
@@ -43,42 +43,46 @@ static layout_t lay_out(size_t size, bool leader, bool oversubscribed,
                         unsigned generations)
 {
     layout_t at = {.flag_stride = oversubscribed ? sizeof(uint64_t) : 128,
-                   .line_stride = oversubscribed ? 64 : LINE_BYTES,
-                   .share_stride = oversubscribed ? 64 : 128};
+                   .descriptor_stride = oversubscribed ? 64 : DESCRIPTOR_BYTES,
+                   .fold_flag_stride = oversubscribed ? 64 : 128};
     at.cpus = leader ? line_up(generations * size * at.flag_stride) : 0;
     at.last = at.cpus + (leader ? line_up(size * sizeof(uint32_t)) : 0);
-    at.posts = at.last + (leader ? generations * sizeof(shm_last_t) : 0);
-    at.shares = at.posts + (leader ? generations * size * at.line_stride : 0);
-    at.rows = at.shares + (leader ? generations * size * at.share_stride : 0);
-    at.stages =
-        page_up(at.rows +
-                (leader ? generations * size * row_stride(SHM_ROW_BYTES) : 0));
-    at.bytes = at.stages + generations * CTN_CHUNK_BYTES;
+    at.descriptors = at.last + (leader ? generations * sizeof(shm_last_t) : 0);
+    at.fold_flags = at.descriptors +
+                    (leader ? generations * size * at.descriptor_stride : 0);
+    at.eager_rows =
+        at.fold_flags + (leader ? generations * size * at.fold_flag_stride : 0);
+    at.staging = page_up(
+        at.eager_rows +
+        (leader ? generations * size * eager_row_stride(SHM_EAGER_ROW_BYTES)
+                : 0));
+    at.bytes = at.staging + generations * CTN_CHUNK_BYTES;
     return at;
 }
 
-void *shm_row_of(const shm_call_t *call, uint32_t i, size_t longest)
+void *shm_eager_row_of(const shm_call_t *call, uint32_t i, size_t longest)
 {
     const shm_t *shm = call->shm;
-    size_t ring = shm_ring(shm, call->seq) * shm->size;
-    return shm->rows + ring * row_stride(SHM_ROW_BYTES) +
-           i * row_stride(longest);
+    size_t generation = shm_generation(shm, call->seq) * shm->size;
+    return shm->eager_rows +
+           generation * eager_row_stride(SHM_EAGER_ROW_BYTES) +
+           i * eager_row_stride(longest);
 }
 
 void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes)
 {
-    if (bytes <= call->shm->line_data) {
-        return shm_post_of(call, i)->data;
+    if (bytes <= call->shm->descriptor_data) {
+        return shm_descriptor_of(call, i)->data;
     }
-    if (bytes > SHM_ROW_BYTES) {
-        return shm_stage_of(call, i);
+    if (bytes > SHM_EAGER_ROW_BYTES) {
+        return shm_staging_of(call, i);
     }
-    return shm_row_of(call, i, bytes);
+    return shm_eager_row_of(call, i, bytes);
 }
 
 /* ---- words and data ---- */
 
-static void say_cpu(shm_t *shm)
+static void report_cpu(shm_t *shm)
 {
     ctn_exec_t *exec = shm->module.exec;
     if (shm->oversubscribed) {
@@ -87,12 +91,12 @@ static void say_cpu(shm_t *shm)
 }
 
 /** All words of a kind, `stride` bytes apart. */
-static bool all_heard(shm_call_t *call, const void *first, size_t stride)
+static bool all_set(shm_call_t *call, const void *first, size_t stride)
 {
     const shm_t *shm = call->shm;
     const unsigned char *words = first;
     for (; call->seen < shm->size; call->seen++) {
-        if (!shm_heard(call, (const void *)(words + call->seen * stride))) {
+        if (!shm_is_set(call, (const void *)(words + call->seen * stride))) {
             return false;
         }
     }
@@ -101,81 +105,84 @@ static bool all_heard(shm_call_t *call, const void *first, size_t stride)
 
 bool shm_all_flags(shm_call_t *call)
 {
-    return all_heard(call, shm_flag_of(call, 0), call->shm->flag_stride);
+    return all_set(call, shm_flag_of(call, 0), call->shm->flag_stride);
 }
 
-bool shm_all_posts(shm_call_t *call)
+bool shm_all_descriptors(shm_call_t *call)
 {
-    return all_heard(call, shm_post_of(call, 0), call->shm->line_stride);
+    return all_set(call, shm_descriptor_of(call, 0),
+                   call->shm->descriptor_stride);
 }
 
-void shm_show(shm_call_t *call, const void *data, size_t bytes, bool may_lend)
+void shm_publish(shm_call_t *call, const void *data, size_t bytes,
+                 bool may_zcopy)
 {
     ctn_exec_t *exec = call->shm->module.exec;
-    shm_line_t *line = shm_post_of(call, call->shm->me);
+    shm_descriptor_t *descriptor = shm_descriptor_of(call, call->shm->me);
     uint64_t offset;
     uint64_t mark = shm_vector_mark(call->basic);
-    if (may_lend && !call->differs &&
+    if (may_zcopy && !call->mismatch &&
         ctn_heap_contains(exec->heap, data, bytes, &offset)) {
-        line->offset = offset;
-        memcpy(line->data, &mark, sizeof(mark));
-        call->lent = true;
+        descriptor->offset = offset;
+        memcpy(descriptor->data, &mark, sizeof(mark));
+        call->zcopy = true;
         call->own = data;
     } else {
         void *place = shm_place_of(call, call->shm->me, bytes);
-        line->offset = call->differs ? shm_unfit_mark(call->basic) : mark;
+        descriptor->offset =
+            call->mismatch ? shm_mismatch_mark(call->basic) : mark;
         ctn_exec_copy(exec, place, data, bytes);
         call->own = place;
     }
-    shm_say(call, &line->word);
+    shm_set_flag(call, &descriptor->word);
 }
 
-CTN_COLD void shm_differs(shm_call_t *call, uint32_t i, uint64_t mark)
+CTN_COLD void shm_report_mismatch(shm_call_t *call, uint32_t i, uint64_t mark)
 {
     const ctn_module_t *module = &call->shm->module;
     const ctn_basic_coll_t *basic = call->basic;
-    uint64_t about = SHM_STAGED - mark;
+    uint64_t found = SHM_STAGED - mark;
     uint32_t chunks = basic->chunks & UINT16_MAX;
-    bool parts = about >> 16 != chunks;
-    bool mismatch = (about & UINT16_MAX) == UINT16_MAX; /* has been logged */
-    call->differs = true;
-    if (call->status == CATENA_OK && (!mismatch || parts)) {
+    bool other_chunks = found >> 16 != chunks;
+    bool mismatch = (found & UINT16_MAX) == UINT16_MAX; /* has been logged */
+    call->mismatch = true;
+    if (call->status == CATENA_OK && (!mismatch || other_chunks)) {
         ctn_error(module->exec->log,
                   "%s: the vector of rank %u has %llu bytes, or %llu segments; "
                   "expected %zu, or %u; give the same count on all ranks",
-                  call->way->algorithm.name, module->sbgp->member[i].rank,
-                  (unsigned long long)(about & UINT16_MAX),
-                  (unsigned long long)(about >> 16), basic->bytes, chunks);
+                  call->algorithm->base.name, module->sbgp->member[i].rank,
+                  (unsigned long long)(found & UINT16_MAX),
+                  (unsigned long long)(found >> 16), basic->bytes, chunks);
     }
     call->status = call->status == CATENA_OK ? CATENA_ERR_ARG : call->status;
-    if (parts) {
+    if (other_chunks) {
         ctn_exec_abort(module->exec, CATENA_ERR_ARG);
     }
 }
 
-const void *shm_shown(shm_call_t *call, uint32_t i)
+const void *shm_published(shm_call_t *call, uint32_t i)
 {
     const shm_t *shm = call->shm;
-    const shm_line_t *line = shm_post_of(call, i);
-    uint64_t offset = line->offset;
+    const shm_descriptor_t *descriptor = shm_descriptor_of(call, i);
+    uint64_t offset = descriptor->offset;
     uint64_t mark = offset;
-    bool lent = shm_is_lent(call, i);
-    if (lent) {
-        memcpy(&mark, line->data, sizeof(mark));
+    bool zcopy = shm_is_zcopy(call, i);
+    if (zcopy) {
+        memcpy(&mark, descriptor->data, sizeof(mark));
     }
     if (mark != shm_vector_mark(call->basic)) {
-        shm_differs(call, i, mark);
+        shm_report_mismatch(call, i, mark);
         return NULL;
     }
-    return lent ? ctn_pointer(shm->peer[i].endpoint, offset)
-                : shm_place_of(call, i, call->basic->bytes);
+    return zcopy ? ctn_pointer(shm->peer[i].endpoint, offset)
+                 : shm_place_of(call, i, call->basic->bytes);
 }
 
 void shm_reduce(shm_call_t *call, const void *left, const void *right,
                 void *out, size_t bytes)
 {
     ctn_exec_t *exec = call->shm->module.exec;
-    if (!exec->drop_data && !call->differs &&
+    if (!exec->drop_data && !call->mismatch &&
         !ctn_reduce(&call->basic->by, left, right, out, bytes)) {
         /* But the others shall not wait for this one. */
         call->status = CATENA_ERR_NO_MEMORY;
@@ -192,22 +199,22 @@ static void begin(shm_call_t *call, uint64_t seq)
     call->seen = 0;
     call->end = call->shm->size;
     call->loads = 1;
-    call->lent = false;
-    call->thanks = false;
-    call->differs = call->basic != NULL && call->basic->mismatch;
-    call->status = call->differs ? CATENA_ERR_ARG : CATENA_OK;
+    call->zcopy = false;
+    call->acknowledge = false;
+    call->mismatch = call->basic != NULL && call->basic->mismatch;
+    call->status = call->mismatch ? CATENA_ERR_ARG : CATENA_OK;
     call->peer_checks = call->shm->module.exec->peer_checks;
-    call->longest = SHM_ROW_BYTES;
-    call->room = (shm_room_t){.memory = NULL};
+    call->longest = SHM_EAGER_ROW_BYTES;
+    call->copy_area = (shm_copy_area_t){.memory = NULL};
     call->at = 0;
-    say_cpu(call->shm);
+    report_cpu(call->shm);
 }
 
 /** Go on as far as it goes. True: it is over. */
 static bool advance(shm_call_t *call)
 {
-    while (call->way->step[call->step] != NULL) {
-        if (!call->way->step[call->step](call)) {
+    while (call->algorithm->step[call->step] != NULL) {
+        if (!call->algorithm->step[call->step](call)) {
             return false;
         }
         call->step++;
@@ -217,7 +224,7 @@ static bool advance(shm_call_t *call)
     return true;
 }
 
-uint16_t shm_looks_for(const shm_t *shm, uint32_t first, uint32_t end)
+uint16_t shm_spins_for(const shm_t *shm, uint32_t first, uint32_t end)
 {
     if (!shm->oversubscribed || first >= end) {
         return 0;
@@ -248,7 +255,7 @@ static ctn_step_t run_steps(ctn_op_t *op)
         call->seen < sbgp->size ? (int64_t)sbgp->member[call->seen].rank : -1;
     /* Who alone is waited for may have to wait for the network itself. */
     op->exec->spin_polls =
-        shm_looks_for(call->shm, call->seen, call->shm->size);
+        shm_spins_for(call->shm, call->seen, call->shm->size);
     return CTN_STEP_WAIT;
 }
 
@@ -256,25 +263,26 @@ const ctn_phase_t shm_phases[] = {
     {"begin", run_begin}, {"exchange", run_steps}, {NULL, NULL}};
 
 static ctn_op_t *make(ctn_module_t *module, const ctn_basic_coll_t *basic,
-                      const shm_way_t *way)
+                      const shm_algorithm_t *algorithm)
 {
     ctn_op_t *op =
-        ctn_op_create(module->exec, &way->algorithm, module->sequence);
+        ctn_op_create(module->exec, &algorithm->base, module->sequence);
     if (op != NULL) {
         shm_call_t *call = ctn_op_state(op);
         call->shm = (shm_t *)module;
         call->basic = basic;
-        call->way = way;
+        call->algorithm = algorithm;
     }
     return op;
 }
 
-const shm_way_t *shm_named_way(const shm_way_t *const *ways,
-                               const ctn_basic_coll_t *basic)
+const shm_algorithm_t *
+shm_named_algorithm(const shm_algorithm_t *const *algorithms,
+                    const ctn_basic_coll_t *basic)
 {
-    for (; basic->algorithm != NULL && *ways != NULL; ways++) {
-        if (strcmp((*ways)->algorithm.name, basic->algorithm) == 0) {
-            return *ways;
+    for (; basic->algorithm != NULL && *algorithms != NULL; algorithms++) {
+        if (strcmp((*algorithms)->base.name, basic->algorithm) == 0) {
+            return *algorithms;
         }
     }
     return NULL;
@@ -282,22 +290,22 @@ const shm_way_t *shm_named_way(const shm_way_t *const *ways,
 
 /* ---- the kinds ---- */
 
-typedef const shm_way_t *(*chooser_t)(const shm_t *shm,
-                                      const ctn_basic_coll_t *basic);
+typedef const shm_algorithm_t *(*chooser_t)(const shm_t *shm,
+                                            const ctn_basic_coll_t *basic);
 
 static const chooser_t choosers[CTN_BASICS] = {
-    [CTN_BARRIER] = shm_barrier_way,
-    [CTN_FANIN] = shm_fanin_way,
-    [CTN_FANOUT] = shm_fanout_way,
-    [CTN_BCAST] = shm_bcast_way,
-    [CTN_REDUCE] = shm_reduce_way,
-    [CTN_ALLREDUCE] = shm_allreduce_way,
-    [CTN_SCAN] = shm_scan_way,
-    [CTN_EXSCAN] = shm_exscan_way,
-    [CTN_GATHER] = shm_gather_way,
-    [CTN_SCATTER] = shm_scatter_way,
-    [CTN_ALLGATHER] = shm_allgather_way,
-    [CTN_REDUCE_SCATTER] = shm_reduce_scatter_way,
+    [CTN_BARRIER] = shm_barrier_algorithm,
+    [CTN_FANIN] = shm_fanin_algorithm,
+    [CTN_FANOUT] = shm_fanout_algorithm,
+    [CTN_BCAST] = shm_bcast_algorithm,
+    [CTN_REDUCE] = shm_reduce_algorithm,
+    [CTN_ALLREDUCE] = shm_allreduce_algorithm,
+    [CTN_SCAN] = shm_scan_algorithm,
+    [CTN_EXSCAN] = shm_exscan_algorithm,
+    [CTN_GATHER] = shm_gather_algorithm,
+    [CTN_SCATTER] = shm_scatter_algorithm,
+    [CTN_ALLGATHER] = shm_allgather_algorithm,
+    [CTN_REDUCE_SCATTER] = shm_reduce_scatter_algorithm,
 };
 
 static ctn_op_t *make_kind(ctn_module_t *module, const ctn_basic_coll_t *basic,
@@ -327,19 +335,20 @@ MAKE(reduce_scatter, CTN_REDUCE_SCATTER)
 
 static const ctn_basic_coll_t nothing = {.root = 0};
 
-static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_sequence_t *sequence)
+static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
+                                         ctn_sequence_t *sequence)
 {
     (void)exec;
     shm_t *shm =
         (void *)((unsigned char *)sequence - offsetof(shm_t, sequence));
-    return make(&shm->module, &nothing, &shm_fence_way);
+    return make(&shm->module, &nothing, &shm_generation_barrier_algorithm);
 }
 
-static const ctn_sequence_hooks_t hooks = {.make = make_fence};
+static const ctn_sequence_hooks_t hooks = {.make = make_generation_barrier};
 
 /* ---- at once ---- */
 
-static bool alone_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
+static bool inline_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
 {
     ctn_exec_t *exec = shm->module.exec;
     return synchronizing
@@ -347,17 +356,19 @@ static bool alone_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
                : ctn_inline_begin_unsynchronized(exec, &shm->sequence, seq);
 }
 
-static catena_status_t run_alone(shm_t *shm, const ctn_basic_coll_t *basic,
-                                 const shm_way_t *way, uint64_t seq)
+static catena_status_t run_algorithm_inline(shm_t *shm,
+                                            const ctn_basic_coll_t *basic,
+                                            const shm_algorithm_t *algorithm,
+                                            uint64_t seq)
 {
     ctn_exec_t *exec = shm->module.exec;
     ctn_backoff_t backoff = {0};
-    shm_call_t call = {.shm = shm, .basic = basic, .way = way};
+    shm_call_t call = {.shm = shm, .basic = basic, .algorithm = algorithm};
     begin(&call, seq);
     call.loads = exec->wait_policy.loads;
     while (!advance(&call)) {
         call.loads = 1;
-        exec->spin_polls = shm_looks_for(shm, call.seen, call.end);
+        exec->spin_polls = shm_spins_for(shm, call.seen, call.end);
         if (!ctn_inline_wait(exec, &backoff)) {
             break;
         }
@@ -367,12 +378,14 @@ static catena_status_t run_alone(shm_t *shm, const ctn_basic_coll_t *basic,
 }
 
 /** Wait until all have come to the last fence. */
-static bool end_fence(shm_t *shm, catena_status_t *status)
+static bool end_generation_barrier(shm_t *shm, catena_status_t *status)
 {
     ctn_sequence_t *sequence = &shm->sequence;
-    if (shm->fence > sequence->synchronized) {
-        *status = run_alone(shm, &nothing, &shm_fenced_way, shm->fence - 1);
-        sequence->synchronized = shm->fence;
+    if (shm->generation_barrier > sequence->synchronized) {
+        *status = run_algorithm_inline(shm, &nothing,
+                                       &shm_generation_barrier_end_algorithm,
+                                       shm->generation_barrier - 1);
+        sequence->synchronized = shm->generation_barrier;
     }
     return *status == CATENA_OK;
 }
@@ -381,7 +394,7 @@ static bool end_fence(shm_t *shm, catena_status_t *status)
  * member, and a look at what all have said at the fence before. So nobody waits
  * who is not far ahead. Until the next fence rings are free, and that may be an
  * operation, which all wait for. */
-static bool pass_fence(shm_t *shm, catena_status_t *status)
+static bool pass_generation_barrier(shm_t *shm, catena_status_t *status)
 {
     ctn_sequence_t *sequence = &shm->sequence;
     uint64_t seq;
@@ -389,12 +402,13 @@ static bool pass_fence(shm_t *shm, catena_status_t *status)
         return true;
     }
     if (!ctn_inline_possible(shm->module.exec, sequence) ||
-        !end_fence(shm, status) || !alone_begin(shm, true, &seq)) {
+        !end_generation_barrier(shm, status) ||
+        !inline_begin(shm, true, &seq)) {
         return false;
     }
     shm_call_t call = {.shm = shm, .seq = seq};
-    shm_say(&call, shm_flag_of(&call, shm->me));
-    shm->fence = sequence->started;
+    shm_set_flag(&call, shm_flag_of(&call, shm->me));
+    shm->generation_barrier = sequence->started;
     sequence->complete = sequence->started;
     return true;
 }
@@ -404,19 +418,19 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
                                catena_status_t *status)
 {
     shm_t *shm = (shm_t *)module;
-    const shm_way_t *way = choosers[kind](shm, basic);
-    bool synchronizing = way->algorithm.synchronizing;
+    const shm_algorithm_t *algorithm = choosers[kind](shm, basic);
+    bool synchronizing = algorithm->base.synchronizing;
     uint64_t seq;
     *status = CATENA_OK;
-    if ((!synchronizing && !pass_fence(shm, status)) ||
-        !alone_begin(shm, synchronizing, &seq)) {
+    if ((!synchronizing && !pass_generation_barrier(shm, status)) ||
+        !inline_begin(shm, synchronizing, &seq)) {
         return *status != CATENA_OK;
     }
-    if (way->lines && basic->bytes <= shm->line_data) {
-        say_cpu(shm);
-        *status = shm_run_lines(shm, kind, basic, seq);
+    if (algorithm->runs_inline && basic->bytes <= shm->descriptor_data) {
+        report_cpu(shm);
+        *status = shm_run_inline(shm, kind, basic, seq);
     } else {
-        *status = run_alone(shm, basic, way, seq);
+        *status = run_algorithm_inline(shm, basic, algorithm, seq);
     }
     return true;
 }
@@ -426,8 +440,8 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
 /** Look at each page of what all members write: two that meet a page for the
  * first time at once wait for each other in the kernel, 30 us for each of the
  * first pages instead of 2. A look is enough, if the first one has it made. */
-static void meet_pages(const ctn_exec_t *exec, const unsigned char *memory,
-                       size_t bytes)
+static void touch_pages(const ctn_exec_t *exec, const unsigned char *memory,
+                        size_t bytes)
 {
     for (size_t at = 0; !exec->virtual_time && at < bytes; at += 4096) {
         (void)*(const volatile unsigned char *)(memory + at);
@@ -438,7 +452,7 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
                                   bool oversubscribed, bool few,
                                   ctn_module_t **module, uint64_t *offset)
 {
-    unsigned generations = few ? SHM_FEW_RINGS : SHM_RINGS;
+    unsigned generations = few ? SHM_FEW_GENERATIONS : SHM_GENERATIONS;
     layout_t at = lay_out(size, me == 0, oversubscribed, generations);
     shm_t *shm = calloc(1, sizeof(*shm));
     if (shm == NULL) {
@@ -488,9 +502,9 @@ static catena_status_t reach(shm_t *shm, const ctn_sbgp_t *sbgp)
                       member->rank);
             return CATENA_ERR_ARG;
         }
-        peer->stages = memory + lay_out(shm->size, i == 0, shm->oversubscribed,
-                                        shm->sequence.generations)
-                                    .stages;
+        peer->staging = memory + lay_out(shm->size, i == 0, shm->oversubscribed,
+                                         shm->sequence.generations)
+                                     .staging;
     }
     return CATENA_OK;
 }
@@ -508,16 +522,16 @@ static catena_status_t shm_link(ctn_module_t *module, const ctn_sbgp_t *sbgp)
         ctn_pointer(shm->peer[0].endpoint, sbgp->member[0].memory.offset);
     module->sbgp = sbgp;
     shm->flag_stride = at.flag_stride;
-    shm->line_stride = at.line_stride;
-    shm->share_stride = at.share_stride;
-    shm->line_data = at.line_stride - sizeof(shm_line_t);
+    shm->descriptor_stride = at.descriptor_stride;
+    shm->fold_flag_stride = at.fold_flag_stride;
+    shm->descriptor_data = at.descriptor_stride - sizeof(shm_descriptor_t);
     shm->flags = memory + at.flags;
     shm->cpus = (void *)(memory + at.cpus);
     shm->last = (void *)(memory + at.last);
-    shm->posts = memory + at.posts;
-    shm->shares = memory + at.shares;
-    shm->rows = memory + at.rows;
-    meet_pages(module->exec, memory, at.stages);
+    shm->descriptors = memory + at.descriptors;
+    shm->fold_flags = memory + at.fold_flags;
+    shm->eager_rows = memory + at.eager_rows;
+    touch_pages(module->exec, memory, at.staging);
     return CATENA_OK;
 }
 

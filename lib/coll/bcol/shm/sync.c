@@ -5,9 +5,9 @@
 
 #include "coll/bcol/shm/shm.h"
 
-static bool come(shm_call_t *call)
+static bool arrive(shm_call_t *call)
 {
-    shm_say(call, shm_flag_of(call, call->shm->me));
+    shm_set_flag(call, shm_flag_of(call, call->shm->me));
     return true;
 }
 
@@ -20,48 +20,51 @@ static bool gather_at_root(shm_call_t *call)
 static bool release(shm_call_t *call)
 {
     uint32_t root = call->basic->root;
-    shm_line_t *line = shm_post_of(call, root);
+    shm_descriptor_t *descriptor = shm_descriptor_of(call, root);
     if (call->shm->me == root) {
-        shm_say(call, &line->word);
+        shm_set_flag(call, &descriptor->word);
         return true;
     }
-    return shm_heard_from(call, root, &line->word);
+    return shm_is_set_by(call, root, &descriptor->word);
 }
 
-static const shm_way_t flat = {.algorithm = SHM_ALGORITHM("flat", true),
-                               .step = {come, shm_all_flags}};
-static const shm_way_t root_gathers = {.algorithm = SHM_ALGORITHM("root", true),
-                                       .step = {come, gather_at_root, release}};
-static const shm_way_t fanin = {.algorithm = SHM_ALGORITHM("fan-in", false),
-                                .step = {come, gather_at_root}};
-static const shm_way_t fanout = {.algorithm = SHM_ALGORITHM("fan-out", false),
-                                 .step = {release}};
+static const shm_algorithm_t flat = {.base = SHM_ALGORITHM("flat", true),
+                                     .step = {arrive, shm_all_flags}};
+static const shm_algorithm_t root_gathers = {
+    .base = SHM_ALGORITHM("root", true),
+    .step = {arrive, gather_at_root, release}};
+static const shm_algorithm_t fanin = {.base = SHM_ALGORITHM("fan-in", false),
+                                      .step = {arrive, gather_at_root}};
+static const shm_algorithm_t fanout = {.base = SHM_ALGORITHM("fan-out", false),
+                                       .step = {release}};
 
-const shm_way_t shm_fence_way = {.algorithm = SHM_ALGORITHM("fence", true),
-                                 .step = {come, shm_all_flags}};
-const shm_way_t shm_fenced_way = {.algorithm = SHM_ALGORITHM("fence", false),
-                                  .step = {shm_all_flags}};
+const shm_algorithm_t shm_generation_barrier_algorithm = {
+    .base = SHM_ALGORITHM("fence", true), .step = {arrive, shm_all_flags}};
+const shm_algorithm_t shm_generation_barrier_end_algorithm = {
+    .base = SHM_ALGORITHM("fence", false), .step = {shm_all_flags}};
 
-static const shm_way_t *const barriers[] = {&flat, &root_gathers, NULL};
+static const shm_algorithm_t *const barriers[] = {&flat, &root_gathers, NULL};
 const char *const shm_barrier_names[] = {"flat", "root", NULL};
 
-const shm_way_t *shm_barrier_way(const shm_t *shm,
-                                 const ctn_basic_coll_t *basic)
+const shm_algorithm_t *shm_barrier_algorithm(const shm_t *shm,
+                                             const ctn_basic_coll_t *basic)
 {
-    const shm_way_t *named = shm_named_way(barriers, basic);
+    const shm_algorithm_t *named = shm_named_algorithm(barriers, basic);
     return named != NULL ? named
            : shm->oversubscribed || shm->size <= CTN_FLAT_MEMBERS
                ? &flat
                : &root_gathers;
 }
 
-const shm_way_t *shm_fanin_way(const shm_t *shm, const ctn_basic_coll_t *basic)
+const shm_algorithm_t *shm_fanin_algorithm(const shm_t *shm,
+                                           const ctn_basic_coll_t *basic)
 {
     (void)shm, (void)basic;
     return &fanin;
 }
 
-const shm_way_t *shm_fanout_way(const shm_t *shm, const ctn_basic_coll_t *basic)
+const shm_algorithm_t *shm_fanout_algorithm(const shm_t *shm,
+                                            const ctn_basic_coll_t *basic)
 {
     (void)shm, (void)basic;
     return &fanout;
