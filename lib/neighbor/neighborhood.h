@@ -57,13 +57,12 @@ typedef struct ctn_graph_facts {
 
 struct catena_neighborhood {
     /* Two cache lines that are all of this that small operations touch. */
-    _Alignas(
-        64) struct ctn_inline_path *quick; /* for short messages, or NULL */
+    _Alignas(64) struct ctn_inline_path *path; /* for short messages, or NULL */
     const ctn_link_in_t *ran; /* links that know what is complete, or NULL */
     uint64_t begun;           /* 1 + the last operation that has */
     uint64_t allowed; /* rings of short messages of those below are free */
     bool ahead;       /* of what links know of that */
-    int wanted;       /* ctn_neighbor_algorithm_t, or -1: auto */
+    int requested;    /* ctn_neighbor_algorithm_t, or -1: auto */
     const ctn_schedule_t *last; /* plan of the last operation, or NULL */
     ctn_exec_t *exec;
     ctn_sequence_t sequence; /* numbers the operations; has no slots */
@@ -82,7 +81,7 @@ struct catena_neighborhood {
     ctn_link_in_t *in;
     void *memory; /* slots, wide payloads and cells, in the heap */
     /* Plans, by scheme and pattern; NULL: not made, or not possible. */
-    ctn_schedule_t *plan[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
+    ctn_schedule_t *schedule[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
     struct ctn_chooser *chooser; /* schedule/select.c's */
     size_t bytes;          /* usual, along an edge of weight 1; 0: not known */
     void *kept;            /* memory that operations use again, or NULL */
@@ -150,27 +149,27 @@ catena_status_t ctn_neighbor_agree(catena_group_t *group,
 catena_status_t ctn_schedule_connect(catena_neighborhood_t *neighborhood,
                                      uint32_t outs, const uint32_t to[],
                                      uint32_t ins, const uint32_t from[],
-                                     ctn_schedule_t *plan);
+                                     ctn_schedule_t *schedule);
 
 /* Builders, each a file: NULL in *plan where the graph is none for it (the same
  * on all ranks). Collective. */
 catena_status_t ctn_schedule_direct(catena_neighborhood_t *neighborhood,
                                     ctn_pattern_t pattern,
-                                    ctn_schedule_t **plan);
+                                    ctn_schedule_t **schedule);
 /** Rounds in which a rank sends and receives at most one message; edges of the
  * greatest weight first. */
 catena_status_t ctn_schedule_colored(catena_neighborhood_t *neighborhood,
                                      ctn_pattern_t pattern,
-                                     ctn_schedule_t **plan);
+                                     ctn_schedule_t **schedule);
 /** Grids: along one dimension after the other; blocks for diagonals travel with
  * those for the neighbors they pass. */
 catena_status_t ctn_schedule_combining(catena_neighborhood_t *neighborhood,
                                        ctn_pattern_t pattern,
-                                       ctn_schedule_t **plan);
+                                       ctn_schedule_t **schedule);
 /** Edges between two nodes travel together, through one rank of each. */
 catena_status_t ctn_schedule_aggregated(catena_neighborhood_t *neighborhood,
                                         ctn_pattern_t pattern,
-                                        ctn_schedule_t **plan);
+                                        ctn_schedule_t **schedule);
 
 /** schedule/select.c: make the plans that operations may run: the direct ones,
  * and those of the algorithm that is `wanted` or, if that is auto, of all that

@@ -7,7 +7,7 @@
 
 /** One side that is being checked. */
 typedef struct check {
-    const ctn_neighbor_call_t *given;
+    const ctn_neighbor_call_t *call;
     const char *what;
     const ctn_given_side_t *side;
     ctn_side_shape_t shape;
@@ -15,20 +15,20 @@ typedef struct check {
     uint32_t count;
 } check_t;
 
-#define REFUSE(given, format, ...)                                             \
-    ctn_error((given)->neighborhood->exec->log, "%s: " format,                 \
-              (given)->kind->algorithm.name, __VA_ARGS__)
+#define REFUSE(call, format, ...)                                              \
+    ctn_error((call)->neighborhood->exec->log, "%s: " format,                  \
+              (call)->collective->algorithm.name, __VA_ARGS__)
 
 static catena_status_t too_long(const check_t *check, size_t count)
 {
-    REFUSE(check->given, "%s of %zu elements does not fit the address space",
+    REFUSE(check->call, "%s of %zu elements does not fit the address space",
            check->what, count);
     return CATENA_ERR_ARG;
 }
 
 static catena_status_t no_type(const check_t *check)
 {
-    REFUSE(check->given, "a type of %s is NULL", check->what);
+    REFUSE(check->call, "a type of %s is NULL", check->what);
     return CATENA_ERR_ARG;
 }
 
@@ -47,7 +47,7 @@ static bool any_neighbor(const check_t *check)
 }
 
 /** Blocks of one length; one block for all is the first of them. */
-static catena_status_t read_alike(const check_t *check, ctn_blocks_t *blocks)
+static catena_status_t read_uniform(const check_t *check, ctn_blocks_t *blocks)
 {
     uint32_t n = check->shape == CTN_SIDE_ONE ? 1 : check->count;
     size_t all;
@@ -66,8 +66,8 @@ static catena_status_t read_vector(const check_t *check, ctn_blocks_t *blocks,
     size_t all = 0;
     if (check->count > 0 &&
         (side->counts == NULL || side->displacements == NULL ||
-         (check->given->kind->typed && side->types == NULL))) {
-        REFUSE(check->given, "the %s of %s are NULL",
+         (check->call->collective->typed && side->types == NULL))) {
+        REFUSE(check->call, "the %s of %s are NULL",
                side->counts == NULL          ? "counts"
                : side->displacements == NULL ? "displacements"
                                              : "types",
@@ -99,19 +99,19 @@ static catena_status_t read_side(const check_t *check, ctn_blocks_t *blocks)
     const ctn_given_side_t *side = check->side;
     bool vector = check->shape == CTN_SIDE_VECTOR;
     bool empty;
-    catena_status_t status =
-        vector ? read_vector(check, blocks, &empty) : read_alike(check, blocks);
+    catena_status_t status = vector ? read_vector(check, blocks, &empty)
+                                    : read_uniform(check, blocks);
     if (status != CATENA_OK) {
         return status;
     }
     if (side->buffer == CATENA_IN_PLACE) {
-        REFUSE(check->given, "%s is CATENA_IN_PLACE, which is not allowed here",
+        REFUSE(check->call, "%s is CATENA_IN_PLACE, which is not allowed here",
                check->what);
         return CATENA_ERR_ARG;
     }
     if (side->buffer == NULL &&
         !(vector ? empty : blocks->bytes == 0 || !any_neighbor(check))) {
-        REFUSE(check->given, "%s is NULL, but has data", check->what);
+        REFUSE(check->call, "%s is NULL, but has data", check->what);
         return CATENA_ERR_ARG;
     }
     /* Our own buffer: catena writes to what it receives only. */
@@ -120,29 +120,29 @@ static catena_status_t read_side(const check_t *check, ctn_blocks_t *blocks)
     return CATENA_OK;
 }
 
-static catena_status_t read_reducer(const ctn_neighbor_call_t *given,
+static catena_status_t read_reducer(const ctn_neighbor_call_t *call,
                                     ctn_reducer_t *by)
 {
-    catena_datatype_t type = given->recv.type;
+    catena_datatype_t type = call->recv.type;
     char reason[256];
-    if (type == NULL || given->op == NULL) {
-        REFUSE(given, "the %s is NULL", type == NULL ? "type" : "operation");
+    if (type == NULL || call->op == NULL) {
+        REFUSE(call, "the %s is NULL", type == NULL ? "type" : "operation");
         return CATENA_ERR_ARG;
     }
-    if (!ctn_op_valid(given->op, type)) {
-        REFUSE(given, "%s",
-               ctn_op_refusal(given->op, type, reason, sizeof(reason)));
+    if (!ctn_op_valid(call->op, type)) {
+        REFUSE(call, "%s",
+               ctn_op_refusal(call->op, type, reason, sizeof(reason)));
         return CATENA_ERR_ARG;
     }
-    *by = (ctn_reducer_t){given->op, ctn_op_unit(given->op, type)};
+    *by = (ctn_reducer_t){call->op, ctn_op_unit(call->op, type)};
     return CATENA_OK;
 }
 
-static catena_status_t check_in_place(const ctn_neighbor_call_t *given)
+static catena_status_t check_in_place(const ctn_neighbor_call_t *call)
 {
-    const catena_neighborhood_t *n = given->neighborhood;
-    if (!ctn_neighbor_reduces(given->kind) && n->sources != n->targets) {
-        REFUSE(given,
+    const catena_neighborhood_t *n = call->neighborhood;
+    if (!ctn_neighbor_reduces(call->collective) && n->sources != n->targets) {
+        REFUSE(call,
                "in place takes as many sources as targets; there are %u and %u",
                n->sources, n->targets);
         return CATENA_ERR_ARG;
@@ -151,44 +151,44 @@ static catena_status_t check_in_place(const ctn_neighbor_call_t *given)
 }
 
 /** Whether it may be called at all. */
-static catena_status_t check_kind(const ctn_neighbor_call_t *given)
+static catena_status_t check_collective(const ctn_neighbor_call_t *call)
 {
-    if ((given->neighborhood->operations & given->kind->operation) == 0) {
-        REFUSE(given, "the neighborhood is made for other operations (%#x)",
-               given->neighborhood->operations);
+    if ((call->neighborhood->operations & call->collective->operation) == 0) {
+        REFUSE(call, "the neighborhood is made for other operations (%#x)",
+               call->neighborhood->operations);
         return CATENA_ERR_ARG;
     }
     return CATENA_OK;
 }
 
-CTN_HOT catena_status_t ctn_neighbor_validate(const ctn_neighbor_call_t *given,
+CTN_HOT catena_status_t ctn_neighbor_validate(const ctn_neighbor_call_t *call,
                                               ctn_exchange_t *x)
 {
-    const catena_neighborhood_t *n = given->neighborhood;
-    const ctn_neighbor_collective_t *kind = given->kind;
+    const catena_neighborhood_t *n = call->neighborhood;
+    const ctn_neighbor_collective_t *collective = call->collective;
     bool in_place =
-        kind->may_be_in_place && given->send.buffer == CATENA_IN_PLACE;
-    const check_t send = {.given = given,
+        collective->may_be_in_place && call->send.buffer == CATENA_IN_PLACE;
+    const check_t send = {.call = call,
                           .what = in_place ? "recv" : "send",
-                          .side = in_place ? &given->recv : &given->send,
-                          .shape = kind->send,
+                          .side = in_place ? &call->recv : &call->send,
+                          .shape = collective->send,
                           .edge = n->target,
                           .count = n->targets};
-    const check_t recv = {.given = given,
+    const check_t recv = {.call = call,
                           .what = "recv",
-                          .side = &given->recv,
-                          .shape = kind->recv,
+                          .side = &call->recv,
+                          .shape = collective->recv,
                           .edge = n->source,
                           .count = n->sources};
-    catena_status_t status = check_kind(given);
-    x->kind = kind;
-    x->neighborhood = given->neighborhood;
+    catena_status_t status = check_collective(call);
+    x->collective = collective;
+    x->neighborhood = call->neighborhood;
     x->in_place = in_place;
     if (status == CATENA_OK && in_place) {
-        status = check_in_place(given);
+        status = check_in_place(call);
     }
-    if (status == CATENA_OK && ctn_neighbor_reduces(kind)) {
-        status = read_reducer(given, &x->by);
+    if (status == CATENA_OK && ctn_neighbor_reduces(collective)) {
+        status = read_reducer(call, &x->by);
     }
     if (status == CATENA_OK) {
         status = read_side(&recv, &x->recv);
@@ -214,7 +214,7 @@ static void hold_side(ctn_exchange_t *x, const ctn_blocks_t *blocks,
 catena_status_t ctn_neighbor_hold(ctn_exchange_t *x)
 {
     const catena_neighborhood_t *n = x->neighborhood;
-    size_t most = x->kind->typed ? (size_t)n->sources + n->targets : 2;
+    size_t most = x->collective->typed ? (size_t)n->sources + n->targets : 2;
     x->held = malloc((most + 1) * sizeof(*x->held));
     if (x->held == NULL) {
         return CATENA_ERR_NO_MEMORY;

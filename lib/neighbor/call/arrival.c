@@ -7,14 +7,14 @@
 static ctn_incoming_t *incoming(const ctn_op_t *op, uint32_t m)
 {
     const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
-    return &x->run->receive[m];
+    return &x->execution->receive[m];
 }
 
 static catena_status_t give(ctn_op_t *op, uint32_t m)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_schedule_t *plan = x->run->plan;
-    return ctn_link_done(op, &plan->in[plan->receive[m].link],
+    const ctn_schedule_t *schedule = x->execution->schedule;
+    return ctn_link_done(op, &schedule->in[schedule->receive[m].link],
                          &incoming(op, m)->receiving);
 }
 
@@ -22,47 +22,50 @@ static catena_status_t give(ctn_op_t *op, uint32_t m)
  * has been passed on. */
 static catena_status_t end_message(ctn_op_t *op, uint32_t m)
 {
-    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
-    if (op->pending == 0 || !run->plan->passes_on) {
+    ctn_execution_t *execution =
+        ((ctn_exchange_t *)ctn_op_state(op))->execution;
+    if (op->pending == 0 || !execution->schedule->forwards) {
         return give(op, m);
     }
-    run->receive[m].ended = true;
-    run->ended++;
+    execution->receive[m].ended = true;
+    execution->ended++;
     return CATENA_OK;
 }
 
 catena_status_t ctn_give_ended(ctn_op_t *op)
 {
-    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    ctn_execution_t *execution =
+        ((ctn_exchange_t *)ctn_op_state(op))->execution;
     catena_status_t status = CATENA_OK;
-    for (uint32_t m = 0; m < run->plan->receives && status == CATENA_OK; m++) {
-        if (m < run->next_receive && run->receive[m].ended) {
-            run->receive[m].ended = false;
+    for (uint32_t m = 0;
+         m < execution->schedule->receives && status == CATENA_OK; m++) {
+        if (m < execution->next_receive && execution->receive[m].ended) {
+            execution->receive[m].ended = false;
             status = give(op, m);
         }
     }
-    run->ended = 0;
+    execution->ended = 0;
     return status;
 }
 
 catena_status_t ctn_pending_block_used(ctn_op_t *op,
-                                       const ctn_pending_block_t *item)
+                                       const ctn_pending_block_t *pending)
 {
-    uint32_t m = item->from;
+    uint32_t m = pending->from;
     return m != CTN_NO_MESSAGE && --incoming(op, m)->uses == 0
                ? end_message(op, m)
                : CATENA_OK;
 }
 
-catena_status_t ctn_block_was_read(ctn_op_t *op, ctn_block_ref_t part)
+catena_status_t ctn_block_was_read(ctn_op_t *op, ctn_block_ref_t block)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_pending_block_t *item = ctn_pending_block_of(x, part);
-    if (item != NULL) {
-        return ctn_pending_block_used(op, item);
+    const ctn_pending_block_t *pending = ctn_pending_block_of(x, block);
+    if (pending != NULL) {
+        return ctn_pending_block_used(op, pending);
     }
-    if (x->in_place && part.of == CTN_BLOCK_SEND) {
-        x->run->still_sent[part.index]--;
+    if (x->in_place && block.of == CTN_BLOCK_SEND) {
+        x->execution->still_sent[block.index]--;
     }
     return CATENA_OK;
 }
@@ -71,15 +74,16 @@ catena_status_t ctn_block_was_read(ctn_op_t *op, ctn_block_ref_t part)
 
 ctn_substitute_t *ctn_substitute(ctn_op_t *op, ctn_span_t target)
 {
-    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    ctn_execution_t *execution =
+        ((ctn_exchange_t *)ctn_op_state(op))->execution;
     size_t taken =
         sizeof(ctn_substitute_t) + (op->exec->drop_data ? 0 : target.bytes);
     ctn_substitute_t *made = ctn_scratch_alloc(op->exec, taken);
     if (made != NULL) {
-        made->next = run->substitute;
+        made->next = execution->substitute;
         made->target = target;
         made->taken = taken;
-        run->substitute = made;
+        execution->substitute = made;
     }
     return made;
 }
@@ -88,7 +92,8 @@ ctn_substitute_t *ctn_substitute(ctn_op_t *op, ctn_span_t target)
 static bool is_blocked(const ctn_op_t *op, uint32_t source)
 {
     const ctn_exchange_t *x = (const void *)op->memory;
-    return x->in_place && (x->run->still_sent[source] > 0 || op->pending != 0);
+    return x->in_place &&
+           (x->execution->still_sent[source] > 0 || op->pending != 0);
 }
 
 /** Where a block for `source` goes now. @return false: no memory */
@@ -106,46 +111,48 @@ static bool aim(ctn_op_t *op, uint32_t source, ctn_span_t *target)
 
 /** A block came in another length than this rank wants it. All has been sent
  * and received: the operation goes on, and fails at its end. */
-static void complain(ctn_op_t *op, uint32_t source, size_t bytes,
-                     size_t expected)
+static void report_mismatch(ctn_op_t *op, uint32_t source, size_t bytes,
+                            size_t expected)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_error(op->exec->log,
               "%s: rank %d sent %zu bytes for source %u of rank %u, which "
               "expects %zu",
-              x->kind->algorithm.name, x->neighborhood->source[source].rank,
-              bytes, source, x->neighborhood->group->chain.place.rank,
-              expected);
-    x->run->status = CATENA_ERR_ARG;
+              x->collective->algorithm.name,
+              x->neighborhood->source[source].rank, bytes, source,
+              x->neighborhood->group->chain.place.rank, expected);
+    x->execution->status = CATENA_ERR_ARG;
 }
 
 /** A block did not get further than a rank that wants it in another length. */
-static void complain_of_way(ctn_op_t *op, uint32_t source)
+static void report_forward_mismatch(ctn_op_t *op, uint32_t source)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_error(op->exec->log,
               "%s: rank %d sent another length for source %u of rank %u than "
               "a rank that passes it on expects",
-              x->kind->algorithm.name, x->neighborhood->source[source].rank,
-              source, x->neighborhood->group->chain.place.rank);
-    x->run->status = CATENA_ERR_ARG;
+              x->collective->algorithm.name,
+              x->neighborhood->source[source].rank, source,
+              x->neighborhood->group->chain.place.rank);
+    x->execution->status = CATENA_ERR_ARG;
 }
 
 catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
-                               const ctn_span_t *part,
+                               const ctn_span_t *block,
                                const unsigned char *data, size_t bytes,
-                               bool unfit)
+                               bool mismatch)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_span_t target = *part;
-    if (unfit) {
-        complain_of_way(op, source);
+    ctn_span_t target = *block;
+    if (mismatch) {
+        report_forward_mismatch(op, source);
     } else if (bytes != target.bytes) {
-        complain(op, source, bytes, target.bytes);
+        report_mismatch(op, source, bytes, target.bytes);
     }
-    if (unfit || bytes != target.bytes) {
-        ctn_pending_block_at(x->run, (ctn_block_ref_t){CTN_BLOCK_RECV, source})
-            ->unfit = true;
+    if (mismatch || bytes != target.bytes) {
+        ctn_pending_block_at(x->execution,
+                             (ctn_block_ref_t){CTN_BLOCK_RECV, source})
+            ->mismatch = true;
         return CATENA_OK;
     }
     if (bytes == 0) {
@@ -163,12 +170,12 @@ catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
 static catena_status_t take_only_block(ctn_op_t *op, uint32_t m)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_schedule_t *plan = x->run->plan;
+    const ctn_schedule_t *schedule = x->execution->schedule;
     ctn_incoming_t *in = incoming(op, m);
-    uint32_t source = plan->part[plan->receive[m].first].index;
-    ctn_span_t target = in->part[0];
+    uint32_t source = schedule->block[schedule->receive[m].first].index;
+    ctn_span_t target = in->block[0];
     if (in->receiving.bytes != target.bytes) {
-        complain(op, source, in->receiving.bytes, target.bytes);
+        report_mismatch(op, source, in->receiving.bytes, target.bytes);
         return give(op, m);
     }
     if (!aim(op, source, &target)) {
@@ -180,12 +187,12 @@ static catena_status_t take_only_block(ctn_op_t *op, uint32_t m)
 
 /* ---- items ---- */
 
-static void set_item(ctn_op_t *op, ctn_pending_block_t *item, uint32_t m,
-                     uint32_t uses, ctn_span_t span)
+static void set_pending(ctn_op_t *op, ctn_pending_block_t *pending, uint32_t m,
+                        uint32_t uses, ctn_span_t span)
 {
-    item->span = span;
-    item->here = true;
-    item->from = m;
+    pending->span = span;
+    pending->here = true;
+    pending->from = m;
     if (m != CTN_NO_MESSAGE) {
         incoming(op, m)->uses += uses;
     }
@@ -193,15 +200,16 @@ static void set_item(ctn_op_t *op, ctn_pending_block_t *item, uint32_t m,
 
 /** An operand is used once more than it is passed on. */
 static void set_operand(ctn_op_t *op, uint32_t source,
-                        ctn_pending_block_t *item, uint32_t m, ctn_span_t span)
+                        ctn_pending_block_t *pending, uint32_t m,
+                        ctn_span_t span)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     size_t expected = ctn_blocks_bytes(&x->recv, 0);
-    item->unfit = span.bytes != expected;
-    if (item->unfit) {
-        complain(op, source, span.bytes, expected);
+    pending->mismatch = span.bytes != expected;
+    if (pending->mismatch) {
+        report_mismatch(op, source, span.bytes, expected);
     }
-    set_item(op, item, m, item->readers + 1, span);
+    set_pending(op, pending, m, pending->readers + 1, span);
 }
 
 /** Lengths of a message's parts, one after the other. */
@@ -229,14 +237,14 @@ static bool read_lengths(const ctn_exchange_t *x,
 }
 
 static size_t next_length(lengths_t *lengths, uint32_t k, uint32_t count,
-                          bool *unfit)
+                          bool *mismatch)
 {
     uint64_t bytes = k + 1 < count ? lengths->each : lengths->left;
-    *unfit = false;
+    *mismatch = false;
     if (lengths->header != NULL) {
         memcpy(&bytes, lengths->header + k * sizeof(bytes), sizeof(bytes));
-        *unfit = (bytes & CTN_LENGTH_UNFIT) != 0;
-        bytes &= ~CTN_LENGTH_UNFIT;
+        *mismatch = (bytes & CTN_LENGTH_MISMATCH) != 0;
+        bytes &= ~CTN_LENGTH_MISMATCH;
     }
     bytes = bytes < lengths->left ? bytes : lengths->left;
     lengths->left -= bytes;
@@ -244,36 +252,36 @@ static size_t next_length(lengths_t *lengths, uint32_t k, uint32_t count,
 }
 
 /** One part of a message that may have any. */
-static catena_status_t take_part(ctn_op_t *op, uint32_t m, uint32_t k,
-                                 const unsigned char *data, size_t bytes,
-                                 bool unfit)
+static catena_status_t take_any_block(ctn_op_t *op, uint32_t m, uint32_t k,
+                                      const unsigned char *data, size_t bytes,
+                                      bool mismatch)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_schedule_t *plan = x->run->plan;
-    ctn_block_ref_t part = plan->part[plan->receive[m].first + k];
-    ctn_pending_block_t *item = ctn_pending_block_of(x, part);
+    const ctn_schedule_t *schedule = x->execution->schedule;
+    ctn_block_ref_t block = schedule->block[schedule->receive[m].first + k];
+    ctn_pending_block_t *pending = ctn_pending_block_of(x, block);
     /* Only read from; a span may be written, too. */
     ctn_span_t span = {.base = (unsigned char *)(uintptr_t)data,
                        .bytes = bytes};
-    if (item == NULL) {
-        return ctn_take_block(op, part.index, &incoming(op, m)->part[k], data,
-                              bytes, unfit);
+    if (pending == NULL) {
+        return ctn_take_block(op, block.index, &incoming(op, m)->block[k], data,
+                              bytes, mismatch);
     }
-    if (part.of == CTN_BLOCK_RECV) {
-        set_operand(op, part.index, item, m, span);
+    if (block.of == CTN_BLOCK_RECV) {
+        set_operand(op, block.index, pending, m, span);
     } else {
-        set_item(op, item, m, item->readers, span);
-        item->unfit = unfit;
+        set_pending(op, pending, m, pending->readers, span);
+        pending->mismatch = mismatch;
     }
     return CATENA_OK;
 }
 
 /** A message of several parts, or one that stays for a while. */
-static catena_status_t take_parts(ctn_op_t *op, uint32_t m)
+static catena_status_t take_blocks(ctn_op_t *op, uint32_t m)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     ctn_link_receive_handle_t *receiving = &incoming(op, m)->receiving;
-    uint32_t count = x->run->plan->receive[m].count;
+    uint32_t count = x->execution->schedule->receive[m].count;
     lengths_t lengths = {.header = NULL};
     catena_status_t status = ctn_link_make_contiguous(op, receiving);
     if (status == CATENA_OK && !read_lengths(x, receiving, count, &lengths)) {
@@ -283,11 +291,11 @@ static catena_status_t take_parts(ctn_op_t *op, uint32_t m)
     size_t at = x->headers ? count * sizeof(uint64_t) : 0;
     incoming(op, m)->uses = 1; /* this one */
     for (uint32_t k = 0; k < count && status == CATENA_OK; k++) {
-        bool unfit;
-        size_t bytes = next_length(&lengths, k, count, &unfit);
-        status = take_part(
+        bool mismatch;
+        size_t bytes = next_length(&lengths, k, count, &mismatch);
+        status = take_any_block(
             op, m, k, receiving->data != NULL ? receiving->data + at : NULL,
-            bytes, unfit);
+            bytes, mismatch);
         at += bytes;
     }
     if (status == CATENA_OK) {
@@ -299,13 +307,13 @@ static catena_status_t take_parts(ctn_op_t *op, uint32_t m)
 catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_schedule_t *plan = x->run->plan;
-    if (!ctn_neighbor_reduces(x->kind) && !plan->passes_on &&
-        plan->receive[m].count == 1) {
+    const ctn_schedule_t *schedule = x->execution->schedule;
+    if (!ctn_neighbor_reduces(x->collective) && !schedule->forwards &&
+        schedule->receive[m].count == 1) {
         return take_only_block(op, m);
     }
-    catena_status_t status = take_parts(op, m);
-    return status == CATENA_OK && ctn_neighbor_reduces(x->kind)
+    catena_status_t status = take_blocks(op, m);
+    return status == CATENA_OK && ctn_neighbor_reduces(x->collective)
                ? ctn_fold_arrived(op)
                : status;
 }
@@ -313,15 +321,16 @@ catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m)
 /* ---- blocks that stay ---- */
 
 /** A block becomes an item without being copied. */
-static catena_status_t keep_as_item(ctn_op_t *op, const ctn_local_copy_t *t,
-                                    const ctn_pending_block_t *from,
-                                    ctn_pending_block_t *to, ctn_span_t source)
+static catena_status_t keep_as_pending(ctn_op_t *op, const ctn_local_copy_t *t,
+                                       const ctn_pending_block_t *from,
+                                       ctn_pending_block_t *to,
+                                       ctn_span_t source)
 {
     uint32_t m = from != NULL ? from->from : CTN_NO_MESSAGE;
     if (t->to.of == CTN_BLOCK_RECV) {
         set_operand(op, t->to.index, to, m, source);
     } else {
-        set_item(op, to, m, to->readers, source);
+        set_pending(op, to, m, to->readers, source);
     }
     /* What lies in a buffer of the caller goes on being read there. */
     return from != NULL ? ctn_pending_block_used(op, from) : CATENA_OK;
@@ -330,23 +339,24 @@ static catena_status_t keep_as_item(ctn_op_t *op, const ctn_local_copy_t *t,
 catena_status_t ctn_make_local_copy(ctn_op_t *op, uint32_t index)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_local_copy_t *t = &x->run->plan->transfer[index];
+    const ctn_local_copy_t *t = &x->execution->schedule->local_copy[index];
     ctn_pending_block_t *from = ctn_pending_block_of(x, t->from);
     ctn_pending_block_t *to = ctn_pending_block_of(x, t->to);
-    ctn_span_t source = from != NULL ? from->span : x->run->transfer[2 * index];
-    ctn_span_t target = x->run->transfer[2 * index + 1];
+    ctn_span_t source =
+        from != NULL ? from->span : x->execution->local_copy[2 * index];
+    ctn_span_t target = x->execution->local_copy[2 * index + 1];
     if (to != NULL) {
-        catena_status_t status = keep_as_item(op, t, from, to, source);
+        catena_status_t status = keep_as_pending(op, t, from, to, source);
         return status == CATENA_OK && t->to.of == CTN_BLOCK_RECV
                    ? ctn_fold_arrived(op)
                    : status;
     }
-    if (from != NULL && from->unfit) {
-        complain_of_way(op, t->to.index);
+    if (from != NULL && from->mismatch) {
+        report_forward_mismatch(op, t->to.index);
         return ctn_block_was_read(op, t->from);
     }
     if (source.bytes != target.bytes) {
-        complain(op, t->to.index, source.bytes, target.bytes);
+        report_mismatch(op, t->to.index, source.bytes, target.bytes);
         return ctn_block_was_read(op, t->from);
     }
     if (!aim(op, t->to.index, &target)) {

@@ -5,7 +5,7 @@
 
 /** An operation as it was given. What it does not have is 0. */
 typedef struct ctn_neighbor_call {
-    const ctn_neighbor_collective_t *kind;
+    const ctn_neighbor_collective_t *collective;
     ctn_given_side_t send;
     ctn_given_side_t recv;
     catena_op_t op;
@@ -15,7 +15,7 @@ typedef struct ctn_neighbor_call {
 /** Check it, and say it in blocks.
  * @param[out] x zeroed; its arguments are set
  * @return ERR_ARG (logged) */
-catena_status_t ctn_neighbor_validate(const ctn_neighbor_call_t *given,
+catena_status_t ctn_neighbor_validate(const ctn_neighbor_call_t *call,
                                       ctn_exchange_t *x);
 
 /** Keep types and operation until the request is given back. */

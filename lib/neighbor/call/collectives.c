@@ -11,7 +11,7 @@
 CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
-    ctn_op_t *op = ctn_op_create(neighborhood->exec, &x->kind->algorithm,
+    ctn_op_t *op = ctn_op_create(neighborhood->exec, &x->collective->algorithm,
                                  &neighborhood->sequence);
     if (op == NULL) {
         return NULL;
@@ -28,16 +28,16 @@ CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
 }
 
 /** What all of them do: check, and run or make a request. */
-CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_call_t *given,
+CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_call_t *call,
                                             ctn_mode_t mode,
                                             catena_request_t **request)
 {
-    ctn_exchange_t x = {.kind = given->kind};
-    if (given->neighborhood == NULL ||
+    ctn_exchange_t x = {.collective = call->collective};
+    if (call->neighborhood == NULL ||
         (mode != CTN_BLOCKING && request == NULL)) {
         return CATENA_ERR_ARG;
     }
-    catena_status_t status = ctn_neighbor_validate(given, &x);
+    catena_status_t status = ctn_neighbor_validate(call, &x);
     if (status != CATENA_OK ||
         (mode == CTN_BLOCKING && ctn_inline_call(&x, &status))) {
         return status;
@@ -59,12 +59,12 @@ CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_call_t *given,
 }
 
 /** A blocking call, maybe one of those made most. */
-static inline catena_status_t enter(const ctn_neighbor_call_t *given)
+static inline catena_status_t enter(const ctn_neighbor_call_t *call)
 {
     catena_status_t status;
-    return given->neighborhood != NULL && ctn_inline_small_call(given, &status)
+    return call->neighborhood != NULL && ctn_inline_small_call(call, &status)
                ? status
-               : enter_usual(given, CTN_BLOCKING, NULL);
+               : enter_usual(call, CTN_BLOCKING, NULL);
 }
 
 /* Each has three forms of the same parameters: PUBLISH(name, (parameters but
@@ -74,25 +74,25 @@ static inline catena_status_t enter(const ctn_neighbor_call_t *given)
     CTN_TURN_LAST catena_status_t catena_neighbor_##name(                      \
         LIST parameters, catena_neighborhood_t *neighborhood)                  \
     {                                                                          \
-        const ctn_neighbor_call_t given = {                                    \
-            .kind = &name, .neighborhood = neighborhood, __VA_ARGS__};         \
-        return enter(&given);                                                  \
+        const ctn_neighbor_call_t call = {                                     \
+            .collective = &name, .neighborhood = neighborhood, __VA_ARGS__};   \
+        return enter(&call);                                                   \
     }                                                                          \
     catena_status_t catena_ineighbor_##name(                                   \
         LIST parameters, catena_neighborhood_t *neighborhood,                  \
         catena_request_t **request)                                            \
     {                                                                          \
-        const ctn_neighbor_call_t given = {                                    \
-            .kind = &name, .neighborhood = neighborhood, __VA_ARGS__};         \
-        return enter_usual(&given, CTN_NONBLOCKING, request);                  \
+        const ctn_neighbor_call_t call = {                                     \
+            .collective = &name, .neighborhood = neighborhood, __VA_ARGS__};   \
+        return enter_usual(&call, CTN_NONBLOCKING, request);                   \
     }                                                                          \
     catena_status_t catena_neighbor_##name##_init(                             \
         LIST parameters, catena_neighborhood_t *neighborhood,                  \
         catena_request_t **request)                                            \
     {                                                                          \
-        const ctn_neighbor_call_t given = {                                    \
-            .kind = &name, .neighborhood = neighborhood, __VA_ARGS__};         \
-        return enter_usual(&given, CTN_PERSISTENT, request);                   \
+        const ctn_neighbor_call_t call = {                                     \
+            .collective = &name, .neighborhood = neighborhood, __VA_ARGS__};   \
+        return enter_usual(&call, CTN_PERSISTENT, request);                    \
     }
 
 /* The sides that several of them have. */
@@ -103,9 +103,9 @@ static inline catena_status_t enter(const ctn_neighbor_call_t *given)
              .counts = side##_counts,                                          \
              .displacements = side##_displacements,                            \
              .types_field = of_types}
-#define SENT_ALIKE                                                             \
+#define SENT_UNIFORM                                                           \
     const void *send, size_t send_count, catena_datatype_t send_type
-#define RECEIVED_ALIKE                                                         \
+#define RECEIVED_UNIFORM                                                       \
     void *recv, size_t recv_count, catena_datatype_t recv_type
 #define SENT_VECTOR                                                            \
     const void *send, const size_t send_counts[],                              \
@@ -119,8 +119,8 @@ static const ctn_neighbor_collective_t gather = {
     .send = CTN_SIDE_ONE,
     .recv = CTN_SIDE_UNIFORM,
 };
-PUBLISH(gather, (SENT_ALIKE, RECEIVED_ALIKE), ONE(send, send_count, send_type),
-        ONE(recv, recv_count, recv_type))
+PUBLISH(gather, (SENT_UNIFORM, RECEIVED_UNIFORM),
+        ONE(send, send_count, send_type), ONE(recv, recv_count, recv_type))
 
 static const ctn_neighbor_collective_t gatherv = {
     .algorithm = CTN_EXCHANGE_ALGORITHM("neighbor_gatherv"),
@@ -128,7 +128,7 @@ static const ctn_neighbor_collective_t gatherv = {
     .send = CTN_SIDE_ONE,
     .recv = CTN_SIDE_VECTOR,
 };
-PUBLISH(gatherv, (SENT_ALIKE, RECEIVED_VECTOR, catena_datatype_t recv_type),
+PUBLISH(gatherv, (SENT_UNIFORM, RECEIVED_VECTOR, catena_datatype_t recv_type),
         ONE(send, send_count, send_type), VECTOR(recv, type, recv_type))
 
 static const ctn_neighbor_collective_t alltoall = {
@@ -138,7 +138,7 @@ static const ctn_neighbor_collective_t alltoall = {
     .recv = CTN_SIDE_UNIFORM,
     .may_be_in_place = true,
 };
-PUBLISH(alltoall, (SENT_ALIKE, RECEIVED_ALIKE),
+PUBLISH(alltoall, (SENT_UNIFORM, RECEIVED_UNIFORM),
         ONE(send, send_count, send_type), ONE(recv, recv_count, recv_type))
 
 static const ctn_neighbor_collective_t alltoallv = {

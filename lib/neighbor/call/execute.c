@@ -13,25 +13,25 @@
  * nobody, or from the rank itself, others need not know. */
 static size_t bytes_along(const ctn_exchange_t *x)
 {
-    return ctn_neighbor_varies(x->kind) ? 0
-           : x->neighborhood->ins > 0   ? ctn_blocks_bytes(&x->recv, 0)
-                                        : ctn_blocks_bytes(&x->send, 0);
+    return ctn_neighbor_varies(x->collective) ? 0
+           : x->neighborhood->ins > 0         ? ctn_blocks_bytes(&x->recv, 0)
+                                              : ctn_blocks_bytes(&x->send, 0);
 }
 
 /** Fill in a part that lies in a buffer of the caller. False: it does not. */
-static bool set_part(const ctn_exchange_t *x, ctn_block_ref_t part,
-                     ctn_span_t *span)
+static bool set_block(const ctn_exchange_t *x, ctn_block_ref_t block,
+                      ctn_span_t *span)
 {
-    if (part.of == CTN_BLOCK_SEND) {
-        *span = ctn_blocks_at(&x->send, part.index);
+    if (block.of == CTN_BLOCK_SEND) {
+        *span = ctn_blocks_at(&x->send, block.index);
         return true;
     }
-    if (part.of == CTN_BLOCK_RECV && !ctn_neighbor_reduces(x->kind)) {
-        *span = ctn_blocks_at(&x->recv, part.index);
+    if (block.of == CTN_BLOCK_RECV && !ctn_neighbor_reduces(x->collective)) {
+        *span = ctn_blocks_at(&x->recv, block.index);
         return true;
     }
     /* An operand is as long as the result. */
-    *span = (ctn_span_t){.bytes = part.of == CTN_BLOCK_RECV
+    *span = (ctn_span_t){.bytes = block.of == CTN_BLOCK_RECV
                                       ? ctn_blocks_bytes(&x->recv, 0)
                                       : bytes_along(x)};
     return false;
@@ -39,71 +39,74 @@ static bool set_part(const ctn_exchange_t *x, ctn_block_ref_t part,
 
 static void set_messages(ctn_exchange_t *x)
 {
-    ctn_execution_t *run = x->run;
-    const ctn_schedule_t *plan = run->plan;
-    for (uint32_t m = 0; m < plan->sends; m++) {
-        const ctn_schedule_message_t *message = &plan->send[m];
-        ctn_outgoing_t *out = &run->send[m];
+    ctn_execution_t *execution = x->execution;
+    const ctn_schedule_t *schedule = execution->schedule;
+    for (uint32_t m = 0; m < schedule->sends; m++) {
+        const ctn_schedule_message_t *message = &schedule->send[m];
+        ctn_outgoing_t *out = &execution->send[m];
         out->bytes = 0;
         out->late = false;
         for (uint32_t k = 0; k < message->count; k++) {
-            out->late |=
-                !set_part(x, plan->part[message->first + k], &out->part[k]);
-            out->bytes += out->part[k].bytes;
+            out->late |= !set_block(x, schedule->block[message->first + k],
+                                    &out->block[k]);
+            out->bytes += out->block[k].bytes;
         }
     }
-    for (uint32_t m = 0; m < plan->receives; m++) {
-        const ctn_schedule_message_t *message = &plan->receive[m];
-        ctn_incoming_t *in = &run->receive[m];
+    for (uint32_t m = 0; m < schedule->receives; m++) {
+        const ctn_schedule_message_t *message = &schedule->receive[m];
+        ctn_incoming_t *in = &execution->receive[m];
         in->bytes = 0;
         for (uint32_t k = 0; k < message->count; k++) {
-            set_part(x, plan->part[message->first + k], &in->part[k]);
-            in->bytes += in->part[k].bytes;
+            set_block(x, schedule->block[message->first + k], &in->block[k]);
+            in->bytes += in->block[k].bytes;
         }
     }
-    for (uint32_t t = 0; t < plan->transfers; t++) {
-        set_part(x, plan->transfer[t].from, &run->transfer[2 * t]);
-        set_part(x, plan->transfer[t].to, &run->transfer[2 * t + 1]);
+    for (uint32_t t = 0; t < schedule->local_copies; t++) {
+        set_block(x, schedule->local_copy[t].from,
+                  &execution->local_copy[2 * t]);
+        set_block(x, schedule->local_copy[t].to,
+                  &execution->local_copy[2 * t + 1]);
     }
 }
 
 /** Whether a message lies together. @param[in,out] most of all so far */
-static bool is_plain(const ctn_span_t *part, size_t *most)
+static bool is_contiguous(const ctn_span_t *block, size_t *most)
 {
-    *most = part->bytes > *most ? part->bytes : *most;
-    return part->bytes > 0 && part->type == NULL;
+    *most = block->bytes > *most ? block->bytes : *most;
+    return block->bytes > 0 && block->type == NULL;
 }
 
 /** Find out whether all messages are short, or may be lent; a blocking call may
  * go the short way also when they are not. */
-static void set_quick(ctn_exchange_t *x)
+static void set_inline_path(ctn_exchange_t *x)
 {
-    ctn_execution_t *run = x->run;
-    ctn_inline_path_t *quick =
-        run->far || x->in_place || run->plan->is_hello ||
-                ctn_neighbor_reduces(x->kind)
+    ctn_execution_t *execution = x->execution;
+    ctn_inline_path_t *path =
+        execution->remote || x->in_place || execution->schedule->is_hello ||
+                ctn_neighbor_reduces(x->collective)
             ? NULL
-            : ctn_inline_path_of(x->neighborhood, run->plan);
+            : ctn_inline_path_of(x->neighborhood, execution->schedule);
     size_t most = 0;
-    for (uint32_t m = 0; quick != NULL && m < quick->sends; m++) {
-        quick = is_plain(run->send[m].part, &most) ? quick : NULL;
+    for (uint32_t m = 0; path != NULL && m < path->sends; m++) {
+        path = is_contiguous(execution->send[m].block, &most) ? path : NULL;
     }
-    for (uint32_t m = 0; quick != NULL && m < quick->receives; m++) {
-        quick = is_plain(run->receive[m].part, &most) ? quick : NULL;
+    for (uint32_t m = 0; path != NULL && m < path->receives; m++) {
+        path = is_contiguous(execution->receive[m].block, &most) ? path : NULL;
     }
-    x->lends = quick != NULL && most < CTN_LINK_POSTED &&
-               ctn_inline_may_zcopy(x, quick, &x->lend_offset);
-    x->quick =
-        quick != NULL && (most <= quick->most_bytes || x->lends) ? quick : NULL;
-    if (quick != NULL && !ctn_neighbor_varies(x->kind)) {
-        ctn_inline_note(x, run->plan, bytes_along(x));
+    x->zcopy = path != NULL && most < CTN_LINK_POSTED &&
+               ctn_inline_may_zcopy(x, path, &x->zcopy_offset);
+    x->path =
+        path != NULL && (most <= path->most_bytes || x->zcopy) ? path : NULL;
+    if (path != NULL && !ctn_neighbor_varies(x->collective)) {
+        ctn_inline_note(x, execution->schedule, bytes_along(x));
     }
 }
 
 const ctn_schedule_t *ctn_exchange_choose(const ctn_exchange_t *x)
 {
-    return ctn_neighbor_choose(x->neighborhood, ctn_neighbor_pattern(x->kind),
-                               bytes_along(x), ctn_neighbor_reduces(x->kind));
+    return ctn_neighbor_choose(
+        x->neighborhood, ctn_neighbor_pattern(x->collective), bytes_along(x),
+        ctn_neighbor_reduces(x->collective));
 }
 
 catena_status_t ctn_exchange_prepare(ctn_exchange_t *x)
@@ -112,20 +115,20 @@ catena_status_t ctn_exchange_prepare(ctn_exchange_t *x)
 }
 
 catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
-                                         const ctn_schedule_t *plan)
+                                         const ctn_schedule_t *schedule)
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
-    x->run = ctn_execution_take(neighborhood, plan);
-    if (x->run == NULL) {
+    x->execution = ctn_execution_take(neighborhood, schedule);
+    if (x->execution == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     /* Of blocks that share a message only this tells which is of a length that
      * it should not have. */
-    bool may_differ = ctn_neighbor_varies(x->kind) || neighborhood->check;
+    bool may_differ = ctn_neighbor_varies(x->collective) || neighborhood->check;
     x->headers =
-        may_differ && plan->passes_on && !neighborhood->exec->drop_data;
+        may_differ && schedule->forwards && !neighborhood->exec->drop_data;
     set_messages(x);
-    set_quick(x);
+    set_inline_path(x);
     return CATENA_OK;
 }
 
@@ -134,142 +137,151 @@ catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
 /** How often each block is to be read before it may be replaced. */
 static void count_still_sent(ctn_exchange_t *x)
 {
-    ctn_execution_t *run = x->run;
-    const ctn_schedule_t *plan = run->plan;
-    memset(run->still_sent, 0,
-           x->neighborhood->targets * sizeof(*run->still_sent));
-    for (uint32_t m = 0; m < plan->sends; m++) {
-        for (uint32_t k = 0; k < plan->send[m].count; k++) {
-            const ctn_block_ref_t *part = &plan->part[plan->send[m].first + k];
-            if (part->of == CTN_BLOCK_SEND) {
-                run->still_sent[part->index]++;
+    ctn_execution_t *execution = x->execution;
+    const ctn_schedule_t *schedule = execution->schedule;
+    memset(execution->still_sent, 0,
+           x->neighborhood->targets * sizeof(*execution->still_sent));
+    for (uint32_t m = 0; m < schedule->sends; m++) {
+        for (uint32_t k = 0; k < schedule->send[m].count; k++) {
+            const ctn_block_ref_t *block =
+                &schedule->block[schedule->send[m].first + k];
+            if (block->of == CTN_BLOCK_SEND) {
+                execution->still_sent[block->index]++;
             }
         }
     }
-    for (uint32_t t = 0; t < plan->transfers; t++) {
-        if (plan->transfer[t].from.of == CTN_BLOCK_SEND) {
-            run->still_sent[plan->transfer[t].from.index]++;
+    for (uint32_t t = 0; t < schedule->local_copies; t++) {
+        if (schedule->local_copy[t].from.of == CTN_BLOCK_SEND) {
+            execution->still_sent[schedule->local_copy[t].from.index]++;
         }
     }
 }
 
-static void forget_items(ctn_exchange_t *x)
+static void forget_pending(ctn_exchange_t *x)
 {
-    uint32_t operands = ctn_neighbor_reduces(x->kind) || x->headers
+    uint32_t operands = ctn_neighbor_reduces(x->collective) || x->headers
                             ? x->neighborhood->sources
                             : 0;
-    for (uint32_t i = 0; i < x->run->plan->stages + operands; i++) {
-        ctn_pending_block_t *item = &x->run->item[i];
-        item->from = CTN_NO_MESSAGE;
-        item->here = false;
-        item->unfit = false;
+    for (uint32_t i = 0; i < x->execution->schedule->staged + operands; i++) {
+        ctn_pending_block_t *pending = &x->execution->pending[i];
+        pending->from = CTN_NO_MESSAGE;
+        pending->here = false;
+        pending->mismatch = false;
     }
 }
 
 /** Tell the senders what is complete here. */
-static catena_status_t tell(const catena_neighborhood_t *neighborhood,
-                            const ctn_schedule_t *plan, uint64_t complete)
+static catena_status_t notify_senders(const catena_neighborhood_t *neighborhood,
+                                      const ctn_schedule_t *schedule,
+                                      uint64_t complete)
 {
     catena_status_t status = CATENA_OK;
-    for (uint32_t i = 0; i < plan->ins && status == CATENA_OK; i++) {
-        status = ctn_link_complete(neighborhood->exec, &plan->in[i], complete);
+    for (uint32_t i = 0; i < schedule->ins && status == CATENA_OK; i++) {
+        status =
+            ctn_link_complete(neighborhood->exec, &schedule->in[i], complete);
     }
     return status;
 }
 
 /** As if everything had been begun. */
-static void skip_rounds(ctn_execution_t *run)
+static void skip_rounds(ctn_execution_t *execution)
 {
-    run->round = run->plan->rounds;
-    run->next_send = run->plan->sends;
-    run->next_receive = run->plan->receives;
-    run->next_transfer = run->plan->transfers;
+    execution->round = execution->schedule->rounds;
+    execution->next_send = execution->schedule->sends;
+    execution->next_receive = execution->schedule->receives;
+    execution->next_local_copy = execution->schedule->local_copies;
 }
 
-static void begin_run(ctn_execution_t *run)
+static void begin_execution(ctn_execution_t *execution)
 {
-    run->round = 0;
-    run->next_send = run->next_receive = run->next_transfer = 0;
-    run->sends_open = run->receives_open = 0;
-    run->ended = run->folded = 0;
-    run->first = CTN_NO_OPERAND;
-    run->result = NULL;
-    run->status = CATENA_OK;
+    execution->round = 0;
+    execution->next_send = execution->next_receive =
+        execution->next_local_copy = 0;
+    execution->sends_open = execution->receives_open = 0;
+    execution->ended = execution->folded = 0;
+    execution->first = CTN_NO_OPERAND;
+    execution->result = NULL;
+    execution->status = CATENA_OK;
 }
 
 /** After operations that went through other links these know least. */
-static catena_status_t tell_first(catena_neighborhood_t *neighborhood,
-                                  const ctn_schedule_t *plan)
+static catena_status_t notify_first(catena_neighborhood_t *neighborhood,
+                                    const ctn_schedule_t *schedule)
 {
-    if (neighborhood->ran == plan->in) {
+    if (neighborhood->ran == schedule->in) {
         return CATENA_OK;
     }
-    neighborhood->ran = plan->in;
-    return tell(neighborhood, plan, neighborhood->sequence.complete);
+    neighborhood->ran = schedule->in;
+    return notify_senders(neighborhood, schedule,
+                          neighborhood->sequence.complete);
 }
 
 /** Send all messages, which are short or may be lent. */
-CTN_HOT static ctn_step_t begin_quick(ctn_op_t *op)
+CTN_HOT static ctn_step_t begin_inline(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_execution_t *run = x->run;
-    const ctn_inline_path_t *quick = x->quick;
-    for (uint32_t m = 0; m < quick->receives; m++) {
-        ctn_inline_post(op->exec, quick, m, op->seq, run->receive[m].part->base,
-                        run->receive[m].bytes);
+    ctn_execution_t *execution = x->execution;
+    const ctn_inline_path_t *path = x->path;
+    for (uint32_t m = 0; m < path->receives; m++) {
+        ctn_inline_post(op->exec, path, m, op->seq,
+                        execution->receive[m].block->base,
+                        execution->receive[m].bytes);
     }
-    if (x->lends) {
-        x->lent = ctn_inline_send_all(x, quick, run->plan, op->seq, true,
-                                      x->lend_offset);
+    if (x->zcopy) {
+        x->zcopied = ctn_inline_send_all(x, path, execution->schedule, op->seq,
+                                         true, x->zcopy_offset);
     }
-    for (uint32_t m = 0; !x->lends && m < quick->sends; m++) {
-        ctn_inline_send(op->exec, quick, m, op->seq, run->send[m].part->base,
-                        run->send[m].bytes);
+    for (uint32_t m = 0; !x->zcopy && m < path->sends; m++) {
+        ctn_inline_send(op->exec, path, m, op->seq,
+                        execution->send[m].block->base,
+                        execution->send[m].bytes);
     }
     op->exec->local->stored = true;
-    for (uint32_t t = 0; !x->lends && t < run->plan->transfers; t++) {
+    for (uint32_t t = 0; !x->zcopy && t < execution->schedule->local_copies;
+         t++) {
         catena_status_t status = ctn_make_local_copy(op, t);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
     }
-    skip_rounds(run);
+    skip_rounds(execution);
     x->rests = true;
-    x->missing = ctn_inline_mask(quick->receives);
+    x->missing = ctn_inline_mask(path->receives);
     return CTN_STEP_NEXT;
 }
 
 CTN_HOT static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_execution_t *run = x->run;
-    if (run->plan->bundles != NULL && !ctn_neighbor_aggregates_begin(op)) {
-        ctn_op_set_network(op, run->far);
+    ctn_execution_t *execution = x->execution;
+    if (execution->schedule->aggregates != NULL &&
+        !ctn_neighbor_aggregates_begin(op)) {
+        ctn_op_set_network(op, execution->remote);
         return CTN_STEP_WAIT;
     }
     if (x->neighborhood->begun <= op->seq) {
         x->neighborhood->begun = op->seq + 1;
     }
-    x->rests = x->alone = false;
-    x->lent = 0;
-    begin_run(run);
-    catena_status_t status = tell_first(x->neighborhood, run->plan);
+    x->rests = x->sole = false;
+    x->zcopied = 0;
+    begin_execution(execution);
+    catena_status_t status = notify_first(x->neighborhood, execution->schedule);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    x->went_quick =
-        x->quick != NULL && ctn_inline_may_send(x->neighborhood, op->seq);
-    if (x->went_quick) {
-        return begin_quick(op);
+    x->went_inline =
+        x->path != NULL && ctn_inline_may_send(x->neighborhood, op->seq);
+    if (x->went_inline) {
+        return begin_inline(op);
     }
-    if (x->neighborhood->quick != NULL) {
+    if (x->neighborhood->path != NULL) {
         ctn_inline_sync(x->neighborhood);
     }
     if (x->in_place) {
         count_still_sent(x);
     }
-    forget_items(x);
-    if (run->far) {
+    forget_pending(x);
+    if (execution->remote) {
         ctn_op_set_network(op, true);
     }
     return CTN_STEP_NEXT;
@@ -277,20 +289,20 @@ CTN_HOT static ctn_step_t begin(ctn_op_t *op)
 
 /** Short messages. One of another length than it should have goes the usual
  * way, on which that is found out. */
-CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
+CTN_HOT static ctn_step_t receive_inline(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     catena_status_t status = CATENA_OK;
-    if (!x->went_quick) {
+    if (!x->went_inline) {
         return CTN_STEP_NEXT;
     }
     for (uint64_t left = x->missing; left != 0 && status == CATENA_OK;
          left &= left - 1) {
         uint32_t m = (uint32_t)__builtin_ctzll(left);
-        const ctn_span_t *part = x->run->receive[m].part;
+        const ctn_span_t *block = x->execution->receive[m].block;
         bool fits;
-        if (ctn_inline_receive(op->exec, x->quick, m, op->seq, part->base,
-                               part->bytes, &fits)) {
+        if (ctn_inline_receive(op->exec, x->path, m, op->seq, block->base,
+                               block->bytes, &fits)) {
             x->missing &= ~(left & -left);
             if (!fits) {
                 status = ctn_exchange_open_receive(op, m);
@@ -303,52 +315,56 @@ CTN_HOT static ctn_step_t receive_quick(ctn_op_t *op)
     }
     if (x->missing == 0) {
         ctn_inline_all_received(x->neighborhood, op->seq);
-        bool ends = x->run->receives_open == 0 && x->lent == 0 &&
-                    x->run->status == CATENA_OK;
+        bool ends = x->execution->receives_open == 0 && x->zcopied == 0 &&
+                    x->execution->status == CATENA_OK;
         return ends ? ctn_op_jump(op, CTN_EXCHANGE_END) : CTN_STEP_NEXT;
     }
-    const ctn_schedule_t *plan = x->run->plan;
+    const ctn_schedule_t *schedule = x->execution->schedule;
     uint32_t m = (uint32_t)__builtin_ctzll(x->missing);
-    x->alone = false; /* to be ended by its phases, which clear this: */
-    op->waits_for = plan->in[plan->receive[m].link].peer.rank;
+    x->sole = false; /* to be ended by its phases, which clear this: */
+    op->waits_for = schedule->in[schedule->receive[m].link].peer.rank;
     return CTN_STEP_WAIT;
 }
 
 /** What is lent has been read. In place: what was kept aside goes where it
  * belongs, when nothing is read there any more. And now an error may be
  * reported that concerns nobody else. */
-static ctn_step_t settle(ctn_op_t *op)
+static ctn_step_t finalize(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_execution_t *run = x->run;
-    if (run->substitute != NULL && op->pending != 0) {
+    ctn_execution_t *execution = x->execution;
+    if (execution->substitute != NULL && op->pending != 0) {
         return CTN_STEP_WAIT;
     }
-    x->lent =
-        x->lent != 0 ? ctn_inline_still_zcopied(x->quick, op->seq, x->lent) : 0;
-    if (x->lent != 0) {
-        uint32_t m = (uint32_t)__builtin_ctzll(x->lent);
-        op->waits_for = run->plan->out[run->plan->send[m].link].peer.rank;
+    x->zcopied = x->zcopied != 0
+                     ? ctn_inline_still_zcopied(x->path, op->seq, x->zcopied)
+                     : 0;
+    if (x->zcopied != 0) {
+        uint32_t m = (uint32_t)__builtin_ctzll(x->zcopied);
+        op->waits_for =
+            execution->schedule->out[execution->schedule->send[m].link]
+                .peer.rank;
         return CTN_STEP_WAIT;
     }
-    for (const ctn_substitute_t *s = run->substitute; s != NULL; s = s->next) {
+    for (const ctn_substitute_t *s = execution->substitute; s != NULL;
+         s = s->next) {
         ctn_span_write(op->exec, &s->target, 0, s->target.bytes, s->data);
     }
-    return run->status == CATENA_OK ? CTN_STEP_NEXT
-                                    : ctn_op_fail(op, run->status);
+    return execution->status == CATENA_OK ? CTN_STEP_NEXT
+                                          : ctn_op_fail(op, execution->status);
 }
 
 const ctn_phase_t ctn_exchange_phases[] = {{"begin", begin},
-                                           {"short messages", receive_quick},
+                                           {"short messages", receive_inline},
                                            {"exchange", ctn_exchange_rounds},
-                                           {"settle", settle},
+                                           {"settle", finalize},
                                            {NULL, NULL}};
 
-static void drop_substitutes(ctn_op_t *op, ctn_execution_t *run)
+static void drop_substitutes(ctn_op_t *op, ctn_execution_t *execution)
 {
-    while (run->substitute != NULL) {
-        ctn_substitute_t *s = run->substitute;
-        run->substitute = s->next;
+    while (execution->substitute != NULL) {
+        ctn_substitute_t *s = execution->substitute;
+        execution->substitute = s->next;
         ctn_scratch_free(op->exec, s, s->taken);
     }
 }
@@ -363,18 +379,19 @@ static uint64_t complete_with(const ctn_op_t *op)
 
 /** Senders of short messages know from those that went the other way that this
  * operation is complete, but not that one is which has ended before it. */
-static void tell_all(ctn_op_t *op)
+static void notify_all(ctn_op_t *op)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
     uint64_t complete = complete_with(op);
     uint64_t more = complete - op->sequence->complete;
-    if (more == 0 || (more == 1 && x->went_quick)) {
+    if (more == 0 || (more == 1 && x->went_inline)) {
         return;
     }
     if (more > 1) {
         x->neighborhood->ran = NULL; /* those of another plan are told later */
     }
-    catena_status_t status = tell(x->neighborhood, x->run->plan, complete);
+    catena_status_t status =
+        notify_senders(x->neighborhood, x->execution->schedule, complete);
     if (status != CATENA_OK && op->status == CATENA_OK) {
         op->status = status;
     }
@@ -385,11 +402,12 @@ static void tell_all(ctn_op_t *op)
 CTN_COLD static void zero_words(catena_neighborhood_t *neighborhood,
                                 uint64_t seq)
 {
-    for (int scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS; scheme++) {
+    for (int algorithm = 0; algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
         for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
-            const ctn_schedule_t *plan = neighborhood->plan[scheme][pattern];
-            for (; plan != NULL; plan = plan->alike) {
-                ctn_link_zero(plan->in, plan->ins, seq);
+            const ctn_schedule_t *schedule =
+                neighborhood->schedule[algorithm][pattern];
+            for (; schedule != NULL; schedule = schedule->uniform) {
+                ctn_link_zero(schedule->in, schedule->ins, seq);
             }
         }
     }
@@ -398,18 +416,19 @@ CTN_COLD static void zero_words(catena_neighborhood_t *neighborhood,
 CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_execution_t *run = x->run;
-    if (run == NULL) { /* all failed before its links were connected */
+    ctn_execution_t *execution = x->execution;
+    if (execution == NULL) { /* all failed before its links were connected */
         return;
     }
-    for (uint32_t i = 0; i < run->sends_open; i++) {
-        ctn_link_send_handle_drop(op, &run->send[run->open_send[i]].sending);
+    for (uint32_t i = 0; i < execution->sends_open; i++) {
+        ctn_link_send_handle_drop(
+            op, &execution->send[execution->open_send[i]].sending);
     }
-    for (uint32_t m = 0; op->status != CATENA_OK && m < run->next_receive;
+    for (uint32_t m = 0; op->status != CATENA_OK && m < execution->next_receive;
          m++) {
-        ctn_link_receive_handle_drop(op, &run->receive[m].receiving);
+        ctn_link_receive_handle_drop(op, &execution->receive[m].receiving);
     }
-    drop_substitutes(op, run);
+    drop_substitutes(op, execution);
     if (op->status == CATENA_ERR_NO_MEMORY) { /* neighbors wait for it */
         ctn_exec_abort(op->exec, op->status);
     }
@@ -417,16 +436,16 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
         zero_words(x->neighborhood, op->seq);
     }
     if (op->exec->status == CATENA_OK) {
-        tell_all(op);
+        notify_all(op);
     }
-    if (run->plan->copy_of != NULL) {
-        x->of->last = run->plan->copy_of;
-    } else if (!run->plan->is_hello) {
-        x->neighborhood->last = run->plan;
+    if (execution->schedule->copy_of != NULL) {
+        x->of->last = execution->schedule->copy_of;
+    } else if (!execution->schedule->is_hello) {
+        x->neighborhood->last = execution->schedule;
     }
     if (!op->persistent) {
-        ctn_execution_give(x->neighborhood, run);
-        x->run = NULL;
+        ctn_execution_give(x->neighborhood, execution);
+        x->execution = NULL;
     }
 }
 
@@ -441,14 +460,14 @@ void ctn_exchange_release(ctn_op_t *op)
         ctn_op_drop(x->by.op);
     }
     /* One of a persistent operation: the neighborhood may be gone. */
-    free(x->run);
-    x->run = NULL;
+    free(x->execution);
+    x->execution = NULL;
 }
 
 /* ---- blocking calls ---- */
 
 /** The same phases, but nobody has to find the operation. */
-static void run_alone(ctn_op_t *op)
+static void run_inline(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;
     ctn_backoff_t backoff = {0};
@@ -476,7 +495,7 @@ catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
                                   uint64_t missing)
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
-    ctn_op_t *op = ctn_op_create(neighborhood->exec, &x->kind->algorithm,
+    ctn_op_t *op = ctn_op_create(neighborhood->exec, &x->collective->algorithm,
                                  &neighborhood->sequence);
     if (op == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -487,12 +506,12 @@ catena_status_t ctn_exchange_rest(const ctn_exchange_t *x, uint64_t seq,
     if (status == CATENA_OK) {
         op->seq = seq;
         op->phase = CTN_EXCHANGE_SHORT;
-        begin_run(rest->run);
-        skip_rounds(rest->run);
-        rest->quick = neighborhood->quick; /* also in place */
-        rest->went_quick = true;
+        begin_execution(rest->execution);
+        skip_rounds(rest->execution);
+        rest->path = neighborhood->path; /* also in place */
+        rest->went_inline = true;
         rest->missing = missing;
-        run_alone(op);
+        run_inline(op);
         status = op->status;
     }
     ctn_op_release(op);
@@ -504,7 +523,7 @@ CTN_HOT catena_status_t ctn_exchange_run(ctn_op_t *op)
     if (!ctn_inline_begin(op->exec, op->sequence, &op->seq)) {
         return ctn_op_run(op);
     }
-    run_alone(op);
+    run_inline(op);
     (void)ctn_inline_end(op->exec, op->sequence);
     catena_status_t status = op->status;
     ctn_op_release(op);

@@ -8,47 +8,47 @@
 #include "neighbor/schedule/aggregate.h"
 
 /** Sizes of what lies behind a run, one after the other. */
-typedef struct room {
+typedef struct sizes {
     size_t spans;
     size_t lengths;
-    size_t items;
+    size_t pending_blocks;
     size_t bytes;
-} room_t;
+} sizes_t;
 
-static size_t parts_of(const ctn_schedule_message_t *message, uint32_t count)
+static size_t blocks_of(const ctn_schedule_message_t *message, uint32_t count)
 {
-    size_t parts = 0;
+    size_t blocks = 0;
     for (uint32_t m = 0; m < count; m++) {
-        parts += message[m].count;
+        blocks += message[m].count;
     }
-    return parts;
+    return blocks;
 }
 
-static uint32_t bundles_of(const ctn_schedule_t *plan)
+static uint32_t aggregates_of(const ctn_schedule_t *schedule)
 {
-    return plan->bundles != NULL ? plan->bundles->in.count : 0;
+    return schedule->aggregates != NULL ? schedule->aggregates->in.count : 0;
 }
 
-static room_t measure(const catena_neighborhood_t *neighborhood,
-                      const ctn_schedule_t *plan)
+static sizes_t measure(const catena_neighborhood_t *neighborhood,
+                       const ctn_schedule_t *schedule)
 {
-    size_t messages = (size_t)plan->sends + plan->receives;
-    size_t sent = parts_of(plan->send, plan->sends);
-    room_t room = {
-        .spans = sent + parts_of(plan->receive, plan->receives),
-        .lengths = plan->passes_on ? sent : 0,
-        .items = (size_t)plan->stages + neighborhood->sources,
+    size_t messages = (size_t)schedule->sends + schedule->receives;
+    size_t sent = blocks_of(schedule->send, schedule->sends);
+    sizes_t sizes = {
+        .spans = sent + blocks_of(schedule->receive, schedule->receives),
+        .lengths = schedule->forwards ? sent : 0,
+        .pending_blocks = (size_t)schedule->staged + neighborhood->sources,
     };
-    room.spans +=
-        (plan->passes_on ? messages : 0) + 2 * (size_t)plan->transfers;
-    room.bytes =
-        sizeof(ctn_execution_t) + plan->sends * sizeof(ctn_outgoing_t) +
-        plan->receives * sizeof(ctn_incoming_t) +
-        room.spans * sizeof(ctn_span_t) + room.lengths * sizeof(uint64_t) +
-        room.items * sizeof(ctn_pending_block_t) +
-        (messages + neighborhood->targets + bundles_of(plan)) *
+    sizes.spans += (schedule->forwards ? messages : 0) +
+                   2 * (size_t)schedule->local_copies;
+    sizes.bytes =
+        sizeof(ctn_execution_t) + schedule->sends * sizeof(ctn_outgoing_t) +
+        schedule->receives * sizeof(ctn_incoming_t) +
+        sizes.spans * sizeof(ctn_span_t) + sizes.lengths * sizeof(uint64_t) +
+        sizes.pending_blocks * sizeof(ctn_pending_block_t) +
+        (messages + neighborhood->targets + aggregates_of(schedule)) *
             sizeof(uint32_t);
-    return room;
+    return sizes;
 }
 
 static void *cut(unsigned char **at, size_t bytes)
@@ -60,103 +60,109 @@ static void *cut(unsigned char **at, size_t bytes)
 
 /** Parts of messages, each with a place for a header in front of them where
  * there may be one. */
-static void deal_parts(ctn_execution_t *run, ctn_span_t *span, uint64_t *length)
+static void deal_spans(ctn_execution_t *execution, ctn_span_t *span,
+                       uint64_t *length)
 {
-    const ctn_schedule_t *plan = run->plan;
-    run->transfer = span;
-    span += 2 * (size_t)plan->transfers;
-    uint32_t header = plan->passes_on ? 1 : 0;
-    for (uint32_t m = 0; m < plan->sends; m++) {
-        run->send[m].part = span + header;
-        run->send[m].length = length;
-        span += header + plan->send[m].count;
-        length += plan->passes_on ? plan->send[m].count : 0;
-        run->far |= !plan->out[plan->send[m].link].peer.near;
+    const ctn_schedule_t *schedule = execution->schedule;
+    execution->local_copy = span;
+    span += 2 * (size_t)schedule->local_copies;
+    uint32_t header = schedule->forwards ? 1 : 0;
+    for (uint32_t m = 0; m < schedule->sends; m++) {
+        execution->send[m].block = span + header;
+        execution->send[m].length = length;
+        span += header + schedule->send[m].count;
+        length += schedule->forwards ? schedule->send[m].count : 0;
+        execution->remote |= !schedule->out[schedule->send[m].link].peer.local;
     }
-    for (uint32_t m = 0; m < plan->receives; m++) {
-        run->receive[m].part = span + header;
-        span += header + plan->receive[m].count;
-        run->far |= !plan->in[plan->receive[m].link].peer.near;
-    }
-}
-
-static void count_readers(ctn_execution_t *run, ctn_block_ref_t part)
-{
-    const ctn_schedule_t *plan = run->plan;
-    if (part.of == CTN_BLOCK_STAGED) {
-        run->item[part.index].readers++;
-    } else if (part.of == CTN_BLOCK_RECV) {
-        run->item[plan->stages + part.index].readers++;
+    for (uint32_t m = 0; m < schedule->receives; m++) {
+        execution->receive[m].block = span + header;
+        span += header + schedule->receive[m].count;
+        execution->remote |=
+            !schedule->in[schedule->receive[m].link].peer.local;
     }
 }
 
-static void count_all_readers(ctn_execution_t *run)
+static void count_readers(ctn_execution_t *execution, ctn_block_ref_t block)
 {
-    const ctn_schedule_t *plan = run->plan;
-    for (uint32_t m = 0; m < plan->sends; m++) {
-        const ctn_schedule_message_t *message = &plan->send[m];
+    const ctn_schedule_t *schedule = execution->schedule;
+    if (block.of == CTN_BLOCK_STAGED) {
+        execution->pending[block.index].readers++;
+    } else if (block.of == CTN_BLOCK_RECV) {
+        execution->pending[schedule->staged + block.index].readers++;
+    }
+}
+
+static void count_all_readers(ctn_execution_t *execution)
+{
+    const ctn_schedule_t *schedule = execution->schedule;
+    for (uint32_t m = 0; m < schedule->sends; m++) {
+        const ctn_schedule_message_t *message = &schedule->send[m];
         for (uint32_t k = 0; k < message->count; k++) {
-            count_readers(run, plan->part[message->first + k]);
+            count_readers(execution, schedule->block[message->first + k]);
         }
     }
-    for (uint32_t t = 0; t < plan->transfers; t++) {
-        count_readers(run, plan->transfer[t].from);
+    for (uint32_t t = 0; t < schedule->local_copies; t++) {
+        count_readers(execution, schedule->local_copy[t].from);
     }
 }
 
 static ctn_execution_t *create(const catena_neighborhood_t *neighborhood,
-                               const ctn_schedule_t *plan)
+                               const ctn_schedule_t *schedule)
 {
-    room_t room = measure(neighborhood, plan);
-    ctn_execution_t *run = calloc(1, room.bytes);
-    if (run == NULL) {
+    sizes_t sizes = measure(neighborhood, schedule);
+    ctn_execution_t *execution = calloc(1, sizes.bytes);
+    if (execution == NULL) {
         return NULL;
     }
-    unsigned char *at = (unsigned char *)(run + 1);
-    run->plan = plan;
-    run->send = cut(&at, plan->sends * sizeof(ctn_outgoing_t));
-    run->receive = cut(&at, plan->receives * sizeof(ctn_incoming_t));
-    ctn_span_t *span = cut(&at, room.spans * sizeof(ctn_span_t));
-    uint64_t *length = cut(&at, room.lengths * sizeof(uint64_t));
-    run->item = cut(&at, room.items * sizeof(ctn_pending_block_t));
-    run->open_send = cut(&at, plan->sends * sizeof(uint32_t));
-    run->open_receive = cut(&at, plan->receives * sizeof(uint32_t));
-    run->still_sent = cut(&at, neighborhood->targets * sizeof(uint32_t));
-    run->open_bundle = cut(&at, bundles_of(plan) * sizeof(uint32_t));
-    run->far = plan->bundles != NULL && plan->bundles->leads;
-    deal_parts(run, span, length);
-    count_all_readers(run);
-    return run;
+    unsigned char *at = (unsigned char *)(execution + 1);
+    execution->schedule = schedule;
+    execution->send = cut(&at, schedule->sends * sizeof(ctn_outgoing_t));
+    execution->receive = cut(&at, schedule->receives * sizeof(ctn_incoming_t));
+    ctn_span_t *span = cut(&at, sizes.spans * sizeof(ctn_span_t));
+    uint64_t *length = cut(&at, sizes.lengths * sizeof(uint64_t));
+    execution->pending =
+        cut(&at, sizes.pending_blocks * sizeof(ctn_pending_block_t));
+    execution->open_send = cut(&at, schedule->sends * sizeof(uint32_t));
+    execution->open_receive = cut(&at, schedule->receives * sizeof(uint32_t));
+    execution->still_sent = cut(&at, neighborhood->targets * sizeof(uint32_t));
+    execution->open_aggregate =
+        cut(&at, aggregates_of(schedule) * sizeof(uint32_t));
+    execution->remote =
+        schedule->aggregates != NULL && schedule->aggregates->leads;
+    deal_spans(execution, span, length);
+    count_all_readers(execution);
+    return execution;
 }
 
 ctn_execution_t *ctn_execution_take(catena_neighborhood_t *neighborhood,
-                                    const ctn_schedule_t *plan)
+                                    const ctn_schedule_t *schedule)
 {
     ctn_execution_t **link = (ctn_execution_t **)&neighborhood->kept;
-    for (ctn_execution_t *run = *link; run != NULL; run = *link) {
-        if (run->plan == plan) {
-            *link = run->next;
-            return run;
+    for (ctn_execution_t *execution = *link; execution != NULL;
+         execution = *link) {
+        if (execution->schedule == schedule) {
+            *link = execution->next;
+            return execution;
         }
-        link = &run->next;
+        link = &execution->next;
     }
-    return create(neighborhood, plan);
+    return create(neighborhood, schedule);
 }
 
 void ctn_execution_give(catena_neighborhood_t *neighborhood,
-                        ctn_execution_t *run)
+                        ctn_execution_t *execution)
 {
-    run->next = neighborhood->kept;
-    neighborhood->kept = run;
+    execution->next = neighborhood->kept;
+    neighborhood->kept = execution;
 }
 
 void ctn_neighbor_forget(catena_neighborhood_t *neighborhood)
 {
-    free(neighborhood->quick);
-    neighborhood->quick = NULL;
+    free(neighborhood->path);
+    neighborhood->path = NULL;
     while (neighborhood->kept != NULL) {
-        ctn_execution_t *run = neighborhood->kept;
-        neighborhood->kept = run->next;
-        free(run);
+        ctn_execution_t *execution = neighborhood->kept;
+        neighborhood->kept = execution->next;
+        free(execution);
     }
 }

@@ -12,7 +12,7 @@
 /** Whether messages are sent also if they have no data. */
 static bool sends_empty(const ctn_exchange_t *x)
 {
-    return x->run->plan->passes_on || x->neighborhood->check;
+    return x->execution->schedule->forwards || x->neighborhood->check;
 }
 
 /* ---- sending ---- */
@@ -20,52 +20,53 @@ static bool sends_empty(const ctn_exchange_t *x)
 /** Fill in what was not known before the round. */
 static void fill_late(ctn_exchange_t *x, uint32_t m)
 {
-    const ctn_schedule_t *plan = x->run->plan;
-    const ctn_schedule_message_t *message = &plan->send[m];
-    ctn_outgoing_t *out = &x->run->send[m];
+    const ctn_schedule_t *schedule = x->execution->schedule;
+    const ctn_schedule_message_t *message = &schedule->send[m];
+    ctn_outgoing_t *out = &x->execution->send[m];
     out->bytes = 0;
     for (uint32_t k = 0; k < message->count; k++) {
-        const ctn_pending_block_t *item =
-            ctn_pending_block_of(x, plan->part[message->first + k]);
-        if (item != NULL) {
-            out->part[k] = item->span;
+        const ctn_pending_block_t *pending =
+            ctn_pending_block_of(x, schedule->block[message->first + k]);
+        if (pending != NULL) {
+            out->block[k] = pending->span;
         }
-        out->bytes += out->part[k].bytes;
+        out->bytes += out->block[k].bytes;
     }
 }
 
 static void set_header(const ctn_exchange_t *x, uint32_t m)
 {
-    const ctn_schedule_t *plan = x->run->plan;
-    ctn_outgoing_t *out = &x->run->send[m];
-    uint32_t count = plan->send[m].count;
+    const ctn_schedule_t *schedule = x->execution->schedule;
+    ctn_outgoing_t *out = &x->execution->send[m];
+    uint32_t count = schedule->send[m].count;
     for (uint32_t k = 0; k < count; k++) {
-        ctn_block_ref_t part = plan->part[plan->send[m].first + k];
-        bool unfit = part.of != CTN_BLOCK_SEND &&
-                     ctn_pending_block_at(x->run, part)->unfit;
-        out->length[k] = out->part[k].bytes | (unfit ? CTN_LENGTH_UNFIT : 0);
+        ctn_block_ref_t block = schedule->block[schedule->send[m].first + k];
+        bool mismatch = block.of != CTN_BLOCK_SEND &&
+                        ctn_pending_block_at(x->execution, block)->mismatch;
+        out->length[k] =
+            out->block[k].bytes | (mismatch ? CTN_LENGTH_MISMATCH : 0);
     }
-    out->part[-1] = (ctn_span_t){.base = (unsigned char *)out->length,
-                                 .bytes = count * sizeof(uint64_t)};
+    out->block[-1] = (ctn_span_t){.base = (unsigned char *)out->length,
+                                  .bytes = count * sizeof(uint64_t)};
 }
 
 static ctn_step_t send_message(ctn_op_t *op, uint32_t m)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_schedule_t *plan = x->run->plan;
-    const ctn_schedule_message_t *message = &plan->send[m];
-    ctn_outgoing_t *out = &x->run->send[m];
+    const ctn_schedule_t *schedule = x->execution->schedule;
+    const ctn_schedule_message_t *message = &schedule->send[m];
+    ctn_outgoing_t *out = &x->execution->send[m];
     uint32_t header = x->headers ? 1 : 0;
     ctn_step_t step = ctn_link_send(
-        op, &plan->out[message->link], out->part - header,
+        op, &schedule->out[message->link], out->block - header,
         message->count + header,
-        out->bytes + (header > 0 ? out->part[-1].bytes : 0), &out->sending);
+        out->bytes + (header > 0 ? out->block[-1].bytes : 0), &out->sending);
     if (step != CTN_STEP_NEXT || !(out->late || x->in_place)) {
         return step;
     }
     for (uint32_t k = 0; k < message->count; k++) {
         catena_status_t status =
-            ctn_block_was_read(op, plan->part[message->first + k]);
+            ctn_block_was_read(op, schedule->block[message->first + k]);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
@@ -77,8 +78,8 @@ static ctn_step_t send_message(ctn_op_t *op, uint32_t m)
 static ctn_step_t open_send(ctn_op_t *op, uint32_t m)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_execution_t *run = x->run;
-    ctn_outgoing_t *out = &run->send[m];
+    ctn_execution_t *execution = x->execution;
+    ctn_outgoing_t *out = &execution->send[m];
     if (out->late) {
         fill_late(x, m);
     }
@@ -91,7 +92,7 @@ static ctn_step_t open_send(ctn_op_t *op, uint32_t m)
     out->sending = (ctn_link_send_handle_t){0};
     ctn_step_t step = send_message(op, m);
     if (step == CTN_STEP_WAIT || step == CTN_STEP_MOVED) {
-        run->open_send[run->sends_open++] = m;
+        execution->open_send[execution->sends_open++] = m;
     }
     return step == CTN_STEP_FAIL ? step : CTN_STEP_NEXT;
 }
@@ -99,21 +100,22 @@ static ctn_step_t open_send(ctn_op_t *op, uint32_t m)
 /** Those under way. MOVED: one is through, maybe not all. */
 static ctn_step_t advance_sends(ctn_op_t *op)
 {
-    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
+    ctn_execution_t *execution =
+        ((ctn_exchange_t *)ctn_op_state(op))->execution;
     ctn_step_t result = CTN_STEP_WAIT;
     uint32_t left = 0;
-    for (uint32_t i = 0; i < run->sends_open; i++) {
-        uint32_t m = run->open_send[i];
+    for (uint32_t i = 0; i < execution->sends_open; i++) {
+        uint32_t m = execution->open_send[i];
         ctn_step_t step = send_message(op, m);
         if (step == CTN_STEP_FAIL) {
             return step;
         }
         if (step != CTN_STEP_NEXT) {
-            run->open_send[left++] = m;
+            execution->open_send[left++] = m;
         }
         result = step == CTN_STEP_WAIT ? result : CTN_STEP_MOVED;
     }
-    run->sends_open = left;
+    execution->sends_open = left;
     return result;
 }
 
@@ -124,26 +126,26 @@ static void *place_of(const ctn_exchange_t *x, const ctn_incoming_t *in,
                       const ctn_schedule_message_t *message)
 {
     return message->count == 1 && !x->in_place && !x->headers &&
-                   in->part[0].type == NULL
-               ? in->part[0].base
+                   in->block[0].type == NULL
+               ? in->block[0].base
                : NULL;
 }
 
 catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_execution_t *run = x->run;
-    const ctn_schedule_message_t *message = &run->plan->receive[m];
-    ctn_incoming_t *in = &run->receive[m];
-    ctn_link_in_t *link = &run->plan->in[message->link];
+    ctn_execution_t *execution = x->execution;
+    const ctn_schedule_message_t *message = &execution->schedule->receive[m];
+    ctn_incoming_t *in = &execution->receive[m];
+    ctn_link_in_t *link = &execution->schedule->in[message->link];
     in->receiving = (ctn_link_receive_handle_t){0};
     in->uses = 0;
     in->ended = false;
     if (in->bytes == 0 && !sends_empty(x)) {
         return CATENA_OK;
     }
-    run->open_receive[run->receives_open++] = m;
-    return run->plan->passes_on && x->headers
+    execution->open_receive[execution->receives_open++] = m;
+    return execution->schedule->forwards && x->headers
                ? CATENA_OK
                : ctn_link_post_receive(op, link, in->bytes,
                                        place_of(x, in, message),
@@ -153,14 +155,16 @@ catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m)
 /** Those under way, as advance_sends. */
 static ctn_step_t advance_receives(ctn_op_t *op)
 {
-    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
-    const ctn_schedule_t *plan = run->plan;
+    ctn_execution_t *execution =
+        ((ctn_exchange_t *)ctn_op_state(op))->execution;
+    const ctn_schedule_t *schedule = execution->schedule;
     ctn_step_t result = CTN_STEP_WAIT;
     uint32_t left = 0;
-    for (uint32_t i = 0; i < run->receives_open; i++) {
-        uint32_t m = run->open_receive[i];
-        ctn_step_t step = ctn_link_receive(op, &plan->in[plan->receive[m].link],
-                                           &run->receive[m].receiving);
+    for (uint32_t i = 0; i < execution->receives_open; i++) {
+        uint32_t m = execution->open_receive[i];
+        ctn_step_t step =
+            ctn_link_receive(op, &schedule->in[schedule->receive[m].link],
+                             &execution->receive[m].receiving);
         if (step == CTN_STEP_NEXT) {
             catena_status_t status = ctn_arrive(op, m);
             step = status == CATENA_OK ? step : ctn_op_fail(op, status);
@@ -169,11 +173,11 @@ static ctn_step_t advance_receives(ctn_op_t *op)
             return step;
         }
         if (step != CTN_STEP_NEXT) {
-            run->open_receive[left++] = m;
+            execution->open_receive[left++] = m;
         }
         result = step == CTN_STEP_WAIT ? result : CTN_STEP_MOVED;
     }
-    run->receives_open = left;
+    execution->receives_open = left;
     return result;
 }
 
@@ -182,26 +186,31 @@ static ctn_step_t advance_receives(ctn_op_t *op)
 /** Begin the round that is next, or all of them where they are not in step. */
 static ctn_step_t open_round(ctn_op_t *op)
 {
-    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
-    const ctn_schedule_t *plan = run->plan;
-    uint32_t last = plan->in_step ? run->round : UINT32_MAX;
-    catena_status_t status =
-        plan->bundles != NULL ? ctn_neighbor_aggregates_send(op) : CATENA_OK;
-    run->round = plan->in_step ? run->round + 1 : plan->rounds;
-    while (run->next_receive < plan->receives && status == CATENA_OK &&
-           plan->receive[run->next_receive].round <= last) {
-        status = ctn_exchange_open_receive(op, run->next_receive++);
+    ctn_execution_t *execution =
+        ((ctn_exchange_t *)ctn_op_state(op))->execution;
+    const ctn_schedule_t *schedule = execution->schedule;
+    uint32_t last = schedule->in_step ? execution->round : UINT32_MAX;
+    catena_status_t status = schedule->aggregates != NULL
+                                 ? ctn_neighbor_aggregates_send(op)
+                                 : CATENA_OK;
+    execution->round =
+        schedule->in_step ? execution->round + 1 : schedule->rounds;
+    while (execution->next_receive < schedule->receives &&
+           status == CATENA_OK &&
+           schedule->receive[execution->next_receive].round <= last) {
+        status = ctn_exchange_open_receive(op, execution->next_receive++);
     }
-    while (run->next_transfer < plan->transfers && status == CATENA_OK &&
-           plan->transfer[run->next_transfer].round <= last) {
-        status = ctn_make_local_copy(op, run->next_transfer++);
+    while (execution->next_local_copy < schedule->local_copies &&
+           status == CATENA_OK &&
+           schedule->local_copy[execution->next_local_copy].round <= last) {
+        status = ctn_make_local_copy(op, execution->next_local_copy++);
     }
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    while (run->next_send < plan->sends &&
-           plan->send[run->next_send].round <= last) {
-        if (open_send(op, run->next_send++) == CTN_STEP_FAIL) {
+    while (execution->next_send < schedule->sends &&
+           schedule->send[execution->next_send].round <= last) {
+        if (open_send(op, execution->next_send++) == CTN_STEP_FAIL) {
             return CTN_STEP_FAIL;
         }
     }
@@ -209,37 +218,42 @@ static ctn_step_t open_round(ctn_op_t *op)
 }
 
 /** There may be transfers after the last round. */
-static bool all_begun(const ctn_execution_t *run)
+static bool all_begun(const ctn_execution_t *execution)
 {
-    return run->round >= run->plan->rounds &&
-           run->next_transfer == run->plan->transfers;
+    return execution->round >= execution->schedule->rounds &&
+           execution->next_local_copy == execution->schedule->local_copies;
 }
 
 /** For whom this rank waits. */
 static ctn_step_t await(ctn_op_t *op)
 {
-    const ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
-    const ctn_schedule_t *plan = run->plan;
-    if (run->receives_open > 0) {
+    const ctn_execution_t *execution =
+        ((ctn_exchange_t *)ctn_op_state(op))->execution;
+    const ctn_schedule_t *schedule = execution->schedule;
+    if (execution->receives_open > 0) {
         op->waits_for =
-            plan->in[plan->receive[run->open_receive[0]].link].peer.rank;
-    } else if (run->sends_open > 0) {
-        op->waits_for = plan->out[plan->send[run->open_send[0]].link].peer.rank;
-    } else if (run->bundles_open > 0) {
-        const ctn_neighbor_aggregate_in_t *in = plan->bundles->in.item;
-        op->waits_for = in[run->open_bundle[0]].leader;
+            schedule->in[schedule->receive[execution->open_receive[0]].link]
+                .peer.rank;
+    } else if (execution->sends_open > 0) {
+        op->waits_for =
+            schedule->out[schedule->send[execution->open_send[0]].link]
+                .peer.rank;
+    } else if (execution->aggregates_open > 0) {
+        const ctn_neighbor_aggregate_in_t *in = schedule->aggregates->in.item;
+        op->waits_for = in[execution->open_aggregate[0]].leader;
     }
     return CTN_STEP_WAIT;
 }
 
 ctn_step_t ctn_exchange_rounds(ctn_op_t *op)
 {
-    ctn_execution_t *run = ((ctn_exchange_t *)ctn_op_state(op))->run;
-    if (run->receives_open == 0 && !all_begun(run)) {
+    ctn_execution_t *execution =
+        ((ctn_exchange_t *)ctn_op_state(op))->execution;
+    if (execution->receives_open == 0 && !all_begun(execution)) {
         return open_round(op);
     }
     ctn_step_t received = advance_receives(op);
-    if (run->bundles_open > 0 && received != CTN_STEP_FAIL) {
+    if (execution->aggregates_open > 0 && received != CTN_STEP_FAIL) {
         ctn_step_t taken = ctn_neighbor_aggregates_receive(op);
         received = taken == CTN_STEP_WAIT ? received : taken;
     }
@@ -247,14 +261,15 @@ ctn_step_t ctn_exchange_rounds(ctn_op_t *op)
     if (sent == CTN_STEP_FAIL) {
         return sent;
     }
-    if (run->ended > 0 && op->pending == 0) {
+    if (execution->ended > 0 && op->pending == 0) {
         catena_status_t status = ctn_give_ended(op);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
     }
-    if (all_begun(run) && run->receives_open == 0 && run->sends_open == 0 &&
-        run->bundles_open == 0 && run->ended == 0) {
+    if (all_begun(execution) && execution->receives_open == 0 &&
+        execution->sends_open == 0 && execution->aggregates_open == 0 &&
+        execution->ended == 0) {
         return CTN_STEP_NEXT;
     }
     return received == CTN_STEP_MOVED || sent == CTN_STEP_MOVED ? CTN_STEP_MOVED

@@ -26,22 +26,25 @@ typedef struct ctn_neighbor_collective {
 } ctn_neighbor_collective_t;
 
 static inline ctn_pattern_t
-ctn_neighbor_pattern(const ctn_neighbor_collective_t *kind)
+ctn_neighbor_pattern(const ctn_neighbor_collective_t *collective)
 {
-    return kind->send == CTN_SIDE_ONE ? CTN_PATTERN_GATHER
-                                      : CTN_PATTERN_ALLTOALL;
+    return collective->send == CTN_SIDE_ONE ? CTN_PATTERN_GATHER
+                                            : CTN_PATTERN_ALLTOALL;
 }
 
 /** Whether what is received is combined. */
-static inline bool ctn_neighbor_reduces(const ctn_neighbor_collective_t *kind)
+static inline bool
+ctn_neighbor_reduces(const ctn_neighbor_collective_t *collective)
 {
-    return kind->recv == CTN_SIDE_ONE;
+    return collective->recv == CTN_SIDE_ONE;
 }
 
 /** Whether edges may carry different lengths. */
-static inline bool ctn_neighbor_varies(const ctn_neighbor_collective_t *kind)
+static inline bool
+ctn_neighbor_varies(const ctn_neighbor_collective_t *collective)
 {
-    return kind->send == CTN_SIDE_VECTOR || kind->recv == CTN_SIDE_VECTOR;
+    return collective->send == CTN_SIDE_VECTOR ||
+           collective->recv == CTN_SIDE_VECTOR;
 }
 
 /** A block that is here, but in memory that a message lies in: one to be passed
@@ -51,12 +54,12 @@ typedef struct ctn_pending_block {
     uint32_t from;    /* message in run->receive, or CTN_NO_MESSAGE */
     uint32_t readers; /* messages and transfers made of it; the plan's */
     bool here;
-    bool unfit; /* an operand, or a block to be passed on, that was sent in
+    bool mismatch; /* an operand, or a block to be passed on, that was sent in
                    another length than a rank on its way wants it */
 } ctn_pending_block_t;
 
 /** In the header of a message: a length, of a block that is unfit. */
-#define CTN_LENGTH_UNFIT (UINT64_C(1) << 63)
+#define CTN_LENGTH_MISMATCH (UINT64_C(1) << 63)
 
 typedef struct ctn_inline_path ctn_inline_path_t;
 
@@ -65,16 +68,16 @@ typedef struct ctn_inline_path ctn_inline_path_t;
 
 typedef struct ctn_outgoing {
     ctn_link_send_handle_t sending;
-    ctn_span_t *part; /* [count], after one for the header in plans that pass
+    ctn_span_t *block; /* [count], after one for the header in plans that pass
                          on */
-    uint64_t *length; /* [count], of those plans: the header */
-    size_t bytes;     /* without the header */
-    bool late;        /* made of items */
+    uint64_t *length;  /* [count], of those plans: the header */
+    size_t bytes;      /* without the header */
+    bool late;         /* made of items */
 } ctn_outgoing_t;
 
 typedef struct ctn_incoming {
     ctn_link_receive_handle_t receiving;
-    ctn_span_t *part;
+    ctn_span_t *block;
     size_t bytes;  /* expected; of what is passed on nothing is known */
     uint32_t uses; /* of it, that have not been made yet */
     bool ended;    /* all have, but the network may still read it */
@@ -91,21 +94,21 @@ typedef struct ctn_substitute {
 /** Memory of one call. It belongs to a plan and is used again for others. */
 typedef struct ctn_execution {
     struct ctn_execution *next; /* of those kept */
-    const ctn_schedule_t *plan;
-    bool far;                /* some of its links lead to other nodes */
+    const ctn_schedule_t *schedule;
+    bool remote;             /* some of its links lead to other nodes */
     ctn_outgoing_t *send;    /* [plan->sends] */
     ctn_incoming_t *receive; /* [plan->receives] */
-    ctn_span_t *transfer;    /* [plan->transfers] from, to */
+    ctn_span_t *local_copy;  /* [plan->transfers] from, to */
     uint32_t *open_send;     /* those under way */
     uint32_t *open_receive;
-    ctn_pending_block_t *item; /* [plan->stages], then [sources] */
-    uint32_t *still_sent;  /* [targets] in place: how often each block is still
-                              to be read */
-    uint32_t *open_bundle; /* those that have not come */
+    ctn_pending_block_t *pending; /* [plan->stages], then [sources] */
+    uint32_t *still_sent; /* [targets] in place: how often each block is still
+                             to be read */
+    uint32_t *open_aggregate; /* those that have not come */
     /* From here on: of one start. */
     uint32_t round;
-    uint32_t next_send, next_receive, next_transfer;
-    uint32_t sends_open, receives_open, bundles_open;
+    uint32_t next_send, next_receive, next_local_copy;
+    uint32_t sends_open, receives_open, aggregates_open;
     uint64_t use;    /* of the bundles' places */
     uint32_t ended;  /* messages with `ended` */
     uint32_t folded; /* operands 0 to folded - 1 are in the result, */
@@ -121,13 +124,13 @@ typedef struct ctn_exchange {
      * small, all alike, and lie together. */
     _Alignas(64) ctn_inline_small_t small;
     catena_neighborhood_t *neighborhood;
-    uint64_t missing;           /* messages, of those that `went_quick` */
-    const ctn_schedule_t *plan; /* that its run is of, or a copy */
-    const ctn_link_in_t *in;    /* the links of its run's plan */
-    catena_neighborhood_t *of;  /* of a request: what it was made for */
+    uint64_t missing;               /* messages, of those that `went_inline` */
+    const ctn_schedule_t *schedule; /* that its run is of, or a copy */
+    const ctn_link_in_t *in;        /* the links of its run's plan */
+    catena_neighborhood_t *of;      /* of a request: what it was made for */
     bool rests; /* its run is as a start leaves it that went quick */
-    bool alone; /* it was started when nothing else was under way */
-    const ctn_neighbor_collective_t *kind;
+    bool sole;  /* it was started when nothing else was under way */
+    const ctn_neighbor_collective_t *collective;
     ctn_blocks_t send; /* by target, or one for all */
     ctn_blocks_t recv; /* by source, or the result */
     ctn_reducer_t by;
@@ -137,13 +140,13 @@ typedef struct ctn_exchange {
     size_t held_count;
     bool holds_op;
     bool headers; /* messages begin with the lengths of their parts */
-    ctn_execution_t *run;
-    ctn_inline_path_t *quick; /* what its messages may go through, or NULL */
-    bool went_quick;          /* they do, this time */
-    bool lends; /* messages that go so may be read where they are: from here
+    ctn_execution_t *execution;
+    ctn_inline_path_t *path; /* what its messages may go through, or NULL */
+    bool went_inline;        /* they do, this time */
+    bool zcopy; /* messages that go so may be read where they are: from here
                    on in the own arena; and so many still are: */
-    uint64_t lend_offset;
-    uint64_t lent;
+    uint64_t zcopy_offset;
+    uint64_t zcopied;
 } ctn_exchange_t;
 
 /* Phases of an exchange. */
@@ -163,7 +166,7 @@ void ctn_exchange_release(ctn_op_t *op);
 catena_status_t ctn_exchange_prepare(ctn_exchange_t *x);
 /** The same, for this plan. */
 catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
-                                         const ctn_schedule_t *plan);
+                                         const ctn_schedule_t *schedule);
 /** The plan that it would take. */
 const ctn_schedule_t *ctn_exchange_choose(const ctn_exchange_t *x);
 /** Run a prepared operation to its end, and give it back: a blocking call. */
@@ -195,7 +198,7 @@ struct ctn_neighbor_call;
 
 /** The same for blocks of at most CTN_NEIGHBOR_INLINE_BYTES bytes, given as
  * before. */
-bool ctn_inline_small_call(const struct ctn_neighbor_call *given,
+bool ctn_inline_small_call(const struct ctn_neighbor_call *call,
                            catena_status_t *status);
 
 /** The same for one of at most CTN_NEIGHBOR_INLINE_BYTES bytes, whose x->small
@@ -206,9 +209,9 @@ void ctn_inline_small_request(ctn_op_t *op);
 
 /** One kept with the neighborhood, or a new one; NULL: no memory. */
 ctn_execution_t *ctn_execution_take(catena_neighborhood_t *neighborhood,
-                                    const ctn_schedule_t *plan);
+                                    const ctn_schedule_t *schedule);
 void ctn_execution_give(catena_neighborhood_t *neighborhood,
-                        ctn_execution_t *run);
+                        ctn_execution_t *execution);
 
 /* ---- call/arrival.c: what becomes of a message that is here ---- */
 
@@ -221,29 +224,30 @@ catena_status_t ctn_make_local_copy(ctn_op_t *op, uint32_t t);
  * @param part  where it goes
  * @param unfit it was found on its way to have another length than it should */
 catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
-                               const ctn_span_t *part,
+                               const ctn_span_t *block,
                                const unsigned char *data, size_t bytes,
-                               bool unfit);
+                               bool mismatch);
 /** A message or a transfer that was made of `part` has been made. */
-catena_status_t ctn_block_was_read(ctn_op_t *op, ctn_block_ref_t part);
+catena_status_t ctn_block_was_read(ctn_op_t *op, ctn_block_ref_t block);
 /** Give back messages that the network has left. */
 catena_status_t ctn_give_ended(ctn_op_t *op);
 
 /** What is known of a part that is not of the send buffer. */
 static inline ctn_pending_block_t *
-ctn_pending_block_at(const ctn_execution_t *run, ctn_block_ref_t part)
+ctn_pending_block_at(const ctn_execution_t *execution, ctn_block_ref_t block)
 {
-    uint32_t before = part.of == CTN_BLOCK_RECV ? run->plan->stages : 0;
-    return &run->item[before + part.index];
+    uint32_t before =
+        block.of == CTN_BLOCK_RECV ? execution->schedule->staged : 0;
+    return &execution->pending[before + block.index];
 }
 
 /** The item that a part is; NULL: it lies in a buffer of the caller. */
 static inline ctn_pending_block_t *ctn_pending_block_of(const ctn_exchange_t *x,
-                                                        ctn_block_ref_t part)
+                                                        ctn_block_ref_t block)
 {
-    return part.of == CTN_BLOCK_STAGED ||
-                   (part.of == CTN_BLOCK_RECV && ctn_neighbor_reduces(x->kind))
-               ? ctn_pending_block_at(x->run, part)
+    return block.of == CTN_BLOCK_STAGED || (block.of == CTN_BLOCK_RECV &&
+                                            ctn_neighbor_reduces(x->collective))
+               ? ctn_pending_block_at(x->execution, block)
                : NULL;
 }
 
@@ -252,7 +256,7 @@ static inline ctn_pending_block_t *ctn_pending_block_of(const ctn_exchange_t *x,
 ctn_substitute_t *ctn_substitute(ctn_op_t *op, ctn_span_t target);
 /** Let go of an item's message for one use. */
 catena_status_t ctn_pending_block_used(ctn_op_t *op,
-                                       const ctn_pending_block_t *item);
+                                       const ctn_pending_block_t *pending);
 
 /* ---- operands.c: reductions ---- */
 

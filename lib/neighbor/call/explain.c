@@ -11,7 +11,7 @@
 
 /** What this rank is told to run, if that can be set. */
 static catena_status_t read_setting(const ctn_log_t *log, const char *name,
-                                    const char *value, int *wanted)
+                                    const char *value, int *requested)
 {
     if (name == NULL || value == NULL) {
         return CATENA_ERR_ARG;
@@ -21,15 +21,15 @@ static catena_status_t read_setting(const ctn_log_t *log, const char *name,
                   name);
         return CATENA_ERR_ARG;
     }
-    *wanted = ctn_neighbor_algorithm_by_name(log, value);
-    return *wanted < -1 ? CATENA_ERR_ARG : CATENA_OK;
+    *requested = ctn_neighbor_algorithm_by_name(log, value);
+    return *requested < -1 ? CATENA_ERR_ARG : CATENA_OK;
 }
 
 /** Ranks that are told other things would make other plans, and wait. */
 static catena_status_t agree_on(const catena_neighborhood_t *neighborhood,
-                                catena_status_t status, int wanted)
+                                catena_status_t status, int requested)
 {
-    uint64_t own = (uint64_t)(wanted + 1);
+    uint64_t own = (uint64_t)(requested + 1);
     uint64_t most[2] = {own, ~own};
     status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 2, most);
     if (status == CATENA_OK && most[0] != ~most[1]) {
@@ -45,25 +45,25 @@ static catena_status_t agree_on(const catena_neighborhood_t *neighborhood,
 
 /** What is not there yet is made. */
 static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
-                                     int wanted)
+                                     int requested)
 {
     const ctn_log_t *log = neighborhood->exec->log;
-    int before = neighborhood->wanted;
-    neighborhood->wanted = wanted;
+    int before = neighborhood->requested;
+    neighborhood->requested = requested;
     catena_status_t status = ctn_schedules_make_candidates(neighborhood);
     const char *refusal =
-        wanted >= 0 ? ctn_neighbor_algorithm_refusal(
-                          neighborhood, (ctn_neighbor_algorithm_t)wanted)
-                    : NULL;
+        requested >= 0 ? ctn_neighbor_algorithm_refusal(
+                             neighborhood, (ctn_neighbor_algorithm_t)requested)
+                       : NULL;
     if (status == CATENA_OK && refusal != NULL) {
         ctn_error(log,
                   "neighborhood: algorithm '%s' is not possible: %s; there are "
                   "auto, direct and colored for all graphs",
-                  ctn_neighbor_algorithm_names[wanted], refusal);
+                  ctn_neighbor_algorithm_names[requested], refusal);
         status = CATENA_ERR_ARG;
     }
     if (status != CATENA_OK) {
-        neighborhood->wanted = before;
+        neighborhood->requested = before;
     }
     return status;
 }
@@ -74,7 +74,7 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
     if (neighborhood == NULL) {
         return CATENA_ERR_ARG;
     }
-    int wanted = -1;
+    int requested = -1;
     catena_status_t status = CATENA_ERR_STATE;
     ctn_backoff_t backoff = {0};
     /* Requests are being connected: */
@@ -84,10 +84,11 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
         ctn_exec_poll_or_idle(neighborhood->exec, &backoff);
     }
     if (ctn_sequence_under_way(&neighborhood->sequence) == 0) {
-        status = read_setting(neighborhood->exec->log, name, value, &wanted);
+        status = read_setting(neighborhood->exec->log, name, value, &requested);
     }
-    status = agree_on(neighborhood, status, wanted);
-    return status == CATENA_OK ? set_algorithm(neighborhood, wanted) : status;
+    status = agree_on(neighborhood, status, requested);
+    return status == CATENA_OK ? set_algorithm(neighborhood, requested)
+                               : status;
 }
 
 /* ---- numbers ---- */
@@ -95,7 +96,7 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
 /** The plan of the last operation, or of one for the other pattern the plan of
  * the same algorithm; else that for usual blocks. */
 static const ctn_schedule_t *
-plan_to_tell(const catena_neighborhood_t *neighborhood)
+schedule_to_report(const catena_neighborhood_t *neighborhood)
 {
     ctn_pattern_t pattern =
         ctn_pattern_is_used(neighborhood, CTN_PATTERN_ALLTOALL)
@@ -105,12 +106,15 @@ plan_to_tell(const catena_neighborhood_t *neighborhood)
     if (last != NULL && last->pattern == pattern) {
         return last;
     }
-    for (int scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS && last != NULL;
-         scheme++) {
-        const ctn_schedule_t *plan = neighborhood->plan[scheme][pattern];
-        if (plan != NULL && strcmp(plan->algorithm, last->algorithm) == 0) {
-            return last->bundles != NULL && plan->alike != NULL ? plan->alike
-                                                                : plan;
+    for (int algorithm = 0; algorithm < CTN_NEIGHBOR_ALGORITHMS && last != NULL;
+         algorithm++) {
+        const ctn_schedule_t *schedule =
+            neighborhood->schedule[algorithm][pattern];
+        if (schedule != NULL &&
+            strcmp(schedule->algorithm, last->algorithm) == 0) {
+            return last->aggregates != NULL && schedule->uniform != NULL
+                       ? schedule->uniform
+                       : schedule;
         }
     }
     return ctn_neighbor_choose(neighborhood, pattern,
@@ -126,12 +130,12 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
     }
     const ctn_graph_facts_t *graph_facts = &neighborhood->graph_facts;
     const ctn_schedule_t *last = neighborhood->last;
-    const ctn_schedule_t *plan = plan_to_tell(neighborhood);
+    const ctn_schedule_t *schedule = schedule_to_report(neighborhood);
     *stats = (catena_neighborhood_stats_t){
         .algorithm = last != NULL ? last->algorithm : NULL,
-        .messages = ctn_schedule_messages(plan),
-        .rounds = ctn_schedule_rounds(plan),
-        .heavy_rounds = plan->heavy_rounds,
+        .messages = ctn_schedule_messages(schedule),
+        .rounds = ctn_schedule_rounds(schedule),
+        .heavy_rounds = schedule->heavy_rounds,
         .weight_between = graph_facts->weight_between,
         .weight_before = graph_facts->weight_before,
         .weight_all = graph_facts->weight_all,
@@ -163,20 +167,21 @@ __attribute__((format(printf, 2, 3))) static void print(page_t *page,
 
 static void print_reason(page_t *page,
                          const catena_neighborhood_t *neighborhood,
-                         const ctn_schedule_t *plan, size_t bytes)
+                         const ctn_schedule_t *schedule, size_t bytes)
 {
     const ctn_neighbor_costs_t *costs = &neighborhood->chooser->costs;
-    int wanted = neighborhood->wanted;
-    if (wanted >= 0 &&
-        strcmp(plan->algorithm, ctn_neighbor_algorithm_names[wanted]) == 0) {
+    int requested = neighborhood->requested;
+    if (requested >= 0 &&
+        strcmp(schedule->algorithm, ctn_neighbor_algorithm_names[requested]) ==
+            0) {
         print(page, "as asked for");
         return;
     }
-    if (wanted >= 0) {
+    if (requested >= 0) {
         print(page, "%s is not possible: %s; ",
-              ctn_neighbor_algorithm_names[wanted],
-              ctn_neighbor_algorithm_refusal(neighborhood,
-                                             (ctn_neighbor_algorithm_t)wanted));
+              ctn_neighbor_algorithm_names[requested],
+              ctn_neighbor_algorithm_refusal(
+                  neighborhood, (ctn_neighbor_algorithm_t)requested));
     }
     if (neighborhood->check) {
         print(page, "lengths are checked");
@@ -190,20 +195,21 @@ static void print_reason(page_t *page,
 }
 
 /** What it would take, or why there is none. */
-static void print_scheme(page_t *page,
-                         const catena_neighborhood_t *neighborhood,
-                         ctn_neighbor_algorithm_t scheme, ctn_pattern_t pattern,
-                         ctn_block_class_t blocks, size_t bytes)
+static void print_algorithm(page_t *page,
+                            const catena_neighborhood_t *neighborhood,
+                            ctn_neighbor_algorithm_t algorithm,
+                            ctn_pattern_t pattern, ctn_block_class_t blocks,
+                            size_t bytes)
 {
     const ctn_chooser_t *chooser = neighborhood->chooser;
-    const ctn_schedule_outline_t *outline =
-        ctn_schedule_outline_for(neighborhood, scheme, pattern, blocks, bytes);
+    const ctn_schedule_outline_t *outline = ctn_schedule_outline_for(
+        neighborhood, algorithm, pattern, blocks, bytes);
     const ctn_schedule_facts_t *facts = &outline->facts;
-    print(page, "\n%s: ", ctn_neighbor_algorithm_names[scheme]);
+    print(page, "\n%s: ", ctn_neighbor_algorithm_names[algorithm]);
     if (!outline->possible) {
         print(page, "%s",
-              chooser->tried[scheme]
-                  ? ctn_neighbor_algorithm_refusal(neighborhood, scheme)
+              chooser->tried[algorithm]
+                  ? ctn_neighbor_algorithm_refusal(neighborhood, algorithm)
                   : "only when asked for");
         return;
     }
@@ -237,21 +243,22 @@ catena_neighborhood_explain(const catena_neighborhood_t *neighborhood,
                                 : CTN_PATTERN_GATHER;
     size_t length = bytes > 0 ? bytes : neighborhood->chooser->usual;
     bool combined = operation == CATENA_NEIGHBOR_REDUCE;
-    const ctn_schedule_t *plan =
+    const ctn_schedule_t *schedule =
         ctn_neighbor_choose(neighborhood, pattern, bytes, combined);
     ctn_block_class_t blocks =
         ctn_blocks_classify(neighborhood, bytes, combined);
-    print(&page, "algorithm=%s rounds=%u messages=%u ", plan->algorithm,
-          ctn_schedule_rounds(plan), plan->sends);
-    if (plan->bundles != NULL) {
-        print(&page, "bundles=%u ", plan->bundles->out.count);
+    print(&page, "algorithm=%s rounds=%u messages=%u ", schedule->algorithm,
+          ctn_schedule_rounds(schedule), schedule->sends);
+    if (schedule->aggregates != NULL) {
+        print(&page, "bundles=%u ", schedule->aggregates->out.count);
     }
     print(&page, "reason=\"");
-    print_reason(&page, neighborhood, plan, length);
+    print_reason(&page, neighborhood, schedule, length);
     print(&page, "\"");
-    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
-         scheme++) {
-        print_scheme(&page, neighborhood, scheme, pattern, blocks, length);
+    for (ctn_neighbor_algorithm_t algorithm = 0;
+         algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
+        print_algorithm(&page, neighborhood, algorithm, pattern, blocks,
+                        length);
     }
     return CATENA_OK;
 }

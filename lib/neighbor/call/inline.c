@@ -11,50 +11,52 @@
 /* ---- making it ---- */
 
 /** Whether all links lead both ways. Links that do not would need counts. */
-static bool leads_both_ways(const ctn_schedule_t *plan)
+static bool leads_both_ways(const ctn_schedule_t *schedule)
 {
-    for (uint32_t i = 0; i < plan->ins; i++) {
-        if (plan->in[i].reverse == NULL) {
+    for (uint32_t i = 0; i < schedule->ins; i++) {
+        if (schedule->in[i].reverse == NULL) {
             return false;
         }
     }
-    for (uint32_t o = 0; o < plan->outs; o++) {
+    for (uint32_t o = 0; o < schedule->outs; o++) {
         uint32_t i = 0;
-        while (i < plan->ins &&
-               plan->in[i].peer.rank != plan->out[o].peer.rank) {
+        while (i < schedule->ins &&
+               schedule->in[i].peer.rank != schedule->out[o].peer.rank) {
             i++;
         }
-        if (i == plan->ins) {
+        if (i == schedule->ins) {
             return false;
         }
     }
     return true;
 }
 
-static bool all_near(const ctn_schedule_t *plan)
+static bool all_local(const ctn_schedule_t *schedule)
 {
-    bool near = true;
-    for (uint32_t i = 0; i < plan->ins; i++) {
-        near =
-            near && plan->in[i].peer.near && plan->in[i].peer.endpoint != NULL;
+    bool local = true;
+    for (uint32_t i = 0; i < schedule->ins; i++) {
+        local = local && schedule->in[i].peer.local &&
+                schedule->in[i].peer.endpoint != NULL;
     }
-    for (uint32_t o = 0; o < plan->outs; o++) {
-        near = near && plan->out[o].peer.near &&
-               plan->out[o].peer.endpoint != NULL;
+    for (uint32_t o = 0; o < schedule->outs; o++) {
+        local = local && schedule->out[o].peer.local &&
+                schedule->out[o].peer.endpoint != NULL;
     }
-    return near;
+    return local;
 }
 
 static bool suits(const catena_neighborhood_t *neighborhood,
-                  const ctn_schedule_t *plan)
+                  const ctn_schedule_t *schedule)
 {
     return !neighborhood->exec->virtual_time &&
-           plan == neighborhood->plan[CTN_NEIGHBOR_DIRECT][plan->pattern] &&
-           plan->outs > 0 && plan->outs <= CTN_NEIGHBOR_INLINE_MESSAGES &&
-           plan->ins <= CTN_NEIGHBOR_INLINE_MESSAGES &&
+           schedule ==
+               neighborhood->schedule[CTN_NEIGHBOR_DIRECT][schedule->pattern] &&
+           schedule->outs > 0 &&
+           schedule->outs <= CTN_NEIGHBOR_INLINE_MESSAGES &&
+           schedule->ins <= CTN_NEIGHBOR_INLINE_MESSAGES &&
            neighborhood->targets <= CTN_INLINE_LIST &&
-           neighborhood->sources <= CTN_INLINE_LIST && all_near(plan) &&
-           leads_both_ways(plan);
+           neighborhood->sources <= CTN_INLINE_LIST && all_local(schedule) &&
+           leads_both_ways(schedule);
 }
 
 /** The next edge of a list that has a link. */
@@ -69,129 +71,130 @@ static uint32_t next_linked(const ctn_edge_t *edge, uint32_t i)
 _Static_assert(CTN_STAGING_BYTES / CTN_LINE <= UINT16_MAX,
                "no payload has more lines");
 
-static ctn_inline_end_t end_of(void *slots, const void *wide,
-                               uint32_t wide_bytes, uint32_t neighbor)
+static ctn_inline_end_t end_of(void *slots, const void *eager,
+                               uint32_t eager_bytes, uint32_t neighbor)
 {
-    size_t before = (size_t)((const char *)wide - (const char *)slots);
+    size_t before = (size_t)((const char *)eager - (const char *)slots);
     assert(before % CTN_LINE == 0 && before / CTN_LINE <= UINT32_MAX &&
-           wide_bytes % CTN_LINE == 0);
+           eager_bytes % CTN_LINE == 0);
     return (ctn_inline_end_t){.slots = slots,
-                              .wide = (uint32_t)(before / CTN_LINE),
-                              .wide_lines = (uint16_t)(wide_bytes / CTN_LINE),
+                              .eager = (uint32_t)(before / CTN_LINE),
+                              .eager_lines = (uint16_t)(eager_bytes / CTN_LINE),
                               .neighbor = (uint16_t)neighbor};
 }
 
 static void set_ends(const catena_neighborhood_t *neighborhood,
-                     const ctn_schedule_t *plan, ctn_inline_path_t *quick)
+                     const ctn_schedule_t *schedule, ctn_inline_path_t *path)
 {
-    ctn_inline_end_t *end = quick->end;
-    ctn_inline_peer_t *peer = quick->peer;
+    ctn_inline_end_t *end = path->end;
+    ctn_inline_peer_t *peer = path->peer;
     uint32_t at = 0;
-    for (uint32_t m = 0; m < plan->sends; m++, at++) {
-        const ctn_link_out_t *out = &plan->out[plan->send[m].link];
+    for (uint32_t m = 0; m < schedule->sends; m++, at++) {
+        const ctn_link_out_t *out = &schedule->out[schedule->send[m].link];
         ctn_endpoint_t *to = out->peer.endpoint;
         at = next_linked(neighborhood->target, at);
-        *end++ = end_of(ctn_pointer(to, out->slots), ctn_pointer(to, out->wide),
-                        out->wide_bytes, at);
-        *peer++ =
-            (ctn_inline_peer_t){.arena = ctn_pointer(to, 0), .cell = out->cell};
+        *end++ = end_of(ctn_pointer(to, out->slots),
+                        ctn_pointer(to, out->eager), out->eager_bytes, at);
+        *peer++ = (ctn_inline_peer_t){.arena = ctn_pointer(to, 0),
+                                      .control = out->control};
     }
-    for (uint32_t m = 0; m < plan->receives; m++) {
-        const ctn_link_in_t *in = &plan->in[plan->receive[m].link];
+    for (uint32_t m = 0; m < schedule->receives; m++) {
+        const ctn_link_in_t *in = &schedule->in[schedule->receive[m].link];
         ctn_endpoint_t *from = in->peer.endpoint;
-        *end++ = end_of(in->slots, in->wide, in->wide_bytes,
-                        plan->part[plan->receive[m].first].index);
-        *peer++ = (ctn_inline_peer_t){.arena = ctn_pointer(from, 0),
-                                      .cell = ctn_pointer(from, in->cell)};
+        *end++ = end_of(in->slots, in->eager, in->eager_bytes,
+                        schedule->block[schedule->receive[m].first].index);
+        *peer++ =
+            (ctn_inline_peer_t){.arena = ctn_pointer(from, 0),
+                                .control = ctn_pointer(from, in->control)};
     }
 }
 
 static ctn_inline_path_t *make(const catena_neighborhood_t *neighborhood,
-                               const ctn_schedule_t *plan)
+                               const ctn_schedule_t *schedule)
 {
-    size_t ends = (size_t)plan->sends + plan->receives;
+    size_t ends = (size_t)schedule->sends + schedule->receives;
     size_t first = sizeof(ctn_inline_path_t) + ends * sizeof(ctn_inline_end_t);
-    ctn_inline_path_t *quick = malloc(first + ends * sizeof(ctn_inline_peer_t));
-    if (quick == NULL) { /* it goes without */
+    ctn_inline_path_t *path = malloc(first + ends * sizeof(ctn_inline_peer_t));
+    if (path == NULL) { /* it goes without */
         return NULL;
     }
-    *quick = (ctn_inline_path_t){
-        .sends = plan->sends,
-        .receives = plan->receives,
+    *path = (ctn_inline_path_t){
+        .sends = schedule->sends,
+        .receives = schedule->receives,
         .most_bytes = UINT32_MAX,
-        .alike = {SIZE_MAX, SIZE_MAX},
-        .out = plan->out,
-        .in = plan->in,
-        .peer = (ctn_inline_peer_t *)((char *)quick + first),
+        .uniform = {SIZE_MAX, SIZE_MAX},
+        .out = schedule->out,
+        .in = schedule->in,
+        .peer = (ctn_inline_peer_t *)((char *)path + first),
     };
-    set_ends(neighborhood, plan, quick);
+    set_ends(neighborhood, schedule, path);
     for (uint32_t i = 0; i < ends; i++) {
-        uint32_t bytes = quick->end[i].wide_lines * CTN_LINE;
-        quick->most_bytes =
-            bytes < quick->most_bytes ? bytes : quick->most_bytes;
+        uint32_t bytes = path->end[i].eager_lines * CTN_LINE;
+        path->most_bytes = bytes < path->most_bytes ? bytes : path->most_bytes;
     }
-    return quick;
+    return path;
 }
 
 ctn_inline_path_t *ctn_inline_path_of(catena_neighborhood_t *neighborhood,
-                                      const ctn_schedule_t *plan)
+                                      const ctn_schedule_t *schedule)
 {
-    if (!suits(neighborhood, plan)) {
+    if (!suits(neighborhood, schedule)) {
         return NULL;
     }
-    if (neighborhood->quick == NULL) {
-        neighborhood->quick = make(neighborhood, plan);
+    if (neighborhood->path == NULL) {
+        neighborhood->path = make(neighborhood, schedule);
     }
-    return neighborhood->quick;
+    return neighborhood->path;
 }
 
 /** An exchange of small blocks through these ends, without its buffers. */
-static ctn_inline_small_t small_through(const ctn_inline_path_t *quick,
-                                        const ctn_schedule_t *plan,
+static ctn_inline_small_t small_through(const ctn_inline_path_t *path,
+                                        const ctn_schedule_t *schedule,
                                         size_t bytes)
 {
-    bool one = plan->pattern == CTN_PATTERN_GATHER;
-    return (ctn_inline_small_t){.end = quick->end,
-                                .transfers = plan->transfers > 0 ? plan : NULL,
-                                .sends = quick->sends,
-                                .receives = quick->receives,
-                                .send_step = one ? 0 : (uint32_t)bytes,
-                                .bytes = (uint32_t)bytes};
+    bool one = schedule->pattern == CTN_PATTERN_GATHER;
+    return (ctn_inline_small_t){
+        .end = path->end,
+        .local_copies = schedule->local_copies > 0 ? schedule : NULL,
+        .sends = path->sends,
+        .receives = path->receives,
+        .send_step = one ? 0 : (uint32_t)bytes,
+        .bytes = (uint32_t)bytes};
 }
 
 /** Not with types that may be freed, and others made in their place. */
-static void note_seen(const ctn_exchange_t *x, const ctn_schedule_t *plan,
-                      size_t bytes, ctn_inline_path_t *quick)
+static void fill_cache(const ctn_exchange_t *x, const ctn_schedule_t *schedule,
+                       size_t bytes, ctn_inline_path_t *path)
 {
-    ctn_inline_call_cache_t *seen = &quick->seen[plan->pattern];
-    *seen = (ctn_inline_call_cache_t){0};
+    ctn_inline_call_cache_t *cache = &path->cache[schedule->pattern];
+    *cache = (ctn_inline_call_cache_t){0};
     if (bytes > CTN_NEIGHBOR_INLINE_BYTES || x->in_place ||
         x->send.bytes != bytes || x->send.type->derived ||
         x->recv.type->derived) {
         return;
     }
-    *seen = (ctn_inline_call_cache_t){
-        .kind = x->kind,
+    *cache = (ctn_inline_call_cache_t){
+        .collective = x->collective,
         .send_type = x->send.type,
         .recv_type = x->recv.type,
         .send_count = bytes / x->send.type->bytes,
         .recv_count = bytes / x->recv.type->bytes,
-        .ran = plan,
-        .small = small_through(quick, plan, bytes),
+        .ran = schedule,
+        .small = small_through(path, schedule, bytes),
     };
 }
 
-void ctn_inline_note(const ctn_exchange_t *x, const ctn_schedule_t *plan,
+void ctn_inline_note(const ctn_exchange_t *x, const ctn_schedule_t *schedule,
                      size_t bytes)
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
-    ctn_inline_path_t *quick =
-        bytes > 0 ? ctn_inline_path_of(neighborhood, plan) : NULL;
-    if (quick != NULL && bytes < CTN_LINK_POSTED) {
-        quick->alike[plan->pattern] = bytes;
-        quick->plan[plan->pattern] = plan;
-        quick->wanted = neighborhood->wanted;
-        note_seen(x, plan, bytes, quick);
+    ctn_inline_path_t *path =
+        bytes > 0 ? ctn_inline_path_of(neighborhood, schedule) : NULL;
+    if (path != NULL && bytes < CTN_LINK_POSTED) {
+        path->uniform[schedule->pattern] = bytes;
+        path->schedule[schedule->pattern] = schedule;
+        path->requested = neighborhood->requested;
+        fill_cache(x, schedule, bytes, path);
     }
 }
 
@@ -199,7 +202,7 @@ void ctn_inline_note(const ctn_exchange_t *x, const ctn_schedule_t *plan,
 
 static uint64_t allowed_by(const ctn_link_out_t *out)
 {
-    uint64_t stored = ctn_word_load(&out->cell->complete);
+    uint64_t stored = ctn_word_load(&out->control->complete);
     return (stored > out->complete ? stored : out->complete) +
            CTN_LINK_GENERATIONS;
 }
@@ -207,10 +210,10 @@ static uint64_t allowed_by(const ctn_link_out_t *out)
 /** Links may know more, when others have used them. */
 static void ask_links(catena_neighborhood_t *neighborhood)
 {
-    const ctn_inline_path_t *quick = neighborhood->quick;
+    const ctn_inline_path_t *path = neighborhood->path;
     uint64_t allowed = UINT64_MAX;
-    for (uint32_t o = 0; o < quick->sends; o++) {
-        uint64_t by = allowed_by(&quick->out[o]);
+    for (uint32_t o = 0; o < path->sends; o++) {
+        uint64_t by = allowed_by(&path->out[o]);
         allowed = by < allowed ? by : allowed;
     }
     if (allowed > neighborhood->allowed) {
@@ -220,11 +223,11 @@ static void ask_links(catena_neighborhood_t *neighborhood)
 
 void ctn_inline_sync(catena_neighborhood_t *neighborhood)
 {
-    const ctn_inline_path_t *quick = neighborhood->quick;
-    for (uint32_t o = 0; neighborhood->ahead && o < quick->sends; o++) {
+    const ctn_inline_path_t *path = neighborhood->path;
+    for (uint32_t o = 0; neighborhood->ahead && o < path->sends; o++) {
         uint64_t complete = neighborhood->allowed - CTN_LINK_GENERATIONS;
-        if (quick->out[o].complete < complete) {
-            quick->out[o].complete = complete;
+        if (path->out[o].complete < complete) {
+            path->out[o].complete = complete;
         }
     }
     neighborhood->ahead = false;
@@ -242,10 +245,10 @@ CTN_HOT bool ctn_inline_may_send(catena_neighborhood_t *neighborhood,
 /* ---- messages ---- */
 
 CTN_HOT void ctn_inline_post(const ctn_exec_t *exec,
-                             const ctn_inline_path_t *quick, uint32_t m,
+                             const ctn_inline_path_t *path, uint32_t m,
                              uint64_t seq, void *into, size_t bytes)
 {
-    const ctn_inline_end_t *end = &quick->end[quick->sends + m];
+    const ctn_inline_end_t *end = &path->end[path->sends + m];
     uint64_t offset;
     if (ctn_link_may_post(exec, into, bytes, &offset)) {
         (void)ctn_link_post(ctn_inline_slot(end, seq), seq, offset, bytes);
@@ -254,7 +257,7 @@ CTN_HOT void ctn_inline_post(const ctn_exec_t *exec,
 
 /** Put a message where the receiver waits for it already. False: it does not.
  */
-static bool put_wanted(const ctn_exec_t *exec, const ctn_inline_peer_t *peer,
+static bool put_posted(const ctn_exec_t *exec, const ctn_inline_peer_t *peer,
                        ctn_slot_t *slot, uint64_t seq, const void *data,
                        size_t bytes)
 {
@@ -268,55 +271,54 @@ static bool put_wanted(const ctn_exec_t *exec, const ctn_inline_peer_t *peer,
 }
 
 CTN_HOT void ctn_inline_send(const ctn_exec_t *exec,
-                             const ctn_inline_path_t *quick, uint32_t m,
+                             const ctn_inline_path_t *path, uint32_t m,
                              uint64_t seq, const void *data, size_t bytes)
 {
-    const ctn_inline_end_t *end = &quick->end[m];
+    const ctn_inline_end_t *end = &path->end[m];
     ctn_slot_t *slot = ctn_inline_slot(end, seq);
-    if (!put_wanted(exec, &quick->peer[m], slot, seq, data, bytes)) {
+    if (!put_posted(exec, &path->peer[m], slot, seq, data, bytes)) {
         memcpy(ctn_inline_payload(end, seq, bytes), data, bytes);
         ctn_word_store(&slot->word[0], ctn_flag(seq, bytes));
     }
 }
 
 /** The same of one that may be lent. @return whether it is */
-static bool send_or_lend(const ctn_exec_t *exec, const ctn_inline_path_t *quick,
-                         uint32_t m, uint64_t seq, const void *data,
-                         uint64_t offset, size_t bytes)
+static bool send_or_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
+                          uint32_t m, uint64_t seq, const void *data,
+                          uint64_t offset, size_t bytes)
 {
-    ctn_slot_t *slot = ctn_inline_slot(&quick->end[m], seq);
-    if (put_wanted(exec, &quick->peer[m], slot, seq, data, bytes)) {
+    ctn_slot_t *slot = ctn_inline_slot(&path->end[m], seq);
+    if (put_posted(exec, &path->peer[m], slot, seq, data, bytes)) {
         return false;
     }
-    ctn_link_rts_t notice = {.bytes = bytes, .offset = offset};
-    memcpy(slot->data, &notice, sizeof(notice));
+    ctn_link_rts_t rts = {.bytes = bytes, .offset = offset};
+    memcpy(slot->data, &rts, sizeof(rts));
     ctn_word_store(&slot->word[0], ctn_flag(seq, CTN_LINK_ZCOPY));
     return true;
 }
 
 /** Copy a message that is lent, if it is as it should be. */
-static bool take_lent(ctn_exec_t *exec, const ctn_inline_peer_t *peer,
-                      const ctn_slot_t *slot, uint64_t seq, void *into,
-                      size_t bytes)
+static bool read_zcopy(ctn_exec_t *exec, const ctn_inline_peer_t *peer,
+                       const ctn_slot_t *slot, uint64_t seq, void *into,
+                       size_t bytes)
 {
-    ctn_link_rts_t notice;
-    memcpy(&notice, slot->data, sizeof(notice));
-    if (notice.bytes != bytes || notice.layout.run != 0) {
+    ctn_link_rts_t rts;
+    memcpy(&rts, slot->data, sizeof(rts));
+    if (rts.bytes != bytes || rts.layout.run != 0) {
         return false;
     }
-    memcpy(into, peer->arena + notice.offset, bytes);
-    ctn_exec_post(exec, &peer->cell->taken[ctn_link_entry(seq)],
+    memcpy(into, peer->arena + rts.offset, bytes);
+    ctn_exec_post(exec, &peer->control->zcopy_read[ctn_link_entry(seq)],
                   ctn_flag64(seq));
     return true;
 }
 
-CTN_HOT bool ctn_inline_receive(ctn_exec_t *exec,
-                                const ctn_inline_path_t *quick, uint32_t m,
-                                uint64_t seq, void *into, size_t bytes,
-                                bool *fits)
+CTN_HOT bool ctn_inline_receive(ctn_exec_t *exec, const ctn_inline_path_t *path,
+                                uint32_t m, uint64_t seq, void *into,
+                                size_t bytes, bool *fits)
 {
-    uint32_t at = quick->sends + m;
-    const ctn_inline_end_t *end = &quick->end[at];
+    uint32_t at = path->sends + m;
+    const ctn_inline_end_t *end = &path->end[at];
     ctn_slot_t *slot = ctn_inline_slot(end, seq);
     uint64_t word = ctn_word_load(&slot->word[0]);
     if (!ctn_flag_matches(word, seq) || ctn_link_word_is_posted(word)) {
@@ -327,7 +329,7 @@ CTN_HOT bool ctn_inline_receive(ctn_exec_t *exec,
     if (count == bytes) {
         memcpy(into, ctn_inline_payload(end, seq, bytes), bytes);
     } else if (count == CTN_LINK_ZCOPY) {
-        *fits = take_lent(exec, &quick->peer[at], slot, seq, into, bytes);
+        *fits = read_zcopy(exec, &path->peer[at], slot, seq, into, bytes);
     }
     return true;
 }
@@ -337,44 +339,46 @@ CTN_HOT bool ctn_inline_receive(ctn_exec_t *exec,
 /** From one block that is sent to the next. */
 static ptrdiff_t step_of(const ctn_exchange_t *x)
 {
-    return ctn_neighbor_pattern(x->kind) == CTN_PATTERN_GATHER ? 0
-                                                               : x->send.step;
+    return ctn_neighbor_pattern(x->collective) == CTN_PATTERN_GATHER
+               ? 0
+               : x->send.step;
 }
 
 /** Whether all its blocks are alike, and lie together. */
-static bool is_alike(const ctn_exchange_t *x)
+static bool is_uniform(const ctn_exchange_t *x)
 {
-    return !ctn_neighbor_varies(x->kind) && !ctn_neighbor_reduces(x->kind) &&
+    return !ctn_neighbor_varies(x->collective) &&
+           !ctn_neighbor_reduces(x->collective) &&
            x->send.bytes == x->recv.bytes && x->send.type->dense &&
            x->recv.type->dense;
 }
 
 /** Where message m goes. */
 static unsigned char *block_of(const ctn_exchange_t *x,
-                               const ctn_inline_path_t *quick, uint32_t m)
+                               const ctn_inline_path_t *path, uint32_t m)
 {
-    const ctn_inline_end_t *end = &quick->end[quick->sends + m];
+    const ctn_inline_end_t *end = &path->end[path->sends + m];
     return x->recv.base + (ptrdiff_t)end->neighbor * x->recv.step;
 }
 
-static void want_all(const ctn_exchange_t *x, const ctn_inline_path_t *quick,
+static void post_all(const ctn_exchange_t *x, const ctn_inline_path_t *path,
                      uint64_t seq)
 {
-    for (uint32_t m = 0; m < quick->receives && !x->in_place &&
+    for (uint32_t m = 0; m < path->receives && !x->in_place &&
                          x->recv.bytes >= CTN_LINK_POSTED_MIN;
          m++) {
-        ctn_inline_post(x->neighborhood->exec, quick, m, seq,
-                        block_of(x, quick, m), x->recv.bytes);
+        ctn_inline_post(x->neighborhood->exec, path, m, seq,
+                        block_of(x, path, m), x->recv.bytes);
     }
 }
 
 bool ctn_inline_may_zcopy(const ctn_exchange_t *x,
-                          const ctn_inline_path_t *quick, uint64_t *offset)
+                          const ctn_inline_path_t *path, uint64_t *offset)
 {
     const ctn_exec_t *exec = x->neighborhood->exec;
     size_t bytes = x->send.bytes;
-    if (!is_alike(x) || x->in_place || step_of(x) < 0 ||
-        (bytes <= quick->most_bytes && !ctn_link_uses_posted(exec, bytes))) {
+    if (!is_uniform(x) || x->in_place || step_of(x) < 0 ||
+        (bytes <= path->most_bytes && !ctn_link_uses_posted(exec, bytes))) {
         return false;
     }
     size_t before = (size_t)step_of(x) * (x->neighborhood->targets - 1);
@@ -382,116 +386,118 @@ bool ctn_inline_may_zcopy(const ctn_exchange_t *x,
 }
 
 uint64_t ctn_inline_send_all(const ctn_exchange_t *x,
-                             const ctn_inline_path_t *quick,
-                             const ctn_schedule_t *plan, uint64_t seq,
-                             bool lend, uint64_t offset)
+                             const ctn_inline_path_t *path,
+                             const ctn_schedule_t *schedule, uint64_t seq,
+                             bool zcopy, uint64_t offset)
 {
     ctn_exec_t *exec = x->neighborhood->exec;
     size_t bytes = x->send.bytes;
     ptrdiff_t step = step_of(x);
-    uint64_t lent = 0;
-    for (uint32_t m = 0; m < quick->sends; m++) {
-        ptrdiff_t at = (ptrdiff_t)quick->end[m].neighbor * step;
-        if (!lend) {
-            ctn_inline_send(exec, quick, m, seq, x->send.base + at, bytes);
-        } else if (send_or_lend(exec, quick, m, seq, x->send.base + at,
-                                offset + (uint64_t)at, bytes)) {
-            lent |= UINT64_C(1) << m;
+    uint64_t zcopied = 0;
+    for (uint32_t m = 0; m < path->sends; m++) {
+        ptrdiff_t at = (ptrdiff_t)path->end[m].neighbor * step;
+        if (!zcopy) {
+            ctn_inline_send(exec, path, m, seq, x->send.base + at, bytes);
+        } else if (send_or_zcopy(exec, path, m, seq, x->send.base + at,
+                                 offset + (uint64_t)at, bytes)) {
+            zcopied |= UINT64_C(1) << m;
         }
     }
     exec->local->stored = true;
-    for (uint32_t t = 0; t < plan->transfers; t++) {
-        const ctn_local_copy_t *self = &plan->transfer[t];
+    for (uint32_t t = 0; t < schedule->local_copies; t++) {
+        const ctn_local_copy_t *self = &schedule->local_copy[t];
         memcpy(x->recv.base + (ptrdiff_t)self->to.index * x->recv.step,
                x->send.base + (ptrdiff_t)self->from.index * step, bytes);
     }
-    return lent;
+    return zcopied;
 }
 
-uint64_t ctn_inline_still_zcopied(const ctn_inline_path_t *quick, uint64_t seq,
-                                  uint64_t lent)
+uint64_t ctn_inline_still_zcopied(const ctn_inline_path_t *path, uint64_t seq,
+                                  uint64_t zcopied)
 {
-    for (uint64_t left = lent; left != 0; left &= left - 1) {
-        const ctn_link_control_t *cell =
-            quick->peer[__builtin_ctzll(left)].cell;
-        if (ctn_word_load(&cell->taken[ctn_link_entry(seq)]) ==
+    for (uint64_t left = zcopied; left != 0; left &= left - 1) {
+        const ctn_link_control_t *control =
+            path->peer[__builtin_ctzll(left)].control;
+        if (ctn_word_load(&control->zcopy_read[ctn_link_entry(seq)]) ==
             ctn_flag64(seq)) {
-            lent &= ~(left & -left);
+            zcopied &= ~(left & -left);
         }
     }
-    return lent;
+    return zcopied;
 }
 
 /** Take what is here of those that are missing. @return messages that are of
  * another length */
 static uint64_t receive_here(const ctn_exchange_t *x,
-                             const ctn_inline_path_t *quick, uint64_t seq,
+                             const ctn_inline_path_t *path, uint64_t seq,
                              uint64_t *missing)
 {
-    uint64_t unfit = 0;
+    uint64_t mismatch = 0;
     size_t bytes = x->recv.bytes;
     for (uint64_t left = *missing; left != 0; left &= left - 1) {
         uint32_t m = (uint32_t)__builtin_ctzll(left);
         bool fits;
-        if (ctn_inline_receive(x->neighborhood->exec, quick, m, seq,
-                               block_of(x, quick, m), bytes, &fits)) {
+        if (ctn_inline_receive(x->neighborhood->exec, path, m, seq,
+                               block_of(x, path, m), bytes, &fits)) {
             *missing &= ~(left & -left);
-            unfit |= fits ? 0 : left & -left;
+            mismatch |= fits ? 0 : left & -left;
         }
     }
-    return unfit;
+    return mismatch;
 }
 
 /** What is here, until all is or nothing will come any more. @return messages
  * that are of another length */
 static uint64_t receive_all(const ctn_exchange_t *x,
-                            const ctn_inline_path_t *quick, uint64_t seq,
+                            const ctn_inline_path_t *path, uint64_t seq,
                             uint64_t *missing, ctn_backoff_t *backoff)
 {
-    uint64_t unfit = receive_here(x, quick, seq, missing);
+    uint64_t mismatch = receive_here(x, path, seq, missing);
     while (*missing != 0 && ctn_inline_wait(x->neighborhood->exec, backoff)) {
-        unfit |= receive_here(x, quick, seq, missing);
+        mismatch |= receive_here(x, path, seq, missing);
     }
-    return unfit;
+    return mismatch;
 }
 
 /* ---- blocking calls ---- */
 
 /** Whether a call is what this was found to serve. */
-static bool serves(const ctn_inline_path_t *quick, const ctn_exchange_t *x)
+static bool serves(const ctn_inline_path_t *path, const ctn_exchange_t *x)
 {
-    ctn_pattern_t pattern = ctn_neighbor_pattern(x->kind);
-    return x->send.bytes == quick->alike[pattern] && is_alike(x) &&
-           x->neighborhood->wanted == quick->wanted &&
-           (!x->in_place || quick->plan[pattern]->transfers == 0);
+    ctn_pattern_t pattern = ctn_neighbor_pattern(x->collective);
+    return x->send.bytes == path->uniform[pattern] && is_uniform(x) &&
+           x->neighborhood->requested == path->requested &&
+           (!x->in_place || path->schedule[pattern]->local_copies == 0);
 }
 
 CTN_HOT bool ctn_inline_call(const ctn_exchange_t *x, catena_status_t *status)
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
     ctn_exec_t *exec = neighborhood->exec;
-    ctn_inline_path_t *quick = neighborhood->quick;
+    ctn_inline_path_t *path = neighborhood->path;
     uint64_t seq;
-    if (quick == NULL || !serves(quick, x)) {
+    if (path == NULL || !serves(path, x)) {
         return false;
     }
     uint64_t offset = 0;
-    bool lend = ctn_inline_may_zcopy(x, quick, &offset);
-    if ((x->send.bytes > quick->most_bytes && !lend) ||
-        !ctn_inline_take_number(neighborhood, quick->in, &seq)) {
+    bool zcopy = ctn_inline_may_zcopy(x, path, &offset);
+    if ((x->send.bytes > path->most_bytes && !zcopy) ||
+        !ctn_inline_take_number(neighborhood, path->in, &seq)) {
         return false;
     }
-    const ctn_schedule_t *plan = quick->plan[ctn_neighbor_pattern(x->kind)];
-    want_all(x, quick, seq);
-    uint64_t lent = ctn_inline_send_all(x, quick, plan, seq, lend, offset);
-    uint64_t missing = ctn_inline_mask(quick->receives);
+    const ctn_schedule_t *schedule =
+        path->schedule[ctn_neighbor_pattern(x->collective)];
+    post_all(x, path, seq);
+    uint64_t zcopied =
+        ctn_inline_send_all(x, path, schedule, seq, zcopy, offset);
+    uint64_t missing = ctn_inline_mask(path->receives);
     ctn_backoff_t backoff = {0};
-    uint64_t unfit = receive_all(x, quick, seq, &missing, &backoff);
-    neighborhood->last = plan;
+    uint64_t mismatch = receive_all(x, path, seq, &missing, &backoff);
+    neighborhood->last = schedule;
     ctn_inline_all_received(neighborhood, seq);
     /* Those who wait for what is unfit to be taken wait no longer than that. */
-    *status = unfit != 0 ? ctn_exchange_rest(x, seq, unfit) : CATENA_OK;
-    while ((lent = ctn_inline_still_zcopied(quick, seq, lent)) != 0 &&
+    *status = mismatch != 0 ? ctn_exchange_rest(x, seq, mismatch) : CATENA_OK;
+    while ((zcopied = ctn_inline_still_zcopied(path, seq, zcopied)) != 0 &&
            ctn_inline_wait(exec, &backoff)) {
     }
     ctn_exec_wake(exec); /* the owners of lent blocks */
@@ -509,9 +515,9 @@ CTN_HOT static bool start_long(ctn_op_t *op)
         !ctn_inline_take_number(x->neighborhood, x->in, &op->seq)) {
         return false;
     }
-    want_all(x, x->quick, op->seq);
-    x->lent = ctn_inline_send_all(x, x->quick, x->plan, op->seq, x->lends,
-                                  x->lend_offset);
+    post_all(x, x->path, op->seq);
+    x->zcopied = ctn_inline_send_all(x, x->path, x->schedule, op->seq, x->zcopy,
+                                     x->zcopy_offset);
     ctn_inline_activate(op);
     return true;
 }
@@ -524,15 +530,15 @@ CTN_HOT static bool wait_long(ctn_op_t *op)
         return false;
     }
     /* Those that do not fit are still missing for the phases. */
-    uint64_t unfit = receive_all(x, x->quick, op->seq, &x->missing, &backoff);
-    x->missing |= unfit;
+    uint64_t mismatch = receive_all(x, x->path, op->seq, &x->missing, &backoff);
+    x->missing |= mismatch;
     if (x->missing != 0) {
         return false;
     }
     ctn_inline_all_received(x->neighborhood, op->seq);
     ctn_exec_wake(op->exec); /* the owners of lent blocks */
-    while ((x->lent = ctn_inline_still_zcopied(x->quick, op->seq, x->lent)) !=
-           0) {
+    while ((x->zcopied =
+                ctn_inline_still_zcopied(x->path, op->seq, x->zcopied)) != 0) {
         if (!ctn_inline_wait(op->exec, &backoff)) {
             return false;
         }
@@ -544,12 +550,12 @@ CTN_HOT static bool wait_long(ctn_op_t *op)
 void ctn_inline_request(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    if (x->quick == NULL || !is_alike(x)) {
+    if (x->path == NULL || !is_uniform(x)) {
         return;
     }
-    x->plan = x->run->plan->copy_of;
-    x->in = x->run->plan->in;
-    x->small = small_through(x->quick, x->plan, x->send.bytes);
+    x->schedule = x->execution->schedule->copy_of;
+    x->in = x->execution->schedule->in;
+    x->small = small_through(x->path, x->schedule, x->send.bytes);
     if (x->send.bytes <= CTN_NEIGHBOR_INLINE_BYTES) {
         ctn_inline_small_request(op);
     } else {

@@ -20,29 +20,29 @@
 /** What long messages need besides. */
 typedef struct ctn_inline_peer {
     unsigned char *arena; /* of the other end, where it is mapped here */
-    ctn_link_control_t *cell;
+    ctn_link_control_t *control;
 } ctn_inline_peer_t;
 
 /** A call as it is given, of a kind whose blocks are all alike, that went by a
  * direct plan: another that is given so will go the same way. */
 typedef struct ctn_inline_call_cache {
-    const ctn_neighbor_collective_t *kind;  /* NULL: there was none */
-    catena_datatype_t send_type, recv_type; /* constants */
+    const ctn_neighbor_collective_t *collective; /* NULL: there was none */
+    catena_datatype_t send_type, recv_type;      /* constants */
     size_t send_count, recv_count;
     const ctn_schedule_t *ran;
     ctn_inline_small_t small; /* without the buffers */
 } ctn_inline_call_cache_t;
 
 struct ctn_inline_path {
-    ctn_inline_call_cache_t seen[CTN_PATTERNS];
-    int wanted; /* the setting then */
+    ctn_inline_call_cache_t cache[CTN_PATTERNS];
+    int requested; /* the setting then */
     uint32_t sends, receives;
     const ctn_link_in_t *in;
     ctn_link_out_t *out;
     uint32_t most_bytes; /* of a message */
     /* Calls of so many bytes are known to go by a direct plan. */
-    size_t alike[CTN_PATTERNS];
-    const ctn_schedule_t *plan[CTN_PATTERNS];
+    size_t uniform[CTN_PATTERNS];
+    const ctn_schedule_t *schedule[CTN_PATTERNS];
     ctn_inline_peer_t *peer; /* [sends], then [receives] */
     ctn_inline_end_t end[];  /* likewise */
 };
@@ -50,9 +50,9 @@ struct ctn_inline_path {
 /** What messages of a plan may go through, in the order of its sends and
  * receives; NULL: they may not. Made when it is first asked for. */
 ctn_inline_path_t *ctn_inline_path_of(catena_neighborhood_t *neighborhood,
-                                      const ctn_schedule_t *plan);
+                                      const ctn_schedule_t *schedule);
 /** Calls of so many bytes along all edges go by this plan, as this one does. */
-void ctn_inline_note(const ctn_exchange_t *x, const ctn_schedule_t *plan,
+void ctn_inline_note(const ctn_exchange_t *x, const ctn_schedule_t *schedule,
                      size_t bytes);
 
 /** Links are to be used without it: tell them what is known. */
@@ -63,17 +63,17 @@ bool ctn_inline_may_send(catena_neighborhood_t *neighborhood, uint64_t seq);
 
 /** Say where message m may go at once, if its sender comes later. `exec` is the
  * rank's own, and nothing is read there any more. */
-void ctn_inline_post(const ctn_exec_t *exec, const ctn_inline_path_t *quick,
+void ctn_inline_post(const ctn_exec_t *exec, const ctn_inline_path_t *path,
                      uint32_t m, uint64_t seq, void *into, size_t bytes);
 
 /** Send message m of an operation: 1 to quick->most_bytes. `data` are free
  * afterwards. */
-void ctn_inline_send(const ctn_exec_t *exec, const ctn_inline_path_t *quick,
+void ctn_inline_send(const ctn_exec_t *exec, const ctn_inline_path_t *path,
                      uint32_t m, uint64_t seq, const void *data, size_t bytes);
 
 /** Whether message m is here; then it is in its buffer. The other calls of
  * link.h must do for one of another length: it does not fit. */
-bool ctn_inline_receive(ctn_exec_t *exec, const ctn_inline_path_t *quick,
+bool ctn_inline_receive(ctn_exec_t *exec, const ctn_inline_path_t *path,
                         uint32_t m, uint64_t seq, void *into, size_t bytes,
                         bool *fits);
 
@@ -81,18 +81,18 @@ bool ctn_inline_receive(ctn_exec_t *exec, const ctn_inline_path_t *quick,
  * where it is, and is so long that it is better read there.
  * @param[out] offset of the first block in the own arena */
 bool ctn_inline_may_zcopy(const ctn_exchange_t *x,
-                          const ctn_inline_path_t *quick, uint64_t *offset);
+                          const ctn_inline_path_t *path, uint64_t *offset);
 
 /** Send all messages of such a call, or lend them.
  * @return those that are lent, as a mask */
 uint64_t ctn_inline_send_all(const ctn_exchange_t *x,
-                             const ctn_inline_path_t *quick,
-                             const ctn_schedule_t *plan, uint64_t seq,
-                             bool lend, uint64_t offset);
+                             const ctn_inline_path_t *path,
+                             const ctn_schedule_t *schedule, uint64_t seq,
+                             bool zcopy, uint64_t offset);
 
 /** Of the blocks that are lent, those that still are. */
-uint64_t ctn_inline_still_zcopied(const ctn_inline_path_t *quick, uint64_t seq,
-                                  uint64_t lent);
+uint64_t ctn_inline_still_zcopied(const ctn_inline_path_t *path, uint64_t seq,
+                                  uint64_t zcopied);
 
 /** So many messages, as a mask. */
 static inline uint64_t ctn_inline_mask(uint32_t receives)
@@ -152,7 +152,7 @@ static inline void ctn_inline_activate(ctn_op_t *op)
     ctn_exec_ring_doorbells(exec);
     x->neighborhood->begun = op->seq + 1;
     x->missing = ctn_inline_mask(x->small.receives);
-    x->alone = true;
+    x->sole = true;
     op->phase = CTN_EXCHANGE_SHORT;
     op->state = CTN_OP_ACTIVE;
     exec->active = op;
@@ -165,14 +165,14 @@ static inline bool ctn_inline_is_sole(const ctn_op_t *op)
 {
     const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
     return op->exec->active == op && op->phase == CTN_EXCHANGE_SHORT &&
-           x->alone && x->rests && op->sequence->started == op->seq + 1;
+           x->sole && x->rests && op->sequence->started == op->seq + 1;
 }
 
 /** It is alone, and over. */
 static inline void ctn_inline_complete(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    x->of->last = x->plan;
+    x->of->last = x->schedule;
     op->exec->active = NULL;
     op->state = CTN_OP_DONE;
     op->status = ctn_inline_end_number(x->neighborhood);

@@ -50,28 +50,29 @@ copy(unsigned char *target, const unsigned char *source, size_t bytes)
 
 /** What was seen of calls that are given so, or NULL. */
 static inline const ctn_inline_call_cache_t *
-find_seen(const ctn_inline_path_t *quick, const ctn_neighbor_call_t *given)
+find_cached(const ctn_inline_path_t *path, const ctn_neighbor_call_t *call)
 {
-    const ctn_inline_call_cache_t *seen = quick->seen;
-    seen += seen->kind != given->kind;
-    return seen->kind == given->kind && seen->send_type == given->send.type &&
-                   seen->recv_type == given->recv.type &&
-                   seen->send_count == given->send.count &&
-                   seen->recv_count == given->recv.count &&
-                   given->send.buffer != NULL && given->recv.buffer != NULL &&
-                   given->send.buffer != CATENA_IN_PLACE &&
-                   given->recv.buffer != CATENA_IN_PLACE
-               ? seen
+    const ctn_inline_call_cache_t *cache = path->cache;
+    cache += cache->collective != call->collective;
+    return cache->collective == call->collective &&
+                   cache->send_type == call->send.type &&
+                   cache->recv_type == call->recv.type &&
+                   cache->send_count == call->send.count &&
+                   cache->recv_count == call->recv.count &&
+                   call->send.buffer != NULL && call->recv.buffer != NULL &&
+                   call->send.buffer != CATENA_IN_PLACE &&
+                   call->recv.buffer != CATENA_IN_PLACE
+               ? cache
                : NULL;
 }
 
 /** Copy what goes from this rank to itself. */
-CTN_COLD static void make_transfers(const ctn_inline_small_t *small)
+CTN_COLD static void make_local_copies(const ctn_inline_small_t *small)
 {
-    const ctn_schedule_t *plan = small->transfers;
+    const ctn_schedule_t *schedule = small->local_copies;
     size_t bytes = small->bytes;
-    for (uint32_t t = 0; t < plan->transfers; t++) {
-        const ctn_local_copy_t *self = &plan->transfer[t];
+    for (uint32_t t = 0; t < schedule->local_copies; t++) {
+        const ctn_local_copy_t *self = &schedule->local_copy[t];
         copy(small->recv + self->to.index * bytes,
              small->send + self->from.index * (size_t)small->send_step, bytes);
     }
@@ -87,8 +88,8 @@ static inline void send_all(const ctn_inline_small_t *small, uint64_t seq)
         ctn_word_store(&ctn_inline_slot(end, seq)->word[0],
                        ctn_flag(seq, bytes));
     }
-    if (small->transfers != NULL) {
-        make_transfers(small);
+    if (small->local_copies != NULL) {
+        make_local_copies(small);
     }
 }
 
@@ -99,7 +100,7 @@ static inline uint64_t receive_here(const ctn_inline_small_t *small,
 {
     const ctn_inline_end_t *first = small->end + small->sends;
     size_t bytes = small->bytes;
-    uint64_t unfit = 0;
+    uint64_t mismatch = 0;
     for (uint64_t left = *missing; left != 0; left &= left - 1) {
         const ctn_inline_end_t *end = &first[__builtin_ctzll(left)];
         uint64_t word = ctn_word_load(&ctn_inline_slot(end, seq)->word[0]);
@@ -111,10 +112,10 @@ static inline uint64_t receive_here(const ctn_inline_small_t *small,
             copy(small->recv + end->neighbor * bytes,
                  ctn_inline_payload(end, seq, bytes), bytes);
         } else {
-            unfit |= left & -left;
+            mismatch |= left & -left;
         }
     }
-    return unfit;
+    return mismatch;
 }
 
 /** What is here, until all is or nothing will come any more. @return messages
@@ -123,66 +124,66 @@ static inline uint64_t receive_all(const ctn_inline_small_t *small,
                                    uint64_t seq, ctn_exec_t *exec,
                                    uint64_t *missing)
 {
-    uint64_t unfit = 0;
+    uint64_t mismatch = 0;
     ctn_backoff_t backoff = {0};
     do {
-        unfit |= receive_here(small, seq, missing);
+        mismatch |= receive_here(small, seq, missing);
     } while (*missing != 0 && ctn_inline_yield(exec, &backoff));
-    return unfit;
+    return mismatch;
 }
 
 /* ---- blocking calls ---- */
 
 /** Messages of another length go the usual way, on which that is found out. */
-CTN_COLD static catena_status_t end_unfit(const ctn_neighbor_call_t *given,
-                                          uint64_t seq, uint64_t unfit)
+CTN_COLD static catena_status_t end_mismatch(const ctn_neighbor_call_t *call,
+                                             uint64_t seq, uint64_t mismatch)
 {
-    ctn_exchange_t x = {.kind = given->kind};
-    catena_status_t status = ctn_neighbor_validate(given, &x);
-    status = status == CATENA_OK ? ctn_exchange_rest(&x, seq, unfit) : status;
-    ctn_exec_wake(given->neighborhood->exec); /* whom that told something */
+    ctn_exchange_t x = {.collective = call->collective};
+    catena_status_t status = ctn_neighbor_validate(call, &x);
+    status =
+        status == CATENA_OK ? ctn_exchange_rest(&x, seq, mismatch) : status;
+    ctn_exec_wake(call->neighborhood->exec); /* whom that told something */
     return status;
 }
 
 /** Whether a call may begin that is given so. */
 static inline const ctn_inline_call_cache_t *
-begin(const ctn_neighbor_call_t *given, ctn_inline_small_t *small,
-      uint64_t *seq)
+begin(const ctn_neighbor_call_t *call, ctn_inline_small_t *small, uint64_t *seq)
 {
-    catena_neighborhood_t *neighborhood = given->neighborhood;
-    const ctn_inline_path_t *quick = neighborhood->quick;
-    if (quick == NULL || neighborhood->wanted != quick->wanted) {
+    catena_neighborhood_t *neighborhood = call->neighborhood;
+    const ctn_inline_path_t *path = neighborhood->path;
+    if (path == NULL || neighborhood->requested != path->requested) {
         return NULL;
     }
-    const ctn_inline_call_cache_t *seen = find_seen(quick, given);
-    if (seen == NULL || !ctn_inline_take_number(neighborhood, quick->in, seq)) {
+    const ctn_inline_call_cache_t *cache = find_cached(path, call);
+    if (cache == NULL || !ctn_inline_take_number(neighborhood, path->in, seq)) {
         return NULL;
     }
-    *small = seen->small;
-    small->send = given->send.buffer;
+    *small = cache->small;
+    small->send = call->send.buffer;
     /* Our own buffer: catena writes to what it receives only. */
-    small->recv = (unsigned char *)(uintptr_t)given->recv.buffer;
-    return seen;
+    small->recv = (unsigned char *)(uintptr_t)call->recv.buffer;
+    return cache;
 }
 
-CTN_TURN_LAST bool ctn_inline_small_call(const ctn_neighbor_call_t *given,
+CTN_TURN_LAST bool ctn_inline_small_call(const ctn_neighbor_call_t *call,
                                          catena_status_t *status)
 {
-    catena_neighborhood_t *neighborhood = given->neighborhood;
+    catena_neighborhood_t *neighborhood = call->neighborhood;
     ctn_exec_t *exec = neighborhood->exec;
     ctn_inline_small_t small;
     uint64_t seq;
-    const ctn_inline_call_cache_t *seen = begin(given, &small, &seq);
-    if (seen == NULL) {
+    const ctn_inline_call_cache_t *cache = begin(call, &small, &seq);
+    if (cache == NULL) {
         return false;
     }
     send_all(&small, seq);
     ctn_exec_ring_doorbells(exec);
     uint64_t missing = ctn_inline_mask(small.receives);
-    uint64_t unfit = receive_all(&small, seq, exec, &missing);
-    neighborhood->last = seen->ran;
+    uint64_t mismatch = receive_all(&small, seq, exec, &missing);
+    neighborhood->last = cache->ran;
     ctn_inline_all_received(neighborhood, seq);
-    *status = unfit != 0 ? end_unfit(given, seq, unfit) : CATENA_OK;
+    *status = mismatch != 0 ? end_mismatch(call, seq, mismatch) : CATENA_OK;
     catena_status_t ended = ctn_inline_end_number(neighborhood);
     *status = ended != CATENA_OK ? ended : *status;
     return true;
@@ -209,8 +210,8 @@ CTN_TURN static bool wait_small(ctn_op_t *op)
         return false;
     }
     /* Those that do not fit are still missing for the phases. */
-    uint64_t unfit = receive_all(&x->small, op->seq, op->exec, &x->missing);
-    x->missing |= unfit;
+    uint64_t mismatch = receive_all(&x->small, op->seq, op->exec, &x->missing);
+    x->missing |= mismatch;
     if (x->missing != 0) {
         return false;
     }

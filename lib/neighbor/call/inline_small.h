@@ -16,8 +16,8 @@ typedef struct ctn_inline_end {
     ctn_slot_t *slots; /* [ring] at the receiver */
     /* Payloads longer than a slot's, [ring]: from the slots on, and from one to
      * the next; in cache lines. */
-    uint32_t wide;
-    uint16_t wide_lines;
+    uint32_t eager;
+    uint16_t eager_lines;
     uint16_t neighbor; /* in the list of targets or of sources */
 } ctn_inline_end_t;
 
@@ -35,7 +35,7 @@ static inline unsigned char *ctn_inline_payload(const ctn_inline_end_t *end,
         return ctn_inline_slot(end, seq)->data;
     }
     size_t lines =
-        end->wide + ctn_link_generation(seq) * (size_t)end->wide_lines;
+        end->eager + ctn_link_generation(seq) * (size_t)end->eager_lines;
     return (unsigned char *)end->slots + lines * CTN_LINE;
 }
 
@@ -45,7 +45,7 @@ typedef struct ctn_inline_small {
     const ctn_inline_end_t *end; /* [sends], then [receives] */
     const unsigned char *send;
     unsigned char *recv;
-    const ctn_schedule_t *transfers; /* a plan that has some; else NULL */
+    const ctn_schedule_t *local_copies; /* a plan that has some; else NULL */
     uint32_t sends, receives;
     uint32_t send_step; /* from one block to the next */
     uint32_t bytes;     /* also from one received block to the next */

@@ -8,7 +8,7 @@
 
 static ctn_pending_block_t *operand(const ctn_exchange_t *x, uint32_t source)
 {
-    return &x->run->item[x->run->plan->stages + source];
+    return &x->execution->pending[x->execution->schedule->staged + source];
 }
 
 /** Where the result comes into being: in place not where it belongs, since that
@@ -16,17 +16,17 @@ static ctn_pending_block_t *operand(const ctn_exchange_t *x, uint32_t source)
 static unsigned char *result_of(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_execution_t *run = x->run;
-    if (run->result == NULL) {
+    ctn_execution_t *execution = x->execution;
+    if (execution->result == NULL) {
         ctn_span_t whole = {.base = x->recv.base,
                             .bytes = ctn_blocks_bytes(&x->recv, 0)};
         ctn_substitute_t *aside =
             x->in_place ? ctn_substitute(op, whole) : NULL;
-        run->result = !x->in_place    ? whole.base
-                      : aside != NULL ? aside->data
-                                      : NULL;
+        execution->result = !x->in_place    ? whole.base
+                            : aside != NULL ? aside->data
+                                            : NULL;
     }
-    return run->result;
+    return execution->result;
 }
 
 /** Functions of users get operands as aligned as their elements may have to be:
@@ -62,14 +62,14 @@ static catena_status_t combine(ctn_op_t *op, const void *left,
 
 /** A copy of an operand is the result, for now. */
 static catena_status_t copy_to_result(ctn_op_t *op,
-                                      const ctn_pending_block_t *item)
+                                      const ctn_pending_block_t *pending)
 {
     unsigned char *result = result_of(op);
     if (result == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_exec_copy(op->exec, result, item->span.base, item->span.bytes);
-    return ctn_pending_block_used(op, item);
+    ctn_exec_copy(op->exec, result, pending->span.base, pending->span.bytes);
+    return ctn_pending_block_used(op, pending);
 }
 
 /** The second operand, with the first. */
@@ -77,9 +77,9 @@ static catena_status_t begin_result(ctn_op_t *op,
                                     const ctn_pending_block_t *second)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    const ctn_pending_block_t *first = operand(x, x->run->first);
+    const ctn_pending_block_t *first = operand(x, x->execution->first);
     unsigned char *result = result_of(op);
-    x->run->first = CTN_NO_OPERAND;
+    x->execution->first = CTN_NO_OPERAND;
     if (result == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -95,45 +95,47 @@ static catena_status_t begin_result(ctn_op_t *op,
 static catena_status_t fold(ctn_op_t *op, uint32_t source)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_execution_t *run = x->run;
-    const ctn_pending_block_t *item = operand(x, source);
-    if (item->unfit || item->span.bytes == 0) {
-        return ctn_pending_block_used(op, item);
+    ctn_execution_t *execution = x->execution;
+    const ctn_pending_block_t *pending = operand(x, source);
+    if (pending->mismatch || pending->span.bytes == 0) {
+        return ctn_pending_block_used(op, pending);
     }
-    if (run->first != CTN_NO_OPERAND) {
-        return begin_result(op, item);
+    if (execution->first != CTN_NO_OPERAND) {
+        return begin_result(op, pending);
     }
-    if (run->result != NULL) {
-        catena_status_t status =
-            combine(op, run->result, item->span.base, run->result);
-        return status == CATENA_OK ? ctn_pending_block_used(op, item) : status;
+    if (execution->result != NULL) {
+        catena_status_t status = combine(op, execution->result,
+                                         pending->span.base, execution->result);
+        return status == CATENA_OK ? ctn_pending_block_used(op, pending)
+                                   : status;
     }
-    if (!is_aligned(&x->by, item->span.base)) {
-        return copy_to_result(op, item);
+    if (!is_aligned(&x->by, pending->span.base)) {
+        return copy_to_result(op, pending);
     }
-    run->first = source;
+    execution->first = source;
     return CATENA_OK;
 }
 
 catena_status_t ctn_fold_arrived(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    ctn_execution_t *run = x->run;
+    ctn_execution_t *execution = x->execution;
     uint32_t sources = x->neighborhood->sources;
     catena_status_t status = CATENA_OK;
-    while (run->folded < sources && status == CATENA_OK) {
-        if (x->neighborhood->source[run->folded].rank != CATENA_PROC_NULL) {
-            if (!operand(x, run->folded)->here) {
+    while (execution->folded < sources && status == CATENA_OK) {
+        if (x->neighborhood->source[execution->folded].rank !=
+            CATENA_PROC_NULL) {
+            if (!operand(x, execution->folded)->here) {
                 return CATENA_OK;
             }
-            status = fold(op, run->folded);
+            status = fold(op, execution->folded);
         }
-        run->folded++;
+        execution->folded++;
     }
-    if (status == CATENA_OK && run->folded == sources &&
-        run->first != CTN_NO_OPERAND) {
-        const ctn_pending_block_t *only = operand(x, run->first);
-        run->first = CTN_NO_OPERAND;
+    if (status == CATENA_OK && execution->folded == sources &&
+        execution->first != CTN_NO_OPERAND) {
+        const ctn_pending_block_t *only = operand(x, execution->first);
+        execution->first = CTN_NO_OPERAND;
         status = copy_to_result(op, only);
     }
     return status;

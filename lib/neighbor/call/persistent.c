@@ -20,18 +20,18 @@
 typedef struct end {
     uint64_t word; /* the three behind it are there */
     uint64_t slots;
-    uint64_t wide;
-    uint64_t wide_bytes;
-    uint64_t end;  /* of the receiver */
-    uint64_t gone; /* it sends nothing more */
+    uint64_t eager;
+    uint64_t eager_bytes;
+    uint64_t end;    /* of the receiver */
+    uint64_t closed; /* it sends nothing more */
     uint64_t unused[2];
-} end_t;
+} link_end_t;
 
-_Static_assert(sizeof(end_t) == 64, "a cache line");
+_Static_assert(sizeof(link_end_t) == 64, "a cache line");
 
 /** The message along a link. */
 typedef struct hello {
-    uint64_t cell;
+    uint64_t control;
     uint64_t end; /* of the sender */
 } hello_t;
 
@@ -40,27 +40,27 @@ typedef struct hidden {
     catena_neighborhood_t *of;
     ctn_op_t *request; /* NULL: it has been freed already */
     const ctn_schedule_t *original;
-    ctn_schedule_t plan;   /* the same, through the own links */
-    ctn_schedule_t *hello; /* a message along each link of the original */
-    hello_t *sent;         /* [outs] */
-    hello_t *came;         /* [ins] */
-    void *memory;          /* links and ends, in the heap */
-    end_t *out_end;        /* [outs] */
-    end_t *in_end;         /* [ins] */
-    uint64_t *other;       /* [outs + ins]: ends of the others */
-} hidden_t;
+    ctn_schedule_t schedule; /* the same, through the own links */
+    ctn_schedule_t *hello;   /* a message along each link of the original */
+    hello_t *sent;           /* [outs] */
+    hello_t *came;           /* [ins] */
+    void *memory;            /* links and ends, in the heap */
+    link_end_t *out_end;     /* [outs] */
+    link_end_t *in_end;      /* [ins] */
+    uint64_t *other;         /* [outs + ins]: ends of the others */
+} own_links_t;
 
 /** State of the operation that connects. */
 typedef struct connecting {
     ctn_exchange_t x; /* first: its phases run here */
-    hidden_t *hidden;
+    own_links_t *hidden;
 } connecting_t;
 
 /** Wide payloads of all links of a request take so much at most. */
-#define WIDE_ALL ((size_t)256 << 10)
-#define WIDE_LEAST ((size_t)1 << 10)
+#define EAGER_ALL ((size_t)256 << 10)
+#define EAGER_LEAST ((size_t)1 << 10)
 
-static uint64_t offset_of(const hidden_t *hidden, const void *memory)
+static uint64_t offset_of(const own_links_t *hidden, const void *memory)
 {
     uint64_t offset = 0;
     (void)ctn_heap_contains(hidden->neighborhood.exec->heap, memory, 1,
@@ -72,59 +72,60 @@ static uint64_t offset_of(const hidden_t *hidden, const void *memory)
 
 /** Copies of the ends, which lie elsewhere and know nothing of the others yet.
  * False: no memory. */
-static bool copy_links(hidden_t *hidden)
+static bool copy_links(own_links_t *hidden)
 {
     const ctn_schedule_t *original = hidden->original;
-    ctn_schedule_t *plan = &hidden->plan;
-    plan->out = calloc(original->outs + 1u, sizeof(*plan->out));
-    plan->in = calloc(original->ins + 1u, sizeof(*plan->in));
-    if (plan->out == NULL || plan->in == NULL) {
+    ctn_schedule_t *schedule = &hidden->schedule;
+    schedule->out = calloc(original->outs + 1u, sizeof(*schedule->out));
+    schedule->in = calloc(original->ins + 1u, sizeof(*schedule->in));
+    if (schedule->out == NULL || schedule->in == NULL) {
         return false;
     }
     for (uint32_t o = 0; o < original->outs; o++) {
-        plan->out[o].peer = original->out[o].peer;
+        schedule->out[o].peer = original->out[o].peer;
     }
     for (uint32_t i = 0; i < original->ins; i++) {
         const ctn_link_in_t *in = &original->in[i];
-        size_t wide = in->wide_bytes;
-        while (wide > WIDE_LEAST &&
-               original->ins * wide * CTN_LINK_GENERATIONS > WIDE_ALL) {
-            wide /= 2;
+        size_t eager = in->eager_bytes;
+        while (eager > EAGER_LEAST &&
+               original->ins * eager * CTN_LINK_GENERATIONS > EAGER_ALL) {
+            eager /= 2;
         }
-        plan->in[i].peer = in->peer;
-        plan->in[i].wide_bytes = (uint32_t)wide;
-        plan->in[i].reverse = in->reverse != NULL
-                                  ? &plan->out[in->reverse - original->out]
-                                  : NULL;
+        schedule->in[i].peer = in->peer;
+        schedule->in[i].eager_bytes = (uint32_t)eager;
+        schedule->in[i].reverse =
+            in->reverse != NULL ? &schedule->out[in->reverse - original->out]
+                                : NULL;
     }
     return true;
 }
 
-static bool take_memory(hidden_t *hidden)
+static bool take_memory(own_links_t *hidden)
 {
-    ctn_schedule_t *plan = &hidden->plan;
+    ctn_schedule_t *schedule = &hidden->schedule;
     size_t zero;
-    size_t ends = (size_t)plan->outs + plan->ins;
-    size_t bytes = ctn_link_memory(plan->outs, plan->in, plan->ins, &zero);
+    size_t ends = (size_t)schedule->outs + schedule->ins;
+    size_t bytes =
+        ctn_link_memory(schedule->outs, schedule->in, schedule->ins, &zero);
     bytes = (bytes + 63) & ~(size_t)63;
     hidden->memory =
         ctn_heap_alloc(hidden->of->exec->heap, CTN_MEMBER_ALIGNMENT,
-                       bytes + ends * sizeof(end_t) + 1);
+                       bytes + ends * sizeof(link_end_t) + 1);
     hidden->other = calloc(ends + 1, sizeof(*hidden->other));
     if (hidden->memory == NULL || hidden->other == NULL) {
         return false;
     }
     hidden->out_end = (void *)((unsigned char *)hidden->memory + bytes);
-    hidden->in_end = hidden->out_end + plan->outs;
+    hidden->in_end = hidden->out_end + schedule->outs;
     memset(hidden->memory, 0, zero);
-    memset(hidden->out_end, 0, ends * sizeof(end_t));
-    ctn_link_place(hidden->memory, plan->out, plan->outs, plan->in, plan->ins,
-                   hidden->neighborhood.sequence.started);
+    memset(hidden->out_end, 0, ends * sizeof(link_end_t));
+    ctn_link_place(hidden->memory, schedule->out, schedule->outs, schedule->in,
+                   schedule->ins, hidden->neighborhood.sequence.started);
     return true;
 }
 
 /** The plan that connects: of one round, through the original links. */
-static bool make_hello(hidden_t *hidden)
+static bool make_hello(own_links_t *hidden)
 {
     const ctn_schedule_t *original = hidden->original;
     uint32_t outs = original->outs;
@@ -145,14 +146,15 @@ static bool make_hello(hidden_t *hidden)
     hello->ins = ins;
     hello->is_hello = true;
     for (uint32_t o = 0; o < outs; o++) {
-        hello->part[o] = (ctn_block_ref_t){CTN_BLOCK_SEND, o};
+        hello->block[o] = (ctn_block_ref_t){CTN_BLOCK_SEND, o};
         hello->send[o] =
             (ctn_schedule_message_t){.link = o, .first = o, .count = 1};
-        hidden->sent[o] = (hello_t){offset_of(hidden, hidden->plan.out[o].cell),
-                                    offset_of(hidden, &hidden->out_end[o])};
+        hidden->sent[o] =
+            (hello_t){offset_of(hidden, hidden->schedule.out[o].control),
+                      offset_of(hidden, &hidden->out_end[o])};
     }
     for (uint32_t i = 0; i < ins; i++) {
-        hello->part[outs + i] = (ctn_block_ref_t){CTN_BLOCK_RECV, i};
+        hello->block[outs + i] = (ctn_block_ref_t){CTN_BLOCK_RECV, i};
         hello->receive[i] =
             (ctn_schedule_message_t){.link = i, .first = outs + i, .count = 1};
     }
@@ -160,37 +162,37 @@ static bool make_hello(hidden_t *hidden)
 }
 
 /** What operations look at is the original's, but for what changes. */
-static void set_up(hidden_t *hidden)
+static void set_up(own_links_t *hidden)
 {
-    catena_neighborhood_t *shown = &hidden->neighborhood;
+    catena_neighborhood_t *view = &hidden->neighborhood;
     const ctn_schedule_t *original = hidden->original;
-    *shown = *hidden->of;
-    shown->quick = NULL;
-    shown->ran = NULL;
-    shown->begun = shown->allowed = 0;
-    shown->ahead = false;
-    shown->kept = NULL;
-    shown->memory = NULL;
-    memset(shown->plan, 0, sizeof(shown->plan));
-    for (int scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS; scheme++) {
-        if (hidden->of->plan[scheme][original->pattern] == original) {
-            shown->plan[scheme][original->pattern] = &hidden->plan;
+    *view = *hidden->of;
+    view->path = NULL;
+    view->ran = NULL;
+    view->begun = view->allowed = 0;
+    view->ahead = false;
+    view->kept = NULL;
+    view->memory = NULL;
+    memset(view->schedule, 0, sizeof(view->schedule));
+    for (int algorithm = 0; algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
+        if (hidden->of->schedule[algorithm][original->pattern] == original) {
+            view->schedule[algorithm][original->pattern] = &hidden->schedule;
         }
     }
-    ctn_sequence_set(&shown->sequence, NULL, CTN_LINK_GENERATIONS,
+    ctn_sequence_set(&view->sequence, NULL, CTN_LINK_GENERATIONS,
                      CTN_LINK_FLIGHT);
-    shown->sequence.without_generations = true;
-    shown->sequence.flight = 0; /* until it is connected */
-    hidden->plan = *original;
-    hidden->plan.copy_of = original;
-    hidden->plan.alike = NULL;
-    hidden->plan.bundles = NULL;
-    hidden->plan.memory = NULL;
-    hidden->plan.out = NULL; /* its own are to come */
-    hidden->plan.in = NULL;
+    view->sequence.without_generations = true;
+    view->sequence.flight = 0; /* until it is connected */
+    hidden->schedule = *original;
+    hidden->schedule.copy_of = original;
+    hidden->schedule.uniform = NULL;
+    hidden->schedule.aggregates = NULL;
+    hidden->schedule.memory = NULL;
+    hidden->schedule.out = NULL; /* its own are to come */
+    hidden->schedule.in = NULL;
 }
 
-static void release(hidden_t *hidden)
+static void release(own_links_t *hidden)
 {
     ctn_neighbor_forget(&hidden->neighborhood);
     ctn_exec_free(hidden->neighborhood.exec, hidden->memory);
@@ -199,8 +201,8 @@ static void release(hidden_t *hidden)
     ctn_schedule_free(hidden->hello);
     free(hidden->sent);
     free(hidden->other);
-    free(hidden->plan.out);
-    free(hidden->plan.in);
+    free(hidden->schedule.out);
+    free(hidden->schedule.in);
     free(hidden);
 }
 
@@ -222,30 +224,30 @@ static ctn_step_t exchange(ctn_op_t *op)
     return ctn_exchange_phases[2].run(op);
 }
 
-static ctn_step_t settle(ctn_op_t *op)
+static ctn_step_t finalize(ctn_op_t *op)
 {
     return ctn_exchange_phases[3].run(op);
 }
 
 /** Tell the senders where they may write from now on. */
-static ctn_step_t answer(ctn_op_t *op)
+static ctn_step_t send_ends(ctn_op_t *op)
 {
-    hidden_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
-    ctn_schedule_t *plan = &hidden->plan;
-    for (uint32_t i = 0; i < plan->ins; i++) {
-        ctn_link_in_t *in = &plan->in[i];
-        end_t said = {.slots = offset_of(hidden, in->slots),
-                      .wide = offset_of(hidden, in->wide),
-                      .wide_bytes = in->wide_bytes,
-                      .end = offset_of(hidden, &hidden->in_end[i])};
+    own_links_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
+    ctn_schedule_t *schedule = &hidden->schedule;
+    for (uint32_t i = 0; i < schedule->ins; i++) {
+        ctn_link_in_t *in = &schedule->in[i];
+        link_end_t own_end = {.slots = offset_of(hidden, in->slots),
+                              .eager = offset_of(hidden, in->eager),
+                              .eager_bytes = in->eager_bytes,
+                              .end = offset_of(hidden, &hidden->in_end[i])};
         uint64_t at = hidden->came[i].end;
-        in->cell = hidden->came[i].cell;
-        hidden->other[plan->outs + i] = at;
+        in->control = hidden->came[i].control;
+        hidden->other[schedule->outs + i] = at;
         catena_status_t status = ctn_link_reach(op->exec, &in->peer);
         if (status == CATENA_OK) {
             status = ctn_put_signal(
-                in->peer.endpoint, &said.slots, 4 * sizeof(uint64_t),
-                at + offsetof(end_t, slots), at, 1, &op->pending);
+                in->peer.endpoint, &own_end.slots, 4 * sizeof(uint64_t),
+                at + offsetof(link_end_t, slots), at, 1, &op->pending);
         }
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
@@ -254,19 +256,19 @@ static ctn_step_t answer(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static ctn_step_t hear(ctn_op_t *op)
+static ctn_step_t receive_ends(ctn_op_t *op)
 {
-    hidden_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
-    for (uint32_t o = 0; o < hidden->plan.outs; o++) {
-        ctn_link_out_t *out = &hidden->plan.out[o];
-        const end_t *end = &hidden->out_end[o];
+    own_links_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
+    for (uint32_t o = 0; o < hidden->schedule.outs; o++) {
+        ctn_link_out_t *out = &hidden->schedule.out[o];
+        const link_end_t *end = &hidden->out_end[o];
         if (ctn_word_load(&end->word) == 0) {
             op->waits_for = out->peer.rank;
             return ctn_link_wait(op, &out->peer);
         }
         out->slots = end->slots;
-        out->wide = end->wide;
-        out->wide_bytes = (uint32_t)end->wide_bytes;
+        out->eager = end->eager;
+        out->eager_bytes = (uint32_t)end->eager_bytes;
         hidden->other[o] = end->end;
     }
     return CTN_STEP_NEXT;
@@ -276,14 +278,14 @@ static ctn_step_t hear(ctn_op_t *op)
  */
 static void finish(ctn_op_t *op)
 {
-    hidden_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
+    own_links_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
     catena_status_t status = op->status;
     ctn_op_t *request = hidden->request;
     ctn_exchange_finish(op);
     if (request != NULL) {
         ctn_exchange_t *x = ctn_op_state(request);
         if (status == CATENA_OK) {
-            status = ctn_exchange_prepare_for(x, &hidden->plan);
+            status = ctn_exchange_prepare_for(x, &hidden->schedule);
         }
         if (status == CATENA_OK) {
             ctn_inline_request(request);
@@ -296,8 +298,8 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {
-    {"begin", begin},   {"short messages", pass}, {"exchange", exchange},
-    {"settle", settle}, {"answer", answer},       {"hear", hear},
+    {"begin", begin},     {"short messages", pass}, {"exchange", exchange},
+    {"settle", finalize}, {"answer", send_ends},    {"hear", receive_ends},
     {NULL, NULL}};
 
 static const ctn_neighbor_collective_t connecting = {
@@ -310,7 +312,7 @@ static const ctn_neighbor_collective_t connecting = {
     .recv = CTN_SIDE_UNIFORM,
 };
 
-static bool connect(hidden_t *hidden)
+static bool connect(own_links_t *hidden)
 {
     catena_neighborhood_t *of = hidden->of;
     ctn_op_t *op =
@@ -320,7 +322,7 @@ static bool connect(hidden_t *hidden)
     }
     connecting_t *c = ctn_op_state(op);
     c->hidden = hidden;
-    c->x.kind = &connecting;
+    c->x.collective = &connecting;
     c->x.neighborhood = of;
     c->x.send = (ctn_blocks_t){.type = CATENA_BYTE,
                                .base = (unsigned char *)hidden->sent,
@@ -343,42 +345,43 @@ static bool connect(hidden_t *hidden)
 
 static bool is_over(const ctn_op_t *op)
 {
-    hidden_t *const *hidden = (const void *)op->memory;
+    own_links_t *const *hidden = (const void *)op->memory;
     const ctn_sequence_t *sequence = &(*hidden)->neighborhood.sequence;
     /* The freeing itself has a number. */
     return sequence->flight > 0 && ctn_sequence_under_way(sequence) == 1;
 }
 
-static catena_status_t leave(ctn_exec_t *exec, ctn_link_peer_t *peer,
-                             uint64_t end)
+static catena_status_t close_end(ctn_exec_t *exec, ctn_link_peer_t *peer,
+                                 uint64_t end)
 {
     catena_status_t status = ctn_link_reach(exec, peer);
     return status == CATENA_OK
-               ? ctn_signal(peer->endpoint, end + offsetof(end_t, gone), 1)
+               ? ctn_signal(peer->endpoint, end + offsetof(link_end_t, closed),
+                            1)
                : status;
 }
 
-static ctn_step_t leave_all(ctn_op_t *op)
+static ctn_step_t close_all(ctn_op_t *op)
 {
-    hidden_t *hidden = *(hidden_t **)ctn_op_state(op);
-    ctn_schedule_t *plan = &hidden->plan;
+    own_links_t *hidden = *(own_links_t **)ctn_op_state(op);
+    ctn_schedule_t *schedule = &hidden->schedule;
     catena_status_t status = CATENA_OK;
-    for (uint32_t o = 0; o < plan->outs && status == CATENA_OK; o++) {
-        status = leave(op->exec, &plan->out[o].peer, hidden->other[o]);
+    for (uint32_t o = 0; o < schedule->outs && status == CATENA_OK; o++) {
+        status = close_end(op->exec, &schedule->out[o].peer, hidden->other[o]);
     }
-    for (uint32_t i = 0; i < plan->ins && status == CATENA_OK; i++) {
-        status =
-            leave(op->exec, &plan->in[i].peer, hidden->other[plan->outs + i]);
+    for (uint32_t i = 0; i < schedule->ins && status == CATENA_OK; i++) {
+        status = close_end(op->exec, &schedule->in[i].peer,
+                           hidden->other[schedule->outs + i]);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 static ctn_step_t await_all(ctn_op_t *op)
 {
-    const hidden_t *hidden = *(hidden_t **)ctn_op_state(op);
-    uint32_t ends = hidden->plan.outs + hidden->plan.ins;
+    const own_links_t *hidden = *(own_links_t **)ctn_op_state(op);
+    uint32_t ends = hidden->schedule.outs + hidden->schedule.ins;
     for (uint32_t e = 0; e < ends; e++) {
-        if (ctn_word_load(&hidden->out_end[e].gone) == 0) {
+        if (ctn_word_load(&hidden->out_end[e].closed) == 0) {
             return CTN_STEP_WAIT;
         }
     }
@@ -387,48 +390,48 @@ static ctn_step_t await_all(ctn_op_t *op)
 
 static void give_back(ctn_op_t *op)
 {
-    release(*(hidden_t **)ctn_op_state(op));
+    release(*(own_links_t **)ctn_op_state(op));
 }
 
-static const ctn_phase_t leaving_phases[] = {
-    {"leave", leave_all}, {"await", await_all}, {NULL, NULL}};
+static const ctn_phase_t closing_phases[] = {
+    {"leave", close_all}, {"await", await_all}, {NULL, NULL}};
 
-static const ctn_algorithm_t leaving = {
+static const ctn_algorithm_t closing = {
     .name = "freeing of a neighbor request",
-    .state_bytes = sizeof(hidden_t *),
-    .phases = leaving_phases,
+    .state_bytes = sizeof(own_links_t *),
+    .phases = closing_phases,
     .release = give_back,
     .ready = is_over,
 };
 
 static void dispose(void *what)
 {
-    hidden_t *hidden = what;
+    own_links_t *hidden = what;
     ctn_exec_t *exec = hidden->neighborhood.exec;
     hidden->request = NULL;
     ctn_op_t *op =
-        ctn_op_create(exec, &leaving, &hidden->neighborhood.sequence);
+        ctn_op_create(exec, &closing, &hidden->neighborhood.sequence);
     if (op == NULL) {
         ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
         return;
     }
-    *(hidden_t **)ctn_op_state(op) = hidden;
+    *(own_links_t **)ctn_op_state(op) = hidden;
     ctn_op_start_aside(op, true);
 }
 
 /* ---- all of it ---- */
 
 /** The plan for a call; without bundles, which have numbers of their own. */
-static const ctn_schedule_t *plan_for(const ctn_exchange_t *x)
+static const ctn_schedule_t *schedule_for(const ctn_exchange_t *x)
 {
     const ctn_schedule_t *chosen = ctn_exchange_choose(x);
-    for (int scheme = 0;
-         chosen->bundles != NULL && scheme < CTN_NEIGHBOR_ALGORITHMS;
-         scheme++) {
-        const ctn_schedule_t *plan =
-            x->neighborhood->plan[scheme][chosen->pattern];
-        if (plan != NULL && plan->alike == chosen) {
-            return plan;
+    for (int algorithm = 0;
+         chosen->aggregates != NULL && algorithm < CTN_NEIGHBOR_ALGORITHMS;
+         algorithm++) {
+        const ctn_schedule_t *schedule =
+            x->neighborhood->schedule[algorithm][chosen->pattern];
+        if (schedule != NULL && schedule->uniform == chosen) {
+            return schedule;
         }
     }
     return chosen;
@@ -437,14 +440,14 @@ static const ctn_schedule_t *plan_for(const ctn_exchange_t *x)
 catena_status_t ctn_neighbor_own_links(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    hidden_t *hidden = ctn_lines_alloc(sizeof(*hidden));
+    own_links_t *hidden = ctn_lines_alloc(sizeof(*hidden));
     if (hidden == NULL) {
         ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
     hidden->of = x->neighborhood;
     hidden->request = op;
-    hidden->original = plan_for(x);
+    hidden->original = schedule_for(x);
     set_up(hidden);
     ctn_refcount_get(hidden->of->users);
     op->exec->requests++;

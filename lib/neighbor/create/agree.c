@@ -15,14 +15,14 @@ typedef struct shape {
     size_t maxima;
 } shape_t;
 
-static void combine(void *near, const void *far, size_t bytes, bool far_is_left,
-                    void *argument)
+static void combine(void *local, const void *remote, size_t bytes,
+                    bool remote_is_left, void *argument)
 {
     const shape_t *shape = argument;
-    uint64_t *a = near;
-    const uint64_t *b = far;
+    uint64_t *a = local;
+    const uint64_t *b = remote;
     (void)bytes;
-    (void)far_is_left;
+    (void)remote_is_left;
     for (size_t i = 0; i < 1 + shape->sums + shape->maxima; i++) {
         if (i > 0 && i <= shape->sums) {
             a[i] += b[i];

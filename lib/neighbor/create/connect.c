@@ -8,15 +8,15 @@
 #include "neighbor/create/create.h"
 
 /** What one end of a link tells the other. */
-typedef struct told {
+typedef struct record {
     uint32_t
         rank; /* for ctn_sparse_exchange: who it is for, then who it is from */
     uint32_t is_receiver;
     uint64_t process;
     uint64_t offset; /* of the receiver's slots, or of the sender's cell */
-    uint64_t wide;   /* of the receiver's wide payloads */
-    uint64_t wide_bytes;
-} told_t;
+    uint64_t eager;  /* of the receiver's wide payloads */
+    uint64_t eager_bytes;
+} link_record_t;
 
 /** Ends of links, and the order in which the other ends find them. */
 typedef struct links {
@@ -32,23 +32,23 @@ typedef struct links {
 /* ---- memory ---- */
 
 /** How long messages may be that wait in the receiver's memory. */
-static void set_wide(links_t *links)
+static void set_eager_bytes(links_t *links)
 {
-    ctn_link_kind_t near_kind = links->neighborhood->exec->oversubscribed
-                                    ? CTN_LINK_OVERSUBSCRIBED
-                                    : CTN_LINK_LOCAL;
-    uint32_t near = 0;
+    ctn_link_kind_t local_kind = links->neighborhood->exec->oversubscribed
+                                     ? CTN_LINK_OVERSUBSCRIBED
+                                     : CTN_LINK_LOCAL;
+    uint32_t local = 0;
     for (uint32_t i = 0; i < links->ins; i++) {
         ctn_link_in_t *in = &links->in[links->from[i].index];
-        in->peer.near = ctn_neighbor_is_local(links->neighborhood->group,
-                                              links->from[i].rank);
-        near += in->peer.near;
+        in->peer.local = ctn_neighbor_is_local(links->neighborhood->group,
+                                               links->from[i].rank);
+        local += in->peer.local;
     }
     for (uint32_t i = 0; i < links->ins; i++) {
-        bool is_near = links->in[i].peer.near;
-        links->in[i].wide_bytes = (uint32_t)ctn_link_eager_bytes(
-            is_near ? near : links->ins - near,
-            is_near ? near_kind : CTN_LINK_REMOTE);
+        bool is_local = links->in[i].peer.local;
+        links->in[i].eager_bytes = (uint32_t)ctn_link_eager_bytes(
+            is_local ? local : links->ins - local,
+            is_local ? local_kind : CTN_LINK_REMOTE);
     }
 }
 
@@ -61,7 +61,7 @@ static catena_status_t take_memory(links_t *links)
     if (links->out == NULL || links->in == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    set_wide(links);
+    set_eager_bytes(links);
     size_t bytes = ctn_link_memory(links->outs, links->in, links->ins, &zero);
     links->memory = ctn_heap_alloc(heap, CTN_MEMBER_ALIGNMENT, bytes + 1);
     if (links->memory == NULL) {
@@ -90,58 +90,61 @@ static uint64_t offset_of(const links_t *links, const void *memory)
     return offset;
 }
 
-static void tell(const links_t *links, told_t *told)
+static void fill_records(const links_t *links, link_record_t *record)
 {
-    told_t common = {.process =
-                         links->neighborhood->group->exec->locality->process};
+    link_record_t common = {
+        .process = links->neighborhood->group->exec->locality->process};
     for (uint32_t i = 0; i < links->outs; i++) {
-        *told = common;
-        told->rank = links->to[i].rank;
-        told->offset = offset_of(links, links->out[links->to[i].index].cell);
-        told++;
+        *record = common;
+        record->rank = links->to[i].rank;
+        record->offset =
+            offset_of(links, links->out[links->to[i].index].control);
+        record++;
     }
     for (uint32_t i = 0; i < links->ins; i++) {
         const ctn_link_in_t *in = &links->in[links->from[i].index];
-        *told = common;
-        told->rank = links->from[i].rank;
-        told->is_receiver = 1;
-        told->wide_bytes = in->wide_bytes;
-        told->offset = offset_of(links, in->slots);
-        told->wide = offset_of(links, in->wide);
-        told++;
+        *record = common;
+        record->rank = links->from[i].rank;
+        record->is_receiver = 1;
+        record->eager_bytes = in->eager_bytes;
+        record->offset = offset_of(links, in->slots);
+        record->eager = offset_of(links, in->eager);
+        record++;
     }
 }
 
-static catena_status_t meet(const links_t *links, ctn_link_peer_t *peer,
-                            const told_t *told)
+static catena_status_t set_peer(const links_t *links, ctn_link_peer_t *peer,
+                                const link_record_t *record)
 {
-    peer->rank = told->rank;
-    peer->process = told->process;
-    peer->near = ctn_neighbor_is_local(links->neighborhood->group, told->rank);
-    return peer->near ? ctn_exec_connect(links->neighborhood->exec,
-                                         told->process, &peer->endpoint)
-                      : CATENA_OK;
+    peer->rank = record->rank;
+    peer->process = record->process;
+    peer->local =
+        ctn_neighbor_is_local(links->neighborhood->group, record->rank);
+    return peer->local ? ctn_exec_connect(links->neighborhood->exec,
+                                          record->process, &peer->endpoint)
+                       : CATENA_OK;
 }
 
 /** What came is in the order of the keys: by rank, then as it listed them. */
-static catena_status_t hear(links_t *links, const told_t *told, size_t count)
+static catena_status_t take_records(links_t *links, const link_record_t *record,
+                                    size_t count)
 {
     uint32_t outs = 0;
     uint32_t ins = 0;
     catena_status_t status = CATENA_OK;
-    for (size_t i = 0; i < count && status == CATENA_OK; i++, told++) {
-        if (told->is_receiver && outs < links->outs &&
-            links->to[outs].rank == told->rank) {
+    for (size_t i = 0; i < count && status == CATENA_OK; i++, record++) {
+        if (record->is_receiver && outs < links->outs &&
+            links->to[outs].rank == record->rank) {
             ctn_link_out_t *out = &links->out[links->to[outs++].index];
-            out->slots = told->offset;
-            out->wide = told->wide;
-            out->wide_bytes = (uint32_t)told->wide_bytes;
-            status = meet(links, &out->peer, told);
-        } else if (!told->is_receiver && ins < links->ins &&
-                   links->from[ins].rank == told->rank) {
+            out->slots = record->offset;
+            out->eager = record->eager;
+            out->eager_bytes = (uint32_t)record->eager_bytes;
+            status = set_peer(links, &out->peer, record);
+        } else if (!record->is_receiver && ins < links->ins &&
+                   links->from[ins].rank == record->rank) {
             ctn_link_in_t *in = &links->in[links->from[ins++].index];
-            in->cell = told->offset;
-            status = meet(links, &in->peer, told);
+            in->control = record->offset;
+            status = set_peer(links, &in->peer, record);
         } else {
             status = CATENA_ERR_ARG;
         }
@@ -173,22 +176,22 @@ static catena_status_t connect(links_t *links)
 {
     catena_group_t *group = links->neighborhood->group;
     size_t count = (size_t)links->outs + links->ins;
-    told_t *told = malloc((count + 1) * sizeof(*told));
-    if (told != NULL && links->to != NULL && links->from != NULL &&
+    link_record_t *record = malloc((count + 1) * sizeof(*record));
+    if (record != NULL && links->to != NULL && links->from != NULL &&
         take_memory(links) == CATENA_OK) {
-        tell(links, told);
+        fill_records(links, record);
     } else { /* tells all */
-        free(told);
-        told = NULL;
+        free(record);
+        record = NULL;
         count = 1;
     }
     void *came = NULL;
     size_t came_count = 0;
-    catena_status_t status = ctn_sparse_exchange(group, sizeof(*told), count,
-                                                 told, &came, &came_count);
-    free(told);
+    catena_status_t status = ctn_sparse_exchange(group, sizeof(*record), count,
+                                                 record, &came, &came_count);
+    free(record);
     if (status == CATENA_OK) {
-        status = hear(links, came, came_count);
+        status = take_records(links, came, came_count);
         free(came);
     }
     status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
@@ -260,7 +263,7 @@ static ctn_edge_key_t *keys_of(const uint32_t *rank, uint32_t ranks)
 catena_status_t ctn_schedule_connect(catena_neighborhood_t *neighborhood,
                                      uint32_t outs, const uint32_t to[],
                                      uint32_t ins, const uint32_t from[],
-                                     ctn_schedule_t *plan)
+                                     ctn_schedule_t *schedule)
 {
     ctn_edge_key_t *to_key = keys_of(to, outs);
     ctn_edge_key_t *from_key = keys_of(from, ins);
@@ -273,12 +276,12 @@ catena_status_t ctn_schedule_connect(catena_neighborhood_t *neighborhood,
     free(to_key);
     free(from_key);
     if (status == CATENA_OK) {
-        plan->outs = links.outs;
-        plan->ins = links.ins;
-        plan->out = links.out;
-        plan->in = links.in;
-        plan->owns_links = true;
-        plan->memory = links.memory;
+        schedule->outs = links.outs;
+        schedule->ins = links.ins;
+        schedule->out = links.out;
+        schedule->in = links.in;
+        schedule->owns_links = true;
+        schedule->memory = links.memory;
     }
     return status;
 }

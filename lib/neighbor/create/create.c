@@ -70,14 +70,14 @@ static void log_difference(const catena_group_t *group, uint32_t which)
 
 /** Agree on what is the same everywhere, if it is. The largest of a value and
  * that of its complement tell. */
-static catena_status_t settle(catena_group_t *group, const ctn_graph_t *graph,
-                              const catena_neighborhood_info_t *info,
-                              int wanted, catena_status_t failed,
-                              bool *weighted)
+static catena_status_t
+agree_on_arguments(catena_group_t *group, const ctn_graph_t *graph,
+                   const catena_neighborhood_info_t *info, int requested,
+                   catena_status_t failed, bool *weighted)
 {
     const uint64_t own[SAMES] = {
         [SAME_OPERATIONS] = graph->operations,
-        [SAME_ALGORITHM] = (uint64_t)(wanted + 1),
+        [SAME_ALGORITHM] = (uint64_t)(requested + 1),
         [SAME_REORDER] = info->reorder != 0,
         [SAME_BYTES] = info->bytes,
         [SAME_GRID] = grid_digest(graph->grid),
@@ -186,7 +186,7 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
     made->source = copy_edges(graph->source, graph->sources, graph->weighted);
     made->target = copy_edges(graph->target, graph->targets, graph->weighted);
     made->check = group->exec->config->check != 0;
-    made->wanted = -1;
+    made->requested = -1;
     made->bytes = info->bytes;
     ctn_sequence_set(&made->sequence, NULL, CTN_LINK_GENERATIONS,
                      CTN_LINK_FLIGHT);
@@ -213,7 +213,7 @@ static void number_links(ctn_edge_t *edge, uint32_t count, uint32_t own)
 }
 
 /** Find out what there is to know of the edges. */
-static catena_status_t learn(catena_neighborhood_t *neighborhood)
+static catena_status_t find_facts(catena_neighborhood_t *neighborhood)
 {
     ctn_nodes_t nodes;
     catena_status_t status = ctn_neighbor_nodes(neighborhood->group, &nodes);
@@ -227,11 +227,11 @@ static catena_status_t learn(catena_neighborhood_t *neighborhood)
 
 static catena_status_t build(catena_neighborhood_t *neighborhood, bool reorder)
 {
-    catena_status_t status = learn(neighborhood);
+    catena_status_t status = find_facts(neighborhood);
     uint64_t before = neighborhood->graph_facts.weight_between;
     if (status == CATENA_OK && reorder) {
         status = ctn_neighbor_reorder(neighborhood);
-        status = status == CATENA_OK ? learn(neighborhood) : status;
+        status = status == CATENA_OK ? find_facts(neighborhood) : status;
     }
     if (status != CATENA_OK) {
         return status;
@@ -245,19 +245,19 @@ static catena_status_t build(catena_neighborhood_t *neighborhood, bool reorder)
 }
 
 /** What this rank has been told to run. -1: auto. */
-static int find_wanted(const catena_group_t *group,
-                       const catena_neighborhood_info_t *info,
-                       catena_status_t *failed)
+static int find_requested(const catena_group_t *group,
+                          const catena_neighborhood_info_t *info,
+                          catena_status_t *failed)
 {
-    int wanted =
+    int requested =
         info->algorithm != NULL
             ? ctn_neighbor_algorithm_by_name(group->exec->log, info->algorithm)
             : (int)group->exec->config->neighbor - 1;
-    if (wanted < -1) {
+    if (requested < -1) {
         *failed = CATENA_ERR_ARG;
         return -1;
     }
-    return wanted;
+    return requested;
 }
 
 catena_status_t ctn_neighborhood_make(catena_group_t *group,
@@ -269,15 +269,15 @@ catena_status_t ctn_neighborhood_make(catena_group_t *group,
     static const catena_neighborhood_info_t nothing = {NULL, 0, 0};
     bool weighted = false;
     info = info != NULL ? info : &nothing;
-    int wanted = find_wanted(group, info, &failed);
+    int requested = find_requested(group, info, &failed);
     catena_neighborhood_t *made = allocate(group, graph, info);
     if (made == NULL && failed == CATENA_OK) {
         failed = CATENA_ERR_NO_MEMORY;
     }
     catena_status_t status =
-        settle(group, graph, info, wanted, failed, &weighted);
+        agree_on_arguments(group, graph, info, requested, failed, &weighted);
     if (status == CATENA_OK) {
-        made->wanted = wanted;
+        made->requested = requested;
         made->graph_facts.weighted = weighted;
         status = build(made, info->reorder != 0);
     }

@@ -8,26 +8,26 @@
 
 /* ---- nodes ---- */
 
-typedef struct look {
+typedef struct query {
     catena_group_t *group; /* arguments */
     ctn_nodes_t *nodes;
     ctn_topo_t *topo;
-} look_t;
+} query_t;
 
 static ctn_step_t need_topo(ctn_op_t *op)
 {
-    look_t *look = ctn_op_state(op);
-    return ctn_topo_need(op, look->group, &look->topo);
+    query_t *query = ctn_op_state(op);
+    return ctn_topo_need(op, query->group, &query->topo);
 }
 
 /** The root of a node is the first of its ranks. */
 static ctn_step_t read_topo(ctn_op_t *op)
 {
-    const look_t *look = ctn_op_state(op);
-    const ctn_topo_t *topo = look->topo;
-    *look->nodes = (ctn_nodes_t){.own = ctn_topo_local(topo, 0)->rank,
-                                 .on_node = ctn_topo_local_size(topo),
-                                 .nodes = topo->nodes};
+    const query_t *query = ctn_op_state(op);
+    const ctn_topo_t *topo = query->topo;
+    *query->nodes = (ctn_nodes_t){.own = ctn_topo_local(topo, 0)->rank,
+                                  .on_node = ctn_topo_local_size(topo),
+                                  .nodes = topo->nodes};
     return CTN_STEP_NEXT;
 }
 
@@ -36,7 +36,7 @@ static const ctn_phase_t phases[] = {
 
 static const ctn_algorithm_t algorithm = {
     .name = "neighborhood/nodes",
-    .state_bytes = sizeof(look_t),
+    .state_bytes = sizeof(query_t),
     .phases = phases,
 };
 
@@ -44,9 +44,9 @@ catena_status_t ctn_neighbor_nodes(catena_group_t *group, ctn_nodes_t *nodes)
 {
     ctn_op_t *op = ctn_op_create(group->exec, &algorithm, &group->sequence);
     if (op != NULL) {
-        look_t *look = ctn_op_state(op);
-        look->group = group;
-        look->nodes = nodes;
+        query_t *query = ctn_op_state(op);
+        query->group = group;
+        query->nodes = nodes;
     }
     return ctn_op_run_or_abort(group->exec, op);
 }
@@ -82,8 +82,8 @@ static void at_least(uint64_t *most, uint64_t value)
 }
 
 /** Whether this rank has neighbors, and whether one of them is below it. */
-static void look_at(const ctn_edge_t *edge, uint32_t edges, uint32_t own,
-                    bool *any, bool *below)
+static void check_neighbors(const ctn_edge_t *edge, uint32_t edges,
+                            uint32_t own, bool *any, bool *below)
 {
     for (uint32_t i = 0; i < edges; i++) {
         if (edge[i].rank != CATENA_PROC_NULL && (uint32_t)edge[i].rank != own) {
@@ -103,8 +103,8 @@ static uint64_t count_remote(const ctn_edge_t *edge, uint32_t edges,
     return count;
 }
 
-static void weigh(const catena_neighborhood_t *neighborhood, uint32_t node,
-                  uint64_t *sums, uint64_t *maxima)
+static void sum_weights(const catena_neighborhood_t *neighborhood,
+                        uint32_t node, uint64_t *sums, uint64_t *maxima)
 {
     for (uint32_t i = 0; i < neighborhood->targets; i++) {
         const ctn_edge_t *edge = &neighborhood->target[i];
@@ -150,9 +150,11 @@ catena_status_t ctn_neighbor_graph_facts(catena_neighborhood_t *neighborhood,
                  count_remote(neighborhood->target, neighborhood->targets,
                               nodes->own));
         maxima[MAX_ON_NODE] = nodes->on_node;
-        weigh(neighborhood, nodes->own, sums, maxima);
-        look_at(neighborhood->source, neighborhood->sources, own, &any, &below);
-        look_at(neighborhood->target, neighborhood->targets, own, &any, &below);
+        sum_weights(neighborhood, nodes->own, sums, maxima);
+        check_neighbors(neighborhood->source, neighborhood->sources, own, &any,
+                        &below);
+        check_neighbors(neighborhood->target, neighborhood->targets, own, &any,
+                        &below);
         sums[SUM_LOWEST] = any && !below;
     }
     status = ctn_neighbor_agree(neighborhood->group, status, SUMS, sums, MAXIMA,

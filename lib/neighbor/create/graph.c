@@ -10,23 +10,23 @@
 #include "neighbor/create/create.h"
 
 /** What an end is told of an edge. */
-typedef struct end {
+typedef struct edge_end {
     uint32_t
         rank; /* for ctn_sparse_exchange: who it is for, then who told it */
     uint32_t is_target; /* the edge leads to `peer`, else from there */
     uint32_t peer;
     int32_t weight;
-} end_t;
+} edge_end_t;
 
 /** What a rank contributes. */
-typedef struct given {
+typedef struct contribution {
     int count;
     const int *nodes;
     const int *degrees;
     const int *targets;
     const int *weights;
     size_t edges; /* once it is checked */
-} given_t;
+} contribution_t;
 
 /* ---- arguments ---- */
 
@@ -35,53 +35,59 @@ static bool is_rank(const catena_group_t *group, int rank)
     return rank >= 0 && rank < catena_group_size(group);
 }
 
-static catena_status_t check_nodes(const catena_group_t *group, given_t *given)
+static catena_status_t check_nodes(const catena_group_t *group,
+                                   contribution_t *contribution)
 {
     const ctn_log_t *log = group->exec->log;
-    if (given->count < 0 || (given->count > 0 && (given->nodes == NULL ||
-                                                  given->degrees == NULL))) {
-        ctn_error(log, "graph: %d nodes%s", given->count,
-                  given->count < 0 ? ""
-                                   : ", and no list of them or of degrees");
+    if (contribution->count < 0 ||
+        (contribution->count > 0 &&
+         (contribution->nodes == NULL || contribution->degrees == NULL))) {
+        ctn_error(log, "graph: %d nodes%s", contribution->count,
+                  contribution->count < 0
+                      ? ""
+                      : ", and no list of them or of degrees");
         return CATENA_ERR_ARG;
     }
-    given->edges = 0;
-    for (int i = 0; i < given->count; i++) {
-        if (!is_rank(group, given->nodes[i]) || given->degrees[i] < 0) {
+    contribution->edges = 0;
+    for (int i = 0; i < contribution->count; i++) {
+        if (!is_rank(group, contribution->nodes[i]) ||
+            contribution->degrees[i] < 0) {
             ctn_error(log,
                       "graph: node %d is rank %d and has %d edges; the group "
                       "has ranks 0 to %d",
-                      i, given->nodes[i], given->degrees[i],
+                      i, contribution->nodes[i], contribution->degrees[i],
                       catena_group_size(group) - 1);
             return CATENA_ERR_ARG;
         }
-        given->edges += (size_t)given->degrees[i];
+        contribution->edges += (size_t)contribution->degrees[i];
     }
     return CATENA_OK;
 }
 
 static catena_status_t check_targets(const catena_group_t *group,
-                                     const given_t *given)
+                                     const contribution_t *contribution)
 {
     const ctn_log_t *log = group->exec->log;
-    if (given->edges > INT_MAX ||
-        (given->edges > 0 && given->targets == NULL)) {
-        ctn_error(log, "graph: %zu edges%s", given->edges,
-                  given->targets == NULL ? ", and no targets" : "");
+    if (contribution->edges > INT_MAX ||
+        (contribution->edges > 0 && contribution->targets == NULL)) {
+        ctn_error(log, "graph: %zu edges%s", contribution->edges,
+                  contribution->targets == NULL ? ", and no targets" : "");
         return CATENA_ERR_ARG;
     }
-    for (size_t i = 0; i < given->edges; i++) {
-        if (!is_rank(group, given->targets[i])) {
+    for (size_t i = 0; i < contribution->edges; i++) {
+        if (!is_rank(group, contribution->targets[i])) {
             ctn_error(log,
                       "graph: target %zu is rank %d; the group has ranks 0 to "
                       "%d",
-                      i, given->targets[i], catena_group_size(group) - 1);
+                      i, contribution->targets[i],
+                      catena_group_size(group) - 1);
             return CATENA_ERR_ARG;
         }
-        if (given->weights != CATENA_UNWEIGHTED && given->weights[i] < 0) {
+        if (contribution->weights != CATENA_UNWEIGHTED &&
+            contribution->weights[i] < 0) {
             ctn_error(log,
                       "graph: the weight of edge %zu is %d; expected 0 or more",
-                      i, given->weights[i]);
+                      i, contribution->weights[i]);
             return CATENA_ERR_ARG;
         }
     }
@@ -91,28 +97,31 @@ static catena_status_t check_targets(const catena_group_t *group,
 /* ---- delivery ---- */
 
 /** Both ends of each edge. NULL: no memory. */
-static end_t *list_ends(const given_t *given)
+static edge_end_t *list_ends(const contribution_t *contribution)
 {
-    end_t *end = malloc((2 * given->edges + 1) * sizeof(*end));
-    if (end == NULL) {
+    edge_end_t *edge_end =
+        malloc((2 * contribution->edges + 1) * sizeof(*edge_end));
+    if (edge_end == NULL) {
         return NULL;
     }
     size_t edge = 0;
-    end_t *at = end;
-    for (int i = 0; i < given->count; i++) {
-        uint32_t from = (uint32_t)given->nodes[i];
-        for (int k = 0; k < given->degrees[i]; k++, edge++) {
-            uint32_t to = (uint32_t)given->targets[edge];
-            int weight = given->weights != NULL ? given->weights[edge] : 1;
-            *at++ = (end_t){from, true, to, weight};
-            *at++ = (end_t){to, false, from, weight};
+    edge_end_t *at = edge_end;
+    for (int i = 0; i < contribution->count; i++) {
+        uint32_t from = (uint32_t)contribution->nodes[i];
+        for (int k = 0; k < contribution->degrees[i]; k++, edge++) {
+            uint32_t to = (uint32_t)contribution->targets[edge];
+            int weight =
+                contribution->weights != NULL ? contribution->weights[edge] : 1;
+            *at++ = (edge_end_t){from, true, to, weight};
+            *at++ = (edge_end_t){to, false, from, weight};
         }
     }
-    return end;
+    return edge_end;
 }
 
 /** The lists of this rank. */
-static catena_status_t fill(const end_t *end, size_t count, ctn_graph_t *graph)
+static catena_status_t fill(const edge_end_t *edge_end, size_t count,
+                            ctn_graph_t *graph)
 {
     ctn_edge_t *source;
     ctn_edge_t *target;
@@ -122,26 +131,28 @@ static catena_status_t fill(const end_t *end, size_t count, ctn_graph_t *graph)
     graph->source = source;
     graph->target = target;
     for (size_t i = 0; i < count; i++) {
-        ctn_edge_t *edge = end[i].is_target ? &target[graph->targets++]
-                                            : &source[graph->sources++];
-        edge->rank = (int)end[i].peer;
-        edge->weight = end[i].weight;
+        ctn_edge_t *edge = edge_end[i].is_target ? &target[graph->targets++]
+                                                 : &source[graph->sources++];
+        edge->rank = (int)edge_end[i].peer;
+        edge->weight = edge_end[i].weight;
     }
     return CATENA_OK;
 }
 
 /** From what each rank contributes to what each one has. @return this rank's
  * status */
-static catena_status_t exchange(catena_group_t *group, const given_t *given,
+static catena_status_t exchange(catena_group_t *group,
+                                const contribution_t *contribution,
                                 ctn_graph_t *graph)
 {
-    end_t *end = list_ends(given);
-    size_t count = end != NULL ? 2 * given->edges : 1; /* NULL: tells all */
+    edge_end_t *edge_end = list_ends(contribution);
+    size_t count =
+        edge_end != NULL ? 2 * contribution->edges : 1; /* NULL: tells all */
     void *came = NULL;
     size_t came_count = 0;
-    catena_status_t status = ctn_sparse_exchange(group, sizeof(*end), count,
-                                                 end, &came, &came_count);
-    free(end);
+    catena_status_t status = ctn_sparse_exchange(
+        group, sizeof(*edge_end), count, edge_end, &came, &came_count);
+    free(edge_end);
     if (status == CATENA_OK) {
         status = fill(came, came_count, graph);
         free(came);
@@ -164,18 +175,18 @@ catena_status_t catena_dist_graph_create(catena_group_t *group, int count,
     if (status != CATENA_OK) {
         return status;
     }
-    given_t given = {count, nodes, degrees, targets, weights, 0};
+    contribution_t contribution = {count, nodes, degrees, targets, weights, 0};
     ctn_graph_t graph = {.operations = CATENA_NEIGHBOR_ALL};
     catena_status_t failed =
-        out != NULL ? check_nodes(group, &given) : CATENA_ERR_ARG;
+        out != NULL ? check_nodes(group, &contribution) : CATENA_ERR_ARG;
     if (failed == CATENA_OK) {
-        failed = check_targets(group, &given);
+        failed = check_targets(group, &contribution);
     }
-    status = ctn_neighbor_agree_weights(own, failed,
-                                        failed == CATENA_OK && given.edges > 0,
-                                        weights != NULL, &graph.weighted);
+    status = ctn_neighbor_agree_weights(
+        own, failed, failed == CATENA_OK && contribution.edges > 0,
+        weights != NULL, &graph.weighted);
     if (status == CATENA_OK) {
-        failed = exchange(own, &given, &graph);
+        failed = exchange(own, &contribution, &graph);
         status = ctn_neighborhood_make(own, &graph, info, failed, out);
     } else {
         (void)catena_group_free(own);

@@ -7,20 +7,20 @@
 /* Everything is gathered at rank 0, which finds the places and tells them. */
 
 /** What a rank says: first its node, then each edge. */
-typedef struct saying {
+typedef struct graph_record {
     uint32_t rank; /* 0; as it comes: whose it is */
     uint32_t of;   /* lowest rank on the node, or target; NO_MEMORY */
     uint64_t weight;
-} saying_t;
+} graph_record_t;
 
 #define NO_MEMORY UINT32_MAX
 
 /** What it hears. */
-typedef struct hearing {
+typedef struct place_record {
     uint32_t rank;
     uint32_t place;
     uint64_t status;
-} hearing_t;
+} place_record_t;
 
 /** At rank 0, from what all have said. */
 typedef struct gathered {
@@ -31,7 +31,7 @@ typedef struct gathered {
 
 /** Say where this rank is, and its edges: those of `graph`, or none. */
 static catena_status_t gather(catena_group_t *group, const ctn_graph_t *graph,
-                              saying_t **came, size_t *came_count)
+                              graph_record_t **came, size_t *came_count)
 {
     ctn_nodes_t nodes;
     catena_status_t status = ctn_neighbor_nodes(group, &nodes);
@@ -39,29 +39,30 @@ static catena_status_t gather(catena_group_t *group, const ctn_graph_t *graph,
         return status;
     }
     uint32_t targets = graph != NULL ? graph->targets : 0;
-    saying_t *say = malloc(((size_t)targets + 1) * sizeof(*say));
-    saying_t missing = {.of = NO_MEMORY};
+    graph_record_t *record = malloc(((size_t)targets + 1) * sizeof(*record));
+    graph_record_t missing = {.of = NO_MEMORY};
     size_t count = 1;
-    if (say != NULL) {
-        say[0] = (saying_t){.of = nodes.own};
+    if (record != NULL) {
+        record[0] = (graph_record_t){.of = nodes.own};
         for (uint32_t i = 0; i < targets; i++) {
             const ctn_edge_t *edge = &graph->target[i];
             if (edge->rank != CATENA_PROC_NULL) {
-                say[count++] = (saying_t){.of = (uint32_t)edge->rank,
-                                          .weight = (uint64_t)edge->weight};
+                record[count++] =
+                    (graph_record_t){.of = (uint32_t)edge->rank,
+                                     .weight = (uint64_t)edge->weight};
             }
         }
     }
-    status = ctn_sparse_exchange(group, sizeof(*say), count,
-                                 say != NULL ? say : &missing, (void **)came,
-                                 came_count);
-    free(say);
+    status = ctn_sparse_exchange(group, sizeof(*record), count,
+                                 record != NULL ? record : &missing,
+                                 (void **)came, came_count);
+    free(record);
     return status;
 }
 
 /** Sort what came into nodes and edges. The first rank on a node says itself,
  * before the others do: so nodes are counted in the order of these. */
-static catena_status_t sort_out(uint32_t size, const saying_t *came,
+static catena_status_t sort_out(uint32_t size, const graph_record_t *came,
                                 size_t came_count, gathered_t *gathered)
 {
     gathered->node = malloc((size_t)size * sizeof(*gathered->node));
@@ -71,45 +72,50 @@ static catena_status_t sort_out(uint32_t size, const saying_t *came,
     }
     uint32_t nodes = 0;
     for (size_t i = 0; i < came_count; i++) {
-        const saying_t *said = &came[i];
-        if (said->of == NO_MEMORY) {
+        const graph_record_t *record = &came[i];
+        if (record->of == NO_MEMORY) {
             return CATENA_ERR_NO_MEMORY;
         }
-        if (i > 0 && came[i - 1].rank == said->rank) {
+        if (i > 0 && came[i - 1].rank == record->rank) {
             gathered->edge[gathered->edges++] =
-                (ctn_order_edge_t){said->rank, said->of, said->weight};
+                (ctn_order_edge_t){record->rank, record->of, record->weight};
         } else {
-            gathered->node[said->rank] =
-                said->of == said->rank ? nodes++ : gathered->node[said->of];
+            gathered->node[record->rank] = record->of == record->rank
+                                               ? nodes++
+                                               : gathered->node[record->of];
         }
     }
     return CATENA_OK;
 }
 
 /** Rank 0 tells everybody its place, or why there is none. */
-static catena_status_t tell(catena_group_t *group, const uint32_t place[],
-                            catena_status_t status, int *own)
+static catena_status_t send_places(catena_group_t *group,
+                                   const uint32_t place[],
+                                   catena_status_t status, int *own)
 {
     uint32_t size = group->chain.place.rank == 0 ? group->chain.place.size : 0;
-    hearing_t *tell = malloc(((size_t)size + 1) * sizeof(*tell));
-    for (uint32_t i = 0; tell != NULL && i < size; i++) {
-        tell[i] = (hearing_t){.rank = i,
-                              .place = status == CATENA_OK ? place[i] : 0,
-                              .status = (uint64_t)status};
+    place_record_t *send_places =
+        malloc(((size_t)size + 1) * sizeof(*send_places));
+    for (uint32_t i = 0; send_places != NULL && i < size; i++) {
+        send_places[i] =
+            (place_record_t){.rank = i,
+                             .place = status == CATENA_OK ? place[i] : 0,
+                             .status = (uint64_t)status};
     }
-    hearing_t *heard = NULL;
+    place_record_t *received = NULL;
     size_t count = 0;
-    status = ctn_sparse_exchange(group, sizeof(*tell), tell != NULL ? size : 0,
-                                 tell, (void **)&heard, &count);
+    status = ctn_sparse_exchange(group, sizeof(*send_places),
+                                 send_places != NULL ? size : 0, send_places,
+                                 (void **)&received, &count);
     if (status == CATENA_OK) {
-        status =
-            count == 1 ? (catena_status_t)heard->status : CATENA_ERR_NO_MEMORY;
+        status = count == 1 ? (catena_status_t)received->status
+                            : CATENA_ERR_NO_MEMORY;
     }
     if (status == CATENA_OK) {
-        *own = (int)heard->place;
+        *own = (int)received->place;
     }
-    free(tell);
-    free(heard);
+    free(send_places);
+    free(received);
     return status;
 }
 
@@ -136,7 +142,7 @@ static catena_status_t reorder(catena_group_t *group, const ctn_graph_t *graph,
                                int *place)
 {
     uint32_t size = group->chain.place.size;
-    saying_t *came = NULL;
+    graph_record_t *came = NULL;
     size_t came_count = 0;
     catena_status_t own = gather(group, graph, &came, &came_count);
     catena_status_t status = own;
@@ -153,7 +159,7 @@ static catena_status_t reorder(catena_group_t *group, const ctn_graph_t *graph,
     }
     free(gathered.node);
     free(gathered.edge);
-    status = tell(group, places, status, place);
+    status = send_places(group, places, status, place);
     free(places);
     return own != CATENA_OK ? own : status;
 }

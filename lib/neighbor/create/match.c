@@ -9,7 +9,7 @@
 #include "neighbor/create/create.h"
 
 /** What the rank at one end says of an edge to the one at the other. */
-typedef struct said {
+typedef struct record {
     uint32_t
         rank; /* for ctn_sparse_exchange: who it is for, then who it is from */
     uint32_t is_target; /* it names the other one as target, else as source */
@@ -17,14 +17,14 @@ typedef struct said {
     uint32_t index; /* in its list */
     int32_t weight;
     uint32_t node;
-} said_t;
+} edge_record_t;
 
 /* More ranks that do not agree with this one are counted only. */
-enum { MOST_COMPLAINTS = 4 };
+enum { MOST_REPORTS = 4 };
 
 typedef struct match {
     catena_neighborhood_t *neighborhood;
-    uint32_t complaints;
+    uint32_t reports;
 } match_t;
 
 /* ---- order ---- */
@@ -68,11 +68,11 @@ static const char *times(uint32_t count)
 
 /** `named` times rank `from` names `to` as target, `known` times that one
  * names it as source. */
-static void complain(match_t *match, uint32_t from, uint32_t to, uint32_t named,
-                     uint32_t known)
+static void report(match_t *match, uint32_t from, uint32_t to, uint32_t named,
+                   uint32_t known)
 {
     const ctn_log_t *log = match->neighborhood->exec->log;
-    if (++match->complaints > MOST_COMPLAINTS) {
+    if (++match->reports > MOST_REPORTS) {
         return;
     }
     if (named == known) { /* grids that are not the same */
@@ -96,9 +96,9 @@ static void differ(match_t *match, bool is_target, uint32_t peer, uint32_t mine,
 {
     uint32_t own = match->neighborhood->group->chain.place.rank;
     if (is_target) {
-        complain(match, own, peer, mine, theirs);
+        report(match, own, peer, mine, theirs);
     } else if (peer != own) {
-        complain(match, peer, own, theirs, mine);
+        report(match, peer, own, theirs, mine);
     }
 }
 
@@ -110,26 +110,27 @@ typedef struct side {
     ctn_edge_t *edge;
     const ctn_edge_key_t *key; /* in order */
     uint32_t keys;
-    const said_t *said; /* by those at the other ends, in order */
+    const edge_record_t *record; /* by those at the other ends, in order */
     uint32_t count;
 } side_t;
 
-static bool same_labels(const ctn_edge_key_t *key, const said_t *said,
+static bool same_labels(const ctn_edge_key_t *key, const edge_record_t *record,
                         uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (key[i].label != said[i].label) {
+        if (key[i].label != record[i].label) {
             return false;
         }
     }
     return true;
 }
 
-static void join(ctn_edge_t *edge, const said_t *said)
+static void join(ctn_edge_t *edge, const edge_record_t *record)
 {
-    edge->peer_index = said->index;
-    edge->node = said->node;
-    edge->weight = edge->weight > said->weight ? edge->weight : said->weight;
+    edge->peer_index = record->index;
+    edge->node = record->node;
+    edge->weight =
+        edge->weight > record->weight ? edge->weight : record->weight;
 }
 
 static void compare(match_t *match, const side_t *side)
@@ -139,24 +140,24 @@ static void compare(match_t *match, const side_t *side)
     while (i < side->keys || j < side->count) {
         uint32_t peer =
             j == side->count ||
-                    (i < side->keys && side->key[i].rank < side->said[j].rank)
+                    (i < side->keys && side->key[i].rank < side->record[j].rank)
                 ? side->key[i].rank
-                : side->said[j].rank;
+                : side->record[j].rank;
         uint32_t mine = 0;
         uint32_t theirs = 0;
         while (i + mine < side->keys && side->key[i + mine].rank == peer) {
             mine++;
         }
         while (j + theirs < side->count &&
-               side->said[j + theirs].rank == peer) {
+               side->record[j + theirs].rank == peer) {
             theirs++;
         }
         if (mine != theirs ||
-            !same_labels(side->key + i, side->said + j, mine)) {
+            !same_labels(side->key + i, side->record + j, mine)) {
             differ(match, side->is_target, peer, mine, theirs);
         } else {
             for (uint32_t k = 0; k < mine; k++) {
-                join(&side->edge[side->key[i + k].index], &side->said[j + k]);
+                join(&side->edge[side->key[i + k].index], &side->record[j + k]);
             }
         }
         i += mine;
@@ -165,33 +166,35 @@ static void compare(match_t *match, const side_t *side)
 }
 
 /** What is said of targets comes first, both in the order it came. */
-static uint32_t part(said_t *said, uint32_t count, said_t *room)
+static uint32_t partition(edge_record_t *record, uint32_t count,
+                          edge_record_t *buffer)
 {
     uint32_t of_targets = 0;
     uint32_t rest = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (said[i].is_target) {
-            said[of_targets++] = said[i];
+        if (record[i].is_target) {
+            record[of_targets++] = record[i];
         } else {
-            room[rest++] = said[i];
+            buffer[rest++] = record[i];
         }
     }
-    memcpy(said + of_targets, room, rest * sizeof(*said));
+    memcpy(record + of_targets, buffer, rest * sizeof(*record));
     return of_targets;
 }
 
 /* ---- saying ---- */
 
-static void say(const side_t *side, uint32_t node, said_t *said)
+static void fill_records(const side_t *side, uint32_t node,
+                         edge_record_t *record)
 {
     for (uint32_t i = 0; i < side->keys; i++) {
         const ctn_edge_t *edge = &side->edge[side->key[i].index];
-        said[i] = (said_t){.rank = side->key[i].rank,
-                           .is_target = side->is_target,
-                           .label = edge->label,
-                           .index = side->key[i].index,
-                           .weight = edge->weight,
-                           .node = node};
+        record[i] = (edge_record_t){.rank = side->key[i].rank,
+                                    .is_target = side->is_target,
+                                    .label = edge->label,
+                                    .index = side->key[i].index,
+                                    .weight = edge->weight,
+                                    .node = node};
     }
 }
 
@@ -201,34 +204,34 @@ static catena_status_t exchange(match_t *match, side_t *source, side_t *target,
     size_t count = (size_t)source->keys + target->keys;
     size_t came_count = 0;
     void *came = NULL;
-    said_t *said = malloc((count + 1) * sizeof(*said));
-    if (said != NULL && source->key != NULL && target->key != NULL) {
-        say(target, node, said);
-        say(source, node, said + target->keys);
+    edge_record_t *record = malloc((count + 1) * sizeof(*record));
+    if (record != NULL && source->key != NULL && target->key != NULL) {
+        fill_records(target, node, record);
+        fill_records(source, node, record + target->keys);
     } else { /* tells all */
-        free(said);
-        said = NULL;
+        free(record);
+        record = NULL;
         count = 1;
     }
     catena_status_t status =
-        ctn_sparse_exchange(match->neighborhood->group, sizeof(*said), count,
-                            said, &came, &came_count);
-    free(said);
+        ctn_sparse_exchange(match->neighborhood->group, sizeof(*record), count,
+                            record, &came, &came_count);
+    free(record);
     if (status != CATENA_OK) {
         return status;
     }
-    said_t *room = malloc((came_count + 1) * sizeof(*room));
-    if (room == NULL) {
+    edge_record_t *buffer = malloc((came_count + 1) * sizeof(*buffer));
+    if (buffer == NULL) {
         free(came);
         return CATENA_ERR_NO_MEMORY;
     }
-    source->said = came;
-    source->count = part(came, (uint32_t)came_count, room);
-    target->said = source->said + source->count;
+    source->record = came;
+    source->count = partition(came, (uint32_t)came_count, buffer);
+    target->record = source->record + source->count;
     target->count = (uint32_t)came_count - source->count;
     compare(match, source);
     compare(match, target);
-    free(room);
+    free(buffer);
     free(came);
     return CATENA_OK;
 }
@@ -248,11 +251,10 @@ catena_status_t ctn_neighbor_match(catena_neighborhood_t *neighborhood,
     catena_status_t status = exchange(&match, &source, &target, node);
     free(sources);
     free(targets);
-    if (match.complaints > MOST_COMPLAINTS) {
+    if (match.reports > MOST_REPORTS) {
         ctn_error(neighborhood->exec->log,
                   "neighborhood: %u more lists do not fit those of this rank",
-                  match.complaints - MOST_COMPLAINTS);
+                  match.reports - MOST_REPORTS);
     }
-    return status == CATENA_OK && match.complaints > 0 ? CATENA_ERR_ARG
-                                                       : status;
+    return status == CATENA_OK && match.reports > 0 ? CATENA_ERR_ARG : status;
 }

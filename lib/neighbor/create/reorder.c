@@ -53,7 +53,8 @@ static catena_status_t unpack(catena_neighborhood_t *neighborhood,
 }
 
 /** Whoever has the place of this rank's number. */
-static catena_status_t ask(catena_group_t *group, uint32_t place, uint32_t *who)
+static catena_status_t find_successor(catena_group_t *group, uint32_t place,
+                                      uint32_t *who)
 {
     void *came = NULL;
     size_t count = 0;
@@ -72,7 +73,7 @@ static catena_status_t move(catena_neighborhood_t *neighborhood, uint32_t place)
 {
     catena_group_t *group = neighborhood->group;
     uint32_t to = 0;
-    catena_status_t status = ask(group, place, &to);
+    catena_status_t status = find_successor(group, place, &to);
     status = ctn_neighbor_agree(group, status, 0, NULL, 0, NULL);
     if (status != CATENA_OK) {
         return status;

@@ -22,17 +22,17 @@ typedef struct label {
 } label_t;
 
 /** Records that are here. */
-typedef struct bag {
+typedef struct vector {
     unsigned char *memory;
     size_t count;
-    size_t room;
-} bag_t;
+    size_t capacity;
+} record_vector_t;
 
-typedef struct deliver {
+typedef struct exchange {
     /* arguments */
     const ctn_chain_t *chain;
     size_t bytes; /* of a record with its label */
-    bag_t *bag;
+    record_vector_t *vector;
     /* working */
     unsigned round; /* counts down; what is left to do */
     bool sent;
@@ -40,9 +40,9 @@ typedef struct deliver {
     /* This member's, or that of one it has heard from: it has no memory, and
      * only says so on. */
     catena_status_t status;
-    ctn_send_handle_t parcel[2];
-    ctn_receive_handle_t letter[2];
-} deliver_t;
+    ctn_send_handle_t send_handle[2];
+    ctn_receive_handle_t receive_handle[2];
+} sparse_exchange_t;
 
 static label_t label_of(const unsigned char *record)
 {
@@ -51,229 +51,236 @@ static label_t label_of(const unsigned char *record)
     return label;
 }
 
-static void give_up(deliver_t *deliver, catena_status_t status)
+static void give_up(sparse_exchange_t *exchange, catena_status_t status)
 {
-    deliver->status = status;
-    deliver->bag->count = 0;
+    exchange->status = status;
+    exchange->vector->count = 0;
 }
 
-static bool bag_reserve(bag_t *bag, size_t bytes, size_t count)
+static bool vector_reserve(record_vector_t *vector, size_t bytes, size_t count)
 {
-    if (bag->count + count <= bag->room) {
+    if (vector->count + count <= vector->capacity) {
         return true;
     }
-    size_t room = bag->room + bag->room / 2;
-    room = room < bag->count + count ? bag->count + count : room;
-    unsigned char *memory = realloc(bag->memory, room * bytes);
+    size_t capacity = vector->capacity + vector->capacity / 2;
+    capacity =
+        capacity < vector->count + count ? vector->count + count : capacity;
+    unsigned char *memory = realloc(vector->memory, capacity * bytes);
     if (memory == NULL) {
         return false;
     }
-    bag->memory = memory;
-    bag->room = room;
+    vector->memory = memory;
+    vector->capacity = capacity;
     return true;
 }
 
-static ctn_address_t partner(const deliver_t *deliver, unsigned side)
+static ctn_address_t partner(const sparse_exchange_t *exchange, unsigned side)
 {
-    return deliver->chain->log->round[deliver->round - 1].side[side];
+    return exchange->chain->log->round[exchange->round - 1].side[side];
 }
 
 /** Whether a record goes to `side` in this round. */
-static bool leaves(const deliver_t *deliver, const unsigned char *record,
-                   unsigned side)
+static bool leaves(const sparse_exchange_t *exchange,
+                   const unsigned char *record, unsigned side)
 {
-    uint32_t step = UINT32_C(1) << (deliver->round - 1);
-    uint32_t rank = deliver->chain->place.rank;
+    uint32_t step = UINT32_C(1) << (exchange->round - 1);
+    uint32_t rank = exchange->chain->place.rank;
     uint32_t to = label_of(record).to;
     return side == RIGHT ? to >= rank + step : to + step <= rank;
 }
 
 /** The message to `side`: the status, then what goes there. NULL: no memory. */
-static unsigned char *compose(const deliver_t *deliver, unsigned side,
+static unsigned char *compose(const sparse_exchange_t *exchange, unsigned side,
                               size_t *bytes)
 {
-    const bag_t *bag = deliver->bag;
+    const record_vector_t *vector = exchange->vector;
     size_t count = 0;
-    for (size_t i = 0; i < bag->count; i++) {
-        count += leaves(deliver, bag->memory + i * deliver->bytes, side);
+    for (size_t i = 0; i < vector->count; i++) {
+        count += leaves(exchange, vector->memory + i * exchange->bytes, side);
     }
-    unsigned char *message = malloc(sizeof(uint64_t) + count * deliver->bytes);
+    unsigned char *message = malloc(sizeof(uint64_t) + count * exchange->bytes);
     if (message == NULL) {
         return NULL;
     }
-    uint64_t status = (uint64_t) - (int64_t)deliver->status;
+    uint64_t status = (uint64_t) - (int64_t)exchange->status;
     memcpy(message, &status, sizeof(status));
     *bytes = sizeof(status);
-    for (size_t i = 0; i < bag->count; i++) {
-        const unsigned char *record = bag->memory + i * deliver->bytes;
-        if (leaves(deliver, record, side)) {
-            memcpy(message + *bytes, record, deliver->bytes);
-            *bytes += deliver->bytes;
+    for (size_t i = 0; i < vector->count; i++) {
+        const unsigned char *record = vector->memory + i * exchange->bytes;
+        if (leaves(exchange, record, side)) {
+            memcpy(message + *bytes, record, exchange->bytes);
+            *bytes += exchange->bytes;
         }
     }
     return message;
 }
 
 /** What stays moves together. */
-static void keep_rest(const deliver_t *deliver)
+static void keep_rest(const sparse_exchange_t *exchange)
 {
-    bag_t *bag = deliver->bag;
+    record_vector_t *vector = exchange->vector;
     size_t kept = 0;
-    for (size_t i = 0; i < bag->count; i++) {
-        unsigned char *record = bag->memory + i * deliver->bytes;
-        if (leaves(deliver, record, LEFT) || leaves(deliver, record, RIGHT)) {
+    for (size_t i = 0; i < vector->count; i++) {
+        unsigned char *record = vector->memory + i * exchange->bytes;
+        if (leaves(exchange, record, LEFT) || leaves(exchange, record, RIGHT)) {
             continue;
         }
         if (kept < i) {
-            memcpy(bag->memory + kept * deliver->bytes, record, deliver->bytes);
+            memcpy(vector->memory + kept * exchange->bytes, record,
+                   exchange->bytes);
         }
         kept++;
     }
-    bag->count = kept;
+    vector->count = kept;
 }
 
-static catena_status_t send(ctn_op_t *op, deliver_t *deliver, unsigned side)
+static catena_status_t send(ctn_op_t *op, sparse_exchange_t *exchange,
+                            unsigned side)
 {
-    unsigned slot = 2 * (deliver->round - 1) + !side;
+    unsigned slot = 2 * (exchange->round - 1) + !side;
     size_t bytes = 0;
-    unsigned char *message = compose(deliver, side, &bytes);
+    unsigned char *message = compose(exchange, side, &bytes);
     catena_status_t status = CATENA_ERR_NO_MEMORY;
     if (message != NULL) {
-        status = ctn_message_send(op, partner(deliver, side), slot, 0, message,
-                                  bytes, &deliver->parcel[side]);
+        status = ctn_message_send(op, partner(exchange, side), slot, 0, message,
+                                  bytes, &exchange->send_handle[side]);
         free(message);
     }
     if (status == CATENA_ERR_NO_MEMORY) {
-        uint64_t said = (uint64_t) - (int64_t)status;
-        give_up(deliver, status);
-        status = ctn_message_send(op, partner(deliver, side), slot, 0, &said,
-                                  sizeof(said), &deliver->parcel[side]);
+        uint64_t word = (uint64_t) - (int64_t)status;
+        give_up(exchange, status);
+        status = ctn_message_send(op, partner(exchange, side), slot, 0, &word,
+                                  sizeof(word), &exchange->send_handle[side]);
     }
     return status;
 }
 
-static ctn_step_t send_both(ctn_op_t *op, deliver_t *deliver)
+static ctn_step_t send_both(ctn_op_t *op, sparse_exchange_t *exchange)
 {
-    if (!ctn_message_send_done(op, &deliver->parcel[LEFT]) ||
-        !ctn_message_send_done(op, &deliver->parcel[RIGHT])) {
+    if (!ctn_message_send_done(op, &exchange->send_handle[LEFT]) ||
+        !ctn_message_send_done(op, &exchange->send_handle[RIGHT])) {
         return CTN_STEP_WAIT;
     }
     catena_status_t status = CATENA_OK;
     for (unsigned side = LEFT; side <= RIGHT && status == CATENA_OK; side++) {
-        deliver->here[side] = !ctn_address_exists(partner(deliver, side));
-        if (!deliver->here[side]) {
-            status = send(op, deliver, side);
+        exchange->here[side] = !ctn_address_exists(partner(exchange, side));
+        if (!exchange->here[side]) {
+            status = send(op, exchange, side);
         }
     }
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
     ctn_exec_charge(op->exec, CTN_WORK_COPY,
-                    deliver->bag->count * deliver->bytes);
-    keep_rest(deliver);
-    deliver->sent = true;
+                    exchange->vector->count * exchange->bytes);
+    keep_rest(exchange);
+    exchange->sent = true;
     op->exec->tally.rounds++;
     return CTN_STEP_MOVED;
 }
 
 /** Take over the message from `side`. */
-static void take(deliver_t *deliver, unsigned side)
+static void take(sparse_exchange_t *exchange, unsigned side)
 {
-    const ctn_receive_handle_t *letter = &deliver->letter[side];
-    uint64_t said;
-    memcpy(&said, letter->data, sizeof(said));
-    size_t count = (letter->bytes - sizeof(said)) / deliver->bytes;
-    bag_t *bag = deliver->bag;
-    if (said != 0) {
-        give_up(deliver, (catena_status_t) - (int64_t)said);
-    } else if (deliver->status == CATENA_OK && count > 0) {
-        if (!bag_reserve(bag, deliver->bytes, count)) {
-            give_up(deliver, CATENA_ERR_NO_MEMORY);
+    const ctn_receive_handle_t *receive_handle =
+        &exchange->receive_handle[side];
+    uint64_t word;
+    memcpy(&word, receive_handle->data, sizeof(word));
+    size_t count = (receive_handle->bytes - sizeof(word)) / exchange->bytes;
+    record_vector_t *vector = exchange->vector;
+    if (word != 0) {
+        give_up(exchange, (catena_status_t) - (int64_t)word);
+    } else if (exchange->status == CATENA_OK && count > 0) {
+        if (!vector_reserve(vector, exchange->bytes, count)) {
+            give_up(exchange, CATENA_ERR_NO_MEMORY);
             return;
         }
-        memcpy(bag->memory + bag->count * deliver->bytes,
-               letter->data + sizeof(said), count * deliver->bytes);
-        bag->count += count;
+        memcpy(vector->memory + vector->count * exchange->bytes,
+               receive_handle->data + sizeof(word), count * exchange->bytes);
+        vector->count += count;
     }
 }
 
-static ctn_step_t receive(ctn_op_t *op, deliver_t *deliver, unsigned side)
+static ctn_step_t receive(ctn_op_t *op, sparse_exchange_t *exchange,
+                          unsigned side)
 {
-    if (deliver->here[side]) {
+    if (exchange->here[side]) {
         return CTN_STEP_NEXT;
     }
-    ctn_step_t step = ctn_message_receive(op, partner(deliver, side),
-                                          2 * (deliver->round - 1) + side, 0,
-                                          &deliver->letter[side]);
+    ctn_step_t step = ctn_message_receive(op, partner(exchange, side),
+                                          2 * (exchange->round - 1) + side, 0,
+                                          &exchange->receive_handle[side]);
     if (step != CTN_STEP_NEXT) {
-        uint32_t rank = deliver->chain->place.rank;
-        uint32_t away = UINT32_C(1) << (deliver->round - 1);
+        uint32_t rank = exchange->chain->place.rank;
+        uint32_t away = UINT32_C(1) << (exchange->round - 1);
         op->waits_for = side == LEFT ? rank - away : rank + away;
         return step;
     }
-    take(deliver, side);
-    ctn_receive_handle_release(op, &deliver->letter[side]);
-    deliver->here[side] = true;
+    take(exchange, side);
+    ctn_receive_handle_release(op, &exchange->receive_handle[side]);
+    exchange->here[side] = true;
     return step;
 }
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    deliver_t *deliver = ctn_op_state(op);
-    deliver->round = deliver->chain->log->rounds;
-    deliver->sent = false;
+    sparse_exchange_t *exchange = ctn_op_state(op);
+    exchange->round = exchange->chain->log->rounds;
+    exchange->sent = false;
     return CTN_STEP_NEXT;
 }
 
 static ctn_step_t rounds(ctn_op_t *op)
 {
-    deliver_t *deliver = ctn_op_state(op);
-    if (deliver->round == 0) {
-        return ctn_message_send_done(op, &deliver->parcel[LEFT]) &&
-                       ctn_message_send_done(op, &deliver->parcel[RIGHT])
+    sparse_exchange_t *exchange = ctn_op_state(op);
+    if (exchange->round == 0) {
+        return ctn_message_send_done(op, &exchange->send_handle[LEFT]) &&
+                       ctn_message_send_done(op, &exchange->send_handle[RIGHT])
                    ? CTN_STEP_NEXT
                    : CTN_STEP_WAIT;
     }
-    if (!deliver->sent) {
-        return send_both(op, deliver);
+    if (!exchange->sent) {
+        return send_both(op, exchange);
     }
     for (unsigned side = LEFT; side <= RIGHT; side++) {
-        ctn_step_t step = receive(op, deliver, side);
+        ctn_step_t step = receive(op, exchange, side);
         if (step != CTN_STEP_NEXT) {
             return step;
         }
     }
-    deliver->round--;
-    deliver->sent = false;
+    exchange->round--;
+    exchange->sent = false;
     return CTN_STEP_MOVED;
 }
 
-static ctn_step_t judge(ctn_op_t *op)
+static ctn_step_t end_with_status(ctn_op_t *op)
 {
-    deliver_t *deliver = ctn_op_state(op);
+    sparse_exchange_t *exchange = ctn_op_state(op);
     op->clean = true;
-    return deliver->status == CATENA_OK ? CTN_STEP_NEXT
-                                        : ctn_op_fail(op, deliver->status);
+    return exchange->status == CATENA_OK ? CTN_STEP_NEXT
+                                         : ctn_op_fail(op, exchange->status);
 }
 
 static void finish(ctn_op_t *op)
 {
-    deliver_t *deliver = ctn_op_state(op);
+    sparse_exchange_t *exchange = ctn_op_state(op);
     for (unsigned side = LEFT; side <= RIGHT; side++) {
-        ctn_send_handle_release(op, &deliver->parcel[side]);
-        ctn_receive_handle_release(op, &deliver->letter[side]);
+        ctn_send_handle_release(op, &exchange->send_handle[side]);
+        ctn_receive_handle_release(op, &exchange->receive_handle[side]);
     }
 }
 
-static const ctn_phase_t phases[] = {
-    {"begin", begin}, {"rounds", rounds}, {"judge", judge}, {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"rounds", rounds},
+                                     {"judge", end_with_status},
+                                     {NULL, NULL}};
 
 /* What a member says from the beginning goes on to all others, whatever is
  * between them: each distance is a sum of steps in falling order. What it says
  * later goes where records would have gone that it had to let go of. */
 static const ctn_algorithm_t algorithm = {
     .name = "neighborhood/deliver",
-    .state_bytes = sizeof(deliver_t),
+    .state_bytes = sizeof(sparse_exchange_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
@@ -282,21 +289,23 @@ static const ctn_algorithm_t algorithm = {
 /* ---- what goes in and what comes out ---- */
 
 /** The caller's records with their labels. */
-static catena_status_t fill(bag_t *bag, uint32_t from, size_t bytes,
-                            size_t count, const unsigned char *record)
+static catena_status_t fill(record_vector_t *vector, uint32_t from,
+                            size_t bytes, size_t count,
+                            const unsigned char *record)
 {
-    size_t wide = bytes + sizeof(uint32_t);
-    if (count > 0 && (record == NULL || !bag_reserve(bag, wide, count))) {
+    size_t record_bytes = bytes + sizeof(uint32_t);
+    if (count > 0 &&
+        (record == NULL || !vector_reserve(vector, record_bytes, count))) {
         return CATENA_ERR_NO_MEMORY;
     }
     for (size_t i = 0; i < count; i++) {
-        unsigned char *at = bag->memory + i * wide;
+        unsigned char *at = vector->memory + i * record_bytes;
         memcpy(at, record + i * bytes, sizeof(uint32_t));
         memcpy(at + sizeof(uint32_t), &from, sizeof(from));
         memcpy(at + sizeof(label_t), record + i * bytes + sizeof(uint32_t),
                bytes - sizeof(uint32_t));
     }
-    bag->count = count;
+    vector->count = count;
     return CATENA_OK;
 }
 
@@ -311,43 +320,47 @@ static int by_value(const void *a, const void *b)
 
 /** Those of one member have stayed in order all the way: so by member, then as
  * they lie. */
-static catena_status_t put_in_order(ctn_exec_t *exec, const bag_t *bag,
-                                    size_t bytes, void **came)
+static catena_status_t put_in_order(ctn_exec_t *exec,
+                                    const record_vector_t *vector, size_t bytes,
+                                    void **came)
 {
-    size_t wide = bytes + sizeof(uint32_t);
-    uint64_t *key = malloc((bag->count + 1) * sizeof(*key));
-    unsigned char *ordered = malloc(bag->count * bytes + 1);
+    size_t record_bytes = bytes + sizeof(uint32_t);
+    uint64_t *key = malloc((vector->count + 1) * sizeof(*key));
+    unsigned char *ordered = malloc(vector->count * bytes + 1);
     if (key == NULL || ordered == NULL) {
         free(key);
         free(ordered);
         return CATENA_ERR_NO_MEMORY;
     }
-    for (size_t i = 0; i < bag->count; i++) {
-        key[i] = (uint64_t)label_of(bag->memory + i * wide).from << 32 | i;
+    for (size_t i = 0; i < vector->count; i++) {
+        key[i] = (uint64_t)label_of(vector->memory + i * record_bytes).from
+                     << 32 |
+                 i;
     }
-    qsort(key, bag->count, sizeof(*key), by_value);
-    for (size_t i = 0; i < bag->count; i++) {
-        const unsigned char *record = bag->memory + (uint32_t)key[i] * wide;
+    qsort(key, vector->count, sizeof(*key), by_value);
+    for (size_t i = 0; i < vector->count; i++) {
+        const unsigned char *record =
+            vector->memory + (uint32_t)key[i] * record_bytes;
         memcpy(ordered + i * bytes, record + offsetof(label_t, from), bytes);
     }
-    ctn_exec_charge(exec, CTN_WORK_COMPARE, bag->count);
-    ctn_exec_charge(exec, CTN_WORK_COPY, bag->count * bytes);
+    ctn_exec_charge(exec, CTN_WORK_COMPARE, vector->count);
+    ctn_exec_charge(exec, CTN_WORK_COPY, vector->count * bytes);
     free(key);
     *came = ordered;
     return CATENA_OK;
 }
 
-static ctn_op_t *create(catena_group_t *group, size_t wide, bag_t *bag,
-                        catena_status_t status)
+static ctn_op_t *create(catena_group_t *group, size_t record_bytes,
+                        record_vector_t *vector, catena_status_t status)
 {
     ctn_op_t *op =
         ctn_op_create(group->exec, &algorithm, &group->chain.sequence);
     if (op != NULL) {
-        deliver_t *deliver = ctn_op_state(op);
-        deliver->chain = &group->chain;
-        deliver->bytes = wide;
-        deliver->bag = bag;
-        deliver->status = status;
+        sparse_exchange_t *exchange = ctn_op_state(op);
+        exchange->chain = &group->chain;
+        exchange->bytes = record_bytes;
+        exchange->vector = vector;
+        exchange->status = status;
     }
     return op;
 }
@@ -356,21 +369,21 @@ catena_status_t ctn_sparse_exchange(catena_group_t *group, size_t bytes,
                                     size_t count, const void *record,
                                     void **came, size_t *came_count)
 {
-    bag_t bag = {NULL, 0, 0};
+    record_vector_t vector = {NULL, 0, 0};
     uint32_t rank = group->chain.place.rank;
     catena_status_t status = ctn_op_run_or_abort(
         group->exec, ctn_log_chain_create(group->exec, &group->chain));
     if (status != CATENA_OK) {
         return status;
     }
-    catena_status_t own = fill(&bag, rank, bytes, count, record);
-    ctn_op_t *op = create(group, bytes + sizeof(uint32_t), &bag, own);
+    catena_status_t own = fill(&vector, rank, bytes, count, record);
+    ctn_op_t *op = create(group, bytes + sizeof(uint32_t), &vector, own);
     status =
         op != NULL ? ctn_op_run(op) : ctn_op_run_or_abort(group->exec, NULL);
     if (status == CATENA_OK) {
-        status = put_in_order(group->exec, &bag, bytes, came);
-        *came_count = bag.count;
+        status = put_in_order(group->exec, &vector, bytes, came);
+        *came_count = vector.count;
     }
-    free(bag.memory);
+    free(vector.memory);
     return status;
 }

@@ -3,29 +3,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *ctn_vector_add(ctn_vector_t *pile, size_t bytes)
+void *ctn_vector_add(ctn_vector_t *vector, size_t bytes)
 {
-    if (pile->count == pile->room) {
-        uint32_t room = pile->room > 0 ? 2 * pile->room : 16;
-        void *item = realloc(pile->item, room * bytes);
+    if (vector->count == vector->capacity) {
+        uint32_t capacity = vector->capacity > 0 ? 2 * vector->capacity : 16;
+        void *item = realloc(vector->item, capacity * bytes);
         if (item == NULL) {
             return NULL;
         }
-        pile->item = item;
-        pile->room = room;
+        vector->item = item;
+        vector->capacity = capacity;
     }
-    return memset((unsigned char *)pile->item + pile->count++ * bytes, 0,
+    return memset((unsigned char *)vector->item + vector->count++ * bytes, 0,
                   bytes);
 }
 
-void ctn_vector_drop(ctn_vector_t *pile)
+void ctn_vector_drop(ctn_vector_t *vector)
 {
-    free(pile->item);
-    *pile = (ctn_vector_t){0};
+    free(vector->item);
+    *vector = (ctn_vector_t){0};
 }
 
 void ctn_vector_sparse_exchange(catena_group_t *group, catena_status_t *status,
-                                ctn_vector_t *pile, size_t bytes,
+                                ctn_vector_t *vector, size_t bytes,
                                 ctn_vector_t *came)
 {
     bool good = *status == CATENA_OK;
@@ -33,13 +33,13 @@ void ctn_vector_sparse_exchange(catena_group_t *group, catena_status_t *status,
     *came = (ctn_vector_t){0};
     /* Records that cannot be had tell all that they are missing. */
     catena_status_t ran =
-        ctn_sparse_exchange(group, bytes, good ? pile->count : 1,
-                            good ? pile->item : NULL, &came->item, &count);
+        ctn_sparse_exchange(group, bytes, good ? vector->count : 1,
+                            good ? vector->item : NULL, &came->item, &count);
     if (ran == CATENA_OK) {
-        came->count = came->room = (uint32_t)count;
+        came->count = came->capacity = (uint32_t)count;
     }
     if (good) {
         *status = ran;
     }
-    ctn_vector_drop(pile);
+    ctn_vector_drop(vector);
 }

@@ -274,15 +274,15 @@ catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
         return CATENA_ERR_ARG;
     }
     catena_group_t *own;
-    bool given = out != NULL && (remain != NULL || cart->grid->ndims == 0);
+    bool valid = out != NULL && (remain != NULL || cart->grid->ndims == 0);
     catena_status_t status =
-        catena_group_split(cart->group, given ? part_of(cart->grid, remain) : 0,
+        catena_group_split(cart->group, valid ? part_of(cart->grid, remain) : 0,
                            catena_group_rank(cart->group), &own);
     if (status != CATENA_OK) {
         return status;
     }
-    ctn_grid_t *grid = given ? remaining(cart->grid, remain) : NULL;
-    status = !given         ? CATENA_ERR_ARG
+    ctn_grid_t *grid = valid ? remaining(cart->grid, remain) : NULL;
+    status = !valid         ? CATENA_ERR_ARG
              : grid != NULL ? CATENA_OK
                             : CATENA_ERR_NO_MEMORY;
     if (grid != NULL && ctn_grid_size(grid) != catena_group_size(own)) {

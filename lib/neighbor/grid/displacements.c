@@ -11,7 +11,7 @@ static int shortest(int hop, int n)
 }
 
 /** Vector i along a dimension, as it was given. */
-static int given(const ctn_grid_t *grid, uint32_t i, int dimension)
+static int raw_displacement(const ctn_grid_t *grid, uint32_t i, int dimension)
 {
     if (grid->ndirs > 0) {
         return grid->displacements[(size_t)i * (size_t)grid->ndims +
@@ -21,13 +21,13 @@ static int given(const ctn_grid_t *grid, uint32_t i, int dimension)
     return !own_dimension ? 0 : i % 2 == 0 ? -1 : 1;
 }
 
-static void set_hops(ctn_displacements_t *vectors)
+static void set_hops(ctn_displacements_t *displacements)
 {
-    const ctn_grid_t *grid = vectors->grid;
-    int *hop = vectors->hop;
-    for (uint32_t i = 0; i < vectors->count; i++) {
+    const ctn_grid_t *grid = displacements->grid;
+    int *hop = displacements->hop;
+    for (uint32_t i = 0; i < displacements->count; i++) {
         for (int d = 0; d < grid->ndims; d++) {
-            int along = given(grid, i, d);
+            int along = raw_displacement(grid, i, d);
             *hop++ = grid->periods[d] ? shortest(along, grid->dims[d]) : along;
         }
     }
@@ -35,14 +35,15 @@ static void set_hops(ctn_displacements_t *vectors)
 
 /** Borders hide from some ranks what an edge weighs. */
 static catena_status_t agree_weights(const catena_neighborhood_t *neighborhood,
-                                     ctn_displacements_t *vectors,
+                                     ctn_displacements_t *displacements,
                                      catena_status_t status)
 {
     enum { AT_ONCE = 16 };
-    for (uint32_t from = 0; from == 0 || from < vectors->count;
+    for (uint32_t from = 0; from == 0 || from < displacements->count;
          from += AT_ONCE) {
         uint64_t weight[AT_ONCE] = {0};
-        for (uint32_t i = from; i < vectors->count && i < from + AT_ONCE; i++) {
+        for (uint32_t i = from; i < displacements->count && i < from + AT_ONCE;
+             i++) {
             const ctn_edge_t *edge = &neighborhood->target[i];
             weight[i - from] =
                 edge->rank != CATENA_PROC_NULL ? (uint64_t)edge->weight : 0;
@@ -52,8 +53,9 @@ static catena_status_t agree_weights(const catena_neighborhood_t *neighborhood,
         if (status != CATENA_OK) {
             return status;
         }
-        for (uint32_t i = from; i < vectors->count && i < from + AT_ONCE; i++) {
-            vectors->weight[i] = (int)weight[i - from];
+        for (uint32_t i = from; i < displacements->count && i < from + AT_ONCE;
+             i++) {
+            displacements->weight[i] = (int)weight[i - from];
         }
     }
     return status;
@@ -61,37 +63,38 @@ static catena_status_t agree_weights(const catena_neighborhood_t *neighborhood,
 
 catena_status_t
 ctn_displacements_make(const catena_neighborhood_t *neighborhood,
-                       ctn_displacements_t *vectors)
+                       ctn_displacements_t *displacements)
 {
     const ctn_grid_t *grid = neighborhood->grid;
-    *vectors = (ctn_displacements_t){
+    *displacements = (ctn_displacements_t){
         .grid = grid, .count = neighborhood->targets, .ndims = grid->ndims};
-    size_t hops = (size_t)vectors->count * (size_t)grid->ndims;
-    vectors->hop = malloc((hops + 1) * sizeof(*vectors->hop));
-    vectors->weight =
-        malloc(((size_t)vectors->count + 1) * sizeof(*vectors->weight));
-    bool none = vectors->hop == NULL || vectors->weight == NULL;
+    size_t hops = (size_t)displacements->count * (size_t)grid->ndims;
+    displacements->hop = malloc((hops + 1) * sizeof(*displacements->hop));
+    displacements->weight = malloc(((size_t)displacements->count + 1) *
+                                   sizeof(*displacements->weight));
+    bool none = displacements->hop == NULL || displacements->weight == NULL;
     catena_status_t status = agree_weights(
-        neighborhood, vectors, none ? CATENA_ERR_NO_MEMORY : CATENA_OK);
+        neighborhood, displacements, none ? CATENA_ERR_NO_MEMORY : CATENA_OK);
     if (status != CATENA_OK) {
-        ctn_displacements_free(vectors);
+        ctn_displacements_free(displacements);
         return status;
     }
-    set_hops(vectors);
+    set_hops(displacements);
     return status;
 }
 
-void ctn_displacements_free(ctn_displacements_t *vectors)
+void ctn_displacements_free(ctn_displacements_t *displacements)
 {
-    free(vectors->hop);
-    free(vectors->weight);
-    *vectors = (ctn_displacements_t){0};
+    free(displacements->hop);
+    free(displacements->weight);
+    *displacements = (ctn_displacements_t){0};
 }
 
-bool ctn_displacement_is_zero(const ctn_displacements_t *vectors, uint32_t i)
+bool ctn_displacement_is_zero(const ctn_displacements_t *displacements,
+                              uint32_t i)
 {
-    const int *hop = ctn_displacement(vectors, i);
-    for (int d = 0; d < vectors->ndims; d++) {
+    const int *hop = ctn_displacement(displacements, i);
+    for (int d = 0; d < displacements->ndims; d++) {
         if (hop[d] != 0) {
             return false;
         }
@@ -99,12 +102,12 @@ bool ctn_displacement_is_zero(const ctn_displacements_t *vectors, uint32_t i)
     return true;
 }
 
-bool ctn_displacement_fits(const ctn_displacements_t *vectors, uint32_t i,
+bool ctn_displacement_fits(const ctn_displacements_t *displacements, uint32_t i,
                            const int coords[])
 {
-    const ctn_grid_t *grid = vectors->grid;
-    const int *hop = ctn_displacement(vectors, i);
-    for (int d = 0; d < vectors->ndims; d++) {
+    const ctn_grid_t *grid = displacements->grid;
+    const int *hop = ctn_displacement(displacements, i);
+    for (int d = 0; d < displacements->ndims; d++) {
         int64_t at = (int64_t)coords[d] + hop[d];
         if (!grid->periods[d] && (at < 0 || at >= grid->dims[d])) {
             return false;
@@ -113,12 +116,12 @@ bool ctn_displacement_fits(const ctn_displacements_t *vectors, uint32_t i,
     return true;
 }
 
-bool ctn_displacement_fits_anywhere(const ctn_displacements_t *vectors,
+bool ctn_displacement_fits_anywhere(const ctn_displacements_t *displacements,
                                     uint32_t i)
 {
-    const ctn_grid_t *grid = vectors->grid;
-    const int *hop = ctn_displacement(vectors, i);
-    for (int d = 0; d < vectors->ndims; d++) {
+    const ctn_grid_t *grid = displacements->grid;
+    const int *hop = ctn_displacement(displacements, i);
+    for (int d = 0; d < displacements->ndims; d++) {
         int most = grid->dims[d] - 1;
         if (!grid->periods[d] && (hop[d] > most || hop[d] < -most)) {
             return false;

@@ -19,32 +19,33 @@ typedef struct ctn_displacements {
  * ctn_displacements_free */
 catena_status_t
 ctn_displacements_make(const catena_neighborhood_t *neighborhood,
-                       ctn_displacements_t *vectors);
-void ctn_displacements_free(ctn_displacements_t *vectors);
+                       ctn_displacements_t *displacements);
+void ctn_displacements_free(ctn_displacements_t *displacements);
 
-static inline const int *ctn_displacement(const ctn_displacements_t *vectors,
-                                          uint32_t i)
+static inline const int *
+ctn_displacement(const ctn_displacements_t *displacements, uint32_t i)
 {
-    return &vectors->hop[(size_t)i * (size_t)vectors->ndims];
+    return &displacements->hop[(size_t)i * (size_t)displacements->ndims];
 }
 
 /** Where in its list the receiver has what is sent along vector i. */
 static inline uint32_t
-ctn_displacement_source(const ctn_displacements_t *vectors, uint32_t i)
+ctn_displacement_source(const ctn_displacements_t *displacements, uint32_t i)
 {
     /* In plain grids what goes up comes from below, and the other way round. */
-    return vectors->grid->ndirs == 0 ? i ^ 1u : i;
+    return displacements->grid->ndirs == 0 ? i ^ 1u : i;
 }
 
 /** Whether it leads to where it begins. */
-bool ctn_displacement_is_zero(const ctn_displacements_t *vectors, uint32_t i);
+bool ctn_displacement_is_zero(const ctn_displacements_t *displacements,
+                              uint32_t i);
 
 /** Whether there is a rank at coordinates, which are inside, plus vector i. */
-bool ctn_displacement_fits(const ctn_displacements_t *vectors, uint32_t i,
+bool ctn_displacement_fits(const ctn_displacements_t *displacements, uint32_t i,
                            const int coords[]);
 
 /** Whether there is anybody from whom it leads to somebody. */
-bool ctn_displacement_fits_anywhere(const ctn_displacements_t *vectors,
+bool ctn_displacement_fits_anywhere(const ctn_displacements_t *displacements,
                                     uint32_t i);
 
 #endif

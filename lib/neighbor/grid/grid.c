@@ -90,8 +90,8 @@ int ctn_grid_rank(const ctn_grid_t *grid, const int *coords, const int *by,
 {
     int64_t rank = 0;
     for (int d = 0; d < grid->ndims; d++) {
-        int64_t far = by != NULL ? (int64_t)sign * by[d] : 0;
-        int64_t at = within(grid, d, coords[d] + far);
+        int64_t remote = by != NULL ? (int64_t)sign * by[d] : 0;
+        int64_t at = within(grid, d, coords[d] + remote);
         if (at < 0) {
             return CATENA_PROC_NULL;
         }

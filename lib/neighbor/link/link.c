@@ -6,9 +6,9 @@
  * grant costs a message, which over TCP takes longer than a second copy: 16
  * ranks on 4 emulated hosts with 4 neighbors each, 64 KiB, on a busy machine:
  * 1.25 ms in the wide payload, 1.5 ms granted. */
-#define WIDE_MOST CTN_LINK_EAGER_MAX
-#define WIDE_LEAST CTN_LINK_EAGER_MIN
-#define WIDE_ALL ((size_t)4 << 20)
+#define EAGER_MOST CTN_LINK_EAGER_MAX
+#define EAGER_LEAST CTN_LINK_EAGER_MIN
+#define EAGER_ALL ((size_t)4 << 20)
 
 /* On a node: from there on lending costs less than a second copy. 2 ranks with
  * a core each, us: 512 bytes 0.4 in the wide payload and 0.36 lent, 1 KiB 0.6
@@ -17,35 +17,36 @@
  * after a barrier: 2 KiB 18 and 28, 4 KiB 22 and 31, 8 KiB 31 and 36; exchange
  * after exchange, where the next one waits anyway: 21 and 19, 8 KiB 35 and
  * 24. */
-#define WIDE_NEAR CTN_LINK_EAGER_LOCAL
-#define WIDE_CROWDED CTN_LINK_EAGER_OVERSUBSCRIBED
+#define EAGER_LOCAL CTN_LINK_EAGER_LOCAL
+#define EAGER_OVERSUBSCRIBED CTN_LINK_EAGER_OVERSUBSCRIBED
 
-_Static_assert(WIDE_MOST <= CTN_STAGING_BYTES, "is packed in one piece");
-_Static_assert(WIDE_LEAST > CTN_INLINE_BYTES, "slots come first");
+_Static_assert(EAGER_MOST <= CTN_STAGING_BYTES, "is packed in one piece");
+_Static_assert(EAGER_LEAST > CTN_INLINE_BYTES, "slots come first");
 
 /* ---- memory ---- */
 
 size_t ctn_link_eager_bytes(uint32_t links, ctn_link_kind_t kind)
 {
-    static const size_t most[] = {[CTN_LINK_REMOTE] = WIDE_MOST,
-                                  [CTN_LINK_LOCAL] = WIDE_NEAR,
-                                  [CTN_LINK_OVERSUBSCRIBED] = WIDE_CROWDED};
+    static const size_t most[] = {[CTN_LINK_REMOTE] = EAGER_MOST,
+                                  [CTN_LINK_LOCAL] = EAGER_LOCAL,
+                                  [CTN_LINK_OVERSUBSCRIBED] =
+                                      EAGER_OVERSUBSCRIBED};
     size_t bytes = most[kind];
-    while (bytes > WIDE_LEAST &&
-           links * bytes * CTN_LINK_GENERATIONS > WIDE_ALL) {
+    while (bytes > EAGER_LEAST &&
+           links * bytes * CTN_LINK_GENERATIONS > EAGER_ALL) {
         bytes /= 2;
     }
     return bytes;
 }
 
 /** Where the wide payloads of a link begin, the next free byte being `at`. */
-static size_t wide_start(const ctn_link_in_t *in, size_t at)
+static size_t eager_start(const ctn_link_in_t *in, size_t at)
 {
-    size_t alignment = in->peer.near ? 64 : 4096;
+    size_t alignment = in->peer.local ? 64 : 4096;
     return (at + alignment - 1) & ~(alignment - 1);
 }
 
-static size_t slots_and_cells(uint32_t outs, uint32_t ins)
+static size_t slots_and_controls(uint32_t outs, uint32_t ins)
 {
     return ins * CTN_LINK_GENERATIONS * sizeof(ctn_slot_t) +
            outs * sizeof(ctn_link_control_t);
@@ -54,10 +55,10 @@ static size_t slots_and_cells(uint32_t outs, uint32_t ins)
 size_t ctn_link_memory(uint32_t outs, const ctn_link_in_t *in, uint32_t ins,
                        size_t *zero)
 {
-    size_t at = slots_and_cells(outs, ins);
+    size_t at = slots_and_controls(outs, ins);
     *zero = at;
     for (uint32_t i = 0; i < ins; i++) {
-        at = wide_start(&in[i], at) + in[i].wide_bytes * CTN_LINK_GENERATIONS;
+        at = eager_start(&in[i], at) + in[i].eager_bytes * CTN_LINK_GENERATIONS;
     }
     return at;
 }
@@ -66,18 +67,18 @@ void ctn_link_place(void *memory, ctn_link_out_t *out, uint32_t outs,
                     ctn_link_in_t *in, uint32_t ins, uint64_t begun)
 {
     ctn_slot_t *slot = memory;
-    size_t at = slots_and_cells(outs, ins);
+    size_t at = slots_and_controls(outs, ins);
     for (uint32_t i = 0; i < ins; i++) {
         in[i].slots = &slot[i * CTN_LINK_GENERATIONS];
-        at = wide_start(&in[i], at);
-        in[i].wide = (unsigned char *)memory + at;
-        at += in[i].wide_bytes * CTN_LINK_GENERATIONS;
-        in[i].told = begun;
+        at = eager_start(&in[i], at);
+        in[i].eager = (unsigned char *)memory + at;
+        at += in[i].eager_bytes * CTN_LINK_GENERATIONS;
+        in[i].reported = begun;
     }
-    ctn_link_control_t *cell = (void *)&slot[ins * CTN_LINK_GENERATIONS];
+    ctn_link_control_t *control = (void *)&slot[ins * CTN_LINK_GENERATIONS];
     for (uint32_t i = 0; i < outs; i++) {
-        out[i].cell = &cell[i];
-        out[i].complete = cell[i].complete = begun;
+        out[i].control = &control[i];
+        out[i].complete = control[i].complete = begun;
     }
 }
 
@@ -88,15 +89,15 @@ CTN_HOT catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
 {
     ctn_link_note_sent(in);
     /* The sender may be as far as operation told + CTN_LINK_GENERATIONS - 1. */
-    if (complete < in->told + CTN_LINK_FLIGHT) {
+    if (complete < in->reported + CTN_LINK_FLIGHT) {
         return CATENA_OK;
     }
     catena_status_t status = ctn_link_reach(exec, &in->peer);
     if (status == CATENA_OK) {
-        in->told = complete;
-        status = ctn_signal(in->peer.endpoint,
-                            in->cell + offsetof(ctn_link_control_t, complete),
-                            complete);
+        in->reported = complete;
+        status = ctn_signal(
+            in->peer.endpoint,
+            in->control + offsetof(ctn_link_control_t, complete), complete);
     }
     return status;
 }

@@ -13,7 +13,7 @@
  * At the receiver lie CTN_LINK_GENERATIONS slots and as many wide payloads; at
  * the sender a cell that the receiver writes. The sender chooses the way, by
  * length and place: inline  in the slot                      (<=
- * CTN_INLINE_BYTES) eager   in the slot's wide payload       (<= wide_bytes)
+ * CTN_INLINE_BYTES) eager   in the slot's wide payload       (<= eager_bytes)
  *   lent    on a node: the slot says where the data lie in the sender's heap;
  *           the receiver reads them there, and says when it is done
  *   put     on a node with more ranks than cores: the receiver was there first
@@ -57,10 +57,10 @@ typedef struct ctn_link_cts {
 typedef struct ctn_link_control {
     uint64_t complete; /* operations the receiver is done with */
     /* ctn_flag64 of one whose lent data were read */
-    uint64_t taken[CTN_LINK_FLIGHT];
+    uint64_t zcopy_read[CTN_LINK_FLIGHT];
     uint64_t unused[8 - 1 - CTN_LINK_FLIGHT];
-    ctn_link_cts_t unasked[CTN_LINK_FLIGHT];
-    ctn_link_cts_t asked[CTN_LINK_FLIGHT];
+    ctn_link_cts_t unsolicited[CTN_LINK_FLIGHT];
+    ctn_link_cts_t solicited[CTN_LINK_FLIGHT];
 } ctn_link_control_t;
 
 _Static_assert(sizeof(ctn_link_control_t) == 192, "three cache lines");
@@ -70,35 +70,35 @@ typedef struct ctn_link_peer {
     uint32_t rank; /* in the neighborhood's group, for messages to people */
     uint64_t process;
     ctn_endpoint_t *endpoint; /* NULL: not connected yet */
-    bool near;                /* on this node */
+    bool local;               /* on this node */
 } ctn_link_peer_t;
 
 /** The sender's end. */
 typedef struct ctn_link_out {
     ctn_link_peer_t peer;
-    ctn_link_control_t *cell; /* in the own heap */
-    uint64_t slots;           /* offsets in the peer's arena: [ring] */
-    uint64_t wide;            /* [ring][wide_bytes] */
-    uint32_t wide_bytes;
+    ctn_link_control_t *control; /* in the own heap */
+    uint64_t slots;              /* offsets in the peer's arena: [ring] */
+    uint64_t eager;              /* [ring][eager_bytes] */
+    uint32_t eager_bytes;
     uint64_t complete; /* operations that the peer is known to be done with,
                           but for what the cell says */
     uint64_t sent;     /* 1 + the last operation it carried a message in */
-    bool expected;     /* the last long message was granted unasked */
+    bool expects_cts;  /* the last long message was granted unasked */
 } ctn_link_out_t;
 
 /** The receiver's end. */
 typedef struct ctn_link_in {
     ctn_link_peer_t peer;
-    ctn_slot_t *slots;   /* [ring] in the own heap, zeroed before the first */
-    unsigned char *wide; /* [ring][wide_bytes] */
-    uint32_t wide_bytes;
-    uint64_t cell; /* offset in the peer's arena */
-    uint64_t told; /* what the peer knows of the operations complete here */
+    ctn_slot_t *slots;    /* [ring] in the own heap, zeroed before the first */
+    unsigned char *eager; /* [ring][eager_bytes] */
+    uint32_t eager_bytes;
+    uint64_t control;  /* offset in the peer's arena */
+    uint64_t reported; /* what the peer knows of the operations complete here */
     ctn_link_out_t *reverse; /* to the same peer, or NULL */
 } ctn_link_in_t;
 
 /** How much memory the ends of a rank's links take, page-aligned in the own
- * heap. Needs in[].wide_bytes and in[].peer.near.
+ * heap. Needs in[].eager_bytes and in[].peer.near.
  * @param[out] zero bytes from its start that are to be zero */
 size_t ctn_link_memory(uint32_t outs, const ctn_link_in_t *in, uint32_t ins,
                        size_t *zero);
@@ -112,13 +112,13 @@ void ctn_link_place(void *memory, ctn_link_out_t *out, uint32_t outs,
 /** One message under way, at the sender; zeroed before the first call. */
 typedef struct ctn_link_send_handle {
     /* link.c's */
-    uint8_t stage;
-    uint8_t looks; /* for a grant, before asking */
+    uint8_t state;
+    uint8_t spins; /* for a grant, before asking */
     void *copy;    /* what was packed to be lent, in the own heap, or NULL */
     size_t copy_bytes;
     uint64_t target; /* of a granted message; how much of it has been sent: */
     size_t done;     /* bytes, */
-    uint32_t part;   /* up to this part, */
+    uint32_t span;   /* up to this part, */
     size_t within;   /* and this byte of it */
 } ctn_link_send_handle_t;
 
@@ -127,7 +127,7 @@ typedef struct ctn_link_send_handle {
  * the receiver still reads. A message of 0 bytes is sent, too: not to call this
  * saves it. */
 ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
-                         const ctn_span_t *parts, uint32_t count, size_t bytes,
+                         const ctn_span_t *spans, uint32_t count, size_t bytes,
                          ctn_link_send_handle_t *sending);
 
 /** How data lie that are lent: `count` runs, `stride` from one to the next. */
@@ -144,9 +144,9 @@ typedef struct ctn_link_receive_handle {
     size_t bytes;
     ctn_link_layout_t layout; /* of data; see ctn_link_make_contiguous */
     /* link.c's */
-    uint8_t stage;
-    unsigned char *room; /* memory that was granted, ... */
-    size_t room_bytes;
+    uint8_t state;
+    unsigned char *buffer; /* memory that was granted, ... */
+    size_t buffer_bytes;
     void *copy; /* ... which is this, in the own heap, or the caller's: NULL */
     size_t copy_bytes;
     const uint64_t *word; /* with which the network expects data for `room`, or
@@ -173,7 +173,7 @@ catena_status_t ctn_link_make_contiguous(ctn_op_t *op,
 /** Copy a message that is here into parts of as many bytes, one after the
  * other; what is where it belongs already stays. */
 void ctn_link_copy(ctn_op_t *op, const ctn_link_receive_handle_t *receiving,
-                   const ctn_span_t *parts, uint32_t count);
+                   const ctn_span_t *spans, uint32_t count);
 
 /** This end is done with the message: gives back what it holds, tells a sender
  * whose memory was read. */

@@ -130,9 +130,9 @@ static inline bool ctn_link_has_credit(ctn_link_out_t *out, uint64_t seq)
     if (seq < out->complete + CTN_LINK_GENERATIONS) {
         return true;
     }
-    uint64_t told = ctn_word_load(&out->cell->complete);
-    if (told > out->complete) {
-        out->complete = told;
+    uint64_t reported = ctn_word_load(&out->control->complete);
+    if (reported > out->complete) {
+        out->complete = reported;
     }
     return seq < out->complete + CTN_LINK_GENERATIONS;
 }
@@ -151,7 +151,7 @@ static inline void ctn_link_note_sent(ctn_link_in_t *in)
     const ctn_link_out_t *reverse = in->reverse;
     if (reverse != NULL && reverse->sent > 0) {
         uint64_t seen = ctn_link_completed_before(reverse->sent - 1);
-        in->told = seen > in->told ? seen : in->told;
+        in->reported = seen > in->reported ? seen : in->reported;
     }
 }
 
@@ -166,7 +166,7 @@ static inline catena_status_t ctn_link_reach(ctn_exec_t *exec,
 static inline ctn_step_t ctn_link_wait(ctn_op_t *op,
                                        const ctn_link_peer_t *peer)
 {
-    if (!peer->near && !op->network) {
+    if (!peer->local && !op->network) {
         ctn_op_set_network(op, true);
     }
     return CTN_STEP_WAIT;

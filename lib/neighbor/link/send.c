@@ -10,56 +10,56 @@
 
 #include "neighbor/link/protocol.h"
 
-enum { SENDING_NEW, SENDING_ASKED, SENDING_STREAM, SENDING_LENT, SENT };
+enum { SENDING_NEW, SENDING_RTS, SENDING_STREAM, SENDING_ZCOPY, SENT };
 
 enum {
-    RUN_LEAST = 256,     /* bytes: shorter runs are packed, not lent */
-    PLAIN_LEAST = 16384, /* the same of parts that are put as they are */
-    LOOKS_MOST = 200     /* for a grant that may come unasked */
+    RUN_LEAST = 256,          /* bytes: shorter runs are packed, not lent */
+    CONTIGUOUS_LEAST = 16384, /* the same of parts that are put as they are */
+    SPINS_MOST = 200          /* for a grant that may come unasked */
 };
 
 /* ---- the sender: what fits ---- */
 
-static void read_parts(ctn_exec_t *exec, const ctn_span_t *parts,
+static void pack_spans(ctn_exec_t *exec, const ctn_span_t *spans,
                        uint32_t count, unsigned char *to)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (parts[i].bytes > 0) {
-            ctn_span_read(exec, &parts[i], 0, parts[i].bytes, to);
-            to += parts[i].bytes;
+        if (spans[i].bytes > 0) {
+            ctn_span_read(exec, &spans[i], 0, spans[i].bytes, to);
+            to += spans[i].bytes;
         }
     }
 }
 
 /** Parts that are no single piece of plain memory, by way of `memory`. */
 static catena_status_t put_packed(ctn_op_t *op, const ctn_link_out_t *out,
-                                  const ctn_span_t *parts, uint32_t count,
+                                  const ctn_span_t *spans, uint32_t count,
                                   size_t bytes, uint64_t to,
                                   unsigned char *memory, uint64_t *pending)
 {
-    read_parts(op->exec, parts, count, memory);
+    pack_spans(op->exec, spans, count, memory);
     return ctn_put_signal(out->peer.endpoint, ctn_exec_data(op->exec, memory),
                           bytes, to, ctn_link_word_at(out, op->seq, 0),
                           ctn_flag(op->seq, bytes), pending);
 }
 
 /** The same between nodes, or NULL in *bounce: no memory just now. */
-static catena_status_t put_bounced(ctn_op_t *op, const ctn_link_out_t *out,
-                                   const ctn_span_t *parts, uint32_t count,
-                                   size_t bytes, uint64_t to, bool *wait)
+static catena_status_t put_staged(ctn_op_t *op, const ctn_link_out_t *out,
+                                  const ctn_span_t *spans, uint32_t count,
+                                  size_t bytes, uint64_t to, bool *wait)
 {
-    ctn_staging_t *bounce;
-    catena_status_t status = ctn_staging_get(op, &bounce);
-    *wait = bounce == NULL;
-    return status == CATENA_OK && bounce != NULL
-               ? put_packed(op, out, parts, count, bytes, to, bounce->data,
-                            &bounce->pending)
+    ctn_staging_t *staging;
+    catena_status_t status = ctn_staging_get(op, &staging);
+    *wait = staging == NULL;
+    return status == CATENA_OK && staging != NULL
+               ? put_packed(op, out, spans, count, bytes, to, staging->data,
+                            &staging->pending)
                : status;
 }
 
 /** Into the slot or its wide payload. */
 CTN_HOT static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
-                                         const ctn_span_t *parts,
+                                         const ctn_span_t *spans,
                                          uint32_t count, size_t bytes,
                                          bool *wait)
 {
@@ -73,27 +73,27 @@ CTN_HOT static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
     uint64_t to =
         bytes <= CTN_INLINE_BYTES
             ? ctn_link_data_at(out, op->seq)
-            : out->wide + ctn_link_generation(op->seq) * out->wide_bytes;
-    if (count == 1 && parts->type == NULL) {
-        return ctn_put_signal(endpoint, ctn_exec_data(exec, parts->base), bytes,
+            : out->eager + ctn_link_generation(op->seq) * out->eager_bytes;
+    if (count == 1 && spans->type == NULL) {
+        return ctn_put_signal(endpoint, ctn_exec_data(exec, spans->base), bytes,
                               to, word, tag, &op->pending);
     }
-    if (out->peer.near) {
-        read_parts(exec, parts, count, ctn_pointer(endpoint, to));
+    if (out->peer.local) {
+        pack_spans(exec, spans, count, ctn_pointer(endpoint, to));
         return ctn_signal(endpoint, word, tag);
     }
     if (bytes <= CTN_INLINE_BYTES) {
         unsigned char memory[CTN_INLINE_BYTES];
-        return put_packed(op, out, parts, count, bytes, to, memory,
+        return put_packed(op, out, spans, count, bytes, to, memory,
                           &op->pending);
     }
-    return put_bounced(op, out, parts, count, bytes, to, wait);
+    return put_staged(op, out, spans, count, bytes, to, wait);
 }
 
-static catena_status_t put_notice(ctn_op_t *op, const ctn_link_out_t *out,
-                                  uint32_t kind, const ctn_link_rts_t *notice)
+static catena_status_t put_rts(ctn_op_t *op, const ctn_link_out_t *out,
+                               uint32_t kind, const ctn_link_rts_t *rts)
 {
-    return ctn_put_signal(out->peer.endpoint, notice, sizeof(*notice),
+    return ctn_put_signal(out->peer.endpoint, rts, sizeof(*rts),
                           ctn_link_data_at(out, op->seq),
                           ctn_link_word_at(out, op->seq, 0),
                           ctn_flag(op->seq, kind), &op->pending);
@@ -103,8 +103,8 @@ static catena_status_t put_notice(ctn_op_t *op, const ctn_link_out_t *out,
 
 /** Whether the receiver, on this node, has been here and said where the message
  * is to go: then it has gone there. */
-static bool put_wanted(ctn_op_t *op, ctn_link_out_t *out,
-                       const ctn_span_t *parts, uint32_t count, size_t bytes,
+static bool put_posted(ctn_op_t *op, ctn_link_out_t *out,
+                       const ctn_span_t *spans, uint32_t count, size_t bytes,
                        catena_status_t *status)
 {
     uint64_t word = ctn_link_word_at(out, op->seq, 0);
@@ -115,7 +115,7 @@ static bool put_wanted(ctn_op_t *op, ctn_link_out_t *out,
         return false;
     }
     ctn_link_peer_has_begun(out, op->seq);
-    read_parts(op->exec, parts, count, ctn_pointer(out->peer.endpoint, to));
+    pack_spans(op->exec, spans, count, ctn_pointer(out->peer.endpoint, to));
     *status =
         ctn_signal(out->peer.endpoint, word, ctn_flag(op->seq, CTN_LINK_PUT));
     return true;
@@ -124,7 +124,7 @@ static bool put_wanted(ctn_op_t *op, ctn_link_out_t *out,
 /* ---- the sender: what is lent ---- */
 
 /** Short runs a peer reads slower than this rank packs them. */
-static bool is_worth_it(ctn_link_layout_t *layout)
+static bool is_worth_zcopy(ctn_link_layout_t *layout)
 {
     if (layout->stride == (ptrdiff_t)layout->run) {
         layout->run = 0;
@@ -134,91 +134,90 @@ static bool is_worth_it(ctn_link_layout_t *layout)
 }
 
 /** How the stream of a part lies, where that is runs at an even stride. */
-static bool layout_of(const ctn_span_t *part, ctn_link_layout_t *layout,
+static bool layout_of(const ctn_span_t *span, ctn_link_layout_t *layout,
                       const unsigned char **start)
 {
-    catena_datatype_t type = part->type;
-    *start = part->base;
+    catena_datatype_t type = span->type;
+    *start = span->base;
     *layout = (ctn_link_layout_t){.run = 0};
     if (type == NULL) {
         return true;
     }
     *start += type->shift;
     layout->run = type->run;
-    layout->count = part->bytes / type->run;
+    layout->count = span->bytes / type->run;
     if (type->stream_depth == 0) { /* elements go on as their runs do */
         layout->stride = type->stream_stride;
-    } else if (type->depth == 1 && part->bytes == type->bytes &&
+    } else if (type->depth == 1 && span->bytes == type->bytes &&
                type->level[0].kind == CTN_LEVEL_STRIDED) {
         layout->stride = type->level[0].stride;
     } else {
         return false;
     }
-    return is_worth_it(layout);
+    return is_worth_zcopy(layout);
 }
 
 /** The same of several parts, plain ones of one length. */
-static bool layout_of_all(const ctn_span_t *parts, uint32_t count,
+static bool layout_of_all(const ctn_span_t *spans, uint32_t count,
                           ctn_link_layout_t *layout,
                           const unsigned char **start)
 {
     if (count == 1) {
-        return layout_of(parts, layout, start);
+        return layout_of(spans, layout, start);
     }
-    ptrdiff_t stride = parts[1].base - parts[0].base;
+    ptrdiff_t stride = spans[1].base - spans[0].base;
     for (uint32_t i = 0; i < count; i++) {
-        if (parts[i].type != NULL || parts[i].bytes != parts[0].bytes ||
-            parts[i].base != parts[0].base + (ptrdiff_t)i * stride) {
+        if (spans[i].type != NULL || spans[i].bytes != spans[0].bytes ||
+            spans[i].base != spans[0].base + (ptrdiff_t)i * stride) {
             return false;
         }
     }
-    *start = parts[0].base;
-    *layout = (ctn_link_layout_t){parts[0].bytes, count, stride};
-    return is_worth_it(layout);
+    *start = spans[0].base;
+    *layout = (ctn_link_layout_t){spans[0].bytes, count, stride};
+    return is_worth_zcopy(layout);
 }
 
 /** Whether the parts can be read by the peer where they are. */
-static bool can_lend(const ctn_exec_t *exec, const ctn_span_t *parts,
-                     uint32_t count, ctn_link_rts_t *notice)
+static bool can_zcopy(const ctn_exec_t *exec, const ctn_span_t *spans,
+                      uint32_t count, ctn_link_rts_t *rts)
 {
     const unsigned char *start;
-    ctn_link_layout_t *layout = &notice->layout;
-    if (!layout_of_all(parts, count, layout, &start)) {
+    ctn_link_layout_t *layout = &rts->layout;
+    if (!layout_of_all(spans, count, layout, &start)) {
         return false;
     }
-    size_t bytes = notice->bytes;
+    size_t bytes = rts->bytes;
     if (layout->run > 0) {
         bytes = layout->run + (layout->count - 1) * (size_t)layout->stride;
     }
-    return ctn_heap_contains(exec->heap, start, bytes, &notice->offset);
+    return ctn_heap_contains(exec->heap, start, bytes, &rts->offset);
 }
 
-static ctn_step_t lend(ctn_op_t *op, ctn_link_out_t *out,
-                       const ctn_span_t *parts, uint32_t count, size_t bytes,
-                       ctn_link_send_handle_t *sending)
+static ctn_step_t send_zcopy(ctn_op_t *op, ctn_link_out_t *out,
+                             const ctn_span_t *spans, uint32_t count,
+                             size_t bytes, ctn_link_send_handle_t *sending)
 {
     ctn_exec_t *exec = op->exec;
-    ctn_link_rts_t notice = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
-    if (!exec->drop_data && !can_lend(exec, parts, count, &notice)) {
+    ctn_link_rts_t rts = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
+    if (!exec->drop_data && !can_zcopy(exec, spans, count, &rts)) {
         sending->copy = ctn_scratch_alloc(exec, bytes);
         if (sending->copy == NULL) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
         }
         sending->copy_bytes = bytes;
-        read_parts(exec, parts, count, sending->copy);
-        notice.layout = (ctn_link_layout_t){.run = 0};
-        (void)ctn_heap_contains(exec->heap, sending->copy, bytes,
-                                &notice.offset);
+        pack_spans(exec, spans, count, sending->copy);
+        rts.layout = (ctn_link_layout_t){.run = 0};
+        (void)ctn_heap_contains(exec->heap, sending->copy, bytes, &rts.offset);
     }
-    sending->stage = SENDING_LENT;
-    return ctn_link_go_on(op, put_notice(op, out, CTN_LINK_ZCOPY, &notice),
+    sending->state = SENDING_ZCOPY;
+    return ctn_link_go_on(op, put_rts(op, out, CTN_LINK_ZCOPY, &rts),
                           CTN_STEP_WAIT);
 }
 
 /** Whether what was lent has been read. */
-static bool is_taken(const ctn_op_t *op, const ctn_link_out_t *out)
+static bool zcopy_is_read(const ctn_op_t *op, const ctn_link_out_t *out)
 {
-    return ctn_word_load(&out->cell->taken[ctn_link_entry(op->seq)]) ==
+    return ctn_word_load(&out->control->zcopy_read[ctn_link_entry(op->seq)]) ==
            ctn_flag64(op->seq);
 }
 
@@ -230,84 +229,84 @@ static void drop_copy(ctn_exec_t *exec, ctn_link_send_handle_t *sending)
 
 /* ---- the sender: what goes to granted memory ---- */
 
-static bool is_granted(const ctn_op_t *op, const ctn_link_cts_t *grant,
-                       size_t bytes)
+static bool has_cts(const ctn_op_t *op, const ctn_link_cts_t *cts, size_t bytes)
 {
-    return ctn_word_load(&grant->word) == ctn_flag64(op->seq) &&
-           grant->bytes == bytes;
+    return ctn_word_load(&cts->word) == ctn_flag64(op->seq) &&
+           cts->bytes == bytes;
 }
 
 /** What goes next of a message: from the first part that is not through, as
  * many bytes as can go at once. */
-static size_t next_bytes(const ctn_span_t *parts, uint32_t count,
-                         const ctn_link_send_handle_t *s, bool *plain)
+static size_t next_bytes(const ctn_span_t *spans, uint32_t count,
+                         const ctn_link_send_handle_t *s, bool *contiguous)
 {
-    const ctn_span_t *part = &parts[s->part];
-    size_t left = part->bytes - s->within;
-    *plain = part->type == NULL && (left >= PLAIN_LEAST || count == 1);
-    if (*plain) {
+    const ctn_span_t *span = &spans[s->span];
+    size_t left = span->bytes - s->within;
+    *contiguous =
+        span->type == NULL && (left >= CONTIGUOUS_LEAST || count == 1);
+    if (*contiguous) {
         return left;
     }
     size_t bytes = 0;
-    for (uint32_t i = s->part; i < count && bytes < CTN_STAGING_BYTES; i++) {
-        if (i > s->part && parts[i].type == NULL &&
-            parts[i].bytes >= PLAIN_LEAST) {
+    for (uint32_t i = s->span; i < count && bytes < CTN_STAGING_BYTES; i++) {
+        if (i > s->span && spans[i].type == NULL &&
+            spans[i].bytes >= CONTIGUOUS_LEAST) {
             break;
         }
         bytes += left;
-        left = i + 1 < count ? parts[i + 1].bytes : 0;
+        left = i + 1 < count ? spans[i + 1].bytes : 0;
     }
     return bytes < CTN_STAGING_BYTES ? bytes : CTN_STAGING_BYTES;
 }
 
 /** Pass `bytes`, packing them into `memory` if that is not NULL. */
-static void advance(ctn_exec_t *exec, const ctn_span_t *parts, size_t bytes,
+static void advance(ctn_exec_t *exec, const ctn_span_t *spans, size_t bytes,
                     ctn_link_send_handle_t *s, unsigned char *memory)
 {
     s->done += bytes;
     while (bytes > 0) {
-        const ctn_span_t *part = &parts[s->part];
-        size_t left = part->bytes - s->within;
+        const ctn_span_t *span = &spans[s->span];
+        size_t left = span->bytes - s->within;
         size_t now = left < bytes ? left : bytes;
         if (memory != NULL && now > 0) {
-            ctn_span_read(exec, part, s->within, now, memory);
+            ctn_span_read(exec, span, s->within, now, memory);
             memory += now;
         }
         bytes -= now;
         s->within += now;
         if (bytes > 0) {
             s->within = 0;
-            s->part++;
+            s->span++;
         }
     }
 }
 
 /** Send the next piece; false in *moved: there is no memory just now. */
-static catena_status_t put_piece(ctn_op_t *op, ctn_link_out_t *out,
-                                 const ctn_span_t *parts, uint32_t count,
-                                 size_t bytes, ctn_link_send_handle_t *s,
-                                 bool *moved)
+static catena_status_t put_fragment(ctn_op_t *op, ctn_link_out_t *out,
+                                    const ctn_span_t *spans, uint32_t count,
+                                    size_t bytes, ctn_link_send_handle_t *s,
+                                    bool *moved)
 {
-    while (s->within == parts[s->part].bytes) { /* it is through, or empty */
-        s->part++;
+    while (s->within == spans[s->span].bytes) { /* it is through, or empty */
+        s->span++;
         s->within = 0;
     }
-    bool plain;
-    size_t now = next_bytes(parts, count, s, &plain);
+    bool contiguous;
+    size_t now = next_bytes(spans, count, s, &contiguous);
     uint64_t to = s->target + s->done;
     uint64_t *pending = &op->pending;
-    const unsigned char *data = parts[s->part].base + s->within;
-    ctn_staging_t *bounce = NULL;
-    if (!plain) {
-        catena_status_t status = ctn_staging_get(op, &bounce);
-        if (status != CATENA_OK || bounce == NULL) {
+    const unsigned char *data = spans[s->span].base + s->within;
+    ctn_staging_t *staging = NULL;
+    if (!contiguous) {
+        catena_status_t status = ctn_staging_get(op, &staging);
+        if (status != CATENA_OK || staging == NULL) {
             *moved = false;
             return status;
         }
-        pending = &bounce->pending;
-        data = bounce->data;
+        pending = &staging->pending;
+        data = staging->data;
     }
-    advance(op->exec, parts, now, s, bounce != NULL ? bounce->data : NULL);
+    advance(op->exec, spans, now, s, staging != NULL ? staging->data : NULL);
     *moved = true;
     return ctn_put_signal(
         out->peer.endpoint, ctn_exec_data(op->exec, data), now, to,
@@ -318,13 +317,13 @@ static catena_status_t put_piece(ctn_op_t *op, ctn_link_out_t *out,
 /** Words of a pair keep their order, and none comes before its data: with the
  * last one everything is there. */
 static ctn_step_t stream(ctn_op_t *op, ctn_link_out_t *out,
-                         const ctn_span_t *parts, uint32_t count, size_t bytes,
+                         const ctn_span_t *spans, uint32_t count, size_t bytes,
                          ctn_link_send_handle_t *s)
 {
     bool moved = true;
     catena_status_t status = CATENA_OK;
     while (status == CATENA_OK && moved && s->done < bytes) {
-        status = put_piece(op, out, parts, count, bytes, s, &moved);
+        status = put_fragment(op, out, spans, count, bytes, s, &moved);
     }
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
@@ -333,90 +332,91 @@ static ctn_step_t stream(ctn_op_t *op, ctn_link_out_t *out,
     if (s->done < bytes || ctn_staging_busy(op)) {
         return ctn_link_wait(op, &out->peer);
     }
-    s->stage = SENT;
+    s->state = SENT;
     return CTN_STEP_NEXT;
 }
 
 static ctn_step_t begin_stream(ctn_op_t *op, ctn_link_out_t *out,
-                               const ctn_link_cts_t *grant,
-                               const ctn_span_t *parts, uint32_t count,
+                               const ctn_link_cts_t *cts,
+                               const ctn_span_t *spans, uint32_t count,
                                size_t bytes, ctn_link_send_handle_t *sending)
 {
     ctn_link_peer_has_begun(out, op->seq);
-    sending->stage = SENDING_STREAM;
-    sending->target = grant->offset;
-    return stream(op, out, parts, count, bytes, sending);
+    sending->state = SENDING_STREAM;
+    sending->target = cts->offset;
+    return stream(op, out, spans, count, bytes, sending);
 }
 
 /** Whether to ask for a grant now. Not yet, if there was one the last time:
  * this one is on its way, or will be soon. Virtual time passes only when
  * something happens, so there is no looking again. */
-static bool shall_ask(const ctn_op_t *op, const ctn_link_out_t *out,
-                      ctn_link_send_handle_t *sending)
+static bool shall_send_rts(const ctn_op_t *op, const ctn_link_out_t *out,
+                           ctn_link_send_handle_t *sending)
 {
-    if (!out->expected || op->exec->virtual_time ||
-        sending->looks == LOOKS_MOST) {
+    if (!out->expects_cts || op->exec->virtual_time ||
+        sending->spins == SPINS_MOST) {
         return true;
     }
-    sending->looks++;
+    sending->spins++;
     return false;
 }
 
 /** A long message between nodes. A grant of another length than it has is not
  * looked at: the receiver hears the right one and grants again. */
-static ctn_step_t send_granted(ctn_op_t *op, ctn_link_out_t *out,
-                               const ctn_span_t *parts, uint32_t count,
-                               size_t bytes, ctn_link_send_handle_t *sending)
+static ctn_step_t send_rendezvous(ctn_op_t *op, ctn_link_out_t *out,
+                                  const ctn_span_t *spans, uint32_t count,
+                                  size_t bytes, ctn_link_send_handle_t *sending)
 {
     unsigned entry = ctn_link_entry(op->seq);
-    const ctn_link_cts_t *grant = &out->cell->unasked[entry];
-    if (is_granted(op, grant, bytes)) {
-        out->expected = true;
-        return begin_stream(op, out, grant, parts, count, bytes, sending);
+    const ctn_link_cts_t *cts = &out->control->unsolicited[entry];
+    if (has_cts(op, cts, bytes)) {
+        out->expects_cts = true;
+        return begin_stream(op, out, cts, spans, count, bytes, sending);
     }
-    if (sending->stage == SENDING_ASKED) {
-        grant = &out->cell->asked[entry];
-        return is_granted(op, grant, bytes)
-                   ? begin_stream(op, out, grant, parts, count, bytes, sending)
+    if (sending->state == SENDING_RTS) {
+        cts = &out->control->solicited[entry];
+        return has_cts(op, cts, bytes)
+                   ? begin_stream(op, out, cts, spans, count, bytes, sending)
                    : ctn_link_wait(op, &out->peer);
     }
-    if (!ctn_link_has_credit(out, op->seq) || !shall_ask(op, out, sending)) {
+    if (!ctn_link_has_credit(out, op->seq) ||
+        !shall_send_rts(op, out, sending)) {
         return ctn_link_wait(op, &out->peer);
     }
-    out->expected = false;
-    ctn_link_rts_t notice = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
-    sending->stage = SENDING_ASKED;
+    out->expects_cts = false;
+    ctn_link_rts_t rts = {.bytes = bytes, .offset = CTN_LINK_NOWHERE};
+    sending->state = SENDING_RTS;
     (void)ctn_link_wait(op, &out->peer);
-    return ctn_link_go_on(op, put_notice(op, out, CTN_LINK_RTS, &notice),
+    return ctn_link_go_on(op, put_rts(op, out, CTN_LINK_RTS, &rts),
                           CTN_STEP_WAIT);
 }
 
 /* ---- the sender ---- */
 
 CTN_HOT static ctn_step_t send_eager(ctn_op_t *op, ctn_link_out_t *out,
-                                     const ctn_span_t *parts, uint32_t count,
+                                     const ctn_span_t *spans, uint32_t count,
                                      size_t bytes,
                                      ctn_link_send_handle_t *sending)
 {
     bool wait = false;
-    catena_status_t status = put_eager(op, out, parts, count, bytes, &wait);
+    catena_status_t status = put_eager(op, out, spans, count, bytes, &wait);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
     if (wait) {
         return ctn_link_wait(op, &out->peer);
     }
-    if (out->peer.near) {
-        sending->stage = SENT;
+    if (out->peer.local) {
+        sending->state = SENT;
         return CTN_STEP_NEXT;
     }
-    sending->stage = SENDING_STREAM;
+    sending->state = SENDING_STREAM;
     sending->done = bytes;
-    return stream(op, out, parts, count, bytes, sending);
+    return stream(op, out, spans, count, bytes, sending);
 }
 
 CTN_HOT static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
-                                   const ctn_span_t *parts, uint32_t count,
+                                   const ctn_span_t *spans, uint32_t count,
                                    size_t bytes,
                                    ctn_link_send_handle_t *sending)
 {
@@ -424,19 +424,19 @@ CTN_HOT static ctn_step_t send_new(ctn_op_t *op, ctn_link_out_t *out,
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    if (bytes > out->wide_bytes && !out->peer.near) {
-        return send_granted(op, out, parts, count, bytes, sending);
+    if (bytes > out->eager_bytes && !out->peer.local) {
+        return send_rendezvous(op, out, spans, count, bytes, sending);
     }
-    if (out->peer.near && put_wanted(op, out, parts, count, bytes, &status)) {
-        sending->stage = SENT;
+    if (out->peer.local && put_posted(op, out, spans, count, bytes, &status)) {
+        sending->state = SENT;
         return ctn_link_go_on(op, status, CTN_STEP_NEXT);
     }
     if (!ctn_link_has_credit(out, op->seq)) {
         return ctn_link_wait(op, &out->peer);
     }
-    return bytes > out->wide_bytes
-               ? lend(op, out, parts, count, bytes, sending)
-               : send_eager(op, out, parts, count, bytes, sending);
+    return bytes > out->eager_bytes
+               ? send_zcopy(op, out, spans, count, bytes, sending)
+               : send_eager(op, out, spans, count, bytes, sending);
 }
 
 static void count_message(ctn_op_t *op, ctn_link_out_t *out, size_t bytes)
@@ -447,30 +447,30 @@ static void count_message(ctn_op_t *op, ctn_link_out_t *out, size_t bytes)
 }
 
 CTN_HOT ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
-                                 const ctn_span_t *parts, uint32_t count,
+                                 const ctn_span_t *spans, uint32_t count,
                                  size_t bytes, ctn_link_send_handle_t *sending)
 {
     ctn_step_t step;
-    switch (sending->stage) {
+    switch (sending->state) {
     case SENDING_NEW:
-        step = send_new(op, out, parts, count, bytes, sending);
-        if (sending->stage != SENDING_NEW) {
+        step = send_new(op, out, spans, count, bytes, sending);
+        if (sending->state != SENDING_NEW) {
             count_message(op, out, bytes);
         }
         return step;
-    case SENDING_ASKED:
-        return send_granted(op, out, parts, count, bytes, sending);
+    case SENDING_RTS:
+        return send_rendezvous(op, out, spans, count, bytes, sending);
     case SENDING_STREAM:
-        return stream(op, out, parts, count, bytes, sending);
-    case SENDING_LENT:
-        if (!is_taken(op, out)) {
+        return stream(op, out, spans, count, bytes, sending);
+    case SENDING_ZCOPY:
+        if (!zcopy_is_read(op, out)) {
             return CTN_STEP_WAIT;
         }
         drop_copy(op->exec, sending);
-        sending->stage = SENT;
+        sending->state = SENT;
         break;
     default:
-        assert(sending->stage == SENT);
+        assert(sending->state == SENT);
         break;
     }
     return CTN_STEP_NEXT;
@@ -481,5 +481,5 @@ void ctn_link_send_handle_drop(ctn_op_t *op, ctn_link_send_handle_t *sending)
     (void)op;
     /* A copy that was not read stays until the heap goes: the receiver may be
      * reading it. */
-    *sending = (ctn_link_send_handle_t){.stage = SENDING_NEW};
+    *sending = (ctn_link_send_handle_t){.state = SENDING_NEW};
 }

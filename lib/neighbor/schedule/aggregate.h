@@ -38,14 +38,14 @@ typedef struct ctn_neighbor_aggregate_block {
 typedef struct ctn_neighbor_aggregate_area {
     unsigned char *base; /* as this rank sees it */
     uint32_t blocks;
-    uint32_t adders; /* ranks that add to it; where it arrives: 0 */
+    uint32_t contributors; /* ranks that add to it; where it arrives: 0 */
 } ctn_neighbor_aggregate_area_t;
 
 typedef struct ctn_neighbor_aggregate_out {
     ctn_neighbor_aggregate_area_t area;
-    uint32_t node;  /* the other one, as in ctn_edge_t */
-    uint32_t adder; /* which of those this rank is */
-    uint32_t first, parts;
+    uint32_t node;        /* the other one, as in ctn_edge_t */
+    uint32_t contributor; /* which of those this rank is */
+    uint32_t first, blocks;
     ctn_endpoint_t *there; /* the leader on that node */
     uint64_t offset;       /* of the area in its arena */
 } ctn_neighbor_aggregate_out_t;
@@ -54,21 +54,21 @@ typedef struct ctn_neighbor_aggregate_in {
     ctn_neighbor_aggregate_area_t area;
     uint32_t node;
     uint32_t leader; /* rank whose area it is */
-    uint32_t first, parts;
+    uint32_t first, blocks;
 } ctn_neighbor_aggregate_in_t;
 
 /** What a rank has to do with bundles, in a plan. */
 typedef struct ctn_neighbor_aggregates {
-    size_t most_bytes; /* of a block */
-    uint64_t begun;    /* operations of the plan */
-    uint32_t led;      /* bundles that are put together at this rank */
-    bool leads;        /* some come to this rank */
-    ctn_vector_t out;  /* ctn_neighbor_aggregate_out_t */
-    ctn_vector_t in;   /* ctn_neighbor_aggregate_in_t */
-    ctn_vector_t
-        added; /* ctn_neighbor_aggregate_block_t, of all that it adds to */
-    ctn_vector_t read; /* the same of those that it reads */
-    void *memory;      /* areas that it leads for, in the heap, or NULL */
+    size_t most_bytes;        /* of a block */
+    uint64_t begun;           /* operations of the plan */
+    uint32_t led;             /* bundles that are put together at this rank */
+    bool leads;               /* some come to this rank */
+    ctn_vector_t out;         /* ctn_neighbor_aggregate_out_t */
+    ctn_vector_t in;          /* ctn_neighbor_aggregate_in_t */
+    ctn_vector_t contributed; /* ctn_neighbor_aggregate_block_t, of all that it
+                                 adds to */
+    ctn_vector_t consumed;    /* the same of those that it reads */
+    void *memory; /* areas that it leads for, in the heap, or NULL */
 } ctn_neighbor_aggregates_t;
 
 /* ---- schedule/aggregate_create.c ---- */
@@ -78,10 +78,10 @@ typedef struct ctn_neighbor_aggregates {
  * for it. Collective; all agree on the status. */
 catena_status_t ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
                                                 ctn_pattern_t pattern,
-                                                ctn_schedule_t **plan);
+                                                ctn_schedule_t **schedule);
 
 /** Free them, but for the memory in the heap. NULL: nothing. */
-void ctn_neighbor_aggregates_free(ctn_neighbor_aggregates_t *bundles);
+void ctn_neighbor_aggregates_free(ctn_neighbor_aggregates_t *aggregates);
 
 /* ---- schedule/aggregate.c ---- */
 

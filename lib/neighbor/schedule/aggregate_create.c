@@ -13,12 +13,12 @@
 
 /* A bundle has up to 64 KiB, which is one message of the network, and the areas
  * of a leader take up to 4 MiB each way. */
-#define BUNDLE_MOST ((size_t)64 << 10)
+#define AGGREGATE_MOST ((size_t)64 << 10)
 #define AREAS_MOST ((size_t)4 << 20)
 
 enum {
-    ADDS, /* to a source: its block has a position in a bundle */
-    READS,
+    CONTRIBUTES, /* to a source: its block has a position in a bundle */
+    CONSUMES,
     ARRIVES /* to who adds to a bundle: where it is to arrive */
 };
 
@@ -29,8 +29,8 @@ typedef struct record {
     uint32_t index; /* of the target, or of the source */
     uint32_t position;
     uint32_t blocks;
-    uint32_t adders;
-    uint32_t adder;
+    uint32_t contributors;
+    uint32_t contributor;
     uint64_t process; /* whose area it is, */
     uint64_t offset;  /* and where it is there */
 } record_t;
@@ -39,8 +39,8 @@ typedef struct making {
     ctn_leading_t *leading;
     ctn_pattern_t pattern;
     catena_status_t status; /* this rank's */
-    ctn_neighbor_aggregates_t *bundles;
-    ctn_schedule_builder_t sketch; /* of what stays on the node */
+    ctn_neighbor_aggregates_t *aggregates;
+    ctn_schedule_builder_t builder; /* of what stays on the node */
     ctn_vector_t records;
 } making_t;
 
@@ -70,7 +70,7 @@ static void sort(ctn_vector_t *leds)
 
 /** Count the blocks and adders of the bundle whose first edge is led[first].
  * @return where the next one begins */
-static uint32_t look_at_bundle(const making_t *m, const ctn_vector_t *leds,
+static uint32_t scan_aggregate(const making_t *m, const ctn_vector_t *leds,
                                uint32_t first,
                                ctn_neighbor_aggregate_area_t *area)
 {
@@ -80,7 +80,7 @@ static uint32_t look_at_bundle(const making_t *m, const ctn_vector_t *leds,
     for (; i < leds->count && led[i].edge.node == led[first].edge.node; i++) {
         bool new_source =
             i == first || led[i].edge.source != led[i - 1].edge.source;
-        area->adders += new_source;
+        area->contributors += new_source;
         area->blocks += new_source || m->pattern == CTN_PATTERN_ALLTOALL;
     }
     return i;
@@ -90,18 +90,18 @@ static uint32_t look_at_bundle(const making_t *m, const ctn_vector_t *leds,
 static size_t most_bytes_of(const making_t *m, const ctn_vector_t *leds)
 {
     ctn_neighbor_aggregate_area_t area;
-    uint32_t bundles = 0;
+    uint32_t aggregates = 0;
     uint32_t blocks = 0;
     for (uint32_t i = 0; i < leds->count;) {
-        i = look_at_bundle(m, leds, i, &area);
+        i = scan_aggregate(m, leds, i, &area);
         blocks = blocks > area.blocks ? blocks : area.blocks;
-        bundles++;
+        aggregates++;
     }
-    if (bundles == 0) {
-        return BUNDLE_MOST;
+    if (aggregates == 0) {
+        return AGGREGATE_MOST;
     }
-    size_t most = AREAS_MOST / CTN_NEIGHBOR_AGGREGATE_GENERATIONS / bundles;
-    return (most < BUNDLE_MOST ? most : BUNDLE_MOST) / blocks;
+    size_t most = AREAS_MOST / CTN_NEIGHBOR_AGGREGATE_GENERATIONS / aggregates;
+    return (most < AGGREGATE_MOST ? most : AGGREGATE_MOST) / blocks;
 }
 
 /** Whether this rank has edges from all nodes that it has edges to. */
@@ -135,7 +135,7 @@ static catena_status_t agree(making_t *m, bool *possible)
         ctn_neighbor_agree(n->group, m->status, 0, NULL, 2, most);
     *possible = status == CATENA_OK && most[0] == 0 && ~most[1] > 0;
     if (*possible) {
-        m->bundles->most_bytes = (size_t)~most[1];
+        m->aggregates->most_bytes = (size_t)~most[1];
     }
     return status;
 }
@@ -148,10 +148,10 @@ static size_t bytes_of_areas(const making_t *m, const ctn_vector_t *leds,
     ctn_neighbor_aggregate_area_t area;
     size_t bytes = 0;
     for (uint32_t i = 0; i < leds->count;) {
-        i = look_at_bundle(m, leds, i, &area);
-        area.adders = in ? 0 : area.adders;
+        i = scan_aggregate(m, leds, i, &area);
+        area.contributors = in ? 0 : area.contributors;
         bytes +=
-            ctn_neighbor_aggregate_area_bytes(&area, m->bundles->most_bytes);
+            ctn_neighbor_aggregate_area_bytes(&area, m->aggregates->most_bytes);
     }
     return bytes;
 }
@@ -168,17 +168,17 @@ static void add_record(making_t *m, record_t record)
 
 /** Tell the ranks of this node at the ends of a bundle's edges, and those that
  * add to one that arrives here. */
-static void tell_bundle(making_t *m, const ctn_led_t *led, uint32_t edges,
-                        bool in, record_t common)
+static void describe_aggregate(making_t *m, const ctn_led_t *led,
+                               uint32_t edges, bool in, record_t common)
 {
     record_t record = common;
-    record.position = record.adder = UINT32_MAX;
+    record.position = record.contributor = UINT32_MAX;
     for (uint32_t i = 0; i < edges; i++) {
         const ctn_lead_record_t *edge = &led[i].edge;
         bool new_source = i == 0 || edge->source != led[i - 1].edge.source;
-        record.adder += new_source;
+        record.contributor += new_source;
         record.position += new_source || m->pattern == CTN_PATTERN_ALLTOALL;
-        record.what = in ? READS : ADDS;
+        record.what = in ? CONSUMES : CONTRIBUTES;
         record.node = edge->node;
         record.rank = in ? edge->target : edge->source;
         record.index = in ? edge->target_index : edge->source_index;
@@ -194,24 +194,24 @@ static void tell_bundle(making_t *m, const ctn_led_t *led, uint32_t edges,
 
 /** @param memory of the first area; then behind all
  * @param at     where that is in this rank's arena */
-static void tell_bundles(making_t *m, const ctn_vector_t *leds, bool in,
-                         unsigned char **memory, uint64_t *at)
+static void describe_aggregates(making_t *m, const ctn_vector_t *leds, bool in,
+                                unsigned char **memory, uint64_t *at)
 {
     const ctn_led_t *led = leds->item;
     uint32_t next;
     for (uint32_t i = 0; i < leds->count; i = next) {
         ctn_neighbor_aggregate_area_t area;
-        next = look_at_bundle(m, leds, i, &area);
-        area.adders = in ? 0 : area.adders;
+        next = scan_aggregate(m, leds, i, &area);
+        area.contributors = in ? 0 : area.contributors;
         record_t common = {
             .blocks = area.blocks,
-            .adders = area.adders,
+            .contributors = area.contributors,
             .process = m->leading->neighborhood->group->exec->locality->process,
             .offset = *at};
-        tell_bundle(m, &led[i], next - i, in, common);
+        describe_aggregate(m, &led[i], next - i, in, common);
         memset(*memory, 0, ctn_neighbor_aggregate_area_zero(&area));
         size_t bytes =
-            ctn_neighbor_aggregate_area_bytes(&area, m->bundles->most_bytes);
+            ctn_neighbor_aggregate_area_bytes(&area, m->aggregates->most_bytes);
         *memory += bytes;
         *at += bytes;
     }
@@ -228,16 +228,16 @@ static void lead(making_t *m)
         return;
     }
     unsigned char *memory = ctn_heap_alloc(heap, 4096, bytes);
-    m->bundles->memory = memory;
+    m->aggregates->memory = memory;
     if (memory == NULL) {
         m->status = CATENA_ERR_NO_MEMORY;
         return;
     }
-    m->bundles->leads = in->count > 0;
+    m->aggregates->leads = in->count > 0;
     uint64_t at = 0;
     (void)ctn_heap_contains(heap, memory, bytes, &at);
-    tell_bundles(m, out, false, &memory, &at);
-    tell_bundles(m, in, true, &memory, &at);
+    describe_aggregates(m, out, false, &memory, &at);
+    describe_aggregates(m, in, true, &memory, &at);
 }
 
 /* ---- all: what this rank adds and reads ---- */
@@ -250,10 +250,10 @@ static catena_status_t find_area(const making_t *m, const record_t *record,
     ctn_endpoint_t *endpoint;
     catena_status_t status = CATENA_OK;
     area->blocks = record->blocks;
-    area->adders = record->adders;
+    area->contributors = record->contributors;
     if (record->rank == m->leading->rank) { /* as it sees it everywhere else */
         uint64_t own = 0;
-        unsigned char *memory = m->bundles->memory;
+        unsigned char *memory = m->aggregates->memory;
         (void)ctn_heap_contains(exec->heap, memory, 1, &own);
         area->base = memory + (record->offset - own);
         return CATENA_OK;
@@ -265,75 +265,77 @@ static catena_status_t find_area(const making_t *m, const record_t *record,
     return status;
 }
 
-static catena_status_t add_part(ctn_vector_t *parts, const record_t *record,
-                                uint32_t *count)
+static catena_status_t add_block_entry(ctn_vector_t *blocks,
+                                       const record_t *record, uint32_t *count)
 {
-    ctn_neighbor_aggregate_block_t *part = ctn_vector_add(parts, sizeof(*part));
-    if (part == NULL) {
+    ctn_neighbor_aggregate_block_t *block =
+        ctn_vector_add(blocks, sizeof(*block));
+    if (block == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    *part = (ctn_neighbor_aggregate_block_t){record->position, record->index};
+    *block = (ctn_neighbor_aggregate_block_t){record->position, record->index};
     ++*count;
     return CATENA_OK;
 }
 
-static catena_status_t hear_of_adding(const making_t *m, const record_t *record)
+static catena_status_t take_contribution(const making_t *m,
+                                         const record_t *record)
 {
-    ctn_neighbor_aggregates_t *bundles = m->bundles;
-    ctn_neighbor_aggregate_out_t *out = bundles->out.item;
-    out += bundles->out.count;
+    ctn_neighbor_aggregates_t *aggregates = m->aggregates;
+    ctn_neighbor_aggregate_out_t *out = aggregates->out.item;
+    out += aggregates->out.count;
     catena_status_t status = CATENA_OK;
-    if (bundles->out.count == 0 || out[-1].node != record->node) {
-        out = ctn_vector_add(&bundles->out, sizeof(*out));
+    if (aggregates->out.count == 0 || out[-1].node != record->node) {
+        out = ctn_vector_add(&aggregates->out, sizeof(*out));
         if (out == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
         out->node = record->node;
-        out->adder = record->adder;
-        out->first = bundles->added.count;
+        out->contributor = record->contributor;
+        out->first = aggregates->contributed.count;
         status = find_area(m, record, &out++->area);
     } else if (m->pattern == CTN_PATTERN_GATHER) {
         return CATENA_OK; /* one for all there */
     }
     record_t block = *record;
     block.index = m->pattern == CTN_PATTERN_GATHER ? 0 : block.index;
-    return status == CATENA_OK
-               ? add_part(&bundles->added, &block, &out[-1].parts)
-               : status;
+    return status == CATENA_OK ? add_block_entry(&aggregates->contributed,
+                                                 &block, &out[-1].blocks)
+                               : status;
 }
 
-static catena_status_t hear_of_reading(const making_t *m,
-                                       const record_t *record)
+static catena_status_t take_consumption(const making_t *m,
+                                        const record_t *record)
 {
-    ctn_neighbor_aggregates_t *bundles = m->bundles;
-    ctn_neighbor_aggregate_in_t *in = bundles->in.item;
-    in += bundles->in.count;
+    ctn_neighbor_aggregates_t *aggregates = m->aggregates;
+    ctn_neighbor_aggregate_in_t *in = aggregates->in.item;
+    in += aggregates->in.count;
     catena_status_t status = CATENA_OK;
-    if (bundles->in.count == 0 || in[-1].node != record->node) {
-        in = ctn_vector_add(&bundles->in, sizeof(*in));
+    if (aggregates->in.count == 0 || in[-1].node != record->node) {
+        in = ctn_vector_add(&aggregates->in, sizeof(*in));
         if (in == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
         in->node = record->node;
         in->leader = record->rank;
-        in->first = bundles->read.count;
+        in->first = aggregates->consumed.count;
         status = find_area(m, record, &in++->area);
     }
-    return status == CATENA_OK ? add_part(&bundles->read, record, &in[-1].parts)
-                               : status;
+    return status == CATENA_OK
+               ? add_block_entry(&aggregates->consumed, record, &in[-1].blocks)
+               : status;
 }
 
 /** Who adds to a bundle may be the one that sends it: connect now, while all
  * look at the network. */
-static catena_status_t hear_of_arrival(const making_t *m,
-                                       const record_t *record)
+static catena_status_t take_arrival(const making_t *m, const record_t *record)
 {
-    ctn_neighbor_aggregate_out_t *out = m->bundles->out.item;
+    ctn_neighbor_aggregate_out_t *out = m->aggregates->out.item;
     uint32_t i = 0;
-    while (i < m->bundles->out.count && out[i].node != record->node) {
+    while (i < m->aggregates->out.count && out[i].node != record->node) {
         i++;
     }
-    if (i == m->bundles->out.count) {
+    if (i == m->aggregates->out.count) {
         return CATENA_ERR_ARG;
     }
     out[i].offset = record->offset;
@@ -341,26 +343,26 @@ static catena_status_t hear_of_arrival(const making_t *m,
                             &out[i].there);
 }
 
-static void hear(making_t *m, const ctn_vector_t *came)
+static void take_records(making_t *m, const ctn_vector_t *came)
 {
     const record_t *record = came->item;
     for (uint32_t i = 0; i < came->count && m->status == CATENA_OK; i++) {
-        if (record[i].what == ADDS) {
-            m->status = hear_of_adding(m, &record[i]);
-        } else if (record[i].what == READS) {
-            m->status = hear_of_reading(m, &record[i]);
+        if (record[i].what == CONTRIBUTES) {
+            m->status = take_contribution(m, &record[i]);
+        } else if (record[i].what == CONSUMES) {
+            m->status = take_consumption(m, &record[i]);
         }
     }
     for (uint32_t i = 0; i < came->count && m->status == CATENA_OK; i++) {
         if (record[i].what == ARRIVES) {
-            m->status = hear_of_arrival(m, &record[i]);
+            m->status = take_arrival(m, &record[i]);
         }
     }
 }
 
 /* ---- what stays on the node ---- */
 
-static void draw_sends(making_t *m)
+static void build_sends(making_t *m)
 {
     const catena_neighborhood_t *n = m->leading->neighborhood;
     bool gathers = m->pattern == CTN_PATTERN_GATHER;
@@ -373,11 +375,11 @@ static void draw_sends(making_t *m)
         }
         if (edge->link == CTN_NO_LINK) {
             ctn_block_ref_t to = {CTN_BLOCK_RECV, edge->peer_index};
-            ctn_schedule_builder_local_copy(&m->sketch, own, to, 0);
+            ctn_schedule_builder_local_copy(&m->builder, own, to, 0);
         } else {
-            ctn_schedule_builder_message(&m->sketch, CTN_SENDS,
+            ctn_schedule_builder_message(&m->builder, CTN_SENDS,
                                          (uint32_t)edge->rank, 0);
-            ctn_schedule_builder_block(&m->sketch, own, edge->weight);
+            ctn_schedule_builder_block(&m->builder, own, edge->weight);
         }
     }
 }
@@ -397,7 +399,7 @@ static int by_order(const void *a, const void *b)
 
 /** Links of a pair are matched one after the other, so it receives in the order
  * in which that one lists its targets. */
-static void draw_receives(making_t *m)
+static void build_receives(making_t *m)
 {
     const catena_neighborhood_t *n = m->leading->neighborhood;
     ctn_vector_t senders = {0};
@@ -409,7 +411,7 @@ static void draw_receives(making_t *m)
         }
         sender_t *sender = ctn_vector_add(&senders, sizeof(*sender));
         if (sender == NULL) {
-            m->sketch.status = CATENA_ERR_NO_MEMORY;
+            m->builder.status = CATENA_ERR_NO_MEMORY;
             break;
         }
         sender->order = (uint64_t)edge->rank << 32 | edge->peer_index;
@@ -421,10 +423,10 @@ static void draw_receives(making_t *m)
     }
     for (uint32_t k = 0; k < senders.count; k++) {
         const ctn_edge_t *edge = &n->source[sender[k].index];
-        ctn_schedule_builder_message(&m->sketch, CTN_RECEIVES,
+        ctn_schedule_builder_message(&m->builder, CTN_RECEIVES,
                                      (uint32_t)edge->rank, 0);
         ctn_schedule_builder_block(
-            &m->sketch, (ctn_block_ref_t){CTN_BLOCK_RECV, sender[k].index},
+            &m->builder, (ctn_block_ref_t){CTN_BLOCK_RECV, sender[k].index},
             edge->weight);
     }
     ctn_vector_drop(&senders);
@@ -432,14 +434,14 @@ static void draw_receives(making_t *m)
 
 /* ---- */
 
-void ctn_neighbor_aggregates_free(ctn_neighbor_aggregates_t *bundles)
+void ctn_neighbor_aggregates_free(ctn_neighbor_aggregates_t *aggregates)
 {
-    if (bundles != NULL) {
-        ctn_vector_drop(&bundles->out);
-        ctn_vector_drop(&bundles->in);
-        ctn_vector_drop(&bundles->added);
-        ctn_vector_drop(&bundles->read);
-        free(bundles);
+    if (aggregates != NULL) {
+        ctn_vector_drop(&aggregates->out);
+        ctn_vector_drop(&aggregates->in);
+        ctn_vector_drop(&aggregates->contributed);
+        ctn_vector_drop(&aggregates->consumed);
+        free(aggregates);
     }
 }
 
@@ -452,7 +454,7 @@ static catena_status_t connect(making_t *m)
     ctn_vector_sparse_exchange(group, &m->status, &m->records, sizeof(record_t),
                                &came);
     if (m->status == CATENA_OK) {
-        hear(m, &came);
+        take_records(m, &came);
     }
     ctn_vector_drop(&came);
     if (m->status == CATENA_OK) {
@@ -463,19 +465,19 @@ static catena_status_t connect(making_t *m)
 
 /** What it takes beside the messages on the node: blocks that are added, and
  * bundles of blocks between leaders. */
-static catena_status_t weigh(const making_t *m, ctn_schedule_t *plan)
+static catena_status_t agree_facts(const making_t *m, ctn_schedule_t *schedule)
 {
-    enum { ADDED, BUNDLES, BLOCKS, COUNTS };
+    enum { CONTRIBUTED, AGGREGATES, BLOCKS, COUNTS };
     const ctn_vector_t *leds[] = {&m->leading->led_out, &m->leading->led_in};
-    uint64_t count[2][COUNTS] = {{m->bundles->added.count}};
+    uint64_t count[2][COUNTS] = {{m->aggregates->contributed.count}};
     for (int in = 0; in < 2; in++) {
         ctn_neighbor_aggregate_area_t area;
-        for (uint32_t i = 0; i < leds[in]->count; count[in][BUNDLES]++) {
-            i = look_at_bundle(m, leds[in], i, &area);
+        for (uint32_t i = 0; i < leds[in]->count; count[in][AGGREGATES]++) {
+            i = scan_aggregate(m, leds[in], i, &area);
             count[in][BLOCKS] += area.blocks;
         }
     }
-    m->bundles->led = (uint32_t)count[0][BUNDLES];
+    m->aggregates->led = (uint32_t)count[0][AGGREGATES];
     uint64_t *all = count[0];
     uint64_t *most = count[1];
     for (int k = 0; k < COUNTS; k++) {
@@ -483,31 +485,31 @@ static catena_status_t weigh(const making_t *m, ctn_schedule_t *plan)
     }
     catena_status_t status = ctn_neighbor_agree(
         m->leading->neighborhood->group, CATENA_OK, COUNTS, all, COUNTS, most);
-    ctn_schedule_facts_t *facts = &plan->facts;
-    facts->added = all[ADDED];
-    facts->most_added = most[ADDED];
-    facts->messages[CTN_REMOTE] = all[BUNDLES];
-    facts->most_messages[CTN_REMOTE] = most[BUNDLES];
+    ctn_schedule_facts_t *facts = &schedule->facts;
+    facts->contributed = all[CONTRIBUTED];
+    facts->most_contributed = most[CONTRIBUTED];
+    facts->messages[CTN_REMOTE] = all[AGGREGATES];
+    facts->most_messages[CTN_REMOTE] = most[AGGREGATES];
     facts->blocks[CTN_REMOTE] = all[BLOCKS];
     facts->most_blocks[CTN_REMOTE] = most[BLOCKS];
-    facts->far_rounds = 1;
+    facts->remote_rounds = 1;
     return status;
 }
 
 /** The plan around the bundles. */
-static catena_status_t finish(making_t *m, ctn_schedule_t **plan)
+static catena_status_t finish(making_t *m, ctn_schedule_t **schedule)
 {
-    m->sketch.rounds = 1;
-    draw_sends(m);
-    draw_receives(m);
+    m->builder.rounds = 1;
+    build_sends(m);
+    build_receives(m);
     catena_status_t status = ctn_schedule_builder_finish(
-        &m->sketch, CTN_NEIGHBOR_AGGREGATED, m->pattern, false, plan);
+        &m->builder, CTN_NEIGHBOR_AGGREGATED, m->pattern, false, schedule);
     if (status == CATENA_OK) {
-        (*plan)->in_step = false;
-        (*plan)->heavy_rounds = 1;
-        (*plan)->passes_on = false;
-        (*plan)->bundles = m->bundles;
-        status = weigh(m, *plan);
+        (*schedule)->in_step = false;
+        (*schedule)->heavy_rounds = 1;
+        (*schedule)->forwards = false;
+        (*schedule)->aggregates = m->aggregates;
+        status = agree_facts(m, *schedule);
     }
     return status;
 }
@@ -515,7 +517,7 @@ static catena_status_t finish(making_t *m, ctn_schedule_t **plan)
 /** For want of memory on one rank all go without, as they agree on each status:
  * the plan of all blocks is there already. Who has broken off has not for want
  * of bundles. */
-static catena_status_t do_without(const making_t *m)
+static catena_status_t go_without_aggregates(const making_t *m)
 {
     const catena_group_t *group = m->leading->neighborhood->group;
     if (group->exec->status != CATENA_OK) {
@@ -532,31 +534,31 @@ static catena_status_t do_without(const making_t *m)
 
 catena_status_t ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
                                                 ctn_pattern_t pattern,
-                                                ctn_schedule_t **plan)
+                                                ctn_schedule_t **schedule)
 {
     catena_neighborhood_t *neighborhood = leading->neighborhood;
     making_t m = {
         .leading = leading,
         .pattern = pattern,
-        .bundles = calloc(1, sizeof(*m.bundles)),
-        .sketch = {.neighborhood = neighborhood, .own_links = true},
+        .aggregates = calloc(1, sizeof(*m.aggregates)),
+        .builder = {.neighborhood = neighborhood, .own_links = true},
     };
-    *plan = NULL;
-    m.status = m.bundles != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
+    *schedule = NULL;
+    m.status = m.aggregates != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
     sort(&leading->led_out);
     sort(&leading->led_in);
     bool possible = false;
     catena_status_t status = agree(&m, &possible);
     if (possible) {
         status = connect(&m);
-        status = status == CATENA_OK ? finish(&m, plan) : status;
+        status = status == CATENA_OK ? finish(&m, schedule) : status;
     }
     if (status == CATENA_ERR_NO_MEMORY) {
-        status = do_without(&m);
+        status = go_without_aggregates(&m);
     }
-    if (*plan == NULL && m.bundles != NULL) {
-        ctn_exec_free(neighborhood->exec, m.bundles->memory);
-        ctn_neighbor_aggregates_free(m.bundles);
+    if (*schedule == NULL && m.aggregates != NULL) {
+        ctn_exec_free(neighborhood->exec, m.aggregates->memory);
+        ctn_neighbor_aggregates_free(m.aggregates);
     }
     return status;
 }

@@ -14,12 +14,12 @@
 #include "neighbor/schedule/aggregate.h"
 #include "neighbor/schedule/builder.h"
 
-typedef struct aggregate {
+typedef struct aggregation {
     const catena_neighborhood_t *neighborhood;
     ctn_pattern_t pattern;
     ctn_leading_t leading;
-    ctn_schedule_builder_t sketch;
-} aggregate_t;
+    ctn_schedule_builder_t builder;
+} aggregation_t;
 
 /* ---- messages ---- */
 
@@ -51,22 +51,22 @@ static int by_message(const void *a, const void *b)
 
 /** Where a block goes that several items share: to where it ends, with copies
  * for others that end here, or to be passed on. */
-static ctn_block_ref_t settle(aggregate_t *a, const item_t *item,
-                              uint32_t count, uint32_t round)
+static ctn_block_ref_t place_block(aggregation_t *a, const item_t *item,
+                                   uint32_t count, uint32_t round)
 {
     ctn_block_ref_t first = {CTN_BLOCK_STAGED, 0};
     bool ends = false;
     for (uint32_t i = 0; i < count; i++) {
         ctn_block_ref_t end = {CTN_BLOCK_RECV, item[i].index};
         if (item[i].ends && ends) {
-            ctn_schedule_builder_local_copy(&a->sketch, first, end, round + 1);
+            ctn_schedule_builder_local_copy(&a->builder, first, end, round + 1);
         } else if (item[i].ends) {
             ends = true;
             first = end;
         }
     }
     if (!ends) {
-        first = ctn_schedule_builder_staged(&a->sketch);
+        first = ctn_schedule_builder_staged(&a->builder);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (item[i].where != NULL) {
@@ -76,22 +76,23 @@ static ctn_block_ref_t settle(aggregate_t *a, const item_t *item,
     return first;
 }
 
-static void add_block(aggregate_t *a, ctn_message_end_t way, uint32_t round,
+static void add_block(aggregation_t *a, ctn_message_end_t way, uint32_t round,
                       const item_t *item, uint32_t count)
 {
     int weight = 0;
     for (uint32_t i = 0; i < count; i++) {
         weight = weight > item[i].weight ? weight : item[i].weight;
     }
-    ctn_block_ref_t part = way == CTN_RECEIVES ? settle(a, item, count, round)
-                           : item[0].where != NULL ? *item[0].where
-                                                   : item[0].from;
-    ctn_schedule_builder_block(&a->sketch, part, weight);
+    ctn_block_ref_t block = way == CTN_RECEIVES
+                                ? place_block(a, item, count, round)
+                            : item[0].where != NULL ? *item[0].where
+                                                    : item[0].from;
+    ctn_schedule_builder_block(&a->builder, block, weight);
 }
 
 /** All messages of a round at one end; drops the items. */
-static void add_messages(aggregate_t *a, ctn_message_end_t way, uint32_t round,
-                         ctn_vector_t *items)
+static void add_messages(aggregation_t *a, ctn_message_end_t way,
+                         uint32_t round, ctn_vector_t *items)
 {
     item_t *item = items->item;
     if (items->count > 1) {
@@ -106,24 +107,24 @@ static void add_messages(aggregate_t *a, ctn_message_end_t way, uint32_t round,
             end++;
         }
         if (i == 0 || item[i - 1].peer != item[i].peer) {
-            ctn_schedule_builder_message(&a->sketch, way, item[i].peer, round);
+            ctn_schedule_builder_message(&a->builder, way, item[i].peer, round);
         }
         add_block(a, way, round, &item[i], end - i);
     }
     ctn_vector_drop(items);
 }
 
-static void add(aggregate_t *a, ctn_vector_t *items, item_t item)
+static void add(aggregation_t *a, ctn_vector_t *items, item_t item)
 {
     item_t *added = ctn_vector_add(items, sizeof(*added));
     if (added == NULL) {
-        a->sketch.status = CATENA_ERR_NO_MEMORY;
+        a->builder.status = CATENA_ERR_NO_MEMORY;
     } else {
         *added = item;
     }
 }
 
-static ctn_block_ref_t own_block(const aggregate_t *a, uint32_t index)
+static ctn_block_ref_t own_block(const aggregation_t *a, uint32_t index)
 {
     bool gathers = a->pattern == CTN_PATTERN_GATHER;
     return (ctn_block_ref_t){CTN_BLOCK_SEND, gathers ? 0 : index};
@@ -133,7 +134,7 @@ static ctn_block_ref_t own_block(const aggregate_t *a, uint32_t index)
 
 /** What this rank sends to those on its node: for them, and for nodes that they
  * lead for. */
-static void send_on_node(aggregate_t *a)
+static void send_on_node(aggregation_t *a)
 {
     const catena_neighborhood_t *neighborhood = a->neighborhood;
     ctn_vector_t items = {0};
@@ -144,7 +145,8 @@ static void send_on_node(aggregate_t *a)
         }
         if (edge->link == CTN_NO_LINK) {
             ctn_block_ref_t to = {CTN_BLOCK_RECV, edge->peer_index};
-            ctn_schedule_builder_local_copy(&a->sketch, own_block(a, i), to, 0);
+            ctn_schedule_builder_local_copy(&a->builder, own_block(a, i), to,
+                                            0);
             continue;
         }
         uint32_t peer = ctn_leading_is_remote(&a->leading, edge)
@@ -162,7 +164,7 @@ static void send_on_node(aggregate_t *a)
     add_messages(a, CTN_SENDS, 0, &items);
 }
 
-static void receive_on_node(aggregate_t *a)
+static void receive_on_node(aggregation_t *a)
 {
     const catena_neighborhood_t *neighborhood = a->neighborhood;
     ctn_vector_t items = {0};
@@ -197,7 +199,8 @@ static void receive_on_node(aggregate_t *a)
 
 /* ---- round 1: between leaders ---- */
 
-static void exchange(aggregate_t *a, ctn_message_end_t way, ctn_vector_t *leds)
+static void exchange(aggregation_t *a, ctn_message_end_t way,
+                     ctn_vector_t *leds)
 {
     ctn_vector_t items = {0};
     ctn_led_t *led = leds->item;
@@ -217,7 +220,7 @@ static void exchange(aggregate_t *a, ctn_message_end_t way, ctn_vector_t *leds)
 
 /* ---- round 2: on the node ---- */
 
-static void send_from_leader(aggregate_t *a)
+static void send_from_leader(aggregation_t *a)
 {
     ctn_vector_t items = {0};
     ctn_led_t *led = a->leading.led_in.item;
@@ -235,7 +238,7 @@ static void send_from_leader(aggregate_t *a)
     add_messages(a, CTN_SENDS, 2, &items);
 }
 
-static void receive_from_leaders(aggregate_t *a)
+static void receive_from_leaders(aggregation_t *a)
 {
     const catena_neighborhood_t *neighborhood = a->neighborhood;
     ctn_vector_t items = {0};
@@ -260,9 +263,9 @@ static void receive_from_leaders(aggregate_t *a)
 
 /* ---- */
 
-static void draw(aggregate_t *a)
+static void build(aggregation_t *a)
 {
-    a->sketch.rounds = 3;
+    a->builder.rounds = 3;
     send_on_node(a);
     receive_on_node(a);
     exchange(a, CTN_SENDS, &a->leading.led_out);
@@ -273,29 +276,29 @@ static void draw(aggregate_t *a)
 
 catena_status_t ctn_schedule_aggregated(catena_neighborhood_t *neighborhood,
                                         ctn_pattern_t pattern,
-                                        ctn_schedule_t **plan)
+                                        ctn_schedule_t **schedule)
 {
-    *plan = NULL;
+    *schedule = NULL;
     if (neighborhood->graph_facts.nodes < 2 ||
         !neighborhood->graph_facts.connected) {
         return CATENA_OK;
     }
-    aggregate_t a = {
+    aggregation_t a = {
         .neighborhood = neighborhood,
         .pattern = pattern,
-        .sketch = {.neighborhood = neighborhood, .own_links = true},
+        .builder = {.neighborhood = neighborhood, .own_links = true},
     };
     ctn_leading_find(neighborhood, &a.leading);
-    a.sketch.status = a.leading.status;
-    if (a.sketch.status == CATENA_OK) {
-        draw(&a);
+    a.builder.status = a.leading.status;
+    if (a.builder.status == CATENA_OK) {
+        build(&a);
     }
     catena_status_t status = ctn_schedule_builder_finish(
-        &a.sketch, CTN_NEIGHBOR_AGGREGATED, pattern, false, plan);
+        &a.builder, CTN_NEIGHBOR_AGGREGATED, pattern, false, schedule);
     /* In virtual time nobody can add to what others send. */
     if (status == CATENA_OK && !neighborhood->exec->virtual_time) {
         status = ctn_schedule_aggregated_uniform(&a.leading, pattern,
-                                                 &(*plan)->alike);
+                                                 &(*schedule)->uniform);
     }
     ctn_leading_drop(&a.leading);
     return status;

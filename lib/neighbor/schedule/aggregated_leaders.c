@@ -17,10 +17,10 @@ enum {
     EDGE_IN    /* to its node */
 };
 
-static ctn_lead_record_t *put(ctn_leading_t *leading, ctn_vector_t *pile,
+static ctn_lead_record_t *put(ctn_leading_t *leading, ctn_vector_t *vector,
                               ctn_lead_record_t record)
 {
-    ctn_lead_record_t *item = ctn_vector_add(pile, sizeof(*item));
+    ctn_lead_record_t *item = ctn_vector_add(vector, sizeof(*item));
     if (item == NULL) {
         leading->status = CATENA_ERR_NO_MEMORY;
     } else {
@@ -30,10 +30,10 @@ static ctn_lead_record_t *put(ctn_leading_t *leading, ctn_vector_t *pile,
 }
 
 /** Of a node; NULL: there is none. */
-static ctn_lead_record_t *find(const ctn_vector_t *pile, uint32_t node)
+static ctn_lead_record_t *find(const ctn_vector_t *vector, uint32_t node)
 {
-    ctn_lead_record_t *record = pile->item;
-    for (uint32_t i = 0; i < pile->count; i++) {
+    ctn_lead_record_t *record = vector->item;
+    for (uint32_t i = 0; i < vector->count; i++) {
         if (record[i].node == node) {
             return &record[i];
         }
@@ -69,7 +69,7 @@ static void count_list(ctn_leading_t *leading, const ctn_edge_t *edge,
 }
 
 /** Tell the clerk with which nodes this rank has edges. */
-static void ask(ctn_leading_t *leading, ctn_vector_t *records)
+static void report_edges(ctn_leading_t *leading, ctn_vector_t *records)
 {
     const catena_neighborhood_t *neighborhood = leading->neighborhood;
     count_list(leading, neighborhood->target, neighborhood->targets, records);
@@ -103,11 +103,11 @@ static load_t *load_of(const ctn_vector_t *loads, uint32_t rank)
     return NULL;
 }
 
-static void add_loads(ctn_leading_t *leading, const ctn_vector_t *asked,
+static void add_loads(ctn_leading_t *leading, const ctn_vector_t *requests,
                       ctn_vector_t *loads)
 {
-    const ctn_lead_record_t *record = asked->item;
-    for (uint32_t i = 0; i < asked->count; i++) {
+    const ctn_lead_record_t *record = requests->item;
+    for (uint32_t i = 0; i < requests->count; i++) {
         if (load_of(loads, record[i].rank) != NULL) {
             continue;
         }
@@ -154,20 +154,20 @@ static void choose_leader(ctn_leading_t *leading,
 }
 
 /** The clerk's part. */
-static void decide(ctn_leading_t *leading, ctn_vector_t *asked,
+static void decide(ctn_leading_t *leading, ctn_vector_t *requests,
                    ctn_vector_t *answers)
 {
     ctn_vector_t loads = {0};
-    ctn_lead_record_t *record = asked->item;
-    add_loads(leading, asked, &loads);
-    if (asked->count > 1) {
-        qsort(record, asked->count, sizeof(*record), by_node);
+    ctn_lead_record_t *record = requests->item;
+    add_loads(leading, requests, &loads);
+    if (requests->count > 1) {
+        qsort(record, requests->count, sizeof(*record), by_node);
     }
     uint32_t end;
-    for (uint32_t i = 0; i < asked->count && leading->status == CATENA_OK;
+    for (uint32_t i = 0; i < requests->count && leading->status == CATENA_OK;
          i = end) {
         end = i;
-        while (end < asked->count && record[end].node == record[i].node) {
+        while (end < requests->count && record[end].node == record[i].node) {
             end++;
         }
         choose_leader(leading, &record[i], end - i, &loads, answers);
@@ -178,7 +178,7 @@ static void decide(ctn_leading_t *leading, ctn_vector_t *asked,
 /* ---- what leaders know ---- */
 
 /** Keep who leads here; as clerk pass on who leads elsewhere. */
-static void hear_leaders(ctn_leading_t *leading, const ctn_vector_t *answers,
+static void take_leaders(ctn_leading_t *leading, const ctn_vector_t *answers,
                          ctn_vector_t *records)
 {
     const ctn_lead_record_t *record = answers->item;
@@ -194,7 +194,7 @@ static void hear_leaders(ctn_leading_t *leading, const ctn_vector_t *answers,
 }
 
 /** Tell the leaders of this rank's edges. */
-static void tell_edges(ctn_leading_t *leading, ctn_vector_t *records)
+static void send_edges(ctn_leading_t *leading, ctn_vector_t *records)
 {
     const catena_neighborhood_t *neighborhood = leading->neighborhood;
     for (uint32_t i = 0; i < neighborhood->targets; i++) {
@@ -229,7 +229,7 @@ static void tell_edges(ctn_leading_t *leading, ctn_vector_t *records)
     }
 }
 
-static void hear_edges(ctn_leading_t *leading, const ctn_vector_t *came)
+static void take_edges(ctn_leading_t *leading, const ctn_vector_t *came)
 {
     const ctn_lead_record_t *record = came->item;
     for (uint32_t i = 0; i < came->count; i++) {
@@ -250,24 +250,24 @@ static void hear_edges(ctn_leading_t *leading, const ctn_vector_t *came)
 
 /** What a rank has to say in each of the deliveries, from what came in the one
  * before. */
-static void speak(ctn_leading_t *leading, int delivery, ctn_vector_t *came,
-                  ctn_vector_t *records)
+static void fill_records(ctn_leading_t *leading, int exchange,
+                         ctn_vector_t *came, ctn_vector_t *records)
 {
-    switch (delivery) {
+    switch (exchange) {
     case 0:
-        ask(leading, records);
+        report_edges(leading, records);
         break;
     case 1:
         decide(leading, came, records);
         break;
     case 2:
-        hear_leaders(leading, came, records);
+        take_leaders(leading, came, records);
         if (leading->status == CATENA_OK) {
-            tell_edges(leading, records);
+            send_edges(leading, records);
         }
         break;
     default:
-        hear_edges(leading, came);
+        take_edges(leading, came);
         break;
     }
 }
@@ -275,18 +275,18 @@ static void speak(ctn_leading_t *leading, int delivery, ctn_vector_t *came,
 void ctn_leading_find(catena_neighborhood_t *neighborhood,
                       ctn_leading_t *leading)
 {
-    enum { DELIVERIES = 3 };
+    enum { EXCHANGES = 3 };
     catena_group_t *group = neighborhood->group;
     ctn_vector_t came = {0};
     *leading = (ctn_leading_t){.neighborhood = neighborhood,
                                .rank = group->chain.place.rank};
-    for (int delivery = 0; delivery <= DELIVERIES; delivery++) {
+    for (int exchange = 0; exchange <= EXCHANGES; exchange++) {
         ctn_vector_t records = {0};
         if (leading->status == CATENA_OK) {
-            speak(leading, delivery, &came, &records);
+            fill_records(leading, exchange, &came, &records);
         }
         ctn_vector_drop(&came);
-        if (delivery < DELIVERIES) {
+        if (exchange < EXCHANGES) {
             ctn_vector_sparse_exchange(group, &leading->status, &records,
                                        sizeof(ctn_lead_record_t), &came);
         }

@@ -5,65 +5,65 @@
 
 /* ---- drawing ---- */
 
-static void *add(ctn_schedule_builder_t *sketch, ctn_vector_t *pile,
+static void *add(ctn_schedule_builder_t *builder, ctn_vector_t *vector,
                  size_t bytes)
 {
-    void *item = ctn_vector_add(pile, bytes);
+    void *item = ctn_vector_add(vector, bytes);
     if (item == NULL) {
-        sketch->status = CATENA_ERR_NO_MEMORY;
+        builder->status = CATENA_ERR_NO_MEMORY;
     }
     return item;
 }
 
-static void add_number(ctn_schedule_builder_t *sketch, ctn_vector_t *pile,
+static void add_number(ctn_schedule_builder_t *builder, ctn_vector_t *vector,
                        uint32_t number)
 {
-    uint32_t *item = add(sketch, pile, sizeof(*item));
+    uint32_t *item = add(builder, vector, sizeof(*item));
     if (item != NULL) {
         *item = number;
     }
 }
 
-void ctn_schedule_builder_message(ctn_schedule_builder_t *sketch,
+void ctn_schedule_builder_message(ctn_schedule_builder_t *builder,
                                   ctn_message_end_t way, uint32_t peer,
                                   uint32_t round)
 {
-    sketch->last = way == CTN_SENDS ? &sketch->send : &sketch->receive;
+    builder->last = way == CTN_SENDS ? &builder->send : &builder->receive;
     uint32_t link = peer;
-    if (sketch->own_links) {
-        link = sketch->last->count;
-        add_number(sketch, way == CTN_SENDS ? &sketch->to : &sketch->from,
+    if (builder->own_links) {
+        link = builder->last->count;
+        add_number(builder, way == CTN_SENDS ? &builder->to : &builder->from,
                    peer);
     }
     ctn_schedule_message_t *message =
-        add(sketch, sketch->last, sizeof(*message));
+        add(builder, builder->last, sizeof(*message));
     if (message != NULL) {
         *message = (ctn_schedule_message_t){
-            .link = link, .round = round, .first = sketch->part.count};
+            .link = link, .round = round, .first = builder->block.count};
     }
 }
 
-void ctn_schedule_builder_block(ctn_schedule_builder_t *sketch,
-                                ctn_block_ref_t part, int weight)
+void ctn_schedule_builder_block(ctn_schedule_builder_t *builder,
+                                ctn_block_ref_t block, int weight)
 {
-    ctn_block_ref_t *item = add(sketch, &sketch->part, sizeof(*item));
-    if (item == NULL || sketch->status != CATENA_OK) {
+    ctn_block_ref_t *item = add(builder, &builder->block, sizeof(*item));
+    if (item == NULL || builder->status != CATENA_OK) {
         return;
     }
-    ctn_schedule_message_t *message = sketch->last->item;
-    message += sketch->last->count - 1;
-    *item = part;
+    ctn_schedule_message_t *message = builder->last->item;
+    message += builder->last->count - 1;
+    *item = block;
     message->count++;
-    if (weight == sketch->neighborhood->graph_facts.greatest_weight) {
-        add_number(sketch, &sketch->heavy, message->round);
+    if (weight == builder->neighborhood->graph_facts.greatest_weight) {
+        add_number(builder, &builder->heavy, message->round);
     }
 }
 
-void ctn_schedule_builder_local_copy(ctn_schedule_builder_t *sketch,
+void ctn_schedule_builder_local_copy(ctn_schedule_builder_t *builder,
                                      ctn_block_ref_t from, ctn_block_ref_t to,
                                      uint32_t round)
 {
-    ctn_local_copy_t *item = add(sketch, &sketch->transfer, sizeof(*item));
+    ctn_local_copy_t *item = add(builder, &builder->local_copy, sizeof(*item));
     if (item != NULL) {
         *item = (ctn_local_copy_t){from, to, round};
     }
@@ -80,7 +80,7 @@ static int by_round(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-static int transfers_by_round(const void *a, const void *b)
+static int local_copies_by_round(const void *a, const void *b)
 {
     const ctn_local_copy_t *x = a;
     const ctn_local_copy_t *y = b;
@@ -90,74 +90,77 @@ static int transfers_by_round(const void *a, const void *b)
 }
 
 /** Items of a pile, which may have none. */
-static void copy(void *to, const ctn_vector_t *pile, size_t bytes)
+static void copy(void *to, const ctn_vector_t *vector, size_t bytes)
 {
-    if (pile->count > 0) {
-        memcpy(to, pile->item, pile->count * bytes);
+    if (vector->count > 0) {
+        memcpy(to, vector->item, vector->count * bytes);
     }
 }
 
-static ctn_schedule_t *pack(const ctn_schedule_builder_t *sketch)
+static ctn_schedule_t *pack(const ctn_schedule_builder_t *builder)
 {
-    ctn_schedule_t *plan =
-        ctn_schedule_create(sketch->send.count, sketch->receive.count,
-                            sketch->transfer.count, sketch->part.count);
-    if (plan == NULL) {
+    ctn_schedule_t *schedule =
+        ctn_schedule_create(builder->send.count, builder->receive.count,
+                            builder->local_copy.count, builder->block.count);
+    if (schedule == NULL) {
         return NULL;
     }
-    plan->in_step = true;
-    plan->passes_on = sketch->own_links;
-    plan->stages = sketch->stages;
-    copy(plan->send, &sketch->send, sizeof(*plan->send));
-    copy(plan->receive, &sketch->receive, sizeof(*plan->receive));
-    copy(plan->transfer, &sketch->transfer, sizeof(*plan->transfer));
-    copy(plan->part, &sketch->part, sizeof(*plan->part));
-    qsort(plan->send, plan->sends, sizeof(*plan->send), by_round);
-    qsort(plan->receive, plan->receives, sizeof(*plan->receive), by_round);
-    qsort(plan->transfer, plan->transfers, sizeof(*plan->transfer),
-          transfers_by_round);
-    return plan;
+    schedule->in_step = true;
+    schedule->forwards = builder->own_links;
+    schedule->staged = builder->staged;
+    copy(schedule->send, &builder->send, sizeof(*schedule->send));
+    copy(schedule->receive, &builder->receive, sizeof(*schedule->receive));
+    copy(schedule->local_copy, &builder->local_copy,
+         sizeof(*schedule->local_copy));
+    copy(schedule->block, &builder->block, sizeof(*schedule->block));
+    qsort(schedule->send, schedule->sends, sizeof(*schedule->send), by_round);
+    qsort(schedule->receive, schedule->receives, sizeof(*schedule->receive),
+          by_round);
+    qsort(schedule->local_copy, schedule->local_copies,
+          sizeof(*schedule->local_copy), local_copies_by_round);
+    return schedule;
 }
 
 /** Which of some rounds carry an edge of the greatest weight, or go between
  * nodes, at this rank. */
-static void look_at_rounds(const ctn_schedule_builder_t *sketch,
-                           const ctn_schedule_t *plan, uint32_t from,
-                           uint32_t count, uint64_t *heavy, uint64_t *far)
+static void scan_rounds(const ctn_schedule_builder_t *builder,
+                        const ctn_schedule_t *schedule, uint32_t from,
+                        uint32_t count, uint64_t *heavy, uint64_t *remote)
 {
-    const uint32_t *round = sketch->heavy.item;
+    const uint32_t *round = builder->heavy.item;
     memset(heavy, 0, count * sizeof(*heavy));
-    memset(far, 0, count * sizeof(*far));
-    for (uint32_t i = 0; i < sketch->heavy.count; i++) {
+    memset(remote, 0, count * sizeof(*remote));
+    for (uint32_t i = 0; i < builder->heavy.count; i++) {
         if (round[i] >= from && round[i] - from < count) {
             heavy[round[i] - from] = 1;
         }
     }
-    for (uint32_t i = 0; i < plan->sends; i++) {
-        const ctn_schedule_message_t *message = &plan->send[i];
+    for (uint32_t i = 0; i < schedule->sends; i++) {
+        const ctn_schedule_message_t *message = &schedule->send[i];
         if (message->round >= from && message->round - from < count &&
-            !plan->out[message->link].peer.near) {
-            far[message->round - from] = 1;
+            !schedule->out[message->link].peer.local) {
+            remote[message->round - from] = 1;
         }
     }
 }
 
-static catena_status_t count_rounds(const ctn_schedule_builder_t *sketch,
-                                    ctn_schedule_t *plan)
+static catena_status_t count_rounds(const ctn_schedule_builder_t *builder,
+                                    ctn_schedule_t *schedule)
 {
     enum { AT_ONCE = 8 };
-    for (uint32_t from = 0; from < plan->rounds; from += AT_ONCE) {
+    for (uint32_t from = 0; from < schedule->rounds; from += AT_ONCE) {
         uint64_t carries[2 * AT_ONCE];
-        look_at_rounds(sketch, plan, from, AT_ONCE, carries, carries + AT_ONCE);
+        scan_rounds(builder, schedule, from, AT_ONCE, carries,
+                    carries + AT_ONCE);
         catena_status_t status =
-            ctn_neighbor_agree(sketch->neighborhood->group, CATENA_OK, 0, NULL,
+            ctn_neighbor_agree(builder->neighborhood->group, CATENA_OK, 0, NULL,
                                2 * AT_ONCE, carries);
         if (status != CATENA_OK) {
             return status;
         }
         for (uint32_t i = 0; i < AT_ONCE; i++) {
-            plan->heavy_rounds += carries[i] > 0;
-            plan->facts.far_rounds += carries[AT_ONCE + i] > 0;
+            schedule->heavy_rounds += carries[i] > 0;
+            schedule->facts.remote_rounds += carries[AT_ONCE + i] > 0;
         }
     }
     return CATENA_OK;
@@ -172,9 +175,9 @@ enum {
 };
 
 static void count(uint64_t *counts, const ctn_schedule_message_t *message,
-                  bool near)
+                  bool local)
 {
-    int reach = near ? CTN_LOCAL : CTN_REMOTE;
+    int reach = local ? CTN_LOCAL : CTN_REMOTE;
     counts[MESSAGES + reach]++;
     counts[BLOCKS + reach] += message->count;
     counts[PACKED] += message->count > 1 ? message->count : 0;
@@ -182,17 +185,18 @@ static void count(uint64_t *counts, const ctn_schedule_message_t *message,
 
 catena_status_t
 ctn_schedule_agree_facts(const catena_neighborhood_t *neighborhood,
-                         ctn_schedule_t *plan)
+                         ctn_schedule_t *schedule)
 {
-    ctn_schedule_facts_t *facts = &plan->facts;
+    ctn_schedule_facts_t *facts = &schedule->facts;
     uint64_t sent[COUNTS] = {0};
     uint64_t most[COUNTS] = {0};
-    for (uint32_t i = 0; i < plan->sends; i++) {
-        count(sent, &plan->send[i], plan->out[plan->send[i].link].peer.near);
+    for (uint32_t i = 0; i < schedule->sends; i++) {
+        count(sent, &schedule->send[i],
+              schedule->out[schedule->send[i].link].peer.local);
     }
-    for (uint32_t i = 0; i < plan->receives; i++) {
-        count(most, &plan->receive[i],
-              plan->in[plan->receive[i].link].peer.near);
+    for (uint32_t i = 0; i < schedule->receives; i++) {
+        count(most, &schedule->receive[i],
+              schedule->in[schedule->receive[i].link].peer.local);
     }
     for (int i = 0; i < COUNTS; i++) {
         most[i] = most[i] > sent[i] ? most[i] : sent[i];
@@ -209,71 +213,71 @@ ctn_schedule_agree_facts(const catena_neighborhood_t *neighborhood,
 }
 
 /** Its links are there. */
-static catena_status_t find_facts(const ctn_schedule_builder_t *sketch,
-                                  ctn_schedule_t *plan)
+static catena_status_t find_facts(const ctn_schedule_builder_t *builder,
+                                  ctn_schedule_t *schedule)
 {
-    catena_status_t status = count_rounds(sketch, plan);
+    catena_status_t status = count_rounds(builder, schedule);
     return status == CATENA_OK
-               ? ctn_schedule_agree_facts(sketch->neighborhood, plan)
+               ? ctn_schedule_agree_facts(builder->neighborhood, schedule)
                : status;
 }
 
-static catena_status_t give_links(const ctn_schedule_builder_t *sketch,
-                                  ctn_schedule_t *plan)
+static catena_status_t give_links(const ctn_schedule_builder_t *builder,
+                                  ctn_schedule_t *schedule)
 {
-    catena_neighborhood_t *neighborhood = sketch->neighborhood;
-    if (sketch->own_links) {
-        return ctn_schedule_connect(neighborhood, sketch->to.count,
-                                    sketch->to.item, sketch->from.count,
-                                    sketch->from.item, plan);
+    catena_neighborhood_t *neighborhood = builder->neighborhood;
+    if (builder->own_links) {
+        return ctn_schedule_connect(neighborhood, builder->to.count,
+                                    builder->to.item, builder->from.count,
+                                    builder->from.item, schedule);
     }
-    plan->out = neighborhood->out;
-    plan->in = neighborhood->in;
-    plan->outs = neighborhood->outs;
-    plan->ins = neighborhood->ins;
+    schedule->out = neighborhood->out;
+    schedule->in = neighborhood->in;
+    schedule->outs = neighborhood->outs;
+    schedule->ins = neighborhood->ins;
     return CATENA_OK;
 }
 
-static void drop(ctn_schedule_builder_t *sketch)
+static void drop(ctn_schedule_builder_t *builder)
 {
-    ctn_vector_drop(&sketch->send);
-    ctn_vector_drop(&sketch->receive);
-    ctn_vector_drop(&sketch->transfer);
-    ctn_vector_drop(&sketch->part);
-    ctn_vector_drop(&sketch->heavy);
-    ctn_vector_drop(&sketch->to);
-    ctn_vector_drop(&sketch->from);
+    ctn_vector_drop(&builder->send);
+    ctn_vector_drop(&builder->receive);
+    ctn_vector_drop(&builder->local_copy);
+    ctn_vector_drop(&builder->block);
+    ctn_vector_drop(&builder->heavy);
+    ctn_vector_drop(&builder->to);
+    ctn_vector_drop(&builder->from);
 }
 
-catena_status_t ctn_schedule_builder_finish(ctn_schedule_builder_t *sketch,
-                                            ctn_neighbor_algorithm_t scheme,
+catena_status_t ctn_schedule_builder_finish(ctn_schedule_builder_t *builder,
+                                            ctn_neighbor_algorithm_t algorithm,
                                             ctn_pattern_t pattern,
                                             bool impossible,
-                                            ctn_schedule_t **plan)
+                                            ctn_schedule_t **schedule)
 {
     ctn_schedule_t *made =
-        sketch->status == CATENA_OK && !impossible ? pack(sketch) : NULL;
+        builder->status == CATENA_OK && !impossible ? pack(builder) : NULL;
     if (made == NULL && !impossible) {
-        sketch->status = CATENA_ERR_NO_MEMORY;
+        builder->status = CATENA_ERR_NO_MEMORY;
     }
-    uint64_t maxima[] = {impossible, sketch->rounds};
+    uint64_t maxima[] = {impossible, builder->rounds};
     catena_status_t status = ctn_neighbor_agree(
-        sketch->neighborhood->group, sketch->status, 0, NULL, 2, maxima);
+        builder->neighborhood->group, builder->status, 0, NULL, 2, maxima);
     bool none = status != CATENA_OK || maxima[0] > 0;
     if (!none) {
-        made->algorithm = ctn_neighbor_algorithm_names[scheme];
+        made->algorithm = ctn_neighbor_algorithm_names[algorithm];
         made->pattern = pattern;
         made->rounds = (uint32_t)maxima[1];
-        status = give_links(sketch, made);
+        status = give_links(builder, made);
     }
     if (!none && status == CATENA_OK) {
-        status = find_facts(sketch, made);
+        status = find_facts(builder, made);
     }
     if (none || status != CATENA_OK) {
         ctn_schedule_free(made);
         made = NULL;
     }
-    *plan = made;
-    drop(sketch);
+    *schedule = made;
+    drop(builder);
     return status;
 }

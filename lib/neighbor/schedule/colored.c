@@ -135,7 +135,7 @@ static void propose(coloring_t *c, uint64_t least, ctn_vector_t *proposals)
     }
 }
 
-static void hear(coloring_t *c, const ctn_vector_t *answers)
+static void take_answers(coloring_t *c, const ctn_vector_t *answers)
 {
     const answer_t *answer = answers->item;
     for (uint32_t i = 0; i < answers->count; i++, answer++) {
@@ -249,7 +249,7 @@ static void iterate(coloring_t *c, uint64_t heaviest)
     ctn_vector_sparse_exchange(group, &c->status, &answers, sizeof(answer_t),
                                &came);
     if (c->status == CATENA_OK) {
-        hear(c, &came);
+        take_answers(c, &came);
     }
     ctn_vector_drop(&came);
 }
@@ -278,45 +278,46 @@ static catena_status_t color_graph(catena_neighborhood_t *neighborhood)
 
 /** Whether some rank has an edge along both of two vectors: sends, or for -1 as
  * `sign` receives. */
-static bool meet(const ctn_displacements_t *vectors, uint32_t i, uint32_t j,
-                 int sign)
+static bool share_a_rank(const ctn_displacements_t *displacements, uint32_t i,
+                         uint32_t j, int sign)
 {
-    const int *x = ctn_displacement(vectors, i);
-    const int *y = ctn_displacement(vectors, j);
-    for (int d = 0; d < vectors->ndims; d++) {
+    const int *x = ctn_displacement(displacements, i);
+    const int *y = ctn_displacement(displacements, j);
+    for (int d = 0; d < displacements->ndims; d++) {
         int a = sign * x[d];
         int b = sign * y[d];
         int low = a < b ? a : b;
         int high = a < b ? b : a;
         /* Between the borders must be who may go as far as both do. */
         int least = low < 0 ? -low : 0;
-        int most = vectors->grid->dims[d] - 1 - (high > 0 ? high : 0);
-        if (!vectors->grid->periods[d] && least > most) {
+        int most = displacements->grid->dims[d] - 1 - (high > 0 ? high : 0);
+        if (!displacements->grid->periods[d] && least > most) {
             return false;
         }
     }
     return true;
 }
 
-static bool is_used(const ctn_displacements_t *vectors, uint32_t i)
+static bool is_used(const ctn_displacements_t *displacements, uint32_t i)
 {
-    return !ctn_displacement_is_zero(vectors, i) &&
-           ctn_displacement_fits_anywhere(vectors, i);
+    return !ctn_displacement_is_zero(displacements, i) &&
+           ctn_displacement_fits_anywhere(displacements, i);
 }
 
 /** The first round in which no rank has two messages to send, or to receive.
  * @param order [count] of which those before the last have their rounds */
-static uint32_t first_round(const ctn_displacements_t *vectors,
+static uint32_t first_round(const ctn_displacements_t *displacements,
                             const uint32_t *order, uint32_t count,
                             const uint32_t *round)
 {
     uint32_t i = order[count - 1];
     uint32_t found = 0;
     uint32_t k = 0;
-    while (is_used(vectors, i) && k + 1 < count) {
+    while (is_used(displacements, i) && k + 1 < count) {
         uint32_t j = order[k++];
-        if (round[j] == found && is_used(vectors, j) &&
-            (meet(vectors, i, j, 1) || meet(vectors, i, j, -1))) {
+        if (round[j] == found && is_used(displacements, j) &&
+            (share_a_rank(displacements, i, j, 1) ||
+             share_a_rank(displacements, i, j, -1))) {
             found++;
             k = 0; /* from the first one again */
         }
@@ -328,24 +329,27 @@ static uint32_t first_round(const ctn_displacements_t *vectors,
  * else. */
 static catena_status_t
 color_directions(const catena_neighborhood_t *neighborhood,
-                 const ctn_displacements_t *vectors)
+                 const ctn_displacements_t *displacements)
 {
-    uint32_t *order = malloc(((size_t)vectors->count + 1) * sizeof(*order));
-    uint32_t *round = malloc(((size_t)vectors->count + 1) * sizeof(*round));
+    uint32_t *order =
+        malloc(((size_t)displacements->count + 1) * sizeof(*order));
+    uint32_t *round =
+        malloc(((size_t)displacements->count + 1) * sizeof(*round));
     bool good = order != NULL && round != NULL;
-    for (uint32_t i = 0; good && i < vectors->count; i++) {
+    for (uint32_t i = 0; good && i < displacements->count; i++) {
         uint32_t at = i;
-        while (at > 0 && vectors->weight[order[at - 1]] < vectors->weight[i]) {
+        while (at > 0 && displacements->weight[order[at - 1]] <
+                             displacements->weight[i]) {
             order[at] = order[at - 1];
             at--;
         }
         order[at] = i;
     }
-    for (uint32_t k = 0; good && k < vectors->count; k++) {
+    for (uint32_t k = 0; good && k < displacements->count; k++) {
         uint32_t i = order[k];
-        round[i] = first_round(vectors, order, k + 1, round);
+        round[i] = first_round(displacements, order, k + 1, round);
         neighborhood->target[i].round = round[i];
-        neighborhood->source[ctn_displacement_source(vectors, i)].round =
+        neighborhood->source[ctn_displacement_source(displacements, i)].round =
             round[i];
     }
     free(order);
@@ -355,11 +359,12 @@ color_directions(const catena_neighborhood_t *neighborhood,
 
 static catena_status_t color_grid(catena_neighborhood_t *neighborhood)
 {
-    ctn_displacements_t vectors;
-    catena_status_t status = ctn_displacements_make(neighborhood, &vectors);
+    ctn_displacements_t displacements;
+    catena_status_t status =
+        ctn_displacements_make(neighborhood, &displacements);
     if (status == CATENA_OK) {
-        status = color_directions(neighborhood, &vectors);
-        ctn_displacements_free(&vectors);
+        status = color_directions(neighborhood, &displacements);
+        ctn_displacements_free(&displacements);
         status =
             ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
     }
@@ -368,45 +373,45 @@ static catena_status_t color_grid(catena_neighborhood_t *neighborhood)
 
 /* ---- the plan ---- */
 
-static void add_edges(ctn_schedule_builder_t *sketch, ctn_message_end_t way,
+static void add_edges(ctn_schedule_builder_t *builder, ctn_message_end_t way,
                       const ctn_edge_t *edge, uint32_t count, bool same_block)
 {
     for (uint32_t i = 0; i < count; i++, edge++) {
-        ctn_block_ref_t part = {way == CTN_SENDS ? CTN_BLOCK_SEND
-                                                 : CTN_BLOCK_RECV,
-                                way == CTN_SENDS && same_block ? 0 : i};
+        ctn_block_ref_t block = {way == CTN_SENDS ? CTN_BLOCK_SEND
+                                                  : CTN_BLOCK_RECV,
+                                 way == CTN_SENDS && same_block ? 0 : i};
         if (edge->link != CTN_NO_LINK) {
-            ctn_schedule_builder_message(sketch, way, edge->link, edge->round);
-            ctn_schedule_builder_block(sketch, part, edge->weight);
-            if (edge->round >= sketch->rounds) {
-                sketch->rounds = edge->round + 1;
+            ctn_schedule_builder_message(builder, way, edge->link, edge->round);
+            ctn_schedule_builder_block(builder, block, edge->weight);
+            if (edge->round >= builder->rounds) {
+                builder->rounds = edge->round + 1;
             }
         } else if (way == CTN_SENDS && edge->rank != CATENA_PROC_NULL) {
             ctn_block_ref_t to = {CTN_BLOCK_RECV, edge->peer_index};
-            ctn_schedule_builder_local_copy(sketch, part, to, 0);
+            ctn_schedule_builder_local_copy(builder, block, to, 0);
         }
     }
 }
 
 catena_status_t ctn_schedule_colored(catena_neighborhood_t *neighborhood,
                                      ctn_pattern_t pattern,
-                                     ctn_schedule_t **plan)
+                                     ctn_schedule_t **schedule)
 {
-    ctn_schedule_t *const *made = neighborhood->plan[CTN_NEIGHBOR_COLORED];
+    ctn_schedule_t *const *made = neighborhood->schedule[CTN_NEIGHBOR_COLORED];
     bool is_colored = made[CTN_PATTERN_ALLTOALL] || made[CTN_PATTERN_GATHER];
     catena_status_t status = is_colored ? CATENA_OK
                              : neighborhood->grid != NULL
                                  ? color_grid(neighborhood)
                                  : color_graph(neighborhood);
-    *plan = NULL;
+    *schedule = NULL;
     if (status != CATENA_OK) {
         return status;
     }
-    ctn_schedule_builder_t sketch = {.neighborhood = neighborhood};
-    add_edges(&sketch, CTN_SENDS, neighborhood->target, neighborhood->targets,
+    ctn_schedule_builder_t builder = {.neighborhood = neighborhood};
+    add_edges(&builder, CTN_SENDS, neighborhood->target, neighborhood->targets,
               pattern == CTN_PATTERN_GATHER);
-    add_edges(&sketch, CTN_RECEIVES, neighborhood->source,
+    add_edges(&builder, CTN_RECEIVES, neighborhood->source,
               neighborhood->sources, false);
-    return ctn_schedule_builder_finish(&sketch, CTN_NEIGHBOR_COLORED, pattern,
-                                       false, plan);
+    return ctn_schedule_builder_finish(&builder, CTN_NEIGHBOR_COLORED, pattern,
+                                       false, schedule);
 }

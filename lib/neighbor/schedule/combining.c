@@ -24,8 +24,8 @@
 #include "neighbor/schedule/builder.h"
 
 typedef struct combine {
-    ctn_schedule_builder_t sketch;
-    ctn_displacements_t vectors;
+    ctn_schedule_builder_t builder;
+    ctn_displacements_t displacements;
     ctn_pattern_t pattern;
     int *dimension; /* [steps] in the order in which they are gone along */
     int steps;      /* dimensions along which something goes */
@@ -42,9 +42,10 @@ typedef struct combine {
 
 /* ---- in which order ---- */
 
-static int hop_of(const combine_t *c, uint32_t vector, int step)
+static int hop_of(const combine_t *c, uint32_t displacement, int step)
 {
-    return ctn_displacement(&c->vectors, vector)[c->dimension[step]];
+    return ctn_displacement(&c->displacements,
+                            displacement)[c->dimension[step]];
 }
 
 /** Different ways to go along a dimension. */
@@ -52,10 +53,10 @@ static uint32_t count_hops(const combine_t *c, int dimension)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < c->places; i++) {
-        int hop = ctn_displacement(&c->vectors, c->order[i])[dimension];
+        int hop = ctn_displacement(&c->displacements, c->order[i])[dimension];
         uint32_t j = 0;
-        while (j < i &&
-               ctn_displacement(&c->vectors, c->order[j])[dimension] != hop) {
+        while (j < i && ctn_displacement(&c->displacements,
+                                         c->order[j])[dimension] != hop) {
             j++;
         }
         count += j == i && hop != 0;
@@ -67,7 +68,7 @@ static uint32_t count_hops(const combine_t *c, int dimension)
  * (section 4). */
 static catena_status_t order_dimensions(combine_t *c)
 {
-    int ndims = c->vectors.ndims;
+    int ndims = c->displacements.ndims;
     uint32_t *hops = malloc(((size_t)ndims + 1) * sizeof(*hops));
     if (hops == NULL) {
         return CATENA_ERR_NO_MEMORY;
@@ -88,7 +89,7 @@ static catena_status_t order_dimensions(combine_t *c)
     return CATENA_OK;
 }
 
-static int compare_vectors(const void *a, const void *b, void *argument)
+static int compare_displacements(const void *a, const void *b, void *argument)
 {
     const combine_t *c = argument;
     uint32_t x = *(const uint32_t *)a;
@@ -105,8 +106,8 @@ static int compare_vectors(const void *a, const void *b, void *argument)
 
 static catena_status_t prepare(combine_t *c)
 {
-    size_t count = (size_t)c->vectors.count + 1;
-    size_t ndims = (size_t)c->vectors.ndims + 1;
+    size_t count = (size_t)c->displacements.count + 1;
+    size_t ndims = (size_t)c->displacements.ndims + 1;
     c->dimension = malloc(ndims * sizeof(*c->dimension));
     c->origin = malloc(ndims * sizeof(*c->origin));
     c->order = malloc(count * sizeof(*c->order));
@@ -116,8 +117,8 @@ static catena_status_t prepare(combine_t *c)
         c->shared == NULL || c->where == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    for (uint32_t i = 0; i < c->vectors.count; i++) {
-        if (ctn_displacement_fits_anywhere(&c->vectors, i)) {
+    for (uint32_t i = 0; i < c->displacements.count; i++) {
+        if (ctn_displacement_fits_anywhere(&c->displacements, i)) {
             c->order[c->places++] = i;
         }
     }
@@ -125,7 +126,7 @@ static catena_status_t prepare(combine_t *c)
     if (status != CATENA_OK) {
         return status;
     }
-    qsort_r(c->order, c->places, sizeof(*c->order), compare_vectors, c);
+    qsort_r(c->order, c->places, sizeof(*c->order), compare_displacements, c);
     for (uint32_t i = 0; i < c->places; i++) {
         int step = 0;
         while (i > 0 && step < c->steps &&
@@ -140,7 +141,7 @@ static catena_status_t prepare(combine_t *c)
 
 static void release(combine_t *c)
 {
-    ctn_displacements_free(&c->vectors);
+    ctn_displacements_free(&c->displacements);
     free(c->dimension);
     free(c->origin);
     free(c->order);
@@ -167,7 +168,7 @@ static uint32_t next_block(const combine_t *c, uint32_t place, int step)
  * which it comes, and one for which it is. */
 static bool is_here(const combine_t *c, uint32_t place, uint32_t end, int steps)
 {
-    const ctn_grid_t *grid = c->vectors.grid;
+    const ctn_grid_t *grid = c->displacements.grid;
     for (int d = 0; d < grid->ndims; d++) {
         c->origin[d] = grid->coords[d];
     }
@@ -182,7 +183,8 @@ static bool is_here(const combine_t *c, uint32_t place, uint32_t end, int steps)
             (int)((at % grid->dims[d] + grid->dims[d]) % grid->dims[d]);
     }
     for (; place < end; place++) {
-        if (ctn_displacement_fits(&c->vectors, c->order[place], c->origin)) {
+        if (ctn_displacement_fits(&c->displacements, c->order[place],
+                                  c->origin)) {
             return true;
         }
     }
@@ -203,19 +205,20 @@ static bool is_final(const combine_t *c, uint32_t place, int steps)
 static ctn_block_ref_t received(const combine_t *c, uint32_t place)
 {
     return (ctn_block_ref_t){
-        CTN_BLOCK_RECV, ctn_displacement_source(&c->vectors, c->order[place])};
+        CTN_BLOCK_RECV,
+        ctn_displacement_source(&c->displacements, c->order[place])};
 }
 
 /** Where a block goes that has come to this rank by `steps` steps. Of vectors
  * that end here one receives it, the others get copies. */
-static ctn_block_ref_t settle(combine_t *c, uint32_t place, uint32_t end,
-                              int steps)
+static ctn_block_ref_t place_block(combine_t *c, uint32_t place, uint32_t end,
+                                   int steps)
 {
     bool ends = false;
     ctn_block_ref_t first = {CTN_BLOCK_STAGED, 0};
     for (uint32_t i = place; i < end; i++) {
         if (is_final(c, i, steps) && ends) {
-            ctn_schedule_builder_local_copy(&c->sketch, first, received(c, i),
+            ctn_schedule_builder_local_copy(&c->builder, first, received(c, i),
                                             (uint32_t)steps);
         } else if (is_final(c, i, steps)) {
             ends = true;
@@ -223,7 +226,7 @@ static ctn_block_ref_t settle(combine_t *c, uint32_t place, uint32_t end,
         }
     }
     if (!ends) {
-        first = ctn_schedule_builder_staged(&c->sketch);
+        first = ctn_schedule_builder_staged(&c->builder);
     }
     for (uint32_t i = place; i < end; i++) {
         c->where[i] = first;
@@ -239,8 +242,8 @@ static void start(combine_t *c)
         bool gathers = c->pattern == CTN_PATTERN_GATHER;
         c->where[i] =
             (ctn_block_ref_t){CTN_BLOCK_SEND, gathers ? 0 : c->order[i]};
-        if (ctn_displacement_is_zero(&c->vectors, c->order[i])) {
-            ctn_schedule_builder_local_copy(&c->sketch, c->where[i],
+        if (ctn_displacement_is_zero(&c->displacements, c->order[i])) {
+            ctn_schedule_builder_local_copy(&c->builder, c->where[i],
                                             received(c, i), 0);
         }
     }
@@ -251,7 +254,7 @@ static void start(combine_t *c)
 /** Who is `hop` away along the dimension of a step. */
 static uint32_t rank_away(const combine_t *c, int step, int64_t hop)
 {
-    const ctn_grid_t *grid = c->vectors.grid;
+    const ctn_grid_t *grid = c->displacements.grid;
     int d = c->dimension[step];
     for (int i = 0; i < grid->ndims; i++) {
         c->origin[i] = grid->coords[i];
@@ -265,7 +268,7 @@ static int heaviest(const combine_t *c, uint32_t place, uint32_t end)
 {
     int most = 0;
     for (; place < end; place++) {
-        int weight = c->vectors.weight[c->order[place]];
+        int weight = c->displacements.weight[c->order[place]];
         most = most > weight ? most : weight;
     }
     return most;
@@ -285,12 +288,12 @@ static void add_message(combine_t *c, ctn_message_end_t way, int step, int hop)
         if (!begun) {
             int64_t away = way == CTN_SENDS ? hop : -(int64_t)hop;
             ctn_schedule_builder_message(
-                &c->sketch, way, rank_away(c, step, away), (uint32_t)step);
+                &c->builder, way, rank_away(c, step, away), (uint32_t)step);
             begun = true;
         }
-        ctn_block_ref_t part =
-            way == CTN_SENDS ? c->where[i] : settle(c, i, end, steps);
-        ctn_schedule_builder_block(&c->sketch, part, heaviest(c, i, end));
+        ctn_block_ref_t block =
+            way == CTN_SENDS ? c->where[i] : place_block(c, i, end, steps);
+        ctn_schedule_builder_block(&c->builder, block, heaviest(c, i, end));
     }
 }
 
@@ -324,36 +327,37 @@ static void add_step(combine_t *c, int step)
  * start the operation. With edges it does, if all edges are connected. */
 static bool is_in_the_way(const combine_t *c)
 {
-    const catena_neighborhood_t *neighborhood = c->sketch.neighborhood;
+    const catena_neighborhood_t *neighborhood = c->builder.neighborhood;
     bool connected = neighborhood->graph_facts.connected &&
                      neighborhood->outs + neighborhood->ins > 0;
-    return c->sketch.stages > 0 && !connected;
+    return c->builder.staged > 0 && !connected;
 }
 
 catena_status_t ctn_schedule_combining(catena_neighborhood_t *neighborhood,
                                        ctn_pattern_t pattern,
-                                       ctn_schedule_t **plan)
+                                       ctn_schedule_t **schedule)
 {
-    *plan = NULL;
+    *schedule = NULL;
     if (neighborhood->grid == NULL) {
         return CATENA_OK;
     }
-    combine_t c = {.sketch = {.neighborhood = neighborhood, .own_links = true},
+    combine_t c = {.builder = {.neighborhood = neighborhood, .own_links = true},
                    .pattern = pattern};
-    catena_status_t status = ctn_displacements_make(neighborhood, &c.vectors);
+    catena_status_t status =
+        ctn_displacements_make(neighborhood, &c.displacements);
     if (status != CATENA_OK) {
         return status;
     }
-    c.sketch.status = prepare(&c);
-    if (c.sketch.status == CATENA_OK) {
+    c.builder.status = prepare(&c);
+    if (c.builder.status == CATENA_OK) {
         start(&c);
         for (int step = 0; step < c.steps; step++) {
             add_step(&c, step);
         }
-        c.sketch.rounds = (uint32_t)c.steps;
+        c.builder.rounds = (uint32_t)c.steps;
     }
-    status = ctn_schedule_builder_finish(&c.sketch, CTN_NEIGHBOR_COMBINING,
-                                         pattern, is_in_the_way(&c), plan);
+    status = ctn_schedule_builder_finish(&c.builder, CTN_NEIGHBOR_COMBINING,
+                                         pattern, is_in_the_way(&c), schedule);
     release(&c);
     return status;
 }

@@ -20,15 +20,15 @@ static uint32_t count_edges(const ctn_edge_t *edge, uint32_t count,
     return others;
 }
 
-static void set_transfers(const catena_neighborhood_t *neighborhood,
-                          ctn_schedule_t *plan)
+static void set_local_copies(const catena_neighborhood_t *neighborhood,
+                             ctn_schedule_t *schedule)
 {
-    bool gathers = plan->pattern == CTN_PATTERN_GATHER;
-    ctn_local_copy_t *transfer = plan->transfer;
+    bool gathers = schedule->pattern == CTN_PATTERN_GATHER;
+    ctn_local_copy_t *local_copy = schedule->local_copy;
     for (uint32_t i = 0; i < neighborhood->targets; i++) {
         const ctn_edge_t *edge = &neighborhood->target[i];
         if (edge->link == CTN_NO_LINK && edge->rank != CATENA_PROC_NULL) {
-            *transfer++ = (ctn_local_copy_t){
+            *local_copy++ = (ctn_local_copy_t){
                 .from = {CTN_BLOCK_SEND, gathers ? 0 : i},
                 .to = {CTN_BLOCK_RECV, edge->peer_index},
             };
@@ -38,29 +38,31 @@ static void set_transfers(const catena_neighborhood_t *neighborhood,
 
 /** What is being filled in. */
 typedef struct filling {
-    const ctn_schedule_t *plan;
+    const ctn_schedule_t *schedule;
     ctn_schedule_message_t *message; /* the next of its list */
-    ctn_block_ref_t *part;           /* the next */
+    ctn_block_ref_t *block;          /* the next */
 } filling_t;
 
-static void add_message(filling_t *filling, uint32_t link, ctn_block_ref_t part)
+static void add_message(filling_t *filling, uint32_t link,
+                        ctn_block_ref_t block)
 {
     *filling->message++ = (ctn_schedule_message_t){
         .link = link,
-        .first = (uint32_t)(filling->part - filling->plan->part),
+        .first = (uint32_t)(filling->block - filling->schedule->block),
         .count = 1,
     };
-    *filling->part++ = part;
+    *filling->block++ = block;
 }
 
 /** A message to each target on this node, or to each on another one. */
 static void add_sends(const catena_neighborhood_t *neighborhood,
-                      filling_t *filling, bool near)
+                      filling_t *filling, bool local)
 {
-    bool gathers = filling->plan->pattern == CTN_PATTERN_GATHER;
+    bool gathers = filling->schedule->pattern == CTN_PATTERN_GATHER;
     for (uint32_t i = 0; i < neighborhood->targets; i++) {
         uint32_t link = neighborhood->target[i].link;
-        if (link != CTN_NO_LINK && neighborhood->out[link].peer.near == near) {
+        if (link != CTN_NO_LINK &&
+            neighborhood->out[link].peer.local == local) {
             add_message(filling, link,
                         (ctn_block_ref_t){CTN_BLOCK_SEND, gathers ? 0 : i});
         }
@@ -80,7 +82,7 @@ static void add_receives(const catena_neighborhood_t *neighborhood,
 
 catena_status_t ctn_schedule_direct(catena_neighborhood_t *neighborhood,
                                     ctn_pattern_t pattern,
-                                    ctn_schedule_t **plan)
+                                    ctn_schedule_t **schedule)
 {
     uint32_t from_self;
     uint32_t to_self;
@@ -90,7 +92,7 @@ catena_status_t ctn_schedule_direct(catena_neighborhood_t *neighborhood,
         count_edges(neighborhood->target, neighborhood->targets, &to_self);
     ctn_schedule_t *made =
         ctn_schedule_create(sends, receives, to_self, sends + receives);
-    *plan = made;
+    *schedule = made;
     if (made == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -102,8 +104,8 @@ catena_status_t ctn_schedule_direct(catena_neighborhood_t *neighborhood,
     made->in = neighborhood->in;
     made->outs = neighborhood->outs;
     made->ins = neighborhood->ins;
-    set_transfers(neighborhood, made);
-    filling_t filling = {made, made->send, made->part};
+    set_local_copies(neighborhood, made);
+    filling_t filling = {made, made->send, made->block};
     add_sends(neighborhood, &filling, false); /* they take longer */
     add_sends(neighborhood, &filling, true);
     filling.message = made->receive;

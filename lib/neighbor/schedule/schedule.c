@@ -11,46 +11,47 @@ static void *cut(unsigned char **at, size_t count, size_t bytes)
 }
 
 ctn_schedule_t *ctn_schedule_create(uint32_t sends, uint32_t receives,
-                                    uint32_t transfers, uint32_t parts)
+                                    uint32_t local_copies, uint32_t blocks)
 {
     size_t bytes = sizeof(ctn_schedule_t) +
                    ((size_t)sends + receives) * sizeof(ctn_schedule_message_t) +
-                   transfers * sizeof(ctn_local_copy_t) +
-                   parts * sizeof(ctn_block_ref_t);
-    ctn_schedule_t *plan = calloc(1, bytes);
-    if (plan == NULL) {
+                   local_copies * sizeof(ctn_local_copy_t) +
+                   blocks * sizeof(ctn_block_ref_t);
+    ctn_schedule_t *schedule = calloc(1, bytes);
+    if (schedule == NULL) {
         return NULL;
     }
-    unsigned char *at = (unsigned char *)(plan + 1);
-    plan->sends = sends;
-    plan->receives = receives;
-    plan->transfers = transfers;
-    plan->parts = parts;
-    plan->send = cut(&at, sends, sizeof(ctn_schedule_message_t));
-    plan->receive = cut(&at, receives, sizeof(ctn_schedule_message_t));
-    plan->transfer = cut(&at, transfers, sizeof(ctn_local_copy_t));
-    plan->part = cut(&at, parts, sizeof(ctn_block_ref_t));
-    return plan;
+    unsigned char *at = (unsigned char *)(schedule + 1);
+    schedule->sends = sends;
+    schedule->receives = receives;
+    schedule->local_copies = local_copies;
+    schedule->blocks = blocks;
+    schedule->send = cut(&at, sends, sizeof(ctn_schedule_message_t));
+    schedule->receive = cut(&at, receives, sizeof(ctn_schedule_message_t));
+    schedule->local_copy = cut(&at, local_copies, sizeof(ctn_local_copy_t));
+    schedule->block = cut(&at, blocks, sizeof(ctn_block_ref_t));
+    return schedule;
 }
 
-void ctn_schedule_free(ctn_schedule_t *plan)
+void ctn_schedule_free(ctn_schedule_t *schedule)
 {
-    if (plan != NULL && plan->owns_links) {
-        free(plan->out);
-        free(plan->in);
+    if (schedule != NULL && schedule->owns_links) {
+        free(schedule->out);
+        free(schedule->in);
     }
-    if (plan != NULL) {
-        ctn_neighbor_aggregates_free(plan->bundles);
+    if (schedule != NULL) {
+        ctn_neighbor_aggregates_free(schedule->aggregates);
     }
-    free(plan);
+    free(schedule);
 }
 
-uint32_t ctn_schedule_rounds(const ctn_schedule_t *plan)
+uint32_t ctn_schedule_rounds(const ctn_schedule_t *schedule)
 {
-    return plan->rounds + (plan->bundles != NULL);
+    return schedule->rounds + (schedule->aggregates != NULL);
 }
 
-uint32_t ctn_schedule_messages(const ctn_schedule_t *plan)
+uint32_t ctn_schedule_messages(const ctn_schedule_t *schedule)
 {
-    return plan->sends + (plan->bundles != NULL ? plan->bundles->led : 0);
+    return schedule->sends +
+           (schedule->aggregates != NULL ? schedule->aggregates->led : 0);
 }

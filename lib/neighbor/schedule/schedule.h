@@ -60,9 +60,9 @@ typedef struct ctn_schedule_facts {
     uint64_t most_blocks[CTN_REACHES];
     uint64_t packed; /* those of the blocks that share messages */
     uint64_t most_packed;
-    uint64_t added; /* blocks, to bundles */
-    uint64_t most_added;
-    uint32_t far_rounds; /* with messages between nodes */
+    uint64_t contributed; /* blocks, to bundles */
+    uint64_t most_contributed;
+    uint32_t remote_rounds; /* with messages between nodes */
 } ctn_schedule_facts_t;
 
 typedef struct ctn_schedule {
@@ -77,14 +77,14 @@ typedef struct ctn_schedule {
     /* Blocks go through other ranks, maybe; the same on all ranks. Then every
      * message is sent, also one without a byte, and where blocks may differ in
      * length a message says how long its parts are. */
-    bool passes_on;
-    uint32_t stages; /* blocks passed on by this rank */
-    uint32_t sends, receives, transfers;
+    bool forwards;
+    uint32_t staged; /* blocks passed on by this rank */
+    uint32_t sends, receives, local_copies;
     ctn_schedule_message_t *send;    /* by round */
     ctn_schedule_message_t *receive; /* by round */
-    ctn_local_copy_t *transfer;      /* by round */
-    ctn_block_ref_t *part;
-    uint32_t parts;
+    ctn_local_copy_t *local_copy;    /* by round */
+    ctn_block_ref_t *block;
+    uint32_t blocks;
     /* The ends of its links: the edges' own (neighborhood->out, in), or others
      * that the plan has. */
     ctn_link_out_t *out;
@@ -92,29 +92,29 @@ typedef struct ctn_schedule {
     uint32_t outs, ins;
     bool owns_links;
     void *memory; /* in the heap, of links that it owns, else NULL */
-    struct ctn_neighbor_aggregates *bundles; /* what goes to other nodes beside
-                                    messages; NULL: nothing */
+    struct ctn_neighbor_aggregates *aggregates; /* what goes to other nodes
+                                    beside messages; NULL: nothing */
     /* Of a persistent request: the plan that this is, through links of its own;
      * or it connects these. */
     const struct ctn_schedule *copy_of;
     bool is_hello;
-    struct ctn_schedule *alike; /* another one of this algorithm, for blocks
+    struct ctn_schedule *uniform; /* another one of this algorithm, for blocks
                                that are all alike and not combined; or NULL */
 } ctn_schedule_t;
 
 /** A plan whose arrays have room for so many, and as many are said to be in
  * them; all else is 0. NULL: no memory. */
 ctn_schedule_t *ctn_schedule_create(uint32_t sends, uint32_t receives,
-                                    uint32_t transfers, uint32_t parts);
+                                    uint32_t local_copies, uint32_t blocks);
 /** NULL: nothing. The links that it owns go with it, but not the memory in the
  * shared heap that they and bundles lie in, and not `alike`. */
-void ctn_schedule_free(ctn_schedule_t *plan);
+void ctn_schedule_free(ctn_schedule_t *schedule);
 
 /** Rounds, one after the other: before blocks are read in bundles all have to
  * be added. */
-uint32_t ctn_schedule_rounds(const ctn_schedule_t *plan);
+uint32_t ctn_schedule_rounds(const ctn_schedule_t *schedule);
 /** Messages that a rank sends. A bundle, which the last one sends that adds to
  * it, counts at the rank where it is put together. */
-uint32_t ctn_schedule_messages(const ctn_schedule_t *plan);
+uint32_t ctn_schedule_messages(const ctn_schedule_t *schedule);
 
 #endif

@@ -23,23 +23,26 @@ _Static_assert(sizeof(ctn_neighbor_algorithm_names) /
                    CTN_NEIGHBOR_ALGORITHMS + 1,
                "a name for each");
 
-typedef catena_status_t (*builder_t)(catena_neighborhood_t *neighborhood,
-                                     ctn_pattern_t pattern,
-                                     ctn_schedule_t **plan);
+typedef catena_status_t (*maker_t)(catena_neighborhood_t *neighborhood,
+                                   ctn_pattern_t pattern,
+                                   ctn_schedule_t **schedule);
 
 static catena_status_t make_direct(catena_neighborhood_t *neighborhood,
-                                   ctn_pattern_t pattern, ctn_schedule_t **plan)
+                                   ctn_pattern_t pattern,
+                                   ctn_schedule_t **schedule)
 {
-    catena_status_t status = ctn_schedule_direct(neighborhood, pattern, plan);
+    catena_status_t status =
+        ctn_schedule_direct(neighborhood, pattern, schedule);
     status = ctn_neighbor_agree(neighborhood->group, status, 0, NULL, 0, NULL);
     if (status == CATENA_OK) {
-        status = ctn_schedule_agree_facts(neighborhood, *plan);
-        (*plan)->facts.far_rounds = (*plan)->facts.messages[CTN_REMOTE] > 0;
+        status = ctn_schedule_agree_facts(neighborhood, *schedule);
+        (*schedule)->facts.remote_rounds =
+            (*schedule)->facts.messages[CTN_REMOTE] > 0;
     }
     return status;
 }
 
-static const builder_t builders[CTN_NEIGHBOR_ALGORITHMS] = {
+static const maker_t makers[CTN_NEIGHBOR_ALGORITHMS] = {
     [CTN_NEIGHBOR_DIRECT] = make_direct,
     [CTN_NEIGHBOR_COLORED] = ctn_schedule_colored,
     [CTN_NEIGHBOR_COMBINING] = ctn_schedule_combining,
@@ -170,12 +173,13 @@ double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
     double packed = costs->packed * (double)bytes;
     /* As one half of a message on the node: it is written once, and read where
      * the bundle has arrived. */
-    double added =
+    double contributed =
         (costs->message[CTN_LOCAL] + costs->byte[CTN_LOCAL] * (double)bytes) /
         2;
-    double all = packed * (double)facts->packed + added * (double)facts->added;
-    double most =
-        packed * (double)facts->most_packed + added * (double)facts->most_added;
+    double all = packed * (double)facts->packed +
+                 contributed * (double)facts->contributed;
+    double most = packed * (double)facts->most_packed +
+                  contributed * (double)facts->most_contributed;
     for (int reach = 0; reach < CTN_REACHES; reach++) {
         double block = costs->byte[reach] * (double)bytes;
         all += costs->message[reach] * (double)facts->messages[reach] +
@@ -183,9 +187,9 @@ double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
         most += costs->message[reach] * (double)facts->most_messages[reach] +
                 block * (double)facts->most_blocks[reach];
     }
-    double far = outline->facts.far_rounds;
-    double way = most + far * costs->round[CTN_REMOTE] +
-                 (outline->rounds - far) * costs->round[CTN_LOCAL];
+    double remote = outline->facts.remote_rounds;
+    double way = most + remote * costs->round[CTN_REMOTE] +
+                 (outline->rounds - remote) * costs->round[CTN_LOCAL];
     double work =
         costs->share * (all / neighborhood->group->chain.place.size +
                         (costs->share > 1 ? outline->rounds * costs->turn : 0));
@@ -196,16 +200,16 @@ double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
 
 const char *
 ctn_neighbor_algorithm_refusal(const catena_neighborhood_t *neighborhood,
-                               ctn_neighbor_algorithm_t scheme)
+                               ctn_neighbor_algorithm_t algorithm)
 {
     const ctn_graph_facts_t *graph_facts = &neighborhood->graph_facts;
     const ctn_schedule_outline_t *outline =
-        neighborhood->chooser->outline[scheme];
+        neighborhood->chooser->outline[algorithm];
     if (outline[CTN_PATTERN_ALLTOALL].possible ||
         outline[CTN_PATTERN_GATHER].possible) {
         return NULL;
     }
-    if (scheme == CTN_NEIGHBOR_COMBINING) {
+    if (algorithm == CTN_NEIGHBOR_COMBINING) {
         return neighborhood->grid == NULL
                    ? "it is no grid, and not derived from one"
                : !graph_facts->connected
@@ -227,17 +231,20 @@ bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
                                            : CATENA_NEIGHBOR_ALLTOALL)) != 0;
 }
 
-static ctn_schedule_outline_t outline_of(const ctn_schedule_t *plan)
+static ctn_schedule_outline_t outline_of(const ctn_schedule_t *schedule)
 {
-    return plan != NULL
+    return schedule != NULL
                ? (ctn_schedule_outline_t){.possible = true,
                                           .most_bytes =
-                                              plan->bundles != NULL
-                                                  ? plan->bundles->most_bytes
+                                              schedule->aggregates != NULL
+                                                  ? schedule->aggregates
+                                                        ->most_bytes
                                                   : SIZE_MAX,
-                                          .rounds = ctn_schedule_rounds(plan),
-                                          .heavy_rounds = plan->heavy_rounds,
-                                          .facts = plan->facts}
+                                          .rounds =
+                                              ctn_schedule_rounds(schedule),
+                                          .heavy_rounds =
+                                              schedule->heavy_rounds,
+                                          .facts = schedule->facts}
                : (ctn_schedule_outline_t){.possible = false};
 }
 
@@ -251,34 +258,37 @@ ctn_block_class_t ctn_blocks_classify(const catena_neighborhood_t *neighborhood,
 
 const ctn_schedule_outline_t *
 ctn_schedule_outline_for(const catena_neighborhood_t *neighborhood,
-                         ctn_neighbor_algorithm_t scheme, ctn_pattern_t pattern,
-                         ctn_block_class_t blocks, size_t bytes)
+                         ctn_neighbor_algorithm_t algorithm,
+                         ctn_pattern_t pattern, ctn_block_class_t blocks,
+                         size_t bytes)
 {
     const ctn_chooser_t *chooser = neighborhood->chooser;
-    const ctn_schedule_outline_t *alike = &chooser->alike[scheme][pattern];
-    return blocks == CTN_BLOCKS_UNIFORM && alike->possible &&
-                   bytes <= alike->most_bytes
-               ? alike
-               : &chooser->outline[scheme][pattern];
+    const ctn_schedule_outline_t *uniform =
+        &chooser->uniform[algorithm][pattern];
+    return blocks == CTN_BLOCKS_UNIFORM && uniform->possible &&
+                   bytes <= uniform->most_bytes
+               ? uniform
+               : &chooser->outline[algorithm][pattern];
 }
 
 catena_status_t ctn_schedules_make_for(catena_neighborhood_t *neighborhood,
-                                       ctn_neighbor_algorithm_t scheme)
+                                       ctn_neighbor_algorithm_t algorithm)
 {
     catena_status_t status = CATENA_OK;
     for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
-        ctn_schedule_t **plan = &neighborhood->plan[scheme][pattern];
-        if (status == CATENA_OK && *plan == NULL &&
+        ctn_schedule_t **schedule = &neighborhood->schedule[algorithm][pattern];
+        if (status == CATENA_OK && *schedule == NULL &&
             ctn_pattern_is_used(neighborhood, pattern)) {
-            status = builders[scheme](neighborhood, pattern, plan);
+            status = makers[algorithm](neighborhood, pattern, schedule);
         }
-        if (status == CATENA_OK && *plan != NULL) {
+        if (status == CATENA_OK && *schedule != NULL) {
             ctn_chooser_t *chooser = neighborhood->chooser;
-            chooser->outline[scheme][pattern] = outline_of(*plan);
-            chooser->alike[scheme][pattern] = outline_of((*plan)->alike);
+            chooser->outline[algorithm][pattern] = outline_of(*schedule);
+            chooser->uniform[algorithm][pattern] =
+                outline_of((*schedule)->uniform);
         }
     }
-    neighborhood->chooser->tried[scheme] = status == CATENA_OK;
+    neighborhood->chooser->tried[algorithm] = status == CATENA_OK;
     return status;
 }
 
@@ -286,10 +296,10 @@ catena_status_t ctn_schedules_make_for(catena_neighborhood_t *neighborhood,
  * sends to one other only is better where messages hinder each other, which
  * the estimate does not know. */
 static bool is_candidate(const catena_neighborhood_t *neighborhood,
-                         ctn_neighbor_algorithm_t scheme)
+                         ctn_neighbor_algorithm_t algorithm)
 {
     const ctn_graph_facts_t *graph_facts = &neighborhood->graph_facts;
-    switch (scheme) {
+    switch (algorithm) {
     case CTN_NEIGHBOR_COMBINING:
         return neighborhood->grid != NULL && neighborhood->grid->ndirs > 1;
     case CTN_NEIGHBOR_AGGREGATED:
@@ -302,17 +312,17 @@ static bool is_candidate(const catena_neighborhood_t *neighborhood,
     }
 }
 
-static void drop_plan(catena_neighborhood_t *neighborhood,
-                      ctn_schedule_t **plan)
+static void drop_schedules(catena_neighborhood_t *neighborhood,
+                           ctn_schedule_t **schedule)
 {
-    while (*plan != NULL) {
-        ctn_schedule_t *alike = (*plan)->alike;
-        if ((*plan)->bundles != NULL) {
-            ctn_exec_free(neighborhood->exec, (*plan)->bundles->memory);
+    while (*schedule != NULL) {
+        ctn_schedule_t *uniform = (*schedule)->uniform;
+        if ((*schedule)->aggregates != NULL) {
+            ctn_exec_free(neighborhood->exec, (*schedule)->aggregates->memory);
         }
-        ctn_exec_free(neighborhood->exec, (*plan)->memory);
-        ctn_schedule_free(*plan);
-        *plan = alike;
+        ctn_exec_free(neighborhood->exec, (*schedule)->memory);
+        ctn_schedule_free(*schedule);
+        *schedule = uniform;
     }
 }
 
@@ -322,12 +332,15 @@ static void drop_useless(catena_neighborhood_t *neighborhood)
     for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
         bool best[CTN_NEIGHBOR_ALGORITHMS] = {[CTN_NEIGHBOR_DIRECT] = true};
         for (uint32_t i = 0; i < CTN_BLOCK_CLASSES * CTN_NEIGHBOR_SIZES; i++) {
-            best[neighborhood->chooser->scheme[i % CTN_BLOCK_CLASSES][pattern]
-                                              [i / CTN_BLOCK_CLASSES]] = true;
+            best[neighborhood->chooser->algorithm
+                     [i % CTN_BLOCK_CLASSES][pattern][i / CTN_BLOCK_CLASSES]] =
+                true;
         }
-        for (int scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS; scheme++) {
-            if (!best[scheme]) {
-                drop_plan(neighborhood, &neighborhood->plan[scheme][pattern]);
+        for (int algorithm = 0; algorithm < CTN_NEIGHBOR_ALGORITHMS;
+             algorithm++) {
+            if (!best[algorithm]) {
+                drop_schedules(neighborhood,
+                               &neighborhood->schedule[algorithm][pattern]);
             }
         }
     }
@@ -343,19 +356,19 @@ find_best(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
         neighborhood,
         ctn_schedule_outline_for(neighborhood, best, pattern, blocks, bytes),
         bytes);
-    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
-         scheme++) {
-        if (neighborhood->plan[scheme][pattern] == NULL) {
+    for (ctn_neighbor_algorithm_t algorithm = 0;
+         algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
+        if (neighborhood->schedule[algorithm][pattern] == NULL) {
             continue;
         }
         double time = ctn_schedule_estimate(
             neighborhood,
-            ctn_schedule_outline_for(neighborhood, scheme, pattern, blocks,
+            ctn_schedule_outline_for(neighborhood, algorithm, pattern, blocks,
                                      bytes),
             bytes);
         /* An estimate is one: what is not clearly better is not worth it. */
         if (1.15 * time < least) {
-            best = scheme;
+            best = algorithm;
             least = time;
         }
     }
@@ -366,19 +379,19 @@ find_best(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
 static catena_status_t make_all(catena_neighborhood_t *neighborhood)
 {
     catena_status_t status = CATENA_OK;
-    if (neighborhood->wanted >= 0) {
-        ctn_neighbor_algorithm_t wanted =
-            (ctn_neighbor_algorithm_t)neighborhood->wanted;
-        status = ctn_schedules_make_for(neighborhood, wanted);
+    if (neighborhood->requested >= 0) {
+        ctn_neighbor_algorithm_t requested =
+            (ctn_neighbor_algorithm_t)neighborhood->requested;
+        status = ctn_schedules_make_for(neighborhood, requested);
         if (status != CATENA_OK ||
-            ctn_neighbor_algorithm_refusal(neighborhood, wanted) == NULL) {
+            ctn_neighbor_algorithm_refusal(neighborhood, requested) == NULL) {
             return status;
         }
     }
-    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
-         scheme++) {
-        if (status == CATENA_OK && is_candidate(neighborhood, scheme)) {
-            status = ctn_schedules_make_for(neighborhood, scheme);
+    for (ctn_neighbor_algorithm_t algorithm = 0;
+         algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
+        if (status == CATENA_OK && is_candidate(neighborhood, algorithm)) {
+            status = ctn_schedules_make_for(neighborhood, algorithm);
         }
     }
     return status;
@@ -397,7 +410,7 @@ ctn_schedules_make_candidates(catena_neighborhood_t *neighborhood)
             ctn_pattern_t pattern = (ctn_pattern_t)(k / CTN_BLOCK_CLASSES);
             ctn_block_class_t blocks =
                 (ctn_block_class_t)(k % CTN_BLOCK_CLASSES);
-            neighborhood->chooser->scheme[blocks][pattern][i] =
+            neighborhood->chooser->algorithm[blocks][pattern][i] =
                 (uint8_t)find_best(neighborhood, pattern, blocks, bytes);
         }
     }
@@ -442,7 +455,7 @@ catena_status_t ctn_schedules_make(catena_neighborhood_t *neighborhood)
     if (status == CATENA_OK) {
         status = ctn_schedules_make_candidates(neighborhood);
     }
-    if (status == CATENA_OK && neighborhood->wanted < 0) {
+    if (status == CATENA_OK && neighborhood->requested < 0) {
         drop_useless(neighborhood);
     }
     return status;
@@ -450,9 +463,10 @@ catena_status_t ctn_schedules_make(catena_neighborhood_t *neighborhood)
 
 void ctn_schedules_free(catena_neighborhood_t *neighborhood)
 {
-    for (int scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS; scheme++) {
+    for (int algorithm = 0; algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
         for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
-            drop_plan(neighborhood, &neighborhood->plan[scheme][pattern]);
+            drop_schedules(neighborhood,
+                           &neighborhood->schedule[algorithm][pattern]);
         }
     }
     free(neighborhood->chooser);
@@ -469,9 +483,9 @@ choose(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
        ctn_block_class_t blocks, size_t bytes)
 {
     const ctn_chooser_t *chooser = neighborhood->chooser;
-    if (neighborhood->wanted >= 0 &&
-        neighborhood->plan[neighborhood->wanted][pattern] != NULL) {
-        return (ctn_neighbor_algorithm_t)neighborhood->wanted;
+    if (neighborhood->requested >= 0 &&
+        neighborhood->schedule[neighborhood->requested][pattern] != NULL) {
+        return (ctn_neighbor_algorithm_t)neighborhood->requested;
     }
     if (neighborhood->check) {
         return CTN_NEIGHBOR_DIRECT;
@@ -479,7 +493,7 @@ choose(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
     uint64_t length = bytes > 0 ? bytes : chooser->usual;
     uint32_t size = length > 0 ? 64 - (uint32_t)__builtin_clzll(length) : 0;
     size = size < CTN_NEIGHBOR_SIZES ? size : CTN_NEIGHBOR_SIZES - 1;
-    return (ctn_neighbor_algorithm_t)chooser->scheme[blocks][pattern][size];
+    return (ctn_neighbor_algorithm_t)chooser->algorithm[blocks][pattern][size];
 }
 
 CTN_HOT const ctn_schedule_t *
@@ -488,11 +502,11 @@ ctn_neighbor_choose(const catena_neighborhood_t *neighborhood,
 {
     ctn_block_class_t blocks =
         ctn_blocks_classify(neighborhood, bytes, combined);
-    const ctn_schedule_t *plan =
+    const ctn_schedule_t *schedule =
         neighborhood
-            ->plan[choose(neighborhood, pattern, blocks, bytes)][pattern];
-    return blocks == CTN_BLOCKS_UNIFORM && plan->alike != NULL &&
-                   bytes <= plan->alike->bundles->most_bytes
-               ? plan->alike
-               : plan;
+            ->schedule[choose(neighborhood, pattern, blocks, bytes)][pattern];
+    return blocks == CTN_BLOCKS_UNIFORM && schedule->uniform != NULL &&
+                   bytes <= schedule->uniform->aggregates->most_bytes
+               ? schedule->uniform
+               : schedule;
 }

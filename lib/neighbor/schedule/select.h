@@ -45,10 +45,10 @@ typedef struct ctn_chooser {
     bool
         tried[CTN_NEIGHBOR_ALGORITHMS]; /* whether they are possible is known */
     ctn_schedule_outline_t outline[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
-    ctn_schedule_outline_t alike[CTN_NEIGHBOR_ALGORITHMS]
-                                [CTN_PATTERNS]; /* of those other plans */
+    ctn_schedule_outline_t uniform[CTN_NEIGHBOR_ALGORITHMS]
+                                  [CTN_PATTERNS]; /* of those other plans */
     /* What is best for blocks of 2^(i-1) to 2^i - 1 bytes. */
-    uint8_t scheme[CTN_BLOCK_CLASSES][CTN_PATTERNS][CTN_NEIGHBOR_SIZES];
+    uint8_t algorithm[CTN_BLOCK_CLASSES][CTN_PATTERNS][CTN_NEIGHBOR_SIZES];
 } ctn_chooser_t;
 
 /** What an exchange of blocks of so many bytes takes, in ns. */
@@ -65,13 +65,14 @@ ctn_block_class_t ctn_blocks_classify(const catena_neighborhood_t *neighborhood,
  */
 const ctn_schedule_outline_t *
 ctn_schedule_outline_for(const catena_neighborhood_t *neighborhood,
-                         ctn_neighbor_algorithm_t scheme, ctn_pattern_t pattern,
-                         ctn_block_class_t blocks, size_t bytes);
+                         ctn_neighbor_algorithm_t algorithm,
+                         ctn_pattern_t pattern, ctn_block_class_t blocks,
+                         size_t bytes);
 
 /** Why an algorithm that was tried is not possible; NULL: it is. */
 const char *
 ctn_neighbor_algorithm_refusal(const catena_neighborhood_t *neighborhood,
-                               ctn_neighbor_algorithm_t scheme);
+                               ctn_neighbor_algorithm_t algorithm);
 
 /** Whether operations of a neighborhood use the pattern. */
 bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
@@ -80,7 +81,7 @@ bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
 /** Make the plans of a scheme that are not there yet, as far as they are
  * possible. Collective. */
 catena_status_t ctn_schedules_make_for(catena_neighborhood_t *neighborhood,
-                                       ctn_neighbor_algorithm_t scheme);
+                                       ctn_neighbor_algorithm_t algorithm);
 
 /** Make the plans of the scheme that is wanted, or of all that may be best,
  * and find out which is. Collective. */

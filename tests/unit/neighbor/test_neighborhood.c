@@ -39,11 +39,11 @@ static void check_link(job_t *job, const ctn_edge_t *target,
     JOB_CHECK(job, out->peer.rank == (uint32_t)target->rank);
     JOB_CHECK(job, in->peer.rank == job->rank);
     JOB_CHECK(job, out->slots == offset_of(job, target->rank, in->slots));
-    JOB_CHECK(job, out->wide == offset_of(job, target->rank, in->wide));
-    JOB_CHECK(job, in->cell == offset_of(job, (int)job->rank, out->cell));
-    JOB_CHECK(job, out->wide_bytes == in->wide_bytes);
-    JOB_CHECK(job, out->peer.near == in->peer.near);
-    JOB_CHECK(job, out->peer.near == (target->node == source->node));
+    JOB_CHECK(job, out->eager == offset_of(job, target->rank, in->eager));
+    JOB_CHECK(job, in->control == offset_of(job, (int)job->rank, out->control));
+    JOB_CHECK(job, out->eager_bytes == in->eager_bytes);
+    JOB_CHECK(job, out->peer.local == in->peer.local);
+    JOB_CHECK(job, out->peer.local == (target->node == source->node));
     JOB_CHECK(job, out->peer.process == other->group->exec->locality->process);
     if (in->reverse != NULL) { /* the way back is the other one's, too */
         const ctn_link_out_t *back = in->reverse;
@@ -100,7 +100,7 @@ static int first_on_node(int rank)
     return first;
 }
 
-static void check_census(job_t *job)
+static void check_graph_facts(job_t *job)
 {
     const ctn_graph_facts_t *graph_facts = &made[job->rank]->graph_facts;
     uint64_t all = 0;
@@ -191,7 +191,7 @@ static void make_one(job_t *job)
     if (own != NULL) {
         oracle_neighborhood_check(&oracle, &graph, own);
         check_ends(job);
-        check_census(job);
+        check_graph_facts(job);
         check_maxima(job);
     }
     (void)catena_barrier(job->context->world);
@@ -233,7 +233,7 @@ static void bring_together(job_t *job)
         JOB_CHECK(job, own->graph_facts.weight_between == 0);
         JOB_CHECK(job, own->target[0].rank ==
                            (catena_group_rank(own->group) + size / 2) % size);
-        JOB_CHECK(job, own->out[0].peer.near);
+        JOB_CHECK(job, own->out[0].peer.local);
         JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
     }
 }

@@ -91,7 +91,7 @@ static void make(job_t *job)
 }
 
 /** @return whether it was made on all ranks; else it was on none. */
-static bool expect_alike(bool all_taken)
+static bool expect_agreement(bool all_taken)
 {
     for (int rank = 0; rank < RANKS; rank++) {
         ck_assert_msg(found[rank] == found[0], "%lu refused: rank %d: %s",
@@ -124,7 +124,7 @@ START_TEST(creations)
         all_taken = refusal.taken < refusal.which;
         ck_assert_msg(failed == 0, "%lu refused: %d ranks: %s", refusal.which,
                       failed, capture.text);
-        made += expect_alike(all_taken);
+        made += expect_agreement(all_taken);
     }
     ck_assert_uint_le(made, 1 + creation.spare);
     ck_assert_uint_gt(refusal.which, 100);
@@ -145,12 +145,10 @@ static struct areas {
 
 void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
 void *__real_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes);
-catena_status_t __wrap_ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
-                                                       ctn_pattern_t pattern,
-                                                       ctn_schedule_t **plan);
-catena_status_t __real_ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
-                                                       ctn_pattern_t pattern,
-                                                       ctn_schedule_t **plan);
+catena_status_t __wrap_ctn_schedule_aggregated_uniform(
+    ctn_leading_t *leading, ctn_pattern_t pattern, ctn_schedule_t **schedule);
+catena_status_t __real_ctn_schedule_aggregated_uniform(
+    ctn_leading_t *leading, ctn_pattern_t pattern, ctn_schedule_t **schedule);
 
 void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
 {
@@ -162,13 +160,12 @@ void *__wrap_ctn_heap_alloc(ctn_heap_t *heap, size_t alignment, size_t bytes)
     return __real_ctn_heap_alloc(heap, alignment, bytes);
 }
 
-catena_status_t __wrap_ctn_schedule_aggregated_uniform(ctn_leading_t *leading,
-                                                       ctn_pattern_t pattern,
-                                                       ctn_schedule_t **plan)
+catena_status_t __wrap_ctn_schedule_aggregated_uniform(
+    ctn_leading_t *leading, ctn_pattern_t pattern, ctn_schedule_t **schedule)
 {
     areas.inside = pattern == areas.pattern;
     catena_status_t status =
-        __real_ctn_schedule_aggregated_uniform(leading, pattern, plan);
+        __real_ctn_schedule_aggregated_uniform(leading, pattern, schedule);
     areas.inside = false;
     return status;
 }
@@ -227,24 +224,24 @@ static void check_sent(job_t *job, catena_neighborhood_t *n, size_t words)
                                             data + job->size * words, words,
                                             CATENA_UINT64, n) == CATENA_OK);
     uint64_t sent = n->exec->tally.messages - before;
-    bool bundled = words == 1 && n->graph_facts.nodes > 1;
+    bool aggregated = words == 1 && n->graph_facts.nodes > 1;
     for (uint32_t i = 0; i < n->targets; i++) {
         on_node += n->target[i].node == n->node;
     }
     JOB_CHECK(job, catena_neighborhood_get_stats(n, &stats) == CATENA_OK);
-    JOB_CHECK(job, !bundled || stats.rounds == 2);
+    JOB_CHECK(job, !aggregated || stats.rounds == 2);
     uint64_t nodes = n->graph_facts.nodes;
     uint64_t mine[] = {stats.messages, sent, on_node};
     uint64_t all[3] = {0};
     JOB_CHECK(job, catena_allreduce(mine, all, 3, CATENA_UINT64, CATENA_SUM,
                                     job->context->world) == CATENA_OK);
-    JOB_CHECK(job, !bundled || (all[0] == all[1] &&
-                                all[0] == all[2] + nodes * (nodes - 1)));
+    JOB_CHECK(job, !aggregated || (all[0] == all[1] &&
+                                   all[0] == all[2] + nodes * (nodes - 1)));
     free(data);
 }
 
-static bool has_bundles(job_t *job, catena_neighborhood_t *n,
-                        unsigned operation)
+static bool has_aggregates(job_t *job, catena_neighborhood_t *n,
+                           unsigned operation)
 {
     char text[2000];
     JOB_CHECK(job, catena_neighborhood_explain(n, operation, 8, text,
@@ -254,7 +251,7 @@ static bool has_bundles(job_t *job, catena_neighborhood_t *n,
 
 /** One rank, if it leads, gets no area: then all go without bundles of that
  * pattern, and the first one tells. @return whether it has happened */
-static bool starve(job_t *job, uint32_t starved, ctn_pattern_t pattern)
+static bool exhaust_heap(job_t *job, uint32_t exhausted, ctn_pattern_t pattern)
 {
     static const char *const words[CTN_PATTERNS] = {
         [CTN_PATTERN_ALLTOALL] = "no memory for bundles of blocks of equal "
@@ -263,13 +260,13 @@ static bool starve(job_t *job, uint32_t starved, ctn_pattern_t pattern)
                                "length (gather)"};
     ctn_log_t *log = &job->context->log;
     ctn_log_level_t level = log->level;
-    capture_t said;
-    capture_start(&said);
+    capture_t output;
+    capture_start(&output);
     log->level = CTN_LOG_INFO;
-    areas = (struct areas){.armed = job->rank == starved, .pattern = pattern};
+    areas = (struct areas){.armed = job->rank == exhausted, .pattern = pattern};
     catena_neighborhood_t *n = make_complete(job);
     log->level = level;
-    capture_stop(&said);
+    capture_stop(&output);
     if (n == NULL) {
         return false;
     }
@@ -281,9 +278,10 @@ static bool starve(job_t *job, uint32_t starved, ctn_pattern_t pattern)
     bool usual = n->graph_facts.nodes > 1;
     bool alltoall = usual && !(refused && pattern == CTN_PATTERN_ALLTOALL);
     bool gather = usual && !(refused && pattern == CTN_PATTERN_GATHER);
-    JOB_CHECK(job, has_bundles(job, n, CATENA_NEIGHBOR_ALLTOALL) == alltoall);
-    JOB_CHECK(job, has_bundles(job, n, CATENA_NEIGHBOR_GATHER) == gather);
-    JOB_CHECK(job, (strstr(said.text, words[pattern]) != NULL) ==
+    JOB_CHECK(job,
+              has_aggregates(job, n, CATENA_NEIGHBOR_ALLTOALL) == alltoall);
+    JOB_CHECK(job, has_aggregates(job, n, CATENA_NEIGHBOR_GATHER) == gather);
+    JOB_CHECK(job, (strstr(output.text, words[pattern]) != NULL) ==
                        (refused && job->rank == 0));
     exchange(job, n);
     if (!refused) {
@@ -295,16 +293,16 @@ static bool starve(job_t *job, uint32_t starved, ctn_pattern_t pattern)
 }
 
 /** On ranks that are processes: simulated ones have no bundles. */
-static void without_bundles(job_t *job)
+static void without_aggregates(job_t *job)
 {
     unsigned refused = 0;
     catena_heap_stats_t before, after;
     catena_place_t place;
-    (void)starve(job, job->size, 0); /* connects */
+    (void)exhaust_heap(job, job->size, 0); /* connects */
     JOB_CHECK(job, catena_heap_stats(job->context, &before) == CATENA_OK);
-    for (uint32_t starved = 0; starved < job->size; starved++) {
+    for (uint32_t exhausted = 0; exhausted < job->size; exhausted++) {
         for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
-            refused += starve(job, starved, pattern);
+            refused += exhaust_heap(job, exhausted, pattern);
         }
     }
     JOB_CHECK(job, catena_heap_stats(job->context, &after) == CATENA_OK);
@@ -322,6 +320,6 @@ static void add_cases(TCase *tcase)
 int main(int argc, char **argv)
 {
     return job_is_rank(argc, argv)
-               ? job_rank(1, without_bundles)
+               ? job_rank(1, without_aggregates)
                : unit_main("neighborhood_memory", 100, add_cases);
 }

@@ -24,29 +24,33 @@ static bool is_grid(void)
 }
 
 /** All plans that are possible. */
-static void make_plans(job_t *job, catena_neighborhood_t *own)
+static void make_schedules(job_t *job, catena_neighborhood_t *own)
 {
-    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
-         scheme++) {
-        JOB_CHECK(job, ctn_schedules_make_for(own, scheme) == CATENA_OK);
+    for (ctn_neighbor_algorithm_t algorithm = 0;
+         algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
+        JOB_CHECK(job, ctn_schedules_make_for(own, algorithm) == CATENA_OK);
     }
-    JOB_CHECK(job, own->plan[CTN_NEIGHBOR_DIRECT][CTN_PATTERN_GATHER] != NULL);
-    JOB_CHECK(job, own->plan[CTN_NEIGHBOR_COLORED][CTN_PATTERN_GATHER] != NULL);
+    JOB_CHECK(job,
+              own->schedule[CTN_NEIGHBOR_DIRECT][CTN_PATTERN_GATHER] != NULL);
+    JOB_CHECK(job,
+              own->schedule[CTN_NEIGHBOR_COLORED][CTN_PATTERN_GATHER] != NULL);
 }
 
-static const ctn_schedule_t *
-plan_of(uint32_t rank, ctn_neighbor_algorithm_t scheme, ctn_pattern_t pattern)
+static const ctn_schedule_t *schedule_of(uint32_t rank,
+                                         ctn_neighbor_algorithm_t algorithm,
+                                         ctn_pattern_t pattern)
 {
-    return made[rank]->plan[scheme][pattern];
+    return made[rank]->schedule[algorithm][pattern];
 }
 
 /** Whether all ranks, or none, have a plan of the scheme. */
-static bool is_possible(job_t *job, ctn_neighbor_algorithm_t scheme,
+static bool is_possible(job_t *job, ctn_neighbor_algorithm_t algorithm,
                         ctn_pattern_t pattern)
 {
-    bool possible = plan_of(0, scheme, pattern) != NULL;
+    bool possible = schedule_of(0, algorithm, pattern) != NULL;
     for (uint32_t r = 0; r < job->size; r++) {
-        JOB_CHECK(job, (plan_of(r, scheme, pattern) != NULL) == possible);
+        JOB_CHECK(job,
+                  (schedule_of(r, algorithm, pattern) != NULL) == possible);
     }
     return possible;
 }
@@ -54,18 +58,19 @@ static bool is_possible(job_t *job, ctn_neighbor_algorithm_t scheme,
 /* ---- what schemes promise ---- */
 
 /** A rank sends at most one message in a round, and receives at most one. */
-static void check_steps(job_t *job, const ctn_schedule_t *plan)
+static void check_steps(job_t *job, const ctn_schedule_t *schedule)
 {
-    for (uint32_t i = 1; i < plan->sends; i++) {
-        JOB_CHECK(job, plan->send[i].round > plan->send[i - 1].round);
+    for (uint32_t i = 1; i < schedule->sends; i++) {
+        JOB_CHECK(job, schedule->send[i].round > schedule->send[i - 1].round);
     }
-    for (uint32_t i = 1; i < plan->receives; i++) {
-        JOB_CHECK(job, plan->receive[i].round > plan->receive[i - 1].round);
+    for (uint32_t i = 1; i < schedule->receives; i++) {
+        JOB_CHECK(job,
+                  schedule->receive[i].round > schedule->receive[i - 1].round);
     }
 }
 
 /** Between two nodes there is one message each way, if there are edges. */
-static void check_node_pairs(job_t *job, const ctn_schedule_t *plan)
+static void check_node_pairs(job_t *job, const ctn_schedule_t *schedule)
 {
     uint64_t pairs = 0;
     bool *seen = calloc((size_t)job->size * job->size, sizeof(*seen));
@@ -83,8 +88,9 @@ static void check_node_pairs(job_t *job, const ctn_schedule_t *plan)
             *pair = true;
         }
     }
-    JOB_CHECK(job, plan->facts.messages[CTN_REMOTE] == pairs);
-    JOB_CHECK(job, plan->rounds == 3 && plan->facts.far_rounds == (pairs > 0));
+    JOB_CHECK(job, schedule->facts.messages[CTN_REMOTE] == pairs);
+    JOB_CHECK(job, schedule->rounds == 3 &&
+                       schedule->facts.remote_rounds == (pairs > 0));
     free(seen);
 }
 
@@ -125,16 +131,17 @@ static void check_combining(job_t *job, ctn_pattern_t pattern)
         rings = rings && graph.periods[d];
     }
     for (uint32_t r = 0; r < job->size; r++) {
-        const ctn_schedule_t *plan =
-            plan_of(r, CTN_NEIGHBOR_COMBINING, pattern);
+        const ctn_schedule_t *schedule =
+            schedule_of(r, CTN_NEIGHBOR_COMBINING, pattern);
         uint32_t parts = 0;
-        for (uint32_t i = 0; i < plan->sends; i++) {
-            parts += plan->send[i].count;
+        for (uint32_t i = 0; i < schedule->sends; i++) {
+            parts += schedule->send[i].count;
         }
         bool each = pattern == CTN_PATTERN_ALLTOALL;
-        JOB_CHECK(job,
-                  rings ? plan->sends == messages : plan->sends <= messages);
-        JOB_CHECK(job, rings ? plan->rounds == rounds : plan->rounds <= rounds);
+        JOB_CHECK(job, rings ? schedule->sends == messages
+                             : schedule->sends <= messages);
+        JOB_CHECK(job, rings ? schedule->rounds == rounds
+                             : schedule->rounds <= rounds);
         JOB_CHECK(job, rings && each ? parts == blocks : parts <= blocks);
     }
 }
@@ -143,35 +150,35 @@ static uint32_t greatest_degree(const job_t *job)
 {
     uint32_t most = 0;
     for (uint32_t r = 0; r < job->size; r++) {
-        const ctn_schedule_t *plan =
-            plan_of(r, CTN_NEIGHBOR_DIRECT, CTN_PATTERN_ALLTOALL);
-        most = most > plan->sends ? most : plan->sends;
-        most = most > plan->receives ? most : plan->receives;
+        const ctn_schedule_t *schedule =
+            schedule_of(r, CTN_NEIGHBOR_DIRECT, CTN_PATTERN_ALLTOALL);
+        most = most > schedule->sends ? most : schedule->sends;
+        most = most > schedule->receives ? most : schedule->receives;
     }
     return most;
 }
 
 /** The facts that all ranks agreed on are true of the plans of all ranks. */
-static void check_facts(job_t *job, ctn_neighbor_algorithm_t scheme,
+static void check_facts(job_t *job, ctn_neighbor_algorithm_t algorithm,
                         ctn_pattern_t pattern)
 {
-    const ctn_schedule_t *first = plan_of(0, scheme, pattern);
+    const ctn_schedule_t *first = schedule_of(0, algorithm, pattern);
     uint64_t messages[CTN_REACHES] = {0};
     uint64_t blocks[CTN_REACHES] = {0};
     for (uint32_t rank = 0; rank < job->size; rank++) {
-        const ctn_schedule_t *plan = plan_of(rank, scheme, pattern);
-        JOB_CHECK(job, plan->rounds == first->rounds);
-        JOB_CHECK(job, plan->heavy_rounds == first->heavy_rounds);
-        JOB_CHECK(
-            job, memcmp(&plan->facts, &first->facts, sizeof(plan->facts)) == 0);
+        const ctn_schedule_t *schedule = schedule_of(rank, algorithm, pattern);
+        JOB_CHECK(job, schedule->rounds == first->rounds);
+        JOB_CHECK(job, schedule->heavy_rounds == first->heavy_rounds);
+        JOB_CHECK(job, memcmp(&schedule->facts, &first->facts,
+                              sizeof(schedule->facts)) == 0);
         uint64_t own[CTN_REACHES] = {0};
-        for (uint32_t i = 0; i < plan->sends; i++) {
-            int far = !plan->out[plan->send[i].link].peer.near;
-            own[far]++;
-            blocks[far] += plan->send[i].count;
+        for (uint32_t i = 0; i < schedule->sends; i++) {
+            int remote = !schedule->out[schedule->send[i].link].peer.local;
+            own[remote]++;
+            blocks[remote] += schedule->send[i].count;
         }
         for (int reach = 0; reach < CTN_REACHES; reach++) {
-            JOB_CHECK(job, own[reach] <= plan->facts.most_messages[reach]);
+            JOB_CHECK(job, own[reach] <= schedule->facts.most_messages[reach]);
             messages[reach] += own[reach];
         }
     }
@@ -180,33 +187,34 @@ static void check_facts(job_t *job, ctn_neighbor_algorithm_t scheme,
     JOB_CHECK(job, memcmp(blocks, first->facts.blocks, sizeof(blocks)) == 0);
 }
 
-static void check_scheme(job_t *job, ctn_neighbor_algorithm_t scheme,
-                         ctn_pattern_t pattern)
+static void check_algorithm(job_t *job, ctn_neighbor_algorithm_t algorithm,
+                            ctn_pattern_t pattern)
 {
-    const ctn_schedule_t *plan = plan_of(0, scheme, pattern);
-    check_facts(job, scheme, pattern);
-    if (scheme == CTN_NEIGHBOR_COLORED) {
+    const ctn_schedule_t *schedule = schedule_of(0, algorithm, pattern);
+    check_facts(job, algorithm, pattern);
+    if (algorithm == CTN_NEIGHBOR_COLORED) {
         uint32_t degree = greatest_degree(job);
-        JOB_CHECK(job, plan->rounds >= degree);
-        JOB_CHECK(job, is_grid() ? plan->rounds <= made[0]->targets
-                                 : plan->rounds < 2 * degree || degree == 0);
+        JOB_CHECK(job, schedule->rounds >= degree);
+        JOB_CHECK(job, is_grid()
+                           ? schedule->rounds <= made[0]->targets
+                           : schedule->rounds < 2 * degree || degree == 0);
         for (uint32_t r = 0; r < job->size; r++) {
-            check_steps(job, plan_of(r, scheme, pattern));
+            check_steps(job, schedule_of(r, algorithm, pattern));
         }
-    } else if (scheme == CTN_NEIGHBOR_AGGREGATED) {
-        check_node_pairs(job, plan);
-    } else if (scheme == CTN_NEIGHBOR_COMBINING) {
+    } else if (algorithm == CTN_NEIGHBOR_AGGREGATED) {
+        check_node_pairs(job, schedule);
+    } else if (algorithm == CTN_NEIGHBOR_COMBINING) {
         check_combining(job, pattern);
     }
 }
 
 static void check_all(job_t *job)
 {
-    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
-         scheme++) {
+    for (ctn_neighbor_algorithm_t algorithm = 0;
+         algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
         for (ctn_pattern_t pattern = 0; pattern < CTN_PATTERNS; pattern++) {
-            if (is_possible(job, scheme, pattern)) {
-                check_scheme(job, scheme, pattern);
+            if (is_possible(job, algorithm, pattern)) {
+                check_algorithm(job, algorithm, pattern);
             }
         }
     }
@@ -223,19 +231,20 @@ static void run_all(job_t *job, catena_neighborhood_t *own)
     uint64_t mine = job->rank;
     uint64_t memory = job->exec->tally.memory;
     oracle_table_open(&oracle, &table);
-    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
-         scheme++) {
-        if (own->plan[scheme][CTN_PATTERN_ALLTOALL] == NULL) {
+    for (ctn_neighbor_algorithm_t algorithm = 0;
+         algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
+        if (own->schedule[algorithm][CTN_PATTERN_ALLTOALL] == NULL) {
             continue;
         }
-        JOB_CHECK(job, catena_neighborhood_set(
-                           own, "algorithm",
-                           ctn_neighbor_algorithm_names[scheme]) == CATENA_OK);
+        JOB_CHECK(job,
+                  catena_neighborhood_set(
+                      own, "algorithm",
+                      ctn_neighbor_algorithm_names[algorithm]) == CATENA_OK);
         oracle_nbr_call_t call = {
             .graph = &graph, .neighborhood = own, .table = &table};
         oracle_nbr_draw(&call, &random, &mine, job->size > 32 ? 150 : 3000);
         oracle_nbr_all(&oracle, &call, random,
-                       ctn_neighbor_algorithm_names[scheme]);
+                       ctn_neighbor_algorithm_names[algorithm]);
     }
     JOB_CHECK(job, job->exec->tally.memory == memory);
     oracle_table_close(&oracle, &table);
@@ -249,7 +258,7 @@ static void make_and_check(job_t *job)
     made[job->rank] = own;
     if (own != NULL) {
         oracle_graph_settle(&graph, (int)job->rank);
-        make_plans(job, own);
+        make_schedules(job, own);
     }
     (void)catena_barrier(job->context->world);
     if (own != NULL && job->rank == 0) {
@@ -302,7 +311,7 @@ static void check_moore(job_t *job)
     JOB_CHECK(job,
               ctn_schedules_make_for(own, CTN_NEIGHBOR_COMBINING) == CATENA_OK);
     const ctn_schedule_t *gather =
-        own->plan[CTN_NEIGHBOR_COMBINING][CTN_PATTERN_GATHER];
+        own->schedule[CTN_NEIGHBOR_COMBINING][CTN_PATTERN_GATHER];
     uint32_t blocks = 0;
     for (uint32_t i = 0; i < gather->sends; i++) {
         blocks += gather->send[i].count;
@@ -401,10 +410,10 @@ static void check_settings(job_t *job)
                                       odd ? "none" : "auto") == CATENA_ERR_ARG);
     JOB_CHECK(job, catena_neighborhood_set(own, odd ? "color" : "algorithm",
                                            "auto") == CATENA_ERR_ARG);
-    for (ctn_neighbor_algorithm_t scheme = 0; scheme < CTN_NEIGHBOR_ALGORITHMS;
-         scheme++) {
-        const char *name = ctn_neighbor_algorithm_names[scheme];
-        if (scheme == CTN_NEIGHBOR_COMBINING) {
+    for (ctn_neighbor_algorithm_t algorithm = 0;
+         algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
+        const char *name = ctn_neighbor_algorithm_names[algorithm];
+        if (algorithm == CTN_NEIGHBOR_COMBINING) {
             continue;
         }
         JOB_CHECK(job,
@@ -416,7 +425,7 @@ static void check_settings(job_t *job)
     }
     JOB_CHECK(job,
               catena_neighborhood_set(own, "algorithm", "auto") == CATENA_OK);
-    JOB_CHECK(job, own->wanted == -1);
+    JOB_CHECK(job, own->requested == -1);
     JOB_CHECK(job,
               catena_neighborhood_explain(own, CATENA_NEIGHBOR_ALL, 8, text,
                                           sizeof(text)) == CATENA_ERR_ARG);
@@ -527,7 +536,7 @@ END_TEST
 
 START_TEST(settings)
 {
-    static const char *const said[] = {
+    static const char *const expected[] = {
         "algorithm 'combining' is not possible: it is no grid",
         "algorithm is 'none'; expected auto, direct, colored",
         "no setting 'color'; there is algorithm"};
@@ -536,9 +545,9 @@ START_TEST(settings)
     int failed = job_simulate_nodes(16, 4, 3, check_settings);
     capture_stop(&capture);
     ck_assert_msg(failed == 0, "%s", capture.text);
-    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
-        ck_assert_msg(strstr(capture.text, said[i]) != NULL, "%s in %s",
-                      said[i], capture.text);
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        ck_assert_msg(strstr(capture.text, expected[i]) != NULL, "%s in %s",
+                      expected[i], capture.text);
     }
 }
 END_TEST

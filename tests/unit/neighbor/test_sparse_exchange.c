@@ -11,8 +11,8 @@
 /* A record is a rank, then words that say who sent it and which it was. */
 enum { MOST_WORDS = 7 };
 
-static size_t words; /* of a record */
-static bool starved; /* the last rank has no memory for its records */
+static size_t words;   /* of a record */
+static bool exhausted; /* the last rank has no memory for its records */
 
 static uint32_t count_of(const job_t *job, uint32_t from)
 {
@@ -57,20 +57,20 @@ static void check_came(job_t *job, const uint32_t *came, size_t count)
     JOB_CHECK(job, at == count);
 }
 
-static void deliver(job_t *job)
+static void exchange_records(job_t *job)
 {
     uint32_t count = count_of(job, job->rank);
     uint32_t *record = malloc((count * words + 1) * sizeof(*record));
     for (uint32_t i = 0; i < count; i++) {
         fill(record + i * words, target_of(job, job->rank, i), job->rank, i);
     }
-    bool none = starved && job->rank == job->size - 1;
+    bool none = exhausted && job->rank == job->size - 1;
     void *came = NULL;
     size_t came_count = 0;
     catena_status_t status = ctn_sparse_exchange(
         job->context->world, words * sizeof(*record), none ? 1 : count,
         none ? NULL : record, &came, &came_count);
-    JOB_CHECK(job, status == (starved ? CATENA_ERR_NO_MEMORY : CATENA_OK));
+    JOB_CHECK(job, status == (exhausted ? CATENA_ERR_NO_MEMORY : CATENA_OK));
     if (status == CATENA_OK) {
         check_came(job, came, came_count);
     }
@@ -83,7 +83,7 @@ START_TEST(records)
     for (uint64_t seed = 1; seed <= 60; seed++) {
         words = 1 + seed % MOST_WORDS;
         uint32_t ranks = 1 + (uint32_t)(seed * 7 % 33);
-        int failed = job_simulate(ranks, seed, deliver);
+        int failed = job_simulate(ranks, seed, exchange_records);
         ck_assert_msg(failed == 0, "seed %d: %d of %u failed", (int)seed,
                       failed, ranks);
     }
@@ -91,14 +91,14 @@ START_TEST(records)
 END_TEST
 
 /** Whoever has no memory says so to all; then they can go on. */
-static void deliver_twice(job_t *job)
+static void exchange_twice(job_t *job)
 {
-    starved = true;
-    deliver(job);
+    exhausted = true;
+    exchange_records(job);
     (void)catena_barrier(job->context->world);
-    starved = false;
+    exhausted = false;
     (void)catena_barrier(job->context->world);
-    deliver(job);
+    exchange_records(job);
 }
 
 START_TEST(no_memory)
@@ -106,7 +106,7 @@ START_TEST(no_memory)
     for (uint64_t seed = 1; seed <= 20; seed++) {
         words = 3;
         uint32_t ranks = 1 + (uint32_t)(seed * 5 % 23);
-        int failed = job_simulate(ranks, seed, deliver_twice);
+        int failed = job_simulate(ranks, seed, exchange_twice);
         ck_assert_msg(failed == 0, "seed %d: %d of %u failed", (int)seed,
                       failed, ranks);
     }
