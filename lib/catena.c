@@ -258,7 +258,7 @@ static catena_status_t make_world(catena_context_t *context)
         return status;
     }
     context->world->permanent = true;
-    ctn_barrier_fences(context->world);
+    ctn_barrier_set_hooks(context->world);
     link_world(context);
     status = ctn_topo_link_node(context->world, context->boot->local_ranks);
     if (status != CATENA_OK) {

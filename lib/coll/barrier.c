@@ -24,16 +24,16 @@ typedef struct barrier {
     catena_group_t *group;
     /* working */
     ctn_topo_t *topo;
-    uint64_t *words; /* the members' */
-    uint64_t value;  /* what they hold once their members have come */
-    uint32_t seen;   /* members known to have come */
+    uint64_t *words;  /* the members' */
+    uint64_t value;   /* what they hold once their members have come */
+    uint32_t arrived; /* members known to have come */
     bool flat;
-    bool cards; /* fence: the one that shows cards */
+    bool publishes; /* fence: the one that shows cards */
     unsigned round;
     bool sent;
 } barrier_t;
 
-static bool flat_here(const ctn_topo_t *topo)
+static bool is_flat(const ctn_topo_t *topo)
 {
     return topo->oversubscribed ||
            ctn_topo_local_size(topo) <= CTN_FLAT_MEMBERS;
@@ -41,8 +41,8 @@ static bool flat_here(const ctn_topo_t *topo)
 
 /** Words only grow: of several barriers under way the later may get here
  * first, and says then that the earlier ones were reached as well. */
-static void post(ctn_exec_t *exec, uint64_t *word, uint64_t *last,
-                 uint64_t value)
+static void raise_word(ctn_exec_t *exec, uint64_t *word, uint64_t *last,
+                       uint64_t value)
 {
     if (*last < value) {
         *last = value;
@@ -54,7 +54,7 @@ static void post(ctn_exec_t *exec, uint64_t *word, uint64_t *last,
 CTN_TURN static bool all_elsewhere(const barrier_t *barrier)
 {
     const ctn_topo_t *topo = barrier->topo;
-    for (uint32_t i = barrier->seen; i < ctn_topo_local_size(topo); i++) {
+    for (uint32_t i = barrier->arrived; i < ctn_topo_local_size(topo); i++) {
         const uint64_t *word = &barrier->words[i * topo->node_area.stride];
         if (ctn_word_load(word) < barrier->value &&
             !ctn_topo_elsewhere(topo, i)) {
@@ -68,7 +68,7 @@ CTN_TURN static bool all_elsewhere(const barrier_t *barrier)
 static inline void arrive(ctn_exec_t *exec, barrier_t *barrier, uint64_t seq)
 {
     ctn_topo_t *topo = barrier->topo;
-    barrier->seen = 0;
+    barrier->arrived = 0;
     barrier->words = ctn_topo_arrived(topo, seq, 0);
     barrier->value = seq + 1;
     ctn_exec_post(exec, ctn_topo_arrived(topo, seq, ctn_topo_local_rank(topo)),
@@ -84,7 +84,7 @@ static ctn_step_t begin(ctn_op_t *op)
         return step;
     }
     ctn_topo_t *topo = barrier->topo;
-    barrier->flat = topo->nodes == 1 && flat_here(topo);
+    barrier->flat = topo->nodes == 1 && is_flat(topo);
     barrier->round = 0;
     barrier->sent = false;
     arrive(op->exec, barrier, op->seq);
@@ -92,22 +92,22 @@ static ctn_step_t begin(ctn_op_t *op)
 }
 
 /** Whether all members have come, after so many looks at who has not. */
-CTN_TURN static bool all_here(ctn_exec_t *exec, barrier_t *barrier,
-                              uint32_t loads)
+CTN_TURN static bool all_arrived(ctn_exec_t *exec, barrier_t *barrier,
+                                 uint32_t loads)
 {
     const ctn_topo_t *topo = barrier->topo;
     uint32_t n = ctn_topo_local_size(topo);
-    while (barrier->seen < n) {
+    while (barrier->arrived < n) {
         /* A later barrier's value says that this one was reached, too. */
         const uint64_t *word =
-            &barrier->words[barrier->seen * topo->node_area.stride];
+            &barrier->words[barrier->arrived * topo->node_area.stride];
         if (!ctn_word_reaches(word, barrier->value, loads)) {
             exec->spin_polls = exec->oversubscribed && all_elsewhere(barrier)
                                    ? CTN_SPIN_FOR_SOME
                                    : 0;
             return false;
         }
-        barrier->seen++;
+        barrier->arrived++;
     }
     return true;
 }
@@ -118,10 +118,10 @@ static ctn_step_t gather(ctn_op_t *op)
     barrier_t *barrier = ctn_op_state(op);
     const ctn_topo_t *topo = barrier->topo;
     if ((!barrier->flat && ctn_topo_local_rank(topo) != 0) ||
-        all_here(op->exec, barrier, 1)) {
+        all_arrived(op->exec, barrier, 1)) {
         return CTN_STEP_NEXT;
     }
-    op->waits_for = ctn_topo_local(topo, barrier->seen)->rank;
+    op->waits_for = ctn_topo_local(topo, barrier->arrived)->rank;
     return CTN_STEP_WAIT;
 }
 
@@ -162,8 +162,8 @@ static ctn_step_t release(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     if (ctn_topo_local_rank(topo) == 0) {
-        post(op->exec, topo->node_area.released, &topo->released,
-             barrier->value);
+        raise_word(op->exec, topo->node_area.released, &topo->released,
+                   barrier->value);
         return CTN_STEP_NEXT;
     }
     op->waits_for = ctn_topo_local(topo, 0)->rank;
@@ -195,7 +195,7 @@ ctn_op_t *ctn_barrier_create(catena_group_t *group)
     return op;
 }
 
-static ctn_op_t *make_fence(ctn_exec_t *exec, ctn_sequence_t *sequence)
+static ctn_op_t *make_barrier(ctn_exec_t *exec, ctn_sequence_t *sequence)
 {
     (void)exec;
     return ctn_barrier_create(ctn_group_of(sequence));
@@ -212,9 +212,9 @@ static void clear(ctn_exec_t *exec, ctn_sequence_t *sequence)
     }
 }
 
-static const ctn_sequence_hooks_t hooks = {make_fence, clear};
+static const ctn_sequence_hooks_t hooks = {make_barrier, clear};
 
-void ctn_barrier_fences(catena_group_t *group)
+void ctn_barrier_set_hooks(catena_group_t *group)
 {
     group->sequence.hooks = &hooks;
 }
@@ -227,14 +227,15 @@ static ctn_step_t begin_fence(ctn_op_t *op)
     ctn_topo_t *topo = ctn_topo_of(barrier->group);
     barrier->topo = topo;
     barrier->flat = true;
-    barrier->seen = 0;
-    uint64_t *last = barrier->cards ? &topo->published : &topo->fenced;
+    barrier->arrived = 0;
+    uint64_t *last = barrier->publishes ? &topo->published : &topo->fenced;
     barrier->words =
-        barrier->cards ? topo->node_area.published : topo->node_area.fenced;
+        barrier->publishes ? topo->node_area.published : topo->node_area.fenced;
     barrier->value = *last + 1;
-    post(op->exec,
-         &barrier->words[ctn_topo_local_rank(topo) * topo->node_area.stride],
-         last, barrier->value);
+    raise_word(
+        op->exec,
+        &barrier->words[ctn_topo_local_rank(topo) * topo->node_area.stride],
+        last, barrier->value);
     return CTN_STEP_NEXT;
 }
 
@@ -256,11 +257,11 @@ ctn_op_t *ctn_fence_create(catena_group_t *group)
     return op;
 }
 
-ctn_op_t *ctn_show_create(catena_group_t *group)
+ctn_op_t *ctn_publish_fence_create(catena_group_t *group)
 {
     ctn_op_t *op = ctn_fence_create(group);
     if (op != NULL) {
-        ((barrier_t *)ctn_op_state(op))->cards = true;
+        ((barrier_t *)ctn_op_state(op))->publishes = true;
     }
     return op;
 }
@@ -274,7 +275,7 @@ void ctn_barrier_explain(catena_group_t *group, char *text, size_t bytes)
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
         return;
     }
-    bool flat = flat_here(topo);
+    bool flat = is_flat(topo);
     snprintf(text, bytes, "algorithm=%s nodes=%u",
              topo->nodes > 1 ? "root+dissemination"
              : flat          ? "flat"
@@ -295,26 +296,27 @@ bool ctn_barrier_by_levels(catena_group_t *group)
 static catena_status_t run_levels(catena_group_t *group, ctn_mode_t mode,
                                   catena_request_t **request)
 {
-    const ctn_given_t given = {.composition = &ctn_ml_barrier, .group = group};
-    return ctn_ml_run(&given, mode, request);
+    const ctn_coll_args_t args = {.composition = &ctn_ml_barrier,
+                                  .group = group};
+    return ctn_ml_run(&args, mode, request);
 }
 
 /** A flat barrier that is alone. False: it is to be an operation. */
-CTN_TURN static bool run_alone(catena_group_t *group, catena_status_t *status)
+CTN_TURN static bool run_inline(catena_group_t *group, catena_status_t *status)
 {
     ctn_exec_t *exec = group->exec;
     barrier_t barrier = {.topo = ctn_topo_known(group)};
     const ctn_topo_t *topo = barrier.topo;
     uint64_t seq;
     if (topo == NULL || topo->state != CTN_BUILT || topo->nodes > 1 ||
-        !flat_here(topo) || !ctn_inline_begin(exec, &group->sequence, &seq)) {
+        !is_flat(topo) || !ctn_inline_begin(exec, &group->sequence, &seq)) {
         return false;
     }
     ctn_backoff_t backoff = {0};
     arrive(exec, &barrier, seq);
     ctn_exec_wake(exec);
     uint32_t loads = exec->wait_policy.loads;
-    while (!all_here(exec, &barrier, loads) &&
+    while (!all_arrived(exec, &barrier, loads) &&
            ctn_inline_yield(exec, &backoff)) {
         loads = 1;
     }
@@ -323,7 +325,7 @@ CTN_TURN static bool run_alone(catena_group_t *group, catena_status_t *status)
 }
 
 /** One that is the group's first, or cannot be run so. */
-CTN_COLD static catena_status_t run_usual(catena_group_t *group)
+CTN_COLD static catena_status_t run_operation(catena_group_t *group)
 {
     if (group == NULL) {
         return CATENA_ERR_ARG;
@@ -336,9 +338,9 @@ CTN_TURN_FIRST catena_status_t catena_barrier(catena_group_t *group)
 {
     catena_status_t status;
     return group != NULL && group->barrier == CTN_BARRIER_NODES &&
-                   run_alone(group, &status)
+                   run_inline(group, &status)
                ? status
-               : run_usual(group);
+               : run_operation(group);
 }
 
 /** A barrier as a request, inactive. */

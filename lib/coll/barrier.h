@@ -8,7 +8,7 @@ ctn_op_t *ctn_barrier_create(catena_group_t *group);
 
 /** Have exec put barriers between operations of this group where it needs them
  * (exec/sequence.h); to be called when it has been created. */
-void ctn_barrier_fences(catena_group_t *group);
+void ctn_barrier_set_hooks(catena_group_t *group);
 
 /** An inactive barrier of the members of `group` on this node: on-node words
  * only. The topology must be built. NULL: no memory. */
@@ -16,7 +16,7 @@ ctn_op_t *ctn_fence_create(catena_group_t *group);
 
 /** The same, but numbered apart: what a member has written to its card is seen
  * by all others on the node when it is over. */
-ctn_op_t *ctn_show_create(catena_group_t *group);
+ctn_op_t *ctn_publish_fence_create(catena_group_t *group);
 
 /** Whether barriers of `group` are put together from levels, as its settings
  * may have it, and not made here. */

@@ -5,9 +5,9 @@
 #include "topo/topo.h"
 
 /* Between two blocks neither of which is plain. */
-enum { THROUGH_BYTES = 2048 };
+enum { STAGING_BYTES = 2048 };
 
-CTN_HOT bool ctn_block_fits(const ctn_given_side_t *side, uint32_t i,
+CTN_HOT bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i,
                             size_t *all)
 {
     bool typed = side->types != NULL;
@@ -71,17 +71,17 @@ CTN_HOT void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
         ctn_span_write(exec, target, 0, bytes, source->base);
         return;
     }
-    unsigned char through[THROUGH_BYTES];
-    for (size_t at = 0; at < bytes; at += THROUGH_BYTES) {
-        size_t part = bytes - at < THROUGH_BYTES ? bytes - at : THROUGH_BYTES;
-        ctn_span_read(exec, source, at, part, through);
-        ctn_span_write(exec, target, at, part, through);
+    unsigned char staging[STAGING_BYTES];
+    for (size_t at = 0; at < bytes; at += STAGING_BYTES) {
+        size_t chunk = bytes - at < STAGING_BYTES ? bytes - at : STAGING_BYTES;
+        ctn_span_read(exec, source, at, chunk, staging);
+        ctn_span_write(exec, target, at, chunk, staging);
     }
 }
 
-catena_status_t ctn_block_differs(const ctn_exec_t *exec, uint32_t from,
-                                  uint32_t to, uint64_t found,
-                                  uint64_t expected)
+catena_status_t ctn_blocks_report_mismatch(const ctn_exec_t *exec,
+                                           uint32_t from, uint32_t to,
+                                           uint64_t found, uint64_t expected)
 {
     ctn_error(exec->log,
               "alltoall: the block from rank %u to rank %u has %llu bytes; "
@@ -92,7 +92,7 @@ catena_status_t ctn_block_differs(const ctn_exec_t *exec, uint32_t from,
     return CATENA_ERR_ARG;
 }
 
-uint64_t ctn_span_place(const ctn_exec_t *exec, const ctn_span_t *block)
+uint64_t ctn_span_offset(const ctn_exec_t *exec, const ctn_span_t *block)
 {
     uint64_t offset;
     return block->type == NULL && ctn_heap_contains(exec->heap, block->base,
@@ -107,11 +107,11 @@ uint64_t ctn_blocks_base(const ctn_exec_t *exec, const ctn_blocks_t *blocks,
     if (blocks->counts == NULL) {
         ctn_span_t all = ctn_blocks_at(blocks, 0);
         all.bytes *= n;
-        return ctn_span_place(exec, &all);
+        return ctn_span_offset(exec, &all);
     }
     for (uint32_t i = 0; i < n; i++) {
         ctn_span_t block = ctn_blocks_at(blocks, i);
-        if (block.bytes > 0 && ctn_span_place(exec, &block) == CTN_STAGED) {
+        if (block.bytes > 0 && ctn_span_offset(exec, &block) == CTN_STAGED) {
             return CTN_STAGED;
         }
     }

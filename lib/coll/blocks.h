@@ -31,22 +31,22 @@ typedef struct ctn_blocks {
 
 /** One side of a collective as it was given: one count, or arrays. What it does
  * not have is 0. */
-typedef struct ctn_given_side {
+typedef struct ctn_coll_side {
     const void *buffer;
     size_t count;
     const size_t *counts;
     const ptrdiff_t *displacements;
     catena_datatype_t type;
     const catena_datatype_t *types;
-} ctn_given_side_t;
+} ctn_coll_side_t;
 
 /** n blocks of one length, of `count` elements of a type that is not NULL: sets
  * `bytes` and `step`.
  * @param[out] all bytes of all blocks
  * @return false: they do not fit the address space */
-static inline bool ctn_blocks_read_alike(const ctn_given_side_t *side,
-                                         uint32_t n, ctn_blocks_t *blocks,
-                                         size_t *all)
+static inline bool ctn_blocks_read_uniform(const ctn_coll_side_t *side,
+                                           uint32_t n, ctn_blocks_t *blocks,
+                                           size_t *all)
 {
     ptrdiff_t reach;
     return !(__builtin_mul_overflow(side->count, side->type->bytes,
@@ -60,7 +60,7 @@ static inline bool ctn_blocks_read_alike(const ctn_given_side_t *side,
 /** Block i of those with a length of their own, of a type that is not NULL: its
  * bytes are added to *all. Without displacements they lie one after the other.
  * @return false: it does not fit the address space, or lies outside it */
-bool ctn_block_fits(const ctn_given_side_t *side, uint32_t i, size_t *all);
+bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i, size_t *all);
 
 /** Of an empty block nothing but its length may be looked at: its displacement
  * and the buffer may be anything. */
@@ -107,13 +107,13 @@ void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
 
 /** A block of one rank for another is `found` bytes long where `expected` are
  * received: say so. @return ERR_ARG */
-catena_status_t ctn_block_differs(const ctn_exec_t *exec, uint32_t from,
-                                  uint32_t to, uint64_t found,
-                                  uint64_t expected);
+catena_status_t ctn_blocks_report_mismatch(const ctn_exec_t *exec,
+                                           uint32_t from, uint32_t to,
+                                           uint64_t found, uint64_t expected);
 
 /** Offset of a block in this process's heap, or CTN_STAGED: some of it lies
  * elsewhere, or it is no plain memory. */
-uint64_t ctn_span_place(const ctn_exec_t *exec, const ctn_span_t *block);
+uint64_t ctn_span_offset(const ctn_exec_t *exec, const ctn_span_t *block);
 
 /** Where the blocks of n members count from, as an offset in this process's
  * heap: the first when all are alike, else the start of the arena. CTN_STAGED:

@@ -16,7 +16,7 @@
 #include "exec/slot.h"
 
 /* Words of pairwise rounds in the same slots never look like a message. */
-_Static_assert((uint64_t)CTN_PAIRWISE_TURNS << 20 <= CTN_JOINT_COUNT,
+_Static_assert((uint64_t)CTN_PAIRWISE_TURNS << 20 <= CTN_AGGREGATE_FLAG,
                "turns leave the highest bit of a count");
 
 /* ---- who sends to whom ---- */
@@ -52,11 +52,11 @@ static uint32_t slots_of_node(range_t n, size_t bytes)
 /** Slots that a message of so many bytes takes. */
 static uint32_t slots_of_message(const ctn_topo_t *topo, size_t bytes)
 {
-    const size_t wide = ctn_group_eager_bytes(topo->group);
-    return bytes <= wide ? 1 : (uint32_t)((bytes + wide - 1) / wide);
+    const size_t eager = ctn_group_eager_bytes(topo->group);
+    return bytes <= eager ? 1 : (uint32_t)((bytes + eager - 1) / eager);
 }
 
-bool ctn_joint_suits(const ctn_topo_t *topo, size_t bytes)
+bool ctn_aggregate_suits(const ctn_topo_t *topo, size_t bytes)
 {
     const ctn_member_table_t *member_table = &topo->member_table;
     if (bytes > CTN_AGGREGATE_BYTES || member_table->nodes < 2 ||
@@ -81,8 +81,8 @@ _Static_assert(CTN_AGGREGATE_BYTES <= CTN_STAGING_BYTES &&
                "messages can be packed, and small blocks are in rows");
 
 /** The first message at member `at`, from this one on, that there is. */
-static ctn_joint_cursor_t settle(const ctn_topo_t *topo, uint32_t at,
-                                 ctn_joint_cursor_t cursor)
+static ctn_aggregate_cursor_t skip_missing(const ctn_topo_t *topo, uint32_t at,
+                                           ctn_aggregate_cursor_t cursor)
 {
     const ctn_member_table_t *member_table = &topo->member_table;
     while (
@@ -95,20 +95,20 @@ static ctn_joint_cursor_t settle(const ctn_topo_t *topo, uint32_t at,
     return cursor;
 }
 
-static ctn_joint_cursor_t first_at(const ctn_topo_t *topo, uint32_t at)
+static ctn_aggregate_cursor_t first_at(const ctn_topo_t *topo, uint32_t at)
 {
-    return settle(topo, at, (ctn_joint_cursor_t){0, at});
+    return skip_missing(topo, at, (ctn_aggregate_cursor_t){0, at});
 }
 
-static ctn_joint_cursor_t next_at(const ctn_topo_t *topo, uint32_t at,
-                                  ctn_joint_cursor_t cursor)
+static ctn_aggregate_cursor_t next_at(const ctn_topo_t *topo, uint32_t at,
+                                      ctn_aggregate_cursor_t cursor)
 {
     cursor.member += ctn_topo_local_size(topo);
-    return settle(topo, at, cursor);
+    return skip_missing(topo, at, cursor);
 }
 
 static const ctn_member_t *sender(const ctn_topo_t *topo,
-                                  ctn_joint_cursor_t cursor)
+                                  ctn_aggregate_cursor_t cursor)
 {
     const ctn_member_table_t *member_table = &topo->member_table;
     return &member_table
@@ -116,11 +116,11 @@ static const ctn_member_t *sender(const ctn_topo_t *topo,
 }
 
 /** Slot on node `to` of what a member sends there. */
-static unsigned slot_for(const ctn_joint_t *x, ctn_joint_cursor_t from,
+static unsigned slot_for(const ctn_aggregate_t *x, ctn_aggregate_cursor_t from,
                          uint32_t to)
 {
     uint32_t n = ctn_member_table_count(&x->topo->member_table, to);
-    return x->first + (from.node - (from.node > to)) * x->apart +
+    return x->first + (from.node - (from.node > to)) * x->stride +
            from.member / n * x->span;
 }
 
@@ -133,13 +133,13 @@ static uint64_t offset_of(const ctn_op_t *op, const ctn_topo_t *topo,
                : at.offset + ctn_group_eager(topo->group, op->seq, slot);
 }
 
-void ctn_joint_begin(ctn_joint_t *x)
+void ctn_aggregate_begin(ctn_aggregate_t *x)
 {
     const ctn_topo_t *topo = x->topo;
     range_t n = members_of_nodes(&topo->member_table);
     x->first = slots_of_node(n, x->send->bytes);
     x->span = slots_of_message(topo, n.most * x->send->bytes);
-    x->apart = most_at_one(n) * x->span;
+    x->stride = most_at_one(n) * x->span;
     x->packed = false;
     x->peer_checks = topo->group->exec->peer_checks;
     x->status = CATENA_OK;
@@ -156,7 +156,7 @@ void ctn_joint_begin(ctn_joint_t *x)
 
 /** The blocks for a node as they lie in the buffer, one after the other; NULL:
  * they do not. In place they would be overwritten on their way. */
-static unsigned char *as_they_lie(const ctn_joint_t *x, uint32_t node)
+static unsigned char *contiguous_blocks(const ctn_aggregate_t *x, uint32_t node)
 {
     const ctn_member_table_t *member_table = &x->topo->member_table;
     uint32_t first = member_table->member[member_table->first[node]].rank;
@@ -169,7 +169,7 @@ static unsigned char *as_they_lie(const ctn_joint_t *x, uint32_t node)
                : NULL;
 }
 
-static void pack(ctn_exec_t *exec, const ctn_joint_t *x, uint32_t node,
+static void pack(ctn_exec_t *exec, const ctn_aggregate_t *x, uint32_t node,
                  unsigned char *to)
 {
     const ctn_member_table_t *member_table = &x->topo->member_table;
@@ -181,12 +181,12 @@ static void pack(ctn_exec_t *exec, const ctn_joint_t *x, uint32_t node,
     }
 }
 
-static catena_status_t put(ctn_op_t *op, const ctn_joint_t *x, uint32_t node,
-                           const void *data, uint64_t *pending)
+static catena_status_t put(ctn_op_t *op, const ctn_aggregate_t *x,
+                           uint32_t node, const void *data, uint64_t *pending)
 {
     const ctn_topo_t *topo = x->topo;
     const ctn_member_table_t *member_table = &topo->member_table;
-    ctn_joint_cursor_t own = {topo->node_index, ctn_topo_local_rank(topo)};
+    ctn_aggregate_cursor_t own = {topo->node_index, ctn_topo_local_rank(topo)};
     uint32_t n = ctn_member_table_count(member_table, node);
     const ctn_member_t *to =
         &member_table->member[member_table->first[node] + own.member % n];
@@ -202,22 +202,22 @@ static catena_status_t put(ctn_op_t *op, const ctn_joint_t *x, uint32_t node,
         endpoint, ctn_exec_data(op->exec, data), bytes,
         offset_of(op, x->topo, to->address, slot, bytes),
         ctn_slot_word_offset(op->sequence, to->address, op->seq, slot, 0),
-        ctn_flag(op->seq, CTN_JOINT_COUNT | x->send->bytes), pending);
+        ctn_flag(op->seq, CTN_AGGREGATE_FLAG | x->send->bytes), pending);
 }
 
 /** 1: sent, 0: the network still has too much that was packed, < 0: status. */
-static int send_to(ctn_op_t *op, ctn_joint_t *x, uint32_t node)
+static int send_to(ctn_op_t *op, ctn_aggregate_t *x, uint32_t node)
 {
     size_t bytes =
         ctn_member_table_count(&x->topo->member_table, node) * x->send->bytes;
-    const unsigned char *data = as_they_lie(x, node);
+    const unsigned char *data = contiguous_blocks(x, node);
     catena_status_t status;
     if (data != NULL) {
         status = put(op, x, node, data, &op->pending);
     } else if (bytes <= CTN_INLINE_BYTES) {
-        unsigned char small[CTN_INLINE_BYTES];
-        pack(op->exec, x, node, small);
-        status = put(op, x, node, small, &op->pending);
+        unsigned char inlined[CTN_INLINE_BYTES];
+        pack(op->exec, x, node, inlined);
+        status = put(op, x, node, inlined, &op->pending);
     } else {
         ctn_staging_t *bounce;
         status = ctn_staging_get(op, &bounce);
@@ -231,13 +231,13 @@ static int send_to(ctn_op_t *op, ctn_joint_t *x, uint32_t node)
     return status == CATENA_OK ? 1 : status;
 }
 
-static bool all_sent(const ctn_joint_t *x)
+static bool all_sent(const ctn_aggregate_t *x)
 {
     return x->sent + 1 == x->topo->nodes;
 }
 
 /** To the nodes in turn, from the next one on. */
-static int send_all(ctn_op_t *op, ctn_joint_t *x)
+static int send_all(ctn_op_t *op, ctn_aggregate_t *x)
 {
     int moved = 0;
     while (!all_sent(x)) {
@@ -255,26 +255,26 @@ static int send_all(ctn_op_t *op, ctn_joint_t *x)
 
 /* ---- receiving ---- */
 
-static bool all_landed(const ctn_joint_t *x)
+static bool all_arrived(const ctn_aggregate_t *x)
 {
     return x->awaited.node == x->topo->nodes;
 }
 
 /** Whether a message is in a slot, of blocks of any length. */
-static bool is_here(const ctn_op_t *op, const ctn_slot_t *slot)
+static bool has_arrived(const ctn_op_t *op, const ctn_slot_t *slot)
 {
     uint64_t word = ctn_word_load(&slot->word[0]);
     return ctn_flag_matches(word, op->seq) &&
-           (ctn_flag_count(word) & CTN_JOINT_COUNT) != 0;
+           (ctn_flag_count(word) & CTN_AGGREGATE_FLAG) != 0;
 }
 
-bool ctn_joint_doubt(const ctn_op_t *op, uint64_t bytes)
+bool ctn_aggregate_check_mismatch(const ctn_op_t *op, uint64_t bytes)
 {
     for (unsigned i = 0; i < CTN_SLOTS; i++) {
         const ctn_slot_t *slot = ctn_op_slot(op, i);
         uint64_t found =
-            ctn_flag_count(ctn_word_load(&slot->word[0])) & ~CTN_JOINT_COUNT;
-        if (is_here(op, slot) && found != bytes) {
+            ctn_flag_count(ctn_word_load(&slot->word[0])) & ~CTN_AGGREGATE_FLAG;
+        if (has_arrived(op, slot) && found != bytes) {
             ctn_error(op->exec->log,
                       "alltoall: some ranks have blocks of %llu bytes, and "
                       "this one of another length; give the same on all",
@@ -287,13 +287,13 @@ bool ctn_joint_doubt(const ctn_op_t *op, uint64_t bytes)
 }
 
 /** Look for what is to land here, and tell the node when it all has. */
-static void land(ctn_op_t *op, ctn_joint_t *x)
+static void poll_arrivals(ctn_op_t *op, ctn_aggregate_t *x)
 {
     const ctn_topo_t *topo = x->topo;
     uint32_t me = ctn_topo_local_rank(topo);
-    while (!all_landed(x)) {
-        if (!is_here(op, ctn_op_slot(
-                             op, slot_for(x, x->awaited, topo->node_index)))) {
+    while (!all_arrived(x)) {
+        if (!has_arrived(op, ctn_op_slot(op, slot_for(x, x->awaited,
+                                                      topo->node_index)))) {
             op->waits_for = sender(topo, x->awaited)->rank;
             return;
         }
@@ -304,13 +304,13 @@ static void land(ctn_op_t *op, ctn_joint_t *x)
 }
 
 /** Take this member's block out of each message that landed at member i. */
-static void take_from(ctn_op_t *op, ctn_joint_t *x, uint32_t i)
+static void unpack_from(ctn_op_t *op, ctn_aggregate_t *x, uint32_t i)
 {
     const ctn_topo_t *topo = x->topo;
     uint32_t node = topo->node_index;
     size_t bytes = x->receive->bytes;
     size_t all = ctn_topo_local_size(topo) * bytes;
-    ctn_joint_cursor_t from = first_at(topo, i);
+    ctn_aggregate_cursor_t from = first_at(topo, i);
     for (; from.node < topo->nodes; from = next_at(topo, i, from)) {
         unsigned slot = slot_for(x, from, node);
         ctn_address_t where = ctn_topo_local(topo, i)->address;
@@ -318,11 +318,12 @@ static void take_from(ctn_op_t *op, ctn_joint_t *x, uint32_t i)
         const uint64_t *word =
             ctn_pointer(topo->peer[i], ctn_slot_word_offset(op->sequence, where,
                                                             op->seq, slot, 0));
-        uint32_t found = ctn_flag_count(ctn_word_load(word)) & ~CTN_JOINT_COUNT;
+        uint32_t found =
+            ctn_flag_count(ctn_word_load(word)) & ~CTN_AGGREGATE_FLAG;
         if (found != bytes) {
-            x->status =
-                ctn_block_differs(op->exec, sender(topo, from)->rank,
-                                  topo->group->chain.place.rank, found, bytes);
+            x->status = ctn_blocks_report_mismatch(
+                op->exec, sender(topo, from)->rank,
+                topo->group->chain.place.rank, found, bytes);
             continue;
         }
         const unsigned char *message = ctn_pointer(topo->peer[i], at);
@@ -333,16 +334,16 @@ static void take_from(ctn_op_t *op, ctn_joint_t *x, uint32_t i)
 }
 
 /** Whether all that lands at member i of the node is there. */
-static bool has_all(const ctn_op_t *op, const ctn_joint_t *x, uint32_t i)
+static bool has_all(const ctn_op_t *op, const ctn_aggregate_t *x, uint32_t i)
 {
     return i == ctn_topo_local_rank(x->topo)
-               ? all_landed(x)
+               ? all_arrived(x)
                : ctn_word_load(ctn_topo_departed(x->topo, op->seq, i)) ==
                      ctn_flag64(op->seq);
 }
 
 /** In place, nothing may be overwritten before all has been packed. */
-static bool take(ctn_op_t *op, ctn_joint_t *x)
+static bool unpack(ctn_op_t *op, ctn_aggregate_t *x)
 {
     bool moved = false;
     if (x->in_place && !all_sent(x)) {
@@ -351,28 +352,28 @@ static bool take(ctn_op_t *op, ctn_joint_t *x)
     for (uint64_t left = x->open; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
         if (has_all(op, x, i)) {
-            take_from(op, x, i);
+            unpack_from(op, x, i);
             x->open &= ~(UINT64_C(1) << i);
             moved = true;
-        } else if (all_landed(x)) {
+        } else if (all_arrived(x)) {
             op->waits_for = ctn_topo_local(x->topo, i)->rank;
         }
     }
     return moved;
 }
 
-ctn_step_t ctn_joint_advance(ctn_op_t *op, ctn_joint_t *x)
+ctn_step_t ctn_aggregate_advance(ctn_op_t *op, ctn_aggregate_t *x)
 {
     int sent = all_sent(x) ? 0 : send_all(op, x);
     if (sent < 0) {
         return ctn_op_fail(op, (catena_status_t)sent);
     }
-    if (!all_landed(x)) {
-        land(op, x);
+    if (!all_arrived(x)) {
+        poll_arrivals(op, x);
     }
-    bool moved = take(op, x) || sent > 0;
+    bool moved = unpack(op, x) || sent > 0;
     bool with_network = !all_sent(x) || (x->packed && ctn_staging_busy(op));
-    if (!with_network && all_landed(x)) {
+    if (!with_network && all_arrived(x)) {
         if (x->open == 0) {
             return CTN_STEP_NEXT;
         }
@@ -380,12 +381,12 @@ ctn_step_t ctn_joint_advance(ctn_op_t *op, ctn_joint_t *x)
     }
     if (!moved && op->exec->peer_checks != x->peer_checks) {
         x->peer_checks = op->exec->peer_checks;
-        (void)ctn_joint_doubt(op, x->receive->bytes);
+        (void)ctn_aggregate_check_mismatch(op, x->receive->bytes);
     }
     return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
-void ctn_joint_finish(const ctn_op_t *op, ctn_joint_t *x)
+void ctn_aggregate_finish(const ctn_op_t *op, ctn_aggregate_t *x)
 {
     if (x->packed) {
         ctn_staging_trim(op->exec);

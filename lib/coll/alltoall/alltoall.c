@@ -13,26 +13,27 @@
 
 /** Whether a call as made now runs the same: this one was not made before
  * other settings, nor in place and refused for that. */
-static bool is_usual(const ctn_alltoall_t *call,
-                     const ctn_selection_t *selection)
+static bool is_reusable(const ctn_alltoall_t *call,
+                        const ctn_selection_t *selection)
 {
-    const ctn_choice_t *choice = call->choice;
+    const ctn_selector_t *selector = call->selector;
     const ctn_family_t *wanted =
-        call->family != NULL ? call->family : choice->tuned.selection.family;
-    return call->family == choice->family && call->leaders == choice->leaders &&
-           call->radix == choice->radix && call->window == choice->window &&
+        call->family != NULL ? call->family : selector->tuned.selection.family;
+    return call->family == selector->family &&
+           call->leaders == selector->leaders &&
+           call->radix == selector->radix && call->window == selector->window &&
            (!call->in_place || wanted == selection->family);
 }
 
 /** Blocks of which a call like this need not be an operation when it is alone;
  * 0: none. Other members may have to make it one: it must be the same for
  * them. */
-static size_t quick_bytes(const ctn_alltoall_t *call,
-                          const ctn_selection_t *selection)
+static size_t inline_bytes(const ctn_alltoall_t *call,
+                           const ctn_selection_t *selection)
 {
-    return is_usual(call, selection) && !call->vector &&
+    return is_reusable(call, selection) && !call->vector &&
                    call->topo->nodes == 1 &&
-                   selection->family->kind == CTN_KIND_DIRECT &&
+                   selection->family->kind == CTN_ALLTOALL_DIRECT &&
                    selection->window == 0 &&
                    ctn_eager_rows_fit(call->receive.bytes,
                                       ctn_topo_local_size(call->topo),
@@ -44,48 +45,48 @@ static size_t quick_bytes(const ctn_alltoall_t *call,
 static ctn_step_t choose(ctn_op_t *op)
 {
     ctn_alltoall_t *call = ctn_op_state(op);
-    ctn_choice_t *choice = call->choice; /* of the group that was asked */
+    ctn_selector_t *selector = call->selector; /* of the group that was asked */
     bool hidden = call->group->hidden;
-    if (hidden || choice->topo == NULL) {
+    if (hidden || selector->topo == NULL) {
         ctn_step_t found = ctn_member_table_need(op, call->group, &call->topo);
         if (found != CTN_STEP_NEXT) {
             return found;
         }
-        choice->topo = hidden ? choice->topo : call->topo;
+        selector->topo = hidden ? selector->topo : call->topo;
     }
-    call->topo = hidden ? call->topo : choice->topo;
-    catena_status_t status = ctn_alltoall_select(choice, call);
+    call->topo = hidden ? call->topo : selector->topo;
+    catena_status_t status = ctn_alltoall_select(selector, call);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    const ctn_selection_t *selection = &choice->last;
-    choice->nodes = call->topo->nodes;
+    const ctn_selection_t *selection = &selector->last;
+    selector->nodes = call->topo->nodes;
     if (!hidden) {
-        choice->quick_bytes = quick_bytes(call, selection);
+        selector->inline_bytes = inline_bytes(call, selection);
     }
     const ctn_family_t *family = selection->family;
     call->radix = selection->radix;
     call->window = selection->window;
     ctn_step_t step;
     switch (family->kind) {
-    case CTN_KIND_LEADERS:
+    case CTN_ALLTOALL_LEADERS:
         step = ctn_op_become(op, call->vector ? &ctn_alltoallv_leaders
                                               : &ctn_alltoall_leaders);
-        *ctn_alltoall_leading(op) = (ctn_leading_t){
+        *ctn_alltoall_leader_params(op) = (ctn_leader_params_t){
             .leaders = selection->leaders,
             .placement = family->placement,
             .overlap = family->overlap,
-            .up_to = selection->up_to,
+            .direct_above = selection->direct_above,
         };
         return step;
-    case CTN_KIND_BRUCK:
+    case CTN_ALLTOALL_BRUCK:
         return ctn_op_become(op, &ctn_alltoall_bruck);
-    case CTN_KIND_MORTON:
+    case CTN_ALLTOALL_MORTON:
         return ctn_op_become(op, &ctn_alltoall_morton);
-    case CTN_KIND_SHIFT:
+    case CTN_ALLTOALL_SHIFT:
         call->order = CTN_ORDER_SHIFT;
         break;
-    case CTN_KIND_DIRECT:
+    case CTN_ALLTOALL_DIRECT:
     default:
         break;
     }
@@ -122,23 +123,23 @@ void ctn_alltoall_release(ctn_op_t *op)
 /* ---- arguments ---- */
 
 /** How the caller will wait. */
-typedef enum waiting {
+typedef enum call_mode {
     MODE_BLOCKING,
     MODE_NONBLOCKING,
     MODE_PERSISTENT
-} waiting_t;
+} call_mode_t;
 
 /** Blocks of one length. */
-static catena_status_t read_alike(const catena_group_t *group,
-                                  const ctn_given_side_t *side,
-                                  ctn_blocks_t *blocks)
+static catena_status_t read_uniform(const catena_group_t *group,
+                                    const ctn_coll_side_t *side,
+                                    ctn_blocks_t *blocks)
 {
     uint32_t p = group->chain.place.size;
     size_t all;
     if (side->type == NULL) {
         return CATENA_ERR_ARG;
     }
-    if (!ctn_blocks_read_alike(side, p, blocks, &all)) {
+    if (!ctn_blocks_read_uniform(side, p, blocks, &all)) {
         ctn_error(group->exec->log,
                   "alltoall: %zu elements for each of %u ranks do not fit the "
                   "address space",
@@ -151,7 +152,7 @@ static catena_status_t read_alike(const catena_group_t *group,
 
 /** Blocks of lengths of their own; *empty: all are 0. */
 static catena_status_t read_vector(const catena_group_t *group,
-                                   const ctn_given_side_t *side,
+                                   const ctn_coll_side_t *side,
                                    ctn_blocks_t *blocks, bool *empty)
 {
     uint32_t p = group->chain.place.size;
@@ -183,7 +184,7 @@ static catena_status_t read_vector(const catena_group_t *group,
 }
 
 static catena_status_t read_side(const catena_group_t *group,
-                                 const ctn_given_side_t *side,
+                                 const ctn_coll_side_t *side,
                                  ctn_blocks_t *blocks)
 {
     bool empty;
@@ -192,7 +193,7 @@ static catena_status_t read_side(const catena_group_t *group,
         side->displacements != NULL) {
         status = read_vector(group, side, blocks, &empty);
     } else {
-        status = read_alike(group, side, blocks);
+        status = read_uniform(group, side, blocks);
         empty = blocks->bytes == 0;
     }
     if (status == CATENA_OK && side->buffer == NULL && !empty) {
@@ -228,9 +229,9 @@ static catena_status_t hold_types(ctn_alltoall_t *call)
     return CATENA_OK;
 }
 
-static catena_status_t understand(const ctn_given_side_t *send,
-                                  const ctn_given_side_t *receive,
-                                  ctn_alltoall_t *call)
+static catena_status_t validate(const ctn_coll_side_t *send,
+                                const ctn_coll_side_t *receive,
+                                ctn_alltoall_t *call)
 {
     call->in_place = send->buffer == CATENA_IN_PLACE;
     call->vector = receive->counts != NULL;
@@ -255,22 +256,22 @@ static catena_status_t understand(const ctn_given_side_t *send,
 }
 
 /** Take over the group's settings of now. */
-static catena_status_t settle(ctn_alltoall_t *call, waiting_t mode)
+static catena_status_t take_settings(ctn_alltoall_t *call, call_mode_t mode)
 {
-    ctn_choice_t *choice = ctn_choice_of(call->group);
-    if (choice == NULL) {
+    ctn_selector_t *selector = ctn_selector_of(call->group);
+    if (selector == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    call->choice = choice;
-    call->family = choice->family;
-    call->leaders = choice->leaders;
-    call->radix = choice->radix;
-    call->window = choice->window;
+    call->selector = selector;
+    call->family = selector->family;
+    call->leaders = selector->leaders;
+    call->radix = selector->radix;
+    call->window = selector->window;
     return mode != MODE_BLOCKING ? hold_types(call) : CATENA_OK;
 }
 
 /** Have it run on a duplicate of its group. */
-static catena_status_t hide(ctn_op_t *op)
+static catena_status_t use_hidden_group(ctn_op_t *op)
 {
     ctn_alltoall_t *call = ctn_op_state(op);
     ctn_hidden_t *hidden;
@@ -284,9 +285,9 @@ static catena_status_t hide(ctn_op_t *op)
 }
 
 /** Make the operation; *op is NULL when there is nothing to do. */
-static catena_status_t prepare(const ctn_given_side_t *send,
-                               const ctn_given_side_t *receive,
-                               catena_group_t *group, waiting_t mode,
+static catena_status_t prepare(const ctn_coll_side_t *send,
+                               const ctn_coll_side_t *receive,
+                               catena_group_t *group, call_mode_t mode,
                                ctn_op_t **op)
 {
     bool vector = receive->counts != NULL;
@@ -297,13 +298,13 @@ static catena_status_t prepare(const ctn_given_side_t *send,
     }
     ctn_alltoall_t *call = ctn_op_state(made);
     call->group = group;
-    catena_status_t status = understand(send, receive, call);
+    catena_status_t status = validate(send, receive, call);
     bool nothing = !vector && call->receive.bytes == 0;
     if (status == CATENA_OK && !nothing) {
-        status = settle(call, mode);
+        status = take_settings(call, mode);
     }
     if (status == CATENA_OK && !nothing && mode == MODE_PERSISTENT) {
-        status = hide(made);
+        status = use_hidden_group(made);
     }
     if (status != CATENA_OK || nothing) {
         ctn_op_release(made);
@@ -315,28 +316,29 @@ static catena_status_t prepare(const ctn_given_side_t *send,
 
 /** A blocking call that is alone and goes by rows, as the last one did. False:
  * it is to be an operation. */
-CTN_HOT static bool run_alone(const ctn_given_side_t *send,
-                              const ctn_given_side_t *receive,
-                              catena_group_t *group, catena_status_t *status)
+CTN_HOT static bool run_inline(const ctn_coll_side_t *send,
+                               const ctn_coll_side_t *receive,
+                               catena_group_t *group, catena_status_t *status)
 {
-    ctn_choice_t *choice = ctn_choice_of(group);
-    if (choice == NULL || choice->quick_bytes == 0 || receive->counts != NULL) {
+    ctn_selector_t *selector = ctn_selector_of(group);
+    if (selector == NULL || selector->inline_bytes == 0 ||
+        receive->counts != NULL) {
         return false;
     }
     ctn_alltoall_t call = {.group = group};
-    ctn_rows_t rows;
-    *status = understand(send, receive, &call);
-    if (*status != CATENA_OK || call.receive.bytes != choice->quick_bytes ||
+    ctn_eager_rows_t rows;
+    *status = validate(send, receive, &call);
+    if (*status != CATENA_OK || call.receive.bytes != selector->inline_bytes ||
         !ctn_inline_begin(group->exec, &group->sequence, &rows.seq)) {
         return *status != CATENA_OK;
     }
-    rows.topo = choice->topo;
+    rows.topo = selector->topo;
     rows.send = &call.send;
     rows.receive = &call.receive;
     rows.in_place = call.in_place;
     ctn_backoff_t backoff = {0};
-    ctn_rows_begin(group->exec, &rows);
-    while (!ctn_rows_advance(group->exec, &rows)) {
+    ctn_eager_rows_begin(group->exec, &rows);
+    while (!ctn_eager_rows_advance(group->exec, &rows)) {
         ctn_exec_wake(group->exec);
         if (!ctn_inline_yield(group->exec, &backoff)) {
             break;
@@ -348,9 +350,9 @@ CTN_HOT static bool run_alone(const ctn_given_side_t *send,
 }
 
 /** All nine entry points: check, make, and start as asked for. */
-CTN_HOT static catena_status_t enter(const ctn_given_side_t *send,
-                                     const ctn_given_side_t *receive,
-                                     catena_group_t *group, waiting_t mode,
+CTN_HOT static catena_status_t enter(const ctn_coll_side_t *send,
+                                     const ctn_coll_side_t *receive,
+                                     catena_group_t *group, call_mode_t mode,
                                      catena_request_t **request)
 {
     if (group == NULL || (mode != MODE_BLOCKING && request == NULL)) {
@@ -358,7 +360,7 @@ CTN_HOT static catena_status_t enter(const ctn_given_side_t *send,
     }
     ctn_op_t *op = NULL;
     catena_status_t status;
-    if (mode == MODE_BLOCKING && run_alone(send, receive, group, &status)) {
+    if (mode == MODE_BLOCKING && run_inline(send, receive, group, &status)) {
         return status;
     }
     status = prepare(send, receive, group, mode, &op);
@@ -388,11 +390,12 @@ CTN_HOT static catena_status_t enter(const ctn_given_side_t *send,
 /* ---- public ---- */
 
 CTN_HOT static catena_status_t
-enter_alike(const void *send, void *recv, size_t count, catena_datatype_t type,
-            catena_group_t *group, waiting_t mode, catena_request_t **request)
+enter_uniform(const void *send, void *recv, size_t count,
+              catena_datatype_t type, catena_group_t *group, call_mode_t mode,
+              catena_request_t **request)
 {
-    ctn_given_side_t from = {.buffer = send, .count = count, .type = type};
-    ctn_given_side_t to = {.buffer = recv, .count = count, .type = type};
+    ctn_coll_side_t from = {.buffer = send, .count = count, .type = type};
+    ctn_coll_side_t to = {.buffer = recv, .count = count, .type = type};
     return enter(&from, &to, group, mode, request);
 }
 
@@ -400,15 +403,15 @@ CTN_HOT catena_status_t catena_alltoall(const void *send, void *recv,
                                         size_t count, catena_datatype_t type,
                                         catena_group_t *group)
 {
-    return enter_alike(send, recv, count, type, group, MODE_BLOCKING, NULL);
+    return enter_uniform(send, recv, count, type, group, MODE_BLOCKING, NULL);
 }
 
 catena_status_t catena_ialltoall(const void *send, void *recv, size_t count,
                                  catena_datatype_t type, catena_group_t *group,
                                  catena_request_t **request)
 {
-    return enter_alike(send, recv, count, type, group, MODE_NONBLOCKING,
-                       request);
+    return enter_uniform(send, recv, count, type, group, MODE_NONBLOCKING,
+                         request);
 }
 
 catena_status_t catena_alltoall_init(const void *send, void *recv, size_t count,
@@ -416,8 +419,8 @@ catena_status_t catena_alltoall_init(const void *send, void *recv, size_t count,
                                      catena_group_t *group,
                                      catena_request_t **request)
 {
-    return enter_alike(send, recv, count, type, group, MODE_PERSISTENT,
-                       request);
+    return enter_uniform(send, recv, count, type, group, MODE_PERSISTENT,
+                         request);
 }
 
 /* The parameters of v and w differ in what types are: one, or arrays. */
@@ -432,9 +435,9 @@ catena_status_t catena_alltoall_init(const void *send, void *recv, size_t count,
     VECTOR_PARAMETERS(const catena_datatype_t send_types[],                    \
                       const catena_datatype_t recv_types[])
 
-static catena_status_t enter_vector(const ctn_given_side_t *send,
-                                    const ctn_given_side_t *receive,
-                                    catena_group_t *group, waiting_t mode,
+static catena_status_t enter_vector(const ctn_coll_side_t *send,
+                                    const ctn_coll_side_t *receive,
+                                    catena_group_t *group, call_mode_t mode,
                                     catena_request_t **request)
 {
     if (receive->counts == NULL ||
@@ -444,31 +447,31 @@ static catena_status_t enter_vector(const ctn_given_side_t *send,
     return enter(send, receive, group, mode, request);
 }
 
-static catena_status_t enter_v(V_PARAMETERS, waiting_t mode,
+static catena_status_t enter_v(V_PARAMETERS, call_mode_t mode,
                                catena_request_t **request)
 {
-    ctn_given_side_t from = {.buffer = send,
-                             .counts = send_counts,
-                             .displacements = send_displacements,
-                             .type = send_type};
-    ctn_given_side_t to = {.buffer = recv,
-                           .counts = recv_counts,
-                           .displacements = recv_displacements,
-                           .type = recv_type};
+    ctn_coll_side_t from = {.buffer = send,
+                            .counts = send_counts,
+                            .displacements = send_displacements,
+                            .type = send_type};
+    ctn_coll_side_t to = {.buffer = recv,
+                          .counts = recv_counts,
+                          .displacements = recv_displacements,
+                          .type = recv_type};
     return enter_vector(&from, &to, group, mode, request);
 }
 
-static catena_status_t enter_w(W_PARAMETERS, waiting_t mode,
+static catena_status_t enter_w(W_PARAMETERS, call_mode_t mode,
                                catena_request_t **request)
 {
-    ctn_given_side_t from = {.buffer = send,
-                             .counts = send_counts,
-                             .displacements = send_displacements,
-                             .types = send_types};
-    ctn_given_side_t to = {.buffer = recv,
-                           .counts = recv_counts,
-                           .displacements = recv_displacements,
-                           .types = recv_types};
+    ctn_coll_side_t from = {.buffer = send,
+                            .counts = send_counts,
+                            .displacements = send_displacements,
+                            .types = send_types};
+    ctn_coll_side_t to = {.buffer = recv,
+                          .counts = recv_counts,
+                          .displacements = recv_displacements,
+                          .types = recv_types};
     return enter_vector(&from, &to, group, mode, request);
 }
 

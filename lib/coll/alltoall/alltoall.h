@@ -14,7 +14,7 @@ typedef struct ctn_alltoall {
     bool vector; /* blocks of different lengths, known to their two ends */
     /* What the group's settings were when the operation was made; it may wait
      * for earlier ones, and settings change meanwhile. */
-    struct ctn_choice *choice;       /* the group's */
+    struct ctn_selector *selector;   /* the group's */
     const struct ctn_family *family; /* NULL: auto */
     uint32_t leaders;                /* 0: auto */
     uint32_t radix;                  /* of Bruck; 0: auto */
@@ -26,12 +26,12 @@ typedef struct ctn_alltoall {
 } ctn_alltoall_t;
 
 /** Parameters of the leader family. */
-typedef struct ctn_leading {
+typedef struct ctn_leader_params {
     uint32_t leaders;
     ctn_placement_t placement;
     bool overlap; /* send each piece when gathered, scatter as they arrive */
-    size_t up_to; /* larger blocks of different lengths go directly */
-} ctn_leading_t;
+    size_t direct_above; /* larger blocks of different lengths go directly */
+} ctn_leader_params_t;
 
 /* What an alltoall becomes once the topology is known; their states begin
  * with the ctn_alltoall_t. Each is there for blocks of equal lengths, and for
@@ -51,7 +51,7 @@ extern const ctn_algorithm_t ctn_alltoall_morton;
 extern const ctn_algorithm_t ctn_alltoall_leaders;
 extern const ctn_algorithm_t ctn_alltoallv_leaders;
 /** Where an operation that becomes it keeps its parameters. */
-ctn_leading_t *ctn_alltoall_leading(ctn_op_t *op);
+ctn_leader_params_t *ctn_alltoall_leader_params(ctn_op_t *op);
 
 /** What all of them do when an operation is given back. */
 void ctn_alltoall_release(ctn_op_t *op);

@@ -17,17 +17,18 @@
 
 typedef struct direct {
     ctn_alltoall_t call;
-    bool joint; /* blocks for other nodes go this way */
-    ctn_joint_t far;
+    bool aggregated; /* blocks for other nodes go this way */
+    ctn_aggregate_t remote;
     ctn_pairwise_t exchange; /* of all, or of the node */
 } direct_t;
 
 /** Which blocks share messages must be the same for all members: rounds in an
  * order or number that was asked for stay rounds of one block. */
-static bool goes_jointly(const ctn_alltoall_t *call)
+static bool is_aggregated(const ctn_alltoall_t *call)
 {
     return !call->vector && call->order == CTN_ORDER_PAIRED &&
-           call->window == 0 && ctn_joint_suits(call->topo, call->send.bytes);
+           call->window == 0 &&
+           ctn_aggregate_suits(call->topo, call->send.bytes);
 }
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -36,11 +37,11 @@ static ctn_step_t begin(ctn_op_t *op)
     const ctn_alltoall_t *call = &direct->call;
     ctn_topo_t *topo = call->topo;
     ctn_pairwise_t *x = &direct->exchange;
-    direct->joint = goes_jointly(call);
-    direct->far = (ctn_joint_t){.topo = topo,
-                                .send = &call->send,
-                                .receive = &call->receive,
-                                .in_place = call->in_place};
+    direct->aggregated = is_aggregated(call);
+    direct->remote = (ctn_aggregate_t){.topo = topo,
+                                       .send = &call->send,
+                                       .receive = &call->receive,
+                                       .in_place = call->in_place};
     x->topo = topo;
     x->by_rank = NULL;
     x->n = ctn_topo_local_size(topo);
@@ -52,9 +53,9 @@ static ctn_step_t begin(ctn_op_t *op)
     x->order = call->order;
     x->window = call->window;
     x->remote_above = 0;
-    x->announced = false;
-    if (direct->joint) {
-        ctn_joint_begin(&direct->far);
+    x->published = false;
+    if (direct->aggregated) {
+        ctn_aggregate_begin(&direct->remote);
     } else {
         x->by_rank = topo->member_table.by_rank;
         x->n = call->group->chain.place.size;
@@ -68,24 +69,26 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t exchange(ctn_op_t *op)
 {
     direct_t *direct = ctn_op_state(op);
-    ctn_step_t far =
-        direct->joint ? ctn_joint_advance(op, &direct->far) : CTN_STEP_NEXT;
-    if (far == CTN_STEP_FAIL) {
-        return far;
+    ctn_step_t remote = direct->aggregated
+                            ? ctn_aggregate_advance(op, &direct->remote)
+                            : CTN_STEP_NEXT;
+    if (remote == CTN_STEP_FAIL) {
+        return remote;
     }
-    ctn_step_t near = ctn_pairwise_advance(op, &direct->exchange);
-    if (near == CTN_STEP_FAIL || far == CTN_STEP_NEXT) {
-        return near;
+    ctn_step_t local = ctn_pairwise_advance(op, &direct->exchange);
+    if (local == CTN_STEP_FAIL || remote == CTN_STEP_NEXT) {
+        return local;
     }
-    return near == CTN_STEP_MOVED ? near : far;
+    return local == CTN_STEP_MOVED ? local : remote;
 }
 
 static ctn_step_t end(ctn_op_t *op)
 {
     direct_t *direct = ctn_op_state(op);
     ctn_pairwise_t *x = &direct->exchange;
-    x->status = direct->joint && x->status == CATENA_OK ? direct->far.status
-                                                        : x->status;
+    x->status = direct->aggregated && x->status == CATENA_OK
+                    ? direct->remote.status
+                    : x->status;
     return ctn_pairwise_end(op, x);
 }
 
@@ -96,7 +99,7 @@ static void finish(ctn_op_t *op)
 {
     direct_t *direct = ctn_op_state(op);
     ctn_pairwise_finish(op, &direct->exchange);
-    ctn_joint_finish(op, &direct->far);
+    ctn_aggregate_finish(op, &direct->remote);
 }
 
 const ctn_algorithm_t ctn_alltoall_direct = {

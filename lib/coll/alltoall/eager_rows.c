@@ -29,24 +29,24 @@ static inline uint64_t row_word(uint64_t seq, size_t bytes)
 static inline row_t *row_at(const ctn_topo_t *topo, uint64_t seq,
                             unsigned class, uint32_t i)
 {
-    uint64_t ring = seq % CTN_GENERATIONS;
+    uint64_t generation = seq % CTN_GENERATIONS;
     size_t stride = ctn_eager_rows_stride(class);
     uint32_t n = ctn_topo_local_size(topo);
     if (topo->side_by_side == NULL) {
         return (void *)(topo->rows[i] + ctn_eager_rows_class_offset(class, 1) +
-                        ring * stride);
+                        generation * stride);
     }
     return (void *)(topo->side_by_side + ctn_eager_rows_class_offset(class, n) +
-                    (ring * n + i) * stride);
+                    (generation * n + i) * stride);
 }
 
-static row_t *row_of(const ctn_rows_t *r, uint32_t i)
+static row_t *row_of(const ctn_eager_rows_t *r, uint32_t i)
 {
     return row_at(r->topo, r->seq, r->class, i);
 }
 
-bool ctn_rows_find(const ctn_topo_t *topo, uint64_t seq, uint32_t i,
-                   uint64_t *bytes)
+bool ctn_eager_rows_find(const ctn_topo_t *topo, uint64_t seq, uint32_t i,
+                         uint64_t *bytes)
 {
     uint32_t n = ctn_topo_local_size(topo);
     size_t most = ctn_eager_rows_most_bytes(n, topo->oversubscribed);
@@ -74,13 +74,13 @@ static unsigned char *block_in(row_t *row, uint32_t i, uint32_t reader,
     return row->block + (reader - (reader > i)) * bytes;
 }
 
-uint32_t ctn_rows_missing(const ctn_rows_t *r)
+uint32_t ctn_eager_rows_missing(const ctn_eager_rows_t *r)
 {
     return ctn_topo_local_to_group(r->topo, (uint32_t)__builtin_ctzll(r->open));
 }
 
 /** Whether all who are missing ran on other cores last. */
-static bool all_elsewhere(const ctn_rows_t *r)
+static bool all_elsewhere(const ctn_eager_rows_t *r)
 {
     for (uint64_t left = r->open; left != 0; left &= left - 1) {
         if (!ctn_topo_elsewhere(r->topo, (uint32_t)__builtin_ctzll(left))) {
@@ -91,8 +91,8 @@ static bool all_elsewhere(const ctn_rows_t *r)
 }
 
 /** Copy what goes to members [first, end), of which the writer is none. */
-static void fill_part(ctn_exec_t *exec, const ctn_rows_t *r, uint32_t first,
-                      uint32_t end, unsigned char *to)
+static void fill_blocks(ctn_exec_t *exec, const ctn_eager_rows_t *r,
+                        uint32_t first, uint32_t end, unsigned char *to)
 {
     size_t bytes = r->send->bytes;
     if (first == end) {
@@ -110,7 +110,8 @@ static void fill_part(ctn_exec_t *exec, const ctn_rows_t *r, uint32_t first,
     }
 }
 
-static void copy_own_block(ctn_exec_t *exec, const ctn_rows_t *r, uint32_t me)
+static void copy_own_block(ctn_exec_t *exec, const ctn_eager_rows_t *r,
+                           uint32_t me)
 {
     uint32_t rank = ctn_topo_local_to_group(r->topo, me);
     ctn_span_t source = ctn_blocks_at(r->send, rank);
@@ -118,15 +119,15 @@ static void copy_own_block(ctn_exec_t *exec, const ctn_rows_t *r, uint32_t me)
     ctn_span_copy(exec, &target, &source);
 }
 
-CTN_HOT void ctn_rows_begin(ctn_exec_t *exec, ctn_rows_t *r)
+CTN_HOT void ctn_eager_rows_begin(ctn_exec_t *exec, ctn_eager_rows_t *r)
 {
     uint32_t n = ctn_topo_local_size(r->topo);
     uint32_t me = ctn_topo_local_rank(r->topo);
     size_t bytes = r->send->bytes;
     r->class = (uint8_t)ctn_eager_rows_class((n - 1) * bytes);
     row_t *row = row_of(r, me);
-    fill_part(exec, r, 0, me, row->block);
-    fill_part(exec, r, me + 1, n, row->block + me * bytes);
+    fill_blocks(exec, r, 0, me, row->block);
+    fill_blocks(exec, r, me + 1, n, row->block + me * bytes);
     ctn_exec_post(exec, &row->word, row_word(r->seq, bytes));
     r->peer_checks = exec->peer_checks;
     r->status = CATENA_OK;
@@ -140,26 +141,26 @@ CTN_HOT void ctn_rows_begin(ctn_exec_t *exec, ctn_rows_t *r)
 
 /** After a long wait: members whose blocks have another length are not waited
  * for. */
-CTN_COLD static void doubt(ctn_exec_t *exec, ctn_rows_t *r)
+CTN_COLD static void check_mismatch(ctn_exec_t *exec, ctn_eager_rows_t *r)
 {
     r->peer_checks = exec->peer_checks;
     for (uint64_t left = r->open; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
-        const ctn_buffer_descriptor_t *post =
+        const ctn_buffer_descriptor_t *descriptor =
             ctn_topo_descriptor(r->topo, r->seq, i);
-        bool posted = ctn_word_load(&post->word) == ctn_flag64(r->seq);
-        uint64_t bytes = post->bytes;
-        if ((posted || ctn_rows_find(r->topo, r->seq, i, &bytes)) &&
+        bool posted = ctn_word_load(&descriptor->word) == ctn_flag64(r->seq);
+        uint64_t bytes = descriptor->bytes;
+        if ((posted || ctn_eager_rows_find(r->topo, r->seq, i, &bytes)) &&
             bytes != r->receive->bytes) {
             r->open &= ~(UINT64_C(1) << i);
-            r->status = ctn_block_differs(
+            r->status = ctn_blocks_report_mismatch(
                 exec, ctn_topo_local_to_group(r->topo, i),
                 r->topo->group->chain.place.rank, bytes, r->receive->bytes);
         }
     }
 }
 
-CTN_HOT bool ctn_rows_advance(ctn_exec_t *exec, ctn_rows_t *r)
+CTN_HOT bool ctn_eager_rows_advance(ctn_exec_t *exec, ctn_eager_rows_t *r)
 {
     uint32_t me = ctn_topo_local_rank(r->topo);
     uint64_t word = row_word(r->seq, r->receive->bytes);
@@ -178,7 +179,7 @@ CTN_HOT bool ctn_rows_advance(ctn_exec_t *exec, ctn_rows_t *r)
         return true;
     }
     if (exec->peer_checks != r->peer_checks) {
-        doubt(exec, r);
+        check_mismatch(exec, r);
     }
     exec->spin_polls =
         exec->oversubscribed && all_elsewhere(r) ? CTN_SPIN_FOR_SOME : 0;

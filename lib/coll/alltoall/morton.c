@@ -13,7 +13,7 @@
 typedef struct morton {
     ctn_alltoall_t call;
     ctn_topo_t *topo;
-    uint32_t seen;
+    uint32_t next;
     bool in_reach; /* all buffers */
     catena_status_t status;
 } morton_t;
@@ -22,9 +22,9 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
     m->topo = m->call.topo;
-    ctn_posted_announce(op, m->topo, &m->call.send, &m->call.receive,
-                        m->call.in_place, CTN_STAGED);
-    m->seen = 0;
+    ctn_posted_publish(op, m->topo, &m->call.send, &m->call.receive,
+                       m->call.in_place, CTN_STAGED);
+    m->next = 0;
     m->in_reach = true;
     m->status = CATENA_OK;
     return CTN_STEP_NEXT;
@@ -34,20 +34,21 @@ static ctn_step_t begin(ctn_op_t *op)
 static ctn_step_t gather(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
-    for (; m->seen < ctn_topo_local_size(m->topo); m->seen++) {
-        const ctn_buffer_descriptor_t *post =
-            ctn_topo_descriptor(m->topo, op->seq, m->seen);
-        if (ctn_word_load(&post->word) != ctn_flag64(op->seq)) {
-            op->waits_for = ctn_topo_local(m->topo, m->seen)->rank;
+    for (; m->next < ctn_topo_local_size(m->topo); m->next++) {
+        const ctn_buffer_descriptor_t *descriptor =
+            ctn_topo_descriptor(m->topo, op->seq, m->next);
+        if (ctn_word_load(&descriptor->word) != ctn_flag64(op->seq)) {
+            op->waits_for = ctn_topo_local(m->topo, m->next)->rank;
             return CTN_STEP_WAIT;
         }
-        if (post->bytes != m->call.send.bytes) {
-            m->status = ctn_block_differs(
-                op->exec, ctn_topo_local(m->topo, m->seen)->rank,
-                m->call.group->chain.place.rank, post->bytes,
+        if (descriptor->bytes != m->call.send.bytes) {
+            m->status = ctn_blocks_report_mismatch(
+                op->exec, ctn_topo_local(m->topo, m->next)->rank,
+                m->call.group->chain.place.rank, descriptor->bytes,
                 m->call.send.bytes);
         }
-        m->in_reach &= post->send != CTN_STAGED && post->receive != CTN_STAGED;
+        m->in_reach &=
+            descriptor->send != CTN_STAGED && descriptor->receive != CTN_STAGED;
     }
     if (m->status != CATENA_OK) { /* all have seen it: nobody copies */
         return ctn_op_fail(op, m->status);
@@ -117,7 +118,7 @@ static ctn_step_t copy(ctn_op_t *op)
         all.side *= 2;
     }
     walk(op, m, all, me * n, (me + 1) * n, &number);
-    m->seen = 0;
+    m->next = 0;
     ctn_exec_post(op->exec, ctn_topo_departed(m->topo, op->seq, (uint32_t)me),
                   ctn_flag64(op->seq));
     return CTN_STEP_NEXT;
@@ -126,10 +127,10 @@ static ctn_step_t copy(ctn_op_t *op)
 static ctn_step_t wait_for_all(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
-    for (; m->seen < ctn_topo_local_size(m->topo); m->seen++) {
-        if (ctn_word_load(ctn_topo_departed(m->topo, op->seq, m->seen)) !=
+    for (; m->next < ctn_topo_local_size(m->topo); m->next++) {
+        if (ctn_word_load(ctn_topo_departed(m->topo, op->seq, m->next)) !=
             ctn_flag64(op->seq)) {
-            op->waits_for = ctn_topo_local(m->topo, m->seen)->rank;
+            op->waits_for = ctn_topo_local(m->topo, m->next)->rank;
             return CTN_STEP_WAIT;
         }
     }

@@ -26,7 +26,7 @@ void ctn_pairwise_extend(ctn_pairwise_t *x, uint32_t limit)
 }
 
 /** Blocks of one length among all of a node that are too large for rows. */
-static bool goes_by_posts(const ctn_pairwise_t *x)
+static bool goes_by_posted(const ctn_pairwise_t *x)
 {
     return x->list == NULL && x->window == 0 && x->receive->counts == NULL &&
            x->n == ctn_topo_local_size(x->topo) && ctn_posted_suits(x->n);
@@ -38,31 +38,32 @@ void ctn_pairwise_begin(ctn_pairwise_t *x)
     x->opened = false;
     x->status = CATENA_OK;
     x->peer_checks = x->topo->group->exec->peer_checks;
-    x->by_posts = false;
-    x->by_rows =
+    x->by_posted = false;
+    x->by_eager_rows =
         x->list == NULL && x->window == 0 && x->receive->counts == NULL &&
         x->n == ctn_topo_local_size(x->topo) &&
         ctn_eager_rows_fit(x->receive->bytes, x->n, x->topo->oversubscribed);
-    if (x->by_rows) {
+    if (x->by_eager_rows) {
         return;
     }
     x->slots = slots_for(x);
-    x->near_eager = x->topo->oversubscribed ? CTN_OVERSUBSCRIBED_EAGER_BYTES
-                                            : CTN_LOCAL_EAGER_BYTES;
+    x->local_eager = x->topo->oversubscribed ? CTN_OVERSUBSCRIBED_EAGER_BYTES
+                                             : CTN_LOCAL_EAGER_BYTES;
     memset(x->stream, 0, x->slots * sizeof(x->stream[0]));
     ctn_pairwise_extend(x, x->n);
-    x->by_posts = goes_by_posts(x);
+    x->by_posted = goes_by_posted(x);
 }
 
-void ctn_pairwise_differ(ctn_pairwise_t *x, uint32_t other, bool sends,
-                         uint64_t found, uint64_t expected)
+void ctn_pairwise_mismatch(ctn_pairwise_t *x, uint32_t other, bool sends,
+                           uint64_t found, uint64_t expected)
 {
     uint32_t rank = pairwise_rank_of(x, other);
     uint32_t me = x->topo->group->chain.place.rank;
     x->status = CATENA_ERR_ARG;
     if (found != PAIRWISE_NOTHING) { /* else a rank before has said why */
-        (void)ctn_block_differs(x->topo->group->exec, sends ? rank : me,
-                                sends ? me : rank, found, expected);
+        (void)ctn_blocks_report_mismatch(x->topo->group->exec,
+                                         sends ? rank : me, sends ? me : rank,
+                                         found, expected);
     }
 }
 
@@ -75,7 +76,7 @@ static void copy_own_block(ctn_op_t *op, ctn_pairwise_t *x)
     ctn_span_t source = ctn_blocks_at(x->send, me);
     ctn_span_t target = ctn_blocks_at(x->receive, me);
     if (source.bytes != target.bytes) {
-        ctn_pairwise_differ(x, x->me, true, source.bytes, target.bytes);
+        ctn_pairwise_mismatch(x, x->me, true, source.bytes, target.bytes);
     } else if (source.bytes > 0) {
         ctn_span_copy(op->exec, &target, &source);
     }
@@ -84,15 +85,15 @@ static void copy_own_block(ctn_op_t *op, ctn_pairwise_t *x)
 void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 {
     /* After a failure of others peers may still write to the stages. */
-    for (uint32_t slot = 0; x->stage != NULL && slot < x->slots &&
+    for (uint32_t slot = 0; x->staging != NULL && slot < x->slots &&
                             (op->status == CATENA_OK || op->clean);
          slot++) {
-        ctn_exec_free(op->exec, x->stage[slot]);
+        ctn_exec_free(op->exec, x->staging[slot]);
     }
-    free(x->stage);
-    x->stage = NULL;
+    free(x->staging);
+    x->staging = NULL;
     for (uint32_t slot = 0;
-         x->expects && slot < x->slots && op->status != CATENA_OK; slot++) {
+         x->has_posted && slot < x->slots && op->status != CATENA_OK; slot++) {
         for (uint32_t word = 0; word < CTN_EAGER_FRAGMENTS; word++) {
             ctn_unexpect(op->exec->network, &ctn_op_slot(op, slot)->word[word]);
         }
@@ -107,10 +108,10 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 /* ---- streams ---- */
 
 /** Whether the block of a round has been sent by posts. */
-static inline bool goes_straight(const ctn_pairwise_t *x, uint32_t round)
+static inline bool goes_to_posted(const ctn_pairwise_t *x, uint32_t round)
 {
     uint32_t peer = pairwise_send_peer(x, round);
-    return x->by_posts && !ctn_posted_is_unsent(&x->posted, peer) &&
+    return x->by_posted && !ctn_posted_is_unsent(&x->posted, peer) &&
            !ctn_posted_is_staged(&x->posted, peer);
 }
 
@@ -120,7 +121,7 @@ static inline bool has_send(const ctn_pairwise_t *x, uint32_t slot,
 {
     uint32_t round = pairwise_round_of(x, slot, *turn);
     while (round < x->limit &&
-           (goes_straight(x, round) ||
+           (goes_to_posted(x, round) ||
             pairwise_bytes_of(x, x->send, round,
                               pairwise_send_peer(x, round)) == 0)) {
         ++*turn;
@@ -130,15 +131,15 @@ static inline bool has_send(const ctn_pairwise_t *x, uint32_t slot,
 }
 
 /** Whether nothing will come in a round: its block has another length. */
-static inline bool is_gone(const ctn_pairwise_t *x, uint32_t round)
+static inline bool is_mismatched(const ctn_pairwise_t *x, uint32_t round)
 {
-    return x->by_posts &&
-           ctn_posted_is_gone(&x->posted, pairwise_receive_peer(x, round));
+    return x->by_posted && ctn_posted_is_mismatched(
+                               &x->posted, pairwise_receive_peer(x, round));
 }
 
 static void forget_round(ctn_pairwise_stream_t *stream)
 {
-    stream->parts_received = 0;
+    stream->fragments_received = 0;
     stream->prepared = false;
 }
 
@@ -146,11 +147,11 @@ static void forget_round(ctn_pairwise_stream_t *stream)
 static inline bool has_receive(ctn_pairwise_t *x, uint32_t slot, uint32_t *turn)
 {
     uint32_t round = pairwise_round_of(x, slot, *turn);
-    if (x->by_posts && !x->posted.out_of_reach) {
+    if (x->by_posted && !x->posted.out_of_reach) {
         return false;
     }
     while (round < x->limit &&
-           (is_gone(x, round) ||
+           (is_mismatched(x, round) ||
             pairwise_bytes_of(x, x->receive, round,
                               pairwise_receive_peer(x, round)) == 0)) {
         ++*turn;
@@ -170,7 +171,7 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         sent = ctn_pairwise_send(op, x, slot);
         if (sent == CTN_STEP_NEXT) {
             stream->send_turn++;
-            stream->parts_sent = 0;
+            stream->fragments_sent = 0;
             moved = true;
             sent = has_send(x, slot, &stream->send_turn) ? CTN_STEP_MOVED
                                                          : CTN_STEP_NEXT;
@@ -183,7 +184,7 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
             forget_round(stream);
             moved = true;
             if (has_receive(x, slot, &stream->receive_turn)) {
-                got = ctn_pairwise_grant(op, x, slot);
+                got = ctn_pairwise_send_cts(op, x, slot);
                 got = got == CTN_STEP_WAIT ? CTN_STEP_MOVED : got;
             }
         }
@@ -200,12 +201,12 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 
 /** What others wait for comes first: all grants, before anything is copied. Of
  * two that copy first and grant then, one would wait for the other to end. */
-static ctn_step_t grant_all(ctn_op_t *op, ctn_pairwise_t *x)
+static ctn_step_t send_all_cts(ctn_op_t *op, ctn_pairwise_t *x)
 {
     for (uint64_t left = x->open; left != 0; left &= left - 1) {
         uint32_t slot = (uint32_t)__builtin_ctzll(left);
         if (has_receive(x, slot, &x->stream[slot].receive_turn) &&
-            ctn_pairwise_grant(op, x, slot) == CTN_STEP_FAIL) {
+            ctn_pairwise_send_cts(op, x, slot) == CTN_STEP_FAIL) {
             return CTN_STEP_FAIL;
         }
     }
@@ -233,7 +234,7 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
             op->exec->peer_checks != x->peer_checks) {
             x->peer_checks = op->exec->peer_checks; /* the streams have asked */
             if (x->by_rank != NULL) { /* else this operation has joint ones */
-                (void)ctn_joint_doubt(op, 0);
+                (void)ctn_aggregate_check_mismatch(op, 0);
             }
         }
         return result;
@@ -241,13 +242,13 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
     return x->packed && ctn_staging_busy(op) ? CTN_STEP_WAIT : CTN_STEP_NEXT;
 }
 
-static ctn_step_t advance_rows(ctn_op_t *op, ctn_pairwise_t *x)
+static ctn_step_t advance_eager_rows(ctn_op_t *op, ctn_pairwise_t *x)
 {
-    if (ctn_rows_advance(op->exec, &x->rows)) {
+    if (ctn_eager_rows_advance(op->exec, &x->rows)) {
         x->status = x->rows.status;
         return CTN_STEP_NEXT;
     }
-    op->waits_for = ctn_rows_missing(&x->rows);
+    op->waits_for = ctn_eager_rows_missing(&x->rows);
     /* All that had come was taken: another look at once would find nothing. */
     return CTN_STEP_WAIT;
 }
@@ -258,9 +259,9 @@ static void open_posted(ctn_op_t *op, ctn_pairwise_t *x)
                                .send = x->send,
                                .receive = x->receive,
                                .in_place = x->in_place};
-    if (!x->announced) {
-        ctn_posted_announce(op, x->topo, x->send, x->receive, x->in_place,
-                            CTN_STAGED);
+    if (!x->published) {
+        ctn_posted_publish(op, x->topo, x->send, x->receive, x->in_place,
+                           CTN_STAGED);
     }
     ctn_posted_begin(op, &x->posted);
 }
@@ -283,9 +284,9 @@ static ctn_step_t advance_posted(ctn_op_t *op, ctn_pairwise_t *x)
 
 static ctn_step_t advance_any(ctn_op_t *op, ctn_pairwise_t *x)
 {
-    return x->by_rows    ? advance_rows(op, x)
-           : x->by_posts ? advance_posted(op, x)
-                         : advance_all(op, x);
+    return x->by_eager_rows ? advance_eager_rows(op, x)
+           : x->by_posted   ? advance_posted(op, x)
+                            : advance_all(op, x);
 }
 
 ctn_step_t ctn_pairwise_end(ctn_op_t *op, const ctn_pairwise_t *x)
@@ -303,21 +304,21 @@ ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
         return advance_any(op, x);
     }
     x->opened = true;
-    if (x->by_rows) {
-        x->rows = (ctn_rows_t){.topo = x->topo,
-                               .send = x->send,
-                               .receive = x->receive,
-                               .seq = op->seq,
-                               .in_place = x->in_place};
-        ctn_rows_begin(op->exec, &x->rows);
-        return advance_rows(op, x);
+    if (x->by_eager_rows) {
+        x->rows = (ctn_eager_rows_t){.topo = x->topo,
+                                     .send = x->send,
+                                     .receive = x->receive,
+                                     .seq = op->seq,
+                                     .in_place = x->in_place};
+        ctn_eager_rows_begin(op->exec, &x->rows);
+        return advance_eager_rows(op, x);
     }
     /* A block that is not expected may lie in any of them. */
     (void)ctn_op_slot(op, x->slots > 0 ? x->slots - 1 : 0);
-    if (x->by_posts) {
+    if (x->by_posted) {
         open_posted(op, x);
     }
-    if (grant_all(op, x) == CTN_STEP_FAIL) {
+    if (send_all_cts(op, x) == CTN_STEP_FAIL) {
         return CTN_STEP_FAIL;
     }
     ctn_step_t step = advance_any(op, x);

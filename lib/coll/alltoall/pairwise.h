@@ -15,9 +15,9 @@
  *   inline   in the slot itself        (<= CTN_LINE_BYTES on a node,
  *            CTN_INLINE_BYTES between nodes)
  *   eager    in the slot's wide payload, unasked
- *            (<= CTN_LOCAL_EAGER_BYTES or so on a node, CTN_FAR_EAGER between
- * nodes) granted  when the receiver's grant is there: straight into its buffer
- *            when that is plain memory in its heap, else staged, part by part,
+ *            (<= CTN_LOCAL_EAGER_BYTES or so on a node, CTN_REMOTE_EAGER_BYTES
+ * between nodes) granted  when the receiver's grant is there: straight into its
+ * buffer when that is plain memory in its heap, else staged, part by part,
  *            through the wide payload or, for large ones, memory it took for
  *            that
  * Words and grants tell how long a block is. Where its two ends do not agree
@@ -37,7 +37,7 @@
 /* A second copy costs less than asking, which takes a round trip and between
  * nodes a message more. Two ranks on two cores, 1 KiB: 0.47 us granted, 0.55
  * eager; eight ranks there: 8.9 eager, 14.8 granted, 2 KiB 10.2 and 15.2. */
-#define CTN_FAR_EAGER (CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES)
+#define CTN_REMOTE_EAGER_BYTES (CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES)
 
 /* What shares the cache line of a slot's word. Of a slot of two lines the
  * polling receiver would fetch the second, too, while it is being written: two
@@ -70,11 +70,11 @@ typedef struct ctn_round {
 } ctn_round_t;
 
 /** Where a block that was asked for goes. */
-typedef enum ctn_pairwise_place {
-    CTN_PLACE_BUFFER, /* straight into the receiver's buffer */
-    CTN_PLACE_WIDE,   /* in parts through the slot's wide payload */
-    CTN_PLACE_LARGE   /* in larger parts through memory taken for that */
-} ctn_pairwise_place_t;
+typedef enum ctn_pairwise_target {
+    CTN_TARGET_BUFFER, /* straight into the receiver's buffer */
+    CTN_TARGET_EAGER,  /* in parts through the slot's wide payload */
+    CTN_TARGET_STAGING /* in larger parts through memory taken for that */
+} ctn_pairwise_target_t;
 
 /** Rounds in flight at one slot: round slot + turn * W, as long as there is
  * such a round. All slots are looked at whenever anything may have come, so
@@ -82,21 +82,22 @@ typedef enum ctn_pairwise_place {
 typedef struct ctn_pairwise_stream {
     uint32_t send_turn; /* next to send */
     uint32_t receive_turn;
-    uint32_t parts_sent; /* of the round under way, when in parts */
-    uint32_t parts_received;
-    uint8_t sent_to;  /* a place: where the block of send_turn goes */
-    uint8_t place;    /* and that of receive_turn */
-    uint8_t straight; /* by word: the part it tells of comes as expected */
-    bool prepared;    /* receive_turn: its grant, if any, has been sent */
-    bool asked;       /* turn 0, unasked: it was granted for a doubt */
+    uint32_t fragments_sent; /* of the round under way, when in parts */
+    uint32_t fragments_received;
+    uint8_t send_target; /* a place: where the block of send_turn goes */
+    uint8_t target;      /* and that of receive_turn */
+    uint8_t
+        posted_fragments; /* by word: the part it tells of comes as expected */
+    bool prepared;        /* receive_turn: its grant, if any, has been sent */
+    bool late_cts;        /* turn 0, unasked: it was granted for a doubt */
 } ctn_pairwise_stream_t;
 
 /** Where a part of a derived type goes that is expected. */
-typedef struct ctn_expected {
+typedef struct ctn_pairwise_posted {
     ctn_exec_t *exec;
     ctn_span_t block;
     size_t from; /* of the block's stream */
-} ctn_expected_t;
+} ctn_pairwise_posted_t;
 
 typedef struct ctn_pairwise {
     /* arguments */
@@ -113,34 +114,34 @@ typedef struct ctn_pairwise {
     uint32_t window; /* rounds at once; 0: as many as there are slots */
     /* Blocks up to this size between nodes go another way. */
     size_t remote_above;
-    bool announced; /* the buffers, to the node */
+    bool published; /* the buffers, to the node */
     /* working */
     uint32_t limit; /* rounds that may begin; n unless the caller says less */
     uint32_t slots; /* W, at most n */
-    bool by_rows;   /* all on this node and small: see eager_rows.h */
-    bool by_posts;  /* all on this node and larger: see posted.h */
-    uint32_t near_eager;    /* larger blocks are granted, on a node */
+    bool by_eager_rows;     /* all on this node and small: see eager_rows.h */
+    bool by_posted;         /* all on this node and larger: see posted.h */
+    uint32_t local_eager;   /* larger blocks are granted, on a node */
     uint32_t peer_checks;   /* exec's, when it began */
     catena_status_t status; /* it ends with: some block has another length */
-    bool opened;   /* first grants are out, this member's own block moved */
-    bool packed;   /* some blocks were packed for the network */
-    bool expects;  /* some parts, maybe */
-    uint64_t open; /* slots whose rounds are not over */
-    unsigned char **stage; /* [slots] in the heap: large parts that come in, or
-                              NULL; made when first needed */
-    ctn_expected_t *expected; /* [slots][CTN_EAGER_FRAGMENTS] likewise */
+    bool opened;     /* first grants are out, this member's own block moved */
+    bool packed;     /* some blocks were packed for the network */
+    bool has_posted; /* some parts, maybe */
+    uint64_t open;   /* slots whose rounds are not over */
+    unsigned char **staging; /* [slots] in the heap: large parts that come in,
+                              or NULL; made when first needed */
+    ctn_pairwise_posted_t *expected; /* [slots][CTN_EAGER_FRAGMENTS] likewise */
     ctn_pairwise_stream_t stream[CTN_PAIRWISE_SLOTS];
-    ctn_rows_t rows;
+    ctn_eager_rows_t rows;
     ctn_posted_t posted;
 } ctn_pairwise_t;
 
 /** It holds nothing yet: for algorithms that may finish before they begin. */
 static inline void ctn_pairwise_clear(ctn_pairwise_t *exchange)
 {
-    exchange->stage = NULL;
+    exchange->staging = NULL;
     exchange->expected = NULL;
     exchange->packed = false;
-    exchange->expects = false;
+    exchange->has_posted = false;
 }
 
 /** Set up the working part. */
@@ -148,8 +149,8 @@ void ctn_pairwise_begin(ctn_pairwise_t *exchange);
 
 /** A block has another length than expected: say so, and take note. The member
  * `other` sends it, or expects it. */
-void ctn_pairwise_differ(ctn_pairwise_t *exchange, uint32_t other, bool sends,
-                         uint64_t found, uint64_t expected);
+void ctn_pairwise_mismatch(ctn_pairwise_t *exchange, uint32_t other, bool sends,
+                           uint64_t found, uint64_t expected);
 
 /** Let rounds below `limit` begin. */
 void ctn_pairwise_extend(ctn_pairwise_t *exchange, uint32_t limit);
@@ -160,7 +161,7 @@ ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *exchange);
 
 /** Blocks that should have come another way have not: should their senders wait
  * for a grant, since they have other lengths, they learn of it. */
-ctn_step_t ctn_pairwise_tell(ctn_op_t *op, ctn_pairwise_t *exchange);
+ctn_step_t ctn_pairwise_notify(ctn_op_t *op, ctn_pairwise_t *exchange);
 
 /** A phase that is the last: the operation fails if a block had another length
  * than expected; nothing is on its way any more but what it has sent. */

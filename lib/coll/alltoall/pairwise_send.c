@@ -11,7 +11,7 @@ typedef struct put {
     size_t bytes;
     uint64_t offset; /* in the target's arena */
     uint32_t slot;
-    uint32_t part;
+    uint32_t fragment;
     uint32_t word; /* which of the slot's */
     uint32_t count;
 } put_t;
@@ -63,21 +63,21 @@ static int put(ctn_op_t *op, ctn_pairwise_t *x, const put_t *p)
 }
 
 /** A block of one part, into the slot. */
-static int put_small(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
+static int put_eager(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
                      const ctn_span_t *block, uint32_t slot,
-                     pairwise_passage_t passage)
+                     pairwise_protocol_t protocol)
 {
     put_t p = {
         .to = to,
         .block = block,
         .bytes = block->bytes,
         .offset =
-            passage == PAIRWISE_INLINE
+            protocol == PAIRWISE_INLINE
                 ? ctn_slot_data_offset(op->sequence, to->address, op->seq, slot)
                 : to->address.offset +
                       ctn_group_eager(x->topo->group, op->seq, slot),
         .slot = slot,
-        .count = pairwise_small_count(x->stream[slot].send_turn, block->bytes),
+        .count = pairwise_eager_count(x->stream[slot].send_turn, block->bytes),
     };
     return put(op, x, &p);
 }
@@ -85,31 +85,31 @@ static int put_small(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
 /** Send parts of a block up to part `end`, beginning at `offset` in the
  * target's arena; they are staged in rotation, or follow each other. 1:
  * something was sent, 0: nothing, < 0: status. */
-static int put_parts(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t offset,
-                     uint32_t end)
+static int put_fragments(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
+                         uint64_t offset, uint32_t end)
 {
     ctn_pairwise_stream_t *stream = &x->stream[p.slot];
-    size_t size = pairwise_part_size(x, stream->sent_to);
-    uint32_t parts = pairwise_parts_of(p.block->bytes, size);
-    bool staged = stream->sent_to != CTN_PLACE_BUFFER;
+    size_t size = pairwise_fragment_size(x, stream->send_target);
+    uint32_t fragments = pairwise_fragments_of(p.block->bytes, size);
+    bool staged = stream->send_target != CTN_TARGET_BUFFER;
     int sent = 0;
-    while (stream->parts_sent < parts && stream->parts_sent < end) {
-        uint32_t part = stream->parts_sent;
-        uint32_t place = staged ? part % CTN_EAGER_FRAGMENTS : part;
-        bool last = part + 1 == parts;
-        p.part = part;
-        p.from = part * size;
-        p.bytes = pairwise_bytes_of_part(p.block->bytes, size, part);
+    while (stream->fragments_sent < fragments && stream->fragments_sent < end) {
+        uint32_t fragment = stream->fragments_sent;
+        uint32_t place = staged ? fragment % CTN_EAGER_FRAGMENTS : fragment;
+        bool last = fragment + 1 == fragments;
+        p.fragment = fragment;
+        p.from = fragment * size;
+        p.bytes = pairwise_bytes_of_fragment(p.block->bytes, size, fragment);
         p.offset = offset + place * size;
         /* Straight into a buffer, only the last is waited for. */
         p.word = staged ? place : last ? 0 : 1;
-        p.count =
-            pairwise_part_count(stream->send_turn, staged || !last ? part : 0);
+        p.count = pairwise_fragment_count(stream->send_turn,
+                                          staged || !last ? fragment : 0);
         int result = put(op, x, &p);
         if (result <= 0) {
             return result < 0 ? result : sent;
         }
-        stream->parts_sent++;
+        stream->fragments_sent++;
         sent = 1;
     }
     return sent;
@@ -117,7 +117,7 @@ static int put_parts(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t offset,
 
 /** A block into the receiver's buffer: at once when it is plain or the buffer
  * within reach, else in parts. */
-static int put_straight(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t at)
+static int put_to_buffer(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t at)
 {
     ctn_pairwise_stream_t *stream = &x->stream[p.slot];
     ctn_endpoint_t *endpoint;
@@ -127,54 +127,53 @@ static int put_straight(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t at)
         return status;
     }
     if (p.block->type != NULL && ctn_pointer(endpoint, at) == NULL) {
-        return put_parts(op, x, p, at, UINT32_MAX);
+        return put_fragments(op, x, p, at, UINT32_MAX);
     }
     p.offset = at;
     p.bytes = p.block->bytes;
-    p.count = pairwise_part_count(stream->send_turn, 0);
-    stream->parts_sent =
-        pairwise_parts_of(p.bytes, pairwise_part_size(x, CTN_PLACE_BUFFER));
+    p.count = pairwise_fragment_count(stream->send_turn, 0);
+    stream->fragments_sent = pairwise_fragments_of(
+        p.bytes, pairwise_fragment_size(x, CTN_TARGET_BUFFER));
     return put(op, x, &p);
 }
 
-static ctn_pairwise_place_t place_in(const ctn_cts_t *grant)
+static ctn_pairwise_target_t target_of(const ctn_cts_t *cts)
 {
-    return grant->offset == CTN_STAGED                ? CTN_PLACE_WIDE
-           : (grant->offset & PAIRWISE_AT_STAGE) != 0 ? CTN_PLACE_LARGE
-                                                      : CTN_PLACE_BUFFER;
+    return cts->offset == CTN_STAGED                  ? CTN_TARGET_EAGER
+           : (cts->offset & PAIRWISE_AT_STAGING) != 0 ? CTN_TARGET_STAGING
+                                                      : CTN_TARGET_BUFFER;
 }
 
 /** What a grant allows. */
-static int put_granted(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
-                       const ctn_cts_t *grant)
+static int put_rendezvous(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
+                          const ctn_cts_t *cts)
 {
-    uint32_t taken = ctn_flag_count(ctn_word_load(&grant->word));
+    uint32_t taken = ctn_flag_count(ctn_word_load(&cts->word));
     ctn_pairwise_stream_t *stream = &x->stream[p.slot];
-    stream->sent_to = (uint8_t)place_in(grant);
-    switch (stream->sent_to) {
-    case CTN_PLACE_BUFFER:
-        return put_straight(op, x, p, grant->offset);
-    case CTN_PLACE_LARGE:
-        return put_parts(op, x, p, grant->offset & ~PAIRWISE_AT_STAGE,
-                         taken + CTN_EAGER_FRAGMENTS);
+    stream->send_target = (uint8_t)target_of(cts);
+    switch (stream->send_target) {
+    case CTN_TARGET_BUFFER:
+        return put_to_buffer(op, x, p, cts->offset);
+    case CTN_TARGET_STAGING:
+        return put_fragments(op, x, p, cts->offset & ~PAIRWISE_AT_STAGING,
+                             taken + CTN_EAGER_FRAGMENTS);
     default:
-        return put_parts(op, x, p,
-                         p.to->address.offset +
-                             ctn_group_eager(x->topo->group, op->seq, p.slot),
-                         taken + CTN_EAGER_FRAGMENTS);
+        return put_fragments(
+            op, x, p,
+            p.to->address.offset +
+                ctn_group_eager(x->topo->group, op->seq, p.slot),
+            taken + CTN_EAGER_FRAGMENTS);
     }
 }
 
 /** What a peer allows in this operation; NULL: nothing yet. */
-static const ctn_cts_t *grant_of(const ctn_op_t *op, const ctn_pairwise_t *x,
-                                 uint32_t rank)
+static const ctn_cts_t *cts_of(const ctn_op_t *op, const ctn_pairwise_t *x,
+                               uint32_t rank)
 {
-    const ctn_cts_t *grant =
-        &x->topo->cts_table[(op->seq % CTN_GENERATIONS) *
-                                x->topo->member_table.size +
-                            rank];
-    return ctn_flag_matches(ctn_word_load(&grant->word), op->seq) ? grant
-                                                                  : NULL;
+    const ctn_cts_t *cts = &x->topo->cts_table[(op->seq % CTN_GENERATIONS) *
+                                                   x->topo->member_table.size +
+                                               rank];
+    return ctn_flag_matches(ctn_word_load(&cts->word), op->seq) ? cts : NULL;
 }
 
 /** The receiver expects another length, or this member does not have what it
@@ -203,42 +202,43 @@ ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     ctn_pairwise_stream_t *stream = &x->stream[slot];
     uint32_t round = pairwise_round_of(x, slot, stream->send_turn);
     uint32_t peer = pairwise_send_peer(x, round);
-    const ctn_cts_t *grant = NULL;
-    pairwise_passage_t passage = pairwise_passage_of(
+    const ctn_cts_t *cts = NULL;
+    pairwise_protocol_t protocol = pairwise_protocol_of(
         x, pairwise_bytes_of(x, x->send, round, peer), peer);
-    bool small = passage != PAIRWISE_GRANTED;
-    if (x->by_posts && ctn_posted_is_unsent(&x->posted, peer)) {
+    bool small = protocol != PAIRWISE_RENDEZVOUS;
+    if (x->by_posted && ctn_posted_is_unsent(&x->posted, peer)) {
         return CTN_STEP_WAIT; /* it has not said which way */
     }
     if (!small || stream->send_turn > 0) {
-        grant = grant_of(op, x, pairwise_rank_of(x, peer));
-        if (grant == NULL) {
+        cts = cts_of(op, x, pairwise_rank_of(x, peer));
+        if (cts == NULL) {
             op->waits_for = pairwise_rank_of(x, peer);
             return CTN_STEP_WAIT;
         }
     }
     const ctn_member_t *to = pairwise_member(x, peer);
     ctn_span_t block = pairwise_block_of(x, x->send, round, peer);
-    if (x->list != NULL && x->status != CATENA_OK && stream->parts_sent == 0) {
+    if (x->list != NULL && x->status != CATENA_OK &&
+        stream->fragments_sent == 0) {
         return refuse(op, x, peer, slot, PAIRWISE_NOTHING);
     }
-    if (grant != NULL && grant->bytes != block.bytes) {
-        ctn_pairwise_differ(x, peer, false, block.bytes, grant->bytes);
-        return grant->offset == PAIRWISE_NOWHERE
+    if (cts != NULL && cts->bytes != block.bytes) {
+        ctn_pairwise_mismatch(x, peer, false, block.bytes, cts->bytes);
+        return cts->offset == PAIRWISE_NOWHERE
                    ? CTN_STEP_NEXT
                    : refuse(op, x, peer, slot, block.bytes);
     }
     int sent;
     bool over;
     if (small) {
-        sent = put_small(op, x, to, &block, slot, passage);
+        sent = put_eager(op, x, to, &block, slot, protocol);
         over = sent > 0;
     } else {
         put_t p = {.to = to, .block = &block, .slot = slot};
-        sent = put_granted(op, x, p, grant);
-        over = stream->parts_sent ==
-               pairwise_parts_of(block.bytes,
-                                 pairwise_part_size(x, stream->sent_to));
+        sent = put_rendezvous(op, x, p, cts);
+        over = stream->fragments_sent ==
+               pairwise_fragments_of(
+                   block.bytes, pairwise_fragment_size(x, stream->send_target));
     }
     if (sent < 0) {
         return ctn_op_fail(op, (catena_status_t)sent);

@@ -38,28 +38,28 @@ static inline bool pairwise_is_remote(const ctn_pairwise_t *x, uint32_t i)
            index >= member_table->first[x->topo->node_index + 1];
 }
 
-typedef enum pairwise_passage {
+typedef enum pairwise_protocol {
     PAIRWISE_INLINE,
     PAIRWISE_EAGER,
-    PAIRWISE_GRANTED
-} pairwise_passage_t;
+    PAIRWISE_RENDEZVOUS
+} pairwise_protocol_t;
 
-static inline pairwise_passage_t
-pairwise_passage_of(const ctn_pairwise_t *x, size_t bytes, uint32_t peer)
+static inline pairwise_protocol_t
+pairwise_protocol_of(const ctn_pairwise_t *x, size_t bytes, uint32_t peer)
 {
     if (bytes <= CTN_LINE_BYTES) {
         return PAIRWISE_INLINE;
     }
-    if (bytes <= x->near_eager) {
+    if (bytes <= x->local_eager) {
         return bytes <= CTN_INLINE_BYTES && pairwise_is_remote(x, peer)
                    ? PAIRWISE_INLINE
                    : PAIRWISE_EAGER;
     }
-    return bytes <= CTN_FAR_EAGER &&
+    return bytes <= CTN_REMOTE_EAGER_BYTES &&
                    bytes <= ctn_group_eager_bytes(x->topo->group) &&
                    pairwise_is_remote(x, peer)
                ? PAIRWISE_EAGER
-               : PAIRWISE_GRANTED;
+               : PAIRWISE_RENDEZVOUS;
 }
 
 /* ---- rounds ---- */
@@ -127,29 +127,31 @@ static inline size_t pairwise_bytes_of(const ctn_pairwise_t *x,
 /* A grant's offset is that of a buffer, or says that the block is staged: in
  * the slot's wide payload (CTN_STAGED), or at an offset marked so. */
 
-#define PAIRWISE_AT_STAGE (UINT64_C(1) << 63)
+#define PAIRWISE_AT_STAGING (UINT64_C(1) << 63)
 /** Nothing: the block was expected on another way. */
 #define PAIRWISE_NOWHERE (UINT64_MAX - 1)
 
 /** Bytes of a part by where it goes. */
-static inline size_t pairwise_part_size(const ctn_pairwise_t *x,
-                                        ctn_pairwise_place_t place)
+static inline size_t pairwise_fragment_size(const ctn_pairwise_t *x,
+                                            ctn_pairwise_target_t target)
 {
-    return place == CTN_PLACE_WIDE
+    return target == CTN_TARGET_EAGER
                ? ctn_group_eager_bytes(x->topo->group) / CTN_EAGER_FRAGMENTS
                : CTN_LARGE_FRAGMENT_BYTES;
 }
 
-static inline uint32_t pairwise_parts_of(size_t bytes, size_t part_bytes)
+static inline uint32_t pairwise_fragments_of(size_t bytes,
+                                             size_t fragment_bytes)
 {
-    return (uint32_t)((bytes + part_bytes - 1) / part_bytes);
+    return (uint32_t)((bytes + fragment_bytes - 1) / fragment_bytes);
 }
 
-static inline size_t pairwise_bytes_of_part(size_t bytes, size_t part_bytes,
-                                            uint32_t part)
+static inline size_t pairwise_bytes_of_fragment(size_t bytes,
+                                                size_t fragment_bytes,
+                                                uint32_t fragment)
 {
-    size_t rest = bytes - part * part_bytes;
-    return rest < part_bytes ? rest : part_bytes;
+    size_t rest = bytes - fragment * fragment_bytes;
+    return rest < fragment_bytes ? rest : fragment_bytes;
 }
 
 /* ---- words ---- */
@@ -158,7 +160,7 @@ static inline size_t pairwise_bytes_of_part(size_t bytes, size_t part_bytes,
  * comes unasked, or the part of one that was granted. They need only differ
  * from what the slot held before. */
 
-#define PAIRWISE_PART 0x80000u
+#define PAIRWISE_FRAGMENT 0x80000u
 /** The block is not of the length that was granted; its own is in the slot. */
 #define PAIRWISE_REFUSED 0xfffffu
 /** It has none: some other block that it is made of was refused. */
@@ -172,17 +174,18 @@ static inline uint32_t pairwise_turn(uint32_t turn)
     return turn % CTN_PAIRWISE_TURNS << 20;
 }
 
-static inline uint32_t pairwise_small_count(uint32_t turn, size_t bytes)
+static inline uint32_t pairwise_eager_count(uint32_t turn, size_t bytes)
 {
     return pairwise_turn(turn) | (uint32_t)bytes;
 }
 
-static inline uint32_t pairwise_part_count(uint32_t turn, uint32_t part)
+static inline uint32_t pairwise_fragment_count(uint32_t turn, uint32_t fragment)
 {
-    return pairwise_turn(turn) | PAIRWISE_PART | (part & 0x3ffff);
+    return pairwise_turn(turn) | PAIRWISE_FRAGMENT | (fragment & 0x3ffff);
 }
 
-_Static_assert(CTN_FAR_EAGER < PAIRWISE_PART, "small blocks have no part");
+_Static_assert(CTN_REMOTE_EAGER_BYTES < PAIRWISE_FRAGMENT,
+               "small blocks have no part");
 
 /* ---- directions ---- */
 
@@ -191,7 +194,8 @@ _Static_assert(CTN_FAR_EAGER < PAIRWISE_PART, "small blocks have no part");
 ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot);
 
 /** Grant a slot's round if it has to be and has not been. WAIT: not so. */
-ctn_step_t ctn_pairwise_grant(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot);
+ctn_step_t ctn_pairwise_send_cts(ctn_op_t *op, ctn_pairwise_t *x,
+                                 uint32_t slot);
 
 /** Take what has come of the slot's round, which is granted first where it has
  * to be. MOVED: something was done; NEXT: the round is over. */

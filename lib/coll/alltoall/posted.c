@@ -13,19 +13,19 @@
 #include "coll/alltoall/eager_rows.h"
 #include "core/copy.h"
 
-void ctn_posted_announce(const ctn_op_t *op, const ctn_topo_t *topo,
-                         const ctn_blocks_t *send, const ctn_blocks_t *receive,
-                         bool in_place, uint64_t rows)
+void ctn_posted_publish(const ctn_op_t *op, const ctn_topo_t *topo,
+                        const ctn_blocks_t *send, const ctn_blocks_t *receive,
+                        bool in_place, uint64_t rows)
 {
     uint32_t n = topo->member_table.size;
-    ctn_buffer_descriptor_t *post =
+    ctn_buffer_descriptor_t *descriptor =
         ctn_topo_descriptor(topo, op->seq, ctn_topo_local_rank(topo));
-    post->rows = rows;
-    post->send = ctn_blocks_base(op->exec, send, n);
-    post->receive = ctn_blocks_base(op->exec, receive, n);
-    post->direct_receive = in_place ? CTN_STAGED : post->receive;
-    post->bytes = receive->counts == NULL ? receive->bytes : 0;
-    ctn_exec_post(op->exec, &post->word, ctn_flag64(op->seq));
+    descriptor->rows = rows;
+    descriptor->send = ctn_blocks_base(op->exec, send, n);
+    descriptor->receive = ctn_blocks_base(op->exec, receive, n);
+    descriptor->direct_receive = in_place ? CTN_STAGED : descriptor->receive;
+    descriptor->bytes = receive->counts == NULL ? receive->bytes : 0;
+    ctn_exec_post(op->exec, &descriptor->word, ctn_flag64(op->seq));
 }
 
 void ctn_posted_begin(ctn_op_t *op, ctn_posted_t *x)
@@ -37,7 +37,7 @@ void ctn_posted_begin(ctn_op_t *op, ctn_posted_t *x)
     ctn_topo_publish_cpu(op->exec, x->topo);
     x->unsent =
         (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) & ~(UINT64_C(1) << me);
-    x->staged = x->gone = 0;
+    x->staged = x->mismatched = 0;
     x->peer_checks = op->exec->peer_checks;
     x->status = CATENA_OK;
     x->out_of_reach = own->direct_receive == CTN_STAGED;
@@ -63,52 +63,54 @@ static void copy_block(ctn_op_t *op, const ctn_posted_t *x, uint32_t rank,
 }
 
 /** The blocks of member i have another length. */
-CTN_COLD static void part_with(ctn_op_t *op, ctn_posted_t *x, uint32_t i,
-                               uint64_t bytes)
+CTN_COLD static void drop_member(ctn_op_t *op, ctn_posted_t *x, uint32_t i,
+                                 uint64_t bytes)
 {
     uint64_t bit = UINT64_C(1) << i;
     x->unsent &= ~bit;
     x->awaited &= ~bit;
-    x->gone |= bit;
-    x->status = ctn_block_differs(op->exec, ctn_topo_local_to_group(x->topo, i),
-                                  x->topo->group->chain.place.rank, bytes,
-                                  x->receive->bytes);
+    x->mismatched |= bit;
+    x->status = ctn_blocks_report_mismatch(
+        op->exec, ctn_topo_local_to_group(x->topo, i),
+        x->topo->group->chain.place.rank, bytes, x->receive->bytes);
 }
 
 /** After a long wait: some may have short blocks, which go by rows. */
-CTN_COLD static bool doubt(ctn_op_t *op, ctn_posted_t *x)
+CTN_COLD static bool check_mismatch(ctn_op_t *op, ctn_posted_t *x)
 {
-    uint64_t gone = x->gone;
+    uint64_t mismatched = x->mismatched;
     x->peer_checks = op->exec->peer_checks;
     for (uint64_t left = x->unsent; left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(left);
         uint64_t bytes;
-        if (ctn_rows_find(x->topo, op->seq, i, &bytes)) {
-            part_with(op, x, i, bytes);
+        if (ctn_eager_rows_find(x->topo, op->seq, i, &bytes)) {
+            drop_member(op, x, i, bytes);
         }
     }
-    return x->gone != gone;
+    return x->mismatched != mismatched;
 }
 
 /** Send member i its block, if it is known where to. */
 static bool send_to(ctn_op_t *op, ctn_posted_t *x, uint32_t i)
 {
     const ctn_topo_t *topo = x->topo;
-    const ctn_buffer_descriptor_t *post = ctn_topo_descriptor(topo, op->seq, i);
-    if (ctn_word_load(&post->word) != ctn_flag64(op->seq)) {
+    const ctn_buffer_descriptor_t *descriptor =
+        ctn_topo_descriptor(topo, op->seq, i);
+    if (ctn_word_load(&descriptor->word) != ctn_flag64(op->seq)) {
         return false;
     }
-    if (post->bytes != x->send->bytes) {
-        part_with(op, x, i, post->bytes);
+    if (descriptor->bytes != x->send->bytes) {
+        drop_member(op, x, i, descriptor->bytes);
         return true;
     }
     x->unsent &= ~(UINT64_C(1) << i);
-    if (post->direct_receive == CTN_STAGED) {
+    if (descriptor->direct_receive == CTN_STAGED) {
         x->staged |= UINT64_C(1) << i;
         return true;
     }
     uint32_t me = ctn_topo_local_rank(topo);
-    unsigned char *buffer = ctn_pointer(topo->peer[i], post->direct_receive);
+    unsigned char *buffer =
+        ctn_pointer(topo->peer[i], descriptor->direct_receive);
     copy_block(op, x, ctn_topo_local_to_group(topo, i), buffer);
     ctn_exec_post(op->exec, ctn_topo_delivered(topo, op->seq, i, me),
                   ctn_flag64(op->seq));
@@ -165,7 +167,7 @@ bool ctn_posted_advance(ctn_op_t *op, ctn_posted_t *x)
     moved |= send_to_all(op, x, x->unsent & ~first & before);
     moved |= take(op, x);
     if (!moved && op->exec->peer_checks != x->peer_checks) {
-        moved = doubt(op, x);
+        moved = check_mismatch(op, x);
     }
     uint64_t missing = x->unsent | x->awaited;
     if (missing != 0) {

@@ -18,7 +18,8 @@ typedef struct ctn_posted {
     uint64_t staged;  /* whose buffers are out of reach: their blocks do not go
                          this way */
     uint64_t awaited; /* whose block has not come */
-    uint64_t gone;    /* whose blocks have another length: none is exchanged */
+    uint64_t
+        mismatched; /* whose blocks have another length: none is exchanged */
     uint32_t peer_checks;   /* exec's, when it began */
     catena_status_t status; /* to end with */
     bool out_of_reach;      /* as is this member's: nothing comes this way */
@@ -33,9 +34,9 @@ static inline bool ctn_posted_suits(uint32_t members)
 
 /** Say to the node where this member's buffers are.
  * @param rows offset of what it says of each block, or CTN_STAGED */
-void ctn_posted_announce(const ctn_op_t *op, const ctn_topo_t *topo,
-                         const ctn_blocks_t *send, const ctn_blocks_t *receive,
-                         bool in_place, uint64_t rows);
+void ctn_posted_publish(const ctn_op_t *op, const ctn_topo_t *topo,
+                        const ctn_blocks_t *send, const ctn_blocks_t *receive,
+                        bool in_place, uint64_t rows);
 
 /** Everybody is still to be sent to; the buffers have been announced. */
 void ctn_posted_begin(ctn_op_t *op, ctn_posted_t *posted);
@@ -48,9 +49,10 @@ static inline bool ctn_posted_is_staged(const ctn_posted_t *posted, uint32_t i)
     return (posted->staged >> i & 1) != 0;
 }
 
-static inline bool ctn_posted_is_gone(const ctn_posted_t *posted, uint32_t i)
+static inline bool ctn_posted_is_mismatched(const ctn_posted_t *posted,
+                                            uint32_t i)
 {
-    return (posted->gone >> i & 1) != 0;
+    return (posted->mismatched >> i & 1) != 0;
 }
 
 static inline bool ctn_posted_is_unsent(const ctn_posted_t *posted, uint32_t i)

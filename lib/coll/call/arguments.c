@@ -8,13 +8,13 @@
 
 /** What is being checked. */
 typedef struct check {
-    const ctn_given_t *given;
+    const ctn_coll_args_t *args;
     ctn_call_t *call;
 } check_t;
 
 static catena_group_t *group_of(const check_t *check)
 {
-    return check->given->group;
+    return check->args->group;
 }
 
 static uint32_t size_of(const check_t *check)
@@ -24,12 +24,12 @@ static uint32_t size_of(const check_t *check)
 
 static bool is_root(const check_t *check)
 {
-    return (uint32_t)check->given->root == group_of(check)->chain.place.rank;
+    return (uint32_t)check->args->root == group_of(check)->chain.place.rank;
 }
 
 #define REFUSE(check, format, ...)                                             \
     ctn_error(group_of(check)->exec->log, "%s: " format,                       \
-              (check)->given->composition->algorithm.name, __VA_ARGS__)
+              (check)->args->composition->algorithm.name, __VA_ARGS__)
 
 /* ---- buffers ---- */
 
@@ -67,7 +67,7 @@ static catena_status_t check_type(const check_t *check, const char *what,
 
 /** One block: what this rank alone gives or gets. */
 static catena_status_t read_span(const check_t *check, const char *what,
-                                 const ctn_given_side_t *side, ctn_span_t *span)
+                                 const ctn_coll_side_t *side, ctn_span_t *span)
 {
     catena_status_t status = check_type(check, what, side->type);
     ptrdiff_t reach;
@@ -88,17 +88,17 @@ static catena_status_t read_span(const check_t *check, const char *what,
     return status;
 }
 
-static catena_status_t read_alike(const check_t *check, const char *what,
-                                  const ctn_given_side_t *side,
-                                  ctn_blocks_t *blocks, size_t *all)
+static catena_status_t read_uniform(const check_t *check, const char *what,
+                                    const ctn_coll_side_t *side,
+                                    ctn_blocks_t *blocks, size_t *all)
 {
-    return ctn_blocks_read_alike(side, size_of(check), blocks, all)
+    return ctn_blocks_read_uniform(side, size_of(check), blocks, all)
                ? CATENA_OK
                : too_long(check, what, side->count);
 }
 
 static catena_status_t read_vector(const check_t *check, const char *what,
-                                   const ctn_given_side_t *side,
+                                   const ctn_coll_side_t *side,
                                    ctn_blocks_t *blocks, size_t *all)
 {
     *all = 0;
@@ -115,7 +115,7 @@ static catena_status_t read_vector(const check_t *check, const char *what,
 /** A block for each rank. `vector`: of lengths of their own.
  * @param[out] all bytes of them together */
 static catena_status_t read_blocks(const check_t *check, const char *what,
-                                   const ctn_given_side_t *side, bool vector,
+                                   const ctn_coll_side_t *side, bool vector,
                                    size_t *all)
 {
     ctn_blocks_t *blocks = &check->call->all;
@@ -129,7 +129,7 @@ static catena_status_t read_blocks(const check_t *check, const char *what,
         return CATENA_ERR_ARG;
     }
     status = vector ? read_vector(check, what, side, blocks, all)
-                    : read_alike(check, what, side, blocks, all);
+                    : read_uniform(check, what, side, blocks, all);
     if (status == CATENA_OK) {
         status = check_buffer(check, what, side->buffer, *all);
     }
@@ -140,7 +140,7 @@ static catena_status_t read_blocks(const check_t *check, const char *what,
 
 static catena_status_t check_root(const check_t *check)
 {
-    int root = check->given->root;
+    int root = check->args->root;
     if (root < 0 || (uint32_t)root >= size_of(check)) {
         REFUSE(check, "root is %d; expected 0 to %u", root, size_of(check) - 1);
         return CATENA_ERR_ARG;
@@ -155,7 +155,7 @@ static catena_status_t check_root(const check_t *check)
 static catena_status_t read_reducer(const check_t *check,
                                     catena_datatype_t type)
 {
-    catena_op_t op = check->given->op;
+    catena_op_t op = check->args->op;
     char reason[256];
     catena_status_t status = check_type(check, "the data", type);
     if (status != CATENA_OK) {
@@ -182,12 +182,12 @@ static catena_status_t read_reducer(const check_t *check,
     return CATENA_OK;
 }
 
-static catena_status_t understand_bcast(const check_t *check, bool *nothing)
+static catena_status_t validate_bcast(const check_t *check, bool *nothing)
 {
     ctn_call_t *call = check->call;
     catena_status_t status = check_root(check);
     if (status == CATENA_OK) {
-        status = read_span(check, "the buffer", &check->given->recv, &call->in);
+        status = read_span(check, "the buffer", &check->args->recv, &call->in);
     }
     call->out = call->in;
     *nothing = call->in.bytes == 0;
@@ -195,17 +195,17 @@ static catena_status_t understand_bcast(const check_t *check, bool *nothing)
 }
 
 /** reduce, allreduce, scan, exscan: vectors. `gets`: this rank gets one. */
-static catena_status_t read_vectors(const check_t *check, bool gets,
+static catena_status_t read_vectors(const check_t *check, bool receives,
                                     bool *nothing)
 {
-    const ctn_given_t *given = check->given;
+    const ctn_coll_args_t *args = check->args;
     ctn_call_t *call = check->call;
-    ctn_given_side_t send = given->send;
+    ctn_coll_side_t send = args->send;
     catena_status_t status = read_reducer(check, send.type);
-    if (status == CATENA_OK && gets) {
-        status = read_span(check, "recv", &given->recv, &call->out);
+    if (status == CATENA_OK && receives) {
+        status = read_span(check, "recv", &args->recv, &call->out);
         call->in_place = send.buffer == CATENA_IN_PLACE;
-        send.buffer = call->in_place ? given->recv.buffer : send.buffer;
+        send.buffer = call->in_place ? args->recv.buffer : send.buffer;
     }
     if (status == CATENA_OK) {
         status = read_span(check, "send", &send, &call->in);
@@ -214,9 +214,9 @@ static catena_status_t read_vectors(const check_t *check, bool gets,
     return status;
 }
 
-static catena_status_t understand_reduction(const check_t *check, bool *nothing)
+static catena_status_t validate_reduction(const check_t *check, bool *nothing)
 {
-    const ctn_composition_t *composition = check->given->composition;
+    const ctn_composition_t *composition = check->args->composition;
     bool rooted = composition->single_level_kind == CTN_REDUCE;
     catena_status_t status = rooted ? check_root(check) : CATENA_OK;
     if (status == CATENA_OK) {
@@ -228,11 +228,11 @@ static catena_status_t understand_reduction(const check_t *check, bool *nothing)
 
 /** What this rank gives of blocks that all are in one buffer, or gets. */
 static catena_status_t read_own(const check_t *check, const char *what,
-                                const ctn_given_side_t *side, bool may_be_there,
-                                ctn_span_t *own)
+                                const ctn_coll_side_t *side,
+                                bool may_be_in_place, ctn_span_t *own)
 {
     ctn_call_t *call = check->call;
-    if (!may_be_there || side->buffer != CATENA_IN_PLACE) {
+    if (!may_be_in_place || side->buffer != CATENA_IN_PLACE) {
         return read_span(check, what, side, own);
     }
     call->in_place = true;
@@ -243,12 +243,12 @@ static catena_status_t read_own(const check_t *check, const char *what,
 /** gather, allgather, and scatter, which is gather the other way round: `all`
  * is the side with a block for each rank, `one` that with this rank's. */
 static catena_status_t read_gathering(const check_t *check, const char *all,
-                                      const ctn_given_side_t *all_side,
+                                      const ctn_coll_side_t *all_side,
                                       const char *one,
-                                      const ctn_given_side_t *one_side,
+                                      const ctn_coll_side_t *one_side,
                                       ctn_span_t *own, bool *nothing)
 {
-    const ctn_composition_t *composition = check->given->composition;
+    const ctn_composition_t *composition = check->args->composition;
     bool rooted = composition->single_level_kind != CTN_ALLGATHER;
     size_t bytes = 0;
     catena_status_t status = rooted ? check_root(check) : CATENA_OK;
@@ -271,30 +271,30 @@ static catena_status_t read_gathering(const check_t *check, const char *all,
     return status;
 }
 
-static catena_status_t understand_reduce_scatter(const check_t *check,
-                                                 bool *nothing)
+static catena_status_t validate_reduce_scatter(const check_t *check,
+                                               bool *nothing)
 {
-    const ctn_given_t *given = check->given;
+    const ctn_coll_args_t *args = check->args;
     ctn_call_t *call = check->call;
-    ctn_given_side_t recv = given->recv;
+    ctn_coll_side_t recv = args->recv;
     size_t all = 0;
     catena_status_t status = read_reducer(check, recv.type);
-    if (status == CATENA_OK && given->composition->lengths &&
+    if (status == CATENA_OK && args->composition->lengths &&
         recv.counts == NULL) {
         REFUSE(check, "the %s are NULL", "counts");
         status = CATENA_ERR_ARG;
     }
     if (status == CATENA_OK) {
         call->all.type = recv.type;
-        status = given->composition->lengths
+        status = args->composition->lengths
                      ? read_vector(check, "send", &recv, &call->all, &all)
-                     : read_alike(check, "send", &recv, &call->all, &all);
+                     : read_uniform(check, "send", &recv, &call->all, &all);
     }
     if (status != CATENA_OK) {
         return status;
     }
-    call->in_place = given->send.buffer == CATENA_IN_PLACE;
-    const void *send = call->in_place ? recv.buffer : given->send.buffer;
+    call->in_place = args->send.buffer == CATENA_IN_PLACE;
+    const void *send = call->in_place ? recv.buffer : args->send.buffer;
     status = check_buffer(check, call->in_place ? "recv" : "send", send, all);
     call->in =
         (ctn_span_t){.base = (unsigned char *)(uintptr_t)send, .bytes = all};
@@ -306,29 +306,29 @@ static catena_status_t understand_reduce_scatter(const check_t *check,
                                : status;
 }
 
-catena_status_t ctn_ml_understand(const ctn_given_t *given, ctn_call_t *call,
-                                  bool *nothing)
+catena_status_t ctn_ml_validate(const ctn_coll_args_t *args, ctn_call_t *call,
+                                bool *nothing)
 {
     *call =
-        (ctn_call_t){.composition = given->composition, .group = given->group};
-    check_t check = {given, call};
-    switch (given->composition->single_level_kind) {
+        (ctn_call_t){.composition = args->composition, .group = args->group};
+    check_t check = {args, call};
+    switch (args->composition->single_level_kind) {
     case CTN_BCAST:
-        return understand_bcast(&check, nothing);
+        return validate_bcast(&check, nothing);
     case CTN_REDUCE:
     case CTN_ALLREDUCE:
     case CTN_SCAN:
     case CTN_EXSCAN:
-        return understand_reduction(&check, nothing);
+        return validate_reduction(&check, nothing);
     case CTN_GATHER:
     case CTN_ALLGATHER:
-        return read_gathering(&check, "recv", &given->recv, "send",
-                              &given->send, &call->in, nothing);
+        return read_gathering(&check, "recv", &args->recv, "send", &args->send,
+                              &call->in, nothing);
     case CTN_SCATTER:
-        return read_gathering(&check, "send", &given->send, "recv",
-                              &given->recv, &call->out, nothing);
+        return read_gathering(&check, "send", &args->send, "recv", &args->recv,
+                              &call->out, nothing);
     case CTN_REDUCE_SCATTER:
-        return understand_reduce_scatter(&check, nothing);
+        return validate_reduce_scatter(&check, nothing);
     default: /* no data */
         *nothing = false;
         return CATENA_OK;

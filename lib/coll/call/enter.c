@@ -22,11 +22,11 @@ static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
 /** On a single level, alone, and short: the component may run it at once. The
  * level has all ranks: that of a rank that is alone in its subgroup below may
  * have other members. */
-CTN_HOT static bool run_at_once(const catena_group_t *group,
-                                const ctn_composition_t *composition,
-                                const ctn_ml_config_t *config, bool in_order,
-                                ctn_basic_coll_t *basic,
-                                catena_status_t *status)
+CTN_HOT static bool run_level_inline(const catena_group_t *group,
+                                     const ctn_composition_t *composition,
+                                     const ctn_ml_config_t *config,
+                                     bool in_order, ctn_basic_coll_t *basic,
+                                     catena_status_t *status)
 {
     const ctn_hierarchy_t *hierarchy = built(config, in_order);
     if (hierarchy == NULL || hierarchy->levels != 1 ||
@@ -42,8 +42,9 @@ CTN_HOT static bool run_at_once(const catena_group_t *group,
                                     basic, status);
 }
 
-CTN_HOT static bool run_alone(const ctn_call_t *call, ctn_ml_config_t *config,
-                              catena_status_t *status)
+CTN_HOT static bool run_call_inline(const ctn_call_t *call,
+                                    ctn_ml_config_t *config,
+                                    catena_status_t *status)
 {
     const ctn_composition_t *composition = call->composition;
     ctn_basic_coll_t basic = {
@@ -61,50 +62,51 @@ CTN_HOT static bool run_alone(const ctn_call_t *call, ctn_ml_config_t *config,
           !composition->single_level_basic(call, config, &basic)))) {
         return false;
     }
-    return run_at_once(call->group, composition, config, call->in_order, &basic,
-                       status);
+    return run_level_inline(call->group, composition, config, call->in_order,
+                            &basic, status);
 }
 
 /** What most calls are, a few elements of a fixed type between two buffers, is
  * checked and run here, if it can run at once. False: it is to go the long way,
  * on which it is refused, too. */
-CTN_HOT static bool run_plain(const ctn_given_t *given, catena_status_t *status)
+CTN_HOT static bool run_args_inline(const ctn_coll_args_t *args,
+                                    catena_status_t *status)
 {
-    const ctn_composition_t *composition = given->composition;
-    const ctn_chain_place_t *place = &given->group->chain.place;
-    catena_datatype_t type = given->recv.type;
-    const void *in = given->send.buffer;
+    const ctn_composition_t *composition = args->composition;
+    const ctn_chain_place_t *place = &args->group->chain.place;
+    catena_datatype_t type = args->recv.type;
+    const void *in = args->send.buffer;
     /* Of a reduce the root alone has one. */
-    bool gets = composition->single_level_kind != CTN_REDUCE ||
-                (uint32_t)given->root == place->rank;
-    void *out = gets ? (void *)(uintptr_t)given->recv.buffer : NULL;
+    bool receives = composition->single_level_kind != CTN_REDUCE ||
+                    (uint32_t)args->root == place->rank;
+    void *out = receives ? (void *)(uintptr_t)args->recv.buffer : NULL;
     bool is_bcast = composition->single_level_kind == CTN_BCAST;
     bool in_order = composition->of == CTN_OF_SCAN;
     ctn_ml_config_t *config;
     if (!composition->vector || type == NULL || type->derived ||
-        given->recv.count - 1 >= CTN_CHUNK_BYTES / type->bytes ||
-        (gets && out == NULL) || out == CATENA_IN_PLACE ||
-        (uint32_t)given->root >= place->size) {
+        args->recv.count - 1 >= CTN_CHUNK_BYTES / type->bytes ||
+        (receives && out == NULL) || out == CATENA_IN_PLACE ||
+        (uint32_t)args->root >= place->size) {
         return false;
     }
     if (is_bcast) {
         in = out;
-    } else if (in == NULL || in == CATENA_IN_PLACE || given->op == NULL ||
-               !ctn_op_valid(given->op, type)) {
+    } else if (in == NULL || in == CATENA_IN_PLACE || args->op == NULL ||
+               !ctn_op_valid(args->op, type)) {
         return false;
     } else {
-        in_order |= !ctn_op_commutes(given->op);
+        in_order |= !ctn_op_commutes(args->op);
     }
-    ctn_basic_coll_t basic = {.root = (uint32_t)given->root,
+    ctn_basic_coll_t basic = {.root = (uint32_t)args->root,
                               .in = in,
                               .out = out,
-                              .bytes = given->recv.count * type->bytes,
-                              .by = {given->op, type},
+                              .bytes = args->recv.count * type->bytes,
+                              .by = {args->op, type},
                               .chunks = 1};
-    *status = ctn_ml_config_find(given->group, composition->of, false, &config);
+    *status = ctn_ml_config_find(args->group, composition->of, false, &config);
     return *status != CATENA_OK ||
-           run_at_once(given->group, composition, config, in_order, &basic,
-                       status);
+           run_level_inline(args->group, composition, config, in_order, &basic,
+                            status);
 }
 
 /** The caller may free types and the operation before it ends. */
@@ -151,7 +153,7 @@ static catena_status_t await_order(const ctn_call_t *call)
     return status;
 }
 
-static ctn_op_t *make(const ctn_call_t *call)
+static ctn_op_t *make_op(const ctn_call_t *call)
 {
     ctn_op_t *op =
         ctn_op_create(call->group->exec, &call->composition->algorithm, NULL);
@@ -162,9 +164,9 @@ static ctn_op_t *make(const ctn_call_t *call)
 }
 
 /** The same, on a duplicate of its group. */
-static ctn_op_t *make_hidden(ctn_call_t *call)
+static ctn_op_t *make_hidden_op(ctn_call_t *call)
 {
-    ctn_op_t *op = make(call);
+    ctn_op_t *op = make_op(call);
     ctn_hidden_t *hidden;
     if (op == NULL) {
         return NULL;
@@ -186,13 +188,13 @@ CTN_HOT static catena_status_t run_blocking(ctn_call_t *call)
     call->blocking = true;
     status =
         ctn_ml_config_find(call->group, call->composition->of, false, &config);
-    if (status != CATENA_OK || run_alone(call, config, &status)) {
+    if (status != CATENA_OK || run_call_inline(call, config, &status)) {
         return status;
     }
     if (call->in_order) {
         status = await_order(call);
     }
-    return status == CATENA_OK ? ctn_op_run(make(call)) : status;
+    return status == CATENA_OK ? ctn_op_run(make_op(call)) : status;
 }
 
 CTN_HOT catena_status_t ctn_ml_enter(ctn_call_t *call, bool nothing,
@@ -205,7 +207,7 @@ CTN_HOT catena_status_t ctn_ml_enter(ctn_call_t *call, bool nothing,
     }
     if (!nothing) {
         hold(call);
-        op = mode == CTN_PERSISTENT ? make_hidden(call) : make(call);
+        op = mode == CTN_PERSISTENT ? make_hidden_op(call) : make_op(call);
     } else if (mode == CTN_PERSISTENT) {
         op = ctn_op_create_empty(call->group->exec);
     }
@@ -224,19 +226,19 @@ CTN_HOT catena_status_t ctn_ml_enter(ctn_call_t *call, bool nothing,
     return CATENA_OK;
 }
 
-CTN_HOT catena_status_t ctn_ml_run(const ctn_given_t *given, ctn_mode_t mode,
+CTN_HOT catena_status_t ctn_ml_run(const ctn_coll_args_t *args, ctn_mode_t mode,
                                    catena_request_t **request)
 {
     ctn_call_t call;
     bool nothing;
-    if (given->group == NULL || (mode != CTN_BLOCKING && request == NULL)) {
+    if (args->group == NULL || (mode != CTN_BLOCKING && request == NULL)) {
         return CATENA_ERR_ARG;
     }
     catena_status_t status;
-    if (mode == CTN_BLOCKING && run_plain(given, &status)) {
+    if (mode == CTN_BLOCKING && run_args_inline(args, &status)) {
         return status;
     }
-    status = ctn_ml_understand(given, &call, &nothing);
+    status = ctn_ml_validate(args, &call, &nothing);
     return status == CATENA_OK ? ctn_ml_enter(&call, nothing, mode, request)
                                : status;
 }

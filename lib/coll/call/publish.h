@@ -6,29 +6,29 @@
 #include "coll/call/call.h"
 
 /* Each has three forms of the same parameters: PUBLISH(name, (parameters but
- * the group), what they are in a ctn_given_t). */
+ * the group), what they are in a ctn_coll_args_t). */
 #define LIST(...) __VA_ARGS__
 #define PUBLISH(name, parameters, ...)                                         \
     CTN_HOT catena_status_t catena_##name(LIST parameters,                     \
                                           catena_group_t *group)               \
     {                                                                          \
-        const ctn_given_t given = {                                            \
+        const ctn_coll_args_t args = {                                         \
             .composition = &ctn_ml_##name, .group = group, __VA_ARGS__};       \
-        return ctn_ml_run(&given, CTN_BLOCKING, NULL);                         \
+        return ctn_ml_run(&args, CTN_BLOCKING, NULL);                          \
     }                                                                          \
     catena_status_t catena_i##name(LIST parameters, catena_group_t *group,     \
                                    catena_request_t **request)                 \
     {                                                                          \
-        const ctn_given_t given = {                                            \
+        const ctn_coll_args_t args = {                                         \
             .composition = &ctn_ml_##name, .group = group, __VA_ARGS__};       \
-        return ctn_ml_run(&given, CTN_NONBLOCKING, request);                   \
+        return ctn_ml_run(&args, CTN_NONBLOCKING, request);                    \
     }                                                                          \
     catena_status_t catena_##name##_init(                                      \
         LIST parameters, catena_group_t *group, catena_request_t **request)    \
     {                                                                          \
-        const ctn_given_t given = {                                            \
+        const ctn_coll_args_t args = {                                         \
             .composition = &ctn_ml_##name, .group = group, __VA_ARGS__};       \
-        return ctn_ml_run(&given, CTN_PERSISTENT, request);                    \
+        return ctn_ml_run(&args, CTN_PERSISTENT, request);                     \
     }
 
 /* The sides that several of them have. */

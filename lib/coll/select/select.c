@@ -9,16 +9,18 @@
 #include "split/call/call.h"
 
 static const ctn_family_t families[] = {
-    {.name = "direct", .kind = CTN_KIND_DIRECT},
-    {.name = "shift", .kind = CTN_KIND_SHIFT},
-    {.name = "bruck", .kind = CTN_KIND_BRUCK},
-    {.name = "morton", .kind = CTN_KIND_MORTON},
-    {.name = "l-a2a", .kind = CTN_KIND_LEADERS, .one_leader = true},
-    {.name = "mpml", .kind = CTN_KIND_LEADERS},
-    {.name = "nmpml", .kind = CTN_KIND_LEADERS, .placement = CTN_PLACE_SPREAD},
+    {.name = "direct", .kind = CTN_ALLTOALL_DIRECT},
+    {.name = "shift", .kind = CTN_ALLTOALL_SHIFT},
+    {.name = "bruck", .kind = CTN_ALLTOALL_BRUCK},
+    {.name = "morton", .kind = CTN_ALLTOALL_MORTON},
+    {.name = "l-a2a", .kind = CTN_ALLTOALL_LEADERS, .one_leader = true},
+    {.name = "mpml", .kind = CTN_ALLTOALL_LEADERS},
+    {.name = "nmpml",
+     .kind = CTN_ALLTOALL_LEADERS,
+     .placement = CTN_PLACEMENT_SPREAD},
     {.name = "onmpml",
-     .kind = CTN_KIND_LEADERS,
-     .placement = CTN_PLACE_SPREAD,
+     .kind = CTN_ALLTOALL_LEADERS,
+     .placement = CTN_PLACEMENT_SPREAD,
      .overlap = true},
 };
 
@@ -36,40 +38,40 @@ const ctn_family_t *ctn_family_named(const char *name)
 
 /* ---- settings of a group ---- */
 
-static const char choice_key;
+static const char selector_key;
 
 _Static_assert(CTN_TUNING_LEADERS == CTN_MAX_LEADERS &&
                    CTN_TUNING_WINDOW == CTN_EAGER_SLOTS,
                "tunings know what a group takes");
 
-static void release_choice(ctn_exec_t *exec, ctn_attachment_t *attachment)
+static void release_selector(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     (void)exec;
-    ctn_tuning_close(((ctn_choice_t *)attachment)->tuning);
+    ctn_tuning_close(((ctn_selector_t *)attachment)->tuning);
     free(attachment);
 }
 
-CTN_HOT ctn_choice_t *ctn_choice_of(catena_group_t *group)
+CTN_HOT ctn_selector_t *ctn_selector_of(catena_group_t *group)
 {
-    ctn_attachment_t *found = ctn_group_find(group, &choice_key);
+    ctn_attachment_t *found = ctn_group_find(group, &selector_key);
     if (found != NULL) {
-        return (ctn_choice_t *)found;
+        return (ctn_selector_t *)found;
     }
-    ctn_choice_t *choice = calloc(1, sizeof(*choice));
-    if (choice != NULL) {
-        choice->attachment.key = &choice_key;
-        choice->attachment.release = release_choice;
-        choice->family = ctn_family_named(group->exec->config->alltoall);
-        choice->leaders = group->exec->config->leaders != CTN_CONFIG_AUTO
-                              ? (uint32_t)group->exec->config->leaders
-                              : 0;
-        ctn_group_attach(group, &choice->attachment);
+    ctn_selector_t *selector = calloc(1, sizeof(*selector));
+    if (selector != NULL) {
+        selector->attachment.key = &selector_key;
+        selector->attachment.release = release_selector;
+        selector->family = ctn_family_named(group->exec->config->alltoall);
+        selector->leaders = group->exec->config->leaders != CTN_CONFIG_AUTO
+                                ? (uint32_t)group->exec->config->leaders
+                                : 0;
+        ctn_group_attach(group, &selector->attachment);
     }
-    return choice;
+    return selector;
 }
 
-static catena_status_t set_family(catena_group_t *group, ctn_choice_t *choice,
-                                  const char *value)
+static catena_status_t set_family(catena_group_t *group,
+                                  ctn_selector_t *selector, const char *value)
 {
     const ctn_family_t *family = ctn_family_named(value);
     if (family == NULL && strcmp(value, "auto") != 0) {
@@ -79,39 +81,40 @@ static catena_status_t set_family(catena_group_t *group, ctn_choice_t *choice,
                   value);
         return CATENA_ERR_ARG;
     }
-    choice->family = family;
+    selector->family = family;
     return CATENA_OK;
 }
 
 /** A setting that is a number, or auto: 0. */
 typedef struct number {
     const char *name;
-    size_t offset; /* in ctn_choice_t */
+    size_t offset; /* in ctn_selector_t */
     uint32_t least;
     uint32_t most;
 } number_t;
 
 static const number_t numbers[] = {
-    {"alltoall_leaders", offsetof(ctn_choice_t, leaders), 1, CTN_MAX_LEADERS},
-    {"alltoall_radix", offsetof(ctn_choice_t, radix), 2, 65536},
-    {"alltoall_window", offsetof(ctn_choice_t, window), 1, CTN_EAGER_SLOTS},
+    {"alltoall_leaders", offsetof(ctn_selector_t, leaders), 1, CTN_MAX_LEADERS},
+    {"alltoall_radix", offsetof(ctn_selector_t, radix), 2, 65536},
+    {"alltoall_window", offsetof(ctn_selector_t, window), 1, CTN_EAGER_SLOTS},
 };
 
-static catena_status_t set_number(catena_group_t *group, ctn_choice_t *choice,
+static catena_status_t set_number(catena_group_t *group,
+                                  ctn_selector_t *selector,
                                   const number_t *number, const char *value)
 {
     char *end;
-    unsigned long given = strtoul(value, &end, 10);
+    unsigned long parsed = strtoul(value, &end, 10);
     if (strcmp(value, "auto") == 0) {
-        given = 0;
-    } else if (*end != '\0' || end == value || given < number->least ||
-               given > number->most) {
+        parsed = 0;
+    } else if (*end != '\0' || end == value || parsed < number->least ||
+               parsed > number->most) {
         ctn_error(group->exec->log, "%s is '%s'; expected auto or %u to %u",
                   number->name, value, number->least, number->most);
         return CATENA_ERR_ARG;
     }
-    *(uint32_t *)(void *)((unsigned char *)choice + number->offset) =
-        (uint32_t)given;
+    *(uint32_t *)(void *)((unsigned char *)selector + number->offset) =
+        (uint32_t)parsed;
     return CATENA_OK;
 }
 
@@ -135,17 +138,17 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
         requests->changes++;
         return status;
     }
-    ctn_choice_t *choice = ctn_choice_of(group);
-    if (choice == NULL) {
+    ctn_selector_t *selector = ctn_selector_of(group);
+    if (selector == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    choice->quick_bytes = 0;
+    selector->inline_bytes = 0;
     if (strcmp(name, "alltoall_algorithm") == 0) {
-        return set_family(group, choice, value);
+        return set_family(group, selector, value);
     }
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         if (strcmp(name, numbers[i].name) == 0) {
-            return set_number(group, choice, &numbers[i], value);
+            return set_number(group, selector, &numbers[i], value);
         }
     }
     ctn_error(group->exec->log,
@@ -180,19 +183,19 @@ static const char *refusal(const ctn_alltoall_t *call, const ctn_topo_t *topo,
                            const ctn_family_t *family)
 {
     switch (family->kind) {
-    case CTN_KIND_SHIFT:
+    case CTN_ALLTOALL_SHIFT:
         return call->in_place ? "in place: rounds must pair the ranks" : NULL;
-    case CTN_KIND_BRUCK:
+    case CTN_ALLTOALL_BRUCK:
         return call->vector ? "Bruck's blocks must be of one length" : NULL;
-    case CTN_KIND_MORTON:
+    case CTN_ALLTOALL_MORTON:
         return call->vector      ? "Morton's blocks must be of one length"
                : call->in_place  ? "in place: rounds must pair the ranks"
                : topo->nodes > 1 ? "several nodes: not all memory is in reach"
                                  : NULL;
-    case CTN_KIND_LEADERS:
+    case CTN_ALLTOALL_LEADERS:
         return topo->nodes == 1 ? "one node: the shared heap is used directly"
                                 : NULL;
-    case CTN_KIND_DIRECT:
+    case CTN_ALLTOALL_DIRECT:
     default:
         return NULL;
     }
@@ -209,9 +212,10 @@ static uint32_t members_on_largest(const ctn_member_table_t *member_table)
 }
 
 /** What the tuning says; kept, since the same size comes again. */
-static catena_status_t look_up(ctn_choice_t *choice, const ctn_alltoall_t *call)
+static catena_status_t look_up(ctn_selector_t *selector,
+                               const ctn_alltoall_t *call)
 {
-    ctn_tuned_t *tuned = &choice->tuned;
+    ctn_tuned_t *tuned = &selector->tuned;
     ctn_selection_t *s = &tuned->selection;
     size_t bytes = call->vector ? 0 : call->send.bytes;
     ctn_rule_t rule;
@@ -219,16 +223,16 @@ static catena_status_t look_up(ctn_choice_t *choice, const ctn_alltoall_t *call)
         tuned->bytes == bytes) {
         return CATENA_OK;
     }
-    if (choice->tuning == NULL) {
-        catena_status_t status =
-            ctn_tuning_open(call->group->exec->log,
-                            call->group->exec->config->tuning, &choice->tuning);
+    if (selector->tuning == NULL) {
+        catena_status_t status = ctn_tuning_open(
+            call->group->exec->log, call->group->exec->config->tuning,
+            &selector->tuning);
         if (status != CATENA_OK) {
             return status;
         }
     }
     if (!ctn_tuning_find(
-            choice->tuning, call->vector ? "alltoallv" : "alltoall",
+            selector->tuning, call->vector ? "alltoallv" : "alltoall",
             call->topo->nodes, members_on_largest(&call->topo->member_table),
             bytes, &rule)) {
         return CATENA_ERR_ARG;
@@ -239,9 +243,9 @@ static catena_status_t look_up(ctn_choice_t *choice, const ctn_alltoall_t *call)
                            .leaders = rule.leaders,
                            .radix = rule.radix,
                            .window = rule.window,
-                           .up_to = rule.direct_above,
+                           .direct_above = rule.direct_above,
                            .reason = tuned->reason};
-    tuned->up_to_w = rule.direct_above_w;
+    tuned->direct_above_w = rule.direct_above_w;
     if (rule.number > 0) {
         snprintf(tuned->reason, sizeof(tuned->reason),
                  "rule %u of tuning %.40s", rule.number, rule.tuning);
@@ -262,29 +266,30 @@ static void refuse(const ctn_alltoall_t *call, ctn_selection_t *s)
     }
 }
 
-catena_status_t ctn_alltoall_select(ctn_choice_t *choice,
+catena_status_t ctn_alltoall_select(ctn_selector_t *selector,
                                     const ctn_alltoall_t *call)
 {
-    ctn_selection_t *s = &choice->last;
+    ctn_selection_t *s = &selector->last;
     if (call->family == NULL) {
-        catena_status_t status = look_up(choice, call);
+        catena_status_t status = look_up(selector, call);
         if (status != CATENA_OK) {
             return status;
         }
-        *s = choice->tuned.selection;
-        if (call->receive.types != NULL && choice->tuned.up_to_w < s->up_to) {
-            s->up_to = choice->tuned.up_to_w;
+        *s = selector->tuned.selection;
+        if (call->receive.types != NULL &&
+            selector->tuned.direct_above_w < s->direct_above) {
+            s->direct_above = selector->tuned.direct_above_w;
         }
     } else {
         *s = (ctn_selection_t){.family = call->family,
-                               .up_to = SIZE_MAX,
+                               .direct_above = SIZE_MAX,
                                .reason = "as asked for"};
     }
     refuse(call, s);
     s->leaders = call->leaders > 0 ? call->leaders : s->leaders;
     s->radix = call->radix > 0 ? call->radix : s->radix;
     s->window = call->window > 0 ? call->window : s->window;
-    if (s->family->kind == CTN_KIND_LEADERS &&
+    if (s->family->kind == CTN_ALLTOALL_LEADERS &&
         (s->leaders == 0 || s->family->one_leader)) {
         s->leaders = s->family->one_leader ? 1 : default_leaders(call->topo);
     }
@@ -295,24 +300,24 @@ catena_status_t ctn_alltoall_select(ctn_choice_t *choice,
 
 void ctn_alltoall_explain(catena_group_t *group, char *text, size_t bytes)
 {
-    const ctn_choice_t *choice = ctn_choice_of(group);
-    if (choice == NULL || choice->last.family == NULL) {
+    const ctn_selector_t *selector = ctn_selector_of(group);
+    if (selector == NULL || selector->last.family == NULL) {
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
         return;
     }
-    const ctn_selection_t *s = &choice->last;
+    const ctn_selection_t *s = &selector->last;
     char leaders[32] = "";
-    if (s->family->kind == CTN_KIND_LEADERS) {
+    if (s->family->kind == CTN_ALLTOALL_LEADERS) {
         snprintf(leaders, sizeof(leaders), " leaders=%u", s->leaders);
     }
     ctn_transport_t *network = group->exec->network;
     snprintf(text, bytes,
              "algorithm=%s%s nodes=%u ranks=%u transport=\"%s%s%s\" "
              "reason=\"%s\"",
-             s->family->name, leaders, choice->nodes, group->chain.place.size,
+             s->family->name, leaders, selector->nodes, group->chain.place.size,
              group->exec->local->ops->describe(group->exec->local),
-             choice->nodes > 1 ? " + " : "",
-             choice->nodes > 1 && network != NULL
+             selector->nodes > 1 ? " + " : "",
+             selector->nodes > 1 && network != NULL
                  ? network->ops->describe(network)
                  : "",
              s->reason);

@@ -7,17 +7,17 @@
 /* Which algorithm an alltoall runs: what the group's settings ask for, or what
  * is best by facts that all members share; and why. */
 
-typedef enum ctn_kind {
-    CTN_KIND_DIRECT,
-    CTN_KIND_SHIFT,
-    CTN_KIND_BRUCK,
-    CTN_KIND_MORTON,
-    CTN_KIND_LEADERS
-} ctn_kind_t;
+typedef enum ctn_alltoall_kind {
+    CTN_ALLTOALL_DIRECT,
+    CTN_ALLTOALL_SHIFT,
+    CTN_ALLTOALL_BRUCK,
+    CTN_ALLTOALL_MORTON,
+    CTN_ALLTOALL_LEADERS
+} ctn_alltoall_kind_t;
 
 typedef struct ctn_family {
     const char *name;
-    ctn_kind_t kind;
+    ctn_alltoall_kind_t kind;
     /* through leaders */
     bool one_leader;
     ctn_placement_t placement;
@@ -33,8 +33,8 @@ typedef struct ctn_selection {
     uint32_t leaders;
     uint32_t radix;
     uint32_t window;
-    size_t up_to;       /* through leaders: larger vector blocks go directly */
-    const char *reason; /* as long as the choice */
+    size_t direct_above; /* through leaders: larger vector blocks go directly */
+    const char *reason;  /* as long as the choice */
 } ctn_selection_t;
 
 /** What the tuning says for one size; asked for again and again. */
@@ -42,12 +42,12 @@ typedef struct ctn_tuned {
     bool vector;
     size_t bytes;
     ctn_selection_t selection;
-    size_t up_to_w; /* alltoallw: leaders carry no larger blocks */
+    size_t direct_above_w; /* alltoallw: leaders carry no larger blocks */
     char reason[80];
 } ctn_tuned_t;
 
 /** What catena_group_set chose for a group, and what ran last. */
-typedef struct ctn_choice {
+typedef struct ctn_selector {
     ctn_attachment_t attachment;
     const ctn_family_t *family; /* NULL: auto */
     uint32_t leaders;           /* these: 0: auto */
@@ -57,17 +57,17 @@ typedef struct ctn_choice {
     ctn_tuning_t *tuning; /* NULL: not asked yet */
     ctn_tuned_t tuned;
     ctn_selection_t last;
-    uint32_t nodes;     /* where that ran */
-    size_t quick_bytes; /* blocks of so many, as the last ones, go by rows on
+    uint32_t nodes;      /* where that ran */
+    size_t inline_bytes; /* blocks of so many, as the last ones, go by rows on
                            one node; 0: they do not */
-} ctn_choice_t;
+} ctn_selector_t;
 
 /** The choice of a group; NULL: no memory. */
-ctn_choice_t *ctn_choice_of(catena_group_t *group);
+ctn_selector_t *ctn_selector_of(catena_group_t *group);
 
 /** What this call is to run, by facts that all members share; in choice->last.
  * The call's topology is there. @return ERR_NO_MEMORY, ERR_ARG (tuning) */
-catena_status_t ctn_alltoall_select(ctn_choice_t *choice,
+catena_status_t ctn_alltoall_select(ctn_selector_t *selector,
                                     const ctn_alltoall_t *call);
 
 #endif

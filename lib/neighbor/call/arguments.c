@@ -9,7 +9,7 @@
 typedef struct check {
     const ctn_neighbor_call_t *call;
     const char *what;
-    const ctn_given_side_t *side;
+    const ctn_coll_side_t *side;
     ctn_side_shape_t shape;
     const ctn_edge_t *edge; /* [count] */
     uint32_t count;
@@ -54,7 +54,7 @@ static catena_status_t read_uniform(const check_t *check, ctn_blocks_t *blocks)
     if (check->side->type == NULL) {
         return check->count > 0 ? no_type(check) : CATENA_OK;
     }
-    return ctn_blocks_read_alike(check->side, n, blocks, &all)
+    return ctn_blocks_read_uniform(check->side, n, blocks, &all)
                ? CATENA_OK
                : too_long(check, check->side->count);
 }
@@ -62,7 +62,7 @@ static catena_status_t read_uniform(const check_t *check, ctn_blocks_t *blocks)
 static catena_status_t read_vector(const check_t *check, ctn_blocks_t *blocks,
                                    bool *empty)
 {
-    const ctn_given_side_t *side = check->side;
+    const ctn_coll_side_t *side = check->side;
     size_t all = 0;
     if (check->count > 0 &&
         (side->counts == NULL || side->displacements == NULL ||
@@ -96,7 +96,7 @@ static catena_status_t read_vector(const check_t *check, ctn_blocks_t *blocks,
 
 static catena_status_t read_side(const check_t *check, ctn_blocks_t *blocks)
 {
-    const ctn_given_side_t *side = check->side;
+    const ctn_coll_side_t *side = check->side;
     bool vector = check->shape == CTN_SIDE_VECTOR;
     bool empty;
     catena_status_t status = vector ? read_vector(check, blocks, &empty)

@@ -6,8 +6,8 @@
 /** An operation as it was given. What it does not have is 0. */
 typedef struct ctn_neighbor_call {
     const ctn_neighbor_collective_t *collective;
-    ctn_given_side_t send;
-    ctn_given_side_t recv;
+    ctn_coll_side_t send;
+    ctn_coll_side_t recv;
     catena_op_t op;
     catena_neighborhood_t *neighborhood; /* not NULL */
 } ctn_neighbor_call_t;

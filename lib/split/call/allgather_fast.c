@@ -157,7 +157,7 @@ static ctn_step_t show(ctn_op_t *op)
         return ctn_op_fail(op, status);
     }
     op->exec->tally.rounds++;
-    return ctn_op_call(op, ctn_show_create(fast->parent));
+    return ctn_op_call(op, ctn_publish_fence_create(fast->parent));
 }
 
 static const entry_t *entry_on(const fast_t *fast, uint32_t i)
@@ -395,7 +395,7 @@ static ctn_step_t close_cards(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
     return fast->long_cards || fast->topo->nodes > 1
-               ? ctn_op_call(op, ctn_show_create(fast->parent))
+               ? ctn_op_call(op, ctn_publish_fence_create(fast->parent))
                : CTN_STEP_NEXT;
 }
 

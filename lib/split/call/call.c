@@ -101,7 +101,7 @@ static ctn_step_t prepare(ctn_op_t *op)
         status = ctn_group_create(op->exec, &split->made);
     }
     if (status == CATENA_OK) {
-        ctn_barrier_fences(split->made);
+        ctn_barrier_set_hooks(split->made);
         status = fill_record(op->exec, split);
     }
     if (status != CATENA_OK) {
@@ -395,7 +395,7 @@ catena_status_t ctn_hidden_make(catena_group_t *group, bool eager,
     split->parent = group;
     split->by = all;
     split->hidden = *out;
-    ctn_barrier_fences(&(*out)->group);
+    ctn_barrier_set_hooks(&(*out)->group);
     ctn_op_start_detached(op);
     return CATENA_OK;
 }

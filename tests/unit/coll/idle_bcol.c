@@ -6,19 +6,19 @@
 #include "topo/topo.h"
 
 /** What a module shows the others. */
-typedef struct shown {
+typedef struct published {
     uint64_t magic;
     uint64_t me;
     uint64_t size;
     uint64_t oversubscribed;
-} shown_t;
+} published_t;
 
 enum { MAGIC = 0x5a5a1234 };
 
 typedef struct module {
     ctn_module_t base; /* first */
     ctn_sequence_t sequence;
-    shown_t *shown;
+    published_t *published;
 } module_t;
 
 idle_t idle = {.refuse_create = -1, .refuse_link = -1};
@@ -37,9 +37,9 @@ static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
     }
     module_t *module = calloc(1, sizeof(*module));
     module->base = (ctn_module_t){bcol, exec, NULL, &module->sequence};
-    module->shown = ctn_heap_calloc(exec->heap, 64, sizeof(shown_t));
-    *module->shown = (shown_t){MAGIC, me, size, oversubscribed};
-    *offset = ctn_offset_of(exec, module->shown);
+    module->published = ctn_heap_calloc(exec->heap, 64, sizeof(published_t));
+    *module->published = (published_t){MAGIC, me, size, oversubscribed};
+    *offset = ctn_offset_of(exec, module->published);
     *out = &module->base;
     idle.modules++;
     return CATENA_OK;
@@ -51,8 +51,9 @@ static catena_status_t link_up(ctn_module_t *base, const ctn_sbgp_t *sbgp)
     const module_t *module = (const module_t *)base;
     base->sbgp = sbgp;
     if (is_rank(base->exec, idle.refuse_link) ||
-        module->shown->size != sbgp->size || module->shown->me != sbgp->me ||
-        (module->shown->oversubscribed != 0) != sbgp->oversubscribed) {
+        module->published->size != sbgp->size ||
+        module->published->me != sbgp->me ||
+        (module->published->oversubscribed != 0) != sbgp->oversubscribed) {
         return CATENA_ERR_ARG;
     }
     for (uint32_t i = 0; i < sbgp->size; i++) {
@@ -62,13 +63,13 @@ static catena_status_t link_up(ctn_module_t *base, const ctn_sbgp_t *sbgp)
             CATENA_OK) {
             return CATENA_ERR_PEER;
         }
-        const shown_t *shown = ctn_pointer(endpoint, memory.offset);
-        bool far = shown == NULL;
-        if (far && strcmp(base->bcol->name, "shm") == 0) {
+        const published_t *published = ctn_pointer(endpoint, memory.offset);
+        bool remote = published == NULL;
+        if (remote && strcmp(base->bcol->name, "shm") == 0) {
             return CATENA_ERR_ARG;
         }
-        if (!far && (shown->magic != MAGIC || shown->me != i ||
-                     shown->size != sbgp->size)) {
+        if (!remote && (published->magic != MAGIC || published->me != i ||
+                        published->size != sbgp->size)) {
             return CATENA_ERR_STATE;
         }
     }
@@ -78,7 +79,7 @@ static catena_status_t link_up(ctn_module_t *base, const ctn_sbgp_t *sbgp)
 static void destroy(ctn_module_t *base)
 {
     module_t *module = (module_t *)base;
-    ctn_heap_free(base->exec->heap, module->shown);
+    ctn_heap_free(base->exec->heap, module->published);
     free(module);
     idle.modules--;
 }

@@ -157,7 +157,7 @@ static void check_sbgp(job_t *job, const ctn_sbgp_t *sbgp, const expected_t *e,
 }
 
 /** What each rank of a group shares, for the naive computation. */
-static uint32_t tell_names(job_t *job, catena_group_t *group)
+static uint32_t share_names(job_t *job, catena_group_t *group)
 {
     ctn_words_t own = {{0}}, left, right;
     own.word[0] = job->rank;
@@ -192,7 +192,7 @@ void naive_check(job_t *job, catena_group_t *group,
     uint32_t n = group->chain.place.size;
     uint32_t me = group->chain.place.rank;
     naive_await(job, hierarchy); /* building uses the group's chain */
-    uint32_t slot = tell_names(job, group);
+    uint32_t slot = share_names(job, group);
     JOB_CHECK(job, ctn_hierarchy_levels_read(NULL, "test", levels_text,
                                              &levels) == CATENA_OK);
     naive(n, me, slot, &levels, e);

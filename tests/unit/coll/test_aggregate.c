@@ -15,7 +15,7 @@ typedef struct sample {
     size_t bytes;
     const char *window;
     bool in_place;
-    bool joint; /* as is expected */
+    bool aggregated; /* as is expected */
 } sample_t;
 
 static const sample_t *sample;
@@ -123,10 +123,10 @@ START_TEST(messages_are_as_many_as_other_nodes)
         ck_assert_int_eq(job_simulate_on(&params, exchange), 0);
         for (int i = 0; i < ranks; i++) {
             int own = sample->counts[node_of[i]];
-            int each = sample->joint ? nodes - 1 : ranks - own;
+            int each = sample->aggregated ? nodes - 1 : ranks - own;
             /* Those that go by themselves need grants, too. */
-            ck_assert(sample->joint ? sent[i] == (uint64_t)(each * CALLS)
-                                    : sent[i] >= (uint64_t)(each * CALLS));
+            ck_assert(sample->aggregated ? sent[i] == (uint64_t)(each * CALLS)
+                                         : sent[i] >= (uint64_t)(each * CALLS));
         }
     }
 }

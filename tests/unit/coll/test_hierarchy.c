@@ -77,8 +77,8 @@ static int run_with(const struct shape *shape, const char *hierarchy,
     return failed;
 }
 
-static ctn_hierarchy_t *ask(job_t *job, catena_group_t *group,
-                            const char *collective)
+static ctn_hierarchy_t *get_hierarchy(job_t *job, catena_group_t *group,
+                                      const char *collective)
 {
     ctn_hierarchy_t *hierarchy = NULL;
     JOB_CHECK(job,
@@ -87,7 +87,7 @@ static ctn_hierarchy_t *ask(job_t *job, catena_group_t *group,
 }
 
 /* What the bodies are to work with. */
-static const char *asked;
+static const char *expected_levels;
 
 static void split_users(job_t *job)
 {
@@ -101,15 +101,17 @@ static void build_on_world(job_t *job)
 {
     catena_group_t *group = job->context->world;
     split_users(job);
-    naive_check(job, group, ask(job, group, "bcast"), asked);
+    naive_check(job, group, get_hierarchy(job, group, "bcast"),
+                expected_levels);
 }
 
 START_TEST(shapes_of_jobs)
 {
     const struct shape *shape = &shapes[_i / HIERARCHIES];
-    asked = hierarchies[_i % HIERARCHIES];
-    int failed = run_with(shape, asked, (uint64_t)_i, build_on_world);
-    ck_assert_msg(failed == 0, "%s, %s: %d ranks", shape->name, asked, failed);
+    expected_levels = hierarchies[_i % HIERARCHIES];
+    int failed = run_with(shape, expected_levels, (uint64_t)_i, build_on_world);
+    ck_assert_msg(failed == 0, "%s, %s: %d ranks", shape->name, expected_levels,
+                  failed);
 }
 END_TEST
 
@@ -118,8 +120,8 @@ END_TEST
 static void build_default(job_t *job)
 {
     catena_group_t *group = job->context->world;
-    const ctn_hierarchy_t *hierarchy = ask(job, group, "barrier");
-    naive_check(job, group, hierarchy, asked);
+    const ctn_hierarchy_t *hierarchy = get_hierarchy(job, group, "barrier");
+    naive_check(job, group, hierarchy, expected_levels);
     char text[128];
     ctn_hierarchy_describe(hierarchy, text, sizeof(text));
     JOB_CHECK(job,
@@ -136,11 +138,11 @@ START_TEST(default_levels)
         one_large[r] = r < 40 ? 1 : 0; /* 32 cores */
     }
     struct shape shape = shapes[6];
-    asked = "numa:shm,node:shm,network:ucx";
+    expected_levels = "numa:shm,node:shm,network:ucx";
     ck_assert_int_eq(run_with(&shape, "auto", 1, build_default), 0);
     shape.ranks = 45;
     shape.node_of = one_large;
-    asked = "node:shm,network:ucx";
+    expected_levels = "node:shm,network:ucx";
     ck_assert_int_eq(run_with(&shape, "AUTO", 1, build_default), 0);
 }
 END_TEST
@@ -148,7 +150,8 @@ END_TEST
 static void describe(job_t *job)
 {
     char text[64];
-    const ctn_hierarchy_t *hierarchy = ask(job, job->context->world, "scan");
+    const ctn_hierarchy_t *hierarchy =
+        get_hierarchy(job, job->context->world, "scan");
     naive_await(job, hierarchy);
     ctn_hierarchy_describe(hierarchy, text, sizeof(text));
     JOB_CHECK(job, strcmp(text, job->rank == 0   ? "numa:shm(3) node:shm(2) "
@@ -177,8 +180,10 @@ static catena_status_t refusal; /* all ranks are to see */
 
 static void see_refusal(job_t *job)
 {
-    ctn_hierarchy_t *hierarchy = ask(job, job->context->world, "reduce");
-    ctn_hierarchy_t *again = ask(job, job->context->world, "allreduce");
+    ctn_hierarchy_t *hierarchy =
+        get_hierarchy(job, job->context->world, "reduce");
+    ctn_hierarchy_t *again =
+        get_hierarchy(job, job->context->world, "allreduce");
     naive_await(job, hierarchy);
     naive_await(job, again);
     JOB_CHECK(job, hierarchy->status == refusal && again->status == refusal);
@@ -188,7 +193,8 @@ static void see_refusal(job_t *job)
     JOB_CHECK(job, catena_group_set(job->context->world, "hierarchy",
                                     "network:p2p") == CATENA_OK);
     naive_check(job, job->context->world,
-                ask(job, job->context->world, "reduce"), "network:p2p");
+                get_hierarchy(job, job->context->world, "reduce"),
+                "network:p2p");
 }
 
 static void refused(int shape, const char *hierarchy, catena_status_t status)
@@ -219,13 +225,13 @@ END_TEST
 static void differ(job_t *job)
 {
     catena_group_t *group = job->context->world;
-    ctn_hierarchy_t *before = ask(job, group, "gather");
+    ctn_hierarchy_t *before = get_hierarchy(job, group, "gather");
     JOB_CHECK(job, catena_group_set(group, "scan_hierarchy",
                                     job->rank < job->size / 2
                                         ? "node:shm,network:p2p"
                                         : "node:p2p,network:p2p") == CATENA_OK);
-    ctn_hierarchy_t *one = ask(job, group, "gather");
-    ctn_hierarchy_t *two = ask(job, group, "scan");
+    ctn_hierarchy_t *one = get_hierarchy(job, group, "gather");
+    ctn_hierarchy_t *two = get_hierarchy(job, group, "scan");
     naive_await(job, one);
     naive_await(job, two);
     JOB_CHECK(job, one->status == CATENA_ERR_ARG);
@@ -233,7 +239,7 @@ static void differ(job_t *job)
     JOB_CHECK(job, before->status == CATENA_OK);
     JOB_CHECK(job,
               catena_group_set(group, "scan_hierarchy", "auto") == CATENA_OK);
-    two = ask(job, group, "scan"); /* as before */
+    two = get_hierarchy(job, group, "scan"); /* as before */
     JOB_CHECK(job, ctn_op_run(ctn_barrier_create(group)) == CATENA_OK);
     naive_await(job, two);
     JOB_CHECK(job, two->status == CATENA_OK && two->turns == before->turns);
@@ -241,12 +247,12 @@ static void differ(job_t *job)
 
 START_TEST(settings_that_differ)
 {
-    capture_t said;
-    capture_start(&said);
+    capture_t captured;
+    capture_start(&captured);
     int failed = run_with(&shapes[4], "auto", 1, differ);
-    capture_stop(&said);
+    capture_stop(&captured);
     ck_assert_int_eq(failed, 0);
-    said_facts(&said, "4", "5", "scan", "node:p2p,network:p2p", NULL);
+    said_facts(&captured, "4", "5", "scan", "node:p2p,network:p2p", NULL);
 }
 END_TEST
 
@@ -259,7 +265,7 @@ static void differ_in_algorithm(job_t *job)
     if (job->rank == job->size - 1) {
         config->way[CTN_OF_REDUCE].algorithm = flat;
     }
-    ctn_hierarchy_t *hierarchy = ask(job, group, "reduce");
+    ctn_hierarchy_t *hierarchy = get_hierarchy(job, group, "reduce");
     naive_await(job, hierarchy);
     JOB_CHECK(job, hierarchy->status == CATENA_ERR_ARG);
     config->way[CTN_OF_REDUCE].algorithm = algorithm;
@@ -273,18 +279,18 @@ END_TEST
 
 /* ---- settings of a group ---- */
 
-static void set_and_ask(job_t *job)
+static void set_and_get(job_t *job)
 {
     catena_group_t *group = job->context->world;
-    ctn_hierarchy_t *first = ask(job, group, "bcast");
-    JOB_CHECK(job, ask(job, group, "bcast") == first);
+    ctn_hierarchy_t *first = get_hierarchy(job, group, "bcast");
+    JOB_CHECK(job, get_hierarchy(job, group, "bcast") == first);
     JOB_CHECK(job, catena_group_set(group, "bcast_hierarchy",
                                     "node:p2p,network:p2p") == CATENA_OK);
-    ctn_hierarchy_t *second = ask(job, group, "bcast");
-    ctn_hierarchy_t *other = ask(job, group, "reduce");
+    ctn_hierarchy_t *second = get_hierarchy(job, group, "bcast");
+    ctn_hierarchy_t *other = get_hierarchy(job, group, "reduce");
     JOB_CHECK(job,
               catena_group_set(group, "bcast_hierarchy", "auto") == CATENA_OK);
-    ctn_hierarchy_t *third = ask(job, group, "bcast");
+    ctn_hierarchy_t *third = get_hierarchy(job, group, "bcast");
     naive_await(job, third);
     naive_check(job, group, third, "node:shm,network:ucx");
     naive_check(job, group, second, "node:p2p,network:p2p");
@@ -302,7 +308,7 @@ static void set_and_ask(job_t *job)
 START_TEST(settings_of_groups)
 {
     ck_assert_int_eq(
-        run_with(&shapes[3], "node:shm,network:ucx", 1, set_and_ask), 0);
+        run_with(&shapes[3], "node:shm,network:ucx", 1, set_and_get), 0);
 }
 END_TEST
 
@@ -319,7 +325,7 @@ static void set_nonsense(job_t *job)
                        CATENA_ERR_ARG);
     JOB_CHECK(job, catena_group_set(group, "alltoall_hierarchy", "node:shm") ==
                        CATENA_ERR_ARG);
-    naive_check(job, group, ask(job, group, "gather"), "network:p2p");
+    naive_check(job, group, get_hierarchy(job, group, "gather"), "network:p2p");
     ctn_hierarchy_t *hierarchy;
     JOB_CHECK(job, ctn_hierarchy_of(group, "alltoall", &hierarchy) ==
                        CATENA_ERR_ARG);
@@ -337,13 +343,13 @@ static void change_subgroups(job_t *job)
     JOB_CHECK(job,
               catena_group_set(group, "subgroup",
                                job->rank % 2 ? "odd" : "even") == CATENA_OK);
-    ctn_hierarchy_t *first = ask(job, group, "bcast");
+    ctn_hierarchy_t *first = get_hierarchy(job, group, "bcast");
     naive_check(job, group, first, "user:p2p,network:p2p");
     /* What is asked for goes by the names of then. */
     split_users(job);
-    ctn_hierarchy_t *second = ask(job, group, "bcast");
+    ctn_hierarchy_t *second = get_hierarchy(job, group, "bcast");
     JOB_CHECK(job, catena_group_set(group, "subgroup", "one") == CATENA_OK);
-    ctn_hierarchy_t *third = ask(job, group, "bcast");
+    ctn_hierarchy_t *third = get_hierarchy(job, group, "bcast");
     naive_check(job, group, third, "user:p2p,network:p2p");
     split_users(job);
     naive_check(job, group, second, "user:p2p,network:p2p");
@@ -380,7 +386,8 @@ static void build_on_groups(job_t *job)
         uint32_t n = groups[i]->chain.place.size;
         JOB_CHECK(job, catena_ialltoall(send, receive, 1, CATENA_UINT64,
                                         groups[i], &request[0]) == CATENA_OK);
-        ctn_hierarchy_t *hierarchy = ask(job, groups[i], "reduce_scatter");
+        ctn_hierarchy_t *hierarchy =
+            get_hierarchy(job, groups[i], "reduce_scatter");
         ctn_hierarchy_t *flat = NULL;
         JOB_CHECK(job, ctn_hierarchy_flat(groups[i], &flat) == CATENA_OK);
         request[1] = ctn_barrier_create(groups[i]);
@@ -398,7 +405,8 @@ static void build_on_groups(job_t *job)
         }
         JOB_CHECK(job, i > 0 || hierarchy->levels > 0 || n == 1);
     }
-    ctn_hierarchy_t *late = ask(job, groups[2], "scan"); /* under way */
+    ctn_hierarchy_t *late =
+        get_hierarchy(job, groups[2], "scan"); /* under way */
     JOB_CHECK(job, late != NULL);
     for (int i = 2; i >= 0; i--) {
         JOB_CHECK(job, catena_group_free(groups[i]) == CATENA_OK);
@@ -420,9 +428,9 @@ static void one_after_the_other(job_t *job)
         catena_group_t *group;
         JOB_CHECK(job,
                   catena_group_dup(job->context->world, &group) == CATENA_OK);
-        ctn_hierarchy_t *hierarchy = ask(job, group, "bcast");
+        ctn_hierarchy_t *hierarchy = get_hierarchy(job, group, "bcast");
         if (i % 2 == 0) {
-            naive_check(job, group, hierarchy, asked);
+            naive_check(job, group, hierarchy, expected_levels);
         }
         JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
     }
@@ -430,8 +438,9 @@ static void one_after_the_other(job_t *job)
 
 START_TEST(many_groups)
 {
-    asked = "numa:shm,node:shm,network:p2p";
-    ck_assert_int_eq(run_with(&shapes[5], asked, 1, one_after_the_other), 0);
+    expected_levels = "numa:shm,node:shm,network:p2p";
+    ck_assert_int_eq(
+        run_with(&shapes[5], expected_levels, 1, one_after_the_other), 0);
 }
 END_TEST
 

@@ -13,7 +13,8 @@
 START_TEST(first_members_lead)
 {
     for (uint32_t i = 0; i < 5; i++) {
-        ck_assert_uint_eq(ctn_plan_leader(NULL, 9, 5, CTN_PLACE_FIRST, i), i);
+        ck_assert_uint_eq(
+            ctn_leader_layout_member(NULL, 9, 5, CTN_PLACEMENT_FIRST, i), i);
     }
 }
 END_TEST
@@ -28,9 +29,10 @@ START_TEST(spread_is_algorithm_4)
             uint32_t found = 0;
             for (uint32_t r = 0; r < n; r++) {
                 if (r % dist == 0 && r / dist < count) {
-                    ck_assert_uint_eq(ctn_plan_leader(NULL, n, count,
-                                                      CTN_PLACE_SPREAD, found),
-                                      r);
+                    ck_assert_uint_eq(
+                        ctn_leader_layout_member(NULL, n, count,
+                                                 CTN_PLACEMENT_SPREAD, found),
+                        r);
                     found++;
                 }
             }
@@ -45,14 +47,15 @@ START_TEST(spread_uses_every_domain)
     const int32_t domains[] = {3, 3, 3, 3, 3, 1, 1, 0};
     const uint32_t expected[] = {0, 5, 7, 1, 6, 2, 3, 4};
     for (uint32_t i = 0; i < 8; i++) {
-        ck_assert_uint_eq(ctn_plan_leader(domains, 8, 8, CTN_PLACE_SPREAD, i),
-                          expected[i]);
+        ck_assert_uint_eq(
+            ctn_leader_layout_member(domains, 8, 8, CTN_PLACEMENT_SPREAD, i),
+            expected[i]);
     }
 }
 END_TEST
 
 /** Messages that end near the end of a piece. */
-START_TEST(pieces_make_up_a_message)
+START_TEST(fragments_make_up_a_message)
 {
     static const size_t sizes[] = {1, 4369, 4370, 8738, 70001};
     static const uint32_t first[] = {0, 3, 8}; /* of each node */
@@ -65,11 +68,11 @@ START_TEST(pieces_make_up_a_message)
     size_t bytes = sizes[_i];
     const ctn_geometry_t g = {
         .member_table = &member_table, .leaders = 1, .bytes = bytes};
-    size_t piece = 0;
+    size_t fragment = 0;
     size_t all = 0;
-    for (uint32_t i = 0; i == 0 || piece > 0; i++, all += piece) {
-        piece = ctn_leader_piece_at(&g, 1, i, true).bytes;
-        ck_assert_uint_le(piece, CTN_LEADER_STAGING_BYTES);
+    for (uint32_t i = 0; i == 0 || fragment > 0; i++, all += fragment) {
+        fragment = ctn_leader_fragment_at(&g, 1, i, true).bytes;
+        ck_assert_uint_le(fragment, CTN_LEADER_STAGING_BYTES);
     }
     ck_assert_uint_eq(all, 3 * 5 * bytes);
 }
@@ -109,24 +112,24 @@ START_TEST(numbers_wrap_past_zero)
 }
 END_TEST
 
-static const ctn_sequence_hooks_t no_fences;
+static const ctn_sequence_hooks_t no_hooks;
 
 /** What an epoch's barriers leave of words: before the second one those of its
  * own ring, before the third nothing. */
 START_TEST(epochs_zero_words)
 {
-    enum { RINGS = 4, SLOTS = 3 };
-    static ctn_slot_t slot[SLOTS * RINGS];
+    enum { GENERATIONS = 4, SLOTS = 3 };
+    static ctn_slot_t slot[SLOTS * GENERATIONS];
     ctn_sequence_t sequence;
-    ctn_sequence_set(&sequence, slot, RINGS, 2);
-    sequence.hooks = &no_fences;
+    ctn_sequence_set(&sequence, slot, GENERATIONS, 2);
+    sequence.hooks = &no_hooks;
     sequence.used_slots = SLOTS;
     uint64_t last = (CTN_FIRST_SEQUENCE / CTN_EPOCH + 3) * CTN_EPOCH - 1;
     for (uint64_t seq = last - 3; seq <= last + 1; seq++) {
         memset(slot, 0xff, sizeof(slot));
         ctn_sequence_zero_old(NULL, &sequence, seq);
-        for (unsigned i = 0; i < SLOTS * RINGS; i++) {
-            bool own = i % RINGS == (last - 1) % RINGS;
+        for (unsigned i = 0; i < SLOTS * GENERATIONS; i++) {
+            bool own = i % GENERATIONS == (last - 1) % GENERATIONS;
             bool zero = seq == last ? own : seq == last - 1 && !own;
             ck_assert_uint_eq(slot[i].word[0], zero ? 0 : UINT64_MAX);
             ck_assert_uint_eq(slot[i].word[1], zero ? 0 : UINT64_MAX);
@@ -144,7 +147,7 @@ START_TEST(epochs_zero_words)
 END_TEST
 
 /** Before any operation is complete, rings are free from any number on. */
-START_TEST(rings_are_free_from_any_number_on)
+START_TEST(generations_are_free_from_any_number_on)
 {
     ctn_sequence_t sequence;
     ctn_sequence_set(&sequence, NULL, 16, 4);
@@ -153,7 +156,7 @@ START_TEST(rings_are_free_from_any_number_on)
         ck_assert(ctn_sequence_may_run(&sequence, at));
     }
     ck_assert(!ctn_sequence_may_run(&sequence, first + 4));
-    sequence.hooks = &no_fences;
+    sequence.hooks = &no_hooks;
     sequence.complete += 15;
     ck_assert(ctn_sequence_may_run(&sequence, first + 15));
     ck_assert(!ctn_sequence_may_run(&sequence, first + 16));
@@ -165,11 +168,11 @@ static void add_cases(TCase *tcase)
     tcase_add_test(tcase, first_members_lead);
     tcase_add_test(tcase, spread_is_algorithm_4);
     tcase_add_test(tcase, spread_uses_every_domain);
-    tcase_add_loop_test(tcase, pieces_make_up_a_message, 0, 5);
+    tcase_add_loop_test(tcase, fragments_make_up_a_message, 0, 5);
     tcase_add_test(tcase, tags_tell_operations_apart);
     tcase_add_test(tcase, numbers_wrap_past_zero);
     tcase_add_test(tcase, epochs_zero_words);
-    tcase_add_test(tcase, rings_are_free_from_any_number_on);
+    tcase_add_test(tcase, generations_are_free_from_any_number_on);
 }
 
 int main(void)

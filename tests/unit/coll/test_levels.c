@@ -36,13 +36,13 @@ static const struct {
 START_TEST(texts_that_are_nonsense)
 {
     ctn_hierarchy_levels_t levels;
-    capture_t said;
-    capture_start(&said);
+    capture_t captured;
+    capture_start(&captured);
     catena_status_t status =
         ctn_hierarchy_levels_read(NULL, "HERE", nonsense[_i].text, &levels);
-    capture_stop(&said);
+    capture_stop(&captured);
     ck_assert_int_eq(status, CATENA_ERR_ARG);
-    said_facts(&said, "HERE", nonsense[_i].fact, NULL);
+    said_facts(&captured, "HERE", nonsense[_i].fact, NULL);
 }
 END_TEST
 
@@ -73,7 +73,7 @@ START_TEST(settings_of_the_environment)
                           NULL};
     catena_config_t settings = {.settings = list};
     ctn_config_t config;
-    capture_t said;
+    capture_t captured;
     ck_assert_int_eq(ctn_config_read(&config, &settings, NULL), CATENA_OK);
     ck_assert_int_eq(ctn_hierarchy_check(NULL, &config), CATENA_OK);
     ck_assert(ctn_hierarchy_names(&config, "ucx"));
@@ -82,10 +82,10 @@ START_TEST(settings_of_the_environment)
 
     list[1] = "REDUCE_SCATTER_HIERARCHY=node:shm,numa:shm";
     ck_assert_int_eq(ctn_config_read(&config, &settings, NULL), CATENA_OK);
-    capture_start(&said);
+    capture_start(&captured);
     ck_assert_int_eq(ctn_hierarchy_check(NULL, &config), CATENA_ERR_ARG);
-    capture_stop(&said);
-    said_facts(&said, "CATENA_REDUCE_SCATTER_HIERARCHY", NULL);
+    capture_stop(&captured);
+    said_facts(&captured, "CATENA_REDUCE_SCATTER_HIERARCHY", NULL);
     ck_assert(!ctn_hierarchy_names(&config, "ucx"));
     ctn_config_release(&config);
 }

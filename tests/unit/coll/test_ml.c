@@ -75,11 +75,11 @@ static oracle_call_t draw(job_t *job, const oracle_table_t *table,
 /* ---- results ---- */
 
 static unsigned kind_of, hierarchy_of, algorithm_of;
-static int starved_errors; /* of all ranks */
+static int exhausted_errors; /* of all ranks */
 
 /** One rank is late: by the common clock no rank leaves the barrier before this
  * one enters it. */
-static void meet(job_t *job, catena_group_t *group)
+static void check_barrier(job_t *job, catena_group_t *group)
 {
     for (uint32_t late = 0; late < job->size; late++) {
         double until = 0;
@@ -133,7 +133,7 @@ static void results_of_one(job_t *job)
         oracle_call_exercise(&oracle, &call, 2);
     }
     if (kind_of == ORACLE_BARRIER) {
-        meet(job, job->context->world);
+        check_barrier(job, job->context->world);
     }
     oracle_table_close(&oracle, &table);
     JOB_CHECK(job, job->context->world->composed == 0);
@@ -175,8 +175,8 @@ static bool has(unsigned hierarchy, const char *name)
 
 /** Calls of short lengths, and one of any length. All memory that was taken is
  * given back with the group. */
-static void run_way(job_t *job, const oracle_table_t *table, unsigned algorithm,
-                    uint64_t *random)
+static void run_algorithm(job_t *job, const oracle_table_t *table,
+                          unsigned algorithm, uint64_t *random)
 {
     oracle_t oracle = job_oracle(job);
     catena_group_t *group = NULL;
@@ -201,7 +201,7 @@ static void run_way(job_t *job, const oracle_table_t *table, unsigned algorithm,
         oracle_call_exercise(&oracle, &call, 2);
     }
     if (kind_of == ORACLE_BARRIER) {
-        meet(job, group);
+        check_barrier(job, group);
     } else if (kind_of == ORACLE_ALLREDUCE) {
         same_bits(job, group);
     }
@@ -212,7 +212,7 @@ static void run_way(job_t *job, const oracle_table_t *table, unsigned algorithm,
     JOB_CHECK(job, job->exec->tally.memory == memory);
 }
 
-static void run_ways(job_t *job)
+static void run_algorithms(job_t *job)
 {
     oracle_t oracle = job_oracle(job);
     oracle_table_t table;
@@ -220,7 +220,7 @@ static void run_ways(job_t *job)
     oracle_table_open(&oracle, &table);
     for (unsigned i = 0; i < oracle_algorithms(kind_of); i++) {
         if (has(hierarchy_of, oracle_algorithm_name(kind_of, i))) {
-            run_way(job, &table, i, &random);
+            run_algorithm(job, &table, i, &random);
         }
     }
     oracle_table_close(&oracle, &table);
@@ -233,13 +233,13 @@ static int simulate(uint32_t ranks, uint64_t seed, job_body_t body)
                                : job_simulate(ranks, seed, body);
 }
 
-START_TEST(ways)
+START_TEST(every_algorithm)
 {
     static const uint32_t sizes[] = {1, 2, 3, 5, 8, 13};
     kind_of = (unsigned)_i / 2;
     hierarchy_of = _i % 2 == 0 ? SHM : P2P;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        ck_assert_msg(simulate(sizes[i], (uint64_t)_i + i, run_ways) == 0,
+        ck_assert_msg(simulate(sizes[i], (uint64_t)_i + i, run_algorithms) == 0,
                       "%s of %u", oracle_kind_name(kind_of), sizes[i]);
     }
 }
@@ -249,7 +249,7 @@ END_TEST
 
 /** Every second rank has no memory left for long blocks. All calls return, and
  * if no rank had to abort, the next collective works. */
-static void starve(job_t *job)
+static void exhaust_heap(job_t *job)
 {
     oracle_t oracle = job_oracle(job);
     oracle_table_t table;
@@ -289,7 +289,7 @@ static void starve(job_t *job)
     oracle_call_close(&oracle, &call);
     oracle_table_close(&oracle, &table);
     free(hoard);
-    starved_errors += job->errors;
+    exhausted_errors += job->errors;
 }
 
 /** By each algorithm of the collectives that move blocks. */
@@ -297,16 +297,16 @@ START_TEST(without_memory)
 {
     kind_of = ORACLE_GATHERV + (unsigned)_i / 2 * 2; /* every second one */
     hierarchy_of = _i % 2 == 0 ? SHM : P2P;
-    starved_errors = 0;
+    exhausted_errors = 0;
     for (algorithm_of = 0; algorithm_of < oracle_algorithms(kind_of);
          algorithm_of++) {
         if (has(hierarchy_of, oracle_algorithm_name(kind_of, algorithm_of))) {
             /* A rank that aborts ends with an error. */
-            ck_assert_int_ge(simulate(5, (uint64_t)_i + algorithm_of, starve),
-                             0);
+            ck_assert_int_ge(
+                simulate(5, (uint64_t)_i + algorithm_of, exhaust_heap), 0);
         }
     }
-    ck_assert_int_eq(starved_errors, 0);
+    ck_assert_int_eq(exhausted_errors, 0);
 }
 END_TEST
 
@@ -322,13 +322,15 @@ static void sizes_only(job_t *job)
     oracle_table_open(&oracle, &table);
     for (unsigned i = 0; i < 3 * KINDS; i++) {
         oracle_call_t call = draw(job, &table, i % KINDS, 1, &random);
-        bool asks = i % KINDS == ORACLE_GATHERV || i % KINDS == ORACLE_SCATTERV;
+        bool sends_lengths =
+            i % KINDS == ORACLE_GATHERV || i % KINDS == ORACLE_SCATTERV;
         call.c.value[ORACLE_MODE] = ORACLE_BLOCKING;
         oracle_choose_hierarchy(&oracle, &call.c, call.group);
         oracle_call_open(&oracle, &call);
         oracle_call_fill(&call, i);
-        JOB_CHECK(job, oracle_call_run(&oracle, &call) ==
-                           (asks ? CATENA_ERR_UNSUPPORTED : CATENA_OK));
+        JOB_CHECK(job,
+                  oracle_call_run(&oracle, &call) ==
+                      (sends_lengths ? CATENA_ERR_UNSUPPORTED : CATENA_OK));
         JOB_CHECK(job, call.request == none);
         oracle_call_close(&oracle, &call);
     }
@@ -401,7 +403,7 @@ END_TEST
 
 /* ---- what is told ---- */
 
-static bool told(job_t *job, const char *collective, const char *fact)
+static bool explains_fact(job_t *job, const char *collective, const char *fact)
 {
     char text[512];
     JOB_CHECK(job, catena_group_explain(job->context->world, collective, text,
@@ -424,16 +426,16 @@ static void explained(job_t *job)
     JOB_CHECK(job, catena_group_set(world, "hierarchy", levels) == CATENA_OK);
     JOB_CHECK(job,
               catena_bcast(vector, 100000, CATENA_BYTE, 0, world) == CATENA_OK);
-    JOB_CHECK(job, told(job, "bcast", levels));
-    JOB_CHECK(job, told(job, "bcast", "segments=4 "));
-    JOB_CHECK(job, told(job, "bcast", "segment_bytes=32768"));
+    JOB_CHECK(job, explains_fact(job, "bcast", levels));
+    JOB_CHECK(job, explains_fact(job, "bcast", "segments=4 "));
+    JOB_CHECK(job, explains_fact(job, "bcast", "segment_bytes=32768"));
     JOB_CHECK(job, catena_barrier(world) == CATENA_OK);
-    JOB_CHECK(job, told(job, "barrier", levels));
+    JOB_CHECK(job, explains_fact(job, "barrier", levels));
     JOB_CHECK(job,
               catena_allreduce(own, all, 2, table.send[ORACLE_PAIR].type,
                                table.op[ORACLE_ORDERED], world) == CATENA_OK);
     /* Ranks are dealt to nodes: only the flat one is in their order. */
-    JOB_CHECK(job, told(job, "allreduce", "network:p2p(9)"));
+    JOB_CHECK(job, explains_fact(job, "allreduce", "network:p2p(9)"));
     JOB_CHECK(job, catena_group_explain(world, "magic", text, sizeof(text)) ==
                        CATENA_ERR_ARG);
     oracle_table_close(&oracle, &table);
@@ -450,7 +452,7 @@ END_TEST
 static void add_cases(TCase *tcase)
 {
     tcase_add_loop_test(tcase, results, 0, 2 * HIERARCHIES);
-    tcase_add_loop_test(tcase, ways, 0, 2 * KINDS);
+    tcase_add_loop_test(tcase, every_algorithm, 0, 2 * KINDS);
     tcase_add_loop_test(tcase, without_memory, 0, 2 * OF_BLOCKS);
     tcase_add_test(tcase, sizes);
     tcase_add_test(tcase, zero_counts);

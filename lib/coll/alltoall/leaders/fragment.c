@@ -11,7 +11,7 @@ static inline size_t pair_bytes(const ctn_geometry_t *g, uint32_t here,
     if (g->rows == NULL) {
         return g->bytes;
     }
-    const ctn_row_t *row = &g->rows[here][there_rank];
+    const ctn_leader_block_t *row = &g->rows[here][there_rank];
     return outgoing ? row->send_bytes : row->receive_bytes;
 }
 
@@ -30,17 +30,18 @@ static inline uint64_t digest_of(uint32_t sender, uint32_t receiver,
 }
 
 /** What goes between this node and another, one way. */
-static ctn_stage_header_t message_of(const ctn_geometry_t *g, uint32_t node,
-                                     bool outgoing)
+static ctn_fragment_header_t message_of(const ctn_geometry_t *g, uint32_t node,
+                                        bool outgoing)
 {
     uint32_t here = ctn_member_table_count(g->member_table, g->node);
     uint32_t there = ctn_member_table_count(g->member_table, node);
     if (g->rows == NULL) {
-        return (ctn_stage_header_t){(size_t)here * there * g->bytes, g->bytes};
+        return (ctn_fragment_header_t){(size_t)here * there * g->bytes,
+                                       g->bytes};
     }
     const ctn_member_t *member = members_of(g, node);
     const ctn_member_t *own = members_of(g, g->node);
-    ctn_stage_header_t message = {0, 0};
+    ctn_fragment_header_t message = {0, 0};
     for (uint32_t i = 0; i < here; i++) {
         for (uint32_t k = 0; k < there; k++) {
             size_t bytes = pair_bytes(g, i, member[k].rank, outgoing);
@@ -54,7 +55,7 @@ static ctn_stage_header_t message_of(const ctn_geometry_t *g, uint32_t node,
 }
 
 /** Bytes of piece `number` of a message of `all` bytes. */
-static size_t piece_bytes(size_t all, uint32_t number)
+static size_t fragment_bytes(size_t all, uint32_t number)
 {
     size_t start = (size_t)number * CTN_LEADER_STAGING_BYTES;
     if (start >= all) {
@@ -64,11 +65,13 @@ static size_t piece_bytes(size_t all, uint32_t number)
                                                   : CTN_LEADER_STAGING_BYTES;
 }
 
-ctn_leader_piece_t ctn_leader_piece_at(const ctn_geometry_t *g, uint32_t node,
-                                       uint32_t number, bool outgoing)
+ctn_leader_fragment_t ctn_leader_fragment_at(const ctn_geometry_t *g,
+                                             uint32_t node, uint32_t number,
+                                             bool outgoing)
 {
-    return (ctn_leader_piece_t){
-        node, number, piece_bytes(message_of(g, node, outgoing).bytes, number)};
+    return (ctn_leader_fragment_t){
+        node, number,
+        fragment_bytes(message_of(g, node, outgoing).bytes, number)};
 }
 
 uint32_t ctn_turns(const ctn_geometry_t *g, uint32_t leader)
@@ -91,11 +94,11 @@ static uint32_t node_of_round(const ctn_geometry_t *g, uint32_t round)
     return (uint32_t)((round + nodes - g->node) % nodes);
 }
 
-static ctn_stage_header_t message_of_round(const ctn_geometry_t *g,
-                                           uint32_t round, bool outgoing)
+static ctn_fragment_header_t message_of_round(const ctn_geometry_t *g,
+                                              uint32_t round, bool outgoing)
 {
     uint32_t node = node_of_round(g, round);
-    return node == g->node ? (ctn_stage_header_t){0, 0}
+    return node == g->node ? (ctn_fragment_header_t){0, 0}
                            : message_of(g, node, outgoing);
 }
 
@@ -117,13 +120,13 @@ static void enter_round(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
         number = ctn_opening(g, leader) * g->leaders; /* were in the opening */
     }
     c->of = message_of_round(g, c->round, outgoing);
-    c->at = (ctn_leader_piece_t){node_of_round(g, c->round), number,
-                                 piece_bytes(c->of.bytes, number)};
+    c->at = (ctn_leader_fragment_t){node_of_round(g, c->round), number,
+                                    fragment_bytes(c->of.bytes, number)};
 }
 
 /** Go on to the next round as long as there is nothing left of this one. */
-static void settle(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
-                   ctn_cursor_t *c)
+static void skip_empty(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
+                       ctn_cursor_t *c)
 {
     uint32_t nodes = g->member_table->nodes;
     while (c->at.bytes == 0) {
@@ -146,7 +149,7 @@ ctn_cursor_t ctn_cursor_first(const ctn_geometry_t *g, uint32_t leader,
     bool opens = leader < g->member_table->nodes;
     ctn_cursor_t c = {.opening = opens, .round = opens ? leader : 0};
     enter_round(g, leader, outgoing, &c);
-    settle(g, leader, outgoing, &c);
+    skip_empty(g, leader, outgoing, &c);
     return c;
 }
 
@@ -154,23 +157,24 @@ void ctn_cursor_next(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
                      ctn_cursor_t *c)
 {
     c->at.number += g->leaders;
-    c->at.bytes = piece_bytes(c->of.bytes, c->at.number);
+    c->at.bytes = fragment_bytes(c->of.bytes, c->at.number);
     if (c->opening && c->at.number / g->leaders >= ctn_opening(g, leader)) {
         c->at.bytes = 0;
     }
-    settle(g, leader, outgoing, c);
+    skip_empty(g, leader, outgoing, c);
 }
 
-uint64_t ctn_leader_piece_count(const ctn_geometry_t *g, uint32_t leader,
-                                bool outgoing)
+uint64_t ctn_leader_fragment_count(const ctn_geometry_t *g, uint32_t leader,
+                                   bool outgoing)
 {
     uint64_t count = 0;
     for (uint32_t round = 0; round < g->member_table->nodes; round++) {
         size_t all = message_of_round(g, round, outgoing).bytes;
-        uint64_t pieces =
+        uint64_t fragments =
             (all + CTN_LEADER_STAGING_BYTES - 1) / CTN_LEADER_STAGING_BYTES;
         uint32_t first = first_number(g, leader, round);
-        count += pieces > first ? (pieces - first - 1) / g->leaders + 1 : 0;
+        count +=
+            fragments > first ? (fragments - first - 1) / g->leaders + 1 : 0;
     }
     return count;
 }
@@ -229,17 +233,17 @@ static void seek(const ctn_geometry_t *g, walk_t *walk, size_t position)
     }
 }
 
-static walk_t walk_of(const ctn_geometry_t *g, const ctn_leader_piece_t *piece,
-                      bool outgoing)
+static walk_t walk_of(const ctn_geometry_t *g,
+                      const ctn_leader_fragment_t *fragment, bool outgoing)
 {
-    walk_t walk = {.there = members_of(g, piece->node),
+    walk_t walk = {.there = members_of(g, fragment->node),
                    .outgoing = outgoing,
-                   .left = piece->bytes};
+                   .left = fragment->bytes};
     /* [receiver][sender]; in place [lower node][higher node]. */
-    walk.here_outer = g->in_place ? g->node < piece->node : !outgoing;
+    walk.here_outer = g->in_place ? g->node < fragment->node : !outgoing;
     walk.inner_count = ctn_member_table_count(
-        g->member_table, walk.here_outer ? piece->node : g->node);
-    seek(g, &walk, (size_t)piece->number * CTN_LEADER_STAGING_BYTES);
+        g->member_table, walk.here_outer ? fragment->node : g->node);
+    seek(g, &walk, (size_t)fragment->number * CTN_LEADER_STAGING_BYTES);
     return walk;
 }
 
@@ -295,8 +299,9 @@ static inline void copy(unsigned char *target, const unsigned char *source,
 }
 
 /** Where a stretch lies in the buffer of a member within reach. */
-static unsigned char *reach(const ctn_geometry_t *g, const ctn_side_t *side,
-                            const stretch_t *s, bool outgoing)
+static unsigned char *reach(const ctn_geometry_t *g,
+                            const ctn_leader_side_t *side, const stretch_t *s,
+                            bool outgoing)
 {
     unsigned char *base = side->base[s->here];
     if (base == NULL) {
@@ -305,12 +310,12 @@ static unsigned char *reach(const ctn_geometry_t *g, const ctn_side_t *side,
     if (g->rows == NULL) {
         return base + s->there * g->bytes + s->from;
     }
-    const ctn_row_t *row = &g->rows[s->here][s->there];
+    const ctn_leader_block_t *row = &g->rows[s->here][s->there];
     return base + (outgoing ? row->send_at : row->receive_at) + s->from;
 }
 
 /** Without data nothing is walked over, when all members take part. */
-static bool all_there(const ctn_geometry_t *g, const ctn_side_t *side)
+static bool all_there(const ctn_geometry_t *g, const ctn_leader_side_t *side)
 {
     uint32_t n = ctn_member_table_count(g->member_table, g->node);
     for (uint32_t i = 0; i < n; i++) {
@@ -333,14 +338,15 @@ static void copy_own(ctn_exec_t *exec, const ctn_blocks_t *own,
     }
 }
 
-size_t ctn_leader_piece_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
-                             const ctn_leader_piece_t *piece, bool outgoing,
-                             const ctn_side_t *side, unsigned char *staging)
+size_t ctn_leader_fragment_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
+                                const ctn_leader_fragment_t *fragment,
+                                bool outgoing, const ctn_leader_side_t *side,
+                                unsigned char *staging)
 {
     if (g->drop_data && all_there(g, side)) {
-        return piece->bytes;
+        return fragment->bytes;
     }
-    walk_t walk = walk_of(g, piece, outgoing);
+    walk_t walk = walk_of(g, fragment, outgoing);
     size_t copied = 0;
     while (walk.left > 0) {
         stretch_t s = next_stretch(g, &walk);

@@ -32,11 +32,12 @@
 
 typedef struct ctn_geometry {
     const ctn_member_table_t *member_table;
-    uint32_t node;                /* this one */
-    uint32_t me;                  /* this member of it */
-    uint32_t leaders;             /* L */
-    size_t bytes;                 /* of each block, or */
-    const ctn_row_t *const *rows; /* [member]: how long each is; else NULL */
+    uint32_t node;    /* this one */
+    uint32_t me;      /* this member of it */
+    uint32_t leaders; /* L */
+    size_t bytes;     /* of each block, or */
+    const ctn_leader_block_t *const
+        *rows; /* [member]: how long each is; else NULL */
     bool in_place;
     bool drop_data; /* sizes only: nothing is copied */
 } ctn_geometry_t;
@@ -82,26 +83,28 @@ static inline bool ctn_cursor_passed(const ctn_cursor_t *cursor,
 }
 
 /** Pieces of a leader, all in all. */
-uint64_t ctn_leader_piece_count(const ctn_geometry_t *g, uint32_t leader,
-                                bool outgoing);
+uint64_t ctn_leader_fragment_count(const ctn_geometry_t *g, uint32_t leader,
+                                   bool outgoing);
 
 /** A piece by its number in the message to or from a node; 0 bytes: there is
  * none. */
-ctn_leader_piece_t ctn_leader_piece_at(const ctn_geometry_t *g, uint32_t node,
-                                       uint32_t number, bool outgoing);
+ctn_leader_fragment_t ctn_leader_fragment_at(const ctn_geometry_t *g,
+                                             uint32_t node, uint32_t number,
+                                             bool outgoing);
 
 /** One of a node's sides: all its members' send or receive buffers. */
-typedef struct ctn_side {
+typedef struct ctn_leader_side {
     unsigned char *const *base; /* [member], NULL: out of reach. What rows or
                                    ranks count from */
     const ctn_blocks_t *own; /* this member's, if it is to be dealt with here */
-} ctn_side_t;
+} ctn_leader_side_t;
 
 /** Copy what a piece holds between staging and the members' buffers: outgoing
  * into staging, incoming out of it. Members out of reach are left out.
  * @return the bytes copied */
-size_t ctn_leader_piece_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
-                             const ctn_leader_piece_t *piece, bool outgoing,
-                             const ctn_side_t *side, unsigned char *staging);
+size_t ctn_leader_fragment_copy(ctn_exec_t *exec, const ctn_geometry_t *g,
+                                const ctn_leader_fragment_t *fragment,
+                                bool outgoing, const ctn_leader_side_t *side,
+                                unsigned char *staging);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char plan_key;
+static const char layout_key;
 
 /* ---- placement ---- */
 
@@ -44,10 +44,11 @@ static uint32_t spread_over_domains(const int32_t *domains, uint32_t n,
     }
 }
 
-uint32_t ctn_plan_leader(const int32_t *domains, uint32_t n, uint32_t count,
-                         ctn_placement_t placement, uint32_t i)
+uint32_t ctn_leader_layout_member(const int32_t *domains, uint32_t n,
+                                  uint32_t count, ctn_placement_t placement,
+                                  uint32_t i)
 {
-    if (placement == CTN_PLACE_FIRST) {
+    if (placement == CTN_PLACEMENT_FIRST) {
         return i;
     }
     return domains != NULL ? spread_over_domains(domains, n, i)
@@ -69,32 +70,32 @@ static int32_t *domains_of(const ctn_topo_t *topo)
     return domains;
 }
 
-static void place_leaders(ctn_plan_t *plan)
+static void place_leaders(ctn_leader_layout_t *layout)
 {
-    ctn_topo_t *topo = plan->topo;
+    ctn_topo_t *topo = layout->topo;
     uint32_t n = ctn_topo_local_size(topo);
-    uint32_t count = plan->leaders < n ? plan->leaders : n;
+    uint32_t count = layout->leaders < n ? layout->leaders : n;
     int32_t *domains = domains_of(topo);
-    plan->ports = 0;
-    for (uint32_t l = 0; l < plan->leaders; l++) {
-        plan->host[l] =
-            ctn_plan_leader(domains, n, count, plan->placement, l % count);
-        plan->host_endpoint[l] = topo->peer[plan->host[l]];
-        plan->ports += plan->host[l] == ctn_topo_local_rank(topo);
+    layout->ports = 0;
+    for (uint32_t l = 0; l < layout->leaders; l++) {
+        layout->leader_member[l] = ctn_leader_layout_member(
+            domains, n, count, layout->placement, l % count);
+        layout->leader_endpoint[l] = topo->peer[layout->leader_member[l]];
+        layout->ports += layout->leader_member[l] == ctn_topo_local_rank(topo);
     }
     free(domains);
 }
 
-static catena_status_t open_ports(ctn_exec_t *exec, ctn_plan_t *plan)
+static catena_status_t open_ports(ctn_exec_t *exec, ctn_leader_layout_t *layout)
 {
-    ctn_topo_t *topo = plan->topo;
-    plan->port = calloc(plan->ports + 1, sizeof(ctn_port_t));
-    if (plan->port == NULL) {
+    ctn_topo_t *topo = layout->topo;
+    layout->port = calloc(layout->ports + 1, sizeof(ctn_port_t));
+    if (layout->port == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_port_t *port = plan->port;
-    for (uint32_t l = 0; l < plan->leaders; l++) {
-        if (plan->host[l] != ctn_topo_local_rank(topo)) {
+    ctn_port_t *port = layout->port;
+    for (uint32_t l = 0; l < layout->leaders; l++) {
+        if (layout->leader_member[l] != ctn_topo_local_rank(topo)) {
             continue;
         }
         size_t bytes = ctn_port_bytes(topo->member_table.nodes);
@@ -111,22 +112,22 @@ static catena_status_t open_ports(ctn_exec_t *exec, ctn_plan_t *plan)
 
 /* ---- building ---- */
 
-typedef struct plan_build {
-    ctn_plan_t *plan; /* argument */
-    ctn_words_t say, heard;
+typedef struct layout_build {
+    ctn_leader_layout_t *layout; /* argument */
+    ctn_words_t sent, received;
     uint32_t ready;
-} plan_build_t;
+} layout_build_t;
 
-typedef struct plan_layout {
+typedef struct layout_offsets {
     size_t ready, counter, answer, bytes;
-} plan_layout_t;
+} layout_offsets_t;
 
-static plan_layout_t lay_out(const ctn_plan_t *plan)
+static layout_offsets_t offsets_of(const ctn_leader_layout_t *layout)
 {
-    const ctn_topo_t *topo = plan->topo;
-    plan_layout_t at;
+    const ctn_topo_t *topo = layout->topo;
+    layout_offsets_t at;
     size_t n = ctn_topo_local_size(topo);
-    size_t leaders = plan->leaders;
+    size_t leaders = layout->leaders;
     at.ready =
         ctn_line_up(topo->member_table.nodes * leaders * sizeof(ctn_address_t));
     at.counter = at.ready + ctn_line_up(leaders * sizeof(uint64_t));
@@ -136,78 +137,80 @@ static plan_layout_t lay_out(const ctn_plan_t *plan)
     return at;
 }
 
-static bool is_root(const ctn_plan_t *plan)
+static bool is_root(const ctn_leader_layout_t *layout)
 {
-    return ctn_topo_local_rank(plan->topo) == 0;
+    return ctn_topo_local_rank(layout->topo) == 0;
 }
 
-static ctn_step_t tell_node(ctn_op_t *op)
+static ctn_step_t broadcast_node(ctn_op_t *op)
 {
-    plan_build_t *build = ctn_op_state(op);
-    return ctn_op_call(op, ctn_node_bcast_create(op->exec, build->plan->topo,
-                                                 &build->say, &build->heard));
+    layout_build_t *build = ctn_op_state(op);
+    return ctn_op_call(op,
+                       ctn_node_bcast_create(op->exec, build->layout->topo,
+                                             &build->sent, &build->received));
 }
 
-static catena_status_t allocate(ctn_plan_t *plan)
+static catena_status_t allocate(ctn_leader_layout_t *layout)
 {
-    size_t n = ctn_topo_local_size(plan->topo);
+    size_t n = ctn_topo_local_size(layout->topo);
     bool failed = false;
-    plan->host = calloc(plan->leaders, sizeof(*plan->host));
-    plan->host_endpoint = calloc(plan->leaders, sizeof(ctn_endpoint_t *));
-    plan->nobody = calloc(n, sizeof(*plan->nobody));
-    failed |= plan->host == NULL || plan->host_endpoint == NULL ||
-              plan->nobody == NULL;
+    layout->leader_member =
+        calloc(layout->leaders, sizeof(*layout->leader_member));
+    layout->leader_endpoint = calloc(layout->leaders, sizeof(ctn_endpoint_t *));
+    layout->unreachable = calloc(n, sizeof(*layout->unreachable));
+    failed |= layout->leader_member == NULL ||
+              layout->leader_endpoint == NULL || layout->unreachable == NULL;
     for (unsigned set = 0; set < CTN_FLIGHT; set++) {
-        plan->service[set] = calloc(plan->leaders, sizeof(ctn_service_t));
-        plan->source[set] = calloc(n, sizeof(*plan->source[set]));
-        plan->target[set] = calloc(n, sizeof(*plan->target[set]));
-        plan->rows[set] = calloc(n, sizeof(*plan->rows[set]));
-        failed |= plan->service[set] == NULL || plan->source[set] == NULL ||
-                  plan->target[set] == NULL || plan->rows[set] == NULL;
+        layout->service[set] = calloc(layout->leaders, sizeof(ctn_service_t));
+        layout->source[set] = calloc(n, sizeof(*layout->source[set]));
+        layout->target[set] = calloc(n, sizeof(*layout->target[set]));
+        layout->rows[set] = calloc(n, sizeof(*layout->rows[set]));
+        failed |= layout->service[set] == NULL || layout->source[set] == NULL ||
+                  layout->target[set] == NULL || layout->rows[set] == NULL;
     }
     return failed ? CATENA_ERR_NO_MEMORY : CATENA_OK;
 }
 
 static ctn_step_t begin(ctn_op_t *op)
 {
-    plan_build_t *build = ctn_op_state(op);
-    ctn_plan_t *plan = build->plan;
-    if (allocate(plan) != CATENA_OK) {
+    layout_build_t *build = ctn_op_state(op);
+    ctn_leader_layout_t *layout = build->layout;
+    if (allocate(layout) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    if (is_root(plan)) {
-        plan->shared =
-            ctn_heap_calloc(op->exec->heap, 128, lay_out(plan).bytes);
-        if (plan->shared == NULL) {
+    if (is_root(layout)) {
+        layout->shared =
+            ctn_heap_calloc(op->exec->heap, 128, offsets_of(layout).bytes);
+        if (layout->shared == NULL) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
         }
-        (void)ctn_heap_contains(op->exec->heap, plan->shared, 1,
-                                &build->say.word[0]);
+        (void)ctn_heap_contains(op->exec->heap, layout->shared, 1,
+                                &build->sent.word[0]);
     }
-    return tell_node(op);
+    return broadcast_node(op);
 }
 
-static ctn_step_t host(ctn_op_t *op)
+static ctn_step_t open_own_ports(ctn_op_t *op)
 {
-    plan_build_t *build = ctn_op_state(op);
-    ctn_plan_t *plan = build->plan;
-    ctn_topo_t *topo = plan->topo;
-    unsigned char *memory = ctn_pointer(topo->peer[0], build->heard.word[0]);
-    plan_layout_t at = lay_out(plan);
-    plan->address = (const void *)memory;
-    plan->counter = (void *)(memory + at.counter);
-    plan->answer = (void *)(memory + at.answer);
-    place_leaders(plan);
-    if (open_ports(op->exec, plan) != CATENA_OK) {
+    layout_build_t *build = ctn_op_state(op);
+    ctn_leader_layout_t *layout = build->layout;
+    ctn_topo_t *topo = layout->topo;
+    unsigned char *memory = ctn_pointer(topo->peer[0], build->received.word[0]);
+    layout_offsets_t at = offsets_of(layout);
+    layout->address = (const void *)memory;
+    layout->counter = (void *)(memory + at.counter);
+    layout->answer = (void *)(memory + at.answer);
+    place_leaders(layout);
+    if (open_ports(op->exec, layout) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     ctn_address_t *own =
-        (ctn_address_t *)(void *)memory + topo->node_index * plan->leaders;
+        (ctn_address_t *)(void *)memory + topo->node_index * layout->leaders;
     uint64_t *ready = (void *)(memory + at.ready);
-    for (uint32_t i = 0; i < plan->ports; i++) {
-        uint32_t l = plan->port[i].leader;
+    for (uint32_t i = 0; i < layout->ports; i++) {
+        uint32_t l = layout->port[i].leader;
         own[l] = (ctn_address_t){topo->group->exec->locality->process,
-                                 plan->port[i].offset};
+                                 layout->port[i].offset};
         ctn_exec_post(op->exec, &ready[l], 1);
     }
     return CTN_STEP_NEXT;
@@ -215,14 +218,14 @@ static ctn_step_t host(ctn_op_t *op)
 
 static ctn_step_t collect(ctn_op_t *op)
 {
-    plan_build_t *build = ctn_op_state(op);
-    ctn_plan_t *plan = build->plan;
-    if (!is_root(plan)) {
+    layout_build_t *build = ctn_op_state(op);
+    ctn_leader_layout_t *layout = build->layout;
+    if (!is_root(layout)) {
         return CTN_STEP_NEXT;
     }
-    const uint64_t *ready =
-        (const void *)((unsigned char *)plan->shared + lay_out(plan).ready);
-    while (build->ready < plan->leaders) {
+    const uint64_t *ready = (const void *)((unsigned char *)layout->shared +
+                                           offsets_of(layout).ready);
+    while (build->ready < layout->leaders) {
         if (ctn_word_load(&ready[build->ready]) == 0) {
             return CTN_STEP_WAIT;
         }
@@ -233,50 +236,50 @@ static ctn_step_t collect(ctn_op_t *op)
 
 static ctn_step_t exchange(ctn_op_t *op)
 {
-    plan_build_t *build = ctn_op_state(op);
-    ctn_plan_t *plan = build->plan;
-    if (!is_root(plan)) {
+    layout_build_t *build = ctn_op_state(op);
+    ctn_leader_layout_t *layout = build->layout;
+    if (!is_root(layout)) {
         return CTN_STEP_NEXT;
     }
     ctn_op_t *child = ctn_op_create(op->exec, &ctn_table_allgather_algorithm,
-                                    &plan->topo->leaders.sequence);
+                                    &layout->topo->leaders.sequence);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     ctn_table_allgather_t *gather = ctn_op_state(child);
-    gather->place = &plan->topo->leaders.place;
-    gather->memory = plan->shared;
-    (void)ctn_heap_contains(op->exec->heap, plan->shared, 1, &gather->table);
-    gather->record_bytes = plan->leaders * sizeof(ctn_address_t);
+    gather->place = &layout->topo->leaders.place;
+    gather->memory = layout->shared;
+    (void)ctn_heap_contains(op->exec->heap, layout->shared, 1, &gather->table);
+    gather->record_bytes = layout->leaders * sizeof(ctn_address_t);
     return ctn_op_call(op, child);
 }
 
-static ctn_step_t settle(ctn_op_t *op)
+static ctn_step_t mark_ready(ctn_op_t *op)
 {
-    plan_build_t *build = ctn_op_state(op);
-    build->plan->state = CTN_PLAN_READY;
+    layout_build_t *build = ctn_op_state(op);
+    build->layout->state = CTN_LEADER_LAYOUT_READY;
     return CTN_STEP_NEXT;
 }
 
 static void finish(ctn_op_t *op)
 {
-    plan_build_t *build = ctn_op_state(op);
-    if (build->plan->state != CTN_PLAN_READY) {
-        build->plan->state = CTN_PLAN_NEW;
+    layout_build_t *build = ctn_op_state(op);
+    if (build->layout->state != CTN_LEADER_LAYOUT_READY) {
+        build->layout->state = CTN_LEADER_LAYOUT_NEW;
     }
 }
 
 static const ctn_phase_t phases[] = {{"open", begin},
-                                     {"host", host},
+                                     {"host", open_own_ports},
                                      {"collect", collect},
                                      {"exchange", exchange},
-                                     {"publish", tell_node},
-                                     {"settle", settle},
+                                     {"publish", broadcast_node},
+                                     {"settle", mark_ready},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t build_algorithm = {
     .name = "plan",
-    .state_bytes = sizeof(plan_build_t),
+    .state_bytes = sizeof(layout_build_t),
     .phases = phases,
     .finish = finish,
 };
@@ -285,89 +288,89 @@ static const ctn_algorithm_t build_algorithm = {
 static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     (void)exec;
-    const ctn_plan_t *plan = (const ctn_plan_t *)attachment;
-    const ctn_topo_t *topo = plan->topo;
-    if (plan->state != CTN_PLAN_READY) {
+    const ctn_leader_layout_t *layout = (const ctn_leader_layout_t *)attachment;
+    const ctn_topo_t *topo = layout->topo;
+    if (layout->state != CTN_LEADER_LAYOUT_READY) {
         return;
     }
-    for (uint32_t i = 0; i < plan->ports; i++) {
-        memset(
-            plan->port[i].block, 0,
-            ctn_port_granted_at(topo->member_table.nodes, CTN_GENERATIONS, 0));
+    for (uint32_t i = 0; i < layout->ports; i++) {
+        memset(layout->port[i].block, 0,
+               ctn_port_cts_at(topo->member_table.nodes, CTN_GENERATIONS, 0));
     }
-    if (plan->shared != NULL) {
-        size_t counters = (size_t)CTN_GENERATIONS * plan->leaders;
-        memset(plan->counter, 0, counters * sizeof(ctn_counter_t));
-        memset(plan->answer, 0,
+    if (layout->shared != NULL) {
+        size_t counters = (size_t)CTN_GENERATIONS * layout->leaders;
+        memset(layout->counter, 0, counters * sizeof(ctn_counter_t));
+        memset(layout->answer, 0,
                counters * ctn_topo_local_size(topo) * sizeof(ctn_answer_t));
     }
 }
 
 static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
-    ctn_plan_t *plan = (ctn_plan_t *)attachment;
-    for (uint32_t i = 0; plan->port != NULL && i < plan->ports; i++) {
-        ctn_exec_free(exec, plan->port[i].block);
+    ctn_leader_layout_t *layout = (ctn_leader_layout_t *)attachment;
+    for (uint32_t i = 0; layout->port != NULL && i < layout->ports; i++) {
+        ctn_exec_free(exec, layout->port[i].block);
     }
     for (unsigned set = 0; set < CTN_FLIGHT; set++) {
-        free(plan->service[set]);
-        free(plan->source[set]);
-        free(plan->target[set]);
-        free(plan->rows[set]);
+        free(layout->service[set]);
+        free(layout->source[set]);
+        free(layout->target[set]);
+        free(layout->rows[set]);
     }
-    ctn_exec_free(exec, plan->shared);
-    ctn_exec_free(exec, plan->own_rows);
-    free(plan->host);
-    free(plan->host_endpoint);
-    free(plan->nobody);
-    free(plan->port);
-    free(plan);
+    ctn_exec_free(exec, layout->shared);
+    ctn_exec_free(exec, layout->own_rows);
+    free(layout->leader_member);
+    free(layout->leader_endpoint);
+    free(layout->unreachable);
+    free(layout->port);
+    free(layout);
 }
 
-static ctn_plan_t *find(ctn_topo_t *topo, uint32_t leaders,
-                        ctn_placement_t placement)
+static ctn_leader_layout_t *find(ctn_topo_t *topo, uint32_t leaders,
+                                 ctn_placement_t placement)
 {
     ctn_attachment_t *a = topo->group->attachments;
     for (; a != NULL; a = a->next) {
-        ctn_plan_t *plan = (ctn_plan_t *)a;
-        if (a->key == &plan_key && plan->leaders == leaders &&
-            plan->placement == placement) {
-            return plan;
+        ctn_leader_layout_t *layout = (ctn_leader_layout_t *)a;
+        if (a->key == &layout_key && layout->leaders == leaders &&
+            layout->placement == placement) {
+            return layout;
         }
     }
-    ctn_plan_t *plan = calloc(1, sizeof(*plan));
-    if (plan != NULL) {
-        plan->attachment.key = &plan_key;
-        plan->attachment.release = release;
-        plan->attachment.clear = clear;
-        plan->topo = topo;
-        plan->leaders = leaders;
-        plan->placement = placement;
-        ctn_group_attach(topo->group, &plan->attachment);
+    ctn_leader_layout_t *layout = calloc(1, sizeof(*layout));
+    if (layout != NULL) {
+        layout->attachment.key = &layout_key;
+        layout->attachment.release = release;
+        layout->attachment.clear = clear;
+        layout->topo = topo;
+        layout->leaders = leaders;
+        layout->placement = placement;
+        ctn_group_attach(topo->group, &layout->attachment);
     }
-    return plan;
+    return layout;
 }
 
-ctn_step_t ctn_plan_need(ctn_op_t *op, ctn_topo_t *topo, uint32_t leaders,
-                         ctn_placement_t placement, ctn_plan_t **out)
+ctn_step_t ctn_leader_layout_need(ctn_op_t *op, ctn_topo_t *topo,
+                                  uint32_t leaders, ctn_placement_t placement,
+                                  ctn_leader_layout_t **out)
 {
-    ctn_plan_t *plan = find(topo, leaders, placement);
-    if (plan == NULL) {
+    ctn_leader_layout_t *layout = find(topo, leaders, placement);
+    if (layout == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    if (plan->state == CTN_PLAN_READY) {
-        *out = plan;
+    if (layout->state == CTN_LEADER_LAYOUT_READY) {
+        *out = layout;
         return CTN_STEP_NEXT;
     }
-    if (plan->state == CTN_PLAN_BUILDING || !ctn_op_is_oldest(op)) {
+    if (layout->state == CTN_LEADER_LAYOUT_BUILDING || !ctn_op_is_oldest(op)) {
         return CTN_STEP_WAIT;
     }
     ctn_op_t *child = ctn_op_create(op->exec, &build_algorithm, NULL);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    plan->state = CTN_PLAN_BUILDING;
-    ((plan_build_t *)ctn_op_state(child))->plan = plan;
+    layout->state = CTN_LEADER_LAYOUT_BUILDING;
+    ((layout_build_t *)ctn_op_state(child))->layout = layout;
     (void)ctn_op_call(op, child);
     return CTN_STEP_MOVED;
 }

@@ -23,14 +23,14 @@
 
 /* ---- beginning ---- */
 
-static ctn_step_t need_plan(ctn_op_t *op)
+static ctn_step_t need_layout(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
     a->topo = a->call.topo;
-    a->expects = false;
+    a->has_posted = false;
     ctn_pairwise_clear(&a->local);
-    return ctn_plan_need(op, a->topo, a->leading.leaders, a->leading.placement,
-                         &a->plan);
+    return ctn_leader_layout_need(op, a->topo, a->params.leaders,
+                                  a->params.placement, &a->layout);
 }
 
 /** Leaders take what is not for this node and not too large. */
@@ -38,64 +38,67 @@ static bool led(const ctn_leaders_t *a, uint32_t index, size_t bytes)
 {
     const uint32_t *first = a->topo->member_table.first;
     uint32_t node = a->topo->node_index;
-    return bytes > 0 && bytes <= a->leading.up_to &&
+    return bytes > 0 && bytes <= a->params.direct_above &&
            (index < first[node] || index >= first[node + 1]);
 }
 
 /** Write down what leaders are to know of each block. */
-static void fill_rows(ctn_op_t *op, ctn_leaders_t *a, ctn_row_t *rows)
+static void fill_blocks(ctn_op_t *op, ctn_leaders_t *a,
+                        ctn_leader_block_t *rows)
 {
     const ctn_alltoall_t *call = &a->call;
     for (uint32_t rank = 0; rank < a->topo->member_table.size; rank++) {
         uint32_t index = a->topo->member_table.by_rank[rank];
         ctn_span_t out = ctn_blocks_at(&call->send, rank);
         ctn_span_t in = ctn_blocks_at(&call->receive, rank);
-        ctn_row_t *row = &rows[rank];
-        *row = (ctn_row_t){0};
+        ctn_leader_block_t *row = &rows[rank];
+        *row = (ctn_leader_block_t){0};
         if (led(a, index, out.bytes)) {
             row->send_bytes = out.bytes;
-            row->send_at = ctn_span_place(op->exec, &out);
+            row->send_at = ctn_span_offset(op->exec, &out);
         }
         if (led(a, index, in.bytes)) {
             row->receive_bytes = in.bytes;
-            row->receive_at = ctn_span_place(op->exec, &in);
+            row->receive_at = ctn_span_offset(op->exec, &in);
         }
     }
 }
 
 /** Rows of this operation, filled in; an offset. They stay for who comes late:
  * a member that moves its parts itself reads all of its node's. */
-static catena_status_t write_rows(ctn_op_t *op, ctn_leaders_t *a,
-                                  uint64_t *offset)
+static catena_status_t write_blocks(ctn_op_t *op, ctn_leaders_t *a,
+                                    uint64_t *offset)
 {
-    ctn_plan_t *plan = a->plan;
+    ctn_leader_layout_t *layout = a->layout;
     size_t count = a->topo->member_table.size;
-    if (plan->own_rows == NULL) {
-        plan->own_rows = ctn_heap_alloc(
-            op->exec->heap, 64, CTN_GENERATIONS * count * sizeof(ctn_row_t));
+    if (layout->own_rows == NULL) {
+        layout->own_rows = ctn_heap_alloc(op->exec->heap, 64,
+                                          CTN_GENERATIONS * count *
+                                              sizeof(ctn_leader_block_t));
     }
-    if (plan->own_rows == NULL) {
+    if (layout->own_rows == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_row_t *rows = plan->own_rows + ctn_leaders_ring(op) * count;
-    fill_rows(op, a, rows);
+    ctn_leader_block_t *rows =
+        layout->own_rows + ctn_leaders_generation(op) * count;
+    fill_blocks(op, a, rows);
     (void)ctn_heap_contains(op->exec->heap, rows, 1, offset);
     return CATENA_OK;
 }
 
 /** Say to the node where this member's buffers are. */
-static catena_status_t announce(ctn_op_t *op, ctn_leaders_t *a)
+static catena_status_t publish(ctn_op_t *op, ctn_leaders_t *a)
 {
     const ctn_alltoall_t *call = &a->call;
     uint64_t rows = CTN_STAGED;
     catena_status_t status =
-        call->vector ? write_rows(op, a, &rows) : CATENA_OK;
-    ctn_posted_announce(op, a->topo, &call->send, &call->receive,
-                        call->in_place, rows);
-    const ctn_buffer_descriptor_t *post =
+        call->vector ? write_blocks(op, a, &rows) : CATENA_OK;
+    ctn_posted_publish(op, a->topo, &call->send, &call->receive, call->in_place,
+                       rows);
+    const ctn_buffer_descriptor_t *descriptor =
         ctn_topo_descriptor(a->topo, op->seq, ctn_topo_local_rank(a->topo));
-    a->push = post->send == CTN_STAGED;
-    a->take = post->receive == CTN_STAGED;
+    a->push = descriptor->send == CTN_STAGED;
+    a->take = descriptor->receive == CTN_STAGED;
     return status;
 }
 
@@ -113,8 +116,8 @@ static void begin_local(ctn_leaders_t *a)
         .receive = &a->call.receive,
         .in_place = a->call.in_place,
         .window = a->call.window,
-        .remote_above = vector ? a->leading.up_to : 0,
-        .announced = true,
+        .remote_above = vector ? a->params.direct_above : 0,
+        .published = true,
     };
     ctn_pairwise_begin(&a->local);
 }
@@ -126,7 +129,7 @@ static ctn_step_t begin(ctn_op_t *op)
         .member_table = &a->topo->member_table,
         .node = a->topo->node_index,
         .me = ctn_topo_local_rank(a->topo),
-        .leaders = a->plan->leaders,
+        .leaders = a->layout->leaders,
         .bytes = a->call.send.bytes,
         .in_place = a->call.in_place,
         .drop_data = op->exec->drop_data,
@@ -135,29 +138,33 @@ static ctn_step_t begin(ctn_op_t *op)
     a->here = 0;
     a->departed = 0;
     a->peer_checks = op->exec->peer_checks;
-    a->local_done = a->led = a->met = a->unfit = false;
+    a->local_done = a->led = a->known = a->mismatch = false;
     a->any_staged_send = a->any_staged_receive = false;
-    if (announce(op, a) != CATENA_OK) {
+    if (publish(op, a) != CATENA_OK) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     begin_local(a);
-    ctn_op_set_network(op, a->plan->ports > 0 || a->call.vector);
+    ctn_op_set_network(op, a->layout->ports > 0 || a->call.vector);
     return CTN_STEP_NEXT;
 }
 
 /** What one member of the node has posted. */
-static void look_at(ctn_leaders_t *a, uint32_t i,
-                    const ctn_buffer_descriptor_t *post)
+static void read_descriptor(ctn_leaders_t *a, uint32_t i,
+                            const ctn_buffer_descriptor_t *descriptor)
 {
     ctn_endpoint_t *peer = a->topo->peer[i];
     bool own = i == ctn_topo_local_rank(a->topo);
-    unsigned char **source = &a->plan->source[a->set][i];
-    unsigned char **target = &a->plan->target[a->set][i];
-    *source = post->send != CTN_STAGED ? ctn_pointer(peer, post->send) : NULL;
-    *target =
-        post->receive != CTN_STAGED ? ctn_pointer(peer, post->receive) : NULL;
-    a->plan->rows[a->set][i] =
-        post->rows != CTN_STAGED ? ctn_pointer(peer, post->rows) : NULL;
+    unsigned char **source = &a->layout->source[a->set][i];
+    unsigned char **target = &a->layout->target[a->set][i];
+    *source = descriptor->send != CTN_STAGED
+                  ? ctn_pointer(peer, descriptor->send)
+                  : NULL;
+    *target = descriptor->receive != CTN_STAGED
+                  ? ctn_pointer(peer, descriptor->receive)
+                  : NULL;
+    a->layout->rows[a->set][i] = descriptor->rows != CTN_STAGED
+                                     ? ctn_pointer(peer, descriptor->rows)
+                                     : NULL;
     if (!own) { /* our own are within our reach wherever they are */
         a->any_staged_send |= *source == NULL;
         a->any_staged_receive |= *target == NULL;
@@ -166,36 +173,36 @@ static void look_at(ctn_leaders_t *a, uint32_t i,
 
 /** Learn where the buffers of the node's members are, and how long the blocks
  * in them. For leaders, and for who does a part of their work. NEXT: known. */
-static ctn_step_t meet(ctn_op_t *op, ctn_leaders_t *a)
+static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
 {
-    bool leads = a->plan->ports > 0;
+    bool leads = a->layout->ports > 0;
     bool serves = a->push || a->take;
     if (!leads && !(serves && a->call.vector)) {
         ctn_service_begin(a);
         return CTN_STEP_NEXT;
     }
     for (; a->here < ctn_topo_local_size(a->topo); a->here++) {
-        const ctn_buffer_descriptor_t *post =
+        const ctn_buffer_descriptor_t *descriptor =
             ctn_topo_descriptor(a->topo, op->seq, a->here);
-        if (ctn_word_load(&post->word) != ctn_flag64(op->seq)) {
+        if (ctn_word_load(&descriptor->word) != ctn_flag64(op->seq)) {
             op->waits_for = ctn_topo_local(a->topo, a->here)->rank;
             return CTN_STEP_WAIT;
         }
-        if (a->call.vector && post->rows == CTN_STAGED) {
+        if (a->call.vector && descriptor->rows == CTN_STAGED) {
             return ctn_op_fail(op, CATENA_ERR_NO_MEMORY); /* as that member */
         }
-        if (post->bytes != (a->call.vector ? 0 : a->call.receive.bytes)) {
-            (void)ctn_block_differs(op->exec,
-                                    ctn_topo_local(a->topo, a->here)->rank,
-                                    a->call.group->chain.place.rank,
-                                    post->bytes, a->call.receive.bytes);
+        if (descriptor->bytes != (a->call.vector ? 0 : a->call.receive.bytes)) {
+            (void)ctn_blocks_report_mismatch(
+                op->exec, ctn_topo_local(a->topo, a->here)->rank,
+                a->call.group->chain.place.rank, descriptor->bytes,
+                a->call.receive.bytes);
             ctn_exec_abort(op->exec, CATENA_ERR_ARG);
             return CTN_STEP_WAIT;
         }
-        look_at(a, a->here, post);
+        read_descriptor(a, a->here, descriptor);
     }
     if (a->call.vector) {
-        a->geometry.rows = a->plan->rows[a->set];
+        a->geometry.rows = a->layout->rows[a->set];
     }
     ctn_service_begin(a);
     catena_status_t status = ctn_ports_begin(op, a);
@@ -205,13 +212,13 @@ static ctn_step_t meet(ctn_op_t *op, ctn_leaders_t *a)
 /* ---- everything together ---- */
 
 /** The hosted ports: NEXT when all are through. */
-static ctn_step_t lead(ctn_op_t *op, ctn_leaders_t *a)
+static ctn_step_t advance_ports(ctn_op_t *op, ctn_leaders_t *a)
 {
-    ctn_plan_t *plan = a->plan;
+    ctn_leader_layout_t *layout = a->layout;
     bool moved = false;
     bool done = true;
-    for (uint32_t i = 0; i < plan->ports; i++) {
-        ctn_port_t *port = &plan->port[i];
+    for (uint32_t i = 0; i < layout->ports; i++) {
+        ctn_port_t *port = &layout->port[i];
         if (!port->run[a->set].done) {
             int result = ctn_port_advance(op, a, port);
             if (result < 0) {
@@ -229,7 +236,7 @@ static void depart(ctn_op_t *op, ctn_leaders_t *a)
 {
     uint32_t me = ctn_topo_local_rank(a->topo);
     a->led = true;
-    if (a->plan->ports > 0) {
+    if (a->layout->ports > 0) {
         ctn_op_set_network(op, a->call.vector);
         ctn_exec_post(op->exec, ctn_topo_departed(a->topo, op->seq, me),
                       ctn_flag64(op->seq));
@@ -239,16 +246,16 @@ static void depart(ctn_op_t *op, ctn_leaders_t *a)
 /** What leaders do, and what is done for them. */
 static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
 {
-    if (!a->met) {
-        ctn_step_t step = meet(op, a);
+    if (!a->known) {
+        ctn_step_t step = learn_buffers(op, a);
         if (step != CTN_STEP_NEXT) {
             return step;
         }
-        a->met = true;
+        a->known = true;
     }
     bool moved = false;
     if (!a->led) {
-        ctn_step_t led = lead(op, a);
+        ctn_step_t led = advance_ports(op, a);
         if (led == CTN_STEP_FAIL) {
             return led;
         }
@@ -266,16 +273,16 @@ static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
 
 /** After a long wait: a block that a leader has found to be missing may be one
  * that this member waits for, or its sender may go without leaders. */
-CTN_COLD static void doubt(ctn_op_t *op, ctn_leaders_t *a)
+CTN_COLD static void check_mismatch(ctn_op_t *op, ctn_leaders_t *a)
 {
     a->peer_checks = op->exec->peer_checks;
-    for (uint32_t l = 0; l < a->plan->leaders; l++) {
-        if (ctn_word_load(&ctn_leaders_counter(op, a, l)->unfit) ==
+    for (uint32_t l = 0; l < a->layout->leaders; l++) {
+        if (ctn_word_load(&ctn_leaders_counter(op, a, l)->mismatch) ==
             ctn_flag64(op->seq)) {
             ctn_exec_abort(op->exec, CATENA_ERR_ARG);
         }
     }
-    (void)ctn_joint_doubt(op, 0);
+    (void)ctn_aggregate_check_mismatch(op, 0);
 }
 
 static ctn_step_t exchange(ctn_op_t *op)
@@ -296,7 +303,7 @@ static ctn_step_t exchange(ctn_op_t *op)
     }
     if (!moved && led == CTN_STEP_WAIT &&
         op->exec->peer_checks != a->peer_checks) {
-        doubt(op, a);
+        check_mismatch(op, a);
     }
     return moved || led == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
@@ -305,26 +312,26 @@ static ctn_step_t exchange(ctn_op_t *op)
 static ctn_step_t wait_for_leaders(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
-    for (; a->departed < a->plan->leaders; a->departed++) {
-        uint32_t host = a->plan->host[a->departed];
-        if (ctn_word_load(ctn_topo_departed(a->topo, op->seq, host)) !=
+    for (; a->departed < a->layout->leaders; a->departed++) {
+        uint32_t leader_member = a->layout->leader_member[a->departed];
+        if (ctn_word_load(ctn_topo_departed(a->topo, op->seq, leader_member)) !=
             ctn_flag64(op->seq)) {
-            op->waits_for = ctn_topo_local(a->topo, host)->rank;
+            op->waits_for = ctn_topo_local(a->topo, leader_member)->rank;
             return CTN_STEP_WAIT;
         }
-        a->unfit |=
-            ctn_word_load(&ctn_leaders_counter(op, a, a->departed)->unfit) ==
+        a->mismatch |=
+            ctn_word_load(&ctn_leaders_counter(op, a, a->departed)->mismatch) ==
             ctn_flag64(op->seq);
     }
-    if (a->unfit && a->local.status == CATENA_OK && a->call.vector) {
+    if (a->mismatch && a->local.status == CATENA_OK && a->call.vector) {
         a->local.status = CATENA_ERR_ARG;
-        return ctn_pairwise_tell(op, &a->local);
+        return ctn_pairwise_notify(op, &a->local);
     }
-    a->local.status = a->unfit ? CATENA_ERR_ARG : a->local.status;
+    a->local.status = a->mismatch ? CATENA_ERR_ARG : a->local.status;
     return ctn_pairwise_end(op, &a->local);
 }
 
-static const ctn_phase_t phases[] = {{"plan", need_plan},
+static const ctn_phase_t phases[] = {{"plan", need_layout},
                                      {"begin", begin},
                                      {"exchange", exchange},
                                      {"wait for leaders", wait_for_leaders},
@@ -359,7 +366,7 @@ const ctn_algorithm_t ctn_alltoallv_leaders = {
 _Static_assert(sizeof(ctn_leaders_t) <= CTN_OP_STATE_BYTES,
                "fits an operation");
 
-ctn_leading_t *ctn_alltoall_leading(ctn_op_t *op)
+ctn_leader_params_t *ctn_alltoall_leader_params(ctn_op_t *op)
 {
-    return &((ctn_leaders_t *)ctn_op_state(op))->leading;
+    return &((ctn_leaders_t *)ctn_op_state(op))->params;
 }

@@ -10,9 +10,9 @@
 
 typedef struct ctn_leaders {
     ctn_alltoall_t call;
-    ctn_leading_t leading;
+    ctn_leader_params_t params;
     ctn_topo_t *topo;
-    ctn_plan_t *plan;
+    ctn_leader_layout_t *layout;
     ctn_geometry_t geometry;
     unsigned set;  /* working memory: operation modulo CTN_FLIGHT */
     uint32_t here; /* members whose post has been seen */
@@ -20,11 +20,11 @@ typedef struct ctn_leaders {
     bool led;             /* the hosted ports are through */
     bool any_staged_send; /* some member of the node, not this one, ... */
     bool any_staged_receive;
-    bool push;    /* our send buffer is outside the heap, or no plain memory */
-    bool take;    /* our receive buffer is */
-    bool met;     /* what others have posted has been looked at */
-    bool expects; /* pieces, maybe */
-    bool unfit;   /* some message had other lengths */
+    bool push;  /* our send buffer is outside the heap, or no plain memory */
+    bool take;  /* our receive buffer is */
+    bool known; /* what others have posted has been looked at */
+    bool has_posted;      /* pieces, maybe */
+    bool mismatch;        /* some message had other lengths */
     uint32_t peer_checks; /* exec's, when it began or looked */
     uint32_t departed;    /* virtual leaders known to be through */
     ctn_pairwise_t local;
@@ -32,7 +32,7 @@ typedef struct ctn_leaders {
 
 /* This node's words: each of this operation's ring. */
 
-static inline uint64_t ctn_leaders_ring(const ctn_op_t *op)
+static inline uint64_t ctn_leaders_generation(const ctn_op_t *op)
 {
     return op->seq % CTN_GENERATIONS;
 }
@@ -40,7 +40,8 @@ static inline uint64_t ctn_leaders_ring(const ctn_op_t *op)
 static inline ctn_counter_t *
 ctn_leaders_counter(const ctn_op_t *op, const ctn_leaders_t *a, uint32_t leader)
 {
-    return &a->plan->counter[ctn_leaders_ring(op) * a->plan->leaders + leader];
+    return &a->layout->counter[ctn_leaders_generation(op) * a->layout->leaders +
+                               leader];
 }
 
 static inline ctn_answer_t *ctn_leaders_answer(const ctn_op_t *op,
@@ -48,9 +49,9 @@ static inline ctn_answer_t *ctn_leaders_answer(const ctn_op_t *op,
                                                uint32_t member, uint32_t leader)
 {
     size_t n = ctn_topo_local_size(a->topo);
-    return &a->plan->answer[(ctn_leaders_ring(op) * n + member) *
-                                a->plan->leaders +
-                            leader];
+    return &a->layout->answer[(ctn_leaders_generation(op) * n + member) *
+                                  a->layout->leaders +
+                              leader];
 }
 
 /** A count of this operation in a word, 0 when the word is of another. */
@@ -74,7 +75,7 @@ static inline uint64_t ctn_leaders_arrival(const ctn_op_t *op, uint32_t node,
 static inline const ctn_address_t *
 ctn_leaders_port(const ctn_leaders_t *a, uint32_t node, uint32_t leader)
 {
-    return &a->plan->address[node * a->plan->leaders + leader];
+    return &a->layout->address[node * a->layout->leaders + leader];
 }
 
 /** Set up the hosted ports and give the first places. */

@@ -7,12 +7,12 @@
 
 /* ---- a port: gather and send ---- */
 
-static unsigned char *send_stage(const ctn_leaders_t *a, const ctn_port_t *port,
-                                 uint64_t piece)
+static unsigned char *send_staging(const ctn_leaders_t *a,
+                                   const ctn_port_t *port, uint64_t fragment)
 {
     return (unsigned char *)port->block +
            ctn_port_send_at(a->topo->member_table.nodes, a->set,
-                            piece % CTN_LEADER_STAGING_SLOTS);
+                            fragment % CTN_LEADER_STAGING_SLOTS);
 }
 
 /** The next piece to be sent. */
@@ -23,7 +23,7 @@ static const ctn_cursor_t *next_out(const ctn_port_run_t *run)
                : &run->gather;
 }
 
-static bool gather_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
+static bool gather_fragment(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 {
     ctn_port_run_t *run = &port->run[a->set];
     if (ctn_cursor_ended(&run->gather) ||
@@ -31,10 +31,10 @@ static bool gather_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
         run->pending[run->opened % CTN_LEADER_STAGING_SLOTS] != 0) {
         return false;
     }
-    ctn_side_t side = {a->plan->source[a->set], &a->call.send};
+    ctn_leader_side_t side = {a->layout->source[a->set], &a->call.send};
     size_t copied =
-        ctn_leader_piece_copy(op->exec, &a->geometry, &run->gather.at, true,
-                              &side, send_stage(a, port, run->opened));
+        ctn_leader_fragment_copy(op->exec, &a->geometry, &run->gather.at, true,
+                                 &side, send_staging(a, port, run->opened));
     ctn_exec_charge(op->exec, CTN_WORK_TRANSPOSE, copied);
     run->out[run->opened++ % CTN_LEADER_STAGING_SLOTS] = run->gather;
     if (a->any_staged_send) {
@@ -56,7 +56,7 @@ static bool filled_in(ctn_op_t *op, const ctn_leaders_t *a,
     uint32_t n = ctn_topo_local_size(a->topo);
     uint32_t me = ctn_topo_local_rank(a->topo);
     for (uint32_t i = 0; i < n; i++) {
-        if (i != me && a->plan->source[a->set][i] == NULL &&
+        if (i != me && a->layout->source[a->set][i] == NULL &&
             ctn_leaders_count(
                 op, &ctn_leaders_answer(op, a, i, port->leader)->pushed) <=
                 port->run[a->set].sent) {
@@ -76,7 +76,7 @@ static uint32_t first_rank(const ctn_leaders_t *a, uint32_t node)
 /* A grant names the last piece that may be sent, and its slot; this leader's
  * pieces before it, save the opening, are in the slots before. */
 
-static uint64_t grant_for(uint32_t number, uint64_t slot)
+static uint64_t cts_for(uint32_t number, uint64_t slot)
 {
     return ((uint64_t)number + 1) * CTN_LEADER_STAGING_SLOTS + slot;
 }
@@ -85,55 +85,55 @@ static uint64_t grant_for(uint32_t number, uint64_t slot)
 static int slot_there(const ctn_op_t *op, const ctn_leaders_t *a,
                       const ctn_port_t *port)
 {
-    const ctn_cursor_t *piece = next_out(&port->run[a->set]);
-    if (piece->opening) {
-        return (int)ctn_opening_slot(&a->geometry, port->leader, piece);
+    const ctn_cursor_t *fragment = next_out(&port->run[a->set]);
+    if (fragment->opening) {
+        return (int)ctn_opening_slot(&a->geometry, port->leader, fragment);
     }
     const unsigned char *block = (const unsigned char *)port->block;
-    const uint64_t *granted =
-        (const void *)(block + ctn_port_granted_at(a->topo->member_table.nodes,
-                                                   ctn_leaders_ring(op),
-                                                   piece->at.node));
-    uint64_t grant = ctn_leaders_count(op, granted);
-    uint64_t named = grant / CTN_LEADER_STAGING_SLOTS; /* number + 1; 0: none */
-    if (named <= piece->at.number) {
+    const uint64_t *cts =
+        (const void *)(block + ctn_port_cts_at(a->topo->member_table.nodes,
+                                               ctn_leaders_generation(op),
+                                               fragment->at.node));
+    uint64_t value = ctn_leaders_count(op, cts);
+    uint64_t named = value / CTN_LEADER_STAGING_SLOTS; /* number + 1; 0: none */
+    if (named <= fragment->at.number) {
         return -1;
     }
-    uint64_t ahead = (named - 1 - piece->at.number) / a->geometry.leaders;
-    return (int)((grant - ahead) % CTN_LEADER_STAGING_SLOTS);
+    uint64_t ahead = (named - 1 - fragment->at.number) / a->geometry.leaders;
+    return (int)((value - ahead) % CTN_LEADER_STAGING_SLOTS);
 }
 
-static catena_status_t put_piece(ctn_op_t *op, ctn_leaders_t *a,
-                                 ctn_port_t *port, uint64_t slot)
+static catena_status_t put_fragment(ctn_op_t *op, ctn_leaders_t *a,
+                                    ctn_port_t *port, uint64_t slot)
 {
     ctn_port_run_t *run = &port->run[a->set];
-    const ctn_leader_piece_t *piece = &next_out(run)->at;
-    const ctn_address_t *to = ctn_leaders_port(a, piece->node, port->leader);
+    const ctn_leader_fragment_t *fragment = &next_out(run)->at;
+    const ctn_address_t *to = ctn_leaders_port(a, fragment->node, port->leader);
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_exec_connect(op->exec, to->process, &endpoint);
     if (status != CATENA_OK) {
         return status;
     }
-    uint64_t ring = ctn_leaders_ring(op);
-    ctn_stage_header_t *header =
-        (ctn_stage_header_t *)(void *)send_stage(a, port, run->sent) - 1;
+    uint64_t generation = ctn_leaders_generation(op);
+    ctn_fragment_header_t *header =
+        (ctn_fragment_header_t *)(void *)send_staging(a, port, run->sent) - 1;
     if (!op->exec->drop_data) {
         *header = next_out(run)->of;
     }
     return ctn_put_signal(
         endpoint, ctn_exec_data(op->exec, header),
-        sizeof(*header) + piece->bytes,
+        sizeof(*header) + fragment->bytes,
         to->offset +
-            ctn_port_receive_at(a->topo->member_table.nodes, ring, slot) -
+            ctn_port_receive_at(a->topo->member_table.nodes, generation, slot) -
             sizeof(*header),
         to->offset + offsetof(ctn_port_block_t, arrived) +
-            (ring * CTN_LEADER_STAGING_SLOTS + slot) * sizeof(uint64_t),
-        ctn_leaders_arrival(op, a->geometry.node, piece->number),
+            (generation * CTN_LEADER_STAGING_SLOTS + slot) * sizeof(uint64_t),
+        ctn_leaders_arrival(op, a->geometry.node, fragment->number),
         &run->pending[run->sent % CTN_LEADER_STAGING_SLOTS]);
 }
 
 /** 1: a piece was sent, 0: none could be, < 0: status. */
-static int send_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
+static int send_fragment(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 {
     ctn_port_run_t *run = &port->run[a->set];
     if (run->sent == run->opened || !filled_in(op, a, port)) {
@@ -144,7 +144,7 @@ static int send_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
         op->waits_for = first_rank(a, next_out(run)->at.node);
         return 0;
     }
-    catena_status_t status = put_piece(op, a, port, (uint64_t)slot);
+    catena_status_t status = put_fragment(op, a, port, (uint64_t)slot);
     if (status != CATENA_OK) {
         return status;
     }
@@ -154,15 +154,16 @@ static int send_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 
 /* ---- a port: receive and scatter ---- */
 
-static unsigned char *receive_stage(const ctn_op_t *op, const ctn_leaders_t *a,
-                                    const ctn_port_t *port, uint64_t slot)
+static unsigned char *receive_staging(const ctn_op_t *op,
+                                      const ctn_leaders_t *a,
+                                      const ctn_port_t *port, uint64_t slot)
 {
     return (unsigned char *)port->block +
            ctn_port_receive_at(a->topo->member_table.nodes,
-                               ctn_leaders_ring(op), slot);
+                               ctn_leaders_generation(op), slot);
 }
 
-static uint64_t pieces_of(uint64_t bytes)
+static uint64_t fragments_of(uint64_t bytes)
 {
     return (bytes + CTN_LEADER_STAGING_BYTES - 1) / CTN_LEADER_STAGING_BYTES;
 }
@@ -170,13 +171,13 @@ static uint64_t pieces_of(uint64_t bytes)
 /** A message of another node has other lengths than this node's members expect.
  * They do not know whose; all of them fail. With more or fewer pieces than
  * expected some rank would wait for ever: then all ends. */
-CTN_COLD static void refuse_message(ctn_op_t *op, ctn_leaders_t *a,
-                                    const ctn_port_t *port,
-                                    const ctn_cursor_t *in,
-                                    const ctn_stage_header_t *found)
+CTN_COLD static void report_mismatch(ctn_op_t *op, ctn_leaders_t *a,
+                                     const ctn_port_t *port,
+                                     const ctn_cursor_t *in,
+                                     const ctn_fragment_header_t *found)
 {
-    uint64_t *unfit = &ctn_leaders_counter(op, a, port->leader)->unfit;
-    if (ctn_word_load(unfit) != ctn_flag64(op->seq)) {
+    uint64_t *mismatch = &ctn_leaders_counter(op, a, port->leader)->mismatch;
+    if (ctn_word_load(mismatch) != ctn_flag64(op->seq)) {
         ctn_error(op->exec->log,
                   "alltoall: the blocks from the node of rank %u to that of "
                   "rank %u have %llu bytes; expected %llu, or they are others; "
@@ -186,88 +187,90 @@ CTN_COLD static void refuse_message(ctn_op_t *op, ctn_leaders_t *a,
                   (unsigned long long)found->bytes,
                   (unsigned long long)in->of.bytes);
     }
-    ctn_exec_post(op->exec, unfit, ctn_flag64(op->seq));
-    a->unfit = true;
-    if (pieces_of(found->bytes) != pieces_of(in->of.bytes)) {
+    ctn_exec_post(op->exec, mismatch, ctn_flag64(op->seq));
+    a->mismatch = true;
+    if (fragments_of(found->bytes) != fragments_of(in->of.bytes)) {
         ctn_exec_abort(op->exec, CATENA_ERR_ARG);
     }
 }
 
 /** @param data behind its header */
-static void scatter_piece(ctn_op_t *op, ctn_leaders_t *a,
-                          const ctn_port_t *port, uint64_t slot,
-                          const unsigned char *data)
+static void scatter_fragment(ctn_op_t *op, ctn_leaders_t *a,
+                             const ctn_port_t *port, uint64_t slot,
+                             const unsigned char *data)
 {
     const ctn_cursor_t *in = &port->run[a->set].in[slot];
-    ctn_stage_header_t found;
+    ctn_fragment_header_t found;
     memcpy(&found, data - sizeof(found), sizeof(found));
     if (!op->exec->drop_data &&
         (found.bytes != in->of.bytes || found.digest != in->of.digest)) {
-        refuse_message(op, a, port, in, &found);
+        report_mismatch(op, a, port, in, &found);
         return;
     }
-    ctn_side_t side = {a->plan->target[a->set], &a->call.receive};
-    size_t copied = ctn_leader_piece_copy(
+    ctn_leader_side_t side = {a->layout->target[a->set], &a->call.receive};
+    size_t copied = ctn_leader_fragment_copy(
         op->exec, &a->geometry, &port->run[a->set].in[slot].at, false, &side,
         (unsigned char *)(uintptr_t)data);
     ctn_exec_charge(op->exec, CTN_WORK_COPY, copied);
 }
 
-static void land(void *context, const void *data, size_t bytes)
+static void receive_posted(void *context, const void *data, size_t bytes)
 {
-    const ctn_landing_t *landing = context;
-    ctn_leaders_t *a = ctn_op_state(landing->op);
+    const ctn_leader_posted_t *posted = context;
+    ctn_leaders_t *a = ctn_op_state(posted->op);
     (void)bytes; /* the piece's */
-    scatter_piece(landing->op, a, landing->port, landing->slot,
-                  (const unsigned char *)data + sizeof(ctn_stage_header_t));
-    landing->port->run[a->set].landed |= 1u << landing->slot;
+    scatter_fragment(posted->op, a, posted->port, posted->slot,
+                     (const unsigned char *)data +
+                         sizeof(ctn_fragment_header_t));
+    posted->port->run[a->set].received |= 1u << posted->slot;
 }
 
 static const uint64_t *arrival_word(const ctn_op_t *op, const ctn_port_t *port,
                                     uint64_t slot)
 {
-    return &port->block->arrived[ctn_leaders_ring(op)][slot];
+    return &port->block->arrived[ctn_leaders_generation(op)][slot];
 }
 
 /** Have the piece that has its place in a slot scattered as it comes, if all
  * are within reach whom it is for and nothing need leave or come before. */
-static void expect_piece(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
+static void post_receive(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
                          uint64_t slot)
 {
     ctn_port_run_t *run = &port->run[a->set];
-    const ctn_leader_piece_t *piece = &run->in[slot].at;
-    if (!a->leading.overlap || a->call.in_place || a->any_staged_receive) {
+    const ctn_leader_fragment_t *fragment = &run->in[slot].at;
+    if (!a->params.overlap || a->call.in_place || a->any_staged_receive) {
         return;
     }
-    run->landing[slot] = (ctn_landing_t){op, port, slot};
-    a->expects |= ctn_expect(
-        op->exec->network, arrival_word(op, port, slot),
-        ctn_leaders_arrival(op, piece->node, piece->number),
-        sizeof(ctn_stage_header_t) + piece->bytes, land, &run->landing[slot]);
+    run->posted[slot] = (ctn_leader_posted_t){op, port, slot};
+    a->has_posted |=
+        ctn_expect(op->exec->network, arrival_word(op, port, slot),
+                   ctn_leaders_arrival(op, fragment->node, fragment->number),
+                   sizeof(ctn_fragment_header_t) + fragment->bytes,
+                   receive_posted, &run->posted[slot]);
 }
 
 void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a)
 {
-    for (uint32_t i = 0; a->expects && i < a->plan->ports; i++) {
+    for (uint32_t i = 0; a->has_posted && i < a->layout->ports; i++) {
         for (unsigned slot = 0; slot < CTN_LEADER_STAGING_SLOTS; slot++) {
             ctn_unexpect(op->exec->network,
-                         arrival_word(op, &a->plan->port[i], slot));
+                         arrival_word(op, &a->layout->port[i], slot));
         }
     }
 }
 
 /** Tell the members outside the heap of a piece that is in staging. */
-static void give_out(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
-                     uint64_t slot)
+static void notify_members(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
+                           uint64_t slot)
 {
     ctn_port_run_t *run = &port->run[a->set];
     ctn_counter_t *counter = ctn_leaders_counter(op, a, port->leader);
-    const ctn_leader_piece_t *piece = &run->in[slot].at;
-    counter->piece[run->delivered % CTN_LEADER_STAGING_SLOTS] =
-        (uint64_t)piece->node << 32 | piece->number * CTN_LEADER_STAGING_SLOTS |
-        slot;
+    const ctn_leader_fragment_t *fragment = &run->in[slot].at;
+    counter->fragment[run->delivered % CTN_LEADER_STAGING_SLOTS] =
+        (uint64_t)fragment->node << 32 |
+        fragment->number * CTN_LEADER_STAGING_SLOTS | slot;
     run->entry[slot] = run->delivered++;
-    run->given_out |= 1u << slot;
+    run->notified |= 1u << slot;
     ctn_exec_post(op->exec, &counter->delivered,
                   ctn_flag(op->seq, run->delivered));
 }
@@ -278,7 +281,7 @@ static bool taken_by_all(ctn_op_t *op, const ctn_leaders_t *a,
     uint32_t n = ctn_topo_local_size(a->topo);
     uint32_t me = ctn_topo_local_rank(a->topo);
     for (uint32_t i = 0; i < n; i++) {
-        if (i != me && a->plan->target[a->set][i] == NULL &&
+        if (i != me && a->layout->target[a->set][i] == NULL &&
             ctn_leaders_count(
                 op, &ctn_leaders_answer(op, a, i, port->leader)->taken) <=
                 entry) {
@@ -310,7 +313,7 @@ static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
                         uint64_t place)
 {
     ctn_port_run_t *run = &port->run[a->set];
-    if (a->leading.overlap || place < run->drain_end) {
+    if (a->params.overlap || place < run->drain_end) {
         return true;
     }
     if (run->base < run->drain_end ||
@@ -338,51 +341,52 @@ static bool scatter_place(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
     if ((run->scattered & bit) != 0) {
         return false;
     }
-    if ((run->given_out & bit) == 0) {
+    if ((run->notified & bit) == 0) {
         if (!has_arrived(op, a, port, slot) ||
             !may_scatter(op, a, port, place)) {
             return false;
         }
-        if ((run->landed & bit) == 0) {
-            scatter_piece(op, a, port, slot, receive_stage(op, a, port, slot));
+        if ((run->received & bit) == 0) {
+            scatter_fragment(op, a, port, slot,
+                             receive_staging(op, a, port, slot));
         }
         if (!a->any_staged_receive) {
-            run->landed &= ~bit;
+            run->received &= ~bit;
             run->scattered |= bit;
             return true;
         }
-        give_out(op, a, port, slot);
+        notify_members(op, a, port, slot);
         return true;
     }
     if (!taken_by_all(op, a, port, run->entry[slot])) {
         return false;
     }
-    run->given_out &= ~bit;
+    run->notified &= ~bit;
     run->scattered |= bit;
     return true;
 }
 
-static catena_status_t send_grant(ctn_op_t *op, ctn_leaders_t *a,
-                                  ctn_port_t *port,
-                                  const ctn_leader_piece_t *piece,
-                                  uint64_t slot)
+static catena_status_t send_cts(ctn_op_t *op, ctn_leaders_t *a,
+                                ctn_port_t *port,
+                                const ctn_leader_fragment_t *fragment,
+                                uint64_t slot)
 {
-    const ctn_address_t *to = ctn_leaders_port(a, piece->node, port->leader);
+    const ctn_address_t *to = ctn_leaders_port(a, fragment->node, port->leader);
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_exec_connect(op->exec, to->process, &endpoint);
     if (status != CATENA_OK) {
         return status;
     }
     return ctn_signal(endpoint,
-                      to->offset + ctn_port_granted_at(
-                                       a->topo->member_table.nodes,
-                                       ctn_leaders_ring(op), a->geometry.node),
-                      ctn_flag(op->seq, grant_for(piece->number, slot)));
+                      to->offset + ctn_port_cts_at(a->topo->member_table.nodes,
+                                                   ctn_leaders_generation(op),
+                                                   a->geometry.node),
+                      ctn_flag(op->seq, cts_for(fragment->number, slot)));
 }
 
 /** Give the places that have become free to the pieces that come next. */
-static catena_status_t give_places(ctn_op_t *op, ctn_leaders_t *a,
-                                   ctn_port_t *port)
+static catena_status_t assign_places(ctn_op_t *op, ctn_leaders_t *a,
+                                     ctn_port_t *port)
 {
     ctn_port_run_t *run = &port->run[a->set];
     while (run->base < run->ahead &&
@@ -390,19 +394,19 @@ static catena_status_t give_places(ctn_op_t *op, ctn_leaders_t *a,
         run->scattered &= ~(1u << run->base % CTN_LEADER_STAGING_SLOTS);
         run->base++;
     }
-    while (!ctn_cursor_ended(&run->expect) &&
+    while (!ctn_cursor_ended(&run->assign) &&
            run->ahead < run->base + CTN_LEADER_STAGING_SLOTS) {
         uint64_t slot = run->ahead++ % CTN_LEADER_STAGING_SLOTS;
-        run->in[slot] = run->expect;
+        run->in[slot] = run->assign;
         /* Arrivals are told apart by few bits: begin anew. */
-        ctn_word_store(&port->block->arrived[ctn_leaders_ring(op)][slot], 0);
-        expect_piece(op, a, port, slot);
-        catena_status_t status =
-            send_grant(op, a, port, &run->in[slot].at, slot);
+        ctn_word_store(&port->block->arrived[ctn_leaders_generation(op)][slot],
+                       0);
+        post_receive(op, a, port, slot);
+        catena_status_t status = send_cts(op, a, port, &run->in[slot].at, slot);
         if (status != CATENA_OK) {
             return status;
         }
-        ctn_cursor_next(&a->geometry, port->leader, false, &run->expect);
+        ctn_cursor_next(&a->geometry, port->leader, false, &run->assign);
     }
     return CATENA_OK;
 }
@@ -416,7 +420,7 @@ static int scatter(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
     for (uint64_t place = run->base; place < run->ahead; place++) {
         moved |= scatter_place(op, a, port, place);
     }
-    catena_status_t status = moved ? give_places(op, a, port) : CATENA_OK;
+    catena_status_t status = moved ? assign_places(op, a, port) : CATENA_OK;
     return status == CATENA_OK ? moved : status;
 }
 
@@ -430,27 +434,27 @@ static catena_status_t begin_port(ctn_op_t *op, ctn_leaders_t *a,
     ctn_port_run_t *run = &port->run[a->set];
     memset(run, 0, sizeof(*run));
     run->gather = ctn_cursor_first(g, port->leader, true);
-    run->expect = ctn_cursor_first(g, port->leader, false);
+    run->assign = ctn_cursor_first(g, port->leader, false);
     uint32_t turns = ctn_turns(g, port->leader);
     run->ahead = turns < CTN_LEADER_STAGING_SLOTS
                      ? turns * ctn_opening(g, port->leader)
                      : CTN_LEADER_STAGING_SLOTS;
     run->scattered = (1u << run->ahead) - 1;
-    while (!ctn_cursor_ended(&run->expect) && run->expect.opening) {
-        uint32_t slot = ctn_opening_slot(g, port->leader, &run->expect);
-        run->in[slot] = run->expect;
+    while (!ctn_cursor_ended(&run->assign) && run->assign.opening) {
+        uint32_t slot = ctn_opening_slot(g, port->leader, &run->assign);
+        run->in[slot] = run->assign;
         run->scattered &= ~(1u << slot);
-        expect_piece(op, a, port, slot);
-        ctn_cursor_next(g, port->leader, false, &run->expect);
+        post_receive(op, a, port, slot);
+        ctn_cursor_next(g, port->leader, false, &run->assign);
     }
-    return give_places(op, a, port);
+    return assign_places(op, a, port);
 }
 
 catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a)
 {
     catena_status_t status = CATENA_OK;
-    for (uint32_t i = 0; i < a->plan->ports && status == CATENA_OK; i++) {
-        status = begin_port(op, a, &a->plan->port[i]);
+    for (uint32_t i = 0; i < a->layout->ports && status == CATENA_OK; i++) {
+        status = begin_port(op, a, &a->layout->port[i]);
     }
     return status;
 }
@@ -458,7 +462,7 @@ catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a)
 static bool port_finished(const ctn_leaders_t *a, const ctn_port_t *port)
 {
     const ctn_port_run_t *run = &port->run[a->set];
-    if (!ctn_cursor_ended(next_out(run)) || !ctn_cursor_ended(&run->expect) ||
+    if (!ctn_cursor_ended(next_out(run)) || !ctn_cursor_ended(&run->assign) ||
         run->base < run->ahead) {
         return false;
     }
@@ -473,14 +477,14 @@ static bool port_finished(const ctn_leaders_t *a, const ctn_port_t *port)
 int ctn_port_advance(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 {
     int moved = 0;
-    while (gather_piece(op, a, port)) {
+    while (gather_fragment(op, a, port)) {
         moved = 1;
-        if (a->leading.overlap) {
+        if (a->params.overlap) {
             break; /* on its way before the next is gathered */
         }
     }
     int sent;
-    while ((sent = send_piece(op, a, port)) > 0) {
+    while ((sent = send_fragment(op, a, port)) > 0) {
         moved = 1;
     }
     int scattered = sent < 0 ? 0 : scatter(op, a, port);

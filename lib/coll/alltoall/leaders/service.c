@@ -8,16 +8,17 @@
 void ctn_service_begin(ctn_leaders_t *a)
 {
     uint32_t me = ctn_topo_local_rank(a->topo);
-    for (uint32_t l = 0; (a->push || a->take) && l < a->plan->leaders; l++) {
-        bool ours = a->plan->host[l] == me;
-        ctn_service_t *service = &a->plan->service[a->set][l];
+    for (uint32_t l = 0; (a->push || a->take) && l < a->layout->leaders; l++) {
+        bool ours = a->layout->leader_member[l] == me;
+        ctn_service_t *service = &a->layout->service[a->set][l];
         *service = (ctn_service_t){0};
         if (a->push && !ours) {
             service->push = ctn_cursor_first(&a->geometry, l, true);
-            service->to_push = ctn_leader_piece_count(&a->geometry, l, true);
+            service->to_push = ctn_leader_fragment_count(&a->geometry, l, true);
         }
         if (a->take && !ours) {
-            service->to_take = ctn_leader_piece_count(&a->geometry, l, false);
+            service->to_take =
+                ctn_leader_fragment_count(&a->geometry, l, false);
         }
     }
 }
@@ -27,25 +28,25 @@ static unsigned char *leader_memory(const ctn_leaders_t *a, uint32_t leader,
 {
     const ctn_address_t *port =
         ctn_leaders_port(a, a->topo->node_index, leader);
-    return ctn_pointer(a->plan->host_endpoint[leader], port->offset + at);
+    return ctn_pointer(a->layout->leader_endpoint[leader], port->offset + at);
 }
 
 /** Fill our part into the pieces that the leader has opened. */
-static bool push_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
+static bool push_share(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
 {
-    ctn_service_t *service = &a->plan->service[a->set][leader];
+    ctn_service_t *service = &a->layout->service[a->set][leader];
     uint32_t me = ctn_topo_local_rank(a->topo);
     uint64_t opened =
         ctn_leaders_count(op, &ctn_leaders_counter(op, a, leader)->opened);
-    ctn_side_t side = {a->plan->nobody, &a->call.send};
+    ctn_leader_side_t side = {a->layout->unreachable, &a->call.send};
     bool moved = false;
     while (service->pushed < opened) {
-        unsigned char *stage = leader_memory(
+        unsigned char *staging = leader_memory(
             a, leader,
             ctn_port_send_at(a->topo->member_table.nodes, a->set,
                              service->pushed % CTN_LEADER_STAGING_SLOTS));
-        (void)ctn_leader_piece_copy(op->exec, &a->geometry, &service->push.at,
-                                    true, &side, stage);
+        (void)ctn_leader_fragment_copy(op->exec, &a->geometry,
+                                       &service->push.at, true, &side, staging);
         service->pushed++;
         ctn_exec_post(op->exec, &ctn_leaders_answer(op, a, me, leader)->pushed,
                       ctn_flag(op->seq, service->pushed));
@@ -56,28 +57,28 @@ static bool push_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
 }
 
 /** Take our part of the pieces that the leader has delivered. */
-static bool take_parts(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
+static bool take_share(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
 {
-    ctn_service_t *service = &a->plan->service[a->set][leader];
+    ctn_service_t *service = &a->layout->service[a->set][leader];
     const ctn_counter_t *counter = ctn_leaders_counter(op, a, leader);
     uint32_t me = ctn_topo_local_rank(a->topo);
     uint64_t delivered = ctn_leaders_count(op, &counter->delivered);
-    ctn_side_t side = {a->plan->nobody, &a->call.receive};
+    ctn_leader_side_t side = {a->layout->unreachable, &a->call.receive};
     bool moved = false;
     while (service->taken < delivered) {
         uint64_t entry =
-            counter->piece[service->taken % CTN_LEADER_STAGING_SLOTS];
+            counter->fragment[service->taken % CTN_LEADER_STAGING_SLOTS];
         uint32_t number = (uint32_t)entry / CTN_LEADER_STAGING_SLOTS;
-        ctn_leader_piece_t piece = ctn_leader_piece_at(
+        ctn_leader_fragment_t fragment = ctn_leader_fragment_at(
             &a->geometry, (uint32_t)(entry >> 32), number, false);
-        unsigned char *stage =
-            leader_memory(a, leader,
-                          ctn_port_receive_at(
-                              a->topo->member_table.nodes, ctn_leaders_ring(op),
-                              entry % CTN_LEADER_STAGING_SLOTS));
-        if (ctn_word_load(&counter->unfit) != ctn_flag64(op->seq)) {
-            (void)ctn_leader_piece_copy(op->exec, &a->geometry, &piece, false,
-                                        &side, stage);
+        unsigned char *staging = leader_memory(
+            a, leader,
+            ctn_port_receive_at(a->topo->member_table.nodes,
+                                ctn_leaders_generation(op),
+                                entry % CTN_LEADER_STAGING_SLOTS));
+        if (ctn_word_load(&counter->mismatch) != ctn_flag64(op->seq)) {
+            (void)ctn_leader_fragment_copy(op->exec, &a->geometry, &fragment,
+                                           false, &side, staging);
         }
         service->taken++;
         ctn_exec_post(op->exec, &ctn_leaders_answer(op, a, me, leader)->taken,
@@ -92,18 +93,19 @@ ctn_step_t ctn_service_advance(ctn_op_t *op, ctn_leaders_t *a)
 {
     bool moved = false;
     bool done = true;
-    for (uint32_t l = 0; (a->push || a->take) && l < a->plan->leaders; l++) {
-        ctn_service_t *service = &a->plan->service[a->set][l];
+    for (uint32_t l = 0; (a->push || a->take) && l < a->layout->leaders; l++) {
+        ctn_service_t *service = &a->layout->service[a->set][l];
         if (service->pushed < service->to_push) {
-            moved |= push_parts(op, a, l);
+            moved |= push_share(op, a, l);
         }
         if (service->taken < service->to_take) {
-            moved |= take_parts(op, a, l);
+            moved |= take_share(op, a, l);
         }
         if (service->pushed < service->to_push ||
             service->taken < service->to_take) {
             done = false;
-            op->waits_for = ctn_topo_local(a->topo, a->plan->host[l])->rank;
+            op->waits_for =
+                ctn_topo_local(a->topo, a->layout->leader_member[l])->rank;
         }
     }
     return done ? CTN_STEP_NEXT : moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
