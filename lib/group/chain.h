@@ -27,7 +27,7 @@ typedef struct ctn_chain_place {
 /** Fold `far`, the value of members further away, into `near`, the value of
  * members between them and this one. Associative. `leftwards`: the far ones
  * are to the left. */
-typedef void (*ctn_fold_t)(void *near, const void *far, int leftwards);
+typedef void (*ctn_fold_t)(void *inout, const void *in, int in_is_left);
 
 /** Arguments and results of a double scan: state of ctn_scan_algorithm. */
 typedef struct ctn_scan ctn_scan_t;
@@ -49,7 +49,7 @@ struct ctn_scan {
      * every second one. Both ends of an edge add it: then all see all edges. */
     const void *opening;
     size_t opening_bytes; /* at most CTN_SCAN_BYTES */
-    void (*meet)(ctn_scan_t *scan, int side, const void *opening);
+    void (*fold_opening)(ctn_scan_t *scan, int side, const void *opening);
     void *context; /* for it */
     /* working */
     unsigned char inclusive[2][CTN_SCAN_BYTES];
@@ -99,10 +99,10 @@ extern const ctn_algorithm_t ctn_table_allgather_algorithm;
 typedef struct ctn_words {
     uint64_t word[CTN_WORDS];
 } ctn_words_t;
-void ctn_fold_sum(void *near, const void *far, int leftwards);
+void ctn_fold_sum(void *inout, const void *in, int in_is_left);
 
 /** The value of the farthest member: from[0] is that of rank 0 (what it tells
  * all), from[1] that of the last; those two have only their own. */
-void ctn_fold_farthest(void *near, const void *far, int leftwards);
+void ctn_fold_farthest(void *inout, const void *in, int in_is_left);
 
 #endif

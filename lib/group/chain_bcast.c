@@ -37,15 +37,15 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static catena_status_t take(ctn_op_t *op, unsigned side,
-                            const ctn_receive_handle_t *letter)
+static catena_status_t incoming(ctn_op_t *op, unsigned side,
+                                const ctn_receive_handle_t *receive_handle)
 {
     (void)side;
     bcast_t *bcast = ctn_op_state(op);
-    if (letter->bytes != bcast->bytes) {
+    if (receive_handle->bytes != bcast->bytes) {
         return CATENA_ERR_ARG; /* members do not agree */
     }
-    bcast->source = letter->data;
+    bcast->source = receive_handle->data;
     return CATENA_OK;
 }
 
@@ -56,13 +56,13 @@ static ctn_rank_block_t all(ctn_op_t *op, unsigned side, unsigned child)
     return (ctn_rank_block_t){bcast->source, bcast->bytes};
 }
 
-static const ctn_rooted_values_t values = {take, all};
+static const ctn_rooted_values_t values = {incoming, all};
 
 /** The children first: they have more to do. */
 static ctn_step_t pass_on(ctn_op_t *op)
 {
     bcast_t *bcast = ctn_op_state(op);
-    ctn_step_t step = ctn_rooted_lend_down(op);
+    ctn_step_t step = ctn_rooted_send_down(op);
     if (step == CTN_STEP_NEXT && !bcast->tree.is_root && bcast->bytes > 0) {
         memcpy(bcast->data, bcast->source, bcast->bytes);
         ctn_exec_charge(op->exec, CTN_WORK_COPY, bcast->bytes);

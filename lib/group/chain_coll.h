@@ -16,8 +16,8 @@
 /** Associative; the order of members is kept, so it need not be commutative.
  * `near` becomes the value of the members of `near` and of `far`, which is that
  * of the members right beside them: to their left or to their right. */
-typedef void (*ctn_combine_t)(void *near, const void *far, size_t bytes,
-                              bool far_is_left, void *argument);
+typedef void (*ctn_combine_t)(void *inout, const void *in, size_t bytes,
+                              bool in_is_left, void *argument);
 
 typedef struct ctn_operator {
     ctn_combine_t combine;
@@ -59,7 +59,7 @@ ctn_op_t *ctn_chain_barrier(ctn_exec_t *exec, ctn_chain_t *chain);
 
 /** A result of pieces, one for each member and in their order. */
 typedef struct ctn_rank_blocks {
-    ctn_rank_block_t *piece; /* [count] */
+    ctn_rank_block_t *block; /* [count] */
     uint32_t count;
     ctn_stream_t stream[2]; /* what they lie in */
 } ctn_rank_blocks_t;
@@ -72,12 +72,12 @@ ctn_op_t *ctn_chain_gather(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
 /** The same at all members. */
 ctn_op_t *ctn_chain_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
                               ctn_rank_block_t own, ctn_rank_blocks_t *result);
-void ctn_rank_blocks_release(ctn_exec_t *exec, ctn_rank_blocks_t *pieces);
+void ctn_rank_blocks_release(ctn_exec_t *exec, ctn_rank_blocks_t *blocks);
 
 /** Piece i of `pieces`, [N] at `root` and nothing elsewhere, gets to member i:
  * the one piece of its result, which is made. */
 ctn_op_t *ctn_chain_scatter(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
-                            const ctn_rank_block_t *pieces,
+                            const ctn_rank_block_t *blocks,
                             ctn_rank_blocks_t *result);
 
 #endif

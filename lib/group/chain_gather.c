@@ -35,15 +35,15 @@ static ctn_step_t begin(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static catena_status_t take(ctn_op_t *op, unsigned side,
-                            const ctn_receive_handle_t *letter)
+static catena_status_t incoming(ctn_op_t *op, unsigned side,
+                                const ctn_receive_handle_t *receive_handle)
 {
     gather_t *gather = ctn_op_state(op);
-    return ctn_stream_append(op->exec, &gather->stream[side], letter->data,
-                             letter->bytes);
+    return ctn_stream_append(op->exec, &gather->stream[side],
+                             receive_handle->data, receive_handle->bytes);
 }
 
-static const ctn_rooted_values_t values = {.take = take};
+static const ctn_rooted_values_t values = {.incoming = incoming};
 
 static ctn_step_t pass_on(ctn_op_t *op)
 {
@@ -55,7 +55,7 @@ static ctn_step_t pass_on(ctn_op_t *op)
         tree->is_root
             ? ctn_rank_blocks_take(op->exec, gather->result, gather->stream, 0,
                                    place->rank, place->size)
-            : ctn_rooted_lend_up(op, stream->memory, stream->bytes);
+            : ctn_rooted_send_up(op, stream->memory, stream->bytes);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 

@@ -36,27 +36,27 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static catena_status_t take(ctn_op_t *op, unsigned side,
-                            const ctn_receive_handle_t *letter)
+static catena_status_t incoming(ctn_op_t *op, unsigned side,
+                                const ctn_receive_handle_t *receive_handle)
 {
     reduce_t *reduce = ctn_op_state(op);
-    if (letter->bytes != reduce->bytes) {
+    if (receive_handle->bytes != reduce->bytes) {
         return CATENA_ERR_ARG; /* members do not agree */
     }
-    reduce->by.combine(reduce->value, letter->data, reduce->bytes,
+    reduce->by.combine(reduce->value, receive_handle->data, reduce->bytes,
                        side == CTN_LEFT, reduce->by.argument);
     ctn_exec_charge(op->exec, CTN_WORK_REDUCE, reduce->bytes);
     return CATENA_OK;
 }
 
-static const ctn_rooted_values_t values = {.take = take};
+static const ctn_rooted_values_t values = {.incoming = incoming};
 
 static ctn_step_t pass_on(ctn_op_t *op)
 {
     reduce_t *reduce = ctn_op_state(op);
     catena_status_t status = CATENA_OK;
     if (!reduce->tree.is_root) {
-        status = ctn_rooted_lend_up(op, reduce->value, reduce->bytes);
+        status = ctn_rooted_send_up(op, reduce->value, reduce->bytes);
     } else if (reduce->bytes > 0) {
         memcpy(reduce->result, reduce->value, reduce->bytes);
         ctn_exec_charge(op->exec, CTN_WORK_COPY, reduce->bytes);

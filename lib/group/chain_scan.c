@@ -16,7 +16,7 @@ typedef struct scan {
     ctn_operator_t by;
     const void *own;
     size_t bytes;
-    bool wanted[2];     /* is scanned from that side */
+    bool scanned[2];    /* is scanned from that side */
     void *exclusive[2]; /* results, NULL: not asked for */
     void *inclusive;    /* from the left */
     void *total;
@@ -41,10 +41,10 @@ static void copy_value(ctn_op_t *op, const scan_t *scan, void *to,
     }
 }
 
-static void fold(ctn_op_t *op, const scan_t *scan, void *near, const void *far,
+static void fold(ctn_op_t *op, const scan_t *scan, void *inout, const void *in,
                  unsigned side)
 {
-    scan->by.combine(near, far, scan->bytes, side == CTN_LEFT,
+    scan->by.combine(inout, in, scan->bytes, side == CTN_LEFT,
                      scan->by.argument);
     ctn_exec_charge(op->exec, CTN_WORK_REDUCE, scan->bytes);
 }
@@ -55,7 +55,7 @@ static ctn_step_t begin(ctn_op_t *op)
     ctn_double_scan_begin(&scan->double_scan);
     scan->any[CTN_LEFT] = scan->any[CTN_RIGHT] = false;
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-        if (!scan->wanted[side]) {
+        if (!scan->scanned[side]) {
             continue;
         }
         scan->running[side] = new_value(op, scan);
@@ -77,7 +77,7 @@ static ctn_step_t begin(ctn_op_t *op)
 static unsigned char *outgoing(ctn_op_t *op, unsigned side, size_t *bytes)
 {
     scan_t *scan = ctn_op_state(op);
-    *bytes = scan->wanted[side] ? scan->bytes : 0;
+    *bytes = scan->scanned[side] ? scan->bytes : 0;
     return scan->running[side];
 }
 
@@ -85,10 +85,10 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
                                 const unsigned char *value, size_t bytes)
 {
     scan_t *scan = ctn_op_state(op);
-    if (bytes != (scan->wanted[side] ? scan->bytes : 0)) {
+    if (bytes != (scan->scanned[side] ? scan->bytes : 0)) {
         return CATENA_ERR_ARG; /* members do not agree */
     }
-    if (!scan->wanted[side]) {
+    if (!scan->scanned[side]) {
         return CATENA_OK;
     }
     void *exclusive = scan->exclusive[side];
@@ -145,12 +145,12 @@ static const ctn_algorithm_t algorithm = {
 
 /** @param asked from where to scan, and where results go */
 static ctn_op_t *create(ctn_exec_t *exec, ctn_chain_t *chain, ctn_operator_t by,
-                        const void *own, size_t bytes, const scan_t *asked)
+                        const void *own, size_t bytes, const scan_t *arguments)
 {
     ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->sequence);
     if (op != NULL) {
         scan_t *scan = ctn_op_state(op);
-        *scan = *asked;
+        *scan = *arguments;
         scan->by = by;
         scan->own = own;
         scan->bytes = bytes;
@@ -165,7 +165,7 @@ ctn_op_t *ctn_chain_inclusive_scan(ctn_exec_t *exec, ctn_chain_t *chain,
                                    size_t bytes, void *result)
 {
     return create(exec, chain, by, own, bytes,
-                  &(scan_t){.wanted = {true, false}, .inclusive = result});
+                  &(scan_t){.scanned = {true, false}, .inclusive = result});
 }
 
 ctn_op_t *ctn_chain_exclusive_scan(ctn_exec_t *exec, ctn_chain_t *chain,
@@ -174,7 +174,7 @@ ctn_op_t *ctn_chain_exclusive_scan(ctn_exec_t *exec, ctn_chain_t *chain,
 {
     return create(
         exec, chain, by, own, bytes,
-        &(scan_t){.wanted = {true, false}, .exclusive = {result, NULL}});
+        &(scan_t){.scanned = {true, false}, .exclusive = {result, NULL}});
 }
 
 ctn_op_t *ctn_chain_double_scan(ctn_exec_t *exec, ctn_chain_t *chain,
@@ -183,7 +183,7 @@ ctn_op_t *ctn_chain_double_scan(ctn_exec_t *exec, ctn_chain_t *chain,
 {
     return create(
         exec, chain, by, own, bytes,
-        &(scan_t){.wanted = {true, true}, .exclusive = {left, right}});
+        &(scan_t){.scanned = {true, true}, .exclusive = {left, right}});
 }
 
 ctn_op_t *ctn_chain_allreduce(ctn_exec_t *exec, ctn_chain_t *chain,
@@ -191,13 +191,13 @@ ctn_op_t *ctn_chain_allreduce(ctn_exec_t *exec, ctn_chain_t *chain,
                               void *result)
 {
     return create(exec, chain, by, own, bytes,
-                  &(scan_t){.wanted = {true, true}, .total = result});
+                  &(scan_t){.scanned = {true, true}, .total = result});
 }
 
-static void combine_nothing(void *near, const void *far, size_t bytes,
-                            bool far_is_left, void *argument)
+static void combine_nothing(void *inout, const void *in, size_t bytes,
+                            bool in_is_left, void *argument)
 {
-    (void)near, (void)far, (void)bytes, (void)far_is_left, (void)argument;
+    (void)inout, (void)in, (void)bytes, (void)in_is_left, (void)argument;
 }
 
 ctn_op_t *ctn_chain_barrier(ctn_exec_t *exec, ctn_chain_t *chain)

@@ -9,11 +9,11 @@
 typedef struct scatter {
     ctn_rooted_t tree; /* first */
     /* arguments */
-    const ctn_rank_block_t *pieces; /* the root's */
+    const ctn_rank_block_t *blocks; /* the root's */
     ctn_rank_blocks_t *result;
     /* working */
-    ctn_stream_t stream[2];                 /* the root's, for either side */
-    const ctn_receive_handle_t *letter;     /* the others' */
+    ctn_stream_t stream[2]; /* the root's, for either side */
+    const ctn_receive_handle_t *receive_handle; /* the others' */
     size_t bound[2][CTN_ROOTED_ROUNDS + 1]; /* where children's pieces begin */
 } scatter_t;
 
@@ -25,12 +25,12 @@ static catena_status_t pack(ctn_op_t *op, scatter_t *scatter, unsigned side)
     int64_t step = side == CTN_LEFT ? -1 : 1;
     size_t bytes = 0;
     for (int64_t i = place->rank + step; i >= 0 && i < place->size; i += step) {
-        bytes += ctn_stream_bytes(scatter->pieces[i].bytes);
+        bytes += ctn_stream_bytes(scatter->blocks[i].bytes);
     }
     catena_status_t status = ctn_stream_reserve(op->exec, stream, bytes);
     for (int64_t i = place->rank + step;
          status == CATENA_OK && i >= 0 && i < place->size; i += step) {
-        status = ctn_stream_put(op->exec, stream, scatter->pieces[i]);
+        status = ctn_stream_put(op->exec, stream, scatter->blocks[i]);
     }
     return status;
 }
@@ -51,8 +51,8 @@ static void find_bounds(scatter_t *scatter, unsigned side,
 }
 
 /** The result: this member's own, as if it were alone. */
-static catena_status_t keep(ctn_op_t *op, scatter_t *scatter,
-                            ctn_rank_block_t own)
+static catena_status_t store_own(ctn_op_t *op, scatter_t *scatter,
+                                 ctn_rank_block_t own)
 {
     ctn_stream_t stream[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
     catena_status_t status = ctn_stream_put(op->exec, &stream[CTN_RIGHT], own);
@@ -67,7 +67,7 @@ static ctn_step_t begin(ctn_op_t *op)
     const ctn_rooted_t *tree = &scatter->tree;
     catena_status_t status = ctn_rooted_begin(&scatter->tree);
     if (status == CATENA_OK && tree->is_root) {
-        status = keep(op, scatter, scatter->pieces[tree->root]);
+        status = store_own(op, scatter, scatter->blocks[tree->root]);
     }
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         if (status == CATENA_OK && tree->is_root) {
@@ -79,29 +79,31 @@ static ctn_step_t begin(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static catena_status_t take(ctn_op_t *op, unsigned side,
-                            const ctn_receive_handle_t *letter)
+static catena_status_t incoming(ctn_op_t *op, unsigned side,
+                                const ctn_receive_handle_t *receive_handle)
 {
     scatter_t *scatter = ctn_op_state(op);
-    scatter->letter = letter;
+    scatter->receive_handle = receive_handle;
     size_t at = 0;
-    ctn_rank_block_t own = ctn_stream_next(letter->data, &at);
-    find_bounds(scatter, !side, letter->data, at, letter->bytes);
-    return keep(op, scatter, own);
+    ctn_rank_block_t own = ctn_stream_next(receive_handle->data, &at);
+    find_bounds(scatter, !side, receive_handle->data, at,
+                receive_handle->bytes);
+    return store_own(op, scatter, own);
 }
 
-static ctn_rank_block_t stretch(ctn_op_t *op, unsigned side, unsigned child)
+static ctn_rank_block_t child_blocks(ctn_op_t *op, unsigned side,
+                                     unsigned child)
 {
     const scatter_t *scatter = ctn_op_state(op);
     const size_t *bound = scatter->bound[side];
     const unsigned char *records = scatter->tree.is_root
                                        ? scatter->stream[side].memory
-                                       : scatter->letter->data;
+                                       : scatter->receive_handle->data;
     return (ctn_rank_block_t){records + bound[child],
                               bound[child + 1] - bound[child]};
 }
 
-static const ctn_rooted_values_t values = {take, stretch};
+static const ctn_rooted_values_t values = {incoming, child_blocks};
 
 static void finish(ctn_op_t *op)
 {
@@ -115,7 +117,7 @@ static void finish(ctn_op_t *op)
 
 static const ctn_phase_t phases[] = {{"begin", begin},
                                      {"receive", ctn_rooted_receive},
-                                     {"pass on", ctn_rooted_lend_down},
+                                     {"pass on", ctn_rooted_send_down},
                                      {"end", ctn_rooted_await_children},
                                      {NULL, NULL}};
 
@@ -127,7 +129,7 @@ static const ctn_algorithm_t algorithm = {
 };
 
 ctn_op_t *ctn_chain_scatter(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
-                            const ctn_rank_block_t *pieces,
+                            const ctn_rank_block_t *blocks,
                             ctn_rank_blocks_t *result)
 {
     void *state;
@@ -135,7 +137,7 @@ ctn_op_t *ctn_chain_scatter(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
         ctn_rooted_create(exec, chain, root, &algorithm, &values, &state);
     if (op != NULL) {
         scatter_t *scatter = state;
-        scatter->pieces = pieces;
+        scatter->blocks = blocks;
         scatter->result = result;
     }
     return op;

@@ -80,7 +80,7 @@ static bool receive(ctn_op_t *op, ctn_scan_t *scan, int side)
     }
     const scan_message_t *message = message_from(op, scan, side);
     if (scan->round == 0 && scan->opening != NULL) {
-        scan->meet(scan, side, message->value);
+        scan->fold_opening(scan, side, message->value);
     } else {
         scan->fold(scan->from[side], message->value, side == LEFT);
         scan->fold(scan->inclusive[side], message->value, side == LEFT);
@@ -126,18 +126,18 @@ const ctn_algorithm_t ctn_scan_algorithm = {
     .synchronizing = true,
 };
 
-void ctn_fold_sum(void *near, const void *far, int leftwards)
+void ctn_fold_sum(void *inout, const void *in, int in_is_left)
 {
-    (void)leftwards;
-    ctn_words_t *a = near;
-    const ctn_words_t *b = far;
+    (void)in_is_left;
+    ctn_words_t *a = inout;
+    const ctn_words_t *b = in;
     for (unsigned i = 0; i < CTN_WORDS; i++) {
         a->word[i] += b->word[i];
     }
 }
 
-void ctn_fold_farthest(void *near, const void *far, int leftwards)
+void ctn_fold_farthest(void *inout, const void *in, int in_is_left)
 {
-    (void)leftwards;
-    memcpy(near, far, sizeof(ctn_words_t));
+    (void)in_is_left;
+    memcpy(inout, in, sizeof(ctn_words_t));
 }

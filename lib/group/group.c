@@ -94,9 +94,9 @@ static size_t lay_out_hidden(ctn_hidden_t *hidden, uint32_t members,
         bytes = (bytes + line - 1) / line * line;
     }
     hidden->eager = bytes;
-    hidden->wide_bytes = eager ? CTN_SMALL_EAGER_BYTES : 0;
+    hidden->eager_bytes = eager ? CTN_SMALL_EAGER_BYTES : 0;
     return bytes +
-           (size_t)CTN_GENERATIONS * CTN_EAGER_SLOTS * hidden->wide_bytes;
+           (size_t)CTN_GENERATIONS * CTN_EAGER_SLOTS * hidden->eager_bytes;
 }
 
 catena_status_t ctn_hidden_create(catena_group_t *of, size_t node_area,

@@ -60,7 +60,7 @@ typedef struct ctn_hidden {
     catena_group_t *of;
     ctn_duplicates_t *requests; /* of that */
     size_t eager;               /* where its wide payloads are */
-    uint32_t wide_bytes;        /* of a slot; 0: it has none */
+    uint32_t eager_bytes;       /* of a slot; 0: it has none */
 } ctn_hidden_t;
 
 /** The group whose settings hold for this one. */
@@ -90,7 +90,7 @@ static inline unsigned char *ctn_group_block_at(const catena_group_t *group,
  * the same. */
 static inline uint32_t ctn_group_eager_bytes(const catena_group_t *group)
 {
-    return group->hidden ? ((const ctn_hidden_t *)group)->wide_bytes
+    return group->hidden ? ((const ctn_hidden_t *)group)->eager_bytes
                          : CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES;
 }
 

@@ -1,6 +1,6 @@
 #include "group/rooted_tree.h"
 
-typedef struct rooted {
+typedef struct with_log {
     ctn_chain_t *chain;
     ctn_op_t *on_tree; /* not yet started */
 } with_log_t;
@@ -113,8 +113,8 @@ static unsigned slot_of(unsigned side, unsigned round)
 
 /* ---- messages to and from the member 2^round away on `side` ---- */
 
-static catena_status_t lend(ctn_op_t *op, unsigned side, unsigned round,
-                            const void *data, size_t bytes)
+static catena_status_t send_zcopy(ctn_op_t *op, unsigned side, unsigned round,
+                                  const void *data, size_t bytes)
 {
     const ctn_rooted_t *tree = ctn_op_state(op);
     op->exec->tally.rounds++;
@@ -122,8 +122,8 @@ static catena_status_t lend(ctn_op_t *op, unsigned side, unsigned round,
                                   slot_of(!side, round), 0, data, bytes);
 }
 
-static bool is_returned(const ctn_op_t *op, unsigned side, unsigned round,
-                        size_t bytes)
+static bool is_sent(const ctn_op_t *op, unsigned side, unsigned round,
+                    size_t bytes)
 {
     return ctn_message_zcopy_done(op, slot_of(!side, round), 0, bytes);
 }
@@ -131,9 +131,9 @@ static bool is_returned(const ctn_op_t *op, unsigned side, unsigned round,
 static ctn_step_t receive(ctn_op_t *op, unsigned side, unsigned round)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
-    ctn_step_t step =
-        ctn_message_receive(op, member_at(tree, side, round),
-                            slot_of(side, round), 0, &tree->letter[side]);
+    ctn_step_t step = ctn_message_receive(op, member_at(tree, side, round),
+                                          slot_of(side, round), 0,
+                                          &tree->receive_handle[side]);
     if (step == CTN_STEP_NEXT) {
         op->exec->tally.rounds++;
     } else {
@@ -147,19 +147,20 @@ static ctn_step_t receive(ctn_op_t *op, unsigned side, unsigned round)
 void ctn_rooted_drop(ctn_op_t *op)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
-    ctn_receive_handle_release(op, &tree->letter[CTN_LEFT]);
-    ctn_receive_handle_release(op, &tree->letter[CTN_RIGHT]);
+    ctn_receive_handle_release(op, &tree->receive_handle[CTN_LEFT]);
+    ctn_receive_handle_release(op, &tree->receive_handle[CTN_RIGHT]);
 }
 
 /** The member 2^round away on `side` sends something. NEXT: it is taken. */
-static ctn_step_t take_from(ctn_op_t *op, unsigned side, unsigned round)
+static ctn_step_t receive_from(ctn_op_t *op, unsigned side, unsigned round)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
     ctn_step_t step = receive(op, side, round);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    catena_status_t status = tree->values->take(op, side, &tree->letter[side]);
+    catena_status_t status =
+        tree->values->incoming(op, side, &tree->receive_handle[side]);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
@@ -167,44 +168,44 @@ static ctn_step_t take_from(ctn_op_t *op, unsigned side, unsigned round)
 
 /** The next child on `side`. MOVED: what it sent is taken; NEXT: there is
  * none. */
-static ctn_step_t hear(ctn_op_t *op, unsigned side)
+static ctn_step_t receive_child(ctn_op_t *op, unsigned side)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
-    unsigned round = tree->heard[side];
+    unsigned round = tree->received[side];
     if (round == tree->children[side]) {
         return CTN_STEP_NEXT;
     }
-    ctn_step_t step = take_from(op, side, round);
+    ctn_step_t step = receive_from(op, side, round);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    ctn_receive_handle_release(op, &tree->letter[side]);
-    tree->heard[side]++;
+    ctn_receive_handle_release(op, &tree->receive_handle[side]);
+    tree->received[side]++;
     return CTN_STEP_MOVED;
 }
 
 ctn_step_t ctn_rooted_collect(ctn_op_t *op)
 {
-    ctn_step_t left = hear(op, CTN_LEFT);
+    ctn_step_t left = receive_child(op, CTN_LEFT);
     if (left == CTN_STEP_MOVED || left == CTN_STEP_FAIL) {
         return left;
     }
-    ctn_step_t right = hear(op, CTN_RIGHT);
+    ctn_step_t right = receive_child(op, CTN_RIGHT);
     return right == CTN_STEP_NEXT ? left : right;
 }
 
-catena_status_t ctn_rooted_lend_up(ctn_op_t *op, const void *data, size_t bytes)
+catena_status_t ctn_rooted_send_up(ctn_op_t *op, const void *data, size_t bytes)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
-    tree->lent_bytes = bytes;
-    return lend(op, tree->up, tree->up_round, data, bytes);
+    tree->sent_bytes = bytes;
+    return send_zcopy(op, tree->up, tree->up_round, data, bytes);
 }
 
 ctn_step_t ctn_rooted_await_parent(ctn_op_t *op)
 {
     const ctn_rooted_t *tree = ctn_op_state(op);
     return tree->is_root ||
-                   is_returned(op, tree->up, tree->up_round, tree->lent_bytes)
+                   is_sent(op, tree->up, tree->up_round, tree->sent_bytes)
                ? CTN_STEP_NEXT
                : CTN_STEP_WAIT;
 }
@@ -215,19 +216,20 @@ ctn_step_t ctn_rooted_receive(ctn_op_t *op)
 {
     const ctn_rooted_t *tree = ctn_op_state(op);
     return tree->is_root ? CTN_STEP_NEXT
-                         : take_from(op, tree->up, tree->up_round);
+                         : receive_from(op, tree->up, tree->up_round);
 }
 
 /** The farthest first: they have most to do. */
-ctn_step_t ctn_rooted_lend_down(ctn_op_t *op)
+ctn_step_t ctn_rooted_send_down(ctn_op_t *op)
 {
     const ctn_rooted_t *tree = ctn_op_state(op);
     catena_status_t status = CATENA_OK;
     for (unsigned child = CTN_ROOTED_ROUNDS; child-- > 0;) {
         for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
             if (status == CATENA_OK && child < tree->children[side]) {
-                ctn_rank_block_t piece = tree->values->part(op, side, child);
-                status = lend(op, side, child, piece.data, piece.bytes);
+                ctn_rank_block_t block =
+                    tree->values->outgoing(op, side, child);
+                status = send_zcopy(op, side, child, block.data, block.bytes);
             }
         }
     }
@@ -239,8 +241,8 @@ ctn_step_t ctn_rooted_await_children(ctn_op_t *op)
     const ctn_rooted_t *tree = ctn_op_state(op);
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         for (unsigned child = 0; child < tree->children[side]; child++) {
-            size_t bytes = tree->values->part(op, side, child).bytes;
-            if (!is_returned(op, side, child, bytes)) {
+            size_t bytes = tree->values->outgoing(op, side, child).bytes;
+            if (!is_sent(op, side, child, bytes)) {
                 return CTN_STEP_WAIT;
             }
         }

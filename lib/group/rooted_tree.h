@@ -17,10 +17,10 @@
 typedef struct ctn_rooted_values {
     /** What the member on `side` has sent: a child, when it goes up; the
      * parent, whose letter stays until ctn_rooted_drop, when it goes down. */
-    catena_status_t (*take)(ctn_op_t *op, unsigned side,
-                            const ctn_receive_handle_t *letter);
+    catena_status_t (*incoming)(ctn_op_t *op, unsigned side,
+                                const ctn_receive_handle_t *receive_handle);
     /** Down: what a child on `side`, 2^child away, is to get. */
-    ctn_rank_block_t (*part)(ctn_op_t *op, unsigned side, unsigned child);
+    ctn_rank_block_t (*outgoing)(ctn_op_t *op, unsigned side, unsigned child);
 } ctn_rooted_values_t;
 
 /** First in the state of an operation on a tree. */
@@ -34,9 +34,9 @@ typedef struct ctn_rooted {
     unsigned up;          /* side of the parent */
     unsigned up_round;    /* it is 2^up_round away */
     unsigned children[2]; /* on each side, 2^0, 2^1, ... away */
-    unsigned heard[2];    /* of those, the nearest first */
-    size_t lent_bytes;    /* to the parent */
-    ctn_receive_handle_t letter[2];
+    unsigned received[2]; /* of those, the nearest first */
+    size_t sent_bytes;    /* to the parent */
+    ctn_receive_handle_t receive_handle[2];
 } ctn_rooted_t;
 
 /** An operation that makes sure of the log-chain, then runs one made of
@@ -57,7 +57,7 @@ void ctn_rooted_drop(ctn_op_t *op);
 /** Phase: take what the children send. */
 ctn_step_t ctn_rooted_collect(ctn_op_t *op);
 /** Lend `data` to the parent; see ctn_message_send_zcopy. */
-catena_status_t ctn_rooted_lend_up(ctn_op_t *op, const void *data,
+catena_status_t ctn_rooted_send_up(ctn_op_t *op, const void *data,
                                    size_t bytes);
 /** Phase: wait until the parent has it. */
 ctn_step_t ctn_rooted_await_parent(ctn_op_t *op);
@@ -67,7 +67,7 @@ ctn_step_t ctn_rooted_await_parent(ctn_op_t *op);
 /** Phase: take what the parent sends. */
 ctn_step_t ctn_rooted_receive(ctn_op_t *op);
 /** Phase: lend its part to every child. */
-ctn_step_t ctn_rooted_lend_down(ctn_op_t *op);
+ctn_step_t ctn_rooted_send_down(ctn_op_t *op);
 /** Phase: wait until all have theirs. */
 ctn_step_t ctn_rooted_await_children(ctn_op_t *op);
 
@@ -75,7 +75,7 @@ ctn_step_t ctn_rooted_await_children(ctn_op_t *op);
  * begin, after `head` bytes, with its own piece; then come those of its side,
  * the nearest first. The first member's left one may be empty. */
 catena_status_t ctn_rank_blocks_take(ctn_exec_t *exec,
-                                     ctn_rank_blocks_t *pieces,
+                                     ctn_rank_blocks_t *blocks,
                                      ctn_stream_t *stream, size_t head,
                                      uint32_t rank, uint32_t count);
 

@@ -14,8 +14,8 @@ void ctn_double_scan_begin(ctn_double_scan_t *double_scan)
     double_scan->round = 0;
     double_scan->sent = double_scan->here[CTN_LEFT] =
         double_scan->here[CTN_RIGHT] = false;
-    memset(double_scan->parcel, 0, sizeof(double_scan->parcel));
-    memset(double_scan->letter, 0, sizeof(double_scan->letter));
+    memset(double_scan->send_handle, 0, sizeof(double_scan->send_handle));
+    memset(double_scan->receive_handle, 0, sizeof(double_scan->receive_handle));
 }
 
 /** To the partner on `side` what came from the other one, and whom it meets
@@ -34,13 +34,14 @@ static catena_status_t send(ctn_op_t *op, ctn_double_scan_t *double_scan,
     return ctn_message_send(op, double_scan->partner[side],
                             2 * double_scan->round + !side, 0, message,
                             CTN_DOUBLE_SCAN_HEAD_BYTES + bytes,
-                            &double_scan->parcel[side]);
+                            &double_scan->send_handle[side]);
 }
 
 static bool all_taken(ctn_op_t *op, ctn_double_scan_t *double_scan)
 {
-    bool left = ctn_message_send_done(op, &double_scan->parcel[CTN_LEFT]);
-    return ctn_message_send_done(op, &double_scan->parcel[CTN_RIGHT]) && left;
+    bool left = ctn_message_send_done(op, &double_scan->send_handle[CTN_LEFT]);
+    return ctn_message_send_done(op, &double_scan->send_handle[CTN_RIGHT]) &&
+           left;
 }
 
 static ctn_step_t send_both(ctn_op_t *op, ctn_double_scan_t *double_scan)
@@ -66,14 +67,14 @@ static ctn_step_t send_both(ctn_op_t *op, ctn_double_scan_t *double_scan)
 static ctn_step_t receive(ctn_op_t *op, ctn_double_scan_t *double_scan,
                           unsigned side)
 {
-    ctn_receive_handle_t *letter = &double_scan->letter[side];
+    ctn_receive_handle_t *receive_handle = &double_scan->receive_handle[side];
     if (!ctn_address_exists(double_scan->partner[side]) ||
         double_scan->here[side]) {
         return CTN_STEP_NEXT;
     }
     ctn_step_t step =
         ctn_message_receive(op, double_scan->partner[side],
-                            2 * double_scan->round + side, 0, letter);
+                            2 * double_scan->round + side, 0, receive_handle);
     if (step != CTN_STEP_NEXT) {
         uint32_t away = UINT32_C(1) << double_scan->round;
         op->waits_for = side == CTN_LEFT ? double_scan->place->rank - away
@@ -81,12 +82,12 @@ static ctn_step_t receive(ctn_op_t *op, ctn_double_scan_t *double_scan,
         return step;
     }
     uint64_t beyond;
-    memcpy(&beyond, letter->data, sizeof(beyond));
+    memcpy(&beyond, receive_handle->data, sizeof(beyond));
     double_scan->beyond[side] = ctn_address_unpack(beyond);
     catena_status_t status = double_scan->values->incoming(
-        op, side, letter->data + CTN_DOUBLE_SCAN_HEAD_BYTES,
-        letter->bytes - CTN_DOUBLE_SCAN_HEAD_BYTES);
-    ctn_receive_handle_release(op, letter);
+        op, side, receive_handle->data + CTN_DOUBLE_SCAN_HEAD_BYTES,
+        receive_handle->bytes - CTN_DOUBLE_SCAN_HEAD_BYTES);
+    ctn_receive_handle_release(op, receive_handle);
     double_scan->here[side] = true;
     return status == CATENA_OK ? step : ctn_op_fail(op, status);
 }
@@ -124,7 +125,7 @@ void ctn_double_scan_drop(ctn_op_t *op)
 {
     ctn_double_scan_t *double_scan = ctn_op_state(op);
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
-        ctn_send_handle_release(op, &double_scan->parcel[side]);
-        ctn_receive_handle_release(op, &double_scan->letter[side]);
+        ctn_send_handle_release(op, &double_scan->send_handle[side]);
+        ctn_receive_handle_release(op, &double_scan->receive_handle[side]);
     }
 }

@@ -36,8 +36,8 @@ typedef struct ctn_double_scan {
     bool here[2];
     bool sent;
     unsigned round;
-    ctn_send_handle_t parcel[2];
-    ctn_receive_handle_t letter[2];
+    ctn_send_handle_t send_handle[2];
+    ctn_receive_handle_t receive_handle[2];
 } ctn_double_scan_t;
 
 /** Begin anew. */

@@ -6,12 +6,12 @@ catena_status_t ctn_stream_reserve(ctn_exec_t *exec, ctn_stream_t *stream,
                                    size_t bytes)
 {
     size_t needed = stream->bytes + bytes;
-    if (needed <= stream->room) {
+    if (needed <= stream->capacity) {
         return CATENA_OK;
     }
-    size_t room = stream->room + stream->room / 2;
-    room = room < needed ? needed : room;
-    unsigned char *memory = ctn_scratch_alloc(exec, room);
+    size_t capacity = stream->capacity + stream->capacity / 2;
+    capacity = capacity < needed ? needed : capacity;
+    unsigned char *memory = ctn_scratch_alloc(exec, capacity);
     if (memory == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -19,27 +19,27 @@ catena_status_t ctn_stream_reserve(ctn_exec_t *exec, ctn_stream_t *stream,
         memcpy(memory, stream->memory, stream->bytes);
         ctn_exec_charge(exec, CTN_WORK_COPY, stream->bytes);
     }
-    ctn_scratch_free(exec, stream->memory, stream->room);
+    ctn_scratch_free(exec, stream->memory, stream->capacity);
     stream->memory = memory;
-    stream->room = room;
+    stream->capacity = capacity;
     return CATENA_OK;
 }
 
 catena_status_t ctn_stream_put(ctn_exec_t *exec, ctn_stream_t *stream,
-                               ctn_rank_block_t piece)
+                               ctn_rank_block_t block)
 {
-    size_t bytes = ctn_stream_bytes(piece.bytes);
+    size_t bytes = ctn_stream_bytes(block.bytes);
     catena_status_t status = ctn_stream_reserve(exec, stream, bytes);
     if (status != CATENA_OK) {
         return status;
     }
     unsigned char *at = stream->memory + stream->bytes;
-    uint64_t length = piece.bytes;
+    uint64_t length = block.bytes;
     memset(at + bytes - sizeof(uint64_t), 0, sizeof(uint64_t)); /* padding */
     memcpy(at, &length, sizeof(length));
-    if (piece.bytes > 0) {
-        memcpy(at + sizeof(length), piece.data, piece.bytes);
-        ctn_exec_charge(exec, CTN_WORK_COPY, piece.bytes);
+    if (block.bytes > 0) {
+        memcpy(at + sizeof(length), block.data, block.bytes);
+        ctn_exec_charge(exec, CTN_WORK_COPY, block.bytes);
     }
     stream->bytes += bytes;
     return CATENA_OK;
@@ -59,7 +59,7 @@ catena_status_t ctn_stream_append(ctn_exec_t *exec, ctn_stream_t *stream,
 
 void ctn_stream_release(ctn_exec_t *exec, ctn_stream_t *stream)
 {
-    ctn_scratch_free(exec, stream->memory, stream->room);
+    ctn_scratch_free(exec, stream->memory, stream->capacity);
     *stream = (ctn_stream_t){NULL, 0, 0};
 }
 
@@ -67,7 +67,7 @@ ctn_rank_block_t ctn_stream_next(const unsigned char *records, size_t *at)
 {
     uint64_t length;
     memcpy(&length, records + *at, sizeof(length));
-    ctn_rank_block_t piece = {records + *at + sizeof(length), (size_t)length};
-    *at += ctn_stream_bytes(piece.bytes);
-    return piece;
+    ctn_rank_block_t block = {records + *at + sizeof(length), (size_t)length};
+    *at += ctn_stream_bytes(block.bytes);
+    return block;
 }

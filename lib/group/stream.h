@@ -14,7 +14,7 @@ typedef struct ctn_rank_block {
 typedef struct ctn_stream {
     unsigned char *memory; /* in the own heap */
     size_t bytes;          /* in use */
-    size_t room;
+    size_t capacity;
 } ctn_stream_t;
 
 /** What a piece takes. */
@@ -28,7 +28,7 @@ catena_status_t ctn_stream_reserve(ctn_exec_t *exec, ctn_stream_t *stream,
                                    size_t bytes);
 /** Add a piece at the end. */
 catena_status_t ctn_stream_put(ctn_exec_t *exec, ctn_stream_t *stream,
-                               ctn_rank_block_t piece);
+                               ctn_rank_block_t block);
 /** Add what another stream, or part of one, consists of. */
 catena_status_t ctn_stream_append(ctn_exec_t *exec, ctn_stream_t *stream,
                                   const void *records, size_t bytes);

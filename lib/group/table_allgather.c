@@ -18,8 +18,8 @@ static unsigned slot_of(unsigned round, unsigned side)
     return 2 + 2 * round + side;
 }
 
-static catena_status_t announce(ctn_op_t *op, ctn_table_allgather_t *gather,
-                                int side)
+static catena_status_t publish(ctn_op_t *op, ctn_table_allgather_t *gather,
+                               int side)
 {
     const ctn_chain_place_t *place = gather->place;
     ctn_address_t peer = side == LEFT ? place->left : place->right;
@@ -36,7 +36,7 @@ static ctn_step_t begin(ctn_op_t *op)
     ctn_table_allgather_t *gather = ctn_op_state(op);
     gather->round = gather->sent = gather->received = 0;
     for (int side = LEFT; side <= RIGHT; side++) {
-        catena_status_t status = announce(op, gather, side);
+        catena_status_t status = publish(op, gather, side);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
@@ -44,7 +44,7 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-static ctn_step_t meet(ctn_op_t *op)
+static ctn_step_t receive_tables(ctn_op_t *op)
 {
     ctn_table_allgather_t *gather = ctn_op_state(op);
     for (int side = LEFT; side <= RIGHT; side++) {
@@ -151,8 +151,10 @@ static ctn_step_t rounds(ctn_op_t *op)
     return CTN_STEP_MOVED;
 }
 
-static const ctn_phase_t phases[] = {
-    {"announce", begin}, {"meet", meet}, {"rounds", rounds}, {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"announce", begin},
+                                     {"meet", receive_tables},
+                                     {"rounds", rounds},
+                                     {NULL, NULL}};
 
 const ctn_algorithm_t ctn_table_allgather_algorithm = {
     .name = "chain/allgather",

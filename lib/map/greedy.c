@@ -11,7 +11,7 @@
 enum { FRONTIER = 4096 };
 
 typedef struct growth {
-    const ctn_order_t *order;
+    const ctn_map_problem_t *problem;
     uint32_t *part;
     uint64_t *here;     /* weight of a vertex' edges to the node being filled */
     uint64_t *open;     /* to vertices without a node */
@@ -53,7 +53,7 @@ static uint32_t take_corner(growth_t *growth)
         growth->left++;
     }
     uint32_t best = growth->left;
-    for (uint32_t v = best; !growth->scattered && v < growth->order->count;
+    for (uint32_t v = best; !growth->scattered && v < growth->problem->count;
          v++) {
         if (part[v] == NONE && growth->open[v] > 0 &&
             (growth->open[best] == 0 || growth->open[v] < growth->open[best])) {
@@ -66,23 +66,23 @@ static uint32_t take_corner(growth_t *growth)
 
 static void join(growth_t *growth, uint32_t v, uint32_t node)
 {
-    const ctn_order_t *order = growth->order;
+    const ctn_map_problem_t *problem = growth->problem;
     growth->part[v] = node;
-    for (size_t i = order->first[v]; i < order->first[v + 1]; i++) {
-        uint32_t to = order->to[i];
-        growth->open[to] -= order->weight[i];
+    for (size_t i = problem->first[v]; i < problem->first[v + 1]; i++) {
+        uint32_t to = problem->to[i];
+        growth->open[to] -= problem->weight[i];
         if (growth->part[to] == NONE) {
             if (growth->here[to] == 0) {
                 growth->frontier[growth->frontiers++] = to;
             }
-            growth->here[to] += order->weight[i];
+            growth->here[to] += problem->weight[i];
         }
     }
 }
 
 static void fill(growth_t *growth, uint32_t node)
 {
-    for (uint32_t taken = 0; taken < growth->order->room[node]; taken++) {
+    for (uint32_t taken = 0; taken < growth->problem->capacity[node]; taken++) {
         uint32_t v = take_next(growth);
         join(growth, v != NONE ? v : take_corner(growth), node);
     }
@@ -92,12 +92,12 @@ static void fill(growth_t *growth, uint32_t node)
 }
 
 /** The largest node that is not filled yet. */
-static uint32_t largest(const ctn_order_t *order, const bool filled[])
+static uint32_t largest(const ctn_map_problem_t *problem, const bool filled[])
 {
     uint32_t best = NONE;
-    for (uint32_t b = 0; b < order->nodes; b++) {
+    for (uint32_t b = 0; b < problem->nodes; b++) {
         if (!filled[b] &&
-            (best == NONE || order->room[b] > order->room[best])) {
+            (best == NONE || problem->capacity[b] > problem->capacity[best])) {
             best = b;
         }
     }
@@ -106,28 +106,28 @@ static uint32_t largest(const ctn_order_t *order, const bool filled[])
 
 static void grow(growth_t *growth, bool filled[])
 {
-    const ctn_order_t *order = growth->order;
-    for (uint32_t v = 0; v < order->count; v++) {
+    const ctn_map_problem_t *problem = growth->problem;
+    for (uint32_t v = 0; v < problem->count; v++) {
         growth->part[v] = NONE;
-        for (size_t i = order->first[v]; i < order->first[v + 1]; i++) {
-            growth->open[v] += order->weight[i];
+        for (size_t i = problem->first[v]; i < problem->first[v + 1]; i++) {
+            growth->open[v] += problem->weight[i];
         }
     }
-    for (uint32_t i = 0; i < order->nodes; i++) {
-        uint32_t node = largest(order, filled);
+    for (uint32_t i = 0; i < problem->nodes; i++) {
+        uint32_t node = largest(problem, filled);
         fill(growth, node);
         filled[node] = true;
     }
 }
 
-catena_status_t ctn_order_grow(const ctn_order_t *order, uint32_t part[])
+catena_status_t ctn_map_grow(const ctn_map_problem_t *problem, uint32_t part[])
 {
-    size_t count = (size_t)order->count + 1;
-    growth_t growth = {.order = order, .part = part};
+    size_t count = (size_t)problem->count + 1;
+    growth_t growth = {.problem = problem, .part = part};
     growth.here = calloc(count, sizeof(*growth.here));
     growth.open = calloc(count, sizeof(*growth.open));
     growth.frontier = malloc(count * sizeof(*growth.frontier));
-    bool *filled = calloc((size_t)order->nodes + 1, sizeof(*filled));
+    bool *filled = calloc((size_t)problem->nodes + 1, sizeof(*filled));
     catena_status_t status = CATENA_ERR_NO_MEMORY;
     if (growth.here != NULL && growth.open != NULL && growth.frontier != NULL &&
         filled != NULL) {
@@ -143,38 +143,39 @@ catena_status_t ctn_order_grow(const ctn_order_t *order, uint32_t part[])
 
 /** Where there is room for `v`, the node that it is joined to most; `joined`:
  * 0 for every node, and so again afterwards. */
-static uint32_t roomiest(const ctn_order_t *order, const uint32_t part[],
-                         const uint32_t held[], uint64_t joined[], uint32_t v)
+static uint32_t nearest_free_node(const ctn_map_problem_t *problem,
+                                  const uint32_t part[], const uint32_t held[],
+                                  uint64_t adjacent[], uint32_t v)
 {
-    for (size_t i = order->first[v]; i < order->first[v + 1]; i++) {
-        joined[part[order->to[i]]] += order->weight[i];
+    for (size_t i = problem->first[v]; i < problem->first[v + 1]; i++) {
+        adjacent[part[problem->to[i]]] += problem->weight[i];
     }
     uint32_t best = NONE;
-    for (uint32_t b = 0; b < order->nodes; b++) {
-        if (held[b] < order->room[b] &&
-            (best == NONE || joined[b] > joined[best])) {
+    for (uint32_t b = 0; b < problem->nodes; b++) {
+        if (held[b] < problem->capacity[b] &&
+            (best == NONE || adjacent[b] > adjacent[best])) {
             best = b;
         }
     }
-    for (size_t i = order->first[v]; i < order->first[v + 1]; i++) {
-        joined[part[order->to[i]]] = 0;
+    for (size_t i = problem->first[v]; i < problem->first[v + 1]; i++) {
+        adjacent[part[problem->to[i]]] = 0;
     }
     return best;
 }
 
-catena_status_t ctn_order_fit(const ctn_order_t *order, uint32_t part[])
+catena_status_t ctn_map_fit(const ctn_map_problem_t *problem, uint32_t part[])
 {
-    uint32_t *held = calloc((size_t)order->nodes + 1, sizeof(*held));
-    uint64_t *joined = calloc((size_t)order->nodes + 1, sizeof(*joined));
+    uint32_t *held = calloc((size_t)problem->nodes + 1, sizeof(*held));
+    uint64_t *adjacent = calloc((size_t)problem->nodes + 1, sizeof(*adjacent));
     catena_status_t status = CATENA_ERR_NO_MEMORY;
-    if (held != NULL && joined != NULL) {
-        for (uint32_t v = 0; v < order->count; v++) {
+    if (held != NULL && adjacent != NULL) {
+        for (uint32_t v = 0; v < problem->count; v++) {
             held[part[v]]++;
         }
-        for (uint32_t v = 0; v < order->count; v++) {
+        for (uint32_t v = 0; v < problem->count; v++) {
             uint32_t from = part[v];
-            if (held[from] > order->room[from]) {
-                part[v] = roomiest(order, part, held, joined, v);
+            if (held[from] > problem->capacity[from]) {
+                part[v] = nearest_free_node(problem, part, held, adjacent, v);
                 held[from]--;
                 held[part[v]]++;
             }
@@ -182,6 +183,6 @@ catena_status_t ctn_order_fit(const ctn_order_t *order, uint32_t part[])
         status = CATENA_OK;
     }
     free(held);
-    free(joined);
+    free(adjacent);
     return status;
 }

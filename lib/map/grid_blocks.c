@@ -141,11 +141,12 @@ static uint64_t volume(int ndims, const int extent[])
 
 /** Nodes in the order in which they take cells: the largest first, so that
  * blocks of one size follow each other. */
-static void order_nodes(const ctn_order_t *order, uint32_t sorted[])
+static void order_nodes(const ctn_map_problem_t *problem, uint32_t sorted[])
 {
-    for (uint32_t b = 0; b < order->nodes; b++) {
+    for (uint32_t b = 0; b < problem->nodes; b++) {
         uint32_t at = b;
-        while (at > 0 && order->room[b] > order->room[sorted[at - 1]]) {
+        while (at > 0 &&
+               problem->capacity[b] > problem->capacity[sorted[at - 1]]) {
             sorted[at] = sorted[at - 1];
             at--;
         }
@@ -155,7 +156,7 @@ static void order_nodes(const ctn_order_t *order, uint32_t sorted[])
 
 /** Who takes the next cell. */
 typedef struct dealing {
-    const ctn_order_t *order;
+    const ctn_map_problem_t *problem;
     const uint32_t *sorted;
     uint32_t node;  /* in sorted */
     uint32_t taken; /* by it */
@@ -164,7 +165,7 @@ typedef struct dealing {
 static uint32_t deal(dealing_t *dealing)
 {
     while (dealing->taken ==
-           dealing->order->room[dealing->sorted[dealing->node]]) {
+           dealing->problem->capacity[dealing->sorted[dealing->node]]) {
         dealing->node++;
         dealing->taken = 0;
     }
@@ -197,14 +198,14 @@ static void deal_block(const ctn_grid_t *grid, const int side[], const int at[],
 
 /** Deal the cells block by block, and the vertices beyond the grid last.
  * `work`: [4][ndims] */
-static void deal_all(const ctn_order_t *order, const ctn_grid_t *grid,
+static void deal_all(const ctn_map_problem_t *problem, const ctn_grid_t *grid,
                      const int side[], const uint32_t sorted[], int work[],
                      uint32_t part[])
 {
     int ndims = grid->ndims;
     int *blocks = work;
     int *at = work + ndims;
-    dealing_t dealing = {.order = order, .sorted = sorted};
+    dealing_t dealing = {.problem = problem, .sorted = sorted};
     for (int d = 0; d < ndims; d++) {
         blocks[d] = (grid->dims[d] + side[d] - 1) / side[d];
     }
@@ -213,27 +214,27 @@ static void deal_all(const ctn_order_t *order, const ctn_grid_t *grid,
         walk(ndims, blocks, k, at);
         deal_block(grid, side, at, work + 2 * ndims, &dealing, part);
     }
-    for (uint64_t v = volume(ndims, grid->dims); v < order->count; v++) {
+    for (uint64_t v = volume(ndims, grid->dims); v < problem->count; v++) {
         part[v] = deal(&dealing);
     }
 }
 
 /** Deal the cells by each of the shapes, and keep the best. */
-static catena_status_t deal_best(const ctn_order_t *order,
+static catena_status_t deal_best(const ctn_map_problem_t *problem,
                                  const cutting_t *cutting, uint32_t part[])
 {
     const ctn_grid_t *grid = cutting->grid;
-    size_t bytes = order->count * sizeof(uint32_t);
-    uint32_t *sorted = malloc((order->nodes + 1) * sizeof(*sorted));
+    size_t bytes = problem->count * sizeof(uint32_t);
+    uint32_t *sorted = malloc((problem->nodes + 1) * sizeof(*sorted));
     uint32_t *trial = malloc(bytes + 1);
     int *work = malloc((4 * (size_t)grid->ndims + 1) * sizeof(*work));
     catena_status_t status = CATENA_ERR_NO_MEMORY;
     if (sorted != NULL && trial != NULL && work != NULL) {
-        order_nodes(order, sorted);
+        order_nodes(problem, sorted);
         uint64_t least = UINT64_MAX;
         for (uint32_t i = 0; i < cutting->shapes; i++) {
-            deal_all(order, grid, cutting->best[i].side, sorted, work, trial);
-            uint64_t between = ctn_order_between(order, trial);
+            deal_all(problem, grid, cutting->best[i].side, sorted, work, trial);
+            uint64_t between = ctn_map_cut_weight(problem, trial);
             if (between < least) {
                 memcpy(part, trial, bytes);
                 least = between;
@@ -248,18 +249,18 @@ static catena_status_t deal_best(const ctn_order_t *order,
 }
 
 /** Blocks are made for the greatest node: all have its size, or most do. */
-static uint64_t cells_of(const ctn_order_t *order)
+static uint64_t cells_of(const ctn_map_problem_t *problem)
 {
     uint32_t most = 1;
-    for (uint32_t b = 0; b < order->nodes; b++) {
-        most = order->room[b] > most ? order->room[b] : most;
+    for (uint32_t b = 0; b < problem->nodes; b++) {
+        most = problem->capacity[b] > most ? problem->capacity[b] : most;
     }
     return most;
 }
 
-catena_status_t ctn_order_blocks(const ctn_order_t *order,
-                                 const ctn_grid_t *grid, const int weights[],
-                                 uint32_t part[])
+catena_status_t ctn_map_blocks(const ctn_map_problem_t *problem,
+                               const ctn_grid_t *grid, const int weights[],
+                               uint32_t part[])
 {
     size_t ndims = (size_t)grid->ndims;
     int *sides = calloc((SHAPES + 1) * ndims + 1, sizeof(*sides));
@@ -268,7 +269,7 @@ catena_status_t ctn_order_blocks(const ctn_order_t *order,
     }
     cutting_t cutting = {.grid = grid,
                          .weights = weights,
-                         .cells = cells_of(order),
+                         .cells = cells_of(problem),
                          .side = sides + SHAPES * ndims};
     for (size_t i = 0; i < SHAPES; i++) {
         cutting.best[i].side = sides + i * ndims;
@@ -278,7 +279,7 @@ catena_status_t ctn_order_blocks(const ctn_order_t *order,
     } else {
         offer(&cutting);
     }
-    catena_status_t status = deal_best(order, &cutting, part);
+    catena_status_t status = deal_best(problem, &cutting, part);
     free(sides);
     return status;
 }
@@ -304,7 +305,7 @@ static bool neighbor_of(const ctn_grid_t *grid, const int at[], int k,
 
 /** All edges of the grid. @return how many */
 static size_t list_edges(const ctn_grid_t *grid, const int weights[], int at[],
-                         ctn_order_edge_t edge[])
+                         ctn_map_edge_t edge[])
 {
     size_t edges = 0;
     uint64_t cells = volume(grid->ndims, grid->dims);
@@ -317,38 +318,38 @@ static size_t list_edges(const ctn_grid_t *grid, const int weights[], int at[],
         for (int k = 0; k < directions(grid); k++) {
             uint32_t to;
             if (neighbor_of(grid, at, k, &to)) {
-                edge[edges++] = (ctn_order_edge_t){(uint32_t)cell, to,
-                                                   weight_of(weights, k)};
+                edge[edges++] =
+                    (ctn_map_edge_t){(uint32_t)cell, to, weight_of(weights, k)};
             }
         }
     }
     return edges;
 }
 
-catena_status_t ctn_order_map_grid(uint32_t count, const uint32_t node[],
-                                   const ctn_grid_t *grid, const int weights[],
-                                   uint32_t place[], uint64_t *before,
-                                   uint64_t *after)
+catena_status_t ctn_map_grid(uint32_t count, const uint32_t node[],
+                             const ctn_grid_t *grid, const int weights[],
+                             uint32_t place[], uint64_t *before,
+                             uint64_t *after)
 {
     size_t most = volume(grid->ndims, grid->dims) * (size_t)directions(grid);
-    ctn_order_edge_t *edge = malloc((most + 1) * sizeof(*edge));
+    ctn_map_edge_t *edge = malloc((most + 1) * sizeof(*edge));
     int *at = malloc(((size_t)grid->ndims + 1) * sizeof(*at));
     uint32_t *part = malloc(((size_t)count + 1) * sizeof(*part));
-    ctn_order_t order = {0};
+    ctn_map_problem_t problem = {0};
     catena_status_t status = CATENA_ERR_NO_MEMORY;
     if (edge != NULL && at != NULL && part != NULL) {
         size_t edges = list_edges(grid, weights, at, edge);
-        status = ctn_order_open(&order, count, node, edges, edge);
+        status = ctn_map_open(&problem, count, node, edges, edge);
     }
     free(edge);
     free(at);
     if (status == CATENA_OK) {
-        status = ctn_order_blocks(&order, grid, weights, part);
+        status = ctn_map_blocks(&problem, grid, weights, part);
     }
     if (status == CATENA_OK) {
-        status = ctn_order_place(&order, part, place, before, after);
+        status = ctn_map_place(&problem, part, place, before, after);
     }
-    ctn_order_close(&order);
+    ctn_map_close(&problem);
     free(part);
     return status;
 }

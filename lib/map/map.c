@@ -8,16 +8,16 @@
 
 /** Rows with both directions of every edge, equal neighbors side by side or
  * not: `first` counts them. */
-static void fill_rows(ctn_order_t *order, size_t edges,
-                      const ctn_order_edge_t edge[], size_t cursor[])
+static void fill_rows(ctn_map_problem_t *problem, size_t edges,
+                      const ctn_map_edge_t edge[], size_t cursor[])
 {
     for (size_t i = 0; i < edges; i++) {
         uint32_t end[2] = {edge[i].from, edge[i].to};
         if (end[0] != end[1] && edge[i].weight > 0) {
             for (int side = 0; side < 2; side++) {
                 size_t at = cursor[end[side]]++;
-                order->to[at] = end[1 - side];
-                order->weight[at] = edge[i].weight;
+                problem->to[at] = end[1 - side];
+                problem->weight[at] = edge[i].weight;
             }
         }
     }
@@ -25,99 +25,101 @@ static void fill_rows(ctn_order_t *order, size_t edges,
 
 /** Several edges between two vertices become one. `seen`: 0 for every vertex,
  * and so again afterwards. */
-static void merge_rows(ctn_order_t *order, size_t seen[])
+static void merge_rows(ctn_map_problem_t *problem, size_t seen[])
 {
     size_t filled = 0;
-    for (uint32_t v = 0; v < order->count; v++) {
+    for (uint32_t v = 0; v < problem->count; v++) {
         size_t begin = filled;
-        size_t end = order->first[v + 1];
-        for (size_t i = order->first[v]; i < end; i++) {
-            uint32_t to = order->to[i];
+        size_t end = problem->first[v + 1];
+        for (size_t i = problem->first[v]; i < end; i++) {
+            uint32_t to = problem->to[i];
             if (seen[to] == 0) {
-                order->to[filled] = to;
-                order->weight[filled] = order->weight[i];
+                problem->to[filled] = to;
+                problem->weight[filled] = problem->weight[i];
                 seen[to] = ++filled;
             } else {
-                order->weight[seen[to] - 1] += order->weight[i];
+                problem->weight[seen[to] - 1] += problem->weight[i];
             }
         }
         for (size_t i = begin; i < filled; i++) {
-            seen[order->to[i]] = 0;
+            seen[problem->to[i]] = 0;
         }
-        order->first[v] = begin;
+        problem->first[v] = begin;
     }
-    order->first[order->count] = filled;
+    problem->first[problem->count] = filled;
 }
 
-static catena_status_t make_rows(ctn_order_t *order, size_t edges,
-                                 const ctn_order_edge_t edge[])
+static catena_status_t make_rows(ctn_map_problem_t *problem, size_t edges,
+                                 const ctn_map_edge_t edge[])
 {
-    uint32_t count = order->count;
+    uint32_t count = problem->count;
     size_t *work = calloc((size_t)count + 1, sizeof(*work));
     if (work == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     for (size_t i = 0; i < edges; i++) {
         if (edge[i].from != edge[i].to && edge[i].weight > 0) {
-            order->first[edge[i].from + 1]++;
-            order->first[edge[i].to + 1]++;
+            problem->first[edge[i].from + 1]++;
+            problem->first[edge[i].to + 1]++;
         }
     }
     for (uint32_t v = 0; v < count; v++) {
-        order->first[v + 1] += order->first[v];
+        problem->first[v + 1] += problem->first[v];
     }
-    memcpy(work, order->first, count * sizeof(*work));
-    fill_rows(order, edges, edge, work);
+    memcpy(work, problem->first, count * sizeof(*work));
+    fill_rows(problem, edges, edge, work);
     memset(work, 0, count * sizeof(*work));
-    merge_rows(order, work);
+    merge_rows(problem, work);
     free(work);
     return CATENA_OK;
 }
 
-catena_status_t ctn_order_open(ctn_order_t *order, uint32_t count,
-                               const uint32_t node[], size_t edges,
-                               const ctn_order_edge_t edge[])
+catena_status_t ctn_map_open(ctn_map_problem_t *problem, uint32_t count,
+                             const uint32_t node[], size_t edges,
+                             const ctn_map_edge_t edge[])
 {
-    *order = (ctn_order_t){.count = count, .node = node};
+    *problem = (ctn_map_problem_t){.count = count, .node = node};
     for (uint32_t i = 0; i < count; i++) {
-        if (node[i] >= order->nodes) {
-            order->nodes = node[i] + 1;
+        if (node[i] >= problem->nodes) {
+            problem->nodes = node[i] + 1;
         }
     }
-    order->room = calloc((size_t)order->nodes + 1, sizeof(*order->room));
-    order->first = calloc((size_t)count + 1, sizeof(*order->first));
-    order->to = malloc((2 * edges + 1) * sizeof(*order->to));
-    order->weight = malloc((2 * edges + 1) * sizeof(*order->weight));
+    problem->capacity =
+        calloc((size_t)problem->nodes + 1, sizeof(*problem->capacity));
+    problem->first = calloc((size_t)count + 1, sizeof(*problem->first));
+    problem->to = malloc((2 * edges + 1) * sizeof(*problem->to));
+    problem->weight = malloc((2 * edges + 1) * sizeof(*problem->weight));
     catena_status_t status = CATENA_ERR_NO_MEMORY;
-    if (order->room != NULL && order->first != NULL && order->to != NULL &&
-        order->weight != NULL) {
+    if (problem->capacity != NULL && problem->first != NULL &&
+        problem->to != NULL && problem->weight != NULL) {
         for (uint32_t i = 0; i < count; i++) {
-            order->room[node[i]]++;
+            problem->capacity[node[i]]++;
         }
-        status = make_rows(order, edges, edge);
+        status = make_rows(problem, edges, edge);
     }
     if (status != CATENA_OK) {
-        ctn_order_close(order);
+        ctn_map_close(problem);
     }
     return status;
 }
 
-void ctn_order_close(ctn_order_t *order)
+void ctn_map_close(ctn_map_problem_t *problem)
 {
-    free(order->room);
-    free(order->first);
-    free(order->to);
-    free(order->weight);
-    *order = (ctn_order_t){0};
+    free(problem->capacity);
+    free(problem->first);
+    free(problem->to);
+    free(problem->weight);
+    *problem = (ctn_map_problem_t){0};
 }
 
-uint64_t ctn_order_between(const ctn_order_t *order, const uint32_t part[])
+uint64_t ctn_map_cut_weight(const ctn_map_problem_t *problem,
+                            const uint32_t part[])
 {
     uint64_t between = 0;
-    for (uint32_t v = 0; v < order->count; v++) {
-        for (size_t i = order->first[v]; i < order->first[v + 1]; i++) {
-            if (order->to[i] > v && part[order->to[i]] != part[v]) {
-                between += order->weight[i];
+    for (uint32_t v = 0; v < problem->count; v++) {
+        for (size_t i = problem->first[v]; i < problem->first[v + 1]; i++) {
+            if (problem->to[i] > v && part[problem->to[i]] != part[v]) {
+                between += problem->weight[i];
             }
         }
     }
@@ -126,27 +128,27 @@ uint64_t ctn_order_between(const ctn_order_t *order, const uint32_t part[])
 
 /** Who can keeps the vertex it has had; the others take what is left on their
  * node, in order. */
-static catena_status_t place_all(const ctn_order_t *order,
+static catena_status_t place_all(const ctn_map_problem_t *problem,
                                  const uint32_t part[], uint32_t place[])
 {
     /* Vertices to be taken of each node begin where its room does. */
-    uint32_t *next = calloc((size_t)order->nodes + 1, sizeof(*next));
-    uint32_t *left = malloc(((size_t)order->count + 1) * sizeof(*left));
+    uint32_t *next = calloc((size_t)problem->nodes + 1, sizeof(*next));
+    uint32_t *left = malloc(((size_t)problem->count + 1) * sizeof(*left));
     if (next == NULL || left == NULL) {
         free(next);
         free(left);
         return CATENA_ERR_NO_MEMORY;
     }
-    for (uint32_t b = 0; b < order->nodes; b++) {
-        next[b + 1] = next[b] + order->room[b];
+    for (uint32_t b = 0; b < problem->nodes; b++) {
+        next[b + 1] = next[b] + problem->capacity[b];
     }
-    for (uint32_t v = order->count; v-- > 0;) {
-        if (part[v] != order->node[v]) {
+    for (uint32_t v = problem->count; v-- > 0;) {
+        if (part[v] != problem->node[v]) {
             left[--next[part[v] + 1]] = v;
         }
     }
-    for (uint32_t i = 0; i < order->count; i++) {
-        uint32_t b = order->node[i];
+    for (uint32_t i = 0; i < problem->count; i++) {
+        uint32_t b = problem->node[i];
         place[i] = part[i] == b ? i : left[next[b + 1]++];
     }
     free(next);
@@ -155,13 +157,14 @@ static catena_status_t place_all(const ctn_order_t *order,
 }
 
 /** Refine `part`, and take it for `best` if it is better. */
-static catena_status_t try_mapping(const ctn_order_t *order, uint32_t part[],
-                                   uint32_t best[], uint64_t *least)
+static catena_status_t try_mapping(const ctn_map_problem_t *problem,
+                                   uint32_t part[], uint32_t best[],
+                                   uint64_t *least)
 {
-    catena_status_t status = ctn_order_refine(order, part);
-    uint64_t between = ctn_order_between(order, part);
+    catena_status_t status = ctn_map_refine(problem, part);
+    uint64_t between = ctn_map_cut_weight(problem, part);
     if (status == CATENA_OK && between < *least) {
-        memcpy(best, part, order->count * sizeof(*best));
+        memcpy(best, part, problem->count * sizeof(*best));
         *least = between;
     }
     return status;
@@ -171,67 +174,68 @@ static catena_status_t try_mapping(const ctn_order_t *order, uint32_t part[],
 enum { BEGINNINGS = 32, WORK = 16384 /* vertices and edges in all of them */ };
 
 /** Vertices somewhere, by a generator that begins alike every time. */
-static void deal_anyhow(const ctn_order_t *order, uint64_t *state,
+static void deal_anyhow(const ctn_map_problem_t *problem, uint64_t *state,
                         uint32_t part[])
 {
-    for (uint32_t v = 0; v < order->count; v++) {
+    for (uint32_t v = 0; v < problem->count; v++) {
         *state = *state * 6364136223846793005u + 1442695040888963407u;
         uint32_t with = (uint32_t)((*state >> 33) % (v + 1));
         part[v] = part[with];
-        part[with] = order->node[v];
+        part[with] = problem->node[v];
     }
 }
 
-static catena_status_t try_anyhow(const ctn_order_t *order, uint32_t part[],
-                                  uint32_t best[], uint64_t *least)
+static catena_status_t try_anyhow(const ctn_map_problem_t *problem,
+                                  uint32_t part[], uint32_t best[],
+                                  uint64_t *least)
 {
-    size_t times = WORK / (order->count + order->first[order->count] + 1);
+    size_t times = WORK / (problem->count + problem->first[problem->count] + 1);
     uint64_t state = 1;
     catena_status_t status = CATENA_OK;
     for (size_t i = 0;
          i < times && i<BEGINNINGS && * least> 0 && status == CATENA_OK; i++) {
-        deal_anyhow(order, &state, part);
-        status = try_mapping(order, part, best, least);
+        deal_anyhow(problem, &state, part);
+        status = try_mapping(problem, part, best, least);
     }
     return status;
 }
 
-catena_status_t ctn_order_place(const ctn_order_t *order, uint32_t hint[],
-                                uint32_t place[], uint64_t *before,
-                                uint64_t *after)
+catena_status_t ctn_map_place(const ctn_map_problem_t *problem, uint32_t hint[],
+                              uint32_t place[], uint64_t *before,
+                              uint64_t *after)
 {
-    size_t bytes = order->count * sizeof(uint32_t);
+    size_t bytes = problem->count * sizeof(uint32_t);
     uint32_t *part = malloc(bytes + 1);
     uint32_t *best = malloc(bytes + 1);
     catena_status_t status = CATENA_ERR_NO_MEMORY;
     if (part == NULL || best == NULL) {
         goto out;
     }
-    memcpy(best, order->node, bytes);
-    memcpy(part, order->node, bytes);
-    *before = ctn_order_between(order, best);
+    memcpy(best, problem->node, bytes);
+    memcpy(part, problem->node, bytes);
+    *before = ctn_map_cut_weight(problem, best);
     *after = *before;
-    status = try_mapping(order, part, best, after);
+    status = try_mapping(problem, part, best, after);
     if (status == CATENA_OK && hint != NULL) {
-        status = try_mapping(order, hint, best, after);
+        status = try_mapping(problem, hint, best, after);
     }
     if (status == CATENA_OK) {
-        status = ctn_order_grow(order, part);
+        status = ctn_map_grow(problem, part);
     }
     if (status == CATENA_OK) {
-        status = try_mapping(order, part, best, after);
+        status = try_mapping(problem, part, best, after);
     }
     if (status == CATENA_OK) {
-        status = try_anyhow(order, part, best, after);
+        status = try_anyhow(problem, part, best, after);
     }
-    if (status == CATENA_OK && ctn_order_scotch(order, part)) {
-        status = ctn_order_fit(order, part);
+    if (status == CATENA_OK && ctn_map_scotch(problem, part)) {
+        status = ctn_map_fit(problem, part);
         if (status == CATENA_OK) {
-            status = try_mapping(order, part, best, after);
+            status = try_mapping(problem, part, best, after);
         }
     }
     if (status == CATENA_OK) {
-        status = place_all(order, best, place);
+        status = place_all(problem, best, place);
     }
 out:
     free(part);
@@ -239,16 +243,16 @@ out:
     return status;
 }
 
-catena_status_t ctn_order_map(uint32_t count, const uint32_t node[],
-                              size_t edges, const ctn_order_edge_t edge[],
+catena_status_t ctn_map_graph(uint32_t count, const uint32_t node[],
+                              size_t edges, const ctn_map_edge_t edge[],
                               uint32_t place[], uint64_t *before,
                               uint64_t *after)
 {
-    ctn_order_t order;
-    catena_status_t status = ctn_order_open(&order, count, node, edges, edge);
+    ctn_map_problem_t problem;
+    catena_status_t status = ctn_map_open(&problem, count, node, edges, edge);
     if (status == CATENA_OK) {
-        status = ctn_order_place(&order, NULL, place, before, after);
-        ctn_order_close(&order);
+        status = ctn_map_place(&problem, NULL, place, before, after);
+        ctn_map_close(&problem);
     }
     return status;
 }

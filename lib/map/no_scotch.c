@@ -2,9 +2,9 @@
 
 /* In the place of scotch.c where SCOTCH is not to be had. */
 
-bool ctn_order_scotch(const ctn_order_t *order, uint32_t part[])
+bool ctn_map_scotch(const ctn_map_problem_t *problem, uint32_t part[])
 {
-    (void)order;
+    (void)problem;
     (void)part;
     return false;
 }

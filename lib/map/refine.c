@@ -11,7 +11,7 @@
 
 enum {
     PASSES = 16, /* over all pairs; few are needed */
-    PATIENCE = 32
+    UNHELPFUL_MOST = 32
 };
 
 typedef struct swap {
@@ -19,7 +19,7 @@ typedef struct swap {
 } swap_t;
 
 typedef struct work {
-    const ctn_order_t *order;
+    const ctn_map_problem_t *problem;
     uint32_t *part;
     uint32_t *begin;  /* of a node's vertices in member; [nodes + 1] */
     uint32_t *member; /* vertices by node */
@@ -34,14 +34,14 @@ typedef struct work {
 /** What the edges of `v` to node b weigh more than those to node a. */
 static int64_t gain_of(const work_t *work, uint32_t v, uint32_t a, uint32_t b)
 {
-    const ctn_order_t *order = work->order;
+    const ctn_map_problem_t *problem = work->problem;
     int64_t gain = 0;
-    for (size_t i = order->first[v]; i < order->first[v + 1]; i++) {
-        uint32_t part = work->part[order->to[i]];
+    for (size_t i = problem->first[v]; i < problem->first[v + 1]; i++) {
+        uint32_t part = work->part[problem->to[i]];
         if (part == b) {
-            gain += (int64_t)order->weight[i];
+            gain += (int64_t)problem->weight[i];
         } else if (part == a) {
-            gain -= (int64_t)order->weight[i];
+            gain -= (int64_t)problem->weight[i];
         }
     }
     return gain;
@@ -70,11 +70,11 @@ static uint32_t best_of(const work_t *work, uint32_t b)
 /** Vertex v goes to `part`: what that means for its neighbors of the pair. */
 static void move(work_t *work, uint32_t v, uint32_t part)
 {
-    const ctn_order_t *order = work->order;
+    const ctn_map_problem_t *problem = work->problem;
     uint32_t from = work->part[v];
-    for (size_t i = order->first[v]; i < order->first[v + 1]; i++) {
-        uint32_t to = order->to[i];
-        int64_t twice = 2 * (int64_t)order->weight[i];
+    for (size_t i = problem->first[v]; i < problem->first[v + 1]; i++) {
+        uint32_t to = problem->to[i];
+        int64_t twice = 2 * (int64_t)problem->weight[i];
         if (work->part[to] == from) {
             work->gain[to] += twice;
         } else if (work->part[to] == part) {
@@ -88,9 +88,9 @@ static void move(work_t *work, uint32_t v, uint32_t part)
 /** Set or clear what the edges of `v` weigh, at their other ends. */
 static void mark(work_t *work, uint32_t v, bool set)
 {
-    const ctn_order_t *order = work->order;
-    for (size_t i = order->first[v]; i < order->first[v + 1]; i++) {
-        work->mutual[order->to[i]] = set ? order->weight[i] : 0;
+    const ctn_map_problem_t *problem = work->problem;
+    for (size_t i = problem->first[v]; i < problem->first[v + 1]; i++) {
+        work->mutual[problem->to[i]] = set ? problem->weight[i] : 0;
     }
 }
 
@@ -119,7 +119,7 @@ static bool exchange(work_t *work, uint32_t a, uint32_t b, swap_t *swap,
 }
 
 /** Exchange the places of both among the members. */
-static void settle(work_t *work, const swap_t *swap)
+static void commit(work_t *work, const swap_t *swap)
 {
     uint32_t first = work->at[swap->first];
     uint32_t second = work->at[swap->second];
@@ -146,7 +146,7 @@ static int64_t refine_pair(work_t *work, uint32_t a, uint32_t b)
     int64_t gain = 0;
     uint32_t made = 0;
     uint32_t kept = 0;
-    while (made - kept < PATIENCE &&
+    while (made - kept < UNHELPFUL_MOST &&
            exchange(work, a, b, &work->swap[made], &gain)) {
         made++;
         sum += gain;
@@ -158,7 +158,7 @@ static int64_t refine_pair(work_t *work, uint32_t a, uint32_t b)
     for (uint32_t i = 0; i < made; i++) {
         const swap_t *swap = &work->swap[i];
         if (i < kept) {
-            settle(work, swap);
+            commit(work, swap);
         } else {
             work->part[swap->first] = a;
             work->part[swap->second] = b;
@@ -170,16 +170,16 @@ static int64_t refine_pair(work_t *work, uint32_t a, uint32_t b)
 /** All pairs of node a and a later one that edges join. */
 static int64_t refine_with(work_t *work, uint32_t a)
 {
-    const ctn_order_t *order = work->order;
+    const ctn_map_problem_t *problem = work->problem;
     int64_t gained = 0;
-    memset(work->met, 0, order->nodes * sizeof(*work->met));
+    memset(work->met, 0, problem->nodes * sizeof(*work->met));
     for (uint32_t i = work->begin[a]; i < work->begin[a + 1]; i++) {
         uint32_t v = work->member[i];
-        for (size_t k = order->first[v]; k < order->first[v + 1]; k++) {
-            work->met[work->part[order->to[k]]] = true;
+        for (size_t k = problem->first[v]; k < problem->first[v + 1]; k++) {
+            work->met[work->part[problem->to[k]]] = true;
         }
     }
-    for (uint32_t b = a + 1; b < order->nodes; b++) {
+    for (uint32_t b = a + 1; b < problem->nodes; b++) {
         if (work->met[b]) {
             gained += refine_pair(work, a, b);
         }
@@ -187,10 +187,10 @@ static int64_t refine_with(work_t *work, uint32_t a)
     return gained;
 }
 
-static bool take_memory(work_t *work)
+static bool allocate(work_t *work)
 {
-    size_t count = (size_t)work->order->count + 1;
-    size_t nodes = (size_t)work->order->nodes + 1;
+    size_t count = (size_t)work->problem->count + 1;
+    size_t nodes = (size_t)work->problem->nodes + 1;
     work->begin = calloc(nodes, sizeof(*work->begin));
     work->met = calloc(nodes, sizeof(*work->met));
     work->member = malloc(count * sizeof(*work->member));
@@ -204,7 +204,7 @@ static bool take_memory(work_t *work)
            work->moved != NULL && work->swap != NULL;
 }
 
-static void give_memory(work_t *work)
+static void free_memory(work_t *work)
 {
     free(work->begin);
     free(work->met);
@@ -219,34 +219,35 @@ static void give_memory(work_t *work)
 /** List the vertices of each node. */
 static void list_members(work_t *work)
 {
-    const ctn_order_t *order = work->order;
-    for (uint32_t b = 0; b < order->nodes; b++) {
-        work->begin[b + 1] = work->begin[b] + order->room[b];
+    const ctn_map_problem_t *problem = work->problem;
+    for (uint32_t b = 0; b < problem->nodes; b++) {
+        work->begin[b + 1] = work->begin[b] + problem->capacity[b];
     }
-    for (uint32_t v = order->count; v-- > 0;) {
+    for (uint32_t v = problem->count; v-- > 0;) {
         work->at[v] = --work->begin[work->part[v] + 1];
         work->member[work->at[v]] = v;
     }
-    for (uint32_t b = 0; b < order->nodes; b++) {
-        work->begin[b + 1] = work->begin[b] + order->room[b];
+    for (uint32_t b = 0; b < problem->nodes; b++) {
+        work->begin[b + 1] = work->begin[b] + problem->capacity[b];
     }
 }
 
-catena_status_t ctn_order_refine(const ctn_order_t *order, uint32_t part[])
+catena_status_t ctn_map_refine(const ctn_map_problem_t *problem,
+                               uint32_t part[])
 {
-    work_t work = {.order = order, .part = part};
+    work_t work = {.problem = problem, .part = part};
     catena_status_t status = CATENA_ERR_NO_MEMORY;
-    if (take_memory(&work)) {
+    if (allocate(&work)) {
         list_members(&work);
         int64_t gained = 1;
         for (int pass = 0; pass < PASSES && gained > 0; pass++) {
             gained = 0;
-            for (uint32_t a = 0; a < order->nodes; a++) {
+            for (uint32_t a = 0; a < problem->nodes; a++) {
                 gained += refine_with(&work, a);
             }
         }
         status = CATENA_OK;
     }
-    give_memory(&work);
+    free_memory(&work);
     return status;
 }

@@ -11,61 +11,62 @@
  * The nodes are a complete graph, each with its room as weight. */
 
 typedef struct mapping {
-    const ctn_order_t *order;
+    const ctn_map_problem_t *problem;
     SCOTCH_Num *part; /* [count] */
     bool done;
     /* As SCOTCH wants them. */
     SCOTCH_Num *first;
     SCOTCH_Num *to;
     SCOTCH_Num *weight;
-    SCOTCH_Num *room;
+    SCOTCH_Num *capacity;
 } mapping_t;
 
-static bool take_memory(mapping_t *mapping)
+static bool allocate(mapping_t *mapping)
 {
-    const ctn_order_t *order = mapping->order;
-    size_t edges = order->first[order->count];
-    mapping->part = calloc((size_t)order->count + 1, sizeof(SCOTCH_Num));
-    mapping->first = malloc(((size_t)order->count + 1) * sizeof(SCOTCH_Num));
+    const ctn_map_problem_t *problem = mapping->problem;
+    size_t edges = problem->first[problem->count];
+    mapping->part = calloc((size_t)problem->count + 1, sizeof(SCOTCH_Num));
+    mapping->first = malloc(((size_t)problem->count + 1) * sizeof(SCOTCH_Num));
     mapping->to = malloc((edges + 1) * sizeof(SCOTCH_Num));
     mapping->weight = malloc((edges + 1) * sizeof(SCOTCH_Num));
-    mapping->room = malloc(((size_t)order->nodes + 1) * sizeof(SCOTCH_Num));
+    mapping->capacity =
+        malloc(((size_t)problem->nodes + 1) * sizeof(SCOTCH_Num));
     return mapping->part != NULL && mapping->first != NULL &&
            mapping->to != NULL && mapping->weight != NULL &&
-           mapping->room != NULL;
+           mapping->capacity != NULL;
 }
 
-static void give_memory(mapping_t *mapping)
+static void free_memory(mapping_t *mapping)
 {
     free(mapping->part);
     free(mapping->first);
     free(mapping->to);
     free(mapping->weight);
-    free(mapping->room);
+    free(mapping->capacity);
 }
 
 /** SCOTCH adds all weights up in a number that may have 32 bits: they are
  * scaled so that half of it suffices, but none becomes 0. */
 static void fill_in(mapping_t *mapping)
 {
-    const ctn_order_t *order = mapping->order;
-    size_t edges = order->first[order->count];
+    const ctn_map_problem_t *problem = mapping->problem;
+    size_t edges = problem->first[problem->count];
     long double sum = 0;
     for (size_t i = 0; i < edges; i++) {
-        sum += order->weight[i];
+        sum += problem->weight[i];
     }
     long double scale = (INT32_MAX / 2 - (long double)edges) / (sum + 1);
     for (size_t i = 0; i < edges; i++) {
-        mapping->to[i] = (SCOTCH_Num)order->to[i];
+        mapping->to[i] = (SCOTCH_Num)problem->to[i];
         mapping->weight[i] =
-            (SCOTCH_Num)(scale >= 1 ? order->weight[i]
-                                    : 1 + order->weight[i] * scale);
+            (SCOTCH_Num)(scale >= 1 ? problem->weight[i]
+                                    : 1 + problem->weight[i] * scale);
     }
-    for (uint32_t v = 0; v <= order->count; v++) {
-        mapping->first[v] = (SCOTCH_Num)order->first[v];
+    for (uint32_t v = 0; v <= problem->count; v++) {
+        mapping->first[v] = (SCOTCH_Num)problem->first[v];
     }
-    for (uint32_t b = 0; b < order->nodes; b++) {
-        mapping->room[b] = (SCOTCH_Num)order->room[b];
+    for (uint32_t b = 0; b < problem->nodes; b++) {
+        mapping->capacity[b] = (SCOTCH_Num)problem->capacity[b];
     }
 }
 
@@ -74,18 +75,18 @@ static bool map_within(mapping_t *mapping, SCOTCH_Context *context,
                        SCOTCH_Graph *graph, SCOTCH_Arch *arch,
                        SCOTCH_Strat *strategy)
 {
-    const ctn_order_t *order = mapping->order;
-    SCOTCH_Num nodes = (SCOTCH_Num)order->nodes;
+    const ctn_map_problem_t *problem = mapping->problem;
+    SCOTCH_Num nodes = (SCOTCH_Num)problem->nodes;
     SCOTCH_Graph bound;
     if (SCOTCH_contextThreadSpawn(context, 1, NULL) != 0) {
         return false;
     }
     SCOTCH_contextRandomReset(context);
-    if (SCOTCH_graphBuild(graph, 0, (SCOTCH_Num)order->count, mapping->first,
+    if (SCOTCH_graphBuild(graph, 0, (SCOTCH_Num)problem->count, mapping->first,
                           mapping->first + 1, NULL, NULL,
-                          mapping->first[order->count], mapping->to,
+                          mapping->first[problem->count], mapping->to,
                           mapping->weight) != 0 ||
-        SCOTCH_archCmpltw(arch, nodes, mapping->room) != 0 ||
+        SCOTCH_archCmpltw(arch, nodes, mapping->capacity) != 0 ||
         SCOTCH_stratGraphMapBuild(strategy,
                                   SCOTCH_STRATQUALITY | SCOTCH_STRATBALANCE,
                                   nodes, 0.01) != 0) {
@@ -117,27 +118,27 @@ static void *map_graph(void *argument)
     return NULL;
 }
 
-bool ctn_order_scotch(const ctn_order_t *order, uint32_t part[])
+bool ctn_map_scotch(const ctn_map_problem_t *problem, uint32_t part[])
 {
-    size_t edges = order->first[order->count];
-    mapping_t mapping = {.order = order};
-    if (order->nodes < 2 || edges == 0 || edges > INT32_MAX / 4) {
+    size_t edges = problem->first[problem->count];
+    mapping_t mapping = {.problem = problem};
+    if (problem->nodes < 2 || edges == 0 || edges > INT32_MAX / 4) {
         return false;
     }
     /* It recurses and has large variables; stacks of simulated ranks are too
      * small for it. */
     pthread_t thread;
-    if (take_memory(&mapping)) {
+    if (allocate(&mapping)) {
         fill_in(&mapping);
         if (pthread_create(&thread, NULL, map_graph, &mapping) == 0) {
             (void)pthread_join(thread, NULL);
         }
     }
-    for (uint32_t v = 0; v < order->count && mapping.done; v++) {
+    for (uint32_t v = 0; v < problem->count && mapping.done; v++) {
         uint32_t to = (uint32_t)mapping.part[v];
-        mapping.done = to < order->nodes;
+        mapping.done = to < problem->nodes;
         part[v] = mapping.done ? to : part[v];
     }
-    give_memory(&mapping);
+    free_memory(&mapping);
     return mapping.done;
 }

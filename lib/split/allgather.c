@@ -10,45 +10,46 @@
 #include "split/shared_table.h"
 
 typedef struct allgather {
-    ctn_splitting_t splitting; /* argument */
-    ctn_rank_blocks_t pieces;
-    ctn_shared_t *shared; /* the table of a simulation that carries none */
+    ctn_split_args_t args; /* argument */
+    ctn_rank_blocks_t blocks;
+    ctn_shared_table_t
+        *shared; /* the table of a simulation that carries none */
     ctn_chain_place_t place;
 } allgather_t;
 
 static ctn_step_t gather(ctn_op_t *op)
 {
     allgather_t *a = ctn_op_state(op);
-    const ctn_splitting_t *s = &a->splitting;
+    const ctn_split_args_t *s = &a->args;
     size_t bytes = ctn_record_bytes(s->record);
     if (!op->exec->drop_tables) {
         return ctn_op_call(
             op, ctn_chain_allgather(op->exec, s->parent,
                                     (ctn_rank_block_t){s->record, bytes},
-                                    &a->pieces));
+                                    &a->blocks));
     }
-    a->shared = ctn_shared_open(s);
-    return ctn_op_call(
-        op, a->shared != NULL ? ctn_shared_allgather(op->exec, s->parent, bytes)
-                              : NULL);
+    a->shared = ctn_shared_table_open(s);
+    return ctn_op_call(op, a->shared != NULL ? ctn_shared_table_allgather(
+                                                   op->exec, s->parent, bytes)
+                                             : NULL);
 }
 
 static ctn_step_t sort(ctn_op_t *op)
 {
     allgather_t *a = ctn_op_state(op);
-    const ctn_splitting_t *s = &a->splitting;
+    const ctn_split_args_t *s = &a->args;
     if (a->shared != NULL) {
-        a->place = ctn_shared_place(a->shared, s);
+        a->place = ctn_shared_table_place(a->shared, s);
         return CTN_STEP_NEXT;
     }
-    uint32_t n = a->pieces.count;
+    uint32_t n = a->blocks.count;
     size_t bytes = 2 * (size_t)n * sizeof(const ctn_record_t *);
     const ctn_record_t **list = ctn_scratch_alloc(op->exec, bytes);
     if (list == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     for (uint32_t i = 0; i < n; i++) {
-        list[i] = a->pieces.piece[i].data;
+        list[i] = a->blocks.block[i].data;
     }
     uint32_t kept = ctn_records_own_part(&s->by, s->record, list, n);
     a->place = ctn_records_place(s->record, list, kept);
@@ -59,23 +60,23 @@ static ctn_step_t sort(ctn_op_t *op)
 static ctn_step_t compare_links(ctn_op_t *op)
 {
     allgather_t *a = ctn_op_state(op);
-    return ctn_splitting_may_lie(&a->splitting)
-               ? ctn_op_call(op, ctn_agree_create(&a->splitting, a->place, 0))
+    return ctn_split_may_be_inconsistent(&a->args)
+               ? ctn_op_call(op, ctn_split_verify_create(&a->args, a->place, 0))
                : CTN_STEP_NEXT;
 }
 
 static ctn_step_t link(ctn_op_t *op)
 {
     allgather_t *a = ctn_op_state(op);
-    ctn_chain_set_place(a->splitting.chain, a->place);
+    ctn_chain_set_place(a->args.chain, a->place);
     return CTN_STEP_NEXT;
 }
 
 static void finish(ctn_op_t *op)
 {
     allgather_t *a = ctn_op_state(op);
-    ctn_rank_blocks_release(op->exec, &a->pieces);
-    ctn_shared_close(a->shared);
+    ctn_rank_blocks_release(op->exec, &a->blocks);
+    ctn_shared_table_close(a->shared);
 }
 
 static const ctn_phase_t phases[] = {{"gather", gather},
@@ -91,11 +92,11 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_split_allgather(const ctn_splitting_t *splitting)
+ctn_op_t *ctn_split_allgather(const ctn_split_args_t *args)
 {
-    ctn_op_t *op = ctn_op_create(splitting->by.exec, &algorithm, NULL);
+    ctn_op_t *op = ctn_op_create(args->by.exec, &algorithm, NULL);
     if (op != NULL) {
-        ((allgather_t *)ctn_op_state(op))->splitting = *splitting;
+        ((allgather_t *)ctn_op_state(op))->args = *args;
     }
     return op;
 }

@@ -18,18 +18,18 @@ static ctn_address_t nearest(const ctn_bin_t *bin)
                           : CTN_NO_ADDRESS;
 }
 
-void ctn_bins_join(ctn_bin_t *near, const ctn_bin_t *far, unsigned bins)
+void ctn_bins_join(ctn_bin_t *inout, const ctn_bin_t *in, unsigned bins)
 {
     for (unsigned i = 0; i < bins; i++) {
-        uint32_t count = near[i].count + far[i].count;
-        if (near[i].count == 0) {
-            near[i] = far[i];
+        uint32_t count = inout[i].count + in[i].count;
+        if (inout[i].count == 0) {
+            inout[i] = in[i];
         }
-        near[i].count = count;
+        inout[i].count = count;
     }
 }
 
-ctn_chain_place_t ctn_bin_chain(const ctn_bin_t *left, const ctn_bin_t *right,
+ctn_chain_place_t ctn_bin_place(const ctn_bin_t *left, const ctn_bin_t *right,
                                 ctn_address_t member)
 {
     return (ctn_chain_place_t){
@@ -41,11 +41,11 @@ ctn_chain_place_t ctn_bin_chain(const ctn_bin_t *left, const ctn_bin_t *right,
     };
 }
 
-void ctn_fold_bins(void *near, const void *far, int leftwards)
+void ctn_fold_bins(void *inout, const void *in, int in_is_left)
 {
-    (void)leftwards; /* the nearest is the nearest in both directions */
-    ctn_bins_t *a = near;
-    const ctn_bins_t *b = far;
+    (void)in_is_left; /* the nearest is the nearest in both directions */
+    ctn_bins_t *a = inout;
+    const ctn_bins_t *b = in;
     ctn_bins_join(a->bin, b->bin, CTN_BINS);
     a->flags |= b->flags;
 }
@@ -60,5 +60,5 @@ ctn_chain_place_t ctn_bins_place(const ctn_bins_t *left,
                                  const ctn_bins_t *right, unsigned bin,
                                  ctn_address_t member)
 {
-    return ctn_bin_chain(&left->bin[bin], &right->bin[bin], member);
+    return ctn_bin_place(&left->bin[bin], &right->bin[bin], member);
 }

@@ -17,10 +17,10 @@ typedef struct ctn_bin {
 /** A bin with one member. */
 ctn_bin_t ctn_bin_of_one(ctn_address_t member);
 /** Fold `far` into `near`; the same in both directions. */
-void ctn_bins_join(ctn_bin_t *near, const ctn_bin_t *far, unsigned bins);
+void ctn_bins_join(ctn_bin_t *inout, const ctn_bin_t *in, unsigned bins);
 /** The chain of the members of a bin that `member` is one of, from the scans
  * from the left and from the right. */
-ctn_chain_place_t ctn_bin_chain(const ctn_bin_t *left, const ctn_bin_t *right,
+ctn_chain_place_t ctn_bin_place(const ctn_bin_t *left, const ctn_bin_t *right,
                                 ctn_address_t member);
 
 /* The table that splits by hash, and topology, scan. */
@@ -36,7 +36,7 @@ typedef struct ctn_bins {
 
 _Static_assert(sizeof(ctn_bins_t) == CTN_SCAN_BYTES, "bins fill a scan");
 
-void ctn_fold_bins(void *near, const void *far, int leftwards);
+void ctn_fold_bins(void *inout, const void *in, int in_is_left);
 /** A table with one member, in `bin`. */
 void ctn_bins_set(ctn_bins_t *bins, unsigned bin, ctn_address_t member);
 /** The chain of the members of `bin` that `member` is one of. */

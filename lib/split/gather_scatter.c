@@ -13,10 +13,10 @@
 
 typedef struct sort {
     /* arguments */
-    const ctn_splitting_t *splitting;
+    const ctn_split_args_t *args;
     /* working */
-    ctn_tree_t tree;
-    ctn_table_t table;
+    ctn_split_tree_t tree;
+    ctn_record_table_t table;
     ctn_owner_place_t *places; /* the root's: by rank */
     size_t places_bytes;
     const unsigned char *data; /* what is handed down */
@@ -26,19 +26,20 @@ typedef struct sort {
 static ctn_step_t begin(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    const ctn_splitting_t *splitting = sort->splitting;
-    const ctn_record_t *record = splitting->record;
-    sort->tree.chain = splitting->parent;
-    sort->tree.levels = splitting->parent->log->rounds;
-    catena_status_t status = ctn_table_merge(&splitting->by, &sort->table,
-                                             record, ctn_record_bytes(record));
+    const ctn_split_args_t *args = sort->args;
+    const ctn_record_t *record = args->record;
+    sort->tree.chain = args->parent;
+    sort->tree.levels = args->parent->log->rounds;
+    catena_status_t status = ctn_record_table_merge(
+        &args->by, &sort->table, record, ctn_record_bytes(record));
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 static ctn_step_t gather(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    return ctn_tree_gather(op, &sort->tree, &sort->splitting->by, &sort->table);
+    return ctn_split_tree_gather(op, &sort->tree, &sort->args->by,
+                                 &sort->table);
 }
 
 /* ---- the root ---- */
@@ -54,7 +55,8 @@ static void close_part(ctn_owner_place_t *places, const ctn_record_t *record,
 }
 
 /** @return false: the comparator says that what it put in order is not */
-static bool link_parts(const ctn_order_by_t *by, const ctn_table_t *table,
+static bool link_parts(const ctn_order_by_t *by,
+                       const ctn_record_table_t *table,
                        ctn_owner_place_t *places)
 {
     const void *end = table->records + table->bytes;
@@ -90,20 +92,20 @@ static bool link_parts(const ctn_order_by_t *by, const ctn_table_t *table,
 static ctn_step_t find_parts(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    if (!ctn_tree_is_root(&sort->tree)) {
+    if (!ctn_split_tree_is_root(&sort->tree)) {
         return CTN_STEP_NEXT;
     }
     sort->places_bytes =
-        sort->splitting->parent->place.size * sizeof(ctn_owner_place_t);
+        sort->args->parent->place.size * sizeof(ctn_owner_place_t);
     sort->places = ctn_scratch_alloc(op->exec, sort->places_bytes);
     if (sort->places == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     sort->data = (const void *)sort->places;
-    if (link_parts(&sort->splitting->by, &sort->table, sort->places)) {
+    if (link_parts(&sort->args->by, &sort->table, sort->places)) {
         sort->bytes = sort->places_bytes;
     }
-    ctn_table_release(op->exec, &sort->table);
+    ctn_record_table_release(op->exec, &sort->table);
     return CTN_STEP_NEXT;
 }
 
@@ -118,28 +120,29 @@ static size_t share(const unsigned char *data, uint32_t members)
 static ctn_step_t scatter(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    return ctn_tree_scatter(op, &sort->tree, share, &sort->data, &sort->bytes);
+    return ctn_split_tree_scatter(op, &sort->tree, share, &sort->data,
+                                  &sort->bytes);
 }
 
 static ctn_step_t end(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    ctn_step_t step = ctn_tree_end(op, &sort->tree);
+    ctn_step_t step = ctn_split_tree_end(op, &sort->tree);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
     if (sort->bytes == 0) {
         return ctn_op_fail(op, CATENA_ERR_ARG); /* all are told */
     }
-    ctn_owner_place_apply(sort->splitting->chain, (const void *)sort->data);
+    ctn_owner_place_apply(sort->args->chain, (const void *)sort->data);
     return CTN_STEP_NEXT;
 }
 
 static void finish_sort(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    ctn_tree_release(op, &sort->tree);
-    ctn_table_release(op->exec, &sort->table);
+    ctn_split_tree_release(op, &sort->tree);
+    ctn_record_table_release(op->exec, &sort->table);
     ctn_scratch_free(op->exec, sort->places, sort->places_bytes);
 }
 
@@ -159,20 +162,20 @@ static const ctn_algorithm_t sort_algorithm = {
 
 static ctn_step_t log_chain(ctn_op_t *op)
 {
-    ctn_splitting_t *splitting = ctn_op_state(op);
-    return ctn_op_call(op, ctn_log_chain_create(op->exec, splitting->parent));
+    ctn_split_args_t *args = ctn_op_state(op);
+    return ctn_op_call(op, ctn_log_chain_create(op->exec, args->parent));
 }
 
 static ctn_step_t sort_records(ctn_op_t *op)
 {
-    ctn_splitting_t *splitting = ctn_op_state(op);
+    ctn_split_args_t *args = ctn_op_state(op);
     ctn_op_t *child =
-        ctn_op_create(op->exec, &sort_algorithm, &splitting->parent->sequence);
+        ctn_op_create(op->exec, &sort_algorithm, &args->parent->sequence);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     sort_t *sort = ctn_op_state(child);
-    sort->splitting = splitting;
+    sort->args = args;
     return ctn_op_call(op, child);
 }
 
@@ -181,16 +184,16 @@ static const ctn_phase_t phases[] = {
 
 static const ctn_algorithm_t gather_scatter_algorithm = {
     .name = "split/gather-scatter",
-    .state_bytes = sizeof(ctn_splitting_t),
+    .state_bytes = sizeof(ctn_split_args_t),
     .phases = phases,
 };
 
-ctn_op_t *ctn_split_gather_scatter(const ctn_splitting_t *splitting)
+ctn_op_t *ctn_split_gather_scatter(const ctn_split_args_t *args)
 {
     ctn_op_t *op =
-        ctn_op_create(splitting->by.exec, &gather_scatter_algorithm, NULL);
+        ctn_op_create(args->by.exec, &gather_scatter_algorithm, NULL);
     if (op != NULL) {
-        *(ctn_splitting_t *)ctn_op_state(op) = *splitting;
+        *(ctn_split_args_t *)ctn_op_state(op) = *args;
     }
     return op;
 }

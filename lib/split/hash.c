@@ -33,20 +33,20 @@ enum { LEFT, RIGHT };
 
 /* What is known of the members of a chain: or of all. */
 enum {
-    DIFFER = 1u << 0,    /* two neighbours' colors */
-    LONG = 1u << 1,      /* a color that is only compared by its hash */
-    REORDER = 1u << 2,   /* somebody wants it */
-    DISORDER = 1u << 3,  /* two neighbours' keys */
-    UNSEEN = 1u << 4,    /* a key that is not told to neighbours */
-    KEY_BYTES = 1u << 5, /* how keys are compared; the same on all, unless */
-    KEY_INT64 = 1u << 6, /* the caller errs */
-    KEY_ASKED = 1u << 7  /* by a comparator of the user's */
+    DIFFER = 1u << 0,      /* two neighbours' colors */
+    LONG = 1u << 1,        /* a color that is only compared by its hash */
+    REORDER = 1u << 2,     /* somebody wants it */
+    DISORDER = 1u << 3,    /* two neighbours' keys */
+    OMITTED = 1u << 4,     /* a key that is not told to neighbours */
+    KEY_BYTES = 1u << 5,   /* how keys are compared; the same on all, unless */
+    KEY_INT64 = 1u << 6,   /* the caller errs */
+    KEY_CALLBACK = 1u << 7 /* by a comparator of the user's */
 };
 
-enum { KEY_KINDS = KEY_BYTES | KEY_INT64 | KEY_ASKED };
+enum { KEY_COMPARISONS = KEY_BYTES | KEY_INT64 | KEY_CALLBACK };
 
 /* Lengths of colors in an opening that are none. */
-enum { IS_LONG = 254, IS_NONE = 255, COLOR_MOST = 80, KEY_UNSEEN = 255 };
+enum { IS_LONG = 254, IS_NONE = 255, COLOR_MOST = 80, KEY_OMITTED = 255 };
 
 /** What neighbours tell each other: color and key, where they fit. */
 typedef struct opening {
@@ -63,7 +63,7 @@ _Static_assert(sizeof(opening_t) == CTN_SCAN_BYTES, "fills a scan");
 
 typedef struct split {
     /* arguments */
-    ctn_splitting_t splitting;
+    ctn_split_args_t args;
     uint32_t below;     /* a chain shorter than that is left to allgather */
     ctn_record_t *made; /* the record, where it was made here */
     /* working */
@@ -74,7 +74,7 @@ typedef struct split {
     ctn_bins_t own;
     ctn_bins_t left;
     ctn_bins_t right;
-    uint32_t shown; /* flags: what the left neighbour showed */
+    uint32_t left_flags; /* flags: what the left neighbour showed */
 } split_t;
 
 /* ---- hashing ---- */
@@ -113,18 +113,18 @@ static unsigned hash_to_bin(uint32_t hash, unsigned pass)
 
 /* ---- neighbours ---- */
 
-static unsigned kind_of_keys(const ctn_order_by_t *by)
+static unsigned key_comparison(const ctn_order_by_t *by)
 {
     return by->key == NULL                   ? KEY_BYTES
            : by->key == catena_compare_int64 ? KEY_INT64
-                                             : KEY_ASKED;
+                                             : KEY_CALLBACK;
 }
 
 /** What an opening says in all passes. */
 static void prepare(split_t *split)
 {
-    const ctn_record_t *record = split->splitting.record;
-    unsigned kind = kind_of_keys(&split->splitting.by);
+    const ctn_record_t *record = split->args.record;
+    unsigned comparison = key_comparison(&split->args.by);
     opening_t *opening = &split->opening;
     size_t color_bytes = ctn_record_color_bytes(record);
     bool is_long = color_bytes > COLOR_MOST;
@@ -133,13 +133,13 @@ static void prepare(split_t *split)
                            : is_long ? IS_LONG
                                      : (uint8_t)color_bytes;
     size_t key_at = is_long ? 0 : color_bytes;
-    bool unseen = record->key_bytes > sizeof(opening->data) - key_at;
-    opening->key_bytes = unseen ? KEY_UNSEEN : (uint8_t)record->key_bytes;
-    opening->flags = (uint8_t)(kind | (is_long ? LONG : 0) |
-                               (split->splitting.reorder ? REORDER : 0) |
-                               (unseen ? UNSEEN : 0));
+    bool omitted = record->key_bytes > sizeof(opening->data) - key_at;
+    opening->key_bytes = omitted ? KEY_OMITTED : (uint8_t)record->key_bytes;
+    opening->flags = (uint8_t)(comparison | (is_long ? LONG : 0) |
+                               (split->args.reorder ? REORDER : 0) |
+                               (omitted ? OMITTED : 0));
     memcpy(opening->data, record->data, key_at);
-    if (!unseen) {
+    if (!omitted) {
         memcpy(opening->data + key_at, record->data + color_bytes,
                record->key_bytes);
     }
@@ -152,7 +152,7 @@ static size_t inline_color_bytes(const opening_t *opening)
 
 static size_t opening_bytes(const opening_t *opening)
 {
-    size_t key = opening->key_bytes != KEY_UNSEEN ? opening->key_bytes : 0;
+    size_t key = opening->key_bytes != KEY_OMITTED ? opening->key_bytes : 0;
     return offsetof(opening_t, data) + inline_color_bytes(opening) + key;
 }
 
@@ -161,13 +161,13 @@ static size_t opening_bytes(const opening_t *opening)
 static uint32_t compare_neighbours(const split_t *split, const opening_t *a,
                                    const opening_t *b)
 {
-    ctn_exec_t *exec = split->splitting.by.exec;
+    ctn_exec_t *exec = split->args.by.exec;
     size_t bytes = inline_color_bytes(a);
     bool differ = a->color_bytes != b->color_bytes || a->hash != b->hash ||
                   memcmp(a->data, b->data, bytes) != 0;
     ctn_exec_charge(exec, CTN_WORK_COMPARE, 1);
-    if (differ || !(a->flags & REORDER) || a->key_bytes == KEY_UNSEEN ||
-        b->key_bytes == KEY_UNSEEN) {
+    if (differ || !(a->flags & REORDER) || a->key_bytes == KEY_OMITTED ||
+        b->key_bytes == KEY_OMITTED) {
         return differ ? DIFFER : 0;
     }
     const unsigned char *x = a->data + bytes;
@@ -181,7 +181,7 @@ static uint32_t compare_neighbours(const split_t *split, const opening_t *a,
 }
 
 /** A neighbour has said what it brings: its table, and how it differs. */
-static void meet(ctn_scan_t *scan, int side, const void *data)
+static void fold_opening(ctn_scan_t *scan, int side, const void *data)
 {
     split_t *split = scan->context;
     opening_t theirs;
@@ -189,12 +189,12 @@ static void meet(ctn_scan_t *scan, int side, const void *data)
     const opening_t *ours = &split->opening;
     uint32_t edge = side == LEFT ? compare_neighbours(split, &theirs, ours)
                                  : compare_neighbours(split, ours, &theirs);
-    ctn_bins_t far;
-    ctn_bins_set(&far, hash_to_bin(theirs.hash, split->pass),
+    ctn_bins_t others;
+    ctn_bins_set(&others, hash_to_bin(theirs.hash, split->pass),
                  ctn_address_unpack(theirs.member));
-    far.flags = theirs.flags;
-    ctn_fold_bins(scan->from[side], &far, side == LEFT);
-    ctn_fold_bins(scan->inclusive[side], &far, side == LEFT);
+    others.flags = theirs.flags;
+    ctn_fold_bins(scan->from[side], &others, side == LEFT);
+    ctn_fold_bins(scan->inclusive[side], &others, side == LEFT);
     for (int i = LEFT; i <= RIGHT; i++) {
         ((ctn_bins_t *)(void *)scan->inclusive[i])->flags |= edge;
     }
@@ -202,26 +202,26 @@ static void meet(ctn_scan_t *scan, int side, const void *data)
 }
 
 /** How the left neighbour's record differs. */
-static void see(void *context, const ctn_record_t *left)
+static void compare_left(void *context, const ctn_record_t *left)
 {
     split_t *split = context;
-    const ctn_order_by_t *by = &split->splitting.by;
-    const ctn_record_t *own = split->splitting.record;
+    const ctn_order_by_t *by = &split->args.by;
+    const ctn_record_t *own = split->args.record;
     bool reorder = (split->own.flags & REORDER) != 0;
-    split->shown = 0;
+    split->left_flags = 0;
     if (left == NULL) {
         return;
     }
     if (ctn_record_compare_colors(by, left, own) != 0) {
-        split->shown = DIFFER;
+        split->left_flags = DIFFER;
     } else if (reorder && ctn_record_compare(by, left, own) > 0) {
-        split->shown = DISORDER;
+        split->left_flags = DISORDER;
     }
 }
 
 /* ---- the operation ---- */
 
-enum { PHASE_PASS = 1, PHASE_LINK, PHASE_SHOW, PHASE_TELL, PHASE_DECIDE };
+enum { PHASE_PASS = 1, PHASE_LINK, PHASE_SHIFT, PHASE_SHARE, PHASE_DECIDE };
 enum { PHASE_END = PHASE_DECIDE + 1 };
 
 /* A pass that leaves a chain longer than half of it costs 1, one that leaves it
@@ -232,7 +232,7 @@ enum { WASTE_MOST = 24 };
 static ctn_step_t begin(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
-    split->chain = split->splitting.parent;
+    split->chain = split->args.parent;
     split->pass = 0;
     split->wasted = 0;
     prepare(split);
@@ -241,10 +241,10 @@ static ctn_step_t begin(ctn_op_t *op)
 
 /** The rest is done by another algorithm, on the chain as it is now. */
 static ctn_step_t leave_to(ctn_op_t *op,
-                           ctn_op_t *(*algorithm)(const ctn_splitting_t *))
+                           ctn_op_t *(*algorithm)(const ctn_split_args_t *))
 {
     split_t *split = ctn_op_state(op);
-    ctn_splitting_t rest = split->splitting;
+    ctn_split_args_t rest = split->args;
     rest.parent = split->chain;
     ctn_step_t step = ctn_op_call(op, algorithm(&rest));
     return step == CTN_STEP_FAIL ? step : ctn_op_jump(op, PHASE_END);
@@ -252,17 +252,17 @@ static ctn_step_t leave_to(ctn_op_t *op,
 
 static ctn_op_t *scan_bins(split_t *split)
 {
-    return ctn_scan_create(split->splitting.by.exec, split->chain,
-                           ctn_fold_bins, &split->own, &split->left,
-                           &split->right, sizeof(ctn_bins_t));
+    return ctn_scan_create(split->args.by.exec, split->chain, ctn_fold_bins,
+                           &split->own, &split->left, &split->right,
+                           sizeof(ctn_bins_t));
 }
 
 static ctn_step_t pass(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
     opening_t *opening = &split->opening;
-    const ctn_record_t *record = split->splitting.record;
-    ctn_address_t self = split->splitting.chain->place.self;
+    const ctn_record_t *record = split->args.record;
+    ctn_address_t self = split->args.chain->place.self;
     if (split->chain->place.size < split->below) {
         return leave_to(op, ctn_split_allgather);
     }
@@ -276,7 +276,7 @@ static ctn_step_t pass(ctn_op_t *op)
         ctn_scan_t *scan = ctn_op_state(child);
         scan->opening = opening;
         scan->opening_bytes = opening_bytes(opening);
-        scan->meet = meet;
+        scan->fold_opening = fold_opening;
         scan->context = split;
     }
     return ctn_op_call(op, child);
@@ -308,19 +308,20 @@ static ctn_step_t divide(ctn_op_t *op, uint32_t size_before)
 static ctn_step_t conclude(ctn_op_t *op, uint32_t flags)
 {
     bool reorder = (flags & REORDER) != 0;
-    if (reorder && (flags & UNSEEN) == 0 && (flags & DISORDER) != 0) {
+    if (reorder && (flags & OMITTED) == 0 && (flags & DISORDER) != 0) {
         return leave_to(op, ctn_split_bitonic);
     }
-    bool doubtful = (flags & LONG) != 0 || (reorder && (flags & UNSEEN) != 0);
-    return ctn_op_jump(op, doubtful ? PHASE_SHOW : PHASE_END);
+    bool doubtful = (flags & LONG) != 0 || (reorder && (flags & OMITTED) != 0);
+    return ctn_op_jump(op, doubtful ? PHASE_SHIFT : PHASE_END);
 }
 
 /** A comparator may contradict itself, which all are to hear of if any: so
  * all are sorted together. The same where members do not compare alike. */
-static bool may_lie(uint32_t flags)
+static bool may_be_inconsistent(uint32_t flags)
 {
-    uint32_t kinds = flags & KEY_KINDS;
-    return (flags & REORDER) != 0 && kinds != KEY_BYTES && kinds != KEY_INT64;
+    uint32_t comparisons = flags & KEY_COMPARISONS;
+    return (flags & REORDER) != 0 && comparisons != KEY_BYTES &&
+           comparisons != KEY_INT64;
 }
 
 /** The bin is a chain of its own. */
@@ -329,11 +330,11 @@ static ctn_step_t link_bin(ctn_op_t *op)
     split_t *split = ctn_op_state(op);
     uint32_t size_before = split->chain->place.size;
     uint32_t flags = split->own.flags | split->left.flags | split->right.flags;
-    if (may_lie(flags)) {
+    if (may_be_inconsistent(flags)) {
         return leave_to(op, ctn_split_bitonic);
     }
     unsigned bin = hash_to_bin(split->opening.hash, split->pass);
-    split->chain = split->splitting.chain;
+    split->chain = split->args.chain;
     ctn_log_chain_drop(split->chain); /* it is of the chain as it was */
     split->chain->place = ctn_bins_place(&split->left, &split->right, bin,
                                          split->chain->place.self);
@@ -344,20 +345,20 @@ static ctn_step_t link_bin(ctn_op_t *op)
                                  : conclude(op, flags);
 }
 
-static ctn_step_t show_record(ctn_op_t *op)
+static ctn_step_t shift_record(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
-    return ctn_op_call(op,
-                       ctn_showing_create(op->exec, split->chain,
-                                          split->splitting.record, see, split));
+    return ctn_op_call(op, ctn_shift_create(op->exec, split->chain,
+                                            split->args.record, compare_left,
+                                            split));
 }
 
 /** Everybody hears of what anybody saw. */
-static ctn_step_t tell(ctn_op_t *op)
+static ctn_step_t share_flags(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
     memset(&split->own, 0, sizeof(split->own));
-    split->own.flags = split->shown;
+    split->own.flags = split->left_flags;
     return ctn_op_call(op, scan_bins(split));
 }
 
@@ -374,10 +375,11 @@ static void release(ctn_op_t *op)
     free(split->made);
 }
 
-static const ctn_phase_t phases[] = {{"begin", begin},   {"bins", pass},
-                                     {"link", link_bin}, {"show", show_record},
-                                     {"tell", tell},     {"decide", decide},
-                                     {NULL, NULL}};
+static const ctn_phase_t phases[] = {
+    {"begin", begin},      {"bins", pass},
+    {"link", link_bin},    {"show", shift_record},
+    {"tell", share_flags}, {"decide", decide},
+    {NULL, NULL}};
 
 static const ctn_algorithm_t hash_algorithm = {
     .name = "split/hash",
@@ -394,26 +396,26 @@ static const ctn_algorithm_t hash64_algorithm = {
 };
 
 static ctn_op_t *create(const ctn_algorithm_t *algorithm,
-                        const ctn_splitting_t *splitting)
+                        const ctn_split_args_t *args)
 {
-    ctn_op_t *op = ctn_op_create(splitting->by.exec, algorithm, NULL);
+    ctn_op_t *op = ctn_op_create(args->by.exec, algorithm, NULL);
     if (op != NULL) {
         split_t *split = ctn_op_state(op);
-        split->splitting = *splitting;
-        split->splitting.by.color = NULL; /* bytes tell which are the same */
+        split->args = *args;
+        split->args.by.color = NULL; /* bytes tell which are the same */
         split->below = algorithm == &hash64_algorithm ? 64 : 0;
     }
     return op;
 }
 
-ctn_op_t *ctn_split_hash(const ctn_splitting_t *splitting)
+ctn_op_t *ctn_split_hash(const ctn_split_args_t *args)
 {
-    return create(&hash_algorithm, splitting);
+    return create(&hash_algorithm, args);
 }
 
-ctn_op_t *ctn_split_hash64(const ctn_splitting_t *splitting)
+ctn_op_t *ctn_split_hash64(const ctn_split_args_t *args)
 {
-    return create(&hash64_algorithm, splitting);
+    return create(&hash64_algorithm, args);
 }
 
 ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_chain_t *parent,
@@ -431,13 +433,13 @@ ctn_op_t *ctn_split_create(ctn_exec_t *exec, ctn_chain_t *parent,
         .color_bytes = (uint32_t)color_bytes,
     };
     memcpy(record->data, color, color_bytes);
-    ctn_splitting_t splitting = {
+    ctn_split_args_t args = {
         .parent = parent,
         .chain = chain,
         .by = {.exec = exec},
         .record = record,
     };
-    ctn_op_t *op = ctn_split_hash(&splitting);
+    ctn_op_t *op = ctn_split_hash(&args);
     if (op == NULL) {
         free(record);
         return NULL;

@@ -98,7 +98,7 @@ typedef struct limit {
 } limit_t;
 
 typedef struct radix {
-    ctn_splitting_t splitting; /* argument */
+    ctn_split_args_t args; /* argument */
     /* working */
     ctn_chain_t *chain; /* what is divided: the parent, then `work` */
     ctn_chain_t work;   /* over the mailbox */
@@ -136,10 +136,10 @@ static bool read_integer(const unsigned char *data, size_t bytes,
 
 static void read_record(radix_t *radix)
 {
-    const ctn_record_t *record = radix->splitting.record;
+    const ctn_record_t *record = radix->args.record;
     uint64_t *limb = radix->opening.limb;
     size_t color_bytes = ctn_record_color_bytes(record);
-    size_t key_bytes = radix->splitting.reorder ? record->key_bytes : 0;
+    size_t key_bytes = radix->args.reorder ? record->key_bytes : 0;
     bool good = read_integer(record->data, color_bytes, &limb[COLOR_KIND],
                              &limb[COLOR]);
     good &= read_integer(record->data + color_bytes, key_bytes, &limb[KEY_KIND],
@@ -177,17 +177,17 @@ static unsigned bin_of(const window_t *window, const uint64_t *limb)
 
 /* ---- a pass ---- */
 
-static void fold(void *near_table, const void *far_table, int leftwards)
+static void fold(void *inout_table, const void *in_table, int in_is_left)
 {
-    table_t *near = near_table;
-    const table_t *far = far_table;
-    ctn_bins_join(near->bin, far->bin, BINS);
-    near->wrong |= far->wrong;
-    if (leftwards) {
-        near->first = far->first;
+    table_t *inout = inout_table;
+    const table_t *in = in_table;
+    ctn_bins_join(inout->bin, in->bin, BINS);
+    inout->wrong |= in->wrong;
+    if (in_is_left) {
+        inout->first = in->first;
     }
     for (unsigned i = 0; i < LIMBS; i++) {
-        near->vary[i] |= far->vary[i];
+        inout->vary[i] |= in->vary[i];
     }
 }
 
@@ -200,14 +200,14 @@ static table_t table_of(const window_t *window, const opening_t *opening)
     return table;
 }
 
-static void meet(ctn_scan_t *scan, int side, const void *data)
+static void fold_opening(ctn_scan_t *scan, int side, const void *data)
 {
     radix_t *radix = scan->context;
     opening_t theirs;
     memcpy(&theirs, data, sizeof(theirs));
-    table_t far = table_of(&radix->window, &theirs);
-    fold(scan->from[side], &far, side == LEFT);
-    fold(scan->inclusive[side], &far, side == LEFT);
+    table_t in = table_of(&radix->window, &theirs);
+    fold(scan->from[side], &in, side == LEFT);
+    fold(scan->inclusive[side], &in, side == LEFT);
     for (unsigned i = 0; i < LIMBS; i++) {
         uint64_t vary = theirs.limb[i] ^ radix->opening.limb[i];
         ((table_t *)(void *)scan->inclusive[LEFT])->vary[i] |= vary;
@@ -224,7 +224,7 @@ enum { MOST_ROUNDS = 32 };
  * touched. */
 static catena_status_t open_mailbox(ctn_op_t *op, radix_t *radix)
 {
-    uint32_t size = radix->splitting.parent->place.size;
+    uint32_t size = radix->args.parent->place.size;
     size_t rounds = size > 1 ? 32 - (size_t)__builtin_clz(size - 1) : 0;
     size_t used = sizeof(mailbox_t) + 2 * rounds * sizeof(ctn_slots_t);
     radix->scratch_bytes = sizeof(mailbox_t) +
@@ -234,8 +234,7 @@ static catena_status_t open_mailbox(ctn_op_t *op, radix_t *radix)
     if (radix->scratch == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    ctn_address_t self = {.process =
-                              radix->splitting.chain->place.self.process};
+    ctn_address_t self = {.process = radix->args.chain->place.self.process};
     (void)ctn_heap_contains(op->exec->heap, radix->scratch, 1, &self.offset);
     size_t skip = -self.offset & (CTN_MEMBER_ALIGNMENT - 1);
     self.offset += skip;
@@ -249,10 +248,10 @@ static catena_status_t open_mailbox(ctn_op_t *op, radix_t *radix)
 static ctn_step_t begin(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
-    ctn_splitting_t splitting = radix->splitting;
+    ctn_split_args_t args = radix->args;
     memset(radix, 0, sizeof(*radix));
-    radix->splitting = splitting;
-    radix->chain = splitting.parent;
+    radix->args = args;
+    radix->chain = args.parent;
     read_record(radix);
     catena_status_t status = open_mailbox(op, radix);
     radix->opening.member = ctn_address_pack(radix->work.place.self);
@@ -273,7 +272,7 @@ static ctn_step_t pass(ctn_op_t *op)
         ctn_scan_t *scan = ctn_op_state(child);
         scan->opening = &radix->opening;
         scan->opening_bytes = sizeof(opening_t);
-        scan->meet = meet;
+        scan->fold_opening = fold_opening;
         scan->context = radix;
     }
     return ctn_op_call(op, child);
@@ -325,8 +324,8 @@ static void find_limits(radix_t *radix)
  * as in the paper, each there is. */
 static uint64_t rest_of(const radix_t *radix, unsigned limb)
 {
-    const ctn_splitting_t *splitting = &radix->splitting;
-    if (!splitting->plain) {
+    const ctn_split_args_t *args = &radix->args;
+    if (!args->plain) {
         return radix->vary[limb];
     }
     if (radix->begun) {
@@ -338,8 +337,7 @@ static uint64_t rest_of(const radix_t *radix, unsigned limb)
     if (limb == COLOR_KIND || limb == KEY_KIND) {
         return KIND_BITS;
     }
-    bool used =
-        limb == COLOR ? splitting->by.color != NULL : splitting->by.key != NULL;
+    bool used = limb == COLOR ? args->by.color != NULL : args->by.key != NULL;
     return used ? UINT64_MAX : 0;
 }
 
@@ -357,7 +355,7 @@ static ctn_step_t link_bin(ctn_op_t *op)
     if (radix->size > 0) {
         find_limits(radix);
     }
-    *place = ctn_bin_chain(&radix->left.bin[radix->bin],
+    *place = ctn_bin_place(&radix->left.bin[radix->bin],
                            &radix->right.bin[radix->bin], place->self);
     radix->chain = &radix->work;
     for (unsigned i = 0; i < LIMBS; i++) {
@@ -423,11 +421,11 @@ static catena_status_t report(ctn_op_t *op, const radix_t *radix, unsigned side,
 }
 
 /** Members within a part tell each other; its ends report. */
-static ctn_step_t announce(ctn_op_t *op)
+static ctn_step_t introduce_neighbors(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
     const ctn_chain_place_t *part = &radix->work.place;
-    uint64_t self = 1 + ctn_address_pack(radix->splitting.chain->place.self);
+    uint64_t self = 1 + ctn_address_pack(radix->args.chain->place.self);
     for (unsigned side = LEFT; side <= RIGHT; side++) {
         ctn_address_t next = side == LEFT ? part->left : part->right;
         catena_status_t status = ctn_address_exists(next)
@@ -484,7 +482,7 @@ static ctn_step_t join_parts(ctn_op_t *op)
 static ctn_step_t take_place(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
-    ctn_chain_t *chain = radix->splitting.chain;
+    ctn_chain_t *chain = radix->args.chain;
     ctn_chain_place_t place = {
         .size = radix->size,
         .rank = radix->base + radix->work.place.rank,
@@ -523,7 +521,7 @@ static void finish(ctn_op_t *op)
 static const ctn_phase_t phases[] = {{"begin", begin},
                                      {"bins", pass},
                                      {"link", link_bin},
-                                     {"announce", announce},
+                                     {"announce", introduce_neighbors},
                                      {"join parts", join_parts},
                                      {"take place", take_place},
                                      {NULL, NULL}};
@@ -535,11 +533,11 @@ static const ctn_algorithm_t radix_algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_split_radix(const ctn_splitting_t *splitting)
+ctn_op_t *ctn_split_radix(const ctn_split_args_t *args)
 {
-    ctn_op_t *op = ctn_op_create(splitting->by.exec, &radix_algorithm, NULL);
+    ctn_op_t *op = ctn_op_create(args->by.exec, &radix_algorithm, NULL);
     if (op != NULL) {
-        ((radix_t *)ctn_op_state(op))->splitting = *splitting;
+        ((radix_t *)ctn_op_state(op))->args = *args;
     }
     return op;
 }

@@ -6,7 +6,7 @@
 #include "exec/slot.h"
 
 /* What all simulated ranks see; they run one at a time. */
-struct ctn_shared {
+struct ctn_shared_table {
     uint32_t count;
     uint32_t users;
     bool linked;
@@ -16,7 +16,7 @@ struct ctn_shared {
 
 /* ---- the table ---- */
 
-static bool make_room(ctn_shared_t *shared, uint32_t count)
+static bool allocate_lists(ctn_shared_table_t *shared, uint32_t count)
 {
     shared->count = count;
     shared->list = calloc(2 * (size_t)count, sizeof(*shared->list));
@@ -24,10 +24,10 @@ static bool make_room(ctn_shared_t *shared, uint32_t count)
     return shared->list != NULL && shared->place != NULL;
 }
 
-ctn_shared_t *ctn_shared_open(const ctn_splitting_t *splitting)
+ctn_shared_table_t *ctn_shared_table_open(const ctn_split_args_t *args)
 {
-    ctn_exec_t *exec = splitting->by.exec;
-    const ctn_chain_place_t *place = &splitting->parent->place;
+    ctn_exec_t *exec = args->by.exec;
+    const ctn_chain_place_t *place = &args->parent->place;
     void **common = exec->local->ops->common(exec->local, place->size);
     if (common == NULL) {
         ctn_error(exec->log,
@@ -36,22 +36,22 @@ ctn_shared_t *ctn_shared_open(const ctn_splitting_t *splitting)
                   place->size);
         return NULL;
     }
-    ctn_shared_t *shared = *common;
+    ctn_shared_table_t *shared = *common;
     if (shared == NULL) {
         shared = calloc(1, sizeof(*shared));
-        if (shared == NULL || !make_room(shared, place->size)) {
+        if (shared == NULL || !allocate_lists(shared, place->size)) {
             return NULL;
         }
         *common = shared;
     }
-    shared->list[place->rank] = splitting->record;
+    shared->list[place->rank] = args->record;
     if (++shared->users == place->size) {
         *common = NULL; /* the next split has one of its own */
     }
     return shared;
 }
 
-void ctn_shared_close(ctn_shared_t *shared)
+void ctn_shared_table_close(ctn_shared_table_t *shared)
 {
     if (shared != NULL && --shared->users == 0) {
         free(shared->list);
@@ -60,13 +60,13 @@ void ctn_shared_close(ctn_shared_t *shared)
     }
 }
 
-static ctn_address_t address_at(const ctn_shared_t *shared, uint32_t i)
+static ctn_address_t address_at(const ctn_shared_table_t *shared, uint32_t i)
 {
     return ctn_record_address(shared->list[i]);
 }
 
 /** The chain of those from `first` to before `end`. */
-static void link_color(ctn_shared_t *shared, uint32_t first, uint32_t end)
+static void link_color(ctn_shared_table_t *shared, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
         shared->place[shared->list[i]->rank] = (ctn_chain_place_t){
@@ -81,7 +81,7 @@ static void link_color(ctn_shared_t *shared, uint32_t first, uint32_t end)
 
 /** Once for all, at the first that asks: later the records may be gone. Without
  * charge: each member is charged for its own. */
-static void link_once(ctn_shared_t *shared, ctn_order_by_t by)
+static void link_once(ctn_shared_table_t *shared, ctn_order_by_t by)
 {
     if (shared->linked) {
         return;
@@ -100,14 +100,14 @@ static void link_once(ctn_shared_t *shared, ctn_order_by_t by)
     }
 }
 
-ctn_chain_place_t ctn_shared_place(ctn_shared_t *shared,
-                                   const ctn_splitting_t *splitting)
+ctn_chain_place_t ctn_shared_table_place(ctn_shared_table_t *shared,
+                                         const ctn_split_args_t *args)
 {
-    link_once(shared, splitting->by);
-    ctn_chain_place_t place = shared->place[splitting->record->rank];
+    link_once(shared, args->by);
+    ctn_chain_place_t place = shared->place[args->record->rank];
     unsigned passes =
         place.size > 1 ? 32u - (unsigned)__builtin_clz(place.size - 1) : 0;
-    ctn_exec_charge(splitting->by.exec, CTN_WORK_COMPARE,
+    ctn_exec_charge(args->by.exec, CTN_WORK_COMPARE,
                     shared->count + (size_t)place.size * passes);
     return place;
 }
@@ -116,13 +116,13 @@ ctn_chain_place_t ctn_shared_place(ctn_shared_t *shared,
 
 enum { LEFT, RIGHT };
 
-enum { PHASE_ANNOUNCE = 1, PHASE_END = 5 };
+enum { PHASE_RTS = 1, PHASE_END = 5 };
 
 /** What announces a message: who comes next on the sender's far side. */
-typedef struct notice {
+typedef struct rts {
     ctn_address_t beyond;
     uint64_t bytes;
-} notice_t;
+} rts_t;
 
 typedef struct gather {
     /* arguments */
@@ -152,7 +152,7 @@ static uint64_t records(const gather_t *gather, uint32_t rank, int side)
     return reach < there ? reach : there;
 }
 
-static ctn_step_t announce(ctn_op_t *op)
+static ctn_step_t send_rts(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
     if (!ctn_address_exists(gather->partner[LEFT]) &&
@@ -163,13 +163,13 @@ static ctn_step_t announce(ctn_op_t *op)
         if (!ctn_address_exists(gather->partner[side])) {
             continue;
         }
-        notice_t notice = {gather->partner[!side],
-                           records(gather, gather->place->rank, !side) *
-                               gather->record_bytes};
-        op->exec->tally.bytes += notice.bytes;
-        catena_status_t status = ctn_op_send(op, gather->partner[side],
-                                             2 * gather->round + (side == LEFT),
-                                             &notice, sizeof(notice));
+        rts_t rts = {gather->partner[!side],
+                     records(gather, gather->place->rank, !side) *
+                         gather->record_bytes};
+        op->exec->tally.bytes += rts.bytes;
+        catena_status_t status =
+            ctn_op_send(op, gather->partner[side],
+                        2 * gather->round + (side == LEFT), &rts, sizeof(rts));
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
@@ -206,16 +206,15 @@ static ctn_step_t fetch_both(ctn_op_t *op)
         }
     }
     for (int side = LEFT; side <= RIGHT; side++) {
-        notice_t notice;
+        rts_t rts;
         if (!ctn_address_exists(gather->partner[side])) {
             gather->beyond[side] = CTN_NO_ADDRESS;
             continue;
         }
-        memcpy(&notice,
-               ctn_op_slot(op, 2 * gather->round + (unsigned)side)->data,
-               sizeof(notice));
-        gather->beyond[side] = notice.beyond;
-        catena_status_t status = fetch(op, gather, side, notice.bytes);
+        memcpy(&rts, ctn_op_slot(op, 2 * gather->round + (unsigned)side)->data,
+               sizeof(rts));
+        gather->beyond[side] = rts.beyond;
+        catena_status_t status = fetch(op, gather, side, rts.bytes);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
@@ -259,11 +258,11 @@ static ctn_step_t next_round(ctn_op_t *op)
     }
     memcpy(gather->partner, gather->beyond, sizeof(gather->partner));
     gather->round++;
-    return ctn_op_jump(op, PHASE_ANNOUNCE);
+    return ctn_op_jump(op, PHASE_RTS);
 }
 
 static const ctn_phase_t phases[] = {
-    {"begin", begin},           {"announce", announce},
+    {"begin", begin},           {"announce", send_rts},
     {"fetch", fetch_both},      {"acknowledge", acknowledge},
     {"next round", next_round}, {NULL, NULL}};
 
@@ -274,8 +273,8 @@ static const ctn_algorithm_t algorithm = {
     .synchronizing = true,
 };
 
-ctn_op_t *ctn_shared_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
-                               size_t bytes)
+ctn_op_t *ctn_shared_table_allgather(ctn_exec_t *exec, ctn_chain_t *chain,
+                                     size_t bytes)
 {
     ctn_op_t *op = ctn_op_create(exec, &algorithm, &chain->sequence);
     if (op != NULL) {

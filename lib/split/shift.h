@@ -8,11 +8,11 @@
  * Messages: one per member. Memory: that of a record. */
 
 /** What the left neighbour shows; NULL: there is none. */
-typedef void (*ctn_showing_see_t)(void *context, const ctn_record_t *left);
+typedef void (*ctn_shift_receive_t)(void *context, const ctn_record_t *left);
 
 /** `own` is shown; `see` is called once. NULL: no memory. */
-ctn_op_t *ctn_showing_create(ctn_exec_t *exec, ctn_chain_t *chain,
-                             const ctn_record_t *own, ctn_showing_see_t see,
-                             void *context);
+ctn_op_t *ctn_shift_create(ctn_exec_t *exec, ctn_chain_t *chain,
+                           const ctn_record_t *own, ctn_shift_receive_t receive,
+                           void *context);
 
 #endif

@@ -6,12 +6,12 @@
 
 #include "split/algorithms.h"
 
-typedef struct agree {
+typedef struct verify {
     ctn_chain_t *parent; /* arguments */
     ctn_chain_place_t place;
     uint64_t digest;
     ctn_words_t own, left, right;
-} agree_t;
+} verify_t;
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -22,62 +22,63 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 31;
 }
 
-uint64_t ctn_agree_digest(uint64_t digest, ctn_address_t member)
+uint64_t ctn_split_verify_digest(uint64_t digest, ctn_address_t member)
 {
     return mix(mix(digest, member.process), member.offset);
 }
 
 /** The link from the member of rank `left_rank` to the next. */
-static uint64_t link_hash(const agree_t *agree, ctn_address_t left,
+static uint64_t link_hash(const verify_t *verify, ctn_address_t left,
                           ctn_address_t right, uint32_t left_rank)
 {
-    uint64_t hash = mix(mix(agree->digest, left_rank), agree->place.size);
-    return ctn_agree_digest(ctn_agree_digest(hash, left), right);
+    uint64_t hash = mix(mix(verify->digest, left_rank), verify->place.size);
+    return ctn_split_verify_digest(ctn_split_verify_digest(hash, left), right);
 }
 
 static ctn_step_t compare(ctn_op_t *op)
 {
-    agree_t *agree = ctn_op_state(op);
-    const ctn_chain_place_t *place = &agree->place;
+    verify_t *verify = ctn_op_state(op);
+    const ctn_chain_place_t *place = &verify->place;
     if (ctn_address_exists(place->right)) {
-        agree->own.word[0] +=
-            link_hash(agree, place->self, place->right, place->rank);
+        verify->own.word[0] +=
+            link_hash(verify, place->self, place->right, place->rank);
     }
     if (ctn_address_exists(place->left)) {
-        agree->own.word[0] -=
-            link_hash(agree, place->left, place->self, place->rank - 1);
+        verify->own.word[0] -=
+            link_hash(verify, place->left, place->self, place->rank - 1);
     }
-    return ctn_op_call(
-        op, ctn_scan_create(op->exec, agree->parent, ctn_fold_sum, &agree->own,
-                            &agree->left, &agree->right, sizeof(ctn_words_t)));
+    return ctn_op_call(op,
+                       ctn_scan_create(op->exec, verify->parent, ctn_fold_sum,
+                                       &verify->own, &verify->left,
+                                       &verify->right, sizeof(ctn_words_t)));
 }
 
-static ctn_step_t judge(ctn_op_t *op)
+static ctn_step_t check_sum(ctn_op_t *op)
 {
-    agree_t *agree = ctn_op_state(op);
+    verify_t *verify = ctn_op_state(op);
     uint64_t sum =
-        agree->own.word[0] + agree->left.word[0] + agree->right.word[0];
+        verify->own.word[0] + verify->left.word[0] + verify->right.word[0];
     return sum == 0 ? CTN_STEP_NEXT : ctn_op_fail(op, CATENA_ERR_ARG);
 }
 
 static const ctn_phase_t phases[] = {
-    {"compare", compare}, {"judge", judge}, {NULL, NULL}};
+    {"compare", compare}, {"judge", check_sum}, {NULL, NULL}};
 
-static const ctn_algorithm_t agree_algorithm = {
+static const ctn_algorithm_t verify_algorithm = {
     .name = "split/agree",
-    .state_bytes = sizeof(agree_t),
+    .state_bytes = sizeof(verify_t),
     .phases = phases,
 };
 
-ctn_op_t *ctn_agree_create(const ctn_splitting_t *splitting,
-                           ctn_chain_place_t place, uint64_t digest)
+ctn_op_t *ctn_split_verify_create(const ctn_split_args_t *args,
+                                  ctn_chain_place_t place, uint64_t digest)
 {
-    ctn_op_t *op = ctn_op_create(splitting->by.exec, &agree_algorithm, NULL);
+    ctn_op_t *op = ctn_op_create(args->by.exec, &verify_algorithm, NULL);
     if (op != NULL) {
-        agree_t *agree = ctn_op_state(op);
-        agree->parent = splitting->parent;
-        agree->place = place;
-        agree->digest = digest;
+        verify_t *verify = ctn_op_state(op);
+        verify->parent = args->parent;
+        verify->place = place;
+        verify->digest = digest;
     }
     return op;
 }

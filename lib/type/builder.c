@@ -6,13 +6,14 @@
 
 #include "core/log.h"
 
-ctn_draft_t ctn_draft_begin(const char *name, catena_datatype_t old,
-                            size_t levels, size_t bytes)
+ctn_type_builder_t ctn_type_builder_begin(const char *name,
+                                          catena_datatype_t old, size_t levels,
+                                          size_t bytes)
 {
-    ctn_draft_t draft = {.type = NULL, .status = CATENA_OK};
+    ctn_type_builder_t builder = {.type = NULL, .status = CATENA_OK};
     if (old == NULL) {
-        draft.status = CATENA_ERR_ARG;
-        return draft;
+        builder.status = CATENA_ERR_ARG;
+        return builder;
     }
     size_t head = sizeof(*old) + (old->depth + levels) * sizeof(ctn_level_t);
     struct catena_datatype *type = NULL;
@@ -20,8 +21,8 @@ ctn_draft_t ctn_draft_begin(const char *name, catena_datatype_t old,
         type = malloc(bytes);
     }
     if (type == NULL) {
-        draft.status = CATENA_ERR_NO_MEMORY;
-        return draft;
+        builder.status = CATENA_ERR_NO_MEMORY;
+        return builder;
     }
     memcpy(type, old, sizeof(*old));
     if (old->depth > 0) {
@@ -37,21 +38,22 @@ ctn_draft_t ctn_draft_begin(const char *name, catena_datatype_t old,
             break;
         }
     }
-    draft.type = type;
-    return draft;
+    builder.type = type;
+    return builder;
 }
 
-void *ctn_draft_arrays(ctn_draft_t *draft, catena_datatype_t old, size_t levels)
+void *ctn_type_builder_arrays(ctn_type_builder_t *builder,
+                              catena_datatype_t old, size_t levels)
 {
-    return &draft->type->level[old->depth + levels];
+    return &builder->type->level[old->depth + levels];
 }
 
-void ctn_draft_clear(ctn_draft_t *draft)
+void ctn_type_builder_clear(ctn_type_builder_t *builder)
 {
-    if (draft->status != CATENA_OK) {
+    if (builder->status != CATENA_OK) {
         return;
     }
-    struct catena_datatype *type = draft->type;
+    struct catena_datatype *type = builder->type;
     type->bytes = 0;
     type->lower = 0;
     type->extent = 0;
@@ -62,12 +64,12 @@ void ctn_draft_clear(ctn_draft_t *draft)
     type->shift = 0;
 }
 
-void ctn_draft_shift(ctn_draft_t *draft, ptrdiff_t offset)
+void ctn_type_builder_shift(ctn_type_builder_t *builder, ptrdiff_t offset)
 {
-    if (draft->status != CATENA_OK) {
+    if (builder->status != CATENA_OK) {
         return;
     }
-    struct catena_datatype *type = draft->type;
+    struct catena_datatype *type = builder->type;
     bool overflow = __builtin_add_overflow(type->lower, offset, &type->lower);
     if (type->bytes > 0) {
         overflow |=
@@ -77,7 +79,7 @@ void ctn_draft_shift(ctn_draft_t *draft, ptrdiff_t offset)
         overflow |= __builtin_add_overflow(type->shift, offset, &type->shift);
     }
     if (overflow) {
-        draft->status = CATENA_ERR_ARG;
+        builder->status = CATENA_ERR_ARG;
     }
 }
 
@@ -121,14 +123,15 @@ static bool follows(size_t count, ptrdiff_t stride, ptrdiff_t distance)
     return !__builtin_mul_overflow(count, stride, &all) && all == distance;
 }
 
-void ctn_draft_repeat(ctn_draft_t *draft, size_t count, ptrdiff_t stride)
+void ctn_type_builder_repeat(ctn_type_builder_t *builder, size_t count,
+                             ptrdiff_t stride)
 {
-    if (draft->status != CATENA_OK) {
+    if (builder->status != CATENA_OK) {
         return;
     }
-    struct catena_datatype *type = draft->type;
+    struct catena_datatype *type = builder->type;
     if (!repeat_bounds(type, count, stride)) {
-        draft->status = CATENA_ERR_ARG;
+        builder->status = CATENA_ERR_ARG;
         return;
     }
     if (type->bytes == 0 || count == 1) {
@@ -175,19 +178,20 @@ static bool bounds_fit(const struct catena_datatype *type)
            !__builtin_sub_overflow(type->true_high, type->true_low, &unused);
 }
 
-catena_status_t ctn_draft_finish(ctn_draft_t *draft, catena_datatype_t *out)
+catena_status_t ctn_type_builder_finish(ctn_type_builder_t *builder,
+                                        catena_datatype_t *out)
 {
-    struct catena_datatype *type = draft->type;
-    if (draft->status == CATENA_OK && !bounds_fit(type)) {
-        draft->status = CATENA_ERR_ARG;
+    struct catena_datatype *type = builder->type;
+    if (builder->status == CATENA_OK && !bounds_fit(type)) {
+        builder->status = CATENA_ERR_ARG;
     }
-    if (draft->status != CATENA_OK) {
+    if (builder->status != CATENA_OK) {
         if (type != NULL) {
             ctn_error(NULL, "type %s: does not fit the address space",
                       type->name);
             ctn_type_drop(type);
         }
-        return draft->status;
+        return builder->status;
     }
     assert(type->depth < CTN_TYPE_LEVELS);
     type->stream_depth = type->depth;

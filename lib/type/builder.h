@@ -4,11 +4,11 @@
 #include "type/datatype.h"
 
 /* A type under construction. The first error sticks: later steps then do
- * nothing, and ctn_draft_finish reports it. */
-typedef struct ctn_draft {
+ * nothing, and ctn_type_builder_finish reports it. */
+typedef struct ctn_type_builder {
     struct catena_datatype *type;
     catena_status_t status;
-} ctn_draft_t;
+} ctn_type_builder_t;
 
 /** Bounds of data that is repeated; high is the end. */
 typedef struct ctn_bounds {
@@ -18,28 +18,31 @@ typedef struct ctn_bounds {
 
 /** A copy of `old` to build on.
  * @param[in] levels that will be added at most
- * @param[in] bytes  for arrays, see ctn_draft_arrays */
-ctn_draft_t ctn_draft_begin(const char *name, catena_datatype_t old,
-                            size_t levels, size_t bytes);
+ * @param[in] bytes  for arrays, see ctn_type_builder_arrays */
+ctn_type_builder_t ctn_type_builder_begin(const char *name,
+                                          catena_datatype_t old, size_t levels,
+                                          size_t bytes);
 
 /** The memory that was asked for, aligned for any level's array.
- * @param[in] levels as in ctn_draft_begin */
-void *ctn_draft_arrays(ctn_draft_t *draft, catena_datatype_t old,
-                       size_t levels);
+ * @param[in] levels as in ctn_type_builder_begin */
+void *ctn_type_builder_arrays(ctn_type_builder_t *builder,
+                              catena_datatype_t old, size_t levels);
 
 /** Forget all data and bounds. */
-void ctn_draft_clear(ctn_draft_t *draft);
+void ctn_type_builder_clear(ctn_type_builder_t *builder);
 
 /** Move the data and the bounds. */
-void ctn_draft_shift(ctn_draft_t *draft, ptrdiff_t offset);
+void ctn_type_builder_shift(ctn_type_builder_t *builder, ptrdiff_t offset);
 
 /** Repeat the data and the bounds.
  * @param[in] count  1 or more
  * @param[in] stride bytes of memory from one to the next */
-void ctn_draft_repeat(ctn_draft_t *draft, size_t count, ptrdiff_t stride);
+void ctn_type_builder_repeat(ctn_type_builder_t *builder, size_t count,
+                             ptrdiff_t stride);
 
 /** Check it and hand it out, or free it. */
-catena_status_t ctn_draft_finish(ctn_draft_t *draft, catena_datatype_t *out);
+catena_status_t ctn_type_builder_finish(ctn_type_builder_t *builder,
+                                        catena_datatype_t *out);
 
 /** Elements of the lowest *depth levels, *stride apart: if the upper level's
  * bodies are as evenly spaced across elements, the elements are rows of those

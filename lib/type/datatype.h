@@ -31,11 +31,11 @@ typedef enum ctn_level_kind {
 
 typedef struct ctn_level {
     ctn_level_kind_t kind;
-    size_t bytes;           /* of the stream, all bodies together */
-    size_t count;           /* bodies; CTN_LEVEL_INDEXED: blocks */
-    ptrdiff_t stride;       /* bytes of memory */
-    const ptrdiff_t *place; /* [count] bytes of memory; place[0] is 0 */
-    const size_t *start;    /* [count + 1] where in the stream a block begins */
+    size_t bytes;                  /* of the stream, all bodies together */
+    size_t count;                  /* bodies; CTN_LEVEL_INDEXED: blocks */
+    ptrdiff_t stride;              /* bytes of memory */
+    const ptrdiff_t *displacement; /* [count] bytes of memory; place[0] is 0 */
+    const size_t *start; /* [count + 1] where in the stream a block begins */
 } ctn_level_t;
 
 /* Invariants, while bytes > 0:

@@ -11,14 +11,14 @@ static catena_status_t make_strided(const char *name, size_t count,
     if (old == NULL || out == NULL) {
         return CATENA_ERR_ARG;
     }
-    ctn_draft_t draft = ctn_draft_begin(name, old, 2, 0);
+    ctn_type_builder_t builder = ctn_type_builder_begin(name, old, 2, 0);
     if (count == 0 || blocklength == 0) {
-        ctn_draft_clear(&draft);
+        ctn_type_builder_clear(&builder);
     } else {
-        ctn_draft_repeat(&draft, blocklength, old->extent);
-        ctn_draft_repeat(&draft, count, stride_bytes);
+        ctn_type_builder_repeat(&builder, blocklength, old->extent);
+        ctn_type_builder_repeat(&builder, count, stride_bytes);
     }
-    return ctn_draft_finish(&draft, out);
+    return ctn_type_builder_finish(&builder, out);
 }
 
 catena_status_t catena_type_contiguous(size_t count, catena_datatype_t old,
@@ -62,12 +62,12 @@ catena_status_t catena_type_resized(catena_datatype_t old,
     if (out == NULL) {
         return CATENA_ERR_ARG;
     }
-    ctn_draft_t draft = ctn_draft_begin("resized", old, 0, 0);
-    if (draft.status == CATENA_OK) {
-        draft.type->lower = lower_bound;
-        draft.type->extent = extent;
+    ctn_type_builder_t builder = ctn_type_builder_begin("resized", old, 0, 0);
+    if (builder.status == CATENA_OK) {
+        builder.type->lower = lower_bound;
+        builder.type->extent = extent;
     }
-    return ctn_draft_finish(&draft, out);
+    return ctn_type_builder_finish(&builder, out);
 }
 
 typedef struct box {
@@ -102,29 +102,29 @@ static catena_status_t check_box(const box_t *box, bool *empty)
 }
 
 /** Repeat from the index that is consecutive outwards. */
-static void repeat_box(ctn_draft_t *draft, const box_t *box, ptrdiff_t extent,
-                       bool empty)
+static void repeat_box(ctn_type_builder_t *builder, const box_t *box,
+                       ptrdiff_t extent, bool empty)
 {
     ptrdiff_t stride = extent;
-    for (size_t i = 0; i < box->ndims && draft->status == CATENA_OK; i++) {
+    for (size_t i = 0; i < box->ndims && builder->status == CATENA_OK; i++) {
         bool c_order = box->order == CATENA_ORDER_C;
         size_t d = c_order ? box->ndims - 1 - i : i;
         ptrdiff_t start;
         if (!empty) {
-            ctn_draft_repeat(draft, box->subsizes[d], stride);
+            ctn_type_builder_repeat(builder, box->subsizes[d], stride);
             if (__builtin_mul_overflow(box->starts[d], stride, &start)) {
-                draft->status = CATENA_ERR_ARG;
+                builder->status = CATENA_ERR_ARG;
             } else {
-                ctn_draft_shift(draft, start);
+                ctn_type_builder_shift(builder, start);
             }
         }
         if (__builtin_mul_overflow(box->sizes[d], stride, &stride)) {
-            draft->status = CATENA_ERR_ARG;
+            builder->status = CATENA_ERR_ARG;
         }
     }
-    if (draft->status == CATENA_OK) {
-        draft->type->lower = 0;
-        draft->type->extent = stride;
+    if (builder->status == CATENA_OK) {
+        builder->type->lower = 0;
+        builder->type->extent = stride;
     }
 }
 
@@ -145,10 +145,11 @@ catena_status_t catena_type_subarray(size_t ndims, const size_t *sizes,
     }
     /* A box of more dimensions over 1 has too many elements. */
     size_t levels = ndims < CTN_TYPE_LEVELS ? ndims : CTN_TYPE_LEVELS;
-    ctn_draft_t draft = ctn_draft_begin("subarray", old, levels, 0);
+    ctn_type_builder_t builder =
+        ctn_type_builder_begin("subarray", old, levels, 0);
     if (empty) {
-        ctn_draft_clear(&draft);
+        ctn_type_builder_clear(&builder);
     }
-    repeat_box(&draft, &box, old->extent, empty);
-    return ctn_draft_finish(&draft, out);
+    repeat_box(&builder, &box, old->extent, empty);
+    return ctn_type_builder_finish(&builder, out);
 }

@@ -16,8 +16,8 @@ typedef struct blocks {
 } blocks_t;
 
 typedef struct block {
-    ptrdiff_t place; /* bytes */
-    size_t length;   /* elements */
+    ptrdiff_t displacement; /* bytes */
+    size_t length;          /* elements */
 } block_t;
 
 /** What can be said of all blocks. */
@@ -31,7 +31,7 @@ typedef struct survey {
 } survey_t;
 
 /** The next that is not empty; false at the end and on overflow. */
-static bool look_ahead(blocks_t *list, block_t *block)
+static bool peek(blocks_t *list, block_t *block)
 {
     while (list->next < list->count && list->lengths[list->next] == 0) {
         list->next++;
@@ -41,22 +41,22 @@ static bool look_ahead(blocks_t *list, block_t *block)
     }
     block->length = list->lengths[list->next];
     list->overflow = __builtin_mul_overflow(list->displacements[list->next],
-                                            list->unit, &block->place);
+                                            list->unit, &block->displacement);
     return !list->overflow;
 }
 
 static bool next_block(blocks_t *list, block_t *block)
 {
-    if (!look_ahead(list, block)) {
+    if (!peek(list, block)) {
         return false;
     }
     list->next++;
     block_t after;
-    while (look_ahead(list, &after)) {
+    while (peek(list, &after)) {
         ptrdiff_t end;
         if (__builtin_mul_overflow(block->length, list->old->extent, &end) ||
-            __builtin_add_overflow(block->place, end, &end) ||
-            end != after.place) {
+            __builtin_add_overflow(block->displacement, end, &end) ||
+            end != after.displacement) {
             break;
         }
         if (__builtin_add_overflow(block->length, after.length,
@@ -69,7 +69,7 @@ static bool next_block(blocks_t *list, block_t *block)
     return !list->overflow;
 }
 
-static survey_t look_over(blocks_t list)
+static survey_t survey_blocks(blocks_t list)
 {
     survey_t survey = {.same_length = true, .same_stride = true};
     block_t block;
@@ -78,7 +78,7 @@ static survey_t look_over(blocks_t list)
         ptrdiff_t stride = 0;
         if (survey.blocks == 0) {
             survey.first = block;
-        } else if (__builtin_sub_overflow(block.place, last, &stride)) {
+        } else if (__builtin_sub_overflow(block.displacement, last, &stride)) {
             list.overflow = true;
             break;
         } else if (survey.blocks == 1) {
@@ -87,7 +87,7 @@ static survey_t look_over(blocks_t list)
         survey.same_length &= block.length == survey.first.length;
         survey.same_stride &= survey.blocks == 0 || stride == survey.stride;
         survey.blocks++;
-        last = block.place;
+        last = block.displacement;
     }
     survey.overflow = list.overflow;
     return survey;
@@ -98,8 +98,9 @@ static bool widen(ctn_bounds_t *all, bool first, ctn_bounds_t bounds,
                   const block_t *block, ptrdiff_t extent)
 {
     if (!ctn_bounds_repeat(&bounds, block->length, extent) ||
-        __builtin_add_overflow(bounds.low, block->place, &bounds.low) ||
-        __builtin_add_overflow(bounds.high, block->place, &bounds.high)) {
+        __builtin_add_overflow(bounds.low, block->displacement, &bounds.low) ||
+        __builtin_add_overflow(bounds.high, block->displacement,
+                               &bounds.high)) {
         return false;
     }
     if (first || bounds.low < all->low) {
@@ -140,7 +141,8 @@ static bool set_bounds(struct catena_datatype *type, blocks_t list)
 
 /** Write the places, and if there is `start` the blocks' share of the stream.
  * @return false on overflow */
-static bool fill(blocks_t list, ptrdiff_t *place, size_t *start, size_t *bytes)
+static bool fill(blocks_t list, ptrdiff_t *displacement, size_t *start,
+                 size_t *bytes)
 {
     block_t block;
     block_t first = {0, 0};
@@ -149,7 +151,7 @@ static bool fill(blocks_t list, ptrdiff_t *place, size_t *start, size_t *bytes)
         if (i == 0) {
             first = block;
         }
-        place[i] = block.place - first.place;
+        displacement[i] = block.displacement - first.displacement;
         size_t more;
         if (__builtin_mul_overflow(block.length, list.old->bytes, &more) ||
             __builtin_add_overflow(*bytes, more, bytes)) {
@@ -166,39 +168,40 @@ static bool fill(blocks_t list, ptrdiff_t *place, size_t *start, size_t *bytes)
 enum { ADDED_LEVELS = 2 }; /* a block's row, and the blocks */
 
 /** Add the level of the blocks to a draft of `old`. */
-static void add_blocks(ctn_draft_t *draft, const blocks_t *list,
+static void add_blocks(ctn_type_builder_t *builder, const blocks_t *list,
                        const survey_t *survey)
 {
-    struct catena_datatype *type = draft->type;
+    struct catena_datatype *type = builder->type;
     ctn_level_t level = {.kind = CTN_LEVEL_SCATTERED,
                          .count = survey->blocks,
                          .stride = list->old->extent};
     if (survey->same_length) {
-        ctn_draft_repeat(draft, survey->first.length, level.stride);
+        ctn_type_builder_repeat(builder, survey->first.length, level.stride);
     }
-    ctn_draft_shift(draft, survey->first.place);
-    if (draft->status != CATENA_OK) {
+    ctn_type_builder_shift(builder, survey->first.displacement);
+    if (builder->status != CATENA_OK) {
         return;
     }
-    ptrdiff_t *place = ctn_draft_arrays(draft, list->old, ADDED_LEVELS);
+    ptrdiff_t *displacement =
+        ctn_type_builder_arrays(builder, list->old, ADDED_LEVELS);
     size_t *start = NULL;
     if (!survey->same_length) {
-        start = (size_t *)(void *)(place + survey->blocks);
+        start = (size_t *)(void *)(displacement + survey->blocks);
         level.kind = CTN_LEVEL_INDEXED;
         ctn_type_flatten(type, &type->depth, &level.stride);
     }
     if (!set_bounds(type, *list)) {
-        draft->status = CATENA_ERR_ARG;
+        builder->status = CATENA_ERR_ARG;
         return;
     }
     if (type->bytes == 0) {
         return;
     }
-    if (!fill(*list, place, start, &level.bytes)) {
-        draft->status = CATENA_ERR_ARG;
+    if (!fill(*list, displacement, start, &level.bytes)) {
+        builder->status = CATENA_ERR_ARG;
         return;
     }
-    level.place = place;
+    level.displacement = displacement;
     level.start = start;
     type->bytes = level.bytes;
     type->level[type->depth++] = level;
@@ -234,26 +237,26 @@ static catena_status_t make_indexed(const char *name, size_t count,
                            .displacements = displacements,
                            .unit = in_bytes ? 1 : old->extent,
                            .old = old};
-    survey_t survey = look_over(list);
+    survey_t survey = survey_blocks(list);
     bool regular = survey.same_length && survey.same_stride;
-    ctn_draft_t draft = ctn_draft_begin(name, old, ADDED_LEVELS,
-                                        regular ? 0 : array_bytes(&survey));
-    if (draft.status == CATENA_OK && survey.overflow) {
-        draft.status = CATENA_ERR_ARG;
+    ctn_type_builder_t builder = ctn_type_builder_begin(
+        name, old, ADDED_LEVELS, regular ? 0 : array_bytes(&survey));
+    if (builder.status == CATENA_OK && survey.overflow) {
+        builder.status = CATENA_ERR_ARG;
     }
-    if (draft.status != CATENA_OK) {
-        return ctn_draft_finish(&draft, out);
+    if (builder.status != CATENA_OK) {
+        return ctn_type_builder_finish(&builder, out);
     }
     if (survey.blocks == 0) {
-        ctn_draft_clear(&draft);
+        ctn_type_builder_clear(&builder);
     } else if (regular) {
-        ctn_draft_repeat(&draft, survey.first.length, old->extent);
-        ctn_draft_repeat(&draft, survey.blocks, survey.stride);
-        ctn_draft_shift(&draft, survey.first.place);
+        ctn_type_builder_repeat(&builder, survey.first.length, old->extent);
+        ctn_type_builder_repeat(&builder, survey.blocks, survey.stride);
+        ctn_type_builder_shift(&builder, survey.first.displacement);
     } else {
-        add_blocks(&draft, &list, &survey);
+        add_blocks(&builder, &list, &survey);
     }
-    return ctn_draft_finish(&draft, out);
+    return ctn_type_builder_finish(&builder, out);
 }
 
 catena_status_t catena_type_indexed(size_t count, const size_t *blocklengths,

@@ -121,8 +121,8 @@ catena_datatype_t ctn_op_unit(catena_op_t op, catena_datatype_t type)
     return op->function == NULL ? fixed_types[type->element] : type;
 }
 
-const char *ctn_op_refusal(catena_op_t op, catena_datatype_t type, char *text,
-                           size_t bytes)
+const char *ctn_op_mismatch(catena_op_t op, catena_datatype_t type, char *text,
+                            size_t bytes)
 {
     if (!type->dense) {
         snprintf(text, bytes,
@@ -148,7 +148,7 @@ const char *ctn_op_refusal(catena_op_t op, catena_datatype_t type, char *text,
 static bool call(const ctn_reducer_t *by, const char *left, const char *right,
                  char *out, size_t bytes)
 {
-    enum { PIECE = 4096 };
+    enum { CHUNK_BYTES = 4096 };
     size_t element = by->type->bytes;
     if (out != left) {
         if (out != right) {
@@ -160,18 +160,19 @@ static bool call(const ctn_reducer_t *by, const char *left, const char *right,
     }
     /* The result goes where the first operand is: through a copy, piece by
      * piece. */
-    _Alignas(64) char on_stack[PIECE];
-    char *copy = element <= PIECE ? on_stack : malloc(element);
+    _Alignas(64) char on_stack[CHUNK_BYTES];
+    char *copy = element <= CHUNK_BYTES ? on_stack : malloc(element);
     if (copy == NULL) {
         return false;
     }
-    size_t most = element <= PIECE ? PIECE - PIECE % element : element;
+    size_t most =
+        element <= CHUNK_BYTES ? CHUNK_BYTES - CHUNK_BYTES % element : element;
     for (size_t at = 0; at < bytes; at += most) {
-        size_t piece = bytes - at < most ? bytes - at : most;
-        memcpy(copy, right + at, piece);
-        by->op->function(left + at, copy, piece / element, by->type,
+        size_t chunk = bytes - at < most ? bytes - at : most;
+        memcpy(copy, right + at, chunk);
+        by->op->function(left + at, copy, chunk / element, by->type,
                          by->op->argument);
-        memcpy(out + at, copy, piece);
+        memcpy(out + at, copy, chunk);
     }
     if (copy != on_stack) {
         free(copy);

@@ -35,8 +35,8 @@ catena_datatype_t ctn_op_unit(catena_op_t op, catena_datatype_t type);
 /** Why not, in one line without an end: what was given, what is allowed.
  * @param[out] text [bytes], always terminated
  * @return text */
-const char *ctn_op_refusal(catena_op_t op, catena_datatype_t type, char *text,
-                           size_t bytes);
+const char *ctn_op_mismatch(catena_op_t op, catena_datatype_t type, char *text,
+                            size_t bytes);
 
 /** May operands change places? */
 bool ctn_op_commutes(catena_op_t op);

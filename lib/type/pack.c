@@ -50,40 +50,42 @@ static void copy_bytes(copier_t *c, ptrdiff_t offset, size_t bytes)
  * two, the others so that the loop decides nothing. */
 INLINED void copy_loop(unsigned char *restrict out,
                        const unsigned char *restrict in, bool pack,
-                       const ptrdiff_t *place, ptrdiff_t stride, size_t run,
-                       size_t count)
+                       const ptrdiff_t *displacement, ptrdiff_t stride,
+                       size_t run, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        ptrdiff_t at = place != NULL ? place[i] : times(i, stride);
+        ptrdiff_t at =
+            displacement != NULL ? displacement[i] : times(i, stride);
         memcpy(out + (pack ? (ptrdiff_t)(i * run) : at),
                in + (pack ? at : (ptrdiff_t)(i * run)), run);
     }
 }
 
 INLINED void copy_both(unsigned char *out, const unsigned char *in, bool pack,
-                       const ptrdiff_t *place, ptrdiff_t stride, size_t run,
-                       size_t count)
+                       const ptrdiff_t *displacement, ptrdiff_t stride,
+                       size_t run, size_t count)
 {
-    if (pack && place == NULL) {
+    if (pack && displacement == NULL) {
         copy_loop(out, in, true, NULL, stride, run, count);
     } else if (pack) {
-        copy_loop(out, in, true, place, 0, run, count);
-    } else if (place == NULL) {
+        copy_loop(out, in, true, displacement, 0, run, count);
+    } else if (displacement == NULL) {
         copy_loop(out, in, false, NULL, stride, run, count);
     } else {
-        copy_loop(out, in, false, place, 0, run, count);
+        copy_loop(out, in, false, displacement, 0, run, count);
     }
 }
 
 /** Whole runs: one at offset + place[i], or without places + i * stride. */
-static void copy_runs(copier_t *c, ptrdiff_t offset, const ptrdiff_t *place,
-                      ptrdiff_t stride, size_t count)
+static void copy_runs(copier_t *c, ptrdiff_t offset,
+                      const ptrdiff_t *displacement, ptrdiff_t stride,
+                      size_t count)
 {
     unsigned char *out = c->out + (c->pack ? 0 : offset);
     const unsigned char *in = c->in + (c->pack ? offset : 0);
 #define CASE(bytes)                                                            \
     case bytes:                                                                \
-        copy_both(out, in, c->pack, place, stride, bytes, count);              \
+        copy_both(out, in, c->pack, displacement, stride, bytes, count);       \
         break;
     switch (c->run) {
         CASE(1)
@@ -97,7 +99,7 @@ static void copy_runs(copier_t *c, ptrdiff_t offset, const ptrdiff_t *place,
         CASE(48)
         CASE(64)
     default:
-        copy_both(out, in, c->pack, place, stride, c->run, count);
+        copy_both(out, in, c->pack, displacement, stride, c->run, count);
     }
 #undef CASE
     pass(c, count * c->run);
@@ -117,9 +119,9 @@ static void copy_run_row(copier_t *c, ptrdiff_t offset, ptrdiff_t stride,
         from %= run;
     }
     if (from > 0) {
-        size_t part = smaller(run - from, bytes);
-        copy_bytes(c, offset + (ptrdiff_t)from, part);
-        bytes -= part;
+        size_t fragment = smaller(run - from, bytes);
+        copy_bytes(c, offset + (ptrdiff_t)from, fragment);
+        bytes -= fragment;
         if (bytes == 0) {
             return; /* one stride more may not fit ptrdiff_t */
         }
@@ -149,14 +151,14 @@ static void copy_scattered(copier_t *c, uint32_t depth,
     while (bytes > 0) {
         size_t whole = bytes / body;
         if (depth == 0 && from == 0 && whole > 0) {
-            copy_runs(c, offset, &level->place[i], 0, whole);
+            copy_runs(c, offset, &level->displacement[i], 0, whole);
             i += whole;
             bytes -= whole * body;
             continue;
         }
-        size_t part = smaller(body - from, bytes);
-        copy_row(c, depth, offset + level->place[i], 0, from, part);
-        bytes -= part;
+        size_t fragment = smaller(body - from, bytes);
+        copy_row(c, depth, offset + level->displacement[i], 0, from, fragment);
+        bytes -= fragment;
         from = 0;
         i++;
     }
@@ -183,11 +185,11 @@ static void copy_indexed(copier_t *c, uint32_t depth, const ctn_level_t *level,
                          ptrdiff_t offset, size_t from, size_t bytes)
 {
     for (size_t i = find_block(level, from); bytes > 0; i++) {
-        size_t part = smaller(level->start[i + 1] - from, bytes);
-        copy_row(c, depth, offset + level->place[i], level->stride,
-                 from - level->start[i], part);
-        from += part;
-        bytes -= part;
+        size_t fragment = smaller(level->start[i + 1] - from, bytes);
+        copy_row(c, depth, offset + level->displacement[i], level->stride,
+                 from - level->start[i], fragment);
+        from += fragment;
+        bytes -= fragment;
     }
 }
 
@@ -223,12 +225,12 @@ static void copy_row(copier_t *c, uint32_t depth, ptrdiff_t offset,
         offset += times(from / body, stride);
         from %= body;
     }
-    size_t part = smaller(body - from, bytes);
-    copy_body(c, depth, offset, from, part);
-    for (bytes -= part; bytes > 0; bytes -= part) {
+    size_t fragment = smaller(body - from, bytes);
+    copy_body(c, depth, offset, from, fragment);
+    for (bytes -= fragment; bytes > 0; bytes -= fragment) {
         offset += stride;
-        part = smaller(body, bytes);
-        copy_body(c, depth, offset, 0, part);
+        fragment = smaller(body, bytes);
+        copy_body(c, depth, offset, 0, fragment);
     }
 }
 

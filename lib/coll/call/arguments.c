@@ -166,7 +166,7 @@ static catena_status_t read_reducer(const check_t *check,
         return CATENA_ERR_ARG;
     }
     if (!ctn_op_valid(op, type)) {
-        REFUSE(check, "%s", ctn_op_refusal(op, type, reason, sizeof(reason)));
+        REFUSE(check, "%s", ctn_op_mismatch(op, type, reason, sizeof(reason)));
         return CATENA_ERR_ARG;
     }
     catena_datatype_t unit = ctn_op_unit(op, type);

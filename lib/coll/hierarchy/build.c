@@ -43,11 +43,11 @@ typedef struct facts {
     uint32_t unused;
 } facts_t;
 
-static void fold_facts(void *nearer, const void *farther, int leftwards)
+static void fold_facts(void *nearer, const void *farther, int in_is_left)
 {
     facts_t *a = nearer;
     const facts_t *b = farther;
-    (void)leftwards;
+    (void)in_is_left;
     if (a->ranks == 0) {
         *a = *b;
     } else if (b->ranks > 0) {
@@ -96,7 +96,7 @@ typedef struct build {
     ctn_member_record_t *record; /* of this rank */
     ctn_module_t *module;        /* of this level, not serving yet */
     ctn_module_entry_t *modules;
-    ctn_rank_blocks_t pieces;
+    ctn_rank_blocks_t blocks;
     facts_t own, left, right;
     ctn_bins_t own_bins, left_bins, right_bins;
 } build_t;
@@ -393,9 +393,9 @@ static ctn_step_t exchange(ctn_op_t *op)
                                  &record->memory.offset));
     }
     record->status = build->status;
-    ctn_rank_block_t piece = {record, ctn_member_record_bytes(record->ranges)};
+    ctn_rank_block_t block = {record, ctn_member_record_bytes(record->ranges)};
     return ctn_op_call(
-        op, ctn_chain_allgather(op->exec, chain, piece, &build->pieces));
+        op, ctn_chain_allgather(op->exec, chain, block, &build->blocks));
 }
 
 /** The leader stands for all of them from now on. */
@@ -414,7 +414,7 @@ static catena_status_t represent_all(build_t *build,
 static catena_status_t add_module(build_t *build)
 {
     ctn_module_entry_t *entry = ctn_module_entry_create(
-        &build->pieces, build->levels.level[build->level].rule,
+        &build->blocks, build->levels.level[build->level].rule,
         chain_of_subgroup(build)->place.rank,
         (agreed(build).flags & CROWDED) != 0);
     if (entry == NULL) {
@@ -438,11 +438,11 @@ static catena_status_t add_module(build_t *build)
 static ctn_step_t take(ctn_op_t *op)
 {
     build_t *build = build_of(op);
-    note(build, ctn_member_records_status(&build->pieces));
+    note(build, ctn_member_records_status(&build->blocks));
     if (build->status == CATENA_OK) {
         note(build, add_module(build));
     }
-    ctn_rank_blocks_release(op->exec, &build->pieces);
+    ctn_rank_blocks_release(op->exec, &build->blocks);
     return CTN_STEP_NEXT;
 }
 
@@ -525,8 +525,8 @@ static void finish(ctn_op_t *op)
     if (build->module != NULL) { /* nobody uses it before all report */
         build->module->bcol->destroy(build->module);
     }
-    if (build->pieces.piece != NULL) {
-        ctn_rank_blocks_release(op->exec, &build->pieces);
+    if (build->blocks.block != NULL) {
+        ctn_rank_blocks_release(op->exec, &build->blocks);
     }
     if (quiet && hierarchy->status != CATENA_OK) {
         drop_modules(build);

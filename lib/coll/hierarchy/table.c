@@ -26,7 +26,7 @@ ctn_member_record_t *ctn_member_record_of_rank(uint32_t rank)
 static const ctn_member_record_t *record_of(const ctn_rank_blocks_t *records,
                                             uint32_t member)
 {
-    return records->piece[member].data;
+    return records->block[member].data;
 }
 
 catena_status_t ctn_member_records_status(const ctn_rank_blocks_t *records)

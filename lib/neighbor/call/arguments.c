@@ -131,7 +131,7 @@ static catena_status_t read_reducer(const ctn_neighbor_call_t *call,
     }
     if (!ctn_op_valid(call->op, type)) {
         REFUSE(call, "%s",
-               ctn_op_refusal(call->op, type, reason, sizeof(reason)));
+               ctn_op_mismatch(call->op, type, reason, sizeof(reason)));
         return CATENA_ERR_ARG;
     }
     *by = (ctn_reducer_t){call->op, ctn_op_unit(call->op, type)};

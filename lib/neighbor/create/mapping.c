@@ -26,7 +26,7 @@ typedef struct place_record {
 typedef struct gathered {
     uint32_t *node; /* [size], counted from 0 */
     size_t edges;
-    ctn_order_edge_t *edge;
+    ctn_map_edge_t *edge;
 } gathered_t;
 
 /** Say where this rank is, and its edges: those of `graph`, or none. */
@@ -78,7 +78,7 @@ static catena_status_t sort_out(uint32_t size, const graph_record_t *came,
         }
         if (i > 0 && came[i - 1].rank == record->rank) {
             gathered->edge[gathered->edges++] =
-                (ctn_order_edge_t){record->rank, record->of, record->weight};
+                (ctn_map_edge_t){record->rank, record->of, record->weight};
         } else {
             gathered->node[record->rank] = record->of == record->rank
                                                ? nodes++
@@ -127,10 +127,10 @@ static catena_status_t map(const gathered_t *gathered, uint32_t size,
     uint64_t before;
     uint64_t after;
     if (grid != NULL) {
-        return ctn_order_map_grid(size, gathered->node, grid, weights, place,
-                                  &before, &after);
+        return ctn_map_grid(size, gathered->node, grid, weights, place, &before,
+                            &after);
     }
-    return ctn_order_map(size, gathered->node, gathered->edges, gathered->edge,
+    return ctn_map_graph(size, gathered->node, gathered->edges, gathered->edge,
                          place, &before, &after);
 }
 

@@ -21,21 +21,21 @@
 /** What members must have alike: a bit is set on all or on none. Who is in no
  * group compares nothing, but has to know what the others will do then. */
 enum {
-    SAYS_WRONG = 1 << 0, /* it was called wrongly: on none */
-    SAYS_LIES = 1 << 1,  /* ctn_splitting_may_lie */
-    SAYS_COLOR_INT64 = 1 << 2,
-    SAYS_COLOR_OTHER = 1 << 3,
-    SAYS_KEY_INT64 = 1 << 4,
-    SAYS_KEY_OTHER = 1 << 5,
-    SAYS_COMPARES =
-        SAYS_COLOR_INT64 | SAYS_COLOR_OTHER | SAYS_KEY_INT64 | SAYS_KEY_OTHER
+    FLAG_INVALID = 1 << 0,      /* it was called wrongly: on none */
+    FLAG_INCONSISTENT = 1 << 1, /* ctn_split_may_be_inconsistent */
+    FLAG_COLOR_INT64 = 1 << 2,
+    FLAG_COLOR_CALLBACK = 1 << 3,
+    FLAG_KEY_INT64 = 1 << 4,
+    FLAG_KEY_CALLBACK = 1 << 5,
+    FLAG_COMPARATORS = FLAG_COLOR_INT64 | FLAG_COLOR_CALLBACK | FLAG_KEY_INT64 |
+                       FLAG_KEY_CALLBACK
 };
 
 /** A record as it is shown: with where its owner is. */
 typedef struct entry {
     uint32_t node; /* in the parent */
     int16_t numa;
-    uint16_t says;
+    uint16_t call_flags;
     ctn_record_t record;
 } entry_t;
 
@@ -44,24 +44,25 @@ enum { FEW = 16 };
 
 typedef struct fast {
     /* arguments */
-    ctn_op_t *host;
+    ctn_op_t *slot_owner;
     catena_group_t *parent;
     catena_group_t *made;
-    ctn_splitting_t splitting;
+    ctn_split_args_t args;
     bool wrong;
     /* working */
     ctn_topo_t *topo; /* of the parent */
     entry_t *own;     /* when it is too long for a card */
     size_t own_bytes;
-    bool long_cards;  /* somebody on the node has one */
-    unsigned turn;    /* which half of cards and notices */
-    ctn_bytes_t node; /* root, of several nodes: what its node has shown */
-    ctn_bytes_t all;  /* and what all have */
+    bool long_records; /* somebody on the node has one */
+    unsigned turn;     /* which half of cards and notices */
+    ctn_bytes_t node;  /* root, of several nodes: what its node has shown */
+    ctn_bytes_t all;   /* and what all have */
     const unsigned char *table;
     size_t table_bytes;
-    ctn_shared_t *shared; /* the table of a simulation that carries none */
-    uint16_t some_say;    /* of what members say, some do; */
-    uint16_t all_say;     /* all do */
+    ctn_shared_table_t
+        *shared;        /* the table of a simulation that carries none */
+    uint16_t any_flags; /* of what members say, some do; */
+    uint16_t all_flags; /* all do */
     uint32_t wrong_rank;
     /* the members of the own color */
     uint32_t members;
@@ -75,7 +76,7 @@ typedef struct fast {
 
 _Static_assert(sizeof(fast_t) <= CTN_OP_STATE_BYTES, "fits an operation");
 
-static bool is_root(const fast_t *fast)
+static bool is_leader(const fast_t *fast)
 {
     return ctn_topo_local_rank(fast->topo) == 0;
 }
@@ -90,42 +91,43 @@ static ctn_published_record_t *published_record_of(const fast_t *fast,
                                   i];
 }
 
-static uint16_t says(const fast_t *fast)
+static uint16_t call_flags(const fast_t *fast)
 {
-    const ctn_order_by_t *by = &fast->splitting.by;
-    unsigned said = ctn_splitting_may_lie(&fast->splitting) ? SAYS_LIES : 0;
+    const ctn_order_by_t *by = &fast->args.by;
+    unsigned flags =
+        ctn_split_may_be_inconsistent(&fast->args) ? FLAG_INCONSISTENT : 0;
     if (fast->wrong) {
-        return SAYS_WRONG;
+        return FLAG_INVALID;
     }
-    if (fast->splitting.record->color_bytes == CTN_NO_COLOR) {
-        return (uint16_t)said;
+    if (fast->args.record->color_bytes == CTN_NO_COLOR) {
+        return (uint16_t)flags;
     }
     if (by->color != NULL) {
-        said |= by->color == catena_compare_int64 ? SAYS_COLOR_INT64
-                                                  : SAYS_COLOR_OTHER;
+        flags |= by->color == catena_compare_int64 ? FLAG_COLOR_INT64
+                                                   : FLAG_COLOR_CALLBACK;
     }
     if (by->key != NULL) {
-        said |=
-            by->key == catena_compare_int64 ? SAYS_KEY_INT64 : SAYS_KEY_OTHER;
+        flags |= by->key == catena_compare_int64 ? FLAG_KEY_INT64
+                                                 : FLAG_KEY_CALLBACK;
     }
-    return (uint16_t)said;
+    return (uint16_t)flags;
 }
 
 static void fill_entry(const fast_t *fast, entry_t *entry)
 {
-    const ctn_record_t *record = fast->splitting.record;
+    const ctn_record_t *record = fast->args.record;
     entry->node = fast->topo->node_index;
     entry->numa = (int16_t)fast->parent->exec->locality->numa;
-    entry->says = says(fast);
+    entry->call_flags = call_flags(fast);
     memcpy(&entry->record, record, ctn_record_bytes(record));
 }
 
-static catena_status_t fill_card(ctn_op_t *op, fast_t *fast)
+static catena_status_t publish_record(ctn_op_t *op, fast_t *fast)
 {
     ctn_published_record_t *published_record =
         published_record_of(fast, ctn_topo_local_rank(fast->topo));
     size_t bytes =
-        offsetof(entry_t, record) + ctn_record_bytes(fast->splitting.record);
+        offsetof(entry_t, record) + ctn_record_bytes(fast->args.record);
     op->exec->tally.messages++;
     op->exec->tally.bytes += bytes;
     published_record->bytes = bytes;
@@ -144,7 +146,7 @@ static catena_status_t fill_card(ctn_op_t *op, fast_t *fast)
     return CATENA_OK;
 }
 
-static ctn_step_t show(ctn_op_t *op)
+static ctn_step_t publish_own(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
     ctn_step_t step = ctn_topo_need(op, fast->parent, &fast->topo);
@@ -152,7 +154,7 @@ static ctn_step_t show(ctn_op_t *op)
         return step;
     }
     fast->turn = fast->topo->splits++ % 2;
-    catena_status_t status = fill_card(op, fast);
+    catena_status_t status = publish_record(op, fast);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
@@ -192,11 +194,11 @@ static ctn_step_t gather_sizes(ctn_op_t *op, fast_t *fast)
 {
     uint32_t n = ctn_topo_local_size(fast->topo);
     size_t bytes = 0;
-    fast->shared = ctn_shared_open(&fast->splitting);
+    fast->shared = ctn_shared_table_open(&fast->args);
     if (fast->shared == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    if (fast->topo->nodes == 1 || !is_root(fast)) {
+    if (fast->topo->nodes == 1 || !is_leader(fast)) {
         return CTN_STEP_NEXT;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -204,7 +206,7 @@ static ctn_step_t gather_sizes(ctn_op_t *op, fast_t *fast)
     }
     ctn_exec_charge(op->exec, CTN_WORK_COPY, bytes);
     return ctn_op_call(
-        op, ctn_exchange_sizes_create(fast->host, fast->topo, bytes));
+        op, ctn_allgather_sizes_create(fast->slot_owner, fast->topo, bytes));
 }
 
 /** What the nodes' members show goes from root to root. */
@@ -212,19 +214,21 @@ static ctn_step_t gather(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
     for (uint32_t i = 0; i < ctn_topo_local_size(fast->topo); i++) {
-        fast->long_cards |= published_record_of(fast, i)->offset != CTN_STAGED;
+        fast->long_records |=
+            published_record_of(fast, i)->offset != CTN_STAGED;
     }
     if (op->exec->drop_tables) {
         return gather_sizes(op, fast);
     }
-    if (fast->topo->nodes == 1 || !is_root(fast)) {
+    if (fast->topo->nodes == 1 || !is_leader(fast)) {
         return CTN_STEP_NEXT;
     }
     if (!collect_node(op, fast)) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    return ctn_op_call(op, ctn_exchange_create(fast->host, fast->topo,
-                                               &fast->node, &fast->all));
+    return ctn_op_call(op,
+                       ctn_allgather_roots_create(fast->slot_owner, fast->topo,
+                                                  &fast->node, &fast->all));
 }
 
 /** The root says where the table is, the others read it there. */
@@ -236,7 +240,7 @@ static ctn_step_t publish(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     ctn_gathered_records_t *gathered = &topo->node_area.gathered[fast->turn];
-    if (is_root(fast)) {
+    if (is_leader(fast)) {
         gathered->offset = ctn_offset_of(op->exec, fast->all.memory);
         gathered->bytes = fast->all.bytes;
         ctn_exec_post(op->exec, &gathered->word, topo->splits);
@@ -269,9 +273,9 @@ static const entry_t *next_entry(const fast_t *fast, size_t *at)
 }
 
 /** Room for lists of all members of the parent. */
-static bool make_room(ctn_op_t *op, fast_t *fast)
+static bool allocate_lists(ctn_op_t *op, fast_t *fast)
 {
-    size_t n = fast->splitting.parent->place.size;
+    size_t n = fast->args.parent->place.size;
     fast->list = fast->few;
     fast->known = fast->few_known;
     if (n <= FEW) {
@@ -291,12 +295,13 @@ static const entry_t *entry_of(const ctn_record_t *record)
                           offsetof(entry_t, record));
 }
 
-static void hear(fast_t *fast, const entry_t *entry)
+static void add_flags(fast_t *fast, const entry_t *entry)
 {
     bool compares = entry->record.color_bytes != CTN_NO_COLOR;
-    fast->some_say |= entry->says;
-    fast->all_say &= (uint16_t)(entry->says | (compares ? 0 : SAYS_COMPARES));
-    if ((entry->says & SAYS_WRONG) != 0) {
+    fast->any_flags |= entry->call_flags;
+    fast->all_flags &=
+        (uint16_t)(entry->call_flags | (compares ? 0 : FLAG_COMPARATORS));
+    if ((entry->call_flags & FLAG_INVALID) != 0) {
         fast->wrong_rank = entry->record.rank;
     }
 }
@@ -304,19 +309,19 @@ static void hear(fast_t *fast, const entry_t *entry)
 /** Whether what all have shown is no split; all find the same. */
 static bool refused(const fast_t *fast)
 {
-    return (fast->some_say & SAYS_WRONG) != 0 ||
-           (fast->some_say & ~fast->all_say) != 0;
+    return (fast->any_flags & FLAG_INVALID) != 0 ||
+           (fast->any_flags & ~fast->all_flags) != 0;
 }
 
 static ctn_step_t sort(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
-    const ctn_splitting_t *s = &fast->splitting;
+    const ctn_split_args_t *s = &fast->args;
     if (fast->shared != NULL) {
-        ctn_chain_set_place(s->chain, ctn_shared_place(fast->shared, s));
+        ctn_chain_set_place(s->chain, ctn_shared_table_place(fast->shared, s));
         return CTN_STEP_NEXT;
     }
-    if (!make_room(op, fast)) {
+    if (!allocate_lists(op, fast)) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     size_t at = 0;
@@ -324,7 +329,7 @@ static ctn_step_t sort(ctn_op_t *op)
     const entry_t *entry;
     while ((entry = next_entry(fast, &at)) != NULL) {
         fast->list[n++] = &entry->record;
-        hear(fast, entry);
+        add_flags(fast, entry);
     }
     if (refused(fast)) {
         return CTN_STEP_NEXT;
@@ -348,15 +353,15 @@ static ctn_step_t sort(ctn_op_t *op)
 static ctn_step_t compare_lists(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
-    const ctn_splitting_t *s = &fast->splitting;
-    if (!ctn_splitting_may_lie(s) || refused(fast)) {
+    const ctn_split_args_t *s = &fast->args;
+    if (!ctn_split_may_be_inconsistent(s) || refused(fast)) {
         return CTN_STEP_NEXT;
     }
     uint64_t digest = 0;
     for (uint32_t i = 0; i < fast->members; i++) {
-        digest = ctn_agree_digest(digest, fast->known[i].address);
+        digest = ctn_split_verify_digest(digest, fast->known[i].address);
     }
-    return ctn_op_call(op, ctn_agree_create(s, s->chain->place, digest));
+    return ctn_op_call(op, ctn_split_verify_create(s, s->chain->place, digest));
 }
 
 /** Members whose comparator has fooled them may agree about their links and
@@ -365,8 +370,8 @@ static ctn_step_t link(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
     if (fast->shared != NULL || refused(fast) ||
-        ctn_splitting_may_lie(&fast->splitting) ||
-        fast->splitting.record->color_bytes == CTN_NO_COLOR ||
+        ctn_split_may_be_inconsistent(&fast->args) ||
+        fast->args.record->color_bytes == CTN_NO_COLOR ||
         !ctn_topo_linkable(fast->known, fast->members)) {
         return CTN_STEP_NEXT;
     }
@@ -377,10 +382,10 @@ static ctn_step_t link(ctn_op_t *op)
 
 static void log_refusal(const ctn_op_t *op, const fast_t *fast)
 {
-    if (fast->splitting.parent->place.rank != 0 || fast->wrong) {
+    if (fast->args.parent->place.rank != 0 || fast->wrong) {
         return;
     }
-    if ((fast->some_say & SAYS_WRONG) != 0) {
+    if ((fast->any_flags & FLAG_INVALID) != 0) {
         ctn_error(op->exec->log, "split: what rank %u was called with is wrong",
                   fast->wrong_rank);
     } else {
@@ -391,10 +396,10 @@ static void log_refusal(const ctn_op_t *op, const fast_t *fast)
 
 /** What others read here stays until they have; cards in the board stay until
  * the split after the next. */
-static ctn_step_t close_cards(ctn_op_t *op)
+static ctn_step_t close_records(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
-    return fast->long_cards || fast->topo->nodes > 1
+    return fast->long_records || fast->topo->nodes > 1
                ? ctn_op_call(op, ctn_publish_fence_create(fast->parent))
                : CTN_STEP_NEXT;
 }
@@ -420,16 +425,16 @@ static void finish(ctn_op_t *op)
     }
     ctn_scratch_free(op->exec, fast->memory, fast->memory_bytes);
     ctn_bytes_close(op->exec, &fast->node);
-    ctn_shared_close(fast->shared);
+    ctn_shared_table_close(fast->shared);
 }
 
-static const ctn_phase_t phases[] = {{"show", show},
+static const ctn_phase_t phases[] = {{"show", publish_own},
                                      {"gather", gather},
                                      {"publish", publish},
                                      {"sort", sort},
                                      {"compare lists", compare_lists},
                                      {"link", link},
-                                     {"close", close_cards},
+                                     {"close", close_records},
                                      {"judge", judge},
                                      {NULL, NULL}};
 
@@ -440,19 +445,19 @@ static const ctn_algorithm_t fast_algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_split_fast(ctn_op_t *host, catena_group_t *parent,
-                         catena_group_t *made, const ctn_splitting_t *splitting,
+ctn_op_t *ctn_split_fast(ctn_op_t *slot_owner, catena_group_t *parent,
+                         catena_group_t *made, const ctn_split_args_t *args,
                          bool wrong)
 {
-    ctn_op_t *op = ctn_op_create(host->exec, &fast_algorithm, NULL);
+    ctn_op_t *op = ctn_op_create(slot_owner->exec, &fast_algorithm, NULL);
     if (op != NULL) {
         fast_t *fast = ctn_op_state(op);
-        fast->host = host;
+        fast->slot_owner = slot_owner;
         fast->parent = parent;
         fast->made = made;
-        fast->splitting = *splitting;
+        fast->args = *args;
         fast->wrong = wrong;
-        fast->all_say = UINT16_MAX;
+        fast->all_flags = UINT16_MAX;
     }
     return op;
 }

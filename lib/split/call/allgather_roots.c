@@ -13,14 +13,14 @@
 
 enum {
     MOST_ROUNDS = 32,
-    COUNT_WIDE = -1 /* as count of a word; mail has others */
+    COUNT_EAGER = -1 /* as count of a word; mail has others */
 };
 
 _Static_assert(MOST_ROUNDS <= CTN_EAGER_SLOTS, "a wide slot for each round");
 
-typedef struct exchange {
+typedef struct allgather_roots {
     /* arguments */
-    ctn_op_t *host;
+    ctn_op_t *slot_owner;
     const ctn_topo_t *topo;
     ctn_bytes_t *all;
     /* working */
@@ -29,11 +29,12 @@ typedef struct exchange {
     uint32_t nodes;                   /* whose pieces are here */
     ctn_bytes_t held;                 /* their pieces, the own first */
     ctn_bytes_t message[MOST_ROUNDS]; /* sent, until the end */
-    ctn_send_handle_t parcel;
-    ctn_receive_handle_t letter;
-} exchange_t;
+    ctn_send_handle_t send_handle;
+    ctn_receive_handle_t receive_handle;
+} allgather_roots_t;
 
-_Static_assert(sizeof(exchange_t) <= CTN_OP_STATE_BYTES, "fits an operation");
+_Static_assert(sizeof(allgather_roots_t) <= CTN_OP_STATE_BYTES,
+               "fits an operation");
 
 unsigned char *ctn_bytes_open(ctn_exec_t *exec, ctn_bytes_t *table,
                               size_t bytes)
@@ -50,26 +51,26 @@ void ctn_bytes_close(ctn_exec_t *exec, ctn_bytes_t *table)
 
 /* A piece is a node's table with its length before it. */
 
-static size_t piece_bytes(const unsigned char *piece)
+static size_t block_bytes(const unsigned char *block)
 {
     uint64_t bytes;
-    memcpy(&bytes, piece, sizeof(bytes));
+    memcpy(&bytes, block, sizeof(bytes));
     return sizeof(bytes) + bytes;
 }
 
 /** Bytes of the first `n` pieces. */
-static size_t prefix_bytes(const ctn_bytes_t *pieces, uint32_t n)
+static size_t prefix_bytes(const ctn_bytes_t *blocks, uint32_t n)
 {
     size_t at = 0;
     while (n-- > 0) {
-        at += piece_bytes(pieces->memory + at);
+        at += block_bytes(blocks->memory + at);
     }
     return at;
 }
 
 /* ---- messages: their length, then pieces ---- */
 
-static catena_status_t send(ctn_op_t *op, exchange_t *x, uint32_t count)
+static catena_status_t send(ctn_op_t *op, allgather_roots_t *x, uint32_t count)
 {
     const ctn_node_leader_t *to = &x->topo->leader_ring[x->round].to;
     ctn_bytes_t *message = &x->message[x->round];
@@ -79,9 +80,10 @@ static catena_status_t send(ctn_op_t *op, exchange_t *x, uint32_t count)
     }
     memcpy(message->memory, &bytes, sizeof(bytes));
     memcpy(message->memory + sizeof(bytes), x->held.memory, bytes);
-    if (message->bytes > CTN_EXCHANGE_AT_ONCE) {
-        return ctn_message_send(x->host, to->address, x->round, 0,
-                                message->memory, message->bytes, &x->parcel);
+    if (message->bytes > CTN_ALLGATHER_ROOTS_EAGER_BYTES) {
+        return ctn_message_send(x->slot_owner, to->address, x->round, 0,
+                                message->memory, message->bytes,
+                                &x->send_handle);
     }
     ctn_endpoint_t *endpoint;
     catena_status_t status =
@@ -89,17 +91,18 @@ static catena_status_t send(ctn_op_t *op, exchange_t *x, uint32_t count)
     if (status != CATENA_OK) {
         return status;
     }
-    uint64_t seq = x->host->seq;
+    uint64_t seq = x->slot_owner->seq;
     op->exec->tally.messages++;
     op->exec->tally.bytes += message->bytes;
-    return ctn_put_signal(
-        endpoint, message->memory, message->bytes,
-        ctn_eager_offset(to->address, seq, x->round, 0),
-        ctn_slot_word_offset(x->host->sequence, to->address, seq, x->round, 0),
-        ctn_flag(seq, (uint32_t)COUNT_WIDE), &op->pending);
+    return ctn_put_signal(endpoint, message->memory, message->bytes,
+                          ctn_eager_offset(to->address, seq, x->round, 0),
+                          ctn_slot_word_offset(x->slot_owner->sequence,
+                                               to->address, seq, x->round, 0),
+                          ctn_flag(seq, (uint32_t)COUNT_EAGER), &op->pending);
 }
 
-static bool append(ctn_op_t *op, exchange_t *x, const unsigned char *message)
+static bool append(ctn_op_t *op, allgather_roots_t *x,
+                   const unsigned char *message)
 {
     uint64_t bytes;
     ctn_bytes_t grown;
@@ -115,33 +118,35 @@ static bool append(ctn_op_t *op, exchange_t *x, const unsigned char *message)
     return true;
 }
 
-static ctn_step_t receive(ctn_op_t *op, exchange_t *x)
+static ctn_step_t receive(ctn_op_t *op, allgather_roots_t *x)
 {
     const ctn_node_leader_t *from = &x->topo->leader_ring[x->round].from;
-    const ctn_op_t *host = x->host;
-    uint64_t word = ctn_word_load(&ctn_op_slot(host, x->round)->word[0]);
+    const ctn_op_t *slot_owner = x->slot_owner;
+    uint64_t word = ctn_word_load(&ctn_op_slot(slot_owner, x->round)->word[0]);
     const unsigned char *message =
-        x->topo->group->block->eager[host->seq % CTN_GENERATIONS][x->round][0];
-    if (word != ctn_flag(host->seq, (uint32_t)COUNT_WIDE)) {
-        ctn_step_t step = ctn_message_receive(x->host, from->address, x->round,
-                                              0, &x->letter);
+        x->topo->group->block
+            ->eager[slot_owner->seq % CTN_GENERATIONS][x->round][0];
+    if (word != ctn_flag(slot_owner->seq, (uint32_t)COUNT_EAGER)) {
+        ctn_step_t step = ctn_message_receive(x->slot_owner, from->address,
+                                              x->round, 0, &x->receive_handle);
         if (step != CTN_STEP_NEXT) {
-            return step == CTN_STEP_FAIL ? ctn_op_fail(op, host->status) : step;
+            return step == CTN_STEP_FAIL ? ctn_op_fail(op, slot_owner->status)
+                                         : step;
         }
-        message = x->letter.data;
+        message = x->receive_handle.data;
     }
     bool room = append(op, x, message);
-    ctn_receive_handle_release(x->host, &x->letter);
+    ctn_receive_handle_release(x->slot_owner, &x->receive_handle);
     return room ? CTN_STEP_NEXT : ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
 }
 
 /* ---- phases ---- */
 
-enum { PHASE_ROUNDS, PHASE_SETTLE };
+enum { PHASE_ROUNDS, PHASE_TAKEN };
 
 static ctn_step_t rounds(ctn_op_t *op)
 {
-    exchange_t *x = ctn_op_state(op);
+    allgather_roots_t *x = ctn_op_state(op);
     uint32_t nodes = x->topo->nodes;
     if (x->nodes == nodes) {
         return CTN_STEP_NEXT;
@@ -166,14 +171,14 @@ static ctn_step_t rounds(ctn_op_t *op)
     }
     x->nodes += count;
     x->sent = false;
-    return ctn_op_jump(op, PHASE_SETTLE);
+    return ctn_op_jump(op, PHASE_TAKEN);
 }
 
 /** A long message must have been fetched before its slot is used again. */
-static ctn_step_t settle(ctn_op_t *op)
+static ctn_step_t await_taken(ctn_op_t *op)
 {
-    exchange_t *x = ctn_op_state(op);
-    if (!ctn_message_send_done(x->host, &x->parcel)) {
+    allgather_roots_t *x = ctn_op_state(op);
+    if (!ctn_message_send_done(x->slot_owner, &x->send_handle)) {
         return CTN_STEP_WAIT;
     }
     x->round++;
@@ -184,7 +189,7 @@ static ctn_step_t settle(ctn_op_t *op)
 /** The pieces without their lengths. */
 static ctn_step_t hand_over(ctn_op_t *op)
 {
-    exchange_t *x = ctn_op_state(op);
+    allgather_roots_t *x = ctn_op_state(op);
     size_t lengths = x->topo->nodes * sizeof(uint64_t);
     unsigned char *to =
         ctn_bytes_open(op->exec, x->all, x->held.bytes - lengths);
@@ -192,7 +197,7 @@ static ctn_step_t hand_over(ctn_op_t *op)
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     for (size_t at = 0; at < x->held.bytes;) {
-        size_t bytes = piece_bytes(x->held.memory + at);
+        size_t bytes = block_bytes(x->held.memory + at);
         size_t content = bytes - sizeof(uint64_t);
         memcpy(to, x->held.memory + at + sizeof(uint64_t), content);
         to += content;
@@ -203,9 +208,9 @@ static ctn_step_t hand_over(ctn_op_t *op)
 
 static void finish(ctn_op_t *op)
 {
-    exchange_t *x = ctn_op_state(op);
-    ctn_send_handle_release(x->host, &x->parcel);
-    ctn_receive_handle_release(x->host, &x->letter);
+    allgather_roots_t *x = ctn_op_state(op);
+    ctn_send_handle_release(x->slot_owner, &x->send_handle);
+    ctn_receive_handle_release(x->slot_owner, &x->receive_handle);
     ctn_bytes_close(op->exec, &x->held);
     /* When it failed the network may still have messages, which others would
      * take for what was meant: they stay until the heap goes. */
@@ -215,31 +220,34 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {{"rounds", rounds},
-                                     {"settle", settle},
+                                     {"settle", await_taken},
                                      {"hand over", hand_over},
                                      {NULL, NULL}};
 
-static const ctn_algorithm_t exchange_algorithm = {
+static const ctn_algorithm_t allgather_roots_algorithm = {
     .name = "allgather among roots",
-    .state_bytes = sizeof(exchange_t),
+    .state_bytes = sizeof(allgather_roots_t),
     .phases = phases,
     .finish = finish,
 };
 
-ctn_op_t *ctn_exchange_create(ctn_op_t *host, const ctn_topo_t *topo,
-                              const ctn_bytes_t *own, ctn_bytes_t *all)
+ctn_op_t *ctn_allgather_roots_create(ctn_op_t *slot_owner,
+                                     const ctn_topo_t *topo,
+                                     const ctn_bytes_t *own, ctn_bytes_t *all)
 {
-    ctn_op_t *op = ctn_op_create(host->exec, &exchange_algorithm, NULL);
+    ctn_op_t *op =
+        ctn_op_create(slot_owner->exec, &allgather_roots_algorithm, NULL);
     if (op == NULL) {
         return NULL;
     }
-    exchange_t *x = ctn_op_state(op);
-    x->host = host;
+    allgather_roots_t *x = ctn_op_state(op);
+    x->slot_owner = slot_owner;
     x->topo = topo;
     x->all = all;
     x->nodes = 1;
     uint64_t bytes = own->bytes;
-    if (ctn_bytes_open(host->exec, &x->held, sizeof(bytes) + bytes) == NULL) {
+    if (ctn_bytes_open(slot_owner->exec, &x->held, sizeof(bytes) + bytes) ==
+        NULL) {
         ctn_op_release(op);
         return NULL;
     }

@@ -6,7 +6,7 @@
 
 typedef struct sizes {
     /* arguments */
-    ctn_op_t *host;
+    ctn_op_t *slot_owner;
     const ctn_topo_t *topo;
     size_t bytes; /* of a node's table */
     /* working */
@@ -46,17 +46,17 @@ static ctn_step_t send(ctn_op_t *op)
     op->exec->tally.bytes += bytes;
     ctn_endpoint_t *endpoint;
     catena_status_t status = ctn_exec_connect(op->exec, to.process, &endpoint);
-    if (status == CATENA_OK && bytes <= CTN_EXCHANGE_AT_ONCE) {
+    if (status == CATENA_OK && bytes <= CTN_ALLGATHER_ROOTS_EAGER_BYTES) {
         op->exec->tally.messages++;
         status = endpoint->transport->ops->put_signal(
             endpoint, NULL, bytes,
-            ctn_eager_offset(to, x->host->seq, x->round, 0),
-            ctn_slot_word_offset(x->host->sequence, to, x->host->seq, x->round,
-                                 0),
-            ctn_flag(x->host->seq, 0), &op->pending);
+            ctn_eager_offset(to, x->slot_owner->seq, x->round, 0),
+            ctn_slot_word_offset(x->slot_owner->sequence, to,
+                                 x->slot_owner->seq, x->round, 0),
+            ctn_flag(x->slot_owner->seq, 0), &op->pending);
     } else if (status == CATENA_OK) {
-        uint64_t notice[2] = {0, bytes};
-        status = ctn_op_send(x->host, to, x->round, notice, sizeof(notice));
+        uint64_t rts[2] = {0, bytes};
+        status = ctn_op_send(x->slot_owner, to, x->round, rts, sizeof(rts));
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
@@ -65,14 +65,15 @@ static ctn_step_t fetch(ctn_op_t *op)
 {
     sizes_t *x = ctn_op_state(op);
     ctn_address_t from = x->topo->leader_ring[x->round].from.address;
-    if (!ctn_op_arrived(x->host, x->round)) {
+    if (!ctn_op_arrived(x->slot_owner, x->round)) {
         ctn_op_set_network(op, true);
         return CTN_STEP_WAIT;
     }
     ctn_endpoint_t *endpoint;
     catena_status_t status =
         ctn_exec_connect(op->exec, from.process, &endpoint);
-    if (status == CATENA_OK && message_bytes(x) > CTN_EXCHANGE_AT_ONCE) {
+    if (status == CATENA_OK &&
+        message_bytes(x) > CTN_ALLGATHER_ROOTS_EAGER_BYTES) {
         status = endpoint->transport->ops->get(endpoint, NULL, message_bytes(x),
                                                0, &x->pending);
     }
@@ -86,10 +87,10 @@ static ctn_step_t acknowledge(ctn_op_t *op)
     if (x->pending != 0) {
         return CTN_STEP_WAIT;
     }
-    if (message_bytes(x) > CTN_EXCHANGE_AT_ONCE) {
-        status =
-            ctn_op_send(x->host, x->topo->leader_ring[x->round].from.address,
-                        acknowledgement(x), NULL, 0);
+    if (message_bytes(x) > CTN_ALLGATHER_ROOTS_EAGER_BYTES) {
+        status = ctn_op_send(x->slot_owner,
+                             x->topo->leader_ring[x->round].from.address,
+                             acknowledgement(x), NULL, 0);
     }
     /* Appending costs a copy of it all. */
     ctn_exec_charge(op->exec, CTN_WORK_COPY, message_bytes(x));
@@ -99,8 +100,8 @@ static ctn_step_t acknowledge(ctn_op_t *op)
 static ctn_step_t next_round(ctn_op_t *op)
 {
     sizes_t *x = ctn_op_state(op);
-    if (message_bytes(x) > CTN_EXCHANGE_AT_ONCE &&
-        !ctn_op_arrived(x->host, acknowledgement(x))) {
+    if (message_bytes(x) > CTN_ALLGATHER_ROOTS_EAGER_BYTES &&
+        !ctn_op_arrived(x->slot_owner, acknowledgement(x))) {
         return CTN_STEP_WAIT;
     }
     x->nodes += count(x);
@@ -120,13 +121,13 @@ static const ctn_algorithm_t sizes_algorithm = {
     .phases = phases,
 };
 
-ctn_op_t *ctn_exchange_sizes_create(ctn_op_t *host, const ctn_topo_t *topo,
-                                    size_t bytes)
+ctn_op_t *ctn_allgather_sizes_create(ctn_op_t *slot_owner,
+                                     const ctn_topo_t *topo, size_t bytes)
 {
-    ctn_op_t *op = ctn_op_create(host->exec, &sizes_algorithm, NULL);
+    ctn_op_t *op = ctn_op_create(slot_owner->exec, &sizes_algorithm, NULL);
     if (op != NULL) {
         sizes_t *x = ctn_op_state(op);
-        x->host = host;
+        x->slot_owner = slot_owner;
         x->topo = topo;
         x->bytes = bytes;
         x->nodes = 1;

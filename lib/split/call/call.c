@@ -116,7 +116,7 @@ static ctn_step_t prepare(ctn_op_t *op)
 static ctn_step_t run(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
-    ctn_splitting_t splitting = {
+    ctn_split_args_t args = {
         .parent = &split->parent->chain,
         .chain = &split->made->chain,
         .by = {.exec = op->exec,
@@ -130,14 +130,14 @@ static ctn_step_t run(ctn_op_t *op)
     };
     split->known = true;
     return ctn_op_call(op, split->choice.make != NULL
-                               ? split->choice.make(&splitting)
+                               ? split->choice.make(&args)
                                : ctn_split_fast(op, split->parent, split->made,
-                                                &splitting, split->wrong));
+                                                &args, split->wrong));
 }
 
 /** Members without a color have formed a chain as well: when all of them have
  * got here, it goes. */
-static ctn_step_t part(ctn_op_t *op)
+static ctn_step_t drop_undefined(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
     if (!undefined(split)) {
@@ -228,7 +228,7 @@ static void finish(ctn_op_t *op)
 static const ctn_phase_t phases[] = {{"wait", wait_turn},
                                      {"prepare", prepare},
                                      {"split", run},
-                                     {"part", part},
+                                     {"part", drop_undefined},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t split_algorithm = {
@@ -242,7 +242,7 @@ static const ctn_algorithm_t split_algorithm = {
 /* ---- arguments ---- */
 
 /** What does not count is left out, so that it need not travel. */
-static catena_split_t only_what_counts(const catena_split_t *split)
+static catena_split_t significant_arguments(const catena_split_t *split)
 {
     catena_split_t by = *split;
     if ((by.flags & CATENA_SPLIT_NO_SPLIT) != 0) {
@@ -299,15 +299,15 @@ static catena_status_t read_arguments(const catena_group_t *group,
                                 : "where to set the group");
         return CATENA_ERR_ARG;
     }
-    *by = only_what_counts(split);
+    *by = significant_arguments(split);
     catena_status_t status = check(group, by);
     return status == CATENA_OK ? ctn_split_named(group->exec->log, by, choice)
                                : status;
 }
 
 /** What tells the others that this rank was called wrongly. */
-static void take_nothing(const ctn_log_t *log, catena_split_t *by,
-                         ctn_split_choice_t *choice)
+static void set_invalid(const ctn_log_t *log, catena_split_t *by,
+                        ctn_split_choice_t *choice)
 {
     *by = (catena_split_t){.flags = CATENA_SPLIT_UNDEFINED,
                            .algorithm = "allgather-fast"};
@@ -332,11 +332,11 @@ static catena_status_t create(catena_group_t *group,
     }
     bool wrong = status != CATENA_OK;
     if (wrong &&
-        (group->exec->drop_tables || !ctn_split_can_tell(group, split))) {
+        (group->exec->drop_tables || !ctn_split_can_report(group, split))) {
         return status;
     }
     if (wrong) {
-        take_nothing(group->exec->log, &by, &choice);
+        set_invalid(group->exec->log, &by, &choice);
     }
     ctn_op_t *op =
         ctn_op_create(group->exec, &split_algorithm, &group->sequence);
@@ -355,7 +355,7 @@ static catena_status_t create(catena_group_t *group,
 }
 
 /** @param status as above */
-static catena_status_t split_now(catena_group_t *group,
+static catena_status_t run_split(catena_group_t *group,
                                  const catena_split_t *split,
                                  catena_status_t status, catena_group_t **out)
 {
@@ -412,7 +412,7 @@ catena_status_t catena_group_split_by(catena_group_t *group,
                                       const catena_split_t *split,
                                       catena_group_t **out)
 {
-    return split_now(group, split, CATENA_OK, out);
+    return run_split(group, split, CATENA_OK, out);
 }
 
 /** Who was called wrongly hears so at once, and the others when it makes
@@ -472,7 +472,7 @@ catena_status_t catena_group_split(catena_group_t *group, int color, int key,
         .key_bytes = sizeof(wide_key),
         .key_compare = catena_compare_int64,
         .flags = color == CATENA_UNDEFINED ? CATENA_SPLIT_UNDEFINED : 0};
-    return split_now(group, &split, wrong ? CATENA_ERR_ARG : CATENA_OK, out);
+    return run_split(group, &split, wrong ? CATENA_ERR_ARG : CATENA_OK, out);
 }
 
 catena_status_t catena_group_split_string(catena_group_t *group,
@@ -503,7 +503,7 @@ catena_status_t catena_group_split_level(catena_group_t *group,
                               group->exec->locality, level, name);
     return status == CATENA_OK
                ? catena_group_split_string(group, name, key, out)
-               : split_now(group, NULL, status, out);
+               : run_split(group, NULL, status, out);
 }
 
 catena_status_t catena_group_dup(catena_group_t *group, catena_group_t **out)

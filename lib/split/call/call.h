@@ -10,8 +10,8 @@
  * alike, as far as members can compare these, or one was called wrongly.
  * @param host  the split itself, whose slots on the user channel it uses
  * @param wrong this member was: its record says nothing */
-ctn_op_t *ctn_split_fast(ctn_op_t *host, catena_group_t *parent,
-                         catena_group_t *made, const ctn_splitting_t *splitting,
+ctn_op_t *ctn_split_fast(ctn_op_t *slot_owner, catena_group_t *parent,
+                         catena_group_t *made, const ctn_split_args_t *args,
                          bool wrong);
 
 /** A hidden duplicate of a group, for a persistent operation: linked by a
@@ -36,22 +36,24 @@ void ctn_bytes_close(ctn_exec_t *exec, ctn_bytes_t *table);
 /** An operation of the nodes' roots: each gets what all have, in any order.
  * @param host as above
  * @param all  opened by it */
-ctn_op_t *ctn_exchange_create(ctn_op_t *host, const ctn_topo_t *topo,
-                              const ctn_bytes_t *own, ctn_bytes_t *all);
+ctn_op_t *ctn_allgather_roots_create(ctn_op_t *slot_owner,
+                                     const ctn_topo_t *topo,
+                                     const ctn_bytes_t *own, ctn_bytes_t *all);
 
 /** Messages up to here go into wide slots. */
-#define CTN_EXCHANGE_AT_ONCE (CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES)
+#define CTN_ALLGATHER_ROOTS_EAGER_BYTES                                        \
+    (CTN_EAGER_FRAGMENTS * CTN_EAGER_FRAGMENT_BYTES)
 
 /** Its messages without content, `bytes` at each node: for simulations of costs
  * only. */
-ctn_op_t *ctn_exchange_sizes_create(ctn_op_t *host, const ctn_topo_t *topo,
-                                    size_t bytes);
+ctn_op_t *ctn_allgather_sizes_create(ctn_op_t *slot_owner,
+                                     const ctn_topo_t *topo, size_t bytes);
 
 /** Which algorithm splits, and why. */
 typedef struct ctn_split_choice {
     const char *name;
     /** NULL: allgather-fast */
-    ctn_op_t *(*make)(const ctn_splitting_t *splitting);
+    ctn_op_t *(*make)(const ctn_split_args_t *args);
     uint32_t most; /* of cheng */
     bool plain;    /* of radix */
     const char *reason;
@@ -67,8 +69,8 @@ catena_status_t ctn_split_named(const ctn_log_t *log,
 /** Whether a member that was called wrongly can tell the others so: whatever it
  * was to say, they run allgather-fast.
  * @param split what it was called with, or NULL */
-bool ctn_split_can_tell(const catena_group_t *group,
-                        const catena_split_t *split);
+bool ctn_split_can_report(const catena_group_t *group,
+                          const catena_split_t *split);
 
 /** Choose by what all members know. */
 void ctn_split_choose(const catena_group_t *group, const catena_split_t *split,

@@ -8,7 +8,7 @@
 /** What an algorithm can be used for. */
 typedef struct row {
     const char *name;
-    ctn_op_t *(*make)(const ctn_splitting_t *splitting);
+    ctn_op_t *(*make)(const ctn_split_args_t *args);
     bool integers;   /* colors and keys only of catena_compare_int64 */
     bool same_bytes; /* colors are the same when their bytes are */
     bool takes_most; /* a number may follow, as in cheng:1024 */
@@ -42,7 +42,7 @@ static bool is_integer(catena_compare_t compare, size_t bytes)
 }
 
 /** Why an algorithm is not made for such colors and keys; NULL: it is. */
-static const char *refusal(const row_t *row, const catena_split_t *split)
+static const char *mismatch(const row_t *row, const catena_split_t *split)
 {
     bool color_is_known = split->color_compare == NULL ||
                           split->color_compare == catena_compare_int64;
@@ -106,7 +106,7 @@ catena_status_t ctn_split_named(const ctn_log_t *log,
                   names);
         return CATENA_ERR_ARG;
     }
-    const char *why = refusal(row, split);
+    const char *why = mismatch(row, split);
     if (why != NULL) {
         ctn_error(log, "split: %s %s; auto chooses one that fits", row->name,
                   why);
@@ -122,8 +122,8 @@ catena_status_t ctn_split_named(const ctn_log_t *log,
  * measurements. */
 enum { GATHER_TO = 1024 };
 
-bool ctn_split_can_tell(const catena_group_t *group,
-                        const catena_split_t *split)
+bool ctn_split_can_report(const catena_group_t *group,
+                          const catena_split_t *split)
 {
     const char *name = split != NULL ? split->algorithm : NULL;
     return is_auto(name) ? group->chain.place.size <= GATHER_TO

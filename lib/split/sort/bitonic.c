@@ -25,17 +25,18 @@ typedef struct range {
 
 typedef struct sort {
     /* arguments */
-    const ctn_splitting_t *splitting;
-    ctn_item_t *item; /* the own record; in the end that of this place */
+    const ctn_split_args_t *args;
+    ctn_record_buffer_t
+        *item; /* the own record; in the end that of this place */
     /* working */
     unsigned depth; /* of the recursion: merges of ranges at this depth */
     range_t range;  /* what is left of the merge */
     unsigned round; /* the partner is 2^round away */
     unsigned side;
     unsigned sends;
-    uint32_t meetings[ROUNDS_MAX][2]; /* with each partner */
-    ctn_send_handle_t parcel[2];
-    ctn_receive_handle_t letter;
+    uint32_t exchanges[ROUNDS_MAX][2]; /* with each partner */
+    ctn_send_handle_t send_handle[2];
+    ctn_receive_handle_t receive_handle;
 } sort_t;
 
 /** The range around `place` at `depth`: halves of halves, the lower ones sorted
@@ -79,7 +80,7 @@ static bool merge_step(sort_t *sort, uint32_t place)
 static ctn_step_t begin(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    sort->depth = sort->splitting->parent->log->rounds;
+    sort->depth = sort->args->parent->log->rounds;
     sort->range.count = 1;
     return CTN_STEP_NEXT;
 }
@@ -89,7 +90,7 @@ enum { PHASE_SEEK = 1, PHASE_END = 4 };
 static ctn_step_t seek(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    const ctn_chain_place_t *place = &sort->splitting->parent->place;
+    const ctn_chain_place_t *place = &sort->args->parent->place;
     for (;;) {
         if (sort->range.count > 1) {
             if (merge_step(sort, place->rank)) {
@@ -105,27 +106,27 @@ static ctn_step_t seek(ctn_op_t *op)
 
 static ctn_address_t partner(const sort_t *sort)
 {
-    return sort->splitting->parent->log->round[sort->round].side[sort->side];
+    return sort->args->parent->log->round[sort->round].side[sort->side];
 }
 
 /** Slots of messages from `side`, in alternation. */
-static unsigned slot_of(const sort_t *sort, unsigned side, uint32_t meeting)
+static unsigned slot_of(const sort_t *sort, unsigned side, uint32_t exchange)
 {
-    return 4 * sort->round + 2 * side + (meeting & 1);
+    return 4 * sort->round + 2 * side + (exchange & 1);
 }
 
 static ctn_step_t send(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    ctn_send_handle_t *parcel = &sort->parcel[sort->sends & 1];
-    uint32_t meeting = sort->meetings[sort->round][sort->side];
-    if (!ctn_message_send_done(op, parcel)) {
+    ctn_send_handle_t *send_handle = &sort->send_handle[sort->sends & 1];
+    uint32_t exchange = sort->exchanges[sort->round][sort->side];
+    if (!ctn_message_send_done(op, send_handle)) {
         return CTN_STEP_WAIT;
     }
-    const ctn_record_t *record = ctn_item_record(sort->item);
-    catena_status_t status =
-        ctn_message_send(op, partner(sort), slot_of(sort, !sort->side, meeting),
-                         meeting, record, ctn_record_bytes(record), parcel);
+    const ctn_record_t *record = ctn_record_buffer_record(sort->item);
+    catena_status_t status = ctn_message_send(
+        op, partner(sort), slot_of(sort, !sort->side, exchange), exchange,
+        record, ctn_record_bytes(record), send_handle);
     sort->sends++;
     op->exec->tally.rounds++;
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
@@ -136,24 +137,24 @@ static ctn_step_t send(ctn_op_t *op)
 static ctn_step_t receive(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    uint32_t *meeting = &sort->meetings[sort->round][sort->side];
+    uint32_t *exchange = &sort->exchanges[sort->round][sort->side];
     ctn_step_t step = ctn_message_receive(op, partner(sort),
-                                          slot_of(sort, sort->side, *meeting),
-                                          *meeting, &sort->letter);
+                                          slot_of(sort, sort->side, *exchange),
+                                          *exchange, &sort->receive_handle);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
-    const ctn_record_t *own = ctn_item_record(sort->item);
-    const ctn_record_t *other = (const void *)sort->letter.data;
-    const ctn_order_by_t *by = &sort->splitting->by;
+    const ctn_record_t *own = ctn_record_buffer_record(sort->item);
+    const ctn_record_t *other = (const void *)sort->receive_handle.data;
+    const ctn_order_by_t *by = &sort->args->by;
     int order = sort->side == RIGHT ? ctn_record_compare(by, own, other)
                                     : ctn_record_compare(by, other, own);
     catena_status_t status = CATENA_OK;
     if ((order > 0) != sort->range.descending) {
-        status = ctn_item_set(op->exec, sort->item, other);
+        status = ctn_record_buffer_set(op->exec, sort->item, other);
     }
-    ctn_receive_handle_release(op, &sort->letter);
-    ++*meeting;
+    ctn_receive_handle_release(op, &sort->receive_handle);
+    ++*exchange;
     return status == CATENA_OK ? ctn_op_jump(op, PHASE_SEEK)
                                : ctn_op_fail(op, status);
 }
@@ -161,8 +162,8 @@ static ctn_step_t receive(ctn_op_t *op)
 static ctn_step_t end(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    return ctn_message_send_done(op, &sort->parcel[0]) &&
-                   ctn_message_send_done(op, &sort->parcel[1])
+    return ctn_message_send_done(op, &sort->send_handle[0]) &&
+                   ctn_message_send_done(op, &sort->send_handle[1])
                ? CTN_STEP_NEXT
                : CTN_STEP_WAIT;
 }
@@ -170,9 +171,9 @@ static ctn_step_t end(ctn_op_t *op)
 static void finish_sort(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    ctn_send_handle_release(op, &sort->parcel[0]);
-    ctn_send_handle_release(op, &sort->parcel[1]);
-    ctn_receive_handle_release(op, &sort->letter);
+    ctn_send_handle_release(op, &sort->send_handle[0]);
+    ctn_send_handle_release(op, &sort->send_handle[1]);
+    ctn_receive_handle_release(op, &sort->receive_handle);
 }
 
 static const ctn_phase_t sort_phases[] = {
@@ -191,52 +192,53 @@ static const ctn_algorithm_t sort_algorithm = {
 /* ---- the operation ---- */
 
 typedef struct bitonic {
-    ctn_splitting_t splitting;
-    ctn_item_t item;
+    ctn_split_args_t args;
+    ctn_record_buffer_t item;
 } bitonic_t;
 
 static ctn_step_t log_chain(ctn_op_t *op)
 {
     bitonic_t *bitonic = ctn_op_state(op);
-    return ctn_op_call(
-        op, ctn_log_chain_create(op->exec, bitonic->splitting.parent));
+    return ctn_op_call(op,
+                       ctn_log_chain_create(op->exec, bitonic->args.parent));
 }
 
 static ctn_step_t sort_items(ctn_op_t *op)
 {
     bitonic_t *bitonic = ctn_op_state(op);
     catena_status_t status =
-        ctn_item_set(op->exec, &bitonic->item, bitonic->splitting.record);
+        ctn_record_buffer_set(op->exec, &bitonic->item, bitonic->args.record);
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
     ctn_op_t *child = ctn_op_create(op->exec, &sort_algorithm,
-                                    &bitonic->splitting.parent->sequence);
+                                    &bitonic->args.parent->sequence);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     sort_t *sort = ctn_op_state(child);
-    sort->splitting = &bitonic->splitting;
+    sort->args = &bitonic->args;
     sort->item = &bitonic->item;
     return ctn_op_call(op, child);
 }
 
-static ctn_step_t settle(ctn_op_t *op)
+static ctn_step_t finalize(ctn_op_t *op)
 {
     bitonic_t *bitonic = ctn_op_state(op);
-    return ctn_op_call(op, ctn_settle_create(&bitonic->splitting,
-                                             ctn_item_record(&bitonic->item)));
+    return ctn_op_call(
+        op, ctn_split_finalize_create(
+                &bitonic->args, ctn_record_buffer_record(&bitonic->item)));
 }
 
 static void finish(ctn_op_t *op)
 {
     bitonic_t *bitonic = ctn_op_state(op);
-    ctn_item_release(op->exec, &bitonic->item);
+    ctn_record_buffer_release(op->exec, &bitonic->item);
 }
 
 static const ctn_phase_t phases[] = {{"log-chain", log_chain},
                                      {"sort", sort_items},
-                                     {"settle", settle},
+                                     {"settle", finalize},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t bitonic_algorithm = {
@@ -246,12 +248,12 @@ static const ctn_algorithm_t bitonic_algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_split_bitonic(const ctn_splitting_t *splitting)
+ctn_op_t *ctn_split_bitonic(const ctn_split_args_t *args)
 {
-    ctn_op_t *op = ctn_op_create(splitting->by.exec, &bitonic_algorithm, NULL);
+    ctn_op_t *op = ctn_op_create(args->by.exec, &bitonic_algorithm, NULL);
     if (op != NULL) {
         bitonic_t *bitonic = ctn_op_state(op);
-        bitonic->splitting = *splitting;
+        bitonic->args = *args;
     }
     return op;
 }

@@ -19,15 +19,15 @@
 enum { LEFT, RIGHT };
 
 /* Sorters greet their neighbours in slots that the tree does not take. */
-enum { GREET_SLOT = CTN_TREE_SLOTS };
+enum { ADDRESS_SLOT = CTN_SPLIT_TREE_SLOTS };
 
 typedef struct sort {
     /* arguments */
-    const ctn_splitting_t *splitting;
-    ctn_item_t *item; /* the result: the record of this place */
+    const ctn_split_args_t *args;
+    ctn_record_buffer_t *item; /* the result: the record of this place */
     /* working */
-    ctn_tree_t tree;
-    ctn_table_t table;
+    ctn_split_tree_t tree;
+    ctn_record_table_t table;
     ctn_chain_t sorters;  /* a chain of their own */
     unsigned char *slots; /* that its operations run on */
     const unsigned char *data;
@@ -35,34 +35,35 @@ typedef struct sort {
 } sort_t;
 
 /* Members' memory starts on a page, wherever the heap puts it. */
-#define LANE_BYTES                                                             \
+#define CHAIN_BYTES                                                            \
     (CTN_CHAIN_SLOTS * sizeof(ctn_slots_t) + CTN_MEMBER_ALIGNMENT)
 
 /** Levels of the blocks' trees. */
-static unsigned levels_of(const ctn_splitting_t *splitting)
+static unsigned levels_of(const ctn_split_args_t *args)
 {
-    uint32_t most = splitting->most > 0 ? splitting->most : 1;
+    uint32_t most = args->most > 0 ? args->most : 1;
     unsigned levels = 31 - (unsigned)__builtin_clz(most);
-    unsigned rounds = splitting->parent->log->rounds;
+    unsigned rounds = args->parent->log->rounds;
     return levels < rounds ? levels : rounds;
 }
 
 static ctn_step_t begin(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    const ctn_splitting_t *splitting = sort->splitting;
-    const ctn_record_t *record = splitting->record;
-    sort->tree.chain = splitting->parent;
-    sort->tree.levels = levels_of(splitting);
-    catena_status_t status = ctn_table_merge(&splitting->by, &sort->table,
-                                             record, ctn_record_bytes(record));
+    const ctn_split_args_t *args = sort->args;
+    const ctn_record_t *record = args->record;
+    sort->tree.chain = args->parent;
+    sort->tree.levels = levels_of(args);
+    catena_status_t status = ctn_record_table_merge(
+        &args->by, &sort->table, record, ctn_record_bytes(record));
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 static ctn_step_t gather(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    return ctn_tree_gather(op, &sort->tree, &sort->splitting->by, &sort->table);
+    return ctn_split_tree_gather(op, &sort->tree, &sort->args->by,
+                                 &sort->table);
 }
 
 /* ---- the sorters ---- */
@@ -70,24 +71,24 @@ static ctn_step_t gather(ctn_op_t *op)
 /** Whether this member is one, and not the only one. */
 static bool sorts_with_others(const sort_t *sort)
 {
-    return ctn_tree_is_root(&sort->tree) &&
-           sort->tree.levels < sort->splitting->parent->log->rounds;
+    return ctn_split_tree_is_root(&sort->tree) &&
+           sort->tree.levels < sort->args->parent->log->rounds;
 }
 
 static const ctn_address_t *next_sorters(const sort_t *sort)
 {
-    return sort->splitting->parent->log->round[sort->tree.levels].side;
+    return sort->args->parent->log->round[sort->tree.levels].side;
 }
 
 /** A lane for the sorters. */
-static catena_status_t make_lane(ctn_exec_t *exec, sort_t *sort)
+static catena_status_t make_chain(ctn_exec_t *exec, sort_t *sort)
 {
-    const ctn_chain_place_t *place = &sort->splitting->parent->place;
-    sort->slots = ctn_scratch_alloc(exec, LANE_BYTES);
+    const ctn_chain_place_t *place = &sort->args->parent->place;
+    sort->slots = ctn_scratch_alloc(exec, CHAIN_BYTES);
     if (sort->slots == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    memset(sort->slots, 0, LANE_BYTES);
+    memset(sort->slots, 0, CHAIN_BYTES);
     ctn_address_t self = {.process = place->self.process};
     (void)ctn_heap_contains(exec->heap, sort->slots, 1, &self.offset);
     uint64_t up = -self.offset % CTN_MEMBER_ALIGNMENT;
@@ -99,18 +100,18 @@ static catena_status_t make_lane(ctn_exec_t *exec, sort_t *sort)
 }
 
 /** Neighbours must know where it is. */
-static ctn_step_t greet(ctn_op_t *op)
+static ctn_step_t exchange_addresses(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
     if (!sorts_with_others(sort)) {
         return CTN_STEP_NEXT;
     }
-    catena_status_t status = make_lane(op->exec, sort);
+    catena_status_t status = make_chain(op->exec, sort);
     for (unsigned side = LEFT; status == CATENA_OK && side <= RIGHT; side++) {
         ctn_address_t neighbour = next_sorters(sort)[side];
         if (ctn_address_exists(neighbour)) {
             status =
-                ctn_op_send(op, neighbour, GREET_SLOT + !side,
+                ctn_op_send(op, neighbour, ADDRESS_SLOT + !side,
                             &sort->sorters.place.self, sizeof(ctn_address_t));
         }
     }
@@ -129,16 +130,16 @@ static ctn_step_t sort_tables(ctn_op_t *op)
         if (!ctn_address_exists(next_sorters(sort)[side])) {
             continue;
         }
-        if (!ctn_op_arrived(op, GREET_SLOT + side)) {
+        if (!ctn_op_arrived(op, ADDRESS_SLOT + side)) {
             return CTN_STEP_WAIT;
         }
-        memcpy(&neighbour[side], ctn_op_slot(op, GREET_SLOT + side)->data,
+        memcpy(&neighbour[side], ctn_op_slot(op, ADDRESS_SLOT + side)->data,
                sizeof(neighbour[side]));
     }
     sort->sorters.place.left = neighbour[LEFT];
     sort->sorters.place.right = neighbour[RIGHT];
-    return ctn_op_call(op, ctn_exact_create(&sort->splitting->by,
-                                            &sort->sorters, &sort->table));
+    return ctn_op_call(
+        op, ctn_exact_create(&sort->args->by, &sort->sorters, &sort->table));
 }
 
 /* ---- back ---- */
@@ -152,13 +153,13 @@ static size_t share(const unsigned char *data, uint32_t members)
     return (size_t)((const unsigned char *)record - data);
 }
 
-static ctn_step_t hand_out(ctn_op_t *op)
+static ctn_step_t prepare_scatter(ctn_op_t *op)
 {
     static const unsigned char nothing[1];
     sort_t *sort = ctn_op_state(op);
     if (sort->slots != NULL) {
         ctn_chain_release(op->exec, &sort->sorters);
-        ctn_scratch_free(op->exec, sort->slots, LANE_BYTES);
+        ctn_scratch_free(op->exec, sort->slots, CHAIN_BYTES);
     }
     /* A sorter that has none found a contradiction. */
     sort->data = sort->table.bytes > 0 ? sort->table.records : nothing;
@@ -169,37 +170,41 @@ static ctn_step_t hand_out(ctn_op_t *op)
 static ctn_step_t scatter(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    return ctn_tree_scatter(op, &sort->tree, share, &sort->data, &sort->bytes);
+    return ctn_split_tree_scatter(op, &sort->tree, share, &sort->data,
+                                  &sort->bytes);
 }
 
 static ctn_step_t end(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    ctn_step_t step = ctn_tree_end(op, &sort->tree);
+    ctn_step_t step = ctn_split_tree_end(op, &sort->tree);
     if (step != CTN_STEP_NEXT) {
         return step;
     }
     catena_status_t status =
-        sort->bytes > 0
-            ? ctn_item_set(op->exec, sort->item, (const void *)sort->data)
-            : CATENA_ERR_ARG;
+        sort->bytes > 0 ? ctn_record_buffer_set(op->exec, sort->item,
+                                                (const void *)sort->data)
+                        : CATENA_ERR_ARG;
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 static void finish_sort(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
-    ctn_tree_release(op, &sort->tree);
-    ctn_table_release(op->exec, &sort->table);
+    ctn_split_tree_release(op, &sort->tree);
+    ctn_record_table_release(op->exec, &sort->table);
     /* If it failed on the way, others may still write into the sorters' slots:
      * they stay until the heap goes. */
 }
 
-static const ctn_phase_t sort_phases[] = {
-    {"begin", begin},       {"gather", gather},
-    {"greet", greet},       {"sort", sort_tables},
-    {"hand out", hand_out}, {"scatter", scatter},
-    {"end", end},           {NULL, NULL}};
+static const ctn_phase_t sort_phases[] = {{"begin", begin},
+                                          {"gather", gather},
+                                          {"greet", exchange_addresses},
+                                          {"sort", sort_tables},
+                                          {"hand out", prepare_scatter},
+                                          {"scatter", scatter},
+                                          {"end", end},
+                                          {NULL, NULL}};
 
 /* Synchronizing: every sorter hears of all others, and they of their blocks. */
 static const ctn_algorithm_t sort_algorithm = {
@@ -213,47 +218,47 @@ static const ctn_algorithm_t sort_algorithm = {
 /* ---- the operation ---- */
 
 typedef struct cheng {
-    ctn_splitting_t splitting;
-    ctn_item_t item;
+    ctn_split_args_t args;
+    ctn_record_buffer_t item;
 } cheng_t;
 
 static ctn_step_t log_chain(ctn_op_t *op)
 {
     cheng_t *cheng = ctn_op_state(op);
-    return ctn_op_call(op,
-                       ctn_log_chain_create(op->exec, cheng->splitting.parent));
+    return ctn_op_call(op, ctn_log_chain_create(op->exec, cheng->args.parent));
 }
 
 static ctn_step_t sort_records(ctn_op_t *op)
 {
     cheng_t *cheng = ctn_op_state(op);
-    ctn_op_t *child = ctn_op_create(op->exec, &sort_algorithm,
-                                    &cheng->splitting.parent->sequence);
+    ctn_op_t *child =
+        ctn_op_create(op->exec, &sort_algorithm, &cheng->args.parent->sequence);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     sort_t *sort = ctn_op_state(child);
-    sort->splitting = &cheng->splitting;
+    sort->args = &cheng->args;
     sort->item = &cheng->item;
     return ctn_op_call(op, child);
 }
 
-static ctn_step_t settle(ctn_op_t *op)
+static ctn_step_t finalize(ctn_op_t *op)
 {
     cheng_t *cheng = ctn_op_state(op);
-    return ctn_op_call(op, ctn_settle_create(&cheng->splitting,
-                                             ctn_item_record(&cheng->item)));
+    return ctn_op_call(
+        op, ctn_split_finalize_create(&cheng->args,
+                                      ctn_record_buffer_record(&cheng->item)));
 }
 
 static void finish(ctn_op_t *op)
 {
     cheng_t *cheng = ctn_op_state(op);
-    ctn_item_release(op->exec, &cheng->item);
+    ctn_record_buffer_release(op->exec, &cheng->item);
 }
 
 static const ctn_phase_t phases[] = {{"log-chain", log_chain},
                                      {"sort", sort_records},
-                                     {"settle", settle},
+                                     {"settle", finalize},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t cheng_algorithm = {
@@ -263,12 +268,12 @@ static const ctn_algorithm_t cheng_algorithm = {
     .finish = finish,
 };
 
-ctn_op_t *ctn_split_cheng(const ctn_splitting_t *splitting)
+ctn_op_t *ctn_split_cheng(const ctn_split_args_t *args)
 {
-    ctn_op_t *op = ctn_op_create(splitting->by.exec, &cheng_algorithm, NULL);
+    ctn_op_t *op = ctn_op_create(args->by.exec, &cheng_algorithm, NULL);
     if (op != NULL) {
         cheng_t *cheng = ctn_op_state(op);
-        cheng->splitting = *splitting;
+        cheng->args = *args;
     }
     return op;
 }

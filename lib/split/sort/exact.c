@@ -23,17 +23,17 @@
 
 #include "split/sort/exact_parts.h"
 
-typedef struct piece {
+typedef struct block {
     uint64_t offset;
     uint64_t bytes;
     uint64_t contradiction; /* the splitters are not in order */
-} piece_t;
+} block_t;
 
-_Static_assert(sizeof(piece_t) <= CTN_INLINE_BYTES, "pieces fit slots");
+_Static_assert(sizeof(block_t) <= CTN_INLINE_BYTES, "pieces fit slots");
 
 /* ---- the beginning ---- */
 
-static uint32_t count_records(const ctn_table_t *table)
+static uint32_t count_records(const ctn_record_table_t *table)
 {
     uint32_t count = 0;
     const void *end = table->records + table->bytes;
@@ -44,7 +44,7 @@ static uint32_t count_records(const ctn_table_t *table)
     return count;
 }
 
-static size_t board_bytes(const ctn_exact_t *x)
+static size_t slots_bytes(const ctn_exact_t *x)
 {
     return CTN_EXACT_SIDES * (size_t)x->peers * sizeof(ctn_slot_t);
 }
@@ -53,16 +53,16 @@ static catena_status_t take_memory(ctn_exec_t *exec, ctn_exact_t *x)
 {
     size_t n = x->peers;
     x->peer = ctn_scratch_alloc(exec, n * sizeof(*x->peer));
-    x->board = ctn_scratch_alloc(exec, board_bytes(x));
+    x->slots = ctn_scratch_alloc(exec, slots_bytes(x));
     x->record = ctn_scratch_alloc(exec, x->count * sizeof(*x->record));
     x->splitter = ctn_scratch_alloc(exec, n * sizeof(*x->splitter));
     x->candidate = ctn_scratch_alloc(exec, n * sizeof(*x->candidate));
     x->run = ctn_scratch_alloc(exec, (n + 1) * sizeof(*x->run));
-    if (x->peer == NULL || x->board == NULL || x->record == NULL ||
+    if (x->peer == NULL || x->slots == NULL || x->record == NULL ||
         x->splitter == NULL || x->candidate == NULL || x->run == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    memset(x->board, 0, board_bytes(x));
+    memset(x->slots, 0, slots_bytes(x));
     return CATENA_OK;
 }
 
@@ -79,7 +79,7 @@ static ctn_step_t begin(ctn_op_t *op)
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     x->peer[place->rank] = (ctn_exact_peer_t){
-        place->self.process, ctn_exact_offset(op->exec, x->board), x->count};
+        place->self.process, ctn_exact_offset(op->exec, x->slots), x->count};
     ctn_table_allgather_t *gather = ctn_op_state(child);
     gather->place = place;
     gather->memory = (unsigned char *)x->peer;
@@ -122,63 +122,63 @@ static ctn_step_t prepare(ctn_op_t *op)
 /* ---- the pieces ---- */
 
 /** The own records for member `k`: those between its splitters. */
-static piece_t piece_for(const ctn_op_t *op, const ctn_exact_t *x, uint32_t k)
+static block_t block_for(const ctn_op_t *op, const ctn_exact_t *x, uint32_t k)
 {
     uint32_t low = k > 0 ? x->splitter[k - 1].low : 0;
     uint32_t high = k + 1 < x->peers ? x->splitter[k].low : x->count;
-    piece_t piece = {.contradiction = low > high};
+    block_t block = {.contradiction = low > high};
     if (low < high) {
         const unsigned char *start = (const void *)x->record[low];
         const unsigned char *end = high < x->count
                                        ? (const void *)x->record[high]
                                        : x->table->records + x->table->bytes;
-        piece.offset = ctn_exact_offset(op->exec, start);
-        piece.bytes = (uint64_t)(end - start);
+        block.offset = ctn_exact_offset(op->exec, start);
+        block.bytes = (uint64_t)(end - start);
     }
-    return piece;
+    return block;
 }
 
-static ctn_step_t offer_pieces(ctn_op_t *op)
+static ctn_step_t publish_blocks(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
     catena_status_t status = CATENA_OK;
     bool contradiction = false;
     for (uint32_t k = 0; k < x->peers; k++) {
-        contradiction |= piece_for(op, x, k).contradiction != 0;
+        contradiction |= block_for(op, x, k).contradiction != 0;
     }
     for (uint32_t k = 0; status == CATENA_OK && k < x->peers; k++) {
-        piece_t piece = piece_for(op, x, k);
-        piece.contradiction = contradiction;
+        block_t block = block_for(op, x, k);
+        block.contradiction = contradiction;
         status =
-            ctn_exact_post(op, x, k, CTN_EXACT_BIDS, &piece, sizeof(piece));
+            ctn_exact_send(op, x, k, CTN_EXACT_BIDS, &block, sizeof(block));
     }
     x->seen = 0;
     op->exec->tally.rounds++;
     return ctn_exact_next(op, status);
 }
 
-static ctn_step_t take_pieces(ctn_op_t *op)
+static ctn_step_t fetch_blocks(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
-    if (!ctn_exact_all_posted(x, CTN_EXACT_BIDS)) {
+    if (!ctn_exact_has_all(x, CTN_EXACT_BIDS)) {
         return CTN_STEP_WAIT;
     }
     x->run[0] = 0;
     for (uint32_t i = 0; i < x->peers; i++) {
-        const piece_t *piece = ctn_exact_posted(x, CTN_EXACT_BIDS, i);
-        x->run[i + 1] = x->run[i] + piece->bytes;
-        x->contradiction |= piece->contradiction != 0;
+        const block_t *block = ctn_exact_message(x, CTN_EXACT_BIDS, i);
+        x->run[i + 1] = x->run[i] + block->bytes;
+        x->contradiction |= block->contradiction != 0;
     }
     if (x->contradiction) { /* all have seen it */
-        return ctn_op_jump(op, CTN_EXACT_PHASE_MEET);
+        return ctn_op_jump(op, CTN_EXACT_PHASE_SYNCHRONIZE);
     }
     catena_status_t status = ctn_exact_pool_open(op, x, x->run[x->peers]);
     for (uint32_t i = 0; status == CATENA_OK && i < x->peers; i++) {
-        const piece_t *piece = ctn_exact_posted(x, CTN_EXACT_BIDS, i);
+        const block_t *block = ctn_exact_message(x, CTN_EXACT_BIDS, i);
         const void *unused;
-        if (piece->bytes > 0) {
+        if (block->bytes > 0) {
             status =
-                ctn_exact_fetch(op, x, i, piece->offset, piece->bytes, &unused);
+                ctn_exact_fetch(op, x, i, block->offset, block->bytes, &unused);
         }
     }
     return ctn_exact_next(op, status);
@@ -233,7 +233,7 @@ static ctn_step_t merge(ctn_op_t *op)
 /* ---- the end ---- */
 
 /** Then all have what they wanted of this member's table. */
-static ctn_step_t meet(ctn_op_t *op)
+static ctn_step_t synchronize(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
     return ctn_op_call(op, ctn_scan_create(op->exec, x->chain, ctn_fold_sum,
@@ -244,9 +244,9 @@ static ctn_step_t meet(ctn_op_t *op)
 static ctn_step_t end(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
-    ctn_table_release(op->exec, x->table);
+    ctn_record_table_release(op->exec, x->table);
     *x->table = x->sorted;
-    x->sorted = (ctn_table_t){NULL, 0};
+    x->sorted = (ctn_record_table_t){NULL, 0};
     return CTN_STEP_NEXT;
 }
 
@@ -255,7 +255,7 @@ static void finish(ctn_op_t *op)
     ctn_exact_t *x = ctn_op_state(op);
     size_t n = x->peers;
     ctn_exact_pool_close(op, x);
-    ctn_table_release(op->exec, &x->sorted);
+    ctn_record_table_release(op->exec, &x->sorted);
     ctn_scratch_free(op->exec, x->record, x->count * sizeof(*x->record));
     ctn_scratch_free(op->exec, x->splitter, n * sizeof(*x->splitter));
     ctn_scratch_free(op->exec, x->candidate, n * sizeof(*x->candidate));
@@ -264,23 +264,24 @@ static void finish(ctn_op_t *op)
      * goes. */
     if (op->status == CATENA_OK) {
         ctn_scratch_free(op->exec, x->peer, n * sizeof(*x->peer));
-        ctn_scratch_free(op->exec, x->board, board_bytes(x));
+        ctn_scratch_free(op->exec, x->slots, slots_bytes(x));
     }
 }
 
-static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"prepare", prepare},
-                                     {"place bids", ctn_exact_place_bids},
-                                     {"take bids", ctn_exact_take_bids},
-                                     {"give verdict", ctn_exact_give_verdict},
-                                     {"take verdicts", ctn_exact_take_verdicts},
-                                     {"narrow", ctn_exact_narrow},
-                                     {"offer pieces", offer_pieces},
-                                     {"take pieces", take_pieces},
-                                     {"merge", merge},
-                                     {"meet", meet},
-                                     {"end", end},
-                                     {NULL, NULL}};
+static const ctn_phase_t phases[] = {
+    {"begin", begin},
+    {"prepare", prepare},
+    {"place bids", ctn_exact_send_bids},
+    {"take bids", ctn_exact_receive_bids},
+    {"give verdict", ctn_exact_send_verdict},
+    {"take verdicts", ctn_exact_receive_verdicts},
+    {"narrow", ctn_exact_narrow},
+    {"offer pieces", publish_blocks},
+    {"take pieces", fetch_blocks},
+    {"merge", merge},
+    {"meet", synchronize},
+    {"end", end},
+    {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
     .name = "split/exact sort",
@@ -290,7 +291,7 @@ static const ctn_algorithm_t algorithm = {
 };
 
 ctn_op_t *ctn_exact_create(const ctn_order_by_t *by, ctn_chain_t *chain,
-                           ctn_table_t *table)
+                           ctn_record_table_t *table)
 {
     ctn_op_t *op = ctn_op_create(by->exec, &algorithm, NULL);
     if (op != NULL) {

@@ -11,6 +11,6 @@
  * @param[in,out] table in order; without records on all members when the
  *                      comparator contradicts itself */
 ctn_op_t *ctn_exact_create(const ctn_order_by_t *by, ctn_chain_t *chain,
-                           ctn_table_t *table);
+                           ctn_record_table_t *table);
 
 #endif

@@ -55,7 +55,7 @@ catena_status_t ctn_exact_fetch(ctn_op_t *op, ctn_exact_t *x, uint32_t from,
                                          &x->pool->pending);
 }
 
-catena_status_t ctn_exact_post(ctn_op_t *op, const ctn_exact_t *x, uint32_t to,
+catena_status_t ctn_exact_send(ctn_op_t *op, const ctn_exact_t *x, uint32_t to,
                                unsigned side, const void *data, size_t bytes)
 {
     ctn_endpoint_t *endpoint;
@@ -65,7 +65,7 @@ catena_status_t ctn_exact_post(ctn_op_t *op, const ctn_exact_t *x, uint32_t to,
         return status;
     }
     uint64_t slot = (uint64_t)side * x->peers + x->chain->place.rank;
-    uint64_t at = x->peer[to].board + slot * sizeof(ctn_slot_t);
+    uint64_t at = x->peer[to].slots + slot * sizeof(ctn_slot_t);
     op->exec->tally.messages++;
     op->exec->tally.bytes += bytes;
     return ctn_put_signal(endpoint, data, bytes,
@@ -73,20 +73,21 @@ catena_status_t ctn_exact_post(ctn_op_t *op, const ctn_exact_t *x, uint32_t to,
                           &op->pending);
 }
 
-const void *ctn_exact_posted(const ctn_exact_t *x, unsigned side, uint32_t from)
+const void *ctn_exact_message(const ctn_exact_t *x, unsigned side,
+                              uint32_t from)
 {
-    return x->board[(size_t)side * x->peers + from].data;
+    return x->slots[(size_t)side * x->peers + from].data;
 }
 
-bool ctn_exact_has_posted(const ctn_exact_t *x, unsigned side, uint32_t from)
+bool ctn_exact_has_message(const ctn_exact_t *x, unsigned side, uint32_t from)
 {
-    const ctn_slot_t *slot = &x->board[(size_t)side * x->peers + from];
+    const ctn_slot_t *slot = &x->slots[(size_t)side * x->peers + from];
     return ctn_word_load(&slot->word[0]) == x->turn;
 }
 
-bool ctn_exact_all_posted(ctn_exact_t *x, unsigned side)
+bool ctn_exact_has_all(ctn_exact_t *x, unsigned side)
 {
-    while (x->seen < x->peers && ctn_exact_has_posted(x, side, x->seen)) {
+    while (x->seen < x->peers && ctn_exact_has_message(x, side, x->seen)) {
         x->seen++;
     }
     return x->seen == x->peers;

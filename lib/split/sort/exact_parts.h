@@ -9,7 +9,7 @@
 /** What each tells all others first. */
 typedef struct ctn_exact_peer {
     uint64_t process;
-    uint64_t board; /* offset in its arena */
+    uint64_t slots; /* offset in its arena */
     uint64_t count; /* of its records */
 } ctn_exact_peer_t;
 
@@ -67,7 +67,7 @@ typedef struct ctn_exact {
     /* arguments */
     const ctn_order_by_t *by;
     ctn_chain_t *chain;
-    ctn_table_t *table;
+    ctn_record_table_t *table;
     /* working */
     uint32_t peers; /* how many; this one included */
     uint32_t count; /* own records */
@@ -78,7 +78,7 @@ typedef struct ctn_exact {
     uint64_t target; /* records below the own splitter */
     bool contradiction;
     ctn_exact_peer_t *peer;
-    ctn_slot_t *board;
+    ctn_slot_t *slots;
     const ctn_record_t **record; /* the table's */
     ctn_exact_splitter_t *splitter;
     ctn_exact_candidate_t *candidate;
@@ -88,12 +88,12 @@ typedef struct ctn_exact {
     ctn_exact_pool_t *pool;
     size_t pool_bytes;
     size_t pool_used;
-    ctn_table_t sorted;
+    ctn_record_table_t sorted;
     ctn_words_t words[3];
 } ctn_exact_t;
 
 /** Phases that turns lead back and on to. */
-enum { CTN_EXACT_PHASE_BIDS = 2, CTN_EXACT_PHASE_MEET = 10 };
+enum { CTN_EXACT_PHASE_BIDS = 2, CTN_EXACT_PHASE_SYNCHRONIZE = 10 };
 
 /* ---- messages and memory ---- */
 
@@ -114,14 +114,14 @@ catena_status_t ctn_exact_fetch(ctn_op_t *op, ctn_exact_t *x, uint32_t from,
                                 const void **data);
 
 /** Put a message on a side of a member's board. */
-catena_status_t ctn_exact_post(ctn_op_t *op, const ctn_exact_t *x, uint32_t to,
+catena_status_t ctn_exact_send(ctn_op_t *op, const ctn_exact_t *x, uint32_t to,
                                unsigned side, const void *data, size_t bytes);
 /** What a member has put on a side of this one's. */
-const void *ctn_exact_posted(const ctn_exact_t *x, unsigned side,
-                             uint32_t from);
-bool ctn_exact_has_posted(const ctn_exact_t *x, unsigned side, uint32_t from);
+const void *ctn_exact_message(const ctn_exact_t *x, unsigned side,
+                              uint32_t from);
+bool ctn_exact_has_message(const ctn_exact_t *x, unsigned side, uint32_t from);
 /** Whether all have posted on this side of the board. */
-bool ctn_exact_all_posted(ctn_exact_t *x, unsigned side);
+bool ctn_exact_has_all(ctn_exact_t *x, unsigned side);
 
 static inline ctn_step_t ctn_exact_next(ctn_op_t *op, catena_status_t status)
 {
@@ -130,10 +130,10 @@ static inline ctn_step_t ctn_exact_next(ctn_op_t *op, catena_status_t status)
 
 /* ---- phases of a turn ---- */
 
-ctn_step_t ctn_exact_place_bids(ctn_op_t *op);
-ctn_step_t ctn_exact_take_bids(ctn_op_t *op);
-ctn_step_t ctn_exact_give_verdict(ctn_op_t *op);
-ctn_step_t ctn_exact_take_verdicts(ctn_op_t *op);
+ctn_step_t ctn_exact_send_bids(ctn_op_t *op);
+ctn_step_t ctn_exact_receive_bids(ctn_op_t *op);
+ctn_step_t ctn_exact_send_verdict(ctn_op_t *op);
+ctn_step_t ctn_exact_receive_verdicts(ctn_op_t *op);
 /** The next turn, or on. */
 ctn_step_t ctn_exact_narrow(ctn_op_t *op);
 

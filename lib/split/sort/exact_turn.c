@@ -10,11 +10,11 @@ _Static_assert(sizeof(ctn_exact_bid_t) <= CTN_INLINE_BYTES &&
                "messages fit slots");
 
 /** A record as part of a message. */
-static void enclose(const ctn_op_t *op, const ctn_record_t *record,
-                    unsigned char *to, size_t room)
+static void pack_record(const ctn_op_t *op, const ctn_record_t *record,
+                        unsigned char *to, size_t capacity)
 {
     size_t bytes = ctn_record_bytes(record);
-    if (bytes <= room) {
+    if (bytes <= capacity) {
         memcpy(to, record, bytes);
     } else {
         uint64_t offset = ctn_exact_offset(op->exec, record);
@@ -32,11 +32,11 @@ static void bid_middle(const ctn_op_t *op, const ctn_exact_t *x,
     if (low < high) {
         const ctn_record_t *record = x->record[low + (high - low) / 2];
         bid->bytes[above] = (uint32_t)ctn_record_bytes(record);
-        enclose(op, record, bid->record[above], CTN_BID_BYTES);
+        pack_record(op, record, bid->record[above], CTN_BID_BYTES);
     }
 }
 
-ctn_step_t ctn_exact_place_bids(ctn_op_t *op)
+ctn_step_t ctn_exact_send_bids(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
     for (uint32_t k = 0; k < x->peers; k++) {
@@ -48,7 +48,7 @@ ctn_step_t ctn_exact_place_bids(ctn_op_t *op)
         bid_middle(op, x, &bid, 0, splitter->low, splitter->cut[0]);
         bid_middle(op, x, &bid, 1, splitter->cut[1], splitter->high);
         catena_status_t status =
-            ctn_exact_post(op, x, k, CTN_EXACT_BIDS, &bid, sizeof(bid));
+            ctn_exact_send(op, x, k, CTN_EXACT_BIDS, &bid, sizeof(bid));
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
@@ -64,7 +64,7 @@ static void judge(ctn_exact_t *x)
     uint64_t below = 0;
     for (uint32_t i = 0; i < x->peers; i++) {
         below +=
-            ((const ctn_exact_bid_t *)ctn_exact_posted(x, CTN_EXACT_BIDS, i))
+            ((const ctn_exact_bid_t *)ctn_exact_message(x, CTN_EXACT_BIDS, i))
                 ->below;
     }
     x->verdict.above = below < x->target;
@@ -77,7 +77,7 @@ static size_t list_candidates(ctn_exact_t *x)
     size_t long_bytes = 0;
     x->candidates = 0;
     for (uint32_t i = 0; i < x->peers; i++) {
-        const ctn_exact_bid_t *bid = ctn_exact_posted(x, CTN_EXACT_BIDS, i);
+        const ctn_exact_bid_t *bid = ctn_exact_message(x, CTN_EXACT_BIDS, i);
         unsigned above = x->verdict.above;
         if (bid->count[above] == 0) {
             continue;
@@ -119,13 +119,13 @@ static bool own_is_open(const ctn_exact_t *x)
     return x->splitter[x->chain->place.rank].open;
 }
 
-ctn_step_t ctn_exact_take_bids(ctn_op_t *op)
+ctn_step_t ctn_exact_receive_bids(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
     if (!own_is_open(x)) {
         return CTN_STEP_NEXT;
     }
-    if (!ctn_exact_all_posted(x, CTN_EXACT_BIDS)) {
+    if (!ctn_exact_has_all(x, CTN_EXACT_BIDS)) {
         return CTN_STEP_WAIT;
     }
     judge(x);
@@ -143,8 +143,8 @@ static void swap(ctn_exact_candidate_t *a, ctn_exact_candidate_t *b)
 
 /** Put those below the first of `list` in front of it. @return its new index;
  * *below: what those weigh */
-static uint32_t part(const ctn_order_by_t *by, ctn_exact_candidate_t *list,
-                     uint32_t count, uint64_t *below)
+static uint32_t partition(const ctn_order_by_t *by, ctn_exact_candidate_t *list,
+                          uint32_t count, uint64_t *below)
 {
     uint32_t edge = 0;
     *below = 0;
@@ -173,7 +173,7 @@ static const ctn_exact_candidate_t *weighted_median(const ctn_order_by_t *by,
     for (;;) {
         uint64_t below;
         swap(&list[0], &list[count / 2]);
-        uint32_t edge = part(by, list, count, &below);
+        uint32_t edge = partition(by, list, count, &below);
         if (2 * (before + below) > total) {
             count = edge;
         } else if (2 * (before + below + list[edge].weight) >= total) {
@@ -200,7 +200,7 @@ static void choose_pivot(const ctn_order_by_t *by, ctn_exact_t *x)
     }
 }
 
-ctn_step_t ctn_exact_give_verdict(ctn_op_t *op)
+ctn_step_t ctn_exact_send_verdict(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
     catena_status_t status = CATENA_OK;
@@ -213,7 +213,7 @@ ctn_step_t ctn_exact_give_verdict(ctn_op_t *op)
         }
         ctn_exact_pool_close(op, x);
         for (uint32_t i = 0; status == CATENA_OK && i < x->peers; i++) {
-            status = ctn_exact_post(op, x, i, CTN_EXACT_VERDICTS, &x->verdict,
+            status = ctn_exact_send(op, x, i, CTN_EXACT_VERDICTS, &x->verdict,
                                     sizeof(x->verdict));
         }
     }
@@ -223,7 +223,7 @@ ctn_step_t ctn_exact_give_verdict(ctn_op_t *op)
 
 /** Whether the pivot of an open splitter is to be fetched. Others' only: the
  * own records are found by their index. */
-static bool is_far(const ctn_exact_t *x, const ctn_exact_verdict_t *verdict)
+static bool is_remote(const ctn_exact_t *x, const ctn_exact_verdict_t *verdict)
 {
     return !verdict->done && verdict->bytes > CTN_PIVOT_BYTES &&
            verdict->source != x->chain->place.rank;
@@ -234,17 +234,18 @@ static catena_status_t fetch_pivots(ctn_op_t *op, ctn_exact_t *x)
     size_t bytes = 0;
     for (uint32_t k = 0; k < x->peers; k++) {
         const ctn_exact_verdict_t *verdict =
-            ctn_exact_posted(x, CTN_EXACT_VERDICTS, k);
+            ctn_exact_message(x, CTN_EXACT_VERDICTS, k);
         x->splitter[k].pivot = (const void *)verdict->record;
-        bytes += x->splitter[k].open && is_far(x, verdict) ? verdict->bytes : 0;
+        bytes +=
+            x->splitter[k].open && is_remote(x, verdict) ? verdict->bytes : 0;
     }
     catena_status_t status =
         bytes > 0 ? ctn_exact_pool_open(op, x, bytes) : CATENA_OK;
     for (uint32_t k = 0; status == CATENA_OK && bytes > 0 && k < x->peers;
          k++) {
         const ctn_exact_verdict_t *verdict =
-            ctn_exact_posted(x, CTN_EXACT_VERDICTS, k);
-        if (x->splitter[k].open && is_far(x, verdict)) {
+            ctn_exact_message(x, CTN_EXACT_VERDICTS, k);
+        if (x->splitter[k].open && is_remote(x, verdict)) {
             uint64_t offset;
             const void *record = NULL;
             memcpy(&offset, verdict->record, sizeof(offset));
@@ -256,12 +257,12 @@ static catena_status_t fetch_pivots(ctn_op_t *op, ctn_exact_t *x)
     return status;
 }
 
-ctn_step_t ctn_exact_take_verdicts(ctn_op_t *op)
+ctn_step_t ctn_exact_receive_verdicts(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
     for (; x->seen < x->peers; x->seen++) {
         if (x->splitter[x->seen].open &&
-            !ctn_exact_has_posted(x, CTN_EXACT_VERDICTS, x->seen)) {
+            !ctn_exact_has_message(x, CTN_EXACT_VERDICTS, x->seen)) {
             return CTN_STEP_WAIT;
         }
     }
@@ -285,8 +286,8 @@ static uint32_t search(const ctn_exact_t *x,
     return low;
 }
 
-static void obey(ctn_exact_t *x, ctn_exact_splitter_t *splitter,
-                 const ctn_exact_verdict_t *verdict)
+static void apply_verdict(ctn_exact_t *x, ctn_exact_splitter_t *splitter,
+                          const ctn_exact_verdict_t *verdict)
 {
     if (verdict->above) {
         splitter->low = splitter->cut[1];
@@ -313,8 +314,8 @@ ctn_step_t ctn_exact_narrow(ctn_op_t *op)
     }
     for (uint32_t k = 0; k < x->peers; k++) {
         if (x->splitter[k].open) {
-            obey(x, &x->splitter[k],
-                 ctn_exact_posted(x, CTN_EXACT_VERDICTS, k));
+            apply_verdict(x, &x->splitter[k],
+                          ctn_exact_message(x, CTN_EXACT_VERDICTS, k));
         }
     }
     ctn_exact_pool_close(op, x);
@@ -323,6 +324,6 @@ ctn_step_t ctn_exact_narrow(ctn_op_t *op)
         return CTN_STEP_NEXT;
     }
     x->contradiction = x->turn > x->turns_max; /* the same at all */
-    return ctn_op_jump(op, x->contradiction ? CTN_EXACT_PHASE_MEET
+    return ctn_op_jump(op, x->contradiction ? CTN_EXACT_PHASE_SYNCHRONIZE
                                             : CTN_EXACT_PHASE_BIDS);
 }

@@ -28,86 +28,87 @@ typedef struct part {
     ctn_address_t nearest; /* of the first record of these */
 } part_t;
 
-typedef struct settle {
-    ctn_splitting_t splitting;
+typedef struct finalize {
+    ctn_split_args_t args;
     const ctn_record_t *item;
     int order; /* of the left neighbour's color and the item's */
     part_t own;
     part_t from[2];
-} settle_t;
+} finalize_t;
 
-static void fold(void *near_part, const void *far_part, int leftwards)
+static void fold(void *inout_part, const void *in_part, int in_is_left)
 {
-    part_t *near = near_part;
-    const part_t *far = far_part;
-    unsigned side = leftwards ? LEFT : RIGHT;
-    near->balance += far->balance;
-    near->wrong += far->wrong;
-    if (near->closed) {
+    part_t *inout = inout_part;
+    const part_t *in = in_part;
+    unsigned side = in_is_left ? LEFT : RIGHT;
+    inout->balance += in->balance;
+    inout->wrong += in->wrong;
+    if (inout->closed) {
         return;
     }
-    if (near->count[side] == 0) {
-        near->nearest = far->nearest;
+    if (inout->count[side] == 0) {
+        inout->nearest = in->nearest;
     }
-    near->count[side] += far->count[side];
-    near->closed = far->closed;
+    inout->count[side] += in->count[side];
+    inout->closed = in->closed;
 }
 
 /* ---- each owner is told its place ---- */
 
-typedef struct telling {
+typedef struct notification {
     ctn_chain_t *chain;
     ctn_address_t owner;
     ctn_owner_place_t place; /* of the owner */
-} telling_t;
+} notification_t;
 
-static ctn_step_t tell(ctn_op_t *op)
+static ctn_step_t send_place(ctn_op_t *op)
 {
-    telling_t *telling = ctn_op_state(op);
-    catena_status_t status = ctn_op_send(op, telling->owner, 0, &telling->place,
-                                         sizeof(telling->place));
+    notification_t *notification = ctn_op_state(op);
+    catena_status_t status =
+        ctn_op_send(op, notification->owner, 0, &notification->place,
+                    sizeof(notification->place));
     op->exec->tally.rounds++;
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-static ctn_step_t hear(ctn_op_t *op)
+static ctn_step_t receive_place(ctn_op_t *op)
 {
-    telling_t *telling = ctn_op_state(op);
+    notification_t *notification = ctn_op_state(op);
     if (!ctn_op_arrived(op, 0)) {
         return CTN_STEP_WAIT;
     }
     ctn_owner_place_t place;
     memcpy(&place, ctn_op_slot(op, 0)->data, sizeof(place));
-    ctn_owner_place_apply(telling->chain, &place);
+    ctn_owner_place_apply(notification->chain, &place);
     return CTN_STEP_NEXT;
 }
 
-static const ctn_phase_t telling_phases[] = {
-    {"tell", tell}, {"hear", hear}, {NULL, NULL}};
+static const ctn_phase_t notification_phases[] = {
+    {"tell", send_place}, {"hear", receive_place}, {NULL, NULL}};
 
-static const ctn_algorithm_t telling_algorithm = {
+static const ctn_algorithm_t notification_algorithm = {
     .name = "split/tell",
-    .state_bytes = sizeof(telling_t),
-    .phases = telling_phases,
+    .state_bytes = sizeof(notification_t),
+    .phases = notification_phases,
 };
 
 /* ---- the operation ---- */
 
-static void see(void *context, const ctn_record_t *left)
+static void compare_left(void *context, const ctn_record_t *left)
 {
-    settle_t *settle = context;
-    settle->order = left != NULL
-                        ? ctn_record_compare_colors(&settle->splitting.by, left,
-                                                    settle->item)
-                        : -1;
+    finalize_t *finalize = context;
+    finalize->order = left != NULL
+                          ? ctn_record_compare_colors(&finalize->args.by, left,
+                                                      finalize->item)
+                          : -1;
 }
 
-static ctn_step_t show_item(ctn_op_t *op)
+static ctn_step_t shift_item(ctn_op_t *op)
 {
-    settle_t *settle = ctn_op_state(op);
-    return ctn_op_call(op,
-                       ctn_showing_create(op->exec, settle->splitting.parent,
-                                          settle->item, see, settle));
+    finalize_t *finalize = ctn_op_state(op);
+    return ctn_op_call(op, ctn_shift_create(op->exec, finalize->args.parent,
+                                            finalize->item, compare_left,
+                                            finalize));
 }
 
 static uint64_t mix(uint64_t x)
@@ -119,43 +120,43 @@ static uint64_t mix(uint64_t x)
 
 static ctn_step_t scan_parts(ctn_op_t *op)
 {
-    settle_t *settle = ctn_op_state(op);
-    const ctn_splitting_t *splitting = &settle->splitting;
-    bool begins = settle->order != 0;
-    settle->own = (part_t){
-        .balance = mix(settle->item->rank + UINT64_C(1)) -
-                   mix(splitting->record->rank + UINT64_C(1)),
-        .wrong = settle->order > 0,
+    finalize_t *finalize = ctn_op_state(op);
+    const ctn_split_args_t *args = &finalize->args;
+    bool begins = finalize->order != 0;
+    finalize->own = (part_t){
+        .balance = mix(finalize->item->rank + UINT64_C(1)) -
+                   mix(args->record->rank + UINT64_C(1)),
+        .wrong = finalize->order > 0,
         .closed = begins,
         .count = {[LEFT] = 1, [RIGHT] = !begins},
-        .nearest = ctn_record_address(settle->item),
+        .nearest = ctn_record_address(finalize->item),
     };
-    ctn_op_t *child = ctn_scan_create(op->exec, splitting->parent, fold,
-                                      &settle->own, &settle->from[LEFT],
-                                      &settle->from[RIGHT], sizeof(part_t));
-    settle->from[LEFT].closed = begins;
+    ctn_op_t *child = ctn_scan_create(op->exec, args->parent, fold,
+                                      &finalize->own, &finalize->from[LEFT],
+                                      &finalize->from[RIGHT], sizeof(part_t));
+    finalize->from[LEFT].closed = begins;
     return ctn_op_call(op, child);
 }
 
-static ctn_step_t tell_place(ctn_op_t *op)
+static ctn_step_t notify_owner(ctn_op_t *op)
 {
-    settle_t *settle = ctn_op_state(op);
-    const part_t *left = &settle->from[LEFT];
-    const part_t *right = &settle->from[RIGHT];
-    if (settle->own.balance + left->balance + right->balance != 0 ||
-        settle->own.wrong + left->wrong + right->wrong != 0) {
+    finalize_t *finalize = ctn_op_state(op);
+    const part_t *left = &finalize->from[LEFT];
+    const part_t *right = &finalize->from[RIGHT];
+    if (finalize->own.balance + left->balance + right->balance != 0 ||
+        finalize->own.wrong + left->wrong + right->wrong != 0) {
         return ctn_op_fail(op, CATENA_ERR_ARG); /* the same on all members */
     }
-    ctn_chain_t *chain = settle->splitting.chain;
+    ctn_chain_t *chain = finalize->args.chain;
     ctn_op_t *child =
-        ctn_op_create(op->exec, &telling_algorithm, &chain->sequence);
+        ctn_op_create(op->exec, &notification_algorithm, &chain->sequence);
     if (child == NULL) {
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
-    telling_t *telling = ctn_op_state(child);
-    telling->chain = chain;
-    telling->owner = ctn_record_address(settle->item);
-    telling->place = (ctn_owner_place_t){
+    notification_t *notification = ctn_op_state(child);
+    notification->chain = chain;
+    notification->owner = ctn_record_address(finalize->item);
+    notification->place = (ctn_owner_place_t){
         .size = left->count[LEFT] + 1 + right->count[RIGHT],
         .rank = left->count[LEFT],
         .left = left->count[LEFT] > 0 ? left->nearest : CTN_NO_ADDRESS,
@@ -164,25 +165,25 @@ static ctn_step_t tell_place(ctn_op_t *op)
     return ctn_op_call(op, child);
 }
 
-static const ctn_phase_t phases[] = {{"show item", show_item},
+static const ctn_phase_t phases[] = {{"show item", shift_item},
                                      {"scan", scan_parts},
-                                     {"tell place", tell_place},
+                                     {"tell place", notify_owner},
                                      {NULL, NULL}};
 
-static const ctn_algorithm_t settle_algorithm = {
+static const ctn_algorithm_t finalize_algorithm = {
     .name = "split/settle",
-    .state_bytes = sizeof(settle_t),
+    .state_bytes = sizeof(finalize_t),
     .phases = phases,
 };
 
-ctn_op_t *ctn_settle_create(const ctn_splitting_t *splitting,
-                            const ctn_record_t *item)
+ctn_op_t *ctn_split_finalize_create(const ctn_split_args_t *args,
+                                    const ctn_record_t *item)
 {
-    ctn_op_t *op = ctn_op_create(splitting->by.exec, &settle_algorithm, NULL);
+    ctn_op_t *op = ctn_op_create(args->by.exec, &finalize_algorithm, NULL);
     if (op != NULL) {
-        settle_t *settle = ctn_op_state(op);
-        settle->splitting = *splitting;
-        settle->item = item;
+        finalize_t *finalize = ctn_op_state(op);
+        finalize->args = *args;
+        finalize->item = item;
     }
     return op;
 }

@@ -2,31 +2,33 @@
 
 #include <string.h>
 
-catena_status_t ctn_item_set(ctn_exec_t *exec, ctn_item_t *item,
-                             const ctn_record_t *record)
+catena_status_t ctn_record_buffer_set(ctn_exec_t *exec,
+                                      ctn_record_buffer_t *item,
+                                      const ctn_record_t *record)
 {
     size_t bytes = ctn_record_bytes(record);
-    bool grows =
-        item->memory != NULL ? bytes > item->room : bytes > sizeof(item->near);
+    bool grows = item->memory != NULL ? bytes > item->capacity
+                                      : bytes > sizeof(item->inline_data);
     if (grows) {
         void *memory = ctn_scratch_alloc(exec, bytes);
         if (memory == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }
-        ctn_item_release(exec, item);
+        ctn_record_buffer_release(exec, item);
         item->memory = memory;
-        item->room = bytes;
+        item->capacity = bytes;
     }
-    memcpy(item->memory != NULL ? item->memory : item->near, record, bytes);
+    memcpy(item->memory != NULL ? item->memory : item->inline_data, record,
+           bytes);
     ctn_exec_charge(exec, CTN_WORK_COPY, bytes);
     return CATENA_OK;
 }
 
-void ctn_item_release(ctn_exec_t *exec, ctn_item_t *item)
+void ctn_record_buffer_release(ctn_exec_t *exec, ctn_record_buffer_t *item)
 {
-    ctn_scratch_free(exec, item->memory, item->room);
+    ctn_scratch_free(exec, item->memory, item->capacity);
     item->memory = NULL;
-    item->room = 0;
+    item->capacity = 0;
 }
 
 void ctn_owner_place_apply(ctn_chain_t *chain, const ctn_owner_place_t *place)
@@ -67,23 +69,24 @@ void ctn_records_merge(const ctn_order_by_t *by, const void *a, size_t a_bytes,
     ctn_exec_charge(by->exec, CTN_WORK_COPY, a_bytes + b_bytes);
 }
 
-catena_status_t ctn_table_merge(const ctn_order_by_t *by, ctn_table_t *table,
-                                const void *records, size_t bytes)
+catena_status_t ctn_record_table_merge(const ctn_order_by_t *by,
+                                       ctn_record_table_t *table,
+                                       const void *records, size_t bytes)
 {
-    ctn_table_t merged = {.bytes = table->bytes + bytes};
+    ctn_record_table_t merged = {.bytes = table->bytes + bytes};
     merged.records = ctn_scratch_alloc(by->exec, merged.bytes);
     if (merged.records == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     ctn_records_merge(by, table->records, table->bytes, records, bytes,
                       merged.records);
-    ctn_table_release(by->exec, table);
+    ctn_record_table_release(by->exec, table);
     *table = merged;
     return CATENA_OK;
 }
 
-void ctn_table_release(ctn_exec_t *exec, ctn_table_t *table)
+void ctn_record_table_release(ctn_exec_t *exec, ctn_record_table_t *table)
 {
     ctn_scratch_free(exec, table->records, table->bytes);
-    *table = (ctn_table_t){NULL, 0};
+    *table = (ctn_record_table_t){NULL, 0};
 }

@@ -9,21 +9,24 @@
  * owner is told in the end. */
 
 /** A copy of a record of any length; zeroed before the first use. */
-typedef struct ctn_item {
-    void *memory; /* when it needs more than `near` */
-    size_t room;  /* of that */
-    _Alignas(8) unsigned char near[CTN_INLINE_BYTES];
-} ctn_item_t;
+typedef struct ctn_record_buffer {
+    void *memory;    /* when it needs more than `near` */
+    size_t capacity; /* of that */
+    _Alignas(8) unsigned char inline_data[CTN_INLINE_BYTES];
+} ctn_record_buffer_t;
 
-static inline const ctn_record_t *ctn_item_record(const ctn_item_t *item)
+static inline const ctn_record_t *
+ctn_record_buffer_record(const ctn_record_buffer_t *item)
 {
-    return item->memory != NULL ? item->memory : (const void *)item->near;
+    return item->memory != NULL ? item->memory
+                                : (const void *)item->inline_data;
 }
 
 /** Take a copy of `record`, which is not the item's own. */
-catena_status_t ctn_item_set(ctn_exec_t *exec, ctn_item_t *item,
-                             const ctn_record_t *record);
-void ctn_item_release(ctn_exec_t *exec, ctn_item_t *item);
+catena_status_t ctn_record_buffer_set(ctn_exec_t *exec,
+                                      ctn_record_buffer_t *item,
+                                      const ctn_record_t *record);
+void ctn_record_buffer_release(ctn_exec_t *exec, ctn_record_buffer_t *item);
 
 /** Where a record's owner is in its new chain. */
 typedef struct ctn_owner_place {
@@ -37,10 +40,10 @@ typedef struct ctn_owner_place {
 void ctn_owner_place_apply(ctn_chain_t *chain, const ctn_owner_place_t *place);
 
 /** Records one behind the other, in order; zeroed before the first use. */
-typedef struct ctn_table {
+typedef struct ctn_record_table {
     unsigned char *records;
     size_t bytes;
-} ctn_table_t;
+} ctn_record_table_t;
 
 /** The record behind `record`, in the same table. */
 static inline const ctn_record_t *ctn_record_next(const ctn_record_t *record)
@@ -54,28 +57,29 @@ static inline const ctn_record_t *ctn_record_next(const ctn_record_t *record)
 void ctn_records_merge(const ctn_order_by_t *by, const void *a, size_t a_bytes,
                        const void *b, size_t b_bytes, void *to);
 /** Merge more records, in order, into the table. */
-catena_status_t ctn_table_merge(const ctn_order_by_t *by, ctn_table_t *table,
-                                const void *records, size_t bytes);
-void ctn_table_release(ctn_exec_t *exec, ctn_table_t *table);
+catena_status_t ctn_record_table_merge(const ctn_order_by_t *by,
+                                       ctn_record_table_t *table,
+                                       const void *records, size_t bytes);
+void ctn_record_table_release(ctn_exec_t *exec, ctn_record_table_t *table);
 
 /** Binomial trees over a chain with a log-chain, one for each block of 2^levels
  * members in a row; the first of a block is the root. A member at level l has
  * the 2^l members from itself on (those that there are) below it. Takes slots
- * up to CTN_TREE_SLOTS. */
-typedef struct ctn_tree {
+ * up to CTN_SPLIT_TREE_SLOTS. */
+typedef struct ctn_split_tree {
     /* arguments */
     const ctn_chain_t *chain;
     unsigned levels; /* at most the log-chain's rounds */
     /* working */
     unsigned level; /* in the end the member's own; the root's is `levels` */
-    ctn_receive_handle_t letter;
+    ctn_receive_handle_t receive_handle;
     ctn_send_handle_t up;
     ctn_send_handle_t down[32];
-} ctn_tree_t;
+} ctn_split_tree_t;
 
-#define CTN_TREE_SLOTS 64u
+#define CTN_SPLIT_TREE_SLOTS 64u
 
-static inline bool ctn_tree_is_root(const ctn_tree_t *tree)
+static inline bool ctn_split_tree_is_root(const ctn_split_tree_t *tree)
 {
     return (tree->chain->place.rank & ((UINT64_C(1) << tree->levels) - 1)) == 0;
 }
@@ -84,22 +88,24 @@ static inline bool ctn_tree_is_root(const ctn_tree_t *tree)
 
 /** Merge tables on the way up. `table` is what the member brings; in the end it
  * is the block's at the root, and nothing elsewhere. */
-ctn_step_t ctn_tree_gather(ctn_op_t *op, ctn_tree_t *tree,
-                           const ctn_order_by_t *by, ctn_table_t *table);
+ctn_step_t ctn_split_tree_gather(ctn_op_t *op, ctn_split_tree_t *tree,
+                                 const ctn_order_by_t *by,
+                                 ctn_record_table_t *table);
 
 /** How many bytes the data of the first `members` take. */
-typedef size_t (*ctn_tree_share_t)(const unsigned char *data, uint32_t members);
+typedef size_t (*ctn_split_tree_share_t)(const unsigned char *data,
+                                         uint32_t members);
 
 /** Hand down what is for each member: *data, of *bytes, is for the block, in
  * the order of its members, at the root; in the end it is for this member. No
  * bytes at the root: none at anybody. */
-ctn_step_t ctn_tree_scatter(ctn_op_t *op, ctn_tree_t *tree,
-                            ctn_tree_share_t share, const unsigned char **data,
-                            size_t *bytes);
+ctn_step_t ctn_split_tree_scatter(ctn_op_t *op, ctn_split_tree_t *tree,
+                                  ctn_split_tree_share_t share,
+                                  const unsigned char **data, size_t *bytes);
 
 /** Wait until all that was sent has been taken. */
-ctn_step_t ctn_tree_end(ctn_op_t *op, ctn_tree_t *tree);
+ctn_step_t ctn_split_tree_end(ctn_op_t *op, ctn_split_tree_t *tree);
 /** For finish; *data goes. */
-void ctn_tree_release(ctn_op_t *op, ctn_tree_t *tree);
+void ctn_split_tree_release(ctn_op_t *op, ctn_split_tree_t *tree);
 
 #endif

@@ -7,32 +7,35 @@ enum { LEFT, RIGHT };
 
 /* Slots: one for each level on the way up, then one for each on the way down,
  * so that of the messages that a member has under way no two share one. */
-enum { DOWN = CTN_TREE_SLOTS / 2 };
+enum { DOWN = CTN_SPLIT_TREE_SLOTS / 2 };
 
-static ctn_address_t joined(const ctn_tree_t *tree, unsigned level, int side)
+static ctn_address_t joined(const ctn_split_tree_t *tree, unsigned level,
+                            int side)
 {
     return tree->chain->log->round[level].side[side];
 }
 
 /** Who has a parent at the level it has come to is done with its children. */
-static bool is_child(const ctn_tree_t *tree)
+static bool is_child(const ctn_split_tree_t *tree)
 {
     return tree->level < tree->levels &&
            (tree->chain->place.rank >> tree->level & 1) != 0;
 }
 
-static ctn_step_t hand_up(ctn_op_t *op, ctn_tree_t *tree, ctn_table_t *table)
+static ctn_step_t hand_up(ctn_op_t *op, ctn_split_tree_t *tree,
+                          ctn_record_table_t *table)
 {
     catena_status_t status =
         ctn_message_send(op, joined(tree, tree->level, LEFT), tree->level, 0,
                          table->records, table->bytes, &tree->up);
-    ctn_table_release(op->exec, table);
+    ctn_record_table_release(op->exec, table);
     op->exec->tally.rounds++;
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-ctn_step_t ctn_tree_gather(ctn_op_t *op, ctn_tree_t *tree,
-                           const ctn_order_by_t *by, ctn_table_t *table)
+ctn_step_t ctn_split_tree_gather(ctn_op_t *op, ctn_split_tree_t *tree,
+                                 const ctn_order_by_t *by,
+                                 ctn_record_table_t *table)
 {
     for (; tree->level < tree->levels; tree->level++) {
         if (is_child(tree)) {
@@ -42,14 +45,14 @@ ctn_step_t ctn_tree_gather(ctn_op_t *op, ctn_tree_t *tree,
         if (!ctn_address_exists(child)) {
             continue;
         }
-        ctn_step_t step =
-            ctn_message_receive(op, child, tree->level, 0, &tree->letter);
+        ctn_step_t step = ctn_message_receive(op, child, tree->level, 0,
+                                              &tree->receive_handle);
         if (step != CTN_STEP_NEXT) {
             return step;
         }
-        catena_status_t status =
-            ctn_table_merge(by, table, tree->letter.data, tree->letter.bytes);
-        ctn_receive_handle_release(op, &tree->letter);
+        catena_status_t status = ctn_record_table_merge(
+            by, table, tree->receive_handle.data, tree->receive_handle.bytes);
+        ctn_receive_handle_release(op, &tree->receive_handle);
         if (status != CATENA_OK) {
             return ctn_op_fail(op, status);
         }
@@ -60,8 +63,8 @@ ctn_step_t ctn_tree_gather(ctn_op_t *op, ctn_tree_t *tree,
 
 /** To each child what is for it and those below it: the larger shares, which
  * lie further behind, first. */
-static catena_status_t hand_down(ctn_op_t *op, ctn_tree_t *tree,
-                                 ctn_tree_share_t share,
+static catena_status_t hand_down(ctn_op_t *op, ctn_split_tree_t *tree,
+                                 ctn_split_tree_share_t share,
                                  const unsigned char *data, size_t *bytes)
 {
     catena_status_t status = CATENA_OK;
@@ -70,35 +73,35 @@ static catena_status_t hand_down(ctn_op_t *op, ctn_tree_t *tree,
         if (!ctn_address_exists(child)) {
             continue;
         }
-        size_t kept = *bytes > 0 ? share(data, UINT32_C(1) << d) : 0;
-        status = ctn_message_send(op, child, DOWN + d, 0, data + kept,
-                                  *bytes - kept, &tree->down[d]);
-        *bytes = kept;
+        size_t split_at = *bytes > 0 ? share(data, UINT32_C(1) << d) : 0;
+        status = ctn_message_send(op, child, DOWN + d, 0, data + split_at,
+                                  *bytes - split_at, &tree->down[d]);
+        *bytes = split_at;
         op->exec->tally.rounds++;
     }
     return status;
 }
 
-ctn_step_t ctn_tree_scatter(ctn_op_t *op, ctn_tree_t *tree,
-                            ctn_tree_share_t share, const unsigned char **data,
-                            size_t *bytes)
+ctn_step_t ctn_split_tree_scatter(ctn_op_t *op, ctn_split_tree_t *tree,
+                                  ctn_split_tree_share_t share,
+                                  const unsigned char **data, size_t *bytes)
 {
     if (is_child(tree)) {
         ctn_step_t step =
             ctn_message_receive(op, joined(tree, tree->level, LEFT),
-                                DOWN + tree->level, 0, &tree->letter);
+                                DOWN + tree->level, 0, &tree->receive_handle);
         if (step != CTN_STEP_NEXT) {
             return step;
         }
-        *data = tree->letter.data;
-        *bytes = tree->letter.bytes;
+        *data = tree->receive_handle.data;
+        *bytes = tree->receive_handle.bytes;
         op->exec->tally.rounds++;
     }
     catena_status_t status = hand_down(op, tree, share, *data, bytes);
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-ctn_step_t ctn_tree_end(ctn_op_t *op, ctn_tree_t *tree)
+ctn_step_t ctn_split_tree_end(ctn_op_t *op, ctn_split_tree_t *tree)
 {
     bool taken = ctn_message_send_done(op, &tree->up);
     for (unsigned d = 0; d < tree->level; d++) {
@@ -107,9 +110,9 @@ ctn_step_t ctn_tree_end(ctn_op_t *op, ctn_tree_t *tree)
     return taken ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
 
-void ctn_tree_release(ctn_op_t *op, ctn_tree_t *tree)
+void ctn_split_tree_release(ctn_op_t *op, ctn_split_tree_t *tree)
 {
-    ctn_receive_handle_release(op, &tree->letter);
+    ctn_receive_handle_release(op, &tree->receive_handle);
     ctn_send_handle_release(op, &tree->up);
     for (unsigned d = 0; d < tree->level; d++) {
         ctn_send_handle_release(op, &tree->down[d]);

@@ -16,14 +16,14 @@
  */
 enum { UNIT = 16 };
 
-static void combine(void *near, const void *far, size_t bytes, bool far_is_left,
+static void combine(void *inout, const void *in, size_t bytes, bool in_is_left,
                     void *argument)
 {
-    unsigned char *a = near;
-    const unsigned char *b = far;
+    unsigned char *a = inout;
+    const unsigned char *b = in;
     for (size_t i = 0; i < bytes; i += UNIT) {
-        oracle_combine(ORACLE_PAIR, ORACLE_ORDERED, far_is_left ? b + i : a + i,
-                       far_is_left ? a + i : b + i, a + i);
+        oracle_combine(ORACLE_PAIR, ORACLE_ORDERED, in_is_left ? b + i : a + i,
+                       in_is_left ? a + i : b + i, a + i);
     }
     ++*(uint64_t *)argument;
 }
@@ -200,37 +200,37 @@ static void drop(ctn_rank_block_t text)
     free((void *)(uintptr_t)text.data);
 }
 
-static bool same(ctn_rank_block_t piece, uint64_t salt, uint32_t from,
+static bool same(ctn_rank_block_t block, uint64_t salt, uint32_t from,
                  uint32_t to, size_t most)
 {
     ctn_rank_block_t text = text_of(salt, from, to, most);
     bool equal =
-        piece.bytes == text.bytes && (uintptr_t)piece.data % 8 == 0 &&
-        (text.bytes == 0 || memcmp(piece.data, text.data, text.bytes) == 0);
+        block.bytes == text.bytes && (uintptr_t)block.data % 8 == 0 &&
+        (text.bytes == 0 || memcmp(block.data, text.data, text.bytes) == 0);
     drop(text);
     return equal;
 }
 
 static void check_all(job_t *job, const ctn_chain_t *chain, uint64_t salt,
-                      size_t most, ctn_rank_blocks_t *pieces)
+                      size_t most, ctn_rank_blocks_t *blocks)
 {
-    JOB_CHECK(job, pieces->count == chain->place.size);
-    for (uint32_t i = 0; i < pieces->count; i++) {
-        JOB_CHECK(job, same(pieces->piece[i], salt, i, 0, most));
+    JOB_CHECK(job, blocks->count == chain->place.size);
+    for (uint32_t i = 0; i < blocks->count; i++) {
+        JOB_CHECK(job, same(blocks->block[i], salt, i, 0, most));
     }
-    ctn_rank_blocks_release(job->exec, pieces);
+    ctn_rank_blocks_release(job->exec, blocks);
 }
 
 static void gather_to(job_t *job, ctn_chain_t *chain, uint32_t root,
                       uint64_t salt, size_t most)
 {
     ctn_rank_block_t own = text_of(salt, chain->place.rank, 0, most);
-    ctn_rank_blocks_t pieces = {.piece = NULL};
-    run(job, ctn_chain_gather(job->exec, chain, root, own, &pieces));
+    ctn_rank_blocks_t blocks = {.block = NULL};
+    run(job, ctn_chain_gather(job->exec, chain, root, own, &blocks));
     if (chain->place.rank == root) {
-        check_all(job, chain, salt, most, &pieces);
+        check_all(job, chain, salt, most, &blocks);
     }
-    JOB_CHECK(job, pieces.piece == NULL);
+    JOB_CHECK(job, blocks.block == NULL);
     drop(own);
 }
 
@@ -238,9 +238,9 @@ static void allgather(job_t *job, ctn_chain_t *chain, uint64_t salt,
                       size_t most)
 {
     ctn_rank_block_t own = text_of(salt, chain->place.rank, 0, most);
-    ctn_rank_blocks_t pieces;
-    run(job, ctn_chain_allgather(job->exec, chain, own, &pieces));
-    check_all(job, chain, salt, most, &pieces);
+    ctn_rank_blocks_t blocks;
+    run(job, ctn_chain_allgather(job->exec, chain, own, &blocks));
+    check_all(job, chain, salt, most, &blocks);
     drop(own);
 }
 
@@ -249,19 +249,19 @@ static void scatter_from(job_t *job, ctn_chain_t *chain, uint32_t root,
 {
     uint32_t size = chain->place.size;
     bool here = chain->place.rank == root;
-    ctn_rank_block_t *pieces = here ? calloc(size, sizeof(*pieces)) : NULL;
+    ctn_rank_block_t *blocks = here ? calloc(size, sizeof(*blocks)) : NULL;
     for (uint32_t i = 0; here && i < size; i++) {
-        pieces[i] = text_of(salt, root, i, most);
+        blocks[i] = text_of(salt, root, i, most);
     }
     ctn_rank_blocks_t result;
-    run(job, ctn_chain_scatter(job->exec, chain, root, pieces, &result));
+    run(job, ctn_chain_scatter(job->exec, chain, root, blocks, &result));
     JOB_CHECK(job, result.count == 1);
-    JOB_CHECK(job, same(result.piece[0], salt, root, chain->place.rank, most));
+    JOB_CHECK(job, same(result.block[0], salt, root, chain->place.rank, most));
     ctn_rank_blocks_release(job->exec, &result);
     for (uint32_t i = 0; here && i < size; i++) {
-        drop(pieces[i]);
+        drop(blocks[i]);
     }
-    free(pieces);
+    free(blocks);
 }
 
 /* ---- all of them ---- */
@@ -449,7 +449,7 @@ static void until_death(job_t *job)
     catena_status_t status = CATENA_OK;
     open_values(&v, job, job->chain, job->seed, 100);
     for (uint32_t i = 0; status == CATENA_OK; i++) {
-        ctn_rank_blocks_t pieces;
+        ctn_rank_blocks_t blocks;
         ctn_op_t *op =
             i % 3 == 0 ? ctn_chain_bcast(job->exec, job->chain, i % job->size,
                                          v.result, v.bytes)
@@ -458,10 +458,10 @@ static void until_death(job_t *job)
                                       v.bytes, v.result)
                 : ctn_chain_allgather(job->exec, job->chain,
                                       (ctn_rank_block_t){v.own, v.bytes},
-                                      &pieces);
+                                      &blocks);
         status = ctn_op_run(op);
         if (status == CATENA_OK && i % 3 == 2) {
-            ctn_rank_blocks_release(job->exec, &pieces);
+            ctn_rank_blocks_release(job->exec, &blocks);
         }
     }
     close_values(&v);

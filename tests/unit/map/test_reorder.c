@@ -15,7 +15,7 @@ typedef struct problem {
     uint32_t count;
     uint32_t node[MOST];
     size_t edges;
-    ctn_order_edge_t edge[EDGES];
+    ctn_map_edge_t edge[EDGES];
     uint32_t place[MOST];
     uint64_t before;
     uint64_t after;
@@ -41,7 +41,7 @@ static void shuffle(uint32_t *values, uint32_t count, uint64_t *state)
 static void add(uint32_t from, uint32_t to, uint64_t weight)
 {
     ck_assert_uint_lt(problem.edges, EDGES);
-    problem.edge[problem.edges++] = (ctn_order_edge_t){from, to, weight};
+    problem.edge[problem.edges++] = (ctn_map_edge_t){from, to, weight};
 }
 
 /** Processes on nodes of these sizes, one after the other. */
@@ -95,7 +95,7 @@ static void check_places(void)
     uint64_t before = 0;
     uint64_t after = 0;
     for (size_t i = 0; i < problem.edges; i++) {
-        const ctn_order_edge_t *edge = &problem.edge[i];
+        const ctn_map_edge_t *edge = &problem.edge[i];
         before += problem.node[edge->from] != problem.node[edge->to]
                       ? edge->weight
                       : 0;
@@ -108,7 +108,7 @@ static void check_places(void)
 
 static void solve(void)
 {
-    ck_assert_int_eq(ctn_order_map(problem.count, problem.node, problem.edges,
+    ck_assert_int_eq(ctn_map_graph(problem.count, problem.node, problem.edges,
                                    problem.edge, problem.place, &problem.before,
                                    &problem.after),
                      CATENA_OK);
@@ -149,22 +149,22 @@ START_TEST(every_way_halves_it)
     names(name, 64, &state);
     even_nodes(4, 16);
     mesh(8, 8, name);
-    ctn_order_t order;
-    ck_assert_int_eq(
-        ctn_order_open(&order, 64, problem.node, problem.edges, problem.edge),
-        CATENA_OK);
-    uint64_t before = ctn_order_between(&order, problem.node);
-    ck_assert_int_eq(ctn_order_grow(&order, part), CATENA_OK);
-    ck_assert_uint_le(2 * ctn_order_between(&order, part), before);
-    uint64_t grown = ctn_order_between(&order, part);
-    ck_assert_int_eq(ctn_order_refine(&order, part), CATENA_OK);
-    ck_assert_uint_le(ctn_order_between(&order, part), grown);
+    ctn_map_problem_t map_problem;
+    ck_assert_int_eq(ctn_map_open(&map_problem, 64, problem.node, problem.edges,
+                                  problem.edge),
+                     CATENA_OK);
+    uint64_t before = ctn_map_cut_weight(&map_problem, problem.node);
+    ck_assert_int_eq(ctn_map_grow(&map_problem, part), CATENA_OK);
+    ck_assert_uint_le(2 * ctn_map_cut_weight(&map_problem, part), before);
+    uint64_t grown = ctn_map_cut_weight(&map_problem, part);
+    ck_assert_int_eq(ctn_map_refine(&map_problem, part), CATENA_OK);
+    ck_assert_uint_le(ctn_map_cut_weight(&map_problem, part), grown);
     memcpy(part, problem.node, sizeof(part));
-    ck_assert_int_eq(ctn_order_refine(&order, part), CATENA_OK);
-    ck_assert_uint_le(2 * ctn_order_between(&order, part), before);
-    if (ctn_order_scotch(&order, part)) {
-        ck_assert_int_eq(ctn_order_fit(&order, part), CATENA_OK);
-        ck_assert_uint_le(2 * ctn_order_between(&order, part), before);
+    ck_assert_int_eq(ctn_map_refine(&map_problem, part), CATENA_OK);
+    ck_assert_uint_le(2 * ctn_map_cut_weight(&map_problem, part), before);
+    if (ctn_map_scotch(&map_problem, part)) {
+        ck_assert_int_eq(ctn_map_fit(&map_problem, part), CATENA_OK);
+        ck_assert_uint_le(2 * ctn_map_cut_weight(&map_problem, part), before);
         uint32_t held[4] = {0};
         for (uint32_t v = 0; v < 64; v++) {
             held[part[v]]++;
@@ -173,7 +173,7 @@ START_TEST(every_way_halves_it)
             ck_assert_uint_eq(held[b], 16);
         }
     }
-    ctn_order_close(&order);
+    ctn_map_close(&map_problem);
 }
 END_TEST
 
@@ -300,28 +300,28 @@ START_TEST(nothing_to_map)
 END_TEST
 
 /** The least that any mapping to nodes with `room` has from vertex v on. */
-static uint64_t least_of(uint32_t v, uint32_t *home, uint32_t *room,
+static uint64_t least_of(uint32_t v, uint32_t *home, uint32_t *capacity,
                          uint32_t nodes, uint64_t so_far, uint64_t least)
 {
     if (so_far >= least || v == problem.count) {
         return so_far < least ? so_far : least;
     }
     for (uint32_t b = 0; b < nodes; b++) {
-        if (room[b] == 0) {
+        if (capacity[b] == 0) {
             continue;
         }
         home[v] = b;
-        room[b]--;
+        capacity[b]--;
         uint64_t more = 0;
         for (size_t i = 0; i < problem.edges; i++) {
-            const ctn_order_edge_t *edge = &problem.edge[i];
+            const ctn_map_edge_t *edge = &problem.edge[i];
             uint32_t later = edge->from > edge->to ? edge->from : edge->to;
             if (later == v && home[edge->from] != home[edge->to]) {
                 more += edge->weight;
             }
         }
-        least = least_of(v + 1, home, room, nodes, so_far + more, least);
-        room[b]++;
+        least = least_of(v + 1, home, capacity, nodes, so_far + more, least);
+        capacity[b]++;
     }
     return least;
 }
@@ -334,14 +334,14 @@ START_TEST(close_to_the_best)
     uint64_t found = 0;
     uint64_t best = 0;
     for (int trial = 0; trial < 60; trial++) {
-        uint32_t room[] = {4, 3, 3};
+        uint32_t capacity[] = {4, 3, 3};
         uint32_t home[10];
-        nodes_of(3, room);
+        nodes_of(3, capacity);
         for (uint32_t i = 0; i < 18; i++) {
             add(draw(&state, 10), draw(&state, 10), 1 + draw(&state, 9));
         }
         solve();
-        uint64_t least = least_of(0, home, room, 3, 0, UINT64_MAX);
+        uint64_t least = least_of(0, home, capacity, 3, 0, UINT64_MAX);
         ck_assert_uint_ge(problem.after, least);
         found += problem.after;
         best += least;
@@ -386,9 +386,9 @@ static void solve_grid(const ctn_grid_t *grid, const int weights[])
             }
         }
     }
-    ck_assert_int_eq(ctn_order_map_grid(problem.count, problem.node, grid,
-                                        weights, problem.place, &problem.before,
-                                        &problem.after),
+    ck_assert_int_eq(ctn_map_grid(problem.count, problem.node, grid, weights,
+                                  problem.place, &problem.before,
+                                  &problem.after),
                      CATENA_OK);
     check_places();
 }

@@ -21,7 +21,7 @@ enum {
 
 typedef struct algorithm {
     const char *name; /* as the oracle knows what it takes */
-    ctn_op_t *(*create)(const ctn_splitting_t *splitting);
+    ctn_op_t *(*create)(const ctn_split_args_t *args);
     uint32_t most;
 } algorithm_t;
 
@@ -88,7 +88,7 @@ static catena_status_t split(job_t *job, ctn_chain_t *parent,
         .way = run.liar, .random = job->rank, .turned = job->rank % 2 == 1};
     bool lies = run.lies_of_colors || run.lies_of_keys;
     ctn_record_t *record = record_of(job, parent, chain);
-    ctn_splitting_t splitting = {
+    ctn_split_args_t args = {
         .parent = parent,
         .chain = chain,
         .by = {job->exec, run.lies_of_colors ? oracle_lie : call.color_compare,
@@ -99,7 +99,7 @@ static catena_status_t split(job_t *job, ctn_chain_t *parent,
         .most = run.algorithm->most,
         .plain = strcmp(run.algorithm->name, "radix-plain") == 0,
     };
-    catena_status_t status = ctn_op_run(run.algorithm->create(&splitting));
+    catena_status_t status = ctn_op_run(run.algorithm->create(&args));
     free(record);
     return status;
 }

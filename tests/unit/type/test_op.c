@@ -292,7 +292,7 @@ START_TEST(refusals_say_what_is_taken)
 {
     char text[300];
     const char *said =
-        ctn_op_refusal(CATENA_PROD, CATENA_BYTE, text, sizeof(text));
+        ctn_op_mismatch(CATENA_PROD, CATENA_BYTE, text, sizeof(text));
     for (int type = 0; type < TYPES; type++) {
         ck_assert((strstr(said, oracle_type_name((unsigned)type)) != NULL) ==
                   (types[type] == CATENA_BYTE ||
@@ -300,7 +300,7 @@ START_TEST(refusals_say_what_is_taken)
     }
     for (size_t bytes = 1; bytes < sizeof(text); bytes++) {
         memset(text, 'x', sizeof(text));
-        ctn_op_refusal(CATENA_SUM, CATENA_BYTE, text, bytes);
+        ctn_op_mismatch(CATENA_SUM, CATENA_BYTE, text, bytes);
         ck_assert_uint_lt(strnlen(text, bytes), bytes);
         ck_assert(text[bytes] == 'x');
     }
