@@ -22,7 +22,7 @@
 
 /* Keys under which ranks publish how to reach them. */
 static const char segment_key[] = "catena.segment";
-static const char card_key[] = "catena.card";
+static const char ep_address_key[] = "catena.card";
 
 /* ---- the heap ---- */
 
@@ -73,12 +73,12 @@ static catena_status_t join_node(catena_context_t *context)
     return context->node != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
-static catena_status_t look_up_card(void *argument, uint64_t process,
-                                    void **card, size_t *bytes)
+static catena_status_t look_up_ep_address(void *argument, uint64_t process,
+                                          void **ep_address, size_t *bytes)
 {
     catena_context_t *context = argument;
-    return ctn_boot_lookup(context->boot, (uint32_t)process, card_key, card,
-                           bytes);
+    return ctn_boot_lookup(context->boot, (uint32_t)process, ep_address_key,
+                           ep_address, bytes);
 }
 
 /** A job of several nodes has a network; of one node, if it is asked for. */
@@ -111,7 +111,7 @@ static catena_status_t join_network(catena_context_t *context)
         .arena_bytes = ctn_heap_arena_bytes(context->heap),
         .put_mode = context->config.ucx_put,
         .devices = devices,
-        .lookup = look_up_card,
+        .lookup = look_up_ep_address,
         .lookup_context = context,
     };
     status = ctn_ucx_ops.create(&params, &context->network);
@@ -119,10 +119,10 @@ static catena_status_t join_network(catena_context_t *context)
     if (status != CATENA_OK) {
         return status;
     }
-    const void *card;
+    const void *ep_address;
     size_t bytes;
-    ctn_ucx_ops.card(context->network, &card, &bytes);
-    return ctn_boot_put(boot, card_key, card, bytes);
+    ctn_ucx_ops.ep_address(context->network, &ep_address, &bytes);
+    return ctn_boot_put(boot, ep_address_key, ep_address, bytes);
 }
 
 static catena_status_t publish(catena_context_t *context)
@@ -278,7 +278,7 @@ static catena_status_t make_world(catena_context_t *context)
 /** Ranks of a crowded host get a core each, as far as there are. Each node
  * begins with another one: virtual nodes share their cores, and the leaders of
  * all, which have most to do, would else meet on the first. */
-static catena_status_t spread(catena_context_t *context)
+static catena_status_t initial_placement(catena_context_t *context)
 {
     const ctn_topo_t *topo = ctn_topo_of(context->world);
     if (context->locality.oversubscribed && topo != NULL) {
@@ -290,7 +290,7 @@ static catena_status_t spread(catena_context_t *context)
 
 /* ---- life ---- */
 
-static catena_status_t find_site(catena_context_t *context)
+static catena_status_t find_locality(catena_context_t *context)
 {
     const ctn_boot_t *boot = context->boot;
     ctn_locality_t *locality = &context->locality;
@@ -321,8 +321,9 @@ static catena_status_t join(catena_context_t *context)
 {
     typedef catena_status_t (*step_t)(catena_context_t *);
     static const step_t process[] = {
-        join_launcher, find_site, join_heap,  join_node, join_network,
-        publish,       make_exec, make_world, spread,    NULL};
+        join_launcher,     find_locality, join_heap, join_node,
+        join_network,      publish,       make_exec, make_world,
+        initial_placement, NULL};
     static const step_t simulated[] = {find_sim_place,   join_sim_heap,
                                        join_sim_network, make_exec,
                                        make_world,       NULL};
@@ -448,16 +449,16 @@ static catena_status_t part(const catena_context_t *context, uint64_t left)
 {
     ctn_exec_t *exec = context->exec;
     ctn_backoff_t backoff = {0};
-    while (left == 0 && exec->aside != NULL) {
+    while (left == 0 && exec->background != NULL) {
         ctn_exec_poll_or_idle(exec, &backoff);
     }
     if (left == 0 || exec->status != CATENA_OK) {
         return exec->status;
     }
-    ctn_op_t *aside = exec->aside;
-    exec->aside = NULL;
+    ctn_op_t *background = exec->background;
+    exec->background = NULL;
     catena_status_t status = ctn_group_teardown_sum(context->world, 1, &left);
-    exec->aside = aside;
+    exec->background = background;
     return status;
 }
 

@@ -8,7 +8,7 @@
 #include "transports/sim/sim.h"
 
 enum { RANKS_MAX = 1 << 22 };
-static const size_t STACK_MOST = (size_t)1 << 30;
+static const size_t STACK_MAX = (size_t)1 << 30;
 
 typedef struct run {
     const catena_sim_params_t *params;
@@ -57,9 +57,9 @@ static catena_status_t check_values(const ctn_log_t *log,
                   params->ports);
         return CATENA_ERR_ARG;
     }
-    if (params->stack_bytes > STACK_MOST) {
+    if (params->stack_bytes > STACK_MAX) {
         ctn_error(log, "simulator: stack_bytes is %zu; expected 0 to %zu",
-                  params->stack_bytes, STACK_MOST);
+                  params->stack_bytes, STACK_MAX);
         return CATENA_ERR_ARG;
     }
     if ((params->breaks & ~(CATENA_SIM_BREAK_WORDS | CATENA_SIM_BREAK_DATA)) !=

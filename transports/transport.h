@@ -68,14 +68,15 @@ typedef struct ctn_transport_params {
     const char *devices; /* a list as UCX_NET_DEVICES; NULL: all */
     /** Card of another process (what its `card` gave). Set *card to malloc'd
      * memory that the caller frees. May block while that process starts. */
-    catena_status_t (*lookup)(void *context, uint64_t process, void **card,
-                              size_t *bytes);
+    catena_status_t (*lookup)(void *context, uint64_t process,
+                              void **ep_address, size_t *bytes);
     void *lookup_context;
 } ctn_transport_params_t;
 
 /** Takes data that were expected; they lie there only meanwhile. It calls
  * nothing of the transport's. */
-typedef void (*ctn_take_t)(void *context, const void *data, size_t bytes);
+typedef void (*ctn_receive_handler_t)(void *context, const void *data,
+                                      size_t bytes);
 
 typedef struct ctn_transport_ops {
     const char *name;
@@ -85,7 +86,8 @@ typedef struct ctn_transport_ops {
     void (*destroy)(ctn_transport_t *transport);
 
     /** What others need to reach this process; owned by the transport. */
-    void (*card)(ctn_transport_t *transport, const void **card, size_t *bytes);
+    void (*ep_address)(ctn_transport_t *transport, const void **ep_address,
+                       size_t *bytes);
 
     /** Endpoint to a process, made on first use, owned by the transport. */
     catena_status_t (*connect)(ctn_transport_t *transport, uint64_t process,
@@ -111,11 +113,11 @@ typedef struct ctn_transport_ops {
      * of this process and not here yet, are to be given to `take`, during a
      * later progress, instead of going where the sender says. Once. NULL, or
      * @return false: they go there. */
-    bool (*expect)(ctn_transport_t *transport, const uint64_t *word,
-                   uint64_t value, size_t bytes, ctn_take_t take,
-                   void *context);
+    bool (*post_receive)(ctn_transport_t *transport, const uint64_t *word,
+                         uint64_t value, size_t bytes,
+                         ctn_receive_handler_t handler, void *context);
     /** Forget it, unless it has come. */
-    void (*unexpect)(ctn_transport_t *transport, const uint64_t *word);
+    void (*cancel_receive)(ctn_transport_t *transport, const uint64_t *word);
 
     /** Start completing everything put so far at its targets; `pending` as
      * above falls when that is so. */
@@ -152,7 +154,7 @@ typedef struct ctn_transport_ops {
      * written and nothing is given to a `take` from now on, since they may be
      * gone. Its progress fails with `status`; in the simulator soon that of all
      * ranks does. NULL: there is nothing to forget. */
-    void (*give_up)(ctn_transport_t *transport, catena_status_t status);
+    void (*abandon)(ctn_transport_t *transport, catena_status_t status);
 
     /** The network in words, for people: "ucx tcp/lo, active messages". */
     const char *(*describe)(ctn_transport_t *transport);
@@ -205,20 +207,23 @@ static inline catena_status_t ctn_signal(ctn_endpoint_t *endpoint,
 /** Have `take` get what is to come with `value` in `word`, see expect above.
  * False: it goes where its sender says, or has done so already. `network` may
  * be NULL. */
-static inline bool ctn_expect(ctn_transport_t *network, const uint64_t *word,
-                              uint64_t value, size_t bytes, ctn_take_t take,
-                              void *context)
+static inline bool ctn_post_receive(ctn_transport_t *network,
+                                    const uint64_t *word, uint64_t value,
+                                    size_t bytes, ctn_receive_handler_t handler,
+                                    void *context)
 {
-    return network != NULL && network->ops->expect != NULL &&
+    return network != NULL && network->ops->post_receive != NULL &&
            ctn_word_load(word) != value &&
-           network->ops->expect(network, word, value, bytes, take, context);
+           network->ops->post_receive(network, word, value, bytes, handler,
+                                      context);
 }
 
-/** It need not any more, if it has not. For after a ctn_expect that was true,
- * of this word or another. */
-static inline void ctn_unexpect(ctn_transport_t *network, const uint64_t *word)
+/** It need not any more, if it has not. For after a ctn_post_receive that was
+ * true, of this word or another. */
+static inline void ctn_cancel_receive(ctn_transport_t *network,
+                                      const uint64_t *word)
 {
-    network->ops->unexpect(network, word);
+    network->ops->cancel_receive(network, word);
 }
 
 /** An on-node peer's memory as memory of this process; NULL for others. */

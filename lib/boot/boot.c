@@ -338,8 +338,8 @@ catena_status_t ctn_boot_publish(ctn_boot_t *boot)
 /** A get waits until its key is there; but a server that answers while the
  * owner commits may say that there is none (Open MPI 4.1.4's does, once in some
  * ten starts of 16 ranks on 2 cores): then it is asked again. */
-static pmix_status_t get_card(const pmix_proc_t *proc, const char *key,
-                              pmix_value_t **value)
+static pmix_status_t get_published(const pmix_proc_t *proc, const char *key,
+                                   pmix_value_t **value)
 {
     enum { TRIES = 1000 };
     pmix_status_t rc = PMIX_ERR_NOT_FOUND;
@@ -356,8 +356,8 @@ static pmix_status_t get_card(const pmix_proc_t *proc, const char *key,
  * a moment, some 2 s, and then says that there is nothing: so it is asked again
  * and again, as long as it takes the owner to come to this life. Mostly for
  * what the server has, since that does not wait. */
-static pmix_status_t get_card_again(const pmix_proc_t *proc, const char *key,
-                                    pmix_value_t **value)
+static pmix_status_t get_published_again(const pmix_proc_t *proc,
+                                         const char *key, pmix_value_t **value)
 {
     enum { AT_ONCE = 8 };
     pmix_info_t at_once;
@@ -386,8 +386,9 @@ catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
     key_name_t name;
     name_key(boot, key, name);
     pmix_value_t *value = NULL;
-    pmix_status_t rc = boot->life == 1 ? get_card(&proc, name, &value)
-                                       : get_card_again(&proc, name, &value);
+    pmix_status_t rc = boot->life == 1
+                           ? get_published(&proc, name, &value)
+                           : get_published_again(&proc, name, &value);
     if (rc != PMIX_SUCCESS || value->type != PMIX_BYTE_OBJECT) {
         ctn_error(boot->log, "no %s of rank %u: %s. Did that rank fail?", key,
                   rank, PMIx_Error_string(rc));

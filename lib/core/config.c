@@ -102,11 +102,11 @@ static const struct parser string_parser = {"any text", 0, NULL, parse_string};
 #define ROWS_OF_COLLECTIVE(NAME, name)                                         \
     {#NAME "_HIERARCHY", "auto",                                               \
      "Levels of " name "; auto: as CATENA_HIERARCHY says.",                    \
-     FIELD(way[CTN_OF_##NAME].hierarchy), &levels_parser},                     \
+     FIELD(coll_config[CTN_COLL_##NAME].hierarchy), &levels_parser},           \
         {#NAME "_ALGORITHM", "auto",                                           \
          "Algorithm of " name                                                  \
          ", in those components of its hierarchy that have it.",               \
-         FIELD(way[CTN_OF_##NAME].algorithm), &name_parser},
+         FIELD(coll_config[CTN_COLL_##NAME].algorithm), &name_parser},
 
 static const struct row rows[] = {
     {"LOG_LEVEL", "warn", "Messages up to this level are written to stderr.",

@@ -36,17 +36,17 @@ typedef enum ctn_put_mode { /* CATENA_UCX_PUT */
     DO(REDUCE_SCATTER, "reduce_scatter")                                       \
     DO(SCAN, "scan")
 
-#define CTN_OF_COLLECTIVE(NAME, name) CTN_OF_##NAME,
-typedef enum ctn_of {
-    CTN_EACH_COLLECTIVE(CTN_OF_COLLECTIVE) CTN_WAYS
-} ctn_of_t;
-#undef CTN_OF_COLLECTIVE
+#define CTN_COLL_ENUMERATOR(NAME, name) CTN_COLL_##NAME,
+typedef enum ctn_coll {
+    CTN_EACH_COLLECTIVE(CTN_COLL_ENUMERATOR) CTN_COLL_COUNT
+} ctn_coll_t;
+#undef CTN_COLL_ENUMERATOR
 
 /** How one of them goes. */
-typedef struct ctn_way {
+typedef struct ctn_coll_config {
     char *hierarchy; /* auto: as the setting for all */
     char *algorithm; /* auto */
-} ctn_way_t;
+} ctn_coll_config_t;
 
 typedef enum ctn_wait { /* CATENA_WAIT */
                         CTN_WAIT_AUTO,
@@ -66,16 +66,17 @@ typedef struct ctn_config {
     ctn_wait_t wait; /* WAIT: auto, spin, yield, sleep */
     size_t leaders;  /* ALLTOALL_LEADERS: per node, auto */
     char *alltoall;  /* ALLTOALL_ALGORITHM: auto */
-    char *net_devices;       /* NET_DEVICES: auto */
-    char *tuning;            /* TUNING: auto, machine:NAME, or a path */
-    char *topology;          /* TOPOLOGY: hwloc synthetic description, empty */
-    ctn_put_mode_t ucx_put;  /* UCX_PUT: auto, am, rma */
-    char *hierarchy;         /* HIERARCHY: auto, or levels */
-    char *subgroup;          /* SUBGROUP: of the rule "user", empty */
-    size_t network;          /* NETWORK: on one node, 0 or 1 or auto */
-    size_t check;            /* CHECK: 0 or 1 */
-    unsigned neighbor;       /* NEIGHBOR_ALGORITHM: 0 auto, else 1 + scheme */
-    ctn_way_t way[CTN_WAYS]; /* <NAME>_HIERARCHY, <NAME>_ALGORITHM */
+    char *net_devices;      /* NET_DEVICES: auto */
+    char *tuning;           /* TUNING: auto, machine:NAME, or a path */
+    char *topology;         /* TOPOLOGY: hwloc synthetic description, empty */
+    ctn_put_mode_t ucx_put; /* UCX_PUT: auto, am, rma */
+    char *hierarchy;        /* HIERARCHY: auto, or levels */
+    char *subgroup;         /* SUBGROUP: of the rule "user", empty */
+    size_t network;         /* NETWORK: on one node, 0 or 1 or auto */
+    size_t check;           /* CHECK: 0 or 1 */
+    unsigned neighbor;      /* NEIGHBOR_ALGORITHM: 0 auto, else 1 + scheme */
+    ctn_coll_config_t
+        coll_config[CTN_COLL_COUNT]; /* <NAME>_HIERARCHY, <NAME>_ALGORITHM */
 } ctn_config_t;
 
 /** Read environment (CATENA_*) and then `settings`, which win. A bad value
@@ -91,7 +92,7 @@ catena_status_t ctn_config_read(ctn_config_t *config,
                                 const ctn_log_t *log);
 void ctn_config_release(ctn_config_t *config);
 
-/** "barrier", "bcast", ... in the order of ctn_of_t; NULL-terminated. */
+/** "barrier", "bcast", ... in the order of ctn_coll_t; NULL-terminated. */
 extern const char *const ctn_collective_names[];
 
 /** A size as settings have it: bytes, or with unit ("64k", "2mb").

@@ -15,10 +15,10 @@ void ctn_exec_set_abort_flag(ctn_exec_t *exec, const ctn_control_block_t *block)
                             &exec->abort_flag_offset);
 }
 
-static void give_up(ctn_transport_t *transport, catena_status_t status)
+static void abandon(ctn_transport_t *transport, catena_status_t status)
 {
-    if (transport != NULL && transport->ops->give_up != NULL) {
-        transport->ops->give_up(transport, status);
+    if (transport != NULL && transport->ops->abandon != NULL) {
+        transport->ops->abandon(transport, status);
     }
 }
 
@@ -28,8 +28,8 @@ void ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
         return;
     }
     exec->status = status;
-    give_up(exec->local, status);
-    give_up(exec->network, status);
+    abandon(exec->local, status);
+    abandon(exec->network, status);
     for (size_t i = 0; exec->abort_flag != NULL && i < exec->endpoint_slots;
          i++) {
         if (exec->endpoints[i] != NULL) { /* one that fails knows already */

@@ -174,8 +174,8 @@ CTN_HOT static void op_finish(ctn_op_t *op)
     ctn_op_set_network(op, false);
     if (op->previous != NULL) {
         op->previous->next = op->next;
-    } else if (op->aside) {
-        exec->aside = op->next;
+    } else if (op->background) {
+        exec->background = op->next;
     } else {
         exec->active = op->next;
     }
@@ -201,7 +201,7 @@ CTN_HOT static void op_finish(ctn_op_t *op)
     }
     if (op->detached) { /* the channel may go with it */
         sequence->detached--;
-        exec->returned += op->aside;
+        exec->background_done += op->background;
         ctn_op_release(op);
     }
 }
@@ -291,7 +291,7 @@ static bool progress_network(ctn_exec_t *exec)
     return result != 0;
 }
 
-CTN_HOT static void queue_up(ctn_sequence_t *sequence, ctn_op_t *op)
+CTN_HOT static void enqueue(ctn_sequence_t *sequence, ctn_op_t *op)
 {
     op->seq = sequence->started++;
     op->state = CTN_OP_QUEUED;
@@ -303,7 +303,7 @@ CTN_HOT static void queue_up(ctn_sequence_t *sequence, ctn_op_t *op)
 }
 
 /** False: no memory. */
-static bool put_generation_barrier(ctn_sequence_t *sequence, ctn_exec_t *exec)
+static bool insert_barrier(ctn_sequence_t *sequence, ctn_exec_t *exec)
 {
     ctn_op_t *barrier = sequence->hooks->make(exec, sequence);
     if (barrier == NULL) {
@@ -311,32 +311,33 @@ static bool put_generation_barrier(ctn_sequence_t *sequence, ctn_exec_t *exec)
     }
     barrier->detached = true;
     sequence->detached++;
-    queue_up(sequence, barrier);
+    enqueue(sequence, barrier);
     return true;
 }
 
-static bool put_epoch_barriers(ctn_sequence_t *sequence, ctn_exec_t *exec)
+static bool insert_epoch_barriers(ctn_sequence_t *sequence, ctn_exec_t *exec)
 {
     bool put = true;
     while (put && ctn_sequence_epoch_due(sequence)) {
-        put = put_generation_barrier(sequence, exec);
+        put = insert_barrier(sequence, exec);
     }
     return put;
 }
 
 /** Every rank starts the same operations in the same order, so all of them put
  * fences and epoch barriers at the same places. */
-CTN_HOT static bool put_barriers(ctn_sequence_t *sequence, const ctn_op_t *op)
+CTN_HOT static bool insert_barriers(ctn_sequence_t *sequence,
+                                    const ctn_op_t *op)
 {
     if (ctn_sequence_epoch_due(sequence)) {
-        return put_epoch_barriers(sequence, op->exec);
+        return insert_epoch_barriers(sequence, op->exec);
     }
     if (!ctn_sequence_barrier_due(sequence) || op->algorithm->synchronizing ||
         sequence->hooks == NULL) {
         return true;
     }
-    return put_generation_barrier(sequence, op->exec) &&
-           put_epoch_barriers(sequence, op->exec);
+    return insert_barrier(sequence, op->exec) &&
+           insert_epoch_barriers(sequence, op->exec);
 }
 
 CTN_HOT void ctn_op_start(ctn_op_t *op)
@@ -358,14 +359,14 @@ CTN_HOT void ctn_op_start(ctn_op_t *op)
         (void)op_advance(op);
         return;
     }
-    if (!put_barriers(sequence, op)) {
+    if (!insert_barriers(sequence, op)) {
         /* Numbers do not agree with the others' any more. */
         ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
         op->status = CATENA_ERR_NO_MEMORY;
         op->state = CTN_OP_DONE;
         return;
     }
-    queue_up(sequence, op);
+    enqueue(sequence, op);
     sequence_activate(sequence);
     if (op->state == CTN_OP_ACTIVE) {
         (void)op_advance(op);
@@ -385,15 +386,15 @@ void ctn_op_start_detached(ctn_op_t *op)
     ctn_op_start(op);
 }
 
-void ctn_op_start_aside(ctn_op_t *op, bool detached)
+void ctn_op_start_background(ctn_op_t *op, bool detached)
 {
-    op->aside = true;
+    op->background = true;
     op->detached = detached;
     op->sequence->detached += detached;
     op->seq = op->sequence->started++;
-    op_activate(op, &op->exec->aside);
+    op_activate(op, &op->exec->background);
     (void)progress_network(op->exec);
-    (void)ctn_exec_poll_aside(op->exec);
+    (void)ctn_exec_poll_background(op->exec);
 }
 
 ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child)
@@ -483,10 +484,10 @@ void ctn_exec_end_failed(ctn_exec_t *exec)
     }
 }
 
-CTN_COLD bool ctn_exec_poll_aside(ctn_exec_t *exec)
+CTN_COLD bool ctn_exec_poll_background(ctn_exec_t *exec)
 {
     bool moved = false;
-    for (ctn_op_t *op = exec->aside, *next; op != NULL; op = next) {
+    for (ctn_op_t *op = exec->background, *next; op != NULL; op = next) {
         next = op->next;
         if (op->algorithm->ready(op) && op_advance(op)) {
             moved = true;
@@ -505,10 +506,11 @@ CTN_COLD bool ctn_exec_reclaim(void *argument)
 {
     ctn_exec_t *exec = argument;
     uint64_t since = ctn_exec_time(exec);
-    uint64_t returned = exec->returned;
-    while (exec->aside != NULL && exec->returned == returned) {
+    uint64_t background_done = exec->background_done;
+    while (exec->background != NULL &&
+           exec->background_done == background_done) {
         bool moved = progress_network(exec);
-        if (ctn_exec_poll_aside(exec) || moved) {
+        if (ctn_exec_poll_background(exec) || moved) {
             since = ctn_exec_time(exec);
         } else if (ctn_exec_time(exec) - since > reclaim_ns(exec)) {
             break;
@@ -516,7 +518,7 @@ CTN_COLD bool ctn_exec_reclaim(void *argument)
             ctn_exec_pass_time(exec);
         }
     }
-    bool more = exec->returned != returned || exec->spares > 0;
+    bool more = exec->background_done != background_done || exec->spares > 0;
     while (exec->spares > 0) {
         ctn_heap_free(exec->heap, exec->spare[--exec->spares]);
     }
@@ -526,8 +528,8 @@ CTN_COLD bool ctn_exec_reclaim(void *argument)
 bool ctn_exec_poll(ctn_exec_t *exec)
 {
     bool moved = progress_network(exec);
-    if (exec->aside != NULL) {
-        moved |= ctn_exec_poll_aside(exec);
+    if (exec->background != NULL) {
+        moved |= ctn_exec_poll_background(exec);
     }
     return progress_operations(exec) || moved;
 }
@@ -558,8 +560,8 @@ CTN_TURN static void wait_on(ctn_exec_t *exec, ctn_backoff_t *backoff,
     if (exec->network_waits > 0 || backoff->misses % 8 == 7 ||
         exec->virtual_time) {
         moved |= progress_network(exec);
-        if (exec->aside != NULL) {
-            moved |= ctn_exec_poll_aside(exec);
+        if (exec->background != NULL) {
+            moved |= ctn_exec_poll_background(exec);
         }
     }
     if (moved) {
@@ -591,7 +593,7 @@ CTN_TURN bool ctn_inline_wait(ctn_exec_t *exec, ctn_backoff_t *backoff)
 
 catena_status_t ctn_exec_flush(ctn_exec_t *exec, ctn_transport_t *transport)
 {
-    /* After an error the transport does not write it: see give_up. */
+    /* After an error the transport does not write it: see abandon. */
     uint64_t pending = 0;
     ctn_backoff_t backoff = {0};
     catena_status_t status = exec->status;

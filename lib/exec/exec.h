@@ -96,11 +96,11 @@ struct catena_request {
                                side from where constants are, another page */
     unsigned phase;
     bool persistent;
-    bool detached; /* nobody asks for it: released when it ends */
-    bool network;  /* what it waits for may come over the network */
-    bool held;     /* started, but waits to be let go */
-    bool clean;    /* it failed, but did what others wait for */
-    bool aside;    /* in exec's list `aside` */
+    bool detached;   /* nobody asks for it: released when it ends */
+    bool network;    /* what it waits for may come over the network */
+    bool held;       /* started, but waits to be let go */
+    bool clean;      /* it failed, but did what others wait for */
+    bool background; /* in exec's list `aside` */
     const ctn_algorithm_t *algorithm;
     uint64_t pending;  /* puts whose source is not free yet */
     int64_t waits_for; /* rank of its group, -1: nobody in particular */
@@ -203,9 +203,9 @@ struct ctn_exec {
     ctn_heap_t *heap;
     /* Operations that return memory. They do not count as active, so small
      * calls stay alone; a wait polls them now and then. */
-    ctn_op_t *aside;
-    uint64_t returned; /* of these, that have ended */
-    uint32_t requests; /* with memory that the others at links reach */
+    ctn_op_t *background;
+    uint64_t background_done; /* of these, that have ended */
+    uint32_t requests;        /* with memory that the others at links reach */
     ctn_op_t *pool;
     ctn_deferred_free_t *deferred_frees;
     ctn_control_block_t *spare[CTN_SPARE_BLOCKS];
@@ -286,7 +286,7 @@ void ctn_op_start_held(ctn_op_t *op);
 void ctn_op_start_detached(ctn_op_t *op);
 /** Start an operation that runs aside, on a channel that nothing else is
  * started on. What has to be over first its algorithm says. */
-void ctn_op_start_aside(ctn_op_t *op, bool detached);
+void ctn_op_start_background(ctn_op_t *op, bool detached);
 /** Let operations begin that a channel with a flight of 0 has kept. */
 void ctn_sequence_open(ctn_sequence_t *sequence, unsigned flight);
 /** Let it go: the next poll runs it. */
@@ -334,7 +334,7 @@ ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status);
 void ctn_exec_defer_free(ctn_exec_t *exec, void *block);
 
 /** Advance the operations that run aside; true: one did something. */
-bool ctn_exec_poll_aside(ctn_exec_t *exec);
+bool ctn_exec_poll_background(ctn_exec_t *exec);
 /** The heap has no room: get some from the operations that run aside, and from
  * blocks that are kept. Polls a bounded number of times.
  * @param exec  a ctn_exec_t

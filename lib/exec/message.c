@@ -53,7 +53,7 @@ static bool needs_rendezvous(const ctn_op_t *op, unsigned slot, size_t bytes)
 
 /** Long messages wait for the peer to fetch, which may be one that needs this
  * process's progress, too. */
-static void expect_network(ctn_op_t *op, const ctn_endpoint_t *endpoint)
+static void wait_for_network(ctn_op_t *op, const ctn_endpoint_t *endpoint)
 {
     if (endpoint->arena == NULL) {
         ctn_op_set_network(op, true);
@@ -68,7 +68,7 @@ static catena_status_t send_rts(ctn_op_t *op, ctn_address_t to, unsigned slot,
     if (status != CATENA_OK) {
         return status;
     }
-    expect_network(op, endpoint);
+    wait_for_network(op, endpoint);
     rts_t rts = {.offset = NOWHERE, .bytes = bytes};
     bool inside = data == NULL ||
                   ctn_heap_contains(op->exec->heap, data, bytes, &rts.offset);
@@ -194,7 +194,7 @@ static catena_status_t fetch(ctn_op_t *op, ctn_address_t from, unsigned slot,
         ctn_exec_charge(op->exec, CTN_WORK_COPY, rts.bytes);
         return CATENA_OK;
     }
-    expect_network(op, endpoint);
+    wait_for_network(op, endpoint);
     return endpoint->transport->ops->get(endpoint, nowhere ? NULL : target,
                                          rts.bytes, nowhere ? 0 : rts.offset,
                                          pending);

@@ -9,8 +9,8 @@
 
 ctn_control_block_t *ctn_control_block_get(ctn_exec_t *exec)
 {
-    if (exec->spares == 0 && exec->aside != NULL) {
-        (void)ctn_exec_poll_aside(exec);
+    if (exec->spares == 0 && exec->background != NULL) {
+        (void)ctn_exec_poll_background(exec);
     }
     return exec->spares > 0
                ? exec->spare[--exec->spares]

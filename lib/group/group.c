@@ -309,7 +309,7 @@ catena_status_t ctn_group_free(catena_group_t *group, bool flush_links)
     }
     ((teardown_t *)ctn_op_state(op))->flush = flush_links;
     leave_list(group);
-    ctn_op_start_aside(op, true);
+    ctn_op_start_background(op, true);
     return exec->status;
 }
 
@@ -327,7 +327,7 @@ catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned turn,
     }
     teardown_t *teardown = ctn_op_state(op);
     teardown->keep = true;
-    ctn_op_start_aside(op, false);
+    ctn_op_start_background(op, false);
     ctn_backoff_t backoff = {0};
     while (op->state != CTN_OP_DONE) {
         ctn_exec_poll_or_idle(exec, &backoff);
@@ -342,9 +342,9 @@ catena_status_t ctn_group_teardown_sum(catena_group_t *group, unsigned turn,
 size_t ctn_groups_release(ctn_exec_t *exec)
 {
     size_t count = 0;
-    while (exec->aside != NULL) {
-        ctn_op_t *op = exec->aside;
-        exec->aside = op->next;
+    while (exec->background != NULL) {
+        ctn_op_t *op = exec->background;
+        exec->background = op->next;
         op->state = CTN_OP_DONE;
         ctn_op_release(op);
     }

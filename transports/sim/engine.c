@@ -214,7 +214,7 @@ void sim_notify(ctn_sim_t *sim, ctn_sim_rank_t *rank)
 /* ---- the end of a rank, and of all ---- */
 
 /** All ranks that are left hear that the job is lost. */
-static void give_up(ctn_sim_t *sim, catena_status_t status)
+static void abandon(ctn_sim_t *sim, catena_status_t status)
 {
     for (uint32_t r = 0; r < sim->ranks && !sim->aborted; r++) {
         ctn_sim_rank_t *rank = &sim->rank[r];
@@ -228,14 +228,14 @@ static void give_up(ctn_sim_t *sim, catena_status_t status)
     }
 }
 
-void sim_give_up(ctn_sim_rank_t *rank, catena_status_t status)
+void sim_abandon(ctn_sim_rank_t *rank, catena_status_t status)
 {
     ctn_sim_t *sim = rank->sim;
-    const uint64_t notice_ps = UINT64_C(1000000000); /* a millisecond */
-    sim_event_t *notice = sim_event(sim, SIM_NOTICE, 0);
-    notice->value = (uint64_t)-status;
+    const uint64_t abort_ps = UINT64_C(1000000000); /* a millisecond */
+    sim_event_t *abort_event = sim_event(sim, SIM_ABORT, 0);
+    abort_event->value = (uint64_t)-status;
     rank->status = status;
-    sim_push(sim, sim->now + notice_ps, notice);
+    sim_push(sim, sim->now + abort_ps, abort_event);
 }
 
 static void kill_rank(ctn_sim_t *sim)
@@ -246,17 +246,17 @@ static void kill_rank(ctn_sim_t *sim)
     }
     sim->status = CATENA_ERR_PEER;
     rank->killed = true;
-    sim_give_up(rank, CATENA_ERR_PEER);
+    sim_abandon(rank, CATENA_ERR_PEER);
     sim_notify(sim, rank); /* its program ends by the error */
 }
 
 /** Wake all that wait. */
-static void raise_doubts(ctn_sim_t *sim)
+static void wake_stalled(ctn_sim_t *sim)
 {
-    sim->doubts++;
+    sim->stalls++;
     for (uint32_t r = 0; r < sim->ranks; r++) {
         if (sim->rank[r].state == SIM_SLEEPING) {
-            sim->rank[r].doubts = true;
+            sim->rank[r].stalls = true;
             sim_run_at(sim, &sim->rank[r], sim->now);
         }
     }
@@ -267,9 +267,9 @@ static void raise_doubts(ctn_sim_t *sim)
  * an error; if they do not, the run is broken off. */
 static bool all_stuck(ctn_sim_t *sim)
 {
-    enum { MOST_DOUBTS = 4 };
-    if (sim->doubts < MOST_DOUBTS) {
-        raise_doubts(sim);
+    enum { MAX_STALLS = 4 };
+    if (sim->stalls < MAX_STALLS) {
+        wake_stalled(sim);
         return true;
     }
     if (sim->status == CATENA_ERR_STATE) {
@@ -280,7 +280,7 @@ static bool all_stuck(ctn_sim_t *sim)
               "no rank is going to do",
               (double)sim->now * 1e-6, sim->ranks - sim->ended, sim->ranks);
     sim->status = CATENA_ERR_STATE;
-    give_up(sim, CATENA_ERR_TRANSPORT);
+    abandon(sim, CATENA_ERR_TRANSPORT);
     return true;
 }
 
@@ -290,7 +290,7 @@ static void handle(ctn_sim_t *sim, sim_event_t *event)
 {
     ctn_sim_rank_t *rank;
     if (event->kind != SIM_RUN) {
-        sim->doubts = 0;
+        sim->stalls = 0;
     }
     switch ((sim_kind_t)event->kind) {
     case SIM_RUN:
@@ -318,8 +318,8 @@ static void handle(ctn_sim_t *sim, sim_event_t *event)
     case SIM_COPIED:
         sim_copied(sim, event);
         break;
-    case SIM_NOTICE:
-        give_up(sim, (catena_status_t) - (int64_t)event->value);
+    case SIM_ABORT:
+        abandon(sim, (catena_status_t) - (int64_t)event->value);
         break;
     }
     sim_recycle(sim, event);

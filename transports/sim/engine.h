@@ -43,7 +43,7 @@ struct catena_sim_rank {
     uint8_t state;
     bool notified; /* something came while it did not sleep */
     bool killed;
-    bool doubts;    /* it is woken because nothing happens any more */
+    bool stalls;    /* it is woken because nothing happens any more */
     int32_t status; /* what its progress reports */
     /* And what it touches when it sends. */
     uint64_t endpoint_free; /* its endpoint takes one message at a time */
@@ -99,7 +99,7 @@ typedef enum sim_kind {
     SIM_ARRIVE, /* its last byte is there, and its word with it */
     SIM_STORE,  /* a word becomes visible on the node */
     SIM_COPIED, /* the next copy of a domain ends */
-    SIM_NOTICE  /* all ranks hear that one is gone, or cannot go on */
+    SIM_ABORT   /* all ranks hear that one is gone, or cannot go on */
 } sim_kind_t;
 
 /* Millions of events are under way in a large job, each touched a few times
@@ -164,7 +164,7 @@ struct ctn_sim {
     uint64_t events;
     uint64_t last_end;
     uint32_t ended;
-    uint32_t doubts; /* times that all were woken since something happened */
+    uint32_t stalls; /* times that all were woken since something happened */
     catena_status_t broken; /* why the run had to end, if it had */
     bool aborted;
     int abort_code;
@@ -190,7 +190,7 @@ void sim_resume(ctn_sim_t *sim, ctn_sim_rank_t *rank);
 /** Let it go on at `time`. */
 void sim_run_at(ctn_sim_t *sim, ctn_sim_rank_t *rank, uint64_t time);
 /** The rank fails with `status`, and a millisecond later all others do. */
-void sim_give_up(ctn_sim_rank_t *rank, catena_status_t status);
+void sim_abandon(ctn_sim_rank_t *rank, catena_status_t status);
 /** From within a fiber: stop until resumed. */
 void sim_suspend(ctn_sim_rank_t *rank, sim_state_t state);
 /** From within a fiber: let the others go on until this rank's clock. */

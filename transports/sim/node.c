@@ -50,7 +50,7 @@ static void await_next(ctn_sim_t *sim, sim_domain_t *domain)
     sim_push(sim, sim->now + sim_ps(sim, left > 0 ? left + 1 : 0), event);
 }
 
-static void long_copy(ctn_sim_rank_t *rank, double alone)
+static void long_copy(ctn_sim_rank_t *rank, double alone_ps)
 {
     ctn_sim_t *sim = rank->sim;
     if (rank->clock > sim->now) {
@@ -59,7 +59,7 @@ static void long_copy(ctn_sim_rank_t *rank, double alone)
     sim_domain_t *domain = &sim->domain[rank->domain];
     serve(sim, domain);
     domain->copy[domain->count++] =
-        (sim_copy_t){domain->served + alone, rank->rank};
+        (sim_copy_t){domain->served + alone_ps, rank->rank};
     await_next(sim, domain);
     sim_suspend(rank, SIM_BLOCKED);
 }
@@ -126,17 +126,17 @@ static uint32_t company(const ctn_sim_rank_t *rank)
 void sim_work(ctn_sim_rank_t *rank, ctn_work_t work, size_t n)
 {
     ctn_sim_t *sim = rank->sim;
-    double alone = (double)sim_jitter(rank, cost_ps(sim->machine, work, n));
+    double alone_ps = (double)sim_jitter(rank, cost_ps(sim->machine, work, n));
     bool memory = work == CTN_WORK_COPY || work == CTN_WORK_TRANSPOSE;
-    if (memory && alone >= LONG_COPY_PS && sim->core == NULL &&
+    if (memory && alone_ps >= LONG_COPY_PS && sim->core == NULL &&
         rank->status == CATENA_OK) {
-        long_copy(rank, alone);
+        long_copy(rank, alone_ps);
         return;
     }
     if (memory) {
-        alone *= slowdown(sim->machine, company(rank) + 1);
+        alone_ps *= slowdown(sim->machine, company(rank) + 1);
     }
-    rank->clock += sim_ps(sim, alone);
+    rank->clock += sim_ps(sim, alone_ps);
     sim_stay_close(rank);
 }
 
@@ -211,8 +211,8 @@ void sim_store(ctn_sim_rank_t *rank, sim_event_t *store)
 }
 
 /** A rank far from the writer sees the word later than one near it. */
-static void notify_far(ctn_sim_t *sim, const ctn_sim_rank_t *source,
-                       ctn_sim_rank_t *rank)
+static void notify_remote(ctn_sim_t *sim, const ctn_sim_rank_t *source,
+                          ctn_sim_rank_t *rank)
 {
     double more = signal_ps(source, rank) - signal_ps(source, source);
     uint64_t time = sim->now + (uint64_t)(more > 0 ? more : 0);
@@ -240,7 +240,7 @@ void sim_stored(ctn_sim_t *sim, sim_event_t *store)
     }
     const sim_node_t *node = &sim->node[source->node];
     for (uint32_t i = 0; i < node->count; i++) {
-        notify_far(sim, source, &sim->rank[sim->members[node->first + i]]);
+        notify_remote(sim, source, &sim->rank[sim->members[node->first + i]]);
     }
 }
 

@@ -13,20 +13,20 @@ static inline bool before(const ctn_queue_entry_t *a,
 
 static bool grow(ctn_queue_t *queue)
 {
-    size_t room = queue->room > 0 ? 2 * queue->room : FIRST_ROOM;
+    size_t capacity = queue->capacity > 0 ? 2 * queue->capacity : FIRST_ROOM;
     ctn_queue_entry_t *grown =
-        realloc(queue->entry, room * sizeof(*queue->entry));
+        realloc(queue->entry, capacity * sizeof(*queue->entry));
     if (grown == NULL) {
         return false;
     }
     queue->entry = grown;
-    queue->room = room;
+    queue->capacity = capacity;
     return true;
 }
 
 static bool heap_push(ctn_queue_t *queue, ctn_queue_entry_t entry)
 {
-    if (queue->count == queue->room && !grow(queue)) {
+    if (queue->count == queue->capacity && !grow(queue)) {
         return false;
     }
     size_t i = queue->count++;

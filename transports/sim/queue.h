@@ -21,7 +21,7 @@ typedef struct ctn_queue_entry {
 typedef struct ctn_queue {
     ctn_queue_entry_t *entry;
     size_t count; /* in the heap */
-    size_t room;
+    size_t capacity;
     /* The earliest of all: front[begin] .. front[end - 1]. */
     ctn_queue_entry_t front[2 * CTN_QUEUE_FRONT];
     unsigned begin;

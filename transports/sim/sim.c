@@ -14,7 +14,7 @@ static const size_t ARENA_MAX = (size_t)1 << 35;
 static const size_t ALIGNMENT = CTN_SIM_HEADER_BYTES; /* of all heaps */
 enum {
     STACK_BYTES = 128 << 10,
-    STACK_LEAST = 16 << 10,
+    STACK_MIN = 16 << 10,
     STACK_DENSE = 32 << 10 /* a rank uses most of so small a stack */
 };
 
@@ -54,12 +54,12 @@ static void dispatch(ctn_endpoint_t *endpoint, const void *data, size_t bytes,
     if (rank->status != CATENA_OK) {
         return; /* a lost rank's messages reach nobody */
     }
-    bool near = target->node == rank->node;
-    if (near && bytes > 0) {
+    bool same_node = target->node == rank->node;
+    if (same_node && bytes > 0) {
         sim_work(rank, CTN_WORK_COPY, bytes);
     }
     sim_event_t *event =
-        sim_event(sim, near ? SIM_STORE : SIM_HEAD, target->rank);
+        sim_event(sim, same_node ? SIM_STORE : SIM_HEAD, target->rank);
     event->source = rank->rank;
     event->word = word;
     event->value = value;
@@ -67,7 +67,7 @@ static void dispatch(ctn_endpoint_t *endpoint, const void *data, size_t bytes,
     event->pending = pending;
     event->to = target->arena + offset;
     event->from = data;
-    if (!near) {
+    if (!same_node) {
         sim_send(rank, event);
         return;
     }
@@ -186,9 +186,9 @@ static bool sleep_until(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
         }
         sim_suspend(rank, SIM_SLEEPING);
     }
-    bool doubts = rank->doubts;
-    rank->notified = rank->doubts = false;
-    return doubts;
+    bool stalls = rank->stalls;
+    rank->notified = rank->stalls = false;
+    return stalls;
 }
 
 /** Reading the clock takes a nanosecond, so that whoever watches it alone
@@ -216,7 +216,7 @@ static void fail(ctn_transport_t *transport, catena_status_t status)
 {
     ctn_sim_rank_t *rank = rank_of(transport);
     if (rank->status == CATENA_OK) { /* else the others hear of that */
-        sim_give_up(rank, status);
+        sim_abandon(rank, status);
     }
 }
 
@@ -246,7 +246,7 @@ const ctn_transport_ops_t ctn_sim_ops = {
     .time = now,
     .charge = charge,
     .common = common,
-    .give_up = fail,
+    .abandon = fail,
     .describe = describe,
 };
 
@@ -321,7 +321,7 @@ static catena_status_t reserve_memory(ctn_sim_t *sim)
     sim->memory = arena > 0 ? sim_reserve(sim->memory_bytes, false) : NULL;
     size_t stack = sim->params.stack_bytes;
     stack = stack == 0 ? STACK_BYTES : stack;
-    stack = stack < STACK_LEAST ? STACK_LEAST : stack;
+    stack = stack < STACK_MIN ? STACK_MIN : stack;
     sim->stack_bytes = (stack + 4095) & ~(size_t)4095;
     /* One more, below the first: what runs over its end hits a stack. */
     sim->stacks_bytes = (sim->ranks + (size_t)1) * sim->stack_bytes;

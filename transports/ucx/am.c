@@ -37,30 +37,29 @@ static void store_word(ctn_ucx_t *transport, uint64_t offset, uint64_t value)
 
 /** Where a word is expected, or would be. The slots of a group's rings, of 128
  * bytes each, have a place each, and so have 16 words that lie side by side. */
-static ctn_ucx_expected_t *expected_at(ctn_ucx_t *transport,
-                                       const uint64_t *word)
+static ctn_ucx_posted_t *posted_at(ctn_ucx_t *transport, const uint64_t *word)
 {
     uintptr_t at = (uintptr_t)word / sizeof(uint64_t);
-    return &transport->expected[(at / 16 + at % 16 * 16) % CTN_UCX_EXPECTED];
+    return &transport->posted[(at / 16 + at % 16 * 16) % CTN_UCX_POSTED];
 }
 
-bool ctn_ucx_expect(ctn_transport_t *base, const uint64_t *word, uint64_t value,
-                    size_t bytes, ctn_take_t take, void *context)
+bool ctn_ucx_post_receive(ctn_transport_t *base, const uint64_t *word,
+                          uint64_t value, size_t bytes,
+                          ctn_receive_handler_t handler, void *context)
 {
     ctn_ucx_t *transport = (ctn_ucx_t *)base;
-    ctn_ucx_expected_t *expected = expected_at(transport, word);
-    if (transport->rma || bytes > CTN_UCX_MESSAGE_BYTES ||
-        expected->word != NULL)
+    ctn_ucx_posted_t *posted = posted_at(transport, word);
+    if (transport->rma || bytes > CTN_UCX_MESSAGE_BYTES || posted->word != NULL)
         return false;
-    *expected = (ctn_ucx_expected_t){word, value, bytes, take, context};
+    *posted = (ctn_ucx_posted_t){word, value, bytes, handler, context};
     return true;
 }
 
-void ctn_ucx_unexpect(ctn_transport_t *base, const uint64_t *word)
+void ctn_ucx_cancel_receive(ctn_transport_t *base, const uint64_t *word)
 {
-    ctn_ucx_expected_t *expected = expected_at((ctn_ucx_t *)base, word);
-    if (expected->word == word)
-        expected->word = NULL;
+    ctn_ucx_posted_t *posted = posted_at((ctn_ucx_t *)base, word);
+    if (posted->word == word)
+        posted->word = NULL;
 }
 
 /** Bring the data of a put where they are expected, else where it says. */
@@ -69,11 +68,11 @@ static void deliver(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
 {
     unsigned char *arena = transport->params.arena;
     const uint64_t *word = (const void *)(arena + put->word_offset);
-    ctn_ucx_expected_t *expected = expected_at(transport, word);
-    if (expected->word == word && expected->value == put->value) {
-        expected->word = NULL;
-        if (expected->bytes == bytes) {
-            expected->take(expected->context, data, bytes);
+    ctn_ucx_posted_t *posted = posted_at(transport, word);
+    if (posted->word == word && posted->value == put->value) {
+        posted->word = NULL;
+        if (posted->bytes == bytes) {
+            posted->handler(posted->context, data, bytes);
             return;
         }
     }
@@ -159,10 +158,10 @@ static ucs_status_t on_fragment(void *arg, const void *header,
 }
 
 /** HELLO, SYNC: to be answered later. */
-static ucs_status_t on_letter(ctn_ucx_t *transport, unsigned id,
-                              const void *header, size_t header_bytes,
-                              const void *data, size_t bytes,
-                              const ucp_am_recv_param_t *param)
+static ucs_status_t on_control(ctn_ucx_t *transport, unsigned id,
+                               const void *header, size_t header_bytes,
+                               const void *data, size_t bytes,
+                               const ucp_am_recv_param_t *param)
 {
     ctn_ucx_control_header_t control;
 
@@ -170,24 +169,23 @@ static ucs_status_t on_letter(ctn_ucx_t *transport, unsigned id,
         (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
         return refuse(transport, "an unknown format");
     memcpy(&control, header, sizeof(control));
-    catena_status_t status =
-        ctn_ucx_write_letter(transport, id, control, data, bytes);
+    catena_status_t status = ctn_ucx_defer(transport, id, control, data, bytes);
     if (status != CATENA_OK)
         ctn_ucx_fail(transport, status);
     return UCS_OK;
 }
 
-static ucs_status_t on_hello(void *arg, const void *header, size_t header_bytes,
-                             void *data, size_t bytes,
-                             const ucp_am_recv_param_t *param)
+static ucs_status_t on_connect(void *arg, const void *header,
+                               size_t header_bytes, void *data, size_t bytes,
+                               const ucp_am_recv_param_t *param)
 {
-    return on_letter(arg, CTN_UCX_AM_HELLO, header, header_bytes, data, bytes,
-                     param);
+    return on_control(arg, CTN_UCX_AM_CONNECT, header, header_bytes, data,
+                      bytes, param);
 }
 
-static ucs_status_t on_bye(void *arg, const void *header, size_t header_bytes,
-                           void *data, size_t bytes,
-                           const ucp_am_recv_param_t *param)
+static ucs_status_t on_disconnect(void *arg, const void *header,
+                                  size_t header_bytes, void *data, size_t bytes,
+                                  const ucp_am_recv_param_t *param)
 {
     ctn_ucx_t *transport = arg;
     ctn_ucx_control_header_t control;
@@ -202,13 +200,14 @@ static ucs_status_t on_bye(void *arg, const void *header, size_t header_bytes,
      * event. A HELLO not yet answered need not be any more. */
     ctn_ucx_endpoint_t *endpoint = ctn_ucx_find(transport, control.process);
     if (endpoint != NULL) {
-        endpoint->departed = true;
+        endpoint->disconnected = true;
         if (endpoint->sync_cookie != 0) /* no answer will come */
             ctn_ucx_synced(transport, control.process, endpoint->sync_cookie);
     }
-    for (ctn_ucx_letter_t *l = transport->letters; l != NULL; l = l->next)
-        if (l->id == CTN_UCX_AM_HELLO && l->header.process == control.process)
-            l->id = CTN_UCX_AM_BYE;
+    for (ctn_ucx_deferred_t *l = transport->deferred_list; l != NULL;
+         l = l->next)
+        if (l->id == CTN_UCX_AM_CONNECT && l->header.process == control.process)
+            l->id = CTN_UCX_AM_DISCONNECT;
     return UCS_OK;
 }
 
@@ -218,8 +217,8 @@ static ucs_status_t on_sync(void *arg, const void *header, size_t header_bytes,
 {
     (void)data;
     (void)bytes;
-    return on_letter(arg, CTN_UCX_AM_SYNC, header, header_bytes, NULL, 0,
-                     param);
+    return on_control(arg, CTN_UCX_AM_SYNC, header, header_bytes, NULL, 0,
+                      param);
 }
 
 static ucs_status_t on_synced(void *arg, const void *header,
@@ -241,9 +240,12 @@ static ucs_status_t on_synced(void *arg, const void *header,
 catena_status_t ctn_ucx_set_handlers(ctn_ucx_t *transport)
 {
     static const ucp_am_recv_callback_t handlers[CTN_UCX_AM_COUNT] = {
-        [CTN_UCX_AM_PUT] = on_put,     [CTN_UCX_AM_FRAGMENT] = on_fragment,
-        [CTN_UCX_AM_HELLO] = on_hello, [CTN_UCX_AM_BYE] = on_bye,
-        [CTN_UCX_AM_SYNC] = on_sync,   [CTN_UCX_AM_SYNCED] = on_synced,
+        [CTN_UCX_AM_PUT] = on_put,
+        [CTN_UCX_AM_FRAGMENT] = on_fragment,
+        [CTN_UCX_AM_CONNECT] = on_connect,
+        [CTN_UCX_AM_DISCONNECT] = on_disconnect,
+        [CTN_UCX_AM_SYNC] = on_sync,
+        [CTN_UCX_AM_SYNCED] = on_synced,
     };
     for (unsigned id = 0; id < CTN_UCX_AM_COUNT; id++) {
         ucp_am_handler_param_t param = {
@@ -266,23 +268,23 @@ catena_status_t ctn_ucx_set_handlers(ctn_ucx_t *transport)
     return CATENA_OK;
 }
 
-catena_status_t ctn_ucx_write_letter(ctn_ucx_t *transport, unsigned id,
-                                     ctn_ucx_control_header_t header,
-                                     const void *card, size_t bytes)
+catena_status_t ctn_ucx_defer(ctn_ucx_t *transport, unsigned id,
+                              ctn_ucx_control_header_t header,
+                              const void *ep_address, size_t bytes)
 {
-    ctn_ucx_letter_t *letter = malloc(sizeof(*letter) + bytes);
-    if (letter == NULL) {
+    ctn_ucx_deferred_t *deferred = malloc(sizeof(*deferred) + bytes);
+    if (deferred == NULL) {
         ctn_error(transport->params.log, "no memory to answer a process");
         return CATENA_ERR_NO_MEMORY;
     }
-    letter->next = NULL;
-    letter->id = id;
-    letter->header = header;
-    letter->bytes = bytes;
+    deferred->next = NULL;
+    deferred->id = id;
+    deferred->header = header;
+    deferred->bytes = bytes;
     if (bytes > 0)
-        memcpy(letter->card, card, bytes);
-    *transport->letters_end = letter;
-    transport->letters_end = &letter->next;
+        memcpy(deferred->ep_address, ep_address, bytes);
+    *transport->deferred_end = deferred;
+    transport->deferred_end = &deferred->next;
     return CATENA_OK;
 }
 
@@ -298,39 +300,39 @@ static void answer_sync(ctn_ucx_t *transport,
                         NULL, 0);
 }
 
-void ctn_ucx_read_letters(ctn_ucx_t *transport)
+void ctn_ucx_run_deferred(ctn_ucx_t *transport)
 {
-    while (transport->letters != NULL) {
-        ctn_ucx_letter_t *letter = transport->letters;
-        transport->letters = letter->next;
-        if (transport->letters == NULL)
-            transport->letters_end = &transport->letters;
-        switch (letter->id) {
-        case CTN_UCX_AM_HELLO:
-            ctn_ucx_answer_hello(transport, letter->header.process,
-                                 letter->card, letter->bytes);
+    while (transport->deferred_list != NULL) {
+        ctn_ucx_deferred_t *deferred = transport->deferred_list;
+        transport->deferred_list = deferred->next;
+        if (transport->deferred_list == NULL)
+            transport->deferred_end = &transport->deferred_list;
+        switch (deferred->id) {
+        case CTN_UCX_AM_CONNECT:
+            ctn_ucx_accept(transport, deferred->header.process,
+                           deferred->ep_address, deferred->bytes);
             break;
         case CTN_UCX_AM_SYNC:
-            answer_sync(transport, &letter->header);
+            answer_sync(transport, &deferred->header);
             break;
         case CTN_UCX_AM_SYNCED:
-            ctn_ucx_flushed(transport, letter->header.cookie);
+            ctn_ucx_flushed(transport, deferred->header.cookie);
             break;
         default: /* a HELLO that was taken back */
             break;
         }
-        free(letter);
+        free(deferred);
     }
 }
 
 void ctn_ucx_free_arrivals(ctn_ucx_t *transport)
 {
-    while (transport->letters != NULL) {
-        ctn_ucx_letter_t *next = transport->letters->next;
-        free(transport->letters);
-        transport->letters = next;
+    while (transport->deferred_list != NULL) {
+        ctn_ucx_deferred_t *next = transport->deferred_list->next;
+        free(transport->deferred_list);
+        transport->deferred_list = next;
     }
-    transport->letters_end = &transport->letters;
+    transport->deferred_end = &transport->deferred_list;
     for (unsigned i = 0; i < CTN_UCX_PARTIAL_BUCKETS; i++)
         while (transport->partials[i] != NULL) {
             ctn_ucx_partial_t *next = transport->partials[i]->next;

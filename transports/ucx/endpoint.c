@@ -11,20 +11,20 @@
 #define CARD_VERSION 1u
 
 /** How a card begins; then the packed key, then the worker's address. */
-typedef struct card_head {
+typedef struct ep_address_head {
     uint32_t magic;
     uint32_t version;
     uint64_t process;
     uint64_t base;
     uint32_t key_bytes;
     uint32_t address_bytes;
-} card_head_t;
+} ep_address_head_t;
 
 /** How long the peers may take to notice that this process leaves. */
 #define LEAVE_NS UINT64_C(2000000000)
 #define CLOSE_NS UINT64_C(1000000000)
 
-catena_status_t ctn_ucx_make_card(ctn_ucx_t *transport)
+catena_status_t ctn_ucx_make_ep_address(ctn_ucx_t *transport)
 {
     catena_status_t result = CATENA_OK;
     ucp_address_t *address = NULL;
@@ -43,7 +43,7 @@ catena_status_t ctn_ucx_make_card(ctn_ucx_t *transport)
         result = ctn_ucx_status(status);
         goto out_release;
     }
-    card_head_t head = {
+    ep_address_head_t head = {
         .magic = CARD_MAGIC,
         .version = CARD_VERSION,
         .process = transport->params.process,
@@ -51,13 +51,13 @@ catena_status_t ctn_ucx_make_card(ctn_ucx_t *transport)
         .key_bytes = (uint32_t)key_bytes,
         .address_bytes = (uint32_t)address_bytes,
     };
-    transport->card_bytes = sizeof(head) + key_bytes + address_bytes;
-    transport->card = malloc(transport->card_bytes);
-    if (transport->card == NULL) {
+    transport->ep_address_bytes = sizeof(head) + key_bytes + address_bytes;
+    transport->ep_address = malloc(transport->ep_address_bytes);
+    if (transport->ep_address == NULL) {
         result = CATENA_ERR_NO_MEMORY;
         goto out_release;
     }
-    unsigned char *at = transport->card;
+    unsigned char *at = transport->ep_address;
     memcpy(at, &head, sizeof(head));
     memcpy(at + sizeof(head), key, key_bytes);
     memcpy(at + sizeof(head) + key_bytes, address, address_bytes);
@@ -71,12 +71,12 @@ out_release:
 }
 
 /** The parts of a card, or false when it is none of `process`. */
-static bool parse_card(const unsigned char *card, size_t bytes,
-                       uint64_t process, card_head_t *head)
+static bool parse_ep_address(const unsigned char *ep_address, size_t bytes,
+                             uint64_t process, ep_address_head_t *head)
 {
-    if (card == NULL || bytes < sizeof(*head))
+    if (ep_address == NULL || bytes < sizeof(*head))
         return false;
-    memcpy(head, card, sizeof(*head));
+    memcpy(head, ep_address, sizeof(*head));
     return head->magic == CARD_MAGIC && head->version == CARD_VERSION &&
            head->process == process && head->key_bytes > 0 &&
            head->address_bytes > 0 &&
@@ -138,7 +138,7 @@ void ctn_ucx_peer_failed(ctn_ucx_endpoint_t *endpoint, ucs_status_t status)
         return;
     if (result == CATENA_ERR_PEER)
         endpoint->failed = true;
-    if (result == CATENA_ERR_PEER && endpoint->departed)
+    if (result == CATENA_ERR_PEER && endpoint->disconnected)
         return;
     ctn_error(
         transport->params.log,
@@ -161,19 +161,20 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 /** UCP's endpoint and the peer's key from its card. */
 static catena_status_t open_endpoint(ctn_ucx_t *transport,
                                      ctn_ucx_endpoint_t *endpoint,
-                                     const unsigned char *card, size_t bytes)
+                                     const unsigned char *ep_address,
+                                     size_t bytes)
 {
-    card_head_t head;
+    ep_address_head_t head;
     uint64_t process = endpoint->base.process;
 
-    if (!parse_card(card, bytes, process, &head)) {
+    if (!parse_ep_address(ep_address, bytes, process, &head)) {
         ctn_error(transport->params.log,
                   "the card of process %llu (%zu bytes) is not a UCX card of "
                   "this version of catena",
                   (unsigned long long)process, bytes);
         return CATENA_ERR_TRANSPORT;
     }
-    const unsigned char *key = card + sizeof(head);
+    const unsigned char *key = ep_address + sizeof(head);
     ucp_ep_params_t params = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
                       UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
@@ -198,7 +199,7 @@ static catena_status_t open_endpoint(ctn_ucx_t *transport,
 }
 
 static catena_status_t add_endpoint(ctn_ucx_t *transport, uint64_t process,
-                                    const void *card, size_t bytes,
+                                    const void *ep_address, size_t bytes,
                                     ctn_ucx_endpoint_t **result)
 {
     ctn_ucx_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
@@ -209,7 +210,8 @@ static catena_status_t add_endpoint(ctn_ucx_t *transport, uint64_t process,
     }
     endpoint->base.transport = &transport->base;
     endpoint->base.process = process;
-    catena_status_t status = open_endpoint(transport, endpoint, card, bytes);
+    catena_status_t status =
+        open_endpoint(transport, endpoint, ep_address, bytes);
     /* An endpoint that UCP has opened but whose key is bad is kept, marked
      * failed, so that it is closed with the others. */
     if (status != CATENA_OK && endpoint->ep == NULL) {
@@ -232,34 +234,34 @@ catena_status_t ctn_ucx_connect(ctn_transport_t *base, uint64_t process,
         *result = &endpoint->base;
         return CATENA_OK;
     }
-    void *card = NULL;
+    void *ep_address = NULL;
     size_t bytes = 0;
     catena_status_t status = transport->params.lookup(
-        transport->params.lookup_context, process, &card, &bytes);
+        transport->params.lookup_context, process, &ep_address, &bytes);
     if (status != CATENA_OK)
         return status;
-    status = add_endpoint(transport, process, card, bytes, &endpoint);
-    free(card);
+    status = add_endpoint(transport, process, ep_address, bytes, &endpoint);
+    free(ep_address);
     if (status != CATENA_OK)
         return status;
-    ctn_ucx_control_header_t hello = {transport->params.process, 0};
-    status =
-        ctn_ucx_send_copied(endpoint, CTN_UCX_AM_HELLO, &hello, sizeof(hello),
-                            transport->card, transport->card_bytes);
+    ctn_ucx_control_header_t connect_header = {transport->params.process, 0};
+    status = ctn_ucx_send_copied(endpoint, CTN_UCX_AM_CONNECT, &connect_header,
+                                 sizeof(connect_header), transport->ep_address,
+                                 transport->ep_address_bytes);
     if (status != CATENA_OK)
         return status;
     *result = &endpoint->base;
     return CATENA_OK;
 }
 
-void ctn_ucx_answer_hello(ctn_ucx_t *transport, uint64_t process,
-                          const void *card, size_t bytes)
+void ctn_ucx_accept(ctn_ucx_t *transport, uint64_t process,
+                    const void *ep_address, size_t bytes)
 {
     ctn_ucx_endpoint_t *endpoint = ctn_ucx_find(transport, process);
     if (endpoint != NULL || transport->closing)
         return;
     catena_status_t status =
-        add_endpoint(transport, process, card, bytes, &endpoint);
+        add_endpoint(transport, process, ep_address, bytes, &endpoint);
     if (status != CATENA_OK)
         ctn_ucx_fail(transport, status);
 }
@@ -288,13 +290,14 @@ static void wait_until(ctn_ucx_t *transport, ucs_status_ptr_t request,
  * when this returns, unless a peer stands still for LEAVE_NS. */
 static void take_leave(ctn_ucx_t *transport)
 {
-    ctn_ucx_control_header_t bye = {transport->params.process, 0};
+    ctn_ucx_control_header_t disconnect_header = {transport->params.process, 0};
     ucp_request_param_t none = {0};
 
     for (size_t i = 0; i < transport->endpoint_slots; i++) {
         ctn_ucx_endpoint_t *endpoint = transport->endpoints[i];
-        if (endpoint != NULL && !endpoint->failed && !endpoint->departed)
-            ctn_ucx_send_copied(endpoint, CTN_UCX_AM_BYE, &bye, sizeof(bye),
+        if (endpoint != NULL && !endpoint->failed && !endpoint->disconnected)
+            ctn_ucx_send_copied(endpoint, CTN_UCX_AM_DISCONNECT,
+                                &disconnect_header, sizeof(disconnect_header),
                                 NULL, 0);
     }
     wait_until(transport, ucp_worker_flush_nbx(transport->worker, &none),

@@ -39,8 +39,7 @@ static void flush_done(void *request, ucs_status_t status, void *user_data)
         return;
     catena_status_t result = ctn_ucx_status(status);
     if (result == CATENA_OK)
-        result = ctn_ucx_write_letter(transport, CTN_UCX_AM_SYNCED, control,
-                                      NULL, 0);
+        result = ctn_ucx_defer(transport, CTN_UCX_AM_SYNCED, control, NULL, 0);
     if (result != CATENA_OK)
         ctn_ucx_fail(transport, result);
 }
@@ -86,7 +85,7 @@ void ctn_ucx_flushed(ctn_ucx_t *transport, uint64_t cookie)
         return;
     for (size_t i = 0; i < transport->endpoint_slots; i++) {
         ctn_ucx_endpoint_t *endpoint = transport->endpoints[i];
-        if (endpoint == NULL || endpoint->failed || endpoint->departed ||
+        if (endpoint == NULL || endpoint->failed || endpoint->disconnected ||
             (!endpoint->unsynced && endpoint->sync_cookie == 0))
             continue;
         endpoint->unsynced = false;

@@ -295,7 +295,7 @@ static void ucx_destroy(ctn_transport_t *base)
     ctn_ucx_free_ops(transport);
     ctn_ucx_free_arrivals(transport);
     ctn_ucx_free_syncs(transport);
-    free(transport->card);
+    free(transport->ep_address);
     free(transport);
 }
 
@@ -310,7 +310,7 @@ static catena_status_t ucx_create(const ctn_transport_params_t *params,
     transport->base.ops = &ctn_ucx_ops;
     transport->params = *params;
     transport->event_fd = -1;
-    transport->letters_end = &transport->letters;
+    transport->deferred_end = &transport->deferred_list;
     transport->fences = 1;
 
     catena_status_t status = open_context(transport);
@@ -321,7 +321,7 @@ static catena_status_t ucx_create(const ctn_transport_params_t *params,
     if (status == CATENA_OK)
         status = ctn_ucx_set_handlers(transport);
     if (status == CATENA_OK)
-        status = ctn_ucx_make_card(transport);
+        status = ctn_ucx_make_ep_address(transport);
     if (status != CATENA_OK) {
         ucx_destroy(&transport->base);
         return status;
@@ -333,19 +333,20 @@ static catena_status_t ucx_create(const ctn_transport_params_t *params,
     return CATENA_OK;
 }
 
-static void ucx_card(ctn_transport_t *base, const void **card, size_t *bytes)
+static void ucx_ep_address(ctn_transport_t *base, const void **ep_address,
+                           size_t *bytes)
 {
     ctn_ucx_t *transport = (ctn_ucx_t *)base;
-    *card = transport->card;
-    *bytes = transport->card_bytes;
+    *ep_address = transport->ep_address;
+    *bytes = transport->ep_address_bytes;
 }
 
 static int ucx_progress(ctn_transport_t *base)
 {
     ctn_ucx_t *transport = (ctn_ucx_t *)base;
     unsigned events = ucp_worker_progress(transport->worker);
-    if (transport->letters != NULL)
-        ctn_ucx_read_letters(transport);
+    if (transport->deferred_list != NULL)
+        ctn_ucx_run_deferred(transport);
     if (transport->status != CATENA_OK)
         return transport->status;
     return events > 0;
@@ -364,7 +365,7 @@ static bool ucx_sleep(ctn_transport_t *base, uint64_t timeout_ns, int fd)
     struct pollfd event[] = {{.fd = transport->event_fd, .events = POLLIN},
                              {.fd = fd, .events = POLLIN}};
 
-    if (transport->letters != NULL || transport->status != CATENA_OK)
+    if (transport->deferred_list != NULL || transport->status != CATENA_OK)
         return false;
     /* BUSY: something has happened since the last progress. */
     if (transport->event_fd >= 0 && ucp_worker_arm(transport->worker) != UCS_OK)
@@ -372,11 +373,11 @@ static bool ucx_sleep(ctn_transport_t *base, uint64_t timeout_ns, int fd)
     return ppoll(event, 2, &timeout, NULL) > 0 && event[1].revents != 0;
 }
 
-static void ucx_give_up(ctn_transport_t *base, catena_status_t status)
+static void ucx_abandon(ctn_transport_t *base, catena_status_t status)
 {
     ctn_ucx_t *transport = (ctn_ucx_t *)base;
     transport->abandoned = true;
-    memset(transport->expected, 0, sizeof(transport->expected));
+    memset(transport->posted, 0, sizeof(transport->posted));
     ctn_ucx_fail(transport, status);
 }
 
@@ -389,17 +390,17 @@ const ctn_transport_ops_t ctn_ucx_ops = {
     .name = "ucx",
     .create = ucx_create,
     .destroy = ucx_destroy,
-    .card = ucx_card,
+    .ep_address = ucx_ep_address,
     .connect = ctn_ucx_connect,
     .put = ctn_ucx_put,
     .get = ctn_ucx_get,
     .put_signal = ctn_ucx_put_signal,
     .signal = ctn_ucx_signal,
-    .expect = ctn_ucx_expect,
-    .unexpect = ctn_ucx_unexpect,
+    .post_receive = ctn_ucx_post_receive,
+    .cancel_receive = ctn_ucx_cancel_receive,
     .flush = ctn_ucx_flush,
     .progress = ucx_progress,
     .sleep = ucx_sleep,
-    .give_up = ucx_give_up,
+    .abandon = ucx_abandon,
     .describe = ucx_describe,
 };

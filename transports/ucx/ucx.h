@@ -16,12 +16,12 @@
 
 /** Active messages of catena. The numbers are on the wire. */
 enum ctn_ucx_am {
-    CTN_UCX_AM_PUT,      /* data and word in one message */
-    CTN_UCX_AM_FRAGMENT, /* part of the data; the last to arrive stores */
-    CTN_UCX_AM_HELLO,    /* the sender's card */
-    CTN_UCX_AM_BYE,      /* the sender closes its endpoints soon */
-    CTN_UCX_AM_SYNC,     /* answer when everything before has arrived */
-    CTN_UCX_AM_SYNCED,   /* that answer */
+    CTN_UCX_AM_PUT,        /* data and word in one message */
+    CTN_UCX_AM_FRAGMENT,   /* part of the data; the last to arrive stores */
+    CTN_UCX_AM_CONNECT,    /* the sender's card */
+    CTN_UCX_AM_DISCONNECT, /* the sender closes its endpoints soon */
+    CTN_UCX_AM_SYNC,       /* answer when everything before has arrived */
+    CTN_UCX_AM_SYNCED,     /* that answer */
     CTN_UCX_AM_COUNT
 };
 
@@ -59,7 +59,7 @@ typedef struct ctn_ucx_endpoint {
     uint64_t remote_base; /* address of the peer's arena in the peer */
     uint64_t word_fences; /* fences there had been when a word was last put */
     bool failed;          /* an error was seen; nothing can be sent */
-    bool departed;        /* said BYE: its closing is no failure */
+    bool disconnected;    /* said BYE: its closing is no failure */
     bool unsynced;        /* active messages went out since the last SYNC */
     uint64_t sync_cookie; /* of a SYNC not yet answered, else 0 */
 } ctn_ucx_endpoint_t;
@@ -86,23 +86,23 @@ typedef struct ctn_ucx_partial {
 } ctn_ucx_partial_t;
 
 /** Data that do not go where their sender says. */
-typedef struct ctn_ucx_expected {
+typedef struct ctn_ucx_posted {
     const uint64_t *word; /* NULL: free */
     uint64_t value;
     size_t bytes;
-    ctn_take_t take;
+    ctn_receive_handler_t handler;
     void *context;
-} ctn_ucx_expected_t;
+} ctn_ucx_posted_t;
 
 /** What a handler or callback leaves to be done when UCP is not running:
  * a HELLO or a SYNC to answer, or SYNCs to send after a flush. */
-typedef struct ctn_ucx_letter {
-    struct ctn_ucx_letter *next;
+typedef struct ctn_ucx_deferred {
+    struct ctn_ucx_deferred *next;
     unsigned id; /* ctn_ucx_am */
     ctn_ucx_control_header_t header;
     size_t bytes;
-    unsigned char card[];
-} ctn_ucx_letter_t;
+    unsigned char ep_address[];
+} ctn_ucx_deferred_t;
 
 /** A flush that waits for the answers of its targets. */
 typedef struct ctn_ucx_sync {
@@ -121,7 +121,7 @@ typedef struct ctn_ucx_sync {
 #define CTN_UCX_MESSAGE_BYTES ((size_t)(128u << 10) - 1024)
 
 #define CTN_UCX_PARTIAL_BUCKETS 64u
-#define CTN_UCX_EXPECTED 256u /* as many slots as a group has in its rings */
+#define CTN_UCX_POSTED 256u /* as many slots as a group has in its rings */
 
 struct ctn_ucx {
     ctn_transport_t base;
@@ -144,18 +144,18 @@ struct ctn_ucx {
 
     ctn_ucx_op_t *free_ops;
     void *op_slabs; /* each begins with the pointer to the next */
-    ctn_ucx_letter_t *letters;
-    ctn_ucx_letter_t **letters_end;
+    ctn_ucx_deferred_t *deferred_list;
+    ctn_ucx_deferred_t **deferred_end;
     ctn_ucx_sync_t *syncs;
     uint64_t next_cookie;
     ctn_ucx_partial_t *partials[CTN_UCX_PARTIAL_BUCKETS];
     uint64_t next_message;
     /* By word, one place for each: what finds its place taken is not
      * expected. */
-    ctn_ucx_expected_t expected[CTN_UCX_EXPECTED];
+    ctn_ucx_posted_t posted[CTN_UCX_POSTED];
 
-    void *card;
-    size_t card_bytes;
+    void *ep_address;
+    size_t ep_address_bytes;
     char description[128];
 };
 
@@ -167,14 +167,14 @@ catena_status_t ctn_ucx_status(ucs_status_t status);
 
 /* endpoint.c */
 
-catena_status_t ctn_ucx_make_card(ctn_ucx_t *transport);
+catena_status_t ctn_ucx_make_ep_address(ctn_ucx_t *transport);
 catena_status_t ctn_ucx_connect(ctn_transport_t *transport, uint64_t process,
                                 ctn_endpoint_t **endpoint);
 /** The endpoint to `process`, or NULL when there is none yet. */
 ctn_ucx_endpoint_t *ctn_ucx_find(const ctn_ucx_t *transport, uint64_t process);
 /** Make the endpoint that a HELLO asked for. */
-void ctn_ucx_answer_hello(ctn_ucx_t *transport, uint64_t process,
-                          const void *card, size_t bytes);
+void ctn_ucx_accept(ctn_ucx_t *transport, uint64_t process,
+                    const void *ep_address, size_t bytes);
 /** Say BYE, flush and close all endpoints, in bounded time. */
 void ctn_ucx_disconnect(ctn_ucx_t *transport);
 /** The peer is gone, unless it took its leave. */
@@ -215,15 +215,15 @@ void ctn_ucx_free_ops(ctn_ucx_t *transport);
 /* am.c */
 
 catena_status_t ctn_ucx_set_handlers(ctn_ucx_t *transport);
-bool ctn_ucx_expect(ctn_transport_t *transport, const uint64_t *word,
-                    uint64_t value, size_t bytes, ctn_take_t take,
-                    void *context);
-void ctn_ucx_unexpect(ctn_transport_t *transport, const uint64_t *word);
+bool ctn_ucx_post_receive(ctn_transport_t *transport, const uint64_t *word,
+                          uint64_t value, size_t bytes,
+                          ctn_receive_handler_t handler, void *context);
+void ctn_ucx_cancel_receive(ctn_transport_t *transport, const uint64_t *word);
 /** Do what the handlers left to do. */
-void ctn_ucx_read_letters(ctn_ucx_t *transport);
-catena_status_t ctn_ucx_write_letter(ctn_ucx_t *transport, unsigned id,
-                                     ctn_ucx_control_header_t header,
-                                     const void *card, size_t bytes);
+void ctn_ucx_run_deferred(ctn_ucx_t *transport);
+catena_status_t ctn_ucx_defer(ctn_ucx_t *transport, unsigned id,
+                              ctn_ucx_control_header_t header,
+                              const void *ep_address, size_t bytes);
 void ctn_ucx_free_arrivals(ctn_ucx_t *transport);
 
 /* flush.c */

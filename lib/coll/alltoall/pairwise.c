@@ -95,7 +95,8 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
     for (uint32_t slot = 0;
          x->has_posted && slot < x->slots && op->status != CATENA_OK; slot++) {
         for (uint32_t word = 0; word < CTN_EAGER_FRAGMENTS; word++) {
-            ctn_unexpect(op->exec->network, &ctn_op_slot(op, slot)->word[word]);
+            ctn_cancel_receive(op->exec->network,
+                               &ctn_op_slot(op, slot)->word[word]);
         }
     }
     free(x->expected);

@@ -202,9 +202,10 @@ static void post_fragment(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                    : record_posted(op, x, slot, block, fragment * size, word);
     uint64_t value = ctn_flag(op->seq, count);
     if (to != NULL &&
-        ctn_expect(op->exec->network, &ctn_op_slot(op, slot)->word[word], value,
-                   pairwise_bytes_of_fragment(block->bytes, size, fragment),
-                   block->type == NULL ? copy_plain : unpack_typed, to)) {
+        ctn_post_receive(
+            op->exec->network, &ctn_op_slot(op, slot)->word[word], value,
+            pairwise_bytes_of_fragment(block->bytes, size, fragment),
+            block->type == NULL ? copy_plain : unpack_typed, to)) {
         stream->posted_fragments |= (uint8_t)(1u << word);
         x->has_posted = true;
     }
@@ -311,8 +312,8 @@ static ctn_step_t receive_none(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                 x, pairwise_round_of(x, slot, x->stream[slot].receive_turn)) ==
             peer) {
             for (uint32_t word = 0; word < CTN_EAGER_FRAGMENTS; word++) {
-                ctn_unexpect(op->exec->network,
-                             &ctn_op_slot(op, slot)->word[word]);
+                ctn_cancel_receive(op->exec->network,
+                                   &ctn_op_slot(op, slot)->word[word]);
             }
         }
     }

@@ -222,7 +222,7 @@ static catena_status_t validate_reduction(const check_t *check, bool *nothing)
     if (status == CATENA_OK) {
         status = read_vectors(check, !rooted || is_root(check), nothing);
     }
-    check->call->in_order |= composition->of == CTN_OF_SCAN;
+    check->call->in_order |= composition->of == CTN_COLL_SCAN;
     return status;
 }
 

@@ -81,7 +81,7 @@ CTN_HOT static bool run_args_inline(const ctn_coll_args_t *args,
                     (uint32_t)args->root == place->rank;
     void *out = receives ? (void *)(uintptr_t)args->recv.buffer : NULL;
     bool is_bcast = composition->single_level_kind == CTN_BCAST;
-    bool in_order = composition->of == CTN_OF_SCAN;
+    bool in_order = composition->of == CTN_COLL_SCAN;
     ctn_ml_config_t *config;
     if (!composition->vector || type == NULL || type->derived ||
         args->recv.count - 1 >= CTN_CHUNK_BYTES / type->bytes ||

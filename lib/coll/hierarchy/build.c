@@ -164,7 +164,7 @@ static void report_different_settings(const build_t *build)
     if (build->left.ranks == 0 || build->left.digest == build->own.digest) {
         return;
     }
-    char list[CTN_WAYS * CTN_SETTING_BYTES];
+    char list[CTN_COLL_COUNT * CTN_SETTING_BYTES];
     (void)ctn_hierarchies_write(build->all, list);
     ctn_error(
         group->exec->log,
@@ -579,7 +579,7 @@ static catena_status_t prepare(build_t *build, ctn_hierarchies_t *all,
     if (build->record == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    char list[CTN_WAYS * CTN_SETTING_BYTES];
+    char list[CTN_COLL_COUNT * CTN_SETTING_BYTES];
     catena_status_t status = ctn_hierarchies_write(all, list);
     if (status == CATENA_OK) {
         build->digest = digest_text(

@@ -39,7 +39,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
         free(hierarchy->text);
         free(hierarchy);
     }
-    for (int i = 0; i < CTN_WAYS; i++) {
+    for (int i = 0; i < CTN_COLL_COUNT; i++) {
         free(all->levels_of[i]);
         free(all->algorithm_of[i]);
     }
@@ -82,16 +82,16 @@ void ctn_hierarchy_forget(catena_group_t *group)
     }
 }
 
-/** CTN_WAYS: there is none of that name. */
-static ctn_of_t named(const char *name, size_t length)
+/** CTN_COLL_COUNT: there is none of that name. */
+static ctn_coll_t named(const char *name, size_t length)
 {
     int i = 0;
-    while (i < CTN_WAYS &&
+    while (i < CTN_COLL_COUNT &&
            (strlen(ctn_collective_names[i]) != length ||
             memcmp(ctn_collective_names[i], name, length) != 0)) {
         i++;
     }
-    return (ctn_of_t)i;
+    return (ctn_coll_t)i;
 }
 
 /* ---- settings of the environment ---- */
@@ -102,12 +102,12 @@ static ctn_of_t named(const char *name, size_t length)
 static const char *setting(const ctn_config_t *config, int i, char *name,
                            size_t bytes)
 {
-    const char *text =
-        i < CTN_WAYS ? config->way[i].hierarchy : config->hierarchy;
+    const char *text = i < CTN_COLL_COUNT ? config->coll_config[i].hierarchy
+                                          : config->hierarchy;
     if (name != NULL) {
         snprintf(name, bytes, "CATENA_%s%sHIERARCHY",
-                 i < CTN_WAYS ? ctn_collective_names[i] : "",
-                 i < CTN_WAYS ? "_" : "");
+                 i < CTN_COLL_COUNT ? ctn_collective_names[i] : "",
+                 i < CTN_COLL_COUNT ? "_" : "");
         for (char *c = name; *c != '\0'; c++) {
             *c = (char)toupper((unsigned char)*c);
         }
@@ -123,7 +123,7 @@ catena_status_t ctn_hierarchy_check(const ctn_log_t *log,
     char name[NAME_BYTES];
     ctn_hierarchy_levels_t levels;
     catena_status_t status = CATENA_OK;
-    for (int i = 0; i <= CTN_WAYS && status == CATENA_OK; i++) {
+    for (int i = 0; i <= CTN_COLL_COUNT && status == CATENA_OK; i++) {
         const char *text = setting(config, i, name, sizeof(name));
         if (text != NULL) {
             status = ctn_hierarchy_levels_read(log, name, text, &levels);
@@ -142,7 +142,7 @@ bool ctn_hierarchy_names(const ctn_config_t *config, const char *component)
 {
     static const ctn_log_t quiet = {.level = CTN_LOG_FATAL, .rank = -1};
     ctn_hierarchy_levels_t levels;
-    for (int i = 0; i <= CTN_WAYS; i++) {
+    for (int i = 0; i <= CTN_COLL_COUNT; i++) {
         const char *text = setting(config, i, NULL, 0);
         if (text == NULL || ctn_hierarchy_levels_read(&quiet, automatic, text,
                                                       &levels) != CATENA_OK) {
@@ -214,10 +214,11 @@ bool ctn_hierarchy_set(catena_group_t *group, const char *name,
     size_t length = strlen(name);
     bool ends = length > strlen(suffix) &&
                 strcmp(name + length - strlen(suffix), suffix) == 0;
-    ctn_of_t of = ends ? named(name, length - strlen(suffix)) : CTN_WAYS;
+    ctn_coll_t of =
+        ends ? named(name, length - strlen(suffix)) : CTN_COLL_COUNT;
     bool is_all = strcmp(name, suffix + 1) == 0;
     bool is_subgroup = strcmp(name, "subgroup") == 0;
-    if (of == CTN_WAYS && !is_all && !is_subgroup) {
+    if (of == CTN_COLL_COUNT && !is_all && !is_subgroup) {
         return false;
     }
     ctn_hierarchies_t *all = hierarchies_of(group);
@@ -235,8 +236,8 @@ bool ctn_hierarchy_set(catena_group_t *group, const char *name,
     return true;
 }
 
-catena_status_t ctn_hierarchy_set_algorithm(catena_group_t *group, ctn_of_t of,
-                                            const char *name)
+catena_status_t ctn_hierarchy_set_algorithm(catena_group_t *group,
+                                            ctn_coll_t of, const char *name)
 {
     ctn_hierarchies_t *all = hierarchies_of(group);
     if (all == NULL) {
@@ -246,19 +247,19 @@ catena_status_t ctn_hierarchy_set_algorithm(catena_group_t *group, ctn_of_t of,
     return name != NULL ? replace(&all->algorithm_of[of], name) : CATENA_OK;
 }
 
-const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_of_t of)
+const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_coll_t of)
 {
     const ctn_hierarchies_t *all = settings_of(group);
     return all != NULL && all->algorithm_of[of] != NULL
                ? all->algorithm_of[of]
-               : group->exec->config->way[of].algorithm;
+               : group->exec->config->coll_config[of].algorithm;
 }
 
 /* ---- asking ---- */
 
 /** What a collective's hierarchy is to be: "auto", or as
  * ctn_hierarchy_levels_write has it. */
-static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_of_t of,
+static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_coll_t of,
                                char text[CTN_HIERARCHY_LEVELS_BYTES])
 {
     const catena_group_t *group = all->group;
@@ -275,7 +276,8 @@ static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_of_t of,
     const char *value_text =
         setting(group->exec->config, (int)of, name, sizeof(name));
     if (value_text == NULL) {
-        value_text = setting(group->exec->config, CTN_WAYS, name, sizeof(name));
+        value_text =
+            setting(group->exec->config, CTN_COLL_COUNT, name, sizeof(name));
     }
     if (value_text == NULL) {
         snprintf(text, CTN_HIERARCHY_LEVELS_BYTES, "%s", automatic);
@@ -290,23 +292,24 @@ static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_of_t of,
     return status;
 }
 
-bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_of_t of)
+bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_coll_t of)
 {
     const ctn_hierarchies_t *all = settings_of(group);
     return (all != NULL && (all->levels_of[of] != NULL || all->levels)) ||
            setting(group->exec->config, (int)of, NULL, 0) != NULL ||
-           setting(group->exec->config, CTN_WAYS, NULL, 0) != NULL;
+           setting(group->exec->config, CTN_COLL_COUNT, NULL, 0) != NULL;
 }
 
-catena_status_t ctn_hierarchies_write(const ctn_hierarchies_t *all,
-                                      char text[CTN_WAYS * CTN_SETTING_BYTES])
+catena_status_t
+ctn_hierarchies_write(const ctn_hierarchies_t *all,
+                      char text[CTN_COLL_COUNT * CTN_SETTING_BYTES])
 {
     char *at = text;
-    for (int i = 0; i < CTN_WAYS; i++) {
+    for (int i = 0; i < CTN_COLL_COUNT; i++) {
         char levels[CTN_HIERARCHY_LEVELS_BYTES];
         const char *algorithm =
-            ctn_hierarchy_algorithm(all->group, (ctn_of_t)i);
-        catena_status_t status = text_of(all, (ctn_of_t)i, levels);
+            ctn_hierarchy_algorithm(all->group, (ctn_coll_t)i);
+        catena_status_t status = text_of(all, (ctn_coll_t)i, levels);
         if (status != CATENA_OK) {
             return status;
         }
@@ -372,11 +375,11 @@ CTN_HOT catena_status_t ctn_hierarchy_of(catena_group_t *group,
                                          ctn_hierarchy_t **hierarchy)
 {
     ctn_hierarchies_t *all = hierarchies_of(group);
-    ctn_of_t of = named(collective, strlen(collective));
+    ctn_coll_t of = named(collective, strlen(collective));
     if (all == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    if (of == CTN_WAYS) {
+    if (of == CTN_COLL_COUNT) {
         ctn_error(group->exec->log, "'%s' has no hierarchy", collective);
         return CATENA_ERR_ARG;
     }

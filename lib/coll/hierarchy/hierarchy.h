@@ -56,7 +56,7 @@ catena_status_t ctn_hierarchy_of(catena_group_t *group, const char *collective,
 void ctn_hierarchy_forget(catena_group_t *group);
 
 /** Whether settings say which it is: else it is "auto". */
-bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_of_t of);
+bool ctn_hierarchy_is_configured(const catena_group_t *group, ctn_coll_t of);
 
 /** A hierarchy of one level, all ranks, p2p: for what must go in the order of
  * ranks where the group's hierarchy does not. */
@@ -71,12 +71,12 @@ bool ctn_hierarchy_set(catena_group_t *group, const char *name,
 /** The setting of a group for the algorithm of these collectives; NULL: it
  * stays as it is. In either case all ranks agree on settings again with the
  * next of these collectives. @return ERR_NO_MEMORY */
-catena_status_t ctn_hierarchy_set_algorithm(catena_group_t *group, ctn_of_t of,
-                                            const char *name);
+catena_status_t ctn_hierarchy_set_algorithm(catena_group_t *group,
+                                            ctn_coll_t of, const char *name);
 
 /** The algorithm that is asked for, by the group's settings, else by
  * CATENA_<COLLECTIVE>_ALGORITHM; or "auto". */
-const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_of_t of);
+const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_coll_t of);
 
 /** What names this rank's subgroup by the rule "user". */
 const char *ctn_hierarchy_subgroup(const catena_group_t *group);

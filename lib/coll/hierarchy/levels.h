@@ -49,11 +49,11 @@ typedef struct ctn_hierarchies {
     /* Settings of the group, as ctn_hierarchy_levels_write has them, or NULL:
      * auto. */
     char *levels;
-    char *levels_of[CTN_WAYS];
-    char *algorithm_of[CTN_WAYS]; /* NULL: as in the environment */
-    char *subgroup;               /* likewise */
+    char *levels_of[CTN_COLL_COUNT];
+    char *algorithm_of[CTN_COLL_COUNT]; /* NULL: as in the environment */
+    char *subgroup;                     /* likewise */
     /* What was given out by these settings; NULL: nobody has asked yet. */
-    ctn_hierarchy_t *of[CTN_WAYS];
+    ctn_hierarchy_t *of[CTN_COLL_COUNT];
     ctn_hierarchy_t *flat;
 } ctn_hierarchies_t;
 
@@ -62,8 +62,9 @@ typedef struct ctn_hierarchies {
 /** What all collectives' hierarchies are to be, with the algorithms that are
  * asked for: "barrier=auto bcast=node:shm,network:ucx(lent) ...".
  * @return as ctn_hierarchy_levels_read */
-catena_status_t ctn_hierarchies_write(const ctn_hierarchies_t *all,
-                                      char text[CTN_WAYS * CTN_SETTING_BYTES]);
+catena_status_t
+ctn_hierarchies_write(const ctn_hierarchies_t *all,
+                      char text[CTN_COLL_COUNT * CTN_SETTING_BYTES]);
 
 /** Start an operation of the group that builds a hierarchy, of the modules of
  * an earlier one where that is the same, and goes on by itself.

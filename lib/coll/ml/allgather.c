@@ -193,7 +193,7 @@ static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 
 #define ALLGATHER(its_name, has_lengths)                                       \
     {                                                                          \
-        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_ALLGATHER,       \
+        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_COLL_ALLGATHER,     \
         .kinds = 1u << CTN_GATHER | 1u << CTN_ALLGATHER | 1u << CTN_BCAST,     \
         .single_level_kind = CTN_ALLGATHER, .lengths = (has_lengths),          \
         .single_level_basic = ctn_route_gather_single_level, .plan = plan,     \

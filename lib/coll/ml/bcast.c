@@ -65,7 +65,7 @@ static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 
 const ctn_composition_t ctn_ml_bcast = {
     .algorithm = CTN_ML_ALGORITHM("bcast"),
-    .of = CTN_OF_BCAST,
+    .of = CTN_COLL_BCAST,
     .kinds = 1u << CTN_BCAST,
     .single_level_kind = CTN_BCAST,
     .vector = true,

@@ -35,7 +35,7 @@ static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 
 #define GATHER(its_name, has_lengths)                                          \
     {                                                                          \
-        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_GATHER,          \
+        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_COLL_GATHER,        \
         .kinds = 1u << CTN_GATHER, .single_level_kind = CTN_GATHER,            \
         .lengths = (has_lengths),                                              \
         .single_level_basic = ctn_route_gather_single_level, .plan = plan,     \

@@ -10,7 +10,7 @@
 
 typedef struct group_state {
     ctn_attachment_t attachment;
-    ctn_ml_config_t config[CTN_WAYS];
+    ctn_ml_config_t config[CTN_COLL_COUNT];
     ctn_chunk_t *unused;
     ctn_chunk_t *all;
     uint32_t changes; /* of a hidden duplicate: settings that it has seen */
@@ -27,7 +27,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
         ctn_scratch_free(exec, chunk->scratch, chunk->scratch_bytes);
         free(chunk);
     }
-    for (size_t i = 0; i < CTN_WAYS; i++) {
+    for (size_t i = 0; i < CTN_COLL_COUNT; i++) {
         free(kept->config[i].block_offsets);
         free(kept->config[i].last_run.words);
     }
@@ -89,7 +89,7 @@ static const ctn_composition_t *const compositions[] = {
 enum { COMPOSITIONS = sizeof(compositions) / sizeof(compositions[0]) };
 
 /** The basic collectives that those of one setting use. */
-static uint32_t kinds_of(ctn_of_t of)
+static uint32_t kinds_of(ctn_coll_t of)
 {
     uint32_t kinds = 0;
     for (size_t i = 0; i < COMPOSITIONS; i++) {
@@ -129,7 +129,7 @@ static void look_at(search_t *search, const char *name)
 }
 
 /** Which algorithm of theirs it is; NULL stands for auto. */
-static catena_status_t find_algorithm(catena_group_t *group, ctn_of_t of,
+static catena_status_t find_algorithm(catena_group_t *group, ctn_coll_t of,
                                       const char *name, const char **found)
 {
     search_t search = {.name = name, .known = " auto"};
@@ -166,7 +166,7 @@ void ctn_ml_follow_settings(catena_group_t *group)
     }
 }
 
-CTN_HOT catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_of_t of,
+CTN_HOT catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
                                            bool in_order, ctn_ml_config_t **out)
 {
     group_state_t *kept = group_state_of(group);
@@ -194,7 +194,7 @@ void ctn_ml_forget(catena_group_t *group)
 {
     group_state_t *kept = (group_state_t *)ctn_group_find(group, &key);
     group->barrier = CTN_BARRIER_UNKNOWN;
-    for (size_t i = 0; kept != NULL && i < CTN_WAYS; i++) {
+    for (size_t i = 0; kept != NULL && i < CTN_COLL_COUNT; i++) {
         kept->config[i].hierarchy = NULL;
     }
 }
@@ -206,20 +206,20 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
 {
     static const char suffix[] = "_algorithm";
     size_t of = 0;
-    while (of < CTN_WAYS &&
+    while (of < CTN_COLL_COUNT &&
            (strncmp(name, ctn_collective_names[of],
                     strlen(ctn_collective_names[of])) != 0 ||
             strcmp(name + strlen(ctn_collective_names[of]), suffix) != 0)) {
         of++;
     }
-    if (of == CTN_WAYS) {
+    if (of == CTN_COLL_COUNT) {
         return false;
     }
     /* All ranks agree again, also those whose value was refused. */
     const char *found;
-    *status = find_algorithm(group, (ctn_of_t)of, value, &found);
+    *status = find_algorithm(group, (ctn_coll_t)of, value, &found);
     catena_status_t set = ctn_hierarchy_set_algorithm(
-        group, (ctn_of_t)of, *status == CATENA_OK ? value : NULL);
+        group, (ctn_coll_t)of, *status == CATENA_OK ? value : NULL);
     *status = *status == CATENA_OK ? set : *status;
     group_state_t *kept = (group_state_t *)ctn_group_find(group, &key);
     if (kept != NULL) {
@@ -229,7 +229,7 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
     return true;
 }
 
-bool ctn_ml_is_configured(catena_group_t *group, ctn_of_t of)
+bool ctn_ml_is_configured(catena_group_t *group, ctn_coll_t of)
 {
     return strcasecmp(ctn_hierarchy_algorithm(group, of), "auto") != 0 ||
            ctn_hierarchy_is_configured(group, of);
@@ -281,7 +281,7 @@ void ctn_ml_keep_explanation(const catena_group_t *hidden)
     const catena_group_t *group = ctn_group_original(hidden);
     group_state_t *kept = (group_state_t *)ctn_group_find(group, &key);
     char words[1024];
-    for (size_t i = 0; kept != NULL && i < CTN_WAYS; i++) {
+    for (size_t i = 0; kept != NULL && i < CTN_COLL_COUNT; i++) {
         ctn_ml_config_t *config = &kept->config[i];
         if (config->last_run.on == hidden) {
             describe(config, words, sizeof(words));

@@ -133,7 +133,7 @@ struct ctn_ml {
 /** How a collective is put together. */
 struct ctn_composition {
     ctn_algorithm_t algorithm; /* CTN_ML_ALGORITHM("its name") */
-    ctn_of_t of;               /* whose settings it follows */
+    ctn_coll_t of;             /* whose settings it follows */
     uint32_t kinds; /* 1 << kind of the basic collectives that it uses */
     /** On a single level it is one operation of this kind. */
     ctn_basic_kind_t single_level_kind;
@@ -294,7 +294,7 @@ void ctn_ml_follow_settings(catena_group_t *group);
  * one as well; sets both in *use.
  * @return as ctn_hierarchy_of; ERR_ARG also: no component has the algorithm
  *         that was asked for (logged) */
-catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_of_t of,
+catena_status_t ctn_ml_config_find(catena_group_t *group, ctn_coll_t of,
                                    bool in_order, ctn_ml_config_t **config);
 
 /** Take note of what runs, for ctn_ml_explain. */
@@ -315,7 +315,7 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
                 catena_status_t *status);
 
 /** Whether hierarchy or algorithm of these collectives have been asked for. */
-bool ctn_ml_is_configured(catena_group_t *group, ctn_of_t of);
+bool ctn_ml_is_configured(catena_group_t *group, ctn_coll_t of);
 
 /** How a collective last ran, for catena_group_explain. False: it is none of
  * these. */

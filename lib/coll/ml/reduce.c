@@ -158,7 +158,7 @@ static void compose_reduce(ctn_ml_t *ml, ctn_chunk_t *chunk)
 
 const ctn_composition_t ctn_ml_reduce = {
     .algorithm = CTN_ML_ALGORITHM("reduce"),
-    .of = CTN_OF_REDUCE,
+    .of = CTN_COLL_REDUCE,
     .kinds = 1u << CTN_REDUCE | 1u << CTN_SCATTER,
     .single_level_kind = CTN_REDUCE,
     .vector = true,
@@ -198,7 +198,7 @@ static void compose_allreduce(ctn_ml_t *ml, ctn_chunk_t *chunk)
 
 const ctn_composition_t ctn_ml_allreduce = {
     .algorithm = CTN_ML_ALGORITHM("allreduce"),
-    .of = CTN_OF_ALLREDUCE,
+    .of = CTN_COLL_ALLREDUCE,
     .kinds = 1u << CTN_REDUCE | 1u << CTN_ALLREDUCE | 1u << CTN_BCAST,
     .single_level_kind = CTN_ALLREDUCE,
     .vector = true,

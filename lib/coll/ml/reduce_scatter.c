@@ -220,7 +220,8 @@ CTN_HOT static bool single_level_basic(const ctn_call_t *call,
 
 #define REDUCE_SCATTER(its_name, has_lengths)                                  \
     {                                                                          \
-        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_REDUCE_SCATTER,  \
+        .algorithm = CTN_ML_ALGORITHM(its_name),                               \
+        .of = CTN_COLL_REDUCE_SCATTER,                                         \
         .kinds =                                                               \
             1u << CTN_REDUCE | 1u << CTN_REDUCE_SCATTER | 1u << CTN_SCATTER,   \
         .single_level_kind = CTN_REDUCE_SCATTER, .lengths = (has_lengths),     \

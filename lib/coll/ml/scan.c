@@ -160,7 +160,7 @@ enum {
 
 const ctn_composition_t ctn_ml_scan = {
     .algorithm = CTN_ML_ALGORITHM("scan"),
-    .of = CTN_OF_SCAN,
+    .of = CTN_COLL_SCAN,
     .kinds = KINDS,
     .single_level_kind = CTN_SCAN,
     .vector = true,
@@ -170,7 +170,7 @@ const ctn_composition_t ctn_ml_scan = {
 
 const ctn_composition_t ctn_ml_exscan = {
     .algorithm = CTN_ML_ALGORITHM("exscan"),
-    .of = CTN_OF_SCAN,
+    .of = CTN_COLL_SCAN,
     .kinds = KINDS,
     .single_level_kind = CTN_EXSCAN,
     .vector = true,

@@ -50,7 +50,7 @@ CTN_HOT static bool single_level_basic(const ctn_call_t *call,
 
 #define SCATTER(its_name, has_lengths)                                         \
     {                                                                          \
-        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_OF_SCATTER,         \
+        .algorithm = CTN_ML_ALGORITHM(its_name), .of = CTN_COLL_SCATTER,       \
         .kinds = 1u << CTN_SCATTER, .single_level_kind = CTN_SCATTER,          \
         .lengths = (has_lengths), .single_level_basic = single_level_basic,    \
         .plan = plan, .compose = compose                                       \

@@ -416,7 +416,7 @@ static void dispose(void *what)
         return;
     }
     *(own_links_t **)ctn_op_state(op) = hidden;
-    ctn_op_start_aside(op, true);
+    ctn_op_start_background(op, true);
 }
 
 /* ---- all of it ---- */

@@ -75,8 +75,8 @@ static void post_eager(const ctn_op_t *op, const ctn_link_in_t *in,
 {
     const uint64_t *word = &in->slots[ctn_link_generation(op->seq)].word[0];
     if (into != NULL && bytes > CTN_INLINE_BYTES && !op->exec->drop_data &&
-        ctn_expect(op->exec->network, word, ctn_flag(op->seq, bytes), bytes,
-                   copy_to_posted, into)) {
+        ctn_post_receive(op->exec->network, word, ctn_flag(op->seq, bytes),
+                         bytes, copy_to_posted, into)) {
         r->word = word;
         r->buffer = into;
         r->buffer_bytes = bytes;
@@ -104,7 +104,7 @@ static bool took_posted(const ctn_op_t *op, size_t bytes,
     if (r->word == NULL) {
         return false;
     }
-    ctn_unexpect(op->exec->network, r->word);
+    ctn_cancel_receive(op->exec->network, r->word);
     r->word = NULL;
     r->buffer = r->buffer_bytes == bytes ? r->buffer : NULL;
     return r->buffer != NULL;

@@ -261,14 +261,14 @@ static void differ_in_algorithm(job_t *job)
     static char flat[] = "flat";
     catena_group_t *group = job->context->world;
     ctn_config_t *config = &job->context->config;
-    char *algorithm = config->way[CTN_OF_REDUCE].algorithm;
+    char *algorithm = config->coll_config[CTN_COLL_REDUCE].algorithm;
     if (job->rank == job->size - 1) {
-        config->way[CTN_OF_REDUCE].algorithm = flat;
+        config->coll_config[CTN_COLL_REDUCE].algorithm = flat;
     }
     ctn_hierarchy_t *hierarchy = get_hierarchy(job, group, "reduce");
     naive_await(job, hierarchy);
     JOB_CHECK(job, hierarchy->status == CATENA_ERR_ARG);
-    config->way[CTN_OF_REDUCE].algorithm = algorithm;
+    config->coll_config[CTN_COLL_REDUCE].algorithm = algorithm;
 }
 
 START_TEST(algorithms_that_differ)

@@ -206,7 +206,7 @@ static void run_algorithm(job_t *job, const oracle_table_t *table,
         same_bits(job, group);
     }
     JOB_CHECK(job, catena_group_free(group) == CATENA_OK);
-    while (job->exec->aside != NULL) { /* teardown of the group */
+    while (job->exec->background != NULL) { /* teardown of the group */
         ctn_exec_poll_or_idle(job->exec, &backoff);
     }
     JOB_CHECK(job, job->exec->tally.memory == memory);

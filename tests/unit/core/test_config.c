@@ -47,12 +47,12 @@ START_TEST(defaults)
     ck_assert_uint_eq(config.check, 0);
     ck_assert_str_eq(config.hierarchy, "auto");
     ck_assert_str_eq(config.subgroup, "");
-    for (int i = 0; i < CTN_WAYS; i++) {
-        ck_assert_str_eq(config.way[i].hierarchy, "auto");
-        ck_assert_str_eq(config.way[i].algorithm, "auto");
+    for (int i = 0; i < CTN_COLL_COUNT; i++) {
+        ck_assert_str_eq(config.coll_config[i].hierarchy, "auto");
+        ck_assert_str_eq(config.coll_config[i].algorithm, "auto");
     }
     ctn_config_release(&config);
-    ck_assert_ptr_null(config.way[CTN_OF_SCAN].algorithm);
+    ck_assert_ptr_null(config.coll_config[CTN_COLL_SCAN].algorithm);
     ck_assert_ptr_null(config.alltoall);
     ck_assert_ptr_null(config.tuning);
     ck_assert_ptr_null(config.topology);
@@ -156,7 +156,8 @@ START_TEST(every_setting)
     ck_assert_uint_eq(config.check, 1);
     ck_assert_str_eq(config.hierarchy, "node:shm,network:p2p");
     ck_assert_str_eq(config.subgroup, "row 3");
-    ck_assert_str_eq(config.way[CTN_OF_REDUCE_SCATTER].algorithm, "ring");
+    ck_assert_str_eq(config.coll_config[CTN_COLL_REDUCE_SCATTER].algorithm,
+                     "ring");
     ctn_config_release(&config);
 }
 END_TEST
@@ -178,12 +179,13 @@ START_TEST(every_collective)
     setenv(variable, "tree", 1);
     ck_assert_int_eq(read_one(&config, setting), CATENA_OK);
     unsetenv(variable);
-    for (int i = 0; i < CTN_WAYS; i++) {
-        ck_assert_str_eq(config.way[i].hierarchy,
+    for (int i = 0; i < CTN_COLL_COUNT; i++) {
+        ck_assert_str_eq(config.coll_config[i].hierarchy,
                          i == _i ? "node:p2p" : "auto");
-        ck_assert_str_eq(config.way[i].algorithm, i == _i ? "tree" : "auto");
+        ck_assert_str_eq(config.coll_config[i].algorithm,
+                         i == _i ? "tree" : "auto");
     }
-    ck_assert_ptr_null(ctn_collective_names[CTN_WAYS]);
+    ck_assert_ptr_null(ctn_collective_names[CTN_COLL_COUNT]);
     ctn_config_release(&config);
 }
 END_TEST
@@ -395,7 +397,7 @@ START_TEST(listing)
     ck_assert_ptr_nonnull(strstr(text, "CATENA_SLEEP=5\n"));
     ck_assert_ptr_nonnull(strstr(text, "CATENA_HEAP_SIZE=auto\n"));
     ck_assert_ptr_nonnull(strstr(text, "CATENA_TUNING=auto\n"));
-    ck_assert_int_eq(lines(text), 18 + 2 * CTN_WAYS);
+    ck_assert_int_eq(lines(text), 18 + 2 * CTN_COLL_COUNT);
     ck_assert_int_eq(catena_config_print(NULL, 0), CATENA_ERR_ARG);
 }
 END_TEST
@@ -416,7 +418,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, units, 0, COUNT(sizes));
     tcase_add_loop_test(tcase, booleans, 0, COUNT(switches));
     tcase_add_test(tcase, every_setting);
-    tcase_add_loop_test(tcase, every_collective, 0, CTN_WAYS);
+    tcase_add_loop_test(tcase, every_collective, 0, CTN_COLL_COUNT);
     tcase_add_test(tcase, zero_where_it_means_something);
     tcase_add_loop_test(tcase, bad_values, 0, COUNT(bad));
     tcase_add_test(tcase, message_says_expected_and_found);

@@ -29,7 +29,7 @@ static int fake_progress(ctn_transport_t *base)
     return CATENA_ERR_PEER;
 }
 
-static void fake_give_up(ctn_transport_t *base, catena_status_t status)
+static void fake_abandon(ctn_transport_t *base, catena_status_t status)
 {
     (void)status;
     ((fake_t *)base)->kept = NULL;
@@ -39,7 +39,7 @@ START_TEST(exec_gives_up)
 {
     static const ctn_transport_ops_t ops = {.flush = fake_flush,
                                             .progress = fake_progress,
-                                            .give_up = fake_give_up};
+                                            .abandon = fake_abandon};
     fake_t fake = {{.ops = &ops}, NULL};
     ctn_exec_t exec = {.local = ctn_shm_create(0, NULL, NULL),
                        .network = &fake.base,
@@ -87,7 +87,7 @@ static void body_given_up(rank_t *r)
     NEED(ops->flush(r->transport, &flushed) == CATENA_OK);
     NEED(sent > 0 && flushed == 1);
     uint64_t before = sent;
-    ops->give_up(r->transport, CATENA_ERR_PEER);
+    ops->abandon(r->transport, CATENA_ERR_PEER);
     NEED(ops->progress(r->transport) == CATENA_ERR_PEER);
     NEED(ops->signal(peer, WORD, 2) == CATENA_OK); /* as an alarm would be */
     while (word(r, WORD) != 3) {

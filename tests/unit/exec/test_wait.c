@@ -19,7 +19,7 @@ static const uint64_t LONG_NS = UINT64_C(20000000000);
 static ctn_heap_t *heap;
 static ctn_doorbell_t doorbells[RANKS];
 
-static void open_bells(void)
+static void open_doorbells(void)
 {
     static const ctn_log_t quiet = {.level = CTN_LOG_FATAL};
     ctn_heap_params_t params = {.log = &quiet,
@@ -36,7 +36,7 @@ static void open_bells(void)
     }
 }
 
-static void close_bells(void)
+static void close_doorbells(void)
 {
     for (uint32_t i = 0; i < RANKS; i++) {
         ctn_doorbell_close(&doorbells[i]);
@@ -50,7 +50,7 @@ static bool rung(uint32_t rank)
     return poll(&event, 1, 0) == 1;
 }
 
-START_TEST(rings_those_who_listen_once)
+START_TEST(a_ring_wakes_an_armed_rank_once)
 {
     ck_assert(!ctn_doorbell_needed(&doorbells[0]));
     ctn_doorbell_arm(&doorbells[1]);
@@ -70,7 +70,7 @@ START_TEST(rings_those_who_listen_once)
 }
 END_TEST
 
-START_TEST(rings_nobody_who_does_not_listen)
+START_TEST(a_ring_wakes_no_unarmed_rank)
 {
     ctn_doorbell_ring(&doorbells[0]);
     ctn_doorbell_arm(&doorbells[0]);
@@ -95,7 +95,7 @@ START_TEST(the_dead_hurt_nobody)
 END_TEST
 
 /** The name is taken: naps are short then; it can ring others, though. */
-START_TEST(without_a_name_it_does_not_hear)
+START_TEST(without_a_name_it_is_not_reliable)
 {
     static const ctn_log_t quiet = {.level = CTN_LOG_FATAL};
     ctn_doorbell_t second;
@@ -131,10 +131,10 @@ END_TEST
 
 /* ---- how long, by a clock that the test moves ---- */
 
-enum { TICK_NS = 500, CLOCK_EVERY = 64, MAX_NAPS = 64 };
+enum { TICK_NS = 500, CLOCK_EVERY = 64, MAX_SLEEPS = 64 };
 
 static const uint64_t never = UINT64_MAX, start_ns = 1000;
-static const uint64_t least_nap_ns = 50000, deaf_nap_ns = 20000000;
+static const uint64_t min_sleep_ns = 50000, disarmed_sleep_ns = 20000000;
 
 /** A rank that waits: each look takes a tick, each nap its time. */
 typedef struct rig {
@@ -143,12 +143,12 @@ typedef struct rig {
     ctn_backoff_t backoff;
     uint64_t now, loads, yields;
     uint64_t first_yield; /* after so many looks */
-    bool rings;           /* it is rung in each nap that it can hear */
-    unsigned naps;
+    bool is_rung;         /* it is rung in each nap that it can hear */
+    unsigned sleep_count;
     struct {
         uint64_t at, ns;
         int fd;
-    } nap[MAX_NAPS];
+    } slept[MAX_SLEEPS];
 } rig_t;
 
 static rig_t rig;
@@ -162,13 +162,13 @@ static uint64_t rig_time(ctn_transport_t *local)
 static bool rig_sleep(ctn_transport_t *local, uint64_t ns, int fd)
 {
     ck_assert_ptr_eq(local, &rig.local);
-    if (rig.naps < MAX_NAPS) {
-        rig.nap[rig.naps].at = rig.now;
-        rig.nap[rig.naps].ns = ns;
-        rig.nap[rig.naps++].fd = fd;
+    if (rig.sleep_count < MAX_SLEEPS) {
+        rig.slept[rig.sleep_count].at = rig.now;
+        rig.slept[rig.sleep_count].ns = ns;
+        rig.slept[rig.sleep_count++].fd = fd;
     }
-    rig.now += rig.rings && fd >= 0 ? 1 : ns;
-    return rig.rings && fd >= 0;
+    rig.now += rig.is_rung && fd >= 0 ? 1 : ns;
+    return rig.is_rung && fd >= 0;
 }
 
 static void rig_yield(ctn_exec_t *exec)
@@ -192,7 +192,7 @@ static void rig_open(const ctn_config_t *config, bool oversubscribed)
 /** Look for nothing until so many ticks are over, or it has slept enough. */
 static void rig_wait(uint64_t ticks)
 {
-    for (uint64_t i = 0; i < ticks && rig.naps < MAX_NAPS; i++) {
+    for (uint64_t i = 0; i < ticks && rig.sleep_count < MAX_SLEEPS; i++) {
         rig.loads++;
         rig.now += TICK_NS;
         ctn_exec_idle(&rig.exec, &rig.backoff);
@@ -201,13 +201,13 @@ static void rig_wait(uint64_t ticks)
 
 #define NUMBERS CTN_CONFIG_AUTO, CTN_CONFIG_AUTO
 
-static const struct way {
+static const struct policy {
     ctn_wait_t wait;
     bool oversubscribed;
     size_t spin_setting, sleep_setting; /* CATENA_SPIN, CATENA_SLEEP in ms */
     uint32_t loads, spin;
     uint64_t sleep_after_ns;
-} ways[] = {
+} policies[] = {
     {CTN_WAIT_AUTO, false, NUMBERS, 64, 20000, 20000000},
     {CTN_WAIT_AUTO, true, NUMBERS, 1, 0, 20000000},
     {CTN_WAIT_SPIN, false, NUMBERS, 64, UINT32_MAX, never},
@@ -228,31 +228,31 @@ static const struct way {
 /** It spins, then yields, and sleeps when the time is over. */
 START_TEST(settings_decide)
 {
-    const struct way *way = &ways[_i];
-    ctn_config_t config = {.wait = way->wait,
-                           .spin = way->spin_setting,
-                           .sleep_ms = way->sleep_setting};
-    rig_open(&config, way->oversubscribed);
-    ck_assert_uint_eq(rig.exec.wait_policy.loads, way->loads);
-    ck_assert_uint_eq(rig.exec.wait_policy.spin, way->spin);
-    ck_assert(rig.exec.wait_policy.sleep_after_ns == way->sleep_after_ns);
+    const struct policy *policy = &policies[_i];
+    ctn_config_t config = {.wait = policy->wait,
+                           .spin = policy->spin_setting,
+                           .sleep_ms = policy->sleep_setting};
+    rig_open(&config, policy->oversubscribed);
+    ck_assert_uint_eq(rig.exec.wait_policy.loads, policy->loads);
+    ck_assert_uint_eq(rig.exec.wait_policy.spin, policy->spin);
+    ck_assert(rig.exec.wait_policy.sleep_after_ns == policy->sleep_after_ns);
     rig_wait(100000);
-    if (way->spin == UINT32_MAX) {
+    if (policy->spin == UINT32_MAX) {
         ck_assert_uint_eq(rig.yields, 0);
     } else {
-        ck_assert_uint_eq(rig.first_yield, way->spin + 1);
+        ck_assert_uint_eq(rig.first_yield, policy->spin + 1);
     }
-    if (way->sleep_after_ns > start_ns + rig.now) {
-        ck_assert_uint_eq(rig.naps, 0);
+    if (policy->sleep_after_ns > start_ns + rig.now) {
+        ck_assert_uint_eq(rig.sleep_count, 0);
         return;
     }
     /* The wait counts from the first look at the clock: every so often, and not
      * while it spins. */
-    uint64_t first = (way->spin / CLOCK_EVERY + 1) * CLOCK_EVERY * TICK_NS;
-    uint64_t asleep = start_ns + first + way->sleep_after_ns;
-    ck_assert_uint_gt(rig.naps, 0);
-    ck_assert_uint_gt(rig.nap[0].at, asleep);
-    ck_assert_uint_le(rig.nap[0].at, asleep + (CLOCK_EVERY + 1) * TICK_NS);
+    uint64_t first = (policy->spin / CLOCK_EVERY + 1) * CLOCK_EVERY * TICK_NS;
+    uint64_t asleep = start_ns + first + policy->sleep_after_ns;
+    ck_assert_uint_gt(rig.sleep_count, 0);
+    ck_assert_uint_gt(rig.slept[0].at, asleep);
+    ck_assert_uint_le(rig.slept[0].at, asleep + (CLOCK_EVERY + 1) * TICK_NS);
 }
 END_TEST
 
@@ -262,58 +262,59 @@ static const ctn_config_t sleeps = {.wait = CTN_WAIT_SLEEP,
 
 /** Naps are as long as the wait before, so they double it at most; at least
  * 50 us, and with whom all can wake at most 100 ms. */
-START_TEST(naps_double_the_wait)
+START_TEST(sleeps_double_the_wait)
 {
     rig_open(&sleeps, true);
     rig_wait(never);
     uint64_t since = start_ns + CLOCK_EVERY * TICK_NS;
-    for (unsigned i = 0; i < MAX_NAPS; i++) {
-        uint64_t waited = rig.nap[i].at - since;
-        uint64_t ns = waited < least_nap_ns ? least_nap_ns : waited;
-        ck_assert_uint_eq(rig.nap[i].ns,
+    for (unsigned i = 0; i < MAX_SLEEPS; i++) {
+        uint64_t waited = rig.slept[i].at - since;
+        uint64_t ns = waited < min_sleep_ns ? min_sleep_ns : waited;
+        ck_assert_uint_eq(rig.slept[i].ns,
                           ns < 100000000 ? ns : UINT64_C(100000000));
-        ck_assert_int_eq(rig.nap[i].fd, doorbells[0].fd);
+        ck_assert_int_eq(rig.slept[i].fd, doorbells[0].fd);
         /* Before each it listens, and looks once more. */
         ck_assert_uint_eq(
-            rig.nap[i].at -
-                (i > 0 ? rig.nap[i - 1].at + rig.nap[i - 1].ns : since),
+            rig.slept[i].at -
+                (i > 0 ? rig.slept[i - 1].at + rig.slept[i - 1].ns : since),
             (i > 0 ? 2 : CLOCK_EVERY + 1) * TICK_NS);
     }
-    ck_assert_uint_eq(rig.nap[MAX_NAPS - 1].ns, 100000000);
+    ck_assert_uint_eq(rig.slept[MAX_SLEEPS - 1].ns, 100000000);
 }
 END_TEST
 
-START_TEST(listens_before_it_sleeps)
+START_TEST(it_arms_before_it_sleeps)
 {
     rig_open(&sleeps, true);
     rig_wait(2 * CLOCK_EVERY - 1);
     ck_assert(!ctn_doorbell_needed(&doorbells[1]));
     rig_wait(1);
-    ck_assert(ctn_doorbell_needed(&doorbells[1]) && rig.naps == 0);
+    ck_assert(ctn_doorbell_needed(&doorbells[1]) && rig.sleep_count == 0);
     rig_wait(1);
-    ck_assert_uint_eq(rig.naps, 1);
+    ck_assert_uint_eq(rig.sleep_count, 1);
 }
 END_TEST
 
 /** Rung five times for what others wait for, it sleeps undisturbed, but not for
  * long; then it listens again. */
-START_TEST(deaf_after_rings_for_nothing)
+START_TEST(disarmed_after_useless_wakeups)
 {
     rig_open(&sleeps, true);
     rig_wait(2 * CLOCK_EVERY);
     rig.now += UINT64_C(1000000000);
-    rig.rings = true;
+    rig.is_rung = true;
     rig_wait(never);
-    for (unsigned i = 0; i < MAX_NAPS; i++) {
-        bool deaf = i % 6 == 5;
-        ck_assert_int_eq(rig.nap[i].fd, deaf ? -1 : doorbells[0].fd);
-        ck_assert_uint_eq(rig.nap[i].ns, deaf ? deaf_nap_ns : 100000000);
+    for (unsigned i = 0; i < MAX_SLEEPS; i++) {
+        bool disarmed = i % 6 == 5;
+        ck_assert_int_eq(rig.slept[i].fd, disarmed ? -1 : doorbells[0].fd);
+        ck_assert_uint_eq(rig.slept[i].ns,
+                          disarmed ? disarmed_sleep_ns : 100000000);
     }
 }
 END_TEST
 
 /** Another rank that gave up is heard of while this one spins, too. */
-START_TEST(alarms_are_looked_for)
+START_TEST(the_abort_flag_is_polled)
 {
     uint64_t abort_flag = 0;
     rig_open(&(ctn_config_t){.wait = CTN_WAIT_SPIN,
@@ -332,7 +333,7 @@ START_TEST(alarms_are_looked_for)
 END_TEST
 
 /** A phase may ask for looks at once where the core was to be given away. */
-START_TEST(looks_again_when_asked)
+START_TEST(spins_when_asked)
 {
     rig_open(&sleeps, true);
     rig.exec.spin_polls = 40;
@@ -358,7 +359,7 @@ START_TEST(passing_time_yields)
 END_TEST
 
 /** What comes by itself, or with a bell that cannot be rung, wakes nobody. */
-START_TEST(naps_are_short_where_nothing_wakes)
+START_TEST(sleeps_are_short_where_nothing_wakes)
 {
     static const struct {
         unsigned caps;
@@ -380,21 +381,21 @@ END_TEST
 
 static void add_cases(TCase *tcase)
 {
-    tcase_add_checked_fixture(tcase, open_bells, close_bells);
-    tcase_add_test(tcase, rings_those_who_listen_once);
-    tcase_add_test(tcase, rings_nobody_who_does_not_listen);
+    tcase_add_checked_fixture(tcase, open_doorbells, close_doorbells);
+    tcase_add_test(tcase, a_ring_wakes_an_armed_rank_once);
+    tcase_add_test(tcase, a_ring_wakes_no_unarmed_rank);
     tcase_add_test(tcase, the_dead_hurt_nobody);
-    tcase_add_test(tcase, without_a_name_it_does_not_hear);
+    tcase_add_test(tcase, without_a_name_it_is_not_reliable);
     tcase_add_test(tcase, wakes_another_process);
     tcase_add_loop_test(tcase, settings_decide, 0,
-                        (int)(sizeof(ways) / sizeof(ways[0])));
-    tcase_add_test(tcase, naps_double_the_wait);
-    tcase_add_test(tcase, listens_before_it_sleeps);
-    tcase_add_test(tcase, deaf_after_rings_for_nothing);
-    tcase_add_test(tcase, alarms_are_looked_for);
-    tcase_add_test(tcase, looks_again_when_asked);
+                        (int)(sizeof(policies) / sizeof(policies[0])));
+    tcase_add_test(tcase, sleeps_double_the_wait);
+    tcase_add_test(tcase, it_arms_before_it_sleeps);
+    tcase_add_test(tcase, disarmed_after_useless_wakeups);
+    tcase_add_test(tcase, the_abort_flag_is_polled);
+    tcase_add_test(tcase, spins_when_asked);
     tcase_add_test(tcase, passing_time_yields);
-    tcase_add_loop_test(tcase, naps_are_short_where_nothing_wakes, 0, 5);
+    tcase_add_loop_test(tcase, sleeps_are_short_where_nothing_wakes, 0, 5);
 }
 
 int main(void)

@@ -68,14 +68,14 @@ static void pair_start(struct pair *pair, ctn_segment_kind_t kind, size_t limit,
     pair->to_child = down[1];
 }
 
-static uint64_t hear(int from)
+static uint64_t receive_word(int from)
 {
     uint64_t word = 0;
     ssize_t got = read(from, &word, sizeof(word));
     return got == (ssize_t)sizeof(word) ? word : UINT64_MAX;
 }
 
-static void say(int to, uint64_t word)
+static void send_word(int to, uint64_t word)
 {
     if (write(to, &word, sizeof(word)) != (ssize_t)sizeof(word)) {
         _exit(101);
@@ -91,13 +91,13 @@ static int write_where_told(ctn_heap_t *heap, int to_parent, int from_parent)
     if (!ctn_heap_contains(heap, mine, 100000, &offset)) {
         return 1;
     }
-    say(to_parent, offset);
-    uint64_t theirs = hear(from_parent);
+    send_word(to_parent, offset);
+    uint64_t theirs = receive_word(from_parent);
     if (!heap_filled(ctn_heap_arena(heap, 0) + theirs, 5000, 55)) {
         return 2;
     }
     heap_fill(ctn_heap_arena(heap, 0) + theirs, 5000, 56);
-    say(to_parent, 1);
+    send_word(to_parent, 1);
     return 0;
 }
 
@@ -108,7 +108,7 @@ START_TEST(ranks_see_each_other)
 
     pair_start(&pair, _i == 0 ? CTN_SEGMENT_MEMFD : CTN_SEGMENT_SHM, 16 * MIB,
                write_where_told);
-    uint64_t theirs = hear(pair.from_child);
+    uint64_t theirs = receive_word(pair.from_child);
     ctn_heap_attached(pair.heap);
     ck_assert_int_eq(names_in_shm(), 0);
     ck_assert(heap_filled(ctn_heap_arena(pair.heap, 1) + theirs, 100000, 77));
@@ -117,8 +117,8 @@ START_TEST(ranks_see_each_other)
     unsigned char *mine = ctn_heap_alloc(pair.heap, 1, 5000);
     heap_fill(mine, 5000, 55);
     ck_assert(ctn_heap_contains(pair.heap, mine, 5000, &offset));
-    say(pair.to_child, offset);
-    ck_assert_uint_eq(hear(pair.from_child), 1);
+    send_word(pair.to_child, offset);
+    ck_assert_uint_eq(receive_word(pair.from_child), 1);
     ck_assert(heap_filled(mine, 5000, 56));
     heap_expect_success(pair.child);
     ctn_heap_destroy(pair.heap);
@@ -132,11 +132,11 @@ static int take_nearly_all(ctn_heap_t *heap, int to_parent, int from_parent)
     if (block == NULL) {
         return 1;
     }
-    say(to_parent, 0);
-    hear(from_parent);
+    send_word(to_parent, 0);
+    receive_word(from_parent);
     ctn_heap_free(heap, block);
-    say(to_parent, 0);
-    hear(from_parent);
+    send_word(to_parent, 0);
+    receive_word(from_parent);
     return 0;
 }
 
@@ -146,7 +146,7 @@ START_TEST(limit_is_shared)
 
     pair_start(&pair, _i == 0 ? CTN_SEGMENT_MEMFD : CTN_SEGMENT_SHM, 8 * MIB,
                take_nearly_all);
-    ck_assert_uint_eq(hear(pair.from_child), 0);
+    ck_assert_uint_eq(receive_word(pair.from_child), 0);
     ctn_heap_attached(pair.heap);
     ck_assert_ptr_null(ctn_heap_alloc(pair.heap, 1, 2 * MIB));
     void *block = ctn_heap_alloc(pair.heap, 1, MIB);
@@ -155,10 +155,10 @@ START_TEST(limit_is_shared)
     ck_assert_uint_eq(stats.node_taken, 8 * MIB);
     ck_assert_uint_eq(stats.taken, MIB);
     ck_assert_ptr_null(ctn_heap_alloc(pair.heap, 1, 1));
-    say(pair.to_child, 0);
-    ck_assert_uint_eq(hear(pair.from_child), 0);
+    send_word(pair.to_child, 0);
+    ck_assert_uint_eq(receive_word(pair.from_child), 0);
     ck_assert_ptr_nonnull(ctn_heap_alloc(pair.heap, 1, 4 * MIB));
-    say(pair.to_child, 0);
+    send_word(pair.to_child, 0);
     heap_expect_success(pair.child);
     ctn_heap_check(pair.heap);
     ctn_heap_destroy(pair.heap);
@@ -174,8 +174,8 @@ static int allocate_a_lot(ctn_heap_t *heap, int to_parent, int from_parent)
     }
     heap_model_end(&model);
     ctn_heap_check(heap);
-    say(to_parent, 0);
-    hear(from_parent);
+    send_word(to_parent, 0);
+    receive_word(from_parent);
     return model.wrong;
 }
 
@@ -193,9 +193,9 @@ START_TEST(ranks_compete)
     }
     heap_model_end(&model);
     ck_assert(!model.wrong);
-    ck_assert_uint_eq(hear(pair.from_child), 0);
+    ck_assert_uint_eq(receive_word(pair.from_child), 0);
     ck_assert_uint_le(heap_stats_of(pair.heap).node_taken, 2 * MIB);
-    say(pair.to_child, 0);
+    send_word(pair.to_child, 0);
     heap_expect_success(pair.child);
     ctn_heap_attached(pair.heap);
     ctn_heap_destroy(pair.heap);

@@ -92,23 +92,24 @@ static void *postman(void *argument)
 
     for (int i = 0; i < MAILS; i++) {
         size_t bytes = 16 + heap_random_size(&self->seed, 40000);
-        unsigned char *mail = ctn_heap_alloc(post->heap, 1, bytes);
-        if (mail != NULL) {
+        unsigned char *message = ctn_heap_alloc(post->heap, 1, bytes);
+        if (message != NULL) {
             uint64_t head[2] = {bytes, oracle_random(&self->seed)};
             size_t body = bytes - 16 < 64 ? bytes - 16 : 64;
-            memcpy(mail, head, 16);
-            heap_fill(mail + 16, body, head[1]);
+            memcpy(message, head, 16);
+            heap_fill(message + 16, body, head[1]);
         }
         unsigned to = oracle_random(&self->seed) % MAILBOXES;
-        mail = __atomic_exchange_n(&post->box[to], mail, __ATOMIC_ACQ_REL);
-        if (mail != NULL) {
+        message =
+            __atomic_exchange_n(&post->box[to], message, __ATOMIC_ACQ_REL);
+        if (message != NULL) {
             uint64_t head[2];
-            memcpy(head, mail, 16);
+            memcpy(head, message, 16);
             size_t body = head[0] - 16 < 64 ? head[0] - 16 : 64;
-            if (!heap_filled(mail + 16, body, head[1])) {
+            if (!heap_filled(message + 16, body, head[1])) {
                 __atomic_store_n(&post->wrong, true, __ATOMIC_RELAXED);
             }
-            ctn_heap_free(post->heap, mail);
+            ctn_heap_free(post->heap, message);
         }
     }
     return NULL;

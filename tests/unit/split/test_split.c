@@ -148,7 +148,7 @@ static void split_world(job_t *job)
     }
     ctn_log_chain_drop(job->chain);
     ctn_backoff_t backoff = {0};
-    while (job->exec->aside != NULL) { /* the members part */
+    while (job->exec->background != NULL) { /* the members part */
         ctn_exec_poll_or_idle(job->exec, &backoff);
     }
     JOB_CHECK(job, job->exec->tally.memory == memory);

@@ -198,14 +198,14 @@ static int time_copy(const catena_config_t *config, void *argument)
 /** Cores 0, 1 are one domain, 2, 3 the other. */
 START_TEST(copies_share_a_domain)
 {
-    static const double expected[] = {0, 250000, 250000, 0, 333333};
+    static const double posted[] = {0, 250000, 250000, 0, 333333};
     static const int ppn[] = {1, 2, 4}; /* 2: one in each domain */
     shared_t shared = {.bytes = 1000000};
     catena_sim_params_t params = on_round(1, ppn[_i]);
     ck_assert_int_eq(catena_sim_run(&params, time_copy, &shared, NULL),
                      CATENA_OK);
     for (int i = 0; i < ppn[_i]; i++) {
-        ck_assert_msg(fabs(shared.times[i] - expected[ppn[_i]]) < 50,
+        ck_assert_msg(fabs(shared.times[i] - posted[ppn[_i]]) < 50,
                       "%d ranks: %g ns", ppn[_i], shared.times[i]);
     }
 }
@@ -359,7 +359,7 @@ START_TEST(nobody_can_go_on)
 }
 END_TEST
 
-static int give_up(const catena_config_t *config, void *argument)
+static int abandon(const catena_config_t *config, void *argument)
 {
     rank_t r;
     (void)argument;
@@ -382,7 +382,7 @@ START_TEST(a_rank_aborts)
 #endif
     catena_sim_params_t params = on_round(2, 2);
     catena_sim_report_t report;
-    ck_assert_int_eq(catena_sim_run(&params, give_up, NULL, &report),
+    ck_assert_int_eq(catena_sim_run(&params, abandon, NULL, &report),
                      CATENA_ERR_SYSTEM);
     ck_assert_int_eq(report.exit_code, 17);
 }

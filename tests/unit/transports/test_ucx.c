@@ -394,31 +394,31 @@ START_TEST(test_outside_arena)
 END_TEST
 
 /** Whatever is cut off or changed in a card, it is refused. */
-static void body_cards(rank_t *r)
+static void body_ep_addresses(rank_t *r)
 {
     ctn_endpoint_t *endpoint = NULL;
-    uint64_t bytes = r->meeting->card_bytes[0];
+    uint64_t bytes = r->meeting->ep_address_bytes[0];
 
     r->log.level = CTN_LOG_FATAL;
     for (uint64_t n = 0; n < bytes; n++) {
-        r->meeting->card_bytes[0] = n;
+        r->meeting->ep_address_bytes[0] = n;
         NEED(r->transport->ops->connect(r->transport, 0, &endpoint) !=
              CATENA_OK);
     }
-    r->meeting->card_bytes[0] = bytes;
+    r->meeting->ep_address_bytes[0] = bytes;
     for (int i = 0; i < 16; i++) { /* magic, version, process */
-        r->meeting->cards[0][i] ^= 0x55;
+        r->meeting->ep_addresses[0][i] ^= 0x55;
         NEED(r->transport->ops->connect(r->transport, 0, &endpoint) !=
              CATENA_OK);
-        r->meeting->cards[0][i] ^= 0x55;
+        r->meeting->ep_addresses[0][i] ^= 0x55;
     }
     NEED(endpoint == NULL);
     connect_to(r, 0);
 }
 
-START_TEST(test_cards)
+START_TEST(test_ep_addresses)
 {
-    run_ranks(1, 0, ARENA_BYTES, -1, body_cards);
+    run_ranks(1, 0, ARENA_BYTES, -1, body_ep_addresses);
 }
 END_TEST
 
@@ -493,7 +493,7 @@ static void add_cases(TCase *tcase)
     tcase_add_loop_test(tcase, test_leave_get, 0, VARIANTS_NETWORK);
     tcase_add_loop_test(tcase, test_sleep, 0, VARIANTS_NETWORK);
     tcase_add_test(tcase, test_outside_arena);
-    tcase_add_test(tcase, test_cards);
+    tcase_add_test(tcase, test_ep_addresses);
     tcase_add_loop_test(tcase, test_sparse_arena, 0, VARIANTS);
     tcase_add_test(tcase, test_first_large);
 }

@@ -17,15 +17,15 @@ static const uint64_t *word_of(const rank_t *r, uint64_t offset)
     return (const void *)(r->arena + offset);
 }
 
-static void take(void *context, const void *data, size_t bytes)
+static void handler(void *context, const void *data, size_t bytes)
 {
     memcpy(context, data, bytes);
 }
 
-static bool expect(rank_t *r, uint64_t value, unsigned char *aside)
+static bool post_receive(rank_t *r, uint64_t value, unsigned char *aside)
 {
-    return r->transport->ops->expect(r->transport, word_of(r, WORD), value,
-                                     BYTES, take, aside);
+    return r->transport->ops->post_receive(r->transport, word_of(r, WORD),
+                                           value, BYTES, handler, aside);
 }
 
 /** Put what tells `seed` to the right neighbour, wait for the left one's. */
@@ -43,7 +43,7 @@ static void put_right(rank_t *r, size_t bytes, uint64_t value)
 }
 
 /** Each expected message goes aside, and only that one. */
-static void body_expected(rank_t *r)
+static void body_posted(rank_t *r)
 {
     unsigned char *aside = calloc(1, BYTES);
     bool by_put =
@@ -51,12 +51,12 @@ static void body_expected(rank_t *r)
 
     for (uint64_t value = 1; value <= 3; value++) {
         fill(r->arena + AT, BYTES, 99);
-        bool expected = expect(r, value, aside);
+        bool posted = post_receive(r, value, aside);
         /* put, fence, put writes where it says without asking anybody */
-        NEED(expected != by_put);
+        NEED(posted != by_put);
         put_right(r, BYTES, value);
-        NEED(filled(expected ? aside : r->arena + AT, BYTES, value));
-        NEED(!expected || filled(r->arena + AT, BYTES, 99));
+        NEED(filled(posted ? aside : r->arena + AT, BYTES, value));
+        NEED(!posted || filled(r->arena + AT, BYTES, 99));
     }
     put_right(r, BYTES, 4); /* no more expected */
     NEED(filled(r->arena + AT, BYTES, 4));
@@ -71,25 +71,25 @@ static void body_other(rank_t *r)
     unsigned char *aside = malloc(BYTES);
 
     fill(aside, BYTES, 7);
-    NEED(expect(r, 2, aside));
-    NEED(!expect(r, 3, aside)); /* one a word */
+    NEED(post_receive(r, 2, aside));
+    NEED(!post_receive(r, 3, aside)); /* one a word */
     put_right(r, BYTES, 1);
     NEED(filled(r->arena + AT, BYTES, 1) && filled(aside, BYTES, 7));
     put_right(r, BYTES / 2, 2); /* not what was expected, and over */
     NEED(filled(r->arena + AT, BYTES / 2, 2) && filled(aside, BYTES, 7));
-    NEED(expect(r, 3, aside));
-    ops->unexpect(r->transport, word_of(r, WORD + 128));
-    NEED(!expect(r, 3, aside));
-    ops->unexpect(r->transport, word_of(r, WORD));
+    NEED(post_receive(r, 3, aside));
+    ops->cancel_receive(r->transport, word_of(r, WORD + 128));
+    NEED(!post_receive(r, 3, aside));
+    ops->cancel_receive(r->transport, word_of(r, WORD));
     put_right(r, BYTES, 3);
     NEED(filled(r->arena + AT, BYTES, 3) && filled(aside, BYTES, 7));
     free(aside);
     meet(r);
 }
 
-START_TEST(test_expected)
+START_TEST(test_posted)
 {
-    run_ranks(2, _i, ARENA_BYTES, -1, body_expected);
+    run_ranks(2, _i, ARENA_BYTES, -1, body_posted);
 }
 END_TEST
 
@@ -101,7 +101,7 @@ END_TEST
 
 static void add_cases(TCase *tcase)
 {
-    tcase_add_loop_test(tcase, test_expected, 0, VARIANTS);
+    tcase_add_loop_test(tcase, test_posted, 0, VARIANTS);
     tcase_add_test(tcase, test_other);
 }
 

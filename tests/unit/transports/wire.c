@@ -24,13 +24,13 @@ uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static catena_status_t lookup(void *context, uint64_t process, void **card,
-                              size_t *bytes)
+static catena_status_t lookup(void *context, uint64_t process,
+                              void **ep_address, size_t *bytes)
 {
     meeting_t *meeting = context;
-    *bytes = meeting->card_bytes[process];
-    *card = malloc(*bytes);
-    memcpy(*card, meeting->cards[process], *bytes);
+    *bytes = meeting->ep_address_bytes[process];
+    *ep_address = malloc(*bytes);
+    memcpy(*ep_address, meeting->ep_addresses[process], *bytes);
     return CATENA_OK;
 }
 
@@ -98,12 +98,12 @@ static void open_rank(rank_t *r)
         .lookup_context = r->meeting,
     };
     NEED(ctn_ucx_ops.create(&params, &r->transport) == CATENA_OK);
-    const void *card;
+    const void *ep_address;
     size_t bytes;
-    r->transport->ops->card(r->transport, &card, &bytes);
+    r->transport->ops->ep_address(r->transport, &ep_address, &bytes);
     NEED(bytes <= CARD_MAX);
-    memcpy(r->meeting->cards[r->rank], card, bytes);
-    r->meeting->card_bytes[r->rank] = bytes;
+    memcpy(r->meeting->ep_addresses[r->rank], ep_address, bytes);
+    r->meeting->ep_address_bytes[r->rank] = bytes;
     meet(r);
 }
 

@@ -22,8 +22,8 @@
 /** What the ranks of one test share. */
 typedef struct meeting {
     uint64_t arrived[16]; /* one counter per barrier */
-    uint64_t card_bytes[RANKS_MAX];
-    unsigned char cards[RANKS_MAX][CARD_MAX];
+    uint64_t ep_address_bytes[RANKS_MAX];
+    unsigned char ep_addresses[RANKS_MAX][CARD_MAX];
     pid_t pids[RANKS_MAX];
 } meeting_t;
 

@@ -242,19 +242,19 @@ static void post_receive(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
         return;
     }
     run->posted[slot] = (ctn_leader_posted_t){op, port, slot};
-    a->has_posted |=
-        ctn_expect(op->exec->network, arrival_word(op, port, slot),
-                   ctn_leaders_arrival(op, fragment->node, fragment->number),
-                   sizeof(ctn_fragment_header_t) + fragment->bytes,
-                   receive_posted, &run->posted[slot]);
+    a->has_posted |= ctn_post_receive(
+        op->exec->network, arrival_word(op, port, slot),
+        ctn_leaders_arrival(op, fragment->node, fragment->number),
+        sizeof(ctn_fragment_header_t) + fragment->bytes, receive_posted,
+        &run->posted[slot]);
 }
 
 void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a)
 {
     for (uint32_t i = 0; a->has_posted && i < a->layout->ports; i++) {
         for (unsigned slot = 0; slot < CTN_LEADER_STAGING_SLOTS; slot++) {
-            ctn_unexpect(op->exec->network,
-                         arrival_word(op, &a->layout->port[i], slot));
+            ctn_cancel_receive(op->exec->network,
+                               arrival_word(op, &a->layout->port[i], slot));
         }
     }
 }
