@@ -1,8 +1,8 @@
-/* Allgather on a chain, of any lengths. Moody, Ahn, de Supinski: Exascale
- * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2: a double
- * scan whose values are laid end to end.
- * Rounds: ceil(log2 p). Messages: two per member and round; every piece travels
- * to each member once. Memory: the result, and what is sent of it. */
+/* Allgather on a chain, of blocks of any lengths. Moody, Ahn, de Supinski:
+ * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2:
+ * a double scan whose values are concatenated. Rounds: ceil(log2 p). Messages:
+ * two per member and round; every block is sent to each member once. Memory:
+ * the result, and the messages being sent. */
 
 #include "group/rooted_tree.h"
 
@@ -11,7 +11,7 @@ typedef struct allgather {
     /* arguments */
     ctn_rank_block_t own;
     ctn_rank_blocks_t *result;
-    /* working: this member's piece and those from either side, nearest first */
+    /* working: this member's block and those from either side, nearest first */
     ctn_stream_t stream[2];
 } allgather_t;
 

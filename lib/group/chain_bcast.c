@@ -1,7 +1,7 @@
 /* Broadcast on a chain from any root. Moody, Ahn, de Supinski: Exascale
- * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2.
- * Rounds: ceil(log2 p). Messages: one per member. Memory: O(1) values, since
- * all children fetch from the same. */
+ * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2. Rounds:
+ * ceil(log2 p). Messages: one per member. Memory: O(1) values, because all
+ * children read the same buffer. */
 
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct bcast {
     void *data;
     size_t bytes;
     /* working */
-    unsigned char *copy; /* the root's, of what does not fit a slot */
+    unsigned char *copy; /* root: a copy of data that does not fit a slot */
     const void *source;  /* for the children */
 } bcast_t;
 
@@ -43,7 +43,7 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
     (void)side;
     bcast_t *bcast = ctn_op_state(op);
     if (receive_handle->bytes != bcast->bytes) {
-        return CATENA_ERR_ARG; /* members do not agree */
+        return CATENA_ERR_ARG; /* length mismatch */
     }
     bcast->source = receive_handle->data;
     return CATENA_OK;
@@ -58,7 +58,7 @@ static ctn_rank_block_t all(ctn_op_t *op, unsigned side, unsigned child)
 
 static const ctn_rooted_values_t values = {incoming, all};
 
-/** The children first: they have more to do. */
+/** Send to the children before copying: they are on the critical path. */
 static ctn_step_t pass_on(ctn_op_t *op)
 {
     bcast_t *bcast = ctn_op_state(op);
@@ -73,7 +73,7 @@ static ctn_step_t pass_on(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     bcast_t *bcast = ctn_op_state(op);
-    if (op->status == CATENA_OK) { /* else they may be lent */
+    if (op->status == CATENA_OK) { /* else children may still read it */
         ctn_rooted_drop(op);
         ctn_scratch_free(op->exec, bcast->copy, bcast->bytes);
     }

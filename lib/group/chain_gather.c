@@ -1,8 +1,8 @@
-/* Gather on a chain to any root, of any lengths. Moody, Ahn, de Supinski:
- * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2.
- * Rounds: ceil(log2 p). Messages: one per member. Memory: that of the members
- * below. What a subtree sends are its pieces, the nearest to the root first, so
- * a parent lays the streams of its children end to end. */
+/* Gather on a chain to any root, of blocks of any lengths. Moody, Ahn, de
+ * Supinski: Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011,
+ * section 2. Rounds: ceil(log2 p). Messages: one per member. Memory: that of
+ * the members below. A subtree sends its blocks in order, the nearest to the
+ * root first, so a parent concatenates the streams of its children. */
 
 #include "group/rooted_tree.h"
 
@@ -15,8 +15,8 @@ typedef struct gather {
     ctn_stream_t stream[2];
 } gather_t;
 
-/** Streams begin with the own piece: the root has two, others that away from
- * it. */
+/** A stream begins with the own block. The root has two streams; other members
+ * have one, on the side away from the root. */
 static bool has_stream(const ctn_rooted_t *tree, unsigned side)
 {
     return tree->is_root || side != tree->up;
@@ -63,7 +63,7 @@ static void finish(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
     ctn_rooted_drop(op);
-    if (op->status == CATENA_OK) { /* else one may be lent */
+    if (op->status == CATENA_OK) { /* else the parent may still read one */
         ctn_stream_release(op->exec, &gather->stream[CTN_LEFT]);
         ctn_stream_release(op->exec, &gather->stream[CTN_RIGHT]);
     }

@@ -1,7 +1,7 @@
 /* Reduction on a chain to any root. Moody, Ahn, de Supinski: Exascale
- * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2.
- * Rounds: ceil(log2 p). Messages: one per member. Memory: O(1) values. Order is
- * kept: see group/rooted_tree.h. */
+ * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2. Rounds:
+ * ceil(log2 p). Messages: one per member. Memory: O(1) values. The order of
+ * members is kept: see group/rooted_tree.h. */
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ typedef struct reduce {
     size_t bytes;
     void *result;
     /* working */
-    unsigned char *value; /* of the members heard of */
+    unsigned char *value; /* of the members received so far */
 } reduce_t;
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -41,7 +41,7 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
 {
     reduce_t *reduce = ctn_op_state(op);
     if (receive_handle->bytes != reduce->bytes) {
-        return CATENA_ERR_ARG; /* members do not agree */
+        return CATENA_ERR_ARG; /* length mismatch */
     }
     reduce->by.combine(reduce->value, receive_handle->data, reduce->bytes,
                        side == CTN_LEFT, reduce->by.argument);
@@ -68,7 +68,7 @@ static void finish(ctn_op_t *op)
 {
     reduce_t *reduce = ctn_op_state(op);
     ctn_rooted_drop(op);
-    if (op->status == CATENA_OK) { /* else it may be lent */
+    if (op->status == CATENA_OK) { /* else the parent may still read it */
         ctn_scratch_free(op->exec, reduce->value, reduce->bytes);
     }
 }

@@ -1,9 +1,8 @@
-/* Scans on a chain, and the allreduce that is one. Moody, Ahn, de Supinski:
- * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2,
- * figure 1.
+/* Scans on a chain, and allreduce by a scan. Moody, Ahn, de Supinski: Exascale
+ * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2, figure 1.
  * Rounds: ceil(log2 p). Messages: two per member and round. Memory: O(1)
  * values. Differs from the paper: exclusive values are folded as they arrive,
- * beside the inclusive ones, so no shift follows. */
+ * in addition to the inclusive ones, so no shift follows. */
 
 #include <string.h>
 
@@ -16,14 +15,15 @@ typedef struct scan {
     ctn_operator_t by;
     const void *own;
     size_t bytes;
-    bool scanned[2];    /* is scanned from that side */
-    void *exclusive[2]; /* results, NULL: not asked for */
+    bool scanned[2];    /* whether values are scanned from that side */
+    void *exclusive[2]; /* results; NULL: not wanted */
     void *inclusive;    /* from the left */
     void *total;
     /* working */
-    unsigned char *running[2]; /* of those within reach, with this one */
-    unsigned char *right;      /* exclusive from there, for the total */
-    bool any[2];               /* there is a value in exclusive */
+    unsigned char
+        *running[2];      /* of the members within reach, including this one */
+    unsigned char *right; /* exclusive from the right, for the total */
+    bool any[2];          /* whether `exclusive` has a value */
 } scan_t;
 
 static unsigned char *new_value(ctn_op_t *op, const scan_t *scan)
@@ -86,7 +86,7 @@ static catena_status_t incoming(ctn_op_t *op, unsigned side,
 {
     scan_t *scan = ctn_op_state(op);
     if (bytes != (scan->scanned[side] ? scan->bytes : 0)) {
-        return CATENA_ERR_ARG; /* members do not agree */
+        return CATENA_ERR_ARG; /* length mismatch */
     }
     if (!scan->scanned[side]) {
         return CATENA_OK;
@@ -143,7 +143,7 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-/** @param asked from where to scan, and where results go */
+/** @param arguments the sides to scan from, and where the results go */
 static ctn_op_t *create(ctn_exec_t *exec, ctn_chain_t *chain, ctn_operator_t by,
                         const void *own, size_t bytes, const scan_t *arguments)
 {

@@ -1,23 +1,25 @@
-/* Scatter on a chain from any root, of any lengths. Moody, Ahn, de Supinski:
- * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2.
- * Rounds: ceil(log2 p). Messages: one per member. Memory: that of the members
- * below. A subtree gets its pieces as a stream, the nearest to the root first,
- * of which each child's are a stretch: it fetches them from where they lie. */
+/* Scatter on a chain from any root, of blocks of any lengths. Moody, Ahn, de
+ * Supinski: Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011,
+ * section 2. Rounds: ceil(log2 p). Messages: one per member. Memory: that of
+ * the members below. A subtree receives its blocks as one stream, the nearest
+ * to the root first. Each child's blocks are contiguous in it, and the child
+ * reads them in place. */
 
 #include "group/rooted_tree.h"
 
 typedef struct scatter {
     ctn_rooted_t tree; /* first */
     /* arguments */
-    const ctn_rank_block_t *blocks; /* the root's */
+    const ctn_rank_block_t *blocks; /* root only */
     ctn_rank_blocks_t *result;
     /* working */
-    ctn_stream_t stream[2]; /* the root's, for either side */
-    const ctn_receive_handle_t *receive_handle; /* the others' */
-    size_t bound[2][CTN_ROOTED_ROUNDS + 1]; /* where children's pieces begin */
+    ctn_stream_t stream[2]; /* root only, one for each side */
+    const ctn_receive_handle_t *receive_handle; /* other members */
+    size_t bound[2][CTN_ROOTED_ROUNDS +
+                    1]; /* where the blocks of each child begin */
 } scatter_t;
 
-/** The root's pieces for one side, in the order in which they go there. */
+/** Pack the root's blocks for one side, the nearest member's first. */
 static catena_status_t pack(ctn_op_t *op, scatter_t *scatter, unsigned side)
 {
     const ctn_chain_place_t *place = &scatter->tree.chain->place;
@@ -35,8 +37,8 @@ static catena_status_t pack(ctn_op_t *op, scatter_t *scatter, unsigned side)
     return status;
 }
 
-/** Children's pieces begin at 1, 2, 4, ... away, and the last one's end with
- * the stream. `at`: where the first one's begin. */
+/** Find the blocks of each child. They begin at distances 1, 2, 4, ..., and the
+ * last child's end with the stream. `at`: where the first one's begin. */
 static void find_bounds(scatter_t *scatter, unsigned side,
                         const unsigned char *records, size_t at, size_t end)
 {
@@ -50,7 +52,7 @@ static void find_bounds(scatter_t *scatter, unsigned side,
     scatter->bound[side][children] = at;
 }
 
-/** The result: this member's own, as if it were alone. */
+/** Set the result: this member's own block. */
 static catena_status_t store_own(ctn_op_t *op, scatter_t *scatter,
                                  ctn_rank_block_t own)
 {
@@ -108,7 +110,7 @@ static const ctn_rooted_values_t values = {incoming, child_blocks};
 static void finish(ctn_op_t *op)
 {
     scatter_t *scatter = ctn_op_state(op);
-    if (op->status == CATENA_OK) { /* else they may be lent */
+    if (op->status == CATENA_OK) { /* else children may still read them */
         ctn_rooted_drop(op);
         ctn_stream_release(op->exec, &scatter->stream[CTN_LEFT]);
         ctn_stream_release(op->exec, &scatter->stream[CTN_RIGHT]);

@@ -1,8 +1,8 @@
 /* Double exclusive scan on a chain. Moody, Ahn, de Supinski: Exascale
- * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2.
- * Rounds: ceil(log2 p). Messages: two per member and round. Memory: O(1).
- * Differs from the paper: both directions share one state machine; the
- * exclusive values are folded as they arrive, so no final shift is needed. */
+ * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2. Rounds:
+ * ceil(log2 p). Messages: two per member and round. Memory: O(1). Differs from
+ * the paper: both directions share one state machine; the exclusive values are
+ * folded as they arrive, so no final shift is needed. */
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { LEFT, RIGHT };
 
-/** A message: the sender's partner on its far side, and its running value. */
+/** A message: the sender's partner on its other side, and its running value. */
 typedef struct scan_message {
     uint64_t beyond; /* packed */
     unsigned char value[CTN_SCAN_BYTES];
@@ -31,8 +31,8 @@ ctn_step_t ctn_scan_begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Send to the partner on `side` what lies on the other side, self included,
- * and whom it will meet there next. */
+/** Send to the partner on `side` the value of the other side, own value
+ * included, and the address of its next partner. */
 static catena_status_t send(ctn_op_t *op, ctn_scan_t *scan, int side)
 {
     scan_message_t message;
@@ -68,7 +68,8 @@ static const scan_message_t *message_from(ctn_op_t *op, ctn_scan_t *scan,
     return (const void *)ctn_op_slot(op, slot)->data;
 }
 
-/** Whether the round's message from `side` has been taken, or is not due. */
+/** Return whether the round's message from `side` has been folded or is not
+ * due. */
 static bool receive(ctn_op_t *op, ctn_scan_t *scan, int side)
 {
     if (!ctn_address_exists(scan->partner[side]) ||
@@ -100,8 +101,8 @@ ctn_step_t ctn_scan_rounds(ctn_op_t *op)
     if (!scan->sent) {
         return send_both(op, scan);
     }
-    /* A round ends when both sides are in: what is sent next must not
-     * contain a later round's values. */
+    /* A round ends when the messages of both sides are here: the next message
+     * must not contain a later round's values. */
     if (!receive(op, scan, LEFT) || !receive(op, scan, RIGHT)) {
         return CTN_STEP_WAIT;
     }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which there are ---- */
+/* ---- list of groups ---- */
 
 static void join_list(catena_group_t *group)
 {
@@ -11,8 +11,8 @@ static void join_list(catena_group_t *group)
     group->exec->groups = group;
 }
 
-/** They are few: each has a block of the heap. One that is freed has left
- * already. */
+/** Remove a group from the list, if it is still in it. Linear: there are few
+ * groups, since each has a control block in the heap. */
 static void leave_list(const catena_group_t *group)
 {
     catena_group_t **link = &group->exec->groups;
@@ -24,9 +24,9 @@ static void leave_list(const catena_group_t *group)
     }
 }
 
-/* ---- making and releasing ---- */
+/* ---- creation and release ---- */
 
-/** A handle over a block. */
+/** Initialize a handle over a control block. */
 static void set_up(catena_group_t *group, ctn_exec_t *exec, void *block)
 {
     const ctn_control_block_layout_t *at = ctn_group_layout(group);
@@ -82,7 +82,7 @@ ctn_duplicates_t *ctn_duplicates_of(catena_group_t *group)
     return found != NULL ? requests_in(found) : NULL;
 }
 
-/** How long the block of a hidden duplicate is. */
+/** Return the length of the control block of a hidden duplicate. */
 static size_t lay_out_hidden(ctn_hidden_t *hidden, uint32_t members,
                              size_t node_area, bool eager)
 {
@@ -162,16 +162,17 @@ int catena_group_size(const catena_group_t *group)
     return group != NULL ? (int)group->chain.place.size : 0;
 }
 
-/* ---- parting ---- */
+/* ---- teardown ---- */
 
-/* Members part by a scan on slots of its own. When it is complete here all
- * members have begun to free the group, so all have completed everything
- * before; and every put aimed at this member has arrived. Nothing late can land
- * in the memory that is given back: not even words that nobody waits for, which
- * have been delivered before. Nobody waits for that: the scan runs aside. */
+/* Teardown is a scan on slots of its own. When the scan is complete here, all
+ * members have begun to free the group. So all of them have completed every
+ * earlier operation, and every put to this member has arrived, including words
+ * that no operation waits for, which were flushed before. Nothing late can be
+ * written to the memory that is released. No caller waits for the scan: it runs
+ * in the background. */
 
 typedef struct teardown {
-    ctn_scan_t scan; /* first: its phases run here */
+    ctn_scan_t scan; /* first: its phases are used here */
     catena_group_t *group;
     bool flush;
     bool keep; /* the caller releases the group */
@@ -181,8 +182,8 @@ typedef struct teardown {
     ctn_words_t right;
 } teardown_t;
 
-/** No operation of the group is under way, not even one that nobody waits
- * for. */
+/** Return whether no operation of the group is under way, detached ones
+ * included. */
 static bool is_quiet(const catena_group_t *group)
 {
     bool quiet = ctn_sequence_under_way(&group->sequence) == 0 &&
@@ -194,7 +195,7 @@ static bool is_quiet(const catena_group_t *group)
     return quiet;
 }
 
-/** Requests that are not freed yet may still look at the group. */
+/** Requests that are not freed yet may still access the group. */
 static bool ready(const ctn_op_t *op)
 {
     const teardown_t *teardown = (const void *)op->memory;
@@ -205,9 +206,10 @@ static bool ready(const ctn_op_t *op)
             requests_in(found)->users.count == 0);
 }
 
-/** Stores of the simulator are slow, and those that nobody waits for are late
- * at most where it has no memory to tell; those of processors come in order.
- * What goes by the network is waited for only where no operation has. */
+/** Flush words that no operation waits for. Stores of the simulator are
+ * delayed; in virtual time they are always flushed. Stores of processors are
+ * ordered. Puts through the network are flushed only if no operation has waited
+ * for them. */
 static ctn_step_t flush(ctn_op_t *op)
 {
     const teardown_t *teardown = ctn_op_state(op);
@@ -230,7 +232,7 @@ static ctn_step_t await_flush(ctn_op_t *op)
 static void release_group(ctn_op_t *op)
 {
     teardown_t *teardown = ctn_op_state(op);
-    if (!teardown->keep) { /* others may be at the next turn already */
+    if (!teardown->keep) { /* other members may be at the next turn already */
         ctn_sequence_clear(op->exec, &teardown->sequence);
         ctn_group_release(teardown->group);
     }
@@ -243,7 +245,7 @@ static const ctn_phase_t teardown_phases[] = {{"flush", flush},
                                               {NULL, NULL}};
 
 static const ctn_algorithm_t teardown_algorithm = {
-    .name = "parting",
+    .name = "teardown",
     .state_bytes = sizeof(teardown_t),
     .phases = teardown_phases,
     .synchronizing = true,
@@ -251,7 +253,7 @@ static const ctn_algorithm_t teardown_algorithm = {
     .ready = ready,
 };
 
-/** NULL: no memory. */
+/** Create the teardown scan. NULL: no memory. */
 static ctn_op_t *create_teardown(catena_group_t *group, unsigned turn,
                                  uint64_t value)
 {
@@ -280,8 +282,8 @@ static ctn_op_t *create_teardown(catena_group_t *group, unsigned turn,
     return op;
 }
 
-/** Whether the caller has operations under way that it should have completed.
- */
+/** Return whether the caller has incomplete operations on the group; logs
+ * it. */
 static bool is_busy(const catena_group_t *group)
 {
     uint64_t under_way =
@@ -290,8 +292,8 @@ static bool is_busy(const catena_group_t *group)
         return false;
     }
     ctn_error(group->exec->log,
-              "a group is freed with %llu of its operations under way; "
-              "complete them first",
+              "group free: %llu operations are under way; complete them "
+              "first",
               (unsigned long long)(under_way - group->sequence.detached));
     return true;
 }

@@ -1,8 +1,7 @@
-/* The members 2^d away, for all d. Moody, Ahn, de Supinski: Exascale Algorithms
- * for Generalized MPI_Comm_split, EuroMPI 2011, section 2: what forwarding
- * addresses finds, kept.
- * Rounds: ceil(log2 p). Messages: two per member and round. Memory:
- * O(log p). */
+/* Builds the log-chain: the members 2^d away, for all d. Moody, Ahn, de
+ * Supinski: Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011,
+ * section 2: the addresses found by forwarding are stored. Rounds: ceil(log2
+ * p). Messages: two per member and round. Memory: O(log p). */
 
 #include <string.h>
 
@@ -13,8 +12,8 @@ enum { LEFT, RIGHT };
 
 typedef struct building {
     ctn_chain_t *chain;
-    ctn_log_chain_t *log; /* becomes the lane's when it is complete */
-    unsigned round;       /* whose members are known */
+    ctn_log_chain_t *log; /* becomes chain->log when it is complete */
+    unsigned round;       /* whose partners are known */
     bool sent;
 } building_t;
 
@@ -54,7 +53,7 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Tell each partner who is on the other side, as far away. */
+/** Send to each partner the address of the partner on the other side. */
 static ctn_step_t send_both(ctn_op_t *op, building_t *building)
 {
     const ctn_address_t *partner = building->log->round[building->round].side;
@@ -73,7 +72,8 @@ static ctn_step_t send_both(ctn_op_t *op, building_t *building)
     return CTN_STEP_MOVED;
 }
 
-/** Whoever has no partner on a side has none further away. */
+/** Return whether the round's message from `side` has arrived or is not due. A
+ * member without a partner on a side has none further away. */
 static bool received(ctn_op_t *op, const building_t *building, unsigned side,
                      ctn_address_t *beyond)
 {

@@ -63,8 +63,8 @@ ctn_op_t *ctn_rooted_create(ctn_exec_t *exec, ctn_chain_t *chain, uint32_t root,
     return op;
 }
 
-/** Children on a side: 2^0, 2^1, ... away as far as the subtree and the chain
- * go. */
+/** Count the children on a side: 2^0, 2^1, ... away, within the subtree and the
+ * chain. */
 static unsigned count_children(const ctn_chain_place_t *place, unsigned side,
                                unsigned limit)
 {
@@ -105,7 +105,7 @@ static ctn_address_t member_at(const ctn_rooted_t *tree, unsigned side,
     return tree->chain->log->round[round].side[side];
 }
 
-/** Slots go by the side where the receiver has the sender. */
+/** Slots are numbered by the side of the receiver on which the sender is. */
 static unsigned slot_of(unsigned side, unsigned round)
 {
     return 2 * round + side;
@@ -151,7 +151,8 @@ void ctn_rooted_drop(ctn_op_t *op)
     ctn_receive_handle_release(op, &tree->receive_handle[CTN_RIGHT]);
 }
 
-/** The member 2^round away on `side` sends something. NEXT: it is taken. */
+/** Receive from the member 2^round away on `side`. NEXT: it has been
+ * consumed. */
 static ctn_step_t receive_from(ctn_op_t *op, unsigned side, unsigned round)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
@@ -166,8 +167,8 @@ static ctn_step_t receive_from(ctn_op_t *op, unsigned side, unsigned round)
 
 /* ---- up ---- */
 
-/** The next child on `side`. MOVED: what it sent is taken; NEXT: there is
- * none. */
+/** Receive from the next child on `side`. MOVED: it has been consumed; NEXT:
+ * there are no more children. */
 static ctn_step_t receive_child(ctn_op_t *op, unsigned side)
 {
     ctn_rooted_t *tree = ctn_op_state(op);
@@ -219,7 +220,7 @@ ctn_step_t ctn_rooted_receive(ctn_op_t *op)
                          : receive_from(op, tree->up, tree->up_round);
 }
 
-/** The farthest first: they have most to do. */
+/** Send to the farthest children first: they have the largest subtrees. */
 ctn_step_t ctn_rooted_send_down(ctn_op_t *op)
 {
     const ctn_rooted_t *tree = ctn_op_state(op);

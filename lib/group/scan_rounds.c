@@ -1,7 +1,7 @@
 /* Rounds: ceil(log2 p). Messages: two per member and round. A message longer
- * than a slot takes three steps instead of one (exec/message.h), and its copy
- * must have been taken before the next round's is made: memory is that of one
- * message out and one in for either side. */
+ * than a slot takes three steps instead of one (exec/message.h), and it must
+ * have been read before the next round's is written. Memory: one message out
+ * and one in for each side. */
 
 #include "group/scan_rounds.h"
 
@@ -18,8 +18,8 @@ void ctn_double_scan_begin(ctn_double_scan_t *double_scan)
     memset(double_scan->receive_handle, 0, sizeof(double_scan->receive_handle));
 }
 
-/** To the partner on `side` what came from the other one, and whom it meets
- * there next. */
+/** Send to the partner on `side` the value of the other side, and the address
+ * of its next partner. */
 static catena_status_t send(ctn_op_t *op, ctn_double_scan_t *double_scan,
                             unsigned side)
 {
@@ -63,7 +63,7 @@ static ctn_step_t send_both(ctn_op_t *op, ctn_double_scan_t *double_scan)
     return CTN_STEP_MOVED;
 }
 
-/** NEXT: the round's message from `side` has been taken, or is not due. */
+/** NEXT: the round's message from `side` has been consumed, or is not due. */
 static ctn_step_t receive(ctn_op_t *op, ctn_double_scan_t *double_scan,
                           unsigned side)
 {
@@ -102,8 +102,8 @@ ctn_step_t ctn_double_scan_rounds(ctn_op_t *op)
     if (!double_scan->sent) {
         return send_both(op, double_scan);
     }
-    /* A round ends when both sides are in: what is sent next must not
-     * contain a later round's values. */
+    /* A round ends when the messages of both sides are here: the next message
+     * must not contain a later round's values. */
     for (unsigned side = CTN_LEFT; side <= CTN_RIGHT; side++) {
         ctn_step_t step = receive(op, double_scan, side);
         if (step != CTN_STEP_NEXT) {

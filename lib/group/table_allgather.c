@@ -1,9 +1,10 @@
-/* Allgather on a chain into announced tables. Recursive doubling without
- * wrap-around: before round d a member holds the records of those less than
- * 2^d away on either side; the partner 2^d away needs exactly those of its
- * side. Rounds: ceil(log2 p), and one before to announce the tables. Records
- * whose number all know go where they stay, without a copy and in one step a
- * round; those of any length (chain_allgather.c) are fetched and copied. */
+/* Allgather on a chain into published tables. Recursive doubling without
+ * wrap-around: before round d a member holds the records of the members less
+ * than 2^d away on either side; the partner 2^d away needs exactly those of its
+ * side. Rounds: ceil(log2 p), and one before to publish the tables. Since all
+ * members know the number of records, these are put directly to their final
+ * place, in one step a round. chain_allgather.c, for any lengths, reads and
+ * copies them. */
 
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 enum { LEFT, RIGHT };
 
-/* Slots: two for the announcement of the tables, then two for each round. */
+/* Slots: two for the addresses of the tables, then two for each round. */
 static unsigned slot_of(unsigned round, unsigned side)
 {
     return 2 + 2 * round + side;
@@ -61,14 +62,15 @@ static ctn_step_t receive_tables(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Where member `i`'s records start, in bytes. */
+/** Return the offset of member `i`'s records. */
 static size_t record_start(const ctn_table_allgather_t *gather, uint32_t i)
 {
     return (gather->first != NULL ? gather->first[i] : i) *
            gather->record_bytes;
 }
 
-/** The records for the partner on `side`, and then whom it meets next. */
+/** Send the records for the partner on `side`, then the address of its next
+ * partner. */
 static catena_status_t send(ctn_op_t *op, ctn_table_allgather_t *gather,
                             int side)
 {
@@ -151,8 +153,8 @@ static ctn_step_t rounds(ctn_op_t *op)
     return CTN_STEP_MOVED;
 }
 
-static const ctn_phase_t phases[] = {{"announce", begin},
-                                     {"meet", receive_tables},
+static const ctn_phase_t phases[] = {{"publish", begin},
+                                     {"receive tables", receive_tables},
                                      {"rounds", rounds},
                                      {NULL, NULL}};
 

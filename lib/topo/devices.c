@@ -1,6 +1,6 @@
-/* Which network devices a rank uses. Each leader is a process with a worker of
- * its own; when every leader uses the devices near it, a node has as many ports
- * as leaders ([Peng], section 4 and Algorithm 4). */
+/* Selects the network devices of a rank. Each leader is a process with its own
+ * worker. If every leader uses the devices local to it, a node has as many
+ * ports as leaders ([Peng], section 4 and Algorithm 4). */
 
 #include <hwloc.h>
 #include <stdio.h>
@@ -9,9 +9,10 @@
 
 #include "topo/locality.h"
 
-/* ---- as asked for ---- */
+/* ---- by setting ---- */
 
-/** The list of this rank out of "a,b/c/d": dealt to the local ranks in turn. */
+/** Return this rank's list from "a,b/c/d". Lists are assigned to local ranks
+ * round-robin. */
 static catena_status_t dealt(const ctn_log_t *log, const char *lists,
                              uint32_t local_rank, char **devices)
 {
@@ -36,10 +37,10 @@ static catena_status_t dealt(const ctn_log_t *log, const char *lists,
     return *devices != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
-/* ---- near by ---- */
+/* ---- local devices ---- */
 
-/** hwloc's names of ports and their states; 4 is active. UCX knows a port as
- * device:number. */
+/** Append the device's active ports. hwloc reports the state of each port; 4 is
+ * active. UCX names a port device:number. */
 static void add_ports(hwloc_obj_t device, char *text, size_t bytes)
 {
     for (unsigned i = 0; i < device->infos_count; i++) {
@@ -66,8 +67,8 @@ static bool is_local(hwloc_topology_t topology, hwloc_obj_t device, int numa)
            hwloc_bitmap_isset(place->nodeset, (unsigned)numa);
 }
 
-/** The ports near a NUMA domain, when there is more than one device to choose
- * from and the choice leaves some. */
+/** List the ports local to a NUMA domain. Empty if the node has fewer than two
+ * RDMA devices or none of them is local. */
 static void find_local(hwloc_topology_t topology, int numa, char *text,
                        size_t bytes)
 {
@@ -92,7 +93,7 @@ static catena_status_t nearest(const char *description,
 {
     char text[512] = "";
     hwloc_topology_t topology;
-    /* Reading the machine costs milliseconds: not for one domain. */
+    /* Loading the hwloc topology takes milliseconds: skip it for one domain. */
     if (locality->numa < 0) {
         return CATENA_OK;
     }

@@ -1,12 +1,12 @@
-/* The topology of a group whose members are all known, as they are after a
- * split by gathering: what topo.c asks the others for, it says. Messages: none.
- * Memory: as in topo.c, and a table of the node at each member. */
+/* Builds the topology of a group whose members are all known, as they are after
+ * an allgather split. Local: no messages. Memory: as in topo.c, and a table of
+ * the node at each member. */
 
 #include "topo/topo.h"
 
 #include <stdlib.h>
 
-/** Whether member `i` is the first of its node. */
+/** Return whether member `i` is the first of its node. */
 static bool is_first(const ctn_known_member_t *member, uint32_t i)
 {
     for (uint32_t j = i; j-- > 0;) {
@@ -40,8 +40,8 @@ bool ctn_topo_linkable(const ctn_known_member_t *member, uint32_t n)
 
 /* ---- the node ---- */
 
-/** The node's members, in a table of this member's own: the root's may not be
- * ready yet. Sets the node's chain. */
+/** List the node's members in a table owned by this member, because the node
+ * leader's table may not be ready yet. Sets the node's chain. */
 static bool list_node(ctn_topo_t *topo, const ctn_known_member_t *member)
 {
     const ctn_chain_place_t *all = &topo->group->chain.place;
@@ -71,8 +71,8 @@ static bool list_node(ctn_topo_t *topo, const ctn_known_member_t *member)
     return true;
 }
 
-/** The root's own table is the one that others complete (see members.c): what
- * is theirs to write stays as it is. */
+/** Fill the leader's table, which the other members complete (see members.c).
+ * Fields that members write are left alone. */
 static void fill_node_area(ctn_topo_t *topo)
 {
     ctn_local_member_t *local = topo->shared;
@@ -103,7 +103,7 @@ static catena_status_t link_node(ctn_topo_t *topo,
     unsigned char *memory =
         ctn_pointer(topo->peer[0], leader.offset + node_area);
     if (memory == NULL) {
-        return CATENA_ERR_LAUNCHER; /* as in topo.c, which has said so */
+        return CATENA_ERR_LAUNCHER; /* as in topo.c, which has logged it */
     }
     ctn_node_area_map(topo, memory, oversubscribed);
     topo->local = topo->known;
@@ -114,7 +114,7 @@ static catena_status_t link_node(ctn_topo_t *topo,
     return CATENA_OK;
 }
 
-/* ---- the roots ---- */
+/* ---- node leaders ---- */
 
 static ctn_node_leader_t leader_at(const ctn_topo_t *topo,
                                    const ctn_known_member_t *member,
@@ -124,7 +124,7 @@ static ctn_node_leader_t leader_at(const ctn_topo_t *topo,
     return (ctn_node_leader_t){.address = member[rank].address, .rank = rank};
 }
 
-/** The chain of roots and whom this one meets. */
+/** Link the chain of node leaders and this leader's partners. */
 static bool link_leaders(ctn_topo_t *topo, const ctn_known_member_t *member,
                          const uint32_t *leader)
 {
@@ -150,7 +150,7 @@ static bool link_leaders(ctn_topo_t *topo, const ctn_known_member_t *member,
     return topo->leader_ring != NULL;
 }
 
-/** Number the nodes by their first members, who are their roots. */
+/** Number the nodes by their first members, which are the node leaders. */
 static bool find_nodes(ctn_topo_t *topo, const ctn_known_member_t *member)
 {
     const ctn_chain_place_t *all = &topo->group->chain.place;

@@ -1,8 +1,8 @@
-/* The roots of the nodes as a ring: whom each meets in round d. The chain of
- * roots is closed at its ends; then, as on a log-chain (Moody, Ahn, de
- * Supinski, section 2), partners tell each other who lies beyond. Rounds:
+/* Builds the ring of node leaders: the partner of each leader in round d. The
+ * chain of leaders is closed at its ends; then, as on a log-chain (Moody, Ahn,
+ * de Supinski, section 2), partners send each other the address beyond. Rounds:
  * ceil(log2 nodes) here, and as many in the scan that finds the ends. Memory:
- * O(log nodes) at a root. */
+ * O(log nodes) at a leader. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +54,8 @@ static ctn_step_t find_ends(ctn_op_t *op)
 
 /* ---- the rounds ---- */
 
-/** In round 0 both neighbours hear who this is, later the partners of the
- * round before hear who lies 2^(round - 1) beyond. */
+/** In round 0, send this leader's record to both neighbors. In later rounds,
+ * send each partner of the round before the leader 2^(round - 1) beyond. */
 static catena_status_t send_to(ctn_op_t *op, const closing_t *closing, int side)
 {
     const ctn_topo_t *topo = closing->topo;
@@ -105,12 +105,14 @@ static ctn_step_t exchange(ctn_op_t *op)
     return CTN_STEP_MOVED;
 }
 
-static const ctn_phase_t closing_phases[] = {{"meet", exchange}, {NULL, NULL}};
+static const ctn_phase_t closing_phases[] = {{"exchange", exchange},
+                                             {NULL, NULL}};
 
-/* The scan before it was synchronizing, and what follows on the roots' lane
- * is: two in a row that are not never happen. */
+/* The preceding scan is synchronizing, and so is the next operation on the
+ * leaders' chain. Hence two non-synchronizing operations never follow each
+ * other. */
 static const ctn_algorithm_t closing_algorithm = {
-    .name = "chain/ring",
+    .name = "chain/leader ring",
     .state_bytes = sizeof(closing_t),
     .phases = closing_phases,
 };
@@ -139,7 +141,7 @@ static const ctn_phase_t phases[] = {
     {"find ends", find_ends}, {"close", close_ring}, {NULL, NULL}};
 
 static const ctn_algorithm_t leader_ring_algorithm = {
-    .name = "ring of roots",
+    .name = "leader ring",
     .state_bytes = sizeof(leader_ring_t),
     .phases = phases,
 };

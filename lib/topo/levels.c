@@ -1,4 +1,4 @@
-/* Names of the machine's resources: what ranks that share one split by. */
+/* Names the machine's resources, the colors of splits by shared resource. */
 
 #include <hwloc.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@ enum { RESOURCE_TYPES = sizeof(resource_types) / sizeof(resource_types[0]) };
 _Static_assert(RESOURCE_TYPES == CTN_RESOURCES,
                "one for each level within a node");
 
-/** The one object of a kind that has all of `cpuset`; NULL: none, or several
- * have parts of it. */
+/** Return the only object of a type that contains all of `cpuset`; NULL if
+ * there is none, or if several contain parts of it. */
 static hwloc_obj_t covering(hwloc_topology_t topology, hwloc_obj_type_t type,
                             hwloc_const_cpuset_t cpuset)
 {
@@ -38,8 +38,9 @@ static hwloc_obj_t covering(hwloc_topology_t topology, hwloc_obj_type_t type,
     return NULL;
 }
 
-/** From the largest kind down. One that does not lie within the next larger one
- * (a domain over several packages) does not count: levels nest. */
+/** Find the covering resources, from the largest type down. A resource that is
+ * not contained in the next larger one (a domain over several packages) is
+ * skipped, because levels nest. */
 static void find_nested(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset,
                         ctn_resources_t *found)
 {
@@ -54,7 +55,7 @@ static void find_nested(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset,
     }
 }
 
-/** Where this process may run; the caller frees it. */
+/** Return the CPUs this process may run on; the caller frees the set. */
 static hwloc_cpuset_t own_cpuset(hwloc_topology_t topology, bool described,
                                  const ctn_locality_t *locality)
 {
@@ -96,8 +97,8 @@ static catena_status_t find_all(const char *description,
     return status;
 }
 
-/** A simulated machine without a description has domains, and a core for each
- * rank. */
+/** A simulated machine without a description has NUMA domains, and one core for
+ * each rank. */
 static void find_simulated(const ctn_locality_t *locality,
                            ctn_resources_t *found)
 {
@@ -129,13 +130,13 @@ catena_status_t ctn_locality_resource(const ctn_log_t *log,
         if (locality->simulated && !described) {
             find_simulated(locality, found);
         } else if (find_all(description, locality, found) != CATENA_OK) {
-            ctn_error(log, "hwloc does not tell what this machine is made of");
+            ctn_error(log, "hwloc cannot load the topology of this machine");
             return CATENA_ERR_SYSTEM;
         }
         found->known = true;
     }
     while (type_index < RESOURCE_TYPES && found->index[type_index] < 0) {
-        type_index++; /* of several a part: the next larger one */
+        type_index++; /* spans several: use the next larger type */
     }
     if (type_index == RESOURCE_TYPES) {
         snprintf(name, CTN_RESOURCE_BYTES, "%s", locality->node);

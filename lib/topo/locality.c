@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/** The one NUMA domain that covers `cpuset`, or -1 when there are several or
- * when there is nothing to choose from. */
+/** Return the only NUMA domain that covers `cpuset`, or -1 if several do or the
+ * machine has only one. */
 static int domain_of(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset)
 {
     int domains = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
@@ -67,7 +67,7 @@ int ctn_locality_load(hwloc_topology_t topology, const char *description,
     if (result != 0) {
         return -1;
     }
-    /* Packages and groups hold the domains apart and must stay. */
+    /* Packages and groups separate the domains and must be loaded. */
     if ((what & CTN_LOAD_CACHES) == 0) {
         hwloc_topology_set_cache_types_filter(topology,
                                               HWLOC_TYPE_FILTER_KEEP_NONE);
@@ -88,7 +88,8 @@ catena_status_t ctn_locality_find(const ctn_log_t *log, const char *description,
     if (description != NULL && description[0] == '\0') {
         description = NULL;
     }
-    /* Reading the machine costs milliseconds a rank: not for one domain. */
+    /* Loading the hwloc topology takes milliseconds on each rank: skip it for
+     * one domain. */
     if (description == NULL && (numa_available() < 0 || numa_max_node() == 0)) {
         return CATENA_OK;
     }
@@ -112,7 +113,8 @@ catena_status_t ctn_locality_find(const ctn_log_t *log, const char *description,
     return CATENA_OK;
 }
 
-/** Cores that the control group's quota is worth, rounded up; 0: no quota. */
+/** Return the cores that the control group's quota amounts to, rounded up; 0:
+ * no quota. */
 static unsigned quota_cores(void)
 {
     long quota;

@@ -6,18 +6,19 @@
 #include "core/locality.h"
 #include "core/log.h"
 
-/** Find out where this process is bound. Fills site->numa; local_rank must be
- * set.
- * @param description what stands for the real machine, a synthetic description
- *                    of hwloc or the path of an XML file (*.xml): the process
- *                    counts as bound to its local rank's processing unit
- *                    (modulo their number); NULL or "": the real one */
+/** Find the NUMA domain this process is bound to. Sets locality->numa;
+ * local_rank must be set.
+ * @param description machine to use in place of the real one: a synthetic
+ *                    description of hwloc or the path of an XML file (*.xml).
+ *                    The process counts as bound to the processing unit of its
+ *                    local rank (modulo their number). NULL or "": the real
+ *                    machine */
 catena_status_t ctn_locality_find(const ctn_log_t *log, const char *description,
                                   ctn_locality_t *locality);
 
-/** Which network devices this process is to use.
- * @param setting CATENA_NET_DEVICES: "all"; "auto": the RDMA devices near its
- *                NUMA domain; or lists that are dealt to the local ranks
+/** Select the network devices of this process.
+ * @param setting CATENA_NET_DEVICES: "all"; "auto": the RDMA devices local to
+ *                its NUMA domain; or lists that are assigned to the local ranks
  * @param[out] devices a list for UCX that the caller frees; NULL: all */
 catena_status_t ctn_locality_devices(const ctn_log_t *log,
                                      const char *description,
@@ -25,25 +26,26 @@ catena_status_t ctn_locality_devices(const ctn_log_t *log,
                                      const ctn_locality_t *locality,
                                      char **devices);
 
-/** Processing units that this job's ranks on this host can use together: those
- * online, less what the control group's quota withholds. */
+/** Return the processing units available to this job's ranks on this host:
+ * those online, limited by the control group's quota. */
 unsigned ctn_locality_cores(void);
 
-#define CTN_RESOURCE_BYTES 384u /* of a name, with the node's */
+#define CTN_RESOURCE_BYTES 384u /* of a name, including the node's */
 
-/** The name of this process's resource of a level: the same for all that share
- * it, of no other. Where it may run on several, of the next larger kind.
+/** Return the name of this process's resource at a level. Processes have the
+ * same name if and only if they share the resource. A process that may run on
+ * several resources gets the next larger one.
  * @return ERR_ARG (no such level), ERR_SYSTEM; logged */
 catena_status_t ctn_locality_resource(const ctn_log_t *log,
                                       const char *description,
                                       const ctn_locality_t *locality,
                                       catena_level_t level, char *name);
 
-/* What to load beside domains, packages and processing units. */
+/* What to load in addition to domains, packages and processing units. */
 enum { CTN_LOAD_DEVICES = 1u << 0, CTN_LOAD_CACHES = 1u << 1 };
 
 struct hwloc_topology;
-/** 0, or -1 as hwloc has it. For this folder. */
+/** Load a topology. Internal to this folder. @return 0 or -1, as hwloc */
 int ctn_locality_load(struct hwloc_topology *topology, const char *description,
                       unsigned what);
 

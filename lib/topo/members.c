@@ -1,7 +1,8 @@
-/* The roster: what a node knows of all members of a group, for algorithms in
- * which all meet all. Rounds: 2 ceil(log2 nodes) among the roots, a few times
- * ceil(log2 members) on the node. Memory: O(p) at a node, in the shared heap,
- * and a grant for each pair, of which only those written cost anything. */
+/* Builds the member table: what a node knows of all members of a group, for
+ * algorithms in which every member communicates with every other. Rounds: 2
+ * ceil(log2 nodes) among the node leaders, a few times ceil(log2 members) on
+ * the node. Memory: O(p) per node, in the shared heap, and a CTS for each pair,
+ * of which only written pages are backed by memory. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ typedef struct build {
     ctn_topo_t *topo; /* argument */
     ctn_words_t outgoing;
     ctn_words_t received;
-    uint32_t *counts; /* root: members of each node */
+    uint32_t *counts; /* leader: members of each node */
     uint32_t collected;
 } build_t;
 
@@ -21,21 +22,21 @@ static bool is_leader(const ctn_topo_t *topo)
     return ctn_topo_local_rank(topo) == 0;
 }
 
-/* ---- grants ---- */
+/* ---- CTS table ---- */
 
-/** Whether all members of the node look at each other's words at once. */
+/** Return whether each member of the node polls the words of all others. */
 static bool is_small(const ctn_topo_t *topo)
 {
     return ctn_topo_local_size(topo) <= CTN_EAGER_ROWS_MEMBERS;
 }
 
-/** Whether there are rows, and they are there. */
+/** Return whether there are eager rows at the given location. */
 static bool has_rows(const ctn_topo_t *topo, bool side_by_side)
 {
     return is_small(topo) && topo->oversubscribed == side_by_side;
 }
 
-/** Bytes of the rows of so many writers. */
+/** Return the bytes of the rows of so many writers. */
 static size_t rows_bytes(const ctn_topo_t *topo, uint32_t writers)
 {
     uint32_t n = ctn_topo_local_size(topo);
@@ -44,14 +45,14 @@ static size_t rows_bytes(const ctn_topo_t *topo, uint32_t writers)
     return ctn_eager_rows_class_offset(ctn_eager_rows_class(all) + 1, writers);
 }
 
-/** Grants, and maybe rows. */
+/** Return the bytes of the CTS table and of the rows that follow it. */
 static size_t cts_table_bytes(const ctn_topo_t *topo)
 {
     return ctn_eager_rows_offset(topo->group->chain.place.size) +
            (has_rows(topo, false) ? rows_bytes(topo, 1) : 0);
 }
 
-/** Every member opens a table of grants and completes its record. */
+/** Allocate this member's CTS table and complete its record at the leader. */
 static ctn_step_t open_cts_table(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
@@ -98,7 +99,7 @@ static ctn_step_t collect(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/* ---- all members, among the roots ---- */
+/* ---- all members, among the node leaders ---- */
 
 static ctn_step_t gather_among_leaders(ctn_op_t *op, void *table,
                                        size_t record_bytes,
@@ -135,7 +136,7 @@ static ctn_step_t gather_counts(ctn_op_t *op)
     return gather_among_leaders(op, build->counts, sizeof(uint32_t), NULL);
 }
 
-/* The root's memory: | members | first | by_rank | landed | rows |. */
+/* The leader's memory: | members | first | by_rank | delivered | rows |. */
 
 typedef struct member_table_layout {
     size_t first, by_rank, delivered, rows, bytes;
@@ -226,7 +227,7 @@ static ctn_step_t publish(ctn_op_t *op)
                                              &build->received));
 }
 
-/** Where each of the node's members has its rows, at hand. */
+/** Look up the address of each local member's rows. */
 static bool find_rows(ctn_topo_t *topo)
 {
     uint32_t members = ctn_topo_local_size(topo);
@@ -266,17 +267,17 @@ static void finish(ctn_op_t *op)
     }
 }
 
-static const ctn_phase_t phases[] = {{"place", publish_offset},
-                                     {"open grants", open_cts_table},
+static const ctn_phase_t phases[] = {{"publish offset", publish_offset},
+                                     {"open CTS table", open_cts_table},
                                      {"collect", collect},
                                      {"gather counts", gather_counts},
                                      {"gather members", gather_members},
                                      {"publish", publish},
-                                     {"settle", finalize},
+                                     {"finalize", finalize},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t build_algorithm = {
-    .name = "roster",
+    .name = "member table",
     .state_bytes = sizeof(build_t),
     .phases = phases,
     .finish = finish,

@@ -1,4 +1,5 @@
-/* The board: memory of a node's root that all its members read and write. */
+/* The node area: memory of the node leader that all members of the node read
+ * and write. */
 
 #include "topo/topo.h"
 
@@ -10,24 +11,24 @@ typedef struct layout {
         published_record, gathered;
     size_t bytes;
     size_t stride;         /* of words, in words */
-    size_t arrived_stride; /* likewise */
+    size_t arrived_stride; /* in words */
 } layout_t;
 
-/** On crowded hosts each poll follows a switch of process, so few lines are
- * best; else every writer has lines of its own (two: prefetching pairs). Two
- * members share a line: who takes it to write sees the other's word with it.
- * Barriers of two ranks with a core each, one after the other: 0.07 us, and
- * 0.18 with a line each; with 0.25 us of work between them 0.33 and 0.39. A
- * barrier takes another line than those before it, which the other member may
- * still be looking at: with a look at the clock between them 0.19 us instead of
- * 0.23. */
+/** Lay out the node area. On oversubscribed hosts each poll follows a context
+ * switch, so few cache lines are best. Otherwise every writer has lines of its
+ * own (two, because the prefetcher fetches pairs). Two members share one line:
+ * a member that takes the line to write gets the other's word with it, which
+ * makes barriers of two ranks 0.07 us instead of 0.18 us. Successive barriers
+ * use different lines, because the other member may still poll the previous one
+ * (0.19 us instead of 0.23 us). */
 static layout_t lay_out(size_t members, bool oversubscribed)
 {
     layout_t at;
     at.stride = oversubscribed || members == 2 ? 1 : 16;
     size_t words = ctn_line_up(members * at.stride * sizeof(uint64_t));
     at.arrived = ctn_line_up(members * sizeof(ctn_local_member_t));
-    /* Members with lines of their own have the words of all rings there. */
+    /* A member with lines of its own keeps the words of all generations
+     * there. */
     at.arrived_stride =
         at.stride == 1 ? words / sizeof(uint64_t) : at.stride / CTN_GENERATIONS;
     at.released =

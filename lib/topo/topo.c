@@ -1,7 +1,7 @@
-/* Building the topology of a group. Rounds: a few times ceil(log2 p), plus
- * as many for each pass of a split by hash, of which log8 of the number of
- * nodes and one or two more are expected. Memory: O(1) at a member; at a root
- * O(members on the node + log nodes). */
+/* Builds the topology of a group. Rounds: a few times ceil(log2 p), plus as
+ * many for each pass of the split by hash, which takes log8(nodes) + 1 or 2
+ * passes in expectation. Memory: O(1) at a member; O(members on the node + log
+ * nodes) at a node leader. */
 
 #include "topo/topo.h"
 
@@ -47,12 +47,12 @@ ctn_step_t ctn_topo_build(ctn_op_t *op, ctn_op_t *child, ctn_built_t *state)
         return ctn_op_fail(op, CATENA_ERR_NO_MEMORY);
     }
     *state = CTN_BUILDING;
-    /* Call it, and come back to this phase when it is done. */
+    /* Call it, and return to this phase when it is done. */
     (void)ctn_op_call(op, child);
     return CTN_STEP_MOVED;
 }
 
-/* ---- what the root says ---- */
+/* ---- broadcast from the node leader ---- */
 
 typedef struct node_bcast {
     ctn_topo_t *topo;
@@ -72,7 +72,7 @@ static ctn_step_t scan(ctn_op_t *op)
                                        sizeof(ctn_words_t)));
 }
 
-/** The root's own words are not among what it heard. */
+/** The scan result excludes the leader's own words. */
 static ctn_step_t receive(ctn_op_t *op)
 {
     node_bcast_t *node_bcast = ctn_op_state(op);
@@ -82,10 +82,10 @@ static ctn_step_t receive(ctn_op_t *op)
 }
 
 static const ctn_phase_t node_bcast_phases[] = {
-    {"spread", scan}, {"hear", receive}, {NULL, NULL}};
+    {"scan", scan}, {"receive", receive}, {NULL, NULL}};
 
 static const ctn_algorithm_t node_bcast_algorithm = {
-    .name = "tell the node",
+    .name = "node broadcast",
     .state_bytes = sizeof(node_bcast_t),
     .phases = node_bcast_phases,
 };
@@ -132,7 +132,7 @@ static ctn_step_t begin(ctn_op_t *op)
 {
     ctn_topo_t *topo = building(op);
     catena_group_t *group = topo->group;
-    if (topo->node.place.size > 0) { /* linked */
+    if (topo->node.place.size > 0) { /* already linked */
         return CTN_STEP_NEXT;
     }
     return ctn_op_call(op,
@@ -141,7 +141,7 @@ static ctn_step_t begin(ctn_op_t *op)
                                         strlen(group->exec->locality->node)));
 }
 
-/** The roots are those of bin 1; the others only count. */
+/** Node leaders are in bin 1; the other members only take part in the scan. */
 static ctn_step_t find_leaders(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
@@ -172,10 +172,11 @@ static ctn_step_t link_leaders(ctn_op_t *op)
 
 /* ---- the node's members ---- */
 
-/** What the root's words hold. */
+/** The words that the leader broadcasts. */
 enum { WORD_PROCESS, WORD_OFFSET, WORD_NODE, WORD_NODES, WORD_OVERSUBSCRIBED };
 
-/** In the block, or, on large nodes, in memory of its own. */
+/** Allocate the node area: in the control block, or separately on large
+ * nodes. */
 static bool allocate_node_area(ctn_topo_t *topo, bool oversubscribed)
 {
     uint32_t n = ctn_topo_local_size(topo);
@@ -265,7 +266,7 @@ static ctn_step_t collect(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Said again, the same words mean that the table is complete. */
+/** Broadcast the same words again: the table is complete. */
 static ctn_step_t publish(ctn_op_t *op)
 {
     build_t *build = ctn_op_state(op);
@@ -316,13 +317,13 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {{"split by node", begin},
-                                     {"find roots", find_leaders},
-                                     {"link roots", link_leaders},
+                                     {"find leaders", find_leaders},
+                                     {"link leaders", link_leaders},
                                      {"open enrolment", open_enrolment},
                                      {"enrol", enrol},
                                      {"collect", collect},
                                      {"publish", publish},
-                                     {"settle", finalize},
+                                     {"finalize", finalize},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t build_algorithm = {
@@ -332,7 +333,7 @@ static const ctn_algorithm_t build_algorithm = {
     .finish = finish,
 };
 
-/** What peers have granted. All else that the node shares has no numbers. */
+/** Clear the CTS table. No other shared words hold sequence numbers. */
 static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     (void)exec;
