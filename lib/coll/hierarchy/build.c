@@ -21,17 +21,17 @@
 #include "split/split.h"
 
 /* By these the default hierarchy goes. */
-static const char usual[] = "numa:shm,node:shm,network:ucx";
-static const char usual_crowded[] = "node:shm,network:ucx";
+static const char default_levels[] = "numa:shm,node:shm,network:ucx";
+static const char default_levels_oversubscribed[] = "node:shm,network:ucx";
 
 /* ---- agreeing ---- */
 
 /* What is so for any of those who agree. */
 enum {
-    DIFFER = 1u << 0,  /* digests do */
-    CROWDED = 1u << 1, /* a host has more ranks than cores */
-    APART = 1u << 2,   /* two neighbours have no common heap */
-    DISORDER = 1u << 3 /* a subgroup is not in the order of ranks */
+    DIFFER = 1u << 0,         /* digests do */
+    OVERSUBSCRIBED = 1u << 1, /* a host has more ranks than cores */
+    APART = 1u << 2,          /* two neighbours have no common heap */
+    DISORDER = 1u << 3        /* a subgroup is not in the order of ranks */
 };
 
 /** What one rank knows, or several; zero: of none. */
@@ -179,7 +179,7 @@ static void report_different_settings(const build_t *build)
 /* ---- lanes ---- */
 
 /** Blocks for all levels beforehand: who has none can still tell the others. */
-static catena_status_t take_blocks(build_t *build)
+static catena_status_t take_control_blocks(build_t *build)
 {
     unsigned levels = is_automatic(build) ? 3 : build->levels.count;
     if (build->same != NULL || build->all->group->chain.place.size == 1) {
@@ -217,7 +217,7 @@ static void open_chain(build_t *build, unsigned i)
 /** All members have done with them: they have agreed since. Unless the network
  * failed: then somebody may still put, and the blocks stay until the heap
  * goes. */
-static void give_blocks(build_t *build)
+static void free_control_blocks(build_t *build)
 {
     for (unsigned i = 0; i < build->used; i++) {
         ctn_chain_release(build->all->group->exec, &build->chain[i]);
@@ -291,8 +291,8 @@ static ctn_step_t agree_before(ctn_op_t *op)
     catena_group_t *group = build->all->group;
     uint32_t flags = 0;
     build->same = find_same(build);
-    note(build, take_blocks(build));
-    flags |= op->exec->oversubscribed ? CROWDED : 0;
+    note(build, take_control_blocks(build));
+    flags |= op->exec->oversubscribed ? OVERSUBSCRIBED : 0;
     flags |= is_apart(group) ? APART : 0;
     return agree(op, &group->chain, build->digest, flags);
 }
@@ -333,17 +333,19 @@ static ctn_step_t decide(ctn_op_t *op)
         take_over(hierarchy, build->same);
         return end_on_all(op, CATENA_OK);
     }
-    hierarchy->oversubscribed = (facts.flags & CROWDED) != 0;
+    hierarchy->oversubscribed = (facts.flags & OVERSUBSCRIBED) != 0;
     hierarchy->one_node = (facts.flags & APART) == 0;
     hierarchy->in_order = true;
     if (facts.ranks == 1) {
         return end_on_all(op, CATENA_OK);
     }
     if (is_automatic(build)) {
-        note(build, ctn_hierarchy_levels_read(
-                        op->exec->log, "the default hierarchy",
-                        hierarchy->oversubscribed ? usual_crowded : usual,
-                        &build->levels));
+        note(build,
+             ctn_hierarchy_levels_read(op->exec->log, "the default hierarchy",
+                                       hierarchy->oversubscribed
+                                           ? default_levels_oversubscribed
+                                           : default_levels,
+                                       &build->levels));
         if (build->status != CATENA_OK) { /* on all ranks */
             return end_on_all(op, build->status);
         }
@@ -373,7 +375,7 @@ static ctn_step_t agree_in_subgroup(ctn_op_t *op)
         return ctn_op_jump(op, PHASE_LEADERS);
     }
     return agree(op, chain_of_subgroup(build), 0,
-                 op->exec->oversubscribed ? CROWDED : 0);
+                 op->exec->oversubscribed ? OVERSUBSCRIBED : 0);
 }
 
 static ctn_step_t exchange(ctn_op_t *op)
@@ -388,7 +390,7 @@ static ctn_step_t exchange(ctn_op_t *op)
     note(build, (catena_status_t)agreed(build).status);
     if (build->status == CATENA_OK) {
         note(build, bcol->create(op->exec, place->size, place->rank,
-                                 (agreed(build).flags & CROWDED) != 0,
+                                 (agreed(build).flags & OVERSUBSCRIBED) != 0,
                                  build->all->group->hidden, &build->module,
                                  &record->memory.offset));
     }
@@ -416,7 +418,7 @@ static catena_status_t add_module(build_t *build)
     ctn_module_entry_t *entry = ctn_module_entry_create(
         &build->blocks, build->levels.level[build->level].rule,
         chain_of_subgroup(build)->place.rank,
-        (agreed(build).flags & CROWDED) != 0);
+        (agreed(build).flags & OVERSUBSCRIBED) != 0);
     if (entry == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
@@ -534,7 +536,7 @@ static void finish(ctn_op_t *op)
         ctn_module_entries_move(&build->all->modules, &build->modules);
     }
     if (quiet) {
-        give_blocks(build);
+        free_control_blocks(build);
     }
     hierarchy->state = CTN_BUILT;
 }

@@ -133,7 +133,7 @@ static uint32_t find_block(const ctn_ml_t *ml, const allgather_t *all,
 }
 
 /** Copy what a segment has to the receive buffer. */
-static void deliver(ctn_ml_t *ml, ctn_chunk_t *chunk)
+static void copy_out(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const allgather_t *all = ml->table;
     size_t from;
@@ -143,13 +143,13 @@ static void deliver(ctn_ml_t *ml, ctn_chunk_t *chunk)
     for (uint32_t i = find_block(ml, all, from); bytes > 0; i++) {
         ctn_span_t block = ctn_blocks_at(&ml->call.all, i);
         size_t skip = from - begin_of(ml, all, i);
-        size_t part = block.bytes - skip < bytes ? block.bytes - skip : bytes;
-        if (part > 0) {
-            ctn_span_write(ml->exec, &block, skip, part, memory);
+        size_t length = block.bytes - skip < bytes ? block.bytes - skip : bytes;
+        if (length > 0) {
+            ctn_span_write(ml->exec, &block, skip, length, memory);
         }
-        from += part;
-        memory += part;
-        bytes -= part;
+        from += length;
+        memory += length;
+        bytes -= length;
     }
 }
 
@@ -187,7 +187,7 @@ static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
         add_down(ml, chunk);
     }
     if (all->user_buffer == NULL) {
-        ctn_ml_add_local(chunk, deliver);
+        ctn_ml_add_local(chunk, copy_out);
     }
 }
 

@@ -4,7 +4,7 @@
 
 #include "coll/ml/rooted.h"
 
-static void give_own(ctn_ml_t *ml)
+static void copy_own(ctn_ml_t *ml)
 {
     const ctn_ml_rooted_t *rooted = ml->table;
     ctn_route_copy_own(ml, &rooted->route, &ml->call.in, true);
@@ -12,10 +12,10 @@ static void give_own(ctn_ml_t *ml)
 
 static catena_status_t plan(ctn_ml_t *ml)
 {
-    return ctn_ml_rooted_plan(ml, give_own);
+    return ctn_ml_rooted_plan(ml, copy_own);
 }
 
-static void deliver(ctn_ml_t *ml, ctn_chunk_t *chunk)
+static void copy_out(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const ctn_ml_rooted_t *rooted = ml->table;
     (void)chunk;
@@ -29,7 +29,7 @@ static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
     bool blocks = ctn_ml_rooted_open(ml, chunk);
     ctn_route_gather(ml, chunk, CTN_ROUTE_ROOTED);
     if (blocks && ctn_ml_rooted_is_root(ml)) {
-        ctn_ml_add_local(chunk, deliver);
+        ctn_ml_add_local(chunk, copy_out);
     }
 }
 

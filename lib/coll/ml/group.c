@@ -29,7 +29,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     }
     for (size_t i = 0; i < CTN_COLL_COUNT; i++) {
         free(kept->config[i].block_offsets);
-        free(kept->config[i].last_run.words);
+        free(kept->config[i].last_run.explanation);
     }
     free(kept);
 }
@@ -116,7 +116,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-static void look_at(search_t *search, const char *name)
+static void compare_name(search_t *search, const char *name)
 {
     if (strcmp(name, search->name) == 0) {
         search->found = name;
@@ -139,7 +139,7 @@ static catena_status_t find_algorithm(catena_group_t *group, ctn_coll_t of,
             const char *const *each = (*bcol)->algorithms[kind];
             for (; (kinds >> kind & 1) != 0 && each != NULL && *each != NULL;
                  each++) {
-                look_at(&search, *each);
+                compare_name(&search, *each);
             }
         }
     }
@@ -245,8 +245,8 @@ void ctn_ml_record_run(const ctn_ml_t *ml)
         return;
     }
     ctn_ml_config_t *config = &kept->config[ml->call.composition->of];
-    free(config->last_run.words);
-    config->last_run.words = NULL;
+    free(config->last_run.explanation);
+    config->last_run.explanation = NULL;
     config->last_run.composition = ml->call.composition;
     config->last_run.through = ml->hierarchy;
     config->last_run.algorithm = ml->algorithm;
@@ -280,14 +280,14 @@ void ctn_ml_keep_explanation(const catena_group_t *hidden)
 {
     const catena_group_t *group = ctn_group_original(hidden);
     group_state_t *kept = (group_state_t *)ctn_group_find(group, &key);
-    char words[1024];
+    char explanation[1024];
     for (size_t i = 0; kept != NULL && i < CTN_COLL_COUNT; i++) {
         ctn_ml_config_t *config = &kept->config[i];
         if (config->last_run.on == hidden) {
-            describe(config, words, sizeof(words));
-            config->last_run.words = strdup(words);
+            describe(config, explanation, sizeof(explanation));
+            config->last_run.explanation = strdup(explanation);
             config->last_run.on = NULL;
-            if (config->last_run.words == NULL) {
+            if (config->last_run.explanation == NULL) {
                 config->last_run.composition = NULL;
             }
         }
@@ -297,22 +297,22 @@ void ctn_ml_keep_explanation(const catena_group_t *hidden)
 bool ctn_ml_explain(catena_group_t *group, const char *collective, char *text,
                     size_t bytes)
 {
-    const ctn_composition_t *asked = NULL;
+    const ctn_composition_t *composition = NULL;
     for (size_t i = 0; i < COMPOSITIONS; i++) {
         if (strcmp(compositions[i]->algorithm.name, collective) == 0) {
-            asked = compositions[i];
+            composition = compositions[i];
         }
     }
-    if (asked == NULL) {
+    if (composition == NULL) {
         return false;
     }
     group_state_t *kept = (group_state_t *)ctn_group_find(group, &key);
     const ctn_ml_config_t *config =
-        kept != NULL ? &kept->config[asked->of] : NULL;
-    if (config == NULL || config->last_run.composition != asked) {
+        kept != NULL ? &kept->config[composition->of] : NULL;
+    if (config == NULL || config->last_run.composition != composition) {
         snprintf(text, bytes, "algorithm=none reason=\"has not run yet\"");
-    } else if (config->last_run.words != NULL) {
-        snprintf(text, bytes, "%s", config->last_run.words);
+    } else if (config->last_run.explanation != NULL) {
+        snprintf(text, bytes, "%s", config->last_run.explanation);
     } else {
         describe(config, text, bytes);
     }

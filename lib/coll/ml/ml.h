@@ -277,7 +277,7 @@ struct ctn_ml_config {
         uint64_t chunks;
         size_t chunk_bytes;
         const catena_group_t *on; /* a hidden duplicate, */
-        char *words;              /* and what it said when it went; or NULL */
+        char *explanation;        /* and what it said when it went; or NULL */
     } last_run;
     /* [ranks + 1]: where blocks begin that are all alike, or of the call that
      * is being made; see ctn_route_cached_offsets */

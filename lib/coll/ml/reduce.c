@@ -73,8 +73,8 @@ static bool passes_on(const ctn_ml_t *ml, unsigned level, uint32_t *to)
 }
 
 /** All of it is member `to`'s. */
-static size_t *make_parts(ctn_ml_t *ml, uint32_t size, uint32_t to,
-                          size_t bytes)
+static size_t *make_offsets(ctn_ml_t *ml, uint32_t size, uint32_t to,
+                            size_t bytes)
 {
     size_t *at = ctn_ml_keep(ml, (size + (size_t)1) * sizeof(*at));
     for (uint32_t i = 0; at != NULL && i <= size; i++) {
@@ -98,8 +98,8 @@ static catena_status_t plan_paths(ctn_ml_t *ml)
             return CATENA_ERR_NO_MEMORY;
         }
         ml->table = paths;
-        paths->at[0][level] = make_parts(ml, sbgp->size, to, ml->chunk_bytes);
-        paths->at[1][level] = make_parts(ml, sbgp->size, to, rest);
+        paths->at[0][level] = make_offsets(ml, sbgp->size, to, ml->chunk_bytes);
+        paths->at[1][level] = make_offsets(ml, sbgp->size, to, rest);
         if (paths->at[0][level] == NULL || paths->at[1][level] == NULL) {
             return CATENA_ERR_NO_MEMORY;
         }

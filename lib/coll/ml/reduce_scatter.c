@@ -12,14 +12,14 @@ typedef struct reduce_scatter {
     ctn_cover_t all;        /* all blocks: given, then reduced */
     unsigned char *results; /* this far: of those whom this rank leads */
     /* of the top */
-    ctn_packing_t parts;
+    ctn_packing_t packing;
     size_t *at;
     unsigned char *packed; /* all blocks in its members' order; NULL: as they
                               are */
     bool last_exclusive;
 } reduce_scatter_t;
 
-static bool is_alone(const ctn_ml_t *ml)
+static bool is_single_rank(const ctn_ml_t *ml)
 {
     return ctn_ml_levels(ml) == 0;
 }
@@ -27,7 +27,7 @@ static bool is_alone(const ctn_ml_t *ml)
 /** Who leads keeps what is reduced. */
 static bool leads(const ctn_ml_t *ml)
 {
-    return !is_alone(ml) && !ctn_ml_is_top(ml, 0) &&
+    return !is_single_rank(ml) && !ctn_ml_is_top(ml, 0) &&
            ctn_ml_sbgp(ml, 0)->me == 0;
 }
 
@@ -35,17 +35,17 @@ static catena_status_t plan_top(ctn_ml_t *ml, reduce_scatter_t *it)
 {
     unsigned levels = ctn_ml_levels(ml);
     it->packed = NULL;
-    if (is_alone(ml) || !ml->hierarchy->top) {
+    if (is_single_rank(ml) || !ml->hierarchy->top) {
         return CATENA_OK;
     }
-    it->parts = (ctn_packing_t){.sbgp = ctn_ml_sbgp(ml, levels - 1)};
+    it->packing = (ctn_packing_t){.sbgp = ctn_ml_sbgp(ml, levels - 1)};
     it->at =
-        ctn_ml_keep(ml, (it->parts.sbgp->size + (size_t)1) * sizeof(*it->at));
+        ctn_ml_keep(ml, (it->packing.sbgp->size + (size_t)1) * sizeof(*it->at));
     if (it->at == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
     size_t from;
-    if (!ctn_packing_layout(&it->all, &it->parts, it->at, &from)) {
+    if (!ctn_packing_layout(&it->all, &it->packing, it->at, &from)) {
         it->packed = ctn_ml_scratch(ml, ml->call.in.bytes);
         return it->packed != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
     }
@@ -75,7 +75,7 @@ static catena_status_t measure(ctn_ml_t *ml, reduce_scatter_t *it)
     return CATENA_OK;
 }
 
-static catena_status_t plan_parts(ctn_ml_t *ml, reduce_scatter_t *it)
+static catena_status_t plan_packing(ctn_ml_t *ml, reduce_scatter_t *it)
 {
     const ctn_call_t *call = &ml->call;
     it->results = NULL;
@@ -97,7 +97,7 @@ static catena_status_t plan_parts(ctn_ml_t *ml, reduce_scatter_t *it)
         }
     }
     /* The result must not come where data are that the top still reads. */
-    bool mixed = call->in_place && !is_alone(ml) && ctn_ml_is_top(ml, 0);
+    bool mixed = call->in_place && !is_single_rank(ml) && ctn_ml_is_top(ml, 0);
     catena_status_t status = measure(ml, it);
     if (status == CATENA_OK) {
         status = ctn_route_set_memory(ml, &it->route, mixed ? NULL : &call->out,
@@ -118,7 +118,7 @@ static catena_status_t plan(ctn_ml_t *ml)
     ml->table = it;
     ctn_ml_cut(ml, ml->call.in.bytes, ml->call.by.type->bytes);
     it->last_exclusive = false;
-    if (is_alone(ml) || ctn_route_is_single_level(ml)) {
+    if (is_single_rank(ml) || ctn_route_is_single_level(ml)) {
         ml->chunks = 1;
         ml->chunk_bytes = ml->call.in.bytes;
     } else if (ml->chunks > 1) {
@@ -126,7 +126,7 @@ static catena_status_t plan(ctn_ml_t *ml)
         ml->chunks++;
     }
     catena_status_t status = ctn_route_find(ml, &it->route, CTN_ROUTE_LEADERS);
-    return status == CATENA_OK ? plan_parts(ml, it) : status;
+    return status == CATENA_OK ? plan_packing(ml, it) : status;
 }
 
 /* ---- steps ---- */
@@ -135,8 +135,8 @@ static void pack(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const reduce_scatter_t *it = ml->table;
     (void)chunk;
-    for (uint32_t i = 0; i < it->parts.sbgp->size; i++) {
-        ctn_packing_copy_member(ml->exec, &it->all, &it->parts, i,
+    for (uint32_t i = 0; i < it->packing.sbgp->size; i++) {
+        ctn_packing_copy_member(ml->exec, &it->all, &it->packing, i,
                                 it->packed + it->at[i], true);
     }
 }
@@ -191,7 +191,7 @@ static void compose(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const reduce_scatter_t *it = ml->table;
     bool last = chunk->index + 1 == ml->chunks;
-    if (is_alone(ml)) {
+    if (is_single_rank(ml)) {
         ctn_ml_add_local(chunk, copy);
         return;
     }

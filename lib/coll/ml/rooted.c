@@ -32,14 +32,15 @@ static catena_status_t plan_lengths(ctn_ml_t *ml)
     return ctn_route_layout(ml, &rooted->route);
 }
 
-static void refuse(ctn_ml_t *ml, uint32_t rank, uint64_t told, size_t expected)
+static void refuse(ctn_ml_t *ml, uint32_t rank, uint64_t received,
+                   size_t expected)
 {
     ctn_ml_rooted_t *rooted = ml->table;
     if (!rooted->differ) {
         ctn_error(ml->exec->log,
                   "%s: the block of rank %u has %llu bytes; expected %zu",
                   ml->call.composition->algorithm.name, rank,
-                  (unsigned long long)told, expected);
+                  (unsigned long long)received, expected);
     }
     rooted->differ = true;
     ml->status = CATENA_ERR_ARG;
@@ -134,7 +135,7 @@ static void turn(ctn_ml_t *ml, ctn_chunk_t *chunk)
         ml->status = status;
         ctn_ml_abort(ml);
     }
-    rooted->give(ml);
+    rooted->copy_data(ml);
 }
 
 bool ctn_ml_rooted_open(ctn_ml_t *ml, ctn_chunk_t *chunk)
@@ -148,7 +149,8 @@ bool ctn_ml_rooted_open(ctn_ml_t *ml, ctn_chunk_t *chunk)
     return blocks;
 }
 
-catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml, void (*give)(ctn_ml_t *ml))
+catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml,
+                                   void (*copy_data)(ctn_ml_t *ml))
 {
     ctn_ml_rooted_t *rooted = ctn_ml_keep(ml, sizeof(*rooted));
     if (rooted == NULL) {
@@ -158,7 +160,7 @@ catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml, void (*give)(ctn_ml_t *ml))
     rooted->ahead = ml->call.composition->lengths &&
                     !ctn_route_is_single_level(ml) && ctn_ml_levels(ml) > 0;
     rooted->differ = false;
-    rooted->give = give;
+    rooted->copy_data = copy_data;
     if (rooted->ahead && ml->exec->drop_data) {
         ctn_error(ml->exec->log,
                   "%s: through %u levels lengths go ahead as data, which are "
@@ -174,7 +176,7 @@ catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml, void (*give)(ctn_ml_t *ml))
         status = rooted->ahead ? plan_lengths(ml) : plan_known(ml);
     }
     if (status == CATENA_OK && !rooted->ahead) {
-        give(ml);
+        copy_data(ml);
     }
     return status;
 }

@@ -17,7 +17,7 @@ typedef struct ctn_ml_rooted {
     uint64_t own;      /* this rank's length, if it keeps no others */
     uint64_t *lengths; /* [ranks of the cover] */
     /* Copies what this rank gives, once the way is ready for blocks. */
-    void (*give)(ctn_ml_t *ml);
+    void (*copy_data)(ctn_ml_t *ml);
 } ctn_ml_rooted_t;
 
 /** The block that this rank gives or gets, whether it gathers or scatters. */
@@ -37,7 +37,8 @@ static inline bool ctn_ml_rooted_is_root(const ctn_ml_t *ml)
  * this rank knows of them, if they go first; else for blocks, and `give`.
  * @return ERR_NO_MEMORY, ERR_UNSUPPORTED (lengths would go first, but what
  * users send is not moved; logged) */
-catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml, void (*give)(ctn_ml_t *ml));
+catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml,
+                                   void (*copy_data)(ctn_ml_t *ml));
 
 /** Begin a segment; where lengths have come, make the way ready for blocks and
  * give. Wrong lengths are refused, which ends the operation with an error when

@@ -99,8 +99,8 @@ catena_status_t ctn_p2p_aggregate_make(const ctn_op_t *op,
                                        size_t bytes, unsigned spare)
 {
     aggregate->bytes = bytes;
-    aggregate->memory = bytes <= sizeof(aggregate->small)
-                            ? aggregate->small
+    aggregate->memory = bytes <= sizeof(aggregate->inline_memory)
+                            ? aggregate->inline_memory
                             : ctn_scratch_alloc(op->exec, bytes);
     aggregate->spare = aggregate->memory == NULL;
     if (aggregate->spare) {
@@ -113,7 +113,7 @@ catena_status_t ctn_p2p_aggregate_make(const ctn_op_t *op,
 void ctn_p2p_aggregate_drop(const ctn_op_t *op, ctn_p2p_aggregate_t *aggregate)
 {
     /* After a failure somebody may still be fetching it. */
-    if (aggregate->memory != aggregate->small && !aggregate->spare &&
+    if (aggregate->memory != aggregate->inline_memory && !aggregate->spare &&
         op->status == CATENA_OK) {
         ctn_scratch_free(op->exec, aggregate->memory, aggregate->bytes);
     }

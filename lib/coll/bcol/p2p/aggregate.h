@@ -63,7 +63,7 @@ typedef struct ctn_p2p_aggregate {
     unsigned char *memory;
     size_t bytes;
     bool spare; /* it is wide payloads */
-    _Alignas(8) unsigned char small[CTN_INLINE_BYTES];
+    _Alignas(8) unsigned char inline_memory[CTN_INLINE_BYTES];
 } ctn_p2p_aggregate_t;
 
 /** @param spare the first slot from which on no messages lie in payloads: there

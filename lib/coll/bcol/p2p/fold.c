@@ -12,11 +12,11 @@ static unsigned slot_out(const ctn_p2p_fold_t *fold)
 }
 
 ctn_step_t ctn_p2p_fold_begin(ctn_op_t *op,
-                              ctn_p2p_vector_algorithm_t signature)
+                              ctn_p2p_vector_algorithm_t algorithm)
 {
     ctn_p2p_fold_t *fold = ctn_op_state(op);
     const ctn_p2p_t *p2p = fold->call.p2p;
-    ctn_p2p_begin_vector(op, signature);
+    ctn_p2p_begin_vector(op, algorithm);
     fold->rounds = 0;
     while (UINT64_C(2) << fold->rounds <= p2p->size) {
         fold->rounds++;

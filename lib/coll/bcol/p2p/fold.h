@@ -23,7 +23,7 @@ typedef struct ctn_p2p_fold {
 
 /** Phases: the first one, and the last one. */
 ctn_step_t ctn_p2p_fold_begin(ctn_op_t *op,
-                              ctn_p2p_vector_algorithm_t signature);
+                              ctn_p2p_vector_algorithm_t algorithm);
 ctn_step_t ctn_p2p_fold_in(ctn_op_t *op);
 ctn_step_t ctn_p2p_fold_out(ctn_op_t *op);
 

@@ -77,7 +77,7 @@ static ctn_step_t begin(ctn_op_t *op)
         gather->block[i] = (ctn_p2p_block_recv_t){.bytes = 0};
     }
     gather->own = (ctn_p2p_block_send_t){.data = basic->in, .bytes = 0};
-    gather->aggregate.memory = gather->aggregate.small;
+    gather->aggregate.memory = gather->aggregate.inline_memory;
     gather->aggregate.spare = false;
     ctn_fragmented_send_open(&gather->own.transfer,
                              address_of(gather, basic->root),

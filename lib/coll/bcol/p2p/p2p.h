@@ -88,10 +88,10 @@ bool ctn_p2p_requested(const ctn_basic_coll_t *basic, const char *name);
 /** To be called first by the first phase. */
 void ctn_p2p_begin(ctn_op_t *op);
 /** Likewise where vectors are exchanged. */
-void ctn_p2p_begin_vector(ctn_op_t *op, unsigned signature);
+void ctn_p2p_begin_vector(ctn_op_t *op, unsigned algorithm);
 /** Likewise where parts are exchanged whose lengths all members know.
  * @param passes in which they are sent */
-void ctn_p2p_begin_blocks(ctn_op_t *op, unsigned signature, uint32_t passes);
+void ctn_p2p_begin_blocks(ctn_op_t *op, unsigned algorithm, uint32_t passes);
 /** Likewise for a ring algorithm, which sends parts in flows. */
 void ctn_p2p_begin_ring(ctn_op_t *op);
 /** To be called before the first message of each pass. */

@@ -113,7 +113,7 @@ static ctn_step_t halve(ctn_op_t *op)
 }
 
 /** What the allgather writes was sent before. */
-static ctn_step_t settle(ctn_op_t *op)
+static ctn_step_t await_sends(ctn_op_t *op)
 {
     return op->pending == 0 ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
@@ -145,7 +145,7 @@ static ctn_step_t gather(ctn_op_t *op)
 static const ctn_phase_t phases[] = {{"begin", begin},
                                      {"fold in", ctn_p2p_fold_in},
                                      {"halve", halve},
-                                     {"settle", settle},
+                                     {"settle", await_sends},
                                      {"gather", gather},
                                      {"fold out", ctn_p2p_fold_out},
                                      {"end", ctn_p2p_end_vector},

@@ -71,7 +71,7 @@ static ctn_step_t begin(ctn_op_t *op)
     ctn_p2p_begin(op);
     ctn_p2p_aggregation_set(&scatter->aggregation, &scatter->call);
     scatter->status = CATENA_OK;
-    scatter->aggregate.memory = scatter->aggregate.small;
+    scatter->aggregate.memory = scatter->aggregate.inline_memory;
     scatter->aggregate.spare = false;
     scatter->handle = (ctn_receive_handle_t){.data = NULL};
     scatter->block = (ctn_p2p_block_recv_t){.bytes = 0};

@@ -44,7 +44,7 @@ CTN_HOT static bool copy_own(shm_call_t *call)
 CTN_HOT static bool take_others(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
-    for (uint32_t i; (i = call->seen) < call->shm->size; call->seen++) {
+    for (uint32_t i; (i = call->next) < call->shm->size; call->next++) {
         if (!shm_is_set(call, &shm_descriptor_of(call, i)->word)) {
             return false;
         }

@@ -136,7 +136,7 @@ static bool take(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     const shm_last_t *last = shm_last_of(call);
-    call->seen = call->shm->size; /* nobody in particular */
+    call->next = call->shm->size; /* nobody in particular */
     if (ctn_word_load(&last->word) != ctn_flag64(call->seq)) {
         return call->shm->module.exec->peer_checks != call->peer_checks &&
                check_lengths(call);

@@ -33,16 +33,16 @@ static bool find_vector(shm_call_t *call, uint32_t i,
 bool shm_fold(shm_call_t *call, uint32_t end, shm_fragment_t fragment,
               void *out)
 {
-    for (; call->seen < end; call->seen++) {
+    for (; call->next < end; call->next++) {
         const unsigned char *vector;
-        if (!find_vector(call, call->seen, &vector)) {
+        if (!find_vector(call, call->next, &vector)) {
             /* Others may go another way, but all show theirs where all wait. */
             return shm_gives_up(call) && !call->algorithm->base.synchronizing;
         }
         if (call->mismatch) {
             continue;
         }
-        if (call->seen == 0) {
+        if (call->next == 0) {
             call->left = vector + fragment.at; /* nothing to fold yet */
         } else {
             shm_reduce(call, call->left, vector + fragment.at, out,
@@ -70,17 +70,17 @@ bool shm_fold_fragment(shm_call_t *call)
 
 bool shm_collect_fragments(shm_call_t *call, bool copy)
 {
-    for (; call->seen < call->shm->size; call->seen++) {
+    for (; call->next < call->shm->size; call->next++) {
         if (shm_gives_up(call)) {
             return true;
         }
-        if (!shm_is_set(call, shm_fold_flag_of(call, call->seen))) {
+        if (!shm_is_set(call, shm_fold_flag_of(call, call->next))) {
             return false;
         }
-        shm_fragment_t fragment = shm_fragment_of(call, call->seen);
+        shm_fragment_t fragment = shm_fragment_of(call, call->next);
         if (copy) {
             shm_copy(call, (unsigned char *)call->basic->out + fragment.at,
-                     shm_staging_of(call, call->seen) + fragment.at,
+                     shm_staging_of(call, call->next) + fragment.at,
                      fragment.bytes);
         }
     }

@@ -23,7 +23,7 @@ static bool take_all(shm_call_t *call)
     if (!is_root(call)) {
         return true;
     }
-    for (uint32_t i; (i = call->seen) < call->shm->size; call->seen++) {
+    for (uint32_t i; (i = call->next) < call->shm->size; call->next++) {
         size_t bytes = basic->at[i + 1] - basic->at[i];
         unsigned char *to = (unsigned char *)basic->out + basic->at[i];
         const void *block = NULL;
@@ -47,7 +47,7 @@ static bool await_root(shm_call_t *call)
     if (is_root(call)) {
         return true;
     }
-    call->seen = call->basic->root;
+    call->next = call->basic->root;
     if (call->zcopy &&
         !shm_is_set(call, shm_flag_of(call, call->basic->root))) {
         return false;

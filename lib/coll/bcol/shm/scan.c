@@ -49,7 +49,7 @@ static bool pass_on(shm_call_t *call)
         shm_publish(call, basic->in, basic->bytes, false);
         return true;
     }
-    call->seen = me - 1;
+    call->next = me - 1;
     if (!shm_is_set(call, &shm_descriptor_of(call, me - 1)->word)) {
         return false;
     }

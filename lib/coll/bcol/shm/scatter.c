@@ -81,8 +81,8 @@ static bool await_members(shm_call_t *call)
     if (!is_root(call)) {
         return true;
     }
-    for (; call->zcopy && call->seen < call->shm->size; call->seen++) {
-        uint32_t i = call->seen;
+    for (; call->zcopy && call->next < call->shm->size; call->next++) {
+        uint32_t i = call->next;
         if (i != call->shm->me && shm_has_zcopy(call, i) &&
             !shm_is_set(call, shm_flag_of(call, i))) {
             return false;

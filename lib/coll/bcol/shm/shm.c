@@ -28,7 +28,7 @@ static size_t eager_row_stride(size_t bytes)
     return (((bytes + 63) / 64) | 1) * 64;
 }
 
-static size_t line_up(size_t bytes)
+static size_t align_up(size_t bytes)
 {
     return (bytes + 127) & ~(size_t)127;
 }
@@ -45,8 +45,8 @@ static layout_t lay_out(size_t size, bool leader, bool oversubscribed,
     layout_t at = {.flag_stride = oversubscribed ? sizeof(uint64_t) : 128,
                    .descriptor_stride = oversubscribed ? 64 : DESCRIPTOR_BYTES,
                    .fold_flag_stride = oversubscribed ? 64 : 128};
-    at.cpus = leader ? line_up(generations * size * at.flag_stride) : 0;
-    at.last = at.cpus + (leader ? line_up(size * sizeof(uint32_t)) : 0);
+    at.cpus = leader ? align_up(generations * size * at.flag_stride) : 0;
+    at.last = at.cpus + (leader ? align_up(size * sizeof(uint32_t)) : 0);
     at.descriptors = at.last + (leader ? generations * sizeof(shm_last_t) : 0);
     at.fold_flags = at.descriptors +
                     (leader ? generations * size * at.descriptor_stride : 0);
@@ -95,8 +95,8 @@ static bool all_set(shm_call_t *call, const void *first, size_t stride)
 {
     const shm_t *shm = call->shm;
     const unsigned char *words = first;
-    for (; call->seen < shm->size; call->seen++) {
-        if (!shm_is_set(call, (const void *)(words + call->seen * stride))) {
+    for (; call->next < shm->size; call->next++) {
+        if (!shm_is_set(call, (const void *)(words + call->next * stride))) {
             return false;
         }
     }
@@ -196,7 +196,7 @@ static void begin(shm_call_t *call, uint64_t seq)
 {
     call->seq = seq;
     call->step = 0;
-    call->seen = 0;
+    call->next = 0;
     call->end = call->shm->size;
     call->loads = 1;
     call->zcopy = false;
@@ -218,7 +218,7 @@ static bool advance(shm_call_t *call)
             return false;
         }
         call->step++;
-        call->seen = 0;
+        call->next = 0;
         call->end = call->shm->size;
     }
     return true;
@@ -252,10 +252,10 @@ static ctn_step_t run_steps(ctn_op_t *op)
     }
     const ctn_sbgp_t *sbgp = call->shm->module.sbgp;
     op->waits_for =
-        call->seen < sbgp->size ? (int64_t)sbgp->member[call->seen].rank : -1;
+        call->next < sbgp->size ? (int64_t)sbgp->member[call->next].rank : -1;
     /* Who alone is waited for may have to wait for the network itself. */
     op->exec->spin_polls =
-        shm_spins_for(call->shm, call->seen, call->shm->size);
+        shm_spins_for(call->shm, call->next, call->shm->size);
     return CTN_STEP_WAIT;
 }
 
@@ -368,7 +368,7 @@ static catena_status_t run_algorithm_inline(shm_t *shm,
     call.loads = exec->wait_policy.loads;
     while (!advance(&call)) {
         call.loads = 1;
-        exec->spin_polls = shm_spins_for(shm, call.seen, call.end);
+        exec->spin_polls = shm_spins_for(shm, call.next, call.end);
         if (!ctn_inline_wait(exec, &backoff)) {
             break;
         }

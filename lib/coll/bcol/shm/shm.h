@@ -146,7 +146,7 @@ struct shm_call {
     /* working */
     uint64_t seq;
     unsigned step;
-    uint32_t seen;
+    uint32_t next;
     uint32_t end;
     uint32_t loads;   /* at a word before something else is looked after */
     bool zcopy;       /* others read what is the caller's */
@@ -285,7 +285,7 @@ static inline bool shm_is_set(const shm_call_t *call, const uint64_t *word)
 static inline bool shm_is_set_by(shm_call_t *call, uint32_t i,
                                  const uint64_t *word)
 {
-    call->seen = i;
+    call->next = i;
     call->end = i + 1;
     return shm_is_set(call, word);
 }
