@@ -28,7 +28,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options->full = true;
         return 0;
     case 'v':
-        return 0; /* what is printed anyway */
+        return 0; /* printed by default */
     case ARGP_KEY_ARG:
         argp_error(state, "no argument expected, found \"%s\"", argument);
         return EINVAL;
@@ -81,8 +81,8 @@ int main(int argc, char **argv)
         .options = known,
         .parser = parse_option,
         .doc = "Print facts about the catena library: its version and how it "
-               "was built, or its settings with the values the environment "
-               "gives them now."};
+               "was built, or its settings with the values that the "
+               "environment gives them."};
     struct options options = {0};
     catena_status_t status;
 

@@ -1,6 +1,6 @@
-/* Where ranks may run. Ranks are numbered node by node, so that those of a
- * virtual node are neighbours, and get a core each or share the NUMA domains
- * evenly. Only what the affinity mask of prun itself allows is given away. */
+/* CPU binding. Ranks are numbered node by node, so the ranks of a virtual node
+ * are neighbors. Each rank gets a core, or the ranks share the NUMA domains
+ * evenly. Only CPUs in prun's own affinity mask are used. */
 #include "bind.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@ struct prun_bindings {
     bool bound;
     uint32_t count;       /* objects that ranks can be bound to */
     hwloc_obj_t *objects; /* cores or NUMA domains */
-    cpu_set_t **sets;     /* of each object */
+    cpu_set_t **sets;     /* one per object */
     uint32_t *object_of;  /* each rank's object */
 };
 
-/* Whole CPUs' worth of time a cgroup allows, 0 for no limit. */
+/* CPU time that a cgroup allows, in whole CPUs; 0: no limit. */
 static uint32_t prun_quota_file(const char *path)
 {
     char quota[32] = "";
@@ -78,7 +78,7 @@ static cpu_set_t *prun_cpu_set(const struct prun_bindings *bindings,
     return set;
 }
 
-/* The objects of a kind that have CPUs in allowed. */
+/* The objects of one type that have CPUs in allowed. */
 static void prun_find_objects(struct prun_bindings *bindings,
                               hwloc_obj_type_t type,
                               hwloc_const_cpuset_t allowed)

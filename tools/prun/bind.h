@@ -5,12 +5,12 @@
 
 #include <sched.h>
 
-/** Find out which cores this process may use and what each rank is bound to.
- * Ends prun with exit code 2 when the binding asked for cannot be given. */
+/** Find the cores that this process may use and the binding of each rank. Ends
+ * prun with exit code 2 if the requested binding is impossible. */
 void prun_bindings_make(struct prun_job *job);
 void prun_bindings_free(struct prun_job *job);
 
-/** @return the set for sched_setaffinity, of *bytes; NULL: leave it as it is */
+/** @return the set for sched_setaffinity, of *bytes; NULL: do not bind */
 const cpu_set_t *prun_binding_of(const struct prun_job *job, uint32_t rank,
                                  size_t *bytes);
 

@@ -1,11 +1,11 @@
-/* Why a process and not only PR_SET_PDEATHSIG: that reaches the rank itself,
- * but not the program below its "sh -c".
+/* PR_SET_PDEATHSIG alone does not suffice: it reaches the rank itself, but not
+ * the program below its "sh -c".
  *
- * The pipe has writers besides prun: each child inherits it, writes its
+ * prun is not the pipe's only writer: each child inherits the pipe, writes its
  * process group and closes it by exec. Hence
  *   - a group is in the pipe before any program of the rank runs, and
- *   - the end of the pipe comes only after prun has gone and every child has
- *     either executed (and is in the pipe) or died.
+ *   - the pipe ends only after prun is gone and each child has either
+ *     executed (and is in the pipe) or died.
  * So no rank is missed, whenever prun is killed. */
 #include "guardian.h"
 
@@ -19,7 +19,7 @@
 
 enum prun_record_kind { PRUN_GROUP_ENTER, PRUN_GROUP_LEAVE, PRUN_JOB_DONE };
 
-/* Shorter than PIPE_BUF, so written and read in one piece. */
+/* Shorter than PIPE_BUF, so a write and a read are atomic. */
 struct prun_record {
     int32_t kind;
     int32_t group;
@@ -36,7 +36,7 @@ static void prun_groups_add(struct prun_groups *groups, pid_t group)
         size_t capacity = groups->capacity ? 2 * groups->capacity : 256;
         pid_t *list = realloc(groups->list, capacity * sizeof *list);
         if (!list)
-            return; /* the sweep will find it */
+            return; /* the sweep finds it */
         groups->list = list;
         groups->capacity = capacity;
     }
@@ -52,7 +52,7 @@ static void prun_groups_remove(struct prun_groups *groups, pid_t group)
         }
 }
 
-/* @return whether prun said that all is done before the pipe ended */
+/* @return whether prun reported completion before the pipe ended */
 static bool prun_guardian_listen(int fd, struct prun_groups *groups)
 {
     for (;;) {
@@ -92,7 +92,8 @@ _Noreturn static void prun_guardian_run(int fd, const char *name_space,
     if (!prun_guardian_listen(fd, &groups)) {
         for (size_t i = 0; i < groups.count; i++)
             kill(-groups.list[i], SIGKILL);
-        /* What left its group; again while something still forks. */
+        /* Processes that left their group. Repeated while something still
+         * forks. */
         for (int round = 0; round < 50 && prun_sweep(name_space) > 0; round++)
             usleep(10000);
         prun_remove_tree(directory);
@@ -104,7 +105,7 @@ void prun_guardian_start(struct prun_job *job)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
-        prun_die(PRUN_EXIT_INTERNAL, "no pipe to be had: %m");
+        prun_die(PRUN_EXIT_INTERNAL, "cannot create a pipe: %m");
     pid_t pid = fork();
     if (pid < 0)
         prun_die(PRUN_EXIT_INTERNAL,
@@ -121,7 +122,7 @@ void prun_guardian_start(struct prun_job *job)
 static void prun_guardian_tell(int fd, enum prun_record_kind kind, pid_t group)
 {
     struct prun_record record = {.kind = kind, .group = group};
-    /* An error means that somebody killed the guardian; the job goes on. */
+    /* On an error the guardian has been killed. The job goes on. */
     while (write(fd, &record, sizeof record) < 0 && errno == EINTR)
         continue;
 }

@@ -3,25 +3,25 @@
 
 #include "prun.h"
 
-/** Fork the guardian: a process that outlives prun only to end what prun
- * started, should prun itself be killed. Call it before any thread exists.
- * Sets job->guardian_fd and job->guardian_pid. */
+/** Fork the guardian: a process that outlives prun and ends prun's processes if
+ * prun is killed. Call it before any thread exists. Sets job->guardian_fd and
+ * job->guardian_pid. */
 void prun_guardian_start(struct prun_job *job);
 
-/** From a rank's process, before it executes anything: "I lead a process
- * group". Only calls that are allowed after fork. */
+/** Called in a rank's process before exec: report that it leads a process
+ * group. Makes only calls that are allowed after fork. */
 void prun_guardian_enter(int guardian_fd, pid_t group);
 
-/** From prun: nothing is left in this group, its number may be used again. */
+/** Called by prun: this group is empty and its number may be reused. */
 void prun_guardian_leave(int guardian_fd, pid_t group);
 
-/** Let the guardian go, and wait for it. */
+/** Stop the guardian and wait for it. */
 void prun_guardian_stop(struct prun_job *job);
 
 /* sweep.c */
 
-/** Kill every process whose environment names this job, wherever it went.
- * @return how many there were */
+/** Kill every process whose environment names this job.
+ * @return the number of processes */
 uint32_t prun_sweep(const char *name_space);
 
 #endif

@@ -1,6 +1,6 @@
-/* From prun's stdin to the ranks that asked for it. One chunk at a time: the
- * next is read when every rank has taken this one, so the slowest rank holds
- * the others back and nothing grows. */
+/* Forwards prun's stdin to the ranks that read it, one chunk at a time. The
+ * next chunk is read when every rank has taken this one, so the slowest rank
+ * holds the others back and memory stays bounded. */
 #include "input.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static bool prun_input_has_target(const struct prun_job *job)
 
 bool prun_input_wanted(const struct prun_job *job)
 {
-    /* Ranks that are still to be started must not miss the beginning. */
+    /* Ranks not yet started must not miss the beginning. */
     if (!job->input_open || job->input.used > 0 ||
         job->started < job->options->np || !prun_input_has_target(job))
         return false;
@@ -30,7 +30,7 @@ void prun_input_read(struct prun_job *job)
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (got < 0 && errno == EIO && isatty(STDIN_FILENO))
-        return; /* put into the background in between */
+        return; /* moved to the background since */
     if (got <= 0)
         job->input_open = false;
     else

@@ -3,19 +3,20 @@
 
 #include "prun.h"
 
-/** Whether prun's stdin should be read now: there is room, a rank wants it,
- * and it is not a terminal that another process group has. */
+/** Whether to read prun's stdin now: there is space, a rank reads it, and it is
+ * not a terminal that another process group owns. */
 bool prun_input_wanted(const struct prun_job *job);
 /** Read once from prun's stdin. */
 void prun_input_read(struct prun_job *job);
-/** Whether this rank has input to be given. */
+/** Whether input is pending for this rank. */
 bool prun_input_pending(const struct prun_job *job,
                         const struct prun_rank *rank);
-/** Give what fits into a rank's pipe. */
+/** Write what fits into a rank's pipe. */
 void prun_input_give(struct prun_job *job, struct prun_rank *rank);
-/** Forget what every rank has got; at the end of input close the pipes. */
+/** Drop the input that every rank has received. At the end of input close the
+ * pipes. */
 void prun_input_settle(struct prun_job *job);
-/** The rank reads no more. */
+/** The rank does not read any more. */
 void prun_input_close(struct prun_rank *rank);
 
 #endif

@@ -1,4 +1,5 @@
-/* How the job ends: who failed first, who is told, when TERM becomes KILL. */
+/* How the job ends: the first failure, the report, the change from TERM to
+ * KILL. */
 #include "job.h"
 
 #include "guardian.h"
@@ -16,13 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* TERM to KILL: after a failure, and when the user asked the ranks to end. */
+/* Time from TERM to KILL, after a failure and after a signal from the user. */
 #define PRUN_GRACE_NS 500000000u
 #define PRUN_USER_GRACE_NS 3000000000u
 #define PRUN_KILL_AGAIN_NS 200000000u
 #define PRUN_SETTLE_US 3000
-/* A dying process closes its sockets, on which its peers fail, well before its
- * parent hears of it: on busy cores tens of milliseconds. */
+/* A dying process closes its sockets, on which its peers fail, before its
+ * parent is notified: on busy cores tens of milliseconds before. */
 #define PRUN_SETTLE_LOOKS 30
 
 static void prun_say_list(struct prun_job *job, const char *format,
@@ -58,7 +59,7 @@ static void prun_end_ranks(struct prun_job *job, int signal, uint64_t grace_ns)
     job->phase = PRUN_ENDING;
     job->kill_at_ns = prun_now_ns() + grace_ns;
     prun_kill_groups(job, signal);
-    /* A stopped process acts on nothing but KILL. */
+    /* A stopped process reacts to KILL only. */
     prun_kill_groups(job, SIGCONT);
 }
 
@@ -144,7 +145,7 @@ static void prun_rank_ended(struct prun_job *job, uint32_t rank, int status)
 }
 
 /* Groups that have become empty. prun is the subreaper, so it sees the last
- * process of a group go and the number is not in use again before this. */
+ * process of a group end, and the number is not reused before. */
 static void prun_check_groups(struct prun_job *job)
 {
     for (uint32_t i = 0; i < job->started; i++) {
@@ -163,7 +164,7 @@ static void prun_collect(struct prun_job *job)
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
         if (pid == job->guardian_pid) {
-            job->guardian_pid = 0; /* PR_SET_PDEATHSIG still holds */
+            job->guardian_pid = 0; /* PR_SET_PDEATHSIG still applies */
             continue;
         }
         uint32_t rank = 0;
@@ -175,9 +176,9 @@ static void prun_collect(struct prun_job *job)
     }
 }
 
-/* When a rank is killed the others lose a peer, and may exit or abort for that
- * reason before the system hands the dead one out. The killed one is the
- * cause, so it gets a moment to show. */
+/* When a rank is killed, the other ranks lose a peer. They may exit or abort
+ * before the system reports the killed rank. The killed rank is the cause, so
+ * prun waits a moment for the report. */
 static void prun_settle(struct prun_job *job)
 {
     for (int look = 0; look < PRUN_SETTLE_LOOKS; look++) {
@@ -200,7 +201,7 @@ static void prun_check_abort(struct prun_job *job)
         prun_blame(job, (uint32_t)job->suspect);
         return;
     }
-    /* The caller is still there as a rule, and is not one of the others. */
+    /* The caller usually still runs and is not one of the others. */
     bool itself = !job->ranks[abort.rank].ended;
     job->ended += itself;
     prun_others(job, others);
@@ -248,7 +249,7 @@ void prun_job_check_events(struct prun_job *job)
 void prun_job_reap(struct prun_job *job)
 {
     prun_collect(job);
-    /* Whatever a rank said before it ended explains the end better. */
+    /* A message or abort of a rank before its end explains the end better. */
     prun_job_check_events(job);
     if (job->suspect >= 0 && job->phase == PRUN_RUNNING) {
         prun_settle(job);
@@ -263,12 +264,12 @@ static void prun_interrupt(struct prun_job *job, int signal)
 {
     job->interrupts++;
     if (job->phase != PRUN_RUNNING) {
-        prun_kill_ranks(job); /* asked twice: no more grace */
+        prun_kill_ranks(job); /* second signal: no more grace */
         return;
     }
     job->failed = true;
     job->exit_code = 128 + signal;
-    prun_job_say(job, "got signal %d (%s) and passed it on to %u ranks", signal,
+    prun_job_say(job, "got signal %d (%s) and forwarded it to %u ranks", signal,
                  strsignal(signal), job->started - job->ended);
     prun_end_ranks(job, signal, PRUN_USER_GRACE_NS);
 }
@@ -314,7 +315,7 @@ bool prun_job_done(struct prun_job *job)
     for (uint32_t i = 0; i < job->started; i++) {
         if (job->ranks[i].group_gone)
             continue;
-        /* The ranks have ended and left processes of theirs behind. */
+        /* The ranks have ended and left processes behind. */
         if (job->phase == PRUN_RUNNING)
             prun_end_ranks(job, SIGTERM, PRUN_GRACE_NS);
         return false;

@@ -7,21 +7,21 @@
 void prun_job_say(struct prun_job *job, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** The job has failed: first reason wins. Ends the ranks. */
+/** The job has failed; the first reason wins. Ends the ranks. */
 void prun_job_fail(struct prun_job *job, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Collect processes that have ended and judge how. */
+/** Reap ended processes and judge their exit status. */
 void prun_job_reap(struct prun_job *job);
 /** React to PMIx_Abort and to children that could not execute the program. */
 void prun_job_check_events(struct prun_job *job);
-/** A signal came to prun. */
+/** prun has received a signal. */
 void prun_job_signal(struct prun_job *job, int signal);
-/** Do what is due by now: timeout, KILL after TERM. */
+/** Do what is due: timeout, KILL after TERM. */
 void prun_job_tick(struct prun_job *job, uint64_t now_ns);
-/** When to tick next, UINT64_MAX for never. */
+/** Time of the next tick; UINT64_MAX: never. */
 uint64_t prun_job_next_ns(const struct prun_job *job);
-/** Whether nothing of the job runs any more. */
+/** Whether no process of the job runs any more. */
 bool prun_job_done(struct prun_job *job);
 
 #endif

@@ -1,5 +1,6 @@
-/* Fork and exec of one rank. Between the two stand only calls that are allowed
- * in the child of a process with threads; all else is made ready before. */
+/* Fork and exec of one rank. Between the two only calls that are allowed in the
+ * child of a process with threads are made. Everything else is prepared before.
+ */
 #include "launch.h"
 
 #include "bind.h"
@@ -18,14 +19,14 @@
 struct prun_launcher {
     struct prun_job *job;
     const struct prun_inherited *inherited;
-    char **environment; /* what all ranks have in common */
+    char **environment; /* common to all ranks */
     size_t environment_count;
     int null_fd;
-    int fd_limit; /* of prun itself */
+    int fd_limit; /* prun's own limit */
     pid_t own_pid;
 };
 
-/* The ends of a rank's pipes that the rank gets. */
+/* The rank's ends of its pipes. */
 struct prun_plan {
     uint32_t rank;
     int fds[3];
@@ -48,8 +49,8 @@ static void prun_set_variable(char ***list, size_t *count, const char *entry)
     (*list)[*count] = NULL;
 }
 
-/* PMIX_ variables of a job around us would mislead the ranks; settings of the
- * library (PMIX_MCA_) are the user's. */
+/* PMIX_ variables of a surrounding job would mislead the ranks. Settings of the
+ * library (PMIX_MCA_) belong to the user. */
 static bool prun_inherits(const char *entry)
 {
     return strncmp(entry, "PMIX_", 5) != 0 ||
@@ -116,7 +117,8 @@ static char **prun_rank_environment(const struct prun_launcher *launcher,
     }
     for (count = 0; list[count];)
         count++;
-    /* The library names this machine; the rank is on a node of the layout. */
+    /* The library names this machine, but the rank is on a node of the layout.
+     */
     char *host = prun_format("PMIX_HOSTNAME=%s",
                              layout->nodes[layout->node_of[rank]].name);
     prun_set_variable(&list, &count, host);
@@ -144,8 +146,8 @@ _Noreturn static void prun_child_fail(const struct prun_launcher *launcher,
 }
 
 /* The PMIx library does not mark its connections close-on-exec. A rank that
- * held those of others would keep them open after prun's end, and the others
- * would not learn of it. */
+ * inherited the connections of other ranks would keep them open after prun's
+ * end, and the other ranks would not notice that end. */
 static void prun_close_at_exec(const struct prun_launcher *launcher)
 {
     const int first = STDERR_FILENO + 1;
@@ -161,8 +163,8 @@ _Noreturn static void prun_child(const struct prun_launcher *launcher,
     const struct prun_job *job = launcher->job;
     const struct prun_options *options = job->options;
     setpgid(0, 0);
-    /* Reaches us even if the guardian gets killed as well. Who has another
-     * parent already was too late to ask. */
+    /* This works even if the guardian is killed too. A child that already has
+     * another parent set it too late. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher->own_pid)
         _exit(PRUN_EXIT_INTERNAL);
@@ -173,7 +175,7 @@ _Noreturn static void prun_child(const struct prun_launcher *launcher,
             prun_child_fail(launcher, plan->rank, 0);
     if (options->wdir && chdir(options->wdir) != 0)
         prun_child_fail(launcher, plan->rank, 1);
-    /* A CPU that has just been taken from us is no reason to fail. */
+    /* Losing a CPU in the meantime is no failure. */
     if (plan->cpus)
         sched_setaffinity(0, plan->cpus_bytes, plan->cpus);
     prun_close_at_exec(launcher);
@@ -241,7 +243,7 @@ bool prun_launch_next(struct prun_launcher *launcher)
     errno = error;
     if (pid < 0)
         return false;
-    /* Here too, so that the group exists whichever of us runs first. */
+    /* Here too, so that the group exists whichever process runs first. */
     setpgid(pid, pid);
     job->ranks[rank].pid = pid;
     job->started++;

@@ -6,14 +6,14 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-/* What a child tells when it cannot become the program. */
+/* A child's report that exec failed. */
 struct prun_exec_error {
     uint32_t rank;
     int error;
-    int wdir; /* it was the directory, not the program */
+    int wdir; /* the directory failed, not the program */
 };
 
-/* What prun changed for itself and the ranks shall find as it was. */
+/* What prun changes for itself and restores for the ranks. */
 struct prun_inherited {
     sigset_t mask;
     struct rlimit files;

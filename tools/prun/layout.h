@@ -3,8 +3,8 @@
 
 #include "prun.h"
 
-/** Deal the ranks to nodes: one node with the machine's name, or virtual nodes
- * HOST-vn0, HOST-vn1 ... of at most options->ppn ranks. */
+/** Assign the ranks to nodes: one node with the machine's name, or virtual
+ * nodes HOST-vn0, HOST-vn1 ... of at most options->ppn ranks. */
 void prun_layout_make(struct prun_layout *layout,
                       const struct prun_options *options, const char *host);
 void prun_layout_free(struct prun_layout *layout);

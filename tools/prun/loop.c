@@ -1,4 +1,4 @@
-/* The one place where prun waits. */
+/* The only place where prun waits. */
 #include "loop.h"
 
 #include "input.h"
@@ -11,11 +11,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* How often to look at what has no descriptor: held lines, a terminal that
- * may become ours, processes left behind in a group. */
+/* Poll interval for what has no descriptor: held lines, a terminal that may
+ * become prun's, processes left behind in a group. */
 #define PRUN_LOOK_NS 20000000u
 #define PRUN_LOOK_SLOWLY_NS 500000000u
-/* How long the output of a failed job may take to be written. */
+/* Time limit for writing the output of a failed job. */
 #define PRUN_DRAIN_NS 800000000u
 
 /* Rebuilt for each turn; kept to save the allocation. */
@@ -98,14 +98,15 @@ static void prun_move_output(struct prun_job *job)
         prun_sink_flush(&job->sinks[j]);
 }
 
-/* Fill the list. @return how long to wait at most for its own sake */
+/* Fill the list.
+ * @return the longest time to wait */
 static uint64_t prun_watch_all(struct prun_job *job, nfds_t *count)
 {
     uint64_t look_ns = UINT64_MAX;
     prun_watch(count, job->signal_fd, POLLIN, NULL);
     prun_watch(count, prun_server_event_fd(job->server), POLLIN, NULL);
     prun_watch(count, job->status_read_fd, POLLIN, NULL);
-    /* Always index 3; poll passes over a negative descriptor. */
+    /* Always index 3; poll ignores a negative descriptor. */
     bool input = prun_input_wanted(job);
     prun_watch(count, input ? STDIN_FILENO : -1, POLLIN, NULL);
     if (!input && job->input_open && isatty(STDIN_FILENO))
@@ -157,8 +158,8 @@ void prun_loop_drain(struct prun_job *job)
             prun_stream_drain(&job->ranks[i].streams[j], job->options->tag);
     uint64_t start = prun_now_ns();
     prun_move_output(job);
-    /* A reader may be slow as long as it likes, unless the job has failed or
-     * prun is told to end. */
+    /* A reader may be arbitrarily slow, unless the job has failed or prun must
+     * end. */
     while (prun_sinks_pending(job) &&
            !(job->failed && prun_now_ns() - start > PRUN_DRAIN_NS)) {
         bool failed = job->failed;

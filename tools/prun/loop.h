@@ -3,9 +3,9 @@
 
 #include "prun.h"
 
-/** Wait at most limit_ns for something to happen, and act on it. */
+/** Wait at most limit_ns for an event and handle it. */
 void prun_loop_once(struct prun_job *job, uint64_t limit_ns);
-/** After the last rank: take what is left in the pipes and write it out. */
+/** After the last rank: read what is left in the pipes and write it. */
 void prun_loop_drain(struct prun_job *job);
 void prun_loop_free(void);
 

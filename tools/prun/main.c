@@ -29,14 +29,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Descriptors a rank costs prun: two outputs, an input, a PMIx connection. */
+/* Descriptors that a rank takes in prun: two outputs, an input, a PMIx
+ * connection. */
 #define PRUN_FDS_PER_RANK 4
 #define PRUN_FDS_OWN 64
 
-/* For the exit handler alone. */
+/* For the exit handler only. */
 static struct prun_job *prun_exit_job;
 
-/* Our pipes must not become descriptors 0 to 2. */
+/* prun's pipes must not become descriptors 0 to 2. */
 static void prun_open_standard_fds(void)
 {
     int fd;
@@ -63,8 +64,8 @@ static void prun_raise_limit(struct prun_inherited *inherited, uint32_t np)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Signals are read from a descriptor. They are blocked before any thread is
- * made, so that no thread of the PMIx library gets one. */
+/* Signals are read from a descriptor. They are blocked before any thread
+ * exists, so that no thread of the PMIx library receives one. */
 static void prun_take_over_signals(struct prun_job *job,
                                    struct prun_inherited *inherited)
 {
@@ -87,18 +88,18 @@ static void prun_take_over_signals(struct prun_job *job,
     if (!inherited->hangup_ignored)
         sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, &inherited->mask);
-    /* A caller that blocks them (a test runner, a shell's trap) does not mean
-     * that our ranks cannot be asked to end. */
+    /* A caller that blocks signals (a test runner, a shell's trap) does not
+     * mean that the ranks ignore requests to end. */
     for (int signal = 1; signal < NSIG; signal++)
         if (sigismember(&set, signal) == 1)
             sigdelset(&inherited->mask, signal);
     job->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (job->signal_fd < 0)
-        prun_die(PRUN_EXIT_INTERNAL, "no signal descriptor to be had: %m");
+        prun_die(PRUN_EXIT_INTERNAL, "cannot create a signal descriptor: %m");
 }
 
-/* A job around us must not be taken for ours; and only the hash store leaves
- * no files behind that the ranks map. */
+/* prun must not join a surrounding job. Only the hash store leaves no files
+ * behind that the ranks map. */
 static void prun_clean_environment(void)
 {
     static const char *const names[] = {
@@ -119,10 +120,10 @@ static void prun_name_job(struct prun_job *job)
     const char *parent = getenv("TMPDIR");
     char *resolved = realpath(parent && *parent ? parent : "/tmp", NULL);
     if (!resolved)
-        prun_die(PRUN_EXIT_USAGE,
-                 "TMPDIR wants a directory, got '%s' (%m); set it to one that "
-                 "can be written to",
-                 parent ? parent : "/tmp");
+        prun_die(
+            PRUN_EXIT_USAGE,
+            "TMPDIR wants a directory, got '%s' (%m); set it to a writable one",
+            parent ? parent : "/tmp");
     if (getrandom(&random, sizeof random, 0) < 0)
         random = prun_now_ns();
     if (gethostname(job->host, sizeof job->host - 1) != 0 || !job->host[0])
@@ -140,7 +141,7 @@ static void prun_at_exit(void)
         return;
     prun_exit_job = NULL;
     prun_remove_tree(job->directory);
-    /* With ranks alive the guardian ends them: it is not told to stop. */
+    /* While ranks live, the guardian ends them: it is not stopped here. */
     if (job->ended == job->started)
         prun_guardian_stop(job);
 }
@@ -152,19 +153,19 @@ static void prun_prepare(struct prun_job *job, struct prun_inherited *inherited)
     prun_take_over_signals(job, inherited);
     prun_clean_environment();
     prun_name_job(job);
-    /* The guardian before the directory, so that nothing is left whenever we
-     * are killed. */
+    /* The guardian comes before the directory, so that nothing is left behind
+     * whenever prun is killed. */
     prun_guardian_start(job);
     prun_exit_job = job;
     atexit(prun_at_exit);
     if (mkdir(job->directory, 0700) != 0)
-        prun_die(PRUN_EXIT_USAGE,
-                 "cannot make the directory %s (%m); set TMPDIR to one that "
-                 "can be written to",
-                 job->directory);
+        prun_die(
+            PRUN_EXIT_USAGE,
+            "cannot make the directory %s (%m); set TMPDIR to a writable one",
+            job->directory);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-        prun_die(PRUN_EXIT_INTERNAL, "no pipe to be had: %m");
+        prun_die(PRUN_EXIT_INTERNAL, "cannot create a pipe: %m");
     job->status_read_fd = ends[0];
     job->status_write_fd = ends[1];
 }
@@ -179,7 +180,7 @@ static void prun_launch_all(struct prun_job *job,
                           "rank %u of %u cannot be started (%m); see ulimit "
                           "-u and -n, or start fewer ranks",
                           job->started, job->options->np);
-        /* Ranks that end, write or are to be ended do not wait for the rest. */
+        /* Do not delay ranks that end, write or must be ended. */
         if (job->started % 8 == 0)
             prun_loop_once(job, 0);
     }
@@ -198,7 +199,7 @@ static void prun_run(struct prun_job *job,
     prun_launch_all(job, inherited);
     while (!prun_job_done(job))
         prun_loop_once(job, UINT64_MAX);
-    /* What left its group must not outlive a job that failed. */
+    /* Processes that left their group must not outlive a failed job. */
     for (int i = 0; job->failed && i < 20 && prun_sweep(job->name_space); i++)
         usleep(5000);
     prun_loop_drain(job);
@@ -246,7 +247,7 @@ int main(int argc, char **argv)
     int code = job.exit_code;
     prun_at_exit();
     fflush(NULL);
-    /* After a failure threads of the library still run: no exit handlers of
-     * theirs under their feet. */
+    /* After a failure threads of the library still run, so no exit handlers
+     * run. */
     _exit(code);
 }

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More processes than this is past what one machine's process table takes. */
+/* A larger number exceeds the process table of one machine. */
 #define PRUN_MAX_RANKS 32768
 
 enum {
@@ -41,12 +41,12 @@ static const struct argp_option prun_argp_options[] = {
      "none, core or numa (default: core if each rank can have one, else none)",
      0},
     {"report-bindings", OPTION_REPORT_BINDINGS, NULL, 0,
-     "Say on stderr what each rank is bound to", 0},
+     "Report each rank's binding on stderr", 0},
     {NULL, 'x', "NAME[=VALUE]", 0, "Set NAME in the ranks' environment", 0},
     {"wdir", OPTION_WDIR, "DIR", 0, "Start the ranks in DIR", 0},
     {"wd", OPTION_WDIR, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
     {"stdin", OPTION_STDIN, "RANK", 0,
-     "Which rank reads prun's stdin: a rank, all or none (default 0)", 0},
+     "The rank that reads prun's stdin: a rank, all or none (default 0)", 0},
     {"output", OPTION_OUTPUT, "tag", 0,
      "tag: prefix each line of output with [rank]", 0},
     {"timeout", OPTION_TIMEOUT, "S", 0,
@@ -59,19 +59,19 @@ static const struct argp_option prun_argp_options[] = {
     {"hostfile", OPTION_HOST, "FILE", OPTION_HIDDEN, NULL, 0},
     {"machinefile", OPTION_HOST, "FILE", OPTION_HIDDEN, NULL, 0},
     {"default-hostfile", OPTION_HOST, "FILE", OPTION_HIDDEN, NULL, 0},
-    /* What these ask of mpirun prun always does. */
+    /* What these options ask of mpirun, prun does always. */
     {"oversubscribe", OPTION_IGNORED, NULL, OPTION_HIDDEN, NULL, 0},
     {"allow-run-as-root", OPTION_IGNORED, NULL, OPTION_HIDDEN, NULL, 0},
     {0},
 };
 
 static const char prun_doc[] =
-    "Start N ranks of a PMIx program on this machine and be their PMIx server."
-    "\v"
-    "The exit code is that of the first rank that failed, 128 + signal for a "
-    "killed one, 124 after --timeout, 2 for a mistake in the options. INT, "
-    "TERM, HUP, USR1 and USR2 are passed on to the ranks. For several "
-    "machines use mpirun, srun or PRRTE's prun: the same programs run there.";
+    "Start N ranks of a PMIx program on this machine and be their PMIx "
+    "server.\vThe exit code is that of the first rank that failed, 128 + "
+    "signal for a killed one, 124 after --timeout, 2 for a mistake in the "
+    "options. INT, TERM, HUP, USR1 and USR2 are forwarded to the ranks. For "
+    "several machines use mpirun, srun or PRRTE's prun: the same programs run "
+    "there.";
 
 static uint32_t prun_parse_count(const char *option, const char *text)
 {
@@ -93,7 +93,7 @@ static void prun_set_ppn(struct prun_options *options, const char *option,
     uint32_t ppn = prun_parse_count(option, text);
     if (options->ppn && options->ppn != ppn)
         prun_die(PRUN_EXIT_USAGE,
-                 "%s asks for %u ranks per node, an option before it for %u; "
+                 "%s asks for %u ranks per node, an earlier option for %u; "
                  "give one of them",
                  option, ppn, options->ppn);
     options->ppn = ppn;
@@ -188,7 +188,7 @@ static void prun_parse_export(struct prun_options *options, const char *text)
                  "-x wants NAME or NAME=VALUE, got '%s'; "
                  "say for example -x UCX_TLS=tcp,self",
                  text);
-    /* The whole environment is passed on anyway: only a value adds to it. */
+    /* The whole environment is inherited anyway: only a value changes it. */
     if (!text[name]) {
         if (!getenv(text))
             prun_error("-x %s: no such variable in the environment; the ranks "
@@ -222,7 +222,7 @@ static _Noreturn void prun_refuse_hosts(const char *text)
              text);
 }
 
-/* "-np 4" reaches us as -n with the value "p", as mpirun's users write it. */
+/* "-np 4", as users of mpirun write it, arrives as -n with the value "p". */
 static void prun_parse_np(struct prun_options *options, const char *text,
                           struct argp_state *state)
 {
@@ -232,7 +232,7 @@ static void prun_parse_np(struct prun_options *options, const char *text,
     options->np = prun_parse_count("-n", text);
 }
 
-/* All that follows the program is its own. */
+/* Everything after the program belongs to the program. */
 static void prun_take_program(struct prun_options *options, char *program,
                               struct argp_state *state)
 {
@@ -241,7 +241,8 @@ static void prun_take_program(struct prun_options *options, char *program,
     state->next = state->argc;
 }
 
-/* With ARGP_NO_ERRS argp says nothing itself, since it would need two lines. */
+/* With ARGP_NO_ERRS argp prints nothing itself; its own message takes two
+ * lines. */
 static void prun_option_error(const struct argp_state *state)
 {
     const char *text = state->argv[state->next > 0 ? state->next - 1 : 0];
@@ -251,8 +252,7 @@ static void prun_option_error(const struct argp_state *state)
         bool same = known->name ? strcmp(known->name, name) == 0 : false;
         if (same || (name[0] == known->key && !name[1]))
             prun_die(PRUN_EXIT_USAGE,
-                     "option %s wants a value and has none; see prun --help",
-                     text);
+                     "option %s needs a value; see prun --help", text);
     }
     prun_die(PRUN_EXIT_USAGE,
              "option '%s' is not one of prun's or lacks its value; see prun "
@@ -300,7 +300,7 @@ static error_t prun_parse_option(int key, char *arg, struct argp_state *state)
     case OPTION_IGNORED:
         return 0;
     case 'h':
-        /* argp_state_help would say nothing, see ARGP_NO_ERRS below. */
+        /* argp_state_help would print nothing, see ARGP_NO_ERRS below. */
         argp_help(state->root_argp, stdout, ARGP_HELP_STD_HELP, "prun");
         exit(0);
     case 'V':
@@ -335,7 +335,7 @@ void prun_options_parse(struct prun_options *options, int argc, char **argv)
     if (options->stdin_rank >= 0 &&
         (uint32_t)options->stdin_rank >= options->np)
         prun_die(PRUN_EXIT_USAGE,
-                 "--stdin %d names a rank that is not there: there are %u "
+                 "--stdin %d names a rank that does not exist: there are %u "
                  "ranks, the last is %u",
                  options->stdin_rank, options->np, options->np - 1);
 }

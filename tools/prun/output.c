@@ -1,6 +1,6 @@
-/* From the ranks' pipes to prun's stdout and stderr. Lines stay whole: with
- * tags always; without, an unfinished line is held for PRUN_HOLD_NS only, so
- * that a prompt is seen. */
+/* From the ranks' pipes to prun's stdout and stderr. With tags, lines always
+ * stay whole. Without tags an unfinished line is held for PRUN_HOLD_NS only, so
+ * that a prompt appears. */
 #include "output.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@ void prun_sink_open(struct prun_sink *sink, int fd)
         sink->broken = true;
         return;
     }
-    /* O_NONBLOCK belongs to the open file, which we share with our parent; so
-     * we open the pipe or terminal once more. */
+    /* O_NONBLOCK belongs to the open file, which prun shares with its parent.
+     * So prun opens the pipe or terminal again. */
     if (S_ISFIFO(info.st_mode) || (S_ISCHR(info.st_mode) && isatty(fd))) {
         char path[64];
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -78,15 +78,16 @@ void prun_sink_flush(struct prun_sink *sink)
         if (done < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
         if (done < 0) {
-            /* The streams that feed it get closed, so the ranks see it as
-             * they would without prun: SIGPIPE. */
+            /* The streams of this sink are closed, so the ranks get SIGPIPE as
+             * without prun. */
             sink->broken = true;
             sink->sent = sink->queue.used;
             break;
         }
         sink->sent += (size_t)done;
     }
-    /* Moving the rest to the front is paid for by what has been written. */
+    /* The move of the rest to the front costs no more than the bytes already
+     * written. */
     if (sink->sent > 0 && sink->sent * 2 >= sink->queue.used) {
         prun_buffer_consume(&sink->queue, sink->sent);
         sink->sent = 0;

@@ -1,6 +1,6 @@
-/* What the parts of prun share: options, the map of virtual nodes, ranks, the
- * job. One thread (the main one) owns all of it; what the PMIx progress thread
- * touches is marked. */
+/* Shared by the parts of prun: options, the map of virtual nodes, ranks, the
+ * job. The main thread owns all of it; what the PMIx progress thread accesses
+ * is marked. */
 #ifndef PRUN_H
 #define PRUN_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The build gives it; a version of our own would only go stale. */
+/* The build defines it; a second definition would become stale. */
 #ifndef CATENA_VERSION
 #define CATENA_VERSION "unknown"
 #endif
@@ -27,7 +27,7 @@ enum {
 enum { PRUN_STDIN_ALL = -1, PRUN_STDIN_NONE = -2 };
 
 enum prun_binding {
-    PRUN_BIND_AUTO, /* core if every rank can have one, else none */
+    PRUN_BIND_AUTO, /* core if each rank can have one, else none */
     PRUN_BIND_NONE,
     PRUN_BIND_CORE,
     PRUN_BIND_NUMA,
@@ -71,11 +71,11 @@ struct prun_buffer {
     size_t capacity;
 };
 
-/* One of prun's own stdout and stderr. */
+/* prun's own stdout or stderr. */
 struct prun_sink {
     int fd;
-    bool broken; /* the reader has gone: drop what is left */
-    size_t sent; /* bytes at the front of queue that have been written */
+    bool broken; /* the reader is gone: drop the rest */
+    size_t sent; /* bytes at the front of queue already written */
     struct prun_buffer queue;
 };
 
@@ -91,20 +91,20 @@ struct prun_stream {
 struct prun_rank {
     pid_t pid;       /* and process group; 0 until forked */
     bool ended;      /* the rank's own process has been reaped */
-    int status;      /* of wait, once ended */
-    bool group_gone; /* nothing is left in its process group either */
-    int stdin_fd;    /* -1 when it gets none */
+    int status;      /* from wait, once ended */
+    bool group_gone; /* its process group is empty too */
+    int stdin_fd;    /* -1: no input */
     size_t stdin_sent;
     struct prun_stream streams[2]; /* stdout, stderr */
-    /* Written by the PMIx progress thread, read by the main one. */
+    /* Written by the PMIx progress thread, read by the main thread. */
     atomic_bool connected;
     atomic_bool finalized;
 };
 
 enum prun_phase {
     PRUN_RUNNING,
-    PRUN_ENDING, /* ranks were asked to end; KILL follows at kill_at_ns */
-    PRUN_KILLED, /* ranks were sent KILL */
+    PRUN_ENDING, /* ranks received TERM; KILL follows at kill_at_ns */
+    PRUN_KILLED, /* ranks received KILL */
 };
 
 struct prun_server;
@@ -118,7 +118,7 @@ struct prun_job {
     struct prun_rank *ranks;
     uint32_t started; /* ranks forked so far */
     uint32_t ended;   /* of those, ranks reaped */
-    int64_t suspect;  /* a rank whose end was a failure, -1 for none */
+    int64_t suspect;  /* a rank whose end was a failure, -1: none */
     enum prun_phase phase;
     bool failed;
     int exit_code;
@@ -126,7 +126,8 @@ struct prun_job {
     uint64_t kill_at_ns;
     uint32_t interrupts; /* INT, TERM, HUP received */
     struct prun_sink sinks[2];
-    struct prun_buffer input; /* of prun's stdin, not yet with all targets */
+    struct prun_buffer input; /* from prun's stdin, not yet taken by all readers
+                               */
     bool input_open;
     int signal_fd;
     int status_read_fd, status_write_fd; /* exec errors of the children */
@@ -145,7 +146,7 @@ void prun_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void prun_die(int code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 uint64_t prun_now_ns(void);
-/** Allocate zeroed memory or end prun: it can do nothing useful without. */
+/** Allocate zeroed memory or end prun: it cannot continue without. */
 void *prun_alloc(size_t count, size_t size);
 void *prun_grow(void *old, size_t bytes);
 char *prun_format(const char *format, ...)
@@ -154,7 +155,7 @@ void prun_buffer_append(struct prun_buffer *buffer, const void *data,
                         size_t bytes);
 void prun_buffer_consume(struct prun_buffer *buffer, size_t bytes);
 void prun_buffer_free(struct prun_buffer *buffer);
-/** Remove a directory and all below it; never follows links. */
+/** Remove a directory tree; never follows links. */
 void prun_remove_tree(const char *path);
 
 #endif

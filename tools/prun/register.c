@@ -1,6 +1,6 @@
-/* The keys of the job as a PMIx client reads them. Each (virtual) node and
- * each rank is described in an array of its own, so that a rank finds what
- * belongs to its node although one server serves all nodes. */
+/* The keys of the job as a PMIx client reads them. Each (virtual) node and each
+ * rank has an array of its own, so that a rank finds its node's keys although
+ * one server serves all nodes. */
 #include "layout.h"
 #include "server.h"
 
@@ -78,8 +78,8 @@ static void prun_add_node(struct prun_keys *keys, uint32_t id,
     free(peers);
 }
 
-/* Every rank is told of every other, so this holds no list of peers: a job of
- * N ranks would send N^3 numbers. */
+/* Every rank receives every rank's record, so the record holds no list of
+ * peers: a job of N ranks would send N^3 numbers. */
 static void prun_add_rank(struct prun_keys *keys, const struct prun_job *job,
                           uint32_t rank)
 {

@@ -1,7 +1,7 @@
-/* The PMIx server. Upcalls arrive on PMIx's progress thread: they answer at
- * once, set a flag of the rank or record the first abort, and wake the main
- * loop through an event descriptor. All ranks are clients of this one server,
- * which collects fences and answers gets itself, so little is left to do. */
+/* The PMIx server. Upcalls arrive on PMIx's progress thread. They answer
+ * immediately, set a flag of the rank or record the first abort, and wake the
+ * main loop through an event descriptor. All ranks are clients of this one
+ * server. The library itself collects fences and answers gets. */
 #include "server.h"
 
 #include <pmix.h>
@@ -21,7 +21,7 @@ struct prun_server {
     char name_space[128];
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    /* Under lock: */
+    /* Protected by lock: */
     bool aborted;
     struct prun_abort abort;
     uint32_t pending; /* register calls without an answer */
@@ -103,8 +103,8 @@ static pmix_status_t prun_client_abort(const pmix_proc_t *proc, void *object,
     return PMIX_SUCCESS;
 }
 
-/* Called once all participants are here: there is no other server to ask, so
- * the data that came in is the answer. It belongs to us until then. */
+/* Called once all participants are here. There is no other server, so the data
+ * that came in is the answer. prun owns it until then. */
 static pmix_status_t prun_fence(const pmix_proc_t procs[], size_t proc_count,
                                 const pmix_info_t info[], size_t count,
                                 char *data, size_t bytes,
@@ -119,7 +119,7 @@ static pmix_status_t prun_fence(const pmix_proc_t procs[], size_t proc_count,
     return PMIX_SUCCESS;
 }
 
-/* Only for ranks of other servers, and there are none. */
+/* Only for ranks of other servers, which do not exist. */
 static pmix_status_t prun_direct_modex(const pmix_proc_t *proc,
                                        const pmix_info_t info[], size_t count,
                                        pmix_modex_cbfunc_t answer,
@@ -171,7 +171,7 @@ static pmix_status_t prun_deregister_events(pmix_status_t *codes, size_t ncodes,
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* The library has told its own clients already, which are all there are. */
+/* The library has notified its own clients already; there are no others. */
 static pmix_status_t
 prun_notify_event(pmix_status_t code, const pmix_proc_t *source,
                   pmix_data_range_t range, pmix_info_t info[], size_t count,
@@ -211,8 +211,8 @@ static void prun_registered(pmix_status_t status, void *data)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* All clients are registered at once and awaited together; one after the
- * other would cost a thread switch each. */
+/* All clients are registered first and awaited together; one after the other
+ * would cost a thread switch each. */
 static int prun_register_clients(struct prun_server *server)
 {
     struct timespec deadline;
@@ -251,8 +251,8 @@ static int prun_server_init(const struct prun_job *job, void *topology)
     PMIX_INFO_LOAD(&info[count], PMIX_HOSTNAME, job->host, PMIX_STRING);
     count++;
     if (topology) {
-        /* Saves PMIx from finding out about the machine a second time. The
-         * entry only borrows the pointer, so it is not destructed. */
+        /* Saves PMIx a second discovery of the machine. The entry only borrows
+         * the pointer, so it is not destructed. */
         PMIX_LOAD_KEY(info[count].key, PMIX_TOPOLOGY2);
         info[count].flags = 0;
         info[count].value.type = PMIX_TOPO;
@@ -274,7 +274,7 @@ void prun_server_start(struct prun_job *job, void *topology)
              job->name_space);
     server->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (server->event_fd < 0)
-        prun_die(PRUN_EXIT_INTERNAL, "no event descriptor to be had: %m");
+        prun_die(PRUN_EXIT_INTERNAL, "cannot create an event descriptor: %m");
 
     const char *what = "start";
     int status = prun_server_init(job, topology);

@@ -1,5 +1,5 @@
-/* Finding what left its process group: setsid, timeout, job shells. Every
- * process of the job has the job's name space in its environment. */
+/* Finds processes that left their process group: setsid, timeout, job shells.
+ * Each process of the job has the job's name space in its environment. */
 #include "guardian.h"
 
 #include <ctype.h>
@@ -24,8 +24,8 @@ static size_t prun_read_file(int directory, const char *name,
     return out->used;
 }
 
-/* The guardian of a prun that a rank started has our name in its environment
- * too, and ends by itself as soon as its prun is gone. */
+/* The guardian of a prun that a rank started has this name in its environment
+ * too. It ends by itself when its prun is gone. */
 static bool prun_is_guardian(int directory)
 {
     struct prun_buffer name = {0};
@@ -66,7 +66,7 @@ uint32_t prun_sweep(const char *name_space)
             continue;
         }
         if (prun_belongs(directory, mark, &environment)) {
-            /* Its environment was there a moment ago, so it lived and the
+            /* Its environment was readable a moment ago, so it lived; the
              * number is still its own, or unused. */
             kill(pid, SIGKILL);
             killed++;

@@ -18,7 +18,7 @@ static void prun_error_list(const char *format, va_list list)
     if (length > sizeof line - 2)
         length = sizeof line - 2;
     line[length++] = '\n';
-    /* One write, so lines of several processes do not mix. */
+    /* One write, so that lines of several processes do not mix. */
     if (write(STDERR_FILENO, line, length) < 0)
         return;
 }
@@ -113,8 +113,7 @@ static int prun_remove_entry(const char *path, const struct stat *info,
     (void)info;
     (void)kind;
     (void)position;
-    /* A rank may be removing the same files; what stays makes no difference
-     * to the rest. */
+    /* A rank may be removing the same files. A file that stays is harmless. */
     remove(path);
     return 0;
 }
