@@ -1,12 +1,12 @@
-/* Contents of messages, as the oracle has them; and the numbers from which
- * lengths, graphs and permutations are drawn. */
+/* Message contents, as in the oracle; and the random numbers for lengths,
+ * graphs and permutations. */
 
 #include "oracle/content.h"
 #include "oracle/random.h"
 
 #include "bench.h"
 
-/* Not the oracle's generator: other numbers would be other workloads. */
+/* Not the oracle's generator: other numbers would change the workloads. */
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ (x >> 32)) * 0xbf58476d1ce4e5b9u;

@@ -8,8 +8,8 @@
 
 enum { ROWS = 8, LEAST_WIDTH = 8 };
 
-/* Bytes of a row of a block: 8, and from 8 rows on what makes 8 rows; less
- * where the rows would not come out even. */
+/* Bytes of a row of a block: 8, and from 8 rows on the width that gives 8 rows;
+ * less if the block does not divide into such rows. */
 static size_t width_of(size_t bytes)
 {
     size_t width = bytes / ROWS > LEAST_WIDTH ? bytes / ROWS : LEAST_WIDTH;

@@ -8,8 +8,8 @@
 struct bench;
 struct bench_blocks;
 
-/* Blocks that are columns of a matrix: each is one element of a type of its
- * own, from the begin of the matrix. */
+/* Blocks that are columns of a matrix: each is one element of its own type,
+ * from the begin of the matrix. */
 struct bench_columns {
     int number;
     size_t *counts;
@@ -17,14 +17,14 @@ struct bench_columns {
     catena_datatype_t *types;
 };
 
-/** Cut a matrix into columns for blocks->number blocks of so many bytes: sets
- * what `blocks` say of where they lie. */
+/** Cut a matrix into columns for blocks->number blocks of this size. Sets the
+ * positions in `blocks`. */
 struct bench_columns bench_columns_open(struct bench *bench,
                                         struct bench_blocks *blocks,
                                         size_t bytes);
 void bench_columns_close(struct bench_columns *columns);
 
-/* As arguments of an alltoallw. */
+/* The arguments of an alltoallw. */
 #define BENCH_COLUMNS(columns)                                                 \
     (columns)->counts, (columns)->displacements, (columns)->types
 

@@ -15,7 +15,7 @@ static void complain(const struct bench_file *file, const char *doing,
             strerror(errno));
 }
 
-/* Apart, so that `name` is freed in one place. */
+/* Separate, so that `name` is freed in one place. */
 static bool create(struct bench_file *file)
 {
     mode_t mask = umask(0);

@@ -11,12 +11,12 @@
 
 enum { MOST_DEGREE = 100000 };
 
-/* What bench_seed is asked for. */
+/* Streams of bench_seed. */
 enum stream { PERMUTATIONS, WEIGHTS, PAIRS };
 
 /* ---- options ---- */
 
-/* What follows a prefix; NULL: it is not there. */
+/* The text after a prefix; NULL: no such prefix. */
 static const char *after(const char *text, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -25,7 +25,7 @@ static const char *after(const char *text, const char *prefix)
 }
 
 /* A number from 1 to `most`, up to one of `ends`, which is returned; NULL:
- * there is none. */
+ * none. */
 static const char *read_number(const char *text, int most, const char *ends,
                                int *number)
 {
@@ -38,7 +38,8 @@ static const char *read_number(const char *text, int most, const char *ends,
     return *number >= 1 && *number <= most ? end : NULL;
 }
 
-/* "auto" or "4x4", and ":periodic". `auto_dims`: how many dimensions it has. */
+/* "auto" or "4x4", and ":periodic". `auto_dims`: the number of dimensions of
+ * auto. */
 static bool read_grid(const char *text, int auto_dims,
                       struct bench_graph *graph)
 {
@@ -140,7 +141,7 @@ bool bench_graph_read(const char *neighborhood, const char *weights,
         bench_graph_free(graph);
         return false;
     }
-    /* A grid's own creation takes no weights, but its edges are those of a
+    /* Creation of a grid takes no weights, but its edges are those of a
      * stencil. */
     if (graph->shape == BENCH_CART && graph->weights != BENCH_UNIFORM)
         graph->shape = BENCH_STENCIL;
@@ -192,7 +193,7 @@ static void to_coords(const struct bench_graph *graph, int rank, int *coords)
     }
 }
 
-/* Who is `sign` times a vector away. */
+/* The rank at `sign` times a vector. */
 static int at_vector(const struct bench_graph *graph, int rank,
                      const int *vector, int sign)
 {
@@ -218,7 +219,7 @@ static void star_vector(const struct bench_graph *graph, int which, int *vector)
         vector[d] = d != which / 2 ? 0 : which % 2 == 0 ? -1 : 1;
 }
 
-/* All of a box but its middle. */
+/* All points of a box except its center. */
 static void box_vector(const struct bench_graph *graph, int which, int *vector)
 {
     int number = which + (which >= power_of_three(graph->ndims) / 2 ? 1 : 0);
@@ -237,9 +238,9 @@ int bench_graph_vectors(const struct bench_graph *graph, int *vectors)
     return count;
 }
 
-/* A stencil receives against its vectors. In a grid the source at a lower
- * coordinate comes first, as the target does, and what comes from there
- * travels as what goes to the higher one. */
+/* A stencil receives against its vectors. In a grid the source at the lower
+ * coordinate comes first, like the target, and its data travels like the data
+ * to the higher one. */
 static struct bench_end grid_end(const struct bench_graph *graph, int rank,
                                  bool targets, int i)
 {
@@ -277,7 +278,7 @@ static struct bench_end listed_end(const struct bench_graph *graph, int rank,
                               .weight = edge->weight};
 }
 
-/* Without its weight, unless that is in the file. */
+/* Without its weight, unless the file has it. */
 static struct bench_end end_of(const struct bench_graph *graph, int rank,
                                bool targets, int i)
 {
@@ -301,14 +302,14 @@ int bench_graph_degree(const struct bench_graph *graph, int rank, bool targets)
 
 /* ---- weights ---- */
 
-/* A number for every pair of ranks; none has the greatest one. */
+/* A number for every pair of ranks; no pair has the greatest one. */
 static uint64_t pair_key(int a, int b)
 {
     return bench_seed(PAIRS, a < b ? a : b, a < b ? b : a) >> 1;
 }
 
-/* The least number of a rank with any neighbor, which is its mate if it has
- * this one, too. */
+/* The least number of a rank with any neighbor. The neighbor is its mate if
+ * this is also the neighbor's least number. */
 static uint64_t least_key(const struct bench_graph *graph, int rank)
 {
     uint64_t least = UINT64_MAX;

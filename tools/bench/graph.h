@@ -7,26 +7,26 @@
 
 #include <catena/neighbor.h>
 
-/* Neighborhoods to measure on: who sends to whom, known to every rank for every
- * rank without a table. Made from --neighborhood and --weights. */
+/* Neighborhoods to measure: every rank computes the edges of any rank without a
+ * table. Created from --neighborhood and --weights. */
 
 enum { BENCH_MOST_DIMS = 6, BENCH_MOST_WEIGHT = 1000000 };
 
 enum bench_shape {
-    BENCH_CART,    /* a grid: edges as catena_cart_create has them */
+    BENCH_CART,    /* a grid with the edges of catena_cart_create */
     BENCH_STENCIL, /* a grid and a list of vectors, the same for all ranks */
     BENCH_RANDOM,  /* `degree` permutations of the ranks */
-    BENCH_LISTED   /* out of a file */
+    BENCH_LISTED   /* from a file */
 };
 
 enum bench_weights {
     BENCH_UNIFORM, /* every edge weighs 1 */
     BENCH_FROM_FILE,
     BENCH_ANY,  /* 1 to `greatest`, at random */
-    BENCH_HEAVY /* `greatest` between ranks that are paired, else 1 */
+    BENCH_HEAVY /* `greatest` between paired ranks, else 1 */
 };
 
-/* An edge as a file has it, and as one of its ends does. */
+/* An edge in a file, and at one of its ends. */
 struct bench_edge {
     int source;
     int target;
@@ -35,7 +35,7 @@ struct bench_edge {
 
 struct bench_end {
     int rank;  /* at the other end, or CATENA_PROC_NULL */
-    int label; /* which of the edges between the two */
+    int label; /* distinguishes edges of the same pair */
     int weight;
 };
 
@@ -45,10 +45,10 @@ struct bench_graph {
     int ndims;
     int dims[BENCH_MOST_DIMS]; /* 0: left to catena_dims_create */
     bool periodic;
-    bool box; /* stencil: diagonals, too */
+    bool box; /* stencil: includes diagonals */
     int degree;
-    /* Of a file: edges in its order, those of source s being edges[from[i]]
-     * with i from from_begin[s] on, of target t likewise. */
+    /* From a file: edges in the file's order. Those of source s are
+     * edges[from[i]] for i from from_begin[s]; of target t likewise. */
     int vertices;
     size_t edge_count;
     struct bench_edge *edges;
@@ -58,21 +58,22 @@ struct bench_graph {
 };
 
 /** Read options; NULL: not given.
- * @param[out] wrong what is wrong with them
- * @return whether nothing is; files are in memory then, until
- *         bench_graph_free */
+ * @param[out] wrong the error, if any
+ * @return whether they are valid; files then stay in memory until
+ *   bench_graph_free */
 bool bench_graph_read(const char *neighborhood, const char *weights,
                       struct bench_graph *graph, char *wrong, size_t bytes);
-/** graph_file.c: edges as OSU has them, "source, target" a line, and maybe a
- * weight. */
+/** graph_file.c: edges in OSU's format, "source, target" and an optional weight
+ * per line. */
 bool bench_graph_read_file(const char *path, struct bench_graph *graph,
                            char *wrong, size_t bytes);
 void bench_graph_free(struct bench_graph *graph);
 
-/** Why it is no graph for so many ranks; NULL: it is, and knows them now. */
+/** Fit the graph to a number of ranks. Returns the reason if it does not fit;
+ * NULL: it does. */
 const char *bench_graph_fit(struct bench_graph *graph, int ranks);
 
-/** How many ends a rank has on one side; the ends, [that many]. */
+/** The number of a rank's ends on one side, and the ends. */
 int bench_graph_degree(const struct bench_graph *graph, int rank, bool targets);
 void bench_graph_ends(const struct bench_graph *graph, int rank, bool targets,
                       struct bench_end *ends);

@@ -1,4 +1,4 @@
-/* Edges of a graph out of a file. */
+/* Reads the edges of a graph from a file. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 enum { MOST_RANKS = 4194304 };
 
-/* The file while it is read. */
+/* State of the reader. */
 struct reader {
     struct bench_graph *graph;
     const char *path;
@@ -30,8 +30,8 @@ static bool complain(struct reader *reader, const char *what, const char *found)
     return false;
 }
 
-/* The next number of a line, and the comma before it, unless it is the first.
- * NULL: there is none. */
+/* The next number of a line, and the comma before it unless it is the first.
+ * NULL: none. */
 static const char *next_number(const char *text, bool first, long most,
                                int *number)
 {
@@ -107,7 +107,7 @@ static bool read_line(struct reader *reader, char *line)
     return add_edge(reader, edge);
 }
 
-/* Edges by one of their ends, in the order of the file. */
+/* Sort the edges by one of their ends, in the order of the file. */
 static bool sort_edges(const struct bench_graph *graph, bool by_source,
                        size_t **order, size_t **begin)
 {
@@ -119,8 +119,8 @@ static bool sort_edges(const struct bench_graph *graph, bool by_source,
     *order = sorted;
     if (at == NULL || sorted == NULL)
         return false;
-    /* Counts two places on, then begins one place on: filling moves them to
-     * where they belong. */
+    /* Counts two entries ahead, then begins one entry ahead: filling moves them
+     * to their places. */
     for (size_t i = 0; i < n; i++) {
         const struct bench_edge *edge = &graph->edges[i];
 

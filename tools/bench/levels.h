@@ -3,10 +3,10 @@
 
 #include "bench.h"
 
-/* What the rows of collectives that go by a hierarchy have in common. */
+/* Shared by the rows of hierarchical collectives. */
 
-/** catena_X, catena_iX and catena_X_init with the same arguments, which are
- * made of `call`; the last is `where` it is called. */
+/** catena_X, catena_iX and catena_X_init with the same arguments, built from
+ * `call`; the last argument is `where` it is called. */
 #define BENCH_THREE_WAYS_ON(where, name, ...)                                  \
     static catena_status_t name##_blocking(struct bench_call *call)            \
     {                                                                          \
@@ -30,7 +30,7 @@
     .algorithm_names = "auto, or one of a component of its hierarchy",         \
     .hierarchy = family "_hierarchy"
 
-/** `family`: whose settings it shares. */
+/** `family`: the collective whose settings it shares. */
 #define BENCH_LEVELS_ROW(shown, family)                                        \
     .name = #shown, .max = 1 << 20, .synced = true,                            \
     BENCH_BY_HIERARCHY(family), .blocking = shown##_blocking,                  \

@@ -1,4 +1,4 @@
-/* catena-bench: measure catena's collectives in the manner of the OSU
+/* catena-bench: latencies of catena's collectives, in the manner of the OSU
  * benchmarks. */
 
 #include <stdio.h>
@@ -23,7 +23,8 @@ static catena_status_t open_bench(struct bench *bench)
     status = catena_group_dup(bench->world, &bench->control);
     if (status != CATENA_OK)
         return status;
-    /* Results travel as suits the layout, whatever is measured. */
+    /* Results travel by an algorithm that suits the layout, whatever is
+     * measured. */
     status = catena_group_set(bench->control, "alltoall_algorithm", "auto");
     if (status != CATENA_OK)
         catena_group_free(bench->control);
@@ -64,7 +65,7 @@ static int run_collective(catena_context_t *context,
     return code;
 }
 
-/* The allocator is measured on rank 0 alone; the others wait at the end. */
+/* The allocator is measured on rank 0 only; the others wait at the end. */
 static int run_heap(catena_context_t *context,
                     const struct bench_options *options)
 {
@@ -102,7 +103,7 @@ int bench_run_rank(const catena_config_t *config,
     return code;
 }
 
-/* Levels that go by the network need one, on one node, too. */
+/* Hierarchy levels on the network need one, even on a single node. */
 static bool needs_network(const struct bench_options *options)
 {
     for (size_t i = 0; i < options->hierarchy_count; i++)

@@ -1,5 +1,5 @@
-/* The measuring loop: [Peng], Algorithm 6. A barrier, then the time of one
- * call on each rank. Contents are made and checked outside the timed part. */
+/* The measuring loop: [Peng], Algorithm 6. A barrier, then the time of one call
+ * on each rank. Contents are filled and checked outside the timed part. */
 
 #include "measure.h"
 
@@ -11,7 +11,7 @@
 
 static const double size_limit_s = 3; /* for all variants of one size */
 static const double slow_call_s = 0.05;
-static const double quick_call_s = 5e-6; /* clock reading matters below */
+static const double quick_call_s = 5e-6; /* clock overhead matters below */
 
 enum {
     QUICK_BATCH = 200,
@@ -84,8 +84,8 @@ static catena_status_t call_batch(struct bench_variant *variant, size_t calls)
     return status;
 }
 
-/* On the rank that found it, at once: if catena is broken, results may not
- * reach rank 0. */
+/* Printed immediately on the rank that found it: if catena is broken, results
+ * may not reach rank 0. */
 static void complain(const struct bench_run *run,
                      const struct bench_variant *variant,
                      const struct bench_mismatch *first)
@@ -122,7 +122,7 @@ static void verify(struct bench_run *run, struct bench_variant *variant)
     variant->errors += wrong;
 }
 
-/* What this rank has sent since `before`. */
+/* Traffic of this rank since `before`. */
 static void count_sent(const struct bench *bench, struct bench_variant *variant,
                        const catena_sim_stats_t *before)
 {
@@ -176,10 +176,10 @@ static double measure_value(struct bench_run *run,
     return (end - begin) / (double)calls;
 }
 
-/* What one value costs, as the slowest rank sees it. */
+/* The cost of one value, on the slowest rank. */
 struct cost {
-    double all_s;  /* median, with all that is done around the call */
-    double call_s; /* the quickest call */
+    double all_s;  /* median, including the work around the call */
+    double call_s; /* the fastest call */
 };
 
 static double seconds_of_slowest(struct bench *bench, double seconds)
@@ -187,8 +187,8 @@ static double seconds_of_slowest(struct bench *bench, double seconds)
     return (double)bench_max(bench, (uint64_t)(seconds * 1e9)) * 1e-9;
 }
 
-/* The first call pays for what is set up once. Then the median: on a busy
- * machine a single call may take a thousand times as long as the others. */
+/* The first call includes one-time setup. Then the median: on a busy machine a
+ * single call may take a thousand times as long as the others. */
 static struct cost probe(struct bench_run *run, struct bench_variant *variant)
 {
     struct bench *bench = run->bench;
@@ -219,7 +219,7 @@ static struct cost probe(struct bench_run *run, struct bench_variant *variant)
     return cost;
 }
 
-/* Calls per variant by default, within the time that a size may take. */
+/* Default calls per variant, within the time limit of a size. */
 static size_t default_calls(struct bench_run *run, double seconds, size_t batch)
 {
     size_t bytes = run->variants[0].call.bytes;
@@ -243,7 +243,7 @@ static size_t default_calls(struct bench_run *run, double seconds, size_t batch)
     return reduced < calls ? reduced : calls;
 }
 
-/* "key=value" pairs that change with the size, and nothing else with them. */
+/* "key=value" pairs that change with the size, without other text. */
 static const char *without_sizes(const char *text, char *out)
 {
     const char *from = strstr(text, " segments=");
@@ -259,7 +259,7 @@ static const char *without_sizes(const char *text, char *out)
     return out;
 }
 
-/* Up to the reason. */
+/* The length up to the reason. */
 static size_t way_bytes(const char *text)
 {
     const char *reason = strstr(text, " reason=");
@@ -277,8 +277,8 @@ static bool same_way(const struct bench_collective *row, const char *a,
     return strcmp(without_sizes(a, one), without_sizes(b, other)) == 0;
 }
 
-/* The first line is what was done. Those behind it weigh what else could be:
- * worth reading where the library has chosen. */
+/* The first line names the algorithm used. The lines after it weigh the
+ * alternatives: relevant if the library has selected. */
 static void note_lines(struct bench_run *run,
                        const struct bench_variant *variant, char *lines)
 {
@@ -303,7 +303,7 @@ static void keep_explanation(struct bench_run *run,
     bool told;
 
     if (variant->row->blocking == NULL || variant->part != BENCH_WHOLE)
-        return; /* not catena's, or told of the whole */
+        return; /* not catena's, or stated for the whole */
     if ((variant->row->explain != NULL
              ? variant->row->explain(&variant->call, text, sizeof(text))
              : catena_group_explain(variant->call.group, variant->row->name,
@@ -319,7 +319,7 @@ static void keep_explanation(struct bench_run *run,
         note_lines(run, variant, text);
 }
 
-/* Virtual time is not disturbed by anything, so a few calls tell all. */
+/* Virtual time has no noise, so a few calls suffice. */
 static void make_virtual_plan(struct bench_run *run)
 {
     const struct bench_options *options = run->bench->options;
@@ -334,9 +334,9 @@ static void make_virtual_plan(struct bench_run *run)
     run->plan.block = run->plan.values;
 }
 
-/* Calls for practice, which also tell what a call of all variants costs.
- * Returns seconds per call of a batch: where slow variants stand beside quick
- * ones, only the quick are timed in batches. */
+/* Practice calls, which also measure the cost of a call of all variants.
+ * Returns seconds per call of a batch: where slow and quick variants are
+ * compared, only the quick ones are timed in batches. */
 static double probe_all(struct bench_run *run)
 {
     const struct bench_options *options = run->bench->options;
@@ -356,7 +356,7 @@ static double probe_all(struct bench_run *run)
         *(variant->quick ? &quick_s : &slow_s) += cost.all_s;
         keep_explanation(run, variant);
     }
-    /* -i counts calls: of all the same number. */
+    /* -i counts calls: the same number for all. */
     run->plan.batch =
         quick == run->count || (quick > 0 && options->iterations == BENCH_AUTO)
             ? QUICK_BATCH
@@ -398,9 +398,9 @@ void bench_make_plan(struct bench_run *run)
     plan->rounds = (plan->values + plan->block - 1) / plan->block;
 }
 
-/* One turn of a variant. On real ranks the first call is not timed: it finds
- * the caches and the staging memory as the variant before left them. Where the
- * hierarchy has changed, ranks have to agree on it in the first call. */
+/* One turn of a variant. On real ranks the first call is not timed: the
+ * previous variant has changed caches and staging buffers. After a change of
+ * the hierarchy, the ranks agree on it in the first call. */
 static void take_turn(struct bench_run *run, struct bench_variant *variant,
                       size_t begin)
 {
@@ -421,8 +421,8 @@ static void take_turn(struct bench_run *run, struct bench_variant *variant,
         keep_explanation(run, variant);
 }
 
-/* Whether a size takes far longer than planned, as when the machine became
- * busy meanwhile: what has been measured must do then. Never with -i. */
+/* Whether a size takes far longer than planned, for example because the machine
+ * became busy: the values so far must suffice. Never with -i. */
 static bool overdue(struct bench_run *run, double begin)
 {
     struct bench *bench = run->bench;
@@ -500,9 +500,8 @@ double bench_mean(const double *times, size_t n)
     return sum / (double)n;
 }
 
-/* Within each round both were measured shortly after each other, and the median
- * over the rounds does not follow the few that something else on the machine
- * disturbed. */
+/* Within a round both are measured in short succession, and the median over the
+ * rounds is insensitive to the few disturbed ones. */
 void bench_ratios(const struct bench_run *run, const struct bench_variant *base,
                   const struct bench_variant *variant, double *ratios)
 {

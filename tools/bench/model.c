@@ -1,4 +1,4 @@
-/* catena-bench --model: what the formulas say, without any run. */
+/* catena-bench --model: the formulas' times, without a run. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
-/* Computing while a collective is under way, in the manner of osu_i*. What is
- * computed is a fixed piece of work, not until the clock says so: with more
- * ranks than cores, the time in which others compute would count as one's own.
- */
+/* Computing during a collective, in the manner of osu_i*. The amount of work is
+ * fixed, not its end time: with more ranks than cores, time in which other
+ * ranks compute would otherwise count as this rank's. */
 
 #include "overlap.h"
 
@@ -9,14 +8,14 @@
 
 static const double calibration_s = 5e-3;
 
-/* A chain of dependent multiplications, which no processor shortens. */
+/* A chain of dependent multiplications, which no processor can shorten. */
 static void work(uint64_t steps)
 {
     uint64_t x = 1;
 
     for (uint64_t i = 0; i < steps; i++) {
         x *= 6364136223846793005u;
-        /* so that the compiler does not shorten it either */
+        /* prevents the compiler from shortening it */
         __asm__ volatile("" : "+r"(x));
     }
 }
@@ -29,7 +28,7 @@ static double core_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* By the time that this thread had a core: others may want it as well. */
+/* By this thread's CPU time, as other processes may use the core as well. */
 void bench_work_calibrate(struct bench *bench)
 {
     double seconds = 0;

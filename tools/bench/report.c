@@ -32,7 +32,7 @@ static void erase_progress(const struct bench_report *report)
         fputs("\r\033[K", stderr);
 }
 
-/* Each rank knows only how many ranks its own node has. */
+/* A rank knows only the number of ranks on its own node. */
 static void fold_ranks(void *into, const void *from, size_t bytes)
 {
     int32_t *a = into;
@@ -205,7 +205,7 @@ void bench_report_note(struct bench_report *report, const char *format, ...)
     fflush(stdout);
 }
 
-/* What the collective tells of itself; the end: no more. */
+/* The facts that the collective reports; the end: no more. */
 static const struct bench_fact *first_fact(const struct bench_report *report)
 {
     static const struct bench_fact none;
@@ -225,7 +225,7 @@ static void print_csv_columns(const struct bench_report *report)
     putchar('\n');
 }
 
-/* The columns that say what a line is about. */
+/* The columns that identify a line. */
 static void print_first_columns(const struct bench_report *report)
 {
     printf("%-*s", SIZE_COLUMN, report->row->lay_out != NULL ? "# Size" : "#");
@@ -257,7 +257,7 @@ static void print_columns(const struct bench_report *report)
     putchar('\n');
 }
 
-/* As OSU, but with a digit more where it carries information. */
+/* As in OSU's tables, with one more digit where it is significant. */
 static void print_time(double us, int column)
 {
     printf("%*.*f", column, us < 10 ? 3 : 2, us);
@@ -303,7 +303,7 @@ static void print_table(const struct bench_report *report,
     putchar('\n');
 }
 
-/* What a line is about. Hierarchies have commas. */
+/* The fields that identify a line. Hierarchies contain commas. */
 static void print_csv_subject(const struct bench_report *report,
                               const struct bench_result *result)
 {

@@ -5,8 +5,8 @@
 
 struct json_t;
 
-/* Where results go: a table, comma-separated values, or one JSON document.
- * Only rank 0 prints; the others may call all the same. */
+/* Destination of results: a table, comma-separated values, or one JSON
+ * document. Only rank 0 prints; all ranks may call. */
 struct bench_report {
     struct bench *bench;
     const struct bench_collective *row;
@@ -33,17 +33,18 @@ struct bench_result {
     size_t iterations;
     uint64_t errors;
     double ratio;
-    /* Simulated: of one call, all ranks together; and the most heap of a rank,
-     * in addresses. */
+    /* Simulated: of one call, all ranks together; and the largest heap of a
+     * rank, in addresses. */
     uint64_t messages;
     uint64_t wire_bytes;
     uint64_t node_messages;
     uint64_t heap_bytes;
-    uint64_t facts[BENCH_MAX_FACTS]; /* of one call, most of a rank */
+    uint64_t facts[BENCH_MAX_FACTS]; /* of one call, maximum over the ranks */
 };
 
-/** Print or keep the facts about this run; collective over bench->control.
- * @param[in] longest_name bytes, of a variant's; 0: there is only one */
+/** Print or store the facts about this run; collective over bench->control.
+ * @param[in] longest_name bytes of the longest variant name; 0: only one
+ *   variant */
 void bench_report_open(struct bench_report *report, struct bench *bench,
                        const struct bench_collective *row, size_t longest_name);
 /** A `#` line; in JSON an entry of "notes". */
@@ -51,10 +52,10 @@ void bench_report_note(struct bench_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void bench_report_result(struct bench_report *report,
                          const struct bench_result *result);
-/** The parts of one variant, as enum bench_part has them, in one line. */
+/** The parts of one variant, as in enum bench_part, in one line. */
 void bench_report_overlap(struct bench_report *report,
                           const struct bench_result parts[]);
-/** A line on a terminal that the next one replaces; nothing elsewhere. */
+/** A line on a terminal that the next one replaces; no output elsewhere. */
 void bench_report_progress(struct bench_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void bench_report_close(struct bench_report *report);

@@ -1,5 +1,5 @@
-/* A job on a simulated machine: every rank does what the process of a real one
- * does. */
+/* A job on a simulated machine: every simulated rank executes the code of a
+ * real process. */
 
 #include <ctype.h>
 #include <limits.h>
@@ -11,8 +11,9 @@
 
 #include "bench.h"
 
-/* Where simulated ranks put results together. A rank is at most one fold ahead
- * of the others, since all meet in each: two records in turns suffice. */
+/* Combines results of simulated ranks. A rank is at most one fold ahead of the
+ * others, since all ranks take part in each, so two alternating records
+ * suffice. */
 struct bench_board {
     const struct bench_options *options;
     struct fold {
@@ -20,12 +21,12 @@ struct bench_board {
         size_t bytes;
         int arrived;
     } folds[2];
-    uint64_t *turn; /* [ranks]: folds that each has begun */
+    uint64_t *turn; /* [ranks]: folds that each rank has begun */
 };
 
 enum {
-    STACK_BYTES = 32 << 10,   /* what a rank of this program needs */
-    PROCESS_BYTES = 12 << 10, /* of process memory for a rank, about */
+    STACK_BYTES = 32 << 10,   /* stack of a rank of this program */
+    PROCESS_BYTES = 12 << 10, /* approximate process memory of a rank */
     MANY_RANKS = 4096
 };
 
@@ -53,7 +54,7 @@ void bench_board_fold(struct bench *bench, void *record, size_t bytes,
 }
 
 /* Each rank's small tables come from the C library's heap. With tens of
- * thousands of ranks, huge pages for it save a third of the time. */
+ * thousands of ranks, huge pages save a third of the time. */
 static void prepare_heap(size_t ranks)
 {
     size_t bytes = ranks * PROCESS_BYTES;
@@ -78,7 +79,7 @@ static int run_rank(const catena_config_t *config, void *argument)
     return bench_run_rank(config, board->options, board);
 }
 
-/* Most memory that this process has had, bytes. */
+/* Peak memory of this process, bytes. */
 static double resident(void)
 {
     char line[128];
@@ -93,7 +94,7 @@ static double resident(void)
     return kib * 1024;
 }
 
-/* What depends on this computer is not part of the results. */
+/* Values that depend on this computer are not part of the results. */
 static void print_effort(const catena_sim_report_t *report, size_t ranks)
 {
     double memory = resident();
@@ -107,7 +108,7 @@ static void print_effort(const catena_sim_report_t *report, size_t ranks)
             memory / 1024 / (double)ranks);
 }
 
-/* "3" or "3-5", and what follows it; NULL: neither. */
+/* "3" or "3-5", and the text after it; NULL: neither. */
 static const char *read_cores(const char *text, unsigned long *first,
                               unsigned long *last)
 {

@@ -1,5 +1,5 @@
-/* What can be measured: collectives, and the figures of the motivation. A new
- * one is a row here and a file of its own. */
+/* All benchmarks: collectives, and the figures of the motivation. A new one is
+ * a row here and a file of its own. */
 
 #include <stdio.h>
 #include <string.h>

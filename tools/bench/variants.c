@@ -1,4 +1,4 @@
-/* What is compared in one run. */
+/* The variants compared in one run. */
 
 #include "variants.h"
 
@@ -6,20 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Parts of each that are measured. */
+/* Measured parts of each. */
 static int parts(const struct bench_options *options)
 {
     return options->overlap ? BENCH_PARTS : 1;
 }
 
-/* Without a choice there is one, whatever the library or its environment
- * chooses: NULL. */
+/* Without a choice there is one, NULL: selected by the library or its
+ * environment. */
 static size_t choices(size_t asked)
 {
     return asked > 0 ? asked : 1;
 }
 
-/* ALGORITHM@HIERARCHY/MODE, of these what is compared; NULL: not. */
+/* ALGORITHM@HIERARCHY/MODE, of which only the compared parts appear; NULL: not
+ * compared. */
 static char *join(struct bench *bench, const char *algorithm,
                   const char *hierarchy, const char *mode)
 {
@@ -40,7 +41,7 @@ static char *join(struct bench *bench, const char *algorithm,
     return name;
 }
 
-/* The report says how the library ran the one that chose nothing. */
+/* The report explains the execution of the variant that chose nothing. */
 static void name_variant(struct bench *bench, struct bench_variant *variant)
 {
     static const char *const modes[] = {"blocking", "nonblocking",
@@ -96,7 +97,7 @@ void bench_variants_open(struct bench_run *run,
     size_t ways = algorithms * hierarchies * modes;
     size_t count = ways + (options->flag ? 1 : 0);
 
-    /* No more than there are: every simulated rank has its own. */
+    /* No more than needed: every simulated rank has its own. */
     run->variants = bench_alloc(run->bench, count * (size_t)parts(options),
                                 sizeof(*run->variants));
     for (size_t w = 0; w < ways; w++)

@@ -1,12 +1,11 @@
 /* catena-bench --calibrate FILE: measure the parameters of lib/model/machine.h
- * on the machine at hand. Meant for
+ * on this machine. Intended use:
  *
  *   prun -n 4 --ppn 2 catena-bench --calibrate here.json
  *
- * two nodes, virtual or not, of two ranks each: two ranks on rank 0's node are
- * needed for signals and for copies at the same time, a second node for the
- * network. Ranks that have no part in a measurement sleep, so that it makes no
- * difference whether nodes share their cores. */
+ * two nodes, virtual or not, of two ranks each. Signals and concurrent copies
+ * need two ranks on rank 0's node; the network needs a second node. Ranks that
+ * take no part in a measurement sleep, so nodes may share their cores. */
 
 #include <errno.h>
 #include <math.h>
@@ -84,7 +83,7 @@ void calibrate_record(struct calibration *c, enum parameter parameter,
     va_end(arguments);
 }
 
-/* What was recorded in this pass. */
+/* The value recorded in this pass. */
 double calibrate_value_of(const struct calibration *c, enum parameter parameter)
 {
     return c->figure[c->pass][parameter].value;
@@ -103,7 +102,7 @@ struct card {
     char host[ID_BYTES];
 };
 
-/* Two containers on one host have the same. */
+/* Equal in two containers of one host. */
 static void read_host(char *id)
 {
     FILE *stream = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -114,7 +113,8 @@ static void read_host(char *id)
         fclose(stream);
 }
 
-/* Where rank 0 is, and whether the job suits. All ranks find the same. */
+/* Find the place of rank 0, and check the layout. All ranks get the same
+ * result. */
 static int check_layout(struct calibration *c)
 {
     const catena_place_t *place = &c->bench.place;
@@ -146,7 +146,7 @@ static int check_layout(struct calibration *c)
     return BENCH_USAGE;
 }
 
-/* The ranks of rank 0's node get at its board. */
+/* Attach the ranks of rank 0's node to its board. */
 static void open_board(struct calibration *c)
 {
     size_t size = (size_t)c->bench.place.size;
@@ -229,7 +229,7 @@ static void close_all(struct calibration *c)
 }
 
 /* Measure with the first `ranks` ranks of rank 0's node. The others wait in a
- * barrier, where they go to sleep after a while. */
+ * barrier, where they soon go to sleep. */
 static void with_ranks(struct calibration *c, int ranks,
                        void (*measure)(struct calibration *c))
 {
@@ -256,7 +256,7 @@ static void measure_all(struct calibration *c)
     calibrate_measure_gap(c);
 }
 
-/* A parameter as the pass had it in which it was the median. */
+/* Take a parameter from the pass in which it was the median. */
 static void choose(struct calibration *c, enum parameter parameter)
 {
     struct figure *result = &c->result[parameter];
@@ -280,7 +280,7 @@ static void choose(struct calibration *c, enum parameter parameter)
 
 _Static_assert(PASSES % 2 == 1, "a pass has the median");
 
-/* L last: it is what the overheads that were chosen leave of a message. */
+/* L comes last: it is the message time less the chosen overheads. */
 static void choose_all(struct calibration *c)
 {
     double overheads;

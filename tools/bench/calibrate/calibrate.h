@@ -3,9 +3,9 @@
 
 #include <catena/catena.h>
 
-/** Measure the machine at hand and write it as a machine file. Collective
- * over all ranks; returns an exit code. Needs two nodes or more, and two
- * ranks or more on that of rank 0: prun -n 4 --ppn 2. */
+/** Measure this machine and write a machine file. Collective over all ranks;
+ * returns an exit code. Needs two nodes, and two ranks on the node of rank 0:
+ * prun -n 4 --ppn 2. */
 int bench_calibrate(catena_context_t *context, const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* What was measured, as a machine file and as a table. */
+/* Results as a machine file and as a table. */
 
 #include <jansson.h>
 #include <math.h>
@@ -41,7 +41,7 @@ static const struct {
 
 /* ---- the file ---- */
 
-/* Four digits are more than was measured. */
+/* More than four digits would exceed the precision of the measurement. */
 static json_t *number(double value)
 {
     char text[32];
@@ -97,7 +97,7 @@ static int write_document(const json_t *document, const char *path)
     return bench_file_close(&file, written);
 }
 
-/* Before time is spent on measuring. */
+/* Called before time is spent on measuring. */
 int calibrate_try_path(const char *path)
 {
     return bench_file_try("--calibrate", path);

@@ -1,4 +1,4 @@
-/* Between nodes: LogGP by the direct alltoall and the barrier. */
+/* Between nodes: LogGP parameters from the direct alltoall and the barrier. */
 
 #include <errno.h>
 #include <math.h>
@@ -25,8 +25,8 @@ static void spin(double ns)
         ;
 }
 
-/* Mean over the roots of the times each took: they wait for each other, so
- * what one gains by being late the other loses. */
+/* The mean over the roots of their times. Roots wait for each other, so a root
+ * that is late gains what another root loses. */
 static void mean_of_roots(struct calibration *c, double *times, size_t n)
 {
     size_t size = (size_t)c->bench.place.size;
@@ -44,9 +44,9 @@ static void mean_of_roots(struct calibration *c, double *times, size_t n)
     free(send);
 }
 
-/* Barriers one after the other. The other ranks of a node have entered all of
- * them before and sleep: a root waits for nothing but the other nodes'. The
- * first barrier takes up that the roots do not begin together. */
+/* Consecutive barriers. The other ranks of a node have entered all of them and
+ * sleep, so a root waits only for other nodes. The first barrier absorbs the
+ * roots' different starts. */
 static double barrier_chain(struct calibration *c, catena_group_t **lane)
 {
     catena_request_t *request[LANES];
@@ -68,7 +68,7 @@ static double barrier_chain(struct calibration *c, catena_group_t **lane)
     return (calibrate_wall_ns() - begin) / (LANES - 1);
 }
 
-/* Roots of virtual nodes must not meet on a processor. */
+/* Roots of virtual nodes must not share a processor. */
 static void bind_root(const struct calibration *c)
 {
     if (c->emulated && calibrate_is_root(c))
@@ -80,7 +80,7 @@ static double cpu_ns(void)
     return calibrate_now_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Processor time of starting an alltoall of 8 bytes. That on the first lane
+/* Processor time to start an alltoall of 8 bytes. The start on the first lane
  * only warms the caches. */
 static double time_start(struct calibration *c, catena_group_t **lane)
 {
@@ -102,7 +102,7 @@ static double time_start(struct calibration *c, catena_group_t **lane)
     return ns;
 }
 
-/* Processor time of completing one when everything has arrived. */
+/* Processor time to complete one after all its data has arrived. */
 static double time_wait(struct calibration *c, catena_group_t *group)
 {
     catena_request_t *request;
@@ -114,7 +114,7 @@ static double time_wait(struct calibration *c, catena_group_t *group)
         catena_ialltoall(c->send, c->recv, 8, CATENA_BYTE, group, &request));
     calibrate_nap(nap_s);
     if (calibrate_is_root(c))
-        spin(20000); /* until the clock is up again */
+        spin(20000); /* until the clock frequency has recovered */
     else
         calibrate_nap(nap_s);
     begin = cpu_ns();
@@ -130,7 +130,7 @@ void calibrate_measure_overheads(struct calibration *c)
 
     bind_root(c);
     for (int i = -2; i < QUIET_TIMES; i++) {
-        int at = i < 0 ? 0 : i; /* the first ones connect */
+        int at = i < 0 ? 0 : i; /* the first calls connect */
 
         start[0][at] = time_start(c, c->world_lane);
         start[1][at] = time_start(c, c->node_lane);
@@ -182,7 +182,7 @@ void calibrate_measure_latency(struct calibration *c)
              world_ns, node_ns, rounds, rounds > 1 ? "s" : "", QUIET_TIMES);
 }
 
-/* G, g: all ranks of all nodes at once. */
+/* G, g: all ranks of all nodes together. */
 enum { BUSY_TIMES = 31, SIZES = 5, BUSY_MOST = 16 << 20 };
 
 /* The largest block whose buffer stays within BUSY_MOST. */
@@ -213,8 +213,8 @@ static double time_alltoalls(struct calibration *c, catena_group_t **lane,
     return calibrate_wall_ns() - begin;
 }
 
-/* What the network adds: over all ranks, less the same on the nodes. Valid on
- * rank 0. */
+/* The network's share: the time over all ranks, less the same on the nodes.
+ * Valid on rank 0. */
 static double time_network(struct calibration *c, size_t lanes, size_t bytes)
 {
     double world[BUSY_TIMES], node[BUSY_TIMES];

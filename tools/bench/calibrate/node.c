@@ -36,7 +36,8 @@ static double ping_pong(struct calibration *c, int n, bool yield)
     return (calibrate_wall_ns() - begin) / n / 2;
 }
 
-/* Both tell each other at the same time, as in flag.c and in barriers. */
+/* Both ranks notify each other at the same time, as in flag.c and in barriers.
+ */
 static double exchange(struct calibration *c, int n)
 {
     int me = c->bench.place.local_rank;
@@ -53,7 +54,7 @@ static double exchange(struct calibration *c, int n)
     return (calibrate_wall_ns() - begin) / n;
 }
 
-/* Both get their processors, or neither is measured. */
+/* Both ranks get their processors, or the pair is not measured. */
 static bool bind_pair(struct calibration *c, const struct cpu *first,
                       const struct cpu *second)
 {
@@ -88,8 +89,8 @@ static void measure_signal(struct calibration *c, enum parameter signal,
         calibrate_median(turns, MANY));
 }
 
-/* Distances that the machine does not have, or that ranks may not use, cost
- * what the next nearer one does, or else the nearest. */
+/* A distance that the machine does not have, or that ranks may not use, costs
+ * as much as the next smaller one, or else the smallest. */
 void calibrate_measure_signals(struct calibration *c)
 {
     static const char *const where[DISTANCES] = {
@@ -149,7 +150,7 @@ void calibrate_measure_switch(struct calibration *c)
 enum { COPY_ROUNDS = 9, COPY_SIZES = 3 };
 static const double window_s = 0.01;
 
-/* For the length of a window; MB/s. */
+/* Copies for the length of a window; MB/s. */
 static double copy_window(struct calibration *c, size_t bytes)
 {
     double begin = calibrate_wall_ns(), end;
@@ -164,7 +165,7 @@ static double copy_window(struct calibration *c, size_t bytes)
     return (double)copied / (end - begin) * 1e3;
 }
 
-/* Ranks that copy at once: no more than their NUMA domain has cores. */
+/* Ranks that copy together: at most one per core of their NUMA domain. */
 static int copying_ranks(const struct calibration *c)
 {
     int ranks = 0;
@@ -255,9 +256,10 @@ static double time_progress(struct calibration *c)
     return (calibrate_wall_ns() - begin) / IDLE_POLLS;
 }
 
-/* What catena adds to the bare signal. catena_progress is too much: it asks the
- * network as well, which waiting on the node seldom does. Where ranks have no
- * core each it must do, as a barrier would be mostly switches. */
+/* Catena's overhead on top of the bare signal. catena_progress overestimates
+ * it: it also polls the network, which a wait on the node seldom does. It is
+ * the substitute if ranks share cores, as then a barrier is mostly context
+ * switches. */
 void calibrate_measure_poll(struct calibration *c)
 {
     int ranks = c->bench.place.local_size;
@@ -295,7 +297,7 @@ void calibrate_measure_poll(struct calibration *c)
 
 enum { WORK_BYTES = 64 << 10, WORK_CALLS = 20, WORK_TIMES = 33 };
 
-/* Kept from being folded into the loops around it. */
+/* Prevents inlining into the loops around the call. */
 #define NOINLINE __attribute__((noinline))
 
 static NOINLINE void copy_small(unsigned char *to, const unsigned char *from,
@@ -329,7 +331,7 @@ static NOINLINE void reduce(unsigned char *to, const unsigned char *from,
         sum[i] += add[i];
 }
 
-/* Jenkins, one at a time. */
+/* Jenkins' one-at-a-time hash. */
 static NOINLINE void hash(unsigned char *to, const unsigned char *from,
                           size_t bytes)
 {

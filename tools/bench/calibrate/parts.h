@@ -7,17 +7,17 @@
 #include "bench.h"
 #include "calibrate/calibrate.h"
 
-/* What the files of the calibration share. */
+/* Declarations shared by the files of the calibration. */
 
 enum {
     LINE_PAIR = 128, /* processors fetch cache lines in pairs */
     MAX_CPUS = 4096,
-    MAX_LOCAL = 256, /* ranks that copy at once */
+    MAX_LOCAL = 256, /* ranks that copy together */
     MAX_DOMAINS = 256,
-    PASSES = 5, /* of all measurements: a machine is busy now and then */
-    LANES = 8,  /* groups whose operations are under way at once */
+    PASSES = 5, /* of all measurements, as the machine may be busy at times */
+    LANES = 8,  /* groups with concurrent operations */
     ID_BYTES = 64,
-    COPY_MOST = 1 << 20 /* bytes of a copy that is measured */
+    COPY_MOST = 1 << 20 /* bytes of a measured copy */
 };
 
 enum { DISTANCES = 3 }; /* as in lib/model/machine.h: L3, socket, node */
@@ -51,8 +51,8 @@ enum parameter {
     PARAMETERS
 };
 
-/* A processor as /sys shows it: what it shares with others is named by the
- * lowest processor that shares it. */
+/* A processor in /sys. A shared resource is identified by the lowest processor
+ * that shares it. */
 struct cpu {
     int number;
     int core;
@@ -66,7 +66,7 @@ struct board {
     struct {
         _Alignas(LINE_PAIR) _Atomic uint64_t word;
     } flag[2];
-    _Atomic int bound[2]; /* whether each of two ranks got its processor */
+    _Atomic int bound[2]; /* whether each of the two ranks got its processor */
     _Alignas(LINE_PAIR) double rate[MAX_LOCAL];
 };
 
@@ -84,7 +84,7 @@ struct calibration {
     catena_group_t *node_lane[LANES];
     bool home;     /* on the node of rank 0 */
     bool paired;   /* two ranks can have a core each */
-    bool emulated; /* other nodes are on the same host */
+    bool emulated; /* other nodes share this host */
     struct board *board;
     uint64_t count; /* of flags exchanged */
     struct cpu *cpu;
@@ -96,7 +96,7 @@ struct calibration {
     double message_ns[PASSES]; /* L and both overheads */
     char message_source[PASSES][240];
     struct figure figure[PASSES][PARAMETERS];
-    struct figure result[PARAMETERS]; /* the median pass's */
+    struct figure result[PARAMETERS]; /* of the median pass */
 };
 
 double calibrate_now_ns(clockid_t clock);

@@ -1,4 +1,4 @@
-/* What the node is made of, and binding to its processors. */
+/* Shape of the node, and binding to its processors. */
 
 #include <errno.h>
 #include <math.h>
@@ -48,8 +48,7 @@ static int or_else(int number, int otherwise)
     return number >= 0 ? number : otherwise;
 }
 
-/* Where /sys says nothing: a core per processor, one socket, and one L3 for
- * each socket. */
+/* Without /sys: a core per processor, one socket, and one L3 per socket. */
 void calibrate_read_cpus(struct calibration *c)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -155,7 +154,7 @@ static int distance(const struct cpu *a, const struct cpu *b)
     return a->l3 == b->l3 ? 0 : a->socket == b->socket ? 1 : 2;
 }
 
-/* A core so far from that of the first processor; NULL: there is none. */
+/* A core at this distance from the first processor's core; NULL: none. */
 const struct cpu *calibrate_find_far(const struct calibration *c, int far)
 {
     for (int i = 1; i < c->cpus; i++)

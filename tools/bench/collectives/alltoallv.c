@@ -1,9 +1,9 @@
-/* catena-bench alltoallv: as alltoall, with blocks of random lengths, one
- * behind the other. */
+/* catena-bench alltoallv: alltoall with consecutive blocks of random lengths.
+ */
 
 #include "bench.h"
 
-/* In place, a block is as long as the one that replaces it. */
+/* In place, a block has the length of the one that replaces it. */
 static size_t length(const struct bench_call *call, int source, int target)
 {
     if (call->bench->options->in_place && source > target)

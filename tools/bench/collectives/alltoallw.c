@@ -1,12 +1,12 @@
-/* catena-bench alltoallw: both buffers are matrices of a column block for each
- * rank. Column block d of rank s goes to column block s of rank d. */
+/* catena-bench alltoallw: both buffers are matrices with a column block for
+ * each rank. Column block d of rank s goes to column block s of rank d. */
 
 #include <stdlib.h>
 
 #include "bench.h"
 #include "columns.h"
 
-/* The same for what is sent and for what is received. */
+/* Equal for sending and receiving. */
 static void lay_out(struct bench_call *call)
 {
     struct bench *bench = call->bench;

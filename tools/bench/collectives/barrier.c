@@ -1,6 +1,6 @@
-/* catena-bench barrier. The check looks at the ranks of the own node, whose
- * memory can be read: each writes the number of the call before it enters,
- * and after leaving nobody may be behind. */
+/* catena-bench barrier. The check covers the ranks of this node, whose memory
+ * is readable: each writes the number of the call before it enters. After the
+ * barrier no rank may be behind. */
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 
 struct words {
     _Atomic uint64_t *mine;
-    int count; /* ranks of this node, with this one */
+    int count; /* ranks of this node, including this one */
     struct peer {
         int rank;
         _Atomic uint64_t *word;
     } peers[];
 };
 
-/* What the ranks of a node tell each other. */
+/* The record that the ranks of a node exchange. */
 struct card {
     uint64_t offset;
     int64_t rank;
@@ -89,7 +89,7 @@ static catena_status_t prepare(struct bench_call *call)
     return find_peers(call, words);
 }
 
-/* Collective: nobody may look at the words any more when they are freed. */
+/* Collective: no rank may read the words after they are freed. */
 static void release(struct bench_call *call)
 {
     struct words *words = call->state;
@@ -118,14 +118,14 @@ static catena_status_t init(struct bench_call *call, catena_request_t **request)
     return catena_barrier_init(call->group, request);
 }
 
-/* Each rank in turn comes late, so that leaving early would be seen. */
+/* Each rank in turn enters late, so that an early exit shows. */
 static void fill(struct bench_call *call, uint64_t stamp)
 {
     struct words *words = call->state;
 
     if (stamp % (uint64_t)call->size == (uint64_t)call->rank)
         (void)catena_compute(call->bench->context, 20e-6);
-    /* Release: the barrier must not be entered before this is visible. */
+    /* Release: this must be visible before the barrier is entered. */
     atomic_store_explicit(words->mine, stamp, memory_order_release);
 }
 
@@ -139,7 +139,7 @@ static uint64_t verify(struct bench_call *call, uint64_t stamp,
         struct peer *peer = &words->peers[i];
         uint64_t seen = atomic_load_explicit(peer->word, memory_order_acquire);
 
-        /* A peer may be one call ahead already, never behind. */
+        /* A peer may be one call ahead, never behind. */
         if (seen >= stamp)
             continue;
         if (wrong++ == 0)

@@ -1,4 +1,4 @@
-/* Contents of blocks, and their check. */
+/* Block contents and their check. */
 
 #include "collectives/blocks.h"
 
@@ -6,12 +6,12 @@
 
 #include "bench.h"
 
-/* The stamp of the guard behind the receive buffer, never that of a call. */
+/* The stamp of the guard behind the receive buffer; no call has it. */
 static const uint64_t guard_stamp = UINT64_MAX;
 
-/* Never that of a call. Of many that were tried this one is right for few
- * ranks, too: among 1, 2, 4, 8, 9 and 16 the mean of an alltoall is at most 9%
- * off, and one rank alone sends something. */
+/* No call has it. This value suits few ranks too: for 1, 2, 4, 8, 9 and 16
+ * ranks the mean length of an alltoall is at most 9% off, and a single rank
+ * sends a nonempty block. */
 static const uint64_t length_stamp = UINT64_MAX - 544375;
 
 struct block {
@@ -73,7 +73,8 @@ static unsigned char *outgoing(const struct bench_call *call)
 {
     if (call->layout.in_place)
         return call->recv + call->layout.sends_at;
-    return (unsigned char *)call->send; /* our own buffer, see collective.c */
+    return (unsigned char *)call->send; /* this rank's buffer, see collective.c
+                                         */
 }
 
 static unsigned char *guard(const struct bench_call *call)
@@ -91,8 +92,8 @@ static void fill_block(unsigned char *buffer, const struct bench_blocks *blocks,
         bench_fill(block.begin + r * blocks->stride, block.row_bytes, seed + r);
 }
 
-/* What the call before left in the receive buffer has other contents, so a
- * block that does not arrive is seen without clearing the buffer. */
+/* The contents left in the receive buffer by the previous call differ, so a
+ * missing block shows without clearing the buffer. */
 void bench_fill_blocks(struct bench_call *call, uint64_t stamp)
 {
     const struct bench_blocks *sends = &call->layout.sends;
@@ -107,7 +108,7 @@ void bench_fill_blocks(struct bench_call *call, uint64_t stamp)
                bench_seed(guard_stamp, call->rank, call->rank));
 }
 
-/* Where wrong bytes are counted, and the first of all is kept. */
+/* Counts wrong bytes and keeps the first one. */
 struct search {
     uint64_t wrong;
     struct bench_mismatch *first;
@@ -125,11 +126,12 @@ static void compare(struct search *search, const void *row, size_t bytes,
     search->wrong += here;
 }
 
-/* A buffer in which block i was exchanged with a rank. */
+/* A buffer whose block i was exchanged with a rank. */
 struct side {
     unsigned char *buffer;
     const struct bench_blocks *blocks;
-    const struct bench_blocks *kept; /* what stands in blocks of nobody */
+    const struct bench_blocks *kept; /* contents of blocks of CATENA_PROC_NULL
+                                      */
     int (*rank_of)(const struct bench_blocks *blocks, int index);
     const char *where;
 };

@@ -5,63 +5,63 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Buffers of blocks, of which every byte can be checked. */
+/* Buffers of blocks in which every byte is checkable. */
 
 struct bench;
 struct bench_call;
 struct bench_mismatch;
 
-/* Of block i: rank i, or ranks[i]. */
+/* Block i belongs to rank i, or to ranks[i]. */
 enum { BENCH_EACH = -1 };
 
-/* The blocks of a buffer: who sends them to whom, and where they lie. A block
- * is one row, or several where it is cut out of a matrix; block i has counts[i]
- * bytes at at[i]. A block of CATENA_PROC_NULL stays as it was. */
+/* The blocks of a buffer: source, target and position. A block is one row, or
+ * several rows if it is part of a matrix. Block i has counts[i] bytes at at[i].
+ * A block of CATENA_PROC_NULL stays unchanged. */
 struct bench_blocks {
     int number;
     int source;        /* BENCH_EACH, or a rank */
-    int target;        /* likewise; 0 where all get the same */
-    const int *ranks;  /* [number]; NULL: block i is of rank i */
-    const int *labels; /* [number], where several may go from one rank to
-                          another; NULL: one may */
-    size_t bytes;      /* of the buffer; behind it stands a guard */
+    int target;        /* likewise; 0 if all get the same */
+    const int *ranks;  /* [number]; NULL: block i belongs to rank i */
+    const int *labels; /* [number], if several blocks may go from one rank to
+                        * another; NULL: at most one */
+    size_t bytes;      /* of the buffer; a guard follows */
     size_t rows;       /* of each block */
     size_t stride;     /* bytes from row to row */
-    size_t row_bytes;  /* without counts: of each block */
-    size_t *counts;    /* [number]; NULL: all have row_bytes, and one begins
-                          where the other ends */
+    size_t row_bytes;  /* of each block, without counts */
+    size_t *counts;    /* [number]; NULL: all blocks have row_bytes and are
+                        * consecutive */
     ptrdiff_t *at;     /* [number] */
 };
 
 /* The buffers of one size, on one rank. */
 struct bench_layout {
-    /* Of a reduction recvs are what is combined, in this order, and only
-     * their bytes are those of the buffer. */
+    /* In a reduction, recvs are the combined vectors, in this order; only their
+     * bytes are those of the buffer. */
     struct bench_blocks sends;
     struct bench_blocks recvs;
-    bool in_place;   /* what is sent is in the receive buffer, */
-    size_t sends_at; /* there */
+    bool in_place;   /* the send data is in the receive buffer, */
+    size_t sends_at; /* at this offset */
     void *arrays;    /* of the collective */
-    /* Of a reduction: elements that come to this rank, and the first of them
-     * in what is sent. */
+    /* In a reduction: elements that this rank receives, and the first of them
+     * in the send buffer. */
     size_t results;
     size_t first;
 };
 
-/** A block for every rank out of every rank's buffer, on one of the two sides
- * of an alltoall; lengths are left to the caller. */
+/** A block for each rank from each rank's buffer, on one of the two sides of an
+ * alltoall. The caller sets the lengths. */
 struct bench_blocks bench_blocks_to_all(const struct bench_call *call);
 struct bench_blocks bench_blocks_from_all(const struct bench_call *call);
 
-/** Room for counts[number] and at[number]; bench_blocks_free is a drop_layout
- * that frees those of both sides. */
+/** Allocate counts[number] and at[number]. bench_blocks_free is a drop_layout
+ * that frees them on both sides. */
 void bench_blocks_alloc(struct bench *bench, struct bench_blocks *blocks);
 void bench_blocks_free(struct bench_call *call);
-/** One block behind the other, by their counts. */
+/** Place blocks consecutively, by their counts. */
 void bench_blocks_pack(struct bench_blocks *blocks);
-/** A random length that is `bytes` on average. What `source` sends to `target`:
- * nothing in one case of four, else up to 8/3 of `bytes`. Not less for more
- * bytes, so what the largest size needs is enough for all. */
+/** A random length with mean `bytes`, sent by `source` to `target`: zero in one
+ * case of four, else up to 8/3 of `bytes`. It does not decrease with `bytes`,
+ * so the memory for the largest size suffices for all. */
 #define BENCH_RANDOM_LENGTHS "of random lengths, a quarter empty"
 size_t bench_length(size_t bytes, int source, int target);
 
@@ -69,17 +69,17 @@ size_t bench_length(size_t bytes, int source, int target);
 uint64_t bench_block_seed(const struct bench_blocks *blocks, int index,
                           uint64_t stamp);
 bool bench_block_of_nobody(const struct bench_blocks *blocks, int index);
-/** Bytes of a block that is one row, and its place in the buffer. */
+/** Bytes of a one-row block, and its offset in the buffer. */
 size_t bench_block_bytes(const struct bench_blocks *blocks, int index);
 size_t bench_block_offset(const struct bench_blocks *blocks, int index);
 
-/** Fill what is sent, and the guard behind the receive buffer. */
+/** Fill the send data, and the guard behind the receive buffer. */
 void bench_fill_blocks(struct bench_call *call, uint64_t stamp);
 /** Number of wrong bytes in both buffers and the guard. */
 uint64_t bench_verify_blocks(struct bench_call *call, uint64_t stamp,
                              struct bench_mismatch *first);
 
-/* Those parts of a row in which no alltoall differs. */
+/* The members of a row that are equal for all alltoalls. */
 #define BENCH_ALLTOALL_ROW                                                     \
     .min = 1, .max = 65536, .synced = true, .algorithm = "alltoall_algorithm", \
     .algorithm_names =                                                         \

@@ -18,14 +18,14 @@ struct buffers {
     unsigned char *recv;
 };
 
-/* What the ranks find out together about one variant. */
+/* Results that the ranks determine together for one variant. */
 struct summary {
-    double mean_s; /* largest */
+    double mean_s; /* the largest */
     double sum_s;  /* of the medians */
-    double min_s;  /* least */
+    double min_s;  /* the smallest */
     uint64_t errors;
-    catena_sim_stats_t sent;         /* all of it */
-    uint64_t heap_bytes;             /* most of a rank */
+    catena_sim_stats_t sent;         /* the total */
+    uint64_t heap_bytes;             /* maximum over the ranks */
     uint64_t facts[BENCH_MAX_FACTS]; /* likewise */
 };
 
@@ -53,8 +53,8 @@ static void fold_sums(void *into, const void *from, size_t bytes)
         a[i] += b[i];
 }
 
-/* What blocks are like, and how long in truth: among few ranks random lengths
- * may lie far from what was asked for. */
+/* Description of the blocks and their real mean length: with few ranks random
+ * lengths may be far from the requested mean. */
 static void describe_blocks(struct bench_run *run,
                             const struct bench_collective *row, size_t bytes,
                             const struct bench_blocks *sends)
@@ -114,7 +114,7 @@ static void buffers_close(struct bench *bench, struct buffers *buffers)
     }
 }
 
-/* Point the calls at this size; persistent requests are made here. */
+/* Set the calls to this size; creates persistent requests. */
 static void begin_size(struct bench_run *run, const struct buffers *buffers,
                        size_t bytes)
 {
@@ -198,8 +198,8 @@ static struct summary summarize(struct bench *bench,
     return all;
 }
 
-/* What the ranks have found; ends with the times of all in `times`. Returns
- * the errors of all ranks. */
+/* Combine the ranks' results; afterwards `times` holds the times of all ranks.
+ * Returns the errors of all ranks. */
 static uint64_t gather_results(struct bench_run *run,
                                struct bench_result *results)
 {
@@ -230,7 +230,7 @@ static uint64_t gather_results(struct bench_run *run,
     return errors;
 }
 
-/* Needs the times in the order in which they were measured. */
+/* Needs the times in the order of measurement. */
 static void find_ratios(struct bench_run *run, struct bench_result *results)
 {
     double *ratios = bench_alloc(run->bench, run->plan.rounds, sizeof(*ratios));
@@ -289,7 +289,7 @@ static uint64_t run_size(struct bench_run *run, const struct buffers *buffers,
     return errors;
 }
 
-/* The least and the largest, of whole elements. */
+/* The smallest and the largest size, in whole elements. */
 static void find_sizes(const struct bench_options *options,
                        const struct bench_collective *row, size_t *least,
                        size_t *most)
@@ -330,7 +330,7 @@ static uint64_t run_sizes(struct bench_run *run,
     return errors;
 }
 
-/* Why it cannot run among these ranks; NULL: it can. */
+/* Why the collective cannot run among these ranks; NULL: it can. */
 static const char *refusal(const struct bench *bench,
                            const struct bench_collective *row)
 {

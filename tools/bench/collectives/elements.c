@@ -7,7 +7,7 @@
 
 #include "oracle/content.h"
 
-/* In the order of the oracle's, whose operations begin with none. */
+/* In the order of the oracle's operations, which begin with none. */
 #define TYPE_NUMBER(name, ctype) NUMBER_OF_##name,
 enum { CATENA_FIXED_TYPES(TYPE_NUMBER) TYPES };
 #define OP_NUMBER(name) OP_NUMBER_OF_##name,

@@ -1,4 +1,4 @@
-/* Results between ranks, with the collectives the library has. */
+/* Exchanges results between ranks, with the library's collectives. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ void bench_die(struct bench *bench, const char *what, catena_status_t status)
 
 void *bench_alloc(struct bench *bench, size_t count, size_t bytes)
 {
-    /* calloc(0) may give NULL */
+    /* calloc(0) may return NULL */
     void *block = calloc(count != 0 ? count : 1, bytes != 0 ? bytes : 1);
 
     if (block == NULL)
@@ -80,8 +80,8 @@ static void fold_max_times(void *into, const void *from, size_t bytes)
             a[i] = b[i];
 }
 
-/* Each rank takes a slice of the iterations, finds its maxima, and sends
- * them to rank 0, so that no rank needs memory for all times of all. */
+/* Each rank takes a share of the iterations, computes the maxima and sends them
+ * to rank 0. So no rank needs memory for all times of all ranks. */
 void bench_max_times(struct bench *bench, double *times, size_t n)
 {
     size_t size = (size_t)bench->place.size;

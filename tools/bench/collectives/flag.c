@@ -1,6 +1,6 @@
-/* catena-bench flag: two ranks tell each other a number, each through a word
- * that lies on a cache line of its own. No layer of catena takes part in the
- * timed loop: what this takes is the limit for a barrier of two ranks. */
+/* catena-bench flag: two ranks exchange a number, each through a word on a
+ * cache line of its own. No layer of catena takes part in the timed loop. The
+ * result is the lower limit for a barrier of two ranks. */
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static catena_status_t prepare(struct bench_call *call)
     return CATENA_OK;
 }
 
-/* Collective: the peer may still read our word. */
+/* Collective: the peer may still read this rank's word. */
 static void release(struct bench_call *call)
 {
     struct flag *flag = call->state;
@@ -75,8 +75,8 @@ static catena_status_t batch(struct bench_call *call, size_t calls)
 
     while (count < end) {
         count++;
-        /* Release and acquire order the data of a message around the flag;
-         * on x86 they are plain moves. */
+        /* Release and acquire order the data of a message around the flag; on
+         * x86 they are plain moves. */
         atomic_store_explicit(mine, count, memory_order_release);
         while (atomic_load_explicit(theirs, memory_order_acquire) < count)
             ;

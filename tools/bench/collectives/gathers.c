@@ -1,19 +1,19 @@
-/* catena-bench gather, scatter, allgather, with v, and reduce_scatter: a block
- * of each rank, or for each. */
+/* catena-bench gather, scatter, allgather, their v variants, and
+ * reduce_scatter: a block of each rank, or for each rank. */
 
 #include <stdlib.h>
 
 #include "levels.h"
 
-/* ---- blocks that are moved ---- */
+/* ---- moved blocks ---- */
 
 static bool asked_in_place(const struct bench_call *call)
 {
     return call->bench->options->in_place;
 }
 
-/* All ranks' blocks, at a rank that has them all: of `rank` to all, or of all
- * to one. Of random lengths if `vary`. */
+/* All ranks' blocks, at a rank that has them all: from `rank` to all, or from
+ * all to one. Of random lengths if `vary`. */
 static struct bench_blocks all_blocks(const struct bench_call *call, int source,
                                       int target, bool vary)
 {
@@ -47,7 +47,7 @@ static struct bench_blocks own_block(const struct bench_call *call, int source,
                                  .bytes = bytes};
 }
 
-/* Where this rank's block is among all. */
+/* The offset of this rank's block among all. */
 static size_t own_offset(const struct bench_call *call,
                          const struct bench_blocks *all)
 {
@@ -56,7 +56,7 @@ static size_t own_offset(const struct bench_call *call,
     return (size_t)call->rank * call->bytes;
 }
 
-/* `here`: all blocks come to this rank. */
+/* `here`: this rank receives all blocks. */
 static void lay_out_gathered(struct bench_call *call, bool here, bool vary)
 {
     struct bench_layout *layout = &call->layout;
@@ -90,7 +90,7 @@ static void lay_out_allgatherv(struct bench_call *call)
     lay_out_gathered(call, true, true);
 }
 
-/* In place, the root's block stays where it is sent from. */
+/* In place, the root's block stays at its send offset. */
 static bool stays(const struct bench_call *call)
 {
     return bench_is_root(call) && asked_in_place(call);
@@ -186,9 +186,10 @@ const struct bench_collective bench_allgatherv = {
     .lay_out = lay_out_allgatherv,
 };
 
-/* ---- blocks that are combined ---- */
+/* ---- combined blocks ---- */
 
-/* In place, what is sent needs the room, and the result begins it. */
+/* In place, the buffer has the size of the send data and the result is at its
+ * begin. */
 static void lay_out_result(struct bench_call *call, size_t sent, size_t first,
                            size_t results)
 {
@@ -212,8 +213,8 @@ static void lay_out_reduce_scatter_block(struct bench_call *call)
                    count);
 }
 
-/* The size is that of the whole vector: the first ranks have an element more
- * where it does not come out even. */
+/* The size is that of the whole vector. If it does not divide evenly, the first
+ * ranks get one more element. */
 static void lay_out_reduce_scatter(struct bench_call *call)
 {
     size_t count = BENCH_COUNT, ranks = (size_t)call->size, first = 0;

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <time.h>
 
-/* catena-bench heap: is the shared heap as fast as malloc?
+/* catena-bench heap: compares the shared heap with malloc.
  *
- * A thread holds a window of live blocks. Each step frees one of them, chosen
- * at random, allocates another of the same size in its place and writes its
- * first and last byte. Rounds of the two allocators take turns, so that
- * whatever else the machine does hits both; the table has the median round. */
+ * A thread holds a window of live blocks. Each step frees a random one,
+ * allocates another of the same size in its place and writes its first and last
+ * byte. Rounds of the two allocators alternate, so that other load of the
+ * machine affects both. The table shows the median round. */
 
 enum {
     THREADS_MAX = 2,
@@ -34,7 +34,7 @@ struct allocator {
     void (*release)(catena_context_t *context, void *block);
 };
 
-/* One line of the table, and what its threads share. */
+/* One line of the table, shared by its threads. */
 struct load {
     catena_context_t *context;
     struct allocator allocator;
@@ -125,7 +125,7 @@ static void *work(void *argument)
     double begin = now_ns();
     failed = failed || replace(load, live, &seed, load->iterations);
     double end = now_ns();
-    /* Nobody empties the window while another still measures. */
+    /* No thread empties the window while another measures. */
     pthread_barrier_wait(&load->start);
     for (size_t i = 0; i < load->window; i++) {
         load->allocator.release(load->context, live[i]);
@@ -134,7 +134,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* One round; the mean of the threads, negative if something ran out. */
+/* One round; the mean over the threads, negative if a resource ran out. */
 static double run_round(struct load *load, int threads, uint64_t seed)
 {
     struct worker worker[THREADS_MAX];
@@ -152,7 +152,7 @@ static double run_round(struct load *load, int threads, uint64_t seed)
     for (int i = 1; i < threads; i++) {
         if (pthread_create(&thread[i], NULL, work, &worker[i]) != 0) {
             fprintf(stderr, "heap: cannot start a thread\n");
-            exit(1); /* others may wait at the barrier for good */
+            exit(1); /* others may wait at the barrier forever */
         }
     }
     work(&worker[0]);
@@ -245,7 +245,7 @@ static int bench_row(struct load *load, int threads, int rounds, FILE *output,
     double *ns = malloc(2 * (size_t)rounds * sizeof(*ns));
     int failed = ns == NULL;
 
-    /* A first round of each, not counted, gets pages and code ready. */
+    /* A first, uncounted round of each warms pages and code. */
     for (int round = -1; round < rounds && !failed; round++) {
         uint64_t seed = 0x9E3779B97F4A7C15U + 64 * (uint64_t)(round + 1);
         load->allocator = CATENA;

@@ -6,7 +6,7 @@
 
 #include <catena/catena.h>
 
-/** What `catena-bench heap` may be told; zeros stand for the defaults. */
+/** Options of `catena-bench heap`; zeros mean the defaults. */
 struct bench_heap_options {
     size_t iterations; /**< malloc+free pairs a round for small blocks, 50000;
                             fewer for large ones */
@@ -15,9 +15,9 @@ struct bench_heap_options {
     FILE *output;      /**< NULL: stdout */
 };
 
-/** Compare catena_malloc and catena_free with malloc and free of the C
- * library, one thread and two, and print a table. Local to the calling rank.
- * @return 0, or 1 when memory or threads run out (said on stderr) */
+/** Compare catena_malloc and catena_free with malloc and free of the C library,
+ * with one thread and two, and print a table. Local to the calling rank.
+ * @return 0, or 1 with a message on stderr if memory or threads run out */
 int bench_heap(catena_context_t *context,
                const struct bench_heap_options *options);
 

@@ -9,7 +9,7 @@
 
 /* ---- blocks ---- */
 
-/* A block for, or from, each end; lengths are left to the caller. */
+/* A block for, or from, each end. The caller sets the lengths. */
 static struct bench_blocks blocks_of(const struct bench_ends *ends, int source,
                                      int target)
 {
@@ -31,7 +31,7 @@ static struct bench_blocks from_sources(const struct bench_call *call)
     return blocks_of(&bench_neighbors(call)->sources, BENCH_EACH, call->rank);
 }
 
-/* All targets of a rank get the same. */
+/* All targets of a rank get the same block. */
 static struct bench_blocks same_from(const struct bench_ends *ends)
 {
     struct bench_blocks blocks = blocks_of(ends, BENCH_EACH, 0);
@@ -78,7 +78,7 @@ static void lay_out_alltoall(struct bench_call *call)
     make_alike(&call->layout.recvs, call->bytes);
 }
 
-/* By weight where there are weights, else at random. */
+/* Lengths by weight if there are weights, else random. */
 static void find_lengths(struct bench_call *call, const struct bench_ends *ends,
                          bool sending, struct bench_blocks *blocks)
 {
@@ -106,7 +106,7 @@ static void lay_out_alltoallv(struct bench_call *call)
     find_lengths(call, &state->sources, false, &call->layout.recvs);
 }
 
-/* Two matrices: one has columns for targets, one of sources. */
+/* Two matrices: one has columns for targets, the other for sources. */
 struct matrices {
     struct bench_columns out;
     struct bench_columns in;
@@ -134,7 +134,7 @@ static void drop_matrices(struct bench_call *call)
     free(matrices);
 }
 
-/* ---- vectors that are combined ---- */
+/* ---- combined vectors ---- */
 
 static void lay_out_reduce(struct bench_call *call)
 {
@@ -146,7 +146,7 @@ static void lay_out_reduce(struct bench_call *call)
     call->layout.recvs.bytes = call->bytes;
 }
 
-/* Elements that come to a rank: of random number. */
+/* Elements that a rank receives: a random number. */
 static size_t elements_to(const struct bench_call *call, int rank)
 {
     return bench_length(BENCH_COUNT, rank, 0);
@@ -253,7 +253,7 @@ static const char *check_two_buffers(const struct bench_options *options,
     .blocking = neighbor_##kind##_blocking, .start = neighbor_##kind##_start,  \
     .init = neighbor_##kind##_init
 
-/* Of blocks that differ. */
+/* For blocks of different lengths. */
 #define OTHER_ROW(kind, operation, lengths, drop)                              \
     NEIGHBOR_ROW(kind, operation), .check = check_two_buffers,                 \
                                    .blocks = lengths, .drop_layout = drop

@@ -1,5 +1,5 @@
-/* Neighborhoods of catena-bench: made for each algorithm, and what they tell of
- * themselves. */
+/* Neighborhoods of catena-bench: created for each algorithm, and their facts.
+ */
 
 #include "collectives/neighbors.h"
 
@@ -60,7 +60,7 @@ const char *bench_neighbors_refuse(const struct bench *bench)
     return refused;
 }
 
-/* ---- making them ---- */
+/* ---- creation ---- */
 
 static void open_ends(struct bench *bench, const struct bench_graph *graph,
                       int rank, bool targets, struct bench_ends *ends)
@@ -88,7 +88,7 @@ static void close_ends(struct bench_ends *ends)
     free(ends->weights);
 }
 
-/* Leave out ends that nobody is at. */
+/* Drop ends at CATENA_PROC_NULL. */
 static void drop_nobody(struct bench_ends *ends)
 {
     int kept = 0;
@@ -191,7 +191,7 @@ static bool same_ranks(const struct bench_ends *ends, int number,
            memcmp(ends->ranks, ranks, (size_t)number * sizeof(int)) == 0;
 }
 
-/* Blocks are laid out and checked by the benchmark's own lists. */
+/* The benchmark lays out and checks blocks by its own lists. */
 static bool same_lists(const struct bench_call *call)
 {
     const struct bench_neighbors *state = bench_neighbors(call);
@@ -222,11 +222,12 @@ catena_status_t bench_neighbors_prepare(struct bench_call *call)
 
     call->state = state;
     state->graph = bench->options->neighbors.graph;
-    (void)bench_graph_fit(&state->graph, call->size); /* else it is refused */
+    (void)bench_graph_fit(&state->graph, call->size); /* otherwise refused
+                                                       * before */
     status = make(call, &state->graph, &state->neighborhood);
     if (status != CATENA_OK)
         return status;
-    /* Ranks may have been numbered anew. */
+    /* The ranks may be reordered. */
     call->rank =
         catena_group_rank(catena_neighborhood_group(state->neighborhood));
     open_ends(bench, &state->graph, call->rank, true, &state->targets);
@@ -234,7 +235,7 @@ catena_status_t bench_neighbors_prepare(struct bench_call *call)
     open_ends(bench, &state->graph, call->rank, false, &state->present);
     drop_nobody(&state->present);
     if (!same_lists(call))
-        bench_die(bench, "lists of neighbors that are not those asked for",
+        bench_die(bench, "neighbor lists that differ from the requested ones",
                   CATENA_ERR_STATE);
     return CATENA_OK;
 }
@@ -253,7 +254,7 @@ void bench_neighbors_release(struct bench_call *call)
     call->state = NULL;
 }
 
-/* ---- what they tell ---- */
+/* ---- facts ---- */
 
 static catena_neighborhood_stats_t stats_of(const struct bench_call *call)
 {
@@ -277,7 +278,7 @@ void bench_neighbors_describe(const struct bench_call *call,
     bench_graph_describe(&bench_neighbors(call)->graph, text, sizeof(text));
     bench_report_note(report, "neighborhood: %s%s%s", text,
                       options->shuffle ? "; ranks shuffled" : "",
-                      options->reorder ? "; numbered anew by catena" : "");
+                      options->reorder ? "; reordered by catena" : "");
     bench_report_note(report,
                       "weight of edges between nodes: %llu of %llu; in the "
                       "order before: %llu",

@@ -3,9 +3,9 @@
 
 #include "bench.h"
 
-/* What the rows of collectives among neighbors have in common. */
+/* Shared by the rows of neighborhood collectives. */
 
-/* The ends of this rank's edges on one side, as blocks are counted. */
+/* The ends of this rank's edges on one side, in the order of the blocks. */
 struct bench_ends {
     int number;
     int *ranks;
@@ -30,7 +30,7 @@ bench_neighbors(const struct bench_call *call)
 
 extern const struct bench_fact bench_neighbor_facts[];
 
-/* As struct bench_collective has them. */
+/* As in struct bench_collective. */
 const char *bench_neighbors_check(const struct bench_options *options,
                                   const char **found);
 const char *bench_neighbors_refuse(const struct bench *bench);

@@ -1,11 +1,11 @@
-/* Permutations that look random, without a table: every rank knows where any
- * other goes, and who comes to its own place. */
+/* Pseudo-random permutations without a table: every rank computes the position
+ * of any rank, and the rank at its own position. */
 
 #include "bench.h"
 
 enum { ROUNDS = 4 };
 
-/* Bits of half a value: the next power of four holds n. */
+/* Half of a value's bits: the next power of four is at least n. */
 static unsigned half_bits(uint64_t n)
 {
     unsigned half = 1;
@@ -20,7 +20,7 @@ static uint64_t mixed(uint64_t seed, int round, uint64_t half)
     return bench_seed(seed, round, (int)half) >> 32;
 }
 
-/* A Feistel network, until the value is below n. */
+/* A Feistel network, repeated until the value is below n. */
 uint64_t bench_permute(uint64_t value, uint64_t n, uint64_t seed)
 {
     unsigned half = half_bits(n);

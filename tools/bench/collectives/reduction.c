@@ -1,25 +1,24 @@
 /* Contents of the vectors of a reduction, and their check: every element
- * against all ranks' combined one by one. */
+ * against the element-by-element combination of all ranks. */
 
 #include <string.h>
 
 #include "bench.h"
 #include "oracle/content.h"
 
-/* Elements that are combined at once. */
+/* Elements combined per pass. */
 enum { CHUNK = 128 };
 
-/* Stamps of what stands where nothing has arrived, and of the guard: never
- * those of a call. */
+/* Stamps of stale contents and of the guard; no call has them. */
 static const uint64_t stale_stamp = UINT64_MAX - 1;
 static const uint64_t guard_stamp = UINT64_MAX;
 
-/* Room for elements of any type. */
+/* Memory for elements of any type. */
 struct chunk {
     _Alignas(16) unsigned char at[CHUNK * ORACLE_UNIT_BYTES];
 };
 
-/* A reduction, as this rank sees it. */
+/* A reduction on this rank. */
 struct reduction {
     const struct bench_type *type;
     unsigned op;
@@ -55,7 +54,7 @@ struct bench_blocks bench_vectors_to(int last, size_t bytes)
         .number = last + 1, .source = BENCH_EACH, .rows = 1, .bytes = bytes};
 }
 
-/* Elements `first` and so on of a vector. */
+/* Elements `first` and following of a vector. */
 static void make(const struct reduction *reduction,
                  const struct bench_blocks *vectors, int which, size_t first,
                  size_t count, unsigned char *out)
@@ -68,7 +67,7 @@ static void make(const struct reduction *reduction,
                        out + i * type->bytes);
 }
 
-/* The same of all vectors, combined. */
+/* The same elements of all vectors, combined. */
 static void combine(const struct reduction *reduction,
                     const struct bench_blocks *vectors, size_t first,
                     size_t count, unsigned char *out)
@@ -117,7 +116,7 @@ static bool same(const struct bench_type *type, const unsigned char *expected,
     return memcmp(a.at, b.at, type->bytes) == 0;
 }
 
-/* An element that is wrong: the first byte that differs tells of it. */
+/* A wrong element, reported by the first byte that differs. */
 static struct bench_mismatch mismatch(const unsigned char *expected,
                                       const unsigned char *found, size_t bytes)
 {
@@ -129,8 +128,8 @@ static struct bench_mismatch mismatch(const unsigned char *expected,
         .offset = i, .expected = expected[i], .found = found[i]};
 }
 
-/* What a vector should hold: elements `first` and so on of one of the vectors,
- * or of all combined. */
+/* The expected contents of a vector: elements `first` and following of one
+ * vector, or of all combined. */
 struct claim {
     const char *where;
     int rank;
@@ -183,7 +182,7 @@ static uint64_t verify(const struct reduction *reduction,
     return wrong;
 }
 
-/* The receive buffer: a result, or as it was. */
+/* The receive buffer: a result, or unchanged. */
 static uint64_t verify_result(const struct bench_call *call,
                               const struct reduction *reduction,
                               struct bench_mismatch *first)

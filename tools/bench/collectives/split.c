@@ -1,10 +1,10 @@
 /* catena-bench split: groups by colors and keys ([Moody], section 4), and the
- * first barrier of each new group, so that a split that leaves work for later
- * gains nothing by it. Groups are freed outside the timed part.
+ * first barrier of each new group, which includes any deferred work of the
+ * split. Groups are freed outside the timed part.
  *
- * Groups are of the same size, but for one rank, and their members lie anywhere
- * in the parent. Keys are a permutation of its ranks. With -c colors and keys
- * are others in every call. */
+ * Group sizes differ by at most one rank, and members lie anywhere in the
+ * parent. Keys are a permutation of its ranks. With -c every call has other
+ * colors and keys. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,22 +16,22 @@
 enum {
     DEFAULT_GROUPS = 2,
     LETTERS = 26,
-    NUMBER_LETTERS = 5, /* of a string: 26^5 groups are enough */
+    NUMBER_LETTERS = 5, /* of a string: enough for 26^5 groups */
     STRING_MOST = 65536,
     CHENG_LEAST = 128,
     CHENG_MOST = 8192
 };
 
-/* What bench_seed is asked for; calls that are checked have their stamps. */
+/* Streams of bench_seed; checked calls have their stamps. */
 enum stream { COLORS, KEYS, STRINGS };
 
 #define ALGORITHMS                                                             \
     "auto, allgather, allgather-fast, gather-scatter, cheng, cheng:M (128 to " \
     "8192), bitonic, radix, radix-plain, hash or hash64"
 
-/* What to split by, out of the options. */
+/* The split to measure, from the options. */
 struct wish {
-    size_t groups;       /* BENCH_AUTO: as many as ranks */
+    size_t groups;       /* BENCH_AUTO: one per rank */
     size_t string_bytes; /* of colors; 0: they are int64_t */
     bool split;
     bool reorder;
@@ -40,18 +40,18 @@ struct wish {
 struct split {
     struct wish wish;
     size_t groups;
-    uint64_t stamp; /* that colors and keys were made for */
-    int64_t number; /* the color, unless it is a string */
+    uint64_t stamp; /* the stamp of colors and keys */
+    int64_t number; /* the color, if not a string */
     int64_t key;
     catena_split_t by;
     catena_group_t *made;
-    double split_s; /* that the last call took without its barrier */
+    double split_s; /* the last call's time without its barrier */
     char string[];
 };
 
 /* ---- options ---- */
 
-/* "cheng:M"; without units, as the library takes it */
+/* "cheng:M"; without units, as in the library */
 static bool is_cheng(const char *name)
 {
     static const char prefix[] = "cheng:";
@@ -90,7 +90,7 @@ static bool read_color(const char *text, size_t *string_bytes)
            *string_bytes >= NUMBER_LETTERS && *string_bytes <= STRING_MOST;
 }
 
-/* What is wrong with the options, and which value; NULL: nothing. */
+/* The error in the options, and the wrong value; NULL: no error. */
 static const char *read_wish(const struct bench_split_options *options,
                              struct wish *wish, const char **found)
 {
@@ -170,7 +170,7 @@ static int64_t key_of(const struct split *split, int rank, int size)
     return (int64_t)bench_permute((uint64_t)rank, (uint64_t)size, seed);
 }
 
-/* Letters that no other group has: the last ones are its number. */
+/* Letters unique to a group: the last ones encode its number. */
 static void spell(char *text, size_t bytes, int64_t group)
 {
     uint64_t number, words = 1;
@@ -207,7 +207,7 @@ static catena_status_t prepare(struct bench_call *call)
     split = bench_alloc(call->bench, 1, sizeof(*split) + wish.string_bytes);
     split->wish = wish;
     split->groups = (size_t)call->size;
-    if (wish.groups < split->groups) /* the default is for one rank, too */
+    if (wish.groups < split->groups) /* the default also suits one rank */
         split->groups = wish.groups;
     split->by.algorithm = call->algorithm;
     split->by.flags = (wish.split ? 0 : CATENA_SPLIT_NO_SPLIT) |
@@ -304,7 +304,7 @@ static void describe(const struct bench_call *call, struct bench_report *report)
 
 struct member {
     int64_t key;
-    int rank; /* in the parent */
+    int rank; /* rank in the parent */
 };
 
 static int compare_members(const void *a, const void *b)
@@ -316,7 +316,7 @@ static int compare_members(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The group as it should be: who has the same color, by keys and ranks. */
+/* The expected group: the ranks of this color, by keys and ranks. */
 static int list_members(const struct bench_call *call, struct member *members)
 {
     const struct split *split = call->state;
@@ -343,7 +343,7 @@ static uint64_t differs(struct bench_mismatch *first, const char *where,
     return 1;
 }
 
-/* Every member tells all what it was in the parent. */
+/* Every member sends its rank in the parent to all. */
 static uint64_t compare_order(struct bench_call *call,
                               const struct member *members, int count,
                               struct bench_mismatch *first)
@@ -373,14 +373,14 @@ static uint64_t verify(struct bench_call *call, uint64_t stamp,
     int count = list_members(call, members), place = 0;
     uint64_t wrong;
 
-    (void)stamp; /* fill has kept it */
+    (void)stamp; /* fill has stored it */
     while (members[place].rank != call->rank)
         place++;
     wrong = differs(first, "size of the group of rank", call->rank, count,
                     catena_group_size(split->made));
     wrong += differs(first, "new rank of rank", call->rank, place,
                      catena_group_rank(split->made));
-    /* Members that do not agree on these could not exchange anything. */
+    /* Members that disagree on these cannot exchange anything. */
     if (bench_max(call->bench, wrong) == 0)
         wrong += compare_order(call, members, count, first);
     free(members);

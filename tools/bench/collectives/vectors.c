@@ -3,7 +3,7 @@
 
 #include "levels.h"
 
-/* ---- bcast: the only buffer is the one that receives ---- */
+/* ---- bcast: the only buffer is the receive buffer ---- */
 
 static void lay_out_bcast(struct bench_call *call)
 {
@@ -39,7 +39,7 @@ const struct bench_collective bench_bcast = {
 
 /* ---- reductions ---- */
 
-/* The result is of ranks 0 to `last`; -1: there is none on this rank. */
+/* The result combines ranks 0 to `last`; -1: none on this rank. */
 static void lay_out_result(struct bench_call *call, int last, bool in_place)
 {
     call->layout =

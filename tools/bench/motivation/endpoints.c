@@ -1,11 +1,11 @@
-/* catena-bench endpoints: what two nodes exchange through several endpoints
+/* catena-bench endpoints: throughput of two nodes through several endpoints
  * (Peng, Liu and Xie, figure 4).
  *
- * The i-th rank of one node and the i-th of the other are a pair. E pairs at
- * once exchange blocks, each rank through its own worker and endpoint; the
- * other ranks sleep. A pair keeps a window of catena_ialltoall in flight: of
- * the two blocks that each rank sends in one, one crosses the network and the
- * other is copied to itself. */
+ * The i-th ranks of both nodes are a pair. E pairs exchange blocks at the same
+ * time, each rank through its own worker and endpoint; the other ranks sleep. A
+ * pair keeps a window of catena_ialltoall in flight: of the two blocks that a
+ * rank sends in one, one crosses the network and the other is copied to itself.
+ */
 
 #include <limits.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@
 #include "motivation/motivation.h"
 
 enum {
-    LANES = 8, /* groups of a pair: each runs a few operations at once */
+    LANES = 8, /* groups of a pair: each executes a few operations concurrently
+                */
     WINDOW_MOST = 16,
     WINDOW_LEAST = 4,
     COUNTS_MOST = 16, /* numbers of endpoints to compare */
@@ -24,7 +25,7 @@ enum {
 };
 
 static const size_t window_bytes = 4 << 20; /* of one rank to its peer */
-static const double turn_ns = 4e6;          /* of one pair, about */
+static const double turn_ns = 4e6;          /* approximate, of one pair */
 
 struct variant {
     int endpoints; /* per node */
@@ -37,7 +38,7 @@ struct exchanging {
     struct figure_node node;
     struct figure_range range;
     int pairs;
-    bool paired;                 /* this rank is in one */
+    bool paired;                 /* this rank belongs to a pair */
     catena_group_t *lane[LANES]; /* this rank and its peer */
     struct variant variant[COUNTS_MOST];
     size_t variants;
@@ -48,7 +49,7 @@ struct exchanging {
     uint64_t errors;            /* of all ranks and sizes */
 };
 
-/* ---- the part that is measured ---- */
+/* ---- the measured part ---- */
 
 static void exchange(struct exchanging *x, size_t windows)
 {
@@ -66,7 +67,7 @@ static void exchange(struct exchanging *x, size_t windows)
     }
 }
 
-/* Time on this node, as its rank 0 sees it. Clocks of different nodes are not
+/* Time on this node, measured by its rank 0. Clocks of different nodes are not
  * compared. */
 static double take_turn(struct exchanging *x, const struct variant *v,
                         size_t windows)
@@ -82,14 +83,15 @@ static double take_turn(struct exchanging *x, const struct variant *v,
     return x->node.me == 0 ? figure_span_ns(&x->node, v->took) : 0;
 }
 
-/* So many windows that a turn takes a while: starts differ by microseconds. */
+/* Choose the number of windows so that a turn is long: starts differ by
+ * microseconds. */
 static void choose_windows(struct exchanging *x)
 {
     enum { TRIALS = 5 };
     double ns[TRIALS];
     uint64_t slowest;
 
-    for (int i = 0; i < TRIALS; i++) /* the first ones connect */
+    for (int i = 0; i < TRIALS; i++) /* the first trials connect */
         ns[i] = take_turn(x, &x->variant[0], 1);
     slowest = bench_max(x->bench, (uint64_t)figure_median(ns, TRIALS));
     x->windows = (size_t)(turn_ns / (double)(slowest + 1));
@@ -110,8 +112,8 @@ static void fold_sum(void *into, const void *from, size_t bytes)
         a[i] += b[i];
 }
 
-/* The seed of the block that rank `from` of the pair sends in operation i to
- * rank `to`: different for all pairs. */
+/* The seed of the block that rank `from` of the pair sends to rank `to` in
+ * operation i: different for all pairs. */
 static uint64_t seed_of(const struct exchanging *x, size_t i, int from, int to)
 {
     return bench_seed(STAMP + i, 2 * x->node.me + from, 2 * x->node.me + to);
@@ -138,7 +140,8 @@ static uint64_t verify(struct exchanging *x, int me)
     return wrong;
 }
 
-/* All pairs at once, one window; the wrong bytes of all ranks. */
+/* All pairs at the same time, one window; returns the wrong bytes of all ranks.
+ */
 static uint64_t check(struct exchanging *x)
 {
     int me = catena_group_rank(x->lane[0]);
@@ -199,8 +202,8 @@ static void print_row(struct exchanging *x, const struct variant *v,
     fflush(stdout);
 }
 
-/* Operations in flight: fewer of large blocks, which fill the network anyway.
- */
+/* Operations in flight: fewer for large blocks, which saturate the network
+ * anyway. */
 static size_t window_of(size_t bytes)
 {
     size_t window = window_bytes / bytes;
@@ -245,7 +248,7 @@ static void add_variant(struct exchanging *x, int endpoints)
     v->ns = bench_alloc(x->bench, x->range.turns, sizeof(*v->ns));
 }
 
-/* A rank without a peer gets a group of its own, which it never uses. */
+/* A rank without a peer gets a group of its own and never uses it. */
 static void open_pair(struct exchanging *x)
 {
     struct bench *bench = x->bench;

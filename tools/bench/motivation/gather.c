@@ -1,13 +1,12 @@
-/* catena-bench gather_scatter: what L leaders of a node gather and scatter
- * (Peng, Liu and Xie, figures 1 to 3).
+/* catena-bench gather_scatter: gather and scatter by L leaders of a node (Peng,
+ * Liu and Xie, figures 1 to 3).
  *
- * Every rank holds a row of blocks, one for each of many receivers. The
- * leaders share the receivers out among themselves: each copies, for each of
- * its receivers, one block of every rank into its staging memory, as the gather
- * of an alltoall does, and then from there into every rank's second row. All
- * leaders together move the same bytes, however many they are. Ranks write
- * their rows before each turn, so that the blocks come out of their owners'
- * caches, not out of the leader's.
+ * Every rank holds a row of blocks, one for each of many receivers. The leaders
+ * divide the receivers among them. For each of its receivers a leader copies
+ * one block of every rank into its staging buffer, as the gather of an alltoall
+ * does, and from there into every rank's second row. All leaders together move
+ * the same bytes for any number of leaders. Ranks write their rows before each
+ * turn, so that the blocks come from their owners' caches, not the leader's.
  *
  * Only the node of rank 0 is measured; other nodes sleep. */
 
@@ -21,23 +20,23 @@
 enum {
     BLOCKS_LEAST = 32, /* of a row */
     LEADERS_MOST = BLOCKS_LEAST,
-    COUNTS_MOST = 16, /* leaders' numbers to compare */
+    COUNTS_MOST = 16, /* numbers of leaders to compare */
     VARIANTS_MOST = 2 * COUNTS_MOST + 1,
     STAMP = 1
 };
 
-/* What all leaders move in a turn, at least: so much that it hardly counts when
- * they do not begin at quite the same time. */
+/* The minimum that all leaders move in a turn: enough to make differences of
+ * their starts negligible. */
 static const size_t turn_least = 2 << 20;
 
 enum phase { GATHER, SCATTER, PHASES };
 
-/* So many leaders at these places. */
+/* A number of leaders and their placement. */
 struct variant {
     const char *placement;
     int leaders;
-    int domains;        /* NUMA domains they are on; 0: not known */
-    int mine;           /* which of the leaders this rank is; -1: none */
+    int domains;        /* NUMA domains of the leaders; 0: unknown */
+    int mine;           /* this rank's number among the leaders; -1: none */
     bool *leads;        /* [ranks of the node] */
     double *ns[PHASES]; /* [turns], of the slowest leader */
     uint64_t errors;
@@ -47,18 +46,19 @@ struct gathering {
     struct bench *bench;
     struct figure_node node;
     struct figure_range range;
-    int *order; /* local ranks, those of a NUMA domain together */
+    int *order; /* local ranks, grouped by NUMA domain */
     struct variant variant[VARIANTS_MOST];
     size_t variants;
-    unsigned char *own[PHASES];  /* rows: gathered from, scattered to */
-    unsigned char **row[PHASES]; /* [ranks]: the same of all, as seen here */
+    unsigned char *own[PHASES];  /* rows: source of the gather, target of the
+                                  * scatter */
+    unsigned char **row[PHASES]; /* [ranks]: the rows of all, mapped here */
     unsigned char *staging;      /* NULL: this rank never leads */
     size_t bytes;                /* per block */
     size_t blocks;               /* per row */
     bool complained;
 };
 
-/* ---- the part that is measured ---- */
+/* ---- the measured part ---- */
 
 /* Small blocks are moved by loads and stores, without a call. */
 static inline void copy(unsigned char *to, const unsigned char *from,
@@ -79,16 +79,16 @@ static inline void copy(unsigned char *to, const unsigned char *from,
     }
 }
 
-/* The blocks of a row that are leader `l`'s: next to each other, so that
- * leaders seldom write to the same cache line. */
+/* The blocks of leader `l` in a row: adjacent, so that leaders seldom write to
+ * the same cache line. */
 static size_t first_block(const struct gathering *g, const struct variant *v,
                           int l)
 {
     return g->blocks * (size_t)l / (size_t)v->leaders;
 }
 
-/* Receiver by receiver, from every rank in turn, beginning with this one: so
- * leaders do not all turn to the same rank. */
+/* Receiver by receiver, from every rank in turn, beginning with this one, so
+ * that the leaders do not access the same rank together. */
 static void move_blocks(const struct gathering *g, const struct variant *v,
                         enum phase phase)
 {
@@ -171,7 +171,7 @@ static void check_staging(struct gathering *g, const struct variant *v)
         }
 }
 
-/* One turn, not timed, with blocks that all differ. */
+/* One untimed turn with blocks that all differ. */
 static void check(struct gathering *g, struct variant *v)
 {
     _Atomic uint64_t *errors = &g->node.board->errors;
@@ -267,11 +267,11 @@ static void run_size(struct gathering *g, size_t bytes)
         print_row(g, &g->variant[v]);
 }
 
-/* ---- who leads ---- */
+/* ---- leaders ---- */
 
-/* Leaders are taken from a list that goes through one NUMA domain after the
- * other: the first ones share a domain, those far apart do not. Ranks that are
- * not bound have no domain and stay in order. */
+/* Leaders are taken from a list ordered by NUMA domain: for packed placement
+ * the first ones share a domain, for spread placement they do not. Ranks that
+ * are not bound have no domain and stay in order. */
 static void order_ranks(struct gathering *g)
 {
     const int32_t *numa = g->node.numa;
@@ -321,7 +321,7 @@ static void add_variant(struct gathering *g, int leaders, bool spread)
             v->mine = l;
     }
     v->domains = count_domains(g, v->leads);
-    /* One leader, or all ranks: both placements are the same. */
+    /* With one leader, or all ranks, both placements are equal. */
     if (spread && memcmp(v->leads, before->leads, ranks) == 0) {
         free(v->leads);
         g->variant[g->variants - 1].placement = "any";
@@ -332,8 +332,8 @@ static void add_variant(struct gathering *g, int leaders, bool spread)
     g->variants++;
 }
 
-/* The next number of a list such as "1,2,4"; 0: the list is over, -1: it is
- * no such list. */
+/* The next number of a list such as "1,2,4"; 0: end of the list, -1: no such
+ * list. */
 static int next_leaders(const char **list)
 {
     char *end;
@@ -364,8 +364,8 @@ static const char *check_options(const struct bench_options *options)
     return leaders < 0 || count > COUNTS_MOST ? text : NULL;
 }
 
-/* One leader comes first, always: the others are compared to it. Numbers above
- * that of the ranks cannot be. */
+/* One leader always comes first as the base of the ratios. Numbers above the
+ * number of ranks are dropped. */
 static void add_variants(struct gathering *g)
 {
     const char *list = g->bench->options->leaders;

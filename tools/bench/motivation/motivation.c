@@ -1,4 +1,4 @@
-/* What the benchmarks of the motivation share. */
+/* Shared by the benchmarks of the motivation. */
 
 #include "motivation/motivation.h"
 
@@ -75,7 +75,7 @@ void *figure_allocate(struct bench *bench, size_t bytes)
     return block;
 }
 
-/* Every rank of the node gets what every other sends to all. */
+/* Every rank of the node gets what every other one sends to all. */
 static void tell_node(struct figure_node *node, uint64_t mine, uint64_t *all)
 {
     size_t ranks = (size_t)node->ranks;
@@ -136,7 +136,8 @@ void figure_node_open(struct figure_node *node, struct bench *bench)
     learn_ranks(node);
     bytes = sizeof(*node->board) +
             (size_t)node->ranks * sizeof(node->board->span[0]);
-    /* Each makes one, so that all call alike; that of rank 0 serves. */
+    /* Each rank creates one, so that all make the same calls; that of rank 0 is
+     * used. */
     mine = figure_allocate(bench, bytes);
     boards = bench_alloc(bench, (size_t)node->ranks, sizeof(*boards));
     figure_pointers(node, mine, boards);
@@ -150,7 +151,7 @@ void figure_node_close(struct figure_node *node)
 {
     catena_context_t *context = node->bench->context;
 
-    /* Nobody looks at the board any more. */
+    /* No rank reads the board any more. */
     figure_must(node->bench, "barrier", catena_barrier(node->group));
     if (node->me == 0)
         catena_free(context, node->board);
@@ -168,7 +169,7 @@ void figure_finish(struct figure_node *node, double begin_ns, double end_ns)
     atomic_fetch_add_explicit(&node->board->finished, 1, memory_order_release);
 }
 
-/* Progress is made all the while: what this rank has sent may still need it. */
+/* The rank makes progress meanwhile: its sent messages may still need it. */
 void figure_await(struct figure_node *node, int parts)
 {
     struct timespec nap = {0, nap_ns};
@@ -196,7 +197,7 @@ double figure_span_ns(const struct figure_node *node, const bool *took)
         end = !any || span->end_ns > end ? span->end_ns : end;
         any = true;
     }
-    return end > begin ? end - begin : 1; /* no finer than the clock */
+    return end > begin ? end - begin : 1; /* below the clock's resolution */
 }
 
 /* ---- reports ---- */

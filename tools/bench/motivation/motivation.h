@@ -5,17 +5,17 @@
 
 #include "bench.h"
 
-/* Benchmarks that are no collectives: the figures by which Peng, Liu and Xie
+/* Benchmarks other than collectives: the figures by which Peng, Liu and Xie
  * motivate alltoall with several leaders (section 4). */
 
-/* One benchmark: a row of the table in table.c and a file. It takes -m, -i, -x,
- * -c and --csv. */
+/* One benchmark: a row of the table in table.c and a file. Its options are -m,
+ * -i, -x, -c and --csv. */
 struct bench_figure {
     const char *name;
     const char *help;
     size_t min; /* default sizes, bytes per block */
     size_t max;
-    size_t turns; /* of all variants; default for -i, 11 or more */
+    size_t turns; /* of all variants; default of -i, 11 or more */
     bool leaders; /* takes --leaders */
     const char *(*check)(const struct bench_options *options); /* may be NULL */
     /* Collective; returns an exit code. */
@@ -31,7 +31,7 @@ enum {
     FIGURE_LINE_PAIR = 128        /* processors fetch cache lines in pairs */
 };
 
-/* The sizes that are measured, and how often. */
+/* The measured sizes and the number of turns. */
 struct figure_range {
     size_t min;
     size_t max;
@@ -39,7 +39,7 @@ struct figure_range {
     size_t warmup;
 };
 
-/* Shared by the ranks of a node: who has finished, and when. */
+/* Shared by the ranks of a node: the number of finished ranks, and times. */
 struct figure_board {
     _Alignas(FIGURE_LINE_PAIR) _Atomic uint64_t finished;
     _Alignas(FIGURE_LINE_PAIR) _Atomic uint64_t errors;
@@ -72,29 +72,29 @@ void figure_must(struct bench *bench, const char *what, catena_status_t status);
 double figure_now_ns(void);
 /** Sorts `values`. */
 double figure_median(double *values, size_t n);
-/** Median over the turns of first[i] / other[i]: what both met in a turn,
- * because the machine was busy, drops out. */
+/** Median over the turns of first[i] / other[i]. A disturbance that affects
+ * both in a turn cancels. */
 double figure_ratio(struct bench *bench, const double *first,
                     const double *other, size_t n);
 
 /** Collective over the world. */
 void figure_node_open(struct figure_node *node, struct bench *bench);
 void figure_node_close(struct figure_node *node);
-/** Heap memory, touched so that its pages lie near this rank. */
+/** Heap memory, touched so that its pages are local to this rank. */
 void *figure_allocate(struct bench *bench, size_t bytes);
-/** Where `mine` of each rank of the node lies here: out[ranks]. Collective over
- * the node. */
+/** The addresses of each rank's `mine`, mapped here: out[ranks]. Collective
+ * over the node. */
 void figure_pointers(struct figure_node *node, const void *mine, void **out);
-/** Say that this rank has done its part. */
+/** Report that this rank has finished its part. */
 void figure_finish(struct figure_node *node, double begin_ns, double end_ns);
 /** Sleep until `parts` more ranks of the node have finished. Every rank of the
- * node calls: who only waits leaves the cores to those who work. */
+ * node calls it: a waiting rank leaves the cores to working ones. */
 void figure_await(struct figure_node *node, int parts);
-/** From the first beginning to the last end of the ranks for which took[rank]
- * is true. */
+/** From the first begin to the last end of the ranks for which took[rank] is
+ * true. */
 double figure_span_ns(const struct figure_node *node, const bool *took);
 
-/** Lines that tell what was measured; rank 0 prints. */
+/** Head lines about the measurement; rank 0 prints. */
 void figure_head(struct bench *bench, const struct bench_figure *figure,
                  const struct figure_range *range);
 /** One line about a wrong byte, to stderr. */

@@ -1,4 +1,4 @@
-/* Which options go together. */
+/* Checks combinations of options. */
 
 #include <errno.h>
 #include <string.h>
@@ -32,8 +32,8 @@ static error_t check_heap(struct parse *parse)
     return 0;
 }
 
-/* Nor are the figures of the motivation: they time what they must in their own
- * way, on real ranks. */
+/* The figures of the motivation are no collectives either: they time on real
+ * ranks in their own way. */
 static error_t check_figure(struct parse *parse,
                             const struct bench_figure *figure)
 {
@@ -59,7 +59,7 @@ static error_t check_figure(struct parse *parse,
                                         figure->name, wrong, options->leaders);
 }
 
-/* What a simulated job needs, and what only it can use. */
+/* Options that a simulated job needs, and options only for simulated jobs. */
 static error_t check_simulated(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
@@ -94,7 +94,7 @@ static error_t check_simulated(struct parse *parse)
     return 0;
 }
 
-/* --model and --calibrate measure no collective of their own. */
+/* --model and --calibrate measure no collective. */
 static error_t check_without_collective(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
@@ -111,7 +111,7 @@ static error_t check_without_collective(struct parse *parse)
     return 0;
 }
 
-/* --tune takes sizes and counts of calls, and has its own way with the rest. */
+/* --tune takes sizes and numbers of calls only. */
 static error_t check_tune(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
@@ -129,7 +129,7 @@ static error_t check_tune(struct parse *parse)
                             "and no collective");
     if (options->min == 0 || options->max == 0)
         return bench_refuse(parse, "--tune: -m: expected 1 byte or more");
-    /* Else CATENA_TUNING would not take it for a file. */
+    /* Otherwise CATENA_TUNING would not recognize it as a file. */
     if (strchr(path, '/') == NULL &&
         (length <= 5 || strcmp(path + length - 5, ".json") != 0))
         return bench_refuse(
@@ -140,7 +140,7 @@ static error_t check_tune(struct parse *parse)
     return 0;
 }
 
-/* What only split can be told. */
+/* Options of split only. */
 static error_t check_split(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
@@ -158,7 +158,7 @@ static error_t check_split(struct parse *parse)
         name);
 }
 
-/* Sizes of reductions are of whole elements. */
+/* Sizes of reductions are whole elements. */
 static error_t check_elements(struct parse *parse)
 {
     const struct bench_options *options = parse->options;
@@ -203,8 +203,7 @@ static error_t check_overlap(struct parse *parse,
     return 0;
 }
 
-/* What only collectives that go by hierarchies can be told; NULL: it is none.
- */
+/* Options of hierarchical collectives only; NULL: not hierarchical. */
 static error_t check_levels(struct parse *parse,
                             const struct bench_collective *row)
 {
@@ -216,8 +215,8 @@ static error_t check_levels(struct parse *parse,
                   (options->mode_count > 0 ? options->mode_count : 1);
 
     if (hierarchies > 0 && (row == NULL || row->hierarchy == NULL))
-        return bench_refuse(parse, "--hierarchy: expected a collective that "
-                                   "goes by levels");
+        return bench_refuse(parse,
+                            "--hierarchy: expected a hierarchical collective");
     if (parse->typed && (row == NULL || !row->reduces))
         return bench_refuse(parse, "--type and --op: expected a reduction");
     if (parse->rooted && (row == NULL || !row->rooted))
@@ -233,7 +232,7 @@ static error_t check_levels(struct parse *parse,
     return check_overlap(parse, row);
 }
 
-/* Options that this collective has no use for are refused, not ignored. */
+/* Options without a meaning for this collective are refused, not ignored. */
 static error_t check_row(struct parse *parse,
                          const struct bench_collective *row)
 {

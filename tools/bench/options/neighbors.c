@@ -1,4 +1,4 @@
-/* Options of collectives among neighbors. */
+/* Options of neighborhood collectives. */
 
 #include <errno.h>
 
@@ -27,7 +27,7 @@ error_t bench_parse_neighbors(struct parse *parse, int key, char *text)
     }
 }
 
-/* Blocks by weight must fit into memory's addresses. */
+/* Blocks by weight must fit into the address space. */
 static const size_t most_bytes = (size_t)1 << 30;
 
 error_t bench_check_neighbors(struct parse *parse,

@@ -20,19 +20,20 @@ static const struct argp_option known[] = {
      "would take more than a few seconds)",
      0},
     {"warmup", 'x', "N", 0,
-     "untimed calls before (default: a tenth of the iterations)", 0},
+     "untimed calls before the timed ones (default: a tenth of the iterations)",
+     0},
     {"check", 'c', NULL, 0,
      "check every byte of every call against the definition", 0},
     {"algorithm", 'a', "NAME[,NAME...]", 0,
      "algorithms to compare; measured in turns within one run", 0},
     {"hierarchy", KEY_HIERARCHY, "LEVELS", 0,
-     "levels to go by, RULE:COMPONENT[,RULE:COMPONENT...]; given several "
-     "times: "
-     "to compare, measured in turns within one run",
+     "hierarchy, RULE:COMPONENT[,RULE:COMPONENT...]; several times: compared "
+     "in turns within one run",
      0},
-    {"type", KEY_TYPE, "NAME", 0, "of the elements of a reduction (float)", 0},
-    {"op", KEY_OP, "NAME", 0, "the operation of a reduction (sum)", 0},
-    {"root", KEY_ROOT, "RANK", 0, "of bcast, reduce, gather, scatter (0)", 0},
+    {"type", KEY_TYPE, "NAME", 0, "element type of a reduction (float)", 0},
+    {"op", KEY_OP, "NAME", 0, "operation of a reduction (sum)", 0},
+    {"root", KEY_ROOT, "RANK", 0, "root of bcast, reduce, gather, scatter (0)",
+     0},
     {"leaders", KEY_LEADERS, "N", 0,
      "leaders per node, or auto; gather_scatter: N[,N...] to compare", 0},
     {"full", 'f', NULL, 0, "print all columns", 0},
@@ -47,7 +48,7 @@ static const struct argp_option known[] = {
     {"persistent", KEY_PERSISTENT, NULL, 0,
      "time start and wait of a persistent request", 0},
     {"overlap", KEY_OVERLAP, NULL, 0,
-     "how far computing hides nonblocking calls, as osu_i* have it", 0},
+     "overlap of nonblocking calls in percent, defined as in osu_i*", 0},
     {"test", KEY_TEST, "N", 0, "calls of catena_test while computing (0)", 0},
     {"buffers", KEY_BUFFERS, "KIND", 0,
      "heap (shared heap, the default), malloc, or mixed: even ranks heap, "
@@ -55,16 +56,16 @@ static const struct argp_option known[] = {
      0},
     {"in-place", KEY_IN_PLACE, NULL, 0, "send from the receive buffer", 0},
     {"flag", KEY_FLAG, NULL, 0,
-     "barrier of 2 ranks: measure the raw flag exchange beside it", 0},
+     "barrier of 2 ranks: also measure the raw flag exchange", 0},
     {"groups", KEY_GROUPS, "G", 0,
-     "split: groups that come out, N: as many as ranks (2)", 0},
+     "split: number of groups, N: as many as ranks (2)", 0},
     {"color", KEY_COLOR, "KIND", 0,
      "split: int, the default, or string:LEN, different letters for each group",
      0},
     {"key", KEY_KEY, "KIND", 0,
      "split: int, the default, in random order; none: as --no-reorder", 0},
     {"no-split", KEY_NO_SPLIT, NULL, 0,
-     "split: all ranks stay together, in the order of their keys", 0},
+     "split: one group of all ranks, in the order of their keys", 0},
     {"no-reorder", KEY_NO_REORDER, NULL, 0,
      "split: ranks keep their order in each group", 0},
     {"neighborhood", KEY_NEIGHBORHOOD, "GRAPH", 0,
@@ -72,53 +73,52 @@ static const struct argp_option known[] = {
      "stencil:POINTS:DIMS[:periodic], graph:FILE or random:DEGREE",
      0},
     {"weights", KEY_WEIGHTS, "KIND", 0,
-     "of its edges: uniform, random:MAX or heavy:WEIGHT (the file's, or "
+     "edge weights: uniform, random:MAX or heavy:WEIGHT (the file's, or "
      "uniform)",
      0},
-    {"reorder", KEY_REORDER, NULL, 0, "catena may number its ranks anew", 0},
-    {"shuffle", KEY_SHUFFLE, "SEED", 0, "number its ranks at random before", 0},
+    {"reorder", KEY_REORDER, NULL, 0, "allow catena to reorder the ranks", 0},
+    {"shuffle", KEY_SHUFFLE, "SEED", 0, "shuffle the ranks before", 0},
     {"sim", KEY_SIM, "MACHINE", 0,
-     "simulate the job on a machine, in this one process; --machines lists "
-     "those that ship, a path names a file of catena-machine(5)",
+     "simulate the job on a machine, in this one process; --machines lists the "
+     "machines that ship, a path names a file of catena-machine(5)",
      1},
     {"nodes", KEY_NODES, "M", 0, "simulated nodes", 1},
     {"ppn", KEY_PPN, "P", 0, "simulated ranks per node", 1},
     {"cores", KEY_CORES, "LIST", 0,
-     "cores of a simulated node's ranks, as 0-3,8 (all, ranks spread evenly)",
+     "cores for the ranks of a simulated node, as 0-3,8 (all, ranks spread "
+     "evenly)",
      1},
     {"node-overhead", KEY_NODE_OVERHEAD, "NS", 0,
-     "what a message within a node takes of the core at either end (0)", 1},
+     "core time of a message within a node, at each end (0)", 1},
     {"ports", KEY_PORTS, "K", 0, "network ports per node (the machine's)", 1},
-    {"seed", KEY_SEED, "S", 0, "of jitter and orders (1)", 1},
+    {"seed", KEY_SEED, "S", 0, "seed of jitter and orders (1)", 1},
     {"jitter", KEY_JITTER, "X", 0,
-     "latencies and work take up to X times their length longer, at random "
-     "(0)",
-     1},
+     "latencies and work take up to X times longer, at random (0)", 1},
     {"any-order", KEY_ANY_ORDER, NULL, 0,
-     "what may come in any order comes in a random one", 1},
+     "randomize the order of whatever may arrive in any order", 1},
     {"sizes-only", KEY_SIZES_ONLY, NULL, 0, "do not move users' data", 1},
     {"cost-only", KEY_COST_ONLY, NULL, 0,
-     "nor tables that are only exchanged and worked on", 1},
+     "move neither users' data nor internal tables", 1},
     {"model", KEY_MODEL, "MACHINE", 0,
-     "print what the paper's formulas say for alltoall, with --nodes, --ppn, "
-     "--leaders and -m; nothing runs",
+     "print the times of the paper's formulas for alltoall, with --nodes, "
+     "--ppn, --leaders and -m; runs nothing",
      2},
     {"machines", KEY_MACHINES, NULL, 0, "list the machines that ship", 2},
     {"calibrate", KEY_CALIBRATE, "FILE", 0,
-     "measure this machine and write its parameters, to be used with --sim; "
-     "run as: prun -n 4 --ppn 2 catena-bench --calibrate FILE",
+     "measure this machine and write its parameters, for --sim; run as: prun "
+     "-n 4 --ppn 2 catena-bench --calibrate FILE",
      2},
     {"tune", KEY_TUNE, "FILE", 0,
      "measure alltoall with all algorithms on this layout of ranks and nodes, "
-     "and write which to use, for CATENA_TUNING; a file that exists keeps what "
-     "it says of other layouts",
+     "and write the fastest to a file for CATENA_TUNING; an existing file "
+     "keeps its rules for other layouts",
      2},
     {"help", 'h', NULL, 0, "print this help", -1},
     {"version", KEY_VERSION, NULL, 0, "print the version", -1},
     {0}};
 
-/* Every rank parses the same line; one of them is enough to complain. The
- * job is not joined yet, so the launcher's word for the rank must do. */
+/* Every rank parses the same line; one of them prints the message. The job is
+ * not joined yet, so the rank number comes from the launcher. */
 static bool speaks(void)
 {
     const char *rank = getenv("PMIX_RANK");
@@ -346,7 +346,7 @@ static error_t parse_split(struct parse *parse, int key, char *text)
     }
 }
 
-/* Of collectives that go by hierarchies, and of their overlap. */
+/* Options of hierarchical collectives, and of overlap. */
 static error_t parse_levels(struct parse *parse, int key, char *text)
 {
     struct bench_options *options = parse->options;
@@ -413,7 +413,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct parse *parse = state->input;
     struct bench_options *options = parse->options;
 
-    if (key < ARGP_KEY_END) /* not when argp ends: it is past the error */
+    if (key < ARGP_KEY_END) /* invalid when argp ends: it is past the error */
         parse->next = state->next;
     switch (key) {
     case 'm':
@@ -441,7 +441,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         return parse_name(parse, argument);
-    case 'h': /* argp prints no help of its own with ARGP_NO_ERRS */
+    case 'h': /* argp prints no help itself with ARGP_NO_ERRS */
         argp_help(state->root_argp, stdout,
                   ARGP_HELP_LONG | ARGP_HELP_USAGE | ARGP_HELP_DOC,
                   state->name);
@@ -472,16 +472,16 @@ int bench_parse(int argc, char **argv, struct bench_options *options)
                                       .type = bench_find_type("float"),
                                       .op = bench_find_op("sum"),
                                       .sim.seed = 1};
-    /* argp's own messages take two lines and do not say what is wrong with
-     * a value. */
+    /* argp's own messages take two lines and do not name the error in a value.
+     */
     if (argp_parse(&argp, argc, argv,
                    ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_IN_ORDER, NULL,
                    &parse) != 0) {
         if (!parse.refused)
-            bench_refuse(&parse,
-                         "unknown or incomplete option \"%s\"; --help "
-                         "lists what there is",
-                         parse.next < argc ? argv[parse.next] : argv[argc - 1]);
+            bench_refuse(
+                &parse,
+                "unknown or incomplete option \"%s\"; --help lists all options",
+                parse.next < argc ? argv[parse.next] : argv[argc - 1]);
         return BENCH_USAGE;
     }
     return bench_check_options(&parse) == 0 ? BENCH_OK : BENCH_USAGE;

@@ -48,7 +48,7 @@ enum { /* options without a letter */
        KEY_MACHINES
 };
 
-/* The command line while it is read. */
+/* State of the command line parser. */
 struct parse {
     struct bench_options *options;
     bool refused; /* a line has been printed */
@@ -56,11 +56,11 @@ struct parse {
     bool typed;   /* --type or --op */
     bool rooted;  /* --root */
     bool tested;  /* --test */
-    bool placed;  /* an option that only simulated jobs have */
+    bool placed;  /* an option for simulated jobs only */
     int next;     /* index of the argument after the last one taken */
 };
 
-/** Print what is wrong, once, on one rank; returns EINVAL. */
+/** Print the error, once, on one rank; returns EINVAL. */
 error_t bench_refuse(struct parse *parse, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -68,20 +68,21 @@ error_t bench_refuse(struct parse *parse, const char *format, ...)
 error_t bench_parse_count(struct parse *parse, const char *option,
                           const char *text, size_t least, size_t *count);
 
-/** options_neighbors.c: ARGP_ERR_UNKNOWN: it is no option of neighborhoods or
+/** options_neighbors.c: ARGP_ERR_UNKNOWN: no option of neighborhoods or
  * simulated jobs. */
 error_t bench_parse_neighbors(struct parse *parse, int key, char *text);
-/** Read the neighborhood, for collectives that have one; NULL: it is none. */
+/** Read the neighborhood, for neighborhood collectives; NULL: another
+ * collective. */
 error_t bench_check_neighbors(struct parse *parse,
                               const struct bench_collective *row);
 
-/** options_sim.c: ARGP_ERR_UNKNOWN: it is no option of simulated jobs. */
+/** options_sim.c: ARGP_ERR_UNKNOWN: no option of simulated jobs. */
 error_t bench_parse_simulated(struct parse *parse, int key, char *text);
 /** Any number of 64 bits. */
 error_t bench_parse_seed(struct parse *parse, const char *option,
                          const char *text, uint64_t *seed);
 
-/** options_check.c: whether all that was given makes sense together. */
+/** options_check.c: check the combination of all options. */
 error_t bench_check_options(struct parse *parse);
 
 #endif

@@ -1,4 +1,4 @@
-/* The file of --tune: catena-tuning(5), one rule a line. */
+/* The file of --tune: catena-tuning(5), one rule per line. */
 
 #include <errno.h>
 #include <jansson.h>
@@ -14,9 +14,9 @@ static json_t *complain(const char *path, const char *expected)
     return NULL;
 }
 
-/* ---- what is there ---- */
+/* ---- existing contents ---- */
 
-/* Named after the file, so that explanations name it. */
+/* Named after the file, because explain texts show the name. */
 static json_t *new_document(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -31,7 +31,7 @@ static json_t *new_document(const char *path)
     return document != NULL ? document : complain(path, "no UTF-8 name");
 }
 
-/* As far as its rules are put into another order; the library reads them. */
+/* Only as far as needed to reorder its rules; the library validates them. */
 static bool is_tuning(json_t *document)
 {
     const char *name;
@@ -74,9 +74,9 @@ json_t *tune_load(const char *path)
                           "rules, found something else");
 }
 
-/* ---- what was found ---- */
+/* ---- results ---- */
 
-/* The number, or a range of this number alone. */
+/* The number, or a range of this number only. */
 static bool is_just(const json_t *value, int number)
 {
     if (json_is_array(value) && json_array_size(value) == 2)
@@ -111,7 +111,7 @@ static json_t *make_rule(const struct tune_result *result,
     return made;
 }
 
-/* Where it was measured, once for each machine. */
+/* Where it was measured, once per machine. */
 static void add_source(json_t *document, const struct tune_result *result)
 {
     const char *old = json_string_value(json_object_get(document, "source"));
@@ -147,7 +147,7 @@ static bool put_value(FILE *stream, const json_t *value)
     return json_dumpf(value, stream, JSON_ENCODE_ANY) == 0;
 }
 
-/* Rules are read as a table: one a line. */
+/* Rules are written as a table: one per line. */
 static bool put_rules(FILE *stream, const json_t *rules)
 {
     size_t count = json_array_size(rules);

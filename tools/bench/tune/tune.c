@@ -1,5 +1,5 @@
-/* catena-bench --tune FILE: which alltoall is quickest on this layout of ranks
- * and nodes, size by size, as rules for CATENA_TUNING. */
+/* catena-bench --tune FILE: finds the fastest alltoall for this layout of ranks
+ * and nodes, size by size, and writes rules for CATENA_TUNING. */
 
 #include "tune/tune.h"
 
@@ -12,18 +12,18 @@
 #include "measure.h"
 #include "report.h"
 
-/* Another way must be so much quicker than that of the size before in the
- * median over the rounds, and quicker at all in three rounds of four, so that
- * noise does not make rules. */
+/* Another algorithm must be faster than that of the previous size by this
+ * factor in the median over the rounds, and faster at all in three rounds of
+ * four, so that noise makes no rules. */
 static const double much_better = 1.03;
 
 enum { MOST_WAYS = 32, MOST_LEADERS = 64, MOST_SIZES = 64, PAGE = 4096 };
 enum { SIZE_COLUMN = 10, NAME_COLUMN = 12, TIME_COLUMN = 14 };
 
-/* One way to run an alltoall, in the order of the variants. */
+/* One algorithm with its leaders, in the order of the variants. */
 struct way {
     char name[24];    /* "onmpml/4" */
-    char leaders[12]; /* "4", or "auto" for those that have none to choose */
+    char leaders[12]; /* "4", or "auto" for algorithms without leaders */
     int count;        /* of leaders, 0 */
 };
 
@@ -35,13 +35,13 @@ struct tune {
     void *send, *recv;
     int ppn; /* of the largest node */
     size_t min, max;
-    /* What was found, on rank 0. */
+    /* Results, on rank 0. */
     struct tune_rule rules[MOST_SIZES];
     size_t count;
     size_t chosen; /* variant of the last rule; at first direct */
 };
 
-/* ---- what can run here ---- */
+/* ---- candidates ---- */
 
 static void add_way(struct tune *tune, const char *algorithm, int leaders)
 {
@@ -71,8 +71,8 @@ static void add_way(struct tune *tune, const char *algorithm, int leaders)
                                         .recv = tune->recv}};
 }
 
-/* Whether the library runs this way as it was asked to, by facts that all
- * ranks share: a collective call. */
+/* Whether the library uses the requested algorithm, by facts that all ranks
+ * share: a collective call. */
 static bool runs(struct tune *tune, struct bench_variant *variant)
 {
     char text[BENCH_EXPLAIN_BYTES] = "", wanted[64];
@@ -148,7 +148,7 @@ static double median_us(const struct tune *tune, size_t variant)
     return bench_percentile(times, n, 50) * 1e6;
 }
 
-/* The rule of this size: that of the size before, or a new one. */
+/* The rule of this size: extend that of the previous size, or add a new one. */
 static void extend_rules(struct tune *tune, size_t chosen, size_t bytes)
 {
     if (tune->count == 0 || chosen != tune->chosen)
@@ -159,9 +159,9 @@ static void extend_rules(struct tune *tune, size_t chosen, size_t bytes)
     tune->rules[tune->count - 1].bytes_to = bytes;
 }
 
-/* How variants compare with that of the size before. */
+/* Comparison of the variants with that of the previous size. */
 struct comparison {
-    double direct[MOST_WAYS]; /* how many times as long direct took */
+    double direct[MOST_WAYS]; /* direct's time / this one's */
     size_t quickest;
     size_t chosen;
 };
@@ -263,7 +263,7 @@ static void open_tune(struct tune *tune, struct bench *bench)
     tune->send = open_buffer(bench, bytes);
     tune->recv = open_buffer(bench, bytes + BENCH_GUARD_BYTES);
     tune->ppn = (int)bench_max(bench, (uint64_t)bench->place.local_size);
-    /* Its notes are for those who look at times. */
+    /* Its notes concern times only. */
     tune->report.bench = bench;
     tune->report.row = &bench_alltoall;
     tune->report.progress = bench->place.rank == 0 && isatty(STDERR_FILENO);
@@ -293,7 +293,7 @@ static int save(struct tune *tune, struct bench *bench, struct json_t *document)
                                  .rules = tune->rules,
                                  .count = tune->count};
 
-    /* What was quickest last is the best guess for larger blocks. */
+    /* The fastest for the last size is the best guess for larger blocks. */
     tune->rules[tune->count - 1].bytes_to = BENCH_AUTO;
     return tune_save(document, &result);
 }

@@ -3,17 +3,17 @@
 
 #include "bench.h"
 
-/* What the files of --tune share. */
+/* Shared by the files of --tune. */
 
 struct json_t;
 
 struct tune_rule {
     size_t bytes_to;       /* BENCH_AUTO: any */
-    const char *algorithm; /* as catena_group_set takes it */
-    int leaders;           /* 0: it has none to choose */
+    const char *algorithm; /* in the syntax of catena_group_set */
+    int leaders;           /* 0: no leaders */
 };
 
-/* What was found for one layout: rules that follow each other. */
+/* Results for one layout: consecutive rules. */
 struct tune_result {
     const char *path;
     const char *network;
@@ -23,11 +23,11 @@ struct tune_result {
     size_t count;
 };
 
-/** What is in the file, or a new document when there is none; NULL: a line has
- * been printed. For tune_save. */
+/** The contents of the file, or a new document if there is none; NULL: a line
+ * has been printed. For tune_save. */
 struct json_t *tune_load(const char *path);
-/** Put the rules in the place of those for the same layout, write the file and
- * print the rules. The document is released. Returns an exit code. */
+/** Replace the rules for the same layout, write the file and print the rules.
+ * Releases the document. Returns an exit code. */
 int tune_save(struct json_t *document, const struct tune_result *result);
 
 #endif
