@@ -4,38 +4,38 @@
 #include "group/lane.h"
 #include "split/record.h"
 
-/* What every algorithm of the generalized split is given ([Moody], section 3),
- * and the operations that are these algorithms. Each sets the chain of `lane`
- * to the chain of the members with this member's color, in the order of their
- * keys, ties by rank in `parent`. Every member brings a zeroed block for its
- * new lane, whose address its record carries; nobody else's memory and no group
- * number is ever agreed on. Members without a color form a chain, too, which
- * nobody wants.
+/* The arguments of the generalized split ([Moody], section 3), and its
+ * algorithms as operations. Each algorithm sets the place of `chain` in the
+ * chain of all members with the same color, ordered by key, then by rank in
+ * `parent`. Every member brings a zeroed control block for its new chain; its
+ * record carries the address. Nothing else is agreed on: no memory of other
+ * members and no group number. Members without a color form a chain as well,
+ * which is discarded.
  *
- * `lane` may be the parent itself: then it becomes one of the parts it is split
- * into. All of them run on the parent's channel, as long as it is the parent's,
- * and may hand over the results on that of `lane`, whose sequence numbers are
- * the same among the members of a part and of the parent. No member completes
- * before all members of the parent have started. */
+ * `chain` may be the parent itself, which then becomes one of its own parts.
+ * The algorithms run on the parent's sequence as long as it is the parent's.
+ * They may deliver the results on the sequence of `chain`, whose sequence
+ * numbers are the same on all members of the parent. No member completes before
+ * all members of the parent have started. */
 
 typedef struct ctn_split_args {
     ctn_chain_t *parent;
-    ctn_chain_t *chain; /* its chain.self is set */
+    ctn_chain_t *chain; /* its place.self is set */
     ctn_order_by_t by;
-    const ctn_record_t *record; /* this member's own; stays */
-    bool reorder;               /* else keys are empty */
+    const ctn_record_t *record; /* this member's own; must stay valid */
+    bool reorder;               /* false: keys are empty */
     uint32_t most;              /* cheng: records at a sorter */
     bool plain;                 /* radix: by every bit, as in the paper */
 } ctn_split_args_t;
 
-/* What `splitting` points to is copied but for what it points to in turn. NULL:
- * no memory. A comparator that contradicts itself ends with CATENA_ERR_ARG on
- * all members or with chains that fit together. */
+/* `args` is copied, but not what it points to. NULL: no memory. With an
+ * inconsistent comparator an algorithm either fails with CATENA_ERR_ARG on all
+ * members or sets chains that fit together. */
 
-/** Everybody gathers all records and sorts them (3.1, AllgatherGroup). Memory
+/** Every member gathers and sorts all records (3.1, AllgatherGroup). Memory
  * O(N). */
 ctn_op_t *ctn_split_allgather(const ctn_split_args_t *args);
-/** Records are merged up a tree, results go down it (3.2, GatherScatter).
+/** Records are merged up a tree; results are sent down (3.2, GatherScatter).
  * Memory O(N) at the root. */
 ctn_op_t *ctn_split_gather_scatter(const ctn_split_args_t *args);
 /** Cheng's sort on N / most members (3.2, ChengM). */
@@ -45,19 +45,21 @@ ctn_op_t *ctn_split_bitonic(const ctn_split_args_t *args);
 /** Divide and conquer by bits of integer colors and keys (3.2, Radix): both
  * compared by catena_compare_int64 and 8 bytes, or of no bytes. O(1) memory. */
 ctn_op_t *ctn_split_radix(const ctn_split_args_t *args);
-/** Bins of hashed colors until one color is left (3.3, Hash), then, to reorder,
- * bitonic. O(1) memory when not reordering. */
+/** Bins of hashed colors until one color is left (3.3, Hash), then bitonic to
+ * reorder. O(1) memory when not reordering. */
 ctn_op_t *ctn_split_hash(const ctn_split_args_t *args);
-/** The same, ended by allgather from 64 members down (3.3, Hash64). */
+/** The same, finished by allgather below 64 members (3.3, Hash64). */
 ctn_op_t *ctn_split_hash64(const ctn_split_args_t *args);
 
-/** The last part of the parallel sorts: the records are in order and this
- * member of the parent holds the one whose place is its rank; `item` stays.
- * Finds the parts' limits, scans, and tells each record's owner its chain. */
+/** The last part of the parallel sorts. The records are in order, and this
+ * member of the parent holds the one whose position is its rank; `item` must
+ * stay valid. Finds the limits of the parts, scans, and sends each record's
+ * owner its place. */
 ctn_op_t *ctn_split_finalize_create(const ctn_split_args_t *args,
                                     const ctn_record_t *item);
 
-/** Whether a comparator of the user's decides, who may be mistaken. */
+/** Return whether it uses a comparator of the application, which may be
+ * inconsistent. */
 static inline bool ctn_split_may_be_inconsistent(const ctn_split_args_t *args)
 {
     const ctn_order_by_t *by = &args->by;
@@ -65,13 +67,13 @@ static inline bool ctn_split_may_be_inconsistent(const ctn_split_args_t *args)
            (by->key != NULL && by->key != catena_compare_int64);
 }
 
-/** Each member has found its new chain by itself: a double scan of the parent
- * tells whether they fit together; fails with CATENA_ERR_ARG on all if not.
- * @param digest of what the members of a chain must have found alike besides */
+/** Verify, by a double scan of the parent, that the places which members found
+ * locally fit together; fails with CATENA_ERR_ARG on all members if not.
+ * @param digest of other data that the members of a chain must agree on */
 ctn_op_t *ctn_split_verify_create(const ctn_split_args_t *args,
                                   ctn_chain_place_t place, uint64_t digest);
 
-/** Digest of a list, from that of what comes before `member`; 0: nothing. */
+/** Extend the digest of a list by `member`; an empty list has digest 0. */
 uint64_t ctn_split_verify_digest(uint64_t digest, ctn_address_t member);
 
 #endif

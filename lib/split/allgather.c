@@ -1,9 +1,8 @@
-/* SPL-1: split by gathering everything everywhere. Moody, Ahn, de Supinski:
+/* SPL-1: split by an allgather of all records. Moody, Ahn, de Supinski:
  * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 3.1
- * (AllgatherGroup), which is what MPI libraries do.
- * Rounds: ceil(log2 N). Messages: two per member and round. Memory: O(N) at
- * each member. Time: O(N), and O(n log n) for n members of the own color, which
- * alone are sorted. */
+ * (AllgatherGroup), the algorithm of MPI libraries. Rounds: ceil(log2 N).
+ * Messages: two per member and round. Memory: O(N) at each member. Time: O(N),
+ * and O(n log n) for the n members of the own color, which alone are sorted. */
 
 #include "group/chain_coll.h"
 #include "split/algorithms.h"
@@ -13,7 +12,7 @@ typedef struct allgather {
     ctn_split_args_t args; /* argument */
     ctn_rank_blocks_t blocks;
     ctn_shared_table_t
-        *shared; /* the table of a simulation that carries none */
+        *shared; /* the table of a simulation that carries no data */
     ctn_chain_place_t place;
 } allgather_t;
 

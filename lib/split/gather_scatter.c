@@ -1,13 +1,12 @@
-/* All records to one member and the chains back. Moody, Ahn, de Supinski:
- * Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 3.2
- * (GatherScatter).
- * Rounds: with l = ceil(log2 p), l for the log-chain unless it is there, and l
- * each up and down a binomial tree. Messages: two per member. Memory: O(p) at
- * the root, O(2^d) at a member that 2^d are below; time O(p) at the root.
- * Differs from the paper: the root, which has all records in order, finds the
- * chains by going through them once, and hands down each member's own by its
- * old rank. The paper hands down the records, for which the members then find
- * neighbours, limits and owners, with a double scan and three messages each. */
+/* Gathers all records at one member and scatters the places. Moody, Ahn, de
+ * Supinski: Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011,
+ * section 3.2 (GatherScatter). Rounds: with l = ceil(log2 p), l for the
+ * log-chain unless it exists, and l each up and down a binomial tree. Messages:
+ * two per member. Memory: O(p) at the root, O(2^d) at a member with a subtree
+ * of 2^d; time O(p) at the root. Differs from the paper: the root, which has
+ * all records in order, finds all places in one pass and scatters them by old
+ * rank. The paper scatters the records; members then find neighbors, limits and
+ * owners with a double scan and three messages each. */
 
 #include "split/sort/sort.h"
 
@@ -17,9 +16,9 @@ typedef struct sort {
     /* working */
     ctn_split_tree_t tree;
     ctn_record_table_t table;
-    ctn_owner_place_t *places; /* the root's: by rank */
+    ctn_owner_place_t *places; /* root only: by rank */
     size_t places_bytes;
-    const unsigned char *data; /* what is handed down */
+    const unsigned char *data; /* what is scattered */
     size_t bytes;
 } sort_t;
 
@@ -44,7 +43,7 @@ static ctn_step_t gather(ctn_op_t *op)
 
 /* ---- the root ---- */
 
-/** A part is complete: its size to all of its `count` records' owners. */
+/** Set the size of a complete part at the owners of its `count` records. */
 static void close_part(ctn_owner_place_t *places, const ctn_record_t *record,
                        uint32_t count)
 {
@@ -54,7 +53,8 @@ static void close_part(ctn_owner_place_t *places, const ctn_record_t *record,
     }
 }
 
-/** @return false: the comparator says that what it put in order is not */
+/** Set the places of all records. @return false: the comparator contradicts the
+ * order that it has produced */
 static bool link_parts(const ctn_order_by_t *by,
                        const ctn_record_table_t *table,
                        ctn_owner_place_t *places)
@@ -109,7 +109,7 @@ static ctn_step_t find_parts(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/* ---- everybody ---- */
+/* ---- all members ---- */
 
 static size_t share(const unsigned char *data, uint32_t members)
 {
@@ -132,7 +132,7 @@ static ctn_step_t end(ctn_op_t *op)
         return step;
     }
     if (sort->bytes == 0) {
-        return ctn_op_fail(op, CATENA_ERR_ARG); /* all are told */
+        return ctn_op_fail(op, CATENA_ERR_ARG); /* on all members */
     }
     ctn_owner_place_apply(sort->args->chain, (const void *)sort->data);
     return CTN_STEP_NEXT;
@@ -154,7 +154,8 @@ static const ctn_algorithm_t sort_algorithm = {
     .name = "split/gather-scatter tree",
     .state_bytes = sizeof(sort_t),
     .phases = sort_phases,
-    .synchronizing = true, /* the root hears of all, all hear of the root */
+    .synchronizing =
+        true, /* the root receives from all, and all receive from the root */
     .finish = finish_sort,
 };
 

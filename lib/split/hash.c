@@ -1,26 +1,26 @@
 /* Split by hashing. Moody, Ahn, de Supinski: Exascale Algorithms for
- * Generalized MPI_Comm_split, EuroMPI 2011, section 3.3 (Hash and Hash64).
- * Each pass hashes the color to one of eight bins, a double exclusive scan of
- * the table of bins gives each member its neighbours within its bin, and the
- * bins are chains of their own from then on, until one has one color.
+ * Generalized MPI_Comm_split, EuroMPI 2011, section 3.3 (Hash and Hash64). Each
+ * pass hashes the color to one of eight bins. A double exclusive scan of the
+ * table of bins gives each member its neighbors within its bin. The bins are
+ * then chains of their own, until each chain has one color.
  *
- * Rounds: ceil(log2 p) a pass, p being what the passes before left of the
- * chain; passes: log8 of the number of colors and one or two more, expected.
- * Messages: two per member and round, of 112 bytes at most whatever the length
- * of the color. Memory: O(1), and bitonic's when it has to reorder.
+ * Rounds: ceil(log2 p) a pass, where p is the length of the chain at that pass.
+ * Passes, expected: log8 of the number of colors, plus one or two. Messages:
+ * two per member and round, of at most 112 bytes for any length of the color.
+ * Memory: O(1), and that of bitonic when it has to reorder.
  *
  * Differs from the paper:
- * - The test for a single color is no allreduce of its own: neighbours tell
- *   each other color and key in the first round of the scan, and whether any
- *   differ travels with the rest. Of a color of more than 80 bytes only its
- *   hash is told; where these agree in the end, members show what they have to
- *   their right neighbours once (one message, one scan).
- * - In the same way it is found out that keys are in order already: then
- *   nothing is sorted. With a comparator of the user's bitonic sort does all.
- * - Time has a bound, not only an expected one: passes that leave a chain
- *   longer than half are counted, and when there were too many of them (colors
- *   made to collide) bitonic sort finishes. So passes are O(log p) always.
- * - The paper ends by a sort in the same case only to reorder. */
+ * - The test for a single color needs no allreduce: neighbors exchange color
+ *   and key in the first round of the scan, and whether any differ travels with
+ *   the scan. Of a color of more than 80 bytes only the hash is exchanged; if
+ *   these are equal in the end, members send their records to their right
+ *   neighbors once (one message, one scan).
+ * - The same exchange finds whether keys are in order already: then nothing is
+ *   sorted. With a comparator of the application bitonic sort does everything.
+ * - Time is bounded, not only in expectation: passes that leave a chain longer
+ *   than half are counted, and after too many of them (colliding colors)
+ *   bitonic sort takes over. So passes are always O(log p).
+ * - The paper sorts in the end only to reorder, too. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,26 +31,26 @@
 
 enum { LEFT, RIGHT };
 
-/* What is known of the members of a chain: or of all. */
+/* Facts about the members of a chain. */
 enum {
-    DIFFER = 1u << 0,      /* two neighbours' colors */
-    LONG = 1u << 1,        /* a color that is only compared by its hash */
-    REORDER = 1u << 2,     /* somebody wants it */
-    DISORDER = 1u << 3,    /* two neighbours' keys */
-    OMITTED = 1u << 4,     /* a key that is not told to neighbours */
-    KEY_BYTES = 1u << 5,   /* how keys are compared; the same on all, unless */
-    KEY_INT64 = 1u << 6,   /* the caller errs */
-    KEY_CALLBACK = 1u << 7 /* by a comparator of the user's */
+    DIFFER = 1u << 0,      /* the colors of two neighbors differ */
+    LONG = 1u << 1,        /* a color that is compared by its hash only */
+    REORDER = 1u << 2,     /* some member reorders */
+    DISORDER = 1u << 3,    /* the keys of two neighbors are not in order */
+    OMITTED = 1u << 4,     /* a key that is not sent to neighbors */
+    KEY_BYTES = 1u << 5,   /* how keys are compared; the same on all members */
+    KEY_INT64 = 1u << 6,   /* unless the arguments are wrong */
+    KEY_CALLBACK = 1u << 7 /* by a comparator of the application */
 };
 
 enum { KEY_COMPARISONS = KEY_BYTES | KEY_INT64 | KEY_CALLBACK };
 
-/* Lengths of colors in an opening that are none. */
+/* Values of the length fields that are not lengths. */
 enum { IS_LONG = 254, IS_NONE = 255, COLOR_MOST = 80, KEY_OMITTED = 255 };
 
-/** What neighbours tell each other: color and key, where they fit. */
+/** Exchanged by neighbors: color and key, if they fit. */
 typedef struct opening {
-    uint64_t member; /* packed: the block it brings */
+    uint64_t member; /* packed: the control block it brings */
     uint32_t hash;   /* of this pass */
     uint8_t color_bytes;
     uint8_t key_bytes;
@@ -64,17 +64,18 @@ _Static_assert(sizeof(opening_t) == CTN_SCAN_BYTES, "fills a scan");
 typedef struct split {
     /* arguments */
     ctn_split_args_t args;
-    uint32_t below;     /* a chain shorter than that is left to allgather */
-    ctn_record_t *made; /* the record, where it was made here */
+    uint32_t below;     /* shorter chains are left to allgather */
+    ctn_record_t *made; /* the record, if it was allocated here */
     /* working */
-    ctn_chain_t *chain; /* what is split: the parent, then the new one */
+    ctn_chain_t
+        *chain; /* the chain that is split: the parent, then the new one */
     unsigned pass;
     unsigned wasted;
     opening_t opening;
     ctn_bins_t own;
     ctn_bins_t left;
     ctn_bins_t right;
-    uint32_t left_flags; /* flags: what the left neighbour showed */
+    uint32_t left_flags; /* what the left neighbor's record differs in */
 } split_t;
 
 /* ---- hashing ---- */
@@ -90,7 +91,7 @@ static uint32_t mix(uint32_t hash, const unsigned char *bytes, size_t count)
 }
 
 /** Jenkins's one-at-a-time hash of the color, its bytes rotated by the pass. No
- * color is not the empty one. */
+ * color and the empty color have different hashes. */
 static uint32_t hash_color(const ctn_record_t *record, unsigned pass)
 {
     size_t bytes = ctn_record_color_bytes(record);
@@ -104,14 +105,14 @@ static uint32_t hash_color(const ctn_record_t *record, unsigned pass)
     return hash;
 }
 
-/** Each pass looks at other bits. */
+/** Each pass uses other bits. */
 static unsigned hash_to_bin(uint32_t hash, unsigned pass)
 {
     return hash >> (CTN_BIN_BITS * (pass % (32 / CTN_BIN_BITS))) &
            (CTN_BINS - 1);
 }
 
-/* ---- neighbours ---- */
+/* ---- neighbors ---- */
 
 static unsigned key_comparison(const ctn_order_by_t *by)
 {
@@ -120,7 +121,7 @@ static unsigned key_comparison(const ctn_order_by_t *by)
                                              : KEY_CALLBACK;
 }
 
-/** What an opening says in all passes. */
+/** Fill the parts of the opening that are the same in all passes. */
 static void prepare(split_t *split)
 {
     const ctn_record_t *record = split->args.record;
@@ -156,8 +157,8 @@ static size_t opening_bytes(const opening_t *opening)
     return offsetof(opening_t, data) + inline_color_bytes(opening) + key;
 }
 
-/** How two neighbours differ. Both of them ask and get the same answer, since
- * only what the library itself compares is compared here. */
+/** Compare two neighbors. Both compute this and get the same result, because
+ * only the library's own comparisons are used. */
 static uint32_t compare_neighbours(const split_t *split, const opening_t *a,
                                    const opening_t *b)
 {
@@ -180,7 +181,7 @@ static uint32_t compare_neighbours(const split_t *split, const opening_t *a,
     return order > 0 ? DISORDER : 0;
 }
 
-/** A neighbour has said what it brings: its table, and how it differs. */
+/** Fold the opening of a neighbor: its table, and how it differs. */
 static void fold_opening(ctn_scan_t *scan, int side, const void *data)
 {
     split_t *split = scan->context;
@@ -201,7 +202,7 @@ static void fold_opening(ctn_scan_t *scan, int side, const void *data)
     split->own.flags |= edge;
 }
 
-/** How the left neighbour's record differs. */
+/** Compare with the left neighbor's record. */
 static void compare_left(void *context, const ctn_record_t *left)
 {
     split_t *split = context;
@@ -225,8 +226,8 @@ enum { PHASE_PASS = 1, PHASE_LINK, PHASE_SHIFT, PHASE_SHARE, PHASE_DECIDE };
 enum { PHASE_END = PHASE_DECIDE + 1 };
 
 /* A pass that leaves a chain longer than half of it costs 1, one that leaves it
- * as it was 3. A color that most members have needs log8 p passes to get rid
- * of all others: 11 for 2^32. */
+ * unchanged costs 3. A color that most members have needs log8 p passes to
+ * separate all others: 11 for 2^32. */
 enum { WASTE_MOST = 24 };
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -239,7 +240,7 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** The rest is done by another algorithm, on the chain as it is now. */
+/** Leave the rest to another algorithm, on the chain as it is now. */
 static ctn_step_t leave_to(ctn_op_t *op,
                            ctn_op_t *(*algorithm)(const ctn_split_args_t *))
 {
@@ -282,8 +283,8 @@ static ctn_step_t pass(ctn_op_t *op)
     return ctn_op_call(op, child);
 }
 
-/** There are several colors: another pass on what is left of the chain, unless
- * that is one member, or passes do not help. */
+/** There are several colors: run another pass on the chain, unless it has one
+ * member, or passes do not help. */
 static ctn_step_t divide(ctn_op_t *op, uint32_t size_before)
 {
     split_t *split = ctn_op_state(op);
@@ -304,7 +305,7 @@ static ctn_step_t divide(ctn_op_t *op, uint32_t size_before)
                                       : leave_to(op, ctn_split_bitonic);
 }
 
-/** One color as far as is known. */
+/** There is one color as far as is known. */
 static ctn_step_t conclude(ctn_op_t *op, uint32_t flags)
 {
     bool reorder = (flags & REORDER) != 0;
@@ -315,8 +316,9 @@ static ctn_step_t conclude(ctn_op_t *op, uint32_t flags)
     return ctn_op_jump(op, doubtful ? PHASE_SHIFT : PHASE_END);
 }
 
-/** A comparator may contradict itself, which all are to hear of if any: so
- * all are sorted together. The same where members do not compare alike. */
+/** If any comparator may be inconsistent, all members must find out: so all
+ * records are sorted together. The same if members use different
+ * comparators. */
 static bool may_be_inconsistent(uint32_t flags)
 {
     uint32_t comparisons = flags & KEY_COMPARISONS;
@@ -324,7 +326,7 @@ static bool may_be_inconsistent(uint32_t flags)
            comparisons != KEY_INT64;
 }
 
-/** The bin is a chain of its own. */
+/** Make the bin a chain of its own. */
 static ctn_step_t link_bin(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
@@ -335,7 +337,7 @@ static ctn_step_t link_bin(ctn_op_t *op)
     }
     unsigned bin = hash_to_bin(split->opening.hash, split->pass);
     split->chain = split->args.chain;
-    ctn_log_chain_drop(split->chain); /* it is of the chain as it was */
+    ctn_log_chain_drop(split->chain); /* it belongs to the previous chain */
     split->chain->place = ctn_bins_place(&split->left, &split->right, bin,
                                          split->chain->place.self);
     split->pass++;
@@ -353,7 +355,7 @@ static ctn_step_t shift_record(ctn_op_t *op)
                                             split));
 }
 
-/** Everybody hears of what anybody saw. */
+/** All members get the flags that any member has found. */
 static ctn_step_t share_flags(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
@@ -375,11 +377,13 @@ static void release(ctn_op_t *op)
     free(split->made);
 }
 
-static const ctn_phase_t phases[] = {
-    {"begin", begin},      {"bins", pass},
-    {"link", link_bin},    {"show", shift_record},
-    {"tell", share_flags}, {"decide", decide},
-    {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"bins", pass},
+                                     {"link", link_bin},
+                                     {"shift", shift_record},
+                                     {"share flags", share_flags},
+                                     {"decide", decide},
+                                     {NULL, NULL}};
 
 static const ctn_algorithm_t hash_algorithm = {
     .name = "split/hash",
@@ -402,7 +406,7 @@ static ctn_op_t *create(const ctn_algorithm_t *algorithm,
     if (op != NULL) {
         split_t *split = ctn_op_state(op);
         split->args = *args;
-        split->args.by.color = NULL; /* bytes tell which are the same */
+        split->args.by.color = NULL; /* colors are equal if their bytes are */
         split->below = algorithm == &hash64_algorithm ? 64 : 0;
     }
     return op;

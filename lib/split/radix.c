@@ -3,33 +3,33 @@
  * (Radix): chains are divided by the most significant bits, each part is sorted
  * by itself, and the sorted parts are joined again.
  *
- * A pass divides a chain into four bins by two bits, by a double exclusive scan
- * as split by hash does. Color comes before key, so first the groups are found;
- * from then on a member adds up how many of its group are in lower bins, which
- * is its rank. Bins keep the old order: ties need no bits.
+ * A pass divides a chain into four bins by two bits, with a double exclusive
+ * scan as in the split by hash. Color precedes key, so first the groups are
+ * found; from then on a member counts the members of its group in lower bins,
+ * which is its rank. Bins keep the old order: ties need no bits.
  *
- * Sorted parts are joined all at the same time, when their members are done.
+ * All sorted parts are joined at the same time, when their members are done.
  * The limit between two bins of a chain belongs to that chain's first member,
- * the agent, of whom all hear in the same scan. A member of a bin thus knows
- * where the limits to the left and to the right of it are (its chain's, where
- * it is the lowest or highest bin). In the end the last member of the part to
- * the left and the first of the part to the right report there, and each is
- * told of the other. An agent may have limits of many chains, each within the
- * one before: it has a box for each level, limit and side, into which nobody
- * but one member writes, and only once.
+ * the agent, which all members learn in the same scan. A member of a bin thus
+ * knows the limits to the left and to the right of it (the chain's own if it is
+ * the lowest or highest bin). In the end the last member of the part to the
+ * left and the first of the part to the right report to the agent, and each is
+ * sent the address of the other. An agent may have limits of many nested
+ * chains: it has a box for each level, limit and side, which is written by one
+ * member and once.
  *
- * Rounds: ceil(log2 p) to find the bits that matter, as many a pass, p being
- * what the passes before left of the chain, and two. Passes: at most half the
- * bits in which members differ; about log4 p where values are evenly spread.
+ * Rounds: ceil(log2 p) to find the bits that matter, as many a pass, where p is
+ * the length of the chain at that pass, and two. Passes: at most half the bits
+ * in which members differ; about log4 p for evenly distributed values.
  * Messages: two per member and round; two to four more in the end. Memory:
- * O(1): boxes, and the slots of a channel of its own (since parts take
- * different numbers of passes, while the lane's sequence numbers are to be the
- * same): 2 ceil(log2 p) of them, at most 39 KiB.
+ * O(1): boxes, and the slots of a sequence of its own (parts take different
+ * numbers of passes, while the sequence numbers of `chain` must be the same): 2
+ * ceil(log2 p) of them, at most 39 KiB.
  *
- * Differs from the paper: bits that are the same throughout a chain are left
- * out (how neighbours differ travels with the scan; radix-plain takes every
- * bit, for comparison), and sorted parts are joined in two rounds in the end,
- * not on each level. */
+ * Differs from the paper: bits that are the same in a whole chain are skipped
+ * (the bits in which neighbors differ travel with the scan; radix-plain takes
+ * every bit, for comparison), and sorted parts are joined in two rounds in the
+ * end, not on each level. */
 
 #include <assert.h>
 #include <string.h>
@@ -45,8 +45,8 @@ enum { COLOR_KIND, COLOR, KEY_KIND, KEY, LIMBS };
 enum { KIND_EMPTY, KIND_INTEGER, KIND_NONE, KIND_BITS };
 _Static_assert(KIND_BITS == 3, "kinds are two bits");
 
-/* Bins of a pass, and limits between them. A limit is known by the bin to the
- * right of it. */
+/* Bins of a pass, and limits between them. A limit is numbered by the bin to
+ * the right of it. */
 enum { BINS = 4, LIMITS = BINS - 1 };
 /* Passes within a group: for the kinds of keys, and two bits of keys each. */
 enum { LEVELS = 1 + 32 };
@@ -57,10 +57,10 @@ typedef struct window {
     uint64_t high, low;
 } window_t;
 
-/** What a pass scans. */
+/** The value that a pass scans. */
 typedef struct table {
     ctn_bin_t bin[BINS];
-    uint32_t wrong; /* a value of another length */
+    uint32_t wrong; /* a value is not an integer of 8 bytes */
     uint32_t unused;
     uint64_t first;       /* packed: the first member of all to the left */
     uint64_t vary[LIMBS]; /* bits in which any two neighbours differ */
@@ -68,28 +68,28 @@ typedef struct table {
 
 _Static_assert(sizeof(table_t) <= CTN_SCAN_BYTES, "tables fit a scan");
 
-/** What neighbours tell each other first. */
+/** Exchanged by neighbors first. */
 typedef struct opening {
     uint64_t member; /* packed */
     uint64_t limb[LIMBS];
     uint64_t wrong;
 } opening_t;
 
-/** One end of a limit reports: the word is 1 + the packed address of the block
- * that the reporter brings, from then on its address in the group. */
+/** The report of one end of a limit. The word is 1 + the packed address of the
+ * control block that the reporter brings, its address in the new group. */
 typedef struct box {
     uint64_t word;
-    uint64_t reporter; /* packed: where it is to be answered */
+    uint64_t reporter; /* packed: where to send the answer */
 } box_t;
 
-/** What the others write into: from the start of a page. */
+/** Memory that other members write into; it starts on a page. */
 typedef struct mailbox {
     box_t report[LEVELS][LIMITS][2];
-    uint64_t neighbour[2]; /* in the group: 1 + packed */
+    uint64_t neighbour[2]; /* in the group: 1 + packed address */
     _Alignas(64) ctn_slots_t slots[];
 } mailbox_t;
 
-/** Where an end of a part is to report. */
+/** Where an end of a part reports. */
 typedef struct limit {
     uint64_t agent; /* packed */
     unsigned level;
@@ -100,16 +100,16 @@ typedef struct limit {
 typedef struct radix {
     ctn_split_args_t args; /* argument */
     /* working */
-    ctn_chain_t *chain; /* what is divided: the parent, then `work` */
+    ctn_chain_t *chain; /* the chain that is divided: the parent, then `work` */
     ctn_chain_t work;   /* over the mailbox */
     mailbox_t *mailbox;
     void *scratch;
     size_t scratch_bytes;
-    uint64_t vary[LIMBS]; /* only these bits vary in the chain, at most */
+    uint64_t vary[LIMBS]; /* at most these bits vary in the chain */
     uint64_t rest[LIMBS]; /* bits to divide by */
-    bool begun;           /* what varies is known */
+    bool begun;           /* `vary` is known */
     window_t window;
-    unsigned bin; /* by the window */
+    unsigned bin; /* selected by the window */
     opening_t opening;
     table_t own, left, right;
     uint32_t size; /* of the group; 0: not known yet */
@@ -121,7 +121,8 @@ typedef struct radix {
 
 /* ---- values ---- */
 
-/** Integers so that unsigned order is theirs. @return whether it is one */
+/** Convert an integer so that unsigned comparison orders it. @return whether it
+ * is an integer */
 static bool read_integer(const unsigned char *data, size_t bytes,
                          uint64_t *kind, uint64_t *value)
 {
@@ -150,13 +151,13 @@ static void read_record(radix_t *radix)
     radix->opening.wrong = !good;
 }
 
-/** The top bit of `bits`, 0: there is none. */
+/** Return the top bit of `bits`; 0: there is none. */
 static uint64_t top_bit(uint64_t bits)
 {
     return bits != 0 ? UINT64_C(1) << (63 - __builtin_clzll(bits)) : 0;
 }
 
-/** The two highest bits of those left. */
+/** Return the two highest remaining bits. */
 static window_t next_window(const uint64_t *rest)
 {
     window_t window = {0, 0, 0};
@@ -216,12 +217,12 @@ static void fold_opening(ctn_scan_t *scan, int side, const void *data)
     }
 }
 
-/* Rounds of the largest chain that there can be. */
+/* Rounds of the longest possible chain. */
 enum { MOST_ROUNDS = 32 };
 
-/** A channel of its own, in memory that nobody knows of before the first scan:
- * as much for any number of members, though only what their rounds take is
- * touched. */
+/** Set up a sequence of its own, in memory that no other member knows before
+ * the first scan. The size is the same for any number of members, but only the
+ * slots of the necessary rounds are touched. */
 static catena_status_t open_mailbox(ctn_op_t *op, radix_t *radix)
 {
     uint32_t size = radix->args.parent->place.size;
@@ -258,7 +259,8 @@ static ctn_step_t begin(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Nothing is known to vary before the first: it finds that out. */
+/** In the first pass no bit is known to vary; the pass finds the bits that
+ * do. */
 static ctn_step_t pass(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
@@ -278,14 +280,14 @@ static ctn_step_t pass(ctn_op_t *op)
     return ctn_op_call(op, child);
 }
 
-/** How many members of the chain are in a bin. */
+/** Return the number of members of the chain in a bin. */
 static uint32_t count_of(const radix_t *radix, unsigned bin)
 {
     return radix->own.bin[bin].count + radix->left.bin[bin].count +
            radix->right.bin[bin].count;
 }
 
-/** A part of a group has been divided: where the own bin begins, and the
+/** A part of a group has been divided: find where the own bin begins, and the
  * nearest limits. */
 static void find_limits(radix_t *radix)
 {
@@ -320,8 +322,8 @@ static void find_limits(radix_t *radix)
     radix->level += divided;
 }
 
-/** Bits of a limb that are to be divided by: those that vary, or,
- * as in the paper, each there is. */
+/** Return the bits of a limb to divide by: those that vary, or every bit, as in
+ * the paper. */
 static uint64_t rest_of(const radix_t *radix, unsigned limb)
 {
     const ctn_split_args_t *args = &radix->args;
@@ -343,14 +345,16 @@ static uint64_t rest_of(const radix_t *radix, unsigned limb)
 
 enum { PHASE_PASS = 1 };
 
-/** The bin is a chain of its own; another pass unless all are the same. */
+/** Make the bin a chain of its own; run another pass unless all its members are
+ * equal. */
 static ctn_step_t link_bin(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
     ctn_chain_place_t *place = &radix->work.place;
     uint64_t rest = 0;
     if (radix->own.wrong | radix->left.wrong | radix->right.wrong) {
-        return ctn_op_fail(op, CATENA_ERR_ARG); /* on all: in the first pass */
+        return ctn_op_fail(
+            op, CATENA_ERR_ARG); /* on all members: in the first pass */
     }
     if (radix->size > 0) {
         find_limits(radix);
@@ -378,7 +382,7 @@ static ctn_step_t link_bin(ctn_op_t *op)
 
 /* ---- joining ---- */
 
-/** Tell a member who is its neighbour on `side`. */
+/** Send a member the address of its neighbor on `side`. */
 static catena_status_t introduce(ctn_op_t *op, ctn_address_t to, unsigned side,
                                  uint64_t neighbour)
 {
@@ -394,7 +398,7 @@ static catena_status_t introduce(ctn_op_t *op, ctn_address_t to, unsigned side,
                       neighbour);
 }
 
-/** An end of a part reports to the limit on `side`. */
+/** Report to the limit on `side`, as an end of a part. */
 static catena_status_t report(ctn_op_t *op, const radix_t *radix, unsigned side,
                               uint64_t self)
 {
@@ -420,7 +424,7 @@ static catena_status_t report(ctn_op_t *op, const radix_t *radix, unsigned side,
                           box + offsetof(box_t, word), self, &op->pending);
 }
 
-/** Members within a part tell each other; its ends report. */
+/** Neighbors within a part exchange addresses; its ends report. */
 static ctn_step_t introduce_neighbors(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
@@ -439,7 +443,7 @@ static ctn_step_t introduce_neighbors(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Bring the ends of a limit together when both have reported. */
+/** Introduce the two ends of a limit to each other when both have reported. */
 static catena_status_t join(ctn_op_t *op, radix_t *radix, unsigned level,
                             unsigned index)
 {
@@ -460,7 +464,7 @@ static catena_status_t join(ctn_op_t *op, radix_t *radix, unsigned level,
     return status;
 }
 
-/** As an agent, whose limits may be of any level. */
+/** Serve the limits of all levels as their agent. */
 static ctn_step_t join_parts(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
@@ -503,13 +507,13 @@ static ctn_step_t take_place(ctn_op_t *op)
     if (place.rank + 1 < place.size) {
         place.right = ctn_address_unpack(right - 1);
     }
-    ctn_log_chain_drop(chain); /* it is of the chain as it was */
+    ctn_log_chain_drop(chain); /* it belongs to the previous chain */
     chain->place = place;
     return CTN_STEP_NEXT;
 }
 
-/** All that was aimed at the mailbox has arrived, or nothing was yet; else it
- * stays until the heap goes. */
+/** On success, and on an argument error in the first pass, no put to the
+ * mailbox is pending; otherwise it is kept until the heap is destroyed. */
 static void finish(ctn_op_t *op)
 {
     radix_t *radix = ctn_op_state(op);
@@ -518,13 +522,14 @@ static void finish(ctn_op_t *op)
     }
 }
 
-static const ctn_phase_t phases[] = {{"begin", begin},
-                                     {"bins", pass},
-                                     {"link", link_bin},
-                                     {"announce", introduce_neighbors},
-                                     {"join parts", join_parts},
-                                     {"take place", take_place},
-                                     {NULL, NULL}};
+static const ctn_phase_t phases[] = {
+    {"begin", begin},
+    {"bins", pass},
+    {"link", link_bin},
+    {"introduce neighbors", introduce_neighbors},
+    {"join parts", join_parts},
+    {"take place", take_place},
+    {NULL, NULL}};
 
 static const ctn_algorithm_t radix_algorithm = {
     .name = "split/radix",

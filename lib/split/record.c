@@ -1,4 +1,4 @@
-/* Records of a split: their order, and the chains that follow from it. */
+/* Records of a split: their order, and the places that follow from it. */
 
 #include "split/record.h"
 
@@ -20,7 +20,8 @@ int catena_compare_int64(const void *a, size_t a_bytes, const void *b,
     (void)argument;
     a_bytes = a != NULL ? a_bytes : 0;
     b_bytes = b != NULL ? b_bytes : 0;
-    /* Otherwise bytes between two numbers could order them the other way. */
+    /* Without this, a byte string between two integers could order them the
+     * other way. */
     int a_length = (a_bytes > sizeof(x)) - (a_bytes < sizeof(x));
     int b_length = (b_bytes > sizeof(y)) - (b_bytes < sizeof(y));
     if (a_length != b_length) {

@@ -5,7 +5,7 @@
 
 #include "exec/slot.h"
 
-/* What all simulated ranks see; they run one at a time. */
+/* Shared by all simulated ranks, which run one at a time. */
 struct ctn_shared_table {
     uint32_t count;
     uint32_t users;
@@ -30,10 +30,11 @@ ctn_shared_table_t *ctn_shared_table_open(const ctn_split_args_t *args)
     const ctn_chain_place_t *place = &args->parent->place;
     void **common = exec->local->ops->common(exec->local, place->size);
     if (common == NULL) {
-        ctn_error(exec->log,
-                  "split: gathering without data (--cost-only) takes groups of "
-                  "all ranks, this one has %u",
-                  place->size);
+        ctn_error(
+            exec->log,
+            "split: an allgather without data (--cost-only) needs a group of "
+            "all ranks; this one has %u",
+            place->size);
         return NULL;
     }
     ctn_shared_table_t *shared = *common;
@@ -46,7 +47,7 @@ ctn_shared_table_t *ctn_shared_table_open(const ctn_split_args_t *args)
     }
     shared->list[place->rank] = args->record;
     if (++shared->users == place->size) {
-        *common = NULL; /* the next split has one of its own */
+        *common = NULL; /* the next split has its own */
     }
     return shared;
 }
@@ -65,7 +66,7 @@ static ctn_address_t address_at(const ctn_shared_table_t *shared, uint32_t i)
     return ctn_record_address(shared->list[i]);
 }
 
-/** The chain of those from `first` to before `end`. */
+/** Set the places of the members from `first` to before `end`. */
 static void link_color(ctn_shared_table_t *shared, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
@@ -79,8 +80,8 @@ static void link_color(ctn_shared_table_t *shared, uint32_t first, uint32_t end)
     }
 }
 
-/** Once for all, at the first that asks: later the records may be gone. Without
- * charge: each member is charged for its own. */
+/** Sort and link once, at the first member that asks, because records may be
+ * released later. Not charged: each member is charged for its own. */
 static void link_once(ctn_shared_table_t *shared, ctn_order_by_t by)
 {
     if (shared->linked) {
@@ -118,7 +119,8 @@ enum { LEFT, RIGHT };
 
 enum { PHASE_RTS = 1, PHASE_END = 5 };
 
-/** What announces a message: who comes next on the sender's far side. */
+/** Precedes a message: the next partner on the sender's other side, and the
+ * length. */
 typedef struct rts {
     ctn_address_t beyond;
     uint64_t bytes;
@@ -143,7 +145,8 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Records that a member has of those to one side of it, itself included. */
+/** Return the number of records that a member has of those to one side of it,
+ * itself included. */
 static uint64_t records(const gather_t *gather, uint32_t rank, int side)
 {
     uint64_t there =
@@ -222,7 +225,7 @@ static ctn_step_t fetch_both(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Slots of the second half acknowledge. */
+/** Slots of the second half are for acknowledgements. */
 static unsigned acknowledgement(const gather_t *gather, int side)
 {
     return CTN_CHAIN_SLOTS / 2 + 2 * gather->round + (unsigned)side;
@@ -262,7 +265,7 @@ static ctn_step_t next_round(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {
-    {"begin", begin},           {"announce", send_rts},
+    {"begin", begin},           {"send RTS", send_rts},
     {"fetch", fetch_both},      {"acknowledge", acknowledge},
     {"next round", next_round}, {NULL, NULL}};
 

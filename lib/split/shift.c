@@ -59,13 +59,13 @@ static void finish(ctn_op_t *op)
     ctn_send_handle_release(op, &shift->send_handle);
 }
 
-static const ctn_phase_t phases[] = {{"show", send_own},
-                                     {"look left", receive_left},
-                                     {"until seen", await_sent},
+static const ctn_phase_t phases[] = {{"send", send_own},
+                                     {"receive", receive_left},
+                                     {"await sent", await_sent},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
-    .name = "split/show",
+    .name = "split/shift",
     .state_bytes = sizeof(shift_t),
     .phases = phases,
     .finish = finish,

@@ -4,13 +4,13 @@
 #include "group/lane.h"
 #include "split/record.h"
 
-/* Each member of a chain shows a record to its right neighbour. Rounds: 1.
+/* Each member of a chain sends a record to its right neighbor. Rounds: 1.
  * Messages: one per member. Memory: that of a record. */
 
-/** What the left neighbour shows; NULL: there is none. */
+/** Receives the left neighbor's record; NULL: there is none. */
 typedef void (*ctn_shift_receive_t)(void *context, const ctn_record_t *left);
 
-/** `own` is shown; `see` is called once. NULL: no memory. */
+/** Send `own`; `receive` is called once. NULL: no memory. */
 ctn_op_t *ctn_shift_create(ctn_exec_t *exec, ctn_chain_t *chain,
                            const ctn_record_t *own, ctn_shift_receive_t receive,
                            void *context);

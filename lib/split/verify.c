@@ -1,8 +1,8 @@
-/* Whether chains that members found by themselves fit together, and whatever
- * else the members of a chain must have found alike. Every link is seen from
- * both its ends; each adds what it takes it for, one with the opposite sign,
- * and the sum over all members is 0 when both mean the same. Rounds: ceil(log2
- * N), a double scan. Memory: O(1). */
+/* Verifies that places which members found locally fit together, and any other
+ * data that the members of a chain must agree on. Every link is seen from both
+ * its ends; each end adds its hash of the link, one with the opposite sign, and
+ * the sum over all members is 0 if both agree. Rounds: ceil(log2 N), a double
+ * scan. Memory: O(1). */
 
 #include "split/algorithms.h"
 
@@ -16,7 +16,7 @@ typedef struct verify {
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
     /* Two rounds of the finalizer of splitmix64 (Steele, Lea, Flood, OOPSLA
-     * 2014) hold values apart that differ in few bits. */
+     * 2014) separate values that differ in few bits. */
     hash = (hash ^ value) * UINT64_C(0xbf58476d1ce4e5b9);
     hash = (hash ^ hash >> 30) * UINT64_C(0x94d049bb133111eb);
     return hash ^ hash >> 31;
@@ -27,7 +27,7 @@ uint64_t ctn_split_verify_digest(uint64_t digest, ctn_address_t member)
     return mix(mix(digest, member.process), member.offset);
 }
 
-/** The link from the member of rank `left_rank` to the next. */
+/** Hash the link from the member of rank `left_rank` to the next. */
 static uint64_t link_hash(const verify_t *verify, ctn_address_t left,
                           ctn_address_t right, uint32_t left_rank)
 {
@@ -62,10 +62,10 @@ static ctn_step_t check_sum(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {
-    {"compare", compare}, {"judge", check_sum}, {NULL, NULL}};
+    {"compare", compare}, {"check sum", check_sum}, {NULL, NULL}};
 
 static const ctn_algorithm_t verify_algorithm = {
-    .name = "split/agree",
+    .name = "split/verify",
     .state_bytes = sizeof(verify_t),
     .phases = phases,
 };

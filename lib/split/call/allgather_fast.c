@@ -1,15 +1,14 @@
-/* SPL-2: split by gathering through the node. Where Moody, Ahn, de Supinski
- * (Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section
- * 3.1) have AllgatherMPI, which stands on the best allgather there is, the
- * members of a node show each other their records in shared memory, and the
- * nodes' first members gather those of all nodes. Who has seen all records
- * knows the new group's nodes as well: its topology, which the first collective
- * would otherwise have to find out by messages, comes with it. Rounds: one on
- * the node, ceil(log2 nodes) between nodes. Memory: the records once at a node,
- * and lists of O(N) at each member, 40 bytes for each of the parent's. Differs
- * from the paper: only the own color's records are sorted (as MPI libraries
- * do).
- */
+/* SPL-2: split by gathering through the node. It takes the place of
+ * AllgatherMPI of Moody, Ahn, de Supinski (Exascale Algorithms for Generalized
+ * MPI_Comm_split, EuroMPI 2011, section 3.1), which uses the best allgather
+ * there is. The members of a node publish their records in shared memory, and
+ * the node leaders gather those of all nodes. A member that has seen all
+ * records also knows the nodes of the new group, so it builds the topology,
+ * which otherwise takes messages at the first collective. Rounds: one on the
+ * node, ceil(log2 nodes) between nodes. Memory: the records once per node, and
+ * lists of O(N) at each member, 40 bytes for each member of the parent. Differs
+ * from the paper: only records of the own color are sorted (as in MPI
+ * libraries). */
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +17,10 @@
 #include "split/call/call.h"
 #include "split/shared_table.h"
 
-/** What members must have alike: a bit is set on all or on none. Who is in no
- * group compares nothing, but has to know what the others will do then. */
+/** What members must agree on: a bit is set on all or on none. A member without
+ * a group compares nothing, but must know what the others will do. */
 enum {
-    FLAG_INVALID = 1 << 0,      /* it was called wrongly: on none */
+    FLAG_INVALID = 1 << 0,      /* invalid arguments: on no member */
     FLAG_INCONSISTENT = 1 << 1, /* ctn_split_may_be_inconsistent */
     FLAG_COLOR_INT64 = 1 << 2,
     FLAG_COLOR_CALLBACK = 1 << 3,
@@ -31,7 +30,7 @@ enum {
                        FLAG_KEY_CALLBACK
 };
 
-/** A record as it is shown: with where its owner is. */
+/** A published record with the location of its owner. */
 typedef struct entry {
     uint32_t node; /* in the parent */
     int16_t numa;
@@ -39,7 +38,7 @@ typedef struct entry {
     ctn_record_t record;
 } entry_t;
 
-/* Up to so many members take no memory but the operation's. */
+/* Up to so many members need no memory besides the operation's. */
 enum { FEW = 16 };
 
 typedef struct fast {
@@ -51,24 +50,25 @@ typedef struct fast {
     bool wrong;
     /* working */
     ctn_topo_t *topo; /* of the parent */
-    entry_t *own;     /* when it is too long for a card */
+    entry_t *own;     /* a record that does not fit the node area */
     size_t own_bytes;
-    bool long_records; /* somebody on the node has one */
-    unsigned turn;     /* which half of cards and notices */
-    ctn_bytes_t node;  /* root, of several nodes: what its node has shown */
-    ctn_bytes_t all;   /* and what all have */
+    bool long_records; /* a member of the node has one */
+    unsigned turn;     /* which half of the published records */
+    ctn_bytes_t
+        node; /* leader of one of several nodes: the records of its node */
+    ctn_bytes_t all; /* and the records of all nodes */
     const unsigned char *table;
     size_t table_bytes;
     ctn_shared_table_t
-        *shared;        /* the table of a simulation that carries none */
-    uint16_t any_flags; /* of what members say, some do; */
-    uint16_t all_flags; /* all do */
+        *shared;        /* the table of a simulation that carries no data */
+    uint16_t any_flags; /* bits that some members have set */
+    uint16_t all_flags; /* bits that all members have set */
     uint32_t wrong_rank;
     /* the members of the own color */
     uint32_t members;
     const ctn_record_t **list;
     ctn_known_member_t *known;
-    void *memory; /* of both, unless few */
+    void *memory; /* of both lists, unless few */
     size_t memory_bytes;
     const ctn_record_t *few[2 * FEW];
     ctn_known_member_t few_known[FEW];
@@ -81,7 +81,7 @@ static bool is_leader(const fast_t *fast)
     return ctn_topo_local_rank(fast->topo) == 0;
 }
 
-/* ---- showing ---- */
+/* ---- publishing ---- */
 
 static ctn_published_record_t *published_record_of(const fast_t *fast,
                                                    uint32_t i)
@@ -189,7 +189,7 @@ static bool collect_node(ctn_op_t *op, fast_t *fast)
     return fast->node.memory != NULL;
 }
 
-/** The same where there is one table for all simulated ranks. */
+/** The same in a simulation with one table for all ranks. */
 static ctn_step_t gather_sizes(ctn_op_t *op, fast_t *fast)
 {
     uint32_t n = ctn_topo_local_size(fast->topo);
@@ -209,7 +209,7 @@ static ctn_step_t gather_sizes(ctn_op_t *op, fast_t *fast)
         op, ctn_allgather_sizes_create(fast->slot_owner, fast->topo, bytes));
 }
 
-/** What the nodes' members show goes from root to root. */
+/** Gather the records of all nodes among the leaders. */
 static ctn_step_t gather(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -231,7 +231,7 @@ static ctn_step_t gather(ctn_op_t *op)
                                                   &fast->node, &fast->all));
 }
 
-/** The root says where the table is, the others read it there. */
+/** The leader publishes the offset of the table; the others read it there. */
 static ctn_step_t publish(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -255,8 +255,8 @@ static ctn_step_t publish(ctn_op_t *op)
 
 /* ---- the own color's members ---- */
 
-/** The next entry; `at` starts at 0: a card's number or a place in the table.
- */
+/** Return the next entry; `at` starts at 0: the local rank of a record or an
+ * offset in the table. */
 static const entry_t *next_entry(const fast_t *fast, size_t *at)
 {
     if (fast->topo->nodes == 1) {
@@ -272,7 +272,7 @@ static const entry_t *next_entry(const fast_t *fast, size_t *at)
     return entry;
 }
 
-/** Room for lists of all members of the parent. */
+/** Allocate lists for all members of the parent. */
 static bool allocate_lists(ctn_op_t *op, fast_t *fast)
 {
     size_t n = fast->args.parent->place.size;
@@ -306,7 +306,8 @@ static void add_flags(fast_t *fast, const entry_t *entry)
     }
 }
 
-/** Whether what all have shown is no split; all find the same. */
+/** Return whether the published records are no valid split; all members find
+ * the same. */
 static bool refused(const fast_t *fast)
 {
     return (fast->any_flags & FLAG_INVALID) != 0 ||
@@ -348,8 +349,8 @@ static ctn_step_t sort(ctn_op_t *op)
 
 /* ---- the end ---- */
 
-/** Every member has sorted for itself: with a comparator of the user's, see
- * whether they agree, on all members since all make the topology. */
+/** Every member has sorted by itself: with a comparator of the application,
+ * verify that all agree before the topology is built. */
 static ctn_step_t compare_lists(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -364,8 +365,8 @@ static ctn_step_t compare_lists(ctn_op_t *op)
     return ctn_op_call(op, ctn_split_verify_create(s, s->chain->place, digest));
 }
 
-/** Members whose comparator has fooled them may agree about their links and
- * still have different lists: then the topology is found out by messages. */
+/** With an inconsistent comparator members may agree about their links and
+ * still have different lists: then the topology is built by messages. */
 static ctn_step_t link(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -386,16 +387,15 @@ static void log_refusal(const ctn_op_t *op, const fast_t *fast)
         return;
     }
     if ((fast->any_flags & FLAG_INVALID) != 0) {
-        ctn_error(op->exec->log, "split: what rank %u was called with is wrong",
+        ctn_error(op->exec->log, "split: invalid arguments on rank %u",
                   fast->wrong_rank);
     } else {
-        ctn_error(op->exec->log, "split: comparators must be the same on all "
-                                 "ranks and are not");
+        ctn_error(op->exec->log, "split: comparators differ between ranks");
     }
 }
 
-/** What others read here stays until they have; cards in the board stay until
- * the split after the next. */
+/** Memory that other members read is kept until they have read it; records in
+ * the node area stay until the split after the next. */
 static ctn_step_t close_records(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -414,8 +414,8 @@ static ctn_step_t judge(ctn_op_t *op)
     return ctn_op_fail(op, CATENA_ERR_ARG);
 }
 
-/** What others read stays until the heap goes when this member has failed
- * without them: they may be reading. */
+/** If this member has failed alone, others may still read its memory, which is
+ * kept until the heap is destroyed. */
 static void finish(ctn_op_t *op)
 {
     fast_t *fast = ctn_op_state(op);
@@ -428,7 +428,7 @@ static void finish(ctn_op_t *op)
     ctn_shared_table_close(fast->shared);
 }
 
-static const ctn_phase_t phases[] = {{"show", publish_own},
+static const ctn_phase_t phases[] = {{"publish record", publish_own},
                                      {"gather", gather},
                                      {"publish", publish},
                                      {"sort", sort},

@@ -1,9 +1,9 @@
-/* Allgather among the roots of nodes, of tables of any length: dissemination
+/* Allgather among the node leaders, of tables of any length: dissemination
  * (Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient algorithms for all-to-all
  * communications in multiport message-passing systems, IEEE TPDS 8, 1997) over
- * the ring of roots. Rounds: ceil(log2 nodes), one message in each: up to 16
- * KiB go at once into the wide slots of the operation that asks for it, more
- * wait to be fetched. Memory: O(N) at a root. */
+ * the leader ring. Rounds: ceil(log2 nodes), one message in each: up to 16 KiB
+ * are sent eagerly to the eager buffers of the operation that runs it; longer
+ * ones are read by the receiver. Memory: O(N) at a leader. */
 
 #include <string.h>
 
@@ -13,7 +13,8 @@
 
 enum {
     MOST_ROUNDS = 32,
-    COUNT_EAGER = -1 /* as count of a word; mail has others */
+    COUNT_EAGER =
+        -1 /* count in the flag of an eager message; not used by messages */
 };
 
 _Static_assert(MOST_ROUNDS <= CTN_EAGER_SLOTS, "a wide slot for each round");
@@ -26,9 +27,9 @@ typedef struct allgather_roots {
     /* working */
     unsigned round;
     bool sent;
-    uint32_t nodes;                   /* whose pieces are here */
-    ctn_bytes_t held;                 /* their pieces, the own first */
-    ctn_bytes_t message[MOST_ROUNDS]; /* sent, until the end */
+    uint32_t nodes;                   /* whose blocks are here */
+    ctn_bytes_t held;                 /* their blocks, the own first */
+    ctn_bytes_t message[MOST_ROUNDS]; /* sent; kept until the end */
     ctn_send_handle_t send_handle;
     ctn_receive_handle_t receive_handle;
 } allgather_roots_t;
@@ -49,7 +50,7 @@ void ctn_bytes_close(ctn_exec_t *exec, ctn_bytes_t *table)
     *table = (ctn_bytes_t){NULL, 0};
 }
 
-/* A piece is a node's table with its length before it. */
+/* A block is a node's table preceded by its length. */
 
 static size_t block_bytes(const unsigned char *block)
 {
@@ -58,7 +59,7 @@ static size_t block_bytes(const unsigned char *block)
     return sizeof(bytes) + bytes;
 }
 
-/** Bytes of the first `n` pieces. */
+/** Return the bytes of the first `n` blocks. */
 static size_t prefix_bytes(const ctn_bytes_t *blocks, uint32_t n)
 {
     size_t at = 0;
@@ -68,7 +69,7 @@ static size_t prefix_bytes(const ctn_bytes_t *blocks, uint32_t n)
     return at;
 }
 
-/* ---- messages: their length, then pieces ---- */
+/* ---- messages: their length, then blocks ---- */
 
 static catena_status_t send(ctn_op_t *op, allgather_roots_t *x, uint32_t count)
 {
@@ -174,7 +175,7 @@ static ctn_step_t rounds(ctn_op_t *op)
     return ctn_op_jump(op, PHASE_TAKEN);
 }
 
-/** A long message must have been fetched before its slot is used again. */
+/** A long message must have been read before its slot is used again. */
 static ctn_step_t await_taken(ctn_op_t *op)
 {
     allgather_roots_t *x = ctn_op_state(op);
@@ -186,7 +187,7 @@ static ctn_step_t await_taken(ctn_op_t *op)
                                      : CTN_STEP_NEXT;
 }
 
-/** The pieces without their lengths. */
+/** Copy the blocks without their lengths. */
 static ctn_step_t hand_over(ctn_op_t *op)
 {
     allgather_roots_t *x = ctn_op_state(op);
@@ -212,20 +213,20 @@ static void finish(ctn_op_t *op)
     ctn_send_handle_release(x->slot_owner, &x->send_handle);
     ctn_receive_handle_release(x->slot_owner, &x->receive_handle);
     ctn_bytes_close(op->exec, &x->held);
-    /* When it failed the network may still have messages, which others would
-     * take for what was meant: they stay until the heap goes. */
+    /* After an error the network may still read these messages, and others may
+     * take other data for them: they are kept until the heap is destroyed. */
     for (unsigned i = 0; i < MOST_ROUNDS && op->pending == 0; i++) {
         ctn_bytes_close(op->exec, &x->message[i]);
     }
 }
 
 static const ctn_phase_t phases[] = {{"rounds", rounds},
-                                     {"settle", await_taken},
+                                     {"await taken", await_taken},
                                      {"hand over", hand_over},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t allgather_roots_algorithm = {
-    .name = "allgather among roots",
+    .name = "allgather among leaders",
     .state_bytes = sizeof(allgather_roots_t),
     .phases = phases,
     .finish = finish,

@@ -1,5 +1,5 @@
-/* The same messages as allgather_roots.c, without content: for simulations of
- * costs only, in which all nodes have tables of the same length. */
+/* The messages of allgather_roots.c without content: for simulations of costs
+ * only, in which all nodes have tables of the same length. */
 
 #include "exec/slot.h"
 #include "split/call/call.h"
@@ -17,7 +17,7 @@ typedef struct sizes {
 
 enum { PHASE_SEND, PHASE_END = 4 };
 
-/** Slots of the second half acknowledge. */
+/** Slots of the second half are for acknowledgements. */
 static unsigned acknowledgement(const sizes_t *x)
 {
     return CTN_SLOTS / 2 + x->round;
@@ -92,7 +92,7 @@ static ctn_step_t acknowledge(ctn_op_t *op)
                              x->topo->leader_ring[x->round].from.address,
                              acknowledgement(x), NULL, 0);
     }
-    /* Appending costs a copy of it all. */
+    /* Appending copies all of it. */
     ctn_exec_charge(op->exec, CTN_WORK_COPY, message_bytes(x));
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
@@ -116,7 +116,7 @@ static const ctn_phase_t phases[] = {{"send", send},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t sizes_algorithm = {
-    .name = "allgather of sizes among roots",
+    .name = "allgather of sizes among leaders",
     .state_bytes = sizeof(sizes_t),
     .phases = phases,
 };

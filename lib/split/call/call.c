@@ -1,5 +1,5 @@
-/* Splits as operations of a group: what the application calls, and what is
- * around the algorithms of split/algorithms.h. */
+/* Splits as operations of a group: the entry points, and the phases around the
+ * algorithms of split/algorithms.h. */
 
 #include "split/call/call.h"
 #include "coll/barrier.h"
@@ -11,7 +11,7 @@
 #include "coll/ml/ml.h"
 #include "topo/locality.h"
 
-/** What a group keeps of its last split. */
+/** The last split of a group. */
 typedef struct last {
     ctn_attachment_t attachment;
     ctn_split_choice_t choice;
@@ -20,7 +20,7 @@ typedef struct last {
 
 static const char last_key;
 
-/* Records up to here need no memory but the operation's. */
+/* Records up to here need no memory besides the operation's. */
 enum { INLINE_RECORD = 256 };
 
 typedef struct split {
@@ -29,11 +29,11 @@ typedef struct split {
     catena_split_t by;
     ctn_split_choice_t choice;
     catena_group_t **out;
-    bool wrong;           /* it was called wrongly, and only tells the others */
-    ctn_hidden_t *hidden; /* that it links, or NULL */
+    bool wrong; /* invalid arguments: it only reports them to the others */
+    ctn_hidden_t *hidden; /* the hidden duplicate that it links, or NULL */
     /* working */
     catena_group_t *made;
-    bool known; /* others may know it */
+    bool known; /* other members may know its address */
     ctn_record_t *record;
     size_t record_bytes;
     ctn_tally_t before;
@@ -50,7 +50,7 @@ static bool undefined(const split_t *split)
 
 /* ---- phases ---- */
 
-/** Children run on the group's chain, one operation after the other. */
+/** Child operations run on the group's chain, one operation after the other. */
 static ctn_step_t wait_turn(ctn_op_t *op)
 {
     return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
@@ -78,7 +78,7 @@ static catena_status_t fill_record(ctn_exec_t *exec, split_t *split)
     }
     *split->record = head;
     unsigned char *end = (unsigned char *)split->record + bytes;
-    memset(end - 8, 0, bytes > sizeof(head) ? 8 : 0); /* what pads it */
+    memset(end - 8, 0, bytes > sizeof(head) ? 8 : 0); /* padding */
     if (color_bytes > 0) {
         memcpy(split->record->data, by->color, color_bytes);
     }
@@ -135,8 +135,8 @@ static ctn_step_t run(ctn_op_t *op)
                                                 &args, split->wrong));
 }
 
-/** Members without a color have formed a chain as well: when all of them have
- * got here, it goes. */
+/** Members without a color have formed a chain as well: release it when all of
+ * them have arrived. */
 static ctn_step_t drop_undefined(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
@@ -155,7 +155,7 @@ static void release_last(ctn_exec_t *exec, ctn_attachment_t *attachment)
     free(attachment);
 }
 
-/** What it took; of no importance when there is no memory for it. */
+/** Record what the split took; skipped without memory. */
 static void remember(ctn_op_t *op, const split_t *split)
 {
     last_t *last = (last_t *)ctn_group_find(split->parent, &last_key);
@@ -178,7 +178,7 @@ static void remember(ctn_op_t *op, const split_t *split)
     };
 }
 
-/** At the very end: until then it may still fail. */
+/** Runs last: before, the split may still fail. */
 static void hand_over(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
@@ -189,8 +189,8 @@ static void hand_over(ctn_op_t *op)
     }
 }
 
-/** What has been started on a hidden duplicate may begin, or fails with the
- * whole context: requests are for good. */
+/** Start the operations of a hidden duplicate, or fail the whole context: a
+ * request cannot be taken back. */
 static void finish_hidden(ctn_op_t *op)
 {
     split_t *split = ctn_op_state(op);
@@ -208,7 +208,8 @@ static void finish(ctn_op_t *op)
         finish_hidden(op);
     } else if (op->status == CATENA_OK) {
         hand_over(op);
-    } else if (op->status == CATENA_ERR_NO_MEMORY) { /* others wait for it */
+    } else if (op->status ==
+               CATENA_ERR_NO_MEMORY) { /* other members wait for it */
         ctn_exec_abort(op->exec, op->status);
     }
     ctn_scratch_free(op->exec, split->record_bytes > 0 ? split->record : NULL,
@@ -218,8 +219,8 @@ static void finish(ctn_op_t *op)
     }
     if (split->known && op->status != CATENA_OK &&
         op->status != CATENA_ERR_ARG) {
-        /* Members that have not failed may still put into its block, which
-         * stays until the heap goes. */
+        /* Members that have not failed may still put into its control block,
+         * which is kept until the heap is destroyed. */
         split->made->block = NULL;
     }
     ctn_group_release(split->made);
@@ -228,7 +229,7 @@ static void finish(ctn_op_t *op)
 static const ctn_phase_t phases[] = {{"wait", wait_turn},
                                      {"prepare", prepare},
                                      {"split", run},
-                                     {"part", drop_undefined},
+                                     {"drop undefined", drop_undefined},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t split_algorithm = {
@@ -241,7 +242,7 @@ static const ctn_algorithm_t split_algorithm = {
 
 /* ---- arguments ---- */
 
-/** What does not count is left out, so that it need not travel. */
+/** Drop arguments that are not significant, so that they are not sent. */
 static catena_split_t significant_arguments(const catena_split_t *split)
 {
     catena_split_t by = *split;
@@ -272,21 +273,21 @@ static catena_status_t check(const catena_group_t *group,
     }
     if ((by->color == NULL && by->color_bytes > 0) ||
         (by->key == NULL && by->key_bytes > 0)) {
-        ctn_error(log, "split: color or key is NULL, but has bytes");
+        ctn_error(log, "split: color or key is NULL but its length is not 0");
         return CATENA_ERR_ARG;
     }
     if (by->color_bytes >= CTN_NO_COLOR / 2 ||
         by->key_bytes >= CTN_NO_COLOR / 2) {
-        ctn_error(log,
-                  "split: a color of %zu and a key of %zu bytes; expected less "
-                  "than 2 GiB",
-                  by->color_bytes, by->key_bytes);
+        ctn_error(
+            log,
+            "split: color has %zu bytes, key %zu; expected less than 2 GiB",
+            by->color_bytes, by->key_bytes);
         return CATENA_ERR_ARG;
     }
     return CATENA_OK;
 }
 
-/** What it was called with, as far as it counts. */
+/** Read the significant arguments. */
 static catena_status_t read_arguments(const catena_group_t *group,
                                       const catena_split_t *split,
                                       catena_group_t *const *out,
@@ -295,8 +296,7 @@ static catena_status_t read_arguments(const catena_group_t *group,
 {
     if (split == NULL || out == NULL) {
         ctn_error(group->exec->log, "split: %s is NULL",
-                  split == NULL ? "what to split by"
-                                : "where to set the group");
+                  split == NULL ? "the argument structure" : "the new group");
         return CATENA_ERR_ARG;
     }
     *by = significant_arguments(split);
@@ -305,7 +305,7 @@ static catena_status_t read_arguments(const catena_group_t *group,
                                : status;
 }
 
-/** What tells the others that this rank was called wrongly. */
+/** Set the arguments that report an invalid call to the other members. */
 static void set_invalid(const ctn_log_t *log, catena_split_t *by,
                         ctn_split_choice_t *choice)
 {
@@ -314,9 +314,9 @@ static void set_invalid(const ctn_log_t *log, catena_split_t *by,
     (void)ctn_split_named(log, by, choice);
 }
 
-/** A split as an operation, inactive. If what this rank was called with is
- * wrong it fails on all ranks; it is not made if they cannot be told.
- * @param status ERR_ARG: it is known to be wrong already */
+/** Create a split, inactive. If the arguments are invalid, it fails on all
+ * ranks; it is not created if the other ranks cannot be notified.
+ * @param status ERR_ARG: already known to be invalid */
 static catena_status_t create(catena_group_t *group,
                               const catena_split_t *split,
                               catena_status_t status, catena_group_t **out,
@@ -340,7 +340,7 @@ static catena_status_t create(catena_group_t *group,
     }
     ctn_op_t *op =
         ctn_op_create(group->exec, &split_algorithm, &group->sequence);
-    if (op == NULL) { /* it is for good on all ranks, wherever it happens */
+    if (op == NULL) { /* fails on all ranks, wherever it happens */
         ctn_exec_abort(group->exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
@@ -415,8 +415,8 @@ catena_status_t catena_group_split_by(catena_group_t *group,
     return run_split(group, split, CATENA_OK, out);
 }
 
-/** Who was called wrongly hears so at once, and the others when it makes
- * progress. */
+/** A rank with invalid arguments gets the error immediately; the others get it
+ * when it makes progress. */
 catena_status_t catena_group_isplit_by(catena_group_t *group,
                                        const catena_split_t *split,
                                        catena_group_t **out,

@@ -1,18 +1,18 @@
-/* Which algorithm splits a group. */
+/* Selects the algorithm of a split. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "split/call/call.h"
 
-/** What an algorithm can be used for. */
+/** What an algorithm is applicable to. */
 typedef struct row {
     const char *name;
     ctn_op_t *(*make)(const ctn_split_args_t *args);
     bool integers;   /* colors and keys only of catena_compare_int64 */
-    bool same_bytes; /* colors are the same when their bytes are */
+    bool same_bytes; /* colors are equal if and only if their bytes are */
     bool takes_most; /* a number may follow, as in cheng:1024 */
-    bool plain;      /* as the paper has it */
+    bool plain;      /* as in the paper */
 } row_t;
 
 static const row_t rows[] = {
@@ -34,14 +34,15 @@ static const char names[] =
     "auto, allgather, allgather-fast, gather-scatter, cheng, cheng:128 to "
     "cheng:8192, bitonic, radix, radix-plain, hash, hash64";
 
-/** Lengths may be wrong on one rank alone: the algorithm finds that out, with
- * all ranks. */
+/** Lengths may be wrong on one rank only: the algorithm detects that on all
+ * ranks. */
 static bool is_integer(catena_compare_t compare, size_t bytes)
 {
     return compare == catena_compare_int64 || (compare == NULL && bytes == 0);
 }
 
-/** Why an algorithm is not made for such colors and keys; NULL: it is. */
+/** Return why an algorithm is not applicable to such colors and keys; NULL: it
+ * is. */
 static const char *mismatch(const row_t *row, const catena_split_t *split)
 {
     bool color_is_known = split->color_compare == NULL ||
@@ -49,13 +50,12 @@ static const char *mismatch(const row_t *row, const catena_split_t *split)
     if (row->integers &&
         !(is_integer(split->color_compare, split->color_bytes) &&
           is_integer(split->key_compare, split->key_bytes))) {
-        return "takes colors and keys of 8 bytes that catena_compare_int64 "
-               "compares";
+        return "needs colors and keys of 8 bytes, compared by "
+               "catena_compare_int64";
     }
     if (row->same_bytes && !color_is_known) {
-        return "takes colors that are compared byte for byte or by "
-               "catena_compare_int64: others may be the same with different "
-               "bytes";
+        return "needs colors compared bytewise or by catena_compare_int64, "
+               "because others may be equal with different bytes";
     }
     return NULL;
 }
@@ -71,7 +71,7 @@ static const row_t *find(const char *name, size_t length)
     return NULL;
 }
 
-/** The number behind a name. */
+/** Parse the number after a name. */
 static bool read_most(const char *text, uint32_t *most)
 {
     char *end;
@@ -91,8 +91,8 @@ catena_status_t ctn_split_named(const ctn_log_t *log,
                                 ctn_split_choice_t *choice)
 {
     const char *name = split->algorithm;
-    *choice = (ctn_split_choice_t){.most = CHENG_USUAL,
-                                   .reason = "asked for by name"};
+    *choice =
+        (ctn_split_choice_t){.most = CHENG_USUAL, .reason = "selected by name"};
     if (is_auto(name)) {
         return CATENA_OK;
     }
@@ -102,14 +102,14 @@ catena_status_t ctn_split_named(const ctn_log_t *log,
     if (row == NULL ||
         (colon != NULL &&
          (!row->takes_most || !read_most(colon + 1, &choice->most)))) {
-        ctn_error(log, "split: there is no algorithm '%s'; there are %s", name,
-                  names);
+        ctn_error(log, "split: unknown algorithm '%s'; expected one of %s",
+                  name, names);
         return CATENA_ERR_ARG;
     }
     const char *why = mismatch(row, split);
     if (why != NULL) {
-        ctn_error(log, "split: %s %s; auto chooses one that fits", row->name,
-                  why);
+        ctn_error(log, "split: %s %s; auto selects an applicable algorithm",
+                  row->name, why);
         return CATENA_ERR_ARG;
     }
     choice->name = row->name;
@@ -118,7 +118,7 @@ catena_status_t ctn_split_named(const ctn_log_t *log,
     return CATENA_OK;
 }
 
-/** Sizes from which on an algorithm is the quickest; docs/tuning.md has the
+/** Size up to which allgather-fast is fastest; docs/tuning.md has the
  * measurements. */
 enum { GATHER_TO = 1024 };
 

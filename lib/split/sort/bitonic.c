@@ -3,20 +3,19 @@
  * (Bitonic); K. E. Batcher: Sorting Networks and Their Applications, AFIPS
  * 1968; for any number of members: H. W. Lang: Bitonic Sorting Network for n
  * Not a Power of 2, where a merge of n compares at the greatest power of two
- * below n, so that all partners are in the log-chain.
- * Rounds: with l = ceil(log2 p), l for the log-chain unless it is there,
- * l (l + 1) / 2 here, l + 2 to settle. Messages: one per member and round here.
- * Memory: two records and O(log p).
- * Differs from the paper: any number of members, which it does not describe;
- * both partners compare, in the same sense, and each keeps one, so that no
- * round waits for an answer; what they keep is checked when the chains are
- * made. */
+ * below n, so that all partners are in the log-chain. Rounds: with l =
+ * ceil(log2 p), l for the log-chain unless it exists, l (l + 1) / 2 here, l + 2
+ * to finalize. Messages: one per member and round here. Memory: two records and
+ * O(log p). Differs from the paper, which does not describe other numbers of
+ * members than powers of two: both partners compare, in the same sense, and
+ * each keeps one record, so that no round waits for an answer; what they keep
+ * is checked when the places are found. */
 
 #include "split/sort/sort.h"
 
 enum { LEFT, RIGHT, ROUNDS_MAX = 32 };
 
-/** The places that a sort or a merge is about. */
+/** The positions that a sort or a merge covers. */
 typedef struct range {
     uint32_t low;
     uint32_t count;
@@ -27,10 +26,10 @@ typedef struct sort {
     /* arguments */
     const ctn_split_args_t *args;
     ctn_record_buffer_t
-        *item; /* the own record; in the end that of this place */
+        *item; /* the own record; in the end that of this position */
     /* working */
     unsigned depth; /* of the recursion: merges of ranges at this depth */
-    range_t range;  /* what is left of the merge */
+    range_t range;  /* the rest of the merge */
     unsigned round; /* the partner is 2^round away */
     unsigned side;
     unsigned sends;
@@ -39,8 +38,8 @@ typedef struct sort {
     ctn_receive_handle_t receive_handle;
 } sort_t;
 
-/** The range around `place` at `depth`: halves of halves, the lower ones sorted
- * the other way round. */
+/** Return the range around `place` at `depth`: halves of halves, the lower ones
+ * sorted in the opposite order. */
 static range_t range_at(uint32_t place, uint32_t size, unsigned depth)
 {
     range_t range = {0, size, false};
@@ -57,8 +56,8 @@ static range_t range_at(uint32_t place, uint32_t size, unsigned depth)
     return range;
 }
 
-/** The next step of the merge: whether this place has a partner in it. Its part
- * of the range is what is merged from then on. */
+/** Take the next step of the merge, which continues in this position's part of
+ * the range. @return whether this position has a partner in this step */
 static bool merge_step(sort_t *sort, uint32_t place)
 {
     range_t *range = &sort->range;
@@ -109,7 +108,7 @@ static ctn_address_t partner(const sort_t *sort)
     return sort->args->parent->log->round[sort->round].side[sort->side];
 }
 
-/** Slots of messages from `side`, in alternation. */
+/** Slots of messages from `side` alternate. */
 static unsigned slot_of(const sort_t *sort, unsigned side, uint32_t exchange)
 {
     return 4 * sort->round + 2 * side + (exchange & 1);
@@ -132,8 +131,8 @@ static ctn_step_t send(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Keep the lower or the higher one. The partners ask the comparator the same
- * question: unless it answers them differently, each record is kept by one. */
+/** Keep the lower or the higher record. Both partners call the comparator with
+ * the same arguments: unless it is inconsistent, each record is kept by one. */
 static ctn_step_t receive(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
@@ -180,7 +179,7 @@ static const ctn_phase_t sort_phases[] = {
     {"begin", begin},     {"seek", seek}, {"send", send},
     {"receive", receive}, {"end", end},   {NULL, NULL}};
 
-/* Synchronizing: which record is at a place in the end depends on all. */
+/* Synchronizing: the record at a position depends on all records. */
 static const ctn_algorithm_t sort_algorithm = {
     .name = "split/bitonic sort",
     .state_bytes = sizeof(sort_t),
@@ -238,7 +237,7 @@ static void finish(ctn_op_t *op)
 
 static const ctn_phase_t phases[] = {{"log-chain", log_chain},
                                      {"sort", sort_items},
-                                     {"settle", finalize},
+                                     {"finalize", finalize},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t bitonic_algorithm = {

@@ -1,14 +1,14 @@
-/* Sorting at some of the members. Moody, Ahn, de Supinski: Exascale Algorithms
+/* Sorts at some of the members. Moody, Ahn, de Supinski: Exascale Algorithms
  * for Generalized MPI_Comm_split, EuroMPI 2011, section 3.2 (ChengM); P. Sack,
  * W. Gropp: A Scalable MPI_Comm_split Algorithm for Exascale Computing, EuroMPI
- * 2010. Blocks of M members in a row hand their records to the first of them,
- * these sorters sort as split/sort/exact.c says, and hand each member of their
- * blocks the record of its place. Rounds: with l = ceil(log2 p), l for the
- * log-chain unless it is there, log2(M) each up and down, those of the exact
- * sort among p / M, l + 2 to settle. Memory: O(M + p / M) at a sorter, O(2^d)
- * at a member that 2^d are below. Differs from the paper: blocks are of the
+ * 2010. Each block of M consecutive members sends its records to the first of
+ * them. These sorters sort as in split/sort/exact.c, and send each member of
+ * their blocks the record of its position. Rounds: with l = ceil(log2 p), l for
+ * the log-chain unless it exists, log2(M) each up and down, those of the exact
+ * sort among p / M, l + 2 to finalize. Memory: O(M + p / M) at a sorter, O(2^d)
+ * at a member with a subtree of 2^d. Differs from the paper: blocks have the
  * greatest power of two up to M (all of the paper's M are), so that the
- * sorters' neighbours are in the log-chain; records are merged on the way up
+ * sorters' neighbors are in the log-chain; records are merged on the way up
  * instead of sorted there. */
 
 #include <string.h>
@@ -18,27 +18,27 @@
 
 enum { LEFT, RIGHT };
 
-/* Sorters greet their neighbours in slots that the tree does not take. */
+/* Sorters exchange addresses in slots that the tree does not use. */
 enum { ADDRESS_SLOT = CTN_SPLIT_TREE_SLOTS };
 
 typedef struct sort {
     /* arguments */
     const ctn_split_args_t *args;
-    ctn_record_buffer_t *item; /* the result: the record of this place */
+    ctn_record_buffer_t *item; /* the result: the record of this position */
     /* working */
     ctn_split_tree_t tree;
     ctn_record_table_t table;
-    ctn_chain_t sorters;  /* a chain of their own */
-    unsigned char *slots; /* that its operations run on */
+    ctn_chain_t sorters;  /* the chain of the sorters */
+    unsigned char *slots; /* of its sequence */
     const unsigned char *data;
     size_t bytes;
 } sort_t;
 
-/* Members' memory starts on a page, wherever the heap puts it. */
+/* Members' memory starts on a page, wherever the heap allocates it. */
 #define CHAIN_BYTES                                                            \
     (CTN_CHAIN_SLOTS * sizeof(ctn_slots_t) + CTN_MEMBER_ALIGNMENT)
 
-/** Levels of the blocks' trees. */
+/** Return the levels of the blocks' trees. */
 static unsigned levels_of(const ctn_split_args_t *args)
 {
     uint32_t most = args->most > 0 ? args->most : 1;
@@ -68,7 +68,7 @@ static ctn_step_t gather(ctn_op_t *op)
 
 /* ---- the sorters ---- */
 
-/** Whether this member is one, and not the only one. */
+/** Return whether this member is one of several sorters. */
 static bool sorts_with_others(const sort_t *sort)
 {
     return ctn_split_tree_is_root(&sort->tree) &&
@@ -80,7 +80,7 @@ static const ctn_address_t *next_sorters(const sort_t *sort)
     return sort->args->parent->log->round[sort->tree.levels].side;
 }
 
-/** A lane for the sorters. */
+/** Create the chain of the sorters. */
 static catena_status_t make_chain(ctn_exec_t *exec, sort_t *sort)
 {
     const ctn_chain_place_t *place = &sort->args->parent->place;
@@ -99,7 +99,7 @@ static catena_status_t make_chain(ctn_exec_t *exec, sort_t *sort)
     return CATENA_OK;
 }
 
-/** Neighbours must know where it is. */
+/** Send its address to the neighbors. */
 static ctn_step_t exchange_addresses(ctn_op_t *op)
 {
     sort_t *sort = ctn_op_state(op);
@@ -161,7 +161,7 @@ static ctn_step_t prepare_scatter(ctn_op_t *op)
         ctn_chain_release(op->exec, &sort->sorters);
         ctn_scratch_free(op->exec, sort->slots, CHAIN_BYTES);
     }
-    /* A sorter that has none found a contradiction. */
+    /* a sorter without records has found a contradiction */
     sort->data = sort->table.bytes > 0 ? sort->table.records : nothing;
     sort->bytes = sort->table.bytes;
     return CTN_STEP_NEXT;
@@ -193,20 +193,22 @@ static void finish_sort(ctn_op_t *op)
     sort_t *sort = ctn_op_state(op);
     ctn_split_tree_release(op, &sort->tree);
     ctn_record_table_release(op->exec, &sort->table);
-    /* If it failed on the way, others may still write into the sorters' slots:
-     * they stay until the heap goes. */
+    /* After an error other members may still write into the sorters' slots,
+     * which are kept until the heap is destroyed. */
 }
 
-static const ctn_phase_t sort_phases[] = {{"begin", begin},
-                                          {"gather", gather},
-                                          {"greet", exchange_addresses},
-                                          {"sort", sort_tables},
-                                          {"hand out", prepare_scatter},
-                                          {"scatter", scatter},
-                                          {"end", end},
-                                          {NULL, NULL}};
+static const ctn_phase_t sort_phases[] = {
+    {"begin", begin},
+    {"gather", gather},
+    {"exchange addresses", exchange_addresses},
+    {"sort", sort_tables},
+    {"prepare scatter", prepare_scatter},
+    {"scatter", scatter},
+    {"end", end},
+    {NULL, NULL}};
 
-/* Synchronizing: every sorter hears of all others, and they of their blocks. */
+/* Synchronizing: every sorter receives from all others, and they from their
+ * blocks. */
 static const ctn_algorithm_t sort_algorithm = {
     .name = "split/cheng sort",
     .state_bytes = sizeof(sort_t),
@@ -258,7 +260,7 @@ static void finish(ctn_op_t *op)
 
 static const ctn_phase_t phases[] = {{"log-chain", log_chain},
                                      {"sort", sort_records},
-                                     {"settle", finalize},
+                                     {"finalize", finalize},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t cheng_algorithm = {

@@ -1,22 +1,21 @@
-/* Sorting tables of many records at few members by exact splitting. D. R.
- * Cheng, A. Edelman, J. R. Gilbert, V. Shah: A Novel Parallel Sorting Algorithm
- * for Contemporary Architectures, 2006; as P. Sack and W. Gropp use it: A
- * Scalable MPI_Comm_split Algorithm for Exascale Computing, EuroMPI 2010.
+/* Sorts tables of many records at few members by exact splitting. D. R. Cheng,
+ * A. Edelman, J. R. Gilbert, V. Shah: A Novel Parallel Sorting Algorithm for
+ * Contemporary Architectures, 2006; as used by P. Sack and W. Gropp: A Scalable
+ * MPI_Comm_split Algorithm for Exascale Computing, EuroMPI 2010.
  *
- * Of P members with N records, member k looks for the splitter between its own
- * records and those of the next one, all of them at once. In each turn every
- * member bids, for every splitter, the middle one of its records that are still
- * in question, and how many these are. The weighted median of the bids is the
- * pivot: at least a quarter of the records in question go with every turn. Then
- * each member gets its pieces of all tables and merges them.
- * Rounds: 2 a turn, at most log4/3(N) turns, about log2(N); then 1 for the
- * pieces, ceil(log2 P) + 1 before and ceil(log2 P) after. Messages: 2 P per
- * member and turn. Memory: three times the table, and O(P).
- * Differs from the paper: where a bid is made it is not known yet on which side
- * of the last pivot the splitter is, so there is one for either side, and one
- * exchange less in each turn; members that are done are left alone. Numbers of
- * records decide, never comparisons alone, so that all ends whatever the
- * comparator says. */
+ * With P members and N records, member k searches the splitter between its own
+ * records and those of the next member, all splitters at once. In each turn
+ * every member bids, for every splitter, the middle one of its records still in
+ * question, and their number. The weighted median of the bids is the pivot: at
+ * least a quarter of the records in question is eliminated with every turn.
+ * Then each member fetches its blocks of all tables and merges them. Rounds: 2
+ * a turn, at most log4/3(N) turns, about log2(N); then 1 for the blocks,
+ * ceil(log2 P) + 1 before and ceil(log2 P) after. Messages: 2 P per member and
+ * turn. Memory: three times the table, and O(P). Differs from the paper: when a
+ * bid is made, the side of the last pivot on which the splitter lies is not
+ * known yet, so there is one bid for either side, and one exchange less in each
+ * turn; members that are done take no further part. Numbers of records decide,
+ * never comparisons alone, so the sort terminates for any comparator. */
 
 #include <assert.h>
 #include <string.h>
@@ -106,7 +105,7 @@ static ctn_step_t prepare(ctn_op_t *op)
     x->open = x->peers - 1;
     x->turn = 1;
     /* (3/4)^n of the records are in question after n turns, unless the
-     * comparator contradicts itself: less than one after 2.41 log2 of them. */
+     * comparator is inconsistent: less than one after 2.41 log2 of them. */
     x->turns_max = 4;
     for (; total > 0; total /= 2) {
         x->turns_max += 3;
@@ -119,9 +118,9 @@ static ctn_step_t prepare(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/* ---- the pieces ---- */
+/* ---- the blocks ---- */
 
-/** The own records for member `k`: those between its splitters. */
+/** Return the own records for member `k`: those between its splitters. */
 static block_t block_for(const ctn_op_t *op, const ctn_exact_t *x, uint32_t k)
 {
     uint32_t low = k > 0 ? x->splitter[k - 1].low : 0;
@@ -169,7 +168,7 @@ static ctn_step_t fetch_blocks(ctn_op_t *op)
         x->run[i + 1] = x->run[i] + block->bytes;
         x->contradiction |= block->contradiction != 0;
     }
-    if (x->contradiction) { /* all have seen it */
+    if (x->contradiction) { /* all members have seen it */
         return ctn_op_jump(op, CTN_EXACT_PHASE_SYNCHRONIZE);
     }
     catena_status_t status = ctn_exact_pool_open(op, x, x->run[x->peers]);
@@ -184,7 +183,7 @@ static ctn_step_t fetch_blocks(ctn_op_t *op)
     return ctn_exact_next(op, status);
 }
 
-/** Merge pairs of neighbouring runs. @return how many are left */
+/** Merge pairs of neighboring runs. @return the number of runs left */
 static uint32_t merge_pairs(ctn_exact_t *x, uint32_t runs,
                             const unsigned char *from, unsigned char *to)
 {
@@ -232,7 +231,7 @@ static ctn_step_t merge(ctn_op_t *op)
 
 /* ---- the end ---- */
 
-/** Then all have what they wanted of this member's table. */
+/** After this scan no member accesses this member's table. */
 static ctn_step_t synchronize(ctn_op_t *op)
 {
     ctn_exact_t *x = ctn_op_state(op);
@@ -260,8 +259,8 @@ static void finish(ctn_op_t *op)
     ctn_scratch_free(op->exec, x->splitter, n * sizeof(*x->splitter));
     ctn_scratch_free(op->exec, x->candidate, n * sizeof(*x->candidate));
     ctn_scratch_free(op->exec, x->run, (n + 1) * sizeof(*x->run));
-    /* Others may still write into these if it failed: they stay until the heap
-     * goes. */
+    /* After an error other members may still write into these, which are kept
+     * until the heap is destroyed. */
     if (op->status == CATENA_OK) {
         ctn_scratch_free(op->exec, x->peer, n * sizeof(*x->peer));
         ctn_scratch_free(op->exec, x->slots, slots_bytes(x));
@@ -271,15 +270,15 @@ static void finish(ctn_op_t *op)
 static const ctn_phase_t phases[] = {
     {"begin", begin},
     {"prepare", prepare},
-    {"place bids", ctn_exact_send_bids},
-    {"take bids", ctn_exact_receive_bids},
-    {"give verdict", ctn_exact_send_verdict},
-    {"take verdicts", ctn_exact_receive_verdicts},
+    {"send bids", ctn_exact_send_bids},
+    {"receive bids", ctn_exact_receive_bids},
+    {"send verdict", ctn_exact_send_verdict},
+    {"receive verdicts", ctn_exact_receive_verdicts},
     {"narrow", ctn_exact_narrow},
-    {"offer pieces", publish_blocks},
-    {"take pieces", fetch_blocks},
+    {"publish blocks", publish_blocks},
+    {"fetch blocks", fetch_blocks},
     {"merge", merge},
-    {"meet", synchronize},
+    {"synchronize", synchronize},
     {"end", end},
     {NULL, NULL}};
 

@@ -1,4 +1,4 @@
-/* Messages of the exact sort, and memory for what it fetches. */
+/* Messages of the exact sort, and the memory that it fetches into. */
 
 #include "split/sort/exact_parts.h"
 

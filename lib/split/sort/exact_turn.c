@@ -9,7 +9,7 @@ _Static_assert(sizeof(ctn_exact_bid_t) <= CTN_INLINE_BYTES &&
                    sizeof(ctn_exact_verdict_t) <= CTN_INLINE_BYTES,
                "messages fit slots");
 
-/** A record as part of a message. */
+/** Copy a record into a message, or its offset if it does not fit. */
 static void pack_record(const ctn_op_t *op, const ctn_record_t *record,
                         unsigned char *to, size_t capacity)
 {
@@ -22,7 +22,7 @@ static void pack_record(const ctn_op_t *op, const ctn_record_t *record,
     }
 }
 
-/** The middle one of the records from `low` on and before `high`. */
+/** Bid the middle one of the records from `low` to before `high`. */
 static void bid_middle(const ctn_op_t *op, const ctn_exact_t *x,
                        ctn_exact_bid_t *bid, int above, uint32_t low,
                        uint32_t high)
@@ -58,7 +58,7 @@ ctn_step_t ctn_exact_send_bids(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** On which side of the last pivot the own splitter is. */
+/** Decide on which side of the last pivot the own splitter is. */
 static void judge(ctn_exact_t *x)
 {
     uint64_t below = 0;
@@ -71,7 +71,7 @@ static void judge(ctn_exact_t *x)
     x->verdict.done = below == x->target || below + 1 == x->target;
 }
 
-/** The bids of those who have records on that side. */
+/** List the bids of the members that have records on that side. */
 static size_t list_candidates(ctn_exact_t *x)
 {
     size_t long_bytes = 0;
@@ -141,8 +141,8 @@ static void swap(ctn_exact_candidate_t *a, ctn_exact_candidate_t *b)
     *b = c;
 }
 
-/** Put those below the first of `list` in front of it. @return its new index;
- * *below: what those weigh */
+/** Move the candidates below the first of `list` in front of it. @return its
+ * new index; *below: the weight of those */
 static uint32_t partition(const ctn_order_by_t *by, ctn_exact_candidate_t *list,
                           uint32_t count, uint64_t *below)
 {
@@ -158,9 +158,9 @@ static uint32_t partition(const ctn_order_by_t *by, ctn_exact_candidate_t *list,
     return edge;
 }
 
-/** Candidates below it weigh at most half of all, as do those above it: by
- * quickselect. The list gets shorter each time and is never empty, whatever
- * the comparator says. */
+/** Return a candidate such that those below it weigh at most half of all, as do
+ * those above it: quickselect. The list gets shorter each time and is never
+ * empty, for any comparator. */
 static const ctn_exact_candidate_t *weighted_median(const ctn_order_by_t *by,
                                                     ctn_exact_candidate_t *list,
                                                     uint32_t count)
@@ -193,7 +193,7 @@ static void choose_pivot(const ctn_order_by_t *by, ctn_exact_t *x)
     ctn_exact_verdict_t *verdict = &x->verdict;
     verdict->source = median->source;
     verdict->bytes = median->bytes;
-    if (median->bytes > CTN_PIVOT_BYTES) { /* the offset, as it was bid */
+    if (median->bytes > CTN_PIVOT_BYTES) { /* the offset that was bid */
         memcpy(verdict->record, median->bid, sizeof(uint64_t));
     } else {
         memcpy(verdict->record, median->record, median->bytes);
@@ -221,8 +221,8 @@ ctn_step_t ctn_exact_send_verdict(ctn_op_t *op)
     return ctn_exact_next(op, status);
 }
 
-/** Whether the pivot of an open splitter is to be fetched. Others' only: the
- * own records are found by their index. */
+/** Return whether the pivot of an open splitter must be fetched. Own records
+ * are found by their index. */
 static bool is_remote(const ctn_exact_t *x, const ctn_exact_verdict_t *verdict)
 {
     return !verdict->done && verdict->bytes > CTN_PIVOT_BYTES &&
@@ -269,7 +269,7 @@ ctn_step_t ctn_exact_receive_verdicts(ctn_op_t *op)
     return ctn_exact_next(op, fetch_pivots(op, x));
 }
 
-/** How many of the records in question are below the pivot. */
+/** Return the number of records in question below the pivot. */
 static uint32_t search(const ctn_exact_t *x,
                        const ctn_exact_splitter_t *splitter)
 {
@@ -323,7 +323,7 @@ ctn_step_t ctn_exact_narrow(ctn_op_t *op)
     if (x->open == 0) {
         return CTN_STEP_NEXT;
     }
-    x->contradiction = x->turn > x->turns_max; /* the same at all */
+    x->contradiction = x->turn > x->turns_max; /* the same on all members */
     return ctn_op_jump(op, x->contradiction ? CTN_EXACT_PHASE_SYNCHRONIZE
                                             : CTN_EXACT_PHASE_BIDS);
 }

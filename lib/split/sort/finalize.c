@@ -1,14 +1,13 @@
-/* From records in order to chains: the end of the parallel sorts. Moody, Ahn,
- * de Supinski: Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI
- * 2011, section 3.2; after Mellor-Crummey et al., A New Vision for Coarray
- * Fortran, PGAS 2009. Rounds: ceil(log2 p) + 2. Messages: two per member and
- * round of the scan, and two. Memory: O(1). Differs from the paper: records go
- * one way only. The receiver alone decides whether its part begins with it, and
- * the others learn that from the double scan, which is segmented and tells the
- * neighbours' addresses as well; with a comparator that says different things
- * to different members, their parts fit together all the same. The scan also
- * tells everybody whether the records that are held are those that were
- * brought. */
+/* From sorted records to places: the end of the parallel sorts. Moody, Ahn, de
+ * Supinski: Exascale Algorithms for Generalized MPI_Comm_split, EuroMPI 2011,
+ * section 3.2; after Mellor-Crummey et al., A New Vision for Coarray Fortran,
+ * PGAS 2009. Rounds: ceil(log2 p) + 2. Messages: two per member and round of
+ * the scan, and two. Memory: O(1). Differs from the paper: records are sent one
+ * way only. The receiver alone decides whether its part begins with it, and the
+ * others learn that from the double scan, which is segmented and carries the
+ * neighbors' addresses as well; so parts fit together even with a comparator
+ * that answers differently on different members. The scan also tells all
+ * members whether the records that are held are those that were brought. */
 
 #include <string.h>
 
@@ -18,20 +17,20 @@
 
 enum { LEFT, RIGHT };
 
-/** Of members side by side, as seen from one end. */
+/** A contiguous range of members, as seen from one end. */
 typedef struct part {
-    uint64_t balance;  /* records held less those brought: 0 over all members */
-    uint32_t wrong;    /* whose left neighbour's color is above theirs */
-    uint32_t closed;   /* a part begins among them */
-    uint32_t count[2]; /* members that the part reaches on its way left (0) or
-                          right (1) */
-    ctn_address_t nearest; /* of the first record of these */
+    uint64_t balance; /* records held minus those brought: 0 over all members */
+    uint32_t wrong;   /* members whose left neighbor's color is above theirs */
+    uint32_t closed;  /* a part begins among them */
+    uint32_t
+        count[2]; /* members of the part to the left (0) or to the right (1) */
+    ctn_address_t nearest; /* the first of these */
 } part_t;
 
 typedef struct finalize {
     ctn_split_args_t args;
     const ctn_record_t *item;
-    int order; /* of the left neighbour's color and the item's */
+    int order; /* compares the left neighbor's color with the item's */
     part_t own;
     part_t from[2];
 } finalize_t;
@@ -53,7 +52,7 @@ static void fold(void *inout_part, const void *in_part, int in_is_left)
     inout->closed = in->closed;
 }
 
-/* ---- each owner is told its place ---- */
+/* ---- each owner gets its place ---- */
 
 typedef struct notification {
     ctn_chain_t *chain;
@@ -84,10 +83,10 @@ static ctn_step_t receive_place(ctn_op_t *op)
 }
 
 static const ctn_phase_t notification_phases[] = {
-    {"tell", send_place}, {"hear", receive_place}, {NULL, NULL}};
+    {"send place", send_place}, {"receive place", receive_place}, {NULL, NULL}};
 
 static const ctn_algorithm_t notification_algorithm = {
-    .name = "split/tell",
+    .name = "split/notify",
     .state_bytes = sizeof(notification_t),
     .phases = notification_phases,
 };
@@ -165,13 +164,13 @@ static ctn_step_t notify_owner(ctn_op_t *op)
     return ctn_op_call(op, child);
 }
 
-static const ctn_phase_t phases[] = {{"show item", shift_item},
+static const ctn_phase_t phases[] = {{"shift item", shift_item},
                                      {"scan", scan_parts},
-                                     {"tell place", notify_owner},
+                                     {"notify owner", notify_owner},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t finalize_algorithm = {
-    .name = "split/settle",
+    .name = "split/finalize",
     .state_bytes = sizeof(finalize_t),
     .phases = phases,
 };

@@ -40,7 +40,7 @@ void ctn_owner_place_apply(ctn_chain_t *chain, const ctn_owner_place_t *place)
     chain->place.right = place->right;
 }
 
-/** What is left of a stretch of records. */
+/** The rest of a range of records. */
 typedef struct rest {
     const unsigned char *at;
     size_t bytes;

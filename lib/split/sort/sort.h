@@ -4,13 +4,13 @@
 #include "exec/message.h"
 #include "split/algorithms.h"
 
-/* What the parallel sorts of a split share: the record that a member holds for
- * another one, tables of records, the trees that these travel on, and what an
- * owner is told in the end. */
+/* Shared by the parallel sorts of a split: the record that a member holds for
+ * another one, tables of records, the trees that these travel on, and the
+ * message to a record's owner. */
 
 /** A copy of a record of any length; zeroed before the first use. */
 typedef struct ctn_record_buffer {
-    void *memory;    /* when it needs more than `near` */
+    void *memory;    /* if it does not fit inline_data */
     size_t capacity; /* of that */
     _Alignas(8) unsigned char inline_data[CTN_INLINE_BYTES];
 } ctn_record_buffer_t;
@@ -22,13 +22,13 @@ ctn_record_buffer_record(const ctn_record_buffer_t *item)
                                 : (const void *)item->inline_data;
 }
 
-/** Take a copy of `record`, which is not the item's own. */
+/** Copy `record`, which is not the buffer's own. */
 catena_status_t ctn_record_buffer_set(ctn_exec_t *exec,
                                       ctn_record_buffer_t *item,
                                       const ctn_record_t *record);
 void ctn_record_buffer_release(ctn_exec_t *exec, ctn_record_buffer_t *item);
 
-/** Where a record's owner is in its new chain. */
+/** The place of a record's owner in its new chain. */
 typedef struct ctn_owner_place {
     uint32_t size;
     uint32_t rank;
@@ -36,24 +36,24 @@ typedef struct ctn_owner_place {
     ctn_address_t right;
 } ctn_owner_place_t;
 
-/** Make `lane` the chain with this place; it has no log-chain yet. */
+/** Set the place of `chain`; its log-chain is dropped. */
 void ctn_owner_place_apply(ctn_chain_t *chain, const ctn_owner_place_t *place);
 
-/** Records one behind the other, in order; zeroed before the first use. */
+/** Consecutive records, in order; zeroed before the first use. */
 typedef struct ctn_record_table {
     unsigned char *records;
     size_t bytes;
 } ctn_record_table_t;
 
-/** The record behind `record`, in the same table. */
+/** Return the record after `record` in the same table. */
 static inline const ctn_record_t *ctn_record_next(const ctn_record_t *record)
 {
     return (const void *)((const unsigned char *)record +
                           ctn_record_bytes(record));
 }
 
-/** Merge two stretches of records into `to`, which has room for both. Every
- * record is there in the end whatever the comparator says. */
+/** Merge two ranges of records into `to`, which has room for both. Every record
+ * is kept for any comparator. */
 void ctn_records_merge(const ctn_order_by_t *by, const void *a, size_t a_bytes,
                        const void *b, size_t b_bytes, void *to);
 /** Merge more records, in order, into the table. */
@@ -63,15 +63,15 @@ catena_status_t ctn_record_table_merge(const ctn_order_by_t *by,
 void ctn_record_table_release(ctn_exec_t *exec, ctn_record_table_t *table);
 
 /** Binomial trees over a chain with a log-chain, one for each block of 2^levels
- * members in a row; the first of a block is the root. A member at level l has
- * the 2^l members from itself on (those that there are) below it. Takes slots
- * up to CTN_SPLIT_TREE_SLOTS. */
+ * consecutive members; the first of a block is the root. The subtree of a
+ * member at level l has the 2^l members from itself on, as far as they exist.
+ * Uses slots up to CTN_SPLIT_TREE_SLOTS. */
 typedef struct ctn_split_tree {
     /* arguments */
     const ctn_chain_t *chain;
     unsigned levels; /* at most the log-chain's rounds */
     /* working */
-    unsigned level; /* in the end the member's own; the root's is `levels` */
+    unsigned level; /* in the end the member's own; `levels` at the root */
     ctn_receive_handle_t receive_handle;
     ctn_send_handle_t up;
     ctn_send_handle_t down[32];
@@ -84,28 +84,28 @@ static inline bool ctn_split_tree_is_root(const ctn_split_tree_t *tree)
     return (tree->chain->place.rank & ((UINT64_C(1) << tree->levels) - 1)) == 0;
 }
 
-/* Three phases. Their states are as of any phase. */
+/* Three phases; they return what phases return. */
 
-/** Merge tables on the way up. `table` is what the member brings; in the end it
- * is the block's at the root, and nothing elsewhere. */
+/** Merge tables on the way up. `table` is the member's own; in the end it is
+ * the block's at the root, and empty elsewhere. */
 ctn_step_t ctn_split_tree_gather(ctn_op_t *op, ctn_split_tree_t *tree,
                                  const ctn_order_by_t *by,
                                  ctn_record_table_t *table);
 
-/** How many bytes the data of the first `members` take. */
+/** Return the bytes of the data of the first `members`. */
 typedef size_t (*ctn_split_tree_share_t)(const unsigned char *data,
                                          uint32_t members);
 
-/** Hand down what is for each member: *data, of *bytes, is for the block, in
- * the order of its members, at the root; in the end it is for this member. No
- * bytes at the root: none at anybody. */
+/** Send data down. At the root, *data, of *bytes, is for the block, in the
+ * order of its members; in the end it is this member's. No bytes at the root:
+ * none at any member. */
 ctn_step_t ctn_split_tree_scatter(ctn_op_t *op, ctn_split_tree_t *tree,
                                   ctn_split_tree_share_t share,
                                   const unsigned char **data, size_t *bytes);
 
-/** Wait until all that was sent has been taken. */
+/** Wait until all messages have been read. */
 ctn_step_t ctn_split_tree_end(ctn_op_t *op, ctn_split_tree_t *tree);
-/** For finish; *data goes. */
+/** Release it, in finish; *data becomes invalid. */
 void ctn_split_tree_release(ctn_op_t *op, ctn_split_tree_t *tree);
 
 #endif

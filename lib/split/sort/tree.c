@@ -1,12 +1,12 @@
-/* Up and down binomial trees, whose edges are in the log-chain: at level d a
- * member is joined with the one 2^d away. */
+/* Messages up and down binomial trees, whose edges are in the log-chain: at
+ * level d members 2^d apart are joined. */
 
 #include "split/sort/sort.h"
 
 enum { LEFT, RIGHT };
 
 /* Slots: one for each level on the way up, then one for each on the way down,
- * so that of the messages that a member has under way no two share one. */
+ * so that no two messages of a member use one slot at a time. */
 enum { DOWN = CTN_SPLIT_TREE_SLOTS / 2 };
 
 static ctn_address_t joined(const ctn_split_tree_t *tree, unsigned level,
@@ -15,7 +15,8 @@ static ctn_address_t joined(const ctn_split_tree_t *tree, unsigned level,
     return tree->chain->log->round[level].side[side];
 }
 
-/** Who has a parent at the level it has come to is done with its children. */
+/** A member that has a parent at its current level is done with its
+ * children. */
 static bool is_child(const ctn_split_tree_t *tree)
 {
     return tree->level < tree->levels &&
@@ -61,8 +62,8 @@ ctn_step_t ctn_split_tree_gather(ctn_op_t *op, ctn_split_tree_t *tree,
     return CTN_STEP_NEXT;
 }
 
-/** To each child what is for it and those below it: the larger shares, which
- * lie further behind, first. */
+/** Send each child the data of its subtree, the largest first: it is at the
+ * end. */
 static catena_status_t hand_down(ctn_op_t *op, ctn_split_tree_t *tree,
                                  ctn_split_tree_share_t share,
                                  const unsigned char *data, size_t *bytes)
