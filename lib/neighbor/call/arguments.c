@@ -1,11 +1,12 @@
-/* Arguments of operations on neighbors: checked once, and said in blocks. */
+/* Arguments of neighborhood collectives: checks them once and describes them as
+ * blocks. */
 
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "neighbor/call/call.h"
 
-/** One side that is being checked. */
+/** One side of a call while it is checked. */
 typedef struct check {
     const ctn_neighbor_call_t *call;
     const char *what;
@@ -46,7 +47,8 @@ static bool any_neighbor(const check_t *check)
     return i < check->count;
 }
 
-/** Blocks of one length; one block for all is the first of them. */
+/** Blocks of one length. A single block for all neighbors is the first of them.
+ */
 static catena_status_t read_uniform(const check_t *check, ctn_blocks_t *blocks)
 {
     uint32_t n = check->shape == CTN_SIDE_ONE ? 1 : check->count;
@@ -114,7 +116,7 @@ static catena_status_t read_side(const check_t *check, ctn_blocks_t *blocks)
         REFUSE(check->call, "%s is NULL, but has data", check->what);
         return CATENA_ERR_ARG;
     }
-    /* Our own buffer: catena writes to what it receives only. */
+    /* The caller's buffer. catena writes only to receive buffers. */
     blocks->base = (unsigned char *)(uintptr_t)side->buffer;
     blocks->type = side->type;
     return CATENA_OK;
@@ -150,7 +152,7 @@ static catena_status_t check_in_place(const ctn_neighbor_call_t *call)
     return CATENA_OK;
 }
 
-/** Whether it may be called at all. */
+/** Whether the neighborhood supports the collective. */
 static catena_status_t check_collective(const ctn_neighbor_call_t *call)
 {
     if ((call->neighborhood->operations & call->collective->operation) == 0) {

@@ -1,4 +1,4 @@
-/* What becomes of a message that is here, and of blocks that stay on a rank. */
+/* Processes messages that have arrived, and blocks that stay on the rank. */
 
 #include <string.h>
 
@@ -18,8 +18,8 @@ static catena_status_t give(ctn_op_t *op, uint32_t m)
                          &incoming(op, m)->receiving);
 }
 
-/** Nothing uses a message any more. The network may still have it, where it
- * has been passed on. */
+/** Ends the last use of a message. The network may still read a message that
+ * was forwarded. */
 static catena_status_t end_message(ctn_op_t *op, uint32_t m)
 {
     ctn_execution_t *execution =
@@ -88,7 +88,8 @@ ctn_substitute_t *ctn_substitute(ctn_op_t *op, ctn_span_t target)
     return made;
 }
 
-/** Whether a received block would overwrite one that is still to be sent. */
+/** Whether a received block would overwrite a block that is still to be sent.
+ */
 static bool is_blocked(const ctn_op_t *op, uint32_t source)
 {
     const ctn_exchange_t *x = (const void *)op->memory;
@@ -96,7 +97,7 @@ static bool is_blocked(const ctn_op_t *op, uint32_t source)
            (x->execution->still_sent[source] > 0 || op->pending != 0);
 }
 
-/** Where a block for `source` goes now. @return false: no memory */
+/** Sets where a block from `source` is written. @return false: no memory */
 static bool aim(ctn_op_t *op, uint32_t source, ctn_span_t *target)
 {
     if (!is_blocked(op, source)) {
@@ -109,8 +110,8 @@ static bool aim(ctn_op_t *op, uint32_t source, ctn_span_t *target)
     return aside != NULL;
 }
 
-/** A block came in another length than this rank wants it. All has been sent
- * and received: the operation goes on, and fails at its end. */
+/** Reports a block whose length differs from the expected one. Everything has
+ * been sent and received: the operation goes on and fails at its end. */
 static void report_mismatch(ctn_op_t *op, uint32_t source, size_t bytes,
                             size_t expected)
 {
@@ -124,13 +125,14 @@ static void report_mismatch(ctn_op_t *op, uint32_t source, size_t bytes,
     x->execution->status = CATENA_ERR_ARG;
 }
 
-/** A block did not get further than a rank that wants it in another length. */
+/** Reports a block that a forwarding rank dropped, because it expects another
+ * length. */
 static void report_forward_mismatch(ctn_op_t *op, uint32_t source)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_error(op->exec->log,
               "%s: rank %d sent another length for source %u of rank %u than "
-              "a rank that passes it on expects",
+              "a rank that forwards it expects",
               x->collective->algorithm.name,
               x->neighborhood->source[source].rank, source,
               x->neighborhood->group->chain.place.rank);
@@ -165,8 +167,8 @@ catena_status_t ctn_take_block(ctn_op_t *op, uint32_t source,
     return CATENA_OK;
 }
 
-/** Where a message has one block of this rank's and nothing else, it goes there
- * from wherever it lies. */
+/** Takes a message that holds one block for this rank and nothing else: copies
+ * it from where it lies to its place. */
 static catena_status_t take_only_block(ctn_op_t *op, uint32_t m)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -185,7 +187,7 @@ static catena_status_t take_only_block(ctn_op_t *op, uint32_t m)
     return give(op, m);
 }
 
-/* ---- items ---- */
+/* ---- pending blocks ---- */
 
 static void set_pending(ctn_op_t *op, ctn_pending_block_t *pending, uint32_t m,
                         uint32_t uses, ctn_span_t span)
@@ -198,7 +200,7 @@ static void set_pending(ctn_op_t *op, ctn_pending_block_t *pending, uint32_t m,
     }
 }
 
-/** An operand is used once more than it is passed on. */
+/** An operand has one use more than its forwards. */
 static void set_operand(ctn_op_t *op, uint32_t source,
                         ctn_pending_block_t *pending, uint32_t m,
                         ctn_span_t span)
@@ -212,14 +214,14 @@ static void set_operand(ctn_op_t *op, uint32_t source,
     set_pending(op, pending, m, pending->readers + 1, span);
 }
 
-/** Lengths of a message's parts, one after the other. */
+/** Lengths of the blocks of a message, in order. */
 typedef struct lengths {
-    const unsigned char *header; /* or NULL: all alike */
+    const unsigned char *header; /* or NULL: all uniform */
     size_t each;
     size_t left;
 } lengths_t;
 
-/** @return false: that is no header of ours */
+/** @return false: the header is invalid */
 static bool read_lengths(const ctn_exchange_t *x,
                          const ctn_link_receive_handle_t *receiving,
                          uint32_t count, lengths_t *lengths)
@@ -251,7 +253,7 @@ static size_t next_length(lengths_t *lengths, uint32_t k, uint32_t count,
     return (size_t)bytes;
 }
 
-/** One part of a message that may have any. */
+/** Takes block k of a message of any kind. */
 static catena_status_t take_any_block(ctn_op_t *op, uint32_t m, uint32_t k,
                                       const unsigned char *data, size_t bytes,
                                       bool mismatch)
@@ -260,7 +262,7 @@ static catena_status_t take_any_block(ctn_op_t *op, uint32_t m, uint32_t k,
     const ctn_schedule_t *schedule = x->execution->schedule;
     ctn_block_ref_t block = schedule->block[schedule->receive[m].first + k];
     ctn_pending_block_t *pending = ctn_pending_block_of(x, block);
-    /* Only read from; a span may be written, too. */
+    /* Read only, although a span may be written. */
     ctn_span_t span = {.base = (unsigned char *)(uintptr_t)data,
                        .bytes = bytes};
     if (pending == NULL) {
@@ -276,7 +278,7 @@ static catena_status_t take_any_block(ctn_op_t *op, uint32_t m, uint32_t k,
     return CATENA_OK;
 }
 
-/** A message of several parts, or one that stays for a while. */
+/** Takes a message of several blocks, or one that stays until it is used. */
 static catena_status_t take_blocks(ctn_op_t *op, uint32_t m)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
@@ -287,9 +289,9 @@ static catena_status_t take_blocks(ctn_op_t *op, uint32_t m)
     if (status == CATENA_OK && !read_lengths(x, receiving, count, &lengths)) {
         status = CATENA_ERR_PEER;
     }
-    /* In the simulator there may be a size only. */
+    /* In the simulator a message may have a size only. */
     size_t at = x->headers ? count * sizeof(uint64_t) : 0;
-    incoming(op, m)->uses = 1; /* this one */
+    incoming(op, m)->uses = 1; /* held by this function */
     for (uint32_t k = 0; k < count && status == CATENA_OK; k++) {
         bool mismatch;
         size_t bytes = next_length(&lengths, k, count, &mismatch);
@@ -318,9 +320,9 @@ catena_status_t ctn_arrive(ctn_op_t *op, uint32_t m)
                : status;
 }
 
-/* ---- blocks that stay ---- */
+/* ---- local copies ---- */
 
-/** A block becomes an item without being copied. */
+/** A block becomes a pending block without a copy. */
 static catena_status_t keep_as_pending(ctn_op_t *op, const ctn_local_copy_t *t,
                                        const ctn_pending_block_t *from,
                                        ctn_pending_block_t *to,
@@ -332,7 +334,7 @@ static catena_status_t keep_as_pending(ctn_op_t *op, const ctn_local_copy_t *t,
     } else {
         set_pending(op, to, m, to->readers, source);
     }
-    /* What lies in a buffer of the caller goes on being read there. */
+    /* A block in a buffer of the caller is read there later. */
     return from != NULL ? ctn_pending_block_used(op, from) : CATENA_OK;
 }
 

@@ -3,7 +3,7 @@
 
 #include "neighbor/call/executor.h"
 
-/** An operation as it was given. What it does not have is 0. */
+/** The arguments of a call. Members that do not apply are 0. */
 typedef struct ctn_neighbor_call {
     const ctn_neighbor_collective_t *collective;
     ctn_coll_side_t send;
@@ -12,13 +12,13 @@ typedef struct ctn_neighbor_call {
     catena_neighborhood_t *neighborhood; /* not NULL */
 } ctn_neighbor_call_t;
 
-/** Check it, and say it in blocks.
+/** Checks the arguments and describes them as blocks.
  * @param[out] x zeroed; its arguments are set
  * @return ERR_ARG (logged) */
 catena_status_t ctn_neighbor_validate(const ctn_neighbor_call_t *call,
                                       ctn_exchange_t *x);
 
-/** Keep types and operation until the request is given back. */
+/** Holds the datatypes and the operation until the request is released. */
 catena_status_t ctn_neighbor_hold(ctn_exchange_t *x);
 
 #endif

@@ -1,5 +1,5 @@
-/* The public operations: from the arguments to a call that runs, or a request.
- */
+/* The public collectives: from the arguments to an operation that runs, or to a
+ * request. */
 
 #include <catena/neighbor.h>
 
@@ -7,7 +7,7 @@
 #include "neighbor/call/call.h"
 #include "neighbor/call/persistent.h"
 
-/** Make the operation of a call that was understood; NULL: no memory. */
+/** Creates the operation of a validated call. NULL: no memory. */
 CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
 {
     catena_neighborhood_t *neighborhood = x->neighborhood;
@@ -27,7 +27,8 @@ CTN_HOT static ctn_op_t *make(const ctn_exchange_t *x, ctn_mode_t mode)
     return op;
 }
 
-/** What all of them do: check, and run or make a request. */
+/** The common path of all calls: checks the arguments, then runs the operation
+ * or makes a request. */
 CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_call_t *call,
                                             ctn_mode_t mode,
                                             catena_request_t **request)
@@ -58,7 +59,7 @@ CTN_COLD static catena_status_t enter_usual(const ctn_neighbor_call_t *call,
     return CATENA_OK;
 }
 
-/** A blocking call, maybe one of those made most. */
+/** A blocking call. Small uniform blocks take the inline path. */
 static inline catena_status_t enter(const ctn_neighbor_call_t *call)
 {
     catena_status_t status;
@@ -67,8 +68,9 @@ static inline catena_status_t enter(const ctn_neighbor_call_t *call)
                : enter_usual(call, CTN_BLOCKING, NULL);
 }
 
-/* Each has three forms of the same parameters: PUBLISH(name, (parameters but
- * the neighborhood), what they are in a ctn_neighbor_call_t). */
+/* Each collective has three forms with the same parameters: PUBLISH(name,
+ * (parameters without the neighborhood), their initializers in
+ * ctn_neighbor_call_t). */
 #define LIST(...) __VA_ARGS__
 #define PUBLISH(name, parameters, ...)                                         \
     CTN_TURN_LAST catena_status_t catena_neighbor_##name(                      \
@@ -95,7 +97,7 @@ static inline catena_status_t enter(const ctn_neighbor_call_t *call)
         return enter_usual(&call, CTN_PERSISTENT, request);                    \
     }
 
-/* The sides that several of them have. */
+/* Sides that several collectives share. */
 #define ONE(side, of_count, of_type)                                           \
     .side = {.buffer = side, .count = of_count, .type = of_type}
 #define VECTOR(side, types_field, of_types)                                    \

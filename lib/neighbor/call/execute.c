@@ -1,5 +1,5 @@
-/* One call, from its start to its end: what it sends and receives, what its
- * messages go through, and what is told when it is complete. */
+/* One operation from start to end: its blocks, its path, and the completion
+ * that it reports to senders. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,11 @@
 #include "neighbor/call/inline.h"
 #include "neighbor/schedule/aggregate.h"
 
-/* ---- what stays the same from start to start ---- */
+/* ---- what stays the same over all starts ---- */
 
-/** Bytes along each edge, where all are alike; else 0. Of what comes from
- * nobody, or from the rank itself, others need not know. */
+/** Bytes along each edge if they are uniform, else 0. Blocks from
+ * CATENA_PROC_NULL or from the rank itself do not count: other ranks cannot
+ * know their length. */
 static size_t bytes_along(const ctn_exchange_t *x)
 {
     return ctn_neighbor_varies(x->collective) ? 0
@@ -18,7 +19,8 @@ static size_t bytes_along(const ctn_exchange_t *x)
                                               : ctn_blocks_bytes(&x->send, 0);
 }
 
-/** Fill in a part that lies in a buffer of the caller. False: it does not. */
+/** Sets the span of a block that lies in a buffer of the caller. False: it does
+ * not lie there. */
 static bool set_block(const ctn_exchange_t *x, ctn_block_ref_t block,
                       ctn_span_t *span)
 {
@@ -69,15 +71,16 @@ static void set_messages(ctn_exchange_t *x)
     }
 }
 
-/** Whether a message lies together. @param[in,out] most of all so far */
+/** Whether a message is contiguous and not empty. @param[in,out] most the
+ * longest so far */
 static bool is_contiguous(const ctn_span_t *block, size_t *most)
 {
     *most = block->bytes > *most ? block->bytes : *most;
     return block->bytes > 0 && block->type == NULL;
 }
 
-/** Find out whether all messages are short, or may be lent; a blocking call may
- * go the short way also when they are not. */
+/** Selects the inline path if all messages are short or can be zero-copy sends.
+ * A blocking call may take it for longer messages, too. */
 static void set_inline_path(ctn_exchange_t *x)
 {
     ctn_execution_t *execution = x->execution;
@@ -122,8 +125,8 @@ catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
     if (x->execution == NULL) {
         return CATENA_ERR_NO_MEMORY;
     }
-    /* Of blocks that share a message only this tells which is of a length that
-     * it should not have. */
+    /* If blocks share a message, only the header tells which of them has a
+     * wrong length. */
     bool may_differ = ctn_neighbor_varies(x->collective) || neighborhood->check;
     x->headers =
         may_differ && schedule->forwards && !neighborhood->exec->drop_data;
@@ -132,9 +135,9 @@ catena_status_t ctn_exchange_prepare_for(ctn_exchange_t *x,
     return CATENA_OK;
 }
 
-/* ---- before ---- */
+/* ---- begin ---- */
 
-/** How often each block is to be read before it may be replaced. */
+/** Counts how often each block is read before it may be overwritten. */
 static void count_still_sent(ctn_exchange_t *x)
 {
     ctn_execution_t *execution = x->execution;
@@ -170,7 +173,7 @@ static void forget_pending(ctn_exchange_t *x)
     }
 }
 
-/** Tell the senders what is complete here. */
+/** Reports to the senders which operations are complete here. */
 static catena_status_t notify_senders(const catena_neighborhood_t *neighborhood,
                                       const ctn_schedule_t *schedule,
                                       uint64_t complete)
@@ -183,7 +186,7 @@ static catena_status_t notify_senders(const catena_neighborhood_t *neighborhood,
     return status;
 }
 
-/** As if everything had been begun. */
+/** Marks all rounds as begun. */
 static void skip_rounds(ctn_execution_t *execution)
 {
     execution->round = execution->schedule->rounds;
@@ -204,7 +207,8 @@ static void begin_execution(ctn_execution_t *execution)
     execution->status = CATENA_OK;
 }
 
-/** After operations that went through other links these know least. */
+/** Links that were not used by the last operations do not know what is
+ * complete: reports it to their senders first. */
 static catena_status_t notify_first(catena_neighborhood_t *neighborhood,
                                     const ctn_schedule_t *schedule)
 {
@@ -216,7 +220,7 @@ static catena_status_t notify_first(catena_neighborhood_t *neighborhood,
                           neighborhood->sequence.complete);
 }
 
-/** Send all messages, which are short or may be lent. */
+/** Sends all messages, which are short or zero-copy sends. */
 CTN_HOT static ctn_step_t begin_inline(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -287,8 +291,8 @@ CTN_HOT static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Short messages. One of another length than it should have goes the usual
- * way, on which that is found out. */
+/** Receives short messages. A message of an unexpected length takes the general
+ * path, which reports the mismatch. */
 CTN_HOT static ctn_step_t receive_inline(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -321,14 +325,14 @@ CTN_HOT static ctn_step_t receive_inline(ctn_op_t *op)
     }
     const ctn_schedule_t *schedule = x->execution->schedule;
     uint32_t m = (uint32_t)__builtin_ctzll(x->missing);
-    x->sole = false; /* to be ended by its phases, which clear this: */
+    x->sole = false; /* its phases, which clear this, have to end it */
     op->waits_for = schedule->in[schedule->receive[m].link].peer.rank;
     return CTN_STEP_WAIT;
 }
 
-/** What is lent has been read. In place: what was kept aside goes where it
- * belongs, when nothing is read there any more. And now an error may be
- * reported that concerns nobody else. */
+/** Waits until zero-copy sends have been read. In place, copies the substitutes
+ * to their targets when nothing reads there any more. Only now may an error be
+ * reported that does not concern other ranks. */
 static ctn_step_t finalize(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -357,7 +361,7 @@ static ctn_step_t finalize(ctn_op_t *op)
 const ctn_phase_t ctn_exchange_phases[] = {{"begin", begin},
                                            {"short messages", receive_inline},
                                            {"exchange", ctn_exchange_rounds},
-                                           {"settle", finalize},
+                                           {"finalize", finalize},
                                            {NULL, NULL}};
 
 static void drop_substitutes(ctn_op_t *op, ctn_execution_t *execution)
@@ -369,7 +373,7 @@ static void drop_substitutes(ctn_op_t *op, ctn_execution_t *execution)
     }
 }
 
-/** All operations below are complete when this one is. */
+/** All operations below this number are complete when this one is. */
 static uint64_t complete_with(const ctn_op_t *op)
 {
     const ctn_sequence_t *sequence = op->sequence;
@@ -377,8 +381,9 @@ static uint64_t complete_with(const ctn_op_t *op)
     return sequence->complete + (unsigned)__builtin_ctz(~done);
 }
 
-/** Senders of short messages know from those that went the other way that this
- * operation is complete, but not that one is which has ended before it. */
+/** Senders of inline messages learn from the messages in the other direction
+ * that this operation is complete, but not that a later one completed before
+ * it. */
 static void notify_all(ctn_op_t *op)
 {
     const ctn_exchange_t *x = ctn_op_state(op);
@@ -388,7 +393,8 @@ static void notify_all(ctn_op_t *op)
         return;
     }
     if (more > 1) {
-        x->neighborhood->ran = NULL; /* those of another plan are told later */
+        x->neighborhood->ran = NULL; /* links of another schedule are told
+                                        later */
     }
     catena_status_t status =
         notify_senders(x->neighborhood, x->execution->schedule, complete);
@@ -397,8 +403,8 @@ static void notify_all(ctn_op_t *op)
     }
 }
 
-/** See ctn_link_zeroes. Every link belongs to a plan. `neighborhood` of a
- * request has no plan but the request's, whose links are its own. */
+/** See ctn_link_zeroes. Every link belongs to a schedule. The neighborhood of a
+ * request has only the request's schedule, with links of its own. */
 CTN_COLD static void zero_words(catena_neighborhood_t *neighborhood,
                                 uint64_t seq)
 {
@@ -417,7 +423,7 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
     ctn_execution_t *execution = x->execution;
-    if (execution == NULL) { /* all failed before its links were connected */
+    if (execution == NULL) { /* the connection of its links failed */
         return;
     }
     for (uint32_t i = 0; i < execution->sends_open; i++) {
@@ -429,7 +435,7 @@ CTN_HOT void ctn_exchange_finish(ctn_op_t *op)
         ctn_link_receive_handle_drop(op, &execution->receive[m].receiving);
     }
     drop_substitutes(op, execution);
-    if (op->status == CATENA_ERR_NO_MEMORY) { /* neighbors wait for it */
+    if (op->status == CATENA_ERR_NO_MEMORY) { /* neighbors wait for this rank */
         ctn_exec_abort(op->exec, op->status);
     }
     if (ctn_link_zeroes(op->seq)) {
@@ -459,14 +465,15 @@ void ctn_exchange_release(ctn_op_t *op)
     if (x->holds_op) {
         ctn_op_drop(x->by.op);
     }
-    /* One of a persistent operation: the neighborhood may be gone. */
+    /* Of a persistent operation: the neighborhood may be freed already. */
     free(x->execution);
     x->execution = NULL;
 }
 
 /* ---- blocking calls ---- */
 
-/** The same phases, but nobody has to find the operation. */
+/** Runs the same phases inline, without entering the operation into the lists.
+ */
 static void run_inline(ctn_op_t *op)
 {
     ctn_exec_t *exec = op->exec;

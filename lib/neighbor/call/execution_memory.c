@@ -1,13 +1,12 @@
-/* Memory of calls. It depends on the plan alone, so it is kept with the
- * neighborhood and used again; a few at a time are, as many as operations were
- * under way at once. */
+/* Memory of executions. It depends only on the schedule. The neighborhood keeps
+ * it for later operations: as many as were ever under way at once. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "neighbor/schedule/aggregate.h"
 
-/** Sizes of what lies behind a run, one after the other. */
+/** Sizes of the arrays behind an execution, in order. */
 typedef struct sizes {
     size_t spans;
     size_t lengths;
@@ -58,8 +57,8 @@ static void *cut(unsigned char **at, size_t bytes)
     return array;
 }
 
-/** Parts of messages, each with a place for a header in front of them where
- * there may be one. */
+/** Assigns spans to messages. If messages have headers, each has a span for the
+ * header in front of its blocks. */
 static void deal_spans(ctn_execution_t *execution, ctn_span_t *span,
                        uint64_t *length)
 {

@@ -1,15 +1,16 @@
-/* The executor of plans: which messages are under way, round by round. All of a
- * round are, at once; what a message is made of was there before the round.
+/* The executor of schedules: which messages are under way, round by round. All
+ * messages of a round are under way at once. The blocks of a message are
+ * available before its round begins.
  *
- * Nobody waits in a circle: that a message arrives depends on messages of
- * earlier rounds alone, and that one is given back, which its sender may wait
- * for, on what is sent of it in later rounds, and on arrivals. In place, what
- * would overwrite a block that is still to be read is copied aside, so that it
- * can be given back at once. */
+ * No cycle of waits exists. The arrival of a message depends only on messages
+ * of earlier rounds. A message is released, which its sender may wait for,
+ * after the messages of later rounds that forward it have been sent, and after
+ * arrivals. In place, a block that would overwrite one still to be read is
+ * copied aside, so its message is released at once. */
 
 #include "neighbor/schedule/aggregate.h"
 
-/** Whether messages are sent also if they have no data. */
+/** Whether empty messages are sent, too. */
 static bool sends_empty(const ctn_exchange_t *x)
 {
     return x->execution->schedule->forwards || x->neighborhood->check;
@@ -17,7 +18,7 @@ static bool sends_empty(const ctn_exchange_t *x)
 
 /* ---- sending ---- */
 
-/** Fill in what was not known before the round. */
+/** Sets the spans that were not known before the round. */
 static void fill_late(ctn_exchange_t *x, uint32_t m)
 {
     const ctn_schedule_t *schedule = x->execution->schedule;
@@ -74,7 +75,7 @@ static ctn_step_t send_message(ctn_op_t *op, uint32_t m)
     return step;
 }
 
-/** Begin to send one. NEXT: it is under way, or through. */
+/** Begins to send a message. NEXT: it is under way or done. */
 static ctn_step_t open_send(ctn_op_t *op, uint32_t m)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -97,7 +98,7 @@ static ctn_step_t open_send(ctn_op_t *op, uint32_t m)
     return step == CTN_STEP_FAIL ? step : CTN_STEP_NEXT;
 }
 
-/** Those under way. MOVED: one is through, maybe not all. */
+/** Advances the sends under way. MOVED: at least one is done, maybe not all. */
 static ctn_step_t advance_sends(ctn_op_t *op)
 {
     ctn_execution_t *execution =
@@ -121,7 +122,7 @@ static ctn_step_t advance_sends(ctn_op_t *op)
 
 /* ---- receiving ---- */
 
-/** Where a message may go as a whole; NULL: nowhere. */
+/** Where a message may be received directly. NULL: nowhere. */
 static void *place_of(const ctn_exchange_t *x, const ctn_incoming_t *in,
                       const ctn_schedule_message_t *message)
 {
@@ -152,7 +153,7 @@ catena_status_t ctn_exchange_open_receive(ctn_op_t *op, uint32_t m)
                                        &in->receiving);
 }
 
-/** Those under way, as advance_sends. */
+/** Advances the receives under way, like advance_sends. */
 static ctn_step_t advance_receives(ctn_op_t *op)
 {
     ctn_execution_t *execution =
@@ -183,7 +184,7 @@ static ctn_step_t advance_receives(ctn_op_t *op)
 
 /* ---- rounds ---- */
 
-/** Begin the round that is next, or all of them where they are not in step. */
+/** Begins the next round, or all rounds if they are not in step. */
 static ctn_step_t open_round(ctn_op_t *op)
 {
     ctn_execution_t *execution =
@@ -217,14 +218,14 @@ static ctn_step_t open_round(ctn_op_t *op)
     return CTN_STEP_MOVED;
 }
 
-/** There may be transfers after the last round. */
+/** There may be local copies after the last round. */
 static bool all_begun(const ctn_execution_t *execution)
 {
     return execution->round >= execution->schedule->rounds &&
            execution->next_local_copy == execution->schedule->local_copies;
 }
 
-/** For whom this rank waits. */
+/** Sets the rank that this rank waits for. */
 static ctn_step_t await(ctn_op_t *op)
 {
     const ctn_execution_t *execution =

@@ -1,4 +1,4 @@
-/* What a neighborhood runs and why, for people; and settings of it. */
+/* Settings, statistics and explanations of neighborhoods. */
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 /* ---- settings ---- */
 
-/** What this rank is told to run, if that can be set. */
+/** Reads the algorithm that this rank is asked to use. */
 static catena_status_t read_setting(const ctn_log_t *log, const char *name,
                                     const char *value, int *requested)
 {
@@ -25,7 +25,8 @@ static catena_status_t read_setting(const ctn_log_t *log, const char *name,
     return *requested < -1 ? CATENA_ERR_ARG : CATENA_OK;
 }
 
-/** Ranks that are told other things would make other plans, and wait. */
+/** Ranks with different settings would create different schedules and deadlock.
+ */
 static catena_status_t agree_on(const catena_neighborhood_t *neighborhood,
                                 catena_status_t status, int requested)
 {
@@ -43,7 +44,7 @@ static catena_status_t agree_on(const catena_neighborhood_t *neighborhood,
     return status;
 }
 
-/** What is not there yet is made. */
+/** Creates the schedules that do not exist yet. */
 static catena_status_t set_algorithm(catena_neighborhood_t *neighborhood,
                                      int requested)
 {
@@ -77,7 +78,7 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
     int requested = -1;
     catena_status_t status = CATENA_ERR_STATE;
     ctn_backoff_t backoff = {0};
-    /* Requests are being connected: */
+    /* Requests are being connected. */
     while (ctn_sequence_under_way(&neighborhood->sequence) > 0 &&
            ctn_sequence_under_way(&neighborhood->sequence) ==
                neighborhood->sequence.detached) {
@@ -91,10 +92,11 @@ catena_status_t catena_neighborhood_set(catena_neighborhood_t *neighborhood,
                                : status;
 }
 
-/* ---- numbers ---- */
+/* ---- statistics ---- */
 
-/** The plan of the last operation, or of one for the other pattern the plan of
- * the same algorithm; else that for usual blocks. */
+/** The schedule of the last operation. If that had the other pattern, the
+ * schedule of the same algorithm; if there was none, the schedule for usual
+ * blocks. */
 static const ctn_schedule_t *
 schedule_to_report(const catena_neighborhood_t *neighborhood)
 {
@@ -143,9 +145,9 @@ catena_neighborhood_get_stats(const catena_neighborhood_t *neighborhood,
     return CATENA_OK;
 }
 
-/* ---- words ---- */
+/* ---- explanations ---- */
 
-/** A text that is written to its end or cut. */
+/** A text that is truncated at the end of its buffer. */
 typedef struct page {
     char *at;
     size_t left; /* with the terminating 0 */
@@ -194,7 +196,7 @@ static void print_reason(page_t *page,
           costs->message[CTN_REMOTE] / 1000, costs->share);
 }
 
-/** What it would take, or why there is none. */
+/** Prints the estimate of an algorithm, or why it is not possible. */
 static void print_algorithm(page_t *page,
                             const catena_neighborhood_t *neighborhood,
                             ctn_neighbor_algorithm_t algorithm,

@@ -1,4 +1,4 @@
-/* Short messages on the node; see call/inline.h. */
+/* Messages of the inline path; see call/inline.h. */
 
 #include "neighbor/call/inline.h"
 
@@ -8,9 +8,9 @@
 
 #include "neighbor/link/protocol.h"
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
-/** Whether all links lead both ways. Links that do not would need counts. */
+/** Whether each peer has links in both directions. Others would need counts. */
 static bool leads_both_ways(const ctn_schedule_t *schedule)
 {
     for (uint32_t i = 0; i < schedule->ins; i++) {
@@ -115,7 +115,7 @@ static ctn_inline_path_t *make(const catena_neighborhood_t *neighborhood,
     size_t ends = (size_t)schedule->sends + schedule->receives;
     size_t first = sizeof(ctn_inline_path_t) + ends * sizeof(ctn_inline_end_t);
     ctn_inline_path_t *path = malloc(first + ends * sizeof(ctn_inline_peer_t));
-    if (path == NULL) { /* it goes without */
+    if (path == NULL) { /* the general path is used */
         return NULL;
     }
     *path = (ctn_inline_path_t){
@@ -147,7 +147,7 @@ ctn_inline_path_t *ctn_inline_path_of(catena_neighborhood_t *neighborhood,
     return neighborhood->path;
 }
 
-/** An exchange of small blocks through these ends, without its buffers. */
+/** An exchange of small blocks through these link ends, without its buffers. */
 static ctn_inline_small_t small_through(const ctn_inline_path_t *path,
                                         const ctn_schedule_t *schedule,
                                         size_t bytes)
@@ -162,7 +162,8 @@ static ctn_inline_small_t small_through(const ctn_inline_path_t *path,
         .bytes = (uint32_t)bytes};
 }
 
-/** Not with types that may be freed, and others made in their place. */
+/** Does not cache derived types: they may be freed, and others may take their
+ * address. */
 static void fill_cache(const ctn_exchange_t *x, const ctn_schedule_t *schedule,
                        size_t bytes, ctn_inline_path_t *path)
 {
@@ -207,7 +208,7 @@ static uint64_t allowed_by(const ctn_link_out_t *out)
            CTN_LINK_GENERATIONS;
 }
 
-/** Links may know more, when others have used them. */
+/** The links may know more if the general path has used them. */
 static void ask_links(catena_neighborhood_t *neighborhood)
 {
     const ctn_inline_path_t *path = neighborhood->path;
@@ -255,8 +256,8 @@ CTN_HOT void ctn_inline_post(const ctn_exec_t *exec,
     }
 }
 
-/** Put a message where the receiver waits for it already. False: it does not.
- */
+/** Copies a message to the posted buffer of its receiver. False: none is
+ * posted. */
 static bool put_posted(const ctn_exec_t *exec, const ctn_inline_peer_t *peer,
                        ctn_slot_t *slot, uint64_t seq, const void *data,
                        size_t bytes)
@@ -282,7 +283,8 @@ CTN_HOT void ctn_inline_send(const ctn_exec_t *exec,
     }
 }
 
-/** The same of one that may be lent. @return whether it is */
+/** The same for a message that may be a zero-copy send. @return whether it is
+ * one */
 static bool send_or_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
                           uint32_t m, uint64_t seq, const void *data,
                           uint64_t offset, size_t bytes)
@@ -297,7 +299,7 @@ static bool send_or_zcopy(const ctn_exec_t *exec, const ctn_inline_path_t *path,
     return true;
 }
 
-/** Copy a message that is lent, if it is as it should be. */
+/** Copies a zero-copy message if its length and layout are as expected. */
 static bool read_zcopy(ctn_exec_t *exec, const ctn_inline_peer_t *peer,
                        const ctn_slot_t *slot, uint64_t seq, void *into,
                        size_t bytes)
@@ -334,9 +336,9 @@ CTN_HOT bool ctn_inline_receive(ctn_exec_t *exec, const ctn_inline_path_t *path,
     return true;
 }
 
-/* ---- calls of alike, dense blocks ---- */
+/* ---- calls of uniform, dense blocks ---- */
 
-/** From one block that is sent to the next. */
+/** Distance from one sent block to the next. */
 static ptrdiff_t step_of(const ctn_exchange_t *x)
 {
     return ctn_neighbor_pattern(x->collective) == CTN_PATTERN_GATHER
@@ -344,7 +346,7 @@ static ptrdiff_t step_of(const ctn_exchange_t *x)
                : x->send.step;
 }
 
-/** Whether all its blocks are alike, and lie together. */
+/** Whether all blocks are uniform and dense. */
 static bool is_uniform(const ctn_exchange_t *x)
 {
     return !ctn_neighbor_varies(x->collective) &&
@@ -353,7 +355,7 @@ static bool is_uniform(const ctn_exchange_t *x)
            x->recv.type->dense;
 }
 
-/** Where message m goes. */
+/** The target of message m. */
 static unsigned char *block_of(const ctn_exchange_t *x,
                                const ctn_inline_path_t *path, uint32_t m)
 {
@@ -426,8 +428,8 @@ uint64_t ctn_inline_still_zcopied(const ctn_inline_path_t *path, uint64_t seq,
     return zcopied;
 }
 
-/** Take what is here of those that are missing. @return messages that are of
- * another length */
+/** Receives the missing messages that have arrived. @return a mask of those
+ * with a length mismatch */
 static uint64_t receive_here(const ctn_exchange_t *x,
                              const ctn_inline_path_t *path, uint64_t seq,
                              uint64_t *missing)
@@ -446,8 +448,8 @@ static uint64_t receive_here(const ctn_exchange_t *x,
     return mismatch;
 }
 
-/** What is here, until all is or nothing will come any more. @return messages
- * that are of another length */
+/** Receives until all messages have arrived, or the operation was aborted.
+ * @return a mask of those with a length mismatch */
 static uint64_t receive_all(const ctn_exchange_t *x,
                             const ctn_inline_path_t *path, uint64_t seq,
                             uint64_t *missing, ctn_backoff_t *backoff)
@@ -461,7 +463,7 @@ static uint64_t receive_all(const ctn_exchange_t *x,
 
 /* ---- blocking calls ---- */
 
-/** Whether a call is what this was found to serve. */
+/** Whether the path suits a call. */
 static bool serves(const ctn_inline_path_t *path, const ctn_exchange_t *x)
 {
     ctn_pattern_t pattern = ctn_neighbor_pattern(x->collective);
@@ -495,12 +497,13 @@ CTN_HOT bool ctn_inline_call(const ctn_exchange_t *x, catena_status_t *status)
     uint64_t mismatch = receive_all(x, path, seq, &missing, &backoff);
     neighborhood->last = schedule;
     ctn_inline_all_received(neighborhood, seq);
-    /* Those who wait for what is unfit to be taken wait no longer than that. */
+    /* Ranks that wait for the release of a mismatched message wait no longer
+     * than this. */
     *status = mismatch != 0 ? ctn_exchange_rest(x, seq, mismatch) : CATENA_OK;
     while ((zcopied = ctn_inline_still_zcopied(path, seq, zcopied)) != 0 &&
            ctn_inline_wait(exec, &backoff)) {
     }
-    ctn_exec_wake(exec); /* the owners of lent blocks */
+    ctn_exec_wake(exec); /* the owners of zero-copy blocks */
     catena_status_t ended = ctn_inline_end_number(neighborhood);
     *status = ended != CATENA_OK ? ended : *status;
     return true;
@@ -529,14 +532,14 @@ CTN_HOT static bool wait_long(ctn_op_t *op)
     if (!ctn_inline_is_sole(op)) {
         return false;
     }
-    /* Those that do not fit are still missing for the phases. */
+    /* Messages with a mismatch are left to the phases. */
     uint64_t mismatch = receive_all(x, x->path, op->seq, &x->missing, &backoff);
     x->missing |= mismatch;
     if (x->missing != 0) {
         return false;
     }
     ctn_inline_all_received(x->neighborhood, op->seq);
-    ctn_exec_wake(op->exec); /* the owners of lent blocks */
+    ctn_exec_wake(op->exec); /* the owners of zero-copy blocks */
     while ((x->zcopied =
                 ctn_inline_still_zcopied(x->path, op->seq, x->zcopied)) != 0) {
         if (!ctn_inline_wait(op->exec, &backoff)) {

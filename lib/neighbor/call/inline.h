@@ -4,30 +4,30 @@
 #include "neighbor/call/executor.h"
 #include "neighbor/link/protocol.h"
 
-/* Short messages of direct plans whose links all stay on the node and lead both
- * ways; those of blocking calls also if they are long, but can be lent. With
- * more ranks than cores a rank finds an empty TLB whenever it runs, and what it
- * takes is decided by the pages that it touches: what these messages need lies
- * side by side here. They are messages of link.h, in the same rings; the other
- * end need not know how one was sent or received. */
+/* The inline path: short messages of direct schedules whose links all stay on
+ * the node and exist in both directions; in blocking calls also long messages
+ * that can be zero-copy sends. On oversubscribed cores a rank finds an empty
+ * TLB whenever it runs, and its time is decided by the pages that it touches:
+ * so all that these messages need is contiguous. The messages are those of
+ * link.h, in the same generations; the other end does not know which path sent
+ * or received a message. */
 
-/* Messages at most CTN_NEIGHBOR_INLINE_MESSAGES, each way: those that are
- * missing are a mask.
- */
-/** Neighbors at most in a list: their numbers are of two bytes. */
+/* At most CTN_NEIGHBOR_INLINE_MESSAGES messages each way: the missing ones are
+ * a mask. */
+/** Most neighbors in a list: indices have two bytes. */
 #define CTN_INLINE_LIST 65536u
 
-/** What long messages need besides. */
+/** What long messages need in addition. */
 typedef struct ctn_inline_peer {
-    unsigned char *arena; /* of the other end, where it is mapped here */
+    unsigned char *arena; /* of the other end, mapped here */
     ctn_link_control_t *control;
 } ctn_inline_peer_t;
 
-/** A call as it is given, of a kind whose blocks are all alike, that went by a
- * direct plan: another that is given so will go the same way. */
+/** The call cache: the arguments of a call with uniform blocks that used a
+ * direct schedule. A call with equal arguments uses the same schedule. */
 typedef struct ctn_inline_call_cache {
-    const ctn_neighbor_collective_t *collective; /* NULL: there was none */
-    catena_datatype_t send_type, recv_type;      /* constants */
+    const ctn_neighbor_collective_t *collective; /* NULL: empty */
+    catena_datatype_t send_type, recv_type;      /* predefined types */
     size_t send_count, recv_count;
     const ctn_schedule_t *ran;
     ctn_inline_small_t small; /* without the buffers */
@@ -35,72 +35,75 @@ typedef struct ctn_inline_call_cache {
 
 struct ctn_inline_path {
     ctn_inline_call_cache_t cache[CTN_PATTERNS];
-    int requested; /* the setting then */
+    int requested; /* the setting when it was cached */
     uint32_t sends, receives;
     const ctn_link_in_t *in;
     ctn_link_out_t *out;
     uint32_t most_bytes; /* of a message */
-    /* Calls of so many bytes are known to go by a direct plan. */
+    /* Calls with this many bytes are known to use a direct schedule. */
     size_t uniform[CTN_PATTERNS];
     const ctn_schedule_t *schedule[CTN_PATTERNS];
     ctn_inline_peer_t *peer; /* [sends], then [receives] */
     ctn_inline_end_t end[];  /* likewise */
 };
 
-/** What messages of a plan may go through, in the order of its sends and
- * receives; NULL: they may not. Made when it is first asked for. */
+/** The inline path of a schedule, in the order of its sends and receives. NULL:
+ * there is none. Created on first use. */
 ctn_inline_path_t *ctn_inline_path_of(catena_neighborhood_t *neighborhood,
                                       const ctn_schedule_t *schedule);
-/** Calls of so many bytes along all edges go by this plan, as this one does. */
+/** Calls with this many bytes along all edges use this schedule, as `x` does.
+ */
 void ctn_inline_note(const ctn_exchange_t *x, const ctn_schedule_t *schedule,
                      size_t bytes);
 
-/** Links are to be used without it: tell them what is known. */
+/** The links are about to be used by the general path: updates their credits.
+ */
 void ctn_inline_sync(catena_neighborhood_t *neighborhood);
 
-/** Whether the rings of an operation are free that is about to begin. */
+/** Whether the generation of an operation that is about to begin is free. */
 bool ctn_inline_may_send(catena_neighborhood_t *neighborhood, uint64_t seq);
 
-/** Say where message m may go at once, if its sender comes later. `exec` is the
- * rank's own, and nothing is read there any more. */
+/** Posts the receive buffer of message m for a sender that comes later. `exec`
+ * is the rank's own. Nothing reads the buffer any more. */
 void ctn_inline_post(const ctn_exec_t *exec, const ctn_inline_path_t *path,
                      uint32_t m, uint64_t seq, void *into, size_t bytes);
 
-/** Send message m of an operation: 1 to quick->most_bytes. `data` are free
- * afterwards. */
+/** Sends message m of an operation: 1 to path->most_bytes bytes. `data` may be
+ * overwritten on return. */
 void ctn_inline_send(const ctn_exec_t *exec, const ctn_inline_path_t *path,
                      uint32_t m, uint64_t seq, const void *data, size_t bytes);
 
-/** Whether message m is here; then it is in its buffer. The other calls of
- * link.h must do for one of another length: it does not fit. */
+/** Whether message m has arrived; then it is in its buffer. If it does not fit,
+ * the functions of link.h must receive it. */
 bool ctn_inline_receive(ctn_exec_t *exec, const ctn_inline_path_t *path,
                         uint32_t m, uint64_t seq, void *into, size_t bytes,
                         bool *fits);
 
-/** Whether what a call of alike, dense blocks sends may be read by the others
- * where it is, and is so long that it is better read there.
+/** Whether the send blocks of a call with uniform, dense blocks can be
+ * zero-copy sends, and are long enough for that.
  * @param[out] offset of the first block in the own arena */
 bool ctn_inline_may_zcopy(const ctn_exchange_t *x,
                           const ctn_inline_path_t *path, uint64_t *offset);
 
-/** Send all messages of such a call, or lend them.
- * @return those that are lent, as a mask */
+/** Sends all messages of such a call.
+ * @return a mask of the zero-copy sends */
 uint64_t ctn_inline_send_all(const ctn_exchange_t *x,
                              const ctn_inline_path_t *path,
                              const ctn_schedule_t *schedule, uint64_t seq,
                              bool zcopy, uint64_t offset);
 
-/** Of the blocks that are lent, those that still are. */
+/** The zero-copy sends that have not been read yet. */
 uint64_t ctn_inline_still_zcopied(const ctn_inline_path_t *path, uint64_t seq,
                                   uint64_t zcopied);
 
-/** So many messages, as a mask. */
+/** A mask of this many messages. */
 static inline uint64_t ctn_inline_mask(uint32_t receives)
 {
     return UINT64_MAX >> (64 - receives);
 }
 
-/** All messages of an operation are here: their senders have begun it. */
+/** All messages of an operation have arrived, so their senders have begun it.
+ */
 static inline void ctn_inline_all_received(catena_neighborhood_t *neighborhood,
                                            uint64_t seq)
 {
@@ -113,9 +116,9 @@ static inline void ctn_inline_all_received(catena_neighborhood_t *neighborhood,
 
 /* ---- calls without phases ---- */
 
-/** Take a number, if nothing is under way that has one, or needs progress. As
- * ctn_inline_begin; the channel has no rings, and time is not virtual.
- * @param in the links of the plan */
+/** Takes a number if no operation is under way and none needs progress, like
+ * ctn_inline_begin. The sequence has no generations, and time is not virtual.
+ * @param in the links of the schedule */
 static inline bool ctn_inline_take_number(catena_neighborhood_t *neighborhood,
                                           const ctn_link_in_t *in,
                                           uint64_t *seq)
@@ -135,7 +138,7 @@ static inline bool ctn_inline_take_number(catena_neighborhood_t *neighborhood,
     return true;
 }
 
-/** One that has taken its number so is over. @return what became of it */
+/** Ends an operation that took its number this way. @return its status */
 static inline catena_status_t
 ctn_inline_end_number(catena_neighborhood_t *neighborhood)
 {
@@ -143,8 +146,8 @@ ctn_inline_end_number(catena_neighborhood_t *neighborhood)
     return neighborhood->exec->status;
 }
 
-/** A request has taken its number, and has sent all of it: it is active. It is
- * in no list, which has left its pointers NULL. */
+/** A request has taken its number and sent everything: it becomes active. It is
+ * in no list, so its list pointers stay NULL. */
 static inline void ctn_inline_activate(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -158,9 +161,8 @@ static inline void ctn_inline_activate(ctn_op_t *op)
     exec->active = op;
 }
 
-/** All that is under way here is one operation that was started so: others
- * would be active before it, as the last ones started. Nothing waits behind it,
- * or has a number after it. */
+/** The only operation under way was started inline: later ones would be active
+ * before it. No operation waits for it or has a higher number. */
 static inline bool ctn_inline_is_sole(const ctn_op_t *op)
 {
     const ctn_exchange_t *x = (const ctn_exchange_t *)(const void *)op->memory;
@@ -168,7 +170,7 @@ static inline bool ctn_inline_is_sole(const ctn_op_t *op)
            x->sole && x->rests && op->sequence->started == op->seq + 1;
 }
 
-/** It is alone, and over. */
+/** Completes the only operation under way. */
 static inline void ctn_inline_complete(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);

@@ -1,9 +1,9 @@
-/* Blocking calls of small blocks, given as others were that went by a direct
- * plan with all links on the node. With more ranks than cores such a call takes
- * as long as all ranks of a core take turns; and in a turn it is not
- * instructions that count, but pages of code and of data, and jumps between
- * them. So what such a call does stands here once more, together, and without
- * calls of other functions. Its messages are those of call/inline.h. */
+/* Blocking calls of small blocks that are in the call cache: direct schedules
+ * with all links on the node. On oversubscribed cores such a call takes as long
+ * as all ranks of a core take turns. In a turn the cost is in pages of code and
+ * data and in jumps between them, not in instructions. Therefore this file
+ * repeats the path in one place, without calls of other functions. Its messages
+ * are those of call/inline.h. */
 
 #include <string.h>
 
@@ -14,11 +14,11 @@
 _Static_assert(CTN_NEIGHBOR_INLINE_BYTES < CTN_LINK_POSTED_MIN,
                "messages here have not been put where they are wanted");
 
-/** Copy a block of a few bytes at least 1. */
+/** Copies a short block of at least 1 byte. */
 static inline void copy_short(unsigned char *target,
                               const unsigned char *source, size_t bytes)
 {
-    if (bytes >= 8) { /* which may overlap */
+    if (bytes >= 8) { /* the two copies may overlap */
         uint64_t first, last;
         memcpy(&first, source, 8);
         memcpy(&last, source + bytes - 8, 8);
@@ -31,8 +31,8 @@ static inline void copy_short(unsigned char *target,
     }
 }
 
-/** Copy a block, which is not empty. One loop, not unrolled: what is run comes
- * out of few cache lines. */
+/** Copies a block that is not empty. One loop, not unrolled: its code takes few
+ * cache lines. */
 __attribute__((noinline)) CTN_TURN static void
 copy(unsigned char *target, const unsigned char *source, size_t bytes)
 {
@@ -48,7 +48,7 @@ copy(unsigned char *target, const unsigned char *source, size_t bytes)
     memcpy(target + bytes - VECTOR, source + bytes - VECTOR, VECTOR);
 }
 
-/** What was seen of calls that are given so, or NULL. */
+/** The cache entry of a call, or NULL. */
 static inline const ctn_inline_call_cache_t *
 find_cached(const ctn_inline_path_t *path, const ctn_neighbor_call_t *call)
 {
@@ -66,7 +66,7 @@ find_cached(const ctn_inline_path_t *path, const ctn_neighbor_call_t *call)
                : NULL;
 }
 
-/** Copy what goes from this rank to itself. */
+/** Copies the blocks from this rank to itself. */
 CTN_COLD static void make_local_copies(const ctn_inline_small_t *small)
 {
     const ctn_schedule_t *schedule = small->local_copies;
@@ -93,8 +93,8 @@ static inline void send_all(const ctn_inline_small_t *small, uint64_t seq)
     }
 }
 
-/** Take what is here of those that are missing. @return messages that are of
- * another length */
+/** Receives the missing messages that have arrived. @return a mask of those
+ * with a length mismatch */
 static inline uint64_t receive_here(const ctn_inline_small_t *small,
                                     uint64_t seq, uint64_t *missing)
 {
@@ -118,8 +118,8 @@ static inline uint64_t receive_here(const ctn_inline_small_t *small,
     return mismatch;
 }
 
-/** What is here, until all is or nothing will come any more. @return messages
- * that are of another length */
+/** Receives until all messages have arrived, or the operation was aborted.
+ * @return a mask of those with a length mismatch */
 static inline uint64_t receive_all(const ctn_inline_small_t *small,
                                    uint64_t seq, ctn_exec_t *exec,
                                    uint64_t *missing)
@@ -134,7 +134,7 @@ static inline uint64_t receive_all(const ctn_inline_small_t *small,
 
 /* ---- blocking calls ---- */
 
-/** Messages of another length go the usual way, on which that is found out. */
+/** Messages with a mismatch take the general path, which reports it. */
 CTN_COLD static catena_status_t end_mismatch(const ctn_neighbor_call_t *call,
                                              uint64_t seq, uint64_t mismatch)
 {
@@ -142,11 +142,11 @@ CTN_COLD static catena_status_t end_mismatch(const ctn_neighbor_call_t *call,
     catena_status_t status = ctn_neighbor_validate(call, &x);
     status =
         status == CATENA_OK ? ctn_exchange_rest(&x, seq, mismatch) : status;
-    ctn_exec_wake(call->neighborhood->exec); /* whom that told something */
+    ctn_exec_wake(call->neighborhood->exec); /* the peers that were notified */
     return status;
 }
 
-/** Whether a call may begin that is given so. */
+/** Whether a call may run inline. */
 static inline const ctn_inline_call_cache_t *
 begin(const ctn_neighbor_call_t *call, ctn_inline_small_t *small, uint64_t *seq)
 {
@@ -161,7 +161,7 @@ begin(const ctn_neighbor_call_t *call, ctn_inline_small_t *small, uint64_t *seq)
     }
     *small = cache->small;
     small->send = call->send.buffer;
-    /* Our own buffer: catena writes to what it receives only. */
+    /* The caller's buffer. catena writes only to receive buffers. */
     small->recv = (unsigned char *)(uintptr_t)call->recv.buffer;
     return cache;
 }
@@ -209,7 +209,7 @@ CTN_TURN static bool wait_small(ctn_op_t *op)
     if (!ctn_inline_is_sole(op)) {
         return false;
     }
-    /* Those that do not fit are still missing for the phases. */
+    /* Messages with a mismatch are left to the phases. */
     uint64_t mismatch = receive_all(&x->small, op->seq, op->exec, &x->missing);
     x->missing |= mismatch;
     if (x->missing != 0) {
@@ -220,7 +220,7 @@ CTN_TURN static bool wait_small(ctn_op_t *op)
     return true;
 }
 
-/** A request has ends of its own, beside its state, if there is room. */
+/** A request copies the link ends behind its state if there is space. */
 static void keep_ends(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);

@@ -8,14 +8,14 @@
 /* What small blocks are sent and received through. Ranks that share a core
  * touch it in every turn: few cache lines, in few pages. */
 
-/* Blocks up to CTN_NEIGHBOR_INLINE_BYTES bytes are copied by what is quickest
- * to start; they are not wanted anywhere (CTN_LINK_POSTED_MIN). */
+/* Blocks of at most CTN_NEIGHBOR_INLINE_BYTES bytes use a copy with a low start
+ * cost. They are never posted (CTN_LINK_POSTED_MIN). */
 
-/** One end of a link, where it is mapped here. */
+/** One end of a link, mapped here. */
 typedef struct ctn_inline_end {
-    ctn_slot_t *slots; /* [ring] at the receiver */
-    /* Payloads longer than a slot's, [ring]: from the slots on, and from one to
-     * the next; in cache lines. */
+    ctn_slot_t *slots; /* [generation] at the receiver */
+    /* Eager buffers [generation], in cache lines: distance from the slots, and
+     * from one buffer to the next. */
     uint32_t eager;
     uint16_t eager_lines;
     uint16_t neighbor; /* in the list of targets or of sources */
@@ -27,7 +27,7 @@ static inline ctn_slot_t *ctn_inline_slot(const ctn_inline_end_t *end,
     return end->slots + ctn_link_generation(seq);
 }
 
-/** Where the payload of a message is that is not longer than they may be. */
+/** The payload of a message within the eager limit. */
 static inline unsigned char *ctn_inline_payload(const ctn_inline_end_t *end,
                                                 uint64_t seq, size_t bytes)
 {
@@ -39,13 +39,14 @@ static inline unsigned char *ctn_inline_payload(const ctn_inline_end_t *end,
     return (unsigned char *)end->slots + lines * CTN_LINE;
 }
 
-/** An exchange of small blocks, which all have one length: where they lie in
- * the caller's buffers, and what they go through. */
+/** An exchange of small blocks of one length: where they lie in the caller's
+ * buffers, and their link ends. */
 typedef struct ctn_inline_small {
     const ctn_inline_end_t *end; /* [sends], then [receives] */
     const unsigned char *send;
     unsigned char *recv;
-    const ctn_schedule_t *local_copies; /* a plan that has some; else NULL */
+    const ctn_schedule_t *local_copies; /* a schedule with local copies, else
+                                           NULL */
     uint32_t sends, receives;
     uint32_t send_step; /* from one block to the next */
     uint32_t bytes;     /* also from one received block to the next */

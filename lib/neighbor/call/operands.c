@@ -1,6 +1,6 @@
-/* NBR-8. Reductions of neighbors: what the sources have sent is combined in
- * their order, from the messages in which it lies. So one that comes early
- * waits there, and nothing is copied but where there is a single source. */
+/* NBR-8. Reductions: reduces the operands of the sources in their order,
+ * directly from their messages. An operand that arrives early waits in its
+ * message. Data are copied only if there is a single source. */
 
 #include <string.h>
 
@@ -11,8 +11,8 @@ static ctn_pending_block_t *operand(const ctn_exchange_t *x, uint32_t source)
     return &x->execution->pending[x->execution->schedule->staged + source];
 }
 
-/** Where the result comes into being: in place not where it belongs, since that
- * is still to be sent. NULL: no memory. */
+/** Where the result is computed: in place not at its target, which is still to
+ * be sent. NULL: no memory. */
 static unsigned char *result_of(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
@@ -29,15 +29,15 @@ static unsigned char *result_of(ctn_op_t *op)
     return execution->result;
 }
 
-/** Functions of users get operands as aligned as their elements may have to be:
- * to the greatest power of two that divides these, up to 16 bytes. */
+/** User functions get operands aligned to the greatest power of two that
+ * divides the size of an element, up to 16 bytes. */
 static bool is_aligned(const ctn_reducer_t *by, const void *operand)
 {
     size_t divisor = by->type->bytes & -by->type->bytes;
     return ((uintptr_t)operand & ((divisor < 16 ? divisor : 16) - 1)) == 0;
 }
 
-/** out = left op right, of the whole length. */
+/** out = left op right, over the whole length. */
 static catena_status_t combine(ctn_op_t *op, const void *left,
                                const void *right, void *out)
 {
@@ -60,7 +60,7 @@ static catena_status_t combine(ctn_op_t *op, const void *left,
     return done ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
-/** A copy of an operand is the result, for now. */
+/** Copies an operand to the result. */
 static catena_status_t copy_to_result(ctn_op_t *op,
                                       const ctn_pending_block_t *pending)
 {
@@ -72,7 +72,7 @@ static catena_status_t copy_to_result(ctn_op_t *op,
     return ctn_pending_block_used(op, pending);
 }
 
-/** The second operand, with the first. */
+/** Reduces the first and the second operand. */
 static catena_status_t begin_result(ctn_op_t *op,
                                     const ctn_pending_block_t *second)
 {
@@ -91,7 +91,7 @@ static catena_status_t begin_result(ctn_op_t *op,
     return status == CATENA_OK ? ctn_pending_block_used(op, second) : status;
 }
 
-/** The next one is here. The first of all waits for the second. */
+/** Reduces the next operand. The first one waits for the second. */
 static catena_status_t fold(ctn_op_t *op, uint32_t source)
 {
     ctn_exchange_t *x = ctn_op_state(op);

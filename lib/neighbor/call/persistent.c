@@ -1,12 +1,13 @@
-/* Persistent requests. Ranks may start several of them in any order, so each
- * has links of its own: as many as its plan has, with their own slots and
- * counts, and a sequence of its own for its starts.
+/* Persistent requests. Ranks may start several requests in any order, so each
+ * request has links of its own: as many as its schedule has, with their own
+ * slots, counts and sequence.
  *
- * They are connected through the links that the plan has already, by one
- * message along each: the sender says where its cell and its end are, and the
- * receiver writes into that end where its slots are. When the request is freed
- * both ends of a link tell each other that they send nothing more; then the
- * memory goes back. So nobody waits for ranks that no link leads to. */
+ * They are connected through the links of the schedule, with one message along
+ * each. The sender tells where its link control and its link end are; the
+ * receiver writes the position of its slots into that link end. When the
+ * request is freed, both ends of a link notify each other that they send
+ * nothing more; then the memory is released. So no rank waits for a rank that
+ * it has no link to. */
 
 #include "neighbor/call/persistent.h"
 
@@ -16,14 +17,14 @@
 #include "core/cache_line.h"
 #include "neighbor/link/protocol.h"
 
-/** What the other side writes of a link; in the heap. */
-typedef struct end {
-    uint64_t word; /* the three behind it are there */
+/** The data of a link that the other end writes; in the heap. */
+typedef struct link_end {
+    uint64_t word; /* the three members behind it are set */
     uint64_t slots;
     uint64_t eager;
     uint64_t eager_bytes;
     uint64_t end;    /* of the receiver */
-    uint64_t closed; /* it sends nothing more */
+    uint64_t closed; /* the other end sends nothing more */
     uint64_t unused[2];
 } link_end_t;
 
@@ -35,19 +36,19 @@ typedef struct hello {
     uint64_t end; /* of the sender */
 } hello_t;
 
-typedef struct hidden {
+typedef struct own_links {
     catena_neighborhood_t neighborhood; /* first; what the request runs on */
     catena_neighborhood_t *of;
-    ctn_op_t *request; /* NULL: it has been freed already */
+    ctn_op_t *request; /* NULL: it has been freed */
     const ctn_schedule_t *original;
-    ctn_schedule_t schedule; /* the same, through the own links */
-    ctn_schedule_t *hello;   /* a message along each link of the original */
+    ctn_schedule_t schedule; /* the original, with the own links */
+    ctn_schedule_t *hello;   /* one message along each link of the original */
     hello_t *sent;           /* [outs] */
     hello_t *came;           /* [ins] */
-    void *memory;            /* links and ends, in the heap */
+    void *memory;            /* links and link ends, in the heap */
     link_end_t *out_end;     /* [outs] */
     link_end_t *in_end;      /* [ins] */
-    uint64_t *other;         /* [outs + ins]: ends of the others */
+    uint64_t *other;         /* [outs + ins]: link ends of the peers */
 } own_links_t;
 
 /** State of the operation that connects. */
@@ -56,7 +57,7 @@ typedef struct connecting {
     own_links_t *hidden;
 } connecting_t;
 
-/** Wide payloads of all links of a request take so much at most. */
+/** Limit of the eager buffers of all links of a request. */
 #define EAGER_ALL ((size_t)256 << 10)
 #define EAGER_LEAST ((size_t)1 << 10)
 
@@ -68,10 +69,10 @@ static uint64_t offset_of(const own_links_t *hidden, const void *memory)
     return offset;
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
-/** Copies of the ends, which lie elsewhere and know nothing of the others yet.
- * False: no memory. */
+/** Copies the link ends: at other addresses, without state. False: no memory.
+ */
 static bool copy_links(own_links_t *hidden)
 {
     const ctn_schedule_t *original = hidden->original;
@@ -124,7 +125,7 @@ static bool take_memory(own_links_t *hidden)
     return true;
 }
 
-/** The plan that connects: of one round, through the original links. */
+/** The schedule that connects: one round, through the original links. */
 static bool make_hello(own_links_t *hidden)
 {
     const ctn_schedule_t *original = hidden->original;
@@ -161,7 +162,7 @@ static bool make_hello(own_links_t *hidden)
     return true;
 }
 
-/** What operations look at is the original's, but for what changes. */
+/** Copies the original neighborhood except for what differs. */
 static void set_up(own_links_t *hidden)
 {
     catena_neighborhood_t *view = &hidden->neighborhood;
@@ -188,7 +189,7 @@ static void set_up(own_links_t *hidden)
     hidden->schedule.uniform = NULL;
     hidden->schedule.aggregates = NULL;
     hidden->schedule.memory = NULL;
-    hidden->schedule.out = NULL; /* its own are to come */
+    hidden->schedule.out = NULL; /* set later */
     hidden->schedule.in = NULL;
 }
 
@@ -229,7 +230,7 @@ static ctn_step_t finalize(ctn_op_t *op)
     return ctn_exchange_phases[3].run(op);
 }
 
-/** Tell the senders where they may write from now on. */
+/** Tells the senders where they may write. */
 static ctn_step_t send_ends(ctn_op_t *op)
 {
     own_links_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
@@ -274,8 +275,7 @@ static ctn_step_t receive_ends(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Its first start may begin. Others count on it: who cannot go on tells them.
- */
+/** The first start may begin. Other ranks depend on it: a failure aborts. */
 static void finish(ctn_op_t *op)
 {
     own_links_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
@@ -297,10 +297,13 @@ static void finish(ctn_op_t *op)
     ctn_sequence_open(&hidden->neighborhood.sequence, CTN_LINK_FLIGHT);
 }
 
-static const ctn_phase_t phases[] = {
-    {"begin", begin},     {"short messages", pass}, {"exchange", exchange},
-    {"settle", finalize}, {"answer", send_ends},    {"hear", receive_ends},
-    {NULL, NULL}};
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"short messages", pass},
+                                     {"exchange", exchange},
+                                     {"finalize", finalize},
+                                     {"send ends", send_ends},
+                                     {"receive ends", receive_ends},
+                                     {NULL, NULL}};
 
 static const ctn_neighbor_collective_t connecting = {
     .algorithm = {.name = "neighbor request",
@@ -332,7 +335,8 @@ static bool connect(own_links_t *hidden)
                                .base = (unsigned char *)hidden->came,
                                .bytes = sizeof(hello_t),
                                .step = sizeof(hello_t)};
-    op->persistent = true; /* its run is not kept: its plan goes */
+    op->persistent = true; /* its execution is not kept: its schedule is
+                              freed */
     if (ctn_exchange_prepare_for(&c->x, hidden->hello) != CATENA_OK) {
         ctn_op_release(op);
         return false;
@@ -394,10 +398,10 @@ static void give_back(ctn_op_t *op)
 }
 
 static const ctn_phase_t closing_phases[] = {
-    {"leave", close_all}, {"await", await_all}, {NULL, NULL}};
+    {"close", close_all}, {"await", await_all}, {NULL, NULL}};
 
 static const ctn_algorithm_t closing = {
-    .name = "freeing of a neighbor request",
+    .name = "free of a neighbor request",
     .state_bytes = sizeof(own_links_t *),
     .phases = closing_phases,
     .release = give_back,
@@ -419,9 +423,10 @@ static void dispose(void *what)
     ctn_op_start_background(op, true);
 }
 
-/* ---- all of it ---- */
+/* ---- the request ---- */
 
-/** The plan for a call; without bundles, which have numbers of their own. */
+/** The schedule for a call. Not one with aggregates, which have numbers of
+ * their own. */
 static const ctn_schedule_t *schedule_for(const ctn_exchange_t *x)
 {
     const ctn_schedule_t *chosen = ctn_exchange_choose(x);

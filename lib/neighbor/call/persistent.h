@@ -3,10 +3,10 @@
 
 #include "neighbor/call/executor.h"
 
-/** Have a persistent request run on links of its own: its state is set but for
- * what ctn_exchange_prepare does. These links are connected by a detached
- * operation of the neighborhood, so requests match in the order in which they
- * are initialized; starts wait for that. Without memory for it all ends. */
+/** Gives a persistent request links of its own. Its state is set except for
+ * what ctn_exchange_prepare does. A detached operation of the neighborhood
+ * connects the links, so requests match in the order of initialization; starts
+ * wait for it. If there is no memory, everything is aborted. */
 catena_status_t ctn_neighbor_own_links(ctn_op_t *op);
 
 #endif

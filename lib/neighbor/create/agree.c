@@ -1,5 +1,5 @@
-/* What all ranks of a neighborhood are to know alike: one double scan of the
- * group's chain. Rounds: ceil(log2 p). */
+/* Agreement of all ranks of a neighborhood: one double scan of the group's
+ * chain. Rounds: ceil(log2 p). */
 
 #include <assert.h>
 #include <string.h>

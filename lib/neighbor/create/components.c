@@ -1,13 +1,14 @@
-/* Whether edges join all ranks that have neighbors. From each of them a way
- * leads from neighbor to lower neighbor, down to a rank that has none below it:
- * where there is only one such, as in grids and rings, all are joined, and a
- * sum tells. Else rank 0 puts the graph together: O(edges) memory there. */
+/* Whether edges connect all ranks that have neighbors. From each of these ranks
+ * a path leads to lower and lower neighbors, down to a rank without a lower
+ * one. If there is only one such rank, as in grids and rings, the graph is
+ * connected, and a sum shows it. Otherwise rank 0 gathers the graph: O(edges)
+ * memory there. */
 
 #include <stdlib.h>
 
 #include "neighbor/create/create.h"
 
-/** An edge as its higher end tells it. */
+/** An edge, as its higher end sends it. */
 typedef struct joined {
     uint32_t rank; /* for ctn_sparse_exchange: 0, then the higher end */
     uint32_t lower;
@@ -44,8 +45,7 @@ static joined_t *list_lower(const catena_neighborhood_t *neighborhood,
 
 /* ---- at rank 0 ---- */
 
-/** Who stands for the component of a rank; ways get shorter as they are gone.
- */
+/** The representative of a rank's component (union-find with path halving). */
 static uint32_t find(uint32_t *above, uint32_t rank)
 {
     while (above[rank] != rank) {

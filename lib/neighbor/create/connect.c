@@ -1,24 +1,24 @@
-/* Links between the ends of edges: each rank takes memory for its ends, and
- * tells those at the other ends where it is. One delivery of a record for each
- * end. Endpoints to other nodes are made when something is sent first. */
+/* Connects links: each rank takes memory for its link ends, and tells the ranks
+ * at the other ends where it is, in one sparse exchange of a record for each
+ * end. Endpoints to other nodes are connected by the first message. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "neighbor/create/create.h"
 
-/** What one end of a link tells the other. */
-typedef struct record {
-    uint32_t
-        rank; /* for ctn_sparse_exchange: who it is for, then who it is from */
+/** What one end of a link sends to the other. */
+typedef struct link_record {
+    uint32_t rank; /* for ctn_sparse_exchange: target, then origin */
     uint32_t is_receiver;
     uint64_t process;
-    uint64_t offset; /* of the receiver's slots, or of the sender's cell */
-    uint64_t eager;  /* of the receiver's wide payloads */
+    uint64_t offset; /* of the receiver's slots, or of the sender's link
+                        control */
+    uint64_t eager;  /* of the receiver's eager buffers */
     uint64_t eager_bytes;
 } link_record_t;
 
-/** Ends of links, and the order in which the other ends find them. */
+/** Link ends, and the order in which the other ends find them. */
 typedef struct links {
     catena_neighborhood_t *neighborhood;
     uint32_t outs, ins;
@@ -31,7 +31,7 @@ typedef struct links {
 
 /* ---- memory ---- */
 
-/** How long messages may be that wait in the receiver's memory. */
+/** Sets the longest messages for eager buffers. */
 static void set_eager_bytes(links_t *links)
 {
     ctn_link_kind_t local_kind = links->neighborhood->exec->oversubscribed
@@ -80,7 +80,7 @@ static void give_memory(links_t *links)
     ctn_exec_free(links->neighborhood->exec, links->memory);
 }
 
-/* ---- telling ---- */
+/* ---- records ---- */
 
 static uint64_t offset_of(const links_t *links, const void *memory)
 {
@@ -125,7 +125,8 @@ static catena_status_t set_peer(const links_t *links, ctn_link_peer_t *peer,
                        : CATENA_OK;
 }
 
-/** What came is in the order of the keys: by rank, then as it listed them. */
+/** Received records are in the order of the keys: by rank, then as that rank
+ * listed them. */
 static catena_status_t take_records(links_t *links, const link_record_t *record,
                                     size_t count)
 {
@@ -154,7 +155,8 @@ static catena_status_t take_records(links_t *links, const link_record_t *record,
                : status;
 }
 
-/** The k-th link from a peer with the k-th to it: both ends pair them alike. */
+/** Pairs the k-th link from a peer with the k-th link to it. Both ends find the
+ * same pairs. */
 static void pair(links_t *links)
 {
     uint32_t i = 0;
@@ -171,7 +173,7 @@ static void pair(links_t *links)
     }
 }
 
-/** Make them. @return a status that is the same on all ranks */
+/** Connects the links. @return a status that is the same on all ranks */
 static catena_status_t connect(links_t *links)
 {
     catena_group_t *group = links->neighborhood->group;
@@ -180,7 +182,7 @@ static catena_status_t connect(links_t *links)
     if (record != NULL && links->to != NULL && links->from != NULL &&
         take_memory(links) == CATENA_OK) {
         fill_records(links, record);
-    } else { /* tells all */
+    } else { /* NULL: all ranks learn of it */
         free(record);
         record = NULL;
         count = 1;
@@ -203,9 +205,9 @@ static catena_status_t connect(links_t *links)
     return status;
 }
 
-/* ---- whose links ---- */
+/* ---- links of edges and of schedules ---- */
 
-/** Keys of the edges that have a link, which take its number. */
+/** Reduces the keys to edges that have a link; index: of the link. */
 static uint32_t linked(const ctn_edge_t *edge, ctn_edge_key_t *key,
                        uint32_t count)
 {

@@ -1,7 +1,7 @@
-/* NBR-5. Making a neighborhood: all ranks agree on what it is to be, the ends
- * of edges find each other, links are connected, and plans are made of them.
- * What one rank finds wrong all know at the end of each step, so all give up
- * together. Rounds: ceil(log2 p) for each of some deliveries and scans of the
+/* NBR-5. Creates a neighborhood: all ranks agree on its properties, the ends of
+ * edges match, links are connected, and schedules are built. Each step ends
+ * with an agreement, so if one rank finds an error all ranks fail together.
+ * Rounds: ceil(log2 p) for each of several sparse exchanges and scans of the
  * group's chain. Memory: O(degree). */
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "core/cache_line.h"
 #include "neighbor/grid/grid.h"
 
-/* ---- what all ranks must say alike ---- */
+/* ---- what must be the same on all ranks ---- */
 
 enum {
     SAME_OPERATIONS,
@@ -29,7 +29,7 @@ static const char *const same_names[SAMES] = {"the operations",
                                               "the grid (or that there is one)",
                                               "CATENA_CHECK"};
 
-/* FNV-1a (Fowler, Noll, Vo), by whole numbers. */
+/* FNV-1a (Fowler, Noll, Vo) over whole numbers. */
 #define DIGEST_BEGIN UINT64_C(0xcbf29ce484222325)
 
 static uint64_t digest(uint64_t hash, uint32_t value)
@@ -45,7 +45,7 @@ static uint64_t digest_all(uint64_t hash, const int *value, size_t count)
     return hash;
 }
 
-/** 0: none. */
+/** 0: no grid. */
 static uint64_t grid_digest(const ctn_grid_t *grid)
 {
     if (grid == NULL) {
@@ -63,13 +63,13 @@ static void log_difference(const catena_group_t *group, uint32_t which)
 {
     if (group->chain.place.rank == 0) {
         ctn_error(group->exec->log,
-                  "neighborhood: %s must be the same on all ranks and are not",
+                  "neighborhood: %s must be the same on all ranks, and differ",
                   same_names[which]);
     }
 }
 
-/** Agree on what is the same everywhere, if it is. The largest of a value and
- * that of its complement tell. */
+/** Checks that these arguments are the same on all ranks: compares the maximum
+ * of each value with that of its complement. */
 static catena_status_t
 agree_on_arguments(catena_group_t *group, const ctn_graph_t *graph,
                    const catena_neighborhood_info_t *info, int requested,
@@ -103,7 +103,7 @@ agree_on_arguments(catena_group_t *group, const ctn_graph_t *graph,
                : status;
 }
 
-/* ---- its memory ---- */
+/* ---- memory ---- */
 
 static ctn_edge_t *copy_edges(const ctn_edge_t *edge, uint32_t count,
                               bool weighted)
@@ -165,7 +165,7 @@ static bool quiet(const ctn_attachment_t *attachment)
            neighborhood->users->count == 0;
 }
 
-/** NULL: no memory; then the grid is not taken over. */
+/** NULL: no memory; then the grid is still the caller's. */
 static catena_neighborhood_t *allocate(catena_group_t *group,
                                        const ctn_graph_t *graph,
                                        const catena_neighborhood_info_t *info)
@@ -201,7 +201,8 @@ static catena_neighborhood_t *allocate(catena_group_t *group,
 
 /* ---- steps ---- */
 
-/** Edges to other ranks have links, in the order of the list. */
+/** Numbers the links: edges to other ranks have one, in the order of the list.
+ */
 static void number_links(ctn_edge_t *edge, uint32_t count, uint32_t own)
 {
     uint32_t links = 0;
@@ -212,7 +213,7 @@ static void number_links(ctn_edge_t *edge, uint32_t count, uint32_t own)
     }
 }
 
-/** Find out what there is to know of the edges. */
+/** Matches the edges and finds the facts about the graph. */
 static catena_status_t find_facts(catena_neighborhood_t *neighborhood)
 {
     ctn_nodes_t nodes;
@@ -244,7 +245,7 @@ static catena_status_t build(catena_neighborhood_t *neighborhood, bool reorder)
     return status == CATENA_OK ? ctn_schedules_make(neighborhood) : status;
 }
 
-/** What this rank has been told to run. -1: auto. */
+/** The algorithm that this rank is asked to use. -1: auto. */
 static int find_requested(const catena_group_t *group,
                           const catena_neighborhood_info_t *info,
                           catena_status_t *failed)

@@ -3,79 +3,80 @@
 
 #include "neighbor/neighborhood.h"
 
-/* The steps of making a neighborhood, which create.c puts together. */
+/* The steps of the creation of a neighborhood, which create.c runs. */
 
-/** create.c: room for so many sources and as many targets, all zeros. Both are
- * malloc'd, the caller's. */
+/** create.c: space for `count` sources and as many targets, all zeros.
+ * malloc'd; the caller frees them. */
 catena_status_t ctn_edge_lists(size_t count, ctn_edge_t **source,
                                ctn_edge_t **target);
 
-/** An edge in the order in which both ends find it: by the rank at the other
- * end, then label, then as it was listed. */
+/** The order in which both ends find an edge: by the rank at the other end,
+ * then by label, then by position in the list. */
 typedef struct ctn_edge_key {
     uint32_t rank;
     uint32_t label;
     uint32_t index; /* in the list */
 } ctn_edge_key_t;
 
-/** Keys of a list in order; of CATENA_PROC_NULL there is none. malloc'd, the
- * caller's. NULL: no memory. */
+/** Keys of a list in order, without edges of CATENA_PROC_NULL. malloc'd; the
+ * caller frees them. NULL: no memory. */
 ctn_edge_key_t *ctn_edge_keys(const ctn_edge_t *edge, uint32_t edges,
                               uint32_t *count);
 
-/** Where the ranks of a group are. */
+/** The nodes of a group. */
 typedef struct ctn_nodes {
     uint32_t own;     /* lowest rank of the group on this node */
-    uint32_t on_node; /* ranks */
+    uint32_t on_node; /* ranks on this node */
     uint32_t nodes;
 } ctn_nodes_t;
 
-/** create/facts.c: find out. Collective; blocks. */
+/** create/facts.c: finds the nodes. Collective; blocks. */
 catena_status_t ctn_neighbor_nodes(catena_group_t *group, ctn_nodes_t *nodes);
 
-/** Whether a rank is on this one's node, once that has been found out. */
+/** Whether a rank is on this node. ctn_neighbor_nodes has run. */
 bool ctn_neighbor_is_local(catena_group_t *group, uint32_t rank);
 
-/** create/facts.c: fill in the census, from edges that are matched. Collective;
- * blocks.
+/** create/facts.c: finds the facts about a graph whose edges are matched.
+ * Collective; blocks.
  * @param status this rank's so far
- * @return the worst of all ranks' */
+ * @return the worst status of all ranks */
 catena_status_t ctn_neighbor_graph_facts(catena_neighborhood_t *neighborhood,
                                          const ctn_nodes_t *nodes,
                                          catena_status_t status);
 
-/** create/components.c: how many parts the graph has that no edge joins, ranks
- * without neighbors left out. Collective; blocks. */
+/** create/components.c: number of connected components, without ranks that have
+ * no neighbors. Collective; blocks. */
 catena_status_t ctn_neighbor_components(catena_neighborhood_t *neighborhood,
                                         uint64_t *components);
 
-/** create/agree.c: all give weights to their edges or nobody does; who has none
- * says nothing. Collective; blocks.
+/** create/agree.c: checks that all ranks give weights to their edges, or none
+ * does. A rank without edges does not count. Collective; blocks.
  * @param status this rank's so far
  * @param any    this rank has edges
- * @return the worst of all ranks', or ERR_ARG, which is logged */
+ * @return the worst status of all ranks, or ERR_ARG (logged) */
 catena_status_t ctn_neighbor_agree_weights(catena_group_t *group,
                                            catena_status_t status, bool any,
                                            bool weighted, bool *all_weighted);
 
-/** create/match.c: both ends of each edge find each other: sets peer_index,
- * node, and the weight that counts. Collective; blocks.
- * @return ERR_ARG where this rank or one that it names said something else,
- *         which is logged; the caller tells all */
+/** create/match.c: matches both ends of each edge: sets peer_index, node and
+ * the weight that counts. Collective; blocks.
+ * @return ERR_ARG if the lists of this rank and of a peer differ (logged); the
+ *         caller tells all ranks
+ */
 catena_status_t ctn_neighbor_match(catena_neighborhood_t *neighborhood,
                                    uint32_t node);
 
-/** create/connect.c: the links of all edges, whose numbers are set. Collective;
- * blocks. */
+/** create/connect.c: connects the links of all edges. Their numbers are set.
+ * Collective; blocks. */
 catena_status_t ctn_neighbor_connect(catena_neighborhood_t *neighborhood);
 
-/** create/reorder.c: put the ranks in an order that suits the graph: the group
- * becomes another one, and this rank gets the edges of its new number.
- * Collective; blocks. Edges have to match. */
+/** create/reorder.c: reorders the ranks to suit the graph. The group is
+ * replaced, and this rank gets the edges of its new rank. The edges are
+ * matched. Collective; blocks. */
 catena_status_t ctn_neighbor_reorder(catena_neighborhood_t *neighborhood);
 
-/** Release a neighborhood but for its group, which nobody may put into any
- * more. */
+/** Releases a neighborhood except for its group. No rank may put into its links
+ * any more. */
 void ctn_neighborhood_release(catena_neighborhood_t *neighborhood);
 
 #endif

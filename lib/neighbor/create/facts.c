@@ -1,5 +1,4 @@
-/* What all ranks of a neighborhood know of it: where its edges lead, on how
- * many nodes. */
+/* Facts about a neighborhood that all ranks know: its nodes and edges. */
 
 #include <stdlib.h>
 
@@ -20,7 +19,7 @@ static ctn_step_t need_topo(ctn_op_t *op)
     return ctn_topo_need(op, query->group, &query->topo);
 }
 
-/** The root of a node is the first of its ranks. */
+/** The first rank of a node represents it. */
 static ctn_step_t read_topo(ctn_op_t *op)
 {
     const query_t *query = ctn_op_state(op);

@@ -1,7 +1,7 @@
-/* Graphs whose edges any rank may contribute: each edge is told to both of its
- * ends in one delivery, whose order is that of the lists: by the rank that
- * contributed it, then as that one listed it. So the ends agree, too, which of
- * several edges is which. Memory: O(edges contributed and had). */
+/* Graphs whose edges any rank may contribute: one sparse exchange sends each
+ * edge to both of its ends. The lists have the order of that exchange: by the
+ * contributing rank, then as it listed them. So both ends find the same order
+ * of parallel edges. Memory: O(edges contributed and edges at this rank). */
 
 #include <limits.h>
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 
 #include "neighbor/create/create.h"
 
-/** What an end is told of an edge. */
+/** What an end receives of an edge. */
 typedef struct edge_end {
     uint32_t
-        rank; /* for ctn_sparse_exchange: who it is for, then who told it */
-    uint32_t is_target; /* the edge leads to `peer`, else from there */
+        rank; /* for ctn_sparse_exchange: target, then the contributing rank */
+    uint32_t is_target; /* the edge leads to `peer`, else it comes from there */
     uint32_t peer;
     int32_t weight;
 } edge_end_t;
@@ -25,7 +25,7 @@ typedef struct contribution {
     const int *degrees;
     const int *targets;
     const int *weights;
-    size_t edges; /* once it is checked */
+    size_t edges; /* set by the check */
 } contribution_t;
 
 /* ---- arguments ---- */
@@ -94,7 +94,7 @@ static catena_status_t check_targets(const catena_group_t *group,
     return CATENA_OK;
 }
 
-/* ---- delivery ---- */
+/* ---- exchange ---- */
 
 /** Both ends of each edge. NULL: no memory. */
 static edge_end_t *list_ends(const contribution_t *contribution)
@@ -139,15 +139,14 @@ static catena_status_t fill(const edge_end_t *edge_end, size_t count,
     return CATENA_OK;
 }
 
-/** From what each rank contributes to what each one has. @return this rank's
- * status */
+/** Sends contributed edges to their ends. @return this rank's status */
 static catena_status_t exchange(catena_group_t *group,
                                 const contribution_t *contribution,
                                 ctn_graph_t *graph)
 {
     edge_end_t *edge_end = list_ends(contribution);
-    size_t count =
-        edge_end != NULL ? 2 * contribution->edges : 1; /* NULL: tells all */
+    size_t count = edge_end != NULL ? 2 * contribution->edges
+                                    : 1; /* NULL: all ranks learn of it */
     void *came = NULL;
     size_t came_count = 0;
     catena_status_t status = ctn_sparse_exchange(

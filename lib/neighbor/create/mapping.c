@@ -4,32 +4,32 @@
 
 #include "neighbor/create/create.h"
 
-/* Everything is gathered at rank 0, which finds the places and tells them. */
+/* Rank 0 gathers the graph, computes the places and sends them. */
 
-/** What a rank says: first its node, then each edge. */
+/** What a rank sends: first its node, then each edge. */
 typedef struct graph_record {
-    uint32_t rank; /* 0; as it comes: whose it is */
+    uint32_t rank; /* 0; when received: the origin */
     uint32_t of;   /* lowest rank on the node, or target; NO_MEMORY */
     uint64_t weight;
 } graph_record_t;
 
 #define NO_MEMORY UINT32_MAX
 
-/** What it hears. */
+/** What a rank receives. */
 typedef struct place_record {
     uint32_t rank;
     uint32_t place;
     uint64_t status;
 } place_record_t;
 
-/** At rank 0, from what all have said. */
+/** The graph at rank 0. */
 typedef struct gathered {
     uint32_t *node; /* [size], counted from 0 */
     size_t edges;
     ctn_map_edge_t *edge;
 } gathered_t;
 
-/** Say where this rank is, and its edges: those of `graph`, or none. */
+/** Sends this rank's node and its edges: those of `graph`, or none. */
 static catena_status_t gather(catena_group_t *group, const ctn_graph_t *graph,
                               graph_record_t **came, size_t *came_count)
 {
@@ -60,8 +60,9 @@ static catena_status_t gather(catena_group_t *group, const ctn_graph_t *graph,
     return status;
 }
 
-/** Sort what came into nodes and edges. The first rank on a node says itself,
- * before the others do: so nodes are counted in the order of these. */
+/** Separates the records into nodes and edges. The first rank of a node refers
+ * to itself and comes before the others of the node, so nodes are numbered in
+ * the order of their first ranks. */
 static catena_status_t sort_out(uint32_t size, const graph_record_t *came,
                                 size_t came_count, gathered_t *gathered)
 {
@@ -88,7 +89,7 @@ static catena_status_t sort_out(uint32_t size, const graph_record_t *came,
     return CATENA_OK;
 }
 
-/** Rank 0 tells everybody its place, or why there is none. */
+/** Rank 0 sends each rank its place, or the error. */
 static catena_status_t send_places(catena_group_t *group,
                                    const uint32_t place[],
                                    catena_status_t status, int *own)
@@ -134,8 +135,8 @@ static catena_status_t map(const gathered_t *gathered, uint32_t size,
                          place, &before, &after);
 }
 
-/** Of a graph, or of a grid. All take part to the end, whatever happens to
- * them.
+/** Reorders a graph or a grid. All ranks take part to the end, whatever their
+ * status.
  * @return this rank's status */
 static catena_status_t reorder(catena_group_t *group, const ctn_graph_t *graph,
                                const ctn_grid_t *grid, const int weights[],

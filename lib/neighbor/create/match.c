@@ -1,25 +1,25 @@
-/* NBR-5. Both ends of every edge find each other. Each rank tells its neighbors
- * how it names them, and compares what it hears with its own lists: so what
- * does not fit is seen at both ends. One delivery of a record for each edge at
- * either end; O(degree) memory, O(degree log degree) time. */
+/* NBR-5. Matches both ends of every edge. Each rank sends its neighbors its
+ * view of the edges, and compares what it receives with its own lists: both
+ * ends find a difference. One sparse exchange of a record for each end of an
+ * edge; O(degree) memory, O(degree log degree) time. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "neighbor/create/create.h"
 
-/** What the rank at one end says of an edge to the one at the other. */
-typedef struct record {
-    uint32_t
-        rank; /* for ctn_sparse_exchange: who it is for, then who it is from */
-    uint32_t is_target; /* it names the other one as target, else as source */
+/** An edge, as one end sends it to the other. */
+typedef struct edge_record {
+    uint32_t rank;      /* for ctn_sparse_exchange: target, then origin */
+    uint32_t is_target; /* the origin lists the other rank as target, else as
+                           source */
     uint32_t label;
     uint32_t index; /* in its list */
     int32_t weight;
     uint32_t node;
 } edge_record_t;
 
-/* More ranks that do not agree with this one are counted only. */
+/* Further differences are only counted. */
 enum { MOST_REPORTS = 4 };
 
 typedef struct match {
@@ -59,15 +59,15 @@ ctn_edge_key_t *ctn_edge_keys(const ctn_edge_t *edge, uint32_t edges,
     return key;
 }
 
-/* ---- complaints ---- */
+/* ---- reports ---- */
 
 static const char *times(uint32_t count)
 {
     return count == 1 ? "time" : "times";
 }
 
-/** `named` times rank `from` names `to` as target, `known` times that one
- * names it as source. */
+/** Reports that rank `from` lists `to` as target `named` times, and `to` lists
+ * `from` as source `known` times. */
 static void report(match_t *match, uint32_t from, uint32_t to, uint32_t named,
                    uint32_t known)
 {
@@ -75,9 +75,9 @@ static void report(match_t *match, uint32_t from, uint32_t to, uint32_t named,
     if (++match->reports > MOST_REPORTS) {
         return;
     }
-    if (named == known) { /* grids that are not the same */
+    if (named == known) { /* grids that differ */
         ctn_error(log,
-                  "neighborhood: ranks %u and %u do not mean the same by the "
+                  "neighborhood: ranks %u and %u disagree on the "
                   "edges from the first to the second",
                   from, to);
         return;
@@ -89,8 +89,8 @@ static void report(match_t *match, uint32_t from, uint32_t to, uint32_t named,
               from, to, named, times(named), to, from, known, times(known));
 }
 
-/** This rank and `peer` do not agree on the edges between them in one
- * direction. Edges to itself are in both of its lists: it says so once. */
+/** Reports that this rank and `peer` differ in the edges between them in one
+ * direction. Edges to itself are in both lists of a rank: reported once. */
 static void differ(match_t *match, bool is_target, uint32_t peer, uint32_t mine,
                    uint32_t theirs)
 {
@@ -102,15 +102,15 @@ static void differ(match_t *match, bool is_target, uint32_t peer, uint32_t mine,
     }
 }
 
-/* ---- comparing ---- */
+/* ---- comparison ---- */
 
-/** What one of the own lists is compared with. */
+/** One of the own lists, and what it is compared with. */
 typedef struct side {
     bool is_target; /* the own list is that of targets */
     ctn_edge_t *edge;
     const ctn_edge_key_t *key; /* in order */
     uint32_t keys;
-    const edge_record_t *record; /* by those at the other ends, in order */
+    const edge_record_t *record; /* from the other ends, in order */
     uint32_t count;
 } side_t;
 
@@ -165,7 +165,8 @@ static void compare(match_t *match, const side_t *side)
     }
 }
 
-/** What is said of targets comes first, both in the order it came. */
+/** Moves records about targets to the front, both kinds in the order they came.
+ */
 static uint32_t partition(edge_record_t *record, uint32_t count,
                           edge_record_t *buffer)
 {
@@ -182,7 +183,7 @@ static uint32_t partition(edge_record_t *record, uint32_t count,
     return of_targets;
 }
 
-/* ---- saying ---- */
+/* ---- records ---- */
 
 static void fill_records(const side_t *side, uint32_t node,
                          edge_record_t *record)
@@ -208,7 +209,7 @@ static catena_status_t exchange(match_t *match, side_t *source, side_t *target,
     if (record != NULL && source->key != NULL && target->key != NULL) {
         fill_records(target, node, record);
         fill_records(source, node, record + target->keys);
-    } else { /* tells all */
+    } else { /* NULL: all ranks learn of it */
         free(record);
         record = NULL;
         count = 1;

@@ -1,13 +1,12 @@
-/* New numbers for the ranks of a graph, so that heavy neighbors share a node.
- * What is numbered are places in the graph, so lists stay as they are: whoever
- * gets a place gets the lists of the rank that had its number. Two deliveries,
- * and a split. */
+/* Rank reordering: heavy neighbors get places on one node. The ranks are
+ * renumbered, the graph is not: the rank that gets a place gets the lists of
+ * the rank that had this number. Two sparse exchanges and a split. */
 
 #include <stdlib.h>
 
 #include "neighbor/grid/grid.h"
 
-/** An edge on its way to whoever has the place of the rank that listed it. */
+/** An edge on its way to the rank that gets the place of its owner. */
 typedef struct moved {
     uint32_t rank; /* for ctn_sparse_exchange */
     uint32_t is_target;
@@ -52,7 +51,7 @@ static catena_status_t unpack(catena_neighborhood_t *neighborhood,
     return CATENA_OK;
 }
 
-/** Whoever has the place of this rank's number. */
+/** Finds the rank that gets the place of this rank's number. */
 static catena_status_t find_successor(catena_group_t *group, uint32_t place,
                                       uint32_t *who)
 {
@@ -68,7 +67,7 @@ static catena_status_t find_successor(catena_group_t *group, uint32_t place,
     return status;
 }
 
-/** Hand the own lists on, and take those of the new place. */
+/** Sends the own lists to that rank, and receives those of the new place. */
 static catena_status_t move(catena_neighborhood_t *neighborhood, uint32_t place)
 {
     catena_group_t *group = neighborhood->group;
@@ -100,8 +99,8 @@ static catena_status_t move(catena_neighborhood_t *neighborhood, uint32_t place)
 
 /* ---- places ---- */
 
-/** What edges weigh by direction, where they have directions. NULL: all the
- * same, or no memory. */
+/** The weights of a derived graph by direction. NULL: not derived, or no
+ * memory. */
 static int *direction_weights(const catena_neighborhood_t *neighborhood)
 {
     const ctn_grid_t *grid = neighborhood->grid;

@@ -1,10 +1,11 @@
-/* NBR-5. Records from any members of a chain to any others, along its
- * log-chain: in round d, the greatest distance first, what is for members 2^d
- * or more away goes a step of 2^d. Moody, Ahn, de Supinski: Exascale Algorithms
- * for Generalized MPI_Comm_split, EuroMPI 2011, section 2, has the log-chain.
- * Rounds: ceil(log2 p). Messages: two per member and round. Bytes: every record
- * travels as many steps as its distance has bits that are set. Memory: what is
- * on its way through a member, and once more what of it moves in a round. */
+/* NBR-5. Sparse exchange: records from any members of a chain to any others,
+ * along its log-chain. In round d, the greatest distance first, records for
+ * members 2^d or more away go a step of 2^d. Moody, Ahn, de Supinski: Exascale
+ * Algorithms for Generalized MPI_Comm_split, EuroMPI 2011, section 2, describes
+ * the log-chain. Rounds: ceil(log2 p). Messages: two per member and round.
+ * Bytes: every record travels one step for each bit that is set in its
+ * distance. Memory: the records on their way through a member, and once more
+ * those that move in a round. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,30 +16,30 @@
 
 enum { LEFT, RIGHT };
 
-/** How a record travels; the rest follows. */
+/** The start of a record on its way; the data follow. */
 typedef struct label {
     uint32_t to;
     uint32_t from;
 } label_t;
 
-/** Records that are here. */
-typedef struct vector {
+/** The records at this member. */
+typedef struct record_vector {
     unsigned char *memory;
     size_t count;
     size_t capacity;
 } record_vector_t;
 
-typedef struct exchange {
+typedef struct sparse_exchange {
     /* arguments */
     const ctn_chain_t *chain;
     size_t bytes; /* of a record with its label */
     record_vector_t *vector;
-    /* working */
-    unsigned round; /* counts down; what is left to do */
+    /* state */
+    unsigned round; /* counts down: rounds to do */
     bool sent;
     bool here[2];
-    /* This member's, or that of one it has heard from: it has no memory, and
-     * only says so on. */
+    /* A member without memory sends this status on instead of records: its own,
+     * or one that it received. */
     catena_status_t status;
     ctn_send_handle_t send_handle[2];
     ctn_receive_handle_t receive_handle[2];
@@ -89,7 +90,8 @@ static bool leaves(const sparse_exchange_t *exchange,
     return side == RIGHT ? to >= rank + step : to + step <= rank;
 }
 
-/** The message to `side`: the status, then what goes there. NULL: no memory. */
+/** Composes the message to `side`: the status, then the records. NULL: no
+ * memory. */
 static unsigned char *compose(const sparse_exchange_t *exchange, unsigned side,
                               size_t *bytes)
 {
@@ -115,7 +117,7 @@ static unsigned char *compose(const sparse_exchange_t *exchange, unsigned side,
     return message;
 }
 
-/** What stays moves together. */
+/** Closes the gaps between the remaining records. */
 static void keep_rest(const sparse_exchange_t *exchange)
 {
     record_vector_t *vector = exchange->vector;
@@ -179,7 +181,7 @@ static ctn_step_t send_both(ctn_op_t *op, sparse_exchange_t *exchange)
     return CTN_STEP_MOVED;
 }
 
-/** Take over the message from `side`. */
+/** Takes the records of the message from `side`. */
 static void take(sparse_exchange_t *exchange, unsigned side)
 {
     const ctn_receive_handle_t *receive_handle =
@@ -272,23 +274,23 @@ static void finish(ctn_op_t *op)
 
 static const ctn_phase_t phases[] = {{"begin", begin},
                                      {"rounds", rounds},
-                                     {"judge", end_with_status},
+                                     {"status", end_with_status},
                                      {NULL, NULL}};
 
-/* What a member says from the beginning goes on to all others, whatever is
- * between them: each distance is a sum of steps in falling order. What it says
- * later goes where records would have gone that it had to let go of. */
+/* A status that a member has from the beginning reaches all others, whatever
+ * lies between them: each distance is a sum of steps in falling order. A later
+ * status goes where records would have gone that the member dropped. */
 static const ctn_algorithm_t algorithm = {
-    .name = "neighborhood/deliver",
+    .name = "neighborhood/sparse_exchange",
     .state_bytes = sizeof(sparse_exchange_t),
     .phases = phases,
     .synchronizing = true,
     .finish = finish,
 };
 
-/* ---- what goes in and what comes out ---- */
+/* ---- input and output ---- */
 
-/** The caller's records with their labels. */
+/** Copies the caller's records and adds their labels. */
 static catena_status_t fill(record_vector_t *vector, uint32_t from,
                             size_t bytes, size_t count,
                             const unsigned char *record)
@@ -318,8 +320,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Those of one member have stayed in order all the way: so by member, then as
- * they lie. */
+/** Sorts the records by origin. Those of one origin are still in their order.
+ */
 static catena_status_t put_in_order(ctn_exec_t *exec,
                                     const record_vector_t *vector, size_t bytes,
                                     void **came)

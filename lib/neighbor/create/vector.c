@@ -31,7 +31,7 @@ void ctn_vector_sparse_exchange(catena_group_t *group, catena_status_t *status,
     bool good = *status == CATENA_OK;
     size_t count = 0;
     *came = (ctn_vector_t){0};
-    /* Records that cannot be had tell all that they are missing. */
+    /* NULL instead of records tells all ranks that they are missing. */
     catena_status_t ran =
         ctn_sparse_exchange(group, bytes, good ? vector->count : 1,
                             good ? vector->item : NULL, &came->item, &count);

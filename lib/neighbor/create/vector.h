@@ -3,22 +3,22 @@
 
 #include "neighbor/neighborhood.h"
 
-/** Something of which there will be more. */
+/** An array that grows. */
 typedef struct ctn_vector {
     void *item;
     uint32_t count;
     uint32_t capacity;
 } ctn_vector_t;
 
-/** Room for one more of `bytes`, zeroed; NULL: no memory. */
+/** Appends an item of `bytes`, zeroed. NULL: no memory. */
 void *ctn_vector_add(ctn_vector_t *vector, size_t bytes);
 void ctn_vector_drop(ctn_vector_t *vector);
 
-/** Deliver records, as ctn_sparse_exchange does; `pile` is dropped. Whose
- * status is bad already still calls it: then nothing comes to anybody, and all
- * learn that something is wrong, though not all at once.
+/** Sends records by ctn_sparse_exchange and drops `vector`. A rank with an
+ * error status must call it, too: then no rank receives anything, and all ranks
+ * learn of an error, though not all at once.
  * @param[in,out] status this rank's
- * @param[out]    came   to be dropped */
+ * @param[out]    came   received records; the caller drops them */
 void ctn_vector_sparse_exchange(catena_group_t *group, catena_status_t *status,
                                 ctn_vector_t *vector, size_t bytes,
                                 ctn_vector_t *came);

@@ -1,5 +1,5 @@
-/* Grids, graphs derived from them, and parts of them, as the application makes
- * and asks them. */
+/* Cartesian grids, graphs derived from them, and subgrids: the public
+ * functions. */
 
 #include <limits.h>
 #include <stdlib.h>
@@ -7,11 +7,10 @@
 
 #include "neighbor/grid/grid.h"
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
-/** Make a neighborhood of a grid that lies over the whole group; both are given
- * away.
- * @param failed this rank's so far; the grid may be NULL then */
+/** Makes a neighborhood of a grid that covers the whole group. Takes over both.
+ * @param failed this rank's status so far; if an error, the grid may be NULL */
 static catena_status_t make(catena_group_t *group, unsigned operations,
                             ctn_grid_t *grid, const int *weights,
                             const catena_neighborhood_info_t *info,
@@ -30,7 +29,7 @@ static catena_status_t make(catena_group_t *group, unsigned operations,
     return status;
 }
 
-/** As the caller has it, but for whether ranks may be numbered anew. */
+/** The caller's info with this value of `reorder`. */
 static catena_neighborhood_info_t
 with_reorder(const catena_neighborhood_info_t *info, int reorder)
 {
@@ -74,7 +73,7 @@ static catena_status_t check_size(const catena_group_t *group,
     return CATENA_OK;
 }
 
-/** How many ranks the grid has, if all say the same. */
+/** Checks that the size of the grid is the same on all ranks. */
 static catena_status_t agree_on_size(catena_group_t *group,
                                      catena_status_t failed, int size)
 {
@@ -84,8 +83,8 @@ static catena_status_t agree_on_size(catena_group_t *group,
     if (status == CATENA_OK && most[0] != ~most[1]) {
         if (catena_group_rank(group) == 0) {
             ctn_error(group->exec->log,
-                      "grid: some ranks say that it has %llu ranks, others "
-                      "%llu; the dimensions must be the same on all",
+                      "grid: it has %llu ranks on some ranks and %llu on "
+                      "others; the dimensions must be the same on all",
                       (unsigned long long)~most[1],
                       (unsigned long long)most[0]);
         }
@@ -94,7 +93,7 @@ static catena_status_t agree_on_size(catena_group_t *group,
     return status;
 }
 
-/** The first `size` ranks of a group, which goes; NULL for the others. */
+/** The first `size` ranks of a group, which is freed. NULL on other ranks. */
 static catena_status_t first_ranks(catena_group_t *group, int size,
                                    catena_group_t **part)
 {
@@ -112,8 +111,8 @@ static catena_status_t first_ranks(catena_group_t *group, int size,
     return status != CATENA_OK ? status : freed;
 }
 
-/** Of what ranks of a group have made of parts of it: all get theirs, or none
- * does. */
+/** Ranks of a group have made neighborhoods of parts of it: all of them
+ * succeed, or none does. */
 static catena_status_t hand_out(catena_group_t *group, catena_status_t status,
                                 catena_neighborhood_t *made,
                                 catena_neighborhood_t **out)
@@ -236,9 +235,9 @@ catena_status_t catena_cart_derive_graph(catena_neighborhood_t *cart, int ndirs,
                 out);
 }
 
-/* ---- parts of grids ---- */
+/* ---- subgrids ---- */
 
-/** The grid of the dimensions that remain. NULL: no memory. */
+/** The grid of the remaining dimensions. NULL: no memory. */
 static ctn_grid_t *remaining(const ctn_grid_t *grid, const int *remain)
 {
     ctn_grid_t *part = ctn_grid_create(grid->ndims, grid->dims, grid->periods,
@@ -255,7 +254,7 @@ static ctn_grid_t *remaining(const ctn_grid_t *grid, const int *remain)
     return part;
 }
 
-/** Which of the parts this rank is in: its place in the other dimensions. */
+/** The subgrid of this rank: its place in the dropped dimensions. */
 static int part_of(const ctn_grid_t *grid, const int *remain)
 {
     int part = 0;
@@ -287,8 +286,8 @@ catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
                             : CATENA_ERR_NO_MEMORY;
     if (grid != NULL && ctn_grid_size(grid) != catena_group_size(own)) {
         ctn_error(cart->exec->log,
-                  "grid: a part of it is to have %d ranks, but %d came; what "
-                  "remains must be the same on all ranks",
+                  "grid: a subgrid of %d ranks has %d members; the remaining "
+                  "dimensions must be the same on all ranks",
                   ctn_grid_size(grid), catena_group_size(own));
         status = CATENA_ERR_ARG;
     }
@@ -299,7 +298,7 @@ catena_status_t catena_cart_sub(catena_neighborhood_t *cart, const int remain[],
     return hand_out(cart->group, status, made, out);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static const ctn_grid_t *grid_of(const catena_neighborhood_t *cart)
 {

@@ -1,6 +1,6 @@
 /* Dimensions of a grid, as even as possible: the smallest difference between
- * the largest and the smallest, and of those with the same difference the one
- * whose largest is smallest, then whose next one is, and so on. */
+ * the largest and the smallest dimension; among those, the smallest largest
+ * one, then the smallest next one, and so on. */
 
 #include <catena/neighbor.h>
 #include <stdbool.h>
@@ -29,7 +29,7 @@ static void find_divisors(int n, divisors_t *divisors)
     }
 }
 
-/** d to the power of `count`; a number above n where it is above n. */
+/** d to the power of `count`, or a number above n if it is above n. */
 static int64_t power(int d, int count, int n)
 {
     int64_t product = 1;
@@ -39,8 +39,8 @@ static int64_t power(int d, int count, int n)
     return product;
 }
 
-/** n as a product of `count` factors from `least` to `most` that do not
- * increase. The first factor is tried in ascending order. */
+/** Writes n as a product of `count` factors from `least` to `most` in falling
+ * order. Tries the first factor in ascending order. */
 static bool factor(const divisors_t *divisors, int n, int count, int least,
                    int most, int *factors)
 {
@@ -61,15 +61,16 @@ static bool factor(const divisors_t *divisors, int n, int count, int least,
     return false;
 }
 
-/** Factors that are left over are 1: more than these are never above 1. */
+/** At most this many factors are above 1. The others are 1. */
 enum { MOST_FACTORS = 31 };
 
-/** The largest factor is tried in ascending order. The smallest is at most the
- * root of n, so an end comes when even that would be too far away. */
+/** Tries the largest factor in ascending order. The smallest factor is at most
+ * the root of n, so the search ends when even the root would be too far away.
+ */
 static bool most_even(const divisors_t *divisors, int n, int count, int *best)
 {
     int factors[MOST_FACTORS];
-    int difference = n; /* more than there can be */
+    int difference = n; /* above any possible difference */
     if (count == 0) {
         return n == 1;
     }

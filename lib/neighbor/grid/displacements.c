@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/** Of n places on a ring; none for 0, n, -n. */
+/** The shortest displacement on a ring of n places; 0 for multiples of n. */
 static int shortest(int hop, int n)
 {
     hop %= n;
@@ -10,7 +10,7 @@ static int shortest(int hop, int n)
     return hop > n / 2 ? hop - n : hop;
 }
 
-/** Vector i along a dimension, as it was given. */
+/** Displacement i along a dimension, as the caller gave it. */
 static int raw_displacement(const ctn_grid_t *grid, uint32_t i, int dimension)
 {
     if (grid->ndirs > 0) {
@@ -33,7 +33,7 @@ static void set_hops(ctn_displacements_t *displacements)
     }
 }
 
-/** Borders hide from some ranks what an edge weighs. */
+/** Open borders cut edges at some ranks, so the ranks agree on the weights. */
 static catena_status_t agree_weights(const catena_neighborhood_t *neighborhood,
                                      ctn_displacements_t *displacements,
                                      catena_status_t status)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static int *copy_of(const int *from, size_t count)
 {
@@ -51,7 +51,7 @@ void ctn_grid_free(ctn_grid_t *grid)
     }
 }
 
-/* ---- places ---- */
+/* ---- coordinates ---- */
 
 int ctn_grid_size(const ctn_grid_t *grid)
 {
@@ -112,8 +112,8 @@ int ctn_grid_along(const ctn_grid_t *grid, int dimension, int64_t distance)
 
 /* ---- edges ---- */
 
-/** Of each dimension the lower neighbor, then the upper one. What goes to lower
- * coordinates has an even label, and comes from the upper neighbor. */
+/** For each dimension the lower neighbor, then the upper one. Messages to lower
+ * coordinates have an even label and come from the upper neighbor. */
 static void set_neighbors(const ctn_grid_t *grid, ctn_edge_t *source,
                           ctn_edge_t *target)
 {
