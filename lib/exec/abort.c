@@ -1,9 +1,10 @@
-/* Ranks that cannot go on, for want of memory or of a peer, tell the others,
- * who may wait for them and have no connection to that peer: each has a word in
- * the block of its world, which is looked at now and then. Who hears of it
- * ends, too, and passes it on to all it has an endpoint to; since the first
- * barrier of the world these lead from every rank to every other one. Simulated
- * ranks hear of it from the simulator, so that they need not look. */
+/* Abort. A rank that cannot go on, for lack of memory or of a peer, notifies
+ * the other ranks: they may wait for it without a connection to the lost peer.
+ * Each rank has an abort flag in its block of the world, which it polls from
+ * time to time. A rank that sees it set aborts, too, and notifies all ranks
+ * that it has an endpoint to. After the first barrier of the world these
+ * connect every rank to every other one. The simulator notifies simulated ranks
+ * itself, so they do not poll. */
 
 #include "exec/exec.h"
 
@@ -32,7 +33,7 @@ void ctn_exec_abort(ctn_exec_t *exec, catena_status_t status)
     abandon(exec->network, status);
     for (size_t i = 0; exec->abort_flag != NULL && i < exec->endpoint_slots;
          i++) {
-        if (exec->endpoints[i] != NULL) { /* one that fails knows already */
+        if (exec->endpoints[i] != NULL) { /* a failed one needs no notice */
             (void)ctn_signal(exec->endpoints[i], exec->abort_flag_offset,
                              (uint64_t)-status);
         }

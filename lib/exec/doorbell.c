@@ -1,7 +1,7 @@
-/* Doorbells. Datagram sockets with names in the abstract namespace of Linux:
- * they vanish with their process, so a killed rank leaves nothing behind, and
- * they can be waited for together with the network's event descriptor, which a
- * futex cannot. */
+/* Doorbells are datagram sockets with names in Linux's abstract namespace. Such
+ * a socket vanishes with its process, so a killed rank leaves nothing behind,
+ * and unlike a futex it can be polled together with the network's event
+ * descriptor. */
 
 #include "exec/doorbell.h"
 
@@ -14,8 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/** The name of a local rank's socket. The heap's id is random, so it is no
- * other job's. @return its length */
+/** The name of a local rank's socket. The heap's id is random, so no other job
+ * has it. @return its length */
 static socklen_t name_of(const ctn_doorbell_t *doorbell, uint32_t rank,
                          struct sockaddr_un *name)
 {
@@ -46,7 +46,7 @@ void ctn_doorbell_open(ctn_doorbell_t *doorbell, const ctn_log_t *log,
     doorbell->named =
         rank < CTN_HEAP_DOORBELLS && doorbell->fd >= 0 && take_name(doorbell);
     if (!doorbell->named) {
-        ctn_debug(log, "no doorbell (%s): long waits are in short naps",
+        ctn_debug(log, "no doorbell (%s): long waits use short sleeps",
                   rank < CTN_HEAP_DOORBELLS ? strerror(errno)
                                             : "too many ranks");
     }
@@ -67,12 +67,11 @@ void ctn_doorbell_close(ctn_doorbell_t *doorbell)
 void ctn_doorbell_arm(ctn_doorbell_t *doorbell)
 {
     char datagram;
-    /* In this order: who finds `anyone` set finds this rank, too. */
+    /* In this order: a rank that finds `anyone` set finds this rank, too. */
     __atomic_store_n(&doorbell->node->asleep[doorbell->rank], 1,
                      __ATOMIC_SEQ_CST);
     __atomic_store_n(&doorbell->node->anyone, 1, __ATOMIC_SEQ_CST);
-    /* Now: a ring for something that is seen in the look that follows may be
-     * forgotten as well. */
+    /* Now: the poll that follows sees everything that these rings announced. */
     while (recv(doorbell->fd, &datagram, sizeof(datagram), 0) >= 0) {
     }
 }
@@ -82,7 +81,7 @@ static void send_datagram(const ctn_doorbell_t *doorbell, uint32_t rank)
     static const char datagram = 1;
     struct sockaddr_un name;
     socklen_t bytes = name_of(doorbell, rank, &name);
-    /* It may be gone, or have a note already. */
+    /* The rank may be gone, or have a datagram already. */
     (void)sendto(doorbell->fd, &datagram, sizeof(datagram),
                  MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&name, bytes);
 }

@@ -1,5 +1,4 @@
-/* Endpoints by process: found here after their first use, wherever they lead.
- */
+/* Endpoints by process, on and off the node, cached after their first use. */
 
 #include <stdlib.h>
 
@@ -58,7 +57,7 @@ bool ctn_exec_is_local(const ctn_exec_t *exec, uint64_t process)
 catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
                                  ctn_endpoint_t **endpoint)
 {
-    if (exec->virtual_time) { /* the simulator finds them by itself */
+    if (exec->virtual_time) { /* the simulator has its own table */
         return exec->local->ops->connect(exec->local, process, endpoint);
     }
     ctn_endpoint_t *known = exec->endpoints[endpoint_slot(exec, process)];

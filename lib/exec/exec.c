@@ -28,7 +28,7 @@ void ctn_exec_release(ctn_exec_t *exec)
 {
     ctn_doorbell_close(&exec->doorbell);
     free_operations(exec->pool);
-    free_operations(exec->active); /* that an error has cut short */
+    free_operations(exec->active); /* ended by an error */
     while (exec->deferred_frees != NULL) {
         ctn_deferred_free_t *kept = exec->deferred_frees;
         exec->deferred_frees = kept->next;
@@ -46,7 +46,7 @@ void ctn_exec_release(ctn_exec_t *exec)
 void ctn_exec_defer_free(ctn_exec_t *exec, void *block)
 {
     ctn_deferred_free_t *kept = block != NULL ? malloc(sizeof(*kept)) : NULL;
-    if (kept != NULL) { /* else it is lost, but not harmful */
+    if (kept != NULL) { /* else the memory leaks, which does no harm */
         *kept = (ctn_deferred_free_t){exec->deferred_frees, block};
         exec->deferred_frees = kept;
     }
@@ -129,7 +129,7 @@ CTN_HOT static void sequence_completed(ctn_sequence_t *sequence,
     }
 }
 
-/** Let those queued operations begin that now may, in start order. */
+/** Activate the queued operations that may run, in start order. */
 CTN_HOT static void sequence_activate(ctn_sequence_t *sequence)
 {
     while (sequence->queue != NULL &&
@@ -199,15 +199,15 @@ CTN_HOT static void op_finish(ctn_op_t *op)
     if (sequence != NULL) {
         sequence_activate(sequence);
     }
-    if (op->detached) { /* the channel may go with it */
+    if (op->detached) { /* the sequence may be freed with it */
         sequence->detached--;
         exec->background_done += op->background;
         ctn_op_release(op);
     }
 }
 
-/** True when the operation it called is over. The child advances by itself,
- * as every active operation does. */
+/** True when the child operation is done. It advances by itself, as every
+ * active operation does. */
 static bool child_done(ctn_op_t *op)
 {
     ctn_op_t *child = op->child;
@@ -222,7 +222,7 @@ static bool child_done(ctn_op_t *op)
     return true;
 }
 
-/** Run an active operation as far as it goes. True: something was done. */
+/** Run an active operation as far as it goes. True: there was progress. */
 CTN_HOT static bool run_phases(ctn_op_t *op)
 {
     bool moved = false;
@@ -257,8 +257,8 @@ CTN_HOT static bool run_phases(ctn_op_t *op)
         }
         moved = true;
     }
-    /* Sources of puts belong to the transport until it says otherwise; after
-     * an error of the network nothing will say so any more. */
+    /* Sources of puts belong to the transport until it completes them. After an
+     * error of the network it completes none. */
     if (op->pending != 0 && op->exec->status == CATENA_OK) {
         ctn_op_set_network(op, true);
         return moved;
@@ -267,16 +267,16 @@ CTN_HOT static bool run_phases(ctn_op_t *op)
     return true;
 }
 
-/** The same, and wake those of the node whom it told something. */
+/** The same, and wake the ranks of the node that it sent flags to. */
 CTN_HOT static bool op_advance(ctn_op_t *op)
 {
-    ctn_exec_t *exec = op->exec; /* the operation may be gone afterwards */
+    ctn_exec_t *exec = op->exec; /* the operation may be freed below */
     bool moved = run_phases(op);
     ctn_exec_wake(exec);
     return moved;
 }
 
-/** Advance the network; true when something came. */
+/** Advance the network; true: there was an event. */
 static bool progress_network(ctn_exec_t *exec)
 {
     if (exec->network == NULL) {
@@ -284,7 +284,8 @@ static bool progress_network(ctn_exec_t *exec)
     }
     int result = exec->network->ops->progress(exec->network);
     if (result < 0 && exec->virtual_time && exec->status == CATENA_OK) {
-        exec->status = (catena_status_t)result; /* all hear of it by itself */
+        /* The simulator notifies all ranks. */
+        exec->status = (catena_status_t)result;
     } else if (result < 0) {
         ctn_exec_abort(exec, (catena_status_t)result);
     }
@@ -305,7 +306,7 @@ CTN_HOT static void enqueue(ctn_sequence_t *sequence, ctn_op_t *op)
 /** False: no memory. */
 static bool insert_barrier(ctn_sequence_t *sequence, ctn_exec_t *exec)
 {
-    ctn_op_t *barrier = sequence->hooks->make(exec, sequence);
+    ctn_op_t *barrier = sequence->hooks->make_barrier(exec, sequence);
     if (barrier == NULL) {
         return false;
     }
@@ -324,8 +325,8 @@ static bool insert_epoch_barriers(ctn_sequence_t *sequence, ctn_exec_t *exec)
     return put;
 }
 
-/** Every rank starts the same operations in the same order, so all of them put
- * fences and epoch barriers at the same places. */
+/** Every rank starts the same operations in the same order, so all ranks insert
+ * barriers at the same places. */
 CTN_HOT static bool insert_barriers(ctn_sequence_t *sequence,
                                     const ctn_op_t *op)
 {
@@ -350,7 +351,7 @@ CTN_HOT void ctn_op_start(ctn_op_t *op)
     op->waits_for = -1;
     op->next = NULL;
     if (op->exec->virtual_time) {
-        /* A simulated rank that never waits would not hear of its death. */
+        /* A simulated rank that never waits would not see its own failure. */
         (void)progress_network(op->exec);
     }
     ctn_sequence_t *sequence = op->sequence;
@@ -360,7 +361,7 @@ CTN_HOT void ctn_op_start(ctn_op_t *op)
         return;
     }
     if (!insert_barriers(sequence, op)) {
-        /* Numbers do not agree with the others' any more. */
+        /* The numbers differ from those of other ranks now. */
         ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
         op->status = CATENA_ERR_NO_MEMORY;
         op->state = CTN_OP_DONE;
@@ -456,7 +457,7 @@ void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes)
 
 /* ---- progress ---- */
 
-/** Advance every active operation; true when one did something. */
+/** Advance every active operation; true: there was progress. */
 CTN_HOT static bool progress_operations(ctn_exec_t *exec)
 {
     exec->spin_polls = 0;
@@ -467,7 +468,7 @@ CTN_HOT static bool progress_operations(ctn_exec_t *exec)
         bool had_child = op->child != NULL;
         if (op_advance(op)) {
             moved = true;
-            /* It may have released its child, which `next` may be. */
+            /* It may have released its child, which may be `next`. */
             if (had_child) {
                 return true;
             }
@@ -551,12 +552,12 @@ catena_status_t ctn_exec_progress(ctn_exec_t *exec)
     return exec->status;
 }
 
-/** After a look at all operations, which maybe moved something. */
+/** Called after all operations were polled; `moved`: there was progress. */
 CTN_TURN static void wait_on(ctn_exec_t *exec, ctn_backoff_t *backoff,
                              bool moved)
 {
-    /* Polling the network costs system calls: do it at once when an operation
-     * waits for it, now and then when only peers may. */
+    /* Progressing the network costs system calls: do it in every poll if an
+     * operation waits for it, otherwise in every eighth. */
     if (exec->network_waits > 0 || backoff->misses % 8 == 7 ||
         exec->virtual_time) {
         moved |= progress_network(exec);

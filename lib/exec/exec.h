@@ -17,32 +17,32 @@
 #include "heap/heap.h"
 #include "transports/transport.h"
 
-/* The one mechanism that runs everything. An algorithm is a list of phases
- * and a state; exec calls the phase that an operation is in until it says
- * that the next may begin. Blocking is start and wait; nonblocking is start,
- * progress, test; a persistent operation keeps its state between starts. No
- * phase ever blocks, so any number of operations of any number of groups
- * advance together, on any transport. */
+/* The engine that runs all operations. An algorithm is a list of phases and a
+ * state; exec calls the current phase of an operation until it reports that the
+ * next may begin. A blocking call is start and wait; a nonblocking one is
+ * start, progress, test; a persistent operation keeps its state between starts.
+ * No phase blocks, so any number of operations of any number of groups advance
+ * together, on any transport. */
 
-/** What small blocking calls go through: kept together, in few pages. With more
- * than a few ranks on a core each finds an empty TLB whenever it runs again. */
+/** Code of small blocking calls, placed together in few pages. With more than a
+ * few ranks on a core each rank finds an empty TLB whenever it runs again. */
 #define CTN_HOT __attribute__((hot))
-/** The same for what ranks that share a core run in every turn, from a barrier
- * to the next small call and back: one piece of code in one or two pages, and
- * no calls out of it but to give the core away. */
+/** Code that ranks that share a core run in every turn, from a barrier to the
+ * next small call and back: contiguous in one or two pages, without calls out
+ * of it except to yield the core. */
 #define CTN_TURN __attribute__((section(".text.sorted.catena.1")))
-/** The same, at the beginning of a page; once. */
+/** The same, at the beginning of a page. One function only. */
 #define CTN_TURN_FIRST                                                         \
     __attribute__((section(".text.sorted.catena.0"), aligned(4096)))
-/** The same, behind all others, which fill that page but for what is left. */
+/** The same, after all others, in the remainder of that page. */
 #define CTN_TURN_LAST __attribute__((section(".text.sorted.catena.2")))
-/** What they hardly ever come to: to be kept out of that. */
+/** Cold paths, kept out of the hot pages. */
 #define CTN_COLD __attribute__((cold, noinline))
 
-/** What a phase reports. */
+/** The result of a phase. */
 typedef enum ctn_step {
-    CTN_STEP_WAIT,  /* nothing could be done: waits for a word */
-    CTN_STEP_MOVED, /* something was done, call again */
+    CTN_STEP_WAIT,  /* no progress possible: waits for a flag */
+    CTN_STEP_MOVED, /* progress was made, call again */
     CTN_STEP_NEXT,  /* the phase is over */
     CTN_STEP_FAIL   /* op->status says why */
 } ctn_step_t;
@@ -52,26 +52,29 @@ typedef struct ctn_phase {
     ctn_step_t (*run)(ctn_op_t *op);
 } ctn_phase_t;
 
-/** The first phase sets up the working part of the state from its arguments,
- * so an operation can be started again. `phases` ends with a NULL run. */
+/** The first phase initializes the working part of the state from its
+ * arguments, so an operation can be started again. `phases` ends with a NULL
+ * run. */
 typedef struct ctn_algorithm {
     const char *name;
     size_t state_bytes;
     const ctn_phase_t *phases;
-    /** No rank completes it before all ranks of the channel have started. */
+    /** No rank completes it before all ranks of the sequence have started it.
+     */
     bool synchronizing;
-    /** Called once when it ends, however it ends; may be NULL. */
+    /** Called once when the operation ends, with or without an error; may be
+     * NULL. */
     void (*finish)(ctn_op_t *op);
-    /** Called once when the operation is given back, for what it keeps from
-     * start to start; may be NULL. */
+    /** Called once when the operation is released, for what it keeps between
+     * starts; may be NULL. */
     void (*release)(ctn_op_t *op);
-    /** Of operations that run aside: whether it may run, and end. */
+    /** For background operations: whether it may run, and end. */
     bool (*ready)(const ctn_op_t *op);
 } ctn_algorithm_t;
 
 typedef enum ctn_op_state {
     CTN_OP_INACTIVE,
-    CTN_OP_QUEUED, /* waits for earlier operations of its channel */
+    CTN_OP_QUEUED, /* waits for earlier operations of its sequence */
     CTN_OP_ACTIVE,
     CTN_OP_DONE
 } ctn_op_state_t;
@@ -80,35 +83,37 @@ typedef enum ctn_op_state {
 #define CTN_STAGING_BYTES 65536u
 
 struct catena_request {
-    /* A cache line that is all of this that those without phases touch. */
+    /* The one cache line of a request that is touched when it runs without its
+     * phases. */
     ctn_exec_t *exec;
-    ctn_sequence_t *sequence; /* NULL: only calls others, has no sequence */
+    ctn_sequence_t *sequence; /* NULL: only calls others, has no number */
     uint64_t seq;
-    /* Of requests that may go without their phases; else NULL.
-     * start: nothing else is under way; do at once what the first phases would.
-     * It is active afterwards, in the list of those. False: it is to be
-     * started. wait: it is the only one that is active. False: it still is, and
-     * is to be waited for. */
+    /* For requests that may run without their phases; else NULL. start: no
+     * other operation is under way; do what the first phases would do. True:
+     * the operation is active and in the list of active ones. False: the caller
+     * starts it. wait: it is the only active operation. False: it is still
+     * active, and the caller waits for it. */
     bool (*start)(ctn_op_t *op);
     bool (*wait)(ctn_op_t *op);
     ctn_op_state_t state;
-    catena_status_t status; /* in between: gcc would take two constants side by
-                               side from where constants are, another page */
+    catena_status_t status; /* here: gcc would load two adjacent constants from
+                               another page */
     unsigned phase;
     bool persistent;
-    bool detached;   /* nobody asks for it: released when it ends */
-    bool network;    /* what it waits for may come over the network */
-    bool held;       /* started, but waits to be let go */
-    bool clean;      /* it failed, but did what others wait for */
-    bool background; /* in exec's list `aside` */
+    bool detached;   /* no caller waits for it: released when it ends */
+    bool network;    /* may have to wait for the network */
+    bool held;       /* started, but does not run before ctn_op_let_go */
+    bool clean;      /* it failed, but did all that other ranks wait for */
+    bool background; /* in the list exec->background */
     const ctn_algorithm_t *algorithm;
-    uint64_t pending;  /* puts whose source is not free yet */
-    int64_t waits_for; /* rank of its group, -1: nobody in particular */
-    ctn_op_t *child;   /* runs now; the next phase begins after it */
-    /* In exec's list, the channel's queue, or the pool; else NULL. */
+    uint64_t pending;  /* puts whose source is still in use */
+    int64_t waits_for; /* rank of its group, -1: no particular one */
+    ctn_op_t *child;   /* under way; the next phase begins after it */
+    /* Links in exec's list, the sequence's queue, or the pool; else NULL. */
     ctn_op_t *next;
     ctn_op_t *previous;
-    /* Of a persistent one: what it runs on, which goes with it, or NULL. */
+    /* For a persistent operation: the group it runs on, which is freed with it,
+     * or NULL. */
     void *hidden;
     void (*dispose)(void *hidden);
     _Alignas(64) unsigned char memory[CTN_OP_STATE_BYTES];
@@ -116,132 +121,133 @@ struct catena_request {
 
 /** How a rank waits; see exec/wait.c. */
 typedef struct ctn_wait_policy {
-    uint32_t loads; /* at a word, when a blocking call starts to wait */
-    uint32_t spin;  /* polls before the core is given away */
-    uint64_t sleep_after_ns; /* of waiting before sleeping; UINT64_MAX: never */
-    uint64_t longest_sleep_ns; /* the longest */
-    /** Gives the core away (NULL: sched_yield). Tests put theirs here, and
-     * their clock and sleep into a transport. */
+    uint32_t loads; /* of a word, when a blocking call starts to wait */
+    uint32_t spin;  /* polls before the rank yields its core */
+    uint64_t sleep_after_ns;   /* wait before it sleeps; UINT64_MAX: never */
+    uint64_t longest_sleep_ns; /* of one sleep */
+    /** Yields the core (NULL: sched_yield). Tests replace it, and put their
+     * clock and sleep into a transport. */
     void (*yield)(ctn_exec_t *exec);
 } ctn_wait_policy_t;
 
-/* Blocks of freed groups are kept for new ones: fresh memory costs faults, and
- * zeroing it all more than the few slots that were used. */
+/* Blocks of freed groups are kept for new ones: fresh memory costs page faults,
+ * and zeroing all of it costs more than zeroing the few used slots. */
 #define CTN_SPARE_BLOCKS 8u
 
-/** What operations have taken; for those who report it. */
+/** Cost counters of operations, for callers that report them. */
 typedef struct ctn_tally {
-    uint64_t rounds;   /* exchanges of messages, as algorithms count them */
+    uint64_t rounds;   /* rounds of messages, as algorithms count them */
     uint64_t messages; /* sent by ctn_op_send and ctn_message_send, and the
-                          acknowledgements of long mail */
-    uint64_t bytes;    /* in them, or fetched because of them */
-    uint64_t memory;   /* held now by algorithms for themselves */
+                          acknowledgements of rendezvous messages */
+    uint64_t bytes;    /* in them, or read by rendezvous */
+    uint64_t memory;   /* allocated now by algorithms */
     uint64_t most_memory;
 } ctn_tally_t;
 
-/** Patience of one wait. */
+/** State of one wait. */
 typedef struct ctn_backoff {
     uint32_t misses;
     uint64_t since_ns;
-    uint32_t wakeups; /* in a row that were for nothing */
-    bool armed;       /* its bell is rung for it */
+    uint32_t wakeups; /* consecutive ones without progress */
+    bool armed;       /* other ranks ring the doorbell */
 } ctn_backoff_t;
 
-/** Called in long waits: `look` finds out whether peers use another algorithm
+/** Called in long waits: `check` finds out whether peers use another algorithm
  * in operations that are complete on this rank. Embedded in its owner. */
 typedef struct ctn_watch {
     struct ctn_watch *next;
     void (*check)(struct ctn_watch *watch);
 } ctn_watch_t;
 
-/** Memory that outlives the operation it was for. */
+/** Memory that outlives its operation. */
 typedef struct ctn_deferred_free {
     struct ctn_deferred_free *next;
     void *block;
 } ctn_deferred_free_t;
 
-/** Memory where some data are packed to wait for the network; exec/staging.c.
- */
+/** A buffer in which data are packed for the network; see exec/staging.c. */
 typedef struct ctn_staging {
     struct ctn_staging *next;
-    const ctn_op_t *op; /* whose data they are */
-    uint64_t pending;   /* puts of it that have not left yet */
-    _Alignas(16) unsigned char data[CTN_STAGING_BYTES]; /* or what is reduced */
+    const ctn_op_t *op; /* the operation that uses it */
+    uint64_t pending;   /* puts from it that are not complete */
+    _Alignas(16) unsigned char data[CTN_STAGING_BYTES]; /* or data to reduce */
 } ctn_staging_t;
 
 struct ctn_exec {
-    /* Two cache lines that are all of this that small operations touch. */
+    /* The two cache lines that small operations touch. */
     _Alignas(64) ctn_op_t *active;
-    catena_status_t status; /* first error of the network, or alarm; sticky */
+    catena_status_t
+        status; /* first error of the network, or an abort; sticky */
     unsigned network_waits; /* active operations with `network` set */
-    uint32_t started;       /* persistent requests, and not waited for since */
-    ctn_transport_t *local; /* clock and node words; never NULL */
-    ctn_transport_t *network; /* NULL: nobody beyond this node */
+    uint32_t started; /* persistent requests that were not waited for since */
+    ctn_transport_t *local;   /* clock and flags on the node; never NULL */
+    ctn_transport_t *network; /* NULL: all ranks are on this node */
     bool virtual_time;
     bool oversubscribed; /* more ranks than cores on this host */
-    /* Set by a phase: polls before the core is given away, since what it waits
-     * for will come soon, from another core. */
+    /* Set by a phase: polls before the rank yields its core. The event it waits
+     * for comes soon, from another core. */
     uint16_t spin_polls;
-    /* Grows when a wait is long: then phases look whether a peer may be doing
-     * something else, since its data have another length. */
+    /* Incremented in long waits: phases then check whether a peer runs
+     * something else because its length differs. */
     uint32_t peer_checks;
     ctn_watch_t *watches; /* called then, too */
-    /* Then words were sent over the network for which nobody waits: flush them
-     * before memory is freed at which they are aimed. */
+    /* Flags that no rank waits for were sent over the network: flush them
+     * before the memory that they target is freed. */
     bool needs_flush;
-    /* In the simulator, on request: users' data, and tables that are only
-     * exchanged and worked on, exist in size alone. */
+    /* In the simulator, on request: user data, and tables that are only
+     * exchanged and processed, have a size but no content. */
     bool drop_data;
     bool drop_tables;
     ctn_wait_policy_t wait_policy;
     ctn_doorbell_t doorbell;
-    uint32_t reported; /* times that where it runs was to be told */
-    uint32_t passes;   /* of time: alarms are looked for now and then */
+    uint32_t reported; /* calls of ctn_exec_report_cpu */
+    uint32_t passes;   /* calls of ctn_exec_pass_time */
     const ctn_log_t *log;
     const ctn_config_t *config;
-    const ctn_locality_t *locality; /* where this rank is */
+    const ctn_locality_t *locality; /* of this rank */
     ctn_heap_t *heap;
     /* Operations that return memory. They do not count as active, so small
-     * calls stay alone; a wait polls them now and then. */
+     * calls still run inline; a wait polls them from time to time. */
     ctn_op_t *background;
-    uint64_t background_done; /* of these, that have ended */
-    uint32_t requests;        /* with memory that the others at links reach */
+    uint64_t background_done; /* background operations that have ended */
+    uint32_t requests;        /* whose memory other ranks reach through links */
     ctn_op_t *pool;
     ctn_deferred_free_t *deferred_frees;
     ctn_control_block_t *spare[CTN_SPARE_BLOCKS];
     unsigned spares;
     ctn_tally_t tally;
-    /* Endpoints by process, open addressing, grows with those in use. */
+    /* Endpoints by process: a hash table with open addressing that grows with
+     * their number. */
     ctn_endpoint_t **endpoints;
     size_t endpoint_slots;
     size_t endpoint_count;
-    ctn_staging_t *staging_buffers; /* the one used last first */
+    ctn_staging_t *staging_buffers; /* most recently used first */
     unsigned staging_count;
-    const uint64_t *abort_flag;  /* others write it; NULL: nobody does */
-    uint64_t abort_flag_offset;  /* of it in every arena */
-    struct catena_group *groups; /* that there are, newest first: group.c's */
+    const uint64_t *abort_flag; /* other ranks write it; NULL: none */
+    uint64_t abort_flag_offset; /* in every arena */
+    struct catena_group
+        *groups; /* all groups, newest first; owned by group.c */
 };
 
 catena_status_t ctn_exec_init(ctn_exec_t *exec);
 void ctn_exec_release(ctn_exec_t *exec);
 
-/** What this rank's peers count on it cannot do: there is no memory, or one of
- * them is gone. All ends with `status`, here and, since nothing that they wait
- * for will come, at all ranks that it knows, which tell those that they know.
- */
+/** This rank cannot do its part: it has no memory, or a peer is gone. All
+ * operations end with `status` on this rank and on all ranks that it knows;
+ * those pass it on. */
 void ctn_exec_abort(ctn_exec_t *exec, catena_status_t status);
-/** Whether another rank has done so is heard in long waits.
- * @param block the world's, once it is known to all */
+/** Let long waits poll the abort flag, which other ranks set.
+ * @param block the world's, once all ranks know it */
 void ctn_exec_set_abort_flag(ctn_exec_t *exec,
                              const ctn_control_block_t *block);
-/** Look. */
+/** Poll the abort flag, and abort if it is set. */
 void ctn_exec_check_abort_flag(ctn_exec_t *exec);
 
-/** How many look at something, which goes when it is dropped and nobody does.
- */
+/** A reference count. The memory that it begins is freed when it was dropped
+ * and the count is 0. */
 typedef struct ctn_refcount {
     size_t count;
-    bool dropped; /* this goes with the last of them */
+    bool dropped; /* freed with the last reference */
 } ctn_refcount_t;
 
 static inline void ctn_refcount_get(ctn_refcount_t *refcount)
@@ -249,7 +255,7 @@ static inline void ctn_refcount_get(ctn_refcount_t *refcount)
     refcount->count++;
 }
 void ctn_refcount_put(ctn_refcount_t *refcount);
-/** NULL: nothing. */
+/** NULL: no effect. */
 void ctn_refcount_drop(ctn_refcount_t *refcount);
 
 static inline void ctn_exec_watch(ctn_exec_t *exec, ctn_watch_t *watch)
@@ -259,49 +265,47 @@ static inline void ctn_exec_watch(ctn_exec_t *exec, ctn_watch_t *watch)
 }
 void ctn_exec_unwatch(ctn_exec_t *exec, const ctn_watch_t *watch);
 
-/** Whether a process shares this one's heap; in the simulator none is said
- * to. */
+/** Whether a process shares this one's heap. In the simulator none does. */
 bool ctn_exec_is_local(const ctn_exec_t *exec, uint64_t process);
-/** Endpoint to a process, made on first use. */
+/** The endpoint to a process, created on first use. */
 catena_status_t ctn_exec_connect(ctn_exec_t *exec, uint64_t process,
                                  ctn_endpoint_t **endpoint);
-/** Tell exec of an on-node endpoint. */
+/** Register an on-node endpoint. */
 catena_status_t ctn_exec_add_endpoint(ctn_exec_t *exec,
                                       ctn_endpoint_t *endpoint);
 
-/** An operation from the pool, inactive, its state zeroed; NULL: no memory. */
+/** An inactive operation from the pool with zeroed state; NULL: no memory. */
 ctn_op_t *ctn_op_create(ctn_exec_t *exec, const ctn_algorithm_t *algorithm,
                         ctn_sequence_t *sequence);
-/** An operation that has nothing to do; NULL: no memory. */
+/** An operation without phases; NULL: no memory. */
 ctn_op_t *ctn_op_create_empty(ctn_exec_t *exec);
-/** Back to the pool; the operation must be inactive or done. */
+/** Return it to the pool; the operation must be inactive or done. */
 void ctn_op_release(ctn_op_t *op);
-/** Give it its number and run it as far as it goes. */
+/** Number it and run it as far as it goes. */
 void ctn_op_start(ctn_op_t *op);
-/** Give it its number, but let it do nothing until it is let go: so members
- * number alike what each of them comes to when something else is over. */
+/** Number it, but let it do nothing before ctn_op_let_go. So the members of a
+ * group number alike what each of them reaches at another time. */
 void ctn_op_start_held(ctn_op_t *op);
-/** Start an operation of a channel that nobody waits for: exec owns it from now
- * on. */
+/** Start an operation that no caller waits for: exec owns it from now on. */
 void ctn_op_start_detached(ctn_op_t *op);
-/** Start an operation that runs aside, on a channel that nothing else is
- * started on. What has to be over first its algorithm says. */
+/** Start a background operation on a sequence of its own. The algorithm's
+ * `ready` says when it may run. */
 void ctn_op_start_background(ctn_op_t *op, bool detached);
-/** Let operations begin that a channel with a flight of 0 has kept. */
+/** Activate the operations queued in a sequence with a flight of 0. */
 void ctn_sequence_open(ctn_sequence_t *sequence, unsigned flight);
-/** Let it go: the next poll runs it. */
+/** The next poll runs it. */
 static inline void ctn_op_let_go(ctn_op_t *op)
 {
     op->held = false;
 }
-/** Block until it is done; makes everything else progress too. */
+/** Block until it is done. All other operations progress, too. */
 catena_status_t ctn_op_wait(ctn_op_t *op);
-/** Start, wait, release: a blocking call. NULL: ERR_NO_MEMORY. */
+/** A blocking call: start, wait, release. NULL: ERR_NO_MEMORY. */
 catena_status_t ctn_op_run(ctn_op_t *op);
-/** The same, of what all ranks of a group run and nobody asks for again: with
- * no memory for it all ends (ctn_exec_abort). */
+/** The same for an operation that all ranks of a group run and that is not
+ * retried: ERR_NO_MEMORY aborts (ctn_exec_abort). */
 catena_status_t ctn_op_run_or_abort(ctn_exec_t *exec, ctn_op_t *op);
-/** In which phase, and for whom it waits. */
+/** Describe its phase and the rank that it waits for. */
 void ctn_op_describe(const ctn_op_t *op, char *text, size_t bytes);
 
 static inline void *ctn_op_state(ctn_op_t *op)
@@ -309,103 +313,104 @@ static inline void *ctn_op_state(ctn_op_t *op)
     return op->memory;
 }
 
-/** Whether all earlier operations of its channel are complete here. What is
- * built for a whole group is built by the oldest operation only, so that all
- * members build the same things in the same order. */
+/** Whether all earlier operations of its sequence are complete here. Only the
+ * oldest operation builds the structures of a group, so all members build the
+ * same ones in the same order. */
 static inline bool ctn_op_is_oldest(const ctn_op_t *op)
 {
     return op->sequence == NULL || op->seq == op->sequence->complete;
 }
 
-/** From within a phase: run `child` (owned by exec from now on) before the
- * next phase. Return its value. */
+/** From within a phase: run `child` (owned by exec from now on) before the next
+ * phase. Return its value. */
 ctn_step_t ctn_op_call(ctn_op_t *op, ctn_op_t *child);
-/** From within a phase: go on with phase `index`. Return its value. */
+/** From within a phase: continue with phase `index`. Return its value. */
 ctn_step_t ctn_op_jump(ctn_op_t *op, unsigned index);
-/** From within a phase: go on as another algorithm, from its first phase. Its
- * state begins with that of the one before, which stays; the rest holds
- * anything. From now on, starting again starts that one. Return its value. */
+/** From within a phase: continue as another algorithm, from its first phase.
+ * Its state begins with that of the previous one, which stays; the rest is
+ * undefined. Later starts begin with the new algorithm. Return its value. */
 ctn_step_t ctn_op_become(ctn_op_t *op, const ctn_algorithm_t *algorithm);
 /** From within a phase: end with an error. Return its value. */
 ctn_step_t ctn_op_fail(ctn_op_t *op, catena_status_t status);
 
-/** Keep memory of an operation that failed until the end: the network may still
- * have parts of it. */
+/** Keep memory of a failed operation until exec is released: the network may
+ * still use parts of it. */
 void ctn_exec_defer_free(ctn_exec_t *exec, void *block);
 
-/** Advance the operations that run aside; true: one did something. */
+/** Advance the background operations; true: one made progress. */
 bool ctn_exec_poll_background(ctn_exec_t *exec);
-/** The heap has no room: get some from the operations that run aside, and from
- * blocks that are kept. Polls a bounded number of times.
+/** The heap is exhausted: wait for background operations to return memory, and
+ * free the spare control blocks. Polls a bounded number of times.
  * @param exec  a ctn_exec_t
- * @return whether there is more room now */
+ * @return whether memory was freed */
 bool ctn_exec_reclaim(void *exec);
 
-/** Give back memory of the shared heap that peers reach. When all has failed
- * some may not have heard of it: they still read what others have told them to
- * be there, and it stays until the heap goes. */
+/** Free memory of the shared heap that peers reach. After an abort a peer may
+ * not know of it yet and may still read memory that was published: then it
+ * stays until the heap is released. */
 void ctn_exec_free(ctn_exec_t *exec, void *memory);
 
-/** Memory that an algorithm takes for itself, counted in exec->tally; in the
- * shared heap. NULL: none. */
+/** Memory in the shared heap for an algorithm, counted in exec->tally. NULL:
+ * none. */
 void *ctn_scratch_alloc(ctn_exec_t *exec, size_t bytes);
 void ctn_scratch_free(ctn_exec_t *exec, void *memory, size_t bytes);
-/** Memory to pack data of an operation in, to be put with its `pending`; it may
- * be had again as soon as that is 0. *bounce NULL: the network still has too
- * many of them. */
+/** A buffer in which to pack data of an operation. The caller counts its puts
+ * in `pending`; the buffer is free again when that is 0. *staging NULL: the
+ * network still uses too many of them. */
 catena_status_t ctn_staging_get(const ctn_op_t *op, ctn_staging_t **staging);
-/** Whether the network still has packed data of an operation. */
+/** Whether the network still uses staging buffers of an operation. */
 bool ctn_staging_busy(const ctn_op_t *op);
-/** Give back what need not be kept; when an operation ends that used some. */
+/** Free the buffers beyond those that are kept; called when an operation that
+ * used some ends. */
 void ctn_staging_trim(ctn_exec_t *exec);
-/** Give back all of it, when the network is gone. */
+/** Free all buffers, after the network is gone. */
 void ctn_staging_release(ctn_exec_t *exec);
 
-/** Advance all operations and the network once; true: something was done. */
+/** Advance all operations and the network once; true: there was progress. */
 bool ctn_exec_poll(ctn_exec_t *exec);
-/** After an error: have the operations end that nobody waits for any more, so
- * that they give back what they hold. */
+/** After an error: end the operations that no caller waits for any more, so
+ * that they free what they hold. */
 void ctn_exec_end_failed(ctn_exec_t *exec);
-/** The same, reporting the state of the network. */
+/** The same, and report the status of the network. */
 catena_status_t ctn_exec_progress(ctn_exec_t *exec);
-/** The same in a wait: idle when nothing was done. */
+/** The same in a wait: idle when there was no progress. */
 void ctn_exec_poll_or_idle(ctn_exec_t *exec, ctn_backoff_t *backoff);
 
-/** Decide how this rank waits, once its transports and its bell are there. */
+/** Choose how this rank waits, once its transports and its doorbell exist. */
 void ctn_exec_set_wait_policy(ctn_exec_t *exec, const ctn_config_t *config);
 
-/** Called when a poll found nothing; gives the core away when it is time. */
+/** A poll found nothing: spin, yield the core, or sleep. */
 void ctn_exec_idle(ctn_exec_t *exec, ctn_backoff_t *backoff);
 
-/** Called when a caller that will not wait found nothing: virtual time moves
- * only when somebody lets it, and on a crowded host those who are waited for
- * only run when somebody gives a core away. */
+/** A caller that does not wait found nothing. Virtual time advances only when a
+ * rank sleeps, and on an oversubscribed host the awaited ranks run only when a
+ * rank yields its core. */
 void ctn_exec_pass_time(ctn_exec_t *exec);
 
-/** Wait until what this rank has put by `transport` is at its targets.
+/** Wait until all puts of this rank by `transport` are at their targets.
  * @return the first error of the rank */
 catena_status_t ctn_exec_flush(ctn_exec_t *exec, ctn_transport_t *transport);
-/** Wait until what this rank has stored can be seen. Processors see to it in
- * order, so only simulated stores, which may be slow, are waited for. */
+/** Wait until all stores of this rank are visible. Processors keep them in
+ * order, so this waits for simulated stores only, which may be slow. */
 void ctn_exec_deliver(ctn_exec_t *exec);
 
 uint64_t ctn_exec_time(ctn_exec_t *exec);
 
-/** 1 + the processing unit this rank runs on just now; 0: it does not matter.
- */
+/** 1 + the processing unit that this rank runs on; 0: irrelevant. */
 uint32_t ctn_exec_cpu(const ctn_exec_t *exec);
 
 enum { CTN_REPORT_CPU_EVERY = 16 };
 
-/** For exec->spin_polls. Who waits for a single rank waits until it has its
- * turn on its core; who waits for some, mostly for the last steps of all. 16
- * ranks on 2 cores, bcast of 32 B: 4.9 us with 100 polls, 4.1 with 200. */
+/** For exec->spin_polls. A rank that waits for one rank waits until that rank
+ * gets its core; a rank that waits for several mostly waits for their last
+ * steps. 16 ranks on 2 cores, bcast of 32 B: 4.9 us with 100 polls, 4.1 with
+ * 200. */
 enum { CTN_SPIN_FOR_SOME = 100, CTN_SPIN_FOR_ONE = 200 };
 
-/** On a crowded host, tell the others where this rank runs; hardly ever does
- * that change, so only now and then is it looked at.
- * @param said  what it has told last
- * @param where they look */
+/** On an oversubscribed host, publish where this rank runs. That hardly ever
+ * changes, so it is checked in few calls only.
+ * @param reported what it published last
+ * @param where    the word that other ranks read */
 static inline void ctn_exec_report_cpu(ctn_exec_t *exec, uint32_t *reported,
                                        uint32_t *where)
 {
@@ -419,28 +424,28 @@ static inline void ctn_exec_report_cpu(ctn_exec_t *exec, uint32_t *reported,
     }
 }
 
-/** Whether another rank ran last on another core than this one, where it has
- * said `own`: then what it is to do will come soon, and with more ranks than
- * cores, too, it pays to look again at once. */
+/** Whether another rank last ran on another core than this one, which published
+ * `own`. Then its part comes soon, and spinning pays even with more ranks than
+ * cores. */
 static inline bool ctn_exec_on_other_core(uint32_t own, const uint32_t *where)
 {
     uint32_t cpu = __atomic_load_n(where, __ATOMIC_RELAXED);
     return cpu != 0 && own != 0 && cpu != own;
 }
 
-/** Place this rank when it starts: move it to one of the processing units it
- * may use, and leave it to the kernel what happens next. Ranks that yield all
- * the time look alike to the kernel's balancer, so uneven starts stay uneven: 4
- * ranks on 2 cores, alltoall of 8 B, take 1.1 us when dealt evenly and 1.9 in
- * every other start. Later on nobody is moved: affinity belongs to the caller.
+/** Move this rank at its start to one of the processing units that it may use;
+ * the kernel decides later moves. Ranks that yield all the time look alike to
+ * the kernel's load balancer, so uneven starts stay uneven: 4 ranks on 2 cores,
+ * alltoall of 8 B, take 1.1 us when placed evenly and 1.9 in every other start.
+ * No later call moves ranks: affinity belongs to the caller.
  * @param index among the ranks of the host */
 void ctn_exec_initial_placement(uint32_t index);
 
-/** Say whether what an operation waits for may come over the network: then
- * every poll asks the network, too. */
+/** Set whether an operation may wait for the network. If so, every poll
+ * progresses the network. */
 void ctn_op_set_network(ctn_op_t *op, bool network);
 
-/** Write a word that every rank of the node reads. */
+/** Store a word that every rank of the node reads. */
 static inline void ctn_exec_post(ctn_exec_t *exec, uint64_t *word,
                                  uint64_t value)
 {
@@ -452,7 +457,7 @@ static inline void ctn_exec_post(ctn_exec_t *exec, uint64_t *word,
     }
 }
 
-/** Words were stored just now: wake those of the node who sleep. */
+/** Flags were stored: wake the sleeping ranks of the node. */
 static inline void ctn_exec_ring_doorbells(ctn_exec_t *exec)
 {
     if (ctn_doorbell_needed(&exec->doorbell)) {
@@ -460,7 +465,7 @@ static inline void ctn_exec_ring_doorbells(ctn_exec_t *exec)
     }
 }
 
-/** After words were stored, maybe: wake those of the node who sleep. */
+/** The same if flags were stored since the last call. */
 static inline void ctn_exec_wake(ctn_exec_t *exec)
 {
     if (exec->local->stored) {
@@ -469,8 +474,8 @@ static inline void ctn_exec_wake(ctn_exec_t *exec)
     }
 }
 
-/* Small blocking calls. What takes a barrier of two ranks is one cache line on
- * its way, and what is done before and after: so these are inline. */
+/* Small blocking calls. A barrier of two ranks takes the transfer of one cache
+ * line plus the code before and after it, so these are inline. */
 
 /** Whether a blocking call would be the only operation under way. */
 static inline bool ctn_inline_possible(const ctn_exec_t *exec,
@@ -480,9 +485,9 @@ static inline bool ctn_inline_possible(const ctn_exec_t *exec,
            exec->status == CATENA_OK && sequence->started == sequence->complete;
 }
 
-/** Then it need not be one: it may take its number, a synchronizing
- * operation's, and run at once. False: it is not alone, must wait for its ring,
- * or comes after an epoch barrier; then it is to be an operation. */
+/** Then the call runs inline: it takes the number of a synchronizing operation
+ * and runs at once. False: another operation is under way, its generation is
+ * not free, or an epoch barrier is due; then the call is an operation. */
 static inline bool ctn_inline_begin(const ctn_exec_t *exec,
                                     ctn_sequence_t *sequence, uint64_t *seq)
 {
@@ -496,8 +501,8 @@ static inline bool ctn_inline_begin(const ctn_exec_t *exec,
     return true;
 }
 
-/** The same for one that does not synchronize. Not when a fence is due: run
- * that before. */
+/** The same for a call that does not synchronize. False, too, when a generation
+ * barrier is due: run that first. */
 static inline bool ctn_inline_begin_unsynchronized(const ctn_exec_t *exec,
                                                    ctn_sequence_t *sequence,
                                                    uint64_t *seq)
@@ -510,14 +515,14 @@ static inline bool ctn_inline_begin_unsynchronized(const ctn_exec_t *exec,
     return true;
 }
 
-/** It looked for its peers and has to look again. False: the network failed,
- * and nothing will come any more. */
+/** A poll of its peers found nothing. False: the network failed, and the call
+ * ends. */
 bool ctn_inline_wait(ctn_exec_t *exec, ctn_backoff_t *backoff);
 
-/** The same where all who were told something were woken, and nothing waits for
- * the network; not in virtual time. On a crowded host a rank gives its core
- * away at the first miss, and should find everything when it is its turn again:
- * that is all the code it returns to. */
+/** The same when all ranks that were sent flags were woken and nothing waits
+ * for the network; not in virtual time. On an oversubscribed host a rank yields
+ * its core at the first miss, and should have what it waits for when it runs
+ * again: this is all the code that it returns to. */
 static inline bool ctn_inline_yield(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     if (backoff->misses == 0 && exec->wait_policy.spin == 0 &&
@@ -529,7 +534,7 @@ static inline bool ctn_inline_yield(ctn_exec_t *exec, ctn_backoff_t *backoff)
     return ctn_inline_wait(exec, backoff);
 }
 
-/** It is over. @return what became of it */
+/** The call is complete. @return its status */
 static inline catena_status_t ctn_inline_end(ctn_exec_t *exec,
                                              ctn_sequence_t *sequence)
 {
@@ -541,7 +546,7 @@ static inline catena_status_t ctn_inline_end(ctn_exec_t *exec,
     return exec->status;
 }
 
-/** Users' data as the source of a put: NULL when it has a size only. */
+/** User data as the source of a put: NULL when they have a size only. */
 static inline const void *ctn_exec_data(const ctn_exec_t *exec,
                                         const void *data)
 {
@@ -555,7 +560,7 @@ static inline void ctn_exec_charge(ctn_exec_t *exec, ctn_work_t work, size_t n)
     }
 }
 
-/** Copy users' data; of nothing there need be no memory. */
+/** Copy user data. With 0 bytes the pointers may be invalid. */
 static inline void ctn_exec_copy(ctn_exec_t *exec, void *target,
                                  const void *source, size_t bytes)
 {

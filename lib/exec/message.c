@@ -1,7 +1,7 @@
-/* Messages of any length. A word's count holds turn and length, so a message
- * that fits its slot is one put_signal. A long one takes three steps: a notice
- * of where its copy lies, the get (on the node a copy), and the
- * acknowledgement. Memory: the message, once at either side. */
+/* Messages of any length. The count in a flag holds turn and length, so a
+ * message that fits its slot is one put_signal. A longer one is a rendezvous in
+ * three steps: an RTS with the address of the data, a get (on the node a copy),
+ * and an acknowledgement. Memory: the message, once on either side. */
 
 #include "exec/message.h"
 
@@ -10,7 +10,7 @@
 
 #include "exec/slot.h"
 
-/* Of a word's count: the lower bits are the length, those above the turn. */
+/* A flag's count: length in the low bits, turn above. */
 enum {
     LENGTH_BITS = 16,
     RENDEZVOUS = (1 << LENGTH_BITS) - 1,
@@ -23,22 +23,22 @@ _Static_assert(CTN_EAGER_BYTES < MISMATCH &&
                    CTN_MESSAGE_INLINE_BYTES < CTN_EAGER_BYTES,
                "lengths fit their bits");
 
-/** What is sent in place of a long message. */
+/** The payload of the slot in a rendezvous. */
 typedef struct rts {
-    uint64_t offset; /* in the sender's arena; NOWHERE: there is a size only */
+    uint64_t offset; /* in the sender's arena; NOWHERE: size only */
     uint64_t bytes;
 } rts_t;
 
 #define NOWHERE UINT64_MAX
 
-/** What a long message is fetched into. The count lies with it, since the
- * transport may come back to both when the operation has failed. */
+/** The target of a get. `pending` is allocated with it because the transport
+ * may write both after the operation has failed. */
 typedef struct fetched {
     uint64_t pending;
     _Alignas(64) unsigned char data[];
 } fetched_t;
 
-/** Turns come again; those of a slot one after the other are 2 apart. */
+/** Turns recur; consecutive ones of a slot differ by 2. */
 static uint32_t count_of(uint32_t turn, size_t length)
 {
     return turn % CTN_TURNS << LENGTH_BITS | (uint32_t)length;
@@ -51,8 +51,8 @@ static bool needs_rendezvous(const ctn_op_t *op, unsigned slot, size_t bytes)
 
 /* ---- the sender ---- */
 
-/** Long messages wait for the peer to fetch, which may be one that needs this
- * process's progress, too. */
+/** In a rendezvous the peer reads the data, and may need progress of this
+ * process for that. */
 static void wait_for_network(ctn_op_t *op, const ctn_endpoint_t *endpoint)
 {
     if (endpoint->arena == NULL) {
@@ -75,7 +75,7 @@ static catena_status_t send_rts(ctn_op_t *op, ctn_address_t to, unsigned slot,
     assert(inside);
     (void)inside;
     op->exec->tally.bytes += bytes;
-    /* What acknowledged an earlier turn, which has been returned. */
+    /* Discard the acknowledgement of an earlier turn. */
     ctn_word_store(&ctn_op_slot(op, slot)->word[1], 0);
     return ctn_op_send_count(op, to, slot, count_of(turn, RENDEZVOUS), &rts,
                              sizeof(rts));
@@ -152,8 +152,8 @@ bool ctn_message_send_done(ctn_op_t *op, ctn_send_handle_t *handle)
 
 void ctn_send_handle_release(ctn_op_t *op, ctn_send_handle_t *handle)
 {
-    /* One that was not taken stays until the heap goes: the receiver may be
-     * fetching it. */
+    /* A copy that the receiver may still be reading stays until the heap is
+     * released. */
     (void)ctn_message_send_done(op, handle);
     handle->copy = NULL;
 }
@@ -200,8 +200,8 @@ static catena_status_t fetch(ctn_op_t *op, ctn_address_t from, unsigned slot,
                                          pending);
 }
 
-/** Whether what is fetched is here. What goes into memory of the caller's is
- * counted with all else the operation waits for, since that outlives it. */
+/** Whether the get is complete. One into memory of the caller is counted in
+ * op->pending, since that memory outlives the operation. */
 static bool fetched_all(const ctn_op_t *op, const ctn_receive_handle_t *handle)
 {
     const fetched_t *fetched = handle->copy;
@@ -265,8 +265,8 @@ ctn_step_t ctn_message_receive(ctn_op_t *op, ctn_address_t from, unsigned slot,
 void ctn_receive_handle_release(ctn_op_t *op, ctn_receive_handle_t *handle)
 {
     fetched_t *fetched = handle->copy;
-    /* One that is still on its way, of an operation that failed, stays until
-     * the heap goes: the transport may write it yet. */
+    /* After a failure the transport may still write it: then it stays until the
+     * heap is released. */
     if (fetched != NULL && fetched->pending == 0) {
         ctn_scratch_free(op->exec, fetched, sizeof(*fetched) + handle->bytes);
     }

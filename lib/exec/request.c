@@ -2,7 +2,7 @@
 
 #include "exec/exec.h"
 
-/* Requests are operations seen from outside. */
+/* Requests: the public interface of operations. */
 
 static inline bool complete(const ctn_op_t *op)
 {
@@ -10,8 +10,8 @@ static inline bool complete(const ctn_op_t *op)
            op->state == CTN_OP_INACTIVE;
 }
 
-/** Hand over what a complete request reports; the handle is done with unless
- * it is persistent. */
+/** Take the status of a complete request. The handle becomes NULL unless it is
+ * persistent. */
 static inline catena_status_t harvest(catena_request_t **request)
 {
     ctn_op_t *op = *request;
@@ -116,7 +116,7 @@ catena_status_t catena_testall(size_t count, catena_request_t *requests[],
     return catena_waitall(count, requests);
 }
 
-/** Whether a request can be waited for at all. */
+/** Whether a request can be waited for. */
 static bool active(const ctn_op_t *op)
 {
     return op != NULL && op->state != CTN_OP_INACTIVE;
@@ -157,7 +157,7 @@ catena_status_t catena_request_free(catena_request_t **request)
     if (request == NULL || *request == NULL) {
         return CATENA_ERR_ARG;
     }
-    /* Complete is not enough: it is active until its status was taken. */
+    /* A complete request is active until its status is taken. */
     if (!(*request)->persistent || (*request)->state != CTN_OP_INACTIVE) {
         return CATENA_ERR_STATE;
     }

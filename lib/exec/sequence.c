@@ -1,4 +1,4 @@
-/* Control blocks, and the channels over their slots. */
+/* Control blocks, and the sequences over their slots. */
 
 #include "exec/sequence.h"
 
@@ -56,7 +56,7 @@ void ctn_sequence_zero_old(ctn_exec_t *exec, ctn_sequence_t *sequence,
     if ((place != 1 && place != 2) || !ctn_sequence_has_epochs(sequence)) {
         return;
     }
-    /* The ring of the second barrier. */
+    /* The generation of barrier B. */
     unsigned own = (unsigned)(seq + 1 - place) % sequence->generations;
     for (unsigned generation = 0; generation < sequence->generations;
          generation++) {
@@ -79,7 +79,7 @@ void ctn_sequence_set(ctn_sequence_t *sequence, ctn_slot_t *slots,
     sequence->generations = (uint8_t)generations;
     sequence->flight = (uint8_t)flight;
     sequence->queue_end = &sequence->queue;
-    /* Nothing was before: all have completed that. */
+    /* All ranks have completed what precedes the first operation: nothing. */
     sequence->started = CTN_FIRST_SEQUENCE;
     sequence->complete = CTN_FIRST_SEQUENCE;
     sequence->synchronized = CTN_FIRST_SEQUENCE + flight;

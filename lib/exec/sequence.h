@@ -11,73 +11,73 @@
 
 /* See exec/exec.h. */
 typedef struct ctn_exec ctn_exec_t;
-typedef struct catena_request ctn_op_t; /* what a request is, inside */
+typedef struct catena_request ctn_op_t; /* the internal name of a request */
 typedef struct ctn_sequence ctn_sequence_t;
 
-/** What exec inserts into a channel. */
+/** Operations and actions that exec inserts into a sequence. */
 typedef struct ctn_sequence_hooks {
-    /** Operations in a row that do not synchronize leave nothing to tell when
-     * rings are free again: before they are too many, exec puts a fence, a
-     * synchronizing operation made here. Epoch barriers (exec/control_block.h)
-     * are made here, too. NULL: no memory. */
-    ctn_op_t *(*make)(ctn_exec_t *exec, ctn_sequence_t *sequence);
-    /** At an epoch barrier: zero what holds numbers beside the slots; NULL:
-     * nothing does. */
+    /** Make a generation barrier: a synchronizing operation that exec inserts
+     * before too many operations in a row do not synchronize, since those give
+     * no information on which generations are free. Also makes epoch barriers
+     * (exec/control_block.h). NULL: no memory. */
+    ctn_op_t *(*make_barrier)(ctn_exec_t *exec, ctn_sequence_t *sequence);
+    /** At an epoch barrier: zero the flags outside the slots; NULL: there are
+     * none. */
     void (*clear)(ctn_exec_t *exec, ctn_sequence_t *sequence);
 } ctn_sequence_hooks_t;
 
-/** One numbered sequence of operations of a group: all its ranks start the
- * same operations in the same order. See exec/control_block.h for the rings;
- * how many there are is the channel's. */
+/** A numbered sequence of operations of a group. All ranks start the same
+ * operations in the same order. See exec/control_block.h for generations; each
+ * sequence sets their number. */
 struct ctn_sequence {
-    ctn_slot_t *slots;     /* in this rank's memory: [slot][ring]; NULL: what
-                              has rings are words elsewhere */
-    uint64_t started;      /* sequence number of the next operation */
-    uint64_t complete;     /* all below are complete here */
-    uint64_t synchronized; /* 1 + last synchronizing one completed here, or what
-                              follows as much: all ranks are known to have
-                              completed all below synchronized - flight */
-    ctn_op_t *queue;       /* started, not yet active */
+    ctn_slot_t *slots; /* in this rank's memory: [slot][generation]; NULL: its
+                          flags are elsewhere */
+    uint64_t started;  /* number of the next operation */
+    uint64_t complete; /* all operations below are complete here */
+    uint64_t synchronized; /* 1 + the last synchronizing operation completed
+                              here, or an equivalent: all ranks are known to
+                              have completed all below synchronized - flight */
+    ctn_op_t *queue;       /* started, not active */
     ctn_op_t **queue_end;
     const ctn_sequence_hooks_t *hooks; /* NULL: it needs none */
-    uint32_t base;                     /* of the slots in the block */
-    uint16_t detached;                 /* under way, that nobody waits for */
-    uint8_t used_slots;                /* 1 + the last slot looked at */
-    uint8_t done_mask;                 /* completed ones from `complete` on */
-    uint8_t flight;         /* operations at once; at most half the rings */
-    uint8_t generations;    /* a power of two */
-    uint8_t unsynchronized; /* the last ones started that do not synchronize */
-    uint8_t eager_page;     /* where wide payloads begin, from the slots on */
-    uint8_t eager_slots;    /* those that have one, from the first on */
-    bool network_only;      /* also between members on one node */
-    /* Algorithms see by themselves to where their messages go and when that is
-     * free; the channel only numbers them and says how many run at once. */
+    uint32_t base;                     /* offset of the slots in the block */
+    uint16_t detached;   /* under way, without a caller that waits */
+    uint8_t used_slots;  /* 1 + the last slot used */
+    uint8_t done_mask;   /* completed operations from `complete` on */
+    uint8_t flight;      /* operations at once; at most half of generations */
+    uint8_t generations; /* a power of two */
+    uint8_t unsynchronized; /* last ones started that do not synchronize */
+    uint8_t eager_page;     /* offset of the eager buffers from the slots */
+    uint8_t eager_slots;    /* the first slots, which have an eager buffer */
+    bool network_only;      /* also between members on a node */
+    /* The algorithms control the reuse of their slots; the sequence only
+     * numbers operations and limits how many run at once. */
     bool without_generations;
-    bool brittle : 1; /* others wait for one that fails and is not clean */
-    bool ahead : 1;   /* blocking calls do not wait for the last fence */
+    bool brittle : 1; /* an unclean failure blocks the other ranks */
+    bool ahead : 1;   /* blocking calls do not wait for the last barrier */
 };
 
-/** A control block whose slots are zero, from those given back or from the
- * heap; NULL: no memory. */
+/** A control block with zeroed slots, from the spare ones or the heap; NULL: no
+ * memory. */
 ctn_control_block_t *ctn_control_block_get(ctn_exec_t *exec);
-/** Give it back. Nobody may put into it any more, and its channels' slots are
- * zero again (ctn_sequence_clear). */
+/** Free it. No rank may put into it any more, and the slots of its sequences
+ * are zero (ctn_sequence_clear). */
 void ctn_control_block_put(ctn_exec_t *exec, ctn_control_block_t *block);
-/** Zero the slots that were used. Not when all has failed: see ctn_exec_free.
- */
+/** Zero the used slots. No effect after an abort: see ctn_exec_free. */
 void ctn_sequence_clear(const ctn_exec_t *exec, ctn_sequence_t *sequence);
 
-/** A channel over zeroed slots, [slot][rings]; NULL: its words are elsewhere.
- * Its first operation is the one that the build says (first_sequence).
- * @param rings a power of two, at most 16
+/** Initialize a sequence over zeroed slots, [slot][generations]; NULL: its
+ * flags are elsewhere. The build sets its first number (first_sequence).
+ * @param generations a power of two, at most 16
  * @param flight at most half of them */
 void ctn_sequence_set(ctn_sequence_t *sequence, ctn_slot_t *slots,
                       unsigned generations, unsigned flight);
-/** A channel of CTN_GENERATIONS rings, over the zeroed slots of a block. */
+/** Initialize a sequence of CTN_GENERATIONS generations over the zeroed slots
+ * of a block. */
 void ctn_sequence_init(ctn_sequence_t *sequence, ctn_control_block_t *block,
                        uint32_t base, unsigned flight);
 
-/** Where a slot is among the slots of a channel, in bytes. */
+/** Offset of a slot in the slots of a sequence, in bytes. */
 static inline uint64_t ctn_slot_at(const ctn_sequence_t *sequence, uint64_t seq,
                                    unsigned slot)
 {
@@ -86,7 +86,7 @@ static inline uint64_t ctn_slot_at(const ctn_sequence_t *sequence, uint64_t seq,
            sizeof(ctn_slot_t);
 }
 
-/** Offsets of a word and of a payload in a member's arena. */
+/** Offsets of a flag and of a payload in a member's arena. */
 static inline uint64_t ctn_slot_word_offset(const ctn_sequence_t *sequence,
                                             ctn_address_t member, uint64_t seq,
                                             unsigned slot, unsigned fragment)
@@ -103,7 +103,7 @@ static inline uint64_t ctn_slot_data_offset(const ctn_sequence_t *sequence,
            offsetof(ctn_slot_t, data);
 }
 
-/** Where a wide payload is, from the slots of a channel on. */
+/** Offset of an eager buffer from the slots of a sequence. */
 static inline uint64_t ctn_slot_eager_at(const ctn_sequence_t *sequence,
                                          uint64_t seq, unsigned slot)
 {
@@ -112,32 +112,32 @@ static inline uint64_t ctn_slot_eager_at(const ctn_sequence_t *sequence,
            (generation * sequence->eager_slots + slot) * CTN_EAGER_BYTES;
 }
 
-/** The longest message that a slot takes, with its wide payload if it has
- * one. */
+/** The longest message that a slot takes, with its eager buffer if it has one.
+ */
 static inline size_t ctn_slot_capacity(const ctn_sequence_t *sequence,
                                        unsigned slot)
 {
     return slot < sequence->eager_slots ? CTN_EAGER_BYTES : CTN_INLINE_BYTES;
 }
 
-/** Operations that have been started and are not complete, fences included. */
+/** Operations that are started and not complete, including inserted barriers.
+ */
 static inline uint64_t ctn_sequence_under_way(const ctn_sequence_t *sequence)
 {
     return sequence->started - sequence->complete -
            (unsigned)__builtin_popcount(sequence->done_mask);
 }
 
-/** Whether it has epoch barriers. Those of shared memory alone (no slots) hold
- * no numbers; links see to theirs by themselves. */
+/** Whether it has epoch barriers. Sequences in shared memory only (no slots)
+ * use no numbers; links handle theirs themselves. */
 static inline bool ctn_sequence_has_epochs(const ctn_sequence_t *sequence)
 {
     return sequence->slots != NULL && sequence->hooks != NULL;
 }
 
-/** See exec/control_block.h: op `seq` may run when the ring it uses is free at
- * all ranks, which follows from what completed here: everybody has started
- * operation synchronized - 1, so everybody has completed all below
- * synchronized - flight. */
+/** Operation `seq` may run when its generation is free on all ranks
+ * (exec/control_block.h). All ranks have started operation synchronized - 1, so
+ * all have completed all below synchronized - flight. */
 static inline bool ctn_sequence_may_run(const ctn_sequence_t *sequence,
                                         uint64_t seq)
 {
@@ -160,15 +160,16 @@ static inline bool ctn_sequence_epoch_due(const ctn_sequence_t *sequence)
            ctn_sequence_has_epochs(sequence);
 }
 
-/** An operation of a channel is about to begin: if it is an epoch barrier, zero
- * what it has to. */
+/** An operation of a sequence begins: if it is an epoch barrier, zero the old
+ * flags. */
 void ctn_sequence_zero_old(ctn_exec_t *exec, ctn_sequence_t *sequence,
                            uint64_t seq);
 
-/** Whether the next operation, if it does not synchronize, follows a fence:
- * whatever is started may use its ring only when of the rings - flight
- * operations before it one synchronizes (exec/control_block.h). Where the last
- * fence is not waited for that must be the one before it. */
+/** Whether a generation barrier precedes the next operation if that does not
+ * synchronize. An operation may use its generation only when one of the
+ * generations - flight operations before it synchronizes
+ * (exec/control_block.h). If blocking calls do not wait for the last barrier,
+ * that must be the one before it. */
 static inline bool ctn_sequence_barrier_due(const ctn_sequence_t *sequence)
 {
     unsigned most = (unsigned)(sequence->generations - sequence->flight);

@@ -3,7 +3,8 @@
 
 #include "exec/exec.h"
 
-/* Messages in the slots of a channel; of any length: exec/message.h. */
+/* Messages in the slots of a sequence. For messages of any length see
+ * exec/message.h. */
 
 static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
 {
@@ -14,13 +15,13 @@ static inline ctn_slot_t *ctn_op_slot(const ctn_op_t *op, unsigned slot)
                                 (op->seq & (op->sequence->generations - 1u))];
 }
 
-/** The endpoint that messages of an operation's channel go by. */
+/** The endpoint for messages of an operation's sequence. */
 catena_status_t ctn_op_connect(const ctn_op_t *op, uint64_t process,
                                ctn_endpoint_t **endpoint);
 
-/** Put a message into a slot of `member`: at most ctn_slot_capacity. Its word
- * tells `count`. Beyond CTN_INLINE_BYTES `data` belong to the transport until
- * op->pending is 0; NULL: users' data that have a size only. */
+/** Put a message of at most ctn_slot_capacity into a slot of `member`, with
+ * `count` in its flag. Beyond CTN_INLINE_BYTES `data` belong to the transport
+ * until op->pending is 0. NULL: user data that have a size only. */
 catena_status_t ctn_op_send_count(ctn_op_t *op, ctn_address_t member,
                                   unsigned slot, uint32_t count,
                                   const void *data, size_t bytes);
@@ -32,7 +33,7 @@ static inline catena_status_t ctn_op_send(ctn_op_t *op, ctn_address_t member,
     return ctn_op_send_count(op, member, slot, 0, data, bytes);
 }
 
-/** Whether the message for `slot` is there. */
+/** Whether the message for `slot` has arrived. */
 static inline bool ctn_op_arrived(const ctn_op_t *op, unsigned slot)
 {
     return ctn_word_load(&ctn_op_slot(op, slot)->word[0]) ==
@@ -40,11 +41,11 @@ static inline bool ctn_op_arrived(const ctn_op_t *op, unsigned slot)
 }
 
 /** Flush the network: the operation does not end before its puts have reached
- * their targets. For words for which no rank may be waiting. */
+ * their targets. For flags that no rank may be waiting for. */
 catena_status_t ctn_op_flush(ctn_op_t *op);
 
-/** Wide payloads of an operation, of so many slots from `slot` on, as memory:
- * for what is to lie there while no messages do. NULL: they are fewer bytes. */
+/** The eager buffers of `slots` slots from `slot` on, as memory that may be
+ * used while no messages arrive there. NULL: they are too small. */
 static inline void *ctn_op_eager(const ctn_op_t *op, unsigned slot,
                                  unsigned slots, size_t bytes)
 {

@@ -5,32 +5,32 @@
 #include "exec/yield.h"
 
 /* Waiting. Where each rank has a core of its own, spinning is cheapest. With
- * more ranks than cores the rank that everybody waits for may not be running,
- * so the core is given away at the first miss (measured with 16 ranks on 2
- * cores: 11 us per barrier when yielding at once, 24 after 100 pauses, 209
- * after 2,000 and a futex). After a long wait the rank sleeps, in naps that
- * words of the node (exec/doorbell.h) and network traffic end early. */
+ * more ranks than cores an awaited rank may not be running, so a rank yields
+ * its core at the first miss (16 ranks on 2 cores: 11 us per barrier when
+ * yielding at once, 24 after 100 pauses, 209 after 2,000 pauses and a futex).
+ * After a long wait a rank sleeps; flags on the node (exec/doorbell.h) and
+ * network traffic wake it. */
 
 enum {
     LONG_SPIN = 20000,    /* polls where each rank has a core */
-    SOON_SPIN = 1000,     /* the same, when it is to sleep soon */
+    SOON_SPIN = 1000,     /* the same, if it sleeps soon */
     FIRST_LOADS = 64,     /* some microseconds */
-    USELESS_WAKEUPS = 4,  /* before a nap undisturbed */
-    CLOCK_EVERY = 64,     /* polls between two looks at clock and alarm */
-    CHECK_EVERY = 1 << 14 /* and between two doubts */
+    USELESS_WAKEUPS = 4,  /* before a sleep with the doorbell off */
+    CLOCK_EVERY = 64,     /* polls between reads of clock and abort flag */
+    CHECK_EVERY = 1 << 14 /* polls between checks of peers */
 };
 
-static const uint64_t SLEEP_AFTER_NS = 20000000; /* of waiting before */
+static const uint64_t SLEEP_AFTER_NS = 20000000; /* of waiting */
 static const uint64_t MIN_SLEEP_NS = 50000;
 static const uint64_t MAX_SLEEP_NS = 100000000;
 static const uint64_t DISARMED_SLEEP_NS = 20000000;
-/* Where something may come that wakes nobody: from ranks of the node without a
- * bell, or from a network that stores without the help of this process. */
+/* Where events may wake no process: from ranks of the node without a doorbell,
+ * or from a network that writes without the help of this process. */
 static const uint64_t SHORT_SLEEP_NS = 1000000;
 
-/* What a look at requests that are not complete takes in virtual time. */
+/* Virtual time of one test of incomplete requests. */
 static const uint64_t POLL_NS = 100;
-/* A rank that naps has doubts after so long. */
+/* A sleeping rank checks its peers after so long. */
 static const uint64_t CHECK_NS = 20000000;
 
 static uint32_t decide_spin(const ctn_config_t *config, bool oversubscribed)
@@ -111,11 +111,11 @@ CTN_HOT uint32_t ctn_exec_cpu(const ctn_exec_t *exec)
     return exec->virtual_time ? 0 : (uint32_t)sched_getcpu() + 1;
 }
 
-/** Sleep, or first see to it that somebody wakes this rank: then everything is
- * to be looked at once more. Naps are as long as the wait was so far, so none
- * that nobody ends more than doubles it. A rank that was rung some times for
- * what others wait for takes a nap undisturbed: else those who are busy would
- * have to ring with everything they do. */
+/** Arm the doorbell, after which the caller polls everything once more; or, if
+ * it is armed, sleep. A sleep is as long as the wait so far, so without a
+ * wakeup it at most doubles the wait. After some useless wakeups a rank sleeps
+ * once with its doorbell off: otherwise busy ranks would have to ring at every
+ * store. */
 static void sleep_or_arm(ctn_exec_t *exec, ctn_backoff_t *backoff,
                          uint64_t waited_ns)
 {
@@ -158,7 +158,8 @@ void ctn_exec_unwatch(ctn_exec_t *exec, const ctn_watch_t *watch)
     *link = watch->next;
 }
 
-/** A wait is long: phases and watches check whether peers do something else. */
+/** The wait is long: phases and watches check whether peers run something else.
+ */
 CTN_COLD static void check_peers(ctn_exec_t *exec)
 {
     exec->peer_checks++;
@@ -183,16 +184,14 @@ void ctn_exec_pass_time(ctn_exec_t *exec)
     }
 }
 
-/** Count a miss. @return whether to look again at once, for as long as it
- * spins */
+/** Whether to spin on after this miss. */
 static inline bool spins(const ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     return backoff->misses <= exec->wait_policy.spin ||
            backoff->misses <= exec->spin_polls;
 }
 
-/** Those misses with which more is to be done than to look again. True: the
- * rank has slept. */
+/** Misses that need more than a spin. True: the rank has slept. */
 CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_backoff_t *backoff)
 {
     ctn_exec_check_abort_flag(exec);
@@ -207,7 +206,7 @@ CTN_COLD static bool idle_long(ctn_exec_t *exec, ctn_backoff_t *backoff)
     if (backoff->since_ns == 0) {
         backoff->since_ns = now;
     } else if (now - backoff->since_ns > exec->wait_policy.sleep_after_ns) {
-        backoff->misses--; /* look at the clock next time, too */
+        backoff->misses--; /* read the clock next time, too */
         if (now - backoff->since_ns > CHECK_NS) {
             check_peers(exec);
         }

@@ -4,9 +4,9 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
-/** Let another rank run on this core. With more than a few ranks on a core each
- * finds an empty TLB and cold code whenever it runs again, and the way through
- * the C library is three pages more. */
+/** Yield the core to another rank. With more than a few ranks on a core each
+ * rank finds an empty TLB and cold code whenever it runs again, and the C
+ * library's wrapper would touch three more pages. */
 static inline void ctn_yield_core(void)
 {
 #if defined(__x86_64__) && defined(__linux__) && defined(__LP64__)

@@ -390,7 +390,8 @@ static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
     return ctn_p2p_dissemination(&((ctn_p2p_t *)(void *)p2p)->module, NULL);
 }
 
-static const ctn_sequence_hooks_t hooks = {.make = make_generation_barrier};
+static const ctn_sequence_hooks_t hooks = {.make_barrier =
+                                               make_generation_barrier};
 
 /** Where the wide payloads begin: on the first page after the slots. */
 static size_t slots_bytes(const ctn_p2p_t *p2p)

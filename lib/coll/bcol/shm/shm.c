@@ -344,7 +344,8 @@ static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
     return make(&shm->module, &nothing, &shm_generation_barrier_algorithm);
 }
 
-static const ctn_sequence_hooks_t hooks = {.make = make_generation_barrier};
+static const ctn_sequence_hooks_t hooks = {.make_barrier =
+                                               make_generation_barrier};
 
 /* ---- at once ---- */
 
