@@ -1,13 +1,12 @@
-/* Loaded before the library: results have a wrong byte at their end, on one
- * rank, and splits forget the keys. So it is seen that catena-bench -c finds
- * one, and the other. */
+/* Preloaded library: on one rank, results have a wrong byte at their end, and
+ * splits ignore the keys. The test checks that catena-bench -c finds both. */
 
 #include <dlfcn.h>
 
 #include <catena/catena.h>
 #include <catena/neighbor.h>
 
-/* The library's own function of that name. */
+/* The library's function of that name. */
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 static catena_status_t spoil(catena_status_t status, void *result, size_t bytes,
@@ -25,7 +24,7 @@ catena_status_t catena_bcast(void *buffer, size_t count, catena_datatype_t type,
                  count, group);
 }
 
-/* Of floats, as catena-bench has them by default. */
+/* For floats, the default of catena-bench. */
 catena_status_t catena_allreduce(const void *send, void *recv, size_t count,
                                  catena_datatype_t type, catena_op_t op,
                                  catena_group_t *group)
@@ -34,7 +33,7 @@ catena_status_t catena_allreduce(const void *send, void *recv, size_t count,
                  recv, count * sizeof(float), group);
 }
 
-/* It writes one byte too much. */
+/* Writes one byte too much. */
 catena_status_t catena_scatter(const void *send, size_t send_count,
                                catena_datatype_t send_type, void *recv,
                                size_t recv_count, catena_datatype_t recv_type,
@@ -45,7 +44,7 @@ catena_status_t catena_scatter(const void *send, size_t send_count,
                  recv, recv_count + 1, group);
 }
 
-/* It is a scan: ranks count themselves, and rank 0 has a result. */
+/* A scan: a rank's own vector counts, and rank 0 has a result. */
 catena_status_t catena_exscan(const void *send, void *recv, size_t count,
                               catena_datatype_t type, catena_op_t op,
                               catena_group_t *group)
@@ -53,7 +52,7 @@ catena_status_t catena_exscan(const void *send, void *recv, size_t count,
     return REAL(catena_scan)(send, recv, count, type, op, group);
 }
 
-/* The block of the last source. */
+/* Corrupts the block of the last source. */
 catena_status_t catena_neighbor_alltoall(const void *send, size_t send_count,
                                          catena_datatype_t send_type,
                                          void *recv, size_t recv_count,

@@ -1,18 +1,18 @@
 /* A PMIx client that does one thing, for launcher.sh.
  *
- *   client keys              print what PMIx says about this rank and its node
- *   client modex [fence]     read what every other rank has put
- *   client early             rank 0 reads before the last rank has put
- *   client local             read what the ranks of this node put for it
- *   client exit CODE RANK    RANK exits with CODE, the others wait for ever
- *   client abort CODE RANK   RANK calls PMIx_Abort
- *   client raise SIG RANK    RANK raises SIG
- *   client forget RANK       RANK exits 0 without PMIx_Finalize
- *   client event             the last rank notifies, all have a handler
- *   client ring MS           fence again and again for MS milliseconds
- *   client wait              init, then wait for ever
- *   client deaf              the same, ignoring TERM, INT and HUP
- *   client fence             init, fence, finalize */
+ *   client keys print the PMIx keys of this rank and its node
+ *   client modex [fence] read the data that every other rank has put
+ *   client early rank 0 reads before the last rank has put
+ *   client local read the data put for the ranks of this node
+ *   client exit CODE RANK RANK exits with CODE, the others wait forever
+ *   client abort CODE RANK RANK calls PMIx_Abort
+ *   client raise SIG RANK RANK raises SIG
+ *   client forget RANK RANK exits 0 without PMIx_Finalize
+ *   client event the last rank notifies, all have a handler
+ *   client ring MS fence repeatedly for MS milliseconds
+ *   client wait init, then wait forever
+ *   client deaf the same, ignoring TERM, INT and HUP
+ *   client fence init, fence, finalize */
 #include <pmix.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -45,9 +45,8 @@ static char *value_of(uint32_t rank, const char *key)
     pmix_value_t *value = NULL;
     pmix_info_t info;
     PMIX_LOAD_PROCID(&proc, me.nspace, rank);
-    /* PMIx 4.2 looks for the node id of a rank elsewhere among what it knows
-     * of that node, where it has none; among what it knows of the rank it has
-     * one. */
+    /* PMIx 4.2 looks up another rank's node id in the data of its node, which
+     * lacks it. The data of the rank has it. */
     bool of_rank = rank != me.rank && strcmp(key, PMIX_NODEID) == 0;
     PMIX_INFO_LOAD(&info, PMIX_JOB_INFO, NULL, PMIX_BOOL);
     int status = PMIx_Get(&proc, key, of_rank ? &info : NULL, of_rank, &value);
@@ -120,9 +119,10 @@ static void expect_card(uint32_t rank)
     pmix_proc_t proc;
     pmix_value_t *value = NULL;
     PMIX_LOAD_PROCID(&proc, me.nspace, rank);
-    check(PMIx_Get(&proc, "test.card", NULL, 0, &value), "PMIx_Get of a card");
+    check(PMIx_Get(&proc, "test.card", NULL, 0, &value),
+          "PMIx_Get of a record");
     if (value->type != PMIX_UINT32 || value->data.uint32 != rank + 1000)
-        check(PMIX_ERROR, "the value of a card");
+        check(PMIX_ERROR, "the value of a record");
     PMIX_VALUE_RELEASE(value);
 }
 
@@ -196,7 +196,7 @@ static void fence_for(long milliseconds)
     } while ((now.tv_sec - start.tv_sec) * 1000 +
                  (now.tv_nsec - start.tv_nsec) / 1000000 <
              milliseconds);
-    /* Ranks stop at different rounds: end without meeting again. */
+    /* Ranks stop in different rounds: end without a common call. */
     _exit(0);
 }
 

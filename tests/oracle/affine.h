@@ -4,10 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What users' operations compute: for the reference, and for catena. */
+/* Semantics of the user-defined operations, for the reference and for catena.
+ */
 
-/** Maps x to factor x + term, one after the other: the first word is the
- * factor, all others are terms. */
+/** Maps x to factor x + term, composed: the first word is the factor, all
+ * others are terms. */
 static inline void oracle_affine(const uint64_t *a, const uint64_t *b,
                                  size_t words, uint64_t *out)
 {

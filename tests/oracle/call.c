@@ -1,4 +1,4 @@
-/* One call; see call.h. */
+/* Executes one call; see call.h. */
 
 #include "oracle/call.h"
 
@@ -25,8 +25,8 @@ static bool scatters_result(unsigned kind)
     return kind == ORACLE_REDUCE_SCATTER || kind == ORACLE_REDUCE_SCATTER_BLOCK;
 }
 
-/** Whether this rank's data are in the receive buffer at first (of a scatter:
- * stay in the send buffer). */
+/** Whether this rank's data are in the receive buffer before the call (for a
+ * scatter: stay in the send buffer). */
 static bool in_place(const oracle_call_t *call)
 {
     return value(call, ORACLE_PLACE) == ORACLE_IN_PLACE &&
@@ -34,7 +34,7 @@ static bool in_place(const oracle_call_t *call)
             call->view.rank == call->view.root);
 }
 
-/** Whether the side has a buffer; else the call gets CATENA_IN_PLACE. */
+/** Whether the side has a buffer; if not, the call gets CATENA_IN_PLACE. */
 static bool is_there(const oracle_call_t *call, const oracle_side_t *side)
 {
     return !in_place(call) ||
@@ -75,7 +75,8 @@ void oracle_choose_algorithm(const oracle_t *oracle, const oracle_case_t *c,
 
 /* ---- lengths ---- */
 
-/** How much one rank gives another, or has for all, where lengths differ. */
+/** The amount that one rank sends to another, or has for all, if lengths
+ * differ. */
 static size_t own_count(const oracle_call_t *call, size_t from, size_t to)
 {
     uint64_t h = oracle_hash(call->shape, from, to);
@@ -96,7 +97,7 @@ static size_t own_count(const oracle_call_t *call, size_t from, size_t to)
     }
 }
 
-/** Elements that `from` has for `to`. */
+/** Elements of `from` for `to`. */
 static size_t between(const oracle_call_t *call, size_t from, size_t to)
 {
     if (call->view.kind == ORACLE_ALLTOALL) {
@@ -180,8 +181,8 @@ static oracle_elements_t draw_elements(uint64_t random)
                              : ORACLE_DERIVED;
 }
 
-/** Types that serve many blocks; in an alltoallw there are several, and one
- * without data. In an alltoall their size is the same on all ranks. */
+/** Types shared by many blocks. An alltoallw has several, one of them without
+ * data. In an alltoall their size is the same on all ranks. */
 static void draw_types(side_of_t *s)
 {
     unsigned kind = s->call->view.kind;
@@ -209,12 +210,12 @@ static const oracle_type_t *drawn_type(side_of_t *s, size_t bytes)
     if (bytes > 0 && side->drawings < ORACLE_OWN_TYPES &&
         oracle_below(&s->random, 3) == 0) {
         return oracle_side_draw(s->oracle, s->side, &s->random, ORACLE_DERIVED,
-                                bytes); /* for this block alone */
+                                bytes); /* for this block only */
     }
     return &side->drawn[1 + oracle_below(&s->random, 3)];
 }
 
-/** The type of a block. In an alltoallw some have single bytes. */
+/** The type of a block. In an alltoallw some blocks are of single bytes. */
 static const oracle_type_t *type_for(side_of_t *s, size_t block, size_t bytes)
 {
     unsigned type = value(s->call, ORACLE_TYPE);
@@ -323,7 +324,7 @@ void oracle_call_close(const oracle_t *oracle, oracle_call_t *call)
 
 /* ---- contents ---- */
 
-/** Write what a datum is to a block of the image. */
+/** Write the contents of a datum to a block of the image. */
 static void put(const oracle_call_t *call, oracle_side_t *side, size_t block,
                 oracle_datum_t datum, size_t elements)
 {
@@ -343,7 +344,7 @@ static void put(const oracle_call_t *call, oracle_side_t *side, size_t block,
     free(data);
 }
 
-/** What this rank gives, into a block of either side. */
+/** Write this rank's data to a block of either side. */
 static void give(oracle_call_t *call, oracle_side_t *side, size_t block)
 {
     put(call, side, block, oracle_given(&call->view, block),
@@ -402,7 +403,7 @@ static void expect(oracle_call_t *call)
     if (!oracle_reduces(call->view.kind) || side->blocks == 0) {
         return;
     }
-    /* In place a reduce_scatter may leave anything behind its result. */
+    /* In place a reduce_scatter may leave anything after its result. */
     size_t extent = (size_t)side->type[0]->extent;
     size_t used = result_elements(call, 0);
     size_t rest = elements_in(call, true, 0) - used;
@@ -473,7 +474,7 @@ static catena_status_t run_reduction(oracle_call_t *call, const void *send,
     }
 }
 
-/** One for all blocks; as the other side has it where this has none. */
+/** One type for all blocks; the other side's if this side has none. */
 static catena_datatype_t type_of(const oracle_side_t *side,
                                  const oracle_side_t *other)
 {
@@ -525,7 +526,7 @@ static catena_status_t run_pairs(oracle_call_t *call, const void *send,
     const oracle_side_t *in = &call->send;
     const oracle_side_t *out = &call->receive;
     catena_group_t *group = call->group;
-    /* In place nothing of the sending side matters. */
+    /* In place the send arguments are ignored. */
     bool there = is_there(call, in);
     const size_t *counts = there ? in->counts : NULL;
     const ptrdiff_t *places = there ? in->displacements : NULL;
@@ -543,7 +544,7 @@ static catena_status_t run_pairs(oracle_call_t *call, const void *send,
     }
 }
 
-/** What a call gets for a buffer. */
+/** The argument of a call for a buffer. */
 static void *argument_of(const oracle_call_t *call, const oracle_side_t *side)
 {
     unsigned kind = call->view.kind;
@@ -564,7 +565,7 @@ catena_status_t oracle_call_run(const oracle_t *oracle, oracle_call_t *call)
         oracle_reduces(kind) ? run_reduction(call, send, recv)
         : oracle_pairs(kind) ? run_pairs(call, send, recv)
                              : run_blocks(call, send, recv);
-    /* A blocking call may run several times. */
+    /* A blocking call may execute several times. */
     if (value(call, ORACLE_MODE) != ORACLE_BLOCKING) {
         oracle_side_release(oracle, &call->send);
         oracle_side_release(oracle, &call->receive);

@@ -1,4 +1,4 @@
-/* Which cases there are. */
+/* The cases of collectives. */
 
 #include "oracle/case.h"
 
@@ -9,7 +9,7 @@
 
 enum { MOST_ALGORITHMS = 12, HIERARCHIES = 6, MOST_BASES = 3000 };
 
-/** By whose settings hierarchy and algorithm are chosen. */
+/** The collective whose settings select hierarchy and algorithm. */
 static const oracle_kind_t settings[ORACLE_KINDS] = {
     ORACLE_BARRIER,   ORACLE_BCAST,          ORACLE_REDUCE,
     ORACLE_ALLREDUCE, ORACLE_GATHER,         ORACLE_GATHER,
@@ -18,7 +18,7 @@ static const oracle_kind_t settings[ORACLE_KINDS] = {
     ORACLE_SCAN,      ORACLE_SCAN,           ORACLE_ALLTOALL,
     ORACLE_ALLTOALL,  ORACLE_ALLTOALL};
 
-/** What "<collective>_algorithm" takes beside auto, of any component. */
+/** Values of "<collective>_algorithm" besides auto, of all components. */
 static const char *const algorithms[ORACLE_KINDS][MOST_ALGORITHMS] = {
     [ORACLE_BARRIER] = {"flat", "root", "dissemination", "tree", "binomial",
                         "chain", "linear"},
@@ -125,7 +125,7 @@ void oracle_describe(const oracle_case_t *c, char *text, size_t bytes)
              v[ORACLE_MEMORY]);
 }
 
-/** Limits are met from below and above. */
+/** Limits are approached from below and above. */
 size_t oracle_elements_of(const oracle_case_t *c)
 {
     static const size_t few[] = {0, 1, 7};
@@ -141,9 +141,9 @@ size_t oracle_elements_of(const oracle_case_t *c)
     return size < 3 ? few[size] : (bytes + unit - 1) / unit;
 }
 
-/* ---- what goes together ---- */
+/* ---- valid combinations ---- */
 
-/** Whether all ranks have a block in some buffer. */
+/** Whether all ranks have a block in one buffer. */
 static bool has_blocks(unsigned kind)
 {
     return (kind >= ORACLE_GATHER && kind <= ORACLE_REDUCE_SCATTER_BLOCK) ||
@@ -203,7 +203,7 @@ static void follow(oracle_case_t *c, unsigned factor, unsigned keep,
     }
 }
 
-/** A type that an operation takes. */
+/** A type that supports an operation. */
 static uint8_t type_for(unsigned op)
 {
     uint8_t type = 0;
@@ -247,8 +247,8 @@ static size_t list_ways(oracle_way_t *way, unsigned factor, unsigned values,
     return count;
 }
 
-/** What may contradict each other are kind, type and operation; 0 goes with all
- * of the other factors' values. */
+/** Kind, type and operation may contradict each other; value 0 is valid with
+ * all values of the other factors. */
 static size_t list_bases(oracle_case_t *base)
 {
     size_t count = 0;
@@ -290,9 +290,9 @@ const oracle_space_t *oracle_space(void)
         .more = more,
         .follow = follow};
     if (space.bases == 0) {
-        /* The hierarchy selects the components. Only operations that do not
-         * commute show the order of ranks, but some algorithms are not for
-         * them: so reductions are listed twice. */
+        /* The hierarchy selects the components. Only noncommutative operations
+         * reveal the order of ranks, but some algorithms do not support them.
+         * So reductions are listed twice. */
         space.ways = list_ways(way, ORACLE_HIERARCHY, HIERARCHIES, true);
         space.mores = list_ways(more, ORACLE_SIZE, ORACLE_SIZES, false);
         space.bases = list_bases(base);

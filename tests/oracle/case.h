@@ -4,13 +4,13 @@
 #include "oracle/content.h"
 #include "oracle/cover.h"
 
-/* Cases of collectives: which values the factors have, and which of them go
- * together. */
+/* Cases of collectives: the values of the factors, and their valid
+ * combinations. */
 
 enum {
     ORACLE_KIND,
     ORACLE_ALGORITHM,
-    ORACLE_HIERARCHY, /* of alltoalls: their parameters */
+    ORACLE_HIERARCHY, /* parameters of alltoalls */
     ORACLE_GROUP,
     ORACLE_MODE,
     ORACLE_PLACE,
@@ -24,15 +24,15 @@ enum {
 };
 
 /* Values of some factors. */
-/* All; three of four, the other way round; all, dealt out. */
+/* All; three of four, in reverse order; all, dealt out. */
 enum { ORACLE_WORLD, ORACLE_TURNED, ORACLE_DEALT, ORACLE_GROUPS };
 enum { ORACLE_BLOCKING, ORACLE_NONBLOCKING, ORACLE_PERSISTENT, ORACLE_MODES };
 enum { ORACLE_APART, ORACLE_IN_PLACE, ORACLE_PLACES };
 enum { ORACLE_FIRST, ORACLE_LAST, ORACLE_MIDDLE, ORACLE_ROOTS };
 /* Sizes from ORACLE_LONG on are for vectors only, not for blocks. */
 enum { ORACLE_LONG = 13, ORACLE_SIZES = 15 };
-/* Where lengths differ: a quarter 0; most 0; one rank has much, the others
- * have little; one rank alone has any. */
+/* Distributions of unequal lengths: a quarter are 0; most are 0; one rank has
+ * much, the others have little; only one rank has any. */
 enum {
     ORACLE_MIXED,
     ORACLE_SPARSE,
@@ -47,24 +47,24 @@ enum { ORACLE_ODD = 5, ORACLE_MEMORIES = 7 };
 /** Of all collectives. */
 const oracle_space_t *oracle_space(void);
 
-/** Fill in what follows from the other factors, or does not matter. */
+/** Set the factors that follow from others, or have no effect. */
 void oracle_repair(oracle_case_t *c);
-/** Draw a valid case of a kind; with hierarchies that need a network only where
- * there is one. */
+/** Draw a valid case of a kind. Hierarchies that need a network are drawn only
+ * if there is one. */
 void oracle_draw(oracle_case_t *c, unsigned kind, bool network,
                  uint64_t *random);
 
-/** As catena_group_set takes it: v variants go with theirs. */
+/** The name for catena_group_set: v variants share a setting. */
 const char *oracle_setting_name(unsigned kind);
-/** How many there are, with auto. */
+/** The number of algorithms, including auto. */
 unsigned oracle_algorithms(unsigned kind);
 const char *oracle_algorithm_name(unsigned kind, unsigned algorithm);
 const char *oracle_hierarchy_name(unsigned hierarchy);
-/** Of an alltoall: leaders, radix, window. */
+/** Parameters of an alltoall: leaders, radix, window. */
 enum { ORACLE_PARAMETERS = 3 };
 const char *oracle_parameter_name(unsigned parameter);
 const char *oracle_parameter_value(unsigned parameter, unsigned hierarchy);
-/** Whether its hierarchy takes a network, which one node need not have. */
+/** Whether its hierarchy uses a network, which a single node may lack. */
 bool oracle_by_network(const oracle_case_t *c);
 void oracle_describe(const oracle_case_t *c, char *text, size_t bytes);
 /** Elements of a block, or of all. */

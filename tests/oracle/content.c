@@ -1,5 +1,5 @@
-/* What is given and expected; see content.h. The library's kernels are not
- * asked. */
+/* Sent and expected contents; see content.h. Independent of the library's
+ * kernels. */
 
 #include "oracle/content.h"
 
@@ -91,7 +91,7 @@ bool oracle_own_counts(unsigned kind)
            kind == ORACLE_ALLTOALLV || kind == ORACLE_ALLTOALLW;
 }
 
-/** Whether an element is several uint64. */
+/** Whether an element consists of several uint64. */
 static bool counts_whole(unsigned type)
 {
     return type == ORACLE_PAIR || type == ORACLE_TRIPLE;
@@ -132,8 +132,9 @@ bool oracle_op_takes(unsigned op, unsigned type)
 
 /* ---- one element of a fixed type ---- */
 
-/* Wrapped, as unsigned; narrow ones through a wide one. What is rare decides a
- * logical operation: else its result is the same with many ranks. */
+/* Wraps, computed as unsigned; narrow types through a wide one. For a logical
+ * operation the decisive value is rare: otherwise the result is constant with
+ * many ranks. */
 #define INTEGER(name, ctype)                                                   \
     static void make_##name(op_t op, uint64_t h, void *out)                    \
     {                                                                          \
@@ -185,7 +186,7 @@ bool oracle_op_takes(unsigned op, unsigned type)
         memcpy(out, &c, sizeof(c));                                            \
     }
 
-/* Sums of small whole numbers and products of powers of two are exact. */
+/* Sums of small integers and products of powers of two are exact. */
 #define FLOAT(name, ctype)                                                     \
     static void make_##name(op_t op, uint64_t h, void *out)                    \
     {                                                                          \
@@ -226,7 +227,7 @@ bool oracle_op_takes(unsigned op, unsigned type)
         memcpy(out, &c, sizeof(c));                                            \
     }
 
-/* Few values, so that ties are common. */
+/* Few values, so that ties are frequent. */
 #define PAIR(name, ctype)                                                      \
     static void make_##name(op_t op, uint64_t h, void *out)                    \
     {                                                                          \
@@ -270,8 +271,8 @@ static const struct {
 
 /* ---- any element ---- */
 
-/* After so many elements they recur: a prime, so that no fragment that lies in
- * the wrong place holds what it should. */
+/* The period of elements: a prime, so that a misplaced fragment does not have
+ * the expected contents. */
 enum { PERIOD = 4099, UINT64_INDEX = 8, MOST_WORDS = 3 };
 
 _Static_assert(ORACLE_UNIT_BYTES == MOST_WORDS * sizeof(uint64_t),
@@ -295,7 +296,7 @@ void oracle_element(unsigned type, unsigned op, uint64_t seed, size_t rank,
                          element);
         return;
     }
-    /* An even factor would forget what is left of it, bit by bit. */
+    /* An even factor would lose the data to its left bit by bit. */
     uint64_t words[MOST_WORDS] = {h >> 3 | 1, oracle_mix(h), h << 1};
     memcpy(element, words, oracle_unit_bytes(type));
 }
@@ -323,7 +324,7 @@ void oracle_combine(unsigned type, unsigned op, const void *left,
     memcpy(out, c, words * sizeof(*c));
 }
 
-/** As if there were elements of all ranks for this index alone. */
+/** Reduce the elements of all ranks at this index only. */
 static void reduce_one(unsigned type, unsigned op, uint64_t seed, size_t first,
                        size_t last, size_t index, void *out)
 {
@@ -372,7 +373,7 @@ static uint64_t stream_of(uint64_t seed, size_t from, size_t to)
     return oracle_hash(seed, from, to);
 }
 
-/** What stream a state leads to, from there on. */
+/** Write the stream that starts at a state. */
 static void fill_from(uint64_t state, size_t bytes, void *out)
 {
     unsigned char *to_byte = out;

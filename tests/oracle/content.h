@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What ranks give to a collective and what they have to get, written down from
- * MPI's definitions. Plain C: programs that do not link catena use it, too. */
+/* Send data and expected results of collectives, by MPI's definitions. Plain C,
+ * as programs that do not link catena use it too. */
 
 typedef enum oracle_kind {
     ORACLE_BARRIER,
@@ -41,14 +41,14 @@ bool oracle_own_counts(unsigned kind);
 /* ---- datatypes and operations ---- */
 
 /** Fixed types, in the order of CATENA_FIXED_TYPES; then several uint64; from
- * ORACLE_VECTOR on types with gaps, or different types of the same data on
+ * ORACLE_VECTOR on non-contiguous types, or different types of the same data on
  * both sides, not for reductions. */
 enum {
     ORACLE_BYTE = 0,
     ORACLE_DOUBLE = 10,
     ORACLE_FIXED = 20,
     ORACLE_PAIR = ORACLE_FIXED,
-    ORACLE_TRIPLE, /* chunks are no whole number of these */
+    ORACLE_TRIPLE, /* chunks are not multiples of these */
     ORACLE_VECTOR,
     ORACLE_INDEXED,
     ORACLE_RESIZED,
@@ -56,10 +56,10 @@ enum {
     ORACLE_DRAWN, /* another derived type on every side of every rank */
     ORACLE_TYPES
 };
-enum { ORACLE_UNIT_BYTES = 24 }; /* of data, at most */
+enum { ORACLE_UNIT_BYTES = 24 }; /* maximum, of data */
 
-/** None, those of CATENA_PREDEFINED_OPS, a user's that commutes, and one that
- * does not. */
+/** None, CATENA_PREDEFINED_OPS, a commutative user-defined operation, and a
+ * noncommutative one. */
 enum {
     ORACLE_NO_OP,
     ORACLE_SUM = 3,
@@ -71,55 +71,55 @@ enum {
 
 const char *oracle_type_name(unsigned type);
 const char *oracle_op_name(unsigned op);
-/** Data of an element, without gaps. */
+/** Data bytes of an element, without gaps. */
 size_t oracle_unit_bytes(unsigned type);
 bool oracle_op_takes(unsigned op, unsigned type);
 
 /* ---- data ---- */
 
-/** Bytes that `from` has for `to`; where all get the same `to` is 0. From byte
- * `at` on, a multiple of 8. */
+/** The bytes of `from` for `to`; `to` is 0 if all ranks get the same. They
+ * begin at byte `at`, a multiple of 8. */
 void oracle_stream(uint64_t seed, size_t from, size_t to, size_t at,
                    size_t bytes, void *out);
-/** The same from a seed that is the stream's alone. */
+/** The same from a seed that is unique to the stream. */
 void oracle_fill(uint64_t seed, size_t bytes, void *out);
-/** How many bytes are not what oracle_fill makes; where the first of them is,
- * if there is one. */
+/** The number of bytes that differ from oracle_fill's, and the position of the
+ * first. */
 size_t oracle_count_wrong(uint64_t seed, size_t bytes, const void *found,
                           size_t *first);
-/** The first byte that is not that; `bytes`: there is none. */
+/** The first byte that differs; `bytes`: none. */
 size_t oracle_stream_differs(uint64_t seed, size_t from, size_t to,
                              size_t bytes, const void *found);
 
-/** Element `index` of what `rank` gives to a reduction. What comes of it is
- * exact in any order. Elements recur after a prime number of them. */
+/** Element `index` that `rank` contributes to a reduction. Results are exact in
+ * any order. Elements repeat with a prime period. */
 void oracle_element(unsigned type, unsigned op, uint64_t seed, size_t rank,
                     size_t index, void *element);
-/** left op right; `out` may be either. */
+/** left op right; `out` may alias either. */
 void oracle_combine(unsigned type, unsigned op, const void *left,
                     const void *right, void *out);
-/** `elements` of ranks `first` to `last` from `index` on, reduced in their
+/** `elements` of ranks `first` to `last` from `index` on, reduced in rank
  * order. */
 void oracle_reduced(unsigned type, unsigned op, uint64_t seed, size_t first,
                     size_t last, size_t index, size_t elements, void *out);
-/** Zeros have one sign afterwards. */
+/** Give all zeros the same sign. */
 void oracle_normalize(unsigned type, void *data, size_t elements);
 
-/* ---- who gives and gets what ---- */
+/* ---- data movement ---- */
 
-/** What a block consists of. */
+/** The contents of a block. */
 typedef struct oracle_datum {
     enum {
         ORACLE_NOTHING,
-        ORACLE_STREAM,   /* of `from` for `to` */
-        ORACLE_ELEMENTS, /* of `from` to `to`, reduced */
+        ORACLE_STREAM,   /* from `from` for `to` */
+        ORACLE_ELEMENTS, /* of ranks `from` to `to`, reduced */
     } what;
     size_t from;
     size_t to;
-    size_t skip; /* elements begin behind the shares of so many ranks */
+    size_t skip; /* elements begin after the shares of so many ranks */
 } oracle_datum_t;
 
-/** A collective, from a rank's point of view. */
+/** A collective from a rank's point of view. */
 typedef struct oracle_view {
     oracle_kind_t kind;
     size_t size;
@@ -127,12 +127,12 @@ typedef struct oracle_view {
     size_t root;
 } oracle_view_t;
 
-/** How many blocks the send or the receive buffer has: none, one, or one for
- * each rank. */
+/** The number of blocks of the send or the receive buffer: none, one, or one
+ * per rank. */
 size_t oracle_blocks(const oracle_view_t *view, bool receiving);
-/** What is in a block of the send buffer. */
+/** Contents of a block of the send buffer. */
 oracle_datum_t oracle_given(const oracle_view_t *view, size_t block);
-/** What has to be in a block of the receive buffer; nothing: what was there. */
+/** Expected contents of a block of the receive buffer; nothing: unchanged. */
 oracle_datum_t oracle_expected(const oracle_view_t *view, size_t block);
 
 #endif

@@ -1,4 +1,4 @@
-/* Covering sets, found greedily. */
+/* Pairwise covering sets, found greedily. */
 
 #include "oracle/cover.h"
 
@@ -9,7 +9,7 @@
 
 enum { TRIES = 30 };
 
-/** Which values have met. */
+/** The covered pairs of values. */
 typedef bool met_t[ORACLE_FACTORS][ORACLE_VALUES][ORACLE_FACTORS]
                   [ORACLE_VALUES];
 
@@ -22,7 +22,7 @@ typedef struct search {
     uint64_t random;
 } search_t;
 
-/** Whether there is a valid case with these values of two factors; it. */
+/** Whether a valid case has these values of two factors, and that case. */
 static bool complete(const oracle_space_t *space, unsigned f, unsigned fv,
                      unsigned g, unsigned gv, oracle_case_t *c)
 {
@@ -37,7 +37,8 @@ static bool complete(const oracle_space_t *space, unsigned f, unsigned fv,
     return false;
 }
 
-/** How many pairs of a case are new; take note of them, or not. */
+/** The number of a case's pairs that are new; optionally marks them as covered.
+ */
 static size_t meet(search_t *search, const oracle_case_t *c, bool note)
 {
     unsigned factors = search->space->factors;
@@ -52,8 +53,8 @@ static size_t meet(search_t *search, const oracle_case_t *c, bool note)
     return fresh;
 }
 
-/** Change single values at random as long as the case stays valid, but for
- * those of the factors to keep. */
+/** Change single values at random while the case stays valid, except those of
+ * the factors to keep. */
 static void shuffle(const oracle_space_t *space, oracle_case_t *c,
                     unsigned keep, uint64_t *random)
 {
@@ -74,8 +75,8 @@ static void shuffle(const oracle_space_t *space, oracle_case_t *c,
     }
 }
 
-/** Add the case that brings most, of some that are like this one in what is to
- * be kept. */
+/** Add the case that covers most, of some cases equal to this one in the
+ * factors to keep. */
 static void add_like(search_t *search, const oracle_case_t *first,
                      unsigned keep)
 {
@@ -85,7 +86,7 @@ static void add_like(search_t *search, const oracle_case_t *first,
         oracle_case_t c = *first;
         shuffle(search->space, &c, keep, &search->random);
         size_t fresh = meet(search, &c, false);
-        if (i == 0 || fresh > most) { /* any, where nothing is new */
+        if (i == 0 || fresh > most) { /* any, if nothing is new */
             most = fresh;
             best = c;
         }
@@ -114,7 +115,7 @@ static bool has_way(const oracle_way_t *way, const oracle_case_t *set,
     return false;
 }
 
-/** Add a case for every two values that have not met, or count them. */
+/** Add a case for each uncovered pair of values, or count the pairs. */
 static size_t for_missing_pairs(search_t *search, bool add)
 {
     const oracle_space_t *space = search->space;
@@ -186,7 +187,7 @@ size_t oracle_uncovered(const oracle_space_t *space, const oracle_case_t *set,
 
 /* ---- layouts ---- */
 
-/** Which values have met which layouts. */
+/** The pairs of value and layout already dealt. */
 typedef bool dealt_t[ORACLE_LAYOUTS][ORACLE_FACTORS][ORACLE_VALUES];
 
 static unsigned fresh_on(const oracle_space_t *space, bool met[][ORACLE_VALUES],
@@ -215,8 +216,8 @@ static void put_on(table_t *table, const oracle_case_t *c, unsigned layout,
     *dealt |= UINT32_C(1) << layout;
 }
 
-/** The layout of a sort for which a case brings most; of those alike, the one
- * with least to do. */
+/** The layout of a sort for which a case covers most; among equals, the one
+ * with least load. */
 static void deal_one(table_t *table, const oracle_case_t *c, bool second,
                      uint32_t *dealt)
 {

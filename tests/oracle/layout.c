@@ -102,7 +102,7 @@ size_t oracle_plan_lacks(const oracle_plan_t *plan, size_t count)
 
 /* ---- directed cases ---- */
 
-/** One rank alone; of one node and of several, real and simulated. */
+/** Single rank; one node; several nodes, real and simulated. */
 enum { ALONE = 4, SORTS };
 
 static bool is_sort(int layout, int sort)

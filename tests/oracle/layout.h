@@ -5,7 +5,7 @@
 
 #include "oracle/case.h"
 
-/* Where cases run; see layouts.h. */
+/* The layouts of test cases; see layouts.h. */
 
 typedef struct oracle_layout {
     const char *name;
@@ -20,13 +20,13 @@ typedef struct oracle_layout {
 enum { ORACLE_LAYOUT_COUNT = 20 };
 extern const oracle_layout_t oracle_layouts[ORACLE_LAYOUT_COUNT];
 
-/** -1: there is none of that name. */
+/** -1: no such name. */
 int oracle_layout_find(const char *name);
 bool oracle_layout_simulated(int layout);
-/** "env 'A=b' prun -n 7 ": what starts its ranks. */
+/** The command that starts its ranks: "env 'A=b' prun -n 7 ". */
 void oracle_layout_command(int layout, char *text, size_t bytes);
 
-/** A covering set, and by bits the layouts of each case. */
+/** A covering set, and the layouts of each case by bits. */
 typedef struct oracle_plan {
     const oracle_space_t *space;
     oracle_deal_t deal;
@@ -35,18 +35,18 @@ typedef struct oracle_plan {
     size_t count;
 } oracle_plan_t;
 
-/** Make one, whose owner is the process. @param fits whether the ranks of a
- * layout can run a case; NULL: any can */
+/** Make a plan, owned by the process.
+ * @param fits whether the ranks of a layout can run a case; NULL: always */
 void oracle_plan_make(oracle_plan_t *plan, const oracle_space_t *space,
                       bool (*fits)(const oracle_case_t *c, unsigned layout));
-/** That of collectives. Made at the first call, for the whole process. */
+/** The plan of collectives, made at the first call for the whole process. */
 const oracle_plan_t *oracle_plan(void);
-/** How many pairs of values, or of a value and a layout, are missing from the
- * first `count` cases. */
+/** The number of pairs of values, or of value and layout, that the first
+ * `count` cases lack. */
 size_t oracle_plan_lacks(const oracle_plan_t *plan, size_t count);
 
-/** Directed cases run on a few layouts: of a rank alone, of one node and of
- * several, these real and simulated. Which ones follows from the name.
+/** The layouts of a directed case: a single rank, one node, and several nodes,
+ * the latter real and simulated. The name determines them.
  * @return by bits */
 uint32_t oracle_layouts_for(const char *name, int least, int most, int nodes);
 

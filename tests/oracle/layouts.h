@@ -1,6 +1,6 @@
 /* Layouts of ranks: LAYOUT(name, settings, how, ranks, nodes, cost, quick).
- * How: options of prun, or after --sim the ranks of each node. Cost: of a case.
- * Quick: runs under the sanitizers, too. Meson reads the lines as well. */
+ * how: options of prun, or --sim and the ranks of each node. cost: of a case.
+ * quick: also runs under the sanitizers. Meson parses these lines too. */
 /* clang-format off */
 LAYOUT("n1", "", "-n 1", 1, 1, 150, false)
 LAYOUT("n2", "", "-n 2", 2, 1, 35, true)

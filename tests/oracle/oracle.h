@@ -7,10 +7,10 @@
 
 #include <catena/catena.h>
 
-/** What the parts of the oracle need of the program that uses them. */
+/** What the oracle needs from the program that uses it. */
 typedef struct oracle {
     catena_context_t *context; /* for memory of its heap */
-    /** Take note of an error. */
+    /** Record an error. */
     void (*fail)(void *owner, const char *text);
     void *owner;
 } oracle_t;
@@ -28,11 +28,11 @@ void oracle_fail(const oracle_t *oracle, const char *format, ...)
 /** Where a buffer lies. */
 typedef enum oracle_memory { ORACLE_HEAP, ORACLE_MALLOC } oracle_memory_t;
 
-/** Memory, without which nothing goes on; and back. */
+/** Allocate memory, or end the program on failure; and free it. */
 unsigned char *oracle_take(const oracle_t *oracle, oracle_memory_t memory,
                            size_t bytes);
 void oracle_give(const oracle_t *oracle, oracle_memory_t memory, void *block);
-/** Zeros, never NULL; for free. */
+/** Zeroed memory, never NULL; free it with free. */
 void *oracle_zeros(size_t count, size_t bytes);
 
 #endif

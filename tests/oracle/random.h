@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The generator of all tests: splitmix64. The same seed gives the same values
- * on every rank. */
+/* The random number generator of all tests: splitmix64. A seed gives the same
+ * values on every rank. */
 
-/** What one state gives; `state` is a counter times an odd number. */
+/** The value of one state; `state` is a counter times an odd number. */
 static inline uint64_t oracle_mix(uint64_t state)
 {
     uint64_t z = state;
@@ -30,7 +30,7 @@ static inline size_t oracle_below(uint64_t *state, size_t limit)
     return (size_t)((oracle_random(state) >> 16) % limit);
 }
 
-/** One value for three numbers. */
+/** A hash of three numbers. */
 static inline uint64_t oracle_hash(uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t state = a * UINT64_C(0xff51afd7ed558ccd) +

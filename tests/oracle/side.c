@@ -62,7 +62,7 @@ void oracle_side_place_in_order(oracle_side_t *side)
     }
 }
 
-/** Place a block behind `cursor`, and move `cursor` to its end. */
+/** Place a block after `cursor`, and move `cursor` to its end. */
 static void place_behind(oracle_side_t *side, size_t block, ptrdiff_t step,
                          ptrdiff_t *cursor)
 {
@@ -146,7 +146,7 @@ void oracle_side_put(oracle_side_t *side, size_t block, size_t bytes,
                      const unsigned char *data)
 {
     const oracle_type_t *type = side->type[block];
-    if (bytes > 0) { /* an empty block may lie outside of the image */
+    if (bytes > 0) { /* an empty block may lie outside the image */
         oracle_type_put(type, side->image + side->origin + side->place[block],
                         bytes / type->bytes, data);
     }

@@ -10,11 +10,11 @@ enum { ORACLE_OWN_TYPES = 12 };
 
 typedef struct oracle_side {
     oracle_memory_t memory;
-    unsigned char *block; /* what was taken: guard, data, guard */
+    unsigned char *block; /* the allocation: guard, data, guard */
     unsigned char *image; /* its expected contents */
     size_t bytes;
     unsigned char *base; /* the argument of the call */
-    ptrdiff_t origin;    /* of the base in the block */
+    ptrdiff_t origin;    /* offset of the base in the block */
     oracle_type_t drawn[ORACLE_OWN_TYPES];
     unsigned drawings;
     /* [blocks]; the last three are arguments of calls: */
@@ -26,27 +26,27 @@ typedef struct oracle_side {
     catena_datatype_t *types;
 } oracle_side_t;
 
-/** Allocate the arrays, for at most so many blocks. `memory` and `blocks` are
- * the caller's to set. */
+/** Allocate the arrays, for at most so many blocks. The caller sets `memory`
+ * and `blocks`. */
 void oracle_side_open(oracle_side_t *side, size_t most);
 /** Draw a datatype for this side. */
 const oracle_type_t *oracle_side_draw(const oracle_t *oracle,
                                       oracle_side_t *side, uint64_t *random,
                                       oracle_elements_t elements, size_t bytes);
 bool oracle_side_has_data(const oracle_side_t *side, size_t block);
-/** Place the blocks one after the other. */
+/** Place the blocks consecutively. */
 void oracle_side_place_in_order(oracle_side_t *side);
-/** Place the blocks in any order, with random gaps between them, and the base
+/** Place the blocks in any order, with random gaps between them and the base
  * anywhere; or in order.
- * @param step bytes that displacements count; may be negative
- * @param gap  smallest gap, in steps */
+ * @param step unit of displacements in bytes; may be negative
+ * @param gap smallest gap, in steps */
 void oracle_side_place_anywhere(oracle_side_t *side, ptrdiff_t step, size_t gap,
                                 bool in_order, uint64_t *random);
-/** Take the memory.
+/** Allocate the memory.
  * @param odd bytes from an aligned address to the first data
  * @return whether there are any data */
 bool oracle_side_take(const oracle_t *oracle, oracle_side_t *side, size_t odd);
-/** Free the datatypes, as a caller may before an operation ends. */
+/** Free the datatypes, as a caller may before an operation completes. */
 void oracle_side_release(const oracle_t *oracle, oracle_side_t *side);
 void oracle_side_close(const oracle_t *oracle, oracle_side_t *side);
 

@@ -12,9 +12,9 @@ enum { MOST_PARTS = 48, MOST_DIMS = 3, FIXED = ORACLE_FIXED };
 static const catena_datatype_t fixed[] = {CATENA_FIXED_TYPES(ENTRY)};
 #undef ENTRY
 
-/* ---- types, and their data in a list ---- */
+/* ---- types, and the list of their data ---- */
 
-/** Runs of what is there already, at each of the places. */
+/** The existing runs, copied to each of the places. */
 static void list_copies(oracle_type_t *t, size_t count, const ptrdiff_t *at)
 {
     oracle_run_t *run = oracle_zeros(count * t->runs, sizeof(*run));
@@ -47,7 +47,7 @@ static void list_one(oracle_type_t *t, size_t bytes)
     t->extent = (ptrdiff_t)bytes;
 }
 
-/** Replace the type by one that was made of it. */
+/** Replace the type by one built from it. */
 static void replace(const oracle_t *oracle, oracle_type_t *t,
                     catena_status_t status, const catena_datatype_t *made)
 {
@@ -63,7 +63,7 @@ static void replace(const oracle_t *oracle, oracle_type_t *t,
     t->derived = true;
 }
 
-/** `parts` pieces of `bytes` each at a distance, maybe backwards. */
+/** `parts` fragments of `bytes` each at a distance, maybe negative. */
 static void make_rows(const oracle_t *oracle, oracle_type_t *t,
                       uint64_t *random, size_t parts, size_t bytes)
 {
@@ -81,7 +81,7 @@ static void make_rows(const oracle_t *oracle, oracle_type_t *t,
             &made);
 }
 
-/** Blocks of uneven lengths, not in the order of memory. */
+/** Blocks of unequal lengths, not in memory order. */
 static void make_blocks(const oracle_t *oracle, oracle_type_t *t,
                         uint64_t *random, size_t bytes)
 {
@@ -90,7 +90,7 @@ static void make_blocks(const oracle_t *oracle, oracle_type_t *t,
     ptrdiff_t at[BLOCKS];
     size_t n = 1 + oracle_below(random, BLOCKS);
     size_t left = bytes;
-    size_t first = oracle_below(random, n); /* the lowest; then round */
+    size_t first = oracle_below(random, n); /* the lowest; then cyclic */
     ptrdiff_t cursor = (ptrdiff_t)oracle_below(random, 40) - 20;
     oracle_run_t *run = oracle_zeros(BLOCKS, sizeof(*run));
     for (size_t i = 0; i < n; i++) {
@@ -123,7 +123,7 @@ static void make_blocks(const oracle_t *oracle, oracle_type_t *t,
             &made);
 }
 
-/** A box of `parts` lines of `bytes`, in two or three dimensions, either
+/** A box of `parts` lines of `bytes`, in two or three dimensions, in either
  * order. */
 static void make_box(const oracle_t *oracle, oracle_type_t *t, uint64_t *random,
                      size_t parts, size_t bytes)
@@ -168,7 +168,7 @@ static void make_box(const oracle_t *oracle, oracle_type_t *t, uint64_t *random,
         &made);
 }
 
-/** Other bounds, wide enough for elements one after the other. */
+/** Other bounds, wide enough for consecutive elements. */
 static void make_resized(const oracle_t *oracle, oracle_type_t *t,
                          uint64_t *random)
 {
@@ -183,7 +183,7 @@ static void make_resized(const oracle_t *oracle, oracle_type_t *t,
     t->extent = extent;
 }
 
-/** Rows of what is there. */
+/** Rows of the existing type. */
 static void make_nested(const oracle_t *oracle, oracle_type_t *t,
                         uint64_t *random, size_t parts)
 {
@@ -301,7 +301,7 @@ void oracle_type_drop(const oracle_t *oracle, oracle_type_t *t)
     t->run = NULL;
 }
 
-/* ---- where data are ---- */
+/* ---- positions of data ---- */
 
 void oracle_type_span(const oracle_type_t *t, size_t count, ptrdiff_t *low,
                       ptrdiff_t *high)
@@ -348,7 +348,7 @@ static void list_two(oracle_type_t *t, oracle_run_t first, oracle_run_t second,
     t->extent = extent;
 }
 
-/** `count` of a fixed type, one behind the other. */
+/** `count` consecutive elements of a fixed type. */
 static void make_several(const oracle_t *oracle, oracle_type_t *t, size_t count,
                          catena_datatype_t of)
 {

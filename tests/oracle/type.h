@@ -4,11 +4,10 @@
 #include "oracle/content.h"
 #include "oracle/oracle.h"
 
-/* Datatypes, each with a list of where its data are, written down from MPI's
- * definitions beside it; the library's own view of a type is not asked. And
- * operations. */
+/* Datatypes, each with a list of its data positions by MPI's definitions,
+ * independent of the library's type functions. And operations. */
 
-/** Data bytes that lie together, from the base of an element. */
+/** Contiguous data bytes, from the base of an element. */
 typedef struct oracle_run {
     ptrdiff_t at;
     size_t bytes;
@@ -24,8 +23,8 @@ typedef struct oracle_type {
     oracle_run_t *run; /* [runs] in the order of the data */
 } oracle_type_t;
 
-/** The types of content.h but for the drawn ones, and the operations, of a
- * rank. The receiving side of a type may differ from the sending one. */
+/** The types of content.h, except the drawn ones, and the operations of a rank.
+ * The receive type may differ from the send type. */
 typedef struct oracle_table {
     oracle_type_t send[ORACLE_DRAWN];
     oracle_type_t receive[ORACLE_DRAWN];
@@ -35,28 +34,29 @@ typedef struct oracle_table {
 void oracle_table_open(const oracle_t *oracle, oracle_table_t *table);
 void oracle_table_close(const oracle_t *oracle, oracle_table_t *table);
 
-/** What the elements of a drawn type are. */
+/** The elements of a drawn type. */
 typedef enum oracle_elements {
     ORACLE_BYTES,
     ORACLE_ANY_FIXED, /* of a fitting size */
     ORACLE_DERIVED    /* vectors, lists of blocks, boxes of arrays, resized */
 } oracle_elements_t;
 
-/** Make a type of an element of so many bytes of data; 0: without data. */
+/** Draw a type with so many bytes of data per element; 0: without data. */
 void oracle_type_draw(const oracle_t *oracle, oracle_type_t *t,
                       uint64_t *random, oracle_elements_t elements,
                       size_t bytes);
-/** How large an element may be, that a unit is some of them. */
+/** A random element size of which a unit is a multiple. */
 size_t oracle_type_bytes(uint64_t *random, oracle_elements_t elements,
                          size_t unit);
-/** Give up the handle, as a caller may before an operation ends. */
+/** Release the handle, as a caller may before an operation completes. */
 void oracle_type_release(const oracle_t *oracle, oracle_type_t *t);
 void oracle_type_drop(const oracle_t *oracle, oracle_type_t *t);
 
-/** Memory of `count` elements, at least one, from the base of the first. */
+/** The memory of `count` elements, at least one, relative to the base of the
+ * first. */
 void oracle_type_span(const oracle_type_t *t, size_t count, ptrdiff_t *low,
                       ptrdiff_t *high);
-/** Write data to the places that `count` elements have. */
+/** Write data to the positions of `count` elements. */
 void oracle_type_put(const oracle_type_t *t, unsigned char *base, size_t count,
                      const unsigned char *data);
 

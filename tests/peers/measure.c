@@ -1,16 +1,15 @@
-/* measure COLLECTIVE[,COLLECTIVE] MIN:MAX [MILLISECONDS]: time a collective, or
- * two by turns, over block sizes, each for about so many milliseconds, as the
- * OSU benchmarks do: between two barriers the time that one call takes on each
- * rank, averaged over calls and ranks. The contents are new in every call, so
- * no library profits from data that is still where it was; and nobody writes
- * them while others are in the call, who on a shared core would wait for that,
- * too. The first and last calls are checked. Vectors are sums of doubles; the
- * root is rank 0; neighbors are those in a mesh of two dimensions with open
- * borders. "barrier" and "split" have no sizes; a split makes groups of every
- * other rank, other ones in every call, and their first barrier; freeing them
- * is not timed. Rank 0 prints:
- * name,collective,ranks,bytes,avg_us,max_us,calls,errors
- */
+/* measure COLLECTIVE[,COLLECTIVE] MIN:MAX [MILLISECONDS]: time one collective,
+ * or two in turns, over block sizes, each for about so many milliseconds. As in
+ * the OSU benchmarks, a value is the time of one call on each rank between two
+ * barriers, averaged over calls and ranks. The contents are new in every call,
+ * so no library profits from data left in place. No rank writes them while
+ * others are in the call, which on a shared core would delay those. The first
+ * and last calls are checked. Vectors are sums of doubles; the root is rank 0;
+ * neighbors are those of a two-dimensional mesh with open borders. "barrier"
+ * and "split" have no sizes. A split makes groups of every other rank,
+ * different in every call, and includes their first barrier; freeing them is
+ * not timed. Rank 0 prints:
+ * name,collective,ranks,bytes,avg_us,max_us,calls,errors */
 
 #include "pattern.h"
 
@@ -72,7 +71,7 @@ static double sum(const double *values, int n)
     return all;
 }
 
-/* How many calls take about `budget_us`, with all that is around them. */
+/* The number of calls that take about `budget_us`, with all overhead. */
 static unsigned plan(struct peer_call *call, double budget_us, double *all,
                      unsigned *number, double *errors)
 {
@@ -94,7 +93,7 @@ static unsigned plan(struct peer_call *call, double budget_us, double *all,
     return calls < LEAST_CALLS ? LEAST_CALLS : (unsigned)calls;
 }
 
-/* One collective of those that are measured by turns. */
+/* One of the collectives measured in turns. */
 struct test {
     struct peer_call call;
     struct peer_block *blocks;
@@ -135,7 +134,7 @@ static void close_test(struct test *test)
     free(test->blocks);
 }
 
-/* Its turns, all of one number of calls but for what is left over. */
+/* One turn: a fixed number of calls, except in the last turn. */
 static void take_turn(struct test *test, unsigned turn, unsigned *number)
 {
     unsigned calls =
@@ -206,7 +205,7 @@ static bool run_size(char *const *collectives, int count, size_t bytes,
     return good;
 }
 
-/* The names in a list; 0: one is unknown, or they are too many. */
+/* The names in a list; 0: one is unknown, or there are too many. */
 static int find_names(char *list, char **names)
 {
     int count = 0;

@@ -47,7 +47,7 @@ static bool reduces(enum peer_kind kind)
            kind == PEER_REDUCE_SCATTER || kind == PEER_SCAN;
 }
 
-/* All get the same from a rank, whose one block counts as that to rank 0. */
+/* All ranks get the same block of a rank, seeded as that to rank 0. */
 static bool spreads(enum peer_kind kind)
 {
     return kind == PEER_ALLGATHER || kind == PEER_BCAST ||
@@ -83,15 +83,15 @@ static int partner(const struct peer_call *call, int i)
     return has_neighbors(call->kind) ? neighbor(call, i) : i;
 }
 
-/* ---- what goes where ---- */
+/* ---- data movement ---- */
 
 static uint64_t seed_of(unsigned call, int source, int target)
 {
     return oracle_hash(call, (uint64_t)source, (uint64_t)target);
 }
 
-/* Random counts for alltoallv: a quarter is zero, the rest up to such a size
- * that the mean is `bytes`. */
+/* Random counts for alltoallv: a quarter is zero, the rest is uniform so that
+ * the mean is `bytes`. */
 static size_t count_between(size_t bytes, int source, int target)
 {
     uint64_t random = seed_of(12345, source, target);
@@ -101,7 +101,7 @@ static size_t count_between(size_t bytes, int source, int target)
     return (size_t)((random >> 8) % (8 * bytes / 3 + 1));
 }
 
-/* Bytes that go from one rank to another. */
+/* Bytes from one rank to another. */
 static size_t bytes_between(const struct peer_call *call, int source,
                             int target)
 {
@@ -193,7 +193,7 @@ size_t pattern_extent(const struct peer_block *blocks, int count)
 
 /* ---- bytes ---- */
 
-/* As what a block to that rank counts. */
+/* The target in the seed of a block to that rank. */
 static int target_of(const struct peer_call *call, int rank)
 {
     return spreads(call->kind) ? 0 : rank;
@@ -275,9 +275,9 @@ static uint64_t vector_errors(const struct peer_call *call, unsigned number)
 
 /* ---- groups ---- */
 
-/* Two groups, then one, with other colors in every call; and every other call
- * turns the order of the ranks round: no library profits from the group of the
- * call before. */
+/* Two groups, then one, with new colors in every call; every other call
+ * reverses the order of the ranks. No library profits from the group of the
+ * previous call. */
 static unsigned groups_in(unsigned number)
 {
     return number / 2 % 2 + 1;
@@ -301,7 +301,7 @@ static uint64_t group_errors(const struct peer_call *call, unsigned number)
     return (uint64_t)(call->new_size != size) + (call->new_rank != rank);
 }
 
-/* ---- any ---- */
+/* ---- all collectives ---- */
 
 void pattern_fill(struct peer_call *call, unsigned number)
 {

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One measurement, several libraries: measure.c is the loop, side_*.c the
- * calls of one library. Both sides are built from the same loop, so that only
- * the library differs. */
+/* One measurement for several libraries: measure.c is the loop, side_*.c the
+ * calls of one library. All are built from the same loop, so that they differ
+ * only in the library. */
 
 enum peer_kind {
     PEER_ALLTOALL,
@@ -27,7 +27,7 @@ enum peer_kind {
     PEER_NEIGHBOR_ALLTOALL,
     PEER_NEIGHBOR_ALLTOALLV,
     PEER_NEIGHBOR_ALLTOALLW,
-    PEER_NEIGHBOR_ALLTOALL_INIT, /* started again and again */
+    PEER_NEIGHBOR_ALLTOALL_INIT, /* restarted each time */
     PEER_KINDS
 };
 
@@ -35,8 +35,8 @@ enum peer_kind {
  * Neighbors are in MPI's order: above, below, left, right. */
 enum { PEER_DIMS = 2, PEER_NEIGHBORS = 2 * PEER_DIMS, PEER_NOBODY = -1 };
 
-/** The part of a buffer that goes to, or comes from, one rank. A block of
- * PEER_NOBODY has its place, and neither goes nor comes. */
+/** The part of a buffer that is sent to, or received from, one rank. A block of
+ * PEER_NOBODY has a position but is not transferred. */
 struct peer_block {
     size_t offset;    /* of the first row, in bytes */
     size_t rows;      /* 1: contiguous */
@@ -44,8 +44,8 @@ struct peer_block {
     size_t stride;    /* from row to row, in bytes */
 };
 
-/** One collective at one size, as every side sees it. Vectors that are reduced
- * are sums of doubles. A bcast is of `recv`. */
+/** One collective at one size, as every side sees it. Reduced vectors are sums
+ * of doubles. A bcast uses `recv`. */
 struct peer_call {
     const char *collective;
     enum peer_kind kind;
@@ -55,11 +55,11 @@ struct peer_call {
     size_t bytes;                   /* of a block, on average; of a vector */
     const struct peer_block *sends; /* [partners]: to and from each */
     const struct peer_block *recvs; /* [partners] */
-    size_t row_length;              /* of the arrays that blocks are cut from */
+    size_t row_length;              /* of the arrays that contain the blocks */
     unsigned char *send, *recv;
     int color, key;         /* split: of this rank, in this call */
-    int new_rank, new_size; /* split: what came out, as peer_finish found it */
-    void *prepared;         /* the side's own */
+    int new_rank, new_size; /* split: the result, from peer_finish */
+    void *prepared;         /* owned by the side */
 };
 
 /** Name of the library, for the table. */
@@ -69,19 +69,19 @@ void peer_start(int *argc, char ***argv, int *rank, int *size);
 void peer_stop(void);
 void peer_abort(const char *what);
 void peer_barrier(void);
-/** The library's choice of a mesh for so many ranks. */
+/** The library's mesh dimensions for this number of ranks. */
 void peer_choose_dims(int size, int dims[PEER_DIMS]);
-/** What every rank says, to every rank; [size]. */
+/** Allgather of a value; [size]. */
 void peer_gather(double value, double *all, int size);
 void *peer_alloc(size_t bytes);
 void peer_free(void *block);
 
-/** Make ready what a program would keep from call to call: counts, types.
- * False: this side has no such collective. */
+/** Prepare what a program keeps between calls: counts, types.
+ * @return false if this side lacks the collective */
 bool peer_prepare(struct peer_call *call);
-/** The call itself; of a split also the first barrier of the new group. */
+/** The call; for a split including the first barrier of the new group. */
 void peer_run(struct peer_call *call);
-/** After a split, outside of the timed part: look at the group and free it. */
+/** After a split, outside the timed part: query the group and free it. */
 void peer_finish(struct peer_call *call);
 void peer_release(struct peer_call *call);
 

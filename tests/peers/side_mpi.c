@@ -1,5 +1,5 @@
-/* The calls of an MPI library. PEER_PERSISTENT=y: of what is started again and
- * again its persistent request, if it has one; else it is the blocking call. */
+/* The calls of an MPI library. PEER_PERSISTENT=y: restarted collectives use its
+ * persistent request if it has one; otherwise the blocking call. */
 
 #include "peer.h"
 

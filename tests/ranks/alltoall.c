@@ -1,11 +1,11 @@
-/* Alltoalls that are not among the oracle's cases: many in a row in which most
- * ranks have nothing to do, and members that are late. */
+/* Alltoalls beyond the oracle's cases: long sequences in which most ranks have
+ * no data, and late members. */
 
 #include <string.h>
 
 #include "ranks/helpers/rank_test.h"
 
-/** An alltoallv of single bytes in which one member alone has any. */
+/** An alltoallv of single bytes in which only one member has any. */
 static oracle_call_t of_one(rank_test_t *test, catena_group_t *group,
                             size_t bytes, uint64_t shape, uint8_t memory)
 {
@@ -25,8 +25,8 @@ static void choose(rank_test_t *test, oracle_call_t *call, unsigned algorithm)
     oracle_choose_algorithm(&test->oracle, &call->c, call->group);
 }
 
-/** Nothing but the operations themselves keeps ranks that have nothing to do
- * from running far ahead. */
+/** Only the operations themselves keep ranks without data from running far
+ * ahead. */
 static void idle_ranks(rank_test_t *test)
 {
     static const size_t bytes[] = {2, 16, 220, 400, 5000, 16386, 40000, 70};
@@ -54,9 +54,9 @@ static void idle_ranks(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
 }
 
-/** A member of each node comes late to an exchange that the others can end
- * without it. They take memory of the heap at once and write into it: whatever
- * the late one still looks at must not be there. */
+/** A member of each node is late for an exchange that the others can complete
+ * without it. They then allocate heap memory and write to it: memory that the
+ * late member still reads must not be among it. */
 static void late_member(rank_test_t *test)
 {
     enum { BLOCKS = 6 };
@@ -87,8 +87,8 @@ static void late_member(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
 }
 
-/** A group whose operations are complete may be freed, whatever catena keeps
- * in order between them. */
+/** A group whose operations are complete may be freed, whatever internal
+ * ordering is still pending. */
 static void freed_group(rank_test_t *test)
 {
     for (unsigned calls = 1; calls <= 5; calls++) {

@@ -1,8 +1,8 @@
-/* Every collective against the oracle: a set of cases in which every two values
- * of what can be varied meet, every collective goes by every algorithm in every
- * hierarchy, and every value meets every layout. The suite "matrix" has all
- * cases of collective, algorithm, hierarchy, type, operation and place, the
- * rest being drawn; "forever" calls a collective until a rank dies. */
+/* Every collective against the oracle: a pairwise covering set of cases. It
+ * contains every collective with every algorithm in every hierarchy, and every
+ * value meets every layout. The suite "matrix" has all cases of collective,
+ * algorithm, hierarchy, type, operation and place, with the rest drawn.
+ * "forever" calls a collective until a rank dies. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { STARTS = 3 };
 
 typedef struct bench {
     rank_test_t *test;
-    catena_group_t *group[ORACLE_GROUPS]; /* NULL: not in it */
+    catena_group_t *group[ORACLE_GROUPS]; /* NULL: not a member */
     bool network;
     unsigned long number;
 } bench_t;
@@ -87,10 +87,10 @@ static void run_case(bench_t *bench, const oracle_case_t *c)
     rank_conclude(test, name);
 }
 
-/* ---- the sets ---- */
+/* ---- the covering sets ---- */
 
-/** How many algorithms the library has for a collective: it says so when it is
- * asked for one that it does not have. */
+/** The number of algorithms that the library has for a collective, from its
+ * message about an unknown one. */
 static size_t offered(rank_test_t *test, unsigned kind)
 {
     char name[64];
@@ -111,9 +111,9 @@ static size_t offered(rank_test_t *test, unsigned kind)
     return count;
 }
 
-/** Those that cases name exist, or choosing them fails; none is left out. In a
- * simulated job stderr is everybody's: one rank asks, the others only set
- * something, since all have to. */
+/** The algorithms of all cases exist, or selecting them fails; none is missing.
+ * In a simulated job all ranks share stderr: one rank queries, the others only
+ * set something, since the call is collective. */
 static void algorithms(rank_test_t *test)
 {
     for (unsigned kind = 0; kind < ORACLE_KINDS; kind++) {
@@ -156,7 +156,7 @@ static void cover(rank_test_t *test)
 
 static void matrix(rank_test_t *test)
 {
-    /* The last of these is varied first. */
+    /* The last of these varies fastest. */
     static const unsigned varied[] = {ORACLE_KIND,      ORACLE_HIERARCHY,
                                       ORACLE_ALGORITHM, ORACLE_TYPE,
                                       ORACLE_OP,        ORACLE_PLACE};
@@ -190,7 +190,7 @@ static void matrix(rank_test_t *test)
     close_bench(&bench);
 }
 
-/* ---- where one way ends and the next begins ---- */
+/* ---- limits between paths ---- */
 
 static void run_length(rank_test_t *test, unsigned kind, size_t bytes)
 {
@@ -210,8 +210,8 @@ static void run_length(rank_test_t *test, unsigned kind, size_t bytes)
     }
 }
 
-/** Lengths beside those at which something changes: what fits a line, a slot, a
- * row, a fragment, and where blocks are lent. */
+/** Lengths beside those at which a path changes: what fits a line, a slot, an
+ * eager row, a fragment, and where zero-copy sends of blocks begin. */
 static void limits(rank_test_t *test)
 {
     static const size_t limit[] = {8,    16,   40,   48,   56,    64,   112,
@@ -234,7 +234,7 @@ static void limits(rank_test_t *test)
     }
 }
 
-/* ---- the same bits everywhere ---- */
+/* ---- bitwise reproducible results ---- */
 
 static void bits(rank_test_t *test)
 {
@@ -262,7 +262,7 @@ static void bits(rank_test_t *test)
     free(own);
 }
 
-/* ---- many at once ---- */
+/* ---- many operations in flight ---- */
 
 enum { OPERATIONS = 1000 };
 
@@ -281,7 +281,7 @@ static void few_often(rank_test_t *test)
 
 /* ---- until a rank dies ---- */
 
-/** One collective, again and again, by all its ways. */
+/** One collective, repeatedly, by all its algorithms. */
 static void forever(rank_test_t *test)
 {
     bench_t bench;

@@ -1,6 +1,6 @@
-/* Collectives that are called wrongly: an error that says what was expected and
- * found, on every rank that can know; nothing is written beyond, nobody waits
- * for ever, and the next collective works. */
+/* Erroneous calls of collectives: an error that names the expected and the
+ * found value, on every rank that can know. Nothing is written out of bounds,
+ * no rank deadlocks, and the next collective works. */
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -158,7 +158,7 @@ static void in_place(rank_test_t *test)
     REFUSED(test, words, catena_allgather(a, N, type, here, N, type, g));
     REFUSED(test, words,
             catena_reduce_scatter_block(a, here, N, type, CATENA_SUM, g));
-    if (test->place.rank != 0) { /* who is not the root has no place */
+    if (test->place.rank != 0) { /* ranks other than the root have no place */
         REFUSED(test, words, catena_reduce(here, b, N, type, CATENA_SUM, 0, g));
         REFUSED(test, words, catena_gather(here, N, type, b, N, type, 0, g));
         REFUSED(test, words, catena_scatter(b, N, type, here, N, type, 0, g));

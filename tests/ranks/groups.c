@@ -1,10 +1,10 @@
-/* Groups, barriers, and the heap as ranks share it. */
+/* Groups, barriers, and the shared heap. */
 
 #include <stdlib.h>
 
 #include "ranks/helpers/rank_test.h"
 
-/** What all ranks of the world say, by rank. The caller frees it. */
+/** Allgather of a value over the world, by rank. The caller frees it. */
 static uint64_t *tell_all(rank_test_t *test, uint64_t value)
 {
     uint64_t *all = calloc((size_t)test->place.size, sizeof(uint64_t));
@@ -34,7 +34,7 @@ static void dup_of_dup(rank_test_t *test)
     RANK_CHECK(test, catena_group_free(test->world) == CATENA_ERR_ARG);
 }
 
-/** Until what is in use is `expected`, but for some seconds at most. */
+/** Wait until the memory in use is `expected`, but some seconds at most. */
 static size_t in_use_soon(rank_test_t *test, size_t expected, double seconds)
 {
     catena_heap_stats_t now;
@@ -46,7 +46,7 @@ static size_t in_use_soon(rank_test_t *test, size_t expected, double seconds)
     return now.in_use;
 }
 
-/** Memory of a group that all have freed is given back a little later. */
+/** Memory of a group that all ranks have freed is released a little later. */
 static void give_back_memory(rank_test_t *test)
 {
     size_t before = 0;
@@ -56,7 +56,7 @@ static void give_back_memory(rank_test_t *test)
         rank_exchange(test, group, 74, 5);
         RANK_CHECK(test, catena_group_free(group) == CATENA_OK);
         RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
-        if (i == 1) { /* the first ones build what stays */
+        if (i == 1) { /* the first calls allocate what stays */
             before = in_use_soon(test, 0, test->simulated ? 1e-3 : 0.2);
         } else if (i > 1) {
             RANK_CHECK(test, in_use_soon(test, before, 20) == before);
@@ -64,8 +64,8 @@ static void give_back_memory(rank_test_t *test)
     }
 }
 
-/** Nobody leaves a barrier before all have come: a rank that comes late says
- * so in its heap before; its node reads that after. */
+/** No rank leaves a barrier before all have entered: a late rank records its
+ * entry in its heap; its node reads that afterwards. */
 static void barrier_holds(rank_test_t *test)
 {
     uint64_t *come = catena_calloc(test->context, 1, sizeof(*come));
@@ -145,7 +145,7 @@ static void node_memory(rank_test_t *test)
     catena_free(test->context, mine);
 }
 
-/** A heap that is full says no, and goes on when something was freed. */
+/** A full heap refuses requests, and works again after a free. */
 static void full_heap(rank_test_t *test)
 {
     enum { BLOCK = 1 << 20 };

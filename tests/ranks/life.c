@@ -1,6 +1,6 @@
-/* What a process goes through: contexts one after the other and two at a time,
- * and that it keeps its place among the cores. As processes; prints "ok - ", or
- * "not ok - ", on rank 0. */
+/* The life of a process: contexts in sequence and two at a time. The process
+ * keeps its place among the cores. Runs as processes; rank 0 prints "ok - ", or
+ * "not ok - ". */
 
 #include <sched.h>
 #include <stdbool.h>
@@ -14,11 +14,11 @@
 
 enum { LIVES = 3, CALLS = 1500, BYTES = 3000 };
 
-/* These stand before the C library's. */
+/* These override the C library's functions. */
 
 static int moves;
 
-/** A rank that runs always elsewhere. */
+/** This rank always appears to run on another core. */
 int sched_getcpu(void)
 {
     return 1000;
@@ -32,13 +32,13 @@ int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
 
 static catena_status_t init(catena_context_t **context)
 {
-    /* More than cores: they yield. */
+    /* More ranks than cores: they yield. */
     static const char *const settings[] = {"HOST_RANKS=4096", NULL};
     catena_config_t config = {.settings = settings};
     return catena_init(&config, context);
 }
 
-/** Of all ranks; said by the first. */
+/** The errors of all ranks; printed by the first. */
 static bool conclude(catena_group_t *world, bool good, const char *what,
                      int life)
 {
@@ -54,7 +54,7 @@ static bool conclude(catena_group_t *world, bool good, const char *what,
     return good;
 }
 
-/** Barriers, and blocks that name their ranks and this life. */
+/** Barriers, and blocks that identify their ranks and this life. */
 static bool works(catena_group_t *world, int life)
 {
     static unsigned char send[64][BYTES];
@@ -81,7 +81,7 @@ static bool works(catena_group_t *world, int life)
     return good;
 }
 
-/** Refused, in one line. */
+/** Refused with one line. */
 static bool second(void)
 {
     catena_context_t *context = NULL;
@@ -101,7 +101,7 @@ static bool second(void)
     return good && lines == 1;
 }
 
-/** A persistent request is active: the context stays. */
+/** A persistent request is active: the context remains. */
 static bool active(catena_context_t *context)
 {
     catena_request_t *request = NULL;

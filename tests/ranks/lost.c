@@ -1,7 +1,8 @@
-/* A rank whose connections end, as if it had died, in the middle of what all
- * do: that is heard soon also by ranks that have none to it, and wait for
- * others of their node. As processes on two nodes or more, with a network of
- * sockets. LOST: alltoall, or neighbor. Prints "ok - " for each rank. */
+/* The connections of one rank end during an operation of all ranks, as if the
+ * rank had died. Ranks without a connection to it, which wait for others of
+ * their node, must detect that soon too. Runs as processes on two nodes or
+ * more, with a network of sockets. LOST: alltoall, or neighbor. Prints "ok - "
+ * for each rank. */
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -23,7 +24,7 @@ enum {
     SOCKETS = 4096
 };
 
-/** Whether a socket leads to the launcher: it is to stay. */
+/** Whether a socket leads to the launcher: it stays open. */
 static bool is_launcher(int fd)
 {
     struct sockaddr_in peer = {.sin_port = 0};
@@ -47,7 +48,7 @@ static void end_connections(void)
     }
 }
 
-/** All with all, between nodes by leaders. */
+/** All to all, between nodes by leaders. */
 static catena_neighborhood_t *make_complete(catena_group_t *group)
 {
     catena_neighborhood_t *complete = NULL;
@@ -107,7 +108,7 @@ int main(void)
                catena_status_string(status), took);
         fflush(stdout);
     }
-    sleep(LONG); /* nobody hears it from those who end */
+    sleep(LONG); /* ranks that end do not announce it */
     if (complete != NULL) {
         (void)catena_neighborhood_free(complete);
     }

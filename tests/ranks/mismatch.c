@@ -1,19 +1,20 @@
-/* Lengths that do not agree: one rank gives more or fewer bytes than the others
- * expect. A rank that should receive a block of another length returns an
- * error. Nothing outside of receive blocks changes, no rank deadlocks, and the
- * next collective of the group works. */
+/* Length mismatches: one rank sends more or fewer bytes than the others expect.
+ * A rank that receives a block of another length returns an error. Nothing
+ * outside receive blocks changes, no rank deadlocks, and the next collective of
+ * the group works. */
 
 #include <stdio.h>
 #include <string.h>
 
 #include "ranks/helpers/refuse.h"
 
-/* Around the lengths at which another path is taken. The last one is the value
- * in the word of a refused block; only an alltoallv of few ranks has it. */
+/* Around the lengths at which the path changes. The last one is the value of
+ * the sequence flag of a refused block; only an alltoallv of few ranks has it.
+ */
 static const size_t sizes[] = {8,     108,   500,   1000,   16000,
                                20000, 31000, 32000, 160000, (1 << 20) - 1};
 
-/** One wrong call, and the right one that follows. */
+/** An erroneous call, and the correct one that follows. */
 typedef struct mismatch {
     rank_test_t *test;
     catena_group_t *group;
@@ -50,7 +51,7 @@ static bool others_succeed(unsigned kind)
     return kind == ORACLE_GATHERV || kind == ORACLE_SCATTERV;
 }
 
-/** Whether the data of other ranks do not depend on what is wrong. */
+/** Whether the data of other ranks are independent of the error. */
 static bool others_have_all(unsigned kind)
 {
     return kind == ORACLE_BCAST || kind == ORACLE_GATHERV ||
@@ -114,8 +115,8 @@ static oracle_call_t call_of(const mismatch_t *m, bool right)
                            .wrong_to = (size_t)victim(m)};
 }
 
-/** Other receive counts. In an allgatherv the odd rank expects as many bytes in
- * all as the others, in other blocks. `unwanted`: the victim expects none. */
+/** Other receive counts. In an allgatherv the odd rank expects the same total
+ * as the others, in different blocks. `unwanted`: the victim expects none. */
 static void split_otherwise(const mismatch_t *m, bool right,
                             oracle_call_t *call)
 {
@@ -128,7 +129,7 @@ static void split_otherwise(const mismatch_t *m, bool right,
     }
 }
 
-/** Make the wrong call, or the right one. */
+/** Make the erroneous call, or the correct one. */
 static void try_once(const mismatch_t *m, bool right)
 {
     static capture_t said;
@@ -169,7 +170,7 @@ static size_t segments_of(const mismatch_t *m, size_t bytes)
 /** Whether ranks with these lengths choose different algorithms or numbers of
  * messages, which ends all operations; see docs/algorithms.md, A2A-1 and A2A-2.
  * Vectors, and collectives in which each rank receives from all, do if their
- * numbers of segments differ. */
+ * numbers of chunks differ. */
 static bool ends(const mismatch_t *m)
 {
     unsigned kind = kind_of(m);
@@ -193,8 +194,8 @@ static bool ends(const mismatch_t *m)
                : led && m->bytes >= (m->test->place.size == 3 ? 32000 : 160000);
 }
 
-/** A twentieth less and more. Where no choice depends on the length, also
- * nothing, and 30 times as much. */
+/** A twentieth less and more. If no choice depends on the length, also zero,
+ * and 30 times as much. */
 static void try_size(mismatch_t *m, size_t number)
 {
     bool splits =
@@ -215,7 +216,7 @@ static void try_size(mismatch_t *m, size_t number)
         try_once(m, false);
         try_once(m, true);
     }
-    /* A block sent without a grant that no rank expects: the next calls do not
+    /* A block sent without a CTS that no rank expects: the next calls do not
      * take it for theirs. */
     bool asks = kind_of(m) != ORACLE_ALLTOALLV || m->bytes > 500 ||
                 strcmp(algorithm_of(m), "direct") != 0;
@@ -283,8 +284,8 @@ static void run_all(rank_test_t *test)
 /* ---- errors that end all operations ---- */
 
 /** Ranks choose different algorithms or numbers of messages: all of them fail,
- * in this call or a later one, and nothing is written outside of receive
- * blocks. Each case ends its job. */
+ * in this call or a later one, and nothing is written outside receive blocks.
+ * Each case ends its job. */
 typedef struct ending {
     const char *name;
     unsigned kind;
@@ -334,8 +335,8 @@ static void end(rank_test_t *test, const ending_t *ending)
         oracle_call_check_around(&test->oracle, &call, "the end: ");
         oracle_call_close(&test->oracle, &call);
     }
-    /* Other ranks may complete all their calls before they learn of the error,
-     * or the network may tell them that the odd rank is gone. */
+    /* Other ranks may complete all their calls before they detect the error, or
+     * the network may report that the odd rank is gone. */
     RANK_CHECK(test, !ending->finds || test->place.rank != m.odd ||
                          status == CATENA_ERR_ARG);
     RANK_CHECK(test, catena_barrier(test->world) != CATENA_OK);

@@ -1,5 +1,5 @@
-/* Neighborhoods: a set of cases in which every two values of what can be varied
- * meet, and every value meets every layout; and operations in any order. */
+/* Neighborhoods: a pairwise covering set of cases in which every value meets
+ * every layout; and operations in any order. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +63,8 @@ static void cover(rank_test_t *test)
     }
 }
 
-/** Several in flight, and ranks that do as many as they like; more where they
- * cost less. */
+/** Several in flight, and connected ranks that execute any number; more of them
+ * on cheaper layouts. */
 static void mixed(rank_test_t *test)
 {
     for (uint64_t i = 0; i < (test->simulated ? 12 : 4); i++) {
@@ -75,8 +75,8 @@ static void mixed(rank_test_t *test)
 
 /* ---- parts of grids ---- */
 
-/** What comes from all neighbors when each sends its rank in the world; gaps
- * keep -1. */
+/** The values of all neighbors when each sends its rank in the world; gaps keep
+ * -1. */
 static void hear(rank_test_t *test, catena_neighborhood_t *n, int32_t *heard)
 {
     for (int i = 0; i < 2 * ORACLE_DIMS; i++) {
@@ -87,7 +87,7 @@ static void hear(rank_test_t *test, catena_neighborhood_t *n, int32_t *heard)
                                       1, CATENA_INT32, n) == CATENA_OK);
 }
 
-/** A part of a grid has the neighbors of the whole, in the dimensions that it
+/** A part of a grid has the neighbors of the whole in the dimensions that it
  * keeps. */
 static void part(rank_test_t *test, uint64_t seed)
 {
@@ -139,10 +139,10 @@ static void parts(rank_test_t *test)
     }
 }
 
-/* ---- operations that end in another order ---- */
+/* ---- operations that complete out of order ---- */
 
-/** Two operations of a star of ranks 0 to 2 about rank 0: first a number along
- * all edges, then one from rank 1 to rank 0 alone. */
+/** Two operations on a star of ranks 0 to 2 around rank 0: first a number along
+ * all edges, then one from rank 1 to rank 0 only. */
 typedef struct pair {
     int64_t send[2], recv[2];
     int64_t alone[2];
@@ -183,9 +183,9 @@ static void end_pair(rank_test_t *test, pair_t *pair)
                          pair->recv[1] == (rank == 0 ? 2 : 0));
 }
 
-/** Rank 0 ends the second of two operations before the first, for which it
- * waits for rank 2. Rank 1, which begins the next two before rank 0 does, must
- * hear of both ends. */
+/** Rank 0 completes the second of two operations before the first, in which it
+ * waits for rank 2. Rank 1 starts the next two before rank 0 does, and must
+ * detect both completions. */
 static void second_first(rank_test_t *test, catena_neighborhood_t *star)
 {
     int rank = test->place.rank;
@@ -226,8 +226,8 @@ static void out_of_order(rank_test_t *test)
                                                 CATENA_UNWEIGHTED, degree,
                                                 neighbors, CATENA_UNWEIGHTED,
                                                 &info, &star) == CATENA_OK);
-    /* If messages without data are sent, no rank ends an operation before all
-     * its neighbors have begun it. */
+    /* If messages without data are sent, no rank completes an operation before
+     * all its neighbors have started it. */
     int turns = test->place.size > 2 && !nbr_checks() ? 8 : 0;
     for (int turn = 0; turn < turns; turn++) {
         if (degree > 0) {

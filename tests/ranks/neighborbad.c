@@ -1,6 +1,6 @@
-/* Neighborhoods whose lists do not fit, and calls that are wrong: an error that
- * names the ranks, on every rank that is concerned; no rank waits for ever, and
- * what comes next works. */
+/* Inconsistent neighbor lists, and erroneous calls: an error that names the
+ * ranks, on every rank concerned. No rank deadlocks, and the following calls
+ * work. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@ static void drop(rank_test_t *test, catena_neighborhood_t *neighborhood)
                          catena_neighborhood_free(neighborhood) == CATENA_OK);
 }
 
-/* ---- lists that do not fit ---- */
+/* ---- inconsistent lists ---- */
 
-/** This rank and `other` do not agree: both must be named. */
+/** This rank and `other` disagree: both must be named. */
 static void names_both(rank_test_t *test, int other, const char *said)
 {
     char own[32], theirs[32];
@@ -66,7 +66,7 @@ static void lists_that_do_not_fit(rank_test_t *test)
     for (uint64_t seed = 0; seed < CASES; seed++) {
         spoiled(test, 7 * seed);
     }
-    /* The last rank names all, and none names it: it says so a few times. */
+    /* The last rank names all, and none names it: it logs that a few times. */
     int all[64];
     catena_neighborhood_t *none = NULL;
     int p = test->place.size < 64 ? test->place.size : 64;
@@ -79,11 +79,11 @@ static void lists_that_do_not_fit(rank_test_t *test)
                                      all, NULL, NULL, &none));
 }
 
-/* ---- arguments of a creation ---- */
+/* ---- arguments of creation ---- */
 
-/** A ring, but for what is given. */
+/** A ring, except for the given members. */
 typedef struct ring {
-    const int *source; /* in place of the one before */
+    const int *source; /* replaces the one before */
     const int *weight;
     const catena_neighborhood_info_t *info;
     unsigned operations;
@@ -109,7 +109,7 @@ static catena_neighborhood_t *make_ring(rank_test_t *test, unsigned operations)
     return ring;
 }
 
-/** The last rank alone is wrong, or differs; all fail. */
+/** Only the last rank is wrong, or differs; all fail. */
 static void arguments(rank_test_t *test)
 {
     static const int one = 1;
@@ -122,7 +122,8 @@ static void arguments(rank_test_t *test)
     catena_neighborhood_info_t unknown = {.algorithm = last ? "odd" : NULL};
     const struct {
         const char *words;
-        bool differs; /* from what other ranks say; all say what is wrong */
+        bool differs; /* found by comparison with other ranks; all ranks report
+                       * it */
         ring_t ring;
     } wrong[] = {
         {"source 0 is rank", false, {last ? &p : NULL, NULL, NULL, ALL, &out}},
@@ -155,7 +156,7 @@ static void arguments(rank_test_t *test)
     drop(test, make_ring(test, CATENA_NEIGHBOR_GATHER));
 }
 
-/** As before, of edges that ranks contribute. */
+/** The same for edges that ranks contribute. */
 static void contributions(rank_test_t *test)
 {
     int p = test->place.size;
@@ -189,7 +190,7 @@ static void contributions(rank_test_t *test)
     RANK_CHECK(test, n == NULL);
 }
 
-/** As before, of grids. */
+/** The same for grids. */
 static void grids(rank_test_t *test)
 {
     int p = test->place.size;
@@ -218,7 +219,7 @@ static void grids(rank_test_t *test)
                 catena_cart_create(test->world, wrong[i].ndims, wrong[i].dims,
                                    wrong[i].periods, 0, NULL, wrong[i].out));
     }
-    /* Ranks beyond the grid hear of it, too. */
+    /* Ranks outside the grid get the error too. */
     REFUSED(test, test->place.rank == 0 ? "sideways" : "",
             catena_cart_create(test->world, 1, (const int[]){1}, periods, 0,
                                &sideways, &n));
@@ -340,7 +341,7 @@ static void in_place(rank_test_t *test)
 
 /* ---- one block of any graph has a wrong length ---- */
 
-/** The rank that sends a wrong block, and to which target; -1: none has one. */
+/** The rank that sends a wrong block, and its target; -1: none. */
 static int draw_wrong(const oracle_graph_t *graph, uint64_t *random, int *index)
 {
     for (int i = 0; i < 50; i++) {
@@ -356,7 +357,7 @@ static int draw_wrong(const oracle_graph_t *graph, uint64_t *random, int *index)
     return -1;
 }
 
-/** Whether this rank gets the wrong block. */
+/** Whether this rank receives the wrong block. */
 static bool gets(const oracle_nbr_call_t *call, int wrong, int index)
 {
     const oracle_list_t *sources = &call->graph->sources[call->rank];
@@ -369,7 +370,7 @@ static bool gets(const oracle_nbr_call_t *call, int wrong, int index)
     return false;
 }
 
-/** Run a blocking call, which the caller closes. @return its status */
+/** Execute a blocking call, which the caller closes. @return its status */
 static catena_status_t try(rank_test_t *test, oracle_nbr_call_t *call,
                            uint64_t seed, capture_t *said)
 {
@@ -424,7 +425,7 @@ static void wrong_once(nbr_t *nbr, uint64_t *random)
     oracle_nbr_close(&test->oracle, &call);
 }
 
-/** By every algorithm; what is right works before and afterwards. */
+/** By every algorithm; correct calls work before and afterwards. */
 static void one_wrong_length(rank_test_t *test)
 {
     for (uint64_t seed = 0; seed < 20; seed++) {
@@ -446,9 +447,9 @@ static void one_wrong_length(rank_test_t *test)
 }
 
 /** The blocks of one rank have another length than those of all others: this
- * rank and its neighbors fail. Where ranks forward blocks, others may fail,
- * too; then, without CATENA_CHECK, it is only certain that all calls return and
- * that nothing is written elsewhere. */
+ * rank and its neighbors fail. If ranks forward blocks, others may fail too.
+ * Then, without CATENA_CHECK, it is only certain that all calls return and that
+ * nothing is written elsewhere. */
 static void other_length(rank_test_t *test, uint64_t seed)
 {
     uint64_t random = seed;
@@ -475,7 +476,7 @@ static void other_length(rank_test_t *test, uint64_t seed)
         call.form = ORACLE_FORM_BLOCKING;
         call.in_place = false;
         call.count = counts[oracle_below(&random, 5)];
-        /* Not so many that ranks choose different algorithms. */
+        /* Too few for ranks to choose different algorithms. */
         size_t more = 1 + (direct ? oracle_below(&random, 99) : 0);
         bool less = i % 2 != 0 && call.count > more;
         if (i % 3 == 2 && own) {
@@ -511,9 +512,9 @@ static void another_length(rank_test_t *test)
     }
 }
 
-/** In this grid blocks for diagonals share messages with others. One rank sends
- * more, and another one, whose blocks are in the same messages, as much less.
- * All receivers of their blocks fail. */
+/** In this grid, blocks for diagonals share messages with others. One rank
+ * sends more, and another one, whose blocks are in the same messages, sends as
+ * much less. All receivers of their blocks fail. */
 static void lengths_together(rank_test_t *test)
 {
     static const int vectors[] = {1, 0, 0, 1, 1, 1};
@@ -538,7 +539,7 @@ static void lengths_together(rank_test_t *test)
     RANK_CHECK(test,
                catena_neighborhood_neighbors(diagonals, 3, source, NULL, 3,
                                              target, NULL) == CATENA_OK);
-    for (size_t by = 0; by <= 4; by += 2) { /* the first is right */
+    for (size_t by = 0; by <= 4; by += 2) { /* the first is correct */
         bool finds = false;
         for (int i = 0; i < 3 && by > 0; i++) {
             finds = finds || source[i] == 0 || source[i] == less;
@@ -553,7 +554,7 @@ static void lengths_together(rank_test_t *test)
     drop(test, diagonals);
 }
 
-/** A block that is far longer than expected, and than the memory that blocks
+/** A block far longer than expected, and longer than the memory that blocks
  * share, is not written elsewhere. */
 static void far_too_long(rank_test_t *test)
 {

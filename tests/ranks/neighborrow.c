@@ -1,24 +1,24 @@
-/* Calls in a row, in rings both ways. A call that is given as others before it
- * takes a way of its own, and so do requests that are alone, and blocks that
- * the second of two ranks copies where they lie: here they follow each other in
- * any order, with other calls and wrong lengths in between. */
+/* Repeated calls on rings in both directions. A call with the arguments of
+ * earlier ones takes a path of its own. So do single requests, and blocks that
+ * the second of two ranks copies in place. Here they alternate in any order,
+ * with other calls and wrong lengths in between. */
 
 #include "ranks/helpers/nbr_mix.h"
 #include "ranks/helpers/refuse.h"
 
-/* Of each so many requests that the last has to wait for its turn. */
+/* So many requests of each that the last must wait for its turn. */
 enum { EACH = 3, REQUESTS = 2 * EACH, RINGS = 2 };
 
 static void open_ring(rank_test_t *test, nbr_t *ring, int away)
 {
     oracle_graph_ring(&ring->graph, test->place.size, away);
     nbr_open(test, ring, NULL, (uint64_t)(11 * away + test->place.rank));
-    /* Where messages share a way, a wrong length is not the neighbors' alone.
-     */
+    /* If messages share a path, a wrong length affects more ranks than the
+     * neighbors. */
     RANK_CHECK(test, nbr_choose(ring, "direct"));
 }
 
-/** Blocks of so many bytes. What a rank likes is drawn by the ring's `own`. */
+/** Blocks of so many bytes. The ring's `own` draws the values of this rank. */
 static oracle_nbr_call_t call_of(nbr_t *ring, bool gather, size_t bytes)
 {
     uint64_t mine = oracle_random(&ring->own);
@@ -37,7 +37,7 @@ static oracle_nbr_call_t call_of(nbr_t *ring, bool gather, size_t bytes)
     return call;
 }
 
-/** Whether a call that `wrong` makes with another length is wrong here. */
+/** Whether a call in which `wrong` uses another length is wrong here. */
 static bool is_near(const nbr_t *ring, int wrong)
 {
     int rank = ring->test->place.rank;
@@ -46,8 +46,8 @@ static bool is_near(const nbr_t *ring, int wrong)
            (rank == wrong || peer[0] == wrong || peer[1] == wrong);
 }
 
-/** `run` it, once it is filled; `wrong`, unless it is -1, makes another call,
- * of another length, in its place. */
+/** `run` it after filling; `wrong`, unless -1, makes another call, of another
+ * length, instead. */
 static void one_call(nbr_t *ring, oracle_nbr_call_t *call, uint64_t seed,
                      int wrong, size_t other,
                      catena_status_t (*run)(oracle_nbr_call_t *call))
@@ -76,8 +76,8 @@ static void one_call(nbr_t *ring, oracle_nbr_call_t *call, uint64_t seed,
     }
 }
 
-/** Some calls with the same arguments on all ranks, in any form that all share;
- * one in the middle of them may be wrong. */
+/** Some calls with the same arguments on all ranks, in any common form; one in
+ * the middle may be wrong. */
 static void same_calls(nbr_t *ring, size_t bytes, uint64_t drawn)
 {
     rank_test_t *test = ring->test;
@@ -100,7 +100,7 @@ static void same_calls(nbr_t *ring, size_t bytes, uint64_t drawn)
     oracle_nbr_close(&test->oracle, &call);
 }
 
-/** Short ones, or those that neighbors copy out of each other's memory. */
+/** Short blocks, or blocks that neighbors copy out of each other's memory. */
 static void in_a_row(rank_test_t *test)
 {
     static const size_t lengths[] = {1,    7,    8,    13,    16,   40,
@@ -185,8 +185,8 @@ static catena_status_t start_and_wait(oracle_nbr_call_t *call)
     return status == CATENA_OK ? end_by_wait(call) : status;
 }
 
-/** Start those of `drawn`: on a ring in the same order on all ranks, but which
- * of the rings comes next each decides itself. */
+/** Start those of `drawn`: on a ring in the same order on all ranks; each rank
+ * interleaves the rings in its own order. */
 static void start_drawn(rank_test_t *test, requests_t *r, uint64_t drawn,
                         uint64_t own)
 {
@@ -226,7 +226,7 @@ static void request_turns(rank_test_t *test, bool are_long)
     for (int turn = 0; turn < turns; turn++) {
         uint64_t drawn = oracle_random(&all);
         uint64_t mine = oracle_random(&own);
-        /* Now and then one alone, several times in a row. */
+        /* Sometimes a single one, several times in a row. */
         if (turn * 2 * REQUESTS / turns % 2 == 0) {
             int one = turn * REQUESTS / turns;
             oracle_nbr_call_t *call = &r.call[one];

@@ -1,11 +1,11 @@
-/* Requests: settings that hold for them, their order, and their handles. */
+/* Requests: their settings, their order, and their handles. */
 
 #include <string.h>
 
 #include "ranks/helpers/rank_test.h"
 
-/** A small blocking alltoall that is alone on some ranks only, of an algorithm
- * that was set. */
+/** A small blocking alltoall that is the only operation on some ranks, with a
+ * set algorithm. */
 static void alone_on_some(rank_test_t *test, catena_group_t *group,
                           const char *algorithm)
 {
@@ -26,7 +26,7 @@ static void alone_on_some(rank_test_t *test, catena_group_t *group,
     RANK_CHECK(test, catena_wait(&barrier) == CATENA_OK);
 }
 
-/** What ran last, with other settings or in place, is not what is to run. */
+/** A change of settings or of in place takes effect in the next operation. */
 static void settings_of_now(rank_test_t *test)
 {
     static const char *const set[] = {"bruck", "shift", "morton"};
@@ -58,15 +58,15 @@ static void settings_of_now(rank_test_t *test)
     }
 }
 
-/** The right one: that of the last rank. */
+/** The right operand: that of the last rank. */
 static void keep_right(const void *in, void *inout, size_t count,
                        catena_datatype_t type, void *argument)
 {
     (void)in, (void)inout, (void)count, (void)type, (void)argument;
 }
 
-/** The first reduction of a group that has to go in the order of ranks runs at
- * once on most ranks, on rank 0 beside something else. */
+/** The first reduction of a group in rank order: inline on most ranks, beside
+ * another operation on rank 0. */
 static void in_order_alone_on_some(rank_test_t *test)
 {
     catena_group_t *group = NULL;
@@ -111,7 +111,7 @@ static void handles(rank_test_t *test)
     RANK_CHECK(test, strncmp(text, "barrier", 7) == 0);
     RANK_CHECK(test, catena_start(barrier) == CATENA_ERR_STATE);
     RANK_CHECK(test, catena_wait(&barrier) == CATENA_OK && barrier == NULL);
-    /* Nothing to do, but a request all the same. */
+    /* Nothing to do, but still a request. */
     RANK_CHECK(test, catena_alltoall_init(NULL, NULL, 0, CATENA_INT8,
                                           test->world, &none) == CATENA_OK);
     RANK_CHECK(test, catena_start(none) == CATENA_OK);

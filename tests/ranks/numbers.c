@@ -1,16 +1,16 @@
 /* Reuse of operation numbers. An operation is followed by others that do not
- * write its words, until its number recurs; then it runs again with other data,
- * and must not take the old words for new ones. Only builds with tiny limits
- * (-Dtiny), which have 240 numbers, have this suite. Epoch barriers and fences
- * take numbers, too, so a range of distances is tried. */
+ * write its flags, until its number recurs. Then it executes again with other
+ * data, and must not take the old flags for new ones. Only builds with tiny
+ * limits (-Dtiny), which have 240 numbers, have this suite. Epoch barriers and
+ * generation barriers take numbers too, so a range of distances is tried. */
 
 #include "ranks/helpers/nbr_mix.h"
 
 enum { NUMBERS = 240 };
 
-/** Run one collective.
+/** Execute one collective.
  * @param bytes of a block, or of the vector
- * @param salt  seed of the data */
+ * @param salt seed of the data */
 static void collective(rank_test_t *test, catena_group_t *group, uint8_t kind,
                        size_t bytes, uint64_t salt)
 {

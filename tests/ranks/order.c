@@ -1,4 +1,4 @@
-/* Orders that ranks do not share. RANK_TEST_SEED: which. */
+/* Orders that differ between ranks. RANK_TEST_SEED selects them. */
 
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@ static void freed(rank_test_t *test)
     }
 }
 
-/** The memory of groups that are freed is used again, though nobody waits for
- * it: 100 blocks are more than may be left. */
+/** The memory of freed groups is reused although no rank waits for its release:
+ * after 100 groups the use is at its maximum. */
 static void freed_again_and_again(rank_test_t *test)
 {
     catena_heap_stats_t before = {0};
@@ -40,8 +40,8 @@ static void started(rank_test_t *test)
     }
 }
 
-/** A thousand of them, started, on each of 16 ranks of a node fit 12 GB: so
- * much of that takes one, with what is there once for all. */
+/** A thousand started requests on each of 16 ranks of a node fit in 12 GB: the
+ * share of one, including the fixed part. */
 enum { REQUESTS = 80, REQUEST_BYTES = 750000, ONCE_BYTES = 40000000 };
 
 static void little_memory(rank_test_t *test)
@@ -85,8 +85,8 @@ static void little_memory(rank_test_t *test)
     free(out);
 }
 
-/** Settings that are changed while a request is under way hold for its later
- * starts only, however far the ranks have come with it. */
+/** Settings changed while a request is active apply to its later starts only,
+ * whatever the progress of the ranks. */
 static void keep_order(const void *in, void *inout, size_t count,
                        catena_datatype_t type, void *argument)
 {
@@ -132,7 +132,7 @@ static void set_while_active(rank_test_t *test)
     RANK_CHECK(test, catena_op_free(&op) == CATENA_OK);
 }
 
-/** Requests on neighbors that are freed give all their memory back. */
+/** Freed requests on neighborhoods release all their memory. */
 static void neighbors_freed(rank_test_t *test)
 {
     int size = test->place.size;

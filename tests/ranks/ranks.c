@@ -1,15 +1,15 @@
 /* All rank tests, as processes under a launcher or simulated:
  *     ranks [OPTION...]
- * --layout NAME  the cases of a layout of oracle/layouts.h; simulates it, or
+ * --layout NAME the cases of a layout of oracle/layouts.h; simulates it, or
  *                runs as one of its ranks
- * --sim NODES    simulate so many ranks on each node, "3+1+5"; with a ':'
+ * --sim NODES simulate so many ranks on each node, "3+1+5"; with a ':'
  *                before it ranks are dealt round-robin
- * --only PART    only cases with that in their name
- * --suite NAME   only that suite; some run only so
- * --kind NAME    of those suites, only that collective
- * --list         the names of the suites and of the covering set's cases
- * Without --layout every case runs that the ranks can run. RANK_TEST_SEED is
- * the seed of orders. Rank 0 prints "ok - NAME" or "not ok - NAME". */
+ * --only PART only cases with that in their name
+ * --suite NAME only that suite; some run only if named
+ * --kind NAME of those suites, only that collective
+ * --list the names of the suites and of the covering set's cases
+ * Without --layout every case runs that fits the ranks. RANK_TEST_SEED is the
+ * seed of orders. Rank 0 prints "ok - NAME" or "not ok - NAME". */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static int run_rank(const catena_config_t *config, void *argument)
     return test.failed > 0;
 }
 
-/** Where each rank is, by "3+1+5". The caller frees it. */
+/** The node of each rank, from "3+1+5". The caller frees it. */
 static int *read_nodes(const char *text, catena_sim_params_t *params)
 {
     int left[MOST_NODES] = {0};

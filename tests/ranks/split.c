@@ -1,6 +1,6 @@
-/* Splits by any data: every algorithm, colors and keys of all sorts, held
- * against a comparison of all with all; in flight, nested, and by comparators
- * that are no order. */
+/* Splits by any data: every algorithm, colors and keys of all sorts, checked by
+ * comparing all with all; in flight, nested, and by inconsistent comparators.
+ */
 
 #include <limits.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static uint32_t one_at_a_time(const unsigned char *data, size_t bytes)
     return hash + (hash << 15);
 }
 
-/** The colors that are to have one hash do. */
+/** The colors designed for equal hashes have equal hashes. */
 static void colliding_colors(rank_test_t *test)
 {
     static const oracle_color_t colors[] = {
@@ -82,7 +82,7 @@ static void cover(rank_test_t *test)
     }
 }
 
-/* ---- the shorter calls ---- */
+/* ---- the simple calls ---- */
 
 typedef catena_status_t (*split_call_t)(catena_group_t *group,
                                         const oracle_item_t *item,
@@ -95,7 +95,7 @@ static int64_t int_of(const unsigned char *data)
     return value;
 }
 
-/** Spread the numbers over the values of an int, in the same order. */
+/** Map the numbers to the full range of int, in the same order. */
 static catena_status_t call_split(catena_group_t *group,
                                   const oracle_item_t *item,
                                   catena_group_t **out)
@@ -130,8 +130,8 @@ static catena_status_t call_dup(catena_group_t *group,
     return catena_group_dup(group, out);
 }
 
-/** Make the call on a group that is not in the world's order, and free that
- * first. */
+/** Make the call on a group in another order than the world's, and free that
+ * group first. */
 static void split_by_call(rank_test_t *test, split_call_t call,
                           oracle_color_t color, oracle_key_t key,
                           oracle_left_out_t left_out)
@@ -202,7 +202,7 @@ static void between_operations(rank_test_t *test)
     for (uint64_t a = 0; a < ORACLE_SPLIT_ALGORITHMS; a++) {
         split_mix(test, oracle_split_algorithms[a], 17 + a, 2000);
     }
-    /* A blocking split settles what the group still has to do. */
+    /* A blocking split completes the group's pending work. */
     catena_request_t *request = NULL;
     catena_group_t *made = NULL;
     RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
@@ -224,9 +224,9 @@ static void splits_of_splits(rank_test_t *test)
     }
 }
 
-/* ---- comparators that are no order ---- */
+/* ---- inconsistent comparators ---- */
 
-/** In order of numbers; with an argument, from 2 on the other way round. */
+/** By number; with an argument, reversed from 2 on. */
 static int compare_but_others(const void *a, size_t a_bytes, const void *b,
                               size_t b_bytes, void *argument)
 {
@@ -235,8 +235,8 @@ static int compare_but_others(const void *a, size_t a_bytes, const void *b,
                                                                 : order;
 }
 
-/** The first rank errs about the order of others: all links fit together, but
- * not what that rank takes the group to be. */
+/** The first rank errs about the order of others: all links match, but that
+ * rank's view of the group does not. */
 static void errs_about_others(rank_test_t *test)
 {
     int64_t key = test->place.rank;
@@ -265,7 +265,7 @@ static void errs_about_others(rank_test_t *test)
     }
 }
 
-/* ---- what a split says of itself ---- */
+/* ---- statistics and explain texts of a split ---- */
 
 static void stats(rank_test_t *test)
 {
@@ -293,7 +293,7 @@ static void stats(rank_test_t *test)
         bool told = strstr(text, stats.split_algorithm) != NULL &&
                     (strcmp(name, "auto") == 0 ||
                      strncmp(stats.split_algorithm, name, 5) == 0);
-        /* Within a node allgather-fast may do without messages. */
+        /* Within a node allgather-fast may need no messages. */
         bool counted = test->place.size == 1 ||
                        (stats.split_rounds > 0 &&
                         (strcmp(stats.split_algorithm, "allgather-fast") == 0 ||
@@ -309,7 +309,7 @@ static void stats(rank_test_t *test)
     }
 }
 
-/* ---- again and again ---- */
+/* ---- repeated splits ---- */
 
 static size_t resident_bytes(void)
 {
@@ -349,12 +349,12 @@ static void split_again(rank_test_t *test, int i)
     oracle_group_free(&test->oracle, group);
 }
 
-/** 100,000 splits where that is quick, else fewer. What the heap keeps
- * for the next ones, and gives back, is no more in the end than before. */
+/** 100,000 splits if that is fast, else fewer. The heap's cache and free memory
+ * do not grow. */
 static void again_and_again(rank_test_t *test)
 {
-    /* Groups are given back a little later, and some of their blocks kept: how
-     * many is a matter of time. */
+    /* Groups are released a little later, and some of their blocks are cached:
+     * the number depends on timing. */
     enum { SLACK = 4 << 20, KEPT = 24 << 20 };
     bool few =
         test->place.size == 1 || (test->place.size == 2 && test->simulated);

@@ -1,5 +1,4 @@
-/* Splits by levels of the machine, and splits that are refused, on all ranks.
- */
+/* Splits by hierarchy levels, and splits that are refused on all ranks. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +8,10 @@
 
 enum { LEVELS = CATENA_LEVEL_CORE + 1 };
 
-/* ---- levels ---- */
+/* ---- hierarchy levels ---- */
 
-/** Processing units that one resource of a level has, as CATENA_TOPOLOGY
- * describes it; all, where it has no such level and no larger one.
+/** Processing units of one resource of a level, in CATENA_TOPOLOGY's
+ * description; all, if it has neither such a level nor a larger one.
  * @param[out] all of the node */
 static long units_of(const char *description, catena_level_t level, long *all)
 {
@@ -31,7 +30,7 @@ static long units_of(const char *description, catena_level_t level, long *all)
             continue;
         }
         units = 1;
-        at = strchr(at, ':') + 1; /* their own number does not count */
+        at = strchr(at, ':') + 1; /* its own number does not count */
         while ((at = strchr(at, ':')) != NULL) {
             units *= strtol(++at, NULL, 10);
         }
@@ -39,7 +38,7 @@ static long units_of(const char *description, catena_level_t level, long *all)
     return units > 0 ? units : *all;
 }
 
-/** Which resource of a level a rank of this node is bound to. */
+/** The resource of a level that a rank of this node is bound to. */
 static long resource_of(const char *description, catena_level_t level,
                         int local_rank)
 {
@@ -66,8 +65,8 @@ static oracle_members_t expect_level(rank_test_t *test, catena_level_t level,
     return made;
 }
 
-/** Members share what the larger level has; a node is what the place says, and
- * so is a domain where `domains` is not NULL. */
+/** Groups of a level are nested in those of larger levels. Nodes, and domains
+ * if `domains` is not NULL, match the place. */
 static void expect_nested(rank_test_t *test, int32_t *const *group_of,
                           const int32_t *nodes, const int32_t *domains)
 {
@@ -90,7 +89,7 @@ static void expect_nested(rank_test_t *test, int32_t *const *group_of,
     }
 }
 
-/** The first member of a group, which is the last rank of the world in it. */
+/** The first member of a group, which is its last rank of the world. */
 static int32_t first_member(rank_test_t *test, catena_group_t *group)
 {
     int32_t *heard = oracle_tell(&test->oracle, group, test->place.rank);
@@ -129,7 +128,7 @@ static void levels(rank_test_t *test)
         }
         oracle_group_free(&test->oracle, group);
     }
-    /* A description stands for real machines, not for simulated ones. */
+    /* A description applies to real machines, not to simulated ones. */
     bool known =
         test->place.numa >= 0 && !(test->simulated && description != NULL);
     expect_nested(test, group_of, nodes, known ? domains : NULL);
@@ -142,9 +141,9 @@ end:
     free(locals);
 }
 
-/* ---- what is refused ---- */
+/* ---- refused calls ---- */
 
-/** Refused on all ranks: nothing happens, nothing is set. */
+/** Refused on all ranks: no effect, no output set. */
 static void refuse(rank_test_t *test, const catena_split_t *call,
                    const char *what)
 {
@@ -180,7 +179,7 @@ static void refuse_algorithms(rank_test_t *test)
     oracle_split_close(&split);
 }
 
-/** Algorithms that are not made for such data. */
+/** Algorithms that do not support such data. */
 static void refuse_misfits(rank_test_t *test)
 {
     int refused = 0;
@@ -224,7 +223,7 @@ static void refuse_nothing(rank_test_t *test)
     oracle_split_close(&split);
 }
 
-/* ---- on one rank alone ---- */
+/* ---- errors on one rank ---- */
 
 static const int64_t number = 7;
 
@@ -300,7 +299,7 @@ static catena_status_t split_wrongly(catena_group_t *group, int what,
                                  wrong && what == NO_SPLIT ? NULL : &call, out);
 }
 
-/** All end, and can go on. */
+/** All calls return, and the ranks can continue. */
 static void refuse_alone(rank_test_t *test, int what, int one)
 {
     catena_group_t *untouched = test->world;
@@ -329,8 +328,8 @@ static void refuse_one_request(rank_test_t *test, int one)
     RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
 }
 
-/** Who is in no group needs no comparators but those that others might have to
- * be asked about. */
+/** A rank in no group needs only the comparators that other ranks might need
+ * from it. */
 static void accept_left_out(rank_test_t *test)
 {
     catena_group_t *made = NULL;

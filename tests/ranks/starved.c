@@ -1,8 +1,8 @@
-/* A rank without memory for its part of a collective by levels, or, with
- * STARVED=split, of a split, or, with STARVED=neighbor, of an exchange with
- * neighbors: all ends, there and wherever somebody waits for
- * it, be it in another group. As processes on two nodes or more. Prints "ok - "
- * for each rank. */
+/* A rank whose heap is exhausted, so it cannot do its part of a hierarchical
+ * collective, of a split (STARVED=split), or of an exchange with neighbors
+ * (STARVED=neighbor). All operations end, there and on every rank that waits
+ * for it, even in another group. Runs as processes on two nodes or more. Prints
+ * "ok - " for each rank. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +14,8 @@
 
 enum { ELEMENTS = 20000, BLOCKS = 4096, CRUMB = 16384, MOST = 16 };
 
-/** All that is left of the heap, but for crumbs; it goes with the context. */
+/** Allocate all that is left of the heap, except crumbs; it is released with
+ * the context. */
 static void take_heap(catena_context_t *context)
 {
     int left = BLOCKS;
@@ -25,7 +26,7 @@ static void take_heap(catena_context_t *context)
     }
 }
 
-/** All with all: everybody waits for everybody. */
+/** All to all: every rank waits for every other. */
 static catena_status_t make_complete(catena_group_t *group,
                                      catena_neighborhood_t **complete)
 {
@@ -93,7 +94,7 @@ int main(void)
            status == CATENA_ERR_NO_MEMORY ? "ok" : "not ok", rank,
            catena_status_string(status));
     fflush(stdout);
-    usleep(300000); /* who is gone cannot be sent to, and that is heard first */
+    usleep(300000); /* a failed send to a rank that is gone is detected first */
     if (complete != NULL) {
         (void)catena_neighborhood_free(complete);
     }

@@ -1,5 +1,5 @@
-/* However ranks wait (CATENA_WAIT), all of them wait for one that is late, and
- * all leave when it has come. tests/unit/exec/test_wait.c tests when they sleep
+/* In every wait policy (CATENA_WAIT), all ranks wait for a late one, and all
+ * leave when it has entered. tests/unit/exec/test_wait.c tests when they sleep
  * and what wakes them. */
 
 #include <stdio.h>
@@ -8,8 +8,8 @@
 
 #include "ranks/helpers/rank_test.h"
 
-/** Longer than a rank waits before it sleeps. Simulated ranks never sleep, and
- * simulating each of their polls takes time, so they are less late. */
+/** Longer than the spin time before a rank sleeps. Simulated ranks never sleep,
+ * and the simulation of each poll takes time, so they are less late. */
 static void be_late(rank_test_t *test, int times)
 {
     rank_pause(test, times * (test->simulated ? 400.0 : 40000.0));
@@ -33,10 +33,10 @@ static void exchange(rank_test_t *test, uint64_t seed, bool nonblocking)
     oracle_call_close(&test->oracle, &call);
 }
 
-/** Nobody leaves a barrier before the late rank has come. */
+/** No rank leaves a barrier before the late rank has entered. */
 static void barrier(rank_test_t *test, int late)
 {
-    double came = catena_time(test->context); /* one clock for a host */
+    double came = catena_time(test->context); /* one clock per host */
     RANK_CHECK(test, catena_barrier(test->world) == CATENA_OK);
     double left = catena_time(test->context);
     RANK_CHECK(test, catena_bcast(&came, 1, CATENA_DOUBLE, late, test->world) ==
@@ -44,7 +44,7 @@ static void barrier(rank_test_t *test, int late)
     RANK_CHECK(test, left >= came);
 }
 
-/** The first rank is a root, the last is not, where its node has others. */
+/** The first rank is a root; the last is not, if its node has others. */
 static void wait_for_the_late(rank_test_t *test)
 {
     int last = test->place.size - 1;
@@ -61,7 +61,7 @@ static void wait_for_the_late(rank_test_t *test)
     }
 }
 
-/** Soon after each other, so that most waits are short. */
+/** In short succession, so that most waits are short. */
 static void wait_for_each_other(rank_test_t *test)
 {
     for (uint64_t i = 0; i < 20; i++) {
@@ -70,8 +70,8 @@ static void wait_for_each_other(rank_test_t *test)
     }
 }
 
-/** Messages of other nodes are here long before the block of the late rank,
- * which shares the node. */
+/** Messages of other nodes arrive long before the block of the late rank, which
+ * is on this node. */
 static void far_ones_first(rank_test_t *test)
 {
     static const size_t bytes[] = {320, 32768};
@@ -91,8 +91,8 @@ static void far_ones_first(rank_test_t *test)
     }
 }
 
-/** The last rank, which waits long for the root, has its data, and goes on
- * although the root calls nothing until it hears of that by a file. */
+/** The last rank waits long for the root, then gets its data and continues,
+ * although the root makes no call until a file reports that. */
 static void root_leaves(rank_test_t *test)
 {
     int last = test->place.size - 1;
@@ -108,7 +108,7 @@ static void root_leaves(rank_test_t *test)
     RANK_CHECK(test, catena_group_dup(test->world, &group) == CATENA_OK);
     RANK_CHECK(test, catena_group_set(group, "hierarchy", "network:p2p") ==
                          CATENA_OK);
-    /* Connections are made. */
+    /* Establish the connections. */
     RANK_CHECK(test,
                catena_bcast(&data, 1, CATENA_INT64, 0, group) == CATENA_OK);
     RANK_CHECK(test, catena_barrier(group) == CATENA_OK);

@@ -1,4 +1,4 @@
-/* Collectives of levels, as kinds of runs drawn from seeds. */
+/* Hierarchical collectives, as kinds of runs drawn from seeds. */
 
 #include "ranks/helpers/mix.h"
 #include "sim/random.h"
@@ -8,7 +8,8 @@ void mixed_collectives(rank_test_t *test, draw_t *draw, uint64_t random)
     rank_mix(test, random, draw->ranks > 64 ? 16 : 60);
 }
 
-/** Of one kind by one way, with data, so that a rank waits for the dead one. */
+/** One collective by one algorithm, with data, so that a rank waits for the
+ * dead one. */
 void dying_collectives(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     const oracle_t *oracle = &test->oracle;
@@ -23,7 +24,7 @@ void dying_collectives(rank_test_t *test, draw_t *draw, uint64_t random)
             .group = test->world, .table = rank_table(test), .shape = i};
         oracle_draw(&call.c, kind, true, &random);
         call.c.value[ORACLE_MODE] = ORACLE_BLOCKING;
-        /* A rank alone makes no events by itself, and would never die. */
+        /* A single rank generates no events, and would never die. */
         rank_pause(test, 1);
         call.c.value[ORACLE_SIZE] =
             (uint8_t)(kind == ORACLE_BARRIER

@@ -1,4 +1,4 @@
-/* Sparse collectives, as kinds of runs drawn from seeds. */
+/* Neighborhood collectives, as kinds of runs drawn from seeds. */
 
 #include "ranks/helpers/nbr_mix.h"
 #include "sim/random.h"
@@ -11,8 +11,8 @@ void neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random)
     nbr_mix(test, way, random, few ? 24 : 8, few ? 3000 : 150);
 }
 
-/** On graphs, maybe reordered, that are made again and again. The first one is
- * a ring, so that every rank comes to wait for the dead one. */
+/** On repeatedly created graphs, maybe reordered. The first one is a ring, so
+ * that every rank eventually waits for the dead one. */
 void dying_neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     catena_status_t status = CATENA_OK;
@@ -43,7 +43,7 @@ void dying_neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random)
             call.alike = true;
             call.count += call.count == 0;
             oracle_nbr_repair(&call);
-            /* A rank alone makes no events by itself, and would never die. */
+            /* A single rank generates no events, and would never die. */
             rank_pause(test, 1);
             oracle_nbr_open(&test->oracle, &call);
             oracle_nbr_fill(&call, random);

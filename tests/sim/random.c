@@ -1,6 +1,6 @@
-/* Simulated runs from seeds: each draws what is tested, how many ranks on
- * which nodes of which machine, sizes, and the order of everything that has
- * none. usage: sim_random FIRST COUNT [RANKS [KIND]]
+/* Simulated runs from seeds: each seed draws the test, the ranks per node, the
+ * machine, sizes, and the order of all unordered events.
+ * usage: sim_random FIRST COUNT [RANKS [KIND]]
  * RANKS: at most so many, or "LEAST-MOST"; KIND: only kinds whose name contains
  * it. */
 
@@ -16,16 +16,16 @@
 enum {
     MOST_RANKS = 4000,
     USUAL_RANKS = 200,
-    MOST_SECONDS = 100, /* for a seed; usual ones take a tenth of one */
+    MOST_SECONDS = 100, /* for a seed; usual ones take a tenth of a second */
     MOST_BYTES = 3000000,
     IN_FLIGHT = 4
 };
 
 static const char *const machines[] = {"hpc-a",  "hpc-b",  "dawn",
                                        "sierra", "jaguar", "smoky"};
-/* ---- what is tested ---- */
+/* ---- tests ---- */
 
-/** Sizes between nothing and what all ranks together may take. */
+/** Sizes between zero and the maximum for all ranks together. */
 static size_t draw_count(const draw_t *draw, uint64_t *random, int ranks)
 {
     double most = (double)MOST_BYTES / ((double)draw->ranks * ranks);
@@ -34,7 +34,7 @@ static size_t draw_count(const draw_t *draw, uint64_t *random, int ranks)
     return rank_random(random) % 16 == 0 ? 0 : count;
 }
 
-/** An alltoall of bytes, or one of any sort with any types. */
+/** An alltoall of bytes, or one of any kind with any types. */
 static void draw_exchange(rank_test_t *test, const draw_t *draw,
                           uint64_t *random, catena_group_t *group,
                           unsigned mode, oracle_call_t *call)
@@ -155,7 +155,7 @@ static void groups(rank_test_t *test, draw_t *draw, uint64_t random)
     RANK_CHECK(test, catena_group_free(dup) == CATENA_OK);
 }
 
-/** Nobody leaves before the last has come, by the virtual clock itself. */
+/** No rank leaves before the last has entered, by the virtual clock. */
 static void barriers(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     for (int i = 0; i < 8; i++) {
@@ -187,8 +187,8 @@ static void freed(rank_test_t *test, draw_t *draw, uint64_t random)
     freed_in_any_order(test, random);
 }
 
-/** When a rank is to die, errors are what is expected: all ranks end with one
- * and give everything back. */
+/** When a rank is to die, errors are expected: all ranks end with one and
+ * release everything. */
 static void dying(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     catena_status_t status = CATENA_OK;
@@ -255,7 +255,7 @@ static int run_rank(const catena_config_t *config, void *argument)
     return status != CATENA_OK;
 }
 
-/** Blocks of the same size, uneven ones, or every rank anywhere. */
+/** Equal blocks, unequal ones, or every rank anywhere. */
 static void draw_layout(draw_t *draw, uint64_t *random)
 {
     draw->nodes = 1 + (int)(rank_random(random) % (uint64_t)draw->ranks);
@@ -275,7 +275,7 @@ static void draw_layout(draw_t *draw, uint64_t *random)
     }
 }
 
-/** NULL: there is none of that name. */
+/** NULL: no such name. */
 static const kind_t *draw_kind(uint64_t *random, const char *only)
 {
     const kind_t *fit[KINDS];
@@ -289,7 +289,7 @@ static const kind_t *draw_kind(uint64_t *random, const char *only)
     return count > 0 ? fit[drawn % count] : NULL;
 }
 
-/** What all seeds have in common. */
+/** Common to all seeds. */
 typedef struct limits {
     int least_ranks; /* 0: any, few more often than many */
     int most_ranks;
@@ -355,7 +355,7 @@ static bool run_seed(uint64_t seed, const limits_t *limits)
     return good;
 }
 
-/** A seed that does not end says which it is. */
+/** Names a seed that does not end. */
 static char running[80];
 
 static void give_up(int signal)

@@ -9,7 +9,7 @@ typedef struct kind {
     const char *name;
     void (*run)(rank_test_t *test, draw_t *draw, uint64_t random);
     bool vectors; /* counts and types for every pair, in most exchanges */
-    bool kills;   /* a rank; it runs until that is noticed */
+    bool kills;   /* kills a rank; runs until that is detected */
 } kind_t;
 
 /** One seed's job. The ranks share it: they are one process. */
@@ -23,18 +23,18 @@ struct draw {
     double *entered; /* [ranks]: virtual time */
     unsigned long errors;
     bool through; /* some rank ended without an error */
-    /* What a kind keeps for all ranks, and how often they will still ask. */
+    /* A kind's object for all ranks, and its number of outstanding uses. */
     void *shared;
     int asked;
 };
 
-/** Now and then, some ranks are late. */
+/** Sometimes make some ranks late. */
 void pause_somewhere(rank_test_t *test, uint64_t shared);
 
 /* Kinds of collectives.c. */
 
-/** Alltoalls, splits and collectives of levels on groups that overlap; fewer
- * where there are many ranks, since each checks what it gets. */
+/** Alltoalls, splits and hierarchical collectives on overlapping groups; fewer
+ * with many ranks, since each checks its received data. */
 void mixed_collectives(rank_test_t *test, draw_t *draw, uint64_t random);
 void dying_collectives(rank_test_t *test, draw_t *draw, uint64_t random);
 void neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random);
@@ -42,9 +42,9 @@ void dying_neighborhoods(rank_test_t *test, draw_t *draw, uint64_t random);
 
 /* Kinds of splits.c, by any algorithm. */
 
-/** One after the other, of the world. */
+/** Consecutive splits of the world. */
 void splits(rank_test_t *test, draw_t *draw, uint64_t random);
-/** Between exchanges, on a group and on groups made of it. */
+/** Between exchanges, on a group and on groups split from it. */
 void splits_in_flight(rank_test_t *test, draw_t *draw, uint64_t random);
 void splits_of_splits(rank_test_t *test, draw_t *draw, uint64_t random);
 void splits_by_liars(rank_test_t *test, draw_t *draw, uint64_t random);

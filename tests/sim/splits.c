@@ -8,14 +8,14 @@
 
 enum { SPLITS = 4 };
 
-/** Where all ranks write down what all bring: the more ranks, the less each. */
+/** The data of all ranks are stored on each: the more ranks, the less each. */
 static size_t most_bytes(const draw_t *draw)
 {
     size_t most = 4000000 / ((size_t)draw->ranks * (size_t)draw->ranks);
     return most < 300 ? 300 : most > 100000 ? 100000 : most;
 }
 
-/** The splits of a run, written down once for all ranks. */
+/** The splits of a run, stored once for all ranks. */
 static const oracle_split_t *open_shared(draw_t *draw, uint64_t random)
 {
     if (draw->shared == NULL) {
@@ -79,7 +79,7 @@ void splits_by_liars(rank_test_t *test, draw_t *draw, uint64_t random)
         do {
             split.algorithm = NULL;
             oracle_split_draw(&split, &random, most_bytes(draw));
-            /* as a comparator of the user's; the other has no argument */
+            /* as a user's comparator; the other has no argument */
             split.color_order = color ? ORACLE_ORDER_BYTES : ORACLE_ORDER_NULL;
             split.key_order = key ? ORACLE_ORDER_BYTES : ORACLE_ORDER_NULL;
         } while (!oracle_split_fits(&split));
@@ -89,8 +89,7 @@ void splits_by_liars(rank_test_t *test, draw_t *draw, uint64_t random)
     }
 }
 
-/** Errors are what is expected: all ranks end with one and give everything
- * back. */
+/** Errors are expected: all ranks end with one and release everything. */
 void dying_splits(rank_test_t *test, draw_t *draw, uint64_t random)
 {
     catena_status_t status = CATENA_OK;

@@ -69,8 +69,8 @@ static bool valid(const oracle_case_t *c)
             (exchanges && is_balanced(v[GRAPH])));
 }
 
-/** All that goes together of what may contradict each other: kinds, types and
- * operations, on a grid, even or not. */
+/** All valid combinations of dependent factors: kinds, types and operations, on
+ * a grid, even or not. */
 static oracle_case_t *make_bases(size_t *count)
 {
     enum { ALL = ORACLE_NBR_KINDS * ORACLE_TYPES * ORACLE_OPS * 2 };

@@ -117,7 +117,7 @@ static void shuffle_lists(oracle_graph_t *graph, uint64_t seed)
     for (int r = 0; r < graph->size; r++) {
         oracle_list_t *lists[] = {&graph->targets[r], &graph->sources[r]};
         for (uint64_t i = 0; i < 2; i++) {
-            /* Both came in the order of ranks. */
+            /* Both lists are in rank order. */
             bool alike = graph->shape == ORACLE_SHAPE_SYMMETRIC;
             uint64_t random = oracle_hash(seed, alike ? 1 : i, (uint64_t)r);
             for (uint64_t gaps = random % 8; gaps > 5; gaps--) {
@@ -175,7 +175,7 @@ int oracle_graph_beside(const oracle_graph_t *graph, int rank,
     return found;
 }
 
-/** A few dimensions whose product is at most the ranks. */
+/** A few dimensions whose product is at most the number of ranks. */
 static void draw_dims(oracle_graph_t *graph, uint64_t *random)
 {
     int left = graph->ranks;
@@ -230,9 +230,9 @@ static void fill_grid(oracle_graph_t *graph)
     }
 }
 
-/* ---- all ---- */
+/* ---- all graphs ---- */
 
-/** Spread the mark of a rank to all that it is joined with. */
+/** Spread the mark of a rank to all ranks connected with it. */
 static int spread(const oracle_graph_t *graph, bool *marked, int from)
 {
     int *waiting = oracle_zeros((size_t)graph->size, sizeof(int));
@@ -405,8 +405,9 @@ bool oracle_graph_agrees(const oracle_graph_t *graph, int from, int to)
     return count_of(t, t->count, to) == count_of(s, s->count, from);
 }
 
-/** Where entry i of a list of `rank` is in `other`, the list of the rank that
- * it names: as many before it name the same. */
+/** The index in `other` of the mate of entry i of `rank`'s list; `other` is the
+ * list of the rank that entry names. The same number of earlier entries name
+ * the same rank. */
 static int mate_of(const oracle_list_t *list, int i, int rank,
                    const oracle_list_t *other)
 {

@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Graphs that every rank of a test knows as a whole. Which edge meets which is
- * worked out from the lists alone. */
+/* Graphs known to every rank of a test as a whole. The mates of edges are
+ * derived from the lists only. */
 
-/** How a neighborhood is made of one. */
+/** How a neighborhood is created from a graph. */
 typedef enum oracle_graph_way {
     ORACLE_WAY_ADJACENT, /* both lists of every rank */
     ORACLE_WAY_DIST,     /* edges contributed by any rank */
@@ -16,7 +16,7 @@ typedef enum oracle_graph_way {
     ORACLE_GRAPH_WAYS
 } oracle_graph_way_t;
 
-/** Which edges there are, where it is no grid. */
+/** The edges of graphs other than grids. */
 typedef enum oracle_shape {
     ORACLE_SHAPE_EMPTY,
     ORACLE_SHAPE_SELF,   /* some to themselves, once or twice */
@@ -24,10 +24,10 @@ typedef enum oracle_shape {
     ORACLE_SHAPE_DOUBLE, /* a ring with every edge twice */
     ORACLE_SHAPE_FAN_IN,
     ORACLE_SHAPE_FAN_OUT,
-    ORACLE_SHAPE_HUB, /* both ways, some several times */
+    ORACLE_SHAPE_HUB, /* both directions, some several times */
     ORACLE_SHAPE_COMPLETE,
-    ORACLE_SHAPE_PAIRS,      /* of ranks far from each other */
-    ORACLE_SHAPE_LONELY,     /* two ranks; the others have nobody */
+    ORACLE_SHAPE_PAIRS,      /* of distant ranks */
+    ORACLE_SHAPE_LONELY,     /* two ranks; the others have no neighbors */
     ORACLE_SHAPE_COMPONENTS, /* by color */
     ORACLE_SHAPE_SPARSE,
     ORACLE_SHAPE_DENSE,
@@ -41,8 +41,8 @@ enum { ORACLE_DIMS = 4, ORACLE_DIRS = 82 };
 typedef struct oracle_list {
     int count;
     int *rank;   /* or CATENA_PROC_NULL */
-    int *weight; /* as this end has it */
-    int *mate;   /* where in the other end's list, once that is settled */
+    int *weight; /* weight at this end */
+    int *mate;   /* index in the other end's list; set by oracle_graph_settle */
 } oracle_list_t;
 
 typedef struct oracle_edge {
@@ -55,14 +55,14 @@ typedef struct oracle_edge {
 typedef struct oracle_graph {
     oracle_graph_way_t way;
     oracle_shape_t shape;
-    int size;  /* ranks that have a place in it */
-    int ranks; /* of the group it is made on */
+    int size;  /* ranks in the graph */
+    int ranks; /* of the group it is created on */
     bool weighted;
     oracle_list_t *sources; /* [size] */
     oracle_list_t *targets; /* [size] */
-    int *color;             /* [size]: no edges join different ones */
-    int components;         /* of two or more ranks that edges join */
-    bool full;              /* one, of all ranks */
+    int *color;             /* [size]: no edges between different colors */
+    int components;         /* of two or more connected ranks */
+    bool full;              /* one component of all ranks */
     int edges;
     oracle_edge_t *edge; /* ORACLE_WAY_DIST: by contributor, as listed */
     /* ORACLE_WAY_CART, ORACLE_WAY_DERIVED */
@@ -74,35 +74,36 @@ typedef struct oracle_graph {
     int weights[ORACLE_DIRS];
 } oracle_graph_t;
 
-/** Draw one for so many ranks. Lists have an order of their own, gaps
- * (CATENA_PROC_NULL) and, if weighted, weights that the two ends do not share.
+/** Draw a graph for this number of ranks. Lists are in random order with gaps
+ * (CATENA_PROC_NULL) and, if weighted, with different weights at the two ends.
  * A grid may have fewer ranks. */
 void oracle_graph_draw(oracle_graph_t *graph, oracle_graph_way_t way,
                        oracle_shape_t shape, int ranks, uint64_t seed);
-/** As before; the shape follows from the seed, too. */
+/** As before; the shape follows from the seed too. */
 void oracle_graph_draw_any(oracle_graph_t *graph, oracle_graph_way_t way,
                            int ranks, uint64_t seed);
-/** A grid of so many dimensions of a size, closed in all of them, with edges
- * to the next on both sides or, with `diagonals`, to all that touch. */
+/** A grid of equal dimensions, periodic in all of them, with edges to the next
+ * point on both sides or, with `diagonals`, to all adjacent points. */
 void oracle_graph_torus(oracle_graph_t *graph, int ndims, int side,
                         bool diagonals);
-/** The ranks so far away on either side, as sources and as targets. */
+/** The ranks at these distances on either side, as sources and as targets. */
 void oracle_graph_ring(oracle_graph_t *graph, int ranks, int away);
 void oracle_graph_free(oracle_graph_t *graph);
 
-/** Change one entry of a list of ORACLE_WAY_ADJACENT: leave it out, put another
- * in its place, or add one. The graph may be as good as before. */
+/** Change one entry of a list of ORACLE_WAY_ADJACENT: remove it, replace it, or
+ * add one. The graph may stay valid. */
 void oracle_graph_spoil(oracle_graph_t *graph, uint64_t seed);
-/** Whether `from` names `to` as target as often as that names it as source. */
+/** Whether `from` names `to` as target as often as `to` names `from` as source.
+ */
 bool oracle_graph_agrees(const oracle_graph_t *graph, int from, int to);
 
-/** Where a rank of a grid is. */
+/** The coordinates of a rank in a grid. */
 void oracle_graph_coords(const oracle_graph_t *graph, int rank, int coords[]);
-/** The rank that is `sign` times a vector away, or CATENA_PROC_NULL. */
+/** The rank at `sign` times a vector, or CATENA_PROC_NULL. */
 int oracle_graph_beside(const oracle_graph_t *graph, int rank,
                         const int vector[], int sign);
 
-/** Find the other ends of the edges of a rank; once for each rank. */
+/** Find the other ends of a rank's edges; call it once per rank. */
 void oracle_graph_settle(oracle_graph_t *graph, int rank);
 
 #endif

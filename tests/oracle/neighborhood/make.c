@@ -1,4 +1,4 @@
-/* Neighborhoods made of graphs, and what they say of themselves; see
+/* Creation of neighborhoods from graphs, and checks of their queries; see
  * neighborhood.h. */
 
 #include "oracle/neighborhood/neighborhood.h"
@@ -8,7 +8,7 @@
 
 enum { FARTHEST = 4, MOST_PLACES = 64 };
 
-/* ---- making them ---- */
+/* ---- creation ---- */
 
 static const int *weights_of(const oracle_graph_t *graph,
                              const oracle_list_t *list)
@@ -31,8 +31,8 @@ static catena_status_t make_adjacent(const oracle_graph_t *graph,
                                       weights_of(graph, t), info, neighborhood);
 }
 
-/** Edges of one node that follow each other are listed together, and a node
- * without edges before them. */
+/** Consecutive edges of one node are listed together, and a node without edges
+ * precedes them. */
 static catena_status_t make_dist(const oracle_graph_t *graph,
                                  catena_group_t *group,
                                  const catena_neighborhood_info_t *info,
@@ -104,9 +104,9 @@ catena_status_t oracle_neighborhood_make(const oracle_graph_t *graph,
     }
 }
 
-/* ---- what they say of themselves ---- */
+/* ---- queries ---- */
 
-/** The weight of entry i, both ends being asked. */
+/** The weight of entry i, from both ends. */
 static int weight_of(const oracle_graph_t *graph, const oracle_list_t *list,
                      int i, const oracle_list_t *others)
 {
@@ -133,7 +133,7 @@ static void check_list(const oracle_t *oracle, const oracle_graph_t *graph,
     }
 }
 
-/** What is so far away along a dimension, by rank and by coordinates. */
+/** The rank at a distance along a dimension, by rank and by coordinates. */
 static void check_shift(const oracle_t *oracle, const oracle_graph_t *graph,
                         int rank, const catena_neighborhood_t *neighborhood,
                         int dimension, int by)
@@ -240,7 +240,7 @@ bool oracle_nbr_has(const oracle_t *oracle, const oracle_graph_t *graph,
                     catena_neighborhood_t *neighborhood, const char *algorithm)
 {
     if (strcmp(algorithm, "combining") == 0) {
-        /* Else there may be ranks in the way that have no part in it. */
+        /* Otherwise uninvolved ranks may be in the path. */
         return (graph->way == ORACLE_WAY_CART ||
                 graph->way == ORACLE_WAY_DERIVED) &&
                graph->full;

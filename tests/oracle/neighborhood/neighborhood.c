@@ -1,4 +1,4 @@
-/* One call of a neighborhood collective; see neighborhood.h. */
+/* Executes one call of a neighborhood collective; see neighborhood.h. */
 
 #include "oracle/neighborhood/neighborhood.h"
 
@@ -34,14 +34,14 @@ static bool reduces(const oracle_nbr_call_t *call)
     return call->kind >= ORACLE_NBR_REDUCE;
 }
 
-/** Whether all targets get the same. */
+/** Whether all targets get the same data. */
 static bool to_all_alike(const oracle_nbr_call_t *call)
 {
     return call->kind == ORACLE_NBR_GATHER ||
            call->kind == ORACLE_NBR_GATHERV || call->kind == ORACLE_NBR_REDUCE;
 }
 
-/** Whether all blocks of both buffers have one length and follow each other. */
+/** Whether all blocks of both buffers have one length and are consecutive. */
 static bool even(const oracle_nbr_call_t *call)
 {
     return call->kind == ORACLE_NBR_GATHER ||
@@ -58,7 +58,7 @@ static const oracle_list_t *targets_of(const oracle_nbr_call_t *call)
     return &call->graph->targets[call->rank];
 }
 
-/* ---- what is drawn ---- */
+/* ---- drawn values ---- */
 
 void oracle_nbr_repair(oracle_nbr_call_t *call)
 {
@@ -131,7 +131,7 @@ static size_t length_of(const oracle_nbr_call_t *call, int from, int index,
     }
 }
 
-/** Which type it has. */
+/** The type of that block. */
 static unsigned type_of(const oracle_nbr_call_t *call, int from, int index)
 {
     uint64_t h = oracle_hash(call->shape + 1, (uint64_t)from, (uint64_t)index);
@@ -158,7 +158,7 @@ static void content_of(const oracle_nbr_call_t *call, int from, int index,
 
 /* ---- sides ---- */
 
-/** The type of a side; a drawn one is drawn when it is first wanted. */
+/** The type of a side; a drawn type is drawn at first use. */
 static const oracle_type_t *type_at(const oracle_t *oracle,
                                     const oracle_nbr_call_t *call,
                                     oracle_side_t *side, unsigned type,
@@ -235,8 +235,8 @@ void oracle_nbr_close(const oracle_t *oracle, oracle_nbr_call_t *call)
 
 /* ---- contents ---- */
 
-/** Write to block i of the side's image what rank `from` sends to its target
- * `index`. */
+/** Write the data that rank `from` sends to its target `index` to block i of
+ * the side's image. */
 static void write_block(const oracle_nbr_call_t *call, oracle_side_t *side,
                         size_t i, int from, int index)
 {
@@ -248,7 +248,7 @@ static void write_block(const oracle_nbr_call_t *call, oracle_side_t *side,
     free(data);
 }
 
-/** Combine what all sources send, in their order. */
+/** Combine the data of all sources, in their order. */
 static void write_reduced(const oracle_nbr_call_t *call)
 {
     const oracle_list_t *sources = sources_of(call);
@@ -338,7 +338,7 @@ void oracle_nbr_check_around(const oracle_t *oracle, oracle_nbr_call_t *call,
 
 /* ---- calls ---- */
 
-/* One of the three forms: the arguments are the same but for the request. */
+/* One of the three forms: the arguments differ only in the request. */
 #define CALL(name, ...)                                                        \
     (call->form == ORACLE_FORM_BLOCKING ? catena_neighbor_##name(__VA_ARGS__)  \
      : call->form == ORACLE_FORM_NONBLOCKING                                   \

@@ -36,7 +36,7 @@ static oracle_split_t split_of(const oracle_case_t *c)
                                 (v[FLAGS] & 2 ? CATENA_SPLIT_NO_REORDER : 0)};
 }
 
-/** A comparator that is no order stands in the place of a user's. */
+/** An inconsistent comparator takes the place of a user's comparator. */
 static bool valid(const oracle_case_t *c)
 {
     const uint8_t *v = c->value;
@@ -44,7 +44,7 @@ static bool valid(const oracle_case_t *c)
     return oracle_split_fits(&split) && (v[LIES] != 0 || v[LIAR] == 0) &&
            (!(v[LIES] & OF_COLORS) || v[COLORS_BY] == ORACLE_ORDER_BYTES) &&
            (!(v[LIES] & OF_KEYS) || v[KEYS_BY] == ORACLE_ORDER_BYTES) &&
-           /* the argument is the liar's */
+           /* the argument belongs to the inconsistent comparator */
            (v[LIES] != OF_COLORS || v[KEYS_BY] < ORACLE_ORDER_BYTES) &&
            (v[LIES] != OF_KEYS || v[COLORS_BY] < ORACLE_ORDER_BYTES);
 }
@@ -102,7 +102,7 @@ void oracle_split_case_run(const oracle_t *oracle, const oracle_case_t *c,
 {
     const uint8_t *v = c->value;
     oracle_split_t split = split_of(c);
-    /* Both of it decide how it is called. */
+    /* Two bits of it select the form of the call. */
     split.seed = seed * 6 + (v[CALL] ? 3 : 2);
     split.most_bytes = most_bytes;
     if (v[LIES] == 0) {

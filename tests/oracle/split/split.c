@@ -1,4 +1,4 @@
-/* Splits, and what comes of them; see split.h. */
+/* Splits and the checks of their results; see split.h. */
 
 #include "oracle/split/split.h"
 
@@ -147,7 +147,7 @@ void oracle_split_start(const oracle_t *oracle, catena_group_t *group,
     catena_split_t call = oracle_split_call(&flight->split, rank);
     ORACLE_CHECK(oracle, catena_group_isplit_by(group, &call, &flight->made,
                                                 &flight->request) == CATENA_OK);
-    memset(&call, 0xa5, sizeof(call)); /* it may be released */
+    memset(&call, 0xa5, sizeof(call)); /* the caller may release it */
 }
 
 void oracle_split_end(const oracle_t *oracle, oracle_flight_t *flight)
@@ -168,8 +168,8 @@ void oracle_split_end(const oracle_t *oracle, oracle_flight_t *flight)
 
 /* ---- splits of splits ---- */
 
-/** Make `groups`, each a part of the one before; NULL from where this rank is
- * left out. */
+/** Make `groups`, each a part of the one before; NULL from the first group that
+ * does not contain this rank. */
 static void make_deep(const oracle_t *oracle, const char *algorithm,
                       uint64_t *random, size_t most_bytes,
                       catena_group_t **groups, oracle_members_t *members)
@@ -188,7 +188,7 @@ static void make_deep(const oracle_t *oracle, const char *algorithm,
         groups[d] = NULL;
         members[d] = (oracle_members_t){0};
         if (parent == NULL) {
-            continue; /* the draw is the same on all */
+            continue; /* all ranks draw the same */
         }
         oracle_split_open(&split, world.size);
         groups[d] =
@@ -221,7 +221,7 @@ void oracle_split_deep(const oracle_t *oracle, const char *algorithm,
     }
 }
 
-/* ---- comparators that are no order ---- */
+/* ---- inconsistent comparators ---- */
 
 const char *const oracle_liars[ORACLE_LIARS] = {
     "at random", "in a circle", "always above", "not the same on all ranks",
@@ -247,7 +247,7 @@ int oracle_lie(const void *a, size_t a_bytes, const void *b, size_t b_bytes,
     switch (liar->way) {
     case 0:
         return (int)oracle_below(&liar->random, 3) - 1;
-    case 1: /* stone, scissors, paper */
+    case 1: /* rock, paper, scissors */
         return ((int)(x % 3) - (int)(y % 3) + 4) % 3 - 1;
     case 2:
         return 1;
@@ -260,10 +260,10 @@ int oracle_lie(const void *a, size_t a_bytes, const void *b, size_t b_bytes,
     }
 }
 
-/** What a rank tells the world of the group it got. */
+/** A rank's record of its new group, for the world. */
 typedef struct told {
     int64_t status;
-    int64_t least; /* the smallest world rank in it; -1: none */
+    int64_t least; /* its smallest world rank; -1: none */
     int64_t rank;
     int64_t size;
 } told_t;
@@ -288,8 +288,8 @@ static told_t tell_of(const oracle_t *oracle, catena_status_t status,
     return told;
 }
 
-/** All have the same answer, and each group has as many members as it says,
- * one for each of its ranks. */
+/** All ranks have the same status, and each group has exactly one member for
+ * each of its ranks. */
 static void expect_fit(const oracle_t *oracle, const oracle_split_t *split,
                        const told_t *told, const char *what)
 {

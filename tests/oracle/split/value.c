@@ -1,4 +1,4 @@
-/* What ranks bring to a split, and its order; see split.h. */
+/* The data of ranks in a split, and their order; see split.h. */
 
 #include "oracle/split/split.h"
 
@@ -38,7 +38,7 @@ void oracle_split_describe(const oracle_split_t *split, char *text,
 
 /* ---- contents ---- */
 
-/** A value that `rank` has in this split, for a purpose. */
+/** The value of `rank` in this split, for a purpose. */
 static uint64_t value_of(const oracle_split_t *split, int rank,
                          uint64_t purpose)
 {
@@ -66,8 +66,8 @@ static int64_t extreme(uint64_t which)
     return values[which % (sizeof(values) / sizeof(values[0]))];
 }
 
-/** The same bytes whatever the length, so that shorter ones are prefixes; but
- * for the last. None is zero. */
+/** The same bytes for any length, so that shorter ones are prefixes, except for
+ * the last byte. None is zero. */
 static void set_long(unsigned char **data, size_t *bytes, size_t length,
                      unsigned end)
 {
@@ -78,7 +78,7 @@ static void set_long(unsigned char **data, size_t *bytes, size_t length,
     }
 }
 
-/** Lengths about slots, messages, pages and more. */
+/** Lengths around slots, messages, pages and more. */
 static size_t long_length(uint64_t which, size_t most)
 {
     static const size_t lengths[] = {1,   3,   33,   112,  113,   114,
@@ -95,7 +95,7 @@ static void set_word(unsigned char **data, size_t *bytes, unsigned number,
                               large ? "RACK-" : "Rack-", number);
 }
 
-/* ---- colors that one hash does not tell apart ---- */
+/* ---- colors with equal hashes ---- */
 
 /** Pairs of strings of one repeated byte with the same hash. */
 static void set_repeated(unsigned char **data, size_t *bytes, uint64_t which)
@@ -111,7 +111,7 @@ static void set_repeated(unsigned char **data, size_t *bytes, uint64_t which)
            strings[which].count);
 }
 
-/** Four blocks; each leaves the hash's state at zero where it began there. */
+/** Four blocks; each preserves the zero state of the hash. */
 static void set_blocks(unsigned char **data, size_t *bytes, uint64_t which)
 {
     static const unsigned char block[] = {0x26, 0x62, 0x22, 0x4d, 0x25, 0x21};
@@ -123,7 +123,7 @@ static void set_blocks(unsigned char **data, size_t *bytes, uint64_t which)
     }
 }
 
-/* ---- what a rank brings ---- */
+/* ---- data of a rank ---- */
 
 static int64_t color_number(const oracle_split_t *split, int rank)
 {
@@ -303,7 +303,7 @@ static int by_letters(const unsigned char *a, size_t a_bytes,
     return compare_lengths(a_bytes, b_bytes);
 }
 
-/** Shorter than 8 bytes, numbers, longer. */
+/** Below 8 bytes, numbers, above. */
 static int by_number(const unsigned char *a, size_t a_bytes,
                      const unsigned char *b, size_t b_bytes)
 {
@@ -350,7 +350,7 @@ static int *direction(const oracle_split_t *split)
     return &directions[split->seed % 2];
 }
 
-/** The order as it is defined, without the library's help. */
+/** The order by its definition, without the library. */
 static int compare(const oracle_split_t *split, oracle_order_t order,
                    const unsigned char *a, size_t a_bytes,
                    const unsigned char *b, size_t b_bytes)
@@ -371,7 +371,7 @@ bool oracle_split_together(const oracle_split_t *split, int a, int b)
                     y->color, y->color_bytes) == 0);
 }
 
-/** Whether the key of `a` puts it after `b`. */
+/** Whether the key of `a` places it after `b`. */
 static bool is_after(const oracle_split_t *split, int a, int b)
 {
     const oracle_item_t *x = &split->item[a];
@@ -461,10 +461,10 @@ catena_split_t oracle_split_call(const oracle_split_t *split, int rank)
     if (item->left_out) {
         call.flags |= CATENA_SPLIT_UNDEFINED;
         if (split->seed % 4 < 2) {
-            return call; /* nothing but that */
+            return call; /* nothing else */
         }
     }
-    bool null = rank % 2 == 0; /* what has no bytes needs no address */
+    bool null = rank % 2 == 0; /* data without bytes need no address */
     call.color = null && item->color_bytes == 0 ? NULL : item->color;
     call.color_bytes = item->color_bytes;
     call.key = null && item->key_bytes == 0 ? NULL : item->key;

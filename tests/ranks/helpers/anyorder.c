@@ -25,7 +25,7 @@ static uint64_t own_random(const rank_test_t *test, uint64_t seed)
 enum { FREED = 7 };
 
 typedef struct freed {
-    catena_group_t *group; /* the neighborhood's own, if it is one */
+    catena_group_t *group; /* of the neighborhood, if it is one */
     catena_neighborhood_t *ring;
 } freed_t;
 
@@ -95,8 +95,8 @@ static catena_status_t give_back(freed_t *f)
                            : catena_group_free(f->group);
 }
 
-/** One member has begun a barrier, and is refused alone: it needs nobody for
- * that, and the others do not hear of it. */
+/** One member has started a barrier. Its early free is refused locally, and the
+ * others do not notice. */
 static void too_early(rank_test_t *test, freed_t *f)
 {
     catena_request_t *request = NULL;
@@ -159,8 +159,8 @@ typedef struct started {
     catena_request_t *request;
 } started_t;
 
-/** What operations run on. If there is a neighborhood, `ring` is its graph,
- * settled for this rank. */
+/** The object that operations run on. If there is a neighborhood, `ring` is its
+ * graph, settled for this rank. */
 typedef struct place {
     freed_t on;
     oracle_graph_t ring;
@@ -248,9 +248,9 @@ static void close_started(rank_test_t *test, started_t *s)
     }
 }
 
-/** Turn by turn, all are started in an order of this rank's, and waited for in
- * another one. One rank, in each turn another, waits for some before it starts
- * the next. */
+/** In each turn every rank starts all in an order of its own, and waits for
+ * them in another one. One rank, a different one in each turn, waits for some
+ * before it starts the next. */
 static void run_all(rank_test_t *test, started_t *s, size_t count, int turns,
                     uint64_t *own)
 {

@@ -3,16 +3,16 @@
 
 #include "ranks/helpers/rank_test.h"
 
-/* What ranks may do in orders of their own. */
+/* Operations that ranks may call in orders of their own. */
 
-/** Groups and neighborhoods, used and then freed in another order on each rank,
- * with collectives of the world between; some are first freed too early, which
- * the rank that does so is told, and no other. */
+/** Groups and neighborhoods, used and then freed in a different order on each
+ * rank, with collectives of the world in between. Some are first freed too
+ * early: only the rank that does so gets an error. */
 void freed_in_any_order(rank_test_t *test, uint64_t seed);
 
 /** Persistent operations of all kinds, of the world, of parts of it and of
- * neighborhoods, initialized in one order, and started and waited for in
- * another one on each rank, several times each. */
+ * neighborhoods, initialized in one order. Each rank starts them and waits for
+ * them in orders of its own, several times. */
 void started_in_any_order(rank_test_t *test, uint64_t seed, int requests,
                           int turns);
 

@@ -1,4 +1,4 @@
-/* Many operations of all kinds at once on groups that overlap. */
+/* Many concurrent operations of all kinds on overlapping groups. */
 
 #include "ranks/helpers/mix.h"
 
@@ -9,7 +9,7 @@ enum { GROUPS = 4, MEMBERS_OF_LONG = 9, SETTINGS_LAST = 40 };
 typedef struct item {
     bool splits;
     bool persistent;
-    bool chooses; /* a hierarchy, before it is made */
+    bool chooses; /* a hierarchy, before it is built */
     catena_group_t *group;
     uint64_t seed;
     oracle_call_t call;
@@ -21,10 +21,10 @@ typedef struct item {
 
 typedef struct mix {
     rank_test_t *test;
-    catena_group_t *group[GROUPS]; /* NULL: not in it */
+    catena_group_t *group[GROUPS]; /* NULL: not a member */
     size_t each;                   /* operations of one group */
     item_t *item;                  /* [GROUPS][each] */
-    uint64_t own;                  /* for what each rank does as it likes */
+    uint64_t own;                  /* for values that differ by rank */
     /* In the order in which this rank starts them: */
     size_t count;
     item_t **order;
@@ -114,7 +114,7 @@ static void draw_all(mix_t *mix, uint64_t seed)
 
 /* ---- starting ---- */
 
-/** Start it, after making it if it is persistent. */
+/** Start it, after creating it if it is persistent. */
 static void start(mix_t *mix, item_t *item, catena_request_t **request)
 {
     const oracle_t *oracle = &mix->test->oracle;
@@ -136,7 +136,7 @@ static void start(mix_t *mix, item_t *item, catena_request_t **request)
     }
 }
 
-/** Of which group the next operation is: any that has some left. */
+/** The group of the next operation: any that has some left. */
 static int next_group(mix_t *mix, const size_t *started)
 {
     int g;
@@ -206,7 +206,7 @@ static void check_split(rank_test_t *test, const item_t *item)
                    catena_group_rank(item->made) == (size - 1 - rank) / 3);
 }
 
-/** Only persistent ones are left: start these again, all at once. */
+/** Only persistent requests are left: restart all of them together. */
 static void start_again(mix_t *mix)
 {
     size_t left = 0;
@@ -234,7 +234,7 @@ static void check_all(mix_t *mix, const char *what)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole mix ---- */
 
 static void close_item(rank_test_t *test, item_t *item)
 {

@@ -3,9 +3,9 @@
 
 #include "ranks/helpers/rank_test.h"
 
-/** So many operations, drawn by `seed`, at once on groups that overlap, and the
- * persistent ones among them again; started on each rank in an order of its
- * own among groups, completed in any. */
+/** So many operations, drawn by `seed`, in flight on overlapping groups,
+ * including restarts of the persistent ones. Each rank interleaves the groups
+ * in its own order, and completes operations in any order. */
 void rank_mix(rank_test_t *test, uint64_t seed, size_t operations);
 
 #endif

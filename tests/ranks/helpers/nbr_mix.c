@@ -111,8 +111,8 @@ static void one(nbr_t *nbr, uint64_t *random, size_t most)
     nbr_check_algorithm(nbr, &call);
 }
 
-/** Several at once, whose requests end in any order. Types and operations are
- * freed as soon as they are under way. */
+/** Several in flight, whose requests complete in any order. Types and
+ * operations are freed immediately after the start. */
 static void several(nbr_t *nbr, uint64_t *random, size_t most)
 {
     rank_test_t *test = nbr->test;
@@ -166,8 +166,8 @@ void nbr_mix(rank_test_t *test, oracle_graph_way_t way, uint64_t seed,
         several(&nbr, &random, most);
     }
     if (nbr.neighborhood != NULL) {
-        /* Ranks that no edges join do not wait for each other: they may do as
-         * many as they like. */
+        /* Ranks that no edges connect do not wait for each other: they may
+         * execute any number. */
         catena_group_t *group = catena_neighborhood_group(nbr.neighborhood);
         int color = nbr.graph.color[catena_group_rank(group)];
         random += (uint64_t)color;

@@ -59,7 +59,7 @@ uint64_t rank_seed(uint64_t usual)
 
 /* ---- cases ---- */
 
-/** Errors of all ranks: each tells each. */
+/** Errors of all ranks, on all ranks. */
 static unsigned long all_errors(rank_test_t *test)
 {
     size_t p = (size_t)test->place.size;
@@ -123,7 +123,7 @@ void rank_conclude(rank_test_t *test, const char *name)
     }
 }
 
-/** Whether the ranks there are can run a suite. */
+/** Whether a suite can run on this number of ranks. */
 static bool suite_fits(const rank_test_t *test, const rank_suite_t *suite)
 {
     const char *wanted = test->options->suite;
@@ -184,7 +184,7 @@ void rank_suite_run(rank_test_t *test, const rank_suite_t *suite)
     }
 }
 
-/* ---- what cases use ---- */
+/* ---- helpers of cases ---- */
 
 void rank_pause(rank_test_t *test, double microseconds)
 {

@@ -4,13 +4,13 @@
 #include "ranks/helpers/rank_test.h"
 #include "unit/capture.h"
 
-/** What this rank says from now on, and what it was: nothing in a simulated
- * job, where stderr is everybody's. */
+/** Capture this rank's log messages, and stop: no capture in a simulated job,
+ * where all ranks share stderr. */
 void rank_listen(const rank_test_t *test, capture_t *said);
 void rank_heard(const rank_test_t *test, capture_t *said);
 
-/** Hold how a call ended, and what it said meanwhile, against what was
- * expected: a status, and words among what was said. */
+/** Compare the result of a call and its messages with the expectation: a
+ * status, and words in the messages. */
 void rank_hold_against(rank_test_t *test, const char *call,
                        catena_status_t expected, catena_status_t found,
                        const char *words, const char *said);
@@ -18,7 +18,7 @@ void rank_hold_against(rank_test_t *test, const char *call,
 /* The call fails with such a message. */
 #define FAILS(test, expected, words, call)                                     \
     do {                                                                       \
-        static capture_t said_; /* simulated ranks listen to none */           \
+        static capture_t said_; /* simulated ranks capture nothing */          \
         rank_listen(test, &said_);                                             \
         catena_status_t found_ = (call);                                       \
         rank_heard(test, &said_);                                              \

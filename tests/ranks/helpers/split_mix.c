@@ -74,7 +74,7 @@ void split_mix(rank_test_t *test, const char *algorithm, uint64_t random,
         start(test, &on[g], bytes[g], &requests[EACH * g]);
     }
     /* Many processes on few cores do not complete requests by repeated tests:
-     * each of them would use its whole time slice. */
+     * each would use its whole time slice. */
     int way = (int)oracle_below(&random, RANK_WAYS);
     bool many = !test->simulated && test->place.size > 9;
     rank_complete(test, requests, GROUPS * EACH, many ? 2 * (way % 2) : way);

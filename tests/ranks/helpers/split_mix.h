@@ -4,10 +4,10 @@
 #include "oracle/split/split.h"
 #include "ranks/helpers/rank_test.h"
 
-/** On groups that overlap start splits: on each group a split, an alltoall,
+/** Start splits on overlapping groups: on each group a split, an alltoall,
  * another split and a barrier. Complete them in any way. Each rank starts the
  * groups in an order of its own.
- * @param random    seed of all this; the same on all ranks
+ * @param random seed, the same on all ranks
  * @param algorithm NULL: any */
 void split_mix(rank_test_t *test, const char *algorithm, uint64_t random,
                size_t most_bytes);
