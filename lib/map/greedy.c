@@ -3,26 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ORD-1: a first mapping, and one with too much on a node mended. */
+/* ORD-1: an initial mapping by greedy growth, and the repair of a mapping that
+ * exceeds the capacity of a node. */
 
 #define NONE UINT32_MAX
 
-/* So many candidates are compared for each vertex: a hub has too many. */
+/* At most so many candidates are compared for each vertex: a hub has too
+ * many. */
 enum { FRONTIER = 4096 };
 
 typedef struct growth {
     const ctn_map_problem_t *problem;
     uint32_t *part;
-    uint64_t *here;     /* weight of a vertex' edges to the node being filled */
-    uint64_t *open;     /* to vertices without a node */
+    uint64_t *here; /* weight of a vertex's edges to the node being filled */
+    uint64_t *open; /* to vertices without a node */
     uint32_t *frontier; /* vertices with edges to the node being filled */
     uint32_t frontiers;
-    uint32_t left;  /* vertices below have a node */
-    bool scattered; /* no edges are left between those without a node */
+    uint32_t left;  /* all lower vertices have a node */
+    bool scattered; /* no two vertices without a node share an edge */
 } growth_t;
 
-/** Who is joined most to the node being filled and least to those that are
- * left; the one is taken out of the frontier. */
+/** Return the vertex with the most weight to the node being filled, then with
+ * the least to vertices without a node; it is removed from the frontier. */
 static uint32_t take_next(growth_t *growth)
 {
     uint32_t best = NONE;
@@ -45,7 +47,7 @@ static uint32_t take_next(growth_t *growth)
     return v;
 }
 
-/** Where to begin: at a corner of what is left. */
+/** Return a vertex to start with: a corner of the rest. */
 static uint32_t take_corner(growth_t *growth)
 {
     const uint32_t *part = growth->part;
@@ -91,7 +93,7 @@ static void fill(growth_t *growth, uint32_t node)
     }
 }
 
-/** The largest node that is not filled yet. */
+/** Return the largest node that is not filled yet. */
 static uint32_t largest(const ctn_map_problem_t *problem, const bool filled[])
 {
     uint32_t best = NONE;
@@ -141,8 +143,8 @@ catena_status_t ctn_map_grow(const ctn_map_problem_t *problem, uint32_t part[])
     return status;
 }
 
-/** Where there is room for `v`, the node that it is joined to most; `joined`:
- * 0 for every node, and so again afterwards. */
+/** Return the node with free capacity to which `v` has the most weight.
+ * `adjacent` is 0 for every node before and after. */
 static uint32_t nearest_free_node(const ctn_map_problem_t *problem,
                                   const uint32_t part[], const uint32_t held[],
                                   uint64_t adjacent[], uint32_t v)

@@ -3,26 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ORD-3: a grid is cut into blocks, one for each node where that fits. Else the
- * cells are strung together, block by block and back and forth within each, and
- * the nodes take what comes next, the largest first. Of all shapes of blocks
- * with as many cells as a node has ranks those with the least surface, by
- * weight, are tried. */
+/* ORD-3: a grid is divided into blocks, one for each node if the sizes fit.
+ * Otherwise the cells are numbered block by block, and in a serpentine order
+ * within each, and the nodes take consecutive cells, the largest node first.
+ * The shapes tried are those with as many cells as a node has ranks and the
+ * least weighted surface. */
 
-enum { SHAPES = 8 }; /* that are tried */
+enum { SHAPES = 8 }; /* number of shapes tried */
 
 typedef struct shape {
-    uint64_t surface; /* weight that leaves it, by cell, in 1/65536 */
+    uint64_t surface; /* weight that leaves the block, per cell, in 1/65536 */
     int *side;        /* [ndims] */
 } shape_t;
 
 typedef struct cutting {
     const ctn_grid_t *grid;
     const int *weights;
-    uint64_t cells; /* that a block is to have */
+    uint64_t cells; /* of a block */
     shape_t best[SHAPES];
     uint32_t shapes;
-    int *side; /* [ndims] of the shape that is looked at */
+    int *side; /* [ndims] of the current shape */
 } cutting_t;
 
 static int directions(const ctn_grid_t *grid)
@@ -30,7 +30,7 @@ static int directions(const ctn_grid_t *grid)
     return grid->displacements != NULL ? grid->ndirs : 2 * grid->ndims;
 }
 
-/** How far direction `k` goes along a dimension. */
+/** Return the distance that direction `k` goes along a dimension. */
 static int step_of(const ctn_grid_t *grid, int k, int dimension)
 {
     if (grid->displacements != NULL) {
@@ -44,8 +44,9 @@ static uint64_t weight_of(const int weights[], int k)
     return weights == NULL ? 1 : (uint64_t)weights[k];
 }
 
-/** What leaves a block with the given sides, by cell. A side that is the whole
- * dimension is never left: it is closed to a ring, or ends there. */
+/** Return the weight that leaves a block with the given sides, per cell.
+ * Nothing leaves along a side that spans the dimension: it is periodic, or ends
+ * there. */
 static uint64_t surface_of(const cutting_t *cutting)
 {
     const ctn_grid_t *grid = cutting->grid;
@@ -70,7 +71,7 @@ static uint64_t surface_of(const cutting_t *cutting)
     return surface;
 }
 
-/** Keep the shape looked at if it is among the best. */
+/** Keep the current shape if it is among the best. */
 static void offer(cutting_t *cutting)
 {
     size_t bytes = (size_t)cutting->grid->ndims * sizeof(int);
@@ -84,7 +85,7 @@ static void offer(cutting_t *cutting)
     } else {
         cutting->shapes++;
     }
-    /* Its memory goes to where the new one belongs. */
+    /* its memory is reused for the new shape */
     shape_t shape = cutting->best[at];
     while (at > 0 && surface < cutting->best[at - 1].surface) {
         cutting->best[at] = cutting->best[at - 1];
@@ -95,8 +96,8 @@ static void offer(cutting_t *cutting)
     cutting->best[at] = shape;
 }
 
-/** All shapes with the sides below `dimension` as they are, which make `cells`
- * cells. The last side is what it must be, rounded down and up. */
+/** Try all shapes with the given sides below `dimension`, which make `cells`
+ * cells. The last side follows from the others, rounded down and up. */
 static void try_sides(cutting_t *cutting, int dimension, uint64_t cells)
 {
     const ctn_grid_t *grid = cutting->grid;
@@ -118,8 +119,8 @@ static void try_sides(cutting_t *cutting, int dimension, uint64_t cells)
     }
 }
 
-/** The k-th place of a walk through a box of `extent`, which turns back at
- * each end, so that one place lies beside the next. */
+/** Return the k-th cell of a serpentine walk through a box of `extent`:
+ * consecutive cells are adjacent. */
 static void walk(int ndims, const int extent[], uint64_t k, int at[])
 {
     for (int d = ndims; d-- > 0;) {
@@ -139,8 +140,8 @@ static uint64_t volume(int ndims, const int extent[])
     return cells;
 }
 
-/** Nodes in the order in which they take cells: the largest first, so that
- * blocks of one size follow each other. */
+/** Sort the nodes, the largest first, so that blocks of one size follow each
+ * other. */
 static void order_nodes(const ctn_map_problem_t *problem, uint32_t sorted[])
 {
     for (uint32_t b = 0; b < problem->nodes; b++) {
@@ -154,7 +155,7 @@ static void order_nodes(const ctn_map_problem_t *problem, uint32_t sorted[])
     }
 }
 
-/** Who takes the next cell. */
+/** An iterator: the node of the next cell. */
 typedef struct dealing {
     const ctn_map_problem_t *problem;
     const uint32_t *sorted;
@@ -173,7 +174,7 @@ static uint32_t deal(dealing_t *dealing)
     return dealing->sorted[dealing->node];
 }
 
-/** The cells of one block, the block's corner being `at`. `work`: [3][ndims] */
+/** Assign the cells of one block, whose corner is `at`. `work`: [3][ndims] */
 static void deal_block(const ctn_grid_t *grid, const int side[], const int at[],
                        int work[], dealing_t *dealing, uint32_t part[])
 {
@@ -196,8 +197,8 @@ static void deal_block(const ctn_grid_t *grid, const int side[], const int at[],
     }
 }
 
-/** Deal the cells block by block, and the vertices beyond the grid last.
- * `work`: [4][ndims] */
+/** Assign the cells block by block, then the vertices beyond the grid. `work`:
+ * [4][ndims] */
 static void deal_all(const ctn_map_problem_t *problem, const ctn_grid_t *grid,
                      const int side[], const uint32_t sorted[], int work[],
                      uint32_t part[])
@@ -219,7 +220,7 @@ static void deal_all(const ctn_map_problem_t *problem, const ctn_grid_t *grid,
     }
 }
 
-/** Deal the cells by each of the shapes, and keep the best. */
+/** Assign the cells with each of the shapes, and keep the best. */
 static catena_status_t deal_best(const ctn_map_problem_t *problem,
                                  const cutting_t *cutting, uint32_t part[])
 {
@@ -248,7 +249,8 @@ static catena_status_t deal_best(const ctn_map_problem_t *problem,
     return status;
 }
 
-/** Blocks are made for the greatest node: all have its size, or most do. */
+/** Return the cells of a block: those of the largest node, because all or most
+ * nodes have this size. */
 static uint64_t cells_of(const ctn_map_problem_t *problem)
 {
     uint32_t most = 1;
@@ -284,7 +286,7 @@ catena_status_t ctn_map_blocks(const ctn_map_problem_t *problem,
     return status;
 }
 
-/** Where direction k leads from `at`. @return false: beyond a border */
+/** Find the neighbor of `at` in direction k. @return false: beyond a border */
 static bool neighbor_of(const ctn_grid_t *grid, const int at[], int k,
                         uint32_t *cell)
 {
@@ -303,7 +305,7 @@ static bool neighbor_of(const ctn_grid_t *grid, const int at[], int k,
     return true;
 }
 
-/** All edges of the grid. @return how many */
+/** List all edges of the grid. @return their number */
 static size_t list_edges(const ctn_grid_t *grid, const int weights[], int at[],
                          ctn_map_edge_t edge[])
 {

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ORD-1 (docs/algorithms.md): several mappings of a graph to nodes, each
- * refined, and the best of them. */
+/* ORD-1 (docs/algorithms.md): several mappings of a graph to nodes are refined,
+ * and the best is taken. */
 
-/** Rows with both directions of every edge, equal neighbors side by side or
- * not: `first` counts them. */
+/** Fill the rows with both directions of every edge, in any order; `first` has
+ * their counts. */
 static void fill_rows(ctn_map_problem_t *problem, size_t edges,
                       const ctn_map_edge_t edge[], size_t cursor[])
 {
@@ -23,8 +23,8 @@ static void fill_rows(ctn_map_problem_t *problem, size_t edges,
     }
 }
 
-/** Several edges between two vertices become one. `seen`: 0 for every vertex,
- * and so again afterwards. */
+/** Merge multiple edges between two vertices. `seen` is 0 for every vertex
+ * before and after. */
 static void merge_rows(ctn_map_problem_t *problem, size_t seen[])
 {
     size_t filled = 0;
@@ -126,12 +126,12 @@ uint64_t ctn_map_cut_weight(const ctn_map_problem_t *problem,
     return between;
 }
 
-/** Who can keeps the vertex it has had; the others take what is left on their
- * node, in order. */
+/** Assign vertices to processes. A process keeps its previous vertex if
+ * possible; the others take the remaining ones of their node, in order. */
 static catena_status_t place_all(const ctn_map_problem_t *problem,
                                  const uint32_t part[], uint32_t place[])
 {
-    /* Vertices to be taken of each node begin where its room does. */
+    /* The vertices left on a node begin at the node's offset. */
     uint32_t *next = calloc((size_t)problem->nodes + 1, sizeof(*next));
     uint32_t *left = malloc(((size_t)problem->count + 1) * sizeof(*left));
     if (next == NULL || left == NULL) {
@@ -156,7 +156,7 @@ static catena_status_t place_all(const ctn_map_problem_t *problem,
     return CATENA_OK;
 }
 
-/** Refine `part`, and take it for `best` if it is better. */
+/** Refine `part`, and copy it to `best` if it is better. */
 static catena_status_t try_mapping(const ctn_map_problem_t *problem,
                                    uint32_t part[], uint32_t best[],
                                    uint64_t *least)
@@ -170,10 +170,10 @@ static catena_status_t try_mapping(const ctn_map_problem_t *problem,
     return status;
 }
 
-/** Small graphs are tried from many beginnings. */
-enum { BEGINNINGS = 32, WORK = 16384 /* vertices and edges in all of them */ };
+/** Small graphs are tried from many starting points. */
+enum { BEGINNINGS = 32, WORK = 16384 /* vertices and edges of all tries */ };
 
-/** Vertices somewhere, by a generator that begins alike every time. */
+/** Assign vertices randomly, with the same seed every time. */
 static void deal_anyhow(const ctn_map_problem_t *problem, uint64_t *state,
                         uint32_t part[])
 {

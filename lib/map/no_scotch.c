@@ -1,6 +1,6 @@
 #include "map/map.h"
 
-/* In the place of scotch.c where SCOTCH is not to be had. */
+/* Compiled in place of scotch.c if SCOTCH is not available. */
 
 bool ctn_map_scotch(const ctn_map_problem_t *problem, uint32_t part[])
 {

@@ -5,9 +5,9 @@
 
 /* ORD-2: Kernighan, Lin, An Efficient Heuristic Procedure for Partitioning
  * Graphs, Bell System Technical Journal 49(2), 1970, on one pair of nodes after
- * the other. Differences: nodes may be of different size, and a pass ends when
- * many exchanges in a row have not helped. O(n^2 + edges) for a pair of nodes
- * with n vertices each. */
+ * the other. Differences: nodes may have different sizes, and a pass ends when
+ * many consecutive exchanges have not helped. O(n^2 + edges) for a pair of
+ * nodes with n vertices each. */
 
 enum {
     PASSES = 16, /* over all pairs; few are needed */
@@ -21,17 +21,17 @@ typedef struct swap {
 typedef struct work {
     const ctn_map_problem_t *problem;
     uint32_t *part;
-    uint32_t *begin;  /* of a node's vertices in member; [nodes + 1] */
+    uint32_t *begin;  /* offset of a node's vertices in member; [nodes + 1] */
     uint32_t *member; /* vertices by node */
-    uint32_t *at;     /* of a vertex in member */
-    int64_t *gain;    /* of a vertex' move to the other node of the pair */
-    uint64_t *mutual; /* weight of the edges with one vertex, or 0 */
+    uint32_t *at;     /* index of a vertex in member */
+    int64_t *gain;    /* of a vertex's move to the other node of the pair */
+    uint64_t *mutual; /* weight of the edges to one vertex, or 0 */
     bool *moved;      /* in this pass */
-    bool *met;        /* nodes */
+    bool *met;        /* nodes adjacent to the current one */
     swap_t *swap;
 } work_t;
 
-/** What the edges of `v` to node b weigh more than those to node a. */
+/** Return the weight of the edges of `v` to node b minus that to node a. */
 static int64_t gain_of(const work_t *work, uint32_t v, uint32_t a, uint32_t b)
 {
     const ctn_map_problem_t *problem = work->problem;
@@ -49,7 +49,7 @@ static int64_t gain_of(const work_t *work, uint32_t v, uint32_t a, uint32_t b)
 
 #define NONE UINT32_MAX
 
-/** The vertex of node b to move that helps most; NONE: all are moved. */
+/** Return the vertex of node b with the largest gain; NONE: all are moved. */
 static uint32_t best_of(const work_t *work, uint32_t b)
 {
     uint32_t best = NONE;
@@ -67,7 +67,8 @@ static uint32_t best_of(const work_t *work, uint32_t b)
     return best;
 }
 
-/** Vertex v goes to `part`: what that means for its neighbors of the pair. */
+/** Move vertex v to `part`, and update the gains of its neighbors in the
+ * pair. */
 static void move(work_t *work, uint32_t v, uint32_t part)
 {
     const ctn_map_problem_t *problem = work->problem;
@@ -85,7 +86,7 @@ static void move(work_t *work, uint32_t v, uint32_t part)
     work->moved[v] = true;
 }
 
-/** Set or clear what the edges of `v` weigh, at their other ends. */
+/** Set or clear the weights of the edges of `v` at their other ends. */
 static void mark(work_t *work, uint32_t v, bool set)
 {
     const ctn_map_problem_t *problem = work->problem;
@@ -94,8 +95,8 @@ static void mark(work_t *work, uint32_t v, bool set)
     }
 }
 
-/** The next exchange between nodes a and b, helpful or not.
- * @return false: all of one have been exchanged */
+/** Make the next exchange between nodes a and b, helpful or not.
+ * @return false: all vertices of one node have been exchanged */
 static bool exchange(work_t *work, uint32_t a, uint32_t b, swap_t *swap,
                      int64_t *gain)
 {
@@ -118,7 +119,7 @@ static bool exchange(work_t *work, uint32_t a, uint32_t b, swap_t *swap,
     return found;
 }
 
-/** Exchange the places of both among the members. */
+/** Exchange the positions of both in member. */
 static void commit(work_t *work, const swap_t *swap)
 {
     uint32_t first = work->at[swap->first];
@@ -129,7 +130,7 @@ static void commit(work_t *work, const swap_t *swap)
     work->at[swap->second] = first;
 }
 
-/** One pass over a pair of nodes. @return what was gained */
+/** Run one pass over a pair of nodes. @return the gain */
 static int64_t refine_pair(work_t *work, uint32_t a, uint32_t b)
 {
     const uint32_t pair[2] = {a, b};
@@ -167,7 +168,7 @@ static int64_t refine_pair(work_t *work, uint32_t a, uint32_t b)
     return best;
 }
 
-/** All pairs of node a and a later one that edges join. */
+/** Refine node a with all later nodes that share edges with it. */
 static int64_t refine_with(work_t *work, uint32_t a)
 {
     const ctn_map_problem_t *problem = work->problem;

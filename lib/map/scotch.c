@@ -8,13 +8,13 @@
 
 /* ORD-4: Pellegrini, Roman, SCOTCH: A Software Package for Static Mapping by
  * Dual Recursive Bipartitioning of Process and Architecture Graphs, HPCN 1996.
- * The nodes are a complete graph, each with its room as weight. */
+ * The nodes are a complete graph, weighted by their capacities. */
 
 typedef struct mapping {
     const ctn_map_problem_t *problem;
     SCOTCH_Num *part; /* [count] */
     bool done;
-    /* As SCOTCH wants them. */
+    /* the same in SCOTCH's types */
     SCOTCH_Num *first;
     SCOTCH_Num *to;
     SCOTCH_Num *weight;
@@ -45,8 +45,8 @@ static void free_memory(mapping_t *mapping)
     free(mapping->capacity);
 }
 
-/** SCOTCH adds all weights up in a number that may have 32 bits: they are
- * scaled so that half of it suffices, but none becomes 0. */
+/** SCOTCH sums all weights in an integer that may have 32 bits. They are scaled
+ * to half of its range; none becomes 0. */
 static void fill_in(mapping_t *mapping)
 {
     const ctn_map_problem_t *problem = mapping->problem;
@@ -70,7 +70,8 @@ static void fill_in(mapping_t *mapping)
     }
 }
 
-/** A context of its own: no other threads, and the same result every time. */
+/** Map within a context of its own: no other threads, and the same result every
+ * time. */
 static bool map_within(mapping_t *mapping, SCOTCH_Context *context,
                        SCOTCH_Graph *graph, SCOTCH_Arch *arch,
                        SCOTCH_Strat *strategy)
@@ -125,8 +126,8 @@ bool ctn_map_scotch(const ctn_map_problem_t *problem, uint32_t part[])
     if (problem->nodes < 2 || edges == 0 || edges > INT32_MAX / 4) {
         return false;
     }
-    /* It recurses and has large variables; stacks of simulated ranks are too
-     * small for it. */
+    /* SCOTCH recurses and has large variables; stacks of simulated ranks are
+     * too small for it. */
     pthread_t thread;
     if (allocate(&mapping)) {
         fill_in(&mapping);

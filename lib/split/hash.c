@@ -19,8 +19,8 @@
  *   sorted. With a comparator of the application bitonic sort does everything.
  * - Time is bounded, not only in expectation: passes that leave a chain longer
  *   than half are counted, and after too many of them (colliding colors)
- *   bitonic sort takes over. So passes are always O(log p).
- * - The paper sorts in the end only to reorder, too. */
+ *   bitonic sort takes over. So passes are always O(log p). In this case the
+ *   paper sorts only to reorder. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +67,7 @@ typedef struct split {
     uint32_t below;     /* shorter chains are left to allgather */
     ctn_record_t *made; /* the record, if it was allocated here */
     /* working */
-    ctn_chain_t
-        *chain; /* the chain that is split: the parent, then the new one */
+    ctn_chain_t *chain; /* the chain to split: the parent, then the new one */
     unsigned pass;
     unsigned wasted;
     opening_t opening;

@@ -93,7 +93,8 @@ bool ctn_bounds_repeat(ctn_bounds_t *bounds, size_t count, ptrdiff_t stride)
     return !__builtin_add_overflow(*moved, reach, moved);
 }
 
-/** Bounds of the repeated data, and of the markers (lower and upper bound). */
+/** Update the bounds of the repeated data, and of the markers (lower and upper
+ * bound). */
 static bool repeat_bounds(struct catena_datatype *type, size_t count,
                           ptrdiff_t stride)
 {
@@ -116,7 +117,8 @@ static bool repeat_bounds(struct catena_datatype *type, size_t count,
     return !__builtin_mul_overflow(type->bytes, count, &type->bytes);
 }
 
-/** Is this the distance at which `count` bodies follow `count` others? */
+/** Return whether `distance` is that at which `count` bodies follow `count`
+ * others. */
 static bool follows(size_t count, ptrdiff_t stride, ptrdiff_t distance)
 {
     ptrdiff_t all;
@@ -169,8 +171,8 @@ void ctn_type_flatten(const struct catena_datatype *type, uint32_t *depth,
     }
 }
 
-/** Where the upper bound is, and how far apart any two bytes are, must fit
- * ptrdiff_t: from here on nobody checks sums of displacements. */
+/** Return whether the upper bound and the distance of any two bytes fit
+ * ptrdiff_t: later sums of displacements are not checked. */
 static bool bounds_fit(const struct catena_datatype *type)
 {
     ptrdiff_t unused;

@@ -3,35 +3,35 @@
 
 #include "type/datatype.h"
 
-/* A type under construction. The first error sticks: later steps then do
- * nothing, and ctn_type_builder_finish reports it. */
+/* A type under construction. After the first error later steps do nothing, and
+ * ctn_type_builder_finish returns it. */
 typedef struct ctn_type_builder {
     struct catena_datatype *type;
     catena_status_t status;
 } ctn_type_builder_t;
 
-/** Bounds of data that is repeated; high is the end. */
+/** Bounds of repeated data; high is the end. */
 typedef struct ctn_bounds {
     ptrdiff_t low;
     ptrdiff_t high;
 } ctn_bounds_t;
 
-/** A copy of `old` to build on.
+/** Start with a copy of `old`.
  * @param[in] levels that will be added at most
  * @param[in] bytes  for arrays, see ctn_type_builder_arrays */
 ctn_type_builder_t ctn_type_builder_begin(const char *name,
                                           catena_datatype_t old, size_t levels,
                                           size_t bytes);
 
-/** The memory that was asked for, aligned for any level's array.
+/** Return the memory for arrays, aligned for any level's array.
  * @param[in] levels as in ctn_type_builder_begin */
 void *ctn_type_builder_arrays(ctn_type_builder_t *builder,
                               catena_datatype_t old, size_t levels);
 
-/** Forget all data and bounds. */
+/** Remove all data and bounds. */
 void ctn_type_builder_clear(ctn_type_builder_t *builder);
 
-/** Move the data and the bounds. */
+/** Shift the data and the bounds. */
 void ctn_type_builder_shift(ctn_type_builder_t *builder, ptrdiff_t offset);
 
 /** Repeat the data and the bounds.
@@ -40,17 +40,18 @@ void ctn_type_builder_shift(ctn_type_builder_t *builder, ptrdiff_t offset);
 void ctn_type_builder_repeat(ctn_type_builder_t *builder, size_t count,
                              ptrdiff_t stride);
 
-/** Check it and hand it out, or free it. */
+/** Check the type and return it, or free it. */
 catena_status_t ctn_type_builder_finish(ctn_type_builder_t *builder,
                                         catena_datatype_t *out);
 
-/** Elements of the lowest *depth levels, *stride apart: if the upper level's
- * bodies are as evenly spaced across elements, the elements are rows of those
- * bodies. Replaces both by one level less, and by the bodies' stride. */
+/** Flatten elements of the lowest *depth levels, *stride apart: if the bodies
+ * of the upper level are evenly spaced across elements as well, the elements
+ * are rows of those bodies. Replaces both by one level less, and by the bodies'
+ * stride. */
 void ctn_type_flatten(const struct catena_datatype *type, uint32_t *depth,
                       ptrdiff_t *stride);
 
-/** Bounds of `count` (1 or more) of something, `stride` apart.
+/** Extend the bounds to `count` (1 or more) repetitions, `stride` apart.
  * @return false on overflow */
 bool ctn_bounds_repeat(ctn_bounds_t *bounds, size_t count, ptrdiff_t stride);
 

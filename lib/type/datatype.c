@@ -31,7 +31,7 @@ catena_status_t catena_datatype_extent(catena_datatype_t type,
     return CATENA_OK;
 }
 
-/** A derived type is allocated memory, so its constness can be cast away. */
+/** A derived type is allocated memory, so const can be cast away. */
 static struct catena_datatype *writable(catena_datatype_t type)
 {
     return (struct catena_datatype *)type;
@@ -48,8 +48,8 @@ catena_datatype_t ctn_type_hold(catena_datatype_t type)
 
 void ctn_type_drop(catena_datatype_t type)
 {
-    /* Release what this thread read of the type, acquire what others read:
-     * free comes after all of it. */
+    /* Release what this thread has read of the type, acquire what others have
+     * read: free must come after all of it. */
     while (type != NULL && type->derived &&
            __atomic_sub_fetch(&writable(type)->references, 1,
                               __ATOMIC_ACQ_REL) == 0) {

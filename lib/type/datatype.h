@@ -7,12 +7,12 @@
 
 #include <catena/datatype.h>
 
-/* A type is a run of bytes that lie together, repeated by levels; level[0]
- * repeats the run. What is below a level is its body. The stream of a type are
- * the bytes of its data in the order of MPI, elements one after the other. */
+/* A type is a run of contiguous bytes, repeated by levels; level[0] repeats the
+ * run. The body of a level is what is below it. The stream of a type is its
+ * data in the order of MPI, one element after the other. */
 
-/* Each level holds two bodies or more, so there are fewer levels than `bytes`
- * has bits, and recursion over them fits any stack. */
+/* Each level has two bodies or more, so there are fewer levels than `bytes` has
+ * bits, and recursion over them fits any stack. */
 enum { CTN_TYPE_LEVELS = 8 * sizeof(size_t) };
 
 /** Numbers of the fixed types. */
@@ -25,8 +25,8 @@ typedef enum ctn_fixed {
 
 typedef enum ctn_level_kind {
     CTN_LEVEL_STRIDED,   /* body i at i * stride */
-    CTN_LEVEL_SCATTERED, /* body i at place[i] */
-    CTN_LEVEL_INDEXED    /* body k of block i at place[i] + k * stride */
+    CTN_LEVEL_SCATTERED, /* body i at displacement[i] */
+    CTN_LEVEL_INDEXED    /* body k of block i at displacement[i] + k * stride */
 } ctn_level_kind_t;
 
 typedef struct ctn_level {
@@ -34,14 +34,14 @@ typedef struct ctn_level {
     size_t bytes;                  /* of the stream, all bodies together */
     size_t count;                  /* bodies; CTN_LEVEL_INDEXED: blocks */
     ptrdiff_t stride;              /* bytes of memory */
-    const ptrdiff_t *displacement; /* [count] bytes of memory; place[0] is 0 */
-    const size_t *start; /* [count + 1] where in the stream a block begins */
+    const ptrdiff_t *displacement; /* [count] bytes; displacement[0] is 0 */
+    const size_t *start;           /* [count + 1] stream offset of each block */
 } ctn_level_t;
 
 /* Invariants, while bytes > 0:
  *   level[i].bytes = (all bodies of i) * (i > 0 ? level[i - 1].bytes : run)
  *   bytes = depth > 0 ? level[depth - 1].bytes : run
- *   no level has 1 body, and no strided one could be merged with what is below
+ *   no level has 1 body, and no strided level can be merged with the one below
  * Types without data have depth, run, shift and the true bounds 0. */
 struct catena_datatype {
     const char *name;
@@ -51,7 +51,7 @@ struct catena_datatype {
     ptrdiff_t true_low;  /* the memory of one element: [true_low, true_high) */
     ptrdiff_t true_high; /* from its base */
     bool dense;          /* the stream of any count is the memory at the base */
-    bool derived;        /* allocated and counted; else a constant */
+    bool derived;        /* allocated and reference counted; else a constant */
     ctn_fixed_t element; /* all data is of this fixed type */
     uint32_t depth;
     size_t run;      /* bytes */
@@ -65,24 +65,26 @@ struct catena_datatype {
     ctn_level_t level[];
 };
 
-/** Keep a type while an operation uses it. Any thread; fixed types: nothing.
+/** Take a reference while an operation uses the type. Any thread; does nothing
+ * for fixed types.
  * @return type */
 catena_datatype_t ctn_type_hold(catena_datatype_t type);
 
-/** Undo one ctn_type_hold. */
+/** Release one reference of ctn_type_hold. */
 void ctn_type_drop(catena_datatype_t type);
 
-/** Copy a part of the stream out of memory. Allocates nothing.
+/** Pack a part of the stream. Allocates nothing.
  * @param[in]  base  element i is at base + i * extent
- * @param[in]  from  first byte of the stream; anywhere, also within a primitive
+ * @param[in]  from  first byte of the stream; any offset, also within a
+ *                   primitive
  * @param[in]  bytes of the stream
  * @param[out] out   [bytes], not overlapping the elements
  * @return bytes copied: `bytes`, or 0 for a type without data */
 size_t ctn_type_pack(catena_datatype_t type, const void *base, size_t from,
                      size_t bytes, void *out);
 
-/** Copy a part of the stream into memory; see ctn_type_pack. Gaps between the
- * data are not touched.
+/** Unpack a part of the stream; see ctn_type_pack. Gaps between the data are
+ * not written.
  * @param[in] in [bytes], not overlapping the elements */
 size_t ctn_type_unpack(catena_datatype_t type, void *base, size_t from,
                        size_t bytes, const void *in);

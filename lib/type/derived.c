@@ -1,4 +1,4 @@
-/* Types of even spacing: all but the indexed ones. */
+/* Types with regular spacing: all but the indexed ones. */
 
 #include "core/log.h"
 #include "type/builder.h"
@@ -35,7 +35,7 @@ catena_status_t catena_type_vector(size_t count, size_t blocklength,
         return CATENA_ERR_ARG;
     }
     ptrdiff_t bytes = 0;
-    /* The stride is not used if there is nothing to get to by it. */
+    /* The stride is not significant for a single block, or without data. */
     if (count > 1 && blocklength > 0 &&
         __builtin_mul_overflow(stride, old->extent, &bytes)) {
         ctn_error(NULL,
@@ -101,7 +101,7 @@ static catena_status_t check_box(const box_t *box, bool *empty)
     return CATENA_OK;
 }
 
-/** Repeat from the index that is consecutive outwards. */
+/** Repeat from the contiguous dimension outwards. */
 static void repeat_box(ctn_type_builder_t *builder, const box_t *box,
                        ptrdiff_t extent, bool empty)
 {
@@ -143,7 +143,7 @@ catena_status_t catena_type_subarray(size_t ndims, const size_t *sizes,
     if (status != CATENA_OK) {
         return status;
     }
-    /* A box of more dimensions over 1 has too many elements. */
+    /* A box with more dimensions larger than 1 has too many elements. */
     size_t levels = ndims < CTN_TYPE_LEVELS ? ndims : CTN_TYPE_LEVELS;
     ctn_type_builder_t builder =
         ctn_type_builder_begin("subarray", old, levels, 0);

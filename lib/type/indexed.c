@@ -1,15 +1,15 @@
-/* Types of blocks at any places: indexed, hindexed. Read twice: once to see
- * what is regular, once to fill in what is not. */
+/* Types of blocks at arbitrary displacements: indexed, hindexed. The blocks are
+ * read twice: to find what is regular, then to fill in the rest. */
 
 #include "type/builder.h"
 
-/** The caller's blocks, given out merged: the next begins elsewhere than
- * where the last ended, and none is empty. */
+/** An iterator over the caller's blocks, merged: the next block does not begin
+ * where the last one ended, and none is empty. */
 typedef struct blocks {
     size_t count;
     const size_t *lengths;
     const ptrdiff_t *displacements;
-    ptrdiff_t unit; /* bytes, of a displacement */
+    ptrdiff_t unit; /* bytes of one unit of displacement */
     catena_datatype_t old;
     size_t next;
     bool overflow;
@@ -20,7 +20,7 @@ typedef struct block {
     size_t length;          /* elements */
 } block_t;
 
-/** What can be said of all blocks. */
+/** What all blocks have in common. */
 typedef struct survey {
     size_t blocks;
     block_t first;
@@ -30,7 +30,8 @@ typedef struct survey {
     bool overflow;
 } survey_t;
 
-/** The next that is not empty; false at the end and on overflow. */
+/** Return the next block that is not empty; false at the end and on
+ * overflow. */
 static bool peek(blocks_t *list, block_t *block)
 {
     while (list->next < list->count && list->lengths[list->next] == 0) {
@@ -93,7 +94,7 @@ static survey_t survey_blocks(blocks_t list)
     return survey;
 }
 
-/** Widen *all to hold one more block of elements that have `bounds`. */
+/** Extend *all by one more block of elements that have `bounds`. */
 static bool widen(ctn_bounds_t *all, bool first, ctn_bounds_t bounds,
                   const block_t *block, ptrdiff_t extent)
 {
@@ -112,8 +113,8 @@ static bool widen(ctn_bounds_t *all, bool first, ctn_bounds_t bounds,
     return true;
 }
 
-/** Bounds of all blocks, into the draft. Once the data's are known to be less
- * than PTRDIFF_MAX apart, differences of places need no checks. */
+/** Set the bounds of all blocks. Once the data is known to span less than
+ * PTRDIFF_MAX, differences of displacements need no checks. */
 static bool set_bounds(struct catena_datatype *type, blocks_t list)
 {
     catena_datatype_t old = list.old;
@@ -139,7 +140,8 @@ static bool set_bounds(struct catena_datatype *type, blocks_t list)
            !__builtin_sub_overflow(data.high, data.low, &unused);
 }
 
-/** Write the places, and if there is `start` the blocks' share of the stream.
+/** Write the displacements, and the blocks' offsets in the stream to `start`
+ * unless it is NULL.
  * @return false on overflow */
 static bool fill(blocks_t list, ptrdiff_t *displacement, size_t *start,
                  size_t *bytes)
@@ -167,7 +169,7 @@ static bool fill(blocks_t list, ptrdiff_t *displacement, size_t *start,
 
 enum { ADDED_LEVELS = 2 }; /* a block's row, and the blocks */
 
-/** Add the level of the blocks to a draft of `old`. */
+/** Add the level of the blocks to the type. */
 static void add_blocks(ctn_type_builder_t *builder, const blocks_t *list,
                        const survey_t *survey)
 {
@@ -207,7 +209,8 @@ static void add_blocks(ctn_type_builder_t *builder, const blocks_t *list,
     type->level[type->depth++] = level;
 }
 
-/** Bytes of the arrays; SIZE_MAX, which nobody can allocate, on overflow. */
+/** Return the bytes of the arrays; SIZE_MAX, which cannot be allocated, on
+ * overflow. */
 static size_t array_bytes(const survey_t *survey)
 {
     size_t words;
@@ -221,7 +224,7 @@ static size_t array_bytes(const survey_t *survey)
     return bytes;
 }
 
-/** @param in_bytes displacements are; else in extents */
+/** @param in_bytes displacements are in bytes; else in extents */
 static catena_status_t make_indexed(const char *name, size_t count,
                                     const size_t *lengths,
                                     const ptrdiff_t *displacements,

@@ -1,16 +1,15 @@
-/* Loops that the compiler makes vectors of. CTN_KERNELS is the name of the
- * table. */
+/* Loops for the compiler to vectorize. CTN_KERNELS is the name of the table. */
 
 #include "type/kernels.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* Operands may lie anywhere in a user's buffer or in a message. */
+/* Operands may be unaligned in a user's buffer or in a message. */
 #define ANYWHERE __attribute__((aligned(1), may_alias))
 
-/* Results may replace an operand, element by element, but nothing overlaps
- * otherwise: no iteration reads what another wrote. */
+/* Results may replace an operand, element by element, but buffers do not
+ * overlap otherwise: no iteration reads what another has written. */
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -68,16 +67,17 @@ BITWISE(byte, unsigned char)
 CATENA_FLOAT_TYPES(COMPARE)
 CATENA_FLOAT_TYPES(FLOAT)
 
-/** a * c - b * d. Where there are fused products, gcc 12 makes one of a
- * difference beside a sum, even with -ffp-contract=off, and its bits are
- * others; not of two sums. */
+/** a * c - b * d. With fused multiply-add, gcc 12 fuses a difference next to a
+ * sum even with -ffp-contract=off, which changes the result; it does not fuse
+ * two sums. */
 #if defined(__FMA__) || defined(__AVX512F__)
 #define DIFFERENCE(a, c, b, d) ((a) * (c) + (b) * -(d))
 #else
 #define DIFFERENCE(a, c, b, d) ((a) * (c) - (b) * (d))
 #endif
 
-/* By parts: C's own product looks for infinities, in a call for each. */
+/* By components: C's complex product handles infinities, with a call for
+ * each. */
 #define COMPLEX(name, part)                                                    \
     static void sum_complex_##name(const void *left, const void *right,        \
                                    void *out, size_t count)                    \
@@ -103,8 +103,8 @@ CATENA_FLOAT_TYPES(FLOAT)
     }
 CATENA_FLOAT_TYPES(COMPLEX)
 
-/* Whole pairs are chosen, so that padding is that of one operand: the same on
- * all ranks. Of two that are equal in value and index it is the left one. */
+/* Whole pairs are selected, so that padding is that of one operand: the same on
+ * all ranks. If both are equal in value and index, the left one is taken. */
 #define LOCATE(op, name, ctype, better)                                        \
     static void op##_##name(const void *left, const void *right, void *out,    \
                             size_t count)                                      \
@@ -132,7 +132,7 @@ CATENA_FLOAT_TYPES(COMPLEX)
     LOCATE(maxloc, name, ctype, >)
 CATENA_PAIR_TYPES(PAIR)
 
-/* One row of the table for each operation, by what it takes. */
+/* A row of the table for each operation, by the types it is defined for. */
 #define ENTRY(op, name) [CTN_FIXED_##name] = op##_##name,
 #define ENTRY_MAX(name, ctype) ENTRY(max, name)
 #define ENTRY_MIN(name, ctype) ENTRY(min, name)

@@ -9,9 +9,9 @@
 #include "type/datatype.h"
 
 /* The loops of the predefined operations. kernels.c is compiled once for any
- * processor of the architecture and once for each extension that is worth it
- * (lib/meson.build); all give the same bits, so ranks may differ in theirs (but
- * for which of two NaN is the sum or the product of both). */
+ * processor of the architecture and once for each useful extension
+ * (lib/meson.build). All give the same bits, so ranks may use different ones
+ * (except for which of two NaN is the sum or product of both). */
 
 /** Numbers of the predefined operations. */
 typedef enum ctn_predefined {
@@ -34,7 +34,7 @@ extern const ctn_kernels_t ctn_kernels_avx2;
 extern const ctn_kernels_t ctn_kernels_avx512;
 #endif
 
-/** What this processor can run, the best first; NULL: no more of them. */
+/** Return the nth best table that this processor can run; NULL: no more. */
 const ctn_kernels_t *ctn_kernels(size_t nth);
 
 #endif

@@ -59,8 +59,8 @@ catena_status_t catena_op_free(catena_op_t *op)
     return CATENA_OK;
 }
 
-/** An operation with a function is allocated memory, so its constness can be
- * cast away. */
+/** An operation with a function is allocated memory, so const can be cast
+ * away. */
 static struct catena_op *writable(catena_op_t op)
 {
     return (struct catena_op *)op;
@@ -77,8 +77,8 @@ catena_op_t ctn_op_hold(catena_op_t op)
 
 void ctn_op_drop(catena_op_t op)
 {
-    /* Release what this thread read of it, acquire what others read: free
-     * comes after all of it. */
+    /* Release what this thread has read of it, acquire what others have read:
+     * free must come after all of it. */
     if (op != NULL && op->function != NULL &&
         __atomic_sub_fetch(&writable(op)->references, 1, __ATOMIC_ACQ_REL) ==
             0) {
@@ -96,7 +96,7 @@ const ctn_kernels_t *ctn_kernels(size_t nth)
     const ctn_kernels_t *usable[3];
     size_t count = 0;
 #ifdef __x86_64__
-    /* These read what was found out before main. */
+    /* These read flags that are set before main. */
     if (__builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl")) {
@@ -144,7 +144,7 @@ const char *ctn_op_mismatch(catena_op_t op, catena_datatype_t type, char *text,
     return text;
 }
 
-/** By a function that replaces its second operand. */
+/** Reduce with a function that replaces its second operand. */
 static bool call(const ctn_reducer_t *by, const char *left, const char *right,
                  char *out, size_t bytes)
 {
@@ -158,8 +158,7 @@ static bool call(const ctn_reducer_t *by, const char *left, const char *right,
                          by->op->argument);
         return true;
     }
-    /* The result goes where the first operand is: through a copy, piece by
-     * piece. */
+    /* The result replaces the first operand: through a copy, chunk by chunk. */
     _Alignas(64) char on_stack[CHUNK_BYTES];
     char *copy = element <= CHUNK_BYTES ? on_stack : malloc(element);
     if (copy == NULL) {

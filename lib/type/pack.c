@@ -1,5 +1,5 @@
-/* Copies between the stream of a type and memory, from any position. A
- * position is divided down the levels once; from there on all is loops. */
+/* Copies between the stream of a type and memory, from any offset. The offset
+ * is divided down the levels once; the rest is loops. */
 
 #include "type/datatype.h"
 
@@ -7,7 +7,7 @@
 
 #define INLINED static inline __attribute__((always_inline))
 
-/** Memory is addressed by offset, the stream is passed through. */
+/** Memory is addressed by offset; the stream is advanced. */
 typedef struct copier {
     const ctn_level_t *level;
     size_t run;
@@ -46,8 +46,8 @@ static void copy_bytes(copier_t *c, ptrdiff_t offset, size_t bytes)
     pass(c, bytes);
 }
 
-/** Instantiated with constants: `run` so that memcpy becomes an instruction or
- * two, the others so that the loop decides nothing. */
+/** Instantiated with constants: `run`, so that memcpy becomes one or two
+ * instructions; the others, so that the loop has no branches. */
 INLINED void copy_loop(unsigned char *restrict out,
                        const unsigned char *restrict in, bool pack,
                        const ptrdiff_t *displacement, ptrdiff_t stride,
@@ -76,7 +76,8 @@ INLINED void copy_both(unsigned char *out, const unsigned char *in, bool pack,
     }
 }
 
-/** Whole runs: one at offset + place[i], or without places + i * stride. */
+/** Copy whole runs: one at offset + displacement[i], or at offset + i * stride
+ * if there are no displacements. */
 static void copy_runs(copier_t *c, ptrdiff_t offset,
                       const ptrdiff_t *displacement, ptrdiff_t stride,
                       size_t count)
@@ -105,7 +106,7 @@ static void copy_runs(copier_t *c, ptrdiff_t offset,
     pass(c, count * c->run);
 }
 
-/** A row of runs, `stride` apart; position `from` of them. */
+/** Copy from a row of runs, `stride` apart, starting at byte `from` of them. */
 static void copy_run_row(copier_t *c, ptrdiff_t offset, ptrdiff_t stride,
                          size_t from, size_t bytes)
 {
@@ -123,7 +124,7 @@ static void copy_run_row(copier_t *c, ptrdiff_t offset, ptrdiff_t stride,
         copy_bytes(c, offset + (ptrdiff_t)from, fragment);
         bytes -= fragment;
         if (bytes == 0) {
-            return; /* one stride more may not fit ptrdiff_t */
+            return; /* one more stride may not fit ptrdiff_t */
         }
         offset += stride;
     }
@@ -140,7 +141,7 @@ static void copy_run_row(copier_t *c, ptrdiff_t offset, ptrdiff_t stride,
 static void copy_row(copier_t *c, uint32_t depth, ptrdiff_t offset,
                      ptrdiff_t stride, size_t from, size_t bytes);
 
-/** Bodies of `depth` levels at places of their own. */
+/** Copy bodies of `depth` levels at displacements of their own. */
 static void copy_scattered(copier_t *c, uint32_t depth,
                            const ctn_level_t *level, ptrdiff_t offset,
                            size_t from, size_t bytes)
@@ -164,8 +165,8 @@ static void copy_scattered(copier_t *c, uint32_t depth,
     }
 }
 
-/** The block that a position of the stream is in: the last that does not begin
- * after it. */
+/** Return the block that contains an offset of the stream: the last that does
+ * not begin after it. */
 static size_t find_block(const ctn_level_t *level, size_t from)
 {
     size_t low = 0;
@@ -193,7 +194,7 @@ static void copy_indexed(copier_t *c, uint32_t depth, const ctn_level_t *level,
     }
 }
 
-/** One body of `depth` (1 or more) levels. */
+/** Copy from one body of `depth` (1 or more) levels. */
 static void copy_body(copier_t *c, uint32_t depth, ptrdiff_t offset,
                       size_t from, size_t bytes)
 {
@@ -211,8 +212,8 @@ static void copy_body(copier_t *c, uint32_t depth, ptrdiff_t offset,
     }
 }
 
-/** A row of bodies of `depth` levels, `stride` apart; position `from` of
- * them. */
+/** Copy from a row of bodies of `depth` levels, `stride` apart, starting at
+ * byte `from` of them. */
 static void copy_row(copier_t *c, uint32_t depth, ptrdiff_t offset,
                      ptrdiff_t stride, size_t from, size_t bytes)
 {
