@@ -1,15 +1,16 @@
-/* Blocks between nodes, if not too long: what a member has for all members of
- * another node is one message. It lands at one of them, in a slot of its own or
- * in the wide payloads of a few that follow each other, where each of the
- * others, who share the heap, finds its block: nobody passes anything on. The
- * member where it lands sees to it that it does, and tells the node with one
- * word when all its messages are there. Member i's land at member i modulo the
- * members of that node, so these have equal shares of them. 32 members on 4
- * nodes send 96 messages instead of 768.
+/* Aggregation of short blocks between nodes. A member sends its blocks for all
+ * members of another node as one message, if the message is not too long. The
+ * message is written to one member of that node, the receiving member: into a
+ * slot of its own, or into the eager buffers of a few consecutive slots. The
+ * other members share the heap and copy their blocks from there, so nothing is
+ * forwarded. The receiving member checks that its messages have arrived and
+ * sets one flag for the node when all of them have. Messages of member i go to
+ * member i modulo the number of members of that node, so the members receive
+ * equal shares. 32 members on 4 nodes send 96 messages instead of 768.
  *
- * Slots and words are used in turn like the rings (exec/control_block.h): a
- * member has looked through all messages of its node when its operation is
- * complete, so nobody asks whether a slot is free. */
+ * Slots and flags are reused by generation (exec/control_block.h). A member has
+ * read all messages of its node when its operation is complete, so a sender
+ * need not ask whether a slot is free. */
 
 #include "coll/alltoall/aggregate.h"
 
@@ -19,7 +20,7 @@
 _Static_assert((uint64_t)CTN_PAIRWISE_TURNS << 20 <= CTN_AGGREGATE_FLAG,
                "turns leave the highest bit of a count");
 
-/* ---- who sends to whom ---- */
+/* ---- senders and receivers ---- */
 
 typedef struct range {
     uint32_t least, most;
@@ -36,20 +37,20 @@ static range_t members_of_nodes(const ctn_member_table_t *member_table)
     return n;
 }
 
-/** Most messages from one node that land at one member. */
+/** Largest number of messages from one node that one member receives. */
 static uint32_t most_at_one(range_t n)
 {
     return (n.most + n.least - 1) / n.least;
 }
 
-/** Slots that the blocks of a node may need for themselves: none where they go
- * by rows on any node. */
+/** Slots that the blocks within a node may need: none where they use eager rows
+ * on every node. */
 static uint32_t slots_of_node(range_t n, size_t bytes)
 {
     return ctn_eager_rows_fit(bytes, 2, false) ? 0 : n.most;
 }
 
-/** Slots that a message of so many bytes takes. */
+/** Slots that a message of `bytes` takes. */
 static uint32_t slots_of_message(const ctn_topo_t *topo, size_t bytes)
 {
     const size_t eager = ctn_group_eager_bytes(topo->group);
@@ -80,7 +81,7 @@ _Static_assert(CTN_AGGREGATE_BYTES <= CTN_STAGING_BYTES &&
                        CTN_EAGER_ROWS_BYTES,
                "messages can be packed, and small blocks are in rows");
 
-/** The first message at member `at`, from this one on, that there is. */
+/** The first existing message to member `at`, from this position on. */
 static ctn_aggregate_cursor_t skip_missing(const ctn_topo_t *topo, uint32_t at,
                                            ctn_aggregate_cursor_t cursor)
 {
@@ -115,7 +116,7 @@ static const ctn_member_t *sender(const ctn_topo_t *topo,
                 ->member[member_table->first[cursor.node] + cursor.member];
 }
 
-/** Slot on node `to` of what a member sends there. */
+/** Slot on node `to` of the message that a member sends there. */
 static unsigned slot_for(const ctn_aggregate_t *x, ctn_aggregate_cursor_t from,
                          uint32_t to)
 {
@@ -124,7 +125,7 @@ static unsigned slot_for(const ctn_aggregate_t *x, ctn_aggregate_cursor_t from,
            from.member / n * x->span;
 }
 
-/** Where a message lies in the arena of the member where it lands. */
+/** Offset of a message in the arena of the member that receives it. */
 static uint64_t offset_of(const ctn_op_t *op, const ctn_topo_t *topo,
                           ctn_address_t at, unsigned slot, size_t bytes)
 {
@@ -154,8 +155,8 @@ void ctn_aggregate_begin(ctn_aggregate_t *x)
 
 /* ---- sending ---- */
 
-/** The blocks for a node as they lie in the buffer, one after the other; NULL:
- * they do not. In place they would be overwritten on their way. */
+/** The blocks for a node if they are contiguous in the buffer, else NULL. In
+ * place they could be overwritten before they are sent. */
 static unsigned char *contiguous_blocks(const ctn_aggregate_t *x, uint32_t node)
 {
     const ctn_member_table_t *member_table = &x->topo->member_table;
@@ -205,7 +206,7 @@ static catena_status_t put(ctn_op_t *op, const ctn_aggregate_t *x,
         ctn_flag(op->seq, CTN_AGGREGATE_FLAG | x->send->bytes), pending);
 }
 
-/** 1: sent, 0: the network still has too much that was packed, < 0: status. */
+/** 1: sent, 0: all staging buffers are with the network, < 0: status. */
 static int send_to(ctn_op_t *op, ctn_aggregate_t *x, uint32_t node)
 {
     size_t bytes =
@@ -236,7 +237,7 @@ static bool all_sent(const ctn_aggregate_t *x)
     return x->sent + 1 == x->topo->nodes;
 }
 
-/** To the nodes in turn, from the next one on. */
+/** Sends to the nodes in turn, beginning with the next one. */
 static int send_all(ctn_op_t *op, ctn_aggregate_t *x)
 {
     int moved = 0;
@@ -260,7 +261,7 @@ static bool all_arrived(const ctn_aggregate_t *x)
     return x->awaited.node == x->topo->nodes;
 }
 
-/** Whether a message is in a slot, of blocks of any length. */
+/** Whether a slot holds a message, of blocks of any length. */
 static bool has_arrived(const ctn_op_t *op, const ctn_slot_t *slot)
 {
     uint64_t word = ctn_word_load(&slot->word[0]);
@@ -286,7 +287,8 @@ bool ctn_aggregate_check_mismatch(const ctn_op_t *op, uint64_t bytes)
     return false;
 }
 
-/** Look for what is to land here, and tell the node when it all has. */
+/** Check for the messages to this member; when all have arrived, notify the
+ * node. */
 static void poll_arrivals(ctn_op_t *op, ctn_aggregate_t *x)
 {
     const ctn_topo_t *topo = x->topo;
@@ -303,7 +305,7 @@ static void poll_arrivals(ctn_op_t *op, ctn_aggregate_t *x)
                   ctn_flag64(op->seq));
 }
 
-/** Take this member's block out of each message that landed at member i. */
+/** Copy this member's block out of each message that member i received. */
 static void unpack_from(ctn_op_t *op, ctn_aggregate_t *x, uint32_t i)
 {
     const ctn_topo_t *topo = x->topo;
@@ -333,7 +335,7 @@ static void unpack_from(ctn_op_t *op, ctn_aggregate_t *x, uint32_t i)
     }
 }
 
-/** Whether all that lands at member i of the node is there. */
+/** Whether all messages to member i of the node have arrived. */
 static bool has_all(const ctn_op_t *op, const ctn_aggregate_t *x, uint32_t i)
 {
     return i == ctn_topo_local_rank(x->topo)
@@ -342,7 +344,7 @@ static bool has_all(const ctn_op_t *op, const ctn_aggregate_t *x, uint32_t i)
                      ctn_flag64(op->seq);
 }
 
-/** In place, nothing may be overwritten before all has been packed. */
+/** In place, nothing may be overwritten before all blocks have been packed. */
 static bool unpack(ctn_op_t *op, ctn_aggregate_t *x)
 {
     bool moved = false;

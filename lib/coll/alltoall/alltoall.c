@@ -9,10 +9,11 @@
 #include "coll/select/select.h"
 #include "split/call/call.h"
 
-/* ---- the operation: choose, and become what was chosen ---- */
+/* ---- the operation: select an algorithm and become it ---- */
 
-/** Whether a call as made now runs the same: this one was not made before
- * other settings, nor in place and refused for that. */
+/** Whether a call made now selects the same algorithm: the settings have not
+ * changed since this call was made, and it did not fall back because it is in
+ * place. */
 static bool is_reusable(const ctn_alltoall_t *call,
                         const ctn_selection_t *selection)
 {
@@ -25,9 +26,8 @@ static bool is_reusable(const ctn_alltoall_t *call,
            (!call->in_place || wanted == selection->family);
 }
 
-/** Blocks of which a call like this need not be an operation when it is alone;
- * 0: none. Other members may have to make it one: it must be the same for
- * them. */
+/** Block length for which a call like this can run inline; 0: none. Other
+ * members may have to run it as an operation, so it must be the same on all. */
 static size_t inline_bytes(const ctn_alltoall_t *call,
                            const ctn_selection_t *selection)
 {
@@ -45,7 +45,7 @@ static size_t inline_bytes(const ctn_alltoall_t *call,
 static ctn_step_t choose(ctn_op_t *op)
 {
     ctn_alltoall_t *call = ctn_op_state(op);
-    ctn_selector_t *selector = call->selector; /* of the group that was asked */
+    ctn_selector_t *selector = call->selector; /* of the caller's group */
     bool hidden = call->group->hidden;
     if (hidden || selector->topo == NULL) {
         ctn_step_t found = ctn_member_table_need(op, call->group, &call->topo);
@@ -122,7 +122,7 @@ void ctn_alltoall_release(ctn_op_t *op)
 
 /* ---- arguments ---- */
 
-/** How the caller will wait. */
+/** How the caller waits. */
 typedef enum call_mode {
     MODE_BLOCKING,
     MODE_NONBLOCKING,
@@ -150,7 +150,7 @@ static catena_status_t read_uniform(const catena_group_t *group,
     return CATENA_OK;
 }
 
-/** Blocks of lengths of their own; *empty: all are 0. */
+/** Blocks of individual lengths; *empty: all are 0. */
 static catena_status_t read_vector(const catena_group_t *group,
                                    const ctn_coll_side_t *side,
                                    ctn_blocks_t *blocks, bool *empty)
@@ -199,13 +199,13 @@ static catena_status_t read_side(const catena_group_t *group,
     if (status == CATENA_OK && side->buffer == NULL && !empty) {
         status = CATENA_ERR_ARG;
     }
-    /* Our own buffer: catena writes to what it receives only. */
+    /* The library writes to receive buffers only. */
     blocks->base = (unsigned char *)(uintptr_t)side->buffer;
     return status;
 }
 
-/** The caller may free derived types, and for alltoallw forget their handles,
- * before the operation ends. */
+/** The caller may free derived types, and for alltoallw their handles, before
+ * the operation ends. */
 static catena_status_t hold_types(ctn_alltoall_t *call)
 {
     ctn_blocks_t *sides[] = {&call->send, &call->receive};
@@ -246,7 +246,7 @@ static catena_status_t validate(const ctn_coll_side_t *send,
         return read_side(call->group, send, &call->send);
     }
     call->send = call->receive;
-    if (!call->in_place) { /* alike on both sides */
+    if (!call->in_place) { /* the same on both sides */
         call->send.base = (unsigned char *)(uintptr_t)send->buffer;
         status = send->buffer == NULL && call->receive.bytes > 0
                      ? CATENA_ERR_ARG
@@ -255,7 +255,7 @@ static catena_status_t validate(const ctn_coll_side_t *send,
     return status;
 }
 
-/** Take over the group's settings of now. */
+/** Copy the group's current settings. */
 static catena_status_t take_settings(ctn_alltoall_t *call, call_mode_t mode)
 {
     ctn_selector_t *selector = ctn_selector_of(call->group);
@@ -270,7 +270,7 @@ static catena_status_t take_settings(ctn_alltoall_t *call, call_mode_t mode)
     return mode != MODE_BLOCKING ? hold_types(call) : CATENA_OK;
 }
 
-/** Have it run on a duplicate of its group. */
+/** Run the operation on a hidden duplicate of its group. */
 static catena_status_t use_hidden_group(ctn_op_t *op)
 {
     ctn_alltoall_t *call = ctn_op_state(op);
@@ -284,7 +284,7 @@ static catena_status_t use_hidden_group(ctn_op_t *op)
     return status;
 }
 
-/** Make the operation; *op is NULL when there is nothing to do. */
+/** Create the operation; *op is NULL when there is nothing to do. */
 static catena_status_t prepare(const ctn_coll_side_t *send,
                                const ctn_coll_side_t *receive,
                                catena_group_t *group, call_mode_t mode,
@@ -314,8 +314,8 @@ static catena_status_t prepare(const ctn_coll_side_t *send,
     return status;
 }
 
-/** A blocking call that is alone and goes by rows, as the last one did. False:
- * it is to be an operation. */
+/** Run a blocking call inline, in eager rows like the last one, when no other
+ * operation is under way. False: it must run as an operation. */
 CTN_HOT static bool run_inline(const ctn_coll_side_t *send,
                                const ctn_coll_side_t *receive,
                                catena_group_t *group, catena_status_t *status)
@@ -349,7 +349,7 @@ CTN_HOT static bool run_inline(const ctn_coll_side_t *send,
     return true;
 }
 
-/** All nine entry points: check, make, and start as asked for. */
+/** All nine entry points: validate, create, and start as requested. */
 CTN_HOT static catena_status_t enter(const ctn_coll_side_t *send,
                                      const ctn_coll_side_t *receive,
                                      catena_group_t *group, call_mode_t mode,
@@ -423,7 +423,7 @@ catena_status_t catena_alltoall_init(const void *send, void *recv, size_t count,
                          request);
 }
 
-/* The parameters of v and w differ in what types are: one, or arrays. */
+/* The parameters of v and w differ in the types: one, or arrays. */
 #define VECTOR_PARAMETERS(send_type, recv_type)                                \
     const void *send, const size_t send_counts[],                              \
         const ptrdiff_t send_displacements[], send_type, void *recv,           \

@@ -1,10 +1,10 @@
 /* A2A-6: Bruck. Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient algorithms for
  * all-to-all communications in multiport message-passing systems, IEEE TPDS 8
  * (11), 1997, the index algorithm with radix r, for any number of members.
- * Rounds: ceil(log_r p), of up to r - 1 messages at once; bytes: each block
- * travels once for each nonzero digit of its distance. Memory: a copy of all
- * blocks. Differs from the paper: what a message carries is not packed as a
- * whole but cut out on its way, as a derived type of the copy. */
+ * Rounds: ceil(log_r p), of up to r - 1 concurrent messages; bytes: each block
+ * is sent once for each nonzero digit of its distance. Memory: a copy of all
+ * blocks. Differs from the paper: messages are not packed; each is a derived
+ * type on the copy. */
 
 #include <catena/datatype.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { DEFAULT_RADIX = 2 };
 
-/** What is made once and kept from start to start. */
+/** Created once and kept between starts. */
 typedef struct tables {
     uint32_t radix;
     uint32_t count;
@@ -27,7 +27,7 @@ typedef struct bruck {
     ctn_alltoall_t call;
     uint32_t p;
     uint32_t me;
-    uint32_t digit_step; /* r^k of the digit under way */
+    uint32_t digit_step; /* r^k of the current digit */
     ctn_pairwise_t exchange;
 } bruck_t;
 
@@ -55,8 +55,8 @@ static uint32_t rounds_of_digit(const bruck_t *b)
     return most < radix - 1 ? most : radix - 1;
 }
 
-/** The blocks whose distance has digit j at r^k = step: runs of `step` blocks,
- * r * step apart, the last maybe cut short. */
+/** The blocks whose distance has digit j at r^k = step: runs of `step` blocks
+ * at intervals of r * step; the last may be shorter. */
 static catena_status_t make_type(size_t bytes, uint32_t p, uint64_t step,
                                  uint64_t j, uint32_t radix,
                                  catena_datatype_t *type)
@@ -146,7 +146,7 @@ static catena_status_t make_tables(bruck_t *b)
     return status;
 }
 
-/** Between the caller's blocks and the copy. */
+/** Copy between the caller's blocks and the copy. */
 static void rotate(ctn_op_t *op, bruck_t *b, bool out)
 {
     size_t bytes = b->call.send.bytes;

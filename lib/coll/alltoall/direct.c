@@ -1,29 +1,29 @@
 /* A2A-1: direct alltoall. Peng, Liu, Xie: GLEX-Alltoall, section 6.2
- * (pairwise). Rounds: p; messages: one per pair and direction, and for
- * large blocks and rounds beyond the slots a grant against it; staged blocks
- * one per part. Memory: one grant per pair.
- * Differs from the paper: rounds pair the members (round j joins i with
- * j - i) instead of shifting by j, so that in place needs no second buffer;
- * as many rounds as there are slots run at once; small blocks for the members
- * of another node are one message (aggregate.c).
+ * (pairwise). Rounds: p; messages: one per pair and direction, and a CTS for
+ * each large block and for each round beyond the slots; staged blocks take one
+ * per fragment. Memory: one CTS entry per pair.
+ * Differs from the paper: round j pairs member i with j - i instead of shifting
+ * by j, so that CATENA_IN_PLACE needs no second buffer; as many rounds as there
+ * are slots run concurrently; small blocks for the members of another node are
+ * aggregated (aggregate.c).
  *
  * A2A-7: linear shift exchange. The paper's reference 6: in round j member i
  * sends to i + j and receives from i - j. The same messages in another order,
- * at most `window` rounds at once. Not in place: a block would come before the
- * one in its place has left. */
+ * at most `window` rounds concurrently. Not in place: a block would arrive
+ * before the one in its place has been sent. */
 
 #include "coll/alltoall/aggregate.h"
 #include "coll/alltoall/alltoall.h"
 
 typedef struct direct {
     ctn_alltoall_t call;
-    bool aggregated; /* blocks for other nodes go this way */
+    bool aggregated; /* blocks for other nodes are */
     ctn_aggregate_t remote;
-    ctn_pairwise_t exchange; /* of all, or of the node */
+    ctn_pairwise_t exchange; /* of all members, or of the node's */
 } direct_t;
 
-/** Which blocks share messages must be the same for all members: rounds in an
- * order or number that was asked for stay rounds of one block. */
+/** All members must aggregate the same blocks. Rounds whose order or number was
+ * requested are not aggregated. */
 static bool is_aggregated(const ctn_alltoall_t *call)
 {
     return !call->vector && call->order == CTN_ORDER_PAIRED &&

@@ -4,8 +4,8 @@
 #include "coll/blocks.h"
 #include "topo/topo.h"
 
-/* Small blocks of one length among all members of a node; see eager_rows.c.
- * Which are small, topo/topo.h says. */
+/* Exchange of small blocks of one length among all members of a node; see
+ * eager_rows.c. topo/topo.h defines which blocks are small. */
 
 typedef struct ctn_eager_rows {
     /* arguments */
@@ -16,20 +16,21 @@ typedef struct ctn_eager_rows {
     bool in_place;
     /* working */
     uint8_t class;
-    uint64_t open;          /* members who are missing */
-    uint32_t peer_checks;   /* exec's, when it began */
-    catena_status_t status; /* to end with */
+    uint64_t open;          /* missing members */
+    uint32_t peer_checks;   /* exec's, at the start */
+    catena_status_t status; /* the final status */
 } ctn_eager_rows_t;
 
-/** Write the own row. */
+/** Write this member's row. */
 void ctn_eager_rows_begin(ctn_exec_t *exec, ctn_eager_rows_t *rows);
-/** Take what has come. True: that was all. */
+/** Receive the blocks that have arrived. True: all have. */
 bool ctn_eager_rows_advance(ctn_exec_t *exec, ctn_eager_rows_t *rows);
-/** Group rank of one who is missing. */
+/** Group rank of a missing member. */
 uint32_t ctn_eager_rows_missing(const ctn_eager_rows_t *rows);
 
 /** Whether member i has written a row for operation `seq`, of blocks of any
- * length: that length. */
+ * length.
+ * @param[out] bytes that length */
 bool ctn_eager_rows_find(const ctn_topo_t *topo, uint64_t seq, uint32_t i,
                          uint64_t *bytes);
 

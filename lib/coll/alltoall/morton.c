@@ -1,10 +1,10 @@
 /* A2A-8: all blocks of a node in Morton order. Li, Zhang, Hoefler:
  * Cache-oblivious MPI all-to-all communications based on Morton order, IEEE
- * TPDS 29 (3), 2018. The p x p blocks, [receiver][sender], are walked along a
- * Z curve cut into p shares; each member copies its share from buffer to
- * buffer, so that few senders and few receivers are touched at a time. One
- * copy a byte, two barriers, no memory. One node, buffers in the heap; else it
- * becomes the direct one. */
+ * TPDS 29 (3), 2018. The p x p blocks, [receiver][sender], are traversed along
+ * a Z curve, which is divided into p shares; each member copies its share from
+ * buffer to buffer, so that few senders and few receivers are accessed at a
+ * time. One copy per byte, two barriers, no memory. It requires one node and
+ * buffers in the heap; otherwise the operation becomes the direct alltoall. */
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** All see the same posts, so all go on in the same way. */
+/** All members read the same descriptors, so they take the same decision. */
 static ctn_step_t gather(ctn_op_t *op)
 {
     morton_t *m = ctn_op_state(op);
@@ -50,7 +50,7 @@ static ctn_step_t gather(ctn_op_t *op)
         m->in_reach &=
             descriptor->send != CTN_STAGED && descriptor->receive != CTN_STAGED;
     }
-    if (m->status != CATENA_OK) { /* all have seen it: nobody copies */
+    if (m->status != CATENA_OK) { /* on all members: nothing is copied */
         return ctn_op_fail(op, m->status);
     }
     return m->in_reach ? CTN_STEP_NEXT
@@ -71,7 +71,7 @@ static void copy_block(ctn_op_t *op, const morton_t *m, uint32_t receiver,
                   from + ctn_topo_local(topo, receiver)->rank * bytes, bytes);
 }
 
-/** A square of the Z curve, and how far the walk along it has come. */
+/** A square of the Z curve. */
 typedef struct square {
     uint32_t row, column, side;
 } square_t;
@@ -84,8 +84,8 @@ static uint64_t blocks_within(const square_t *s, uint32_t n)
            (columns < s->side ? columns : s->side);
 }
 
-/** Copy those of the square's blocks that are numbered [first, end) on the
- * curve, of which *number have been passed. */
+/** Copy the square's blocks that are numbered [first, end) on the curve;
+ * *number blocks have been passed before it. */
 static void walk(ctn_op_t *op, const morton_t *m, square_t s, uint64_t first,
                  uint64_t end, uint64_t *number)
 {

@@ -25,7 +25,8 @@ void ctn_pairwise_extend(ctn_pairwise_t *x, uint32_t limit)
     x->open = x->slots == 64 ? UINT64_MAX : (UINT64_C(1) << x->slots) - 1;
 }
 
-/** Blocks of one length among all of a node that are too large for rows. */
+/** Blocks of one length among all members of a node, too large for eager rows.
+ */
 static bool goes_by_posted(const ctn_pairwise_t *x)
 {
     return x->list == NULL && x->window == 0 && x->receive->counts == NULL &&
@@ -60,7 +61,8 @@ void ctn_pairwise_mismatch(ctn_pairwise_t *x, uint32_t other, bool sends,
     uint32_t rank = pairwise_rank_of(x, other);
     uint32_t me = x->topo->group->chain.place.rank;
     x->status = CATENA_ERR_ARG;
-    if (found != PAIRWISE_NOTHING) { /* else a rank before has said why */
+    if (found !=
+        PAIRWISE_NOTHING) { /* else another rank has reported the reason */
         (void)ctn_blocks_report_mismatch(x->topo->group->exec,
                                          sends ? rank : me, sends ? me : rank,
                                          found, expected);
@@ -84,7 +86,8 @@ static void copy_own_block(ctn_op_t *op, ctn_pairwise_t *x)
 
 void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 {
-    /* After a failure of others peers may still write to the stages. */
+    /* After a failure of another rank, peers may still write to the staging
+     * buffers. */
     for (uint32_t slot = 0; x->staging != NULL && slot < x->slots &&
                             (op->status == CATENA_OK || op->clean);
          slot++) {
@@ -108,7 +111,7 @@ void ctn_pairwise_finish(const ctn_op_t *op, ctn_pairwise_t *x)
 
 /* ---- streams ---- */
 
-/** Whether the block of a round has been sent by posts. */
+/** Whether the block of a round has been sent to a posted buffer. */
 static inline bool goes_to_posted(const ctn_pairwise_t *x, uint32_t round)
 {
     uint32_t peer = pairwise_send_peer(x, round);
@@ -116,7 +119,7 @@ static inline bool goes_to_posted(const ctn_pairwise_t *x, uint32_t round)
            !ctn_posted_is_staged(&x->posted, peer);
 }
 
-/** Whether a stream has a round to send in; *turn is moved to it. */
+/** Whether a stream has another round to send in; *turn is advanced to it. */
 static inline bool has_send(const ctn_pairwise_t *x, uint32_t slot,
                             uint32_t *turn)
 {
@@ -131,7 +134,8 @@ static inline bool has_send(const ctn_pairwise_t *x, uint32_t slot,
     return round < x->limit;
 }
 
-/** Whether nothing will come in a round: its block has another length. */
+/** Whether nothing will arrive in a round because its block has another length.
+ */
 static inline bool is_mismatched(const ctn_pairwise_t *x, uint32_t round)
 {
     return x->by_posted && ctn_posted_is_mismatched(
@@ -144,7 +148,8 @@ static void forget_round(ctn_pairwise_stream_t *stream)
     stream->prepared = false;
 }
 
-/** Likewise to receive in. */
+/** Whether a stream has another round to receive in; *turn is advanced to it.
+ */
 static inline bool has_receive(ctn_pairwise_t *x, uint32_t slot, uint32_t *turn)
 {
     uint32_t round = pairwise_round_of(x, slot, *turn);
@@ -200,8 +205,9 @@ static ctn_step_t advance_stream(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
     return moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
-/** What others wait for comes first: all grants, before anything is copied. Of
- * two that copy first and grant then, one would wait for the other to end. */
+/** Send what other ranks wait for first: every CTS, before any copy. If two
+ * members copied first and sent their CTS then, one would wait for the other to
+ * end. */
 static ctn_step_t send_all_cts(ctn_op_t *op, ctn_pairwise_t *x)
 {
     for (uint64_t left = x->open; left != 0; left &= left - 1) {
@@ -233,8 +239,9 @@ static ctn_step_t advance_all(ctn_op_t *op, ctn_pairwise_t *x)
     if (x->open != 0) {
         if (result == CTN_STEP_WAIT &&
             op->exec->peer_checks != x->peer_checks) {
-            x->peer_checks = op->exec->peer_checks; /* the streams have asked */
-            if (x->by_rank != NULL) { /* else this operation has joint ones */
+            x->peer_checks =
+                op->exec->peer_checks; /* the streams have sent a late CTS */
+            if (x->by_rank != NULL) {  /* else this operation has aggregates */
                 (void)ctn_aggregate_check_mismatch(op, 0);
             }
         }
@@ -250,7 +257,8 @@ static ctn_step_t advance_eager_rows(ctn_op_t *op, ctn_pairwise_t *x)
         return CTN_STEP_NEXT;
     }
     op->waits_for = ctn_eager_rows_missing(&x->rows);
-    /* All that had come was taken: another look at once would find nothing. */
+    /* All arrived rows have been read: an immediate second poll would find
+     * nothing. */
     return CTN_STEP_WAIT;
 }
 
@@ -314,7 +322,7 @@ ctn_step_t ctn_pairwise_advance(ctn_op_t *op, ctn_pairwise_t *x)
         ctn_eager_rows_begin(op->exec, &x->rows);
         return advance_eager_rows(op, x);
     }
-    /* A block that is not expected may lie in any of them. */
+    /* An unexpected block may lie in any of the slots. */
     (void)ctn_op_slot(op, x->slots > 0 ? x->slots - 1 : 0);
     if (x->by_posted) {
         open_posted(op, x);

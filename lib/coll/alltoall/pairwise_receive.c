@@ -1,5 +1,5 @@
-/* The receiving side of an exchange in rounds: grants, and taking what has come
- * of the way that both sides know. */
+/* The receiving side of an exchange in rounds: CTS, and receiving by the
+ * protocol that both sides know. */
 
 #include "coll/alltoall/pairwise_stream.h"
 
@@ -8,8 +8,8 @@
 
 #include "exec/slot.h"
 
-/** Tell a peer that a slot is ready for its block, where that is to go, and how
- * many parts have been taken. */
+/** Send a peer a CTS: the slot is ready for its block; where the block goes;
+ * how many fragments have been taken. */
 static ctn_step_t send_cts(ctn_op_t *op, ctn_pairwise_t *x,
                            const ctn_member_t *from, uint64_t offset,
                            uint64_t bytes, uint32_t taken)
@@ -31,9 +31,9 @@ static ctn_step_t send_cts(ctn_op_t *op, ctn_pairwise_t *x,
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
-/** In place, a part may be overwritten when it has left: the transport has
- * none of it any more. The two ways may be cut into parts of different sizes.
- */
+/** In place, a fragment may be overwritten when it has been sent and the
+ * transport no longer holds it. The fragments of the two directions may differ
+ * in size. */
 static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
                           const ctn_pairwise_stream_t *stream)
 {
@@ -49,7 +49,7 @@ static bool may_overwrite(const ctn_op_t *op, const ctn_pairwise_t *x,
            op->pending == 0;
 }
 
-/** What a word holds when a block of so many bytes comes as expected. */
+/** Count in the word of a block that arrives with the expected length. */
 static uint32_t expected_count(const ctn_pairwise_stream_t *stream,
                                pairwise_protocol_t protocol, size_t bytes)
 {
@@ -71,8 +71,7 @@ static bool has_arrived(const ctn_op_t *op, const ctn_pairwise_t *x,
            may_overwrite(op, x, stream);
 }
 
-/** What has not come as expected may have come in another length, or have been
- * refused. */
+/** Whether the block has arrived with another length, or was refused. */
 static bool has_mismatch(const ctn_op_t *op, const ctn_pairwise_t *x,
                          uint32_t slot, size_t expected, uint64_t *found)
 {
@@ -103,8 +102,8 @@ static const unsigned char *own_eager(const ctn_op_t *op,
            fragment * (ctn_group_eager_bytes(group) / CTN_EAGER_FRAGMENTS);
 }
 
-/** Offset of the memory where a slot stages large parts; CTN_STAGED: there is
- * none, and it takes more messages. */
+/** Offset of the memory in which a slot stages large fragments; CTN_STAGED:
+ * there is none, so the eager buffer is used, with more messages. */
 static uint64_t staging_at(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
 {
     uint64_t offset;
@@ -122,8 +121,8 @@ static uint64_t staging_at(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
                : CTN_STAGED;
 }
 
-/** What to say of where a slot's incoming block is to go. In place the partner
- * may write only what has been sent: staged. */
+/** Where a slot's incoming block goes, for the CTS. In place the partner may
+ * overwrite only what has been sent, so the block is staged. */
 static uint64_t target_for(const ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
                            const ctn_span_t *block)
 {
@@ -163,7 +162,8 @@ static void unpack_typed(void *context, const void *data, size_t bytes)
                    data);
 }
 
-/** What is to be known when a part of a derived type comes; NULL: no memory. */
+/** Record the destination of a posted fragment of a derived type; NULL: no
+ * memory. */
 static ctn_pairwise_posted_t *record_posted(const ctn_op_t *op,
                                             ctn_pairwise_t *x, uint32_t slot,
                                             const ctn_span_t *block,
@@ -182,10 +182,10 @@ static ctn_pairwise_posted_t *record_posted(const ctn_op_t *op,
     return expected;
 }
 
-/** Have a part from another node, of those that are `size` bytes long but for
- * the last, go to its place at once when it comes: a copy less, and no memory
- * that has left the cache since the last time.
- * @param count what its word holds */
+/** Post a fragment from another node, so that it is written to its place on
+ * arrival: this saves a copy and memory that is no longer in the cache. All
+ * fragments have `size` bytes, the last one at most.
+ * @param count what its word will hold */
 static void post_fragment(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                           uint32_t slot, const ctn_span_t *block, size_t size,
                           uint32_t fragment, uint32_t count)
@@ -211,7 +211,7 @@ static void post_fragment(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     }
 }
 
-/** The first parts of a staged block, before they are granted. */
+/** Post the first fragments of a staged block, before its CTS is sent. */
 static void post_first(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                        uint32_t slot, const ctn_span_t *block)
 {
@@ -225,7 +225,7 @@ static void post_first(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     }
 }
 
-/** Put a part that has come to its place, if it is not there. */
+/** Copy an arrived fragment to its place, unless it was posted. */
 static void place_fragment(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
                            const ctn_span_t *block, size_t size,
                            uint32_t fragment)
@@ -238,7 +238,7 @@ static void place_fragment(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot,
     }
 }
 
-/** One part of a staged block has come. */
+/** One fragment of a staged block has arrived. */
 static ctn_step_t receive_fragment(ctn_op_t *op, ctn_pairwise_t *x,
                                    uint32_t peer, uint32_t slot,
                                    const ctn_span_t *block)
@@ -280,9 +280,9 @@ ctn_step_t ctn_pairwise_send_cts(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         protocol == PAIRWISE_RENDEZVOUS || stream->receive_turn > 0;
     stream->prepared = true;
     if (stream->receive_turn > 0) {
-        /* Counts come round again after many turns, all of which may have been
-         * empty: nobody writes here before the grant is out. In the first turn
-         * a block of another length may have come unasked. */
+        /* Counts repeat after many turns, all of which may have been empty; no
+         * peer writes here before it has the CTS. In the first turn a block of
+         * another length may have arrived eagerly. */
         ctn_slot_t *own = ctn_op_slot(op, slot);
         ctn_word_store(&own->word[0], 0);
         ctn_word_store(&own->word[1], 0);
@@ -303,7 +303,7 @@ ctn_step_t ctn_pairwise_send_cts(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
                          : CTN_STEP_WAIT;
 }
 
-/** A block did not come as expected. */
+/** A block did not arrive as expected. */
 static ctn_step_t receive_none(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                                uint64_t found, uint64_t expected)
 {
@@ -321,7 +321,7 @@ static ctn_step_t receive_none(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
     return CTN_STEP_NEXT;
 }
 
-/** Puts to another node are there before the operation ends. */
+/** Puts to another node are complete there before the operation ends. */
 static ctn_step_t flush(ctn_op_t *op)
 {
     catena_status_t status = ctn_op_flush(op);
@@ -341,9 +341,8 @@ ctn_step_t ctn_pairwise_notify(ctn_op_t *op, ctn_pairwise_t *x)
     return flush(op);
 }
 
-/** The sender of a block that should have come unasked may be waiting for a
- * grant, since it has another length. The grant may come when its operation is
- * over: so this one does not end before it is there. */
+/** The sender of an expected eager block may have another length and wait for a
+ * CTS. This operation may end before the CTS arrives, so the CTS is flushed. */
 static ctn_step_t send_late_cts(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                                 uint32_t slot, size_t bytes)
 {

@@ -1,9 +1,8 @@
-/* The sending side of an exchange in rounds: puts, by what the receiver has
- * granted. */
+/* The sending side of an exchange in rounds: puts, as the CTS allow. */
 
 #include "coll/alltoall/pairwise_stream.h"
 
-/** One put: some of a block's stream, and the word that announces it. */
+/** One put: a range of a block's stream, and the word that signals it. */
 typedef struct put {
     const ctn_member_t *to;
     const ctn_span_t *block;
@@ -12,13 +11,13 @@ typedef struct put {
     uint64_t offset; /* in the target's arena */
     uint32_t slot;
     uint32_t fragment;
-    uint32_t word; /* which of the slot's */
+    uint32_t word; /* index in the slot */
     uint32_t count;
 } put_t;
 
-/** Send data that are no plain memory: packed straight into the target when
- * that can be reached, else by way of bounce memory. 1: sent, 0: the network
- * still has all of that, < 0: status. */
+/** Send non-contiguous data: packed directly into the target if that is within
+ * reach, else through a staging buffer. 1: sent, 0: all staging buffers are
+ * with the network, < 0: status. */
 static int put_packed(ctn_op_t *op, ctn_pairwise_t *x, ctn_endpoint_t *endpoint,
                       const put_t *p, uint64_t word_offset, uint64_t value)
 {
@@ -62,7 +61,7 @@ static int put(ctn_op_t *op, ctn_pairwise_t *x, const put_t *p)
     return status == CATENA_OK ? 1 : status;
 }
 
-/** A block of one part, into the slot. */
+/** An inline or eager block. */
 static int put_eager(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
                      const ctn_span_t *block, uint32_t slot,
                      pairwise_protocol_t protocol)
@@ -82,9 +81,9 @@ static int put_eager(ctn_op_t *op, ctn_pairwise_t *x, const ctn_member_t *to,
     return put(op, x, &p);
 }
 
-/** Send parts of a block up to part `end`, beginning at `offset` in the
- * target's arena; they are staged in rotation, or follow each other. 1:
- * something was sent, 0: nothing, < 0: status. */
+/** Send the fragments of a block below number `end`, from `offset` in the
+ * target's arena: staged in rotation, or contiguously. 1: something was sent,
+ * 0: nothing, < 0: status. */
 static int put_fragments(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
                          uint64_t offset, uint32_t end)
 {
@@ -101,7 +100,7 @@ static int put_fragments(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
         p.from = fragment * size;
         p.bytes = pairwise_bytes_of_fragment(p.block->bytes, size, fragment);
         p.offset = offset + place * size;
-        /* Straight into a buffer, only the last is waited for. */
+        /* In a buffer the receiver waits for the last fragment only. */
         p.word = staged ? place : last ? 0 : 1;
         p.count = pairwise_fragment_count(stream->send_turn,
                                           staged || !last ? fragment : 0);
@@ -115,8 +114,8 @@ static int put_fragments(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
     return sent;
 }
 
-/** A block into the receiver's buffer: at once when it is plain or the buffer
- * within reach, else in parts. */
+/** Write a block into the receiver's buffer: in one put if it is contiguous or
+ * the buffer is within reach, else in fragments. */
 static int put_to_buffer(ctn_op_t *op, ctn_pairwise_t *x, put_t p, uint64_t at)
 {
     ctn_pairwise_stream_t *stream = &x->stream[p.slot];
@@ -144,7 +143,7 @@ static ctn_pairwise_target_t target_of(const ctn_cts_t *cts)
                                                       : CTN_TARGET_BUFFER;
 }
 
-/** What a grant allows. */
+/** Send what the CTS allows. */
 static int put_rendezvous(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
                           const ctn_cts_t *cts)
 {
@@ -166,7 +165,7 @@ static int put_rendezvous(ctn_op_t *op, ctn_pairwise_t *x, put_t p,
     }
 }
 
-/** What a peer allows in this operation; NULL: nothing yet. */
+/** The CTS of a peer for this operation; NULL: not received yet. */
 static const ctn_cts_t *cts_of(const ctn_op_t *op, const ctn_pairwise_t *x,
                                uint32_t rank)
 {
@@ -176,8 +175,8 @@ static const ctn_cts_t *cts_of(const ctn_op_t *op, const ctn_pairwise_t *x,
     return ctn_flag_matches(ctn_word_load(&cts->word), op->seq) ? cts : NULL;
 }
 
-/** The receiver expects another length, or this member does not have what it
- * is to pass on: it gets the length only. */
+/** Refuse to send: the receiver expects another length, or this member did not
+ * receive what it has to forward. The receiver gets the length only. */
 static ctn_step_t refuse(ctn_op_t *op, ctn_pairwise_t *x, uint32_t peer,
                          uint32_t slot, uint64_t bytes)
 {
@@ -207,7 +206,7 @@ ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot)
         x, pairwise_bytes_of(x, x->send, round, peer), peer);
     bool small = protocol != PAIRWISE_RENDEZVOUS;
     if (x->by_posted && ctn_posted_is_unsent(&x->posted, peer)) {
-        return CTN_STEP_WAIT; /* it has not said which way */
+        return CTN_STEP_WAIT; /* its descriptor is not published yet */
     }
     if (!small || stream->send_turn > 0) {
         cts = cts_of(op, x, pairwise_rank_of(x, peer));

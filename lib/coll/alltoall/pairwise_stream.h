@@ -3,10 +3,9 @@
 
 #include "coll/alltoall/pairwise.h"
 
-/* What both directions of an exchange know of its rounds and blocks; for the
- * files of pairwise only: pairwise.c, which calls the other two,
- * pairwise_send.c and pairwise_receive.c. Polls pass through all of this, so it
- * is inline. */
+/* Rounds and blocks of an exchange, for both directions; only for pairwise.c,
+ * pairwise_send.c and pairwise_receive.c, of which pairwise.c calls the other
+ * two. Inline, since every poll goes through it. */
 
 /* ---- members ---- */
 
@@ -23,8 +22,8 @@ static inline const ctn_member_t *pairwise_member(const ctn_pairwise_t *x,
     return &x->topo->member_table.member[pairwise_index_of(x, i)];
 }
 
-/** Its rank in the group. Polls ask for no more than this of most members, so
- * nothing of theirs is read where it is known. */
+/** Group rank of a member. Polls need no more of most members, so the member
+ * table is read only if the rank is not known. */
 static inline uint32_t pairwise_rank_of(const ctn_pairwise_t *x, uint32_t i)
 {
     return x->by_rank != NULL ? i : pairwise_member(x, i)->rank;
@@ -107,7 +106,7 @@ static inline ctn_span_t pairwise_block_of(const ctn_pairwise_t *x,
                            : ctn_blocks_at(blocks, pairwise_rank_of(x, peer));
 }
 
-/** Bytes that a round moves in one direction; 0: it is passed over. */
+/** Bytes that a round moves in one direction; 0: the round is skipped. */
 static inline size_t pairwise_bytes_of(const ctn_pairwise_t *x,
                                        const ctn_blocks_t *blocks,
                                        uint32_t round, uint32_t peer)
@@ -122,16 +121,17 @@ static inline size_t pairwise_bytes_of(const ctn_pairwise_t *x,
     return bytes <= x->remote_above && pairwise_is_remote(x, peer) ? 0 : bytes;
 }
 
-/* ---- parts ---- */
+/* ---- fragments ---- */
 
-/* A grant's offset is that of a buffer, or says that the block is staged: in
- * the slot's wide payload (CTN_STAGED), or at an offset marked so. */
+/* The offset in a CTS is that of a buffer, or means that the block is staged:
+ * in the eager buffer of the slot (CTN_STAGED), or at an offset with this mark.
+ */
 
 #define PAIRWISE_AT_STAGING (UINT64_C(1) << 63)
-/** Nothing: the block was expected on another way. */
+/** No target: the block was to arrive by another path. */
 #define PAIRWISE_NOWHERE (UINT64_MAX - 1)
 
-/** Bytes of a part by where it goes. */
+/** Bytes of a fragment by its target. */
 static inline size_t pairwise_fragment_size(const ctn_pairwise_t *x,
                                             ctn_pairwise_target_t target)
 {
@@ -156,19 +156,19 @@ static inline size_t pairwise_bytes_of_fragment(size_t bytes,
 
 /* ---- words ---- */
 
-/* Words count what a slot serves: its turn, and the length of a block that
- * comes unasked, or the part of one that was granted. They need only differ
- * from what the slot held before. */
+/* The count in a word: the turn, and the length of an inline or eager block or
+ * the number of a fragment. It need only differ from the slot's previous one.
+ */
 
 #define PAIRWISE_FRAGMENT 0x80000u
-/** The block is not of the length that was granted; its own is in the slot. */
+/** The block does not have the length in the CTS; its length is in the slot. */
 #define PAIRWISE_REFUSED 0xfffffu
-/** It has none: some other block that it is made of was refused. */
+/** It has no length: another block that it contains was refused. */
 #define PAIRWISE_NOTHING UINT64_MAX
 
-/** Turns come again, in groups of more than CTN_PAIRWISE_TURNS times as many
- * members as there are slots. A receiver zeroes its words before it grants, and
- * only the first turn comes ungranted: so they need not differ. */
+/** Turns repeat in groups with more than CTN_PAIRWISE_TURNS times as many
+ * members as slots. A receiver clears its words before it sends a CTS, and only
+ * the first turn needs no CTS, so repeated turns are safe. */
 static inline uint32_t pairwise_turn(uint32_t turn)
 {
     return turn % CTN_PAIRWISE_TURNS << 20;
@@ -189,16 +189,17 @@ _Static_assert(CTN_REMOTE_EAGER_BYTES < PAIRWISE_FRAGMENT,
 
 /* ---- directions ---- */
 
-/** Send what may be sent of the slot's round. MOVED: something was; NEXT:
+/** Send what is possible of the slot's round. MOVED: something was sent; NEXT:
  * the round is over. */
 ctn_step_t ctn_pairwise_send(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot);
 
-/** Grant a slot's round if it has to be and has not been. WAIT: not so. */
+/** Send the CTS of a slot's round if it needs one and has none. WAIT: nothing
+ * was sent. */
 ctn_step_t ctn_pairwise_send_cts(ctn_op_t *op, ctn_pairwise_t *x,
                                  uint32_t slot);
 
-/** Take what has come of the slot's round, which is granted first where it has
- * to be. MOVED: something was done; NEXT: the round is over. */
+/** Receive what has arrived of the slot's round, after its CTS if it needs one.
+ * MOVED: something was done; NEXT: the round is over. */
 ctn_step_t ctn_pairwise_receive(ctn_op_t *op, ctn_pairwise_t *x, uint32_t slot);
 
 #endif

@@ -4,8 +4,8 @@
 #include "coll/blocks.h"
 #include "topo/topo.h"
 
-/* Blocks of one length that the members of a node put straight into each
- * other's buffers; see posted.c. */
+/* Exchange of blocks of one length that the members of a node copy directly
+ * into each other's buffers; see posted.c. */
 
 typedef struct ctn_posted {
     /* arguments */
@@ -14,36 +14,37 @@ typedef struct ctn_posted {
     const ctn_blocks_t *receive;
     bool in_place;
     /* working: sets of members */
-    uint64_t unsent;  /* who are to get their block yet */
-    uint64_t staged;  /* whose buffers are out of reach: their blocks do not go
-                         this way */
-    uint64_t awaited; /* whose block has not come */
+    uint64_t unsent;  /* that have not been sent their block */
+    uint64_t staged;  /* whose buffers are out of reach: their blocks take
+                         another path */
+    uint64_t awaited; /* whose block has not arrived */
     uint64_t
         mismatched; /* whose blocks have another length: none is exchanged */
-    uint32_t peer_checks;   /* exec's, when it began */
-    catena_status_t status; /* to end with */
-    bool out_of_reach;      /* as is this member's: nothing comes this way */
-    bool past_caches;       /* what the node copies does not fit them */
+    uint32_t peer_checks;   /* exec's, at the start */
+    catena_status_t status; /* the final status */
+    bool out_of_reach;      /* this member's buffer is: nothing arrives here */
+    bool past_caches;       /* the data of the node exceed the caches */
 } ctn_posted_t;
 
-/** Whether this is a way for the blocks of so many members. */
+/** Whether posted buffers serve this number of members. */
 static inline bool ctn_posted_suits(uint32_t members)
 {
     return members <= CTN_EAGER_ROWS_MEMBERS;
 }
 
-/** Say to the node where this member's buffers are.
- * @param rows offset of what it says of each block, or CTN_STAGED */
+/** Publish this member's buffers to the node.
+ * @param rows offset of its table of blocks, or CTN_STAGED */
 void ctn_posted_publish(const ctn_op_t *op, const ctn_topo_t *topo,
                         const ctn_blocks_t *send, const ctn_blocks_t *receive,
                         bool in_place, uint64_t rows);
 
-/** Everybody is still to be sent to; the buffers have been announced. */
+/** Start with all members unsent; the buffers have been published. */
 void ctn_posted_begin(ctn_op_t *op, ctn_posted_t *posted);
-/** Send and take what can be. True: something was. */
+/** Send and receive what is possible. True: something was. */
 bool ctn_posted_advance(ctn_op_t *op, ctn_posted_t *posted);
 
-/** Whether member i takes blocks in another way; only sent ones are known. */
+/** Whether member i receives its block by another path; known once it is not
+ * unsent. */
 static inline bool ctn_posted_is_staged(const ctn_posted_t *posted, uint32_t i)
 {
     return (posted->staged >> i & 1) != 0;

@@ -3,19 +3,19 @@
 
 #include "topo/topo.h"
 
-/* Who leads. A plan has L virtual leaders on every node, the same L
- * everywhere; virtual leader l is hosted by member l mod min(L, members) of
- * the node's leader list, so nodes of any size work together. Each virtual
- * leader has a port: staging for what it sends and receives, which its peers
- * on other nodes write into. Made once per group, number of leaders and
- * placement, and kept. */
+/* The leaders of each node. A layout has L virtual leaders on every node, with
+ * the same L everywhere; member l mod min(L, members) of the node's list of
+ * leaders acts as virtual leader l, so nodes of any size work together. Each
+ * virtual leader has a port: staging for what it sends and receives, to which
+ * its peers on other nodes write. A layout is built once for each group, number
+ * of leaders and placement, and kept. */
 
 #define CTN_MAX_LEADERS 64u
 
-/* The header of a piece lies before it. */
+/* A fragment is preceded by its header. */
 #define CTN_LEADER_STAGING_STRIDE (CTN_LEADER_STAGING_BYTES + 64u)
 
-/** What comes with each piece, right before its data: what message it is of. */
+/** Precedes the data of each fragment; describes its message. */
 typedef struct ctn_fragment_header {
     uint64_t bytes;  /* of the message */
     uint64_t digest; /* of the lengths of its blocks */
@@ -26,49 +26,50 @@ typedef enum ctn_placement {
     CTN_PLACEMENT_SPREAD /* over its NUMA domains ([Peng], Algorithm 4) */
 } ctn_placement_t;
 
-/** What a member says of the blocks it exchanges with one rank, when they are
- * not all alike; a row of these for each rank. Its leaders read them. */
+/** A member's description of the blocks that it exchanges with one rank, when
+ * lengths vary. It publishes a row with one for each rank, which its leaders
+ * read. */
 typedef struct ctn_leader_block {
-    size_t send_bytes; /* 0: nothing that leaders are to carry */
+    size_t send_bytes; /* 0: nothing that leaders send */
     size_t receive_bytes;
-    uint64_t send_at; /* in the member's arena, when its buffers lie there */
+    uint64_t send_at; /* in the member's arena, if its buffers are there */
     uint64_t receive_at;
 } ctn_leader_block_t;
 
-/** The part of a port in its host's heap; offsets by the functions below. */
+/** The part of a port in its leader's heap; offsets by the functions below. */
 typedef struct ctn_port_block {
-    /* which piece is in the slot, see ctn_leaders_arrival */
+    /* the fragment in the slot, see ctn_leaders_arrival */
     uint64_t arrived[CTN_GENERATIONS][CTN_LEADER_STAGING_SLOTS];
-    /* then [ring][node]: which pieces that node's leader lets this one send */
+    /* then [generation][node]: the CTS of that node's leader */
     uint64_t cts[];
 } ctn_port_block_t;
 
-/** What a virtual leader and the members of its node tell each other about
- * buffers outside the heap; in the heap of the node's root, one for each ring
- * and virtual leader. The counts are tags of the operation. */
+/** Shared by a virtual leader and the members of its node whose buffers are
+ * outside the heap; in the heap of the node's root, one for each generation and
+ * virtual leader. The counts carry the number of the operation. */
 typedef struct ctn_counter {
-    uint64_t opened;    /* pieces open for their senders to fill in */
-    uint64_t delivered; /* pieces arrived, for their receivers to take */
+    uint64_t opened;    /* fragments open for the members to fill */
+    uint64_t delivered; /* fragments received, ready for the members to copy */
     uint64_t mismatch;  /* a message had other lengths: the operation fails */
     uint64_t unused[5];
-    /* which the last delivered are: node, number and staging slot */
+    /* the last delivered: node, number and staging slot */
     uint64_t fragment[CTN_LEADER_STAGING_SLOTS];
 } ctn_counter_t;
 
-/** A member's answer; one for each ring, member and virtual leader. */
+/** A member's progress; one for each generation, member and virtual leader. */
 typedef struct ctn_answer {
-    uint64_t pushed; /* opened pieces it has filled its part in */
-    uint64_t taken;  /* delivered pieces it has taken its part of */
+    uint64_t pushed; /* opened fragments that it has filled */
+    uint64_t taken;  /* delivered fragments that it has copied from */
 } ctn_answer_t;
 
-/** A piece of a message to or from a node; see fragment.h. */
+/** A fragment of a message to or from a node; see fragment.h. */
 typedef struct ctn_leader_fragment {
     uint32_t node;
     uint32_t number;
-    size_t bytes; /* 0: there is none */
+    size_t bytes; /* 0: it does not exist */
 } ctn_leader_fragment_t;
 
-/** Position in the order of a virtual leader's pieces. */
+/** Position in the order of a virtual leader's fragments. */
 typedef struct ctn_cursor {
     ctn_leader_fragment_t at;
     uint32_t round;
@@ -76,50 +77,50 @@ typedef struct ctn_cursor {
     ctn_fragment_header_t of; /* the round's message */
 } ctn_cursor_t;
 
-/** A piece that is scattered as it comes. */
+/** A posted fragment, which is scattered on arrival. */
 typedef struct ctn_leader_posted {
     ctn_op_t *op;
     struct ctn_port *port;
     uint64_t slot;
 } ctn_leader_posted_t;
 
-/** One operation's work at one hosted virtual leader. Outgoing pieces are
- * counted in their order and staged in rotation. Incoming ones have places:
- * those of the opening are their turns, then they go on counting; place v is in
- * slot v mod CTN_LEADER_STAGING_SLOTS. */
+/** State of one operation at one virtual leader of this member. Outgoing
+ * fragments are counted in their order and staged in rotation. Incoming
+ * fragments have places: the turns of the opening come first, then the count
+ * continues; place v uses slot v mod CTN_LEADER_STAGING_SLOTS. */
 typedef struct ctn_port_run {
     ctn_cursor_t gather;                        /* next to be gathered */
     ctn_cursor_t out[CTN_LEADER_STAGING_SLOTS]; /* gathered and not yet sent */
-    uint64_t opened;                            /* pieces gathered */
-    uint64_t sent;                              /* pieces sent */
-    ctn_cursor_t assign;                        /* next to be given a place */
-    uint64_t base;      /* places below have been scattered */
-    uint64_t ahead;     /* places below have been given */
-    uint64_t drain_end; /* without overlap: places that may be scattered */
-    uint32_t scattered; /* bit v: the piece in slot v has been */
-    uint32_t notified;  /* bit v: its receivers have been told */
-    uint32_t received;  /* bit v: it never was there */
+    uint64_t opened;                            /* fragments gathered */
+    uint64_t sent;                              /* fragments sent */
+    ctn_cursor_t assign; /* next to be assigned a place */
+    uint64_t base;       /* places below have been scattered */
+    uint64_t ahead;      /* places below have been assigned */
+    uint64_t drain_end;  /* without overlap: places that may be scattered */
+    uint32_t scattered;  /* bit v: the fragment in slot v has been */
+    uint32_t notified;   /* bit v: its receivers have been notified */
+    uint32_t received;   /* bit v: it was posted and needed no staging */
     ctn_leader_posted_t posted[CTN_LEADER_STAGING_SLOTS];
     uint64_t delivered;
     ctn_cursor_t
-        in[CTN_LEADER_STAGING_SLOTS]; /* what has its place in the slot */
+        in[CTN_LEADER_STAGING_SLOTS]; /* the fragment that has the slot */
     uint64_t entry[CTN_LEADER_STAGING_SLOTS]; /* delivery number of the slot */
-    uint64_t pending[CTN_LEADER_STAGING_SLOTS]; /* send slots the network still
-                                                   has */
+    uint64_t pending[CTN_LEADER_STAGING_SLOTS]; /* send slots that the network
+                                                   still holds */
     bool done;
 } ctn_port_run_t;
 
 typedef struct ctn_port {
-    uint32_t leader; /* which virtual leader this rank hosts here */
+    uint32_t leader; /* virtual leader of this port */
     uint64_t offset; /* of the block in this arena */
     ctn_port_block_t *block;
     ctn_port_run_t run[CTN_FLIGHT];
 } ctn_port_t;
 
-/** How far this member is with a virtual leader that it gives or takes parts
- * of pieces. */
+/** Progress of this member with a virtual leader for which it fills, or from
+ * which it copies, its share of the fragments. */
 typedef struct ctn_service {
-    ctn_cursor_t push; /* the next piece to be opened */
+    ctn_cursor_t push; /* the next fragment to be opened */
     uint64_t pushed;
     uint64_t to_push;
     uint64_t taken;
@@ -139,25 +140,27 @@ typedef struct ctn_leader_layout {
     uint32_t *leader_member;          /* [leaders]: member of this node */
     ctn_endpoint_t **leader_endpoint; /* [leaders] */
     uint32_t ports;
-    ctn_port_t *port; /* hosted here */
+    ctn_port_t *port; /* [ports], of this member */
     /* In the heap of the node's root. */
     const ctn_address_t *address; /* [node][leader]: process, port block */
-    ctn_counter_t *counter;       /* [ring][leader] */
-    ctn_answer_t *answer;         /* [ring][member][leader] */
-    void *shared;                 /* all of it, at the root; else NULL */
-    /* In this member's heap, made when first needed: what it says of its
-     * blocks, [ring][rank]. Others may read it until the ring is used again. */
+    ctn_counter_t *counter;       /* [generation][leader] */
+    ctn_answer_t *answer;         /* [generation][member][leader] */
+    void *shared; /* all of this memory, at the root; else NULL */
+    /* In this member's heap, allocated on first use: its blocks,
+     * [generation][rank]. Others may read them until the generation is reused.
+     */
     ctn_leader_block_t *own_rows;
-    /* Working memory of the operations under way. */
+    /* Working memory of the operations in progress. */
     ctn_service_t *service[CTN_FLIGHT]; /* [leaders] */
-    /* [member]: where its buffers count from, NULL when out of reach */
+    /* [member]: base address of its buffers, NULL when out of reach */
     unsigned char **source[CTN_FLIGHT];
     unsigned char **target[CTN_FLIGHT];
     const ctn_leader_block_t **rows[CTN_FLIGHT];
-    unsigned char **unreachable; /* [member]: all out of reach */
+    unsigned char **unreachable; /* [member]: NULL */
 } ctn_leader_layout_t;
 
-/** A phase's way to have a plan: as ctn_topo_need. The roster is built. */
+/** Get a layout in a phase, like ctn_topo_need. The member table must be built.
+ */
 ctn_step_t ctn_leader_layout_need(ctn_op_t *op, ctn_topo_t *topo,
                                   uint32_t leaders, ctn_placement_t placement,
                                   ctn_leader_layout_t **layout);
@@ -177,7 +180,7 @@ static inline size_t ctn_port_staging_start(uint32_t nodes)
     return (words + 4095) & ~(size_t)4095;
 }
 
-/** Staging of what arrives, by ring and slot. */
+/** Receive staging, by generation and slot. */
 static inline size_t ctn_port_receive_at(uint32_t nodes, uint64_t generation,
                                          uint64_t slot)
 {
@@ -187,7 +190,7 @@ static inline size_t ctn_port_receive_at(uint32_t nodes, uint64_t generation,
            CTN_LEADER_STAGING_BYTES;
 }
 
-/** Staging of what is sent, by operation under way and slot. */
+/** Send staging, by operation in progress and slot. */
 static inline size_t ctn_port_send_at(uint32_t nodes, uint64_t set,
                                       uint64_t slot)
 {

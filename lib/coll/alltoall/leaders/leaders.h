@@ -4,9 +4,8 @@
 #include "coll/alltoall/alltoall.h"
 #include "coll/alltoall/leaders/fragment.h"
 
-/* One alltoall through leaders, as its parts see it: leaders.c runs
- * it, port.c is the work of a virtual leader, service.c that
- * of a member whose buffers are outside the heap. */
+/* One alltoall through leaders: leaders.c runs it, port.c is the work of a
+ * virtual leader, service.c that of a member with buffers outside the heap. */
 
 typedef struct ctn_leaders {
     ctn_alltoall_t call;
@@ -15,22 +14,22 @@ typedef struct ctn_leaders {
     ctn_leader_layout_t *layout;
     ctn_geometry_t geometry;
     unsigned set;  /* working memory: operation modulo CTN_FLIGHT */
-    uint32_t here; /* members whose post has been seen */
+    uint32_t here; /* members whose buffer descriptor has been read */
     bool local_done;
-    bool led;             /* the hosted ports are through */
-    bool any_staged_send; /* some member of the node, not this one, ... */
+    bool led;             /* this member's ports are done */
+    bool any_staged_send; /* of some other member of the node */
     bool any_staged_receive;
-    bool push;  /* our send buffer is outside the heap, or no plain memory */
-    bool take;  /* our receive buffer is */
-    bool known; /* what others have posted has been looked at */
-    bool has_posted;      /* pieces, maybe */
-    bool mismatch;        /* some message had other lengths */
-    uint32_t peer_checks; /* exec's, when it began or looked */
-    uint32_t departed;    /* virtual leaders known to be through */
+    bool push;       /* our send buffer is outside the heap or not contiguous */
+    bool take;       /* our receive buffer is */
+    bool known;      /* the buffer descriptors have been read */
+    bool has_posted; /* some fragments may be posted */
+    bool mismatch;   /* some message had other lengths */
+    uint32_t peer_checks; /* exec's, at the start or the last check */
+    uint32_t departed;    /* virtual leaders known to be done */
     ctn_pairwise_t local;
 } ctn_leaders_t;
 
-/* This node's words: each of this operation's ring. */
+/* Words of this node, of this operation's generation. */
 
 static inline uint64_t ctn_leaders_generation(const ctn_op_t *op)
 {
@@ -54,7 +53,7 @@ static inline ctn_answer_t *ctn_leaders_answer(const ctn_op_t *op,
                               leader];
 }
 
-/** A count of this operation in a word, 0 when the word is of another. */
+/** The count of this operation in a word, 0 when the word is of another one. */
 static inline uint64_t ctn_leaders_count(const ctn_op_t *op,
                                          const uint64_t *word)
 {
@@ -62,8 +61,8 @@ static inline uint64_t ctn_leaders_count(const ctn_op_t *op,
     return ctn_flag_matches(value, op->seq) ? ctn_flag_count(value) : 0;
 }
 
-/** What announces a piece: slots hold one after the other, never one twice in a
- * row. `node` is the sender's. */
+/** Value that signals a fragment. A slot never holds equal values in
+ * succession. `node` is the sender's. */
 static inline uint64_t ctn_leaders_arrival(const ctn_op_t *op, uint32_t node,
                                            uint32_t number)
 {
@@ -78,17 +77,17 @@ ctn_leaders_port(const ctn_leaders_t *a, uint32_t node, uint32_t leader)
     return &a->layout->address[node * a->layout->leaders + leader];
 }
 
-/** Set up the hosted ports and give the first places. */
+/** Initialize this member's ports and assign the first places. */
 catena_status_t ctn_ports_begin(ctn_op_t *op, ctn_leaders_t *a);
-/** Nothing is expected any more: for an operation that failed. */
+/** Cancel all posted fragments: for an operation that failed. */
 void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a);
-/** Do what can be done at a hosted port. 1: something was, 0: nothing,
- * < 0: status. */
+/** Do what is possible at one of this member's ports. 1: something was done, 0:
+ * nothing, < 0: status. */
 int ctn_port_advance(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port);
 
-/** Set up what this member does itself for its own buffers. */
+/** Initialize this member's copies for its own buffers. */
 void ctn_service_begin(ctn_leaders_t *a);
-/** Do what can be done; NEXT: nothing is left. */
+/** Copy what is possible; NEXT: nothing is left. */
 ctn_step_t ctn_service_advance(ctn_op_t *op, ctn_leaders_t *a);
 
 #endif
