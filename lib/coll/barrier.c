@@ -1,14 +1,14 @@
-/* BAR-1: barrier. On the node, flags: with few members, or with more ranks
- * than cores, every member writes one word and reads all (one step, nobody
- * waits for a particular member to run again); else the root reads all and
- * writes one word that all read. Across nodes the roots run a dissemination
- * barrier (Hensgen, Finkel, Manber: Two algorithms for barrier
- * synchronization, IJPP 17, 1988) between their gathering and their release.
- * Rounds between nodes: ceil(log2 nodes). Messages between nodes: one per
- * root and round. Graham, Ladd, Gorentla Venkata describe the two levels
- * (figure 2). Where settings name a hierarchy or an algorithm for barriers,
- * those that users call are put together from its levels (coll/ml/barrier.c);
- * by default they are the ones made here: nodes and network, by hand. */
+/* BAR-1: barrier. On the node, flags: with few members, or when oversubscribed,
+ * every member writes one word and reads all (flat: one step, no member depends
+ * on another one being scheduled again); else the root reads all words and
+ * writes one that all read. Across nodes the roots run a dissemination barrier
+ * (Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, IJPP
+ * 17, 1988) between gather and release. Rounds between nodes: ceil(log2 nodes).
+ * Messages between nodes: one per root and round. Graham, Ladd, Gorentla
+ * Venkata describe the two levels (figure 2). If settings name a hierarchy or
+ * an algorithm for barriers, barriers that the user calls are composed of its
+ * levels (coll/ml/barrier.c); by default they run here, on nodes and network.
+ */
 
 #include "coll/barrier.h"
 #include "split/call/call.h"
@@ -24,11 +24,11 @@ typedef struct barrier {
     catena_group_t *group;
     /* working */
     ctn_topo_t *topo;
-    uint64_t *words;  /* the members' */
-    uint64_t value;   /* what they hold once their members have come */
-    uint32_t arrived; /* members known to have come */
+    uint64_t *words;  /* the members' words */
+    uint64_t value;   /* of the words once their members have arrived */
+    uint32_t arrived; /* members known to have arrived */
     bool flat;
-    bool publishes; /* fence: the one that shows cards */
+    bool publishes; /* fence: the one that publishes records */
     unsigned round;
     bool sent;
 } barrier_t;
@@ -39,8 +39,8 @@ static bool is_flat(const ctn_topo_t *topo)
            ctn_topo_local_size(topo) <= CTN_FLAT_MEMBERS;
 }
 
-/** Words only grow: of several barriers under way the later may get here
- * first, and says then that the earlier ones were reached as well. */
+/** Raise a word to a value. Words only grow: of several barriers in progress a
+ * later one may get here first, which also completes the earlier ones. */
 static void raise_word(ctn_exec_t *exec, uint64_t *word, uint64_t *last,
                        uint64_t value)
 {
@@ -50,7 +50,8 @@ static void raise_word(ctn_exec_t *exec, uint64_t *word, uint64_t *last,
     }
 }
 
-/** Whether all who are missing, from barrier->seen on, ran on other cores. */
+/** Whether all missing members, from barrier->arrived on, last ran on other
+ * cores. */
 CTN_TURN static bool all_elsewhere(const barrier_t *barrier)
 {
     const ctn_topo_t *topo = barrier->topo;
@@ -64,7 +65,7 @@ CTN_TURN static bool all_elsewhere(const barrier_t *barrier)
     return true;
 }
 
-/** This member has come. */
+/** Signal that this member has arrived. */
 static inline void arrive(ctn_exec_t *exec, barrier_t *barrier, uint64_t seq)
 {
     ctn_topo_t *topo = barrier->topo;
@@ -91,14 +92,15 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Whether all members have come, after so many looks at who has not. */
+/** Whether all members have arrived; polls a missing member's word this often.
+ */
 CTN_TURN static bool all_arrived(ctn_exec_t *exec, barrier_t *barrier,
                                  uint32_t loads)
 {
     const ctn_topo_t *topo = barrier->topo;
     uint32_t n = ctn_topo_local_size(topo);
     while (barrier->arrived < n) {
-        /* A later barrier's value says that this one was reached, too. */
+        /* A later barrier's value implies that this one was reached. */
         const uint64_t *word =
             &barrier->words[barrier->arrived * topo->node_area.stride];
         if (!ctn_word_reaches(word, barrier->value, loads)) {
@@ -112,7 +114,8 @@ CTN_TURN static bool all_arrived(ctn_exec_t *exec, barrier_t *barrier,
     return true;
 }
 
-/** The flat barrier waits here for all members; else only the root does. */
+/** The flat barrier waits here for all members; otherwise only the root does.
+ */
 static ctn_step_t gather(ctn_op_t *op)
 {
     barrier_t *barrier = ctn_op_state(op);
@@ -201,7 +204,7 @@ static ctn_op_t *make_barrier(ctn_exec_t *exec, ctn_sequence_t *sequence)
     return ctn_barrier_create(ctn_group_of(sequence));
 }
 
-/** What its layers keep beside the slots. */
+/** Clear what the group's layers keep besides the slots. */
 static void clear(ctn_exec_t *exec, ctn_sequence_t *sequence)
 {
     ctn_attachment_t *a = ctn_group_of(sequence)->attachments;
@@ -219,7 +222,7 @@ void ctn_barrier_set_hooks(catena_group_t *group)
     group->sequence.hooks = &hooks;
 }
 
-/* ---- the node's fence ---- */
+/* ---- fence of the node ---- */
 
 static ctn_step_t begin_fence(ctn_op_t *op)
 {
@@ -301,7 +304,8 @@ static catena_status_t run_levels(catena_group_t *group, ctn_mode_t mode,
     return ctn_ml_run(&args, mode, request);
 }
 
-/** A flat barrier that is alone. False: it is to be an operation. */
+/** Run a flat barrier inline if no other operation is in progress. False: it
+ * must run as an operation. */
 CTN_TURN static bool run_inline(catena_group_t *group, catena_status_t *status)
 {
     ctn_exec_t *exec = group->exec;
@@ -324,7 +328,7 @@ CTN_TURN static bool run_inline(catena_group_t *group, catena_status_t *status)
     return true;
 }
 
-/** One that is the group's first, or cannot be run so. */
+/** Run a group's first barrier, or one that cannot run inline. */
 CTN_COLD static catena_status_t run_operation(catena_group_t *group)
 {
     if (group == NULL) {
@@ -343,7 +347,7 @@ CTN_TURN_FIRST catena_status_t catena_barrier(catena_group_t *group)
                : run_operation(group);
 }
 
-/** A barrier as a request, inactive. */
+/** Create an inactive request for a barrier. */
 static catena_status_t barrier_request(catena_group_t *group,
                                        catena_request_t **request)
 {

@@ -4,7 +4,7 @@
 
 #include "topo/topo.h"
 
-/* Between two blocks neither of which is plain. */
+/* Of copies between two non-contiguous blocks. */
 enum { STAGING_BYTES = 2048 };
 
 CTN_HOT bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i,
@@ -20,7 +20,7 @@ CTN_HOT bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i,
     if (bytes == 0 || side->displacements == NULL) {
         return true;
     }
-    /* The first element and the last, as addresses; CATENA_IN_PLACE, which is
+    /* Addresses of the first and the last element. CATENA_IN_PLACE, which is
      * refused elsewhere, is -1. */
     intptr_t at = (intptr_t)side->buffer;
     ptrdiff_t reach;
@@ -85,8 +85,7 @@ catena_status_t ctn_blocks_report_mismatch(const ctn_exec_t *exec,
 {
     ctn_error(exec->log,
               "alltoall: the block from rank %u to rank %u has %llu bytes; "
-              "expected %llu; give the same length where it is sent and where "
-              "it is received",
+              "expected %llu; the lengths of sender and receiver must match",
               from, to, (unsigned long long)found,
               (unsigned long long)expected);
     return CATENA_ERR_ARG;

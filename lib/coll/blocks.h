@@ -4,33 +4,34 @@
 #include "exec/exec.h"
 #include "type/datatype.h"
 
-/* What one buffer of an exchange holds: a block for each member of the group.
- * Sizes and positions within a block are those of its stream, the bytes of its
- * data one after the other; only here is known where they lie in memory. */
+/* The contents of one buffer of an exchange: a block for each member of the
+ * group. Sizes and positions within a block are those of its stream, the
+ * concatenated bytes of its data; only these functions know the memory layout.
+ */
 
 /** A block, or other data of one rank. Its stream is the memory at `base`,
- * unless `type` says how the data lie. */
+ * unless `type` describes the layout. */
 typedef struct ctn_span {
     unsigned char *base;
     size_t bytes;
-    catena_datatype_t type; /* NULL: plain memory */
+    catena_datatype_t type; /* NULL: contiguous memory */
 } ctn_span_t;
 
 /** The blocks of a buffer. Read-only once set; arrays are the caller's. */
 typedef struct ctn_blocks {
     unsigned char *base;
     catena_datatype_t type; /* of all elements; NULL: see types */
-    /* all alike */
+    /* uniform blocks */
     size_t bytes;   /* of each */
     ptrdiff_t step; /* from one to the next */
-    /* or each different: counts is not NULL */
+    /* or individual blocks: counts is not NULL */
     const size_t *counts; /* elements */
     const ptrdiff_t *displacements;
-    const catena_datatype_t *types; /* then displacements are in bytes */
+    const catena_datatype_t *types; /* if set, displacements are in bytes */
 } ctn_blocks_t;
 
-/** One side of a collective as it was given: one count, or arrays. What it does
- * not have is 0. */
+/** The arguments of one side of a collective: one count, or arrays. Those that
+ * it does not have are 0. */
 typedef struct ctn_coll_side {
     const void *buffer;
     size_t count;
@@ -42,7 +43,7 @@ typedef struct ctn_coll_side {
 
 /** n blocks of one length, of `count` elements of a type that is not NULL: sets
  * `bytes` and `step`.
- * @param[out] all bytes of all blocks
+ * @param[out] all total bytes
  * @return false: they do not fit the address space */
 static inline bool ctn_blocks_read_uniform(const ctn_coll_side_t *side,
                                            uint32_t n, ctn_blocks_t *blocks,
@@ -57,13 +58,13 @@ static inline bool ctn_blocks_read_uniform(const ctn_coll_side_t *side,
              __builtin_mul_overflow(blocks->step, (ptrdiff_t)n, &reach));
 }
 
-/** Block i of those with a length of their own, of a type that is not NULL: its
- * bytes are added to *all. Without displacements they lie one after the other.
+/** Check block i of those with individual lengths, of a type that is not NULL,
+ * and add its bytes to *all. Without displacements the blocks are contiguous.
  * @return false: it does not fit the address space, or lies outside it */
 bool ctn_block_fits(const ctn_coll_side_t *side, uint32_t i, size_t *all);
 
-/** Of an empty block nothing but its length may be looked at: its displacement
- * and the buffer may be anything. */
+/** Only the length of an empty block may be used: its displacement and the
+ * buffer are arbitrary. */
 static inline ctn_span_t ctn_blocks_at(const ctn_blocks_t *blocks,
                                        uint32_t rank)
 {
@@ -101,23 +102,23 @@ void ctn_span_read(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
                    size_t bytes, void *out);
 void ctn_span_write(ctn_exec_t *exec, const ctn_span_t *block, size_t from,
                     size_t bytes, const void *in);
-/** Copy a block to another of as many bytes; neither overlaps the other. */
+/** Copy a block to another of the same length; they do not overlap. */
 void ctn_span_copy(ctn_exec_t *exec, const ctn_span_t *target,
                    const ctn_span_t *source);
 
-/** A block of one rank for another is `found` bytes long where `expected` are
- * received: say so. @return ERR_ARG */
+/** Report that a block from one rank to another has `found` bytes where the
+ * receiver expects `expected`. @return ERR_ARG */
 catena_status_t ctn_blocks_report_mismatch(const ctn_exec_t *exec,
                                            uint32_t from, uint32_t to,
                                            uint64_t found, uint64_t expected);
 
 /** Offset of a block in this process's heap, or CTN_STAGED: some of it lies
- * elsewhere, or it is no plain memory. */
+ * elsewhere, or it is not contiguous. */
 uint64_t ctn_span_offset(const ctn_exec_t *exec, const ctn_span_t *block);
 
-/** Where the blocks of n members count from, as an offset in this process's
- * heap: the first when all are alike, else the start of the arena. CTN_STAGED:
- * not all of them are plain memory in the heap. */
+/** Base of the blocks of n members, as an offset in this process's heap: the
+ * first block if they are uniform, else the start of the arena. CTN_STAGED: not
+ * all blocks are contiguous memory in the heap. */
 uint64_t ctn_blocks_base(const ctn_exec_t *exec, const ctn_blocks_t *blocks,
                          uint32_t n);
 

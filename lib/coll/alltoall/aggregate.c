@@ -277,8 +277,8 @@ bool ctn_aggregate_check_mismatch(const ctn_op_t *op, uint64_t bytes)
             ctn_flag_count(ctn_word_load(&slot->word[0])) & ~CTN_AGGREGATE_FLAG;
         if (has_arrived(op, slot) && found != bytes) {
             ctn_error(op->exec->log,
-                      "alltoall: some ranks have blocks of %llu bytes, and "
-                      "this one of another length; give the same on all",
+                      "alltoall: some ranks have blocks of %llu bytes, this "
+                      "rank has another length; all ranks must have the same",
                       (unsigned long long)found);
             ctn_exec_abort(op->exec, CATENA_ERR_ARG);
             return true;

@@ -185,7 +185,7 @@ static inline uint32_t pairwise_fragment_count(uint32_t turn, uint32_t fragment)
 }
 
 _Static_assert(CTN_REMOTE_EAGER_BYTES < PAIRWISE_FRAGMENT,
-               "small blocks have no part");
+               "eager blocks have no fragment bit");
 
 /* ---- directions ---- */
 

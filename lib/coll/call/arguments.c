@@ -1,4 +1,5 @@
-/* Arguments of the collectives of levels: checked once, and said in bytes. */
+/* Validation of the arguments of hierarchical collectives; lengths become
+ * bytes. */
 
 #include <stdint.h>
 
@@ -6,7 +7,7 @@
 
 #include <catena/coll.h>
 
-/** What is being checked. */
+/** The arguments being checked, and the result. */
 typedef struct check {
     const ctn_coll_args_t *args;
     ctn_call_t *call;
@@ -65,7 +66,7 @@ static catena_status_t check_type(const check_t *check, const char *what,
     return CATENA_OK;
 }
 
-/** One block: what this rank alone gives or gets. */
+/** One block: what this rank alone sends or receives. */
 static catena_status_t read_span(const check_t *check, const char *what,
                                  const ctn_coll_side_t *side, ctn_span_t *span)
 {
@@ -112,8 +113,8 @@ static catena_status_t read_vector(const check_t *check, const char *what,
     return CATENA_OK;
 }
 
-/** A block for each rank. `vector`: of lengths of their own.
- * @param[out] all bytes of them together */
+/** A block for each rank. `vector`: of individual lengths.
+ * @param[out] all their total bytes */
 static catena_status_t read_blocks(const check_t *check, const char *what,
                                    const ctn_coll_side_t *side, bool vector,
                                    size_t *all)
@@ -149,9 +150,9 @@ static catena_status_t check_root(const check_t *check)
     return CATENA_OK;
 }
 
-/* ---- shapes ---- */
+/* ---- collectives ---- */
 
-/** How elements are combined. */
+/** The operation and type of a reduction. */
 static catena_status_t read_reducer(const check_t *check,
                                     catena_datatype_t type)
 {
@@ -172,8 +173,8 @@ static catena_status_t read_reducer(const check_t *check,
     catena_datatype_t unit = ctn_op_unit(op, type);
     if (unit->bytes > CTN_CHUNK_BYTES) {
         REFUSE(check,
-               "an element has %zu bytes; those of operations with a function "
-               "may have %u",
+               "an element has %zu bytes; user-defined operations allow at "
+               "most %u",
                unit->bytes, CTN_CHUNK_BYTES);
         return CATENA_ERR_UNSUPPORTED;
     }
@@ -194,7 +195,9 @@ static catena_status_t validate_bcast(const check_t *check, bool *nothing)
     return status;
 }
 
-/** reduce, allreduce, scan, exscan: vectors. `gets`: this rank gets one. */
+/** reduce, allreduce, scan, exscan: vectors. `receives`: this rank has a
+ * result.
+ */
 static catena_status_t read_vectors(const check_t *check, bool receives,
                                     bool *nothing)
 {
@@ -226,7 +229,7 @@ static catena_status_t validate_reduction(const check_t *check, bool *nothing)
     return status;
 }
 
-/** What this rank gives of blocks that all are in one buffer, or gets. */
+/** This rank's block, sent or received, of a buffer with all blocks. */
 static catena_status_t read_own(const check_t *check, const char *what,
                                 const ctn_coll_side_t *side,
                                 bool may_be_in_place, ctn_span_t *own)
@@ -240,8 +243,8 @@ static catena_status_t read_own(const check_t *check, const char *what,
     return CATENA_OK;
 }
 
-/** gather, allgather, and scatter, which is gather the other way round: `all`
- * is the side with a block for each rank, `one` that with this rank's. */
+/** gather, allgather, and scatter, which is the inverse of gather: `all` is the
+ * side with a block for each rank, `one` that with this rank's block. */
 static catena_status_t read_gathering(const check_t *check, const char *all,
                                       const ctn_coll_side_t *all_side,
                                       const char *one,
@@ -261,11 +264,11 @@ static catena_status_t read_gathering(const check_t *check, const char *all,
         status = read_own(check, one, one_side, has_all, own);
     }
     if (status == CATENA_OK && !rooted && bytes == 0 && own->bytes > 0) {
-        REFUSE(check, "send has %zu bytes; expected 0, as recv says",
-               own->bytes);
+        REFUSE(check, "send has %zu bytes; expected 0, like recv", own->bytes);
         status = CATENA_ERR_ARG;
     }
-    /* With lengths of their own those who have one block do not know. */
+    /* With individual lengths, the ranks with one block do not know the others.
+     */
     *nothing = (has_all ? bytes : own->bytes) == 0 &&
                (!rooted || !composition->lengths);
     return status;

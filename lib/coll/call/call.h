@@ -3,7 +3,7 @@
 
 #include "coll/ml/ml.h"
 
-/** A collective as it was given. What it does not have is 0. */
+/** The arguments of a collective. Those that it does not have are 0. */
 typedef struct ctn_coll_args {
     const ctn_composition_t *composition;
     ctn_coll_side_t send;
@@ -13,15 +13,17 @@ typedef struct ctn_coll_args {
     catena_group_t *group;
 } ctn_coll_args_t;
 
-/** Check it (its group is not NULL) and say it in other words. What is looked
- * at on this rank alone is checked there alone.
- * @param[out] call    its `waits` and `holds` are false
- * @param[out] nothing no data are moved, as all ranks see
+/** Validate the arguments (the group is not NULL). Arguments that are
+ * significant on this rank only are checked on this rank only.
+ * @param[out] call    the validated call; its `waits` and `holds` are false
+ * @param[out] nothing no data are moved, on all ranks
  * @return ERR_ARG, ERR_UNSUPPORTED (logged) */
 catena_status_t ctn_ml_validate(const ctn_coll_args_t *args, ctn_call_t *call,
                                 bool *nothing);
 
-/** What all public functions do: check, and run or make a request. */
+/** Body of all public functions: validate, and run the call or create a
+ * request.
+ */
 catena_status_t ctn_ml_run(const ctn_coll_args_t *args, ctn_mode_t mode,
                            catena_request_t **request);
 

@@ -1,5 +1,4 @@
-/* The public functions of the collectives of levels, but for those of blocks.
- */
+/* Public functions of the hierarchical collectives, except those of blocks. */
 
 #include "coll/call/publish.h"
 

@@ -1,4 +1,4 @@
-/* The public functions of collectives of blocks. */
+/* Public functions of the collectives of blocks. */
 
 #include "coll/call/publish.h"
 

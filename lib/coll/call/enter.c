@@ -1,4 +1,4 @@
-/* From a call to what runs it: at once, as an operation, or as a request. */
+/* From a call to its execution: inline, as an operation, or as a request. */
 
 #include <catena/coll.h>
 #include <stdint.h>
@@ -6,7 +6,7 @@
 #include "coll/call/call.h"
 #include "split/call/call.h"
 
-/** The hierarchy that a blocking call goes by, if that is built; else NULL. */
+/** The hierarchy for a blocking call if it is built, else NULL. */
 static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
                                     bool in_order)
 {
@@ -19,9 +19,10 @@ static const ctn_hierarchy_t *built(const ctn_ml_config_t *config,
                                                               : NULL;
 }
 
-/** On a single level, alone, and short: the component may run it at once. The
- * level has all ranks: that of a rank that is alone in its subgroup below may
- * have other members. */
+/** On a single level, without other operations, and for a short message, the
+ * component may run the collective inline. The level must have all ranks: the
+ * level of a rank that is the only one in its subgroup below may have other
+ * members. */
 CTN_HOT static bool run_level_inline(const catena_group_t *group,
                                      const ctn_composition_t *composition,
                                      const ctn_ml_config_t *config,
@@ -66,9 +67,9 @@ CTN_HOT static bool run_call_inline(const ctn_call_t *call,
                             &basic, status);
 }
 
-/** What most calls are, a few elements of a fixed type between two buffers, is
- * checked and run here, if it can run at once. False: it is to go the long way,
- * on which it is refused, too. */
+/** Validate and run the most frequent calls, a few elements of a predefined
+ * type between two buffers, if they can run inline. False: the general path
+ * runs the call, or rejects it. */
 CTN_HOT static bool run_args_inline(const ctn_coll_args_t *args,
                                     catena_status_t *status)
 {
@@ -76,7 +77,7 @@ CTN_HOT static bool run_args_inline(const ctn_coll_args_t *args,
     const ctn_chain_place_t *place = &args->group->chain.place;
     catena_datatype_t type = args->recv.type;
     const void *in = args->send.buffer;
-    /* Of a reduce the root alone has one. */
+    /* Only the root of a reduce has a receive buffer. */
     bool receives = composition->single_level_kind != CTN_REDUCE ||
                     (uint32_t)args->root == place->rank;
     void *out = receives ? (void *)(uintptr_t)args->recv.buffer : NULL;
@@ -109,7 +110,7 @@ CTN_HOT static bool run_args_inline(const ctn_coll_args_t *args,
                             status);
 }
 
-/** The caller may free types and the operation before it ends. */
+/** The caller may free types and the operation before the call ends. */
 static void hold(ctn_call_t *call)
 {
     catena_datatype_t types[] = {call->in.type, call->out.type, call->all.type,
@@ -136,9 +137,9 @@ void ctn_call_drop(const ctn_call_t *call)
     }
 }
 
-/** Wait until it is known whether the order of ranks needs a hierarchy of its
- * own: the program starts nothing else meanwhile, so all ranks ask for that, if
- * at all, at the same point. */
+/** Wait until it is known whether the order of ranks needs a separate
+ * hierarchy: the caller starts nothing else meanwhile, so all ranks request
+ * that hierarchy, if needed, at the same point. */
 static catena_status_t await_order(const ctn_call_t *call)
 {
     ctn_exec_t *exec = call->group->exec;
@@ -163,7 +164,7 @@ static ctn_op_t *make_op(const ctn_call_t *call)
     return op;
 }
 
-/** The same, on a duplicate of its group. */
+/** An operation on a hidden duplicate of the group. */
 static ctn_op_t *make_hidden_op(ctn_call_t *call)
 {
     ctn_op_t *op = make_op(call);

@@ -5,8 +5,9 @@
 
 #include "coll/call/call.h"
 
-/* Each has three forms of the same parameters: PUBLISH(name, (parameters but
- * the group), what they are in a ctn_coll_args_t). */
+/* Defines the three forms of a collective, with the same parameters:
+ * PUBLISH(name, (parameters except the group), members of its ctn_coll_args_t).
+ */
 #define LIST(...) __VA_ARGS__
 #define PUBLISH(name, parameters, ...)                                         \
     CTN_HOT catena_status_t catena_##name(LIST parameters,                     \
@@ -31,7 +32,7 @@
         return ctn_ml_run(&args, CTN_PERSISTENT, request);                     \
     }
 
-/* The sides that several of them have. */
+/* Common forms of sides. */
 #define SEND(of_count, of_type)                                                \
     .send = {.buffer = send, .count = of_count, .type = of_type}
 #define RECV(of_count, of_type)                                                \

@@ -85,7 +85,7 @@ static catena_status_t set_family(catena_group_t *group,
     return CATENA_OK;
 }
 
-/** A setting that is a number, or auto: 0. */
+/** A numeric setting; auto is 0. */
 typedef struct number {
     const char *name;
     size_t offset; /* in ctn_selector_t */
@@ -152,7 +152,7 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
         }
     }
     ctn_error(group->exec->log,
-              "a group has no setting '%s'; there are alltoall_algorithm, "
+              "a group has no setting '%s'; expected alltoall_algorithm, "
               "alltoall_leaders, alltoall_radix, alltoall_window, hierarchy, "
               "subgroup, COLLECTIVE_hierarchy and COLLECTIVE_algorithm for "
               "barrier, bcast, reduce, "
@@ -161,11 +161,11 @@ catena_status_t catena_group_set(catena_group_t *group, const char *name,
     return CATENA_ERR_ARG;
 }
 
-/* ---- choosing ---- */
+/* ---- selection ---- */
 
-/** Leaders per node when nobody says how many: one for each NUMA domain that
- * members are bound to, as [Peng] (6.1) has it, at least one. Every member
- * sees the same roster, so all find the same number. */
+/** Default number of leaders per node: one for each NUMA domain that members
+ * are bound to, as in [Peng] (6.1), at least one. All members have the same
+ * member table, so all get the same number. */
 static uint32_t default_leaders(const ctn_topo_t *topo)
 {
     const ctn_member_table_t *member_table = &topo->member_table;
@@ -186,12 +186,13 @@ static const char *refusal(const ctn_alltoall_t *call, const ctn_topo_t *topo,
     case CTN_ALLTOALL_SHIFT:
         return call->in_place ? "in place: rounds must pair the ranks" : NULL;
     case CTN_ALLTOALL_BRUCK:
-        return call->vector ? "Bruck's blocks must be of one length" : NULL;
+        return call->vector ? "Bruck requires blocks of one length" : NULL;
     case CTN_ALLTOALL_MORTON:
-        return call->vector      ? "Morton's blocks must be of one length"
-               : call->in_place  ? "in place: rounds must pair the ranks"
-               : topo->nodes > 1 ? "several nodes: not all memory is in reach"
-                                 : NULL;
+        return call->vector     ? "Morton requires blocks of one length"
+               : call->in_place ? "in place: rounds must pair the ranks"
+               : topo->nodes > 1
+                   ? "several nodes: not all memory is within reach"
+                   : NULL;
     case CTN_ALLTOALL_LEADERS:
         return topo->nodes == 1 ? "one node: the shared heap is used directly"
                                 : NULL;
@@ -211,7 +212,7 @@ static uint32_t members_on_largest(const ctn_member_table_t *member_table)
     return most;
 }
 
-/** What the tuning says; kept, since the same size comes again. */
+/** Look up the tuning; the result is kept, since the same size often recurs. */
 static catena_status_t look_up(ctn_selector_t *selector,
                                const ctn_alltoall_t *call)
 {
@@ -256,7 +257,7 @@ static catena_status_t look_up(ctn_selector_t *selector,
     return CATENA_OK;
 }
 
-/** What an algorithm that was named cannot do goes directly. */
+/** Replace a requested algorithm that cannot run by the direct one. */
 static void refuse(const ctn_alltoall_t *call, ctn_selection_t *s)
 {
     const char *reason = refusal(call, call->topo, s->family);
@@ -296,7 +297,7 @@ catena_status_t ctn_alltoall_select(ctn_selector_t *selector,
     return CATENA_OK;
 }
 
-/* ---- explaining ---- */
+/* ---- explanation ---- */
 
 void ctn_alltoall_explain(catena_group_t *group, char *text, size_t bytes)
 {

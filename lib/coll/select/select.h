@@ -4,8 +4,8 @@
 #include "coll/alltoall/alltoall.h"
 #include "model/tuning.h"
 
-/* Which algorithm an alltoall runs: what the group's settings ask for, or what
- * is best by facts that all members share; and why. */
+/* Selection of the algorithm of an alltoall: the one that the group's settings
+ * request, or the best one by facts that all members share; and the reason. */
 
 typedef enum ctn_alltoall_kind {
     CTN_ALLTOALL_DIRECT,
@@ -18,55 +18,57 @@ typedef enum ctn_alltoall_kind {
 typedef struct ctn_family {
     const char *name;
     ctn_alltoall_kind_t kind;
-    /* through leaders */
+    /* of leader algorithms */
     bool one_leader;
     ctn_placement_t placement;
     bool overlap;
 } ctn_family_t;
 
-/** NULL: there is none of that name. */
+/** NULL: no algorithm has this name. */
 const ctn_family_t *ctn_family_named(const char *name);
 
-/** What will run, and why not something else. */
+/** The selected algorithm, its parameters and the reason. */
 typedef struct ctn_selection {
     const ctn_family_t *family; /* NULL: none yet */
     uint32_t leaders;
     uint32_t radix;
     uint32_t window;
-    size_t direct_above; /* through leaders: larger vector blocks go directly */
-    const char *reason;  /* as long as the choice */
+    size_t direct_above; /* leaders: larger vector blocks are sent directly */
+    const char *reason;  /* valid as long as the selector */
 } ctn_selection_t;
 
-/** What the tuning says for one size; asked for again and again. */
+/** The tuning's result for one size, kept for the next call. */
 typedef struct ctn_tuned {
     bool vector;
     size_t bytes;
     ctn_selection_t selection;
-    size_t direct_above_w; /* alltoallw: leaders carry no larger blocks */
+    size_t direct_above_w; /* alltoallw: the same limit */
     char reason[80];
 } ctn_tuned_t;
 
-/** What catena_group_set chose for a group, and what ran last. */
+/** The settings of a group by catena_group_set, and the last selection. */
 typedef struct ctn_selector {
     ctn_attachment_t attachment;
     const ctn_family_t *family; /* NULL: auto */
-    uint32_t leaders;           /* these: 0: auto */
+    uint32_t leaders;           /* 0: auto */
     uint32_t radix;
     uint32_t window;
-    ctn_topo_t *topo;     /* with its roster, once it is there */
-    ctn_tuning_t *tuning; /* NULL: not asked yet */
+    ctn_topo_t *topo;     /* with its member table, once it exists */
+    ctn_tuning_t *tuning; /* NULL: not opened yet */
     ctn_tuned_t tuned;
     ctn_selection_t last;
-    uint32_t nodes;      /* where that ran */
-    size_t inline_bytes; /* blocks of so many, as the last ones, go by rows on
-                           one node; 0: they do not */
+    uint32_t nodes; /* of the last run */
+    /* A blocking call with blocks of this length, like the last call, can run
+     * inline on one node; 0: none can. */
+    size_t inline_bytes;
 } ctn_selector_t;
 
-/** The choice of a group; NULL: no memory. */
+/** The selector of a group; NULL: no memory. */
 ctn_selector_t *ctn_selector_of(catena_group_t *group);
 
-/** What this call is to run, by facts that all members share; in choice->last.
- * The call's topology is there. @return ERR_NO_MEMORY, ERR_ARG (tuning) */
+/** Select the algorithm for a call, by facts that all members share, into
+ * selector->last. The call's topology exists. @return ERR_NO_MEMORY, ERR_ARG
+ * (tuning) */
 catena_status_t ctn_alltoall_select(ctn_selector_t *selector,
                                     const ctn_alltoall_t *call);
 

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-/* ---- which pieces there are ---- */
+/* ---- the fragments ---- */
 
-/** Bytes of the pair of a member here with one there. */
+/** Bytes of the block between a member here and a rank of another node. */
 static inline size_t pair_bytes(const ctn_geometry_t *g, uint32_t here,
                                 uint32_t there_rank, bool outgoing)
 {
@@ -20,8 +20,8 @@ static const ctn_member_t *members_of(const ctn_geometry_t *g, uint32_t node)
     return &g->member_table->member[g->member_table->first[node]];
 }
 
-/** Which of a message's pairs has what length, from either end; to be added up
- * for all of them. */
+/** Digest of the length of one block; the sum over all blocks of a message is
+ * the same on both nodes. */
 static inline uint64_t digest_of(uint32_t sender, uint32_t receiver,
                                  size_t bytes)
 {
@@ -29,7 +29,7 @@ static inline uint64_t digest_of(uint32_t sender, uint32_t receiver,
     return (pair * UINT64_C(0xff51afd7ed558ccd) | 1) * bytes;
 }
 
-/** What goes between this node and another, one way. */
+/** The message between this node and another, in one direction. */
 static ctn_fragment_header_t message_of(const ctn_geometry_t *g, uint32_t node,
                                         bool outgoing)
 {
@@ -54,7 +54,7 @@ static ctn_fragment_header_t message_of(const ctn_geometry_t *g, uint32_t node,
     return message;
 }
 
-/** Bytes of piece `number` of a message of `all` bytes. */
+/** Bytes of fragment `number` of a message of `all` bytes. */
 static size_t fragment_bytes(size_t all, uint32_t number)
 {
     size_t start = (size_t)number * CTN_LEADER_STAGING_BYTES;
@@ -102,14 +102,14 @@ static ctn_fragment_header_t message_of_round(const ctn_geometry_t *g,
                            : message_of(g, node, outgoing);
 }
 
-/** The first of a round's pieces that are a leader's. */
+/** The first fragment of a round that belongs to a leader. */
 static uint32_t first_number(const ctn_geometry_t *g, uint32_t leader,
                              uint32_t round)
 {
     return (leader + g->leaders - round % g->leaders) % g->leaders;
 }
 
-/** Point the cursor at the first piece of a round that is in its part of the
+/** Move the cursor to the round's first fragment in the current part of the
  * order. */
 static void enter_round(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
                         ctn_cursor_t *c)
@@ -117,14 +117,15 @@ static void enter_round(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
     uint32_t number = first_number(g, leader, c->round);
     if (!c->opening && number == 0 &&
         c->round / g->leaders < CTN_LEADER_STAGING_SLOTS) {
-        number = ctn_opening(g, leader) * g->leaders; /* were in the opening */
+        number = ctn_opening(g, leader) *
+                 g->leaders; /* the others were in the opening */
     }
     c->of = message_of_round(g, c->round, outgoing);
     c->at = (ctn_leader_fragment_t){node_of_round(g, c->round), number,
                                     fragment_bytes(c->of.bytes, number)};
 }
 
-/** Go on to the next round as long as there is nothing left of this one. */
+/** Advance to the next round while the current one has no fragments left. */
 static void skip_empty(const ctn_geometry_t *g, uint32_t leader, bool outgoing,
                        ctn_cursor_t *c)
 {
@@ -181,14 +182,14 @@ uint64_t ctn_leader_fragment_count(const ctn_geometry_t *g, uint32_t leader,
 
 /* ---- copying ---- */
 
-/** A piece as a walk over the pairs of members of two nodes. */
+/** Traversal of a fragment over the pairs of members of two nodes. */
 typedef struct walk {
     const ctn_member_t *there;
-    uint32_t outer, inner; /* the pair it is at */
+    uint32_t outer, inner; /* the current pair */
     uint32_t inner_count;
     bool here_outer; /* this node's members are the outer loop */
     bool outgoing;
-    size_t within; /* the pair's block */
+    size_t within; /* position in the pair's block */
     size_t left;   /* bytes */
 } walk_t;
 
@@ -211,7 +212,7 @@ static void next_pair(walk_t *walk)
     }
 }
 
-/** Go to a position in the message. */
+/** Move to a position in the message. */
 static void seek(const ctn_geometry_t *g, walk_t *walk, size_t position)
 {
     if (g->rows == NULL) {
@@ -247,7 +248,7 @@ static walk_t walk_of(const ctn_geometry_t *g,
     return walk;
 }
 
-/** What comes next of the walk: whose it is, and which part of which block. */
+/** The next contiguous bytes of a traversal: their members and block. */
 typedef struct stretch {
     uint32_t here;
     uint32_t there; /* rank */
@@ -255,8 +256,8 @@ typedef struct stretch {
     size_t bytes;
 } stretch_t;
 
-/** With this node outside, consecutive members there are consecutive blocks
- * of one buffer: as many as follow each other are one stretch. */
+/** If this node's members are the outer loop, consecutive ranks of the other
+ * node have consecutive blocks in one buffer, which are one stretch. */
 static stretch_t next_stretch(const ctn_geometry_t *g, walk_t *walk)
 {
     stretch_t s = {here_of(walk), rank_there(walk), walk->within, 0};
@@ -279,7 +280,7 @@ static stretch_t next_stretch(const ctn_geometry_t *g, walk_t *walk)
     return s;
 }
 
-/** Most blocks are small and of few sizes. */
+/** Most blocks are small and have one of a few sizes. */
 static inline void copy(unsigned char *target, const unsigned char *source,
                         size_t bytes)
 {
@@ -298,7 +299,7 @@ static inline void copy(unsigned char *target, const unsigned char *source,
     }
 }
 
-/** Where a stretch lies in the buffer of a member within reach. */
+/** Address of a stretch in the buffer of a member, if that is within reach. */
 static unsigned char *reach(const ctn_geometry_t *g,
                             const ctn_leader_side_t *side, const stretch_t *s,
                             bool outgoing)
@@ -314,7 +315,8 @@ static unsigned char *reach(const ctn_geometry_t *g,
     return base + (outgoing ? row->send_at : row->receive_at) + s->from;
 }
 
-/** Without data nothing is walked over, when all members take part. */
+/** Whether all members take part; then a simulation without data needs no
+ * traversal. */
 static bool all_there(const ctn_geometry_t *g, const ctn_leader_side_t *side)
 {
     uint32_t n = ctn_member_table_count(g->member_table, g->node);
@@ -326,7 +328,7 @@ static bool all_there(const ctn_geometry_t *g, const ctn_leader_side_t *side)
     return true;
 }
 
-/** One stretch of this member's own blocks, which may be of any type. */
+/** Copy a stretch of this member's own blocks, which may have any type. */
 static void copy_own(ctn_exec_t *exec, const ctn_blocks_t *own,
                      const stretch_t *s, bool outgoing, unsigned char *staging)
 {

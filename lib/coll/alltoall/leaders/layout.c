@@ -24,8 +24,8 @@ static bool is_first_of_domain(const int32_t *domains, uint32_t member)
     return true;
 }
 
-/** Members in the order: the first of each domain, then the second of each,
- * and so on; the i-th of that order. */
+/** The i-th member in this order: the first of each domain, then the second of
+ * each, and so on. */
 static uint32_t spread_over_domains(const int32_t *domains, uint32_t n,
                                     uint32_t i)
 {
@@ -55,7 +55,8 @@ uint32_t ctn_leader_layout_member(const int32_t *domains, uint32_t n,
                            : spread_evenly(n, count, i);
 }
 
-/** NUMA domains of the node's members; NULL when one is not bound to any. */
+/** NUMA domains of the node's members; NULL if some member is not bound to one.
+ */
 static int32_t *domains_of(const ctn_topo_t *topo)
 {
     uint32_t n = ctn_topo_local_size(topo);
@@ -269,22 +270,23 @@ static void finish(ctn_op_t *op)
     }
 }
 
-static const ctn_phase_t phases[] = {{"open", begin},
-                                     {"host", open_own_ports},
+static const ctn_phase_t phases[] = {{"begin", begin},
+                                     {"open ports", open_own_ports},
                                      {"collect", collect},
                                      {"exchange", exchange},
                                      {"publish", broadcast_node},
-                                     {"settle", mark_ready},
+                                     {"mark ready", mark_ready},
                                      {NULL, NULL}};
 
 static const ctn_algorithm_t build_algorithm = {
-    .name = "plan",
+    .name = "leader layout",
     .state_bytes = sizeof(layout_build_t),
     .phases = phases,
     .finish = finish,
 };
 
-/** The words of the ports here, and at the root those of the node. */
+/** Clear the words of this member's ports and, at the root, those of the node.
+ */
 static void clear(ctn_exec_t *exec, ctn_attachment_t *attachment)
 {
     (void)exec;

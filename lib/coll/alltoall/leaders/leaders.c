@@ -1,27 +1,28 @@
-/* A2A-2 l-a2a, A2A-3 mpml, A2A-4 nmpml, A2A-5 onmpml: alltoall through
- * leaders. Peng, Liu, Xie: GLEX-Alltoall, Algorithms 1 to 5; one
- * implementation with the number of leaders, their placement and the overlap
- * as parameters. Messages between nodes: one per pair of nodes and
- * CTN_LEADER_STAGING_BYTES. Memory: CTN_LEADER_STAGING_SLOTS pieces per virtual
- * leader, for each ring it receives on and each operation it sends for,
- * whatever the size of the message; alltoallv: 4 p rows of 32 bytes at each
- * member. Differs from the paper: virtual leaders, so nodes of any size work;
- * nodes are paired, so that in place needs no second buffer; blocks are
- * transposed in the gather, so that what arrives is copied once; blocks that
- * stay on the node go from member to member without a leader; the two barriers
- * are words that only those wait for who need them. Without overlap the steps
- * (gather, send, receive, scatter) follow each other for as many pieces as
- * there are staging slots, then again.
+/* A2A-2 l-a2a, A2A-3 mpml, A2A-4 nmpml, A2A-5 onmpml: alltoall through leaders.
+ * Peng, Liu, Xie: GLEX-Alltoall, Algorithms 1 to 5; one implementation with the
+ * number of leaders, their placement and the overlap as parameters. Messages
+ * between nodes: one for each pair of nodes and CTN_LEADER_STAGING_BYTES.
+ * Memory: CTN_LEADER_STAGING_SLOTS fragments per virtual leader, for each
+ * generation that it receives on and each operation that it sends for,
+ * independent of the size of the message; alltoallv: 4 p table entries of 32
+ * bytes at each member.
+ * Differs from the paper: virtual leaders, so nodes of any size work; nodes are
+ * paired, so that CATENA_IN_PLACE needs no second buffer; blocks are transposed
+ * in the gather, so that received data are copied once; blocks within a node do
+ * not go through a leader; flags replace the two barriers, and only the members
+ * that need them wait for them. Without overlap the steps (gather, send,
+ * receive, scatter) run one after the other for as many fragments as there are
+ * staging slots, then again.
  *
- * Buffers in the heap are read and written by the leaders. A member whose
- * buffer is elsewhere fills its part into the opened piece itself, and takes
- * its part from the delivered piece: the leader's staging bounds the memory,
- * and each byte is still copied once. */
+ * The leaders read and write buffers in the heap. A member with a buffer
+ * elsewhere copies its share into each opened fragment and out of each
+ * delivered fragment itself: the leader's staging bounds the memory, and each
+ * byte is still copied once. */
 
 #include "coll/alltoall/leaders/leaders.h"
 #include "coll/alltoall/aggregate.h"
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 static ctn_step_t need_layout(ctn_op_t *op)
 {
@@ -33,7 +34,7 @@ static ctn_step_t need_layout(ctn_op_t *op)
                                   a->params.placement, &a->layout);
 }
 
-/** Leaders take what is not for this node and not too large. */
+/** Whether leaders send a block: it is for another node and not too large. */
 static bool led(const ctn_leaders_t *a, uint32_t index, size_t bytes)
 {
     const uint32_t *first = a->topo->member_table.first;
@@ -42,7 +43,7 @@ static bool led(const ctn_leaders_t *a, uint32_t index, size_t bytes)
            (index < first[node] || index >= first[node + 1]);
 }
 
-/** Write down what leaders are to know of each block. */
+/** Describe each block to the leaders. */
 static void fill_blocks(ctn_op_t *op, ctn_leaders_t *a,
                         ctn_leader_block_t *rows)
 {
@@ -64,8 +65,9 @@ static void fill_blocks(ctn_op_t *op, ctn_leaders_t *a,
     }
 }
 
-/** Rows of this operation, filled in; an offset. They stay for who comes late:
- * a member that moves its parts itself reads all of its node's. */
+/** Write this operation's table of blocks; *offset is its place in the arena.
+ * It stays valid for late readers: a member that copies its share itself reads
+ * the tables of all members of its node. */
 static catena_status_t write_blocks(ctn_op_t *op, ctn_leaders_t *a,
                                     uint64_t *offset)
 {
@@ -86,7 +88,7 @@ static catena_status_t write_blocks(ctn_op_t *op, ctn_leaders_t *a,
     return CATENA_OK;
 }
 
-/** Say to the node where this member's buffers are. */
+/** Publish this member's buffers to the node. */
 static catena_status_t publish(ctn_op_t *op, ctn_leaders_t *a)
 {
     const ctn_alltoall_t *call = &a->call;
@@ -102,7 +104,8 @@ static catena_status_t publish(ctn_op_t *op, ctn_leaders_t *a)
     return status;
 }
 
-/** Blocks that no leader carries: of the node, and large ones of others. */
+/** Exchange the blocks that leaders do not send: those of the node, and large
+ * ones for other nodes. */
 static void begin_local(ctn_leaders_t *a)
 {
     bool vector = a->call.vector;
@@ -148,7 +151,7 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** What one member of the node has posted. */
+/** Store the addresses of a member's buffers, from its descriptor. */
 static void read_descriptor(ctn_leaders_t *a, uint32_t i,
                             const ctn_buffer_descriptor_t *descriptor)
 {
@@ -165,14 +168,15 @@ static void read_descriptor(ctn_leaders_t *a, uint32_t i,
     a->layout->rows[a->set][i] = descriptor->rows != CTN_STAGED
                                      ? ctn_pointer(peer, descriptor->rows)
                                      : NULL;
-    if (!own) { /* our own are within our reach wherever they are */
+    if (!own) { /* our own buffers are always within reach */
         a->any_staged_send |= *source == NULL;
         a->any_staged_receive |= *target == NULL;
     }
 }
 
-/** Learn where the buffers of the node's members are, and how long the blocks
- * in them. For leaders, and for who does a part of their work. NEXT: known. */
+/** Read the buffer descriptors of the node's members, and the lengths of their
+ * blocks. For leaders, and for members that do a share of their work. NEXT:
+ * done. */
 static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
 {
     bool leads = a->layout->ports > 0;
@@ -189,7 +193,7 @@ static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
             return CTN_STEP_WAIT;
         }
         if (a->call.vector && descriptor->rows == CTN_STAGED) {
-            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY); /* as that member */
+            return ctn_op_fail(op, CATENA_ERR_NO_MEMORY); /* like that member */
         }
         if (descriptor->bytes != (a->call.vector ? 0 : a->call.receive.bytes)) {
             (void)ctn_blocks_report_mismatch(
@@ -209,9 +213,9 @@ static ctn_step_t learn_buffers(ctn_op_t *op, ctn_leaders_t *a)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/* ---- everything together ---- */
+/* ---- progress ---- */
 
-/** The hosted ports: NEXT when all are through. */
+/** Advance this member's ports. NEXT: all are done. */
 static ctn_step_t advance_ports(ctn_op_t *op, ctn_leaders_t *a)
 {
     ctn_leader_layout_t *layout = a->layout;
@@ -231,7 +235,7 @@ static ctn_step_t advance_ports(ctn_op_t *op, ctn_leaders_t *a)
     return done ? CTN_STEP_NEXT : moved ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
-/** A host says that it is through with the buffers of its node. */
+/** A leader announces that it no longer needs the buffers of its node. */
 static void depart(ctn_op_t *op, ctn_leaders_t *a)
 {
     uint32_t me = ctn_topo_local_rank(a->topo);
@@ -243,7 +247,7 @@ static void depart(ctn_op_t *op, ctn_leaders_t *a)
     }
 }
 
-/** What leaders do, and what is done for them. */
+/** Advance the leaders' work, and this member's share of it. */
 static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
 {
     if (!a->known) {
@@ -271,8 +275,8 @@ static ctn_step_t exchange_led(ctn_op_t *op, ctn_leaders_t *a)
     return moved || served == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
-/** After a long wait: a block that a leader has found to be missing may be one
- * that this member waits for, or its sender may go without leaders. */
+/** For long waits: this member may wait for a block for which a leader has
+ * found a mismatch, or for a block whose sender does not use leaders. */
 CTN_COLD static void check_mismatch(ctn_op_t *op, ctn_leaders_t *a)
 {
     a->peer_checks = op->exec->peer_checks;
@@ -308,7 +312,7 @@ static ctn_step_t exchange(ctn_op_t *op)
     return moved || led == CTN_STEP_MOVED ? CTN_STEP_MOVED : CTN_STEP_WAIT;
 }
 
-/** Our buffers are our own again when all hosts on the node are through. */
+/** The caller may reuse its buffers when all leaders of the node are done. */
 static ctn_step_t wait_for_leaders(ctn_op_t *op)
 {
     ctn_leaders_t *a = ctn_op_state(op);
@@ -331,7 +335,7 @@ static ctn_step_t wait_for_leaders(ctn_op_t *op)
     return ctn_pairwise_end(op, &a->local);
 }
 
-static const ctn_phase_t phases[] = {{"plan", need_layout},
+static const ctn_phase_t phases[] = {{"layout", need_layout},
                                      {"begin", begin},
                                      {"exchange", exchange},
                                      {"wait for leaders", wait_for_leaders},

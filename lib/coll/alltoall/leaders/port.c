@@ -1,4 +1,4 @@
-/* The work of a virtual leader: gather pieces from its node and send them to
+/* The work of a virtual leader: gather fragments from its node and send them to
  * its peers, receive theirs and scatter them. */
 
 #include "coll/alltoall/leaders/leaders.h"
@@ -15,7 +15,7 @@ static unsigned char *send_staging(const ctn_leaders_t *a,
                             fragment % CTN_LEADER_STAGING_SLOTS);
 }
 
-/** The next piece to be sent. */
+/** The next fragment to be sent. */
 static const ctn_cursor_t *next_out(const ctn_port_run_t *run)
 {
     return run->sent < run->opened
@@ -46,7 +46,8 @@ static bool gather_fragment(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
     return true;
 }
 
-/** Whether the members outside the heap have filled in the next piece. */
+/** Whether the members with buffers outside the heap have filled the next
+ * fragment. */
 static bool filled_in(ctn_op_t *op, const ctn_leaders_t *a,
                       const ctn_port_t *port)
 {
@@ -67,21 +68,22 @@ static bool filled_in(ctn_op_t *op, const ctn_leaders_t *a,
     return true;
 }
 
-/** Whom to name when a node is waited for. */
+/** The rank reported when the operation waits for a node. */
 static uint32_t first_rank(const ctn_leaders_t *a, uint32_t node)
 {
     return a->topo->member_table.member[a->topo->member_table.first[node]].rank;
 }
 
-/* A grant names the last piece that may be sent, and its slot; this leader's
- * pieces before it, save the opening, are in the slots before. */
+/* A CTS holds the number of the last fragment that may be sent, and its slot;
+ * this leader's fragments before it, except the opening, use the preceding
+ * slots. */
 
 static uint64_t cts_for(uint32_t number, uint64_t slot)
 {
     return ((uint64_t)number + 1) * CTN_LEADER_STAGING_SLOTS + slot;
 }
 
-/** Slot at the other side of the next piece to be sent; -1: none yet. */
+/** Receive slot of the next fragment to be sent; -1: no CTS yet. */
 static int slot_there(const ctn_op_t *op, const ctn_leaders_t *a,
                       const ctn_port_t *port)
 {
@@ -132,7 +134,7 @@ static catena_status_t put_fragment(ctn_op_t *op, ctn_leaders_t *a,
         &run->pending[run->sent % CTN_LEADER_STAGING_SLOTS]);
 }
 
-/** 1: a piece was sent, 0: none could be, < 0: status. */
+/** 1: a fragment was sent, 0: none could be, < 0: status. */
 static int send_fragment(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 {
     ctn_port_run_t *run = &port->run[a->set];
@@ -168,9 +170,10 @@ static uint64_t fragments_of(uint64_t bytes)
     return (bytes + CTN_LEADER_STAGING_BYTES - 1) / CTN_LEADER_STAGING_BYTES;
 }
 
-/** A message of another node has other lengths than this node's members expect.
- * They do not know whose; all of them fail. With more or fewer pieces than
- * expected some rank would wait for ever: then all ends. */
+/** A message from another node has other lengths than this node's members
+ * expect. The blocks concerned are not known, so all these members fail. If the
+ * number of fragments differs as well, some rank would wait forever; then the
+ * job is aborted. */
 CTN_COLD static void report_mismatch(ctn_op_t *op, ctn_leaders_t *a,
                                      const ctn_port_t *port,
                                      const ctn_cursor_t *in,
@@ -180,9 +183,8 @@ CTN_COLD static void report_mismatch(ctn_op_t *op, ctn_leaders_t *a,
     if (ctn_word_load(mismatch) != ctn_flag64(op->seq)) {
         ctn_error(op->exec->log,
                   "alltoall: the blocks from the node of rank %u to that of "
-                  "rank %u have %llu bytes; expected %llu, or they are others; "
-                  "give the same length where a block is sent and where it is "
-                  "received",
+                  "rank %u have %llu bytes; expected %llu, or single lengths "
+                  "differ; the lengths of sender and receiver must match",
                   first_rank(a, in->at.node), first_rank(a, a->geometry.node),
                   (unsigned long long)found->bytes,
                   (unsigned long long)in->of.bytes);
@@ -194,7 +196,7 @@ CTN_COLD static void report_mismatch(ctn_op_t *op, ctn_leaders_t *a,
     }
 }
 
-/** @param data behind its header */
+/** @param data after the header */
 static void scatter_fragment(ctn_op_t *op, ctn_leaders_t *a,
                              const ctn_port_t *port, uint64_t slot,
                              const unsigned char *data)
@@ -218,7 +220,7 @@ static void receive_posted(void *context, const void *data, size_t bytes)
 {
     const ctn_leader_posted_t *posted = context;
     ctn_leaders_t *a = ctn_op_state(posted->op);
-    (void)bytes; /* the piece's */
+    (void)bytes; /* those of the fragment */
     scatter_fragment(posted->op, a, posted->port, posted->slot,
                      (const unsigned char *)data +
                          sizeof(ctn_fragment_header_t));
@@ -231,8 +233,9 @@ static const uint64_t *arrival_word(const ctn_op_t *op, const ctn_port_t *port,
     return &port->block->arrived[ctn_leaders_generation(op)][slot];
 }
 
-/** Have the piece that has its place in a slot scattered as it comes, if all
- * are within reach whom it is for and nothing need leave or come before. */
+/** Post the fragment that has been assigned a slot, so that it is scattered on
+ * arrival, if all its receivers are within reach and no order has to be kept.
+ */
 static void post_receive(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
                          uint64_t slot)
 {
@@ -259,7 +262,8 @@ void ctn_ports_end(const ctn_op_t *op, const ctn_leaders_t *a)
     }
 }
 
-/** Tell the members outside the heap of a piece that is in staging. */
+/** Notify the members with buffers outside the heap of a fragment in staging.
+ */
 static void notify_members(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
                            uint64_t slot)
 {
@@ -299,7 +303,7 @@ static bool has_arrived(ctn_op_t *op, const ctn_leaders_t *a,
     const ctn_cursor_t *in = &run->in[slot];
     if (ctn_word_load(arrival_word(op, port, slot)) ==
             ctn_leaders_arrival(op, in->at.node, in->at.number) &&
-        /* In place, what left with the piece must have left. */
+        /* In place, the outgoing data must have been sent. */
         (!a->call.in_place || ctn_cursor_passed(next_out(run), in))) {
         return true;
     }
@@ -307,8 +311,9 @@ static bool has_arrived(ctn_op_t *op, const ctn_leaders_t *a,
     return false;
 }
 
-/** Without overlap nothing is scattered before all that has a place is there
- * and all that may be sent has been. Sending waits for no scattering. */
+/** Without overlap, scattering starts when all fragments with a place have
+ * arrived and all that may be sent have been. Sending does not wait for
+ * scattering. */
 static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
                         uint64_t place)
 {
@@ -331,7 +336,7 @@ static bool may_scatter(ctn_op_t *op, const ctn_leaders_t *a, ctn_port_t *port,
     return true;
 }
 
-/** One place of the window: true when something was done. */
+/** Advance one place of the window. True: something was done. */
 static bool scatter_place(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port,
                           uint64_t place)
 {
@@ -384,7 +389,7 @@ static catena_status_t send_cts(ctn_op_t *op, ctn_leaders_t *a,
                       ctn_flag(op->seq, cts_for(fragment->number, slot)));
 }
 
-/** Give the places that have become free to the pieces that come next. */
+/** Assign the places that have become free to the next fragments. */
 static catena_status_t assign_places(ctn_op_t *op, ctn_leaders_t *a,
                                      ctn_port_t *port)
 {
@@ -398,7 +403,7 @@ static catena_status_t assign_places(ctn_op_t *op, ctn_leaders_t *a,
            run->ahead < run->base + CTN_LEADER_STAGING_SLOTS) {
         uint64_t slot = run->ahead++ % CTN_LEADER_STAGING_SLOTS;
         run->in[slot] = run->assign;
-        /* Arrivals are told apart by few bits: begin anew. */
+        /* Arrivals differ in a few bits only: clear the word. */
         ctn_word_store(&port->block->arrived[ctn_leaders_generation(op)][slot],
                        0);
         post_receive(op, a, port, slot);
@@ -411,8 +416,8 @@ static catena_status_t assign_places(ctn_op_t *op, ctn_leaders_t *a,
     return CATENA_OK;
 }
 
-/** 1: moved, 0: not, < 0: status. Pieces are scattered in any order, slots
- * given back in the order of places. */
+/** 1: moved, 0: not, < 0: status. Fragments are scattered in any order; slots
+ * are freed in the order of places. */
 static int scatter(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
 {
     ctn_port_run_t *run = &port->run[a->set];
@@ -424,9 +429,10 @@ static int scatter(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
     return status == CATENA_OK ? moved : status;
 }
 
-/* ---- together ---- */
+/* ---- progress ---- */
 
-/** The opening takes its places; a turn without any leaves its place free. */
+/** Assign the places of the opening; a turn without fragments leaves its place
+ * free. */
 static catena_status_t begin_port(ctn_op_t *op, ctn_leaders_t *a,
                                   ctn_port_t *port)
 {
@@ -480,7 +486,7 @@ int ctn_port_advance(ctn_op_t *op, ctn_leaders_t *a, ctn_port_t *port)
     while (gather_fragment(op, a, port)) {
         moved = 1;
         if (a->params.overlap) {
-            break; /* on its way before the next is gathered */
+            break; /* send it before the next is gathered */
         }
     }
     int sent;

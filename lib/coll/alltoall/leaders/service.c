@@ -1,10 +1,10 @@
-/* Buffers outside the heap: no leader can reach them, so their member fills
- * its part into the opened pieces and takes its part of the delivered ones. */
+/* Buffers outside the heap are out of the leaders' reach: their member copies
+ * its share into the opened fragments and out of the delivered ones. */
 
 #include "coll/alltoall/leaders/leaders.h"
 
-/** What leaders do with our buffers when these are out of their reach, we do
- * ourselves: for the virtual leaders that live elsewhere. */
+/** For the virtual leaders on other members, copy between our buffers and their
+ * fragments if our buffers are out of their reach. */
 void ctn_service_begin(ctn_leaders_t *a)
 {
     uint32_t me = ctn_topo_local_rank(a->topo);
@@ -31,7 +31,7 @@ static unsigned char *leader_memory(const ctn_leaders_t *a, uint32_t leader,
     return ctn_pointer(a->layout->leader_endpoint[leader], port->offset + at);
 }
 
-/** Fill our part into the pieces that the leader has opened. */
+/** Fill our share of the fragments that the leader has opened. */
 static bool push_share(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
 {
     ctn_service_t *service = &a->layout->service[a->set][leader];
@@ -56,7 +56,7 @@ static bool push_share(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
     return moved;
 }
 
-/** Take our part of the pieces that the leader has delivered. */
+/** Copy our share of the fragments that the leader has delivered. */
 static bool take_share(ctn_op_t *op, ctn_leaders_t *a, uint32_t leader)
 {
     ctn_service_t *service = &a->layout->service[a->set][leader];
