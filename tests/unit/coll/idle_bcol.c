@@ -5,7 +5,7 @@
 
 #include "topo/topo.h"
 
-/** What a module shows the others. */
+/** What a module publishes to the other members. */
 typedef struct published {
     uint64_t magic;
     uint64_t me;
@@ -45,7 +45,7 @@ static catena_status_t create(const ctn_bcol_t *bcol, ctn_exec_t *exec,
     return CATENA_OK;
 }
 
-/** All are there, and as the table has it. */
+/** Check that all members exist, as in the table. */
 static catena_status_t link_up(ctn_module_t *base, const ctn_sbgp_t *sbgp)
 {
     const module_t *module = (const module_t *)base;
@@ -101,7 +101,7 @@ static const ctn_bcol_t p2p = {
 static const ctn_bcol_t ucx = {
     .name = "ucx", .create = create_ucx, .link = link_up, .destroy = destroy};
 
-/* In place of the library's. */
+/* Replaces the library's. */
 const ctn_bcol_t *const ctn_bcols[] = {&shm, &p2p, &ucx, NULL};
 
 static catena_status_t create_shm(ctn_exec_t *exec, uint32_t size, uint32_t me,

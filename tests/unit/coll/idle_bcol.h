@@ -3,12 +3,12 @@
 
 #include "coll/bcol/bcol.h"
 
-/* Components shm, p2p and ucx that do nothing but check who is told what, in
- * place of the library's. */
+/* Components shm, p2p and ucx without function: they check which rank gets
+ * which information. They replace the library's. */
 
 typedef struct idle {
-    int modules;       /* there are */
-    int refuse_create; /* world rank that cannot; -1: none */
+    int modules;       /* that exist */
+    int refuse_create; /* world rank that fails; -1: none */
     int refuse_link;
 } idle_t;
 

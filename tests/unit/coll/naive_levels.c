@@ -6,8 +6,9 @@
 #include "coll/barrier.h"
 #include "coll/hierarchy/levels.h"
 
-/* What ranks of the group in question share; written by each before a
- * barrier. Several groups at once: by the first rank of each in the world. */
+/* The resources that the ranks of a group share, by rule; each rank writes its
+ * own before a barrier. Concurrent groups are distinguished by their first rank
+ * in the world. */
 static char shared_name[NAIVE_RANKS][7][NAIVE_RANKS][CTN_SBGP_NAME_BYTES];
 
 typedef struct expected {
@@ -16,8 +17,9 @@ typedef struct expected {
     uint32_t size[CTN_MOST_LEVELS];
     uint32_t member[CTN_MOST_LEVELS][NAIVE_RANKS]; /* their ranks */
     bool in_order[CTN_MOST_LEVELS];
-    uint32_t stands[CTN_MOST_LEVELS][NAIVE_RANKS]; /* member for each rank */
-    uint32_t ends; /* subgroups that nothing joins */
+    uint32_t stands[CTN_MOST_LEVELS]
+                   [NAIVE_RANKS]; /* member that represents each rank */
+    uint32_t ends;                /* subgroups that no level joins */
 } expected_t;
 
 static unsigned rule_index(const ctn_sbgp_rule_t *rule)
@@ -29,7 +31,7 @@ static unsigned rule_index(const ctn_sbgp_rule_t *rule)
     return i;
 }
 
-/** Whether the members' ranks follow each other without a gap. */
+/** Whether the members' ranks are consecutive. */
 static bool naive_in_order(uint32_t n, const uint32_t *stands, uint32_t members)
 {
     uint32_t last = 0;
@@ -38,10 +40,10 @@ static bool naive_in_order(uint32_t n, const uint32_t *stands, uint32_t members)
     for (uint32_t r = 0; r < n; r++) {
         if (stands[r] == members) {
             if (begun && last + 1 < members) {
-                return false; /* a hole */
+                return false; /* a gap */
             }
             if (begun) {
-                /* after the last member nothing may come any more */
+                /* after the last member no other may follow */
                 for (uint32_t s = r; s < n; s++) {
                     if (stands[s] != members) {
                         return false;
@@ -156,7 +158,7 @@ static void check_sbgp(job_t *job, const ctn_sbgp_t *sbgp, const expected_t *e,
     JOB_CHECK(job, ctn_sbgp_find(sbgp, n) == sbgp->size);
 }
 
-/** What each rank of a group shares, for the naive computation. */
+/** Publish what each rank of a group shares, for the naive computation. */
 static uint32_t share_names(job_t *job, catena_group_t *group)
 {
     ctn_words_t own = {{0}}, left, right;
@@ -172,7 +174,7 @@ static uint32_t share_names(job_t *job, catena_group_t *group)
                       group, shared_name[slot][i][group->chain.place.rank]) ==
                       CATENA_OK);
     }
-    /* Not by levels: components of tests have nothing that runs. */
+    /* Not hierarchical: the test components have no collectives. */
     JOB_CHECK(job, ctn_op_run(ctn_barrier_create(group)) == CATENA_OK);
     return slot;
 }
@@ -191,7 +193,8 @@ void naive_check(job_t *job, catena_group_t *group,
     ctn_hierarchy_levels_t levels;
     uint32_t n = group->chain.place.size;
     uint32_t me = group->chain.place.rank;
-    naive_await(job, hierarchy); /* building uses the group's chain */
+    naive_await(job,
+                hierarchy); /* it uses the group's chain while it is built */
     uint32_t slot = share_names(job, group);
     JOB_CHECK(job, ctn_hierarchy_levels_read(NULL, "test", levels_text,
                                              &levels) == CATENA_OK);
@@ -206,6 +209,6 @@ void naive_check(job_t *job, catena_group_t *group,
         }
     }
     JOB_CHECK(job, ctn_op_run(ctn_barrier_create(group)) ==
-                       CATENA_OK); /* names stay so long */
+                       CATENA_OK); /* names are valid until here */
     free(e);
 }

@@ -1,5 +1,5 @@
-/* Direct alltoall between nodes: how many messages it takes, and what comes of
- * them when they are put off. */
+/* Direct alltoall between nodes: the number of its messages, and its results
+ * when messages are delayed. */
 
 #include <stdbool.h>
 
@@ -7,15 +7,15 @@
 #include "unit/job.h"
 #include "unit/unit.h"
 
-enum { MOST_RANKS = 80, CALLS = 6 /* over the generations once */ };
+enum { MOST_RANKS = 80, CALLS = 6 /* more than one cycle of generations */ };
 
 typedef struct sample {
     int counts[41]; /* of ranks on each node; ends with 0 */
-    bool dealt;     /* to the nodes in turn */
+    bool dealt;     /* round-robin over the nodes */
     size_t bytes;
     const char *window;
     bool in_place;
-    bool aggregated; /* as is expected */
+    bool aggregated; /* expected */
 } sample_t;
 
 static const sample_t *sample;
@@ -43,7 +43,7 @@ static void exchange(job_t *job)
         oracle_call_fill(&call, i);
         JOB_CHECK(job, oracle_call_run(&oracle, &call) == CATENA_OK);
         oracle_call_check(&oracle, &call, "alltoall");
-        /* The first builds what all others need. */
+        /* The first one builds the topology. */
         catena_sim_stats(job->context, i == 0 ? &before : &after);
     }
     sent[job->rank] = after.messages - before.messages;
@@ -51,7 +51,7 @@ static void exchange(job_t *job)
     oracle_table_close(&oracle, &table);
 }
 
-/** Deal the ranks; how many there are. */
+/** Place the ranks on nodes; returns their number. */
 static int place(const sample_t *s, int *node_of)
 {
     int ranks = 0;
@@ -96,12 +96,12 @@ static const sample_t samples[] = {
     {{1, 1, 1}, false, 8, "auto", false, false},
     {{1, 33, 2}, false, 8, "auto", false, false}, /* too many at one rank */
     {{FORTY_PAIRS}, false, 56, "auto", false, true},
-    {{FORTY_PAIRS}, false, 57, "auto", false, false}, /* fewer wide slots */
+    {{FORTY_PAIRS}, false, 57, "auto", false, false}, /* fewer eager slots */
 };
 
 enum { SAMPLES = sizeof(samples) / sizeof(samples[0]) };
 
-/** Whatever may come late comes late, in many orders. */
+/** Messages are delayed and reordered at random. */
 START_TEST(messages_are_as_many_as_other_nodes)
 {
     int node_of[MOST_RANKS];
@@ -124,7 +124,7 @@ START_TEST(messages_are_as_many_as_other_nodes)
         for (int i = 0; i < ranks; i++) {
             int own = sample->counts[node_of[i]];
             int each = sample->aggregated ? nodes - 1 : ranks - own;
-            /* Those that go by themselves need grants, too. */
+            /* Blocks that are not aggregated may need a CTS each. */
             ck_assert(sample->aggregated ? sent[i] == (uint64_t)(each * CALLS)
                                          : sent[i] >= (uint64_t)(each * CALLS));
         }
@@ -139,5 +139,5 @@ static void add(TCase *tcase)
 
 int main(void)
 {
-    return unit_main("joint", 60, add);
+    return unit_main("aggregate", 60, add);
 }

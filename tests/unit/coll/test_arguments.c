@@ -1,5 +1,5 @@
-/* What callers may get wrong in one call: NULL for any pointer, blocks beyond
- * all addresses. A job of one rank refuses it as any other does. */
+/* Invalid arguments of single calls: NULL for each pointer, blocks beyond the
+ * address space. A job of one rank rejects them like any other job. */
 
 #include <catena/catena.h>
 #include <stdbool.h>
@@ -103,10 +103,10 @@ static void close_null(null_t *n)
     } while (0)
 #define GIVES_NULL(n, what, call)                                              \
     ck_assert_msg((call) == NULL && (n)->world != NULL, "%s", what)
-/* A number that is none of a group, type or clock. */
+/* A number that no group, type or clock has. */
 #define SAYS(n, what, call)                                                    \
     ck_assert_msg((call) <= 0 && (n)->world != NULL, "%s", what)
-/* NULL is allowed, or nothing comes back. */
+/* NULL is allowed, or the function returns nothing. */
 #define RUNS(n, what, call) ((void)(n), (void)(what), (void)(call))
 
 #include "null_calls.h"
@@ -120,13 +120,13 @@ START_TEST(refuses_null)
 }
 END_TEST
 
-/* ---- blocks beyond all addresses ---- */
+/* ---- blocks beyond the address space ---- */
 
 #define BEYOND(call)                                                           \
     ck_assert_msg((call) == CATENA_ERR_ARG, "line %d: %s", __LINE__, #call)
 
-/** Displacements that, times the extent, are 0 again or leave the addresses on
- * either side, and lengths that do. */
+/** Displacements whose product with the extent wraps to 0 or leaves the address
+ * space on either side, and lengths that do. */
 START_TEST(refuses_far_blocks)
 {
     enum { T = 8 };
@@ -169,7 +169,7 @@ START_TEST(refuses_far_blocks)
                                      n.ones, byte, types, n.cart));
     BEYOND(catena_neighbor_reducev(n.send, n.ones, at, n.recv, 1, type,
                                    CATENA_SUM, n.cart));
-    /* Of an empty block anything goes. */
+    /* Other arguments of empty blocks are ignored. */
     ck_assert_int_eq(catena_alltoallv(n.send, n.nothing, at, type, n.recv,
                                       n.nothing, at, type, n.world),
                      CATENA_OK);
@@ -177,7 +177,7 @@ START_TEST(refuses_far_blocks)
 }
 END_TEST
 
-/* ---- times beyond all clocks ---- */
+/* ---- times beyond the range of clocks ---- */
 
 typedef struct longest {
     double delay_s; /* of every message */
@@ -224,8 +224,7 @@ START_TEST(refuses_long_times)
     longest_t *longest = &cases[_i];
 #if defined(__SANITIZE_ADDRESS__)
     if (longest->status != CATENA_OK) {
-        return; /* ranks that never end keep what they hold, as after abort(3)
-                 */
+        return; /* ranks that never end keep their memory, as after abort(3) */
     }
 #endif
     catena_sim_params_t params = {.machine = "hpc-b",
@@ -243,7 +242,7 @@ START_TEST(refuses_long_times)
 }
 END_TEST
 
-/** It ends the process all the same. */
+/** catena_abort ends the process without a context, too. */
 START_TEST(aborts_without_a_context)
 {
     int status = 0;

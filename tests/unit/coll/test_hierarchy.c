@@ -1,4 +1,4 @@
-/* Building hierarchies in simulated jobs, against a naive computation. */
+/* Hierarchies of simulated jobs, compared with a naive computation. */
 
 #include <catena/coll.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static ctn_hierarchy_t *get_hierarchy(job_t *job, catena_group_t *group,
     return hierarchy;
 }
 
-/* What the bodies are to work with. */
+/* Argument of the job bodies. */
 static const char *expected_levels;
 
 static void split_users(job_t *job)
@@ -129,8 +129,8 @@ static void build_default(job_t *job)
     JOB_CHECK(job, strcmp(hierarchy->text, "auto") == 0);
 }
 
-/* A described machine of 4 domains, on a host whose cores suffice or do not on
- * one node only. */
+/* A described machine of 4 domains, on a host with enough cores on all nodes,
+ * or on all but one. */
 START_TEST(default_levels)
 {
     static int one_large[45];
@@ -174,9 +174,9 @@ START_TEST(in_words)
 }
 END_TEST
 
-/* ---- what is refused ---- */
+/* ---- rejected hierarchies ---- */
 
-static catena_status_t refusal; /* all ranks are to see */
+static catena_status_t refusal; /* expected on all ranks */
 
 static void see_refusal(job_t *job)
 {
@@ -188,7 +188,7 @@ static void see_refusal(job_t *job)
     naive_await(job, again);
     JOB_CHECK(job, hierarchy->status == refusal && again->status == refusal);
     JOB_CHECK(job, hierarchy->levels == 0 && !hierarchy->top);
-    /* Another one can be had. */
+    /* Another hierarchy can be built. */
     idle.refuse_create = idle.refuse_link = -1;
     JOB_CHECK(job, catena_group_set(job->context->world, "hierarchy",
                                     "network:p2p") == CATENA_OK);
@@ -205,7 +205,7 @@ static void refused(int shape, const char *hierarchy, catena_status_t status)
 
 START_TEST(refused_by_the_job)
 {
-    refused(4, "node:shm", CATENA_ERR_ARG); /* its subgroups nothing joins */
+    refused(4, "node:shm", CATENA_ERR_ARG); /* no level joins its subgroups */
     refused(8, "numa:shm,socket:shm", CATENA_ERR_ARG);
     refused(3, "network:shm", CATENA_ERR_ARG);
     idle.refuse_create = idle.refuse_link = 8;
@@ -296,7 +296,7 @@ static void set_and_get(job_t *job)
     naive_check(job, group, second, "node:p2p,network:p2p");
     naive_check(job, group, other, "node:shm,network:ucx");
     naive_check(job, group, first, "node:shm,network:ucx");
-    /* The same levels: the same modules, which take turns together. */
+    /* The same levels use the same modules and share their turns. */
     JOB_CHECK(job, first->turns == third->turns &&
                        first->turns == other->turns &&
                        first->turns != second->turns);
@@ -345,7 +345,7 @@ static void change_subgroups(job_t *job)
                                job->rank % 2 ? "odd" : "even") == CATENA_OK);
     ctn_hierarchy_t *first = get_hierarchy(job, group, "bcast");
     naive_check(job, group, first, "user:p2p,network:p2p");
-    /* What is asked for goes by the names of then. */
+    /* A hierarchy uses the names at the time of its request. */
     split_users(job);
     ctn_hierarchy_t *second = get_hierarchy(job, group, "bcast");
     JOB_CHECK(job, catena_group_set(group, "subgroup", "one") == CATENA_OK);
@@ -365,8 +365,8 @@ END_TEST
 
 /* ---- groups ---- */
 
-/** Groups of groups, in reverse; asked while other operations are under way;
- * and some that are freed at once. */
+/** Groups of groups, in reverse order; requested while other operations are in
+ * progress; some are freed immediately. */
 static void build_on_groups(job_t *job)
 {
     catena_group_t *groups[3] = {NULL, NULL, NULL};
@@ -406,7 +406,7 @@ static void build_on_groups(job_t *job)
         JOB_CHECK(job, i > 0 || hierarchy->levels > 0 || n == 1);
     }
     ctn_hierarchy_t *late =
-        get_hierarchy(job, groups[2], "scan"); /* under way */
+        get_hierarchy(job, groups[2], "scan"); /* still being built */
     JOB_CHECK(job, late != NULL);
     for (int i = 2; i >= 0; i--) {
         JOB_CHECK(job, catena_group_free(groups[i]) == CATENA_OK);
@@ -421,7 +421,7 @@ START_TEST(groups_of_groups)
 }
 END_TEST
 
-/** Nobody asks twice the same memory: a group after the other. */
+/** Successive groups may reuse the same memory. */
 static void one_after_the_other(job_t *job)
 {
     for (int i = 0; i < 5; i++) {
@@ -444,7 +444,7 @@ START_TEST(many_groups)
 }
 END_TEST
 
-/** What comes of it is that it comes to an end. */
+/** The calls must return, with any status. */
 static void until_death(job_t *job)
 {
     for (int i = 0; i < 8 && job->exec->status == CATENA_OK; i++) {

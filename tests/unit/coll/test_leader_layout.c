@@ -1,5 +1,5 @@
-/* Facts on which all ranks rely: leaders, lengths of pieces, numbers of
- * operations. */
+/* Facts that all ranks rely on: leaders, lengths of fragments, operation
+ * numbers. */
 
 #include <string.h>
 
@@ -19,8 +19,8 @@ START_TEST(first_members_lead)
 }
 END_TEST
 
-/** Algorithm 4 as printed: member r leads when r mod dist is 0 and r / dist
- * is below the number of leaders. */
+/** Algorithm 4 as printed: member r is a leader when r mod dist is 0 and r /
+ * dist is below the number of leaders. */
 START_TEST(spread_is_algorithm_4)
 {
     for (uint32_t n = 1; n < 40; n++) {
@@ -54,7 +54,7 @@ START_TEST(spread_uses_every_domain)
 }
 END_TEST
 
-/** Messages that end near the end of a piece. */
+/** Messages that end near the end of a fragment. */
 START_TEST(fragments_make_up_a_message)
 {
     static const size_t sizes[] = {1, 4369, 4370, 8738, 70001};
@@ -78,7 +78,7 @@ START_TEST(fragments_make_up_a_message)
 }
 END_TEST
 
-/* ---- numbers of operations ---- */
+/* ---- operation numbers ---- */
 
 START_TEST(tags_tell_operations_apart)
 {
@@ -101,7 +101,8 @@ START_TEST(numbers_wrap_past_zero)
             ck_assert(ctn_flag_matches(ctn_flag(seq, UINT32_MAX), seq));
             ck_assert(!ctn_flag_matches(ctn_flag(seq, 0), seq + 1));
             ck_assert(!ctn_flag_matches(ctn_flag(seq, 0), seq + wrap - 16));
-            /* Those of one number use one ring, of any number of rings. */
+            /* Operations with the same number use the same generation, for any
+             * number of generations. */
             ck_assert_uint_eq(ctn_number(seq), ctn_number(seq + wrap));
             ck_assert_uint_eq((ctn_number(seq) - 1) % 16, seq % 16);
             ck_assert_uint_ne(ctn_flag64(seq), ctn_flag64(seq + wrap));
@@ -114,8 +115,8 @@ END_TEST
 
 static const ctn_sequence_hooks_t no_hooks;
 
-/** What an epoch's barriers leave of words: before the second one those of its
- * own ring, before the third nothing. */
+/** Words that the epoch barriers clear: first all except those of the
+ * generation of that barrier, then these. */
 START_TEST(epochs_zero_words)
 {
     enum { GENERATIONS = 4, SLOTS = 3 };
@@ -135,7 +136,7 @@ START_TEST(epochs_zero_words)
             ck_assert_uint_eq(slot[i].word[1], zero ? 0 : UINT64_MAX);
         }
     }
-    sequence.complete = last - 4; /* nothing runs beside them */
+    sequence.complete = last - 4; /* no other operation is in progress */
     for (uint64_t seq = last - 4; seq <= last + 2; seq++) {
         bool beside = seq == last - 4 || seq == last - 3;
         ck_assert_uint_eq(ctn_epoch_place(seq) <= CTN_EPOCH_BARRIERS,
@@ -146,7 +147,8 @@ START_TEST(epochs_zero_words)
 }
 END_TEST
 
-/** Before any operation is complete, rings are free from any number on. */
+/** Before the first operation completes, all generations are free, whatever the
+ * first number. */
 START_TEST(generations_are_free_from_any_number_on)
 {
     ctn_sequence_t sequence;
@@ -177,5 +179,5 @@ static void add_cases(TCase *tcase)
 
 int main(void)
 {
-    return unit_main("plan", 60, add_cases);
+    return unit_main("leader_layout", 60, add_cases);
 }

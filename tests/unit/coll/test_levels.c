@@ -9,7 +9,7 @@
 
 static const struct {
     const char *text;
-    const char *fact; /* what is wrong, or what would be right */
+    const char *fact; /* the mistake, or the correction */
 } nonsense[] = {
     {"", "empty"},
     {"node:shm,", "empty"},

@@ -1,7 +1,7 @@
-/* Hierarchical collectives in simulated jobs: every collective in every
- * hierarchy on jobs of many shapes, and in one level by every algorithm,
- * compared with the oracle. Also: no memory, catena_group_explain, and
- * simulation of sizes only. */
+/* Hierarchical collectives in simulated jobs: each collective with each
+ * hierarchy on jobs of many shapes, and on a single level with each algorithm,
+ * compared with the oracle. Also: heap exhausted, catena_group_explain, and
+ * simulation without data. */
 
 #include <catena/catena.h>
 #include <catena/coll.h>
@@ -15,7 +15,8 @@
 #include "unit/job.h"
 #include "unit/unit.h"
 
-static const int dealt[] = {0, 1, 2, 1, 2, 2, 1, 2, 2}; /* :3+1+5, in turn */
+static const int dealt[] = {0, 1, 2, 1, 2,
+                            2, 1, 2, 2}; /* :3+1+5, round-robin */
 static const int mixed[] = {2, 0, 0, 2, 1, 1, 0, 2, 1, 0, 0, 2, 1};
 
 static const struct shape {
@@ -30,7 +31,7 @@ static const struct shape {
 
 enum {
     SHAPES = sizeof(shapes) / sizeof(shapes[0]),
-    KINDS = ORACLE_ALLTOALL, /* those of levels */
+    KINDS = ORACLE_ALLTOALL, /* hierarchical ones */
     HIERARCHIES = 6,
     SHM = 1, /* on one node */
     P2P = 2,
@@ -56,8 +57,7 @@ static catena_sim_params_t params_of(const struct shape *shape, uint64_t seed)
     };
 }
 
-/** A call of a collective that is short enough; subgroups of "user" are drawn,
- * too. */
+/** Draw a short call of a collective, and subgroups of "user". */
 static oracle_call_t draw(job_t *job, const oracle_table_t *table,
                           unsigned kind, unsigned hierarchy, uint64_t *random)
 {
@@ -77,8 +77,8 @@ static oracle_call_t draw(job_t *job, const oracle_table_t *table,
 static unsigned kind_of, hierarchy_of, algorithm_of;
 static int exhausted_errors; /* of all ranks */
 
-/** One rank is late: by the common clock no rank leaves the barrier before this
- * one enters it. */
+/** One rank is late: by the common clock no rank leaves the barrier before the
+ * late rank enters it. */
 static void check_barrier(job_t *job, catena_group_t *group)
 {
     for (uint32_t late = 0; late < job->size; late++) {
@@ -95,7 +95,7 @@ static void check_barrier(job_t *job, catena_group_t *group)
     }
 }
 
-/** All ranks get the same bits, though sums are rounded. */
+/** All ranks get the same bits, although sums are rounded. */
 static void same_bits(job_t *job, catena_group_t *group)
 {
     enum { COUNT = 300 };
@@ -139,8 +139,8 @@ static void results_of_one(job_t *job)
     JOB_CHECK(job, job->context->world->composed == 0);
 }
 
-/** Each collective in each hierarchy on two shapes: so each collective, and
- * each hierarchy, runs on all shapes. */
+/** Each collective in each hierarchy on two shapes; over all rounds each
+ * collective and each hierarchy runs on all shapes. */
 START_TEST(results)
 {
     unsigned round = (unsigned)_i;
@@ -156,7 +156,7 @@ START_TEST(results)
 }
 END_TEST
 
-/* ---- every algorithm, in one level ---- */
+/* ---- each algorithm, on a single level ---- */
 
 /** Whether the component of a hierarchy has an algorithm of that name. */
 static bool has(unsigned hierarchy, const char *name)
@@ -173,8 +173,8 @@ static bool has(unsigned hierarchy, const char *name)
     return strcmp(name, "auto") == 0;
 }
 
-/** Calls of short lengths, and one of any length. All memory that was taken is
- * given back with the group. */
+/** Short calls, and one of any length. The group's teardown frees all memory.
+ */
 static void run_algorithm(job_t *job, const oracle_table_t *table,
                           unsigned algorithm, uint64_t *random)
 {
@@ -187,7 +187,7 @@ static void run_algorithm(job_t *job, const oracle_table_t *table,
         oracle_call_t call = draw(job, table, kind_of, hierarchy_of, random);
         call.group = group;
         call.c.value[ORACLE_ALGORITHM] = (uint8_t)algorithm;
-        if (i % 2 == 1 && oracle_reduces(kind_of)) { /* shows the order */
+        if (i % 2 == 1 && oracle_reduces(kind_of)) { /* detects the order */
             call.c.value[ORACLE_OP] = ORACLE_ORDERED;
             call.c.value[ORACLE_TYPE] = ORACLE_PAIR;
         }
@@ -245,7 +245,7 @@ START_TEST(every_algorithm)
 }
 END_TEST
 
-/* ---- without memory ---- */
+/* ---- heap exhausted ---- */
 
 /** Every second rank has no memory left for long blocks. All calls return, and
  * if no rank had to abort, the next collective works. */
@@ -256,7 +256,8 @@ static void exhaust_heap(job_t *job)
     uint64_t random = job->seed;
     job_hoard_t *hoard = calloc(1, sizeof(*hoard));
     catena_group_t *world = job->context->world;
-    job->context->log.level = CTN_LOG_ERROR; /* no warnings: this is wanted */
+    job->context->log.level =
+        CTN_LOG_ERROR; /* no warnings: they are expected */
     oracle_table_open(&oracle, &table);
     oracle_call_t call = draw(job, &table, kind_of, hierarchy_of, &random);
     call.c.value[ORACLE_ALGORITHM] = (uint8_t)algorithm_of;
@@ -278,7 +279,7 @@ static void exhaust_heap(job_t *job)
     catena_status_t status = oracle_call_run(&oracle, &call);
     JOB_CHECK(job, status == CATENA_OK || status == CATENA_ERR_NO_MEMORY);
     if (status == CATENA_OK) {
-        oracle_call_check(&oracle, &call, "starved");
+        oracle_call_check(&oracle, &call, "heap exhausted");
     }
     status = ctn_op_run(ctn_barrier_create(world));
     job_give_heap(job, hoard);
@@ -292,7 +293,7 @@ static void exhaust_heap(job_t *job)
     exhausted_errors += job->errors;
 }
 
-/** By each algorithm of the collectives that move blocks. */
+/** With each algorithm of the collectives that move blocks. */
 START_TEST(without_memory)
 {
     kind_of = ORACLE_GATHERV + (unsigned)_i / 2 * 2; /* every second one */
@@ -310,9 +311,10 @@ START_TEST(without_memory)
 }
 END_TEST
 
-/* ---- data that are not moved ---- */
+/* ---- simulation without data ---- */
 
-/** Everything runs but what sends lengths as data, which says so. */
+/** Everything runs except collectives that send lengths as data, which return
+ * an error. */
 static void sizes_only(job_t *job)
 {
     oracle_t oracle = job_oracle(job);
@@ -345,7 +347,7 @@ START_TEST(sizes)
 }
 END_TEST
 
-/** Nothing to move: nobody is waited for, and no rank is told. */
+/** With no data to move, no rank waits for another or sends a message. */
 static void nothing(job_t *job)
 {
     catena_group_t *world = job->context->world;
@@ -371,8 +373,8 @@ START_TEST(zero_counts)
 }
 END_TEST
 
-/** A rank with a collective under way does not free its group; what is left
- * then is as before. */
+/** A rank with a collective in progress cannot free its group; the group stays
+ * unchanged. */
 static void freed_too_early(job_t *job)
 {
     catena_group_t *group;
@@ -401,7 +403,7 @@ START_TEST(groups_under_way)
 }
 END_TEST
 
-/* ---- what is told ---- */
+/* ---- explain ---- */
 
 static bool explains_fact(job_t *job, const char *collective, const char *fact)
 {
@@ -411,7 +413,7 @@ static bool explains_fact(job_t *job, const char *collective, const char *fact)
     return strstr(text, fact) != NULL;
 }
 
-/** What is said of the last ones. */
+/** Explanations of the last collectives. */
 static void explained(job_t *job)
 {
     catena_group_t *world = job->context->world;
@@ -434,7 +436,8 @@ static void explained(job_t *job)
     JOB_CHECK(job,
               catena_allreduce(own, all, 2, table.send[ORACLE_PAIR].type,
                                table.op[ORACLE_ORDERED], world) == CATENA_OK);
-    /* Ranks are dealt to nodes: only the flat one is in their order. */
+    /* Ranks are placed round-robin: only the flat hierarchy is in their order.
+     */
     JOB_CHECK(job, explains_fact(job, "allreduce", "network:p2p(9)"));
     JOB_CHECK(job, catena_group_explain(world, "magic", text, sizeof(text)) ==
                        CATENA_ERR_ARG);
