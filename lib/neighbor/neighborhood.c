@@ -1,4 +1,4 @@
-/* Neighborhoods as the application makes, asks and frees them. */
+/* Neighborhoods: the public functions that create, query and free them. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 /* ---- arguments ---- */
 
-/** A list as the caller has it. */
+/** A list of neighbors, as the caller gave it. */
 typedef struct list {
     const char *what; /* "source" */
     int count;
@@ -23,7 +23,7 @@ static catena_status_t check_edge(const catena_group_t *group,
     if (rank != CATENA_PROC_NULL && (rank < 0 || rank >= size)) {
         ctn_error(group->exec->log,
                   "neighborhood: %s %d is rank %d; the group has ranks 0 to "
-                  "%d, and there is CATENA_PROC_NULL",
+                  "%d; CATENA_PROC_NULL is allowed",
                   list->what, i, rank, size - 1);
         return CATENA_ERR_ARG;
     }
@@ -36,14 +36,13 @@ static catena_status_t check_edge(const catena_group_t *group,
     return CATENA_OK;
 }
 
-/** Edges as `list` says. NULL: it is wrong or there is no memory; then *status
- * says why. */
+/** The edges of a list. NULL: invalid list or no memory; *status says which. */
 static ctn_edge_t *read_list(const catena_group_t *group, const list_t *list,
                              catena_status_t *status)
 {
     if (list->count < 0 || (list->rank == NULL && list->count > 0)) {
         ctn_error(group->exec->log, "neighborhood: %d %ss %s", list->count,
-                  list->what, list->count < 0 ? "" : "and no list of them");
+                  list->what, list->count < 0 ? "" : "but no list of them");
         *status = CATENA_ERR_ARG;
         return NULL;
     }
@@ -78,7 +77,8 @@ static catena_status_t check_operations(const catena_group_t *group,
     return CATENA_OK;
 }
 
-/** Both lists of a rank have weights, or neither; an empty one says nothing. */
+/** Both lists of a rank have weights, or neither has. Empty lists do not count.
+ */
 static catena_status_t check_weights(const catena_group_t *group,
                                      const list_t *sources,
                                      const list_t *targets)
@@ -94,7 +94,8 @@ static catena_status_t check_weights(const catena_group_t *group,
     return CATENA_OK;
 }
 
-/** Arguments of this rank that are wrong must not keep the others waiting. */
+/** A rank with invalid arguments still takes part, so the others do not
+ * deadlock. */
 static catena_status_t make_from_lists(catena_group_t *group,
                                        unsigned operations,
                                        const list_t *sources,
@@ -157,9 +158,9 @@ catena_status_t catena_neighborhood_create(
         target_count, targets, target_weights, info, out);
 }
 
-/** It goes with its group: when the members have parted nobody puts into
- * anybody's links any more. What links have sent that no operation waits for
- * arrives before. */
+/** The neighborhood is freed with its group: after the teardown of the group no
+ * rank puts into links. Messages on links that no operation waits for arrive
+ * before. */
 catena_status_t catena_neighborhood_free(catena_neighborhood_t *neighborhood)
 {
     if (neighborhood == NULL) {

@@ -144,9 +144,10 @@ static catena_status_t check_in_place(const ctn_neighbor_call_t *call)
 {
     const catena_neighborhood_t *n = call->neighborhood;
     if (!ctn_neighbor_reduces(call->collective) && n->sources != n->targets) {
-        REFUSE(call,
-               "in place takes as many sources as targets; there are %u and %u",
-               n->sources, n->targets);
+        REFUSE(
+            call,
+            "in place requires as many sources as targets; there are %u and %u",
+            n->sources, n->targets);
         return CATENA_ERR_ARG;
     }
     return CATENA_OK;

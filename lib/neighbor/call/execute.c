@@ -393,8 +393,7 @@ static void notify_all(ctn_op_t *op)
         return;
     }
     if (more > 1) {
-        x->neighborhood->ran = NULL; /* links of another schedule are told
-                                        later */
+        x->neighborhood->ran = NULL; /* other links are notified later */
     }
     catena_status_t status =
         notify_senders(x->neighborhood, x->execution->schedule, complete);

@@ -69,7 +69,7 @@ static uint32_t next_linked(const ctn_edge_t *edge, uint32_t i)
 }
 
 _Static_assert(CTN_STAGING_BYTES / CTN_LINE <= UINT16_MAX,
-               "no payload has more lines");
+               "no eager buffer has more lines");
 
 static ctn_inline_end_t end_of(void *slots, const void *eager,
                                uint32_t eager_bytes, uint32_t neighbor)

@@ -12,7 +12,7 @@
 #include "neighbor/link/protocol.h"
 
 _Static_assert(CTN_NEIGHBOR_INLINE_BYTES < CTN_LINK_POSTED_MIN,
-               "messages here have not been put where they are wanted");
+               "messages here are never posted");
 
 /** Copies a short block of at least 1 byte. */
 static inline void copy_short(unsigned char *target,

@@ -54,18 +54,17 @@ typedef struct own_links {
 /** State of the operation that connects. */
 typedef struct connecting {
     ctn_exchange_t x; /* first: its phases run here */
-    own_links_t *hidden;
+    own_links_t *own;
 } connecting_t;
 
 /** Limit of the eager buffers of all links of a request. */
 #define EAGER_ALL ((size_t)256 << 10)
 #define EAGER_LEAST ((size_t)1 << 10)
 
-static uint64_t offset_of(const own_links_t *hidden, const void *memory)
+static uint64_t offset_of(const own_links_t *own, const void *memory)
 {
     uint64_t offset = 0;
-    (void)ctn_heap_contains(hidden->neighborhood.exec->heap, memory, 1,
-                            &offset);
+    (void)ctn_heap_contains(own->neighborhood.exec->heap, memory, 1, &offset);
     return offset;
 }
 
@@ -73,10 +72,10 @@ static uint64_t offset_of(const own_links_t *hidden, const void *memory)
 
 /** Copies the link ends: at other addresses, without state. False: no memory.
  */
-static bool copy_links(own_links_t *hidden)
+static bool copy_links(own_links_t *own)
 {
-    const ctn_schedule_t *original = hidden->original;
-    ctn_schedule_t *schedule = &hidden->schedule;
+    const ctn_schedule_t *original = own->original;
+    ctn_schedule_t *schedule = &own->schedule;
     schedule->out = calloc(original->outs + 1u, sizeof(*schedule->out));
     schedule->in = calloc(original->ins + 1u, sizeof(*schedule->in));
     if (schedule->out == NULL || schedule->in == NULL) {
@@ -101,43 +100,42 @@ static bool copy_links(own_links_t *hidden)
     return true;
 }
 
-static bool take_memory(own_links_t *hidden)
+static bool take_memory(own_links_t *own)
 {
-    ctn_schedule_t *schedule = &hidden->schedule;
+    ctn_schedule_t *schedule = &own->schedule;
     size_t zero;
     size_t ends = (size_t)schedule->outs + schedule->ins;
     size_t bytes =
         ctn_link_memory(schedule->outs, schedule->in, schedule->ins, &zero);
     bytes = (bytes + 63) & ~(size_t)63;
-    hidden->memory =
-        ctn_heap_alloc(hidden->of->exec->heap, CTN_MEMBER_ALIGNMENT,
-                       bytes + ends * sizeof(link_end_t) + 1);
-    hidden->other = calloc(ends + 1, sizeof(*hidden->other));
-    if (hidden->memory == NULL || hidden->other == NULL) {
+    own->memory = ctn_heap_alloc(own->of->exec->heap, CTN_MEMBER_ALIGNMENT,
+                                 bytes + ends * sizeof(link_end_t) + 1);
+    own->other = calloc(ends + 1, sizeof(*own->other));
+    if (own->memory == NULL || own->other == NULL) {
         return false;
     }
-    hidden->out_end = (void *)((unsigned char *)hidden->memory + bytes);
-    hidden->in_end = hidden->out_end + schedule->outs;
-    memset(hidden->memory, 0, zero);
-    memset(hidden->out_end, 0, ends * sizeof(link_end_t));
-    ctn_link_place(hidden->memory, schedule->out, schedule->outs, schedule->in,
-                   schedule->ins, hidden->neighborhood.sequence.started);
+    own->out_end = (void *)((unsigned char *)own->memory + bytes);
+    own->in_end = own->out_end + schedule->outs;
+    memset(own->memory, 0, zero);
+    memset(own->out_end, 0, ends * sizeof(link_end_t));
+    ctn_link_place(own->memory, schedule->out, schedule->outs, schedule->in,
+                   schedule->ins, own->neighborhood.sequence.started);
     return true;
 }
 
 /** The schedule that connects: one round, through the original links. */
-static bool make_hello(own_links_t *hidden)
+static bool make_hello(own_links_t *own)
 {
-    const ctn_schedule_t *original = hidden->original;
+    const ctn_schedule_t *original = own->original;
     uint32_t outs = original->outs;
     uint32_t ins = original->ins;
     ctn_schedule_t *hello = ctn_schedule_create(outs, ins, 0, outs + ins);
-    hidden->hello = hello;
-    hidden->sent = calloc((size_t)outs + ins + 1, sizeof(hello_t));
-    if (hello == NULL || hidden->sent == NULL) {
+    own->hello = hello;
+    own->sent = calloc((size_t)outs + ins + 1, sizeof(hello_t));
+    if (hello == NULL || own->sent == NULL) {
         return false;
     }
-    hidden->came = hidden->sent + outs;
+    own->came = own->sent + outs;
     hello->algorithm = original->algorithm;
     hello->pattern = CTN_PATTERN_ALLTOALL;
     hello->rounds = 1;
@@ -150,9 +148,8 @@ static bool make_hello(own_links_t *hidden)
         hello->block[o] = (ctn_block_ref_t){CTN_BLOCK_SEND, o};
         hello->send[o] =
             (ctn_schedule_message_t){.link = o, .first = o, .count = 1};
-        hidden->sent[o] =
-            (hello_t){offset_of(hidden, hidden->schedule.out[o].control),
-                      offset_of(hidden, &hidden->out_end[o])};
+        own->sent[o] = (hello_t){offset_of(own, own->schedule.out[o].control),
+                                 offset_of(own, &own->out_end[o])};
     }
     for (uint32_t i = 0; i < ins; i++) {
         hello->block[outs + i] = (ctn_block_ref_t){CTN_BLOCK_RECV, i};
@@ -163,11 +160,11 @@ static bool make_hello(own_links_t *hidden)
 }
 
 /** Copies the original neighborhood except for what differs. */
-static void set_up(own_links_t *hidden)
+static void set_up(own_links_t *own)
 {
-    catena_neighborhood_t *view = &hidden->neighborhood;
-    const ctn_schedule_t *original = hidden->original;
-    *view = *hidden->of;
+    catena_neighborhood_t *view = &own->neighborhood;
+    const ctn_schedule_t *original = own->original;
+    *view = *own->of;
     view->path = NULL;
     view->ran = NULL;
     view->begun = view->allowed = 0;
@@ -176,35 +173,35 @@ static void set_up(own_links_t *hidden)
     view->memory = NULL;
     memset(view->schedule, 0, sizeof(view->schedule));
     for (int algorithm = 0; algorithm < CTN_NEIGHBOR_ALGORITHMS; algorithm++) {
-        if (hidden->of->schedule[algorithm][original->pattern] == original) {
-            view->schedule[algorithm][original->pattern] = &hidden->schedule;
+        if (own->of->schedule[algorithm][original->pattern] == original) {
+            view->schedule[algorithm][original->pattern] = &own->schedule;
         }
     }
     ctn_sequence_set(&view->sequence, NULL, CTN_LINK_GENERATIONS,
                      CTN_LINK_FLIGHT);
     view->sequence.without_generations = true;
     view->sequence.flight = 0; /* until it is connected */
-    hidden->schedule = *original;
-    hidden->schedule.copy_of = original;
-    hidden->schedule.uniform = NULL;
-    hidden->schedule.aggregates = NULL;
-    hidden->schedule.memory = NULL;
-    hidden->schedule.out = NULL; /* set later */
-    hidden->schedule.in = NULL;
+    own->schedule = *original;
+    own->schedule.copy_of = original;
+    own->schedule.uniform = NULL;
+    own->schedule.aggregates = NULL;
+    own->schedule.memory = NULL;
+    own->schedule.out = NULL; /* set later */
+    own->schedule.in = NULL;
 }
 
-static void release(own_links_t *hidden)
+static void release(own_links_t *own)
 {
-    ctn_neighbor_forget(&hidden->neighborhood);
-    ctn_exec_free(hidden->neighborhood.exec, hidden->memory);
-    hidden->neighborhood.exec->requests--;
-    ctn_refcount_put(hidden->neighborhood.users);
-    ctn_schedule_free(hidden->hello);
-    free(hidden->sent);
-    free(hidden->other);
-    free(hidden->schedule.out);
-    free(hidden->schedule.in);
-    free(hidden);
+    ctn_neighbor_forget(&own->neighborhood);
+    ctn_exec_free(own->neighborhood.exec, own->memory);
+    own->neighborhood.exec->requests--;
+    ctn_refcount_put(own->neighborhood.users);
+    ctn_schedule_free(own->hello);
+    free(own->sent);
+    free(own->other);
+    free(own->schedule.out);
+    free(own->schedule.in);
+    free(own);
 }
 
 /* ---- connecting ---- */
@@ -233,17 +230,17 @@ static ctn_step_t finalize(ctn_op_t *op)
 /** Tells the senders where they may write. */
 static ctn_step_t send_ends(ctn_op_t *op)
 {
-    own_links_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
-    ctn_schedule_t *schedule = &hidden->schedule;
+    own_links_t *own = ((connecting_t *)ctn_op_state(op))->own;
+    ctn_schedule_t *schedule = &own->schedule;
     for (uint32_t i = 0; i < schedule->ins; i++) {
         ctn_link_in_t *in = &schedule->in[i];
-        link_end_t own_end = {.slots = offset_of(hidden, in->slots),
-                              .eager = offset_of(hidden, in->eager),
+        link_end_t own_end = {.slots = offset_of(own, in->slots),
+                              .eager = offset_of(own, in->eager),
                               .eager_bytes = in->eager_bytes,
-                              .end = offset_of(hidden, &hidden->in_end[i])};
-        uint64_t at = hidden->came[i].end;
-        in->control = hidden->came[i].control;
-        hidden->other[schedule->outs + i] = at;
+                              .end = offset_of(own, &own->in_end[i])};
+        uint64_t at = own->came[i].end;
+        in->control = own->came[i].control;
+        own->other[schedule->outs + i] = at;
         catena_status_t status = ctn_link_reach(op->exec, &in->peer);
         if (status == CATENA_OK) {
             status = ctn_put_signal(
@@ -259,10 +256,10 @@ static ctn_step_t send_ends(ctn_op_t *op)
 
 static ctn_step_t receive_ends(ctn_op_t *op)
 {
-    own_links_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
-    for (uint32_t o = 0; o < hidden->schedule.outs; o++) {
-        ctn_link_out_t *out = &hidden->schedule.out[o];
-        const link_end_t *end = &hidden->out_end[o];
+    own_links_t *own = ((connecting_t *)ctn_op_state(op))->own;
+    for (uint32_t o = 0; o < own->schedule.outs; o++) {
+        ctn_link_out_t *out = &own->schedule.out[o];
+        const link_end_t *end = &own->out_end[o];
         if (ctn_word_load(&end->word) == 0) {
             op->waits_for = out->peer.rank;
             return ctn_link_wait(op, &out->peer);
@@ -270,7 +267,7 @@ static ctn_step_t receive_ends(ctn_op_t *op)
         out->slots = end->slots;
         out->eager = end->eager;
         out->eager_bytes = (uint32_t)end->eager_bytes;
-        hidden->other[o] = end->end;
+        own->other[o] = end->end;
     }
     return CTN_STEP_NEXT;
 }
@@ -278,14 +275,14 @@ static ctn_step_t receive_ends(ctn_op_t *op)
 /** The first start may begin. Other ranks depend on it: a failure aborts. */
 static void finish(ctn_op_t *op)
 {
-    own_links_t *hidden = ((connecting_t *)ctn_op_state(op))->hidden;
+    own_links_t *own = ((connecting_t *)ctn_op_state(op))->own;
     catena_status_t status = op->status;
-    ctn_op_t *request = hidden->request;
+    ctn_op_t *request = own->request;
     ctn_exchange_finish(op);
     if (request != NULL) {
         ctn_exchange_t *x = ctn_op_state(request);
         if (status == CATENA_OK) {
-            status = ctn_exchange_prepare_for(x, &hidden->schedule);
+            status = ctn_exchange_prepare_for(x, &own->schedule);
         }
         if (status == CATENA_OK) {
             ctn_inline_request(request);
@@ -294,7 +291,7 @@ static void finish(ctn_op_t *op)
     if (status != CATENA_OK) {
         ctn_exec_abort(op->exec, status);
     }
-    ctn_sequence_open(&hidden->neighborhood.sequence, CTN_LINK_FLIGHT);
+    ctn_sequence_open(&own->neighborhood.sequence, CTN_LINK_FLIGHT);
 }
 
 static const ctn_phase_t phases[] = {{"begin", begin},
@@ -315,29 +312,29 @@ static const ctn_neighbor_collective_t connecting = {
     .recv = CTN_SIDE_UNIFORM,
 };
 
-static bool connect(own_links_t *hidden)
+static bool connect(own_links_t *own)
 {
-    catena_neighborhood_t *of = hidden->of;
+    catena_neighborhood_t *of = own->of;
     ctn_op_t *op =
         ctn_op_create(of->exec, &connecting.algorithm, &of->sequence);
     if (op == NULL) {
         return false;
     }
     connecting_t *c = ctn_op_state(op);
-    c->hidden = hidden;
+    c->own = own;
     c->x.collective = &connecting;
     c->x.neighborhood = of;
     c->x.send = (ctn_blocks_t){.type = CATENA_BYTE,
-                               .base = (unsigned char *)hidden->sent,
+                               .base = (unsigned char *)own->sent,
                                .bytes = sizeof(hello_t),
                                .step = sizeof(hello_t)};
     c->x.recv = (ctn_blocks_t){.type = CATENA_BYTE,
-                               .base = (unsigned char *)hidden->came,
+                               .base = (unsigned char *)own->came,
                                .bytes = sizeof(hello_t),
                                .step = sizeof(hello_t)};
     op->persistent = true; /* its execution is not kept: its schedule is
                               freed */
-    if (ctn_exchange_prepare_for(&c->x, hidden->hello) != CATENA_OK) {
+    if (ctn_exchange_prepare_for(&c->x, own->hello) != CATENA_OK) {
         ctn_op_release(op);
         return false;
     }
@@ -349,8 +346,8 @@ static bool connect(own_links_t *hidden)
 
 static bool is_over(const ctn_op_t *op)
 {
-    own_links_t *const *hidden = (const void *)op->memory;
-    const ctn_sequence_t *sequence = &(*hidden)->neighborhood.sequence;
+    own_links_t *const *own = (const void *)op->memory;
+    const ctn_sequence_t *sequence = &(*own)->neighborhood.sequence;
     /* The freeing itself has a number. */
     return sequence->flight > 0 && ctn_sequence_under_way(sequence) == 1;
 }
@@ -367,25 +364,25 @@ static catena_status_t close_end(ctn_exec_t *exec, ctn_link_peer_t *peer,
 
 static ctn_step_t close_all(ctn_op_t *op)
 {
-    own_links_t *hidden = *(own_links_t **)ctn_op_state(op);
-    ctn_schedule_t *schedule = &hidden->schedule;
+    own_links_t *own = *(own_links_t **)ctn_op_state(op);
+    ctn_schedule_t *schedule = &own->schedule;
     catena_status_t status = CATENA_OK;
     for (uint32_t o = 0; o < schedule->outs && status == CATENA_OK; o++) {
-        status = close_end(op->exec, &schedule->out[o].peer, hidden->other[o]);
+        status = close_end(op->exec, &schedule->out[o].peer, own->other[o]);
     }
     for (uint32_t i = 0; i < schedule->ins && status == CATENA_OK; i++) {
         status = close_end(op->exec, &schedule->in[i].peer,
-                           hidden->other[schedule->outs + i]);
+                           own->other[schedule->outs + i]);
     }
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
 static ctn_step_t await_all(ctn_op_t *op)
 {
-    const own_links_t *hidden = *(own_links_t **)ctn_op_state(op);
-    uint32_t ends = hidden->schedule.outs + hidden->schedule.ins;
+    const own_links_t *own = *(own_links_t **)ctn_op_state(op);
+    uint32_t ends = own->schedule.outs + own->schedule.ins;
     for (uint32_t e = 0; e < ends; e++) {
-        if (ctn_word_load(&hidden->out_end[e].closed) == 0) {
+        if (ctn_word_load(&own->out_end[e].closed) == 0) {
             return CTN_STEP_WAIT;
         }
     }
@@ -410,16 +407,15 @@ static const ctn_algorithm_t closing = {
 
 static void dispose(void *what)
 {
-    own_links_t *hidden = what;
-    ctn_exec_t *exec = hidden->neighborhood.exec;
-    hidden->request = NULL;
-    ctn_op_t *op =
-        ctn_op_create(exec, &closing, &hidden->neighborhood.sequence);
+    own_links_t *own = what;
+    ctn_exec_t *exec = own->neighborhood.exec;
+    own->request = NULL;
+    ctn_op_t *op = ctn_op_create(exec, &closing, &own->neighborhood.sequence);
     if (op == NULL) {
         ctn_exec_abort(exec, CATENA_ERR_NO_MEMORY);
         return;
     }
-    *(own_links_t **)ctn_op_state(op) = hidden;
+    *(own_links_t **)ctn_op_state(op) = own;
     ctn_op_start_background(op, true);
 }
 
@@ -445,27 +441,27 @@ static const ctn_schedule_t *schedule_for(const ctn_exchange_t *x)
 catena_status_t ctn_neighbor_own_links(ctn_op_t *op)
 {
     ctn_exchange_t *x = ctn_op_state(op);
-    own_links_t *hidden = ctn_lines_alloc(sizeof(*hidden));
-    if (hidden == NULL) {
+    own_links_t *own = ctn_lines_alloc(sizeof(*own));
+    if (own == NULL) {
         ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
-    hidden->of = x->neighborhood;
-    hidden->request = op;
-    hidden->original = schedule_for(x);
-    set_up(hidden);
-    ctn_refcount_get(hidden->of->users);
+    own->of = x->neighborhood;
+    own->request = op;
+    own->original = schedule_for(x);
+    set_up(own);
+    ctn_refcount_get(own->of->users);
     op->exec->requests++;
-    x->of = hidden->of;
-    x->neighborhood = &hidden->neighborhood;
-    op->sequence = &hidden->neighborhood.sequence;
-    if (!copy_links(hidden) || !take_memory(hidden) || !make_hello(hidden) ||
-        !connect(hidden)) {
-        release(hidden);
+    x->of = own->of;
+    x->neighborhood = &own->neighborhood;
+    op->sequence = &own->neighborhood.sequence;
+    if (!copy_links(own) || !take_memory(own) || !make_hello(own) ||
+        !connect(own)) {
+        release(own);
         ctn_exec_abort(op->exec, CATENA_ERR_NO_MEMORY);
         return CATENA_ERR_NO_MEMORY;
     }
-    op->hidden = hidden;
+    op->hidden = own;
     op->dispose = dispose;
     return CATENA_OK;
 }

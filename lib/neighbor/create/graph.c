@@ -11,8 +11,7 @@
 
 /** What an end receives of an edge. */
 typedef struct edge_end {
-    uint32_t
-        rank; /* for ctn_sparse_exchange: target, then the contributing rank */
+    uint32_t rank;      /* for ctn_sparse_exchange: target, then contributor */
     uint32_t is_target; /* the edge leads to `peer`, else it comes from there */
     uint32_t peer;
     int32_t weight;
@@ -45,7 +44,7 @@ static catena_status_t check_nodes(const catena_group_t *group,
         ctn_error(log, "graph: %d nodes%s", contribution->count,
                   contribution->count < 0
                       ? ""
-                      : ", and no list of them or of degrees");
+                      : ", but a list of them or of degrees is NULL");
         return CATENA_ERR_ARG;
     }
     contribution->edges = 0;
@@ -71,7 +70,7 @@ static catena_status_t check_targets(const catena_group_t *group,
     if (contribution->edges > INT_MAX ||
         (contribution->edges > 0 && contribution->targets == NULL)) {
         ctn_error(log, "graph: %zu edges%s", contribution->edges,
-                  contribution->targets == NULL ? ", and no targets" : "");
+                  contribution->targets == NULL ? ", but targets is NULL" : "");
         return CATENA_ERR_ARG;
     }
     for (size_t i = 0; i < contribution->edges; i++) {

@@ -95,19 +95,18 @@ static catena_status_t send_places(catena_group_t *group,
                                    catena_status_t status, int *own)
 {
     uint32_t size = group->chain.place.rank == 0 ? group->chain.place.size : 0;
-    place_record_t *send_places =
-        malloc(((size_t)size + 1) * sizeof(*send_places));
-    for (uint32_t i = 0; send_places != NULL && i < size; i++) {
-        send_places[i] =
+    place_record_t *record = malloc(((size_t)size + 1) * sizeof(*record));
+    for (uint32_t i = 0; record != NULL && i < size; i++) {
+        record[i] =
             (place_record_t){.rank = i,
                              .place = status == CATENA_OK ? place[i] : 0,
                              .status = (uint64_t)status};
     }
     place_record_t *received = NULL;
     size_t count = 0;
-    status = ctn_sparse_exchange(group, sizeof(*send_places),
-                                 send_places != NULL ? size : 0, send_places,
-                                 (void **)&received, &count);
+    status =
+        ctn_sparse_exchange(group, sizeof(*record), record != NULL ? size : 0,
+                            record, (void **)&received, &count);
     if (status == CATENA_OK) {
         status = count == 1 ? (catena_status_t)received->status
                             : CATENA_ERR_NO_MEMORY;
@@ -115,7 +114,7 @@ static catena_status_t send_places(catena_group_t *group,
     if (status == CATENA_OK) {
         *own = (int)received->place;
     }
-    free(send_places);
+    free(record);
     free(received);
     return status;
 }

@@ -53,7 +53,7 @@ static catena_status_t unpack(catena_neighborhood_t *neighborhood,
 
 /** Finds the rank that gets the place of this rank's number. */
 static catena_status_t find_successor(catena_group_t *group, uint32_t place,
-                                      uint32_t *who)
+                                      uint32_t *successor)
 {
     void *came = NULL;
     size_t count = 0;
@@ -61,7 +61,7 @@ static catena_status_t find_successor(catena_group_t *group, uint32_t place,
         ctn_sparse_exchange(group, sizeof(place), 1, &place, &came, &count);
     if (status == CATENA_OK) {
         status = count == 1 ? CATENA_OK : CATENA_ERR_ARG;
-        *who = count == 1 ? *(const uint32_t *)came : 0;
+        *successor = count == 1 ? *(const uint32_t *)came : 0;
         free(came);
     }
     return status;

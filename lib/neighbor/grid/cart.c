@@ -46,7 +46,7 @@ static catena_status_t check_dims(const ctn_log_t *log, int ndims,
 {
     if (ndims < 0 || (ndims > 0 && (dims == NULL || periods == NULL))) {
         ctn_error(log, "grid: %d dimensions%s", ndims,
-                  ndims < 0 ? "" : ", and dims or periods are NULL");
+                  ndims < 0 ? "" : ", but dims or periods are NULL");
         return CATENA_ERR_ARG;
     }
     for (int d = 0; d < ndims; d++) {
@@ -179,7 +179,7 @@ static catena_status_t check_directions(const ctn_log_t *log, int ndims,
 {
     if (ndirs < 0 || (ndirs > 0 && ndims > 0 && displacements == NULL)) {
         ctn_error(log, "graph of a grid: %d directions%s", ndirs,
-                  ndirs < 0 ? "" : ", and no displacements");
+                  ndirs < 0 ? "" : ", but displacements is NULL");
         return CATENA_ERR_ARG;
     }
     for (int i = 0; i < ndirs && weights != NULL; i++) {

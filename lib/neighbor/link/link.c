@@ -1,26 +1,27 @@
-/* Links: where their ends lie, and what they know of each other. */
+/* Links: their memory and their credits. */
 
 #include "neighbor/link/protocol.h"
 
-/* Between nodes: up to 64 KiB, while all of a rank's links stay within 4 MiB. A
- * grant costs a message, which over TCP takes longer than a second copy: 16
- * ranks on 4 emulated hosts with 4 neighbors each, 64 KiB, on a busy machine:
- * 1.25 ms in the wide payload, 1.5 ms granted. */
+/* Between nodes: up to 64 KiB, while all links of a rank stay within 4 MiB. A
+ * CTS costs a message, which over TCP takes longer than a second copy: 16 ranks
+ * on 4 emulated hosts with 4 neighbors each, 64 KiB, on a busy machine: 1.25 ms
+ * eager, 1.5 ms with a CTS. */
 #define EAGER_MOST CTN_LINK_EAGER_MAX
 #define EAGER_LEAST CTN_LINK_EAGER_MIN
 #define EAGER_ALL ((size_t)4 << 20)
 
-/* On a node: from there on lending costs less than a second copy. 2 ranks with
- * a core each, us: 512 bytes 0.4 in the wide payload and 0.36 lent, 1 KiB 0.6
- * and 0.36. With more ranks than cores the sender has to wait until the
+/* On a node: from this length on a zero-copy send costs less than a second
+ * copy. 2 ranks with a core each, us: 512 bytes 0.4 eager and 0.36 zero-copy, 1
+ * KiB 0.6 and 0.36. On oversubscribed cores the sender has to wait until the
  * receiver has run: 16 ranks on 2 cores with 4 neighbors each, one exchange
  * after a barrier: 2 KiB 18 and 28, 4 KiB 22 and 31, 8 KiB 31 and 36; exchange
- * after exchange, where the next one waits anyway: 21 and 19, 8 KiB 35 and
- * 24. */
+ * after exchange, where the next one waits anyway: 21 and 19, 8 KiB 35 and 24.
+ */
 #define EAGER_LOCAL CTN_LINK_EAGER_LOCAL
 #define EAGER_OVERSUBSCRIBED CTN_LINK_EAGER_OVERSUBSCRIBED
 
-_Static_assert(EAGER_MOST <= CTN_STAGING_BYTES, "is packed in one piece");
+_Static_assert(EAGER_MOST <= CTN_STAGING_BYTES,
+               "is packed into one staging buffer");
 _Static_assert(EAGER_LEAST > CTN_INLINE_BYTES, "slots come first");
 
 /* ---- memory ---- */
@@ -39,7 +40,7 @@ size_t ctn_link_eager_bytes(uint32_t links, ctn_link_kind_t kind)
     return bytes;
 }
 
-/** Where the wide payloads of a link begin, the next free byte being `at`. */
+/** Where the eager buffers of a link begin. `at` is the next free byte. */
 static size_t eager_start(const ctn_link_in_t *in, size_t at)
 {
     size_t alignment = in->peer.local ? 64 : 4096;
@@ -88,7 +89,8 @@ CTN_HOT catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
                                           uint64_t complete)
 {
     ctn_link_note_sent(in);
-    /* The sender may be as far as operation told + CTN_LINK_GENERATIONS - 1. */
+    /* The sender may be in an operation up to reported + CTN_LINK_GENERATIONS -
+     * 1. */
     if (complete < in->reported + CTN_LINK_FLIGHT) {
         return CATENA_OK;
     }

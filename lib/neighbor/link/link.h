@@ -4,47 +4,49 @@
 #include "coll/blocks.h"
 #include "exec/exec.h"
 
-/* NBR-6. Links: what an edge of a neighborhood sends its messages through, from
- * one rank to another. A link carries at most one message in each operation of
- * its neighborhood's channel; both ends know in which. It knows no group:
- * credits are between its two ends alone, so nobody waits for whom no link
- * leads to.
+/* NBR-6. Links: an edge of a neighborhood sends its messages through a link,
+ * from one rank to another. A link carries at most one message in each
+ * operation of its neighborhood's sequence; both ends know in which. It needs
+ * no group: the credits are between its two ends alone, so no rank waits for a
+ * rank that it has no link to.
  *
- * At the receiver lie CTN_LINK_GENERATIONS slots and as many wide payloads; at
- * the sender a cell that the receiver writes. The sender chooses the way, by
- * length and place: inline  in the slot                      (<=
- * CTN_INLINE_BYTES) eager   in the slot's wide payload       (<= eager_bytes)
- *   lent    on a node: the slot says where the data lie in the sender's heap;
- *           the receiver reads them there, and says when it is done
- *   put     on a node with more ranks than cores: the receiver was there first
- *           and has said in the slot where it wants the message
- *   granted between nodes: into memory that the receiver took for the message,
- *           or into its buffer, and named in the cell; unasked when it knew the
- *           length, else after the slot has told it
- * Every message says its length, so the receiver need not know it.
+ * The receiver holds CTN_LINK_GENERATIONS slots and as many eager buffers, the
+ * sender a link control that the receiver writes. The sender selects the
+ * protocol, by length and locality:
+ *   inline      in the slot                      (<= CTN_INLINE_BYTES)
+ *   eager       in the slot's eager buffer       (<= eager_bytes)
+ *   zero-copy   on a node: the slot tells where the data lie in the sender's
+ *               heap; the receiver reads them there and acknowledges it
+ *   posted      on an oversubscribed node: the receiver came first and has
+ *               posted a buffer in the slot; the sender writes there
+ *   rendezvous  between nodes: into memory of the receiver, or its buffer, that
+ *               a CTS in the link control names. The CTS is unsolicited if the
+ *               receiver knew the length, else it answers an RTS in the slot
  *
- * Operation `seq` uses ring seq % CTN_LINK_GENERATIONS. The sender may write it
- * when the receiver is done with operation seq - CTN_LINK_GENERATIONS on this
- * link. It knows from the receiver's count in the cell, or from the reverse
- * link: a peer that has sent in operation m has completed all below m -
- * CTN_LINK_FLIGHT + 1. A receiver tells its count only when the sender cannot
- * know enough. */
+ * Every message carries its length, so the receiver need not know it.
+ *
+ * Operation `seq` uses generation seq % CTN_LINK_GENERATIONS. The sender may
+ * write it when the receiver has completed operation seq - CTN_LINK_GENERATIONS
+ * on this link. The sender knows this from the receiver's count in the link
+ * control, or from the reverse link: a peer that has sent in operation m has
+ * completed all operations below m - CTN_LINK_FLIGHT + 1. A receiver reports
+ * its count only if the sender may not know enough. */
 
 #define CTN_LINK_GENERATIONS 4u
 #define CTN_LINK_FLIGHT 2u
 
-/** What a link is between. */
+/** The locality of a link. */
 typedef enum ctn_link_kind {
-    CTN_LINK_REMOTE, /* ranks of different nodes */
+    CTN_LINK_REMOTE, /* ranks on different nodes */
     CTN_LINK_LOCAL,
-    CTN_LINK_OVERSUBSCRIBED /* ranks of a node with more ranks than cores */
+    CTN_LINK_OVERSUBSCRIBED /* ranks on a node with more ranks than cores */
 } ctn_link_kind_t;
 
-/** The longest messages that a link takes in its wide payloads, at a receiver
- * with so many links of that kind. */
+/** Size of the eager buffers of a link, at a receiver with this many links of
+ * that kind. */
 size_t ctn_link_eager_bytes(uint32_t links, ctn_link_kind_t kind);
 
-/** Memory that a receiver has for the message of one operation. */
+/** A CTS: memory that a receiver offers for the message of one operation. */
 typedef struct ctn_link_cts {
     uint64_t word; /* ctn_flag64 of the operation; written last */
     uint64_t offset;
@@ -52,11 +54,11 @@ typedef struct ctn_link_cts {
     uint64_t unused;
 } ctn_link_cts_t;
 
-/** What a receiver tells the sender; in the sender's heap. An operation's
- * entries are free when it is complete at the sender. */
+/** What a receiver tells the sender; in the sender's heap. The entries of an
+ * operation are free when it is complete at the sender. */
 typedef struct ctn_link_control {
-    uint64_t complete; /* operations the receiver is done with */
-    /* ctn_flag64 of one whose lent data were read */
+    uint64_t complete; /* operations that are complete at the receiver */
+    /* ctn_flag64 of an operation whose zero-copy data have been read */
     uint64_t zcopy_read[CTN_LINK_FLIGHT];
     uint64_t unused[8 - 1 - CTN_LINK_FLIGHT];
     ctn_link_cts_t unsolicited[CTN_LINK_FLIGHT];
@@ -65,9 +67,9 @@ typedef struct ctn_link_control {
 
 _Static_assert(sizeof(ctn_link_control_t) == 192, "three cache lines");
 
-/** What both kinds of ends know of the other. */
+/** What either end of a link knows of the other end. */
 typedef struct ctn_link_peer {
-    uint32_t rank; /* in the neighborhood's group, for messages to people */
+    uint32_t rank; /* in the neighborhood's group, for messages to the user */
     uint64_t process;
     ctn_endpoint_t *endpoint; /* NULL: not connected yet */
     bool local;               /* on this node */
@@ -77,120 +79,125 @@ typedef struct ctn_link_peer {
 typedef struct ctn_link_out {
     ctn_link_peer_t peer;
     ctn_link_control_t *control; /* in the own heap */
-    uint64_t slots;              /* offsets in the peer's arena: [ring] */
-    uint64_t eager;              /* [ring][eager_bytes] */
+    uint64_t slots;              /* offsets in the peer's arena: [generation] */
+    uint64_t eager;              /* [generation][eager_bytes] */
     uint32_t eager_bytes;
-    uint64_t complete; /* operations that the peer is known to be done with,
-                          but for what the cell says */
-    uint64_t sent;     /* 1 + the last operation it carried a message in */
-    bool expects_cts;  /* the last long message was granted unasked */
+    uint64_t complete; /* operations known to be complete at the peer,
+                          besides the count in the link control */
+    uint64_t sent;     /* 1 + the last operation in which it carried a
+                          message */
+    bool expects_cts;  /* the last long message got an unsolicited CTS */
 } ctn_link_out_t;
 
 /** The receiver's end. */
 typedef struct ctn_link_in {
     ctn_link_peer_t peer;
-    ctn_slot_t *slots;    /* [ring] in the own heap, zeroed before the first */
-    unsigned char *eager; /* [ring][eager_bytes] */
+    ctn_slot_t *slots;    /* [generation] in the own heap, zeroed before the
+                             first use */
+    unsigned char *eager; /* [generation][eager_bytes] */
     uint32_t eager_bytes;
-    uint64_t control;  /* offset in the peer's arena */
-    uint64_t reported; /* what the peer knows of the operations complete here */
+    uint64_t control;        /* offset in the peer's arena */
+    uint64_t reported;       /* complete operations that the peer knows of */
     ctn_link_out_t *reverse; /* to the same peer, or NULL */
 } ctn_link_in_t;
 
-/** How much memory the ends of a rank's links take, page-aligned in the own
- * heap. Needs in[].eager_bytes and in[].peer.near.
- * @param[out] zero bytes from its start that are to be zero */
+/** Size of the memory for the link ends of a rank, page-aligned in the own
+ * heap. Needs in[].eager_bytes and in[].peer.local.
+ * @param[out] zero bytes at its start that must be zero */
 size_t ctn_link_memory(uint32_t outs, const ctn_link_in_t *in, uint32_t ins,
                        size_t *zero);
-/** Deal it out: sets out[].cell, in[].slots and in[].wide. All slots and cells
- * lie side by side: with more ranks than cores each page costs.
- * @param begun the channel's operations before the links' first: both ends know
- *              that the other is done with them */
+/** Assigns the memory: sets out[].control, in[].slots and in[].eager. All slots
+ * and link controls are contiguous: on oversubscribed cores each page costs.
+ * @param begun number of the first operation of these links; both ends know
+ *              that the operations before it are complete */
 void ctn_link_place(void *memory, ctn_link_out_t *out, uint32_t outs,
                     ctn_link_in_t *in, uint32_t ins, uint64_t begun);
 
-/** One message under way, at the sender; zeroed before the first call. */
+/** Send handle: one message under way. Zeroed before the first call. */
 typedef struct ctn_link_send_handle {
     /* link.c's */
     uint8_t state;
-    uint8_t spins; /* for a grant, before asking */
-    void *copy;    /* what was packed to be lent, in the own heap, or NULL */
+    uint8_t spins; /* for a CTS, before sending an RTS */
+    void *copy;    /* packed data of a zero-copy send, in the own heap, or
+                      NULL */
     size_t copy_bytes;
-    uint64_t target; /* of a granted message; how much of it has been sent: */
+    uint64_t target; /* of a rendezvous: offset in the peer's arena, and the
+                        progress: */
     size_t done;     /* bytes, */
-    uint32_t span;   /* up to this part, */
-    size_t within;   /* and this byte of it */
+    uint32_t span;   /* current span, */
+    size_t within;   /* and byte of it */
 } ctn_link_send_handle_t;
 
-/** Send `count` parts as one message of `bytes`. To be called until it says
- * NEXT: then the parts are free, but for op->pending. WAIT: no credit yet, or
- * the receiver still reads. A message of 0 bytes is sent, too: not to call this
- * saves it. */
+/** Sends `count` spans as one message of `bytes`. To be called until it returns
+ * NEXT: then the spans may be reused, once op->pending is 0. WAIT: no credit
+ * yet, or the receiver still reads. A message of 0 bytes is sent, too; the
+ * caller may skip it if the receiver does. */
 ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
                          const ctn_span_t *spans, uint32_t count, size_t bytes,
                          ctn_link_send_handle_t *sending);
 
-/** How data lie that are lent: `count` runs, `stride` from one to the next. */
+/** Layout of zero-copy data: `count` runs, `stride` from one to the next. */
 typedef struct ctn_link_layout {
-    size_t run; /* bytes; 0: all lie together */
+    size_t run; /* bytes; 0: contiguous */
     size_t count;
     ptrdiff_t stride;
 } ctn_link_layout_t;
 
-/** One message, at the receiver; zeroed before the first call. */
+/** Receive handle: one message. Zeroed before the first call. */
 typedef struct ctn_link_receive_handle {
-    /* Once it is here; data is NULL where they have a size only: */
+    /* Once it has arrived. data is NULL if only sizes are simulated. */
     const unsigned char *data;
     size_t bytes;
     ctn_link_layout_t layout; /* of data; see ctn_link_make_contiguous */
     /* link.c's */
     uint8_t state;
-    unsigned char *buffer; /* memory that was granted, ... */
+    unsigned char *buffer; /* memory that a CTS or a posted receive names, */
     size_t buffer_bytes;
-    void *copy; /* ... which is this, in the own heap, or the caller's: NULL */
+    void *copy; /* that memory, in the own heap; NULL: it is the caller's */
     size_t copy_bytes;
-    const uint64_t *word; /* with which the network expects data for `room`, or
-                             NULL */
+    const uint64_t *word; /* with which the network expects data for
+                             `buffer`, or NULL */
 } ctn_link_receive_handle_t;
 
-/** May be called before the first ctn_link_receive by who knows the length:
- * saves the sender of a long message between nodes to ask, and a copy of one
- * that is not; and lets one on this node put it where it belongs.
- * @param into where it goes, contiguous and free from now on; NULL: memory is
- *             taken if need be */
+/** Posts a receive of known length. May be called before the first
+ * ctn_link_receive. Saves the RTS of a long message between nodes, and a copy
+ * of a shorter one; on a node the sender may write directly to the buffer.
+ * @param into contiguous target, unused from now on; NULL: memory is taken if
+ *             needed */
 catena_status_t ctn_link_post_receive(ctn_op_t *op, ctn_link_in_t *in,
                                       size_t bytes, void *into,
                                       ctn_link_receive_handle_t *receiving);
 
-/** NEXT: the message is here, and stays until ctn_link_done. */
+/** NEXT: the message has arrived. It stays until ctn_link_done. */
 ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
                             ctn_link_receive_handle_t *receiving);
 
-/** Make the data lie together, if they do not. */
+/** Makes the data of a received message contiguous. */
 catena_status_t ctn_link_make_contiguous(ctn_op_t *op,
                                          ctn_link_receive_handle_t *receiving);
 
-/** Copy a message that is here into parts of as many bytes, one after the
- * other; what is where it belongs already stays. */
+/** Copies a received message into spans with as many bytes in all. Data that
+ * arrived in their target are not copied. */
 void ctn_link_copy(ctn_op_t *op, const ctn_link_receive_handle_t *receiving,
                    const ctn_span_t *spans, uint32_t count);
 
-/** This end is done with the message: gives back what it holds, tells a sender
- * whose memory was read. */
+/** Releases a message: frees what the handle holds, and acknowledges zero-copy
+ * data. */
 catena_status_t ctn_link_done(ctn_op_t *op, ctn_link_in_t *in,
                               ctn_link_receive_handle_t *receiving);
 
-/** An operation of the channel is complete here (all below `complete` are):
- * tell the sender if it must know. For every link, also those that carried
- * nothing, and before operations send that may begin because of it. */
+/** All operations of the sequence below `complete` are complete here: reports
+ * it to the sender if necessary. To be called for every link, also those that
+ * carried nothing, before any later operation sends that may begin because of
+ * it. */
 catena_status_t ctn_link_complete(ctn_exec_t *exec, ctn_link_in_t *in,
                                   uint64_t complete);
 
-/** Numbers come again, and nothing that all ranks of a neighborhood run could
- * say when: a receiver zeroes the words of each ring once in an epoch
- * (exec/control_block.h), as operation `seq` of it ends. What that operation
- * brought was taken, and the sender writes there again only when it knows that
- * it is complete here. */
+/** Numbers repeat, and no operation that all ranks of a neighborhood run could
+ * say when. Therefore a receiver zeroes the words of each generation once in an
+ * epoch (exec/control_block.h), at the end of operation `seq` with that
+ * generation. The message of that operation has been received, and the sender
+ * writes there again only when it knows that the operation is complete here. */
 static inline bool ctn_link_zeroes(uint64_t seq)
 {
     return seq % CTN_EPOCH >= CTN_EPOCH - CTN_LINK_GENERATIONS;
@@ -198,11 +205,11 @@ static inline bool ctn_link_zeroes(uint64_t seq)
 /** For every link, also those that carry nothing. */
 void ctn_link_zero(ctn_link_in_t *in, uint32_t ins, uint64_t seq);
 
-/** Before the barrier after which memory of links is freed: counts and grants
- * for which nobody waits are where they belong. Blocks. */
+/** Flushes counts and CTS messages that no operation waits for, before the
+ * barrier after which the memory of links is freed. Blocks. */
 catena_status_t ctn_link_finalize(ctn_exec_t *exec);
 
-/** For finish: release what an operation that failed still holds. */
+/** For finish: releases what a failed operation still holds. */
 void ctn_link_send_handle_drop(ctn_op_t *op, ctn_link_send_handle_t *sending);
 void ctn_link_receive_handle_drop(ctn_op_t *op,
                                   ctn_link_receive_handle_t *receiving);

@@ -3,22 +3,27 @@
 
 #include "neighbor/link/link.h"
 
-/* What both ends of a link know of its messages; for link/send.c and
- * link/receive.c.
+/* The protocol between both ends of a link; for link/send.c, link/receive.c and
+ * the inline path.
  *
- * Word 0 of a slot tells of the message: its count is a length, or one of
- * these, and a notice stands in the slot. */
-#define CTN_LINK_ZCOPY (UINT32_C(1) << 31) /* the data lie at the sender */
-#define CTN_LINK_RTS (UINT32_C(1) << 30)   /* the data wait for a grant */
-#define CTN_LINK_PUT (UINT32_C(3) << 30)   /* the data are where wanted */
-/* As long as no message has come, the receiver's: with a length, from which on
- * it wants them at the offset in word 1, in its arena. */
+ * Word 0 of a slot carries the message: its count is a length, or one of these,
+ * and an RTS stands in the slot. */
+#define CTN_LINK_ZCOPY                                                         \
+    (UINT32_C(1) << 31)                  /* zero-copy: the data lie at the     \
+                                            sender */
+#define CTN_LINK_RTS (UINT32_C(1) << 30) /* the data wait for a CTS */
+#define CTN_LINK_PUT                                                           \
+    (UINT32_C(3) << 30) /* the data are in the posted                          \
+                           buffer */
+/* Before the message comes, the receiver may write word 0: this flag and a
+ * length from CTN_LINK_POSTED_MIN on. Word 1 is then the offset of the posted
+ * buffer in its arena. */
 #define CTN_LINK_POSTED (UINT32_C(1) << 29)
-/* Between nodes word 1 tells of data that go where they were granted: these are
- * all here. */
+/* Between nodes word 1 belongs to a rendezvous: this count says that all data
+ * are there. */
 #define CTN_LINK_ARRIVED 1u
 
-/** What stands in the slot of a long message. */
+/** The header of a rendezvous or a zero-copy message, in the slot. */
 typedef struct ctn_link_rts {
     uint64_t bytes;
     uint64_t offset; /* in the sender's arena, or CTN_LINK_NOWHERE */
@@ -28,20 +33,20 @@ typedef struct ctn_link_rts {
 _Static_assert(sizeof(ctn_link_rts_t) <= 64 - offsetof(ctn_slot_t, data),
                "one cache line with its word");
 
-#define CTN_LINK_NOWHERE UINT64_MAX /* there is a size only */
+#define CTN_LINK_NOWHERE UINT64_MAX /* only sizes are simulated */
 
 static inline unsigned ctn_link_generation(uint64_t seq)
 {
     return seq % CTN_LINK_GENERATIONS;
 }
 
-/** Of what a cell holds for each operation that is under way. */
+/** Index in the link control for an operation under way. */
 static inline unsigned ctn_link_entry(uint64_t seq)
 {
     return seq % CTN_LINK_FLIGHT;
 }
 
-/** Offsets in the receiver's arena: of the words of a slot, of its data. */
+/** Offsets in the receiver's arena: of the words of a slot, and of its data. */
 static inline uint64_t ctn_link_word_at(const ctn_link_out_t *out, uint64_t seq,
                                         unsigned word)
 {
@@ -54,13 +59,13 @@ static inline uint64_t ctn_link_data_at(const ctn_link_out_t *out, uint64_t seq)
     return ctn_link_word_at(out, seq, 0) + offsetof(ctn_slot_t, data);
 }
 
-/** Operations that a peer has completed that is in operation `seq`. */
+/** Operations that are complete at a peer that has begun operation `seq`. */
 static inline uint64_t ctn_link_completed_before(uint64_t seq)
 {
     return seq + 1 > CTN_LINK_FLIGHT ? seq + 1 - CTN_LINK_FLIGHT : 0;
 }
 
-/** The peer of a link, or NULL, is in operation `seq`. */
+/** The peer of a link (or NULL) has begun operation `seq`. */
 static inline void ctn_link_peer_has_begun(ctn_link_out_t *out, uint64_t seq)
 {
     uint64_t complete = ctn_link_completed_before(seq);
@@ -69,20 +74,20 @@ static inline void ctn_link_peer_has_begun(ctn_link_out_t *out, uint64_t seq)
     }
 }
 
-/* Messages shorter than CTN_LINK_POSTED_MIN cost less copied twice than to say
- * where they go. */
+/* Below CTN_LINK_POSTED_MIN bytes two copies cost less than posting a buffer.
+ */
 
-/** Whether a receiver may say where it wants a message, and a sender looks.
- * Only with more ranks than cores: where both have one they copy at the same
- * time, each what it receives, and to look first costs 60 ns. In the simulator
- * words are not swapped. */
+/** Whether receivers post buffers and senders look for them. Only on
+ * oversubscribed cores: two ranks with a core each copy at the same time what
+ * they receive, and looking first costs 60 ns. The simulator cannot swap words.
+ */
 static inline bool ctn_link_uses_posted(const ctn_exec_t *exec, size_t bytes)
 {
     return bytes >= CTN_LINK_POSTED_MIN && bytes < CTN_LINK_POSTED &&
            exec->oversubscribed && !exec->virtual_time;
 }
 
-/** The receiver: whether to say where a message may go. */
+/** Receiver: whether to post this buffer. */
 static inline bool ctn_link_may_post(const ctn_exec_t *exec, const void *into,
                                      size_t bytes, uint64_t *offset)
 {
@@ -90,14 +95,14 @@ static inline bool ctn_link_may_post(const ctn_exec_t *exec, const void *into,
            ctn_heap_contains(exec->heap, into, bytes, offset);
 }
 
-/** Whether a word of an operation is the receiver's. */
+/** Whether a word of an operation was written by the receiver. */
 static inline bool ctn_link_word_is_posted(uint64_t word)
 {
     return (ctn_flag_count(word) & ~(CTN_LINK_POSTED - 1)) == CTN_LINK_POSTED;
 }
 
-/** The receiver, before the message is here: it may go straight to a buffer.
- * False: the message has come in the meantime. */
+/** Receiver, before the message arrives: posts a buffer. False: the message has
+ * arrived in the meantime. */
 static inline bool ctn_link_post(ctn_slot_t *slot, uint64_t seq,
                                  uint64_t offset, size_t bytes)
 {
@@ -110,7 +115,7 @@ static inline bool ctn_link_post(ctn_slot_t *slot, uint64_t seq,
                             ctn_flag(seq, CTN_LINK_POSTED | bytes));
 }
 
-/** The sender: whether a message of that length is wanted, and where. */
+/** Sender: whether a buffer of that length is posted, and where. */
 static inline bool ctn_link_is_posted(const ctn_exec_t *exec,
                                       const ctn_slot_t *slot, uint64_t seq,
                                       size_t bytes, uint64_t *offset)
@@ -124,7 +129,7 @@ static inline bool ctn_link_is_posted(const ctn_exec_t *exec,
     return true;
 }
 
-/** Whether the ring that an operation uses is free. */
+/** Whether the generation of an operation is free. */
 static inline bool ctn_link_has_credit(ctn_link_out_t *out, uint64_t seq)
 {
     if (seq < out->complete + CTN_LINK_GENERATIONS) {
@@ -137,7 +142,7 @@ static inline bool ctn_link_has_credit(ctn_link_out_t *out, uint64_t seq)
     return seq < out->complete + CTN_LINK_GENERATIONS;
 }
 
-/** A message was sent in operation `seq`. */
+/** A message has been sent in operation `seq`. */
 static inline void ctn_link_has_sent(ctn_link_out_t *out, uint64_t seq)
 {
     if (seq >= out->sent) {
@@ -145,7 +150,7 @@ static inline void ctn_link_has_sent(ctn_link_out_t *out, uint64_t seq)
     }
 }
 
-/** What the sender knows from the messages that went the other way. */
+/** Updates what the sender knows from the messages in the other direction. */
 static inline void ctn_link_note_sent(ctn_link_in_t *in)
 {
     const ctn_link_out_t *reverse = in->reverse;
@@ -172,7 +177,8 @@ static inline ctn_step_t ctn_link_wait(ctn_op_t *op,
     return CTN_STEP_WAIT;
 }
 
-/** What follows from a status: `step`, or the end of the operation. */
+/** The step that follows from a status: `step`, or the failure of the
+ * operation. */
 static inline ctn_step_t ctn_link_go_on(ctn_op_t *op, catena_status_t status,
                                         ctn_step_t step)
 {

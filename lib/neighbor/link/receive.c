@@ -1,7 +1,7 @@
-/* Links, the receiver. What fits is looked at where it has arrived. A long
- * message on the node is copied from the sender's memory to where it belongs,
- * once, by whoever comes second; between nodes it arrives in the memory that
- * was granted for it. */
+/* Links, the receiver. Inline and eager messages are used where they arrived.
+ * Zero-copy messages on the node are copied once, from the sender's memory to
+ * their target, or written to a posted buffer, by the rank that comes second.
+ * Rendezvous messages arrive in the memory that a CTS named. */
 
 #include <assert.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum {
 
 /* ---- the receiver ---- */
 
-/** Take memory for a message, unless it may go to `into`. */
+/** Takes memory for a message, unless it can go to `into`. */
 static catena_status_t take_buffer(ctn_op_t *op, size_t bytes, void *into,
                                    ctn_link_receive_handle_t *r,
                                    uint64_t *offset)
@@ -45,7 +45,7 @@ static void give_back(ctn_op_t *op, ctn_link_receive_handle_t *r)
     r->copy = NULL;
 }
 
-/** Take memory and tell the sender. `at`: its grant in the cell. */
+/** Takes memory and sends a CTS. `at`: its offset in the link control. */
 static catena_status_t send_cts(ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
                                 void *into, size_t at,
                                 ctn_link_receive_handle_t *r)
@@ -69,7 +69,7 @@ static void copy_to_posted(void *into, const void *data, size_t bytes)
     memcpy(into, data, bytes);
 }
 
-/** A message that comes unasked may go straight to where it belongs. */
+/** Lets the network deliver an eager message directly to its target. */
 static void post_eager(const ctn_op_t *op, const ctn_link_in_t *in,
                        size_t bytes, void *into, ctn_link_receive_handle_t *r)
 {
@@ -83,7 +83,7 @@ static void post_eager(const ctn_op_t *op, const ctn_link_in_t *in,
     }
 }
 
-/** On a node: say where the message is to go, for a sender that comes later. */
+/** On a node: posts a buffer for a sender that comes later. */
 static void post(const ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
                  void *into, ctn_link_receive_handle_t *r)
 {
@@ -96,8 +96,8 @@ static void post(const ctn_op_t *op, ctn_link_in_t *in, size_t bytes,
     }
 }
 
-/** Whether what has come went there. What nobody expected has another length.
- */
+/** Whether the message went to the posted buffer. A message of another length
+ * did not. */
 static bool took_posted(const ctn_op_t *op, size_t bytes,
                         ctn_link_receive_handle_t *r)
 {
@@ -128,8 +128,8 @@ catena_status_t ctn_link_post_receive(ctn_op_t *op, ctn_link_in_t *in,
                     offsetof(ctn_link_control_t, unsolicited), receiving);
 }
 
-/** The sender asks: it has not seen the grant yet, or that is not what it
- * needs; then it will never use it. */
+/** Answers an RTS. The sender has not seen an unsolicited CTS yet, or that has
+ * another length; then it never uses it. */
 static catena_status_t send_solicited_cts(ctn_op_t *op, ctn_link_in_t *in,
                                           size_t bytes,
                                           ctn_link_receive_handle_t *r)
@@ -219,11 +219,11 @@ CTN_HOT ctn_step_t ctn_link_receive(ctn_op_t *op, ctn_link_in_t *in,
 
 /* ---- what has been received ---- */
 
-/** Runs at an even stride as a type: an element is one of them. */
+/** A datatype for runs at an even stride: an element is one run. */
 static struct catena_datatype type_of(const ctn_link_layout_t *layout)
 {
     return (struct catena_datatype){
-        .name = "lent",
+        .name = "zero-copy layout",
         .bytes = layout->run,
         .extent = layout->stride,
         .run = layout->run,
@@ -231,7 +231,7 @@ static struct catena_datatype type_of(const ctn_link_layout_t *layout)
     };
 }
 
-/** Copy from position `at` of a message to a part of it. */
+/** Copies from position `at` of a message to a span. */
 CTN_HOT static void copy_span(ctn_exec_t *exec, const ctn_span_t *source,
                               size_t at, const ctn_span_t *span)
 {
@@ -310,8 +310,8 @@ CTN_HOT catena_status_t ctn_link_done(ctn_op_t *op, ctn_link_in_t *in,
 void ctn_link_receive_handle_drop(ctn_op_t *op,
                                   ctn_link_receive_handle_t *receiving)
 {
-    /* Memory that was granted, and that nothing has come to, stays until the
-     * heap goes: something may come yet. */
+    /* Memory that a CTS named stays until the heap is freed if nothing has
+     * arrived there: something may still arrive. */
     if (receiving->state >= ARRIVED) {
         give_back(op, receiving);
     }

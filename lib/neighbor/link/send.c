@@ -1,10 +1,9 @@
-/* Links, the sender. A message that fits its slot or wide payload is one
- * put_signal, or on the node a copy and a store. Of a longer one on the node
- * the slot says where it lies; one that the receiver waits for already goes
- * where it wants it. Between nodes the receiver has granted memory, and the
- * parts go there one after the other: plain memory as it is, all else
- * packed on the way, 64 KiB at a time. A sender that finds no grant of the
- * right length asks for one. */
+/* Links, the sender. Inline and eager messages are one put_signal, or on the
+ * node a copy and a store. For a longer message on the node the slot says where
+ * the data lie; if the receiver has posted a buffer the sender writes there.
+ * Between nodes a rendezvous puts the spans to the memory that a CTS names, one
+ * after the other: contiguous spans directly, others packed in fragments of 64
+ * KiB. Without a CTS of the right length the sender sends an RTS. */
 
 #include <assert.h>
 
@@ -13,12 +12,13 @@
 enum { SENDING_NEW, SENDING_RTS, SENDING_STREAM, SENDING_ZCOPY, SENT };
 
 enum {
-    RUN_LEAST = 256,          /* bytes: shorter runs are packed, not lent */
-    CONTIGUOUS_LEAST = 16384, /* the same of parts that are put as they are */
-    SPINS_MOST = 200          /* for a grant that may come unasked */
+    RUN_LEAST = 256,          /* bytes: shorter runs are packed, not
+                                 zero-copy */
+    CONTIGUOUS_LEAST = 16384, /* the same for spans that are put directly */
+    SPINS_MOST = 200          /* for an unsolicited CTS */
 };
 
-/* ---- the sender: what fits ---- */
+/* ---- inline and eager ---- */
 
 static void pack_spans(ctn_exec_t *exec, const ctn_span_t *spans,
                        uint32_t count, unsigned char *to)
@@ -31,7 +31,7 @@ static void pack_spans(ctn_exec_t *exec, const ctn_span_t *spans,
     }
 }
 
-/** Parts that are no single piece of plain memory, by way of `memory`. */
+/** Packs spans that are not one contiguous span into `memory` and puts them. */
 static catena_status_t put_packed(ctn_op_t *op, const ctn_link_out_t *out,
                                   const ctn_span_t *spans, uint32_t count,
                                   size_t bytes, uint64_t to,
@@ -43,7 +43,8 @@ static catena_status_t put_packed(ctn_op_t *op, const ctn_link_out_t *out,
                           ctn_flag(op->seq, bytes), pending);
 }
 
-/** The same between nodes, or NULL in *bounce: no memory just now. */
+/** The same between nodes, through a staging buffer. *wait: none is free now.
+ */
 static catena_status_t put_staged(ctn_op_t *op, const ctn_link_out_t *out,
                                   const ctn_span_t *spans, uint32_t count,
                                   size_t bytes, uint64_t to, bool *wait)
@@ -57,7 +58,7 @@ static catena_status_t put_staged(ctn_op_t *op, const ctn_link_out_t *out,
                : status;
 }
 
-/** Into the slot or its wide payload. */
+/** Puts a message into the slot or its eager buffer. */
 CTN_HOT static catena_status_t put_eager(ctn_op_t *op, ctn_link_out_t *out,
                                          const ctn_span_t *spans,
                                          uint32_t count, size_t bytes,
@@ -99,10 +100,10 @@ static catena_status_t put_rts(ctn_op_t *op, const ctn_link_out_t *out,
                           ctn_flag(op->seq, kind), &op->pending);
 }
 
-/* ---- the sender: what is wanted ---- */
+/* ---- posted receives ---- */
 
-/** Whether the receiver, on this node, has been here and said where the message
- * is to go: then it has gone there. */
+/** Writes the message to the posted buffer of a receiver on this node. False:
+ * no buffer is posted. */
 static bool put_posted(ctn_op_t *op, ctn_link_out_t *out,
                        const ctn_span_t *spans, uint32_t count, size_t bytes,
                        catena_status_t *status)
@@ -121,9 +122,9 @@ static bool put_posted(ctn_op_t *op, ctn_link_out_t *out,
     return true;
 }
 
-/* ---- the sender: what is lent ---- */
+/* ---- zero-copy ---- */
 
-/** Short runs a peer reads slower than this rank packs them. */
+/** A peer reads short runs slower than this rank packs them. */
 static bool is_worth_zcopy(ctn_link_layout_t *layout)
 {
     if (layout->stride == (ptrdiff_t)layout->run) {
@@ -133,7 +134,7 @@ static bool is_worth_zcopy(ctn_link_layout_t *layout)
     return layout->run >= RUN_LEAST && layout->stride > (ptrdiff_t)layout->run;
 }
 
-/** How the stream of a part lies, where that is runs at an even stride. */
+/** The layout of a span. False: it is not runs at an even stride. */
 static bool layout_of(const ctn_span_t *span, ctn_link_layout_t *layout,
                       const unsigned char **start)
 {
@@ -146,7 +147,8 @@ static bool layout_of(const ctn_span_t *span, ctn_link_layout_t *layout,
     *start += type->shift;
     layout->run = type->run;
     layout->count = span->bytes / type->run;
-    if (type->stream_depth == 0) { /* elements go on as their runs do */
+    if (type->stream_depth == 0) { /* elements continue the stride of their
+                                      runs */
         layout->stride = type->stream_stride;
     } else if (type->depth == 1 && span->bytes == type->bytes &&
                type->level[0].kind == CTN_LEVEL_STRIDED) {
@@ -157,7 +159,7 @@ static bool layout_of(const ctn_span_t *span, ctn_link_layout_t *layout,
     return is_worth_zcopy(layout);
 }
 
-/** The same of several parts, plain ones of one length. */
+/** The same for several spans: contiguous ones of one length. */
 static bool layout_of_all(const ctn_span_t *spans, uint32_t count,
                           ctn_link_layout_t *layout,
                           const unsigned char **start)
@@ -177,7 +179,7 @@ static bool layout_of_all(const ctn_span_t *spans, uint32_t count,
     return is_worth_zcopy(layout);
 }
 
-/** Whether the parts can be read by the peer where they are. */
+/** Whether the peer can read the spans where they lie. */
 static bool can_zcopy(const ctn_exec_t *exec, const ctn_span_t *spans,
                       uint32_t count, ctn_link_rts_t *rts)
 {
@@ -214,7 +216,7 @@ static ctn_step_t send_zcopy(ctn_op_t *op, ctn_link_out_t *out,
                           CTN_STEP_WAIT);
 }
 
-/** Whether what was lent has been read. */
+/** Whether the zero-copy data have been read. */
 static bool zcopy_is_read(const ctn_op_t *op, const ctn_link_out_t *out)
 {
     return ctn_word_load(&out->control->zcopy_read[ctn_link_entry(op->seq)]) ==
@@ -227,7 +229,7 @@ static void drop_copy(ctn_exec_t *exec, ctn_link_send_handle_t *sending)
     sending->copy = NULL;
 }
 
-/* ---- the sender: what goes to granted memory ---- */
+/* ---- rendezvous ---- */
 
 static bool has_cts(const ctn_op_t *op, const ctn_link_cts_t *cts, size_t bytes)
 {
@@ -235,8 +237,8 @@ static bool has_cts(const ctn_op_t *op, const ctn_link_cts_t *cts, size_t bytes)
            cts->bytes == bytes;
 }
 
-/** What goes next of a message: from the first part that is not through, as
- * many bytes as can go at once. */
+/** The next fragment of a message: from the current span on, as many bytes as
+ * can be sent at once. */
 static size_t next_bytes(const ctn_span_t *spans, uint32_t count,
                          const ctn_link_send_handle_t *s, bool *contiguous)
 {
@@ -259,7 +261,7 @@ static size_t next_bytes(const ctn_span_t *spans, uint32_t count,
     return bytes < CTN_STAGING_BYTES ? bytes : CTN_STAGING_BYTES;
 }
 
-/** Pass `bytes`, packing them into `memory` if that is not NULL. */
+/** Advances by `bytes`, and packs them into `memory` if that is not NULL. */
 static void advance(ctn_exec_t *exec, const ctn_span_t *spans, size_t bytes,
                     ctn_link_send_handle_t *s, unsigned char *memory)
 {
@@ -281,13 +283,13 @@ static void advance(ctn_exec_t *exec, const ctn_span_t *spans, size_t bytes,
     }
 }
 
-/** Send the next piece; false in *moved: there is no memory just now. */
+/** Puts the next fragment; false in *moved: no staging buffer is free now. */
 static catena_status_t put_fragment(ctn_op_t *op, ctn_link_out_t *out,
                                     const ctn_span_t *spans, uint32_t count,
                                     size_t bytes, ctn_link_send_handle_t *s,
                                     bool *moved)
 {
-    while (s->within == spans[s->span].bytes) { /* it is through, or empty */
+    while (s->within == spans[s->span].bytes) { /* it is done, or empty */
         s->span++;
         s->within = 0;
     }
@@ -314,8 +316,8 @@ static catena_status_t put_fragment(ctn_op_t *op, ctn_link_out_t *out,
         ctn_flag(op->seq, s->done == bytes ? CTN_LINK_ARRIVED : 0), pending);
 }
 
-/** Words of a pair keep their order, and none comes before its data: with the
- * last one everything is there. */
+/** The words of a pair of ranks keep their order, and none arrives before its
+ * data: with the last word all data are there. */
 static ctn_step_t stream(ctn_op_t *op, ctn_link_out_t *out,
                          const ctn_span_t *spans, uint32_t count, size_t bytes,
                          ctn_link_send_handle_t *s)
@@ -328,7 +330,7 @@ static ctn_step_t stream(ctn_op_t *op, ctn_link_out_t *out,
     if (status != CATENA_OK) {
         return ctn_op_fail(op, status);
     }
-    /* What is packed leaves only while this rank looks at the network. */
+    /* packed data leave only while this rank polls the network */
     if (s->done < bytes || ctn_staging_busy(op)) {
         return ctn_link_wait(op, &out->peer);
     }
@@ -347,9 +349,9 @@ static ctn_step_t begin_stream(ctn_op_t *op, ctn_link_out_t *out,
     return stream(op, out, spans, count, bytes, sending);
 }
 
-/** Whether to ask for a grant now. Not yet, if there was one the last time:
- * this one is on its way, or will be soon. Virtual time passes only when
- * something happens, so there is no looking again. */
+/** Whether to send an RTS now. If the last message got an unsolicited CTS, the
+ * sender spins for one first. Not in virtual time, which passes only when
+ * something happens. */
 static bool shall_send_rts(const ctn_op_t *op, const ctn_link_out_t *out,
                            ctn_link_send_handle_t *sending)
 {
@@ -361,8 +363,8 @@ static bool shall_send_rts(const ctn_op_t *op, const ctn_link_out_t *out,
     return false;
 }
 
-/** A long message between nodes. A grant of another length than it has is not
- * looked at: the receiver hears the right one and grants again. */
+/** Sends a long message between nodes. A CTS with another length is ignored:
+ * the receiver gets the right length with the RTS and sends another CTS. */
 static ctn_step_t send_rendezvous(ctn_op_t *op, ctn_link_out_t *out,
                                   const ctn_span_t *spans, uint32_t count,
                                   size_t bytes, ctn_link_send_handle_t *sending)
@@ -479,7 +481,7 @@ CTN_HOT ctn_step_t ctn_link_send(ctn_op_t *op, ctn_link_out_t *out,
 void ctn_link_send_handle_drop(ctn_op_t *op, ctn_link_send_handle_t *sending)
 {
     (void)op;
-    /* A copy that was not read stays until the heap goes: the receiver may be
-     * reading it. */
+    /* A copy that was not read stays until the heap is freed: the receiver may
+     * be reading it. */
     *sending = (ctn_link_send_handle_t){.state = SENDING_NEW};
 }

@@ -1,23 +1,24 @@
-/* NBR-4, blocks that are all alike: operations. */
+/* NBR-4, uniform blocks: sends and receives aggregates. */
 
 #include "neighbor/schedule/aggregate.h"
 
 #include "neighbor/link/protocol.h"
 
-/* Short bundles lie together with the words that tell of them: with more ranks
- * than cores each page costs. */
+/* Short aggregates lie together with their words: on oversubscribed cores each
+ * page costs. */
 #define SHORT_BYTES ((size_t)1 << 10)
 
-/** The count in the word of a bundle: who added to it had blocks of different
- * lengths, or of one for which there is no room; then there are no data. */
+/** The count in the word of an aggregate without data: its contributors had
+ * blocks of different lengths, or too long ones. */
 #define MISMATCH (UINT32_C(1) << 31)
 
-/** How a place begins: where a bundle is put together. Where it arrives, the
- * first word is the tag of the use and the length of the blocks. Every use of a
- * place writes its words anew, so no old tag is ever compared. */
+/** The start of a slot. Where an aggregate arrives, the first word is the
+ * sequence flag with the number and the length of the blocks. Every use of a
+ * slot writes its words anew, so no old flag is ever compared. */
 typedef struct slot {
-    uint64_t contributed; /* ranks, in all operations that had this place */
-    uint32_t bytes[];     /* of their blocks: [adders] */
+    uint64_t contributed; /* contributors, in all operations that used this
+                             slot */
+    uint32_t bytes[];     /* of their blocks: [contributors] */
 } slot_t;
 
 static size_t lines(size_t bytes)
@@ -30,7 +31,7 @@ static size_t pages(size_t bytes)
     return (bytes + 4095) & ~(size_t)4095;
 }
 
-/* ---- where things lie in an area ---- */
+/* ---- layout of an area ---- */
 
 static size_t head_bytes(const ctn_neighbor_aggregate_area_t *area)
 {
@@ -50,7 +51,7 @@ ctn_neighbor_aggregate_area_zero(const ctn_neighbor_aggregate_area_t *area)
                  head_bytes(area) + SHORT_BYTES);
 }
 
-/** A long bundle's data, of a place that has room for so many bytes. */
+/** The data of a long aggregate, in a slot for this many bytes. */
 static size_t long_at(const ctn_neighbor_aggregate_area_t *area, uint64_t use,
                       size_t room)
 {
@@ -98,7 +99,7 @@ bool ctn_neighbor_aggregates_begin(const ctn_op_t *op)
     return true;
 }
 
-/** All that was added is there: send it. */
+/** All contributions are there: sends the aggregate. */
 static catena_status_t send_aggregate(ctn_op_t *op,
                                       ctn_neighbor_aggregate_out_t *out,
                                       const slot_t *slot)
@@ -165,7 +166,7 @@ CTN_HOT catena_status_t ctn_neighbor_aggregates_send(ctn_op_t *op)
     return status;
 }
 
-/** Take this rank's blocks of a bundle that is here. */
+/** Takes this rank's blocks of an aggregate that has arrived. */
 CTN_HOT static catena_status_t
 take_blocks(ctn_op_t *op, const ctn_neighbor_aggregate_in_t *in, uint32_t bytes)
 {
@@ -202,7 +203,8 @@ CTN_HOT ctn_step_t ctn_neighbor_aggregates_receive(ctn_op_t *op)
             execution->open_aggregate[left++] = b;
             continue;
         }
-        /* Others of the node may sleep, whom the network does not wake. */
+        /* Other ranks of the node may sleep, and the network does not wake
+         * them. */
         op->exec->local->stored |= aggregates->leads;
         catena_status_t status = take_blocks(op, &in[b], ctn_flag_count(word));
         if (status != CATENA_OK) {

@@ -1,7 +1,7 @@
-/* NBR-4, blocks that are all alike: making bundles. Leaders know all edges that
- * they lead for, in both directions; they take memory for areas, number the
- * blocks, and tell the ranks at the ends. One delivery, beside those that find
- * the leaders. */
+/* NBR-4, uniform blocks: creates the aggregates. Leaders know all edges that
+ * they lead for, in both directions. They take memory for areas, number the
+ * blocks, and tell the ranks at the ends. One sparse exchange, besides those
+ * that find the leaders. */
 
 #include "neighbor/schedule/aggregate.h"
 
@@ -11,28 +11,28 @@
 #include "neighbor/create/create.h"
 #include "neighbor/schedule/builder.h"
 
-/* A bundle has up to 64 KiB, which is one message of the network, and the areas
+/* An aggregate has up to 64 KiB, which is one message of the network. The areas
  * of a leader take up to 4 MiB each way. */
 #define AGGREGATE_MOST ((size_t)64 << 10)
 #define AREAS_MOST ((size_t)4 << 20)
 
 enum {
-    CONTRIBUTES, /* to a source: its block has a position in a bundle */
+    CONTRIBUTES, /* to a source: the position of its block in an aggregate */
     CONSUMES,
-    ARRIVES /* to who adds to a bundle: where it is to arrive */
+    ARRIVES /* to a contributor: where the aggregate arrives */
 };
 
 typedef struct record {
     uint32_t rank;
     uint32_t what;
-    uint32_t node;  /* the other one, as who gets this sees it */
+    uint32_t node;  /* the other node, as the receiver of the record sees it */
     uint32_t index; /* of the target, or of the source */
     uint32_t position;
     uint32_t blocks;
     uint32_t contributors;
     uint32_t contributor;
-    uint64_t process; /* whose area it is, */
-    uint64_t offset;  /* and where it is there */
+    uint64_t process; /* the owner of the area, */
+    uint64_t offset;  /* and the offset in its arena */
 } record_t;
 
 typedef struct making {
@@ -40,13 +40,14 @@ typedef struct making {
     ctn_pattern_t pattern;
     catena_status_t status; /* this rank's */
     ctn_neighbor_aggregates_t *aggregates;
-    ctn_schedule_builder_t builder; /* of what stays on the node */
+    ctn_schedule_builder_t builder; /* messages on the node */
     ctn_vector_t records;
 } making_t;
 
-/* ---- leaders: which blocks there are ---- */
+/* ---- leaders: blocks ---- */
 
-/** All between two nodes lie together, in an order that both find. */
+/** Edges between two nodes are contiguous, in an order that both leaders find.
+ */
 static int by_source(const void *a, const void *b)
 {
     const ctn_lead_record_t *x = &((const ctn_led_t *)a)->edge;
@@ -68,8 +69,9 @@ static void sort(ctn_vector_t *leds)
     }
 }
 
-/** Count the blocks and adders of the bundle whose first edge is led[first].
- * @return where the next one begins */
+/** Counts the blocks and contributors of the aggregate whose first edge is
+ * led[first].
+ * @return the first edge of the next one */
 static uint32_t scan_aggregate(const making_t *m, const ctn_vector_t *leds,
                                uint32_t first,
                                ctn_neighbor_aggregate_area_t *area)
@@ -86,7 +88,7 @@ static uint32_t scan_aggregate(const making_t *m, const ctn_vector_t *leds,
     return i;
 }
 
-/** The longest blocks for which the bundles of this leader have room. */
+/** The longest blocks that fit the aggregates of this leader. */
 static size_t most_bytes_of(const making_t *m, const ctn_vector_t *leds)
 {
     ctn_neighbor_aggregate_area_t area;
@@ -121,7 +123,7 @@ static bool covers(const ctn_leading_t *leading, const ctn_edge_t *edge,
     return true;
 }
 
-/** Whether there can be bundles, and how long blocks may be. Collective. */
+/** Whether aggregates are possible, and the longest blocks. Collective. */
 static catena_status_t agree(making_t *m, bool *possible)
 {
     const catena_neighborhood_t *n = m->leading->neighborhood;
@@ -166,8 +168,8 @@ static void add_record(making_t *m, record_t record)
     }
 }
 
-/** Tell the ranks of this node at the ends of a bundle's edges, and those that
- * add to one that arrives here. */
+/** Tells the ranks of this node at the ends of an aggregate's edges, and the
+ * contributors of the one in the other direction where theirs arrives. */
 static void describe_aggregate(making_t *m, const ctn_led_t *led,
                                uint32_t edges, bool in, record_t common)
 {
@@ -192,8 +194,8 @@ static void describe_aggregate(making_t *m, const ctn_led_t *led,
     }
 }
 
-/** @param memory of the first area; then behind all
- * @param at     where that is in this rank's arena */
+/** @param memory of the first area; then behind the last one
+ * @param at     its offset in this rank's arena */
 static void describe_aggregates(making_t *m, const ctn_vector_t *leds, bool in,
                                 unsigned char **memory, uint64_t *at)
 {
@@ -217,7 +219,7 @@ static void describe_aggregates(making_t *m, const ctn_vector_t *leds, bool in,
     }
 }
 
-/** Take memory, and say where it is. */
+/** Takes memory for areas and tells where they are. */
 static void lead(making_t *m)
 {
     ctn_heap_t *heap = m->leading->neighborhood->exec->heap;
@@ -240,9 +242,9 @@ static void lead(making_t *m)
     describe_aggregates(m, in, true, &memory, &at);
 }
 
-/* ---- all: what this rank adds and reads ---- */
+/* ---- all ranks: contributed and consumed blocks ---- */
 
-/** Where an area of the node is seen here. */
+/** Finds where an area of the node is mapped here. */
 static catena_status_t find_area(const making_t *m, const record_t *record,
                                  ctn_neighbor_aggregate_area_t *area)
 {
@@ -251,7 +253,8 @@ static catena_status_t find_area(const making_t *m, const record_t *record,
     catena_status_t status = CATENA_OK;
     area->blocks = record->blocks;
     area->contributors = record->contributors;
-    if (record->rank == m->leading->rank) { /* as it sees it everywhere else */
+    if (record->rank == m->leading->rank) { /* its own mapping, which it uses
+                                               everywhere else */
         uint64_t own = 0;
         unsigned char *memory = m->aggregates->memory;
         (void)ctn_heap_contains(exec->heap, memory, 1, &own);
@@ -295,7 +298,7 @@ static catena_status_t take_contribution(const making_t *m,
         out->first = aggregates->contributed.count;
         status = find_area(m, record, &out++->area);
     } else if (m->pattern == CTN_PATTERN_GATHER) {
-        return CATENA_OK; /* one for all there */
+        return CATENA_OK; /* one block for all of that node */
     }
     record_t block = *record;
     block.index = m->pattern == CTN_PATTERN_GATHER ? 0 : block.index;
@@ -326,8 +329,8 @@ static catena_status_t take_consumption(const making_t *m,
                : status;
 }
 
-/** Who adds to a bundle may be the one that sends it: connect now, while all
- * look at the network. */
+/** Any contributor may be the one that sends the aggregate: connects now, while
+ * all ranks poll the network. */
 static catena_status_t take_arrival(const making_t *m, const record_t *record)
 {
     ctn_neighbor_aggregate_out_t *out = m->aggregates->out.item;
@@ -360,7 +363,7 @@ static void take_records(making_t *m, const ctn_vector_t *came)
     }
 }
 
-/* ---- what stays on the node ---- */
+/* ---- messages on the node ---- */
 
 static void build_sends(making_t *m)
 {
@@ -384,7 +387,7 @@ static void build_sends(making_t *m)
     }
 }
 
-/** A source on this node, and when that one sends to this rank. */
+/** A source on this node, and the order in which it sends to this rank. */
 typedef struct sender {
     uint64_t order;
     uint32_t index;
@@ -397,8 +400,8 @@ static int by_order(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/** Links of a pair are matched one after the other, so it receives in the order
- * in which that one lists its targets. */
+/** Links of a pair match in order, so this rank receives in the order in which
+ * the source lists its targets. */
 static void build_receives(making_t *m)
 {
     const catena_neighborhood_t *n = m->leading->neighborhood;
@@ -445,7 +448,7 @@ void ctn_neighbor_aggregates_free(ctn_neighbor_aggregates_t *aggregates)
     }
 }
 
-/** Collective; all agree on the status. */
+/** Collective; all ranks agree on the status. */
 static catena_status_t connect(making_t *m)
 {
     catena_group_t *group = m->leading->neighborhood->group;
@@ -463,8 +466,8 @@ static catena_status_t connect(making_t *m)
     return ctn_neighbor_agree(group, m->status, 0, NULL, 0, NULL);
 }
 
-/** What it takes beside the messages on the node: blocks that are added, and
- * bundles of blocks between leaders. */
+/** Adds what the aggregates take: contributed blocks, and messages between
+ * leaders. */
 static catena_status_t agree_facts(const making_t *m, ctn_schedule_t *schedule)
 {
     enum { CONTRIBUTED, AGGREGATES, BLOCKS, COUNTS };
@@ -496,7 +499,7 @@ static catena_status_t agree_facts(const making_t *m, ctn_schedule_t *schedule)
     return status;
 }
 
-/** The plan around the bundles. */
+/** The schedule around the aggregates. */
 static catena_status_t finish(making_t *m, ctn_schedule_t **schedule)
 {
     m->builder.rounds = 1;
@@ -514,9 +517,8 @@ static catena_status_t finish(making_t *m, ctn_schedule_t **schedule)
     return status;
 }
 
-/** For want of memory on one rank all go without, as they agree on each status:
- * the plan of all blocks is there already. Who has broken off has not for want
- * of bundles. */
+/** If a rank has no memory all ranks go without aggregates, since they agree on
+ * each status: the general schedule is used. An abort has another cause. */
 static catena_status_t go_without_aggregates(const making_t *m)
 {
     const catena_group_t *group = m->leading->neighborhood->group;
@@ -524,10 +526,11 @@ static catena_status_t go_without_aggregates(const making_t *m)
         return CATENA_ERR_NO_MEMORY;
     }
     if (m->leading->rank == 0) {
-        ctn_info(group->exec->log,
-                 "neighborhood: a rank has no memory for bundles of blocks of "
-                 "equal length (%s); these go between nodes as others do",
-                 m->pattern == CTN_PATTERN_GATHER ? "gather" : "alltoall");
+        ctn_info(
+            group->exec->log,
+            "neighborhood: a rank has no memory for aggregates of blocks of "
+            "equal length (%s); they use the general schedule",
+            m->pattern == CTN_PATTERN_GATHER ? "gather" : "alltoall");
     }
     return CATENA_OK;
 }

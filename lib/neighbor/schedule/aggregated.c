@@ -1,13 +1,13 @@
-/* NBR-4. All that goes from one node to another is one message. On every node
- * one rank leads for each other node to which there are edges, one of those
- * that have such edges: so several lead, each for other nodes, and every leader
- * takes part in the operation, provided that all edges are connected.
+/* NBR-4. Everything from one node to another is one message. For each other
+ * node with edges, every node has one leader, a rank that has such edges: so a
+ * node has several leaders, each for other nodes, and every leader takes part
+ * in the operation, provided that the graph is connected.
  *
- * Rounds: 3. To the leaders on the node, together with what stays on it;
+ * Rounds: 3. To the leaders on the node, together with messages on the node;
  * between leaders; from the leaders. Messages between nodes: one for each pair
  * of nodes with edges from one to the other. Blocks between nodes: one for each
- * edge, or when all targets get the same block, one for each node with targets.
- * Scratch: the blocks that a leader passes on. */
+ * edge, or if all targets get the same block, one for each node with targets.
+ * Scratch: the blocks that a leader forwards. */
 
 #include <stdlib.h>
 
@@ -23,16 +23,16 @@ typedef struct aggregation {
 
 /* ---- messages ---- */
 
-/** A block in a message: of an edge, or of several that share it. */
+/** A block in a message: of an edge, or of several edges that share it. */
 typedef struct item {
     uint32_t peer; /* of this rank, in the message */
     uint32_t source;
     uint32_t source_index;
     int weight;
-    bool ends; /* here: in block `index` of the receive buffer */
+    bool ends; /* at this rank: in block `index` of the receive buffer */
     uint32_t index;
-    ctn_block_ref_t *where; /* it is here; NULL: nobody asks later */
-    ctn_block_ref_t from;   /* it is here, when there is no `where` */
+    ctn_block_ref_t *where; /* its location; NULL: not needed later */
+    ctn_block_ref_t from;   /* its location if `where` is NULL */
 } item_t;
 
 static int by_message(const void *a, const void *b)
@@ -49,8 +49,8 @@ static int by_message(const void *a, const void *b)
            (x->source_index < y->source_index);
 }
 
-/** Where a block goes that several items share: to where it ends, with copies
- * for others that end here, or to be passed on. */
+/** The location of a received block that several items share: its target, with
+ * local copies for further targets here; or staged, to be forwarded. */
 static ctn_block_ref_t place_block(aggregation_t *a, const item_t *item,
                                    uint32_t count, uint32_t round)
 {
@@ -90,7 +90,7 @@ static void add_block(aggregation_t *a, ctn_message_end_t way, uint32_t round,
     ctn_schedule_builder_block(&a->builder, block, weight);
 }
 
-/** All messages of a round at one end; drops the items. */
+/** Builds all messages of a round at one end, and drops the items. */
 static void add_messages(aggregation_t *a, ctn_message_end_t way,
                          uint32_t round, ctn_vector_t *items)
 {
@@ -132,8 +132,7 @@ static ctn_block_ref_t own_block(const aggregation_t *a, uint32_t index)
 
 /* ---- round 0: on the node ---- */
 
-/** What this rank sends to those on its node: for them, and for nodes that they
- * lead for. */
+/** What this rank sends to ranks on its node: to targets, and to leaders. */
 static void send_on_node(aggregation_t *a)
 {
     const catena_neighborhood_t *neighborhood = a->neighborhood;
@@ -295,7 +294,7 @@ catena_status_t ctn_schedule_aggregated(catena_neighborhood_t *neighborhood,
     }
     catena_status_t status = ctn_schedule_builder_finish(
         &a.builder, CTN_NEIGHBOR_AGGREGATED, pattern, false, schedule);
-    /* In virtual time nobody can add to what others send. */
+    /* Not in virtual time: ranks cannot contribute to what others send. */
     if (status == CATENA_OK && !neighborhood->exec->virtual_time) {
         status = ctn_schedule_aggregated_uniform(&a.leading, pattern,
                                                  &(*schedule)->uniform);

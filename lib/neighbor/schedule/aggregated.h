@@ -3,15 +3,15 @@
 
 #include "neighbor/create/vector.h"
 
-/* Leaders of nodes for others, see aggregated.c. */
+/* The leaders of nodes; see aggregated.c. */
 
-/** What ranks tell each other: who it is for, then who it is from. */
+/** The records of the sparse exchanges: target, then origin. */
 typedef struct ctn_lead_record {
     uint32_t rank;
     uint32_t what;
-    uint32_t node;   /* the other one */
+    uint32_t node;   /* the other node */
     uint32_t number; /* edges, or a leader */
-    /* An edge: */
+    /* An edge. */
     uint32_t source;       /* rank */
     uint32_t source_index; /* in its targets */
     uint32_t target;       /* rank */
@@ -20,27 +20,28 @@ typedef struct ctn_lead_record {
     uint32_t unused;
 } ctn_lead_record_t;
 
-/** An edge as the leader of one of its ends knows it. */
+/** An edge, as the leader of one of its ends sees it. */
 typedef struct ctn_led {
     ctn_lead_record_t edge;
-    ctn_block_ref_t where; /* its block is here */
+    ctn_block_ref_t where; /* location of its block */
 } ctn_led_t;
 
 typedef struct ctn_leading {
     catena_neighborhood_t *neighborhood;
     catena_status_t status; /* this rank's */
     uint32_t rank;
-    ctn_vector_t leaders; /* ctn_lead_record_t: of this node, for each other one
-                           that this rank has edges with */
-    ctn_vector_t chosen;  /* likewise of all ranks of the node, at its clerk */
-    ctn_vector_t others;  /* likewise of those nodes that this rank leads for,
-                           for this one */
-    ctn_vector_t
-        led_out;         /* ctn_led_t: edges that it leads for, from its node */
-    ctn_vector_t led_in; /* to its node */
+    ctn_vector_t leaders; /* ctn_lead_record_t: the leaders on this node, for
+                             each other node that this rank has edges with */
+    ctn_vector_t chosen;  /* the same for all ranks of the node, at its
+                             coordinator */
+    ctn_vector_t others;  /* the leaders for this node on the nodes that this
+                             rank leads for */
+    ctn_vector_t led_out; /* ctn_led_t: edges that it leads for,
+                             from its node */
+    ctn_vector_t led_in;  /* to its node */
 } ctn_leading_t;
 
-/** Find out who leads. Collective; leading->status is only this rank's. */
+/** Finds the leaders. Collective; leading->status is this rank's only. */
 void ctn_leading_find(catena_neighborhood_t *neighborhood,
                       ctn_leading_t *leading);
 void ctn_leading_drop(ctn_leading_t *leading);
@@ -53,7 +54,7 @@ static inline bool ctn_leading_is_remote(const ctn_leading_t *leading,
            edge->node != leading->neighborhood->node;
 }
 
-/** Who leads for a node, which is among them. */
+/** The leader for a node, which is in the list. */
 uint32_t ctn_leading_for(const ctn_vector_t *leaders, uint32_t node);
 
 #endif

@@ -1,20 +1,21 @@
-/* Who leads on a node for another one, see aggregated.c: decided by the lowest
- * rank of each node, its clerk. Both leaders of a pair of nodes hear of all
- * edges between them from the ranks at their ends, and so find the same order
- * of the blocks. Three deliveries; O(degree) memory, at leaders O(edges that
- * they lead for). */
+/* Selects the leaders of each node for the others, see aggregated.c. The lowest
+ * rank of each node, its coordinator, decides. Both leaders of a pair of nodes
+ * get all edges between them from the ranks at their ends, and find the same
+ * order of the blocks. Three sparse exchanges; O(degree) memory, at leaders
+ * O(edges that they lead for). */
 
 #include "neighbor/schedule/aggregated.h"
 
 #include <stdlib.h>
 
 enum {
-    HAS_EDGES, /* to a clerk: `number` edges with that node */
-    LEADER,    /* from the clerk, to those: that node's edges go to `number` */
-    OTHER,     /* to the clerk of the other node, and on to the leader there:
-                  `number` leads for them at that node */
-    EDGE_OUT,  /* to a leader: from its node */
-    EDGE_IN    /* to its node */
+    HAS_EDGES, /* to a coordinator: `number` edges with that node */
+    LEADER,    /* from the coordinator to those ranks: the leader for that
+                  node is `number` */
+    OTHER,     /* to the coordinator of the other node, and on to the leader
+                  there: `number` is the leader at that node */
+    EDGE_OUT,  /* to a leader: an edge from its node */
+    EDGE_IN    /* an edge to its node */
 };
 
 static ctn_lead_record_t *put(ctn_leading_t *leading, ctn_vector_t *vector,
@@ -29,7 +30,7 @@ static ctn_lead_record_t *put(ctn_leading_t *leading, ctn_vector_t *vector,
     return item;
 }
 
-/** Of a node; NULL: there is none. */
+/** The record of a node; NULL: none. */
 static ctn_lead_record_t *find(const ctn_vector_t *vector, uint32_t node)
 {
     ctn_lead_record_t *record = vector->item;
@@ -46,7 +47,7 @@ uint32_t ctn_leading_for(const ctn_vector_t *leaders, uint32_t node)
     return find(leaders, node)->number;
 }
 
-/* ---- who leads ---- */
+/* ---- selection ---- */
 
 static void count_list(ctn_leading_t *leading, const ctn_edge_t *edge,
                        uint32_t count, ctn_vector_t *nodes)
@@ -68,7 +69,7 @@ static void count_list(ctn_leading_t *leading, const ctn_edge_t *edge,
     }
 }
 
-/** Tell the clerk with which nodes this rank has edges. */
+/** Tells the coordinator with which nodes this rank has edges. */
 static void report_edges(ctn_leading_t *leading, ctn_vector_t *records)
 {
     const catena_neighborhood_t *neighborhood = leading->neighborhood;
@@ -86,7 +87,7 @@ static int by_node(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/** What a rank of the node leads for, as its clerk counts it. */
+/** The load of a leader, as its coordinator counts it. */
 typedef struct load {
     uint32_t rank;
     uint64_t edges;
@@ -120,8 +121,8 @@ static void add_loads(ctn_leading_t *leading, const ctn_vector_t *requests,
     }
 }
 
-/** Of those with edges to a node, the one that leads for fewest so far. All
- * of them hear of it, and the other node's clerk. */
+/** Selects the least loaded rank of those with edges to a node. All of them
+ * learn of it, and the other node's coordinator. */
 static void choose_leader(ctn_leading_t *leading,
                           const ctn_lead_record_t *record, uint32_t count,
                           const ctn_vector_t *loads, ctn_vector_t *answers)
@@ -153,7 +154,7 @@ static void choose_leader(ctn_leading_t *leading,
                             .number = best->rank});
 }
 
-/** The clerk's part. */
+/** Runs at the coordinator. */
 static void decide(ctn_leading_t *leading, ctn_vector_t *requests,
                    ctn_vector_t *answers)
 {
@@ -175,9 +176,10 @@ static void decide(ctn_leading_t *leading, ctn_vector_t *requests,
     ctn_vector_drop(&loads);
 }
 
-/* ---- what leaders know ---- */
+/* ---- edges of leaders ---- */
 
-/** Keep who leads here; as clerk pass on who leads elsewhere. */
+/** Keeps the leaders on this node; a coordinator forwards the leaders
+ * elsewhere. */
 static void take_leaders(ctn_leading_t *leading, const ctn_vector_t *answers,
                          ctn_vector_t *records)
 {
@@ -193,7 +195,7 @@ static void take_leaders(ctn_leading_t *leading, const ctn_vector_t *answers,
     }
 }
 
-/** Tell the leaders of this rank's edges. */
+/** Sends this rank's edges to their leaders. */
 static void send_edges(ctn_leading_t *leading, ctn_vector_t *records)
 {
     const catena_neighborhood_t *neighborhood = leading->neighborhood;
@@ -248,8 +250,8 @@ static void take_edges(ctn_leading_t *leading, const ctn_vector_t *came)
     }
 }
 
-/** What a rank has to say in each of the deliveries, from what came in the one
- * before. */
+/** The records of each sparse exchange, from those received in the one before.
+ */
 static void fill_records(ctn_leading_t *leading, int exchange,
                          ctn_vector_t *came, ctn_vector_t *records)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- drawing ---- */
+/* ---- building ---- */
 
 static void *add(ctn_schedule_builder_t *builder, ctn_vector_t *vector,
                  size_t bytes)
@@ -89,7 +89,7 @@ static int local_copies_by_round(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/** Items of a pile, which may have none. */
+/** Copies the items of a vector, which may be empty. */
 static void copy(void *to, const ctn_vector_t *vector, size_t bytes)
 {
     if (vector->count > 0) {
@@ -121,8 +121,8 @@ static ctn_schedule_t *pack(const ctn_schedule_builder_t *builder)
     return schedule;
 }
 
-/** Which of some rounds carry an edge of the greatest weight, or go between
- * nodes, at this rank. */
+/** Which of some rounds carry an edge of the greatest weight, or a message
+ * between nodes, at this rank. */
 static void scan_rounds(const ctn_schedule_builder_t *builder,
                         const ctn_schedule_t *schedule, uint32_t from,
                         uint32_t count, uint64_t *heavy, uint64_t *remote)
@@ -166,7 +166,7 @@ static catena_status_t count_rounds(const ctn_schedule_builder_t *builder,
     return CATENA_OK;
 }
 
-/* What is counted at either end of messages; by reach where there are two. */
+/* Counters of messages at one end, by reach. */
 enum {
     MESSAGES,
     BLOCKS = MESSAGES + CTN_REACHES,
@@ -212,7 +212,7 @@ ctn_schedule_agree_facts(const catena_neighborhood_t *neighborhood,
     return status;
 }
 
-/** Its links are there. */
+/** The links are set. */
 static catena_status_t find_facts(const ctn_schedule_builder_t *builder,
                                   ctn_schedule_t *schedule)
 {

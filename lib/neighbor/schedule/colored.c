@@ -1,24 +1,24 @@
 /* NBR-2. Rounds in which each rank sends at most one message and receives at
- * most one: the edges are colored, so that those which leave one rank differ
- * and those which come to one rank do. [Hoefler], "Sparse Collective
- * Operations", slides "Optimization Potential" and "Weighted Performance":
- * messages that meet nowhere do not hinder each other; heavy ones should
- * share rounds, since a round takes as long as its heaviest message.
+ * most one: an edge coloring, in which the edges from one rank differ and the
+ * edges to one rank differ. [Hoefler], "Sparse Collective Operations", slides
+ * "Optimization Potential" and "Weighted Performance": messages that share no
+ * end do not hinder each other; heavy ones should share rounds, since a round
+ * takes as long as its heaviest message.
  *
  * Grids: a color for each direction, heaviest first. All ranks send one way and
- * receive from the other, so in rings there are as few rounds as there can be,
- * and as few heavy ones. Between open borders directions share a round if no
- * rank has edges along both.
+ * receive from the other, so on rings the number of rounds, and of heavy
+ * rounds, is minimal. Between open borders directions share a round if no rank
+ * has edges along both.
  *
  * Other graphs: greedily, the heaviest edges first, then those at least half as
  * heavy as the heaviest left, and so on. Each sender proposes different colors
- * for its edges, the lowest that it does not know to be taken at either end;
- * each receiver takes the best proposal for a color and answers all, with what
- * it has taken. Among the best is the best of all, so there is an end: at most
- * one iteration for each color an edge may be refused, mostly a few. At most
- * 2 d - 1 colors for degree d; where all ranks list their targets in the same
- * order of directions, d. Memory O(degree), and a bit for each edge and
- * color. */
+ * for its edges, each the lowest that it does not know to be taken at either
+ * end. Each receiver accepts the best proposal for a color and answers all
+ * proposals with the colors it has taken. The best of all proposals is
+ * accepted, so the iteration ends: at most one iteration for each color an edge
+ * may be refused, mostly a few. At most 2 d - 1 colors for degree d; d if all
+ * ranks list their targets in the same order of directions. Memory O(degree),
+ * and a bit for each edge and color. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@
 typedef struct coloring {
     catena_neighborhood_t *neighborhood;
     catena_status_t status; /* this rank's */
-    uint32_t words;         /* of each set of colors: bits of those taken */
+    uint32_t words;         /* of each set of colors: a bit for each color */
     uint64_t *memory;       /* of all sets */
     uint64_t *sends;        /* [words]: taken at this rank */
     uint64_t *receives;
@@ -48,8 +48,8 @@ typedef struct proposal {
     uint32_t color;
 } proposal_t;
 
-/** From a receiver: 64 of the colors it has taken, the proposed one among
- * them. */
+/** From a receiver: the 64 colors around the proposed one that are taken there.
+ */
 typedef struct answer {
     uint32_t rank;
     uint32_t target;
@@ -110,10 +110,10 @@ static uint32_t lowest_free(const coloring_t *c, const uint64_t *known)
             return w * 64 + (uint32_t)__builtin_ctzll(~taken);
         }
     }
-    return NO_COLOR; /* cannot be: there are more colors than edges */
+    return NO_COLOR; /* impossible: there are more colors than edges */
 }
 
-/** For all open edges that are heavy enough. */
+/** Proposes colors for all open edges that are heavy enough. */
 static void propose(coloring_t *c, uint64_t least, ctn_vector_t *proposals)
 {
     memset(c->tried, 0, c->words * sizeof(*c->tried));
@@ -150,8 +150,8 @@ static void take_answers(coloring_t *c, const ctn_vector_t *answers)
 
 /* ---- receivers ---- */
 
-/** So that ties are decided everywhere else in another way: else there would be
- * long rows of edges each of which waits for the one before it. */
+/** Breaks ties differently everywhere: otherwise there would be long sequences
+ * of edges, each of which waits for the one before it. */
 static uint64_t shuffle(const proposal_t *p)
 {
     uint64_t x = (uint64_t)p->rank << 32 | p->target;
@@ -175,7 +175,7 @@ static int best_first(const void *a, const void *b, void *argument)
                   : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/** What is left of the proposals is those accepted, or not: answers. */
+/** Accepts or refuses proposals, best first, and answers them. */
 static void judge(coloring_t *c, ctn_vector_t *proposals, ctn_vector_t *answers)
 {
     proposal_t *proposal = proposals->item;
@@ -254,7 +254,7 @@ static void iterate(coloring_t *c, uint64_t heaviest)
     ctn_vector_drop(&came);
 }
 
-/** A round for each edge of a graph. */
+/** Finds a round for each edge of a graph. */
 static catena_status_t color_graph(catena_neighborhood_t *neighborhood)
 {
     coloring_t c = {.neighborhood = neighborhood};
@@ -276,8 +276,8 @@ static catena_status_t color_graph(catena_neighborhood_t *neighborhood)
 
 /* ---- grids ---- */
 
-/** Whether some rank has an edge along both of two vectors: sends, or for -1 as
- * `sign` receives. */
+/** Whether some rank has an edge along both displacements: sends, or with
+ * `sign` -1 receives. */
 static bool share_a_rank(const ctn_displacements_t *displacements, uint32_t i,
                          uint32_t j, int sign)
 {
@@ -288,7 +288,8 @@ static bool share_a_rank(const ctn_displacements_t *displacements, uint32_t i,
         int b = sign * y[d];
         int low = a < b ? a : b;
         int high = a < b ? b : a;
-        /* Between the borders must be who may go as far as both do. */
+        /* There must be a place between the borders from which both lead to a
+         * rank. */
         int least = low < 0 ? -low : 0;
         int most = displacements->grid->dims[d] - 1 - (high > 0 ? high : 0);
         if (!displacements->grid->periods[d] && least > most) {
@@ -305,7 +306,7 @@ static bool is_used(const ctn_displacements_t *displacements, uint32_t i)
 }
 
 /** The first round in which no rank has two messages to send, or to receive.
- * @param order [count] of which those before the last have their rounds */
+ * @param order [count]; all but the last have their rounds */
 static uint32_t first_round(const ctn_displacements_t *displacements,
                             const uint32_t *order, uint32_t count,
                             const uint32_t *round)
@@ -319,14 +320,14 @@ static uint32_t first_round(const ctn_displacements_t *displacements,
             (share_a_rank(displacements, i, j, 1) ||
              share_a_rank(displacements, i, j, -1))) {
             found++;
-            k = 0; /* from the first one again */
+            k = 0; /* start again */
         }
     }
     return found;
 }
 
-/** Directions in which somebody sends, the heaviest first, as they are listed
- * else. */
+/** Rounds for the directions in use, the heaviest first, then in the order of
+ * the list. */
 static catena_status_t
 color_directions(const catena_neighborhood_t *neighborhood,
                  const ctn_displacements_t *displacements)
@@ -371,7 +372,7 @@ static catena_status_t color_grid(catena_neighborhood_t *neighborhood)
     return status;
 }
 
-/* ---- the plan ---- */
+/* ---- the schedule ---- */
 
 static void add_edges(ctn_schedule_builder_t *builder, ctn_message_end_t way,
                       const ctn_edge_t *edge, uint32_t count, bool same_block)

@@ -2,20 +2,20 @@
  * Message-combining algorithms for isomorphic, sparse collective communication,
  * arXiv 1606.07676, 2016, sections 3 and 4.
  *
- * Edges are the same displacement vectors at all ranks. A block for vector v
- * goes along one dimension after the other, v_d in dimension d; all blocks at a
- * rank that go the same way in a dimension are one message. Rounds: one per
+ * All ranks have edges along the same displacement vectors. A block for vector
+ * v travels along one dimension after the other, v_d in dimension d. All blocks
+ * at a rank with the same v_d in a dimension are one message. Rounds: one per
  * dimension. Messages: the different v_d of each dimension, so 4 in two
- * dimensions and 6 in three, diagonals or not. Blocks sent: as many as a vector
- * has dimensions other than 0, of all vectors; when all targets get the same
- * block, one for each edge of the tree of the vectors' beginnings. Scratch:
- * the blocks that are passed on.
+ * dimensions and 6 in three, with or without diagonals. Blocks sent: the number
+ * of nonzero v_d, over all vectors; if all targets get the same block, one for
+ * each edge of the tree of the vectors' prefixes. Scratch: the blocks that are
+ * forwarded.
  *
- * Other than in the paper borders may be open: then the blocks of some origins
- * are missing, which both ends of a message can tell. Where a vector fits into
- * a box, so does all of its way. Vectors that are the same along a ring travel
- * as one. And ranks on the way must take part in the operation, so it is only
- * for graphs in which they do. */
+ * Unlike in the paper, borders may be open: then the blocks of some origins are
+ * missing, which both ends of a message know. If a vector fits into a box, so
+ * does all of its path. Vectors that are equal along a ring travel as one.
+ * Forwarding ranks must take part in the operation, so the algorithm requires
+ * graphs in which they do. */
 
 #include <stdlib.h>
 
@@ -27,20 +27,19 @@ typedef struct combine {
     ctn_schedule_builder_t builder;
     ctn_displacements_t displacements;
     ctn_pattern_t pattern;
-    int *dimension; /* [steps] in the order in which they are gone along */
-    int steps;      /* dimensions along which something goes */
+    int *dimension; /* [steps] in the order of travel */
+    int steps;      /* dimensions with a nonzero displacement */
     uint32_t places;
-    uint32_t *order;  /* [places] vectors that fit anywhere, those with the same
-                         beginning together */
-    uint32_t *shared; /* [place in order]: steps that it begins alike with the
-                         one before */
-    ctn_block_ref_t
-        *where;  /* [place in order]: the block of this rank's that goes
-               that way, or that of another which came along it */
-    int *origin; /* [ndims], working */
+    uint32_t *order;  /* [places] vectors that fit anywhere, those with the
+                         same prefix together */
+    uint32_t *shared; /* [place in order]: length of the prefix it shares
+                         with the one before */
+    ctn_block_ref_t *where; /* [place in order]: location of its block, of
+                               this rank or of another rank */
+    int *origin;            /* [ndims], scratch */
 } combine_t;
 
-/* ---- in which order ---- */
+/* ---- order ---- */
 
 static int hop_of(const combine_t *c, uint32_t displacement, int step)
 {
@@ -48,7 +47,7 @@ static int hop_of(const combine_t *c, uint32_t displacement, int step)
                             displacement)[c->dimension[step]];
 }
 
-/** Different ways to go along a dimension. */
+/** Different displacements along a dimension. */
 static uint32_t count_hops(const combine_t *c, int dimension)
 {
     uint32_t count = 0;
@@ -64,8 +63,8 @@ static uint32_t count_hops(const combine_t *c, int dimension)
     return count;
 }
 
-/** Few different beginnings first: then the tree of the vectors has few edges
- * (section 4). */
+/** Dimensions with few different displacements come first: then the tree of the
+ * vectors has few edges (section 4). */
 static catena_status_t order_dimensions(combine_t *c)
 {
     int ndims = c->displacements.ndims;
@@ -149,11 +148,11 @@ static void release(combine_t *c)
     free(c->where);
 }
 
-/* ---- what is where ---- */
+/* ---- blocks ---- */
 
-/** Places in the order whose vectors begin alike up to and including `step`
- * share a block, when all targets get the same one: that is where the next
- * block begins. */
+/** If all targets get the same block, vectors with the same prefix up to and
+ * including `step` share a block. Returns the place where the next block
+ * begins. */
 static uint32_t next_block(const combine_t *c, uint32_t place, int step)
 {
     do {
@@ -163,9 +162,9 @@ static uint32_t next_block(const combine_t *c, uint32_t place, int step)
     return place;
 }
 
-/** Whether a block goes, or has gone, along the vectors from `place` up to
- * `end` and is at this rank after `steps` steps: whether there is a rank from
- * which it comes, and one for which it is. */
+/** Whether a block that travels along the vectors from `place` up to `end` is
+ * at this rank after `steps` steps: whether it has an origin and a target in
+ * the grid. */
 static bool is_here(const combine_t *c, uint32_t place, uint32_t end, int steps)
 {
     const ctn_grid_t *grid = c->displacements.grid;
@@ -191,7 +190,7 @@ static bool is_here(const combine_t *c, uint32_t place, uint32_t end, int steps)
     return false;
 }
 
-/** Whether a vector has come to its end after `steps` steps. */
+/** Whether a vector is complete after `steps` steps. */
 static bool is_final(const combine_t *c, uint32_t place, int steps)
 {
     for (int step = steps; step < c->steps; step++) {
@@ -209,8 +208,8 @@ static ctn_block_ref_t received(const combine_t *c, uint32_t place)
         ctn_displacement_source(&c->displacements, c->order[place])};
 }
 
-/** Where a block goes that has come to this rank by `steps` steps. Of vectors
- * that end here one receives it, the others get copies. */
+/** The location of a block that this rank receives in step `steps`. If vectors
+ * end here, one receives it and the others get local copies. */
 static ctn_block_ref_t place_block(combine_t *c, uint32_t place, uint32_t end,
                                    int steps)
 {
@@ -234,8 +233,8 @@ static ctn_block_ref_t place_block(combine_t *c, uint32_t place, uint32_t end,
     return first;
 }
 
-/** Where everything is before the first step; what stays at this rank is
- * copied. */
+/** Locations before the first step. Blocks that stay at this rank are copied.
+ */
 static void start(combine_t *c)
 {
     for (uint32_t i = 0; i < c->places; i++) {
@@ -251,7 +250,7 @@ static void start(combine_t *c)
 
 /* ---- messages ---- */
 
-/** Who is `hop` away along the dimension of a step. */
+/** The rank that is `hop` away along the dimension of a step. */
 static uint32_t rank_away(const combine_t *c, int step, int64_t hop)
 {
     const ctn_grid_t *grid = c->displacements.grid;
@@ -274,11 +273,13 @@ static int heaviest(const combine_t *c, uint32_t place, uint32_t end)
     return most;
 }
 
-/** One end of the message of all blocks that go `hop` in a step. */
+/** Builds one end of the message of all blocks with displacement `hop` in a
+ * step. */
 static void add_message(combine_t *c, ctn_message_end_t way, int step, int hop)
 {
     bool begun = false;
-    int steps = way == CTN_SENDS ? step : step + 1; /* that blocks have made */
+    int steps = way == CTN_SENDS ? step : step + 1; /* that the blocks have
+                                                       made */
     uint32_t end;
     for (uint32_t i = 0; i < c->places; i = end) {
         end = next_block(c, i, step);
@@ -297,7 +298,7 @@ static void add_message(combine_t *c, ctn_message_end_t way, int step, int hop)
     }
 }
 
-/** Whether a hop is the first of its kind in the order. */
+/** Whether a displacement appears first at this place of the order. */
 static bool is_new(const combine_t *c, uint32_t place, int step)
 {
     int hop = hop_of(c, c->order[place], step);
@@ -309,7 +310,7 @@ static bool is_new(const combine_t *c, uint32_t place, int step)
     return hop != 0;
 }
 
-/** All that is sent in a step is here before it: so that comes first. */
+/** The sends of a step come first: their blocks are here before it. */
 static void add_step(combine_t *c, int step)
 {
     for (ctn_message_end_t way = CTN_SENDS; way <= CTN_RECEIVES; way++) {
@@ -323,8 +324,8 @@ static void add_step(combine_t *c, int step)
 
 /* ---- */
 
-/** Whether blocks pass this rank that has no edge to another: it may never
- * start the operation. With edges it does, if all edges are connected. */
+/** Whether blocks pass this rank although it has no edge to another: it may
+ * never start the operation. With edges it does, if the graph is connected. */
 static bool is_in_the_way(const combine_t *c)
 {
     const catena_neighborhood_t *neighborhood = c->builder.neighborhood;

@@ -1,11 +1,11 @@
 /* NBR-1. Each edge has a message of its own, and all are under way at once: one
- * round, as many messages as a rank has targets, no scratch memory. What a
- * program with nonblocking sends and receives does ([Hoefler]: "start all
+ * round, as many messages as a rank has targets, no scratch memory. A program
+ * with nonblocking sends and receives does the same ([Hoefler]: "start all
  * isend, irecv + waitall"). */
 
 #include "neighbor/neighborhood.h"
 
-/** Edges of a list that lead to other ranks, and those from a rank to itself.
+/** Counts the edges of a list to other ranks, and those from a rank to itself.
  */
 static uint32_t count_edges(const ctn_edge_t *edge, uint32_t count,
                             uint32_t *to_self)
@@ -36,7 +36,7 @@ static void set_local_copies(const catena_neighborhood_t *neighborhood,
     }
 }
 
-/** What is being filled in. */
+/** The schedule being filled in. */
 typedef struct filling {
     const ctn_schedule_t *schedule;
     ctn_schedule_message_t *message; /* the next of its list */
@@ -54,7 +54,7 @@ static void add_message(filling_t *filling, uint32_t link,
     *filling->block++ = block;
 }
 
-/** A message to each target on this node, or to each on another one. */
+/** A message to each target on this node, or to each target on another node. */
 static void add_sends(const catena_neighborhood_t *neighborhood,
                       filling_t *filling, bool local)
 {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/** One block of memory for the plan and its arrays. */
+/** Cuts an array from the memory of the schedule. */
 static void *cut(unsigned char **at, size_t count, size_t bytes)
 {
     void *array = *at;

@@ -1,9 +1,8 @@
-/* NBR-7. Choosing among the plans of a neighborhood. The estimate: what the
- * busiest rank does, message by message (LogGP), and for each round the time
- * until the next can begin; or, where ranks share cores and that is more, the
- * work of all that a core has, and a turn for each of them in each round. What
- * is estimated are facts that the ranks have agreed on when the plan was made,
- * so all find the same. */
+/* NBR-7. Selects a schedule. The estimate: the work of the busiest rank,
+ * message by message (LogGP), and for each round the time until the next can
+ * begin; or, if ranks share cores and that is more, the work of all ranks of a
+ * core, and a turn for each of them in each round. The estimate uses facts that
+ * the ranks agreed on when the schedule was built, so all find the same. */
 
 #include "neighbor/schedule/select.h"
 
@@ -68,11 +67,11 @@ int ctn_neighbor_algorithm_by_name(const ctn_log_t *log, const char *name)
 
 /* ---- costs ---- */
 
-/* Where no machine is named: a node, and RDMA as it usually is, or TCP. From 16
- * ranks on 2 cores. 4 nodes with TCP between them, a mesh of a row on each, 8
- * B: these say for direct 114 us (measured 122), aggregated 75 (82); 16 KiB
- * with diagonals: combining 793 (803). All on one node, with diagonals, 8 B:
- * direct 30 us (23), combining 35 (35). */
+/* Without a machine model: a node, and a usual RDMA network, or TCP. From 16
+ * ranks on 2 cores. 4 nodes with TCP between them, a mesh with a row on each
+ * node, 8 B: these give for direct 114 us (measured 122), aggregated 75 (82);
+ * 16 KiB with diagonals: combining 793 (803). All on one node, with diagonals,
+ * 8 B: direct 30 us (23), combining 35 (35). */
 static const ctn_neighbor_costs_t usual_costs = {
     .round = {[CTN_LOCAL] = 200, [CTN_REMOTE] = 2000},
     .message = {[CTN_LOCAL] = 250, [CTN_REMOTE] = 1000},
@@ -85,7 +84,7 @@ static const ctn_neighbor_costs_t usual_costs = {
 enum { TCP_ROUND_NS = 25000, TCP_MESSAGE_NS = 6000 };
 #define TCP_BYTE_NS 0.3
 
-/** As the tuning says, if it names a machine. */
+/** From the machine model that the tuning names, if any. */
 static catena_status_t costs_of_machine(const catena_neighborhood_t *of,
                                         ctn_neighbor_costs_t *costs)
 {
@@ -113,7 +112,7 @@ static catena_status_t costs_of_machine(const catena_neighborhood_t *of,
     return CATENA_OK;
 }
 
-/** What this rank sees. */
+/** As this rank sees them. */
 static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
                                   ctn_neighbor_costs_t *costs)
 {
@@ -135,7 +134,7 @@ static catena_status_t find_costs(const catena_neighborhood_t *neighborhood,
     return costs_of_machine(neighborhood, costs);
 }
 
-/** The greatest of what the ranks see, in thousandths. */
+/** The maximum over the ranks, in thousandths. */
 static catena_status_t agree_costs(const catena_neighborhood_t *neighborhood,
                                    ctn_neighbor_costs_t *costs)
 {
@@ -171,8 +170,8 @@ double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
     const ctn_neighbor_costs_t *costs = &neighborhood->chooser->costs;
     const ctn_schedule_facts_t *facts = &outline->facts;
     double packed = costs->packed * (double)bytes;
-    /* As one half of a message on the node: it is written once, and read where
-     * the bundle has arrived. */
+    /* As half of a message on the node: written once, and read where the
+     * aggregate has arrived. */
     double contributed =
         (costs->message[CTN_LOCAL] + costs->byte[CTN_LOCAL] * (double)bytes) /
         2;
@@ -196,7 +195,7 @@ double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
     return way > work ? way : work;
 }
 
-/* ---- making plans ---- */
+/* ---- building schedules ---- */
 
 const char *
 ctn_neighbor_algorithm_refusal(const catena_neighborhood_t *neighborhood,
@@ -211,19 +210,19 @@ ctn_neighbor_algorithm_refusal(const catena_neighborhood_t *neighborhood,
     }
     if (algorithm == CTN_NEIGHBOR_COMBINING) {
         return neighborhood->grid == NULL
-                   ? "it is no grid, and not derived from one"
+                   ? "it is not a grid or derived from one"
                : !graph_facts->connected
-                   ? "its edges do not connect all its ranks"
-                   : "blocks would pass ranks that have no edges";
+                   ? "the graph is not connected"
+                   : "blocks would go through ranks without edges";
     }
     return graph_facts->nodes < 2 ? "all ranks are on one node"
-                                  : "its edges do not connect all its ranks";
+                                  : "the graph is not connected";
 }
 
 bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
                          ctn_pattern_t pattern)
 {
-    /* Reductions are of either: reduce, reducev. */
+    /* Reductions have either pattern: reduce, reducev. */
     unsigned operations = neighborhood->operations;
     return (operations & CATENA_NEIGHBOR_REDUCE) != 0 ||
            (operations &
@@ -251,7 +250,8 @@ static ctn_schedule_outline_t outline_of(const ctn_schedule_t *schedule)
 ctn_block_class_t ctn_blocks_classify(const catena_neighborhood_t *neighborhood,
                                       size_t bytes, bool combined)
 {
-    /* To find lengths that differ, messages say those of all their blocks. */
+    /* CATENA_CHECK: only messages with the lengths of all their blocks reveal a
+     * mismatch. */
     return bytes > 0 && !combined && !neighborhood->check ? CTN_BLOCKS_UNIFORM
                                                           : CTN_BLOCKS_ANY;
 }
@@ -292,9 +292,9 @@ catena_status_t ctn_schedules_make_for(catena_neighborhood_t *neighborhood,
     return status;
 }
 
-/** Whether it may be best: there is something to combine. That in rounds a rank
- * sends to one other only is better where messages hinder each other, which
- * the estimate does not know. */
+/** Whether an algorithm may be best: there is something to combine. Rounds with
+ * one message a rank are better where messages hinder each other, which the
+ * estimate does not know. */
 static bool is_candidate(const catena_neighborhood_t *neighborhood,
                          ctn_neighbor_algorithm_t algorithm)
 {
@@ -326,7 +326,7 @@ static void drop_schedules(catena_neighborhood_t *neighborhood,
     }
 }
 
-/** Plans that are the best for no length. */
+/** Drops schedules that are the best for no length. */
 static void drop_useless(catena_neighborhood_t *neighborhood)
 {
     for (int pattern = 0; pattern < CTN_PATTERNS; pattern++) {
@@ -346,7 +346,7 @@ static void drop_useless(catena_neighborhood_t *neighborhood)
     }
 }
 
-/** Of the plans that are there. */
+/** The best of the schedules that exist. */
 static ctn_neighbor_algorithm_t
 find_best(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
           ctn_block_class_t blocks, size_t bytes)
@@ -366,7 +366,7 @@ find_best(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
             ctn_schedule_outline_for(neighborhood, algorithm, pattern, blocks,
                                      bytes),
             bytes);
-        /* An estimate is one: what is not clearly better is not worth it. */
+        /* the estimate is not exact: the gain must be clear */
         if (1.15 * time < least) {
             best = algorithm;
             least = time;
@@ -375,7 +375,7 @@ find_best(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
     return best;
 }
 
-/** Those among which is chosen, or the one that is wanted. */
+/** Builds the requested schedule, or all candidates. */
 static catena_status_t make_all(catena_neighborhood_t *neighborhood)
 {
     catena_status_t status = CATENA_OK;
@@ -417,7 +417,7 @@ ctn_schedules_make_candidates(catena_neighborhood_t *neighborhood)
     return CATENA_OK;
 }
 
-/** Bytes of a block, as far as is known: a page where nothing is. */
+/** Bytes of a block, as far as known; else a page. */
 static catena_status_t find_usual(catena_neighborhood_t *neighborhood)
 {
     uint64_t edges = 0;
@@ -432,7 +432,7 @@ static catena_status_t find_usual(catena_neighborhood_t *neighborhood)
     double usual =
         neighborhood->bytes > 0 ? (double)neighborhood->bytes * weight : 4096;
     neighborhood->chooser->usual =
-        usual < 0x1p63 ? (size_t)usual : SIZE_MAX; /* fits, if it can */
+        usual < 0x1p63 ? (size_t)usual : SIZE_MAX; /* if representable */
     return status;
 }
 
@@ -473,11 +473,11 @@ void ctn_schedules_free(catena_neighborhood_t *neighborhood)
     neighborhood->chooser = NULL;
 }
 
-/* ---- choosing ---- */
+/* ---- selection ---- */
 
-/** Which algorithm. Ranks whose lengths do not agree must not run different
- * plans where that is to be found: they would wait for each other. And only
- * messages of their own tell whose they are. */
+/** Selects the algorithm. Under CATENA_CHECK it must not depend on the length:
+ * ranks whose lengths differ would run different schedules and deadlock. And
+ * only direct messages tell whose block has the wrong length. */
 static ctn_neighbor_algorithm_t
 choose(const catena_neighborhood_t *neighborhood, ctn_pattern_t pattern,
        ctn_block_class_t blocks, size_t bytes)

@@ -3,25 +3,25 @@
 
 #include "neighbor/neighborhood.h"
 
-/* Which plan an operation runs: the one that is estimated to take least, by
+/* The selection of a schedule: the one with the least estimated time, from
  * facts that all ranks have agreed on. */
 
-/** What things cost, in ns; by reach. */
+/** Costs in ns, by reach. */
 typedef struct ctn_neighbor_costs {
-    double round[CTN_REACHES];   /* until what is sent can be worked on */
-    double message[CTN_REACHES]; /* work at both ends together */
+    double round[CTN_REACHES];   /* until what is sent can be used */
+    double message[CTN_REACHES]; /* at both ends together */
     double byte[CTN_REACHES];
     double
         packed;   /* for each byte that shares a message: copied at both ends */
-    double turn;  /* until a rank that shares its core runs again, for each of
-                     those it shares it with */
+    double turn;  /* until a rank runs again, for each rank that shares its
+                     core */
     double share; /* ranks of a core, at least 1 */
 } ctn_neighbor_costs_t;
 
 /** Lengths of blocks, by powers of two. */
 #define CTN_NEIGHBOR_SIZES 41u
 
-/** A plan in numbers, which stay when it is dropped. */
+/** The numbers of a schedule; they stay when it is dropped. */
 typedef struct ctn_schedule_outline {
     bool possible;
     size_t most_bytes; /* of a block */
@@ -30,9 +30,8 @@ typedef struct ctn_schedule_outline {
     ctn_schedule_facts_t facts;
 } ctn_schedule_outline_t;
 
-/** What is known of blocks: they may be of any length, or are to be combined;
- * or they are all alike and go where they belong, for which an algorithm may
- * have another plan. */
+/** The blocks of an operation: of any length, or operands of a reduction; or
+ * uniform and not reduced, for which an algorithm may have another schedule. */
 typedef enum ctn_block_class {
     CTN_BLOCKS_ANY,
     CTN_BLOCKS_UNIFORM,
@@ -41,27 +40,28 @@ typedef enum ctn_block_class {
 
 typedef struct ctn_chooser {
     ctn_neighbor_costs_t costs;
-    size_t usual; /* bytes of a block where nobody says how many */
+    size_t usual; /* bytes of a block if the caller gives none */
     bool
         tried[CTN_NEIGHBOR_ALGORITHMS]; /* whether they are possible is known */
     ctn_schedule_outline_t outline[CTN_NEIGHBOR_ALGORITHMS][CTN_PATTERNS];
     ctn_schedule_outline_t uniform[CTN_NEIGHBOR_ALGORITHMS]
-                                  [CTN_PATTERNS]; /* of those other plans */
-    /* What is best for blocks of 2^(i-1) to 2^i - 1 bytes. */
+                                  [CTN_PATTERNS]; /* of the schedules for
+                                                     uniform blocks */
+    /* The best for blocks of 2^(i-1) to 2^i - 1 bytes. */
     uint8_t algorithm[CTN_BLOCK_CLASSES][CTN_PATTERNS][CTN_NEIGHBOR_SIZES];
 } ctn_chooser_t;
 
-/** What an exchange of blocks of so many bytes takes, in ns. */
+/** Estimated time of an exchange with blocks of this length, in ns. */
 double ctn_schedule_estimate(const catena_neighborhood_t *neighborhood,
                              const ctn_schedule_outline_t *outline,
                              size_t bytes);
 
-/** What is known of blocks of so many bytes; 0: of any.
+/** The class of blocks of this length; 0: any length.
  * @param combined as for ctn_neighbor_choose */
 ctn_block_class_t ctn_blocks_classify(const catena_neighborhood_t *neighborhood,
                                       size_t bytes, bool combined);
 
-/** The outline of the plan that an algorithm has for blocks of so many bytes.
+/** The outline of the schedule that an algorithm has for blocks of this length.
  */
 const ctn_schedule_outline_t *
 ctn_schedule_outline_for(const catena_neighborhood_t *neighborhood,
@@ -69,22 +69,22 @@ ctn_schedule_outline_for(const catena_neighborhood_t *neighborhood,
                          ctn_pattern_t pattern, ctn_block_class_t blocks,
                          size_t bytes);
 
-/** Why an algorithm that was tried is not possible; NULL: it is. */
+/** Why an algorithm that was tried is not possible; NULL: it is possible. */
 const char *
 ctn_neighbor_algorithm_refusal(const catena_neighborhood_t *neighborhood,
                                ctn_neighbor_algorithm_t algorithm);
 
-/** Whether operations of a neighborhood use the pattern. */
+/** Whether the operations of a neighborhood use the pattern. */
 bool ctn_pattern_is_used(const catena_neighborhood_t *neighborhood,
                          ctn_pattern_t pattern);
 
-/** Make the plans of a scheme that are not there yet, as far as they are
- * possible. Collective. */
+/** Builds the schedules of an algorithm that do not exist yet, if possible.
+ * Collective. */
 catena_status_t ctn_schedules_make_for(catena_neighborhood_t *neighborhood,
                                        ctn_neighbor_algorithm_t algorithm);
 
-/** Make the plans of the scheme that is wanted, or of all that may be best,
- * and find out which is. Collective. */
+/** Builds the schedules of the requested algorithm, or of all candidates, and
+ * finds the best. Collective. */
 catena_status_t
 ctn_schedules_make_candidates(catena_neighborhood_t *neighborhood);
 

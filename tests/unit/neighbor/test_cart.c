@@ -1,4 +1,4 @@
-/* Dimensions of grids against a search of all. */
+/* Dimensions of grids, compared with an exhaustive search. */
 
 #include <catena/catena.h>
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 
 enum { MOST_DIMS = 4 };
 
-/** Whether `now` is better than `best`, if there is one: closer together, then
- * smaller at the first place where they differ. */
+/** Whether `now` is better than `best`: closer together, then smaller at the
+ * first difference. */
 static bool is_better(const int *now, const int *best, int ndims)
 {
     int difference = (now[0] - now[ndims - 1]) - (best[0] - best[ndims - 1]);
@@ -19,7 +19,7 @@ static bool is_better(const int *now, const int *best, int ndims)
     return best[0] == 0 || difference < 0;
 }
 
-/** The best of all products of n, by looking at all of them. */
+/** The best product of n, by exhaustive search. */
 static void search(int n, int ndims, int most, int at, int *now, int *best)
 {
     if (at == ndims) {
@@ -55,7 +55,7 @@ START_TEST(dims_are_even)
 }
 END_TEST
 
-/** All factors alike; nothing is left to look for. */
+/** All factors are equal, so nothing is left to search. */
 START_TEST(dims_all_alike)
 {
     int one[1] = {0};

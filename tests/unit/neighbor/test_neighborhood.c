@@ -1,6 +1,6 @@
-/* Neighborhoods as they are made: what both ends of every edge have come to
- * know, against graphs that all ranks know in full. Simulated ranks are in one
- * process, so a test sees the ends of all. */
+/* Creation of neighborhoods: what both ends of every edge know, compared with
+ * graphs that all ranks know in full. Simulated ranks are in one process, so a
+ * test sees the ends of all ranks. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,12 @@
 /* The neighborhoods of all ranks of the job that runs. */
 enum { MOST_RANKS = 64 };
 static catena_neighborhood_t *made[MOST_RANKS];
-static oracle_graph_t graph; /* that they are made of */
+static oracle_graph_t graph; /* of these neighborhoods */
 static bool reorder;
 /* Of each rank of the world. */
 static const char *old_node[MOST_RANKS];
 
-/* ---- what is known of edges ---- */
+/* ---- edges ---- */
 
 static uint64_t offset_of(const job_t *job, int rank, const void *memory)
 {
@@ -45,7 +45,8 @@ static void check_link(job_t *job, const ctn_edge_t *target,
     JOB_CHECK(job, out->peer.local == in->peer.local);
     JOB_CHECK(job, out->peer.local == (target->node == source->node));
     JOB_CHECK(job, out->peer.process == other->group->exec->locality->process);
-    if (in->reverse != NULL) { /* the way back is the other one's, too */
+    if (in->reverse != NULL) { /* the reverse link belongs to the other rank,
+                                  too */
         const ctn_link_out_t *back = in->reverse;
         uint32_t i = 0;
         while (i < own->ins && own->in[i].reverse != out) {
@@ -57,7 +58,7 @@ static void check_link(job_t *job, const ctn_edge_t *target,
     }
 }
 
-/** What both ends of an edge know, and the place of one in the other's list. */
+/** What both ends of an edge know, and its index in the other's list. */
 static void check_ends(job_t *job)
 {
     const catena_neighborhood_t *own = made[job->rank];
@@ -83,7 +84,7 @@ static void check_ends(job_t *job)
     }
 }
 
-/* ---- what is known of all ---- */
+/* ---- graph facts ---- */
 
 static const char *node_of(int rank)
 {
@@ -198,7 +199,7 @@ static void make_one(job_t *job)
     JOB_CHECK(job, own == NULL || catena_neighborhood_free(own) == CATENA_OK);
 }
 
-/** The way of making it is the loop's. */
+/** The loop runs over the ways to create a neighborhood. */
 START_TEST(shapes)
 {
     oracle_graph_way_t way = (oracle_graph_way_t)_i;
@@ -217,8 +218,7 @@ START_TEST(shapes)
 }
 END_TEST
 
-/* Pairs of ranks whose halves are dealt to other nodes meet when they are
- * numbered anew. */
+/* Pairs of ranks on different nodes get onto one node by reordering. */
 static void bring_together(job_t *job)
 {
     int size = (int)job->size;

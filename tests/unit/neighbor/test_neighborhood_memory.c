@@ -1,6 +1,6 @@
-/* Neighborhoods that are made while there is no memory for one thing after the
- * other: the creation ends on all ranks, and leaves nothing behind; or goes
- * without what can be done without. */
+/* Creation of neighborhoods while one allocation after the other fails: the
+ * creation fails on all ranks and leaves nothing behind; or goes without
+ * optional memory. */
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -24,11 +24,11 @@ bool refusal_applies(void)
     return true;
 }
 
-/** What is made. */
+/** What is created. */
 typedef struct creation {
-    bool grid;             /* a ring; else pairs, which nothing joins */
-    const char *algorithm; /* NULL: only new places are found */
-    unsigned spare;        /* times that it does without some memory, at most */
+    bool grid;             /* a ring; else unconnected pairs */
+    const char *algorithm; /* NULL: only the places of a reordering */
+    unsigned spare;        /* how often it may go without some memory */
 } creation_t;
 
 static creation_t creation;
@@ -63,8 +63,8 @@ static catena_status_t find_place(catena_group_t *group,
     return status == CATENA_OK && place < 0 ? CATENA_ERR_STATE : status;
 }
 
-/** On a group that is there already: only what makes the neighborhood has no
- * memory. */
+/** On an existing group: only the creation of the neighborhood has no memory.
+ */
 static void make(job_t *job)
 {
     ctn_graph_t graph = {.operations = CATENA_NEIGHBOR_ALL};
@@ -75,12 +75,12 @@ static void make(job_t *job)
     JOB_CHECK(job, catena_group_dup(job->context->world, &own) == CATENA_OK);
     JOB_CHECK(job, catena_barrier(job->context->world) == CATENA_OK);
     const ctn_edge_t *lists[] = {graph.source, graph.target};
-    refusal.armed = true; /* when the first rank comes here, */
+    refusal.armed = true; /* when the first rank arrives here, */
     found[job->rank] =
         creation.algorithm != NULL
             ? ctn_neighborhood_make(own, &graph, &info, CATENA_OK, &made)
             : find_place(own, &graph);
-    refusal.armed = false; /* until the first is through */
+    refusal.armed = false; /* until the first rank is done */
     if (made != NULL) {
         JOB_CHECK(job, catena_neighborhood_free(made) == CATENA_OK);
     }
@@ -90,7 +90,7 @@ static void make(job_t *job)
     }
 }
 
-/** @return whether it was made on all ranks; else it was on none. */
+/** @return whether it was created on all ranks; else on none. */
 static bool expect_agreement(bool all_taken)
 {
     for (int rank = 0; rank < RANKS; rank++) {
@@ -131,11 +131,11 @@ START_TEST(creations)
 }
 END_TEST
 
-/* ---- memory for bundles ---- */
+/* ---- memory for aggregates ---- */
 
 enum { AREA_LEAST = 65536 };
 
-/** What a rank asks for while it makes bundles. */
+/** What a rank allocates while it creates aggregates. */
 static struct areas {
     bool inside;
     bool armed; /* the first one for `pattern` is refused */
@@ -170,7 +170,7 @@ catena_status_t __wrap_ctn_schedule_aggregated_uniform(
     return status;
 }
 
-/** Each rank with all others, by leaders. */
+/** Each rank with all others, through leaders. */
 static catena_neighborhood_t *make_complete(job_t *job)
 {
     catena_neighborhood_info_t info = {.algorithm = "aggregated"};
@@ -212,8 +212,9 @@ static void exchange(job_t *job, catena_neighborhood_t *complete)
     free(send);
 }
 
-/** What all ranks have sent in an operation is what they say that they send,
- * and in bundles there is one message for each two nodes, and another round. */
+/** All ranks have sent as many messages in an operation as they report; with
+ * aggregates there is one message for each pair of nodes, and one more round.
+ */
 static void check_sent(job_t *job, catena_neighborhood_t *n, size_t words)
 {
     uint64_t *data = calloc(2 * job->size * words, sizeof(*data));
@@ -246,17 +247,17 @@ static bool has_aggregates(job_t *job, catena_neighborhood_t *n,
     char text[2000];
     JOB_CHECK(job, catena_neighborhood_explain(n, operation, 8, text,
                                                sizeof(text)) == CATENA_OK);
-    return strstr(text, "bundles=") != NULL;
+    return strstr(text, "aggregates=") != NULL;
 }
 
-/** One rank, if it leads, gets no area: then all go without bundles of that
- * pattern, and the first one tells. @return whether it has happened */
+/** One rank, if it leads, gets no area: then all ranks go without aggregates of
+ * that pattern, and the first one logs it. @return whether this happened */
 static bool exhaust_heap(job_t *job, uint32_t exhausted, ctn_pattern_t pattern)
 {
     static const char *const words[CTN_PATTERNS] = {
-        [CTN_PATTERN_ALLTOALL] = "no memory for bundles of blocks of equal "
+        [CTN_PATTERN_ALLTOALL] = "no memory for aggregates of blocks of equal "
                                  "length (alltoall)",
-        [CTN_PATTERN_GATHER] = "no memory for bundles of blocks of equal "
+        [CTN_PATTERN_GATHER] = "no memory for aggregates of blocks of equal "
                                "length (gather)"};
     ctn_log_t *log = &job->context->log;
     ctn_log_level_t level = log->level;
@@ -286,13 +287,13 @@ static bool exhaust_heap(job_t *job, uint32_t exhausted, ctn_pattern_t pattern)
     exchange(job, n);
     if (!refused) {
         check_sent(job, n, 1);
-        check_sent(job, n, 2000); /* too long for bundles */
+        check_sent(job, n, 2000); /* too long for aggregates */
     }
     JOB_CHECK(job, catena_neighborhood_free(n) == CATENA_OK);
     return refused;
 }
 
-/** On ranks that are processes: simulated ones have no bundles. */
+/** On ranks that are processes: simulated ones have no aggregates. */
 static void without_aggregates(job_t *job)
 {
     unsigned refused = 0;

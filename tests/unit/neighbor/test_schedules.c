@@ -1,6 +1,6 @@
-/* Plans of neighborhoods: their numbers of messages and rounds, and exchanges
- * by each of them. Simulated ranks are in one process, so a rank can read the
- * plans of all. */
+/* Schedules of neighborhoods: their numbers of messages and rounds, and
+ * exchanges with each of them. Simulated ranks are in one process, so a rank
+ * can read the schedules of all. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,7 @@
 
 enum { MOST_RANKS = 81 }; /* 3^4 */
 
-/* The neighborhoods of all ranks of the job that runs, and what they are made
- * from. */
+/* The neighborhoods of all ranks of the job that runs, and their graph. */
 static catena_neighborhood_t *made[MOST_RANKS];
 static oracle_graph_t graph;
 
@@ -23,7 +22,7 @@ static bool is_grid(void)
     return graph.way == ORACLE_WAY_CART || graph.way == ORACLE_WAY_DERIVED;
 }
 
-/** All plans that are possible. */
+/** Builds all schedules that are possible. */
 static void make_schedules(job_t *job, catena_neighborhood_t *own)
 {
     for (ctn_neighbor_algorithm_t algorithm = 0;
@@ -43,7 +42,7 @@ static const ctn_schedule_t *schedule_of(uint32_t rank,
     return made[rank]->schedule[algorithm][pattern];
 }
 
-/** Whether all ranks, or none, have a plan of the scheme. */
+/** Whether all ranks, or none, have a schedule of the algorithm. */
 static bool is_possible(job_t *job, ctn_neighbor_algorithm_t algorithm,
                         ctn_pattern_t pattern)
 {
@@ -55,7 +54,7 @@ static bool is_possible(job_t *job, ctn_neighbor_algorithm_t algorithm,
     return possible;
 }
 
-/* ---- what schemes promise ---- */
+/* ---- what the algorithms promise ---- */
 
 /** A rank sends at most one message in a round, and receives at most one. */
 static void check_steps(job_t *job, const ctn_schedule_t *schedule)
@@ -94,8 +93,8 @@ static void check_node_pairs(job_t *job, const ctn_schedule_t *schedule)
     free(seen);
 }
 
-/** How far along a dimension edges of direction i lead; along a ring, of ways
- * to the same place the same one. */
+/** The displacement of edges in direction i along a dimension; along a ring
+ * reduced to one value. */
 static int hop(int i, int d)
 {
     bool cart = graph.way == ORACLE_WAY_CART;
@@ -106,8 +105,8 @@ static int hop(int i, int d)
     return graph.periods[d] ? ((along % n) + n) % n : along;
 }
 
-/** Of rings: a message for each hop, a round for each dimension, and each block
- * is sent as often as there are dimensions in which it moves. */
+/** On rings: a message for each displacement, a round for each dimension, and
+ * each block is sent once for each dimension in which it moves. */
 static void check_combining(job_t *job, ctn_pattern_t pattern)
 {
     int directions =
@@ -158,7 +157,7 @@ static uint32_t greatest_degree(const job_t *job)
     return most;
 }
 
-/** The facts that all ranks agreed on are true of the plans of all ranks. */
+/** The facts that all ranks agreed on hold for the schedules of all ranks. */
 static void check_facts(job_t *job, ctn_neighbor_algorithm_t algorithm,
                         ctn_pattern_t pattern)
 {
@@ -222,7 +221,7 @@ static void check_all(job_t *job)
 
 /* ---- exchanges ---- */
 
-/** Exchange data by each plan. Memory that messages took is given back. */
+/** Exchanges data with each schedule. Memory that messages took is released. */
 static void run_all(job_t *job, catena_neighborhood_t *own)
 {
     oracle_t oracle = job_oracle(job);
@@ -300,8 +299,8 @@ START_TEST(grids)
 }
 END_TEST
 
-/** As many messages as there are dimensions, twice; and when all get the same
- * block, it comes to each of them once. */
+/** Twice as many messages as dimensions; if all targets get the same block,
+ * each of them receives it once. */
 static void check_moore(job_t *job)
 {
     make_and_check(job);
@@ -330,9 +329,9 @@ END_TEST
 
 /* ---- heavy edges ---- */
 
-/** A ring of rings in which each rank has one heavy neighbor, of every second
+/** A ring of rings in which each rank has one heavy neighbor, in every second
  * pair of rows in another dimension: in the order of dimensions heavy edges
- * would take two rounds for each direction, but no two meet in a rank. */
+ * would take two rounds for each direction, but no two share a rank. */
 static void make_heavy_mesh(job_t *job, catena_neighborhood_t **out)
 {
     enum { SIDE = 4 };
@@ -370,7 +369,7 @@ static void check_heavy_mesh(job_t *job)
     JOB_CHECK(job, strstr(text, "as asked for") != NULL);
     JOB_CHECK(job, strstr(text, "\ndirect: ") != NULL);
     JOB_CHECK(job, strstr(text, "heavy 1;") != NULL);
-    /* Cut, but terminated. */
+    /* truncated, but terminated */
     JOB_CHECK(job, catena_neighborhood_explain(own, CATENA_NEIGHBOR_GATHER, 8,
                                                text, 10) == CATENA_OK);
     JOB_CHECK(job, strcmp(text, "algorithm") == 0);
@@ -401,7 +400,7 @@ static void check_settings(job_t *job)
               catena_neighborhood_set(own, "color", "1") == CATENA_ERR_ARG);
     JOB_CHECK(job, catena_neighborhood_set(NULL, "algorithm", "auto") ==
                        CATENA_ERR_ARG);
-    bool odd = job->rank == 3; /* one rank says something else */
+    bool odd = job->rank == 3; /* one rank uses another value */
     JOB_CHECK(job, catena_neighborhood_set(own, "algorithm",
                                            odd ? "direct" : "colored") ==
                        CATENA_ERR_ARG);
@@ -432,7 +431,7 @@ static void check_settings(job_t *job)
     JOB_CHECK(job, catena_neighborhood_free(own) == CATENA_OK);
 }
 
-/** Usual lengths that do not fit an address are long ones. */
+/** Usual lengths that do not fit an address count as long ones. */
 static void check_lengths(job_t *job)
 {
     static const int weights[] = {3, 3, 3, 3, 3, 3};
@@ -463,8 +462,8 @@ static void check_lengths(job_t *job)
     JOB_CHECK(job, catena_neighborhood_free(grid) == CATENA_OK);
 }
 
-/** Ranks of 4 nodes that send to the next 6: the first has nobody before it,
- * and nothing to say of what it receives. */
+/** Ranks of 4 nodes send to the next 6 ranks: the first rank receives from
+ * none. */
 static void from_nobody(job_t *job)
 {
     enum { FAR = 6 };
@@ -487,7 +486,7 @@ static void from_nobody(job_t *job)
                        job->context->world, source_count, sources,
                        CATENA_UNWEIGHTED, target_count, targets,
                        CATENA_UNWEIGHTED, &info, &n) == CATENA_OK);
-    /* Else this would show nothing. */
+    /* otherwise this tests nothing */
     JOB_CHECK(job, ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 0, false) !=
                        ctn_neighbor_choose(n, CTN_PATTERN_GATHER, 8, false));
     uint64_t send = job->rank;
@@ -508,7 +507,7 @@ START_TEST(choices)
 }
 END_TEST
 
-/** One rank knows another machine: all choose by the same costs. */
+/** One rank has another machine model: all ranks choose by the same costs. */
 static void check_costs(job_t *job)
 {
     static char machine[] = "machine:jaguar";
@@ -537,7 +536,7 @@ END_TEST
 START_TEST(settings)
 {
     static const char *const expected[] = {
-        "algorithm 'combining' is not possible: it is no grid",
+        "algorithm 'combining' is not possible: it is not a grid",
         "algorithm is 'none'; expected auto, direct, colored",
         "no setting 'color'; there is algorithm"};
     capture_t capture;
@@ -565,5 +564,5 @@ static void add_cases(TCase *tcase)
 
 int main(void)
 {
-    return unit_main("neighbor_plans", 100, add_cases);
+    return unit_main("neighbor_schedules", 100, add_cases);
 }

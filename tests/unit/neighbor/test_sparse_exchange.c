@@ -1,4 +1,4 @@
-/* Records that ranks send each other along the log-chain, against what every
+/* Records that ranks exchange along the log-chain, compared with what every
  * rank is known to send. */
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "unit/job.h"
 #include "unit/unit.h"
 
-/* A record is a rank, then words that say who sent it and which it was. */
+/* A record is a rank, then words that name its origin and its index. */
 enum { MOST_WORDS = 7 };
 
 static size_t words;   /* of a record */
@@ -19,11 +19,11 @@ static uint32_t count_of(const job_t *job, uint32_t from)
     uint64_t random = job->seed * 131 + from;
     uint64_t kind = job_random(&random) % 4;
     return kind == 0   ? 0
-           : kind == 1 ? 200 /* beyond what fits a slot */
+           : kind == 1 ? 200 /* more than fits a slot */
                        : (uint32_t)(job_random(&random) % 10);
 }
 
-/** Whom record i of a rank is for. */
+/** The target of record i of a rank. */
 static uint32_t target_of(const job_t *job, uint32_t from, uint32_t i)
 {
     uint64_t random = job->seed * 17 + from * UINT64_C(1000) + i;
@@ -38,7 +38,7 @@ static void fill(uint32_t *record, uint32_t rank, uint32_t from, uint32_t i)
     }
 }
 
-/** By the rank they come from, then as that one listed them. */
+/** By origin, then in the order of the origin's list. */
 static void check_came(job_t *job, const uint32_t *came, size_t count)
 {
     size_t at = 0;
@@ -90,7 +90,7 @@ START_TEST(records)
 }
 END_TEST
 
-/** Whoever has no memory says so to all; then they can go on. */
+/** A rank without memory tells all ranks; then they can go on. */
 static void exchange_twice(job_t *job)
 {
     exhausted = true;
@@ -121,5 +121,5 @@ static void add_cases(TCase *tcase)
 
 int main(void)
 {
-    return unit_main("deliver", 100, add_cases);
+    return unit_main("sparse_exchange", 100, add_cases);
 }
