@@ -1,15 +1,15 @@
 /* HIER-11: building a hierarchy. Graham, Gorentla Venkata, Ladd, Shamis,
  * Rabinovitz, Filipov, Shainer: Cheetah: A Framework for Scalable Hierarchical
  * Collective Operations, CCGrid 2011, section 3.
- * Level by level from the lowest up: those who take part (all ranks, then the
- * leaders of the level below) are split by the name of what they share, the
- * members of a subgroup tell each other where their modules' memory is and
- * which ranks they stand for, and the leaders become a chain of their own.
- * Before and after, all ranks of the group agree: on the settings, and on what
- * came of it.
- * Rounds: a few times ceil(log2 n) for each level of n, and a split by hash.
- * Memory: the modules', the table of the own subgroups, and at leaders the
- * ranges of ranks they stand for; of consecutive ranks that is one. */
+ * Levels are built from the lowest up. The participants of a level (all ranks,
+ * then the leaders of the level below) are split by the name of their resource.
+ * The members of a subgroup exchange the addresses of their modules' memory and
+ * the ranks that they represent. The leaders form a chain of their own. Before
+ * and after, all ranks of the group agree on the settings and on the outcome.
+ * Rounds: a few times ceil(log2 n) for each level of n participants, and a
+ * split by hash. Memory: the modules', the tables of this rank's subgroups, and
+ * on leaders the ranges of ranks that they represent; consecutive ranks are one
+ * range. */
 
 #include "coll/hierarchy/levels.h"
 
@@ -20,23 +20,23 @@
 #include "group/chain_coll.h"
 #include "split/split.h"
 
-/* By these the default hierarchy goes. */
+/* The default hierarchies. */
 static const char default_levels[] = "numa:shm,node:shm,network:ucx";
 static const char default_levels_oversubscribed[] = "node:shm,network:ucx";
 
-/* ---- agreeing ---- */
+/* ---- agreement ---- */
 
-/* What is so for any of those who agree. */
+/* Flags: set if true on any participant. */
 enum {
-    DIFFER = 1u << 0,         /* digests do */
+    DIFFER = 1u << 0,         /* digests differ */
     OVERSUBSCRIBED = 1u << 1, /* a host has more ranks than cores */
-    APART = 1u << 2,          /* two neighbours have no common heap */
+    APART = 1u << 2,          /* two consecutive ranks share no heap */
     DISORDER = 1u << 3        /* a subgroup is not in the order of ranks */
 };
 
-/** What one rank knows, or several; zero: of none. */
+/** The facts of one rank, or of several combined. All zero: of none. */
 typedef struct facts {
-    uint64_t digest; /* of the nearest */
+    uint64_t digest; /* of the nearest rank */
     uint32_t ranks;
     uint32_t flags;
     int32_t status; /* the worst */
@@ -59,11 +59,11 @@ static void fold_facts(void *nearer, const void *farther, int in_is_left)
 
 /* ---- state ---- */
 
-/* Temporary lanes: one for those who take part from the second level on, one
+/* Temporary chains: one for the participants from the second level on, and one
  * for the subgroup of each level. */
 enum {
     CHAINS = 1 + CTN_MOST_LEVELS,
-    BLOCK_CHAINS = 3, /* the service channels of a block */
+    BLOCK_CHAINS = 3, /* the service sequences of a control block */
     BLOCKS = (CHAINS + BLOCK_CHAINS - 1) / BLOCK_CHAINS
 };
 
@@ -71,30 +71,30 @@ static const uint32_t bases[BLOCK_CHAINS] = {
     offsetof(ctn_control_block_t, service), offsetof(ctn_control_block_t, node),
     offsetof(ctn_control_block_t, leaders)};
 
-/** Many requests may build hierarchies at once: for these the lanes of small
- * groups are slots only. */
+/** Many requests may build hierarchies at once, so the chains of small groups
+ * take slots only. */
 #define SMALL_CHAIN_BYTES sizeof(((ctn_small_control_block_t *)NULL)->service)
 
 typedef struct build {
     /* arguments */
     ctn_hierarchies_t *all;
     ctn_hierarchy_t *hierarchy;
-    ctn_hierarchy_levels_t levels; /* of auto: none yet */
-    /* Of this rank's subgroups, as they are when somebody asks: they may change
-     * before it is built. */
+    ctn_hierarchy_levels_t levels; /* auto: none yet */
+    /* The names of this rank's subgroups when the hierarchy was requested:
+     * settings may change before it is built. */
     char name[CTN_MOST_LEVELS][CTN_SBGP_NAME_BYTES];
     uint64_t digest; /* of all settings */
     /* working */
     catena_status_t status;
-    bool agreed; /* others were not only told, but heard, of the status */
-    const ctn_hierarchy_t *same; /* that was built before; NULL: none */
-    unsigned used;               /* lanes */
+    bool agreed;                 /* the status is the same on all ranks */
+    const ctn_hierarchy_t *same; /* an equal hierarchy that is built; or NULL */
+    unsigned used;               /* chains */
     unsigned level;
     ctn_control_block_t *block[BLOCKS];
-    unsigned char *slots; /* of all lanes of a small hidden group */
+    unsigned char *slots; /* of all chains of a small hidden group */
     ctn_chain_t chain[CHAINS];
     ctn_member_record_t *record; /* of this rank */
-    ctn_module_t *module;        /* of this level, not serving yet */
+    ctn_module_t *module;        /* of this level, not in use yet */
     ctn_module_entry_t *modules;
     ctn_rank_blocks_t blocks;
     facts_t own, left, right;
@@ -116,7 +116,7 @@ static ctn_chain_t *chain_of_subgroup(build_t *build)
     return &build->chain[1 + build->level];
 }
 
-/** Those who take part in this level. */
+/** The participants of this level. */
 static ctn_chain_t *chain_of_level(build_t *build)
 {
     return build->level == 0 ? &build->all->group->chain : &build->chain[0];
@@ -143,7 +143,7 @@ static facts_t agreed(const build_t *build)
 
 /* ---- settings ---- */
 
-/** FNV-1a, of a text with its end. */
+/** FNV-1a of a text with its terminator. */
 static uint64_t digest_text(uint64_t digest, const char *text)
 {
     do {
@@ -157,7 +157,7 @@ static bool is_automatic(const build_t *build)
     return build->levels.count == 0;
 }
 
-/** Where neighbours differ, one of them says so. */
+/** Of two consecutive ranks with different settings, the higher one logs it. */
 static void report_different_settings(const build_t *build)
 {
     const catena_group_t *group = build->all->group;
@@ -168,7 +168,7 @@ static void report_different_settings(const build_t *build)
     (void)ctn_hierarchies_write(build->all, list);
     ctn_error(
         group->exec->log,
-        "ranks %u and %u of a group have not the same hierarchies; expected "
+        "ranks %u and %u of a group have different hierarchies; expected "
         "the same settings CATENA_HIERARCHY, CATENA_<COLLECTIVE>_HIERARCHY, "
         "CATENA_<COLLECTIVE>_ALGORITHM and of catena_group_set on all ranks, "
         "found on rank %u: %s",
@@ -176,9 +176,10 @@ static void report_different_settings(const build_t *build)
         group->chain.place.rank, list);
 }
 
-/* ---- lanes ---- */
+/* ---- chains ---- */
 
-/** Blocks for all levels beforehand: who has none can still tell the others. */
+/** Allocate the control blocks for all levels beforehand. A rank without memory
+ * can then still report that to the others. */
 static catena_status_t take_control_blocks(build_t *build)
 {
     unsigned levels = is_automatic(build) ? 3 : build->levels.count;
@@ -214,9 +215,9 @@ static void open_chain(build_t *build, unsigned i)
     build->used = i + 1 > build->used ? i + 1 : build->used;
 }
 
-/** All members have done with them: they have agreed since. Unless the network
- * failed: then somebody may still put, and the blocks stay until the heap
- * goes. */
+/** Free the control blocks. All members have agreed since they used them, so no
+ * one accesses them. If the network failed, a member may still put, and the
+ * blocks stay until the heap is released. */
 static void free_control_blocks(build_t *build)
 {
     for (unsigned i = 0; i < build->used; i++) {
@@ -246,14 +247,16 @@ enum {
     PHASE_HAND_OVER
 };
 
-/** Children run on the group's chain, one operation after the other. */
+/** Wait until this operation is the group's oldest. Child operations run on the
+ * group's chain, one at a time. */
 static ctn_step_t wait_turn(ctn_op_t *op)
 {
     return ctn_op_is_oldest(op) ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
 
-/** All that were begun before this one are done. What all ranks have agreed to
- * be built is the same on all. */
+/** An earlier hierarchy that equals this one. All operations begun before this
+ * one are complete, and all ranks agreed on what was built, so all ranks find
+ * the same. */
 static const ctn_hierarchy_t *find_same(const build_t *build)
 {
     const ctn_hierarchy_t *same = build->all->first;
@@ -273,8 +276,8 @@ static void find_names(build_t *build)
     }
 }
 
-/** Whether this rank and the one before it share a heap; if all do so, all
- * share one. */
+/** Whether this rank and the one before it share no heap. If no two consecutive
+ * ranks are apart, all ranks share one heap. */
 static bool is_apart(const catena_group_t *group)
 {
     ctn_address_t left = group->chain.place.left;
@@ -297,7 +300,7 @@ static ctn_step_t agree_before(ctn_op_t *op)
     return agree(op, &group->chain, build->digest, flags);
 }
 
-/** All modules are there already. */
+/** Take the modules of an equal hierarchy. */
 static void take_over(ctn_hierarchy_t *hierarchy, const ctn_hierarchy_t *same)
 {
     hierarchy->levels = same->levels;
@@ -308,7 +311,7 @@ static void take_over(ctn_hierarchy_t *hierarchy, const ctn_hierarchy_t *same)
     hierarchy->one_node = same->one_node;
 }
 
-/** It ends here; all ranks know why. */
+/** End the operation. All ranks end here, for the same reason. */
 static ctn_step_t end_on_all(ctn_op_t *op, catena_status_t status)
 {
     build_t *build = build_of(op);
@@ -367,7 +370,7 @@ static ctn_step_t split_by_name(ctn_op_t *op)
                                             strlen(name)));
 }
 
-/** Members of a subgroup agree on what their modules depend on. */
+/** The members of a subgroup agree on what their modules depend on. */
 static ctn_step_t agree_in_subgroup(ctn_op_t *op)
 {
     build_t *build = build_of(op);
@@ -400,7 +403,7 @@ static ctn_step_t exchange(ctn_op_t *op)
         op, ctn_chain_allgather(op->exec, chain, block, &build->blocks));
 }
 
-/** The leader stands for all of them from now on. */
+/** The leader represents all ranks of its subgroup from now on. */
 static catena_status_t represent_all(build_t *build,
                                      const ctn_module_entry_t *entry)
 {
@@ -448,7 +451,7 @@ static ctn_step_t take(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** The leaders are those of bin 1; the others only count. */
+/** Bin 1 holds the leaders. The other bins are only counted. */
 static ctn_step_t find_leaders(ctn_op_t *op)
 {
     build_t *build = build_of(op);
@@ -509,7 +512,8 @@ static ctn_step_t hand_over(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Modules of a hierarchy that was not built: nobody uses them. */
+/** Destroy the modules of a hierarchy that could not be built. Nobody uses
+ * them. */
 static void drop_modules(build_t *build)
 {
     ctn_hierarchy_t *hierarchy = build->hierarchy;
@@ -524,7 +528,7 @@ static void finish(ctn_op_t *op)
     ctn_hierarchy_t *hierarchy = build->hierarchy;
     bool quiet = build->agreed && op->status == CATENA_OK;
     hierarchy->status = quiet ? build->status : op->status;
-    if (build->module != NULL) { /* nobody uses it before all report */
+    if (build->module != NULL) { /* not used before all ranks report */
         build->module->bcol->destroy(build->module);
     }
     if (build->blocks.block != NULL) {
@@ -552,7 +556,7 @@ static const ctn_phase_t phases[] = {{"wait", wait_turn},
                                      {"agree", agree_before},
                                      {"decide", decide},
                                      {"split", split_by_name},
-                                     {"meet", agree_in_subgroup},
+                                     {"agree in subgroup", agree_in_subgroup},
                                      {"exchange", exchange},
                                      {"take", take},
                                      {"find leaders", find_leaders},

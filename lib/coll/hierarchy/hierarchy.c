@@ -1,5 +1,5 @@
-/* Which hierarchy the collectives of a group use: settings, and those that were
- * asked for. What builds them is in build.c. */
+/* Settings of hierarchies, and the hierarchies of a group that are in use.
+ * build.c builds them. */
 
 #include "coll/hierarchy/levels.h"
 
@@ -12,7 +12,7 @@
 static const char hierarchies_key;
 static const char automatic[] = "auto";
 
-/* In the order of ranks, on any nodes. */
+/* Keeps the order of ranks, on any nodes. */
 static const char flat_text[] = "network:p2p";
 
 /* ---- of a group ---- */
@@ -48,7 +48,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     free(all);
 }
 
-/** NULL: no memory. */
+/** @return NULL: no memory */
 CTN_HOT static ctn_hierarchies_t *hierarchies_of(catena_group_t *group)
 {
     ctn_attachment_t *found = ctn_group_find(group, &hierarchies_key);
@@ -66,7 +66,7 @@ CTN_HOT static ctn_hierarchies_t *hierarchies_of(catena_group_t *group)
     return all;
 }
 
-/** Whose settings hold for a group; NULL: it has none. */
+/** The settings that hold for a group; NULL: none. */
 static const ctn_hierarchies_t *settings_of(const catena_group_t *group)
 {
     return (const ctn_hierarchies_t *)ctn_group_find(ctn_group_original(group),
@@ -82,7 +82,7 @@ void ctn_hierarchy_forget(catena_group_t *group)
     }
 }
 
-/** CTN_COLL_COUNT: there is none of that name. */
+/** @return CTN_WAYS: no collective has this name */
 static ctn_coll_t named(const char *name, size_t length)
 {
     int i = 0;
@@ -96,9 +96,9 @@ static ctn_coll_t named(const char *name, size_t length)
 
 /* ---- settings of the environment ---- */
 
-/** Setting `i` of a configuration; the last is that for all.
- * @param[out] name of it, NULL: not wanted
- * @return its text, NULL: auto */
+/** Setting `i` of a configuration; the last one is that for all collectives.
+ * @param[out] name of the setting, unless NULL
+ * @return its text; NULL: auto */
 static const char *setting(const ctn_config_t *config, int i, char *name,
                            size_t bytes)
 {
@@ -166,7 +166,7 @@ const char *ctn_hierarchy_subgroup(const catena_group_t *group)
 
 /* ---- settings of a group ---- */
 
-/** Replace a text; NULL: by none. */
+/** Replace a text. NULL removes it. */
 static catena_status_t replace(char **text, const char *by)
 {
     char *copy = by != NULL ? strdup(by) : NULL;
@@ -230,8 +230,9 @@ bool ctn_hierarchy_set(catena_group_t *group, const char *name,
                   ? set_subgroup(all, value)
                   : set_levels(group->exec->log, name, value,
                                is_all ? &all->levels : &all->levels_of[of]);
-    /* All ranks agree again, also those whose value was refused or was the same
-     * before: else they would not agree on what to start. */
+    /* All ranks agree again, also those whose value was invalid or did not
+     * change anything. Otherwise the ranks would not start the same
+     * operations. */
     ctn_hierarchy_forget(group);
     return true;
 }
@@ -255,10 +256,10 @@ const char *ctn_hierarchy_algorithm(const catena_group_t *group, ctn_coll_t of)
                : group->exec->config->coll_config[of].algorithm;
 }
 
-/* ---- asking ---- */
+/* ---- selection ---- */
 
-/** What a collective's hierarchy is to be: "auto", or as
- * ctn_hierarchy_levels_write has it. */
+/** The hierarchy of a collective by its settings: "auto", or as
+ * ctn_hierarchy_levels_write writes it. */
 static catena_status_t text_of(const ctn_hierarchies_t *all, ctn_coll_t of,
                                char text[CTN_HIERARCHY_LEVELS_BYTES])
 {
@@ -328,8 +329,8 @@ bool ctn_hierarchy_same(const ctn_hierarchy_t *a, const ctn_hierarchy_t *b)
            strcmp(a->text, b->text) == 0;
 }
 
-/** Turns are those of the first that is the same, whatever comes of it: the
- * modules may be its. */
+/** The turns of the first equal hierarchy, whatever its status: its modules may
+ * be shared. */
 static ctn_turns_t *find_turns(const ctn_hierarchies_t *all,
                                ctn_hierarchy_t *hierarchy)
 {
@@ -340,8 +341,8 @@ static ctn_turns_t *find_turns(const ctn_hierarchies_t *all,
     return same != NULL ? same->turns : &hierarchy->own;
 }
 
-/** Each who asks gets one of its own: what it is shows when all have agreed,
- * and stays. */
+/** Make a new hierarchy and start building it. Its contents are set when all
+ * ranks have agreed, and do not change then. */
 static catena_status_t request_hierarchy(ctn_hierarchies_t *all,
                                          const char *text,
                                          ctn_hierarchy_t **out)

@@ -17,7 +17,7 @@ typedef struct reading {
     const char *text;
 } reading_t;
 
-/** Reasons are put together where they are found. */
+/** Log a reason, which the caller has composed. */
 static catena_status_t refuse(const reading_t *reading, const char *reason)
 {
     ctn_error(reading->log, "%s is '%s': %s", reading->what, reading->text,
@@ -35,7 +35,8 @@ static const char *component_name(size_t i)
     return ctn_bcols[i] != NULL ? ctn_bcols[i]->name : NULL;
 }
 
-/** Index of the name that a text begins with; -1: there is none such. */
+/** Index of the name that is the first `length` characters of `typed`; -1:
+ * none. */
 static int find(const char *(*name)(size_t i), const char *typed, size_t length)
 {
     for (int i = 0; name((size_t)i) != NULL; i++) {
@@ -66,13 +67,13 @@ static catena_status_t unknown(const reading_t *reading, const char *kind,
         }
     }
     snprintf(reason, sizeof(reason),
-             "there is no %s '%.*s', the nearest is %s; there are %s", kind,
+             "no %s is called '%.*s'; nearest %s; expected one of %s", kind,
              (int)(length < CTN_NAME_BYTES ? length : CTN_NAME_BYTES), typed,
              nearest, list);
     return refuse(reading, reason);
 }
 
-/** Whether a level adds anything to those below it. */
+/** Check that a level joins more ranks than those below it. */
 static catena_status_t check_order(const reading_t *reading,
                                    const ctn_hierarchy_levels_t *levels,
                                    int rule)
@@ -84,23 +85,23 @@ static catena_status_t check_order(const reading_t *reading,
         int place = find(rule_name, below->name, strlen(below->name));
         if (place == rule) {
             snprintf(reason, sizeof(reason),
-                     "rule %s is there twice; once divides all it can",
-                     next->name);
+                     "rule %s appears twice; expected once", next->name);
             return refuse(reading, reason);
         }
         if (below == &ctn_sbgp_network ||
             (place > rule && below != &ctn_sbgp_user)) {
-            snprintf(reason, sizeof(reason),
-                     "%s above %s joins nothing; from the lowest level up come "
-                     "core, l3, numa, socket, node, network",
-                     next->name, below->name);
+            snprintf(
+                reason, sizeof(reason),
+                "%s above %s joins no more ranks; expected, from the lowest "
+                "level up, core, l3, numa, socket, node, network",
+                next->name, below->name);
             return refuse(reading, reason);
         }
     }
     return CATENA_OK;
 }
 
-/** "rule:component", with no comma in it. */
+/** Parse "rule:component", without a comma. */
 static catena_status_t read_level(const reading_t *reading, const char *text,
                                   size_t length, ctn_hierarchy_levels_t *levels)
 {
@@ -150,7 +151,7 @@ catena_status_t ctn_hierarchy_levels_read(const ctn_log_t *log,
         if (levels->count == CTN_MOST_LEVELS) {
             char reason[LIST_BYTES];
             snprintf(reason, sizeof(reason),
-                     "more than %u levels, which is the most", CTN_MOST_LEVELS);
+                     "too many levels; expected %u at most", CTN_MOST_LEVELS);
             return refuse(&reading, reason);
         }
         status = read_level(&reading, at, length, levels);

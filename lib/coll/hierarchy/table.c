@@ -1,4 +1,5 @@
-/* Tables of subgroups: who stands for whom; part of HIER-11. */
+/* Tables of subgroups: the ranks that each member represents. Part of
+ * HIER-11. */
 
 #include "coll/hierarchy/levels.h"
 
@@ -135,7 +136,7 @@ ctn_member_record_t *ctn_member_record_of_leader(const ctn_sbgp_t *sbgp)
     if (record == NULL) {
         return NULL;
     }
-    /* Members' ranges lie one after the other. */
+    /* Members' ranges are contiguous. */
     ctn_range_t *range = record->range;
     memcpy(range, sbgp->member->range, ranges * sizeof(*range));
     qsort(range, ranges, sizeof(*range), compare_ranges);

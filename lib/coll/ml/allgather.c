@@ -1,22 +1,21 @@
 /* HIER-9: allgather and allgatherv. Every level gathers at its leaders, the top
- * gives all blocks to all its members, and every level to its members from its
- * leader (bcast), cut in segments when they are many: these have places of
- * their own then, behind segment 0, in which the blocks are gathered. A single
- * level is one basic allgather.
+ * is an allgather, and every level receives all blocks from its leader (bcast).
+ * Many blocks are cut into chunks for the bcasts; these follow chunk 0, which
+ * gathers. A single level is one basic allgather.
  *
- * Blocks are kept, and go down, end to end in the order of ranks: in the
- * receive buffer if they lie so there, else in scratch, of a segment only where
- * nobody is led. */
+ * Blocks are stored and sent down contiguously in the order of ranks: in the
+ * receive buffer if they are contiguous there, else in scratch; on ranks that
+ * lead no subgroup in the chunk's scratch. */
 
 #include "coll/ml/route.h"
 
 typedef struct allgather {
     ctn_route_t route; /* first */
-    size_t *at;        /* [ranks + 1] where blocks begin; NULL: all alike */
-    size_t bytes;      /* all of them */
+    size_t *at;        /* [ranks + 1] where blocks begin; NULL: uniform */
+    size_t bytes;      /* of all blocks */
     unsigned char *user_buffer;
-    bool down; /* segments go down */
-    bool cut;  /* in places of their own */
+    bool down; /* chunks go down */
+    bool cut;  /* in chunks of their own */
 } allgather_t;
 
 static size_t begin_of(const ctn_ml_t *ml, const allgather_t *all, uint32_t i)
@@ -24,9 +23,9 @@ static size_t begin_of(const ctn_ml_t *ml, const allgather_t *all, uint32_t i)
     return all->at != NULL ? all->at[i] : i * ml->call.all.bytes;
 }
 
-/** This rank's block. If its length is not the expected one, the operation runs
- * to its end with the bytes at the block's place in the result. It fails on
- * this rank and on all ranks that receive these bytes. */
+/** This rank's block. If it has an unexpected length, the operation runs to its
+ * end with the bytes at the block's place in the result. It then fails on this
+ * rank and on all ranks that receive these bytes. */
 static ctn_span_t own_block(ctn_ml_t *ml)
 {
     uint32_t rank = ctn_ml_rank(ml);
@@ -35,8 +34,8 @@ static ctn_span_t own_block(ctn_ml_t *ml)
         return ml->call.in;
     }
     ctn_error(ml->exec->log,
-              "%s: the block of rank %u has %zu bytes; expected %zu, as its "
-              "receive count and type say",
+              "%s: the block of rank %u has %zu bytes; expected %zu by its "
+              "receive count and type",
               ml->call.composition->algorithm.name, rank, ml->call.in.bytes,
               expected);
     ml->status = CATENA_ERR_ARG;
@@ -44,7 +43,7 @@ static ctn_span_t own_block(ctn_ml_t *ml)
     return ctn_blocks_at(&ml->call.all, rank);
 }
 
-/** Lengths and memory of the cover. */
+/** Set lengths and memory of the cover. */
 static catena_status_t set_lengths(ctn_ml_t *ml, allgather_t *all,
                                    const ctn_span_t *own)
 {
@@ -94,7 +93,7 @@ static catena_status_t plan(ctn_ml_t *ml)
     return CATENA_OK;
 }
 
-/** The part of all blocks that goes down in a segment. */
+/** The range of all blocks that goes down in a chunk. */
 static void find_chunk(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
                        size_t *from, size_t *bytes)
 {
@@ -104,7 +103,7 @@ static void find_chunk(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
                                                   : ml->chunk_bytes;
 }
 
-/** Where it is. */
+/** Where that range lies. */
 static unsigned char *memory_of(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
                                 size_t from)
 {
@@ -115,12 +114,12 @@ static unsigned char *memory_of(const ctn_ml_t *ml, const ctn_chunk_t *chunk,
     return all->route.keeps ? all->route.cover.memory + from : chunk->scratch;
 }
 
-/** The block that has byte `from` of all. */
+/** The block that contains byte `from` of all. */
 static uint32_t find_block(const ctn_ml_t *ml, const allgather_t *all,
                            size_t from)
 {
     uint32_t low = 0;
-    uint32_t high = ctn_ml_size(ml); /* begins behind it */
+    uint32_t high = ctn_ml_size(ml); /* first block that begins after `from` */
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
         if (begin_of(ml, all, middle) <= from) {
@@ -132,7 +131,7 @@ static uint32_t find_block(const ctn_ml_t *ml, const allgather_t *all,
     return low;
 }
 
-/** Copy what a segment has to the receive buffer. */
+/** Copy a chunk to the receive buffer. */
 static void copy_out(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const allgather_t *all = ml->table;

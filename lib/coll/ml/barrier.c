@@ -1,7 +1,7 @@
 /* HIER-1: barrier of a hierarchy. Every level gathers at its leaders (fan-in),
- * the top is a barrier, every level is released by its leaders (fan-out):
- * [Graham], figure 2. It runs where a hierarchy is asked for; else
- * coll/barrier.c does the same for nodes and network by hand. */
+ * the top is a barrier, and the leaders release every level (fan-out):
+ * [Graham], figure 2. It runs where settings name a hierarchy; else
+ * coll/barrier.c does the same for nodes and network. */
 
 #include "coll/ml/ml.h"
 

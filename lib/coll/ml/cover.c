@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/** A place in a cover from which to look for what comes next. */
+/** A position in a cover from which to search for the next ranks. */
 typedef struct cursor {
     uint32_t range;
     uint32_t before; /* ranks in the ranges before it */
@@ -25,8 +25,8 @@ uint32_t ctn_cover_count(const ctn_range_t *range, uint32_t ranges)
     return ranks;
 }
 
-/** Where the first of some ranks that follow each other comes: of those that a
- * cover has, none is between them. */
+/** The index in the cover of the first of some consecutive ranks. All of them
+ * are in the same range of the cover. */
 static uint32_t find(const ctn_cover_t *cover, uint32_t first, cursor_t *cursor)
 {
     if (first < cover->range[cursor->range].first) {
@@ -55,7 +55,7 @@ static stretch_t stretch_of(const ctn_cover_t *cover, const ctn_range_t *range,
     return (stretch_t){from, ctn_cover_at(cover, i + range->count) - from};
 }
 
-/* ---- parts ---- */
+/* ---- packing ---- */
 
 static int compare_ranges(const void *a, const void *b)
 {
@@ -75,10 +75,11 @@ void ctn_packing_find_rest(ctn_packing_t *packing, uint32_t size,
         }
     }
     qsort(rest, ranges, sizeof(*rest), compare_ranges);
-    uint32_t next = 0; /* rank that is in none of those before */
+    uint32_t next = 0; /* the first rank that is in no range so far */
     packing->rest = rest;
     packing->rests = 0;
-    for (uint32_t i = 0; i < ranges; i++) { /* never writes what is to come */
+    for (uint32_t i = 0; i < ranges;
+         i++) { /* never overwrites a range that is still to be read */
         ctn_range_t range = rest[i];
         if (range.first > next) {
             rest[packing->rests++] = (ctn_range_t){next, range.first - next};

@@ -1,7 +1,7 @@
-/* Runs HIER-1 to HIER-10, what collectives are put together from; see ml.h.
- * Graham, Ladd, Gorentla Venkata: Hierarchy Aware Blocking and Nonblocking
- * Collective Communications, the Effects of Shared Memory in the Cray XT
- * environment, CUG 2011, section 3. */
+/* The engine that runs the compositions HIER-1 to HIER-10; see ml.h. Graham,
+ * Ladd, Gorentla Venkata: Hierarchy Aware Blocking and Nonblocking Collective
+ * Communications, the Effects of Shared Memory in the Cray XT environment, CUG
+ * 2011, section 3. */
 
 #include <assert.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "coll/ml/ml.h"
 
-/** Tables of a composition, in front of which this lies, or its scratch. */
+/** Memory of a composition, or its scratch, with this header in front. */
 typedef struct ctn_kept {
     struct ctn_kept *next;
     void *scratch; /* in the shared heap, or NULL */
@@ -85,14 +85,14 @@ void ctn_ml_fold(ctn_ml_t *ml, const void *left, const void *right, void *out,
     }
 }
 
-/* ---- stages ---- */
+/* ---- tasks ---- */
 
 void ctn_ml_abort(ctn_ml_t *ml)
 {
     ctn_exec_abort(ml->exec, CATENA_ERR_NO_MEMORY);
 }
 
-/** Segments begin in their order. */
+/** Whether a chunk may run: chunks begin in their order. */
 static bool may_begin(ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
     if (chunk->index < ml->begun) {
@@ -106,9 +106,9 @@ static bool may_begin(ctn_ml_t *ml, const ctn_chunk_t *chunk)
     return true;
 }
 
-/** Whether a stage sends invalid data. Those of a vector are invalid after any
- * error. Those of blocks are invalid if `unfit` is set, except at the root of a
- * scatter, which has all blocks. */
+/** Whether a task sends invalid data. A vector is invalid after any error.
+ * Blocks are invalid if `mismatch` is set, except at the root of a scatter,
+ * which has all blocks. */
 static bool sends_invalid(const ctn_ml_t *ml)
 {
     const ctn_call_t *call = &ml->call;
@@ -119,7 +119,7 @@ static bool sends_invalid(const ctn_ml_t *ml)
                       call->root != ctn_ml_rank(ml));
 }
 
-/** The stage it is at may run. */
+/** Run the current task: its local step, then its operation. */
 static void begin_task(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_task_t *task)
 {
     if (task->before != NULL) {
@@ -132,7 +132,7 @@ static void begin_task(ctn_ml_t *ml, ctn_chunk_t *chunk, ctn_task_t *task)
     chunk->running = true;
 }
 
-/** Give those up to `end` their numbers. */
+/** Number the tasks up to `end`. */
 static void start_tasks(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned end)
 {
     while (chunk->started < end) {
@@ -145,7 +145,7 @@ static void start_tasks(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned end)
         if (task->op == NULL) {
             ctn_ml_abort(ml);
         } else if (chunk->at + 1 == chunk->started && may_begin(ml, chunk)) {
-            begin_task(ml, chunk, task); /* so it need not be held first */
+            begin_task(ml, chunk, task); /* so it is never held */
             ctn_op_start(task->op);
         } else {
             ctn_op_start_held(task->op);
@@ -153,7 +153,7 @@ static void start_tasks(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned end)
     }
 }
 
-/** Take note of what became of it. */
+/** Take the status of a task's operation and release it. */
 static void end_task(ctn_ml_t *ml, ctn_task_t *task)
 {
     if (task->op != NULL) {
@@ -166,8 +166,9 @@ static void end_task(ctn_ml_t *ml, ctn_task_t *task)
     }
 }
 
-/** From stage to stage, as far as it goes. An error of one does not end the
- * others: members count on them. True: something was done. */
+/** Run the tasks of a chunk as far as possible. An error of one task does not
+ * end the others, since other members wait for them. @return whether anything
+ * was done */
 static bool advance(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     bool moved = false;
@@ -199,8 +200,8 @@ static ctn_chunk_t *chunk_of(ctn_ml_t *ml, uint64_t index)
     return ml->chunk[index % CTN_CHUNKS];
 }
 
-/** Make the next segment, in the place of one that is over. False: no
- * memory. */
+/** Compose the next chunk, in the place of one that has ended. @return false:
+ * no memory */
 static bool compose(ctn_ml_t *ml)
 {
     ctn_chunk_t **place = &ml->chunk[ml->composed % CTN_CHUNKS];
@@ -230,7 +231,7 @@ static bool compose(ctn_ml_t *ml)
     return true;
 }
 
-/** Start the second parts of segments up to `end`. */
+/** Start the second parts of chunks up to `end`. */
 static void start_down(ctn_ml_t *ml, uint64_t end)
 {
     while (ml->down_started < end) {
@@ -239,7 +240,8 @@ static void start_down(ctn_ml_t *ml, uint64_t end)
     }
 }
 
-/** Start what there is place for; then it is the turn of the next operation. */
+/** Start the chunks that there is a place for. When all are started, the next
+ * operation takes its turn. */
 static bool start_chunks(ctn_ml_t *ml)
 {
     bool moved = false;
@@ -274,10 +276,10 @@ static bool is_turn(const ctn_hierarchy_t *hierarchy, uint64_t number)
     return hierarchy->state == CTN_BUILT && hierarchy->turns->turn == number;
 }
 
-/** Whether it may come to the flat hierarchy: then all ranks have to ask for it
- * now. Who is in a blocking call knows what the other one is (see
- * ctn_ml_enter), and asks only if that is of no use; so do those who need no
- * operation for it, and requests, which are alone in their groups. */
+/** Whether the flat hierarchy may be needed. If so, all ranks must request it
+ * now. A blocking call knows whether the configured hierarchy is in order (see
+ * ctn_ml_enter) and requests the flat one only if it is not. The same holds for
+ * inline calls and for requests, which have a hidden group of their own. */
 static bool may_need_flat(const ctn_call_t *call, const ctn_ml_config_t *config)
 {
     const ctn_hierarchy_t *hierarchy = config->hierarchy;
@@ -287,7 +289,7 @@ static bool may_need_flat(const ctn_call_t *call, const ctn_ml_config_t *config)
            !(known && (hierarchy->in_order || hierarchy->status != CATENA_OK));
 }
 
-/** At once when it is started: by the settings of now. */
+/** Runs when the operation is started: resolve its configuration. */
 static ctn_step_t prepare(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
@@ -303,8 +305,9 @@ static ctn_step_t prepare(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** At once, too, so that all ranks number alike; but on a group that no other
- * operation uses it waits until it is known what the order of ranks needs. */
+/** Number the operation as soon as it is started, so that all ranks use the
+ * same order. On a hidden group, which no other operation uses, it may wait
+ * until it is known whether the order of ranks needs the flat hierarchy. */
 static ctn_step_t assign_numbers(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
@@ -349,7 +352,7 @@ static ctn_step_t await_turn(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Its turn in the flat one it takes as well, whether it needs it or not. */
+/** Take the turn in the flat hierarchy as well, whether it is needed or not. */
 static ctn_step_t await_flat(ctn_op_t *op)
 {
     ctn_ml_t *ml = ctn_op_state(op);
@@ -365,7 +368,7 @@ static ctn_step_t await_flat(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** It ends before any stage; all ranks know. */
+/** End before any task. All ranks do. */
 static ctn_step_t refuse(ctn_op_t *op, catena_status_t status)
 {
     ctn_ml_t *ml = ctn_op_state(op);
@@ -394,7 +397,7 @@ static ctn_step_t plan(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** The rank that the oldest segment's stage waits for. */
+/** The rank that the oldest chunk's task waits for; -1: unknown. */
 static int64_t missing(ctn_ml_t *ml)
 {
     const ctn_chunk_t *chunk = chunk_of(ml, ml->completed);
@@ -426,15 +429,16 @@ static ctn_step_t run(ctn_op_t *op)
 }
 
 const ctn_phase_t ctn_ml_phases[] = {{"prepare", prepare},
-                                     {"enlist", assign_numbers},
+                                     {"assign numbers", assign_numbers},
                                      {"await turn", await_turn},
                                      {"await turn", await_flat},
                                      {"plan", plan},
                                      {"run", run},
                                      {NULL, NULL}};
 
-/** After an error of the network stages may still be under way, which end by
- * themselves; what they look at stays with the group. True: there are some. */
+/** Detach tasks that are still under way after a network error; they end by
+ * themselves, and their memory stays with the group. @return whether there are
+ * any */
 static bool orphan_tasks(ctn_chunk_t *chunk)
 {
     bool some = false;

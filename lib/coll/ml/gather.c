@@ -1,6 +1,6 @@
-/* HIER-7: gather and gatherv; the way is in route.h, lengths are in rooted.h.
- * The root's buffer is where blocks are gathered, if they lie end to end there;
- * else they are gathered in scratch and copied. */
+/* HIER-7: gather and gatherv; route.h has the route, rooted.h the lengths.
+ * Blocks are gathered in the root's buffer if they are contiguous there; else
+ * they are gathered in scratch and copied. */
 
 #include "coll/ml/rooted.h"
 

@@ -1,5 +1,5 @@
-/* What the collectives of levels keep with a group: how each of them goes, and
- * memory for segments. */
+/* The state that hierarchical collectives keep with a group: configurations,
+ * and memory for chunks. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef struct group_state {
     ctn_ml_config_t config[CTN_COLL_COUNT];
     ctn_chunk_t *unused;
     ctn_chunk_t *all;
-    uint32_t changes; /* of a hidden duplicate: settings that it has seen */
+    uint32_t changes; /* version of settings that a hidden duplicate has */
 } group_state_t;
 
 static const char key;
@@ -34,7 +34,7 @@ static void release(ctn_exec_t *exec, ctn_attachment_t *attachment)
     free(kept);
 }
 
-/** NULL: no memory. */
+/** @return NULL: no memory */
 CTN_HOT static group_state_t *group_state_of(catena_group_t *group)
 {
     ctn_attachment_t *found = ctn_group_find(group, &key);
@@ -50,7 +50,7 @@ CTN_HOT static group_state_t *group_state_of(catena_group_t *group)
     return kept;
 }
 
-/* ---- segments ---- */
+/* ---- chunks ---- */
 
 ctn_chunk_t *ctn_chunk_take(catena_group_t *group)
 {
@@ -88,7 +88,7 @@ static const ctn_composition_t *const compositions[] = {
 
 enum { COMPOSITIONS = sizeof(compositions) / sizeof(compositions[0]) };
 
-/** The basic collectives that those of one setting use. */
+/** The basic collectives that the collectives of one setting use. */
 static uint32_t kinds_of(ctn_coll_t of)
 {
     uint32_t kinds = 0;
@@ -98,11 +98,11 @@ static uint32_t kinds_of(ctn_coll_t of)
     return kinds;
 }
 
-/** What is wanted of the algorithms that components have. */
+/** A search for a name among the components' algorithms. */
 typedef struct search {
     const char *name;
-    const char *found; /* the component's own; NULL: none */
-    char known[256];   /* all there are */
+    const char *found; /* the component's own string; NULL: none */
+    char known[256];   /* all names, for messages */
 } search_t;
 
 static bool has_word(const char *list, const char *word)
@@ -128,7 +128,7 @@ static void compare_name(search_t *search, const char *name)
     }
 }
 
-/** Which algorithm of theirs it is; NULL stands for auto. */
+/** Find an algorithm by its name. NULL stands for auto. */
 static catena_status_t find_algorithm(catena_group_t *group, ctn_coll_t of,
                                       const char *name, const char **found)
 {
@@ -152,9 +152,10 @@ static catena_status_t find_algorithm(catena_group_t *group, ctn_coll_t of,
     return CATENA_OK;
 }
 
-/* ---- uses ---- */
+/* ---- configurations ---- */
 
-/** A hidden duplicate asks again when settings of its group have changed. */
+/** A hidden duplicate resolves its configuration again when the settings of its
+ * group have changed. */
 void ctn_ml_follow_settings(catena_group_t *group)
 {
     group_state_t *kept = group_state_of(group);
@@ -215,7 +216,7 @@ bool ctn_ml_set(catena_group_t *group, const char *name, const char *value,
     if (of == CTN_COLL_COUNT) {
         return false;
     }
-    /* All ranks agree again, also those whose value was refused. */
+    /* All ranks agree again, also those whose value was invalid. */
     const char *found;
     *status = find_algorithm(group, (ctn_coll_t)of, value, &found);
     catena_status_t set = ctn_hierarchy_set_algorithm(
@@ -269,11 +270,11 @@ static void describe(const ctn_ml_config_t *config, char *text, size_t bytes)
              (unsigned long long)config->last_run.chunks,
              config->last_run.chunk_bytes,
              config->last_run.fell_back
-                 ? "the order of ranks counts, and not all subgroups of the "
+                 ? "the order of ranks matters, and not all subgroups of the "
                    "hierarchy keep it"
              : config->last_run.algorithm != NULL
                  ? "as asked for"
-                 : "each component chooses by sizes");
+                 : "each component selects by size");
 }
 
 void ctn_ml_keep_explanation(const catena_group_t *hidden)

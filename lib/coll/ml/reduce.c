@@ -1,19 +1,19 @@
 /* HIER-3: reduce; HIER-4: allreduce. Every level reduces to its leaders.
  *
- * At the top the result goes to the member that stands for the root, and from
- * there down to the root: on each level from the leader to the member that
- * stands for the root, as a scatter in which nobody else has a part. A single
- * level reduces to the root directly.
+ * reduce: at the top the result goes to the member that represents the root,
+ * and from there down to the root: on each level from the leader to the member
+ * that represents the root, as a scatter in which no other member has a block.
+ * A single level reduces to the root directly.
  *
- * allreduce: the top gives the result to all its members, and every level to
- * its members from its leader.
+ * allreduce: the top is an allreduce, and every level receives the result from
+ * its leader.
  *
- * Partial results are kept in the receive buffer where there is one, else in
+ * Partial results lie in the receive buffer if there is one, else in
  * scratch. */
 
 #include "coll/ml/ml.h"
 
-/** This rank's part of a segment, and where its results are kept. */
+/** This rank's data of a chunk, and where its results are stored. */
 static const unsigned char *own(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
     return ml->call.in.base + ctn_ml_from(ml, chunk);
@@ -26,8 +26,8 @@ static unsigned char *results(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
                : chunk->scratch;
 }
 
-/** The first stage of each level reads what this rank gives; others what has
- * come of it. */
+/** The first task reads this rank's data, later ones the result of the task
+ * before. */
 static ctn_basic_coll_t *add_up(ctn_ml_t *ml, ctn_chunk_t *chunk,
                                 unsigned level, ctn_basic_kind_t kind,
                                 uint32_t root)
@@ -49,7 +49,7 @@ static void copy(ctn_ml_t *ml, ctn_chunk_t *chunk)
                   ctn_ml_bytes(ml, chunk, ml->call.in.bytes));
 }
 
-/** Alone in the group. */
+/** The rank is alone in the group. */
 static void compose_single_rank(const ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     if (!ml->call.in_place) {
@@ -59,20 +59,20 @@ static void compose_single_rank(const ctn_ml_t *ml, ctn_chunk_t *chunk)
 
 /* ---- reduce ---- */
 
-/** Where the members' parts lie in the scatters down to the root, for whole
- * segments and for the last, of each level; NULL where nothing is sent. */
+/** Offsets for the scatters down to the root, for whole chunks and for the last
+ * one, of each level. NULL: nothing is sent. */
 typedef struct paths {
     size_t *at[2][CTN_MOST_LEVELS];
 } paths_t;
 
-/** Whether a level passes the result on; the member that gets it. */
+/** Whether a level forwards the result, and the member that gets it. */
 static bool passes_on(const ctn_ml_t *ml, unsigned level, uint32_t *to)
 {
     return !ctn_ml_is_top(ml, level) && ctn_ml_find_root(ml, level, to) &&
            *to != 0;
 }
 
-/** All of it is member `to`'s. */
+/** Offsets that give all bytes to member `to`. */
 static size_t *make_offsets(ctn_ml_t *ml, uint32_t size, uint32_t to,
                             size_t bytes)
 {
@@ -110,7 +110,7 @@ static catena_status_t plan_paths(ctn_ml_t *ml)
 static catena_status_t plan_reduce(ctn_ml_t *ml)
 {
     ctn_ml_cut(ml, ml->call.in.bytes, ml->call.by.type->bytes);
-    /* Who leads no level has no results of others. */
+    /* A rank that leads no level holds no results of others. */
     bool leads = ctn_ml_levels(ml) > 0 && ctn_ml_sbgp(ml, 0)->me == 0;
     ml->scratch_bytes =
         ml->call.out.base == NULL && leads ? ml->chunk_bytes : 0;

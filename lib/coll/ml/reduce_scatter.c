@@ -1,21 +1,21 @@
 /* HIER-10: reduce_scatter and reduce_scatter_block. Every level reduces all
- * blocks to its leaders, in segments; then the top is one basic reduce_scatter,
- * of which each member gets the blocks of all it stands for, and every level
- * scatters them from its leader. Many segments have places of their own, in
- * front of that; one goes with it. A single level is one basic reduce_scatter.
- */
+ * blocks to its leaders, in chunks. Then the top is one basic reduce_scatter,
+ * in which each member gets the blocks of all ranks that it represents, and
+ * every level scatters them from its leader. If there are several chunks, the
+ * reduces have chunks of their own before that; one chunk goes with it. A
+ * single level is one basic reduce_scatter. */
 
 #include "coll/ml/route.h"
 
 typedef struct reduce_scatter {
     ctn_route_t route;      /* first; of the way down */
-    ctn_cover_t all;        /* all blocks: given, then reduced */
-    unsigned char *results; /* this far: of those whom this rank leads */
+    ctn_cover_t all;        /* all blocks: this rank's, then reduced */
+    unsigned char *results; /* so far, of the ranks that this rank leads */
     /* of the top */
     ctn_packing_t packing;
     size_t *at;
-    unsigned char *packed; /* all blocks in its members' order; NULL: as they
-                              are */
+    unsigned char *packed; /* all blocks in the order of the top's members;
+                              NULL: they are in that order */
     bool last_exclusive;
 } reduce_scatter_t;
 
@@ -24,7 +24,7 @@ static bool is_single_rank(const ctn_ml_t *ml)
     return ctn_ml_levels(ml) == 0;
 }
 
-/** Who leads keeps what is reduced. */
+/** A leader stores reduced blocks. */
 static bool leads(const ctn_ml_t *ml)
 {
     return !is_single_rank(ml) && !ctn_ml_is_top(ml, 0) &&
@@ -52,7 +52,7 @@ static catena_status_t plan_top(ctn_ml_t *ml, reduce_scatter_t *it)
     return CATENA_OK;
 }
 
-/** Lengths of the blocks on the way down. */
+/** Set the lengths of the blocks on the way down. */
 static catena_status_t measure(ctn_ml_t *ml, reduce_scatter_t *it)
 {
     ctn_cover_t *cover = &it->route.cover;
@@ -96,7 +96,7 @@ static catena_status_t plan_packing(ctn_ml_t *ml, reduce_scatter_t *it)
             return CATENA_ERR_NO_MEMORY;
         }
     }
-    /* The result must not come where data are that the top still reads. */
+    /* The result must not overwrite data that the top still reads. */
     bool mixed = call->in_place && !is_single_rank(ml) && ctn_ml_is_top(ml, 0);
     catena_status_t status = measure(ml, it);
     if (status == CATENA_OK) {
@@ -148,7 +148,7 @@ static void take_own(ctn_ml_t *ml, ctn_chunk_t *chunk)
     ctn_route_copy_own(ml, &it->route, &ml->call.out, false);
 }
 
-/** The only rank there is. */
+/** The rank is alone in the group. */
 static void copy(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     const ctn_call_t *call = &ml->call;

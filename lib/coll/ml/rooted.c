@@ -1,4 +1,4 @@
-/* HIER-7, HIER-8: ways of gather(v) and scatter(v); see rooted.h. */
+/* HIER-7, HIER-8: what gather(v) and scatter(v) share; see rooted.h. */
 
 #include "coll/ml/rooted.h"
 
@@ -6,7 +6,7 @@
 
 /* ---- lengths ---- */
 
-/** Lengths begin as what this rank knows of them. */
+/** Lengths start as those that this rank knows. */
 static catena_status_t plan_lengths(ctn_ml_t *ml)
 {
     ctn_ml_rooted_t *rooted = ml->table;
@@ -46,7 +46,8 @@ static void refuse(ctn_ml_t *ml, uint32_t rank, uint64_t received,
     ml->status = CATENA_ERR_ARG;
 }
 
-/** A gather's root expects some of all, a scatter's others their own. */
+/** The root of a gather has expected lengths for all ranks, another rank of a
+ * scatter for itself. */
 static void check_lengths(ctn_ml_t *ml)
 {
     const ctn_ml_rooted_t *rooted = ml->table;
@@ -67,7 +68,7 @@ static void check_lengths(ctn_ml_t *ml)
 
 /* ---- blocks ---- */
 
-/** Where blocks of these lengths begin. */
+/** Set where blocks of these lengths begin. */
 static catena_status_t measure(ctn_ml_t *ml)
 {
     ctn_ml_rooted_t *rooted = ml->table;
@@ -87,7 +88,7 @@ static catena_status_t measure(ctn_ml_t *ml)
     return CATENA_OK;
 }
 
-/** The cover has its lengths: find memory, and where parts lie. */
+/** The cover has its lengths: take memory, and compute where blocks lie. */
 static catena_status_t plan_blocks(ctn_ml_t *ml)
 {
     ctn_ml_rooted_t *rooted = ml->table;
@@ -102,7 +103,7 @@ static catena_status_t plan_blocks(ctn_ml_t *ml)
     return status == CATENA_OK ? ctn_route_layout(ml, &rooted->route) : status;
 }
 
-/** What is known without asking. */
+/** Plan from what this rank knows without messages. */
 static catena_status_t plan_known(ctn_ml_t *ml)
 {
     ctn_ml_rooted_t *rooted = ml->table;
@@ -120,7 +121,7 @@ static catena_status_t plan_known(ctn_ml_t *ml)
     return plan_blocks(ml);
 }
 
-/** Lengths have come. */
+/** The lengths have arrived. */
 static void turn(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     ctn_ml_rooted_t *rooted = ml->table;
@@ -163,8 +164,8 @@ catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml,
     rooted->copy_data = copy_data;
     if (rooted->ahead && ml->exec->drop_data) {
         ctn_error(ml->exec->log,
-                  "%s: through %u levels lengths go ahead as data, which are "
-                  "not moved in this simulation; expected another payload, or "
+                  "%s: lengths are sent as data through %u levels, but this "
+                  "simulation moves no data; expected another payload, or "
                   "hierarchy network:p2p",
                   ml->call.composition->algorithm.name, ctn_ml_levels(ml));
         return CATENA_ERR_UNSUPPORTED;

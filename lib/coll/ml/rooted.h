@@ -3,24 +3,24 @@
 
 #include "coll/ml/route.h"
 
-/* What gather(v) and scatter(v), each the other turned round, have in common.
- * With lengths of their own the root alone knows how long all blocks are. Where
- * they go through leaders, lengths go first, as blocks of 8 bytes on the same
- * way: segment 0 then, and the blocks are segment 1. */
+/* What gather(v) and scatter(v) share: one reverses the other. With blocks of
+ * different lengths only the root knows all lengths. If the blocks pass through
+ * leaders, lengths are sent first on the same route, as blocks of 8 bytes: in
+ * chunk 0; the blocks are chunk 1. */
 
-/** What they keep in ml->table. */
+/** Their state in ml->table. */
 typedef struct ctn_ml_rooted {
     ctn_route_t route; /* first */
-    bool ahead;        /* lengths go first */
-    bool differ;       /* what was told of lengths is not what was expected */
+    bool ahead;        /* lengths are sent first */
+    bool differ;       /* a received length is not the expected one */
     bool user_buffer;  /* the root's buffer is the cover */
-    uint64_t own;      /* this rank's length, if it keeps no others */
+    uint64_t own;      /* this rank's length, if it stores no others */
     uint64_t *lengths; /* [ranks of the cover] */
-    /* Copies what this rank gives, once the way is ready for blocks. */
+    /* Copy this rank's data, when the route is ready for blocks. */
     void (*copy_data)(ctn_ml_t *ml);
 } ctn_ml_rooted_t;
 
-/** The block that this rank gives or gets, whether it gathers or scatters. */
+/** The block that this rank sends (gather) or receives (scatter). */
 static inline const ctn_span_t *ctn_ml_rooted_own(const ctn_ml_t *ml)
 {
     return ml->call.composition->single_level_kind == CTN_GATHER
@@ -33,16 +33,17 @@ static inline bool ctn_ml_rooted_is_root(const ctn_ml_t *ml)
     return ctn_ml_rank(ml) == ml->call.root;
 }
 
-/** Set segments, find the way, and make it ready: for lengths, which are what
- * this rank knows of them, if they go first; else for blocks, and `give`.
- * @return ERR_NO_MEMORY, ERR_UNSUPPORTED (lengths would go first, but what
- * users send is not moved; logged) */
+/** Set the number of chunks and make the route: for lengths, as far as this
+ * rank knows them, if they are sent first; else for blocks, followed by
+ * `copy_data`.
+ * @return ERR_NO_MEMORY, ERR_UNSUPPORTED (lengths would be sent first, but the
+ * simulator moves no user data; logged) */
 catena_status_t ctn_ml_rooted_plan(ctn_ml_t *ml,
                                    void (*copy_data)(ctn_ml_t *ml));
 
-/** Begin a segment; where lengths have come, make the way ready for blocks and
- * give. Wrong lengths are refused, which ends the operation with an error when
- * all is over. @return whether it is that of the blocks */
+/** Begin a chunk. If lengths have arrived, make the route for the blocks and
+ * call copy_data. After a length mismatch the operation runs to its end and
+ * fails. @return whether it is the chunk of the blocks */
 bool ctn_ml_rooted_open(ctn_ml_t *ml, ctn_chunk_t *chunk);
 
 #endif

@@ -1,11 +1,11 @@
-/* HIER-6: the way of blocks through levels; see route.h. */
+/* HIER-6: the route of blocks through levels; see route.h. */
 
 #include "coll/ml/route.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- finding it ---- */
+/* ---- construction ---- */
 
 static void find_hop(ctn_ml_t *ml, ctn_route_t *route, unsigned level,
                      ctn_route_kind_t kind)
@@ -24,8 +24,8 @@ static void find_hop(ctn_ml_t *ml, ctn_route_t *route, unsigned level,
     route->keeps |= hop->holds;
 }
 
-/** Whose blocks this rank keeps: of those whom it stands for at its last level,
- * unless blocks from outside come through it. */
+/** The blocks that this rank stores: those of the ranks that it represents at
+ * its last level, or of all ranks if blocks from outside pass through it. */
 static void choose_cover(ctn_ml_t *ml, ctn_route_t *route,
                          ctn_route_kind_t kind)
 {
@@ -50,7 +50,7 @@ static void choose_cover(ctn_ml_t *ml, ctn_route_t *route,
     route->own = ctn_cover_find(&route->cover, ctn_ml_rank(ml));
 }
 
-/** Blocks from outside are part of what the leader gives, or gets. */
+/** Blocks from outside are among the leader's blocks. */
 static catena_status_t find_rest(ctn_ml_t *ml, ctn_hop_t *hop)
 {
     const ctn_sbgp_t *sbgp = hop->packing.sbgp;
@@ -172,7 +172,7 @@ catena_status_t ctn_route_layout(ctn_ml_t *ml, ctn_route_t *route)
     return status;
 }
 
-/* ---- stages ---- */
+/* ---- tasks ---- */
 
 static ctn_hop_t *hop_of(const ctn_ml_t *ml, const ctn_task_t *task)
 {
@@ -184,7 +184,7 @@ static ctn_hop_t *hop_of(const ctn_ml_t *ml, const ctn_task_t *task)
     return &route->hop[level];
 }
 
-/** Where this rank's part lies. */
+/** Where this rank's own blocks lie. */
 static unsigned char *own_blocks(const ctn_hop_t *hop)
 {
     return hop->holds && hop->place != NULL
@@ -192,8 +192,8 @@ static unsigned char *own_blocks(const ctn_hop_t *hop)
                : hop->place;
 }
 
-/** Copy parts between where they are packed and the cover: this rank's, or
- * those of the others. */
+/** Copy blocks between their packed place and the cover: this rank's, or those
+ * of the other members. */
 static void move_blocks(ctn_ml_t *ml, const ctn_hop_t *hop, bool own, bool out)
 {
     const ctn_route_t *route = ml->table;
@@ -218,7 +218,7 @@ static void begin_gather(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     ctn_task_t *task = &chunk->task[chunk->at];
     const ctn_hop_t *hop = hop_of(ml, task);
-    /* Who gets all has its part already where it belongs. */
+    /* A rank that gets all blocks has its own in place already. */
     if (!hop->holds) {
         move_blocks(ml, hop, true, true);
     }
@@ -272,7 +272,7 @@ static void add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
     task->after = kind == CTN_GATHER ? end_gather : end_scatter;
 }
 
-/** Levels that are of use for a gather or scatter. */
+/** The levels that a gather or scatter uses. */
 static unsigned levels_of(const ctn_ml_t *ml, ctn_route_kind_t kind)
 {
     unsigned levels = ctn_ml_levels(ml);

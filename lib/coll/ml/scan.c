@@ -1,18 +1,18 @@
 /* HIER-5: scan and exscan. Sanders, Traeff: Parallel Prefix (Scan) Algorithms
  * for MPI, EuroPVM/MPI 2006, for any number of levels. On the way up every
- * level finds, among what its members stand for, what is before each (exscan)
- * and the total (reduce, to the leader), which goes into the next level; on the
- * way down every leader tells its members what is before all of them (bcast),
- * which each puts in front of what it has. Only for hierarchies whose members
- * are in the order of ranks; a single level is one basic scan.
+ * level computes, over the ranks that its members represent, the prefix of each
+ * member (exscan) and the total (reduce, to the leader), which enters the next
+ * level. On the way down every leader sends the prefix of its subgroup to the
+ * members (bcast), which reduce it with their own. Only for hierarchies whose
+ * members are in the order of ranks. A single level is one basic scan.
  *
- * Who has a member before it on some level leads none above. So each rank finds
- * what is before it in one exscan at most, and that is followed by what is
- * before its subgroup. */
+ * A rank that has a member before it on some level leads no level above. So
+ * each rank gets a prefix from one exscan at most, and the prefix of its
+ * subgroup after that. */
 
 #include "coll/ml/ml.h"
 
-/** This rank's part of a segment. */
+/** This rank's data of a chunk. */
 static unsigned char *own(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
     return ml->call.in.base + ctn_ml_from(ml, chunk);
@@ -28,14 +28,14 @@ static size_t length(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
     return ctn_ml_bytes(ml, chunk, ml->call.in.bytes);
 }
 
-/** The total of those whom a leader stands for; then, of who leads no more,
- * what is before its subgroup. */
+/** On a leader: the total of the ranks that it represents. On a rank that leads
+ * no more levels: the prefix of its subgroup. */
 static unsigned char *total(const ctn_chunk_t *chunk)
 {
     return chunk->scratch;
 }
 
-/** What is before this rank. */
+/** The reduction of all ranks before this one. */
 static unsigned char *prefix(const ctn_ml_t *ml, const ctn_chunk_t *chunk)
 {
     return ml->call.in_place ? chunk->scratch + ml->chunk_bytes
@@ -64,7 +64,7 @@ static void put_in_front(ctn_ml_t *ml, ctn_chunk_t *chunk)
     ctn_ml_fold(ml, total(chunk), before, before, length(ml, chunk));
 }
 
-/** scan: what is before this rank is known; itself comes last. */
+/** scan: the prefix is complete; add this rank's data. */
 static void include(ctn_ml_t *ml, ctn_chunk_t *chunk)
 {
     ctn_ml_fold(ml, prefix(ml, chunk), own(ml, chunk), result(ml, chunk),
@@ -83,7 +83,7 @@ static void copy_prefix(ctn_ml_t *ml, ctn_chunk_t *chunk)
                   length(ml, chunk));
 }
 
-/** The last one; NULL: there is nothing left to do. */
+/** The last local step; NULL: none. */
 static ctn_local_step_t conclusion(const ctn_ml_t *ml)
 {
     bool first = ctn_ml_rank(ml) == 0;
@@ -94,7 +94,7 @@ static ctn_local_step_t conclusion(const ctn_ml_t *ml)
     return !first && in_place ? copy_prefix : NULL;
 }
 
-/* ---- stages ---- */
+/* ---- tasks ---- */
 
 static ctn_task_t *add(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level,
                        ctn_basic_kind_t kind, const unsigned char *in,
@@ -122,7 +122,7 @@ static void add_down(ctn_ml_t *ml, ctn_chunk_t *chunk, unsigned level)
     const ctn_sbgp_t *sbgp = ctn_ml_sbgp(ml, level);
     unsigned char *before = prefix(ml, chunk);
     if (ctn_ml_is_top(ml, level) || sbgp->member[0].range[0].first == 0) {
-        return; /* nothing is before them */
+        return; /* no rank is before them */
     }
     if (sbgp->me == 0) {
         (void)add(ml, chunk, level, CTN_BCAST, before, before);

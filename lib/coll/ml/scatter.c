@@ -1,6 +1,6 @@
-/* HIER-8: scatter and scatterv; the way is in route.h, lengths are in rooted.h.
- * Blocks leave from the root's buffer, if they lie end to end there; else they
- * are copied to scratch first. */
+/* HIER-8: scatter and scatterv; route.h has the route, rooted.h the lengths.
+ * Blocks are sent from the root's buffer if they are contiguous there; else
+ * they are copied to scratch first. */
 
 #include "coll/ml/rooted.h"
 

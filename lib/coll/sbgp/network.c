@@ -1,6 +1,6 @@
 #include "coll/sbgp/sbgp.h"
 
-/** Whoever is left belongs together. */
+/** All ranks at this level are in one subgroup. */
 static catena_status_t find(const catena_group_t *group,
                             char name[CTN_SBGP_NAME_BYTES])
 {

@@ -8,6 +8,6 @@ static catena_status_t find(const catena_group_t *group,
 
 const ctn_sbgp_rule_t ctn_sbgp_node = {
     .name = "node",
-    .help = "ranks of one node, who share a heap",
+    .help = "ranks of one node, which share a heap",
     .find = find,
 };

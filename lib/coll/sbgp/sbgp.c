@@ -2,7 +2,7 @@
 
 #include "topo/locality.h"
 
-/* Those of the machine from the smallest up: they nest. */
+/* Rules of the machine come first, from the smallest resource up. They nest. */
 const ctn_sbgp_rule_t *const ctn_sbgp_rules[] = {
     &ctn_sbgp_core, &ctn_sbgp_l3,      &ctn_sbgp_numa, &ctn_sbgp_socket,
     &ctn_sbgp_node, &ctn_sbgp_network, &ctn_sbgp_user, NULL};
@@ -19,8 +19,8 @@ catena_status_t ctn_sbgp_resource(const catena_group_t *group,
                                  group->exec->locality, level, name);
 }
 
-/** The last one that is not above `rank`, of ascending numbers that lie
- * `stride` bytes apart; `count`: all are. */
+/** The index of the last number that is not above `rank`. Numbers ascend and
+ * lie `stride` bytes apart. @return `count` if all are above */
 static uint32_t last_not_above(uint32_t rank, const uint32_t *first,
                                size_t stride, uint32_t count)
 {
@@ -48,8 +48,9 @@ static bool stands_for(const ctn_sbgp_member_t *member, uint32_t rank)
 
 uint32_t ctn_sbgp_find(const ctn_sbgp_t *sbgp, uint32_t rank)
 {
-    /* A member is the first of the ranks that it stands for, and members
-     * ascend: it is one of those up to the rank. */
+    /* Members ascend, and each member is the first rank of those that it
+     * represents. So the member that represents `rank` is among those up to
+     * `rank`. */
     uint32_t i = last_not_above(rank, &sbgp->member->rank,
                                 sizeof(*sbgp->member), sbgp->size);
     if (i == sbgp->size) {

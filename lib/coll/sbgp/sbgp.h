@@ -3,16 +3,16 @@
 
 #include "group/group.h"
 
-/* Subgroups ([Graham], section 3: SBGP). A rule gives each rank the name of
- * what it shares; ranks with the same name are a subgroup. A new rule is one
- * file in coll/sbgp and a line in coll/sbgp/sbgp.c. */
+/* Subgroups ([Graham], section 3: SBGP). A rule gives each rank the name of a
+ * resource; ranks with the same name form a subgroup. A new rule takes one file
+ * in coll/sbgp and one line in coll/sbgp/sbgp.c. */
 
 #define CTN_SBGP_NAME_BYTES 512u
 
 typedef struct ctn_sbgp_rule {
     const char *name; /* as in CATENA_HIERARCHY */
     const char *help;
-    /** The name of what this rank shares, into `name`.
+    /** Write the name of this rank's resource to `name`.
      * @return as ctn_locality_resource; logged */
     catena_status_t (*find)(const catena_group_t *group,
                             char name[CTN_SBGP_NAME_BYTES]);
@@ -24,50 +24,50 @@ extern const ctn_sbgp_rule_t ctn_sbgp_numa;
 extern const ctn_sbgp_rule_t ctn_sbgp_socket;
 extern const ctn_sbgp_rule_t ctn_sbgp_node;
 extern const ctn_sbgp_rule_t ctn_sbgp_network; /* all of the group */
-extern const ctn_sbgp_rule_t ctn_sbgp_user;    /* by CATENA_SUBGROUP */
+extern const ctn_sbgp_rule_t ctn_sbgp_user;    /* named by CATENA_SUBGROUP */
 
-/** NULL-terminated; those of the machine first, from the smallest up to the
- * network. */
+/** NULL-terminated. Rules of the machine come first, from the smallest resource
+ * up to the network. */
 extern const ctn_sbgp_rule_t *const ctn_sbgp_rules[];
 
-/** The name of this rank's resource of a level: ctn_locality_resource. */
+/** The name of this rank's resource at a level; see ctn_locality_resource. */
 catena_status_t ctn_sbgp_resource(const catena_group_t *group,
                                   catena_level_t level,
                                   char name[CTN_SBGP_NAME_BYTES]);
 
-/** Ranks of the group that follow each other. */
+/** Consecutive ranks of the group. */
 typedef struct ctn_range {
     uint32_t first;
     uint32_t count;
 } ctn_range_t;
 
-/** A member of a subgroup. Above the lowest level it is the leader of a
- * subgroup below, and stands for all ranks under it. */
+/** A member of a subgroup. Above the lowest level, a member is the leader of a
+ * subgroup below and represents all ranks of it. */
 typedef struct ctn_sbgp_member {
-    ctn_address_t memory;     /* of the component, in its arena */
+    ctn_address_t memory;     /* in the component's memory, in its arena */
     uint32_t rank;            /* in the group */
-    uint32_t ranks;           /* it stands for, itself included */
-    uint32_t before;          /* those that members before it stand for */
-    uint32_t ranges;          /* the ranks it stands for, */
-    const ctn_range_t *range; /* [ranges]: ascending */
+    uint32_t ranks;           /* that it represents, itself included */
+    uint32_t before;          /* ranks that the members before it represent */
+    uint32_t ranges;          /* of ranks that it represents */
+    const ctn_range_t *range; /* [ranges], ascending */
 } ctn_sbgp_member_t;
 
-/** A subgroup, as its members know it. Member 0 is its leader, the only one
- * that is in the next level, too. */
+/** A subgroup, as its members know it. Member 0 is the leader: the only member
+ * that also takes part in the next level. */
 typedef struct ctn_sbgp {
     const ctn_sbgp_rule_t *rule;
     uint32_t size;
     uint32_t me;
-    uint32_t ranks; /* all members stand for */
-    /** Each member stands for one range, which begins where that of the member
-     * before it ends: reducing in the order of members is reducing in the order
-     * of ranks. */
+    uint32_t ranks; /* that all members represent */
+    /** Each member represents one range, which begins where the range of the
+     * member before it ends. A reduction in the order of members is then a
+     * reduction in the order of ranks. */
     bool in_order;
-    bool oversubscribed;       /* a host of it has more ranks than cores */
+    bool oversubscribed;       /* some host of it has more ranks than cores */
     ctn_sbgp_member_t *member; /* [size] */
 } ctn_sbgp_t;
 
-/** Which member stands for a rank of the group; `size`: none. */
+/** The member that represents a rank of the group; `size` if there is none. */
 uint32_t ctn_sbgp_find(const ctn_sbgp_t *sbgp, uint32_t rank);
 
 #endif

@@ -25,9 +25,9 @@ static const struct {
     {"node:shm:ucx", "p2p"},
     {"node:shm,node:ucx", "twice"},
     {"user:shm,node:shm,USER:p2p", "twice"},
-    {"node:shm,numa:shm", "nothing"},
-    {"node:shm,user:shm,core:shm", "nothing"},
-    {"network:p2p,user:p2p", "nothing"},
+    {"node:shm,numa:shm", "joins no more"},
+    {"node:shm,user:shm,core:shm", "joins no more"},
+    {"network:p2p,user:p2p", "joins no more"},
     {"core:p2p,l3:p2p,numa:p2p,socket:p2p,user:p2p,node:p2p,network:p2p,"
      "network:p2p",
      "twice"},

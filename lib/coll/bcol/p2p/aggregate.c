@@ -4,19 +4,19 @@
 
 #include "exec/slot.h"
 
-/* Up to so many members the root serves all others itself: one step, and as
- * many messages as any tree has. 4 ranks on 4 hosts and 2 cores, gather of
- * 16 KiB each and a barrier: 28 us, binomial 48. */
+/* Up to this many members, all send to the root directly: one step, and no more
+ * messages than in a tree. 4 ranks on 4 hosts and 2 cores, gather of 16 KiB
+ * each and a barrier: 28 us, binomial 48. */
 enum { LINEAR_MEMBERS = 8, AGGREGATE_RADIX = 4 };
 
-/* Parts up to here go with others, though they are copied once for each level:
- * a flow takes a message and a step more (4 ranks as above, gather of 16 KiB
- * each with others: 28 us, 32 KiB by themselves: 53). */
+/* Blocks up to this length are aggregated, though each level copies them: a
+ * transfer takes one message and one step more (4 ranks as above, gather of 16
+ * KiB each, aggregated: 28 us; 32 KiB, not aggregated: 53). */
 enum { SHORT_BLOCK = 2048 };
 
 const char *const ctn_p2p_aggregation_shapes[] = {"binomial", "linear", NULL};
 
-/** The most children of a root: bundles want wide payloads. */
+/** The most children of a root: aggregates need eager buffers. */
 static unsigned most_children(const ctn_p2p_t *p2p)
 {
     unsigned slots = ctn_p2p_eager_slots(p2p->rounds);
@@ -38,7 +38,8 @@ static uint32_t choose_radix(const ctn_p2p_t *p2p,
     return AGGREGATE_RADIX;
 }
 
-/** Bundles of short parts fit their slots, unless there are very many. */
+/** The longest block such that aggregates fit their slots, unless there are
+ * very many blocks. */
 static size_t longest_short(const ctn_ktree_t *tree)
 {
     uint64_t span = 1;
@@ -63,7 +64,7 @@ void ctn_p2p_aggregation_set(ctn_p2p_aggregation_t *aggregation,
 
 /* ---- records ---- */
 
-/* A record begins with a word: the length, and above it the slot. */
+/* A record begins with a word: the length, and the slot above it. */
 enum { SLOT_SHIFT = 56 };
 
 unsigned char *ctn_p2p_aggregate_record_put(
@@ -112,7 +113,7 @@ catena_status_t ctn_p2p_aggregate_make(const ctn_op_t *op,
 
 void ctn_p2p_aggregate_drop(const ctn_op_t *op, ctn_p2p_aggregate_t *aggregate)
 {
-    /* After a failure somebody may still be fetching it. */
+    /* After a failure another member may still read it. */
     if (aggregate->memory != aggregate->inline_memory && !aggregate->spare &&
         op->status == CATENA_OK) {
         ctn_scratch_free(op->exec, aggregate->memory, aggregate->bytes);

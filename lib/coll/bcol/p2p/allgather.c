@@ -1,11 +1,10 @@
 /* P2P-8: allgather over messages, Bruck. Bruck, Ho, Kipnis, Upfal, Weathersby:
  * Efficient algorithms for all-to-all communications in multiport
  * message-passing systems, IEEE TPDS 8 (11), 1997. In round r a member has its
- * own part and those of the 2^r - 1 members behind it, and sends as many of
- * them as are missing to the member 2^r before it. Rounds: ceil(log2 m).
- * Messages: one per member and round. Memory: what is sent from both ends of
- * the result, since one message takes it. Every part lies in its place from the
- * first: nothing is rotated at the end. */
+ * own block and those of the next 2^r - 1 members. It sends as many of them as
+ * are missing to the member 2^r before it. Rounds: ceil(log2 m). Messages: one
+ * per member and round. Memory: for messages that take blocks from both ends of
+ * the result. Every block is received in its place, so no rotation follows. */
 
 #include "coll/bcol/p2p/parts.h"
 
@@ -18,10 +17,10 @@ typedef struct bruck {
     unsigned char *packed;
     size_t packed_bytes;
     size_t packed_used;
-    bool spare; /* packed: it is spare payloads */
+    bool spare; /* `packed` is spare eager buffers */
 } bruck_t;
 
-/** Members m to m + count - 1, of which some may begin again at 0. */
+/** `count` members from `first` on, then `again` members from 0 on. */
 typedef struct stretch {
     uint32_t first;
     uint32_t count; /* up to the last member */
@@ -45,7 +44,7 @@ static size_t bytes_again(const ctn_basic_coll_t *basic, const stretch_t *s)
     return basic->at[s->again] - basic->at[0];
 }
 
-/** Parts that a message of a round holds. */
+/** Blocks in a message of a round. */
 static uint32_t blocks_in(uint32_t size, unsigned round)
 {
     uint32_t have = UINT32_C(1) << round;
@@ -63,7 +62,7 @@ static uint32_t behind(const ctn_p2p_t *p2p, uint32_t away)
     return away <= p2p->me ? p2p->me - away : p2p->me + (p2p->size - away);
 }
 
-/** What the rounds' messages take that are sent from both ends. */
+/** Bytes of the messages that take blocks from both ends. */
 static size_t bytes_to_pack(const bruck_t *bruck)
 {
     const ctn_p2p_t *p2p = bruck->call.p2p;
@@ -94,7 +93,7 @@ static ctn_step_t begin(ctn_op_t *op)
     if (bruck->packed_bytes > 0) {
         bruck->packed = ctn_scratch_alloc(op->exec, bruck->packed_bytes);
         bruck->spare = bruck->packed == NULL;
-        if (bruck->spare) { /* one is free for each message of a round */
+        if (bruck->spare) { /* each message of a round has a spare one */
             bruck->packed =
                 ctn_op_eager(op, p2p->rounds, p2p->rounds, bruck->packed_bytes);
         }
@@ -107,8 +106,7 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** What goes in one message: where it lies, or packed when that is at both
- * ends. */
+/** The data of one message: in place, or packed if they lie at both ends. */
 static const unsigned char *gathered(ctn_op_t *op, bruck_t *bruck,
                                      const stretch_t *s, size_t *bytes)
 {
@@ -196,13 +194,13 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-/* ---- the choice ---- */
+/* ---- selection ---- */
 
 const char *const ctn_p2p_allgathers[] = {"bruck", "ring", NULL};
 
-/** Whether all messages fit their slots; what the largest holds are parts in a
- * row. That far fewer messages are worth more than no copies: 4 ranks on 4
- * hosts and 2 cores, 16 KiB of each: 33 us, 66 round the ring. */
+/** Whether all messages fit their slots; the largest one contains consecutive
+ * blocks. Fewer messages then outweigh the copies: 4 ranks on 4 hosts and 2
+ * cores, 16 KiB each: 33 us, ring 66. */
 static bool fits(const ctn_p2p_t *p2p, const ctn_basic_coll_t *basic)
 {
     uint32_t most = 1;

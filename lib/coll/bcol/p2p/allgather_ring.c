@@ -1,19 +1,20 @@
 /* P2P-9: allgather over messages, ring. Thakur, Rabenseifner, Gropp:
  * Optimization of collective communication operations in MPICH, IJHPCA 19 (1),
- * 2005, section 3.1. Every member sends to the one behind it the parts that
- * come from the one before, its own first, in pieces of up to 64 KiB, each as
- * soon as it is here; where the result is in the heap they go from place to
- * place. Rounds: m - 1. Messages: one per member and piece of each other part
- * (an empty part is one, too, so that all hear of all), and a grant. Memory:
- * none, else two pieces, which lie in spare payloads when there is no more. */
+ * 2005, section 3.1. Every member sends to the next one its own block, then the
+ * blocks that it receives from the one before, in fragments of up to 64 KiB,
+ * each as soon as it has arrived. If the result is in the heap, fragments are
+ * put to their places directly. Rounds: m - 1. Messages: one per member and
+ * fragment of each other block (an empty block counts as one fragment, so that
+ * a member ends only when all have begun), and a CTS. Memory: none, else two
+ * fragments, in spare eager buffers if there is no other memory. */
 
 #include "coll/bcol/p2p/parts.h"
 #include "coll/bcol/p2p/vector.h"
 
-/* Slots: where pieces come in, and grants. */
+/* Slots: where fragments are counted, and where CTS arrive. */
 enum { FRAGMENTS, CTS };
 
-/** A piece: of the part of the member `step` before. */
+/** A fragment of the block of the member `step` before. */
 typedef struct cursor {
     uint32_t step;
     size_t from;
@@ -23,8 +24,8 @@ typedef struct ring {
     ctn_p2p_call_t call; /* first */
     ctn_fragmented_recv_t in;
     ctn_fragmented_send_t out;
-    cursor_t received; /* the piece that comes next */
-    cursor_t sent;     /* the one to send next */
+    cursor_t received; /* the next fragment to receive */
+    cursor_t sent;     /* the next fragment to send */
     ctn_fragmented_mismatch_t mismatch;
 } ring_t;
 
@@ -50,7 +51,7 @@ static void pass(const ring_t *ring, cursor_t *cursor)
     }
 }
 
-/** What will come, from `left`. */
+/** What is received from `left`. */
 static ctn_fragmented_recv_params_t params_of(const ring_t *ring,
                                               ctn_address_t left)
 {
@@ -102,7 +103,7 @@ static ctn_step_t begin(ctn_op_t *op)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** The next piece, if it is here. */
+/** Receive the next fragment, if it has arrived. */
 static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
 {
     const ctn_basic_coll_t *basic = ring->call.basic;
@@ -124,7 +125,7 @@ static bool is_here(const ring_t *ring, const cursor_t *cursor)
             cursor->from < ring->received.from);
 }
 
-/** The next piece, if it is here and granted. */
+/** Send the next fragment, if it has arrived and has a CTS. */
 static ctn_step_t send(ctn_op_t *op, ring_t *ring)
 {
     if (!is_here(ring, &ring->sent) ||
@@ -141,8 +142,8 @@ static ctn_step_t send(ctn_op_t *op, ring_t *ring)
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
-/** Lengths differ: receive the pieces that still arrive, and forward counts of
- * steps instead of pieces. */
+/** Lengths differ: receive the fragments that still arrive, and forward counts
+ * of steps instead of fragments. */
 static ctn_step_t go_round_mismatch(ctn_op_t *op, ring_t *ring)
 {
     uint32_t steps = ring->call.p2p->size - 1;

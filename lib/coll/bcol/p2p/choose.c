@@ -1,33 +1,33 @@
-/* Which algorithm runs when the caller asks for none. By what all members
- * share: their number, the bytes, and whether some host has more ranks than
- * cores.
+/* Selects the algorithm unless the caller requests one. It depends on facts
+ * that all members share: their number, the bytes, and whether some host has
+ * more ranks than cores.
  *
- * There the number of messages decides, since all ranks' work is done by few
- * cores. Everybody sending to the root by itself is then best for few members,
- * and going up a tree and down again, 2(m - 1) messages, beats what exchanges
- * m log2 m of them. 8 hosts on 2 cores over tcp, 8 B and 32 KiB: allreduce up
- * and down 50 and 81 us, by doubling 60 and 116; barrier 47 for 53 us; reduce
- * to the root 11 and 16, by a binomial tree 18 and 23. From the root all the
- * more, since who passes data on must have its turn on a core before the next
- * one can: bcast of 8 B to 64 KiB, binomial / linear, 4 hosts of 4 ranks 1.1 to
- * 1.5, 6 and 8 hosts of 2 ranks 1.0 to 1.9, but once 0.94.
+ * If some host has more ranks than cores, the number of messages decides, since
+ * few cores do the work of all ranks. With few members a linear tree is best,
+ * and up and down a tree, 2(m - 1) messages, beats algorithms with m log2 m
+ * messages. 8 hosts on 2 cores over tcp, 8 B and 32 KiB: allreduce up and down
+ * 50 and 81 us, recursive doubling 60 and 116; barrier 47, dissemination 53 us;
+ * reduce linear 11 and 16, binomial 18 and 23. From the root linear trees are
+ * better still, since a member that forwards data must run before the next one
+ * can: bcast of 8 B to 64 KiB, time of binomial / linear, 4 hosts of 4 ranks
+ * 1.1 to 1.5, 6 and 8 hosts of 2 ranks 1.0 to 1.9, but once 0.94.
  *
- * Where each rank has a core rounds decide, and then the bytes of the busiest
- * member. Simulated machines hpc-a, hpc-b, sierra, a rank on each of 4 to 64
- * nodes: Rabenseifner's allreduce of 32 KiB takes 0.37 to 0.94 of the time of
- * doubling, of 1 KiB 1.4 to 1.9 times as much; they meet at about 8 KiB. A
- * whole segment mostly is one of many, so what counts is how fast they follow
- * each other: a bcast of 1 MiB in segments of 32 KiB, 4 at a time, takes by
- * chains 0.53 to 0.63 of the time of binomial trees with 4 members, 0.53 to
- * 0.97 with 16, up to 2.3 times as much with 64. */
+ * If each rank has a core, the number of rounds decides, and then the bytes of
+ * the busiest member. Simulated machines hpc-a, hpc-b, sierra, one rank on each
+ * of 4 to 64 nodes: Rabenseifner's allreduce of 32 KiB takes 0.37 to 0.94 of
+ * the time of recursive doubling, of 1 KiB 1.4 to 1.9 times as much; they are
+ * equal at about 8 KiB. A whole chunk is mostly one of many, so throughput
+ * counts: a bcast of 1 MiB in chunks of 32 KiB, 4 at a time, takes by chains
+ * 0.53 to 0.63 of the time of binomial trees with 4 members, 0.53 to 0.97 with
+ * 16, up to 2.3 times as much with 64. */
 
 #include "coll/bcol/p2p/p2p.h"
 
 enum {
-    CHAIN_MEMBERS = 8,          /* up to so many, of whole segments */
-    LINEAR_MEMBERS = 4,         /* up to so many, to the root */
-    OVERSUBSCRIBED_MEMBERS = 8, /* where ranks share cores, also from it */
-    HALVING_BYTES = 8192 + 1,   /* from here on */
+    CHAIN_MEMBERS = 8,          /* at most, of whole chunks */
+    LINEAR_MEMBERS = 4,         /* at most, to the root */
+    OVERSUBSCRIBED_MEMBERS = 8, /* at most, if oversubscribed */
+    HALVING_BYTES = 8192 + 1,   /* at least */
     HALVING_MEMBERS = 4
 };
 
@@ -48,7 +48,7 @@ static bool is_oversubscribed(const ctn_p2p_t *p2p)
     return p2p->module.sbgp->oversubscribed;
 }
 
-/** All children of a linear tree need a wide slot. */
+/** Whether all children of a linear tree have an eager buffer. */
 static bool fits_linear(const ctn_p2p_t *p2p)
 {
     return p2p->size <= p2p->sequence.eager_slots + 1u;

@@ -1,6 +1,6 @@
 #include "coll/bcol/p2p/fold.h"
 
-/* Behind those of the rounds, of which there are twice as many at most. */
+/* After the slots of the rounds, of which there are twice as many at most. */
 static unsigned slot_in(const ctn_p2p_fold_t *fold)
 {
     return 2 * fold->call.p2p->rounds;

@@ -1,32 +1,31 @@
-/* P2P-6: gather over messages. Bundles of short parts go up a tree: binomial,
- * of radix 4, or with all members below the root; long ones are put by their
- * owner straight into their place, when the root grants it. Thakur,
- * Rabenseifner, Gropp: Optimization of collective communication operations in
- * MPICH, IJHPCA 19 (1), 2005, section 3 describe the tree. Rounds: the depth of
- * the tree; for long parts two more. Messages: one per member; for a long part
- * a grant, and one for each 64 KiB of it. Memory: of a member, the short parts
- * of its subtree. Nobody but the root and its owner needs to know how long a
- * part is. */
+/* P2P-6: gather over messages. Aggregates of short blocks go up a tree:
+ * binomial, of radix 4, or with all members as children of the root. The owner
+ * of a long block puts it directly to its place, when the root has sent a CTS.
+ * Thakur, Rabenseifner, Gropp: Optimization of collective communication
+ * operations in MPICH, IJHPCA 19 (1), 2005, section 3 describe the tree.
+ * Rounds: the depth of the tree; for long blocks two more. Messages: one per
+ * member; for a long block a CTS, and one for each 64 KiB of it. Memory: on a
+ * member, the short blocks of its subtree. Only the root and the owner need to
+ * know the length of a block. */
 
 #include "coll/bcol/p2p/aggregate.h"
 
 #include <string.h>
 
-/** A child that is heard. */
+/** A child, and what was received from it. */
 typedef struct child {
     ctn_receive_handle_t handle;
-    const unsigned char *at; /* the next record; NULL: it has not come */
-    uint32_t place;          /* of that */
+    const unsigned char *at; /* the next record; NULL: none received yet */
+    uint32_t place;          /* of that record */
     uint32_t end;
 } child_t;
 
 typedef struct gather {
     ctn_p2p_call_t call; /* first */
     ctn_p2p_aggregation_t aggregation;
-    catena_status_t status; /* to end with */
-    ctn_p2p_block_recv_t
-        block[CTN_P2P_LONG_BLOCKS]; /* of the root; 0 bytes: free */
-    ctn_p2p_block_send_t own;       /* when it is long */
+    catena_status_t status; /* that the operation will end with */
+    ctn_p2p_block_recv_t block[CTN_P2P_LONG_BLOCKS]; /* of the root */
+    ctn_p2p_block_send_t own;                        /* a long block */
     ctn_p2p_aggregate_t aggregate;
     child_t child[CTN_P2P_AGGREGATE_CHILDREN];
 } gather_t;
@@ -41,7 +40,8 @@ static unsigned char *place_of(const ctn_basic_coll_t *basic, uint32_t member)
     return (unsigned char *)basic->out + basic->at[member];
 }
 
-/** So many bytes of a member go to its place: else nothing does. */
+/** Whether the block of a member has the expected length. Else it is not
+ * copied. */
 static bool check_length(ctn_op_t *op, gather_t *gather, uint32_t member,
                          size_t bytes)
 {
@@ -91,7 +91,7 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Whether a child's bundle is here. */
+/** Receive the aggregate of a child. */
 static ctn_step_t receive_aggregate(ctn_op_t *op, gather_t *gather,
                                     unsigned index)
 {
@@ -113,7 +113,7 @@ static ctn_step_t receive_aggregate(ctn_op_t *op, gather_t *gather,
 
 /* ---- the root ---- */
 
-/** A long part is not taken. */
+/** Refuse a long block. */
 static ctn_step_t refuse(ctn_op_t *op, const gather_t *gather, uint32_t member)
 {
     catena_status_t status = ctn_p2p_block_recv_refuse(
@@ -121,7 +121,7 @@ static ctn_step_t refuse(ctn_op_t *op, const gather_t *gather, uint32_t member)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Ask for a long part. WAIT: as many as may be are under way. */
+/** Request a long block. WAIT: the most are under way. */
 static ctn_step_t request_block(ctn_op_t *op, gather_t *gather, uint32_t member,
                                 size_t bytes)
 {
@@ -136,7 +136,7 @@ static ctn_step_t request_block(ctn_op_t *op, gather_t *gather, uint32_t member,
     catena_status_t status = ctn_p2p_block_recv_post(
         op, &gather->block[i], address_of(gather, member), slots + i, slots,
         place_of(gather->call.basic, member), bytes);
-    if (status == CATENA_ERR_NO_MEMORY) { /* its owner shall not wait for it */
+    if (status == CATENA_ERR_NO_MEMORY) { /* its owner must not wait for it */
         gather->status = status;
         gather->block[i].bytes = 0;
         return refuse(op, gather, member);
@@ -144,8 +144,8 @@ static ctn_step_t request_block(ctn_op_t *op, gather_t *gather, uint32_t member,
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Take a part to its place, or have it sent, unless it is of another length.
- */
+/** Copy a block to its place, or request it if it is long. A block of another
+ * length is dropped. */
 static ctn_step_t take(ctn_op_t *op, gather_t *gather, uint32_t member,
                        const ctn_p2p_aggregate_record_t *record)
 {
@@ -165,8 +165,7 @@ static ctn_step_t take(ctn_op_t *op, gather_t *gather, uint32_t member,
     return CTN_STEP_NEXT;
 }
 
-/** Take the parts of a bundle to their places. NEXT: all, or they are on their
- * way. */
+/** Take the blocks of an aggregate. NEXT: all are in place or requested. */
 static ctn_step_t unpack(ctn_op_t *op, gather_t *gather, child_t *child)
 {
     while (child->place < child->end) {
@@ -185,7 +184,7 @@ static ctn_step_t unpack(ctn_op_t *op, gather_t *gather, child_t *child)
     return CTN_STEP_NEXT;
 }
 
-/** Long parts. NEXT: none is under way; MOVED: one has come. */
+/** Receive long blocks. NEXT: none is under way; MOVED: one has completed. */
 static ctn_step_t receive_blocks(ctn_op_t *op, gather_t *gather)
 {
     ctn_step_t result = CTN_STEP_NEXT;
@@ -210,7 +209,8 @@ static ctn_step_t receive_blocks(ctn_op_t *op, gather_t *gather)
 
 /* ---- all ---- */
 
-/** Those below: the root takes what they have, others wait for all of it. */
+/** Receive from the children: the root takes blocks as they arrive, others wait
+ * for whole aggregates. */
 static ctn_step_t collect(ctn_op_t *op)
 {
     gather_t *gather = ctn_op_state(op);
@@ -233,7 +233,7 @@ static ctn_step_t collect(ctn_op_t *op)
     return result;
 }
 
-/** Lay the own part and those of the children end to end. */
+/** Lay this member's block and the children's aggregates end to end. */
 static catena_status_t fill_aggregate(ctn_op_t *op, gather_t *gather)
 {
     const ctn_p2p_aggregation_t *aggregation = &gather->aggregation;
@@ -309,8 +309,8 @@ static void finish(ctn_op_t *op)
 }
 
 static const ctn_phase_t phases[] = {
-    {"begin", begin},          {"collect", collect}, {"pass on", pass_on},
-    {"long part", send_block}, {"end", end},         {NULL, NULL}};
+    {"begin", begin},           {"collect", collect}, {"pass on", pass_on},
+    {"long block", send_block}, {"end", end},         {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/gather",

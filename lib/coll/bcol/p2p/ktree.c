@@ -1,6 +1,7 @@
 #include "coll/bcol/p2p/ktree.h"
 
-/** Distance of child `index`, and the places below one so far away. */
+/** Distance of child `index` from its parent, and the places of a subtree at
+ * that distance. */
 static uint64_t distance(const ctn_ktree_t *tree, unsigned index,
                          uint64_t *below)
 {

@@ -3,11 +3,12 @@
 
 #include <stdint.h>
 
-/* Trees of members, counted from the root on: place p is member (root + p) mod
- * size. With radix k, place p = q * k^l, where q is no multiple of k, has a
- * child at p + j * k^d for each d < l and 0 < j < k; below that one are the
- * places up to the next child. So a subtree is a run of places. Radix 2 is the
- * binomial tree; with radix `size` all are children of the root. */
+/* Trees of members, numbered by places from the root on: place p is member
+ * (root + p) mod size. With radix k, place p = q * k^l, where q is no multiple
+ * of k, has a child at p + j * k^d for each d < l and 0 < j < k. The places
+ * from a child to the next child are that child's subtree, so a subtree is a
+ * range of places. Radix 2 is the binomial tree; with radix `size` all places
+ * are children of the root. */
 
 typedef struct ctn_ktree {
     uint32_t size;
@@ -31,15 +32,15 @@ static inline uint32_t ctn_ktree_member(const ctn_ktree_t *tree, uint32_t place)
     return place < before_end ? tree->root + place : place - before_end;
 }
 
-/** Child `index`; places ascend with it. A span of 0: there is none, though
- * the tree were endless. */
+/** Child `index`; places ascend with the index. Span 0: there is no such
+ * child. */
 ctn_branch_t ctn_ktree_child(const ctn_ktree_t *tree, unsigned index);
 
-/** Set it all. */
+/** Set all of a tree. */
 void ctn_ktree_set(ctn_ktree_t *tree, uint32_t size, uint32_t me, uint32_t root,
                    uint32_t radix);
 
-/** Most children that a root of so many members has. */
+/** The most children of a root, given the number of members. */
 unsigned ctn_ktree_most_children(uint32_t size, uint32_t radix);
 
 #endif

@@ -73,10 +73,10 @@ static uint16_t signature_of(unsigned algorithm, uint64_t lengths)
                       algorithm << CTN_P2P_ALGORITHM_SHIFT);
 }
 
-/* Of vectors a form has the number of segments, of parts that of passes, in the
- * bits above the digest of lengths; modulo primes, since numbers that differ
- * are often a power of two apart: not one below 2^1019 times another, or 2^60,
- * has the same remainder. */
+/* A signature has the number of chunks (vectors) or of passes (blocks, in the
+ * bits above the digest of lengths), modulo a prime. Different numbers are
+ * often a power of two apart, and so have different remainders: no two whose
+ * ratio is a power of two below 2^1019, or 2^60, have the same one. */
 enum { CHUNKS_MODULUS = 2039, PASSES_MODULUS = 61, PASSES_SHIFT = 5 };
 
 _Static_assert(CHUNKS_MODULUS < 1 << CTN_P2P_LENGTHS_BITS &&
@@ -86,7 +86,8 @@ _Static_assert(CHUNKS_MODULUS < 1 << CTN_P2P_LENGTHS_BITS &&
 void ctn_p2p_begin_vector(ctn_op_t *op, unsigned algorithm)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
-    const ctn_basic_coll_t *basic = call->basic; /* a fence has none */
+    const ctn_basic_coll_t *basic =
+        call->basic; /* NULL: a generation barrier */
     uint32_t chunks = basic != NULL ? basic->chunks : 0;
     begin_signature(op, signature_of(algorithm, chunks % CHUNKS_MODULUS));
 }
@@ -118,8 +119,8 @@ static unsigned algorithm_of(uint16_t signature)
            ((1u << (CTN_P2P_LENGTHS_SHIFT - CTN_P2P_ALGORITHM_SHIFT)) - 1);
 }
 
-/** The bits of a form that differ if nothing but lengths differs. Members then
- * exchange the same number of messages, of other lengths. */
+/** The bits of a signature that differ if only lengths differ. Members then
+ * exchange the same number of messages, with other lengths. */
 static uint16_t lengths_in(uint16_t signature)
 {
     unsigned algorithm = algorithm_of(signature);
@@ -128,8 +129,8 @@ static uint16_t lengths_in(uint16_t signature)
                : 0;
 }
 
-/** Whether a slot holds a message of operation `seq` whose form does not match
- * `form`, the one of this member. */
+/** Whether a slot holds a message of operation `seq` whose signature does not
+ * match that of this member. */
 static bool mismatches(const ctn_sequence_t *sequence, uint64_t seq,
                        unsigned slot, uint16_t signature)
 {
@@ -152,7 +153,7 @@ catena_status_t ctn_p2p_send_vector(ctn_op_t *op, uint32_t member,
 }
 
 /** The same for any slot whose words hold turns. In a ring algorithm only the
- * last one does; the others hold counts. */
+ * last slot does; the others hold counts. */
 static bool any_mismatches(const ctn_p2p_t *p2p, uint64_t seq,
                            uint16_t signature)
 {
@@ -164,14 +165,14 @@ static bool any_mismatches(const ctn_p2p_t *p2p, uint64_t seq,
     return s < slots;
 }
 
-/** The vector of a member is sent by another algorithm or in another number of
- * segments: end all operations. */
+/** A member sent its vector by another algorithm or in another number of
+ * chunks: abort the job. */
 CTN_COLD static void abort_mismatch(const ctn_op_t *op, uint32_t member)
 {
     const ctn_p2p_call_t *call = ctn_op_state((ctn_op_t *)(uintptr_t)op);
     const ctn_sbgp_t *sbgp = call->p2p->module.sbgp;
     ctn_error(op->exec->log,
-              "%s: rank %u has %zu bytes of a vector of %u segments, and "
+              "%s: rank %u has %zu bytes of a vector of %u chunks, and "
               "received a message of a vector of another length while it waits "
               "for rank %u; give the same count on all ranks",
               op->algorithm->name, sbgp->member[sbgp->me].rank,
@@ -181,9 +182,9 @@ CTN_COLD static void abort_mismatch(const ctn_op_t *op, uint32_t member)
     ctn_exec_abort(op->exec, CATENA_ERR_ARG);
 }
 
-/** A member for which this one waits long may itself wait for a message of
- * another form from this one: send it the form. If several members send theirs
- * to one member, it may see any of them. */
+/** Send this member's signature to a member for which it has waited long: that
+ * member may itself wait for a message of another signature from this one. If
+ * several members send theirs to one member, it may see any of them. */
 CTN_COLD static void query(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
 {
     unsigned slot = ctn_p2p_slots(call->p2p->rounds) - 1;
@@ -194,7 +195,7 @@ CTN_COLD static void query(ctn_op_t *op, ctn_p2p_call_t *call, uint32_t member)
     }
 }
 
-/** Nothing has come from a member: maybe it never will. */
+/** Nothing has arrived from a member, and maybe never will. */
 static void look_for_mismatch(ctn_op_t *op, uint32_t member, unsigned slot)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
@@ -218,18 +219,19 @@ CTN_COLD static void refuse_blocks(ctn_op_t *op, uint32_t member)
     ctn_p2p_call_t *call = ctn_op_state(op);
     const ctn_sbgp_t *sbgp = call->p2p->module.sbgp;
     if (call->status == CATENA_OK) {
-        ctn_error(op->exec->log,
-                  "%s: rank %u has other counts than rank %u; give the same "
-                  "counts on all ranks",
-                  op->algorithm->name, sbgp->member[member].rank,
-                  sbgp->member[sbgp->me].rank);
+        ctn_error(
+            op->exec->log,
+            "%s: rank %u and rank %u have different counts; give the same "
+            "counts on all ranks",
+            op->algorithm->name, sbgp->member[member].rank,
+            sbgp->member[sbgp->me].rank);
         call->status = CATENA_ERR_ARG;
     }
 }
 
-/** Whether a message has come that differs from this operation in the lengths
- * of parts only.
- * @param[out] turn of the message, if one has come */
+/** Whether a message has arrived that differs from this operation only in the
+ * lengths of blocks.
+ * @param[out] turn of the message, if one has arrived */
 static bool has_other_lengths(ctn_op_t *op, unsigned slot, uint32_t *turn)
 {
     ctn_p2p_call_t *call = ctn_op_state(op);
@@ -318,7 +320,7 @@ ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status)
     if (status == CATENA_OK) {
         return CTN_STEP_NEXT;
     }
-    if (!op->clean) { /* no member may be waiting for the last words */
+    if (!op->clean) { /* members may wait for this member's last words */
         op->clean = true;
         (void)ctn_op_flush(op);
     }
@@ -326,7 +328,7 @@ ctn_step_t ctn_p2p_end(ctn_op_t *op, catena_status_t status)
         return CTN_STEP_WAIT;
     }
     if (op->algorithm->finish != NULL) {
-        op->algorithm->finish(op); /* while it may give back all it holds */
+        op->algorithm->finish(op); /* while it may release all it holds */
     }
     return ctn_op_fail(op, status);
 }
@@ -358,8 +360,8 @@ void ctn_p2p_copy(ctn_op_t *op, void *target, const void *source, size_t bytes)
 
 /* ---- modules ---- */
 
-/** Look for messages of another form in operations that are complete here:
- * their senders had vectors of other lengths, and may still wait. */
+/** Check completed operations for messages of another signature. Their senders
+ * had vectors of other lengths, and may still wait. */
 static void check_completed(ctn_watch_t *watch)
 {
     unsigned char *at = (unsigned char *)watch - offsetof(ctn_p2p_t, watch);
@@ -393,7 +395,7 @@ static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
 static const ctn_sequence_hooks_t hooks = {.make_barrier =
                                                make_generation_barrier};
 
-/** Where the wide payloads begin: on the first page after the slots. */
+/** Where eager buffers begin: on the first page after the slots. */
 static size_t slots_bytes(const ctn_p2p_t *p2p)
 {
     size_t bytes = (size_t)ctn_p2p_slots(p2p->rounds) * CTN_P2P_GENERATIONS *
@@ -401,9 +403,9 @@ static size_t slots_bytes(const ctn_p2p_t *p2p)
     return (bytes + CTN_MEMBER_ALIGNMENT - 1) & ~(CTN_MEMBER_ALIGNMENT - 1);
 }
 
-/** Slots have to be zero, payloads do not. Memory that somebody used before
- * would be zeroed all over, so only the simulator, whose ranks are many and
- * whose memory is nearly always fresh, asks for zeroes. */
+/** Allocate a module's memory. Slots have to be zero, eager buffers do not.
+ * Zeroed allocation would clear all of reused memory, so only the simulator
+ * asks for that: it has many ranks, and nearly always fresh memory. */
 static void *take_memory(ctn_exec_t *exec, const ctn_p2p_t *p2p)
 {
     size_t bytes = slots_bytes(p2p) + (size_t)CTN_P2P_GENERATIONS *
@@ -428,7 +430,7 @@ static void set_sequence(ctn_p2p_t *p2p)
                      CTN_P2P_FLIGHT);
     sequence->eager_page = (uint8_t)(slots_bytes(p2p) / CTN_MEMBER_ALIGNMENT);
     sequence->eager_slots = (uint8_t)ctn_p2p_eager_slots(p2p->rounds);
-    sequence->used_slots = (uint8_t)ctn_p2p_slots(p2p->rounds); /* see ask */
+    sequence->used_slots = (uint8_t)ctn_p2p_slots(p2p->rounds); /* see query */
     sequence->hooks = &hooks;
     sequence->brittle = true;
     sequence->ahead = true;
@@ -485,7 +487,7 @@ static catena_status_t create_ucx(ctn_exec_t *exec, uint32_t size, uint32_t me,
     (void)oversubscribed, (void)few;
     if (exec->network == NULL) {
         ctn_error(exec->log,
-                  "a hierarchy asks for ucx, but all ranks share a node and "
+                  "a hierarchy requires ucx, but all ranks share a node and "
                   "no network was opened; set CATENA_NETWORK=y, or use shm or "
                   "p2p");
         return CATENA_ERR_ARG;

@@ -4,7 +4,7 @@
 #include "coll/bcol/p2p/p2p.h"
 #include "coll/bcol/p2p/vector.h"
 
-/* The parts of a whole whose lengths all members know. */
+/* Blocks whose lengths all members know. */
 
 static inline size_t ctn_p2p_block_bytes(const ctn_basic_coll_t *basic,
                                          uint32_t member)
@@ -12,7 +12,7 @@ static inline size_t ctn_p2p_block_bytes(const ctn_basic_coll_t *basic,
     return basic->at[member + 1] - basic->at[member];
 }
 
-/** The place of a member's part in the whole that is written. */
+/** The place of a member's block in the output. */
 static inline unsigned char *ctn_p2p_block_at(const ctn_basic_coll_t *basic,
                                               uint32_t member)
 {
@@ -25,7 +25,7 @@ static inline size_t ctn_p2p_blocks_total(const ctn_basic_coll_t *basic,
     return basic->at[size] - basic->at[0];
 }
 
-/** Of the lengths of all parts, and not 0. Each changes all bits. */
+/** Digest of all lengths; not 0. Each length affects all bits. */
 static inline uint64_t ctn_p2p_blocks_digest(const ctn_basic_coll_t *basic,
                                              uint32_t size)
 {
@@ -44,11 +44,11 @@ extern const char *const ctn_p2p_allgathers[];
 extern const char *const ctn_p2p_reduce_scatters[];
 
 /** For a ring algorithm that waits: whether the lengths of a neighbor differ,
- * or it has no valid data. The operation then ends with an error. */
+ * or it has no valid data. If so, the operation will end with an error. */
 bool ctn_p2p_blocks_differ(ctn_op_t *op, const ctn_fragmented_recv_t *in,
                            const ctn_fragmented_send_t *out);
 
-/* For long ones. */
+/* For long blocks. */
 ctn_op_t *ctn_p2p_allgather_ring(ctn_module_t *module,
                                  const ctn_basic_coll_t *basic);
 ctn_op_t *ctn_p2p_reduce_scatter_ring(ctn_module_t *module,

@@ -1,19 +1,19 @@
-/* P2P-4: allreduce of long vectors, Rabenseifner's. Thakur, Rabenseifner,
- * Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA
- * 19, 2005, section 4.5.
- * A reduce-scatter by halving the vector, then an allgather by doubling what
- * each has. Rounds: 2 log2 m, and two more unless m is a power of two. A member
- * sends 2n bytes in all, where recursive doubling sends n log2 m. Memory: none;
- * what is halved lies in the result.
- * Differs from the paper: the nearest exchange first, so each stands for a
- * stretch of members, and operations need not commute. */
+/* P2P-4: allreduce of long vectors, Rabenseifner. Thakur, Rabenseifner, Gropp:
+ * Optimization of Collective Communication Operations in MPICH, IJHPCA 19,
+ * 2005, section 4.5.
+ * A reduce-scatter by recursive halving, then an allgather by recursive
+ * doubling. Rounds: 2 log2 m, and two more unless m is a power of two. A member
+ * sends 2n bytes in all; recursive doubling sends n log2 m. Memory: none;
+ * fragments lie in the result.
+ * Differs from the paper: the nearest partners exchange first, so each fragment
+ * is of consecutive members, and operations need not commute. */
 
 #include "coll/bcol/p2p/fold.h"
 
 /* Members are uint32_t. */
 enum { ROUNDS = 32 };
 
-/** Elements of the vector, in bytes. */
+/** A range of the vector, in bytes. */
 typedef struct span {
     size_t begin;
     size_t end;
@@ -23,7 +23,7 @@ typedef struct halving {
     ctn_p2p_fold_t fold; /* first */
     unsigned round;
     bool sent;
-    span_t span[ROUNDS + 1]; /* before each round, this member's part */
+    span_t span[ROUNDS + 1]; /* this member's span before each round */
 } halving_t;
 
 static ctn_step_t begin(ctn_op_t *op)
@@ -37,8 +37,8 @@ static ctn_step_t begin(ctn_op_t *op)
     return step;
 }
 
-/** The halves of the span before a round: what this member keeps, and what its
- * partner does. */
+/** Split the span before a round into the halves that this member and its
+ * partner keep. */
 static void split(const halving_t *halving, unsigned round, span_t *mine,
                   span_t *theirs)
 {
@@ -52,8 +52,8 @@ static void split(const halving_t *halving, unsigned round, span_t *mine,
     *theirs = half[!upper];
 }
 
-/** Send a part of a vector in slot `slot` and receive one of so many bytes;
- * NEXT: it is here. */
+/** Send a fragment of a vector in slot `slot` and receive one of `bytes`. NEXT:
+ * it has arrived. */
 static ctn_step_t exchange(ctn_op_t *op, unsigned slot, const void *vector,
                            span_t fragment, size_t bytes, unsigned char **data)
 {
@@ -77,7 +77,7 @@ static ctn_step_t exchange(ctn_op_t *op, unsigned slot, const void *vector,
     return step;
 }
 
-/** What is sent and what is written differ, so nothing has to have left. */
+/** The half that is sent is not written, so no send needs to complete first. */
 static ctn_step_t halve(ctn_op_t *op)
 {
     halving_t *halving = ctn_op_state(op);
@@ -106,19 +106,19 @@ static ctn_step_t halve(ctn_op_t *op)
         fold->value = out;
         halving->span[halving->round + 1] = mine;
     }
-    if (fold->rounds == 0) { /* alone */
+    if (fold->rounds == 0) { /* the only member */
         ctn_p2p_copy(op, out, fold->value, fold->call.basic->bytes);
     }
     return CTN_STEP_NEXT;
 }
 
-/** What the allgather writes was sent before. */
+/** The allgather overwrites what was sent: wait for that. */
 static ctn_step_t await_sends(ctn_op_t *op)
 {
     return op->pending == 0 ? CTN_STEP_NEXT : CTN_STEP_WAIT;
 }
 
-/** halving->round goes back to 0. */
+/** halving->round counts down to 0. */
 static ctn_step_t gather(ctn_op_t *op)
 {
     halving_t *halving = ctn_op_state(op);
@@ -145,7 +145,7 @@ static ctn_step_t gather(ctn_op_t *op)
 static const ctn_phase_t phases[] = {{"begin", begin},
                                      {"fold in", ctn_p2p_fold_in},
                                      {"halve", halve},
-                                     {"settle", await_sends},
+                                     {"await sends", await_sends},
                                      {"gather", gather},
                                      {"fold out", ctn_p2p_fold_out},
                                      {"end", ctn_p2p_end_vector},

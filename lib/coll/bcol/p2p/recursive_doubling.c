@@ -2,9 +2,9 @@
  * Gropp: Optimization of Collective Communication Operations in MPICH, IJHPCA
  * 19, 2005, section 4.5.
  * Rounds: log2 m, and two more unless m is a power of two. Messages: one per
- * member and round. Memory: none; each round's result lies where what arrived
- * for it lay. Both partners of a round combine the same two vectors, the lower
- * members' to the left: all have the same bits. */
+ * member and round. Memory: none; each round's result replaces the message of
+ * the round. Both partners of a round reduce the same two vectors, that of the
+ * lower members on the left, so all members get the same bits. */
 
 #include "coll/bcol/p2p/fold.h"
 
@@ -22,7 +22,7 @@ static ctn_step_t begin(ctn_op_t *op)
     return ctn_p2p_fold_begin(op, CTN_P2P_DOUBLING);
 }
 
-/** MOVED: the round is over. */
+/** MOVED: the round has ended. */
 static ctn_step_t exchange(ctn_op_t *op, doubling_t *doubling)
 {
     ctn_p2p_fold_t *fold = &doubling->fold;
@@ -68,7 +68,7 @@ static ctn_step_t double_up(ctn_op_t *op)
             return step;
         }
     }
-    if (fold->rounds == 0) { /* alone */
+    if (fold->rounds == 0) { /* the only member */
         ctn_p2p_copy(op, fold->call.basic->out, fold->value,
                      fold->call.basic->bytes);
     }

@@ -1,14 +1,15 @@
 /* P2P-10: reduce_scatter over messages, recursive halving. Thakur,
  * Rabenseifner, Gropp: Optimization of collective communication operations in
- * MPICH, IJHPCA 19 (1), 2005, section 3.3. Of two members 2^r apart each sends,
- * in round r, the half of its parts that the other one keeps. Rounds: log2 m;
- * when m is no power of 2, some members give their vector to a neighbour first
- * and get their part from it in the end. Messages: one per member and round.
- * Memory: the vector, or what fits the slots of it: longer ones go slice by
- * slice.
- * Differs from the paper: partners are neighbours first, and far away last, so
- * that values are always of members in a row, and operations need not commute.
- * For that the parts are laid in the order of their members' reversed bits. */
+ * MPICH, IJHPCA 19 (1), 2005, section 3.3. In round r two partners, 2^r apart,
+ * each send the half of their blocks that the other one keeps. Rounds: log2 m.
+ * If m is no power of 2, some members first send their vector to a neighbor,
+ * and receive their block from it in the end. Messages: one per member and
+ * round. Memory: the vector, or what fits the slots of it: longer ones are cut
+ * into chunks, one for each pass.
+ * Differs from the paper: near partners exchange first and far ones last, so
+ * values are always of consecutive members, and operations need not commute.
+ * For that, blocks are laid out in the order of their members' reversed
+ * bits. */
 
 #include "coll/bcol/p2p/parts.h"
 
@@ -16,30 +17,31 @@
 
 enum { LEAST_CHUNK = 1024, MOST_PASSES = 65535, MOST_ROUNDS = 32 };
 
-/* Slots, two of each, by turns: from a neighbour its vector, the part back, and
- * those of rounds. */
+/* Slots, two of each, used alternately: for the vector of a neighbor, for the
+ * block returned to it, and for the rounds. */
 enum { VECTOR = 0, RESULT = 2, ROUND = 4 };
 
 typedef struct halving {
     ctn_p2p_call_t call; /* first */
-    /* Partners: members `first` and, of the lower ones, the next one. */
+    /* A partner is member `first` and, for the lower partners, the next
+     * member. */
     unsigned rounds;  /* there are 2^rounds of them */
-    uint32_t paired;  /* so many have two members */
-    uint32_t partner; /* this member is of */
-    bool passive;     /* the second of two */
-    size_t chunk;     /* of each part, in a pass */
+    uint32_t paired;  /* partners of two members */
+    uint32_t partner; /* that this member belongs to */
+    bool passive;     /* the second of two members */
+    size_t chunk;     /* of each block, in a pass */
     uint32_t passes;
     uint32_t pass;
-    /* The slices of partner bits-of-p-reversed lie from start[p] on. */
+    /* The chunks of partner p, its bits reversed, begin at start[p]. */
     size_t *start; /* [2^rounds + 1], then the vector */
     unsigned char *vector;
     size_t memory_bytes;
-    bool spare;         /* it is spare payloads */
-    uint32_t low, high; /* what is kept so far */
+    bool spare;         /* it is spare eager buffers */
+    uint32_t low, high; /* partners whose blocks are kept so far */
     unsigned round;
     bool sent;
     size_t sent_bytes[MOST_ROUNDS];
-    size_t result_bytes; /* sent to the next member: its part of the result */
+    size_t result_bytes; /* bytes of the result sent to the next member */
     ctn_receive_handle_t handle;
 } halving_t;
 
@@ -64,7 +66,7 @@ static uint32_t reversed(uint32_t bits, unsigned count)
     return result;
 }
 
-/** Bytes of a member's part in this pass. */
+/** Bytes of a member's block in this pass. */
 static size_t chunk_of(const halving_t *halving, uint32_t member)
 {
     size_t bytes = ctn_p2p_block_bytes(halving->call.basic, member);
@@ -87,7 +89,8 @@ static void pair_up(halving_t *halving)
     halving->passive = pair && p2p->me % 2 == 1;
 }
 
-/** So much of each part that messages fit their slots; whole elements. */
+/** Set the bytes of each block in a pass: whole elements, such that messages
+ * fit their slots. */
 static void cut(halving_t *halving)
 {
     const ctn_p2p_t *p2p = halving->call.p2p;
@@ -112,7 +115,7 @@ static void cut(halving_t *halving)
         longest > 0 ? (uint32_t)((longest + chunk - 1) / chunk) : 1;
 }
 
-/** Where the slices of this pass lie. @return bytes of all of them */
+/** Set where the chunks of this pass lie. @return bytes of all of them */
 static size_t lay_out(halving_t *halving)
 {
     size_t at = 0;
@@ -128,9 +131,9 @@ static size_t lay_out(halving_t *halving)
     return at;
 }
 
-/** Payloads in which no messages lie: those of VECTOR and RESULT, when nobody
- * has a neighbour to do it for, else two behind those of rounds, since there
- * are slots for as many rounds as if all members had a partner. */
+/** Eager buffers that receive no message: those of VECTOR and RESULT if each
+ * partner is one member, else the two after those of the rounds, since there
+ * are slots for as many rounds as if every member were a partner. */
 static void *find_spare(const ctn_op_t *op, const halving_t *halving)
 {
     return halving->paired == 0
@@ -200,7 +203,7 @@ static size_t bytes_between(const halving_t *halving, uint32_t low,
     return halving->start[high] - halving->start[low];
 }
 
-/** @param[out] sent bytes that must have left before the vector is free */
+/** @param[out] sent bytes whose send must complete before the vector is free */
 static catena_status_t send(ctn_op_t *op, uint32_t member, unsigned slot,
                             const void *data, size_t bytes, size_t *sent)
 {
@@ -210,7 +213,7 @@ static catena_status_t send(ctn_op_t *op, uint32_t member, unsigned slot,
                                bytes);
 }
 
-/** NEXT: it is in halving->letter. */
+/** NEXT: it is in halving->handle. */
 static ctn_step_t receive(ctn_op_t *op, uint32_t member, unsigned slot,
                           size_t bytes)
 {
@@ -219,7 +222,7 @@ static ctn_step_t receive(ctn_op_t *op, uint32_t member, unsigned slot,
                                   &halving->handle);
 }
 
-/** Fold what has come into what is kept. */
+/** Reduce what has arrived with what is kept. */
 static ctn_step_t fold_in(ctn_op_t *op, bool from_the_left)
 {
     halving_t *halving = ctn_op_state(op);
@@ -232,7 +235,8 @@ static ctn_step_t fold_in(ctn_op_t *op, bool from_the_left)
     return status == CATENA_OK ? CTN_STEP_NEXT : ctn_op_fail(op, status);
 }
 
-/** Those that have a neighbour to do it for them give their vector away. */
+/** A member that has a partner's first member in front of it sends it its
+ * vector. */
 static ctn_step_t give_vector(ctn_op_t *op)
 {
     halving_t *halving = ctn_op_state(op);
@@ -250,7 +254,8 @@ static ctn_step_t give_vector(ctn_op_t *op)
     return step == CTN_STEP_NEXT ? fold_in(op, false) : step;
 }
 
-/** Send the half that the partner of this round keeps, and keep the other. */
+/** Send the half that the partner of this round keeps, and keep the other
+ * half. */
 static catena_status_t send_half(ctn_op_t *op, uint32_t member, bool upper)
 {
     halving_t *halving = ctn_op_state(op);
@@ -293,7 +298,8 @@ static ctn_step_t exchange(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** Each has its part: of two, the second gets its own from the first. */
+/** All rounds are done: the second of two members receives its block from the
+ * first. */
 static ctn_step_t hand_over(ctn_op_t *op)
 {
     halving_t *halving = ctn_op_state(op);
@@ -322,7 +328,7 @@ static ctn_step_t hand_over(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/** The vector is free when all that was sent of it has left. */
+/** Whether all sends from the vector have completed. */
 static bool all_left(const ctn_op_t *op, const halving_t *halving)
 {
     unsigned odd = halving->pass % 2;
@@ -342,7 +348,7 @@ static bool all_left(const ctn_op_t *op, const halving_t *halving)
                                   halving->result_bytes);
 }
 
-/* Of phases. */
+/* Index of a phase. */
 enum { PACK = 1 };
 
 static ctn_step_t end_pass(ctn_op_t *op)
@@ -359,7 +365,7 @@ static void finish(ctn_op_t *op)
 {
     halving_t *halving = ctn_op_state(op);
     ctn_receive_handle_release(op, &halving->handle);
-    /* After a failure others may still fetch from it. */
+    /* After a failure other members may still read it. */
     if (op->status == CATENA_OK && !halving->spare) {
         ctn_scratch_free(op->exec, halving->start, halving->memory_bytes);
     }
@@ -383,13 +389,13 @@ static const ctn_algorithm_t algorithm = {
     .finish = finish,
 };
 
-/* ---- the choice ---- */
+/* ---- selection ---- */
 
 const char *const ctn_p2p_reduce_scatters[] = {"recursive-halving", "ring",
                                                NULL};
 
-/* Longer vectors go round. 4 ranks on 4 hosts and 2 cores, 32 KiB for each:
- * 81 us halving, 88 round the ring; 64 KiB: 168 and 141. */
+/* Longer vectors use the ring. 4 ranks on 4 hosts and 2 cores, 32 KiB each:
+ * halving 81 us, ring 88; 64 KiB: 168 and 141. */
 enum { SHORT_VECTOR = 131072 };
 
 ctn_op_t *ctn_p2p_reduce_scatter(ctn_module_t *module,

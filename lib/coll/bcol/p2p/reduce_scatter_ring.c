@@ -1,27 +1,28 @@
 /* P2P-11: reduce_scatter over messages, ring; for operations that commute.
  * Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of
- * workstations, JPDC 69 (2), 2009. What becomes the part of member i starts at
- * member i + 1 and goes round; each adds its own. Parts are cut in pieces of up
- * to 64 KiB; two of them are under way in each step. Rounds: m - 1. Messages:
- * one per member and piece of each other part (an empty part is one, too, so
- * that all hear of all), and a grant for most pieces. Memory: four pieces. The
- * order of reduction, hence the result, follows from the member alone. */
+ * workstations, JPDC 69 (2), 2009. The block of member i starts at member i + 1
+ * and goes round the ring; each member reduces its own data into it. Blocks are
+ * cut into fragments of up to 64 KiB, two of which are under way in each step.
+ * Rounds: m - 1. Messages: one per member and fragment of each other block (an
+ * empty block counts as one fragment, so that a member ends only when all have
+ * begun), and a CTS for most fragments. Memory: four fragments. The order of
+ * reduction, and so the result, depends on the member alone. */
 
 #include "coll/bcol/p2p/parts.h"
 #include "coll/bcol/p2p/vector.h"
 
-/* Slots: where pieces come in, and grants. */
+/* Slots: where fragments are counted, and where CTS arrive. */
 enum { FRAGMENTS, CTS };
 
-/* Pieces of a part that go round together. A member takes a piece out of its
- * stage when it has a place for the result, of which there is one beside the
- * two stages of the next member: with one piece more, all could wait for the
- * member after them. */
+/* Fragments of a block that travel together. A member empties a staging buffer
+ * when it has a place for the result. There is one such place, besides the two
+ * staging buffers of the next member: with one more fragment under way, each
+ * member could wait for the next one in a cycle. */
 enum { TOGETHER = CTN_STAGING_FRAGMENTS };
 
-/** A piece under way: in `step` steps it has come so far. */
+/** A fragment under way: the number of `step`s that it has made. */
 typedef struct cursor {
-    uint32_t group; /* of TOGETHER pieces */
+    uint32_t group; /* of TOGETHER fragments */
     uint32_t step;
     uint32_t index; /* in the group */
 } cursor_t;
@@ -29,23 +30,24 @@ typedef struct cursor {
 typedef struct ring {
     ctn_p2p_call_t call; /* first */
     size_t fragment;     /* bytes: whole elements */
-    uint32_t fragments;  /* of the longest part */
+    uint32_t fragments;  /* of the longest block */
     ctn_fragmented_recv_t in;
     ctn_fragmented_send_t out;
-    cursor_t received;    /* the piece that comes next */
-    cursor_t sent;        /* the one to send next */
-    ctn_staging_t *ready; /* it, when this member has added to it */
+    cursor_t received;    /* the next fragment to receive */
+    cursor_t sent;        /* the next fragment to send */
+    ctn_staging_t *ready; /* that fragment, reduced with this member's data */
     ctn_fragmented_mismatch_t mismatch;
 } ring_t;
 
-/** Member `away` before this one; at most twice round. */
+/** The member `away` before this one; at most twice round the ring. */
 static uint32_t before(const ctn_p2p_t *p2p, uint32_t away)
 {
     uint64_t at = (uint64_t)p2p->me + 2 * (uint64_t)p2p->size - away;
     return (uint32_t)(at % p2p->size);
 }
 
-/** Whose part it will be. Those that come in are of one member before. */
+/** The owner of a fragment's block. Fragments to be received belong to the
+ * member before that. */
 static uint32_t owner(const ring_t *ring, const cursor_t *cursor, bool incoming)
 {
     return before(ring->call.p2p, cursor->step + 1 + incoming);
@@ -71,8 +73,8 @@ static bool ended(const ring_t *ring, const cursor_t *cursor)
     return (uint64_t)cursor->group * TOGETHER >= ring->fragments;
 }
 
-/** To the next piece that travels: of each part the first, and all that have
- * bytes. */
+/** Advance to the next fragment that is sent: the first of each block, and all
+ * others that are not empty. */
 static void pass(const ring_t *ring, cursor_t *cursor, bool incoming)
 {
     do {
@@ -98,11 +100,11 @@ static const unsigned char *own_fragment(const ring_t *ring,
 
 /* ---- beginning ---- */
 
-/** What will come. */
+/** What is received. */
 static ctn_fragmented_recv_params_t params_of(ring_t *ring)
 {
     const ctn_p2p_t *p2p = ring->call.p2p;
-    uint32_t last = before(p2p, 1); /* whose part begins here */
+    uint32_t last = before(p2p, 1); /* the owner of the first block received */
     ctn_fragmented_recv_params_t params = {
         .from = p2p->module.sbgp->member[last].memory,
         .slot = FRAGMENTS,
@@ -175,7 +177,7 @@ static ctn_step_t send(ctn_op_t *op, ring_t *ring)
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
-/** Add the own part to the piece that comes next. */
+/** Reduce this member's data into the next fragment. */
 static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
 {
     const unsigned char *data = NULL;
@@ -193,7 +195,7 @@ static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
         if (status == CATENA_OK && ring->ready == NULL) {
             return CTN_STEP_WAIT;
         }
-        if (status == CATENA_OK) { /* not free until it has been sent */
+        if (status == CATENA_OK) { /* in use until it has been sent */
             ring->ready->pending++;
             target = ring->ready->data;
         }
@@ -210,8 +212,8 @@ static ctn_step_t receive(ctn_op_t *op, ring_t *ring)
     return status == CATENA_OK ? CTN_STEP_MOVED : ctn_op_fail(op, status);
 }
 
-/** Lengths differ: receive the pieces that still arrive, and forward counts of
- * steps instead of pieces. */
+/** Lengths differ: receive the fragments that still arrive, and forward counts
+ * of steps instead of fragments. */
 static ctn_step_t go_round_mismatch(ctn_op_t *op, ring_t *ring)
 {
     uint32_t steps = ring->call.p2p->size - 1;

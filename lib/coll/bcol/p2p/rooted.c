@@ -1,17 +1,17 @@
-/* P2P-2: what goes up a tree to a root, or down from it: reduction and
- * broadcast, from any root; fan-in and fan-out, which are those of nothing; and
- * an allreduce that is one after the other.
+/* P2P-2: up a tree to a root, or down from it: reduce and bcast, for any root;
+ * fan-in and fan-out, which are the same without data; and an allreduce that
+ * does one after the other.
  *
  * The binomial tree is that of Thakur, Rabenseifner, Gropp: Optimization of
  * Collective Communication Operations in MPICH, IJHPCA 19, 2005, sections 4.2
- * and 4.5, but with the root in its middle, see tree.c: so the order of members
- * is kept for any root, and operations need not commute. What is combined with
- * what does not depend on who comes first, so neither do the bits of the
- * result.
- * Rounds each way: ceil(log2 m); of a chain up to m - 1, which many segments
- * one behind the other make up for; linear: one. Messages each way: m - 1.
- * Memory: none; members fold into their payloads and pass on what lies there,
- * the root folds into its result. */
+ * and 4.5, but with the root in its middle (see tree.c): the order of members
+ * is kept for any root, and operations need not commute. The order of reduction
+ * does not depend on the order of arrival, so the result has the same bits in
+ * each run.
+ * Rounds each way: ceil(log2 m); chain: up to m - 1, which many chunks in a
+ * pipeline make up for; linear: one. Messages each way: m - 1. Memory: none;
+ * members reduce into their eager buffers and send from there, the root reduces
+ * into its result. */
 
 #include "coll/bcol/p2p/p2p.h"
 
@@ -20,13 +20,13 @@ typedef struct rooted {
     /* arguments */
     ctn_p2p_shape_t shape;
     size_t bytes;
-    bool down_only; /* the vector is the root's */
+    bool down_only; /* only the root has the vector */
     bool up_and_down;
     /* working */
     ctn_p2p_tree_t tree;
-    const void *value; /* of the members heard of; the result */
-    unsigned received; /* children */
-    size_t passed;     /* bytes of what goes down; as its root has them */
+    const void *value; /* of the members received from; the result */
+    unsigned received; /* from so many children */
+    size_t passed;     /* bytes that go down, as the root has them */
 } rooted_t;
 
 static bool is_root(const rooted_t *rooted)
@@ -96,7 +96,7 @@ static ctn_step_t hand_up(ctn_op_t *op)
 
 /* ---- down ---- */
 
-/** No child of a member with a parent sends to this one. */
+/** No child of a member with a parent uses this slot. */
 static unsigned slot_down(const rooted_t *rooted)
 {
     return 2 * rooted->call.p2p->rounds;
@@ -118,7 +118,8 @@ static ctn_step_t receive(ctn_op_t *op)
     return step;
 }
 
-/** A vector of another length than this member's may be right for others. */
+/** Send a vector down; one of another length than this member's may be right
+ * for other members. */
 static catena_status_t send_down(ctn_op_t *op, uint32_t to, const void *source)
 {
     const rooted_t *rooted = ctn_op_state(op);
@@ -130,7 +131,7 @@ static catena_status_t send_down(ctn_op_t *op, uint32_t to, const void *source)
                                         rooted->bytes);
 }
 
-/** The farthest first: they have most to do. */
+/** Send to the farthest child first, whose subtree is the largest. */
 static ctn_step_t hand_down(ctn_op_t *op)
 {
     rooted_t *rooted = ctn_op_state(op);

@@ -1,10 +1,10 @@
 /* P2P-5: scans, doubling. Hillis, Steele: Data Parallel Algorithms,
  * Communications of the ACM 29, 1986. In round d each member sends the value of
- * the 2^d members that end with it to the member 2^d further on.
+ * the 2^d members that end with it to the member 2^d after it.
  * Rounds: ceil(log2 m). Messages: fewer than one per member and round. Memory:
- * none; the value lies where what arrived for it lay. An exclusive scan folds
- * what arrives twice, once without this member's part; then the value lies in
- * payloads behind those of the rounds. */
+ * none; a value replaces the message that it was reduced with. An exclusive
+ * scan reduces each message twice, once without this member's data; the value
+ * then lies in the eager buffers after those of the rounds. */
 
 #include "coll/bcol/p2p/p2p.h"
 
@@ -13,8 +13,8 @@ typedef struct scan {
     /* argument */
     bool exclusive;
     /* working */
-    const void *value;  /* of the members heard of and this one */
-    const void *before; /* of the members heard of, of an exclusive scan */
+    const void *value;  /* of this member and those received from */
+    const void *before; /* of those received from (exclusive scan) */
     unsigned round;
     bool sent;
 } scan_t;
@@ -40,7 +40,7 @@ static bool receives_in(const ctn_p2p_t *p2p, unsigned round)
     return p2p->me >= UINT64_C(1) << round;
 }
 
-/** A payload of this member's that nobody sends to. */
+/** An eager buffer of this member that receives no message. */
 static void *spare(const ctn_op_t *op, const scan_t *scan)
 {
     unsigned slot = scan->call.p2p->rounds + scan->round;
@@ -48,8 +48,8 @@ static void *spare(const ctn_op_t *op, const scan_t *scan)
            ctn_slot_eager_at(op->sequence, op->seq, slot);
 }
 
-/** Fold in what came from the left. `last`: nothing comes any more, so this is
- * the result, at least of an inclusive scan. */
+/** Reduce what has arrived from the left. `last`: nothing more arrives, so this
+ * is the result, at least of an inclusive scan. */
 static catena_status_t fold(ctn_op_t *op, scan_t *scan, unsigned char *theirs,
                             bool last)
 {
@@ -74,7 +74,7 @@ static catena_status_t fold(ctn_op_t *op, scan_t *scan, unsigned char *theirs,
     return status;
 }
 
-/** NEXT: the round's message is in, if there is one. */
+/** NEXT: the round's message has arrived, if there is one. */
 static ctn_step_t receive_round(ctn_op_t *op, scan_t *scan)
 {
     const ctn_p2p_t *p2p = scan->call.p2p;
@@ -129,7 +129,7 @@ static const ctn_phase_t phases[] = {{"begin", begin},
                                      {"end", ctn_p2p_end_vector},
                                      {NULL, NULL}};
 
-/* The first member waits for nobody. */
+/* The first member does not wait for any other. */
 static const ctn_algorithm_t algorithm = {
     .name = "p2p/scan",
     .state_bytes = sizeof(scan_t),

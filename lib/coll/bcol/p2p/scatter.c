@@ -1,8 +1,9 @@
-/* P2P-7: scatter over messages, the gather turned round: bundles of short parts
- * go down the tree, and the root puts long ones straight into their place when
- * their owner grants it. Rounds, messages and memory as there; beyond the first
- * 4 long parts, their owners are told one after the other where their grants
- * may go, which takes a message each. */
+/* P2P-7: scatter over messages, the reverse of gather: aggregates of short
+ * blocks go down the tree, and the root puts long blocks directly to their
+ * place when their owner has sent a CTS. Rounds, messages and memory as for
+ * gather. The root assigns the owners of the first 4 long blocks a slot for
+ * their CTS in the aggregate, and the others one after the other, which takes a
+ * message each. */
 
 #include "coll/bcol/p2p/aggregate.h"
 
@@ -10,28 +11,28 @@
 
 #include "exec/slot.h"
 
-/* Beside the slots that all have: of the owner of a long part, where its pieces
- * come in and where it is told of a slot for its grants. The root's slots for
- * grants are numbered likewise. */
+/* Slots after the common ones, on the owner of a long block: where fragments
+ * are counted, and where the root assigns a slot for CTS. The root's slots for
+ * CTS have the same numbers. */
 enum { FRAGMENTS, ASSIGNED };
 
-/** To be told yet. */
+/** Not assigned yet. */
 enum { NO_SLOT = 255 };
 
 typedef struct scatter {
     ctn_p2p_call_t call; /* first */
     ctn_p2p_aggregation_t aggregation;
-    catena_status_t status; /* to end with */
+    catena_status_t status; /* that the operation will end with */
     /* of the root */
     ctn_p2p_aggregate_t aggregate;
     ctn_p2p_block_send_t out[CTN_P2P_LONG_BLOCKS]; /* 0 bytes: free */
-    uint32_t long_blocks;                          /* found so far */
-    uint32_t place; /* to look for the next one at */
+    uint32_t long_blocks;                          /* begun so far */
+    uint32_t place; /* where to search for the next long block */
     /* of others */
     ctn_receive_handle_t handle;
     ctn_p2p_block_recv_t block;
     ctn_p2p_aggregate_record_t own;
-    /* of all: what children get */
+    /* of all: bytes sent to each child */
     size_t sent[CTN_P2P_AGGREGATE_CHILDREN];
 } scatter_t;
 
@@ -45,7 +46,7 @@ static int64_t rank_of(const scatter_t *scatter, uint32_t member)
     return scatter->call.p2p->module.sbgp->member[member].rank;
 }
 
-/** What the root has for a member. */
+/** The root's record for a member. */
 static ctn_p2p_aggregate_record_t block_of(const scatter_t *scatter,
                                            uint32_t member)
 {
@@ -84,9 +85,9 @@ static ctn_step_t begin(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/* ---- bundles ---- */
+/* ---- aggregates ---- */
 
-/** Send each child its subtree's part of a bundle, the largest first. */
+/** Send each child its subtree's part of an aggregate, the largest first. */
 static catena_status_t send_aggregates(ctn_op_t *op, const unsigned char *at)
 {
     scatter_t *scatter = ctn_op_state(op);
@@ -112,8 +113,8 @@ static catena_status_t send_aggregates(ctn_op_t *op, const unsigned char *at)
     return status;
 }
 
-/** The root: all parts but its own. The owners of the first long ones know
- * where their grants may go. */
+/** At the root: fill the aggregate with all blocks but its own. The first long
+ * blocks are assigned slots for CTS. */
 static catena_status_t fill_aggregate(ctn_op_t *op, scatter_t *scatter)
 {
     const ctn_p2p_aggregation_t *aggregation = &scatter->aggregation;
@@ -140,7 +141,8 @@ static catena_status_t fill_aggregate(ctn_op_t *op, scatter_t *scatter)
     return status;
 }
 
-/** Take the own part, if it has come, to its place. */
+/** Copy this member's block to its place, if it has arrived with the
+ * aggregate. */
 static void take_own(ctn_op_t *op, scatter_t *scatter,
                      const ctn_p2p_aggregate_record_t *own)
 {
@@ -197,9 +199,9 @@ static ctn_step_t receive(ctn_op_t *op)
     return CTN_STEP_NEXT;
 }
 
-/* ---- long parts ---- */
+/* ---- long blocks ---- */
 
-/** The owner's slot at the root; NO_SLOT: it waits to be told. */
+/** The slot for CTS at the root. NO_SLOT: not assigned yet. */
 static unsigned slot_at_root(const ctn_op_t *op, const scatter_t *scatter)
 {
     if (scatter->own.slot != NO_SLOT) {
@@ -238,7 +240,8 @@ static ctn_step_t receive_block(ctn_op_t *op, scatter_t *scatter)
             op, &scatter->block, address_of(scatter, basic->root),
             scatter->aggregation.slots + FRAGMENTS, slot, basic->out,
             scatter->own.bytes);
-        if (status == CATENA_ERR_NO_MEMORY) { /* the root shall not wait */
+        if (status ==
+            CATENA_ERR_NO_MEMORY) { /* the root must not wait for it */
             scatter->status = status;
             scatter->block.bytes = 0;
             return refuse_block(op, scatter, slot);
@@ -250,7 +253,8 @@ static ctn_step_t receive_block(ctn_op_t *op, scatter_t *scatter)
     return ctn_p2p_block_recv_progress(op, &scatter->block);
 }
 
-/** Begin with the next long part, by flow `index`. NEXT: there is none. */
+/** Begin to send the next long block, as number `index` of those under way.
+ * NEXT: there is none. */
 static ctn_step_t begin_block(ctn_op_t *op, scatter_t *scatter, unsigned index)
 {
     const ctn_ktree_t *tree = &scatter->aggregation.tree;
@@ -278,7 +282,7 @@ static ctn_step_t begin_block(ctn_op_t *op, scatter_t *scatter, unsigned index)
     return CTN_STEP_NEXT;
 }
 
-/** The root. NEXT: all long parts are sent. */
+/** At the root. NEXT: all long blocks are sent. */
 static ctn_step_t send_blocks(ctn_op_t *op, scatter_t *scatter)
 {
     ctn_step_t result = CTN_STEP_NEXT;
@@ -324,7 +328,7 @@ static ctn_step_t end(ctn_op_t *op)
 static void finish(ctn_op_t *op)
 {
     scatter_t *scatter = ctn_op_state(op);
-    if (op->status == CATENA_OK) { /* else children may be fetching from it */
+    if (op->status == CATENA_OK) { /* else children may still read from it */
         ctn_receive_handle_release(op, &scatter->handle);
     }
     ctn_fragmented_recv_close(op, &scatter->block.transfer);
@@ -333,7 +337,7 @@ static void finish(ctn_op_t *op)
 
 static const ctn_phase_t phases[] = {
     {"begin", begin},     {"send", send_all},
-    {"receive", receive}, {"long parts", move_blocks},
+    {"receive", receive}, {"long blocks", move_blocks},
     {"end", end},         {NULL, NULL}};
 
 static const ctn_algorithm_t algorithm = {

@@ -1,7 +1,7 @@
 /* P2P-2: trees over the members of a subgroup. The binomial one is that of
  * group/rooted_tree.h: a member v away from the root has its parent 2^d nearer,
- * d being the number of v's lowest bit that is set, and children 2^0 to 2^(d -
- * 1) further away. Depth: ceil(log2 m). */
+ * where d is the lowest bit set in v, and children 2^0 to 2^(d - 1) further
+ * away. Depth: ceil(log2 m). */
 
 #include <assert.h>
 
@@ -13,9 +13,9 @@ static void add(ctn_p2p_tree_t *tree, uint32_t member, unsigned slot)
     tree->child[tree->children++] = (struct ctn_p2p_child){member, slot};
 }
 
-/** Children 1, 2, 4, ... away, `most` of them, on the sides where there are
- * members that are no nearer to the root. Those 2^d away have slots 2d (to the
- * left) and 2d + 1. */
+/** Add the children 1, 2, 4, ... away, up to `most` of them, on each side on
+ * which there are members further from the root. Those 2^d away have slots 2d
+ * (left) and 2d + 1 (right). */
 static void add_children(const ctn_p2p_t *p2p, uint32_t root, unsigned most,
                          ctn_p2p_tree_t *tree)
 {

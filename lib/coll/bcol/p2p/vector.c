@@ -2,25 +2,25 @@
 
 #include "exec/slot.h"
 
-/* Counts in words: of pieces that may be sent, in the slot of grants; of pieces
- * that have arrived, in the receiver's. Words sent over one endpoint become
- * visible in order, so the last one says all. */
+/* Words count: in the slot for CTS the fragments that may be sent, in the
+ * receiver's slot the fragments that have arrived. Words sent over one endpoint
+ * become visible in order, so the last one counts all. */
 
-/** The first grant. Later ones are only words. */
+/** The first CTS. Later ones are words only. */
 typedef struct cts {
-    uint64_t offset; /* of the target or of the stages, in the receiver's arena
-                      */
-    uint32_t staging_bytes; /* 0: it is the target */
-    uint32_t slot;          /* where the receiver counts pieces; or REFUSED */
-    uint64_t digest;        /* of the lengths */
+    uint64_t offset;        /* of the target or of the staging buffers, in the
+                               receiver's arena */
+    uint32_t staging_bytes; /* of each buffer; 0: `offset` is the target */
+    uint32_t slot;   /* where the receiver counts fragments; or REFUSED */
+    uint64_t digest; /* of the lengths */
 } cts_t;
 
 #define REFUSED UINT32_MAX
 
-/** Added to a count of steps. Counts of pieces are smaller. */
+/** Added to a count of steps. Counts of fragments are smaller. */
 #define STEPS (UINT32_C(1) << 31)
 
-/** What a slot counts; 0: nothing has come. */
+/** The count in a slot; 0: nothing has arrived. */
 static uint32_t count_in(const ctn_op_t *op, unsigned slot)
 {
     uint64_t word = ctn_word_load(&ctn_op_slot(op, slot)->word[0]);
@@ -29,7 +29,7 @@ static uint32_t count_in(const ctn_op_t *op, unsigned slot)
 
 /* ---- the receiver ---- */
 
-/** Where pieces are to go to: straight, or to stages. */
+/** Set where fragments go: directly to the target, or to staging buffers. */
 static catena_status_t find_place(ctn_op_t *op, ctn_fragmented_recv_t *transfer,
                                   const ctn_fragmented_recv_params_t *params,
                                   cts_t *cts)
@@ -71,8 +71,8 @@ ctn_fragmented_recv_open(ctn_op_t *op, ctn_fragmented_recv_t *transfer,
     if (status != CATENA_OK) {
         return status;
     }
-    /* What another flow counted there is over, since nobody else was granted
-     * anything. */
+    /* An earlier transfer in this slot has ended, since no other sender got a
+     * CTS. */
     ctn_word_store(&ctn_op_slot(op, transfer->slot)->word[0], 0);
     uint32_t allowed =
         transfer->staging != NULL && transfer->fragments > CTN_STAGING_FRAGMENTS
@@ -103,7 +103,7 @@ catena_status_t ctn_fragmented_recv_consumed(ctn_op_t *op,
     transfer->taken++;
     if (transfer->staging == NULL ||
         transfer->fragments - transfer->taken < CTN_STAGING_FRAGMENTS) {
-        return CATENA_OK; /* all are granted */
+        return CATENA_OK; /* a CTS was sent for all */
     }
     return ctn_op_send_count(op, transfer->from, transfer->cts_slot,
                              transfer->taken + CTN_STAGING_FRAGMENTS, NULL, 0);
@@ -129,7 +129,7 @@ ctn_step_t ctn_fragmented_recv_take(ctn_op_t *op,
 void ctn_fragmented_recv_close(const ctn_op_t *op,
                                ctn_fragmented_recv_t *transfer)
 {
-    /* After a failure the sender may still write to the stages. */
+    /* After a failure the sender may still write to them. */
     if (op->status == CATENA_OK && !transfer->spare) {
         ctn_scratch_free(op->exec, transfer->staging,
                          CTN_STAGING_FRAGMENTS * transfer->staging_bytes);
@@ -188,8 +188,8 @@ ctn_step_t ctn_fragmented_send_steps(ctn_op_t *op,
                                    : mismatch->steps_received;
     uint32_t end =
         mismatch->steps_received < steps ? mismatch->steps_received + 1 : steps;
-    /* The next member clears the slot before it sends its grant. A word that
-     * comes earlier would be lost. */
+    /* The next member clears the slot before it sends its CTS. A word that
+     * arrives earlier would be lost. */
     if (mismatch->steps_sent < end && count_in(op, out->cts_slot) > 0) {
         mismatch->steps_sent = end;
         catena_status_t status =
@@ -229,7 +229,7 @@ catena_status_t ctn_fragmented_send_put(ctn_op_t *op,
         ctn_flag(op->seq, transfer->sent), pending);
 }
 
-/* ---- parts by themselves ---- */
+/* ---- single blocks ---- */
 
 catena_status_t ctn_p2p_block_recv_post(ctn_op_t *op,
                                         ctn_p2p_block_recv_t *block,

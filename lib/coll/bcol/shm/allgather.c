@@ -1,12 +1,13 @@
-/* SHM-8: allgather. Each shows its part, and copies those of all: one step.
- * Nobody waits for a particular member, nor at the end, unless parts are lent.
- * With more ranks than cores the copy of one's own part, which the others read,
- * is cheaper than the wait of all for the last who reads: they end one after
- * the other instead of together. */
+/* SHM-8: allgather. Each member publishes its block, and copies the blocks of
+ * all: one step. No member waits for a particular member, nor at the end,
+ * unless blocks are zcopy. If oversubscribed, a copy of this member's block for
+ * the others to read is cheaper than the wait for the last reader: members then
+ * end one after the other, not together. */
 
 #include "coll/bcol/shm/block.h"
 
-/* From here on, with a core for each, a copy more costs more than the wait. */
+/* With a core for each rank, from here on an additional copy costs more than
+ * the wait. */
 enum { ZCOPY_BYTES = 4096 };
 
 static size_t longest_block(const shm_t *shm, const ctn_basic_coll_t *basic)
@@ -19,7 +20,7 @@ static size_t longest_block(const shm_t *shm, const ctn_basic_coll_t *basic)
     return longest;
 }
 
-/** Who knows all lengths can have rows closer together. */
+/** All members know all lengths, so eager rows can lie closer together. */
 static bool publish(shm_call_t *call)
 {
     size_t longest = longest_block(call->shm, call->basic);
@@ -29,7 +30,7 @@ static bool publish(shm_call_t *call)
     return shm_publish_own(call);
 }
 
-/** While the others come. */
+/** While the others arrive. */
 CTN_HOT static bool copy_own(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
@@ -73,7 +74,7 @@ static const shm_block_algorithm_t oversubscribed =
 static const shm_block_algorithm_t dedicated =
     ALLGATHER("allgather", ZCOPY_BYTES);
 
-/** Nobody lends any, but one who has been told other lengths might. */
+/** No member uses zcopy, but a member with other lengths might. */
 static const shm_block_algorithm_t short_ones = {
     .algorithm = {.base = SHM_ALGORITHM("allgather", true),
                   .step = {publish, copy_own, take_others, shm_acknowledge},

@@ -1,26 +1,26 @@
 /* SHM-4: allreduce.
- * Flat: all show their vectors, each folds all of them: one step.
- * Shared: each folds a part of all vectors and shows what it gives, all collect
- * the parts: two steps, but each vector is read once only.
- * Last: who comes last folds all vectors and shows the result. With more ranks
- * than cores that is as fast as one step: who has shown a vector has to wait
- * for a core again, and finds the result then.
- * All members get the same bits: parts have one who folds them, and in the flat
- * way all fold alike. */
+ * Flat: all publish their vectors, each member reduces all of them: one step.
+ * Shared: each member reduces a fragment of all vectors and publishes it, all
+ * collect the fragments: two steps, but each vector is read only once.
+ * Last: the last member to arrive reduces all vectors and publishes the result.
+ * If oversubscribed, that is as fast as one step: a member that has published
+ * must wait for a core anyway, and finds the result then.
+ * All members get the same bits: each fragment is reduced by one member, and in
+ * "flat" all members reduce in the same order. */
 
 #include "coll/bcol/shm/fold.h"
 
-/* Three members or more, with a core for each: up to so many bytes one step is
- * faster than two. Of two members, each would fold half of what it does in one
- * step, but read as much. */
+/* Three members or more with a core each: up to this length one step is faster
+ * than two. Two members would halve the work of the reduction, but read as
+ * much. */
 enum { FLAT_BYTES = 2048 };
-/* With more ranks than cores, who comes last is fastest up to so many bytes a
- * member; then it pays that all cores fold. */
+/* If oversubscribed, "last" is fastest up to this length for each member. Then
+ * it pays that all cores reduce. */
 enum { LAST_BYTES_A_MEMBER = 1024 };
-/* Copies of longer vectors cost more than to wait for readers. */
+/* From here on a copy costs more than the wait for readers. */
 enum { ZCOPY_BYTES = 1024 };
 
-/** Whether the result does not replace what others may be reading. */
+/** Whether the result overwrites nothing that others may still read. */
 static bool apart(const shm_call_t *call)
 {
     return call->basic->in != call->basic->out;
@@ -34,8 +34,8 @@ static bool publish_flat(shm_call_t *call)
     return true;
 }
 
-/** Where lengths differ some may go by who comes last. All fail then, and all
- * are counted, so that the count fits the next time. */
+/** If lengths differ, some members may run "last". All members fail then, and
+ * all are counted, so that the count is right the next time. */
 static void count_once(shm_call_t *call)
 {
     if (call->mismatch && call->at == 0) {
@@ -67,12 +67,13 @@ static const shm_algorithm_t flat = {
 
 /* ---- shared ---- */
 
-/** What is lent may be replaced: results come after all who read have. */
+/** Vectors may be replaced although they are zcopy: results follow when all
+ * members have read. */
 static bool publish(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     shm_publish(call, basic->in, basic->bytes, basic->bytes >= ZCOPY_BYTES);
-    call->own = basic->in; /* so the stage is free */
+    call->own = basic->in; /* so the staging buffer is free */
     return true;
 }
 
@@ -88,21 +89,22 @@ static const shm_algorithm_t shared = {
 
 /* ---- last ---- */
 
-/** Who comes last: the only one for whom all vectors are there for certain
- * before it has looked. */
+/** The last member to arrive reduces. For it alone all vectors are certain to
+ * be published. */
 static bool fold_if_last(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     shm_last_t *last = shm_last_of(call);
     uint32_t size = call->shm->size;
     if (call->at == 0) {
-        /* Release and acquire: what the others have shown is to be seen. */
+        /* Acquire: see what the others published. Release: the same for this
+         * member's vector. */
         call->at = shm_count(call->shm, call->seq);
     }
     if (call->at % size != 0) {
         return true;
     }
-    /* In virtual time a post may still be on its way. */
+    /* In virtual time a descriptor may still be on its way. */
     if (!shm_fold(call, size, shm_all_of(call),
                   shm_place_of(call, call->shm->me, basic->bytes))) {
         return false;
@@ -112,8 +114,8 @@ static bool fold_if_last(shm_call_t *call)
     return true;
 }
 
-/** After a long wait: with another length some are not counted before they have
- * failed. All that is shown is looked at, and all fail. */
+/** After a long wait: members with another length may be counted only when they
+ * have failed. Check all published lengths; on a mismatch all fail. */
 static bool check_lengths(shm_call_t *call)
 {
     uint32_t size = call->shm->size;
@@ -136,7 +138,7 @@ static bool take(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
     const shm_last_t *last = shm_last_of(call);
-    call->next = call->shm->size; /* nobody in particular */
+    call->next = call->shm->size; /* no particular member */
     if (ctn_word_load(&last->word) != ctn_flag64(call->seq)) {
         return call->shm->module.exec->peer_checks != call->peer_checks &&
                check_lengths(call);

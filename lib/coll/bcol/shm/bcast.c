@@ -1,7 +1,7 @@
-/* SHM-2: bcast. The root shows its vector, all read it: one step, whoever the
- * root is. Staged: the root copies it and is through. Lent (in the shared heap
- * only): nobody copies twice, but the root is through when all have read, which
- * takes longer than the copy in all cases measured. */
+/* SHM-2: bcast. The root publishes its vector, all read it: one step for any
+ * root. Staged: the root copies it and ends. Zcopy (in the shared heap only):
+ * no second copy, but the root ends when all have read, which took longer than
+ * the copy in all measurements. */
 
 #include "coll/bcol/shm/shm.h"
 
@@ -43,7 +43,7 @@ static bool take(shm_call_t *call)
     return true;
 }
 
-/** Who has lent something waits for its readers. */
+/** The root waits for the readers of a zcopy vector. */
 static bool acknowledge_zcopy(shm_call_t *call)
 {
     if (shm_is_zcopy(call, call->basic->root)) {

@@ -6,23 +6,23 @@
 const char *const shm_block_names[] = {"staged", "lent", NULL};
 
 typedef enum storage {
-    ZCOPY,   /* the owner waits until they have been read */
-    KEPT,    /* they stay until all members are through */
+    ZCOPY,   /* the owner waits until it has been read */
+    KEPT,    /* in memory kept until all members have ended */
     MISSING, /* there was no memory */
-    MISMATCH /* their owner has no valid data */
+    MISMATCH /* the owner has no valid data */
 } storage_t;
 
-/** In a line whose data lie elsewhere: what about them. */
+/** In a descriptor whose data lie elsewhere. */
 typedef struct location {
     uint64_t bytes;
     uint64_t storage; /* storage_t */
 } location_t;
 
-/* ---- room for copies ---- */
+/* ---- copy areas ---- */
 
-/** Whether all members are known to be through with operation `seq`: it used
- * the same ring, or is so long ago that all have ended it before they started
- * the last one that synchronizes (exec/control_block.h). */
+/** Whether all members are known to have ended operation `seq`: it used the
+ * same generation, or it is so old that all ended it before they started the
+ * last synchronizing operation (exec/control_block.h). */
 static bool is_over(const shm_call_t *call, uint64_t seq)
 {
     const ctn_sequence_t *sequence = &call->shm->sequence;
@@ -30,8 +30,8 @@ static bool is_over(const shm_call_t *call, uint64_t seq)
            seq + sequence->flight < sequence->synchronized;
 }
 
-/** The first that is free: so few are used, and those are still in the cache.
- * There are as many as rings, so one is. */
+/** The first free one: then few are used, and these stay in the cache. There
+ * are as many as generations, so one is free. */
 static shm_kept_t *find_kept(const shm_call_t *call)
 {
     shm_kept_t *kept = call->shm->kept;
@@ -86,9 +86,9 @@ void shm_copy_area_release(shm_call_t *call)
     call->copy_area = (shm_copy_area_t){.memory = NULL};
 }
 
-/* ---- showing ---- */
+/* ---- publishing ---- */
 
-/** Whether a part is to be lent, and where it lies then. */
+/** Whether a block is published as zcopy, and its offset then. */
 static bool zcopy_at(const shm_call_t *call, const void *data, size_t bytes,
                      uint64_t *offset)
 {
@@ -104,8 +104,7 @@ bool shm_may_zcopy(const shm_call_t *call, const void *data, size_t bytes)
     return zcopy_at(call, data, bytes, &offset);
 }
 
-/** Where the block in the line of member i is put that is not lent; up to a
- * segment. */
+/** Where the staged block in the descriptor of member i lies; up to a chunk. */
 static void *place_of(const shm_call_t *call, uint32_t i, size_t bytes)
 {
     return bytes > call->shm->descriptor_data && bytes <= SHM_EAGER_ROW_BYTES
@@ -113,7 +112,7 @@ static void *place_of(const shm_call_t *call, uint32_t i, size_t bytes)
                : shm_place_of(call, i, bytes);
 }
 
-/** A copy where there is room. */
+/** Copy to the copy area. */
 static storage_t copy_to_area(shm_call_t *call, const void *data, size_t bytes,
                               uint64_t *offset)
 {
@@ -154,8 +153,7 @@ void shm_publish_block(shm_call_t *call, uint32_t i, const void *data,
     shm_set_flag(call, &descriptor->word);
 }
 
-/** What a line says of its block, which is at its offset if it is not staged.
- */
+/** Read where a descriptor's block is: at its offset, unless it is staged. */
 static location_t read_descriptor(const shm_descriptor_t *descriptor,
                                   bool *staged)
 {
@@ -176,7 +174,7 @@ bool shm_has_zcopy(const shm_call_t *call, uint32_t i)
            ZCOPY;
 }
 
-/** The call fails; the first reason counts. */
+/** The call fails. The first reason is reported. */
 static const void *refuse(shm_call_t *call, uint32_t owner, size_t found,
                           size_t expected)
 {

@@ -15,7 +15,7 @@ shm_fragment_t shm_fragment_of(const shm_call_t *call, uint32_t i)
     return (shm_fragment_t){first, end - first};
 }
 
-/** Where the vector of member i is that it has shown. False: not yet. */
+/** The vector that member i has published. @return false: not yet */
 static bool find_vector(shm_call_t *call, uint32_t i,
                         const unsigned char **vector)
 {
@@ -36,14 +36,15 @@ bool shm_fold(shm_call_t *call, uint32_t end, shm_fragment_t fragment,
     for (; call->next < end; call->next++) {
         const unsigned char *vector;
         if (!find_vector(call, call->next, &vector)) {
-            /* Others may go another way, but all show theirs where all wait. */
+            /* Other members may run another algorithm, but in a synchronizing
+             * one all of them publish. */
             return shm_gives_up(call) && !call->algorithm->base.synchronizing;
         }
         if (call->mismatch) {
             continue;
         }
         if (call->next == 0) {
-            call->left = vector + fragment.at; /* nothing to fold yet */
+            call->left = vector + fragment.at; /* nothing to reduce yet */
         } else {
             shm_reduce(call, call->left, vector + fragment.at, out,
                        fragment.bytes);

@@ -3,9 +3,9 @@
 
 #include "coll/bcol/shm/shm.h"
 
-/* Folding vectors in the order of members, as they come. */
+/* Reducing vectors in the order of members, as they arrive. */
 
-/** A part of the vectors that all members have shown. */
+/** A fragment of the vectors that all members publish. */
 typedef struct shm_fragment {
     size_t at;
     size_t bytes;
@@ -17,27 +17,28 @@ static inline shm_fragment_t shm_all_of(const shm_call_t *call)
     return (shm_fragment_t){0, call->basic->bytes};
 }
 
-/** The part that member i folds for all: whole elements, of whole lines where
- * that is possible; maybe none. */
+/** The fragment that member i reduces for all: whole elements, aligned to cache
+ * lines if possible; it may be empty. */
 shm_fragment_t shm_fragment_of(const shm_call_t *call, uint32_t i);
 
-/** Fold the part of the vectors of members call->seen to end - 1, as far as
- * they have been shown, to what was folded before: into `out`, which none of
- * them lies in. The own vector is call->own.
- * @return all of them are in `out` */
+/** Reduce a fragment of the vectors of members call->next to end - 1, as far as
+ * they are published, into `out`, after those that were reduced before. None of
+ * the vectors lies in `out`. This member's vector is call->own.
+ * @return true: all of them are in `out` */
 bool shm_fold(shm_call_t *call, uint32_t end, shm_fragment_t fragment,
               void *out);
 
-/* Many hands: each folds a part of all vectors, and shows it in its stage. */
+/* All members share the work: each reduces a fragment of all vectors, and
+ * publishes it in its staging buffer. */
 
-/** A step: fold one's own part, and show it. The own vector must not be in the
- * stage. */
+/** A step: reduce this member's fragment and publish it. This member's vector
+ * must not lie in the staging buffer. */
 bool shm_fold_fragment(shm_call_t *call);
 
-/** A step's work: wait for all parts, and copy them to `out` if told to. That
- * may be where the own vector is: who has shown a part was the only one to read
- * it there.
- * @return all are there */
+/** Work of a step: wait for all fragments, and if `copy`, copy them to `out`.
+ * `out` may be where this member's vector is: a fragment is published by the
+ * only member that read it there.
+ * @return true: all have arrived */
 bool shm_collect_fragments(shm_call_t *call, bool copy);
 
 #endif

@@ -1,10 +1,10 @@
-/* SHM-6: gather. Each shows its part, the root copies them: one step. Only
- * those who have lent theirs wait for the root. */
+/* SHM-6: gather. Each member publishes its block, the root copies them: one
+ * step. Only members with zcopy blocks wait for the root. */
 
 #include "coll/bcol/shm/block.h"
 
-/* From here on, with a core for each, a copy more costs the root more than
- * those wait who have lent their blocks. */
+/* With a core for each rank, from here on an additional copy costs more than
+ * the members' wait for the root. */
 enum { ZCOPY_BYTES = 8192 };
 
 static bool is_root(const shm_call_t *call)

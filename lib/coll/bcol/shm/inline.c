@@ -1,7 +1,7 @@
-/* SHM-2, SHM-3, SHM-4 and SHM-8 as blocking calls whose vectors fit a line, on
- * the stack: what the ways "flat" of allreduce and reduce, bcast, and allgather
- * do with lines, without steps to go through. 2 ranks with a core each,
- * allreduce of 8 B, a barrier before each: 0.20 us instead of 0.26. */
+/* SHM-2, SHM-3, SHM-4 and SHM-8 as blocking calls of vectors that fit a
+ * descriptor, run on the stack: "flat" of allreduce and reduce, bcast, and
+ * allgather, without steps. 2 ranks with a core each, allreduce of 8 B, a
+ * barrier before each: 0.20 us instead of 0.26. */
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ typedef struct run {
     const ctn_basic_coll_t *basic;
     uint64_t seq;
     uint64_t tag;
-    unsigned char *descriptors; /* of this ring */
+    unsigned char *descriptors; /* of this generation */
     uint32_t loads;
     ctn_backoff_t backoff;
     catena_status_t status;
@@ -32,8 +32,8 @@ static void copy_small(void *to, const void *from, size_t bytes)
     }
 }
 
-/** Wait for a member's line, and then, up to `end`, for others'. NULL: the
- * network failed. */
+/** Wait for a member's descriptor; the members up to `end` are waited for next.
+ * @return NULL: the network failed */
 static const shm_descriptor_t *await_descriptor(run_t *run, uint32_t i,
                                                 uint32_t end)
 {
@@ -61,14 +61,14 @@ CTN_COLD static void report_mismatch(run_t *run, uint32_t i,
                        .seq = run->seq,
                        .status = run->status};
     uint64_t mark = descriptor->offset;
-    if (mark < SHM_MARKS) { /* lent */
+    if (mark < SHM_MARKS) { /* zcopy */
         memcpy(&mark, descriptor->data, sizeof(mark));
     }
     shm_report_mismatch(&call, i, mark);
     run->status = call.status;
 }
 
-/** The own vector is in the own line. */
+/** This member's vector is in its descriptor. */
 static void fold(run_t *run)
 {
     const ctn_basic_coll_t *basic = run->basic;
@@ -89,7 +89,7 @@ static void fold(run_t *run)
             continue;
         }
         if (i > 0) {
-            /* Elements this short never need memory. */
+            /* Elements this short need no memory. */
             (void)ctn_reduce(&basic->by, left, descriptor->data, basic->out,
                              basic->bytes);
         }
@@ -100,7 +100,8 @@ static void fold(run_t *run)
     }
 }
 
-/** Write the own line, and post it if others read it, who expect `offset`. */
+/** Write this member's descriptor, and publish it if others read it. They
+ * expect `offset`. */
 static void publish_own(const run_t *run, bool publish, uint64_t offset)
 {
     shm_descriptor_t *descriptor = descriptor_of(run, run->shm->me);
@@ -127,7 +128,8 @@ static void bcast(run_t *run)
     }
 }
 
-/** A member shows no block of this length: as the ways say it. */
+/** Member i has not published a block of this length: fail as the algorithm
+ * with steps does. */
 static void refuse(run_t *run, uint32_t i, size_t bytes)
 {
     shm_call_t call = {.shm = run->shm,
@@ -150,7 +152,7 @@ static void put_block(const run_t *run, uint32_t i, const void *block)
     }
 }
 
-/** The own block first, while the others come. */
+/** Copy this member's block first, while the others arrive. */
 static void gather_all(run_t *run)
 {
     uint32_t me = run->shm->me;

@@ -1,10 +1,10 @@
-/* SHM-3: reduce. Flat: all show their vectors, the root folds them in the order
- * of members. Shared: each member folds a part of all vectors and shows what it
- * gives, the root collects the parts. */
+/* SHM-3: reduce. Flat: all publish their vectors, the root reduces them in the
+ * order of members. Shared: each member reduces a fragment of all vectors and
+ * publishes it, the root collects the fragments. */
 
 #include "coll/bcol/shm/fold.h"
 
-/* From here on, with a core for each, many hands are faster than one. */
+/* With a core for each rank, from here on sharing the work is faster. */
 enum { SHARED_BYTES = 16384, SHARED_MEMBERS = 4 };
 
 static bool is_root(const shm_call_t *call)
@@ -12,8 +12,8 @@ static bool is_root(const shm_call_t *call)
     return call->shm->me == call->basic->root;
 }
 
-/** The root reads its own vector where it is, unless it is where the result
- * grows. */
+/** The root reads its own vector in place, unless the result is written
+ * there. */
 static bool keep_own(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;
@@ -48,19 +48,20 @@ static const shm_algorithm_t flat = {.base = SHM_ALGORITHM("flat", false),
 static bool publish_to_all(shm_call_t *call)
 {
     shm_publish(call, call->basic->in, call->basic->bytes, true);
-    call->own = call->basic->in; /* so the stage is free */
+    call->own = call->basic->in; /* so the staging buffer is free */
     return true;
 }
 
-/** Nobody reads the vectors any more when all parts are folded. */
+/** When all fragments are reduced, nobody reads the vectors any more. */
 static bool collect(shm_call_t *call)
 {
     return (!is_root(call) && !call->zcopy) ||
            shm_collect_fragments(call, is_root(call));
 }
 
-/* All have started when it ends. But with another length some go the other way,
- * and fences have to come at the same place for all. */
+/* All have started when it ends. It is not marked as synchronizing, since
+ * members with another length may run "flat", and generation barriers must come
+ * at the same operation on all members. */
 static const shm_algorithm_t shared = {
     .base = SHM_ALGORITHM("shared", false),
     .step = {publish_to_all, shm_fold_fragment, collect}};

@@ -1,14 +1,14 @@
-/* SHM-9: reduce_scatter. Each shows all it has, waits for all, and folds its
- * own part of what they have: one step. Every byte is read once, so long
- * contributions are lent: a copy would be all of the work again. */
+/* SHM-9: reduce_scatter. Each member publishes all blocks, waits for all
+ * members, and reduces its own block: one step. Every byte is read once, so
+ * long data are zcopy: a copy would double the work. */
 
 #include "coll/bcol/shm/block.h"
 
-/* From here on a copy costs more than the wait for all to have read, which
- * takes longer with more ranks than cores. */
+/* From here on a copy costs more than the wait for all readers, which takes
+ * longer if oversubscribed. */
 enum { ZCOPY_BYTES = 4096, ZCOPY_BYTES_OVERSUBSCRIBED = SHM_KEPT_BYTES };
 
-/* So much of a result stays in the nearest cache. */
+/* A fragment of the result that fits the first-level cache. */
 enum { FOLD_BYTES = 8192 };
 
 static size_t all_bytes(const shm_call_t *call)
@@ -22,8 +22,8 @@ static bool publish(shm_call_t *call)
     return true;
 }
 
-/** What member i has from `at` on; NULL: it had no memory,
- * or something else. */
+/** The data of member i from `at` on. NULL: it had no memory, or data of
+ * another length. */
 static const unsigned char *contribution(shm_call_t *call, uint32_t i,
                                          size_t at)
 {
@@ -31,7 +31,7 @@ static const unsigned char *contribution(shm_call_t *call, uint32_t i,
     return all != NULL ? all + at : NULL;
 }
 
-/** Whether all have shown what they have; remembers whether some is lent. */
+/** Whether all have published valid data; records whether any are zcopy. */
 static bool all_there(shm_call_t *call)
 {
     for (uint32_t i = 0; i < call->shm->size; i++) {
@@ -40,8 +40,8 @@ static bool all_there(shm_call_t *call)
     return call->status == CATENA_OK;
 }
 
-/** A piece of the result, from the last member to the first: users' functions
- * replace their right operand. */
+/** Reduce a fragment, from the last member to the first: users' functions
+ * overwrite their right operand. */
 static void fold_fragment(shm_call_t *call, size_t at, size_t bytes,
                           unsigned char *out)
 {

@@ -1,11 +1,11 @@
-/* SHM-5: scan and exscan. Flat: all show their vectors, each folds those before
- * its own: one step. Chain, for long vectors: each adds its own to what the one
- * before it gives, so nobody folds twice. */
+/* SHM-5: scan and exscan. Flat: all publish their vectors, each member reduces
+ * those before its own: one step. Chain, for long vectors: each member reduces
+ * its own with the result of the one before, so no work is repeated. */
 
 #include "coll/bcol/shm/fold.h"
 
-/* Longer vectors go from member to member: with more ranks than cores, where
- * what all fold counts, that is faster from about here on. */
+/* Longer vectors use the chain. If oversubscribed, where the total work counts,
+ * it is faster from about here on. */
 enum { FLAT_BYTES = 16384 };
 
 static bool is_last(const shm_call_t *call)
@@ -38,7 +38,8 @@ static const shm_algorithm_t flat_exclusive = {
 
 /* ---- chain ---- */
 
-/** Show what members up to this one give. `Left`: those before it. */
+/** Publish the reduction of the members up to this one. `left`: of those before
+ * it. */
 static bool pass_on(shm_call_t *call)
 {
     const ctn_basic_coll_t *basic = call->basic;

@@ -1,10 +1,10 @@
-/* SHM-7: scatter. The root shows each member its part in that member's line,
- * each copies its own: one step, and nobody but the root needs to know where
- * the parts lie. The root waits for those to whom it has lent theirs. */
+/* SHM-7: scatter. The root publishes each member's block in that member's
+ * descriptor, each copies its own: one step. Only the root needs to know where
+ * the blocks lie. The root waits for members with zcopy blocks. */
 
 #include "coll/bcol/shm/block.h"
 
-/* From here on a copy more costs more than to wait for the reader. */
+/* From here on an additional copy costs more than the wait for the reader. */
 enum { ZCOPY_BYTES = 2048 };
 
 static bool is_root(const shm_call_t *call)
@@ -19,7 +19,7 @@ static const unsigned char *block_of(const ctn_basic_coll_t *basic, uint32_t i,
     return (const unsigned char *)basic->in + basic->at[i];
 }
 
-/** Room for what fits no segment and cannot be lent. */
+/** Take memory for blocks longer than a chunk that are not zcopy. */
 static void make_copy_area(shm_call_t *call)
 {
     size_t all = 0;

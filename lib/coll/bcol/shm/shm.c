@@ -1,4 +1,4 @@
-/* The component at work: its memory, and how ways become operations. */
+/* The module: its memory, and how algorithms become operations. */
 
 #include "coll/bcol/shm/block.h"
 
@@ -7,22 +7,22 @@
 
 /* ---- memory ---- */
 
-/** Where things begin in the memory of a member; all but the stages at member
- * 0 only. */
+/** Offsets in the memory of a member. All but `staging` exist at member 0
+ * only. */
 typedef struct layout {
     size_t flag_stride, descriptor_stride, fold_flag_stride;
     size_t flags, cpus, last, descriptors, fold_flags, eager_rows, staging;
     size_t bytes;
 } layout_t;
 
-/** Where members have lines of their own: data that follow their word come with
- * it, from longer ones less is gained. An odd number of lines, as of rows. 2
+/** If members' descriptors lie apart: data that follow their word come with it;
+ * longer descriptors gain less. An odd number of cache lines, as of rows. 2
  * ranks with a core each, 128 B: allreduce 0.29 us instead of 0.42 with 64
  * bytes here, bcast 0.19 instead of 0.23. */
 enum { DESCRIPTOR_BYTES = 320 };
 
-/** A row, and a line that makes their number odd: so those of many members meet
- * in different sets of a cache. */
+/** An odd number of cache lines, so that the rows of many members fall into
+ * different sets of a cache. */
 static size_t eager_row_stride(size_t bytes)
 {
     return (((bytes + 63) / 64) | 1) * 64;
@@ -80,7 +80,7 @@ void *shm_place_of(const shm_call_t *call, uint32_t i, size_t bytes)
     return shm_eager_row_of(call, i, bytes);
 }
 
-/* ---- words and data ---- */
+/* ---- flags and data ---- */
 
 static void report_cpu(shm_t *shm)
 {
@@ -90,7 +90,7 @@ static void report_cpu(shm_t *shm)
     }
 }
 
-/** All words of a kind, `stride` bytes apart. */
+/** Whether all words of an array with this stride are set. */
 static bool all_set(shm_call_t *call, const void *first, size_t stride)
 {
     const shm_t *shm = call->shm;
@@ -148,7 +148,7 @@ CTN_COLD void shm_report_mismatch(shm_call_t *call, uint32_t i, uint64_t mark)
     call->mismatch = true;
     if (call->status == CATENA_OK && (!mismatch || other_chunks)) {
         ctn_error(module->exec->log,
-                  "%s: the vector of rank %u has %llu bytes, or %llu segments; "
+                  "%s: the vector of rank %u has %llu bytes, or %llu chunks; "
                   "expected %zu, or %u; give the same count on all ranks",
                   call->algorithm->base.name, module->sbgp->member[i].rank,
                   (unsigned long long)(found & UINT16_MAX),
@@ -184,13 +184,13 @@ void shm_reduce(shm_call_t *call, const void *left, const void *right,
     ctn_exec_t *exec = call->shm->module.exec;
     if (!exec->drop_data && !call->mismatch &&
         !ctn_reduce(&call->basic->by, left, right, out, bytes)) {
-        /* But the others shall not wait for this one. */
+        /* Go on, since other members wait for this one. */
         call->status = CATENA_ERR_NO_MEMORY;
     }
     ctn_exec_charge(exec, CTN_WORK_REDUCE, bytes);
 }
 
-/* ---- ways as operations ---- */
+/* ---- algorithms as operations ---- */
 
 static void begin(shm_call_t *call, uint64_t seq)
 {
@@ -210,7 +210,7 @@ static void begin(shm_call_t *call, uint64_t seq)
     report_cpu(call->shm);
 }
 
-/** Go on as far as it goes. True: it is over. */
+/** Run steps as far as possible. @return true: all have ended */
 static bool advance(shm_call_t *call)
 {
     while (call->algorithm->step[call->step] != NULL) {
@@ -253,7 +253,8 @@ static ctn_step_t run_steps(ctn_op_t *op)
     const ctn_sbgp_t *sbgp = call->shm->module.sbgp;
     op->waits_for =
         call->next < sbgp->size ? (int64_t)sbgp->member[call->next].rank : -1;
-    /* Who alone is waited for may have to wait for the network itself. */
+    /* Other members than the next one may be waiting for the network
+     * themselves. */
     op->exec->spin_polls =
         shm_spins_for(call->shm, call->next, call->shm->size);
     return CTN_STEP_WAIT;
@@ -288,7 +289,7 @@ shm_named_algorithm(const shm_algorithm_t *const *algorithms,
     return NULL;
 }
 
-/* ---- the kinds ---- */
+/* ---- the basic collectives ---- */
 
 typedef const shm_algorithm_t *(*chooser_t)(const shm_t *shm,
                                             const ctn_basic_coll_t *basic);
@@ -347,7 +348,7 @@ static ctn_op_t *make_generation_barrier(ctn_exec_t *exec,
 static const ctn_sequence_hooks_t hooks = {.make_barrier =
                                                make_generation_barrier};
 
-/* ---- at once ---- */
+/* ---- inline execution ---- */
 
 static bool inline_begin(shm_t *shm, bool synchronizing, uint64_t *seq)
 {
@@ -378,7 +379,7 @@ static catena_status_t run_algorithm_inline(shm_t *shm,
     return status == CATENA_OK ? call.status : status;
 }
 
-/** Wait until all have come to the last fence. */
+/** Wait until all members have entered the last generation barrier. */
 static bool end_generation_barrier(shm_t *shm, catena_status_t *status)
 {
     ctn_sequence_t *sequence = &shm->sequence;
@@ -391,10 +392,10 @@ static bool end_generation_barrier(shm_t *shm, catena_status_t *status)
     return *status == CATENA_OK;
 }
 
-/** One that does not synchronize comes to a fence now and then: a word of this
- * member, and a look at what all have said at the fence before. So nobody waits
- * who is not far ahead. Until the next fence rings are free, and that may be an
- * operation, which all wait for. */
+/** Generation barrier of an operation that does not synchronize: set this
+ * member's flag, and check the flags of the barrier before. So only a member
+ * that is far ahead waits. Until the next barrier generations are free; that
+ * barrier may be an operation, which waits for all members. */
 static bool pass_generation_barrier(shm_t *shm, catena_status_t *status)
 {
     ctn_sequence_t *sequence = &shm->sequence;
@@ -438,9 +439,9 @@ CTN_HOT static bool run_inline(ctn_module_t *module, ctn_basic_kind_t kind,
 
 /* ---- the module ---- */
 
-/** Look at each page of what all members write: two that meet a page for the
- * first time at once wait for each other in the kernel, 30 us for each of the
- * first pages instead of 2. A look is enough, if the first one has it made. */
+/** Read each page that all members write. Two members that touch a new page at
+ * the same time wait for each other in the kernel, 30 us for each of the first
+ * pages instead of 2. A read suffices, if the first one maps the page. */
 static void touch_pages(const ctn_exec_t *exec, const unsigned char *memory,
                         size_t bytes)
 {
@@ -481,7 +482,7 @@ static catena_status_t shm_create(ctn_exec_t *exec, uint32_t size, uint32_t me,
     return CATENA_OK;
 }
 
-/** Endpoints to all members, who must share this rank's heap. */
+/** Connect to all members. They must share this rank's heap. */
 static catena_status_t reach(shm_t *shm, const ctn_sbgp_t *sbgp)
 {
     ctn_exec_t *exec = shm->module.exec;

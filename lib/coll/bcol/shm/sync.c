@@ -1,7 +1,7 @@
 /* SHM-1: barrier, fan-in and fan-out by flags. Flat: every member writes one
- * word and reads all; with more ranks than cores nobody waits then for a
- * particular member to run again. With many members and a core for each, the
- * root reads all and releases all with one word ([Graham], section 4.1). */
+ * word and reads all; if oversubscribed, no member then waits for a particular
+ * member to run again. With many members and a core for each, the root reads
+ * all and releases all with one word ([Graham], section 4.1). */
 
 #include "coll/bcol/shm/shm.h"
 
@@ -16,7 +16,7 @@ static bool gather_at_root(shm_call_t *call)
     return call->shm->me != call->basic->root || shm_all_flags(call);
 }
 
-/** Above all members' flags, the root's post. */
+/** The root's descriptor releases all other members. */
 static bool release(shm_call_t *call)
 {
     uint32_t root = call->basic->root;
@@ -39,9 +39,11 @@ static const shm_algorithm_t fanout = {.base = SHM_ALGORITHM("fan-out", false),
                                        .step = {release}};
 
 const shm_algorithm_t shm_generation_barrier_algorithm = {
-    .base = SHM_ALGORITHM("fence", true), .step = {arrive, shm_all_flags}};
+    .base = SHM_ALGORITHM("generation barrier", true),
+    .step = {arrive, shm_all_flags}};
 const shm_algorithm_t shm_generation_barrier_end_algorithm = {
-    .base = SHM_ALGORITHM("fence", false), .step = {shm_all_flags}};
+    .base = SHM_ALGORITHM("generation barrier", false),
+    .step = {shm_all_flags}};
 
 static const shm_algorithm_t *const barriers[] = {&flat, &root_gathers, NULL};
 const char *const shm_barrier_names[] = {"flat", "root", NULL};
