@@ -1,4 +1,4 @@
-/* Where the parts are put together: joining and leaving a job. */
+/* Creation and destruction of a context: joining and leaving a job. */
 
 #include <catena/catena.h>
 #include <stdio.h>
@@ -20,13 +20,13 @@
 #include "transports/shm/shm.h"
 #include "transports/sim/sim.h"
 
-/* Keys under which ranks publish how to reach them. */
+/* Keys of published values. */
 static const char segment_key[] = "catena.segment";
 static const char ep_address_key[] = "catena.card";
 
 /* ---- the heap ---- */
 
-/** Local rank 0 makes the node's segment and says how it is reached. */
+/** Local rank 0 creates the node's segment and publishes its name. */
 static catena_status_t join_heap(catena_context_t *context)
 {
     ctn_boot_t *boot = context->boot;
@@ -81,7 +81,7 @@ static catena_status_t look_up_ep_address(void *argument, uint64_t process,
                            ep_address, bytes);
 }
 
-/** A job of several nodes has a network; of one node, if it is asked for. */
+/** A job of several nodes has a network; a job of one node on request. */
 static bool wants_network(const catena_context_t *context)
 {
     size_t network = context->config.network;
@@ -130,9 +130,9 @@ static catena_status_t publish(catena_context_t *context)
     return ctn_boot_publish(context->boot);
 }
 
-/* ---- the same on a simulated machine ---- */
+/* ---- simulated machine ---- */
 
-/** What a launcher would tell. */
+/** What a launcher would provide. */
 static catena_status_t find_sim_place(catena_context_t *context)
 {
     ctn_sim_place_t place = ctn_sim_place(context->sim);
@@ -162,8 +162,8 @@ static catena_status_t find_sim_place(catena_context_t *context)
         .simulated = true,
         .resources = &context->resources,
     };
-    /* A description holds for what ranks are told and split by; what memory
-     * and network cost is the simulated machine's. */
+    /* A topology description determines locality and splits; the costs of
+     * memory and network are those of the simulated machine. */
     const char *description = context->config.topology;
     return description != NULL && description[0] != '\0'
                ? ctn_locality_find(&context->log, description,
@@ -209,7 +209,7 @@ static catena_status_t make_exec(catena_context_t *context)
     exec->local = context->node;
     exec->network = context->network;
     exec->oversubscribed = context->locality.oversubscribed;
-    /* In virtual time a store wakes whom it concerns. */
+    /* In virtual time a store wakes the ranks that wait for it. */
     ctn_doorbell_open(&exec->doorbell, &context->log, context->heap,
                       context->boot->local_rank,
                       context->sim == NULL ? context->boot->local_size : 1);
@@ -232,9 +232,9 @@ static catena_status_t make_exec(catena_context_t *context)
 
 /* ---- the world ---- */
 
-/** The chains of the world and of the node within it need no agreement: their
- * blocks are the first things that every rank takes from its arena, so all lie
- * at the same offsets. */
+/** The chains of the world and of its members on the node need no agreement:
+ * their blocks are the first allocations in every rank's arena, so all have the
+ * same offsets. */
 static void link_world(catena_context_t *context)
 {
     ctn_chain_place_t *place = &context->world->chain.place;
@@ -264,7 +264,8 @@ static catena_status_t make_world(catena_context_t *context)
     if (status != CATENA_OK) {
         return status;
     }
-    /* A first barrier builds the topology and shows that all are there. */
+    /* A first barrier builds the topology and shows that all ranks have
+     * started. */
     status = ctn_op_run(ctn_barrier_create(context->world));
     if (status == CATENA_OK && context->boot->local_rank == 0) {
         ctn_heap_attached(context->heap);
@@ -275,9 +276,10 @@ static catena_status_t make_world(catena_context_t *context)
     return status;
 }
 
-/** Ranks of a crowded host get a core each, as far as there are. Each node
- * begins with another one: virtual nodes share their cores, and the leaders of
- * all, which have most to do, would else meet on the first. */
+/** Give the ranks of an oversubscribed host a core each, as far as there are
+ * cores. Each node begins with another core: virtual nodes share their cores,
+ * and otherwise the leaders of all nodes, which have the most work, would share
+ * the first. */
 static catena_status_t initial_placement(catena_context_t *context)
 {
     const ctn_topo_t *topo = ctn_topo_of(context->world);
@@ -288,7 +290,7 @@ static catena_status_t initial_placement(catena_context_t *context)
     return CATENA_OK;
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static catena_status_t find_locality(catena_context_t *context)
 {
@@ -307,7 +309,7 @@ static catena_status_t find_locality(catena_context_t *context)
     return ctn_locality_find(&context->log, context->config.topology, locality);
 }
 
-/** The launcher, first of all. */
+/** The launcher comes first. */
 static catena_status_t join_launcher(catena_context_t *context)
 {
     catena_status_t status = ctn_boot_create(&context->log, &context->boot);
@@ -335,8 +337,8 @@ static catena_status_t join(catena_context_t *context)
     return status;
 }
 
-/** A tuning that was asked for is read when a group needs it; that it can be is
- * better known at once. */
+/** A tuning file is read when a group needs it; report now if it cannot be
+ * read. */
 static catena_status_t check_tuning(const catena_context_t *context)
 {
     ctn_tuning_t *tuning;
@@ -363,7 +365,7 @@ static catena_status_t check_leaders(const catena_context_t *context)
     return CATENA_OK;
 }
 
-/** Undo what has been done, in the opposite order. */
+/** Undo the steps of join in reverse order. */
 static void leave(catena_context_t *context)
 {
     if (context->exec != NULL) {
@@ -428,8 +430,8 @@ catena_status_t catena_init(const catena_config_t *config,
     return CATENA_OK;
 }
 
-/** Groups that the application has not freed, and neighborhoods with theirs.
- * When all has failed there was no use in freeing them. */
+/** Release the groups that the application has not freed, and neighborhoods
+ * with theirs. After an abort their memory was not freed. */
 static void release_groups(const catena_context_t *context)
 {
     size_t count = ctn_groups_release(context->exec);
@@ -441,10 +443,10 @@ static void release_groups(const catena_context_t *context)
     }
 }
 
-/** All ranks have come to the end. Where all groups have been freed the last
- * of their members part now; where some have not, nobody can wait for that:
- * all ranks stop to send what belongs to it, and meet once more. So nothing is
- * sent to a rank that has left. */
+/** All ranks have called finalize. If all groups are freed, wait for the
+ * teardown of the last ones. Otherwise no rank can wait for that: all ranks
+ * stop sending teardown messages, and run one more barrier. So no rank sends to
+ * a rank that has left. */
 static catena_status_t part(const catena_context_t *context, uint64_t left)
 {
     ctn_exec_t *exec = context->exec;

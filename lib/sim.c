@@ -1,5 +1,5 @@
-/* Running a job on a simulated machine: the machine, its layout, and each
- * rank's program. */
+/* Runs a job on a simulated machine: the machine, its layout, and the program
+ * of each rank. */
 
 #include <stdlib.h>
 #include <time.h>
@@ -35,7 +35,7 @@ static void run_rank(ctn_sim_rank_t *rank, void *argument)
     }
 }
 
-/* ---- checking ---- */
+/* ---- arguments ---- */
 
 static catena_status_t check_values(const ctn_log_t *log,
                                     const catena_sim_params_t *params)
@@ -79,7 +79,7 @@ static catena_status_t check_values(const ctn_log_t *log,
     return CATENA_OK;
 }
 
-/** Blocks of ppn ranks, or node by node as node_of says; no node is empty. */
+/** Blocks of ppn ranks, or node by node from node_of; no node is empty. */
 static catena_status_t check_layout(const ctn_log_t *log,
                                     const catena_sim_params_t *params,
                                     ctn_sim_setup_t *setup)
@@ -130,7 +130,7 @@ static catena_status_t check_layout(const ctn_log_t *log,
                         : CATENA_OK;
 }
 
-/** Cores of the machine, each once. */
+/** The cores of the machine, each at most once. */
 static catena_status_t check_cores(const ctn_log_t *log,
                                    const catena_sim_params_t *params,
                                    const catena_machine_t *machine)

@@ -9,11 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A process joins its job as one rank, so this is the process's and not a
- * context's. */
+/* A process joins its job as one rank, so this state belongs to the process and
+ * not to a context. */
 static struct {
-    atomic_bool taken; /* by a context that is there */
-    unsigned lives;    /* contexts so far */
+    atomic_bool taken; /* by an existing context */
+    unsigned lives;    /* contexts created so far */
 } process;
 
 typedef struct boot_pmix {
@@ -22,9 +22,9 @@ typedef struct boot_pmix {
     bool handling;
 } boot_pmix_t;
 
-/* ---- the launcher is gone ---- */
+/* ---- loss of the launcher ---- */
 
-/** Runs on PMIx's own thread, which is why it only writes and ends. */
+/** Runs on PMIx's own thread, so it only writes a message and exits. */
 static void on_lost_launcher(size_t id, pmix_status_t status,
                              const pmix_proc_t *source, pmix_info_t info[],
                              size_t ninfo, pmix_info_t results[],
@@ -53,9 +53,9 @@ static void watch_launcher(boot_pmix_t *pmix)
     }
 }
 
-/* ---- facts about the job ---- */
+/* ---- job information ---- */
 
-/** @param optional it need not be there, and is not waited for */
+/** @param optional it may be missing, and is not waited for */
 static pmix_status_t get_value(const ctn_boot_t *boot, pmix_rank_t rank,
                                const char *key, bool optional,
                                pmix_value_t **value)
@@ -70,7 +70,7 @@ static pmix_status_t get_value(const ctn_boot_t *boot, pmix_rank_t rank,
     return rc;
 }
 
-/** @param optional it need not be there: then nothing is logged */
+/** @param optional it may be missing, which is not logged */
 static catena_status_t get_number(ctn_boot_t *boot, pmix_rank_t rank,
                                   const char *key, bool optional,
                                   uint32_t *number)
@@ -90,7 +90,7 @@ static catena_status_t get_number(ctn_boot_t *boot, pmix_rank_t rank,
     return rc == PMIX_SUCCESS ? CATENA_OK : CATENA_ERR_LAUNCHER;
 }
 
-/** A string that need not be there: malloc'd, or NULL. */
+/** An optional string: malloc'd, or NULL. */
 static char *get_string(ctn_boot_t *boot, pmix_rank_t rank, const char *key)
 {
     pmix_value_t *value = NULL;
@@ -112,7 +112,7 @@ static int compare_ranks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** "0,1,2" to local_ranks; the number of peers the string names. */
+/** Parse "0,1,2" to local_ranks; returns the number of peers. */
 static catena_status_t parse_peers(ctn_boot_t *boot, const char *peers)
 {
     uint32_t count = 1;
@@ -141,8 +141,8 @@ static catena_status_t parse_peers(ctn_boot_t *boot, const char *peers)
     return CATENA_OK;
 }
 
-/** The position of this rank among its node's: the launcher's own local rank
- * may number several jobs' ranks, so it is derived. */
+/** The index of this rank among the node's ranks. It is computed because the
+ * launcher's local rank may number several jobs' ranks. */
 static catena_status_t find_local_rank(ctn_boot_t *boot)
 {
     for (uint32_t i = 0; i < boot->local_size; i++) {
@@ -172,8 +172,8 @@ static catena_status_t learn_peers(ctn_boot_t *boot)
     return status != CATENA_OK ? status : find_local_rank(boot);
 }
 
-/** Never gethostname alone: a launcher may put several nodes on one host, and
- * several hosts (containers) may have one name. */
+/** gethostname alone does not identify a node: a launcher may put several nodes
+ * on one host, and several hosts (containers) may have the same name. */
 static void learn_node(ctn_boot_t *boot)
 {
     uint32_t number = 0;
@@ -215,8 +215,8 @@ static catena_status_t become_singleton(ctn_boot_t *boot)
     return boot->local_ranks != NULL ? CATENA_OK : CATENA_ERR_NO_MEMORY;
 }
 
-/** A program started by hand has no PMIx server in its environment; then
- * PMIx_Init would only search the machine for one. */
+/** A program started by hand has no PMIx server in its environment; PMIx_Init
+ * would search the machine for one. */
 static bool launched(void)
 {
     return getenv("PMIX_NAMESPACE") != NULL;
@@ -286,7 +286,7 @@ void ctn_boot_destroy(ctn_boot_t *boot)
     atomic_store(&process.taken, false);
 }
 
-/* ---- cards ---- */
+/* ---- published values ---- */
 
 static const struct timespec soon = {0, 10 * 1000 * 1000};
 
@@ -335,9 +335,9 @@ catena_status_t ctn_boot_publish(ctn_boot_t *boot)
     return CATENA_OK;
 }
 
-/** A get waits until its key is there; but a server that answers while the
- * owner commits may say that there is none (Open MPI 4.1.4's does, once in some
- * ten starts of 16 ranks on 2 cores): then it is asked again. */
+/** A get waits until its key is there. But a server that answers while the
+ * owner commits may reply "not found" (Open MPI 4.1.4 in about one of ten
+ * starts of 16 ranks on 2 cores): then ask again. */
 static pmix_status_t get_published(const pmix_proc_t *proc, const char *key,
                                    pmix_value_t **value)
 {
@@ -352,10 +352,9 @@ static pmix_status_t get_published(const pmix_proc_t *proc, const char *key,
     return rc;
 }
 
-/** In a later life the owner has published something, so a get waits only for
- * a moment, some 2 s, and then says that there is nothing: so it is asked again
- * and again, as long as it takes the owner to come to this life. Mostly for
- * what the server has, since that does not wait. */
+/** When the owner joins again, it has published before, so a get waits only
+ * about 2 s and then replies "not found": ask again until the owner has joined.
+ * Mostly ask for what the server has, since that does not wait. */
 static pmix_status_t get_published_again(const pmix_proc_t *proc,
                                          const char *key, pmix_value_t **value)
 {

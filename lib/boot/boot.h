@@ -9,31 +9,32 @@
 
 #include "core/log.h"
 
-/* How a process finds its job: PMIx alone, under any launcher that speaks it
- * (prun, mpirun, PRRTE, Slurm), or nothing when it was started by hand.
+/* How a process finds its job: through PMIx, under any launcher that supports
+ * it (prun, mpirun, PRRTE, Slurm), or alone when it was started by hand.
  *
- * Each rank publishes small cards; others read a card only when they need it
- * (a read waits until the card is there), so memory does not grow with the
- * job and starting needs no exchange of all with all. */
+ * Each rank publishes few small values, such as its endpoint address. Other
+ * ranks look them up only when they need them (a lookup waits until the value
+ * is published), so memory does not grow with the job and startup needs no
+ * exchange among all ranks. */
 
 typedef struct ctn_boot {
     const ctn_log_t *log;
     bool singleton;
-    unsigned life; /* of this process, from 1: it may join again and again */
+    unsigned life; /* of this process, from 1: it may join more than once */
     uint32_t rank;
     uint32_t size;
     uint32_t local_rank;
     uint32_t local_size;
     uint32_t *local_ranks; /* world ranks on this node, ascending */
-    char node[256];        /* this node's name as the launcher gives it */
-    char node_key[288];    /* the same for all ranks of the node, and no others:
-                              name and number of the node */
+    char node[256];        /* this node's name from the launcher */
+    char node_key[288];    /* name and number of the node: the same for all its
+                              ranks, different on other nodes */
     void *pmix;            /* private to boot.c */
 } ctn_boot_t;
 
-/** Join the launcher. From then on this process ends when the launcher is
+/** Join the launcher. From then on this process exits when the launcher is
  * lost. `log` is filled with rank and host. A process may join again after it
- * has left; then all ranks have to.
+ * has left; then all ranks must.
  * @return also ERR_STATE: it has joined already */
 catena_status_t ctn_boot_create(ctn_log_t *log, ctn_boot_t **boot);
 void ctn_boot_destroy(ctn_boot_t *boot);
@@ -42,12 +43,12 @@ void ctn_boot_destroy(ctn_boot_t *boot);
 catena_status_t ctn_boot_put(ctn_boot_t *boot, const char *key,
                              const void *value, size_t bytes);
 
-/** Publish all that was put, once: a launcher answers a lookup as soon as a
- * rank has published anything, with "not found" if the key is not in it. */
+/** Publish all values of ctn_boot_put, once: after a rank has published, a
+ * launcher answers a lookup of another key with "not found". */
 catena_status_t ctn_boot_publish(ctn_boot_t *boot);
 
-/** What `rank` published under `key`; waits until it has. The caller frees
- * `*value`. */
+/** The value that `rank` published under `key`; waits until it is published.
+ * The caller frees `*value`. */
 catena_status_t ctn_boot_lookup(ctn_boot_t *boot, uint32_t rank,
                                 const char *key, void **value, size_t *bytes);
 

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Where a member of a group is reached: the process (its world rank) and an
- * offset in that process's arena, where the member's control block starts.
- * 16 bytes, the same on all processes, sent along in messages. */
+/** The address of a group member: its process (world rank) and the offset of
+ * its control block in that process's arena. 16 bytes, the same on all
+ * processes, so it may be sent in messages. */
 typedef struct ctn_address {
     uint64_t process;
     uint64_t offset;
@@ -23,8 +23,8 @@ static inline bool ctn_address_exists(ctn_address_t address)
     return address.process != CTN_NO_PROCESS;
 }
 
-/* An address in 8 bytes, for messages with many: members' memory starts on a
- * page, and a node's arenas together are no larger than 2^46 bytes (see
+/* An address in 8 bytes, for messages with many addresses. Control blocks begin
+ * on a page, and the arenas of a node take at most 2^46 bytes together (see
  * heap/segment.c). */
 
 #define CTN_MEMBER_ALIGNMENT 4096u

@@ -8,9 +8,9 @@
 /** Bytes of a cache line. */
 #define CTN_LINE 64u
 
-/** Zeroed memory that begins with a cache line, and has all of its last one:
- * for structures whose first lines are what is touched often. To be given to
- * free(); NULL: there is none. */
+/** Zeroed memory that begins and ends on cache line boundaries, for structures
+ * whose first lines are hot. The caller frees it with free(); NULL: no memory.
+ */
 static inline void *ctn_lines_alloc(size_t bytes)
 {
     size_t whole = (bytes + CTN_LINE - 1) & ~(size_t)(CTN_LINE - 1);

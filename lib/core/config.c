@@ -12,13 +12,13 @@
 
 #define PREFIX "CATENA_"
 
-/* How a value is read. `flags` is what besides plain values is allowed. */
+/* A parser of values. `flags`: which special values it accepts. */
 enum { ALLOW_AUTO = 1, ALLOW_INF = 2, ALLOW_ZERO = 4 };
 
 struct row;
 
 struct parser {
-    const char *expected; /* in words, for messages and help */
+    const char *expected; /* for messages and help */
     unsigned flags;
     const char *const *choices; /* NULL-terminated, for parse_choice */
     catena_status_t (*parse)(const struct row *row, const char *text,
@@ -27,7 +27,7 @@ struct parser {
 
 struct row {
     const char *name;    /* without prefix */
-    const char *initial; /* default, as text */
+    const char *initial; /* default value, as text */
     const char *help;
     size_t offset;
     const struct parser *parser;
@@ -53,8 +53,8 @@ static const char *const algorithms[] = {"auto",   "direct", "shift", "bruck",
                                          "morton", "l-a2a",  "mpml",  "nmpml",
                                          "onmpml", NULL};
 /* 1 + ctn_neighbor_algorithm_t. */
-static const char *const schemes[] = {"auto",      "direct",     "colored",
-                                      "combining", "aggregated", NULL};
+static const char *const neighbor_algorithms[] = {
+    "auto", "direct", "colored", "combining", "aggregated", NULL};
 
 _Static_assert(CTN_LOG_TRACE == 5, "log_levels follows ctn_log_level_t");
 _Static_assert(CTN_PUT_RMA == 2, "put_modes follows ctn_put_mode_t");
@@ -89,7 +89,8 @@ static const struct parser algorithm_parser = {
     "auto, direct, shift, bruck, morton, l-a2a, mpml, nmpml or onmpml", 0,
     algorithms, parse_algorithm};
 static const struct parser scheme_parser = {
-    "auto, direct, colored, combining or aggregated", 0, schemes, parse_choice};
+    "auto, direct, colored, combining or aggregated", 0, neighbor_algorithms,
+    parse_choice};
 static const struct parser levels_parser = {
     "auto, or levels from the lowest up: rule:component,rule:component,...", 0,
     NULL, parse_string};
@@ -307,7 +308,7 @@ static catena_status_t parse_string(const struct row *row, const char *text,
     return CATENA_OK;
 }
 
-/* Stored as the list spells it, so that others may compare with strcmp. */
+/* Stored in the spelling of the list, so strcmp suffices later. */
 static catena_status_t parse_algorithm(const struct row *row, const char *text,
                                        void *field)
 {
@@ -491,7 +492,7 @@ catena_status_t catena_config_print(FILE *stream, int help)
 
     if (stream == NULL)
         return CATENA_ERR_ARG;
-    /* The texts are printed, but only if catena_init would take them. */
+    /* Print the values only if catena_init would accept them. */
     status = ctn_config_read(&checked, NULL, NULL);
     if (status != CATENA_OK)
         return status;

@@ -9,10 +9,10 @@
 
 #include "core/log.h"
 
-/* All settings of the library, read once by catena_init. One table in
- * config.c holds name, type, default, help and offset of each. */
+/* All settings of the library. catena_init reads them once. A table in config.c
+ * holds name, type, default, help text and offset of each. */
 
-#define CTN_CONFIG_AUTO ((size_t)-1) /* a size or count left to catena */
+#define CTN_CONFIG_AUTO ((size_t)-1) /* a size or count that catena chooses */
 #define CTN_CONFIG_INF ((size_t)-2)
 
 typedef enum ctn_put_mode { /* CATENA_UCX_PUT */
@@ -22,9 +22,9 @@ typedef enum ctn_put_mode { /* CATENA_UCX_PUT */
                             CTN_PUT_RMA /* put, fence, put */
 } ctn_put_mode_t;
 
-/* Collectives that are put together from levels, with settings of their own:
- * CATENA_<NAME>_HIERARCHY and CATENA_<NAME>_ALGORITHM. Variants go with theirs:
- * v variants, and exscan with scan. This list is the only one. */
+/* Hierarchical collectives with settings of their own: CATENA_<NAME>_HIERARCHY
+ * and CATENA_<NAME>_ALGORITHM. Variants use the settings of their collective: v
+ * variants, and exscan those of scan. This is the only list of them. */
 #define CTN_EACH_COLLECTIVE(DO)                                                \
     DO(BARRIER, "barrier")                                                     \
     DO(BCAST, "bcast")                                                         \
@@ -42,17 +42,17 @@ typedef enum ctn_coll {
 } ctn_coll_t;
 #undef CTN_COLL_ENUMERATOR
 
-/** How one of them goes. */
+/** The settings of one of them. */
 typedef struct ctn_coll_config {
-    char *hierarchy; /* auto: as the setting for all */
+    char *hierarchy; /* auto: the general setting */
     char *algorithm; /* auto */
 } ctn_coll_config_t;
 
 typedef enum ctn_wait { /* CATENA_WAIT */
                         CTN_WAIT_AUTO,
-                        CTN_WAIT_SPIN,  /* never give the core away */
+                        CTN_WAIT_SPIN,  /* never yield the core */
                         CTN_WAIT_YIELD, /* never sleep */
-                        CTN_WAIT_SLEEP  /* soon */
+                        CTN_WAIT_SLEEP  /* soon after it begins to wait */
 } ctn_wait_t;
 
 typedef struct ctn_config {
@@ -61,7 +61,7 @@ typedef struct ctn_config {
     size_t heap_huge;          /* HEAP_HUGE_PAGES: 0 or 1 or auto */
     size_t
         host_ranks;  /* HOST_RANKS: ranks that share this host's cores, auto */
-    size_t spin;     /* SPIN: polls before the core is given away, auto */
+    size_t spin;     /* SPIN: polls before the core is yielded, auto */
     size_t sleep_ms; /* SLEEP: ms of waiting before sleeping, auto, inf */
     ctn_wait_t wait; /* WAIT: auto, spin, yield, sleep */
     size_t leaders;  /* ALLTOALL_LEADERS: per node, auto */
@@ -74,14 +74,14 @@ typedef struct ctn_config {
     char *subgroup;         /* SUBGROUP: of the rule "user", empty */
     size_t network;         /* NETWORK: on one node, 0 or 1 or auto */
     size_t check;           /* CHECK: 0 or 1 */
-    unsigned neighbor;      /* NEIGHBOR_ALGORITHM: 0 auto, else 1 + scheme */
+    unsigned neighbor;      /* NEIGHBOR_ALGORITHM: 0 auto, else 1 + algorithm */
     ctn_coll_config_t
         coll_config[CTN_COLL_COUNT]; /* <NAME>_HIERARCHY, <NAME>_ALGORITHM */
 } ctn_config_t;
 
-/** Read environment (CATENA_*) and then `settings`, which win. A bad value
- * anywhere, and an unknown name in `settings`, is an error and is logged;
- * unknown names in the environment are left to ctn_config_warn_unknown.
+/** Read the environment (CATENA_*) and then `settings`, which take precedence.
+ * An invalid value, or an unknown name in `settings`, is an error and is
+ * logged; ctn_config_warn_unknown handles unknown names in the environment.
  * @param[out] config set only on CATENA_OK; its strings (never NULL) are
  *             released with ctn_config_release
  * @param[in]  settings may be NULL
@@ -95,14 +95,14 @@ void ctn_config_release(ctn_config_t *config);
 /** "barrier", "bcast", ... in the order of ctn_coll_t; NULL-terminated. */
 extern const char *const ctn_collective_names[];
 
-/** A size as settings have it: bytes, or with unit ("64k", "2mb").
- * @return false: it is none, or too large; *bytes is left as it was */
+/** Parse a size: bytes, or with unit ("64k", "2mb").
+ * @return false: invalid or too large; *bytes is unchanged */
 bool ctn_config_bytes(const char *text, size_t *bytes);
 
-/** Warn about each CATENA_ variable of the environment that is no setting,
- * with the nearest known name. Apart from reading so that one rank of a job
- * can do it for all.
- * @return how many there were */
+/** Warn about each CATENA_ variable of the environment that is no setting, with
+ * the nearest known name. Separate from ctn_config_read so that one rank can do
+ * it for the whole job.
+ * @return the number of such variables */
 size_t ctn_config_warn_unknown(const ctn_log_t *log);
 
 #endif

@@ -7,14 +7,14 @@
 #include "core/locality.h"
 #include "core/log.h"
 
-/* Everything that a process's membership in a job consists of; there is no
- * state outside. Made and taken down in lib/catena.c. */
+/* All state of a process in a job; there is no other. lib/catena.c creates and
+ * destroys it. */
 struct catena_context {
     ctn_log_t log;
     ctn_config_t config;
     ctn_locality_t locality;
     ctn_resources_t resources;
-    struct catena_sim_rank *sim; /* NULL: a process of its own */
+    struct catena_sim_rank *sim; /* NULL: not simulated */
     struct ctn_boot *boot;
     struct ctn_heap *heap;
     struct ctn_transport *node;    /* on-node endpoints: transports/shm */

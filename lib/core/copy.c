@@ -19,9 +19,9 @@ static inline void copy_line(unsigned char *target, const unsigned char *source)
     }
 }
 
-/** Line by line, in several pages at once: what prefetches a source by itself
- * stops at the end of a page. 128 MiB by each of 2 cores: 10.6 ms, page after
- * page 14.6, memcpy 18.9. */
+/** Copy line by line, in several pages at once: hardware prefetching stops at
+ * the end of a page. 128 MiB by each of 2 cores: 10.6 ms, page after page 14.6,
+ * memcpy 18.9. */
 static void copy_pages(unsigned char *target, const unsigned char *source)
 {
     for (size_t at = 0; at < PAGE_BYTES; at += LINE_BYTES) {
@@ -49,16 +49,16 @@ void ctn_copy_past_caches(void *target, const void *source, size_t bytes)
         to += LINE_BYTES, from += LINE_BYTES;
     }
     memcpy(to, from, bytes);
-    _mm_sfence(); /* such stores keep no order with later ones */
+    _mm_sfence(); /* non-temporal stores are not ordered with later ones */
 }
 
 bool ctn_copy_exceeds_caches(size_t bytes)
 {
     if (bytes < ALWAYS_FITS) {
-        return false; /* do not even ask */
+        return false; /* avoid the system call */
     }
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    /* Other data take a part of it. */
+    /* Other data use part of it. */
     return cache > 0 && bytes >= (size_t)cache / 4 * 3;
 }
 

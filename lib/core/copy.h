@@ -4,16 +4,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Copy memory that no cache would keep, past the caches: written lines are
- * not read first. Who reads the target soon waits longer for it than after
- * memcpy. What is stored afterwards is seen afterwards. */
+/** Copy memory that exceeds the caches with non-temporal stores, which do not
+ * read the written lines first. A later reader of the target waits longer for
+ * it than after memcpy. Later stores become visible after the copy. */
 void ctn_copy_past_caches(void *target, const void *source, size_t bytes);
 
-/** Whether that is quicker for data of so many bytes, read and written: they
- * do not fit the largest cache. Below that the copy would be quicker, too, but
- * not together with reading the target: 2 cores with 260 MiB, copied and then
- * read by its receiver, of 128 MiB 5.6 ms, past the caches 6.3; of 256 MiB 18.3
- * and 13.4. */
+/** Whether that is faster for so many bytes, read and written: they exceed the
+ * largest cache. Below that the copy alone is faster, too, but not together
+ * with reading the target. 2 cores with 260 MiB, copied and then read by the
+ * receiver: 128 MiB take 5.6 ms with memcpy and 6.3 past the caches, 256 MiB
+ * 18.3 and 13.4. */
 bool ctn_copy_exceeds_caches(size_t bytes);
 
 #endif

@@ -4,21 +4,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Which of the node's resources a process has to itself or shares as a whole,
- * by logical index, smallest kind first; -1: parts of several. See
+/** Logical indices of the node's resources that this process has to itself or
+ * shares as a whole, smallest kind first; -1: parts of several. See
  * topo/levels.c. */
 #define CTN_RESOURCES 4
 typedef struct ctn_resources {
-    bool known; /* reading the machine takes long: done when asked for */
+    bool known; /* discovering the machine takes long: done on demand */
     int index[CTN_RESOURCES];
 } ctn_resources_t;
 
-/** Where this process is: known from the launcher and from hwloc, without
- * talking to anybody. */
+/** Where this process runs, from the launcher and hwloc, without communication.
+ */
 typedef struct ctn_locality {
-    uint64_t process;    /* world rank */
-    const char *node;    /* what names the node, the same for all its ranks and
-                            no others; lives as long as the context */
+    uint64_t process; /* world rank */
+    /** The name of the node, the same for all its ranks and different on other
+     * nodes; lives as long as the context. */
+    const char *node;
     uint32_t local_rank; /* among the job's processes on the node */
     uint32_t local_size;
     int numa;            /* NUMA domain this process is bound to, -1: several */

@@ -8,8 +8,8 @@
 static const char *const level_names[] = {"FATAL", "ERROR", "WARN",
                                           "INFO",  "DEBUG", "TRACE"};
 
-/* Longer messages are cut: a line is one write, so that the lines of many
- * ranks on one terminal do not mix. */
+/* Longer messages are truncated: a line is one write, so lines of many ranks on
+ * one terminal do not mix. */
 enum { LINE_BYTES = 2048 };
 
 static size_t put_head(char *line, size_t bytes, const ctn_log_t *log,
@@ -22,7 +22,7 @@ static size_t put_head(char *line, size_t bytes, const ctn_log_t *log,
         snprintf(host, sizeof(host), "%s", log->host);
     else if (gethostname(host, sizeof(host)) != 0)
         snprintf(host, sizeof(host), "?");
-    host[sizeof(host) - 1] = '\0'; /* gethostname may leave it open */
+    host[sizeof(host) - 1] = '\0'; /* gethostname may not terminate it */
 
     if (log != NULL && log->rank >= 0)
         length = snprintf(line, bytes, "[catena %s:%d] %s ", host, log->rank,

@@ -1,9 +1,9 @@
 #ifndef CTN_CORE_LOG_H
 #define CTN_CORE_LOG_H
 
-/* Messages to stderr, "[catena HOST:RANK] LEVEL text". The first place that
- * detects an error logs it: what was expected, what was found, what to
- * change. Levels as in UCX. */
+/* Messages to stderr, "[catena HOST:RANK] LEVEL text". The first function that
+ * detects an error logs it: what was expected, what was found, what to change.
+ * Levels as in UCX. */
 
 typedef enum ctn_log_level {
     CTN_LOG_FATAL,
@@ -14,11 +14,11 @@ typedef enum ctn_log_level {
     CTN_LOG_TRACE
 } ctn_log_level_t;
 
-/** A sink; each context has its own. NULL stands for the default sink
- * (stderr, level WARN, no rank), for errors before there is a context. */
+/** A sink; each context has its own. NULL is the default sink (stderr, level
+ * WARN, no rank), for errors outside a context. */
 typedef struct ctn_log {
     ctn_log_level_t level;
-    int rank; /* -1: not known yet */
+    int rank; /* -1: unknown */
     char host[64];
 } ctn_log_t;
 

@@ -3,14 +3,14 @@
 
 #include <stddef.h>
 
-/* The build gives the version of the project; this one serves builds by
+/* The build defines the project's version; this one serves compilations by
  * hand. */
 #ifndef CATENA_VERSION
 #define CATENA_VERSION "0.1.0"
 #endif
 
-/* One line of English for each code of catena/status.h. The compiler warns
- * (-Wswitch) when a code is missing here. */
+/* The text of each code of catena/status.h. The compiler warns (-Wswitch) if a
+ * code is missing here. */
 #define STATUS_LIST(X)                                                         \
     X(CATENA_OK, "success")                                                    \
     X(CATENA_ERR_ARG, "invalid argument")                                      \

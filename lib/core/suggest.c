@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/** Levenshtein distance, one line of the table at a time. */
+/** Levenshtein distance, one row of the table at a time. */
 static size_t edit_distance(const char *name, size_t length, const char *known)
 {
     size_t line[CTN_NAME_BYTES + 1];

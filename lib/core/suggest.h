@@ -3,13 +3,14 @@
 
 #include <stddef.h>
 
-/* Names that people type: which known one they may have meant. */
+/* Suggestions for mistyped names. */
 
-#define CTN_NAME_BYTES 64u /* longer names resemble nothing */
+#define CTN_NAME_BYTES 64u /* longer names match nothing */
 
-/** How far a typed name is from a known one, without regard to case: edits, but
- * at most 1 where it is a part of it (a name of several words typed without one
- * of them). Of a longer one only CTN_NAME_BYTES count. */
+/** The distance of a typed name from a known one, ignoring case: the edit
+ * distance, but at most 1 if it is part of the known name (a name of several
+ * words typed without one of them). Only the first CTN_NAME_BYTES of longer
+ * names count. */
 size_t ctn_name_distance(const char *typed, size_t length, const char *known);
 
 #endif

@@ -38,24 +38,24 @@ enum {
     CTN_CACHED_RUNS = 64
 };
 
-/** Where an arena gets its pages. Called with the arena's mutex held. */
+/** The source of an arena's pages. Called with the arena's mutex held. */
 typedef struct ctn_arena_source {
-    /** Account for [offset, offset + bytes); false: there is no more. */
+    /** Charge [offset, offset + bytes); false: the limit is reached. */
     bool (*take)(void *argument, uint64_t offset, size_t bytes);
-    /** Take pages back; they must read as zero afterwards. False: it could
-     * not be done, nothing has changed. */
+    /** Return pages; they must read as zero afterwards. False: failure,
+     * unchanged. */
     bool (*give)(void *argument, uint64_t offset, size_t bytes);
-    /** Memory is short: keep nothing for later. */
+    /** Whether memory is short, so that no free memory should be kept. */
     bool (*short_of_memory)(void *argument);
     void *argument;
 } ctn_arena_source_t;
 
 typedef struct ctn_arena_params {
     const ctn_log_t *log;
-    unsigned char *base; /* aligned to CTN_ALIGN_MAX, zero, not touched yet */
+    unsigned char *base; /* aligned to CTN_ALIGN_MAX, zero, untouched */
     size_t bytes;        /* whole pages */
     size_t huge_off;     /* from here on huge pages are used; bytes: nowhere */
-    size_t keep_bytes;   /* free memory kept before it is given back */
+    size_t keep_bytes;   /* free memory kept before it is returned */
     bool caches;         /* per-thread caches (about 16 KiB per thread) */
     ctn_arena_source_t source;
 } ctn_arena_params_t;
@@ -63,26 +63,26 @@ typedef struct ctn_arena_params {
 typedef enum ctn_run_kind {
     CTN_RUN_FRESH, /* free, not taken from the source, zero */
     CTN_RUN_FREE,  /* free, taken, with old contents */
-    CTN_RUN_BLOCK, /* one block, of the user or in a cache */
+    CTN_RUN_BLOCK, /* one block, in use or in a cache */
     CTN_RUN_SLAB   /* small blocks of one class */
 } ctn_run_kind_t;
 
-/* The page map points from the first and the last page of a run to it, and
- * from every page of a slab; entries between are NULL. Two free runs of one
- * kind in one zone never touch. */
+/* The page map points from the first and the last page of a run to it, and from
+ * every page of a slab; entries between are NULL. Two adjacent free runs of one
+ * kind in one zone are always merged. */
 typedef struct ctn_run {
-    uint32_t first; /* page */
+    uint32_t first; /* page index */
     uint32_t pages;
     uint8_t kind;
     uint8_t cached;      /* a block in a cache; written without the mutex */
-    uint8_t class_index; /* slabs only, as is all below but the links */
+    uint8_t class_index; /* from here on slabs only, except the links */
     uint8_t owner;       /* slot whose thread takes blocks from it */
     uint32_t blocks;
     uint32_t block_bytes;
     uint32_t reciprocal;  /* of block_bytes, 32 bit fixed point */
     uint32_t free_blocks; /* in free_map */
-    uint8_t *used;        /* per block: 1 in the hands of the user */
-    uint64_t *free_map;   /* per block: 1 neither used nor in a cache */
+    uint8_t *used;        /* per block: 1 if in use */
+    uint64_t *free_map;   /* per block: 1 if neither in use nor in a cache */
     struct ctn_run *next; /* in a bin or in the list of partial slabs */
     struct ctn_run *previous;
 } ctn_run_t;
@@ -116,12 +116,12 @@ typedef struct ctn_cache {
     uint32_t owner; /* its slot's number, from 1 */
     uint32_t runs;
     uint32_t run_pages;
-    int64_t net;      /* bytes handed out less freed, not published yet */
-    int64_t net_peak; /* largest net since it was published */
+    int64_t net; /* bytes allocated less freed since it was last published */
+    int64_t net_peak; /* maximum of net since then */
     uint64_t allocations;
     uint64_t frees;
     ctn_run_t *run[CTN_CACHED_RUNS];  /* oldest first */
-    uint32_t length[CTN_CACHED_RUNS]; /* their pages, close together */
+    uint32_t length[CTN_CACHED_RUNS]; /* their pages, adjacent */
     ctn_stack_t stack[CTN_CLASSES];
     ctn_entry_t entries[];
 } ctn_cache_t;
@@ -149,9 +149,9 @@ typedef struct ctn_arena {
     uint32_t cache_pages; /* runs that one cache may hold */
     size_t taken_pages;
     size_t free_pages; /* of CTN_RUN_FREE runs */
-    int64_t in_use;    /* bytes; what caches have not published is missing */
+    int64_t in_use;    /* bytes; without what caches have not published */
     int64_t peak;
-    uint64_t allocations; /* that went past the caches */
+    uint64_t allocations; /* that bypassed the caches */
     uint64_t frees;
     bool can_empty; /* caches of other threads can be emptied */
     bool full_logged;
@@ -161,22 +161,22 @@ typedef struct ctn_arena {
 
 catena_status_t ctn_arena_init(ctn_arena_t *arena,
                                const ctn_arena_params_t *params);
-/** Forget everything; pages are left to whoever made the region. */
+/** Release the allocator; its creator keeps the pages. */
 void ctn_arena_release(ctn_arena_t *arena);
 void *ctn_arena_alloc(ctn_arena_t *arena, size_t alignment, size_t bytes);
 void *ctn_arena_calloc(ctn_arena_t *arena, size_t alignment, size_t bytes);
 void *ctn_arena_realloc(ctn_arena_t *arena, void *block, size_t bytes);
 void ctn_arena_free(ctn_arena_t *arena, void *block);
-/** Give back all free memory, that of the caches included. */
+/** Return all free memory, including that in caches. */
 void ctn_arena_trim(ctn_arena_t *arena);
-/** Fills all but limit and node_taken. */
+/** Sets all members except limit and node_taken. */
 void ctn_arena_stats(ctn_arena_t *arena, catena_heap_stats_t *stats);
 /** Assert every invariant of the arena; slow. No other thread may be in it. */
 void ctn_arena_check(ctn_arena_t *arena);
 
-/** Add to the bytes in use what no cache counts. The mutex is held. */
+/** Add bytes in use that no cache counts. The mutex is held. */
 void ctn_arena_count(ctn_arena_t *arena, int64_t bytes);
-/** Say once that a block could not be had. The mutex is held. */
+/** Log once that the arena is full. The mutex is held. */
 void ctn_arena_log_full(ctn_arena_t *arena, size_t bytes);
 void ctn_arena_trim_locked(ctn_arena_t *arena);
 
@@ -185,7 +185,7 @@ void ctn_arena_trim_locked(ctn_arena_t *arena);
 unsigned char *ctn_large_alloc(ctn_arena_t *arena, size_t alignment,
                                size_t bytes, bool zero);
 void ctn_large_free(ctn_arena_t *arena, ctn_run_t *run);
-/** In place; false: it cannot be done, nothing has changed. */
+/** In place; false: impossible, unchanged. */
 bool ctn_large_resize(ctn_arena_t *arena, ctn_run_t *run, uint32_t pages);
 
 /* --- runs.c; the mutex is held --- */
@@ -194,20 +194,20 @@ typedef struct ctn_run_request {
     uint32_t pages;
     uint32_t align_pages; /* power of two */
     bool huge;            /* from the zone of huge pages, if there is one */
-    bool fresh;           /* rather take new pages than reuse */
+    bool fresh;           /* prefer fresh pages */
 } ctn_run_request_t;
 
 bool ctn_runs_init(ctn_arena_t *arena);
 void ctn_runs_release(ctn_arena_t *arena);
-/** A run of kind CTN_RUN_BLOCK; *fresh tells whether its pages are zero. */
+/** A run of kind CTN_RUN_BLOCK; *fresh: whether its pages are zero. */
 ctn_run_t *ctn_runs_take(ctn_arena_t *arena, const ctn_run_request_t *request,
                          bool *fresh);
-/** Free a used run. Gives memory back if too much is kept. */
+/** Free a run in use. Returns memory if too much is kept. */
 void ctn_runs_put(ctn_arena_t *arena, ctn_run_t *run);
-/** Make a block's run longer, in place; false: the pages behind are used. */
+/** Extend a block's run in place; false: the pages behind it are in use. */
 bool ctn_runs_grow(ctn_arena_t *arena, ctn_run_t *run, uint32_t pages);
 void ctn_runs_shrink(ctn_arena_t *arena, ctn_run_t *run, uint32_t pages);
-/** Give free pages back until at most `keep` are left. */
+/** Return free pages until at most `keep` are left. */
 void ctn_runs_give_back(ctn_arena_t *arena, size_t keep);
 /** Point the map entries of all pages between the ends to `target`. */
 void ctn_runs_map_inside(ctn_arena_t *arena, const ctn_run_t *run,
@@ -220,16 +220,16 @@ extern const uint16_t ctn_class_bytes[CTN_CLASSES];
 
 typedef struct ctn_slab_request {
     unsigned class_index;
-    unsigned owner; /* of the cache that they are for */
+    unsigned owner; /* of the cache that they go to */
     unsigned want;
 } ctn_slab_request_t;
 
-/** Up to `want` free blocks of a class, at least one if there is memory.
- * @return how many */
+/** Take up to `want` free blocks of a class, at least one if there is memory.
+ * @return their number */
 unsigned ctn_slabs_take(ctn_arena_t *arena, const ctn_slab_request_t *request,
                         ctn_entry_t *entries);
 void ctn_slabs_put(ctn_arena_t *arena, const ctn_entry_t *entry);
-/** Free slabs without blocks, which are kept until memory is short. */
+/** Free the empty slabs, which are kept until memory is short. */
 void ctn_slabs_trim(ctn_arena_t *arena);
 void ctn_slab_check(const ctn_arena_t *arena, const ctn_run_t *slab);
 
@@ -239,21 +239,21 @@ bool ctn_caches_init(ctn_arena_t *arena);
 void ctn_caches_release(ctn_arena_t *arena);
 /** The cache of the calling thread, made if necessary; NULL: none. */
 ctn_cache_t *ctn_cache_claim(ctn_arena_t *arena);
-/** Empty the cache of one thread into slabs and runs. */
+/** Return the contents of one thread's cache to slabs and runs. */
 void ctn_cache_empty(ctn_arena_t *arena, ctn_cache_t *cache);
-/** Empty all caches, also those that other threads are about to use. */
+/** Empty all caches, including those of other threads. */
 void ctn_caches_empty(ctn_arena_t *arena);
 /** Free the oldest runs until `keep` pages and half of the runs are left. */
 void ctn_cache_spill_runs(ctn_arena_t *arena, ctn_cache_t *cache,
                           uint32_t keep);
-/** Make room: put the older half of a stack back. */
+/** Return the older half of a full stack. */
 void ctn_cache_spill(ctn_arena_t *arena, ctn_stack_t *stack);
 /** The slot of a thread; needs no mutex. NULL: none, or being emptied. */
 ctn_cache_slot_t *ctn_cache_slot_find(ctn_cache_slot_t *slots, uintptr_t self);
 /** Add what the cache counted to the arena's in_use and peak. */
 void ctn_cache_publish(ctn_arena_t *arena, ctn_cache_t *cache);
 
-/* --- inline: what the fast way of alloc and free needs --- */
+/* --- inline: the fast paths of alloc and free --- */
 
 static inline unsigned ctn_class_of(size_t bytes)
 {
@@ -278,8 +278,8 @@ static inline unsigned char *ctn_run_start(const ctn_arena_t *arena,
     return arena->base + ((size_t)run->first << CTN_PAGE_SHIFT);
 }
 
-/* Relaxed: whoever asks about a block got the block from a thread that had
- * the run before, with whatever ordering that took. */
+/* Relaxed: the thread that asks about a block got it from a thread that had the
+ * run before, and that transfer ordered their accesses. */
 static inline ctn_run_t *ctn_map_get(const ctn_arena_t *arena, size_t page)
 {
     return __atomic_load_n(&arena->map[page], __ATOMIC_RELAXED);
@@ -290,7 +290,7 @@ static inline void ctn_map_set(ctn_arena_t *arena, size_t page, ctn_run_t *run)
     __atomic_store_n(&arena->map[page], run, __ATOMIC_RELAXED);
 }
 
-/* Cheap, and different for all threads that live at the same time. */
+/* Cheap, and different for all live threads. */
 static inline uintptr_t ctn_thread_self(void)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -307,7 +307,7 @@ static inline unsigned ctn_cache_slot_first(uintptr_t self)
 
 _Static_assert(CTN_CACHE_SLOTS == 1 << (64 - 58), "a slot number is 6 bits");
 
-/** Begin to use the own cache; NULL: take the mutex and claim it. */
+/** Enter the own cache; NULL: take the mutex and claim it. */
 static inline ctn_cache_t *ctn_cache_enter(ctn_arena_t *arena)
 {
     if (arena->slots == NULL) {
@@ -324,8 +324,8 @@ static inline ctn_cache_t *ctn_cache_enter(ctn_arena_t *arena)
     }
     ctn_cache_t *cache = slot->cache;
     __atomic_store_n(&cache->busy, 1, __ATOMIC_RELAXED);
-    /* Whoever empties the cache takes `owner` away, then makes every thread
-     * of the process pass a full barrier, then looks at `busy`. */
+    /* A thread that empties the cache clears `owner`, then makes every thread
+     * of the process pass a full barrier, then reads `busy`. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (__builtin_expect(
             __atomic_load_n(&slot->owner, __ATOMIC_ACQUIRE) != self, 0)) {
@@ -335,7 +335,7 @@ static inline ctn_cache_t *ctn_cache_enter(ctn_arena_t *arena)
     return cache;
 }
 
-/** End of use. To be called before the mutex is taken. */
+/** Leave the cache. Call it before the mutex is taken. */
 static inline void ctn_cache_leave(ctn_cache_t *cache)
 {
     __atomic_store_n(&cache->busy, 0, __ATOMIC_RELEASE);

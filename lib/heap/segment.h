@@ -4,7 +4,7 @@
 #include "heap/arena.h"
 #include "heap/heap.h"
 
-/* What a heap is made from. Private to lib/heap and its tests. */
+/* Internals of the heap, for lib/heap and its tests. */
 
 _Static_assert(CTN_HEAP_HEADER_BYTES == CTN_HUGE_BYTES,
                "arenas are aligned to huge pages");
@@ -18,11 +18,11 @@ enum {
 typedef enum ctn_segment_kind {
     CTN_SEGMENT_MEMFD, /* reached through /proc, vanishes with its last user */
     CTN_SEGMENT_SHM,   /* a name in /dev/shm until ctn_heap_attached */
-    CTN_SEGMENT_GIVEN  /* private memory that somebody else keeps */
+    CTN_SEGMENT_GIVEN  /* private memory of the caller */
 } ctn_segment_kind_t;
 
-/* The first page of the segment. The id tells a segment from another that
- * happens to have got the same process and descriptor number. */
+/* The first page of the segment. The id distinguishes a segment from another
+ * one with the same process and descriptor number. */
 typedef struct ctn_segment_header {
     char magic[8];
     uint32_t version;
@@ -40,7 +40,7 @@ _Static_assert(offsetof(ctn_segment_header_t, doorbells) == 128 &&
                "all ranks of a node agree on the header");
 
 struct ctn_heap {
-    unsigned char *own; /* our arena, and all that _contains reads */
+    unsigned char *own; /* own arena, and all that _contains reads */
     size_t own_bytes;   /* the same for all ranks */
     size_t limit;       /* of the node */
     ctn_arena_t arena;
@@ -55,12 +55,12 @@ struct ctn_heap {
     char path[CTN_HEAP_NAME_BYTES]; /* to be unlinked, or empty */
 };
 
-/** Unmap and forget the segment, in whatever state of construction. */
+/** Unmap and free the segment, in any state of construction. */
 void ctn_heap_delete(ctn_heap_t *heap);
 
 /* --- heap.c --- */
 
-/** The segment is mapped: make the allocator of our arena. */
+/** The segment is mapped: make the allocator of the own arena. */
 catena_status_t ctn_heap_start(ctn_heap_t *heap,
                                const ctn_heap_params_t *params);
 
@@ -85,7 +85,7 @@ size_t ctn_memory_usable(void);
  * @return SIZE_MAX if there is none */
 size_t ctn_cgroup_limit(const char *root, const char *group, const char *file);
 
-/** Whether the system gives shared memory huge pages to those who ask. */
+/** Whether the system gives shared memory huge pages on request. */
 bool ctn_huge_pages_allowed(void);
 
 #endif

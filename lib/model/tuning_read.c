@@ -204,8 +204,8 @@ static void list_keys(ctn_collective_t collective, char *text, size_t bytes)
 }
 
 /** What was found in place of what was expected; returns ERR_ARG. */
-static catena_status_t complain(const reading_t *reading, const char *key,
-                                const char *expected, const json_t *value)
+static catena_status_t report_found(const reading_t *reading, const char *key,
+                                    const char *expected, const json_t *value)
 {
     char *found = value != NULL
                       ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY)
@@ -238,8 +238,9 @@ static catena_status_t read_key(const reading_t *reading, const char *name,
             return CATENA_OK;
         }
         list_algorithms(collective, names, sizeof(names));
-        return complain(reading, name,
-                        key->expected != NULL ? key->expected : names, value);
+        return report_found(reading, name,
+                            key->expected != NULL ? key->expected : names,
+                            value);
     }
     list_keys(collective, names, sizeof(names));
     ctn_error(reading->log,
@@ -255,8 +256,9 @@ static catena_status_t read_rule(const reading_t *reading, json_t *value,
     const char *name;
     json_t *inner;
     if (!json_is_object(value)) {
-        return complain(reading, "",
-                        "an object such as {\"algorithm\": \"direct\"}", value);
+        return report_found(reading, "",
+                            "an object such as {\"algorithm\": \"direct\"}",
+                            value);
     }
     *rule = ctn_rule_anywhere;
     rule->tuning = reading->tuning->name;
@@ -283,7 +285,7 @@ static catena_status_t read_list(reading_t *reading, json_t *value)
         return CATENA_OK;
     }
     if (!json_is_array(value)) {
-        return complain(reading, name, "a list of rules", value);
+        return report_found(reading, name, "a list of rules", value);
     }
     list->rule = calloc(count > 0 ? count : 1, sizeof(*list->rule));
     if (list->rule == NULL) {
@@ -308,7 +310,7 @@ static catena_status_t read_head(const reading_t *reading, json_t *root)
     const char *name;
     json_t *ignored;
     if (!json_is_object(root)) {
-        return complain(reading, "", "an object", root);
+        return report_found(reading, "", "an object", root);
     }
     json_object_foreach(root, name, ignored)
     {
@@ -325,11 +327,12 @@ static catena_status_t read_head(const reading_t *reading, json_t *root)
     for (size_t i = 0; i < 2; i++) {
         json_t *value = json_object_get(root, texts[i]);
         if (json_string_length(value) == 0) {
-            return complain(reading, texts[i],
-                            i == 0 ? "a text"
-                                   : "a text that says how and where it was "
-                                     "measured",
-                            value);
+            return report_found(reading, texts[i],
+                                i == 0
+                                    ? "a text"
+                                    : "a text that says how and where it was "
+                                      "measured",
+                                value);
         }
     }
     snprintf(reading->tuning->name, sizeof(reading->tuning->name), "%s",

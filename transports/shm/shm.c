@@ -66,7 +66,7 @@ static int shm_progress(ctn_transport_t *transport)
     return 0;
 }
 
-/** Nothing but the descriptor can wake it. */
+/** Only the descriptor wakes it. */
 static bool shm_sleep(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
 {
     (void)transport;

@@ -1,5 +1,4 @@
-/* The engine: events in order of time, and ranks that run when one reaches
- * them. */
+/* The engine: events in the order of time. An event may let a rank run. */
 
 #include "transports/sim/engine.h"
 
@@ -9,7 +8,7 @@
 
 /* ---- events ---- */
 
-/* A slab is about 2 MiB: a huge page, when there are many events. */
+/* A slab is about 2 MiB: a huge page, if there are many events. */
 enum { SLAB_EVENTS = 8000, FIRST_EVENTS = 500 };
 
 typedef struct sim_slab {
@@ -18,8 +17,8 @@ typedef struct sim_slab {
     sim_event_t event[];
 } sim_slab_t;
 
-/** The run ends with `status`; who runs does not go on. */
-static void break_off(ctn_sim_t *sim, catena_status_t status)
+/** End the run with `status`; the running rank does not continue. */
+static void end_run(ctn_sim_t *sim, catena_status_t status)
 {
     sim->broken = status;
     sim->aborted = true;
@@ -34,7 +33,7 @@ void sim_no_memory(ctn_sim_t *sim)
         ctn_error(sim->log, "simulator: no memory for more events; make the "
                             "job smaller");
     }
-    break_off(sim, CATENA_ERR_NO_MEMORY);
+    end_run(sim, CATENA_ERR_NO_MEMORY);
 }
 
 static void too_long(ctn_sim_t *sim, double ps, double most_ps)
@@ -45,7 +44,7 @@ static void too_long(ctn_sim_t *sim, double ps, double most_ps)
                   "most %g s (look at delays and at what ranks compute)",
                   (double)sim->now * 1e-6, ps * 1e-12, most_ps * 1e-12);
     }
-    break_off(sim, CATENA_ERR_ARG);
+    end_run(sim, CATENA_ERR_ARG);
 }
 
 uint64_t sim_ps(ctn_sim_t *sim, double ps)
@@ -80,8 +79,8 @@ sim_event_t *sim_event(ctn_sim_t *sim, sim_kind_t kind, uint32_t target)
 {
     if (sim->free_events == NULL && !more_events(sim)) {
         sim_no_memory(sim);
-        /* Only the engine itself gets here, between two events; the loop
-         * ends before this one is looked at. */
+        /* Only the engine itself gets here, between two events. The loop ends
+         * before it reads this one. */
         static const sim_event_t none = {0};
         sim->spare = none;
         return &sim->spare;
@@ -114,7 +113,7 @@ void sim_push(ctn_sim_t *sim, uint64_t time, sim_event_t *event)
     }
 }
 
-/* ---- chance ---- */
+/* ---- random numbers ---- */
 
 /** splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
  * generators, 2014). */
@@ -163,8 +162,8 @@ void sim_catch_up(ctn_sim_rank_t *rank)
     sim_suspend(rank, SIM_BLOCKED);
 }
 
-/** A rank whose stack ran over has written into another's: nothing can be
- * trusted any more. */
+/** A rank whose stack overflowed has overwritten another one's: the state is
+ * invalid. */
 static void check_stack(ctn_sim_t *sim, const ctn_sim_rank_t *rank)
 {
     const unsigned char *at = rank->fiber.stack_pointer;
@@ -211,9 +210,9 @@ void sim_notify(ctn_sim_t *sim, ctn_sim_rank_t *rank)
     }
 }
 
-/* ---- the end of a rank, and of all ---- */
+/* ---- termination ---- */
 
-/** All ranks that are left hear that the job is lost. */
+/** Notify all remaining ranks that the job has failed. */
 static void abandon(ctn_sim_t *sim, catena_status_t status)
 {
     for (uint32_t r = 0; r < sim->ranks && !sim->aborted; r++) {
@@ -247,10 +246,10 @@ static void kill_rank(ctn_sim_t *sim)
     sim->status = CATENA_ERR_PEER;
     rank->killed = true;
     sim_abandon(rank, CATENA_ERR_PEER);
-    sim_notify(sim, rank); /* its program ends by the error */
+    sim_notify(sim, rank); /* its program ends with the error */
 }
 
-/** Wake all that wait. */
+/** Wake all waiting ranks. */
 static void wake_stalled(ctn_sim_t *sim)
 {
     sim->stalls++;
@@ -262,9 +261,8 @@ static void wake_stalled(ctn_sim_t *sim)
     }
 }
 
-/** Nothing will happen any more, and yet ranks wait. That is what a long wait
- * is here, so they look once more what may be wrong. Once told, they end with
- * an error; if they do not, the run is broken off. */
+/** There are no more events, but ranks wait: the simulator's form of a long
+ * wait. Let the ranks check their peers; after MAX_STALLS times end the run. */
 static bool all_stuck(ctn_sim_t *sim)
 {
     enum { MAX_STALLS = 4 };
@@ -304,7 +302,7 @@ static void handle(ctn_sim_t *sim, sim_event_t *event)
         }
         break;
     case SIM_HEAD:
-        sim_head(sim, event); /* the same event goes on as ARRIVE */
+        sim_head(sim, event); /* the same event continues as ARRIVE */
         return;
     case SIM_ARRIVE:
         sim_arrive(sim, event);
@@ -325,9 +323,8 @@ static void handle(ctn_sim_t *sim, sim_event_t *event)
     sim_recycle(sim, event);
 }
 
-/** With many ranks hardly anything is in a cache when its event comes. Fetch
- * it step by step: the event, then its rank, then the rank's stack and what
- * the event writes. */
+/** With many ranks the data of an event are rarely in a cache. Prefetch them in
+ * steps: the event, its rank, the rank's stack and what the event writes. */
 static void look_ahead(const ctn_sim_t *sim)
 {
     enum { EVENT = 12, RANK = 7, STACK = 3 };
@@ -362,7 +359,7 @@ catena_status_t ctn_sim_go(ctn_sim_t *sim,
     sim->program = program;
     sim->argument = argument;
     for (uint32_t r = 0; r < sim->ranks; r++) {
-        size_t color = r % 16 * 64; /* stacks should not share cache sets */
+        size_t color = r % 16 * 64; /* stacks in different cache sets */
         ctn_fiber_make(&sim->rank[r].fiber,
                        sim->stacks + ((size_t)r + 1) * sim->stack_bytes,
                        sim->stack_bytes - color, run_rank, &sim->rank[r]);

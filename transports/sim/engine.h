@@ -5,27 +5,27 @@
 #include "transports/sim/queue.h"
 #include "transports/sim/sim.h"
 
-/* What the files of the simulator share. Times are picoseconds: with bytes at
- * some 0.1 ns each, nanoseconds would round too much.
+/* Declarations that the files of the simulator share. Times are in picoseconds:
+ * a byte takes some 0.1 ns, so nanoseconds would round too much.
  *
- * A rank that runs has a clock of its own, at or ahead of the time of the
- * event that woke it: short work only moves the clock, and what the rank sends
- * departs by it. Nothing that happens later than the event is ever seen by it,
- * so that causes precede effects; memory may be written ahead of time, because
- * only words say that it may be read. Long copies, which compete for memory
- * with other copies, block the rank and end by an event. */
+ * A running rank has a clock of its own, at or ahead of the time of the event
+ * that woke it: short work only advances the clock, and messages depart at its
+ * time. A rank never sees anything later than the event, so causes precede
+ * effects. Memory may be written ahead of time, because only flags say that it
+ * may be read. Long copies, which compete for memory with other copies, block
+ * the rank and end with an event. */
 
 enum { PS = 1000 }; /* picoseconds in a nanosecond */
-/* What anything may take, 11 days, and all of it together: some of these added
- * are no overflow. */
+/* The longest duration of anything, 11 days, and of a whole run; sums of a few
+ * of these do not overflow. */
 #define SIM_LONGEST_PS (CTN_SIM_LONGEST_S * 1e12)
 #define SIM_LATEST_PS (UINT64_C(1) << 63)
-enum { SIM_ENDS = 64 }; /* copies that end together, at a time */
+enum { SIM_ENDS = 64 }; /* copies that end at once */
 
 typedef enum sim_state {
     SIM_READY,    /* an event to run it is queued */
-    SIM_SLEEPING, /* waits for something to reach it, or a time */
-    SIM_BLOCKED,  /* works; ends by an event of its own */
+    SIM_SLEEPING, /* until an event reaches it, or a time */
+    SIM_BLOCKED,  /* works; an event of its own ends that */
     SIM_RUNNING,
     SIM_ENDED
 } sim_state_t;
@@ -36,20 +36,20 @@ typedef struct sim_flush {
 } sim_flush_t;
 
 struct catena_sim_rank {
-    /* What every event of a rank touches, in one line. */
+    /* Touched by every event of a rank, in one cache line. */
     _Alignas(64) ctn_transport_t base;
     ctn_fiber_t fiber;
-    uint64_t clock; /* until then its core is busy */
+    uint64_t clock; /* its core is busy until then */
     uint8_t state;
-    bool notified; /* something came while it did not sleep */
+    bool notified; /* an event came while it did not sleep */
     bool killed;
-    bool stalls;    /* it is woken because nothing happens any more */
-    int32_t status; /* what its progress reports */
-    /* And what it touches when it sends. */
+    bool stalls;    /* woken because there are no more events */
+    int32_t status; /* of its progress */
+    /* Touched also by sends. */
     uint64_t endpoint_free; /* its endpoint takes one message at a time */
     uint64_t last_store;    /* its stores become visible in order */
-    uint64_t random;        /* of its own: draws do not depend on others */
-    uint64_t sleeps;        /* tells a sleep from an earlier one */
+    uint64_t random;        /* its own, so draws do not depend on others */
+    uint64_t sleeps;        /* distinguishes a sleep from an earlier one */
     ctn_sim_t *sim;
     unsigned char *arena;
     uint32_t rank;
@@ -57,15 +57,16 @@ struct catena_sim_rank {
     uint32_t local;
     uint32_t core;
     uint32_t domain;
-    ctn_endpoint_t endpoint; /* how the others reach it */
+    ctn_endpoint_t endpoint; /* to this rank */
     sim_flush_t *flushes;
     catena_sim_stats_t stats;
 };
 
-/** Copies within a NUMA domain share its bandwidth: while n run, each goes on
- * at 1 / slowdown(n) of its speed alone. `served` is the work that each copy
- * has got since the domain was made, so a copy ends when it reaches what it
- * was then plus the copy's work: the least of these is next. */
+/** Copies within a NUMA domain share its bandwidth: each of n concurrent copies
+ * runs at 1 / slowdown(n) of its speed alone. `served` is the work that each
+ * copy has received since the domain was made. A copy ends when `served`
+ * reaches its value at the start plus the copy's work, so the copy with the
+ * least `end` is next. */
 typedef struct sim_copy {
     double end; /* of `served` */
     uint32_t rank;
@@ -81,7 +82,7 @@ typedef struct sim_domain {
 
 typedef struct sim_core {
     uint64_t free;
-    uint32_t last; /* rank that had it */
+    uint32_t last; /* its last rank */
 } sim_core_t;
 
 typedef struct sim_node {
@@ -92,36 +93,36 @@ typedef struct sim_node {
 } sim_node_t;
 
 typedef enum sim_kind {
-    SIM_RUN,    /* a rank goes on, whatever it waits for */
+    SIM_RUN,    /* a rank continues, whatever it waits for */
     SIM_TIMER,  /* a rank's sleep is over */
     SIM_SENT,   /* a source is free again */
     SIM_HEAD,   /* a message's first byte reaches the receiving port */
-    SIM_ARRIVE, /* its last byte is there, and its word with it */
-    SIM_STORE,  /* a word becomes visible on the node */
+    SIM_ARRIVE, /* its last byte and its flag have arrived */
+    SIM_STORE,  /* a flag becomes visible on the node */
     SIM_COPIED, /* the next copy of a domain ends */
-    SIM_ABORT   /* all ranks hear that one is gone, or cannot go on */
+    SIM_ABORT   /* all ranks learn that one died or aborted */
 } sim_kind_t;
 
-/* Millions of events are under way in a large job, each touched a few times
- * with long pauses between: what most of them need lies in the first line, and
- * small data behind the rest. */
+/* A large job has millions of pending events, each touched a few times at long
+ * intervals: the first cache line holds what most of them need, and small data
+ * follow the rest. */
 typedef struct sim_event {
     uint8_t kind;
-    bool to_node;    /* STORE: every rank of the node reads the word */
+    bool to_node;    /* STORE: all ranks of the node read the word */
     bool carried;    /* the data is in `small` */
     uint32_t port;   /* HEAD: of the target's node */
     uint32_t node;   /* HEAD: the target's */
     uint32_t source; /* ranks; COPIED: target is the domain */
     uint32_t target;
     uint64_t *word;
-    uint64_t value; /* NOTICE: what they fail with, negated */
+    uint64_t value; /* ABORT: the status, negated */
     unsigned char *to;
     size_t bytes;
     struct sim_event *next;
-    /* The second line: large data, and kinds that are few. */
+    /* The second cache line: large data, and rare kinds. */
     uint64_t *pending;
     const unsigned char *from;
-    unsigned char *held;     /* what `from` held when the source became free */
+    unsigned char *held;     /* copy of `from` when the source became free */
     struct sim_event *other; /* SENT: the message whose source it frees */
     uint64_t number;         /* TIMER: sleep; COPIED: generation */
     _Alignas(64) unsigned char small[CTN_INJECT_BYTES];
@@ -142,8 +143,8 @@ struct ctn_sim {
     uint64_t *receive_port;
     sim_domain_t *domain; /* [node][domain] */
     sim_copy_t *copies;
-    sim_core_t *core; /* shared_cores; NULL: each rank has its own */
-    uint64_t *pair;   /* latest arrival of pairs, hashed; NULL: not needed */
+    sim_core_t *core;      /* shared_cores; NULL: each rank has its own */
+    uint64_t *pair;        /* latest arrival per pair, hashed; NULL: unused */
     unsigned char *memory; /* heaps: [node] header and arenas */
     size_t memory_bytes;
     size_t node_bytes;
@@ -153,50 +154,51 @@ struct ctn_sim {
     size_t stack_bytes;
     ctn_queue_t queue;
     sim_event_t *free_events;
-    char text[160];    /* what it is, for people */
-    sim_event_t spare; /* when there is no memory */
+    char text[160];    /* description for the user */
+    sim_event_t spare; /* used when there is no memory */
     struct sim_slab *slabs;
     ctn_fiber_t main;
     ctn_sim_rank_t *running;
     uint64_t now;
-    uint64_t order;  /* of the next event of the same time */
-    uint64_t random; /* for orders */
+    uint64_t order;  /* of the next event at the same time */
+    uint64_t random; /* for random orders */
     uint64_t events;
     uint64_t last_end;
     uint32_t ended;
-    uint32_t stalls; /* times that all were woken since something happened */
-    catena_status_t broken; /* why the run had to end, if it had */
+    uint32_t stalls;        /* times that all were woken since the last event */
+    catena_status_t broken; /* why the run was ended */
     bool aborted;
     int abort_code;
     catena_status_t status;
     void (*program)(ctn_sim_rank_t *rank, void *argument);
     void *argument;
     uint64_t numbers;  /* messages so far */
-    void *common;      /* what the ranks have made of it */
-    uint32_t flushing; /* flushes under way */
+    void *common;      /* set by the ranks */
+    uint32_t flushing; /* under way */
 };
 
 /* engine.c */
 sim_event_t *sim_event(ctn_sim_t *sim, sim_kind_t kind, uint32_t target);
-/** Without memory for what is under way nothing can go on: the run ends. */
+/** No memory for pending events: end the run. */
 void sim_no_memory(ctn_sim_t *sim);
 void sim_push(ctn_sim_t *sim, uint64_t time, sim_event_t *event);
 void sim_recycle(ctn_sim_t *sim, sim_event_t *event);
 void sim_release_events(ctn_sim_t *sim);
-/** Something reached the rank: it looks at its words now, or when it can. */
+/** An event reached the rank: it polls now, or when it can. */
 void sim_notify(ctn_sim_t *sim, ctn_sim_rank_t *rank);
-/** Let the rank go on at the present time. */
+/** Resume the rank now. */
 void sim_resume(ctn_sim_t *sim, ctn_sim_rank_t *rank);
-/** Let it go on at `time`. */
+/** Resume it at `time`. */
 void sim_run_at(ctn_sim_t *sim, ctn_sim_rank_t *rank, uint64_t time);
-/** The rank fails with `status`, and a millisecond later all others do. */
+/** The rank fails with `status`, and all other ranks fail a millisecond later.
+ */
 void sim_abandon(ctn_sim_rank_t *rank, catena_status_t status);
 /** From within a fiber: stop until resumed. */
 void sim_suspend(ctn_sim_rank_t *rank, sim_state_t state);
-/** From within a fiber: let the others go on until this rank's clock. */
+/** From within a fiber: let the other ranks run until this rank's clock. */
 void sim_catch_up(ctn_sim_rank_t *rank);
-/** The same when it is far ahead: a rank that works without ever waiting must
- * not keep the others from going on. */
+/** The same if it is far ahead: a rank that works without waiting must not
+ * block the others. */
 static inline void sim_stay_close(ctn_sim_rank_t *rank)
 {
     const uint64_t ahead_ps = UINT64_C(20000000); /* 20 us */
@@ -205,37 +207,37 @@ static inline void sim_stay_close(ctn_sim_rank_t *rank)
     }
 }
 uint64_t sim_random(uint64_t *state);
-/** `ps` as a whole number; with too many the run ends. */
+/** `ps` as an integer; if it is too large the run ends. */
 uint64_t sim_ps(ctn_sim_t *sim, double ps);
-/** `ps`, longer by the jitter that the rank draws. */
+/** `ps` plus random jitter of the rank. */
 uint64_t sim_jitter(ctn_sim_rank_t *rank, double ps);
 
 /* sim.c */
-/** Sparse memory of the process; `dense`: in huge pages where possible. NULL:
- * no addresses. */
+/** Sparse memory of the process; `dense`: in huge pages if possible. NULL: no
+ * address space. */
 void *sim_reserve(size_t bytes, bool dense);
 
 /* network.c */
 catena_status_t sim_network_create(ctn_sim_t *sim);
 void sim_network_release(ctn_sim_t *sim);
-/** Where data are to come after their word: an event of the same kind takes the
+/** Let data arrive after their flag: another event of the same kind takes the
  * word of `message` at `time`.
- * @param ps about how much later data come
- * @return when `message` comes, with what it still has */
+ * @param ps mean delay of the data
+ * @return when `message` arrives, with its data */
 uint64_t sim_leave_data(ctn_sim_t *sim, sim_event_t *message, uint64_t time,
                         double ps);
-/** A message departs; source, target and what to write are filled in. */
+/** Send a message; source, target and data are filled in. */
 void sim_send(ctn_sim_rank_t *rank, sim_event_t *message);
 void sim_head(ctn_sim_t *sim, sim_event_t *message);
 void sim_arrive(ctn_sim_t *sim, sim_event_t *message);
-/** One thing less that the rank has sent or stored is under way. */
+/** A message or store of the rank is complete. */
 void sim_delivered(ctn_sim_t *sim, ctn_sim_rank_t *source);
 void sim_sent(ctn_sim_t *sim, sim_event_t *event);
-/** Take the data along, write it, or leave it for later. */
+/** Copy the data to the event, write them, or leave them for later. */
 void sim_take_data(const ctn_sim_t *sim, sim_event_t *message);
-/** Keep what the source holds now, to be written later. */
+/** Save the contents of the source, to be written later. */
 void sim_hold(ctn_sim_t *sim, sim_event_t *message);
-/** Write data and word into the target's memory. */
+/** Write data and flag to the target's memory. */
 void sim_write(sim_event_t *message);
 
 /* node.c */
@@ -243,10 +245,10 @@ catena_status_t sim_node_create(ctn_sim_t *sim);
 void sim_node_release(ctn_sim_t *sim);
 void sim_work(ctn_sim_rank_t *rank, ctn_work_t work, size_t n);
 void sim_copied(ctn_sim_t *sim, sim_event_t *event);
-/** A word, with what it announces, becomes visible after a signal's time. */
+/** A flag, with its data, becomes visible after the signal latency. */
 void sim_store(ctn_sim_rank_t *rank, sim_event_t *store);
 void sim_stored(ctn_sim_t *sim, sim_event_t *store);
-/** Take the core; false: it is not free, the rank runs when it is. */
+/** Take the core; false: it is busy, and the rank runs when it is free. */
 bool sim_take_core(ctn_sim_t *sim, ctn_sim_rank_t *rank);
 void sim_leave_core(ctn_sim_t *sim, ctn_sim_rank_t *rank);
 

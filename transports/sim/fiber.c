@@ -7,11 +7,11 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-/* A function whose frame is larger than this may step over it. */
+/* A function with a larger frame may skip this range. */
 enum { LAST_WORDS = 128 };
 
-/* ctn_fiber_swap(&save, load): push what must be kept, store the stack
- * pointer, load the other, pop, return there. */
+/* ctn_fiber_swap(&save, load): push the preserved registers, store the stack
+ * pointer, load the other one, pop, and return there. */
 void ctn_fiber_swap(void **save, void *load);
 void ctn_fiber_start(void);
 

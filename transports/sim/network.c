@@ -15,15 +15,15 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/** What the network carries of a message: its bytes and its word. */
+/** The bytes of a message and its flag on the network. */
 static size_t wire_bytes(const sim_event_t *message)
 {
     return message->bytes + sizeof(uint64_t);
 }
 
-/** When a message that is ready at `time` gets its share of the bandwidth that
- * all ports of a node have together. It takes the share even while its port is
- * not free, and others may go before it on other ports. */
+/** When a message that is ready at `time` gets its share of the bandwidth of
+ * all ports of a node together. It takes the share even while its port is busy,
+ * and other messages may overtake it on other ports. */
 static uint64_t on_wire(ctn_sim_t *sim, uint64_t *wire, uint64_t time,
                         size_t bytes)
 {
@@ -48,8 +48,8 @@ static uint64_t *first_free(uint64_t *port, uint32_t count)
 
 enum { PAIRS = 1 << 18 };
 
-/** Where delays are drawn at random, the words of a pair must be kept in
- * order. Pairs that fall together are kept in order, too, which is allowed. */
+/** With random delays the flags of a pair must stay in order. Hash collisions
+ * keep other pairs in order, too, which is allowed. */
 static uint64_t in_order(ctn_sim_t *sim, const sim_event_t *message,
                          uint64_t arrival)
 {
@@ -89,10 +89,10 @@ static uint64_t chance_latency(ctn_sim_rank_t *rank, sim_event_t *message)
 
 /* ---- data ---- */
 
-/** Small data travels in the event. Large data usually goes to its place at
- * once: nobody looks before the word says so. To find those who do, it can be
- * held back until the word; and taken only when its source becomes free, to
- * find those who reuse it before. */
+/** Small data travel in the event. Large data are usually written at once: no
+ * rank reads them before the flag. To find ranks that do, they can be held back
+ * until the flag; to find ranks that reuse a source too early, they can be read
+ * only when the source becomes free. */
 void sim_take_data(const ctn_sim_t *sim, sim_event_t *message)
 {
     bool small = message->bytes <= CTN_INJECT_BYTES;
@@ -153,7 +153,7 @@ uint64_t sim_leave_data(ctn_sim_t *sim, sim_event_t *message, uint64_t time,
     return time + sim_ps(sim, ps * (double)(sim_random(&sim->random) % 64) / 8);
 }
 
-/** A rank that failed frees what it had not sent yet, and so never will. */
+/** A failed rank frees the sources of unsent data, which are never sent. */
 static void lose_data(const ctn_sim_t *sim, sim_event_t *message)
 {
     const ctn_sim_rank_t *source = &sim->rank[message->source];
@@ -246,7 +246,7 @@ void sim_arrive(ctn_sim_t *sim, sim_event_t *message)
 {
     ctn_sim_rank_t *target = &sim->rank[message->target];
     if (message->other != NULL) {
-        message->other->other = NULL; /* its source is not free yet */
+        message->other->other = NULL; /* its source is still in use */
     }
     sim_delivered(sim, &sim->rank[message->source]);
     if (target->killed || target->state == SIM_ENDED) {
@@ -272,7 +272,7 @@ void sim_sent(ctn_sim_t *sim, sim_event_t *event)
     if (event->to != NULL && rank->state != SIM_ENDED) { /* a get */
         memcpy(event->to, event->from, event->bytes);
     }
-    /* An operation that failed has left; its counter is gone. */
+    /* The operation has failed, and its counter is freed. */
     if (rank->status != CATENA_OK || rank->state == SIM_ENDED) {
         return;
     }

@@ -1,5 +1,5 @@
-/* On a node: work on cores, copies that share a domain's bandwidth, words
- * that other cores see. */
+/* The node: work on cores, copies that share a domain's bandwidth, flags that
+ * other cores see. */
 
 #include <stdlib.h>
 
@@ -7,12 +7,11 @@
 
 /* ---- copies ---- */
 
-/* Shorter ones only move the clock: an event each would cost more than it
- * tells. They are charged for the company that they find, and are no company
- * to others. */
+/* Shorter copies only advance the clock: an event each would cost too much.
+ * They are slowed down by concurrent long copies but do not slow those down. */
 static const double LONG_COPY_PS = 500 * PS;
 
-/** How much longer a copy takes in company; tau-Lop (Rico-Gallego,
+/** The slowdown of a copy by concurrent copies; tau-Lop (Rico-Gallego,
  * Diaz-Martin: tau-Lop, Parallel Computing 46, 2015; [Peng], 6.1). */
 static double slowdown(const catena_machine_t *machine, uint32_t copies)
 {
@@ -22,7 +21,7 @@ static double slowdown(const catena_machine_t *machine, uint32_t copies)
                : 1;
 }
 
-/** Give the copies what they have got since the last time. */
+/** Add the work done since the last call. */
 static void serve(ctn_sim_t *sim, sim_domain_t *domain)
 {
     if (domain->count > 0) {
@@ -54,7 +53,7 @@ static void long_copy(ctn_sim_rank_t *rank, double alone_ps)
 {
     ctn_sim_t *sim = rank->sim;
     if (rank->clock > sim->now) {
-        sim_catch_up(rank); /* it begins when the work before it is done */
+        sim_catch_up(rank); /* it begins when earlier work is done */
     }
     sim_domain_t *domain = &sim->domain[rank->domain];
     serve(sim, domain);
@@ -68,7 +67,7 @@ void sim_copied(ctn_sim_t *sim, sim_event_t *event)
 {
     sim_domain_t *domain = &sim->domain[event->target];
     if (event->number != domain->generation) {
-        return; /* others came or went meanwhile */
+        return; /* other copies began or ended meanwhile */
     }
     serve(sim, domain);
     uint32_t ended[SIM_ENDS];
@@ -109,8 +108,8 @@ static double cost_ps(const catena_machine_t *machine, ctn_work_t work,
     return 0;
 }
 
-/** Copies under way beside one that this rank is about to begin. */
-static uint32_t company(const ctn_sim_rank_t *rank)
+/** Copies that run concurrently with one that this rank is about to begin. */
+static uint32_t concurrent_copies(const ctn_sim_rank_t *rank)
 {
     const ctn_sim_t *sim = rank->sim;
     if (sim->core == NULL) {
@@ -134,7 +133,7 @@ void sim_work(ctn_sim_rank_t *rank, ctn_work_t work, size_t n)
         return;
     }
     if (memory) {
-        alone_ps *= slowdown(sim->machine, company(rank) + 1);
+        alone_ps *= slowdown(sim->machine, concurrent_copies(rank) + 1);
     }
     rank->clock += sim_ps(sim, alone_ps);
     sim_stay_close(rank);
@@ -142,9 +141,8 @@ void sim_work(ctn_sim_rank_t *rank, ctn_work_t work, size_t n)
 
 /* ---- cores ---- */
 
-/** Ranks of emulated nodes share the host's cores: each waits its turn, and
- * the core passes through those between, who look at their words and give it
- * on. */
+/** Ranks of emulated nodes share the host's cores: each waits its turn, and the
+ * core passes through the ranks in between, which poll and yield it. */
 static uint64_t turns(const ctn_sim_t *sim, const sim_core_t *core,
                       const ctn_sim_rank_t *rank)
 {
@@ -179,7 +177,7 @@ void sim_leave_core(ctn_sim_t *sim, ctn_sim_rank_t *rank)
     }
 }
 
-/* ---- words ---- */
+/* ---- flags ---- */
 
 static double signal_ps(const ctn_sim_rank_t *from, const ctn_sim_rank_t *to)
 {
@@ -199,7 +197,7 @@ void sim_store(ctn_sim_rank_t *rank, sim_event_t *store)
         after *= (double)(sim_random(&rank->random) % 64) / 8;
     }
     uint64_t time = rank->clock + sim_jitter(rank, after);
-    /* What a rank stores becomes visible in the order in which it did. */
+    /* The stores of a rank become visible in order. */
     if (time <= rank->last_store &&
         (sim->params.breaks & CATENA_SIM_BREAK_WORDS) == 0) {
         time = rank->last_store + 1;
@@ -210,7 +208,7 @@ void sim_store(ctn_sim_rank_t *rank, sim_event_t *store)
     sim_push(sim, sim_leave_data(sim, store, time, after), store);
 }
 
-/** A rank far from the writer sees the word later than one near it. */
+/** A rank distant from the writer sees the flag later than a close one. */
 static void notify_remote(ctn_sim_t *sim, const ctn_sim_rank_t *source,
                           ctn_sim_rank_t *rank)
 {
@@ -244,7 +242,7 @@ void sim_stored(ctn_sim_t *sim, sim_event_t *store)
     }
 }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
 static uint32_t core_of(const ctn_sim_t *sim, const ctn_sim_rank_t *rank)
 {
@@ -260,8 +258,8 @@ static uint32_t core_of(const ctn_sim_t *sim, const ctn_sim_rank_t *rank)
                                   sim->node[rank->node].count);
 }
 
-/** Where each rank sits, and how many share each domain. */
-static void seat(ctn_sim_t *sim, uint32_t *in_domain)
+/** Assign ranks to cores, and count the ranks of each domain. */
+static void assign_cores(ctn_sim_t *sim, uint32_t *in_domain)
 {
     const catena_machine_t *machine = sim->machine;
     for (uint32_t r = 0; r < sim->ranks; r++) {
@@ -288,7 +286,7 @@ catena_status_t sim_node_create(ctn_sim_t *sim)
         free(in_domain);
         return CATENA_ERR_NO_MEMORY;
     }
-    seat(sim, in_domain);
+    assign_cores(sim, in_domain);
     sim_copy_t *copy = sim->copies;
     for (size_t d = 0; d < domains; d++) {
         sim->domain[d].copy = copy;

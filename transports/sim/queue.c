@@ -73,7 +73,7 @@ static ctn_queue_entry_t heap_pop(ctn_queue_t *queue)
     return first;
 }
 
-/** Move the front to the start of its array, and fill it up. */
+/** Move the front to the start of its array, and refill it. */
 static void refill(ctn_queue_t *queue)
 {
     unsigned kept = queue->end - queue->begin;
@@ -95,7 +95,7 @@ bool ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
         return heap_push(queue, entry);
     }
     if (queue->end == 2 * CTN_QUEUE_FRONT) {
-        /* Full: the last one goes back. */
+        /* Full: the last entry goes back to the heap. */
         if (!heap_push(queue, queue->front[queue->end - 1])) {
             return false;
         }

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What will happen, earliest first; of the same time, by order number. A heap
- * with four children a node (half the levels of a binary one, and a node's
- * children lie together), and before it the next few in order, so that what
- * they will touch can be fetched ahead of time. */
+/* The event queue, ordered by time and then by order number. A heap with four
+ * children per node (half the levels of a binary heap, and siblings are
+ * adjacent), preceded by the next few events in order, so that their data can
+ * be prefetched. */
 
 #define CTN_QUEUE_FRONT 32u
 
@@ -22,7 +22,7 @@ typedef struct ctn_queue {
     ctn_queue_entry_t *entry;
     size_t count; /* in the heap */
     size_t capacity;
-    /* The earliest of all: front[begin] .. front[end - 1]. */
+    /* The earliest events: front[begin] .. front[end - 1]. */
     ctn_queue_entry_t front[2 * CTN_QUEUE_FRONT];
     unsigned begin;
     unsigned end;
@@ -33,17 +33,17 @@ static inline bool ctn_queue_empty(const ctn_queue_t *queue)
     return queue->begin == queue->end && queue->count == 0;
 }
 
-/** The event that comes i-th after the next; NULL: not known yet. */
+/** The i-th event after the next; NULL: unknown yet. */
 static inline void *ctn_queue_ahead(const ctn_queue_t *queue, unsigned i)
 {
     unsigned at = queue->begin + i;
     return at < queue->end ? queue->front[at].event : NULL;
 }
 
-/** @return false: no memory, nothing has changed */
+/** @return false: no memory, unchanged */
 bool ctn_queue_push(ctn_queue_t *queue, uint64_t time, uint64_t order,
                     void *event);
-/** Take the earliest; the queue must not be empty. */
+/** Remove the earliest event; the queue must not be empty. */
 ctn_queue_entry_t ctn_queue_pop(ctn_queue_t *queue);
 void ctn_queue_release(ctn_queue_t *queue);
 

@@ -1,4 +1,4 @@
-/* The simulator as a transport, and the making of it. */
+/* The simulator as a transport, and its creation. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 #include "transports/sim/engine.h"
 
-/* All heaps together: what 47 bits of addresses leave room for, and the most
- * that one rank gets of it. */
+/* All heaps together: what 47 bits of address space allow, and the most for one
+ * rank. */
 static const size_t MEMORY_MAX = (size_t)1 << 45;
 static const size_t ARENA_MAX = (size_t)1 << 35;
 static const size_t ALIGNMENT = CTN_SIM_HEADER_BYTES; /* of all heaps */
@@ -25,7 +25,7 @@ static ctn_sim_rank_t *rank_of(ctn_transport_t *transport)
     return (ctn_sim_rank_t *)(void *)transport;
 }
 
-/** The endpoint is the target's; who uses it is who runs. */
+/** The endpoint leads to the target; the running rank uses it. */
 static ctn_sim_rank_t *target_of(ctn_endpoint_t *endpoint)
 {
     return (ctn_sim_rank_t *)(void *)((unsigned char *)endpoint -
@@ -43,7 +43,7 @@ static catena_status_t connect_rank(ctn_transport_t *transport,
     return CATENA_OK;
 }
 
-/** Data, or a word, or both, on their way. */
+/** Send data, a flag, or both. */
 static void dispatch(ctn_endpoint_t *endpoint, const void *data, size_t bytes,
                      uint64_t offset, uint64_t *word, uint64_t value,
                      uint64_t *pending)
@@ -52,7 +52,7 @@ static void dispatch(ctn_endpoint_t *endpoint, const void *data, size_t bytes,
     ctn_sim_t *sim = target->sim;
     ctn_sim_rank_t *rank = sim->running;
     if (rank->status != CATENA_OK) {
-        return; /* a lost rank's messages reach nobody */
+        return; /* messages of a lost rank are dropped */
     }
     bool same_node = target->node == rank->node;
     if (same_node && bytes > 0) {
@@ -73,7 +73,7 @@ static void dispatch(ctn_endpoint_t *endpoint, const void *data, size_t bytes,
     }
     rank->clock += sim_jitter(rank, sim->params.node_overhead_s * 1e12);
     sim_take_data(sim, event);
-    sim_hold(sim, event); /* the copy is done: the source is the caller's */
+    sim_hold(sim, event); /* the copy is complete: the caller owns the source */
     sim_store(rank, event);
 }
 
@@ -176,7 +176,7 @@ static void post(ctn_transport_t *transport, uint64_t *word, uint64_t value)
 static bool sleep_until(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
 {
     ctn_sim_rank_t *rank = rank_of(transport);
-    (void)fd; /* nobody outside can wake it */
+    (void)fd; /* no other process can wake it */
     if (!rank->notified && rank->status == CATENA_OK) {
         rank->sleeps++;
         if (timeout_ns <= (uint64_t)(SIM_LONGEST_PS / PS)) {
@@ -191,8 +191,8 @@ static bool sleep_until(ctn_transport_t *transport, uint64_t timeout_ns, int fd)
     return stalls;
 }
 
-/** Reading the clock takes a nanosecond, so that whoever watches it alone
- * sees it move. */
+/** Reading the clock takes a nanosecond, so a rank that only reads it sees it
+ * advance. */
 static uint64_t now(ctn_transport_t *transport)
 {
     ctn_sim_rank_t *rank = rank_of(transport);
@@ -215,7 +215,7 @@ static void **common(ctn_transport_t *transport, uint32_t members)
 static void fail(ctn_transport_t *transport, catena_status_t status)
 {
     ctn_sim_rank_t *rank = rank_of(transport);
-    if (rank->status == CATENA_OK) { /* else the others hear of that */
+    if (rank->status == CATENA_OK) { /* else it notifies the other ranks */
         sim_abandon(rank, status);
     }
 }
@@ -250,7 +250,7 @@ const ctn_transport_ops_t ctn_sim_ops = {
     .describe = describe,
 };
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 static uint32_t node_of(const ctn_sim_t *sim, uint32_t rank)
 {
@@ -285,8 +285,8 @@ static void list_members(ctn_sim_t *sim)
     }
 }
 
-/** Sparse memory: pages cost something when they are written.
- * @param dense most of it will be: ask for huge pages */
+/** Sparse memory: only written pages take memory.
+ * @param dense most pages will be written: ask for huge pages */
 void *sim_reserve(size_t bytes, bool dense)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -323,7 +323,7 @@ static catena_status_t reserve_memory(ctn_sim_t *sim)
     stack = stack == 0 ? STACK_BYTES : stack;
     stack = stack < STACK_MIN ? STACK_MIN : stack;
     sim->stack_bytes = (stack + 4095) & ~(size_t)4095;
-    /* One more, below the first: what runs over its end hits a stack. */
+    /* One more, below the first: an overflow of the first hits a stack, too. */
     sim->stacks_bytes = (sim->ranks + (size_t)1) * sim->stack_bytes;
     sim->stacks = sim_reserve(sim->stacks_bytes, stack <= STACK_DENSE);
     if (sim->memory == NULL || sim->stacks == NULL) {
@@ -396,7 +396,7 @@ void ctn_sim_destroy(ctn_sim_t *sim)
     free(sim);
 }
 
-/* ---- what a rank asks ---- */
+/* ---- functions for a rank ---- */
 
 ctn_sim_place_t ctn_sim_place(const ctn_sim_rank_t *rank)
 {
@@ -440,7 +440,7 @@ catena_sim_payload_t ctn_sim_payload(const ctn_sim_rank_t *rank)
     return rank->sim->params.payload;
 }
 
-/** The core is busy, and what arrives meanwhile is seen afterwards. */
+/** The core is busy; what arrives meanwhile is seen afterwards. */
 void ctn_sim_compute(ctn_sim_rank_t *rank, double seconds)
 {
     rank->clock += sim_jitter(rank, seconds * 1e12);

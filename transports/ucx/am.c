@@ -2,9 +2,9 @@
 
 #include "transports/ucx/ucx.h"
 
-/* What arrives. Handlers run inside ucp_worker_progress and call nothing of
- * UCP: what needs that goes into a letter and is done right after. Nothing
- * that comes from the wire is believed before it is checked. */
+/* Active message handlers. They run inside ucp_worker_progress and call no
+ * function of UCP: work that needs one is deferred until progress returns.
+ * Everything from the wire is validated before use. */
 
 static ucs_status_t refuse(ctn_ucx_t *transport, const char *what)
 {
@@ -35,8 +35,9 @@ static void store_word(ctn_ucx_t *transport, uint64_t offset, uint64_t value)
     ctn_word_store((uint64_t *)(void *)(arena + offset), value);
 }
 
-/** Where a word is expected, or would be. The slots of a group's rings, of 128
- * bytes each, have a place each, and so have 16 words that lie side by side. */
+/** The place of a posted receive for a word. The slots of a group's
+ * generations, 128 bytes each, have a place each, and so have 16 adjacent
+ * words. */
 static ctn_ucx_posted_t *posted_at(ctn_ucx_t *transport, const uint64_t *word)
 {
     uintptr_t at = (uintptr_t)word / sizeof(uint64_t);
@@ -62,7 +63,8 @@ void ctn_ucx_cancel_receive(ctn_transport_t *base, const uint64_t *word)
         posted->word = NULL;
 }
 
-/** Bring the data of a put where they are expected, else where it says. */
+/** Pass the data of a put to a posted receive, else store them where it says.
+ */
 static void deliver(ctn_ucx_t *transport, const ctn_ucx_put_header_t *put,
                     const void *data, size_t bytes)
 {
@@ -101,7 +103,7 @@ static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes,
     return UCS_OK;
 }
 
-/** Where the pointer to the record of this message is, or would be. */
+/** The pointer to the record of this message, or where to insert it. */
 static ctn_ucx_partial_t **find_partial(ctn_ucx_t *transport, uint64_t process,
                                         uint64_t message)
 {
@@ -157,7 +159,7 @@ static ucs_status_t on_fragment(void *arg, const void *header,
     return UCS_OK;
 }
 
-/** HELLO, SYNC: to be answered later. */
+/** CONNECT, SYNC: answered later. */
 static ucs_status_t on_control(ctn_ucx_t *transport, unsigned id,
                                const void *header, size_t header_bytes,
                                const void *data, size_t bytes,
@@ -196,12 +198,12 @@ static ucs_status_t on_disconnect(void *arg, const void *header,
     if (header_bytes != sizeof(control))
         return refuse(transport, "an unknown format");
     memcpy(&control, header, sizeof(control));
-    /* At once, not by letter: the connection may be closed by the very next
-     * event. A HELLO not yet answered need not be any more. */
+    /* At once, not deferred: the next event may close the connection. A CONNECT
+     * not answered yet needs no answer any more. */
     ctn_ucx_endpoint_t *endpoint = ctn_ucx_find(transport, control.process);
     if (endpoint != NULL) {
         endpoint->disconnected = true;
-        if (endpoint->sync_cookie != 0) /* no answer will come */
+        if (endpoint->sync_cookie != 0) /* no reply will come */
             ctn_ucx_synced(transport, control.process, endpoint->sync_cookie);
     }
     for (ctn_ucx_deferred_t *l = transport->deferred_list; l != NULL;
@@ -318,7 +320,7 @@ void ctn_ucx_run_deferred(ctn_ucx_t *transport)
         case CTN_UCX_AM_SYNCED:
             ctn_ucx_flushed(transport, deferred->header.cookie);
             break;
-        default: /* a HELLO that was taken back */
+        default: /* a cancelled CONNECT */
             break;
         }
         free(deferred);

@@ -4,13 +4,14 @@
 
 #include "transports/ucx/ucx.h"
 
-/* Cards and endpoints. An endpoint is made on first use, or when a peer says
- * HELLO, and lives until the transport is destroyed. */
+/* Endpoint addresses and endpoints. An endpoint is created on first use, or
+ * when a peer sends CONNECT, and lives until the transport is destroyed. */
 
-#define CARD_MAGIC 0x63746e75u /* reads otherwise on another byte order */
+#define EP_ADDRESS_MAGIC 0x63746e75u /* differs on another byte order */
 #define CARD_VERSION 1u
 
-/** How a card begins; then the packed key, then the worker's address. */
+/** Header of an endpoint address. The packed key and the worker's address
+ * follow. */
 typedef struct ep_address_head {
     uint32_t magic;
     uint32_t version;
@@ -20,8 +21,8 @@ typedef struct ep_address_head {
     uint32_t address_bytes;
 } ep_address_head_t;
 
-/** How long the peers may take to notice that this process leaves. */
-#define LEAVE_NS UINT64_C(2000000000)
+/** Time for the peers to receive DISCONNECT. */
+#define DISCONNECT_NS UINT64_C(2000000000)
 #define CLOSE_NS UINT64_C(1000000000)
 
 catena_status_t ctn_ucx_make_ep_address(ctn_ucx_t *transport)
@@ -44,7 +45,7 @@ catena_status_t ctn_ucx_make_ep_address(ctn_ucx_t *transport)
         goto out_release;
     }
     ep_address_head_t head = {
-        .magic = CARD_MAGIC,
+        .magic = EP_ADDRESS_MAGIC,
         .version = CARD_VERSION,
         .process = transport->params.process,
         .base = (uint64_t)(uintptr_t)transport->params.arena,
@@ -70,14 +71,14 @@ out_release:
     return result;
 }
 
-/** The parts of a card, or false when it is none of `process`. */
+/** Parse an endpoint address; false: it is not one of `process`. */
 static bool parse_ep_address(const unsigned char *ep_address, size_t bytes,
                              uint64_t process, ep_address_head_t *head)
 {
     if (ep_address == NULL || bytes < sizeof(*head))
         return false;
     memcpy(head, ep_address, sizeof(*head));
-    return head->magic == CARD_MAGIC && head->version == CARD_VERSION &&
+    return head->magic == EP_ADDRESS_MAGIC && head->version == CARD_VERSION &&
            head->process == process && head->key_bytes > 0 &&
            head->address_bytes > 0 &&
            bytes - sizeof(*head) ==
@@ -152,13 +153,13 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
     ctn_ucx_endpoint_t *endpoint = arg;
     (void)ep;
-    /* Whatever UCX calls it, this endpoint carries nothing any more. */
+    /* Whatever UCX's status, the endpoint is unusable. */
     if (ctn_ucx_status(status) != CATENA_ERR_PEER)
         status = UCS_ERR_ENDPOINT_TIMEOUT;
     ctn_ucx_peer_failed(endpoint, status);
 }
 
-/** UCP's endpoint and the peer's key from its card. */
+/** Open UCP's endpoint and unpack the peer's key. */
 static catena_status_t open_endpoint(ctn_ucx_t *transport,
                                      ctn_ucx_endpoint_t *endpoint,
                                      const unsigned char *ep_address,
@@ -212,8 +213,8 @@ static catena_status_t add_endpoint(ctn_ucx_t *transport, uint64_t process,
     endpoint->base.process = process;
     catena_status_t status =
         open_endpoint(transport, endpoint, ep_address, bytes);
-    /* An endpoint that UCP has opened but whose key is bad is kept, marked
-     * failed, so that it is closed with the others. */
+    /* An endpoint that UCP has opened but whose key is invalid is kept, marked
+     * as failed, so that it is closed with the others. */
     if (status != CATENA_OK && endpoint->ep == NULL) {
         free(endpoint);
         return status;
@@ -282,13 +283,13 @@ static void wait_until(ctn_ucx_t *transport, ucs_status_ptr_t request,
     while (ucp_request_check_status(request) == UCS_INPROGRESS &&
            now_ns() < deadline)
         if (ucp_worker_progress(transport->worker) == 0)
-            sched_yield(); /* whom we wait for may need this core */
+            sched_yield(); /* the awaited peers may need this core */
     ucp_request_free(request);
 }
 
-/** Tell everybody that our connections are about to close; it has arrived
- * when this returns, unless a peer stands still for LEAVE_NS. */
-static void take_leave(ctn_ucx_t *transport)
+/** Notify all peers that the connections will be closed. On return they have
+ * received it, except a peer that makes no progress for DISCONNECT_NS. */
+static void send_disconnects(ctn_ucx_t *transport)
 {
     ctn_ucx_control_header_t disconnect_header = {transport->params.process, 0};
     ucp_request_param_t none = {0};
@@ -301,19 +302,19 @@ static void take_leave(ctn_ucx_t *transport)
                                 NULL, 0);
     }
     wait_until(transport, ucp_worker_flush_nbx(transport->worker, &none),
-               now_ns() + LEAVE_NS);
+               now_ns() + DISCONNECT_NS);
 }
 
 void ctn_ucx_disconnect(ctn_ucx_t *transport)
 {
     if (transport->endpoint_count > 0)
-        take_leave(transport);
+        send_disconnects(transport);
     uint64_t deadline = now_ns() + CLOSE_NS;
     ucp_request_param_t force = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
         .flags = transport->error_mode == UCP_ERR_HANDLING_MODE_PEER
                      ? UCP_EP_CLOSE_FLAG_FORCE
-                     : 0, /* UCP then knows no force */
+                     : 0, /* UCP has no force mode then */
     };
     for (size_t i = 0; i < transport->endpoint_slots; i++) {
         ctn_ucx_endpoint_t *endpoint = transport->endpoints[i];

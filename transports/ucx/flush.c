@@ -2,11 +2,11 @@
 
 #include "transports/ucx/ucx.h"
 
-/* A flush completes what was put so far at its targets. UCP's own flush does
- * that for puts; an active message it only brings to the other side's
- * network, where it may wait for progress. So UCP's flush comes first, then
- * SYNC to whomever active messages went, which cannot overtake any of them
- * any more. */
+/* A flush completes all earlier puts at their targets. UCP's own flush does
+ * that for puts; an active message it only brings to the target's network
+ * layer, where it may wait for progress. So UCP's flush comes first, and then a
+ * SYNC to each target of active messages, which cannot overtake them any more.
+ */
 
 static ctn_ucx_sync_t **find_sync(ctn_ucx_t *transport, uint64_t cookie)
 {

@@ -2,8 +2,8 @@
 
 #include "transports/ucx/ucx.h"
 
-/* Operations come from slabs, so that a message that cannot leave at once
- * costs no malloc for its header. */
+/* Operations come from slabs, so a message that cannot be sent at once needs no
+ * malloc for its header. */
 
 #define OPS_PER_SLAB 64u
 

@@ -2,14 +2,14 @@
 
 #include "transports/ucx/ucx.h"
 
-/* What moves data. `put_signal` is the operation that counts: one active
- * message up to CTN_UCX_MESSAGE_BYTES, several beyond, or, where the wire
- * has RDMA, put, fence, put. */
+/* Data movement. put_signal matters most: one active message up to
+ * CTN_UCX_MESSAGE_BYTES, several for larger data, or put, fence, put if the
+ * network has RDMA. */
 
-/** Data up to here are copied rather than waited for. */
+/** Up to here data are copied instead of waited for. */
 #define COPIED_BYTES 4096u
 _Static_assert(CTN_INJECT_BYTES <= COPIED_BYTES, "small messages are copied");
-/** Data beyond do not fit into what UCX sends from the stack (tcp: 8 KiB). */
+/** Larger data exceed what UCX sends from the stack (tcp: 8 KiB). */
 #define AT_ONCE_BYTES 8192u
 
 catena_status_t ctn_ucx_send_copied(ctn_ucx_endpoint_t *endpoint, unsigned id,
@@ -39,8 +39,8 @@ catena_status_t ctn_ucx_send_copied(ctn_ucx_endpoint_t *endpoint, unsigned id,
     return ctn_ucx_op_started(op, request, NULL);
 }
 
-/** Send data of any size where they lie; `pending` rises unless they left at
- * once. */
+/** Send data of any size in place; `pending` is incremented unless the send
+ * completes at once. */
 static catena_status_t send_in_place(ctn_ucx_endpoint_t *endpoint, unsigned id,
                                      const void *header, size_t header_bytes,
                                      const void *source, size_t bytes,
@@ -59,14 +59,14 @@ static catena_status_t send_in_place(ctn_ucx_endpoint_t *endpoint, unsigned id,
     return ctn_ucx_op_started(op, request, pending);
 }
 
-/** One message with data and word. */
+/** One message with data and flag. */
 static inline catena_status_t put_am(ctn_ucx_endpoint_t *endpoint,
                                      const void *source, size_t bytes,
                                      const ctn_ucx_put_header_t *header,
                                      uint64_t *pending)
 {
-    /* Small messages nearly always leave at once: then nothing need outlive
-     * this call, so take nothing from the pool. */
+    /* Small messages nearly always complete at once: then nothing must outlive
+     * this call, so no operation is taken from the pool. */
     static const ucp_request_param_t at_once = {
         .op_attr_mask =
             UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL,
@@ -90,9 +90,8 @@ static inline catena_status_t put_am(ctn_ucx_endpoint_t *endpoint,
                          source, bytes, pending);
 }
 
-/** Fragments of at most CTN_UCX_MESSAGE_BYTES. UCP does not promise that they
- * arrive in order, so the target counts bytes and the last one stores the
- * word. */
+/** Fragments of at most CTN_UCX_MESSAGE_BYTES. UCP does not guarantee their
+ * order, so the target counts bytes and the last fragment stores the flag. */
 static catena_status_t put_fragments(ctn_ucx_endpoint_t *endpoint,
                                      const unsigned char *source, size_t bytes,
                                      const ctn_ucx_put_header_t *put,
@@ -134,7 +133,8 @@ static catena_status_t put_rma(ctn_ucx_endpoint_t *endpoint, const void *source,
     return ctn_ucx_op_started(op, request, pending);
 }
 
-/** A small put whose source is free on return: at once, or of a copy. */
+/** A small put whose source is free on return: in place if it completes at
+ * once, otherwise from a copy. */
 static catena_status_t put_rma_small(ctn_ucx_endpoint_t *endpoint,
                                      const void *source, size_t bytes,
                                      uint64_t offset)
@@ -163,7 +163,7 @@ static catena_status_t put_rma_small(ctn_ucx_endpoint_t *endpoint,
     return ctn_ucx_op_started(op, request, NULL);
 }
 
-/** What has been put, to anybody, comes before what will be. */
+/** Order earlier puts, to any peer, before later ones. */
 static catena_status_t fence(ctn_ucx_t *transport)
 {
     ucs_status_t status = ucp_worker_fence(transport->worker);
@@ -171,9 +171,9 @@ static catena_status_t fence(ctn_ucx_t *transport)
     return ctn_ucx_status(status);
 }
 
-/** Words of one endpoint need their order, and puts have none: a fence comes
- * between two of them, unless there has been one. The word lies in the
- * operation until it has left. */
+/** The flags of an endpoint need order, which puts lack: there is a fence
+ * between two of them, unless another put has caused one. The operation holds
+ * the flag until it is sent. */
 static catena_status_t signal_rma(ctn_ucx_endpoint_t *endpoint,
                                   uint64_t word_offset, uint64_t value)
 {

@@ -5,9 +5,9 @@
 
 #include "transports/ucx/ucx.h"
 
-/* The transport's life, progress and sleep. */
+/* Creation and destruction of the transport, progress and sleep. */
 
-/** The longest that sleep() trusts the event descriptor alone. */
+/** The longest sleep that relies on the event descriptor alone. */
 #define LONGEST_SLEEP_NS UINT64_C(1000000000)
 
 void ctn_ucx_fail(ctn_ucx_t *transport, catena_status_t status)
@@ -37,7 +37,7 @@ catena_status_t ctn_ucx_status(ucs_status_t status)
     }
 }
 
-/** Room for what UCX puts beside a header of ours: 24 bytes, 1.13 to 1.20. */
+/** Space for what UCX adds to a header: 24 bytes in 1.13 to 1.20. */
 #define UCX_HEADER_BYTES 64u
 
 /** Whether UCX_TLS lets UCX use tcp. */
@@ -49,40 +49,42 @@ static bool tcp_allowed(void)
     return (tls[0] == '^') == (strstr(tls, "tcp") == NULL);
 }
 
-/** What suits catena better than UCX's defaults; the user's environment
- * comes before. */
+/** Defaults that suit catena better than UCX's; the user's environment has
+ * precedence. */
 static catena_status_t read_config(const ctn_transport_params_t *asked,
                                    ucp_config_t **config)
 {
     const ctn_log_t *log = asked->log;
     static const struct {
         const char *variable, *key, *value;
-        bool tcp;    /* UCX warns when no transport takes it */
-        bool pinned; /* whatever the environment says */
+        bool tcp;    /* UCX warns if no transport uses it */
+        bool pinned; /* set despite the environment */
     } settings[] = {
         /* One lane carries all active messages of an endpoint, in order. With
-         * more, those of several parts end when parts on other lanes come, and
-         * later ones may be there before. Their older name is the same. */
+         * more lanes a message of several fragments completes when fragments on
+         * other lanes arrive, and later messages may overtake it. The second
+         * name is the older one. */
         {"UCX_MAX_EAGER_RAILS", "MAX_EAGER_RAILS", "1", false, true},
         {"UCX_MAX_EAGER_LANES", "MAX_EAGER_LANES", "1", false, true},
-        /* On the node catena has its own memory. UCX's could not notice a
-         * dead peer, and its files would stay in /dev/shm when a rank is
+        /* On the node catena has its own memory. UCX's shared memory cannot
+         * detect a dead peer, and its files stay in /dev/shm when a rank is
          * killed while it starts. */
         {"UCX_TLS", "TLS", "^sm", false, false},
-        /* 64 KiB of data and their headers in one message, not two. 64 KiB to
-         * each of 12 peers, 16 processes on 2 cores: 1.6 ms, not 1.9. */
+        /* 64 KiB of data and their headers in one message instead of two. 64
+         * KiB to each of 12 peers, 16 processes on 2 cores: 1.6 ms instead of
+         * 1.9. */
         {"UCX_TCP_RX_SEG_SIZE", "RX_SEG_SIZE", "128k", true, false},
-        /* A message beyond 8 KiB takes a piece of a pool for its headers.
-         * UCX makes the pool when a process sends the first such message,
-         * and touches all of its 128 pieces of 8 KiB: 130 page faults, and
-         * 370 us for that message. Pieces that just hold headers: 7 faults,
+        /* A message beyond 8 KiB takes a buffer from a pool for its headers.
+         * UCX makes the pool when a process sends the first such message, and
+         * touches all of its 128 buffers of 8 KiB: 130 page faults, and 370 us
+         * for that message. With buffers that just hold the headers: 7 faults,
          * 70 us. */
         {"UCX_SEG_SIZE", "SEG_SIZE", "128", false, false},
-        /* As UCX's default, but that pool asks for no huge pages: only to see
-         * whether there are any took 30 us. */
+        /* UCX's default, except that this pool does not ask for huge pages:
+         * checking for them alone took 30 us. */
         {"UCX_ALLOC_PRIO", "ALLOC_PRIO", "md:sysv,md:posix,md:*,mmap,heap",
          false, false},
-        /* UCX would warn of variables that only other versions know. */
+        /* UCX would warn of variables that only other versions have. */
         {"UCX_WARN_UNUSED_ENV_VARS", "WARN_UNUSED_ENV_VARS", "n", false, false},
     };
     _Static_assert(sizeof(ctn_ucx_header_t) + UCX_HEADER_BYTES <= 128,
@@ -163,8 +165,8 @@ static catena_status_t open_worker(ctn_ucx_t *transport)
     return CATENA_OK;
 }
 
-/** The arena is sparse and may be larger than the memory: nothing of it may
- * be touched, so the mapping is nonblocking. */
+/** The arena is sparse and may be larger than the memory. Registration must not
+ * touch it, so the mapping is nonblocking. */
 static catena_status_t register_arena(ctn_ucx_t *transport)
 {
     ucp_mem_map_params_t params = {
@@ -188,8 +190,8 @@ static catena_status_t register_arena(ctn_ucx_t *transport)
     return CATENA_OK;
 }
 
-/** Whether this transport of UCX puts by RDMA. tcp and shared memory put by
- * active messages or copies that need the target's progress. */
+/** Whether a UCX transport puts by RDMA. tcp and shared memory use active
+ * messages or copies, which need the target's progress. */
 static bool is_rdma(const char *name)
 {
     static const char *const prefixes[] = {"rc_", "dc_", "ugni_rdma"};
@@ -199,7 +201,7 @@ static bool is_rdma(const char *name)
     return false;
 }
 
-/** Whether it reaches only processes of the same host. */
+/** Whether it reaches only processes on the same host. */
 static bool is_local(const char *name)
 {
     static const char *const names[] = {"self", "sysv", "posix",
@@ -210,11 +212,11 @@ static bool is_local(const char *name)
     return false;
 }
 
-/** What UCX has to work with, after UCX_TLS and UCX_NET_DEVICES. */
+/** The transports that UCX_TLS and UCX_NET_DEVICES allow. */
 typedef struct survey {
     bool rdma;
     bool network;
-    char names[80]; /* without self, separated by commas */
+    char names[80]; /* without self, comma-separated */
 } survey_t;
 
 static void survey_add(survey_t *survey, char *name)
@@ -231,8 +233,8 @@ static void survey_add(survey_t *survey, char *name)
              used > 0 ? "," : "", name);
 }
 
-/** UCP tells its transports only in print: lines "# resource 0 : md 0 dev 0
- * flags -- tcp/eth0". Without them we take it that there is plain tcp. */
+/** UCP lists its transports only in printed form: lines "# resource 0 : md 0
+ * dev 0 flags -- tcp/eth0". Without such lines assume tcp. */
 static survey_t survey_transports(const ctn_ucx_t *transport)
 {
     survey_t survey = {.rdma = false};
@@ -267,10 +269,10 @@ static void choose_modes(ctn_ucx_t *transport)
         mode == CTN_PUT_RMA || (mode == CTN_PUT_AUTO && survey.rdma);
     if (survey.rdma && transport->rma)
         transport->base.caps |= CTN_CAP_RDMA;
-    /* Without this the death of a peer is a wait without end. It costs
-     * nothing over tcp (measured), but UCX 1.13 cannot do it over shared
-     * memory. So UCX uses shared memory, which can join only virtual nodes
-     * of one host, only where it is told to use nothing else. */
+    /* Without error handling the death of a peer causes an endless wait. It
+     * costs nothing over tcp (measured), but UCX 1.13 does not support it over
+     * shared memory. So UCX uses shared memory, which connects only virtual
+     * nodes of one host, only if it is told to use nothing else. */
     transport->error_mode = survey.network ? UCP_ERR_HANDLING_MODE_PEER
                                            : UCP_ERR_HANDLING_MODE_NONE;
     snprintf(transport->description, sizeof(transport->description),
@@ -326,7 +328,7 @@ static catena_status_t ucx_create(const ctn_transport_params_t *params,
         ucx_destroy(&transport->base);
         return status;
     }
-    transport->params.devices = NULL; /* the caller's */
+    transport->params.devices = NULL; /* of the caller */
     choose_modes(transport);
     ctn_debug(params->log, "%s", transport->description);
     *result = &transport->base;
@@ -361,13 +363,13 @@ static bool ucx_sleep(ctn_transport_t *base, uint64_t timeout_ns, int fd)
         .tv_sec = (time_t)(timeout_ns / 1000000000u),
         .tv_nsec = (long)(timeout_ns % 1000000000u),
     };
-    /* Those that are -1 are passed over. */
+    /* poll ignores descriptors of -1. */
     struct pollfd event[] = {{.fd = transport->event_fd, .events = POLLIN},
                              {.fd = fd, .events = POLLIN}};
 
     if (transport->deferred_list != NULL || transport->status != CATENA_OK)
         return false;
-    /* BUSY: something has happened since the last progress. */
+    /* BUSY: there were events since the last progress. */
     if (transport->event_fd >= 0 && ucp_worker_arm(transport->worker) != UCS_OK)
         return false;
     return ppoll(event, 2, &timeout, NULL) > 0 && event[1].revents != 0;
