@@ -1,7 +1,7 @@
-/* Ranks form a grid. In each step a vector goes down every column (bcast), is
- * scaled, and summed up along every row (allreduce). The vector of the next
- * step is on its way while this one is summed: operations of two groups, under
- * way at the same time. */
+/* Ranks form a grid. In each step a vector is broadcast down every column
+ * (bcast), scaled, and summed along every row (allreduce). The bcast of the
+ * next step overlaps the sum of this one: two operations of two groups are in
+ * flight. */
 #include <catena/catena.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void make_grid(catena_group_t *world, grid_t *grid)
           "split");
     check(catena_group_split(world, grid->column, rank, &grid->down_column),
           "split");
-    /* The shared heap on each node, messages between their first ranks. */
+    /* The shared heap on each node, messages between their leaders. */
     check(catena_group_set(grid->along_row, "allreduce_hierarchy",
                            "node:shm,network:p2p"),
           "hierarchy");
@@ -83,7 +83,7 @@ int main(void)
     x[1] = catena_calloc(context, COUNT, sizeof(**x));
     check(x[0] && x[1] && sum ? CATENA_OK : CATENA_ERR_NO_MEMORY, "calloc");
 
-    catena_request_t *request[2]; /* the vector that comes, the sum */
+    catena_request_t *request[2]; /* the incoming vector, the sum */
     request[0] = begin_step(&grid, 0, x[0]);
     for (int step = 0; step < STEPS; step++) {
         double *now = x[step % 2];
@@ -108,6 +108,6 @@ int main(void)
            grid.column, grid.columns, wrong, how);
     check(catena_group_free(grid.along_row), "free");
     check(catena_group_free(grid.down_column), "free");
-    check(catena_finalize(context), "finalize"); /* and its heap */
+    check(catena_finalize(context), "finalize"); /* frees the heap too */
     return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,8 +1,8 @@
-/* Heat in a plate. Ranks form a grid and hold a block of the plate each, with a
- * frame of one cell around it for what borders on it: the halo. In every step
- * neighbors exchange their borders, where they lie, while the cells that need
- * no halo are computed. In the end rank 0 has the whole plate, computes it once
- * more alone, and compares bit by bit.
+/* Heat in a plate. Ranks form a grid. Each holds a block of the plate with a
+ * frame of one cell for the neighbors' borders: the halo. In every step
+ * neighbors exchange their borders in place, while the cells that need no halo
+ * are computed. At the end rank 0 gathers the whole plate, computes it again
+ * alone, and compares bit by bit.
  *
  * cc -std=c17 halo.c -o halo $(pkg-config --cflags --libs catena)
  * With pictures: -DHALO_PNG $(pkg-config --cflags --libs libpng) */
@@ -30,15 +30,15 @@ typedef struct options {
     const char *picture;
 } options_t;
 
-/** What a rank has of the plate. */
+/** A rank's share of the plate. */
 typedef struct plate {
     const options_t *options;
     catena_neighborhood_t *neighborhood;
     int grid[2];            /* of ranks */
     int first[2], cells[2]; /* of this block, without the halo */
-    int stride;             /* from row to row, with it */
+    int stride;             /* from row to row, with halo */
     double *field[2];       /* before and after a step */
-    /* By direction: what is sent, and where it is received. */
+    /* By direction: the send and the receive types. */
     int directions;
     catena_datatype_t send[8], receive[8];
     catena_request_t *request[2]; /* of field 0 and 1 */
@@ -59,18 +59,18 @@ static void check(catena_status_t status, const char *what)
 static const struct argp_option known[] = {
     {"size", 's', "ROWSxCOLUMNS", 0, "Cells of the plate (400x600)", 0},
     {"steps", 'n', "COUNT", 0, "Steps (200)", 0},
-    {"grid", 'g', "ROWSxCOLUMNS", 0,
-     "Ranks along each side; 0: as is best (0x0)", 0},
-    {"periodic", 'p', NULL, 0, "Opposite sides of the plate are joined", 0},
-    {"stencil", 'k', "5|9", 0, "Cells that count for the next step (9)", 0},
-    {"exchange", 'x', "WAY", 0, "blocking, overlap or persistent (overlap)", 0},
-    {"reorder", 'r', NULL, 0, "Number the ranks so that neighbors share nodes",
+    {"grid", 'g', "ROWSxCOLUMNS", 0, "Ranks along each side; 0: balanced (0x0)",
      0},
-    {"unchecked", 'u', NULL, 0, "Do not compute it once more at rank 0", 0},
+    {"periodic", 'p', NULL, 0, "Periodic: join opposite sides of the plate", 0},
+    {"stencil", 'k', "5|9", 0, "Cells of the stencil (9)", 0},
+    {"exchange", 'x', "WAY", 0, "blocking, overlap or persistent (overlap)", 0},
+    {"reorder", 'r', NULL, 0, "Reorder the ranks so that neighbors share nodes",
+     0},
+    {"unchecked", 'u', NULL, 0, "Do not compute the plate again at rank 0", 0},
     {"output", 'o', "FILE", 0, "Write a picture of the result (PNG)", 0},
     {0}};
 
-/** @return false: these are not two numbers of `least` or more */
+/** @return false: not two numbers of `least` or more */
 static bool read_pair(const char *text, int least, int pair[2])
 {
     char rest;
@@ -113,7 +113,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
                 return 0;
             }
         }
-        argp_error(state, "--exchange: '%s' is not known", text);
+        argp_error(state, "--exchange: '%s' is unknown", text);
         break;
     case 'r':
         options->reorder = true;
@@ -132,7 +132,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 /* ---- heat ---- */
 
-/** At the beginning: two warm spots. */
+/** Initial values: two warm spots. */
 static double initial(const options_t *options, int row, int column)
 {
     double y = (row + 0.5) / options->cells[0];
@@ -142,8 +142,9 @@ static double initial(const options_t *options, int row, int column)
     return large ? 0.7 : small ? 1 : 0;
 }
 
-/** The next values of a box of cells; `before` and `after` are cell (0, 0),
- * with the halo around it. The same for a block and for the whole plate. */
+/** Compute the next values of a box of cells. `before` and `after` point to
+ * cell (0, 0), with the halo around it. Used for a block and for the whole
+ * plate. */
 static void compute(const double *before, double *after, int stride, bool nine,
                     const int from[2], const int to[2])
 {
@@ -170,7 +171,7 @@ static double *origin(double *field, int stride)
 
 /* ---- a block ---- */
 
-/** A box of the block with its halo, from cell (row, column). */
+/** The type of a box of the block with its halo, from cell (row, column). */
 static catena_datatype_t make_box(const plate_t *plate, int row, int column,
                                   int rows, int columns)
 {
@@ -184,7 +185,7 @@ static catena_datatype_t make_box(const plate_t *plate, int row, int column,
     return type;
 }
 
-/** What borders on the neighbor in a direction: own cells, or the halo. */
+/** The type of the border in a direction: own cells, or the halo. */
 static catena_datatype_t make_border(const plate_t *plate, const int toward[2],
                                      bool halo)
 {
@@ -199,7 +200,7 @@ static catena_datatype_t make_border(const plate_t *plate, const int toward[2],
     return make_box(plate, at[0], at[1], cells[0], cells[1]);
 }
 
-/** Where the block of a rank is. */
+/** The position of a rank's block. */
 static void block_of(const plate_t *plate, int rank, int first[2], int cells[2])
 {
     int place[2];
@@ -211,9 +212,9 @@ static void block_of(const plate_t *plate, int rank, int first[2], int cells[2])
     }
 }
 
-/** Four neighbors are those of the grid: lower and higher in each dimension,
- * as source and as target. Eight are a graph derived from it: its target k is
- * in direction k, its source k in the opposite one. */
+/** Four neighbors are those of the grid: lower and higher in each dimension, as
+ * source and as target. Eight neighbors are a graph derived from it: its target
+ * k is in direction k, its source k in the opposite one. */
 static void make_neighborhood(plate_t *plate)
 {
     static const int straight[4][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
@@ -255,7 +256,7 @@ static void make_neighborhood(plate_t *plate)
     }
 }
 
-/** Both fields, 0 beyond the plate. */
+/** Initialize both fields, 0 outside the plate. */
 static void fill(plate_t *plate)
 {
     size_t count = (size_t)(plate->cells[0] + 2) * (size_t)plate->stride;
@@ -275,7 +276,7 @@ static void fill(plate_t *plate)
 static const size_t ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
 static const ptrdiff_t zeros[8];
 
-/** Begin to exchange the borders of a field, or do it. */
+/** Start the exchange of a field's borders, or complete it if blocking. */
 static void exchange(plate_t *plate, int which)
 {
     double *field = plate->field[which];
@@ -304,7 +305,7 @@ static void exchange(plate_t *plate, int which)
     }
 }
 
-/** What needs no halo while it is on its way, then the border. */
+/** The cells that need no halo during the exchange, then the border. */
 static void step(plate_t *plate, int which)
 {
     const double *before = origin(plate->field[which], plate->stride);
@@ -312,7 +313,7 @@ static void step(plate_t *plate, int which)
     int rows = plate->cells[0];
     int columns = plate->cells[1];
     bool nine = plate->options->nine;
-    enum { ROWS = 16 }; /* between looks at the network */
+    enum { ROWS = 16 }; /* between calls of catena_progress */
     exchange(plate, which);
     for (int row = 1; row < rows - 1; row += ROWS) {
         int end = row + ROWS < rows - 1 ? row + ROWS : rows - 1;
@@ -392,7 +393,7 @@ static double *gather(const plate_t *plate, double *field)
     return whole;
 }
 
-/** The halo of a plate whose opposite sides are joined. */
+/** Fill the halo of a periodic plate. */
 static void join_sides(double *cell, int stride, const int cells[2])
 {
     ptrdiff_t rows = cells[0];
@@ -406,7 +407,8 @@ static void join_sides(double *cell, int stride, const int cells[2])
     }
 }
 
-/** How many cells have other bits when one process computes all of them. */
+/** The number of cells that differ bitwise from a computation by one process.
+ */
 static long count_wrong(const options_t *options, const double *whole)
 {
     int stride = options->cells[1] + 2;
@@ -441,7 +443,8 @@ static long count_wrong(const options_t *options, const double *whole)
     return wrong;
 }
 
-/** Cold is black, then red, yellow, white. @return whether it was written */
+/** Cold is black, then red, yellow, white. @return whether the file was written
+ */
 static bool paint(const options_t *options, const double *whole)
 {
 #ifdef HALO_PNG
@@ -489,7 +492,7 @@ static void introduce(const plate_t *plate)
     printf("exchange: %s\n", how);
 }
 
-/** @return whether all is as it has to be */
+/** @return whether the result is correct */
 static bool conclude(const plate_t *plate, double seconds)
 {
     const options_t *options = plate->options;
@@ -502,7 +505,7 @@ static bool conclude(const plate_t *plate, double seconds)
            seconds * 1e6 / (options->steps + (options->steps == 0)));
     if (!options->unchecked) {
         long wrong = count_wrong(options, whole);
-        printf("%s: %ld cells differ from what one process computes\n",
+        printf("%s: %ld cells differ from the result of one process\n",
                wrong == 0 ? "right" : "WRONG", wrong);
         good = wrong == 0;
     }

@@ -1,5 +1,5 @@
-/* Ranks form a mesh whose sides are joined. Each gets a number of each of its
- * four neighbors, and their sum, and waits for nobody else. */
+/* Ranks form a periodic mesh. Each gets a number from each of its four
+ * neighbors, and their sum, and waits for no other rank. */
 #include <catena/catena.h>
 #include <stdio.h>
 
@@ -22,7 +22,7 @@ int main(void)
         fprintf(stderr, "mesh: %s\n", catena_status_string(status));
         catena_abort(context, 1);
     }
-    /* Ranks may have been numbered anew. */
+    /* The ranks may be reordered. */
     int rank = catena_group_rank(catena_neighborhood_group(mesh));
 
     double own = rank;

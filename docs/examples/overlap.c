@@ -1,5 +1,5 @@
 /* A nonblocking alltoall, overlapped with computation. catena has no thread of
- * its own: an operation advances while the program is inside a catena call, so
+ * its own: an operation advances while the program is inside a catena call. So
  * the computation is cut into steps with a catena_test between them. */
 #include <catena/catena.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 enum { COUNT = 4096, STEPS = 64, WORK = 100000 };
 
-/** A step of work that needs nothing of what is under way. */
+/** A step of work that is independent of the operation. */
 static double compute(double x)
 {
     for (int i = 0; i < WORK; i++) {
@@ -25,7 +25,7 @@ static void check(catena_context_t *context, catena_status_t status,
     }
 }
 
-/** Every element tells who sent it, to whom, and in which place. */
+/** Every element encodes its sender, its receiver and its index. */
 static double element(int from, int to, int i)
 {
     return from * 1e6 + to * 1e4 + i;
@@ -78,7 +78,7 @@ int main(void)
             steps_until_done++;
         }
     }
-    /* A request that is complete is NULL by now, and NULL is complete. */
+    /* A complete request is NULL, and NULL counts as complete. */
     check(context, catena_wait(&request), "wait");
 
     int wrong = wrong_elements(receive, rank, size);

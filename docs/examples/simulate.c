@@ -1,6 +1,6 @@
-/* An alltoall on a machine that is not at hand: 64 nodes of 16 ranks, in this
- * process. The ranks' program is what a real rank would run; only where
- * catena_init gets its configuration from differs. */
+/* An alltoall on a simulated machine: 64 nodes of 16 ranks, in this process.
+ * The ranks' program is that of a real rank; only the configuration of
+ * catena_init has another source. */
 #include <catena/catena.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* Ranks that use the same scratch directory become a group: a split by a
- * string. */
+/* Ranks that use the same scratch directory form a group: a split by a string.
+ */
 #include <catena/catena.h>
 #include <stdio.h>
 #include <stdlib.h>
